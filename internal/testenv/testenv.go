@@ -1,0 +1,50 @@
+// Package testenv finds, for tests, what `conclave setup` installs: the ONNX
+// Runtime library, the published checkpoint and the base bundles. A test that
+// needs one of them is skipped where setup has not run; `make test` runs it.
+package testenv
+
+import (
+	"os"
+	"testing"
+
+	"conclave/provision"
+)
+
+// Runtime is the path of the ONNX Runtime library.
+func Runtime(tb testing.TB) string {
+	tb.Helper()
+	return require(tb, cache(tb).Library())
+}
+
+// Checkpoint is the folder of the base encoder as published.
+func Checkpoint(tb testing.TB) string {
+	tb.Helper()
+	return require(tb, cache(tb).Checkpoint(provision.BaseCheckpoint))
+}
+
+// Base is the folder of the base encoder's bundle in "fp32" or "int8".
+func Base(tb testing.TB, precision string) string {
+	tb.Helper()
+	name := "base"
+	if precision != "fp32" {
+		name += "-" + precision
+	}
+	return require(tb, cache(tb).Bundle(name))
+}
+
+func cache(tb testing.TB) provision.Cache {
+	tb.Helper()
+	c, err := provision.DefaultCache()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+func require(tb testing.TB, path string) string {
+	tb.Helper()
+	if _, err := os.Stat(path); err != nil {
+		tb.Skipf("%s is not there: run `conclave setup` (make test does) first", path)
+	}
+	return path
+}

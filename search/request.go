@@ -1,0 +1,56 @@
+// Package search answers a question: it is the only place that states the
+// order of steps from a question to a fused ranking (Engine), and it owns the
+// vocabulary of requests, answers and errors that every front end shares.
+package search
+
+import "encoding/json"
+
+// Request is one question and how to answer it. The zero value of every field
+// but Question means "the default"; Engine.Search documents the defaults and
+// refuses values outside the limits.
+type Request struct {
+	Question      string             `json:"question"`
+	K             int                `json:"k,omitempty"`
+	Fusion        Methods            `json:"fusion,omitempty"`  // "auto", "muf", …, or a list of them
+	Experts       *[]string          `json:"experts,omitempty"` // nil: all; empty: none
+	BM25          *bool              `json:"bm25,omitempty"`    // nil: true
+	Candidates    int                `json:"candidates,omitempty"`
+	Exact         bool               `json:"exact,omitempty"`
+	Missing       string             `json:"missing,omitempty"` // "exact" or "min"
+	Weights       map[string]float64 `json:"weights,omitempty"`
+	TimeoutMS     int                `json:"timeout_ms,omitempty"`
+	Explain       bool               `json:"explain,omitempty"`
+	Fields        []string           `json:"fields,omitempty"` // "title", "text", "tags", "metadata"
+	Normalisation string             `json:"normalisation,omitempty"`
+}
+
+// Methods is one fusion method or a list of them. In JSON it is a string or an
+// array of strings; Listed remembers which, since a list is answered with one
+// ranking for each method.
+type Methods struct {
+	Names  []string
+	Listed bool
+}
+
+// MarshalJSON writes a string for one method and an array for a list.
+func (m Methods) MarshalJSON() ([]byte, error) {
+	if !m.Listed && len(m.Names) == 1 {
+		return json.Marshal(m.Names[0])
+	}
+	return json.Marshal(m.Names)
+}
+
+// UnmarshalJSON reads a string or an array of strings.
+func (m *Methods) UnmarshalJSON(data []byte) error {
+	var one string
+	if err := json.Unmarshal(data, &one); err == nil {
+		*m = Methods{Names: []string{one}}
+		return nil
+	}
+	var list []string
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	*m = Methods{Names: list, Listed: true}
+	return nil
+}

@@ -1,0 +1,108 @@
+package search
+
+// Response is the answer to one Request: Results for one fusion method,
+// Rankings for a list of them.
+type Response struct {
+	RequestID  string    `json:"request_id,omitempty"` // set by the front end
+	Question   string    `json:"question"`
+	Fusion     string    `json:"fusion,omitempty"`
+	Generation uint64    `json:"generation"`
+	TookMS     float64   `json:"took_ms"`
+	Confidence *float64  `json:"confidence"` // calibrated, 0…1; null when nobody calibrated it
+	Abstained  bool      `json:"abstained,omitempty"`
+	Results    []Result  `json:"results,omitempty"`
+	Rankings   []Ranking `json:"rankings,omitempty"`
+	Sources    []Source  `json:"sources"`
+	Degraded   []Missing `json:"degraded"`
+}
+
+// Ranking is the fused ranking of one method, when several were asked for.
+type Ranking struct {
+	Fusion     string   `json:"fusion"`
+	Confidence *float64 `json:"confidence"`
+	Results    []Result `json:"results"`
+}
+
+// Result is one passage of a fused ranking. The contributions of its sources
+// add up to its score.
+type Result struct {
+	Rank          int            `json:"rank"` // from 1
+	ID            string         `json:"id"`
+	Title         string         `json:"title,omitempty"`
+	Text          string         `json:"text,omitempty"`
+	Tags          []string       `json:"tags,omitempty"`
+	Metadata      map[string]any `json:"metadata,omitempty"`
+	Score         float64        `json:"score"`
+	Contributions []Contribution `json:"contributions"`
+	Explanation   []TermScore    `json:"explanation,omitempty"` // BM25's terms, with Request.Explain
+}
+
+// Contribution says what one source added to a result's score.
+type Contribution struct {
+	Source       string   `json:"source"`
+	Score        *float64 `json:"score"` // the source's own score; null where it has none
+	Rank         *int     `json:"rank"`  // in the source's own list; null when it was not among its hits
+	Origin       string   `json:"origin"`
+	Weight       float64  `json:"weight"`
+	Contribution float64  `json:"contribution"`
+}
+
+// TermScore is one term of a BM25 sum.
+type TermScore struct {
+	Term         string  `json:"term"`
+	Frequency    int     `json:"frequency"`     // in the passage
+	DocFrequency int     `json:"doc_frequency"` // passages that have the term
+	IDF          float64 `json:"idf"`
+	Boost        float64 `json:"boost"` // how often the question has the term
+	Score        float64 `json:"score"`
+}
+
+// Source says how one source fared on this question.
+type Source struct {
+	Name        string   `json:"name"`
+	Kind        string   `json:"kind"`   // "dense" or "lexical"
+	Status      string   `json:"status"` // "ok", "failed", "deadline"
+	Confidence  *float64 `json:"confidence,omitempty"`
+	Weight      *float64 `json:"weight,omitempty"`
+	Hits        int      `json:"hits"`
+	Uncertainty *float64 `json:"mutual_information,omitempty"` // nats
+	Took        Took     `json:"took_ms"`
+}
+
+// Took holds the milliseconds that each stage of a source took.
+type Took struct {
+	Encode     float64 `json:"encode,omitempty"`
+	Search     float64 `json:"search,omitempty"`
+	Confidence float64 `json:"confidence,omitempty"`
+}
+
+// Missing names a source that was left out of the fusion, and why.
+type Missing struct {
+	Source string `json:"source"`
+	Reason string `json:"reason"`
+}
+
+// ExpertInfo describes a loaded expert.
+type ExpertInfo struct {
+	Name            string             `json:"name"`
+	Dimension       int                `json:"dimension"`
+	Index           string             `json:"index"` // "hnsw", "flat", "coder"
+	Passages        int                `json:"passages"`
+	Fingerprints    map[string]string  `json:"fingerprints"` // question and passage encoder
+	Provider        string             `json:"provider"`     // "cpu" or "cuda"
+	Precision       string             `json:"precision"`    // "fp32" or "int8"
+	MaxTokens       map[string]int     `json:"max_tokens"`   // question and passage
+	EnsembleMembers int                `json:"ensemble_members"`
+	Calibration     *CalibrationInfo   `json:"calibration"` // null when uncalibrated
+	Recall          map[string]float64 `json:"recall"`      // "recall@10", "recall@100" against exact search, as measured at build
+	Warnings        []string           `json:"warnings,omitempty"`
+}
+
+// CalibrationInfo is how an expert's confidence was fitted.
+type CalibrationInfo struct {
+	Temperature float64 `json:"temperature"`
+	Depth       int     `json:"depth"` // hits that the mutual information looks at
+	ECEBefore   float64 `json:"ece_before"`
+	ECEAfter    float64 `json:"ece_after"`
+	Questions   string  `json:"questions"`
+}
