@@ -1,0 +1,76 @@
+package provision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+)
+
+// Pip is how archives are fetched: a Python interpreter that has pip. It is
+// used as a downloader only; nothing is installed into that Python.
+type Pip struct {
+	Python string    // "python3"
+	Log    io.Writer // pip's own progress; nil for silence
+}
+
+// Check reports what is missing, with the line that mends it.
+func (p Pip) Check(ctx context.Context) error {
+	if _, err := exec.LookPath(p.Python); err != nil {
+		return fmt.Errorf("%s is not installed: install Python 3 with pip (Debian: apt-get install python3 python3-pip; macOS: xcode-select --install)", p.Python)
+	}
+	if out, err := exec.CommandContext(ctx, p.Python, "-m", "pip", "--version").CombinedOutput(); err != nil {
+		return fmt.Errorf("%s has no pip (%s): install it (Debian: apt-get install python3-pip; else: %s -m ensurepip)", p.Python, lastLine(out), p.Python)
+	}
+	return nil
+}
+
+// Download fetches one wheel into dir, whatever this machine's own Python
+// version and platform are.
+func (p Pip) Download(ctx context.Context, w Wheel, dir string) error {
+	if err := p.Check(ctx); err != nil {
+		return err
+	}
+	args := []string{"-m", "pip", "download", "--no-deps", "--only-binary=:all:",
+		"--disable-pip-version-check", "--dest", dir}
+	if w.Platform != "" {
+		args = append(args, "--python-version", "3.12", "--implementation", "cp", "--abi", "cp312", "--platform", w.Platform)
+	}
+	args = append(args, w.Package+"=="+w.Version)
+	cmd := exec.CommandContext(ctx, p.Python, args...)
+	var complaint tail
+	cmd.Stderr = &complaint
+	if p.Log != nil {
+		cmd.Stdout = p.Log
+		cmd.Stderr = io.MultiWriter(p.Log, &complaint)
+	}
+	if err := cmd.Run(); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return fmt.Errorf("fetching %s %s: %w", w.Package, w.Version, cause)
+		}
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return fmt.Errorf("fetching %s %s failed: %s: check the network and pip's index settings, then run `conclave setup` again; what is there already is kept", w.Package, w.Version, lastLine(complaint.kept))
+		}
+		return fmt.Errorf("running %s: %w", strings.Join(cmd.Args, " "), err)
+	}
+	return nil
+}
+
+// tail keeps the end of what is written to it.
+type tail struct{ kept []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - 4096; over > 0 {
+		t.kept = t.kept[over:]
+	}
+	return len(p), nil
+}
+
+func lastLine(out []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

