@@ -1,0 +1,151 @@
+// Package archtest holds the shape of the project as a test: which package may
+// import which, where cgo may be, and which libraries belong to one place.
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed lists, for each package, the packages of the project that it may
+// import. docs/ARCHITECTURE.md draws the same arrows. A package that is not
+// listed may not exist; its subpackages share its line.
+var allowed = map[string][]string{
+	"rank":        {},
+	"corpus":      {"rank"},
+	"ann":         {"rank"},
+	"bm25":        {"rank"},
+	"fusion":      {"rank"},
+	"models":      {},
+	"encoder":     {"models"},
+	"collection":  {"ann", "bm25", "corpus", "rank"},
+	"search":      {"corpus", "fusion", "rank"},
+	"evaluation":  {"rank", "search"},
+	"calibration": {"fusion", "rank"},
+	"handlers":    {"corpus", "search", "web"},
+	"web":         {},
+	"configs":     {},
+	"provision":   {},
+	"demo":        {},
+	"bench":       {"ann", "bm25", "corpus", "encoder", "models", "provision"},
+	"cmd":         {"*"},
+	"internal":    {"*"}, // test support and end-to-end tests
+}
+
+// only says which package alone may import a library.
+var only = map[string]string{
+	"github.com/yalue/onnxruntime_go": "encoder",
+	"github.com/sugarme/tokenizer":    "encoder",
+	"github.com/coder/hnsw":           "ann",
+	"github.com/spf13/viper":          "configs",
+	"github.com/go-chi/chi/v5":        "handlers",
+	"C":                               "encoder",
+}
+
+type listed struct {
+	ImportPath string
+	Standard   bool
+	Imports    []string
+	CgoFiles   []string
+}
+
+func TestImports(t *testing.T) {
+	for _, p := range list(t) {
+		from, ok := place(p.ImportPath)
+		if !ok {
+			continue
+		}
+		may, known := allowed[from]
+		if !known {
+			t.Errorf("package %s is in no place that the architecture knows: name it in docs/ARCHITECTURE.md and here", p.ImportPath)
+			continue
+		}
+		for _, path := range p.Imports {
+			if to, ours := place(path); ours && to != from && !slices.Contains(may, to) && !slices.Contains(may, "*") {
+				t.Errorf("%s imports %s: the architecture has no arrow from %s to %s (it has %v)", p.ImportPath, path, from, to, may)
+			}
+			for library, owner := range only {
+				if (path == library || strings.HasPrefix(path, library+"/")) && from != owner {
+					t.Errorf("%s imports %s, which belongs to %s alone", p.ImportPath, path, owner)
+				}
+			}
+		}
+	}
+}
+
+// TestNoCgoOutsideEncoder also builds what must build without a C compiler.
+func TestNoCgoOutsideEncoder(t *testing.T) {
+	var pure []string
+	for _, p := range list(t) {
+		from, ok := place(p.ImportPath)
+		if !ok || from == "encoder" || from == "cmd" || from == "internal" || from == "bench" || strings.HasPrefix(p.ImportPath, "conclave/models/numerics") {
+			continue
+		}
+		if len(p.CgoFiles) > 0 {
+			t.Errorf("%s has cgo files %v", p.ImportPath, p.CgoFiles)
+		}
+		pure = append(pure, p.ImportPath)
+	}
+	build := exec.Command("go", append([]string{"build"}, pure...)...)
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("with CGO_ENABLED=0: %v\n%s", err, out)
+	}
+}
+
+// TestRulesAreUsed keeps the table honest: a line for a package that is gone
+// is a line nobody reads.
+func TestRulesAreUsed(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range list(t) {
+		if from, ok := place(p.ImportPath); ok {
+			seen[from] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(allowed)) {
+		if !seen[name] {
+			t.Errorf("the table of imports names %s, which does not exist", name)
+		}
+	}
+}
+
+func place(path string) (string, bool) {
+	rest, ours := strings.CutPrefix(path, "conclave/")
+	if !ours {
+		return "", false
+	}
+	first, _, _ := strings.Cut(rest, "/")
+	return first, true
+}
+
+func list(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Standard,Imports,CgoFiles", "conclave/...")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var all []listed
+	for decoder := json.NewDecoder(out); ; {
+		var p listed
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return all
+}
