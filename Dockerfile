@@ -1,0 +1,48 @@
+# syntax=docker/dockerfile:1
+# Two images from one file: `--target cpu` (default in docker-compose.yml) and
+# `--target gpu`. The runtime and the base encoder are fetched and verified
+# while the image is built, so a container starts without the network.
+
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=container
+RUN go build -trimpath -ldflags "-X main.version=${VERSION}" -o /out/conclave ./cmd/conclave
+
+FROM build AS provision
+RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip && rm -rf /var/lib/apt/lists/*
+ENV CONCLAVE_CACHE=/var/lib/conclave/cache
+RUN /out/conclave setup && rm -rf /var/lib/conclave/cache/wheels /var/lib/conclave/cache/checkpoints
+
+FROM provision AS provision-gpu
+RUN /out/conclave setup --provider cuda && rm -rf /var/lib/conclave/cache/wheels /var/lib/conclave/cache/checkpoints
+
+FROM debian:bookworm-slim AS cpu
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates libstdc++6 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --home-dir /var/lib/conclave --shell /usr/sbin/nologin conclave \
+    && mkdir -p /var/lib/conclave/index && chown -R conclave:conclave /var/lib/conclave
+COPY --from=provision /out/conclave /usr/local/bin/conclave
+COPY --from=provision --chown=conclave:conclave /var/lib/conclave/cache /var/lib/conclave/cache
+ENV CONCLAVE_CACHE=/var/lib/conclave/cache
+USER conclave
+WORKDIR /var/lib/conclave
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["conclave", "healthcheck"]
+ENTRYPOINT ["conclave"]
+CMD ["demo", "--listen", "0.0.0.0:8080"]
+
+FROM nvidia/cuda:13.0.1-cudnn-runtime-ubuntu24.04 AS gpu
+RUN useradd --system --uid 10001 --home-dir /var/lib/conclave --shell /usr/sbin/nologin conclave \
+    && mkdir -p /var/lib/conclave/index && chown -R conclave:conclave /var/lib/conclave
+COPY --from=provision-gpu /out/conclave /usr/local/bin/conclave
+COPY --from=provision-gpu --chown=conclave:conclave /var/lib/conclave/cache /var/lib/conclave/cache
+ENV CONCLAVE_CACHE=/var/lib/conclave/cache CONCLAVE_ENCODER_PROVIDER=cuda
+USER conclave
+WORKDIR /var/lib/conclave
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 CMD ["conclave", "healthcheck"]
+ENTRYPOINT ["conclave"]
+CMD ["demo", "--listen", "0.0.0.0:8080"]

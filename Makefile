@@ -1,0 +1,50 @@
+# conclave: `make demo` and `make test` are all that a new machine needs.
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -X main.version=$(VERSION)
+PYTHON  ?= python3
+BIN     := bin/conclave
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+demo: tools build ## fetch, import, index and serve the demo on 127.0.0.1:8080
+	@$(BIN) demo
+
+test: tools lint setup ## check formatting, vet, lint, and run every test
+	@go test -race -short ./rank ./fusion ./search ./handlers/... ./internal/endtoend
+	@go test ./...
+
+build: ## build bin/conclave
+	@mkdir -p bin
+	@go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/conclave
+
+setup: build ## fetch the runtime and the base encoder into the cache, and import it
+	@$(BIN) setup
+
+lint: ## formatting, go vet, staticcheck, errcheck
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
+	@go vet ./...
+	@go tool staticcheck ./...
+	@go tool errcheck ./...
+
+bench: build setup ## run every benchmark beside its peer and print the ratios
+	@bench/run
+
+generate: ## rebuild what is generated: kernels, the OpenAPI document
+	@go generate ./...
+
+clean: ## remove what was built (the cache stays)
+	@rm -rf bin demo-index
+
+# What cannot be installed by the project itself: say what to install.
+tools:
+	@command -v go >/dev/null || { echo "Go is not installed: install Go 1.26 or newer (https://go.dev/dl, or your system's packages)"; exit 1; }
+	@cc=$$(go env CC); command -v $${cc%% *} >/dev/null || { echo "no C compiler ($$cc): install one (Debian: apt-get install gcc libc6-dev; macOS: xcode-select --install)"; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3 is not installed: install it with pip (Debian: apt-get install python3 python3-pip; macOS: xcode-select --install)"; exit 1; }
+	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { echo "$(PYTHON) has no pip: install it (Debian: apt-get install python3-pip; else: $(PYTHON) -m ensurepip)"; exit 1; }
+
+.PHONY: help demo test build setup lint bench generate clean tools
