@@ -1,0 +1,195 @@
+// Package fusion makes one ranking out of the rankings of several sources, and
+// can explain every score of it. Its functions are pure: no I/O, no clock, no
+// state of their own.
+//
+// Vocabulary. A source is anything that ranks passages for a question: an
+// expert (dense) or BM25 (lexical). Its hits are its ranking. The candidates
+// are the passages that any source found. A source that did not find a
+// candidate is completed: by its true score (exact), by the lowest score of
+// its own list (min), or by nothing (none). A confidence is how sure an expert
+// is of its ranking, 0 to 1. A weight is what a source's score is multiplied
+// by; a contribution is what comes out, and the contributions of a candidate
+// add up to its fused score.
+//
+// Methods: MUF and MUFSparse (Li et al., 2021, "Multi-task dense retrieval via
+// model uncertainty fusion"), Hybrid (Karpukhin et al., 2020, and Ma et al.,
+// 2021), Sum, and RRF (Cormack et al., 2009).
+package fusion
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"conclave/rank"
+)
+
+// MaxSources is the most sources that can be fused at once.
+const MaxSources = 255
+
+// maxHits is the most hits of one source.
+const maxHits = 1<<24 - 1
+
+// Candidates is the table that every method reads: a row for each passage that
+// any source found, a column for each source, with the source's own score.
+//
+// It is built once for a question and serves any number of methods. The rows
+// are in the order of their ordinals, whatever the order of the sources, so
+// that sums over rows do not depend on that order even in the last bit. The
+// zero value is ready for Reset, and Reset keeps the memory. A Candidates is
+// not safe for concurrent use.
+type Candidates struct {
+	ordinals []rank.Ordinal // of the rows, ascending
+	cells    []cell         // row by row
+	columns  []column
+
+	keys   []uint64  // scratch of Reset
+	scores []float64 // scratch of the methods: a fused score for each row
+	kept   []int32   // scratch of top
+}
+
+// cell is one source's score for one candidate.
+type cell struct {
+	score  float32
+	rank   int32 // in the source's own list, from 1; 0 when it was not found
+	origin Origin
+}
+
+// column is what is known of one source's own list.
+type column struct {
+	hits   int
+	lowest float32 // the lowest score among its hits
+}
+
+// Origin says where a source's score for a candidate comes from.
+type Origin uint8
+
+// The origins of a score.
+const (
+	FromNone  Origin = iota // the source has no score: it contributes nothing
+	FromHit                 // the source found the candidate
+	FromExact               // the true score, fetched for a candidate that the source did not find
+	FromMin                 // the lowest score of the source's own list
+)
+
+// String is the origin as the API prints it.
+func (o Origin) String() string {
+	switch o {
+	case FromHit:
+		return "hit"
+	case FromExact:
+		return "exact"
+	case FromMin:
+		return "min"
+	}
+	return "none"
+}
+
+// Reset fills the table with the hits of the sources: lists[i] becomes column
+// i. A list must be in rank.Compare's order, hold each passage once, and have
+// finite scores; an empty list is a source that found nothing.
+func (c *Candidates) Reset(lists [][]rank.Hit) error {
+	c.ordinals, c.cells, c.columns, c.keys = c.ordinals[:0], c.cells[:0], c.columns[:0], c.keys[:0]
+	if len(lists) > MaxSources {
+		return fmt.Errorf("%d sources to fuse, at most %d are possible", len(lists), MaxSources)
+	}
+	for source, hits := range lists {
+		if err := CheckHits(hits); err != nil {
+			return fmt.Errorf("source %d: %w", source, err)
+		}
+	}
+
+	// One sort of (ordinal, source, position) brings the cells of a row
+	// together; a map from ordinals to rows took twice as long.
+	for source, hits := range lists {
+		col := column{hits: len(hits)}
+		if len(hits) > 0 {
+			col.lowest = hits[len(hits)-1].Score
+		}
+		c.columns = append(c.columns, col)
+		for position, hit := range hits {
+			c.keys = append(c.keys, uint64(hit.Ordinal)<<32|uint64(source)<<24|uint64(position))
+		}
+	}
+	slices.Sort(c.keys)
+	for _, key := range c.keys {
+		ordinal, source, position := rank.Ordinal(key>>32), int(key>>24&0xff), int(key&maxHits)
+		if n := len(c.ordinals); n == 0 || c.ordinals[n-1] != ordinal {
+			c.ordinals = append(c.ordinals, ordinal)
+			c.cells = append(c.cells, make([]cell, len(lists))...)
+		}
+		at := &c.cells[len(c.cells)-len(lists)+source]
+		if at.origin == FromHit {
+			err := fmt.Errorf("source %d: passage %d is at rank %d and again at rank %d", source, ordinal, at.rank, position+1)
+			c.ordinals, c.cells, c.columns = c.ordinals[:0], c.cells[:0], c.columns[:0]
+			return err
+		}
+		*at = cell{score: lists[source][position].Score, rank: int32(position + 1), origin: FromHit}
+	}
+	return nil
+}
+
+// CheckHits reports what makes a list of hits unfit for fusion: a score that
+// is not finite, or an order that is not rank.Compare's.
+func CheckHits(hits []rank.Hit) error {
+	if len(hits) > maxHits {
+		return fmt.Errorf("%d hits, at most %d are possible", len(hits), maxHits)
+	}
+	for i, hit := range hits {
+		if !finite(hit.Score) {
+			return fmt.Errorf("the score at rank %d (passage %d) is %v", i+1, hit.Ordinal, hit.Score)
+		}
+		if i > 0 && rank.Before(hit, hits[i-1]) {
+			return fmt.Errorf("rank %d (passage %d, score %v) belongs before rank %d (passage %d, score %v)",
+				i+1, hit.Ordinal, hit.Score, i, hits[i-1].Ordinal, hits[i-1].Score)
+		}
+	}
+	return nil
+}
+
+// Len is the number of candidates.
+func (c *Candidates) Len() int { return len(c.ordinals) }
+
+// Sources is the number of columns.
+func (c *Candidates) Sources() int { return len(c.columns) }
+
+// Missing appends to into the candidates for which a source has no score of
+// its own, in ascending order. Complete takes their scores in the same order.
+func (c *Candidates) Missing(source int, into []rank.Ordinal) []rank.Ordinal {
+	for row, ordinal := range c.ordinals {
+		if c.at(row, source).origin == FromNone {
+			into = append(into, ordinal)
+		}
+	}
+	return into
+}
+
+// Complete gives a source's true scores for the candidates that Missing named.
+// On an error the table is as it was.
+func (c *Candidates) Complete(source int, scores []float32) error {
+	for i, score := range scores {
+		if !finite(score) {
+			return fmt.Errorf("exact score %d of %d is %v", i+1, len(scores), score)
+		}
+	}
+	missing := 0
+	for row := range c.ordinals {
+		if c.at(row, source).origin == FromNone {
+			missing++
+		}
+	}
+	if missing != len(scores) {
+		return fmt.Errorf("%d exact scores for %d missing ones", len(scores), missing)
+	}
+	for row, next := 0, 0; next < len(scores); row++ {
+		if at := c.at(row, source); at.origin == FromNone {
+			*at = cell{score: scores[next], origin: FromExact}
+			next++
+		}
+	}
+	return nil
+}
+
+func (c *Candidates) at(row, source int) *cell { return &c.cells[row*len(c.columns)+source] }
+
+func finite(x float32) bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }

@@ -1,0 +1,111 @@
+package fusion
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// smoothing is what the authors of MUF add to a probability inside the
+// logarithm (retrieve_rerank_dpr.py, get_confidence). It moves a confidence by
+// about 1e-6, so that agreeing with them to more needs it.
+const smoothing = 1e-6
+
+// negligible bounds, below which a term is left out: exp(-40) is 4e-18, and
+// P·|ln(P + 1e-6)| is below 1.4e-13 for a P below 1e-14. A thousand hits that
+// are left out change the mutual information by less than 1.4e-10 nats.
+const (
+	negligibleExponent    = -40
+	negligibleProbability = 1e-14
+)
+
+// MutualInformation is how much the members of an expert's ensemble disagree
+// about a question, in nats, between 0 (all agree) and ln(members): the mutual
+// information between the passage that a member would choose and the member
+// (Li et al., 2021, equation 4; Poole et al., 2019).
+//
+// scores holds, member by member, each member's inner products with the same
+// hits: members × hits numbers. temperature divides them before the softmax
+// over the hits. (The paper's text calls 1e-3 an inverse temperature; the
+// authors' code divides by it, and only that gives the paper's figures.) It
+// has to be fitted for each expert: 1e-3 suits DPR's inner products near 80,
+// not those of unit vectors.
+//
+// The logarithm is of P + 1e-6, as in the authors' code, so the result may be
+// a little outside its bounds; Confidence clamps.
+func MutualInformation(scores []float32, members int, temperature float64) (float64, error) {
+	if members < 1 || len(scores)%members != 0 {
+		return 0, fmt.Errorf("%d scores are not %d members times a number of hits", len(scores), members)
+	}
+	if !(temperature > 0) || math.IsInf(temperature, 0) {
+		return 0, fmt.Errorf("the temperature is %v: it must be a finite number above 0", temperature)
+	}
+	hits := len(scores) / members
+	if hits == 0 {
+		return 0, nil
+	}
+	marginal := make([]float64, 2*hits)
+	marginal, p := marginal[:hits], marginal[hits:]
+	entropies := 0.0
+	for member := range members {
+		row := scores[member*hits : (member+1)*hits]
+		highest := slices.Max(row) // NaN when there is one
+		if !finite(highest) || !finite(slices.Min(row)) {
+			return 0, fmt.Errorf("member %d has a score that is not finite", member)
+		}
+		sum := 0.0
+		for i, s := range row {
+			p[i] = 0
+			if x := (float64(s) - float64(highest)) / temperature; x > negligibleExponent {
+				p[i] = math.Exp(x)
+				sum += p[i]
+			}
+		}
+		for i := range p {
+			p[i] /= sum
+			marginal[i] += p[i]
+		}
+		entropies += entropy(p)
+	}
+	for i := range marginal {
+		marginal[i] /= float64(members)
+	}
+	return entropy(marginal) - entropies/float64(members), nil
+}
+
+// entropy is -Σ P·ln(P + 1e-6).
+func entropy(p []float64) float64 {
+	h := 0.0
+	for _, x := range p {
+		if x > negligibleProbability {
+			h -= x * math.Log(x+smoothing)
+		}
+	}
+	return h
+}
+
+// Confidence is 1 - mutualInformation / ln(members), clamped to 0…1 (Li et
+// al., 2021, equation 5). It needs at least two members: one cannot disagree
+// with itself, and is given no confidence.
+func Confidence(mutualInformation float64, members int) float64 {
+	if members < 2 || math.IsNaN(mutualInformation) {
+		return 0
+	}
+	return min(max(1-mutualInformation/math.Log(float64(members)), 0), 1)
+}
+
+// Weights divides confidences by their sum, so that they add up to 1. When all
+// are 0 every weight is the same. The authors' code divides by zero there.
+func Weights(confidences []float64) []float64 {
+	weights := slices.Clone(confidences)
+	sum := total(weights) // sorts the copy
+	copy(weights, confidences)
+	for i := range weights {
+		if sum > 0 {
+			weights[i] /= sum
+		} else {
+			weights[i] = 1 / float64(len(weights))
+		}
+	}
+	return weights
+}

@@ -1,0 +1,113 @@
+package fusion
+
+import "fmt"
+
+// HybridOptions are what Hybrid leaves open.
+type HybridOptions struct {
+	// Alpha is the weight of the lexical score (of the dense one with
+	// WeightOnDense). It belongs to a pair of score scales: 1.3 for DPR's inner
+	// products near 80 and Lucene's BM25, some hundredths for unit vectors.
+	Alpha float64
+	// WeightOnDense weights the dense score instead of the lexical one.
+	WeightOnDense bool
+	// Divide divides by 1 + Alpha, as the authors of MUF do. The order is the
+	// same.
+	Divide bool
+	// Normalisation is applied to the fused dense list as a whole and to the
+	// lexical list. "": Raw.
+	Normalisation Normalisation
+	Missing       Missing // "": Exact
+}
+
+// Hybrid is DPR-BM25: dense + α·lexical, where the dense score is MUF's fused
+// one (the Weight of an expert is its confidence; with one expert it is that
+// expert's score). lexical is the column of the lexical source; negative when
+// there is none.
+//
+// The candidates are those of both. With Missing Min, a passage that no expert
+// found is given the lowest dense score of the fused dense list, one that only
+// the experts found the lowest lexical score. (Karpukhin et al., 2020, section
+// 5; Pyserini's hybrid searcher; the authors of MUF, who feed the fused list
+// to the same function.)
+func Hybrid(c *Candidates, experts []Source, lexical int, o HybridOptions, k int) (Ranking, error) {
+	both := make([]Source, 0, len(experts)+1)
+	both = append(both, experts...)
+	if lexical >= 0 {
+		both = append(both, Source{Column: lexical})
+	}
+	if err := c.check(both); err != nil {
+		return Ranking{}, err
+	}
+	if !(o.Alpha >= 0 && o.Alpha <= MaxWeight) {
+		return Ranking{}, fmt.Errorf("alpha is %v: it must be between 0 and %g", o.Alpha, float64(MaxWeight))
+	}
+	common := Options{Normalisation: o.Normalisation, Missing: o.Missing}
+	if err := common.check(); err != nil {
+		return Ranking{}, err
+	}
+	onDense, onLexical := 1.0, o.Alpha
+	if o.WeightOnDense {
+		onDense, onLexical = o.Alpha, 1
+	}
+	if o.Divide {
+		onDense, onLexical = onDense/(1+o.Alpha), onLexical/(1+o.Alpha)
+	}
+
+	weighted, _ := byConfidence(experts)
+	copy(both, weighted)
+	f := linear{c: c, missing: common.Missing, sources: both, dense: len(experts), standIn: -1}
+	f.lines = make([]line, len(both))
+	fused := f.fusedDense(common.Normalisation)
+	for i := range experts {
+		// The experts' weights add up to 1, so the line of the fused list is
+		// the weighted sum of the same line of each expert.
+		f.lines[i] = fused
+		both[i].Weight *= onDense
+	}
+	if lexical >= 0 {
+		f.lines[len(experts)] = f.lineOf(lexical, common.Normalisation)
+		both[len(experts)].Weight = onLexical
+	}
+	return f.rank(k), nil
+}
+
+// fusedDense computes the fused dense list: it returns its normalisation and
+// sets standIn to its lowest candidate when that is needed. f.sources[:f.dense]
+// have MUF's weights.
+func (f *linear) fusedDense(kind Normalisation) line {
+	for i := range f.dense {
+		f.lines[i] = unchanged()
+	}
+	contributions := make([]float64, f.dense)
+	score := func(row int) float64 {
+		for i := range contributions {
+			contributions[i] = f.part(row, i).Contribution
+		}
+		return total(contributions)
+	}
+	each := func(visit func(row int, score float64)) {
+		for row := range f.c.ordinals {
+			found := f.c.foundBy(row, f.sources[:f.dense])
+			if found || f.missing == Exact && f.c.at(row, f.sources[0].Column).origin == FromExact && f.c.foundBy(row, f.sources) {
+				visit(row, score(row))
+			}
+		}
+	}
+	if f.dense == 0 {
+		return unchanged()
+	}
+	var s spread
+	lowest := -1
+	each(func(row int, score float64) {
+		if s.n == 0 || score <= s.low { // the last of equals, as at the end of a list
+			lowest = row
+		}
+		s.add(score)
+	})
+	if f.missing == Min {
+		f.standIn = lowest
+	}
+	return s.line(kind, func(visit func(float64)) {
+		each(func(_ int, score float64) { visit(score) })
+	})
+}

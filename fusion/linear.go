@@ -1,0 +1,212 @@
+package fusion
+
+import "fmt"
+
+// Options are what Sum and MUF leave open.
+type Options struct {
+	Normalisation Normalisation // "": Raw
+	Missing       Missing       // "": Exact
+}
+
+func (o *Options) check() error {
+	if o.Normalisation == "" {
+		o.Normalisation = Raw
+	}
+	if o.Missing == "" {
+		o.Missing = Exact
+	}
+	switch o.Normalisation {
+	case Raw, MinMax, CentreRange, ZScore:
+	default:
+		return fmt.Errorf("normalisation %q is unknown: %v are known", o.Normalisation, Normalisations())
+	}
+	switch o.Missing {
+	case Exact, Min, None:
+	default:
+		return fmt.Errorf("missing %q is unknown: %v are known", o.Missing, []Missing{Exact, Min, None})
+	}
+	return nil
+}
+
+// Sum is the weighted sum of the sources' scores, normalised as the options
+// say: Σ w·norm(s). The weights are used as they are; when all are 0, they are
+// 1. It returns the best k candidates among those that the sources found.
+func Sum(c *Candidates, sources []Source, o Options, k int) (Ranking, error) {
+	if err := c.check(sources); err != nil {
+		return Ranking{}, err
+	}
+	if err := o.check(); err != nil {
+		return Ranking{}, err
+	}
+	f := linear{c: c, missing: o.Missing, sources: orEqual(sources)}
+	f.lines = make([]line, len(f.sources))
+	for i, s := range f.sources {
+		f.lines[i] = f.lineOf(s.Column, o.Normalisation)
+	}
+	return f.rank(k), nil
+}
+
+// MUF is the sum of the experts' scores weighted by their confidences divided
+// by the sum of these (Li et al., 2021, equation 6 and section 5). The Weight
+// of a source is its confidence.
+func MUF(c *Candidates, experts []Source, o Options, k int) (Ranking, error) {
+	if err := c.check(experts); err != nil {
+		return Ranking{}, err
+	}
+	weighted, mean := byConfidence(experts)
+	ranking, err := Sum(c, weighted, o, k)
+	if err == nil && len(experts) > 0 {
+		ranking.Confidence = &mean
+	}
+	return ranking, err
+}
+
+// MUFSparse is the ranking of the most confident expert; of equally confident
+// ones, the one with the lowest column. (The authors' code for it fails; their
+// documentation says this.)
+func MUFSparse(c *Candidates, experts []Source, k int) (Ranking, error) {
+	if err := c.check(experts); err != nil {
+		return Ranking{}, err
+	}
+	if len(experts) == 0 {
+		return Sum(c, nil, Options{}, k)
+	}
+	surest := experts[0]
+	for _, e := range experts[1:] {
+		if e.Weight > surest.Weight || e.Weight == surest.Weight && e.Column < surest.Column {
+			surest = e
+		}
+	}
+	ranking, err := Sum(c, []Source{{Column: surest.Column, Weight: 1}}, Options{}, k)
+	ranking.Confidence = &surest.Weight
+	return ranking, err
+}
+
+// byConfidence turns confidences into weights, and returns their mean.
+func byConfidence(experts []Source) (weighted []Source, mean float64) {
+	confidences := make([]float64, len(experts))
+	for i, e := range experts {
+		confidences[i] = e.Weight
+	}
+	weighted = make([]Source, len(experts))
+	for i, w := range Weights(confidences) {
+		weighted[i] = Source{Column: experts[i].Column, Weight: w}
+	}
+	return weighted, total(confidences) / float64(max(len(experts), 1))
+}
+
+// linear is a fusion in which every contribution is a weight times a straight
+// line of the source's score: all methods but RRF.
+type linear struct {
+	c       *Candidates
+	missing Missing
+	sources []Source
+	lines   []line // of each source
+
+	// With Missing Min, a candidate that none of the first dense sources found
+	// is given the scores of the candidate in row standIn, when that is not
+	// negative. Only Hybrid uses it.
+	dense, standIn int
+}
+
+// rank scores every candidate and returns the best k with their parts.
+func (f *linear) rank(k int) Ranking {
+	c, m := f.c, len(f.sources)
+	all := m == len(c.columns)
+	candidate := func(row int) bool { return all || c.foundBy(row, f.sources) }
+
+	c.scores = grow(c.scores, c.Len())
+	contributions := make([]float64, m)
+	for row := range c.scores {
+		if !candidate(row) {
+			continue
+		}
+		for i := range contributions {
+			contributions[i] = f.part(row, i).Contribution
+		}
+		c.scores[row] = total(contributions)
+	}
+
+	rows := c.best(k, candidate)
+	ranking := Ranking{Items: make([]Item, len(rows)), Weights: make([]float64, len(c.columns))}
+	parts := make([]Part, len(rows)*m)
+	for n, row := range rows {
+		own := parts[n*m : (n+1)*m : (n+1)*m]
+		for i := range own {
+			own[i] = f.part(int(row), i)
+		}
+		ranking.Items[n] = Item{Ordinal: c.ordinals[row], Score: c.scores[row], Parts: own}
+	}
+	for _, s := range f.sources {
+		ranking.Weights[s.Column] = s.Weight
+	}
+	return ranking
+}
+
+// part is what source i contributes to a row.
+func (f *linear) part(row, i int) Part {
+	s := f.sources[i]
+	p := Part{Column: s.Column, Weight: s.Weight}
+	standsIn := f.standsIn(row, i)
+	from := row
+	if standsIn {
+		from = f.standIn
+	}
+	var score float32
+	score, p.Origin = f.score(from, s.Column)
+	if p.Origin == FromNone {
+		return p
+	}
+	if standsIn {
+		p.Origin = FromMin
+	} else {
+		p.Rank = int(f.c.at(row, s.Column).rank)
+	}
+	p.Score = float64(score)
+	p.Contribution = s.Weight * f.lines[i].of(p.Score)
+	return p
+}
+
+// standsIn reports whether source i is one of the dense ones and none of them
+// found the row, so that another row's score is taken.
+func (f *linear) standsIn(row, i int) bool {
+	return i < f.dense && f.standIn >= 0 && !f.c.foundBy(row, f.sources[:f.dense])
+}
+
+// score is a source's score for a row after completion, and where it is from.
+func (f *linear) score(row, column int) (float32, Origin) {
+	at := f.c.at(row, column)
+	switch {
+	case at.origin == FromHit, at.origin == FromExact && f.missing == Exact:
+		return at.score, at.origin
+	case f.missing == None || f.c.columns[column].hits == 0:
+		return 0, FromNone
+	}
+	return f.c.columns[column].lowest, FromMin
+}
+
+// lineOf is the normalisation of one source over its list.
+func (f *linear) lineOf(column int, kind Normalisation) line {
+	if kind == Raw {
+		return unchanged()
+	}
+	each := func(visit func(float64)) {
+		for row := range f.c.ordinals {
+			at := f.c.at(row, column)
+			if at.origin == FromHit || at.origin == FromExact && f.missing == Exact && f.c.foundBy(row, f.sources) {
+				visit(float64(at.score))
+			}
+		}
+	}
+	var s spread
+	each(s.add)
+	return s.line(kind, each)
+}
+
+// grow returns a slice of length n, with s's memory where that is enough.
+func grow(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n)
+	}
+	return s[:n]
+}

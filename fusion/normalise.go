@@ -1,0 +1,95 @@
+package fusion
+
+import "math"
+
+// Normalisation is how the scores of a source are brought to a common scale
+// before they are weighted. Every one is a straight line, so that an expert's
+// own order never changes.
+type Normalisation string
+
+// The normalisations. Their statistics are those of the source's list: its
+// hits, and with Missing Exact also its true scores for the other candidates.
+// (Over the hits alone, a BM25 list of two near-equal hits would put every
+// other candidate hundreds of deviations away. On 925 development questions
+// over 43,378 passages, a dense expert and BM25 with equal weights, the
+// statistics over all candidates gave top-1/top-20 of 52.6/83.2 for ZScore and
+// 52.5/83.2 for MinMax; over the hits alone, 52.0/81.4 and 51.0/81.4.)
+const (
+	Raw         Normalisation = "raw"          // as they are
+	MinMax      Normalisation = "minmax"       // (s - min)/(max - min); a constant list is 1 throughout
+	CentreRange Normalisation = "centre-range" // (s - (min+max)/2)/(max - min), as Pyserini has it; a constant list is 0 throughout
+	ZScore      Normalisation = "zscore"       // (s - mean)/deviation (of the population); a constant list is 0 throughout
+)
+
+// Normalisations lists the known ones.
+func Normalisations() []Normalisation { return []Normalisation{Raw, MinMax, CentreRange, ZScore} }
+
+// Missing is what a source's score is taken to be for a candidate that it did
+// not find.
+type Missing string
+
+// The ways to complete.
+const (
+	// Exact takes the true score (Candidates.Complete), and where there is none
+	// the source's lowest.
+	Exact Missing = "exact"
+	// Min takes the lowest score of the source's own list, as the paper does.
+	Min Missing = "min"
+	// None leaves the source out of that candidate's sum, as Pyserini's fusion
+	// does.
+	None Missing = "none"
+)
+
+// line is a normalisation with its statistics filled in: (s - shift)/unit +
+// offset. It divides, so that the highest score of a min-max list is 1 and not
+// the float below.
+type line struct{ shift, unit, offset float64 }
+
+func (l line) of(score float64) float64 { return (score-l.shift)/l.unit + l.offset }
+
+func unchanged() line { return line{unit: 1} }
+
+// flat is the same for every score.
+func flat(offset float64) line { return line{unit: math.Inf(1), offset: offset} }
+
+// spread gathers the statistics of a list of scores.
+type spread struct {
+	n              int
+	low, high, sum float64
+}
+
+func (s *spread) add(score float64) {
+	if s.n == 0 || score < s.low {
+		s.low = score
+	}
+	if s.n == 0 || score > s.high {
+		s.high = score
+	}
+	s.sum += score
+	s.n++
+}
+
+// line is the normalisation for the list. each calls its argument with every
+// score of the list again; only ZScore needs it.
+func (s *spread) line(kind Normalisation, each func(func(score float64))) line {
+	constant := s.n == 0 || s.high == s.low
+	switch {
+	case kind == Raw || kind == "":
+		return unchanged()
+	case constant && kind == MinMax:
+		return flat(1)
+	case constant:
+		return flat(0)
+	case kind == MinMax:
+		return line{shift: s.low, unit: s.high - s.low}
+	case kind == CentreRange:
+		return line{shift: (s.low + s.high) / 2, unit: s.high - s.low}
+	}
+	mean, squares := s.sum/float64(s.n), 0.0
+	each(func(score float64) { squares += (score - mean) * (score - mean) })
+	deviation := math.Sqrt(squares / float64(s.n))
+	if deviation == 0 {
+		return flat(0)
+	}
+	return line{shift: mean, unit: deviation}
+}

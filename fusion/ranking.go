@@ -1,0 +1,165 @@
+package fusion
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"conclave/rank"
+)
+
+// MaxWeight bounds weights, so that no product can overflow.
+const MaxWeight = 1e9
+
+// Source is a source that takes part in a fusion: its column in Candidates and
+// its weight (Sum, RRF) or confidence (MUF, MUFSparse, Hybrid).
+type Source struct {
+	Column int
+	Weight float64
+}
+
+// Ranking is the result of a fusion.
+type Ranking struct {
+	// Items are the best candidates, best first; of two with equal scores the
+	// lower ordinal comes first.
+	Items []Item
+	// Weights are what each source's score was multiplied by, by column; 0 for
+	// a source that took no part.
+	Weights []float64
+	// Confidence is the mean of the experts' confidences, as the authors of MUF
+	// report it, or the chosen expert's for MUFSparse. Nil for other methods.
+	Confidence *float64
+}
+
+// Item is one candidate of a fused ranking.
+type Item struct {
+	Ordinal rank.Ordinal
+	Score   float64
+	Parts   []Part // one for each source that took part, in the order of the call
+}
+
+// Part is what one source has to do with an item's score. The contributions of
+// an item add up to its score.
+type Part struct {
+	Column       int
+	Score        float64 // the source's own score, before normalisation; 0 when Origin is FromNone
+	Rank         int     // in the source's own list, from 1; 0 when it was not found
+	Origin       Origin
+	Weight       float64
+	Contribution float64
+}
+
+// total adds contributions in ascending order of their values, so that the sum
+// does not depend on the order of the sources, even in the last bit. It sorts
+// its argument.
+func total(contributions []float64) float64 {
+	// Insertion sort: there are a handful, and slices.Sort costs a call.
+	for i := 1; i < len(contributions); i++ {
+		for j := i; j > 0 && contributions[j] < contributions[j-1]; j-- {
+			contributions[j], contributions[j-1] = contributions[j-1], contributions[j]
+		}
+	}
+	sum := 0.0
+	for _, x := range contributions {
+		sum += x
+	}
+	return sum
+}
+
+// best returns the rows of the k highest c.scores, best first, among the rows
+// that candidate accepts. The slice is scratch of c.
+func (c *Candidates) best(k int, candidate func(row int) bool) []int32 {
+	before := func(a, b int32) bool {
+		if c.scores[a] != c.scores[b] {
+			return c.scores[a] > c.scores[b]
+		}
+		return a < b // rows are in the order of ordinals
+	}
+	// A heap with the worst kept row at the root, as in rank.TopK, which
+	// cannot serve because its scores are float32: rounding would make ties.
+	heap := c.kept[:0]
+	for row := range c.ordinals {
+		if !candidate(row) {
+			continue
+		}
+		r := int32(row)
+		if len(heap) < k {
+			heap = append(heap, r)
+			for i := len(heap) - 1; i > 0; {
+				parent := (i - 1) / 2
+				if !before(heap[parent], heap[i]) {
+					break
+				}
+				heap[parent], heap[i] = heap[i], heap[parent]
+				i = parent
+			}
+			continue
+		}
+		if k <= 0 || !before(r, heap[0]) {
+			continue
+		}
+		heap[0] = r
+		for i := 0; ; {
+			worst := i
+			for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
+				if before(heap[worst], heap[child]) {
+					worst = child
+				}
+			}
+			if worst == i {
+				break
+			}
+			heap[i], heap[worst] = heap[worst], heap[i]
+			i = worst
+		}
+	}
+	slices.SortFunc(heap, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(c.scores[b], c.scores[a]), cmp.Compare(a, b))
+	})
+	c.kept = heap
+	return heap
+}
+
+// foundBy reports whether any of the sources found the row's passage.
+func (c *Candidates) foundBy(row int, sources []Source) bool {
+	for _, s := range sources {
+		if c.at(row, s.Column).origin == FromHit {
+			return true
+		}
+	}
+	return false
+}
+
+// check refuses sources that are not columns of c, are named twice, or have a
+// weight that is negative or not finite.
+func (c *Candidates) check(sources []Source) error {
+	var seen [MaxSources]bool
+	for _, s := range sources {
+		if s.Column < 0 || s.Column >= len(c.columns) {
+			return fmt.Errorf("source %d to fuse, but there are %d", s.Column, len(c.columns))
+		}
+		if seen[s.Column] {
+			return fmt.Errorf("source %d takes part twice", s.Column)
+		}
+		seen[s.Column] = true
+		if !(s.Weight >= 0 && s.Weight <= MaxWeight) { // also refuses NaN
+			return fmt.Errorf("the weight of source %d is %v: it must be between 0 and %g", s.Column, s.Weight, float64(MaxWeight))
+		}
+	}
+	return nil
+}
+
+// orEqual returns the sources as they are, or with a weight of 1 each when all
+// of them weigh nothing.
+func orEqual(sources []Source) []Source {
+	for _, s := range sources {
+		if s.Weight > 0 {
+			return sources
+		}
+	}
+	equal := slices.Clone(sources)
+	for i := range equal {
+		equal[i].Weight = 1
+	}
+	return equal
+}
