@@ -1,0 +1,173 @@
+// Package configs is the configuration of conclave: one immutable Config, read
+// once from flags over the environment (CONCLAVE_…) over conclave.yaml over
+// defaults.
+//
+// A mistake is an error that names the place (file and line, variable or
+// flag), the key, the value, and what is allowed. The package reads no
+// environment and no flags by itself: both are handed to Load.
+package configs
+
+import "time"
+
+// Config is the whole configuration. Its fields are the keys of conclave.yaml;
+// conclave.yaml in this folder says what each is for.
+type Config struct {
+	Listen     string   `yaml:"listen"`
+	Collection string   `yaml:"collection"`
+	Bundles    string   `yaml:"bundles"`
+	Experts    []Expert `yaml:"experts"`
+	Cache      string   `yaml:"cache"`
+	Runtime    string   `yaml:"runtime"`
+	Encoder    Encoder  `yaml:"encoder"`
+	Index      Index    `yaml:"index"`
+	Search     Search   `yaml:"search"`
+	Limits     Limits   `yaml:"limits"`
+	Rate       Rate     `yaml:"rate"`
+	Auth       Auth     `yaml:"auth"`
+	Server     Server   `yaml:"server"`
+	Metrics    Page     `yaml:"metrics"`
+	Docs       Page     `yaml:"docs"`
+	Log        Log      `yaml:"log"`
+
+	// File is the configuration file that was read, or "".
+	File string `yaml:"-"`
+	// Warnings are for people: what looks like a mistake and is not an error.
+	Warnings []string `yaml:"-"`
+}
+
+// Expert names one expert to load. Experts are a list, and not a map from
+// name to settings, because viper lower-cases the keys of maps and splits them
+// at dots.
+type Expert struct {
+	Name     string `yaml:"name"`
+	Bundle   string `yaml:"bundle"`             // folder; "" means Config.Bundles/Name
+	Provider string `yaml:"provider,omitempty"` // "" means Encoder.Provider
+	Threads  int    `yaml:"threads,omitempty"`  // 0 means Encoder.Threads
+}
+
+// Encoder says how questions are turned into vectors.
+type Encoder struct {
+	Provider     string `yaml:"provider"`      // "cpu", "cuda" or "auto"
+	Threads      int    `yaml:"threads"`       // of one inference; 0: one per core
+	Queue        int    `yaml:"queue"`         // waiting questions per expert before callers are turned away
+	BatchTokens  int    `yaml:"batch_tokens"`  // padded tokens of one pass
+	CacheEntries int    `yaml:"cache_entries"` // question vectors kept per expert; 0: none
+}
+
+// Index says what kind of vector index is built and how good it has to be.
+type Index struct {
+	Kind   string `yaml:"kind"`
+	Floors Floors `yaml:"floors"`
+}
+
+// Floors are the lowest recall@10 against exact search, 0…1, with which the
+// server starts, for each kind of index.
+type Floors struct {
+	HNSW  float64 `yaml:"hnsw"`
+	Flat  float64 `yaml:"flat"`
+	Coder float64 `yaml:"coder"`
+}
+
+// Search holds what a request gets when it does not say otherwise.
+type Search struct {
+	Fusion     string        `yaml:"fusion"`
+	K          int           `yaml:"k"`
+	Candidates int           `yaml:"candidates"` // per source
+	Missing    string        `yaml:"missing"`    // "exact" or "min"
+	Alpha      float64       `yaml:"alpha"`      // weight of BM25 in the hybrid, before anything is calibrated
+	Timeout    time.Duration `yaml:"timeout"`
+}
+
+// Limits bound what one request may ask for.
+type Limits struct {
+	BodyBytes     ByteSize      `yaml:"body_bytes"`
+	QuestionBytes ByteSize      `yaml:"question_bytes"`
+	InputBytes    ByteSize      `yaml:"input_bytes"` // of one text to embed
+	Inputs        int           `yaml:"inputs"`      // texts to embed
+	K             int           `yaml:"k"`
+	Candidates    int           `yaml:"candidates"`
+	Batch         int           `yaml:"batch"` // searches
+	Timeout       time.Duration `yaml:"timeout"`
+	Concurrency   int           `yaml:"concurrency"` // requests worked on at once
+}
+
+// Rate bounds the requests of one caller: of its key, or of its address.
+type Rate struct {
+	Requests int           `yaml:"requests"` // per window; 0: no bound
+	Window   time.Duration `yaml:"window"`
+}
+
+// Auth says who may call.
+type Auth struct {
+	Disabled bool  `yaml:"disabled"`
+	Keys     []Key `yaml:"keys"`
+}
+
+// Key is one API key, known by its SHA-256 alone.
+type Key struct {
+	Name    string   `yaml:"name"`
+	SHA256  string   `yaml:"sha256"` // 64 hex digits
+	Scopes  []string `yaml:"scopes"`
+	Expires Instant  `yaml:"expires,omitempty"`
+}
+
+// Server holds what concerns connections.
+type Server struct {
+	AllowedHosts      []string      `yaml:"allowed_hosts"`
+	CORSOrigins       []string      `yaml:"cors_origins"`
+	TrustedProxies    []string      `yaml:"trusted_proxies"` // address blocks
+	HeaderBytes       ByteSize      `yaml:"header_bytes"`
+	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout"`
+	ReadTimeout       time.Duration `yaml:"read_timeout"`
+	WriteTimeout      time.Duration `yaml:"write_timeout"` // 0: see Config.WriteDeadline
+	IdleTimeout       time.Duration `yaml:"idle_timeout"`
+	DrainDelay        time.Duration `yaml:"drain_delay"`   // between "not ready" and closing the listener
+	DrainTimeout      time.Duration `yaml:"drain_timeout"` // for requests under way at shutdown
+}
+
+// Page is something served beside the API.
+type Page struct {
+	Open bool `yaml:"open"` // needs no key
+}
+
+// Log says what is written to standard error.
+type Log struct {
+	Level     string `yaml:"level"`
+	Format    string `yaml:"format"`
+	Questions bool   `yaml:"questions"` // the text of questions too
+}
+
+// Defaults is the configuration of a machine that has none: loopback, no keys.
+func Defaults() Config {
+	return Config{
+		Listen:     "127.0.0.1:8080",
+		Collection: "index",
+		Bundles:    "experts",
+		Experts:    []Expert{},
+		Encoder:    Encoder{Provider: "cpu", Queue: 1024, BatchTokens: 16384, CacheEntries: 10000},
+		Index:      Index{Kind: "hnsw", Floors: Floors{HNSW: 0.95, Flat: 0.999}},
+		Search:     Search{Fusion: "auto", K: 10, Candidates: 100, Missing: "exact", Alpha: 1, Timeout: 2 * time.Second},
+		Limits: Limits{
+			BodyBytes: 1 << 20, QuestionBytes: 16 << 10, InputBytes: 64 << 10, Inputs: 128,
+			K: 1000, Candidates: 1000, Batch: 64, Timeout: 30 * time.Second, Concurrency: 256,
+		},
+		Rate: Rate{Window: time.Minute},
+		Auth: Auth{Keys: []Key{}},
+		Server: Server{
+			AllowedHosts: []string{}, CORSOrigins: []string{}, TrustedProxies: []string{},
+			HeaderBytes: 32 << 10, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
+			IdleTimeout: 2 * time.Minute, DrainTimeout: 30 * time.Second,
+		},
+		Log: Log{Level: "info", Format: "text"},
+	}
+}
+
+// WriteDeadline is how long one exchange may take from the end of its header.
+// The deadline runs while the body is read and the question is answered, so it
+// has to hold both; Server.WriteTimeout sets it otherwise.
+func (cfg Config) WriteDeadline() time.Duration {
+	if cfg.Server.WriteTimeout > 0 {
+		return cfg.Server.WriteTimeout
+	}
+	return cfg.Server.ReadTimeout + cfg.Limits.Timeout + 30*time.Second
+}

@@ -1,0 +1,121 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// prefix begins the name of every variable that conclave reads.
+const prefix = "CONCLAVE_"
+
+// variableFile names the configuration file.
+const variableFile = prefix + "CONFIG"
+
+// readEnvironment reads the variables CONCLAVE_… of environ, which has the
+// form of os.Environ. Lists of strings are separated by commas; lists of
+// objects are YAML, so that keys can come from a secret store.
+//
+// A variable that no key answers to is a warning and not an error: Kubernetes
+// puts CONCLAVE_SERVICE_HOST and the like beside a service named conclave.
+func readEnvironment(environ []string) (*layer, []string, error) {
+	l := newLayer()
+	known := map[string]key{}
+	names := []string{variableFile}
+	for _, k := range keys() {
+		known[k.variable()] = k
+		names = append(names, k.variable())
+	}
+	var warnings []string
+	for _, entry := range environ {
+		name, text, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, prefix) || name == variableFile {
+			continue
+		}
+		k, ok := known[name]
+		if !ok {
+			if !kubernetes(name) {
+				warnings = append(warnings, strings.TrimSpace(fmt.Sprintf("environment %s: no such variable. %s", name, didYouMean(name, names))))
+			}
+			continue
+		}
+		l.variable(k, text)
+	}
+	slices.Sort(warnings)
+	return l, warnings, errors.Join(l.mistakes...)
+}
+
+func (l *layer) variable(k key, text string) {
+	source := "environment " + k.variable()
+	l.sources[k.path] = source
+	switch {
+	case k.objects():
+		var document yaml.Node
+		if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document.Content) == 0 {
+			l.fail(source, k.path, text, "has to be a list in YAML, such as [{name: a}, {name: b}]")
+			return
+		}
+		inner := newLayer()
+		v, ok := inner.value(source, k.path, document.Content[0], k.typ)
+		l.mistakes = append(l.mistakes, inner.mistakes...)
+		for at, where := range inner.sources {
+			l.sources[at] = where
+		}
+		if ok {
+			l.values[k.path] = v
+		}
+	case k.strings():
+		l.values[k.path] = splitList(text)
+	default:
+		v, err := parseScalar(k.typ, text)
+		if err != nil {
+			l.fail(source, k.path, text, "has to be "+err.Error())
+			return
+		}
+		l.values[k.path] = v
+	}
+}
+
+// splitList splits a comma list; the empty text is the empty list.
+func splitList(text string) []string {
+	out := []string{}
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// kubernetes recognises what Kubernetes sets for a service named conclave.
+func kubernetes(name string) bool {
+	rest := strings.TrimPrefix(name, prefix)
+	return strings.HasPrefix(rest, "SERVICE_") || rest == "PORT" || strings.HasPrefix(rest, "PORT_")
+}
+
+func didYouMean(name string, names []string) string {
+	if near := nearestExact(name, names); near != "" {
+		return fmt.Sprintf("Did you mean %s?", near)
+	}
+	return ""
+}
+
+// nearestExact is nearest for names in capitals.
+func nearestExact(name string, names []string) string {
+	lower := make([]string, len(names))
+	for i, n := range names {
+		lower[i] = strings.ToLower(n)
+	}
+	// The common prefix would make any two names look close.
+	for i := range lower {
+		lower[i] = strings.TrimPrefix(lower[i], strings.ToLower(prefix))
+	}
+	near := nearest(strings.TrimPrefix(strings.ToLower(name), strings.ToLower(prefix)), lower)
+	if near == "" {
+		return ""
+	}
+	return prefix + strings.ToUpper(near)
+}

@@ -1,0 +1,169 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+// DefaultFile is read when no file is named, and may be absent.
+const DefaultFile = "conclave.yaml"
+
+// Sources are what a configuration is made of. Every field may be empty.
+type Sources struct {
+	// File is the configuration file. When it is "", the flag --config, then
+	// CONCLAVE_CONFIG, then conclave.yaml in Dir are asked; a file that is named
+	// has to exist.
+	File string
+	// Dir is the folder to look for conclave.yaml in; "" is the current one.
+	Dir string
+	// Flags holds the flags of the command. Those that were set and are named as
+	// a key (limits.k is --limits-k) count; the others are not looked at.
+	Flags *pflag.FlagSet
+	// Environ has the form of os.Environ.
+	Environ []string
+}
+
+// Load reads flags over environment over file over defaults and checks the
+// result. Every mistake is reported, not just the first; each is an *Error.
+// Relative paths in the file count from the file's folder, elsewhere from the
+// current one.
+func Load(s Sources) (Config, error) {
+	file, named := s.file()
+	fromFile := newLayer()
+	text, err := os.ReadFile(file)
+	switch {
+	case err == nil:
+		if fromFile, err = readFile(file, text); err != nil {
+			return Config{}, err
+		}
+		fromFile.anchor(filepath.Dir(file))
+	case errors.Is(err, fs.ErrNotExist) && !named:
+		file = ""
+	default:
+		return Config{}, fmt.Errorf("reading the configuration: %w", err)
+	}
+	fromEnvironment, warnings, err := readEnvironment(s.Environ)
+	if err != nil {
+		return Config{}, err
+	}
+
+	v := viper.New()
+	sources := map[string]string{}
+	for _, k := range keys() {
+		// Every key needs a default, since viper's Unmarshal sees no other keys.
+		v.SetDefault(k.path, k.value)
+	}
+	for _, l := range []*layer{fromFile, fromEnvironment} {
+		if err := v.MergeConfigMap(nest(l.values)); err != nil {
+			return Config{}, fmt.Errorf("merging the configuration: %w", err)
+		}
+		for at, source := range l.sources {
+			sources[at] = source
+		}
+	}
+	if err := bindFlags(v, s.Flags, sources); err != nil {
+		return Config{}, err
+	}
+
+	c := Config{}
+	if err := v.UnmarshalExact(&c, decoding); err != nil {
+		return Config{}, fmt.Errorf("reading the configuration: %w", err)
+	}
+	c.File, c.Warnings = file, warnings
+	if err := c.check(sources); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// decoding tells mapstructure to use the yaml tags and to read durations,
+// sizes and lists from the strings of flags.
+func decoding(d *mapstructure.DecoderConfig) {
+	d.TagName = "yaml"
+	d.DecodeHook = mapstructure.ComposeDecodeHookFunc(
+		mapstructure.StringToTimeDurationHookFunc(),
+		mapstructure.StringToSliceHookFunc(","),
+		mapstructure.TextUnmarshallerHookFunc(),
+	)
+}
+
+// file is the configuration file to read and whether somebody named it.
+func (s Sources) file() (name string, named bool) {
+	if s.File != "" {
+		return s.File, true
+	}
+	if s.Flags != nil {
+		if f := s.Flags.Lookup("config"); f != nil && f.Value.String() != "" {
+			return f.Value.String(), true
+		}
+	}
+	for _, entry := range s.Environ {
+		if rest, ok := cutVariable(entry, variableFile); ok && rest != "" {
+			return rest, true
+		}
+	}
+	return filepath.Join(s.Dir, DefaultFile), false
+}
+
+func cutVariable(entry, name string) (string, bool) {
+	if len(entry) > len(name) && entry[:len(name)] == name && entry[len(name)] == '=' {
+		return entry[len(name)+1:], true
+	}
+	return "", false
+}
+
+// anchor makes the relative paths of a file count from its folder.
+func (l *layer) anchor(folder string) {
+	if folder == "." {
+		return
+	}
+	at := func(path string) string {
+		if path == "" || filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(folder, path)
+	}
+	for _, name := range []string{"collection", "bundles", "cache", "runtime"} {
+		if path, ok := l.values[name].(string); ok {
+			l.values[name] = at(path)
+		}
+	}
+	if experts, ok := l.values["experts"].([]Expert); ok {
+		for i := range experts {
+			experts[i].Bundle = at(experts[i].Bundle)
+		}
+	}
+}
+
+// nest turns key paths into the maps within maps that viper merges.
+func nest(values map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, k := range keys() {
+		v, ok := values[k.path]
+		if !ok {
+			continue
+		}
+		into, name := out, k.path
+		for {
+			head, rest, more := cutPath(name)
+			if !more {
+				into[head] = v
+				break
+			}
+			next, ok := into[head].(map[string]any)
+			if !ok {
+				next = map[string]any{}
+				into[head] = next
+			}
+			into, name = next, rest
+		}
+	}
+	return out
+}
