@@ -1,0 +1,109 @@
+package wordpiece
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// normaliser is BERT's text clean-up. The order is the reference's: controls
+// go, every Unicode space becomes a space, ideographs get spaces around them,
+// accents are stripped (canonical decomposition, then non-spacing marks go),
+// and only then is the text lower-cased, each character for itself: a capital
+// sigma at the end of a word becomes σ, not ς.
+//
+// It stands in front of the library because the library's own normaliser
+// panics where lower-casing changes a character's length (İ, ẞ) and loses
+// accents and non-ASCII spaces.
+type normaliser struct {
+	classes      *classes
+	lowerCase    bool
+	stripAccents bool
+	ideographs   bool // put spaces around them
+}
+
+// normalise cleans text. Any bytes are allowed; broken UTF-8 is dropped.
+func (n *normaliser) normalise(text string) string {
+	clean, ascii := n.clean(text)
+	if ascii {
+		// Nothing in ASCII decomposes, and clean has lower-cased already.
+		return clean
+	}
+	if n.stripAccents {
+		clean = n.strip(clean)
+	}
+	if n.lowerCase {
+		clean = lower(clean)
+	}
+	return clean
+}
+
+// clean removes controls, unifies spaces and pads ideographs. ASCII is
+// lower-cased in passing where that is asked for; the second value says that
+// there was nothing but ASCII.
+func (n *normaliser) clean(text string) (string, bool) {
+	var out strings.Builder
+	out.Grow(len(text))
+	ascii := true
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			i++
+			switch n.classes.plane0[c] {
+			case control:
+			case space:
+				out.WriteByte(' ')
+			default:
+				if n.lowerCase && 'A' <= c && c <= 'Z' {
+					c += 'a' - 'A'
+				}
+				out.WriteByte(c)
+			}
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		switch n.classes.of(r) {
+		case control:
+			continue
+		case space:
+			out.WriteByte(' ')
+		case ideograph:
+			ascii = false
+			if !n.ideographs {
+				out.WriteRune(r)
+				continue
+			}
+			out.WriteByte(' ')
+			out.WriteRune(r)
+			out.WriteByte(' ')
+		default:
+			ascii = false
+			out.WriteRune(r)
+		}
+	}
+	return out.String(), ascii
+}
+
+// strip decomposes text and removes its non-spacing marks. The library's
+// marks above 30 in a row get a joiner between them, which is itself such a
+// mark and goes as well.
+func (n *normaliser) strip(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= utf8.RuneSelf && n.classes.of(r) == mark {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(text))
+}
+
+// lower maps each character to its full lower-case form. Only İ has one of
+// two characters.
+func lower(text string) string {
+	if strings.ContainsRune(text, 'İ') {
+		text = strings.ReplaceAll(text, "İ", "i̇")
+	}
+	return strings.Map(unicode.ToLower, text)
+}

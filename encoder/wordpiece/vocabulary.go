@@ -1,0 +1,145 @@
+package wordpiece
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/sugarme/tokenizer/model"
+	"github.com/sugarme/tokenizer/model/wordpiece"
+)
+
+// vocabulary is what a tokenizer file says, checked and with defaults filled
+// in.
+type vocabulary struct {
+	ids          map[string]int
+	unk          string
+	cls, sep     string
+	pad          string
+	prefix       string
+	maxWordRunes int
+	ideographs   bool
+	stripAccents *bool // nil: when the text is lower-cased
+	lowerCase    *bool // nil: the file does not say
+}
+
+// Open reads a vocabulary from a vocab.txt (one piece a line, its line number
+// its id) or a tokenizer.json of Hugging Face tokenizers; a name that ends in
+// .json is the latter. lowerCase says whether the model was trained on
+// lower-cased text; a tokenizer.json that says otherwise is an error, and so
+// is one that asks for anything but BERT's normaliser, pre-tokenizer and
+// template. Truncation and padding set in a tokenizer.json are not read.
+func Open(path string, lowerCase bool) (*Tokenizer, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the tokenizer: %w", err)
+	}
+	parse := parseLines
+	if filepath.Ext(path) == ".json" {
+		parse = parseJSON
+	}
+	t, err := build(parse, data, lowerCase)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer %s: %w", path, err)
+	}
+	return t, nil
+}
+
+func build(parse func([]byte) (*vocabulary, error), data []byte, lowerCase bool) (*Tokenizer, error) {
+	v, err := parse(data)
+	if err != nil {
+		return nil, err
+	}
+	if v.lowerCase != nil && *v.lowerCase != lowerCase {
+		return nil, fmt.Errorf("normalizer.lowercase is %t, but the bundle's manifest says lower_case: %t; one of them is wrong, and the model understands only text prepared as in its training", *v.lowerCase, lowerCase)
+	}
+	return v.tokenizer(lowerCase)
+}
+
+func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
+	special := make(map[string]int32)
+	for _, name := range []string{v.unk, v.cls, v.sep} {
+		id, ok := v.ids[name]
+		if !ok {
+			return nil, fmt.Errorf("the vocabulary of %d pieces has no %s, which every BERT model needs", len(v.ids), name)
+		}
+		special[name] = int32(id)
+	}
+	t := &Tokenizer{
+		classes:      newClasses(),
+		alphabet:     make(map[rune]struct{}),
+		maxWordRunes: v.maxWordRunes,
+		cls:          special[v.cls],
+		sep:          special[v.sep],
+		unk:          special[v.unk],
+		pad:          int32(v.ids[v.pad]), // 0 where there is none: the mask hides it
+		size:         len(v.ids),
+		fingerprint:  v.fingerprint(),
+		split:        newSplitCache(8192),
+	}
+	stripAccents := lowerCase
+	if v.stripAccents != nil {
+		stripAccents = *v.stripAccents
+	}
+	t.normal = &normaliser{classes: t.classes, lowerCase: lowerCase, stripAccents: stripAccents, ideographs: v.ideographs}
+	for piece, id := range v.ids {
+		if id < 0 || id > math.MaxInt32 {
+			return nil, fmt.Errorf("piece %q has the id %d, which is outside 0 to %d", piece, id, math.MaxInt32)
+		}
+		for _, r := range piece {
+			t.alphabet[r] = struct{}{}
+		}
+	}
+	ids := model.Vocab(v.ids)
+	t.model = wordpiece.NewWordPieceBuilder().
+		Vocab(&ids).
+		UnkToken(v.unk).
+		ContinuingSubwordPrefix(v.prefix).
+		MaxInputCharsPerWord(v.maxWordRunes).
+		Build()
+	return t, nil
+}
+
+// fingerprint is the SHA-256 of the pieces in the order of their ids, in
+// hexadecimal; the same for a vocab.txt and a tokenizer.json of one model.
+func (v *vocabulary) fingerprint() string {
+	pieces := make([]string, 0, len(v.ids))
+	for piece := range v.ids {
+		pieces = append(pieces, piece)
+	}
+	slices.SortFunc(pieces, func(a, b string) int { return v.ids[a] - v.ids[b] })
+	sum := sha256.Sum256([]byte(strings.Join(pieces, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// parseLines reads a vocab.txt. As in the reference, white space at the end
+// of a line is no part of the piece and a repeated piece has its last id.
+func parseLines(data []byte) (*vocabulary, error) {
+	v := &vocabulary{
+		ids: make(map[string]int), unk: "[UNK]", cls: "[CLS]", sep: "[SEP]", pad: "[PAD]",
+		prefix: "##", maxWordRunes: 100, ideographs: true,
+	}
+	text := strings.TrimSuffix(string(data), "\n")
+	id := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		v.ids[strings.TrimRightFunc(line, unicode.IsSpace)] = id
+		id++
+	}
+	return v, nil
+}
+
+// parseJSON reads a tokenizer.json.
+func parseJSON(data []byte) (*vocabulary, error) {
+	var file tokenizerFile
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("not a tokenizer.json: %w", err)
+	}
+	return file.vocabulary()
+}
