@@ -1,0 +1,249 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// vector is an instruction set's way to add up products of floats. Every
+// product sum keeps two accumulators: chunks alternate between them, and the
+// rest goes to the first. The order of additions is therefore the same
+// whether a row is alone, one of four, or met by four queries at once, and so
+// is the result to the last bit.
+type vector interface {
+	name() string
+	lanes() int
+	register() reg.VecVirtual
+	load(m Op, dst reg.VecVirtual)
+	// tail adds the products of the last count (< lanes) elements of each row.
+	tail(query reg.Register, rows []reg.GPVirtual, sums []pair, count reg.Register, label string)
+	sum(p pair, out Mem)
+}
+
+// pair is the two accumulators of one product sum.
+type pair [2]reg.VecVirtual
+
+func pairs(v vector, n int) []pair {
+	out := make([]pair, n)
+	for i := range out {
+		out[i] = pair{v.register(), v.register()}
+	}
+	return out
+}
+
+func zero(sums []pair) {
+	for _, p := range sums {
+		for _, r := range p {
+			VXORPS(r.AsX(), r.AsX(), r.AsX()) // clears the whole register
+		}
+	}
+}
+
+// dotRows is one query against many rows.
+func dotRows(v vector, gather bool) {
+	name, signature := "dotRows"+v.name(), "func(query, rows *float32, dim, n int, out *float32)"
+	doc := "the product sums of a query with n consecutive rows."
+	if gather {
+		name, signature = "dotGather"+v.name(), "func(query, rows *float32, dim int, ids *uint32, n int, out *float32)"
+		doc = "the product sums of a query with the n rows named by ids."
+	}
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+	Doc(name + " writes " + doc)
+	query := Load(Param("query"), GP64())
+	cursor := rowCursor{base: Load(Param("rows"), GP64()), stride: GP64()}
+	Load(Param("dim"), cursor.stride)
+	if gather {
+		cursor.ids = Load(Param("ids"), GP64())
+	}
+	n := Load(Param("n"), GP64())
+	out := Load(Param("out"), GP64())
+	SHLQ(U8(2), cursor.stride)
+
+	for _, width := range []int{4, 1} {
+		loop, done := fmt.Sprintf("rows%d", width), fmt.Sprintf("rows%ddone", width)
+		Label(loop)
+		CMPQ(n, U8(width))
+		JL(LabelRef(done))
+		rows := cursor.rows(width)
+		sums := pairs(v, width)
+		zero(sums)
+		products(v, query, rows, cursor.stride, sums, loop)
+		for i, p := range sums {
+			v.sum(p, Mem{Base: out, Disp: 4 * i})
+		}
+		cursor.advance(width)
+		ADDQ(U8(4*width), out)
+		SUBQ(U8(width), n)
+		JMP(LabelRef(loop))
+		Label(done)
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// products adds up the products of one query with some rows of size bytes.
+func products(v vector, query reg.Register, rows []reg.GPVirtual, size reg.Register, sums []pair, label string) {
+	bytes := 4 * v.lanes()
+	at, end := GP64(), GP64()
+	XORQ(at, at)
+	step := func(accumulator, offset int) {
+		q := v.register()
+		v.load(Mem{Base: query, Index: at, Scale: 1, Disp: offset}, q)
+		for i, row := range rows {
+			VFMADD231PS(Mem{Base: row, Index: at, Scale: 1, Disp: offset}, q, sums[i][accumulator])
+		}
+	}
+	fits := func(n int, otherwise string) {
+		LEAQ(Mem{Base: at, Disp: n * bytes}, end)
+		CMPQ(end, size)
+		JG(LabelRef(otherwise))
+	}
+	Label(label + "two")
+	fits(2, label+"one")
+	step(0, 0)
+	step(1, bytes)
+	MOVQ(end, at)
+	JMP(LabelRef(label + "two"))
+	Label(label + "one")
+	fits(1, label+"tail")
+	step(0, 0)
+	MOVQ(end, at)
+	Label(label + "tail")
+	left := end
+	MOVQ(size, left)
+	SUBQ(at, left)
+	JZ(LabelRef(label + "end"))
+	SHRQ(U8(2), left)
+	for _, row := range rows {
+		ADDQ(at, row)
+	}
+	ADDQ(query, at)
+	v.tail(at, rows, sums, left, label)
+	Label(label + "end")
+}
+
+// dotBlock is four queries against many rows, so that each row comes from
+// memory once: exact search for several questions at a time.
+func dotBlock(v vector) {
+	name := "dotBlock" + v.name()
+	TEXT(name, NOSPLIT, "func(queries, rows *float32, dim, n int, out *float32)")
+	Pragma("noescape")
+	Doc(name + " writes, row by row, the product sums of four consecutive queries with n consecutive rows.")
+	queries := Load(Param("queries"), GP64())
+	cursor := rowCursor{base: Load(Param("rows"), GP64()), stride: GP64()}
+	Load(Param("dim"), cursor.stride)
+	n := Load(Param("n"), GP64())
+	out := Load(Param("out"), GP64())
+	SHLQ(U8(2), cursor.stride)
+	asked := rowCursor{base: queries, stride: cursor.stride}.rows(4)
+
+	Label("rows")
+	TESTQ(n, n)
+	JZ(LabelRef("done"))
+	sums := pairs(v, 4)
+	zero(sums)
+	ends := make([]reg.GPVirtual, len(asked))
+	for i := range asked {
+		ends[i] = GP64()
+		MOVQ(asked[i], ends[i])
+	}
+	// The row plays the query of products: it is loaded once for all four.
+	row := GP64()
+	MOVQ(cursor.base, row)
+	products(v, row, ends, cursor.stride, sums, "rows")
+	for i, p := range sums {
+		v.sum(p, Mem{Base: out, Disp: 4 * i})
+	}
+	cursor.advance(1)
+	ADDQ(U8(16), out)
+	DECQ(n)
+	JMP(LabelRef("rows"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+type avx2 struct{}
+
+func (avx2) name() string                  { return "AVX2" }
+func (avx2) lanes() int                    { return 8 }
+func (avx2) register() reg.VecVirtual      { return YMM() }
+func (avx2) load(m Op, dst reg.VecVirtual) { VMOVUPS(m, dst) }
+
+// tail adds element by element in the lowest lane.
+func (avx2) tail(query reg.Register, rows []reg.GPVirtual, sums []pair, count reg.Register, label string) {
+	// A scalar product in lane 0 would clear the lanes above it, so it is
+	// done in a register of its own and added once.
+	singles := make([]reg.VecVirtual, len(rows))
+	for i := range singles {
+		singles[i] = XMM()
+		VXORPS(singles[i], singles[i], singles[i])
+	}
+	i := GP64()
+	XORQ(i, i)
+	Label(label + "single")
+	q := XMM()
+	VMOVSS(Mem{Base: query, Index: i, Scale: 4}, q)
+	for j, row := range rows {
+		VFMADD231SS(Mem{Base: row, Index: i, Scale: 4}, q, singles[j])
+	}
+	INCQ(i)
+	CMPQ(i, count)
+	JL(LabelRef(label + "single"))
+	for j := range rows {
+		VADDPS(singles[j].AsY(), sums[j][0], sums[j][0])
+	}
+}
+
+func (avx2) sum(p pair, out Mem) {
+	VADDPS(p[1], p[0], p[0])
+	sumYMM(p[0], out)
+}
+
+// sumYMM adds the eight lanes of a register: halves, then pairs.
+func sumYMM(r reg.VecVirtual, out Mem) {
+	high := XMM()
+	VEXTRACTF128(U8(1), r.AsY(), high)
+	VADDPS(high, r.AsX(), r.AsX())
+	VMOVHLPS(r.AsX(), r.AsX(), high)
+	VADDPS(high, r.AsX(), r.AsX())
+	VMOVSHDUP(r.AsX(), high)
+	VADDSS(high, r.AsX(), r.AsX())
+	VMOVSS(r.AsX(), out)
+}
+
+type avx512 struct{}
+
+func (avx512) name() string                  { return "AVX512" }
+func (avx512) lanes() int                    { return 16 }
+func (avx512) register() reg.VecVirtual      { return ZMM() }
+func (avx512) load(m Op, dst reg.VecVirtual) { VMOVUPS(m, dst) }
+
+// tail reads the rest under a mask: lanes beyond it are zero and not touched
+// in memory.
+func (avx512) tail(query reg.Register, rows []reg.GPVirtual, sums []pair, count reg.Register, _ string) {
+	bits := GP64()
+	MOVQ(I32(-1), bits)
+	BZHIQ(count, bits, bits)
+	mask := K()
+	KMOVW(bits.As32(), mask)
+	q := ZMM()
+	VMOVUPS_Z(Mem{Base: query}, mask, q)
+	for i, row := range rows {
+		r := ZMM()
+		VMOVUPS_Z(Mem{Base: row}, mask, r)
+		VFMADD231PS(r, q, sums[i][0])
+	}
+}
+
+func (avx512) sum(p pair, out Mem) {
+	VADDPS(p[1], p[0], p[0])
+	high := YMM()
+	VEXTRACTF64X4(U8(1), p[0], high)
+	VADDPS(high, p[0].AsY(), p[0].AsY())
+	sumYMM(p[0], out)
+}

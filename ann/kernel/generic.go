@@ -1,0 +1,81 @@
+package kernel
+
+import "unsafe"
+
+// The kernels in Go, for processors without the instructions. They are also
+// what the tests hold the assembly against.
+
+func bytesOf(q []int8) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(&q[0])), len(q)) }
+
+func row[T any](base *T, length, i int) []T {
+	return unsafe.Slice((*T)(unsafe.Add(unsafe.Pointer(base), uintptr(i)*uintptr(length)*unsafe.Sizeof(*base))), length)
+}
+
+// dotGo keeps eight sums, which lets the processor overlap the additions.
+func dotGo(a, b []float32) float32 {
+	var s [8]float32
+	b = b[:len(a)]
+	for len(a) >= 8 {
+		x, y := a[:8:8], b[:8:8]
+		for i := range s {
+			s[i] += x[i] * y[i]
+		}
+		a, b = a[8:], b[8:]
+	}
+	var rest float32
+	for i := range a {
+		rest += a[i] * b[i]
+	}
+	return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7])) + rest
+}
+
+func dotRowsGo(query, rows *float32, dim, n int, out *float32) {
+	q, o := unsafe.Slice(query, dim), unsafe.Slice(out, n)
+	for i := range o {
+		o[i] = dotGo(q, row(rows, dim, i))
+	}
+}
+
+func dotGatherGo(query, rows *float32, dim int, ids *uint32, n int, out *float32) {
+	q, o := unsafe.Slice(query, dim), unsafe.Slice(out, n)
+	for i, id := range unsafe.Slice(ids, n) {
+		o[i] = dotGo(q, row(rows, dim, int(id)))
+	}
+}
+
+func dotBlockGo(queries, rows *float32, dim, n int, out *float32) {
+	o := unsafe.Slice(out, Block*n)
+	for i := range n {
+		r := row(rows, dim, i)
+		for j := range Block {
+			o[Block*i+j] = dotGo(row(queries, dim, j), r)
+		}
+	}
+}
+
+func codeGo(query []int8, codes []byte) int32 {
+	var s [4]int32
+	codes = codes[:len(query)]
+	for len(query) >= 4 {
+		q, c := query[:4:4], codes[:4:4]
+		for i := range s {
+			s[i] += int32(q[i]) * (int32(c[i]) - zeroCode)
+		}
+		query, codes = query[4:], codes[4:]
+	}
+	return s[0] + s[1] + s[2] + s[3]
+}
+
+func codeRowsGo(query *int8, _ int32, codes *byte, stride, n int, out *int32) {
+	q, o := unsafe.Slice(query, stride), unsafe.Slice(out, n)
+	for i := range o {
+		o[i] = codeGo(q, row(codes, stride, i))
+	}
+}
+
+func codeGatherGo(query *int8, _ int32, codes *byte, stride int, ids *uint32, n int, out *int32) {
+	q, o := unsafe.Slice(query, stride), unsafe.Slice(out, n)
+	for i, id := range unsafe.Slice(ids, n) {
+		o[i] = codeGo(q, row(codes, stride, int(id)))
+	}
+}

@@ -1,0 +1,115 @@
+// Package kernel multiplies vectors: inner products of floats, and of the
+// one-byte codes that graph traversal reads.
+//
+// Each instruction set that the processor has gives one Set; Best is the
+// fastest. All Sets give the same integer results to the last bit, and float
+// results that differ only by rounding, since they add in different orders.
+// Within one Set the order of additions for a pair of vectors never depends
+// on what is computed beside it, so a score is the same to the last bit
+// however it was asked for.
+//
+// The assembly is written by the program in folder gen, with avo.
+package kernel
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+//go:generate go run -C gen . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
+
+// Set is the kernels of one instruction set.
+type Set struct {
+	name string
+
+	dotRows    func(query, rows *float32, dim, n int, out *float32)
+	dotGather  func(query, rows *float32, dim int, ids *uint32, n int, out *float32)
+	dotBlock   func(queries, rows *float32, dim, n int, out *float32)
+	codeRows   func(query *int8, bias int32, codes *byte, stride, n int, out *int32)
+	codeGather func(query *int8, bias int32, codes *byte, stride int, ids *uint32, n int, out *int32)
+}
+
+// Name says which instructions the set uses, for instance "avx512-vnni".
+func (s *Set) Name() string { return s.name }
+
+// Best is the fastest set that this processor can run.
+func Best() *Set { return All()[0] }
+
+// All is the sets that this processor can run, the fastest first. The last is
+// always the one in Go.
+func All() []*Set { return append(native(), &goSet) }
+
+var goSet = Set{
+	name: "go", dotRows: dotRowsGo, dotGather: dotGatherGo, dotBlock: dotBlockGo,
+	codeRows: codeRowsGo, codeGather: codeGatherGo,
+}
+
+// Dot is the inner product of two vectors of the same length.
+func (s *Set) Dot(a, b []float32) float32 {
+	if len(a) != len(b) {
+		panic(fmt.Sprintf("kernel: inner product of %d and %d elements", len(a), len(b)))
+	}
+	if len(a) == 0 {
+		return 0
+	}
+	var out float32
+	s.dotRows(&a[0], &b[0], len(a), 1, &out)
+	return out
+}
+
+// DotRows writes the inner products of query with len(out) consecutive rows
+// of its length.
+func (s *Set) DotRows(query, rows, out []float32) {
+	if len(out) == 0 {
+		return
+	}
+	_ = rows[len(out)*len(query)-1]
+	s.dotRows(&query[0], &rows[0], len(query), len(out), &out[0])
+}
+
+// DotGather writes the inner products of query with the rows that ids names.
+// Every id must be below len(rows)/len(query): it is not checked here.
+func (s *Set) DotGather(query, rows []float32, ids []uint32, out []float32) {
+	if len(ids) == 0 {
+		return
+	}
+	_ = out[len(ids)-1]
+	s.dotGather(&query[0], &rows[0], len(query), &ids[0], len(ids), &out[0])
+}
+
+// Block is the number of queries that DotBlock multiplies at once.
+const Block = 4
+
+// DotBlock writes the inner products of four consecutive queries of dim
+// elements with len(out)/4 consecutive rows, the four of a row beside each
+// other. Each row is read once.
+func (s *Set) DotBlock(queries, rows []float32, dim int, out []float32) {
+	n := len(out) / Block
+	if n == 0 {
+		return
+	}
+	_, _ = queries[Block*dim-1], rows[n*dim-1]
+	s.dotBlock(&queries[0], &rows[0], dim, n, &out[0])
+}
+
+// CodeRows writes the inner products of a quantised query with len(out)
+// consecutive rows of codes.
+func (s *Set) CodeRows(q *Query, codes []byte, out []int32) {
+	if len(out) == 0 {
+		return
+	}
+	stride := len(q.Bytes)
+	_ = codes[len(out)*stride-1]
+	s.codeRows(&q.Bytes[0], q.bias, &codes[0], stride, len(out), &out[0])
+}
+
+// CodeGather writes the inner products of a quantised query with the rows of
+// codes that ids names. Every id must be below len(codes)/len(q.Bytes): it is
+// not checked here.
+func (s *Set) CodeGather(q *Query, codes []byte, ids []uint32, out []int32) {
+	if len(ids) == 0 {
+		return
+	}
+	_ = out[len(ids)-1]
+	s.codeGather(&q.Bytes[0], q.bias, unsafe.SliceData(codes), len(q.Bytes), &ids[0], len(ids), &out[0])
+}

@@ -1,0 +1,36 @@
+package kernel
+
+import "golang.org/x/sys/cpu"
+
+// native is the sets in assembly that this processor can run.
+func native() []*Set {
+	var sets []*Set
+	x := &cpu.X86
+	wide := x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && x.HasBMI2
+	avx2 := x.HasAVX2 && x.HasFMA
+	if wide && avx2 && x.HasAVX512VNNI {
+		sets = append(sets, &vnniSet)
+	}
+	if wide && avx2 {
+		sets = append(sets, &avx512Set)
+	}
+	if avx2 {
+		sets = append(sets, &avx2Set)
+	}
+	return sets
+}
+
+var vnniSet = Set{
+	name: "avx512-vnni", dotRows: dotRowsAVX512, dotGather: dotGatherAVX512, dotBlock: dotBlockAVX512,
+	codeRows: codeRowsVNNI, codeGather: codeGatherVNNI,
+}
+
+var avx512Set = Set{
+	name: "avx512", dotRows: dotRowsAVX512, dotGather: dotGatherAVX512, dotBlock: dotBlockAVX512,
+	codeRows: codeRowsAVX2, codeGather: codeGatherAVX2,
+}
+
+var avx2Set = Set{
+	name: "avx2", dotRows: dotRowsAVX2, dotGather: dotGatherAVX2, dotBlock: dotBlockAVX2,
+	codeRows: codeRowsAVX2, codeGather: codeGatherAVX2,
+}
