@@ -1,7 +1,8 @@
 package search
 
-// Response is the answer to one Request: Results for one fusion method,
-// Rankings for a list of them.
+// Response is the answer to one Request: Results for one fusion method (an
+// empty array when nothing was found), Rankings for a list of them. Fusion is
+// the method that was used: for "auto", what it stands for.
 type Response struct {
 	RequestID  string    `json:"request_id,omitempty"` // set by the front end
 	Question   string    `json:"question"`
@@ -10,15 +11,16 @@ type Response struct {
 	TookMS     float64   `json:"took_ms"`
 	Confidence *float64  `json:"confidence"` // calibrated, 0…1; null when nobody calibrated it
 	Abstained  bool      `json:"abstained,omitempty"`
-	Results    []Result  `json:"results,omitempty"`
-	Rankings   []Ranking `json:"rankings,omitempty"`
+	Results    []Result  `json:"results,omitzero"`
+	Rankings   []Ranking `json:"rankings,omitzero"`
 	Sources    []Source  `json:"sources"`
 	Degraded   []Missing `json:"degraded"`
 }
 
 // Ranking is the fused ranking of one method, when several were asked for.
 type Ranking struct {
-	Fusion     string   `json:"fusion"`
+	Fusion     string   `json:"fusion"`           // as asked for
+	Method     string   `json:"method,omitempty"` // what "auto" stands for
 	Confidence *float64 `json:"confidence"`
 	Results    []Result `json:"results"`
 }
@@ -40,9 +42,9 @@ type Result struct {
 // Contribution says what one source added to a result's score.
 type Contribution struct {
 	Source       string   `json:"source"`
-	Score        *float64 `json:"score"` // the source's own score; null where it has none
-	Rank         *int     `json:"rank"`  // in the source's own list; null when it was not among its hits
-	Origin       string   `json:"origin"`
+	Score        *float64 `json:"score"`  // the source's own score; null where it has none
+	Rank         *int     `json:"rank"`   // in the source's own list; null when it was not among its hits
+	Origin       string   `json:"origin"` // of Score: "hit", "exact" (fetched), "min" (the source's lowest), "none"
 	Weight       float64  `json:"weight"`
 	Contribution float64  `json:"contribution"`
 }
@@ -61,7 +63,7 @@ type TermScore struct {
 type Source struct {
 	Name        string   `json:"name"`
 	Kind        string   `json:"kind"`   // "dense" or "lexical"
-	Status      string   `json:"status"` // "ok", "failed", "deadline"
+	Status      string   `json:"status"` // "ok", "failed", "deadline", "overloaded"
 	Confidence  *float64 `json:"confidence,omitempty"`
 	Weight      *float64 `json:"weight,omitempty"`
 	Hits        int      `json:"hits"`

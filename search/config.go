@@ -1,0 +1,166 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"conclave/fusion"
+)
+
+// Config is what an Engine is made of.
+type Config struct {
+	Corpus   Corpus
+	Experts  []Expert // in the order in which answers name them
+	Limits   Limits   // zero values: DefaultLimits
+	Defaults Defaults // zero values: those of DefaultDefaults
+	Observer Observer // nil: nobody listens
+}
+
+// Limits bound what one request may ask for.
+type Limits struct {
+	K             int           // results
+	Candidates    int           // hits of each source
+	QuestionBytes int           // length of a question in UTF-8
+	Timeout       time.Duration // of a search; Embed has this much
+	Batch         int           // searches of a batch
+	BatchParallel int           // searches of a batch that run at once
+	EmbedInputs   int           // texts of an Embed
+	EmbedBytes    int           // length of one of them in UTF-8
+}
+
+// DefaultLimits are the limits of a Config that sets none.
+func DefaultLimits() Limits {
+	return Limits{
+		K: 1000, Candidates: 1000, QuestionBytes: 8 << 10, Timeout: 10 * time.Second,
+		Batch: 100, BatchParallel: 8, EmbedInputs: 256, EmbedBytes: 64 << 10,
+	}
+}
+
+// Defaults are what a request gets that does not say otherwise.
+type Defaults struct {
+	K          int
+	Candidates int
+	Timeout    time.Duration
+	Fusion     string
+	Missing    string
+	// Hybrid is DPR-BM25's weights; a request's "weights" for BM25 replaces
+	// Alpha. The Missing of a request replaces Hybrid.Missing.
+	Hybrid *fusion.HybridOptions
+	// Auto is the method behind "auto": what calibration wrote for the
+	// collection, and "rrf" before there is any.
+	Auto string
+}
+
+// DefaultDefaults are the defaults of a Config that sets none. The α is for
+// unit vectors beside Lucene's BM25; DPR's inner products near 80 need 1.3.
+func DefaultDefaults() Defaults {
+	return Defaults{
+		K: 10, Candidates: 100, Timeout: 2 * time.Second,
+		Fusion: MethodAuto, Missing: string(fusion.Exact),
+		Hybrid: &fusion.HybridOptions{Alpha: 0.03}, Auto: MethodRRF,
+	}
+}
+
+// complete fills in what is left out and refuses what cannot work.
+func (c *Config) complete() error {
+	if c.Corpus == nil {
+		return errors.New("search: a corpus is needed")
+	}
+	if c.Observer == nil {
+		c.Observer = noObserver{}
+	}
+	l, dl := &c.Limits, DefaultLimits()
+	d, dd := &c.Defaults, DefaultDefaults()
+	for _, n := range []struct {
+		name     string
+		value    *int
+		fallback int
+	}{
+		{"limits.k", &l.K, dl.K}, {"limits.candidates", &l.Candidates, dl.Candidates},
+		{"limits.question_bytes", &l.QuestionBytes, dl.QuestionBytes},
+		{"limits.batch", &l.Batch, dl.Batch}, {"limits.batch_parallel", &l.BatchParallel, dl.BatchParallel},
+		{"limits.embed_inputs", &l.EmbedInputs, dl.EmbedInputs}, {"limits.embed_bytes", &l.EmbedBytes, dl.EmbedBytes},
+		{"defaults.k", &d.K, min(dd.K, l.K)}, {"defaults.candidates", &d.Candidates, min(dd.Candidates, l.Candidates)},
+	} {
+		if *n.value == 0 {
+			*n.value = n.fallback
+		}
+		if *n.value < 1 {
+			return fmt.Errorf("search: %s is %d: it must be at least 1", n.name, *n.value)
+		}
+	}
+	if l.Timeout == 0 {
+		l.Timeout = dl.Timeout
+	}
+	if d.Timeout == 0 {
+		d.Timeout = min(dd.Timeout, l.Timeout)
+	}
+	if l.Timeout < time.Millisecond || d.Timeout < time.Millisecond {
+		return fmt.Errorf("search: a timeout of %v is too short: 1ms is the least", min(l.Timeout, d.Timeout))
+	}
+	if d.Fusion == "" {
+		d.Fusion = dd.Fusion
+	}
+	if d.Missing == "" {
+		d.Missing = dd.Missing
+	}
+	if d.Auto == "" {
+		d.Auto = dd.Auto
+	}
+	if d.Hybrid == nil {
+		d.Hybrid = dd.Hybrid
+	}
+	switch {
+	case d.K > l.K:
+		return fmt.Errorf("search: defaults.k is %d, above its limit of %d", d.K, l.K)
+	case d.Candidates > l.Candidates:
+		return fmt.Errorf("search: defaults.candidates is %d, above its limit of %d", d.Candidates, l.Candidates)
+	case d.Timeout > l.Timeout:
+		return fmt.Errorf("search: defaults.timeout is %v, above its limit of %v", d.Timeout, l.Timeout)
+	case !known(MethodNames(), d.Fusion):
+		return fmt.Errorf("search: defaults.fusion is %q: %s are known", d.Fusion, list(MethodNames()))
+	case d.Auto == MethodAuto || !known(MethodNames(), d.Auto):
+		return fmt.Errorf("search: defaults.auto is %q: one of %s is meant, other than auto", d.Auto, list(MethodNames()))
+	case !known(missingNames(), d.Missing):
+		return fmt.Errorf("search: defaults.missing is %q: %s are known", d.Missing, list(missingNames()))
+	case !(d.Hybrid.Alpha >= 0 && d.Hybrid.Alpha <= fusion.MaxWeight):
+		return fmt.Errorf("search: the hybrid's alpha is %v: it must be between 0 and %g", d.Hybrid.Alpha, float64(fusion.MaxWeight))
+	case d.Hybrid.Normalisation != "" && !known(normalisationNames(), string(d.Hybrid.Normalisation)):
+		return fmt.Errorf("search: the hybrid's normalisation is %q: %s are known", d.Hybrid.Normalisation, list(normalisationNames()))
+	}
+	return c.checkExperts()
+}
+
+func (c *Config) checkExperts() error {
+	if len(c.Experts)+1 > fusion.MaxSources {
+		return fmt.Errorf("search: %d experts, at most %d are possible", len(c.Experts), fusion.MaxSources-1)
+	}
+	names := map[string]bool{}
+	for i := range c.Experts {
+		x := &c.Experts[i]
+		switch {
+		case x.Name == "":
+			return fmt.Errorf("search: expert %d has no name", i+1)
+		case x.Name == WordSource:
+			return fmt.Errorf("search: an expert is called %q, which is BM25's name", WordSource)
+		case names[x.Name]:
+			return fmt.Errorf("search: two experts are called %q", x.Name)
+		case x.Encoder == nil:
+			return fmt.Errorf("search: expert %q has no question encoder", x.Name)
+		}
+		names[x.Name] = true
+		x.Info.Name = x.Name
+		if x.Ensemble != nil {
+			x.Info.EnsembleMembers = x.Ensemble.EnsembleMembers()
+		}
+		if cal := x.Info.Calibration; cal != nil {
+			if !(cal.Temperature > 0) || math.IsInf(cal.Temperature, 0) || cal.Depth < 2 {
+				return fmt.Errorf("search: expert %q is calibrated with temperature %v and depth %d: they must be above 0 and at least 2",
+					x.Name, cal.Temperature, cal.Depth)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"conclave/corpus"
+)
+
+// The kinds of text that Embed takes.
+const (
+	KindQuestion = "question"
+	KindPassage  = "passage"
+)
+
+// EmbedRequest asks for the vectors of texts.
+type EmbedRequest struct {
+	Expert string   `json:"expert"`
+	Input  []string `json:"input"`
+	Kind   string   `json:"kind,omitempty"` // "question" (the default) or "passage"
+}
+
+// EmbedResponse holds a vector for each text.
+type EmbedResponse struct {
+	Expert     string      `json:"expert"`
+	Dimension  int         `json:"dimension"`
+	Embeddings [][]float32 `json:"embeddings"`
+}
+
+// embedParallel is how many questions of one Embed wait in the encoder's queue
+// at once: enough for it to form batches, not enough to crowd others out.
+const embedParallel = 32
+
+// Embed returns an expert's vectors of questions or of passages (untitled).
+// It has Limits.Timeout; errors are *Error as for Search, NotFound for an
+// unknown expert.
+func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, error) {
+	if err := e.begin(); err != nil {
+		return EmbedResponse{}, err
+	}
+	defer e.running.Done()
+
+	i, ok := e.byName[r.Expert]
+	if !ok {
+		return EmbedResponse{}, e.noExpert(r.Expert)
+	}
+	x := &e.experts[i]
+	var wrong problems
+	kind := wrong.oneOf("/kind", "unknown_kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
+	if n := len(r.Input); n == 0 || n > e.limits.EmbedInputs {
+		wrong.add("too_many_inputs", "/input", "there are %d texts: there must be from 1 to %d", n, e.limits.EmbedInputs)
+	} else {
+		for i, text := range r.Input {
+			if len(wrong) > maxProblems {
+				break
+			}
+			wrong.text(fmt.Sprintf("/input/%d", i), "text", text, e.limits.EmbedBytes)
+		}
+	}
+	if kind == KindPassage && x.Passages == nil {
+		wrong.add("no_passage_encoder", "/kind", "expert %q has no passage encoder here: only questions can be embedded", x.Name)
+	}
+	if err := wrong.err(); err != nil {
+		return EmbedResponse{}, err
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, e.limits.Timeout)
+	defer cancel()
+	var vectors [][]float32
+	var err error
+	if kind == KindPassage {
+		vectors, err = embedPassages(ctx, x, r.Input)
+	} else {
+		vectors, err = e.embedQuestions(ctx, x, r.Input)
+	}
+	if err != nil {
+		return EmbedResponse{}, e.embedError(ctx, x, err)
+	}
+	return EmbedResponse{Expert: x.Name, Dimension: len(vectors[0]), Embeddings: vectors}, nil
+}
+
+func (e *Engine) embedQuestions(ctx context.Context, x *Expert, texts []string) ([][]float32, error) {
+	ctx, cancel := context.WithCancelCause(ctx) // the first error stops the rest
+	defer cancel(nil)
+	vectors := make([][]float32, len(texts))
+	e.parallel(len(texts), embedParallel, func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := guard(func() (err error) {
+			if vectors[i], err = x.Encoder.EncodeQuestion(ctx, texts[i]); err != nil {
+				return err
+			}
+			return checkVector(vectors[i], x.Info.Dimension)
+		}); err != nil {
+			cancel(fmt.Errorf("text %d: %w", i, err))
+		}
+	})
+	return vectors, context.Cause(ctx)
+}
+
+func embedPassages(ctx context.Context, x *Expert, texts []string) (vectors [][]float32, err error) {
+	passages := make([]corpus.Passage, len(texts))
+	for i, text := range texts {
+		passages[i].Text = text
+	}
+	err = guard(func() (err error) {
+		if vectors, err = x.Passages.EncodePassages(ctx, passages); err != nil {
+			return err
+		}
+		if len(vectors) != len(texts) {
+			return fmt.Errorf("the encoder gave %d vectors for %d texts", len(vectors), len(texts))
+		}
+		for i, v := range vectors {
+			if err := checkVector(v, x.Info.Dimension); err != nil {
+				return fmt.Errorf("text %d: %w", i, err)
+			}
+		}
+		return nil
+	})
+	return vectors, err
+}
+
+func (e *Engine) embedError(ctx context.Context, x *Expert, err error) error {
+	switch {
+	case errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled):
+		return fmt.Errorf("the caller has gone: %w", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Kind: Deadline, Code: "deadline", Detail: fmt.Sprintf("expert %q did not encode all texts in %v", x.Name, e.limits.Timeout), Err: err}
+	case overloaded(err):
+		return &Error{Kind: Overloaded, Code: "overloaded", Detail: fmt.Sprintf("the queue of expert %q is full; try again in a moment, or with fewer texts", x.Name), Err: err}
+	}
+	return &Error{Kind: Unavailable, Code: "unavailable", Detail: fmt.Sprintf("expert %q failed; the server's log says why", x.Name), Err: err}
+}

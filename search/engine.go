@@ -1,0 +1,371 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// Engine answers questions over a corpus. Its methods are safe for concurrent
+// use. It owns the goroutines of its fan-out and nothing else: encoders and
+// corpus belong to the caller, who closes them after the Engine.
+type Engine struct {
+	corpus    Corpus
+	experts   []Expert
+	byName    map[string]int // into experts
+	encoderOf []int          // of each expert: equal numbers share an encoder
+	limits    Limits
+	defaults  Defaults
+	observer  Observer
+
+	tables sync.Pool // of *fusion.Candidates
+
+	closing sync.RWMutex // held for writing by Close, for reading while a request begins
+	closed  bool
+	running sync.WaitGroup // requests, and sources that outlive theirs
+}
+
+// NewEngine checks the configuration and returns an engine.
+func NewEngine(c Config) (*Engine, error) {
+	c.Experts = append([]Expert(nil), c.Experts...)
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		corpus: c.Corpus, experts: c.Experts, byName: map[string]int{},
+		limits: c.Limits, defaults: c.Defaults, observer: c.Observer,
+		tables: sync.Pool{New: func() any { return new(fusion.Candidates) }},
+	}
+	for i := range e.experts {
+		e.byName[e.experts[i].Name] = i
+		shared := i
+		for j := range i {
+			if sameEncoder(&e.experts[i], &e.experts[j]) {
+				shared = e.encoderOf[j]
+				break
+			}
+		}
+		e.encoderOf = append(e.encoderOf, shared)
+	}
+	return e, nil
+}
+
+// sameEncoder reports whether two experts encode a question alike.
+func sameEncoder(a, b *Expert) bool {
+	if p := a.Info.Fingerprints["question"]; p != "" && p == b.Info.Fingerprints["question"] {
+		return true
+	}
+	return reflect.TypeOf(a.Encoder).Comparable() && reflect.TypeOf(b.Encoder).Comparable() && a.Encoder == b.Encoder
+}
+
+// Search answers one question. This is the order of steps:
+//
+//  1. plan: check every field against the limits, fill in the defaults;
+//  2. pin one generation of the corpus for the whole request;
+//  3. ask every source, in parallel, under one deadline: encode the question,
+//     search, and for MUF ask the ensemble how sure the expert is;
+//  4. complete: fetch the true scores of what others found ("missing": "exact");
+//  5. fuse, once for each method asked for;
+//  6. fetch the texts and explain.
+//
+// A source that fails or misses the deadline is left out, named in Degraded,
+// and the rest is fused without it. The deadline ends step 3; what follows
+// takes a fraction of a millisecond and is not cut.
+//
+// Errors are *Error, of kind Invalid for a request that cannot be answered,
+// and when no source answered Deadline, Overloaded or Unavailable. When the
+// caller has gone the error is the context's.
+//
+// The same request to the same generation gives the same answer but for the
+// times, as long as the same sources answer.
+func (e *Engine) Search(ctx context.Context, r Request) (Response, error) {
+	started := time.Now()
+	if err := e.begin(); err != nil {
+		return Response{}, err
+	}
+	defer e.running.Done()
+
+	p, err := e.plan(&r)
+	if err != nil {
+		return Response{}, err
+	}
+	view := e.pin()
+	defer view.letGo()
+
+	if deadline, ok := ctx.Deadline(); ok {
+		p.timeout = max(min(p.timeout, time.Until(deadline)), 0)
+	}
+	asking, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	findings := e.ask(asking, p, view)
+	e.observer.Stage(ctx, "", StageSources, time.Since(started))
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return Response{}, fmt.Errorf("the caller has gone: %w", ctx.Err())
+	}
+	if err := nothingAnswered(p, findings); err != nil {
+		return Response{}, err
+	}
+
+	table := e.tables.Get().(*fusion.Candidates)
+	defer e.tables.Put(table)
+	a := answer{engine: e, plan: p, view: view, findings: findings, table: table}
+	for _, step := range []struct {
+		stage string
+		do    func(context.Context) error
+	}{
+		{StageComplete, a.complete},
+		{StageFuse, a.fuse},
+		{StageFetch, a.fetch},
+	} {
+		began := time.Now()
+		if err := guard(func() error { return step.do(ctx) }); err != nil {
+			return Response{}, &Error{Kind: Unavailable, Code: "failed", Detail: "the answer could not be put together; the server's log says why", Err: err}
+		}
+		e.observer.Stage(ctx, "", step.stage, time.Since(began))
+	}
+	a.response.TookMS = milliseconds(time.Since(started))
+	return a.response, nil
+}
+
+// nothingAnswered is the error when no source is left that any of the methods
+// could use.
+func nothingAnswered(p *plan, findings []finding) error {
+	var deadline, full, other int
+	var causes []error
+	reasons := ""
+	for _, f := range findings {
+		switch f.status {
+		case StatusOK:
+			return nil
+		case StatusDeadline:
+			deadline++
+		case StatusOverloaded:
+			full++
+		default:
+			other++
+		}
+		causes = append(causes, fmt.Errorf("%s: %w", f.name, f.cause))
+		reasons += fmt.Sprintf("; %s: %s", f.name, f.reason)
+	}
+	err := &Error{Err: errors.Join(causes...)}
+	switch {
+	case deadline > 0 && other == 0 && deadline >= full:
+		err.Kind, err.Code = Deadline, "deadline"
+		err.Detail = fmt.Sprintf("no source answered within %d ms", p.timeout.Milliseconds()) + reasons
+	case full > 0 && other == 0:
+		err.Kind, err.Code = Overloaded, "overloaded"
+		err.Detail = "the server has more questions waiting than it can take" + reasons
+	default:
+		err.Kind, err.Code = Unavailable, "unavailable"
+		err.Detail = "no source could answer" + reasons
+	}
+	return err
+}
+
+// answer is a request on its way from the findings to the response.
+type answer struct {
+	engine   *Engine
+	plan     *plan
+	view     *pinned
+	findings []finding
+	table    *fusion.Candidates // one column for each finding
+	rankings []fusion.Ranking   // of each method
+	degraded []Missing
+	response Response
+}
+
+// complete makes the table of candidates, and fills in the true scores of what
+// a source did not return where a method will use them. A source whose true
+// scores cannot be had is completed by its lowest score, which the origin of
+// its contributions and a note under Degraded say.
+func (a *answer) complete(ctx context.Context) error {
+	lists := make([][]rank.Hit, len(a.findings))
+	for i, f := range a.findings {
+		lists[i] = f.hits
+	}
+	if err := a.table.Reset(lists); err != nil {
+		return err
+	}
+	wanted := false
+	for _, m := range a.plan.methods {
+		wanted = wanted || m.completes
+	}
+	if !wanted || a.plan.missing != fusion.Exact {
+		return nil
+	}
+	var passages []rank.Ordinal
+	var scores []float32
+	for i := range a.findings {
+		f := &a.findings[i]
+		passages = a.table.Missing(i, passages[:0])
+		if f.status != StatusOK || len(passages) == 0 {
+			continue
+		}
+		scores = append(scores[:0], make([]float32, len(passages))...)
+		err := guard(func() error {
+			if f.words != nil {
+				if err := f.words.Scores(a.plan.question, passages, scores); err != nil {
+					return err
+				}
+			} else {
+				f.vectors.Scores(f.vector, passages, scores)
+			}
+			return a.table.Complete(i, scores)
+		})
+		if err != nil {
+			a.engine.observer.Source(ctx, f.name, StatusFailed, fmt.Errorf("exact scores: %w", err))
+			a.degraded = append(a.degraded, Missing{Source: f.name,
+				Reason: "its true scores for the others' passages could not be read; its lowest score stands in for them"})
+		}
+	}
+	return nil
+}
+
+// fuse ranks the candidates by every method.
+func (a *answer) fuse(context.Context) error {
+	for _, m := range a.plan.methods {
+		ranking, err := a.fuseBy(m)
+		if err != nil {
+			return fmt.Errorf("fusing by %s: %w", m.name, err)
+		}
+		a.rankings = append(a.rankings, ranking)
+	}
+	return nil
+}
+
+func (a *answer) fuseBy(m plannedMethod) (fusion.Ranking, error) {
+	p := a.plan
+	options := fusion.Options{Normalisation: p.normalise, Missing: p.missing}
+	experts, lexical := a.answering(m.method)
+	switch m.name {
+	case MethodMUF:
+		sure, calibrated := a.confidences(experts)
+		ranking, err := fusion.MUF(a.table, sure, options, p.k)
+		return calibratedOnly(ranking, calibrated), err
+	case MethodMUFSparse:
+		sure, calibrated := a.confidences(experts)
+		ranking, err := fusion.MUFSparse(a.table, sure, p.k)
+		return calibratedOnly(ranking, calibrated), err
+	case MethodHybrid:
+		sure, _ := a.confidences(experts)
+		o := *a.engine.defaults.Hybrid
+		o.Missing = p.missing
+		if p.normalise != "" {
+			o.Normalisation = p.normalise
+		}
+		if alpha, ok := p.weights[WordSource]; ok {
+			o.Alpha = alpha
+		}
+		return fusion.Hybrid(a.table, sure, lexical, o, p.k)
+	case MethodSum:
+		if options.Normalisation == "" && lexical >= 0 {
+			// BM25's sums and inner products have no common scale.
+			options.Normalisation = fusion.ZScore
+		}
+		return fusion.Sum(a.table, a.weighted(experts, lexical), options, p.k)
+	}
+	return fusion.RRF(a.table, a.weighted(experts, lexical), p.k)
+}
+
+// answering returns the columns of the experts that answered, and of BM25 or
+// -1, as far as the method uses them.
+func (a *answer) answering(m method) (experts []int, lexical int) {
+	lexical = -1
+	for i, f := range a.findings {
+		switch {
+		case f.status != StatusOK:
+		case i == len(a.plan.experts):
+			if m.words {
+				lexical = i
+			}
+		case m.dense:
+			experts = append(experts, i)
+		}
+	}
+	return experts, lexical
+}
+
+// confidences pairs experts with how sure they are. When one of them cannot
+// say (it has a single hit), all count the same and nobody is calibrated.
+func (a *answer) confidences(experts []int) (sure []fusion.Source, calibrated bool) {
+	calibrated = true
+	for _, i := range experts {
+		s := fusion.Source{Column: i}
+		if c := a.findings[i].sure; c != nil {
+			s.Weight = c.confidence
+		} else {
+			calibrated = false
+		}
+		sure = append(sure, s)
+	}
+	if !calibrated {
+		for i := range sure {
+			sure[i].Weight = 1
+		}
+	}
+	return sure, calibrated
+}
+
+// calibratedOnly removes a confidence that nobody calibrated.
+func calibratedOnly(r fusion.Ranking, calibrated bool) fusion.Ranking {
+	if !calibrated {
+		r.Confidence = nil
+	}
+	return r
+}
+
+// weighted gives every source the weight that the request names, or 1.
+func (a *answer) weighted(experts []int, lexical int) []fusion.Source {
+	sources := make([]fusion.Source, 0, len(experts)+1)
+	for _, i := range experts {
+		sources = append(sources, fusion.Source{Column: i, Weight: a.weightOf(a.findings[i].name)})
+	}
+	if lexical >= 0 {
+		sources = append(sources, fusion.Source{Column: lexical, Weight: a.weightOf(WordSource)})
+	}
+	return sources
+}
+
+func (a *answer) weightOf(name string) float64 {
+	if w, ok := a.plan.weights[name]; ok {
+		return w
+	}
+	return 1
+}
+
+// begin counts a request in, unless the engine is closing.
+func (e *Engine) begin() error {
+	e.closing.RLock()
+	defer e.closing.RUnlock()
+	if e.closed {
+		return &Error{Kind: Unavailable, Code: "shutting_down", Detail: "the server is shutting down"}
+	}
+	e.running.Add(1)
+	return nil
+}
+
+// Close refuses new requests and waits until the running ones have ended, and
+// with them every source that outlived its request, or until ctx is done. Then
+// encoders and corpus may be closed.
+func (e *Engine) Close(ctx context.Context) error {
+	e.closing.Lock()
+	e.closed = true
+	e.closing.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		e.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("searches are still running: %w", ctx.Err())
+	}
+}

@@ -1,0 +1,94 @@
+package search
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"conclave/corpus"
+)
+
+// Experts describes the loaded experts, in the order of the configuration.
+func (e *Engine) Experts() []ExpertInfo {
+	infos := make([]ExpertInfo, len(e.experts))
+	for i := range e.experts {
+		infos[i] = e.experts[i].Info
+	}
+	return infos
+}
+
+// Expert describes one expert; an unknown name is an *Error of kind NotFound.
+func (e *Engine) Expert(name string) (ExpertInfo, error) {
+	i, ok := e.byName[name]
+	if !ok {
+		return ExpertInfo{}, e.noExpert(name)
+	}
+	return e.experts[i].Info, nil
+}
+
+func (e *Engine) noExpert(name string) error {
+	return &Error{Kind: NotFound, Code: "unknown_expert", Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), e.knownExperts())}
+}
+
+// Limits returns the limits in force.
+func (e *Engine) Limits() Limits { return e.limits }
+
+// Defaults returns what a request gets that does not say otherwise.
+func (e *Engine) Defaults() Defaults { return e.defaults }
+
+// Generation is the number of the newest generation, and how many passages it
+// has.
+func (e *Engine) Generation() (number uint64, passages int) {
+	view := e.pin()
+	defer view.letGo()
+	return view.Generation(), view.Passages().Len()
+}
+
+// Passage returns a passage and its version; an unknown id is an *Error of
+// kind NotFound.
+func (e *Engine) Passage(id string) (corpus.Passage, string, error) {
+	if err := e.begin(); err != nil {
+		return corpus.Passage{}, "", err
+	}
+	defer e.running.Done()
+	view := e.pin()
+	defer view.letGo()
+	ordinal, ok := view.Passages().Ordinal(id)
+	if !ok {
+		return corpus.Passage{}, "", &Error{Kind: NotFound, Code: "unknown_passage", Detail: fmt.Sprintf("there is no passage %s", quote(id))}
+	}
+	passage, err := view.Passages().Passage(ordinal)
+	if err != nil {
+		return corpus.Passage{}, "", &Error{Kind: Unavailable, Code: "unavailable",
+			Detail: fmt.Sprintf("passage %s could not be read; the server's log says why", quote(id)), Err: fmt.Errorf("reading passage %d: %w", ordinal, err)}
+	}
+	version, err := Version(passage)
+	return passage, version, err
+}
+
+// Version identifies the content of a passage: equal passages have equal
+// versions, whichever generation or segment they are in. It is 32 hex digits
+// and fit for an ETag.
+func Version(p corpus.Passage) (string, error) {
+	if len(p.Tags) == 0 { // a store need not tell none from empty
+		p.Tags = nil
+	}
+	if len(p.Metadata) == 0 {
+		p.Metadata = nil
+	}
+	// encoding/json writes the keys of a map in order.
+	rest, err := json.Marshal([]any{p.Tags, p.Metadata})
+	if err != nil {
+		return "", fmt.Errorf("the version of passage %q: %w", p.ID, err)
+	}
+	h := sha256.New()
+	for _, part := range []string{p.ID, p.Title, p.Text, string(rest)} {
+		var length [8]byte // so that no two passages write the same bytes
+		binary.LittleEndian.PutUint64(length[:], uint64(len(part)))
+		h.Write(length[:])
+		h.Write([]byte(part))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}

@@ -1,0 +1,78 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"conclave/fusion"
+)
+
+// The names of the fusion methods.
+const (
+	MethodAuto      = "auto"
+	MethodMUF       = "muf"
+	MethodMUFSparse = "muf-sparse"
+	MethodHybrid    = "hybrid"
+	MethodSum       = "sum"
+	MethodRRF       = "rrf"
+)
+
+// MethodNames lists the fusion methods that a request may ask for.
+func MethodNames() []string {
+	return []string{MethodAuto, MethodMUF, MethodMUFSparse, MethodHybrid, MethodSum, MethodRRF}
+}
+
+// method says what a fusion method needs.
+type method struct {
+	dense      bool // experts take part
+	words      bool // BM25 takes part
+	needsDense bool // cannot do without an expert
+	needsWords bool // cannot do without BM25
+	completes  bool // uses scores that a source did not return
+
+	// confidence: an expert counts by how sure it is. onlyAmong: that matters
+	// only among several experts.
+	confidence, onlyAmong bool
+}
+
+func methodOf(name string) method {
+	switch name {
+	case MethodMUF:
+		return method{dense: true, needsDense: true, confidence: true, completes: true}
+	case MethodMUFSparse:
+		return method{dense: true, needsDense: true, confidence: true}
+	case MethodHybrid:
+		return method{dense: true, words: true, needsDense: true, needsWords: true, confidence: true, onlyAmong: true, completes: true}
+	case MethodSum:
+		return method{dense: true, words: true, completes: true}
+	}
+	return method{dense: true, words: true} // rrf
+}
+
+// asksConfidence reports whether the method has to know how sure each of n
+// experts is.
+func (m method) asksConfidence(n int) bool { return m.confidence && (!m.onlyAmong || n > 1) }
+
+func missingNames() []string { return []string{string(fusion.Exact), string(fusion.Min)} }
+
+func normalisationNames() []string {
+	var names []string
+	for _, n := range fusion.Normalisations() {
+		names = append(names, string(n))
+	}
+	return names
+}
+
+func fieldNames() []string { return []string{"title", "text", "tags", "metadata"} }
+
+func known(names []string, name string) bool { return slices.Contains(names, name) }
+
+// list joins names for a message: a, b, c. A long list is cut.
+func list(names []string) string {
+	const most = 20
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

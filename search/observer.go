@@ -1,0 +1,37 @@
+package search
+
+import (
+	"context"
+	"time"
+)
+
+// Observer is told how a search went, stage by stage and source by source, for
+// metrics and the log. It is called from several goroutines at once, also
+// after the answer was given (by a source that came too late), and must be
+// quick. The context is the one that Search was
+// called with, or a child of it.
+type Observer interface {
+	// Stage reports how long a stage took: of one source ("encode", "search",
+	// "confidence"), or with source "" of the request ("sources", "complete",
+	// "fuse", "fetch").
+	Stage(ctx context.Context, source, stage string, took time.Duration)
+	// Source reports how a source fared: its status as in Source.Status, and
+	// for the log the cause when it is not "ok".
+	Source(ctx context.Context, source, status string, cause error)
+}
+
+// Stages of a search, as an Observer hears of them.
+const (
+	StageEncode     = "encode"
+	StageSearch     = "search"
+	StageConfidence = "confidence"
+	StageSources    = "sources"
+	StageComplete   = "complete"
+	StageFuse       = "fuse"
+	StageFetch      = "fetch"
+)
+
+type noObserver struct{}
+
+func (noObserver) Stage(context.Context, string, string, time.Duration) {}
+func (noObserver) Source(context.Context, string, string, error)        {}

@@ -1,0 +1,303 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"conclave/fusion"
+)
+
+// plan is a request after validation: every default filled in, every name
+// resolved.
+type plan struct {
+	question   string
+	k          int
+	candidates int
+	timeout    time.Duration
+	experts    []int // into Engine.experts, ascending
+	words      bool  // BM25 is asked
+	exact      bool
+	methods    []plannedMethod
+	listed     bool // a list of methods was asked for
+	confidence bool // a method needs to know how sure the experts are
+	missing    fusion.Missing
+	normalise  fusion.Normalisation // "": the method's own
+	weights    map[string]float64
+	explain    bool
+	fields     fields
+}
+
+type plannedMethod struct {
+	asked string // as in the request
+	name  string // what it means: "auto" is resolved
+	method
+}
+
+// fields are the parts of a passage that an answer carries.
+type fields struct{ title, text, tags, metadata bool }
+
+// plan checks a request and fills in the defaults. Its error names every
+// field that is wrong, not just the first.
+func (e *Engine) plan(r *Request) (*plan, error) {
+	var wrong problems
+	d, l := e.defaults, e.limits
+	p := &plan{question: r.Question, exact: r.Exact, weights: r.Weights, explain: r.Explain}
+	wrong.question(r.Question, l.QuestionBytes)
+	p.k = wrong.count("/k", r.K, d.K, l.K)
+	p.candidates = wrong.count("/candidates", r.Candidates, d.Candidates, l.Candidates)
+	milliseconds := wrong.count("/timeout_ms", r.TimeoutMS, int(d.Timeout/time.Millisecond), int(l.Timeout/time.Millisecond))
+	p.timeout = time.Duration(milliseconds) * time.Millisecond
+	p.missing = fusion.Missing(wrong.oneOf("/missing", "unknown_missing", r.Missing, d.Missing, missingNames()))
+	p.normalise = fusion.Normalisation(wrong.oneOf("/normalisation", "unknown_normalisation", r.Normalisation, "", normalisationNames()))
+	p.fields = wrong.fields(r.Fields)
+	p.experts = e.planExperts(r.Experts, &wrong)
+	p.methods, p.listed = e.planMethods(r.Fusion, &wrong), r.Fusion.Listed
+	e.checkWeights(r.Weights, &wrong)
+
+	useWords := r.BM25 == nil || *r.BM25
+	if len(p.experts) == 0 && !useWords && len(wrong) == 0 {
+		wrong.add("no_sources", "/experts", `there is nothing to search: "experts" is empty and "bm25" is false`)
+	}
+	for i, m := range p.methods {
+		pointer := "/fusion"
+		if p.listed {
+			pointer = fmt.Sprintf("/fusion/%d", i)
+		}
+		e.checkNeeds(m, pointer, p.experts, useWords, &wrong)
+		p.words = p.words || m.words && useWords
+		p.confidence = p.confidence || m.asksConfidence(len(p.experts))
+	}
+	return p, wrong.err()
+}
+
+// planExperts resolves names to indexes, in the engine's own order, so that
+// the order of the names never shows in an answer.
+func (e *Engine) planExperts(names *[]string, wrong *problems) []int {
+	var experts []int
+	if names == nil {
+		for i := range e.experts {
+			experts = append(experts, i)
+		}
+		return experts
+	}
+	for n, name := range *names {
+		pointer := fmt.Sprintf("/experts/%d", n)
+		i, ok := e.byName[name]
+		switch {
+		case !ok:
+			wrong.add("unknown_expert", pointer, "there is no expert %s: %s", quote(name), e.knownExperts())
+		case slices.Contains(experts, i):
+			wrong.add("duplicate_expert", pointer, "expert %s is named twice", quote(name))
+		default:
+			experts = append(experts, i)
+		}
+		if len(*wrong) > maxProblems {
+			break
+		}
+	}
+	slices.Sort(experts)
+	return experts
+}
+
+func (e *Engine) planMethods(asked Methods, wrong *problems) []plannedMethod {
+	names := asked.Names
+	if len(names) == 0 {
+		if asked.Listed {
+			wrong.add("unknown_method", "/fusion", "the list of fusion methods is empty: %s are known", list(MethodNames()))
+			return nil
+		}
+		names = []string{e.defaults.Fusion}
+	}
+	var methods []plannedMethod
+	for i, name := range names {
+		pointer := "/fusion"
+		if asked.Listed {
+			pointer = fmt.Sprintf("/fusion/%d", i)
+		}
+		switch {
+		case !known(MethodNames(), name):
+			wrong.add("unknown_method", pointer, "there is no fusion method %s: %s are known", quote(name), list(MethodNames()))
+		case slices.Contains(names[:i], name):
+			wrong.add("duplicate_method", pointer, "fusion method %s is named twice", quote(name))
+		default:
+			m := plannedMethod{asked: name, name: name}
+			if name == MethodAuto {
+				m.name = e.defaults.Auto
+			}
+			m.method = methodOf(m.name)
+			methods = append(methods, m)
+		}
+		if len(*wrong) > maxProblems {
+			break
+		}
+	}
+	return methods
+}
+
+// checkNeeds refuses a method that needs what is not there.
+func (e *Engine) checkNeeds(m plannedMethod, pointer string, experts []int, words bool, wrong *problems) {
+	if m.needsWords && !words {
+		wrong.add("needs_bm25", pointer, `fusion method %q needs BM25, and "bm25" is false`, m.asked)
+	}
+	if m.needsDense && len(experts) == 0 && len(*wrong) == 0 {
+		wrong.add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
+	}
+	if !m.asksConfidence(len(experts)) {
+		return
+	}
+	var without []string
+	for _, i := range experts {
+		if !e.experts[i].calibrated() {
+			without = append(without, e.experts[i].Name)
+		}
+	}
+	if len(without) > 0 {
+		wrong.add("needs_calibration", pointer,
+			`fusion method %q weights experts by how sure they are, which needs an ensemble and a calibration; without: %s. Calibrate them, name only others in "experts", or use %s or %s`,
+			m.asked, list(without), MethodRRF, MethodSum)
+	}
+}
+
+func (e *Engine) checkWeights(weights map[string]float64, wrong *problems) {
+	for _, name := range slices.Sorted(maps.Keys(weights)) {
+		pointer := "/weights/" + escapePointer(name)
+		if _, ok := e.byName[name]; !ok && name != WordSource {
+			wrong.add("unknown_source", pointer, "there is no source %s to weight: %s, and %s is BM25", quote(name), e.knownExperts(), WordSource)
+		} else if w := weights[name]; !(w >= 0 && w <= fusion.MaxWeight) {
+			wrong.add("out_of_range", pointer, "weight %v is not between 0 and %g", w, float64(fusion.MaxWeight))
+		}
+		if len(*wrong) > maxProblems {
+			break
+		}
+	}
+}
+
+func (e *Engine) knownExperts() string {
+	if len(e.experts) == 0 {
+		return "no experts are loaded"
+	}
+	names := make([]string, len(e.experts))
+	for i := range e.experts {
+		names[i] = e.experts[i].Name
+	}
+	return "the experts are " + list(names)
+}
+
+// maxProblems is about how many problems an error names.
+const maxProblems = 20
+
+// problems collects what is wrong with a request.
+type problems []problem
+
+type problem struct {
+	code string
+	FieldError
+}
+
+func (w *problems) add(code, pointer, format string, args ...any) {
+	*w = append(*w, problem{code, FieldError{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}})
+}
+
+// err is the error for all of them, or nil when there are none.
+func (w problems) err() error {
+	if len(w) == 0 {
+		return nil
+	}
+	e := &Error{Kind: Invalid, Code: w[0].code}
+	details := make([]string, len(w))
+	for i, p := range w {
+		details[i] = p.Detail
+		e.Fields = append(e.Fields, p.FieldError)
+	}
+	e.Detail = strings.Join(details, "; ")
+	return e
+}
+
+func (w *problems) question(text string, limit int) { w.text("/question", "question", text, limit) }
+
+// text checks a text that is to be encoded.
+func (w *problems) text(pointer, what, text string, limit int) {
+	switch {
+	case len(text) > limit:
+		w.add("too_long", pointer, "the %s has %d bytes: at most %d are allowed", what, len(text), limit)
+	case !utf8.ValidString(text):
+		w.add("invalid_utf8", pointer, "the %s is not valid UTF-8", what)
+	case strings.TrimSpace(text) == "":
+		w.add("empty_"+what, pointer, "the %s is empty", what)
+	}
+}
+
+// count checks a number from 1 to most; 0 means the default.
+func (w *problems) count(pointer string, n, fallback, most int) int {
+	if n == 0 {
+		return fallback
+	}
+	if n < 1 || n > most {
+		w.add("out_of_range", pointer, "%s is %d: it must be from 1 to %d", pointer[1:], n, most)
+	}
+	return n
+}
+
+// oneOf checks a word; "" means the default.
+func (w *problems) oneOf(pointer, code, value, fallback string, allowed []string) string {
+	if value == "" {
+		return fallback
+	}
+	if !known(allowed, value) {
+		w.add(code, pointer, "%s is %s: it must be one of %s", pointer[1:], quote(value), list(allowed))
+	}
+	return value
+}
+
+func (w *problems) fields(names []string) fields {
+	if names == nil {
+		return fields{title: true, text: true}
+	}
+	var f fields
+	for i, name := range names {
+		switch name {
+		case "title":
+			f.title = true
+		case "text":
+			f.text = true
+		case "tags":
+			f.tags = true
+		case "metadata":
+			f.metadata = true
+		default:
+			w.add("unknown_field", fmt.Sprintf("/fields/%d", i), "a passage has no field %s: its fields are %s", quote(name), list(fieldNames()))
+		}
+		if len(*w) > maxProblems {
+			break
+		}
+	}
+	return f
+}
+
+// quote shows a value of the user's in a message, cut where it is long.
+func quote(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return fmt.Sprintf("%q", s)
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%q…", s[:cut])
+}
+
+func escapePointer(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// overloaded reports whether err says that a queue was full.
+func overloaded(err error) bool {
+	var full interface{ Overloaded() bool }
+	return errors.As(err, &full) && full.Overloaded()
+}

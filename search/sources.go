@@ -1,0 +1,96 @@
+package search
+
+import (
+	"context"
+
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// QuestionEncoder turns a question into a vector. It is called by many
+// searches at once. An error with a method Overloaded() bool that is true
+// means that its queue is full.
+type QuestionEncoder interface {
+	EncodeQuestion(ctx context.Context, text string) ([]float32, error)
+}
+
+// PassageEncoder turns passages into vectors, for Embed.
+type PassageEncoder interface {
+	EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error)
+}
+
+// Ensemble is MUF's ensemble on top of a question encoder. Members turns a
+// question's vector of D numbers into those of the members, one after the
+// other: EnsembleMembers() × D numbers.
+type Ensemble interface {
+	Members(ctx context.Context, vector []float32) ([]float32, error)
+	EnsembleMembers() int
+}
+
+// VectorIndex holds the passages' vectors of one expert.
+type VectorIndex interface {
+	// Search returns the k passages with the highest inner products, in
+	// rank.Compare's order; exact asks for all of them to be compared.
+	Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error)
+	// Scores writes to out the exact inner products of query with the stored
+	// vectors of the passages.
+	Scores(query []float32, passages []rank.Ordinal, out []float32)
+}
+
+// WordIndex is BM25. Only passages that have a term of the question are hits.
+type WordIndex interface {
+	Search(ctx context.Context, question string, k int) ([]rank.Hit, error)
+	// Scores writes to out the passages' scores, 0 where no term matches.
+	Scores(question string, passages []rank.Ordinal, out []float32) error
+	// Explain returns the terms of the sum that is the passage's score.
+	Explain(question string, passage rank.Ordinal) ([]TermScore, error)
+}
+
+// Passages are the texts. What Passage returns stays valid after the View is
+// released.
+type Passages interface {
+	Len() int
+	Passage(rank.Ordinal) (corpus.Passage, error)
+	Ordinal(id string) (rank.Ordinal, bool)
+}
+
+// View is one generation of a collection. Its ordinals mean the same passages
+// until it is released.
+type View interface {
+	Generation() uint64
+	Passages() Passages
+	// Vectors is the index of an expert, or false when this generation has none.
+	Vectors(expert string) (VectorIndex, bool)
+	// Words is BM25, or nil when this generation has none.
+	Words() WordIndex
+	// Release is called once, when nothing uses the view any more.
+	Release()
+}
+
+// Corpus hands out the newest generation.
+type Corpus interface{ Acquire() View }
+
+// Expert is a way from a question to a ranking, as loaded.
+type Expert struct {
+	// Name is unique among the experts, and not "bm25".
+	Name string
+	// Encoder may be shared: experts with the same Encoder, or with the same
+	// Info.Fingerprints["question"], encode a question once.
+	Encoder QuestionEncoder
+	// Passages encodes passages for Embed. Nil: Embed refuses them.
+	Passages PassageEncoder
+	// Ensemble gives the expert a confidence when Info.Calibration says with
+	// which temperature and depth. Nil: it has none.
+	Ensemble Ensemble
+	// Info is what Engine.Expert answers. NewEngine fills in its Name and
+	// EnsembleMembers.
+	Info ExpertInfo
+}
+
+// calibrated reports whether the expert can say how sure it is.
+func (x *Expert) calibrated() bool {
+	return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 && x.Info.Calibration != nil
+}
+
+// WordSource is the name of BM25 among the sources. No expert may have it.
+const WordSource = "bm25"
