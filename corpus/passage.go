@@ -1,13 +1,200 @@
 // Package corpus holds passages: it reads the formats that people have (DPR's
 // psgs_w100.tsv, JSON Lines, BEIR folders) and stores passages so that an
 // ordinal fetches its text.
+//
+// Words used here:
+//
+//   - passage: a piece of text that can be an answer, with an id;
+//   - record: one passage as bytes, in a file that is read or in a store;
+//   - place: the file and line that a record came from;
+//   - store: the file of a segment that holds its passages.
 package corpus
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Passage is a piece of text that can be an answer, usually 40 to 200 words.
 type Passage struct {
-	ID       string         `json:"id"`
-	Title    string         `json:"title,omitempty"`
-	Text     string         `json:"text"`
-	Tags     []string       `json:"tags,omitempty"`
-	Metadata map[string]any `json:"metadata,omitempty"` // flat: strings, numbers, booleans
+	ID    string   `json:"id"`
+	Title string   `json:"title,omitempty"`
+	Text  string   `json:"text"`
+	Tags  []string `json:"tags,omitempty"`
+	// Metadata is flat: strings, booleans and numbers. Numbers that were read
+	// from a file or a store are json.Number, so that none loses a digit.
+	Metadata map[string]any `json:"metadata,omitempty"`
+}
+
+// What a passage may be at most. An id goes into URLs and run files, hence its
+// bound; the others keep one passage from filling the memory.
+const (
+	MaxIDBytes       = 512
+	MaxTextBytes     = 8 << 20
+	MaxTitleBytes    = 64 << 10
+	MaxTags          = 256
+	MaxTagBytes      = 256
+	MaxMetadataKeys  = 256
+	MaxMetadataBytes = 256 << 10
+)
+
+// FieldError says which field of a passage is wrong, with which value, and
+// what is allowed.
+type FieldError struct {
+	Field   string // "id", "text", "metadata.year"; empty when the whole record is meant
+	Value   string // an excerpt of the value, quoted; empty when there is none
+	Problem string // "is empty: …"
+}
+
+func (e *FieldError) Error() string {
+	var b strings.Builder
+	if e.Field != "" {
+		fmt.Fprintf(&b, "field %q ", e.Field)
+	}
+	if e.Value != "" {
+		fmt.Fprintf(&b, "(%s) ", e.Value)
+	}
+	b.WriteString(e.Problem)
+	return b.String()
+}
+
+// Check reports the first thing that keeps p from being indexed, as a
+// *FieldError, or nil.
+func (p *Passage) Check() error {
+	if err := checkID(p.ID); err != nil {
+		return err
+	}
+	if err := checkText("title", p.Title, MaxTitleBytes); err != nil {
+		return err
+	}
+	if strings.TrimSpace(p.Text) == "" {
+		return &FieldError{Field: "text", Problem: "is missing or empty: a passage needs text to be found by"}
+	}
+	if err := checkText("text", p.Text, MaxTextBytes); err != nil {
+		return err
+	}
+	if len(p.Tags) > MaxTags {
+		return &FieldError{Field: "tags", Problem: fmt.Sprintf("has %d entries, %d are allowed", len(p.Tags), MaxTags)}
+	}
+	for i, tag := range p.Tags {
+		field := fmt.Sprintf("tags[%d]", i)
+		if strings.TrimSpace(tag) == "" {
+			return &FieldError{Field: field, Problem: "is empty"}
+		}
+		if err := checkText(field, tag, MaxTagBytes); err != nil {
+			return err
+		}
+	}
+	return checkMetadata(p.Metadata)
+}
+
+func checkID(id string) error {
+	const field = "id"
+	switch {
+	case id == "":
+		return &FieldError{Field: field, Problem: "is missing or empty: every passage needs an id of its own"}
+	case len(id) > MaxIDBytes:
+		return &FieldError{Field: field, Value: excerpt(id), Problem: fmt.Sprintf("has %d bytes, %d are allowed", len(id), MaxIDBytes)}
+	case !utf8.ValidString(id):
+		return &FieldError{Field: field, Value: excerpt(id), Problem: "is not valid UTF-8"}
+	case strings.IndexFunc(id, unicode.IsControl) >= 0:
+		return &FieldError{Field: field, Value: excerpt(id), Problem: "has a control character"}
+	case strings.TrimSpace(id) != id:
+		return &FieldError{Field: field, Value: excerpt(id), Problem: "begins or ends with white space"}
+	}
+	return nil
+}
+
+func checkText(field, text string, most int) error {
+	switch {
+	case len(text) > most:
+		return &FieldError{Field: field, Value: excerpt(text), Problem: fmt.Sprintf("has %d bytes, %d are allowed", len(text), most)}
+	case !utf8.ValidString(text):
+		return &FieldError{Field: field, Value: excerpt(around(text, firstInvalid(text))), Problem: fmt.Sprintf("is not valid UTF-8 (byte %d of the field)", firstInvalid(text)+1)}
+	}
+	if at := strings.IndexByte(text, 0); at >= 0 {
+		return &FieldError{Field: field, Value: excerpt(around(text, at)), Problem: fmt.Sprintf("has a NUL (byte %d of the field)", at+1)}
+	}
+	return nil
+}
+
+func checkMetadata(metadata map[string]any) error {
+	if len(metadata) > MaxMetadataKeys {
+		return &FieldError{Field: "metadata", Problem: fmt.Sprintf("has %d keys, %d are allowed", len(metadata), MaxMetadataKeys)}
+	}
+	total := 0
+	for key, value := range metadata {
+		field := "metadata." + key
+		if key == "" {
+			return &FieldError{Field: "metadata", Problem: "has an empty key"}
+		}
+		if err := checkText("metadata", key, MaxMetadataBytes); err != nil {
+			return err
+		}
+		total += len(key)
+		switch v := value.(type) {
+		case string:
+			if err := checkText(field, v, MaxMetadataBytes); err != nil {
+				return err
+			}
+			total += len(v)
+		case json.Number:
+			// A caller can put anything into a json.Number; storing what is no
+			// number would make the record unreadable.
+			if !json.Valid([]byte(v)) || strings.ContainsAny(string(v), "\"{[tfn \t\r\n") {
+				return &FieldError{Field: field, Value: excerpt(string(v)), Problem: "is not a number"}
+			}
+			total += len(v)
+		case bool, float64, float32, int, int64, uint64, int32, uint32:
+			if _, err := json.Marshal(v); err != nil { // NaN and infinities
+				return &FieldError{Field: field, Problem: "is not a finite number"}
+			}
+			total += 8
+		default:
+			return &FieldError{Field: field, Problem: fmt.Sprintf("is a %T: metadata is flat, so a string, a number, true or false", value)}
+		}
+	}
+	if total > MaxMetadataBytes {
+		return &FieldError{Field: "metadata", Problem: fmt.Sprintf("has %d bytes, %d are allowed", total, MaxMetadataBytes)}
+	}
+	return nil
+}
+
+// excerpt quotes the beginning of a value for an error message, so that the
+// message stays one short line whatever the value is.
+func excerpt(value string) string {
+	const most = 60
+	if len(value) <= most {
+		return fmt.Sprintf("%q", value)
+	}
+	cut := most
+	for cut > most-utf8.UTFMax && !utf8.RuneStart(value[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%q…", value[:cut])
+}
+
+// around is the neighbourhood of byte at, so that the excerpt of a long value
+// shows what is meant.
+func around(text string, at int) string {
+	start := max(at-20, 0)
+	for start > 0 && start > at-24 && !utf8.RuneStart(text[start]) {
+		start--
+	}
+	return text[start:min(at+20, len(text))]
+}
+
+// firstInvalid is the index of the first byte that is not UTF-8, or the length.
+func firstInvalid(text string) int {
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(text)
 }

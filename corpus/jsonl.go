@@ -1,0 +1,209 @@
+package corpus
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// ParseJSON reads one passage from a JSON object: id (or _id), title, text,
+// tags and metadata; contents in place of text. A number as id is taken as
+// written; null is the same as absent; other members are passed over. Errors
+// are *FieldError. The passage is checked with Check after idPrefix was put in
+// front of its id.
+//
+// contents is what Pyserini and Anserini call the one field they index: its
+// first line is the title where more follows, with one pair of quotes around
+// it removed, as those tools' evaluators read it.
+func ParseJSON(record []byte, idPrefix string) (Passage, error) {
+	var p Passage
+	if err := parseObject(record, &p); err != nil {
+		return Passage{}, err
+	}
+	if p.ID != "" { // else a prefix would hide that it is missing
+		p.ID = idPrefix + p.ID
+	}
+	if err := p.Check(); err != nil {
+		return Passage{}, err
+	}
+	return p, nil
+}
+
+func parseObject(record []byte, p *Passage) error {
+	if !utf8.Valid(record) {
+		// encoding/json would replace the bytes by U+FFFD and change the text.
+		at := firstInvalid(string(record))
+		return &FieldError{Value: excerpt(around(string(record), at)), Problem: fmt.Sprintf("is not valid UTF-8 (byte %d of the line)", at+1)}
+	}
+	if !json.Valid(record) {
+		var discard json.RawMessage
+		return &FieldError{Value: excerpt(string(record)), Problem: fmt.Sprintf("is not valid JSON: %v", json.Unmarshal(record, &discard))}
+	}
+	record = bytes.TrimSpace(record)
+	if record[0] != '{' {
+		return &FieldError{Value: excerpt(string(record)), Problem: "is not a JSON object"}
+	}
+	if bytes.IndexByte(record, '\\') >= 0 {
+		if escape := loneSurrogate(record); escape != "" {
+			return &FieldError{Value: escape, Problem: "is half of a surrogate pair, which is no character"}
+		}
+	}
+
+	var contents string
+	var seen [6]bool
+	var others []string
+	err := eachMember(record, func(key string, value []byte) error {
+		slot := -1
+		for i, name := range [...]string{"id", "_id", "title", "text", "tags", "metadata"} {
+			if key == name {
+				slot = i
+			}
+		}
+		if key == "contents" {
+			if contents != "" {
+				return &FieldError{Field: key, Problem: "is given twice"}
+			}
+			return parseString(key, value, &contents)
+		}
+		if slot < 0 {
+			if len(others) < 8 {
+				others = append(others, excerpt(key))
+			}
+			return nil
+		}
+		if seen[slot] {
+			return &FieldError{Field: key, Problem: "is given twice"}
+		}
+		seen[slot] = true
+		switch key {
+		case "id", "_id":
+			var id string
+			if err := parseID(key, value, &id); err != nil {
+				return err
+			}
+			if p.ID != "" && id != "" && id != p.ID {
+				return &FieldError{Field: key, Value: excerpt(id), Problem: fmt.Sprintf("differs from the other id (%s): give one of id and _id", excerpt(p.ID))}
+			}
+			p.ID = max(id, p.ID) // one of them is empty, or they are equal
+			return nil
+		case "title":
+			return parseString(key, value, &p.Title)
+		case "text":
+			return parseString(key, value, &p.Text)
+		case "tags":
+			return parseTags(value, &p.Tags)
+		default:
+			return parseMetadata(value, &p.Metadata)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if p.Text == "" && contents != "" {
+		splitContents(contents, p)
+	}
+	if p.Text == "" && !seen[3] {
+		problem := "is missing"
+		if len(others) > 0 {
+			problem += ": the object has " + strings.Join(others, ", ")
+		}
+		return &FieldError{Field: "text", Problem: problem}
+	}
+	return nil
+}
+
+func splitContents(contents string, p *Passage) {
+	title, text, more := strings.Cut(contents, "\n")
+	if p.Title != "" || !more || strings.TrimSpace(text) == "" {
+		p.Text = contents
+		return
+	}
+	title = strings.TrimSuffix(title, "\r")
+	if len(title) >= 2 && title[0] == '"' && title[len(title)-1] == '"' {
+		title = title[1 : len(title)-1]
+	}
+	p.Title, p.Text = title, text
+}
+
+var null = []byte("null")
+
+func parseString(field string, value []byte, into *string) error {
+	if bytes.Equal(value, null) {
+		return nil
+	}
+	if value[0] != '"' {
+		return &FieldError{Field: field, Value: excerpt(string(value)), Problem: "is not a string"}
+	}
+	if err := json.Unmarshal(value, into); err != nil {
+		return &FieldError{Field: field, Value: excerpt(string(value)), Problem: err.Error()}
+	}
+	return nil
+}
+
+func parseID(field string, value []byte, into *string) error {
+	if c := value[0]; c == '-' || c >= '0' && c <= '9' {
+		if bytes.ContainsAny(value, ".eE") {
+			return &FieldError{Field: field, Value: excerpt(string(value)), Problem: "is not a string or a whole number"}
+		}
+		*into = string(value)
+		return nil
+	}
+	return parseString(field, value, into)
+}
+
+func parseTags(value []byte, into *[]string) error {
+	if bytes.Equal(value, null) {
+		return nil
+	}
+	var tags []*string // pointers, since null would pass as an empty string
+	if err := json.Unmarshal(value, &tags); err != nil {
+		return &FieldError{Field: "tags", Value: excerpt(string(value)), Problem: "is not a list of strings"}
+	}
+	for i, tag := range tags {
+		if tag == nil {
+			return &FieldError{Field: fmt.Sprintf("tags[%d]", i), Problem: "is null, not a string"}
+		}
+		*into = append(*into, *tag)
+	}
+	return nil
+}
+
+func parseMetadata(value []byte, into *map[string]any) error {
+	if bytes.Equal(value, null) {
+		return nil
+	}
+	if value[0] != '{' {
+		return &FieldError{Field: "metadata", Value: excerpt(string(value)), Problem: "is not a JSON object"}
+	}
+	metadata := map[string]any{}
+	err := eachMember(value, func(key string, value []byte) error {
+		field := "metadata." + key
+		if _, twice := metadata[key]; twice {
+			return &FieldError{Field: field, Problem: "is given twice"}
+		}
+		switch value[0] {
+		case '"':
+			var s string
+			if err := parseString(field, value, &s); err != nil {
+				return err
+			}
+			metadata[key] = s
+		case 't', 'f':
+			metadata[key] = value[0] == 't'
+		case '{', '[', 'n':
+			return &FieldError{Field: field, Value: excerpt(string(value)), Problem: "is not a string, a number, true or false: metadata is flat"}
+		default:
+			metadata[key] = json.Number(value)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(metadata) > 0 {
+		*into = metadata
+	}
+	return nil
+}

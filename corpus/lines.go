@@ -1,0 +1,80 @@
+package corpus
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// MaxLineBytes bounds a line of a file that is read, and with it the memory
+// that a file can make the reader take.
+const MaxLineBytes = 16 << 20
+
+// errTooLong is what next returns for a line over the bound. The line has been
+// passed over, so reading can go on.
+var errTooLong = errors.New("line is too long")
+
+// lineReader reads lines of bounded length and counts them. It is not a
+// bufio.Scanner because a line that is too long must not end the reading, and
+// because its length has to be told.
+type lineReader struct {
+	in     *bufio.Reader
+	most   int
+	number int // of the line that next returned last, from 1
+	buffer []byte
+}
+
+func newLineReader(in io.Reader, most int) *lineReader {
+	return &lineReader{in: bufio.NewReaderSize(in, 256<<10), most: most}
+}
+
+// next returns the next line without its end (\n or \r\n). The bytes are valid
+// until the next call. The last line need not end in a newline. At the end the
+// error is io.EOF.
+func (l *lineReader) next() ([]byte, error) {
+	l.buffer = l.buffer[:0]
+	dropped, begun := 0, false
+	for {
+		part, err := l.in.ReadSlice('\n')
+		if len(part) > 0 && !begun {
+			begun = true
+			l.number++
+		}
+		switch {
+		case dropped > 0 || len(l.buffer)+len(part) > l.most+2:
+			dropped += len(l.buffer) + len(part)
+			l.buffer = l.buffer[:0]
+		case err == nil && len(l.buffer) == 0:
+			return l.finish(part)
+		default:
+			l.buffer = append(l.buffer, part...)
+		}
+		switch {
+		case err == nil || err == io.EOF && begun:
+			if dropped > 0 {
+				if err == nil {
+					dropped-- // the newline
+				}
+				return nil, fmt.Errorf("%w: %d bytes, %d are allowed", errTooLong, dropped, l.most)
+			}
+			return l.finish(l.buffer)
+		case errors.Is(err, bufio.ErrBufferFull):
+		default:
+			return nil, err
+		}
+	}
+}
+
+func (l *lineReader) finish(line []byte) ([]byte, error) {
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) > l.most {
+		return nil, fmt.Errorf("%w: %d bytes, %d are allowed", errTooLong, len(line), l.most)
+	}
+	if l.number == 1 {
+		line = bytes.TrimPrefix(line, byteOrderMark)
+	}
+	return line, nil
+}

@@ -1,0 +1,72 @@
+package corpus
+
+import (
+	"fmt"
+	"sort"
+)
+
+// Place is where a record stands: a file and a line of it, from 1.
+type Place struct {
+	File string
+	Line int
+}
+
+func (p Place) String() string {
+	switch {
+	case p.File == "":
+		return fmt.Sprintf("record %d", p.Line)
+	case p.Line == 0:
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
+// ReadError says where reading a corpus went wrong. Its cause is a *FieldError
+// where a field is at fault.
+type ReadError struct {
+	Place Place
+	// Recoverable is true when only this record is bad: Next goes on behind it.
+	Recoverable bool
+	Err         error
+}
+
+func (e *ReadError) Error() string { return fmt.Sprintf("%s: %v", e.Place, e.Err) }
+
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// Places remembers where each record of a build came from, so that a clash of
+// ids can name both places. Records usually stand on consecutive lines of one
+// file, so it keeps only the points where that pattern breaks: a few entries a
+// file instead of one a record.
+type Places struct {
+	n    int
+	runs []placeRun
+}
+
+type placeRun struct {
+	first int // the number of the first record of the run
+	place Place
+}
+
+// Add notes the place of the next record.
+func (p *Places) Add(place Place) {
+	n := p.n
+	p.n++
+	if len(p.runs) > 0 {
+		last := p.runs[len(p.runs)-1]
+		if last.place.File == place.File && last.place.Line+n-last.first == place.Line {
+			return
+		}
+	}
+	p.runs = append(p.runs, placeRun{first: n, place: place})
+}
+
+// Of is the place of record n, counted from 0 in the order of Add.
+func (p *Places) Of(n int) Place {
+	i := sort.Search(len(p.runs), func(i int) bool { return p.runs[i].first > n }) - 1
+	if i < 0 {
+		return Place{Line: n + 1}
+	}
+	run := p.runs[i]
+	return Place{File: run.place.File, Line: run.place.Line + n - run.first}
+}

@@ -1,0 +1,228 @@
+package corpus
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// Input names something to read passages from, and how.
+type Input struct {
+	Path     string // a file, a BEIR folder, or "-" for standard input
+	Format   Format // "" is Auto
+	IDPrefix string // put in front of every id, as "wiki/"
+	// Stdin is read for the path "-"; nil is os.Stdin.
+	Stdin io.Reader
+}
+
+// Reader reads the passages of one Input, one after the other, in bounded
+// memory. Whether the bytes are compressed with gzip is seen from the bytes,
+// not from the name. A Reader is not safe for concurrent use, but for Progress.
+type Reader struct {
+	name   string
+	format Format
+	prefix string
+	total  int64
+	source *countingReader
+	lines  *lineReader
+	table  *tsvDecoder
+	place  Place
+	closer io.Closer
+	failed error
+}
+
+// Open begins to read an input. It reads as much as is needed to tell the
+// format; an error names the file and says what is allowed.
+func Open(in Input) (*Reader, error) {
+	format, err := ParseFormat(string(in.Format))
+	if err != nil {
+		return nil, err
+	}
+	if in.IDPrefix != "" {
+		if err := checkID(in.IDPrefix + "x"); err != nil {
+			return nil, fmt.Errorf("id prefix %s for %s: %w", excerpt(in.IDPrefix), in.Path, err)
+		}
+	}
+	r := &Reader{name: in.Path, format: format, prefix: in.IDPrefix, total: -1}
+	if in.Path == "-" {
+		r.name = "standard input"
+		var stdin io.Reader = os.Stdin
+		if in.Stdin != nil {
+			stdin = in.Stdin
+		}
+		r.source = &countingReader{in: stdin}
+	} else if err := r.openFile(in.Path); err != nil {
+		return nil, err
+	}
+	if err := r.start(); err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Reader) openFile(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err // names the path
+	}
+	if info.IsDir() {
+		if r.format != Auto && r.format != BEIR {
+			return fmt.Errorf("%s is a folder, and format %s is a file", path, r.format)
+		}
+		folder := path
+		path = ""
+		for _, name := range []string{"corpus.jsonl", "corpus.jsonl.gz"} {
+			if info, err = os.Stat(filepath.Join(folder, name)); err == nil {
+				path = filepath.Join(folder, name)
+				break
+			}
+		}
+		if path == "" {
+			return fmt.Errorf("%s is a folder without corpus.jsonl or corpus.jsonl.gz, so it is no BEIR data set: name a file in it", folder)
+		}
+		r.format = BEIR
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	r.name, r.closer, r.source = path, file, &countingReader{in: file}
+	if info.Mode().IsRegular() {
+		r.total = info.Size()
+	}
+	return nil
+}
+
+// start unpacks gzip and settles the format.
+func (r *Reader) start() error {
+	in := bufio.NewReaderSize(r.source, 64<<10)
+	head, err := in.Peek(2)
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("reading %s: %w", r.name, err)
+	}
+	if bytes.Equal(head, []byte{0x1f, 0x8b}) {
+		unzipped, err := gzip.NewReader(in)
+		if err != nil {
+			return fmt.Errorf("reading %s: it begins like gzip, but: %w", r.name, err)
+		}
+		in = bufio.NewReaderSize(unzipped, 64<<10)
+	}
+	head, err = in.Peek(4 << 10)
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("reading %s: %w", r.name, explainCut(err))
+	}
+	found, sniffed := sniff(head)
+	if r.format == Auto {
+		if sniffed != nil {
+			return fmt.Errorf("reading %s: %w", r.name, sniffed)
+		}
+		r.format = found
+	}
+	r.lines = newLineReader(in, MaxLineBytes)
+	if r.format == DPRTSV {
+		r.table = &tsvDecoder{lines: r.lines}
+	}
+	return nil
+}
+
+// Format is the format that is read: never Auto.
+func (r *Reader) Format() Format { return r.format }
+
+// Next returns the next passage, or io.EOF. An error is a *ReadError that
+// names file, line, field and value; where it is Recoverable, Next may be
+// called again and goes on behind the bad record.
+func (r *Reader) Next() (Passage, error) {
+	if r.failed != nil {
+		return Passage{}, r.failed
+	}
+	p, line, err := r.record()
+	r.place = Place{File: r.name, Line: line}
+	if err == nil {
+		return p, nil
+	}
+	if err == io.EOF {
+		r.failed = io.EOF
+		return Passage{}, io.EOF
+	}
+	var bad *FieldError
+	wrong := &ReadError{Place: r.place, Err: explainCut(err)}
+	// A bad header makes every row unreadable; a bad row does not.
+	wrong.Recoverable = (errors.As(err, &bad) || errors.Is(err, errTooLong)) && (r.table == nil || r.table.header)
+	if !wrong.Recoverable {
+		r.failed = wrong
+	}
+	return Passage{}, wrong
+}
+
+func (r *Reader) record() (Passage, int, error) {
+	if r.table != nil {
+		p, line, err := r.table.next()
+		if err != nil {
+			return p, line, err
+		}
+		if p.ID = strings.TrimSpace(p.ID); p.ID != "" {
+			p.ID = r.prefix + p.ID
+		}
+		return p, line, p.Check()
+	}
+	for {
+		line, err := r.lines.next()
+		if err != nil {
+			return Passage{}, r.lines.number, err
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		p, err := ParseJSON(line, r.prefix)
+		return p, r.lines.number, err
+	}
+}
+
+// Place is where the record that Next returned last stands: the line on which
+// it begins.
+func (r *Reader) Place() Place { return r.place }
+
+// Progress is how many bytes were read of how many: compressed bytes for gzip.
+// The total is -1 where it cannot be known, as for standard input.
+func (r *Reader) Progress() (done, total int64) { return r.source.n.Load(), r.total }
+
+// Close closes the file.
+func (r *Reader) Close() error {
+	if r.closer == nil {
+		return nil
+	}
+	err := r.closer.Close()
+	r.closer = nil
+	return err
+}
+
+// explainCut says what an unexpected end means to somebody who downloaded the
+// file.
+func explainCut(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("the compressed data end in the middle (%w): was the file copied or downloaded wholly?", err)
+	}
+	return err
+}
+
+// countingReader counts the bytes that went through, for progress bars that
+// other goroutines draw.
+type countingReader struct {
+	in io.Reader
+	n  atomic.Int64
+}
+
+func (c *countingReader) Read(b []byte) (int, error) {
+	n, err := c.in.Read(b)
+	c.n.Add(int64(n))
+	return n, err
+}

@@ -1,0 +1,105 @@
+package corpus
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/zeebo/xxh3"
+)
+
+// appendRecord appends the body of a record: id, title, text, the tags and the
+// metadata as JSON, each behind its length. json.Marshal sorts the keys, so
+// equal passages have equal bytes.
+func appendRecord(b []byte, p *Passage) ([]byte, error) {
+	for _, s := range []string{p.ID, p.Title, p.Text} {
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	b = binary.AppendUvarint(b, uint64(len(p.Tags)))
+	for _, s := range p.Tags {
+		b = binary.AppendUvarint(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	if len(p.Metadata) == 0 {
+		return append(b, 0), nil
+	}
+	metadata, err := json.Marshal(p.Metadata)
+	if err != nil {
+		return b, &FieldError{Field: "metadata", Problem: err.Error()}
+	}
+	b = binary.AppendUvarint(b, uint64(len(metadata)))
+	return append(b, metadata...), nil
+}
+
+// recordID is the id in a record's body, without decoding the rest.
+func recordID(body []byte) ([]byte, error) {
+	id, _, err := cutField(body)
+	return id, err
+}
+
+// decodeRecord is the inverse of appendRecord. It copies, so the passage
+// outlives a mapping.
+func decodeRecord(body []byte) (Passage, error) {
+	var p Passage
+	var err error
+	var field []byte
+	for _, into := range []*string{&p.ID, &p.Title, &p.Text} {
+		if field, body, err = cutField(body); err != nil {
+			return p, err
+		}
+		*into = string(field)
+	}
+	n, used := binary.Uvarint(body)
+	if used <= 0 || n > MaxTags {
+		return p, errRecord
+	}
+	body = body[used:]
+	for range n {
+		if field, body, err = cutField(body); err != nil {
+			return p, err
+		}
+		p.Tags = append(p.Tags, string(field))
+	}
+	if field, body, err = cutField(body); err != nil {
+		return p, err
+	}
+	if len(body) > 0 {
+		return p, errRecord
+	}
+	if len(field) > 0 {
+		d := json.NewDecoder(bytes.NewReader(field))
+		d.UseNumber()
+		if err := d.Decode(&p.Metadata); err != nil {
+			return p, fmt.Errorf("its metadata: %w", err)
+		}
+		if _, err := d.Token(); err != io.EOF {
+			return p, errRecord
+		}
+	}
+	return p, nil
+}
+
+var errRecord = errors.New("its lengths contradict each other")
+
+func cutField(body []byte) (field, rest []byte, err error) {
+	n, used := binary.Uvarint(body)
+	if used <= 0 || n > uint64(len(body)-used) {
+		return nil, nil, errRecord
+	}
+	return body[used : used+int(n)], body[used+int(n):], nil
+}
+
+// Version is a fingerprint of what p says, in hexadecimal: equal for equal
+// passages, wherever they are stored. It serves as the ETag of a passage.
+func (p *Passage) Version() string {
+	body, err := appendRecord(nil, p)
+	if err != nil {
+		return ""
+	}
+	sum := xxh3.Hash128(body)
+	return fmt.Sprintf("%016x%016x", sum.Hi, sum.Lo)
+}

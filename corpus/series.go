@@ -1,0 +1,88 @@
+package corpus
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+)
+
+// Series reads several inputs as one, in the order given. Like a Reader it is
+// not safe for concurrent use, but for Progress.
+type Series struct {
+	readers []*Reader
+	at      atomic.Int32
+	place   Place
+}
+
+// OpenSeries opens every input, so that a name that is wrong or a format that
+// is unknown shows before anything is read. At most one may be "-".
+func OpenSeries(inputs []Input) (*Series, error) {
+	if len(inputs) == 0 {
+		return nil, errors.New("nothing to read: name at least one file, or - for standard input")
+	}
+	s := &Series{}
+	stdin := false
+	for _, in := range inputs {
+		if in.Path == "-" && stdin {
+			_ = s.Close()
+			return nil, errors.New("standard input (-) is named twice, and can be read once")
+		}
+		stdin = stdin || in.Path == "-"
+		r, err := Open(in)
+		if err != nil {
+			_ = s.Close()
+			return nil, err
+		}
+		s.readers = append(s.readers, r)
+	}
+	return s, nil
+}
+
+// Next returns the next passage of the inputs, or io.EOF behind the last. See
+// Reader.Next about errors.
+func (s *Series) Next() (Passage, error) {
+	for {
+		at := int(s.at.Load())
+		if at == len(s.readers) {
+			return Passage{}, io.EOF
+		}
+		p, err := s.readers[at].Next()
+		if err == io.EOF {
+			if err := s.readers[at].Close(); err != nil {
+				return Passage{}, fmt.Errorf("closing %s: %w", s.readers[at].name, err)
+			}
+			s.at.Add(1)
+			continue
+		}
+		s.place = s.readers[at].Place()
+		return p, err
+	}
+}
+
+// Place is where the record that Next returned last stands.
+func (s *Series) Place() Place { return s.place }
+
+// Progress is how many bytes were read of how many; the total is -1 when that
+// of one input is unknown.
+func (s *Series) Progress() (done, total int64) {
+	for _, r := range s.readers {
+		n, of := r.Progress()
+		done += n
+		if of < 0 || total < 0 {
+			total = -1
+		} else {
+			total += of
+		}
+	}
+	return done, total
+}
+
+// Close closes what is still open.
+func (s *Series) Close() error {
+	var errs []error
+	for _, r := range s.readers {
+		errs = append(errs, r.Close())
+	}
+	return errors.Join(errs...)
+}
