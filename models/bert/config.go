@@ -1,0 +1,135 @@
+// Package bert writes BERT encoders as ONNX graphs, from weights under the
+// names that Hugging Face checkpoints give them.
+//
+// The architecture is that of Devlin et al. 2019 as the transformers library
+// computes it: learned absolute positions, post-layer-norm blocks, exact or
+// tanh-approximated GELU. Shapes are written [a, b]; linear layers are stored
+// as checkpoints store them, [out, in].
+package bert
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Config is the shape of an encoder, as config.json states it.
+type Config struct {
+	Vocabulary   int // rows of the word-piece table
+	Dimension    int // length of a token's vector
+	Layers       int
+	Heads        int
+	Intermediate int // width of the feed-forward layer
+	Positions    int // longest input, in tokens
+	TokenTypes   int
+	Activation   string // a key of activations
+	LayerNormEps float32
+	// Projection is the length of the vectors after a last linear layer
+	// (DPR's encode_proj), or 0 for none.
+	Projection int
+}
+
+// The activations that Config.Activation may name. gelu_new and its two
+// other names are the tanh approximation.
+const (
+	gelu     = "gelu"
+	geluTanh = "gelu_tanh"
+	relu     = "relu"
+)
+
+var activations = map[string]string{
+	"gelu": gelu, "gelu_new": geluTanh, "gelu_pytorch_tanh": geluTanh, "gelu_fast": geluTanh, "relu": relu,
+}
+
+// Validate says what of the configuration cannot be. The bounds are far above
+// any published BERT and keep hostile numbers from becoming allocations.
+func (c *Config) Validate() error {
+	var all []error
+	between := func(key string, v, low, high int) {
+		if v < low || v > high {
+			all = append(all, fmt.Errorf("%s is %d, not between %d and %d", key, v, low, high))
+		}
+	}
+	between("vocab_size", c.Vocabulary, 1, 1<<21)
+	between("hidden_size", c.Dimension, 1, 1<<14)
+	between("num_hidden_layers", c.Layers, 1, 256)
+	between("num_attention_heads", c.Heads, 1, 1<<10)
+	between("intermediate_size", c.Intermediate, 1, 1<<16)
+	between("max_position_embeddings", c.Positions, 3, 1<<17)
+	between("type_vocab_size", c.TokenTypes, 1, 1<<10)
+	between("projection_dim", c.Projection, 0, 1<<14)
+	if c.Heads > 0 && c.Dimension%c.Heads != 0 {
+		all = append(all, fmt.Errorf("hidden_size %d is no multiple of num_attention_heads %d", c.Dimension, c.Heads))
+	}
+	if activations[c.Activation] == "" {
+		all = append(all, fmt.Errorf("hidden_act is %q; gelu, gelu_new, gelu_pytorch_tanh, gelu_fast and relu are supported", c.Activation))
+	}
+	if !(c.LayerNormEps >= 0 && c.LayerNormEps < 1) {
+		all = append(all, fmt.Errorf("layer_norm_eps is %v, not between 0 and 1", c.LayerNormEps))
+	}
+	return errors.Join(all...)
+}
+
+// Output is the length of the vectors that come out.
+func (c *Config) Output() int {
+	if c.Projection > 0 {
+		return c.Projection
+	}
+	return c.Dimension
+}
+
+// Weights gives the tensors of a checkpoint as float32, by their names in a
+// plain BertModel ("encoder.layer.0.attention.self.query.weight"; the
+// projection is "encode_proj.weight"). A tensor that is not there, or has
+// another shape, is an error that names it.
+type Weights interface {
+	Tensor(name string, shape ...int) ([]float32, error)
+}
+
+// Names lists every tensor of an encoder and its shape, in the order of
+// computation; with pooler, those of the pooler too.
+func (c *Config) Names(pooler bool) []Named {
+	d, f := c.Dimension, c.Intermediate
+	all := []Named{
+		{"embeddings.word_embeddings.weight", []int{c.Vocabulary, d}},
+		{"embeddings.position_embeddings.weight", []int{c.Positions, d}},
+		{"embeddings.token_type_embeddings.weight", []int{c.TokenTypes, d}},
+		{"embeddings.LayerNorm.weight", []int{d}},
+		{"embeddings.LayerNorm.bias", []int{d}},
+	}
+	linear := func(name string, out, in int) {
+		all = append(all, Named{name + ".weight", []int{out, in}}, Named{name + ".bias", []int{out}})
+	}
+	for i := range c.Layers {
+		layer := fmt.Sprintf("encoder.layer.%d.", i)
+		linear(layer+"attention.self.query", d, d)
+		linear(layer+"attention.self.key", d, d)
+		linear(layer+"attention.self.value", d, d)
+		linear(layer+"attention.output.dense", d, d)
+		all = append(all, Named{layer + "attention.output.LayerNorm.weight", []int{d}}, Named{layer + "attention.output.LayerNorm.bias", []int{d}})
+		linear(layer+"intermediate.dense", f, d)
+		linear(layer+"output.dense", d, f)
+		all = append(all, Named{layer + "output.LayerNorm.weight", []int{d}}, Named{layer + "output.LayerNorm.bias", []int{d}})
+	}
+	if pooler {
+		linear("pooler.dense", d, d)
+	}
+	if c.Projection > 0 {
+		linear("encode_proj", c.Projection, d)
+	}
+	return all
+}
+
+// Named is a tensor's name and shape.
+type Named struct {
+	Name  string
+	Shape []int
+}
+
+// String is the shape in words.
+func (c Config) String() string {
+	s := fmt.Sprintf("bert, %d layers of %d, %d heads", c.Layers, c.Dimension, c.Heads)
+	if c.Projection > 0 {
+		s += fmt.Sprintf(", projection to %d", c.Projection)
+	}
+	return s
+}

@@ -1,0 +1,110 @@
+package models
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// CalibrationFile is the name of the calibration in a bundle's folder.
+const CalibrationFile = "calibration.yaml"
+
+// Calibration says how an expert's ensemble is read as a confidence. It is
+// fitted on questions after the encoder is done, so it is no part of the
+// fingerprint and no manifest lists it.
+type Calibration struct {
+	// Temperature divides the members' scores before the softmax; it is
+	// MUF's τ (dpr-muf, equations 2 and 3).
+	Temperature float64 `yaml:"temperature"`
+	// Depth is how many of the expert's first hits the mutual information is
+	// over.
+	Depth int `yaml:"depth"`
+	// ECEBefore and ECEAfter are expected calibration errors, 0…1, with
+	// temperature 1 and with Temperature.
+	ECEBefore float64 `yaml:"ece_before"`
+	ECEAfter  float64 `yaml:"ece_after"`
+	// Questions says which questions it was fitted on, and how many.
+	Questions     string `yaml:"questions"`
+	QuestionCount int    `yaml:"question_count"`
+	// Encoder is the fingerprint of the question side it was fitted for.
+	Encoder string `yaml:"encoder"`
+	// Written is when, if the writer says.
+	Written time.Time `yaml:"written,omitempty"`
+}
+
+// ParseCalibration reads a calibration.yaml.
+func ParseCalibration(data []byte) (Calibration, error) {
+	var c Calibration
+	if err := verifySealed(data); err != nil {
+		return c, err
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&c); err != nil {
+		return c, err
+	}
+	return c, c.Validate()
+}
+
+// Validate checks every value.
+func (c *Calibration) Validate() error {
+	share := func(v float64) bool { return v >= 0 && v <= 1 }
+	switch {
+	case !(c.Temperature > 0) || math.IsInf(c.Temperature, 0):
+		return fmt.Errorf("temperature: %v is not a positive number", c.Temperature)
+	case c.Depth < 2:
+		return fmt.Errorf("depth: %d; mutual information needs at least 2 hits", c.Depth)
+	case !share(c.ECEBefore):
+		return fmt.Errorf("ece_before: %v is not between 0 and 1", c.ECEBefore)
+	case !share(c.ECEAfter):
+		return fmt.Errorf("ece_after: %v is not between 0 and 1", c.ECEAfter)
+	case c.QuestionCount < 0:
+		return fmt.Errorf("question_count: %d is negative", c.QuestionCount)
+	case !hashPattern.MatchString(c.Encoder):
+		return fmt.Errorf("encoder: %q is no fingerprint", c.Encoder)
+	}
+	return nil
+}
+
+// WriteCalibration puts c into the bundle, for the encoder that is there, in
+// place of what was there before; a reader sees the old file or the new one.
+func (b *Bundle) WriteCalibration(c Calibration) error {
+	c.Encoder = b.Fingerprint(Question)
+	if err := c.Validate(); err != nil {
+		return fmt.Errorf("calibration of %s: %w", b.Manifest.Name, err)
+	}
+	data, err := sealed(c)
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(b.Path(CalibrationFile), data); err != nil {
+		return fmt.Errorf("writing the calibration of %s: %w", b.Manifest.Name, err)
+	}
+	b.Calibration = &c
+	return nil
+}
+
+func (b *Bundle) readCalibration() error {
+	path := filepath.Join(b.Dir, CalibrationFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	c, err := ParseCalibration(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if own := b.Fingerprint(Question); c.Encoder != own {
+		return fmt.Errorf("%s: it was fitted for another encoder (%.12s, this one is %.12s): calibrate again, or delete the file", path, c.Encoder, own)
+	}
+	b.Calibration = &c
+	return nil
+}

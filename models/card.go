@@ -1,0 +1,48 @@
+package models
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// CardFile is the name of the description for people in a bundle's folder.
+const CardFile = "CARD.md"
+
+// writeCard states what an import knows. Training writes richer cards.
+func writeCard(w io.Writer, m *Manifest) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\nAn expert bundle for conclave: texts become vectors of %d numbers, compared by %s.\n\n", m.Name, m.Dimension, strings.ReplaceAll(m.Similarity, "-", " "))
+	row := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "| %s | %s |\n", key, strings.NewReplacer("|", "\\|", "\n", " ").Replace(value))
+		}
+	}
+	b.WriteString("| | |\n| --- | --- |\n")
+	row("weights from", m.Lineage.Source)
+	row("SHA-256 of the weights as found", m.Lineage.SourceSHA256)
+	row("architecture", m.Lineage.Architecture)
+	row("precision", m.Precision)
+	row("pooling", m.Pooling)
+	row("unit length", map[bool]string{true: "yes", false: "no"}[m.Normalise])
+	row("longest question, passage", fmt.Sprintf("%d, %d tokens", m.MaxTokens.Question, m.MaxTokens.Passage))
+	row("passage template", m.Template)
+	row("lower case", map[bool]string{true: "yes", false: "no"}[m.LowerCase])
+	if m.Ensemble != nil {
+		row("ensemble", fmt.Sprintf("%d members", m.Ensemble.Members))
+	}
+	licence := m.Lineage.Licence
+	if licence == "" {
+		licence = "not stated by the checkpoint"
+	}
+	row("licence", licence)
+	row("made by", m.Lineage.Producer)
+	for _, key := range slices.Sorted(maps.Keys(m.Lineage.Notes)) {
+		row(key, m.Lineage.Notes[key])
+	}
+	b.WriteString("\nTraining data and measured accuracy: not recorded at import; see where the weights are from.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,45 @@
+package models
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Side is one of an expert's two encoders.
+type Side int
+
+// The sides.
+const (
+	Question Side = iota
+	Passage
+)
+
+// String is the side's name.
+func (s Side) String() string {
+	if s == Passage {
+		return "passage"
+	}
+	return "question"
+}
+
+// Fingerprint is a hexadecimal SHA-256 over everything that decides which
+// vector a text gets on one side: weights and graph, tokenizer and its case,
+// pooling, length limit, and for passages the template. The expert's name,
+// lineage, ensemble and calibration are not in it. A vector may be compared
+// with those of another index only where the passage fingerprints agree.
+func (b *Bundle) Fingerprint(side Side) string {
+	m := &b.Manifest
+	graph, limit, template := m.Question, m.MaxTokens.Question, TemplateText
+	if side == Passage {
+		graph, limit, template = m.Passage, m.MaxTokens.Passage, m.Template
+	}
+	hash := sha256.New()
+	// One value a line, each under its name: no two different manifests give
+	// the same bytes.
+	_, _ = fmt.Fprintf(hash, "conclave encoder 1\nkind %q\ndimension %d\npooling %q\nnormalise %t\nmax_tokens %d\nlower_case %t\ntemplate %q\nsimilarity %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q\n",
+		m.Kind, m.Dimension, m.Pooling, m.Normalise, limit, m.LowerCase, template, m.Similarity, m.Precision,
+		m.Files[m.Tokenizer], m.Files[graph.File],
+		graph.InputIDs, graph.AttentionMask, graph.TokenTypeIDs, graph.Embedding)
+	return hex.EncodeToString(hash.Sum(nil))
+}

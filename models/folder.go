@@ -1,0 +1,140 @@
+package models
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Folder is a bundle being written. Nothing shows under its final name until
+// Finish, which renames the folder as a whole; an interrupted or failed
+// import leaves no half bundle.
+type Folder struct {
+	target, work string
+	sums         map[string]string
+}
+
+// NewFolder begins a bundle that will be dir. A bundle that is already there
+// is replaced by Finish; a folder or file that is no bundle is an error, so
+// that a mistyped name destroys nothing.
+func NewFolder(dir string) (*Folder, error) {
+	dir = filepath.Clean(dir)
+	if err := replaceable(dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".tmp-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(work, 0o755); err != nil {
+		return nil, err
+	}
+	return &Folder{target: dir, work: work, sums: map[string]string{}}, nil
+}
+
+// Create writes one file of the bundle through write, and remembers its
+// SHA-256.
+func (f *Folder) Create(name string, write func(io.Writer) error) error {
+	file, err := os.Create(filepath.Join(f.work, name))
+	if err != nil {
+		return err
+	}
+	hash := sha256.New()
+	buffered := bufio.NewWriterSize(io.MultiWriter(file, hash), 1<<20)
+	err = write(buffered)
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	f.sums[name] = hex.EncodeToString(hash.Sum(nil))
+	return nil
+}
+
+// Finish writes the manifest, with the hashes of all files, and CARD.md, and
+// puts the folder in its place.
+func (f *Folder) Finish(m Manifest) (*Bundle, error) {
+	if f.sums[CardFile] == "" {
+		if err := f.Create(CardFile, func(w io.Writer) error { return writeCard(w, &m) }); err != nil {
+			return nil, err
+		}
+	}
+	m.Format, m.Files = Format, f.sums
+	data, err := m.Encode()
+	if err != nil {
+		return nil, fmt.Errorf("bundle %q: %w", m.Name, err)
+	}
+	if err := replaceFile(filepath.Join(f.work, ManifestFile), data); err != nil {
+		return nil, err
+	}
+	if err := replaceable(f.target); err != nil {
+		return nil, err
+	}
+	old := f.work + ".old"
+	if err := os.Rename(f.target, old); err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	if err := os.Rename(f.work, f.target); err != nil {
+		_ = os.Rename(old, f.target)
+		return nil, err
+	}
+	_ = os.RemoveAll(old)
+	return Peek(f.target)
+}
+
+// Abandon removes what was written, unless Finish has been.
+func (f *Folder) Abandon() { _ = os.RemoveAll(f.work) }
+
+func replaceable(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case os.IsNotExist(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s cannot become a bundle: %w", dir, err)
+	case len(entries) == 0:
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, ManifestFile)); err != nil {
+		return fmt.Errorf("%s exists and is no expert bundle: choose another folder, or remove it", dir)
+	}
+	return nil
+}
+
+// replaceFile writes data under path so that a reader sees the old content or
+// the new, never a part.
+func replaceFile(path string, data []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Chmod(0o644)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}

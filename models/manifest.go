@@ -1,0 +1,223 @@
+// Package models handles expert bundles: folders that hold one expert each,
+// its encoders as ONNX graphs, its tokenizer, and a manifest that says all
+// that is needed to use them. It verifies bundles when they are loaded and
+// makes them from published checkpoints.
+//
+// Terms: an expert turns questions and passages into vectors whose inner
+// product says how well the passage answers. Its question side and its
+// passage side may be one graph or two (two towers). Pooling is the step from
+// one vector per token to one per text. A fingerprint is a hash of everything
+// that decides which vector a text gets.
+package models
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// ManifestFile is the name of the manifest in a bundle's folder.
+const ManifestFile = "expert.yaml"
+
+// Format is the version of the bundle format that this package writes and
+// the only one it reads.
+const Format = 1
+
+// The values of Manifest's enumerations, as they stand in expert.yaml.
+const (
+	KindDense = "dense" // texts become one vector each
+
+	PoolingCLS    = "cls"    // the first token's vector
+	PoolingMean   = "mean"   // the mean over the text's tokens
+	PoolingPooler = "pooler" // BERT's pooler: tanh(W·cls + b)
+
+	TemplateText         = "text"           // a passage is its text alone
+	TemplateTitleDotText = "title-dot-text" // title + ". " + text; the text alone where there is no title
+	TemplatePair         = "pair"           // [CLS] title [SEP] text [SEP], token types all zero, as DPR
+
+	SimilarityInnerProduct = "inner-product"
+
+	PrecisionFP32 = "fp32"
+	PrecisionInt8 = "int8"
+)
+
+// Manifest is the content of expert.yaml.
+type Manifest struct {
+	Format int    `yaml:"format"`
+	Name   string `yaml:"name"`
+	Kind   string `yaml:"kind"`
+	// Dimension is the length of the vectors.
+	Dimension int `yaml:"dimension"`
+	// Pooling and Normalise describe what the graphs do; nothing is left to
+	// the caller.
+	Pooling   string `yaml:"pooling"`
+	Normalise bool   `yaml:"normalise"`
+	// MaxTokens bounds the input, special tokens included.
+	MaxTokens MaxTokens `yaml:"max_tokens"`
+	// LowerCase says that the tokenizer lower-cases text.
+	LowerCase  bool   `yaml:"lower_case"`
+	Template   string `yaml:"template"`
+	Similarity string `yaml:"similarity"`
+	Precision  string `yaml:"precision"`
+	// Tokenizer is a tokenizer.json or vocab.txt.
+	Tokenizer string `yaml:"tokenizer"`
+	// Question and Passage may name the same file.
+	Question Graph `yaml:"question"`
+	Passage  Graph `yaml:"passage"`
+	// Ensemble is nil for an expert without one.
+	Ensemble *Ensemble `yaml:"ensemble,omitempty"`
+	Lineage  Lineage   `yaml:"lineage"`
+	// Files maps the name of every file of the bundle, but for the manifest
+	// and the calibration, to its SHA-256 in hexadecimal.
+	Files map[string]string `yaml:"files"`
+}
+
+// MaxTokens is the longest input of each side.
+type MaxTokens struct {
+	Question int `yaml:"question"`
+	Passage  int `yaml:"passage"`
+}
+
+// Graph is an ONNX encoder and the names of its inputs and output. The inputs
+// are int64 [batch, sequence]; the output is float32 [batch, Dimension],
+// pooled and, with Normalise, of unit length.
+type Graph struct {
+	File          string `yaml:"file"`
+	InputIDs      string `yaml:"input_ids"`
+	AttentionMask string `yaml:"attention_mask"`
+	// TokenTypeIDs is empty where the graph takes none.
+	TokenTypeIDs string `yaml:"token_type_ids,omitempty"`
+	Embedding    string `yaml:"embedding"`
+}
+
+// Ensemble is a graph of Members heads that each map a question's vector to
+// another: input `vector` [batch, Dimension], output `members`
+// [batch, Members, Dimension]. MUF (dpr-muf, section 3) reads the expert's
+// uncertainty from how far they disagree.
+type Ensemble struct {
+	File    string `yaml:"file"`
+	Members int    `yaml:"members"`
+}
+
+// Lineage says where the weights came from. It is for people and decides
+// about no vector.
+type Lineage struct {
+	// Source is the checkpoint, folder or base bundle the weights are from.
+	Source string `yaml:"source,omitempty"`
+	// SourceSHA256 is of the weights' files as found there, in order.
+	SourceSHA256 string `yaml:"source_sha256,omitempty"`
+	// Architecture is for instance "bert, 6 layers of 384, 12 heads".
+	Architecture string `yaml:"architecture,omitempty"`
+	// Licence as far as the checkpoint states it.
+	Licence string `yaml:"licence,omitempty"`
+	// Producer is the program that wrote the bundle.
+	Producer string `yaml:"producer,omitempty"`
+	// Notes holds what training wishes to record: settings, seeds, versions.
+	Notes map[string]string `yaml:"notes,omitempty"`
+}
+
+// DefaultGraph is the graph that Import writes, in the given file.
+func DefaultGraph(file string) Graph {
+	return Graph{File: file, InputIDs: "input_ids", AttentionMask: "attention_mask", TokenTypeIDs: "token_type_ids", Embedding: "embedding"}
+}
+
+// ParseManifest reads an expert.yaml. Unknown keys, missing values and
+// impossible ones are errors that name the key.
+func ParseManifest(data []byte) (Manifest, error) {
+	var m Manifest
+	if err := verifySealed(data); err != nil {
+		return m, err
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&m); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the file is empty")
+		}
+		return m, err
+	}
+	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return m, errors.New("more than one document in the file")
+	}
+	return m, m.Validate()
+}
+
+var (
+	namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$`)
+	filePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
+
+// Validate checks every value; the errors name the key as in expert.yaml and
+// say what is allowed.
+func (m *Manifest) Validate() error {
+	var all []error
+	fail := func(key, format string, a ...any) { all = append(all, fmt.Errorf(key+": "+format, a...)) }
+	oneOf := func(key, value string, allowed ...string) {
+		if !slices.Contains(allowed, value) {
+			fail(key, "%q is not one of %q", value, allowed)
+		}
+	}
+	between := func(key string, value, low, high int) {
+		if value < low || value > high {
+			fail(key, "%d is not between %d and %d", value, low, high)
+		}
+	}
+	file := func(key, name string) {
+		if m.Files[name] == "" {
+			fail(key, "%q is not listed under files", name)
+		}
+	}
+	if m.Format != Format {
+		return fmt.Errorf("format: %d; this version of conclave reads format %d", m.Format, Format)
+	}
+	if !namePattern.MatchString(m.Name) {
+		fail("name", "%q is not 1 to 64 of a-z 0-9 . _ - that begin and end with a letter or digit", m.Name)
+	}
+	oneOf("kind", m.Kind, KindDense)
+	between("dimension", m.Dimension, 1, 1<<16)
+	oneOf("pooling", m.Pooling, PoolingCLS, PoolingMean, PoolingPooler)
+	between("max_tokens.question", m.MaxTokens.Question, 3, 1<<16)
+	between("max_tokens.passage", m.MaxTokens.Passage, 3, 1<<16)
+	oneOf("template", m.Template, TemplateText, TemplateTitleDotText, TemplatePair)
+	oneOf("similarity", m.Similarity, SimilarityInnerProduct)
+	oneOf("precision", m.Precision, PrecisionFP32, PrecisionInt8)
+	file("tokenizer", m.Tokenizer)
+	for key, g := range map[string]Graph{"question": m.Question, "passage": m.Passage} {
+		file(key+".file", g.File)
+		if g.InputIDs == "" || g.AttentionMask == "" || g.Embedding == "" {
+			fail(key, "input_ids, attention_mask and embedding must each name an input or output of the graph")
+		}
+	}
+	if m.Ensemble != nil {
+		file("ensemble.file", m.Ensemble.File)
+		between("ensemble.members", m.Ensemble.Members, 1, 1024)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
+		switch {
+		case !filePattern.MatchString(name):
+			fail("files", "%q is not a plain file name", name)
+		case name == ManifestFile || name == CalibrationFile:
+			fail("files", "%s must not be listed: it is written after the others", name)
+		case !hashPattern.MatchString(m.Files[name]):
+			fail("files", "the SHA-256 of %s is %q, not 64 lower-case hexadecimal digits", name, m.Files[name])
+		}
+	}
+	return errors.Join(all...)
+}
+
+// Encode is the manifest as expert.yaml has it, sealed: its last line is a
+// checksum of the lines before it. A person who edits the file deletes that
+// line.
+func (m *Manifest) Encode() ([]byte, error) {
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	return sealed(m)
+}

@@ -1,0 +1,47 @@
+package models
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A sealed YAML file ends with a line that is a comment to YAML and holds the
+// SHA-256 of everything before it, so that a changed byte is found in the two
+// files that cannot stand in the manifest's list. A file without the line is
+// accepted, since people edit manifests; any other form of the line is not.
+const sealPrefix = "# sha256 of the lines above: "
+
+func sealed(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	if err := encoder.Close(); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return append(b.Bytes(), sealPrefix+hex.EncodeToString(sum[:])+"\n"...), nil
+}
+
+// verifySealed checks the seal of data, if it has one. Whatever comment is on
+// the last line is taken for a seal: a changed byte in the seal itself must
+// not turn it into an ordinary comment.
+func verifySealed(data []byte) error {
+	body := bytes.TrimSuffix(data, []byte("\n"))
+	start := bytes.LastIndexByte(body, '\n') + 1
+	line := body[start:]
+	if !bytes.HasPrefix(line, []byte("#")) && !bytes.Contains(line, []byte(sealPrefix[2:])) {
+		return nil
+	}
+	sum := sha256.Sum256(data[:start])
+	if string(line) != sealPrefix+hex.EncodeToString(sum[:]) || len(body) == len(data) {
+		return errors.New("the file was changed after it was written: its last line is no SHA-256 of the lines above (if you edited it, delete that line)")
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+// Package tiny writes expert bundles that are small enough for tests: a BERT
+// of two layers and 32 dimensions with seeded random weights, through the
+// writer that imports published checkpoints. Its vectors mean nothing, but
+// the same text gets the same vector, and texts that share words get nearer
+// ones than others.
+package tiny
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"conclave/models"
+	"conclave/models/bert"
+	"conclave/models/ensemble"
+)
+
+// Options chooses a bundle. The zero value is a plain expert named "tiny".
+type Options struct {
+	Name string // default "tiny"
+	// Seed decides every weight; bundles of different seeds are different
+	// experts.
+	Seed      uint64
+	Layers    int // default 2
+	Dimension int // default 32
+	Heads     int // default 4
+	// Vocabulary is the word pieces, special tokens first; default
+	// Vocabulary().
+	Vocabulary []string
+	Positions  int    // longest input, default 512
+	Pooling    string // default mean
+	// RawLength leaves the vectors as long as they come out; by default they
+	// have unit length.
+	RawLength bool
+	Template  string // default title-dot-text
+	MaxTokens models.MaxTokens
+	// TwoTowers gives passages weights of their own.
+	TwoTowers bool
+	// Projection adds a last linear layer to this length.
+	Projection int
+	Int8       bool
+	// EnsembleMembers, if not 0, adds an ensemble that moves question vectors
+	// a little, each member its own way.
+	EnsembleMembers int
+	// Spread is how far the members move a unit vector, about; default 0.1.
+	Spread      float32
+	Calibration *models.Calibration
+}
+
+// Write makes the bundle in dir, which must not hold anything else. The same
+// options give the same bytes.
+func Write(dir string, o Options) (*models.Bundle, error) {
+	o = o.withDefaults()
+	folder, err := models.NewFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Abandon()
+	c := o.Config()
+	m := models.Manifest{
+		Name: o.Name, Kind: models.KindDense, Dimension: c.Output(),
+		Pooling: o.Pooling, Normalise: !o.RawLength, MaxTokens: o.MaxTokens, LowerCase: true,
+		Template: o.Template, Similarity: models.SimilarityInnerProduct, Precision: models.PrecisionFP32,
+		Tokenizer: "vocab.txt",
+		Question:  models.DefaultGraph("encoder.onnx"), Passage: models.DefaultGraph("encoder.onnx"),
+		Lineage: models.Lineage{Source: fmt.Sprintf("random weights, seed %d", o.Seed), Producer: "conclave/models/tiny", Architecture: c.String(), Licence: "Apache-2.0"},
+	}
+	if o.Int8 {
+		m.Precision = models.PrecisionInt8
+	}
+	if err := folder.Create(m.Tokenizer, func(w io.Writer) error {
+		_, err := io.WriteString(w, strings.Join(o.Vocabulary, "\n")+"\n")
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	tower := func(file string, side models.Side) error {
+		return folder.Create(file, func(w io.Writer) error {
+			return bert.Write(w, c, o.Weights(side), bert.Head{Pooling: o.Pooling, Normalise: !o.RawLength})
+		})
+	}
+	if o.TwoTowers {
+		m.Question.File, m.Passage.File = "question.onnx", "passage.onnx"
+	}
+	if err := tower(m.Question.File, models.Question); err != nil {
+		return nil, err
+	}
+	if o.TwoTowers {
+		if err := tower(m.Passage.File, models.Passage); err != nil {
+			return nil, err
+		}
+	}
+	if o.EnsembleMembers > 0 {
+		m.Ensemble = &models.Ensemble{File: "ensemble.onnx", Members: o.EnsembleMembers}
+		if err := folder.Create(m.Ensemble.File, func(w io.Writer) error {
+			return ensemble.Write(w, m.Dimension, o.EnsembleHidden(), o.Members())
+		}); err != nil {
+			return nil, err
+		}
+	}
+	b, err := folder.Finish(m)
+	if err != nil {
+		return nil, err
+	}
+	if o.Calibration != nil {
+		if err := b.WriteCalibration(*o.Calibration); err != nil {
+			return nil, err
+		}
+	}
+	return models.Load(dir)
+}
+
+func (o Options) withDefaults() Options {
+	def := func(v *int, otherwise int) {
+		if *v == 0 {
+			*v = otherwise
+		}
+	}
+	def(&o.Layers, 2)
+	def(&o.Dimension, 32)
+	def(&o.Heads, 4)
+	def(&o.Positions, 512)
+	def(&o.MaxTokens.Question, min(64, o.Positions))
+	def(&o.MaxTokens.Passage, min(256, o.Positions))
+	if o.Name == "" {
+		o.Name = "tiny"
+	}
+	if o.Vocabulary == nil {
+		o.Vocabulary = Vocabulary()
+	}
+	if o.Pooling == "" {
+		o.Pooling = models.PoolingMean
+	}
+	if o.Template == "" {
+		o.Template = models.TemplateTitleDotText
+	}
+	if o.Spread == 0 {
+		o.Spread = 0.1
+	}
+	return o
+}
+
+// Config is the shape of the encoder that the options choose.
+func (o Options) Config() bert.Config {
+	o = o.withDefaults()
+	return bert.Config{
+		Vocabulary: len(o.Vocabulary), Dimension: o.Dimension, Layers: o.Layers, Heads: o.Heads,
+		Intermediate: 4 * o.Dimension, Positions: o.Positions, TokenTypes: 2,
+		Activation: "gelu", LayerNormEps: 1e-12, Projection: o.Projection,
+	}
+}
