@@ -1,0 +1,19 @@
+// Package demo is the corpus that conclave is shown with: short passages from
+// five domains and questions that they answer, all written for this project.
+//
+// passages holds one file per domain, named after it. questions holds dev.jsonl
+// and test.jsonl; the two never ask about the same article, product, story,
+// topic or company.
+package demo
+
+import "embed"
+
+// FS holds the folders passages and questions.
+//
+//go:embed passages/*.jsonl questions/*.jsonl
+var FS embed.FS
+
+// Domains returns the domains, each the name of a file in passages.
+func Domains() []string {
+	return []string{"encyclopedia", "reviews", "tales", "health", "policy"}
+}
