@@ -82,11 +82,12 @@ type Search struct {
 type Limits struct {
 	BodyBytes     ByteSize      `yaml:"body_bytes"`
 	QuestionBytes ByteSize      `yaml:"question_bytes"`
-	InputBytes    ByteSize      `yaml:"input_bytes"` // of one text to embed
-	Inputs        int           `yaml:"inputs"`      // texts to embed
+	EmbedBytes    ByteSize      `yaml:"embed_bytes"`  // of one text to embed
+	EmbedInputs   int           `yaml:"embed_inputs"` // texts to embed
 	K             int           `yaml:"k"`
 	Candidates    int           `yaml:"candidates"`
-	Batch         int           `yaml:"batch"` // searches
+	Batch         int           `yaml:"batch"`          // searches
+	BatchParallel int           `yaml:"batch_parallel"` // searches of a batch that run at once
 	Timeout       time.Duration `yaml:"timeout"`
 	Concurrency   int           `yaml:"concurrency"` // requests worked on at once
 }
@@ -146,10 +147,10 @@ func Defaults() Config {
 		Experts:    []Expert{},
 		Encoder:    Encoder{Provider: "cpu", Queue: 1024, BatchTokens: 16384, CacheEntries: 10000},
 		Index:      Index{Kind: "hnsw", Floors: Floors{HNSW: 0.95, Flat: 0.999}},
-		Search:     Search{Fusion: "auto", K: 10, Candidates: 100, Missing: "exact", Alpha: 1, Timeout: 2 * time.Second},
+		Search:     Search{Fusion: "auto", K: 10, Candidates: 100, Missing: "exact", Alpha: 0.03, Timeout: 2 * time.Second},
 		Limits: Limits{
-			BodyBytes: 1 << 20, QuestionBytes: 16 << 10, InputBytes: 64 << 10, Inputs: 128,
-			K: 1000, Candidates: 1000, Batch: 64, Timeout: 30 * time.Second, Concurrency: 256,
+			BodyBytes: 1 << 20, QuestionBytes: 8 << 10, EmbedBytes: 64 << 10, EmbedInputs: 256,
+			K: 1000, Candidates: 1000, Batch: 100, BatchParallel: 8, Timeout: 10 * time.Second, Concurrency: 256,
 		},
 		Rate: Rate{Window: time.Minute},
 		Auth: Auth{Keys: []Key{}},

@@ -102,7 +102,7 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 			case k.typ.Kind() == reflect.Bool:
 				other = "true"
 			case k.typ == reflect.TypeFor[ByteSize]():
-				other = "8KiB"
+				other = "9KiB"
 			case k.typ == reflect.TypeFor[time.Duration]():
 				other = "1700ms"
 			case k.typ.Kind() == reflect.Int:
@@ -116,7 +116,7 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 			yaml = other
 		}
 		if k.path == "limits.timeout" {
-			other, yaml = "40s", "40s"
+			other, yaml = "9s", "9s"
 		}
 		path := strings.Split(k.path, ".")
 		text := ""
@@ -129,13 +129,13 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 		text += " " + yaml + "\n"
 		if k.path == "limits.body_bytes" {
 			// The other limits would be above it.
-			text += "  question_bytes: 4KiB\n  input_bytes: 4KiB\n"
+			text += "  question_bytes: 4KiB\n  embed_bytes: 4KiB\n"
 		}
 		environ := []string{k.variable() + "=" + other}
 		args := []string{"--" + k.flag() + "=" + other}
 		if k.path == "limits.body_bytes" {
-			environ = append(environ, "CONCLAVE_LIMITS_QUESTION_BYTES=4KiB", "CONCLAVE_LIMITS_INPUT_BYTES=4KiB")
-			args = append(args, "--limits-question-bytes=4KiB", "--limits-input-bytes=4KiB")
+			environ = append(environ, "CONCLAVE_LIMITS_QUESTION_BYTES=4KiB", "CONCLAVE_LIMITS_EMBED_BYTES=4KiB")
+			args = append(args, "--limits-question-bytes=4KiB", "--limits-embed-bytes=4KiB")
 		}
 		fromFile, err1 := load(t, text, nil)
 		fromEnvironment, err2 := load(t, "", environ)

@@ -62,7 +62,7 @@ func TestMistakes(t *testing.T) {
 		"environment, range":      {"limits: {k: 50}", []string{"CONCLAVE_LIMITS_K=-1"}, nil, `environment CONCLAVE_LIMITS_K: limits\.k: -1: has to be from 1`},
 		"environment, list":       {"", []string{"CONCLAVE_EXPERTS=a,b"}, nil, `environment CONCLAVE_EXPERTS.*: experts: "a,b": has to be a list`},
 		"environment, object":     {"", []string{"CONCLAVE_EXPERTS=[{nam: a}]"}, nil, `environment CONCLAVE_EXPERTS:1: experts\[0\]\.nam: no such key\. Did you mean "name"`},
-		"flag":                    {"", nil, []string{"--search-timeout=1h"}, `flag --search-timeout: search\.timeout: "1h0m0s": has to be from 1ms to 30s`},
+		"flag":                    {"", nil, []string{"--search-timeout=1h"}, `flag --search-timeout: search\.timeout: "1h0m0s": has to be from 1ms to 10s`},
 		"flag, size":              {"", nil, []string{"--limits-body-bytes=lots"}, `flag --limits-body-bytes: limits\.body_bytes: "lots": has to be a number of bytes`},
 		"flag, word":              {"", nil, []string{"--log-level=loud"}, `flag --log-level: log\.level: "loud": has to be one of`},
 	} {
