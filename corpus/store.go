@@ -1,7 +1,6 @@
 package corpus
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -10,8 +9,9 @@ import (
 	"conclave/rank"
 )
 
-// Store is the passages of a segment, memory-mapped. It does not change and is
-// safe for concurrent use, until it is closed.
+// Store is the passages of a segment, memory-mapped, numbered in the order of
+// their ids' bytes. It does not change and is safe for concurrent use, until it
+// is closed.
 type Store struct {
 	path   string
 	file   *mapping
@@ -92,7 +92,7 @@ func (s *Store) Ordinal(id string) (rank.Ordinal, bool, error) {
 		if binary.LittleEndian.Uint32(fences[4*page:]) > key {
 			break
 		}
-		entries, err := s.page(page)
+		entries, err := s.page("id table", s.header.table(), page)
 		if err != nil {
 			return 0, false, err
 		}
@@ -119,97 +119,47 @@ func (s *Store) body(ordinal rank.Ordinal) ([]byte, error) {
 	if uint64(ordinal) >= s.header.count {
 		return nil, fmt.Errorf("passage store %s: there is no passage number %d among %d", s.path, ordinal, s.header.count)
 	}
-	at := s.file.data[s.header.offsets+8*uint64(ordinal):]
-	start, end := binary.LittleEndian.Uint64(at), binary.LittleEndian.Uint64(at[8:])
-	if start < headerBytes || end > s.header.offsets || end < start+4 || start > end {
-		return nil, fmt.Errorf("passage store %s: passage number %d lies outside the file: the file is damaged", s.path, ordinal)
+	offsets, err := s.page("offsets", s.header.offsets, int(ordinal/pageEntries))
+	if err != nil {
+		return nil, err
 	}
-	record := s.file.data[start:end]
-	if binary.LittleEndian.Uint32(record) != recordSum(uint32(ordinal), record[4:]) {
-		return nil, fmt.Errorf("passage store %s: the checksum of passage number %d is wrong: the file is damaged", s.path, ordinal)
+	at := 8 * int(ordinal%pageEntries)
+	if at >= len(offsets) {
+		return nil, s.damaged(ordinal)
 	}
-	return record[4:], nil
+	start := binary.LittleEndian.Uint64(offsets[at:])
+	if start < headerBytes || start > s.header.records || s.header.records-start < recordBytes {
+		return nil, s.damaged(ordinal)
+	}
+	record := s.file.data[start:s.header.records]
+	n := uint64(binary.LittleEndian.Uint32(record))
+	if n > uint64(len(record))-recordBytes {
+		return nil, s.damaged(ordinal)
+	}
+	body := record[recordBytes : recordBytes+n]
+	if binary.LittleEndian.Uint32(record[4:]) != crc32.Checksum(body, castagnoli) {
+		return nil, s.damaged(ordinal)
+	}
+	return body, nil
 }
 
-// page is the checked entries of a page of the id table.
-func (s *Store) page(number int) ([]byte, error) {
-	start := s.header.table + uint64(number)*pageBytes
+func (s *Store) damaged(ordinal rank.Ordinal) error {
+	return fmt.Errorf("passage store %s: the checksum of passage number %d is wrong: the file is damaged", s.path, ordinal)
+}
+
+// page is the checked entries of a page of a section that begins at byte
+// section.
+func (s *Store) page(name string, section uint64, number int) ([]byte, error) {
+	start := section + uint64(number)*pageBytes
 	page := s.file.data[start : start+pageBytes]
 	n := binary.LittleEndian.Uint32(page[pageBytes-8:])
-	if binary.LittleEndian.Uint32(page[pageBytes-4:]) != recordSum(uint32(number), page[:pageBytes-4]) || n > pageEntries {
-		return nil, fmt.Errorf("passage store %s: the checksum of page %d of its id table is wrong: the file is damaged", s.path, number)
+	if binary.LittleEndian.Uint32(page[pageBytes-4:]) != pageSum(uint32(number), page[:pageBytes-4]) || n > pageEntries {
+		return nil, fmt.Errorf("passage store %s: the checksum of page %d of its %s is wrong: the file is damaged", s.path, number, name)
 	}
 	return page[:8*n], nil
 }
 
 // fences are the first keys of the pages, and their checksum.
 func (s *Store) fences() []byte {
-	return s.file.data[s.header.table+s.header.pages*pageBytes:]
-}
-
-// Verify reads everything: every record decodes, passes Passage.Check and is
-// found under its id and no other, the records fill the file without gaps, and
-// the id table is sorted and complete. progress may be nil.
-func (s *Store) Verify(ctx context.Context, progress func(done, total int)) error {
-	expected := uint64(headerBytes)
-	for ordinal := range s.Len() {
-		if ordinal%1024 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if progress != nil {
-				progress(ordinal, s.Len())
-			}
-		}
-		p, err := s.Passage(rank.Ordinal(ordinal))
-		if err != nil {
-			return err
-		}
-		if err := p.Check(); err != nil {
-			return fmt.Errorf("passage store %s: passage number %d: %w", s.path, ordinal, err)
-		}
-		at := s.file.data[s.header.offsets+8*uint64(ordinal):]
-		if start := binary.LittleEndian.Uint64(at); start != expected {
-			return fmt.Errorf("passage store %s: passage number %d begins at byte %d, the one before it ends at %d", s.path, ordinal, start, expected)
-		}
-		expected = binary.LittleEndian.Uint64(at[8:])
-		found, ok, err := s.Ordinal(p.ID)
-		if err != nil {
-			return err
-		}
-		if !ok || int(found) != ordinal {
-			return fmt.Errorf("passage store %s: passage number %d has the id %s, which the id table does not lead to", s.path, ordinal, excerpt(p.ID))
-		}
-	}
-	if expected != s.header.offsets {
-		return fmt.Errorf("passage store %s: its records end at byte %d, not %d", s.path, expected, s.header.offsets)
-	}
-	for _, b := range s.file.data[s.header.offsets+8*(s.header.count+1) : s.header.table] {
-		if b != 0 {
-			return fmt.Errorf("passage store %s: the gap before its id table is not empty: the file is damaged", s.path)
-		}
-	}
-	return s.verifyTable()
-}
-
-func (s *Store) verifyTable() error {
-	entries, previous := 0, uint64(0)
-	for number := range int(s.header.pages) {
-		page, err := s.page(number)
-		if err != nil {
-			return err
-		}
-		for i := 0; i < len(page); i += 8 {
-			entry := binary.LittleEndian.Uint64(page[i:])
-			if entries > 0 && entry <= previous {
-				return fmt.Errorf("passage store %s: its id table is not in order at page %d", s.path, number)
-			}
-			previous = entry
-			entries++
-		}
-	}
-	if entries != s.Len() {
-		return fmt.Errorf("passage store %s: its id table has %d entries for %d passages", s.path, entries, s.Len())
-	}
-	return nil
+	return s.file.data[s.header.fences():]
 }

@@ -2,19 +2,18 @@ package corpus
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
 	"slices"
-
-	"conclave/rank"
 )
 
-// StoreWriter writes the passages of a segment, in the order of their
-// ordinals. It keeps about 24 bytes a passage in memory, whatever the texts'
-// lengths. It is not safe for concurrent use.
+// StoreWriter writes the passages of a segment, in any order: Close numbers
+// them in the order of their ids. It keeps about 30 bytes a passage in memory,
+// whatever the texts' lengths. It is not safe for concurrent use.
 type StoreWriter struct {
 	path    string
 	file    *os.File
@@ -23,19 +22,20 @@ type StoreWriter struct {
 	offsets []uint64
 	keys    []uint32
 	ids     idTable
+	last    string // the id appended last
+	ordered bool   // the ids came in order so far
 	record  []byte
 	err     error // the first failure; nothing is written behind it
 }
 
-// DuplicateError says that an id is there already. Earlier is the ordinal of
-// the passage that has it.
+// DuplicateError says that an id is there already.
 type DuplicateError struct {
 	ID      string
-	Earlier rank.Ordinal
+	Earlier int // which Append wrote the passage that has it, from 0
 }
 
 func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("the id %s is already taken by passage number %d", excerpt(e.ID), e.Earlier)
+	return fmt.Sprintf("the id %s is already taken by passage number %d that was written", excerpt(e.ID), e.Earlier+1)
 }
 
 // CreateStore begins a store at path, which must not exist yet. The file is
@@ -45,75 +45,74 @@ func CreateStore(path string) (*StoreWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &StoreWriter{path: path, file: file, out: bufio.NewWriterSize(file, 1<<20), at: headerBytes}
+	w := &StoreWriter{path: path, file: file, out: bufio.NewWriterSize(file, 1<<20), at: headerBytes, ordered: true}
 	_, w.err = w.out.Write(make([]byte, headerBytes)) // zeros: no store yet
 	return w, w.err
 }
 
-// Len is the number of passages written so far, and the next ordinal.
+// Len is the number of passages written so far.
 func (w *StoreWriter) Len() int { return len(w.offsets) }
 
-// Append writes p and returns its ordinal. A passage that Check refuses or
-// whose id is taken (*DuplicateError) is not written and does no harm; after
-// any other error the store cannot be completed.
-func (w *StoreWriter) Append(p Passage) (rank.Ordinal, error) {
+// Append writes p. A passage that Check refuses or whose id is taken
+// (*DuplicateError) is not written and does no harm; after any other error the
+// store cannot be completed.
+func (w *StoreWriter) Append(p Passage) error {
 	if w.err != nil {
-		return 0, w.err
+		return w.err
 	}
 	if err := p.Check(); err != nil {
-		return 0, err
+		return err
 	}
 	if len(w.offsets) >= 1<<32-2 {
-		return 0, fmt.Errorf("a segment holds %d passages at most", uint32(1<<32-2))
+		return fmt.Errorf("a segment holds %d passages at most", uint32(1<<32-2))
 	}
 	key := hashKey(p.ID)
 	earlier, taken, err := w.find(key, p.ID)
 	if err != nil {
 		w.err = err
-		return 0, err
+		return err
 	}
 	if taken {
-		return 0, &DuplicateError{ID: p.ID, Earlier: rank.Ordinal(earlier)}
+		return &DuplicateError{ID: p.ID, Earlier: earlier}
 	}
-	ordinal := uint32(len(w.offsets))
-	if w.record, err = appendRecord(append(w.record[:0], 0, 0, 0, 0), &p); err != nil {
-		return 0, err
+	if w.record, err = appendRecord(append(w.record[:0], make([]byte, recordBytes)...), &p); err != nil {
+		return err
 	}
-	binary.LittleEndian.PutUint32(w.record, recordSum(ordinal, w.record[4:]))
+	body := w.record[recordBytes:]
+	binary.LittleEndian.PutUint32(w.record, uint32(len(body)))
+	binary.LittleEndian.PutUint32(w.record[4:], crc32.Checksum(body, castagnoli))
 	if _, err := w.out.Write(w.record); err != nil {
 		w.err = err
-		return 0, err
+		return err
 	}
 	w.offsets = append(w.offsets, w.at)
 	w.keys = append(w.keys, key)
-	w.ids.add(ordinal, w.keys)
+	w.ids.add(uint32(len(w.keys)-1), w.keys)
 	w.at += uint64(len(w.record))
-	return rank.Ordinal(ordinal), nil
+	w.ordered = w.ordered && w.last < p.ID
+	w.last = p.ID
+	return nil
 }
 
 // find looks for an id among those written. Equal keys are told apart by
 // reading the record back, which almost only happens for real duplicates.
-func (w *StoreWriter) find(key uint32, id string) (uint32, bool, error) {
-	for ordinal := range w.ids.candidates(key, w.keys) {
+func (w *StoreWriter) find(key uint32, id string) (int, bool, error) {
+	for n := range w.ids.candidates(key, w.keys) {
 		if err := w.out.Flush(); err != nil {
 			return 0, false, err
 		}
-		end := w.at
-		if int(ordinal)+1 < len(w.offsets) {
-			end = w.offsets[ordinal+1]
-		}
-		start := w.offsets[ordinal] + 4
+		start := w.offsets[n] + recordBytes
 		// Length and id stand first; no need to read the text.
-		head := make([]byte, min(end-start, uint64(binary.MaxVarintLen64+MaxIDBytes)))
+		head := make([]byte, min(w.at-start, uint64(binary.MaxVarintLen64+MaxIDBytes)))
 		if _, err := w.file.ReadAt(head, int64(start)); err != nil {
-			return 0, false, fmt.Errorf("reading back %s: %w", w.path, err)
+			return 0, false, fmt.Errorf("reading back: %w", err)
 		}
 		stored, err := recordID(head)
 		if err != nil {
-			return 0, false, fmt.Errorf("reading back %s: %w", w.path, err)
+			return 0, false, fmt.Errorf("reading back: %w", err)
 		}
 		if string(stored) == id {
-			return ordinal, true, nil
+			return int(n), true, nil
 		}
 	}
 	return 0, false, nil
@@ -147,40 +146,30 @@ func (w *StoreWriter) Abort() {
 
 func (w *StoreWriter) complete() error {
 	w.ids = idTable{}
-	n := uint64(len(w.offsets))
-	h := storeHeader{count: n, offsets: w.at, pages: (n + pageEntries - 1) / pageEntries}
-	h.table = alignPage(h.offsets + 8*(n+1))
-	h.size = h.table + h.pages*pageBytes + 4*h.pages + 4
-
-	var b [8]byte
-	for _, at := range append(w.offsets, w.at) {
-		binary.LittleEndian.PutUint64(b[:], at)
-		if _, err := w.out.Write(b[:]); err != nil {
-			return err
-		}
-	}
-	if _, err := w.out.Write(make([]byte, h.table-h.offsets-8*(n+1))); err != nil {
+	h := newHeader(uint64(len(w.offsets)), w.at)
+	if err := w.out.Flush(); err != nil {
 		return err
 	}
-
-	sorted := make([]uint64, n)
+	if err := w.order(); err != nil {
+		return err
+	}
+	if _, err := w.out.Write(make([]byte, h.offsets-h.records)); err != nil {
+		return err
+	}
+	if err := w.writePages(w.offsets, nil); err != nil {
+		return err
+	}
+	sorted := make([]uint64, len(w.keys))
 	for ordinal, key := range w.keys {
 		sorted[ordinal] = uint64(key)<<32 | uint64(ordinal)
 	}
 	slices.Sort(sorted)
 	var fences []byte
-	for page := range slices.Chunk(sorted, pageEntries) {
-		encoded := make([]byte, pageBytes)
-		for i, entry := range page {
-			binary.LittleEndian.PutUint64(encoded[8*i:], entry)
-		}
-		number := uint32(len(fences) / 4)
-		binary.LittleEndian.PutUint32(encoded[pageBytes-8:], uint32(len(page)))
-		binary.LittleEndian.PutUint32(encoded[pageBytes-4:], recordSum(number, encoded[:pageBytes-4]))
-		if _, err := w.out.Write(encoded); err != nil {
-			return err
-		}
+	err := w.writePages(sorted, func(page []uint64) {
 		fences = binary.LittleEndian.AppendUint32(fences, uint32(page[0]>>32))
+	})
+	if err != nil {
+		return err
 	}
 	fences = binary.LittleEndian.AppendUint32(fences, crc32.Checksum(fences, castagnoli))
 	if _, err := w.out.Write(fences); err != nil {
@@ -194,4 +183,50 @@ func (w *StoreWriter) complete() error {
 		return err
 	}
 	return w.file.Sync()
+}
+
+func (w *StoreWriter) writePages(entries []uint64, each func(page []uint64)) error {
+	buffer, number := make([]byte, 0, pageBytes), uint32(0)
+	for page := range slices.Chunk(entries, pageEntries) {
+		if each != nil {
+			each(page)
+		}
+		if _, err := w.out.Write(appendPage(buffer, number, page)); err != nil {
+			return err
+		}
+		number++
+	}
+	return nil
+}
+
+// order sorts offsets and keys by id. The ids are read from the file itself,
+// mapped, since they are the one thing that is too large to keep.
+func (w *StoreWriter) order() error {
+	if w.ordered {
+		return nil
+	}
+	file, err := mapFile(w.path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.close() }()
+	var damaged error
+	id := func(n uint32) []byte {
+		id, err := recordID(file.data[w.offsets[n]+recordBytes : w.at])
+		if err != nil {
+			damaged = fmt.Errorf("reading back: %w", err)
+		}
+		return id
+	}
+	sorted := make([]uint32, len(w.offsets))
+	for n := range sorted {
+		sorted[n] = uint32(n)
+	}
+	slices.SortFunc(sorted, func(a, b uint32) int { return bytes.Compare(id(a), id(b)) })
+	offsets, keys := make([]uint64, len(sorted)), make([]uint32, len(sorted))
+	for ordinal, n := range sorted {
+		offsets[ordinal], keys[ordinal] = w.offsets[n], w.keys[n]
+	}
+	w.offsets, w.keys = offsets, keys
+	return damaged
 }
