@@ -190,10 +190,11 @@ func (f *linear) lineOf(column int, kind Normalisation) line {
 	if kind == Raw {
 		return unchanged()
 	}
+	all := len(f.sources) == len(f.c.columns)
 	each := func(visit func(float64)) {
 		for row := range f.c.ordinals {
 			at := f.c.at(row, column)
-			if at.origin == FromHit || at.origin == FromExact && f.missing == Exact && f.c.foundBy(row, f.sources) {
+			if at.origin == FromHit || at.origin == FromExact && f.missing == Exact && (all || f.c.foundBy(row, f.sources)) {
 				visit(float64(at.score))
 			}
 		}
