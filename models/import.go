@@ -1,0 +1,92 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"conclave/models/bert"
+)
+
+// ImportOptions says how a checkpoint becomes a bundle. The zero value takes
+// everything from the checkpoint.
+type ImportOptions struct {
+	// Name of the expert; the name of the bundle's folder by default.
+	Name string
+	// Source is what the card says about where the weights are from; the
+	// name of the checkpoint's folder by default.
+	Source string
+	// PassageDir is the checkpoint of the passage encoder, where it has a
+	// folder of its own.
+	PassageDir string
+	// Int8 stores the linear layers in 8 bits: a quarter of the size, faster,
+	// vectors within a cosine of about 0.99 of the full ones.
+	Int8 bool
+	// Pooling overrides what the checkpoint says, or the default: cls.
+	Pooling string
+	// Normalise overrides whether vectors get unit length.
+	Normalise *bool
+	// Template overrides how a passage's title and text are joined: pair for
+	// DPR, title-dot-text for others.
+	Template string
+	// MaxTokens overrides the length limits: 64 and 256 (DPR: 256 and 256), or
+	// what the checkpoint allows if that is less.
+	MaxTokens MaxTokens
+	// Licence overrides what the checkpoint's README says.
+	Licence string
+	// Progress, if set, is told how many bytes of weights are done.
+	Progress func(done, total int64)
+}
+
+// Import makes the bundle outDir from the checkpoint in srcDir: config.json,
+// model.safetensors, and tokenizer.json or vocab.txt, with the tensor names
+// of a BertModel or of DPR's encoders. DPR's two encoders may be in one set
+// of files, in the subfolders question_encoder and ctx_encoder, or in srcDir
+// and PassageDir. A bundle that is there is replaced; nothing is left behind
+// by a failed or interrupted import. The same checkpoint and options give the
+// same bytes.
+func Import(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
+	b, err := importCheckpoint(ctx, srcDir, outDir, o)
+	if err != nil {
+		return nil, fmt.Errorf("importing %s: %w", srcDir, err)
+	}
+	return b, nil
+}
+
+func importCheckpoint(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
+	e, err := openEncoders(ctx, srcDir, o.PassageDir)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	m, err := e.manifest(srcDir, outDir, o)
+	if err != nil {
+		return nil, err
+	}
+	head := bert.Head{Pooling: m.Pooling, Normalise: m.Normalise}
+	if err := e.check(head); err != nil {
+		return nil, err
+	}
+	e.report(head, o.Progress)
+
+	folder, err := NewFolder(outDir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Abandon()
+	if err := folder.Create(m.Tokenizer, func(w io.Writer) error {
+		_, err := w.Write(e.question.tokenizer.data)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	for i, t := range e.distinct() {
+		file := []string{m.Question.File, m.Passage.File}[i]
+		if err := folder.Create(file, func(w io.Writer) error {
+			return bert.Write(w, t.config, t, head)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return folder.Finish(m)
+}

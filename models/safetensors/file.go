@@ -1,0 +1,241 @@
+// Package safetensors reads weights in the safetensors format: eight bytes
+// with the length of a JSON header, the header with each tensor's type, shape
+// and place, then the elements, little-endian and without gaps.
+// (github.com/huggingface/safetensors, "Format")
+//
+// Files come from strangers. Nothing is trusted: lengths are checked against
+// the file before anything is allocated, and no input makes this package
+// panic.
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"os"
+	"slices"
+	"strings"
+)
+
+// maxHeader is the reference implementation's bound.
+const maxHeader = 100_000_000
+
+// Info describes a tensor.
+type Info struct {
+	Name  string
+	Type  string // as in the file: F32, F16, BF16, I64, …
+	Shape []int64
+	// Begin and End bound the elements, in bytes from the start of the file.
+	Begin, End int64
+}
+
+// File is an open safetensors file. Reading it is safe for concurrent use.
+type File struct {
+	// Metadata is the file's free-form __metadata__.
+	Metadata map[string]string
+
+	source  io.ReaderAt
+	closer  io.Closer
+	tensors map[string]Info
+	names   []string
+}
+
+// Open opens the file at path and reads its header.
+func Open(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	var file *File
+	if err == nil {
+		file, err = New(f, info.Size())
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	file.closer = f
+	return file, nil
+}
+
+// New reads the header of a file of size bytes.
+func New(source io.ReaderAt, size int64) (*File, error) {
+	var length [8]byte
+	if size < 8 {
+		return nil, fmt.Errorf("%d bytes are too few for a safetensors file", size)
+	}
+	if _, err := source.ReadAt(length[:], 0); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint64(length[:])
+	if n > maxHeader || int64(n) > size-8 {
+		return nil, fmt.Errorf("the header is said to be %d bytes long in a file of %d: not a safetensors file, or cut short", n, size)
+	}
+	header := make([]byte, n)
+	if _, err := source.ReadAt(header, 8); err != nil {
+		return nil, err
+	}
+	f := &File{source: source, tensors: map[string]Info{}}
+	if err := f.parse(header, 8+int64(n), size); err != nil {
+		return nil, fmt.Errorf("safetensors header: %w", err)
+	}
+	return f, nil
+}
+
+// Close closes a file that Open opened.
+func (f *File) Close() error {
+	if f.closer == nil {
+		return nil
+	}
+	return f.closer.Close()
+}
+
+// Names lists the tensors in the order of their places in the file.
+func (f *File) Names() []string { return f.names }
+
+// Info finds a tensor by name.
+func (f *File) Info(name string) (Info, bool) {
+	info, ok := f.tensors[name]
+	return info, ok
+}
+
+type entry struct {
+	Type    *string  `json:"dtype"`
+	Shape   *[]int64 `json:"shape"`
+	Offsets *[]int64 `json:"data_offsets"`
+}
+
+func (f *File) parse(header []byte, start, size int64) error {
+	raw, err := object(header)
+	if err != nil {
+		return err
+	}
+	var all []Info
+	for name, value := range raw {
+		if name == "__metadata__" {
+			if err := json.Unmarshal(value, &f.Metadata); err != nil {
+				return fmt.Errorf("__metadata__: %w", err)
+			}
+			continue
+		}
+		info, err := place(name, value, start, size)
+		if err != nil {
+			return fmt.Errorf("tensor %q: %w", name, err)
+		}
+		f.tensors[name] = info
+		all = append(all, info)
+	}
+	slices.SortFunc(all, func(a, b Info) int {
+		if a.Begin != b.Begin {
+			return int(a.Begin - b.Begin)
+		}
+		if a.End != b.End {
+			return int(a.End - b.End)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	next := start
+	for _, info := range all {
+		if info.Begin != next {
+			return fmt.Errorf("tensor %q begins at byte %d where %d was expected: tensors overlap or leave a gap", info.Name, info.Begin, next)
+		}
+		next = info.End
+		f.names = append(f.names, info.Name)
+	}
+	if next != size {
+		return fmt.Errorf("the tensors end at byte %d of %d", next, size)
+	}
+	return nil
+}
+
+// object decodes a JSON object and refuses a key that comes twice, of which
+// encoding/json would keep the last.
+func object(data []byte) (map[string]json.RawMessage, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if open, err := decoder.Token(); err != nil {
+		return nil, err
+	} else if open != json.Delim('{') {
+		return nil, errors.New("not a JSON object")
+	}
+	all := map[string]json.RawMessage{}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, ok := key.(string)
+		if !ok {
+			return nil, errors.New("not a JSON object")
+		}
+		if _, twice := all[name]; twice {
+			return nil, fmt.Errorf("tensor %q is there twice", name)
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return nil, err
+		}
+		all[name] = value
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, err
+	}
+	if rest, err := io.ReadAll(decoder.Buffered()); err != nil || len(bytes.TrimSpace(rest)) > 0 {
+		return nil, errors.New("there is more after the JSON object")
+	}
+	return all, nil
+}
+
+func place(name string, value json.RawMessage, start, size int64) (Info, error) {
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.DisallowUnknownFields()
+	var e entry
+	if err := decoder.Decode(&e); err != nil {
+		return Info{}, err
+	}
+	if e.Type == nil || e.Shape == nil || e.Offsets == nil || len(*e.Offsets) != 2 {
+		return Info{}, errors.New("dtype, shape or the two data_offsets are missing")
+	}
+	begin, end := (*e.Offsets)[0], (*e.Offsets)[1]
+	if begin < 0 || end < begin || end > size-start {
+		return Info{}, fmt.Errorf("data_offsets %v lie outside the %d bytes of data", *e.Offsets, size-start)
+	}
+	info := Info{Name: name, Type: *e.Type, Shape: *e.Shape, Begin: start + begin, End: start + end}
+	if width := widths[info.Type]; width > 0 {
+		want, ok := product(info.Shape, width)
+		if !ok || want != end-begin {
+			return Info{}, fmt.Errorf("%s %v does not fit its %d bytes", info.Type, info.Shape, end-begin)
+		}
+	}
+	return info, nil
+}
+
+// widths are the bytes an element; types that are not listed are passed over,
+// and refused when they are read.
+var widths = map[string]int64{
+	"BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E5M2": 1, "I16": 2, "U16": 2, "F16": 2, "BF16": 2,
+	"I32": 4, "U32": 4, "F32": 4, "I64": 8, "U64": 8, "F64": 8,
+}
+
+// product multiplies without overflow.
+func product(shape []int64, width int64) (int64, bool) {
+	total := uint64(width)
+	for _, d := range shape {
+		if d < 0 {
+			return 0, false
+		}
+		high, low := bits.Mul64(total, uint64(d))
+		if high != 0 || low > 1<<62 {
+			return 0, false
+		}
+		total = low
+	}
+	return int64(total), true
+}

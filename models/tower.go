@@ -1,0 +1,171 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"conclave/models/safetensors"
+)
+
+// tower is one encoder of a checkpoint: the tensors under one prefix.
+type tower struct {
+	*checkpoint
+	ctx       context.Context
+	set       *safetensors.Set
+	tokenizer *tokenizer
+	body      string      // prefix of the BertModel's tensors
+	head      string      // prefix of encode_proj
+	other     string      // prefix of the other tower in the same files
+	read      func(int64) // is told of every tensor's bytes
+}
+
+// The prefixes under which checkpoints keep a BertModel. DPR's two come from
+// transformers' DPRQuestionEncoder and DPRContextEncoder.
+const (
+	questionPrefix = "question_encoder."
+	passagePrefix  = "ctx_encoder."
+	dprBody        = "bert_model."
+	taskPrefix     = "bert." // a BertModel inside a model with a task head
+)
+
+// openCheckpoint opens the encoders in a folder: one for both sides, or DPR's
+// for a question, for a passage, or for both.
+func openCheckpoint(ctx context.Context, dir string) (map[Side]*tower, error) {
+	c, err := readCheckpoint(dir)
+	if err != nil {
+		return nil, err
+	}
+	words, err := readTokenizer(dir, c.config.Vocabulary)
+	if err != nil {
+		return nil, err
+	}
+	set, err := safetensors.OpenSet(dir)
+	if err != nil {
+		return nil, err
+	}
+	has := func(prefix string) bool {
+		return slices.ContainsFunc(set.Names(), func(name string) bool { return strings.HasPrefix(name, prefix) })
+	}
+	at := func(body, head, other string) *tower {
+		return &tower{checkpoint: c, ctx: ctx, set: set, tokenizer: words, body: body, head: head, other: other}
+	}
+	found := map[Side]*tower{}
+	if has(questionPrefix + dprBody) {
+		found[Question] = at(questionPrefix+dprBody, questionPrefix, passagePrefix)
+	}
+	if has(passagePrefix + dprBody) {
+		found[Passage] = at(passagePrefix+dprBody, passagePrefix, questionPrefix)
+	}
+	if len(found) == 0 {
+		body := ""
+		if has(taskPrefix + "embeddings.") {
+			body = taskPrefix
+		}
+		both := at(body, "", "")
+		found[Question], found[Passage] = both, both
+	}
+	return found, nil
+}
+
+func (t *tower) close() { _ = t.set.Close() }
+
+// isDPR says whether passages are title and text as a pair.
+func (t *tower) isDPR() bool { return t.dpr || t.head != "" }
+
+// name is the name that the checkpoint gives to a BertModel's tensor. Old
+// checkpoints call a layer norm's weight and bias gamma and beta.
+func (t *tower) name(plain string) string {
+	full := t.body + plain
+	if strings.HasPrefix(plain, "encode_proj.") {
+		full = t.head + plain
+	}
+	if _, ok := t.set.Info(full); ok {
+		return full
+	}
+	old := strings.Replace(strings.Replace(full, "LayerNorm.weight", "LayerNorm.gamma", 1), "LayerNorm.bias", "LayerNorm.beta", 1)
+	if _, ok := t.set.Info(old); ok {
+		return old
+	}
+	return full
+}
+
+// Tensor reads a weight; see bert.Weights.
+func (t *tower) Tensor(name string, shape ...int) ([]float32, error) {
+	if err := t.ctx.Err(); err != nil {
+		return nil, err
+	}
+	values, err := t.set.Floats(t.name(name), shape...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.dir, err)
+	}
+	if t.read != nil {
+		t.read(int64(4 * len(values)))
+	}
+	return values, nil
+}
+
+// check finds every tensor that is missing, has another shape, or is not
+// known, before anything is written.
+func (t *tower) check(pooler bool) error {
+	var wrong []string
+	known := map[string]bool{}
+	for _, want := range t.config.Names(pooler) {
+		name := t.name(want.Name)
+		known[name] = true
+		info, ok := t.set.Info(name)
+		shape := make([]int64, len(want.Shape))
+		for i, d := range want.Shape {
+			shape[i] = int64(d)
+		}
+		switch {
+		case !ok:
+			wrong = append(wrong, fmt.Sprintf("tensor %q is missing", name))
+		case !slices.Equal(info.Shape, shape):
+			wrong = append(wrong, fmt.Sprintf("tensor %q has shape %v, and %v by config.json", name, info.Shape, shape))
+		case info.Type != "F32" && info.Type != "F16" && info.Type != "BF16":
+			wrong = append(wrong, fmt.Sprintf("tensor %q has type %s; F32, F16 and BF16 are read", name, info.Type))
+		}
+	}
+	for _, name := range t.set.Names() {
+		foreign := t.other != "" && strings.HasPrefix(name, t.other)
+		if !known[name] && !foreign && !t.spare(name) {
+			wrong = append(wrong, fmt.Sprintf("tensor %q is unexpected", name))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	const shown = 8
+	more := ""
+	if len(wrong) > shown {
+		more = fmt.Sprintf("; and %d more", len(wrong)-shown)
+		wrong = wrong[:shown]
+	}
+	return fmt.Errorf("%s: %s%s", t.dir, strings.Join(wrong, "; "), more)
+}
+
+// spare says whether a tensor belongs to a BERT checkpoint without having a
+// part in its vectors: the constant 0…n-1 that old releases saved, a pooler
+// that is not used, the heads of pre-training.
+func (t *tower) spare(name string) bool {
+	if t.body == taskPrefix && strings.HasPrefix(name, "cls.") {
+		return true
+	}
+	plain, ok := strings.CutPrefix(name, t.body)
+	return ok && (plain == "embeddings.position_ids" || plain == "embeddings.token_type_ids" || strings.HasPrefix(plain, "pooler.dense."))
+}
+
+// size is how many bytes of float32 the import of this tower reads.
+func (t *tower) size(pooler bool) int64 {
+	var total int64
+	for _, named := range t.config.Names(pooler) {
+		n := int64(4)
+		for _, d := range named.Shape {
+			n *= int64(d)
+		}
+		total += n
+	}
+	return total
+}

@@ -1,0 +1,133 @@
+package models
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// tokenizer is a checkpoint's tokenizer file, as it will be copied.
+type tokenizer struct {
+	name      string // tokenizer.json or vocab.txt
+	data      []byte
+	lowerCase bool
+}
+
+// readTokenizer takes tokenizer.json, which says more, or else vocab.txt, and
+// checks that its ids fit the model's table of rows word pieces. How it
+// splits words is the encoder's to check.
+func readTokenizer(dir string, rows int) (*tokenizer, error) {
+	words, wordsErr := os.ReadFile(filepath.Join(dir, "vocab.txt"))
+	full, err := os.ReadFile(filepath.Join(dir, "tokenizer.json"))
+	var t *tokenizer
+	var ids map[string]int
+	switch {
+	case err == nil:
+		t = &tokenizer{name: "tokenizer.json", data: full}
+		if ids, err = t.parseJSON(); err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, t.name), err)
+		}
+		if wordsErr == nil {
+			if err := sameIDs(ids, words); err != nil {
+				return nil, fmt.Errorf("%s: tokenizer.json and vocab.txt disagree: %w", dir, err)
+			}
+		}
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	case wordsErr == nil:
+		t = &tokenizer{name: "vocab.txt", data: words}
+		ids = lineIDs(words)
+		if t.lowerCase, err = lowerCase(dir, ids); err != nil {
+			return nil, err
+		}
+	case errors.Is(wordsErr, os.ErrNotExist):
+		return nil, fmt.Errorf("%s has neither tokenizer.json nor vocab.txt", dir)
+	default:
+		return nil, wordsErr
+	}
+	for _, special := range []string{"[UNK]", "[CLS]", "[SEP]"} {
+		if _, ok := ids[special]; !ok {
+			return nil, fmt.Errorf("%s: no word piece %s", filepath.Join(dir, t.name), special)
+		}
+	}
+	for piece, id := range ids {
+		if id < 0 || id >= rows {
+			return nil, fmt.Errorf("%s: word piece %q has id %d, and the model has %d rows (vocab_size)", filepath.Join(dir, t.name), piece, id, rows)
+		}
+	}
+	return t, nil
+}
+
+func (t *tokenizer) parseJSON() (map[string]int, error) {
+	var file struct {
+		Normalizer struct {
+			Type      string `json:"type"`
+			LowerCase *bool  `json:"lowercase"`
+		} `json:"normalizer"`
+		Model struct {
+			Type  string         `json:"type"`
+			Vocab map[string]int `json:"vocab"`
+		} `json:"model"`
+	}
+	if err := json.Unmarshal(t.data, &file); err != nil {
+		return nil, err
+	}
+	if kind := file.Model.Type; kind != "WordPiece" && kind != "" {
+		return nil, fmt.Errorf("model.type is %q; only WordPiece is supported", kind)
+	}
+	if file.Normalizer.Type != "BertNormalizer" || file.Normalizer.LowerCase == nil {
+		return nil, fmt.Errorf("normalizer is %q; only BertNormalizer is supported", file.Normalizer.Type)
+	}
+	t.lowerCase = *file.Normalizer.LowerCase
+	return file.Model.Vocab, nil
+}
+
+// lowerCase is what tokenizer_config.json says, or else whether the
+// vocabulary can do without upper-case letters.
+func lowerCase(dir string, ids map[string]int) (bool, error) {
+	var settings struct {
+		LowerCase *bool `json:"do_lower_case"`
+		Accents   *bool `json:"strip_accents"`
+	}
+	path := filepath.Join(dir, "tokenizer_config.json")
+	if err := readJSON(path, &settings); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	lower := true
+	for piece := range ids {
+		if !strings.HasPrefix(piece, "[") && strings.ContainsFunc(piece, unicode.IsUpper) {
+			lower = false
+		}
+	}
+	lower = value(settings.LowerCase, lower)
+	if settings.Accents != nil && *settings.Accents != lower {
+		return false, fmt.Errorf("%s: strip_accents is %t and do_lower_case %t; a tokenizer.json is needed to say that", path, *settings.Accents, lower)
+	}
+	return lower, nil
+}
+
+// lineIDs gives each line of a vocab.txt its number.
+func lineIDs(data []byte) map[string]int {
+	ids := map[string]int{}
+	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {
+		ids[strings.TrimSuffix(line, "\r")] = i
+	}
+	return ids
+}
+
+func sameIDs(ids map[string]int, words []byte) error {
+	lines := lineIDs(words)
+	if len(lines) != len(ids) {
+		return fmt.Errorf("%d and %d word pieces", len(ids), len(lines))
+	}
+	for piece, id := range lines {
+		if other, ok := ids[piece]; !ok || other != id {
+			return fmt.Errorf("word piece %q", piece)
+		}
+	}
+	return nil
+}
