@@ -29,6 +29,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()})
 	stop()
 	os.Exit(code)
@@ -101,6 +102,8 @@ Start with 'conclave demo'.`,
 	root.PersistentFlags().String("log-level", "", "debug, info, warn or error")
 	root.AddCommand(
 		newSetup(term),
+		newModels(term),
+		newHealthcheck(term),
 		newVersion(term),
 	)
 	for _, command := range root.Commands() {

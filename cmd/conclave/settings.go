@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"conclave/configs"
+	"conclave/provision"
+
+	"github.com/spf13/cobra"
+)
+
+// settings reads the configuration of a command: its flags over the
+// environment over the file over the defaults.
+func settings(cmd *cobra.Command, term terminal) (configs.Config, error) {
+	config, err := configs.Load(configs.Sources{Flags: cmd.Flags(), Environ: term.Environ})
+	if err != nil {
+		return config, err
+	}
+	for _, warning := range config.Warnings {
+		_, _ = fmt.Fprintf(term.Err, "conclave: warning: %s\n", warning)
+	}
+	return config, nil
+}
+
+// cacheOf is the cache folder: the configured one, or the user's.
+func cacheOf(config configs.Config) (provision.Cache, error) {
+	if config.Cache != "" {
+		return provision.Cache{Root: config.Cache}, nil
+	}
+	return provision.DefaultCache()
+}
+
+// newLogger writes structured lines to standard error.
+func newLogger(out io.Writer, config configs.Log) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(config.Level)); err != nil {
+		level = slog.LevelInfo // checked by configs already
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if config.Format == "json" {
+		return slog.New(slog.NewJSONHandler(out, options))
+	}
+	return slog.New(slog.NewTextHandler(out, options))
+}
+
+// bundleFolder finds an expert's bundle by name: where the configuration says,
+// in the folder of bundles, or among those that setup imported.
+func bundleFolder(config configs.Config, cache provision.Cache, name string) (string, error) {
+	for _, expert := range config.Experts {
+		if expert.Name == name && expert.Bundle != "" {
+			return expert.Bundle, nil
+		}
+	}
+	places := []string{filepath.Join(config.Bundles, name), cache.Bundle(name)}
+	for _, place := range places {
+		if _, err := os.Stat(filepath.Join(place, "expert.yaml")); err == nil {
+			return place, nil
+		}
+	}
+	return "", fmt.Errorf("there is no bundle of expert %q in %s or %s: import one (`conclave models import`), run `conclave setup` for the base encoder, or name its folder under experts in conclave.yaml", name, places[0], places[1])
+}
