@@ -1,0 +1,102 @@
+package evaluation
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Judgements are the graded relevances of passages for one question, by
+// passage id. A passage that is absent or has a grade of 0 or less is not
+// relevant.
+type Judgements map[string]float64
+
+// relevant counts the relevant passages.
+func (j Judgements) relevant() int {
+	n := 0
+	for _, grade := range j {
+		if grade > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// TopK is 1 when one of the first k passages is relevant, else 0: the "top-k
+// accuracy" of DPR (§4.1), with judged passages in place of answer strings.
+func TopK(ranking []string, j Judgements, k int) float64 {
+	for _, id := range ranking[:min(k, len(ranking))] {
+		if j[id] > 0 {
+			return 1
+		}
+	}
+	return 0
+}
+
+// ReciprocalRank is 1/rank of the first relevant passage among the first k,
+// or 0.
+func ReciprocalRank(ranking []string, j Judgements, k int) float64 {
+	for i, id := range ranking[:min(k, len(ranking))] {
+		if j[id] > 0 {
+			return 1 / float64(i+1)
+		}
+	}
+	return 0
+}
+
+// NDCG is the normalised discounted cumulative gain of the first k passages
+// with linear gain: Σ grade/log2(rank+1), divided by that of the ideal order
+// (trec_eval's ndcg_cut). A question without relevant passages scores 0.
+func NDCG(ranking []string, j Judgements, k int) float64 {
+	gain := 0.0
+	for i, id := range ranking[:min(k, len(ranking))] {
+		gain += max(j[id], 0) / math.Log2(float64(i+2))
+	}
+	grades := make([]float64, 0, len(j))
+	for _, grade := range j {
+		if grade > 0 {
+			grades = append(grades, grade)
+		}
+	}
+	slices.SortFunc(grades, func(a, b float64) int { return cmp.Compare(b, a) })
+	ideal := 0.0
+	for i, grade := range grades[:min(k, len(grades))] {
+		ideal += grade / math.Log2(float64(i+2))
+	}
+	if ideal == 0 {
+		return 0
+	}
+	return gain / ideal
+}
+
+// AveragePrecision is the mean of the precisions at the ranks of the relevant
+// passages; those that are not in the ranking count as 0.
+func AveragePrecision(ranking []string, j Judgements) float64 {
+	total := j.relevant()
+	if total == 0 {
+		return 0
+	}
+	found, sum := 0, 0.0
+	for i, id := range ranking {
+		if j[id] > 0 {
+			found++
+			sum += float64(found) / float64(i+1)
+		}
+	}
+	return sum / float64(total)
+}
+
+// Recall is the share of the relevant passages that are among the first k.
+func Recall(ranking []string, j Judgements, k int) float64 {
+	total := j.relevant()
+	if total == 0 {
+		return 0
+	}
+	found := 0
+	for _, id := range ranking[:min(k, len(ranking))] {
+		if j[id] > 0 {
+			found++
+		}
+	}
+	return float64(found) / float64(total)
+}

@@ -1,0 +1,34 @@
+package evaluation
+
+import (
+	"math"
+	"testing"
+)
+
+// TestMetricsByHand checks sums worked out on paper.
+func TestMetricsByHand(t *testing.T) {
+	ranking := []string{"a", "b", "c", "d", "e"}
+	j := Judgements{"b": 2, "d": 1, "x": 3, "a": 0, "c": -1}
+	log2 := math.Log2
+	for _, c := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"top-1", TopK(ranking, j, 1), 0},
+		{"top-2", TopK(ranking, j, 2), 1},
+		{"MRR@10", ReciprocalRank(ranking, j, 10), 0.5},
+		{"MRR@1", ReciprocalRank(ranking, j, 1), 0},
+		{"nDCG@10", NDCG(ranking, j, 10), (2/log2(3) + 1/log2(5)) / (3/log2(2) + 2/log2(3) + 1/log2(4))},
+		{"nDCG@3", NDCG(ranking, j, 3), (2 / log2(3)) / (3 + 2/log2(3) + 0.5)},
+		{"MAP", AveragePrecision(ranking, j), (1.0/2 + 2.0/4) / 3},
+		{"recall@2", Recall(ranking, j, 2), 1.0 / 3},
+		{"recall@100", Recall(ranking, j, 100), 2.0 / 3},
+		{"nDCG without relevant passages", NDCG(ranking, nil, 10), 0},
+		{"MAP without relevant passages", AveragePrecision(ranking, nil), 0},
+		{"MAP of an empty ranking", AveragePrecision(nil, j), 0},
+	} {
+		if math.Abs(c.got-c.want) > 1e-12 {
+			t.Errorf("%s is %v, want %v", c.name, c.got, c.want)
+		}
+	}
+}
