@@ -1,0 +1,177 @@
+// Package batcher brings concurrent requests for one model together into
+// batches.
+//
+// One goroutine owns the queue. While a run of the model is under way,
+// questions wait; when it ends, the next batch is formed from what is
+// waiting then. So batches grow with the load by themselves, and a question
+// that finds the model idle is run at once and alone: there is no timer.
+//
+// Words used here: a row is one sequence of token ids; a batch is the rows of
+// one run, padded to the longest; an entry is a question in the queue, shared
+// by all callers who asked the same; a job is one call for the vectors of
+// many passages, cut into batches as they run. Questions go first; jobs get
+// every eighth run when questions keep coming, and small batches then.
+package batcher
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"unsafe"
+)
+
+// Lane says which encoder of a pair a batch is for.
+type Lane int
+
+// The lanes. Where question and passage share a model it is the same session.
+const (
+	Question Lane = iota
+	Passage
+)
+
+// Infer computes the vectors of rows, in their order. It returns early when
+// ctx ends, with any error. Rows are not empty and there is at least one.
+type Infer func(ctx context.Context, lane Lane, rows [][]int32) ([][]float32, error)
+
+// Config says how batches are formed. Every number must be set.
+type Config struct {
+	Infer   Infer
+	Machine *Machine // shared by all batchers of the process
+
+	Threads       int // cores that a run occupies; 0 where it runs on another device
+	Runs          int // runs of this model at a time, at least 1
+	Queue         int // questions that may wait, and calls for passages; more are refused
+	BatchTokens   int // padded tokens in a batch of questions
+	PassageTokens int // padded tokens in a batch of passages while nobody asks questions
+	BusyTokens    int // and while somebody does
+	StartTokens   int // what starting a run costs, in tokens; see group
+	Cache         int // vectors of questions to remember
+}
+
+// Batcher is safe for concurrent use. Close it to end its goroutine.
+type Batcher struct {
+	config   Config
+	cache    *vectorCache
+	counters counters
+
+	questions chan *question
+	jobs      chan *job
+	left      chan *question
+	dropped   chan *job
+	granted   chan struct{} // slots of the machine, asked for in the background
+	finished  chan *run
+
+	stop     chan struct{} // closed by Close
+	stopOnce sync.Once
+	closed   chan struct{} // closed when the owner has ended
+}
+
+// question is one caller's wish. The owner sets entry.
+type question struct {
+	key    string
+	tokens []int32
+	reply  chan answer // buffered, so that the owner never waits for a caller
+	entry  *entry
+}
+
+type answer struct {
+	vector []float32
+	err    error
+}
+
+// New starts a batcher.
+func New(c Config) *Batcher {
+	b := &Batcher{
+		config:    c,
+		cache:     newVectorCache(c.Cache),
+		questions: make(chan *question),
+		jobs:      make(chan *job),
+		left:      make(chan *question),
+		dropped:   make(chan *job),
+		granted:   make(chan struct{}),
+		finished:  make(chan *run),
+		stop:      make(chan struct{}),
+		closed:    make(chan struct{}),
+	}
+	o := &owner{b: b, flights: make(map[string]*entry)}
+	go o.own()
+	return b
+}
+
+// Question is the vector of a question given as token ids, which must not be
+// empty or change. The vector is the caller's own. The error is ctx's when
+// that ends first, ErrClosed, an *OverloadedError, or Infer's.
+func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	b.counters.questions.Add(1)
+	b.config.Machine.asked()
+	key := keyOf(tokens)
+	if vector, ok := b.cache.get(key); ok {
+		b.counters.hits.Add(1)
+		return slices.Clone(vector), nil
+	}
+	q := &question{key: key, tokens: tokens, reply: make(chan answer, 1)}
+	select {
+	case b.questions <- q:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-b.closed:
+		return nil, ErrClosed
+	}
+	select {
+	case a := <-q.reply:
+		return a.vector, a.err
+	case <-ctx.Done():
+	}
+	select {
+	case b.left <- q:
+	case <-b.closed:
+	}
+	return nil, ctx.Err()
+}
+
+// keyOf is tokens as a string, so that they can be a map's key. It shares
+// their memory.
+func keyOf(tokens []int32) string {
+	return unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens))
+}
+
+// Passages is the vectors of rows, none of which may be empty, in their
+// order. Errors are as for Question; a context that ends also ends the run
+// under way.
+func (b *Batcher) Passages(ctx context.Context, rows [][]int32) ([][]float32, error) {
+	if err := ctx.Err(); err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	j := newJob(rows)
+	select {
+	case b.jobs <- j:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-b.closed:
+		return nil, ErrClosed
+	}
+	select {
+	case err := <-j.reply:
+		if err != nil {
+			return nil, err
+		}
+		return j.vectors, nil
+	case <-ctx.Done():
+	}
+	select {
+	case b.dropped <- j:
+	case <-b.closed:
+	}
+	return nil, ctx.Err()
+}
+
+// Close refuses new work, answers the questions that wait, ends calls for
+// passages with ErrClosed after the batch that runs, and returns when the
+// batcher's goroutines have ended.
+func (b *Batcher) Close() {
+	b.stopOnce.Do(func() { close(b.stop) })
+	<-b.closed
+}

@@ -1,0 +1,296 @@
+package batcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// owner is the state of the batcher's goroutine. Nobody else touches it, so
+// it needs no locks; it never waits for anybody but in own's select.
+type owner struct {
+	b        *Batcher
+	waiting  waiting
+	flights  map[string]*entry // waiting or in a run that has callers, by key
+	jobs     []*job
+	nextJob  int // jobs take turns
+	arrivals uint64
+
+	running      int // runs under way
+	asking       int // requests to the machine under way
+	sincePassage int // batches of questions run while a job waited
+	closing      bool
+}
+
+// passageEvery is how many batches of questions run before one of passages
+// gets its turn.
+const passageEvery = 7
+
+// run is one batch on its way through the model.
+type run struct {
+	lane    Lane
+	rows    [][]int32
+	entries []*entry // of questions, one a row
+	job     *job     // of passages
+	live    int      // callers who still want a result
+	cancel  context.CancelFunc
+	ended   bool // canceled: its entries can no longer be joined
+
+	vectors [][]float32
+	err     error
+}
+
+func (o *owner) own() {
+	defer close(o.b.closed)
+	stop := o.b.stop
+	for {
+		select {
+		case q := <-o.b.questions:
+			o.accept(q)
+		case j := <-o.b.jobs:
+			o.acceptJob(j)
+		case q := <-o.b.left:
+			o.leave(q)
+		case j := <-o.b.dropped:
+			o.drop(j)
+		case <-o.b.granted:
+			o.asking--
+			o.start()
+		case r := <-o.b.finished:
+			o.finish(r)
+		case <-stop:
+			stop = nil
+			o.closing = true
+			for _, j := range slices.Clone(o.jobs) {
+				o.fail(j, ErrClosed)
+			}
+		}
+		o.pump()
+		o.b.counters.waiting.Store(int64(o.waiting.len()))
+		o.b.counters.jobs.Store(int64(len(o.jobs)))
+		if o.closing && o.running == 0 && o.asking == 0 && o.waiting.len() == 0 {
+			return
+		}
+	}
+}
+
+func (o *owner) accept(q *question) {
+	if e, ok := o.flights[q.key]; ok {
+		q.entry = e
+		e.callers = append(e.callers, q)
+		if e.run != nil {
+			e.run.live++
+		}
+		o.b.counters.shared.Add(1)
+		return
+	}
+	if o.closing {
+		q.reply <- answer{err: ErrClosed}
+		return
+	}
+	if o.waiting.len() >= o.b.config.Queue {
+		o.b.counters.refused.Add(1)
+		q.reply <- answer{err: &OverloadedError{What: "questions", Limit: o.b.config.Queue}}
+		return
+	}
+	o.arrivals++
+	e := &entry{key: q.key, tokens: q.tokens, arrival: o.arrivals, callers: []*question{q}}
+	q.entry = e
+	o.flights[e.key] = e
+	o.waiting.add(e)
+}
+
+// leave forgets a caller. The last caller of a waiting entry takes the entry
+// along; the last of a run ends the run.
+func (o *owner) leave(q *question) {
+	e := q.entry
+	if e == nil {
+		return // was refused
+	}
+	at := slices.Index(e.callers, q)
+	if at < 0 {
+		return // was answered in the meantime
+	}
+	e.callers = slices.Delete(e.callers, at, at+1)
+	switch {
+	case e.run != nil:
+		e.run.live--
+		o.endIfDeserted(e.run)
+	case len(e.callers) == 0:
+		o.waiting.remove(e)
+		delete(o.flights, e.key)
+		o.b.counters.abandoned.Add(1)
+	}
+}
+
+func (o *owner) endIfDeserted(r *run) {
+	if r.live > 0 || r.ended {
+		return
+	}
+	r.ended = true
+	for _, e := range r.entries {
+		delete(o.flights, e.key)
+	}
+	r.cancel()
+	o.b.counters.ended.Add(1)
+}
+
+func (o *owner) acceptJob(j *job) {
+	switch {
+	case o.closing:
+		j.reply <- ErrClosed
+	case len(o.jobs) >= o.b.config.Queue:
+		o.b.counters.refused.Add(1)
+		j.reply <- &OverloadedError{What: "requests for passages", Limit: o.b.config.Queue}
+	default:
+		o.jobs = append(o.jobs, j)
+	}
+}
+
+var errDropped = errors.New("the caller has gone")
+
+// drop forgets a job whose caller has gone and ends its runs.
+func (o *owner) drop(j *job) {
+	if !slices.Contains(o.jobs, j) {
+		return // was answered in the meantime
+	}
+	if len(j.under) == 0 {
+		o.b.counters.abandoned.Add(1)
+	}
+	for r := range j.under {
+		r.live = 0
+		o.endIfDeserted(r)
+	}
+	o.fail(j, errDropped)
+}
+
+// fail lets no further batch of the job run.
+func (o *owner) fail(j *job, err error) {
+	if j.failed == nil {
+		j.failed = err
+	}
+	o.answerJob(j)
+}
+
+func (o *owner) answerJob(j *job) {
+	if !j.ended() {
+		return
+	}
+	j.reply <- j.failed
+	at := slices.Index(o.jobs, j)
+	o.jobs = slices.Delete(o.jobs, at, at+1)
+	if at < o.nextJob {
+		o.nextJob--
+	}
+}
+
+// pump starts as many runs as may be under way. Slots that are not free now
+// are asked for in the background, and the batch is formed when they come.
+func (o *owner) pump() {
+	c := &o.b.config
+	for o.running+o.asking < c.Runs && o.work() {
+		if c.Threads == 0 || c.Machine.tryAcquire(c.Threads) {
+			o.start()
+			continue
+		}
+		o.asking++
+		go func() {
+			// The context never ends, so neither does acquire with an error.
+			_ = c.Machine.acquire(context.Background(), c.Threads)
+			o.b.granted <- struct{}{}
+		}()
+	}
+}
+
+func (o *owner) work() bool {
+	return o.waiting.len() > 0 || slices.ContainsFunc(o.jobs, (*job).waits)
+}
+
+// start forms a batch and runs it. The machine's slots have been taken.
+func (o *owner) start() {
+	c := &o.b.config
+	r := &run{}
+	j := o.turn()
+	switch {
+	case o.waiting.len() > 0 && (j == nil || o.sincePassage < passageEvery):
+		if j != nil {
+			o.sincePassage++
+		}
+		r.entries = o.waiting.take(c.BatchTokens, c.StartTokens)
+		for _, e := range r.entries {
+			e.run = r
+			r.live += len(e.callers)
+			r.rows = append(r.rows, e.tokens)
+		}
+	case j != nil:
+		budget := c.BusyTokens
+		if o.waiting.len() == 0 && c.Machine.quiet() {
+			budget = c.PassageTokens
+		}
+		o.sincePassage = 0
+		o.nextJob++
+		r.lane, r.job, r.live = Passage, j, 1
+		j.take(r, budget)
+	default: // everybody has gone while the slots were asked for
+		o.release()
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	o.running++
+	o.b.counters.ran(r.lane, r.rows)
+	go func() {
+		r.vectors, r.err = c.Infer(ctx, r.lane, r.rows)
+		if r.err == nil && len(r.vectors) != len(r.rows) {
+			r.err = fmt.Errorf("the model gave %d vectors for %d rows", len(r.vectors), len(r.rows))
+		}
+		o.b.finished <- r
+	}()
+}
+
+// turn is the job whose turn it is, or nil.
+func (o *owner) turn() *job {
+	for i := range o.jobs {
+		if j := o.jobs[(o.nextJob+i)%len(o.jobs)]; j.waits() {
+			o.nextJob = (o.nextJob + i) % len(o.jobs)
+			return j
+		}
+	}
+	return nil
+}
+
+func (o *owner) release() {
+	if c := &o.b.config; c.Threads > 0 {
+		c.Machine.release(c.Threads)
+	}
+}
+
+// finish answers the callers of a run.
+func (o *owner) finish(r *run) {
+	o.running--
+	o.release()
+	r.cancel()
+	if r.job != nil {
+		r.job.keep(r)
+		o.answerJob(r.job)
+		return
+	}
+	for i, e := range r.entries {
+		if o.flights[e.key] == e {
+			delete(o.flights, e.key)
+		}
+		if r.err == nil {
+			// A copy: the vectors of a run are one piece of memory.
+			o.b.cache.put(e.key, slices.Clone(r.vectors[i]))
+		}
+		for _, q := range e.callers {
+			if r.err != nil {
+				q.reply <- answer{err: r.err}
+				continue
+			}
+			q.reply <- answer{vector: slices.Clone(r.vectors[i])}
+		}
+		e.callers = nil
+	}
+}
