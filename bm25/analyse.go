@@ -1,0 +1,145 @@
+package bm25
+
+import (
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/blevesearch/go-porterstemmer"
+)
+
+// analyserVersion is written into every index, since a question must be
+// analysed as the passages were: raise it with any change of what terms come
+// out of a text.
+const analyserVersion = 1
+
+// Analyse returns the terms of a text, in order and with repetitions, as
+// Lucene 9.12's EnglishAnalyzer would: words (see nextWord), without a final
+// 's, lower-cased, without 33 stop words, stemmed by Porter's algorithm. It
+// accepts any bytes; a byte that is not UTF-8 separates words.
+func Analyse(text string) []string {
+	var a analyser
+	var terms []string
+	for at := 0; ; {
+		start, end := nextWord(text, at)
+		if end == 0 {
+			return terms
+		}
+		at = end
+		if term := a.term(text[start:end]); len(term) > 0 {
+			terms = append(terms, string(term))
+		}
+	}
+}
+
+// analyser turns words into terms, in memory that it keeps from word to word.
+// It is not safe for concurrent use.
+type analyser struct {
+	lower  []byte
+	letter []rune
+}
+
+// term returns the term of a word, nil for a stop word. The bytes are valid
+// until the next call.
+func (a *analyser) term(word string) []byte {
+	word = withoutPossessive(word)
+	a.lower = appendLower(a.lower[:0], word)
+	if isStopWord(a.lower) {
+		return nil
+	}
+	a.stem()
+	return a.lower
+}
+
+// withoutPossessive cuts off a final 's, with any of three apostrophes, as
+// Lucene's EnglishPossessiveFilter does.
+func withoutPossessive(word string) string {
+	n := len(word)
+	if n < 2 || word[n-1] != 's' && word[n-1] != 'S' {
+		return word
+	}
+	for _, apostrophe := range [...]string{"'", "\u2019", "\uff07"} {
+		if m := n - 1 - len(apostrophe); m >= 0 && word[m:n-1] == apostrophe {
+			return word[:m]
+		}
+	}
+	return word
+}
+
+// appendLower appends a word with each code point in lower case by Unicode's
+// simple mapping.
+func appendLower(out []byte, word string) []byte {
+	for i := 0; i < len(word); i++ {
+		c := word[i]
+		if c >= utf8.RuneSelf {
+			for _, r := range word[i:] {
+				out = utf8.AppendRune(out, unicode.ToLower(r))
+			}
+			return out
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// isStopWord knows the 33 words of Lucene's English stop set.
+func isStopWord(word []byte) bool {
+	switch string(word) {
+	case "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if",
+		"in", "into", "is", "it", "no", "not", "of", "on", "or", "such", "that",
+		"the", "their", "then", "there", "these", "they", "this", "to", "was",
+		"will", "with":
+		return true
+	}
+	return false
+}
+
+// stem replaces a.lower by its stem.
+//
+// The library is Porter's algorithm as its author's own program has it ("-bli"
+// and "-logi" included), as is Lucene's PorterStemmer; of 230,250 words, real
+// and made up, the two differed on three, for which a suffix is the whole word,
+// and where a letter takes two UTF-16 units, since Lucene counts units. Both
+// are mended here. snowballstem's "porter" is the algorithm as first published
+// and differs on hundreds of common words (biology, assembly).
+func (a *analyser) stem() {
+	switch string(a.lower) {
+	case "sses":
+		a.lower = append(a.lower[:0], "ss"...)
+		return
+	case "ies":
+		a.lower = append(a.lower[:0], "i"...)
+		return
+	case "eed":
+		return
+	}
+	a.letter = a.letter[:0]
+	wide := false
+	for i := 0; i < len(a.lower); {
+		r, size := rune(a.lower[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(a.lower[i:])
+		}
+		if r >= 0x10000 {
+			wide = true
+			high, low := utf16.EncodeRune(r)
+			a.letter = append(a.letter, high, low)
+		} else {
+			a.letter = append(a.letter, r)
+		}
+		i += size
+	}
+	stem := porterstemmer.StemWithoutLowerCasing(a.letter)
+	a.lower = a.lower[:0]
+	for i := 0; i < len(stem); i++ {
+		r := stem[i]
+		if wide && utf16.IsSurrogate(r) && i+1 < len(stem) {
+			i++
+			r = utf16.DecodeRune(r, stem[i])
+		}
+		a.lower = utf8.AppendRune(a.lower, r)
+	}
+}

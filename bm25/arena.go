@@ -1,0 +1,85 @@
+package bm25
+
+import "encoding/binary"
+
+const (
+	arenaPage  = 1 << 16 // bytes that are allocated at once
+	firstChunk = 16      // bytes of a list's first chunk; each next is twice as large
+	lastChunk  = 1 << 10 // up to this
+	linkSize   = 4       // bytes at a chunk's end that say where the next one is
+)
+
+// An arena holds many growing byte lists in few allocations: each list is a
+// chain of chunks that double in size. Most terms occur once or twice, some in
+// every passage, and a slice for each would cost more than its content.
+type arena struct {
+	pages [][]byte
+	free  uint32 // first unused address; page<<16 | offset
+}
+
+// A list is one list's place in an arena.
+type list struct {
+	head, at, end uint32 // first byte, next byte to write, end of the current chunk
+	chunk         uint32 // size of the current chunk
+}
+
+func (a *arena) size() int64 { return int64(len(a.pages)) * arenaPage }
+
+// full reports that addresses are about to run out.
+func (a *arena) full() bool { return len(a.pages) >= 1<<16-1 }
+
+func (a *arena) reset() { a.pages, a.free = a.pages[:0], 0 }
+
+func (a *arena) allocate(n uint32) uint32 {
+	if len(a.pages) == 0 || a.free&(arenaPage-1)+n > arenaPage || a.free>>16 == uint32(len(a.pages)) {
+		n := len(a.pages)
+		a.free = uint32(n) << 16
+		if n < cap(a.pages) && a.pages[:n+1][n] != nil {
+			a.pages = a.pages[:n+1] // a page from before a reset
+		} else {
+			a.pages = append(a.pages, make([]byte, arenaPage))
+		}
+	}
+	at := a.free
+	a.free += n
+	return at
+}
+
+func (a *arena) put(l *list, c byte) {
+	if l.at == l.end {
+		size := min(max(firstChunk, 2*l.chunk), lastChunk)
+		next := a.allocate(size)
+		if l.chunk == 0 {
+			l.head = next
+		} else {
+			binary.LittleEndian.PutUint32(a.pages[l.end>>16][l.end&(arenaPage-1):], next)
+		}
+		l.at, l.end, l.chunk = next, next+size-linkSize, size
+	}
+	a.pages[l.at>>16][l.at&(arenaPage-1)] = c
+	l.at++
+}
+
+func (a *arena) putVarint(l *list, v uint64) {
+	for v >= 0x80 {
+		a.put(l, byte(v)|0x80)
+		v >>= 7
+	}
+	a.put(l, byte(v))
+}
+
+// appendTo appends the whole list to out.
+func (a *arena) appendTo(out []byte, l list) []byte {
+	if l.chunk == 0 {
+		return out
+	}
+	for at, size := l.head, uint32(firstChunk); ; size = min(2*size, lastChunk) {
+		page := a.pages[at>>16]
+		from := at & (arenaPage - 1)
+		if at+size-linkSize == l.end {
+			return append(out, page[from:from+l.at-at]...)
+		}
+		out = append(out, page[from:from+size-linkSize]...)
+		at = binary.LittleEndian.Uint32(page[from+size-linkSize:])
+	}
+}

@@ -1,0 +1,222 @@
+package bm25
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxPassages is what one segment can hold; ordinals and gaps then fit in 31 bits.
+	maxPassages = 1<<31 - 2
+	// maxSurfaces bounds the memory of words already analysed.
+	maxSurfaces = 1 << 20
+	// termMemory is about what a distinct term costs in the builder beside its
+	// postings: two map entries, the texts, its list.
+	termMemory = 200
+
+	stopWord = ^uint32(0)
+)
+
+// A Builder collects passages and writes them as one segment. Passages get the
+// ordinals 0, 1, 2, … in the order of Add. It is not safe for concurrent use.
+//
+// Analysis is remembered per distinct word, so that a passage costs little more
+// than finding its words and looking them up; the stemmer runs once per word of
+// the vocabulary. Postings wait compressed in memory, about three bytes each
+// (a passage of 100 words: 250 bytes), and go to a temporary file when there is
+// more of them than SpillTo allows.
+type Builder struct {
+	params   Params
+	analyser analyser
+	err      error // the first error of a spill; nothing can be added after it
+
+	surfaces map[string]uint32 // word as written → term, or stopWord
+	ids      map[string]uint32 // term → its number in terms
+	terms    []builderTerm
+	texts    int64 // bytes of terms and surfaces
+	arena    arena
+	touched  []uint32 // terms of the passage being added
+	lengths  []uint32 // terms in each passage
+	tokens   uint64
+	impacts  impactCounts
+
+	folder string // where runs are spilled to
+	memory int64  // bytes at which to spill; 0: never
+	runs   []*os.File
+}
+
+type builderTerm struct {
+	text     string
+	postings list
+	last     uint32 // the last passage with this term, plus one
+	tf       uint32 // in the passage being added
+}
+
+// NewBuilder returns an empty builder. Parameters that make no sense are
+// reported by the first Add or by Write.
+func NewBuilder(params Params) *Builder {
+	return &Builder{
+		params:   params,
+		err:      params.validate(),
+		surfaces: make(map[string]uint32),
+		ids:      make(map[string]uint32),
+	}
+}
+
+// SpillTo bounds the builder's memory to about the given number of bytes (and 4
+// bytes a passage, and while writing 50 bytes a distinct term): beyond it,
+// postings are moved to an unnamed temporary file in folder.
+func (b *Builder) SpillTo(folder string, memory int64) {
+	b.folder, b.memory = folder, max(memory, 1)
+}
+
+// Len is the number of passages added.
+func (b *Builder) Len() int { return len(b.lengths) }
+
+// Add indexes a passage: one field, its title and then its text. Any bytes are
+// accepted (see Analyse). After an error nothing more can be added.
+func (b *Builder) Add(title, text string) error {
+	if b.err != nil {
+		return b.err
+	}
+	if len(b.lengths) >= maxPassages {
+		return fmt.Errorf("a segment holds at most %d passages: start another one", maxPassages)
+	}
+	length := b.addWords(title) + b.addWords(text)
+	passage := uint32(len(b.lengths))
+	indexed := b.params.indexedLength(length)
+	for _, id := range b.touched {
+		t := &b.terms[id]
+		// A gap and whether tf is 1 in one varint: most tf are 1.
+		gap := uint64(passage+1-t.last) << 1
+		if t.tf == 1 {
+			b.arena.putVarint(&t.postings, gap|1)
+		} else {
+			b.arena.putVarint(&t.postings, gap)
+			b.arena.putVarint(&t.postings, uint64(t.tf))
+		}
+		b.impacts.add(impact{t.tf, indexed})
+		t.last, t.tf = passage+1, 0
+	}
+	b.touched = b.touched[:0]
+	b.lengths = append(b.lengths, length)
+	b.tokens += uint64(length)
+	if b.memory > 0 && b.size() > b.memory || b.arena.full() {
+		b.err = b.spill()
+	}
+	return b.err
+}
+
+// addWords counts a text's terms into the passage being added.
+func (b *Builder) addWords(text string) (length uint32) {
+	for at := 0; ; {
+		start, end := nextWord(text, at)
+		if end == 0 {
+			return length
+		}
+		at = end
+		id, ok := b.surfaces[text[start:end]]
+		if !ok {
+			id = b.learn(text[start:end])
+		}
+		if id == stopWord {
+			continue
+		}
+		t := &b.terms[id]
+		if t.tf == 0 {
+			b.touched = append(b.touched, id)
+		}
+		t.tf++
+		length++
+	}
+}
+
+// learn analyses a word seen for the first time.
+func (b *Builder) learn(word string) uint32 {
+	if len(b.surfaces) >= maxSurfaces {
+		clear(b.surfaces)
+	}
+	id := stopWord
+	if term := b.analyser.term(word); len(term) > 0 {
+		known, ok := b.ids[string(term)]
+		if !ok {
+			known = uint32(len(b.terms))
+			text := string(term)
+			b.ids[text] = known
+			b.terms = append(b.terms, builderTerm{text: text})
+			b.texts += int64(len(text))
+		}
+		id = known
+	}
+	b.surfaces[strings.Clone(word)] = id
+	b.texts += int64(len(word))
+	return id
+}
+
+// size is about how many bytes would be free after a spill.
+func (b *Builder) size() int64 {
+	return b.arena.size() + b.texts + termMemory*int64(len(b.terms))
+}
+
+// sorted returns the numbers of the terms in the order of their bytes.
+func (b *Builder) sorted() []uint32 {
+	order := make([]uint32, len(b.terms))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(x, y uint32) int { return strings.Compare(b.terms[x].text, b.terms[y].text) })
+	return order
+}
+
+// Write writes the segment to a file, which appears under its name only when
+// it is whole and on the disk. The builder is of no further use.
+func (b *Builder) Write(path string) error {
+	return writeFile(path, func(out io.Writer) error {
+		_, err := b.WriteTo(context.Background(), out)
+		return err
+	})
+}
+
+// WriteTo writes the segment and returns its size in bytes. The builder is of
+// no further use.
+func (b *Builder) WriteTo(ctx context.Context, out io.Writer) (int64, error) {
+	defer b.discard()
+	if b.err != nil {
+		return 0, b.err
+	}
+	b.err = errors.New("this builder has written its segment: make another one")
+	sources := make([]source, 0, len(b.runs)+1)
+	for _, run := range b.runs {
+		s, err := readRun(run)
+		if err != nil {
+			return 0, err
+		}
+		sources = append(sources, s)
+	}
+	sources = append(sources, &arenaSource{builder: b, order: b.sorted()})
+	return writeSegment(ctx, out, segmentContent{
+		params:  b.params,
+		lengths: b.lengths,
+		impacts: &b.impacts,
+		sources: sources,
+	})
+}
+
+// Discard frees what a builder holds that will not be written.
+func (b *Builder) Discard() {
+	b.discard()
+	b.err = errors.New("this builder was discarded: make another one")
+}
+
+func (b *Builder) discard() {
+	for _, run := range b.runs {
+		_ = run.Close() // unlinked when it was made: nothing to lose
+	}
+	b.runs, b.terms, b.ids, b.surfaces, b.lengths = nil, nil, nil, nil, nil
+	b.arena.reset()
+}

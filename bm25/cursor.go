@@ -1,0 +1,217 @@
+package bm25
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// A cursor reads the postings of one term in one segment, forwards, a block at
+// a time. It is large, since it holds a decoded block, and is used again for
+// the next question.
+type cursor struct {
+	index  *Index
+	scale  *shares
+	record termRecord
+	weight float64 // the term's in the question
+	blocks []byte  // what is known of the blocks; nil if there is only one
+
+	block   uint32 // where the cursor is; record.blocks when it is past the end
+	decoded bool   // whether that block is decoded
+	place   int    // where the cursor is in it
+	n       int    // how many postings it has
+	wide    bool   // whether some impacts are not among the codes
+
+	passages [blockPostings]uint32
+	codes    []byte
+	ranks    []byte // of the impacts that are not among the codes
+}
+
+// reset puts the cursor before the first posting of a term.
+func (c *cursor) reset(x *Index, scale *shares, r termRecord, weight float64) error {
+	c.index, c.scale, c.record, c.weight = x, scale, r, weight
+	c.block, c.decoded, c.place, c.blocks = 0, false, 0, nil
+	if r.blocks > 1 {
+		var err error
+		c.blocks, err = x.bytes(sectionBlocks, blockSize*uint64(r.first), blockSize*uint64(r.blocks))
+		return err
+	}
+	return nil
+}
+
+// lastOf is the last passage of a block, or, if that is not known before it is
+// decoded, the last of the segment.
+func (c *cursor) lastOf(block uint32) uint32 {
+	if c.blocks != nil {
+		return binary.LittleEndian.Uint32(c.blocks[blockSize*block:])
+	}
+	if c.decoded {
+		return c.passages[c.n-1]
+	}
+	return c.index.passages - 1
+}
+
+// highOf is the largest rank in a block.
+func (c *cursor) highOf(block uint32) uint32 {
+	if c.blocks == nil {
+		return c.record.high
+	}
+	return binary.LittleEndian.Uint32(c.blocks[blockSize*block+8:])
+}
+
+// skipTo moves to the block that would hold a passage at or after the given
+// one; the place in it is put right by decode and by who reads on.
+func (c *cursor) skipTo(passage uint32) {
+	for c.block < c.record.blocks && c.lastOf(c.block) < passage {
+		c.block++
+		c.decoded, c.place = false, 0
+	}
+}
+
+// seek is skipTo for far jumps: it bisects.
+func (c *cursor) seek(passage uint32) {
+	low, high := c.block, c.record.blocks
+	for low < high {
+		if middle := low + (high-low)/2; c.lastOf(middle) < passage {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low != c.block {
+		c.block, c.decoded, c.place = low, false, 0
+	}
+}
+
+// bound is the most that the term adds to a passage in [from, to), where from
+// is in or before the cursor's block.
+func (c *cursor) bound(to uint32) float64 {
+	if c.block >= c.record.blocks {
+		return 0
+	}
+	high := c.highOf(c.block)
+	for b := c.block; c.lastOf(b) < to-1 && b+1 < c.record.blocks; {
+		b++
+		high = max(high, c.highOf(b))
+	}
+	return c.weight * c.scale.bound(high)
+}
+
+// decode reads the cursor's block. Whatever the bytes are, the passages come
+// out ascending (equal ones possible) and below the segment's number.
+func (c *cursor) decode() error {
+	from, to := uint64(0), c.record.end-c.record.start
+	base, last := uint32(0), c.index.passages-1
+	n := int(c.record.df - c.block*blockPostings)
+	if c.blocks != nil {
+		entry := c.blocks[blockSize*c.block:]
+		from, last = uint64(binary.LittleEndian.Uint32(entry[4:])), binary.LittleEndian.Uint32(entry)
+		if c.block+1 < c.record.blocks {
+			to = uint64(binary.LittleEndian.Uint32(entry[blockSize+4:]))
+		}
+		if c.block > 0 {
+			base = c.lastOf(c.block - 1)
+		}
+	}
+	n = min(n, blockPostings)
+	if from >= to || to > c.record.end-c.record.start {
+		return c.damaged()
+	}
+	raw, err := c.index.bytes(sectionPostings, c.record.start+from, to-from)
+	if err != nil {
+		return err
+	}
+	width := int(raw[0] & widthMask)
+	if width < 1 || width > 4 || len(raw) < 1+n*(width+1) {
+		return c.damaged()
+	}
+	gaps := raw[1 : 1+n*width]
+	c.codes = raw[1+n*width : 1+n*(width+1)]
+	c.ranks = raw[1+n*(width+1):]
+	c.wide = raw[0]&wideImpacts != 0
+	c.n, c.place, c.decoded = n, 0, true
+
+	out := c.passages[:n]
+	switch width {
+	case 1:
+		for i, gap := range gaps[:len(out)] {
+			base += uint32(gap)
+			out[i] = base
+		}
+	case 2:
+		for i := range out {
+			base += uint32(binary.LittleEndian.Uint16(gaps[2*i:]))
+			out[i] = base
+		}
+	case 3:
+		for i := range out {
+			base += uint32(gaps[3*i]) | uint32(gaps[3*i+1])<<8 | uint32(gaps[3*i+2])<<16
+			out[i] = base
+		}
+	case 4:
+		wide := uint64(base)
+		for i := range out {
+			wide = min(wide+uint64(binary.LittleEndian.Uint32(gaps[4*i:])), math.MaxUint32)
+			out[i] = uint32(wide)
+		}
+	}
+	if out[n-1] > last || c.blocks != nil && out[n-1] != last || last >= c.index.passages {
+		return c.damaged()
+	}
+	return nil
+}
+
+func (c *cursor) damaged() error {
+	block := c.block
+	c.block, c.decoded = c.record.blocks, false
+	return c.index.damaged("block %d of term %d is impossible", block, c.record.id)
+}
+
+// rankAt is the rank of a posting's impact in the decoded block.
+func (c *cursor) rankAt(place int) (uint32, bool) {
+	if code := c.codes[place]; code != otherImpact {
+		if int(code) >= len(c.index.codes) {
+			return 0, false
+		}
+		return c.index.codes[code], true
+	}
+	before := 0
+	for _, code := range c.codes[:place] {
+		if code == otherImpact {
+			before++
+		}
+	}
+	if 4*before+4 > len(c.ranks) {
+		return 0, false
+	}
+	rank := binary.LittleEndian.Uint32(c.ranks[4*before:])
+	return rank, uint64(rank) < uint64(len(c.index.impacts))
+}
+
+// find moves to a passage, forwards, and reports the rank of its posting.
+func (c *cursor) find(passage uint32) (rank uint32, ok bool, err error) {
+	c.seek(passage)
+	if c.block >= c.record.blocks {
+		return 0, false, nil
+	}
+	if !c.decoded {
+		if err := c.decode(); err != nil {
+			return 0, false, err
+		}
+	}
+	low, high := c.place, c.n
+	for low < high {
+		if middle := (low + high) / 2; c.passages[middle] < passage {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	c.place = low
+	if low == c.n || c.passages[low] != passage {
+		return 0, false, nil
+	}
+	if rank, ok = c.rankAt(low); !ok {
+		return 0, false, c.damaged()
+	}
+	return rank, true, nil
+}

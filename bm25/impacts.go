@@ -1,0 +1,103 @@
+package bm25
+
+import (
+	"cmp"
+	"slices"
+)
+
+const (
+	denseTF     = 32
+	denseLength = 2048
+)
+
+// impactCounts counts how many postings have each impact. Nearly all postings
+// of passages have a small tf and length, and those are counted in a plain
+// table.
+type impactCounts struct {
+	dense  []uint64 // [denseTF][denseLength]
+	sparse map[impact]uint64
+}
+
+func (c *impactCounts) add(i impact) { c.addMany(i, 1) }
+
+func (c *impactCounts) addMany(i impact, n uint64) {
+	if i.tf < denseTF && i.length < denseLength {
+		if c.dense == nil {
+			c.dense = make([]uint64, denseTF*denseLength)
+		}
+		c.dense[i.tf*denseLength+i.length] += n
+		return
+	}
+	if c.sparse == nil {
+		c.sparse = make(map[impact]uint64)
+	}
+	c.sparse[i] += n
+}
+
+// countedImpact is an impact and how many postings have it.
+type countedImpact struct {
+	impact
+	count uint64
+}
+
+// ranked lists the impacts with the smallest share of a term's weight first. An
+// impact's place in this list is its rank, and what the index stores.
+func (c *impactCounts) ranked(p Params, average float32) []countedImpact {
+	var out []countedImpact
+	for i, n := range c.dense {
+		if n > 0 {
+			out = append(out, countedImpact{impact{uint32(i / denseLength), uint32(i % denseLength)}, n})
+		}
+	}
+	for i, n := range c.sparse {
+		out = append(out, countedImpact{i, n})
+	}
+	slices.SortFunc(out, func(x, y countedImpact) int {
+		return cmp.Or(
+			cmp.Compare(p.share(x.impact, average), p.share(y.impact, average)),
+			cmp.Compare(x.tf, y.tf),
+			cmp.Compare(y.length, x.length),
+		)
+	})
+	return out
+}
+
+// ranks finds the rank of an impact.
+type ranks struct {
+	dense  []uint32
+	sparse map[impact]uint32
+}
+
+func newRanks(ranked []countedImpact) *ranks {
+	r := &ranks{dense: make([]uint32, denseTF*denseLength), sparse: make(map[impact]uint32)}
+	for rank, c := range ranked {
+		if c.tf < denseTF && c.length < denseLength {
+			r.dense[c.tf*denseLength+c.length] = uint32(rank)
+		} else {
+			r.sparse[c.impact] = uint32(rank)
+		}
+	}
+	return r
+}
+
+func (r *ranks) of(i impact) uint32 {
+	if i.tf < denseTF && i.length < denseLength {
+		return r.dense[i.tf*denseLength+i.length]
+	}
+	return r.sparse[i]
+}
+
+// commonest returns the ranks of the most frequent impacts, at most n, in
+// ascending order.
+func commonest(ranked []countedImpact, n int) []uint32 {
+	order := make([]uint32, len(ranked))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(x, y uint32) int {
+		return cmp.Or(cmp.Compare(ranked[y].count, ranked[x].count), cmp.Compare(x, y))
+	})
+	order = order[:min(n, len(order))]
+	slices.Sort(order)
+	return order
+}

@@ -1,0 +1,191 @@
+package bm25
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"sync/atomic"
+
+	"github.com/zeebo/xxh3"
+
+	"conclave/rank"
+)
+
+// An Index is an open segment: a file mapped into memory. It is safe for
+// concurrent use until Close. Search, Scores and Explain treat it as a whole
+// collection; several of them are searched by a Searcher.
+type Index struct {
+	*footer
+	path     string
+	data     []byte
+	unmap    func() error
+	impacts  []impact // by rank
+	codes    []uint32 // ranks
+	verified []atomic.Uint32
+	alone    *Searcher
+}
+
+// Open maps a segment's file. What it reads then does not grow with the
+// passages (see the file's format): the rest is checked when it is first used,
+// and all at once by Check.
+func Open(path string) (*Index, error) {
+	x, err := open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening word index %q: %w", path, err)
+	}
+	if x.alone, err = NewSearcher(Segment{Index: x}); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening word index %q: %w", path, err), x.Close())
+	}
+	return x, nil
+}
+
+func open(path string) (x *Index, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // the mapping stays
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() < footerSize+int64(len(magic)) || info.Size() > math.MaxInt {
+		return nil, errNotIndex
+	}
+	data, unmap, err := mapFile(file, int(info.Size()))
+	if err != nil {
+		return nil, err
+	}
+	x = &Index{path: path, data: data, unmap: unmap}
+	if err := x.readFooter(); err != nil {
+		return nil, errors.Join(err, unmap())
+	}
+	return x, nil
+}
+
+func (x *Index) readFooter() (err error) {
+	if string(x.data[:len(magic)]) != magic {
+		return errNotIndex
+	}
+	size := len(x.data)
+	if x.footer, err = decodeFooter(x.data[size-footerSize:], uint64(size)); err != nil {
+		return err
+	}
+	sums := x.sections[sectionChecksums]
+	if xxh3.Hash(x.data[sums.offset:sums.offset+sums.length]) != x.sums {
+		return errors.New("the checksum of the checksums is wrong: the file is damaged")
+	}
+	x.verified = make([]atomic.Uint32, (sums.length/8+31)/32)
+
+	b, err := x.bytes(sectionImpacts, 0, x.sections[sectionImpacts].length)
+	if err != nil {
+		return err
+	}
+	x.impacts = make([]impact, len(b)/impactSize)
+	for i := range x.impacts {
+		x.impacts[i] = impact{binary.LittleEndian.Uint32(b[impactSize*i:]), binary.LittleEndian.Uint32(b[impactSize*i+4:])}
+	}
+	if b, err = x.bytes(sectionCodes, 0, x.sections[sectionCodes].length); err != nil {
+		return err
+	}
+	x.codes = make([]uint32, len(b)/4)
+	for i := range x.codes {
+		x.codes[i] = binary.LittleEndian.Uint32(b[4*i:])
+		if uint64(x.codes[i]) >= uint64(len(x.impacts)) {
+			return fmt.Errorf("code %d stands for rank %d of %d", i, x.codes[i], len(x.impacts))
+		}
+	}
+	return nil
+}
+
+// Close unmaps the file. Nothing may use the index after it or during it.
+func (x *Index) Close() error {
+	unmap := x.unmap
+	if unmap == nil {
+		return nil
+	}
+	x.unmap, x.data = nil, nil
+	return unmap()
+}
+
+// Docs is the number of passages.
+func (x *Index) Docs() int { return int(x.passages) }
+
+// Terms is the number of terms in all passages, repetitions counted.
+func (x *Index) Terms() int { return int(x.tokens) }
+
+// Vocabulary is the number of distinct terms.
+func (x *Index) Vocabulary() int { return int(x.terms) }
+
+// Params are the constants that the index was built with.
+func (x *Index) Params() Params { return x.params }
+
+// Size is the file's size in bytes.
+func (x *Index) Size() int64 { return int64(len(x.data)) }
+
+// Length is the number of terms in a passage.
+func (x *Index) Length(passage rank.Ordinal) (int, error) {
+	if uint32(passage) >= x.passages {
+		return 0, fmt.Errorf("passage %d: the index has %d", passage, x.passages)
+	}
+	b, err := x.bytes(sectionLengths, 4*uint64(passage), 4)
+	if err != nil {
+		return 0, err
+	}
+	return int(binary.LittleEndian.Uint32(b)), nil
+}
+
+// bytes returns a stretch of a section whose checksums are right.
+func (x *Index) bytes(section int, from, length uint64) ([]byte, error) {
+	s := x.sections[section]
+	if from > s.length || length > s.length-from {
+		return nil, x.damaged("section %d has %d bytes and %d+%d are wanted", section, s.length, from, length)
+	}
+	from += s.offset
+	if length > 0 {
+		if err := x.verify(from, from+length); err != nil {
+			return nil, err
+		}
+	}
+	return x.data[from : from+length : from+length], nil
+}
+
+// verify checks the chunks of data[from:to], from < to, that were not checked yet.
+func (x *Index) verify(from, to uint64) error {
+	for chunk := from >> chunkBits; chunk <= (to-1)>>chunkBits; chunk++ {
+		if x.verified[chunk/32].Load()&(1<<(chunk%32)) == 0 {
+			if err := x.verifyChunk(chunk); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (x *Index) verifyChunk(chunk uint64) error {
+	sums := x.sections[sectionChecksums]
+	start := chunk << chunkBits
+	end := min(start+chunkSize, sums.offset)
+	if xxh3.Hash(x.data[start:end]) != binary.LittleEndian.Uint64(x.data[sums.offset+8*chunk:]) {
+		return x.damaged("the checksum of bytes %d to %d is wrong", start, end)
+	}
+	x.verified[chunk/32].Or(1 << (chunk % 32))
+	return nil
+}
+
+// damaged makes the error for content that cannot be right.
+func (x *Index) damaged(format string, args ...any) error {
+	return &DamageError{Path: x.path, What: fmt.Sprintf(format, args...)}
+}
+
+// A DamageError says that an index file is not as it was written.
+type DamageError struct {
+	Path string // the file
+	What string // what is wrong with it
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("word index %q is damaged: %s (restore the file from a snapshot, or index the passages again)", e.Path, e.What)
+}

@@ -1,0 +1,61 @@
+package bm25
+
+import (
+	"fmt"
+	"math"
+)
+
+// Params are the constants of the formula
+//
+//	score(q, d) = Σ_t count(t, q) · idf(t) · tf / (tf + k1·(1 − b + b·length/average))
+//	idf(t)      = ln(1 + (N − df + 0.5) / (df + 0.5))
+//
+// which is Okapi BM25 (Robertson et al., TREC-3, 1994) as Lucene has it since
+// version 8: without the factor k1 + 1, so that scores are lower than the
+// paper's by that factor and the ranking is the same. N counts the passages
+// that have a term at all.
+type Params struct {
+	K1 float64 // how soon repetitions stop counting; at least 0
+	B  float64 // how much length counts; 0 to 1
+
+	// ExactLengths takes passages' lengths as they are. By default they are
+	// rounded down to what fits in a byte (exact to 39 terms, then to four
+	// significant bits), as in Lucene, so that scores agree with it.
+	ExactLengths bool
+}
+
+// DefaultParams are the values of the DPR-BM25 literature: k1 0.9, b 0.4, with
+// Lucene's lengths.
+func DefaultParams() Params { return Params{K1: 0.9, B: 0.4} }
+
+func (p Params) validate() error {
+	if math.IsNaN(p.K1) || math.IsInf(p.K1, 0) || p.K1 < 0 {
+		return fmt.Errorf("k1 is %v: it must be a finite number of at least 0 (0.9 is usual)", p.K1)
+	}
+	if !(p.B >= 0 && p.B <= 1) {
+		return fmt.Errorf("b is %v: it must be between 0 and 1 (0.4 is usual)", p.B)
+	}
+	return nil
+}
+
+// idf is the inverse document frequency of a term that df of docs passages
+// have, rounded as Lucene rounds it.
+func idf(df, docs uint64) float32 {
+	n, f := float64(docs), float64(df)
+	return float32(math.Log(1 + (n-f+0.5)/(f+0.5)))
+}
+
+// impact is what decides a posting's share of its term's weight: how often the
+// term occurs and how long the passage is (as the index keeps lengths).
+type impact struct{ tf, length uint32 }
+
+// share is tf / (tf + k1·(1 − b + b·length/average)), in (0, 1]. It is worked out
+// the way Lucene does, with its roundings to 32 bits; the result keeps 64.
+func (p Params) share(i impact, average float32) float64 {
+	k1, b := float32(p.K1), float32(p.B)
+	inverse := 1 / (k1 * ((1 - b) + b*float32(i.length)/average))
+	if math.IsInf(float64(inverse), 0) {
+		return 1 // k1 = 0: repetitions and length do not count
+	}
+	return 1 - 1/(1+float64(i.tf)*float64(inverse))
+}

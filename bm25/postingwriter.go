@@ -1,0 +1,106 @@
+package bm25
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// A postingWriter turns the postings of one term after the other into blocks
+// (see the file's format).
+type postingWriter struct {
+	params  Params
+	lengths []uint32 // terms in each passage
+	ranks   *ranks
+	codes   []byte // rank → code, or otherImpact
+
+	out    []byte // the term's blocks
+	blocks []byte // what is known of each block
+	df     uint32
+	high   uint32 // largest rank of the term
+	err    error
+
+	// the block being filled
+	n    int
+	last uint32 // passage of the last posting
+	gaps [blockPostings]uint32
+	rank [blockPostings]uint32
+}
+
+func newPostingWriter(params Params, lengths []uint32, ranked []countedImpact, common []uint32) postingWriter {
+	w := postingWriter{params: params, lengths: lengths, ranks: newRanks(ranked), codes: make([]byte, len(ranked))}
+	for i := range w.codes {
+		w.codes[i] = otherImpact
+	}
+	for code, rank := range common {
+		w.codes[rank] = byte(code)
+	}
+	return w
+}
+
+func (w *postingWriter) reset() {
+	w.out, w.blocks = w.out[:0], w.blocks[:0]
+	w.df, w.high, w.n, w.last = 0, 0, 0, 0
+}
+
+func (w *postingWriter) add(passage, tf uint32) {
+	if w.err != nil {
+		return
+	}
+	if uint64(passage) >= uint64(len(w.lengths)) || w.df > 0 && passage <= w.last {
+		w.err = fmt.Errorf("a posting of passage %d follows one of %d, of %d passages", passage, w.last, len(w.lengths))
+		return
+	}
+	rank := w.ranks.of(impact{tf, w.params.indexedLength(w.lengths[passage])})
+	w.gaps[w.n], w.rank[w.n] = passage-w.last, rank
+	w.last = passage
+	w.df++
+	w.high = max(w.high, rank)
+	if w.n++; w.n == blockPostings {
+		w.flush()
+	}
+}
+
+// flush writes the block being filled.
+func (w *postingWriter) flush() {
+	if w.n == 0 {
+		return
+	}
+	if len(w.out) > math.MaxUint32 {
+		w.err = fmt.Errorf("the term's postings are longer than 4 GiB: write smaller segments")
+	}
+	start := len(w.out)
+	widest, high, wide := uint32(0), uint32(0), false
+	for i := range w.n {
+		widest = max(widest, w.gaps[i])
+		high = max(high, w.rank[i])
+		wide = wide || w.codes[w.rank[i]] == otherImpact
+	}
+	width := 1
+	for width < 4 && widest>>(8*width) != 0 {
+		width++
+	}
+	head := byte(width)
+	if wide {
+		head |= wideImpacts
+	}
+	w.out = append(w.out, head)
+	for _, gap := range w.gaps[:w.n] {
+		for range width {
+			w.out = append(w.out, byte(gap))
+			gap >>= 8
+		}
+	}
+	for _, rank := range w.rank[:w.n] {
+		w.out = append(w.out, w.codes[rank])
+	}
+	for _, rank := range w.rank[:w.n] {
+		if w.codes[rank] == otherImpact {
+			w.out = binary.LittleEndian.AppendUint32(w.out, rank)
+		}
+	}
+	w.blocks = binary.LittleEndian.AppendUint32(w.blocks, w.last)
+	w.blocks = binary.LittleEndian.AppendUint32(w.blocks, uint32(start))
+	w.blocks = binary.LittleEndian.AppendUint32(w.blocks, high)
+	w.n = 0
+}

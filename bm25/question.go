@@ -1,0 +1,65 @@
+package bm25
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A questionTerm is a distinct term of a question that some passage has.
+type questionTerm struct {
+	text    string
+	count   int     // how often it is in the question
+	df      uint64  // passages that have it, in the whole collection
+	idf     float32 //
+	weight  float32 // count · idf
+	records []termRecord
+}
+
+// understand analyses a question and looks its terms up. The terms are in
+// descending order of their weights, then in the order of their texts. Scores
+// are sums in this order, whatever way a passage was found, so that they are
+// the same to the last bit for any division into segments.
+func (s *Searcher) understand(question string) ([]questionTerm, error) {
+	terms := distinct(Analyse(question))
+	kept := terms[:0]
+	for _, t := range terms {
+		t.records = make([]termRecord, len(s.segments))
+		for i, g := range s.segments {
+			r, err := g.Index.lookup([]byte(t.text))
+			if err != nil {
+				return nil, err
+			}
+			dead, err := g.deleted(r)
+			if err != nil {
+				return nil, err
+			}
+			t.records[i] = r
+			t.df += uint64(r.df - min(dead, r.df))
+		}
+		if t.df == 0 {
+			continue
+		}
+		t.idf = idf(t.df, uint64(s.statistics.WithTerms))
+		t.weight = float32(t.count) * t.idf
+		kept = append(kept, t)
+	}
+	slices.SortFunc(kept, func(x, y questionTerm) int {
+		return cmp.Or(cmp.Compare(y.weight, x.weight), strings.Compare(x.text, y.text))
+	})
+	return kept, nil
+}
+
+// distinct counts equal terms.
+func distinct(terms []string) []questionTerm {
+	slices.Sort(terms)
+	var out []questionTerm
+	for i, text := range terms {
+		if i > 0 && text == terms[i-1] {
+			out[len(out)-1].count++
+		} else {
+			out = append(out, questionTerm{text: text, count: 1})
+		}
+	}
+	return out
+}

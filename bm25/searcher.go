@@ -1,0 +1,216 @@
+package bm25
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"conclave/rank"
+)
+
+// A Segment is an index's place in a collection.
+type Segment struct {
+	Index *Index
+
+	// Base is the ordinal of the segment's first passage in the collection.
+	Base rank.Ordinal
+
+	// Deleted marks passages of the segment that are gone: bit i%64 of word i/64
+	// for its passage i. It may be shorter than the segment, or nil. It must not
+	// change while a Searcher uses it.
+	Deleted []uint64
+}
+
+// Statistics are what the formula needs to know of a whole collection, over
+// the passages that are not deleted.
+type Statistics struct {
+	Passages  int     // all
+	WithTerms int     // those with at least one term: the formula's N
+	Terms     int     // in all of them, repetitions counted
+	Average   float32 // terms per passage that has any
+}
+
+// A Searcher searches segments as one collection: the statistics are exact over
+// all passages that are not deleted, so that it does not matter how they were
+// divided. It is safe for concurrent use, and cheap to make: a new state of a
+// collection gets a new Searcher.
+type Searcher struct {
+	params     Params
+	statistics Statistics
+	segments   []*segment
+	scratch    sync.Pool // of *scratch
+}
+
+// segment is a Segment and what the collection's statistics make of it.
+type segment struct {
+	Segment
+	scale *shares
+
+	// deadDF remembers, by term number, how many deleted passages have a term.
+	mutex  sync.RWMutex
+	deadDF map[uint32]uint32
+}
+
+// NewSearcher returns a searcher of segments, which must be in ascending order
+// of their bases, must not overlap, and must have been built with the same
+// parameters.
+func NewSearcher(segments ...Segment) (*Searcher, error) {
+	if len(segments) == 0 {
+		return &Searcher{params: DefaultParams()}, nil
+	}
+	s := &Searcher{params: segments[0].Index.params}
+	next := uint64(0)
+	tokens := uint64(0)
+	for i, given := range segments {
+		x := given.Index
+		if x.params != s.params {
+			return nil, fmt.Errorf("segment %d was built with %+v and segment 0 with %+v: build them alike", i, x.params, s.params)
+		}
+		if uint64(given.Base) < next {
+			return nil, fmt.Errorf("segment %d begins at ordinal %d and the one before ends at %d", i, given.Base, next)
+		}
+		next = uint64(given.Base) + uint64(x.passages)
+		if next > 1<<32 {
+			return nil, fmt.Errorf("segment %d ends at ordinal %d, beyond what an ordinal can say", i, next)
+		}
+		dead, err := countDeleted(given)
+		if err != nil {
+			return nil, err
+		}
+		s.statistics.Passages += int(x.passages) - dead.Passages
+		s.statistics.WithTerms += int(x.withTerms) - dead.WithTerms
+		tokens += x.tokens - uint64(dead.Terms)
+		s.segments = append(s.segments, &segment{Segment: given, deadDF: make(map[uint32]uint32)})
+	}
+	s.statistics.Terms = int(tokens)
+	s.statistics.Average = averageLength(tokens, uint64(s.statistics.WithTerms))
+	for _, g := range s.segments {
+		g.scale = newShares(g.Index, s.statistics.Average)
+	}
+	return s, nil
+}
+
+// averageLength is the mean number of terms of the passages that have any,
+// rounded as Lucene rounds it.
+func averageLength(tokens, withTerms uint64) float32 {
+	if withTerms == 0 {
+		return 1 // no passage has a length to compare with it
+	}
+	return float32(float64(tokens) / float64(withTerms))
+}
+
+// countDeleted adds up the deleted passages of a segment.
+func countDeleted(g Segment) (dead Statistics, err error) {
+	if len(g.Deleted) == 0 {
+		return dead, nil
+	}
+	err = eachDeleted(g, func(passage uint32) error {
+		b, err := g.Index.bytes(sectionLengths, 4*uint64(passage), 4)
+		if err != nil {
+			return err
+		}
+		dead.Passages++
+		if n := binary.LittleEndian.Uint32(b); n > 0 {
+			dead.WithTerms++
+			dead.Terms += int(n)
+		}
+		return nil
+	})
+	if err == nil && (uint64(dead.WithTerms) > uint64(g.Index.withTerms) || uint64(dead.Terms) > g.Index.tokens) {
+		err = g.Index.damaged("the lengths of passages are more than their sum")
+	}
+	return dead, err
+}
+
+// eachDeleted visits the deleted passages of a segment in ascending order.
+func eachDeleted(g Segment, visit func(passage uint32) error) error {
+	for i, word := range g.Deleted {
+		for ; word != 0; word &= word - 1 {
+			passage := uint64(i)*64 + uint64(bits.TrailingZeros64(word))
+			if passage >= uint64(g.Index.passages) {
+				return fmt.Errorf("passage %d is marked as deleted and the segment has %d", passage, g.Index.passages)
+			}
+			if err := visit(uint32(passage)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isDeleted reports whether a passage of the segment is gone.
+func (g *segment) isDeleted(passage uint32) bool {
+	word := int(passage / 64)
+	return word < len(g.Deleted) && g.Deleted[word]&(1<<(passage%64)) != 0
+}
+
+// deleted is the number of deleted passages that have a term.
+func (g *segment) deleted(r termRecord) (uint32, error) {
+	if len(g.Deleted) == 0 || r.df == 0 {
+		return 0, nil
+	}
+	g.mutex.RLock()
+	n, ok := g.deadDF[r.id]
+	g.mutex.RUnlock()
+	if ok {
+		return n, nil
+	}
+	n, err := g.countDeletedWith(r)
+	if err != nil {
+		return 0, err
+	}
+	g.mutex.Lock()
+	g.deadDF[r.id] = n
+	g.mutex.Unlock()
+	return n, nil
+}
+
+func (g *segment) countDeletedWith(r termRecord) (n uint32, err error) {
+	c := &cursor{}
+	if err := c.reset(g.Index, g.scale, r, 0); err != nil {
+		return 0, err
+	}
+	for ; c.block < r.blocks; c.block++ {
+		if err := c.decode(); err != nil {
+			return 0, err
+		}
+		for _, passage := range c.passages[:c.n] {
+			if g.isDeleted(passage) {
+				n++
+			}
+		}
+	}
+	return n, nil
+}
+
+// Statistics returns the collection's statistics.
+func (s *Searcher) Statistics() Statistics { return s.statistics }
+
+// locate finds the segment of an ordinal.
+func (s *Searcher) locate(o rank.Ordinal) (g *segment, passage uint32, err error) {
+	i, found := slices.BinarySearchFunc(s.segments, o, func(g *segment, o rank.Ordinal) int {
+		switch {
+		case o < g.Base:
+			return 1
+		case uint64(o) >= uint64(g.Base)+uint64(g.Index.passages):
+			return -1
+		}
+		return 0
+	})
+	if !found {
+		return nil, 0, fmt.Errorf("%w: ordinal %d", ErrNoPassage, o)
+	}
+	g = s.segments[i]
+	passage = uint32(o - g.Base)
+	if g.isDeleted(passage) {
+		return nil, 0, fmt.Errorf("%w: ordinal %d was deleted", ErrNoPassage, o)
+	}
+	return g, passage, nil
+}
+
+// ErrNoPassage is the error for an ordinal that no segment has, or that was
+// deleted.
+var ErrNoPassage = errors.New("there is no such passage in the word index")

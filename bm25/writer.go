@@ -1,0 +1,205 @@
+package bm25
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/zeebo/xxh3"
+)
+
+// segmentContent is what a segment is written from.
+type segmentContent struct {
+	params  Params
+	lengths []uint32 // terms in each passage
+	impacts *impactCounts
+	sources []source
+}
+
+// segmentWriter writes the sections of a file one after the other. Postings go
+// out as they come; what is known of blocks and terms (a tenth of a byte per
+// posting, 24 bytes and its text per term) waits in memory until they are done.
+type segmentWriter struct {
+	out                  *bufio.Writer
+	sums                 *chunkSums
+	footer               footer
+	blocks, terms, texts []byte
+	hashes               []uint64 // of each term
+
+	written uint64 // bytes of postings
+	posting postingWriter
+}
+
+// writeSegment writes a whole file and returns its size.
+func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, error) {
+	w := &segmentWriter{sums: &chunkSums{}}
+	w.out = bufio.NewWriterSize(io.MultiWriter(out, w.sums), 1<<18)
+	w.footer = footer{params: c.params, analyser: analyserVersion, passages: uint32(len(c.lengths))}
+	for _, n := range c.lengths {
+		w.footer.tokens += uint64(n)
+		if n > 0 {
+			w.footer.withTerms++
+		}
+	}
+	ranked := c.impacts.ranked(c.params, averageLength(w.footer.tokens, uint64(w.footer.withTerms)))
+	if len(ranked) > math.MaxInt32 {
+		return 0, errors.New("too many different passage lengths: index without exact lengths")
+	}
+	common := commonest(ranked, otherImpact)
+	w.posting = newPostingWriter(c.params, c.lengths, ranked, common)
+
+	w.write([]byte(magic))
+	w.footer.sections[sectionPostings].offset = uint64(len(magic))
+	if err := mergeSources(ctx, c.sources, w.addTerm); err != nil {
+		return 0, err
+	}
+	w.closeSection(sectionPostings, w.written)
+	w.addRecord(0, 0)
+	w.section(sectionBlocks, w.blocks)
+	w.section(sectionTerms, w.terms)
+	w.section(sectionTexts, w.texts)
+	w.section(sectionSlots, w.hashTable())
+	w.section(sectionLengths, packed(c.lengths))
+	w.section(sectionImpacts, packedImpacts(ranked))
+	w.section(sectionCodes, packed(common))
+	if err := w.out.Flush(); err != nil {
+		return 0, fmt.Errorf("writing a word index: %w", err)
+	}
+	sums := w.sums.sums()
+	w.footer.sums = xxh3.Hash(sums)
+	w.section(sectionChecksums, sums)
+	w.write(w.footer.encode())
+	if err := w.out.Flush(); err != nil {
+		return 0, fmt.Errorf("writing a word index: %w", err)
+	}
+	end := w.footer.sections[sectionChecksums]
+	return int64(end.offset + end.length + footerSize), nil
+}
+
+// write keeps no error: bufio returns the first one at Flush.
+func (w *segmentWriter) write(b []byte) { _, _ = w.out.Write(b) }
+
+func (w *segmentWriter) section(i int, b []byte) {
+	w.write(b)
+	w.closeSection(i, uint64(len(b)))
+}
+
+func (w *segmentWriter) closeSection(i int, length uint64) {
+	s := &w.footer.sections[i]
+	s.length = length
+	if i+1 < sections {
+		w.footer.sections[i+1].offset = s.offset + length
+	}
+}
+
+// addTerm writes the postings of one term.
+func (w *segmentWriter) addTerm(term []byte, from []source) error {
+	p := &w.posting
+	p.reset()
+	for _, s := range from {
+		if err := s.postings(p.add); err != nil {
+			return err
+		}
+	}
+	p.flush()
+	if p.err != nil {
+		return fmt.Errorf("writing term %q: %w", term, p.err)
+	}
+	if p.df == 0 {
+		return nil // all its passages were deleted
+	}
+	if uint64(len(w.texts)+len(term)) > math.MaxUint32 || w.footer.terms == math.MaxInt32 {
+		return errors.New("the vocabulary is larger than one segment can hold: write smaller segments")
+	}
+	w.addRecord(p.df, p.high)
+	w.write(p.out)
+	w.written += uint64(len(p.out))
+	if p.df > blockPostings {
+		w.blocks = append(w.blocks, p.blocks...)
+	}
+	w.texts = append(w.texts, term...)
+	w.hashes = append(w.hashes, hashTerm(term))
+	w.footer.terms++
+	return nil
+}
+
+// addRecord says where the next term begins, in all sections.
+func (w *segmentWriter) addRecord(df, high uint32) {
+	le := binary.LittleEndian
+	w.terms = le.AppendUint32(w.terms, uint32(len(w.texts)))
+	w.terms = le.AppendUint32(w.terms, df)
+	w.terms = le.AppendUint64(w.terms, w.written)
+	w.terms = le.AppendUint32(w.terms, uint32(len(w.blocks)/blockSize))
+	w.terms = le.AppendUint32(w.terms, high)
+}
+
+// hashTable places the terms by their hashes, with linear probing.
+func (w *segmentWriter) hashTable() []byte {
+	n := slotsFor(w.footer.terms)
+	table := make([]byte, 4*n)
+	for id, hash := range w.hashes {
+		slot := uint32(hash) & (n - 1)
+		for binary.LittleEndian.Uint32(table[4*slot:]) != 0 {
+			slot = (slot + 1) & (n - 1)
+		}
+		binary.LittleEndian.PutUint32(table[4*slot:], uint32(id)+1)
+	}
+	return table
+}
+
+func packed(values []uint32) []byte {
+	out := make([]byte, 0, 4*len(values))
+	for _, v := range values {
+		out = binary.LittleEndian.AppendUint32(out, v)
+	}
+	return out
+}
+
+func packedImpacts(ranked []countedImpact) []byte {
+	out := make([]byte, 0, impactSize*len(ranked))
+	for _, c := range ranked {
+		out = binary.LittleEndian.AppendUint32(out, c.tf)
+		out = binary.LittleEndian.AppendUint32(out, c.length)
+		out = binary.LittleEndian.AppendUint64(out, c.count)
+	}
+	return out
+}
+
+// chunkSums works out the checksum of each chunk of what is written to it.
+type chunkSums struct {
+	hasher xxh3.Hasher
+	filled int
+	out    []byte
+}
+
+func (s *chunkSums) Write(b []byte) (int, error) {
+	n := len(b)
+	for len(b) > 0 {
+		part := b[:min(len(b), chunkSize-s.filled)]
+		_, _ = s.hasher.Write(part)
+		s.filled += len(part)
+		b = b[len(part):]
+		if s.filled == chunkSize {
+			s.close()
+		}
+	}
+	return n, nil
+}
+
+func (s *chunkSums) close() {
+	s.out = binary.LittleEndian.AppendUint64(s.out, s.hasher.Sum64())
+	s.hasher.Reset()
+	s.filled = 0
+}
+
+// sums returns the checksums of what was written so far, the last chunk too.
+func (s *chunkSums) sums() []byte {
+	if s.filled > 0 {
+		s.close()
+	}
+	return s.out
+}
