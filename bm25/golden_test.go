@@ -69,7 +69,7 @@ type goldenSet struct {
 	runs      []goldenRun
 }
 
-var unionDomains = []string{"wiki", "amazon", "nq", "fairytale", "policy", "covid", "medquad", "pubmedqa"}
+var unionDomains = []string{"wiki", "amazon", "fairytale", "medquad", "policy", "nq", "covid", "pubmedqa"}
 
 func loadGolden(t testing.TB, name string) goldenSet {
 	t.Helper()
