@@ -73,23 +73,34 @@ func (c *Config) complete() error {
 	}
 	l, dl := &c.Limits, DefaultLimits()
 	d, dd := &c.Defaults, DefaultDefaults()
-	for _, n := range []struct {
+	type number struct {
 		name     string
 		value    *int
 		fallback int
-	}{
-		{"limits.k", &l.K, dl.K}, {"limits.candidates", &l.Candidates, dl.Candidates},
-		{"limits.question_bytes", &l.QuestionBytes, dl.QuestionBytes},
-		{"limits.batch", &l.Batch, dl.Batch}, {"limits.batch_parallel", &l.BatchParallel, dl.BatchParallel},
-		{"limits.embed_inputs", &l.EmbedInputs, dl.EmbedInputs}, {"limits.embed_bytes", &l.EmbedBytes, dl.EmbedBytes},
-		{"defaults.k", &d.K, min(dd.K, l.K)}, {"defaults.candidates", &d.Candidates, min(dd.Candidates, l.Candidates)},
-	} {
-		if *n.value == 0 {
-			*n.value = n.fallback
+	}
+	fill := func(numbers ...number) error {
+		for _, n := range numbers {
+			if *n.value == 0 {
+				*n.value = n.fallback
+			}
+			if *n.value < 1 {
+				return fmt.Errorf("search: %s is %d: it must be at least 1", n.name, *n.value)
+			}
 		}
-		if *n.value < 1 {
-			return fmt.Errorf("search: %s is %d: it must be at least 1", n.name, *n.value)
-		}
+		return nil
+	}
+	if err := fill(
+		number{"limits.k", &l.K, dl.K}, number{"limits.candidates", &l.Candidates, dl.Candidates},
+		number{"limits.question_bytes", &l.QuestionBytes, dl.QuestionBytes},
+		number{"limits.batch", &l.Batch, dl.Batch}, number{"limits.batch_parallel", &l.BatchParallel, dl.BatchParallel},
+		number{"limits.embed_inputs", &l.EmbedInputs, dl.EmbedInputs}, number{"limits.embed_bytes", &l.EmbedBytes, dl.EmbedBytes},
+	); err != nil {
+		return err
+	}
+	if err := fill(
+		number{"defaults.k", &d.K, min(dd.K, l.K)}, number{"defaults.candidates", &d.Candidates, min(dd.Candidates, l.Candidates)},
+	); err != nil {
+		return err
 	}
 	if l.Timeout == 0 {
 		l.Timeout = dl.Timeout

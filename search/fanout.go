@@ -290,8 +290,11 @@ func (e *Engine) settle(ctx context.Context, p *plan, f *finding) {
 func (f *finding) attempt(work func() error) { f.cause = guard(work) }
 
 // stage runs a step of a source, notes how many milliseconds it took, and
-// tells the observer.
+// tells the observer. A step that nobody waits for any more is not begun.
 func (e *Engine) stage(ctx context.Context, source, stage string, took *float64, step func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	started := time.Now()
 	defer func() {
 		d := time.Since(started)

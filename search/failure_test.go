@@ -1,0 +1,356 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// breakage is a way for a source to fail.
+type breakage struct {
+	name   string
+	do     func(s *stage) // to expert B
+	status string
+	says   string
+}
+
+func breakages() []breakage {
+	hooked := func(where, how string) func(s *stage) {
+		hook := func(context.Context) error {
+			switch how {
+			case "panic":
+				panic("third-party trouble")
+			case "full":
+				return fmt.Errorf("encoding: %w", full{})
+			}
+			return errors.New("secret path /var/lib")
+		}
+		return func(s *stage) {
+			switch where {
+			case "encoder":
+				s.encoders["B"].hook = hook
+			case "index":
+				s.vectors["B"].hook = hook
+			case "ensemble":
+				s.ensembles["B"].hook = hook
+			}
+		}
+	}
+	index := func(v VectorIndex) func(s *stage) {
+		return func(s *stage) { s.library.shelf.vectors["B"] = v }
+	}
+	const failed = "the server's log says why"
+	return []breakage{
+		{"encoder fails", hooked("encoder", "error"), StatusFailed, failed},
+		{"encoder panics", hooked("encoder", "panic"), StatusFailed, failed},
+		{"encoder is full", hooked("encoder", "full"), StatusOverloaded, "queue is full"},
+		{"index fails", hooked("index", "error"), StatusFailed, failed},
+		{"index panics", hooked("index", "panic"), StatusFailed, failed},
+		{"ensemble fails", hooked("ensemble", "error"), StatusFailed, failed},
+		{"ensemble panics", hooked("ensemble", "panic"), StatusFailed, failed},
+		{"ensemble is full", hooked("ensemble", "full"), StatusOverloaded, "queue is full"},
+		{"scores panic", func(s *stage) { s.vectors["B"].scores = func() { panic("no scores") } }, StatusFailed, failed},
+		{"no vectors", func(s *stage) { delete(s.library.shelf.vectors, "B") }, StatusFailed, "add them with `conclave index --add-expert B`"},
+		{"no passage", index(wrong{hits: []rank.Hit{{Ordinal: 60, Score: 1}}}), StatusFailed, failed},
+		{"no number", index(wrong{hits: []rank.Hit{{Ordinal: 6, Score: nan()}}}), StatusFailed, failed},
+		{"no vector index", index(nil), StatusFailed, failed},
+		{"short vectors", func(s *stage) { s.config.Experts[1].Info.Dimension = 9 }, StatusFailed, failed},
+	}
+}
+
+func nan() float32 { var zero float32; return zero / zero }
+
+// wrong is an index that answers what it is told to.
+type wrong struct{ hits []rank.Hit }
+
+func (w wrong) Search(context.Context, []float32, int, bool) ([]rank.Hit, error) { return w.hits, nil }
+func (w wrong) Scores([]float32, []rank.Ordinal, []float32)                      {}
+
+// TestOneSourceFails: the rest is fused as if the broken one had not been
+// asked, and the answer says so without giving away why.
+func TestOneSourceFails(t *testing.T) {
+	for _, b := range breakages() {
+		t.Run(b.name, func(t *testing.T) {
+			s := newStage("ABC", 60)
+			want := s.ask(t, Request{Question: question, Fusion: listOf("muf", "hybrid", "rrf"), Experts: &[]string{"A", "C"}})
+			b.do(s)
+			got := s.ask(t, Request{Question: question, Fusion: listOf("muf", "hybrid", "rrf")})
+			if !reflect.DeepEqual(got.Rankings, want.Rankings) {
+				t.Errorf("rankings %v\nwithout the expert: %v", ids(got.Rankings[0].Results), ids(want.Rankings[0].Results))
+			}
+			if len(got.Degraded) != 1 || got.Degraded[0].Source != "B" || !strings.Contains(got.Degraded[0].Reason, b.says) {
+				t.Errorf("degraded %+v, want B because %q", got.Degraded, b.says)
+			}
+			if strings.Contains(fmt.Sprint(got.Degraded), "secret") {
+				t.Errorf("the reason gives the cause away: %v", got.Degraded)
+			}
+			if source := got.Sources[1]; source.Name != "B" || source.Status != b.status || source.Hits != 0 || source.Confidence != nil || source.Weight != nil {
+				t.Errorf("source %+v, want status %s", source, b.status)
+			}
+		})
+	}
+}
+
+// TestWordsFail: BM25 is a source like the others.
+func TestWordsFail(t *testing.T) {
+	for name, do := range map[string]func(s *stage){
+		"error": func(s *stage) { s.words.hook = func(context.Context) error { return io.ErrUnexpectedEOF } },
+		"panic": func(s *stage) { s.words.hook = func(context.Context) error { panic("x") } },
+		"none":  func(s *stage) { s.library.shelf.words = nil },
+	} {
+		s, no := newStage("AB", 60), false
+		want := s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), BM25: &no})
+		do(s)
+		got := s.ask(t, Request{Question: question, Fusion: methodsOf("sum")})
+		if !reflect.DeepEqual(got.Results, want.Results) || len(got.Degraded) != 1 || got.Degraded[0].Source != "bm25" {
+			t.Errorf("%s: %v, without BM25 %v; degraded %v", name, ids(got.Results), ids(want.Results), got.Degraded)
+		}
+		// The hybrid of what is left is the experts' fusion.
+		if got := s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid")}); len(got.Results) != 10 || len(got.Results[0].Contributions) != 2 {
+			t.Errorf("%s: hybrid %+v", name, got.Results)
+		}
+	}
+}
+
+// TestExpertsFail: the hybrid of words alone, and nothing for a method that
+// has no source left, beside one that has.
+func TestExpertsFail(t *testing.T) {
+	s := newStage("AB", 60)
+	for _, e := range s.encoders {
+		e.hook = func(context.Context) error { return io.ErrUnexpectedEOF }
+	}
+	got := s.ask(t, Request{Question: question, Fusion: listOf("muf", "muf-sparse", "hybrid", "rrf")})
+	for i, want := range []int{0, 0, 10, 10} {
+		if r := got.Rankings[i]; len(r.Results) != want || r.Results == nil || r.Confidence != nil {
+			t.Errorf("%s: %d results, confidence %v, want %d without", r.Fusion, len(r.Results), r.Confidence, want)
+		}
+	}
+}
+
+// TestScoresFail: a source whose true scores cannot be had is completed by its
+// lowest, and the answer says so.
+func TestScoresFail(t *testing.T) {
+	for name, do := range map[string]func(s *stage){
+		"b":    func(s *stage) { s.vectors["b"].scores = func() { panic("no scores") } },
+		"bm25": func(s *stage) { s.words.fail = io.ErrUnexpectedEOF },
+	} {
+		s := newStage("ab", 60)
+		do(s)
+		got := s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), K: 100})
+		if len(got.Degraded) != 1 || got.Degraded[0].Source != name || !strings.Contains(got.Degraded[0].Reason, "lowest score stands in") {
+			t.Errorf("%s: degraded %+v", name, got.Degraded)
+		}
+		origins := map[string]int{}
+		for _, result := range got.Results {
+			for _, c := range result.Contributions {
+				if c.Source == name {
+					origins[c.Origin]++
+				}
+			}
+		}
+		if origins["exact"] != 0 || origins["min"] == 0 {
+			t.Errorf("%s: origins %v, want its lowest score", name, origins)
+		}
+	}
+}
+
+// TestNothingAnswers: which error it is when every source fails.
+func TestNothingAnswers(t *testing.T) {
+	broken := func(err error) func(context.Context) error { return func(context.Context) error { return err } }
+	for _, c := range []struct {
+		name    string
+		a, b, w error
+		kind    Kind
+	}{
+		{"all fail", io.EOF, io.EOF, io.EOF, Unavailable},
+		{"all are full", full{}, full{}, full{}, Overloaded},
+		{"one is full", full{}, io.EOF, io.EOF, Unavailable},
+		{"all are late", context.DeadlineExceeded, context.DeadlineExceeded, context.DeadlineExceeded, Deadline},
+		{"late and full", context.DeadlineExceeded, full{}, context.DeadlineExceeded, Deadline},
+		{"full and late", full{}, full{}, context.DeadlineExceeded, Overloaded},
+		{"late and broken", context.DeadlineExceeded, io.EOF, context.DeadlineExceeded, Unavailable},
+	} {
+		s := newStage("AB", 60)
+		s.encoders["A"].hook, s.encoders["B"].hook, s.words.hook = broken(c.a), broken(c.b), broken(c.w)
+		e := s.refused(t, Request{Question: question})
+		if e.Kind != c.kind || KindOf(e) != c.kind {
+			t.Errorf("%s: kind %d, code %s, want %d", c.name, e.Kind, e.Code, c.kind)
+		}
+		for _, name := range []string{"A: ", "B: ", "bm25: "} {
+			if !strings.Contains(e.Detail, name) {
+				t.Errorf("%s: %q does not name %s", c.name, e.Detail, name)
+			}
+		}
+		if !errors.Is(e, c.a) {
+			t.Errorf("%s: the cause is lost: %v", c.name, e)
+		}
+		if n := s.library.pinned.Load(); n != 0 {
+			t.Errorf("%s: %d generations are still pinned", c.name, n)
+		}
+	}
+}
+
+// sleep waits for d or the context, as a source that heeds it does.
+func sleep(d time.Duration) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// stubborn waits for d whatever the context says.
+func stubborn(d time.Duration) func(ctx context.Context) error {
+	return func(context.Context) error { time.Sleep(d); return nil }
+}
+
+// TestDeadline runs on a clock of its own.
+func TestDeadline(t *testing.T) {
+	for name, wait := range map[string]func(time.Duration) func(context.Context) error{"heeds": sleep, "ignores": stubborn} {
+		t.Run("a slow source that "+name+" the context", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage("ABC", 60)
+				want := s.ask(t, Request{Question: question, Fusion: methodsOf("muf"), Experts: &[]string{"A", "C"}})
+				engine := s.engine(t)
+				s.encoders["A"].hook = wait(199 * time.Millisecond) // just in time
+				s.vectors["B"].hook = wait(time.Hour)
+				started := time.Now()
+				got, err := engine.Search(context.Background(), Request{Question: question, Fusion: methodsOf("muf"), TimeoutMS: 200})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(started); took != 200*time.Millisecond {
+					t.Errorf("the answer took %v of a deadline of 200ms", took)
+				}
+				if !reflect.DeepEqual(got.Results, want.Results) || got.Sources[1].Status != StatusDeadline || got.Degraded[0].Reason != "it did not answer within 200 ms" {
+					t.Errorf("results %v, without B %v; %+v", ids(got.Results), ids(want.Results), got.Degraded)
+				}
+				// The generation stays pinned as long as the slow source uses it,
+				// and Close waits for that.
+				if pinned := s.library.pinned.Load(); name == "ignores" && pinned != 1 {
+					t.Errorf("%d generations are pinned by the slow source, want 1", pinned)
+				}
+				if err := engine.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
+				if pinned := s.library.pinned.Load(); pinned != 0 {
+					t.Errorf("%d generations are pinned after Close", pinned)
+				}
+			})
+		})
+	}
+	t.Run("all late", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage("AB", 60)
+			s.encoders["A"].hook, s.encoders["B"].hook, s.words.hook = sleep(time.Hour), stubborn(time.Hour), sleep(time.Hour)
+			engine := s.engine(t)
+			_, err := engine.Search(context.Background(), Request{Question: question, TimeoutMS: 50})
+			if KindOf(err) != Deadline || !strings.HasPrefix(err.Error(), "no source answered within 50 ms") {
+				t.Errorf("kind %d: %v", KindOf(err), err)
+			}
+			searched := false
+			s.vectors["B"].hook = func(context.Context) error { searched = true; return nil }
+			if err := engine.Close(context.Background()); err != nil || searched {
+				t.Errorf("Close: %v; the expert that came late went on to search: %v", err, searched)
+			}
+		})
+	})
+	t.Run("the caller's deadline is nearer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage("A", 60)
+			s.encoders["A"].hook = sleep(time.Hour)
+			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+			defer cancel()
+			got, err := s.engine(t).Search(ctx, Request{Question: question})
+			if err != nil || len(got.Results) == 0 || got.Degraded[0].Reason != "it did not answer within 30 ms" {
+				t.Errorf("%v, %+v", err, got.Degraded)
+			}
+		})
+	})
+	t.Run("the caller goes", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage("A", 60)
+			s.encoders["A"].hook = sleep(time.Hour)
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(10*time.Millisecond, cancel)
+			started := time.Now()
+			_, err := s.engine(t).Search(ctx, Request{Question: question})
+			if !errors.Is(err, context.Canceled) || KindOf(err) != 0 || time.Since(started) != 10*time.Millisecond {
+				t.Errorf("after %v: %v", time.Since(started), err)
+			}
+		})
+	})
+}
+
+// TestGenerationIsPinned: a request that began sees its generation to the end.
+func TestGenerationIsPinned(t *testing.T) {
+	s := newStage("A", 60)
+	engine := s.engine(t)
+	next := newStage("A", 5).library.shelf
+	next.number = 13
+	s.vectors["A"].hook = func(context.Context) error {
+		s.library.mu.Lock()
+		s.library.shelf = next
+		s.library.mu.Unlock()
+		return nil
+	}
+	r, err := engine.Search(context.Background(), Request{Question: question, K: 20})
+	if err != nil || r.Generation != 12 || len(r.Results) != 20 {
+		t.Errorf("generation %d with %d results, %v; want the one that was there at first", r.Generation, len(r.Results), err)
+	}
+	r, err = engine.Search(context.Background(), Request{Question: question, K: 20})
+	if err != nil || r.Generation != 13 || len(r.Results) != 5 {
+		t.Errorf("then generation %d with %d results, %v", r.Generation, len(r.Results), err)
+	}
+	_ = engine.Close(context.Background())
+	if n := s.library.pinned.Load(); n != 0 {
+		t.Errorf("%d generations are still pinned", n)
+	}
+}
+
+// TestUnsortedHits: an index that returns hits in its own order is put right.
+func TestUnsortedHits(t *testing.T) {
+	s, no := newStage("a", 60), false
+	s.library.shelf.vectors["a"] = wrong{hits: []rank.Hit{{Ordinal: 5, Score: 1}, {Ordinal: 9, Score: 3}, {Ordinal: 2, Score: 3}}}
+	r := s.ask(t, Request{Question: question, BM25: &no})
+	if got := strings.Join(ids(r.Results), " "); got != "p002 p009 p005" {
+		t.Errorf("order %s", got)
+	}
+}
+
+// TestPassageUnreadable: an answer whose text cannot be read is an error, not
+// an answer with holes.
+func TestPassageUnreadable(t *testing.T) {
+	s := newStage("a", 60)
+	s.config.Corpus = brittle{s.library}
+	e := s.refused(t, Request{Question: question})
+	if e.Kind != Unavailable || strings.Contains(e.Detail, "sector") || !strings.Contains(e.Error(), "sector") {
+		t.Errorf("kind %d, detail %q, error %v", e.Kind, e.Detail, e)
+	}
+}
+
+type brittle struct{ *library }
+
+func (b brittle) Acquire() View { return brittleView{b.library.Acquire()} }
+
+type brittleView struct{ View }
+
+func (v brittleView) Passages() Passages { return brittlePassages{v.View.Passages()} }
+
+type brittlePassages struct{ Passages }
+
+func (p brittlePassages) Passage(rank.Ordinal) (corpus.Passage, error) {
+	return corpus.Passage{}, errors.New("bad sector")
+}

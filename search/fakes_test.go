@@ -1,0 +1,331 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// shelf is a corpus in memory: passages, exact vector indexes, and words.
+type shelf struct {
+	number   uint64
+	passages []corpus.Passage
+	vectors  map[string]VectorIndex
+	words    WordIndex
+	released func()
+}
+
+func (s *shelf) Generation() uint64                      { return s.number }
+func (s *shelf) Passages() Passages                      { return s }
+func (s *shelf) Vectors(name string) (VectorIndex, bool) { v, ok := s.vectors[name]; return v, ok }
+func (s *shelf) Words() WordIndex                        { return s.words }
+func (s *shelf) Release()                                { s.released() }
+func (s *shelf) Len() int                                { return len(s.passages) }
+func (s *shelf) Passage(o rank.Ordinal) (corpus.Passage, error) {
+	if int(o) >= len(s.passages) {
+		return corpus.Passage{}, fmt.Errorf("no passage %d", o)
+	}
+	return s.passages[o], nil
+}
+
+func (s *shelf) Ordinal(id string) (rank.Ordinal, bool) {
+	for i, p := range s.passages {
+		if p.ID == id {
+			return rank.Ordinal(i), true
+		}
+	}
+	return 0, false
+}
+
+// library hands out shelves and counts those that are in use.
+type library struct {
+	mu      sync.Mutex
+	shelf   *shelf
+	pinned  atomic.Int64
+	acquire atomic.Int64
+}
+
+func (l *library) Acquire() View {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pinned.Add(1)
+	l.acquire.Add(1)
+	view, once := *l.shelf, false
+	view.released = func() {
+		if once {
+			panic("released twice")
+		}
+		once = true
+		l.pinned.Add(-1)
+	}
+	return &view
+}
+
+// encoder gives every text a vector of its own, drawn from its hash. A hook
+// runs first.
+type encoder struct {
+	seed  uint64
+	calls atomic.Int64
+	hook  func(ctx context.Context) error
+}
+
+const dimension = 8
+
+func (e *encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, error) {
+	e.calls.Add(1)
+	if e.hook != nil {
+		if err := e.hook(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return draw(e.seed, text), nil
+}
+
+func (e *encoder) EncodePassages(ctx context.Context, passages []corpus.Passage) (out [][]float32, err error) {
+	for _, p := range passages {
+		v, err := e.EncodeQuestion(ctx, p.Title+p.Text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func draw(seed uint64, text string) []float32 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	random := rand.New(rand.NewPCG(seed, h.Sum64()))
+	v := make([]float32, dimension)
+	for i := range v {
+		v[i] = float32(random.NormFloat64())
+	}
+	return v
+}
+
+// ensemble's members disagree by as much as spread says.
+type ensemble struct {
+	members int
+	spread  float32
+	hook    func(ctx context.Context) error
+}
+
+func (e *ensemble) EnsembleMembers() int { return e.members }
+func (e *ensemble) Members(ctx context.Context, vector []float32) ([]float32, error) {
+	if e.hook != nil {
+		if err := e.hook(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var out []float32
+	for m := range e.members {
+		noise := draw(uint64(m), fmt.Sprint(vector))
+		for i, x := range vector {
+			out = append(out, x+e.spread*noise[i])
+		}
+	}
+	return out, nil
+}
+
+// vectors is exact search over every vector.
+type vectors struct {
+	rows   [][]float32
+	hook   func(ctx context.Context) error
+	scores func()
+}
+
+func (v *vectors) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
+	if v.hook != nil {
+		if err := v.hook(ctx); err != nil {
+			return nil, err
+		}
+	}
+	top := rank.NewTopK(k)
+	for i, row := range v.rows {
+		top.Push(rank.Hit{Ordinal: rank.Ordinal(i), Score: product(query, row)})
+	}
+	return top.Sorted(), nil
+}
+
+func (v *vectors) Scores(query []float32, passages []rank.Ordinal, out []float32) {
+	if v.scores != nil {
+		v.scores()
+	}
+	for i, o := range passages {
+		out[i] = product(query, v.rows[o])
+	}
+}
+
+func product(a, b []float32) (sum float32) {
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}
+
+// words scores a passage by how often it has the question's terms.
+type words struct {
+	texts []string
+	hook  func(ctx context.Context) error
+	fail  error
+}
+
+func (w *words) score(question string, o rank.Ordinal) (sum float32) {
+	for _, term := range strings.Fields(question) {
+		sum += float32(strings.Count(w.texts[o], term))
+	}
+	return sum
+}
+
+func (w *words) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
+	if w.hook != nil {
+		if err := w.hook(ctx); err != nil {
+			return nil, err
+		}
+	}
+	top := rank.NewTopK(k)
+	for i := range w.texts {
+		if score := w.score(question, rank.Ordinal(i)); score > 0 {
+			top.Push(rank.Hit{Ordinal: rank.Ordinal(i), Score: score})
+		}
+	}
+	return top.Sorted(), nil
+}
+
+func (w *words) Scores(question string, passages []rank.Ordinal, out []float32) error {
+	for i, o := range passages {
+		out[i] = w.score(question, o)
+	}
+	return w.fail
+}
+
+func (w *words) Explain(question string, o rank.Ordinal) ([]TermScore, error) {
+	var terms []TermScore
+	for _, term := range strings.Fields(question) {
+		if n := strings.Count(w.texts[o], term); n > 0 {
+			terms = append(terms, TermScore{Term: term, Frequency: n, Score: float64(n)})
+		}
+	}
+	return terms, w.fail
+}
+
+// full is an error of a full queue.
+type full struct{}
+
+func (full) Error() string    { return "the queue is full" }
+func (full) Overloaded() bool { return true }
+
+// stage is a corpus of so many passages with experts on top, everything within
+// reach of a test.
+type stage struct {
+	library   *library
+	encoders  map[string]*encoder
+	ensembles map[string]*ensemble
+	vectors   map[string]*vectors
+	words     *words
+	config    Config
+}
+
+// newStage sets up experts named by the letters of names: a capital letter has
+// an ensemble and a calibration.
+func newStage(names string, passages int) *stage {
+	s := &stage{encoders: map[string]*encoder{}, ensembles: map[string]*ensemble{}, vectors: map[string]*vectors{}, words: &words{}}
+	sh := &shelf{number: 12, vectors: map[string]VectorIndex{}, words: s.words}
+	vocabulary := strings.Fields("red green blue cat dog bird runs sleeps")
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range passages {
+		var text []string
+		for range 6 {
+			text = append(text, vocabulary[random.IntN(len(vocabulary))])
+		}
+		p := corpus.Passage{ID: fmt.Sprintf("p%03d", i), Title: fmt.Sprintf("Title %d", i), Text: strings.Join(text, " "), Tags: []string{"even"}}
+		sh.passages = append(sh.passages, p)
+		s.words.texts = append(s.words.texts, p.Text)
+	}
+	for n, letter := range names {
+		name := string(letter)
+		enc := &encoder{seed: uint64(n + 1)}
+		v := &vectors{}
+		for _, p := range sh.passages {
+			v.rows = append(v.rows, draw(enc.seed+100, p.Text+p.ID))
+		}
+		s.encoders[name], s.vectors[name], sh.vectors[name] = enc, v, v
+		x := Expert{Name: name, Encoder: enc, Passages: enc, Info: ExpertInfo{Dimension: dimension, Fingerprints: map[string]string{"question": fmt.Sprint("f", n)}}}
+		if name == strings.ToUpper(name) {
+			s.ensembles[name] = &ensemble{members: 5, spread: .2 * float32(n+1)}
+			x.Ensemble = s.ensembles[name]
+			x.Info.Calibration = &CalibrationInfo{Temperature: .5, Depth: 20}
+		}
+		s.config.Experts = append(s.config.Experts, x)
+	}
+	s.library = &library{shelf: sh}
+	s.config.Corpus = s.library
+	s.config.Defaults.Candidates = 15
+	return s
+}
+
+func (s *stage) engine(t testing.TB) *Engine {
+	t.Helper()
+	e, err := NewEngine(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// ask is a search that must succeed and leave nothing pinned.
+func (s *stage) ask(t testing.TB, r Request) Response {
+	t.Helper()
+	engine := s.engine(t)
+	response, err := engine.Search(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkResponse(t, response)
+	// A source lets go of its generation just after it has answered.
+	if err := engine.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if n := s.library.pinned.Load(); n != 0 {
+		t.Errorf("%d generations are still pinned", n)
+	}
+	return response
+}
+
+// refused is a search that must fail.
+func (s *stage) refused(t testing.TB, r Request) *Error {
+	t.Helper()
+	engine := s.engine(t)
+	response, err := engine.Search(context.Background(), r)
+	_ = engine.Close(context.Background())
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error %v with %+v, want an *Error", err, response)
+	}
+	return e
+}
+
+func methodsOf(names ...string) Methods { return Methods{Names: names} }
+func listOf(names ...string) Methods    { return Methods{Names: names, Listed: true} }
+
+func ids(results []Result) (out []string) {
+	for _, r := range results {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+const question = "does the red dog run while the bird sleeps"
