@@ -1,0 +1,77 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"conclave/rank"
+)
+
+// fixed is an index that answers at once, so that what is measured is the
+// engine.
+type fixed struct{ hits []rank.Hit }
+
+func (f fixed) Search(_ context.Context, _ []float32, k int, _ bool) ([]rank.Hit, error) {
+	return append([]rank.Hit(nil), f.hits[:min(k, len(f.hits))]...), nil
+}
+
+func (f fixed) Scores(_ []float32, _ []rank.Ordinal, out []float32) {
+	for i := range out {
+		out[i] = float32(i%7) / 10
+	}
+}
+
+type fixedWords struct{ fixed }
+
+func (f fixedWords) Search(ctx context.Context, _ string, k int) ([]rank.Hit, error) {
+	return f.fixed.Search(ctx, nil, k, false)
+}
+
+func (f fixedWords) Scores(_ string, passages []rank.Ordinal, out []float32) error {
+	f.fixed.Scores(nil, passages, out)
+	return nil
+}
+
+func (f fixedWords) Explain(string, rank.Ordinal) ([]TermScore, error) { return nil, nil }
+
+type fixedEncoder struct{ vector []float32 }
+
+func (f *fixedEncoder) EncodeQuestion(context.Context, string) ([]float32, error) {
+	return f.vector, nil
+}
+
+// BenchmarkSearch measures the engine's own share of a search: sources answer
+// at once with 100 hits each, 10 results are returned.
+func BenchmarkSearch(b *testing.B) {
+	for _, method := range []string{"rrf", "sum", "hybrid", "muf"} {
+		for _, experts := range []int{1, 7} {
+			b.Run(fmt.Sprintf("%s/%d experts", method, experts), func(b *testing.B) {
+				s := newStage("ABCDEFG"[:experts], 500)
+				for i := range s.config.Experts {
+					x := &s.config.Experts[i]
+					s.library.shelf.vectors[x.Name] = fixed{spreadHits(i)}
+					x.Encoder = &fixedEncoder{draw(uint64(i), "q")}
+					x.Info.Calibration.Depth = 100
+				}
+				s.library.shelf.words = fixedWords{fixed{spreadHits(99)}}
+				s.config.Defaults.Candidates = 100
+				e := s.engine(b)
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := e.Search(context.Background(), Request{Question: question, Fusion: methodsOf(method)}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func spreadHits(seed int) []rank.Hit {
+	hits := make([]rank.Hit, 100)
+	for i := range hits {
+		hits[i] = rank.Hit{Ordinal: rank.Ordinal((i*(3+seed) + seed*17) % 499), Score: float32(100-i) / 100}
+	}
+	return hits
+}

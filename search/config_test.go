@@ -1,0 +1,60 @@
+package search
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/fusion"
+)
+
+func TestBadConfig(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(c *Config)
+		says string
+	}{
+		{"no corpus", func(c *Config) { c.Corpus = nil }, "a corpus is needed"},
+		{"negative limit", func(c *Config) { c.Limits.K = -1 }, "limits.k is -1"},
+		{"default over limit", func(c *Config) { c.Limits.K, c.Defaults.K = 5, 6 }, "defaults.k is 6, above its limit of 5"},
+		{"candidates over limit", func(c *Config) { c.Limits.Candidates = 5 }, "defaults.candidates is 15, above its limit of 5"},
+		{"timeout over limit", func(c *Config) { c.Limits.Timeout, c.Defaults.Timeout = time.Second, time.Minute }, "above its limit of 1s"},
+		{"short timeout", func(c *Config) { c.Defaults.Timeout = time.Microsecond }, "1ms is the least"},
+		{"method", func(c *Config) { c.Defaults.Fusion = "x" }, `defaults.fusion is "x"`},
+		{"auto is auto", func(c *Config) { c.Defaults.Auto = "auto" }, "other than auto"},
+		{"missing", func(c *Config) { c.Defaults.Missing = "none" }, "exact, min are known"},
+		{"alpha", func(c *Config) { c.Defaults.Hybrid = &fusion.HybridOptions{Alpha: math.NaN()} }, "alpha is NaN"},
+		{"hybrid's normalisation", func(c *Config) { c.Defaults.Hybrid = &fusion.HybridOptions{Normalisation: "x"} }, `normalisation is "x"`},
+		{"nameless", func(c *Config) { c.Experts[0].Name = "" }, "expert 1 has no name"},
+		{"called bm25", func(c *Config) { c.Experts[0].Name = "bm25" }, "BM25's name"},
+		{"twice", func(c *Config) { c.Experts[0].Name = "B" }, `two experts are called "B"`},
+		{"no encoder", func(c *Config) { c.Experts[0].Encoder = nil }, "no question encoder"},
+		{"temperature", func(c *Config) { c.Experts[0].Info.Calibration.Temperature = 0 }, "temperature 0"},
+		{"depth", func(c *Config) { c.Experts[0].Info.Calibration.Depth = 1 }, "depth 1"},
+	} {
+		s := newStage("AB", 5)
+		c.do(&s.config)
+		if _, err := NewEngine(s.config); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: error %v, want one that says %q", c.name, err, c.says)
+		}
+	}
+}
+
+// TestConfigFillsIn: defaults never exceed a limit that was set lower, and the
+// caller's slice of experts is left alone.
+func TestConfigFillsIn(t *testing.T) {
+	s := newStage("A", 5)
+	s.config.Defaults = Defaults{}
+	s.config.Limits = Limits{K: 3, Candidates: 7, Timeout: time.Second}
+	e := s.engine(t)
+	if d := e.Defaults(); d.K != 3 || d.Candidates != 7 || d.Timeout != time.Second || d.Fusion != "auto" || d.Auto != "rrf" || d.Hybrid.Alpha != .03 {
+		t.Errorf("defaults %+v", d)
+	}
+	if l := e.Limits(); l.Batch != DefaultLimits().Batch || l.K != 3 {
+		t.Errorf("limits %+v", l)
+	}
+	if s.config.Experts[0].Info.Name != "" || e.Experts()[0].Name != "A" || e.Experts()[0].EnsembleMembers != 5 {
+		t.Errorf("expert %+v", e.Experts()[0])
+	}
+}
