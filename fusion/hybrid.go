@@ -78,10 +78,13 @@ func (f *linear) fusedDense(kind Normalisation) line {
 	for i := range f.dense {
 		f.lines[i] = unchanged()
 	}
+	if f.dense == 0 || kind == Raw && f.missing != Min {
+		return unchanged()
+	}
 	contributions := make([]float64, f.dense)
 	score := func(row int) float64 {
 		for i := range contributions {
-			contributions[i] = f.part(row, i).Contribution
+			contributions[i] = f.contribution(row, i)
 		}
 		return total(contributions)
 	}
@@ -92,9 +95,6 @@ func (f *linear) fusedDense(kind Normalisation) line {
 				visit(row, score(row))
 			}
 		}
-	}
-	if f.dense == 0 {
-		return unchanged()
 	}
 	var s spread
 	lowest := -1

@@ -122,7 +122,7 @@ func (f *linear) rank(k int) Ranking {
 			continue
 		}
 		for i := range contributions {
-			contributions[i] = f.part(row, i).Contribution
+			contributions[i] = f.contribution(row, i)
 		}
 		c.scores[row] = total(contributions)
 	}
@@ -143,27 +143,36 @@ func (f *linear) rank(k int) Ranking {
 	return ranking
 }
 
-// part is what source i contributes to a row.
+// contribution is what source i adds to a row's score.
+func (f *linear) contribution(row, i int) float64 {
+	if f.standsIn(row, i) {
+		row = f.standIn
+	}
+	score, origin := f.score(row, f.sources[i].Column)
+	if origin == FromNone {
+		return 0
+	}
+	return f.sources[i].Weight * f.lines[i].of(float64(score))
+}
+
+// part is the same with all that explains it.
 func (f *linear) part(row, i int) Part {
 	s := f.sources[i]
-	p := Part{Column: s.Column, Weight: s.Weight}
-	standsIn := f.standsIn(row, i)
+	p := Part{Column: s.Column, Weight: s.Weight, Contribution: f.contribution(row, i)}
 	from := row
+	standsIn := f.standsIn(row, i)
 	if standsIn {
 		from = f.standIn
 	}
-	var score float32
-	score, p.Origin = f.score(from, s.Column)
-	if p.Origin == FromNone {
-		return p
-	}
-	if standsIn {
+	score, origin := f.score(from, s.Column)
+	p.Score, p.Origin = float64(score), origin
+	switch {
+	case origin == FromNone:
+	case standsIn:
 		p.Origin = FromMin
-	} else {
+	default:
 		p.Rank = int(f.c.at(row, s.Column).rank)
 	}
-	p.Score = float64(score)
-	p.Contribution = s.Weight * f.lines[i].of(p.Score)
 	return p
 }
 
