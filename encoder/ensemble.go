@@ -1,0 +1,70 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"conclave/encoder/batcher"
+	"conclave/models"
+	graph "conclave/models/ensemble"
+)
+
+// ensemble maps a question's vector to as many as it has members (MUF,
+// section 3). It is a few small matrices, so it runs at once, on the caller's
+// thread and beside whatever else runs, instead of going through the queue.
+type ensemble struct {
+	file      string
+	inner     *ort.DynamicAdvancedSession
+	members   int
+	dimension int
+
+	mu     sync.RWMutex // held for writing to close
+	closed bool
+}
+
+func openEnsemble(b *models.Bundle) (*ensemble, error) {
+	m := &b.Manifest
+	path := b.Path(m.Ensemble.File)
+	inner, err := load(path, []string{graph.Input}, graph.Output, target{provider: CPU, threads: 1})
+	if err != nil {
+		return nil, err
+	}
+	return &ensemble{file: path, inner: inner, members: m.Ensemble.Members, dimension: m.Dimension}, nil
+}
+
+func (e *ensemble) run(ctx context.Context, vector []float32) (_ []float32, err error) {
+	if len(vector) != e.dimension {
+		return nil, fmt.Errorf("%s takes a vector of %d numbers, not %d", e.file, e.dimension, len(vector))
+	}
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.closed {
+		return nil, batcher.ErrClosed
+	}
+	defer guard(&err)
+	input, err := ort.NewTensor(ort.NewShape(1, int64(e.dimension)), vector)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = input.Destroy() }()
+	out := make([]float32, e.members*e.dimension)
+	shape := ort.NewShape(1, int64(e.members), int64(e.dimension))
+	if err := runValues(ctx, e.inner, []ort.Value{input}, shape, out); err != nil {
+		return nil, fmt.Errorf("running %s: %w", e.file, err)
+	}
+	if !finite(out) {
+		return nil, errors.New(e.file + " gave a member that holds NaN or infinity")
+	}
+	return out, nil
+}
+
+func (e *ensemble) close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	return e.inner.Destroy()
+}

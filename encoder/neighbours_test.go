@@ -1,0 +1,92 @@
+package encoder
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"conclave/models"
+	"conclave/models/tiny"
+)
+
+// Whoever else is being served, a question has the same vector: api.md's "the
+// same request gives scores within 1e-5".
+func TestNeighboursDoNotChangeAVector(t *testing.T) {
+	r := library(t)
+	for name, load := range map[string]func(*testing.T) *models.Bundle{
+		"tiny":      func(t *testing.T) *models.Bundle { return bundle(t, tiny.Options{}) },
+		"tiny int8": func(t *testing.T) *models.Bundle { return bundle(t, tiny.Options{Int8: true}) },
+		"fp32":      func(t *testing.T) *models.Bundle { return base(t, "fp32") },
+		"int8":      func(t *testing.T) *models.Bundle { return base(t, "int8") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := open(t, r, load(t), Options{})
+			random := rand.New(rand.NewPCG(5, 6))
+			texts := make([]string, 48)
+			alone := make([][]float32, len(texts))
+			for i := range texts {
+				texts[i] = someQuestion(random, 1+i%24)
+				alone[i] = question(t, e, texts[i])
+			}
+			var mu sync.Mutex
+			worst := 0.0
+			see := func(far float64) {
+				mu.Lock()
+				defer mu.Unlock()
+				worst = max(worst, far)
+			}
+			var callers sync.WaitGroup
+			for caller := range 32 {
+				callers.Go(func() {
+					random := rand.New(rand.NewPCG(uint64(caller), 7))
+					for range 6 {
+						i := random.IntN(len(texts))
+						vector, err := e.EncodeQuestion(t.Context(), texts[i])
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						see(furthest(vector, alone[i]))
+						// A neighbour that nobody asked before.
+						if _, err := e.EncodeQuestion(t.Context(), someQuestion(random, 1+random.IntN(40))); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			passages := make([]Text, len(texts))
+			for i := range passages {
+				passages[i].Text = texts[i]
+			}
+			vectors, err := e.EncodePassages(t.Context(), passages)
+			if err != nil {
+				t.Fatal(err)
+			}
+			callers.Wait()
+			for i := range vectors {
+				see(furthest(vectors[i], alone[i]))
+			}
+			s := e.Stats()
+			if s.QuestionRows+s.PassageRows < 2*(s.QuestionRuns+s.PassageRuns) {
+				t.Errorf("hardly any neighbours: %d rows in %d runs", s.QuestionRows+s.PassageRows, s.QuestionRuns+s.PassageRuns)
+			}
+			t.Logf("%d rows in %d runs, components at most %.2g apart", s.QuestionRows+s.PassageRows, s.QuestionRuns+s.PassageRuns, worst)
+			if worst > 1e-5 {
+				t.Errorf("neighbours change a component by %g, more than 1e-5", worst)
+			}
+		})
+	}
+}
+
+// someQuestion is a question of n words.
+func someQuestion(random *rand.Rand, n int) string {
+	words := strings.Fields("what who when where how is are was the a of in river mountain doctor story review price privacy data child " +
+		"wolf king city night health pain medicine camera battery screen policy law consent cookie email phone year capital largest first")
+	var text strings.Builder
+	for range n {
+		fmt.Fprintf(&text, "%s ", words[random.IntN(len(words))])
+	}
+	return text.String() + "?"
+}

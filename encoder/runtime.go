@@ -1,0 +1,108 @@
+// Package encoder turns text into vectors: tokenizer, batching queue, ONNX
+// Runtime session. It is the only package with cgo.
+//
+// A Runtime is the ONNX Runtime library, loaded once; it opens an Encoder for
+// each bundle. An Encoder has a question side and a passage side, which are
+// one model or two; whatever goes through them shares one queue
+// (encoder/batcher), and text becomes token ids in encoder/wordpiece.
+package encoder
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"conclave/encoder/batcher"
+)
+
+// The execution providers that Options.Provider may name.
+const (
+	CPU  = "cpu"
+	CUDA = "cuda"
+	Auto = "auto" // cuda where it works, else cpu
+)
+
+// Runtime is a loaded ONNX Runtime library. It is safe for concurrent use.
+type Runtime struct {
+	version string
+	machine *batcher.Machine // shared by all encoders
+
+	mu     sync.Mutex
+	open   int // encoders not closed yet
+	closed bool
+}
+
+// OpenRuntime loads the library at path, libonnxruntime of version 1.24 or
+// newer. A process has one: opening a second before the first is closed is an
+// error.
+func OpenRuntime(path string) (*Runtime, error) {
+	if ort.IsInitialized() {
+		return nil, errors.New("ONNX Runtime is loaded already; a process can load it once")
+	}
+	defer keepSignalHandlers()()
+	ort.SetSharedLibraryPath(path)
+	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
+		if strings.Contains(err.Error(), "setting ORT API base") {
+			return nil, fmt.Errorf("ONNX Runtime at %s is older than version 1.24, the oldest that works: %w", path, err)
+		}
+		return nil, fmt.Errorf("loading ONNX Runtime from %s: %w; `conclave setup` installs it", path, err)
+	}
+	return &Runtime{version: ort.GetVersion(), machine: batcher.NewMachine(runtime.GOMAXPROCS(0))}, nil
+}
+
+// Version is the library's own, for instance "1.31.1".
+func (r *Runtime) Version() string { return r.version }
+
+// Providers names the execution providers that work here; cpu always does.
+func (r *Runtime) Providers() []string {
+	if r.CUDA() != nil {
+		return []string{CPU}
+	}
+	return []string{CPU, CUDA}
+}
+
+// CUDA is nil where the library and this machine can run on an NVIDIA GPU,
+// else it says why they cannot. It loads CUDA's libraries where they are.
+func (r *Runtime) CUDA() error {
+	defer keepSignalHandlers()()
+	options, err := ort.NewSessionOptions()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = options.Destroy() }()
+	return appendCUDA(options)
+}
+
+// Close unloads the library. Every encoder must have been closed.
+func (r *Runtime) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	if r.open > 0 {
+		return fmt.Errorf("ONNX Runtime cannot be unloaded: %d encoders are open", r.open)
+	}
+	r.closed = true
+	return ort.DestroyEnvironment()
+}
+
+func (r *Runtime) opened() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return errors.New("ONNX Runtime has been closed")
+	}
+	r.open++
+	return nil
+}
+
+func (r *Runtime) encoderClosed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open--
+}
