@@ -5,8 +5,6 @@ import "unsafe"
 // The kernels in Go, for processors without the instructions. They are also
 // what the tests hold the assembly against.
 
-func bytesOf(q []int8) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(&q[0])), len(q)) }
-
 func row[T any](base *T, length, i int) []T {
 	return unsafe.Slice((*T)(unsafe.Add(unsafe.Pointer(base), uintptr(i)*uintptr(length)*unsafe.Sizeof(*base))), length)
 }
@@ -53,27 +51,27 @@ func dotBlockGo(queries, rows *float32, dim, n int, out *float32) {
 	}
 }
 
-func codeGo(query []int8, codes []byte) int32 {
+func codeGo(query, codes []byte) int32 {
 	var s [4]int32
 	codes = codes[:len(query)]
 	for len(query) >= 4 {
 		q, c := query[:4:4], codes[:4:4]
 		for i := range s {
-			s[i] += int32(q[i]) * (int32(c[i]) - zeroCode)
+			s[i] += (int32(q[i]) - zeroCode) * (int32(c[i]) - zeroCode)
 		}
 		query, codes = query[4:], codes[4:]
 	}
 	return s[0] + s[1] + s[2] + s[3]
 }
 
-func codeRowsGo(query *int8, _ int32, codes *byte, stride, n int, out *int32) {
+func codeRowsGo(query, codes *byte, stride, n int, out *int32) {
 	q, o := unsafe.Slice(query, stride), unsafe.Slice(out, n)
 	for i := range o {
 		o[i] = codeGo(q, row(codes, stride, i))
 	}
 }
 
-func codeGatherGo(query *int8, _ int32, codes *byte, stride int, ids *uint32, n int, out *int32) {
+func codeGatherGo(query, codes *byte, stride int, ids *uint32, n int, out *int32) {
 	q, o := unsafe.Slice(query, stride), unsafe.Slice(out, n)
 	for i, id := range unsafe.Slice(ids, n) {
 		o[i] = codeGo(q, row(codes, stride, int(id)))

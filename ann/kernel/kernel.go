@@ -11,10 +11,7 @@
 // The assembly is written by the program in folder gen, with avo.
 package kernel
 
-import (
-	"fmt"
-	"unsafe"
-)
+import "fmt"
 
 //go:generate go run -C gen . -out ../kernel_amd64.s -stubs ../stubs_amd64.go -pkg kernel
 
@@ -25,8 +22,8 @@ type Set struct {
 	dotRows    func(query, rows *float32, dim, n int, out *float32)
 	dotGather  func(query, rows *float32, dim int, ids *uint32, n int, out *float32)
 	dotBlock   func(queries, rows *float32, dim, n int, out *float32)
-	codeRows   func(query *int8, bias int32, codes *byte, stride, n int, out *int32)
-	codeGather func(query *int8, bias int32, codes *byte, stride int, ids *uint32, n int, out *int32)
+	codeRows   func(query, codes *byte, stride, n int, out *int32)
+	codeGather func(query, codes *byte, stride int, ids *uint32, n int, out *int32)
 }
 
 // Name says which instructions the set uses, for instance "avx512-vnni".
@@ -92,24 +89,23 @@ func (s *Set) DotBlock(queries, rows []float32, dim int, out []float32) {
 	s.dotBlock(&queries[0], &rows[0], dim, n, &out[0])
 }
 
-// CodeRows writes the inner products of a quantised query with len(out)
-// consecutive rows of codes.
-func (s *Set) CodeRows(q *Query, codes []byte, out []int32) {
+// CodeRows writes the inner products of a row of codes with len(out)
+// consecutive rows of codes of its length.
+func (s *Set) CodeRows(query, codes []byte, out []int32) {
 	if len(out) == 0 {
 		return
 	}
-	stride := len(q.Bytes)
-	_ = codes[len(out)*stride-1]
-	s.codeRows(&q.Bytes[0], q.bias, &codes[0], stride, len(out), &out[0])
+	_ = codes[len(out)*len(query)-1]
+	s.codeRows(&query[0], &codes[0], len(query), len(out), &out[0])
 }
 
-// CodeGather writes the inner products of a quantised query with the rows of
-// codes that ids names. Every id must be below len(codes)/len(q.Bytes): it is
+// CodeGather writes the inner products of a row of codes with the rows of
+// codes that ids names. Every id must be below len(codes)/len(query): it is
 // not checked here.
-func (s *Set) CodeGather(q *Query, codes []byte, ids []uint32, out []int32) {
+func (s *Set) CodeGather(query, codes []byte, ids []uint32, out []int32) {
 	if len(ids) == 0 {
 		return
 	}
 	_ = out[len(ids)-1]
-	s.codeGather(&q.Bytes[0], q.bias, unsafe.SliceData(codes), len(q.Bytes), &ids[0], len(ids), &out[0])
+	s.codeGather(&query[0], &codes[0], len(query), &ids[0], len(ids), &out[0])
 }

@@ -1053,15 +1053,14 @@ done:
 	VZEROUPPER
 	RET
 
-// func codeRowsAVX2(query *int8, bias int32, codes *byte, stride int, n int, out *int32)
+// func codeRowsAVX2(query *byte, codes *byte, stride int, n int, out *int32)
 // Requires: AVX, AVX2
-TEXT ·codeRowsAVX2(SB), NOSPLIT, $0-48
+TEXT ·codeRowsAVX2(SB), NOSPLIT, $0-40
 	MOVQ         query+0(FP), AX
-	MOVL         bias+8(FP), CX
-	MOVQ         codes+16(FP), CX
-	MOVQ         stride+24(FP), DX
-	MOVQ         n+32(FP), BX
-	MOVQ         out+40(FP), SI
+	MOVQ         codes+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         out+32(FP), SI
 	MOVL         $0x80808080, DI
 	VMOVD        DI, X0
 	VPBROADCASTD X0, Y0
@@ -1090,7 +1089,7 @@ rows4:
 	XORQ  R11, R11
 
 rows4chunk:
-	VMOVDQU      (AX)(R11*1), Y6
+	VPXOR        (AX)(R11*1), Y0, Y6
 	VPABSB       Y6, Y7
 	VPXOR        (DI)(R11*1), Y0, Y8
 	VPSIGNB      Y6, Y8, Y8
@@ -1112,7 +1111,7 @@ rows4chunk:
 	VPMADDUBSW   Y8, Y7, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y5, Y5
-	VMOVDQU      32(AX)(R11*1), Y6
+	VPXOR        32(AX)(R11*1), Y0, Y6
 	VPABSB       Y6, Y7
 	VPXOR        32(DI)(R11*1), Y0, Y8
 	VPSIGNB      Y6, Y8, Y8
@@ -1157,14 +1156,14 @@ rows1:
 	XORQ  R8, R8
 
 rows1chunk:
-	VMOVDQU      (AX)(R8*1), Y2
+	VPXOR        (AX)(R8*1), Y0, Y2
 	VPABSB       Y2, Y3
 	VPXOR        (DI)(R8*1), Y0, Y4
 	VPSIGNB      Y2, Y4, Y4
 	VPMADDUBSW   Y4, Y3, Y4
 	VPMADDWD     Y1, Y4, Y4
 	VPADDD       Y4, Y9, Y9
-	VMOVDQU      32(AX)(R8*1), Y2
+	VPXOR        32(AX)(R8*1), Y0, Y2
 	VPABSB       Y2, Y3
 	VPXOR        32(DI)(R8*1), Y0, Y4
 	VPSIGNB      Y2, Y4, Y4
@@ -1187,16 +1186,15 @@ rows1done:
 	VZEROUPPER
 	RET
 
-// func codeGatherAVX2(query *int8, bias int32, codes *byte, stride int, ids *uint32, n int, out *int32)
+// func codeGatherAVX2(query *byte, codes *byte, stride int, ids *uint32, n int, out *int32)
 // Requires: AVX, AVX2
-TEXT ·codeGatherAVX2(SB), NOSPLIT, $0-56
+TEXT ·codeGatherAVX2(SB), NOSPLIT, $0-48
 	MOVQ         query+0(FP), AX
-	MOVL         bias+8(FP), CX
-	MOVQ         codes+16(FP), CX
-	MOVQ         stride+24(FP), DX
-	MOVQ         ids+32(FP), BX
-	MOVQ         n+40(FP), SI
-	MOVQ         out+48(FP), DI
+	MOVQ         codes+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         ids+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         out+40(FP), DI
 	MOVL         $0x80808080, R8
 	VMOVD        R8, X0
 	VPBROADCASTD X0, Y0
@@ -1227,7 +1225,7 @@ rows4:
 	XORQ  R12, R12
 
 rows4chunk:
-	VMOVDQU      (AX)(R12*1), Y6
+	VPXOR        (AX)(R12*1), Y0, Y6
 	VPABSB       Y6, Y7
 	VPXOR        (R8)(R12*1), Y0, Y8
 	VPSIGNB      Y6, Y8, Y8
@@ -1249,7 +1247,7 @@ rows4chunk:
 	VPMADDUBSW   Y8, Y7, Y8
 	VPMADDWD     Y1, Y8, Y8
 	VPADDD       Y8, Y5, Y5
-	VMOVDQU      32(AX)(R12*1), Y6
+	VPXOR        32(AX)(R12*1), Y0, Y6
 	VPABSB       Y6, Y7
 	VPXOR        32(R8)(R12*1), Y0, Y8
 	VPSIGNB      Y6, Y8, Y8
@@ -1296,14 +1294,14 @@ rows1:
 	XORQ  R9, R9
 
 rows1chunk:
-	VMOVDQU      (AX)(R9*1), Y2
+	VPXOR        (AX)(R9*1), Y0, Y2
 	VPABSB       Y2, Y3
 	VPXOR        (R8)(R9*1), Y0, Y4
 	VPSIGNB      Y2, Y4, Y4
 	VPMADDUBSW   Y4, Y3, Y4
 	VPMADDWD     Y1, Y4, Y4
 	VPADDD       Y4, Y9, Y9
-	VMOVDQU      32(AX)(R9*1), Y2
+	VPXOR        32(AX)(R9*1), Y0, Y2
 	VPABSB       Y2, Y3
 	VPXOR        32(R8)(R9*1), Y0, Y4
 	VPSIGNB      Y2, Y4, Y4
@@ -1326,66 +1324,175 @@ rows1done:
 	VZEROUPPER
 	RET
 
-// func codeRowsVNNI(query *int8, bias int32, codes *byte, stride int, n int, out *int32)
+// func codeRowsVNNI(query *byte, codes *byte, stride int, n int, out *int32)
 // Requires: AVX, AVX2, AVX512F, AVX512VNNI
-TEXT ·codeRowsVNNI(SB), NOSPLIT, $0-48
-	MOVQ query+0(FP), AX
-	MOVL bias+8(FP), CX
-	MOVQ codes+16(FP), DX
-	MOVQ stride+24(FP), BX
-	MOVQ n+32(FP), SI
-	MOVQ out+40(FP), DI
+TEXT ·codeRowsVNNI(SB), NOSPLIT, $0-40
+	MOVQ         query+0(FP), AX
+	MOVQ         codes+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         out+32(FP), SI
+	MOVL         $0x80808080, DI
+	VPBROADCASTD DI, Z0
+
+rows4:
+	CMPQ  BX, $0x04
+	JL    rows4done
+	MOVQ  CX, DI
+	MOVQ  DI, R8
+	ADDQ  DX, R8
+	MOVQ  R8, R9
+	ADDQ  DX, R9
+	MOVQ  R9, R10
+	ADDQ  DX, R10
+	ADDQ  DX, CX
+	ADDQ  DX, CX
+	ADDQ  DX, CX
+	ADDQ  DX, CX
+	VPXOR X2, X2, X2
+	VPXOR X3, X3, X3
+	VPXOR X4, X4, X4
+	VPXOR X5, X5, X5
+	VPXOR X1, X1, X1
+	XORQ  R11, R11
+
+rows4chunk:
+	VPXORD        (AX)(R11*1), Z0, Z6
+	VPDPBUSD      Z6, Z0, Z1
+	VMOVDQU32     (DI)(R11*1), Z7
+	VPDPBUSD      Z6, Z7, Z2
+	VMOVDQU32     (R8)(R11*1), Z7
+	VPDPBUSD      Z6, Z7, Z3
+	VMOVDQU32     (R9)(R11*1), Z7
+	VPDPBUSD      Z6, Z7, Z4
+	VMOVDQU32     (R10)(R11*1), Z7
+	VPDPBUSD      Z6, Z7, Z5
+	ADDQ          $0x40, R11
+	CMPQ          R11, DX
+	JL            rows4chunk
+	VPSUBD        Z1, Z2, Z2
+	VEXTRACTI64X4 $0x01, Z2, Y6
+	VPADDD        Y6, Y2, Y2
+	VPSUBD        Z1, Z3, Z3
+	VEXTRACTI64X4 $0x01, Z3, Y6
+	VPADDD        Y6, Y3, Y3
+	VPSUBD        Z1, Z4, Z4
+	VEXTRACTI64X4 $0x01, Z4, Y6
+	VPADDD        Y6, Y4, Y4
+	VPSUBD        Z1, Z5, Z5
+	VEXTRACTI64X4 $0x01, Z5, Y6
+	VPADDD        Y6, Y5, Y5
+	VPHADDD       Y3, Y2, Y2
+	VPHADDD       Y5, Y4, Y4
+	VPHADDD       Y4, Y2, Y2
+	VEXTRACTI128  $0x01, Y2, X1
+	VPADDD        X1, X2, X2
+	VMOVDQU       X2, (SI)
+	ADDQ          $0x10, SI
+	SUBQ          $0x04, BX
+	JMP           rows4
+
+rows4done:
+rows1:
+	CMPQ  BX, $0x01
+	JL    rows1done
+	MOVQ  CX, DI
+	ADDQ  DX, CX
+	VPXOR X8, X8, X8
+	VPXOR X1, X1, X1
+	XORQ  R8, R8
+
+rows1chunk:
+	VPXORD        (AX)(R8*1), Z0, Z2
+	VPDPBUSD      Z2, Z0, Z1
+	VMOVDQU32     (DI)(R8*1), Z3
+	VPDPBUSD      Z2, Z3, Z8
+	ADDQ          $0x40, R8
+	CMPQ          R8, DX
+	JL            rows1chunk
+	VPSUBD        Z1, Z8, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y2
+	VPADDD        Y2, Y8, Y8
+	VEXTRACTI128  $0x01, Y8, X1
+	VPADDD        X1, X8, X8
+	VPHADDD       X8, X8, X8
+	VPHADDD       X8, X8, X8
+	VMOVD         X8, (SI)
+	ADDQ          $0x04, SI
+	SUBQ          $0x01, BX
+	JMP           rows1
+
+rows1done:
+	VZEROUPPER
+	RET
+
+// func codeGatherVNNI(query *byte, codes *byte, stride int, ids *uint32, n int, out *int32)
+// Requires: AVX, AVX2, AVX512F, AVX512VNNI
+TEXT ·codeGatherVNNI(SB), NOSPLIT, $0-48
+	MOVQ         query+0(FP), AX
+	MOVQ         codes+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         ids+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         out+40(FP), DI
+	MOVL         $0x80808080, R8
+	VPBROADCASTD R8, Z0
 
 rows4:
 	CMPQ  SI, $0x04
 	JL    rows4done
-	MOVQ  DX, R8
-	MOVQ  R8, R9
-	ADDQ  BX, R9
-	MOVQ  R9, R10
-	ADDQ  BX, R10
-	MOVQ  R10, R11
-	ADDQ  BX, R11
-	ADDQ  BX, DX
-	ADDQ  BX, DX
-	ADDQ  BX, DX
-	ADDQ  BX, DX
-	VPXOR X0, X0, X0
-	VPXOR X1, X1, X1
+	MOVL  (BX), R8
+	IMULQ DX, R8
+	ADDQ  CX, R8
+	MOVL  4(BX), R9
+	IMULQ DX, R9
+	ADDQ  CX, R9
+	MOVL  8(BX), R10
+	IMULQ DX, R10
+	ADDQ  CX, R10
+	MOVL  12(BX), R11
+	IMULQ DX, R11
+	ADDQ  CX, R11
+	ADDQ  $0x00000010, BX
 	VPXOR X2, X2, X2
 	VPXOR X3, X3, X3
+	VPXOR X4, X4, X4
+	VPXOR X5, X5, X5
+	VPXOR X1, X1, X1
 	XORQ  R12, R12
 
 rows4chunk:
-	VMOVDQU32     (AX)(R12*1), Z4
-	VMOVDQU32     (R8)(R12*1), Z5
-	VPDPBUSD      Z4, Z5, Z0
-	VMOVDQU32     (R9)(R12*1), Z5
-	VPDPBUSD      Z4, Z5, Z1
-	VMOVDQU32     (R10)(R12*1), Z5
-	VPDPBUSD      Z4, Z5, Z2
-	VMOVDQU32     (R11)(R12*1), Z5
-	VPDPBUSD      Z4, Z5, Z3
+	VPXORD        (AX)(R12*1), Z0, Z6
+	VPDPBUSD      Z6, Z0, Z1
+	VMOVDQU32     (R8)(R12*1), Z7
+	VPDPBUSD      Z6, Z7, Z2
+	VMOVDQU32     (R9)(R12*1), Z7
+	VPDPBUSD      Z6, Z7, Z3
+	VMOVDQU32     (R10)(R12*1), Z7
+	VPDPBUSD      Z6, Z7, Z4
+	VMOVDQU32     (R11)(R12*1), Z7
+	VPDPBUSD      Z6, Z7, Z5
 	ADDQ          $0x40, R12
-	CMPQ          R12, BX
+	CMPQ          R12, DX
 	JL            rows4chunk
-	VEXTRACTI64X4 $0x01, Z0, Y4
-	VPADDD        Y4, Y0, Y0
-	VEXTRACTI64X4 $0x01, Z1, Y4
-	VPADDD        Y4, Y1, Y1
-	VEXTRACTI64X4 $0x01, Z2, Y4
-	VPADDD        Y4, Y2, Y2
-	VEXTRACTI64X4 $0x01, Z3, Y4
-	VPADDD        Y4, Y3, Y3
-	VMOVD         CX, X4
-	VPHADDD       Y1, Y0, Y0
+	VPSUBD        Z1, Z2, Z2
+	VEXTRACTI64X4 $0x01, Z2, Y6
+	VPADDD        Y6, Y2, Y2
+	VPSUBD        Z1, Z3, Z3
+	VEXTRACTI64X4 $0x01, Z3, Y6
+	VPADDD        Y6, Y3, Y3
+	VPSUBD        Z1, Z4, Z4
+	VEXTRACTI64X4 $0x01, Z4, Y6
+	VPADDD        Y6, Y4, Y4
+	VPSUBD        Z1, Z5, Z5
+	VEXTRACTI64X4 $0x01, Z5, Y6
+	VPADDD        Y6, Y5, Y5
 	VPHADDD       Y3, Y2, Y2
-	VPHADDD       Y2, Y0, Y0
-	VEXTRACTI128  $0x01, Y0, X1
-	VPADDD        X1, X0, X0
-	VPBROADCASTD  X4, X4
-	VPADDD        X4, X0, X0
-	VMOVDQU       X0, (DI)
+	VPHADDD       Y5, Y4, Y4
+	VPHADDD       Y4, Y2, Y2
+	VEXTRACTI128  $0x01, Y2, X1
+	VPADDD        X1, X2, X2
+	VMOVDQU       X2, (DI)
 	ADDQ          $0x10, DI
 	SUBQ          $0x04, SI
 	JMP           rows4
@@ -1394,131 +1501,32 @@ rows4done:
 rows1:
 	CMPQ  SI, $0x01
 	JL    rows1done
-	MOVQ  DX, R8
-	ADDQ  BX, DX
-	VPXOR X6, X6, X6
+	MOVL  (BX), R8
+	IMULQ DX, R8
+	ADDQ  CX, R8
+	ADDQ  $0x00000004, BX
+	VPXOR X8, X8, X8
+	VPXOR X1, X1, X1
 	XORQ  R9, R9
 
 rows1chunk:
-	VMOVDQU32     (AX)(R9*1), Z0
-	VMOVDQU32     (R8)(R9*1), Z1
-	VPDPBUSD      Z0, Z1, Z6
+	VPXORD        (AX)(R9*1), Z0, Z2
+	VPDPBUSD      Z2, Z0, Z1
+	VMOVDQU32     (R8)(R9*1), Z3
+	VPDPBUSD      Z2, Z3, Z8
 	ADDQ          $0x40, R9
-	CMPQ          R9, BX
+	CMPQ          R9, DX
 	JL            rows1chunk
-	VEXTRACTI64X4 $0x01, Z6, Y0
-	VPADDD        Y0, Y6, Y6
-	VMOVD         CX, X0
-	VEXTRACTI128  $0x01, Y6, X1
-	VPADDD        X1, X6, X6
-	VPHADDD       X6, X6, X6
-	VPHADDD       X6, X6, X6
-	VPADDD        X0, X6, X6
-	VMOVD         X6, (DI)
+	VPSUBD        Z1, Z8, Z8
+	VEXTRACTI64X4 $0x01, Z8, Y2
+	VPADDD        Y2, Y8, Y8
+	VEXTRACTI128  $0x01, Y8, X1
+	VPADDD        X1, X8, X8
+	VPHADDD       X8, X8, X8
+	VPHADDD       X8, X8, X8
+	VMOVD         X8, (DI)
 	ADDQ          $0x04, DI
 	SUBQ          $0x01, SI
-	JMP           rows1
-
-rows1done:
-	VZEROUPPER
-	RET
-
-// func codeGatherVNNI(query *int8, bias int32, codes *byte, stride int, ids *uint32, n int, out *int32)
-// Requires: AVX, AVX2, AVX512F, AVX512VNNI
-TEXT ·codeGatherVNNI(SB), NOSPLIT, $0-56
-	MOVQ query+0(FP), AX
-	MOVL bias+8(FP), CX
-	MOVQ codes+16(FP), DX
-	MOVQ stride+24(FP), BX
-	MOVQ ids+32(FP), SI
-	MOVQ n+40(FP), DI
-	MOVQ out+48(FP), R8
-
-rows4:
-	CMPQ  DI, $0x04
-	JL    rows4done
-	MOVL  (SI), R9
-	IMULQ BX, R9
-	ADDQ  DX, R9
-	MOVL  4(SI), R10
-	IMULQ BX, R10
-	ADDQ  DX, R10
-	MOVL  8(SI), R11
-	IMULQ BX, R11
-	ADDQ  DX, R11
-	MOVL  12(SI), R12
-	IMULQ BX, R12
-	ADDQ  DX, R12
-	ADDQ  $0x00000010, SI
-	VPXOR X0, X0, X0
-	VPXOR X1, X1, X1
-	VPXOR X2, X2, X2
-	VPXOR X3, X3, X3
-	XORQ  R13, R13
-
-rows4chunk:
-	VMOVDQU32     (AX)(R13*1), Z4
-	VMOVDQU32     (R9)(R13*1), Z5
-	VPDPBUSD      Z4, Z5, Z0
-	VMOVDQU32     (R10)(R13*1), Z5
-	VPDPBUSD      Z4, Z5, Z1
-	VMOVDQU32     (R11)(R13*1), Z5
-	VPDPBUSD      Z4, Z5, Z2
-	VMOVDQU32     (R12)(R13*1), Z5
-	VPDPBUSD      Z4, Z5, Z3
-	ADDQ          $0x40, R13
-	CMPQ          R13, BX
-	JL            rows4chunk
-	VEXTRACTI64X4 $0x01, Z0, Y4
-	VPADDD        Y4, Y0, Y0
-	VEXTRACTI64X4 $0x01, Z1, Y4
-	VPADDD        Y4, Y1, Y1
-	VEXTRACTI64X4 $0x01, Z2, Y4
-	VPADDD        Y4, Y2, Y2
-	VEXTRACTI64X4 $0x01, Z3, Y4
-	VPADDD        Y4, Y3, Y3
-	VMOVD         CX, X4
-	VPHADDD       Y1, Y0, Y0
-	VPHADDD       Y3, Y2, Y2
-	VPHADDD       Y2, Y0, Y0
-	VEXTRACTI128  $0x01, Y0, X1
-	VPADDD        X1, X0, X0
-	VPBROADCASTD  X4, X4
-	VPADDD        X4, X0, X0
-	VMOVDQU       X0, (R8)
-	ADDQ          $0x10, R8
-	SUBQ          $0x04, DI
-	JMP           rows4
-
-rows4done:
-rows1:
-	CMPQ  DI, $0x01
-	JL    rows1done
-	MOVL  (SI), R9
-	IMULQ BX, R9
-	ADDQ  DX, R9
-	ADDQ  $0x00000004, SI
-	VPXOR X6, X6, X6
-	XORQ  R10, R10
-
-rows1chunk:
-	VMOVDQU32     (AX)(R10*1), Z0
-	VMOVDQU32     (R9)(R10*1), Z1
-	VPDPBUSD      Z0, Z1, Z6
-	ADDQ          $0x40, R10
-	CMPQ          R10, BX
-	JL            rows1chunk
-	VEXTRACTI64X4 $0x01, Z6, Y0
-	VPADDD        Y0, Y6, Y6
-	VMOVD         CX, X0
-	VEXTRACTI128  $0x01, Y6, X1
-	VPADDD        X1, X6, X6
-	VPHADDD       X6, X6, X6
-	VPHADDD       X6, X6, X6
-	VPADDD        X0, X6, X6
-	VMOVD         X6, (R8)
-	ADDQ          $0x04, R8
-	SUBQ          $0x01, DI
 	JMP           rows1
 
 rows1done:

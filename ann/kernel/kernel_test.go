@@ -104,7 +104,6 @@ func TestCodesAreExact(t *testing.T) {
 				codes[i], codes[stride+i] = 255, 1
 			}
 			for _, extreme := range []bool{false, true} {
-				q := NewQuery(dim)
 				stored := make([]byte, stride)
 				for i := range stored {
 					stored[i] = byte(1 + rng.IntN(255))
@@ -112,14 +111,13 @@ func TestCodesAreExact(t *testing.T) {
 						stored[i] = []byte{1, 255}[i/2%2]
 					}
 				}
-				q.SetCodes(stored, 1)
 				ids := make([]uint32, n)
 				for i := range ids {
 					ids[i] = uint32(rng.IntN(n))
 				}
 				out, gathered := make([]int32, n), make([]int32, n)
-				set.CodeRows(q, codes, out)
-				set.CodeGather(q, codes, ids, gathered)
+				set.CodeRows(stored, codes, out)
+				set.CodeGather(stored, codes, ids, gathered)
 				for i := range n {
 					want := int64(0)
 					for j := range stride {
@@ -187,12 +185,10 @@ func TestLongestRowDoesNotOverflow(t *testing.T) {
 	for i := range codes {
 		codes[i] = 255
 	}
-	q := NewQuery(dim)
-	q.SetCodes(codes, 1)
 	want := new(big.Int).Mul(big.NewInt(127*127), big.NewInt(dim))
 	for _, set := range All() {
 		out := make([]int32, 1)
-		set.CodeRows(q, codes, out)
+		set.CodeRows(codes, codes, out)
 		if want.Cmp(big.NewInt(int64(out[0]))) != 0 {
 			t.Errorf("%s: %d, want %d", set.Name(), out[0], want)
 		}
@@ -207,8 +203,8 @@ func BenchmarkDot(b *testing.B) {
 	for i := range n {
 		Quantise(rows[i*dim:(i+1)*dim], codes[i*Stride(dim):])
 	}
-	q := NewQuery(dim)
-	q.SetVector(query)
+	q := make([]byte, Stride(dim))
+	Quantise(query, q)
 	ids := make([]uint32, n)
 	for i := range ids {
 		ids[i] = uint32(rng.IntN(n))

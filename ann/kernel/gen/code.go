@@ -9,34 +9,34 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// bytewise is an instruction set's way to add up products of a signed query
-// byte with a code byte, which is the signed value plus 128.
+// bytewise is an instruction set's way to add up products of code bytes: a
+// code is a signed value of at most 127, plus 128.
 type bytewise interface {
 	name() string
 	width() int // bytes in a register
 	prepare()
+	// begin clears what belongs to a group of rows.
+	begin()
 	// query loads a register of query bytes in the form that add wants.
 	query(m Mem) []reg.VecVirtual
 	register() reg.VecVirtual
 	add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual)
-	// store writes the four (or one) sums, with the bias that undoes the 128.
-	store(sums []reg.VecVirtual, bias reg.Register, out Mem)
+	// store writes the four sums, or the one.
+	store(sums []reg.VecVirtual, out Mem)
 }
 
-// codeDots is one quantised query against many rows of codes. While four rows
-// are added up, the lines of the next four are fetched.
+// codeDots is one row of codes, the query, against many.
 func codeDots(v bytewise, gather bool) {
-	name, signature := "codeRows"+v.name(), "func(query *int8, bias int32, codes *byte, stride, n int, out *int32)"
+	name, signature := "codeRows"+v.name(), "func(query, codes *byte, stride, n int, out *int32)"
 	doc := "n consecutive rows of codes."
 	if gather {
-		name, signature = "codeGather"+v.name(), "func(query *int8, bias int32, codes *byte, stride int, ids *uint32, n int, out *int32)"
+		name, signature = "codeGather"+v.name(), "func(query, codes *byte, stride int, ids *uint32, n int, out *int32)"
 		doc = "the n rows of codes named by ids."
 	}
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
 	Doc(name + " writes the product sums of a query with " + doc)
 	query := Load(Param("query"), GP64())
-	bias := Load(Param("bias"), GP32())
 	cursor := rowCursor{base: Load(Param("codes"), GP64()), stride: Load(Param("stride"), GP64())}
 	if gather {
 		cursor.ids = Load(Param("ids"), GP64())
@@ -57,6 +57,7 @@ func codeDots(v bytewise, gather bool) {
 			sums[i] = v.register()
 			VPXOR(sums[i].AsX(), sums[i].AsX(), sums[i].AsX())
 		}
+		v.begin()
 		at := GP64()
 		XORQ(at, at)
 		Label(loop + "chunk")
@@ -69,7 +70,7 @@ func codeDots(v bytewise, gather bool) {
 		ADDQ(U8(64), at)
 		CMPQ(at, cursor.stride)
 		JL(LabelRef(loop + "chunk"))
-		v.store(sums, bias, Mem{Base: out})
+		v.store(sums, Mem{Base: out})
 		ADDQ(U8(4*width), out)
 		SUBQ(U8(width), n)
 		JMP(LabelRef(loop))
@@ -79,46 +80,65 @@ func codeDots(v bytewise, gather bool) {
 	RET()
 }
 
-// vnni multiplies the unsigned code with the signed query in one step.
-type vnni struct{}
+// vnni multiplies unsigned with signed bytes and adds four products in one
+// step. The codes stay unsigned, so that a product sum is too large by 128
+// times the sum of the query's signed bytes, which is added up beside them.
+type vnni struct{ constants *vnniConstants }
+
+type vnniConstants struct{ offset, excess reg.VecVirtual }
 
 func (vnni) name() string             { return "VNNI" }
 func (vnni) width() int               { return 64 }
 func (vnni) register() reg.VecVirtual { return ZMM() }
-func (vnni) prepare()                 {}
-func (vnni) query(m Mem) []reg.VecVirtual {
+
+func (v vnni) prepare() {
+	bits := GP32()
+	v.constants.offset, v.constants.excess = ZMM(), ZMM()
+	MOVL(U32(0x80808080), bits)
+	VPBROADCASTD(bits, v.constants.offset)
+}
+
+func (v vnni) begin() {
+	e := v.constants.excess
+	VPXOR(e.AsX(), e.AsX(), e.AsX())
+}
+
+func (v vnni) query(m Mem) []reg.VecVirtual {
 	q := ZMM()
-	VMOVDQU32(m, q)
+	VPXORD(m, v.constants.offset, q)
+	dotAccumulate(q, v.constants.offset, v.constants.excess)
 	return []reg.VecVirtual{q}
 }
 
-// add is VPDPBUSD with the code as the unsigned operand; avo's tables do not
-// have the instruction, so the operands' roles are given here.
-func (vnni) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
+func (v vnni) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
 	c := ZMM()
 	VMOVDQU32(codes, c)
+	dotAccumulate(query[0], c, sum)
+}
+
+// dotAccumulate is VPDPBUSD, which avo's tables do not have.
+func dotAccumulate(signed, unsigned, sum reg.VecVirtual) {
 	Instruction(&ir.Instruction{
 		Opcode:   "VPDPBUSD",
-		Operands: []Op{query[0], c, sum},
-		Inputs:   []Op{query[0], c, sum},
+		Operands: []Op{signed, unsigned, sum},
+		Inputs:   []Op{signed, unsigned, sum},
 		Outputs:  []Op{sum},
 		ISA:      []string{"AVX512F", "AVX512VNNI"},
 	})
 }
 
-func (vnni) store(sums []reg.VecVirtual, bias reg.Register, out Mem) {
+func (v vnni) store(sums []reg.VecVirtual, out Mem) {
 	for _, s := range sums {
+		VPSUBD(v.constants.excess, s, s)
 		high := YMM()
 		VEXTRACTI64X4(U8(1), s, high)
 		VPADDD(high, s.AsY(), s.AsY())
 	}
-	b := XMM()
-	VMOVD(bias, b)
-	storeSums(sums, b, out)
+	storeSums(sums, out)
 }
 
-// storeSums adds up the lanes of one or four 256-bit sums; bias may be nil.
-func storeSums(sums []reg.VecVirtual, bias reg.VecVirtual, out Mem) {
+// storeSums adds up the lanes of one or four 256-bit sums.
+func storeSums(sums []reg.VecVirtual, out Mem) {
 	high := XMM()
 	if len(sums) == 4 {
 		a, b := sums[0].AsY(), sums[2].AsY()
@@ -127,10 +147,6 @@ func storeSums(sums []reg.VecVirtual, bias reg.VecVirtual, out Mem) {
 		VPHADDD(b, a, a)
 		VEXTRACTI128(U8(1), a, high)
 		VPADDD(high, sums[0].AsX(), sums[0].AsX())
-		if bias != nil {
-			VPBROADCASTD(bias, bias)
-			VPADDD(bias, sums[0].AsX(), sums[0].AsX())
-		}
 		VMOVDQU(sums[0].AsX(), out)
 		return
 	}
@@ -139,26 +155,24 @@ func storeSums(sums []reg.VecVirtual, bias reg.VecVirtual, out Mem) {
 	VPADDD(high, x, x)
 	VPHADDD(x, x, x)
 	VPHADDD(x, x, x)
-	if bias != nil {
-		VPADDD(bias, x, x)
-	}
 	VMOVD(x, out)
 }
 
 // maddubs is AVX2's byte product, whose pairs saturate at 16 bits. With the
 // magnitude of one factor on the unsigned side and its sign moved to the
 // other, both at most 127, no pair exceeds 32,258, so it is exact.
-type maddubs struct{}
+type maddubs struct{ constants *maddubsConstants }
+
+type maddubsConstants struct{ offset, ones reg.VecVirtual }
 
 func (maddubs) name() string             { return "AVX2" }
 func (maddubs) width() int               { return 32 }
 func (maddubs) register() reg.VecVirtual { return YMM() }
 
-var offset128, ones16 reg.VecVirtual // constants of the function being written
-
-func (maddubs) prepare() {
+func (v maddubs) prepare() {
 	bits := GP32()
-	offset128, ones16 = YMM(), YMM()
+	offset128, ones16 := YMM(), YMM()
+	v.constants.offset, v.constants.ones = offset128, ones16
 	MOVL(U32(0x80808080), bits)
 	VMOVD(bits, offset128.AsX())
 	VPBROADCASTD(offset128.AsX(), offset128)
@@ -167,22 +181,22 @@ func (maddubs) prepare() {
 	VPBROADCASTD(ones16.AsX(), ones16)
 }
 
-func (maddubs) query(m Mem) []reg.VecVirtual {
+func (maddubs) begin() {}
+
+func (v maddubs) query(m Mem) []reg.VecVirtual {
 	q, magnitude := YMM(), YMM()
-	VMOVDQU(m, q)
+	VPXOR(m, v.constants.offset, q)
 	VPABSB(q, magnitude)
 	return []reg.VecVirtual{q, magnitude}
 }
 
-func (maddubs) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
+func (v maddubs) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
 	c := YMM()
-	VPXOR(codes, offset128, c)
+	VPXOR(codes, v.constants.offset, c)
 	VPSIGNB(query[0], c, c)
 	VPMADDUBSW(c, query[1], c)
-	VPMADDWD(ones16, c, c)
+	VPMADDWD(v.constants.ones, c, c)
 	VPADDD(c, sum, sum)
 }
 
-func (maddubs) store(sums []reg.VecVirtual, _ reg.Register, out Mem) {
-	storeSums(sums, nil, out)
-}
+func (maddubs) store(sums []reg.VecVirtual, out Mem) { storeSums(sums, out) }

@@ -19,10 +19,10 @@ func main() {
 		dotRows(v, true)
 		dotBlock(v)
 	}
-	codeDots(maddubs{}, false)
-	codeDots(maddubs{}, true)
-	codeDots(vnni{}, false)
-	codeDots(vnni{}, true)
+	for _, v := range []bytewise{maddubs{&maddubsConstants{}}, vnni{&vnniConstants{}}} {
+		codeDots(v, false)
+		codeDots(v, true)
+	}
 	Generate()
 }
 

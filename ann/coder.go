@@ -1,0 +1,206 @@
+package ann
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"slices"
+
+	library "github.com/coder/hnsw"
+
+	"conclave/ann/mapped"
+	"conclave/rank"
+)
+
+// coder is the graph of github.com/coder/hnsw, kept for comparison and for
+// those who have chosen that library. Its weaknesses, in v0.6.1:
+//
+//   - It finds few of the nearest: recall@100 between 0.14 and 0.40 on 5,000
+//     vectors, whatever M and efSearch; a new link drops the worst old one
+//     without regard to direction, and a search ends at the first hop that
+//     does not improve on its best. Hence the recall that is measured when a
+//     collection is built, and the warning.
+//   - efSearch has next to no effect.
+//   - Its results come unsorted: they are scored by the stored vectors and
+//     sorted here.
+//   - A search enters the graph at whatever node a map yields first, so the
+//     same query can find other vectors the next time.
+//   - It panics under additions and deletions: it is only added to here, from
+//     one goroutine, and every call is guarded.
+//   - Replenishing a list compares by cosine even where another distance was
+//     chosen.
+//   - Its graph is maps of pointers on the heap with a copy of every vector
+//     per level: opening reads all of it, so both time and memory grow with
+//     the vectors.
+//   - The memory of its reader follows numbers in the file. The file is
+//     verified first, against its checksum and number by number.
+type coder struct {
+	*Vectors
+	graph *library.Graph[uint32] // not changed once open
+}
+
+const (
+	coderKind    = "coder"
+	coderVersion = 1
+)
+
+// newCoderGraph orders by inner product itself; the library only compares
+// distances.
+func newCoderGraph(v *Vectors, o BuildOptions) *library.Graph[uint32] {
+	g := library.NewGraph[uint32]()
+	g.M = o.M
+	g.EfSearch = o.EfConstruction
+	g.Rng = rand.New(rand.NewSource(int64(o.Seed)))
+	g.Distance = coderDistance(v)
+	return g
+}
+
+func coderDistance(v *Vectors) library.DistanceFunc {
+	return func(a, b []float32) float32 { return -v.kernels.Dot(a, b) }
+}
+
+// guarded calls the library and turns its panics into errors.
+func guarded(what string, call func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("github.com/coder/hnsw panicked while %s: %v", what, p)
+		}
+	}()
+	return call()
+}
+
+// coderStep is how many vectors are added between two looks at the context.
+const coderStep = 64
+
+func buildCoder(ctx context.Context, v *Vectors, path string, o BuildOptions) error {
+	g := newCoderGraph(v, o)
+	for low := 0; low < v.count; low += coderStep {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		high := min(low+coderStep, v.count)
+		err := guarded("adding vectors", func() error {
+			for i := low; i < high; i++ {
+				g.Add(library.MakeNode(uint32(i), v.Vector(rank.Ordinal(i))))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		o.Progress(high, v.count)
+	}
+	w, err := mapped.Create(path, coderKind, coderVersion)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if err := w.Section(); err != nil {
+		return err
+	}
+	// The library writes the name of a distance that it knows; reading puts
+	// the real one back.
+	g.Distance = library.EuclideanDistance
+	if err := guarded("writing", func() error { return g.Export(w) }); err != nil {
+		return err
+	}
+	return w.Commit(uint64(v.count), uint64(v.dim), v.Stamp())
+}
+
+func openCoder(v *Vectors, path string) (Index, error) {
+	file, err := mapped.Open(path, coderKind, coderVersion)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // only read; the library has copied all
+	if file.Parameter(0) != uint64(v.count) || file.Parameter(1) != uint64(v.dim) || file.Parameter(2) != v.Stamp() {
+		return nil, fmt.Errorf("%s was built from other vectors than those in %s: rebuild it", path, v.file.Path())
+	}
+	if err := file.Check(); err != nil {
+		return nil, err
+	}
+	content, err := file.Bytes(0)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCoder(content, v); err != nil {
+		return nil, fmt.Errorf("%s: %w: rebuild it", path, err)
+	}
+	x := &coder{Vectors: v, graph: library.NewGraph[uint32]()}
+	err = guarded("reading "+path, func() error { return x.graph.Import(bytes.NewReader(content)) })
+	if err != nil {
+		return nil, err
+	}
+	x.graph.Distance = coderDistance(v)
+	return x, nil
+}
+
+func (x *coder) Kind() string { return Coder }
+
+// BytesPerVector is an estimate: what the library keeps is in maps.
+func (x *coder) BytesPerVector() float64 {
+	const entry = 8 + 8 + 8 // key, pointer, and the map's own, per link
+	return float64(4*x.dim + x.graph.M*entry + 96)
+}
+
+func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+	if err := checkQuery(query, x.dim, o); err != nil {
+		return nil, Stats{}, err
+	}
+	if err := o.Filter.check(x.count); err != nil {
+		return nil, Stats{}, err
+	}
+	// The library cannot filter; few enough vectors are compared at once.
+	if o.Exact || o.Filter != nil || x.count <= o.K {
+		return x.scan(ctx, query, o)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, Stats{}, err
+	}
+	nodes, err := x.nearest(query, o)
+	if err != nil {
+		return nil, Stats{}, err
+	}
+	top := rank.NewTopK(o.K)
+	for _, n := range nodes {
+		top.Push(rank.Hit{Ordinal: rank.Ordinal(n.Key), Score: x.kernels.Dot(query, x.Vector(rank.Ordinal(n.Key)))})
+	}
+	return top.Sorted(), Stats{Scored: len(nodes), Rescored: len(nodes)}, nil
+}
+
+func (x *coder) nearest(query []float32, o SearchOptions) (nodes []library.Node[uint32], err error) {
+	ef := o.Ef
+	if ef <= 0 {
+		ef = DefaultEf(o.K)
+	}
+	ef = max(ef, o.K)
+	err = guarded("searching", func() error {
+		// A shallow copy, so that searches with different ef do not meet.
+		g := *x.graph
+		g.EfSearch = ef
+		nodes = g.Search(query, ef)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	// A node must not count twice; the library has been seen to keep its word.
+	slices.SortFunc(nodes, func(a, b library.Node[uint32]) int { return cmp.Compare(a.Key, b.Key) })
+	return slices.CompactFunc(nodes, func(a, b library.Node[uint32]) bool { return a.Key == b.Key }), nil
+}
+
+// Check verifies the vectors; the graph's file was verified wholly when it
+// was opened.
+func (x *coder) Check() error {
+	return errors.Join(x.Vectors.Check(), x.checkGraph())
+}
+
+func (x *coder) checkGraph() error {
+	if n := x.graph.Len(); n != x.count {
+		return fmt.Errorf("the graph has %d nodes, there are %d vectors", n, x.count)
+	}
+	return nil
+}

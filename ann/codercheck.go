@@ -1,0 +1,130 @@
+package ann
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"conclave/rank"
+)
+
+// checkCoder reads what github.com/coder/hnsw exports without building
+// anything from it: numbers that its own reader would follow into huge
+// allocations or missing nodes are found here.
+//
+// The format: version, M (variable-length integers), level factor (8 bytes),
+// efSearch, the name of the distance; the number of levels; for each, the
+// number of nodes; for each, key (4 bytes), the vector with its length, the
+// number of neighbours and their keys.
+func checkCoder(content []byte, v *Vectors) error {
+	r := &coderReader{left: content}
+	if version := r.number(1); version != 1 {
+		return fmt.Errorf("the graph is of version %d", version)
+	}
+	r.number(1 << 20) // M
+	r.bytes(8)        // level factor
+	r.number(1 << 30) // efSearch
+	r.bytes(r.number(64))
+	levels := r.number(64)
+	if r.err == nil && v.count > 0 && levels == 0 {
+		return errors.New("the graph has no levels")
+	}
+	below := newSet(v.count)
+	for i := range v.count {
+		below.add(uint32(i))
+	}
+	for level := range levels {
+		here, neighbours := newSet(v.count), []uint32(nil)
+		nodes := r.number(v.count)
+		for range nodes {
+			neighbours = r.node(v, below, here, neighbours)
+			if r.err != nil {
+				return r.err
+			}
+		}
+		if level == 0 && nodes != v.count || nodes == 0 {
+			return fmt.Errorf("level %d has %d nodes of %d", level, nodes, v.count)
+		}
+		for _, id := range neighbours {
+			if !here.has(id) {
+				return fmt.Errorf("a node of level %d has the neighbour %d, which is not there", level, id)
+			}
+		}
+		below = here
+	}
+	if r.err == nil && len(r.left) > 0 {
+		return fmt.Errorf("%d bytes follow the graph", len(r.left))
+	}
+	return r.err
+}
+
+// coderReader reads from what is left, and remembers the first error.
+type coderReader struct {
+	left []byte
+	err  error
+}
+
+// number is a count of at most limit.
+func (r *coderReader) number(limit int) int {
+	n, size := binary.Varint(r.left)
+	if size <= 0 || n < 0 || n > int64(limit) {
+		if r.err == nil {
+			r.err = fmt.Errorf("a number is %d where at most %d is possible", n, limit)
+		}
+		return 0
+	}
+	r.left = r.left[size:]
+	return int(n)
+}
+
+func (r *coderReader) bytes(n int) []byte {
+	if n > len(r.left) {
+		if r.err == nil {
+			r.err = errors.New("the graph ends in the middle")
+		}
+		return make([]byte, n)
+	}
+	b := r.left[:n]
+	r.left = r.left[n:]
+	return b
+}
+
+// node reads a node, puts it into here, and appends its neighbours.
+func (r *coderReader) node(v *Vectors, below, here set, neighbours []uint32) []uint32 {
+	key := binary.LittleEndian.Uint32(r.bytes(4))
+	switch {
+	case r.err != nil:
+		return neighbours
+	case int64(key) >= int64(v.count) || !below.has(key):
+		r.err = fmt.Errorf("node %d is not on the level below", key)
+		return neighbours
+	case here.has(key):
+		r.err = fmt.Errorf("node %d is there twice", key)
+		return neighbours
+	}
+	here.add(key)
+	if dim := r.number(v.dim); dim != v.dim && r.err == nil {
+		r.err = fmt.Errorf("node %d has %d elements, the vectors have %d", key, dim, v.dim)
+	}
+	row := v.Vector(rank.Ordinal(key))
+	if stored := unsafe.Slice((*byte)(unsafe.Pointer(&row[0])), 4*v.dim); !bytes.Equal(r.bytes(4*v.dim), stored) && r.err == nil {
+		r.err = fmt.Errorf("node %d has another vector than row %d", key, key)
+	}
+	for range r.number(v.count) {
+		neighbours = append(neighbours, binary.LittleEndian.Uint32(r.bytes(4)))
+		if r.err != nil {
+			break
+		}
+	}
+	return neighbours
+}
+
+// set is a set of node numbers below a bound.
+type set []uint64
+
+func newSet(n int) set { return make(set, (n+63)/64) }
+
+func (s set) add(i uint32)      { s[i/64] |= 1 << (i % 64) }
+func (s set) has(i uint32) bool { return int(i/64) < len(s) && s[i/64]>>(i%64)&1 != 0 }

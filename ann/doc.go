@@ -1,0 +1,25 @@
+// Package ann finds, among stored vectors, those with the greatest inner
+// product with a query: exactly, or nearly so and much faster.
+//
+// The nouns. A vector is float32 elements, all of one dimension, of any
+// length; most encoders make them of length 1, and then the inner product is
+// the cosine. An ordinal is a vector's place in its file. A graph links each
+// vector to near ones in different directions; a search walks it towards the
+// query. M is how many links a vector gets when it is added, efConstruction
+// how many candidates they are chosen from, efSearch (ef) how many candidates
+// a search keeps on its way: more is slower and finds more. Recall@k is the
+// share of the k nearest vectors that are among the k found.
+//
+// There are three kinds of index behind one interface: flat compares with
+// every vector; hnsw is the project's own graph (package graph); coder is the
+// graph of a library. Package kernel multiplies, package mapped is the
+// container of the files, package bench measures.
+//
+// An index is files that do not change once written: its vectors, and for a
+// graph a second one. They are read in place through memory maps, so opening
+// costs the same for any number of vectors, and what the system keeps
+// resident is what searches touch. A file whose content has been damaged
+// behind its intact header gives errors or wrong neighbours but never a
+// crash; Check reads everything and tells. (A file that is cut short while it
+// is mapped is beyond that: the system ends the process.)
+package ann

@@ -1,0 +1,27 @@
+package ann
+
+import (
+	"context"
+
+	"conclave/rank"
+)
+
+// flat is no index at all: every search compares the query with every vector.
+// It is exact, needs no file but the vectors, and its time is that of reading
+// them once.
+type flat struct{ *Vectors }
+
+func (flat) Kind() string { return Flat }
+
+func (f flat) BytesPerVector() float64 { return float64(4 * f.dim) }
+
+// Search is exact whatever the options say; Ef does nothing.
+func (f flat) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+	if err := checkQuery(query, f.dim, o); err != nil {
+		return nil, Stats{}, err
+	}
+	if err := o.Filter.check(f.count); err != nil {
+		return nil, Stats{}, err
+	}
+	return f.scan(ctx, query, o)
+}

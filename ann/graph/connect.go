@@ -1,0 +1,70 @@
+package graph
+
+// connect makes every node reachable from the entry on level 0: the choice of
+// diverse neighbours can leave a node without a link to it, and then no
+// search would find it however wide. Such a node is linked from the nearest
+// of its own neighbours that is reachable and has a place free, or else from
+// any reachable node with a free place near them.
+func (b *builder) connect() {
+	n := b.Count()
+	if n == 0 {
+		return
+	}
+	reached := make([]uint64, (n+63)/64)
+	queue := b.reach(reached, make([]uint32, 0, n), 0)
+	for node := uint32(0); len(queue) < n && int(node) < n; node++ {
+		if contains(reached, node) {
+			continue
+		}
+		for _, from := range b.around(node, reached, queue) {
+			list := b.neighbours(0, from)
+			if last := len(list) - 1; list[last] == none {
+				for i := range list {
+					if list[i] == none {
+						list[i] = node
+						break
+					}
+				}
+				break
+			}
+		}
+		queue = b.reach(reached, queue, node)
+	}
+}
+
+// around is the reachable neighbours of a node, then theirs, then all.
+func (b *builder) around(node uint32, reached []uint64, all []uint32) []uint32 {
+	var near []uint32
+	for _, id := range b.neighbours(0, node) {
+		if id != none && contains(reached, id) {
+			near = append(near, id)
+		}
+	}
+	for _, from := range near[:len(near):len(near)] {
+		for _, id := range b.neighbours(0, from) {
+			if id != none && contains(reached, id) {
+				near = append(near, id)
+			}
+		}
+	}
+	return append(near, all...)
+}
+
+// reach marks what level 0 leads to from a node, and appends it to queue.
+func (g *Graph) reach(reached []uint64, queue []uint32, from uint32) []uint32 {
+	next := len(queue)
+	reached[from/64] |= 1 << (from % 64)
+	queue = append(queue, from)
+	for ; next < len(queue); next++ {
+		for _, id := range g.neighbours(0, queue[next]) {
+			if id == none {
+				break
+			}
+			if !contains(reached, id) {
+				reached[id/64] |= 1 << (id % 64)
+				queue = append(queue, id)
+			}
+		}
+	}
+	return queue
+}

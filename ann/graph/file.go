@@ -1,0 +1,120 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+
+	"conclave/ann/kernel"
+	"conclave/ann/mapped"
+)
+
+// The sections of a graph's file: ordinals, scales, codes, then the lists of
+// each level from level 0.
+const (
+	fileKind    = "hnsw"
+	fileVersion = 1
+
+	ordinalsAt = iota - 2
+	scalesAt
+	codesAt
+	linksAt
+)
+
+// The numbers in its header.
+const (
+	countParameter = iota
+	dimParameter
+	mParameter
+	efConstructionParameter
+	seedParameter
+	stampParameter
+)
+
+// Origin says what a graph was built from and how; it is kept in the file.
+type Origin struct {
+	EfConstruction int
+	Seed           uint64
+	Stamp          uint64 // of the file of vectors: another one is a mismatch
+}
+
+// File is a graph in a memory-mapped file.
+type File struct {
+	Graph
+	Origin Origin
+
+	file *mapped.File
+}
+
+// Write writes the graph, in one step: the file is there whole, or not at all.
+func (g *Graph) Write(path string, o Origin) error {
+	w, err := mapped.Create(path, fileKind, fileVersion)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	err = errors.Join(w.Section(), mapped.Append(w, g.ordinals),
+		w.Section(), mapped.Append(w, g.scales),
+		w.Section(), mapped.Append(w, g.codes))
+	for _, l := range g.links {
+		err = errors.Join(err, w.Section(), mapped.Append(w, l))
+	}
+	if err != nil {
+		return err
+	}
+	return w.Commit(uint64(g.Count()), uint64(g.dim), uint64(g.m), uint64(o.EfConstruction), o.Seed, o.Stamp)
+}
+
+// Open maps a graph's file. Its cost does not depend on the graph's size: the
+// content is verified by Check alone, and searches defend themselves.
+func Open(path string) (*File, error) {
+	f, err := mapped.Open(path, fileKind, fileVersion)
+	if err != nil {
+		return nil, err
+	}
+	g, err := read(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, err), f.Close())
+	}
+	return g, nil
+}
+
+func read(f *mapped.File) (*File, error) {
+	count, dim, m := f.Parameter(countParameter), f.Parameter(dimParameter), f.Parameter(mParameter)
+	if count > MaxCount || dim < 1 || dim > MaxDimension || m < minM || m > maxM {
+		return nil, fmt.Errorf("its header says %d vectors of dimension %d and M %d, which no graph has: rebuild it", count, dim, m)
+	}
+	out := &File{
+		file:   f,
+		Origin: Origin{EfConstruction: int(f.Parameter(efConstructionParameter)), Seed: f.Parameter(seedParameter), Stamp: f.Parameter(stampParameter)},
+	}
+	g := &out.Graph
+	g.kernels, g.dim, g.stride, g.m = kernel.Best(), int(dim), kernel.Stride(int(dim)), int(m)
+	g.levels = levelSizes(int(count), g.m)
+	if f.Sections() != linksAt+len(g.levels) {
+		return nil, fmt.Errorf("it has %d sections where %d belong: rebuild it", f.Sections(), linksAt+len(g.levels))
+	}
+	var err error
+	if g.ordinals, err = mapped.Values[uint32](f, ordinalsAt, g.Count()); err != nil {
+		return nil, err
+	}
+	if g.scales, err = mapped.Values[float32](f, scalesAt, g.Count()); err != nil {
+		return nil, err
+	}
+	if g.codes, err = mapped.Values[byte](f, codesAt, g.Count()*g.stride); err != nil {
+		return nil, err
+	}
+	for l, size := range g.levels {
+		list, err := mapped.Values[uint32](f, linksAt+l, size*g.width(l))
+		if err != nil {
+			return nil, err
+		}
+		g.links = append(g.links, list)
+	}
+	return out, nil
+}
+
+// Size is the file's length in bytes.
+func (f *File) Size() int64 { return f.file.Size() }
+
+// Close unmaps the file. No search may be running.
+func (f *File) Close() error { return f.file.Close() }

@@ -1,0 +1,99 @@
+// Package graph is the project's own hierarchical navigable small world graph
+// (Malkov and Yashunin, IEEE TPAMI 2020) over one-byte codes of vectors, by
+// inner product: building, searching, its file and its invariants.
+package graph
+
+import "conclave/ann/kernel"
+
+// none marks an unused place in a list of neighbours. Used places come first.
+const none = ^uint32(0)
+
+// MaxCount is the largest number of vectors of one graph: a number must leave
+// a bit free beside it.
+const MaxCount = 1<<31 - 1
+
+// The least and greatest M. Levels shrink M-fold, so that even the least gives
+// fewer levels than a file has room for.
+const (
+	minM = 4
+	maxM = 512
+)
+
+// MaxDimension is the largest dimension: a product sum of codes must fit 32
+// bits.
+const MaxDimension = 1 << 14
+
+// Graph is a hierarchical navigable small world over the one-byte codes of
+// vectors. It does not change once built, so any number of goroutines may
+// search it.
+//
+// A node's number is its place in the graph's own order: the nodes of the
+// highest level come first, then those of the next, so that "node v is on
+// level l" is v < levels[l] and the lists of a level are one flat array
+// without an index. Node 0 is where every search enters. Within a level the
+// order follows the graph, so that neighbours share pages and cache lines.
+type Graph struct {
+	kernels *kernel.Set
+
+	dim, stride int
+	m           int   // neighbours of a node on the upper levels; twice as many on level 0
+	levels      []int // levels[l] nodes are on level l; levels[0] is all
+
+	codes    []byte     // levels[0] × stride
+	scales   []float32  // levels[0]
+	links    [][]uint32 // links[l] is levels[l] × width(l)
+	ordinals []uint32   // levels[0]: the row of the vectors that a node stands for
+	norms    []float32
+}
+
+// Count is the number of nodes.
+func (g *Graph) Count() int { return g.levels[0] }
+
+// Dimension is the number of elements of a vector.
+func (g *Graph) Dimension() int { return g.dim }
+
+// M is the number of neighbours that a node gets on a level when it is added.
+func (g *Graph) M() int { return g.m }
+
+// width is the number of places in a node's list of neighbours.
+func (g *Graph) width(level int) int {
+	if level == 0 {
+		return 2 * g.m
+	}
+	return g.m
+}
+
+// neighbours is the list of a node on a level, unused places included.
+func (g *Graph) neighbours(level int, node uint32) []uint32 {
+	w := g.width(level)
+	return g.links[level][int(node)*w : (int(node)+1)*w]
+}
+
+func (g *Graph) code(node uint32) []byte {
+	return g.codes[int(node)*g.stride : (int(node)+1)*g.stride]
+}
+
+// BytesPerVector is what traversal keeps resident for each vector: codes,
+// scales, links and ordinals.
+func (g *Graph) BytesPerVector() float64 {
+	if g.Count() == 0 {
+		return 0
+	}
+	total := len(g.codes) + 4*len(g.scales) + 4*len(g.ordinals)
+	for _, l := range g.links {
+		total += 4 * len(l)
+	}
+	return float64(total) / float64(g.Count())
+}
+
+// levelSizes is how many nodes are on each level: each level has 1/m of the
+// nodes of the one below, as level numbers drawn with Malkov and Yashunin's
+// normalisation 1/ln(m) have on average. With the order of nodes shuffled by
+// the seed, taking the first n/m of them is such a draw.
+func levelSizes(n, m int) []int {
+	sizes := []int{n}
+	for size := n / m; size >= 2; size /= m {
+		sizes = append(sizes, size)
+	}
+	return sizes
+}

@@ -1,0 +1,270 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"conclave/ann/kernel"
+)
+
+// contextEvery is how many hops pass between two looks at the context.
+const contextEvery = 256
+
+// Searcher is the memory of one search at a time. It may be used again, and
+// for another graph, but not by two goroutines at once.
+type Searcher struct {
+	query   []byte
+	scale   float32
+	visited []uint64 // a bit per node
+
+	pool   []entry // the best nodes so far, best first
+	fresh  []entry // those found by one hop
+	ids    []uint32
+	sums   []int32
+	scored int
+	hops   int
+}
+
+// Scored is the number of vectors that the last search compared.
+func (s *Searcher) Scored() int { return s.scored }
+
+// Hops is the number of nodes whose neighbours the last search looked at.
+func (s *Searcher) Hops() int { return s.hops }
+
+// entry is a node with its score, packed so that ascending entries are in
+// descending order of score, equal scores by node number. The lowest bit says
+// that the node's neighbours have been looked at.
+type entry uint64
+
+const expanded = 1
+
+func pack(score float32, node uint32) entry {
+	b := math.Float32bits(score)
+	// Flip negative numbers wholly and positive ones' sign: bits then ascend
+	// with the number. Their complement descends.
+	ascending := b ^ (uint32(int32(b)>>31) | 1<<31)
+	return entry(uint64(^ascending)<<32 | uint64(node)<<1)
+}
+
+func (e entry) node() uint32 { return uint32(e) >> 1 }
+
+func (e entry) score() float32 {
+	ascending := ^uint32(e >> 32)
+	return math.Float32frombits(ascending ^ (uint32(int32(^ascending)>>31) | 1<<31))
+}
+
+// errCorrupt is returned by searches in files whose content is damaged in a
+// way that the header does not show.
+var errCorrupt = errors.New("a list of neighbours names a node that does not exist: the graph file is damaged; verify it and rebuild it")
+
+// begin prepares for a query of the graph.
+func (s *Searcher) begin(g *Graph) {
+	words := (g.Count() + 63) / 64
+	if cap(s.visited) < words {
+		s.visited = make([]uint64, words)
+	}
+	s.visited = s.visited[:words]
+	if w := g.width(0); len(s.ids) < w {
+		s.ids, s.sums, s.fresh = make([]uint32, w), make([]int32, w), make([]entry, w)
+	}
+	s.scored, s.hops = 0, 0
+}
+
+// Candidate is a row of the vectors with the score that its code gives: near
+// the inner product with the query, not equal to it.
+type Candidate struct {
+	Ordinal uint32
+	Score   float32
+}
+
+// Search returns up to ef candidates, best first, in out's memory.
+func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int, out []Candidate) ([]Candidate, error) {
+	out = out[:0]
+	if err := g.start(s, query); err != nil || g.Count() == 0 {
+		return out, err
+	}
+	at, err := g.descend(s, len(g.levels)-1, 1)
+	if err != nil {
+		return out, err
+	}
+	if err := g.explore(ctx, s, 0, ef, at); err != nil {
+		return out, err
+	}
+	for _, e := range s.pool {
+		out = append(out, Candidate{Ordinal: g.ordinals[e.node()], Score: e.score()})
+	}
+	return out, nil
+}
+
+// start makes a vector the query.
+func (g *Graph) start(s *Searcher, query []float32) error {
+	if len(query) != g.dim {
+		return fmt.Errorf("the query has %d elements; the index holds vectors of %d", len(query), g.dim)
+	}
+	s.begin(g)
+	s.query = slices.Grow(s.query[:0], g.stride)[:g.stride]
+	s.scale = kernel.Quantise(query, s.query)
+	return nil
+}
+
+// score is what a product sum of codes says of the inner product.
+func (g *Graph) score(s *Searcher, sum int32, node uint32) float32 {
+	return float32(sum) * (g.scales[node] * s.scale)
+}
+
+// descend walks from the entry node to a near node, greedily, on each level
+// from the given one down to the lowest.
+func (g *Graph) descend(s *Searcher, from, to int) (entry, error) {
+	s.ids[0] = 0
+	g.kernels.CodeGather(s.query, g.codes, s.ids[:1], s.sums)
+	s.scored++
+	best := pack(g.score(s, s.sums[0], 0), 0)
+	for level := from; level >= to; level-- {
+		for moved := true; moved; {
+			moved = false
+			n := 0
+			for _, id := range g.neighbours(level, best.node()) {
+				if id == none {
+					break
+				}
+				if int(id) >= g.levels[level] {
+					return 0, errCorrupt
+				}
+				s.ids[n] = id
+				n++
+			}
+			g.kernels.CodeGather(s.query, g.codes, s.ids[:n], s.sums)
+			s.scored += n
+			s.hops++
+			for i, id := range s.ids[:n] {
+				if e := pack(g.score(s, s.sums[i], id), id); e < best {
+					best, moved = e, true
+				}
+			}
+		}
+	}
+	return best, nil
+}
+
+// explore searches one level best first from some nodes (Malkov and Yashunin,
+// algorithm 2) and leaves the ef best in s.pool.
+//
+// One sorted list serves as both of the algorithm's queues: the candidates
+// are its entries that are not expanded. The new nodes of a hop are sorted
+// and merged into it at once.
+func (g *Graph) explore(ctx context.Context, s *Searcher, level, ef int, from ...entry) error {
+	clear(s.visited)
+	s.pool = append(slices.Grow(s.pool[:0], ef+g.width(0)), from...)
+	for _, e := range from {
+		s.visited[e.node()/64] |= 1 << (e.node() % 64)
+	}
+	slices.Sort(s.pool)
+	if len(s.pool) > ef {
+		s.pool = s.pool[:ef]
+	}
+	for next := 0; next < len(s.pool); {
+		if s.pool[next]&expanded != 0 {
+			next++
+			continue
+		}
+		if s.hops++; s.hops%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		node := s.pool[next].node()
+		s.pool[next] |= expanded
+		next++
+
+		n, err := g.unvisited(s, level, node)
+		if err != nil {
+			return err
+		}
+		g.kernels.CodeGather(s.query, g.codes, s.ids[:n], s.sums)
+		s.scored += n
+
+		worst := ^entry(0)
+		if len(s.pool) == ef {
+			worst = s.pool[ef-1]
+		}
+		m := 0
+		for i, id := range s.ids[:n] {
+			e := pack(g.score(s, s.sums[i], id), id)
+			s.fresh[m] = e
+			if e < worst {
+				m++
+			}
+		}
+		if m > 0 {
+			sortFew(s.fresh[:m])
+			var place int
+			s.pool, place = merge(s.pool, s.fresh[:m], ef)
+			next = min(next, place)
+		}
+	}
+	return nil
+}
+
+// unvisited leaves in s.ids the neighbours of a node that the search has not
+// met, marks them as met, and returns how many there are.
+func (g *Graph) unvisited(s *Searcher, level int, node uint32) (int, error) {
+	count, ids, n := uint32(g.levels[level]), s.ids, 0
+	for _, id := range g.neighbours(level, node) {
+		if id >= count {
+			if id == none {
+				break
+			}
+			return 0, errCorrupt
+		}
+		word, bit := &s.visited[id/64], uint64(1)<<(id%64)
+		ids[n] = id
+		if *word&bit == 0 { // a conditional move: which it is cannot be predicted
+			n++
+		}
+		*word |= bit
+	}
+	return n, nil
+}
+
+// sortFew sorts a handful of entries.
+func sortFew(list []entry) {
+	for i := 1; i < len(list); i++ {
+		e, j := list[i], i
+		for ; j > 0 && list[j-1] > e; j-- {
+			list[j] = list[j-1]
+		}
+		list[j] = e
+	}
+}
+
+// merge puts sorted new entries into a sorted list that has room for them,
+// cuts it to the best limit, and returns it with the place of the best new
+// one.
+func merge(list, fresh []entry, limit int) ([]entry, int) {
+	end := len(list)
+	list = list[:end+len(fresh)]
+	to := len(list)
+	for i := len(fresh) - 1; i >= 0; i-- {
+		// Where the entry belongs among those that are left.
+		low, high := 0, end
+		for low < high {
+			mid := int(uint(low+high) >> 1)
+			if list[mid] < fresh[i] {
+				low = mid + 1
+			} else {
+				high = mid
+			}
+		}
+		copy(list[low+i+1:to], list[low:end])
+		to = low + i
+		list[to] = fresh[i]
+		end = low
+	}
+	return list[:min(len(list), limit)], to
+}
+
+// contains reports whether a bit is set.
+func contains(words []uint64, i uint32) bool {
+	return words[i/64]>>(i%64)&1 != 0
+}

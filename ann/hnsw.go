@@ -1,0 +1,134 @@
+package ann
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"conclave/ann/graph"
+	"conclave/rank"
+)
+
+// hnsw is the graph of package graph over one-byte codes, which finds
+// candidates, and the vectors themselves, which score them.
+type hnsw struct {
+	*Vectors
+	graph   *graph.File
+	scratch sync.Pool // of *hnswScratch
+}
+
+type hnswScratch struct {
+	graph.Searcher
+	candidates []graph.Candidate
+	ids        []uint32
+	scores     []float32
+	top        rank.TopK
+}
+
+func buildHNSW(ctx context.Context, v *Vectors, path string, o BuildOptions) error {
+	g, err := graph.Build(ctx, v.rows, v.dim, graph.Params{M: o.M, EfConstruction: o.EfConstruction, Seed: o.Seed, Threads: o.Threads, Progress: o.Progress})
+	if err != nil {
+		return err
+	}
+	return g.Write(path, graph.Origin{EfConstruction: o.EfConstruction, Seed: o.Seed, Stamp: v.Stamp()})
+}
+
+func openHNSW(v *Vectors, path string) (Index, error) {
+	g, err := graph.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if g.Count() != v.count || g.Dimension() != v.dim || g.Origin.Stamp != v.Stamp() {
+		return nil, errors.Join(fmt.Errorf("%s (%d vectors of dimension %d) was built from other vectors than those in %s (%d of %d): rebuild it", path, g.Count(), g.Dimension(), v.file.Path(), v.count, v.dim), g.Close())
+	}
+	x := &hnsw{Vectors: v, graph: g}
+	x.scratch.New = func() any { return new(hnswScratch) }
+	return x, nil
+}
+
+func (x *hnsw) Kind() string { return HNSW }
+
+func (x *hnsw) BytesPerVector() float64 { return x.graph.BytesPerVector() }
+
+// scanBelow is how many vectors per candidate an exact search compares in the
+// time that the graph takes to find them: with fewer, comparing all is at
+// least as fast, and misses nothing.
+const scanBelow = 10
+
+// Search is approximate unless options.Exact, or where so few vectors may be
+// found that comparing all of them costs no more.
+func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+	if err := checkQuery(query, x.dim, o); err != nil {
+		return nil, Stats{}, err
+	}
+	if err := o.Filter.check(x.count); err != nil {
+		return nil, Stats{}, err
+	}
+	ef := o.Ef
+	if ef <= 0 {
+		ef = DefaultEf(o.K)
+	}
+	ef = max(ef, o.K)
+	allowed := x.count
+	if o.Filter != nil {
+		allowed = o.Filter.Len()
+	}
+	if o.Exact || allowed/scanBelow <= ef {
+		return x.scan(ctx, query, o)
+	}
+	s := x.scratch.Get().(*hnswScratch)
+	defer x.scratch.Put(s)
+	var err error
+	if o.Filter == nil {
+		s.candidates, err = x.graph.Search(ctx, &s.Searcher, query, ef, s.candidates)
+	} else {
+		s.candidates, err = x.graph.SearchFiltered(ctx, &s.Searcher, query, ef, o.Filter.words, allowed, s.candidates)
+	}
+	stats := Stats{Scored: s.Scored(), Hops: s.Hops()}
+	if errors.Is(err, graph.ErrTooNarrow) {
+		hits, exact, err := x.scan(ctx, query, o)
+		exact.Scored += stats.Scored
+		exact.Hops = stats.Hops
+		return hits, exact, err
+	}
+	if err != nil {
+		return nil, stats, err
+	}
+	hits, err := x.rescore(s, query, o.K, &stats)
+	return hits, stats, err
+}
+
+// rescoreMore is how many candidates beyond k are scored by their vectors:
+// codes misjudge an inner product by a little, so that the k best by code are
+// not quite the k best.
+func rescoreMore(k int) int { return 16 + k/4 }
+
+// rescore replaces the candidates' approximate scores.
+func (x *hnsw) rescore(s *hnswScratch, query []float32, k int, stats *Stats) ([]rank.Hit, error) {
+	n := min(len(s.candidates), k+rescoreMore(k))
+	s.ids = s.ids[:0]
+	for _, c := range s.candidates[:n] {
+		if int(c.Ordinal) >= x.count {
+			return nil, fmt.Errorf("a node of the graph stands for vector %d of %d: the graph file is damaged; verify it and rebuild it", c.Ordinal, x.count)
+		}
+		s.ids = append(s.ids, c.Ordinal)
+	}
+	if len(s.scores) < n {
+		s.scores = make([]float32, n)
+	}
+	x.kernels.DotGather(query, x.rows, s.ids, s.scores)
+	s.top.Reset(k)
+	for i, id := range s.ids {
+		s.top.Push(rank.Hit{Ordinal: rank.Ordinal(id), Score: s.scores[i]})
+	}
+	stats.Rescored = n
+	return s.top.Sorted(), nil
+}
+
+// Check verifies both files and that they belong together.
+func (x *hnsw) Check() error {
+	return errors.Join(x.Vectors.Check(), x.graph.Check(x.rows))
+}
+
+func (x *hnsw) Close() error { return errors.Join(x.graph.Close(), x.Vectors.Close()) }

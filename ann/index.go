@@ -1,0 +1,104 @@
+package ann
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"conclave/rank"
+)
+
+// Index finds the stored vectors with the greatest inner product with a
+// query. Its methods may be called by any number of goroutines at once, but
+// none may be running when Close is called.
+//
+// Ordinals are those of the file of vectors: the n-th vector appended is n.
+type Index interface {
+	// Kind is the name under which the index was built: see Kinds.
+	Kind() string
+	// Len is the number of vectors.
+	Len() int
+	// Dimension is the number of elements of a vector.
+	Dimension() int
+	// Search returns up to options.K hits in the order of rank.Compare. Their
+	// scores are the exact inner products with the stored float32 vectors,
+	// whatever the index compared on its way; Scores gives the same bits.
+	Search(ctx context.Context, query []float32, options SearchOptions) ([]rank.Hit, Stats, error)
+	// Scores writes the inner products of a query with the vectors of the
+	// given ordinals to out, which is as long. The score of an ordinal that
+	// does not exist, and every score for a query of another dimension, is
+	// not a number.
+	Scores(query []float32, ordinals []rank.Ordinal, out []float32)
+	// Vector is the stored vector of an ordinal, in place: not to be changed,
+	// nor kept beyond Close.
+	Vector(ordinal rank.Ordinal) []float32
+	// BytesPerVector is the memory that a search reads again and again, per
+	// vector: what should stay resident.
+	BytesPerVector() float64
+	// Check reads everything and verifies checksums and invariants.
+	Check() error
+	// Close gives up the memory maps.
+	Close() error
+}
+
+// SearchOptions say what to search for.
+type SearchOptions struct {
+	K      int     // hits wanted, at least 1
+	Ef     int     // efSearch: candidates kept on the way; 0 is DefaultEf(K), and less than K is K
+	Exact  bool    // compare with every vector
+	Filter *Filter // the ordinals that may be found; nil is all
+}
+
+// Stats says what a search did.
+type Stats struct {
+	Scored   int  // vectors compared with the query, by code or by float
+	Rescored int  // of these, by float after their code had been compared
+	Hops     int  // nodes whose neighbours were looked at
+	Exact    bool // every vector that may be found was compared
+}
+
+// DefaultEf is the efSearch for k hits when none is given. With the default
+// build, 43,378 real sentence vectors give recall@100 of 0.985 and recall@10
+// of 0.99 (TestRecallOfRealVectors).
+func DefaultEf(k int) int { return max(120, 3*k) }
+
+// A QueryError is a query that no index can answer: the caller's mistake, not
+// the index's.
+type QueryError struct{ Reason string }
+
+func (e *QueryError) Error() string { return "query vector: " + e.Reason }
+
+// checkQuery refuses what has no answer. A squared length that overflows
+// would make scores infinite or not a number.
+func checkQuery(query []float32, dim int, o SearchOptions) error {
+	if len(query) != dim {
+		return &QueryError{fmt.Sprintf("it has %d elements; the index holds vectors of %d", len(query), dim)}
+	}
+	if err := checkElements(query); err != nil {
+		return &QueryError{err.Error()}
+	}
+	if o.K < 1 {
+		return &QueryError{fmt.Sprintf("%d hits asked for; ask for at least 1", o.K)}
+	}
+	return nil
+}
+
+// maxSquare keeps the inner product of any two accepted vectors finite, its
+// partial sums too.
+const maxSquare = math.MaxFloat32 / 4
+
+func checkElements(vector []float32) error {
+	square := float64(0)
+	for _, x := range vector {
+		square += float64(x) * float64(x)
+	}
+	if square <= maxSquare { // false for NaN
+		return nil
+	}
+	for i, x := range vector {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return fmt.Errorf("element %d is %v; every element must be a finite number", i, x)
+		}
+	}
+	return fmt.Errorf("its length is %g; at most %g is possible", math.Sqrt(square), math.Sqrt(maxSquare))
+}

@@ -1,0 +1,132 @@
+package ann
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// The kinds of index.
+const (
+	Flat  = "flat"
+	HNSW  = "hnsw"
+	Coder = "coder"
+)
+
+// Kind is one kind of index as Build and Open know it.
+type Kind struct {
+	Name string
+	// Graph says whether an index has a second file beside its vectors.
+	Graph bool
+	// Floor10 is the recall@10 below which an index must not be served: what
+	// it finds is then not what it was asked for. A kind whose floor is 0 is
+	// served however little it finds, with a warning.
+	Floor10 float64
+	// Warning is what people should know before they choose the kind.
+	Warning string
+}
+
+// Kinds is every kind of index, the default first.
+func Kinds() []Kind {
+	return []Kind{
+		{Name: HNSW, Graph: true, Floor10: 0.95},
+		{Name: Flat, Floor10: 0.999},
+		{Name: Coder, Graph: true, Warning: "github.com/coder/hnsw finds a quarter of the nearest vectors and keeps its whole graph in memory; hnsw finds nearly all and is faster"},
+	}
+}
+
+// KindNamed is the kind of a name.
+func KindNamed(name string) (Kind, error) {
+	var names []string
+	for _, k := range Kinds() {
+		if k.Name == name {
+			return k, nil
+		}
+		names = append(names, k.Name)
+	}
+	return Kind{}, fmt.Errorf("there is no index of kind %q; the kinds are %s", name, strings.Join(names, ", "))
+}
+
+// BuildOptions are the choices of a build. Zero values are the defaults.
+type BuildOptions struct {
+	M              int    // links of a new node on each level: 16
+	EfConstruction int    // candidates they are chosen from: 200, for coder 20
+	Seed           uint64 // of the order in which vectors are added
+	Threads        int    // goroutines: as many as the processor runs at once
+	// Progress is told, from one goroutine, how many of the vectors are done.
+	Progress func(done, total int)
+}
+
+func (o BuildOptions) filled(kind string) BuildOptions {
+	if o.M == 0 {
+		o.M = 16
+	}
+	if o.EfConstruction == 0 {
+		o.EfConstruction = 200
+		if kind == Coder { // more is slower there and no better
+			o.EfConstruction = 20
+		}
+		o.EfConstruction = max(o.EfConstruction, o.M)
+	}
+	if o.Threads <= 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	if o.Progress == nil {
+		o.Progress = func(int, int) {}
+	}
+	return o
+}
+
+// Build makes the index of a file of vectors and writes its second file to
+// graphPath; a kind without one writes nothing. When Build fails or ctx ends,
+// nothing is left at graphPath.
+func Build(ctx context.Context, kind, vectorsPath, graphPath string, o BuildOptions) (err error) {
+	if _, err := KindNamed(kind); err != nil {
+		return err
+	}
+	v, err := OpenVectors(vectorsPath)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+	o = o.filled(kind)
+	switch kind {
+	case HNSW:
+		err = buildHNSW(ctx, v, graphPath, o)
+	case Coder:
+		err = buildCoder(ctx, v, graphPath, o)
+	default:
+		o.Progress(v.Len(), v.Len())
+	}
+	if err != nil {
+		return fmt.Errorf("building the %s index of %s: %w", kind, vectorsPath, err)
+	}
+	return nil
+}
+
+// Open opens an index that Build made. graphPath is ignored for a kind
+// without a second file.
+func Open(kind, vectorsPath, graphPath string) (Index, error) {
+	if _, err := KindNamed(kind); err != nil {
+		return nil, err
+	}
+	v, err := OpenVectors(vectorsPath)
+	if err != nil {
+		return nil, err
+	}
+	var x Index
+	switch kind {
+	case HNSW:
+		x, err = openHNSW(v, graphPath)
+	case Coder:
+		x, err = openCoder(v, graphPath)
+	default:
+		x = flat{v}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s index: %w", kind, err), v.Close())
+	}
+	return x, nil
+}

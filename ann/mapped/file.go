@@ -1,0 +1,138 @@
+package mapped
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"unsafe"
+)
+
+// File is an open, memory-mapped file. Its sections may be read by any number
+// of goroutines until Close.
+type File struct {
+	path string
+	data []byte
+	head *header
+}
+
+// Open maps a file of the given kind and format version. It touches the
+// header page alone, whatever the file's size.
+func Open(path, kind string, version uint64) (*File, error) {
+	f, err := open(path, kind, version)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	return f, nil
+}
+
+func open(path, kind string, version uint64) (*File, error) {
+	if !littleEndian() {
+		return nil, errors.New("this processor is big-endian; files of vectors are little-endian and read in place")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, errors.Unwrap(err) // the path is said by the caller
+	}
+	defer func() { _ = file.Close() }() // only read; the map outlives it
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	size := info.Size()
+	if size < pageSize || int64(int(size)) != size {
+		_, err := decode(make([]byte, min(size, pageSize-1)), uint64(size), kind, version)
+		return nil, err
+	}
+	data, err := mapFile(file, int(size))
+	if err != nil {
+		return nil, fmt.Errorf("mapping %d bytes: %w", size, err)
+	}
+	head, err := decode(data, uint64(size), kind, version)
+	if err != nil {
+		return nil, errors.Join(err, unmap(data))
+	}
+	return &File{path: path, data: data, head: head}, nil
+}
+
+// Path is the name that the file was opened by.
+func (f *File) Path() string { return f.path }
+
+// Parameter is the i-th number that was given to Commit, 0 if there were
+// fewer.
+func (f *File) Parameter(i int) uint64 {
+	if i >= len(f.head.parameters) {
+		return 0
+	}
+	return f.head.parameters[i]
+}
+
+// Sections is the number of sections.
+func (f *File) Sections() int { return len(f.head.sections) }
+
+// Size is the file's length in bytes.
+func (f *File) Size() int64 { return int64(len(f.data)) }
+
+// Sum is a checksum of the whole file: of its header, which holds the
+// checksums of the sections.
+func (f *File) Sum() uint32 { return crc32.Checksum(f.data[:sumAt], castagnoli) }
+
+// Values is the i-th section as count numbers, in place.
+func Values[T uint8 | uint32 | float32](f *File, i, count int) ([]T, error) {
+	b, err := f.Bytes(i)
+	if err != nil {
+		return nil, err
+	}
+	var one T
+	size := int(unsafe.Sizeof(one))
+	if count < 0 || count > len(b)/size || count*size != len(b) {
+		return nil, fmt.Errorf("section %d of %s has %d bytes where %d numbers of %d bytes belong: rebuild it", i, f.path, len(b), count, size)
+	}
+	if count == 0 {
+		return nil, nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), count), nil
+}
+
+// Bytes is the i-th section, in place.
+func (f *File) Bytes(i int) ([]byte, error) {
+	if i >= len(f.head.sections) {
+		return nil, fmt.Errorf("%s has %d sections, not %d: rebuild it", f.path, len(f.head.sections), i+1)
+	}
+	s := f.head.sections[i]
+	return f.data[s.offset : s.offset+s.length : s.offset+s.length], nil
+}
+
+// Check reads the whole file and verifies the checksum of every section, and
+// that what lies between them is zero.
+func (f *File) Check() error {
+	end := uint64(pageSize)
+	for i, s := range f.head.sections {
+		for _, b := range f.data[end:s.offset] {
+			if b != 0 {
+				return fmt.Errorf("%s has something before section %d where nothing belongs: the file is damaged; rebuild it", f.path, i)
+			}
+		}
+		end = s.offset + s.length
+		if sum := crc32.Checksum(f.data[s.offset:end], castagnoli); sum != s.sum {
+			return fmt.Errorf("the checksum of section %d of %s is %08x, should be %08x: the file is damaged; rebuild it", i, f.path, sum, s.sum)
+		}
+	}
+	return nil
+}
+
+// Close unmaps the file. Nothing may be reading its sections any more.
+func (f *File) Close() error {
+	if f.data == nil {
+		return nil
+	}
+	data := f.data
+	f.data = nil
+	if err := unmap(data); err != nil {
+		return fmt.Errorf("closing %s: %w", f.path, err)
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package mapped
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"unsafe"
+)
+
+// Writer writes one file, section by section. Nothing appears under the
+// file's name before Commit.
+type Writer struct {
+	path string
+	file *os.File
+	buf  *bufio.Writer
+	head header
+	at   uint64
+	done bool
+}
+
+// bufferSize is large because the page cache then keeps large pages, which
+// the processor's address translation prefers.
+const bufferSize = 4 << 20
+
+// Create begins a file of the given kind (at most 16 bytes) and format
+// version, in the folder of path.
+func Create(path, kind string, version uint64) (*Writer, error) {
+	if !littleEndian() {
+		return nil, errors.New("this processor is big-endian; files of vectors are little-endian and read in place")
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
+	if err != nil {
+		return nil, fmt.Errorf("creating %s: %w", path, err)
+	}
+	w := &Writer{path: path, file: file, buf: bufio.NewWriterSize(file, bufferSize), head: header{kind: kind, version: version}}
+	if err := w.pad(pageSize); err != nil {
+		w.Abort()
+		return nil, err
+	}
+	return w, nil
+}
+
+// pad writes zeros up to an offset.
+func (w *Writer) pad(to uint64) error {
+	zeros := make([]byte, to-w.at)
+	w.at = to
+	if _, err := w.buf.Write(zeros); err != nil {
+		return fmt.Errorf("writing %s: %w", w.path, err)
+	}
+	return nil
+}
+
+// Section begins the next section.
+func (w *Writer) Section() error {
+	if len(w.head.sections) == maxSections {
+		return fmt.Errorf("writing %s: a file has at most %d sections", w.path, maxSections)
+	}
+	if err := w.pad(align(w.at)); err != nil {
+		return err
+	}
+	w.head.sections = append(w.head.sections, section{offset: w.at})
+	return nil
+}
+
+// Write appends to the section.
+func (w *Writer) Write(p []byte) (int, error) {
+	s := &w.head.sections[len(w.head.sections)-1]
+	n, err := w.buf.Write(p)
+	s.sum = crc32.Update(s.sum, castagnoli, p[:n])
+	s.length += uint64(n)
+	w.at += uint64(n)
+	if err != nil {
+		return n, fmt.Errorf("writing %s: %w", w.path, err)
+	}
+	return n, nil
+}
+
+// Append writes a slice of numbers as they lie in memory.
+func Append[T uint8 | uint32 | float32](w *Writer, values []T) error {
+	if len(values) == 0 {
+		return nil
+	}
+	_, err := w.Write(unsafe.Slice((*byte)(unsafe.Pointer(&values[0])), len(values)*int(unsafe.Sizeof(values[0]))))
+	return err
+}
+
+// Commit writes the header with its parameters, syncs the file, renames it to
+// its name and syncs the folder: when it returns nil the file survives a
+// power cut.
+func (w *Writer) Commit(parameters ...uint64) (err error) {
+	if w.done {
+		return fmt.Errorf("writing %s: already finished", w.path)
+	}
+	defer func() {
+		if err != nil {
+			w.Abort()
+			err = fmt.Errorf("writing %s: %w", w.path, err)
+		}
+	}()
+	if len(parameters) > maxParameters {
+		return fmt.Errorf("%d parameters; a header holds %d", len(parameters), maxParameters)
+	}
+	w.head.parameters = parameters
+	if err := w.buf.Flush(); err != nil {
+		return err
+	}
+	if _, err := w.file.WriteAt(w.head.encode(), 0); err != nil {
+		return err
+	}
+	if err := w.file.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := w.file.Sync(); err != nil {
+		return err
+	}
+	if err := w.file.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(w.file.Name(), w.path); err != nil {
+		return err
+	}
+	w.done = true
+	return syncFolder(filepath.Dir(w.path))
+}
+
+// Abort removes what was written. After Commit it does nothing.
+func (w *Writer) Abort() {
+	if w.done {
+		return
+	}
+	w.done = true
+	_ = w.file.Close() // the file is thrown away: what closing says does not matter
+	_ = os.Remove(w.file.Name())
+}
+
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	if err := folder.Sync(); err != nil {
+		_ = folder.Close() // the first error is the one to tell
+		return err
+	}
+	return folder.Close()
+}

@@ -1,0 +1,102 @@
+package ann
+
+import (
+	"context"
+
+	"conclave/ann/kernel"
+	"conclave/rank"
+)
+
+// scanRows is how many rows are compared between two looks at the context:
+// some hundred microseconds' worth. Their scores stay in the nearest cache.
+const scanRows = 1024
+
+// scan compares a query with every vector, or with those of a filter.
+func (v *Vectors) scan(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+	if o.Filter != nil {
+		return v.scanFilter(ctx, query, o)
+	}
+	top := rank.NewTopK(min(o.K, v.count))
+	scores := make([]float32, min(scanRows, v.count))
+	for low := 0; low < v.count; low += scanRows {
+		if err := ctx.Err(); err != nil {
+			return nil, Stats{}, err
+		}
+		part := scores[:min(scanRows, v.count-low)]
+		v.kernels.DotRows(query, v.rows[low*v.dim:], part)
+		offer(top, low, part, 0, 1)
+	}
+	return top.Sorted(), Stats{Scored: v.count, Exact: true}, nil
+}
+
+func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+	ids := o.Filter.ordinals(v.count, make([]uint32, 0, o.Filter.Len()))
+	top := rank.NewTopK(min(o.K, len(ids)))
+	scores := make([]float32, min(scanRows, len(ids)))
+	for rest := ids; len(rest) > 0; rest = rest[min(scanRows, len(rest)):] {
+		if err := ctx.Err(); err != nil {
+			return nil, Stats{}, err
+		}
+		part := rest[:min(scanRows, len(rest))]
+		v.kernels.DotGather(query, v.rows, part, scores)
+		for i, id := range part {
+			top.Push(rank.Hit{Ordinal: rank.Ordinal(id), Score: scores[i]})
+		}
+	}
+	return top.Sorted(), Stats{Scored: len(ids), Exact: true}, nil
+}
+
+// offer pushes every step-th score, beginning with first, of consecutive rows
+// from low.
+func offer(top *rank.TopK, low int, scores []float32, first, step int) {
+	threshold := top.Threshold()
+	for i := first; i < len(scores); i += step {
+		if scores[i] < threshold {
+			continue
+		}
+		if top.Push(rank.Hit{Ordinal: rank.Ordinal(low + i/step), Score: scores[i]}) {
+			threshold = top.Threshold()
+		}
+	}
+}
+
+// SearchExact finds the k best vectors for each of many queries by comparing
+// all with all. Four queries share a pass over the vectors, which for large
+// files is what limits an exact search. Hits and their order are those of
+// Search with Exact, to the last bit.
+func (v *Vectors) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
+	for _, q := range queries {
+		if err := checkQuery(q, v.dim, SearchOptions{K: k}); err != nil {
+			return nil, err
+		}
+	}
+	out := make([][]rank.Hit, 0, len(queries))
+	block := make([]float32, kernel.Block*v.dim)
+	scores := make([]float32, kernel.Block*min(scanRows, max(v.count, 1)))
+	tops := [kernel.Block]*rank.TopK{}
+	for i := range tops {
+		tops[i] = rank.NewTopK(0)
+	}
+	for len(queries) > 0 {
+		n := min(kernel.Block, len(queries))
+		for i := range n {
+			copy(block[i*v.dim:], queries[i])
+			tops[i].Reset(min(k, v.count))
+		}
+		for low := 0; low < v.count; low += scanRows {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			part := scores[:kernel.Block*min(scanRows, v.count-low)]
+			v.kernels.DotBlock(block, v.rows[low*v.dim:], v.dim, part)
+			for i := range n {
+				offer(tops[i], low, part, i, kernel.Block)
+			}
+		}
+		for i := range n {
+			out = append(out, tops[i].Sorted())
+		}
+		queries = queries[n:]
+	}
+	return out, nil
+}

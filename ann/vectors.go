@@ -1,0 +1,150 @@
+package ann
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"conclave/ann/graph"
+	"conclave/ann/kernel"
+	"conclave/ann/mapped"
+	"conclave/rank"
+)
+
+const (
+	vectorsKind    = "vectors"
+	vectorsVersion = 1
+)
+
+// MaxDimension is the largest number of elements of a vector.
+const MaxDimension = graph.MaxDimension
+
+// Vectors is an open file of vectors of one dimension, memory-mapped. It does
+// not change, so any number of goroutines may read it.
+type Vectors struct {
+	file    *mapped.File
+	kernels *kernel.Set
+	count   int
+	dim     int
+	rows    []float32 // count × dim
+}
+
+// OpenVectors maps a file that a VectorWriter wrote. Its cost does not depend
+// on the number of vectors.
+func OpenVectors(path string) (*Vectors, error) {
+	file, err := mapped.Open(path, vectorsKind, vectorsVersion)
+	if err != nil {
+		return nil, fmt.Errorf("vectors: %w", err)
+	}
+	count, dim := file.Parameter(0), file.Parameter(1)
+	if dim < 1 || dim > MaxDimension || count > graph.MaxCount {
+		return nil, errors.Join(fmt.Errorf("vectors: the header of %s says %d vectors of dimension %d, which is not possible: rebuild it", path, count, dim), file.Close())
+	}
+	rows, err := mapped.Values[float32](file, 0, int(count*dim))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("vectors: %w", err), file.Close())
+	}
+	return &Vectors{file: file, kernels: kernel.Best(), count: int(count), dim: int(dim), rows: rows}, nil
+}
+
+// Len is the number of vectors.
+func (v *Vectors) Len() int { return v.count }
+
+// Dimension is the number of elements of a vector.
+func (v *Vectors) Dimension() int { return v.dim }
+
+// Vector is the vector of an ordinal, in place.
+func (v *Vectors) Vector(o rank.Ordinal) []float32 {
+	return v.rows[int(o)*v.dim : (int(o)+1)*v.dim : (int(o)+1)*v.dim]
+}
+
+// Stamp tells this file's content from any other's, as far as checksums can.
+func (v *Vectors) Stamp() uint64 { return uint64(v.file.Sum())<<32 | uint64(uint32(v.count)) }
+
+// Scores writes the inner products of a query with the vectors of the given
+// ordinals: see Index.
+func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
+	for i, o := range ordinals {
+		if int64(o) >= int64(v.count) || len(query) != v.dim {
+			out[i] = float32(math.NaN())
+			continue
+		}
+		out[i] = v.kernels.Dot(query, v.Vector(o))
+	}
+}
+
+// Check reads every vector and verifies the file's checksums and that each
+// could have been appended.
+func (v *Vectors) Check() error {
+	if err := v.file.Check(); err != nil {
+		return fmt.Errorf("vectors: %w", err)
+	}
+	for i := range v.count {
+		if err := checkElements(v.Vector(rank.Ordinal(i))); err != nil {
+			return fmt.Errorf("vectors: vector %d of %s: %w", i, v.file.Path(), err)
+		}
+	}
+	return nil
+}
+
+// Close unmaps the file. Nothing may be reading its vectors.
+func (v *Vectors) Close() error { return v.file.Close() }
+
+// VectorWriter writes a file of vectors, one after the other. It is not safe
+// for concurrent use.
+type VectorWriter struct {
+	out   *mapped.Writer
+	dim   int
+	count int
+}
+
+// CreateVectors begins a file of vectors of dim elements. The file appears
+// under its name when Close succeeds, and not before.
+func CreateVectors(path string, dim int) (*VectorWriter, error) {
+	if dim < 1 || dim > MaxDimension {
+		return nil, fmt.Errorf("vectors: dimension %d; between 1 and %d is possible", dim, MaxDimension)
+	}
+	out, err := mapped.Create(path, vectorsKind, vectorsVersion)
+	if err != nil {
+		return nil, fmt.Errorf("vectors: %w", err)
+	}
+	if err := out.Section(); err != nil {
+		out.Abort()
+		return nil, fmt.Errorf("vectors: %w", err)
+	}
+	return &VectorWriter{out: out, dim: dim}, nil
+}
+
+// Append adds a vector; its ordinal is the number of those before it.
+func (w *VectorWriter) Append(vector []float32) error {
+	if len(vector) != w.dim {
+		return fmt.Errorf("vectors: vector %d has %d elements, the file is of dimension %d", w.count, len(vector), w.dim)
+	}
+	if err := checkElements(vector); err != nil {
+		return fmt.Errorf("vectors: vector %d: %w", w.count, err)
+	}
+	if w.count == graph.MaxCount {
+		return fmt.Errorf("vectors: a file holds at most %d vectors", graph.MaxCount)
+	}
+	if err := mapped.Append(w.out, vector); err != nil {
+		return fmt.Errorf("vectors: %w", err)
+	}
+	w.count++
+	return nil
+}
+
+// Len is the number of vectors appended.
+func (w *VectorWriter) Len() int { return w.count }
+
+// Close makes the file durable and gives it its name. When it fails, nothing
+// is left.
+func (w *VectorWriter) Close() error {
+	if err := w.out.Commit(uint64(w.count), uint64(w.dim)); err != nil {
+		return fmt.Errorf("vectors: %w", err)
+	}
+	return nil
+}
+
+// Abort removes what was written. After Close it does nothing, so it can be
+// deferred.
+func (w *VectorWriter) Abort() { w.out.Abort() }

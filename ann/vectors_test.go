@@ -1,0 +1,166 @@
+package ann
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/rank"
+)
+
+// writeVectors writes rows to a new file and returns its path.
+func writeVectors(tb testing.TB, dim int, rows []float32) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "vectors")
+	w, err := CreateVectors(path, dim)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer w.Abort()
+	for row := range slices.Chunk(rows, dim) {
+		if err := w.Append(row); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// clustered makes n unit vectors around centres, as texts on some topics are:
+// random directions alone have no near neighbours. Each vector's length is
+// then drawn from a log-normal distribution with the given sigma.
+func clustered(seed uint64, n, dim int, sigma float64) []float32 {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	centres := make([]float64, max(1, n/50)*dim)
+	for i := range centres {
+		centres[i] = rng.NormFloat64()
+	}
+	out := make([]float32, 0, n*dim)
+	for range n {
+		c := centres[rng.IntN(len(centres)/dim)*dim:][:dim]
+		v, square := make([]float64, dim), 0.0
+		for j := range v {
+			v[j] = c[j] + 0.7*rng.NormFloat64()
+			square += v[j] * v[j]
+		}
+		length := math.Exp(sigma * rng.NormFloat64())
+		for _, x := range v {
+			out = append(out, float32(x/math.Sqrt(square)*length))
+		}
+	}
+	return out
+}
+
+func TestVectorsComeBack(t *testing.T) {
+	for _, dim := range []int{1, 3, 16, 384} {
+		for _, n := range []int{0, 1, 1000} {
+			rows := clustered(1, n, dim, 1)
+			v, err := OpenVectors(writeVectors(t, dim, rows))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Len() != n || v.Dimension() != dim {
+				t.Fatalf("%d vectors of %d came back as %d of %d", n, dim, v.Len(), v.Dimension())
+			}
+			for i := range n {
+				if !slices.Equal(v.Vector(rank.Ordinal(i)), rows[i*dim:(i+1)*dim]) {
+					t.Fatalf("vector %d differs", i)
+				}
+			}
+			if err := v.Check(); err != nil {
+				t.Error(err)
+			}
+			if err := v.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestAppendRefuses(t *testing.T) {
+	inf := float32(math.Inf(1))
+	for _, c := range []struct {
+		vector []float32
+		want   string
+	}{
+		{[]float32{1}, "has 1 elements, the file is of dimension 2"},
+		{[]float32{1, float32(math.NaN())}, "element 1 is NaN"},
+		{[]float32{inf, 0}, "element 0 is +Inf"},
+		{[]float32{-inf, inf}, "element 0 is -Inf"},
+		{[]float32{3e38, 3e38}, "its length is"},
+	} {
+		w, err := CreateVectors(filepath.Join(t.TempDir(), "v"), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Append(c.vector); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("appending %v: %v, want an error with %q", c.vector, err, c.want)
+		}
+		w.Abort()
+	}
+	for _, dim := range []int{-1, 0, MaxDimension + 1} {
+		if _, err := CreateVectors(filepath.Join(t.TempDir(), "v"), dim); err == nil {
+			t.Errorf("dimension %d was accepted", dim)
+		}
+	}
+}
+
+// TestVectorsAppearWhole looks into the folder while a file is written, after
+// it was given up, and after it was finished.
+func TestVectorsAppearWhole(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "v")
+	begin := func() *VectorWriter {
+		w, err := CreateVectors(path, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Append([]float32{1, 2}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the file has its name before it is finished: %v", err)
+		}
+		return w
+	}
+	begin().Abort()
+	if left, _ := os.ReadDir(folder); len(left) > 0 {
+		t.Errorf("%d files are left after giving up", len(left))
+	}
+	w := begin()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.Abort() // as a deferred call would: must not remove the file
+	if left, _ := os.ReadDir(folder); len(left) != 1 || left[0].Name() != "v" {
+		t.Errorf("the folder holds %v", left)
+	}
+	if err := w.Close(); err == nil {
+		t.Error("a writer was closed twice without a word")
+	}
+}
+
+func TestScores(t *testing.T) {
+	v, err := OpenVectors(writeVectors(t, 2, []float32{1, 2, 3, 4}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = v.Close() }()
+	out := make([]float32, 3)
+	v.Scores([]float32{10, 1}, []rank.Ordinal{1, 0, 2}, out)
+	if out[0] != 34 || out[1] != 12 || out[2] == out[2] {
+		t.Errorf("scores are %v, want 34, 12 and not a number", out)
+	}
+	v.Scores([]float32{10}, []rank.Ordinal{1}, out)
+	if out[0] == out[0] {
+		t.Errorf("a query of another dimension scored %v", out[0])
+	}
+}
