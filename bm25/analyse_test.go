@@ -1,0 +1,142 @@
+package bm25
+
+import (
+	"bufio"
+	"compress/gzip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// unescape reads what testdata/lucene/Analyse.java wrote: UTF-16 units as \uXXXX.
+func unescape(t testing.TB, s string) string {
+	t.Helper()
+	var units []uint16
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			units = append(units, uint16(s[i]))
+			continue
+		}
+		u, err := strconv.ParseUint(s[i+2:i+6], 16, 16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		units = append(units, uint16(u))
+		i += 5
+	}
+	return string(utf16.Decode(units))
+}
+
+// TestAnalyseAsLucene compares terms with Lucene 9.12.1's EnglishAnalyzer on
+// sentences in many scripts, mixtures of the characters that the word rules
+// name, words around the length at which they are cut, made-up words with
+// English suffixes, and both ends of every range of code points of a class.
+func TestAnalyseAsLucene(t *testing.T) {
+	file, err := os.Open("testdata/lucene/analysis.tsv.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scanner := bufio.NewScanner(unzipped)
+	scanner.Buffer(nil, 1<<20)
+	n := 0
+	for ; scanner.Scan(); n++ {
+		text, terms, _ := strings.Cut(scanner.Text(), "\t")
+		var want []string
+		for _, term := range strings.Fields(terms) {
+			want = append(want, unescape(t, term))
+		}
+		if got := Analyse(unescape(t, text)); !slices.Equal(got, want) {
+			t.Errorf("%s\n got %q\nwant %q", text, got, want)
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if n < 7000 {
+		t.Fatalf("only %d lines", n)
+	}
+}
+
+func TestAnalyseOddities(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	pieces := slices.Repeat([]string{strings.Repeat("x", 255)}, 392)
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"nothing", "", nil},
+		{"only stop words", "To be, or not to BE", nil},
+		{"bytes that are not UTF-8 separate words", "wind\xffmill \xc3 \xf0\x9f\x98", []string{"wind", "mill"}},
+		{"a surrogate written as UTF-8", "wind\xed\xa0\x80mill", []string{"wind", "mill"}},
+		{"a zero byte", "wind\x00mill", []string{"wind", "mill"}},
+		{"a word of 100,000 letters", long, append(pieces, strings.Repeat("x", 40))},
+		{"100,000 joiners", strings.Repeat("_", 100_000), nil},
+		{"100,000 joiners and a letter", strings.Repeat("_", 100_000) + "a", []string{strings.Repeat("_", 254) + "a"}},
+	} {
+		if got := Analyse(c.text); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %.300q, want %.300q", c.name, got, c.want)
+		}
+	}
+}
+
+// FuzzAnalyse holds the analyser to what is true of any text: it does not
+// panic, terms are UTF-8, not empty and not longer than a word may be, words do
+// not overlap, and a byte that is not UTF-8 is as good as U+FFFD.
+func FuzzAnalyse(f *testing.F) {
+	for _, s := range []string{"", "It's a dog's life", "\xff\xfe", "a_b 1,000.5 צה״ל 👩‍👩‍👧 ไทย 한국어", strings.Repeat("_", 600), strings.Repeat("\u200d", 300) + "❤"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		terms := Analyse(text)
+		for _, term := range terms {
+			if term == "" || !utf8.ValidString(term) || len(term) > 4*maxWord {
+				t.Fatalf("term %q", term)
+			}
+		}
+		if valid := Analyse(strings.ToValidUTF8(text, "\ufffd")); !slices.Equal(valid, terms) {
+			t.Fatalf("with U+FFFD for bytes that are not UTF-8: %q, with the bytes: %q", valid, terms)
+		}
+		for at := 0; ; {
+			start, end := nextWord(text, at)
+			if end == 0 {
+				break
+			}
+			if start < at || end <= start || end > len(text) {
+				t.Fatalf("word at %d:%d after %d of %d", start, end, at, len(text))
+			}
+			at = end
+		}
+	})
+}
+
+func TestRoundLength(t *testing.T) {
+	// What Lucene's SmallFloat.byte4ToInt gives for the bytes 38 to 65, and some more.
+	held := []uint32{38, 39, 40, 42, 44, 46, 48, 50, 52, 54, 56, 60, 64, 68, 72, 76, 80, 84, 88, 96, 104, 112, 120, 128, 136, 144, 152, 168}
+	for n := uint32(0); n < 168; n++ {
+		want := n
+		if n >= 38 {
+			for _, h := range held {
+				if h <= n {
+					want = h
+				}
+			}
+		}
+		if got := roundLength(n); got != want {
+			t.Errorf("%d is kept as %d, Lucene keeps %d", n, got, want)
+		}
+	}
+	for n, want := range map[uint32]uint32{1304: 1304, 1431: 1304, 1432: 1432, 1966104: 1966104, 2013265944: 2013265944, 2013265943: 1879048216} {
+		if got := roundLength(n); got != want {
+			t.Errorf("%d is kept as %d, Lucene keeps %d", n, got, want)
+		}
+	}
+}
