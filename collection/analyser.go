@@ -1,0 +1,22 @@
+package collection
+
+import (
+	"strings"
+
+	"conclave/bm25"
+)
+
+// probe has one of everything that an analyser of English may treat in its own
+// way: case, possessives, stop words, suffixes, numbers, compounds, accents,
+// scripts without spaces, marks inside words.
+const probe = `The Quick brown foxes' JUMPING over 3.14 lazily-sleeping dogs; O'Neill's
+generalizations oscillate. Caresses ponies relational conditional vietnamization
+hopefulness electricity university universal news was is are not to be. naïve
+café Straße İstanbul 東京都 ひらがな カタカナ 한국어 ไทย e-mail a.b.c U.S.A. x_y_z foo@bar.com
+http://example.org/a?b=c 1,000,000 C++ C# rock'n'roll don’t ﬁne ½ 😀 ` + "zero\u200bwidth soft\u00adhyphen"
+
+// analyserFingerprint tells analyses apart by what they do to the probe, so
+// that it changes when the behaviour does, and only then.
+func analyserFingerprint() string {
+	return sumOf([]byte(strings.Join(bm25.Analyse(probe), "\n")))
+}

@@ -1,0 +1,116 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"conclave/bm25"
+)
+
+// Build makes a collection in dir, which must be absent or empty, from the
+// passages of source. Nothing is there for readers before all of it is; when
+// it fails or ctx ends, what it made is removed.
+func Build(ctx context.Context, dir string, source Source, o BuildOptions) (Report, error) {
+	return build(ctx, osDisk{}, dir, source, o)
+}
+
+func build(ctx context.Context, d disk, dir string, source Source, o BuildOptions) (report Report, err error) {
+	if err := o.complete(); err != nil {
+		return report, err
+	}
+	if o.Words == (bm25.Params{}) {
+		o.Words = bm25.DefaultParams()
+	}
+	index, err := completeIndex(o.Index)
+	if err != nil {
+		return report, err
+	}
+	before := exists(dir)
+	w, err := createWriter(d, dir)
+	if err != nil {
+		return report, err
+	}
+	defer func() {
+		if err != nil {
+			w.discard(before)
+		}
+		err = errors.Join(err, w.Close())
+	}()
+	m := w.manifest.next()
+	m.Words = wordsManifest{K1: o.Words.K1, B: o.Words.B, ExactLengths: o.Words.ExactLengths, Analyser: analyserFingerprint()}
+	for _, x := range o.Experts {
+		m.Experts = append(m.Experts, expertManifest{Name: x.Name(), Fingerprint: x.Fingerprint(), Dimension: x.Dimension(), Index: index})
+	}
+	return w.addSegment(ctx, m, source, o)
+}
+
+// discard removes a collection whose first build failed: the folder as well,
+// when it was not there before.
+func (w *Writer) discard(keepFolder bool) {
+	// Errors are dropped: the build's own error is what matters, and whatever
+	// stays is a generation 0 that the next build clears.
+	entries, _ := os.ReadDir(w.dir)
+	for _, e := range entries {
+		if name := e.Name(); ours(name) {
+			_ = w.disk.RemoveAll(filepath.Join(w.dir, name))
+		}
+	}
+	if !keepFolder {
+		_ = os.Remove(w.dir)
+	}
+}
+
+// Add adds the passages of source to the collection in dir, as a new segment.
+// A passage whose id is there already is an error that names both places. When
+// Add fails or ctx ends, the collection is as it was before.
+func Add(ctx context.Context, dir string, source Source, o BuildOptions) (report Report, err error) {
+	w, err := OpenWriter(dir)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	return w.Add(ctx, source, o)
+}
+
+// Add is the function Add, for a writer that is open.
+func (w *Writer) Add(ctx context.Context, source Source, o BuildOptions) (Report, error) {
+	if err := o.complete(); err != nil {
+		return Report{}, err
+	}
+	if w.manifest.Generation == 0 {
+		return Report{}, fmt.Errorf("the first build of %s was interrupted: build it again", w.dir)
+	}
+	m := w.manifest.next()
+	if o.Words != (bm25.Params{}) && o.Words != m.Words.params() {
+		return Report{}, fmt.Errorf("%s was built with k1 %v and b %v, not k1 %v and b %v: leave them out, or index again", w.dir, m.Words.K1, m.Words.B, o.Words.K1, o.Words.B)
+	}
+	if a := analyserFingerprint(); m.Words.Analyser != a {
+		return Report{}, fmt.Errorf("%s was built with another analysis of words (%s) than this program's (%s): index again", w.dir, m.Words.Analyser, a)
+	}
+	if err := matchExperts(w.dir, m, o.Experts); err != nil {
+		return Report{}, err
+	}
+	return w.addSegment(ctx, m, source, o)
+}
+
+// matchExperts makes sure that the encoders are those of the collection, no
+// more and no less: a segment without an expert's vectors would be invisible
+// to it.
+func matchExperts(dir string, m *manifest, encoders []PassageEncoder) error {
+	given := map[string]bool{}
+	for _, x := range encoders {
+		given[x.Name()] = true
+		if err := matchExpert(dir, m, x); err != nil {
+			return err
+		}
+	}
+	for _, x := range m.Experts {
+		if !given[x.Name] {
+			return fmt.Errorf("%s has vectors of expert %q, so its encoder is needed to add passages: name it with --experts, or take its vectors out with --remove-expert %s", dir, x.Name, x.Name)
+		}
+	}
+	return nil
+}

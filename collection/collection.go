@@ -1,0 +1,106 @@
+package collection
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+)
+
+// Collection reads a collection: it hands out its newest generation that was
+// loaded. Any number of processes may read, beside one that writes.
+type Collection struct {
+	dir   string
+	files *shared
+
+	loading sync.Mutex // one Reload at a time
+
+	mu      sync.Mutex
+	current *Generation
+}
+
+// Open opens the newest generation for reading. It compares the manifest's
+// checksum, the files' sizes and their headers' checksums, which takes the same
+// time however large the files are; Verify compares everything.
+func Open(dir string) (*Collection, error) {
+	c := &Collection{dir: dir, files: newShared()}
+	if _, err := c.Reload(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Acquire pins the newest loaded generation. It is to be released.
+func (c *Collection) Acquire() *Generation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == nil || !c.current.pin() {
+		panic("collection: acquired after Close")
+	}
+	return c.current
+}
+
+// Reload looks for a newer generation on disk and hands that one out from now
+// on; it reports whether there was one. Generations that are pinned stay open.
+// On an error the one before stays.
+func (c *Collection) Reload() (bool, error) {
+	c.loading.Lock()
+	defer c.loading.Unlock()
+	c.mu.Lock()
+	current := c.current
+	c.mu.Unlock()
+
+	for {
+		m, err := readManifest(c.dir)
+		if err != nil {
+			return false, err
+		}
+		if m.Generation == 0 {
+			return false, fmt.Errorf("the first build of %s was interrupted, or is not done yet: let it end, or build again", c.dir)
+		}
+		if current != nil {
+			if m.ID != current.manifest.ID {
+				return false, fmt.Errorf("%s was replaced by another collection: open it anew", c.dir)
+			}
+			if m.Generation == current.Number() {
+				return false, nil
+			}
+		}
+		g, err := openGeneration(c.files, c.dir, m, everything)
+		if errors.Is(err, os.ErrNotExist) {
+			// A writer may have published a newer generation since, and removed
+			// files that only this one names.
+			if again, err := readManifest(c.dir); err == nil && again.Generation != m.Generation {
+				continue
+			}
+		}
+		if err != nil {
+			return false, err
+		}
+		c.mu.Lock()
+		c.current = g
+		c.mu.Unlock()
+		if current != nil {
+			current.drop()
+		}
+		return true, nil
+	}
+}
+
+// Dir is the collection's folder.
+func (c *Collection) Dir() string { return c.dir }
+
+// Close ends the reading. Generations that are pinned stay open until they are
+// released.
+func (c *Collection) Close() error {
+	c.loading.Lock()
+	defer c.loading.Unlock()
+	c.mu.Lock()
+	current := c.current
+	c.current = nil
+	c.mu.Unlock()
+	if current != nil {
+		current.drop()
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"conclave/corpus"
+)
+
+// AddExpert encodes all passages of the collection in dir with another expert
+// and adds its two files to each segment. Nothing else is written; until the
+// new manifest is there, readers see the collection as it was. Of the options,
+// Index, Questions, Threads, BatchPassages and Progress count.
+func AddExpert(ctx context.Context, dir string, encoder PassageEncoder, o BuildOptions) (report Report, err error) {
+	w, err := OpenWriter(dir)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	return w.AddExpert(ctx, encoder, o)
+}
+
+// AddExpert is the function AddExpert, for a writer that is open.
+func (w *Writer) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildOptions) (report Report, err error) {
+	o.Experts = []PassageEncoder{encoder}
+	if err := o.complete(); err != nil {
+		return report, err
+	}
+	index, err := completeIndex(o.Index)
+	if err != nil {
+		return report, err
+	}
+	if w.manifest.Generation == 0 {
+		return report, fmt.Errorf("the first build of %s was interrupted: build it again", w.dir)
+	}
+	if has := w.manifest.expert(encoder.Name()); has != nil {
+		return report, fmt.Errorf("%s has vectors of expert %q already, made by the encoder %s: take them out first with --remove-expert %s", w.dir, has.Name, short(has.Fingerprint), has.Name)
+	}
+	m := w.manifest.next()
+	x := expertManifest{Name: encoder.Name(), Fingerprint: encoder.Fingerprint(), Dimension: encoder.Dimension(), Index: index}
+	m.Experts = append(m.Experts, x)
+
+	r := &reporter{to: o.Progress}
+	published := false
+	defer func() {
+		if !published {
+			_ = w.removeLeftovers() // else the next writer does
+		}
+		err = explainDisk(err)
+	}()
+	all := m.passages()
+	for i := range m.Segments {
+		s := &m.Segments[i]
+		// Stages of several segments are shown as one: passages encoded so far.
+		before := int64(report.Passages)
+		inner := &reporter{to: func(p Progress) {
+			if p.Unit == "passages" || p.Unit == "vectors" {
+				p.Done, p.Total = p.Done+before, int64(all)
+			}
+			r.report(p)
+		}}
+		built, err := w.addExpertTo(ctx, s, x, encoder, m.Generation, o, inner)
+		if err != nil {
+			return report, err
+		}
+		s.Experts = append(s.Experts, built)
+		report.Passages += s.Passages
+		for _, f := range built.files() {
+			report.Bytes += f.Size
+		}
+	}
+	if err := w.publish(ctx, m); err != nil {
+		return report, err
+	}
+	published = true
+	report.Generation = m.Generation
+	report.Recall = map[string]Recall{x.Name: joined(m.Segments, x.Name)}
+	return report, nil
+}
+
+func (w *Writer) addExpertTo(ctx context.Context, s *segmentManifest, x expertManifest, encoder PassageEncoder, generation uint64, o BuildOptions, r *reporter) (built segmentExpert, err error) {
+	dir := filepath.Join(w.dir, s.Name)
+	store, err := corpus.OpenStore(filepath.Join(dir, s.Store.Name))
+	if err != nil {
+		return built, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if built, err = buildExpert(ctx, dir, store, x, encoder, generation, o, r); err != nil {
+		return built, err
+	}
+	return built, w.sealFiles(ctx, dir, built.files(), r)
+}
+
+// RemoveExpert takes an expert out of the collection in dir. Readers that have
+// its files open keep them until they release their generation.
+func RemoveExpert(ctx context.Context, dir, name string) (err error) {
+	w, err := OpenWriter(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	return w.RemoveExpert(ctx, name)
+}
+
+// RemoveExpert is the function RemoveExpert, for a writer that is open.
+func (w *Writer) RemoveExpert(ctx context.Context, name string) error {
+	if w.manifest.expert(name) == nil {
+		return fmt.Errorf("%s has no vectors of expert %q", w.dir, name)
+	}
+	m := w.manifest.next()
+	m.Experts = slices.DeleteFunc(m.Experts, func(x expertManifest) bool { return x.Name == name })
+	for i := range m.Segments {
+		s := &m.Segments[i]
+		s.Experts = slices.DeleteFunc(s.Experts, func(x segmentExpert) bool { return x.Name == name })
+	}
+	if err := w.publish(ctx, m); err != nil {
+		return err
+	}
+	return w.removeLeftovers()
+}

@@ -1,0 +1,113 @@
+package collection
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"conclave/ann"
+)
+
+// Encoder is what of a passage encoder tells it from another.
+type Encoder interface {
+	Name() string
+	Dimension() int
+	Fingerprint() string
+}
+
+// ExpertFiles says what a generation has of an expert.
+type ExpertFiles struct {
+	Name        string
+	Fingerprint string // of the passage encoder that made the vectors
+	Dimension   int
+	Index       Index
+	Passages    int // that have a vector
+	// Recall is what was measured when the index was built: over several
+	// segments, the mean weighted by their passages.
+	Recall Recall
+	// BytesPerVector is what a search keeps in memory for a vector.
+	BytesPerVector float64
+}
+
+// Experts are the experts of the collection, in the order they were given.
+func (g *Generation) Experts() []ExpertFiles {
+	var out []ExpertFiles
+	for _, x := range g.manifest.Experts {
+		f := ExpertFiles{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Index: x.Index, Passages: g.Len()}
+		f.Recall = joined(g.manifest.Segments, x.Name)
+		for _, s := range g.segments {
+			f.BytesPerVector += s.vectors[x.Name].BytesPerVector() * float64(s.store.Len()) / float64(g.total)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// CheckEncoders makes sure that questions can be asked with these encoders:
+// that the collection has vectors of each, made by that very encoder. The error
+// names both sides and says how to mend it. An expert of the collection that is
+// not among the encoders is no error; it is not searched.
+func (g *Generation) CheckEncoders(encoders ...Encoder) error {
+	var errs []error
+	for _, x := range encoders {
+		errs = append(errs, matchExpert(g.dir, g.manifest, x))
+	}
+	return errors.Join(errs...)
+}
+
+// matchExpert compares an encoder with the one that made the vectors.
+func matchExpert(dir string, m *manifest, x Encoder) error {
+	has := m.expert(x.Name())
+	if has == nil {
+		var names []string
+		for _, x := range m.Experts {
+			names = append(names, x.Name)
+		}
+		list := "none"
+		if len(names) > 0 {
+			list = strings.Join(names, ", ")
+		}
+		return fmt.Errorf("%s has no vectors of expert %q (it has: %s): add them with conclave index --collection %s --add-expert %s", dir, x.Name(), list, dir, x.Name())
+	}
+	if has.Fingerprint != x.Fingerprint() || has.Dimension != x.Dimension() {
+		return fmt.Errorf("the vectors of expert %q in %s were made by the passage encoder %s (%d numbers), and the one given is %s (%d numbers): questions of one do not fit the vectors of the other. "+
+			"Use the bundle that made them, or encode again with conclave index --collection %s --remove-expert %s and --add-expert %s",
+			x.Name(), dir, short(has.Fingerprint), has.Dimension, short(x.Fingerprint()), x.Dimension(), dir, x.Name(), x.Name())
+	}
+	return nil
+}
+
+// short is enough of a fingerprint to tell two apart in a message.
+func short(fingerprint string) string {
+	return fingerprint[:min(len(fingerprint), 16)]
+}
+
+// CheckRecall is an error when an index finds too little to be served: its
+// measured recall@10 is below the floor of its kind. The error says how to
+// rebuild it.
+func (g *Generation) CheckRecall() error {
+	var errs []error
+	for _, x := range g.Experts() {
+		kind, err := ann.KindNamed(x.Index.Kind)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if x.Recall.Stored.At10 < kind.Floor10 {
+			errs = append(errs, fmt.Errorf("the %s index of expert %q in %s finds only %.3f of the 10 nearest passages, %.3f is the least to be served with: "+
+				"build it again with conclave index --collection %s --remove-expert %s and --add-expert %s --index %s, with a larger --ef-construction, or as --index flat, which is exact",
+				kind.Name, x.Name, g.dir, x.Recall.Stored.At10, kind.Floor10, g.dir, x.Name, x.Name, kind.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Warnings are what somebody who serves an expert's index should know, for
+// /readyz and /v1/experts.
+func (x ExpertFiles) Warnings() []string {
+	kind, err := ann.KindNamed(x.Index.Kind)
+	if err != nil || kind.Warning == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("index %s of expert %q: measured recall@10 is %.2f, recall@100 %.2f; %s", kind.Name, x.Name, x.Recall.Stored.At10, x.Recall.Stored.At100, kind.Warning)}
+}

@@ -1,0 +1,143 @@
+package collection
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"sync/atomic"
+
+	"conclave/bm25"
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// Generation is one state of a collection. It does not change, and its methods
+// are safe for concurrent use, from Acquire to Release. Ordinals number the
+// passages of all segments, those of the first segment first; they mean nothing
+// in another generation.
+type Generation struct {
+	dir      string
+	manifest *manifest
+	segments []*segment
+	words    *bm25.Searcher
+	total    int
+
+	files *shared
+	keys  []string // what it uses of files
+	pins  atomic.Int64
+}
+
+// openGeneration opens all that a manifest names. The generation is pinned
+// once.
+func openGeneration(files *shared, dir string, m *manifest, what parts) (*Generation, error) {
+	g := &Generation{dir: dir, manifest: m, files: files}
+	g.pins.Store(1)
+	var words []bm25.Segment
+	for i := range m.Segments {
+		s, keys, err := openSegment(files, dir, m, &m.Segments[i], what)
+		g.keys = append(g.keys, keys...)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("opening segment %s of %s: %w", m.Segments[i].Name, dir, err), g.close())
+		}
+		s.base = rank.Ordinal(g.total)
+		g.total += m.Segments[i].Passages
+		g.segments = append(g.segments, s)
+		words = append(words, bm25.Segment{Index: s.words, Base: s.base})
+	}
+	if what == wordless {
+		return g, nil
+	}
+	var err error
+	if g.words, err = bm25.NewSearcher(words...); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the words of %s: %w", dir, err), g.close())
+	}
+	return g, nil
+}
+
+// pin holds the generation once more, unless it is closed already.
+func (g *Generation) pin() bool {
+	for {
+		n := g.pins.Load()
+		if n == 0 {
+			return false
+		}
+		if g.pins.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Release ends the use that Acquire began. Each Acquire is released once.
+func (g *Generation) Release() { g.drop() }
+
+func (g *Generation) drop() {
+	switch n := g.pins.Add(-1); {
+	case n == 0:
+		// Unmapping what was mapped fails for no reason that a caller could
+		// mend.
+		_ = g.close()
+	case n < 0:
+		panic("collection: a generation was released more often than acquired")
+	}
+}
+
+func (g *Generation) close() error {
+	keys := g.keys
+	g.keys = nil
+	return g.files.drop(keys)
+}
+
+// Number is the generation's number, from 1.
+func (g *Generation) Number() uint64 { return g.manifest.Generation }
+
+// Len is the number of passages.
+func (g *Generation) Len() int {
+	n := g.total
+	for i := range g.manifest.Segments {
+		n -= g.manifest.Segments[i].Deleted
+	}
+	return n
+}
+
+// Segments is the number of segments.
+func (g *Generation) Segments() int { return len(g.segments) }
+
+// Passage reads a passage. It stays valid after Release.
+func (g *Generation) Passage(ordinal rank.Ordinal) (corpus.Passage, error) {
+	if int64(ordinal) >= int64(g.total) {
+		return corpus.Passage{}, fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
+	}
+	s := g.segmentOf(ordinal)
+	return s.store.Passage(ordinal - s.base)
+}
+
+// ID reads the id of a passage.
+func (g *Generation) ID(ordinal rank.Ordinal) (string, error) {
+	if int64(ordinal) >= int64(g.total) {
+		return "", fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
+	}
+	s := g.segmentOf(ordinal)
+	return s.store.ID(ordinal - s.base)
+}
+
+// Ordinal finds the passage with an id. The error is that of a damaged file.
+func (g *Generation) Ordinal(id string) (rank.Ordinal, bool, error) {
+	// Newest first: what is asked for by id was often just written.
+	for i := len(g.segments) - 1; i >= 0; i-- {
+		s := g.segments[i]
+		ordinal, ok, err := s.store.Ordinal(id)
+		if err != nil {
+			return 0, false, err
+		}
+		if ok {
+			return s.base + ordinal, true, nil
+		}
+	}
+	return 0, false, nil
+}
+
+// segmentOf is the segment that holds an ordinal below the total.
+func (g *Generation) segmentOf(ordinal rank.Ordinal) *segment {
+	i := sort.Search(len(g.segments), func(i int) bool { return g.segments[i].base > ordinal })
+	return g.segments[i-1]
+}

@@ -1,0 +1,68 @@
+//go:build unix
+
+package collection
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const lockName = "LOCK"
+
+// ErrLocked is the error when another process, or another part of this one,
+// writes to the collection.
+var ErrLocked = errors.New("another writer has the collection")
+
+// lock takes the right to write to a folder. It is given back by closing the
+// file, and by the system when the process ends however it ends. The file's
+// content, who holds the lock, is for people.
+func lock(dir string) (*os.File, error) {
+	path := filepath.Join(dir, lockName)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, explainDisk(fmt.Errorf("locking %s: %w", dir, err))
+	}
+	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		if !leadsTo(path, file) {
+			// A first build that failed removed the folder's content between
+			// our two calls: this lock is on a file that nobody will find.
+			_ = file.Close()
+			return lock(dir)
+		}
+		if err = file.Truncate(0); err == nil {
+			_, err = fmt.Fprintf(file, "process %d\n", os.Getpid())
+		}
+		if err != nil {
+			_ = file.Close()
+			return nil, explainDisk(fmt.Errorf("locking %s: %w", dir, err))
+		}
+		return file, nil
+	}
+	holder := make([]byte, 100)
+	n, _ := file.ReadAt(holder, 0) // says nothing when it cannot be read
+	_ = file.Close()
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		who := strings.TrimSpace(string(holder[:n]))
+		if who == "" {
+			who = "another process"
+		}
+		return nil, fmt.Errorf("%w %s: %s is indexing into it or serving it with writes; wait for it to end or stop it", ErrLocked, dir, who)
+	}
+	return nil, fmt.Errorf("locking %s: %w", dir, err)
+}
+
+// leadsTo reports whether path still leads to an open file.
+func leadsTo(path string, file *os.File) bool {
+	now, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	opened, err := file.Stat()
+	return err == nil && os.SameFile(now, opened)
+}

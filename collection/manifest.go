@@ -1,0 +1,192 @@
+package collection
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"conclave/bm25"
+	"conclave/rank"
+)
+
+// manifest says what of a folder counts. The zero generation is a collection
+// whose first build has not ended.
+type manifest struct {
+	// ID is random and tells apart two collections that follow each other
+	// under one path.
+	ID          string            `json:"id"`
+	Generation  uint64            `json:"generation"`
+	NextSegment uint64            `json:"next_segment"`
+	Words       wordsManifest     `json:"words"`
+	Experts     []expertManifest  `json:"experts"`
+	Segments    []segmentManifest `json:"segments"`
+	// Applied is the last entry of the log that the segments hold.
+	Applied uint64 `json:"applied,omitempty"`
+}
+
+// wordsManifest is how BM25 was built. All segments agree.
+type wordsManifest struct {
+	K1           float64 `json:"k1"`
+	B            float64 `json:"b"`
+	ExactLengths bool    `json:"exact_lengths,omitempty"`
+	// Analyser is the fingerprint of the analysis of text into terms.
+	Analyser string `json:"analyser"`
+}
+
+func (w wordsManifest) params() bm25.Params {
+	return bm25.Params{K1: w.K1, B: w.B, ExactLengths: w.ExactLengths}
+}
+
+// expertManifest is an expert whose vectors every segment has.
+type expertManifest struct {
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint"` // of the passage encoder
+	Dimension   int    `json:"dimension"`
+	Index       Index  `json:"index"`
+}
+
+// segmentManifest is one segment and its files.
+type segmentManifest struct {
+	Name     string          `json:"name"` // of its folder
+	Passages int             `json:"passages"`
+	Store    fileManifest    `json:"store"`
+	Words    fileManifest    `json:"words"`
+	Experts  []segmentExpert `json:"experts"`
+	// Deleted is how many passages of the segment are deleted; Tombstones is
+	// the file that says which.
+	Deleted    int           `json:"deleted,omitempty"`
+	Tombstones *fileManifest `json:"tombstones,omitempty"`
+}
+
+// segmentExpert is the files of one expert in a segment.
+type segmentExpert struct {
+	Name    string        `json:"name"`
+	Vectors fileManifest  `json:"vectors"`
+	Graph   *fileManifest `json:"graph,omitempty"` // none for flat
+	Recall  Recall        `json:"recall"`
+}
+
+// fileManifest is a file of a segment: its size, which is compared at every
+// open, and a checksum of all of it, which Verify compares.
+type fileManifest struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+	Sum  string `json:"xxh3"` // 128 bits, hexadecimal
+}
+
+// files lists a segment's files.
+func (s *segmentManifest) files() []fileManifest {
+	out := []fileManifest{s.Store, s.Words}
+	for _, x := range s.Experts {
+		out = append(out, x.Vectors)
+		if x.Graph != nil {
+			out = append(out, *x.Graph)
+		}
+	}
+	if s.Tombstones != nil {
+		out = append(out, *s.Tombstones)
+	}
+	return out
+}
+
+// expert finds an expert's files in a segment.
+func (s *segmentManifest) expert(name string) *segmentExpert {
+	for i := range s.Experts {
+		if s.Experts[i].Name == name {
+			return &s.Experts[i]
+		}
+	}
+	return nil
+}
+
+// expert finds an expert of the collection.
+func (m *manifest) expert(name string) *expertManifest {
+	for i := range m.Experts {
+		if m.Experts[i].Name == name {
+			return &m.Experts[i]
+		}
+	}
+	return nil
+}
+
+// passages is how many passages the segments hold, deleted ones too.
+func (m *manifest) passages() int {
+	n := 0
+	for _, s := range m.Segments {
+		n += s.Passages
+	}
+	return n
+}
+
+// next is a copy of m for the next generation. Slices are copied one level
+// deep, so that appending to them or replacing an element leaves m alone.
+func (m *manifest) next() *manifest {
+	n := *m
+	n.Generation++
+	n.Experts = slices.Clone(m.Experts)
+	n.Segments = slices.Clone(m.Segments)
+	for i := range n.Segments {
+		n.Segments[i].Experts = slices.Clone(m.Segments[i].Experts)
+	}
+	return &n
+}
+
+var (
+	segmentName = regexp.MustCompile(`^seg-[0-9]{6,}$`)
+	fileName    = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,159}$`)
+	expertName  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+)
+
+// check makes sure that a manifest can be followed: whatever its bytes were,
+// no name leads out of the folder and no two parts contradict each other.
+func (m *manifest) check() error {
+	seen := map[string]bool{}
+	once := func(kind, name string, pattern *regexp.Regexp) error {
+		if !pattern.MatchString(name) {
+			return fmt.Errorf("%q is no name of a %s", name, kind)
+		}
+		if seen[kind+" "+name] {
+			return fmt.Errorf("%s %q is there twice", kind, name)
+		}
+		seen[kind+" "+name] = true
+		return nil
+	}
+	for _, x := range m.Experts {
+		if err := once("expert", x.Name, expertName); err != nil {
+			return err
+		}
+		if x.Dimension < 1 || x.Dimension > maxDimension {
+			return fmt.Errorf("expert %q has dimension %d", x.Name, x.Dimension)
+		}
+	}
+	total := 0
+	for i := range m.Segments {
+		s := &m.Segments[i]
+		if err := once("segment", s.Name, segmentName); err != nil {
+			return err
+		}
+		if s.Passages < 1 || s.Deleted < 0 || s.Deleted > s.Passages || (s.Deleted > 0) != (s.Tombstones != nil) {
+			return fmt.Errorf("segment %s has %d passages of which %d are deleted", s.Name, s.Passages, s.Deleted)
+		}
+		if total += s.Passages; uint64(total) > uint64(^rank.Ordinal(0)) {
+			return fmt.Errorf("the segments have more than %d passages", ^rank.Ordinal(0))
+		}
+		if len(s.Experts) != len(m.Experts) {
+			return fmt.Errorf("segment %s has %d experts, the collection %d", s.Name, len(s.Experts), len(m.Experts))
+		}
+		for _, x := range m.Experts {
+			if s.expert(x.Name) == nil {
+				return fmt.Errorf("segment %s has nothing of expert %q", s.Name, x.Name)
+			}
+		}
+		for _, f := range s.files() {
+			if err := once("file of "+s.Name, f.Name, fileName); err != nil {
+				return err
+			}
+			if f.Size < 1 {
+				return fmt.Errorf("file %q of segment %s has %d bytes", f.Name, s.Name, f.Size)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package collection
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/zeebo/xxh3"
+)
+
+const (
+	manifestName    = "MANIFEST"
+	manifestPending = "tmp-manifest"
+	manifestFormat  = 1
+	// maxManifest bounds what a damaged or foreign file can make us read.
+	maxManifest = 256 << 20
+)
+
+// ErrNotCollection is the error for a folder that holds no collection.
+var ErrNotCollection = errors.New("no collection")
+
+// encode is the file of a manifest: a line that says what it is, with the
+// checksum of what follows, then JSON that people can read.
+func (m *manifest) encode() ([]byte, error) {
+	body, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	body = append(body, '\n')
+	return append(fmt.Appendf(nil, "conclave manifest %d xxh3 %s\n", manifestFormat, sumOf(body)), body...), nil
+}
+
+func decodeManifest(data []byte) (*manifest, error) {
+	first, body, _ := bytes.Cut(data, []byte("\n"))
+	var format int
+	var sum string
+	if n, err := fmt.Sscanf(string(first[:min(len(first), 200)]), "conclave manifest %d xxh3 %s", &format, &sum); n < 1 {
+		return nil, fmt.Errorf("it does not begin like a manifest: %w", err)
+	}
+	if format != manifestFormat {
+		return nil, fmt.Errorf("it has format %d, this program reads format %d: use the program that wrote it, or index again", format, manifestFormat)
+	}
+	if sum != sumOf(body) {
+		return nil, errors.New("its checksum is wrong: the file is damaged; restore the collection from a snapshot, or index again")
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	m := &manifest{}
+	if err := d.Decode(m); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("something follows its end")
+	}
+	return m, m.check()
+}
+
+func sumOf(data []byte) string {
+	sum := xxh3.Hash128(data)
+	return fmt.Sprintf("%016x%016x", sum.Hi, sum.Lo)
+}
+
+// readManifest reads and checks the manifest of a folder. ErrNotCollection
+// when there is none.
+func readManifest(dir string) (*manifest, error) {
+	path := filepath.Join(dir, manifestName)
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds %w (it has no file %s): make one with conclave index --collection %s --in FILE", dir, ErrNotCollection, manifestName, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, maxManifest))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	m, err := decodeManifest(data)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return m, nil
+}
+
+// writeManifest puts a manifest in the place of the one before. When it
+// returns, the new one would survive a power cut; when it fails, the one
+// before is still there.
+func writeManifest(d disk, dir string, m *manifest) error {
+	if err := m.check(); err != nil {
+		return fmt.Errorf("refusing to publish generation %d: %w", m.Generation, err)
+	}
+	data, err := m.encode()
+	if err != nil {
+		return err
+	}
+	pending := filepath.Join(dir, manifestPending)
+	if err := d.WriteFile(pending, data); err != nil {
+		return err
+	}
+	if err := d.SyncFile(pending); err != nil {
+		return err
+	}
+	if err := d.Rename(pending, filepath.Join(dir, manifestName)); err != nil {
+		return err
+	}
+	return d.SyncDir(dir)
+}

@@ -1,0 +1,67 @@
+package collection
+
+import (
+	"cmp"
+	"slices"
+
+	"conclave/rank"
+)
+
+// merge joins the best hits of several segments into the best k: by score, and
+// equal scores by passage id. Inside a segment ordinals follow ids, so each
+// list is in this order already, and as long as each holds the best k of its
+// segment, so is the result exact: what one segment with all the passages
+// would have given.
+func (g *Generation) merge(lists [][]rank.Hit, k int) ([]rank.Hit, error) {
+	if len(lists) == 1 {
+		return lists[0][:min(k, len(lists[0]))], nil
+	}
+	var all []rank.Hit
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	rank.Sort(all)
+	if err := g.sortTies(all, k); err != nil {
+		return nil, err
+	}
+	return all[:min(k, len(all))], nil
+}
+
+// sortTies puts hits with equal scores in the order of their ids, where it
+// matters for the first k. Hits are in rank.Compare's order, so those of one
+// segment are in order already and ids are only read where segments meet.
+func (g *Generation) sortTies(hits []rank.Hit, k int) error {
+	for from := 0; from < min(k, len(hits)); {
+		to := from + 1
+		for to < len(hits) && hits[to].Score == hits[from].Score {
+			to++
+		}
+		if ties := hits[from:to]; len(ties) > 1 && g.segmentOf(ties[0].Ordinal) != g.segmentOf(ties[len(ties)-1].Ordinal) {
+			if err := g.sortByID(ties); err != nil {
+				return err
+			}
+		}
+		from = to
+	}
+	return nil
+}
+
+func (g *Generation) sortByID(hits []rank.Hit) error {
+	type named struct {
+		id  string
+		hit rank.Hit
+	}
+	list := make([]named, len(hits))
+	for i, h := range hits {
+		id, err := g.ID(h.Ordinal)
+		if err != nil {
+			return err
+		}
+		list[i] = named{id, h}
+	}
+	slices.SortFunc(list, func(a, b named) int { return cmp.Compare(a.id, b.id) })
+	for i := range list {
+		hits[i] = list[i].hit
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package collection
+
+import (
+	"context"
+	"fmt"
+
+	"conclave/bm25"
+	"conclave/corpus"
+)
+
+// maxDimension bounds what is believed of an encoder or a manifest.
+const maxDimension = 1 << 16
+
+// PassageEncoder turns passages into the vectors of one expert. The vectors
+// are in the order of the passages and have Dimension numbers each. Its
+// Fingerprint covers everything that decides a vector.
+type PassageEncoder interface {
+	Name() string
+	Dimension() int
+	Fingerprint() string
+	EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error)
+}
+
+// Source gives the passages of a build, one after the other, io.EOF behind the
+// last. corpus.Reader and corpus.Series are sources.
+type Source interface {
+	Next() (corpus.Passage, error)
+	// Place says where the passage that Next returned last comes from.
+	Place() corpus.Place
+	// Progress is how many bytes were read of how many; -1 when unknown.
+	Progress() (done, total int64)
+}
+
+// Index is a kind of vector index and how it is built. Zero values are the
+// defaults.
+type Index struct {
+	Kind           string `json:"kind"`                      // "hnsw" (default), "flat", "coder"
+	M              int    `json:"m,omitempty"`               // neighbours of a node
+	EfConstruction int    `json:"ef_construction,omitempty"` // candidates while building
+	Seed           uint64 `json:"seed,omitempty"`
+}
+
+// BuildOptions says how to make a segment, and with the first one a collection.
+type BuildOptions struct {
+	// Experts encode the passages. None: words alone. Adding to a collection
+	// needs the encoder of every expert it has.
+	Experts []PassageEncoder
+	// Index is for the experts of a new collection, and for an expert that is
+	// added. A collection keeps each expert's kind.
+	Index Index
+	// Words are BM25's constants; the zero value is bm25.DefaultParams, and for
+	// an existing collection what it was built with.
+	Words bm25.Params
+	// Questions are vectors of real questions for each expert, to measure the
+	// recall on beside stored vectors. Optional.
+	Questions map[string][][]float32
+	// Threads for building graphs; 0: all processors.
+	Threads int
+	// BatchPassages is how many passages an encoder gets at a time; 0: 256.
+	// A larger batch lets it group passages by length, at the price of memory.
+	BatchPassages int
+	// WordMemory bounds BM25's postings in memory before they go to a temporary
+	// file; 0: 512 MiB.
+	WordMemory int64
+	// BadPassage is called for a passage that cannot be indexed, with an error
+	// that names its place; nil goes on without it, an error ends the build.
+	// Without BadPassage the first bad passage ends the build.
+	BadPassage func(error) error
+	// Progress is called now and then, by one goroutine at a time.
+	Progress func(Progress)
+}
+
+func (o *BuildOptions) complete() error {
+	if o.BatchPassages == 0 {
+		o.BatchPassages = 256
+	}
+	if o.WordMemory == 0 {
+		o.WordMemory = 512 << 20
+	}
+	if o.BatchPassages < 0 || o.WordMemory < 0 || o.Threads < 0 {
+		return fmt.Errorf("build options below zero: %d passages a batch, %d bytes for words, %d threads", o.BatchPassages, o.WordMemory, o.Threads)
+	}
+	seen := map[string]bool{}
+	for _, x := range o.Experts {
+		if err := checkEncoder(x); err != nil {
+			return err
+		}
+		if seen[x.Name()] {
+			return fmt.Errorf("expert %q is named twice", x.Name())
+		}
+		seen[x.Name()] = true
+	}
+	return nil
+}
+
+func checkEncoder(x Encoder) error {
+	switch name := x.Name(); {
+	case name == "bm25":
+		return fmt.Errorf("an expert cannot be called %q: that is the name of the word index", name)
+	case !expertName.MatchString(name):
+		return fmt.Errorf("%q is no name for an expert: lower-case letters, digits, - and _, beginning with a letter or digit, 64 at most", name)
+	case x.Dimension() < 1 || x.Dimension() > maxDimension:
+		return fmt.Errorf("expert %q has vectors of %d numbers; allowed are 1 to %d", name, x.Dimension(), maxDimension)
+	case x.Fingerprint() == "":
+		return fmt.Errorf("expert %q has no fingerprint", name)
+	}
+	return nil
+}
+
+// Report says what a build made.
+type Report struct {
+	Generation uint64
+	Segment    string // the new one; empty when an expert was added
+	Passages   int    // in the new segment, or encoded for the new expert
+	Skipped    int    // bad ones that BadPassage let pass
+	Bytes      int64  // of the new files
+	Recall     map[string]Recall
+}

@@ -1,0 +1,54 @@
+package collection
+
+import (
+	"errors"
+	"io"
+	"sync"
+)
+
+// shared keeps the open files of several generations: a file that two of them
+// name is opened once, and closed with the last one. That a path always means
+// the same content is what makes it right (see the package comment).
+type shared struct {
+	mu    sync.Mutex
+	files map[string]*sharedFile
+}
+
+type sharedFile struct {
+	value io.Closer
+	uses  int
+}
+
+func newShared() *shared { return &shared{files: map[string]*sharedFile{}} }
+
+// use returns what is open under a key, or opens it. Each use is given back by
+// one drop.
+func use[T io.Closer](s *shared, key string, open func() (T, error)) (T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.files[key]; f != nil {
+		f.uses++
+		return f.value.(T), nil
+	}
+	value, err := open()
+	if err != nil {
+		return value, err
+	}
+	s.files[key] = &sharedFile{value: value, uses: 1}
+	return value, nil
+}
+
+// drop gives back one use of each key.
+func (s *shared) drop(keys []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, key := range keys {
+		f := s.files[key]
+		if f.uses--; f.uses == 0 {
+			delete(s.files, key)
+			errs = append(errs, f.value.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

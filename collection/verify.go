@@ -1,0 +1,100 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"conclave/rank"
+)
+
+// VerifyReport says what Verify read.
+type VerifyReport struct {
+	Generation uint64
+	Segments   int
+	Passages   int
+	Experts    int
+	Bytes      int64
+}
+
+// Verify reads everything of the newest generation in dir and checks it: every
+// checksum, every passage and its id, the postings, the vectors and the
+// invariants of the graphs, that counts agree, and that no id is in two
+// segments. It needs no lock; it finishes with the generation it began with.
+// The error names all that it found, of each file the first thing.
+func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyReport, error) {
+	var report VerifyReport
+	c, err := Open(dir)
+	if err != nil {
+		return report, err
+	}
+	defer func() { _ = c.Close() }()
+	g := c.Acquire()
+	defer g.Release()
+	r := &reporter{to: progress}
+	m := g.manifest
+	report = VerifyReport{Generation: m.Generation, Segments: len(m.Segments), Passages: g.Len(), Experts: len(m.Experts)}
+	total := int64(0)
+	for i := range m.Segments {
+		for _, f := range m.Segments[i].files() {
+			total += f.Size
+		}
+	}
+	var errs []error
+	for i := range m.Segments {
+		s := &m.Segments[i]
+		for _, f := range s.files() {
+			described, err := describe(ctx, filepath.Join(dir, s.Name), f.Name, func(n int64) {
+				report.Bytes += n
+				r.report(Progress{Stage: Verifying, Done: report.Bytes, Total: total, Unit: "bytes"})
+			})
+			if err == nil && described != f {
+				err = fmt.Errorf("%s: its checksum is %s, the manifest says %s: the file is damaged", filepath.Join(dir, s.Name, f.Name), described.Sum, f.Sum)
+			}
+			errs = append(errs, err)
+		}
+		errs = append(errs, g.verifySegment(ctx, i))
+		if err := ctx.Err(); err != nil {
+			return report, err
+		}
+	}
+	errs = append(errs, g.verifyIDs(ctx))
+	if err := errors.Join(errs...); err != nil {
+		return report, fmt.Errorf("%w\nrestore the collection from a snapshot, or index again", err)
+	}
+	return report, nil
+}
+
+// verifySegment checks the inside of a segment's files.
+func (g *Generation) verifySegment(ctx context.Context, at int) error {
+	s := g.segments[at]
+	errs := []error{s.store.Verify(ctx, nil), s.words.Check()}
+	for _, x := range g.manifest.Experts {
+		if err := s.vectors[x.Name].Check(); err != nil {
+			errs = append(errs, fmt.Errorf("expert %s in %s: %w", x.Name, s.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// verifyIDs makes sure that no id is in two segments.
+func (g *Generation) verifyIDs(ctx context.Context) error {
+	for at, s := range g.segments[:max(0, len(g.segments)-1)] {
+		for i := range rank.Ordinal(s.store.Len()) {
+			if i%1024 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			id, err := s.store.ID(i)
+			if err != nil {
+				return nil // told by the segment's own check
+			}
+			for _, other := range g.segments[at+1:] {
+				if _, twice, err := other.store.Ordinal(id); err == nil && twice {
+					return fmt.Errorf("passage %q is in %s and in %s", id, s.name, other.name)
+				}
+			}
+		}
+	}
+	return nil
+}
