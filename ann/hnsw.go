@@ -39,8 +39,8 @@ func openHNSW(v *Vectors, path string) (Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.Count() != v.count || g.Dimension() != v.dim || g.Origin.Stamp != v.Stamp() {
-		return nil, errors.Join(fmt.Errorf("%s (%d vectors of dimension %d) was built from other vectors than those in %s (%d of %d): rebuild it", path, g.Count(), g.Dimension(), v.file.Path(), v.count, v.dim), g.Close())
+	if g.Rows() != v.count || g.Dimension() != v.dim || g.Origin.Stamp != v.Stamp() {
+		return nil, errors.Join(fmt.Errorf("%s (%d vectors of dimension %d) was built from other vectors than those in %s (%d of %d): rebuild it", path, g.Rows(), g.Dimension(), v.file.Path(), v.count, v.dim), g.Close())
 	}
 	x := &hnsw{Vectors: v, graph: g}
 	x.scratch.New = func() any { return new(hnswScratch) }
@@ -95,8 +95,8 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 	if err != nil {
 		return nil, stats, err
 	}
-	hits, err := x.rescore(s, query, o.K, &stats)
-	return hits, stats, err
+	hits := x.rescore(s, query, o.K, &stats)
+	return hits, stats, nil
 }
 
 // rescoreMore is how many candidates beyond k are scored by their vectors:
@@ -105,13 +105,10 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 func rescoreMore(k int) int { return 16 + k/4 }
 
 // rescore replaces the candidates' approximate scores.
-func (x *hnsw) rescore(s *hnswScratch, query []float32, k int, stats *Stats) ([]rank.Hit, error) {
+func (x *hnsw) rescore(s *hnswScratch, query []float32, k int, stats *Stats) []rank.Hit {
 	n := min(len(s.candidates), k+rescoreMore(k))
 	s.ids = s.ids[:0]
 	for _, c := range s.candidates[:n] {
-		if int(c.Ordinal) >= x.count {
-			return nil, fmt.Errorf("a node of the graph stands for vector %d of %d: the graph file is damaged; verify it and rebuild it", c.Ordinal, x.count)
-		}
 		s.ids = append(s.ids, c.Ordinal)
 	}
 	if len(s.scores) < n {
@@ -123,7 +120,7 @@ func (x *hnsw) rescore(s *hnswScratch, query []float32, k int, stats *Stats) ([]
 		s.top.Push(rank.Hit{Ordinal: rank.Ordinal(id), Score: s.scores[i]})
 	}
 	stats.Rescored = n
-	return s.top.Sorted(), nil
+	return s.top.Sorted()
 }
 
 // Check verifies both files and that they belong together.

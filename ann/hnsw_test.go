@@ -224,3 +224,33 @@ func TestRecallLeavesTheAskingVectorOut(t *testing.T) {
 		t.Errorf("more queries than vectors: %+v, %v", m, err)
 	}
 }
+// TestRecallOfEqualVectors: boilerplate gives the same vector many times. The
+// copies must be found, and must not hide what lies around them.
+func TestRecallOfEqualVectors(t *testing.T) {
+	const dim, n = 32, 8000
+	rows := clustered(21, n, dim, 0)
+	for i := range n { // two groups of 1,000 and one of zeros
+		switch i % 8 {
+		case 0, 1:
+			copy(rows[i*dim:(i+1)*dim], rows[i%8*dim:])
+		case 2:
+			if i%16 == 2 {
+				clear(rows[i*dim : (i+1)*dim])
+			}
+		}
+	}
+	x := openIndex(t, HNSW, dim, rows, BuildOptions{})
+	if err := x.Check(); err != nil {
+		t.Error(err)
+	}
+	queries := slices.Collect(slices.Chunk(rows[:200*dim], dim))
+	m, err := RecallOf(context.Background(), x, queries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", m)
+	if m.At10 < 0.98 || m.At100 < 0.97 {
+		t.Errorf("with many equal vectors: %+v", m)
+	}
+}
+

@@ -37,7 +37,7 @@ func OpenVectors(path string) (*Vectors, error) {
 		return nil, fmt.Errorf("vectors: %w", err)
 	}
 	count, dim := file.Parameter(0), file.Parameter(1)
-	if dim < 1 || dim > MaxDimension || count > graph.MaxCount {
+	if dim < 1 || dim > MaxDimension || count > graph.MaxRows {
 		return nil, errors.Join(fmt.Errorf("vectors: the header of %s says %d vectors of dimension %d, which is not possible: rebuild it", path, count, dim), file.Close())
 	}
 	rows, err := mapped.Values[float32](file, 0, int(count*dim))
@@ -123,8 +123,8 @@ func (w *VectorWriter) Append(vector []float32) error {
 	if err := checkElements(vector); err != nil {
 		return fmt.Errorf("vectors: vector %d: %w", w.count, err)
 	}
-	if w.count == graph.MaxCount {
-		return fmt.Errorf("vectors: a file holds at most %d vectors", graph.MaxCount)
+	if w.count == graph.MaxRows {
+		return fmt.Errorf("vectors: a file holds at most %d vectors", graph.MaxRows)
 	}
 	if err := mapped.Append(w.out, vector); err != nil {
 		return fmt.Errorf("vectors: %w", err)

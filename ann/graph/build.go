@@ -1,12 +1,17 @@
 package graph
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"conclave/ann/kernel"
 )
@@ -34,30 +39,31 @@ type Params struct {
 // inner product, as when searching, but directions are told apart by the
 // cosine: see diverse.
 func Build(ctx context.Context, rows []float32, dim int, p Params) (*Graph, error) {
-	n := len(rows) / max(dim, 1)
+	count := len(rows) / max(dim, 1)
 	switch {
 	case dim < 1 || dim > MaxDimension:
 		return nil, fmt.Errorf("dimension %d; between 1 and %d is possible", dim, MaxDimension)
-	case n > MaxCount:
-		return nil, fmt.Errorf("%d vectors; at most %d fit one graph", n, MaxCount)
+	case count > MaxRows:
+		return nil, fmt.Errorf("%d vectors; at most %d fit one graph", count, MaxRows)
 	case p.M < minM || p.M > maxM:
 		return nil, fmt.Errorf("M is %d; between %d and %d is possible", p.M, minM, maxM)
 	case p.EfConstruction < p.M:
 		return nil, fmt.Errorf("efConstruction is %d; it must be at least M, %d", p.EfConstruction, p.M)
 	}
-	b := newBuilder(rows, dim, n, p)
+	b := newBuilder(dim, p)
+	b.group(rows, p.Seed)
+	b.allocate()
 	if err := b.quantise(ctx, rows); err != nil {
 		return nil, err
 	}
-	for done := 1; done < n; {
+	n := b.nodes()
+	for done := min(1, n); done < n; {
 		size := min(batchSize(done), n-done)
 		if err := b.add(ctx, done, done+size); err != nil {
 			return nil, err
 		}
 		done += size
-		if p.Progress != nil {
-			p.Progress(done, n)
-		}
+		p.Progress(int(b.starts[done]), count)
 	}
 	b.connect()
 	return b.Graph, nil
@@ -82,30 +88,72 @@ type worker struct {
 	kept []uint32 // those chosen so far
 }
 
-func newBuilder(rows []float32, dim, n int, p Params) *builder {
-	g := &Graph{kernels: kernel.Best(), dim: dim, stride: kernel.Stride(dim), m: p.M, levels: levelSizes(n, p.M)}
-	g.codes = make([]byte, n*g.stride)
-	g.scales = make([]float32, n)
-	g.ordinals = make([]uint32, n)
-	g.links = make([][]uint32, len(g.levels))
-	for l, size := range g.levels {
-		g.links[l] = make([]uint32, size*g.width(l))
-		for i := range g.links[l] {
-			g.links[l][i] = none
-		}
-	}
-	for i := range g.ordinals {
-		g.ordinals[i] = uint32(i)
-	}
-	rng := rand.New(rand.NewPCG(p.Seed, 0x636f6e636c617665))
-	rng.Shuffle(n, func(i, j int) { g.ordinals[i], g.ordinals[j] = g.ordinals[j], g.ordinals[i] })
-	b := &builder{Graph: g, params: p}
+func newBuilder(dim int, p Params) *builder {
+	b := &builder{Graph: &Graph{kernels: kernel.Best(), dim: dim, stride: kernel.Stride(dim), m: p.M}, params: p}
 	for range max(1, p.Threads) {
-		w := &worker{}
-		w.begin(g)
-		b.workers = append(b.workers, w)
+		b.workers = append(b.workers, &worker{})
+	}
+	if b.params.Progress == nil {
+		b.params.Progress = func(int, int) {}
 	}
 	return b
+}
+
+// group finds equal vectors and puts the nodes into the order in which they
+// are added, shuffled by the seed.
+func (b *builder) group(rows []float32, seed uint64) {
+	row := func(ordinal uint32) []byte {
+		r := rows[int(ordinal)*b.dim:][:b.dim]
+		return unsafe.Slice((*byte)(unsafe.Pointer(&r[0])), 4*b.dim)
+	}
+	type hashed struct {
+		hash    uint64
+		ordinal uint32
+	}
+	all := make([]hashed, len(rows)/b.dim)
+	key := maphash.MakeSeed() // which hashes collide must not matter, and does not
+	for i := range all {
+		all[i] = hashed{maphash.Bytes(key, row(uint32(i))), uint32(i)}
+	}
+	slices.SortFunc(all, func(x, y hashed) int {
+		return cmp.Or(cmp.Compare(x.hash, y.hash), bytes.Compare(row(x.ordinal), row(y.ordinal)), cmp.Compare(x.ordinal, y.ordinal))
+	})
+	groups := make([][]uint32, 0, len(all))
+	for i, h := range all {
+		if i > 0 && bytes.Equal(row(all[i-1].ordinal), row(h.ordinal)) {
+			last := len(groups) - 1
+			groups[last] = append(groups[last], h.ordinal)
+			continue
+		}
+		groups = append(groups, []uint32{h.ordinal})
+	}
+	slices.SortFunc(groups, func(x, y []uint32) int { return cmp.Compare(x[0], y[0]) })
+	rng := rand.New(rand.NewPCG(seed, 0x636f6e636c617665))
+	rng.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
+	b.levels = levelSizes(len(groups), b.m)
+	b.starts = append(b.starts, 0)
+	for _, group := range groups {
+		b.ordinals = append(b.ordinals, group...)
+		b.starts = append(b.starts, uint32(len(b.ordinals)))
+	}
+}
+
+// allocate makes room for codes and lists.
+func (b *builder) allocate() {
+	n := b.nodes()
+	b.codes = make([]byte, n*b.stride)
+	b.scales = make([]float32, n)
+	b.inverse = make([]float32, n)
+	b.links = make([][]uint32, len(b.levels))
+	for l, size := range b.levels {
+		b.links[l] = make([]uint32, size*b.width(l))
+		for i := range b.links[l] {
+			b.links[l][i] = none
+		}
+	}
+	for _, w := range b.workers {
+		w.begin(b.Graph)
+	}
 }
 
 // parallel calls do for every i below n, in chunks, from all workers.
@@ -142,9 +190,8 @@ func (b *builder) parallel(ctx context.Context, n, chunk int, do func(w *worker,
 
 // quantise fills codes and scales, and measures lengths.
 func (b *builder) quantise(ctx context.Context, rows []float32) error {
-	b.inverse = make([]float32, b.Count())
-	return b.parallel(ctx, b.Count(), 1024, func(_ *worker, i int) error {
-		row := rows[int(b.ordinals[i])*b.dim:][:b.dim]
+	return b.parallel(ctx, b.nodes(), 1024, func(_ *worker, i int) error {
+		row := rows[int(b.rows(uint32(i))[0])*b.dim:][:b.dim]
 		b.scales[i] = kernel.Quantise(row, b.code(uint32(i)))
 		square := float64(0)
 		for _, x := range row {

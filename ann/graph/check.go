@@ -23,22 +23,11 @@ func (f *File) Check(rows []float32) error {
 }
 
 func (g *Graph) check(rows []float32) error {
-	n := g.Count()
-	if len(rows) != n*g.dim {
-		return fmt.Errorf("the graph has %d nodes, there are %d vectors", n, len(rows)/g.dim)
+	if len(rows) != g.Rows()*g.dim {
+		return fmt.Errorf("the graph has %d vectors, there are %d", g.Rows(), len(rows)/g.dim)
 	}
-	seen := make([]uint64, (n+63)/64)
-	code := make([]byte, g.stride)
-	for node := range uint32(n) {
-		ordinal := g.ordinals[node]
-		if int(ordinal) >= n || contains(seen, ordinal) {
-			return fmt.Errorf("node %d stands for row %d, which does not exist or has another node", node, ordinal)
-		}
-		seen[ordinal/64] |= 1 << (ordinal % 64)
-		scale := kernel.Quantise(rows[int(ordinal)*g.dim:][:g.dim], code)
-		if math.Float32bits(scale) != math.Float32bits(g.scales[node]) || !bytes.Equal(code, g.code(node)) {
-			return fmt.Errorf("node %d does not have the code of row %d", node, ordinal)
-		}
+	if err := g.checkRows(rows); err != nil {
+		return err
 	}
 	for level, size := range g.levels {
 		for node := range uint32(size) {
@@ -47,11 +36,39 @@ func (g *Graph) check(rows []float32) error {
 			}
 		}
 	}
+	n := g.nodes()
 	if n == 0 {
 		return nil
 	}
 	if reached := g.reach(make([]uint64, (n+63)/64), make([]uint32, 0, n), 0); len(reached) < n {
 		return fmt.Errorf("only %d of %d nodes can be reached", len(reached), n)
+	}
+	return nil
+}
+
+// checkRows verifies that every row has one node, and that a node's code and
+// scale are those of its rows.
+func (g *Graph) checkRows(rows []float32) error {
+	seen := make([]uint64, (g.Rows()+63)/64)
+	code := make([]byte, g.stride)
+	for node := range uint32(g.nodes()) {
+		ordinals, err := g.rowsOf(node)
+		if err != nil || node == 0 && g.starts[0] != 0 {
+			return fmt.Errorf("node %d stands for the rows %d to %d of %d", node, g.starts[node], g.starts[node+1], g.Rows())
+		}
+		for i, ordinal := range ordinals {
+			if contains(seen, ordinal) || i > 0 && ordinals[i-1] > ordinal {
+				return fmt.Errorf("row %d of node %d has another node, or is out of order", ordinal, node)
+			}
+			seen[ordinal/64] |= 1 << (ordinal % 64)
+			scale := kernel.Quantise(rows[int(ordinal)*g.dim:][:g.dim], code)
+			if math.Float32bits(scale) != math.Float32bits(g.scales[node]) || !bytes.Equal(code, g.code(node)) {
+				return fmt.Errorf("node %d does not have the code of row %d", node, ordinal)
+			}
+		}
+	}
+	if end := g.starts[g.nodes()]; int(end) != g.Rows() {
+		return fmt.Errorf("the nodes stand for %d of %d rows", end, g.Rows())
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ package graph
 // of its own neighbours that is reachable and has a place free, or else from
 // any reachable node with a free place near them.
 func (b *builder) connect() {
-	n := b.Count()
+	n := b.nodes()
 	if n == 0 {
 		return
 	}

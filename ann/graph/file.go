@@ -8,13 +8,14 @@ import (
 	"conclave/ann/mapped"
 )
 
-// The sections of a graph's file: ordinals, scales, codes, then the lists of
-// each level from level 0.
+// The sections of a graph's file: starts, ordinals, scales, codes, then the
+// lists of each level from level 0.
 const (
 	fileKind    = "hnsw"
 	fileVersion = 1
 
-	ordinalsAt = iota - 2
+	startsAt = iota - 2
+	ordinalsAt
 	scalesAt
 	codesAt
 	linksAt
@@ -22,7 +23,8 @@ const (
 
 // The numbers in its header.
 const (
-	countParameter = iota
+	rowsParameter = iota
+	nodesParameter
 	dimParameter
 	mParameter
 	efConstructionParameter
@@ -52,7 +54,8 @@ func (g *Graph) Write(path string, o Origin) error {
 		return err
 	}
 	defer w.Abort()
-	err = errors.Join(w.Section(), mapped.Append(w, g.ordinals),
+	err = errors.Join(w.Section(), mapped.Append(w, g.starts),
+		w.Section(), mapped.Append(w, g.ordinals),
 		w.Section(), mapped.Append(w, g.scales),
 		w.Section(), mapped.Append(w, g.codes))
 	for _, l := range g.links {
@@ -61,7 +64,7 @@ func (g *Graph) Write(path string, o Origin) error {
 	if err != nil {
 		return err
 	}
-	return w.Commit(uint64(g.Count()), uint64(g.dim), uint64(g.m), uint64(o.EfConstruction), o.Seed, o.Stamp)
+	return w.Commit(uint64(g.Rows()), uint64(g.nodes()), uint64(g.dim), uint64(g.m), uint64(o.EfConstruction), o.Seed, o.Stamp)
 }
 
 // Open maps a graph's file. Its cost does not depend on the graph's size: the
@@ -79,9 +82,10 @@ func Open(path string) (*File, error) {
 }
 
 func read(f *mapped.File) (*File, error) {
-	count, dim, m := f.Parameter(countParameter), f.Parameter(dimParameter), f.Parameter(mParameter)
-	if count > MaxCount || dim < 1 || dim > MaxDimension || m < minM || m > maxM {
-		return nil, fmt.Errorf("its header says %d vectors of dimension %d and M %d, which no graph has: rebuild it", count, dim, m)
+	rows, nodes := f.Parameter(rowsParameter), f.Parameter(nodesParameter)
+	dim, m := f.Parameter(dimParameter), f.Parameter(mParameter)
+	if rows > MaxRows || nodes > rows || dim < 1 || dim > MaxDimension || m < minM || m > maxM {
+		return nil, fmt.Errorf("its header says %d vectors in %d nodes of dimension %d with M %d, which no graph has: rebuild it", rows, nodes, dim, m)
 	}
 	out := &File{
 		file:   f,
@@ -89,18 +93,21 @@ func read(f *mapped.File) (*File, error) {
 	}
 	g := &out.Graph
 	g.kernels, g.dim, g.stride, g.m = kernel.Best(), int(dim), kernel.Stride(int(dim)), int(m)
-	g.levels = levelSizes(int(count), g.m)
+	g.levels = levelSizes(int(nodes), g.m)
 	if f.Sections() != linksAt+len(g.levels) {
 		return nil, fmt.Errorf("it has %d sections where %d belong: rebuild it", f.Sections(), linksAt+len(g.levels))
 	}
 	var err error
-	if g.ordinals, err = mapped.Values[uint32](f, ordinalsAt, g.Count()); err != nil {
+	if g.starts, err = mapped.Values[uint32](f, startsAt, g.nodes()+1); err != nil {
 		return nil, err
 	}
-	if g.scales, err = mapped.Values[float32](f, scalesAt, g.Count()); err != nil {
+	if g.ordinals, err = mapped.Values[uint32](f, ordinalsAt, int(rows)); err != nil {
 		return nil, err
 	}
-	if g.codes, err = mapped.Values[byte](f, codesAt, g.Count()*g.stride); err != nil {
+	if g.scales, err = mapped.Values[float32](f, scalesAt, g.nodes()); err != nil {
+		return nil, err
+	}
+	if g.codes, err = mapped.Values[byte](f, codesAt, g.nodes()*g.stride); err != nil {
 		return nil, err
 	}
 	for l, size := range g.levels {

@@ -16,7 +16,7 @@ var ErrTooNarrow = errors.New("the filter leaves too few near vectors for the gr
 // node left is further than the ef allowed ones found.
 func (g *Graph) SearchFiltered(ctx context.Context, s *Searcher, query []float32, ef int, allowed []uint64, count int, out []Candidate) ([]Candidate, error) {
 	out = out[:0]
-	if err := g.start(s, query); err != nil || g.Count() == 0 {
+	if err := g.start(s, query); err != nil || g.nodes() == 0 {
 		return out, err
 	}
 	at, err := g.descend(s, len(g.levels)-1, 1)
@@ -28,7 +28,15 @@ func (g *Graph) SearchFiltered(ctx context.Context, s *Searcher, query []float32
 		return out, err
 	}
 	for _, e := range found {
-		out = append(out, Candidate{Ordinal: g.ordinals[e.node()], Score: e.score()})
+		rows, err := g.rowsOf(e.node())
+		if err != nil {
+			return out, err
+		}
+		for _, row := range rows {
+			if isAllowed(allowed, row) {
+				out = append(out, Candidate{Ordinal: row, Score: e.score()})
+			}
+		}
 	}
 	return out, nil
 }
@@ -36,14 +44,12 @@ func (g *Graph) SearchFiltered(ctx context.Context, s *Searcher, query []float32
 func (g *Graph) exploreFiltered(ctx context.Context, s *Searcher, ef int, at entry, allowed []uint64, count int) ([]entry, error) {
 	clear(s.visited)
 	s.visited[at.node()/64] |= 1 << (at.node() % 64)
-	is := func(node uint32) bool {
-		o := g.ordinals[node]
-		return int(o/64) < len(allowed) && contains(allowed, o)
-	}
 	// The pool is open-ended here: what bounds it is the worst of found.
 	s.pool = append(s.pool[:0], at)
 	found := make([]entry, 0, ef+g.width(0))
-	if is(at.node()) {
+	if ok, err := g.anyAllowed(allowed, at.node()); err != nil {
+		return nil, err
+	} else if ok {
 		found = append(found, at)
 	}
 	fresh := make([]entry, 0, g.width(0))
@@ -77,7 +83,9 @@ func (g *Graph) exploreFiltered(ctx context.Context, s *Searcher, ef int, at ent
 				continue
 			}
 			met = append(met, e)
-			if is(id) {
+			if ok, err := g.anyAllowed(allowed, id); err != nil {
+				return nil, err
+			} else if ok {
 				hits = append(hits, e)
 			}
 		}
@@ -89,4 +97,19 @@ func (g *Graph) exploreFiltered(ctx context.Context, s *Searcher, ef int, at ent
 		found, _ = merge(slices.Grow(found, len(hits)), hits, ef)
 	}
 	return found, nil
+}
+
+// anyAllowed reports whether a node stands for a row that may be found.
+func (g *Graph) anyAllowed(allowed []uint64, node uint32) (bool, error) {
+	rows, err := g.rowsOf(node)
+	for _, row := range rows {
+		if isAllowed(allowed, row) {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+func isAllowed(allowed []uint64, row uint32) bool {
+	return int(row/64) < len(allowed) && contains(allowed, row)
 }

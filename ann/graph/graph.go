@@ -8,9 +8,9 @@ import "conclave/ann/kernel"
 // none marks an unused place in a list of neighbours. Used places come first.
 const none = ^uint32(0)
 
-// MaxCount is the largest number of vectors of one graph: a number must leave
+// MaxRows is the largest number of vectors of one graph: a number must leave
 // a bit free beside it.
-const MaxCount = 1<<31 - 1
+const MaxRows = 1<<31 - 1
 
 // The least and greatest M. Levels shrink M-fold, so that even the least gives
 // fewer levels than a file has room for.
@@ -39,15 +39,22 @@ type Graph struct {
 	m           int   // neighbours of a node on the upper levels; twice as many on level 0
 	levels      []int // levels[l] nodes are on level l; levels[0] is all
 
-	codes    []byte     // levels[0] × stride
-	scales   []float32  // levels[0]
-	links    [][]uint32 // links[l] is levels[l] × width(l)
-	ordinals []uint32   // levels[0]: the row of the vectors that a node stands for
-	norms    []float32
+	codes  []byte     // levels[0] × stride
+	scales []float32  // levels[0]
+	links  [][]uint32 // links[l] is levels[l] × width(l)
+
+	// Equal vectors are one node: as nodes of their own they would link to
+	// each other and to nothing else. Node v stands for the rows
+	// ordinals[starts[v]:starts[v+1]], the lowest first.
+	starts   []uint32 // levels[0] + 1
+	ordinals []uint32 // rows
 }
 
-// Count is the number of nodes.
-func (g *Graph) Count() int { return g.levels[0] }
+// Rows is the number of vectors.
+func (g *Graph) Rows() int { return len(g.ordinals) }
+
+// nodes is the number of nodes: of different vectors.
+func (g *Graph) nodes() int { return g.levels[0] }
 
 // Dimension is the number of elements of a vector.
 func (g *Graph) Dimension() int { return g.dim }
@@ -69,21 +76,26 @@ func (g *Graph) neighbours(level int, node uint32) []uint32 {
 	return g.links[level][int(node)*w : (int(node)+1)*w]
 }
 
+// rows is the vectors that a node stands for.
+func (g *Graph) rows(node uint32) []uint32 {
+	return g.ordinals[g.starts[node]:g.starts[node+1]]
+}
+
 func (g *Graph) code(node uint32) []byte {
 	return g.codes[int(node)*g.stride : (int(node)+1)*g.stride]
 }
 
 // BytesPerVector is what traversal keeps resident for each vector: codes,
-// scales, links and ordinals.
+// scales, links, and the rows of the nodes.
 func (g *Graph) BytesPerVector() float64 {
-	if g.Count() == 0 {
+	if g.Rows() == 0 {
 		return 0
 	}
-	total := len(g.codes) + 4*len(g.scales) + 4*len(g.ordinals)
+	total := len(g.codes) + 4*(len(g.scales)+len(g.starts)+len(g.ordinals))
 	for _, l := range g.links {
 		total += 4 * len(l)
 	}
-	return float64(total) / float64(g.Count())
+	return float64(total) / float64(g.Rows())
 }
 
 // levelSizes is how many nodes are on each level: each level has 1/m of the

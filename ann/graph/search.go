@@ -58,11 +58,11 @@ func (e entry) score() float32 {
 
 // errCorrupt is returned by searches in files whose content is damaged in a
 // way that the header does not show.
-var errCorrupt = errors.New("a list of neighbours names a node that does not exist: the graph file is damaged; verify it and rebuild it")
+var errCorrupt = errors.New("the graph names a node or a vector that does not exist: its file is damaged; verify it and rebuild it")
 
 // begin prepares for a query of the graph.
 func (s *Searcher) begin(g *Graph) {
-	words := (g.Count() + 63) / 64
+	words := (g.nodes() + 63) / 64
 	if cap(s.visited) < words {
 		s.visited = make([]uint64, words)
 	}
@@ -80,10 +80,11 @@ type Candidate struct {
 	Score   float32
 }
 
-// Search returns up to ef candidates, best first, in out's memory.
+// Search returns the rows of up to ef nodes, best first, in out's memory. Rows
+// of one node have one score and are in ascending order.
 func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int, out []Candidate) ([]Candidate, error) {
 	out = out[:0]
-	if err := g.start(s, query); err != nil || g.Count() == 0 {
+	if err := g.start(s, query); err != nil || g.nodes() == 0 {
 		return out, err
 	}
 	at, err := g.descend(s, len(g.levels)-1, 1)
@@ -94,9 +95,30 @@ func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int
 		return out, err
 	}
 	for _, e := range s.pool {
-		out = append(out, Candidate{Ordinal: g.ordinals[e.node()], Score: e.score()})
+		rows, err := g.rowsOf(e.node())
+		if err != nil {
+			return out, err
+		}
+		for _, row := range rows {
+			out = append(out, Candidate{Ordinal: row, Score: e.score()})
+		}
 	}
 	return out, nil
+}
+
+// rowsOf is rows for a graph whose file may be damaged.
+func (g *Graph) rowsOf(node uint32) ([]uint32, error) {
+	low, high := g.starts[node], g.starts[node+1]
+	if low >= high || int(high) > len(g.ordinals) {
+		return nil, errCorrupt
+	}
+	rows := g.ordinals[low:high]
+	for _, row := range rows {
+		if int(row) >= len(g.ordinals) {
+			return nil, errCorrupt
+		}
+	}
+	return rows, nil
 }
 
 // start makes a vector the query.
