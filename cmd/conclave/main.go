@@ -102,6 +102,9 @@ Start with 'conclave demo'.`,
 	root.PersistentFlags().String("log-level", "", "debug, info, warn or error")
 	root.AddCommand(
 		newSetup(term),
+		newIndex(term),
+		newSearch(term),
+		newServe(term),
 		newModels(term),
 		newHealthcheck(term),
 		newVersion(term),

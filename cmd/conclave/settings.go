@@ -11,6 +11,7 @@ import (
 	"conclave/provision"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // settings reads the configuration of a command: its flags over the
@@ -62,4 +63,12 @@ func bundleFolder(config configs.Config, cache provision.Cache, name string) (st
 		}
 	}
 	return "", fmt.Errorf("there is no bundle of expert %q in %s or %s: import one (`conclave models import`), run `conclave setup` for the base encoder, or name its folder under experts in conclave.yaml", name, places[0], places[1])
+}
+
+// addConfigFlags gives a command the flags of configuration keys. A key that
+// does not exist is a mistake in this program.
+func addConfigFlags(flags *pflag.FlagSet, keys ...string) {
+	if err := configs.AddFlags(flags, keys...); err != nil {
+		panic(err)
+	}
 }

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"conclave/encoder/batcher"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// encoderMetrics shows the encoders' counters to Prometheus.
+type encoderMetrics struct{ experts []*expert }
+
+// encoderMetric is one counter or gauge of an encoder.
+type encoderMetric struct {
+	description *prometheus.Desc
+	kind        prometheus.ValueType
+	value       func(batcher.Stats) float64
+}
+
+func describeEncoder(name, help string, kind prometheus.ValueType, value func(batcher.Stats) float64) encoderMetric {
+	return encoderMetric{prometheus.NewDesc("conclave_encoder_"+name, help, []string{"expert"}, nil), kind, value}
+}
+
+func encoderMetricList() []encoderMetric {
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	return []encoderMetric{
+		describeEncoder("questions_waiting", "Questions in the queue.", gauge, func(s batcher.Stats) float64 { return float64(s.Waiting) }),
+		describeEncoder("cached_vectors", "Question vectors in the cache.", gauge, func(s batcher.Stats) float64 { return float64(s.Cached) }),
+		describeEncoder("questions_total", "Questions asked.", counter, func(s batcher.Stats) float64 { return float64(s.Questions) }),
+		describeEncoder("cache_hits_total", "Questions answered from the cache.", counter, func(s batcher.Stats) float64 { return float64(s.Hits) }),
+		describeEncoder("shared_total", "Questions that joined an equal one under way.", counter, func(s batcher.Stats) float64 { return float64(s.Shared) }),
+		describeEncoder("refused_total", "Questions turned away because the queue was full.", counter, func(s batcher.Stats) float64 { return float64(s.Refused) }),
+		describeEncoder("abandoned_total", "Questions dropped before inference because their callers had gone.", counter, func(s batcher.Stats) float64 { return float64(s.Abandoned) }),
+		describeEncoder("runs_total", "Batches of questions run.", counter, func(s batcher.Stats) float64 { return float64(s.QuestionRuns) }),
+		describeEncoder("rows_total", "Questions run, over all batches.", counter, func(s batcher.Stats) float64 { return float64(s.QuestionRows) }),
+		describeEncoder("real_tokens_total", "Tokens run, without padding.", counter, func(s batcher.Stats) float64 { return float64(s.RealTokens) }),
+		describeEncoder("padded_tokens_total", "Tokens run, with padding.", counter, func(s batcher.Stats) float64 { return float64(s.PaddedTokens) }),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (e encoderMetrics) Describe(out chan<- *prometheus.Desc) {
+	for _, m := range encoderMetricList() {
+		out <- m.description
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (e encoderMetrics) Collect(out chan<- prometheus.Metric) {
+	for _, m := range encoderMetricList() {
+		for _, x := range e.experts {
+			out <- prometheus.MustNewConstMetric(m.description, m.kind, m.value(x.encoder.Stats()), x.name)
+		}
+	}
+}

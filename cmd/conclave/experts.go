@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"conclave/configs"
+	"conclave/corpus"
+	"conclave/encoder"
+	"conclave/models"
+	"conclave/provision"
+)
+
+// experts are the loaded bundles of one process, and the runtime under them.
+type experts struct {
+	config  configs.Config
+	cache   provision.Cache
+	log     *slog.Logger
+	runtime *encoder.Runtime
+	opened  []*expert
+}
+
+// expert is one loaded bundle.
+type expert struct {
+	name    string
+	bundle  *models.Bundle
+	encoder *encoder.Encoder
+}
+
+// openExperts loads the named experts. Close ends them.
+func openExperts(config configs.Config, log *slog.Logger, names []string) (*experts, error) {
+	cache, err := cacheOf(config)
+	if err != nil {
+		return nil, err
+	}
+	x := &experts{config: config, cache: cache, log: log}
+	if len(names) == 0 {
+		return x, nil
+	}
+	library, err := libraryOf(config, cache)
+	if err != nil {
+		return nil, err
+	}
+	if x.runtime, err = encoder.OpenRuntime(library); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := x.open(name); err != nil {
+			return nil, errors.Join(err, x.Close())
+		}
+	}
+	return x, nil
+}
+
+// libraryOf is the path of the ONNX Runtime library: the configured one, or
+// the verified one that setup fetched, with CUDA where that is asked for and
+// was fetched.
+func libraryOf(config configs.Config, cache provision.Cache) (string, error) {
+	if config.Runtime != "" {
+		return config.Runtime, nil
+	}
+	if config.Encoder.Provider != encoder.CPU {
+		library, err := cache.VerifyRuntime(encoder.CUDA)
+		if err == nil {
+			return library, nil
+		}
+		if config.Encoder.Provider == encoder.CUDA {
+			return "", fmt.Errorf("provider cuda: %w --provider cuda", err)
+		}
+	}
+	return cache.VerifyRuntime(encoder.CPU)
+}
+
+func (x *experts) open(name string) error {
+	folder, err := bundleFolder(x.config, x.cache, name)
+	if err != nil {
+		return err
+	}
+	bundle, err := models.Load(folder)
+	if err != nil {
+		return err
+	}
+	options := encoder.Options{
+		Provider: x.config.Encoder.Provider, Threads: x.config.Encoder.Threads,
+		Queue: x.config.Encoder.Queue, BatchTokens: x.config.Encoder.BatchTokens, CacheEntries: x.config.Encoder.CacheEntries,
+	}
+	for _, own := range x.config.Experts {
+		if own.Name == name {
+			if own.Provider != "" {
+				options.Provider = own.Provider
+			}
+			if own.Threads > 0 {
+				options.Threads = own.Threads
+			}
+		}
+	}
+	e, err := x.runtime.Open(bundle, options)
+	if err != nil {
+		return err
+	}
+	if why := e.Fallback(); why != nil {
+		x.log.Warn("expert runs on the processor", "expert", name, "why", why)
+	}
+	x.opened = append(x.opened, &expert{name: name, bundle: bundle, encoder: e})
+	return nil
+}
+
+// named finds a loaded expert.
+func (x *experts) named(name string) *expert {
+	for _, e := range x.opened {
+		if e.name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// Close ends the encoders, then the runtime.
+func (x *experts) Close() error {
+	var errs []error
+	for _, e := range x.opened {
+		errs = append(errs, e.encoder.Close())
+	}
+	x.opened = nil
+	if x.runtime != nil {
+		errs = append(errs, x.runtime.Close())
+		x.runtime = nil
+	}
+	return errors.Join(errs...)
+}
+
+// The methods below make an expert what collection and search need of it.
+
+func (e *expert) Name() string        { return e.name }
+func (e *expert) Dimension() int      { return e.encoder.Dimension() }
+func (e *expert) Fingerprint() string { return e.encoder.Fingerprint(models.Passage) }
+
+// EncodePassages encodes passages through the bundle's template.
+func (e *expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
+	texts := make([]encoder.Text, len(passages))
+	for i, p := range passages {
+		texts[i] = encoder.Text{Title: p.Title, Text: p.Text}
+	}
+	return e.encoder.EncodePassages(ctx, texts)
+}

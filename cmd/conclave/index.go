@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"conclave/collection"
+	"conclave/configs"
+	"conclave/corpus"
+
+	"github.com/spf13/cobra"
+)
+
+// indexing is what `conclave index` was asked to do.
+type indexing struct {
+	inputs                  inputs
+	format                  string
+	experts                 string
+	addExpert, removeExpert string
+	threads                 int
+	index                   collection.Index
+	skipBad, asJSON         bool
+}
+
+func newIndex(term terminal) *cobra.Command {
+	var x indexing
+	command := &cobra.Command{
+		Use:   "index",
+		Short: "Build a collection, or add to it",
+		Long: `Reads passages, indexes their words and, with every expert, their meaning, and
+publishes the result at once: until then, and after an interruption or a
+failure, the collection is as it was before.
+
+Formats are JSON Lines ({"id","title","text","tags","metadata"}), BEIR folders
+and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
+		Example: `  conclave index --collection my-index --in passages.jsonl
+  conclave index --collection my-index --in more.jsonl.gz          # adds a segment
+  conclave index --collection both --id-prefix a/ --in a.jsonl --id-prefix b/ --in b.jsonl
+  zcat psgs_w100.tsv.gz | conclave index --collection wiki --in - --experts none
+  conclave index --collection my-index --add-expert health`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := settings(cmd, term)
+			if err != nil {
+				return err
+			}
+			if err := x.check(); err != nil {
+				return err
+			}
+			return x.run(cmd.Context(), config, term)
+		},
+	}
+	flags := command.Flags()
+	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
+	x.inputs.bind(flags)
+	flags.StringVar(&x.format, "format", "auto", "format of the inputs: "+strings.Join(corpus.Formats(), ", "))
+	flags.StringVar(&x.experts, "experts", "", "experts of a new collection, by name and with commas; 'none' for words alone (default \"base\")")
+	flags.StringVar(&x.index.Kind, "index", "", "kind of vector index of a new collection or expert: hnsw, flat or coder (default: index.kind of the configuration)")
+	flags.IntVar(&x.index.M, "m", 0, "neighbours of a node of the graph (default: of the kind)")
+	flags.IntVar(&x.index.EfConstruction, "ef-construction", 0, "candidates looked at while building the graph (default: of the kind)")
+	flags.Uint64Var(&x.index.Seed, "seed", 0, "seed of the graph and of the measured recall")
+	flags.StringVar(&x.addExpert, "add-expert", "", "encode what is indexed with another expert, by `name`")
+	flags.StringVar(&x.removeExpert, "remove-expert", "", "drop an expert's vectors, by `name`")
+	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (default: all processors)")
+	flags.BoolVar(&x.skipBad, "skip-bad", false, "leave out passages that cannot be indexed, and say which, instead of stopping")
+	flags.BoolVar(&x.asJSON, "json", false, "report for programs")
+	return command
+}
+
+func (x *indexing) check() error {
+	if err := x.inputs.check(); err != nil {
+		return err
+	}
+	asked := 0
+	for _, given := range []bool{len(x.inputs.files) > 0, x.addExpert != "", x.removeExpert != ""} {
+		if given {
+			asked++
+		}
+	}
+	switch {
+	case asked == 0:
+		return usagef("nothing to do: name --in FILE, --add-expert NAME or --remove-expert NAME")
+	case asked > 1:
+		return usagef("--in, --add-expert and --remove-expert exclude each other")
+	}
+	if _, err := corpus.ParseFormat(x.format); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+func (x *indexing) run(ctx context.Context, config configs.Config, term terminal) error {
+	bar := newProgress(term.Err)
+	defer bar.Finish()
+	var report collection.Report
+	var err error
+	if x.removeExpert != "" {
+		if err := collection.RemoveExpert(ctx, config.Collection, x.removeExpert); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(term.Err, "%s: expert %s removed\n", config.Collection, x.removeExpert)
+		return err
+	}
+	report, err = x.build(ctx, config, term, bar)
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	return x.print(term, config.Collection, report)
+}
+
+// build reads, encodes and publishes.
+func (x *indexing) build(ctx context.Context, config configs.Config, term terminal, bar *progress) (report collection.Report, err error) {
+	has, err := collectionExperts(config.Collection)
+	if err != nil {
+		return report, err
+	}
+	names, err := x.expertNames(has)
+	if err != nil {
+		return report, err
+	}
+	loaded, err := openExperts(config, newLogger(term.Err, config.Log), names)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, loaded.Close()) }()
+	options := buildOptions(config, loaded, bar)
+	options.Threads, options.Index = x.threads, x.index
+	if x.index.Kind == "" {
+		options.Index.Kind = config.Index.Kind
+	}
+	if x.skipBad {
+		options.BadPassage = func(bad error) error {
+			_, _ = fmt.Fprintf(term.Err, "left out: %v\n", bad)
+			return nil
+		}
+	}
+	if x.addExpert != "" {
+		return collection.AddExpert(ctx, config.Collection, options.Experts[0], options)
+	}
+	var in []corpus.Input
+	for _, file := range x.inputs.files {
+		in = append(in, corpus.Input{Path: file.Path, Format: corpus.Format(x.format), IDPrefix: file.Prefix, Stdin: term.In})
+	}
+	source, err := corpus.OpenSeries(in)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	if has == nil {
+		return collection.Build(ctx, config.Collection, source, options)
+	}
+	return collection.Add(ctx, config.Collection, source, options)
+}
+
+// expertNames are the experts to load: those of the collection, or for a new
+// one those that were asked for.
+func (x *indexing) expertNames(has []string) ([]string, error) {
+	var asked []string
+	switch x.experts {
+	case "", "none":
+	default:
+		asked = strings.Split(x.experts, ",")
+		for _, name := range asked {
+			if name == "" || name == "none" {
+				return nil, usagef("--experts is %q: names with commas between them, or none", x.experts)
+			}
+		}
+	}
+	switch {
+	case x.addExpert != "" && has == nil:
+		return nil, fmt.Errorf("there is no collection to add expert %q to: build one with --in first", x.addExpert)
+	case x.addExpert != "":
+		return []string{x.addExpert}, nil
+	case has == nil && x.experts == "":
+		return []string{baseExpert}, nil
+	case has == nil:
+		return asked, nil
+	case x.experts != "" && !slices.Equal(slices.Sorted(slices.Values(asked)), slices.Sorted(slices.Values(has))):
+		return nil, usagef("--experts is %q, but the collection has %q: leave it out when adding passages, and add an expert with --add-expert", x.experts, strings.Join(has, ","))
+	}
+	return has, nil
+}
+
+func (x *indexing) print(term terminal, folder string, r collection.Report) error {
+	if x.asJSON {
+		return json.NewEncoder(term.Out).Encode(r)
+	}
+	w := &errWriter{out: term.Out}
+	w.printf("%s: generation %d", folder, r.Generation)
+	if r.Passages > 0 {
+		w.printf(", %s passages", count(int64(r.Passages), ""))
+	}
+	if r.Skipped > 0 {
+		w.printf(", %d left out", r.Skipped)
+	}
+	if r.Bytes > 0 {
+		w.printf(", %sB", count(r.Bytes, "bytes"))
+	}
+	w.printf("\n")
+	for name, recall := range r.Recall {
+		w.printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
+	}
+	return w.err
+}
+
+// collectionExperts names the experts of the collection in a folder; nil when
+// there is no collection yet, which is different from one without experts.
+func collectionExperts(folder string) ([]string, error) {
+	if _, err := os.Stat(filepath.Join(folder, "MANIFEST")); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	c, err := collection.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	g := c.Acquire()
+	defer g.Release()
+	names := []string{}
+	for _, e := range g.Experts() {
+		names = append(names, e.Name)
+	}
+	return names, nil
+}
+
+// buildOptions connects loaded experts and the progress bar to a build.
+func buildOptions(config configs.Config, loaded *experts, bar *progress) collection.BuildOptions {
+	options := collection.BuildOptions{
+		Index: collection.Index{Kind: config.Index.Kind},
+		Progress: func(p collection.Progress) {
+			stage := string(p.Stage)
+			if p.Expert != "" {
+				stage += " " + p.Expert
+			}
+			bar.Report(stage, p.Done, p.Total, p.Unit)
+		},
+	}
+	for _, e := range loaded.opened {
+		options.Experts = append(options.Experts, e)
+	}
+	return options
+}

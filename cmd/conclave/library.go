@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"conclave/collection"
+	"conclave/configs"
+	"conclave/fusion"
+	"conclave/models"
+	"conclave/search"
+)
+
+// library is a collection opened for searching, with its experts and the
+// engine on top.
+type library struct {
+	collection *collection.Collection
+	experts    *experts
+	engine     *search.Engine
+	warnings   map[string][]string // by expert
+}
+
+// openLibrary opens the configured collection with the configured experts, all
+// that the collection has where none are named, and refuses what would answer
+// wrongly: vectors of another encoder, an index below its floor. What it returns
+// is to be closed, also beside an error.
+func openLibrary(config configs.Config, log *slog.Logger, observer search.Observer) (l *library, err error) {
+	l = &library{warnings: map[string][]string{}}
+	if l.collection, err = collection.Open(config.Collection); err != nil {
+		return l, fmt.Errorf("opening the collection %s: %w", config.Collection, err)
+	}
+	g := l.collection.Acquire()
+	defer g.Release()
+	if err := g.CheckRecall(); err != nil {
+		return l, err
+	}
+	if l.experts, err = openExperts(config, log, servedExperts(config, g)); err != nil {
+		return l, err
+	}
+	var encoders []collection.Encoder
+	for _, e := range l.experts.opened {
+		encoders = append(encoders, e)
+	}
+	if err := g.CheckEncoders(encoders...); err != nil {
+		return l, err
+	}
+	l.engine, err = search.NewEngine(search.Config{
+		Corpus:   shelf{l.collection},
+		Experts:  l.describe(g),
+		Limits:   limitsOf(config.Limits),
+		Defaults: defaultsOf(config.Search),
+		Observer: observer,
+	})
+	return l, err
+}
+
+// servedExperts are the names of the experts to search with.
+func servedExperts(config configs.Config, g *collection.Generation) []string {
+	var names []string
+	for _, x := range config.Experts {
+		names = append(names, x.Name)
+	}
+	if len(names) == 0 {
+		for _, x := range g.Experts() {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+// describe makes the engine's experts of what was loaded and what the
+// collection knows of their indexes.
+func (l *library) describe(g *collection.Generation) []search.Expert {
+	var out []search.Expert
+	files := g.Experts()
+	for _, e := range l.experts.opened {
+		at := slices.IndexFunc(files, func(f collection.ExpertFiles) bool { return f.Name == e.name })
+		l.warnings[e.name] = files[at].Warnings()
+		if why := e.encoder.Fallback(); why != nil {
+			l.warnings[e.name] = append(l.warnings[e.name], fmt.Sprintf("runs on the processor: %v", why))
+		}
+		x := search.Expert{Name: e.name, Encoder: e.encoder, Passages: e, Info: expertInfo(e, files[at])}
+		x.Info.Warnings = l.warnings[e.name]
+		if e.encoder.EnsembleMembers() > 0 {
+			x.Ensemble = e.encoder
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+func expertInfo(e *expert, files collection.ExpertFiles) search.ExpertInfo {
+	m := e.bundle.Manifest
+	info := search.ExpertInfo{
+		Dimension: m.Dimension,
+		Index:     files.Index.Kind,
+		Passages:  files.Passages,
+		Fingerprints: map[string]string{
+			"question": e.encoder.Fingerprint(models.Question),
+			"passage":  e.encoder.Fingerprint(models.Passage),
+		},
+		Provider:  e.encoder.Provider(),
+		Precision: m.Precision,
+		MaxTokens: map[string]int{"question": m.MaxTokens.Question, "passage": m.MaxTokens.Passage},
+		Recall:    map[string]float64{"recall@10": files.Recall.Stored.At10, "recall@100": files.Recall.Stored.At100},
+	}
+	if c := e.bundle.Calibration; c != nil {
+		info.Calibration = &search.CalibrationInfo{
+			Temperature: c.Temperature, Depth: c.Depth, ECEBefore: c.ECEBefore, ECEAfter: c.ECEAfter, Questions: c.Questions,
+		}
+	}
+	return info
+}
+
+func limitsOf(l configs.Limits) search.Limits {
+	return search.Limits{
+		K: l.K, Candidates: l.Candidates, QuestionBytes: int(l.QuestionBytes), Timeout: l.Timeout,
+		Batch: l.Batch, BatchParallel: l.BatchParallel, EmbedInputs: l.EmbedInputs, EmbedBytes: int(l.EmbedBytes),
+	}
+}
+
+func defaultsOf(s configs.Search) search.Defaults {
+	return search.Defaults{
+		K: s.K, Candidates: s.Candidates, Timeout: s.Timeout, Fusion: s.Fusion, Missing: s.Missing,
+		Hybrid: &fusion.HybridOptions{Alpha: s.Alpha},
+	}
+}
+
+// closingTime bounds what the engine may still be doing once nobody waits for
+// an answer: a source that came too late for its request.
+const closingTime = 5 * time.Second
+
+// Close ends everything, the engine first. Where something still runs in the
+// engine, what it uses stays open: closing a session under it would crash.
+func (l *library) Close() error {
+	if l.engine != nil {
+		closing, cancel := context.WithTimeout(context.Background(), closingTime)
+		defer cancel()
+		if err := l.engine.Close(closing); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	if l.experts != nil {
+		errs = append(errs, l.experts.Close())
+	}
+	if l.collection != nil {
+		errs = append(errs, l.collection.Close())
+	}
+	return errors.Join(errs...)
+}

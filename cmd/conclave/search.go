@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+
+	"conclave/configs"
+	"conclave/search"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// asking is what `conclave search` was asked.
+type asking struct {
+	url, key string
+	request  search.Request
+	fusion   string
+	experts  string
+	noWords  bool
+	asJSON   bool
+}
+
+func newSearch(terminal terminal) *cobra.Command {
+	var x asking
+	command := &cobra.Command{
+		Use:   "search QUESTION",
+		Short: "Search a collection, or ask a server, from the terminal",
+		Example: `  conclave search --collection my-index "how long may I keep cooked rice?"
+  conclave search --url http://127.0.0.1:8080 -k 3 --fusion hybrid "who bought the lighthouse"
+  conclave search --collection my-index --fusion rrf,hybrid --json "…" | jq .rankings`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			config, err := settings(cmd, terminal)
+			if err != nil {
+				return err
+			}
+			if x.url != "" && cmd.Flags().Changed("collection") {
+				return usagef("--collection and --url exclude each other")
+			}
+			x.complete(strings.Join(args, " "))
+			response, err := x.ask(cmd, config, terminal)
+			if err != nil {
+				return err
+			}
+			if x.asJSON {
+				encoder := json.NewEncoder(terminal.Out)
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(response)
+			}
+			return printAnswer(terminal.Out, response, widthOf(terminal))
+		},
+	}
+	flags := command.Flags()
+	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
+	flags.StringVar(&x.url, "url", "", "base `address` of a server to ask, instead of a collection")
+	flags.StringVar(&x.key, "key", "", "API `key` for the server")
+	flags.IntVarP(&x.request.K, "k", "k", 5, "passages to show")
+	flags.StringVar(&x.fusion, "fusion", "", "fusion method, or several with commas")
+	flags.StringVar(&x.experts, "experts", "", "experts to ask, with commas; 'none' for words alone")
+	flags.BoolVar(&x.noWords, "no-bm25", false, "leave BM25 out")
+	flags.IntVar(&x.request.Candidates, "candidates", 0, "hits of each source")
+	flags.BoolVar(&x.request.Exact, "exact", false, "compare with every vector instead of using the graph")
+	flags.BoolVar(&x.request.Explain, "explain", false, "with --json: the terms of BM25's sums")
+	flags.IntVar(&x.request.TimeoutMS, "timeout-ms", 0, "milliseconds that the sources have")
+	flags.BoolVar(&x.asJSON, "json", false, "the whole answer, as the API gives it")
+	return command
+}
+
+func (x *asking) complete(question string) {
+	x.request.Question = question
+	if x.fusion != "" {
+		names := strings.Split(x.fusion, ",")
+		x.request.Fusion = search.Methods{Names: names, Listed: len(names) > 1}
+	}
+	if x.experts != "" {
+		names := []string{}
+		if x.experts != "none" {
+			names = strings.Split(x.experts, ",")
+		}
+		x.request.Experts = &names
+	}
+	if x.noWords {
+		words := false
+		x.request.BM25 = &words
+	}
+}
+
+func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal terminal) (response search.Response, err error) {
+	if x.url != "" {
+		return searchRemote(cmd.Context(), x.url, x.key, x.request)
+	}
+	l, err := openLibrary(config, newLogger(terminal.Err, config.Log), nil)
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if err != nil {
+		return response, err
+	}
+	return l.engine.Search(cmd.Context(), x.request)
+}
+
+// widthOf is the width to print for: the terminal's, or 100 characters.
+func widthOf(t terminal) int {
+	if file, ok := t.Out.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil {
+			return min(width, 120)
+		}
+	}
+	return 100
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"conclave/configs"
+	"conclave/handlers"
+
+	"github.com/spf13/cobra"
+)
+
+func newServe(term terminal) *cobra.Command {
+	var printConfig bool
+	command := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve a collection over HTTP",
+		Example: `  conclave serve --collection my-index
+  conclave serve --collection my-index --listen 127.0.0.1:9000 --log-format json
+  conclave serve --print-config`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := settings(cmd, term)
+			if err != nil {
+				return err
+			}
+			if printConfig {
+				text, err := config.YAML()
+				if err != nil {
+					return err
+				}
+				_, err = term.Out.Write(text)
+				return err
+			}
+			return serve(cmd.Context(), config, newLogger(term.Err, config.Log), func(net.Addr) {})
+		},
+	}
+	addConfigFlags(command.Flags(), "collection", "listen", "bundles", "encoder.provider", "encoder.threads", "search.fusion", "log.format", "log.questions")
+	command.Flags().BoolVar(&printConfig, "print-config", false, "print the configuration that is in force, and stop")
+	return command
+}
+
+// serve listens at once, loads, answers until ctx is done, and drains. ready
+// is called with the address once questions are answered.
+func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready func(net.Addr)) error {
+	started := time.Now()
+	metrics := handlers.NewMetrics()
+	api, err := newAPI(config, log, metrics)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", config.Listen)
+	if err != nil {
+		return fmt.Errorf("listening on %s: %w: name a free address with --listen", config.Listen, err)
+	}
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- api.Serve(serving, listener, serveOptions(config.Server)); stop() }()
+
+	api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
+	l, err := openLibrary(config, log, handlers.Observer{Metrics: metrics, Logger: log})
+	if err == nil {
+		err = announce(api, l, metrics)
+	}
+	if err == nil {
+		generation, passages := l.engine.Generation()
+		log.Info("ready", "address", listener.Addr().String(), "collection", config.Collection, "generation", generation,
+			"passages", passages, "experts", len(l.experts.opened), "took", time.Since(started).Round(time.Millisecond).String())
+		ready(listener.Addr())
+		<-serving.Done()
+	}
+	// Requests end before what they use is closed.
+	stop()
+	err = errors.Join(err, <-served)
+	return errors.Join(err, l.Close())
+}
+
+// announce states each component in /readyz, connects the encoders' counters
+// to /metrics, and lets questions in.
+func announce(api *handlers.API, l *library, metrics *handlers.Metrics) error {
+	api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Ready})
+	for _, e := range l.experts.opened {
+		api.Readiness().Set(handlers.Component{Name: "expert " + e.name, Status: handlers.Ready, Warnings: l.warnings[e.name]})
+	}
+	if err := metrics.Register(encoderMetrics{l.experts.opened}); err != nil {
+		return err
+	}
+	api.Attach(l.engine)
+	return nil
+}
+
+func newAPI(config configs.Config, log *slog.Logger, metrics *handlers.Metrics) (*handlers.API, error) {
+	keys, err := keysOf(config.Auth)
+	if err != nil {
+		return nil, err
+	}
+	return handlers.New(handlers.Options{
+		Metrics: metrics, Logger: log, LogQuestions: config.Log.Questions,
+		Keys: keys, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
+		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins, TrustedProxies: config.Server.TrustedProxies,
+		BodyBytes: int64(config.Limits.BodyBytes), Concurrency: config.Limits.Concurrency,
+		RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,
+	})
+}
+
+func keysOf(auth configs.Auth) ([]handlers.Key, error) {
+	var out []handlers.Key
+	for _, k := range auth.Keys {
+		key := handlers.Key{Name: k.Name, Expires: k.Expires.Time}
+		if n, err := hex.Decode(key.SHA256[:], []byte(k.SHA256)); err != nil || n != sha256.Size {
+			return nil, fmt.Errorf("auth.keys: the SHA-256 of key %q is not 64 hexadecimal digits", k.Name)
+		}
+		for _, scope := range k.Scopes {
+			key.Scopes = append(key.Scopes, handlers.Scope(scope))
+		}
+		out = append(out, key)
+	}
+	return out, nil
+}
+
+func serveOptions(s configs.Server) handlers.ServeOptions {
+	return handlers.ServeOptions{
+		HeaderBytes: int(s.HeaderBytes), ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout,
+		WriteTimeout: s.WriteTimeout, IdleTimeout: s.IdleTimeout, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainTimeout,
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/rank"
+	"conclave/search"
+)
+
+// shelf shows a collection to the engine: collection's types as search's
+// interfaces.
+type shelf struct{ *collection.Collection }
+
+func (s shelf) Acquire() search.View { return view{s.Collection.Acquire()} }
+
+type view struct{ g *collection.Generation }
+
+func (v view) Generation() uint64        { return v.g.Number() }
+func (v view) Passages() search.Passages { return passages{v.g} }
+func (v view) Words() search.WordIndex   { return words{v.g.Words()} }
+func (v view) Release()                  { v.g.Release() }
+
+func (v view) Vectors(expert string) (search.VectorIndex, bool) {
+	index, ok := v.g.Expert(expert)
+	return index, ok
+}
+
+type passages struct{ g *collection.Generation }
+
+func (p passages) Len() int { return p.g.Len() }
+
+func (p passages) Passage(o rank.Ordinal) (corpus.Passage, error) { return p.g.Passage(o) }
+
+// Ordinal takes a damaged file for a passage that is not there: the damage
+// shows wherever else the file is read, and is logged there.
+func (p passages) Ordinal(id string) (rank.Ordinal, bool) {
+	ordinal, ok, err := p.g.Ordinal(id)
+	return ordinal, ok && err == nil
+}
+
+type words struct{ index *collection.WordIndex }
+
+func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
+	return w.index.Search(ctx, question, k)
+}
+
+func (w words) Scores(question string, ordinals []rank.Ordinal, out []float32) error {
+	return w.index.Scores(question, ordinals, out)
+}
+
+func (w words) Explain(question string, ordinal rank.Ordinal) ([]search.TermScore, error) {
+	explanation, err := w.index.Explain(question, ordinal)
+	if err != nil {
+		return nil, err
+	}
+	terms := make([]search.TermScore, len(explanation.Terms))
+	for i, t := range explanation.Terms {
+		terms[i] = search.TermScore{
+			Term: t.Term, Frequency: t.TF, DocFrequency: t.DF,
+			IDF: float64(t.IDF), Boost: float64(t.Count), Score: float64(t.Score),
+		}
+	}
+	return terms, nil
+}
