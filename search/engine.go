@@ -242,7 +242,7 @@ func (a *answer) fuse(context.Context) error {
 func (a *answer) fuseBy(m plannedMethod) (fusion.Ranking, error) {
 	p := a.plan
 	options := fusion.Options{Normalisation: p.normalise, Missing: p.missing}
-	experts, lexical := a.answering(m.method)
+	experts, lexical := a.answering()
 	switch m.name {
 	case MethodMUF:
 		sure, calibrated := a.confidences(experts)
@@ -273,18 +273,16 @@ func (a *answer) fuseBy(m plannedMethod) (fusion.Ranking, error) {
 	return fusion.RRF(a.table, a.weighted(experts, lexical), p.k)
 }
 
-// answering returns the columns of the experts that answered, and of BM25 or
-// -1, as far as the method uses them.
-func (a *answer) answering(m method) (experts []int, lexical int) {
+// answering returns the columns of the experts that answered, and of BM25, or
+// -1 when it did not.
+func (a *answer) answering() (experts []int, lexical int) {
 	lexical = -1
 	for i, f := range a.findings {
 		switch {
 		case f.status != StatusOK:
 		case i == len(a.plan.experts):
-			if m.words {
-				lexical = i
-			}
-		case m.dense:
+			lexical = i
+		default:
 			experts = append(experts, i)
 		}
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -276,6 +277,52 @@ func TestHybrid(t *testing.T) {
 			t.Errorf("alpha %v: sources %+v, confidence %v", alpha, r.Sources, r.Confidence)
 		}
 	}
+}
+
+// TestHybridMissing: the request's way to complete is the hybrid's too.
+func TestHybridMissing(t *testing.T) {
+	s := newStage("a", 60)
+	for _, missing := range []string{"", "exact", "min"} {
+		origins := map[string]bool{}
+		for _, result := range s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid"), Missing: missing, K: 100}).Results {
+			for _, c := range result.Contributions {
+				origins[c.Origin] = true
+			}
+		}
+		if want := map[string]bool{"hit": true, cmp.Or(missing, "exact"): true}; !reflect.DeepEqual(origins, want) {
+			t.Errorf("missing %q: origins %v", missing, origins)
+		}
+	}
+	// Of several experts it is the lowest of their fused list that a passage of
+	// BM25's gets.
+	lowest, wordsOnly := math.Inf(1), 0
+	fused := map[string]float64{}
+	for _, result := range newStage("AB", 60).ask(t, Request{Question: question, Fusion: methodsOf("hybrid"), Missing: "min", K: 100, Candidates: 8}).Results {
+		a, b := result.Contributions[0], result.Contributions[1]
+		if a.Origin == "hit" || b.Origin == "hit" {
+			lowest = min(lowest, a.Contribution+b.Contribution)
+		} else {
+			fused[result.ID] = a.Contribution + b.Contribution
+			wordsOnly++
+		}
+	}
+	for id, score := range fused {
+		if math.Abs(score-lowest) > 1e-8 {
+			t.Errorf("%s, which no expert found, has %v of them; the lowest of the fused list is %v", id, score, lowest)
+		}
+	}
+	if wordsOnly == 0 {
+		t.Error("every passage was found by an expert: the test shows nothing")
+	}
+}
+
+// TestNothingFetchedInVain: true scores are read for methods that use them.
+func TestNothingFetchedInVain(t *testing.T) {
+	s, no := newStage("AB", 60), false
+	s.vectors["A"].scores = func() { t.Error("a score was read that nobody needs") }
+	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf")})
+	s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), Missing: "min"})
+	s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), Experts: &[]string{"A"}, BM25: &no})
 }
 
 // TestSum: raw among experts, z-scores as soon as BM25 takes part, and what

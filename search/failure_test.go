@@ -63,6 +63,7 @@ func breakages() []breakage {
 		{"no passage", index(wrong{hits: []rank.Hit{{Ordinal: 60, Score: 1}}}), StatusFailed, failed},
 		{"no number", index(wrong{hits: []rank.Hit{{Ordinal: 6, Score: nan()}}}), StatusFailed, failed},
 		{"no vector index", index(nil), StatusFailed, failed},
+		{"ensemble of another size", func(s *stage) { s.config.Experts[1].Ensemble = oversized{s.ensembles["B"]} }, StatusFailed, failed},
 		{"short vectors", func(s *stage) { s.config.Experts[1].Info.Dimension = 9 }, StatusFailed, failed},
 	}
 }
@@ -74,6 +75,14 @@ type wrong struct{ hits []rank.Hit }
 
 func (w wrong) Search(context.Context, []float32, int, bool) ([]rank.Hit, error) { return w.hits, nil }
 func (w wrong) Scores([]float32, []rank.Ordinal, []float32)                      {}
+
+// oversized is an ensemble whose vectors do not fit its number of members.
+type oversized struct{ *ensemble }
+
+func (o oversized) Members(ctx context.Context, vector []float32) ([]float32, error) {
+	of, err := o.ensemble.Members(ctx, vector)
+	return append(of, 1), err
+}
 
 // TestOneSourceFails: the rest is fused as if the broken one had not been
 // asked, and the answer says so without giving away why.
@@ -113,6 +122,9 @@ func TestWordsFail(t *testing.T) {
 		got := s.ask(t, Request{Question: question, Fusion: methodsOf("sum")})
 		if !reflect.DeepEqual(got.Results, want.Results) || len(got.Degraded) != 1 || got.Degraded[0].Source != "bm25" {
 			t.Errorf("%s: %v, without BM25 %v; degraded %v", name, ids(got.Results), ids(want.Results), got.Degraded)
+		}
+		if source := got.Sources[2]; source.Weight != nil || source.Status != StatusFailed {
+			t.Errorf("%s: source %+v", name, source)
 		}
 		// The hybrid of what is left is the experts' fusion.
 		if got := s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid")}); len(got.Results) != 10 || len(got.Results[0].Contributions) != 2 {

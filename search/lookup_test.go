@@ -99,6 +99,16 @@ func TestEmbed(t *testing.T) {
 			t.Errorf("%+v: kind %d, %v", c.request, KindOf(err), err)
 		}
 	}
+	broken := s.config
+	broken.Experts = append([]Expert(nil), s.config.Experts...)
+	broken.Experts[1].Encoder = &fixedEncoder{append(draw(1, "x")[:dimension-1], nan())}
+	withNaN, err := NewEngine(broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := withNaN.Embed(context.Background(), EmbedRequest{Expert: "B", Input: texts}); KindOf(err) != Unavailable || !strings.Contains(err.Error(), "the encoder gave NaN at 7") {
+		t.Errorf("a vector with NaN: %v", err)
+	}
 	for name, c := range map[string]struct {
 		hook func(context.Context) error
 		kind Kind

@@ -23,9 +23,8 @@ func MethodNames() []string {
 	return []string{MethodAuto, MethodMUF, MethodMUFSparse, MethodHybrid, MethodSum, MethodRRF}
 }
 
-// method says what a fusion method needs.
+// method says what a fusion method needs. Experts take part in every one.
 type method struct {
-	dense      bool // experts take part
 	words      bool // BM25 takes part
 	needsDense bool // cannot do without an expert
 	needsWords bool // cannot do without BM25
@@ -39,15 +38,15 @@ type method struct {
 func methodOf(name string) method {
 	switch name {
 	case MethodMUF:
-		return method{dense: true, needsDense: true, confidence: true, completes: true}
+		return method{needsDense: true, confidence: true, completes: true}
 	case MethodMUFSparse:
-		return method{dense: true, needsDense: true, confidence: true}
+		return method{needsDense: true, confidence: true}
 	case MethodHybrid:
-		return method{dense: true, words: true, needsDense: true, needsWords: true, confidence: true, onlyAmong: true, completes: true}
+		return method{words: true, needsDense: true, needsWords: true, confidence: true, onlyAmong: true, completes: true}
 	case MethodSum:
-		return method{dense: true, words: true, completes: true}
+		return method{words: true, completes: true}
 	}
-	return method{dense: true, words: true} // rrf
+	return method{words: true} // rrf
 }
 
 // asksConfidence reports whether the method has to know how sure each of n
