@@ -1,0 +1,191 @@
+// Package handlers is conclave over HTTP: JSON in, JSON out, and every error a
+// problem (RFC 9457). It is the only package that knows status codes.
+//
+// Words used here:
+//
+//   - operation: one method of one path (operations.go); the router and the
+//     OpenAPI document are made of the same list;
+//   - exchange: what is known about one request, for its log line and metrics;
+//   - condition: one line of the table from what went wrong to a status;
+//   - problem: an error answer.
+//
+// The OpenAPI document is made from the Go types by huma's registry. Its
+// router adapter is not used: it takes a body without Content-Type, matches
+// names without regard to case, lets keys be written twice and repairs UTF-8 in
+// silence, and answers some errors in its own form. Here the schema that the
+// document publishes is what decoding enforces (strict.go, conform.go).
+package handlers
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/klauspost/compress/gzhttp"
+)
+
+// Options are what an API is made of. The zero value of every field works.
+type Options struct {
+	// Engine answers; nil until Attach is called.
+	Engine Engine
+	// Readiness is what /readyz shows.
+	Readiness *Readiness
+	// Metrics is what /metrics shows.
+	Metrics *Metrics
+	// Logger gets one line for each request; nil: none.
+	Logger *slog.Logger
+	// LogQuestions adds the text of questions to the log.
+	LogQuestions bool
+
+	// Keys are the API keys; without any, everybody may call.
+	Keys []Key
+	// OpenMetrics and OpenDocs let /metrics, and /docs with /openapi.*, be read
+	// without a key.
+	OpenMetrics, OpenDocs bool
+	// AllowedHosts are names that Host may have while there are no keys, beside
+	// localhost and loopback addresses; "*" stands for any.
+	AllowedHosts []string
+	// CORSOrigins are the origins whose pages may call.
+	CORSOrigins []string
+	// TrustedProxies are the address blocks whose X-Forwarded-For is believed.
+	TrustedProxies []string
+
+	// BodyBytes bounds a request's body; 0: 1 MiB.
+	BodyBytes int64
+	// Concurrency bounds the requests that are worked on at once; 0: 256.
+	Concurrency int
+	// RateRequests bounds the requests of one key, or of one address where there
+	// is no key, in a RateWindow; 0: no bound.
+	RateRequests int
+	RateWindow   time.Duration
+
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+}
+
+// API serves HTTP. It is safe for concurrent use.
+type API struct {
+	engine       atomic.Pointer[Engine]
+	readiness    *Readiness
+	metrics      *Metrics
+	log          *slog.Logger
+	logQuestions bool
+
+	keys                      []Key
+	openMetrics, openDocs     bool
+	allowedHosts, corsOrigins []string
+	crossOrigin               *http.CrossOriginProtection
+	bodyBytes                 int64
+	rateRequests              int
+	rateWindow                time.Duration
+	places                    chan struct{} // one for each request worked on
+	now                       func() time.Time
+	running                   atomic.Int64
+
+	document *huma.OpenAPI
+	openapi  rendered
+	handler  http.Handler
+}
+
+// New builds an API. Its errors are mistakes in the options.
+func New(o Options) (*API, error) {
+	a := &API{
+		readiness: o.Readiness, metrics: o.Metrics, log: o.Logger, logQuestions: o.LogQuestions,
+		keys: o.Keys, openMetrics: o.OpenMetrics, openDocs: o.OpenDocs,
+		allowedHosts: o.AllowedHosts, corsOrigins: o.CORSOrigins,
+		bodyBytes: o.BodyBytes, rateRequests: o.RateRequests, rateWindow: o.RateWindow, now: o.Now,
+	}
+	if a.readiness == nil {
+		a.readiness = &Readiness{}
+	}
+	if a.metrics == nil {
+		a.metrics = NewMetrics()
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	if a.bodyBytes == 0 {
+		a.bodyBytes = 1 << 20
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = 256
+	}
+	if a.rateWindow == 0 {
+		a.rateWindow = time.Minute
+	}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	if o.Concurrency < 1 || a.bodyBytes < 1 || a.rateRequests < 0 || a.rateWindow < time.Second {
+		return nil, fmt.Errorf("handlers: impossible limits: %d at once, bodies of %d bytes, %d requests in %v", o.Concurrency, a.bodyBytes, a.rateRequests, a.rateWindow)
+	}
+	a.places = make(chan struct{}, o.Concurrency)
+	var err error
+	if a.crossOrigin, err = newCrossOrigin(o.CORSOrigins); err != nil {
+		return nil, fmt.Errorf("handlers: %w", err)
+	}
+	for _, block := range o.TrustedProxies {
+		if _, err := netip.ParsePrefix(block); err != nil {
+			return nil, fmt.Errorf("handlers: trusted proxy: %w", err)
+		}
+	}
+	operations := a.operations()
+	if a.document, err = newDocument(operations); err != nil {
+		return nil, err
+	}
+	if a.openapi, err = render(a.document); err != nil {
+		return nil, err
+	}
+	if a.handler, err = a.stack(a.route(operations), o.TrustedProxies); err != nil {
+		return nil, err
+	}
+	if o.Engine != nil {
+		a.Attach(o.Engine)
+	}
+	return a, nil
+}
+
+// Attach gives the API its engine. Until then /startupz and everything that
+// needs the engine answer 503.
+func (a *API) Attach(e Engine) { a.engine.Store(&e) }
+
+// Readiness is what /readyz shows.
+func (a *API) Readiness() *Readiness { return a.readiness }
+
+// ServeHTTP serves one request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// stack wraps the router in what every request goes through, outermost first.
+func (a *API) stack(router http.Handler, proxies []string) (http.Handler, error) {
+	// zstd is off: its encoders keep goroutines, and gzip is what curl asks for.
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.EnableZstd(false), gzhttp.SuffixETag(etagSuffix),
+		gzhttp.ContentTypes([]string{typeJSON, typeProblem, typeYAML, typeHTML, "text/css", "text/javascript"}))
+	if err != nil {
+		return nil, fmt.Errorf("handlers: compression: %w", err)
+	}
+	clientIP := middleware.ClientIPFromRemoteAddr
+	if len(proxies) > 0 {
+		clientIP = middleware.ClientIPFromXFF(proxies...)
+	}
+	h := router
+	for _, wrap := range []func(http.Handler) http.Handler{
+		a.limitRate,
+		a.identify,
+		func(next http.Handler) http.Handler { return compress(next) },
+		a.checkOrigin,
+		a.allowCORS,
+		a.checkHost,
+		secure,
+		recoverPanics,
+		a.begin,
+		clientIP,
+	} {
+		h = wrap(h)
+	}
+	return h, nil
+}

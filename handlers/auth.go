@@ -1,0 +1,141 @@
+package handlers
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Scope is what a key allows.
+type Scope string
+
+// The scopes. Admin covers the others.
+const (
+	ScopeSearch Scope = "search"
+	ScopeEmbed  Scope = "embed"
+	ScopeIngest Scope = "ingest"
+	ScopeAdmin  Scope = "admin"
+
+	// anyKey stands for operations that need a key, and no scope of it.
+	anyKey Scope = "any"
+	// public stands for operations that need no key.
+	public Scope = ""
+)
+
+// Key is one API key, known by the SHA-256 of its text alone.
+type Key struct {
+	Name    string // what the log calls it
+	SHA256  [sha256.Size]byte
+	Scopes  []Scope
+	Expires time.Time // zero: never
+}
+
+func (k *Key) allows(scope Scope) bool {
+	return scope == anyKey || slices.Contains(k.Scopes, scope) || slices.Contains(k.Scopes, ScopeAdmin)
+}
+
+// identity is who calls: a key, or why the one that was presented is none.
+type identity struct {
+	key     *Key
+	problem *Problem
+}
+
+type identityKey struct{}
+
+func identityOf(ctx context.Context) identity {
+	id, _ := ctx.Value(identityKey{}).(identity)
+	return id
+}
+
+// identify finds out whose key came along. It refuses nobody: the rate limit
+// has to count those with a wrong key too, and some paths need none.
+func (a *API) identify(next http.Handler) http.Handler {
+	if len(a.keys) == 0 {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := a.presented(r)
+		exchangeOf(r.Context()).key = id.key
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, id)))
+	})
+}
+
+func (a *API) presented(r *http.Request) identity {
+	text, problem := credential(r)
+	if problem != nil {
+		return identity{problem: problem}
+	}
+	// The hash makes all texts equally long, and every key is compared, so
+	// that the time taken says nothing about how far a guess was right.
+	sum := sha256.Sum256([]byte(text))
+	var found *Key
+	for i := range a.keys {
+		if subtle.ConstantTimeCompare(sum[:], a.keys[i].SHA256[:]) == 1 {
+			found = &a.keys[i]
+		}
+	}
+	switch {
+	case found == nil:
+		return identity{problem: unauthorized("invalid_token", "This key is not known here.")}
+	case !found.Expires.IsZero() && a.now().After(found.Expires):
+		return identity{problem: unauthorized("invalid_token", fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)))}
+	}
+	return identity{key: found}
+}
+
+// credential is the text of the key that came along.
+func credential(r *http.Request) (string, *Problem) {
+	bearer, plain := r.Header.Values("Authorization"), r.Header.Values("X-API-Key")
+	switch {
+	case len(bearer)+len(plain) == 0:
+		return "", unauthorized("", "Send a key as \"Authorization: Bearer KEY\" or \"X-API-Key: KEY\".")
+	case len(bearer)+len(plain) > 1:
+		return "", unauthorized("invalid_request", "Send one key, in Authorization or in X-API-Key, and once.")
+	case len(plain) == 1:
+		return plain[0], nil
+	}
+	scheme, text, ok := strings.Cut(bearer[0], " ")
+	if text = strings.TrimSpace(text); !ok || !strings.EqualFold(scheme, "Bearer") || text == "" {
+		return "", unauthorized("invalid_request", "Authorization has to be \"Bearer KEY\".")
+	}
+	return text, nil
+}
+
+func unauthorized(reason, detail string) *Problem {
+	p := newProblem("unauthorized", detail)
+	p.challenge = `Bearer realm="conclave"`
+	if reason != "" {
+		p.challenge += fmt.Sprintf(`, error=%q`, reason)
+	}
+	return p
+}
+
+// require is nil when the caller may use an operation of the scope.
+func (a *API) require(ctx context.Context, scope Scope) *Problem {
+	if scope == public || len(a.keys) == 0 {
+		return nil
+	}
+	id := identityOf(ctx)
+	if id.key == nil {
+		return id.problem
+	}
+	if !id.key.allows(scope) {
+		p := newProblem("insufficient_scope", fmt.Sprintf("This needs a key with the scope %q; the key %q has %s.", scope, id.key.Name, scopeList(id.key.Scopes)))
+		p.challenge = fmt.Sprintf(`Bearer realm="conclave", error="insufficient_scope", scope=%q`, scope)
+		return p
+	}
+	return nil
+}
+
+func scopeList(scopes []Scope) string {
+	var out []string
+	for _, s := range scopes {
+		out = append(out, string(s))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,268 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// conform checks parsed JSON against the schema that the OpenAPI document
+// publishes for it, so that what is documented is what is enforced. It is used
+// instead of huma's own validation, which matches keys without regard to case,
+// takes keys with dots for paths, and points with "body.k" instead of JSON
+// pointers.
+//
+// It knows the part of JSON Schema that our request types use: $ref, oneOf by
+// type, type, enum, minimum, maximum, required, properties,
+// additionalProperties, items, minItems.
+type conform struct {
+	registry huma.Registry
+	found    []violation
+	rewrote  bool // an integer was written as 10.0 or 1e1
+}
+
+type violation struct {
+	code, pointer, detail string
+}
+
+// maxViolations bounds how many mistakes one answer lists.
+const maxViolations = 20
+
+func (c *conform) fail(code, pointer, format string, args ...any) {
+	if len(c.found) < maxViolations {
+		c.found = append(c.found, violation{code, pointer, fmt.Sprintf(format, args...)})
+	}
+}
+
+// check compares v with s and returns v with its integers in plain form.
+func (c *conform) check(s *huma.Schema, v any, pointer string) any {
+	for s.Ref != "" {
+		s = c.registry.SchemaFromRef(s.Ref)
+	}
+	if len(s.OneOf) > 0 {
+		for _, alternative := range s.OneOf {
+			if typeName(v) == alternative.Type {
+				return c.check(alternative, v, pointer)
+			}
+		}
+		c.fail("wrong_type", pointer, "has to be %s, not %s", alternatives(s.OneOf), sort(v))
+		return v
+	}
+	switch s.Type {
+	case huma.TypeObject:
+		return c.object(s, v, pointer)
+	case huma.TypeArray:
+		return c.array(s, v, pointer)
+	case huma.TypeString:
+		text, ok := v.(string)
+		if !ok {
+			c.wrongType(s, v, pointer)
+		} else if len(s.Enum) > 0 && !slices.Contains(s.Enum, any(text)) {
+			code, _ := s.Extensions["x-code"].(string)
+			if code == "" {
+				code = "unknown_value"
+			}
+			c.fail(code, pointer, "%s is none of %s", quoted(text), words(s.Enum))
+		}
+	case huma.TypeBoolean:
+		if _, ok := v.(bool); !ok {
+			c.wrongType(s, v, pointer)
+		}
+	case huma.TypeInteger, huma.TypeNumber:
+		return c.number(s, v, pointer)
+	}
+	return v
+}
+
+func (c *conform) object(s *huma.Schema, v any, pointer string) any {
+	object, ok := v.(map[string]any)
+	if !ok {
+		c.wrongType(s, v, pointer)
+		return v
+	}
+	for _, name := range s.Required {
+		if _, ok := object[name]; !ok {
+			c.fail("missing_field", pointer+"/"+escapePointer(name), "is missing")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		at := shorten(pointer + "/" + escapePointer(name))
+		if property, ok := s.Properties[name]; ok {
+			object[name] = c.check(property, object[name], at)
+		} else if rest, ok := s.AdditionalProperties.(*huma.Schema); ok {
+			object[name] = c.check(rest, object[name], at)
+		} else if s.AdditionalProperties == false {
+			c.fail("unknown_field", at, "%s is no field here%s; the fields are %s", quoted(name), orCase(name, s.Properties),
+				strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", "))
+		}
+	}
+	return object
+}
+
+// orCase helps with the commonest mistake in names.
+func orCase(name string, properties map[string]*huma.Schema) string {
+	for known := range properties {
+		if strings.EqualFold(strings.ReplaceAll(known, "_", ""), strings.NewReplacer("_", "", "-", "").Replace(name)) {
+			return fmt.Sprintf(" (%q is)", known)
+		}
+	}
+	return ""
+}
+
+func (c *conform) array(s *huma.Schema, v any, pointer string) any {
+	list, ok := v.([]any)
+	if !ok {
+		c.wrongType(s, v, pointer)
+		return v
+	}
+	if s.MinItems != nil && len(list) < *s.MinItems {
+		c.fail("out_of_range", pointer, "needs at least %d, and has %d", *s.MinItems, len(list))
+	}
+	for i := range list {
+		list[i] = c.check(s.Items, list[i], pointer+"/"+strconv.Itoa(i))
+	}
+	return list
+}
+
+// number checks a number. JSON Schema counts 10.0 and 1e1 among the integers,
+// encoding/json does not, so they are rewritten.
+func (c *conform) number(s *huma.Schema, v any, pointer string) any {
+	n, ok := v.(json.Number)
+	if !ok {
+		c.wrongType(s, v, pointer)
+		return v
+	}
+	f, err := n.Float64()
+	if err != nil || math.IsInf(f, 0) {
+		c.fail("out_of_range", pointer, "%s is too large a number", quoted(n.String()))
+		return v
+	}
+	low, high := math.Inf(-1), math.Inf(1)
+	if s.Minimum != nil {
+		low = *s.Minimum
+	}
+	if s.Maximum != nil {
+		high = *s.Maximum
+	}
+	if f < low || f > high {
+		c.fail("out_of_range", pointer, "%s is outside its range: %s", shorten(n.String()), bounds(low, high))
+		return v
+	}
+	if s.Type == huma.TypeNumber {
+		return v
+	}
+	if f != math.Trunc(f) {
+		c.fail("wrong_type", pointer, "%s has to be a whole number", shorten(n.String()))
+		return v
+	}
+	if _, err := strconv.Atoi(n.String()); err == nil {
+		return v
+	}
+	if math.Abs(f) > 1<<53 {
+		c.fail("out_of_range", pointer, "%s is too large a number", shorten(n.String()))
+		return v
+	}
+	c.rewrote = true
+	return json.Number(strconv.FormatInt(int64(f), 10))
+}
+
+func bounds(low, high float64) string {
+	switch {
+	case math.IsInf(high, 1):
+		return fmt.Sprintf("at least %v", low)
+	case math.IsInf(low, -1):
+		return fmt.Sprintf("at most %v", high)
+	}
+	return fmt.Sprintf("from %v to %v", low, high)
+}
+
+func (c *conform) wrongType(s *huma.Schema, v any, pointer string) {
+	if v == nil {
+		c.fail("wrong_type", pointer, "has to be %s, not null; leave the field out for its default", article(s.Type))
+		return
+	}
+	c.fail("wrong_type", pointer, "has to be %s, not %s", article(s.Type), sort(v))
+}
+
+// problem sums up what was found, or is nil. A mistake of form (400) names
+// the problem before a mistake of value (422).
+func (c *conform) problem() *Problem {
+	if len(c.found) == 0 {
+		return nil
+	}
+	first := c.found[0]
+	for _, v := range c.found[1:] {
+		if conditionOf(v.code).status < conditionOf(first.code).status {
+			first = v
+		}
+	}
+	var fields []ProblemField
+	for _, v := range c.found {
+		fields = append(fields, ProblemField{Pointer: v.pointer, Detail: v.detail})
+	}
+	where := first.pointer
+	if where == "" {
+		where = "The body"
+	}
+	return newProblem(first.code, where+" "+first.detail+".", fields...)
+}
+
+// typeName is the JSON Schema type of parsed JSON; numbers are "number".
+func typeName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return huma.TypeBoolean
+	case string:
+		return huma.TypeString
+	case json.Number:
+		return huma.TypeNumber
+	case []any:
+		return huma.TypeArray
+	}
+	return huma.TypeObject
+}
+
+func sort(v any) string {
+	if v == nil {
+		return "null"
+	}
+	return article(typeName(v))
+}
+
+func article(jsonType string) string {
+	switch jsonType {
+	case huma.TypeBoolean:
+		return "true or false"
+	case huma.TypeInteger:
+		return "a whole number"
+	case huma.TypeArray:
+		return "a list"
+	case huma.TypeObject:
+		return "an object"
+	}
+	return "a " + jsonType
+}
+
+func alternatives(schemas []*huma.Schema) string {
+	var out []string
+	for _, s := range schemas {
+		out = append(out, article(s.Type))
+	}
+	return strings.Join(out, " or ")
+}
+
+func words(values []any) string {
+	var out []string
+	for _, v := range values {
+		out = append(out, fmt.Sprint(v))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,204 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// contract checks answers against the OpenAPI document, as it is served, with
+// a JSON Schema validator that is not ours. Fields that the document does not
+// know are mistakes here, although clients have to expect them.
+type contract struct {
+	document map[string]any
+	compiler *jsonschema.Compiler
+	mu       sync.Mutex
+	compiled map[string]*jsonschema.Schema
+}
+
+const documentURL = "https://conclave.example/openapi.json"
+
+var theContract = sync.OnceValues(func() (*contract, error) {
+	text, _, err := Document()
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	c := &contract{document: parsed.(map[string]any), compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{}}
+	for _, s := range at(c.document, "components", "schemas").(map[string]any) {
+		if s := s.(map[string]any); s["properties"] != nil && s["additionalProperties"] == nil {
+			s["additionalProperties"] = false
+		}
+	}
+	return c, c.compiler.AddResource(documentURL, c.document)
+})
+
+func at(v any, path ...string) any {
+	for _, step := range path {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[step]
+	}
+	return v
+}
+
+// operation finds what the document says of a method and path.
+func (c *contract) operation(method, path string) (template string, op map[string]any) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	for template, item := range c.document["paths"].(map[string]any) {
+		prefix, _, isTemplate := strings.Cut(template, "{")
+		if path == template || isTemplate && strings.HasPrefix(path, prefix) && len(path) > len(prefix) {
+			if op, ok := at(item, strings.ToLower(method)).(map[string]any); ok {
+				return template, op
+			}
+		}
+	}
+	return "", nil
+}
+
+// schemaAt compiles the schema at a place of the document.
+func (c *contract) schemaAt(pointer string) (*jsonschema.Schema, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s, ok := c.compiled[pointer]; ok {
+		return s, nil
+	}
+	s, err := c.compiler.Compile(documentURL + "#" + pointer)
+	c.compiled[pointer] = s
+	return s, err
+}
+
+// check is nil when the document allows the answer.
+func (c *contract) check(method, path string, r reply) error {
+	template, op := c.operation(method, path)
+	if op == nil {
+		return nil // a path that is not there, or a page
+	}
+	status := fmt.Sprint(r.StatusCode)
+	response, ok := at(op, "responses", status).(map[string]any)
+	if !ok {
+		return fmt.Errorf("%s %s answers %s, which is not documented", method, template, status)
+	}
+	// ~ and / in a JSON pointer inside a URL fragment.
+	escape := func(s string) string {
+		return url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(s))
+	}
+	pointer := "/paths/" + escape(template) + "/" + strings.ToLower(map[bool]string{true: "get", false: method}[method == http.MethodHead]) + "/responses/" + status
+	if ref, ok := response["$ref"].(string); ok {
+		pointer = strings.TrimPrefix(ref, "#")
+		response, _ = at(c.document, strings.Split(pointer, "/")[1:]...).(map[string]any)
+	}
+	for name := range response["headers"].(map[string]any) {
+		if r.Header.Get(name) == "" {
+			return fmt.Errorf("%s %s answers %s without the header %s", method, template, status, name)
+		}
+	}
+	contents, _ := response["content"].(map[string]any)
+	if len(contents) == 0 {
+		if len(r.body) > 0 {
+			return fmt.Errorf("%s %s answers %s with a body", method, template, status)
+		}
+		return nil
+	}
+	contentType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if _, ok := contents[contentType]; !ok {
+		return fmt.Errorf("%s %s answers %s with %q, which is not documented", method, template, status, contentType)
+	}
+	if method == http.MethodHead || !strings.HasSuffix(contentType, "json") {
+		return nil
+	}
+	s, err := c.schemaAt(pointer + "/content/" + escape(contentType) + "/schema")
+	if err != nil {
+		return err
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.body))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w in %.200s", method, template, err, r.body)
+	}
+	if err := s.Validate(v); err != nil {
+		return fmt.Errorf("%s %s %s: %w\n%s", method, template, status, err, r.body)
+	}
+	return nil
+}
+
+// TestEverySchemaCompiles also keeps references from dangling.
+func TestEverySchemaCompiles(t *testing.T) {
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range at(c.document, "components", "schemas").(map[string]any) {
+		if _, err := c.schemaAt("/components/schemas/" + name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestContractNotices makes sure that the check can fail.
+func TestContractNotices(t *testing.T) {
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {"a"}}
+	good := `{"status":"ok"}`
+	for name, r := range map[string]reply{
+		"status":  {&http.Response{StatusCode: 418, Header: header}, []byte(good)},
+		"type":    {&http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/plain"}, "X-Request-Id": {"a"}}}, []byte(good)},
+		"header":  {&http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}}, []byte(good)},
+		"field":   {&http.Response{StatusCode: 200, Header: header}, []byte(`{"status":"ok","x":1}`)},
+		"missing": {&http.Response{StatusCode: 200, Header: header}, []byte(`{}`)},
+	} {
+		if c.check(http.MethodGet, "/livez", r) == nil {
+			t.Errorf("a wrong %s is not noticed", name)
+		}
+	}
+	if err := c.check(http.MethodGet, "/livez", reply{&http.Response{StatusCode: 200, Header: header}, []byte(good)}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRequestExamples holds the examples of the document to its own schemas,
+// and to the server.
+func TestRequestExamples(t *testing.T) {
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, Options{})
+	n := 0
+	for path, item := range c.document["paths"].(map[string]any) {
+		example := at(item, "post", "requestBody", "content", typeJSON, "example")
+		if example == nil {
+			continue
+		}
+		n++
+		body, err := json.Marshal(example)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path == "/v1/embed" { // the demo's expert
+			body = bytes.Replace(body, []byte("base"), []byte("wiki"), 1)
+		}
+		if r := s.post(path, string(body)); r.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d examples", n)
+	}
+}

@@ -1,0 +1,23 @@
+package handlers
+
+import (
+	"context"
+
+	"conclave/corpus"
+	"conclave/search"
+)
+
+// Engine is what this package serves; *search.Engine is one.
+type Engine interface {
+	Search(ctx context.Context, r search.Request) (search.Response, error)
+	Batch(ctx context.Context, requests []search.Request) ([]search.Answer, error)
+	Embed(ctx context.Context, r search.EmbedRequest) (search.EmbedResponse, error)
+	Experts() []search.ExpertInfo
+	Expert(name string) (search.ExpertInfo, error)
+	// Passage returns a passage and its version, fit for an ETag.
+	Passage(id string) (passage corpus.Passage, version string, err error)
+	// Generation is the newest generation of the collection, and its passages.
+	Generation() (number uint64, passages int)
+	Limits() search.Limits
+	Defaults() search.Defaults
+}

@@ -1,0 +1,221 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/corpus"
+	"conclave/rank"
+	"conclave/search"
+)
+
+// The tests serve the real engine over a corpus in memory: what a request may
+// say is the engine's to decide, and a stand-in would only repeat what this
+// package believes of it.
+
+var _ Engine = (*search.Engine)(nil)
+var _ search.Observer = Observer{}
+
+// library is a corpus in memory, with brute-force indexes.
+type library struct{ passages []corpus.Passage }
+
+func testLibrary() *library {
+	l := &library{passages: []corpus.Passage{
+		{ID: "bees", Title: "Bees", Text: "Bees find their way back to the hive by the sun and by landmarks.", Tags: []string{"nature"}, Metadata: map[string]any{"year": 2020}},
+		{ID: "wiki/42", Title: "Answers", Text: "Forty two is the answer to everything."},
+		{ID: "a b&c%d é", Text: "An id that needs escaping everywhere."},
+		{ID: "long", Title: "Long", Text: strings.Repeat("A long passage is worth compressing. ", 200)},
+	}}
+	for i := range 40 {
+		l.passages = append(l.passages, corpus.Passage{ID: fmt.Sprintf("p%02d", i), Title: fmt.Sprintf("Passage %d", i), Text: fmt.Sprintf("Filler number %d about house tree river %d.", i, i%7)})
+	}
+	return l
+}
+
+func (l *library) Acquire() search.View       { return l }
+func (l *library) Release()                   {}
+func (l *library) Generation() uint64         { return 12 }
+func (l *library) Passages() search.Passages  { return l }
+func (l *library) Words() search.WordIndex    { return (*wordScan)(l) }
+func (l *library) Len() int                   { return len(l.passages) }
+func (l *library) text(o rank.Ordinal) string { return l.passages[o].Title + " " + l.passages[o].Text }
+
+func (l *library) Vectors(expert string) (search.VectorIndex, bool) {
+	return vectorScan{l, expert}, true
+}
+
+func (l *library) Passage(o rank.Ordinal) (corpus.Passage, error) { return l.passages[o], nil }
+
+func (l *library) Ordinal(id string) (rank.Ordinal, bool) {
+	for i, p := range l.passages {
+		if p.ID == id {
+			return rank.Ordinal(i), true
+		}
+	}
+	return 0, false
+}
+
+const testDimension = 16
+
+// vectorOf hashes words into a unit vector, differently for each expert.
+func vectorOf(expert, text string) []float32 {
+	v := make([]float32, testDimension)
+	v[0] = 0.1
+	for _, word := range strings.Fields(strings.ToLower(text)) {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(expert + " " + strings.Trim(word, ".,?")))
+		v[h.Sum32()%testDimension]++
+	}
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x * x)
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+type vectorScan struct {
+	*library
+	expert string
+}
+
+func (s vectorScan) Search(_ context.Context, q []float32, k int, _ bool) ([]rank.Hit, error) {
+	top := rank.NewTopK(k)
+	scores := make([]float32, 1)
+	for i := range s.passages {
+		s.Scores(q, []rank.Ordinal{rank.Ordinal(i)}, scores)
+		top.Push(rank.Hit{Ordinal: rank.Ordinal(i), Score: scores[0]})
+	}
+	return top.Sorted(), nil
+}
+
+func (s vectorScan) Scores(q []float32, passages []rank.Ordinal, out []float32) {
+	for i, o := range passages {
+		out[i] = 0
+		for d, x := range vectorOf(s.expert, s.text(o)) {
+			out[i] += x * q[d]
+		}
+	}
+}
+
+type wordScan library
+
+func (s *wordScan) Scores(question string, passages []rank.Ordinal, out []float32) error {
+	for i, o := range passages {
+		out[i] = 0
+		for _, word := range strings.Fields(strings.ToLower(question)) {
+			out[i] += float32(strings.Count(strings.ToLower((*library)(s).text(o)), word))
+		}
+	}
+	return nil
+}
+
+func (s *wordScan) Search(_ context.Context, question string, k int) ([]rank.Hit, error) {
+	top := rank.NewTopK(k)
+	score := make([]float32, 1)
+	for i := range s.passages {
+		_ = s.Scores(question, []rank.Ordinal{rank.Ordinal(i)}, score)
+		if score[0] > 0 {
+			top.Push(rank.Hit{Ordinal: rank.Ordinal(i), Score: score[0]})
+		}
+	}
+	return top.Sorted(), nil
+}
+
+func (s *wordScan) Explain(question string, o rank.Ordinal) ([]search.TermScore, error) {
+	var terms []search.TermScore
+	for _, word := range strings.Fields(strings.ToLower(question)) {
+		if n := strings.Count(strings.ToLower((*library)(s).text(o)), word); n > 0 {
+			terms = append(terms, search.TermScore{Term: word, Frequency: n, DocFrequency: 1, IDF: 1, Boost: 1, Score: float64(n)})
+		}
+	}
+	return terms, nil
+}
+
+// testEncoder encodes, after whatever the test puts in its way.
+type testEncoder struct {
+	expert string
+	before func(ctx context.Context) error
+}
+
+func (e *testEncoder) EncodeQuestion(ctx context.Context, text string) ([]float32, error) {
+	if e.before != nil {
+		if err := e.before(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return vectorOf(e.expert, text), nil
+}
+
+func (e *testEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
+	out := make([][]float32, len(passages))
+	for i, p := range passages {
+		out[i] = vectorOf(e.expert, p.Text)
+	}
+	return out, ctx.Err()
+}
+
+// testEnsemble has three members that disagree a little.
+type testEnsemble struct{}
+
+func (testEnsemble) EnsembleMembers() int { return 3 }
+
+func (testEnsemble) Members(_ context.Context, v []float32) ([]float32, error) {
+	out := make([]float32, 0, 3*len(v))
+	for member := range 3 {
+		for d, x := range v {
+			out = append(out, x+0.01*float32(math.Sin(float64(member*31+d))))
+		}
+	}
+	return out, nil
+}
+
+// engineOptions break the engine in one way or another.
+type engineOptions struct {
+	before   func(ctx context.Context) error // in every encoder
+	observer search.Observer
+	limits   search.Limits
+}
+
+func testEngine(t testing.TB, o engineOptions) *search.Engine {
+	t.Helper()
+	expert := func(name string, calibrated bool) search.Expert {
+		encoder := &testEncoder{expert: name, before: o.before}
+		x := search.Expert{Name: name, Encoder: encoder, Passages: encoder, Info: search.ExpertInfo{
+			Dimension: testDimension, Index: "flat", Passages: 44, Provider: "cpu", Precision: "fp32",
+			Fingerprints: map[string]string{"question": name + "q", "passage": name + "p"},
+			MaxTokens:    map[string]int{"question": 64, "passage": 256},
+			Recall:       map[string]float64{"recall@10": 1, "recall@100": 1},
+		}}
+		if calibrated {
+			x.Ensemble = testEnsemble{}
+			x.Info.Calibration = &search.CalibrationInfo{Temperature: 0.05, Depth: 5, ECEBefore: 0.2, ECEAfter: 0.05, Questions: "dev"}
+		}
+		return x
+	}
+	if o.limits.Timeout == 0 {
+		o.limits.Timeout = 5 * time.Second
+	}
+	e, err := search.NewEngine(search.Config{
+		Corpus: testLibrary(), Experts: []search.Expert{expert("wiki", true), expert("health", true), expert("plain", false)},
+		Limits: o.limits, Observer: o.observer,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close(context.Background()) })
+	return e
+}
+
+// overloadedError is what an encoder with a full queue says.
+type overloadedError struct{}
+
+func (overloadedError) Error() string    { return "queue full" }
+func (overloadedError) Overloaded() bool { return true }

@@ -1,0 +1,190 @@
+package handlers
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5/middleware"
+)
+
+// exchange is what is known about one request, for its log line, its metrics
+// and the problem it may end with. It belongs to the goroutine that serves the
+// request.
+type exchange struct {
+	requestID string
+	traceID   string // W3C trace context, 32 hex digits; "" without one
+	parentID  string
+	spanID    string
+
+	route string // the path as the API documents it; "" for unknown paths
+	key   *Key   // whose key came along; nil for none
+	code  string // of the problem
+	cause error  // behind the problem, for the log alone
+
+	attributes []slog.Attr // what the handler wants in the log line
+	question   string      // logged only where the operator asked for it
+}
+
+type exchangeKey struct{}
+
+// exchangeOf is the exchange of a request's context. Outside of a request, in
+// a test of one handler, it is an empty one.
+func exchangeOf(ctx context.Context) *exchange {
+	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
+		return x
+	}
+	return &exchange{}
+}
+
+// note adds attributes to the log line of the request.
+func (x *exchange) note(attributes ...slog.Attr) {
+	x.attributes = append(x.attributes, attributes...)
+}
+
+// begin opens the exchange of every request, and closes it with one log line
+// and the request's metrics, whatever happened in between.
+func (a *API) begin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := a.now()
+		x := &exchange{requestID: requestID(r.Header.Values("X-Request-ID"))}
+		x.traceID, x.parentID = traceParent(r.Header.Values("Traceparent"))
+		if x.traceID != "" {
+			x.spanID = randomHex(8)
+		}
+		w.Header().Set("X-Request-ID", x.requestID)
+		rec := &recorder{ResponseWriter: w}
+		a.running.Add(1)
+		a.metrics.inFlight.Inc()
+		defer func() {
+			a.metrics.inFlight.Dec()
+			a.running.Add(-1)
+		}()
+		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+		defer func() {
+			// Also after a panic that aborts the connection.
+			took := a.now().Sub(start)
+			a.metrics.request(r.Method, x, rec.status(), took)
+			a.logRequest(r, x, rec, took)
+		}()
+		next.ServeHTTP(rec, r)
+	})
+}
+
+// logRequest writes the access log line. The query string is not in it, since
+// it holds the question.
+func (a *API) logRequest(r *http.Request, x *exchange, rec *recorder, took time.Duration) {
+	level := slog.LevelInfo
+	switch status := rec.status(); {
+	case status >= 500 && x.code != "not_ready":
+		level = slog.LevelError
+	case x.route != "" && quiet(x.route) && status < 400:
+		level = slog.LevelDebug // probes come every few seconds
+	}
+	if !a.log.Enabled(r.Context(), level) {
+		return
+	}
+	attributes := []slog.Attr{
+		slog.String("request_id", x.requestID),
+		slog.String("method", shorten(r.Method)),
+		slog.String("path", shorten(r.URL.Path)),
+		slog.Int("status", rec.status()),
+		slog.Int64("bytes", rec.bytes),
+		slog.Float64("took_ms", float64(took.Microseconds())/1000),
+		slog.String("client", middleware.GetClientIP(r.Context())),
+	}
+	if x.traceID != "" {
+		attributes = append(attributes, slog.String("trace_id", x.traceID), slog.String("span_id", x.spanID), slog.String("parent_id", x.parentID))
+	}
+	if x.key != nil {
+		attributes = append(attributes, slog.String("key", x.key.Name))
+	}
+	if x.code != "" {
+		attributes = append(attributes, slog.String("code", x.code))
+	}
+	attributes = append(attributes, x.attributes...)
+	if a.logQuestions && x.question != "" {
+		attributes = append(attributes, slog.String("question", x.question))
+	}
+	if x.cause != nil {
+		attributes = append(attributes, slog.String("cause", x.cause.Error()))
+	}
+	a.log.LogAttrs(r.Context(), level, "request", attributes...)
+}
+
+// recorder remembers what was answered.
+type recorder struct {
+	http.ResponseWriter
+	code  int
+	bytes int64
+}
+
+func (r *recorder) WriteHeader(code int) {
+	if r.code == 0 && code >= 200 {
+		r.code = code
+	}
+	r.ResponseWriter.WriteHeader(code)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.code == 0 {
+		r.code = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController through.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// status is the status that was sent; net/http sends 200 when nobody says.
+func (r *recorder) status() int {
+	if r.code == 0 {
+		return http.StatusOK
+	}
+	return r.code
+}
+
+// requestID takes over the caller's request id, at most 64 of A-Z a-z 0-9 - _,
+// and makes one where there is none like that. It is for logs alone and never
+// gives access to anything.
+func requestID(given []string) string {
+	if len(given) == 1 && len(given[0]) >= 1 && len(given[0]) <= 64 && strings.Trim(given[0], idLetters) == "" {
+		return given[0]
+	}
+	return randomHex(16)
+}
+
+const idLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+func randomHex(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // crypto/rand.Read never fails
+	return hex.EncodeToString(b)
+}
+
+// traceParent reads a W3C traceparent header, "00-trace-parent-flags". One
+// that is malformed, or comes twice, is as good as none.
+func traceParent(given []string) (trace, parent string) {
+	if len(given) != 1 {
+		return "", ""
+	}
+	parts := strings.Split(given[0], "-")
+	if len(parts) < 4 || len(parts[0]) != 2 || parts[0] == "ff" || parts[0] == "00" && len(parts) != 4 || len(parts[3]) != 2 {
+		return "", ""
+	}
+	for i, size := range []int{2, 32, 16, 2} {
+		if len(parts[i]) != size || strings.Trim(parts[i], "0123456789abcdef") != "" {
+			return "", ""
+		}
+	}
+	if strings.Trim(parts[1], "0") == "" || strings.Trim(parts[2], "0") == "" {
+		return "", ""
+	}
+	return parts[1], parts[2]
+}

@@ -1,0 +1,202 @@
+package handlers
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// describeFields writes the descriptions of the answers' fields, whose Go
+// types belong to other packages. A field without a description, and a
+// description without a field, is a mistake, so the two stay together.
+func describeFields(schemas map[string]*huma.Schema) error {
+	texts := fieldTexts()
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		for _, field := range slices.Sorted(maps.Keys(schemas[name].Properties)) {
+			property := schemas[name].Properties[field]
+			text, ok := texts[name][field]
+			delete(texts[name], field)
+			switch {
+			case ok && property.Ref != "":
+				// Beside $ref a description is allowed since OpenAPI 3.1.
+				schemas[name].Properties[field] = &huma.Schema{Ref: property.Ref, Description: text}
+			case ok:
+				property.Description = text
+			case property.Description == "":
+				return fmt.Errorf("handlers: nothing is said of %s.%s", name, field)
+			}
+		}
+		if len(texts[name]) == 0 {
+			delete(texts, name)
+		}
+	}
+	for name, rest := range texts {
+		return fmt.Errorf("handlers: %s has no field %v", name, slices.Sorted(maps.Keys(rest)))
+	}
+	return nil
+}
+
+// fieldTexts says what the fields of answers mean, by schema and field.
+func fieldTexts() map[string]map[string]string {
+	return map[string]map[string]string{
+		"SearchResponse": {
+			"request_id": "The request's id in the log.",
+			"question":   "The question as it was read.",
+			"fusion":     "The method that fused the rankings; for auto, what it stands for.",
+			"generation": "The generation of the collection that was searched.",
+			"took_ms":    "Time in the engine, in milliseconds.",
+			"confidence": "How sure the fused ranking is, calibrated, from 0 to 1; null when nobody calibrated it.",
+			"abstained":  "True when the confidence was below what the request asked for.",
+			"results":    "The passages, best first. With a list of methods, see rankings.",
+			"rankings":   "One ranking for each method, when a list of methods was asked for.",
+			"sources":    "How each source fared.",
+			"degraded":   "Sources that were left out, and why. Empty when all is well.",
+		},
+		"Ranking": {
+			"fusion":     "The method, as it was asked for.",
+			"method":     "What auto stands for.",
+			"confidence": "How sure this ranking is; null when nobody calibrated it.",
+			"results":    "The passages, best first.",
+		},
+		"Result": {
+			"rank":          "The place in the ranking, from 1.",
+			"id":            "The passage's id.",
+			"title":         "The passage's title.",
+			"text":          "The passage's text.",
+			"tags":          "The passage's tags.",
+			"metadata":      "The passage's metadata.",
+			"score":         "The fused score. Its unit is the method's.",
+			"contributions": "What each source added; they add up to the score.",
+			"explanation":   "The terms of BM25's sum, where the request asked to explain.",
+		},
+		"Contribution": {
+			"source":       "The name of the source.",
+			"score":        "The source's own score of this passage; null where it has none.",
+			"rank":         "The place in the source's own list; null when it was not among its hits.",
+			"origin":       "Where the score is from: hit, exact (fetched), min (the source's lowest) or none.",
+			"weight":       "The weight of the source.",
+			"contribution": "What it added to the score.",
+		},
+		"TermScore": {
+			"term":          "The term after analysis.",
+			"frequency":     "How often the passage has it.",
+			"doc_frequency": "How many passages have it.",
+			"idf":           "Its inverse document frequency.",
+			"boost":         "How often the question has it.",
+			"score":         "What it added to BM25's score.",
+		},
+		"Source": {
+			"name":               "An expert's name, or bm25.",
+			"kind":               "dense or lexical.",
+			"status":             "ok, failed, deadline or overloaded.",
+			"confidence":         "How sure the expert is of itself on this question, calibrated, from 0 to 1.",
+			"weight":             "The source's weight in the fusion.",
+			"hits":               "How many passages it returned.",
+			"mutual_information": "The ensemble's disagreement, in nats, behind the confidence.",
+			"took_ms":            "What its stages took.",
+		},
+		"Took": {
+			"encode":     "Milliseconds from text to vector, waiting included.",
+			"search":     "Milliseconds in the index.",
+			"confidence": "Milliseconds for the ensemble.",
+		},
+		"Degradation": {
+			"source": "The name of the source.",
+			"reason": "Why it was left out.",
+		},
+		"EmbedResponse": {
+			"expert":     "The expert whose encoder was used.",
+			"dimension":  "How many numbers a vector has.",
+			"embeddings": "A vector for each text, in their order.",
+		},
+		"BatchResponse": {
+			"answers": "An answer or a problem for each search, in their order.",
+		},
+		"Passage": {
+			"id":       "The passage's id.",
+			"title":    "Its title.",
+			"text":     "Its text.",
+			"tags":     "Its tags.",
+			"metadata": "Its metadata: strings, numbers and booleans.",
+		},
+		"ExpertList": {
+			"experts": "The experts, in the order of the configuration.",
+		},
+		"Expert": {
+			"name":             "Its name.",
+			"dimension":        "How many numbers a vector has.",
+			"index":            "The kind of its vector index: hnsw, flat or coder.",
+			"passages":         "How many passages it has indexed.",
+			"fingerprints":     "What its question and passage encoders are made of, as SHA-256.",
+			"provider":         "Where its models run: cpu or cuda.",
+			"precision":        "Of its weights: fp32 or int8.",
+			"max_tokens":       "How many tokens of a question and of a passage it reads.",
+			"ensemble_members": "How many members its ensemble has; 0: none, and no confidence.",
+			"calibration":      "How its confidence was fitted; null when it was not.",
+			"recall":           "How much of the exact search its index finds, as measured when it was built.",
+			"warnings":         "What is wrong with it without keeping it from working.",
+		},
+		"Calibration": {
+			"temperature": "The divisor of the confidence's logits.",
+			"depth":       "How many hits the mutual information looks at.",
+			"ece_before":  "Expected calibration error before fitting.",
+			"ece_after":   "Expected calibration error after fitting.",
+			"questions":   "The questions it was fitted on.",
+		},
+		"Limits": {
+			"body_bytes":      "Bytes of a request's body.",
+			"question_bytes":  "Bytes of a question in UTF-8.",
+			"question_tokens": "Tokens of a question that each expert reads; what is beyond is cut off.",
+			"k":               "Results of one search.",
+			"candidates":      "Hits of one source.",
+			"batch":           "Searches of one batch.",
+			"embed_inputs":    "Texts of one embed request.",
+			"embed_bytes":     "Bytes of one of them.",
+			"timeout_ms":      "The longest timeout that a request may ask for, in milliseconds.",
+			"concurrency":     "Requests that are worked on at once; one more is 429.",
+			"rate_requests":   "Requests of one caller in rate_window_ms; 0: no bound.",
+			"rate_window_ms":  "The window of rate_requests, in milliseconds.",
+			"json_depth":      "How deep JSON may be nested.",
+			"defaults":        "What a request gets that does not say otherwise.",
+		},
+		"LimitDefaults": {
+			"fusion":     "The method.",
+			"auto":       "What the method auto stands for.",
+			"k":          "Results.",
+			"candidates": "Hits of each source.",
+			"missing":    "The score of a passage that a source did not return.",
+			"alpha":      "BM25's weight in the hybrid.",
+			"timeout_ms": "How long sources may take, in milliseconds.",
+		},
+		"Health": {
+			"status":     "ok or ready.",
+			"generation": "The generation of the collection.",
+			"passages":   "How many passages it has.",
+			"components": "The parts of the server.",
+			"warnings":   "What is wrong without keeping the server from working.",
+		},
+		"Component": {
+			"name":     "Its name.",
+			"status":   "starting, ready or failed.",
+			"detail":   "More about its status.",
+			"warnings": "What is wrong without keeping it from working.",
+		},
+		"Problem": {
+			"type":       "The address of the problem's description.",
+			"title":      "The kind of problem in words.",
+			"status":     "The HTTP status.",
+			"detail":     "What was wrong, and what is allowed.",
+			"code":       "The kind of problem, for programs; it is stable.",
+			"request_id": "The request's id in the log.",
+			"errors":     "The parts of the request that are wrong.",
+			"components": "The parts of the server, where it is not ready.",
+		},
+		"ProblemField": {
+			"pointer":   "A JSON pointer (RFC 6901) into the request.",
+			"parameter": "The query parameter, in a GET.",
+			"detail":    "What is wrong there.",
+		},
+	}
+}

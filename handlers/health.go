@@ -1,0 +1,67 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// Health is the answer of /livez, /readyz and /startupz when all is well.
+type Health struct {
+	Status     string      `json:"status"`
+	Generation *uint64     `json:"generation,omitempty"`
+	Passages   *int        `json:"passages,omitempty"`
+	Components []Component `json:"components,omitempty"`
+	Warnings   []string    `json:"warnings,omitempty"`
+}
+
+// getLive answers GET /livez: the process runs and serves.
+func (a *API) getLive(w http.ResponseWriter, _ *http.Request) error {
+	return respond(w, Health{Status: "ok"})
+}
+
+// getStarted answers GET /startupz: models and index have been loaded once.
+func (a *API) getStarted(w http.ResponseWriter, _ *http.Request) error {
+	if _, err := a.loaded(); err != nil {
+		return err
+	}
+	return respond(w, Health{Status: "ok"})
+}
+
+// getReady answers GET /readyz: every component works, and the server is not
+// going away. A warning does not make it unready.
+func (a *API) getReady(w http.ResponseWriter, _ *http.Request) error {
+	status, parts := a.readiness.report()
+	engine, err := a.loaded()
+	if status == Ready && err != nil {
+		status = Starting
+	}
+	if status != Ready {
+		detail := map[string]string{
+			Starting:   "Models and index are still being loaded.",
+			Failed:     "A component does not work.",
+			"draining": "The server is shutting down.",
+		}[status]
+		p := newProblem("not_ready", detail)
+		for _, c := range parts {
+			if c.Status != Ready {
+				p.Detail += fmt.Sprintf(" %s: %s.", c.Name, c.Status)
+			}
+		}
+		p.Components = parts
+		return p
+	}
+	generation, passages := engine.Generation()
+	health := Health{Status: Ready, Generation: &generation, Passages: &passages, Components: parts}
+	for _, c := range parts {
+		for _, warning := range c.Warnings {
+			health.Warnings = append(health.Warnings, c.Name+": "+warning)
+		}
+	}
+	return respond(w, health)
+}
+
+// getMetrics answers GET /metrics.
+func (a *API) getMetrics(w http.ResponseWriter, r *http.Request) error {
+	a.metrics.handler().ServeHTTP(w, r)
+	return nil
+}

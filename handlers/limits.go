@@ -1,0 +1,61 @@
+package handlers
+
+import "net/http"
+
+// Limits is the answer of /v1/limits: every limit in force, and what a request
+// gets that does not say otherwise.
+type Limits struct {
+	BodyBytes      int64          `json:"body_bytes"`
+	QuestionBytes  int            `json:"question_bytes"`
+	QuestionTokens map[string]int `json:"question_tokens"`
+	K              int            `json:"k"`
+	Candidates     int            `json:"candidates"`
+	Batch          int            `json:"batch"`
+	EmbedInputs    int            `json:"embed_inputs"`
+	EmbedBytes     int            `json:"embed_bytes"`
+	TimeoutMS      int64          `json:"timeout_ms"`
+	Concurrency    int            `json:"concurrency"`
+	RateRequests   int            `json:"rate_requests"`
+	RateWindowMS   int64          `json:"rate_window_ms"`
+	JSONDepth      int            `json:"json_depth"`
+	Defaults       LimitDefaults  `json:"defaults"`
+}
+
+// LimitDefaults is what a request gets that does not say otherwise.
+type LimitDefaults struct {
+	Fusion     string  `json:"fusion"`
+	Auto       string  `json:"auto"`
+	K          int     `json:"k"`
+	Candidates int     `json:"candidates"`
+	Missing    string  `json:"missing"`
+	Alpha      float64 `json:"alpha"`
+	TimeoutMS  int64   `json:"timeout_ms"`
+}
+
+// getLimits answers GET /v1/limits.
+func (a *API) getLimits(w http.ResponseWriter, r *http.Request) error {
+	engine, err := a.loaded()
+	if err != nil {
+		return err
+	}
+	if p := noParameters(r); p != nil {
+		return p
+	}
+	l, d := engine.Limits(), engine.Defaults()
+	limits := Limits{
+		BodyBytes: a.bodyBytes, QuestionBytes: l.QuestionBytes, QuestionTokens: map[string]int{},
+		K: l.K, Candidates: l.Candidates, Batch: l.Batch, EmbedInputs: l.EmbedInputs, EmbedBytes: l.EmbedBytes,
+		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: cap(a.places),
+		RateRequests: a.rateRequests, RateWindowMS: a.rateWindow.Milliseconds(), JSONDepth: maxDepth,
+		Defaults: LimitDefaults{
+			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Missing: d.Missing, TimeoutMS: d.Timeout.Milliseconds(),
+		},
+	}
+	if d.Hybrid != nil {
+		limits.Defaults.Alpha = d.Hybrid.Alpha
+	}
+	for _, expert := range engine.Experts() {
+		limits.QuestionTokens[expert.Name] = expert.MaxTokens["question"]
+	}
+	return respond(w, limits)
+}

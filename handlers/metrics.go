@@ -1,0 +1,77 @@
+package handlers
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics counts requests, problems and, through an Observer, the stages of
+// searches. Labels hold names from the configuration and from this package
+// alone: never a question, an id, or a path as it was sent.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	requests *prometheus.CounterVec   // method, route, status
+	seconds  *prometheus.HistogramVec // route
+	problems *prometheus.CounterVec   // code
+	inFlight prometheus.Gauge
+	stages   *prometheus.HistogramVec // source, stage
+	sources  *prometheus.CounterVec   // source, status
+}
+
+// NewMetrics makes a registry of its own, so that nothing is shared between
+// two servers in one process.
+func NewMetrics() *Metrics {
+	// From 250 µs, below the shortest search, to 16 s, above the longest.
+	buckets := prometheus.ExponentialBuckets(0.00025, 2, 17)
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conclave_http_requests_total", Help: "Requests answered, by method, route and status."}, []string{"method", "route", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "conclave_http_request_seconds", Help: "Time from a request's header to the end of its answer.", Buckets: buckets}, []string{"route"}),
+		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conclave_problems_total", Help: "Error answers, by their code."}, []string{"code"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "conclave_http_requests_in_flight", Help: "Requests being answered."}),
+		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "conclave_stage_seconds", Help: "Time of one stage of a search: of a source, or of the request where source is empty.", Buckets: buckets}, []string{"source", "stage"}),
+		sources: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conclave_source_answers_total", Help: "How sources fared: ok, failed, deadline or overloaded."}, []string{"source", "status"}),
+	}
+	m.registry.MustRegister(m.requests, m.seconds, m.problems, m.inFlight, m.stages, m.sources,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Register adds what another part of the program counts, such as the encoders'
+// queues.
+func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Register(c) }
+
+// request counts one request. Methods and paths that nobody serves share one
+// label each, or a scanner would make a new series with every guess.
+func (m *Metrics) request(method string, x *exchange, status int, took time.Duration) {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodPatch:
+	default:
+		method = "other"
+	}
+	route := x.route
+	if route == "" {
+		route = "none"
+	}
+	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
+	m.seconds.WithLabelValues(route).Observe(took.Seconds())
+	if x.code != "" {
+		m.problems.WithLabelValues(x.code).Inc()
+	}
+}
+
+func (m *Metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+}

@@ -1,0 +1,94 @@
+package handlers
+
+import (
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The types that are served and taken.
+const (
+	typeJSON    = "application/json"
+	typeYAML    = "application/yaml"
+	typeHTML    = "text/html"
+	typeProblem = "application/problem+json"
+)
+
+// acceptable is nil when the caller accepts one of the types produced.
+func acceptable(r *http.Request, produced []string) *Problem {
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	if strings.TrimSpace(accept) == "" {
+		return nil
+	}
+	for _, t := range produced {
+		if accepts(accept, t) {
+			return nil
+		}
+	}
+	return newProblem("not_acceptable", fmt.Sprintf("Accept is %s; this path answers with %s.", quoted(accept), strings.Join(produced, " or ")))
+}
+
+// accepts reports whether an Accept header covers a type: the most specific
+// range that matches decides, and q=0 means no (RFC 9110, section 12.5.1).
+// Ranges that are malformed say nothing.
+func accepts(accept, offered string) bool {
+	offeredType, _, _ := strings.Cut(offered, "/")
+	best, quality := -1, 0.0
+	for element := range strings.SplitSeq(accept, ",") {
+		name, parameters, err := mime.ParseMediaType(element)
+		if err != nil && name == "" {
+			continue
+		}
+		var specific int
+		switch {
+		case name == offered:
+			specific = 2
+		case name == offeredType+"/*":
+			specific = 1
+		case name == "*/*":
+			specific = 0
+		default:
+			continue
+		}
+		q := 1.0
+		if text, ok := parameters["q"]; ok {
+			if q, err = strconv.ParseFloat(text, 64); err != nil || q < 0 || q > 1 {
+				continue
+			}
+		}
+		// JSON is UTF-8 by definition: asking for another charset asks for
+		// something that is not served.
+		if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+			continue
+		}
+		if specific > best || specific == best && q > quality {
+			best, quality = specific, q
+		}
+	}
+	return quality > 0
+}
+
+// jsonBody is nil when the body is declared as JSON.
+func jsonBody(r *http.Request) *Problem {
+	given := r.Header.Values("Content-Type")
+	unsupported := func(format string, args ...any) *Problem {
+		return newProblem("unsupported_media_type", fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: application/json\".")
+	}
+	if len(given) == 0 || given[0] == "" {
+		return unsupported("The body's type is not declared.")
+	}
+	name, parameters, err := mime.ParseMediaType(given[0])
+	if len(given) > 1 || err != nil || name != typeJSON {
+		return unsupported("The body is declared as %s.", quoted(strings.Join(given, ", ")))
+	}
+	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return unsupported("The body is declared as %s, and JSON is UTF-8.", quoted(given[0]))
+	}
+	if encoding := r.Header.Values("Content-Encoding"); len(encoding) > 0 && !slices.Equal(encoding, []string{"identity"}) {
+		return unsupported("The body is declared to be encoded (%s), and is taken as it is alone.", quoted(strings.Join(encoding, ", ")))
+	}
+	return nil
+}

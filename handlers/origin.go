@@ -1,0 +1,130 @@
+package handlers
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/go-chi/cors"
+)
+
+// Loopback is no boundary against a browser: any page that the user visits can
+// make the browser send requests to 127.0.0.1, and, by pointing its own name
+// there (DNS rebinding), read the answers. Two checks keep such pages out. A
+// name that is not this server's is refused while there are no keys, and what a
+// browser marks as coming from another origin is refused always, unless the
+// origin is on the list.
+
+// checkHost refuses foreign names in Host while no keys are configured. An
+// address cannot be rebound, so the one that the connection came in on passes.
+func (a *API) checkHost(next http.Handler) http.Handler {
+	if len(a.keys) > 0 || slices.Contains(a.allowedHosts, "*") {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !a.ownHost(r) {
+			writeProblem(w, r, newProblem("foreign_host", fmt.Sprintf(
+				"Host is %s. Without keys it has to be localhost, a loopback address or a name in server.allowed_hosts.", quoted(r.Host))))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (a *API) ownHost(r *http.Request) bool {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+	if host == "localhost" {
+		return true
+	}
+	for _, allowed := range a.allowedHosts {
+		if strings.EqualFold(host, allowed) {
+			return true
+		}
+	}
+	address, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	if address = address.Unmap(); address.IsLoopback() {
+		return true
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	at, err := netip.ParseAddrPort(local.String())
+	return err == nil && at.Addr().Unmap() == address
+}
+
+// checkOrigin refuses what a browser sends on behalf of a page elsewhere.
+// net/http's check lets GET through, since a GET changes nothing; here it runs
+// models, so only a person's own navigation (a link to /docs) is let through.
+func (a *API) checkOrigin(next http.Handler) http.Handler {
+	if slices.Contains(a.corsOrigins, "*") {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		safe := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if safe && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		probe := *r
+		probe.Method = http.MethodPost
+		if err := a.crossOrigin.Check(&probe); err != nil {
+			writeProblem(w, r, newProblem("foreign_origin", fmt.Sprintf(
+				"A page of another origin (%s) may not call this server; server.cors_origins lists those that may.", quoted(r.Header.Get("Origin")))).because(err))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// newCrossOrigin trusts the listed origins.
+func newCrossOrigin(origins []string) (*http.CrossOriginProtection, error) {
+	protection := http.NewCrossOriginProtection()
+	for _, origin := range origins {
+		if origin == "*" {
+			continue
+		}
+		if err := protection.AddTrustedOrigin(origin); err != nil {
+			return nil, err
+		}
+	}
+	return protection, nil
+}
+
+// allowCORS answers preflight requests of the listed origins and lets their
+// pages read answers. Without a list there is no CORS at all.
+func (a *API) allowCORS(next http.Handler) http.Handler {
+	if len(a.corsOrigins) == 0 {
+		return next // an empty list would mean everybody to the library
+	}
+	return cors.Handler(cors.Options{
+		AllowedOrigins: a.corsOrigins,
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
+		AllowedHeaders: []string{"Accept", "Authorization", "Content-Type", "If-None-Match", "Traceparent", "X-API-Key", "X-Request-ID"},
+		ExposedHeaders: []string{"ETag", "Retry-After", "Server-Timing", "X-Request-ID", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"},
+		MaxAge:         600,
+	})(next)
+}
+
+// secure sets the headers that keep a browser from doing more with an answer
+// than showing it.
+func secure(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		next.ServeHTTP(w, r)
+	})
+}

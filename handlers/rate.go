@@ -1,0 +1,57 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/go-chi/httprate"
+)
+
+// limitRate bounds how often one caller may call: a key, or an address where
+// there is no valid key, so that guessing keys is bounded too. Health checks
+// are not counted.
+func (a *API) limitRate(next http.Handler) http.Handler {
+	if a.rateRequests == 0 {
+		return next
+	}
+	limited := httprate.LimitBy(a.rateRequests, a.rateWindow, caller, httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
+		writeProblem(w, r, newProblem("rate_limited", fmt.Sprintf("At most %d requests in %v are served to one caller.", a.rateRequests, a.rateWindow)))
+	}))(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if quiet(r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		limited.ServeHTTP(w, r)
+	})
+}
+
+// caller names who is counted. Addresses of IPv6 count by their /64, since one
+// machine usually has all of it.
+func caller(r *http.Request) (string, error) {
+	if key := identityOf(r.Context()).key; key != nil {
+		return "key " + key.Name, nil
+	}
+	return "address " + httprate.CanonicalizeIP(middleware.GetClientIP(r.Context())), nil
+}
+
+// quiet reports whether a path is asked by machines, every few seconds.
+func quiet(path string) bool {
+	switch path {
+	case "/livez", "/readyz", "/startupz":
+		return true
+	}
+	return false
+}
+
+// enter takes one of the places for requests that are worked on; leave gives
+// it back. Waiting for a place would only hide the load from the caller.
+func (a *API) enter() (leave func(), problem *Problem) {
+	select {
+	case a.places <- struct{}{}:
+		return func() { <-a.places }, nil
+	default:
+		return nil, newProblem("too_many_requests", fmt.Sprintf("The server works on %d requests at once and has that many.", cap(a.places)))
+	}
+}

@@ -1,0 +1,71 @@
+package handlers
+
+import (
+	"slices"
+	"sync"
+)
+
+// The states of a component.
+const (
+	Starting = "starting"
+	Ready    = "ready"
+	Failed   = "failed"
+)
+
+// Component is one part of the server that has to work: an expert's encoder, an
+// index, the corpus.
+type Component struct {
+	Name     string   `json:"name"`
+	Status   string   `json:"status"` // "starting", "ready", "failed"
+	Detail   string   `json:"detail,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Readiness says whether the server can do its work, part by part. It is safe
+// for use by several goroutines. Its zero value has no parts.
+type Readiness struct {
+	mu       sync.Mutex
+	parts    []Component
+	draining bool
+}
+
+// Set states how a component is, and adds it when it is new.
+func (r *Readiness) Set(c Component) {
+	c.Warnings = slices.Clone(c.Warnings)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.parts {
+		if r.parts[i].Name == c.Name {
+			r.parts[i] = c
+			return
+		}
+	}
+	r.parts = append(r.parts, c)
+}
+
+// Drain makes the server not ready for good: it is shutting down.
+func (r *Readiness) Drain() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.draining = true
+}
+
+// report is the state of everything: "ready", "starting", "failed" or
+// "draining", and the components with it.
+func (r *Readiness) report() (status string, parts []Component) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	status = Ready
+	for _, c := range r.parts {
+		switch {
+		case c.Status == Failed:
+			status = Failed
+		case c.Status != Ready && status == Ready:
+			status = Starting
+		}
+	}
+	if r.draining {
+		status = "draining"
+	}
+	return status, slices.Clone(r.parts)
+}

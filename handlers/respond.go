@@ -1,0 +1,70 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+)
+
+// respond answers with JSON. It is marshalled before anything is sent, so that
+// what cannot be marshalled is still a problem, and the length is known.
+func respond(w http.ResponseWriter, body any) error {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // it is JSON, says its type, and may not be sniffed
+	if err := encoder.Encode(body); err != nil {
+		return fmt.Errorf("marshalling the answer: %w", err)
+	}
+	h := w.Header()
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-store")
+	}
+	write(w, typeJSON, b.Bytes())
+	return nil
+}
+
+func write(w http.ResponseWriter, contentType string, body []byte) {
+	h := w.Header()
+	if contentType == typeHTML || contentType == "text/css" || contentType == "text/javascript" {
+		contentType += "; charset=utf-8"
+	}
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // the client may be gone
+}
+
+// readBody reads the whole body, within the limit and the connection's
+// deadline.
+func (a *API) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	tooLarge := newProblem("body_too_large", fmt.Sprintf("A body may have %d bytes.", a.bodyBytes))
+	if r.ContentLength > a.bodyBytes {
+		return nil, tooLarge
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.bodyBytes))
+	var over *http.MaxBytesError
+	switch {
+	case err == nil:
+		return body, nil
+	case errors.As(err, &over):
+		return nil, tooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		return nil, newProblem("slow_request", "The body did not arrive in time.").because(err)
+	default:
+		return nil, newProblem("incomplete_body", "The body ended before its declared length, or is malformed.").because(err)
+	}
+}
+
+// loaded is the engine, once there is one and while the server is not going
+// away.
+func (a *API) loaded() (Engine, error) {
+	if e := a.engine.Load(); e != nil {
+		return *e, nil
+	}
+	return nil, newProblem("not_ready", "The models and the index are still being loaded; /readyz tells how far they are.")
+}

@@ -1,0 +1,111 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// ServeOptions say how connections are treated. Zero durations mean no bound,
+// but for those named.
+type ServeOptions struct {
+	HeaderBytes       int           // of a request's line and header; 0: net/http's 1 MiB
+	ReadHeaderTimeout time.Duration // against clients that send their header by drops
+	ReadTimeout       time.Duration // for header and body
+	WriteTimeout      time.Duration // from the end of the header to the end of the answer
+	IdleTimeout       time.Duration // between two requests of a connection
+	DrainDelay        time.Duration // between "not ready" and closing the listener, for balancers to notice
+	DrainTimeout      time.Duration // for requests under way at shutdown; 0: none
+	// Abort ends the shutdown at once when it is closed: the second signal.
+	Abort <-chan struct{}
+}
+
+// afterCut is how long handlers have to notice that their connection was cut.
+const afterCut = 5 * time.Second
+
+// Serve serves the API on the listener, and closes it. When ctx is done, it
+// stops in order: /readyz says no, the listener closes, requests under way may
+// end within the drain timeout, and then what is left is cut. When it returns
+// no request runs any more, so that sessions and files can be closed; if one
+// had to be cut, the error says so.
+func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) error {
+	// Requests outlive ctx: they are drained, not cancelled.
+	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true) // for proxies that speak it behind their TLS
+	server := &http.Server{
+		Handler:           a,
+		Protocols:         &protocols,
+		MaxHeaderBytes:    o.HeaderBytes,
+		ReadHeaderTimeout: o.ReadHeaderTimeout,
+		ReadTimeout:       o.ReadTimeout,
+		WriteTimeout:      o.WriteTimeout,
+		IdleTimeout:       o.IdleTimeout,
+		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return requests },
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(problemListener{listener, a}) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)
+	case <-ctx.Done():
+	}
+
+	a.readiness.Drain()
+	a.log.Info("shutting down", "requests", a.running.Load(), "drain_timeout", o.DrainTimeout.String())
+	wait(o.DrainDelay, o.Abort)
+	draining, stop := context.WithTimeout(requests, o.DrainTimeout)
+	defer stop()
+	go func() {
+		select {
+		case <-o.Abort:
+			stop()
+		case <-draining.Done():
+		}
+	}()
+	err := server.Shutdown(draining)
+	if err == nil {
+		<-failed // http.ErrServerClosed
+		return a.settle()
+	}
+	left := a.running.Load()
+	cancel()
+	err = errors.Join(server.Close(), a.settle())
+	<-failed
+	if left > 0 {
+		err = errors.Join(fmt.Errorf("%d requests were cut off at shutdown", left), err)
+	}
+	return err
+}
+
+// settle waits until no handler runs. Shutdown and Close know connections;
+// a handler may go on for a moment after its connection is gone.
+func (a *API) settle() error {
+	for deadline := time.Now().Add(afterCut); a.running.Load() > 0; {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d requests did not end", a.running.Load())
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
+
+// wait waits, unless it is told to stop.
+func wait(d time.Duration, abort <-chan struct{}) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-abort:
+	}
+}

@@ -1,0 +1,149 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"conclave/search"
+)
+
+// condition is one line of the table from what went wrong to a status.
+type condition struct {
+	code   string
+	status int
+	title  string
+	// engine: the engine uses this code too, and this line wins over the line
+	// of the error's kind.
+	engine     bool
+	retryAfter int // seconds
+}
+
+// statusClientGone is what the log says of a request whose caller left; it is
+// sent as well, for a caller that only closed its sending half.
+const statusClientGone = 499
+
+// conditions is the one table of statuses. The reference page and the OpenAPI
+// document list it. Errors of the engine carry codes of their own: those that
+// are not here have the status of their kind.
+func conditions() []condition {
+	return []condition{
+		{code: "not_json", status: 400, title: "The body is not JSON"},
+		{code: "invalid_utf8", status: 400, title: "The request is not valid UTF-8", engine: true},
+		{code: "duplicate_key", status: 400, title: "A key is written twice"},
+		{code: "too_deep", status: 400, title: "The JSON is nested too deeply"},
+		{code: "unknown_field", status: 400, title: "There is no such field"},
+		{code: "missing_field", status: 400, title: "A field is missing"},
+		{code: "empty_question", status: 400, title: "The question is empty", engine: true},
+		{code: "invalid_query", status: 400, title: "The query string is malformed"},
+		{code: "unknown_parameter", status: 400, title: "There is no such query parameter"},
+		{code: "repeated_parameter", status: 400, title: "A query parameter is given twice"},
+		{code: "unexpected_body", status: 400, title: "This method takes no body"},
+		{code: "incomplete_body", status: 400, title: "The body ended early"},
+		{code: "malformed_request", status: 400, title: "The request is not HTTP"},
+
+		{code: "unauthorized", status: 401, title: "A key is needed"},
+		{code: "insufficient_scope", status: 403, title: "The key does not allow this"},
+		{code: "foreign_origin", status: 403, title: "Pages elsewhere may not call"},
+		{code: "foreign_host", status: 403, title: "The host name is not one of this server's"},
+
+		{code: "no_such_path", status: 404, title: "There is no such path"},
+		{code: "unknown_passage", status: 404, title: "There is no such passage"},
+		{code: "method_not_allowed", status: 405, title: "The path has no such method"},
+		{code: "not_acceptable", status: 406, title: "None of the accepted types is served"},
+		{code: "slow_request", status: 408, title: "The request came too slowly"},
+		{code: "body_too_large", status: 413, title: "The body is too large"},
+		{code: "too_long", status: 413, title: "The text is too long", engine: true},
+		{code: "batch_too_large", status: 413, title: "There are too many searches in one request", engine: true},
+		{code: "too_many_inputs", status: 413, title: "There are too many texts in one request", engine: true},
+		{code: "unsupported_media_type", status: 415, title: "The body's type is not JSON"},
+		{code: "expectation_failed", status: 417, title: "The expectation is not known"},
+		{code: "header_too_large", status: 431, title: "The header is too large"},
+
+		{code: "wrong_type", status: 422, title: "A value is of another type"},
+		{code: "out_of_range", status: 422, title: "A value is outside its range"},
+		{code: "unknown_value", status: 422, title: "A value is none of those allowed"},
+		{code: "unknown_method", status: 422, title: "There is no such fusion method"},
+
+		{code: "rate_limited", status: 429, title: "Too many requests"}, // Retry-After is the limiter's
+		{code: "too_many_requests", status: 429, title: "The server is busy", retryAfter: 1},
+
+		{code: "client_gone", status: statusClientGone, title: "The caller closed the connection"},
+		{code: "internal", status: 500, title: "Something went wrong inside"},
+		{code: "unsupported_encoding", status: 501, title: "The transfer encoding is not known"},
+		{code: "not_ready", status: 503, title: "The server is not ready", retryAfter: 1},
+		{code: "http_version", status: 505, title: "The version of HTTP is not known"},
+	}
+}
+
+// kinds is the part of the table for errors of the engine by their kind. They
+// carry codes of their own; the codes here are for those without.
+func kinds(kind search.Kind) condition {
+	switch kind {
+	case search.Invalid:
+		return condition{code: "invalid_value", status: 422, title: "A value is not allowed"}
+	case search.NotFound:
+		return condition{code: "not_found", status: 404, title: "There is no such thing"}
+	case search.Conflict:
+		return condition{code: "conflict", status: 412, title: "The stored version is another one"}
+	case search.Overloaded:
+		return condition{code: "overloaded", status: 429, title: "The queue is full", retryAfter: 1}
+	case search.Unavailable:
+		return condition{code: "unavailable", status: 503, title: "No source could answer", retryAfter: 1}
+	case search.Deadline:
+		return condition{code: "deadline", status: 504, title: "The time ran out"}
+	}
+	return conditionOf("internal")
+}
+
+// conditionOf is the table's line for a code, or that of an internal error.
+func conditionOf(code string) condition {
+	for _, c := range conditions() {
+		if c.code == code {
+			return c
+		}
+	}
+	return condition{code: code, status: http.StatusInternalServerError, title: "Something went wrong inside"}
+}
+
+// problemOf turns any error into a problem. What the engine and this package
+// say is for users; anything else stays in the log.
+func problemOf(ctx context.Context, err error) *Problem {
+	var p *Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	var e *search.Error
+	if errors.As(err, &e) {
+		c := kinds(e.Kind)
+		if known := conditionOf(e.Code); known.engine {
+			c = known
+		} else if e.Code != "" {
+			c.code = e.Code
+		}
+		p := c.problem(sentence(e.Detail)).because(e.Err)
+		for _, f := range e.Fields {
+			p.Errors = append(p.Errors, ProblemField{Pointer: f.Pointer, Detail: f.Detail})
+		}
+		return p
+	}
+	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return newProblem("client_gone", "The connection was closed before there was an answer.").because(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return kinds(search.Deadline).problem("The time ran out before any source answered.").because(err)
+	}
+	return newProblem("internal", "The server failed in a way that it did not expect; its log has the cause under this request id.").because(err)
+}
+
+// sentence begins with a capital letter and ends with a full stop.
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	if c := s[0]; c >= 'a' && c <= 'z' {
+		s = string(c-'a'+'A') + s[1:]
+	}
+	return strings.TrimSuffix(s, ".") + "."
+}

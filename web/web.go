@@ -1,0 +1,21 @@
+// Package web holds the pages that the server shows to people. They use the
+// public API and nothing else, load nothing from elsewhere, and have no step of
+// building: the files are what the browser gets.
+package web
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed files
+var embedded embed.FS
+
+// Files holds the pages: docs.html, docs.css, docs.js, icon.svg.
+func Files() fs.FS {
+	files, err := fs.Sub(embedded, "files")
+	if err != nil {
+		return embedded // fs.Sub refuses malformed paths alone
+	}
+	return files
+}
