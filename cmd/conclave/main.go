@@ -102,9 +102,13 @@ Start with 'conclave demo'.`,
 	root.PersistentFlags().String("log-level", "", "debug, info, warn or error")
 	root.AddCommand(
 		newSetup(term),
+		newDemo(term),
+		newDoctor(term),
 		newIndex(term),
 		newSearch(term),
 		newServe(term),
+		newEvaluate(term),
+		newVerify(term),
 		newModels(term),
 		newHealthcheck(term),
 		newVersion(term),
