@@ -1,0 +1,330 @@
+package collection
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"conclave/corpus"
+)
+
+var errCut = errors.New("the power is cut")
+
+// forgetfulDisk is the real disk, which beside it keeps what would be left
+// after a power cut: the content that files had when they were last synced, and
+// the names that folders had when they were. At operation number cutAt it stops
+// doing anything.
+//
+// Files are known by their inode, so that it sees through renames and through
+// writers that use the file system themselves.
+type forgetfulDisk struct {
+	osDisk
+	t       testing.TB
+	cutAt   int
+	n       int
+	log     []string
+	content map[uint64][]byte            // synced content of files
+	names   map[uint64]map[string]uint64 // synced names of folders
+	held    map[uint64]*os.File          // keeps inodes from being used again
+	renamed *rename                      // the last one that was not synced
+}
+
+type rename struct {
+	folder, file uint64
+	from, to     string
+}
+
+func newForgetfulDisk(t testing.TB, cutAt int) *forgetfulDisk {
+	d := &forgetfulDisk{t: t, cutAt: cutAt, content: map[uint64][]byte{}, names: map[uint64]map[string]uint64{}, held: map[uint64]*os.File{}}
+	t.Cleanup(d.letGo)
+	return d
+}
+
+// memoryDir is a temporary folder in memory where there is such a thing: these
+// tests make thousands of files, and that the real disk is synced adds nothing.
+func memoryDir(t testing.TB) string {
+	dir, err := os.MkdirTemp("/dev/shm", "conclave-test-*")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func (d *forgetfulDisk) letGo() {
+	for _, f := range d.held {
+		_ = f.Close()
+	}
+	d.held = nil
+}
+
+func (d *forgetfulDisk) step(format string, args ...any) error {
+	d.n++
+	if d.n >= d.cutAt {
+		return errCut
+	}
+	d.log = append(d.log, fmt.Sprintf(format, args...))
+	return nil
+}
+
+// inode of a path, which is held from now on.
+func (d *forgetfulDisk) inode(path string) uint64 {
+	d.t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	ino := info.Sys().(*syscall.Stat_t).Ino
+	if d.held[ino] != nil {
+		_ = f.Close()
+	} else {
+		d.held[ino] = f
+	}
+	return ino
+}
+
+func (d *forgetfulDisk) Mkdir(path string) error {
+	if err := d.step("mkdir %s", path); err != nil {
+		return err
+	}
+	return d.osDisk.Mkdir(path)
+}
+
+func (d *forgetfulDisk) WriteFile(path string, data []byte) error {
+	if err := d.step("write %s", path); err != nil {
+		return err
+	}
+	return d.osDisk.WriteFile(path, data)
+}
+
+func (d *forgetfulDisk) SyncFile(path string) error {
+	if err := d.step("sync %s", path); err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	d.content[d.inode(path)] = data
+	return nil
+}
+
+func (d *forgetfulDisk) SyncDir(path string) error {
+	if err := d.step("sync folder %s", path); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	names := map[string]uint64{}
+	for _, e := range entries {
+		names[e.Name()] = d.inode(filepath.Join(path, e.Name()))
+	}
+	folder := d.inode(path)
+	d.names[folder] = names
+	if d.renamed != nil && d.renamed.folder == folder {
+		d.renamed = nil
+	}
+	return nil
+}
+
+func (d *forgetfulDisk) Rename(from, to string) error {
+	if err := d.step("rename %s %s", from, to); err != nil {
+		return err
+	}
+	d.renamed = &rename{d.inode(filepath.Dir(from)), d.inode(from), filepath.Base(from), filepath.Base(to)}
+	return d.osDisk.Rename(from, to)
+}
+
+func (d *forgetfulDisk) RemoveAll(path string) error {
+	if err := d.step("remove %s", path); err != nil {
+		return err
+	}
+	if exists(path) {
+		_ = filepath.Walk(path, func(path string, _ os.FileInfo, err error) error {
+			if err == nil {
+				d.inode(path)
+			}
+			return nil
+		})
+	}
+	return d.osDisk.RemoveAll(path)
+}
+
+// forgotten writes to a new folder what a cut leaves of the folder at path when
+// everything is lost that was not synced: names and contents.
+func (d *forgetfulDisk) forgotten(path string) string {
+	out := filepath.Join(memoryDir(d.t), "disk")
+	d.restore(d.inode(path), out)
+	return out
+}
+
+// hasty is forgotten, but that the last rename made it to the disk before
+// everything else that was not synced.
+func (d *forgetfulDisk) hasty(path string) string {
+	if r := d.renamed; r != nil {
+		before := d.names[r.folder]
+		after := maps.Clone(before)
+		if after == nil {
+			after = map[string]uint64{}
+		}
+		delete(after, r.from)
+		after[r.to] = r.file
+		d.names[r.folder] = after
+		defer func() { d.names[r.folder] = before }()
+	}
+	return d.forgotten(path)
+}
+
+func (d *forgetfulDisk) restore(ino uint64, to string) {
+	names, isFolder := d.names[ino]
+	info, err := d.held[ino].Stat()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if !info.IsDir() {
+		if err := os.WriteFile(to, d.content[ino], 0o644); err != nil { // empty when it was never synced
+			d.t.Fatal(err)
+		}
+		return
+	}
+	if err := os.Mkdir(to, 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+	if isFolder {
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			d.restore(names[name], filepath.Join(to, name))
+		}
+	}
+}
+
+// emptied writes to a new folder what a cut leaves when all names were written
+// in time and of the contents only those that were synced: what some file
+// systems do.
+func (d *forgetfulDisk) emptied(path string) string {
+	out := filepath.Join(memoryDir(d.t), "disk")
+	err := filepath.Walk(path, func(at string, info os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(out, at[len(path):])
+		if info.IsDir() {
+			return os.Mkdir(to, 0o755)
+		}
+		return os.WriteFile(to, d.content[d.inode(at)], 0o644)
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return out
+}
+
+// TestPowerCuts runs a script of everything a writer does, cut before every
+// single operation, and looks at what a disk that forgets has left: the last
+// generation that was acknowledged, or the one that was being published, whole;
+// and a collection that a writer can go on with.
+func TestPowerCuts(t *testing.T) {
+	a, b := &hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 4}
+	o := BuildOptions{Experts: []PassageEncoder{a}, Index: Index{Kind: "flat"}}
+	both := BuildOptions{Experts: []PassageEncoder{a, b}, Index: Index{Kind: "flat"}}
+	parts := split(1, randomPassages(1, 30), 3)
+	step := func(d disk, dir string, do func(w *Writer) error) error {
+		w, err := openWriter(d, dir)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = w.Close() }()
+		return do(w)
+	}
+	script := []func(d disk, dir string) error{
+		func(d disk, dir string) error {
+			_, err := build(t.Context(), d, dir, of(parts[0]), o)
+			return err
+		},
+		func(d disk, dir string) error {
+			return step(d, dir, func(w *Writer) error { _, err := w.Add(t.Context(), of(parts[1]), o); return err })
+		},
+		func(d disk, dir string) error {
+			return step(d, dir, func(w *Writer) error { _, err := w.AddExpert(t.Context(), b, o); return err })
+		},
+		func(d disk, dir string) error {
+			return step(d, dir, func(w *Writer) error { _, err := w.Add(t.Context(), of(parts[2]), both); return err })
+		},
+		func(d disk, dir string) error {
+			return step(d, dir, func(w *Writer) error { return w.RemoveExpert(t.Context(), "b") })
+		},
+	}
+	want := []int{0, len(parts[0]), len(parts[0]) + len(parts[1]), len(parts[0]) + len(parts[1]), 30, 30}
+	for cut := 1; ; cut++ {
+		d := newForgetfulDisk(t, cut)
+		disk := memoryDir(t)
+		dir := filepath.Join(disk, "index")
+		acknowledged := 0
+		var err error
+		for _, run := range script {
+			if err = run(d, dir); err != nil {
+				break
+			}
+			acknowledged++
+		}
+		if err != nil && !errors.Is(err, errCut) {
+			t.Fatalf("cut before operation %d: %v", cut, err)
+		}
+		for name, left := range map[string]string{"forgotten": d.forgotten(disk), "emptied": d.emptied(disk), "hasty": d.hasty(disk)} {
+			checkAfterCut(t, fmt.Sprintf("%s, cut before operation %d", name, cut), d, filepath.Join(left, "index"), acknowledged, want)
+		}
+		d.letGo()
+		if err == nil {
+			t.Logf("%d operations, each cut once", cut-1)
+			if cut < 50 {
+				t.Fatalf("only %d operations went through the disk", cut-1)
+			}
+			return
+		}
+	}
+}
+
+func checkAfterCut(t *testing.T, name string, d *forgetfulDisk, dir string, acknowledged int, want []int) {
+	t.Helper()
+	c, err := Open(dir)
+	if acknowledged == 0 && err != nil {
+		// No build was acknowledged: it must be possible to build.
+		if _, err := Build(t.Context(), dir, of([]corpus.Passage{{ID: "again", Text: "x"}}), BuildOptions{}); err != nil {
+			t.Fatalf("%s: building again: %v\n%q", name, err, d.log)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatalf("%s: %v\n%q", name, err, d.log)
+	}
+	g := c.Acquire()
+	generation := int(g.Number())
+	if generation != acknowledged && generation != acknowledged+1 || g.Len() != want[generation] {
+		t.Fatalf("%s: generation %d with %d passages, acknowledged was %d", name, generation, g.Len(), acknowledged)
+	}
+	experts := make([]PassageEncoder, 0, 2)
+	for _, x := range g.Experts() {
+		experts = append(experts, &hashEncoder{name: x.Name, dimension: x.Dimension})
+	}
+	g.Release()
+	_ = c.Close()
+	if _, err := Verify(t.Context(), dir, nil); err != nil {
+		t.Fatalf("%s: %v\n%q", name, err, d.log)
+	}
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "again", Text: "x"}}), BuildOptions{Experts: experts}); err != nil {
+		t.Fatalf("%s: adding: %v\n%q", name, err, d.log)
+	}
+	if _, err := Verify(t.Context(), dir, nil); err != nil {
+		t.Fatalf("%s, after adding: %v\n%q", name, err, d.log)
+	}
+}
