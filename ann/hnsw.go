@@ -95,8 +95,8 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 	if err != nil {
 		return nil, stats, err
 	}
-	hits := x.rescore(s, query, o.K, &stats)
-	return hits, stats, nil
+	hits, err := x.rescore(s, query, o.K, &stats)
+	return hits, stats, err
 }
 
 // rescoreMore is how many candidates beyond k are scored by their vectors:
@@ -105,7 +105,7 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 func rescoreMore(k int) int { return 16 + k/4 }
 
 // rescore replaces the candidates' approximate scores.
-func (x *hnsw) rescore(s *hnswScratch, query []float32, k int, stats *Stats) []rank.Hit {
+func (x *hnsw) rescore(s *hnswScratch, query []float32, k int, stats *Stats) ([]rank.Hit, error) {
 	n := min(len(s.candidates), k+rescoreMore(k))
 	s.ids = s.ids[:0]
 	for _, c := range s.candidates[:n] {
@@ -120,7 +120,7 @@ func (x *hnsw) rescore(s *hnswScratch, query []float32, k int, stats *Stats) []r
 		s.top.Push(rank.Hit{Ordinal: rank.Ordinal(id), Score: s.scores[i]})
 	}
 	stats.Rescored = n
-	return s.top.Sorted()
+	return x.sorted(&s.top)
 }
 
 // Check verifies both files and that they belong together.

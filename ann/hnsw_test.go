@@ -224,6 +224,7 @@ func TestRecallLeavesTheAskingVectorOut(t *testing.T) {
 		t.Errorf("more queries than vectors: %+v, %v", m, err)
 	}
 }
+
 // TestRecallOfEqualVectors: boilerplate gives the same vector many times. The
 // copies must be found, and must not hide what lies around them.
 func TestRecallOfEqualVectors(t *testing.T) {
@@ -253,4 +254,3 @@ func TestRecallOfEqualVectors(t *testing.T) {
 		t.Errorf("with many equal vectors: %+v", m)
 	}
 }
-

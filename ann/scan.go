@@ -2,6 +2,8 @@ package ann
 
 import (
 	"context"
+	"fmt"
+	"math"
 
 	"conclave/ann/kernel"
 	"conclave/rank"
@@ -26,7 +28,8 @@ func (v *Vectors) scan(ctx context.Context, query []float32, o SearchOptions) ([
 		v.kernels.DotRows(query, v.rows[low*v.dim:], part)
 		offer(top, low, part, 0, 1)
 	}
-	return top.Sorted(), Stats{Scored: v.count, Exact: true}, nil
+	hits, err := v.sorted(top)
+	return hits, Stats{Scored: v.count, Exact: true}, err
 }
 
 func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
@@ -43,7 +46,8 @@ func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptio
 			top.Push(rank.Hit{Ordinal: rank.Ordinal(id), Score: scores[i]})
 		}
 	}
-	return top.Sorted(), Stats{Scored: len(ids), Exact: true}, nil
+	hits, err := v.sorted(top)
+	return hits, Stats{Scored: len(ids), Exact: true}, err
 }
 
 // offer pushes every step-th score, beginning with first, of consecutive rows
@@ -94,9 +98,25 @@ func (v *Vectors) SearchExact(ctx context.Context, queries [][]float32, k int) (
 			}
 		}
 		for i := range n {
-			out = append(out, tops[i].Sorted())
+			hits, err := v.sorted(tops[i])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, hits)
 		}
 		queries = queries[n:]
 	}
 	return out, nil
+}
+
+// sorted is the collector's hits. A score that is not a number can only come
+// from vectors damaged in their file, and has no place in an order.
+func (v *Vectors) sorted(top *rank.TopK) ([]rank.Hit, error) {
+	hits := top.Sorted()
+	for _, h := range hits {
+		if math.IsNaN(float64(h.Score)) {
+			return nil, fmt.Errorf("vector %d of %s gives a score that is not a number: the file is damaged; verify it and rebuild it", h.Ordinal, v.file.Path())
+		}
+	}
+	return hits, nil
 }

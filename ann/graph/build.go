@@ -63,7 +63,10 @@ func Build(ctx context.Context, rows []float32, dim int, p Params) (*Graph, erro
 			return nil, err
 		}
 		done += size
-		p.Progress(int(b.starts[done]), count)
+		b.params.Progress(int(b.starts[done]), count)
+	}
+	if n <= 1 {
+		b.params.Progress(count, count)
 	}
 	b.connect()
 	return b.Graph, nil

@@ -1,0 +1,216 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func randomRows(n, dim int, seed uint64) []float32 {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	out := make([]float32, n*dim)
+	for i := range out {
+		out[i] = float32(rng.NormFloat64())
+	}
+	return out
+}
+
+func build(t *testing.T, rows []float32, dim, m int) *Graph {
+	t.Helper()
+	g, err := Build(context.Background(), rows, dim, Params{M: m, EfConstruction: 30, Seed: 1, Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.check(rows); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// TestEntriesSortByScoreThenNode holds the packed form against comparing its
+// parts.
+func TestEntriesSortByScoreThenNode(t *testing.T) {
+	type part struct {
+		score float32
+		node  uint32
+	}
+	var parts []part
+	for _, s := range []float32{0, 1, -1, 0.5, -0.5, 1e30, -1e30, math.SmallestNonzeroFloat32, math.MaxFloat32, -math.MaxFloat32} {
+		for _, n := range []uint32{0, 1, 2, MaxRows} {
+			parts = append(parts, part{s, n})
+		}
+	}
+	var entries []entry
+	for _, p := range parts {
+		e := pack(p.score, p.node)
+		if e.score() != p.score || e.node() != p.node || e&expanded != 0 {
+			t.Fatalf("%v came back as %v, %v", p, e.score(), e.node())
+		}
+		entries = append(entries, e)
+	}
+	slices.Sort(entries)
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.node, b.node)) })
+	for i, e := range entries {
+		if e.score() != parts[i].score || e.node() != parts[i].node {
+			t.Fatalf("place %d is %v %v, want %v", i, e.score(), e.node(), parts[i])
+		}
+	}
+}
+
+func TestMergeAgainstSort(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 2000 {
+		var all []entry
+		for i := range uint32(1 + rng.IntN(60)) {
+			all = append(all, pack(float32(rng.IntN(9)), i))
+		}
+		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		cut, limit := rng.IntN(len(all)), 1+rng.IntN(70)
+		list, fresh := slices.Clone(all[:cut]), slices.Clone(all[cut:])
+		slices.Sort(list)
+		sortFew(fresh)
+		list = slices.Grow(list, len(fresh))
+		got, place := merge(list, fresh, limit)
+		slices.Sort(all)
+		if want := all[:min(limit, len(all))]; !slices.Equal(got, want) {
+			t.Fatalf("merged to %v, want %v", got, want)
+		}
+		if want := slices.Index(all, fresh[0]); place != want {
+			t.Fatalf("the best new entry is at %d, not %d", want, place)
+		}
+	}
+}
+
+func TestLevelsShrink(t *testing.T) {
+	for n, want := range map[int][]int{0: {0}, 1: {1}, 31: {31}, 32: {32, 2}, 1000: {1000, 62, 3}} {
+		if got := levelSizes(n, 16); !slices.Equal(got, want) {
+			t.Errorf("levels of %d nodes are %v, want %v", n, got, want)
+		}
+	}
+	if got := levelSizes(MaxRows, minM); linksAt+len(got) > 32 {
+		t.Errorf("%d levels do not fit a file", len(got))
+	}
+}
+
+// TestSearchOfEverything: with room for all candidates, a search finds every
+// row exactly once, so every node is reachable. Uniform noise, equal vectors,
+// a line of vectors, and lengths that grow a thousandfold are hard in
+// different ways.
+func TestSearchOfEverything(t *testing.T) {
+	const n, dim = 700, 6
+	equal := randomRows(n, dim, 1)
+	for i := range n / 2 {
+		copy(equal[i*dim:(i+1)*dim], equal[(i%3)*dim:])
+	}
+	line := make([]float32, n*dim)
+	growing := randomRows(n, dim, 2)
+	for i := range n {
+		line[i*dim], line[i*dim+1] = 1, float32(i)/n
+		for j := range dim {
+			growing[i*dim+j] *= float32(math.Pow(1000, float64(i)/n))
+		}
+	}
+	for name, rows := range map[string][]float32{
+		"noise": randomRows(n, dim, 3), "equal": equal, "line": line, "growing": growing,
+		"zeros": make([]float32, n*dim), "one": randomRows(1, dim, 4), "two": randomRows(2, dim, 4), "none": nil,
+	} {
+		g := build(t, rows, dim, 4)
+		var s Searcher
+		found, err := g.Search(context.Background(), &s, randomRows(1, dim, 5), n, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[uint32]bool{}
+		for _, c := range found {
+			seen[c.Ordinal] = true
+		}
+		if len(found) != len(rows)/dim || len(seen) != len(found) {
+			t.Errorf("%s: %d candidates, %d different, of %d rows", name, len(found), len(seen), len(rows)/dim)
+		}
+	}
+}
+
+// TestCheckSeesBrokenInvariants breaks each in a sound graph.
+func TestCheckSeesBrokenInvariants(t *testing.T) {
+	const n, dim = 400, 8
+	rows := randomRows(n, dim, 6)
+	copy(rows[10*dim:11*dim], rows[20*dim:])
+	g := build(t, rows, dim, 4)
+	twice := slices.IndexFunc(g.starts[1:], func(end uint32) bool { return end > 0 }) // any node
+	for end := range uint32(g.nodes()) {
+		if len(g.rows(end)) == 2 {
+			twice = int(g.starts[end])
+		}
+	}
+	for want, breaks := range map[string]func(){
+		"has another node, or is out of order": func() { g.ordinals[twice+1] = g.ordinals[twice] },
+		"out of order":                         func() { g.ordinals[twice], g.ordinals[twice+1] = g.ordinals[twice+1], g.ordinals[twice] },
+		"of node 2 has another node":           func() { g.starts[3] = g.starts[4] },
+		"stands for the rows 399 to 398":       func() { g.starts[g.nodes()] = 398 },
+		"does not have the code":               func() { g.codes[17]++ },
+		"does not have the code of row":        func() { g.scales[4] *= 1.5 },
+		"goes on after its end": func() {
+			l := g.neighbours(0, 7)
+			l[len(l)-1], l[0] = l[0], none
+		},
+		"which has":            func() { g.neighbours(1, 2)[0] = uint32(g.levels[1]) },
+		"is its own neighbour": func() { g.neighbours(0, 9)[0] = 9 },
+		"twice on level":       func() { g.neighbours(0, 9)[1] = g.neighbours(0, 9)[0] },
+		"nodes can be reached": func() { g.isolate(33) },
+		"there are 399":        func() { rows = rows[:399*dim] },
+	} {
+		before, all := clone(g), rows
+		breaks()
+		if err := g.check(rows); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
+		*g, rows = *before, all
+	}
+	if err := g.check(rows); err != nil {
+		t.Error(err)
+	}
+}
+
+// isolate takes a node out of every list.
+func (g *Graph) isolate(node uint32) {
+	for other := range uint32(g.nodes()) {
+		l := g.neighbours(0, other)
+		if i := slices.Index(l, node); i >= 0 {
+			copy(l[i:], l[i+1:])
+			l[len(l)-1] = none
+		}
+	}
+}
+
+func clone(g *Graph) *Graph {
+	c := *g
+	c.codes, c.scales = slices.Clone(g.codes), slices.Clone(g.scales)
+	c.starts, c.ordinals = slices.Clone(g.starts), slices.Clone(g.ordinals)
+	c.links = nil
+	for _, l := range g.links {
+		c.links = append(c.links, slices.Clone(l))
+	}
+	return &c
+}
+
+func TestBuildRefuses(t *testing.T) {
+	rows := randomRows(10, 4, 1)
+	for want, p := range map[string]Params{
+		"M is 3":            {M: 3, EfConstruction: 10},
+		"M is 100000":       {M: 100000, EfConstruction: 10},
+		"efConstruction is": {M: 16, EfConstruction: 10},
+	} {
+		if _, err := Build(context.Background(), rows, 4, p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+	for _, dim := range []int{-1, 0, MaxDimension + 1} {
+		if _, err := Build(context.Background(), rows, dim, Params{M: 4, EfConstruction: 10}); err == nil {
+			t.Errorf("dimension %d was accepted", dim)
+		}
+	}
+}
