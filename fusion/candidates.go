@@ -86,8 +86,9 @@ func (o Origin) String() string {
 }
 
 // Reset fills the table with the hits of the sources: lists[i] becomes column
-// i. A list must be in rank.Compare's order, hold each passage once, and have
-// finite scores; an empty list is a source that found nothing.
+// i, and an empty list is a source that found nothing. A list must be in the
+// order of its scores (the order of equal ones is the source's own), hold each
+// passage once, and have finite scores.
 func (c *Candidates) Reset(lists [][]rank.Hit) error {
 	c.ordinals, c.cells, c.columns, c.keys = c.ordinals[:0], c.cells[:0], c.columns[:0], c.keys[:0]
 	if len(lists) > MaxSources {
@@ -130,7 +131,7 @@ func (c *Candidates) Reset(lists [][]rank.Hit) error {
 }
 
 // CheckHits reports what makes a list of hits unfit for fusion: a score that
-// is not finite, or an order that is not rank.Compare's.
+// is not finite, or one that is higher than the one before it.
 func CheckHits(hits []rank.Hit) error {
 	if len(hits) > maxHits {
 		return fmt.Errorf("%d hits, at most %d are possible", len(hits), maxHits)
@@ -139,7 +140,7 @@ func CheckHits(hits []rank.Hit) error {
 		if !finite(hit.Score) {
 			return fmt.Errorf("the score at rank %d (passage %d) is %v", i+1, hit.Ordinal, hit.Score)
 		}
-		if i > 0 && rank.Before(hit, hits[i-1]) {
+		if i > 0 && hit.Score > hits[i-1].Score {
 			return fmt.Errorf("rank %d (passage %d, score %v) belongs before rank %d (passage %d, score %v)",
 				i+1, hit.Ordinal, hit.Score, i, hits[i-1].Ordinal, hits[i-1].Score)
 		}

@@ -47,9 +47,13 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	}
 	x := &e.experts[i]
 	var wrong problems
-	kind := wrong.oneOf("/kind", "unknown_kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
+	kind := wrong.oneOf("/kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
 	if n := len(r.Input); n == 0 || n > e.limits.EmbedInputs {
-		wrong.add("too_many_inputs", "/input", "there are %d texts: there must be from 1 to %d", n, e.limits.EmbedInputs)
+		code := "too_many_inputs"
+		if n == 0 {
+			code = "out_of_range"
+		}
+		wrong.add(code, "/input", "there are %d texts: there must be from 1 to %d", n, e.limits.EmbedInputs)
 	} else {
 		for i, text := range r.Input {
 			if len(wrong) > maxProblems {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -324,7 +325,7 @@ func checkHits(hits []rank.Hit, passages int) error {
 			return fmt.Errorf("the source returned passage %d of %d", h.Ordinal, passages)
 		}
 	}
-	if !slices.IsSortedFunc(hits, rank.Compare) {
+	if !slices.IsSortedFunc(hits, func(a, b rank.Hit) int { return cmp.Compare(b.Score, a.Score) }) {
 		rank.Sort(hits)
 	}
 	return fusion.CheckHits(hits)

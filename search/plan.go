@@ -52,8 +52,8 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 	p.candidates = wrong.count("/candidates", r.Candidates, d.Candidates, l.Candidates)
 	milliseconds := wrong.count("/timeout_ms", r.TimeoutMS, int(d.Timeout/time.Millisecond), int(l.Timeout/time.Millisecond))
 	p.timeout = time.Duration(milliseconds) * time.Millisecond
-	p.missing = fusion.Missing(wrong.oneOf("/missing", "unknown_missing", r.Missing, d.Missing, missingNames()))
-	p.normalise = fusion.Normalisation(wrong.oneOf("/normalisation", "unknown_normalisation", r.Normalisation, "", normalisationNames()))
+	p.missing = fusion.Missing(wrong.oneOf("/missing", r.Missing, d.Missing, missingNames()))
+	p.normalise = fusion.Normalisation(wrong.oneOf("/normalisation", r.Normalisation, "", normalisationNames()))
 	p.fields = wrong.fields(r.Fields)
 	p.experts = e.planExperts(r.Experts, &wrong)
 	p.methods, p.listed = e.planMethods(r.Fusion, &wrong), r.Fusion.Listed
@@ -244,12 +244,12 @@ func (w *problems) count(pointer string, n, fallback, most int) int {
 }
 
 // oneOf checks a word; "" means the default.
-func (w *problems) oneOf(pointer, code, value, fallback string, allowed []string) string {
+func (w *problems) oneOf(pointer, value, fallback string, allowed []string) string {
 	if value == "" {
 		return fallback
 	}
 	if !known(allowed, value) {
-		w.add(code, pointer, "%s is %s: it must be one of %s", pointer[1:], quote(value), list(allowed))
+		w.add("unknown_value", pointer, "%s is %s: it must be one of %s", pointer[1:], quote(value), list(allowed))
 	}
 	return value
 }
@@ -270,7 +270,7 @@ func (w *problems) fields(names []string) fields {
 		case "metadata":
 			f.metadata = true
 		default:
-			w.add("unknown_field", fmt.Sprintf("/fields/%d", i), "a passage has no field %s: its fields are %s", quote(name), list(fieldNames()))
+			w.add("unknown_value", fmt.Sprintf("/fields/%d", i), "a passage has no field %s: its fields are %s", quote(name), list(fieldNames()))
 		}
 		if len(*w) > maxProblems {
 			break
