@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"text/tabwriter"
+
+	"conclave/bench/words"
+	"conclave/rank"
+)
+
+// result is what one comparison found: rates are medians of turns, ratios
+// medians of the ratios of turns that followed each other.
+type result struct {
+	Passages  int `json:"passages"`
+	Questions int `json:"questions"`
+	K         int `json:"k"`
+
+	IndexRate, PeerIndexRate, IndexRatio float64 // passages per second
+	BytesEach, PeerBytesEach             float64 // of the index, per passage
+
+	Rate      float64 // questions per second
+	PeerRate  float64 // Lucene, which stops counting matches at k
+	PeerRate2 float64 // Lucene as IndexSearcher.search(query, k) has it, which counts up to 1000
+	Ratio     float64
+	Ratio2    float64
+	Low, High float64 // of the turns' ratios
+
+	Median, PeerMedian float64 // microseconds of a question
+	P99, PeerP99       float64
+
+	WorstScore float64 // the largest relative difference of scores at the same place
+	Swapped    int     // places with different passages
+	Hits       int     // places
+}
+
+// compare lets the two sides take turns. Rates are by the time that the one
+// thread of either side ran, so that a busy machine does not spoil them;
+// the microseconds of single questions are by the clock.
+func (m *measurement) compare(ctx context.Context) (r result, err error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	folder, err := os.MkdirTemp("", "conclave-lucene-*")
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	if err := m.writeLines(folder); err != nil {
+		return r, err
+	}
+	p, err := startPeer(m.cache, folder, m.k)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, p.end()) }()
+	r.Passages, r.Questions, r.K = len(m.passages), len(m.questions), m.k
+
+	o := words.Options{Folder: folder}
+	var own, theirs, ratios []float64
+	x, report, err := words.Build(ctx, m.passages, o)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	for range m.builds {
+		seconds, err := p.number("index")
+		if err != nil {
+			return r, err
+		}
+		begun := words.ThreadTime()
+		again, _, err := words.Build(ctx, m.passages, o)
+		if err != nil {
+			return r, err
+		}
+		mine := (words.ThreadTime() - begun).Seconds()
+		if err := again.Close(); err != nil {
+			return r, err
+		}
+		own, theirs = append(own, float64(r.Passages)/mine), append(theirs, float64(r.Passages)/seconds)
+		ratios = append(ratios, seconds/mine)
+	}
+	r.IndexRate, r.PeerIndexRate, r.IndexRatio = median(own), median(theirs), median(ratios)
+	bytes, err := p.number("bytes")
+	if err != nil {
+		return r, err
+	}
+	r.BytesEach, r.PeerBytesEach = report.PassageBytes, bytes/float64(r.Passages)
+
+	var own2, theirs2, ratios2, each, peerEach []float64
+	own, theirs, ratios = nil, nil, nil
+	for round := range m.rounds + 3 {
+		plain, err := p.number("round 1000")
+		if err != nil {
+			return r, err
+		}
+		seconds, err := p.number(fmt.Sprint("round ", m.k))
+		if err != nil {
+			return r, err
+		}
+		begun := words.ThreadTime()
+		_, took, err := words.Ask(ctx, x, m.questions, m.k)
+		if err != nil {
+			return r, err
+		}
+		mine := (words.ThreadTime() - begun).Seconds()
+		if round < 3 {
+			continue // the peer's compiler is at work
+		}
+		n := float64(r.Questions)
+		own, theirs, ratios = append(own, n/mine), append(theirs, n/seconds), append(ratios, seconds/mine)
+		own2, theirs2, ratios2 = append(own2, n/mine), append(theirs2, n/plain), append(ratios2, plain/mine)
+		each = append(each, took...)
+		more, err := p.numbers(fmt.Sprint("each ", m.k))
+		if err != nil {
+			return r, err
+		}
+		peerEach = append(peerEach, more...)
+	}
+	r.Rate, r.PeerRate, r.Ratio = median(own), median(theirs), median(ratios)
+	r.PeerRate2, r.Ratio2 = median(theirs2), median(ratios2)
+	r.Low, r.High = slices.Min(ratios), slices.Max(ratios)
+	slices.Sort(each)
+	slices.Sort(peerEach)
+	r.Median, r.P99 = 1e6*each[len(each)/2], 1e6*each[len(each)*99/100]
+	r.PeerMedian, r.PeerP99 = peerEach[len(peerEach)/2], peerEach[len(peerEach)*99/100]
+
+	hits, _, err := words.Ask(ctx, x, m.questions, m.k)
+	if err != nil {
+		return r, err
+	}
+	return r, m.compareHits(p, hits, &r)
+}
+
+// compareHits compares every place of every ranking.
+func (m *measurement) compareHits(p *peer, hits [][]rank.Hit, r *result) error {
+	for i, list := range hits {
+		wish := ""
+		if i == 0 {
+			wish = "hits"
+		}
+		theirs, err := p.numbers(wish)
+		if err != nil {
+			return err
+		}
+		if len(theirs) != 2*len(list) {
+			return fmt.Errorf("question %q has %d hits, of the peer %d", m.questions[i], len(list), len(theirs)/2)
+		}
+		for j, h := range list {
+			r.Hits++
+			r.WorstScore = max(r.WorstScore, math.Abs(float64(h.Score)-theirs[2*j+1])/theirs[2*j+1])
+			if float64(h.Ordinal) != theirs[2*j] {
+				r.Swapped++
+			}
+		}
+	}
+	_, err := p.ask("")
+	return err
+}
+
+func (m *measurement) writeLines(folder string) error {
+	file, err := os.Create(filepath.Join(folder, "passages"))
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(file)
+	for _, p := range m.passages {
+		_, _ = fmt.Fprintf(out, "%s %s\n", p.Title, p.Text) // Flush reports
+	}
+	if err := errors.Join(out.Flush(), file.Close()); err != nil {
+		return err
+	}
+	file, err = os.Create(filepath.Join(folder, "questions"))
+	if err != nil {
+		return err
+	}
+	out = bufio.NewWriter(file)
+	for _, q := range m.questions {
+		_, _ = fmt.Fprintln(out, q)
+	}
+	return errors.Join(out.Flush(), file.Close())
+}
+
+func (r result) print(out io.Writer) {
+	fmt.Fprintf(out, "%d passages, %d questions, top %d, one thread\n", r.Passages, r.Questions, r.K)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "\tconclave\tLucene\tratio\t")
+	fmt.Fprintf(w, "passages indexed/s\t%.0f\t%.0f\t%.2f\t\n", r.IndexRate, r.PeerIndexRate, r.IndexRatio)
+	fmt.Fprintf(w, "bytes/passage\t%.0f\t%.0f\t%.2f\t\n", r.BytesEach, r.PeerBytesEach, r.BytesEach/r.PeerBytesEach)
+	fmt.Fprintf(w, "questions/s\t%.0f\t%.0f\t%.2f\t(turns %.2f to %.2f)\n", r.Rate, r.PeerRate, r.Ratio, r.Low, r.High)
+	fmt.Fprintf(w, "  as search(query, k)\t\t%.0f\t%.2f\t\n", r.PeerRate2, r.Ratio2)
+	fmt.Fprintf(w, "median µs\t%.0f\t%.0f\t%.2f\t\n", r.Median, r.PeerMedian, r.PeerMedian/r.Median)
+	fmt.Fprintf(w, "99 %% µs\t%.0f\t%.0f\t%.2f\t\n", r.P99, r.PeerP99, r.PeerP99/r.P99)
+	_ = w.Flush()
+	fmt.Fprintf(out, "scores differ by %.1e at most, %d of %d places hold another passage\n", r.WorstScore, r.Swapped, r.Hits)
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	return sorted[len(sorted)/2]
+}

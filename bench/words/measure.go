@@ -1,0 +1,139 @@
+// Package words measures the word index on anybody's passages and questions:
+// how fast passages are indexed, how large the index is, and how many
+// questions a second one thread answers.
+package words
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"conclave/bm25"
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// Options say what is measured.
+type Options struct {
+	Params bm25.Params // the zero value is bm25.DefaultParams
+	K      int         // hits per question; 0 is 100
+	Rounds int         // how often all questions are asked after a first round that is not counted; 0 is 5
+	Folder string      // where the index is written and removed again; "" is the system's folder for temporary files
+	Memory int64       // bytes beyond which postings are spilled; 0: never
+}
+
+// Report is what was measured. Times of searching are of one thread that asks
+// one question after the other, analysis included.
+type Report struct {
+	Passages     int     `json:"passages"`
+	Terms        int     `json:"terms"`      // in all passages
+	Vocabulary   int     `json:"vocabulary"` // distinct ones
+	BuildSeconds float64 `json:"build_s"`    // from text in memory to a synced file, one thread
+	PassageRate  float64 `json:"passages_per_s"`
+	Bytes        int64   `json:"bytes"` // the file
+	PassageBytes float64 `json:"bytes_per_passage"`
+
+	Questions int     `json:"questions"`
+	K         int     `json:"k"`
+	Rate      float64 `json:"qps"` // of the fastest round
+	Median    float64 `json:"p50_us"`
+	P95       float64 `json:"p95_us"`
+	P99       float64 `json:"p99_us"` // microseconds, over all rounds
+}
+
+// Measure indexes passages and asks questions.
+func Measure(ctx context.Context, passages []corpus.Passage, questions []string, o Options) (Report, error) {
+	if len(passages) == 0 || len(questions) == 0 {
+		return Report{}, fmt.Errorf("there are %d passages and %d questions: at least one of each is needed", len(passages), len(questions))
+	}
+	x, r, err := Build(ctx, passages, o)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = x.Close() }()
+	r.K, r.Questions = o.k(), len(questions)
+	rounds := o.Rounds
+	if rounds == 0 {
+		rounds = 5
+	}
+	var all []float64
+	for round := range rounds + 1 {
+		begun := time.Now()
+		_, each, err := Ask(ctx, x, questions, r.K)
+		if err != nil {
+			return r, err
+		}
+		if round == 0 {
+			continue // the first touches what is not in memory yet
+		}
+		r.Rate = max(r.Rate, float64(len(questions))/time.Since(begun).Seconds())
+		all = append(all, each...)
+	}
+	slices.Sort(all)
+	at := func(part float64) float64 { return 1e6 * all[min(len(all)-1, int(part*float64(len(all))))] }
+	r.Median, r.P95, r.P99 = at(0.5), at(0.95), at(0.99)
+	return r, nil
+}
+
+func (o Options) k() int {
+	if o.K == 0 {
+		return 100
+	}
+	return o.K
+}
+
+// Build indexes passages into a file, which is unlinked as soon as it is open.
+func Build(ctx context.Context, passages []corpus.Passage, o Options) (x *bm25.Index, r Report, err error) {
+	if o.Params == (bm25.Params{}) {
+		o.Params = bm25.DefaultParams()
+	}
+	folder, err := os.MkdirTemp(o.Folder, "conclave-bench-*")
+	if err != nil {
+		return nil, r, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "words")
+	begun := time.Now()
+	builder := bm25.NewBuilder(o.Params)
+	if o.Memory > 0 {
+		builder.SpillTo(folder, o.Memory)
+	}
+	for i, p := range passages {
+		if i%1000 == 0 && ctx.Err() != nil {
+			builder.Discard()
+			return nil, r, context.Cause(ctx)
+		}
+		if err := builder.Add(p.Title, p.Text); err != nil {
+			return nil, r, fmt.Errorf("indexing passage %q: %w", p.ID, err)
+		}
+	}
+	if err := builder.Write(path); err != nil {
+		return nil, r, err
+	}
+	r.BuildSeconds = time.Since(begun).Seconds()
+	if x, err = bm25.Open(path); err != nil {
+		return nil, r, err
+	}
+	r.Passages, r.Terms, r.Vocabulary, r.Bytes = x.Docs(), x.Terms(), x.Vocabulary(), x.Size()
+	r.PassageRate = float64(r.Passages) / r.BuildSeconds
+	r.PassageBytes = float64(r.Bytes) / float64(r.Passages)
+	return x, r, nil
+}
+
+// Ask asks every question once, and returns their hits and the seconds that
+// each took.
+func Ask(ctx context.Context, x *bm25.Index, questions []string, k int) (hits [][]rank.Hit, seconds []float64, err error) {
+	hits, seconds = make([][]rank.Hit, len(questions)), make([]float64, len(questions))
+	for i, q := range questions {
+		begun := time.Now()
+		if hits[i], err = x.Search(ctx, q, k); err != nil {
+			return nil, nil, fmt.Errorf("searching for %q: %w", q, err)
+		}
+		seconds[i] = time.Since(begun).Seconds()
+	}
+	return hits, seconds, nil
+}
