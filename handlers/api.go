@@ -134,6 +134,9 @@ func New(o Options) (*API, error) {
 			return nil, fmt.Errorf("handlers: trusted proxy: %w", err)
 		}
 	}
+	if err = a.metrics.watch(a.readiness); err != nil {
+		return nil, fmt.Errorf("handlers: metrics: %w", err)
+	}
 	operations := a.operations()
 	if a.document, err = newDocument(operations); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ type searchBody struct {
 	TimeoutMS     int                `json:"timeout_ms,omitempty" doc:"How long sources may take, in milliseconds. Those that are late are left out and named. At most limits.timeout_ms." minimum:"1"`
 	Explain       bool               `json:"explain,omitempty" doc:"Add the terms of BM25's sum to each result." default:"false"`
 	Fields        []string           `json:"fields,omitempty" doc:"Which parts of the passages to return beside their ids. Default: title and text." enum:"title,text,tags,metadata"`
-	Normalisation string             `json:"normalisation,omitempty" doc:"How each source's scores are scaled before they are added up, where the method adds scores. Default: the method's own way."`
+	Normalisation string             `json:"normalisation,omitempty" doc:"How each source's scores are scaled before they are added up, where the method adds scores. Default: the method's own way." enum:"raw,minmax,centre-range,zscore"`
 }
 
 func (b searchBody) request() search.Request { return search.Request(b) }

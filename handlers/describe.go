@@ -42,7 +42,13 @@ func describeSimpleSearch(registry huma.Registry) described {
 		content:     inJSON("SearchResponse"), headers: searchHeaders(),
 	}
 	properties := queryParameters(registry, searchSchema(registry))
+	names := []string{questionParameter}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if name != questionParameter {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
 		property := *properties[name]
 		text := property.Description
 		if name == "fusion" {

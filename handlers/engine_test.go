@@ -22,10 +22,13 @@ var _ Engine = (*search.Engine)(nil)
 var _ search.Observer = Observer{}
 
 // library is a corpus in memory, with brute-force indexes.
-type library struct{ passages []corpus.Passage }
+type library struct {
+	passages []corpus.Passage
+	vectors  map[string][][]float32 // of each expert
+}
 
 func testLibrary() *library {
-	l := &library{passages: []corpus.Passage{
+	l := &library{vectors: map[string][][]float32{}, passages: []corpus.Passage{
 		{ID: "bees", Title: "Bees", Text: "Bees find their way back to the hive by the sun and by landmarks.", Tags: []string{"nature"}, Metadata: map[string]any{"year": 2020}},
 		{ID: "wiki/42", Title: "Answers", Text: "Forty two is the answer to everything."},
 		{ID: "a b&c%d é", Text: "An id that needs escaping everywhere."},
@@ -33,6 +36,11 @@ func testLibrary() *library {
 	}}
 	for i := range 40 {
 		l.passages = append(l.passages, corpus.Passage{ID: fmt.Sprintf("p%02d", i), Title: fmt.Sprintf("Passage %d", i), Text: fmt.Sprintf("Filler number %d about house tree river %d.", i, i%7)})
+	}
+	for _, expert := range []string{"wiki", "health", "plain"} {
+		for i := range l.passages {
+			l.vectors[expert] = append(l.vectors[expert], vectorOf(expert, l.text(rank.Ordinal(i))))
+		}
 	}
 	return l
 }
@@ -99,7 +107,7 @@ func (s vectorScan) Search(_ context.Context, q []float32, k int, _ bool) ([]ran
 func (s vectorScan) Scores(q []float32, passages []rank.Ordinal, out []float32) {
 	for i, o := range passages {
 		out[i] = 0
-		for d, x := range vectorOf(s.expert, s.text(o)) {
+		for d, x := range s.vectors[s.expert][o] {
 			out[i] += x * q[d]
 		}
 	}

@@ -53,6 +53,17 @@ func NewMetrics() *Metrics {
 // queues.
 func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Register(c) }
 
+// watch adds a gauge of the server's readiness.
+func (m *Metrics) watch(r *Readiness) error {
+	return m.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "conclave_ready", Help: "1 while every component works and the server is not shutting down."}, func() float64 {
+		if status, _ := r.report(); status == Ready {
+			return 1
+		}
+		return 0
+	}))
+}
+
 // request counts one request. Methods and paths that nobody serves share one
 // label each, or a scanner would make a new series with every guess.
 func (m *Metrics) request(method string, x *exchange, status int, took time.Duration) {

@@ -138,11 +138,13 @@ func newDocument(operations []operation) (*huma.OpenAPI, error) {
 		},
 		Extensions: map[string]any{"x-problems": problemTable()},
 	}
-	for _, o := range operations {
+	for place, o := range operations {
 		if o.describe == nil {
 			continue // a page, for people
 		}
-		document.AddOperation(describeOperation(o, o.describe(registry)))
+		op := describeOperation(o, o.describe(registry))
+		op.Extensions = map[string]any{"x-order": place} // JSON objects have none
+		document.AddOperation(op)
 	}
 	return document, nil
 }

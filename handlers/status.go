@@ -119,10 +119,11 @@ func problemOf(ctx context.Context, err error) *Problem {
 		c := kinds(e.Kind)
 		if known := conditionOf(e.Code); known.engine {
 			c = known
-		} else if e.Code != "" {
-			c.code = e.Code
 		}
 		p := c.problem(sentence(e.Detail)).because(e.Err)
+		if e.Code != "" {
+			p.Code = e.Code // more special than the kind, which the type names
+		}
 		for _, f := range e.Fields {
 			p.Errors = append(p.Errors, ProblemField{Pointer: f.Pointer, Detail: f.Detail})
 		}
