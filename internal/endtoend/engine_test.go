@@ -1,0 +1,222 @@
+package endtoend
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/search"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func ask(t *testing.T, l *library, r search.Request) search.Response {
+	t.Helper()
+	if r.TimeoutMS == 0 {
+		r.TimeoutMS = 10000
+	}
+	got, err := l.engine.Search(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// same compares answers: the same passages in the same order, scores and
+// confidences within 1e-5. (A longer neighbour in its batch moves a question's
+// vector by some 1e-7.)
+func same(t *testing.T, got, want search.Response) {
+	for n, ranking := range want.Rankings {
+		other := got.Rankings[n]
+		if len(other.Results) != len(ranking.Results) {
+			t.Errorf("%q by %s: %d results, alone %d", want.Question, ranking.Fusion, len(other.Results), len(ranking.Results))
+			return
+		}
+		for i, r := range ranking.Results {
+			if o := other.Results[i]; o.ID != r.ID || math.Abs(o.Score-r.Score) > 1e-5 {
+				t.Errorf("%q by %s: rank %d is %s with %v, alone %s with %v", want.Question, ranking.Fusion, i+1, o.ID, o.Score, r.ID, r.Score)
+			}
+		}
+	}
+	for i, s := range want.Sources {
+		if o := got.Sources[i]; s.Confidence != nil && math.Abs(*o.Confidence-*s.Confidence) > 1e-5 {
+			t.Errorf("%q: confidence of %s is %v, alone %v", want.Question, s.Name, *o.Confidence, *s.Confidence)
+		}
+	}
+}
+
+func everyMethod() search.Methods {
+	return search.Methods{Names: search.MethodNames(), Listed: true}
+}
+
+// TestEveryMethod: all methods over experts and BM25, in one pass, with their
+// sums.
+func TestEveryMethod(t *testing.T) {
+	l := open(t, "hnsw")
+	words := 0
+	for _, question := range questions(t, 20) {
+		got := ask(t, l, search.Request{Question: question, Fusion: everyMethod(), Explain: true, K: 20})
+		if len(got.Rankings) != len(search.MethodNames()) || len(got.Sources) != 4 || len(got.Degraded) != 0 || got.Generation == 0 {
+			t.Fatalf("%+v", got)
+		}
+		for _, ranking := range got.Rankings {
+			for i, r := range ranking.Results {
+				sum := 0.0
+				for _, c := range r.Contributions {
+					sum += c.Contribution
+					if c.Source != "bm25" || c.Score == nil {
+						continue
+					}
+					terms := 0.0
+					for _, term := range r.Explanation {
+						terms += term.Score
+						words++
+					}
+					if math.Abs(terms-*c.Score) > 1e-4 {
+						t.Errorf("%s, %s: BM25's terms add up to %v, its score is %v", ranking.Fusion, r.ID, terms, *c.Score)
+					}
+				}
+				if math.Abs(sum-r.Score) > 1e-6 || i > 0 && ranking.Results[i-1].Score < r.Score {
+					t.Errorf("%s, rank %d: score %v, contributions %v", ranking.Fusion, r.Rank, r.Score, sum)
+				}
+			}
+			if len(ranking.Results) != 20 || (ranking.Confidence != nil) != strings.HasPrefix(ranking.Fusion, "muf") {
+				t.Errorf("%s: %d results, confidence %v", ranking.Fusion, len(ranking.Results), ranking.Confidence)
+			}
+		}
+	}
+	if words == 0 {
+		t.Error("no question had a word in common with its results")
+	}
+}
+
+// TestSameForEveryone: the answer to a question does not depend on what else
+// is being asked, though encoders batch questions together.
+func TestSameForEveryone(t *testing.T) {
+	l := open(t, "flat")
+	all := questions(t, 16)
+	requests := make([]search.Request, len(all))
+	alone := make([]search.Response, len(all))
+	for i, question := range all {
+		requests[i] = search.Request{Question: question, Fusion: everyMethod(), TimeoutMS: 10000}
+		alone[i] = ask(t, l, requests[i])
+	}
+	var crowd sync.WaitGroup
+	for range 4 {
+		crowd.Go(func() {
+			answers, err := l.engine.Batch(context.Background(), requests)
+			if err != nil {
+				t.Error(err)
+			}
+			for i, a := range answers {
+				if a.Err != nil {
+					t.Error(a.Err)
+				} else {
+					same(t, a.Response, alone[i])
+				}
+			}
+		})
+	}
+	crowd.Wait()
+}
+
+// TestExpertGone: an expert whose encoder has ended is left out, and the
+// others answer as if it had not been asked.
+func TestExpertGone(t *testing.T) {
+	l := open(t, "flat")
+	question := questions(t, 1)[0]
+	others := []string{"north", "east"}
+	want := ask(t, l, search.Request{Question: question, Fusion: everyMethod(), Experts: &others})
+	if err := l.experts["south"].Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := ask(t, l, search.Request{Question: question, Fusion: everyMethod()})
+	if len(got.Degraded) != 1 || got.Degraded[0].Source != "south" || got.Sources[1].Status != search.StatusFailed {
+		t.Errorf("degraded %+v, sources %+v", got.Degraded, got.Sources)
+	}
+	if !reflect.DeepEqual(got.Rankings, want.Rankings) {
+		t.Errorf("rankings %+v\nwithout the expert: %+v", got.Rankings, want.Rankings)
+	}
+	south := []string{"south"}
+	_, err := l.engine.Search(context.Background(), search.Request{Question: question, Fusion: search.Methods{Names: []string{"muf"}}, Experts: &south})
+	if search.KindOf(err) != search.Unavailable {
+		t.Errorf("the expert alone: %v", err)
+	}
+}
+
+// TestGrowth: passages that are added are found once the collection has been
+// read again, and MUF over two segments is still the one that is written out.
+func TestGrowth(t *testing.T) {
+	l := open(t, "flat")
+	before := ask(t, l, search.Request{Question: questions(t, 1)[0]})
+	source, err := corpus.OpenSeries([]corpus.Input{{Path: l.write(t, 16, 20)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var encoders []collection.PassageEncoder
+	for _, name := range l.names {
+		encoders = append(encoders, l.experts[name])
+	}
+	if _, err := collection.Add(context.Background(), l.dir, source, collection.BuildOptions{Experts: encoders}); err != nil {
+		t.Fatal(err)
+	}
+	_ = source.Close()
+	if _, err := l.collection.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	old := len(l.passages)
+	l.read(t)
+	if len(l.passages) <= old {
+		t.Fatalf("%d passages, %d before", len(l.passages), old)
+	}
+	found := 0
+	for _, question := range questions(t, 6) {
+		got := ask(t, l, search.Request{Question: question, Fusion: search.Methods{Names: []string{"muf"}}, K: 75, Candidates: 25})
+		l.compare(t, got, l.writeOut(t, question, 25, "exact"), "exact")
+		if got.Generation <= before.Generation {
+			t.Errorf("generation %d, before it was %d", got.Generation, before.Generation)
+		}
+		for _, r := range got.Results {
+			for _, p := range l.passages[old:] {
+				if r.ID == p.ID {
+					found++
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no passage of the second segment was ever found")
+	}
+}
+
+// TestEmbed: the vectors of the API are those of the index.
+func TestEmbed(t *testing.T) {
+	l := open(t, "flat")
+	for _, name := range l.names {
+		x := l.experts[name]
+		text := l.passages[3].Text
+		want, err := x.EncodePassages(context.Background(), []corpus.Passage{{ID: "untitled", Text: text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := l.engine.Embed(context.Background(), search.EmbedRequest{Expert: name, Kind: "passage", Input: []string{text}})
+		if err != nil || got.Dimension != x.Dimension() || !reflect.DeepEqual(got.Embeddings, want) {
+			t.Errorf("%s: passage %v, %v", name, got.Embeddings, err)
+		}
+		question, err := x.EncodeQuestion(context.Background(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err = l.engine.Embed(context.Background(), search.EmbedRequest{Expert: name, Input: []string{text, "another"}})
+		if err != nil || len(got.Embeddings) != 2 || !reflect.DeepEqual(got.Embeddings[0], question) {
+			t.Errorf("%s: question %v, %v", name, got.Embeddings, err)
+		}
+	}
+}
