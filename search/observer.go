@@ -16,7 +16,9 @@ type Observer interface {
 	// "fuse", "fetch").
 	Stage(ctx context.Context, source, stage string, took time.Duration)
 	// Source reports how a source fared: its status as in Source.Status, and
-	// for the log the cause when it is not "ok".
+	// for the log the cause when it is not "ok". A source that answered is
+	// reported once more, as failed, when its true scores for the others'
+	// passages or an explanation could not be had.
 	Source(ctx context.Context, source, status string, cause error)
 }
 

@@ -1,13 +1,10 @@
 package search
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"conclave/fusion"
 )
@@ -186,118 +183,4 @@ func (e *Engine) knownExperts() string {
 		names[i] = e.experts[i].Name
 	}
 	return "the experts are " + list(names)
-}
-
-// maxProblems is about how many problems an error names.
-const maxProblems = 20
-
-// problems collects what is wrong with a request.
-type problems []problem
-
-type problem struct {
-	code string
-	FieldError
-}
-
-func (w *problems) add(code, pointer, format string, args ...any) {
-	*w = append(*w, problem{code, FieldError{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}})
-}
-
-// err is the error for all of them, or nil when there are none.
-func (w problems) err() error {
-	if len(w) == 0 {
-		return nil
-	}
-	e := &Error{Kind: Invalid, Code: w[0].code}
-	details := make([]string, len(w))
-	for i, p := range w {
-		details[i] = p.Detail
-		e.Fields = append(e.Fields, p.FieldError)
-	}
-	e.Detail = strings.Join(details, "; ")
-	return e
-}
-
-func (w *problems) question(text string, limit int) { w.text("/question", "question", text, limit) }
-
-// text checks a text that is to be encoded.
-func (w *problems) text(pointer, what, text string, limit int) {
-	switch {
-	case len(text) > limit:
-		w.add("too_long", pointer, "the %s has %d bytes: at most %d are allowed", what, len(text), limit)
-	case !utf8.ValidString(text):
-		w.add("invalid_utf8", pointer, "the %s is not valid UTF-8", what)
-	case strings.TrimSpace(text) == "":
-		w.add("empty_"+what, pointer, "the %s is empty", what)
-	}
-}
-
-// count checks a number from 1 to most; 0 means the default.
-func (w *problems) count(pointer string, n, fallback, most int) int {
-	if n == 0 {
-		return fallback
-	}
-	if n < 1 || n > most {
-		w.add("out_of_range", pointer, "%s is %d: it must be from 1 to %d", pointer[1:], n, most)
-	}
-	return n
-}
-
-// oneOf checks a word; "" means the default.
-func (w *problems) oneOf(pointer, value, fallback string, allowed []string) string {
-	if value == "" {
-		return fallback
-	}
-	if !known(allowed, value) {
-		w.add("unknown_value", pointer, "%s is %s: it must be one of %s", pointer[1:], quote(value), list(allowed))
-	}
-	return value
-}
-
-func (w *problems) fields(names []string) fields {
-	if names == nil {
-		return fields{title: true, text: true}
-	}
-	var f fields
-	for i, name := range names {
-		switch name {
-		case "title":
-			f.title = true
-		case "text":
-			f.text = true
-		case "tags":
-			f.tags = true
-		case "metadata":
-			f.metadata = true
-		default:
-			w.add("unknown_value", fmt.Sprintf("/fields/%d", i), "a passage has no field %s: its fields are %s", quote(name), list(fieldNames()))
-		}
-		if len(*w) > maxProblems {
-			break
-		}
-	}
-	return f
-}
-
-// quote shows a value of the user's in a message, cut where it is long.
-func quote(s string) string {
-	const most = 64
-	if len(s) <= most {
-		return fmt.Sprintf("%q", s)
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return fmt.Sprintf("%q…", s[:cut])
-}
-
-func escapePointer(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
-// overloaded reports whether err says that a queue was full.
-func overloaded(err error) bool {
-	var full interface{ Overloaded() bool }
-	return errors.As(err, &full) && full.Overloaded()
 }
