@@ -2,6 +2,7 @@ package bm25
 
 import (
 	"math"
+	"slices"
 
 	"conclave/rank"
 )
@@ -10,77 +11,74 @@ import (
 // ascending order of their ordinals: then a hit that only equals the worst kept
 // one ranks after it, and is turned away by one comparison.
 //
-// Hits gather in a buffer of twice k, and are halved by selection when it is
-// full. That costs a few nanoseconds per hit, a tenth of what a heap costs, and
-// the threshold is a little lower than a heap's between two selections.
+// A hit is kept as one number that is larger for a better hit: the bits of its
+// score, which for scores of at least 0 are in the order of the scores, and
+// below them the complement of its ordinal. Hits gather in a buffer of twice k,
+// and are halved by selection when it is full. That costs a few nanoseconds per
+// hit, a tenth of what a heap costs; the threshold is a little lower than a
+// heap's between two selections.
 type best struct {
 	k         int
-	hits      []rank.Hit
+	keys      []uint64
 	threshold float32
 }
 
 func (b *best) reset(k int) {
 	b.k = k
-	b.hits = b.hits[:0]
+	b.keys = b.keys[:0]
 	b.threshold = float32(math.Inf(-1))
 }
 
 // offer keeps a hit if it may be among the best.
-func (b *best) offer(h rank.Hit) {
-	if h.Score <= b.threshold {
+func (b *best) offer(ordinal rank.Ordinal, score float32) {
+	if score <= b.threshold {
 		return
 	}
-	b.hits = append(b.hits, h)
-	if n := len(b.hits); n == b.k || n == 2*b.k {
+	b.keys = append(b.keys, uint64(math.Float32bits(score))<<32|uint64(^ordinal))
+	if n := len(b.keys); n == b.k || n == 2*b.k {
 		b.trim()
 	}
 }
 
 // trim drops all but the k best and raises the threshold.
 func (b *best) trim() {
-	if len(b.hits) < b.k {
+	if len(b.keys) < b.k {
 		return
 	}
-	selectBest(b.hits, b.k)
-	b.hits = b.hits[:b.k]
-	b.threshold = b.hits[b.k-1].Score
+	selectLargest(b.keys, b.k)
+	b.keys = b.keys[:b.k]
+	b.threshold = math.Float32frombits(uint32(b.keys[b.k-1] >> 32))
 }
 
-// sorted returns the best hits in order, in a new slice.
+// sorted returns the best hits in order.
 func (b *best) sorted() []rank.Hit {
 	b.trim()
-	out := append([]rank.Hit(nil), b.hits...)
-	rank.Sort(out)
+	slices.Sort(b.keys)
+	out := make([]rank.Hit, len(b.keys))
+	for i, key := range b.keys {
+		out[len(out)-1-i] = rank.Hit{Ordinal: ^rank.Ordinal(key), Score: math.Float32frombits(uint32(key >> 32))}
+	}
 	return out
 }
 
-// selectBest moves the k best hits to the front, the worst of them to place
-// k − 1 (Hoare's selection, with the median of three as pivot). Hits differ in
-// their ordinals, so no two are equal.
-func selectBest(hits []rank.Hit, k int) {
-	low, high := 0, len(hits)-1
+// selectLargest moves the k largest keys to the front, the least of them to
+// place k − 1 (Hoare's selection, with the median of three as pivot). No two
+// keys are equal.
+func selectLargest(keys []uint64, k int) {
+	low, high := 0, len(keys)-1
 	for low < high {
-		middle := low + (high-low)/2
-		if rank.Before(hits[middle], hits[low]) {
-			hits[middle], hits[low] = hits[low], hits[middle]
-		}
-		if rank.Before(hits[high], hits[low]) {
-			hits[high], hits[low] = hits[low], hits[high]
-		}
-		if rank.Before(hits[high], hits[middle]) {
-			hits[high], hits[middle] = hits[middle], hits[high]
-		}
-		pivot := hits[middle]
+		a, b, c := keys[low], keys[low+(high-low)/2], keys[high]
+		pivot := max(min(a, b), min(max(a, b), c))
 		i, j := low, high
 		for i <= j {
-			for rank.Before(hits[i], pivot) {
+			for keys[i] > pivot {
 				i++
 			}
-			for rank.Before(pivot, hits[j]) {
+			for keys[j] < pivot {
 				j--
 			}
 			if i <= j {
-				hits[i], hits[j] = hits[j], hits[i]
+				keys[i], keys[j] = keys[j], keys[i]
 				i++
 				j--
 			}

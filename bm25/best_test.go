@@ -30,7 +30,7 @@ func TestBest(t *testing.T) {
 		for i, s := range scores {
 			h := rank.Hit{Ordinal: rank.Ordinal(i), Score: float32(s)}
 			want.Push(h)
-			b.offer(h)
+			b.offer(h.Ordinal, h.Score)
 			if full := want.Full(); full && b.threshold > want.Threshold() {
 				t.Fatalf("trial %d: the threshold %v is above %v", trial, b.threshold, want.Threshold())
 			}

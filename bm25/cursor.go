@@ -187,6 +187,33 @@ func (c *cursor) rankAt(place int) (uint32, bool) {
 	return rank, uint64(rank) < uint64(len(c.index.impacts))
 }
 
+// eachShare visits the postings from the cursor's place to end of a decoded
+// block some of whose impacts are not among the codes.
+func (c *cursor) eachShare(end int, visit func(passage uint32, share float64)) error {
+	others := 0
+	for _, code := range c.codes[:c.place] {
+		if code == otherImpact {
+			others++
+		}
+	}
+	for i := c.place; i < end; i++ {
+		share := c.scale.ofCode[c.codes[i]]
+		if c.codes[i] == otherImpact {
+			if 4*others+4 > len(c.ranks) {
+				return c.damaged()
+			}
+			rank := binary.LittleEndian.Uint32(c.ranks[4*others:])
+			if uint64(rank) >= uint64(len(c.scale.ofRank)) {
+				return c.damaged()
+			}
+			share = c.scale.ofRank[rank]
+			others++
+		}
+		visit(c.passages[i], share)
+	}
+	return nil
+}
+
 // find moves to a passage, forwards, and reports the rank of its posting.
 func (c *cursor) find(passage uint32) (rank uint32, ok bool, err error) {
 	c.seek(passage)
