@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/internal/testenv"
+	"conclave/models/tiny"
+	"conclave/search"
+)
+
+// conclave runs one command line in a folder of its own, without the
+// environment of whoever runs the tests.
+func conclave(t *testing.T, args ...string) (code int, out, complaints string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	term := terminal{In: strings.NewReader(""), Out: &stdout, Err: &stderr}
+	code = run(t.Context(), args, term)
+	return code, stdout.String(), stderr.String()
+}
+
+// passagesFile writes a corpus of three passages.
+func passagesFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "passages.jsonl")
+	lines := `{"id":"1","title":"Rice","text":"Cooked rice keeps for a day in the fridge."}
+{"id":"2","title":"Lamps","text":"The keeper of the lighthouse hid the lamp under his coat."}
+{"id":"3","title":"Foxes","text":"A fox asked the moon to come down from the sky."}
+`
+	if err := os.WriteFile(path, []byte(lines), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	file := passagesFile(t)
+	for _, c := range []struct {
+		args []string
+		code int
+		says string // in what it complains about
+	}{
+		{[]string{"version"}, exitOK, ""},
+		{[]string{"--help"}, exitOK, ""},
+		{[]string{"serve", "--help"}, exitOK, ""},
+		{[]string{"serve", "--print-config"}, exitOK, ""},
+		{[]string{"serv"}, exitUsage, "unknown command"},
+		{[]string{"serve", "extra"}, exitUsage, "extra"},
+		{[]string{"serve", "--lisen", "x"}, exitUsage, "lisen"},
+		{[]string{"index"}, exitUsage, "nothing to do"},
+		{[]string{"index", "--in", file, "--add-expert", "x"}, exitUsage, "exclude"},
+		{[]string{"index", "--in", file, "--format", "docx"}, exitUsage, "docx"},
+		{[]string{"index", "--in", file, "--id-prefix", "x/"}, exitUsage, "before"},
+		{[]string{"index", "--in", file, "--experts", "none,x"}, exitUsage, "none,x"},
+		{[]string{"index", "--in", file, "--experts", "nobody"}, exitFailed, "nobody"},
+		{[]string{"index", "--in", filepath.Join(t.TempDir(), "missing.jsonl"), "--experts", "none"}, exitFailed, "missing.jsonl"},
+		{[]string{"search"}, exitUsage, "arg"},
+		{[]string{"search", "--collection", "missing", "question"}, exitFailed, "missing"},
+		{[]string{"search", "--collection", "a", "--url", "http://127.0.0.1:1", "question"}, exitUsage, "exclude"},
+		{[]string{"evaluate"}, exitUsage, "questions"},
+		{[]string{"models", "verify"}, exitUsage, "arg"},
+		{[]string{"models", "verify", t.TempDir()}, exitFailed, "expert.yaml"},
+		{[]string{"models", "import", t.TempDir()}, exitUsage, "--out"},
+		{[]string{"healthcheck", "--url", "http://127.0.0.1:1", "--timeout", "200ms"}, exitFailed, "127.0.0.1:1"},
+		{[]string{"setup", "--provider", "abacus"}, exitUsage, "abacus"},
+	} {
+		code, _, complaints := conclave(t, c.args...)
+		if code != c.code || !strings.Contains(complaints, c.says) {
+			t.Errorf("conclave %s: exit code %d, want %d with %q, and it says:\n%s", strings.Join(c.args, " "), code, c.code, c.says, complaints)
+		}
+		if code == exitUsage && !strings.Contains(complaints, "--help") {
+			t.Errorf("conclave %s: a usage error does not point to --help:\n%s", strings.Join(c.args, " "), complaints)
+		}
+	}
+}
+
+func TestConfigurationMistakesNameThePlace(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	if err := os.WriteFile("conclave.yaml", []byte("limits:\n  kay: 3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, _, complaints := conclave(t, "serve")
+	if code != exitFailed || !strings.Contains(complaints, "conclave.yaml") || !strings.Contains(complaints, "kay") {
+		t.Errorf("exit code %d, and it says:\n%s", code, complaints)
+	}
+}
+
+func TestIndexAndSearchWords(t *testing.T) {
+	t.Chdir(t.TempDir())
+	file := passagesFile(t)
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file, "--experts", "none"); code != exitOK {
+		t.Fatalf("index: %s", complaints)
+	}
+	code, out, complaints := conclave(t, "search", "--collection", "c", "--json", "who hid the lamp")
+	if code != exitOK {
+		t.Fatalf("search: %s", complaints)
+	}
+	var response search.Response
+	if err := json.Unmarshal([]byte(out), &response); err != nil {
+		t.Fatal(err)
+	}
+	if len(response.Results) == 0 || response.Results[0].ID != "2" {
+		t.Errorf("first passage is not 2: %s", out)
+	}
+	// The same ids once more clash; with a prefix they do not.
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file); code != exitFailed || !strings.Contains(complaints, `"1"`) {
+		t.Errorf("a clash of ids: exit code %d, and it says:\n%s", code, complaints)
+	}
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--id-prefix", "more/", "--in", file); code != exitOK {
+		t.Errorf("adding with a prefix: %s", complaints)
+	}
+	if code, out, complaints := conclave(t, "verify", "--collection", "c"); code != exitOK || !strings.Contains(out, "6 passages in 2 segments") {
+		t.Errorf("verify: %s%s", out, complaints)
+	}
+}
+
+// TestServe runs the real thing: a tiny expert through ONNX Runtime, served,
+// asked over HTTP, and stopped.
+func TestServe(t *testing.T) {
+	library := testenv.Runtime(t)
+	t.Chdir(t.TempDir())
+	if _, err := tiny.Write(filepath.Join("experts", "small"), tiny.Options{Name: "small", Seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("conclave.yaml", []byte("runtime: "+library+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "small"); code != exitOK {
+		t.Fatalf("index: %s", complaints)
+	}
+	address := freeAddress(t)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	var log bytes.Buffer
+	go func() {
+		ended <- run(ctx, []string{"serve", "--collection", "c", "--listen", address}, terminal{In: strings.NewReader(""), Out: &log, Err: &log})
+	}()
+	url := "http://" + address
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		if code, _, _ := conclave(t, "healthcheck", "--url", url); code == exitOK {
+			break
+		}
+		if time.Now().After(deadline) {
+			stop()
+			<-ended
+			t.Fatalf("the server did not become ready:\n%s", log.String())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	code, out, complaints := conclave(t, "search", "--url", url, "--fusion", "rrf,hybrid", "who hid the lamp")
+	if code != exitOK || !strings.Contains(out, "Lamps") || !strings.Contains(out, "hybrid") {
+		t.Errorf("search: %s%s", out, complaints)
+	}
+	code, _, complaints = conclave(t, "search", "--url", url, "--fusion", "magic", "who hid the lamp")
+	if code != exitFailed || !strings.Contains(complaints, "magic") {
+		t.Errorf("an unknown method: exit code %d, %s", code, complaints)
+	}
+	stop()
+	if code := <-ended; code != exitOK {
+		t.Errorf("the server ended with exit code %d:\n%s", code, log.String())
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
