@@ -182,6 +182,9 @@ func TestMethodsInJSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &m); err != nil || m.Listed != want.Listed || strings.Join(m.Names, " ") != strings.Join(want.Names, " ") {
 			t.Errorf("%s: %+v, %v", text, m, err)
 		}
+		if err := json.Unmarshal([]byte("null"), &m); err != nil || len(m.Names) != len(want.Names) {
+			t.Errorf("null after %s: %+v, %v", text, m, err)
+		}
 		if back, err := json.Marshal(m); err != nil || string(back) != text {
 			t.Errorf("%s came back as %s, %v", text, back, err)
 		}

@@ -40,8 +40,12 @@ func (m Methods) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m.Names)
 }
 
-// UnmarshalJSON reads a string or an array of strings.
+// UnmarshalJSON reads a string or an array of strings; null is none, as if the
+// field were not there.
 func (m *Methods) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
 	var one string
 	if err := json.Unmarshal(data, &one); err == nil {
 		*m = Methods{Names: []string{one}}
