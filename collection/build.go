@@ -39,12 +39,13 @@ func build(ctx context.Context, d disk, dir string, source Source, o BuildOption
 		}
 		err = errors.Join(err, w.Close())
 	}()
-	m := w.manifest.next()
-	m.Words = wordsManifest{K1: o.Words.K1, B: o.Words.B, ExactLengths: o.Words.ExactLengths, Analyser: analyserFingerprint()}
+	plan := *w.manifest
+	plan.Words = wordsManifest{K1: o.Words.K1, B: o.Words.B, ExactLengths: o.Words.ExactLengths, Analyser: analyserFingerprint()}
+	plan.Experts = nil
 	for _, x := range o.Experts {
-		m.Experts = append(m.Experts, expertManifest{Name: x.Name(), Fingerprint: x.Fingerprint(), Dimension: x.Dimension(), Index: index})
+		plan.Experts = append(plan.Experts, expertManifest{Name: x.Name(), Fingerprint: x.Fingerprint(), Dimension: x.Dimension(), Index: index})
 	}
-	return w.addSegment(ctx, m, source, o)
+	return w.addSegment(ctx, &plan, source, o)
 }
 
 // discard removes a collection whose first build failed: the folder as well,
@@ -64,8 +65,9 @@ func (w *Writer) discard(keepFolder bool) {
 }
 
 // Add adds the passages of source to the collection in dir, as a new segment.
-// A passage whose id is there already is an error that names both places. When
-// Add fails or ctx ends, the collection is as it was before.
+// A passage whose id is there already is an error that names both places, or
+// with Replace takes the place of the one that has it. When Add fails or ctx
+// ends, the collection is as it was before.
 func Add(ctx context.Context, dir string, source Source, o BuildOptions) (report Report, err error) {
 	w, err := OpenWriter(dir)
 	if err != nil {
@@ -80,10 +82,10 @@ func (w *Writer) Add(ctx context.Context, source Source, o BuildOptions) (Report
 	if err := o.complete(); err != nil {
 		return Report{}, err
 	}
-	if w.manifest.Generation == 0 {
-		return Report{}, fmt.Errorf("the first build of %s was interrupted: build it again", w.dir)
+	if err := w.built(); err != nil {
+		return Report{}, err
 	}
-	m := w.manifest.next()
+	m := w.snapshot()
 	if o.Words != (bm25.Params{}) && o.Words != m.Words.params() {
 		return Report{}, fmt.Errorf("%s was built with k1 %v and b %v, not k1 %v and b %v: leave them out, or index again", w.dir, m.Words.K1, m.Words.B, o.Words.K1, o.Words.B)
 	}

@@ -33,18 +33,18 @@ func (x *segmentExpert) files() []*fileManifest {
 	return []*fileManifest{&x.Vectors, x.Graph}
 }
 
-// buildExpert encodes the passages of a segment, builds the index, and measures
-// it. The names of the files carry the generation that they are made for, so
-// that an expert that is removed and added again gets new ones.
-func buildExpert(ctx context.Context, dir string, store *corpus.Store, x expertManifest, encoder PassageEncoder, generation uint64, o BuildOptions, r *reporter) (out segmentExpert, err error) {
+// buildExpert makes the vectors of a segment's passages, builds the index, and
+// measures it. The names of the files carry a number, so that an expert that is
+// removed and added again gets new ones.
+func buildExpert(ctx context.Context, dir string, store *corpus.Store, x expertManifest, vectorsOf vectorMaker, number uint64, o BuildOptions, r *reporter) (out segmentExpert, err error) {
 	kind, err := ann.KindNamed(x.Index.Kind)
 	if err != nil {
 		return out, err
 	}
-	out = segmentExpert{Name: x.Name, Vectors: fileManifest{Name: fmt.Sprintf("%s-%d.vectors", x.Name, generation)}}
+	out = segmentExpert{Name: x.Name, Vectors: fileManifest{Name: fmt.Sprintf("%s-%d.vectors", x.Name, number)}}
 	vectors, graph := filepath.Join(dir, out.Vectors.Name), ""
 	if kind.Graph {
-		out.Graph = &fileManifest{Name: fmt.Sprintf("%s-%d.%s", x.Name, generation, kind.Name)}
+		out.Graph = &fileManifest{Name: fmt.Sprintf("%s-%d.%s", x.Name, number, kind.Name)}
 		graph = filepath.Join(dir, out.Graph.Name)
 	}
 	defer func() {
@@ -56,7 +56,7 @@ func buildExpert(ctx context.Context, dir string, store *corpus.Store, x expertM
 			err = fmt.Errorf("expert %s: %w", x.Name, err)
 		}
 	}()
-	if err := encode(ctx, vectors, store, x, encoder, o, r); err != nil {
+	if err := vectorsOf(ctx, vectors, store, x, r); err != nil {
 		return out, err
 	}
 	err = ann.Build(ctx, kind.Name, vectors, graph, ann.BuildOptions{
@@ -75,6 +75,13 @@ func buildExpert(ctx context.Context, dir string, store *corpus.Store, x expertM
 	defer func() { err = errors.Join(err, ix.Close()) }()
 	out.Recall, err = measure(ctx, ix, x, o, r)
 	return out, err
+}
+
+// encodedBy makes vectors with an encoder.
+func encodedBy(encoder PassageEncoder, o BuildOptions) vectorMaker {
+	return func(ctx context.Context, path string, store *corpus.Store, x expertManifest, r *reporter) error {
+		return encode(ctx, path, store, x, encoder, o, r)
+	}
 }
 
 // encode writes the vectors of a segment's passages in the order of their

@@ -33,24 +33,27 @@ func (w *Writer) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 	if err != nil {
 		return report, err
 	}
-	if w.manifest.Generation == 0 {
-		return report, fmt.Errorf("the first build of %s was interrupted: build it again", w.dir)
+	if err := w.built(); err != nil {
+		return report, err
 	}
-	if has := w.manifest.expert(encoder.Name()); has != nil {
+	m := w.snapshot()
+	if has := m.expert(encoder.Name()); has != nil {
 		return report, fmt.Errorf("%s has vectors of expert %q already, made by the encoder %s: take them out first with --remove-expert %s", w.dir, has.Name, short(has.Fingerprint), has.Name)
 	}
-	m := w.manifest.next()
 	x := expertManifest{Name: encoder.Name(), Fingerprint: encoder.Fingerprint(), Dimension: encoder.Dimension(), Index: index}
-	m.Experts = append(m.Experts, x)
-
-	r := &reporter{to: o.Progress}
+	made := map[string]segmentExpert{} // by segment
 	published := false
 	defer func() {
 		if !published {
-			_ = w.removeLeftovers() // else the next writer does
+			for segment, built := range made {
+				for _, f := range built.files() {
+					_ = w.disk.RemoveAll(filepath.Join(w.dir, segment, f.Name)) // else the next writer does
+				}
+			}
 		}
 		err = explainDisk(err)
 	}()
+	r := &reporter{to: o.Progress}
 	all := m.passages()
 	for i := range m.Segments {
 		s := &m.Segments[i]
@@ -62,36 +65,53 @@ func (w *Writer) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 			}
 			r.report(p)
 		}}
-		built, err := w.addExpertTo(ctx, s, x, encoder, m.Generation, o, inner)
+		built, err := w.addExpertTo(ctx, s, x, encodedBy(encoder, o), o, inner)
 		if err != nil {
 			return report, err
 		}
-		s.Experts = append(s.Experts, built)
+		made[s.Name] = built
 		report.Passages += s.Passages
 		for _, f := range built.files() {
 			report.Bytes += f.Size
 		}
 	}
-	if err := w.publish(ctx, m); err != nil {
+	after, err := w.update(ctx, func(m *manifest) error {
+		m.Experts = append(m.Experts, x)
+		for i := range m.Segments {
+			built, ok := made[m.Segments[i].Name]
+			if !ok {
+				return fmt.Errorf("segment %s came while expert %s was being added: start again", m.Segments[i].Name, x.Name)
+			}
+			m.Segments[i].Experts = append(m.Segments[i].Experts, built)
+		}
+		return nil
+	})
+	if err != nil {
 		return report, err
 	}
 	published = true
-	report.Generation = m.Generation
-	report.Recall = map[string]Recall{x.Name: joined(m.Segments, x.Name)}
+	report.Generation = after.Generation
+	report.Recall = map[string]Recall{x.Name: joined(after.Segments, x.Name)}
 	return report, nil
 }
 
-func (w *Writer) addExpertTo(ctx context.Context, s *segmentManifest, x expertManifest, encoder PassageEncoder, generation uint64, o BuildOptions, r *reporter) (built segmentExpert, err error) {
+func (w *Writer) addExpertTo(ctx context.Context, s *segmentManifest, x expertManifest, vectorsOf vectorMaker, o BuildOptions, r *reporter) (built segmentExpert, err error) {
 	dir := filepath.Join(w.dir, s.Name)
 	store, err := corpus.OpenStore(filepath.Join(dir, s.Store.Name))
 	if err != nil {
 		return built, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if built, err = buildExpert(ctx, dir, store, x, encoder, generation, o, r); err != nil {
+	if built, err = buildExpert(ctx, dir, store, x, vectorsOf, w.number(), o, r); err != nil {
 		return built, err
 	}
-	return built, w.sealFiles(ctx, dir, built.files(), r)
+	if err := w.sealFiles(ctx, dir, built.files(), r); err != nil {
+		for _, f := range built.files() {
+			_ = w.disk.RemoveAll(filepath.Join(dir, f.Name)) // else the next writer does
+		}
+		return built, err
+	}
+	return built, nil
 }
 
 // RemoveExpert takes an expert out of the collection in dir. Readers that have
@@ -107,17 +127,16 @@ func RemoveExpert(ctx context.Context, dir, name string) (err error) {
 
 // RemoveExpert is the function RemoveExpert, for a writer that is open.
 func (w *Writer) RemoveExpert(ctx context.Context, name string) error {
-	if w.manifest.expert(name) == nil {
+	if w.snapshot().expert(name) == nil {
 		return fmt.Errorf("%s has no vectors of expert %q", w.dir, name)
 	}
-	m := w.manifest.next()
-	m.Experts = slices.DeleteFunc(m.Experts, func(x expertManifest) bool { return x.Name == name })
-	for i := range m.Segments {
-		s := &m.Segments[i]
-		s.Experts = slices.DeleteFunc(s.Experts, func(x segmentExpert) bool { return x.Name == name })
-	}
-	if err := w.publish(ctx, m); err != nil {
-		return err
-	}
-	return w.removeLeftovers()
+	_, err := w.update(ctx, func(m *manifest) error {
+		m.Experts = slices.DeleteFunc(m.Experts, func(x expertManifest) bool { return x.Name == name })
+		for i := range m.Segments {
+			s := &m.Segments[i]
+			s.Experts = slices.DeleteFunc(s.Experts, func(x segmentExpert) bool { return x.Name == name })
+		}
+		return nil
+	})
+	return err
 }

@@ -36,7 +36,7 @@ func (g *Generation) Experts() []ExpertFiles {
 		f := ExpertFiles{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Index: x.Index, Passages: g.Len()}
 		f.Recall = joined(g.manifest.Segments, x.Name)
 		for _, s := range g.segments {
-			f.BytesPerVector += s.vectors[x.Name].BytesPerVector() * float64(s.store.Len()) / float64(g.total)
+			f.BytesPerVector += s.vectors[x.Name].BytesPerVector() * float64(s.store.Len()) / float64(max(g.total, 1))
 		}
 		out = append(out, f)
 	}

@@ -42,7 +42,7 @@ func openGeneration(files *shared, dir string, m *manifest, what parts) (*Genera
 		s.base = rank.Ordinal(g.total)
 		g.total += m.Segments[i].Passages
 		g.segments = append(g.segments, s)
-		words = append(words, bm25.Segment{Index: s.words, Base: s.base})
+		words = append(words, bm25.Segment{Index: s.words, Base: s.base, Deleted: s.dead})
 	}
 	if what == wordless {
 		return g, nil
@@ -90,14 +90,8 @@ func (g *Generation) close() error {
 // Number is the generation's number, from 1.
 func (g *Generation) Number() uint64 { return g.manifest.Generation }
 
-// Len is the number of passages.
-func (g *Generation) Len() int {
-	n := g.total
-	for i := range g.manifest.Segments {
-		n -= g.manifest.Segments[i].Deleted
-	}
-	return n
-}
+// Len is the number of passages, without those that are deleted.
+func (g *Generation) Len() int { return g.manifest.live() }
 
 // Segments is the number of segments.
 func (g *Generation) Segments() int { return len(g.segments) }
@@ -108,6 +102,9 @@ func (g *Generation) Passage(ordinal rank.Ordinal) (corpus.Passage, error) {
 		return corpus.Passage{}, fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
 	}
 	s := g.segmentOf(ordinal)
+	if s.dead.has(ordinal - s.base) {
+		return corpus.Passage{}, fmt.Errorf("passage number %d is deleted", ordinal)
+	}
 	return s.store.Passage(ordinal - s.base)
 }
 
@@ -122,18 +119,28 @@ func (g *Generation) ID(ordinal rank.Ordinal) (string, error) {
 
 // Ordinal finds the passage with an id. The error is that of a damaged file.
 func (g *Generation) Ordinal(id string) (rank.Ordinal, bool, error) {
+	at, ordinal, ok, err := g.find(id)
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	return g.segments[at].base + ordinal, true, nil
+}
+
+// find is the segment and the ordinal in it of the passage that has an id and
+// is not deleted.
+func (g *Generation) find(id string) (at int, ordinal rank.Ordinal, ok bool, err error) {
 	// Newest first: what is asked for by id was often just written.
-	for i := len(g.segments) - 1; i >= 0; i-- {
-		s := g.segments[i]
-		ordinal, ok, err := s.store.Ordinal(id)
+	for at = len(g.segments) - 1; at >= 0; at-- {
+		s := g.segments[at]
+		ordinal, ok, err = s.store.Ordinal(id)
 		if err != nil {
-			return 0, false, err
+			return 0, 0, false, err
 		}
-		if ok {
-			return s.base + ordinal, true, nil
+		if ok && !s.dead.has(ordinal) {
+			return at, ordinal, true, nil
 		}
 	}
-	return 0, false, nil
+	return 0, 0, false, nil
 }
 
 // segmentOf is the segment that holds an ordinal below the total.

@@ -14,8 +14,9 @@ import (
 type manifest struct {
 	// ID is random and tells apart two collections that follow each other
 	// under one path.
-	ID          string            `json:"id"`
-	Generation  uint64            `json:"generation"`
+	ID         string `json:"id"`
+	Generation uint64 `json:"generation"`
+	// NextSegment is the next number for the name of a segment or a file.
 	NextSegment uint64            `json:"next_segment"`
 	Words       wordsManifest     `json:"words"`
 	Experts     []expertManifest  `json:"experts"`
@@ -107,6 +108,15 @@ func (m *manifest) expert(name string) *expertManifest {
 		}
 	}
 	return nil
+}
+
+// live is how many passages there are.
+func (m *manifest) live() int {
+	n := 0
+	for _, s := range m.Segments {
+		n += s.Passages - s.Deleted
+	}
+	return n
 }
 
 // passages is how many passages the segments hold, deleted ones too.

@@ -66,6 +66,10 @@ type BuildOptions struct {
 	// that names its place; nil goes on without it, an error ends the build.
 	// Without BadPassage the first bad passage ends the build.
 	BadPassage func(error) error
+	// Replace lets a passage take the place of the one in the collection that
+	// has its id. Two passages of one source with the same id are an error all
+	// the same.
+	Replace bool
 	// Progress is called now and then, by one goroutine at a time.
 	Progress func(Progress)
 }
@@ -112,6 +116,7 @@ type Report struct {
 	Generation uint64
 	Segment    string // the new one; empty when an expert was added
 	Passages   int    // in the new segment, or encoded for the new expert
+	Replaced   int    // passages that were there before and made way
 	Skipped    int    // bad ones that BadPassage let pass
 	Bytes      int64  // of the new files
 	Recall     map[string]Recall

@@ -263,8 +263,19 @@ func TestPowerCuts(t *testing.T) {
 		func(d disk, dir string) error {
 			return step(d, dir, func(w *Writer) error { return w.RemoveExpert(t.Context(), "b") })
 		},
+		func(d disk, dir string) error {
+			return step(d, dir, func(w *Writer) error {
+				_, err := w.Delete(t.Context(), []string{parts[0][0].ID, parts[1][0].ID, parts[1][1].ID})
+				return err
+			})
+		},
+		func(d disk, dir string) error {
+			replacing := o
+			replacing.Replace = true
+			return step(d, dir, func(w *Writer) error { _, err := w.Add(t.Context(), of(parts[0]), replacing); return err })
+		},
 	}
-	want := []int{0, len(parts[0]), len(parts[0]) + len(parts[1]), len(parts[0]) + len(parts[1]), 30, 30}
+	want := []int{0, len(parts[0]), len(parts[0]) + len(parts[1]), len(parts[0]) + len(parts[1]), 30, 30, 27, 28}
 	for cut := 1; ; cut++ {
 		d := newForgetfulDisk(t, cut)
 		disk := memoryDir(t)

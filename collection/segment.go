@@ -19,6 +19,8 @@ type segment struct {
 	store   *corpus.Store
 	words   *bm25.Index
 	vectors map[string]ann.Index // by expert
+	dead    tombstones
+	live    *ann.Filter // what is not dead; nil is all
 }
 
 // parts says what of a segment is opened.
@@ -47,6 +49,12 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 	keys = append(keys, key)
 	if n := out.store.Len(); n != s.Passages {
 		return nil, keys, fmt.Errorf("%s has %d passages, the manifest says %d", key, n, s.Passages)
+	}
+	if s.Tombstones != nil {
+		if out.dead, err = readTombstones(filepath.Join(folder, s.Tombstones.Name), s.Passages, s.Deleted); err != nil {
+			return nil, keys, err
+		}
+		out.live = ann.FilterOf(out.dead.alive(s.Passages))
 	}
 	if what == wordless {
 		return out, keys, nil

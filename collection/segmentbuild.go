@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
 
 	"conclave/bm25"
@@ -17,78 +18,122 @@ const (
 	wordsName = "words"
 )
 
-// addSegment makes a segment from the passages of source and publishes m with
-// it. Everything is made in a temporary folder; one rename gives it its name,
-// another one publishes it.
-func (w *Writer) addSegment(ctx context.Context, m *manifest, source Source, o BuildOptions) (report Report, err error) {
+// addSegment makes a segment from the passages of source and publishes it, with
+// the words and experts of plan. Everything is made in a temporary folder; one
+// rename gives it its name, another one publishes it.
+func (w *Writer) addSegment(ctx context.Context, plan *manifest, source Source, o BuildOptions) (report Report, err error) {
 	r := &reporter{to: o.Progress}
-	name := fmt.Sprintf("seg-%06d", m.NextSegment)
-	dir := filepath.Join(w.dir, "tmp-"+name)
-	final := filepath.Join(w.dir, name)
-	if err := w.disk.Mkdir(dir); err != nil {
-		return report, explainDisk(err)
-	}
-	published := false
-	defer func() {
-		if !published {
-			_ = w.disk.RemoveAll(dir) // else the next writer does
-			_ = w.disk.RemoveAll(final)
+	s, store, err := w.makeSegment(ctx, plan, o.Experts, o, r, func(dir string) error {
+		passages, skipped, err := w.readInto(ctx, dir, source, o, r)
+		report.Skipped = skipped
+		if total := plan.passages() + passages; err == nil && uint64(total) > uint64(^rank.Ordinal(0)) {
+			err = fmt.Errorf("a collection holds %d passages at most, these would be %d", ^rank.Ordinal(0), total)
 		}
-		err = explainDisk(err)
-	}()
-
-	s := segmentManifest{Name: name}
-	if s.Passages, report.Skipped, err = w.readInto(ctx, dir, source, o, r); err != nil {
-		return report, err
-	}
-	if total := m.passages() + s.Passages; uint64(total) > uint64(^rank.Ordinal(0)) {
-		return report, fmt.Errorf("a collection holds %d passages at most, these would be %d", ^rank.Ordinal(0), total)
-	}
-	store, err := corpus.OpenStore(filepath.Join(dir, storeName))
+		return err
+	})
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := writeWords(ctx, dir, store, m.Words.params(), o, r); err != nil {
+	m, err := w.update(ctx, func(m *manifest) error {
+		if o.Replace {
+			var err error
+			if report.Replaced, err = w.bury(ctx, m, ids(store)); err != nil {
+				return err
+			}
+		}
+		m.Words, m.Experts = plan.Words, plan.Experts
+		m.Segments = append(m.Segments, s)
+		return nil
+	})
+	if err != nil {
+		_ = w.disk.RemoveAll(filepath.Join(w.dir, s.Name)) // else the next writer does
 		return report, err
 	}
+	report.Generation, report.Segment, report.Passages = m.Generation, s.Name, s.Passages
 	report.Recall = map[string]Recall{}
-	for i, x := range o.Experts {
-		x, err := buildExpert(ctx, dir, store, *m.expert(x.Name()), o.Experts[i], m.Generation, o, r)
-		if err != nil {
-			return report, err
-		}
-		s.Experts = append(s.Experts, x)
+	for _, x := range s.Experts {
 		report.Recall[x.Name] = x.Recall
 	}
-	if err := w.seal(ctx, dir, &s, r); err != nil {
-		return report, err
-	}
-	if err := w.disk.Rename(dir, final); err != nil {
-		return report, err
-	}
-	if err := w.disk.SyncDir(w.dir); err != nil {
-		return report, err
-	}
-	m.Segments = append(m.Segments, s)
-	m.NextSegment++
-	if err := w.publish(ctx, m); err != nil {
-		return report, err
-	}
-	published = true
-	report.Generation, report.Segment, report.Passages = m.Generation, name, s.Passages
 	for _, f := range s.files() {
 		report.Bytes += f.Size
 	}
 	return report, nil
 }
 
+// ids are the ids of a store, in order. An id that cannot be read ends them;
+// who needs to know reads it again.
+func ids(store *corpus.Store) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for o := range rank.Ordinal(store.Len()) {
+			id, err := store.ID(o)
+			if err != nil || !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+// vectorMaker makes the vectors of an expert for the passages of a store: an
+// encoder does it from their texts, a merge has them already.
+type vectorMaker func(ctx context.Context, path string, store *corpus.Store, x expertManifest, r *reporter) error
+
+// makeSegment makes a segment that is complete, durable and has its name, but
+// is not published: fill puts its passages into the folder that it is made in.
+// The store is to be closed. When it fails, nothing is left.
+func (w *Writer) makeSegment(ctx context.Context, plan *manifest, encoders []PassageEncoder, o BuildOptions, r *reporter, fill func(dir string) error) (s segmentManifest, store *corpus.Store, err error) {
+	makers := map[string]vectorMaker{}
+	for _, e := range encoders {
+		makers[e.Name()] = encodedBy(e, o)
+	}
+	return w.makeSegmentWith(ctx, plan, makers, o, r, fill)
+}
+
+func (w *Writer) makeSegmentWith(ctx context.Context, plan *manifest, makers map[string]vectorMaker, o BuildOptions, r *reporter, fill func(dir string) error) (s segmentManifest, store *corpus.Store, err error) {
+	s.Name = fmt.Sprintf("seg-%06d", w.number())
+	dir, final := filepath.Join(w.dir, "tmp-"+s.Name), filepath.Join(w.dir, s.Name)
+	if err := w.disk.Mkdir(dir); err != nil {
+		return s, nil, explainDisk(err)
+	}
+	defer func() {
+		if err != nil {
+			if store != nil {
+				_ = store.Close()
+			}
+			_ = w.disk.RemoveAll(dir) // else the next writer does
+			_ = w.disk.RemoveAll(final)
+			err = explainDisk(err)
+		}
+	}()
+	if err := fill(dir); err != nil {
+		return s, nil, err
+	}
+	if store, err = corpus.OpenStore(filepath.Join(dir, storeName)); err != nil {
+		return s, nil, err
+	}
+	s.Passages = store.Len()
+	if err := writeWords(ctx, dir, store, plan.Words.params(), o, r); err != nil {
+		return s, store, err
+	}
+	for _, x := range plan.Experts {
+		built, err := buildExpert(ctx, dir, store, x, makers[x.Name], w.number(), o, r)
+		if err != nil {
+			return s, store, err
+		}
+		s.Experts = append(s.Experts, built)
+	}
+	if err := w.seal(ctx, dir, &s, r); err != nil {
+		return s, store, err
+	}
+	if err := w.disk.Rename(dir, final); err != nil {
+		return s, store, err
+	}
+	return s, store, w.disk.SyncDir(w.dir)
+}
+
 // readInto reads all passages of source into a store.
 func (w *Writer) readInto(ctx context.Context, dir string, source Source, o BuildOptions, r *reporter) (passages, skipped int, err error) {
-	existing, err := openGeneration(newShared(), w.dir, w.manifest, wordless)
-	if err != nil {
-		return 0, 0, err
-	}
+	existing := w.pinned()
 	defer existing.drop()
 	store, err := corpus.CreateStore(filepath.Join(dir, storeName))
 	if err != nil {
@@ -108,7 +153,7 @@ func (w *Writer) readInto(ctx context.Context, dir string, source Source, o Buil
 		if err == io.EOF {
 			break
 		}
-		if err == nil {
+		if err == nil && !o.Replace {
 			err = w.refuseTaken(existing, p, source.Place())
 		}
 		if err == nil {

@@ -102,13 +102,13 @@ func (v *Vectors) Dimension() int { return v.expert.Dimension }
 // visible is the filter for one segment: those of wanted that the segment
 // holds and that are not deleted. Nil is all.
 func (g *Generation) visible(at int, wanted *ann.Filter) *ann.Filter {
-	if wanted == nil {
-		return nil
-	}
 	s := g.segments[at]
+	if wanted == nil {
+		return s.live
+	}
 	out := ann.NewFilter(s.store.Len())
 	for o := range rank.Ordinal(s.store.Len()) {
-		if wanted.Contains(s.base + o) {
+		if wanted.Contains(s.base+o) && !s.dead.has(o) {
 			out.Add(o)
 		}
 	}

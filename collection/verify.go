@@ -85,12 +85,15 @@ func (g *Generation) verifyIDs(ctx context.Context) error {
 			if i%1024 == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
+			if s.dead.has(i) {
+				continue
+			}
 			id, err := s.store.ID(i)
 			if err != nil {
 				return nil // told by the segment's own check
 			}
 			for _, other := range g.segments[at+1:] {
-				if _, twice, err := other.store.Ordinal(id); err == nil && twice {
+				if o, twice, err := other.store.Ordinal(id); err == nil && twice && !other.dead.has(o) {
 					return fmt.Errorf("passage %q is in %s and in %s", id, s.name, other.name)
 				}
 			}

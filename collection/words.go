@@ -20,7 +20,7 @@ func (g *Generation) Words() *WordIndex { return &WordIndex{g} }
 // segments.
 func (w *WordIndex) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
 	g := w.generation
-	if len(g.segments) == 1 || k < 1 {
+	if len(g.segments) <= 1 || k < 1 {
 		return g.words.Search(ctx, question, k)
 	}
 	// The searcher breaks ties by ordinal, so of passages that tie with the

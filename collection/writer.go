@@ -9,15 +9,22 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // Writer is the one that may change a collection. It holds the lock from
-// OpenWriter to Close. Its methods are called one at a time.
+// OpenWriter to Close. Its methods may be called concurrently: what takes long,
+// making segments, is done aside, and only publishing is one at a time.
 type Writer struct {
-	dir      string
-	disk     disk
-	lock     *os.File
+	dir   string
+	disk  disk
+	lock  *os.File
+	files *shared
+
+	mu       sync.Mutex
 	manifest *manifest
+	serial   uint64      // the next number for a name
+	current  *Generation // of manifest, without words and vectors: to find ids
 }
 
 // OpenWriter takes the lock of an existing collection and removes what an
@@ -33,10 +40,10 @@ func openWriter(d disk, dir string) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{dir: dir, disk: d, lock: file}
+	w := &Writer{dir: dir, disk: d, lock: file, files: newShared()}
 	// Once more: it may have changed before the lock was ours.
 	if w.manifest, err = readManifest(dir); err == nil {
-		err = w.removeLeftovers()
+		err = w.begin()
 	}
 	if err != nil {
 		_ = file.Close()
@@ -74,7 +81,7 @@ func createWriter(d disk, dir string) (w *Writer, err error) {
 			_ = file.Close()
 		}
 	}()
-	w = &Writer{dir: dir, disk: d, lock: file}
+	w = &Writer{dir: dir, disk: d, lock: file, files: newShared()}
 	w.manifest, err = readManifest(dir)
 	switch {
 	case errors.Is(err, ErrNotCollection):
@@ -90,31 +97,111 @@ func createWriter(d disk, dir string) (w *Writer, err error) {
 	case err != nil:
 		return nil, err
 	case w.manifest.Generation > 0:
-		return nil, fmt.Errorf("%s holds a collection already (%d passages): add to it, or name another folder", dir, w.manifest.passages())
+		return nil, fmt.Errorf("%s holds a collection already (%d passages): add to it, or name another folder", dir, w.manifest.live())
 	}
-	return w, w.removeLeftovers()
+	return w, w.begin()
 }
 
-// Close gives the lock back.
+// begin clears up and opens what there is.
+func (w *Writer) begin() (err error) {
+	if err := w.removeLeftovers(); err != nil {
+		return err
+	}
+	w.serial = w.manifest.NextSegment
+	w.current, err = openGeneration(w.files, w.dir, w.manifest, wordless)
+	return err
+}
+
+// Close gives the lock back. What is being made must have ended.
 func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.lock == nil {
 		return nil
 	}
+	w.current.drop()
 	err := w.lock.Close()
 	w.lock = nil
 	return err
 }
 
-// publish makes m the collection's manifest. Its files must be durable.
-func (w *Writer) publish(ctx context.Context, m *manifest) error {
+// number is a number for a name, never given before in this collection.
+func (w *Writer) number() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.serial++
+	return w.serial - 1
+}
+
+// snapshot is the manifest as it is now.
+func (w *Writer) snapshot() *manifest {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.manifest
+}
+
+// pinned is the current generation, pinned. It has no words and no vectors.
+func (w *Writer) pinned() *Generation {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.current.pin()
+	return w.current
+}
+
+// update publishes a new generation: the present one, as edit changes it. The
+// files that edit names must be durable; they are removed when publishing
+// fails. Files that the new generation no longer names are removed after it was
+// published; readers that have them open keep them.
+func (w *Writer) update(ctx context.Context, edit func(*manifest) error) (published *manifest, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.manifest
+	m := before.next()
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := writeManifest(w.disk, w.dir, m); err != nil {
-		return explainDisk(fmt.Errorf("publishing generation %d: %w", m.Generation, err))
+	err = edit(m)
+	if err == nil {
+		m.NextSegment = w.serial
+		err = writeManifest(w.disk, w.dir, m)
+	}
+	if err != nil {
+		w.removeUnnamed(m, before)
+		return nil, explainDisk(fmt.Errorf("publishing generation %d: %w", m.Generation, err))
 	}
 	w.manifest = m
-	return nil
+	w.removeUnnamed(before, m)
+	g, err := openGeneration(w.files, w.dir, m, wordless)
+	if err != nil {
+		return m, fmt.Errorf("generation %d is published, but cannot be read: %w", m.Generation, err)
+	}
+	w.current.drop()
+	w.current = g
+	return m, nil
+}
+
+// named lists the folders and files that a manifest names, below its folder.
+func (m *manifest) named() map[string]bool {
+	named := map[string]bool{}
+	for i := range m.Segments {
+		s := &m.Segments[i]
+		named[s.Name] = true
+		for _, f := range s.files() {
+			named[filepath.Join(s.Name, f.Name)] = true
+		}
+	}
+	return named
+}
+
+// removeUnnamed removes what one manifest names and another does not. What
+// cannot be removed is left to the next writer.
+func (w *Writer) removeUnnamed(gone, kept *manifest) {
+	keep := kept.named()
+	for path := range gone.named() {
+		if !keep[path] {
+			_ = w.disk.RemoveAll(filepath.Join(w.dir, path))
+		}
+	}
 }
 
 // removeLeftovers removes every file and folder that the manifest does not
@@ -124,14 +211,7 @@ func (w *Writer) removeLeftovers() error {
 	if err != nil {
 		return err
 	}
-	named := map[string]bool{}
-	for i := range w.manifest.Segments {
-		s := &w.manifest.Segments[i]
-		named[s.Name] = true
-		for _, f := range s.files() {
-			named[s.Name+"/"+f.Name] = true
-		}
-	}
+	named := w.manifest.named()
 	var errs []error
 	for _, e := range entries {
 		name := e.Name()
@@ -142,8 +222,8 @@ func (w *Writer) removeLeftovers() error {
 			inside, err := os.ReadDir(filepath.Join(w.dir, name))
 			errs = append(errs, err)
 			for _, f := range inside {
-				if !named[name+"/"+f.Name()] {
-					errs = append(errs, w.disk.RemoveAll(filepath.Join(w.dir, name, f.Name())))
+				if path := filepath.Join(name, f.Name()); !named[path] {
+					errs = append(errs, w.disk.RemoveAll(filepath.Join(w.dir, path)))
 				}
 			}
 		}

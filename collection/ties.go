@@ -13,6 +13,9 @@ import (
 // segment, so is the result exact: what one segment with all the passages
 // would have given.
 func (g *Generation) merge(lists [][]rank.Hit, k int) ([]rank.Hit, error) {
+	if len(lists) == 0 {
+		return nil, nil
+	}
 	if len(lists) == 1 {
 		return lists[0][:min(k, len(lists[0]))], nil
 	}

@@ -1,0 +1,101 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+
+	"conclave/rank"
+)
+
+// Delete takes passages out of the collection in dir, all at once, and says
+// how many of the ids were there. Their texts and vectors stay on disk until
+// their segment is merged.
+func Delete(ctx context.Context, dir string, ids []string) (deleted int, err error) {
+	w, err := OpenWriter(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	return w.Delete(ctx, ids)
+}
+
+// Delete is the function Delete, for a writer that is open.
+func (w *Writer) Delete(ctx context.Context, ids []string) (deleted int, err error) {
+	if err := w.built(); err != nil {
+		return 0, err
+	}
+	errNothing := errors.New("nothing to delete")
+	_, err = w.update(ctx, func(m *manifest) (err error) {
+		deleted, err = w.bury(ctx, m, slices.Values(ids))
+		if err == nil && deleted == 0 {
+			return errNothing
+		}
+		return err
+	})
+	if errors.Is(err, errNothing) {
+		return 0, nil
+	}
+	return deleted, err
+}
+
+// built is an error when the collection's first build was not completed.
+func (w *Writer) built() error {
+	if w.snapshot().Generation == 0 {
+		return fmt.Errorf("the first build of %s was interrupted: build it again", w.dir)
+	}
+	return nil
+}
+
+// bury marks the passages that have the given ids as deleted in m, the
+// successor of the writer's manifest with its segments still in their places.
+// It writes the new tombstones and makes them durable. A segment of which
+// nothing is left is taken out. It runs inside update.
+func (w *Writer) bury(ctx context.Context, m *manifest, ids iter.Seq[string]) (int, error) {
+	gone := make([][]rank.Ordinal, len(w.current.segments))
+	n := 0
+	for id := range ids {
+		if n%256 == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		at, ordinal, ok, err := w.current.find(id)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			gone[at] = append(gone[at], ordinal) // an id that is given twice is one bit
+		}
+		n++
+	}
+	deleted := 0
+	for at, ordinals := range gone {
+		if len(ordinals) == 0 {
+			continue
+		}
+		s, open := &m.Segments[at], w.current.segments[at]
+		dead := open.dead.with(s.Passages, ordinals)
+		deleted += dead.count() - s.Deleted
+		if s.Deleted = dead.count(); s.Deleted == s.Passages {
+			continue // taken out below
+		}
+		name := fmt.Sprintf("deleted-%d", w.serial)
+		w.serial++
+		folder := filepath.Join(w.dir, s.Name)
+		data := dead.encode(s.Passages)
+		if err := w.disk.WriteFile(filepath.Join(folder, name), data); err != nil {
+			return 0, err
+		}
+		s.Tombstones = &fileManifest{Name: name, Size: int64(len(data)), Sum: sumOf(data)}
+		if err := w.disk.SyncFile(filepath.Join(folder, name)); err != nil {
+			return 0, err
+		}
+		if err := w.disk.SyncDir(folder); err != nil {
+			return 0, err
+		}
+	}
+	m.Segments = slices.DeleteFunc(m.Segments, func(s segmentManifest) bool { return s.Deleted == s.Passages })
+	return deleted, nil
+}

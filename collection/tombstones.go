@@ -1,0 +1,113 @@
+package collection
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+	"os"
+
+	"conclave/rank"
+)
+
+// tombstones say which passages of a segment are deleted: bit o%64 of word
+// o/64 for ordinal o. Nil is none.
+type tombstones []uint64
+
+func (t tombstones) has(o rank.Ordinal) bool {
+	return int(o/64) < len(t) && t[o/64]>>(o%64)&1 != 0
+}
+
+func (t tombstones) count() int {
+	n := 0
+	for _, w := range t {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// with is a copy with one more bit for each ordinal, for a segment of n
+// passages.
+func (t tombstones) with(n int, ordinals []rank.Ordinal) tombstones {
+	out := make(tombstones, (n+63)/64)
+	copy(out, t)
+	for _, o := range ordinals {
+		out[o/64] |= 1 << (o % 64)
+	}
+	return out
+}
+
+// alive is the complement, for a segment of n passages.
+func (t tombstones) alive(n int) []uint64 {
+	out := make([]uint64, (n+63)/64)
+	for i := range out {
+		out[i] = ^uint64(0)
+		if i < len(t) {
+			out[i] = ^t[i]
+		}
+	}
+	if rest := n % 64; rest != 0 {
+		out[len(out)-1] &= 1<<rest - 1
+	}
+	return out
+}
+
+// The file of tombstones, little-endian: magic, format, passages of the
+// segment, how many are deleted (uint32 each), the words, and a CRC-32C of all
+// before it. A file is never changed: each deletion writes a new one, an eighth
+// of a byte a passage.
+const (
+	tombstonesMagic  = "CNCLDEAD"
+	tombstonesFormat = 1
+	tombstonesHeader = 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func (t tombstones) encode(passages int) []byte {
+	le := binary.LittleEndian
+	b := append(make([]byte, 0, tombstonesHeader+8*len(t)+4), tombstonesMagic...)
+	b = le.AppendUint32(b, tombstonesFormat)
+	b = le.AppendUint32(b, uint32(passages))
+	b = le.AppendUint32(b, uint32(t.count()))
+	for _, w := range t {
+		b = le.AppendUint64(b, w)
+	}
+	return le.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+func decodeTombstones(b []byte, passages, deleted int) (tombstones, error) {
+	le := binary.LittleEndian
+	if len(b) != tombstonesHeader+(passages+63)/64*8+4 || string(b[:8]) != tombstonesMagic {
+		return nil, fmt.Errorf("it is no list of deletions among %d passages", passages)
+	}
+	body := b[:len(b)-4]
+	if crc32.Checksum(body, castagnoli) != le.Uint32(b[len(b)-4:]) {
+		return nil, errors.New("its checksum is wrong: the file is damaged")
+	}
+	if v := le.Uint32(b[8:]); v != tombstonesFormat {
+		return nil, fmt.Errorf("it has format %d, this program reads format %d", v, tombstonesFormat)
+	}
+	t := make(tombstones, (passages+63)/64)
+	for i := range t {
+		t[i] = le.Uint64(b[tombstonesHeader+8*i:])
+	}
+	beyond := passages%64 != 0 && t[len(t)-1]>>(passages%64) != 0
+	if n := t.count(); beyond || n != deleted || le.Uint32(b[12:]) != uint32(passages) || le.Uint32(b[16:]) != uint32(n) {
+		return nil, fmt.Errorf("it has %d deletions among %d passages, the manifest says %d among %d", n, le.Uint32(b[12:]), deleted, passages)
+	}
+	return t, nil
+}
+
+func readTombstones(path string, passages, deleted int) (tombstones, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := decodeTombstones(data, passages, deleted)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return t, nil
+}
