@@ -83,6 +83,9 @@ func (l *library) describe(g *collection.Generation) []search.Expert {
 		if why := e.encoder.Fallback(); why != nil {
 			l.warnings[e.name] = append(l.warnings[e.name], fmt.Sprintf("runs on the processor: %v", why))
 		}
+		if c := e.bundle.Calibration; c != nil && c.Encoder != e.encoder.Fingerprint(models.Question) {
+			l.warnings[e.name] = append(l.warnings[e.name], "its calibration was fitted for another encoder and is left aside: calibrate it again")
+		}
 		x := search.Expert{Name: e.name, Encoder: e.encoder, Passages: e, Info: expertInfo(e, files[at])}
 		x.Info.Warnings = l.warnings[e.name]
 		if e.encoder.EnsembleMembers() > 0 {
@@ -108,7 +111,7 @@ func expertInfo(e *expert, files collection.ExpertFiles) search.ExpertInfo {
 		MaxTokens: map[string]int{"question": m.MaxTokens.Question, "passage": m.MaxTokens.Passage},
 		Recall:    map[string]float64{"recall@10": files.Recall.Stored.At10, "recall@100": files.Recall.Stored.At100},
 	}
-	if c := e.bundle.Calibration; c != nil {
+	if c := e.bundle.Calibration; c != nil && c.Encoder == e.encoder.Fingerprint(models.Question) {
 		info.Calibration = &search.CalibrationInfo{
 			Temperature: c.Temperature, Depth: c.Depth, ECEBefore: c.ECEBefore, ECEAfter: c.ECEAfter, Questions: c.Questions,
 		}

@@ -111,6 +111,7 @@ Start with 'conclave demo'.`,
 		newVerify(term),
 		newModels(term),
 		newHealthcheck(term),
+		newBench(term),
 		newVersion(term),
 	)
 	for _, command := range root.Commands() {

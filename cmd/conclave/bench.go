@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+
+	"conclave/bench/words"
+	"conclave/corpus"
+
+	"github.com/spf13/cobra"
+)
+
+func newBench(term terminal) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure searching on your own data",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	command.AddCommand(newBenchWords(term))
+	return command
+}
+
+func newBenchWords(term terminal) *cobra.Command {
+	var in inputs
+	var questions []string
+	var o words.Options
+	var asJSON bool
+	command := &cobra.Command{
+		Use:     "bm25",
+		Short:   "Measure BM25 on passages and questions: one thread, one question at a time",
+		Example: "  conclave bench bm25 --in passages.jsonl.gz --questions dev.jsonl.gz --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := in.check(); err != nil {
+				return err
+			}
+			if len(in.files) == 0 {
+				return usagef("--in is needed")
+			}
+			var files []corpus.Input
+			for _, file := range in.files {
+				files = append(files, corpus.Input{Path: file.Path, IDPrefix: file.Prefix, Stdin: term.In})
+			}
+			passages, err := words.ReadPassages(files)
+			if err != nil {
+				return err
+			}
+			asked, err := words.ReadQuestions(questions)
+			if err != nil {
+				return err
+			}
+			r, err := words.Measure(cmd.Context(), passages, asked, o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(term.Out).Encode(r)
+			}
+			w := &errWriter{out: term.Out}
+			w.printf("%s passages indexed in %.2f s (%s a second), %sB\n", count(int64(r.Passages), ""), r.BuildSeconds, count(int64(r.PassageRate), ""), count(r.Bytes, "bytes"))
+			w.printf("%s questions, top %d: %s a second on one thread; p50 %.0f µs, p95 %.0f µs, p99 %.0f µs\n",
+				count(int64(r.Questions), ""), r.K, count(int64(r.Rate), ""), r.Median, r.P95, r.P99)
+			return w.err
+		},
+	}
+	flags := command.Flags()
+	in.bind(flags)
+	flags.StringArrayVar(&questions, "questions", nil, "`file` of questions, JSON Lines; may be repeated")
+	flags.IntVar(&o.K, "k", 100, "hits per question")
+	flags.IntVar(&o.Rounds, "rounds", 5, "how often all questions are asked")
+	flags.BoolVar(&asJSON, "json", false, "for programs")
+	_ = command.MarkFlagRequired("questions")
+	return command
+}
