@@ -19,7 +19,7 @@ type view struct{ g *collection.Generation }
 
 func (v view) Generation() uint64        { return v.g.Number() }
 func (v view) Passages() search.Passages { return passages{v.g} }
-func (v view) Words() search.WordIndex   { return words{v.g.Words()} }
+func (v view) Words() search.WordIndex   { return wordIndex{v.g.Words()} }
 func (v view) Release()                  { v.g.Release() }
 
 func (v view) Vectors(expert string) (search.VectorIndex, bool) {
@@ -40,17 +40,17 @@ func (p passages) Ordinal(id string) (rank.Ordinal, bool) {
 	return ordinal, ok && err == nil
 }
 
-type words struct{ index *collection.WordIndex }
+type wordIndex struct{ index *collection.WordIndex }
 
-func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
+func (w wordIndex) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
 	return w.index.Search(ctx, question, k)
 }
 
-func (w words) Scores(question string, ordinals []rank.Ordinal, out []float32) error {
+func (w wordIndex) Scores(question string, ordinals []rank.Ordinal, out []float32) error {
 	return w.index.Scores(question, ordinals, out)
 }
 
-func (w words) Explain(question string, ordinal rank.Ordinal) ([]search.TermScore, error) {
+func (w wordIndex) Explain(question string, ordinal rank.Ordinal) ([]search.TermScore, error) {
 	explanation, err := w.index.Explain(question, ordinal)
 	if err != nil {
 		return nil, err
