@@ -107,16 +107,6 @@ func (x *experts) open(name string) error {
 	return nil
 }
 
-// named finds a loaded expert.
-func (x *experts) named(name string) *expert {
-	for _, e := range x.opened {
-		if e.name == name {
-			return e
-		}
-	}
-	return nil
-}
-
 // Close ends the encoders, then the runtime.
 func (x *experts) Close() error {
 	var errs []error

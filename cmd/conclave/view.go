@@ -18,7 +18,7 @@ func (s shelf) Acquire() search.View { return view{s.Collection.Acquire()} }
 type view struct{ g *collection.Generation }
 
 func (v view) Generation() uint64        { return v.g.Number() }
-func (v view) Passages() search.Passages { return passages{v.g} }
+func (v view) Passages() search.Passages { return passages(v) }
 func (v view) Words() search.WordIndex   { return wordIndex{v.g.Words()} }
 func (v view) Release()                  { v.g.Release() }
 
