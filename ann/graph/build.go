@@ -69,6 +69,7 @@ func Build(ctx context.Context, rows []float32, dim int, p Params) (*Graph, erro
 		b.params.Progress(count, count)
 	}
 	b.connect()
+	b.order()
 	return b.Graph, nil
 }
 

@@ -70,7 +70,7 @@ func (g *Graph) exploreFiltered(ctx context.Context, s *Searcher, ef int, at ent
 		}
 		s.pool[next] |= expanded
 		next++
-		n, err := g.unvisited(s, 0, e.node())
+		n, err := g.unvisited(s, 0, e.node(), s.ids)
 		if err != nil {
 			return nil, err
 		}

@@ -149,7 +149,7 @@ func TestCheckSeesBrokenInvariants(t *testing.T) {
 	for want, breaks := range map[string]func(){
 		"has another node, or is out of order": func() { g.ordinals[twice+1] = g.ordinals[twice] },
 		"out of order":                         func() { g.ordinals[twice], g.ordinals[twice+1] = g.ordinals[twice+1], g.ordinals[twice] },
-		"of node 2 has another node":           func() { g.starts[3] = g.starts[4] },
+		"node 2 ":                              func() { g.starts[3] = g.starts[4] },
 		"stands for the rows 399 to 398":       func() { g.starts[g.nodes()] = 398 },
 		"does not have the code":               func() { g.codes[17]++ },
 		"does not have the code of row":        func() { g.scales[4] *= 1.5 },

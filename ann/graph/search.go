@@ -67,7 +67,7 @@ func (s *Searcher) begin(g *Graph) {
 		s.visited = make([]uint64, words)
 	}
 	s.visited = s.visited[:words]
-	if w := g.width(0); len(s.ids) < w {
+	if w := beam * g.width(0); len(s.ids) < w {
 		s.ids, s.sums, s.fresh = make([]uint32, w), make([]int32, w), make([]entry, w)
 	}
 	s.scored, s.hops = 0, 0
@@ -171,38 +171,45 @@ func (g *Graph) descend(s *Searcher, from, to int) (entry, error) {
 	return best, nil
 }
 
+// beam is how many nodes are expanded at once. One at a time, the processor
+// waits for each list of neighbours and again for their codes; of four, the
+// waits overlap, and the one merge is cheaper than four. Nearly all nodes that
+// come up early are expanded in the end anyhow, so next to nothing is compared
+// in vain (1 % more vectors for ef 200).
+const beam = 4
+
 // explore searches one level best first from some nodes (Malkov and Yashunin,
 // algorithm 2) and leaves the ef best in s.pool.
 //
 // One sorted list serves as both of the algorithm's queues: the candidates
-// are its entries that are not expanded. The new nodes of a hop are sorted
+// are its entries that are not expanded. The new nodes of a beam are sorted
 // and merged into it at once.
 func (g *Graph) explore(ctx context.Context, s *Searcher, level, ef int, from ...entry) error {
 	clear(s.visited)
-	s.pool = append(slices.Grow(s.pool[:0], ef+g.width(0)), from...)
+	s.pool = append(slices.Grow(s.pool[:0], ef+beam*g.width(0)), from...)
 	for _, e := range from {
 		s.visited[e.node()/64] |= 1 << (e.node() % 64)
 	}
 	slices.Sort(s.pool)
-	if len(s.pool) > ef {
-		s.pool = s.pool[:ef]
-	}
+	s.pool = s.pool[:min(len(s.pool), ef)]
 	for next := 0; next < len(s.pool); {
-		if s.pool[next]&expanded != 0 {
-			next++
-			continue
+		n := 0
+		for taken := 0; taken < beam && next < len(s.pool); next++ {
+			if s.pool[next]&expanded != 0 {
+				continue
+			}
+			if s.hops++; s.hops%contextEvery == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			s.pool[next] |= expanded
+			taken++
+			m, err := g.unvisited(s, level, s.pool[next].node(), s.ids[n:])
+			if err != nil {
+				return err
+			}
+			n += m
 		}
-		if s.hops++; s.hops%contextEvery == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		node := s.pool[next].node()
-		s.pool[next] |= expanded
-		next++
-
-		n, err := g.unvisited(s, level, node)
-		if err != nil {
-			return err
-		}
+		g.prefetch(s.pool[next:], level)
 		g.kernels.CodeGather(s.query, g.codes, s.ids[:n], s.sums)
 		s.scored += n
 
@@ -228,10 +235,24 @@ func (g *Graph) explore(ctx context.Context, s *Searcher, level, ef int, from ..
 	return nil
 }
 
-// unvisited leaves in s.ids the neighbours of a node that the search has not
+// prefetch asks for the lists of the nodes that will be expanded next, if
+// nothing better is found meanwhile.
+func (g *Graph) prefetch(pool []entry, level int) {
+	links, width, asked := g.links[level], g.width(level), 0
+	for _, e := range pool {
+		if e&expanded == 0 {
+			kernel.Prefetch(links[int(e.node())*width:])
+			if asked++; asked == beam {
+				return
+			}
+		}
+	}
+}
+
+// unvisited leaves in ids the neighbours of a node that the search has not
 // met, marks them as met, and returns how many there are.
-func (g *Graph) unvisited(s *Searcher, level int, node uint32) (int, error) {
-	count, ids, n := uint32(g.levels[level]), s.ids, 0
+func (g *Graph) unvisited(s *Searcher, level int, node uint32, ids []uint32) (int, error) {
+	count, n := uint32(g.levels[level]), 0
 	for _, id := range g.neighbours(level, node) {
 		if id >= count {
 			if id == none {

@@ -1532,3 +1532,11 @@ rows1chunk:
 rows1done:
 	VZEROUPPER
 	RET
+
+// func prefetchLines(list *uint32)
+// Requires: MMX+
+TEXT ·prefetchLines(SB), NOSPLIT, $0-8
+	MOVQ       list+0(FP), AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	RET

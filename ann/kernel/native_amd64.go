@@ -34,3 +34,7 @@ var avx2Set = Set{
 	name: "avx2", dotRows: dotRowsAVX2, dotGather: dotGatherAVX2, dotBlock: dotBlockAVX2,
 	codeRows: codeRowsAVX2, codeGather: codeGatherAVX2,
 }
+
+// Prefetch asks for the first two cache lines of a list, which will be read
+// soon. The list must not be empty.
+func Prefetch(list []uint32) { prefetchLines(&list[0]) }

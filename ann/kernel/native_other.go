@@ -4,3 +4,6 @@ package kernel
 
 // native is empty: other processors run the kernels in Go.
 func native() []*Set { return nil }
+
+// Prefetch does nothing where there is no assembly.
+func Prefetch([]uint32) {}

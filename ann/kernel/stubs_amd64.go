@@ -53,3 +53,8 @@ func codeRowsVNNI(query *byte, codes *byte, stride int, n int, out *int32)
 //
 //go:noescape
 func codeGatherVNNI(query *byte, codes *byte, stride int, ids *uint32, n int, out *int32)
+
+// prefetchLines asks for the two cache lines from list.
+//
+//go:noescape
+func prefetchLines(list *uint32)

@@ -23,6 +23,7 @@ func main() {
 		codeDots(v, false)
 		codeDots(v, true)
 	}
+	prefetch()
 	Generate()
 }
 
@@ -69,4 +70,15 @@ func (c rowCursor) advance(n int) {
 	for range n {
 		ADDQ(c.stride, c.base)
 	}
+}
+
+// prefetch asks for two cache lines before they are needed.
+func prefetch() {
+	TEXT("prefetchLines", NOSPLIT, "func(list *uint32)")
+	Pragma("noescape")
+	Doc("prefetchLines asks for the two cache lines from list.")
+	list := Load(Param("list"), GP64())
+	PREFETCHT0(Mem{Base: list})
+	PREFETCHT0(Mem{Base: list, Disp: 64})
+	RET()
 }

