@@ -64,7 +64,7 @@ func (o Options) sizes(c *batcher.Config, provider string) {
 	if provider == CUDA {
 		c.Threads, c.BatchTokens, c.PassageTokens, c.BusyTokens, c.StartTokens = 0, 8192, 16384, 4096, 512
 	} else {
-		c.Threads, c.BatchTokens, c.PassageTokens, c.BusyTokens, c.StartTokens = o.Threads, 256*o.Threads, 512*o.Threads, 128*o.Threads, 8
+		c.Threads, c.BatchTokens, c.PassageTokens, c.BusyTokens, c.StartTokens = o.Threads, 256*o.Threads, 512*o.Threads, 128*o.Threads, 32
 	}
 	c.BatchTokens = min(c.BatchTokens, o.BatchTokens)
 	c.PassageTokens = min(c.PassageTokens, o.BatchTokens)

@@ -44,7 +44,7 @@ type Config struct {
 	BatchTokens   int // padded tokens in a batch of questions
 	PassageTokens int // padded tokens in a batch of passages while nobody asks questions
 	BusyTokens    int // and while somebody does
-	StartTokens   int // what starting a run costs, in tokens; see group
+	StartTokens   int // what a run costs beyond its tokens, in tokens; see runCost
 	Cache         int // vectors of questions to remember
 }
 

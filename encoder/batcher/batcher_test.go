@@ -90,7 +90,7 @@ func row(first int32, length int) []int32 {
 func start(m *model, change func(*Config)) *Batcher {
 	c := Config{
 		Infer: m.infer, Machine: NewMachine(2), Threads: 2, Runs: 1, Queue: 100,
-		BatchTokens: 512, PassageTokens: 64, BusyTokens: 16, StartTokens: 6, Cache: 0,
+		BatchTokens: 512, PassageTokens: 64, BusyTokens: 16, StartTokens: 32, Cache: 0,
 	}
 	if change != nil {
 		change(&c)
@@ -572,7 +572,7 @@ func TestManyCallers(t *testing.T) {
 			return vectors, nil
 		},
 		Machine: NewMachine(2), Threads: 1, Runs: 2, Queue: 24,
-		BatchTokens: 128, PassageTokens: 128, BusyTokens: 32, StartTokens: 6, Cache: 16,
+		BatchTokens: 128, PassageTokens: 128, BusyTokens: 32, StartTokens: 32, Cache: 16,
 	})
 	var callers sync.WaitGroup
 	for caller := range 32 {

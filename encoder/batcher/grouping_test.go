@@ -1,16 +1,17 @@
 package batcher
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 )
 
 // cheapest tries every division of lengths into groups.
-func cheapest(lengths []int, budget, start int) int {
-	best := -1
+func cheapest(lengths []int, budget, start int) float64 {
+	best := -1.0
 	for division := range 1 << max(0, len(lengths)-1) {
-		cost, begin := 0, 0
+		cost, begin := 0.0, 0
 		for end := 1; end <= len(lengths); end++ {
 			if end < len(lengths) && division&(1<<(end-1)) == 0 {
 				continue
@@ -20,7 +21,7 @@ func cheapest(lengths []int, budget, start int) int {
 				cost = -1
 				break
 			}
-			cost += start + size
+			cost += runCost(size, start)
 			begin = end
 		}
 		if cost >= 0 && (best < 0 || cost < best) {
@@ -39,10 +40,10 @@ func TestGroupIsCheapest(t *testing.T) {
 			lengths[i] = 2 + random.IntN(30)
 		}
 		slices.Sort(lengths)
-		budget, start := 10+random.IntN(120), random.IntN(20)
+		budget, start := 10+random.IntN(120), random.IntN(60)
 		// The groups of all places, put together, are a division; its cost
 		// must be the least there is.
-		cost := 0
+		cost := 0.0
 		for at := 0; at < n; {
 			first, last := group(lengths, at, budget, start)
 			if first != at || last <= first {
@@ -57,11 +58,11 @@ func TestGroupIsCheapest(t *testing.T) {
 			if size > budget && last-first > 1 {
 				t.Fatalf("%v, budget %d: %d to %d has %d padded tokens", lengths, budget, first, last, size)
 			}
-			cost += start + size
+			cost += runCost(size, start)
 			at = last
 		}
-		if want := cheapest(lengths, budget, start); cost != want {
-			t.Fatalf("%v, budget %d, start %d: cost %d, the least is %d", lengths, budget, start, cost, want)
+		if want := cheapest(lengths, budget, start); math.Abs(cost-want) > 1e-9 {
+			t.Fatalf("%v, budget %d, start %d: cost %g, the least is %g", lengths, budget, start, cost, want)
 		}
 	}
 }
@@ -72,14 +73,15 @@ func TestGroupByHand(t *testing.T) {
 		oldest, budget, start int
 		first, last           int
 	}{
-		{[]int{5}, 0, 1, 6, 0, 1},                  // longer than the budget: alone
-		{[]int{8, 8, 8, 8}, 2, 100, 6, 0, 4},       // equal: together
-		{[]int{8, 8, 8, 8}, 0, 16, 6, 0, 2},        // as the budget allows
-		{[]int{4, 4, 20, 20}, 0, 1000, 6, 0, 2},    // 32 padding or 6 for a second start
-		{[]int{4, 4, 20, 20}, 3, 1000, 6, 2, 4},    // the oldest decides which
-		{[]int{4, 4, 20, 20}, 0, 1000, 100, 0, 4},  // starting is dear: together
-		{[]int{10, 11, 12, 13}, 1, 1000, 12, 0, 4}, // 6 padding
-		{[]int{3, 512}, 0, 512, 12, 0, 1},
+		{[]int{5}, 0, 1, 32, 0, 1},               // longer than the budget: alone
+		{[]int{8, 8, 8, 8}, 2, 100, 32, 0, 4},    // equal: together
+		{[]int{8, 8, 8, 8}, 0, 16, 32, 0, 2},     // as the budget allows
+		{[]int{4, 4, 60, 60}, 0, 1000, 32, 0, 2}, // 112 padding or 6 for a second run
+		{[]int{4, 4, 60, 60}, 3, 1000, 32, 2, 4}, // the oldest decides which
+		{[]int{12, 14}, 0, 1000, 32, 0, 2},       // 28 + 14.9 together, 12 + 8.7 + 14 + 9.7 apart
+		{[]int{10, 14}, 0, 1000, 32, 0, 1},       // 28 + 14.9 together, 10 + 7.6 + 14 + 9.7 apart
+		{[]int{10, 11, 12, 13}, 1, 1000, 32, 0, 4},
+		{[]int{3, 512}, 0, 512, 32, 0, 1},
 	} {
 		if first, last := group(c.lengths, c.oldest, c.budget, c.start); first != c.first || last != c.last {
 			t.Errorf("%+v: %d to %d", c, first, last)

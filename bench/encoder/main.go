@@ -1,0 +1,132 @@
+// Command encoder measures the encoder beside Python's onnxruntime running
+// the same graph, in turns, and prints the ratios:
+//
+//	go run ./bench/encoder
+//
+// The peer is given ready token ids and does nothing but session.run; own
+// figures include tokenising, queueing and handing the vector back. Needs
+// `conclave setup`, and Python with numpy and onnxruntime.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"conclave/encoder"
+	"conclave/encoder/wordpiece"
+	"conclave/models"
+	"conclave/provision"
+)
+
+func main() {
+	bundles := flag.String("bundles", "base,base-int8", "names of bundles in the cache, or folders")
+	questions := flag.String("questions", "demo/questions/dev.jsonl,demo/questions/test.jsonl", "JSON Lines with a field question")
+	python := flag.String("python", "python3", "Python interpreter of the peer")
+	callers := flag.Int("callers", 64, "concurrent callers")
+	threads := flag.Int("threads", 0, "threads of a run, ours and the peer's; 0: all cores")
+	limit := flag.Int("limit", 320, "questions of one turn; short turns, so that other work on the machine hits both sides")
+	rounds := flag.Int("rounds", 15, "turns of each side")
+	flag.Parse()
+	m := measurement{python: *python, callers: *callers, threads: *threads, rounds: *rounds, limit: *limit}
+	if err := m.all(strings.Split(*bundles, ","), strings.Split(*questions, ",")); err != nil {
+		fmt.Fprintln(os.Stderr, "encoder benchmark:", err)
+		os.Exit(1)
+	}
+}
+
+func (m *measurement) all(bundles, questions []string) (err error) {
+	if m.texts, err = readQuestions(questions); err != nil {
+		return err
+	}
+	m.texts = m.texts[:min(len(m.texts), m.limit)]
+	cache, err := provision.DefaultCache()
+	if err != nil {
+		return err
+	}
+	library, err := encoder.OpenRuntime(cache.Library())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, library.Close()) }()
+	fmt.Printf("ONNX Runtime %s, %d questions, %d callers, %d rounds\n", library.Version(), len(m.texts), m.callers, m.rounds)
+	for _, name := range bundles {
+		dir := cache.Bundle(name)
+		if strings.ContainsRune(name, os.PathSeparator) {
+			dir = name
+		}
+		b, err := models.Load(dir)
+		if err != nil {
+			return err
+		}
+		if err := m.bundle(context.Background(), library, b); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// bundle measures one model. The encoder's cache is off and every question is
+// another one, so that each is computed.
+func (m *measurement) bundle(ctx context.Context, library *encoder.Runtime, b *models.Bundle) (err error) {
+	e, err := library.Open(b, encoder.Options{Threads: m.threads, Queue: 2 * m.callers})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	tokenizer, err := wordpiece.Open(b.Path(b.Manifest.Tokenizer), b.Manifest.LowerCase)
+	if err != nil {
+		return err
+	}
+	rows := make([][]int32, len(m.texts))
+	for i, text := range m.texts {
+		if rows[i], err = tokenizer.Encode(text, b.Manifest.MaxTokens.Question); err != nil {
+			return err
+		}
+	}
+	p, err := startPeer(m.python, b.Path(b.Manifest.Question.File), m.threads, rows)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.end()) }()
+	if p.version != library.Version() {
+		fmt.Printf("note: the peer runs ONNX Runtime %s\n", p.version)
+	}
+	return m.compare(ctx, e, p)
+}
+
+// readQuestions reads the field question of each line, each question once.
+func readQuestions(files []string) ([]string, error) {
+	var texts []string
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("questions: %w; run from the project's root, or name files with -questions", err)
+		}
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			var line struct{ Question string }
+			if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line.Question == "" {
+				_ = file.Close()
+				return nil, fmt.Errorf("%s: a line without a question: %w", name, err)
+			}
+			texts = append(texts, line.Question)
+		}
+		if err := errors.Join(lines.Err(), file.Close()); err != nil {
+			return nil, err
+		}
+	}
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(texts, func(text string) bool {
+		again := seen[text]
+		seen[text] = true
+		return again
+	}), nil
+}
