@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -312,5 +313,15 @@ func mustUnmarshal(t *testing.T, data []byte, into any) {
 	t.Helper()
 	if err := unmarshal(data, into); err != nil {
 		t.Fatalf("%v in %s", err, data)
+	}
+}
+
+// TestUnspeakableAnswer has the engine answer with what JSON cannot hold: the
+// whole answer becomes a problem, with nothing left of the good one.
+func TestUnspeakableAnswer(t *testing.T) {
+	s := start(t, Options{Engine: cannedEngine{testEngine(t, engineOptions{}), search.Response{TookMS: math.NaN()}}})
+	r := s.post("/v1/search", `{"question":"bees"}`)
+	if p := r.problem(t); p.Code != "internal" || r.Header.Get("Server-Timing") != "" || r.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%s %v", r.body, r.Header)
 	}
 }

@@ -359,3 +359,22 @@ func TestPipelining(t *testing.T) {
 		t.Errorf("HTTP/1.0: %q", out)
 	}
 }
+
+// TestLargeBodies refuses a body that says that it is too large before it is
+// sent, and one that does not say as soon as it is.
+func TestLargeBodies(t *testing.T) {
+	s := start(t, Options{BodyBytes: 4096})
+	const head = "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+	if out := s.raw(head+"Content-Length: 99999999\r\n\r\n", 5*time.Second); !strings.HasPrefix(out, "HTTP/1.1 413 ") {
+		t.Errorf("declared: %q", out)
+	}
+	chunk := "1000\r\n" + strings.Repeat(" ", 0x1000) + "\r\n"
+	if out := s.raw(head+"Transfer-Encoding: chunked\r\n\r\n"+chunk+chunk, 5*time.Second); !strings.HasPrefix(out, "HTTP/1.1 413 ") {
+		t.Errorf("in chunks: %q", out)
+	}
+	body := `{"question":"bees"}`
+	whole := body + strings.Repeat(" ", 4096-len(body))
+	if r := s.post("/v1/search", whole); r.StatusCode != http.StatusOK {
+		t.Errorf("exactly at the limit: %d", r.StatusCode)
+	}
+}

@@ -117,10 +117,14 @@ func problemOf(ctx context.Context, err error) *Problem {
 	var e *search.Error
 	if errors.As(err, &e) {
 		c := kinds(e.Kind)
-		if known := conditionOf(e.Code); known.engine {
+		if known := conditionOf(e.Code); known.engine || known.status == c.status {
 			c = known
 		}
-		p := c.problem(sentence(e.Detail)).because(e.Err)
+		detail := e.Detail
+		if len(e.Fields) == 0 || !strings.HasPrefix(detail, strings.TrimPrefix(e.Fields[0].Pointer, "/")+" ") {
+			detail = sentence(detail) // unless it begins with the name of a field
+		}
+		p := c.problem(detail).because(e.Err)
 		if e.Code != "" {
 			p.Code = e.Code // more special than the kind, which the type names
 		}

@@ -146,6 +146,9 @@ func loneSurrogate(data []byte) int {
 
 // escapePointer writes a key as one step of a JSON pointer (RFC 6901).
 func escapePointer(key string) string {
+	if !strings.ContainsAny(key, "~/") {
+		return key
+	}
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 

@@ -1,0 +1,47 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"conclave/search"
+)
+
+// cannedEngine answers at once, so that what is measured is this package.
+type cannedEngine struct {
+	Engine
+	response search.Response
+}
+
+func (e cannedEngine) Search(context.Context, search.Request) (search.Response, error) {
+	return e.response, nil
+}
+
+// BenchmarkSearch is what HTTP adds to a search: routing, checks, strict
+// decoding, encoding of ten results, metrics; without the network.
+func BenchmarkSearch(b *testing.B) {
+	engine := testEngine(b, engineOptions{})
+	request := search.Request{Question: "how do bees find their way back to the hive"}
+	response, err := engine.Search(b.Context(), request)
+	if err != nil {
+		b.Fatal(err)
+	}
+	api, err := New(Options{Engine: cannedEngine{engine, response}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	const body = `{"question":"how do bees find their way back to the hive","k":10,"fusion":"rrf","experts":["wiki","health"]}`
+	b.ReportAllocs()
+	for b.Loop() {
+		r := httptest.NewRequest(http.MethodPost, "http://localhost/v1/search", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			b.Fatal(w.Body.String())
+		}
+	}
+}
