@@ -82,7 +82,7 @@ func (w *Writer) Add(ctx context.Context, source Source, o BuildOptions) (Report
 	if err := o.complete(); err != nil {
 		return Report{}, err
 	}
-	if err := w.built(); err != nil {
+	if err := errors.Join(w.built(), w.pendingChanges()); err != nil {
 		return Report{}, err
 	}
 	m := w.snapshot()

@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "grow":
 		err = childGrow(dir)
+	case "live":
+		err = childLive(dir)
 	case "confined":
 		err = childConfined(dir)
 	case "readonly":

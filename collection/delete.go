@@ -25,7 +25,7 @@ func Delete(ctx context.Context, dir string, ids []string) (deleted int, err err
 
 // Delete is the function Delete, for a writer that is open.
 func (w *Writer) Delete(ctx context.Context, ids []string) (deleted int, err error) {
-	if err := w.built(); err != nil {
+	if err := errors.Join(w.built(), w.pendingChanges()); err != nil {
 		return 0, err
 	}
 	errNothing := errors.New("nothing to delete")
@@ -75,27 +75,34 @@ func (w *Writer) bury(ctx context.Context, m *manifest, ids iter.Seq[string]) (i
 		if len(ordinals) == 0 {
 			continue
 		}
-		s, open := &m.Segments[at], w.current.segments[at]
-		dead := open.dead.with(s.Passages, ordinals)
-		deleted += dead.count() - s.Deleted
-		if s.Deleted = dead.count(); s.Deleted == s.Passages {
-			continue // taken out below
-		}
-		name := fmt.Sprintf("deleted-%d", w.serial)
-		w.serial++
-		folder := filepath.Join(w.dir, s.Name)
-		data := dead.encode(s.Passages)
-		if err := w.disk.WriteFile(filepath.Join(folder, name), data); err != nil {
+		s, before := &m.Segments[at], m.Segments[at].Deleted
+		if err := w.writeTombstones(s, w.current.segments[at].dead, ordinals); err != nil {
 			return 0, err
 		}
-		s.Tombstones = &fileManifest{Name: name, Size: int64(len(data)), Sum: sumOf(data)}
-		if err := w.disk.SyncFile(filepath.Join(folder, name)); err != nil {
-			return 0, err
-		}
-		if err := w.disk.SyncDir(folder); err != nil {
-			return 0, err
-		}
+		deleted += s.Deleted - before
 	}
 	m.Segments = slices.DeleteFunc(m.Segments, func(s segmentManifest) bool { return s.Deleted == s.Passages })
 	return deleted, nil
+}
+
+// writeTombstones gives a segment new tombstones: those it has, and the given
+// ordinals. When nothing is left of it, no file is written. It runs inside
+// update.
+func (w *Writer) writeTombstones(s *segmentManifest, dead tombstones, ordinals []rank.Ordinal) error {
+	dead = dead.with(s.Passages, ordinals)
+	if s.Deleted = dead.count(); s.Deleted == s.Passages {
+		return nil
+	}
+	name := fmt.Sprintf("deleted-%d", w.serial)
+	w.serial++
+	folder := filepath.Join(w.dir, s.Name)
+	data := dead.encode(s.Passages)
+	if err := w.disk.WriteFile(filepath.Join(folder, name), data); err != nil {
+		return err
+	}
+	s.Tombstones = &fileManifest{Name: name, Size: int64(len(data)), Sum: sumOf(data)}
+	if err := w.disk.SyncFile(filepath.Join(folder, name)); err != nil {
+		return err
+	}
+	return w.disk.SyncDir(folder)
 }

@@ -22,8 +22,23 @@ type disk interface {
 	SyncDir(path string) error
 	// Rename gives a file or folder another name, replacing a file that has it.
 	Rename(from, to string) error
+	// Link gives a file another name.
+	Link(from, to string) error
 	// RemoveAll removes a file or a folder with all that is in it.
 	RemoveAll(path string) error
+	// Create makes a new file for a log.
+	Create(path string) (logFile, error)
+	// OpenAppend opens a file of a log that exists.
+	OpenAppend(path string) (logFile, error)
+}
+
+// logFile is a file that grows at its end. What was written is durable after
+// Sync.
+type logFile interface {
+	Write(b []byte) (int, error)
+	Sync() error
+	Truncate(size int64) error
+	Close() error
 }
 
 // osDisk is the real one.
@@ -39,7 +54,17 @@ func (osDisk) SyncDir(path string) error { return syncPath(path) }
 
 func (osDisk) Rename(from, to string) error { return os.Rename(from, to) }
 
+func (osDisk) Link(from, to string) error { return os.Link(from, to) }
+
 func (osDisk) RemoveAll(path string) error { return os.RemoveAll(path) }
+
+func (osDisk) Create(path string) (logFile, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+}
+
+func (osDisk) OpenAppend(path string) (logFile, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o644)
+}
 
 // syncPath writes a file or folder through to the disk. Syncing through
 // another descriptor than the one that wrote is fine: what is synced is the

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -26,6 +27,7 @@ type forgetfulDisk struct {
 	osDisk
 	t       testing.TB
 	cutAt   int
+	mu      sync.Mutex // of all that follows
 	n       int
 	log     []string
 	content map[uint64][]byte            // synced content of files
@@ -64,6 +66,8 @@ func (d *forgetfulDisk) letGo() {
 }
 
 func (d *forgetfulDisk) step(format string, args ...any) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.n++
 	if d.n >= d.cutAt {
 		return errCut
@@ -72,9 +76,18 @@ func (d *forgetfulDisk) step(format string, args ...any) error {
 	return nil
 }
 
+// isCut reports whether the operation just refused was the one that was cut.
+func (d *forgetfulDisk) isCut() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.n == d.cutAt
+}
+
 // inode of a path, which is held from now on.
 func (d *forgetfulDisk) inode(path string) uint64 {
 	d.t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	f, err := os.Open(path)
 	if err != nil {
 		d.t.Fatal(err)
@@ -114,7 +127,10 @@ func (d *forgetfulDisk) SyncFile(path string) error {
 	if err != nil {
 		return err
 	}
-	d.content[d.inode(path)] = data
+	ino := d.inode(path)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.content[ino] = data
 	return nil
 }
 
@@ -131,6 +147,8 @@ func (d *forgetfulDisk) SyncDir(path string) error {
 		names[e.Name()] = d.inode(filepath.Join(path, e.Name()))
 	}
 	folder := d.inode(path)
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.names[folder] = names
 	if d.renamed != nil && d.renamed.folder == folder {
 		d.renamed = nil
@@ -142,8 +160,69 @@ func (d *forgetfulDisk) Rename(from, to string) error {
 	if err := d.step("rename %s %s", from, to); err != nil {
 		return err
 	}
-	d.renamed = &rename{d.inode(filepath.Dir(from)), d.inode(from), filepath.Base(from), filepath.Base(to)}
+	folder, file := d.inode(filepath.Dir(from)), d.inode(from)
+	d.mu.Lock()
+	d.renamed = &rename{folder, file, filepath.Base(from), filepath.Base(to)}
+	d.mu.Unlock()
 	return d.osDisk.Rename(from, to)
+}
+
+func (d *forgetfulDisk) Link(from, to string) error {
+	if err := d.step("link %s %s", from, to); err != nil {
+		return err
+	}
+	return d.osDisk.Link(from, to)
+}
+
+func (d *forgetfulDisk) Create(path string) (logFile, error) {
+	if err := d.step("create %s", path); err != nil {
+		return nil, err
+	}
+	file, err := d.osDisk.Create(path)
+	return &forgetfulFile{file, d, path}, err
+}
+
+func (d *forgetfulDisk) OpenAppend(path string) (logFile, error) {
+	if err := d.step("open %s", path); err != nil {
+		return nil, err
+	}
+	file, err := d.osDisk.OpenAppend(path)
+	return &forgetfulFile{file, d, path}, err
+}
+
+// forgetfulFile is a file of a log. A write that is cut leaves half of it.
+type forgetfulFile struct {
+	logFile
+	disk *forgetfulDisk
+	path string
+}
+
+func (f *forgetfulFile) Write(b []byte) (int, error) {
+	if err := f.disk.step("append %d bytes to %s", len(b), f.path); err != nil {
+		if f.disk.isCut() {
+			n, _ := f.logFile.Write(b[:len(b)/2])
+			return n, err
+		}
+		return 0, err
+	}
+	return f.logFile.Write(b)
+}
+
+func (f *forgetfulFile) Sync() error {
+	f.disk.mu.Lock()
+	cut := f.disk.n+1 >= f.disk.cutAt
+	f.disk.mu.Unlock()
+	if cut {
+		return f.disk.step("sync %s", f.path)
+	}
+	return f.disk.SyncFile(f.path)
+}
+
+func (f *forgetfulFile) Truncate(size int64) error {
+	if err := f.disk.step("truncate %s", f.path); err != nil {
+		return err
+	}
+	return f.logFile.Truncate(size)
 }
 
 func (d *forgetfulDisk) RemoveAll(path string) error {
@@ -212,6 +291,21 @@ func (d *forgetfulDisk) restore(ino uint64, to string) {
 // in time and of the contents only those that were synced: what some file
 // systems do.
 func (d *forgetfulDisk) emptied(path string) string {
+	return d.copied(path, func(at string) []byte { return d.content[d.inode(at)] })
+}
+
+// kept writes to a new folder what a kill leaves: everything.
+func (d *forgetfulDisk) kept(path string) string {
+	return d.copied(path, func(at string) []byte {
+		data, err := os.ReadFile(at)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		return data
+	})
+}
+
+func (d *forgetfulDisk) copied(path string, content func(at string) []byte) string {
 	out := filepath.Join(memoryDir(d.t), "disk")
 	err := filepath.Walk(path, func(at string, info os.FileInfo, err error) error {
 		if err != nil {
@@ -221,7 +315,7 @@ func (d *forgetfulDisk) emptied(path string) string {
 		if info.IsDir() {
 			return os.Mkdir(to, 0o755)
 		}
-		return os.WriteFile(to, d.content[d.inode(at)], 0o644)
+		return os.WriteFile(to, content(at), 0o644)
 	})
 	if err != nil {
 		d.t.Fatal(err)
@@ -291,7 +385,7 @@ func TestPowerCuts(t *testing.T) {
 		if err != nil && !errors.Is(err, errCut) {
 			t.Fatalf("cut before operation %d: %v", cut, err)
 		}
-		for name, left := range map[string]string{"forgotten": d.forgotten(disk), "emptied": d.emptied(disk), "hasty": d.hasty(disk)} {
+		for name, left := range map[string]string{"forgotten": d.forgotten(disk), "emptied": d.emptied(disk), "hasty": d.hasty(disk), "kept": d.kept(disk)} {
 			checkAfterCut(t, fmt.Sprintf("%s, cut before operation %d", name, cut), d, filepath.Join(left, "index"), acknowledged, want)
 		}
 		d.letGo()

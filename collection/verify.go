@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
+	"conclave/corpus"
 	"conclave/rank"
 )
 
@@ -16,6 +18,26 @@ type VerifyReport struct {
 	Passages   int
 	Experts    int
 	Bytes      int64
+	Pending    int // changes in the log that no segment holds yet
+}
+
+// verifyLog reads the log. Files of it that a writer removes meanwhile hold
+// nothing that is not in a newer generation.
+func (r *VerifyReport) verifyLog(dir string, applied uint64) error {
+	_, err := readLog(filepath.Join(dir, logFolder), applied, func(_ uint64, kind changeKind, content []byte, at logged) error {
+		r.Pending++
+		if kind == putChange {
+			var p corpus.Passage
+			if err := p.UnmarshalBinary(content); err != nil {
+				return fmt.Errorf("%s: %w", at.path, err)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // Verify reads everything of the newest generation in dir and checks it: every
@@ -59,7 +81,7 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 			return report, err
 		}
 	}
-	errs = append(errs, g.verifyIDs(ctx))
+	errs = append(errs, g.verifyIDs(ctx), report.verifyLog(dir, m.Applied))
 	if err := errors.Join(errs...); err != nil {
 		return report, fmt.Errorf("%w\nrestore the collection from a snapshot, or index again", err)
 	}

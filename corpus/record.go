@@ -93,6 +93,19 @@ func cutField(body []byte) (field, rest []byte, err error) {
 	return body[used : used+int(n)], body[used+int(n):], nil
 }
 
+// AppendBinary appends p as stores and logs keep it. The passage should have
+// passed Check.
+func (p *Passage) AppendBinary(b []byte) ([]byte, error) { return appendRecord(b, p) }
+
+// UnmarshalBinary is the inverse of AppendBinary. It keeps nothing of b.
+func (p *Passage) UnmarshalBinary(b []byte) error {
+	decoded, err := decodeRecord(b)
+	if err == nil {
+		*p = decoded
+	}
+	return err
+}
+
 // Version is a fingerprint of what p says, in hexadecimal: equal for equal
 // passages, wherever they are stored. It serves as the ETag of a passage.
 func (p *Passage) Version() string {

@@ -1,0 +1,82 @@
+package collection
+
+import (
+	"fmt"
+
+	"conclave/corpus"
+)
+
+// Change is a passage to put or an id to delete, perhaps under a condition.
+type Change struct {
+	Put    *corpus.Passage // nil: delete
+	Delete string          // the id, when Put is nil
+	// IfMatch, when not empty, is the version that the stored passage must have;
+	// "*" is any, so that the passage must be there.
+	IfMatch string
+	// IfAbsent asks that there be no passage with the id.
+	IfAbsent bool
+}
+
+func (c *Change) id() string {
+	if c.Put != nil {
+		return c.Put.ID
+	}
+	return c.Delete
+}
+
+// Outcome says what became of a change.
+type Outcome string
+
+// The outcomes.
+const (
+	Created   Outcome = "created"
+	Replaced  Outcome = "replaced"
+	Unchanged Outcome = "unchanged" // the same passage was there
+	Deleted   Outcome = "deleted"
+	Absent    Outcome = "absent" // there was nothing to delete
+)
+
+// Result is the answer to a change. With an error the change was not made.
+type Result struct {
+	ID      string
+	Outcome Outcome
+	Version string // of the passage that was put
+	// Seq numbers the change; Live.Wait waits until searches see it.
+	Seq uint64
+	Err error
+}
+
+// VersionError is the error of a change whose condition does not hold.
+type VersionError struct {
+	ID   string
+	Want string // as Change said it; "absent" for IfAbsent
+	Have string // the version that is stored; empty when there is no passage
+}
+
+func (e *VersionError) Error() string {
+	if e.Have == "" {
+		return fmt.Sprintf("passage %q is not there, and version %s of it was meant to be changed", e.ID, e.Want)
+	}
+	return fmt.Sprintf("passage %q has version %s, and %s was asked for: somebody changed it in between; fetch it and try again", e.ID, e.Have, e.Want)
+}
+
+// check compares a change with what is stored: have is its version, empty when
+// there is none. It returns what the change will be.
+func (c *Change) check(have string) (Outcome, error) {
+	id := c.id()
+	switch {
+	case c.IfAbsent && have != "":
+		return "", &VersionError{ID: id, Want: "absent", Have: have}
+	case c.IfMatch == "*" && have == "", c.IfMatch != "" && c.IfMatch != "*" && c.IfMatch != have:
+		return "", &VersionError{ID: id, Want: c.IfMatch, Have: have}
+	case c.Put == nil && have == "":
+		return Absent, nil
+	case c.Put == nil:
+		return Deleted, nil
+	case have == "":
+		return Created, nil
+	case have == c.Put.Version():
+		return Unchanged, nil
+	}
+	return Replaced, nil
+}

@@ -1,0 +1,214 @@
+package collection
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// commitBytes is how much is committed as one group at most, so that a change
+// does not wait long behind others.
+const commitBytes = 8 << 20
+
+// maxApply is how much one Apply may bring, so that a group fits into a frame
+// of the log.
+const maxApply = 24 << 20
+
+// commitRequest is the changes of one Apply on their way through the committer.
+type commitRequest struct {
+	changes []Change
+	results []Result
+	bytes   int
+	err     error
+	done    chan struct{}
+}
+
+// Apply makes changes and returns when they would survive a power cut. There is
+// a result for each: an error there, of its condition or its passage, concerns
+// that change alone. When Apply itself returns an error it is unknown which of
+// the changes were made. While the backlog is full it waits; ctx ends the
+// waiting.
+//
+// Changes are made in the order given, and those of one Apply that runs before
+// another before it. Applies that run at the same time share a sync.
+func (l *Live) Apply(ctx context.Context, changes []Change) ([]Result, error) {
+	r := &commitRequest{changes: changes, results: make([]Result, len(changes)), done: make(chan struct{})}
+	for i := range changes {
+		c := &changes[i]
+		r.results[i].ID = c.id()
+		if c.Put != nil {
+			r.results[i].Err = c.Put.Check()
+			r.bytes += len(c.Put.Text) + len(c.Put.Title) + 512 // and what else there is, about
+		}
+	}
+	if r.bytes > maxApply {
+		return nil, fmt.Errorf("%d changes of %d bytes at once, %d bytes are allowed: apply fewer at a time", len(changes), r.bytes, maxApply)
+	}
+	closed := false
+	err := l.await(ctx, func() bool {
+		closed = l.closed
+		return closed || len(l.pending.queue) < l.options.MaxPending
+	})
+	if err != nil {
+		return nil, err
+	}
+	if closed {
+		return nil, ErrClosed
+	}
+	select {
+	case l.requests <- r:
+	case <-l.committed:
+		return nil, ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-l.committed:
+		select {
+		case <-r.done: // just in time
+		default:
+			return nil, ErrClosed
+		}
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return r.results, nil
+}
+
+// commitAll is the committer: it takes what waits, commits it as one group, and
+// takes what came meanwhile.
+func (l *Live) commitAll(ctx context.Context) {
+	defer close(l.committed)
+	for {
+		var group []*commitRequest
+		select {
+		case r := <-l.requests:
+			group = append(group, r)
+		case <-ctx.Done():
+			return
+		}
+		for bytes, more := group[0].bytes, true; more && bytes < commitBytes; {
+			select {
+			case r := <-l.requests:
+				group = append(group, r)
+				bytes += r.bytes
+			default:
+				more = false
+			}
+		}
+		l.commit(group)
+		for _, r := range group {
+			close(r.done)
+		}
+	}
+}
+
+// commit checks the changes of a group in order, logs those that hold, and
+// makes them pending.
+func (l *Live) commit(group []*commitRequest) {
+	g := commitGroup{live: l, staged: map[string]string{}}
+	for _, r := range group {
+		for i := range r.changes {
+			if r.results[i].Err == nil {
+				g.add(&r.changes[i], &r.results[i])
+			}
+		}
+	}
+	l.logUse.Lock()
+	first := l.log.next
+	var places []logged
+	var err error
+	if len(g.entries) > 0 {
+		places, err = l.log.append(g.entries)
+	}
+	last := l.log.next - 1
+	if err == nil && l.log.size > maxLogFile {
+		err = l.log.rotate()
+	}
+	l.logUse.Unlock()
+	if err != nil {
+		for _, r := range group {
+			r.err = err
+		}
+		return
+	}
+	now := time.Now()
+	l.mu.Lock()
+	for i, result := range g.results {
+		result.Seq = first + uint64(i)
+		l.pending.add(result.ID, pendingChange{seq: result.Seq, kind: g.entries[i].kind, version: result.Version, at: places[i]}, now)
+	}
+	l.tell()
+	l.mu.Unlock()
+	for _, r := range group {
+		for i := range r.results {
+			if r.results[i].Seq == 0 && r.results[i].Err == nil {
+				r.results[i].Seq = last // what it found may itself be pending
+			}
+		}
+	}
+}
+
+// maxLogFile is when a file of the log is ended, so that each can be read whole.
+const maxLogFile = 64 << 20
+
+// commitGroup collects the log's entries of a group.
+type commitGroup struct {
+	live    *Live
+	staged  map[string]string // versions as this group leaves them; empty is deleted
+	entries []entry
+	results []*Result // of each entry
+}
+
+func (g *commitGroup) add(c *Change, result *Result) {
+	have, err := g.version(result.ID)
+	if err == nil {
+		result.Outcome, err = c.check(have)
+	}
+	if err != nil {
+		result.Err = err
+		return
+	}
+	e := entry{kind: deleteChange, content: []byte(result.ID)}
+	switch result.Outcome {
+	case Absent:
+		return
+	case Unchanged:
+		result.Version = have
+		return
+	case Deleted:
+	default:
+		e.kind = putChange
+		result.Version = c.Put.Version()
+		if e.content, err = c.Put.AppendBinary(nil); err != nil {
+			result.Err = err
+			return
+		}
+	}
+	g.staged[result.ID] = result.Version
+	g.entries = append(g.entries, e)
+	g.results = append(g.results, result)
+}
+
+// version is that of the stored passage, empty when there is none.
+func (g *commitGroup) version(id string) (string, error) {
+	if version, ok := g.staged[id]; ok {
+		return version, nil
+	}
+	l := g.live
+	l.mu.Lock()
+	change, waits := l.pending.latest[id]
+	l.mu.Unlock()
+	if waits {
+		return change.version, nil
+	}
+	p, ok, err := l.writer.passage(id)
+	if !ok || err != nil {
+		return "", err
+	}
+	return p.Version(), nil
+}

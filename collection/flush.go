@@ -1,0 +1,215 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"conclave/corpus"
+)
+
+// retryAfter is how long a failed flush or merge waits; it doubles up to
+// retryMost.
+const (
+	retryAfter = time.Second
+	retryMost  = time.Minute
+)
+
+// flushAll is the flusher: it makes the oldest pending changes visible, again
+// and again.
+func (l *Live) flushAll(ctx context.Context) {
+	wait := retryAfter
+	for l.awaitFlush(ctx) == nil {
+		err := l.flush(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		l.note(&l.flushTrouble, err)
+		if err == nil {
+			wait = retryAfter
+			continue
+		}
+		select {
+		case <-time.After(wait):
+			wait = min(2*wait, retryMost)
+		case <-ctx.Done():
+		}
+	}
+}
+
+// note remembers how the last flush or merge went.
+func (l *Live) note(trouble *error, err error) {
+	if err != nil {
+		l.options.Failed(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	*trouble = err
+}
+
+// awaitFlush waits until there is reason to flush: enough changes, an old one,
+// or somebody who waits for one.
+func (l *Live) awaitFlush(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		changed, due := l.changed, time.Duration(-1)
+		if n := len(l.pending.queue); n > 0 {
+			oldest := l.pending.queue[0]
+			due = max(0, l.options.FlushAfter-time.Since(oldest.since))
+			if n >= l.options.FlushPassages || oldest.change.seq <= l.wanted {
+				due = 0
+			}
+		}
+		l.mu.Unlock()
+		if due == 0 {
+			return ctx.Err()
+		}
+		var timer <-chan time.Time
+		if due > 0 {
+			timer = time.After(due)
+		}
+		select {
+		case <-changed:
+		case <-timer:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// flush makes a segment of the oldest changes and publishes it.
+func (l *Live) flush(ctx context.Context) error {
+	l.structure.RLock()
+	defer l.structure.RUnlock()
+	l.mu.Lock()
+	changes, last := l.pending.first(l.options.FlushPassages)
+	encoders := slices.Collect(maps.Values(l.encoders))
+	l.mu.Unlock()
+
+	l.logUse.Lock()
+	err := l.log.rotate()
+	l.logUse.Unlock()
+	if err != nil {
+		return err
+	}
+	generation, err := l.writer.flush(ctx, changes, last, encoders, l.options.Build)
+	if err != nil {
+		return fmt.Errorf("making %d changes visible: %w", len(changes), err)
+	}
+	if err := l.show(generation); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.pending.drop(last)
+	l.applied = last
+	l.tell()
+	l.mu.Unlock()
+
+	l.logUse.Lock()
+	defer l.logUse.Unlock()
+	return l.log.prune(last)
+}
+
+// show lets searches see the newest generation.
+func (l *Live) show(generation uint64) error {
+	if _, err := l.collection.Reload(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.generation = max(l.generation, generation)
+	l.tell()
+	l.mu.Unlock()
+	l.options.Published(generation)
+	return nil
+}
+
+// flush publishes changes: the passages that were put as a new segment, and
+// tombstones for those that they replace or that are deleted. last is the
+// number of the last change.
+func (w *Writer) flush(ctx context.Context, changes map[string]pendingChange, last uint64, encoders []PassageEncoder, o BuildOptions) (generation uint64, err error) {
+	plan := w.snapshot()
+	var put []string
+	for id, c := range changes {
+		if c.kind == putChange {
+			put = append(put, id)
+		}
+	}
+	slices.Sort(put)
+	var s segmentManifest
+	if len(put) > 0 {
+		var store *corpus.Store
+		s, store, err = w.makeSegment(ctx, plan, encoders, o, &reporter{}, func(dir string) error {
+			return writePending(ctx, filepath.Join(dir, storeName), put, changes)
+		})
+		if err != nil {
+			return 0, err
+		}
+		if err := store.Close(); err != nil {
+			return 0, err
+		}
+	}
+	m, err := w.update(ctx, func(m *manifest) error {
+		if _, err := w.bury(ctx, m, maps.Keys(changes)); err != nil {
+			return err
+		}
+		if len(put) > 0 {
+			m.Segments = append(m.Segments, s)
+		}
+		m.Applied = last
+		return nil
+	})
+	if err != nil {
+		if len(put) > 0 {
+			_ = w.disk.RemoveAll(filepath.Join(w.dir, s.Name)) // else the next writer does
+		}
+		return 0, err
+	}
+	return m.Generation, nil
+}
+
+// writePending writes the passages with the given ids, sorted, to a store.
+func writePending(ctx context.Context, path string, put []string, changes map[string]pendingChange) error {
+	store, err := corpus.CreateStore(path)
+	if err != nil {
+		return err
+	}
+	defer store.Abort()
+	for i, id := range put {
+		if i%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p, err := changes[id].passage()
+		if err != nil {
+			return fmt.Errorf("reading passage %q from the log: %w", id, err)
+		}
+		if err := store.Append(p); err != nil {
+			return fmt.Errorf("passage %q of the log: %w", id, err)
+		}
+	}
+	return store.Close()
+}
+
+// pendingChanges is an error when the collection's log has changes that no
+// segment holds: what is done beside them would come before them.
+func (w *Writer) pendingChanges() error {
+	m, n := w.snapshot(), 0
+	log, err := openLog(w.disk, w.dir, m.Applied, func(uint64, changeKind, []byte, logged) error { n++; return nil })
+	if err != nil {
+		return err
+	}
+	if err := log.close(); err != nil {
+		return err
+	}
+	if n > 0 {
+		return fmt.Errorf("%s has %w: start the server once to let them in (%d)", w.dir, ErrPending, n)
+	}
+	return nil
+}
+
+// ErrPending is the error when a collection has changes that were acknowledged
+// and are not yet in a segment.
+var ErrPending = errors.New("changes that were acknowledged and are not yet indexed")

@@ -1,0 +1,283 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"conclave/corpus"
+)
+
+// Live is a collection that is searched and changed at the same time. It holds
+// the collection's lock.
+//
+// A change is acknowledged when it is in the log and would survive a power cut:
+// changes that arrive together share one sync (group commit). In the background
+// the oldest changes are made into a segment, which is when searches see them;
+// encoding is the slow part, and what waits for it is the backlog. Small
+// segments are merged, one merge at a time (see mergePolicy).
+//
+// Its goroutines, the committer, the flusher and the merger, end with Close.
+type Live struct {
+	writer     *Writer
+	collection *Collection
+	options    LiveOptions
+	log        *changeLog
+	logUse     sync.Mutex // appending, rotating, pruning
+	requests   chan *commitRequest
+	committed  chan struct{} // closed when the committer has ended
+	stop       context.CancelFunc
+	ended      sync.WaitGroup
+	structure  sync.RWMutex // held for writing while the set of experts changes
+
+	mu           sync.Mutex
+	encoders     map[string]PassageEncoder
+	pending      pending
+	applied      uint64        // the last change that searches see
+	generation   uint64        // what they see
+	wanted       uint64        // changes up to this number are flushed without waiting for more
+	changed      chan struct{} // closed and replaced when any of the above changes
+	flushTrouble error         // the last flush failed with it
+	mergeTrouble error
+	closed       bool
+}
+
+// LiveOptions say how a live collection behaves. Zero values are the defaults.
+type LiveOptions struct {
+	// Build's Experts must be those of the collection. Threads, BatchPassages
+	// and WordMemory count too.
+	Build BuildOptions
+	// FlushAfter is how long a change waits for others before it is made
+	// visible; default one second.
+	FlushAfter time.Duration
+	// FlushPassages is the most that one flush makes visible; default 4096. With
+	// slow encoders it bounds how long a change waits behind others.
+	FlushPassages int
+	// MaxPending is how many changes may wait to be made visible before Apply
+	// waits too; default 1,000,000.
+	MaxPending int
+	// Merge says when segments are merged.
+	Merge MergePolicy
+	// Failed is called when a flush or a merge fails; it is tried again.
+	Failed func(error)
+	// Published is called after each new generation, from the goroutine that
+	// made it.
+	Published func(generation uint64)
+}
+
+func (o *LiveOptions) complete() error {
+	if o.FlushAfter == 0 {
+		o.FlushAfter = time.Second
+	}
+	if o.FlushPassages == 0 {
+		o.FlushPassages = 4096
+	}
+	if o.MaxPending == 0 {
+		o.MaxPending = 1_000_000
+	}
+	if o.FlushAfter < 0 || o.FlushPassages < 0 || o.MaxPending < 0 {
+		return fmt.Errorf("live options below zero: flush after %v, %d passages, %d pending", o.FlushAfter, o.FlushPassages, o.MaxPending)
+	}
+	if o.Failed == nil {
+		o.Failed = func(error) {}
+	}
+	if o.Published == nil {
+		o.Published = func(uint64) {}
+	}
+	o.Build.Replace, o.Build.Progress, o.Build.BadPassage = false, nil, nil
+	return errors.Join(o.Merge.complete(), o.Build.complete())
+}
+
+// OpenLive takes the lock of a collection, reads its log, and begins. The
+// encoders must be those of all its experts.
+func OpenLive(dir string, o LiveOptions) (*Live, error) { return openLive(osDisk{}, dir, o) }
+
+func openLive(d disk, dir string, o LiveOptions) (_ *Live, err error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	l := &Live{options: o, requests: make(chan *commitRequest, 64), committed: make(chan struct{}), changed: make(chan struct{}), encoders: map[string]PassageEncoder{}}
+	if l.writer, err = openWriter(d, dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.writer.Close())
+		}
+	}()
+	if err := l.writer.built(); err != nil {
+		return nil, err
+	}
+	m := l.writer.snapshot()
+	if err := matchExperts(dir, m, o.Build.Experts); err != nil {
+		return nil, err
+	}
+	for _, e := range o.Build.Experts {
+		l.encoders[e.Name()] = e
+	}
+	l.applied, l.generation = m.Applied, m.Generation
+	now := time.Now()
+	l.log, err = openLog(d, dir, m.Applied, func(seq uint64, kind changeKind, content []byte, at logged) error {
+		c := pendingChange{seq: seq, kind: kind, at: at}
+		id := string(content)
+		if kind == putChange {
+			var p corpus.Passage
+			if err := p.UnmarshalBinary(content); err != nil {
+				return err
+			}
+			id, c.version = p.ID, p.Version()
+		}
+		l.pending.add(id, c, now)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if l.collection, err = Open(dir); err != nil {
+		return nil, errors.Join(err, l.log.close())
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	l.ended.Go(func() { l.commitAll(ctx) })
+	l.ended.Go(func() { l.flushAll(ctx) })
+	l.ended.Go(func() { l.mergeAll(ctx) })
+	return l, nil
+}
+
+// Collection is for searching: it hands out each generation as it is published.
+// It is closed by Close.
+func (l *Live) Collection() *Collection { return l.collection }
+
+// Close stops accepting changes and ends what runs in the background; segments
+// that are half made are dropped, and made again from the log the next time.
+// Generations that are pinned stay open.
+func (l *Live) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	l.mu.Unlock()
+	l.stop()
+	l.ended.Wait()
+	return errors.Join(l.log.close(), l.collection.Close(), l.writer.Close())
+}
+
+// ErrClosed is the error of a change after Close.
+var ErrClosed = errors.New("the collection is closed")
+
+// tell wakes everybody who waits for a change of the state. Called with mu held.
+func (l *Live) tell() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// await waits until ready, which is called with mu held.
+func (l *Live) await(ctx context.Context, ready func() bool) error {
+	for {
+		l.mu.Lock()
+		done, changed := ready(), l.changed
+		l.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Wait waits until searches see the change numbered seq and all before it, and
+// hastens that.
+func (l *Live) Wait(ctx context.Context, seq uint64) error {
+	l.mu.Lock()
+	if seq > l.wanted {
+		l.wanted = seq
+		l.tell()
+	}
+	l.mu.Unlock()
+	return l.await(ctx, func() bool { return l.applied >= seq })
+}
+
+// Flush waits until searches see everything that was acknowledged before.
+func (l *Live) Flush(ctx context.Context) error {
+	l.mu.Lock()
+	last := l.applied
+	if n := len(l.pending.queue); n > 0 {
+		last = l.pending.queue[n-1].change.seq
+	}
+	l.mu.Unlock()
+	return l.Wait(ctx, last)
+}
+
+// Backlog says what was acknowledged and is not yet seen by searches.
+type Backlog struct {
+	Changes  int
+	Oldest   time.Duration // how long the oldest waits
+	LogBytes int64
+	Segments int
+	Trouble  error // why the last flush or merge failed, until one succeeds
+}
+
+// Backlog is the present one.
+func (l *Live) Backlog() Backlog {
+	l.logUse.Lock()
+	bytes := l.log.bytes()
+	l.logUse.Unlock()
+	segments := len(l.writer.snapshot().Segments)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := Backlog{Changes: len(l.pending.queue), LogBytes: bytes, Segments: segments, Trouble: errors.Join(l.flushTrouble, l.mergeTrouble)}
+	if b.Changes > 0 {
+		b.Oldest = time.Since(l.pending.queue[0].since)
+	}
+	return b
+}
+
+// Passage reads a passage as it was acknowledged last, whether searches see it
+// yet or not, with its version.
+func (l *Live) Passage(id string) (p corpus.Passage, version string, ok bool, err error) {
+	for {
+		l.mu.Lock()
+		change, waits := l.pending.latest[id]
+		l.mu.Unlock()
+		if !waits {
+			p, ok, err = l.writer.passage(id)
+			if !ok || err != nil {
+				return p, "", false, err
+			}
+			return p, p.Version(), true, nil
+		}
+		if change.kind == deleteChange {
+			return p, "", false, nil
+		}
+		p, err = change.passage()
+		if errors.Is(err, os.ErrNotExist) {
+			l.mu.Lock()
+			now := l.pending.latest[id]
+			l.mu.Unlock()
+			if now.seq != change.seq {
+				continue // it went into a segment in between, and its log is gone
+			}
+		}
+		return p, change.version, err == nil, err
+	}
+}
+
+// passage reads a passage of the newest generation.
+func (w *Writer) passage(id string) (corpus.Passage, bool, error) {
+	g := w.pinned()
+	defer g.drop()
+	o, ok, err := g.Ordinal(id)
+	if err != nil || !ok {
+		return corpus.Passage{}, false, err
+	}
+	p, err := g.Passage(o)
+	return p, err == nil, err
+}

@@ -1,0 +1,506 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+func put(p corpus.Passage) Change { return Change{Put: &p} }
+
+// lively opens a live collection, until the test ends.
+func lively(t testing.TB, d disk, dir string, o LiveOptions) *Live {
+	t.Helper()
+	l, err := openLive(d, dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func apply(t testing.TB, l *Live, changes ...Change) []Result {
+	t.Helper()
+	results, err := l.Apply(t.Context(), changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+// contents are the live passages of a generation by id.
+func contents(t testing.TB, g *Generation) map[string]corpus.Passage {
+	t.Helper()
+	out := map[string]corpus.Passage{}
+	for _, s := range g.segments {
+		for o := range s.store.Len() {
+			if p, err := g.Passage(s.base + rank.Ordinal(o)); err == nil {
+				out[p.ID] = p
+			}
+		}
+	}
+	return out
+}
+
+// TestLive changes a collection from several goroutines at random, while it
+// flushes and merges, and compares it now and then, also after opening it
+// anew, with one that was built at once.
+func TestLive(t *testing.T) {
+	e := &hashEncoder{name: "base", dimension: 8}
+	first := randomPassages(40, 60)
+	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, first)
+	o := LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: 5 * time.Millisecond, FlushPassages: 15,
+		Merge: MergePolicy{Factor: 3, Smallest: 20}, Failed: func(err error) { t.Error(err) }}
+	var mu sync.Mutex
+	live := map[string]corpus.Passage{}
+	for _, p := range first {
+		live[p.ID] = p
+	}
+	most := 0
+	for round := range 3 {
+		l := lively(t, osDisk{}, dir, o)
+		var wg sync.WaitGroup
+		for worker := range 3 {
+			wg.Go(func() {
+				rng := rand.New(rand.NewPCG(uint64(round), uint64(worker)))
+				for range 25 {
+					var changes []Change
+					for range 1 + rng.IntN(4) {
+						id := fmt.Sprintf("p%d", 3*rng.IntN(40)+worker) // each worker has its own
+						if rng.IntN(3) == 0 {
+							changes = append(changes, Change{Delete: id})
+						} else {
+							changes = append(changes, put(corpus.Passage{ID: id, Text: fmt.Sprintf("word%d word%d new", rng.IntN(20), rng.IntN(20))}))
+						}
+					}
+					results, err := l.Apply(t.Context(), changes)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					for i, c := range changes {
+						r := results[i]
+						_, was := live[c.id()]
+						if r.Err != nil || r.ID != c.id() || (r.Outcome == Created || r.Outcome == Absent) == was {
+							t.Errorf("%+v for %s, which was there: %v", r, c.id(), was)
+						}
+						if c.Put == nil {
+							delete(live, c.id())
+						} else {
+							live[c.id()] = *c.Put
+						}
+					}
+					mu.Unlock()
+					// What was acknowledged is read back at once, flushed or not.
+					p, version, ok, err := l.Passage(changes[0].id())
+					mu.Lock()
+					want, is := live[changes[0].id()]
+					mu.Unlock()
+					if err != nil || ok != is || is && (p.Text != want.Text || version != want.Version()) {
+						t.Errorf("%s reads as %+v, %v, %v, want %+v", changes[0].id(), p, ok, err, want)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if err := l.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		g := l.Collection().Acquire()
+		sameAnswers(t, fmt.Sprintf("round %d", round), g, e, live)
+		most = max(most, g.Segments())
+		g.Release()
+		if b := l.Backlog(); b.Changes != 0 || b.Trouble != nil {
+			t.Fatalf("%+v", b)
+		}
+		// Left in the log for the next round.
+		apply(t, l, put(corpus.Passage{ID: fmt.Sprint("late", round), Text: "late"}))
+		live[fmt.Sprint("late", round)] = corpus.Passage{ID: fmt.Sprint("late", round), Text: "late"}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Apply(t.Context(), []Change{{Delete: "x"}}); !errors.Is(err, ErrClosed) {
+			t.Fatalf("Apply after Close: %v", err)
+		}
+		if report, err := Verify(t.Context(), dir, nil); err != nil {
+			t.Fatalf("%+v, %v", report, err)
+		}
+	}
+	if m, err := readManifest(dir); err != nil || m.Generation < 20 || len(m.Segments) > 12 {
+		t.Errorf("generation %d with %d segments: was nothing merged? %v", m.Generation, len(m.Segments), err)
+	}
+	t.Logf("at most %d segments when flushed", most)
+}
+
+// TestConditions has what versions are for.
+func TestConditions(t *testing.T) {
+	dir := built(t, BuildOptions{}, []corpus.Passage{{ID: "a", Text: "one"}})
+	l := lively(t, osDisk{}, dir, LiveOptions{FlushAfter: time.Hour})
+	one, two := corpus.Passage{ID: "a", Text: "one"}, corpus.Passage{ID: "a", Text: "two"}
+	v1, v2 := one.Version(), two.Version()
+	if _, version, ok, err := l.Passage("a"); err != nil || !ok || version != v1 {
+		t.Fatalf("version %s, %v, %v, want %s", version, ok, err, v1)
+	}
+	for i, c := range []struct {
+		change   Change
+		outcome  Outcome
+		conflict string
+	}{
+		{put(one), Unchanged, ""},
+		{Change{Put: &two, IfMatch: v2}, "", v1},
+		{Change{Put: &two, IfAbsent: true}, "", v1},
+		{Change{Put: &two, IfMatch: v1}, Replaced, ""},
+		{Change{Put: &one, IfMatch: v1}, "", v2},
+		{Change{Delete: "a", IfMatch: v1}, "", v2},
+		{put(two), Unchanged, ""},
+		{Change{Delete: "a", IfMatch: v2}, Deleted, ""},
+		{Change{Delete: "a"}, Absent, ""},
+		{Change{Delete: "a", IfMatch: "*"}, "", "none"},
+		{Change{Put: &one, IfMatch: v1}, "", "none"},
+		{Change{Put: &one, IfAbsent: true}, Created, ""},
+		{Change{Put: &two, IfMatch: "*"}, Replaced, ""},
+		{put(corpus.Passage{ID: "b"}), "", "field"},
+	} {
+		if i%2 == 0 { // half of it against segments, half against the log
+			if err := l.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := apply(t, l, c.change)[0]
+		var conflict *VersionError
+		var field *corpus.FieldError
+		switch {
+		case c.conflict == "field":
+			if !errors.As(r.Err, &field) {
+				t.Errorf("%d: %+v", i, r)
+			}
+		case c.conflict != "":
+			if !errors.As(r.Err, &conflict) || conflict.Have != strings.TrimPrefix(c.conflict, "none") {
+				t.Errorf("%d: %+v, want a conflict with %s", i, r, c.conflict)
+			}
+		case r.Err != nil || r.Outcome != c.outcome:
+			t.Errorf("%d: %+v, want %s", i, r, c.outcome)
+		}
+	}
+	// One group sees its own changes.
+	results := apply(t, l, put(one), Change{Put: &two, IfMatch: v1}, Change{Delete: "a", IfMatch: v2}, Change{Delete: "a"})
+	for i, want := range []Outcome{Replaced, Replaced, Deleted, Absent} {
+		if results[i].Outcome != want || results[i].Err != nil {
+			t.Errorf("in one group, %d: %+v, want %s", i, results[i], want)
+		}
+	}
+}
+
+// TestVisibility: searches see a change after Wait and not before a flush; the
+// backlog is shown; a full backlog makes Apply wait.
+func TestVisibility(t *testing.T) {
+	gate := make(chan struct{})
+	e := &hashEncoder{name: "base", dimension: 4, fail: func(int) error { <-gate; return nil }}
+	go func() { gate <- struct{}{} }()
+	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, []corpus.Passage{{ID: "a", Text: "one"}})
+	l := lively(t, osDisk{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Hour, MaxPending: 3})
+	seen := func() int {
+		g := l.Collection().Acquire()
+		defer g.Release()
+		return g.Len()
+	}
+	var last uint64
+	for i := range 3 {
+		last = apply(t, l, put(corpus.Passage{ID: fmt.Sprint(i), Text: "x"}))[0].Seq
+	}
+	if b := l.Backlog(); b.Changes != 3 || b.LogBytes == 0 || b.Segments != 1 || seen() != 1 {
+		t.Fatalf("%+v, %d passages seen", b, seen())
+	}
+	full, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := l.Apply(full, []Change{{Delete: "a"}}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("Apply with a full backlog: %v", err)
+	}
+	waited := make(chan error)
+	go func() { waited <- l.Wait(t.Context(), last) }()
+	select {
+	case err := <-waited:
+		t.Fatalf("Wait returned %v before anything was encoded", err)
+	case gate <- struct{}{}:
+	}
+	if err := <-waited; err != nil || seen() != 4 || l.Backlog().Changes != 0 {
+		t.Fatalf("%v, %d passages seen, %+v", err, seen(), l.Backlog())
+	}
+	close(gate)
+}
+
+// TestTrouble: a flush that fails loses nothing, is told, and is tried again.
+func TestTrouble(t *testing.T) {
+	broken := true
+	var mu sync.Mutex
+	e := &hashEncoder{name: "base", dimension: 4, fail: func(int) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if broken {
+			return errTest
+		}
+		return nil
+	}}
+	broken = false
+	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, []corpus.Passage{{ID: "a", Text: "one"}})
+	broken = true
+	failed := make(chan error, 10)
+	l := lively(t, osDisk{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Millisecond, Failed: func(err error) { failed <- err }})
+	apply(t, l, put(corpus.Passage{ID: "b", Text: "x"}))
+	if err := <-failed; !errors.Is(err, errTest) {
+		t.Fatal(err)
+	}
+	if err := l.await(t.Context(), func() bool { return l.flushTrouble != nil || broken }); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	broken = false
+	mu.Unlock()
+	if err := l.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.await(t.Context(), func() bool { return l.applied == 1 }); err != nil || len(tree(t, filepath.Join(dir, "seg-000001"))) != 4 {
+		t.Fatal(err)
+	}
+}
+
+// TestMerge: a merge changes no answer, also when passages are deleted while it
+// works, and leaves nothing of what it replaced.
+func TestMerge(t *testing.T) {
+	a := &hashEncoder{name: "base", dimension: 8}
+	o := BuildOptions{Experts: []PassageEncoder{a}}
+	passages := randomPassages(50, 300)
+	live := map[string]corpus.Passage{}
+	for _, p := range passages {
+		live[p.ID] = p
+	}
+	dir := built(t, o, split(51, passages, 4)...)
+	remove := func(w *Writer, ids ...string) {
+		t.Helper()
+		if _, err := w.Delete(t.Context(), ids); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			delete(live, id)
+		}
+	}
+	w, err := OpenWriter(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	remove(w, "p1", "p2", "p3", "p4", "p5")
+	meanwhile := false
+	o.Progress = func(p Progress) {
+		if p.Stage == Words && !meanwhile {
+			meanwhile = true
+			remove(w, "p10", "p11", "p12", "p13", "p14", "p15")
+		}
+	}
+	segments := w.snapshot().Segments
+	if _, err := w.Merge(t.Context(), []string{segments[0].Name, segments[2].Name, segments[3].Name}, o); err != nil {
+		t.Fatal(err)
+	}
+	g := opened(t, dir)
+	if !meanwhile || g.Segments() != 2 {
+		t.Fatalf("%d segments", g.Segments())
+	}
+	sameAnswers(t, "merged", g, a, live)
+	if report, err := Verify(t.Context(), dir, nil); err != nil {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for _, s := range []int{0, 2, 3} {
+		if exists(filepath.Join(dir, segments[s].Name)) {
+			t.Errorf("%s is still there", segments[s].Name)
+		}
+	}
+	// With itself, to be rid of the deleted.
+	for _, s := range w.snapshot().Segments {
+		if _, err := w.Merge(t.Context(), []string{s.Name}, BuildOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g = opened(t, dir)
+	if g.total != len(live) || len(contents(t, g)) != len(live) {
+		t.Errorf("%d passages are stored, %d are live", g.total, len(live))
+	}
+	sameAnswers(t, "merged each with itself", g, a, live)
+	// Everything deleted while it is merged.
+	meanwhile = false
+	o.Progress = func(Progress) {
+		if !meanwhile {
+			meanwhile = true
+			remove(w, slices.Collect(maps.Keys(live))...)
+		}
+	}
+	var names []string
+	for _, s := range w.snapshot().Segments {
+		names = append(names, s.Name)
+	}
+	if _, err := w.Merge(t.Context(), names, o); err != nil {
+		t.Fatal(err)
+	}
+	if g := opened(t, dir); g.Len() != 0 || g.Segments() != 0 {
+		t.Errorf("%d passages in %d segments are left of nothing", g.Len(), g.Segments())
+	}
+	if _, err := w.Merge(t.Context(), []string{"seg-000001"}, o); err == nil {
+		t.Error("a segment that is not there was merged")
+	}
+}
+
+// TestMergePolicy simulates growth: the number of segments stays within what
+// the policy's comment says, and so does how often a passage is written.
+func TestMergePolicy(t *testing.T) {
+	p := MergePolicy{}
+	if err := p.complete(); err != nil {
+		t.Fatal(err)
+	}
+	var segments []segmentManifest
+	written, most := 0, 0
+	const flushes, size = 2000, 500
+	for i := range flushes {
+		segments = append(segments, segmentManifest{Name: fmt.Sprint(i), Passages: size})
+		written += size
+		for {
+			names := p.choose(segments)
+			if names == nil {
+				break
+			}
+			merged := segmentManifest{Name: fmt.Sprint(i, "m", written)}
+			segments = slices.DeleteFunc(segments, func(s segmentManifest) bool {
+				if slices.Contains(names, s.Name) {
+					merged.Passages += s.Passages - s.Deleted
+					return true
+				}
+				return false
+			})
+			segments = append(segments, merged)
+			written += merged.Passages
+		}
+		most = max(most, len(segments))
+	}
+	t.Logf("%d passages in flushes of %d: at most %d segments, each passage written %.1f times", flushes*size, size, most, float64(written)/(flushes*size))
+	if most > 7*5 || written > 6*flushes*size {
+		t.Errorf("%d segments, %d passages written for %d", most, written, flushes*size)
+	}
+	if names := p.choose([]segmentManifest{{Name: "a", Passages: 10, Deleted: 2}, {Name: "b", Passages: 10, Deleted: 4}}); !slices.Equal(names, []string{"b"}) {
+		t.Errorf("%q", names)
+	}
+	if names := (&MergePolicy{Off: true}).choose([]segmentManifest{{Name: "b", Passages: 10, Deleted: 9}}); names != nil {
+		t.Errorf("%q", names)
+	}
+}
+
+// TestLiveExperts adds and removes an expert while changes wait.
+func TestLiveExperts(t *testing.T) {
+	a, b := &hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 6}
+	dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, randomPassages(1, 30))
+	l := lively(t, osDisk{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{a}}, FlushAfter: time.Hour})
+	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}))
+	if _, err := l.AddExpert(t.Context(), b, BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, l, put(corpus.Passage{ID: "y", Text: "newer"}))
+	if err := l.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g := l.Collection().Acquire()
+	v, ok := g.Expert("b")
+	if !ok || v.Len() != 32 || g.Len() != 32 {
+		t.Fatalf("%v, %d passages", ok, g.Len())
+	}
+	if hits, err := v.Search(t.Context(), b.vector("newer"), 1, false); err != nil || names(t, g, hits)[0].id != "y" {
+		t.Fatalf("%v, %v", hits, err)
+	}
+	g.Release()
+	if err := l.RemoveExpert(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, l, put(corpus.Passage{ID: "z", Text: "newest"}))
+	if err := l.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(t.Context(), dir, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSnapshot copies a collection that is being changed; the copy has what was
+// acknowledged, shares its files, and lives on by itself.
+func TestSnapshot(t *testing.T) {
+	a := &hashEncoder{name: "a", dimension: 4}
+	o := BuildOptions{Experts: []PassageEncoder{a}}
+	dir := built(t, o, randomPassages(1, 30))
+	l := lively(t, osDisk{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour})
+	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}), Change{Delete: "p3"})
+	aside := filepath.Join(filepath.Dir(dir), "aside")
+	report, err := Snapshot(t.Context(), dir, aside)
+	if err != nil || report.Pending != 2 || report.Passages != 30 {
+		t.Fatalf("beside the server: %+v, %v", report, err)
+	}
+	out := filepath.Join(filepath.Dir(dir), "deep", "copy")
+	report, err = l.Snapshot(t.Context(), out)
+	if err != nil || report.Passages != 30 || report.Pending != 0 || report.Files == 0 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	want := contents(t, opened(t, out))
+	if _, ok := want["x"]; !ok || len(want) != 30 {
+		t.Fatalf("%d passages in the copy", len(want))
+	}
+	if _, err := l.Snapshot(t.Context(), out); err == nil || !strings.Contains(err.Error(), "is not empty") {
+		t.Fatalf("over another: %v", err)
+	}
+	// Each goes its own way.
+	apply(t, l, put(corpus.Passage{ID: "after", Text: "x"}))
+	if err := l.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	copied := lively(t, osDisk{}, out, LiveOptions{Build: o, FlushAfter: time.Hour})
+	apply(t, copied, Change{Delete: "x"})
+	if err := copied.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if g := opened(t, out); g.Len() != 29 {
+		t.Fatalf("%d passages", g.Len())
+	}
+	for _, path := range []string{dir, out, aside} {
+		if _, err := Verify(t.Context(), path, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g := opened(t, dir); g.Len() != 31 {
+		t.Fatalf("%d passages", g.Len())
+	}
+}
+
+// TestLogFirst: what a log holds must come into segments before anything is
+// added or deleted beside it.
+func TestLogFirst(t *testing.T) {
+	dir := built(t, BuildOptions{}, randomPassages(1, 30))
+	l := lively(t, osDisk{}, dir, LiveOptions{FlushAfter: time.Hour})
+	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}))
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "y", Text: "y"}}), BuildOptions{}); !errors.Is(err, ErrPending) {
+		t.Fatalf("Add: %v", err)
+	}
+	if _, err := Delete(t.Context(), dir, []string{"p1"}); !errors.Is(err, ErrPending) {
+		t.Fatalf("Delete: %v", err)
+	}
+	if report, err := Verify(t.Context(), dir, nil); err != nil || report.Pending != 1 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+}

@@ -1,0 +1,43 @@
+package collection
+
+import (
+	"context"
+	"fmt"
+)
+
+// AddExpert encodes all passages with another expert. Searches go on, changes
+// are acknowledged; they become visible when it is done.
+func (l *Live) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildOptions) (Report, error) {
+	l.structure.Lock()
+	defer l.structure.Unlock()
+	report, err := l.writer.AddExpert(ctx, encoder, o)
+	if err != nil {
+		return report, err
+	}
+	l.mu.Lock()
+	l.encoders[encoder.Name()] = encoder
+	l.mu.Unlock()
+	return report, l.show(report.Generation)
+}
+
+// RemoveExpert takes an expert out.
+func (l *Live) RemoveExpert(ctx context.Context, name string) error {
+	l.structure.Lock()
+	defer l.structure.Unlock()
+	if err := l.writer.RemoveExpert(ctx, name); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	delete(l.encoders, name)
+	l.mu.Unlock()
+	return l.show(l.writer.snapshot().Generation)
+}
+
+// Snapshot makes what was acknowledged visible and copies the collection to the
+// folder out: see the function Snapshot.
+func (l *Live) Snapshot(ctx context.Context, out string) (SnapshotReport, error) {
+	if err := l.Flush(ctx); err != nil {
+		return SnapshotReport{}, fmt.Errorf("making the changes of the log part of the snapshot: %w", err)
+	}
+	return l.writer.Snapshot(ctx, out)
+}

@@ -1,0 +1,79 @@
+package collection
+
+import "fmt"
+
+// MergePolicy says when segments are merged. Zero values are the defaults.
+//
+// Segments are sorted into tiers by their live passages: up to Smallest, up to
+// Smallest·Factor, up to Smallest·Factor², and so on. When a tier has Factor
+// segments, they become one, of the next tier. So a collection of n passages
+// has at most (Factor−1)·(1+log_Factor(n/Smallest)) segments when no merge is
+// due, and a passage is written again once a tier. A segment of which more than
+// MaxDeleted is deleted is merged with itself, to be rid of the rest. A merge
+// needs, until it is done, as much disk as the segments that it replaces, which
+// is why a tier beyond MaxPassages is left alone.
+type MergePolicy struct {
+	Factor      int     // default 8
+	Smallest    int     // default 1,000 passages
+	MaxPassages int     // the most a merged segment may have; default 50 million
+	MaxDeleted  float64 // share of deleted passages; default 0.3
+	// Threads builds the graphs of merged segments; default 1, so that searches
+	// keep the other processors.
+	Threads int
+	// Off turns merging off.
+	Off bool
+}
+
+func (p *MergePolicy) complete() error {
+	if p.Factor == 0 {
+		p.Factor = 8
+	}
+	if p.Smallest == 0 {
+		p.Smallest = 1000
+	}
+	if p.MaxPassages == 0 {
+		p.MaxPassages = 50_000_000
+	}
+	if p.MaxDeleted == 0 {
+		p.MaxDeleted = 0.3
+	}
+	if p.Threads == 0 {
+		p.Threads = 1
+	}
+	if p.Factor < 2 || p.Smallest < 1 || p.MaxPassages < 1 || p.MaxDeleted < 0 || p.MaxDeleted > 1 || p.Threads < 1 {
+		return fmt.Errorf("impossible merge policy %+v: Factor is at least 2, Smallest, MaxPassages and Threads at least 1, MaxDeleted between 0 and 1", *p)
+	}
+	return nil
+}
+
+// choose names the segments to merge next, or none. The smallest tier that is
+// full comes first: it is the cheapest and makes room.
+func (p *MergePolicy) choose(segments []segmentManifest) []string {
+	if p.Off {
+		return nil
+	}
+	tiers := map[int][]string{}
+	sizes := map[int]int{}
+	highest := 0
+	for i := range segments {
+		s := &segments[i]
+		live, tier := s.Passages-s.Deleted, 0
+		for bound := p.Smallest; live > bound; bound *= p.Factor {
+			tier++
+		}
+		tiers[tier] = append(tiers[tier], s.Name)
+		sizes[tier] += live
+		highest = max(highest, tier)
+	}
+	for tier := 0; tier <= highest; tier++ {
+		if len(tiers[tier]) >= p.Factor && sizes[tier] <= p.MaxPassages {
+			return tiers[tier]
+		}
+	}
+	for i := range segments {
+		if s := &segments[i]; float64(s.Deleted) > p.MaxDeleted*float64(s.Passages) {
+			return []string{s.Name}
+		}
+	}
+	return nil
+}

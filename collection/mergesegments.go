@@ -1,0 +1,267 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"conclave/ann"
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// mergeAll is the merger: it merges when the policy says so, one merge at a
+// time.
+func (l *Live) mergeAll(ctx context.Context) {
+	wait := retryAfter
+	for {
+		m := l.writer.snapshot()
+		names := l.options.Merge.choose(m.Segments)
+		if names == nil {
+			if l.await(ctx, func() bool { return l.generation > m.Generation }) != nil {
+				return
+			}
+			continue
+		}
+		err := l.merge(ctx, names)
+		if ctx.Err() != nil {
+			return
+		}
+		l.note(&l.mergeTrouble, err)
+		if err == nil {
+			wait = retryAfter
+			continue
+		}
+		select {
+		case <-time.After(wait):
+			wait = min(2*wait, retryMost)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (l *Live) merge(ctx context.Context, names []string) error {
+	l.structure.RLock()
+	defer l.structure.RUnlock()
+	o := l.options.Build
+	o.Threads = l.options.Merge.Threads
+	generation, err := l.writer.Merge(ctx, names, o)
+	if err != nil {
+		return fmt.Errorf("merging %d segments: %w", len(names), err)
+	}
+	return l.show(generation)
+}
+
+// Merge makes one segment of the named ones, without their deleted passages.
+// Nothing is encoded: vectors are copied. What is deleted while it works is
+// deleted in its result. Of the options, Threads, WordMemory and Progress count.
+func (w *Writer) Merge(ctx context.Context, names []string, o BuildOptions) (generation uint64, err error) {
+	o.Experts = nil
+	if err := o.complete(); err != nil {
+		return 0, err
+	}
+	plan := w.snapshot()
+	source, err := openGeneration(w.files, w.dir, plan, everything)
+	if err != nil {
+		return 0, err
+	}
+	defer source.drop()
+	from, err := source.chosen(names)
+	if err != nil {
+		return 0, err
+	}
+	order, err := liveByID(ctx, from)
+	if err != nil {
+		return 0, err
+	}
+	var s segmentManifest
+	if len(order) > 0 {
+		makers := map[string]vectorMaker{}
+		for _, x := range plan.Experts {
+			makers[x.Name] = copied(from, order)
+		}
+		var store *corpus.Store
+		s, store, err = w.makeSegmentWith(ctx, plan, makers, o, &reporter{to: o.Progress}, func(dir string) error {
+			return copyPassages(ctx, filepath.Join(dir, storeName), from, order)
+		})
+		if err != nil {
+			return 0, err
+		}
+		if err := store.Close(); err != nil {
+			return 0, err
+		}
+	}
+	m, err := w.update(ctx, func(m *manifest) error { return w.replaceMerged(m, plan, from, order, s) })
+	if err != nil {
+		if len(order) > 0 {
+			_ = w.disk.RemoveAll(filepath.Join(w.dir, s.Name)) // else the next writer does
+		}
+		return 0, err
+	}
+	return m.Generation, nil
+}
+
+// chosen are the segments with the given names.
+func (g *Generation) chosen(names []string) ([]*segment, error) {
+	var out []*segment
+	for _, s := range g.segments {
+		if slices.Contains(names, s.name) {
+			out = append(out, s)
+		}
+	}
+	if len(out) != len(names) || len(out) == 0 {
+		return nil, fmt.Errorf("of the %d segments to merge, %d are there", len(names), len(out))
+	}
+	return out, nil
+}
+
+// origin is a passage of a segment that is merged.
+type origin struct {
+	segment int
+	ordinal rank.Ordinal
+}
+
+// liveByID lists the passages that are not deleted, in the order of their ids:
+// each segment has them in that order, so the lists are merged.
+func liveByID(ctx context.Context, from []*segment) ([]origin, error) {
+	type head struct {
+		id string
+		origin
+	}
+	var heads []head
+	advance := func(at origin) (head, bool, error) {
+		s := from[at.segment]
+		for int(at.ordinal) < s.store.Len() && s.dead.has(at.ordinal) {
+			at.ordinal++
+		}
+		if int(at.ordinal) == s.store.Len() {
+			return head{}, false, nil
+		}
+		id, err := s.store.ID(at.ordinal)
+		return head{id, at}, true, err
+	}
+	for i := range from {
+		h, ok, err := advance(origin{segment: i})
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			heads = append(heads, h)
+		}
+	}
+	var out []origin
+	for len(heads) > 0 {
+		if len(out)%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		least := 0 // a handful of segments: looking at each is as fast as a heap
+		for i := range heads {
+			if heads[i].id < heads[least].id {
+				least = i
+			}
+		}
+		out = append(out, heads[least].origin)
+		next := heads[least].origin
+		next.ordinal++
+		h, ok, err := advance(next)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			heads[least] = h
+		} else {
+			heads = slices.Delete(heads, least, least+1)
+		}
+	}
+	return out, nil
+}
+
+func copyPassages(ctx context.Context, path string, from []*segment, order []origin) error {
+	store, err := corpus.CreateStore(path)
+	if err != nil {
+		return err
+	}
+	defer store.Abort()
+	for i, at := range order {
+		if i%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p, err := from[at.segment].store.Passage(at.ordinal)
+		if err != nil {
+			return err
+		}
+		if err := store.Append(p); err != nil {
+			return err
+		}
+	}
+	return store.Close()
+}
+
+// copied makes vectors by copying them from the segments that are merged.
+func copied(from []*segment, order []origin) vectorMaker {
+	return func(ctx context.Context, path string, store *corpus.Store, x expertManifest, r *reporter) error {
+		out, err := ann.CreateVectors(path, x.Dimension)
+		if err != nil {
+			return err
+		}
+		defer out.Abort()
+		for i, at := range order {
+			if i%256 == 0 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				r.report(Progress{Stage: Encoding, Expert: x.Name, Done: int64(i), Total: int64(len(order)), Unit: "passages"})
+			}
+			if err := out.Append(from[at.segment].vectors[x.Name].Vector(at.ordinal)); err != nil {
+				return err
+			}
+		}
+		return out.Close()
+	}
+}
+
+// replaceMerged puts a merged segment in the place of those it was made from.
+// What was deleted in them since the merge began is deleted in it. It runs
+// inside update, where w.current is the generation that m succeeds.
+func (w *Writer) replaceMerged(m, plan *manifest, from []*segment, order []origin, s segmentManifest) error {
+	if !slices.EqualFunc(m.Experts, plan.Experts, func(a, b expertManifest) bool { return a == b }) {
+		return errors.New("the experts changed while segments were merged")
+	}
+	first := -1
+	present := make([]*segment, len(from)) // as they are now; nil when nothing of them is left
+	for at, now := range w.current.segments {
+		for i := range from {
+			if from[i].name == now.name {
+				present[i] = now
+				if first < 0 {
+					first = at
+				}
+			}
+		}
+	}
+	var gone []rank.Ordinal
+	for i, at := range order {
+		if now := present[at.segment]; now == nil || now.dead.has(at.ordinal) {
+			gone = append(gone, rank.Ordinal(i))
+		}
+	}
+	if len(gone) > 0 && len(gone) < len(order) {
+		if err := w.writeTombstones(&s, nil, gone); err != nil {
+			return err
+		}
+	}
+	if first < 0 {
+		first = len(m.Segments)
+	}
+	if len(gone) < len(order) {
+		m.Segments = slices.Insert(m.Segments, first, s)
+	}
+	m.Segments = slices.DeleteFunc(m.Segments, func(old segmentManifest) bool {
+		return slices.ContainsFunc(from, func(f *segment) bool { return f.name == old.Name })
+	})
+	return nil
+}

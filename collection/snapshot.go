@@ -1,0 +1,139 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// SnapshotReport says what a snapshot holds.
+type SnapshotReport struct {
+	Generation uint64
+	Passages   int
+	Files      int
+	Bytes      int64 // that it shares with the collection
+	// Pending is how many changes of the log are not in it: those that were
+	// acknowledged and no server has made visible yet.
+	Pending int
+}
+
+// Snapshot makes the folder out a copy of the newest generation of the
+// collection in dir, by hard links: it takes no space until the collection
+// drops the files, and no longer than linking them. Both must be on one file
+// system. The copy is a collection of its own; to restore it is to use it. It
+// needs no lock, and works beside a server; the server's own snapshot also has
+// what is still in its log.
+func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err error) {
+	for {
+		m, err := readManifest(dir)
+		if err != nil {
+			return report, err
+		}
+		report, err = snapshot(ctx, osDisk{}, dir, out, m)
+		if errors.Is(err, fs.ErrNotExist) {
+			// A writer may have removed files that only an older generation names.
+			if again, failed := readManifest(dir); failed == nil && again.Generation != m.Generation {
+				continue
+			}
+		}
+		return report, err
+	}
+}
+
+// Snapshot is the function Snapshot, for a writer that is open: nothing is
+// published while it links.
+func (w *Writer) Snapshot(ctx context.Context, out string) (SnapshotReport, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return snapshot(ctx, w.disk, w.dir, out, w.manifest)
+}
+
+func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report SnapshotReport, err error) {
+	if m.Generation == 0 {
+		return report, fmt.Errorf("the first build of %s was interrupted: there is nothing to copy", dir)
+	}
+	if entries, err := os.ReadDir(out); err == nil && len(entries) > 0 {
+		return report, fmt.Errorf("%s is not empty: name a new or an empty folder for the snapshot", out)
+	}
+	report = SnapshotReport{Generation: m.Generation, Passages: m.live()}
+	if _, err := readLog(filepath.Join(dir, logFolder), m.Applied, func(uint64, changeKind, []byte, logged) error { report.Pending++; return nil }); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return report, err
+	}
+	parent, making := filepath.Dir(filepath.Clean(out)), filepath.Clean(out)+".tmp"
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return report, explainDisk(err)
+	}
+	if err := d.Mkdir(making); err != nil {
+		return report, explainDisk(fmt.Errorf("making a snapshot: %w", err))
+	}
+	defer func() {
+		if err != nil {
+			_ = d.RemoveAll(making)
+			err = explainDisk(err)
+		}
+	}()
+	for i := range m.Segments {
+		if err := ctx.Err(); err != nil {
+			return report, err
+		}
+		s := &m.Segments[i]
+		to := filepath.Join(making, s.Name)
+		if err := d.Mkdir(to); err != nil {
+			return report, err
+		}
+		for _, f := range s.files() {
+			if err := link(d, filepath.Join(dir, s.Name, f.Name), filepath.Join(to, f.Name)); err != nil {
+				return report, err
+			}
+			report.Files++
+			report.Bytes += f.Size
+		}
+		if err := d.SyncDir(to); err != nil {
+			return report, err
+		}
+	}
+	if err := copyIfThere(d, filepath.Join(dir, calibrationName), filepath.Join(making, calibrationName)); err != nil {
+		return report, err
+	}
+	// Its log begins behind what it holds. The numbers go on from there, so the
+	// manifest is the same.
+	if err := writeManifest(d, making, m); err != nil {
+		return report, err
+	}
+	_ = os.Remove(out) // an empty folder may be in the way
+	if err := d.Rename(making, out); err != nil {
+		return report, err
+	}
+	return report, d.SyncDir(parent)
+}
+
+// calibrationName is the file that calibration writes into a collection.
+const calibrationName = "calibration.yaml"
+
+func link(d disk, from, to string) error {
+	err := d.Link(from, to)
+	if errors.Is(err, syscall.EXDEV) {
+		return fmt.Errorf("%w: a snapshot is made of hard links, so it must be on the collection's file system; copy it from there", err)
+	}
+	return err
+}
+
+// copyIfThere copies a small file, which unlike a segment's may be written
+// again in its place.
+func copyIfThere(d disk, from, to string) error {
+	data, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.WriteFile(to, data); err != nil {
+		return err
+	}
+	return d.SyncFile(to)
+}
