@@ -70,15 +70,19 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		case <-draining.Done():
 		}
 	}()
+	accepting := func() error { // has ended by now, in the way it should
+		if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	}
 	err := server.Shutdown(draining)
 	if err == nil {
-		<-failed // http.ErrServerClosed
-		return a.settle()
+		return errors.Join(accepting(), a.settle())
 	}
 	left := a.running.Load()
 	cancel()
-	err = errors.Join(server.Close(), a.settle())
-	<-failed
+	err = errors.Join(server.Close(), accepting(), a.settle())
 	if left > 0 {
 		err = errors.Join(fmt.Errorf("%d requests were cut off at shutdown", left), err)
 	}

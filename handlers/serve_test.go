@@ -129,7 +129,7 @@ func startShutdown(t *testing.T, o ServeOptions) *shutdown {
 }
 
 func TestGracefulShutdown(t *testing.T) {
-	x := startShutdown(t, ServeOptions{DrainDelay: 300 * time.Millisecond, DrainTimeout: 20 * time.Second})
+	x := startShutdown(t, ServeOptions{DrainDelay: time.Second, DrainTimeout: 20 * time.Second})
 	x.cancel()
 	// Between the signal and the closing of the listener, balancers are told.
 	draining := false
@@ -192,7 +192,9 @@ func TestSecondSignal(t *testing.T) {
 	if err := <-x.served; err == nil || !strings.Contains(err.Error(), "cut off") {
 		t.Errorf("Serve: %v", err)
 	}
-	<-x.answered
+	if err := <-x.answered; err == nil {
+		t.Error("the search got an answer")
+	}
 }
 
 func TestListenerFails(t *testing.T) {
