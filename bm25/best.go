@@ -13,20 +13,38 @@ import (
 //
 // A hit is kept as one number that is larger for a better hit: the bits of its
 // score, which for scores of at least 0 are in the order of the scores, and
-// below them the complement of its ordinal. Hits gather in a buffer of twice k,
-// and are halved by selection when it is full. That costs a few nanoseconds per
-// hit, a tenth of what a heap costs; the threshold is a little lower than a
-// heap's between two selections.
+// below them the complement of its ordinal. Hits gather in a buffer, and are
+// cut to the k best by selection when it is full. Between that, counts of the
+// hits by score, in steps of three per cent, raise the threshold to the lower
+// end of the highest step that has k hits in it and above it. That costs a few
+// nanoseconds per hit, a tenth of what a heap costs.
 type best struct {
 	k         int
 	keys      []uint64
 	threshold float32
+	step      int // the step that the threshold is at the lower end of
+	above     int // hits kept in this step and above it
+	counts    [scoreSteps]int32
+}
+
+const (
+	scoreSteps = 1 << 10
+	stepShift  = 18                           // bits of a score below its step: 32 steps to an octave
+	lowestStep = (127-20)<<(23-stepShift) - 1 // all scores below 2^-20 are one step
+)
+
+// scoreStep is the step of a score, from 0 (up to 2^-20) to the last (from
+// 2^12 on).
+func scoreStep(bits uint32) int {
+	return min(max(int(bits>>stepShift)-lowestStep, 0), scoreSteps-1)
 }
 
 func (b *best) reset(k int) {
 	b.k = k
 	b.keys = b.keys[:0]
 	b.threshold = float32(math.Inf(-1))
+	b.step, b.above = 0, 0
+	clear(b.counts[:])
 }
 
 // offer keeps a hit if it may be among the best.
@@ -34,10 +52,25 @@ func (b *best) offer(ordinal rank.Ordinal, score float32) {
 	if score <= b.threshold {
 		return
 	}
-	b.keys = append(b.keys, uint64(math.Float32bits(score))<<32|uint64(^ordinal))
-	if n := len(b.keys); n == b.k || n == 2*b.k {
+	bits := math.Float32bits(score)
+	b.keys = append(b.keys, uint64(bits)<<32|uint64(^ordinal))
+	b.counts[scoreStep(bits)]++
+	if b.above++; b.above-int(b.counts[b.step]) >= b.k {
+		b.raise()
+	}
+	if len(b.keys) >= 4*b.k+1024 {
 		b.trim()
 	}
+}
+
+// raise moves the threshold up as far as k hits at or above it allow.
+func (b *best) raise() {
+	for b.above-int(b.counts[b.step]) >= b.k {
+		b.above -= int(b.counts[b.step])
+		b.step++
+	}
+	// The largest score of the step below.
+	b.threshold = max(b.threshold, math.Float32frombits(uint32(b.step+lowestStep)<<stepShift-1))
 }
 
 // trim drops all but the k best and raises the threshold.
@@ -48,6 +81,11 @@ func (b *best) trim() {
 	selectLargest(b.keys, b.k)
 	b.keys = b.keys[:b.k]
 	b.threshold = math.Float32frombits(uint32(b.keys[b.k-1] >> 32))
+	clear(b.counts[:])
+	for _, key := range b.keys {
+		b.counts[scoreStep(uint32(key>>32))]++
+	}
+	b.step, b.above = scoreStep(uint32(b.keys[b.k-1]>>32)), b.k
 }
 
 // sorted returns the best hits in order.

@@ -10,9 +10,9 @@ import (
 // the next question.
 type cursor struct {
 	index  *Index
-	scale  *shares
+	scale  *strengths
 	record termRecord
-	weight float64 // the term's in the question
+	weight float32 // the term's in the question
 	blocks []byte  // what is known of the blocks; nil if there is only one
 
 	block   uint32 // where the cursor is; record.blocks when it is past the end
@@ -23,17 +23,22 @@ type cursor struct {
 
 	passages [blockPostings]uint32
 	codes    []byte
-	ranks    []byte // of the impacts that are not among the codes
+	ranks    []byte       // of the impacts that are not among the codes
+	scores   [256]float64 // by code: what a posting adds; for a term of one block only those in it
 }
 
 // reset puts the cursor before the first posting of a term.
-func (c *cursor) reset(x *Index, scale *shares, r termRecord, weight float64) error {
+func (c *cursor) reset(x *Index, scale *strengths, r termRecord, weight float32) error {
 	c.index, c.scale, c.record, c.weight = x, scale, r, weight
 	c.block, c.decoded, c.place, c.blocks = 0, false, 0, nil
 	if r.blocks > 1 {
 		var err error
-		c.blocks, err = x.bytes(sectionBlocks, blockSize*uint64(r.first), blockSize*uint64(r.blocks))
-		return err
+		if c.blocks, err = x.bytes(sectionBlocks, blockSize*uint64(r.first), blockSize*uint64(r.blocks)); err != nil {
+			return err
+		}
+		for code, strength := range scale.ofCode {
+			c.scores[code] = termScore(weight, strength)
+		}
 	}
 	return nil
 }
@@ -93,7 +98,7 @@ func (c *cursor) bound(to uint32) float64 {
 		b++
 		high = max(high, c.highOf(b))
 	}
-	return c.weight * c.scale.bound(high)
+	return c.scale.bound(c.weight, high)
 }
 
 // decode reads the cursor's block. Whatever the bytes are, the passages come
@@ -157,6 +162,11 @@ func (c *cursor) decode() error {
 	if out[n-1] > last || c.blocks != nil && out[n-1] != last || last >= c.index.passages {
 		return c.damaged()
 	}
+	if c.blocks == nil {
+		for _, code := range c.codes {
+			c.scores[code] = termScore(c.weight, c.scale.ofCode[code])
+		}
+	}
 	return nil
 }
 
@@ -187,9 +197,9 @@ func (c *cursor) rankAt(place int) (uint32, bool) {
 	return rank, uint64(rank) < uint64(len(c.index.impacts))
 }
 
-// eachShare visits the postings from the cursor's place to end of a decoded
+// eachScore visits the postings from the cursor's place to end of a decoded
 // block some of whose impacts are not among the codes.
-func (c *cursor) eachShare(end int, visit func(passage uint32, share float64)) error {
+func (c *cursor) eachScore(end int, visit func(passage uint32, score float64)) error {
 	others := 0
 	for _, code := range c.codes[:c.place] {
 		if code == otherImpact {
@@ -197,7 +207,7 @@ func (c *cursor) eachShare(end int, visit func(passage uint32, share float64)) e
 		}
 	}
 	for i := c.place; i < end; i++ {
-		share := c.scale.ofCode[c.codes[i]]
+		score := c.scores[c.codes[i]]
 		if c.codes[i] == otherImpact {
 			if 4*others+4 > len(c.ranks) {
 				return c.damaged()
@@ -206,12 +216,17 @@ func (c *cursor) eachShare(end int, visit func(passage uint32, share float64)) e
 			if uint64(rank) >= uint64(len(c.scale.ofRank)) {
 				return c.damaged()
 			}
-			share = c.scale.ofRank[rank]
+			score = c.scoreOf(rank)
 			others++
 		}
-		visit(c.passages[i], share)
+		visit(c.passages[i], score)
 	}
 	return nil
+}
+
+// scoreOf is what a posting of an impact adds to its passage's score.
+func (c *cursor) scoreOf(rank uint32) float64 {
+	return termScore(c.weight, c.scale.ofRank[rank])
 }
 
 // find moves to a passage, forwards, and reports the rank of its posting.

@@ -57,7 +57,7 @@ func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float3
 			if t.records[i].df == 0 {
 				continue
 			}
-			if err := c.reset(g.Index, g.scale, t.records[i], float64(t.weight)); err != nil {
+			if err := c.reset(g.Index, g.scale, t.records[i], t.weight); err != nil {
 				return err
 			}
 			for j, w := range list {
@@ -66,7 +66,7 @@ func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float3
 					return err
 				}
 				if ok {
-					sums[j] += c.weight * g.scale.ofRank[rank]
+					sums[j] += c.scoreOf(rank)
 				}
 			}
 		}
@@ -86,7 +86,7 @@ type TermScore struct {
 	IDF    float32 // ln(1 + (N − DF + 0.5)/(DF + 0.5))
 	Weight float32 // Count · IDF
 	Norm   float32 // TF / (TF + k1·(1 − b + b·length/average)), from 0 to 1
-	Score  float32 // Weight · Norm
+	Score  float32 // Weight · Norm, to the last bit as it is added up
 }
 
 // Explanation is how a passage comes to its score for a question.
@@ -129,7 +129,7 @@ func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (Explanation, 
 		if t.records[at].df == 0 {
 			continue
 		}
-		if err := c.reset(g.Index, g.scale, t.records[at], float64(t.weight)); err != nil {
+		if err := c.reset(g.Index, g.scale, t.records[at], t.weight); err != nil {
 			return e, err
 		}
 		rank, ok, err := c.find(passage)
@@ -139,12 +139,11 @@ func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (Explanation, 
 		if !ok {
 			continue
 		}
-		share := g.scale.ofRank[rank]
-		score := c.weight * share
+		score := c.scoreOf(rank)
 		sum += score
 		e.Terms = append(e.Terms, TermScore{
 			Term: t.text, Count: t.count, TF: int(g.Index.impacts[rank].tf), DF: int(t.df),
-			IDF: t.idf, Weight: t.weight, Norm: float32(share), Score: float32(score),
+			IDF: t.idf, Weight: t.weight, Norm: float32(termScore(1, g.scale.ofRank[rank])), Score: float32(score),
 		})
 	}
 	e.Score = float32(sum)

@@ -40,7 +40,7 @@ type countedImpact struct {
 	count uint64
 }
 
-// ranked lists the impacts with the smallest share of a term's weight first. An
+// ranked lists the impacts with the weakest first. An
 // impact's place in this list is its rank, and what the index stores.
 func (c *impactCounts) ranked(p Params, average float32) []countedImpact {
 	var out []countedImpact
@@ -54,7 +54,7 @@ func (c *impactCounts) ranked(p Params, average float32) []countedImpact {
 	}
 	slices.SortFunc(out, func(x, y countedImpact) int {
 		return cmp.Or(
-			cmp.Compare(p.share(x.impact, average), p.share(y.impact, average)),
+			cmp.Compare(p.strength(x.impact, average), p.strength(y.impact, average)),
 			cmp.Compare(x.tf, y.tf),
 			cmp.Compare(y.length, x.length),
 		)

@@ -50,7 +50,7 @@ const gone = ^uint32(0)
 // indexSource is a segment that is being merged.
 type indexSource struct {
 	index      *Index
-	scale      *shares
+	scale      *strengths
 	renumbered []uint32 // passage → its number in the merged segment, or gone
 	lengths    []uint32
 	term       uint32 // the next one
@@ -59,7 +59,7 @@ type indexSource struct {
 
 func newIndexSource(g Segment, first uint32) (*indexSource, error) {
 	x := g.Index
-	s := &indexSource{index: x, scale: &shares{}, renumbered: make([]uint32, x.passages), lengths: make([]uint32, x.passages)}
+	s := &indexSource{index: x, scale: &strengths{}, renumbered: make([]uint32, x.passages), lengths: make([]uint32, x.passages)}
 	b, err := x.bytes(sectionLengths, 0, x.sections[sectionLengths].length)
 	if err != nil {
 		return nil, err

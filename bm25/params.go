@@ -45,17 +45,21 @@ func idf(df, docs uint64) float32 {
 	return float32(math.Log(1 + (n-f+0.5)/(f+0.5)))
 }
 
-// impact is what decides a posting's share of its term's weight: how often the
+// impact is what decides a posting's part of its term's weight: how often the
 // term occurs and how long the passage is (as the index keeps lengths).
 type impact struct{ tf, length uint32 }
 
-// share is tf / (tf + k1·(1 − b + b·length/average)), in (0, 1]. It is worked out
-// the way Lucene does, with its roundings to 32 bits; the result keeps 64.
-func (p Params) share(i impact, average float32) float64 {
+// strength is tf / (k1·(1 − b + b·length/average)), rounded to 32 bits where
+// Lucene rounds. It grows with what the posting adds to a score.
+func (p Params) strength(i impact, average float32) float32 {
 	k1, b := float32(p.K1), float32(p.B)
 	inverse := 1 / (k1 * ((1 - b) + b*float32(i.length)/average))
-	if math.IsInf(float64(inverse), 0) {
-		return 1 // k1 = 0: repetitions and length do not count
-	}
-	return 1 - 1/(1+float64(i.tf)*float64(inverse))
+	return float32(i.tf) * inverse // infinite for k1 = 0: any tf then counts the same
+}
+
+// termScore is what a posting adds to a score: weight · tf / (tf + k1·(…)), in
+// the form, and with the roundings, that Lucene has it in. Terms are then added
+// up with 64 bits.
+func termScore(weight, strength float32) float64 {
+	return float64(weight - weight/(1+strength))
 }

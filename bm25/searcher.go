@@ -47,7 +47,7 @@ type Searcher struct {
 // segment is a Segment and what the collection's statistics make of it.
 type segment struct {
 	Segment
-	scale *shares
+	scale *strengths
 
 	// deadDF remembers, by term number, how many deleted passages have a term.
 	mutex  sync.RWMutex
@@ -88,7 +88,7 @@ func NewSearcher(segments ...Segment) (*Searcher, error) {
 	s.statistics.Terms = int(tokens)
 	s.statistics.Average = averageLength(tokens, uint64(s.statistics.WithTerms))
 	for _, g := range s.segments {
-		g.scale = newShares(g.Index, s.statistics.Average)
+		g.scale = newStrengths(g.Index, s.statistics.Average)
 	}
 	return s, nil
 }
