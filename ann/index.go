@@ -24,6 +24,9 @@ type Index interface {
 	// scores are the exact inner products with the stored float32 vectors,
 	// whatever the index compared on its way; Scores gives the same bits.
 	Search(ctx context.Context, query []float32, options SearchOptions) ([]rank.Hit, Stats, error)
+	// SearchExact is Search with Exact for many queries, of which four share a
+	// pass over the vectors.
+	SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error)
 	// Scores writes the inner products of a query with the vectors of the
 	// given ordinals to out, which is as long. The score of an ordinal that
 	// does not exist, and every score for a query of another dimension, is

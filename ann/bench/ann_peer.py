@@ -1,0 +1,201 @@
+"""Measures conclave's hnsw beside hnswlib and faiss, on the same vectors.
+
+    pip install numpy hnswlib faiss-cpu
+    python3 ann/bench/ann_peer.py --vectors passages.f16 --queries questions.f16 \
+        --truth truth100.i32 --dim 384 --ours "bin/conclave bench ann"
+
+Every index is built once with the same number of threads. Then all take
+turns, round by round, so that what else the machine does meets all alike:
+one thread, one query at a time, top 100. The tables show the median round.
+Recall is interpolated between the measured points, on a logarithmic scale of
+speed, to compare at equal recall.
+"""
+
+import argparse
+import json
+import math
+import os
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+K = 100
+
+
+def read(path, dim):
+    kind = "<f2" if path.endswith(".f16") else "<f4"
+    return np.fromfile(path, dtype=kind).astype(np.float32).reshape(-1, dim)
+
+
+def resident():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Hnswlib:
+    name = "hnswlib M 16 efConstruction 200"
+    ef = [100, 150, 200, 300, 400, 600]
+
+    def build(self, rows, threads):
+        import hnswlib
+        self.index = hnswlib.Index(space="ip", dim=rows.shape[1])
+        self.index.init_index(len(rows), ef_construction=200, M=16)
+        self.index.set_num_threads(threads)
+        self.index.add_items(rows)
+
+    def search(self, query, ef):
+        return self.index.knn_query(query, k=K, num_threads=1)[0][0]
+
+    def set(self, ef):
+        self.index.set_ef(ef)
+
+
+class Faiss:
+    name = "faiss HNSW32"
+    ef = [100, 200, 400]
+
+    def build(self, rows, threads):
+        import faiss
+        faiss.omp_set_num_threads(threads)
+        self.index = faiss.IndexHNSWFlat(rows.shape[1], 32, faiss.METRIC_INNER_PRODUCT)
+        self.index.hnsw.efConstruction = 200
+        self.index.add(rows)
+        faiss.omp_set_num_threads(1)
+
+    def search(self, query, ef):
+        return self.index.search(query.reshape(1, -1), K)[1][0]
+
+    def set(self, ef):
+        self.index.hnsw.efSearch = ef
+
+
+def measure(peer, queries, truth):
+    points = []
+    for ef in peer.ef:
+        peer.set(ef)
+        start = time.perf_counter()
+        found = [peer.search(q, ef) for q in queries]
+        seconds = time.perf_counter() - start
+        points.append({
+            "ef": ef,
+            "qps": len(queries) / seconds,
+            "recall10": np.mean([len(set(f[:10]) & set(t[:10])) / 10 for f, t in zip(found, truth)]),
+            "recall100": np.mean([len(set(f) & set(t)) / K for f, t in zip(found, truth)]),
+        })
+    return points
+
+
+def ours(options, folder, extra=()):
+    command = shlex.split(options.ours) + [
+        "--vectors", options.vectors, "--queries", options.queries, "--truth", options.truth,
+        "--dim", str(options.dim), "--threads", str(options.threads), "--folder", folder,
+        "--passes", "1", "--json", *extra]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def median(rounds):
+    """The points of several rounds, each with the median of its speeds."""
+    return [dict(points[0], qps=statistics.median(p["qps"] for p in points)) for points in zip(*rounds)]
+
+
+def at_recall(points, name, recall):
+    """The speed at a recall, or None where no point reaches it."""
+    below = None
+    for p in sorted(points, key=lambda p: p["ef"]):
+        if p[name] >= recall:
+            if below is None or p[name] == below[name]:
+                return p["qps"]
+            share = (recall - below[name]) / (p[name] - below[name])
+            return math.exp(math.log(below["qps"]) * (1 - share) + math.log(p["qps"]) * share)
+        below = p
+    return None
+
+
+def true_neighbours(rows, queries):
+    out = []
+    for q in queries:
+        scores = rows @ q
+        near = np.argpartition(-scores, K)[:K]
+        out.append(near[np.argsort(-scores[near])])
+    return np.array(out, dtype="<i4")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--vectors", required=True)
+    parser.add_argument("--queries", required=True)
+    parser.add_argument("--truth", help="computed, and kept beside the index, where not given")
+    parser.add_argument("--dim", type=int, required=True)
+    parser.add_argument("--ours", default="bin/conclave bench ann")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--peers", default="hnswlib,faiss")
+    parser.add_argument("--folder", help="where the index is kept; a temporary one if not given")
+    parser.add_argument("--json", action="store_true", help="print the figures instead of tables")
+    options = parser.parse_args()
+
+    rows, queries = read(options.vectors, options.dim), read(options.queries, options.dim)
+    folder = options.folder or tempfile.mkdtemp(prefix="ann-peer-")
+    if options.truth is None:
+        options.truth = os.path.join(folder, "truth100.i32")
+        if not os.path.exists(options.truth):
+            true_neighbours(rows, queries).tofile(options.truth)
+    truth = np.fromfile(options.truth, dtype="<i4").reshape(-1, K)
+
+    figures, peers, rounds = {}, {}, {}
+    for name, peer in (("hnswlib", Hnswlib()), ("faiss", Faiss())):
+        if name not in options.peers.split(","):
+            continue
+        before, start = resident(), time.perf_counter()
+        try:
+            peer.build(rows, options.threads)
+        except ImportError as e:
+            print(f"{name} is left out: {e}; pip install numpy hnswlib faiss-cpu", file=sys.stderr)
+            continue
+        seconds = time.perf_counter() - start
+        peers[name], rounds[name] = peer, []
+        figures[name] = {"name": peer.name, "build_s": seconds, "bytes_per_vector": (resident() - before) / len(rows)}
+    built = ours(options, folder)
+    figures["conclave"] = {k: built[k] for k in ("build_s", "bytes_per_vector", "disk_bytes_per_vector", "peak_resident_bytes")} | {"name": "conclave hnsw"}
+    rounds["conclave"] = []
+    for _ in range(options.rounds):
+        for name, peer in peers.items():
+            rounds[name].append(measure(peer, queries, truth))
+        rounds["conclave"].append(ours(options, folder)["points"])
+    for name in rounds:
+        figures[name]["points"] = median(rounds[name])
+    if options.json:
+        json.dump(figures, sys.stdout)
+        return
+    table(figures, options)
+
+
+def table(figures, options):
+    print(f"{options.vectors}: dimension {options.dim}, built with {options.threads} threads, searched by one, top {K}\n")
+    print("| index | build s | bytes a vector |\n| --- | --- | --- |")
+    for f in figures.values():
+        print(f"| {f['name']} | {f['build_s']:.1f} | {f['bytes_per_vector']:.0f} |")
+    print("\n| index | ef | queries/s | recall@10 | recall@100 |\n| --- | --- | --- | --- | --- |")
+    for f in figures.values():
+        for p in f["points"]:
+            print(f"| {f['name']} | {p['ef']} | {p['qps']:.0f} | {p['recall10']:.4f} | {p['recall100']:.4f} |")
+    mine = figures["conclave"]["points"]
+    print("\n| at equal recall | " + " | ".join(f"over {f}" for f in figures if f != "conclave") + " |")
+    print("| --- |" + " --- |" * (len(figures) - 1))
+    for name, recall in (("recall100", 0.968), ("recall100", 0.99), ("recall10", 0.99)):
+        cells = []
+        for f in figures:
+            if f == "conclave":
+                continue
+            a, b = at_recall(mine, name, recall), at_recall(figures[f]["points"], name, recall)
+            cells.append(f"{a / b:.2f} ×" if a and b else "not reached")
+        print(f"| {name.replace('recall', 'recall@')} ≥ {recall} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()

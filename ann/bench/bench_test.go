@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"conclave/ann"
+)
+
+// TestHalves goes through all 65,536 half-precision numbers: the value by the
+// definition of the format, and back.
+func TestHalves(t *testing.T) {
+	for i := range 1 << 16 {
+		h := uint16(i)
+		got := halfToFloat(h)
+		exponent, fraction := int(h>>10&31), float64(h&1023)
+		if exponent == 31 {
+			if fraction == 0 != math.IsInf(float64(got), 1-2*int(h>>15)) || fraction != 0 != (got != got) {
+				t.Fatalf("%#04x is %v", h, got)
+			}
+			continue
+		}
+		want := math.Ldexp(1+fraction/1024, exponent-15)
+		if exponent == 0 {
+			want = math.Ldexp(fraction/1024, -14)
+		}
+		if h>>15 == 1 {
+			want = math.Copysign(want, -1)
+		}
+		if float64(got) != want || math.Signbit(float64(got)) != math.Signbit(want) {
+			t.Fatalf("%#04x is %v, want %v", h, got, want)
+		}
+		if back := floatToHalf(got); back != h {
+			t.Fatalf("%v is %#04x, want %#04x", got, back, h)
+		}
+	}
+	for x, want := range map[float32]uint16{1 + 0x1p-11: 0x3c00, 1 + 3*0x1p-11: 0x3c02, 2 - 0x1p-12: 0x4000, 0x1p-26: 0, 0x1.8p-24: 2} {
+		if got := floatToHalf(x); got != want {
+			t.Errorf("%v rounds to %#04x, want %#04x", x, got, want)
+		}
+	}
+}
+
+func TestReadVectorsRefuses(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "v.f16")
+	if err := os.WriteFile(path, make([]byte, 14), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, read := range map[string]func() ([]float32, error){
+		"no whole number of rows": func() ([]float32, error) { return ReadVectors(path, 3) },
+		"the dimension is 0":      func() ([]float32, error) { return ReadVectors(path, 0) },
+		"should end in":           func() ([]float32, error) { return ReadVectors(filepath.Join(folder, "v.bin"), 3) },
+		"no such file":            func() ([]float32, error) { return ReadVectors(filepath.Join(folder, "x.f32"), 3) },
+	} {
+		if _, err := read(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
+	}
+	if v, err := ReadVectors(path, 7); err != nil || len(v) != 7 {
+		t.Errorf("%v, %v", v, err)
+	}
+}
+
+// TestRun measures a small generated set with every kind: the names that
+// readers of the JSON rely on, recalls that make sense, and the same answers
+// from given true neighbours as from computed ones.
+func TestRun(t *testing.T) {
+	folder := t.TempDir()
+	vectors, queries := filepath.Join(folder, "v.f16"), filepath.Join(folder, "q.f16")
+	const n, dim, asked = 3000, 24, 40
+	for path, part := range map[string][2]int{vectors: {n, 0}, queries: {asked, n}} {
+		if err := Generate(path, part[0], dim, 5, part[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v, err := ReadVectors(vectors, dim)
+	if err != nil || len(v) != n*dim {
+		t.Fatalf("%d numbers: %v", len(v), err)
+	}
+	square := 0.0
+	for _, x := range v[:dim] {
+		square += float64(x) * float64(x)
+	}
+	if math.Abs(square-1) > 0.01 {
+		t.Errorf("a generated vector has the squared length %v", square)
+	}
+	o := Options{Vectors: vectors, Queries: queries, Dim: dim, Ef: []int{100, 400}, Passes: 1}
+	reports := map[string]Report{}
+	for _, kind := range ann.Kinds() {
+		o.Kind, o.Folder = kind.Name, filepath.Join(folder, kind.Name)
+		if err := os.Mkdir(o.Folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Rows != n || r.Queries != asked || len(r.Points) != 2 || r.Points[0].QPS <= 0 || r.BytesPerVector <= 0 || r.DiskPerVector < 4*dim {
+			t.Errorf("%s: %+v", kind.Name, r)
+		}
+		reports[kind.Name] = r
+	}
+	if p := reports[ann.Flat].Points[0]; p.Recall10 != 1 || p.Recall100 != 1 || p.Scored != n {
+		t.Errorf("exact search: %+v", p)
+	}
+	if p := reports[ann.HNSW].Points[1]; p.Recall100 < 0.97 {
+		t.Errorf("hnsw: %+v", p)
+	}
+	raw, err := json.Marshal(reports[ann.HNSW])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{`"build_s":`, `"bytes_per_vector":`, `"points":[{"ef":100,"qps":`, `"recall10":`, `"recall100":`} {
+		if !strings.Contains(string(raw), name) {
+			t.Errorf("%s is missing in %s", name, raw)
+		}
+	}
+	// Wrong true neighbours must show; right ones must not differ.
+	o.Kind, o.Folder, o.Truth = ann.Flat, "", filepath.Join(folder, "truth")
+	wrong := make([]byte, 4*K*asked)
+	for i := range K * asked {
+		binary.LittleEndian.PutUint32(wrong[4*i:], uint32(1<<20+i))
+	}
+	for want, content := range map[string][]byte{"": wrong, "4 bytes each": wrong[:100]} {
+		if err := os.WriteFile(o.Truth, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(context.Background(), o)
+		if want == "" && (err != nil || r.Points[0].Recall100 != 0) {
+			t.Errorf("with wrong true neighbours: %+v, %v", r, err)
+		}
+		if want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"sync"
+)
+
+// Generate writes n unit vectors of dim elements as half-precision numbers:
+// clusters of different size and spread in a space of few dimensions, with a
+// little noise in all. It stands in for the vectors of a corpus larger than
+// those at hand. The space and the clusters follow from the seed alone, the
+// vectors from the seed and first, the number of the first: a second call
+// with the same seed and another first gives new vectors from the same
+// clusters, for instance queries.
+func Generate(path string, n, dim int, seed uint64, first int) (err error) {
+	const latent, clusters, chunk = 32, 2000, 4096
+	rng := rand.New(rand.NewPCG(seed, 1))
+	axes := normals(rng, latent*dim, 1)
+	centres := normals(rng, clusters*latent, 1)
+	spreads, cumulated := make([]float64, clusters), make([]float64, clusters)
+	total := 0.0
+	for i := range clusters {
+		spreads[i] = 0.3 + 0.5*rng.Float64()
+		total += 1 / float64(i+20) // a few large clusters, many small ones
+		cumulated[i] = total
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("writing vectors: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	out := bufio.NewWriterSize(file, 1<<20)
+	workers := runtime.GOMAXPROCS(0)
+	for low := 0; low < n; low += chunk * workers {
+		parts := make([][]byte, workers)
+		var group sync.WaitGroup
+		for w := range parts {
+			group.Go(func() {
+				for i := low + w*chunk; i < min(low+(w+1)*chunk, n); i++ {
+					rng := rand.New(rand.NewPCG(seed, uint64(first+i)+2))
+					cluster := 0
+					for at := rng.Float64() * total; cumulated[cluster] < at; cluster++ {
+					}
+					parts[w] = appendVector(parts[w], rng, axes, centres[cluster*latent:][:latent], spreads[cluster], dim)
+				}
+			})
+		}
+		group.Wait()
+		for _, p := range parts {
+			if _, err := out.Write(p); err != nil {
+				return fmt.Errorf("writing %s: %w", path, err)
+			}
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+func normals(rng *rand.Rand, n int, sigma float64) []float32 {
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = float32(sigma * rng.NormFloat64())
+	}
+	return out
+}
+
+// appendVector draws a vector around a centre.
+func appendVector(out []byte, rng *rand.Rand, axes, centre []float32, spread float64, dim int) []byte {
+	vector := normals(rng, dim, 0.6) // the noise
+	for i, c := range centre {
+		x := c + float32(spread*rng.NormFloat64())
+		for j, a := range axes[i*dim:][:dim] {
+			vector[j] += x * a
+		}
+	}
+	square := 0.0
+	for _, x := range vector {
+		square += float64(x) * float64(x)
+	}
+	scale := float32(1 / math.Sqrt(square))
+	for _, x := range vector {
+		h := floatToHalf(x * scale)
+		out = append(out, byte(h), byte(h>>8))
+	}
+	return out
+}
+
+// floatToHalf rounds a number of magnitude below 65,504 to half precision.
+func floatToHalf(x float32) uint16 {
+	sign := uint16(math.Float32bits(x) >> 31 << 15)
+	magnitude := math.Abs(float64(x))
+	exponent := max(math.Ilogb(magnitude), -14) // below, the numbers are evenly spaced
+	step := math.Ldexp(1, exponent-10)
+	units := uint16(math.RoundToEven(magnitude / step)) // 1024 to 2048 above the smallest exponent
+	return sign | (uint16(exponent+14)<<10 + units)
+}

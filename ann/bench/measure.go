@@ -1,0 +1,236 @@
+// Package bench measures an index on any vectors: how long it takes to build,
+// what it keeps resident, and how many queries it answers at which recall.
+package bench
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"conclave/ann"
+	"conclave/rank"
+)
+
+// K is the number of hits that every measured search asks for.
+const K = 100
+
+// Options say what to measure.
+type Options struct {
+	Vectors string // a file of rows, see ReadVectors
+	Queries string // a file of rows
+	Truth   string // the K nearest rows of each query, int32 little-endian; "" computes them
+	Dim     int
+	Kind    string // of index: see ann.Kinds
+	Build   ann.BuildOptions
+	Ef      []int // efSearch to measure; nil is DefaultEf
+	// Passes over all queries, after one that warms; a point's speed is that
+	// of the median pass. 0 is 5.
+	Passes int
+	// Folder keeps the index, and one that is there already is used; its
+	// build is then not measured again. "" is a temporary folder.
+	Folder string
+}
+
+// DefaultEf is what is measured when nothing else is asked for.
+func DefaultEf() []int { return []int{100, 150, 200, 300, 400, 600} }
+
+// Report is what was measured.
+type Report struct {
+	Kind           string  `json:"index"`
+	Rows           int     `json:"rows"`
+	Dim            int     `json:"dim"`
+	Queries        int     `json:"queries"`
+	Threads        int     `json:"build_threads"`
+	BuildSeconds   float64 `json:"build_s"`          // 0 if the index was there already
+	BytesPerVector float64 `json:"bytes_per_vector"` // that traversal keeps resident
+	DiskPerVector  float64 `json:"disk_bytes_per_vector"`
+	PeakResident   int64   `json:"peak_resident_bytes"` // of this process until the end of the build
+	Points         []Point `json:"points"`
+}
+
+// Point is the speed and the recall at one efSearch, of one thread that asks
+// one query at a time for K hits.
+type Point struct {
+	Ef        int     `json:"ef"`
+	QPS       float64 `json:"qps"`
+	Recall10  float64 `json:"recall10"`
+	Recall100 float64 `json:"recall100"`
+	Scored    float64 `json:"scored"` // vectors compared per query
+}
+
+// Run builds an index, unless it is there, and measures it.
+func Run(ctx context.Context, o Options) (_ Report, err error) {
+	if o.Passes <= 0 {
+		o.Passes = 5
+	}
+	if o.Ef == nil {
+		o.Ef = DefaultEf()
+	}
+	if o.Build.Threads <= 0 {
+		o.Build.Threads = runtime.GOMAXPROCS(0)
+	}
+	if o.Folder == "" {
+		if o.Folder, err = os.MkdirTemp("", "ann-bench-"); err != nil {
+			return Report{}, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
+	}
+	queries, err := ReadVectors(o.Queries, o.Dim)
+	if err != nil {
+		return Report{}, err
+	}
+	r := Report{Kind: o.Kind, Dim: o.Dim, Threads: o.Build.Threads}
+	x, err := prepare(ctx, o, &r)
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	asked := slices.Collect(slices.Chunk(queries, o.Dim))
+	truth, err := truth(ctx, o.Truth, x, asked)
+	if err != nil {
+		return Report{}, err
+	}
+	r.Rows, r.Queries, r.BytesPerVector = x.Len(), len(asked), x.BytesPerVector()
+	for _, ef := range o.Ef {
+		p, err := point(ctx, x, asked, truth, ef, o.Passes)
+		if err != nil {
+			return Report{}, err
+		}
+		r.Points = append(r.Points, p)
+	}
+	return r, nil
+}
+
+// prepare opens the index in the folder, having built what is not there.
+func prepare(ctx context.Context, o Options, r *Report) (ann.Index, error) {
+	vectors, graph := filepath.Join(o.Folder, "vectors"), filepath.Join(o.Folder, o.Kind)
+	if _, err := os.Stat(vectors); errors.Is(err, fs.ErrNotExist) {
+		if err := convert(o.Vectors, vectors, o.Dim); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := os.Stat(graph); errors.Is(err, fs.ErrNotExist) {
+		start := time.Now()
+		if err := ann.Build(ctx, o.Kind, vectors, graph, o.Build); err != nil {
+			return nil, err
+		}
+		r.BuildSeconds = time.Since(start).Seconds()
+		r.PeakResident = peakResident()
+	}
+	x, err := ann.Open(o.Kind, vectors, graph)
+	if err != nil {
+		return nil, err
+	}
+	var disk int64
+	for _, path := range []string{vectors, graph} {
+		if info, err := os.Stat(path); err == nil {
+			disk += info.Size()
+		}
+	}
+	r.DiskPerVector = float64(disk) / float64(max(x.Len(), 1))
+	return x, nil
+}
+
+// convert writes a file of plain rows as a file of vectors.
+func convert(from, to string, dim int) error {
+	rows, err := OpenRows(from, dim)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // only read
+	w, err := ann.CreateVectors(to, dim)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	for row, err := range rows.All() {
+		if err != nil {
+			return err
+		}
+		if err := w.Append(row); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// truth is the K nearest rows of each query, from a file or by comparing all.
+func truth(ctx context.Context, path string, x ann.Index, queries [][]float32) ([][]rank.Ordinal, error) {
+	out := make([][]rank.Ordinal, len(queries))
+	if path == "" {
+		lists, err := x.SearchExact(ctx, queries, K)
+		if err != nil {
+			return nil, err
+		}
+		for i, hits := range lists {
+			for _, h := range hits {
+				out[i] = append(out[i], h.Ordinal)
+			}
+		}
+		return out, nil
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the true neighbours: %w", err)
+	}
+	if len(raw) != 4*K*len(queries) {
+		return nil, fmt.Errorf("%s has %d bytes; %d queries with %d neighbours of 4 bytes each need %d", path, len(raw), len(queries), K, 4*K*len(queries))
+	}
+	for i := range out {
+		for j := range K {
+			out[i] = append(out[i], rank.Ordinal(binary.LittleEndian.Uint32(raw[4*(K*i+j):])))
+		}
+	}
+	return out, nil
+}
+
+// point measures one efSearch.
+func point(ctx context.Context, x ann.Index, queries [][]float32, truth [][]rank.Ordinal, ef, passes int) (Point, error) {
+	p := Point{Ef: ef}
+	found10, wanted10, found100, wanted100, scored := 0, 0, 0, 0, 0
+	seconds := make([]float64, 0, passes)
+	for pass := range passes + 1 {
+		start := time.Now()
+		for i, q := range queries {
+			hits, stats, err := x.Search(ctx, q, ann.SearchOptions{K: K, Ef: ef})
+			if err != nil {
+				return p, err
+			}
+			if pass > 0 {
+				continue
+			}
+			scored += stats.Scored
+			found100 += common(hits, truth[i])
+			wanted100 += len(truth[i])
+			ten := truth[i][:min(10, len(truth[i]))]
+			found10 += common(hits[:min(10, len(hits))], ten)
+			wanted10 += len(ten)
+		}
+		if pass > 0 {
+			seconds = append(seconds, time.Since(start).Seconds())
+		}
+	}
+	slices.Sort(seconds)
+	p.QPS = float64(len(queries)) / seconds[len(seconds)/2]
+	p.Recall10 = float64(found10) / float64(max(wanted10, 1))
+	p.Recall100 = float64(found100) / float64(max(wanted100, 1))
+	p.Scored = float64(scored) / float64(max(len(queries), 1))
+	return p, nil
+}
+
+func common(hits []rank.Hit, want []rank.Ordinal) int {
+	n := 0
+	for _, h := range hits {
+		if slices.Contains(want, h.Ordinal) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"strings"
+)
+
+// halfToFloat is the value of an IEEE 754 half-precision number.
+func halfToFloat(h uint16) float32 {
+	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
+	switch exponent {
+	case 31: // infinity and not a number
+		return math.Float32frombits(sign | 255<<23 | fraction<<13)
+	case 0: // zero and subnormal numbers
+		return math.Float32frombits(math.Float32bits(float32(fraction)*0x1p-24) | sign)
+	}
+	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
+}
+
+// Rows is an open file of vectors as many programs exchange them:
+// little-endian numbers, row by row, without a header.
+type Rows struct {
+	file *os.File
+	dim  int
+	size int // bytes of a number
+	path string
+}
+
+// OpenRows opens a file of rows of dim numbers: half precision if its name
+// ends in .f16, single if in .f32.
+func OpenRows(path string, dim int) (*Rows, error) {
+	r := &Rows{dim: dim, path: path}
+	switch {
+	case dim < 1:
+		return nil, fmt.Errorf("reading %s: the dimension is %d; say how many numbers a row has", path, dim)
+	case strings.HasSuffix(path, ".f16"):
+		r.size = 2
+	case strings.HasSuffix(path, ".f32"):
+		r.size = 4
+	default:
+		return nil, fmt.Errorf("reading %s: its name should end in .f16 or .f32, which says what is in it", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading vectors: %w", err)
+	}
+	info, err := file.Stat()
+	if err == nil && info.Size()%int64(r.size*dim) != 0 {
+		err = fmt.Errorf("%d bytes are no whole number of rows of %d numbers of %d bytes", info.Size(), dim, r.size)
+	}
+	if err != nil {
+		_ = file.Close() // the first error is the one to tell
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	r.file = file
+	return r, nil
+}
+
+// Close closes the file.
+func (r *Rows) Close() error { return r.file.Close() }
+
+// All yields each row once, from where the file stands; a row is only valid
+// until the next.
+func (r *Rows) All() iter.Seq2[[]float32, error] {
+	return func(yield func([]float32, error) bool) {
+		in := bufio.NewReaderSize(r.file, 1<<20)
+		raw, row := make([]byte, r.size*r.dim), make([]float32, r.dim)
+		for {
+			if _, err := io.ReadFull(in, raw); err == io.EOF {
+				return
+			} else if err != nil {
+				yield(nil, fmt.Errorf("reading %s: %w", r.path, err))
+				return
+			}
+			for i := range row {
+				if r.size == 2 {
+					row[i] = halfToFloat(binary.LittleEndian.Uint16(raw[2*i:]))
+				} else {
+					row[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+				}
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// ReadVectors reads a whole file of rows: see OpenRows.
+func ReadVectors(path string, dim int) ([]float32, error) {
+	rows, err := OpenRows(path, dim)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // only read
+	var out []float32
+	for row, err := range rows.All() {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row...)
+	}
+	return out, nil
+}
