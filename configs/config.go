@@ -120,7 +120,7 @@ type Server struct {
 	HeaderBytes       ByteSize      `yaml:"header_bytes"`
 	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout"`
 	ReadTimeout       time.Duration `yaml:"read_timeout"`
-	WriteTimeout      time.Duration `yaml:"write_timeout"` // 0: see Config.WriteDeadline
+	WriteTimeout      time.Duration `yaml:"write_timeout"` // of a whole exchange, from the end of its header
 	IdleTimeout       time.Duration `yaml:"idle_timeout"`
 	DrainDelay        time.Duration `yaml:"drain_delay"`   // between "not ready" and closing the listener
 	DrainTimeout      time.Duration `yaml:"drain_timeout"` // for requests under way at shutdown
@@ -139,7 +139,10 @@ type Log struct {
 }
 
 // Defaults is the configuration of a machine that has none: loopback, no keys.
-func Defaults() Config {
+func Defaults() Config { return defaults().derived() }
+
+// defaults is Defaults before what is left at 0 has been worked out.
+func defaults() Config {
 	return Config{
 		Listen:     "127.0.0.1:8080",
 		Collection: "index",
@@ -163,12 +166,12 @@ func Defaults() Config {
 	}
 }
 
-// WriteDeadline is how long one exchange may take from the end of its header.
-// The deadline runs while the body is read and the question is answered, so it
-// has to hold both; Server.WriteTimeout sets it otherwise.
-func (cfg Config) WriteDeadline() time.Duration {
-	if cfg.Server.WriteTimeout > 0 {
-		return cfg.Server.WriteTimeout
+// derived works out what is left at 0 to follow from other values.
+func (cfg Config) derived() Config {
+	if cfg.Server.WriteTimeout == 0 {
+		// The deadline runs while the body is read and the question is answered,
+		// so it has to hold both.
+		cfg.Server.WriteTimeout = cfg.Server.ReadTimeout + cfg.Limits.Timeout + 30*time.Second
 	}
-	return cfg.Server.ReadTimeout + cfg.Limits.Timeout + 30*time.Second
+	return cfg
 }

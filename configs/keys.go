@@ -34,7 +34,7 @@ func (k key) strings() bool {
 // keys lists every leaf of Config in the order of its fields.
 func keys() []key {
 	var out []key
-	walk("", reflect.ValueOf(Defaults()), &out)
+	walk("", reflect.ValueOf(defaults()), &out)
 	return out
 }
 

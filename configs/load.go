@@ -80,7 +80,7 @@ func Load(s Sources) (Config, error) {
 	if err := c.check(sources); err != nil {
 		return Config{}, err
 	}
-	return c, nil
+	return c.derived(), nil
 }
 
 // decoding tells mapstructure to use the yaml tags and to read durations,

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"crypto/sha256"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -165,25 +166,43 @@ func TestCORS(t *testing.T) {
 	}
 }
 
+// openToAll stands for a listener on every address, without being one.
+type openToAll struct{ closed bool }
+
+func (l *openToAll) Accept() (net.Conn, error) { return nil, net.ErrClosed }
+func (l *openToAll) Close() error              { l.closed = true; return nil }
+func (l *openToAll) Addr() net.Addr            { return &net.TCPAddr{IP: net.IPv4zero, Port: 80} }
+
 func TestListen(t *testing.T) {
-	for address, guarded := range map[string]bool{"127.0.0.1:0": false, "localhost:0": false, "0.0.0.0:0": true} {
-		l, err := Listen(t.Context(), address, guarded)
-		if err != nil {
-			t.Errorf("%s: %v", address, err)
-			continue
-		}
-		_ = l.Close()
+	open, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.7:0"} {
-		l, err := Listen(t.Context(), address, false)
+	for address, loopback := range map[string]bool{"127.0.0.1:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "[::]:0": false, "192.0.2.7:0": false} {
+		l, err := open.Listen(t.Context(), address)
 		if err == nil {
 			_ = l.Close()
-			t.Errorf("%s was opened without keys", address)
-			continue
 		}
-		if !strings.Contains(err.Error(), "auth.keys") {
+		if (err == nil) != loopback || err != nil && !strings.Contains(err.Error(), "auth.keys") {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+	// Nor does a listener from elsewhere get around it.
+	l := &openToAll{}
+	if err := open.Serve(t.Context(), l, ServeOptions{}); err == nil || !strings.Contains(err.Error(), "auth.keys") || !l.closed {
+		t.Errorf("%v", err)
+	}
+	for _, o := range []Options{{Keys: testKeys()}, {AuthDisabled: true}} {
+		api, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := api.mayServe(l); err != nil {
+			t.Errorf("with %d keys, disabled %v: %v", len(o.Keys), o.AuthDisabled, err)
+		}
+	}
+	if _, err := open.Listen(t.Context(), "127.0.0.1"); err == nil || !strings.Contains(err.Error(), "port") {
+		t.Errorf("%v", err)
 	}
 }
 

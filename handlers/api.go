@@ -44,6 +44,8 @@ type Options struct {
 
 	// Keys are the API keys; without any, everybody may call.
 	Keys []Key
+	// AuthDisabled lets everybody call on any address, not on loopback alone.
+	AuthDisabled bool
 	// OpenMetrics and OpenDocs let /metrics, and /docs with /openapi.*, be read
 	// without a key.
 	OpenMetrics, OpenDocs bool
@@ -77,6 +79,7 @@ type API struct {
 	logQuestions bool
 
 	keys                      []Key
+	authDisabled              bool
 	openMetrics, openDocs     bool
 	allowedHosts, corsOrigins []string
 	crossOrigin               *http.CrossOriginProtection
@@ -96,7 +99,7 @@ type API struct {
 func New(o Options) (*API, error) {
 	a := &API{
 		readiness: o.Readiness, metrics: o.Metrics, log: o.Logger, logQuestions: o.LogQuestions,
-		keys: o.Keys, openMetrics: o.OpenMetrics, openDocs: o.OpenDocs,
+		keys: o.Keys, authDisabled: o.AuthDisabled, openMetrics: o.OpenMetrics, openDocs: o.OpenDocs,
 		allowedHosts: o.AllowedHosts, corsOrigins: o.CORSOrigins,
 		bodyBytes: o.BodyBytes, rateRequests: o.RateRequests, rateWindow: o.RateWindow, now: o.Now,
 	}

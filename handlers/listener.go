@@ -12,10 +12,9 @@ import (
 )
 
 // Listen opens the address. Without keys only a loopback address is opened,
-// unless the operator said that there is to be no authentication (guarded is
-// then true, as it is with keys).
-func Listen(ctx context.Context, address string, guarded bool) (net.Listener, error) {
-	if !guarded {
+// unless Options.AuthDisabled says that there is to be no authentication.
+func (a *API) Listen(ctx context.Context, address string) (net.Listener, error) {
+	if !a.guarded() {
 		if err := loopbackOnly(ctx, address); err != nil {
 			return nil, err
 		}
@@ -25,12 +24,22 @@ func Listen(ctx context.Context, address string, guarded bool) (net.Listener, er
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
-	// A name may have come to stand for something else in between.
-	if at, ok := l.Addr().(*net.TCPAddr); !guarded && (!ok || !at.IP.IsLoopback()) {
+	if err := a.mayServe(l); err != nil { // a name may stand for something else by now
 		_ = l.Close()
-		return nil, refused(address)
+		return nil, err
 	}
 	return l, nil
+}
+
+// guarded reports whether somebody decided who may call.
+func (a *API) guarded() bool { return len(a.keys) > 0 || a.authDisabled }
+
+// mayServe refuses a listener that others than this machine could reach.
+func (a *API) mayServe(l net.Listener) error {
+	if at, ok := l.Addr().(*net.TCPAddr); !a.guarded() && (!ok || !at.IP.IsLoopback()) {
+		return refused(l.Addr().String())
+	}
+	return nil
 }
 
 func loopbackOnly(ctx context.Context, address string) error {

@@ -31,8 +31,12 @@ const afterCut = 5 * time.Second
 // stops in order: /readyz says no, the listener closes, requests under way may
 // end within the drain timeout, and then what is left is cut. When it returns
 // no request runs any more, so that sessions and files can be closed; if one
-// had to be cut, the error says so.
+// had to be cut, the error says so. Without keys it refuses a listener that is
+// not on loopback (see Listen).
 func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) error {
+	if err := a.mayServe(listener); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	// Requests outlive ctx: they are drained, not cancelled.
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

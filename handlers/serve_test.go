@@ -64,7 +64,7 @@ func TestReadiness(t *testing.T) {
 // serveAPI serves a given API until the test ends.
 func serveAPI(t *testing.T, api *API) *server {
 	t.Helper()
-	listener, err := Listen(t.Context(), "127.0.0.1:0", false)
+	listener, err := api.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func startShutdown(t *testing.T, o ServeOptions) *shutdown {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := Listen(t.Context(), "127.0.0.1:0", false)
+	listener, err := api.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestListenerFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := Listen(t.Context(), "127.0.0.1:0", false)
+	listener, err := api.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func start(t testing.TB, o Options, timeouts ...ServeOptions) *server {
 	if s.api, err = New(o); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := Listen(context.Background(), "127.0.0.1:0", len(o.Keys) > 0)
+	listener, err := s.api.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
