@@ -44,11 +44,26 @@ func (a *API) getExperts(w http.ResponseWriter, r *http.Request) error {
 	if p := noParameters(r); p != nil {
 		return p
 	}
-	experts := engine.Experts()
-	if experts == nil {
-		experts = []search.ExpertInfo{}
+	experts := []search.ExpertInfo{}
+	for _, expert := range engine.Experts() {
+		experts = append(experts, withoutNulls(expert))
 	}
 	return respond(w, ExpertList{Experts: experts})
+}
+
+// withoutNulls writes what nobody measured as {} and not as null, as the
+// contract has it.
+func withoutNulls(expert search.ExpertInfo) search.ExpertInfo {
+	if expert.Fingerprints == nil {
+		expert.Fingerprints = map[string]string{}
+	}
+	if expert.MaxTokens == nil {
+		expert.MaxTokens = map[string]int{}
+	}
+	if expert.Recall == nil {
+		expert.Recall = map[string]float64{}
+	}
+	return expert
 }
 
 // ExpertList is the answer of /v1/experts.
@@ -73,7 +88,7 @@ func (a *API) getExpert(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return respond(w, expert)
+	return respond(w, withoutNulls(expert))
 }
 
 // etagSuffix is what the compression adds to an ETag, since a compressed

@@ -147,6 +147,24 @@ func TestLookups(t *testing.T) {
 	}
 }
 
+// bareEngine knows next to nothing about its experts.
+type bareEngine struct{ Engine }
+
+func (bareEngine) Experts() []search.ExpertInfo { return []search.ExpertInfo{{Name: "bare"}} }
+
+func (bareEngine) Expert(string) (search.ExpertInfo, error) {
+	return search.ExpertInfo{Name: "bare"}, nil
+}
+
+func TestBareExperts(t *testing.T) {
+	s := start(t, Options{Engine: bareEngine{testEngine(t, engineOptions{})}})
+	for _, path := range []string{"/v1/experts", "/v1/experts/bare", "/v1/limits"} { // the contract is checked on the way
+		if r := s.send(http.MethodGet, path, ""); r.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d", path, r.StatusCode)
+		}
+	}
+}
+
 func TestPassages(t *testing.T) {
 	s := start(t, Options{})
 	for path, id := range map[string]string{
