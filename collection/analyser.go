@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"fmt"
 	"strings"
 
 	"conclave/bm25"
@@ -19,4 +20,13 @@ http://example.org/a?b=c 1,000,000 C++ C# rock'n'roll don’t ﬁne ½ 😀 ` + 
 // that it changes when the behaviour does, and only then.
 func analyserFingerprint() string {
 	return sumOf([]byte(strings.Join(bm25.Analyse(probe), "\n")))
+}
+
+// checkAnalyser is an error when the words of a collection were analysed in
+// another way than questions would be.
+func (m *manifest) checkAnalyser(dir string) error {
+	if now := analyserFingerprint(); m.Words.Analyser != now {
+		return fmt.Errorf("the words of %s were analysed in another way (%s) than this program does (%s): use the program that built it, or index again", dir, short(m.Words.Analyser), short(now))
+	}
+	return nil
 }

@@ -89,8 +89,8 @@ func (w *Writer) Add(ctx context.Context, source Source, o BuildOptions) (Report
 	if o.Words != (bm25.Params{}) && o.Words != m.Words.params() {
 		return Report{}, fmt.Errorf("%s was built with k1 %v and b %v, not k1 %v and b %v: leave them out, or index again", w.dir, m.Words.K1, m.Words.B, o.Words.K1, o.Words.B)
 	}
-	if a := analyserFingerprint(); m.Words.Analyser != a {
-		return Report{}, fmt.Errorf("%s was built with another analysis of words (%s) than this program's (%s): index again", w.dir, m.Words.Analyser, a)
+	if err := m.checkAnalyser(w.dir); err != nil {
+		return Report{}, err
 	}
 	if err := matchExperts(w.dir, m, o.Experts); err != nil {
 		return Report{}, err

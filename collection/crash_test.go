@@ -107,7 +107,8 @@ func childGrow(dir string) error {
 // TestKilled kills a writing child at random instants. What it acknowledged is
 // there, whole, and the next child goes on from it.
 func TestKilled(t *testing.T) {
-	kills := 12
+	t.Parallel()
+	kills := 10
 	if n, err := strconv.Atoi(os.Getenv("CONCLAVE_TEST_KILLS")); err == nil {
 		kills = n
 	}

@@ -11,19 +11,33 @@
 //   - expert: here, the encoder of passages that made some vectors. It is known
 //     by its fingerprint;
 //   - to pin: to hold a generation, so that its files stay open until it is
-//     released.
+//     released;
+//   - tombstone: a mark that a passage of a segment is deleted;
+//   - log: what was acknowledged and is not yet in a segment;
+//   - flush: to make a segment of the oldest changes of the log;
+//   - merge: to make one segment of several, without what is deleted.
+//
+// Build and Add make segments from files; Open reads; Live reads and writes at
+// the same time.
 //
 // # On disk
 //
 //	MANIFEST        a line with a checksum, then JSON
 //	LOCK            flock: one process writes
-//	seg-000001/     passages, words, NAME-GENERATION.vectors, NAME-GENERATION.hnsw …
+//	wal/            the log
+//	seg-000001/     passages, words, deleted-7, and for each expert
+//	                NAME-3.vectors, NAME-3.hnsw …
 //	tmp-…           what a writer is making; the next writer removes it
 //
-// A file under a name never has other content later: names of segments and of
-// experts' files carry a number that only grows. So a reader may keep a file
-// open for as long as it likes, and files that are shared by generations are
-// opened once.
+// A file under a name never has other content later: names carry a number that
+// only grows. So a reader may keep a file open for as long as it likes, and
+// files that are shared by generations are opened once.
+//
+// # Order
+//
+// In a segment, passages are numbered in the order of their ids. Ties in a
+// score are broken by ordinal in a segment and by id between segments, which is
+// then the same: BM25 and exact search answer alike however a corpus is divided.
 //
 // # Crashes
 //
@@ -31,5 +45,7 @@
 // before the manifest is renamed into place, and that folder is synced after.
 // So a kill or a power cut at any instant leaves the last published generation
 // whole, and beside it at most files that no manifest names, which the next
-// writer removes.
+// writer removes. A change is acknowledged when its frame of the log is synced;
+// the manifest says up to which change the segments go, and the rest is read
+// from the log when the collection is opened for writing.
 package collection

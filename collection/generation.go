@@ -32,6 +32,11 @@ type Generation struct {
 func openGeneration(files *shared, dir string, m *manifest, what parts) (*Generation, error) {
 	g := &Generation{dir: dir, manifest: m, files: files}
 	g.pins.Store(1)
+	if what == everything {
+		if err := m.checkAnalyser(dir); err != nil {
+			return nil, err
+		}
+	}
 	var words []bm25.Segment
 	for i := range m.Segments {
 		s, keys, err := openSegment(files, dir, m, &m.Segments[i], what)

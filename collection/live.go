@@ -112,6 +112,9 @@ func openLive(d disk, dir string, o LiveOptions) (_ *Live, err error) {
 		return nil, err
 	}
 	m := l.writer.snapshot()
+	if err := m.checkAnalyser(dir); err != nil {
+		return nil, err
+	}
 	if err := matchExperts(dir, m, o.Build.Experts); err != nil {
 		return nil, err
 	}

@@ -243,6 +243,7 @@ func TestVisibility(t *testing.T) {
 
 // TestTrouble: a flush that fails loses nothing, is told, and is tried again.
 func TestTrouble(t *testing.T) {
+	t.Parallel()
 	broken := true
 	var mu sync.Mutex
 	e := &hashEncoder{name: "base", dimension: 4, fail: func(int) error {

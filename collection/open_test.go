@@ -110,6 +110,27 @@ func TestCheckEncoders(t *testing.T) {
 	}
 }
 
+// TestOtherAnalyser: words that were analysed in another way are refused.
+func TestOtherAnalyser(t *testing.T) {
+	dir := built(t, BuildOptions{}, randomPassages(1, 20))
+	m, err := readManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Words.Analyser = "0123456789abcdef0123456789abcdef"
+	if err := writeManifest(osDisk{}, dir, m); err != nil {
+		t.Fatal(err)
+	}
+	_, opening := Open(dir)
+	_, adding := Add(t.Context(), dir, of(randomPassages(2, 3)), BuildOptions{})
+	_, living := OpenLive(dir, LiveOptions{})
+	for _, err := range []error{opening, adding, living} {
+		if err == nil || !strings.Contains(err.Error(), "analysed in another way (0123456789abcdef) than this program does") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // TestRecallFloor: an index that was measured below its kind's floor is
 // refused, coder is not but warns.
 func TestRecallFloor(t *testing.T) {
