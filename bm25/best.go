@@ -39,10 +39,12 @@ func scoreStep(bits uint32) int {
 	return min(max(int(bits>>stepShift)-lowestStep, 0), scoreSteps-1)
 }
 
-func (b *best) reset(k int) {
+// reset empties it. Hits must have a score above the threshold; none takes
+// all.
+func (b *best) reset(k int, threshold float32) {
 	b.k = k
 	b.keys = b.keys[:0]
-	b.threshold = float32(math.Inf(-1))
+	b.threshold = threshold
 	b.step, b.above = 0, 0
 	clear(b.counts[:])
 }

@@ -25,7 +25,7 @@ func TestBest(t *testing.T) {
 		case 2:
 			slices.SortFunc(scores, func(a, b int) int { return b - a })
 		}
-		b.reset(k)
+		b.reset(k, none)
 		want := rank.NewTopK(k)
 		for i, s := range scores {
 			h := rank.Hit{Ordinal: rank.Ordinal(i), Score: float32(s)}

@@ -115,7 +115,7 @@ func TestRepeatedTerms(t *testing.T) {
 		b := NewBuilder(params)
 		var passages []goldenPassage
 		for i := range 700 {
-			passages = append(passages, goldenPassage{Text: strings.Repeat("cat ", 1+i*i/20) + strings.Repeat("dog ", i) + strings.Repeat("x ", i%3*3000)})
+			passages = append(passages, goldenPassage{Text: strings.Repeat("cat ", 1+i*i/150) + strings.Repeat("dog ", i) + strings.Repeat("x ", i%3*1200)})
 		}
 		for i := range 70_000 {
 			text := ""

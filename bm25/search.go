@@ -3,7 +3,6 @@ package bm25
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/bits"
 
 	"conclave/rank"
@@ -15,8 +14,10 @@ const (
 	window     = 1 << 12
 	windowMask = window - 1
 
-	// patience is how many windows pass between two looks at the context.
-	patience = 32
+	// patience is how many windows pass between two looks at the context, unless
+	// manyPostings are decoded before.
+	patience     = 32
+	manyPostings = 1 << 19
 )
 
 // Search returns the k passages with the highest scores, best first, equal
@@ -58,9 +59,11 @@ func (s *Searcher) SearchStats(ctx context.Context, question string, k int) ([]r
 	}
 	stats.Terms = len(terms)
 	w := s.takeScratch()
-	defer s.scratch.Put(w)
+	defer s.giveBack(w)
 	w.stats = &stats
-	w.best.reset(min(k, s.statistics.Passages))
+	k = min(k, s.statistics.Passages)
+	w.best.reset(k, none)
+	var merged []rank.Hit
 	for i, g := range s.segments {
 		if err := w.openCursors(g, terms, i); err != nil {
 			return nil, stats, err
@@ -68,6 +71,13 @@ func (s *Searcher) SearchStats(ctx context.Context, question string, k int) ([]r
 		if err := w.searchSegment(ctx, g); err != nil {
 			return nil, stats, err
 		}
+		if s.ties != nil {
+			merged = mergeHits(merged, w.best.sorted(), k, s.ties)
+			w.best.reset(k, floor(merged, k))
+		}
+	}
+	if s.ties != nil {
+		return merged, stats, nil
 	}
 	return w.best.sorted(), stats, nil
 }
@@ -91,6 +101,14 @@ func (s *Searcher) takeScratch() *scratch {
 		return w
 	}
 	return &scratch{}
+}
+
+// giveBack keeps the memory of a search for the next one, but not that of a
+// question of hundreds of terms.
+func (s *Searcher) giveBack(w *scratch) {
+	if len(w.spare)+len(w.cursors) <= 256 {
+		s.scratch.Put(w)
+	}
 }
 
 // openCursors sets a cursor to the beginning of each term's postings.
@@ -134,9 +152,12 @@ func (w *scratch) openCursors(g *segment, terms []questionTerm, at int) error {
 func (w *scratch) searchSegment(ctx context.Context, g *segment) error {
 	n := len(w.cursors)
 	passages := g.Index.passages
+	looked := w.stats.Decoded // when the context was looked at
 	for from := uint32(0); from < passages; from += window {
-		if from/window%patience == patience-1 && ctx.Err() != nil {
-			return context.Cause(ctx)
+		if from/window%patience == patience-1 || w.stats.Decoded-looked > manyPostings {
+			if looked = w.stats.Decoded; ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 		}
 		to := min(from+window, passages)
 		for i := n - 1; i >= 0; i-- {
@@ -359,10 +380,8 @@ func (s *Searcher) Matched(ctx context.Context, question string) (int, error) {
 		return 0, err
 	}
 	w := s.takeScratch()
-	defer s.scratch.Put(w)
+	defer s.giveBack(w)
 	w.stats = &SearchStats{}
-	w.best.reset(1)
-	w.best.threshold = float32(math.Inf(1))
 	matched := 0
 	for i, g := range s.segments {
 		if err := w.openCursors(g, terms, i); err != nil {

@@ -366,6 +366,38 @@ func TestSegmentsThatDoNotFit(t *testing.T) {
 	}
 }
 
+// TestTiesAcrossSegments: with an order of ties given, several segments answer as
+// one whose passages are numbered in that order.
+func TestTiesAcrossSegments(t *testing.T) {
+	rng := rand.New(rand.NewPCG(16, 0))
+	const vocabulary = 30
+	passages := randomPassages(rng, 3000, vocabulary)
+	one := build(t, DefaultParams(), passages)
+	// Deal the passages out to segments; in each they stay in order.
+	const parts = 4
+	dealt := make([][]goldenPassage, parts)
+	places := make([][]rank.Ordinal, parts)
+	for i, p := range passages {
+		to := rng.IntN(parts)
+		dealt[to] = append(dealt[to], p)
+		places[to] = append(places[to], rank.Ordinal(i))
+	}
+	var segments []Segment
+	var inOne []rank.Ordinal
+	for i := range dealt {
+		segments = append(segments, Segment{Index: build(t, DefaultParams(), dealt[i]), Base: rank.Ordinal(len(inOne))})
+		inOne = append(inOne, places[i]...)
+	}
+	many, err := NewSearcher(segments...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	many.OrderTies(func(a, b rank.Ordinal) int { return int(inOne[a]) - int(inOne[b]) })
+	for range 200 {
+		compareSearchers(t, rng, one.alone, many, randomQuestion(rng, vocabulary), len(passages), inOne)
+	}
+}
+
 // TestAllocations: a search's allocations do not grow with the postings.
 func TestAllocations(t *testing.T) {
 	measure := func(n int) float64 {

@@ -41,6 +41,7 @@ type Searcher struct {
 	params     Params
 	statistics Statistics
 	segments   []*segment
+	ties       func(a, b rank.Ordinal) int
 	scratch    sync.Pool // of *scratch
 }
 

@@ -94,7 +94,7 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 	}
 	r.BytesEach, r.PeerBytesEach = report.PassageBytes, bytes/float64(r.Passages)
 
-	var own2, theirs2, ratios2, each, peerEach []float64
+	var theirs2, ratios2, each, peerEach []float64
 	own, theirs, ratios = nil, nil, nil
 	for round := range m.rounds + 3 {
 		plain, err := p.number("round 1000")
@@ -116,7 +116,7 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 		}
 		n := float64(r.Questions)
 		own, theirs, ratios = append(own, n/mine), append(theirs, n/seconds), append(ratios, seconds/mine)
-		own2, theirs2, ratios2 = append(own2, n/mine), append(theirs2, n/plain), append(ratios2, plain/mine)
+		theirs2, ratios2 = append(theirs2, n/plain), append(ratios2, plain/mine)
 		each = append(each, took...)
 		more, err := p.numbers(fmt.Sprint("each ", m.k))
 		if err != nil {

@@ -1,0 +1,43 @@
+package bm25
+
+import (
+	"cmp"
+	"math"
+
+	"conclave/rank"
+)
+
+// none is a threshold that every score is above.
+const none float32 = -1
+
+// OrderTies makes equal scores of passages of different segments rank by
+// compare, which is negative when a ranks before b, instead of by ordinal.
+// Inside a segment the lower ordinal ranks first whatever compare says: passages
+// are to be numbered in its order there. It must be called before the first
+// search.
+func (s *Searcher) OrderTies(compare func(a, b rank.Ordinal) int) { s.ties = compare }
+
+// mergeHits merges two sorted lists and keeps the first k.
+func mergeHits(a, b []rank.Hit, k int, ties func(a, b rank.Ordinal) int) []rank.Hit {
+	if len(a) == 0 {
+		return b
+	}
+	out := make([]rank.Hit, 0, min(k, len(a)+len(b)))
+	for len(out) < k && (len(a) > 0 || len(b) > 0) {
+		if len(b) == 0 || len(a) > 0 && (a[0].Score > b[0].Score || a[0].Score == b[0].Score && cmp.Or(ties(a[0].Ordinal, b[0].Ordinal), -1) < 0) {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return out
+}
+
+// floor is the largest score that is too low for a further segment's hit to be
+// among the k best: one that equals the last hit's may still rank before it.
+func floor(hits []rank.Hit, k int) float32 {
+	if len(hits) < k {
+		return none
+	}
+	return math.Nextafter32(hits[k-1].Score, none)
+}
