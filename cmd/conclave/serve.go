@@ -55,9 +55,9 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", config.Listen)
+	listener, err := api.Listen(ctx, config.Listen)
 	if err != nil {
-		return fmt.Errorf("listening on %s: %w: name a free address with --listen", config.Listen, err)
+		return err
 	}
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
@@ -103,7 +103,7 @@ func newAPI(config configs.Config, log *slog.Logger, metrics *handlers.Metrics) 
 	}
 	return handlers.New(handlers.Options{
 		Metrics: metrics, Logger: log, LogQuestions: config.Log.Questions,
-		Keys: keys, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
+		Keys: keys, AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
 		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins, TrustedProxies: config.Server.TrustedProxies,
 		BodyBytes: int64(config.Limits.BodyBytes), Concurrency: config.Limits.Concurrency,
 		RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,

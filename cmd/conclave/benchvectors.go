@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"conclave/ann"
+	"conclave/ann/bench"
+
+	"github.com/spf13/cobra"
+)
+
+func newBenchVectors(term terminal) *cobra.Command {
+	var o bench.Options
+	var generate int
+	var asJSON bool
+	command := &cobra.Command{
+		Use:   "ann",
+		Short: "Measure a vector index: one thread, one query at a time, top 100",
+		Long: `Builds an index of the vectors and asks it every query, for several values of
+efSearch, beside exact search. Vectors and queries are files of rows without a
+header: float16 (name ends in .f16) or float32 (.f32), little-endian. --truth names the
+100 nearest rows of each query (int32, little-endian); without it they are
+worked out first.`,
+		Example: `  conclave bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --json
+  conclave bench ann --generate 100000 --vectors v.f32 --dim 384      # makes the files v.f32`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Vectors == "" || o.Dim < 1 {
+				return usagef("--vectors and --dim are needed")
+			}
+			if generate > 0 {
+				return bench.Generate(o.Vectors, generate, o.Dim, o.Build.Seed, 0)
+			}
+			if o.Queries == "" {
+				return usagef("--queries is needed")
+			}
+			if _, err := ann.KindNamed(o.Kind); err != nil {
+				return usageError{err}
+			}
+			r, err := bench.Run(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(term.Out).Encode(r)
+			}
+			w := &errWriter{out: term.Out}
+			w.printf("%s: %s vectors of %d numbers, built in %.1f s on %d threads, %.0f bytes a vector resident, %.0f on disk\n",
+				r.Kind, count(int64(r.Rows), ""), r.Dim, r.BuildSeconds, r.Threads, r.BytesPerVector, r.DiskPerVector)
+			w.printf("%8s %10s %10s %10s %10s\n", "ef", "queries/s", "recall@10", "recall@100", "compared")
+			for _, p := range r.Points {
+				w.printf("%8d %10.0f %10.4f %10.4f %10.0f\n", p.Ef, p.QPS, p.Recall10, p.Recall100, p.Scored)
+			}
+			return w.err
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&o.Vectors, "vectors", "", "`file` of vectors")
+	flags.StringVar(&o.Queries, "queries", "", "`file` of query vectors")
+	flags.StringVar(&o.Truth, "truth", "", "`file` of the nearest rows of each query")
+	flags.IntVar(&o.Dim, "dim", 0, "numbers of a vector")
+	flags.StringVar(&o.Kind, "index", ann.HNSW, "kind of index: hnsw, flat or coder")
+	flags.IntSliceVar(&o.Ef, "ef", nil, fmt.Sprintf("values of efSearch (default %v)", bench.DefaultEf()))
+	flags.IntVar(&o.Build.M, "m", 0, "neighbours of a node (default: of the kind)")
+	flags.IntVar(&o.Build.EfConstruction, "ef-construction", 0, "candidates looked at while building (default: of the kind)")
+	flags.IntVar(&o.Build.Threads, "threads", 0, "threads that build (default: all processors)")
+	flags.Uint64Var(&o.Build.Seed, "seed", 0, "seed of the graph")
+	flags.IntVar(&o.Passes, "passes", 5, "how often all queries are asked")
+	flags.StringVar(&o.Folder, "folder", "", "`folder` to keep the index in, and to take it from when it is there")
+	flags.IntVar(&generate, "generate", 0, "write this many clustered vectors to --vectors, and stop")
+	flags.BoolVar(&asJSON, "json", false, "for programs")
+	return command
+}
