@@ -59,24 +59,3 @@ func (e *VersionError) Error() string {
 	}
 	return fmt.Sprintf("passage %q has version %s, and %s was asked for: somebody changed it in between; fetch it and try again", e.ID, e.Have, e.Want)
 }
-
-// check compares a change with what is stored: have is its version, empty when
-// there is none. It returns what the change will be.
-func (c *Change) check(have string) (Outcome, error) {
-	id := c.id()
-	switch {
-	case c.IfAbsent && have != "":
-		return "", &VersionError{ID: id, Want: "absent", Have: have}
-	case c.IfMatch == "*" && have == "", c.IfMatch != "" && c.IfMatch != "*" && c.IfMatch != have:
-		return "", &VersionError{ID: id, Want: c.IfMatch, Have: have}
-	case c.Put == nil && have == "":
-		return Absent, nil
-	case c.Put == nil:
-		return Deleted, nil
-	case have == "":
-		return Created, nil
-	case have == c.Put.Version():
-		return Unchanged, nil
-	}
-	return Replaced, nil
-}

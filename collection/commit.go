@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"conclave/corpus"
 )
 
 // commitBytes is how much is committed as one group at most, so that a change
@@ -15,12 +17,48 @@ const commitBytes = 8 << 20
 const maxApply = 24 << 20
 
 // commitRequest is the changes of one Apply on their way through the committer.
+// It holds nothing of the caller's, who may be gone before it is through.
 type commitRequest struct {
-	changes []Change
+	changes []ready
 	results []Result
 	bytes   int
 	err     error
 	done    chan struct{}
+}
+
+// ready is a change as it goes into the log.
+type ready struct {
+	entry
+	version  string // of a passage that is put
+	ifMatch  string
+	ifAbsent bool
+}
+
+// prepare checks and encodes changes. It runs in the caller's goroutine, so that
+// the committer has little to do but to write.
+func prepare(changes []Change) (*commitRequest, error) {
+	r := &commitRequest{changes: make([]ready, len(changes)), results: make([]Result, len(changes)), done: make(chan struct{})}
+	for i := range changes {
+		c, out := &changes[i], &r.results[i]
+		r.changes[i] = ready{entry: entry{deleteChange, []byte(c.Delete)}, ifMatch: c.IfMatch, ifAbsent: c.IfAbsent}
+		out.ID = c.id()
+		if c.Put != nil {
+			if out.Err = c.Put.Check(); out.Err != nil {
+				continue
+			}
+			var content []byte
+			if content, out.Err = c.Put.AppendBinary(nil); out.Err != nil {
+				continue
+			}
+			r.changes[i].entry = entry{putChange, content}
+			r.changes[i].version = corpus.VersionOf(content)
+		}
+		r.bytes += len(r.changes[i].content)
+	}
+	if r.bytes > maxApply {
+		return nil, fmt.Errorf("%d changes of %d bytes at once, %d bytes are allowed: apply fewer at a time", len(changes), r.bytes, maxApply)
+	}
+	return r, nil
 }
 
 // Apply makes changes and returns when they would survive a power cut. There is
@@ -32,20 +70,12 @@ type commitRequest struct {
 // Changes are made in the order given, and those of one Apply that runs before
 // another before it. Applies that run at the same time share a sync.
 func (l *Live) Apply(ctx context.Context, changes []Change) ([]Result, error) {
-	r := &commitRequest{changes: changes, results: make([]Result, len(changes)), done: make(chan struct{})}
-	for i := range changes {
-		c := &changes[i]
-		r.results[i].ID = c.id()
-		if c.Put != nil {
-			r.results[i].Err = c.Put.Check()
-			r.bytes += len(c.Put.Text) + len(c.Put.Title) + 512 // and what else there is, about
-		}
-	}
-	if r.bytes > maxApply {
-		return nil, fmt.Errorf("%d changes of %d bytes at once, %d bytes are allowed: apply fewer at a time", len(changes), r.bytes, maxApply)
+	r, err := prepare(changes)
+	if err != nil {
+		return nil, err
 	}
 	closed := false
-	err := l.await(ctx, func() bool {
+	err = l.await(ctx, func() bool {
 		closed = l.closed
 		return closed || len(l.pending.queue) < l.options.MaxPending
 	})
@@ -164,34 +194,42 @@ type commitGroup struct {
 	results []*Result // of each entry
 }
 
-func (g *commitGroup) add(c *Change, result *Result) {
+func (g *commitGroup) add(c *ready, result *Result) {
 	have, err := g.version(result.ID)
 	if err == nil {
-		result.Outcome, err = c.check(have)
+		result.Outcome, err = c.check(result.ID, have)
 	}
 	if err != nil {
 		result.Err = err
 		return
 	}
-	e := entry{kind: deleteChange, content: []byte(result.ID)}
-	switch result.Outcome {
-	case Absent:
+	result.Version = c.version
+	if result.Outcome == Absent || result.Outcome == Unchanged {
 		return
-	case Unchanged:
-		result.Version = have
-		return
-	case Deleted:
-	default:
-		e.kind = putChange
-		result.Version = c.Put.Version()
-		if e.content, err = c.Put.AppendBinary(nil); err != nil {
-			result.Err = err
-			return
-		}
 	}
-	g.staged[result.ID] = result.Version
-	g.entries = append(g.entries, e)
+	g.staged[result.ID] = c.version
+	g.entries = append(g.entries, c.entry)
 	g.results = append(g.results, result)
+}
+
+// check compares a change with what is stored: have is its version, empty when
+// there is none. It returns what the change will be.
+func (c *ready) check(id, have string) (Outcome, error) {
+	switch {
+	case c.ifAbsent && have != "":
+		return "", &VersionError{ID: id, Want: "absent", Have: have}
+	case c.ifMatch == "*" && have == "", c.ifMatch != "" && c.ifMatch != "*" && c.ifMatch != have:
+		return "", &VersionError{ID: id, Want: c.ifMatch, Have: have}
+	case c.kind == deleteChange && have == "":
+		return Absent, nil
+	case c.kind == deleteChange:
+		return Deleted, nil
+	case have == "":
+		return Created, nil
+	case have == c.version:
+		return Unchanged, nil
+	}
+	return Replaced, nil
 }
 
 // version is that of the stored passage, empty when there is none.

@@ -113,6 +113,11 @@ func (p *Passage) Version() string {
 	if err != nil {
 		return ""
 	}
-	sum := xxh3.Hash128(body)
+	return VersionOf(body)
+}
+
+// VersionOf is the Version of the passage that AppendBinary made record of.
+func VersionOf(record []byte) string {
+	sum := xxh3.Hash128(record)
 	return fmt.Sprintf("%016x%016x", sum.Hi, sum.Lo)
 }
