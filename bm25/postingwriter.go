@@ -66,7 +66,7 @@ func (w *postingWriter) flush() {
 	if w.n == 0 {
 		return
 	}
-	if len(w.out) > math.MaxUint32 {
+	if uint64(len(w.out)) > math.MaxUint32 {
 		w.err = fmt.Errorf("the term's postings are longer than 4 GiB: write smaller segments")
 	}
 	start := len(w.out)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"conclave/rank"
@@ -396,6 +397,46 @@ func TestTiesAcrossSegments(t *testing.T) {
 	for range 200 {
 		compareSearchers(t, rng, one.alone, many, randomQuestion(rng, vocabulary), len(passages), inOne)
 	}
+}
+
+// TestConcurrentSearches: many at once, with deleted passages to be counted,
+// give what one after the other gives.
+func TestConcurrentSearches(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 0))
+	passages := randomPassages(rng, 2000, 100)
+	x := build(t, DefaultParams(), passages)
+	deleted := make([]uint64, 10)
+	for i := range deleted {
+		deleted[i] = rng.Uint64()
+	}
+	questions := make([]string, 40)
+	want := make([][]rank.Hit, len(questions))
+	for i := range questions {
+		questions[i] = randomQuestion(rng, 100)
+		s, err := NewSearcher(Segment{Index: x, Deleted: deleted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want[i], err = s.Search(t.Context(), questions[i], 20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := NewSearcher(Segment{Index: x, Deleted: deleted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for i, question := range questions {
+				hits, err := s.Search(t.Context(), question, 20)
+				if err != nil || !slices.Equal(hits, want[i]) {
+					t.Errorf("%q: %v, %v, alone %v", question, hits, err, want[i])
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 // TestAllocations: a search's allocations do not grow with the postings.

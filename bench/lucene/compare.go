@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"text/tabwriter"
+	"strings"
 
 	"conclave/bench/words"
 	"conclave/rank"
@@ -24,22 +23,28 @@ type result struct {
 	Questions int `json:"questions"`
 	K         int `json:"k"`
 
-	IndexRate, PeerIndexRate, IndexRatio float64 // passages per second
-	BytesEach, PeerBytesEach             float64 // of the index, per passage
+	IndexRate     float64 `json:"passages_per_s"`
+	PeerIndexRate float64 `json:"lucene_passages_per_s"`
+	IndexRatio    float64 `json:"index_ratio"`
+	BytesEach     float64 `json:"bytes_per_passage"`
+	PeerBytesEach float64 `json:"lucene_bytes_per_passage"`
 
-	Rate      float64 // questions per second
-	PeerRate  float64 // Lucene, which stops counting matches at k
-	PeerRate2 float64 // Lucene as IndexSearcher.search(query, k) has it, which counts up to 1000
-	Ratio     float64
-	Ratio2    float64
-	Low, High float64 // of the turns' ratios
+	Rate      float64 `json:"qps"`
+	PeerRate  float64 `json:"lucene_qps"`          // which stops counting matches at k
+	PeerRate2 float64 `json:"lucene_counting_qps"` // as IndexSearcher.search(query, k) has it, which counts up to 1000
+	Ratio     float64 `json:"ratio"`
+	Ratio2    float64 `json:"counting_ratio"`
+	Low       float64 `json:"ratio_low"` // of the turns' ratios
+	High      float64 `json:"ratio_high"`
 
-	Median, PeerMedian float64 // microseconds of a question
-	P99, PeerP99       float64
+	Median     float64 `json:"p50_us"` // of a question, by the clock
+	PeerMedian float64 `json:"lucene_p50_us"`
+	P99        float64 `json:"p99_us"`
+	PeerP99    float64 `json:"lucene_p99_us"`
 
-	WorstScore float64 // the largest relative difference of scores at the same place
-	Swapped    int     // places with different passages
-	Hits       int     // places
+	WorstScore float64 `json:"worst_score_difference"` // relative, at the same place
+	Swapped    int     `json:"places_with_another_passage"`
+	Hits       int     `json:"places"`
 }
 
 // compare lets the two sides take turns. Rates are by the time that the one
@@ -188,18 +193,23 @@ func (m *measurement) writeLines(folder string) error {
 	return errors.Join(out.Flush(), file.Close())
 }
 
-func (r result) print(out io.Writer) {
-	fmt.Fprintf(out, "%d passages, %d questions, top %d, one thread\n", r.Passages, r.Questions, r.K)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tconclave\tLucene\tratio\t")
-	fmt.Fprintf(w, "passages indexed/s\t%.0f\t%.0f\t%.2f\t\n", r.IndexRate, r.PeerIndexRate, r.IndexRatio)
-	fmt.Fprintf(w, "bytes/passage\t%.0f\t%.0f\t%.2f\t\n", r.BytesEach, r.PeerBytesEach, r.BytesEach/r.PeerBytesEach)
-	fmt.Fprintf(w, "questions/s\t%.0f\t%.0f\t%.2f\t(turns %.2f to %.2f)\n", r.Rate, r.PeerRate, r.Ratio, r.Low, r.High)
-	fmt.Fprintf(w, "  as search(query, k)\t\t%.0f\t%.2f\t\n", r.PeerRate2, r.Ratio2)
-	fmt.Fprintf(w, "median µs\t%.0f\t%.0f\t%.2f\t\n", r.Median, r.PeerMedian, r.PeerMedian/r.Median)
-	fmt.Fprintf(w, "99 %% µs\t%.0f\t%.0f\t%.2f\t\n", r.P99, r.PeerP99, r.PeerP99/r.P99)
-	_ = w.Flush()
-	fmt.Fprintf(out, "scores differ by %.1e at most, %d of %d places hold another passage\n", r.WorstScore, r.Swapped, r.Hits)
+// String is the table for people.
+func (r result) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d passages, %d questions, top %d, one thread\n", r.Passages, r.Questions, r.K)
+	row := func(name string, own, theirs, ratio float64) {
+		fmt.Fprintf(&out, "  %-26s %9.0f %9.0f %7.2f\n", name, own, theirs, ratio)
+	}
+	fmt.Fprintf(&out, "  %-26s %9s %9s %7s\n", "", "conclave", "Lucene", "ratio")
+	row("passages indexed/s", r.IndexRate, r.PeerIndexRate, r.IndexRatio)
+	row("bytes of index/passage", r.BytesEach, r.PeerBytesEach, r.BytesEach/r.PeerBytesEach)
+	row("questions/s", r.Rate, r.PeerRate, r.Ratio)
+	row("  as search(query, k)", r.Rate, r.PeerRate2, r.Ratio2)
+	row("µs, median", r.Median, r.PeerMedian, r.PeerMedian/r.Median)
+	row("µs, 99 of 100 are below", r.P99, r.PeerP99, r.PeerP99/r.P99)
+	fmt.Fprintf(&out, "  turns' ratios %.2f to %.2f; scores differ by %.1e at most, %d of %d places hold another passage\n",
+		r.Low, r.High, r.WorstScore, r.Swapped, r.Hits)
+	return out.String()
 }
 
 func median(values []float64) float64 {

@@ -44,7 +44,7 @@ func main() {
 	if err == nil && *asJSON {
 		err = json.NewEncoder(os.Stdout).Encode(r)
 	} else if err == nil {
-		r.print(os.Stdout)
+		fmt.Print(r)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "Lucene benchmark:", err)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -136,4 +137,14 @@ func Ask(ctx context.Context, x *bm25.Index, questions []string, k int) (hits []
 		seconds[i] = time.Since(begun).Seconds()
 	}
 	return hits, seconds, nil
+}
+
+// Print writes a report for people.
+func (r Report) Print(out io.Writer) error {
+	_, err := fmt.Fprintf(out, `%d passages, %d terms, %d distinct
+indexed in %.2f s: %.0f passages/s, %.0f bytes a passage
+%d questions, top %d, one thread: %.0f questions/s, median %.0f µs, 95 %% %.0f µs, 99 %% %.0f µs
+`, r.Passages, r.Terms, r.Vocabulary, r.BuildSeconds, r.PassageRate, r.PassageBytes,
+		r.Questions, r.K, r.Rate, r.Median, r.P95, r.P99)
+	return err
 }
