@@ -51,10 +51,17 @@ func (x *hnsw) Kind() string { return HNSW }
 
 func (x *hnsw) BytesPerVector() float64 { return x.graph.BytesPerVector() }
 
-// scanBelow is how many vectors per candidate an exact search compares in the
-// time that the graph takes to find them: with fewer, comparing all is at
-// least as fast, and misses nothing.
-const scanBelow = 10
+// scanFactor decides between the graph and comparing all that may be found.
+// The graph compares about 10 vectors per candidate kept, and with a filter
+// more in proportion to what it turns away: 10 ef n/a of n vectors, a of them
+// allowed. That is more than a for a² < 10 ef n, all vectors allowed included.
+// On 43,378 real vectors and for ef 300 the times cross at a quarter of them
+// allowed, where the rule has them cross.
+const scanFactor = 10
+
+func scanIsFaster(allowed, n, ef int) bool {
+	return float64(allowed)*float64(allowed) <= scanFactor*float64(ef)*float64(n)
+}
 
 // Search is approximate unless options.Exact, or where so few vectors may be
 // found that comparing all of them costs no more.
@@ -74,7 +81,7 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 	if o.Filter != nil {
 		allowed = o.Filter.Len()
 	}
-	if o.Exact || allowed/scanBelow <= ef {
+	if o.Exact || scanIsFaster(allowed, x.count, ef) {
 		return x.scan(ctx, query, o)
 	}
 	s := x.scratch.Get().(*hnswScratch)

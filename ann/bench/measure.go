@@ -53,6 +53,7 @@ type Report struct {
 	DiskPerVector  float64 `json:"disk_bytes_per_vector"`
 	PeakResident   int64   `json:"peak_resident_bytes"` // of this process until the end of the build
 	Points         []Point `json:"points"`
+	Exact          *Exact  `json:"exact,omitempty"` // of flat alone
 }
 
 // Point is the speed and the recall at one efSearch, of one thread that asks
@@ -98,6 +99,14 @@ func Run(ctx context.Context, o Options) (_ Report, err error) {
 		return Report{}, err
 	}
 	r.Rows, r.Queries, r.BytesPerVector = x.Len(), len(asked), x.BytesPerVector()
+	if o.Kind == ann.Flat { // efSearch does nothing there
+		o.Ef = o.Ef[:min(1, len(o.Ef))]
+		e, err := MeasureExact(ctx, x, asked, o.Passes)
+		if err != nil {
+			return Report{}, err
+		}
+		r.Exact = &e
+	}
 	for _, ef := range o.Ef {
 		p, err := point(ctx, x, asked, truth, ef, o.Passes)
 		if err != nil {
