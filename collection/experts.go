@@ -83,9 +83,9 @@ func short(fingerprint string) string {
 }
 
 // CheckRecall is an error when an index finds too little to be served: its
-// measured recall@10 is below the floor of its kind. The error says how to
-// rebuild it.
-func (g *Generation) CheckRecall() error {
+// measured recall@10 is below the floor of its kind, the one in floors or else
+// the kind's own. The error says how to rebuild it.
+func (g *Generation) CheckRecall(floors map[string]float64) error {
 	var errs []error
 	for _, x := range g.Experts() {
 		kind, err := ann.KindNamed(x.Index.Kind)
@@ -93,10 +93,14 @@ func (g *Generation) CheckRecall() error {
 			errs = append(errs, err)
 			continue
 		}
-		if x.Recall.Stored.At10 < kind.Floor10 {
+		floor, given := floors[kind.Name]
+		if !given {
+			floor = kind.Floor10
+		}
+		if x.Recall.Stored.At10 < floor {
 			errs = append(errs, fmt.Errorf("the %s index of expert %q in %s finds only %.3f of the 10 nearest passages, %.3f is the least to be served with: "+
 				"build it again with conclave index --collection %s --remove-expert %s and --add-expert %s --index %s, with a larger --ef-construction, or as --index flat, which is exact",
-				kind.Name, x.Name, g.dir, x.Recall.Stored.At10, kind.Floor10, g.dir, x.Name, x.Name, kind.Name))
+				kind.Name, x.Name, g.dir, x.Recall.Stored.At10, floor, g.dir, x.Name, x.Name, kind.Name))
 		}
 	}
 	return errors.Join(errs...)

@@ -140,7 +140,7 @@ func TestRecallFloor(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := opened(t, dir)
-	if err := g.CheckRecall(); err != nil {
+	if err := g.CheckRecall(nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range g.Experts() {
@@ -154,7 +154,7 @@ func TestRecallFloor(t *testing.T) {
 	m.Segments[0].Experts = slices.Clone(m.Segments[0].Experts)
 	m.Segments[0].Experts[0].Recall.Stored = ann.Measured{Queries: 200, At10: 0.9, At100: 0.8}
 	bad := Generation{dir: dir, manifest: &m, segments: g.segments, total: g.total}
-	err := bad.CheckRecall()
+	err := bad.CheckRecall(nil)
 	if err == nil || !strings.Contains(err.Error(), `expert "a"`) || !strings.Contains(err.Error(), "finds only 0.900") || !strings.Contains(err.Error(), "--index flat") || strings.Contains(err.Error(), `expert "b"`) {
 		t.Errorf("%v", err)
 	}

@@ -9,9 +9,10 @@ import (
 	"slices"
 )
 
-// Ordinal is the position of a passage in a collection: passages are numbered
-// from 0 in the order in which they were indexed. It is only meaningful inside
-// one generation of one collection; users see passage ids.
+// Ordinal is the position of a passage in a collection: segment by segment, and
+// inside a segment in the order of the passages' ids, so that ties by ordinal
+// are ties by id. It is only meaningful inside one generation of one
+// collection; users see passage ids.
 type Ordinal uint32
 
 // Hit is one passage found by one source, with that source's own score.

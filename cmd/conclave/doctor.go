@@ -217,7 +217,7 @@ func examineCollection(config configs.Config, cache provision.Cache) finding {
 			}
 		}
 	}
-	if err := g.CheckRecall(); err != nil {
+	if err := g.CheckRecall(floorsOf(config.Index)); err != nil {
 		f.Status, f.Mend = "fails", err.Error()
 	}
 	return f

@@ -20,13 +20,13 @@ import (
 
 // indexing is what `conclave index` was asked to do.
 type indexing struct {
-	inputs                  inputs
-	format                  string
-	experts                 string
-	addExpert, removeExpert string
-	threads                 int
-	index                   collection.Index
-	skipBad, asJSON         bool
+	inputs                   inputs
+	format                   string
+	experts                  string
+	addExpert, removeExpert  string
+	threads                  int
+	index                    collection.Index
+	replace, skipBad, asJSON bool
 }
 
 func newIndex(term terminal) *cobra.Command {
@@ -69,6 +69,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 	flags.StringVar(&x.addExpert, "add-expert", "", "encode what is indexed with another expert, by `name`")
 	flags.StringVar(&x.removeExpert, "remove-expert", "", "drop an expert's vectors, by `name`")
 	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (default: all processors)")
+	flags.BoolVar(&x.replace, "replace", false, "a passage whose id is in the collection replaces the one there, instead of being an error")
 	flags.BoolVar(&x.skipBad, "skip-bad", false, "leave out passages that cannot be indexed, and say which, instead of stopping")
 	flags.BoolVar(&x.asJSON, "json", false, "report for programs")
 	return command
@@ -136,6 +137,7 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if x.index.Kind == "" {
 		options.Index.Kind = config.Index.Kind
 	}
+	options.Replace = x.replace
 	if x.skipBad {
 		options.BadPassage = func(bad error) error {
 			_, _ = fmt.Fprintf(term.Err, "left out: %v\n", bad)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"conclave/ann"
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/fusion"
@@ -35,7 +36,7 @@ func openLibrary(config configs.Config, log *slog.Logger, observer search.Observ
 	}
 	g := l.collection.Acquire()
 	defer g.Release()
-	if err := g.CheckRecall(); err != nil {
+	if err := g.CheckRecall(floorsOf(config.Index)); err != nil {
 		return l, err
 	}
 	if l.experts, err = openExperts(config, log, servedExperts(config, g)); err != nil {
@@ -117,6 +118,11 @@ func expertInfo(e *expert, files collection.ExpertFiles) search.ExpertInfo {
 		}
 	}
 	return info
+}
+
+// floorsOf are the configured floors by kind of index.
+func floorsOf(x configs.Index) map[string]float64 {
+	return map[string]float64{ann.HNSW: x.Floors.HNSW, ann.Flat: x.Floors.Flat, ann.Coder: x.Floors.Coder}
 }
 
 func limitsOf(l configs.Limits) search.Limits {

@@ -28,6 +28,8 @@ const (
 )
 
 func main() {
+	// A limit on the size of files shall be an error of the write, not the end.
+	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()})

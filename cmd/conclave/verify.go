@@ -27,6 +27,9 @@ func newVerify(term terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if report.Pending > 0 {
+				_, _ = fmt.Fprintf(term.Err, "%d acknowledged changes wait in the log: a writer makes them visible\n", report.Pending)
+			}
 			_, err = fmt.Fprintf(term.Out, "%s: generation %d, %d passages in %d segments, %sB: fine\n",
 				config.Collection, report.Generation, report.Passages, report.Segments, count(report.Bytes, "bytes"))
 			return err
