@@ -1,37 +1,34 @@
 package bert
 
-import (
-	"conclave/models/onnx"
-)
+import "conclave/models/onnx"
 
-// head pools the last layer's vectors [batch, sequence, dimension] to one
-// vector a text, projects and normalises it.
-func (b *builder) head(hidden string, h Head) {
+// head pools the last layer's rows, projects and normalises. The rows are
+// [batch·sequence, dimension], or [batch, dimension] where only the first
+// tokens' are there.
+func (b *builder) head(rows string, h Head) {
 	d := b.c.Dimension
-	var pooled string
-	switch h.Pooling {
-	case "mean":
-		pooled = onnx.MeanPool(&b.graph, hidden, AttentionMask)
-	default:
-		pooled = onnx.FirstToken(&b.graph, hidden)
+	tail := onnx.Tail{Graph: &b.graph, Prefix: "pool."}
+	pooled := rows
+	if !h.firstTokenOnly() {
+		pooled = tail.Mean(b.op("Reshape", []string{rows, valueShape}), AttentionMask)
 	}
 	if h.Pooling == "pooler" {
-		p := b.linear("pooler.dense", pooled, d, d)
-		b.op("Tanh", []string{p}, "pooler")
-		pooled = "pooler"
+		pooled = b.op("Tanh", []string{b.gemm("pooler.dense", b.linear("pooler.dense", d, d), pooled)})
 	}
 	if b.c.Projection > 0 {
-		pooled = b.linear("encode_proj", pooled, b.c.Projection, d)
+		pooled = b.gemm("encode_proj", b.linear("encode_proj", b.c.Projection, d), pooled)
 	}
 	if h.Normalise {
-		pooled = onnx.UnitLength(&b.graph, pooled)
+		pooled = tail.UnitLength(pooled, b.c.Output())
 	}
-	b.op("Identity", []string{pooled}, Embedding)
+	tail.Name(pooled, Embedding)
 }
 
-// linear is a whole linear layer on [batch, in].
-func (b *builder) linear(name, input string, out, in int) string {
-	p := b.dense(name, input, out, in)
-	b.op("Add", []string{p.output, p.bias}, name)
-	return name
+// gemm is a linear layer in float32.
+func (b *builder) gemm(name string, l linear, rows string) string {
+	return b.op("Gemm", []string{rows, b.weight(name, l), b.floats(name+".bias", l.bias, l.out)})
+}
+
+func (b *builder) weight(name string, l linear) string {
+	return b.floats(name+".weight", l.transposed(), l.in, l.out)
 }

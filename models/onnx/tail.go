@@ -1,48 +1,65 @@
 package onnx
 
-// The functions here append to a graph what turns one vector a token into one
-// vector a text. They use operators that every execution provider of ONNX
-// Runtime has. Names of new values begin with "pool.".
-
-// FirstToken appends the pooling that takes the first token's vector of
-// hidden [batch, sequence, dimension], and returns the name of the result,
-// [batch, dimension].
-func FirstToken(g *Graph, hidden string) string {
-	g.Initialisers = append(g.Initialisers, Tensor{Name: "pool.first", Type: Int64, Raw: make([]byte, 8)})
-	g.append("Gather", "pool.cls", []string{hidden, "pool.first"}, Attribute{"axis", int64(1)})
-	return "pool.cls"
+// Tail appends to a graph what turns one vector a token into one vector a
+// text. It uses only operators that mean the same in every operator set from
+// 9 on, since it is put behind graphs that others exported, and that every
+// execution provider of ONNX Runtime has.
+type Tail struct {
+	Graph *Graph
+	// Prefix begins the names of all new values; nothing else in the graph
+	// may.
+	Prefix string
 }
 
-// MeanPool appends the mean of hidden [batch, sequence, dimension] over the
-// tokens whose entry in mask, int64 [batch, sequence], is 1, and returns the
-// name of the result, [batch, dimension]. The sum is a product with the mask,
-// which is several times faster than multiplying and reducing.
-func MeanPool(g *Graph, hidden, mask string) string {
-	g.Initialisers = append(g.Initialisers,
-		Ints("pool.axis1", []int64{1}, 1),
-		Ints("pool.axis2", []int64{2}, 1),
-		Floats("pool.tiny", []float32{1e-9}))
-	g.append("Cast", "pool.mask", []string{mask}, Attribute{"to", int64(Float)})
-	g.append("Unsqueeze", "pool.row", []string{"pool.mask", "pool.axis1"})
-	g.append("MatMul", "pool.sums", []string{"pool.row", hidden})
-	g.append("ReduceSum", "pool.count", []string{"pool.row", "pool.axis2"})
-	g.append("Max", "pool.divisor", []string{"pool.count", "pool.tiny"})
-	g.append("Div", "pool.means", []string{"pool.sums", "pool.divisor"})
-	g.append("Squeeze", "pool.mean", []string{"pool.means", "pool.axis1"})
-	return "pool.mean"
+// First takes the first token's vector of hidden, [batch, sequence,
+// dimension], and returns the name of the result, [batch, dimension].
+func (t Tail) First(hidden string) string {
+	index := t.constant(Tensor{Name: "first", Type: Int64, Raw: make([]byte, 8)})
+	return t.op("Gather", "cls", []string{hidden, index}, Attribute{"axis", int64(1)})
 }
 
-// UnitLength appends the division of each vector of input [batch, dimension]
-// by its Euclidean length, or by 1e-12 where that is more, and returns the
-// name of the result.
-func UnitLength(g *Graph, input string) string {
-	g.Initialisers = append(g.Initialisers, Floats("pool.smallest", []float32{1e-12}))
-	g.append("ReduceL2", "pool.lengths", []string{input}, Attribute{"axes", []int64{1}}, Attribute{"keepdims", int64(1)})
-	g.append("Max", "pool.length", []string{"pool.lengths", "pool.smallest"})
-	g.append("Div", "pool.unit", []string{input, "pool.length"})
-	return "pool.unit"
+// Mean takes the mean of hidden, [batch, sequence, dimension], over the tokens
+// whose entry in mask, int64 [batch, sequence], is 1, and returns the name of
+// the result, [batch, dimension]. Sum and count are products with the mask,
+// several times faster than multiplying and reducing.
+func (t Tail) Mean(hidden, mask string) string {
+	values := t.op("Cast", "mask", []string{mask}, Attribute{"to", int64(Float)})
+	row := t.op("Reshape", "row", []string{values, t.constant(Ints("rowshape", []int64{0, 1, -1}, 3))})
+	sums := t.op("MatMul", "sums", []string{row, hidden})
+	column := t.op("Transpose", "column", []string{row}, Attribute{"perm", []int64{0, 2, 1}})
+	count := t.op("MatMul", "count", []string{row, column})
+	divisor := t.op("Max", "divisor", []string{count, t.constant(Floats("tiny", []float32{1e-9}))})
+	means := t.op("Div", "means", []string{sums, divisor})
+	return t.op("Reshape", "mean", []string{means, t.constant(Ints("flat", []int64{0, -1}, 2))})
 }
 
-func (g *Graph) append(op, output string, inputs []string, attributes ...Attribute) {
-	g.Nodes = append(g.Nodes, Node{Name: output, Op: op, Inputs: inputs, Outputs: []string{output}, Attributes: attributes})
+// UnitLength divides each vector of input, [batch, dimension], by its
+// Euclidean length, or by 1e-12 where that is more, and returns the name of
+// the result.
+func (t Tail) UnitLength(input string, dimension int) string {
+	ones := make([]float32, dimension)
+	for i := range ones {
+		ones[i] = 1
+	}
+	squares := t.op("Mul", "squares", []string{input, input})
+	sum := t.op("MatMul", "squared", []string{squares, t.constant(Floats("ones", ones, int64(dimension), 1))})
+	length := t.op("Max", "length", []string{t.op("Sqrt", "lengths", []string{sum}), t.constant(Floats("smallest", []float32{1e-12}))})
+	return t.op("Div", "unit", []string{input, length})
+}
+
+// Name gives value the name of an output.
+func (t Tail) Name(value, output string) {
+	t.Graph.Nodes = append(t.Graph.Nodes, Node{Name: t.Prefix + "out", Op: "Identity", Inputs: []string{value}, Outputs: []string{output}})
+}
+
+func (t Tail) constant(tensor Tensor) string {
+	tensor.Name = t.Prefix + tensor.Name
+	t.Graph.Initialisers = append(t.Graph.Initialisers, tensor)
+	return tensor.Name
+}
+
+func (t Tail) op(op, name string, inputs []string, attributes ...Attribute) string {
+	output := t.Prefix + name
+	t.Graph.Nodes = append(t.Graph.Nodes, Node{Name: output, Op: op, Inputs: inputs, Outputs: []string{output}, Attributes: attributes})
+	return output
 }

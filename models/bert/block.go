@@ -1,0 +1,90 @@
+package bert
+
+import "fmt"
+
+// block is the weights of one layer.
+type block struct {
+	query, key, value, output linear
+	wide, narrow              linear
+	attentionNorm, outputNorm norm
+}
+
+// linear is y = weight·x + bias; weight is [out, in], row by row.
+type linear struct {
+	weight, bias []float32
+	out, in      int
+}
+
+// norm is the scale and shift of a layer normalisation.
+type norm struct{ gamma, beta []float32 }
+
+func (b *builder) block(i int) block {
+	d, f := b.c.Dimension, b.c.Intermediate
+	name := fmt.Sprintf("encoder.layer.%d.", i)
+	return block{
+		query:         b.linear(name+"attention.self.query", d, d),
+		key:           b.linear(name+"attention.self.key", d, d),
+		value:         b.linear(name+"attention.self.value", d, d),
+		output:        b.linear(name+"attention.output.dense", d, d),
+		attentionNorm: b.norm(name + "attention.output.LayerNorm"),
+		wide:          b.linear(name+"intermediate.dense", f, d),
+		narrow:        b.linear(name+"output.dense", d, f),
+		outputNorm:    b.norm(name + "output.LayerNorm"),
+	}
+}
+
+func (b *builder) linear(name string, out, in int) linear {
+	return linear{weight: b.read(name+".weight", out, in), bias: b.read(name+".bias", out), out: out, in: in}
+}
+
+func (b *builder) norm(name string) norm {
+	return norm{gamma: b.read(name+".weight", b.c.Dimension), beta: b.read(name+".bias", b.c.Dimension)}
+}
+
+// read reads a tensor. After an error it gives zeros, so that only the places
+// that write need to look at the error.
+func (b *builder) read(name string, shape ...int) []float32 {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	if b.err != nil {
+		return make([]float32, n)
+	}
+	values, err := b.weights.Tensor(name, shape...)
+	if err == nil && len(values) != n {
+		err = fmt.Errorf("tensor %q: %d values for the shape %v", name, len(values), shape)
+	}
+	if err != nil {
+		b.err = err
+		return make([]float32, n)
+	}
+	return values
+}
+
+// transposed is the weight as [in, out].
+func (l linear) transposed() []float32 {
+	t := make([]float32, len(l.weight))
+	for o := range l.out {
+		for i := range l.in {
+			t[i*l.out+o] = l.weight[o*l.in+i]
+		}
+	}
+	return t
+}
+
+// widened appends to each of the heads one output, with a zero row of weights
+// and the given bias. See inputs.
+func (l linear) widened(heads int, bias float32) linear {
+	size := l.out / heads
+	w := linear{out: l.out + heads, in: l.in}
+	w.weight = make([]float32, 0, w.out*w.in)
+	w.bias = make([]float32, 0, w.out)
+	for h := range heads {
+		w.weight = append(w.weight, l.weight[h*size*l.in:(h+1)*size*l.in]...)
+		w.weight = append(w.weight, make([]float32, l.in)...)
+		w.bias = append(w.bias, l.bias[h*size:(h+1)*size]...)
+		w.bias = append(w.bias, bias)
+	}
+	return w
+}

@@ -1,0 +1,72 @@
+package bert
+
+import (
+	"fmt"
+
+	"conclave/models/onnx"
+)
+
+// floatEmbeddings sums the rows of the three tables and normalises the sum:
+// [batch·sequence, dimension].
+func (b *builder) floatEmbeddings() string {
+	d := b.c.Dimension
+	table := func(name string, rows int) string { return b.floats(name, b.read(name, rows, d), rows, d) }
+	ids, types, positions := b.tokens()
+	n := b.norm("embeddings.LayerNorm")
+	b.graph.Nodes = append(b.graph.Nodes, onnx.Node{
+		Name: "embeddings", Op: "EmbedLayerNormalization", Domain: onnx.Microsoft,
+		Inputs: []string{
+			ids, types,
+			table("embeddings.word_embeddings.weight", b.c.Vocabulary),
+			table("embeddings.position_embeddings.weight", b.c.Positions),
+			table("embeddings.token_type_embeddings.weight", b.c.TokenTypes),
+			b.floats("embeddings.gamma", n.gamma, d), b.floats("embeddings.beta", n.beta, d),
+			"", positions,
+		},
+		Outputs:    []string{"embeddings", "embeddings.unused"},
+		Attributes: []onnx.Attribute{attribute("epsilon", b.c.LayerNormEps)},
+	})
+	return b.op("Reshape", []string{"embeddings", rowShape})
+}
+
+// floatLayer is one block: attention and feed-forward, each added to its
+// input and normalised. With firstOnly its result is the first tokens' rows.
+//
+// LayerNormalization after Add is faster on CPUs than SkipLayerNormalization,
+// and Gelu after Gemm than BiasGelu after MatMul.
+func (b *builder) floatLayer(i int, l block, rows string, firstOnly bool) string {
+	name := fmt.Sprintf("layer.%d.", i)
+	queries := rows
+	if firstOnly {
+		queries = b.firstRows(rows)
+	}
+	// A bias of the keys adds the same to all scores of a query, which the
+	// softmax takes out again: the mask stands in its place.
+	key := l.key.widened(b.c.Heads, 0)
+	context := b.attend(
+		b.gemm(name+"query", l.query.widened(b.c.Heads, 1), queries),
+		b.op("Gemm", []string{rows, b.weight(name+"key", key), keyMask}),
+		b.gemm(name+"value", l.value, rows),
+		firstOnly)
+	attended := b.op("Add", []string{b.gemm(name+"output", l.output, context), queries})
+	attended = b.normalise(name+"attended", l.attentionNorm, attended)
+	wide := b.activate(b.gemm(name+"wide", l.wide, attended))
+	narrow := b.op("Add", []string{b.gemm(name+"narrow", l.narrow, wide), attended})
+	return b.normalise(name+"normalised", l.outputNorm, narrow)
+}
+
+func (b *builder) normalise(name string, n norm, rows string) string {
+	d := b.c.Dimension
+	return b.op("LayerNormalization", []string{rows, b.floats(name+".gamma", n.gamma, d), b.floats(name+".beta", n.beta, d)},
+		attribute("axis", int64(-1)), attribute("epsilon", b.c.LayerNormEps))
+}
+
+func (b *builder) activate(rows string) string {
+	switch activations[b.c.Activation] {
+	case gelu:
+		return b.op("Gelu", []string{rows})
+	case geluTanh:
+		return b.op("FastGelu", []string{rows})
+	}
+	return b.op("Relu", []string{rows})
+}

@@ -1,0 +1,95 @@
+package bert
+
+import (
+	"math"
+
+	"conclave/models/onnx"
+)
+
+// Padding. The usual way, adding a large negative number to the scores of
+// padded keys, keeps ONNX Runtime from its fused attention kernel, which
+// takes half the time. Here padding is kept out without a mask:
+//
+// Each padded position becomes a copy of its text's first token: the same id,
+// position and type, hence the same vector in every layer. And each head's
+// queries and keys get one more component, which is 1 in every query and, in
+// keys, 0 for a real token and so negative for padding that the score is
+// lower by maskedBy. A padded key then weighs e⁻³⁰ of what the first token's
+// does, whatever the model's weights are, and that is below the rounding of
+// float32. Nor is e⁻³⁰ near the denormal numbers, which make the kernel ten
+// times slower (as they do with 100 in place of 30).
+const maskedBy = 30
+
+// Values that all layers use.
+const (
+	keyMask    = "mask.keys"   // float32 [batch·sequence, wide]: what is added to the keys
+	queryShape = "shape.query" // [batch, sequence, wide]
+	valueShape = "shape.value" // [batch, sequence, dimension]
+	rowShape   = "shape.rows"  // [-1, dimension]
+)
+
+// headSize is the length of one head's query or key.
+func (c *Config) headSize() int { return c.Dimension / c.Heads }
+
+// wide is the length of all heads' queries, one more component each.
+func (c *Config) wide() int { return c.Dimension + c.Heads }
+
+// inputs appends what all layers share.
+func (b *builder) inputs() {
+	shape := b.op("Shape", []string{InputIDs})
+	axis := attribute("axis", int64(0))
+	b.named(queryShape, "Concat", []string{shape, b.ints("width.query", int64(b.c.wide()))}, axis)
+	b.named(valueShape, "Concat", []string{shape, b.ints("width.value", int64(b.c.Dimension))}, axis)
+	b.ints(rowShape, -1, int64(b.c.Dimension))
+
+	column := b.op("Reshape", []string{
+		b.op("Cast", []string{AttentionMask}, attribute("to", int64(onnx.Float))),
+		b.ints("shape.column", -1, 1),
+	})
+	padded := b.op("Sub", []string{column, b.floats("mask.real", []float32{1})}) // 0 or -1
+	components := make([]float32, b.c.wide())
+	for h := range b.c.Heads {
+		// Scores are multiplied by 1/√size.
+		components[(h+1)*(b.c.headSize()+1)-1] = float32(maskedBy * math.Sqrt(float64(b.c.headSize())))
+	}
+	b.named(keyMask, "MatMul", []string{padded, b.floats("mask.components", components, 1, len(components))})
+}
+
+// tokens returns ids, token types and positions, int32 [batch, sequence], in
+// which padding is a copy of the first token.
+func (b *builder) tokens() (ids, types, positions string) {
+	zero, one := b.ints("zero", 0), b.ints("one", 1)
+	int32s := attribute("to", int64(onnx.Int32))
+	real := b.op("Cast", []string{AttentionMask}, attribute("to", int64(onnx.Bool)))
+	fill := func(input string) string {
+		first := b.op("Slice", []string{input, zero, one, one})
+		return b.op("Cast", []string{b.op("Where", []string{real, input, first})}, int32s)
+	}
+	shape := b.op("Shape", []string{InputIDs})
+	length := b.op("Squeeze", []string{b.op("Slice", []string{shape, one, b.ints("two", 2)})})
+	order := b.op("Range", []string{b.scalar("from", 0), length, b.scalar("step", 1)})
+	positions = b.op("Cast", []string{b.op("Mul", []string{AttentionMask, order})}, int32s)
+	return fill(InputIDs), fill(TokenTypeIDs), positions
+}
+
+// attend appends multi-head attention over rows of widened queries and keys
+// and of values; its result is rows [·, dimension]. With firstOnly, the
+// queries are the first tokens' alone.
+func (b *builder) attend(query, key, value string, firstOnly bool) string {
+	shape := queryShape
+	if firstOnly {
+		shape = b.ints("shape.first", -1, 1, int64(b.c.wide()))
+	}
+	context := b.op("MultiHeadAttention", []string{
+		b.op("Reshape", []string{query, shape}),
+		b.op("Reshape", []string{key, queryShape}),
+		b.op("Reshape", []string{value, valueShape}),
+	}, attribute("num_heads", int64(b.c.Heads)), attribute("scale", float32(1/math.Sqrt(float64(b.c.headSize())))))
+	return b.op("Reshape", []string{context, rowShape})
+}
+
+// firstRows takes the first tokens' rows, [batch, dimension].
+func (b *builder) firstRows(rows string) string {
+	tail := onnx.Tail{Graph: &b.graph, Prefix: "first."}
+	return tail.First(b.op("Reshape", []string{rows, valueShape}))
+}
