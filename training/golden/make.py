@@ -1,0 +1,122 @@
+"""Write golden files for whoever merges deltas elsewhere: a base, two bundles, and what must come of them.
+
+    python golden/make.py golden
+
+The merged weights and vectors are computed here with NumPy from the files as
+written, not by the package's own code: training/README.md is what both follow.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from conclave_train.expert import train_expert
+from conclave_train.job import Job
+from conclave_train.settings import EnsembleSettings, ExpertSettings
+from conftest import tiny_domain, vocabulary, write_checkpoint
+
+Weights = dict[str, NDArray[Any]]
+HEADS, EPSILON = 4, 1e-12
+SETTINGS = ExpertSettings(
+    epochs=2, batch=24, learning_rate=3e-3, temperature=0.1, rank=3, question_tokens=16, passage_tokens=24,
+    hold_out=0.0, negatives="none", hard=0, dropout=0.0,
+)  # fmt: skip
+TEXTS = [("one", "the ask3 of say4 two"), ("", "some say7."), ("the", "of " * 60), ("two", "what ask1?")]
+
+
+def main(out: Path) -> None:
+    """Make everything anew in ``out``."""
+    for name in ("base", "tied", "two", "runs"):
+        shutil.rmtree(out / name, ignore_errors=True)
+    base = write_checkpoint(out / "base")
+    for name in ("tied", "two"):
+        job = Job(
+            f"golden-{name}", (tiny_domain(),), base, out / name, out / "runs" / name,
+            replace(SETTINGS, towers=name), EnsembleSettings(members=3, hidden=4, ensemble_epochs=2, ensemble_hard=0),
+            base_name="golden-base", licence="Apache-2.0 (made up)", quiet=True,
+        )  # fmt: skip
+        train_expert(job)
+        merged = merge(load_file(base / "model.safetensors"), load_file(out / name / "delta.safetensors"))
+        for tower, weights in merged.items():
+            save_file(weights, out / f"{name}.{tower}.safetensors")
+        rows = []
+        for title, text in TEXTS:
+            passage = f"{title}. {text}" if title else text
+            question_weights = merged.get("shared") or merged["question"]
+            passage_weights = merged.get("shared") or merged["passage"]
+            rows.append(
+                {
+                    "title": title,
+                    "text": text,
+                    "question": [round(float(x), 7) for x in encode(question_weights, text)],
+                    "passage": [round(float(x), 7) for x in encode(passage_weights, passage)],
+                }
+            )
+        (out / f"{name}.vectors.json").write_text(json.dumps(rows, indent=1) + "\n")
+    shutil.rmtree(out / "runs")
+
+
+def merge(base: Weights, delta: Weights) -> dict[str, Weights]:
+    """W + up·down, v + diff, per tower."""
+    towers = {name.split(".")[0] for name in delta}
+    merged = {tower: dict(base) for tower in towers}
+    for full in delta:
+        tower, name = full.split(".", 1)
+        name, _, suffix = name.rpartition(".")
+        if suffix == "up":
+            up, down = (delta[f"{tower}.{name}.{s}"].astype(np.float64) for s in ("up", "down"))
+            merged[tower][name] = (base[name] + up @ down).astype(np.float32)
+        elif suffix == "diff":
+            merged[tower][name] = base[name] + delta[full].astype(np.float32)
+    return merged
+
+
+def encode(w: Weights, text: str) -> NDArray[np.float64]:
+    """A text's vector by BERT's formulas in float64; words are split by hand (the vocabulary holds whole words)."""
+    places = {piece: i for i, piece in enumerate(vocabulary())}
+    pieces = text.lower().replace(".", " . ").replace("?", " ? ").split()
+    ids = [places["[CLS]"], *(places.get(p, places["[UNK]"]) for p in pieces[:46]), places["[SEP]"]]
+    w = {name: value.astype(np.float64) for name, value in w.items()}
+
+    def linear(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(x @ w[name + ".weight"].T + w[name + ".bias"])
+
+    def norm(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        centred = x - x.mean(-1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + EPSILON)
+        return np.asarray(scaled * w[name + ".weight"] + w[name + ".bias"])
+
+    e = "embeddings."
+    x = w[e + "word_embeddings.weight"][ids] + w[e + "position_embeddings.weight"][: len(ids)]
+    x = norm(e + "LayerNorm", x + w[e + "token_type_embeddings.weight"][0])
+    layers = 1 + max(int(n.split(".")[2]) for n in w if n.startswith("encoder.layer."))
+    for i in range(layers):
+        at = f"encoder.layer.{i}."
+        q, k, v = (linear(f"{at}attention.self.{n}", x) for n in ("query", "key", "value"))
+        size = x.shape[1] // HEADS
+        mixed = np.empty_like(x)
+        for h in range(HEADS):
+            part = slice(h * size, (h + 1) * size)
+            scores = np.exp(q[:, part] @ k[:, part].T / math.sqrt(size))
+            mixed[:, part] = scores / scores.sum(1, keepdims=True) @ v[:, part]
+        x = norm(at + "attention.output.LayerNorm", x + linear(at + "attention.output.dense", mixed))
+        wide = linear(at + "intermediate.dense", x)
+        wide = wide * 0.5 * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
+        x = norm(at + "output.LayerNorm", x + linear(at + "output.dense", wide))
+    mean = x.mean(0)
+    return np.asarray(mean / np.linalg.norm(mean))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""What travels: the bundle's manifest, ONNX graphs, representatives and card."""

@@ -1,0 +1,114 @@
+"""A tower as an ONNX graph of standard operators."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conclave_train.bundle.graph import Graph
+from conclave_train.model.bert import ACTIVATIONS, BertConfig
+from conclave_train.model.lowrank import merged_state
+from conclave_train.model.tower import Tower
+
+INPUT_IDS, ATTENTION_MASK, EMBEDDING = "input_ids", "attention_mask", "embedding"
+
+
+def write_encoder(path: Path, tower: Tower) -> None:
+    """``input_ids``, ``attention_mask`` int64 [batch, sequence] → ``embedding`` float32 [batch, dimension].
+
+    Pooling and normalisation are inside. Token types are always zero, so their
+    row is added to the positions' table.
+    """
+    weights = {name: t.detach().cpu().float().numpy() for name, t in merged_state(tower).items()}
+    writer = _Writer(tower.config, weights)
+    hidden = writer.embeddings()
+    for i in range(tower.config.num_hidden_layers):
+        hidden = writer.layer(f"encoder.layer.{i}.", hidden)
+    writer.head(hidden, tower.head.pooling, tower.head.normalise)
+    shape = ("batch", "sequence")
+    writer.g.write(
+        path,
+        {INPUT_IDS: (np.int64, shape), ATTENTION_MASK: (np.int64, shape)},
+        {EMBEDDING: ("batch", tower.config.output_size)},
+    )
+
+
+class _Writer:
+    def __init__(self, config: BertConfig, weights: dict[str, NDArray[np.float32]]) -> None:
+        self.c, self.w, self.g = config, weights, Graph("bert")
+
+    def embeddings(self) -> str:
+        """[batch, sequence, dimension], and the mask that attention adds."""
+        g, w = self.g, self.w
+        words = g.constant("words", w["embeddings.word_embeddings.weight"])
+        rows = w["embeddings.position_embeddings.weight"] + w["embeddings.token_type_embeddings.weight"][0]
+        length = g.op("Slice", [g.op("Shape", [INPUT_IDS]), g.ints(1), g.ints(2), g.ints(0)])
+        positions = g.op("Slice", [g.constant("positions", rows), g.ints(0), length, g.ints(0)])
+        summed = g.op("Add", [g.op("Gather", [words, INPUT_IDS]), positions])
+        mask = g.op("Cast", [ATTENTION_MASK], "mask", to=1)
+        absent = g.op("Mul", [g.op("Sub", [mask, g.number(1)]), g.number(1e9)])  # 0, or -1e9 on padding
+        self.absent = g.op("Unsqueeze", [absent, g.ints(1, 2)])
+        return self.norm("embeddings.LayerNorm", summed)
+
+    def norm(self, name: str, x: str) -> str:
+        weight = self.g.constant(name + ".weight", self.w[name + ".weight"])
+        bias = self.g.constant(name + ".bias", self.w[name + ".bias"])
+        return self.g.op("LayerNormalization", [x, weight, bias], axis=-1, epsilon=self.c.layer_norm_eps)
+
+    def linear(self, name: str, x: str) -> str:
+        weight = self.g.constant(name + ".weight", self.w[name + ".weight"].T)
+        bias = self.g.constant(name + ".bias", self.w[name + ".bias"])
+        return self.g.op("Add", [self.g.op("MatMul", [x, weight]), bias])
+
+    def layer(self, name: str, x: str) -> str:
+        g, c = self.g, self.c
+        size = c.hidden_size // c.num_attention_heads
+        split = g.ints(0, 0, c.num_attention_heads, size)
+        heads = {}
+        for part, order in (("query", (0, 2, 1, 3)), ("key", (0, 2, 3, 1)), ("value", (0, 2, 1, 3))):
+            vectors = g.op("Reshape", [self.linear(f"{name}attention.self.{part}", x), split])
+            heads[part] = g.op("Transpose", [vectors], perm=list(order))
+        scores = g.op("Div", [g.op("MatMul", [heads["query"], heads["key"]]), g.number(math.sqrt(size))])
+        shares = g.op("Softmax", [g.op("Add", [scores, self.absent])], axis=-1)
+        context = g.op("Transpose", [g.op("MatMul", [shares, heads["value"]])], perm=[0, 2, 1, 3])
+        context = g.op("Reshape", [context, g.ints(0, 0, c.hidden_size)])
+        mixed = self.linear(name + "attention.output.dense", context)
+        attended = self.norm(name + "attention.output.LayerNorm", g.op("Add", [mixed, x]))
+        wide = self.activate(self.linear(name + "intermediate.dense", attended))
+        narrow = self.linear(name + "output.dense", wide)
+        return self.norm(name + "output.LayerNorm", g.op("Add", [narrow, attended]))
+
+    def activate(self, x: str) -> str:
+        g = self.g
+        match ACTIVATIONS[self.c.hidden_act]:
+            case "none":  # x/2 · (1 + erf(x/√2))
+                inner = g.op("Erf", [g.op("Div", [x, g.number(math.sqrt(2))])])
+            case "tanh":  # x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³)))
+                cube = g.op("Mul", [g.op("Mul", [x, x]), x])
+                bent = g.op("Add", [x, g.op("Mul", [cube, g.number(0.044715)])])
+                inner = g.op("Tanh", [g.op("Mul", [bent, g.number(math.sqrt(2 / math.pi))])])
+            case _:
+                return g.op("Relu", [x])
+        return g.op("Mul", [g.op("Mul", [x, g.number(0.5)]), g.op("Add", [inner, g.number(1)])])
+
+    def head(self, hidden: str, pooling: str, normalise: bool) -> None:
+        g = self.g
+        if pooling == "mean":
+            weights = g.op("Unsqueeze", ["mask", g.ints(2)])
+            total = g.op("ReduceSum", [g.op("Mul", [hidden, weights]), g.ints(1)], keepdims=0)
+            count = g.op("Max", [g.op("ReduceSum", [weights, g.ints(1)], keepdims=0), g.number(1e-9)])
+            pooled = g.op("Div", [total, count])
+        else:
+            first = g.constant("first", np.array(0, np.int64))
+            pooled = g.op("Gather", [hidden, first], axis=1)
+        if pooling == "pooler":
+            pooled = g.op("Tanh", [self.linear("pooler.dense", pooled)])
+        if self.c.projection_dim:
+            pooled = self.linear("encode_proj", pooled)
+        if normalise:
+            length = g.op("ReduceL2", [pooled], axes=[-1], keepdims=1)
+            pooled = g.op("Div", [pooled, g.op("Max", [length, g.number(1e-12)])])
+        g.op("Identity", [pooled], EMBEDDING)

@@ -1,0 +1,244 @@
+"""The command ``conclave-train``. Exit status: 0, 1 failed, 2 usage, 130 stopped (and resumable)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+import torch
+
+from conclave_train import __version__
+from conclave_train.bundle.manifest import check_name, read_manifest
+from conclave_train.data.load import load, load_files
+from conclave_train.data.records import Domain, union
+from conclave_train.ensemble import train_ensemble
+from conclave_train.errors import Interrupted, TrainingError
+from conclave_train.expert import train_expert
+from conclave_train.export import export
+from conclave_train.fit.encode import Device
+from conclave_train.job import Job
+from conclave_train.progress import say
+from conclave_train.settings import EnsembleSettings, ExpertSettings, add_options, from_options
+
+EXAMPLES = """examples:
+  conclave-train expert --passages p.jsonl --questions q.jsonl --name mydomain
+  conclave-train expert --data beir/scifact --name scifact --epochs 3 --mine-at 2,3
+  conclave-train multi --data data/wiki --data data/policy --name multi --limit 3000
+  conclave-train ensemble --bundle experts/mydomain --passages p.jsonl --questions more.jsonl
+  conclave-train verify experts/*"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command."""
+    options = _parser().parse_args(arguments)
+    stop = _Stop()
+    try:
+        with stop:
+            return int(options.run_command(options, stop))
+    except Interrupted as error:
+        print(f"conclave-train: {error}", file=sys.stderr)
+        return 130
+    except TrainingError as error:
+        print(f"conclave-train: {error}", file=sys.stderr)
+        return 1
+
+
+class _Stop:
+    """Turns the first Ctrl-C or SIGTERM into a question that training asks between steps; the second kills."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[signal.Signals, object] = {}
+
+    def __call__(self) -> bool:
+        return self.asked
+
+    def __enter__(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._handle)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        say("stopping after this step; once more to stop at once")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="conclave-train",
+        description="Train the experts that conclave serves.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"conclave-train {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, help in (
+        ("expert", "fine-tune an expert on one domain, with its ensemble, and write its bundle"),
+        ("multi", "the same on the union of several domains (DPR-Multi)"),
+    ):
+        p = _command(commands, name, help)
+        _data_options(p)
+        p.add_argument("--name", required=name == "expert", default="multi", help="the expert's name")
+        p.add_argument("--out", type=Path, help="the bundle's folder (default: experts/NAME)")
+        p.add_argument("--weights", choices=("delta", "onnx"), default="delta", help="what travels (default: delta)")
+        p.add_argument("--base-name", default="base", help="the name of the base's bundle (default: base)")
+        p.add_argument("--template", default="", help="text, title-dot-text or pair (default: by the base)")
+        p.add_argument("--pooling", default="", help="cls, mean or pooler (default: the base's)")
+        p.add_argument("--normalise", action=argparse.BooleanOptionalAction, help="unit length (default: the base's)")
+        p.add_argument("--licence", default="", help="the data's licence, for the card")
+        p.add_argument(
+            "--representatives", type=int, default=256, help="question vectors for familiarity (default: 256)"
+        )
+        p.add_argument("--ensemble", action=argparse.BooleanOptionalAction, default=True, help="add an ensemble")
+        _machine_options(p)
+        add_options(p, ExpertSettings, "fine-tuning")
+        add_options(p, EnsembleSettings, "ensemble")
+        p.set_defaults(run_command=_expert)
+    p = _command(commands, "ensemble", "train a new ensemble for a delta's bundle")
+    p.add_argument("--bundle", type=Path, required=True, help="the expert's folder")
+    p.add_argument("--out", type=Path, help="write the bundle here (default: in place)")
+    p.add_argument("--hold-out", type=float, default=0.1, help="share of questions kept for calibration (default: 0.1)")
+    _data_options(p)
+    _machine_options(p)
+    add_options(p, EnsembleSettings, "ensemble")
+    p.set_defaults(run_command=_ensemble)
+    p = _command(commands, "export", "merge a delta with its base into a bundle of whole ONNX graphs")
+    p.add_argument("--bundle", type=Path, required=True, help="the expert's folder")
+    p.add_argument("--base", type=Path, default=None, help="the base's checkpoint")
+    p.add_argument("--out", type=Path, required=True, help="the new bundle's folder")
+    p.set_defaults(run_command=_export)
+    p = _command(commands, "verify", "check the files of bundles against their manifests")
+    p.add_argument("bundles", type=Path, nargs="+", metavar="BUNDLE")
+    p.set_defaults(run_command=_verify)
+    return parser
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, help: str
+) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=help,
+        description=help,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _data_options(p: argparse.ArgumentParser) -> None:
+    g = p.add_argument_group("data")
+    g.add_argument(
+        "--data", type=Path, action="append", default=[], help="a folder of JSON Lines or BEIR, or DPR's json"
+    )
+    g.add_argument("--passages", type=Path, action="append", default=[], help="passages in JSON Lines (.gz too)")
+    g.add_argument("--questions", type=Path, action="append", default=[], help="questions in JSON Lines (.gz too)")
+    g.add_argument("--split", default="train", help="which questions of a folder (default: train)")
+
+
+def _machine_options(p: argparse.ArgumentParser) -> None:
+    g = p.add_argument_group("machine")
+    g.add_argument(
+        "--base",
+        type=Path,
+        default=None,
+        help="the base's checkpoint (default: what `conclave setup` fetched)",
+    )
+    g.add_argument("--run", type=Path, help="the run's folder, from which it goes on (default: runs/NAME)")
+    g.add_argument("--fresh", action="store_true", help="begin again, whatever the run's folder holds")
+    g.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to compute (default: auto)")
+    g.add_argument("--bf16", action=argparse.BooleanOptionalAction, help="bfloat16 products (default: on CUDA)")
+    g.add_argument("--threads", type=int, default=0, help="threads of the CPU (default: all)")
+    g.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def _domains(options: argparse.Namespace, name: str) -> tuple[Domain, ...]:
+    domains = [load(path, split=options.split) for path in options.data]
+    if options.passages or options.questions:
+        domains.append(load_files(name, options.passages, options.questions))
+    if not domains:
+        raise TrainingError("there is no data: give --data, or --passages and --questions")
+    return tuple(domains)
+
+
+def _base(options: argparse.Namespace) -> Path:
+    if options.base is not None:
+        return Path(options.base)
+    cache = os.environ.get("CONCLAVE_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "conclave"
+    return Path(cache).expanduser() / "checkpoints" / "all-minilm-l6-v2"
+
+
+def _device(options: argparse.Namespace) -> Device:
+    if options.threads > 0:
+        torch.set_num_threads(options.threads)
+    cuda = torch.cuda.is_available()
+    if options.device == "cuda" and not cuda:
+        raise TrainingError("--device cuda: PyTorch sees no CUDA device")
+    name = "cuda" if cuda and options.device != "cpu" else "cpu"
+    return Device(name, name == "cuda" if options.bf16 is None else options.bf16)
+
+
+def _expert(options: argparse.Namespace, stop: _Stop) -> int:
+    name = check_name(options.name)
+    job = Job(
+        name=name,
+        domains=_domains(options, name),
+        base=_base(options),
+        out=options.out or Path("experts") / name,
+        run=options.run or Path("runs") / name,
+        settings=from_options(ExpertSettings, options),
+        ensemble=from_options(EnsembleSettings, options) if options.ensemble else None,
+        weights=options.weights,
+        base_name=options.base_name,
+        template=options.template,
+        pooling=options.pooling,
+        normalise=options.normalise,
+        licence=options.licence,
+        representatives=options.representatives,
+        device=_device(options),
+        fresh=options.fresh,
+        quiet=options.quiet,
+        stop=stop,
+    )
+    print(train_expert(job))
+    return 0
+
+
+def _ensemble(options: argparse.Namespace, stop: _Stop) -> int:
+    domains = _domains(options, options.bundle.name)
+    path = train_ensemble(
+        options.bundle,
+        _base(options),
+        domains[0] if len(domains) == 1 else union("union", domains),
+        from_options(EnsembleSettings, options),
+        options.run or Path("runs") / f"{options.bundle.resolve().name}-ensemble",
+        options.out,
+        options.hold_out,
+        _device(options),
+        options.fresh,
+        options.quiet,
+        stop,
+    )
+    print(path)
+    return 0
+
+
+def _export(options: argparse.Namespace, _: _Stop) -> int:
+    print(export(options.bundle, _base(options), options.out))
+    return 0
+
+
+def _verify(options: argparse.Namespace, _: _Stop) -> int:
+    for bundle in options.bundles:
+        values = read_manifest(bundle)
+        print(f"{bundle}: {values.get('name')}, {len(values['files'])} files agree with the manifest")
+    return 0

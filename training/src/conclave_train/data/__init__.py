@@ -1,0 +1,1 @@
+"""Reading questions and passages in the formats that people have."""

@@ -1,0 +1,42 @@
+"""Holding questions back, by a hash, so that every run of every machine holds back the same ones."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from conclave_train.data.records import Question
+
+
+def share(key: str, salt: str) -> float:
+    """A number in [0, 1) that ``key`` and ``salt`` decide."""
+    digest = hashlib.sha256(f"{salt}\n{key}".encode()).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48
+
+
+def hold_out(
+    questions: Sequence[Question], fraction: float, most: int, salt: str = "hold-out"
+) -> tuple[list[Question], list[Question]]:
+    """``(rest, held)``: about ``fraction`` of the questions, at most ``most``, are held back.
+
+    Questions with the same first positive go together: a passage whose
+    questions were trained on says little about questions never seen.
+    """
+    ranked = sorted({q.positives[0] for q in questions}, key=lambda id: (share(id, salt), id))
+    chosen = {id for id in ranked if share(id, salt) < fraction}
+    counts: dict[str, int] = {}
+    for q in questions:
+        counts[q.positives[0]] = counts.get(q.positives[0], 0) + 1
+    total, kept = 0, set()
+    for id in ranked:
+        if id in chosen and total + counts[id] <= most:
+            total += counts[id]
+            kept.add(id)
+    held = [q for q in questions if q.positives[0] in kept]
+    return [q for q in questions if q.positives[0] not in kept], held
+
+
+def halves(questions: Sequence[Question], salt: str = "halves") -> tuple[list[Question], list[Question]]:
+    """Two parts of about equal size, again with a passage's questions together."""
+    first = {q.id for q in questions if share(q.positives[0], salt) < 0.5}
+    return [q for q in questions if q.id in first], [q for q in questions if q.id not in first]

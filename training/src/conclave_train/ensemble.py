@@ -1,0 +1,123 @@
+"""A new ensemble for an expert that is already there."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from conclave_train.bundle.ensemble_graph import save_members, write_ensemble
+from conclave_train.bundle.manifest import CALIBRATION, CARD, MANIFEST, Folder, Manifest, read_manifest
+from conclave_train.data.records import Domain
+from conclave_train.data.split import halves, hold_out
+from conclave_train.errors import TrainingError
+from conclave_train.fit.encode import Device
+from conclave_train.fit.state import RunFolder
+from conclave_train.model.checkpoint import read_checkpoint
+from conclave_train.model.delta import load_merged, read_delta
+from conclave_train.model.tower import BiEncoder
+from conclave_train.progress import say
+from conclave_train.publish import DELTA, ENSEMBLE
+from conclave_train.settings import EnsembleSettings
+from conclave_train.uncertainty import Served, fit_uncertainty
+
+
+def train_ensemble(
+    bundle: Path,
+    base: Path,
+    domain: Domain,
+    settings: EnsembleSettings,
+    run: Path,
+    out: Path | None = None,
+    hold: float = 0.1,
+    device: Device | None = None,
+    fresh: bool = False,
+    quiet: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+) -> Path:
+    """Train members for the delta in ``bundle`` on ``domain``, and write the bundle anew (to ``out``, or in place).
+
+    Which questions they see is the caller's choice: the expert's own training
+    questions (the paper), or such as the expert has not seen. The temperature is
+    fitted on half of a share ``hold`` of them.
+    """
+    settings.check()
+    values = read_manifest(bundle)
+    if "delta" not in values:
+        raise TrainingError(f"{bundle} holds whole graphs; only the ensemble of a delta can be trained here")
+    checkpoint = read_checkpoint(base, values["pooling"], values["normalise"])
+    model: BiEncoder = load_merged(checkpoint, read_delta(bundle / DELTA)).eval()
+    limits = values["max_tokens"]
+    device = device or Device()
+    served = Served(
+        model.to(device.name),
+        checkpoint.tokens,
+        values["template"],
+        (limits["question"], limits["passage"]),
+        device,
+    )
+    # The same split as in `expert`: its questions for choosing the checkpoint stay out of the temperature.
+    train, held = hold_out(domain.questions, hold, 600)
+    _, calibrate = halves(held)
+    identity: dict[str, Any] = {
+        "delta": values["files"][DELTA],
+        "data": domain.fingerprint(),
+        "hold": hold,
+        **dataclasses.asdict(settings),
+    }
+    folder = RunFolder(run, identity, fresh)
+    fitted = fit_uncertainty(domain, train, calibrate, served, settings, folder, stop, quiet)
+    save_members(run / "ensemble.safetensors", fitted.members)
+    with Folder(out or bundle) as new:
+        for name in values["files"]:
+            if name not in (ENSEMBLE, CARD):
+                shutil.copyfile(bundle / name, new.path(name))
+        write_ensemble(new.path(ENSEMBLE), fitted.members)
+        card = _card((bundle / CARD).read_text("utf-8"), fitted.summary, domain, settings)
+        manifest = manifest_of(values)
+        notes = manifest.notes | {f"setting {k}": str(v) for k, v in vars(settings).items()}
+        notes["ensemble trained on"] = f"{domain.name}, {domain.fingerprint()}"
+        manifest = dataclasses.replace(manifest, ensemble=(ENSEMBLE, fitted.members.members), notes=notes)
+        path = new.finish(manifest, card, fitted.calibration)
+    if not quiet:
+        say(f"wrote {path}" + ("" if fitted.calibration else f" without {CALIBRATION}"))
+    return path
+
+
+def manifest_of(values: dict[str, Any]) -> Manifest:
+    """The manifest of a delta's bundle, from its decoded file."""
+    try:
+        lineage, ensemble = values["lineage"], values.get("ensemble")
+        return Manifest(
+            name=values["name"],
+            dimension=values["dimension"],
+            pooling=values["pooling"],
+            normalise=values["normalise"],
+            max_tokens=(values["max_tokens"]["question"], values["max_tokens"]["passage"]),
+            lower_case=values["lower_case"],
+            template=values["template"],
+            source=lineage["source"],
+            source_sha256=lineage["source_sha256"],
+            architecture=lineage["architecture"],
+            licence=lineage["licence"],
+            base_name=values["base"]["name"],
+            delta=values["delta"],
+            ensemble=(ensemble["file"], ensemble["members"]) if ensemble else None,
+            representatives=values.get("representatives", ""),
+            notes=lineage["notes"],
+        )
+    except (KeyError, TypeError) as error:
+        raise TrainingError(f"{MANIFEST} lacks {error}") from error
+
+
+def _card(old: str, summary: str, domain: Domain, settings: EnsembleSettings) -> str:
+    """The old card with its section on confidence replaced."""
+    start = old.find("## Confidence\n")
+    end = old.find("\n## ", start + 1) if start >= 0 else -1
+    before = old[:start] if start >= 0 else old.rstrip("\n") + "\n\n"
+    rest = old[end:] if end >= 0 else ""
+    rows = ", ".join(f"{k} {v}" for k, v in vars(settings).items())
+    trained = f"Ensemble trained on {domain.name} ({len(domain.questions):,} questions): {rows}."
+    return f"{before}## Confidence\n\n{summary}\n\n{trained}\n{rest}"

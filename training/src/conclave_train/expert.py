@@ -1,0 +1,146 @@
+"""Making an expert: data and a base checkpoint in, a bundle out."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from conclave_train.bundle.card import Card
+from conclave_train.errors import TrainingError
+from conclave_train.fit.loop import Loop, LoopSettings, Texts
+from conclave_train.fit.state import Progressed, RunFolder
+from conclave_train.job import Job, Prepared, identity, prepare, versions
+from conclave_train.mining import Miner
+from conclave_train.model.delta import Delta, extract, load_merged
+from conclave_train.model.lowrank import make_low_rank, merged_state
+from conclave_train.model.tower import BiEncoder, freeze_embeddings
+from conclave_train.progress import say
+from conclave_train.publish import Result, publish
+from conclave_train.selection import Selection
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A fine-tuned bi-encoder as it will be served, and how it came to be."""
+
+    model: BiEncoder
+    delta: Delta | None
+    state: Progressed
+    measured: dict[str, dict[str, float]]
+
+
+def train_expert(job: Job) -> Path:
+    """Fine-tune, compress, add ensemble, calibration and representatives, write the bundle; its folder.
+
+    (Karpukhin et al. 2020 for the fine-tuning, Li et al., MUF, for the ensemble)
+    """
+    prepared = prepare(job)
+    folder = RunFolder(job.run, identity(job, prepared), job.fresh)
+    if not job.quiet:
+        say(
+            f"{job.name}: {len(prepared.train):,} training questions, {len(prepared.select):,} to choose the "
+            f"checkpoint, {len(prepared.calibrate):,} to calibrate, {len(prepared.domain.passages):,} passages"
+        )
+    selection = Selection(prepared, prepared.select, job.settings.select_passages) if prepared.select else None
+    trained = fine_tune(job, prepared, folder, selection)
+    result = Result(trained.model, trained.delta, prepared, selection, trained.measured)
+    return publish(job, result, _card(job, prepared, trained, selection), folder)
+
+
+def fine_tune(job: Job, prepared: Prepared, folder: RunFolder, selection: Selection | None) -> Trained:
+    """The bi-encoder after training and after rounding to what travels."""
+    s = job.settings
+    model = prepared.checkpoint.model()
+    if s.towers == "two" and model.tied:
+        model = model.untied()
+    for tower in model.towers().values():
+        if s.update == "low-rank":
+            make_low_rank(tower, s.rank, s.alpha, s.targets)
+        elif s.embeddings == "frozen":
+            freeze_embeddings(tower)
+    tokens = prepared.checkpoint.tokens
+    texts = Texts(
+        tokens.questions([q.text for q in prepared.train], s.question_tokens),
+        tokens.passages(prepared.domain.passages, prepared.template, s.passage_tokens),
+        tokens,
+    )
+    miner = Miner(prepared, s, texts, job.device, folder, job.quiet)
+    per_epoch = miner.batches(-1, model).per_epoch
+    loop = Loop(model, texts, _loop_settings(job, prepared, per_epoch), job.device, folder, job.stop, job.quiet)
+    scorer = selection.scorer(model, job.device, job.quiet) if selection else None
+    state = loop.fit(per_epoch, lambda epoch: miner.batches(epoch, model), scorer)
+    if selection and state.best_epoch == 0:
+        raise TrainingError(
+            f"no epoch was better than the base on the {len(prepared.select)} questions kept back: "
+            "there is no expert to publish (try more data, another --learning-rate, or --hold-out 0)"
+        )
+    measured = {"base": state.history[0], "after training": _best(state)} if selection else {}
+    model.eval().cpu()
+    if job.weights != "delta":
+        return Trained(model, None, state, measured)
+    delta = extract(prepared.checkpoint, {name: merged_state(t) for name, t in model.towers().items()}, s.rank)
+    rounded = load_merged(prepared.checkpoint, delta).eval()
+    if selection:
+        measured[f"as shipped (rank {s.rank}, fp16)"] = selection.measure(
+            rounded.to(job.device.name), job.device, "measuring the delta", job.quiet
+        )
+        rounded.cpu()
+    return Trained(rounded, delta, state, measured)
+
+
+def _loop_settings(job: Job, prepared: Prepared, per_epoch: int) -> LoopSettings:
+    s = job.settings
+    steps = s.warm_up * per_epoch * s.epochs if s.warm_up < 1 else s.warm_up
+    return LoopSettings(
+        epochs=s.epochs,
+        batch=s.batch,
+        learning_rate=s.learning_rate,
+        weight_decay=s.weight_decay,
+        warm_up=math.floor(steps),
+        max_norm=s.max_norm,
+        temperature=prepared.temperature,
+        seed=s.seed,
+        chunk=s.chunk,
+        cache_gradients=s.cache_gradients,
+        save_every=s.save_every,
+    )
+
+
+def _best(state: Progressed) -> dict[str, float]:
+    return next(h for h in state.history if h["epoch"] == state.best_epoch)
+
+
+def _card(job: Job, prepared: Prepared, trained: Trained, selection: Selection | None) -> Card:
+    metrics = ("top-1", "top-5", "top-20", "top-100", "mrr@10")
+    names = ", ".join(d.name for d in job.domains)
+    card = Card(
+        name=job.name,
+        kind=f"An expert for conclave, fine-tuned from {job.base_name} on {names}.",
+        licence=job.licence,
+        sources=[source for domain in job.domains for source in domain.sources],
+        accuracy={row: {m: values[m] for m in metrics} for row, values in trained.measured.items()},
+        accuracy_over=selection.describe() if selection else "",
+        settings=dataclasses.asdict(job.settings) | {"temperature": prepared.temperature},
+        versions=versions(),
+    )
+    card.facts = {
+        "base": f"{job.base_name} ({prepared.checkpoint.config.describe()})",
+        "SHA-256 of the base's weights": prepared.checkpoint.sha256,
+        "licence of the base": prepared.checkpoint.licence or "not stated by the checkpoint",
+        "vectors": f"{prepared.checkpoint.config.output_size} numbers"
+        + (", unit length" if prepared.checkpoint.head.normalise else ""),
+        "passage template": prepared.template,
+        "checkpoint": f"epoch {trained.state.best_epoch:g} of {job.settings.epochs}",
+    }
+    if trained.delta:
+        card.facts["kept by the low rank"] = f"{100 * trained.delta.kept:.1f} % of the change's squared norm"
+    card.counts = {
+        "training questions": f"{len(prepared.train):,}",
+        "kept back to choose the checkpoint": f"{len(prepared.select):,}",
+        "kept back to calibrate": f"{len(prepared.calibrate):,}",
+        "passages": f"{len(prepared.domain.passages):,}",
+        "SHA-256 of all records": prepared.domain.fingerprint(),
+    }
+    return card

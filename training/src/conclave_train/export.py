@@ -1,0 +1,45 @@
+"""A delta as a bundle of whole graphs, merged and written here instead of by the server."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+from conclave_train.bundle.encoder_graph import write_encoder
+from conclave_train.bundle.manifest import CALIBRATION, CARD, Folder, read_manifest, unseal
+from conclave_train.ensemble import manifest_of
+from conclave_train.errors import TrainingError
+from conclave_train.model.checkpoint import read_checkpoint
+from conclave_train.model.delta import load_merged, read_delta
+from conclave_train.publish import DELTA, ENSEMBLE
+
+
+def export(bundle: Path, base: Path, out: Path) -> Path:
+    """Write the expert in ``bundle`` to ``out`` with ONNX graphs that need no base."""
+    values = read_manifest(bundle)
+    if "delta" not in values:
+        raise TrainingError(f"{bundle} holds whole graphs already")
+    checkpoint = read_checkpoint(base, values["pooling"], values["normalise"])
+    model = load_merged(checkpoint, read_delta(bundle / DELTA)).eval()
+    tokenizer = checkpoint.tokenizer_file
+    manifest = dataclasses.replace(
+        manifest_of(values),
+        base_name="",
+        delta="",
+        representatives="",
+        tokenizer=tokenizer.name,
+        question="encoder.onnx" if model.tied else "question.onnx",
+        passage="encoder.onnx" if model.tied else "passage.onnx",
+    )
+    calibration = None
+    if (old := bundle / CALIBRATION).exists():
+        calibration = {k: v for k, v in unseal(old, old.read_bytes()).items() if k != "encoder"}
+    with Folder(out) as folder:
+        shutil.copyfile(tokenizer, folder.path(tokenizer.name))
+        write_encoder(folder.path(manifest.question), model.question)
+        if not model.tied:
+            write_encoder(folder.path(manifest.passage), model.passage)
+        if manifest.ensemble:
+            shutil.copyfile(bundle / ENSEMBLE, folder.path(ENSEMBLE))
+        return folder.finish(manifest, (bundle / CARD).read_text("utf-8"), calibration)

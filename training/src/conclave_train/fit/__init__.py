@@ -1,0 +1,1 @@
+"""Fitting a bi-encoder: loss, batches, gradient caching, the loop, its state on disk."""

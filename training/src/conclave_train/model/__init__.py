@@ -1,0 +1,1 @@
+"""The encoders: BERT, its tokenizer, checkpoints, and what fine-tuning changed in them."""

@@ -1,0 +1,124 @@
+"""From a trained model to a bundle's folder."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from conclave_train.bundle.card import Card
+from conclave_train.bundle.encoder_graph import write_encoder
+from conclave_train.bundle.ensemble_graph import save_members, write_ensemble
+from conclave_train.bundle.manifest import Folder, Manifest
+from conclave_train.bundle.representatives import FILE as REPRESENTATIVES
+from conclave_train.bundle.representatives import representatives, write_representatives
+from conclave_train.fit.state import RunFolder
+from conclave_train.job import Job, Prepared
+from conclave_train.model.delta import Delta, write_delta
+from conclave_train.model.tower import BiEncoder
+from conclave_train.progress import say
+from conclave_train.selection import Selection
+from conclave_train.uncertainty import Served, Uncertainty, fit_uncertainty
+
+DELTA, ENSEMBLE = "delta.safetensors", "ensemble.onnx"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What training gave: the model as it is served, and its delta if it travels as one."""
+
+    model: BiEncoder
+    delta: Delta | None
+    prepared: Prepared
+    selection: Selection | None
+    measured: dict[str, dict[str, float]]
+
+
+def publish(job: Job, result: Result, card: Card, run: RunFolder) -> Path:
+    """Add ensemble, calibration and representatives, and write the bundle."""
+    prepared = result.prepared
+    checkpoint = prepared.checkpoint
+    served = Served(
+        result.model.to(job.device.name),
+        checkpoint.tokens,
+        prepared.template,
+        checkpoint.max_tokens,
+        job.device,
+    )
+    uncertainty: Uncertainty | None = None
+    if job.ensemble is not None:
+        uncertainty = fit_uncertainty(
+            prepared.domain,
+            prepared.train,
+            prepared.calibrate,
+            served,
+            job.ensemble,
+            run,
+            job.stop,
+            job.quiet,
+        )
+        card.calibration = uncertainty.summary
+        card.settings |= dict(vars(job.ensemble))
+        save_members(run.path / "ensemble.safetensors", uncertainty.members)
+    with Folder(job.out) as folder:
+        if result.delta is not None:
+            write_delta(folder.path(DELTA), result.delta, {"base": job.base_name, "name": job.name})
+        else:
+            _graphs(folder, result.model, checkpoint.tokenizer_file)
+        if uncertainty is not None:
+            write_ensemble(folder.path(ENSEMBLE), uncertainty.members)
+        if job.representatives and result.delta is not None:
+            base = Served(
+                checkpoint.model().eval().to(job.device.name), checkpoint.tokens, prepared.template,
+                checkpoint.max_tokens, job.device,
+            )  # fmt: skip
+            chosen = representatives(base.questions(prepared.train, job.quiet), job.representatives, job.settings.seed)
+            write_representatives(folder.path(REPRESENTATIVES), chosen, checkpoint.sha256)
+            card.facts["representatives"] = f"{len(chosen)} training questions, as the base encodes them"
+        manifest = _manifest(job, result, card, uncertainty)
+        out = folder.finish(manifest, card.text(), uncertainty.calibration if uncertainty else None)
+    if not job.quiet:
+        size = sum(f.stat().st_size for f in out.iterdir())
+        say(f"wrote {out} ({size / 2**20:.1f} MB)")
+    return out
+
+
+def _graphs(folder: Folder, model: BiEncoder, tokenizer: Path) -> None:
+    shutil.copyfile(tokenizer, folder.path(tokenizer.name))
+    if model.tied:
+        write_encoder(folder.path("encoder.onnx"), model.question)
+    else:
+        write_encoder(folder.path("question.onnx"), model.question)
+        write_encoder(folder.path("passage.onnx"), model.passage)
+
+
+def _manifest(job: Job, result: Result, card: Card, uncertainty: Uncertainty | None) -> Manifest:
+    prepared, checkpoint = result.prepared, result.prepared.checkpoint
+    tied = result.model.tied
+    whole = result.delta is None
+    notes = {f"setting {k}": str(v) for k, v in card.settings.items()}
+    notes |= {f"version {k}": v for k, v in card.versions.items()}
+    notes |= {f"data {s.path.name} {i}": f"{s.records} records, sha256 {s.sha256}" for i, s in enumerate(card.sources)}
+    notes["data fingerprint"] = prepared.domain.fingerprint()
+    notes["trained on"] = ", ".join(d.name for d in job.domains)
+    return Manifest(
+        name=job.name,
+        dimension=checkpoint.config.output_size,
+        pooling=checkpoint.head.pooling,
+        normalise=checkpoint.head.normalise,
+        max_tokens=checkpoint.max_tokens,
+        lower_case=checkpoint.tokens.lower_case,
+        template=prepared.template,
+        source=job.base_name,
+        source_sha256=checkpoint.sha256,
+        architecture=checkpoint.config.describe(),
+        licence=checkpoint.licence,
+        base_name="" if whole else job.base_name,
+        delta="" if whole else DELTA,
+        tokenizer=checkpoint.tokenizer_file.name if whole else "",
+        question=("encoder.onnx" if tied else "question.onnx") if whole else "",
+        passage=("encoder.onnx" if tied else "passage.onnx") if whole else "",
+        ensemble=(ENSEMBLE, uncertainty.members.members) if uncertainty else None,
+        representatives=REPRESENTATIVES if job.representatives and not whole else "",
+        notes=notes,
+    )

@@ -1,0 +1,1 @@
+"""Searching the training passages: BM25, hard negatives, accuracy."""

@@ -1,0 +1,152 @@
+"""Settings as frozen dataclasses: defaults, help, and the command line's options from one place."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, get_type_hints
+
+from conclave_train.errors import TrainingError
+
+T = TypeVar("T")
+
+
+def option(default: Any, help: str, choices: Sequence[str] | None = None) -> Any:
+    """A dataclass field with its help text."""
+    return field(default=default, metadata={"help": help, "choices": choices})
+
+
+@dataclass(frozen=True)
+class ExpertSettings:
+    """How an expert is fine-tuned."""
+
+    epochs: int = option(2, "passes over the questions")
+    batch: int = option(32, "questions in a batch; with --cache-gradients, memory does not limit it")
+    learning_rate: float = option(3e-5, "peak learning rate (DPR: 2e-5)")
+    warm_up: float = option(0.1, "steps of linear warm-up; below 1, a share of all steps (DPR: 1237)")
+    weight_decay: float = option(0.0, "AdamW's weight decay, biases and norms apart")
+    max_norm: float = option(2.0, "gradients are scaled to this norm at most")
+    temperature: float = option(0.0, "scores are divided by it; 0: 0.05 for unit-length vectors, else 1 (DPR)")
+    seed: int = option(13, "decides batches, dropout and mining")
+    dropout: float = option(-1.0, "dropout; -1: the checkpoint's")
+    towers: str = option("tied", "one encoder for both sides, or one each", ("tied", "two"))
+    update: str = option("full", "train all weights, or low-rank factors (LoRA)", ("full", "low-rank"))
+    rank: int = option(16, "rank of the delta, and of low-rank training")
+    alpha: float = option(32.0, "scale of low-rank training: the update is (alpha/rank)·up·down")
+    targets: str = option(
+        "query,key,value,attention.output,intermediate,output", "layers that low-rank training changes"
+    )
+    embeddings: str = option("frozen", "embedding tables; a delta cannot carry trained ones", ("frozen", "trained"))
+    negatives: str = option(
+        "auto",
+        "hard negatives: the data's where it names some, else BM25's; or one kind",
+        ("auto", "bm25", "given", "none"),
+    )
+    hard: int = option(1, "hard negatives per question and batch")
+    depth: int = option(20, "hard negatives are drawn from the first so many found")
+    mine_at: str = option("", "epochs (from 1, comma-separated) before which the model mines negatives itself")
+    ceiling: float = option(0.95, "self-mined passages that score above this share of the positive are left out")
+    answer_filter: bool = option(True, "passages that contain an answer are no negatives")
+    question_tokens: int = option(64, "questions are cut here in training")
+    passage_tokens: int = option(128, "passages are cut here in training")
+    batches: str = option("mixed", "whether a batch may mix domains", ("mixed", "by-domain"))
+    cache_gradients: bool = option(False, "compute batches in chunks, for large batches in small memory")
+    chunk: int = option(16, "texts computed at a time")
+    limit: int = option(0, "train on at most so many questions per domain, chosen by hash; 0: all")
+    hold_out: float = option(0.1, "share of the questions kept for choosing the checkpoint and for calibration")
+    hold_out_most: int = option(600, "and at most so many")
+    select_passages: int = option(2000, "passages to choose the checkpoint over; those that matter are always in")
+    save_every: int = option(100, "steps between saves")
+
+    def check(self) -> None:
+        """Impossible values are errors that name the option."""
+        positive = (
+            "epochs batch learning_rate max_norm rank alpha depth question_tokens passage_tokens chunk "
+            "hold_out_most select_passages save_every"
+        )
+        for name in positive.split():
+            if getattr(self, name) <= 0:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is not positive")
+        for name in ("warm_up", "weight_decay", "temperature", "hard", "limit", "seed"):
+            if getattr(self, name) < 0:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is negative")
+        if self.dropout >= 1:
+            raise TrainingError(f"--dropout: {self.dropout} is not below 1")
+        if not 0 <= self.hold_out < 1:
+            raise TrainingError(f"--hold-out: {self.hold_out} is not between 0 and 1")
+        if self.hard and self.negatives == "none":
+            raise TrainingError("--hard: without negatives it must be 0 (--negatives none --hard 0)")
+        if min(self.question_tokens, self.passage_tokens) < 8:
+            raise TrainingError("--question-tokens, --passage-tokens: at least 8 are needed")
+        self.mining_epochs()
+
+    def mining_epochs(self) -> frozenset[int]:
+        """The epochs, from 0, before which negatives are mined with the model."""
+        try:
+            epochs = frozenset(int(e) - 1 for e in self.mine_at.split(",") if e.strip())
+        except ValueError:
+            raise TrainingError(f"--mine-at: {self.mine_at!r} is no list of epochs, such as 2,3") from None
+        if epochs and not 0 <= min(epochs) <= max(epochs) < self.epochs:
+            raise TrainingError(f"--mine-at: {self.mine_at!r} names an epoch outside 1 to {self.epochs}")
+        return epochs
+
+
+@dataclass(frozen=True)
+class EnsembleSettings:
+    """How an ensemble is trained on frozen vectors; ``PAPER`` has the paper's values."""
+
+    members: int = option(20, "members of the ensemble (K)")
+    hidden: int = option(64, "units of a hidden layer (paper: 512)")
+    ensemble_epochs: int = option(60, "passes of each member over its questions")
+    ensemble_batch: int = option(128, "questions in a member's sub-batch")
+    ensemble_rate: float = option(1e-3, "learning rate (paper: 2e-5)")
+    ensemble_warm_up: int = option(100, "steps of warm-up, at most a fifth of all")
+    ensemble_temperature: float = option(0.0, "scores are divided by it; 0: 0.05 for unit-length vectors, else 1")
+    ensemble_norm: float = option(2.0, "gradients are scaled to this norm at most")
+    ensemble_hard: int = option(1, "hard negatives per question")
+    ensemble_seed: int = option(12345, "decides initial weights and sub-batches")
+    share: float = option(1.0, "share of the questions that each member may see, chosen per member (paper: 1)")
+    residual: bool = option(False, "members add to the question's vector instead of replacing it (paper: no)")
+    calibration_depth: int = option(100, "first hits that the confidence is measured over")
+
+    def check(self) -> None:
+        """Impossible values are errors that name the option."""
+        for name in ["members", "hidden", "ensemble_epochs", "ensemble_batch", "ensemble_rate", "ensemble_norm"]:
+            if getattr(self, name) <= 0:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is not positive")
+        if not 0 < self.share <= 1:
+            raise TrainingError(f"--share: {self.share} is not above 0 and at most 1")
+        if self.calibration_depth < 2:
+            raise TrainingError(f"--calibration-depth: {self.calibration_depth}; at least 2 hits are needed")
+
+
+PAPER = EnsembleSettings(
+    hidden=512, ensemble_epochs=100, ensemble_rate=2e-5, ensemble_temperature=1.0, calibration_depth=1000
+)
+
+
+def flag(name: str) -> str:
+    """A field's option on the command line."""
+    return "--" + name.replace("_", "-")
+
+
+def add_options(parser: argparse.ArgumentParser, settings: type[Any], title: str) -> None:
+    """An option for every field of the dataclass ``settings``."""
+    group = parser.add_argument_group(title)
+    types = get_type_hints(settings)
+    for f in dataclasses.fields(settings):
+        help = f"{f.metadata['help']} (default: {f.default})".replace("%", "%%")
+        if types[f.name] is bool:
+            group.add_argument(flag(f.name), action=argparse.BooleanOptionalAction, default=f.default, help=help)
+        else:
+            group.add_argument(
+                flag(f.name), type=types[f.name], default=f.default, choices=f.metadata["choices"], help=help,
+                metavar=None if f.metadata["choices"] else types[f.name].__name__.upper(),
+            )  # fmt: skip
+
+
+def from_options(settings: type[T], options: argparse.Namespace) -> T:
+    """The dataclass with the options' values."""
+    return settings(**{f.name: getattr(options, f.name) for f in dataclasses.fields(settings)})  # type: ignore[arg-type]

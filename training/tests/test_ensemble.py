@@ -1,0 +1,105 @@
+"""The members: what they compute, that each sees its own, and how they are written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+from torch.nn import functional as F
+
+from conclave_train.bundle.ensemble_graph import load_members, save_members, write_ensemble
+from conclave_train.fit.loss import in_batch_nll
+from conclave_train.muf.fit import Frozen, fit_members, member_scores
+from conclave_train.muf.members import Members, ensemble_loss
+from conclave_train.settings import EnsembleSettings
+from conftest import tiny_domain
+
+
+@pytest.mark.parametrize("residual", [False, True])
+def test_members_are_three_linear_layers(residual: bool) -> None:
+    members = Members(6, 4, 5, seed=1, residual=residual)
+    x = torch.randn(3, 6)
+    out = members(x)
+    assert out.shape == (3, 4, 6)
+    for k in range(4):
+        w = [p[k].T for p in members.weights]
+        b = [p[k, 0] for p in members.biases]
+        h = F.relu(F.linear(F.relu(F.linear(x, w[0], b[0])), w[1], b[1]))
+        torch.testing.assert_close(out[:, k], F.linear(h, w[2], b[2]) + (x if residual else 0))
+    bound = 1 / 6**0.5
+    assert 0.9 * bound < float(members.weights[0].detach().abs().max()) <= bound
+    assert not torch.equal(members.weights[0][0], members.weights[0][1])
+
+
+def test_loss_is_the_mean_of_the_members_own() -> None:
+    """Each member's NLL over its own block, as DPR's loss computes it."""
+    generator = torch.Generator().manual_seed(3)
+    outputs, contexts = torch.randn(4, 5, 6, generator=generator), torch.randn(4, 8, 6, generator=generator)
+    targets = torch.randint(0, 8, (4, 5), generator=generator)
+    ignore = torch.zeros(4, 5, 8, dtype=torch.bool)
+    ignore[2, 1, (int(targets[2, 1]) + 1) % 8] = True
+    own = [float(in_batch_nll(outputs[k], contexts[k], targets[k], ignore[k], 0.5).value) for k in range(4)]
+    value = ensemble_loss(outputs, contexts, targets, ignore, 0.5)
+    assert float(value) == pytest.approx(float(np.mean(own)), abs=1e-6)
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_the_graph_gives_the_same_vectors(tmp_path: Path, half: bool) -> None:
+    members = Members(16, 20, 12, seed=2)
+    shipped = members.rounded() if half else members
+    write_ensemble(tmp_path / "ensemble.onnx", shipped, half)
+    session = onnxruntime.InferenceSession(str(tmp_path / "ensemble.onnx"), providers=["CPUExecutionProvider"])
+    assert [(i.name, i.shape) for i in session.get_inputs()] == [("vector", ["batch", 16])]
+    assert [(o.name, o.shape) for o in session.get_outputs()] == [("members", ["batch", 20, 16])]
+    for batch in (1, 7):
+        x = F.normalize(torch.randn(batch, 16), dim=1)
+        out = session.run(None, {"vector": x.numpy()})[0]
+        np.testing.assert_allclose(out, shipped(x).detach().numpy(), atol=1e-6)
+    save_members(tmp_path / "ensemble.safetensors", shipped)
+    back = load_members(tmp_path / "ensemble.safetensors")
+    assert all(torch.equal(a, b) for a, b in zip(back.parameters(), shipped.parameters(), strict=True))
+
+
+def frozen() -> Frozen:
+    """Vectors in which a question is near its topic's passages, with noise."""
+    domain = tiny_domain()
+    random = np.random.default_rng(1)
+    topics = random.normal(size=(12, 16))
+
+    def near(ids: list[str], noise: float) -> torch.Tensor:
+        rows = np.array([topics[int(id.replace(":", "-").split("-")[1])] for id in ids])
+        return F.normalize(torch.from_numpy((rows + noise * random.normal(size=rows.shape)).astype(np.float32)), dim=1)
+
+    return Frozen(near([q.id for q in domain.questions], 0.8), near([p.id for p in domain.passages], 0.3))
+
+
+def test_members_learn_and_differ() -> None:
+    domain, vectors = tiny_domain(), frozen()
+    settings = EnsembleSettings(
+        members=5, hidden=16, ensemble_epochs=25, ensemble_batch=32, ensemble_hard=0, share=0.5, ensemble_rate=1e-2
+    )
+    negatives: list[list[int]] = [[] for _ in domain.questions]
+
+    def fit(seed: int) -> Members:
+        return fit_members(
+            domain, domain.questions, negatives, vectors, replace(settings, ensemble_seed=seed), 0.1, quiet=True
+        )
+
+    members = fit(1)
+    places = np.tile(np.arange(len(domain.passages)), (len(domain.questions), 1))
+    scores = member_scores(members, vectors.questions, vectors.passages, places)
+    assert scores.shape == (len(domain.questions), 5, len(domain.passages))
+    right = np.array(
+        [
+            [domain.passages[int(s.argmax())].id in q.positives for s in row]
+            for row, q in zip(scores, domain.questions, strict=True)
+        ]
+    )
+    assert (right.mean(axis=0) > 0.6).all()
+    assert 0 < (scores.argmax(2) != scores.argmax(2)[:, :1]).mean() < 0.8
+    assert torch.equal(fit(1).weights[0], members.weights[0])
+    assert not torch.equal(fit(2).weights[0], members.weights[0])
