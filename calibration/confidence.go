@@ -1,0 +1,208 @@
+package calibration
+
+import (
+	"fmt"
+	"math"
+)
+
+// Kind is how signals are turned into a chance.
+type Kind string
+
+// The kinds. With several signals, both begin with the same logistic function.
+const (
+	KindPlatt    Kind = "platt"    // a logistic function of the signals
+	KindIsotonic Kind = "isotonic" // a never falling function of the logistic one's log-odds
+)
+
+// RankedQuestion is a question that was answered.
+type RankedQuestion struct {
+	ID string
+	// Signals are what was known when it was answered, always in the same
+	// order: the mean confidence of the experts, the gap between the first two
+	// scores, ...
+	Signals []float64
+	// First is the rank, from 1, of the first passage that answers; 0: none.
+	First int
+}
+
+// Confidence turns the signals of a fused answer into the chance that any of
+// its first K passages answers.
+type Confidence struct {
+	K        int       `json:"k" yaml:"k"`
+	Kind     Kind      `json:"kind" yaml:"kind"`
+	Logistic Logistic  `json:"logistic" yaml:"logistic"`
+	Isotonic *Isotonic `json:"isotonic,omitempty" yaml:"isotonic,omitempty"` // nil for Platt
+	Reason   string    `json:"reason,omitempty" yaml:"reason,omitempty"`     // why this kind
+}
+
+// Of is the chance.
+func (c *Confidence) Of(signals []float64) (float64, error) {
+	odds, err := c.Logistic.LogOdds(signals)
+	if err != nil {
+		return 0, err
+	}
+	if c.Isotonic != nil {
+		return c.Isotonic.Of(odds), nil
+	}
+	return sigmoid(odds), nil
+}
+
+// Validate checks what was read from a file.
+func (c *Confidence) Validate() error {
+	switch {
+	case c.K < 1:
+		return fmt.Errorf("k: %d; it must be at least 1", c.K)
+	case c.Kind != KindPlatt && c.Kind != KindIsotonic:
+		return fmt.Errorf("kind: %q is unknown: %q and %q are known", c.Kind, KindPlatt, KindIsotonic)
+	case (c.Kind == KindIsotonic) != (c.Isotonic != nil):
+		return fmt.Errorf("kind: %q, and the isotonic function is %v", c.Kind, c.Isotonic)
+	}
+	numbers := []float64{c.Logistic.Intercept}
+	for _, t := range c.Logistic.Signals {
+		numbers = append(numbers, t.Coefficient)
+	}
+	for _, x := range numbers {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("logistic: %v is not a number to count with", x)
+		}
+	}
+	if c.Isotonic != nil {
+		return c.Isotonic.Validate()
+	}
+	return nil
+}
+
+// Chances are confidences for several k.
+type Chances []Confidence
+
+// Of is the chance that any of the first k passages answers: the highest of
+// those calibrated for k or fewer, since more passages cannot answer less.
+func (c Chances) Of(signals []float64, k int) (float64, error) {
+	chance, known := 0.0, false
+	for i := range c {
+		if c[i].K > k {
+			continue
+		}
+		x, err := c[i].Of(signals)
+		if err != nil {
+			return 0, err
+		}
+		chance, known = max(chance, x), true
+	}
+	if !known {
+		return 0, fmt.Errorf("no confidence is calibrated for the first %d passages", k)
+	}
+	return chance, nil
+}
+
+// ConfidenceFit is a calibrated confidence with what was measured.
+type ConfidenceFit struct {
+	Confidence Confidence // of the chosen kind, fitted on all questions
+	// HeldOut is the chosen kind, fitted on other questions than those it is
+	// measured on; Outcomes are the same, in the order of the questions.
+	HeldOut  Summary
+	Outcomes []Outcome
+	// ByPlatt and ByIsotonic are both kinds on held-out questions.
+	ByPlatt, ByIsotonic Summary
+}
+
+// FitConfidence calibrates the chance that any of the first k passages
+// answers, both ways, and chooses by the Brier score on held-out questions:
+// isotonic when it is better by more than two standard errors of the paired
+// difference, else Platt, which never gives two different answers one
+// confidence, never claims a certainty, and is a few numbers. Confidence.Reason
+// says which it was, with the figures.
+func FitConfidence(names []string, questions []RankedQuestion, k int) (ConfidenceFit, error) {
+	var fit ConfidenceFit
+	if k < 1 {
+		return fit, fmt.Errorf("k is %d: it must be at least 1", k)
+	}
+	if len(questions) == 0 {
+		return fit, fmt.Errorf("there are no questions to calibrate a confidence on")
+	}
+	type both struct{ platt, isotonic Confidence }
+	train := func(questions []RankedQuestion) (both, error) {
+		platt, isotonic, err := fitBoth(names, questions, k)
+		return both{platt, isotonic}, err
+	}
+	final, err := train(questions)
+	if err != nil {
+		return fit, err
+	}
+	pairs, err := CrossFit(questions, func(q *RankedQuestion) string { return q.ID }, train,
+		func(b both, q *RankedQuestion) (pair [2]Outcome, err error) {
+			for i, c := range []Confidence{b.platt, b.isotonic} {
+				pair[i].Correct = q.answered(k)
+				if pair[i].Confidence, err = c.Of(q.Signals); err != nil {
+					return pair, err
+				}
+			}
+			return pair, nil
+		})
+	if err != nil {
+		return fit, err
+	}
+	platt, isotonic := make([]Outcome, len(pairs)), make([]Outcome, len(pairs))
+	for i, pair := range pairs {
+		platt[i], isotonic[i] = pair[0], pair[1]
+	}
+	if fit.ByPlatt, err = Summarise(platt); err != nil {
+		return fit, err
+	}
+	if fit.ByIsotonic, err = Summarise(isotonic); err != nil {
+		return fit, err
+	}
+	gain, deviation := pairedGain(platt, isotonic)
+	fit.Confidence, fit.HeldOut, fit.Outcomes = final.platt, fit.ByPlatt, platt
+	because := "that is within two standard errors, so the smooth function of few numbers, which keeps different answers apart, is taken"
+	if gain > 2*deviation {
+		fit.Confidence, fit.HeldOut, fit.Outcomes = final.isotonic, fit.ByIsotonic, isotonic
+		because = "that is more than two standard errors, so the shape is not a logistic one"
+	} else if gain < -2*deviation {
+		because = "that is more than two standard errors the worse"
+	}
+	fit.Confidence.Reason = fmt.Sprintf(
+		"On %d held-out questions the Brier score is %.4f with Platt's scaling and %.4f with isotonic regression (ECE %.4f and %.4f); the second is lower by %.4f with a standard error of %.4f: %s.",
+		len(questions), fit.ByPlatt.Brier, fit.ByIsotonic.Brier, fit.ByPlatt.ECE, fit.ByIsotonic.ECE, gain, deviation, because)
+	return fit, nil
+}
+
+// answered reports whether any of the first k passages answers.
+func (q *RankedQuestion) answered(k int) bool { return q.First > 0 && q.First <= k }
+
+func fitBoth(names []string, questions []RankedQuestion, k int) (platt, isotonic Confidence, err error) {
+	outcomes := make([]SignalOutcome, len(questions))
+	for i, q := range questions {
+		outcomes[i] = SignalOutcome{Signals: q.Signals, Correct: q.answered(k)}
+	}
+	logistic, err := FitLogistic(names, outcomes)
+	if err != nil {
+		return platt, isotonic, err
+	}
+	scored := make([]ScoredOutcome, len(outcomes))
+	for i, o := range outcomes {
+		odds, err := logistic.LogOdds(o.Signals)
+		if err != nil {
+			return platt, isotonic, err
+		}
+		scored[i] = ScoredOutcome{Score: odds, Correct: o.Correct}
+	}
+	steps, err := FitIsotonic(scored)
+	platt = Confidence{K: k, Kind: KindPlatt, Logistic: logistic}
+	isotonic = Confidence{K: k, Kind: KindIsotonic, Logistic: logistic, Isotonic: &steps}
+	return platt, isotonic, err
+}
+
+// pairedGain is by how much b's Brier score is lower than a's on the same
+// questions, and the standard error of that.
+func pairedGain(a, b []Outcome) (gain, deviation float64) {
+	n := float64(len(a))
+	for i := range a {
+		gain += (brier(a[i]) - brier(b[i])) / n
+	}
+	for i := range a {
+		gap := brier(a[i]) - brier(b[i]) - gain
+		deviation += gap * gap
+	}
+	return gain, math.Sqrt(deviation/max(n-1, 1)) / math.Sqrt(n)
+}

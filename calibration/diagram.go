@@ -1,0 +1,124 @@
+package calibration
+
+import (
+	"encoding/xml"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"strings"
+)
+
+// The diagram's measures, in pixels: a square plot of accuracy against
+// confidence, and under it how many questions each bin holds.
+const (
+	diagramWidth  = 460
+	diagramHeight = 560
+	plotLeft      = 60.0
+	plotTop       = 64.0
+	plotSide      = 360.0
+	countsTop     = plotTop + plotSide + 44
+	countsHeight  = 60.0
+)
+
+// schemes are the colours, light and dark. Text has a contrast of at least 7 to
+// 1 with the ground, everything else of at least 3 to 1 (WCAG 2.2, 1.4.6 and
+// 1.4.11).
+func schemes() (light, dark colours) {
+	return colours{ground: "#ffffff", text: "#1b1b1b", bar: "#3b78b8", line: "#6b6b6b", mark: "#a8321e"},
+		colours{ground: "#161a1f", text: "#f2f2f2", bar: "#5c9bdc", line: "#a6a6a6", mark: "#ffb454"}
+}
+
+type colours struct{ ground, text, bar, line, mark string }
+
+func (c colours) style() string {
+	return fmt.Sprintf(".rd-ground{fill:%s}.rd-text{fill:%s}.rd-bar{fill:%s}.rd-line{stroke:%s}.rd-mark{fill:%s;stroke:%s}",
+		c.ground, c.text, c.bar, c.line, c.mark, c.ground)
+}
+
+// WriteSVG draws the reliability diagram: a bar as high as the accuracy of
+// each bin, a point at the bin's mean confidence, the diagonal on which they
+// all would lie, and the number of questions in each bin. It follows the
+// reader's choice of light or dark, and has a title and a description in
+// words for those who do not see it. The same diagram gives the same bytes.
+func (r *Reliability) WriteSVG(w io.Writer, title string) error {
+	var svg strings.Builder
+	name := fnv.New32a() // several diagrams on one page need ids of their own
+	_, _ = fmt.Fprint(name, title, *r)
+	light, dark := schemes()
+	id := fmt.Sprintf("rd-%08x", name.Sum32())
+	put := func(format string, values ...any) { fmt.Fprintf(&svg, format+"\n", values...) }
+
+	put(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="%s-title %s-desc" font-family="system-ui, sans-serif" font-size="12">`,
+		diagramWidth, diagramHeight, diagramWidth, diagramHeight, id, id)
+	put(`<title id="%s-title">%s</title>`, id, escaped("Reliability: "+title))
+	put(`<desc id="%s-desc">%s</desc>`, id, escaped(r.describe()))
+	put(`<style>%s@media (prefers-color-scheme: dark){%s}</style>`, light.style(), dark.style())
+	put(`<rect class="rd-ground" width="%d" height="%d"/>`, diagramWidth, diagramHeight)
+	text := func(x, y float64, anchor, content string) {
+		put(`<text class="rd-text" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, anchor, escaped(content))
+	}
+	put(`<text class="rd-text" x="%.1f" y="24" font-size="15" font-weight="600">%s</text>`, plotLeft, escaped(title))
+	text(plotLeft, 46, "start", fmt.Sprintf("ECE %.3f · accuracy %.3f · mean confidence %.3f · %d questions", r.ECE(), r.Accuracy, r.Confidence, r.Questions))
+
+	across := func(x float64) float64 { return plotLeft + plotSide*min(max(x, 0), 1) }
+	up := func(y float64) float64 { return plotTop + plotSide*(1-y) }
+	most := 1
+	for _, b := range r.Bins {
+		most = max(most, b.Questions)
+	}
+	for _, b := range r.Bins {
+		if b.Questions == 0 {
+			continue
+		}
+		left, width := across(b.Low)+1, plotSide/Bins-2
+		put(`<rect class="rd-bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, left, up(b.Accuracy), width, plotSide*b.Accuracy)
+		high := countsHeight * float64(b.Questions) / float64(most)
+		put(`<rect class="rd-bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, left, countsTop+countsHeight-high, width, high)
+		text(left+width/2, countsTop+countsHeight-high-3, "middle", fmt.Sprint(b.Questions))
+	}
+	line := func(x1, y1, x2, y2 float64, dashes string) {
+		put(`<line class="rd-line" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"%s/>`, x1, y1, x2, y2, dashes)
+	}
+	line(across(0), up(0), across(1), up(1), ` stroke-dasharray="5 4"`)
+	line(across(0), up(0), across(1), up(0), "")
+	line(across(0), up(0), across(0), up(1), "")
+	line(across(0), countsTop+countsHeight, across(1), countsTop+countsHeight, "")
+	for _, b := range r.Bins {
+		if b.Questions > 0 {
+			put(`<circle class="rd-mark" cx="%.1f" cy="%.1f" r="4.5"/>`, across(b.Confidence), up(b.Accuracy))
+		}
+	}
+	for i := 0; i <= Bins; i += 2 {
+		tick := float64(i) / Bins
+		text(across(tick), up(0)+16, "middle", fmt.Sprintf("%.1f", tick))
+		text(plotLeft-8, up(tick)+4, "end", fmt.Sprintf("%.1f", tick))
+	}
+	text(across(0.5), countsTop+countsHeight+20, "middle", "confidence (points: mean of the bin) and questions in each bin")
+	put(`<text class="rd-text" transform="translate(18 %.1f) rotate(-90)" text-anchor="middle">accuracy</text>`, up(0.5))
+	put(`</svg>`)
+	_, err := io.WriteString(w, svg.String())
+	return err
+}
+
+// describe says in words what the diagram shows.
+func (r *Reliability) describe() string {
+	var d strings.Builder
+	fmt.Fprintf(&d, "Accuracy against confidence for %d questions in %d bins. Expected calibration error %.3f, accuracy %.3f, mean confidence %.3f.",
+		r.Questions, Bins, r.ECE(), r.Accuracy, r.Confidence)
+	for _, b := range r.Bins {
+		if b.Questions > 0 {
+			fmt.Fprintf(&d, " From %.1f to %.1f: %d questions, mean confidence %.3f, accuracy %.3f.", b.Low, b.High, b.Questions, b.Confidence, b.Accuracy)
+		}
+	}
+	if r.Outside > 0 {
+		fmt.Fprintf(&d, " Outside 0 to 1: %d questions.", r.Outside)
+	}
+	return d.String()
+}
+
+// escaped is text for XML.
+func escaped(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes everything
+	return b.String()
+}
