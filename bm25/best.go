@@ -71,8 +71,7 @@ func (b *best) raise() {
 		b.above -= int(b.counts[b.step])
 		b.step++
 	}
-	// The largest score of the step below.
-	b.threshold = max(b.threshold, math.Float32frombits(uint32(b.step+lowestStep)<<stepShift-1))
+	b.threshold = max(b.threshold, math.Float32frombits(uint32(b.step+lowestStep)<<stepShift))
 }
 
 // trim drops all but the k best and raises the threshold.

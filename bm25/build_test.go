@@ -146,7 +146,7 @@ func TestRepeatedTerms(t *testing.T) {
 }
 
 func TestBuilderRefuses(t *testing.T) {
-	for _, params := range []Params{{K1: -1, B: 0.4}, {K1: math.NaN()}, {K1: math.Inf(1)}, {K1: 1, B: 1.1}, {K1: 1, B: -0.1}, {K1: 1, B: math.NaN()}} {
+	for _, params := range []Params{{K1: -1, B: 0.4}, {K1: math.NaN()}, {K1: math.Inf(1)}, {K1: 1e7}, {K1: 1, B: 1.1}, {K1: 1, B: -0.1}, {K1: 1, B: math.NaN()}} {
 		b := NewBuilder(params)
 		if err := b.Add("", "windmill"); err == nil {
 			t.Errorf("%+v: Add accepts", params)

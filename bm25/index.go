@@ -86,6 +86,9 @@ func (x *Index) readFooter() (err error) {
 	x.impacts = make([]impact, len(b)/impactSize)
 	for i := range x.impacts {
 		x.impacts[i] = impact{binary.LittleEndian.Uint32(b[impactSize*i:]), binary.LittleEndian.Uint32(b[impactSize*i+4:])}
+		if x.impacts[i].tf == 0 || x.impacts[i].length == 0 {
+			return fmt.Errorf("impact %d is of a term that does not occur", i)
+		}
 	}
 	if b, err = x.bytes(sectionCodes, 0, x.sections[sectionCodes].length); err != nil {
 		return err

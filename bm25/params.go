@@ -15,7 +15,7 @@ import (
 // paper's by that factor and the ranking is the same. N counts the passages
 // that have a term at all.
 type Params struct {
-	K1 float64 // how soon repetitions stop counting; at least 0
+	K1 float64 // how soon repetitions stop counting; 0 to 1,000,000
 	B  float64 // how much length counts; 0 to 1
 
 	// ExactLengths takes passages' lengths as they are. By default they are
@@ -28,9 +28,12 @@ type Params struct {
 // Lucene's lengths.
 func DefaultParams() Params { return Params{K1: 0.9, B: 0.4} }
 
+// maxK1 keeps scores within what 32 bits can tell apart.
+const maxK1 = 1e6
+
 func (p Params) validate() error {
-	if math.IsNaN(p.K1) || math.IsInf(p.K1, 0) || p.K1 < 0 {
-		return fmt.Errorf("k1 is %v: it must be a finite number of at least 0 (0.9 is usual)", p.K1)
+	if !(p.K1 >= 0 && p.K1 <= maxK1) {
+		return fmt.Errorf("k1 is %v: it must be between 0 and %v (0.9 is usual)", p.K1, maxK1)
 	}
 	if !(p.B >= 0 && p.B <= 1) {
 		return fmt.Errorf("b is %v: it must be between 0 and 1 (0.4 is usual)", p.B)
@@ -41,7 +44,7 @@ func (p Params) validate() error {
 // idf is the inverse document frequency of a term that df of docs passages
 // have, rounded as Lucene rounds it.
 func idf(df, docs uint64) float32 {
-	n, f := float64(docs), float64(df)
+	n, f := float64(docs), float64(min(df, docs))
 	return float32(math.Log(1 + (n-f+0.5)/(f+0.5)))
 }
 

@@ -85,6 +85,40 @@ func TestDivisionDoesNotMatter(t *testing.T) {
 	}
 }
 
+// TestUnlikeSegments: segments of short and of long passages, whose own average
+// lengths are far from the collection's, so that impacts change places.
+func TestUnlikeSegments(t *testing.T) {
+	for i, params := range paramsToTry {
+		rng := rand.New(rand.NewPCG(18, uint64(i)))
+		var passages []goldenPassage
+		for range 300 {
+			passages = append(passages, goldenPassage{Text: "cat " + strings.Repeat("cat ", rng.IntN(3)) + strings.Repeat("dog ", rng.IntN(3))})
+		}
+		for range 300 {
+			passages = append(passages, goldenPassage{Text: "cat " + strings.Repeat("cat ", rng.IntN(40)) + strings.Repeat("dog ", rng.IntN(60)) + strings.Repeat("x ", rng.IntN(2000))})
+		}
+		one := build(t, params, passages)
+		many, err := NewSearcher(Segment{Index: build(t, params, passages[:300])}, Segment{Index: build(t, params, passages[300:]), Base: 300})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, question := range []string{"cat", "dog", "cat dog x"} {
+			for range 10 {
+				compareSearchers(t, rng, one.alone, many, question, len(passages), nil)
+			}
+		}
+		for _, g := range many.segments {
+			high := float32(0)
+			for rank := range g.Index.impacts {
+				high = max(high, g.scale.ofRank[rank])
+				if got := g.scale.bound(2, uint32(rank)); got < termScore(2, high) {
+					t.Fatalf("%+v: the bound of rank %d is %v, and an impact up to it scores %v", params, rank, got, termScore(2, high))
+				}
+			}
+		}
+	}
+}
+
 // compareSearchers compares hits, scores, explanations and the number of
 // matches. Ordinals of b are mapped to those of a by toA, if given.
 func compareSearchers(t *testing.T, rng *rand.Rand, a, b *Searcher, question string, passages int, toA []rank.Ordinal) {
@@ -186,6 +220,28 @@ func TestDeletedPassages(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestScoresTooSmall: a passage so long, or a k1 so large, that 32 bits make its
+// score 0 is a hit all the same.
+func TestScoresTooSmall(t *testing.T) {
+	passages := []goldenPassage{{Text: "windmill dog " + strings.Repeat("cat ", 3000)}}
+	for range 400 {
+		passages = append(passages, goldenPassage{Text: "dog"})
+	}
+	x := build(t, Params{K1: 1e6, B: 1}, passages)
+	for question, want := range map[string]int{"windmill": 1, "dog": 401} {
+		hits, err := x.Search(t.Context(), question, 1000)
+		if err != nil || len(hits) != want {
+			t.Errorf("%s: %d hits, %v", question, len(hits), err)
+		}
+		if matched, err := x.alone.Matched(t.Context(), question); err != nil || matched != want {
+			t.Errorf("%s: %d matched, %v", question, matched, err)
+		}
+	}
+	if hits, err := x.Search(t.Context(), "windmill", 1); err != nil || hits[0].Score != 0 {
+		t.Errorf("the test is to have a score of 0: %v, %v", hits, err)
 	}
 }
 
@@ -372,7 +428,7 @@ func TestSegmentsThatDoNotFit(t *testing.T) {
 func TestTiesAcrossSegments(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 0))
 	const vocabulary = 30
-	passages := randomPassages(rng, 3000, vocabulary)
+	passages := slices.Repeat(randomPassages(rng, 300, vocabulary), 10) // each ten times: ties everywhere
 	one := build(t, DefaultParams(), passages)
 	// Deal the passages out to segments; in each they stay in order.
 	const parts = 4

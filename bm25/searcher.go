@@ -100,7 +100,7 @@ func averageLength(tokens, withTerms uint64) float32 {
 	if withTerms == 0 {
 		return 1 // no passage has a length to compare with it
 	}
-	return float32(float64(tokens) / float64(withTerms))
+	return max(1, float32(float64(tokens)/float64(withTerms)))
 }
 
 // countDeleted adds up the deleted passages of a segment.

@@ -1,0 +1,42 @@
+package bm25
+
+import (
+	"context"
+	"math/bits"
+)
+
+// Matched is the number of passages that have a term of the question.
+func (s *Searcher) Matched(ctx context.Context, question string) (int, error) {
+	terms, err := s.understand(question)
+	if err != nil || len(terms) == 0 {
+		return 0, err
+	}
+	w := s.takeScratch()
+	defer s.giveBack(w)
+	w.stats = &SearchStats{}
+	matched := 0
+	for i, g := range s.segments {
+		if err := w.openCursors(g, terms, i); err != nil {
+			return 0, err
+		}
+		for from := uint32(0); from < g.Index.passages; from += window {
+			if ctx.Err() != nil {
+				return 0, context.Cause(ctx)
+			}
+			for _, c := range w.cursors {
+				if err := w.addTerm(c, from, min(from+window, g.Index.passages), none); err != nil {
+					w.forget()
+					return 0, err
+				}
+			}
+			for at, word := range w.touched {
+				if at += int(from / 64); at < len(g.Deleted) {
+					word &^= g.Deleted[at]
+				}
+				matched += bits.OnesCount64(word)
+			}
+			w.forget()
+		}
+	}
+	return matched, nil
+}
