@@ -1,0 +1,207 @@
+package calibration
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// answered gives questions with one signal, even between 0 and 1, of which
+// the first passage answers with the chance given.
+func answered(n int, seed uint64, chance func(signal float64) float64) []RankedQuestion {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	questions := make([]RankedQuestion, n)
+	for i := range questions {
+		s := rng.Float64()
+		questions[i] = RankedQuestion{ID: fmt.Sprint("q", i), Signals: []float64{s}}
+		switch {
+		case rng.Float64() < chance(s):
+			questions[i].First = 1
+		case rng.Float64() < .5:
+			questions[i].First = 2 + rng.IntN(19)
+		}
+	}
+	return questions
+}
+
+// TestConfidenceChoice: chances that are logistic are left to Platt, a
+// staircase is not, and either is calibrated on held-out questions.
+func TestConfidenceChoice(t *testing.T) {
+	for name, c := range map[string]struct {
+		chance func(float64) float64
+		kind   Kind
+	}{
+		"logistic": {func(s float64) float64 { return sigmoid(4*s - 2) }, KindPlatt},
+		"a staircase": {func(s float64) float64 {
+			if s < .8 {
+				return .3
+			}
+			return .95
+		}, KindIsotonic},
+	} {
+		questions := answered(2000, 21, c.chance)
+		fit, err := FitConfidence([]string{"s"}, questions, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fit.Confidence.Kind != c.kind {
+			t.Errorf("%s: %s was chosen: %s", name, fit.Confidence.Kind, fit.Confidence.Reason)
+		}
+		want, other := fit.ByPlatt, fit.ByIsotonic
+		if c.kind == KindIsotonic {
+			want, other = other, want
+			if other.Brier <= want.Brier || fit.Confidence.Isotonic == nil {
+				t.Errorf("%s: Brier %v, and %v for Platt", name, want.Brier, other.Brier)
+			}
+		}
+		if !reflect.DeepEqual(fit.HeldOut, want) {
+			t.Errorf("%s: held out %+v, want that of %s, %+v", name, fit.HeldOut, c.kind, want)
+		}
+		if summary, err := Summarise(fit.Outcomes); err != nil || !reflect.DeepEqual(summary, want) {
+			t.Errorf("%s: the outcomes give %+v (%v)", name, summary, err)
+		}
+		for _, figure := range []string{"2000", fmt.Sprintf("%.4f", fit.ByPlatt.Brier), fmt.Sprintf("%.4f", fit.ByIsotonic.Brier)} {
+			if !strings.Contains(fit.Confidence.Reason, figure) {
+				t.Errorf("%s: the reason %q does not say %s", name, fit.Confidence.Reason, figure)
+			}
+		}
+		confidences := make([]float64, len(fit.Outcomes))
+		for i, o := range fit.Outcomes {
+			confidences[i] = o.Confidence
+			if o.Correct != (questions[i].First == 1) {
+				t.Fatalf("%s: outcome %d is not that of the question", name, i)
+			}
+		}
+		bound, err := PerfectECE(confidences, len(confidences), .99, 300, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fit.HeldOut.ECE > bound {
+			t.Errorf("%s: ECE %.4f, a perfect predictor stays below %.4f", name, fit.HeldOut.ECE, bound)
+		}
+		for _, s := range []float64{.1, .5, .9} {
+			got, err := fit.Confidence.Of([]float64{s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, fmt.Sprint(name, " at ", s), got, c.chance(s), .07)
+		}
+	}
+}
+
+// TestConfidenceIsHeldOut: a signal that is another at random for every
+// question tells nothing of others, and isotonic regression, which would learn
+// it by heart, has to be seen not to know it.
+func TestConfidenceIsHeldOut(t *testing.T) {
+	questions := answered(400, 22, func(float64) float64 { return .5 })
+	fit, err := FitConfidence([]string{"noise"}, questions, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]Summary{"Platt": fit.ByPlatt, "isotonic": fit.ByIsotonic} {
+		if s.AUROC == nil || *s.AUROC > .56 {
+			t.Errorf("%s: AUROC %v on noise", name, *s.AUROC)
+		}
+	}
+	// Question 7 is measured with a fit that did not see it.
+	var others []RankedQuestion
+	for _, q := range questions {
+		if Fold(q.ID) != Fold("q7") {
+			others = append(others, q)
+		}
+	}
+	alone, err := FitConfidence([]string{"noise"}, others, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := alone.Confidence.Of(questions[7].Signals)
+	if err != nil || fit.Confidence.Kind != alone.Confidence.Kind {
+		t.Fatal(err, fit.Confidence.Kind, alone.Confidence.Kind)
+	}
+	near(t, "the confidence of question 7", fit.Outcomes[7].Confidence, want, 1e-12)
+}
+
+// TestChances: more passages never answer less, and what is written is read.
+func TestChances(t *testing.T) {
+	questions := answered(1500, 23, func(s float64) float64 { return .2 + .5*s })
+	var chances Chances
+	for _, k := range []int{20, 1, 5} {
+		fit, err := FitConfidence([]string{"s"}, questions, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits := 0
+		for _, q := range questions {
+			if q.First >= 1 && q.First <= k {
+				hits++
+			}
+		}
+		near(t, "accuracy", fit.HeldOut.Accuracy, float64(hits)/1500, 1e-12)
+		chances = append(chances, fit.Confidence)
+	}
+	data, err := json.Marshal(chances)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read Chances
+	if err := json.Unmarshal(data, &read); err != nil || !reflect.DeepEqual(read, chances) {
+		t.Errorf("written and read, it is another (%v): %s", err, data)
+	}
+	for i := range read {
+		if err := read[i].Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+	previous := 0.0
+	for k := 1; k <= 30; k++ {
+		got, err := read.Of([]float64{.5}, k)
+		if err != nil || got < previous {
+			t.Errorf("the chance of the first %d is %v (%v), of one fewer %v", k, got, err, previous)
+		}
+		previous = got
+	}
+	near(t, "the chance of the first 20", previous, .2+.25+.55*.5, .05)
+	// A fit for 5 that says less than the one for 1 does not come through.
+	inverted := Chances{{K: 1, Kind: KindPlatt, Logistic: Logistic{Intercept: 1}}, {K: 5, Kind: KindPlatt, Logistic: Logistic{Intercept: -1}}}
+	got, err := inverted.Of(nil, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "the chance of the first 5", got, 1/(1+math.Exp(-1)), 1e-12)
+
+	if _, err := chances.Of([]float64{.5}, 0); err == nil {
+		t.Error("a chance for no passages")
+	}
+	if _, err := chances.Of(nil, 5); err == nil {
+		t.Error("a chance from no signals")
+	}
+}
+
+func TestConfidenceRefuses(t *testing.T) {
+	questions := answered(50, 24, func(float64) float64 { return .5 })
+	for name, c := range map[string]struct {
+		names     []string
+		questions []RankedQuestion
+		k         int
+	}{
+		"no questions": {[]string{"s"}, nil, 1}, "k": {[]string{"s"}, questions, 0},
+		"names": {[]string{"s", "t"}, questions, 1}, "one fold": {[]string{"s"}, questions[:1], 1},
+	} {
+		if _, err := FitConfidence(c.names, c.questions, c.k); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	for _, c := range []Confidence{
+		{Kind: KindPlatt}, {K: 1, Kind: "beta"}, {K: 1, Kind: KindIsotonic}, {K: 1, Kind: KindPlatt, Isotonic: &Isotonic{}},
+		{K: 1, Kind: KindIsotonic, Isotonic: &Isotonic{}}, {K: 1, Kind: KindPlatt, Logistic: Logistic{Intercept: math.NaN()}},
+		{K: 1, Kind: KindPlatt, Logistic: Logistic{Signals: []Term{{"s", math.Inf(1)}}}},
+	} {
+		if err := c.Validate(); err == nil {
+			t.Errorf("%+v is valid", c)
+		}
+	}
+}
