@@ -127,6 +127,9 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 			Architecture: q.config.String(), Licence: or(o.Licence, q.licence), Producer: "conclave models import",
 		},
 	}
+	if o.Int8 {
+		m.Precision = PrecisionInt8
+	}
 	defaults := MaxTokens{Question: 64, Passage: 256}
 	if q.isDPR() {
 		m.Template = or(o.Template, TemplatePair)

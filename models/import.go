@@ -83,6 +83,9 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o ImportOption
 	for i, t := range e.distinct() {
 		file := []string{m.Question.File, m.Passage.File}[i]
 		if err := folder.Create(file, func(w io.Writer) error {
+			if o.Int8 {
+				return bert.WriteInt8(w, t.config, t, head, t.tokenizer.cls, t.tokenizer.sep)
+			}
 			return bert.Write(w, t.config, t, head)
 		}); err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ type tokenizer struct {
 	name      string // tokenizer.json or vocab.txt
 	data      []byte
 	lowerCase bool
+	cls, sep  int // ids of [CLS] and [SEP]
 }
 
 // readTokenizer takes tokenizer.json, which says more, or else vocab.txt, and
@@ -59,6 +60,7 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 			return nil, fmt.Errorf("%s: word piece %q has id %d, and the model has %d rows (vocab_size)", filepath.Join(dir, t.name), piece, id, rows)
 		}
 	}
+	t.cls, t.sep = ids["[CLS]"], ids["[SEP]"]
 	return t, nil
 }
 

@@ -33,6 +33,23 @@ func (b *builder) block(i int) block {
 	}
 }
 
+// tables are what a token's id, position and type stand for, each
+// [·, dimension], and the normalisation of their sum.
+type tables struct {
+	words, positions, types []float32
+	norm                    norm
+}
+
+func (b *builder) tables() tables {
+	d := b.c.Dimension
+	return tables{
+		words:     b.read("embeddings.word_embeddings.weight", b.c.Vocabulary, d),
+		positions: b.read("embeddings.position_embeddings.weight", b.c.Positions, d),
+		types:     b.read("embeddings.token_type_embeddings.weight", b.c.TokenTypes, d),
+		norm:      b.norm("embeddings.LayerNorm"),
+	}
+}
+
 func (b *builder) linear(name string, out, in int) linear {
 	return linear{weight: b.read(name+".weight", out, in), bias: b.read(name+".bias", out), out: out, in: in}
 }

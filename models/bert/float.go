@@ -8,19 +8,18 @@ import (
 
 // floatEmbeddings sums the rows of the three tables and normalises the sum:
 // [batch·sequence, dimension].
-func (b *builder) floatEmbeddings() string {
+func (b *builder) floatEmbeddings(t tables) string {
 	d := b.c.Dimension
-	table := func(name string, rows int) string { return b.floats(name, b.read(name, rows, d), rows, d) }
+	table := func(name string, values []float32) string {
+		return b.floats("embeddings."+name, values, len(values)/d, d)
+	}
 	ids, types, positions := b.tokens()
-	n := b.norm("embeddings.LayerNorm")
 	b.graph.Nodes = append(b.graph.Nodes, onnx.Node{
 		Name: "embeddings", Op: "EmbedLayerNormalization", Domain: onnx.Microsoft,
 		Inputs: []string{
 			ids, types,
-			table("embeddings.word_embeddings.weight", b.c.Vocabulary),
-			table("embeddings.position_embeddings.weight", b.c.Positions),
-			table("embeddings.token_type_embeddings.weight", b.c.TokenTypes),
-			b.floats("embeddings.gamma", n.gamma, d), b.floats("embeddings.beta", n.beta, d),
+			table("words", t.words), table("positions", t.positions), table("types", t.types),
+			b.floats("embeddings.gamma", t.norm.gamma, d), b.floats("embeddings.beta", t.norm.beta, d),
 			"", positions,
 		},
 		Outputs:    []string{"embeddings", "embeddings.unused"},

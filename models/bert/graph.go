@@ -34,7 +34,7 @@ const (
 // out. Texts begin at the first position, and padding follows them.
 func Write(w io.Writer, c Config, weights Weights, head Head) error {
 	return write(w, c, weights, head, func(b *builder) string {
-		hidden := b.floatEmbeddings()
+		hidden := b.floatEmbeddings(b.tables())
 		for i := range c.Layers {
 			hidden = b.floatLayer(i, b.block(i), hidden, head.firstTokenOnly() && i == c.Layers-1)
 		}

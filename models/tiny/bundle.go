@@ -8,6 +8,7 @@ package tiny
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"conclave/models"
@@ -76,7 +77,11 @@ func Write(dir string, o Options) (*models.Bundle, error) {
 	}
 	tower := func(file string, side models.Side) error {
 		return folder.Create(file, func(w io.Writer) error {
-			return bert.Write(w, c, o.Weights(side), bert.Head{Pooling: o.Pooling, Normalise: !o.RawLength})
+			head := bert.Head{Pooling: o.Pooling, Normalise: !o.RawLength}
+			if o.Int8 {
+				return bert.WriteInt8(w, c, o.Weights(side), head, slices.Index(o.Vocabulary, "[CLS]"), slices.Index(o.Vocabulary, "[SEP]"))
+			}
+			return bert.Write(w, c, o.Weights(side), head)
 		})
 	}
 	if o.TwoTowers {

@@ -1,0 +1,143 @@
+package bert
+
+import (
+	"math"
+
+	"conclave/models/onnx"
+)
+
+// Weights have 7 bits and a sign bit is not among them: with them a product
+// of an unsigned 8-bit input and a weight, plus another, stays within 16 bits,
+// which processors with AVX2 and without VNNI add in. (On those, 8-bit weights
+// saturate and give other vectors than elsewhere.)
+const weightLevels = 63
+
+// quantiser says how a layer's input x becomes 8 bits: x is stored as
+// y = (x - shift) / scale, component by component, which costs nothing since
+// the layer normalisation before it does that; then y is rounded to multiples
+// of step, the same for all texts.
+//
+// Without shift and scale, the few large components of a BERT would leave the
+// others only a handful of steps. Dividing inputs and multiplying weights is
+// SmoothQuant (Xiao et al. 2023, equation 4).
+type quantiser struct {
+	shift, scale []float32
+	step         float32
+}
+
+const (
+	// smoothing is SmoothQuant's α: how much of the large components' size
+	// the weights take over.
+	smoothing = 0.65
+	// margin is room above what the sample showed; what exceeds it is cut.
+	margin = 1.3
+)
+
+// newQuantiser fits a quantiser to the ranges of a layer's input and to the
+// layers that take it.
+func newQuantiser(r ranges, shift []float32, layers ...linear) quantiser {
+	q := quantiser{shift: shift, scale: make([]float32, len(shift))}
+	reach := r.around(shift)
+	var largest float64
+	for j := range shift {
+		weight := 1e-4
+		for _, l := range layers {
+			for i := j; i < len(l.weight); i += l.in {
+				weight = max(weight, math.Abs(float64(l.weight[i])))
+			}
+		}
+		a := max(float64(reach[j]), 1e-3)
+		q.scale[j] = float32(math.Pow(a, smoothing) / math.Pow(weight, 1-smoothing))
+		largest = max(largest, a/float64(q.scale[j]))
+	}
+	q.step = float32(largest * margin / 127)
+	return q
+}
+
+// plainQuantiser has neither shift nor scale.
+func plainQuantiser(r ranges) quantiser {
+	d := len(r.low)
+	q := quantiser{shift: make([]float32, d), scale: make([]float32, d)}
+	var largest float32
+	for j, a := range r.around(q.shift) {
+		q.scale[j] = 1
+		largest = max(largest, a)
+	}
+	q.step = max(largest, 1e-3) * margin / 127
+	return q
+}
+
+// into makes a layer normalisation store its result for q.
+func (n norm) into(q quantiser) norm {
+	out := norm{gamma: make([]float32, len(n.gamma)), beta: make([]float32, len(n.beta))}
+	for j := range n.gamma {
+		out.gamma[j] = n.gamma[j] / q.scale[j]
+		out.beta[j] = (n.beta[j] - q.shift[j]) / q.scale[j]
+	}
+	return out
+}
+
+// quantised is a linear layer for inputs that a quantiser stored.
+type quantised struct {
+	weight      []int8    // [in, out]
+	scale, bias []float32 // [out]
+}
+
+// quantise rounds the weights to 7 bits with one scale per output. The bias
+// takes up what the input's shift leaves out.
+func (l linear) quantise(q quantiser) quantised {
+	out := quantised{weight: make([]int8, len(l.weight)), scale: make([]float32, l.out), bias: make([]float32, l.out)}
+	row := make([]float64, l.in)
+	for o := range l.out {
+		bias, largest := float64(l.bias[o]), 0.0
+		for i, w := range l.weight[o*l.in : (o+1)*l.in] {
+			row[i] = float64(w) * float64(q.scale[i])
+			bias += float64(float64(w) * float64(q.shift[i]))
+			largest = max(largest, math.Abs(row[i]))
+		}
+		scale := float32(largest / weightLevels)
+		if scale == 0 {
+			scale = 1
+		}
+		for i, w := range row {
+			out.weight[i*l.out+o] = int8(max(-weightLevels, min(weightLevels, math.RoundToEven(w/float64(scale)))))
+		}
+		out.scale[o], out.bias[o] = scale, float32(bias)
+	}
+	return out
+}
+
+// rowQuantised rounds each row of a table [rows, width] to 8 bits with a scale
+// of its own.
+func rowQuantised(table []float32, width int) (values []int8, scales []float32) {
+	values, scales = make([]int8, len(table)), make([]float32, len(table)/width)
+	for r := range scales {
+		row := table[r*width : (r+1)*width]
+		var largest float32
+		for _, v := range row {
+			largest = max(largest, v, -v)
+		}
+		scales[r] = largest / 127
+		if scales[r] == 0 {
+			scales[r] = 1
+		}
+		for j, v := range row {
+			values[r*width+j] = int8(max(-127, min(127, math.RoundToEven(float64(v)/float64(scales[r])))))
+		}
+	}
+	return values, scales
+}
+
+// product appends x·W for x in 8 bits, as float32: step is a scalar's name,
+// zero the name of the value that stands for 0. bias may be "".
+func (b *builder) product(name string, l quantised, x, step, zero, bias string) string {
+	in, out := len(l.weight)/len(l.scale), len(l.scale)
+	inputs := []string{
+		x, b.constant(onnx.Bytes(name+".weight", l.weight, int64(in), int64(out))),
+		step, b.floats(name+".scale", l.scale, out), zero, "",
+	}
+	if bias != "" {
+		inputs = append(inputs, bias)
+	}
+	return b.op("MatMulIntegerToFloat", inputs)
+}

@@ -1,0 +1,107 @@
+package bert
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+)
+
+// How an int8 import learns the range of each layer's inputs: it computes
+// this many texts of random word pieces, of these lengths, with the
+// unquantised model. Random pieces give the same ranges, within a few per
+// cent, as texts of any subject: what is large in a BERT is large in a few
+// components, for all texts. (Measured on all-MiniLM-L6-v2: fidelity as good
+// as with ranges from 2,255 tokens of encyclopedia and reviews.)
+var sampleLengths = [...]int{4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64}
+
+// sample is the hidden states of the sampled texts, each [tokens, dimension].
+type sample struct{ texts [][]float32 }
+
+func (b *builder) sample(t tables, cls, sep int) *sample {
+	source := rand.NewPCG(1, 2)
+	s := &sample{}
+	for _, length := range sampleLengths {
+		length = min(length, b.c.Positions)
+		ids := make([]int, length)
+		for i := range ids {
+			ids[i] = int(source.Uint64() % uint64(b.c.Vocabulary))
+		}
+		ids[0], ids[length-1] = cls, sep
+		rows, err := t.forward(&b.c, ids, nil)
+		if err != nil && b.err == nil {
+			b.err = err
+		}
+		s.texts = append(s.texts, rows)
+	}
+	return s
+}
+
+// advance takes the sample through a layer and returns the ranges of what
+// occurs on the way.
+func (s *sample) advance(c *Config, l block) (context, attended ranges) {
+	all := make([]passed, len(s.texts))
+	next := make(chan int, len(s.texts))
+	for i := range s.texts {
+		next <- len(s.texts) - 1 - i // the longest first
+	}
+	close(next)
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := range next {
+				all[i] = c.forward(l, s.texts[i])
+			}
+		})
+	}
+	group.Wait()
+	for i := range all {
+		context.take(all[i].context, c.Dimension)
+		attended.take(all[i].attended, c.Dimension)
+		s.texts[i] = all[i].output
+	}
+	return context, attended
+}
+
+// ranges are of the sample's present hidden states.
+func (s *sample) ranges(dimension int) ranges {
+	var r ranges
+	for _, rows := range s.texts {
+		r.take(rows, dimension)
+	}
+	return r
+}
+
+// ranges are the smallest and largest value of each component.
+type ranges struct{ low, high []float32 }
+
+func (r *ranges) take(rows []float32, dimension int) {
+	if r.low == nil {
+		r.low, r.high = make([]float32, dimension), make([]float32, dimension)
+		for j := range dimension {
+			r.low[j], r.high[j] = float32(math.Inf(1)), float32(math.Inf(-1))
+		}
+	}
+	for i, v := range rows {
+		j := i % dimension
+		r.low[j], r.high[j] = min(r.low[j], v), max(r.high[j], v)
+	}
+}
+
+// middle is the middle of each component's range.
+func (r ranges) middle() []float32 {
+	m := make([]float32, len(r.low))
+	for j := range m {
+		m[j] = (r.low[j] + r.high[j]) / 2
+	}
+	return m
+}
+
+// around is the largest distance of each component from centre.
+func (r ranges) around(centre []float32) []float32 {
+	a := make([]float32, len(r.low))
+	for j := range a {
+		a[j] = max(r.high[j]-centre[j], centre[j]-r.low[j])
+	}
+	return a
+}
