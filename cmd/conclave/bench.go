@@ -56,11 +56,7 @@ func newBenchWords(term terminal) *cobra.Command {
 			if asJSON {
 				return json.NewEncoder(term.Out).Encode(r)
 			}
-			w := &errWriter{out: term.Out}
-			w.printf("%s passages indexed in %.2f s (%s a second), %sB\n", count(int64(r.Passages), ""), r.BuildSeconds, count(int64(r.PassageRate), ""), count(r.Bytes, "bytes"))
-			w.printf("%s questions, top %d: %s a second on one thread; p50 %.0f µs, p95 %.0f µs, p99 %.0f µs\n",
-				count(int64(r.Questions), ""), r.K, count(int64(r.Rate), ""), r.Median, r.P95, r.P99)
-			return w.err
+			return r.Print(term.Out)
 		},
 	}
 	flags := command.Flags()
