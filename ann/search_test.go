@@ -206,11 +206,38 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// TestFilterFarFromTheQuery lets only those be found that are furthest away.
+// The graph leads nowhere near them, which the search must notice.
+func TestFilterFarFromTheQuery(t *testing.T) {
+	const dim, n, k = 24, 6000, 20
+	rows := clustered(12, n, dim, 0)
+	query := rows[:dim]
+	x := openIndex(t, HNSW, dim, rows, BuildOptions{})
+	f := NewFilter(n)
+	for _, h := range nearest(dim, rows, query, n, nil)[n/3:] {
+		f.Add(h.Ordinal)
+	}
+	hits, stats, err := x.Search(context.Background(), query, SearchOptions{K: k, Filter: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := nearest(dim, rows, query, k, func(i int) bool { return f.Contains(rank.Ordinal(i)) })
+	if err := errors.Join(checkHits(x, query, hits), sameScores(hits, want)); err != nil {
+		t.Error(err)
+	}
+	if !stats.Exact || stats.Hops == 0 || stats.Scored <= f.Len() {
+		t.Errorf("the graph was not given up: %+v", stats)
+	}
+}
+
 func TestFilterBeyondTheIndex(t *testing.T) {
 	x := openIndex(t, Flat, 2, []float32{1, 2, 3, 4}, BuildOptions{})
-	f := NewFilter(2)
-	f.Add(100)
+	f := NewFilter(1000)
 	var wrong *QueryError
+	if hits, _, err := x.Search(context.Background(), []float32{1, 1}, SearchOptions{K: 1, Filter: f}); err != nil || len(hits) != 0 {
+		t.Errorf("an empty filter with more room than the index: %v, %v", hits, err)
+	}
+	f.Add(100)
 	if _, _, err := x.Search(context.Background(), []float32{1, 1}, SearchOptions{K: 1, Filter: f}); !errors.As(err, &wrong) {
 		t.Errorf("a filter with ordinal 100 of 2: %v", err)
 	}

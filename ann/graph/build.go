@@ -46,7 +46,7 @@ func Build(ctx context.Context, rows []float32, dim int, p Params) (*Graph, erro
 	case count > MaxRows:
 		return nil, fmt.Errorf("%d vectors; at most %d fit one graph", count, MaxRows)
 	case p.M < minM || p.M > maxM:
-		return nil, fmt.Errorf("M is %d; between %d and %d is possible", p.M, minM, maxM)
+		return nil, fmt.Errorf("parameter M is %d; between %d and %d is possible", p.M, minM, maxM)
 	case p.EfConstruction < p.M:
 		return nil, fmt.Errorf("efConstruction is %d; it must be at least M, %d", p.EfConstruction, p.M)
 	}

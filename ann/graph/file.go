@@ -120,8 +120,5 @@ func read(f *mapped.File) (*File, error) {
 	return out, nil
 }
 
-// Size is the file's length in bytes.
-func (f *File) Size() int64 { return f.file.Size() }
-
 // Close unmaps the file. No search may be running.
 func (f *File) Close() error { return f.file.Close() }

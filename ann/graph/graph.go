@@ -59,9 +59,6 @@ func (g *Graph) nodes() int { return g.levels[0] }
 // Dimension is the number of elements of a vector.
 func (g *Graph) Dimension() int { return g.dim }
 
-// M is the number of neighbours that a node gets on a level when it is added.
-func (g *Graph) M() int { return g.m }
-
 // width is the number of places in a node's list of neighbours.
 func (g *Graph) width(level int) int {
 	if level == 0 {

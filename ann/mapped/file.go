@@ -73,9 +73,6 @@ func (f *File) Parameter(i int) uint64 {
 // Sections is the number of sections.
 func (f *File) Sections() int { return len(f.head.sections) }
 
-// Size is the file's length in bytes.
-func (f *File) Size() int64 { return int64(len(f.data)) }
-
 // Sum is a checksum of the whole file: of its header, which holds the
 // checksums of the sections.
 func (f *File) Sum() uint32 { return crc32.Checksum(f.data[:sumAt], castagnoli) }
