@@ -68,6 +68,9 @@ func base(tb testing.TB, precision string) *models.Bundle {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	if b.Manifest.Precision != precision {
+		tb.Fatalf("%s is %s, not %s: run `conclave setup`", b.Dir, b.Manifest.Precision, precision)
+	}
 	return b
 }
 

@@ -98,7 +98,7 @@ func (m *measurement) bundle(ctx context.Context, library *encoder.Runtime, b *m
 	if p.version != library.Version() {
 		fmt.Printf("note: the peer runs ONNX Runtime %s\n", p.version)
 	}
-	return m.compare(ctx, e, p)
+	return m.compare(ctx, e, p, b.Manifest.Precision)
 }
 
 // readQuestions reads the field question of each line, each question once.

@@ -10,6 +10,7 @@ import (
 
 	"conclave/encoder"
 	"conclave/encoder/batcher"
+	"conclave/models"
 )
 
 type measurement struct {
@@ -22,7 +23,7 @@ type measurement struct {
 }
 
 // compare lets the two sides take turns and prints the figures.
-func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer) error {
+func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer, precision string) error {
 	n := float64(len(m.texts))
 	alone := m.texts[:min(200, len(m.texts))]
 	var formed batches
@@ -65,11 +66,16 @@ func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer) 
 		fmt.Printf("  peer, %-13s %7.0f questions/s, at best %.0f; ratio %.2f (median of rounds), %.2f (of the best)\n",
 			name, median(rates), slices.Max(rates), median(ratios), slices.Max(own)/slices.Max(rates))
 	}
+	goal := "0.85"
+	if precision == models.PrecisionInt8 {
+		goal = "0.70"
+	}
 	against("batches of 32", batch, ratios)
+	fmt.Printf("  asked for against batches of 32: at least %s\n", goal)
 	against("and sorted", sorted, sortedRatios)
 	// The least time of each question over the rounds: what it costs when
 	// nothing else uses the machine.
-	fmt.Printf("  alone               %7.3f ms, peer %.3f ms, over it %+.3f ms (medians over the rounds' least: %.3f, %.3f)\n",
+	fmt.Printf("  alone               %7.3f ms, peer %.3f ms, over it %+.3f ms, of 0.3 allowed (medians over the rounds' least: %.3f, %.3f)\n",
 		1e3*ownAlone.mean(), 1e3*peerAlone.mean(), 1e3*(ownAlone.mean()-peerAlone.mean()), 1e3*median(ownAlone), 1e3*median(peerAlone))
 	fmt.Printf("  %.1f rows a run, %.1f %% of the tokens padding\n", formed.rows/formed.runs, 100-100*formed.real/formed.padded)
 	return nil
