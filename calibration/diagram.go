@@ -21,18 +21,19 @@ const (
 )
 
 // schemes are the colours, light and dark. Text has a contrast of at least 7 to
-// 1 with the ground, everything else of at least 3 to 1 (WCAG 2.2, 1.4.6 and
-// 1.4.11).
+// 1 with the ground, everything else of at least 3 to 1, and so has the
+// diagonal, which has the text's colour, with the bars that it crosses (WCAG
+// 2.2, 1.4.6 and 1.4.11).
 func schemes() (light, dark colours) {
-	return colours{ground: "#ffffff", text: "#1b1b1b", bar: "#3b78b8", line: "#6b6b6b", mark: "#a8321e"},
-		colours{ground: "#161a1f", text: "#f2f2f2", bar: "#5c9bdc", line: "#a6a6a6", mark: "#ffb454"}
+	return colours{ground: "#ffffff", text: "#1b1b1b", bar: "#4f8ac9", line: "#6b6b6b", mark: "#a8321e"},
+		colours{ground: "#161a1f", text: "#f2f2f2", bar: "#3f78b5", line: "#a6a6a6", mark: "#ffb454"}
 }
 
 type colours struct{ ground, text, bar, line, mark string }
 
 func (c colours) style() string {
-	return fmt.Sprintf(".rd-ground{fill:%s}.rd-text{fill:%s}.rd-bar{fill:%s}.rd-line{stroke:%s}.rd-mark{fill:%s;stroke:%s}",
-		c.ground, c.text, c.bar, c.line, c.mark, c.ground)
+	return fmt.Sprintf(".rd-ground{fill:%s}.rd-text{fill:%s}.rd-bar{fill:%s}.rd-line{stroke:%s}.rd-diagonal{stroke:%s;stroke-width:1.5;stroke-dasharray:5 4}.rd-mark{fill:%s;stroke:%s}",
+		c.ground, c.text, c.bar, c.line, c.text, c.mark, c.ground)
 }
 
 // WriteSVG draws the reliability diagram: a bar as high as the accuracy of
@@ -57,8 +58,8 @@ func (r *Reliability) WriteSVG(w io.Writer, title string) error {
 	text := func(x, y float64, anchor, content string) {
 		put(`<text class="rd-text" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, anchor, escaped(content))
 	}
-	put(`<text class="rd-text" x="%.1f" y="24" font-size="15" font-weight="600">%s</text>`, plotLeft, escaped(title))
-	text(plotLeft, 46, "start", fmt.Sprintf("ECE %.3f · accuracy %.3f · mean confidence %.3f · %d questions", r.ECE(), r.Accuracy, r.Confidence, r.Questions))
+	put(`<text class="rd-text" x="18" y="24" font-size="15" font-weight="600">%s</text>`, escaped(shortened(title)))
+	text(18, 46, "start", fmt.Sprintf("ECE %.3f · accuracy %.3f · mean confidence %.3f · %d questions", r.ECE(), r.Accuracy, r.Confidence, r.Questions))
 
 	across := func(x float64) float64 { return plotLeft + plotSide*min(max(x, 0), 1) }
 	up := func(y float64) float64 { return plotTop + plotSide*(1-y) }
@@ -76,13 +77,13 @@ func (r *Reliability) WriteSVG(w io.Writer, title string) error {
 		put(`<rect class="rd-bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, left, countsTop+countsHeight-high, width, high)
 		text(left+width/2, countsTop+countsHeight-high-3, "middle", fmt.Sprint(b.Questions))
 	}
-	line := func(x1, y1, x2, y2 float64, dashes string) {
-		put(`<line class="rd-line" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"%s/>`, x1, y1, x2, y2, dashes)
+	line := func(class string, x1, y1, x2, y2 float64) {
+		put(`<line class="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, class, x1, y1, x2, y2)
 	}
-	line(across(0), up(0), across(1), up(1), ` stroke-dasharray="5 4"`)
-	line(across(0), up(0), across(1), up(0), "")
-	line(across(0), up(0), across(0), up(1), "")
-	line(across(0), countsTop+countsHeight, across(1), countsTop+countsHeight, "")
+	line("rd-diagonal", across(0), up(0), across(1), up(1))
+	line("rd-line", across(0), up(0), across(1), up(0))
+	line("rd-line", across(0), up(0), across(0), up(1))
+	line("rd-line", across(0), countsTop+countsHeight, across(1), countsTop+countsHeight)
 	for _, b := range r.Bins {
 		if b.Questions > 0 {
 			put(`<circle class="rd-mark" cx="%.1f" cy="%.1f" r="4.5"/>`, across(b.Confidence), up(b.Accuracy))
@@ -114,6 +115,15 @@ func (r *Reliability) describe() string {
 		fmt.Fprintf(&d, " Outside 0 to 1: %d questions.", r.Outside)
 	}
 	return d.String()
+}
+
+// shortened is a title that fits the width; the whole is in the title element.
+func shortened(title string) string {
+	const most = 50
+	if letters := []rune(title); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return title
 }
 
 // escaped is text for XML.

@@ -93,6 +93,11 @@ func TestSVG(t *testing.T) {
 	var heights []float64
 	for _, n := range nodes["rect"] {
 		if n.attributes["class"] == "rd-bar" {
+			ground := plotTop + plotSide // bars of accuracy and of numbers take turns
+			if len(heights)%2 == 1 {
+				ground = countsTop + countsHeight
+			}
+			near(t, "the foot of a bar", number(n, "y")+number(n, "height"), ground, .11)
 			heights = append(heights, number(n, "height"))
 			if right := number(n, "x") + number(n, "width"); right > diagramWidth || number(n, "y") < 0 {
 				t.Errorf("the bar %v is off the page", n.attributes)
@@ -143,10 +148,34 @@ func TestSVGContrast(t *testing.T) {
 		if got := contrast(c.text, c.ground); got < 7 {
 			t.Errorf("text %s on %s has a contrast of %.1f", c.text, c.ground, got)
 		}
+		if got := contrast(c.text, c.bar); got < 3 {
+			t.Errorf("the diagonal %s on the bars %s has a contrast of %.1f", c.text, c.bar, got)
+		}
 		for _, colour := range []string{c.bar, c.line, c.mark} {
 			if got := contrast(colour, c.ground); got < 3 {
 				t.Errorf("%s on %s has a contrast of %.1f", colour, c.ground, got)
 			}
+		}
+	}
+}
+
+func TestSVGLongTitle(t *testing.T) {
+	r, err := NewReliability([]Outcome{{.5, true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	long := strings.Repeat("ä", 50)
+	for _, title := range []string{long, long + "b"} {
+		out.Reset()
+		if err := r.WriteSVG(&out, title); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), "Reliability: "+title+"</title>") {
+			t.Errorf("the title of %d letters is not whole", len([]rune(title)))
+		}
+		if cut := strings.Contains(out.String(), ">"+strings.Repeat("ä", 49)+"…</text>"); cut != (title != long) {
+			t.Errorf("the heading of %d letters is cut: %v", len([]rune(title)), cut)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestDisjoint(t *testing.T) {
-	train := QuestionFile{"train.jsonl", []QuestionKey{{"t1", "Who wrote Hamlet?"}, {"t2", "What is a prion"}, {"", "???"}}}
+	train := QuestionFile{"train.jsonl", []QuestionKey{{"t1", "Who wrote Hamlet?"}, {"t2", "What is a prion"}, {"", "???"}, {"t4", ""}}}
 	for _, c := range []struct {
 		name                 string
 		question             QuestionKey
