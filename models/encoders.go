@@ -1,7 +1,6 @@
 package models
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -107,8 +106,8 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 	if a, b := q.config.Output(), p.config.Output(); a != b {
 		return Manifest{}, fmt.Errorf("the question encoder gives vectors of %d numbers and the passage encoder of %d", a, b)
 	}
-	if q.tokenizer.name != p.tokenizer.name || q.tokenizer.lowerCase != p.tokenizer.lowerCase || !bytes.Equal(q.tokenizer.data, p.tokenizer.data) {
-		return Manifest{}, fmt.Errorf("the encoders have different tokenizers: %s in %s and %s", q.tokenizer.name, q.dir, p.dir)
+	if err := q.tokenizer.same(p.tokenizer); err != nil {
+		return Manifest{}, err
 	}
 	hash, err := hashWeights(e.distinct())
 	if err != nil {
@@ -124,7 +123,7 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 		Question:  DefaultGraph("encoder.onnx"), Passage: DefaultGraph("encoder.onnx"),
 		Lineage: Lineage{
 			Source: or(o.Source, filepath.Base(filepath.Clean(srcDir))), SourceSHA256: hash,
-			Architecture: q.config.String(), Licence: or(o.Licence, q.licence), Producer: "conclave models import",
+			Architecture: q.config.String(), Licence: or(o.Licence, q.licence), Producer: Producer,
 		},
 	}
 	if o.Int8 {
@@ -147,16 +146,20 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 
 // limit is the longest input of one side: as asked, or the default as far as
 // the checkpoint allows.
-func (t *tower) limit(side string, asked, otherwise int) (int, error) {
-	if asked > t.config.Positions {
-		return 0, fmt.Errorf("%s of %d tokens asked for; the model has %d positions", side, asked, t.config.Positions)
+func (c *checkpoint) limit(side string, asked, otherwise int) (int, error) {
+	positions := c.config.Positions
+	if positions <= 0 { // an exported model that does not say
+		positions = 512
+	}
+	if asked > positions {
+		return 0, fmt.Errorf("%s of %d tokens asked for; the model has %d positions", side, asked, positions)
 	}
 	if asked > 0 {
 		return asked, nil
 	}
-	limit := min(otherwise, t.config.Positions)
-	if t.maxTokens > 0 {
-		limit = min(limit, t.maxTokens)
+	limit := min(otherwise, positions)
+	if c.maxTokens > 0 {
+		limit = min(limit, c.maxTokens)
 	}
 	return limit, nil
 }

@@ -37,9 +37,9 @@ func (b *Bundle) Fingerprint(side Side) string {
 	hash := sha256.New()
 	// One value a line, each under its name: no two different manifests give
 	// the same bytes.
-	_, _ = fmt.Fprintf(hash, "conclave encoder 1\nkind %q\ndimension %d\npooling %q\nnormalise %t\nmax_tokens %d\nlower_case %t\ntemplate %q\nsimilarity %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q\n",
+	_, _ = fmt.Fprintf(hash, "conclave encoder 1\nkind %q\ndimension %d\npooling %q\nnormalise %t\nmax_tokens %d\nlower_case %t\ntemplate %q\nsimilarity %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q\none_by_one %t\n",
 		m.Kind, m.Dimension, m.Pooling, m.Normalise, limit, m.LowerCase, template, m.Similarity, m.Precision,
 		m.Files[m.Tokenizer], m.Files[graph.File],
-		graph.InputIDs, graph.AttentionMask, graph.TokenTypeIDs, graph.Embedding)
+		graph.InputIDs, graph.AttentionMask, graph.TokenTypeIDs, graph.Embedding, graph.OneByOne)
 	return hex.EncodeToString(hash.Sum(nil))
 }

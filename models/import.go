@@ -8,6 +8,10 @@ import (
 	"conclave/models/bert"
 )
 
+// Producer stands in the lineage of what Import writes. Its number grows when
+// the same checkpoint would give other bytes than before.
+const Producer = "conclave models import 1"
+
 // ImportOptions says how a checkpoint becomes a bundle. The zero value takes
 // everything from the checkpoint.
 type ImportOptions struct {
@@ -32,6 +36,9 @@ type ImportOptions struct {
 	// MaxTokens overrides the length limits: 64 and 256 (DPR: 256 and 256), or
 	// what the checkpoint allows if that is less.
 	MaxTokens MaxTokens
+	// Output names the output of an exported ONNX model that has the vectors,
+	// where that is not plain.
+	Output string
 	// Licence overrides what the checkpoint's README says.
 	Licence string
 	// Progress, if set, is told how many bytes of weights are done.
@@ -42,11 +49,23 @@ type ImportOptions struct {
 // model.safetensors, and tokenizer.json or vocab.txt, with the tensor names
 // of a BertModel or of DPR's encoders. DPR's two encoders may be in one set
 // of files, in the subfolders question_encoder and ctx_encoder, or in srcDir
-// and PassageDir. A bundle that is there is replaced; nothing is left behind
+// and PassageDir.
+//
+// Where there is no model.safetensors but a model.onnx (or onnx/model.onnx),
+// exported by whatever program, that is taken: its inputs must be input_ids,
+// attention_mask and, if it likes, token_type_ids; its output is found by name
+// and shape, and what is missing of pooling and normalisation is put behind
+// it.
+//
+// A bundle that is there is replaced; nothing is left behind
 // by a failed or interrupted import. The same checkpoint and options give the
 // same bytes.
 func Import(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
-	b, err := importCheckpoint(ctx, srcDir, outDir, o)
+	from := importCheckpoint
+	if !hasWeights(srcDir) && findExported(srcDir) != "" {
+		from = importExported
+	}
+	b, err := from(ctx, srcDir, outDir, o)
 	if err != nil {
 		return nil, fmt.Errorf("importing %s: %w", srcDir, err)
 	}

@@ -36,6 +36,7 @@ const (
 	PoolingCLS    = "cls"    // the first token's vector
 	PoolingMean   = "mean"   // the mean over the text's tokens
 	PoolingPooler = "pooler" // BERT's pooler: tanh(W·cls + b)
+	PoolingGraph  = "graph"  // an exported graph's own, whatever it is
 
 	TemplateText         = "text"           // a passage is its text alone
 	TemplateTitleDotText = "title-dot-text" // title + ". " + text; the text alone where there is no title
@@ -94,6 +95,11 @@ type Graph struct {
 	// TokenTypeIDs is empty where the graph takes none.
 	TokenTypeIDs string `yaml:"token_type_ids,omitempty"`
 	Embedding    string `yaml:"embedding"`
+	// OneByOne says that the graph must be given one text a call, unpadded:
+	// its quantisation has one scale for a whole batch, so that a text's
+	// vector would depend on its neighbours. Graphs made by Import never need
+	// it.
+	OneByOne bool `yaml:"one_by_one,omitempty"`
 }
 
 // Ensemble is a graph of Members heads that each map a question's vector to
@@ -182,7 +188,7 @@ func (m *Manifest) Validate() error {
 	}
 	oneOf("kind", m.Kind, KindDense)
 	between("dimension", m.Dimension, 1, 1<<16)
-	oneOf("pooling", m.Pooling, PoolingCLS, PoolingMean, PoolingPooler)
+	oneOf("pooling", m.Pooling, PoolingCLS, PoolingMean, PoolingPooler, PoolingGraph)
 	between("max_tokens.question", m.MaxTokens.Question, 3, 1<<16)
 	between("max_tokens.passage", m.MaxTokens.Passage, 3, 1<<16)
 	oneOf("template", m.Template, TemplateText, TemplateTitleDotText, TemplatePair)

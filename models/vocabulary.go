@@ -1,6 +1,7 @@
 package models
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +20,8 @@ type tokenizer struct {
 }
 
 // readTokenizer takes tokenizer.json, which says more, or else vocab.txt, and
-// checks that its ids fit the model's table of rows word pieces. How it
+// checks that its ids fit the model's table of rows word pieces, if rows is
+// known and not 0. How it
 // splits words is the encoder's to check.
 func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	words, wordsErr := os.ReadFile(filepath.Join(dir, "vocab.txt"))
@@ -56,12 +58,20 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 		}
 	}
 	for piece, id := range ids {
-		if id < 0 || id >= rows {
+		if id < 0 || rows > 0 && id >= rows {
 			return nil, fmt.Errorf("%s: word piece %q has id %d, and the model has %d rows (vocab_size)", filepath.Join(dir, t.name), piece, id, rows)
 		}
 	}
 	t.cls, t.sep = ids["[CLS]"], ids["[SEP]"]
 	return t, nil
+}
+
+// same says whether two encoders can share one tokenizer.
+func (t *tokenizer) same(other *tokenizer) error {
+	if t.name != other.name || t.lowerCase != other.lowerCase || !bytes.Equal(t.data, other.data) {
+		return fmt.Errorf("the encoders have different tokenizers: %s and %s, lower case %t and %t", t.name, other.name, t.lowerCase, other.lowerCase)
+	}
+	return nil
 }
 
 func (t *tokenizer) parseJSON() (map[string]int, error) {

@@ -47,6 +47,11 @@ func (t Tail) UnitLength(input string, dimension int) string {
 	return t.op("Div", "unit", []string{input, length})
 }
 
+// Float32 converts value to float32.
+func (t Tail) Float32(value string) string {
+	return t.op("Cast", "float32", []string{value}, Attribute{"to", int64(Float)})
+}
+
 // Name gives value the name of an output.
 func (t Tail) Name(value, output string) {
 	t.Graph.Nodes = append(t.Graph.Nodes, Node{Name: t.Prefix + "out", Op: "Identity", Inputs: []string{value}, Outputs: []string{output}})

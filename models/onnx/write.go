@@ -74,7 +74,9 @@ func (g *Graph) frame() ([]byte, error) {
 		}
 		b = appendBytes(b, 1, node)
 	}
-	b = appendString(b, 2, g.Name)
+	if g.Name != "" {
+		b = appendString(b, 2, g.Name)
+	}
 	for _, v := range g.Inputs {
 		b = appendBytes(b, 11, v.encode())
 	}
