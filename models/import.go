@@ -8,10 +8,6 @@ import (
 	"conclave/models/bert"
 )
 
-// Producer stands in the lineage of what Import writes. Its number grows when
-// the same checkpoint would give other bytes than before.
-const Producer = "conclave models import 1"
-
 // ImportOptions says how a checkpoint becomes a bundle. The zero value takes
 // everything from the checkpoint.
 type ImportOptions struct {
