@@ -30,6 +30,10 @@ func Open(dir string) (*Collection, error) {
 	return c, nil
 }
 
+// ErrUnfinished says that the first build of a collection was interrupted, or
+// has not ended yet. Building again clears what it left.
+var ErrUnfinished = errors.New("its first build was interrupted, or is not done yet")
+
 // Acquire pins the newest loaded generation. It is to be released.
 func (c *Collection) Acquire() *Generation {
 	c.mu.Lock()
@@ -56,7 +60,7 @@ func (c *Collection) Reload() (bool, error) {
 			return false, err
 		}
 		if m.Generation == 0 {
-			return false, fmt.Errorf("the first build of %s was interrupted, or is not done yet: let it end, or build again", c.dir)
+			return false, fmt.Errorf("%s: %w: let it end, or build again", c.dir, ErrUnfinished)
 		}
 		if current != nil {
 			if m.ID != current.manifest.ID {

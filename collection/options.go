@@ -113,11 +113,11 @@ func checkEncoder(x Encoder) error {
 
 // Report says what a build made.
 type Report struct {
-	Generation uint64
-	Segment    string // the new one; empty when an expert was added
-	Passages   int    // in the new segment, or encoded for the new expert
-	Replaced   int    // passages that were there before and made way
-	Skipped    int    // bad ones that BadPassage let pass
-	Bytes      int64  // of the new files
-	Recall     map[string]Recall
+	Generation uint64            `json:"generation"`
+	Segment    string            `json:"segment"`  // the new one; empty when an expert was added
+	Passages   int               `json:"passages"` // in the new segment, or encoded for the new expert
+	Replaced   int               `json:"replaced"` // passages that were there before and made way
+	Skipped    int               `json:"skipped"`  // bad ones that BadPassage let pass
+	Bytes      int64             `json:"bytes"`    // of the new files
+	Recall     map[string]Recall `json:"recall"`
 }

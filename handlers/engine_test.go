@@ -59,13 +59,13 @@ func (l *library) Vectors(expert string) (search.VectorIndex, bool) {
 
 func (l *library) Passage(o rank.Ordinal) (corpus.Passage, error) { return l.passages[o], nil }
 
-func (l *library) Ordinal(id string) (rank.Ordinal, bool) {
+func (l *library) Ordinal(id string) (rank.Ordinal, bool, error) {
 	for i, p := range l.passages {
 		if p.ID == id {
-			return rank.Ordinal(i), true
+			return rank.Ordinal(i), true, nil
 		}
 	}
-	return 0, false
+	return 0, false, nil
 }
 
 const testDimension = 16

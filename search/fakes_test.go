@@ -41,13 +41,13 @@ func (s *shelf) Passage(o rank.Ordinal) (corpus.Passage, error) {
 	return s.passages[o], nil
 }
 
-func (s *shelf) Ordinal(id string) (rank.Ordinal, bool) {
+func (s *shelf) Ordinal(id string) (rank.Ordinal, bool, error) {
 	for i, p := range s.passages {
 		if p.ID == id {
-			return rank.Ordinal(i), true
+			return rank.Ordinal(i), true, nil
 		}
 	}
-	return 0, false
+	return 0, false, nil
 }
 
 // library hands out shelves and counts those that are in use.

@@ -55,14 +55,17 @@ func (e *Engine) Passage(id string) (corpus.Passage, string, error) {
 	defer e.running.Done()
 	view := e.pin()
 	defer view.letGo()
-	ordinal, ok := view.Passages().Ordinal(id)
-	if !ok {
+	ordinal, ok, err := view.Passages().Ordinal(id)
+	if err == nil && !ok {
 		return corpus.Passage{}, "", &Error{Kind: NotFound, Code: "unknown_passage", Detail: fmt.Sprintf("there is no passage %s", quote(id))}
 	}
-	passage, err := view.Passages().Passage(ordinal)
+	var passage corpus.Passage
+	if err == nil {
+		passage, err = view.Passages().Passage(ordinal)
+	}
 	if err != nil {
 		return corpus.Passage{}, "", &Error{Kind: Unavailable, Code: "unavailable",
-			Detail: fmt.Sprintf("passage %s could not be read; the server's log says why", quote(id)), Err: fmt.Errorf("reading passage %d: %w", ordinal, err)}
+			Detail: fmt.Sprintf("passage %s could not be read; the server's log says why", quote(id)), Err: fmt.Errorf("reading passage %s: %w", quote(id), err)}
 	}
 	version, err := Version(passage)
 	return passage, version, err

@@ -51,7 +51,8 @@ type WordIndex interface {
 type Passages interface {
 	Len() int
 	Passage(rank.Ordinal) (corpus.Passage, error)
-	Ordinal(id string) (rank.Ordinal, bool)
+	// Ordinal finds a passage by its id. The error is that of a damaged store.
+	Ordinal(id string) (rank.Ordinal, bool, error)
 }
 
 // View is one generation of a collection. Its ordinals mean the same passages

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"conclave/search"
@@ -41,18 +42,18 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 		w.printf("  %.1f ms\n", s.Took.Encode+s.Took.Search+s.Took.Confidence)
 	}
 	for _, d := range r.Degraded {
-		w.printf("left out: %s: %s\n", d.Source, d.Reason)
+		w.printf("left out: %s: %s\n", printable(d.Source), printable(d.Reason))
 	}
 	return w.err
 }
 
 func printResult(w *errWriter, r search.Result, width int) {
-	heading := r.ID
+	heading := printable(r.ID)
 	if r.Title != "" {
-		heading = r.Title + "  [" + r.ID + "]"
+		heading = printable(r.Title) + "  [" + printable(r.ID) + "]"
 	}
 	w.printf("%3d. %8.4f  %s\n", r.Rank, r.Score, heading)
-	for _, line := range wrap(r.Text, width-6, 3) {
+	for _, line := range wrap(printable(r.Text), width-6, 3) {
 		w.printf("      %s\n", line)
 	}
 	var parts []string
@@ -64,6 +65,17 @@ func printResult(w *errWriter, r search.Result, width int) {
 		parts = append(parts, fmt.Sprintf("%s %+.4f (%s)", c.Source, c.Contribution, at))
 	}
 	w.printf("      = %s\n\n", strings.Join(parts, "  "))
+}
+
+// printable keeps what a passage says from driving the terminal: control
+// characters and those that turn the direction of writing become U+FFFD.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }
 
 // wrap breaks text into at most lines lines of at most width characters.

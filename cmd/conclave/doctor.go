@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -199,6 +200,10 @@ func examineCollection(config configs.Config, cache provision.Cache) finding {
 		return f
 	}
 	c, err := collection.Open(folder)
+	if errors.Is(err, collection.ErrUnfinished) {
+		f.Detail, f.Mend = err.Error(), "conclave index --collection "+folder+" --in FILE"
+		return f
+	}
 	if err != nil {
 		f.Status, f.Detail, f.Mend = "fails", err.Error(), "conclave verify --collection "+folder
 		return f
@@ -207,7 +212,7 @@ func examineCollection(config configs.Config, cache provision.Cache) finding {
 	g := c.Acquire()
 	defer g.Release()
 	f.Status = "ok"
-	f.Detail = fmt.Sprintf("%s: generation %d, %d passages", folder, g.Number(), g.Len())
+	f.Detail = fmt.Sprintf("%s: generation %d, %d passages (conclave verify reads all of it)", folder, g.Number(), g.Len())
 	for _, x := range g.Experts() {
 		f.Detail += fmt.Sprintf("; %s: %s, fingerprint %.12s, recall@10 %.3f", x.Name, x.Index.Kind, x.Fingerprint, x.Recall.Stored.At10)
 		if path, err := bundleFolder(config, cache, x.Name); err == nil {

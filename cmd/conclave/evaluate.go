@@ -47,10 +47,13 @@ right passages come first, for each fusion method and each source alone.`,
 			}
 			config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 			config.Limits.K, config.Limits.Candidates = max(config.Limits.K, 100), max(config.Limits.Candidates, 100)
-			l, err := openLibrary(config, newLogger(term.Err, config.Log), nil)
+			l, err := openLibrary(config, newLogger(term.Err, config.Log), complaining{term.Err})
 			defer func() { err = errors.Join(err, l.Close()) }()
 			if err != nil {
 				return err
+			}
+			if err := l.hasAny(questions); err != nil {
+				return fmt.Errorf("%s: %w", config.Collection, err)
 			}
 			bar := newProgress(term.Err)
 			options := evaluation.Options{
@@ -150,4 +153,21 @@ func writeRun(path string, run evaluation.Run, trec bool) (err error) {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
+}
+
+// hasAny makes sure that the questions are about this collection: that at
+// least one of their passages is in it.
+func (l *library) hasAny(questions []evaluation.Question) error {
+	g := l.collection.Acquire()
+	defer g.Release()
+	for _, q := range questions {
+		for id := range q.Judgements() {
+			if _, ok, err := g.Ordinal(id); err != nil {
+				return err
+			} else if ok {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("none of the passages of these %d questions are in the collection: is it another one, or were the ids indexed with a prefix?", len(questions))
 }

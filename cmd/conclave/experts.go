@@ -61,16 +61,28 @@ func libraryOf(config configs.Config, cache provision.Cache) (string, error) {
 	if config.Runtime != "" {
 		return config.Runtime, nil
 	}
-	if config.Encoder.Provider != encoder.CPU {
+	if provider := strongest(config); provider != encoder.CPU {
 		library, err := cache.VerifyRuntime(encoder.CUDA)
 		if err == nil {
 			return library, nil
 		}
-		if config.Encoder.Provider == encoder.CUDA {
+		if provider == encoder.CUDA {
 			return "", fmt.Errorf("provider cuda: %w --provider cuda", err)
 		}
 	}
 	return cache.VerifyRuntime(encoder.CPU)
+}
+
+// strongest is the provider that decides which library is loaded: cuda where
+// any expert asks for it, then auto.
+func strongest(config configs.Config) string {
+	out := config.Encoder.Provider
+	for _, x := range config.Experts {
+		if x.Provider == encoder.CUDA || x.Provider == encoder.Auto && out == encoder.CPU {
+			out = x.Provider
+		}
+	}
+	return out
 }
 
 func (x *experts) open(name string) error {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"conclave/ann"
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
@@ -93,6 +95,11 @@ func (x *indexing) check() error {
 	}
 	if _, err := corpus.ParseFormat(x.format); err != nil {
 		return usageError{err}
+	}
+	if x.index.Kind != "" {
+		if _, err := ann.KindNamed(x.index.Kind); err != nil {
+			return usageError{err}
+		}
 	}
 	return nil
 }
@@ -186,7 +193,7 @@ func (x *indexing) expertNames(has []string) ([]string, error) {
 	case has == nil:
 		return asked, nil
 	case x.experts != "" && !slices.Equal(slices.Sorted(slices.Values(asked)), slices.Sorted(slices.Values(has))):
-		return nil, usagef("--experts is %q, but the collection has %q: leave it out when adding passages, and add an expert with --add-expert", x.experts, strings.Join(has, ","))
+		return nil, usagef("--experts is %q, but the collection has %s: leave it out when adding passages, and add an expert with --add-expert", x.experts, orNone(strings.Join(has, ",")))
 	}
 	return has, nil
 }
@@ -207,10 +214,18 @@ func (x *indexing) print(term terminal, folder string, r collection.Report) erro
 		w.printf(", %sB", count(r.Bytes, "bytes"))
 	}
 	w.printf("\n")
-	for name, recall := range r.Recall {
+	for _, name := range slices.Sorted(maps.Keys(r.Recall)) {
+		recall := r.Recall[name]
 		w.printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
 	}
 	return w.err
+}
+
+func orNone(names string) string {
+	if names == "" {
+		return "none"
+	}
+	return names
 }
 
 // collectionExperts names the experts of the collection in a folder; nil when
@@ -220,7 +235,9 @@ func collectionExperts(folder string) ([]string, error) {
 		return nil, nil
 	}
 	c, err := collection.Open(folder)
-	if err != nil {
+	if errors.Is(err, collection.ErrUnfinished) {
+		return nil, nil
+	} else if err != nil {
 		return nil, err
 	}
 	defer func() { _ = c.Close() }()

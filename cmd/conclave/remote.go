@@ -14,6 +14,9 @@ import (
 
 // searchRemote asks a running server.
 func searchRemote(ctx context.Context, base, key string, request search.Request) (search.Response, error) {
+	if !strings.HasPrefix(base, "http://") && !strings.HasPrefix(base, "https://") {
+		return search.Response{}, usagef("--url %q has to begin with http:// or https://", base)
+	}
 	body, err := json.Marshal(request)
 	if err != nil {
 		return search.Response{}, err

@@ -57,6 +57,9 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"serve", "--lisen", "x"}, exitUsage, "lisen"},
 		{[]string{"index"}, exitUsage, "nothing to do"},
 		{[]string{"index", "--in", file, "--add-expert", "x"}, exitUsage, "exclude"},
+		{[]string{"index", "--in", file, "--index", "bogus"}, exitUsage, "bogus"},
+		{[]string{"serve", "--log-level", "loud"}, exitUsage, "loud"},
+		{[]string{"search", "--url", "127.0.0.1:1", "question"}, exitUsage, "http://"},
 		{[]string{"index", "--in", file, "--format", "docx"}, exitUsage, "docx"},
 		{[]string{"index", "--in", file, "--id-prefix", "x/"}, exitUsage, "before"},
 		{[]string{"index", "--in", file, "--experts", "none,x"}, exitUsage, "none,x"},
@@ -78,6 +81,36 @@ func TestExitCodes(t *testing.T) {
 		}
 		if code == exitUsage && !strings.Contains(complaints, "--help") {
 			t.Errorf("conclave %s: a usage error does not point to --help:\n%s", strings.Join(c.args, " "), complaints)
+		}
+	}
+}
+
+// TestTerminalIsNotDriven prints a passage that would set a terminal's title,
+// clear it and turn the direction of writing.
+func TestTerminalIsNotDriven(t *testing.T) {
+	var out bytes.Buffer
+	result := search.Result{Rank: 1, ID: "x", Title: "a\x1b]0;owned\a", Text: "b\x1b[2J c\u202ed \u009b1m"}
+	if err := printAnswer(&out, search.Response{Fusion: "rrf", Results: []search.Result{result}}, 80); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(out.String(), "\x1b\a\u202e\u009b") {
+		t.Errorf("control characters reach the terminal: %q", out.String())
+	}
+}
+
+func TestEvaluateOnAnotherCollection(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "none"); code != exitOK {
+		t.Fatal(complaints)
+	}
+	for id, want := range map[string]int{"2": exitOK, "elsewhere/2": exitFailed} {
+		line := `{"id":"q","question":"who hid the lamp","positive_ids":["` + id + `"]}`
+		if err := os.WriteFile("questions.jsonl", []byte(line), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		code, out, complaints := conclave(t, "evaluate", "--collection", "c", "--questions", "questions.jsonl")
+		if code != want {
+			t.Errorf("positive %s: exit code %d, want %d\n%s%s", id, code, want, out, complaints)
 		}
 	}
 }
@@ -159,6 +192,10 @@ func TestServe(t *testing.T) {
 	code, out, complaints := conclave(t, "search", "--url", url, "--fusion", "rrf,hybrid", "who hid the lamp")
 	if code != exitOK || !strings.Contains(out, "Lamps") || !strings.Contains(out, "hybrid") {
 		t.Errorf("search: %s%s", out, complaints)
+	}
+	code, out, complaints = conclave(t, "search", "--url", url, "who hid the lamp")
+	if code != exitOK || !strings.Contains(out, "Lamps") {
+		t.Errorf("search without a method: %s%s", out, complaints)
 	}
 	code, _, complaints = conclave(t, "search", "--url", url, "--fusion", "magic", "who hid the lamp")
 	if code != exitFailed || !strings.Contains(complaints, "magic") {

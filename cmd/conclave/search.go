@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strings"
+	"time"
 
 	"conclave/configs"
 	"conclave/search"
@@ -92,7 +96,7 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 	if x.url != "" {
 		return searchRemote(cmd.Context(), x.url, x.key, x.request)
 	}
-	l, err := openLibrary(config, newLogger(terminal.Err, config.Log), nil)
+	l, err := openLibrary(config, newLogger(terminal.Err, config.Log), complaining{terminal.Err})
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if err != nil {
 		return response, err
@@ -108,4 +112,18 @@ func widthOf(t terminal) int {
 		}
 	}
 	return 100
+}
+
+// complaining tells the terminal why a source failed, where a server would
+// tell its log.
+type complaining struct{ out io.Writer }
+
+// Stage implements search.Observer.
+func (complaining) Stage(context.Context, string, string, time.Duration) {}
+
+// Source implements search.Observer.
+func (c complaining) Source(_ context.Context, source, status string, cause error) {
+	if cause != nil && status == search.StatusFailed {
+		_, _ = fmt.Fprintf(c.out, "%s failed: %v\n", source, cause)
+	}
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"conclave/configs"
 	"conclave/provision"
@@ -18,6 +20,10 @@ import (
 // environment over the file over the defaults.
 func settings(cmd *cobra.Command, term terminal) (configs.Config, error) {
 	config, err := configs.Load(configs.Sources{Flags: cmd.Flags(), Environ: term.Environ})
+	var mistake *configs.Error
+	if errors.As(err, &mistake) && strings.HasPrefix(mistake.Source, "flag ") {
+		return config, usageError{err}
+	}
 	if err != nil {
 		return config, err
 	}

@@ -61,8 +61,8 @@ func setup(ctx context.Context, cache provision.Cache, provider, python string, 
 	missing := []string{}
 	for _, precision := range []string{models.PrecisionFP32, models.PrecisionInt8} {
 		b, err := models.Load(cache.Bundle(baseBundle(precision)))
-		if err == nil && b.Manifest.Precision != precision {
-			err = fmt.Errorf("%s is in %s", b.Dir, b.Manifest.Precision)
+		if err == nil {
+			err = isBase(b, precision)
 		}
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
@@ -81,20 +81,33 @@ func setup(ctx context.Context, cache provision.Cache, provider, python string, 
 	}
 	report(out, base)
 	bar := newProgress(out)
+	unitLength := true
 	for _, precision := range missing {
 		stage := "importing the base encoder (" + precision + ")"
 		_, err := models.Import(ctx, cache.Checkpoint(provision.BaseCheckpoint), cache.Bundle(baseBundle(precision)), models.ImportOptions{
-			Name:     baseExpert,
-			Source:   provision.BaseCheckpoint,
-			Int8:     precision == models.PrecisionInt8,
-			Template: models.TemplateTitleDotText,
-			Progress: func(done, total int64) { bar.Report(stage, done, total, "bytes") },
+			Name:      baseExpert,
+			Source:    provision.BaseCheckpoint,
+			Int8:      precision == models.PrecisionInt8,
+			Pooling:   models.PoolingMean,
+			Normalise: &unitLength,
+			Template:  models.TemplateTitleDotText,
+			Progress:  func(done, total int64) { bar.Report(stage, done, total, "bytes") },
 		})
 		if err != nil {
 			return err
 		}
 	}
 	bar.Finish()
+	return nil
+}
+
+// isBase reports why a bundle is not what this version would import: another
+// version may have made it.
+func isBase(b *models.Bundle, precision string) error {
+	m := b.Manifest
+	if m.Precision != precision || m.Pooling != models.PoolingMean || !m.Normalise || m.Template != models.TemplateTitleDotText || m.Lineage.Producer != models.Producer {
+		return fmt.Errorf("%s was made otherwise (%s, pooling %s, unit length %t, by %q)", b.Dir, m.Precision, m.Pooling, m.Normalise, m.Lineage.Producer)
+	}
 	return nil
 }
 

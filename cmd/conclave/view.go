@@ -33,12 +33,7 @@ func (p passages) Len() int { return p.g.Len() }
 
 func (p passages) Passage(o rank.Ordinal) (corpus.Passage, error) { return p.g.Passage(o) }
 
-// Ordinal takes a damaged file for a passage that is not there: the damage
-// shows wherever else the file is read, and is logged there.
-func (p passages) Ordinal(id string) (rank.Ordinal, bool) {
-	ordinal, ok, err := p.g.Ordinal(id)
-	return ordinal, ok && err == nil
-}
+func (p passages) Ordinal(id string) (rank.Ordinal, bool, error) { return p.g.Ordinal(id) }
 
 type wordIndex struct{ index *collection.WordIndex }
 

@@ -223,10 +223,7 @@ func (v view) Vectors(expert string) (search.VectorIndex, bool) { return v.g.Exp
 
 type passages struct{ *collection.Generation }
 
-func (p passages) Ordinal(id string) (rank.Ordinal, bool) {
-	ordinal, ok, err := p.Generation.Ordinal(id)
-	return ordinal, ok && err == nil
-}
+func (p passages) Ordinal(id string) (rank.Ordinal, bool, error) { return p.Generation.Ordinal(id) }
 
 type words struct{ *collection.WordIndex }
 

@@ -93,19 +93,13 @@ func openBase(t *testing.T, precision string) *encoder.Encoder {
 	if bundle.Manifest.Precision != precision {
 		t.Fatalf("%s is in %s", bundle.Dir, bundle.Manifest.Precision)
 	}
-	library, err := encoder.OpenRuntime(testenv.Runtime(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	library := runtime(t)
 	e, err := library.Open(bundle, encoder.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := library.Close(); err != nil {
 			t.Error(err)
 		}
 	})
