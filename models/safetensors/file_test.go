@@ -1,0 +1,212 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// file puts a header before data, as the format says.
+func file(header, data string) []byte {
+	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), data...)
+}
+
+func read(data []byte) (*File, error) { return New(bytes.NewReader(data), int64(len(data))) }
+
+func TestValues(t *testing.T) {
+	// By hand: 1.5 and -2 in each of the types; 2⁻²⁴, the smallest half; the
+	// largest half.
+	f, err := read(file(`{"__metadata__":{"format":"pt"},
+		"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},
+		"b":{"dtype":"BF16","shape":[1,2],"data_offsets":[8,12]},
+		"c":{"dtype":"F16","shape":[2,2],"data_offsets":[12,20]},
+		"d":{"dtype":"F32","shape":[0],"data_offsets":[20,20]},
+		"e":{"dtype":"F16","shape":[],"data_offsets":[20,22]}}`,
+		"\x00\x00\xc0\x3f\x00\x00\x00\xc0"+"\xc0\x3f\x00\xc0"+"\x00\x3e\x00\xc0\x01\x00\xff\x7b"+"\x00\x80"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []struct {
+		name   string
+		shape  []int
+		values []float32
+	}{
+		{"a", []int{2}, []float32{1.5, -2}},
+		{"b", []int{1, 2}, []float32{1.5, -2}},
+		{"c", []int{2, 2}, []float32{1.5, -2, 1.0 / (1 << 24), 65504}},
+		{"d", []int{0}, []float32{}},
+		{"e", nil, []float32{float32(math.Copysign(0, -1))}},
+	} {
+		got, err := f.Floats(want.name, want.shape...)
+		if err != nil || !slices.Equal(got, want.values) {
+			t.Errorf("%s: %v, %v; want %v", want.name, got, err, want.values)
+		}
+	}
+	if got, _ := f.Floats("e"); !math.Signbit(float64(got[0])) {
+		t.Error("the sign of -0 is lost")
+	}
+	if got := f.Names(); !slices.Equal(got, []string{"a", "b", "c", "d", "e"}) {
+		t.Errorf("names %v", got)
+	}
+	if f.Metadata["format"] != "pt" {
+		t.Errorf("metadata %v", f.Metadata)
+	}
+}
+
+// TestHalves compares every half with its definition, (-1)ˢ·2ᵉ⁻¹⁵·1.f, in
+// float64.
+func TestHalves(t *testing.T) {
+	for bits := range 1 << 16 {
+		sign, exponent, fraction := float64(1-2*(bits>>15)), bits>>10&31, float64(bits&1023)/1024
+		want := sign * math.Ldexp(1+fraction, exponent-15)
+		if exponent == 0 {
+			want = sign * math.Ldexp(fraction, -14)
+		}
+		if exponent == 31 {
+			want = sign * math.Inf(1)
+			if fraction != 0 {
+				want = math.NaN()
+			}
+		}
+		if got := float64(half(uint16(bits))); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Fatalf("%#04x is %v, not %v", bits, got, want)
+		}
+	}
+}
+
+func TestErrorsNameTheTensor(t *testing.T) {
+	f, err := read(file(`{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"i":{"dtype":"I64","shape":[1],"data_offsets":[8,16]},"n":{"dtype":"F32","shape":[1],"data_offsets":[16,20]}}`,
+		strings.Repeat("\x00", 16)+"\x00\x00\x80\x7f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		shape []int
+		want  string
+	}{
+		{"x", []int{2}, `tensor "x" is missing`},
+		{"w", []int{3}, `tensor "w" has shape [2], not [3]`},
+		{"w", []int{2, 1}, `tensor "w" has shape [2], not [2 1]`},
+		{"i", []int{1}, `tensor "i" has type I64; F32, F16 and BF16 are read`},
+		{"n", []int{1}, `tensor "n" has the value +Inf at element 0`},
+	} {
+		if _, err := f.Floats(c.name, c.shape...); err == nil || err.Error() != c.want {
+			t.Errorf("%s %v: %v, want %s", c.name, c.shape, err, c.want)
+		}
+	}
+}
+
+func TestDamagedHeaders(t *testing.T) {
+	eight := strings.Repeat("\x00", 8)
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"empty":            {nil, "too few"},
+		"length too large": {binary.LittleEndian.AppendUint64(nil, math.MaxUint64), "cut short"},
+		"length past end":  {append(binary.LittleEndian.AppendUint64(nil, 100), "{}"...), "cut short"},
+		"no object":        {file(`[]`, ""), "not a JSON object"},
+		"more behind":      {file(`{} {}`, ""), "more after"},
+		"twice":            {file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, eight), "twice"},
+		"shape and bytes":  {file(`{"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}}`, eight), "does not fit"},
+		"negative shape":   {file(`{"a":{"dtype":"F32","shape":[-2,-1],"data_offsets":[0,8]}}`, eight), "does not fit"},
+		"overflow":         {file(`{"a":{"dtype":"F32","shape":[4294967296,4294967296,2],"data_offsets":[0,8]}}`, eight), "does not fit"},
+		"outside":          {file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}`, eight), "outside"},
+		"backwards":        {file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}}`, eight), "outside"},
+		"overlap":          {file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, eight), "overlap"},
+		"gap":              {file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, eight), "gap"},
+		"rest":             {file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, eight), "end at byte"},
+		"no offsets":       {file(`{"a":{"dtype":"F32","shape":[1]}}`, eight), "missing"},
+		"unknown key":      {file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"x":1}}`, eight), "unknown field"},
+	} {
+		if _, err := read(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want something with %q", name, err, c.want)
+		}
+	}
+}
+
+func TestWriteAndShards(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name string, tensors ...Tensor) {
+		var b bytes.Buffer
+		if err := Write(&b, tensors); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	index := func(text string) {
+		if err := os.WriteFile(filepath.Join(dir, indexFile), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one := Tensor{Name: "one", Type: "F32", Shape: []int64{1}, Raw: []byte{0, 0, 128, 63}}
+	two := Tensor{Name: "two", Type: "BF16", Shape: []int64{1, 1}, Raw: []byte{0, 64}}
+	put("1.safetensors", one)
+	put("2.safetensors", two)
+	index(`{"weight_map":{"one":"1.safetensors","two":"2.safetensors"}}`)
+	s, err := OpenSet(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if v, err := s.Floats("two", 1, 1); err != nil || v[0] != 2 {
+		t.Errorf("two is %v, %v", v, err)
+	}
+	if got := s.Names(); !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("names %v", got)
+	}
+	if _, err := s.Floats("three", 1); err == nil {
+		t.Error("a tensor that no file has was read")
+	}
+	for text, want := range map[string]string{
+		`{"weight_map":{"one":"../1.safetensors"}}`:                       "no file beside it",
+		`{"weight_map":{"one":"2.safetensors"}}`:                          `tensor "one" is missing`,
+		`{"weight_map":{}}`:                                               "no weight_map",
+		`{"weight_map":{"one":"1.safetensors","x":"absent.safetensors"}}`: "no such file",
+	} {
+		index(text)
+		if s, err := OpenSet(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want something with %q", text, err, want)
+			if s != nil {
+				_ = s.Close()
+			}
+		}
+	}
+	if err := Write(&bytes.Buffer{}, []Tensor{{Name: "a", Type: "F32", Shape: []int64{2}, Raw: []byte{1}}}); err == nil {
+		t.Error("a tensor whose bytes do not fit its shape was written")
+	}
+	if _, err := OpenSet(t.TempDir()); err == nil || !strings.Contains(err.Error(), "model.safetensors") {
+		t.Errorf("an empty folder: %v", err)
+	}
+}
+
+func FuzzNew(f *testing.F) {
+	f.Add(file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F16","shape":[2],"data_offsets":[4,8]}}`, "\x00\x00\x80\x3f\x00\x3c\x00\x7c"))
+	f.Add(file(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}}`, "1234"))
+	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := read(data)
+		if err != nil {
+			return
+		}
+		for _, name := range s.Names() {
+			info, _ := s.Info(name)
+			shape := make([]int, len(info.Shape))
+			for i, d := range info.Shape {
+				shape[i] = int(d)
+			}
+			values, err := s.Floats(name, shape...)
+			if err == nil && int64(len(values))*widths[info.Type] != info.End-info.Begin {
+				t.Fatalf("%s: %d values of %d bytes", name, len(values), info.End-info.Begin)
+			}
+		}
+	})
+}
