@@ -29,6 +29,7 @@ type Options struct {
 	// Vocabulary().
 	Vocabulary []string
 	Positions  int    // longest input, default 512
+	Activation string // default gelu
 	Pooling    string // default mean
 	// RawLength leaves the vectors as long as they come out; by default they
 	// have unit length.
@@ -139,6 +140,9 @@ func (o Options) withDefaults() Options {
 	if o.Template == "" {
 		o.Template = models.TemplateTitleDotText
 	}
+	if o.Activation == "" {
+		o.Activation = "gelu"
+	}
 	if o.Spread == 0 {
 		o.Spread = 0.1
 	}
@@ -151,6 +155,6 @@ func (o Options) Config() bert.Config {
 	return bert.Config{
 		Vocabulary: len(o.Vocabulary), Dimension: o.Dimension, Layers: o.Layers, Heads: o.Heads,
 		Intermediate: 4 * o.Dimension, Positions: o.Positions, TokenTypes: 2,
-		Activation: "gelu", LayerNormEps: 1e-12, Projection: o.Projection,
+		Activation: o.Activation, LayerNormEps: 1e-12, Projection: o.Projection,
 	}
 }

@@ -1,0 +1,88 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"conclave/models/ensemble"
+	"conclave/models/onnx"
+)
+
+// Check holds the graphs of the bundle against its manifest: that they have
+// the inputs and outputs it names, in the types and shapes it promises. Load
+// has verified that they are the files that were written; this is for bundles
+// written by others. It reads the graphs into memory.
+func (b *Bundle) Check() error {
+	m := &b.Manifest
+	graphs := []Graph{m.Question}
+	if m.Passage.File != m.Question.File {
+		graphs = append(graphs, m.Passage)
+	}
+	var all []error
+	for _, g := range graphs {
+		inputs := []onnx.Value{}
+		for _, name := range []string{g.InputIDs, g.AttentionMask, g.TokenTypeIDs} {
+			if name != "" {
+				inputs = append(inputs, onnx.Value{Name: name, Type: onnx.Int64, Shape: []onnx.Dim{onnx.Varying(""), onnx.Varying("")}})
+			}
+		}
+		all = append(all, b.checkGraph(g.File, inputs, onnx.Value{
+			Name: g.Embedding, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), onnx.Fixed(int64(m.Dimension))},
+		}))
+	}
+	if e := m.Ensemble; e != nil {
+		d := onnx.Fixed(int64(m.Dimension))
+		all = append(all, b.checkGraph(e.File,
+			[]onnx.Value{{Name: ensemble.Input, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), d}}},
+			onnx.Value{Name: ensemble.Output, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), onnx.Fixed(int64(e.Members)), d}}))
+	}
+	return errors.Join(all...)
+}
+
+func (b *Bundle) checkGraph(file string, inputs []onnx.Value, output onnx.Value) error {
+	data, err := os.ReadFile(b.Path(file))
+	if err != nil {
+		return err
+	}
+	e, err := onnx.Read(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.Path(file), err)
+	}
+	if len(e.External) > 0 {
+		return fmt.Errorf("%s: the weight %q lies in another file, %q: a bundle's graphs hold their weights", b.Path(file), e.External[0].Tensor, e.External[0].Location)
+	}
+	if len(e.Inputs) != len(inputs) {
+		return fmt.Errorf("%s has the inputs %s; the manifest has %s", b.Path(file), describe(e.Inputs), describe(inputs))
+	}
+	for _, want := range inputs {
+		if !slices.ContainsFunc(e.Inputs, func(v onnx.Value) bool { return fits(v, want) }) {
+			return fmt.Errorf("%s has the inputs %s; the manifest wants %s", b.Path(file), describe(e.Inputs), describe([]onnx.Value{want}))
+		}
+	}
+	if !slices.ContainsFunc(e.Outputs, func(v onnx.Value) bool { return fits(v, output) }) {
+		return fmt.Errorf("%s has the outputs %s; the manifest wants %s", b.Path(file), describe(e.Outputs), describe([]onnx.Value{output}))
+	}
+	return nil
+}
+
+// fits says whether v can be used as want: an axis that v leaves open fits
+// any length.
+func fits(v, want onnx.Value) bool {
+	if v.Name != want.Name || v.Type != want.Type {
+		return false
+	}
+	if v.Shape == nil {
+		return true
+	}
+	if len(v.Shape) != len(want.Shape) {
+		return false
+	}
+	for i, d := range v.Shape {
+		if d.Size >= 0 && d.Size != want.Shape[i].Size {
+			return false
+		}
+	}
+	return true
+}

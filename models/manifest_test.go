@@ -1,0 +1,169 @@
+package models_test
+
+import (
+	"bytes"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/models"
+)
+
+const hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+func manifest() models.Manifest {
+	return models.Manifest{
+		Format: 1, Name: "health", Kind: "dense", Dimension: 384, Pooling: "mean", Normalise: true,
+		MaxTokens: models.MaxTokens{Question: 64, Passage: 256}, LowerCase: true, Template: "pair",
+		Similarity: "inner-product", Precision: "int8", Tokenizer: "vocab.txt",
+		Question: models.DefaultGraph("question.onnx"), Passage: models.DefaultGraph("passage.onnx"),
+		Ensemble: &models.Ensemble{File: "ensemble.onnx", Members: 20},
+		Lineage:  models.Lineage{Source: "somewhere", Notes: map[string]string{"seed": "7"}},
+		Files:    map[string]string{"vocab.txt": hash, "question.onnx": hash, "passage.onnx": hash, "ensemble.onnx": hash, "extra.bin": hash},
+	}
+}
+
+func TestManifestRoundTrip(t *testing.T) {
+	m := manifest()
+	data, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := models.ParseManifest(data)
+	if err != nil || !reflect.DeepEqual(got, m) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestManifestByHand reads what a person might write, without a checksum.
+func TestManifestByHand(t *testing.T) {
+	m, err := models.ParseManifest([]byte(`
+format: 1
+name: mine
+kind: dense
+dimension: 8   # short
+pooling: cls
+normalise: false
+max_tokens: {question: 32, passage: 128}
+lower_case: false
+template: text
+similarity: inner-product
+precision: fp32
+tokenizer: tokenizer.json
+question: &both {file: m.onnx, input_ids: a, attention_mask: b, embedding: c}
+passage: *both
+lineage: {}
+files: {tokenizer.json: ` + hash + `, m.onnx: ` + hash + `}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Passage.Embedding != "c" || m.Passage.TokenTypeIDs != "" || m.MaxTokens.Passage != 128 {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestManifestErrorsNameTheKey(t *testing.T) {
+	for want, change := range map[string]func(*models.Manifest){
+		"format: 2":            func(m *models.Manifest) { m.Format = 2 },
+		`name: "Health"`:       func(m *models.Manifest) { m.Name = "Health" },
+		`name: ""`:             func(m *models.Manifest) { m.Name = "" },
+		`name: "../x"`:         func(m *models.Manifest) { m.Name = "../x" },
+		"kind":                 func(m *models.Manifest) { m.Kind = "sparse" },
+		"dimension: 0":         func(m *models.Manifest) { m.Dimension = 0 },
+		"pooling":              func(m *models.Manifest) { m.Pooling = "max" },
+		"max_tokens.question":  func(m *models.Manifest) { m.MaxTokens.Question = 2 },
+		"max_tokens.passage":   func(m *models.Manifest) { m.MaxTokens.Passage = -1 },
+		"template":             func(m *models.Manifest) { m.Template = "" },
+		"similarity":           func(m *models.Manifest) { m.Similarity = "cosine" },
+		"precision":            func(m *models.Manifest) { m.Precision = "int4" },
+		`tokenizer: "x.json"`:  func(m *models.Manifest) { m.Tokenizer = "x.json" },
+		`question.file: "q"`:   func(m *models.Manifest) { m.Question.File = "q" },
+		"passage: input_ids":   func(m *models.Manifest) { m.Passage.Embedding = "" },
+		`ensemble.file: "e"`:   func(m *models.Manifest) { m.Ensemble.File = "e" },
+		"ensemble.members: 0":  func(m *models.Manifest) { m.Ensemble.Members = 0 },
+		`files: "../p"`:        func(m *models.Manifest) { m.Files["../p"] = hash },
+		`files: "a/b"`:         func(m *models.Manifest) { m.Files["a/b"] = hash },
+		"files: expert.yaml":   func(m *models.Manifest) { m.Files["expert.yaml"] = hash },
+		"the SHA-256 of extra": func(m *models.Manifest) { m.Files["extra.bin"] = strings.ToUpper(hash) },
+	} {
+		m := manifest()
+		m.Files = maps.Clone(m.Files)
+		change(&m)
+		if err := m.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, have %v", want, err)
+		}
+		if _, err := m.Encode(); err == nil {
+			t.Errorf("%s: a bad manifest was written", want)
+		}
+	}
+}
+
+func TestUnknownKeysAreErrors(t *testing.T) {
+	m := manifest()
+	data, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data = data[:bytes.LastIndexByte(data[:len(data)-1], '\n')+1] // without the checksum
+	for name, text := range map[string]string{
+		"field poling not found":       strings.Replace(string(data), "pooling:", "poling:", 1),
+		"field question_len not found": strings.Replace(string(data), "  question: 64", "  question_len: 64", 1),
+		"already defined":              string(data) + "name: twice\n",
+		"more than one document":       string(data) + "---\nformat: 1\n",
+		"the file is empty":            "",
+		"cannot unmarshal":             strings.Replace(string(data), "dimension: 384", "dimension: many", 1),
+	} {
+		if _, err := models.ParseManifest([]byte(text)); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("want an error with %q, have %v", name, err)
+		}
+	}
+}
+
+// TestEveryChangedByteOfTheManifestIsFound flips each byte in two ways.
+func TestEveryChangedByteOfTheManifestIsFound(t *testing.T) {
+	m := manifest()
+	data, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range data {
+		for _, flip := range []byte{1, 0x20} {
+			changed := slices.Clone(data)
+			changed[i] ^= flip
+			if _, err := models.ParseManifest(changed); err == nil {
+				t.Fatalf("byte %d, %q for %q, went unnoticed", i, changed[i], data[i])
+			}
+		}
+	}
+	for i := range data {
+		if _, err := models.ParseManifest(data[:i]); err == nil && !bytes.Contains(data[i:], []byte("# sha256")) {
+			t.Fatalf("cut at %d of %d went unnoticed", i, len(data))
+		}
+	}
+}
+
+func FuzzParseManifest(f *testing.F) {
+	m := manifest()
+	data, err := m.Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte("format: 1\nname: a\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := models.ParseManifest(data)
+		if err != nil {
+			return
+		}
+		encoded, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := models.ParseManifest(encoded); err != nil || again.Name != m.Name {
+			t.Fatalf("%+v became %+v: %v", m, again, err)
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package numerics
+
+import (
+	"testing"
+
+	"conclave/encoder/wordpiece"
+	"conclave/internal/golden"
+	"conclave/models"
+)
+
+type sentence struct {
+	Text      string    `json:"text"`
+	Embedding []float32 `json:"embedding"`
+}
+
+// sentences are PyTorch's vectors of the base encoder and the texts' tokens.
+func sentences(t *testing.T, b *models.Bundle) ([]sentence, []text) {
+	t.Helper()
+	all := golden.Lines[sentence](t, "golden/minilm.jsonl.gz")
+	words, err := wordpiece.Open(b.Path(b.Manifest.Tokenizer), b.Manifest.LowerCase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := make([]text, len(all))
+	for i, s := range all {
+		ids, err := words.Encode(s.Text, 256)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			tokens[i].ids = append(tokens[i].ids, int(id))
+		}
+	}
+	return all, tokens
+}
+
+// batches encodes in batches of mixed lengths.
+func batches(t *testing.T, g *graph, all []text, size int) [][]float32 {
+	var vectors [][]float32
+	for i := 0; i < len(all); i += size {
+		vectors = append(vectors, g.encode(t, all[i:min(i+size, len(all))], 0, 0)...)
+	}
+	return vectors
+}
+
+func TestBaseAgreesWithPyTorch(t *testing.T) {
+	start(t)
+	b := base(t, models.PrecisionFP32)
+	want, tokens := sentences(t, b)
+	g := open(t, b, models.Passage)
+	var worst float64
+	for i, got := range batches(t, g, tokens, 16) {
+		worst = max(worst, apart(got, want[i].Embedding))
+	}
+	t.Logf("largest difference of a component over %d texts: %.2g", len(want), worst)
+	if worst > 1e-4 {
+		t.Errorf("a component is %g from PyTorch's", worst)
+	}
+}
+
+func TestBaseInt8(t *testing.T) {
+	start(t)
+	b := base(t, models.PrecisionInt8)
+	want, tokens := sentences(t, b)
+	g := open(t, b, models.Passage)
+	together := batches(t, g, tokens, 16)
+	sum, least, moved := 0.0, 1.0, 0.0
+	for i, got := range together {
+		c := cosine(got, want[i].Embedding)
+		sum, least = sum+c, min(least, c)
+		moved = max(moved, apart(got, g.encode(t, tokens[i:i+1], 0, 0)[0]))
+	}
+	mean := sum / float64(len(want))
+	t.Logf("cosine to PyTorch's float32: mean %.4f, least %.4f; a batch moves a component by %.2g at most", mean, least, moved)
+	if mean < 0.99 || least < 0.97 {
+		t.Errorf("cosine %.4f on average, %.4f at least; 0.99 and 0.97 are needed", mean, least)
+	}
+	if moved > 1e-5 {
+		t.Errorf("the rest of a batch moves a component by %g", moved)
+	}
+}

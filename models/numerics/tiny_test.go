@@ -1,0 +1,177 @@
+package numerics
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"conclave/models"
+	"conclave/models/bert"
+	"conclave/models/tiny"
+
+	ort "github.com/yalue/onnxruntime_go"
+)
+
+// texts draws token ids and types of several lengths.
+func texts(source *rand.Rand, vocabulary int, lengths ...int) []text {
+	var all []text
+	for _, n := range lengths {
+		t := text{}
+		for range n {
+			t.ids = append(t.ids, source.IntN(vocabulary))
+			t.types = append(t.types, source.IntN(2))
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// TestGraphsComputeBERT compares the float32 graphs with BERT in plain Go,
+// over the forms that checkpoints have.
+func TestGraphsComputeBERT(t *testing.T) {
+	start(t)
+	for i, o := range []tiny.Options{
+		{},
+		{RawLength: true},
+		{Pooling: models.PoolingCLS},
+		{Pooling: models.PoolingCLS, RawLength: true, Projection: 24},
+		{Pooling: models.PoolingPooler, Layers: 1},
+		{Pooling: models.PoolingMean, Projection: 7, Heads: 1},
+		{Activation: "gelu_new", Heads: 8, Layers: 3, Dimension: 48},
+		{Activation: "relu", Pooling: models.PoolingCLS, Heads: 32},
+	} {
+		o.Seed = uint64(i)
+		t.Run(fmt.Sprintf("%s,%s", or(o.Pooling, "mean"), o.Config()), func(t *testing.T) {
+			g := open(t, write(t, o), models.Question)
+			source := rand.New(rand.NewPCG(uint64(i), 1))
+			all := texts(source, len(tiny.Vocabulary()), 1, 2, 9, 33, 12, 512)
+			got := g.encode(t, all, 0, 0)
+			head := bert.Head{Pooling: or(o.Pooling, "mean"), Normalise: !o.RawLength}
+			for j, x := range all {
+				want, err := bert.Encode(context.Background(), o.Config(), o.Weights(models.Question), head, x.ids, x.types)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := apart(got[j], want); d > 5e-6 {
+					t.Errorf("%d tokens: %g apart", len(x.ids), d)
+				}
+			}
+		})
+	}
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// TestInt8IsNear: random weights of 32 dimensions are harder to round than
+// trained ones of 384, which TestBaseInt8 measures.
+func TestInt8IsNear(t *testing.T) {
+	start(t)
+	for i, o := range []tiny.Options{{}, {Pooling: models.PoolingCLS}, {Activation: "relu"}, {Pooling: models.PoolingPooler, Activation: "gelu_new"}, {Projection: 16, Dimension: 64}} {
+		o.Seed = uint64(i)
+		full := open(t, write(t, o), models.Question)
+		o.Int8 = true
+		short := open(t, write(t, o), models.Question)
+		all := texts(rand.New(rand.NewPCG(uint64(i), 2)), len(tiny.Vocabulary()), 1, 3, 9, 20, 64, 200)
+		want, got := full.encode(t, all, 0, 0), short.encode(t, all, 0, 0)
+		sum := 0.0
+		for j := range all {
+			c := cosine(want[j], got[j])
+			if sum += c; !(c > 0.98) {
+				t.Errorf("%+v: cosine %.4f at %d tokens", o, c, len(all[j].ids))
+			}
+			if want[j][0] == got[j][0] {
+				t.Errorf("%+v: the int8 graph is not in int8", o)
+			}
+		}
+		if mean := sum / float64(len(all)); !(mean > 0.995) {
+			t.Errorf("%+v: cosine %.4f on average", o, mean)
+		}
+	}
+}
+
+// TestNeighboursAndPaddingChangeNothing, whatever the padding holds.
+func TestNeighboursAndPaddingChangeNothing(t *testing.T) {
+	start(t)
+	for _, o := range []tiny.Options{{}, {Pooling: models.PoolingCLS}, {Int8: true}, {Int8: true, Pooling: models.PoolingCLS}} {
+		g := open(t, write(t, o), models.Question)
+		source := rand.New(rand.NewPCG(1, 3))
+		all := texts(source, len(tiny.Vocabulary()), 1, 2, 3, 5, 8, 13, 40, 120)
+		together := g.encode(t, all, 0, 0)
+		apartFrom := func(name string, got [][]float32) {
+			t.Helper()
+			for i := range all {
+				if d := apart(got[i], together[i]); d > 1e-6 {
+					t.Errorf("%+v: %s: text %d moved by %g", o, name, i, d)
+				}
+			}
+		}
+		var alone [][]float32
+		for _, x := range all {
+			alone = append(alone, g.encode(t, []text{x}, 0, 0)[0])
+		}
+		apartFrom("alone", alone)
+		apartFrom("padded", g.encode(t, all, 100, 0))
+		apartFrom("padded with words", g.encode(t, all, 30, 77))
+		loud := append(append([]text{}, all...), texts(source, len(tiny.Vocabulary()), 300, 400)...)
+		apartFrom("beside others", g.encode(t, loud, 0, 0)[:len(all)])
+	}
+}
+
+func TestTwoTowersDiffer(t *testing.T) {
+	start(t)
+	b := write(t, tiny.Options{TwoTowers: true})
+	x := []text{{ids: []int{2, 9, 30, 3}}}
+	q, p := open(t, b, models.Question).encode(t, x, 0, 0), open(t, b, models.Passage).encode(t, x, 0, 0)
+	if apart(q[0], p[0]) < 0.01 {
+		t.Error("the towers are the same")
+	}
+}
+
+// TestEnsemble computes the members by hand.
+func TestEnsemble(t *testing.T) {
+	start(t)
+	o := tiny.Options{EnsembleMembers: 4, Seed: 5}
+	b := write(t, o)
+	d := b.Manifest.Dimension
+	session := load(t, b.Path(b.Manifest.Ensemble.File), []string{"vector"}, "members")
+	source := rand.New(rand.NewPCG(1, 4))
+	vectors := make([]float32, 2*d)
+	for i := range vectors {
+		vectors[i] = float32(source.NormFloat64())
+	}
+	input, err := ort.NewTensor(ort.NewShape(2, int64(d)), vectors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = input.Destroy() }()
+	got := run(t, session, []ort.Value{input}, 2, 4, int64(d))
+	for i := range 2 {
+		for k, member := range o.Members() {
+			x := vectors[i*d : (i+1)*d]
+			for layer := range 3 {
+				out := make([]float32, len(member.Biases[layer]))
+				for j := range out {
+					sum := float64(member.Biases[layer][j])
+					for l, v := range x {
+						sum += float64(v) * float64(member.Weights[layer][j*len(x)+l])
+					}
+					if layer < 2 {
+						sum = math.Max(sum, 0)
+					}
+					out[j] = float32(sum)
+				}
+				x = out
+			}
+			if diff := apart(got[(i*4+k)*d:(i*4+k+1)*d], x); diff > 1e-5 {
+				t.Errorf("question %d, member %d: %g apart", i, k, diff)
+			}
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package tiny
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"conclave/models"
+	"conclave/models/bert"
+	"conclave/models/safetensors"
+)
+
+// Checkpoint chooses the form of a checkpoint.
+type Checkpoint struct {
+	// Prefix is put before every tensor's name: "", "bert.",
+	// "question_encoder.bert_model." or "ctx_encoder.bert_model."; the last
+	// two are DPR's, and "dpr" writes both.
+	Prefix string
+	// Type is F32 (default), F16 or BF16.
+	Type string
+	// Shards is how many files the weights lie in; default 1.
+	Shards int
+	// Change, if set, may change, drop or add tensors before they are written.
+	Change func([]safetensors.Tensor) []safetensors.Tensor
+	// Config, if set, may change config.json.
+	Config func(map[string]any)
+}
+
+// WriteCheckpoint writes the encoder that o chooses as Hugging Face's
+// libraries would: config.json, model.safetensors, vocab.txt,
+// tokenizer_config.json and, but for DPR, the files of sentence-transformers.
+// Importing it gives the graphs of Write(dir, o).
+func WriteCheckpoint(dir string, o Options, form Checkpoint) error {
+	o = o.withDefaults()
+	c := o.Config()
+	dpr := form.Prefix == "dpr" || strings.Contains(form.Prefix, "_encoder.")
+	config := map[string]any{
+		"model_type": "bert", "vocab_size": c.Vocabulary, "hidden_size": c.Dimension, "num_hidden_layers": c.Layers,
+		"num_attention_heads": c.Heads, "intermediate_size": c.Intermediate, "max_position_embeddings": c.Positions,
+		"type_vocab_size": c.TokenTypes, "hidden_act": c.Activation, "layer_norm_eps": float64(c.LayerNormEps),
+		"position_embedding_type": "absolute",
+	}
+	if dpr {
+		config["model_type"], config["projection_dim"] = "dpr", c.Projection
+	}
+	if form.Config != nil {
+		form.Config(config)
+	}
+	files := map[string]any{
+		"config.json":           config,
+		"tokenizer_config.json": map[string]any{"do_lower_case": true},
+	}
+	if !dpr {
+		modules := []map[string]string{{"type": "sentence_transformers.models.Transformer"}, {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}}
+		if !o.RawLength {
+			modules = append(modules, map[string]string{"type": "sentence_transformers.models.Normalize"})
+		}
+		if o.Pooling != models.PoolingPooler { // sentence-transformers has no such mode
+			files["modules.json"] = modules
+			files["1_Pooling/config.json"] = map[string]any{"pooling_mode_cls_token": o.Pooling == models.PoolingCLS, "pooling_mode_mean_tokens": o.Pooling == models.PoolingMean}
+		}
+	}
+	for name, content := range files {
+		data, err := json.MarshalIndent(content, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := put(dir, name, data); err != nil {
+			return err
+		}
+	}
+	if err := put(dir, "vocab.txt", []byte(strings.Join(o.Vocabulary, "\n")+"\n")); err != nil {
+		return err
+	}
+	tensors, err := o.tensors(c, form)
+	if err != nil {
+		return err
+	}
+	if form.Change != nil {
+		tensors = form.Change(tensors)
+	}
+	return writeWeights(dir, tensors, max(form.Shards, 1))
+}
+
+func (o Options) tensors(c bert.Config, form Checkpoint) ([]safetensors.Tensor, error) {
+	prefixes := []string{form.Prefix}
+	if form.Prefix == "dpr" {
+		prefixes = []string{"question_encoder.bert_model.", "ctx_encoder.bert_model."}
+	}
+	var all []safetensors.Tensor
+	for _, prefix := range prefixes {
+		side := models.Question
+		if strings.HasPrefix(prefix, "ctx") {
+			side = models.Passage
+		}
+		weights := o.Weights(side)
+		for _, named := range c.Names(o.Pooling == models.PoolingPooler) {
+			values, err := weights.Tensor(named.Name, named.Shape...)
+			if err != nil {
+				return nil, err
+			}
+			name := prefix + named.Name
+			if strings.HasPrefix(named.Name, "encode_proj.") {
+				name = strings.TrimSuffix(prefix, "bert_model.") + named.Name
+			}
+			t, err := tensor(name, form.Type, named.Shape, values)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, t)
+		}
+	}
+	return all, nil
+}
+
+func tensor(name, kind string, shape []int, values []float32) (safetensors.Tensor, error) {
+	t := safetensors.Tensor{Name: name, Type: kind}
+	for _, d := range shape {
+		t.Shape = append(t.Shape, int64(d))
+	}
+	for _, v := range values {
+		bits := math.Float32bits(v)
+		switch kind {
+		case "", "F32":
+			t.Type = "F32"
+			t.Raw = binary.LittleEndian.AppendUint32(t.Raw, bits)
+		case "BF16": // cut, not rounded: what is read back is what counts
+			t.Raw = binary.LittleEndian.AppendUint16(t.Raw, uint16(bits>>16))
+		case "F16":
+			t.Raw = binary.LittleEndian.AppendUint16(t.Raw, half(bits))
+		default:
+			return t, fmt.Errorf("no type %q", kind)
+		}
+	}
+	return t, nil
+}
+
+// half cuts a float32 of moderate size to 16 bits; tiny ones become 0.
+func half(bits uint32) uint16 {
+	exponent := int(bits>>23&255) - 127 + 15
+	if exponent <= 0 {
+		return uint16(bits >> 16 & 0x8000)
+	}
+	return uint16(bits>>16&0x8000) | uint16(exponent)<<10 | uint16(bits>>13&0x3ff)
+}
+
+func writeWeights(dir string, tensors []safetensors.Tensor, shards int) error {
+	write := func(name string, part []safetensors.Tensor) error {
+		file, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		err = safetensors.Write(file, part)
+		if closing := file.Close(); err == nil {
+			err = closing
+		}
+		return err
+	}
+	if shards == 1 {
+		return write("model.safetensors", tensors)
+	}
+	places := map[string]string{}
+	for i := range shards {
+		name := fmt.Sprintf("model-%05d-of-%05d.safetensors", i+1, shards)
+		part := tensors[i*len(tensors)/shards : (i+1)*len(tensors)/shards]
+		for _, t := range part {
+			places[t.Name] = name
+		}
+		if err := write(name, part); err != nil {
+			return err
+		}
+	}
+	index, err := json.Marshal(map[string]any{"weight_map": places})
+	if err != nil {
+		return err
+	}
+	return put(dir, "model.safetensors.index.json", index)
+}
+
+func put(dir, name string, data []byte) error {
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}
