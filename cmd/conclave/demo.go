@@ -154,7 +154,7 @@ func welcome(out io.Writer, at net.Addr) {
 	_, _ = fmt.Fprintf(out, `
 conclave serves the demo on %[1]s (Ctrl-C stops it). Try, in another terminal:
 
-  curl -s '%[1]s/v1/search?q=how+do+I+stop+a+nosebleed&k=3' | python3 -m json.tool
+  curl -s '%[1]s/v1/search?q=how+do+I+stop+a+nosebleed&k=3&fusion=hybrid' | python3 -m json.tool
   curl -s %[1]s/v1/search -H 'content-type: application/json' -d '{"question": "why did the fox hide the moon?", "k": 3, "fusion": ["rrf", "hybrid"]}' | python3 -m json.tool
 
 or open %[1]s/docs in a browser.
