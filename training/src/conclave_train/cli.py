@@ -79,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Train the experts that conclave serves.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"conclave-train {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -132,6 +133,7 @@ def _command(
         description=help,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from conclave_train.bundle.ensemble_graph import save_members, write_ensemble
 from conclave_train.bundle.manifest import CALIBRATION, CARD, MANIFEST, Folder, Manifest, read_manifest
 from conclave_train.data.records import Domain
-from conclave_train.data.split import halves, hold_out
+from conclave_train.data.split import hold_out
 from conclave_train.errors import TrainingError
 from conclave_train.fit.encode import Device
 from conclave_train.fit.state import RunFolder
@@ -41,7 +41,7 @@ def train_ensemble(
 
     Which questions they see is the caller's choice: the expert's own training
     questions (the paper), or such as the expert has not seen. The temperature is
-    fitted on half of a share ``hold`` of them.
+    fitted on a share ``hold`` of them.
     """
     settings.check()
     values = read_manifest(bundle)
@@ -58,9 +58,8 @@ def train_ensemble(
         (limits["question"], limits["passage"]),
         device,
     )
-    # The same split as in `expert`: its questions for choosing the checkpoint stay out of the temperature.
-    train, held = hold_out(domain.questions, hold, 600)
-    _, calibrate = halves(held)
+    # The same split as in `expert`, so that no question it kept back is trained on.
+    train, calibrate = hold_out(domain.questions, hold, 600)
     identity: dict[str, Any] = {
         "delta": values["files"][DELTA],
         "data": domain.fingerprint(),

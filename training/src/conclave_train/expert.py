@@ -40,10 +40,10 @@ def train_expert(job: Job) -> Path:
     folder = RunFolder(job.run, identity(job, prepared), job.fresh)
     if not job.quiet:
         say(
-            f"{job.name}: {len(prepared.train):,} training questions, {len(prepared.select):,} to choose the "
-            f"checkpoint, {len(prepared.calibrate):,} to calibrate, {len(prepared.domain.passages):,} passages"
+            f"{job.name}: {len(prepared.train):,} training questions, {len(prepared.held):,} kept back, "
+            f"{len(prepared.domain.passages):,} passages"
         )
-    selection = Selection(prepared, prepared.select, job.settings.select_passages) if prepared.select else None
+    selection = Selection(prepared, prepared.held, job.settings.select_passages) if prepared.held else None
     trained = fine_tune(job, prepared, folder, selection)
     result = Result(trained.model, trained.delta, prepared, selection, trained.measured)
     return publish(job, result, _card(job, prepared, trained, selection), folder)
@@ -73,7 +73,7 @@ def fine_tune(job: Job, prepared: Prepared, folder: RunFolder, selection: Select
     state = loop.fit(per_epoch, lambda epoch: miner.batches(epoch, model), scorer)
     if selection and state.best_epoch == 0:
         raise TrainingError(
-            f"no epoch was better than the base on the {len(prepared.select)} questions kept back: "
+            f"no epoch was better than the base on the {len(prepared.held)} questions kept back: "
             "there is no expert to publish (try more data, another --learning-rate, or --hold-out 0)"
         )
     measured = {"base": state.history[0], "after training": _best(state)} if selection else {}
@@ -138,8 +138,7 @@ def _card(job: Job, prepared: Prepared, trained: Trained, selection: Selection |
         card.facts["kept by the low rank"] = f"{100 * trained.delta.kept:.1f} % of the change's squared norm"
     card.counts = {
         "training questions": f"{len(prepared.train):,}",
-        "kept back to choose the checkpoint": f"{len(prepared.select):,}",
-        "kept back to calibrate": f"{len(prepared.calibrate):,}",
+        "questions kept back": f"{len(prepared.held):,}",
         "passages": f"{len(prepared.domain.passages):,}",
         "SHA-256 of all records": prepared.domain.fingerprint(),
     }

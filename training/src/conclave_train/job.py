@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from conclave_train.data.records import Domain, Question, union
-from conclave_train.data.split import halves, hold_out, share
+from conclave_train.data.split import hold_out, share
 from conclave_train.errors import TrainingError
 from conclave_train.fit.encode import Device
 from conclave_train.model.checkpoint import Checkpoint, read_checkpoint
@@ -61,13 +61,16 @@ class Job:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The data, split: ``train``, ``select`` (chooses the checkpoint) and ``calibrate`` (fits the temperature)."""
+    """The data, split: ``held`` is never trained on; it chooses the checkpoint and fits the temperature.
+
+    A choice among a few epochs leaves little of a bias in the one number that is
+    fitted afterwards; two halves would make both choices noisier.
+    """
 
     checkpoint: Checkpoint
     domain: Domain
     train: list[Question]
-    select: list[Question]
-    calibrate: list[Question]
+    held: list[Question]
     groups: list[int]  # the domain of each training question
     template: str
     temperature: float
@@ -103,15 +106,11 @@ def prepare(job: Job) -> Prepared:
         groups += [number] * len(rest)
     if len(train) < 2:
         raise TrainingError(f"{len(train)} training questions are left after holding {len(held)} back: too few")
-    select, calibrate = halves(held)
-    if job.ensemble is None:
-        select, calibrate = held, []
     return Prepared(
         checkpoint=checkpoint,
         domain=job.domains[0] if len(job.domains) == 1 else union(job.name, job.domains),
         train=train,
-        select=select,
-        calibrate=calibrate,
+        held=held,
         groups=groups,
         template=job.template or ("pair" if checkpoint.dpr else "title-dot-text"),
         temperature=s.temperature or (0.05 if checkpoint.head.normalise else 1.0),

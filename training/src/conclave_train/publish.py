@@ -50,7 +50,7 @@ def publish(job: Job, result: Result, card: Card, run: RunFolder) -> Path:
         uncertainty = fit_uncertainty(
             prepared.domain,
             prepared.train,
-            prepared.calibrate,
+            prepared.held,
             served,
             job.ensemble,
             run,

@@ -34,9 +34,3 @@ def hold_out(
             kept.add(id)
     held = [q for q in questions if q.positives[0] in kept]
     return [q for q in questions if q.positives[0] not in kept], held
-
-
-def halves(questions: Sequence[Question], salt: str = "halves") -> tuple[list[Question], list[Question]]:
-    """Two parts of about equal size, again with a passage's questions together."""
-    first = {q.id for q in questions if share(q.positives[0], salt) < 0.5}
-    return [q for q in questions if q.id in first], [q for q in questions if q.id not in first]
