@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"conclave/rank"
 )
@@ -22,20 +23,20 @@ type Measured struct {
 // score reaches the k-th best exact score, so that of equally near vectors
 // any will do. Without queries or vectors nothing can be missed: 1.
 func Recall(ctx context.Context, x Index, queries [][]float32, k int) (float64, error) {
-	found, wanted := 0, 0
-	for _, q := range queries {
-		f, w, err := compare(ctx, x, q, k, nil)
-		if err != nil {
-			return 0, err
-		}
-		found, wanted = found+f, wanted+w
+	shares, err := measure(ctx, x, queries, nil, k)
+	if err != nil {
+		return 0, err
 	}
-	return share(found, wanted), nil
+	return shares[0], nil
 }
 
 // RecallOf measures an index with given questions' vectors.
 func RecallOf(ctx context.Context, x Index, queries [][]float32) (Measured, error) {
-	return measure(ctx, x, len(queries), func(i int) ([]float32, *rank.Ordinal) { return queries[i], nil })
+	shares, err := measure(ctx, x, queries, nil, 10, 100)
+	if err != nil {
+		return Measured{}, err
+	}
+	return Measured{Queries: len(queries), At10: shares[0], At100: shares[1]}, nil
 }
 
 // RecallOfStored measures an index with n of its own vectors, drawn with the
@@ -44,44 +45,58 @@ func RecallOf(ctx context.Context, x Index, queries [][]float32) (Measured, erro
 func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (Measured, error) {
 	drawn := rand.New(rand.NewPCG(seed, 0)).Perm(x.Len())
 	drawn = drawn[:min(n, len(drawn))]
-	return measure(ctx, x, len(drawn), func(i int) ([]float32, *rank.Ordinal) {
-		self := rank.Ordinal(drawn[i])
-		return x.Vector(self), &self
-	})
+	queries, selves := make([][]float32, len(drawn)), make([]rank.Ordinal, len(drawn))
+	for i, o := range drawn {
+		selves[i] = rank.Ordinal(o)
+		queries[i] = x.Vector(selves[i])
+	}
+	shares, err := measure(ctx, x, queries, selves, 10, 100)
+	if err != nil {
+		return Measured{}, err
+	}
+	return Measured{Queries: len(queries), At10: shares[0], At100: shares[1]}, nil
 }
 
-func measure(ctx context.Context, x Index, n int, query func(i int) ([]float32, *rank.Ordinal)) (Measured, error) {
-	var found, wanted [2]int
-	for i := range n {
-		q, self := query(i)
-		for j, k := range [2]int{10, 100} {
-			f, w, err := compare(ctx, x, q, k, self)
+// measure is the recall at each of ks, which ascend. selves, if any, are what
+// is left out of each query's hits. All exact searches share passes over the
+// vectors, which for large files are most of the work.
+func measure(ctx context.Context, x Index, queries [][]float32, selves []rank.Ordinal, ks ...int) ([]float64, error) {
+	more := 0
+	if selves != nil {
+		more = 1
+	}
+	exact, err := x.SearchExact(ctx, queries, ks[len(ks)-1]+more)
+	if err != nil {
+		return nil, fmt.Errorf("measuring recall: %w", err)
+	}
+	shares := make([]float64, len(ks))
+	for j, k := range ks {
+		found, wanted := 0, 0
+		for i, q := range queries {
+			hits, _, err := x.Search(ctx, q, SearchOptions{K: k + more, Ef: DefaultEf(k)})
 			if err != nil {
-				return Measured{}, fmt.Errorf("measuring recall: %w", err)
+				return nil, fmt.Errorf("measuring recall: %w", err)
 			}
-			found[j], wanted[j] = found[j]+f, wanted[j]+w
+			want := exact[i]
+			if selves != nil {
+				hits, want = without(hits, selves[i]), without(want, selves[i])
+			}
+			f, w := compare(hits, want, k)
+			found, wanted = found+f, wanted+w
+		}
+		shares[j] = 1
+		if wanted > 0 {
+			shares[j] = float64(found) / float64(wanted)
 		}
 	}
-	return Measured{Queries: n, At10: share(found[0], wanted[0]), At100: share(found[1], wanted[1])}, nil
+	return shares, nil
 }
 
-// compare counts the wanted and the found of one query; self is left out.
-func compare(ctx context.Context, x Index, query []float32, k int, self *rank.Ordinal) (found, wanted int, err error) {
-	more := k
-	if self != nil {
-		more++
-	}
-	exact, _, err := x.Search(ctx, query, SearchOptions{K: more, Exact: true})
-	if err != nil {
-		return 0, 0, err
-	}
-	hits, _, err := x.Search(ctx, query, SearchOptions{K: more, Ef: DefaultEf(k)})
-	if err != nil {
-		return 0, 0, err
-	}
-	exact, hits = without(exact, self, k), without(hits, self, k)
+// compare counts how many of the k best are wanted, and found among k hits.
+func compare(hits, exact []rank.Hit, k int) (found, wanted int) {
+	hits, exact = hits[:min(k, len(hits))], exact[:min(k, len(exact))]
 	if len(exact) == 0 {
-		return 0, 0, nil
+		return 0, 0
 	}
 	worst := exact[len(exact)-1].Score
 	for _, h := range hits {
@@ -89,23 +104,10 @@ func compare(ctx context.Context, x Index, query []float32, k int, self *rank.Or
 			found++
 		}
 	}
-	return found, len(exact), nil
+	return found, len(exact)
 }
 
-// without is the first k hits other than self.
-func without(hits []rank.Hit, self *rank.Ordinal, k int) []rank.Hit {
-	out := make([]rank.Hit, 0, len(hits))
-	for _, h := range hits {
-		if (self == nil || h.Ordinal != *self) && len(out) < k {
-			out = append(out, h)
-		}
-	}
-	return out
-}
-
-func share(found, wanted int) float64 {
-	if wanted == 0 {
-		return 1
-	}
-	return float64(found) / float64(wanted)
+// without is hits other than self, in a new slice.
+func without(hits []rank.Hit, self rank.Ordinal) []rank.Hit {
+	return slices.DeleteFunc(slices.Clone(hits), func(h rank.Hit) bool { return h.Ordinal == self })
 }
