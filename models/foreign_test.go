@@ -2,10 +2,13 @@ package models_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"conclave/models"
 	"conclave/models/onnx"
@@ -120,4 +123,89 @@ func TestImportExportedRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	refuse(t, dir, models.ImportOptions{}, "not an ONNX model")
+}
+
+// TestExternalWeights imports a model whose table lies in another file, and
+// refuses one that points out of its folder.
+func TestExternalWeights(t *testing.T) {
+	m := export()
+	table := m.Graph.Initialisers[0]
+	m.Graph.Initialisers = nil
+	rows := len(tiny.Vocabulary())
+	for location, want := range map[string]string{
+		"weights.bin": "", "../weights.bin": "outside the model's folder", "/etc/passwd": "outside the model's folder",
+		"absent.bin": "absent.bin", "link.bin": "link.bin", "short.bin": "which has 8",
+	} {
+		dir := exported(t, m)
+		path := filepath.Join(dir, "model.onnx")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, withExternal(t, data, table.Name, location, rows, 4), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		outside := filepath.Join(t.TempDir(), "secret")
+		for name, content := range map[string][]byte{
+			filepath.Join(dir, "weights.bin"): append(make([]byte, 16), table.Raw...),
+			filepath.Join(dir, "short.bin"):   make([]byte, 8),
+			outside:                           append(make([]byte, 16), table.Raw...),
+		} {
+			if err := os.WriteFile(name, content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink(outside, filepath.Join(dir, "link.bin")); err != nil {
+			t.Fatal(err)
+		}
+		if want != "" {
+			refuse(t, dir, models.ImportOptions{}, want)
+			continue
+		}
+		b := imported(t, dir, models.ImportOptions{})
+		graph, err := os.ReadFile(b.Path("encoder.onnx"))
+		if err != nil || !bytes.Contains(graph, table.Raw) {
+			t.Errorf("the weights are not in the bundle's graph (%v)", err)
+		}
+	}
+}
+
+// withExternal puts an initialiser into a model's graph whose elements begin
+// at byte 16 of another file.
+func withExternal(t *testing.T, model []byte, name, location string, dims ...int) []byte {
+	t.Helper()
+	varint := func(b []byte, field protowire.Number, v int) []byte {
+		return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), uint64(v))
+	}
+	text := func(b []byte, field protowire.Number, s string) []byte {
+		return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
+	}
+	size := 4
+	var tensor []byte
+	for _, d := range dims {
+		tensor, size = varint(tensor, 1, d), size*d
+	}
+	tensor = text(varint(tensor, 2, int(onnx.Float)), 8, name)
+	for _, pair := range [][2]string{{"location", location}, {"offset", "16"}, {"length", fmt.Sprint(size)}} {
+		tensor = text(tensor, 13, string(text(text(nil, 1, pair[0]), 2, pair[1])))
+	}
+	tensor = varint(tensor, 14, 1)
+	// The graph is the last field that Write writes, so its length alone
+	// changes.
+	var head []byte
+	for rest := model; len(rest) > 0; {
+		number, _, n := protowire.ConsumeField(rest)
+		if n < 0 {
+			t.Fatal("no model")
+		}
+		if number != 7 {
+			head, rest = append(head, rest[:n]...), rest[n:]
+			continue
+		}
+		_, _, tag := protowire.ConsumeTag(rest)
+		graph, _ := protowire.ConsumeBytes(rest[tag:])
+		return text(head, 7, string(graph)+string(text(nil, 5, string(tensor))))
+	}
+	t.Fatal("no graph")
+	return nil
 }

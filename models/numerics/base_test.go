@@ -1,11 +1,15 @@
 package numerics
 
 import (
+	"context"
 	"testing"
 
 	"conclave/encoder/wordpiece"
 	"conclave/internal/golden"
+	"conclave/internal/testenv"
 	"conclave/models"
+	"conclave/models/bert"
+	"conclave/models/safetensors"
 )
 
 type sentence struct {
@@ -77,5 +81,42 @@ func TestBaseInt8(t *testing.T) {
 	}
 	if moved > 1e-5 {
 		t.Errorf("the rest of a batch moves a component by %g", moved)
+	}
+}
+
+// checkpointWeights reads a checkpoint's tensors by their own names.
+type checkpointWeights struct{ *safetensors.Set }
+
+func (w checkpointWeights) Tensor(name string, shape ...int) ([]float32, error) {
+	return w.Floats(name, shape...)
+}
+
+// TestPlainGoAgreesWithPyTorch makes sure of the encoder that the tiny graphs
+// are compared with.
+func TestPlainGoAgreesWithPyTorch(t *testing.T) {
+	b := base(t, models.PrecisionFP32)
+	want, tokens := sentences(t, b)
+	set, err := safetensors.OpenSet(testenv.Checkpoint(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = set.Close() }()
+	c := bert.Config{Vocabulary: 30522, Dimension: 384, Layers: 6, Heads: 12, Intermediate: 1536, Positions: 512, TokenTypes: 2, Activation: "gelu", LayerNormEps: 1e-12}
+	compared := 0
+	for i, x := range tokens {
+		if len(x.ids) > 12 || compared == 3 {
+			continue
+		}
+		compared++
+		got, err := bert.Encode(context.Background(), c, checkpointWeights{set}, bert.Head{Pooling: "mean", Normalise: true}, x.ids, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := apart(got, want[i].Embedding); d > 2e-6 {
+			t.Errorf("%q: a component is %g from PyTorch's", want[i].Text, d)
+		}
+	}
+	if compared == 0 {
+		t.Error("nothing was compared")
 	}
 }
