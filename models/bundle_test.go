@@ -3,6 +3,7 @@ package models_test
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,10 +147,17 @@ func TestFingerprint(t *testing.T) {
 	if write(t, tiny.Options{Template: models.TemplateText}).Fingerprint(models.Question) != base.Fingerprint(models.Question) {
 		t.Error("the passages' template changed the questions' fingerprint")
 	}
-	changed := *base
-	changed.Manifest.LowerCase = false
-	if changed.Fingerprint(models.Question) == base.Fingerprint(models.Question) {
-		t.Error("another case has the same fingerprint")
+	for name, change := range map[string]func(*models.Manifest){
+		"case":      func(m *models.Manifest) { m.LowerCase = false },
+		"tokenizer": func(m *models.Manifest) { m.Files[m.Tokenizer] = hash },
+		"output":    func(m *models.Manifest) { m.Question.Embedding = "other" },
+	} {
+		changed := *base
+		changed.Manifest.Files = maps.Clone(base.Manifest.Files)
+		change(&changed.Manifest)
+		if changed.Fingerprint(models.Question) == base.Fingerprint(models.Question) {
+			t.Errorf("another %s has the same fingerprint", name)
+		}
 	}
 }
 

@@ -2,16 +2,21 @@ package numerics
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
+
+	ort "github.com/yalue/onnxruntime_go"
 
 	"conclave/models"
 	"conclave/models/bert"
+	"conclave/models/ensemble"
 	"conclave/models/tiny"
-
-	ort "github.com/yalue/onnxruntime_go"
 )
 
 // texts draws token ids and types of several lengths.
@@ -134,26 +139,58 @@ func TestTwoTowersDiffer(t *testing.T) {
 	}
 }
 
-// TestEnsemble computes the members by hand.
+// TestEnsemble computes random members by hand, and tiny's.
 func TestEnsemble(t *testing.T) {
 	start(t)
+	source := rand.New(rand.NewPCG(1, 4))
+	random := func(n int) []float32 {
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = float32(source.NormFloat64())
+		}
+		return v
+	}
+	const d, hidden = 6, 5
+	members := make([]ensemble.Member, 3)
+	for k := range members {
+		sizes := [4]int{d, hidden, hidden, d}
+		for layer := range 3 {
+			members[k].Weights[layer] = random(sizes[layer] * sizes[layer+1])
+			members[k].Biases[layer] = random(sizes[layer+1])
+		}
+	}
+	path := filepath.Join(t.TempDir(), "ensemble.onnx")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(ensemble.Write(file, d, hidden, members), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	compareMembers(t, path, members, random(4*d), 4)
+
 	o := tiny.Options{EnsembleMembers: 4, Seed: 5}
 	b := write(t, o)
-	d := b.Manifest.Dimension
-	session := load(t, b.Path(b.Manifest.Ensemble.File), []string{"vector"}, "members")
-	source := rand.New(rand.NewPCG(1, 4))
-	vectors := make([]float32, 2*d)
-	for i := range vectors {
-		vectors[i] = float32(source.NormFloat64())
+	compareMembers(t, b.Path(b.Manifest.Ensemble.File), o.Members(), random(2*b.Manifest.Dimension), 2)
+
+	members[1].Biases[2] = members[1].Biases[2][1:]
+	if err := ensemble.Write(io.Discard, d, hidden, members); err == nil {
+		t.Error("a bias that is too short was written")
 	}
-	input, err := ort.NewTensor(ort.NewShape(2, int64(d)), vectors)
+}
+
+func compareMembers(t *testing.T, path string, members []ensemble.Member, vectors []float32, batch int) {
+	t.Helper()
+	d := len(vectors) / batch
+	session := load(t, path, []string{ensemble.Input}, ensemble.Output)
+	input, err := ort.NewTensor(ort.NewShape(int64(batch), int64(d)), vectors)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = input.Destroy() }()
-	got := run(t, session, []ort.Value{input}, 2, 4, int64(d))
-	for i := range 2 {
-		for k, member := range o.Members() {
+	got := run(t, session, []ort.Value{input}, int64(batch), int64(len(members)), int64(d))
+	for i := range batch {
+		for k, member := range members {
 			x := vectors[i*d : (i+1)*d]
 			for layer := range 3 {
 				out := make([]float32, len(member.Biases[layer]))
@@ -169,7 +206,8 @@ func TestEnsemble(t *testing.T) {
 				}
 				x = out
 			}
-			if diff := apart(got[(i*4+k)*d:(i*4+k+1)*d], x); diff > 1e-5 {
+			at := (i*len(members) + k) * d
+			if diff := apart(got[at:at+d], x); diff > 1e-4 {
 				t.Errorf("question %d, member %d: %g apart", i, k, diff)
 			}
 		}
