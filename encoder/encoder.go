@@ -69,6 +69,7 @@ func (r *Runtime) openBundle(b *models.Bundle, o Options) (_ *Encoder, err error
 	}
 	config := batcher.Config{Infer: e.infer, Machine: r.machine}
 	o.sizes(&config, e.provider)
+	single(&config, e.question.oneByOne, e.passage.oneByOne)
 	e.batcher = batcher.New(config)
 	return e, nil
 }

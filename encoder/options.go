@@ -74,3 +74,16 @@ func (o Options) sizes(c *batcher.Config, provider string) {
 	c.BusyTokens = min(c.BusyTokens, o.BatchTokens)
 	c.Queue, c.Cache, c.Runs = o.Queue, o.CacheEntries, 1
 }
+
+// single makes batches of one row for the towers whose rows must not be run
+// together: whoever waits gets an answer as soon as it is there, and what
+// nobody waits for any more is dropped between two rows.
+func single(c *batcher.Config, question, passage bool) {
+	const oneRow = 1 // token: a sequence over the budget is a batch by itself
+	if question {
+		c.BatchTokens = oneRow
+	}
+	if passage {
+		c.PassageTokens, c.BusyTokens = oneRow, oneRow
+	}
+}

@@ -17,6 +17,7 @@ type session struct {
 	file      string
 	inner     *ort.DynamicAdvancedSession
 	types     bool // the graph takes token types
+	oneByOne  bool // a row's vector would depend on the rows beside it
 	dimension int
 	pad       int64
 }
@@ -31,7 +32,9 @@ func openSession(path string, g models.Graph, dimension int, pad int32, t target
 	if err != nil {
 		return nil, err
 	}
-	return &session{file: path, inner: inner, types: g.TokenTypeIDs != "", dimension: dimension, pad: int64(pad)}, nil
+	return &session{
+		file: path, inner: inner, types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, dimension: dimension, pad: int64(pad),
+	}, nil
 }
 
 func load(path string, inputs []string, output string, t target) (_ *ort.DynamicAdvancedSession, err error) {
@@ -49,9 +52,27 @@ func load(path string, inputs []string, output string, t target) (_ *ort.Dynamic
 	return inner, nil
 }
 
-// encode computes the vectors of rows of token ids, none of them empty. It
-// ends early, with ctx's error, when ctx does.
+// encode computes the vectors of rows of token ids, none of them empty, in as
+// many runs as the graph needs for a vector not to depend on its neighbours.
+// It ends early, with ctx's error, when ctx does.
 func (s *session) encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
+	if !s.oneByOne {
+		return s.encodeTogether(ctx, rows)
+	}
+	vectors := make([][]float32, 0, len(rows))
+	for i := range rows {
+		one, err := s.encodeTogether(ctx, rows[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		vectors = append(vectors, one...)
+	}
+	return vectors, nil
+}
+
+// encodeTogether computes the vectors of rows in one run, the shorter ones
+// padded to the longest.
+func (s *session) encodeTogether(ctx context.Context, rows [][]int32) ([][]float32, error) {
 	longest := 0
 	for _, row := range rows {
 		longest = max(longest, len(row))
