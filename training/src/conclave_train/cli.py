@@ -158,7 +158,7 @@ def _machine_options(p: argparse.ArgumentParser) -> None:
     g.add_argument("--run", type=Path, help="the run's folder, from which it goes on (default: runs/NAME)")
     g.add_argument("--fresh", action="store_true", help="begin again, whatever the run's folder holds")
     g.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to compute (default: auto)")
-    g.add_argument("--bf16", action=argparse.BooleanOptionalAction, help="bfloat16 products (default: on CUDA)")
+    g.add_argument("--bf16", action=argparse.BooleanOptionalAction, help="bfloat16 products (default: on CUDA and on CPUs with AMX)")
     g.add_argument("--threads", type=int, default=0, help="threads of the CPU (default: all)")
     g.add_argument("--quiet", action="store_true", help="no progress")
 
@@ -186,7 +186,14 @@ def _device(options: argparse.Namespace) -> Device:
     if options.device == "cuda" and not cuda:
         raise TrainingError("--device cuda: PyTorch sees no CUDA device")
     name = "cuda" if cuda and options.device != "cpu" else "cpu"
-    return Device(name, name == "cuda" if options.bf16 is None else options.bf16)
+    fast = name == "cuda" or _matrix_unit()
+    return Device(name, fast if options.bf16 is None else options.bf16)
+
+
+def _matrix_unit() -> bool:
+    """Whether the CPU multiplies bfloat16 matrices in hardware (AMX): a third of the time of float32 there."""
+    supported = getattr(torch.cpu, "_is_amx_tile_supported", None)
+    return supported is not None and bool(supported())
 
 
 def _expert(options: argparse.Namespace, stop: _Stop) -> int:

@@ -30,4 +30,4 @@ def optimiser(
             seen.add(id(p))
             (plain if p.dim() < 2 or name.endswith("bias") else decay).append(p)
     groups = [{"params": decay, "weight_decay": weight_decay}, {"params": plain, "weight_decay": 0.0}]
-    return torch.optim.AdamW([g for g in groups if g["params"]], lr=learning_rate, eps=1e-8)
+    return torch.optim.AdamW([g for g in groups if g["params"]], lr=learning_rate, eps=1e-8, fused=True)

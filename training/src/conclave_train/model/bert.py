@@ -108,7 +108,12 @@ class SelfAttention(nn.Module):
         b, t, d = x.shape
         q, k, v = (f(x).view(b, t, self.heads, -1).transpose(1, 2) for f in (self.query, self.key, self.value))
         p = self.dropout if self.training else 0.0
-        out = F.scaled_dot_product_attention(q, k, v, attn_mask=keep[:, None, None, :], dropout_p=p)
+        if x.is_cuda:
+            out = F.scaled_dot_product_attention(q, k, v, attn_mask=keep[:, None, None, :], dropout_p=p)
+        else:  # on the CPU the plain products take half the time of the fused ones in bfloat16, and no more in float32
+            scores = q @ k.transpose(2, 3) * (d // self.heads) ** -0.5
+            weights = scores.masked_fill(~keep[:, None, None, :], torch.finfo(scores.dtype).min).softmax(-1)
+            out = F.dropout(weights, p) @ v
         return out.transpose(1, 2).reshape(b, t, d)
 
 
