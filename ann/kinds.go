@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+
+	"conclave/ann/graph"
 )
 
 // The kinds of index.
@@ -57,6 +59,23 @@ type BuildOptions struct {
 	Threads        int    // goroutines: as many as the processor runs at once
 	// Progress is told, from one goroutine, how many of the vectors are done.
 	Progress func(done, total int)
+}
+
+// Check reports choices with which no index of the kind can be built, so that
+// they are refused before anything is encoded.
+func (o BuildOptions) Check(kind string) error {
+	k, err := KindNamed(kind)
+	if err != nil {
+		return err
+	}
+	if !k.Graph {
+		if o.M != 0 || o.EfConstruction != 0 {
+			return fmt.Errorf("an index of kind %s has no graph, so M (%d) and efConstruction (%d) decide nothing: leave them out", kind, o.M, o.EfConstruction)
+		}
+		return nil
+	}
+	o = o.filled(kind)
+	return graph.Params{M: o.M, EfConstruction: o.EfConstruction}.Check()
 }
 
 func (o BuildOptions) filled(kind string) BuildOptions {

@@ -18,11 +18,7 @@ func completeIndex(ix Index) (Index, error) {
 	if ix.Kind == "" {
 		ix.Kind = ann.Kinds()[0].Name
 	}
-	if ix.M < 0 || ix.EfConstruction < 0 {
-		return ix, fmt.Errorf("an index with M %d and efConstruction %d: neither can be below zero", ix.M, ix.EfConstruction)
-	}
-	_, err := ann.KindNamed(ix.Kind)
-	return ix, err
+	return ix, ann.BuildOptions{M: ix.M, EfConstruction: ix.EfConstruction}.Check(ix.Kind)
 }
 
 // files are the places of an expert's files in a manifest.

@@ -25,6 +25,17 @@ type Params struct {
 	Progress       func(done, total int)
 }
 
+// Check reports parameters with which no graph can be built.
+func (p Params) Check() error {
+	switch {
+	case p.M < minM || p.M > maxM:
+		return fmt.Errorf("parameter M is %d; between %d and %d is possible", p.M, minM, maxM)
+	case p.EfConstruction < p.M:
+		return fmt.Errorf("efConstruction is %d; it must be at least M, %d", p.EfConstruction, p.M)
+	}
+	return nil
+}
+
 // Build makes the graph of the rows of vectors, each of dim elements.
 //
 // Nodes are added in batches. The nodes of a batch search the graph as it was
@@ -45,10 +56,9 @@ func Build(ctx context.Context, rows []float32, dim int, p Params) (*Graph, erro
 		return nil, fmt.Errorf("dimension %d; between 1 and %d is possible", dim, MaxDimension)
 	case count > MaxRows:
 		return nil, fmt.Errorf("%d vectors; at most %d fit one graph", count, MaxRows)
-	case p.M < minM || p.M > maxM:
-		return nil, fmt.Errorf("parameter M is %d; between %d and %d is possible", p.M, minM, maxM)
-	case p.EfConstruction < p.M:
-		return nil, fmt.Errorf("efConstruction is %d; it must be at least M, %d", p.EfConstruction, p.M)
+	}
+	if err := p.Check(); err != nil {
+		return nil, err
 	}
 	b := newBuilder(dim, p)
 	b.group(rows, p.Seed)

@@ -5,14 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"conclave/ann"
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
@@ -28,6 +24,7 @@ type indexing struct {
 	addExpert, removeExpert  string
 	threads                  int
 	index                    collection.Index
+	kindAsked                bool // by --index, not by the configuration
 	replace, skipBad, asJSON bool
 }
 
@@ -53,7 +50,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 			if err != nil {
 				return err
 			}
-			if err := x.check(); err != nil {
+			if err := x.check(cmd.Flags(), config.Index.Kind); err != nil {
 				return err
 			}
 			return x.run(cmd.Context(), config, term)
@@ -77,33 +74,6 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 	return command
 }
 
-func (x *indexing) check() error {
-	if err := x.inputs.check(); err != nil {
-		return err
-	}
-	asked := 0
-	for _, given := range []bool{len(x.inputs.files) > 0, x.addExpert != "", x.removeExpert != ""} {
-		if given {
-			asked++
-		}
-	}
-	switch {
-	case asked == 0:
-		return usagef("nothing to do: name --in FILE, --add-expert NAME or --remove-expert NAME")
-	case asked > 1:
-		return usagef("--in, --add-expert and --remove-expert exclude each other")
-	}
-	if _, err := corpus.ParseFormat(x.format); err != nil {
-		return usageError{err}
-	}
-	if x.index.Kind != "" {
-		if _, err := ann.KindNamed(x.index.Kind); err != nil {
-			return usageError{err}
-		}
-	}
-	return nil
-}
-
 func (x *indexing) run(ctx context.Context, config configs.Config, term terminal) error {
 	bar := newProgress(term.Err)
 	defer bar.Finish()
@@ -113,7 +83,10 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 		if err := collection.RemoveExpert(ctx, config.Collection, x.removeExpert); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(term.Err, "%s: expert %s removed\n", config.Collection, x.removeExpert)
+		if x.asJSON {
+			return json.NewEncoder(term.Out).Encode(map[string]string{"removed": x.removeExpert})
+		}
+		_, err = fmt.Fprintf(term.Out, "%s: expert %s removed\n", config.Collection, x.removeExpert)
 		return err
 	}
 	report, err = x.build(ctx, config, term, bar)
@@ -130,6 +103,9 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if err != nil {
 		return report, err
 	}
+	if err := x.fits(config.Collection, has); err != nil {
+		return report, err
+	}
 	names, err := x.expertNames(has)
 	if err != nil {
 		return report, err
@@ -141,9 +117,6 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	defer func() { err = errors.Join(err, loaded.Close()) }()
 	options := buildOptions(config, loaded, bar)
 	options.Threads, options.Index = x.threads, x.index
-	if x.index.Kind == "" {
-		options.Index.Kind = config.Index.Kind
-	}
 	options.Replace = x.replace
 	if x.skipBad {
 		options.BadPassage = func(bad error) error {
@@ -169,35 +142,6 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	return collection.Add(ctx, config.Collection, source, options)
 }
 
-// expertNames are the experts to load: those of the collection, or for a new
-// one those that were asked for.
-func (x *indexing) expertNames(has []string) ([]string, error) {
-	var asked []string
-	switch x.experts {
-	case "", "none":
-	default:
-		asked = strings.Split(x.experts, ",")
-		for _, name := range asked {
-			if name == "" || name == "none" {
-				return nil, usagef("--experts is %q: names with commas between them, or none", x.experts)
-			}
-		}
-	}
-	switch {
-	case x.addExpert != "" && has == nil:
-		return nil, fmt.Errorf("there is no collection to add expert %q to: build one with --in first", x.addExpert)
-	case x.addExpert != "":
-		return []string{x.addExpert}, nil
-	case has == nil && x.experts == "":
-		return []string{baseExpert}, nil
-	case has == nil:
-		return asked, nil
-	case x.experts != "" && !slices.Equal(slices.Sorted(slices.Values(asked)), slices.Sorted(slices.Values(has))):
-		return nil, usagef("--experts is %q, but the collection has %s: leave it out when adding passages, and add an expert with --add-expert", x.experts, orNone(strings.Join(has, ",")))
-	}
-	return has, nil
-}
-
 func (x *indexing) print(term terminal, folder string, r collection.Report) error {
 	if x.asJSON {
 		return json.NewEncoder(term.Out).Encode(r)
@@ -219,35 +163,6 @@ func (x *indexing) print(term terminal, folder string, r collection.Report) erro
 		w.printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
 	}
 	return w.err
-}
-
-func orNone(names string) string {
-	if names == "" {
-		return "none"
-	}
-	return names
-}
-
-// collectionExperts names the experts of the collection in a folder; nil when
-// there is no collection yet, which is different from one without experts.
-func collectionExperts(folder string) ([]string, error) {
-	if _, err := os.Stat(filepath.Join(folder, "MANIFEST")); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	c, err := collection.Open(folder)
-	if errors.Is(err, collection.ErrUnfinished) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	defer func() { _ = c.Close() }()
-	g := c.Acquire()
-	defer g.Release()
-	names := []string{}
-	for _, e := range g.Experts() {
-		names = append(names, e.Name)
-	}
-	return names, nil
 }
 
 // buildOptions connects loaded experts and the progress bar to a build.

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"conclave/internal/testenv"
+	"conclave/models/tiny"
+)
+
+// workplace is a folder with a tiny expert, its runtime, and three passages.
+func workplace(t *testing.T) (passages string) {
+	t.Helper()
+	library := testenv.Runtime(t)
+	t.Chdir(t.TempDir())
+	if _, err := tiny.Write(filepath.Join("experts", "small"), tiny.Options{Name: "small", Seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("conclave.yaml", []byte("runtime: "+library+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return passagesFile(t)
+}
+
+// What no index can be built with is refused as a mistake of usage before
+// anything is read: the input does not even exist.
+func TestImpossibleBuildsAreRefusedFirst(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		flags string
+		says  []string
+	}{
+		{"--m 1", []string{"M is 1", "between 4 and 512"}},
+		{"--m 513", []string{"M is 513", "between 4 and 512"}},
+		{"--m -1", []string{"M is -1", "between 4 and 512"}},
+		{"--m 32 --ef-construction 31", []string{"efConstruction is 31", "at least M, 32"}},
+		{"--ef-construction -3", []string{"efConstruction is -3"}},
+		{"--index coder --m 1", []string{"coder", "M is 1"}},
+		{"--index flat --m 8", []string{"flat has no graph", "leave"}},
+		{"--threads -1", []string{"--threads is -1"}},
+		{"--threads 1025", []string{"1024"}},
+		{"--experts none --index hnsw", []string{"--index means nothing with --experts none"}},
+		{"--m 1x", []string{"--m", "1x"}},
+	} {
+		args := append([]string{"index", "--collection", "c", "--in", "missing.jsonl"}, strings.Fields(c.flags)...)
+		code, _, complaints := conclave(t, args...)
+		if code != exitUsage || !containsAll(complaints, c.says) {
+			t.Errorf("index %s: exit code %d, want %d and %q, but it says:\n%s", c.flags, code, exitUsage, c.says, complaints)
+		}
+	}
+	for _, c := range []struct{ flags, says string }{
+		{"--add-expert x --experts y", "--experts means nothing with --add-expert"},
+		{"--add-expert x --replace", "--replace"},
+		{"--remove-expert x --m 8", "--m means nothing with --remove-expert"},
+		{"--remove-expert x --threads 1", "--threads"},
+	} {
+		code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"}, strings.Fields(c.flags)...)...)
+		if code != exitUsage || !strings.Contains(complaints, c.says) {
+			t.Errorf("index %s: exit code %d, want %d and %q, but it says:\n%s", c.flags, code, exitUsage, c.says, complaints)
+		}
+	}
+	if _, err := os.Stat("c"); err == nil {
+		t.Error("a refused build made a collection")
+	}
+}
+
+// A collection's indexes stay of the kind they were built with; whoever asks
+// for another hears so, and the lines that are offered do it.
+func TestAnotherKindForAnExistingCollection(t *testing.T) {
+	file := workplace(t)
+	index := func(args ...string) (int, string, string) {
+		t.Helper()
+		return conclave(t, append([]string{"index", "--collection", "c"}, args...)...)
+	}
+	if code, _, complaints := index("--in", file, "--experts", "small"); code != exitOK {
+		t.Fatal(complaints)
+	}
+	for flags, says := range map[string][]string{
+		"--index flat":          {"--index is flat", "--index hnsw", "--remove-expert small", "--add-expert small --index flat"},
+		"--m 8":                 {"--m is 8", "small"},
+		"--ef-construction 300": {"--ef-construction is 300"},
+		"--seed 4":              {"--seed is 4", "--seed 0"},
+	} {
+		code, _, complaints := index(append([]string{"--id-prefix", "x/", "--in", file}, strings.Fields(flags)...)...)
+		if code != exitUsage || !containsAll(complaints, says) {
+			t.Errorf("%s: exit code %d, want %d and %q, but it says:\n%s", flags, code, exitUsage, says, complaints)
+		}
+	}
+	if code, _, complaints := index("--id-prefix", "x/", "--in", file, "--index", "hnsw"); code != exitOK {
+		t.Errorf("the kind that it has: %s", complaints)
+	}
+	if code, out, complaints := index("--remove-expert", "small", "--json"); code != exitOK || strings.TrimSpace(out) != `{"removed":"small"}` {
+		t.Errorf("removing: %s%s", out, complaints)
+	}
+	if code, _, complaints := index("--id-prefix", "y/", "--in", file, "--m", "8"); code != exitUsage || !strings.Contains(complaints, "no experts") {
+		t.Errorf("a graph without vectors: exit code %d, %s", code, complaints)
+	}
+	if code, _, complaints := index("--add-expert", "small", "--index", "flat"); code != exitOK {
+		t.Errorf("adding: %s", complaints)
+	}
+	if code, _, complaints := index("--id-prefix", "z/", "--in", file, "--index", "flat"); code != exitOK {
+		t.Errorf("the new kind: %s", complaints)
+	}
+}
+
+func containsAll(text string, parts []string) bool {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"conclave/ann"
+	"conclave/collection"
+	"conclave/corpus"
+
+	"github.com/spf13/pflag"
+)
+
+// maxBuildThreads bounds --threads; nobody has so many cores.
+const maxBuildThreads = 1024
+
+// check refuses what cannot be done, before anything is read. A flag that
+// would be ignored is refused too: whoever wrote it believes that it counts.
+// kind is the index of the configuration, for when no flag names one.
+func (x *indexing) check(flags *pflag.FlagSet, kind string) error {
+	if err := x.inputs.check(); err != nil {
+		return err
+	}
+	if err := x.checkAction(flags); err != nil {
+		return err
+	}
+	if _, err := corpus.ParseFormat(x.format); err != nil {
+		return usageError{err}
+	}
+	if x.threads < 0 || x.threads > maxBuildThreads {
+		return usagef("--threads is %d; 0 (all processors) to %d is possible", x.threads, maxBuildThreads)
+	}
+	if x.index.Kind == "" {
+		x.index.Kind = kind
+	} else {
+		x.kindAsked = true
+	}
+	if err := (ann.BuildOptions{M: x.index.M, EfConstruction: x.index.EfConstruction}).Check(x.index.Kind); err != nil {
+		return usageError{fmt.Errorf("--index %s: %w", x.index.Kind, err)}
+	}
+	return nil
+}
+
+// checkAction makes sure that one thing is to be done, and that all flags have
+// to do with it.
+func (x *indexing) checkAction(flags *pflag.FlagSet) error {
+	var asked []string
+	for _, action := range []struct {
+		flag  string
+		given bool
+	}{{"in", len(x.inputs.files) > 0}, {"add-expert", x.addExpert != ""}, {"remove-expert", x.removeExpert != ""}} {
+		if action.given {
+			asked = append(asked, action.flag)
+		}
+	}
+	switch len(asked) {
+	case 0:
+		return usagef("nothing to do: name --in FILE, --add-expert NAME or --remove-expert NAME")
+	case 1:
+	default:
+		return usagef("--in, --add-expert and --remove-expert exclude each other")
+	}
+	reading := []string{"format", "experts", "replace", "skip-bad"}
+	building := []string{"index", "m", "ef-construction", "seed"}
+	var idle []string
+	why := "--" + asked[0]
+	switch {
+	case x.removeExpert != "":
+		idle = append(append(reading, building...), "threads")
+	case x.addExpert != "":
+		idle = reading
+	case x.experts == "none":
+		idle, why = building, "--experts none"
+	}
+	for _, name := range idle {
+		if flags.Changed(name) {
+			return usagef("--%s means nothing with %s: leave it out", name, why)
+		}
+	}
+	return nil
+}
+
+// fits refuses flags that say that an index should be built otherwise than the
+// collection's are: all segments of an expert have one kind.
+func (x *indexing) fits(folder string, has []collection.ExpertFiles) error {
+	if x.addExpert != "" {
+		return nil
+	}
+	if has != nil && len(has) == 0 && (x.kindAsked || x.index != (collection.Index{Kind: x.index.Kind})) {
+		return usagef("%s has no experts, so there are no vectors to index in any way: leave out --index, --m, --ef-construction and --seed, or add an expert with --add-expert", folder)
+	}
+	for _, e := range has {
+		var flag string
+		var asked, stored any
+		switch {
+		case x.kindAsked && x.index.Kind != e.Index.Kind:
+			flag, asked, stored = "index", x.index.Kind, e.Index.Kind
+		case x.index.M != 0 && x.index.M != e.Index.M:
+			flag, asked, stored = "m", x.index.M, orDefault(e.Index.M)
+		case x.index.EfConstruction != 0 && x.index.EfConstruction != e.Index.EfConstruction:
+			flag, asked, stored = "ef-construction", x.index.EfConstruction, orDefault(e.Index.EfConstruction)
+		case x.index.Seed != 0 && x.index.Seed != e.Index.Seed:
+			flag, asked, stored = "seed", x.index.Seed, e.Index.Seed
+		default:
+			continue
+		}
+		return usagef("--%[1]s is %[2]v, but the vectors of %[4]s in %[3]s are indexed with --%[1]s %[5]v, and stay so: leave it out to add passages. "+
+			"To index them anew: conclave index --collection %[3]s --remove-expert %[4]s, then --add-expert %[4]s --%[1]s %[2]v",
+			flag, asked, folder, e.Name, stored)
+	}
+	return nil
+}
+
+func orDefault(n int) any {
+	if n == 0 {
+		return "at its default value"
+	}
+	return n
+}
+
+// expertNames are the experts to load: those of the collection, or for a new
+// one those that were asked for.
+func (x *indexing) expertNames(has []collection.ExpertFiles) ([]string, error) {
+	var asked []string
+	var stored []string
+	for _, e := range has {
+		stored = append(stored, e.Name)
+	}
+	switch x.experts {
+	case "", "none":
+	default:
+		asked = strings.Split(x.experts, ",")
+		for _, name := range asked {
+			if name == "" || name == "none" {
+				return nil, usagef("--experts is %q: names with commas between them, or none", x.experts)
+			}
+		}
+	}
+	switch {
+	case x.addExpert != "" && has == nil:
+		return nil, fmt.Errorf("there is no collection to add expert %q to: build one with --in first", x.addExpert)
+	case x.addExpert != "":
+		return []string{x.addExpert}, nil
+	case has == nil && x.experts == "":
+		return []string{baseExpert}, nil
+	case has == nil:
+		return asked, nil
+	case x.experts != "" && !slices.Equal(slices.Sorted(slices.Values(asked)), slices.Sorted(slices.Values(stored))):
+		return nil, usagef("--experts is %q, but the collection has %s: leave it out when adding passages, and add an expert with --add-expert", x.experts, orNone(strings.Join(stored, ",")))
+	}
+	return stored, nil
+}
+
+func orNone(names string) string {
+	if names == "" {
+		return "none"
+	}
+	return names
+}
+
+// collectionExperts are the experts of the collection in a folder; nil when
+// there is no collection yet, which is different from one without experts.
+func collectionExperts(folder string) ([]collection.ExpertFiles, error) {
+	if _, err := os.Stat(filepath.Join(folder, "MANIFEST")); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	c, err := collection.Open(folder)
+	if errors.Is(err, collection.ErrUnfinished) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	g := c.Acquire()
+	defer g.Release()
+	return append([]collection.ExpertFiles{}, g.Experts()...), nil
+}
