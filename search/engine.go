@@ -107,6 +107,11 @@ func (e *Engine) Search(ctx context.Context, r Request) (Response, error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return Response{}, fmt.Errorf("the caller has gone: %w", ctx.Err())
 	}
+	return e.conclude(ctx, p, view, findings, started)
+}
+
+// conclude does the steps after the sources have answered.
+func (e *Engine) conclude(ctx context.Context, p *plan, view *pinned, findings []finding, started time.Time) (Response, error) {
 	if err := nothingAnswered(p, findings); err != nil {
 		return Response{}, err
 	}

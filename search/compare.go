@@ -1,0 +1,125 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+)
+
+// Compare answers one question in several ways from one pass of encoding and
+// search: what every request would be answered alone, but every source is
+// asked once for all of them. It is how methods, and sources alone, are
+// measured on the same findings.
+//
+// The requests may differ in what happens after the sources have answered, and
+// in which sources take part: K, Fusion, Experts, BM25, Missing, Weights,
+// Explain, Fields, Normalisation. Everything else is to be the same; an *Error
+// of kind Invalid says where it is not. A request that Search would refuse
+// fails the whole comparison, and so does one whose sources all failed; a
+// source that failed beside others is under Degraded of the answers that it
+// would have been in.
+//
+// Two things differ from separate searches: the deadline is for all sources
+// together, and an expert's confidence is there in every answer when one of
+// them needs it.
+func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, error) {
+	started := time.Now()
+	if err := e.begin(); err != nil {
+		return nil, err
+	}
+	defer e.running.Done()
+	if err := alike(requests); err != nil {
+		return nil, err
+	}
+	plans := make([]*plan, len(requests))
+	for i := range requests {
+		p, err := e.plan(&requests[i])
+		if err != nil {
+			return nil, comparing(i, err)
+		}
+		plans[i] = p
+	}
+	all := union(plans)
+	view := e.pin()
+	defer view.letGo()
+
+	if deadline, ok := ctx.Deadline(); ok {
+		all.timeout = max(min(all.timeout, time.Until(deadline)), 0)
+	}
+	asking, cancel := context.WithTimeout(ctx, all.timeout)
+	defer cancel()
+	findings := e.ask(asking, all, view)
+	e.observer.Stage(ctx, "", StageSources, time.Since(started))
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil, fmt.Errorf("the caller has gone: %w", ctx.Err())
+	}
+	responses := make([]Response, len(plans))
+	for i, p := range plans {
+		own := make([]finding, 0, len(p.experts)+1)
+		for n, expert := range p.experts {
+			f := findings[slices.Index(all.experts, expert)]
+			f.source = n
+			own = append(own, f)
+		}
+		if p.words {
+			f := findings[len(all.experts)]
+			f.source = len(p.experts)
+			own = append(own, f)
+		}
+		var err error
+		if responses[i], err = e.conclude(ctx, p, view, own, started); err != nil {
+			return nil, comparing(i, err)
+		}
+	}
+	return responses, nil
+}
+
+// union is the plan whose findings serve all plans.
+func union(plans []*plan) *plan {
+	all := *plans[0]
+	all.experts = nil
+	for _, p := range plans {
+		all.experts = append(all.experts, p.experts...)
+		all.words = all.words || p.words
+		all.confidence = all.confidence || p.confidence
+	}
+	slices.Sort(all.experts)
+	all.experts = slices.Compact(all.experts)
+	return &all
+}
+
+// alike refuses requests that would not ask the sources for the same.
+func alike(requests []Request) error {
+	invalid := func(format string, args ...any) error {
+		detail := fmt.Sprintf(format, args...)
+		return &Error{Kind: Invalid, Code: "not_comparable", Detail: detail}
+	}
+	if len(requests) == 0 {
+		return invalid("there is nothing to compare")
+	}
+	asked := func(r Request) Request {
+		r.K, r.Fusion, r.Experts, r.BM25, r.Missing, r.Weights = 0, Methods{}, nil, nil, "", nil
+		r.Explain, r.Fields, r.Normalisation = false, nil, ""
+		return r
+	}
+	for i, r := range requests[1:] {
+		if !reflect.DeepEqual(asked(r), asked(requests[0])) {
+			return invalid("request %d asks the sources for something else than request 1: only what is done with their answers may differ", i+2)
+		}
+	}
+	return nil
+}
+
+// comparing says which request an error is about, and keeps its kind.
+func comparing(i int, err error) error {
+	var known *Error
+	if errors.As(err, &known) {
+		named := *known
+		named.Detail = fmt.Sprintf("request %d: %s", i+1, known.Detail)
+		return &named
+	}
+	return fmt.Errorf("request %d: %w", i+1, err)
+}
