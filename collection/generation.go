@@ -98,6 +98,10 @@ func (g *Generation) Number() uint64 { return g.manifest.Generation }
 // Len is the number of passages, without those that are deleted.
 func (g *Generation) Len() int { return g.manifest.live() }
 
+// Ordinals is one more than the highest ordinal: the number of passages, those
+// that are deleted too.
+func (g *Generation) Ordinals() int { return g.total }
+
 // Segments is the number of segments.
 func (g *Generation) Segments() int { return len(g.segments) }
 

@@ -51,6 +51,7 @@ func (l *library) Generation() uint64         { return 12 }
 func (l *library) Passages() search.Passages  { return l }
 func (l *library) Words() search.WordIndex    { return (*wordScan)(l) }
 func (l *library) Len() int                   { return len(l.passages) }
+func (l *library) Ordinals() int              { return len(l.passages) }
 func (l *library) text(o rank.Ordinal) string { return l.passages[o].Title + " " + l.passages[o].Text }
 
 func (l *library) Vectors(expert string) (search.VectorIndex, bool) {

@@ -62,7 +62,7 @@ func (e *Engine) askIndex(ctx context.Context, p *plan, view *pinned, x *Expert,
 		if f.hits, err = vectors.Search(ctx, f.vector, k, p.exact); err != nil {
 			return fmt.Errorf("searching the vectors: %w", err)
 		}
-		return checkHits(f.hits, view.Passages().Len())
+		return checkHits(f.hits, view.Passages().Ordinals())
 	})
 	if err == nil && asked {
 		err = e.stage(ctx, x.Name, StageConfidence, &f.took.Confidence, func() (err error) {
@@ -122,7 +122,7 @@ func (e *Engine) askWords(ctx context.Context, p *plan, view *pinned) finding {
 				return fmt.Errorf("searching the words: %w", err)
 			}
 			f.hits = f.hits[:min(len(f.hits), p.candidates)]
-			return checkHits(f.hits, view.Passages().Len())
+			return checkHits(f.hits, view.Passages().Ordinals())
 		})
 	})
 	return f

@@ -25,6 +25,7 @@ type shelf struct {
 	passages []corpus.Passage
 	vectors  map[string]VectorIndex
 	words    WordIndex
+	deleted  int // that are among passages all the same
 	released func()
 }
 
@@ -33,7 +34,8 @@ func (s *shelf) Passages() Passages                      { return s }
 func (s *shelf) Vectors(name string) (VectorIndex, bool) { v, ok := s.vectors[name]; return v, ok }
 func (s *shelf) Words() WordIndex                        { return s.words }
 func (s *shelf) Release()                                { s.released() }
-func (s *shelf) Len() int                                { return len(s.passages) }
+func (s *shelf) Len() int                                { return len(s.passages) - s.deleted }
+func (s *shelf) Ordinals() int                           { return len(s.passages) }
 func (s *shelf) Passage(o rank.Ordinal) (corpus.Passage, error) {
 	if int(o) >= len(s.passages) {
 		return corpus.Passage{}, fmt.Errorf("no passage %d", o)

@@ -49,7 +49,11 @@ type WordIndex interface {
 // Passages are the texts. What Passage returns stays valid after the View is
 // released.
 type Passages interface {
+	// Len is how many there are.
 	Len() int
+	// Ordinals is what every ordinal is below: Len, or more where some of the
+	// passages were deleted.
+	Ordinals() int
 	Passage(rank.Ordinal) (corpus.Passage, error)
 	// Ordinal finds a passage by its id. The error is that of a damaged store.
 	Ordinal(id string) (rank.Ordinal, bool, error)

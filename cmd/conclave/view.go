@@ -31,6 +31,8 @@ type passages struct{ g *collection.Generation }
 
 func (p passages) Len() int { return p.g.Len() }
 
+func (p passages) Ordinals() int { return p.g.Ordinals() }
+
 func (p passages) Passage(o rank.Ordinal) (corpus.Passage, error) { return p.g.Passage(o) }
 
 func (p passages) Ordinal(id string) (rank.Ordinal, bool, error) { return p.g.Ordinal(id) }
