@@ -1,10 +1,6 @@
 package search
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	"conclave/corpus"
@@ -67,31 +63,5 @@ func (e *Engine) Passage(id string) (corpus.Passage, string, error) {
 		return corpus.Passage{}, "", &Error{Kind: Unavailable, Code: "unavailable",
 			Detail: fmt.Sprintf("passage %s could not be read; the server's log says why", quote(id)), Err: fmt.Errorf("reading passage %s: %w", quote(id), err)}
 	}
-	version, err := Version(passage)
-	return passage, version, err
-}
-
-// Version identifies the content of a passage: equal passages have equal
-// versions, whichever generation or segment they are in. It is 32 hex digits
-// and fit for an ETag.
-func Version(p corpus.Passage) (string, error) {
-	if len(p.Tags) == 0 { // a store need not tell none from empty
-		p.Tags = nil
-	}
-	if len(p.Metadata) == 0 {
-		p.Metadata = nil
-	}
-	// encoding/json writes the keys of a map in order.
-	rest, err := json.Marshal([]any{p.Tags, p.Metadata})
-	if err != nil {
-		return "", fmt.Errorf("the version of passage %q: %w", p.ID, err)
-	}
-	h := sha256.New()
-	for _, part := range []string{p.ID, p.Title, p.Text, string(rest)} {
-		var length [8]byte // so that no two passages write the same bytes
-		binary.LittleEndian.PutUint64(length[:], uint64(len(part)))
-		h.Write(length[:])
-		h.Write([]byte(part))
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+	return passage, passage.Version(), nil
 }
