@@ -14,12 +14,15 @@ import "time"
 type Config struct {
 	Listen     string   `yaml:"listen"`
 	Collection string   `yaml:"collection"`
+	ReadOnly   bool     `yaml:"read_only"`
+	Snapshots  string   `yaml:"snapshots"` // folder; "" means Collection and "-snapshots"
 	Bundles    string   `yaml:"bundles"`
 	Experts    []Expert `yaml:"experts"`
 	Cache      string   `yaml:"cache"`
 	Runtime    string   `yaml:"runtime"`
 	Encoder    Encoder  `yaml:"encoder"`
 	Index      Index    `yaml:"index"`
+	Ingest     Ingest   `yaml:"ingest"`
 	Search     Search   `yaml:"search"`
 	Limits     Limits   `yaml:"limits"`
 	Rate       Rate     `yaml:"rate"`
@@ -68,6 +71,15 @@ type Floors struct {
 	Coder float64 `yaml:"coder"`
 }
 
+// Ingest says how passages that come in while the collection is served become
+// visible to searches.
+type Ingest struct {
+	FlushAfter    time.Duration `yaml:"flush_after"`    // how long a change waits for others
+	FlushPassages int           `yaml:"flush_passages"` // made visible at once, at most
+	Backlog       int           `yaml:"backlog"`        // changes that may wait before writers do
+	Threads       int           `yaml:"threads"`        // that build and merge graphs
+}
+
 // Search holds what a request gets when it does not say otherwise.
 type Search struct {
 	Fusion     string        `yaml:"fusion"`
@@ -90,6 +102,14 @@ type Limits struct {
 	BatchParallel int           `yaml:"batch_parallel"` // searches of a batch that run at once
 	Timeout       time.Duration `yaml:"timeout"`
 	Concurrency   int           `yaml:"concurrency"` // requests worked on at once
+
+	UploadBytes   ByteSize `yaml:"upload_bytes"`   // of one bulk upload
+	Uploads       int      `yaml:"uploads"`        // at once
+	LineBytes     ByteSize `yaml:"line_bytes"`     // of one passage as JSON
+	PassageBytes  ByteSize `yaml:"passage_bytes"`  // of its text
+	Tags          int      `yaml:"tags"`           // of one passage
+	MetadataBytes ByteSize `yaml:"metadata_bytes"` // of one passage
+	AnswerBytes   ByteSize `yaml:"answer_bytes"`   // of an upload's answer that wait for its end
 }
 
 // Rate bounds the requests of one caller: of its key, or of its address.
@@ -150,10 +170,12 @@ func defaults() Config {
 		Experts:    []Expert{},
 		Encoder:    Encoder{Provider: "cpu", Queue: 1024, BatchTokens: 16384, CacheEntries: 10000},
 		Index:      Index{Kind: "hnsw", Floors: Floors{HNSW: 0.95, Flat: 0.999}},
+		Ingest:     Ingest{FlushAfter: time.Second, FlushPassages: 4096, Backlog: 1_000_000, Threads: 1},
 		Search:     Search{Fusion: "auto", K: 10, Candidates: 100, Missing: "exact", Alpha: 0.03, Timeout: 2 * time.Second},
 		Limits: Limits{
 			BodyBytes: 1 << 20, QuestionBytes: 8 << 10, EmbedBytes: 64 << 10, EmbedInputs: 256,
 			K: 1000, Candidates: 1000, Batch: 100, BatchParallel: 8, Timeout: 10 * time.Second, Concurrency: 256,
+			UploadBytes: 1 << 30, Uploads: 4, LineBytes: 1 << 20, PassageBytes: 256 << 10, Tags: 64, MetadataBytes: 16 << 10, AnswerBytes: 256 << 20,
 		},
 		Rate: Rate{Window: time.Minute},
 		Auth: Auth{Keys: []Key{}},

@@ -130,7 +130,7 @@ func (l *layer) anchor(folder string) {
 		}
 		return filepath.Join(folder, path)
 	}
-	for _, name := range []string{"collection", "bundles", "cache", "runtime"} {
+	for _, name := range []string{"collection", "snapshots", "bundles", "cache", "runtime"} {
 		if path, ok := l.values[name].(string); ok {
 			l.values[name] = at(path)
 		}
