@@ -236,7 +236,7 @@ func examineDisk(cache provision.Cache) finding {
 		return f
 	}
 	free := int64(stat.Bavail) * int64(stat.Bsize)
-	f.Detail = fmt.Sprintf("%sB free where the cache is (%s)", count(free, "bytes"), cache.Root)
+	f.Detail = fmt.Sprintf("%s free where the cache is (%s)", count(free, "bytes"), cache.Root)
 	if free < 1<<30 {
 		f.Status, f.Mend = "note", "setup needs about 0.5 GiB, and a collection about 2 KB a passage and expert"
 	}

@@ -155,7 +155,7 @@ func (x *indexing) print(term terminal, folder string, r collection.Report) erro
 		w.printf(", %d left out", r.Skipped)
 	}
 	if r.Bytes > 0 {
-		w.printf(", %sB", count(r.Bytes, "bytes"))
+		w.printf(", %s", count(r.Bytes, "bytes"))
 	}
 	w.printf("\n")
 	for _, name := range slices.Sorted(maps.Keys(r.Recall)) {

@@ -20,6 +20,7 @@ type progress struct {
 	unit    string
 	done    int64
 	started time.Time
+	drawn   time.Time
 }
 
 func newProgress(out io.Writer) *progress { return &progress{out: out} }
@@ -29,9 +30,9 @@ func newProgress(out io.Writer) *progress { return &progress{out: out} }
 func (p *progress) Report(stage string, done, total int64, unit string) {
 	if stage != p.stage {
 		p.Finish()
-		p.stage, p.unit, p.started = stage, unit, time.Now()
+		p.stage, p.unit, p.started, p.drawn = stage, unit, time.Now(), time.Time{}
 		if isTerminal(p.out) {
-			p.bar = newBar(p.out, stage, total, unit)
+			p.bar = newBar(p.out, stage, total)
 		}
 	}
 	p.done = done
@@ -41,7 +42,39 @@ func (p *progress) Report(stage string, done, total int64, unit string) {
 	if total > 0 && p.bar.GetMax64() != total {
 		p.bar.ChangeMax64(total)
 	}
-	_ = p.bar.Set64(done)
+	if now := time.Now(); done == total || now.Sub(p.drawn) >= drawEvery {
+		p.drawn = now
+		_ = p.bar.Set64(done)
+		p.bar.Describe(p.describe(total, now.Sub(p.started)))
+	}
+}
+
+// drawEvery is how often the bar is drawn at most.
+const drawEvery = 100 * time.Millisecond
+
+// settled is how long a stage has to last before its rate means something.
+const settled = 500 * time.Millisecond
+
+// describe says how far the stage is: "encoding base  256 of 1,500 passages,
+// 77/s, 16s left".
+func (p *progress) describe(total int64, took time.Duration) string {
+	text := p.stage + "  " + count(p.done, p.unit)
+	if total > 0 {
+		text += " of " + count(total, p.unit)
+	}
+	if p.unit != "bytes" {
+		text += " " + p.unit
+	}
+	if took < settled || p.done == 0 {
+		return text
+	}
+	rate := float64(p.done) / took.Seconds()
+	text += ", " + perSecond(rate, p.unit)
+	if total > p.done {
+		left := time.Duration(float64(total-p.done) / rate * float64(time.Second))
+		text += ", " + left.Round(time.Second).String() + " left"
+	}
+	return text
 }
 
 // Finish ends the current stage.
@@ -54,54 +87,68 @@ func (p *progress) Finish() {
 		_ = p.bar.Finish()
 		p.bar = nil
 	}
-	rate := float64(p.done) / max(took.Seconds(), 1e-9)
-	_, _ = fmt.Fprintf(p.out, "%s: %s %s in %s", p.stage, count(p.done, p.unit), p.unit, took.Round(time.Millisecond))
-	if took > 100*time.Millisecond {
-		_, _ = fmt.Fprintf(p.out, " (%s %s/s)", count(int64(rate), p.unit), p.unit)
+	done := count(p.done, p.unit)
+	if p.unit != "bytes" {
+		done += " " + p.unit
+	}
+	_, _ = fmt.Fprintf(p.out, "%s: %s in %s", p.stage, done, took.Round(time.Millisecond))
+	if took > settled {
+		_, _ = fmt.Fprintf(p.out, " (%s)", perSecond(float64(p.done)/took.Seconds(), p.unit))
 	}
 	_, _ = fmt.Fprintln(p.out)
 	p.stage = ""
 }
 
-func newBar(out io.Writer, stage string, total int64, unit string) *progressbar.ProgressBar {
-	options := []progressbar.Option{
-		progressbar.OptionSetWriter(out),
-		progressbar.OptionSetDescription(stage),
-		progressbar.OptionSetWidth(24),
-		progressbar.OptionShowCount(),
-		progressbar.OptionShowIts(),
-		progressbar.OptionSetItsString(unit),
-		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionThrottle(100 * time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-	}
-	if unit == "bytes" {
-		options = append(options, progressbar.OptionShowBytes(true))
+// newBar draws the bar and the percentage; what stands beside them is
+// describe's, since the library mixes kB with KiB and counts slow things by
+// the hour.
+func newBar(out io.Writer, stage string, total int64) *progressbar.ProgressBar {
+	width := 24
+	if file, ok := out.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns < 100 {
+			width = 10
+		}
 	}
 	if total <= 0 {
 		total = -1
 	}
-	return progressbar.NewOptions64(total, options...)
+	return progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(out),
+		progressbar.OptionSetDescription(stage),
+		progressbar.OptionSetWidth(width),
+		progressbar.OptionSetPredictTime(false),
+		progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionClearOnFinish(),
+	)
 }
 
-// count writes a number for people: bytes with a unit, else with separators.
+// count writes a number for people: bytes with their unit, else with
+// separators.
 func count(n int64, unit string) string {
 	if unit == "bytes" {
 		for _, step := range []struct {
 			size int64
 			name string
-		}{{1 << 30, "Gi"}, {1 << 20, "Mi"}, {1 << 10, "Ki"}} {
+		}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
 			if n >= step.size {
 				return fmt.Sprintf("%.1f %s", float64(n)/float64(step.size), step.name)
 			}
 		}
-		return fmt.Sprint(n)
+		return fmt.Sprintf("%d bytes", n)
 	}
 	digits := fmt.Sprint(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
+}
+
+// perSecond writes a rate; slow ones keep a decimal.
+func perSecond(rate float64, unit string) string {
+	if unit != "bytes" && rate < 10 {
+		return fmt.Sprintf("%.1f/s", rate)
+	}
+	return count(int64(rate), unit) + "/s"
 }
 
 func isTerminal(out io.Writer) bool {

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"conclave/search"
@@ -14,14 +16,15 @@ import (
 
 // searchRemote asks a running server.
 func searchRemote(ctx context.Context, base, key string, request search.Request) (search.Response, error) {
-	if !strings.HasPrefix(base, "http://") && !strings.HasPrefix(base, "https://") {
-		return search.Response{}, usagef("--url %q has to begin with http:// or https://", base)
+	base, err := serverAddress(base)
+	if err != nil {
+		return search.Response{}, err
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
 		return search.Response{}, err
 	}
-	call, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(base, "/")+"/v1/search", bytes.NewReader(body))
+	call, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/search", bytes.NewReader(body))
 	if err != nil {
 		return search.Response{}, usagef("--url %q: %w", base, err)
 	}
@@ -39,15 +42,35 @@ func searchRemote(ctx context.Context, base, key string, request search.Request)
 		return search.Response{}, fmt.Errorf("reading the answer of %s: %w", base, err)
 	}
 	if answer.StatusCode != http.StatusOK {
-		var problem struct{ Title, Detail string }
-		if json.Unmarshal(data, &problem) == nil && problem.Detail != "" {
-			return search.Response{}, fmt.Errorf("%s: %s", answer.Status, problem.Detail)
-		}
-		return search.Response{}, fmt.Errorf("%s: %s", answer.Status, strings.TrimSpace(string(data)))
+		return search.Response{}, errors.New(problemText(answer.Status, data))
 	}
 	var response search.Response
 	if err := json.Unmarshal(data, &response); err != nil {
 		return search.Response{}, fmt.Errorf("%s did not answer as conclave does: %w", base, err)
 	}
 	return response, nil
+}
+
+// serverAddress is the base address of a server without a slash at its end.
+func serverAddress(given string) (string, error) {
+	base := strings.TrimRight(given, "/")
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", usagef("--url %q has to begin with http:// or https:// and name a server, such as http://127.0.0.1:8080", given)
+	}
+	return base, nil
+}
+
+// problemText is what an error answer says, for people: the detail of a
+// problem, or the beginning of what came instead.
+func problemText(status string, body []byte) string {
+	var problem struct{ Detail string }
+	if json.Unmarshal(body, &problem) == nil && problem.Detail != "" {
+		return status + ": " + printable(problem.Detail)
+	}
+	text := []rune(printable(strings.TrimSpace(string(body))))
+	if len(text) > 200 {
+		text = append(text[:200], '…')
+	}
+	return status + ": " + string(text)
 }

@@ -30,7 +30,7 @@ one file system. To restore a snapshot is to serve it.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(term.Out, "%s: generation %d, %d passages, %d files, %sB shared\n", out, r.Generation, r.Passages, r.Files, count(r.Bytes, "bytes"))
+			_, err = fmt.Fprintf(term.Out, "%s: generation %d, %d passages, %d files, %s shared\n", out, r.Generation, r.Passages, r.Files, count(r.Bytes, "bytes"))
 			return err
 		},
 	}
