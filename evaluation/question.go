@@ -1,32 +1,33 @@
 // Package evaluation measures rankings: questions and judgements in, accuracy
-// tables and run files out.
+// tables, reports and run files out.
+//
+// A set of questions is read (Read), asked once for all methods (Evaluate), and
+// summarised: one table for each domain, the mean over domains, and the mix of
+// all questions. A method is whatever makes a ranking: a source alone, a
+// fusion, or an oracle that picks among the experts.
 package evaluation
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"strings"
-
-	"github.com/klauspost/compress/gzip"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
 )
 
 // Question is a question with what is known about its answer.
 type Question struct {
-	ID          string             `json:"id"`
-	Text        string             `json:"question"`
-	Answers     []string           `json:"answers"`
-	PositiveIDs []string           `json:"positive_ids"`
-	Grades      map[string]float64 `json:"grades"`
-	Domain      string             `json:"domain"`
+	ID          string             // unique in its domain
+	Text        string             // what is asked
+	Answers     []string           // answer strings, or patterns
+	PositiveIDs []string           // relevant passages
+	Grades      map[string]float64 // by passage; above 0 is relevant
+	Domain      string
+	Place       string // file and line, for messages
 }
 
 // Judgements are the grades where there are any, else grade 1 for each
 // positive passage.
-func (q Question) Judgements() Judgements {
+func (q *Question) Judgements() Judgements {
 	if len(q.Grades) > 0 {
 		return q.Grades
 	}
@@ -37,60 +38,25 @@ func (q Question) Judgements() Judgements {
 	return j
 }
 
-// maxQuestionLine bounds a line of a question file.
-const maxQuestionLine = 4 << 20
-
-// ReadQuestions reads questions from JSON Lines, plain or gzip-compressed. An
-// id that appears twice, or a question without text, is an error that names
-// the line.
-func ReadQuestions(path string) ([]Question, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// Sample is n of the questions, in their order: those whose ids have the
+// smallest hashes, so that a smaller sample is part of a larger one and nothing
+// depends on the order of a file. All of them where n is 0 or there are no more.
+func Sample(questions []Question, n int) []Question {
+	if n <= 0 || n >= len(questions) {
+		return questions
 	}
-	defer func() { _ = file.Close() }()
-	in, err := maybeGzip(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
+	order := make([]int, len(questions))
+	keys := make([]uint64, len(questions))
+	for i := range questions {
+		sum := sha256.Sum256([]byte(questions[i].ID))
+		order[i], keys[i] = i, binary.BigEndian.Uint64(sum[:])
 	}
-	var out []Question
-	seen := map[string]int{}
-	scanner := bufio.NewScanner(in)
-	scanner.Buffer(nil, maxQuestionLine)
-	for line := 1; scanner.Scan(); line++ {
-		if strings.TrimSpace(scanner.Text()) == "" {
-			continue
-		}
-		var q Question
-		if err := json.Unmarshal(scanner.Bytes(), &q); err != nil {
-			return nil, fmt.Errorf("%s line %d: %w", path, line, err)
-		}
-		if strings.TrimSpace(q.Text) == "" {
-			return nil, fmt.Errorf("%s line %d: no \"question\"", path, line)
-		}
-		if q.ID == "" {
-			q.ID = fmt.Sprint(line)
-		}
-		if first, twice := seen[q.ID]; twice {
-			return nil, fmt.Errorf("%s line %d: the id %q is that of line %d", path, line, q.ID, first)
-		}
-		seen[q.ID] = line
-		out = append(out, q)
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
+	chosen := order[:n]
+	slices.Sort(chosen)
+	out := make([]Question, n)
+	for i, at := range chosen {
+		out[i] = questions[at]
 	}
-	if err := scanner.Err(); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	return out, nil
-}
-
-func maybeGzip(file io.Reader) (io.Reader, error) {
-	buffered := bufio.NewReader(file)
-	magic, err := buffered.Peek(2)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
-		return gzip.NewReader(buffered)
-	}
-	return buffered, nil
+	return out
 }

@@ -1,0 +1,144 @@
+package evaluation
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Format is how questions and judgements are written down.
+type Format string
+
+// The formats. All but a BEIR folder may be gzip-compressed, and so may its
+// files.
+const (
+	FormatAuto  Format = "auto"  // told from the content
+	FormatJSONL Format = "jsonl" // {"id","question","answers","positive_ids","grades"}
+	FormatDPR   Format = "dpr"   // DPR's qas csv: question TAB list of answers as Python writes it
+	FormatBEIR  Format = "beir"  // folder with queries.jsonl and qrels/*.tsv
+	FormatTREC  Format = "trec"  // topics, id TAB text, with judgements in four columns
+)
+
+// Formats lists the names of the formats.
+func Formats() []string {
+	return []string{string(FormatAuto), string(FormatJSONL), string(FormatDPR), string(FormatBEIR), string(FormatTREC)}
+}
+
+// Source says where the questions of one set are.
+type Source struct {
+	Path       string
+	Format     Format // "": FormatAuto
+	Judgements string // file of relevance judgements: for TREC, and for BEIR's queries alone
+	Split      string // of a BEIR folder: "test" for qrels/test.tsv; "": the only one
+	Domain     string // of all the questions; "": what the file says of each
+}
+
+// Set is what was read from a source.
+type Set struct {
+	Questions []Question
+	Format    Format
+	// LeftOut counts the questions without any relevant passage, which TREC's
+	// and BEIR's files may have; no measure says anything about them.
+	LeftOut int
+}
+
+// Read reads questions and their judgements. An error names the file, the line
+// and the field; no questions at all is an error.
+func Read(source Source) (Set, error) {
+	format := source.Format
+	if format == "" || format == FormatAuto {
+		var err error
+		if format, err = sniff(source); err != nil {
+			return Set{}, err
+		}
+	}
+	if source.Judgements != "" && format != FormatTREC && format != FormatBEIR {
+		return Set{}, fmt.Errorf("%s is read as %s, which has its judgements inside: leave %s out, or name the format", source.Path, format, source.Judgements)
+	}
+	if source.Split != "" && format != FormatBEIR {
+		return Set{}, fmt.Errorf("%s is read as %s, which has no splits: %q belongs to BEIR folders", source.Path, format, source.Split)
+	}
+	set := Set{Format: format}
+	var err error
+	switch format {
+	case FormatJSONL:
+		set.Questions, err = readJSONL(source.Path)
+	case FormatDPR:
+		set.Questions, err = readDPR(source.Path)
+	case FormatBEIR:
+		set.Questions, set.LeftOut, err = readBEIR(source)
+	case FormatTREC:
+		set.Questions, set.LeftOut, err = readTREC(source)
+	default:
+		err = fmt.Errorf("there is no format %q: %s are known", format, strings.Join(Formats(), ", "))
+	}
+	if err != nil {
+		return Set{}, err
+	}
+	if len(set.Questions) == 0 {
+		if set.LeftOut > 0 {
+			return Set{}, fmt.Errorf("%s: none of its %d questions has a relevant passage", source.Path, set.LeftOut)
+		}
+		return Set{}, fmt.Errorf("%s holds no questions", source.Path)
+	}
+	if source.Domain != "" {
+		for i := range set.Questions {
+			set.Questions[i].Domain = source.Domain
+		}
+	}
+	return set, nil
+}
+
+// sniff tells the format from the content.
+func sniff(source Source) (Format, error) {
+	info, err := os.Stat(source.Path)
+	if err != nil {
+		return "", err
+	}
+	if info.IsDir() {
+		return FormatBEIR, nil
+	}
+	in, err := open(source.Path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = in.Close() }()
+	first, err := firstLine(in)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", source.Path, err)
+	}
+	columns := bytes.Split(first, []byte{'\t'})
+	last := bytes.TrimSpace(columns[len(columns)-1])
+	switch {
+	case len(first) == 0:
+		return "", fmt.Errorf("%s holds no questions", source.Path)
+	case first[0] == '{' && source.Judgements != "":
+		return FormatBEIR, nil
+	case first[0] == '{':
+		return FormatJSONL, nil
+	case len(columns) == 2 && (bytes.HasPrefix(last, []byte("[")) || bytes.HasPrefix(last, []byte(`"[`))):
+		return FormatDPR, nil
+	case len(columns) == 2 && source.Judgements != "":
+		return FormatTREC, nil
+	case len(columns) == 2:
+		return "", fmt.Errorf("%s looks like TREC topics (id TAB text): name the file of their judgements, too", source.Path)
+	}
+	return "", fmt.Errorf("%s is none of %s: its first line is %s", source.Path, strings.Join(Formats()[1:], ", "), shown(string(first)))
+}
+
+// firstLine is the first line that is not blank, or its beginning.
+func firstLine(in *opened) ([]byte, error) {
+	for {
+		line, err := in.ReadSlice('\n')
+		trimmed := bytes.TrimSpace(line)
+		if len(trimmed) > 0 || errors.Is(err, io.EOF) {
+			return trimmed, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package evaluation
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// readTREC reads topics (id TAB text) and judgements in four columns
+// (question, anything, passage, grade).
+func readTREC(source Source) ([]Question, int, error) {
+	if source.Judgements == "" {
+		return nil, 0, fmt.Errorf("%s: TREC topics need a file of judgements beside them", source.Path)
+	}
+	var topics []Question
+	err := eachLine(source.Path, func(line int, text []byte) error {
+		id, question, found := bytes.Cut(text, []byte{'\t'})
+		if !found {
+			return fault(source.Path, line, "", "there is no TAB between an id and a text in %s", shown(string(text)))
+		}
+		topics = append(topics, Question{ID: string(bytes.TrimSpace(id)), Text: string(bytes.TrimSpace(question)), Place: fmt.Sprintf("%s line %d", source.Path, line)})
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return joinJudgements(topics, source.Path, source.Judgements, func(line int, text []byte) (judgement, error) {
+		columns := strings.Fields(string(text))
+		if len(columns) != 4 {
+			return judgement{}, fault(source.Judgements, line, "", "it has %d columns, not the four of question, iteration, passage and grade", len(columns))
+		}
+		return newJudgement(source.Judgements, line, "grade", columns[0], columns[2], columns[3])
+	})
+}
+
+// readBEIR reads a BEIR folder (queries.jsonl and qrels/SPLIT.tsv), or its
+// queries alone with a file of judgements.
+func readBEIR(source Source) ([]Question, int, error) {
+	queries, judgements := source.Path, source.Judgements
+	if info, err := os.Stat(source.Path); err != nil {
+		return nil, 0, err
+	} else if info.IsDir() {
+		if queries, err = oneOf(filepath.Join(source.Path, "queries.jsonl")); err != nil {
+			return nil, 0, err
+		}
+		if judgements == "" {
+			if judgements, err = splitOf(source); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	if judgements == "" {
+		return nil, 0, fmt.Errorf("%s: BEIR's queries need a file of judgements beside them", source.Path)
+	}
+	var topics []Question
+	err := eachLine(queries, func(line int, text []byte) error {
+		var query struct {
+			ID   string `json:"_id"`
+			Text string `json:"text"`
+		}
+		if err := decodeLine(queries, line, text, &query); err != nil {
+			return err
+		}
+		topics = append(topics, Question{ID: query.ID, Text: query.Text, Place: fmt.Sprintf("%s line %d", queries, line)})
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return joinJudgements(topics, queries, judgements, func(line int, text []byte) (judgement, error) {
+		columns := strings.Split(string(bytes.TrimRight(text, "\r")), "\t")
+		if line == 1 && len(columns) == 3 && columns[0] == "query-id" {
+			return judgement{}, nil
+		}
+		if len(columns) != 3 {
+			return judgement{}, fault(judgements, line, "", "it has %d columns with TABs between them, not the three of query-id, corpus-id and score", len(columns))
+		}
+		return newJudgement(judgements, line, "score", columns[0], columns[1], columns[2])
+	})
+}
+
+// oneOf is the file, or the file compressed.
+func oneOf(path string) (string, error) {
+	for _, name := range []string{path, path + ".gz"} {
+		if _, err := os.Stat(name); err == nil {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("there is no %s, plain or with .gz", path)
+}
+
+// splitOf is the file of judgements of a BEIR folder.
+func splitOf(source Source) (string, error) {
+	folder := filepath.Join(source.Path, "qrels")
+	if source.Split != "" {
+		return oneOf(filepath.Join(folder, source.Split+".tsv"))
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return "", err
+	}
+	var files, splits []string
+	for _, e := range entries {
+		if split, _, found := strings.Cut(e.Name(), ".tsv"); found && !e.IsDir() {
+			files, splits = append(files, filepath.Join(folder, e.Name())), append(splits, split)
+		}
+	}
+	switch len(files) {
+	case 0:
+		return "", fmt.Errorf("%s has no *.tsv file", folder)
+	case 1:
+		return files[0], nil
+	}
+	return "", fmt.Errorf("%s has the splits %s: name one", folder, strings.Join(splits, ", "))
+}
+
+// judgement is one line of judgements; none where question is "".
+type judgement struct {
+	question, passage string
+	grade             float64
+}
+
+func newJudgement(path string, line int, field, question, passage, grade string) (judgement, error) {
+	if question == "" || passage == "" {
+		return judgement{}, fault(path, line, "", "the id of the question or of the passage is empty")
+	}
+	number, err := strconv.Atoi(strings.TrimSpace(grade))
+	if err != nil {
+		return judgement{}, fault(path, line, field, "%s is not a whole number", shown(grade))
+	}
+	return judgement{question, passage, float64(number)}, nil
+}
+
+// joinJudgements gives questions their judgements. Questions that have no
+// relevant passage are left out and counted when the judgements name them;
+// those that the judgements do not name belong to another split.
+func joinJudgements(topics []Question, path, judgements string, parse func(line int, text []byte) (judgement, error)) ([]Question, int, error) {
+	at := make(map[string]int, len(topics))
+	for i := range topics {
+		q := &topics[i]
+		if q.ID == "" || strings.ContainsAny(q.ID, " \t") {
+			return nil, 0, fmt.Errorf("%s: the id %q is empty or has white space in it", q.Place, q.ID)
+		}
+		if first, twice := at[q.ID]; twice {
+			return nil, 0, fmt.Errorf("%s: the id %q is that of %s already", q.Place, q.ID, topics[first].Place)
+		}
+		at[q.ID] = i
+	}
+	err := eachLine(judgements, func(line int, text []byte) error {
+		j, err := parse(line, text)
+		if err != nil || j.question == "" {
+			return err
+		}
+		i, known := at[j.question]
+		if !known {
+			return fault(judgements, line, "", "it judges question %q, which %s does not have", j.question, path)
+		}
+		q := &topics[i]
+		if q.Grades == nil {
+			q.Grades = map[string]float64{}
+		}
+		if before, twice := q.Grades[j.passage]; twice && before != j.grade {
+			return fault(judgements, line, "", "passage %q is judged %v for question %q, and %v before", j.passage, j.grade, j.question, before)
+		}
+		q.Grades[j.passage] = j.grade
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	leftOut := 0
+	var out []Question
+	for _, q := range topics {
+		switch {
+		case q.Judgements().relevant() == 0:
+			if q.Grades != nil {
+				leftOut++
+			}
+			continue
+		case strings.TrimSpace(q.Text) == "":
+			return nil, 0, fmt.Errorf("%s: %w", q.Place, errors.New("the question has no text"))
+		}
+		for id, grade := range q.Grades {
+			if grade > 0 {
+				q.PositiveIDs = append(q.PositiveIDs, id)
+			}
+		}
+		slices.Sort(q.PositiveIDs)
+		out = append(out, q)
+	}
+	return out, leftOut, nil
+}
