@@ -86,10 +86,12 @@ class Tokens:
             keep_a, keep_b = (room - short, short) if keep_a > keep_b else (short, room - short)
         return np.array([self.cls, *a[:keep_a], self.sep, *b[:keep_b], self.sep], np.int32)
 
-    def pad_batch(self, rows: Sequence[Ids], device: torch.device | str = "cpu") -> tuple[Tensor, Tensor]:
-        """``ids`` int64 [B,T] and ``keep`` bool [B,T], T the longest row."""
+    def pad_batch(
+        self, rows: Sequence[Ids], device: torch.device | str = "cpu", whole: int = 1
+    ) -> tuple[Tensor, Tensor]:
+        """``ids`` int64 [B,T] and ``keep`` bool [B,T], T the longest row, up to the next multiple of ``whole``."""
         lengths = np.array([len(row) for row in rows])
-        keep = np.arange(lengths.max())[None, :] < lengths[:, None]
+        keep = np.arange(-(-lengths.max() // whole) * whole)[None, :] < lengths[:, None]
         ids = np.full(keep.shape, self.pad, np.int64)
         ids[keep] = np.concatenate(rows)
         return torch.from_numpy(ids).to(device), torch.from_numpy(keep).to(device)
