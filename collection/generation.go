@@ -117,6 +117,16 @@ func (g *Generation) Passage(ordinal rank.Ordinal) (corpus.Passage, error) {
 	return s.store.Passage(ordinal - s.base)
 }
 
+// Stored is Passage, of deleted passages too: what an index has a place for
+// until their segment is merged.
+func (g *Generation) Stored(ordinal rank.Ordinal) (corpus.Passage, error) {
+	if int64(ordinal) >= int64(g.total) {
+		return corpus.Passage{}, fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
+	}
+	s := g.segmentOf(ordinal)
+	return s.store.Passage(ordinal - s.base)
+}
+
 // ID reads the id of a passage.
 func (g *Generation) ID(ordinal rank.Ordinal) (string, error) {
 	if int64(ordinal) >= int64(g.total) {

@@ -1,0 +1,65 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"conclave/collection"
+)
+
+// caughtUp is how few passages may be left to encode when the collection is
+// asked to take the expert in, which holds up what is written meanwhile.
+const caughtUp = 1000
+
+// AddExpertTo adds an expert to a collection that is served. Passages are
+// encoded ahead, into the file scratch, while searches and writing go on and
+// new passages become visible; only the rest, the graphs and the publishing are
+// done with the collection's set of experts held still, in which time changes
+// are acknowledged and wait to become visible.
+//
+// A collection that has the expert from this very encoder already needs
+// nothing. Of the options, Index and Threads count.
+func AddExpertTo(ctx context.Context, live *collection.Live, encoder collection.PassageEncoder, scratch string, o collection.BuildOptions, report func(Progress)) (made collection.Report, err error) {
+	if has, err := hasExpert(live, encoder); has || err != nil {
+		return made, err
+	}
+	ahead, err := OpenAhead(scratch, encoder)
+	if err != nil {
+		return made, err
+	}
+	// The collection keeps the encoder, which is a plain one from here on.
+	defer func() { err = errors.Join(err, ahead.Close()) }()
+	for left := caughtUp; left >= caughtUp; {
+		if left, err = ahead.catchUp(ctx, live, report); err != nil {
+			return made, fmt.Errorf("encoding passages: %w", err)
+		}
+	}
+	o.Progress = func(p collection.Progress) {
+		report(Progress{Stage: string(p.Stage), Done: p.Done, Total: p.Total, Unit: p.Unit})
+	}
+	return live.AddExpert(ctx, ahead, o)
+}
+
+// catchUp encodes the passages of the present generation; it reports how many
+// of them were not known.
+func (a *Ahead) catchUp(ctx context.Context, live *collection.Live, report func(Progress)) (int, error) {
+	g := live.Collection().Acquire()
+	defer g.Release()
+	return a.Encode(ctx, g, func(done, total int) {
+		report(Progress{Stage: string(collection.Encoding), Done: int64(done), Total: int64(total), Unit: "passages"})
+	})
+}
+
+// hasExpert reports whether the collection has vectors of the encoder. Vectors
+// that another encoder made under its name are an error.
+func hasExpert(live *collection.Live, encoder collection.PassageEncoder) (bool, error) {
+	g := live.Collection().Acquire()
+	defer g.Release()
+	for _, x := range g.Experts() {
+		if x.Name == encoder.Name() {
+			return true, g.CheckEncoders(encoder)
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,147 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync/atomic"
+	"testing"
+
+	"conclave/corpus"
+)
+
+// hashEncoder makes vectors from hashes of the texts, and counts them.
+type hashEncoder struct {
+	name    string
+	version int
+	encoded atomic.Int64
+	before  func(encoded int64) error
+}
+
+const dimension = 4
+
+func (e *hashEncoder) Name() string        { return e.name }
+func (e *hashEncoder) Dimension() int      { return dimension }
+func (e *hashEncoder) Fingerprint() string { return fmt.Sprint("hash ", e.name, " ", e.version) }
+
+func (e *hashEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
+	if e.before != nil {
+		if err := e.before(e.encoded.Load()); err != nil {
+			return nil, err
+		}
+	}
+	e.encoded.Add(int64(len(passages)))
+	out := make([][]float32, len(passages))
+	for i, p := range passages {
+		h := fnv.New64a()
+		_, _ = fmt.Fprint(h, e.version, p.Title, p.Text)
+		for range dimension {
+			_, _ = h.Write([]byte{1})
+			out[i] = append(out[i], float32(h.Sum64()%1000)/500-1)
+		}
+	}
+	return out, ctx.Err()
+}
+
+func numbered(n int) []corpus.Passage {
+	out := make([]corpus.Passage, n)
+	for i := range out {
+		out[i] = corpus.Passage{ID: fmt.Sprint("p", i), Text: fmt.Sprint("text number ", i)}
+	}
+	return out
+}
+
+func openAhead(t *testing.T, path string, e *hashEncoder) *Ahead {
+	t.Helper()
+	a, err := OpenAhead(path, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	return a
+}
+
+// TestAheadGoesOn encodes each passage once, over several lives of the file,
+// and gives what the encoder itself would.
+func TestAheadGoesOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "1.work")
+	passages := numbered(40)
+	e := &hashEncoder{name: "a"}
+	want, err := (&hashEncoder{name: "a"}).EncodePassages(t.Context(), passages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for life, n := range []int{10, 10, 25, 40} {
+		a := openAhead(t, path, e)
+		got, err := a.EncodePassages(t.Context(), passages[:n])
+		if err != nil || !reflect.DeepEqual(got, want[:n]) {
+			t.Fatalf("life %d: %v\n%v, %v", life, got, want[:n], err)
+		}
+		if encoded := e.encoded.Load(); encoded != int64(n) {
+			t.Errorf("life %d: %d passages were encoded, want %d", life, encoded, n)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		// Afterwards it is the plain encoder.
+		if got, err := a.EncodePassages(t.Context(), passages[:2]); err != nil || !reflect.DeepEqual(got, want[:2]) {
+			t.Fatalf("life %d, closed: %v, %v", life, got, err)
+		}
+		e.encoded.Add(-2)
+	}
+	other := &hashEncoder{name: "a", version: 2}
+	if _, err := openAhead(t, path, other).EncodePassages(t.Context(), passages[:5]); err != nil || other.encoded.Load() != 5 {
+		t.Errorf("another encoder: %d encoded, %v", other.encoded.Load(), err)
+	}
+}
+
+// TestAheadDamaged cuts the file everywhere and flips every byte: what is read
+// is right, or is encoded again.
+func TestAheadDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "1.work")
+	passages := numbered(3)
+	want, err := openAhead(t, path, &hashEncoder{name: "a"}).EncodePassages(t.Context(), passages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(what string, data []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // what was encoded again is kept again
+			a := openAhead(t, path, &hashEncoder{name: "a"})
+			if got, err := a.EncodePassages(t.Context(), passages); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s: %v, %v", what, got, err)
+			}
+			_ = a.Close()
+		}
+		if now, err := os.ReadFile(path); err != nil || len(now) != len(whole) {
+			t.Fatalf("%s: %d bytes afterwards, want %d, %v", what, len(now), len(whole), err)
+		}
+	}
+	for i := range whole {
+		try(fmt.Sprintf("cut at %d", i), whole[:i])
+		flipped := append([]byte(nil), whole...)
+		flipped[i] ^= 0x10
+		try(fmt.Sprintf("byte %d flipped", i), flipped)
+	}
+}
+
+// TestAheadFails: what the encoder cannot do is an error, and nothing is kept.
+func TestAheadFails(t *testing.T) {
+	broken := errors.New("out of memory")
+	e := &hashEncoder{name: "a", before: func(int64) error { return broken }}
+	a := openAhead(t, filepath.Join(t.TempDir(), "1.work"), e)
+	if _, err := a.EncodePassages(t.Context(), numbered(2)); !errors.Is(err, broken) || a.size() != 0 {
+		t.Errorf("%v, %d kept", err, a.size())
+	}
+}

@@ -1,0 +1,87 @@
+// Package jobs runs long work on a collection that is served: snapshots,
+// experts that come and go. One job runs at a time, in the order in which they
+// were asked for.
+//
+// A job is a file in the collection's folder, written before the caller hears
+// that it was accepted. One that a restart interrupted is begun again, and its
+// work has to bear that: Ahead keeps the vectors that were made, so that adding
+// an expert goes on where it was.
+package jobs
+
+import (
+	"fmt"
+	"time"
+)
+
+// State is how far a job is.
+type State string
+
+// The states. The last three are final.
+const (
+	Queued    State = "queued"
+	Running   State = "running"
+	Done      State = "done"
+	Failed    State = "failed"
+	Cancelled State = "cancelled"
+)
+
+// Ended reports whether a job in this state is over.
+func (s State) Ended() bool { return s == Done || s == Failed || s == Cancelled }
+
+// The kinds of job that a server has.
+const (
+	Snapshot     = "snapshot"
+	AddExpert    = "add_expert"
+	RemoveExpert = "remove_expert"
+)
+
+// Request is what a job is asked to do.
+type Request struct {
+	Kind  string `json:"kind"`
+	Name  string `json:"name"`            // of the expert or the snapshot
+	Index string `json:"index,omitempty"` // kind of vector index, for an expert that is added
+}
+
+// Progress says how far the work is. Done and Total count the same unit; Total
+// is -1 while it is not known.
+type Progress struct {
+	Stage string `json:"stage"`
+	Done  int64  `json:"done"`
+	Total int64  `json:"total"`
+	Unit  string `json:"unit"`
+}
+
+// Result is what a job has made.
+type Result struct {
+	Generation uint64             `json:"generation,omitempty"` // of the collection, with what the job did
+	Passages   int                `json:"passages,omitempty"`
+	Bytes      int64              `json:"bytes,omitempty"`  // of the new files, or shared with the snapshot
+	Folder     string             `json:"folder,omitempty"` // of a snapshot
+	Recall     map[string]float64 `json:"recall,omitempty"` // of the new index against exact search
+	Warnings   []string           `json:"warnings,omitempty"`
+}
+
+// Job is one piece of work as it stands.
+type Job struct {
+	ID string `json:"id"`
+	Request
+	State    State      `json:"state"`
+	Created  time.Time  `json:"created"`
+	Begun    *time.Time `json:"begun,omitempty"` // the last time
+	Ended    *time.Time `json:"ended,omitempty"`
+	Attempts int        `json:"attempts"` // how often it was begun: again after each restart
+	Progress *Progress  `json:"progress,omitempty"`
+	Result   *Result    `json:"result,omitempty"`
+	Error    string     `json:"error,omitempty"`
+}
+
+// Refusal is the error of a request that cannot become a job. Code is stable
+// and in snake case.
+type Refusal struct{ Code, Detail string }
+
+func (r *Refusal) Error() string { return r.Detail }
+
+// Refuse makes a Refusal.
+func Refuse(code, format string, args ...any) *Refusal {
+	return &Refusal{Code: code, Detail: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,235 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Kind is how one kind of job is done.
+type Kind struct {
+	// Check says what keeps a request from becoming a job, as a *Refusal. It may
+	// be nil.
+	Check func(Request) error
+	// Work does the job. It ends early when ctx does, and may be begun again
+	// after a restart, also when it had done its work and nobody wrote that down.
+	Work func(ctx context.Context, t Task) (Result, error)
+}
+
+// Task is a job as its work gets it.
+type Task struct {
+	Job
+	// Scratch is a path for what should outlive a restart. Nothing is there at
+	// the first attempt, and what is there is removed when the job has ended.
+	Scratch string
+	Report  func(Progress)
+}
+
+// Options are what a Queue is made of.
+type Options struct {
+	Kinds map[string]Kind
+	// Keep is how many jobs that have ended are remembered; 0: 100.
+	Keep int
+	// Waiting is how many jobs may wait; 0: 100.
+	Waiting int
+	Logger  *slog.Logger     // nil: none
+	Now     func() time.Time // nil: time.Now
+}
+
+// Queue holds the jobs of one collection. It is safe for concurrent use.
+type Queue struct {
+	dir     string
+	options Options
+	wake    chan struct{} // one place: there may be something to do
+
+	mu     sync.Mutex
+	jobs   []*Job // by number, oldest first
+	next   uint64
+	cancel context.CancelCauseFunc // of the job that runs
+}
+
+// errCancelled ends the work of a job that somebody cancelled.
+var errCancelled = errors.New("cancelled")
+
+// Open reads the jobs in the folder dir, which is made when the first one
+// comes. Jobs that had not ended wait again.
+func Open(dir string, o Options) (*Queue, error) {
+	if o.Keep == 0 {
+		o.Keep = 100
+	}
+	if o.Waiting == 0 {
+		o.Waiting = 100
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	q := &Queue{dir: dir, options: o, wake: make(chan struct{}, 1), next: 1}
+	records, err := readRecords(dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading the jobs in %s: %w", dir, err)
+	}
+	for number, j := range records {
+		if !j.State.Ended() {
+			j.State, j.Progress = Queued, nil
+		}
+		q.jobs = append(q.jobs, j)
+		q.next = max(q.next, number+1)
+	}
+	slices.SortFunc(q.jobs, func(a, b *Job) int { return numberOf(a.ID, b.ID) })
+	q.wake <- struct{}{}
+	return q, nil
+}
+
+// numberOf compares two ids as the numbers that they are.
+func numberOf(a, b string) int {
+	if d := len(a) - len(b); d != 0 {
+		return d
+	}
+	return slices.Compare([]byte(a), []byte(b))
+}
+
+// Submit accepts a job, which survives a restart from then on. A request that
+// cannot be done, or is being done, is a *Refusal.
+func (q *Queue) Submit(r Request) (Job, error) {
+	kind, ok := q.options.Kinds[r.Kind]
+	if !ok {
+		return Job{}, Refuse("unknown_value", "there is no job of the kind %q", r.Kind)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	waiting := 0
+	for _, j := range q.jobs {
+		if j.State.Ended() {
+			continue
+		}
+		if waiting++; j.Name == r.Name && (j.Kind == Snapshot) == (r.Kind == Snapshot) {
+			return Job{}, Refuse("job_under_way", "job %s (%s) is about %q and has not ended: see /v1/jobs/%s", j.ID, j.Kind, j.Name, j.ID)
+		}
+	}
+	if waiting >= q.options.Waiting {
+		return Job{}, Refuse("too_many_jobs", "%d jobs wait already", waiting)
+	}
+	if kind.Check != nil {
+		if err := kind.Check(r); err != nil {
+			return Job{}, err
+		}
+	}
+	j := &Job{ID: strconv.FormatUint(q.next, 10), Request: r, State: Queued, Created: q.options.Now().UTC()}
+	if err := writeRecord(q.dir, j); err != nil {
+		return Job{}, fmt.Errorf("writing job %s down: %w", j.ID, err)
+	}
+	q.next++
+	q.jobs = append(q.jobs, j)
+	q.options.Logger.Info("job accepted", "job", j.ID, "kind", j.Kind, "name", j.Name)
+	q.rouse()
+	return j.copied(), nil
+}
+
+func (q *Queue) rouse() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// copied is a job that does not change any more.
+func (j *Job) copied() Job {
+	out := *j
+	if j.Progress != nil {
+		p := *j.Progress
+		out.Progress = &p
+	}
+	return out
+}
+
+// Job finds a job by its id.
+func (q *Queue) Job(id string) (Job, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if j := q.find(id); j != nil {
+		return j.copied(), true
+	}
+	return Job{}, false
+}
+
+func (q *Queue) find(id string) *Job {
+	if at := slices.IndexFunc(q.jobs, func(j *Job) bool { return j.ID == id }); at >= 0 {
+		return q.jobs[at]
+	}
+	return nil
+}
+
+// Jobs lists the jobs, the newest first.
+func (q *Queue) Jobs() []Job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out := []Job{}
+	for _, j := range slices.Backward(q.jobs) {
+		out = append(out, j.copied())
+	}
+	return out
+}
+
+// Cancel ends a job that waits, and tells one that runs to end, which it does
+// in a moment. It is a *Refusal for a job that is not there or has ended.
+func (q *Queue) Cancel(id string) (Job, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	j := q.find(id)
+	switch {
+	case j == nil:
+		return Job{}, Refuse("unknown_job", "there is no job %q", id)
+	case j.State.Ended():
+		return Job{}, Refuse("job_ended", "job %s has ended already: it is %s", id, j.State)
+	case j.State == Running:
+		q.cancel(errCancelled)
+	default:
+		q.settle(j, Cancelled, nil)
+	}
+	return j.copied(), nil
+}
+
+// settle ends a job. Called with mu held.
+func (q *Queue) settle(j *Job, state State, err error) {
+	now := q.options.Now().UTC()
+	j.State, j.Ended = state, &now
+	if err != nil {
+		j.Error = err.Error()
+	}
+	if err := writeRecord(q.dir, j); err != nil {
+		// It is begun once more after a restart, and bears that.
+		q.options.Logger.Error("a job ended, and that could not be written down", "job", j.ID, "cause", err)
+	}
+	_ = os.RemoveAll(q.scratch(j.ID)) // else it stays, under a name that nobody else gets
+	q.forget()
+}
+
+func (q *Queue) scratch(id string) string { return filepath.Join(q.dir, id+".work") }
+
+// forget drops the oldest jobs that have ended, beyond those to keep.
+func (q *Queue) forget() {
+	ended := 0
+	for _, j := range q.jobs {
+		if j.State.Ended() {
+			ended++
+		}
+	}
+	q.jobs = slices.DeleteFunc(q.jobs, func(j *Job) bool {
+		if !j.State.Ended() || ended <= q.options.Keep {
+			return false
+		}
+		ended--
+		removeRecord(q.dir, j)
+		return true
+	})
+}

@@ -1,0 +1,285 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// running runs a queue until the returned function is called.
+func running(t *testing.T, q *Queue) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { q.Run(ctx); close(ended) }()
+	return func() { cancel(); <-ended }
+}
+
+// open opens a queue whose one kind of work is given.
+func open(t *testing.T, dir string, work func(ctx context.Context, task Task) (Result, error)) *Queue {
+	t.Helper()
+	q, err := Open(dir, Options{Kinds: map[string]Kind{Snapshot: {Work: work}, AddExpert: {Work: work}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func submit(t *testing.T, q *Queue, name string) Job {
+	t.Helper()
+	j, err := q.Submit(Request{Kind: Snapshot, Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func stateOf(t *testing.T, q *Queue, id string) State {
+	t.Helper()
+	j, ok := q.Job(id)
+	if !ok {
+		t.Fatalf("job %s is gone", id)
+	}
+	return j.State
+}
+
+func refusal(err error) string {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r.Code
+	}
+	return fmt.Sprint(err)
+}
+
+// TestInOrder runs jobs one at a time, in their order, and tells how they went.
+func TestInOrder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "jobs")
+	var order []string // one job at a time, so it needs no lock
+	ended := make(chan string, 10)
+	q := open(t, dir, func(_ context.Context, task Task) (Result, error) {
+		order = append(order, task.Name)
+		task.Report(Progress{Stage: "reading", Done: 1, Total: 2, Unit: "files"})
+		defer func() { ended <- task.ID }()
+		switch task.Name {
+		case "b":
+			return Result{}, errors.New("the disk is full")
+		case "c":
+			panic("never mind")
+		}
+		return Result{Generation: 7}, nil
+	})
+	var ids []string
+	for _, name := range []string{"a", "b", "c", "d"} {
+		ids = append(ids, submit(t, q, name).ID)
+	}
+	stop := running(t, q)
+	for range ids {
+		<-ended
+	}
+	stop()
+	if !slices.Equal(order, []string{"a", "b", "c", "d"}) {
+		t.Errorf("order %v", order)
+	}
+	for again := range 2 { // as it was in memory, and as it is on disk
+		for i, want := range []struct {
+			state State
+			error string
+		}{{Done, ""}, {Failed, "the disk is full"}, {Failed, "never mind"}, {Done, ""}} {
+			j, _ := q.Job(ids[i])
+			if j.State != want.state || !strings.Contains(j.Error, want.error) || j.Attempts != 1 || j.Begun == nil || j.Ended == nil || (want.state == Done) != (j.Result != nil && j.Result.Generation == 7) {
+				t.Errorf("pass %d: %+v", again, j)
+			}
+		}
+		if list := q.Jobs(); len(list) != 4 || list[0].ID != ids[3] {
+			t.Errorf("list %+v", list)
+		}
+		q = open(t, dir, nil)
+	}
+	if next := submit(t, q, "e"); next.ID != "5" {
+		t.Errorf("the next job is %s", next.ID)
+	}
+}
+
+// TestInterrupted ends the process, as it were, in the middle of a job: the
+// next one begins it again, with what it had left.
+func TestInterrupted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "jobs")
+	begun := make(chan struct{})
+	first := open(t, dir, func(ctx context.Context, task Task) (Result, error) {
+		if err := os.WriteFile(task.Scratch, []byte("half"), 0o644); err != nil {
+			return Result{}, err
+		}
+		close(begun)
+		<-ctx.Done()
+		return Result{}, ctx.Err()
+	})
+	j := submit(t, first, "a")
+	waits := submit(t, first, "b")
+	stop := running(t, first)
+	<-begun
+	killed := open(t, dir, nil) // what a process would find after a kill at this moment
+	if got, _ := killed.Job(j.ID); got.State != Queued || got.Attempts != 1 {
+		t.Errorf("after a kill: %+v", got)
+	}
+	stop()
+	if stateOf(t, first, j.ID) != Queued || stateOf(t, first, waits.ID) != Queued {
+		t.Errorf("after an orderly end: %+v", first.Jobs())
+	}
+	ended := make(chan string, 2)
+	found := ""
+	second := open(t, dir, func(_ context.Context, task Task) (Result, error) {
+		if data, err := os.ReadFile(task.Scratch); err == nil {
+			found += task.Name + string(data)
+		}
+		ended <- task.ID
+		return Result{}, nil
+	})
+	stop = running(t, second)
+	<-ended
+	<-ended
+	stop()
+	if got, _ := second.Job(j.ID); got.State != Done || got.Attempts != 2 || found != "ahalf" {
+		t.Errorf("%+v, found %q", got, found)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.work")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	begun := make(chan struct{})
+	q := open(t, filepath.Join(t.TempDir(), "jobs"), func(ctx context.Context, _ Task) (Result, error) {
+		close(begun)
+		<-ctx.Done()
+		return Result{}, ctx.Err()
+	})
+	runs, waits := submit(t, q, "a"), submit(t, q, "b")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-q.wake
+		q.one(ctx)
+	}()
+	<-begun
+	for _, id := range []string{waits.ID, runs.ID} {
+		if _, err := q.Cancel(id); err != nil {
+			t.Errorf("cancelling %s: %v", id, err)
+		}
+	}
+	<-ended
+	for _, id := range []string{waits.ID, runs.ID} {
+		if got := stateOf(t, q, id); got != Cancelled {
+			t.Errorf("job %s is %s", id, got)
+		}
+		if _, err := q.Cancel(id); refusal(err) != "job_ended" {
+			t.Errorf("cancelling %s again: %v", id, err)
+		}
+	}
+	if _, err := q.Cancel("9"); refusal(err) != "unknown_job" {
+		t.Errorf("cancelling what is not there: %v", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "jobs")
+	q, err := Open(dir, Options{Waiting: 3, Kinds: map[string]Kind{
+		Snapshot:  {},
+		AddExpert: {Check: func(r Request) error { return Refuse("unknown_bundle", "there is no bundle %q", r.Name) }},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit(t, q, "a")
+	for want, r := range map[string]Request{
+		"job_under_way":  {Kind: Snapshot, Name: "a"},
+		"unknown_bundle": {Kind: AddExpert, Name: "a"}, // the snapshot "a" is something else
+		"unknown_value":  {Kind: "dance", Name: "b"},
+	} {
+		if _, err := q.Submit(r); refusal(err) != want {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	submit(t, q, "b")
+	submit(t, q, "c")
+	if _, err := q.Submit(Request{Kind: Snapshot, Name: "d"}); refusal(err) != "too_many_jobs" {
+		t.Errorf("a fourth: %v", err)
+	}
+	if records, err := readRecords(dir); err != nil || len(records) != 3 {
+		t.Errorf("%d records, %v", len(records), err)
+	}
+}
+
+// TestForget keeps as many ended jobs as it should, and all that have not ended.
+func TestForget(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "jobs")
+	q, err := Open(dir, Options{Keep: 2, Kinds: map[string]Kind{Snapshot: {}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		j := submit(t, q, fmt.Sprint(i))
+		if i%2 == 1 {
+			continue
+		}
+		if _, err := q.Cancel(j.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	submit(t, q, "6")
+	if _, err := q.Cancel("2"); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []*Queue{q, open(t, dir, nil)} {
+		var ids []string
+		for _, j := range q.Jobs() {
+			ids = append(ids, j.ID+string(j.State))
+		}
+		if got := strings.Join(ids, " "); got != "7queued 6queued 5cancelled 4queued 3cancelled" {
+			t.Errorf("kept: %s", got)
+		}
+	}
+}
+
+// TestDamagedRecords: half of a record that nobody was told of is dropped; a
+// record that says something else is an error with its place.
+func TestDamagedRecords(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "jobs")
+	submit(t, open(t, dir, nil), "a")
+	if err := os.WriteFile(filepath.Join(dir, "2.json.tmp"), []byte(`{"id`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if q := open(t, dir, nil); len(q.Jobs()) != 1 {
+		t.Errorf("%+v", q.Jobs())
+	}
+	for _, text := range []string{`{"id":"1","st`, `{"id":"9","state":"queued"}`} {
+		if err := os.WriteFile(filepath.Join(dir, "1.json"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), "1.json") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestNowhereToWrite refuses a job that could not be written down.
+func TestNowhereToWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "jobs")
+	q := open(t, dir, nil)
+	if err := os.WriteFile(dir, nil, 0o644); err != nil { // a file where the folder should be
+		t.Fatal(err)
+	}
+	if _, err := q.Submit(Request{Kind: Snapshot, Name: "a"}); err == nil || len(q.Jobs()) > 0 {
+		t.Errorf("%v, %v", err, q.Jobs())
+	}
+}
