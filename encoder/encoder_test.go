@@ -153,7 +153,7 @@ func TestTemplates(t *testing.T) {
 		b := bundle(t, tiny.Options{Template: template, MaxTokens: models.MaxTokens{Question: 8, Passage: 12}})
 		e := open(t, r, b, Options{})
 		for _, text := range []Text{{"A title", "and a text"}, {"a", "much longer text than fits into twelve"}, {"", "no title"}} {
-			got, err := e.passageTokens(text)
+			got, err := e.passageTokens(text, 12)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -447,5 +447,36 @@ func write(t *testing.T, path, content string) {
 func remove(t *testing.T, path string) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A text is cut exactly when it has more tokens than the bundle's limit.
+func TestCuts(t *testing.T) {
+	r := library(t)
+	for _, template := range []string{models.TemplateText, models.TemplateTitleDotText, models.TemplatePair} {
+		b := bundle(t, tiny.Options{Template: template, MaxTokens: models.MaxTokens{Question: 9, Passage: 14}})
+		e := open(t, r, b, Options{})
+		cut := map[string]int{}
+		for n := range 20 {
+			text := Text{Title: "a title", Text: strings.Repeat("word ", n)}
+			whole, err := e.tokenizer.Encode(text.Text, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := e.CutsQuestion(text.Text), len(whole) > 9; got != want {
+				t.Errorf("%s: a question of %d tokens, limit 9: cut %t", template, len(whole), got)
+			}
+			if whole, err = e.passageTokens(text, 1000); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := e.CutsPassage(text), len(whole) > 14; got != want {
+				t.Errorf("%s: a passage of %d tokens, limit 14: cut %t", template, len(whole), got)
+			} else if got {
+				cut[template]++
+			}
+		}
+		if cut[template] == 0 {
+			t.Errorf("%s: nothing was cut", template)
+		}
 	}
 }

@@ -42,7 +42,7 @@ func (e *Encoder) EncodePassages(ctx context.Context, texts []Text) ([][]float32
 			return nil, ctx.Err()
 		}
 		var err error
-		if rows[i], err = e.passageTokens(text); err != nil {
+		if rows[i], err = e.passageTokens(text, e.bundle.Manifest.MaxTokens.Passage); err != nil {
 			return nil, err
 		}
 	}
@@ -53,10 +53,25 @@ func (e *Encoder) EncodePassages(ctx context.Context, texts []Text) ([][]float32
 	return vectors, nil
 }
 
-// passageTokens puts a passage through the bundle's template. Token types are
-// zero in all of them: DPR was trained so, also for pairs.
-func (e *Encoder) passageTokens(t Text) ([]int32, error) {
+// CutsQuestion reports whether a question is longer than the bundle's limit,
+// so that EncodeQuestion leaves its end out.
+func (e *Encoder) CutsQuestion(text string) bool {
+	limit := e.bundle.Manifest.MaxTokens.Question
+	ids, err := e.tokenizer.Encode(text, limit+1)
+	return err == nil && len(ids) > limit
+}
+
+// CutsPassage is CutsQuestion for a passage in its template.
+func (e *Encoder) CutsPassage(t Text) bool {
 	limit := e.bundle.Manifest.MaxTokens.Passage
+	ids, err := e.passageTokens(t, limit+1)
+	return err == nil && len(ids) > limit
+}
+
+// passageTokens puts a passage through the bundle's template and cuts it to
+// limit tokens. Token types are zero in all templates: DPR was trained so,
+// also for pairs.
+func (e *Encoder) passageTokens(t Text, limit int) ([]int32, error) {
 	switch template := e.bundle.Manifest.Template; {
 	case template == models.TemplatePair && t.Title != "":
 		ids, _, err := e.tokenizer.EncodePair(t.Title, t.Text, limit)

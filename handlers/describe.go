@@ -83,7 +83,7 @@ func describeEmbed(huma.Registry) described {
 		description: "An expert's vectors of questions or of passages.",
 		request: &huma.MediaType{Schema: &schema{Ref: schemaRef("EmbedRequest")},
 			Example: map[string]any{"expert": "base", "input": []any{"how tall is it"}, "kind": "question"}},
-		content: inJSON("EmbedResponse"), errors: []int{404},
+		content: inJSON("EmbedResponse"),
 	}
 }
 

@@ -94,7 +94,7 @@ func TestErrors(t *testing.T) {
 		"batch, unknown field": {"POST", "/v1/search/batch", `{"searches":[{"question":"x"}],"k":1}`, json, 400, "unknown_field", "/k"},
 		"batch is a list":      {"POST", "/v1/search/batch", `[{"question":"x"}]`, json, 422, "wrong_type", ""},
 
-		"embed nobody":       {"POST", "/v1/embed", `{"expert":"nobody","input":["x"]}`, json, 404, "unknown_expert", ""},
+		"embed nobody":       {"POST", "/v1/embed", `{"expert":"nobody","input":["x"]}`, json, 422, "unknown_expert", "/expert"},
 		"embed nothing":      {"POST", "/v1/embed", `{"expert":"wiki","input":[]}`, json, 422, "out_of_range", "/input"},
 		"embed without":      {"POST", "/v1/embed", `{"expert":"wiki"}`, json, 400, "missing_field", "/input"},
 		"embed text":         {"POST", "/v1/embed", `{"expert":"wiki","input":"x"}`, json, 422, "wrong_type", "/input"},

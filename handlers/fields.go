@@ -94,6 +94,7 @@ func fieldTexts() map[string]map[string]string {
 			"confidence":         "How sure the expert is of itself on this question, calibrated, from 0 to 1.",
 			"weight":             "The source's weight in the fusion.",
 			"hits":               "How many passages it returned.",
+			"truncated":          "True when the question has more tokens than the source reads (max_tokens.question of the expert): only its beginning counted.",
 			"mutual_information": "The ensemble's disagreement, in nats, behind the confidence.",
 			"took_ms":            "What its stages took.",
 		},
@@ -110,6 +111,7 @@ func fieldTexts() map[string]map[string]string {
 			"expert":     "The expert whose encoder was used.",
 			"dimension":  "How many numbers a vector has.",
 			"embeddings": "A vector for each text, in their order.",
+			"truncated":  "The texts, by position from 0, that have more tokens than the expert reads (its max_tokens): the vectors are of their beginnings. Left out when there are none.",
 		},
 		"BatchResponse": {
 			"answers": "An answer or a problem for each search, in their order.",

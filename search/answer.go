@@ -50,7 +50,7 @@ func (a *answer) fetch(ctx context.Context) error {
 func (a *answer) sources() []Source {
 	sources := make([]Source, len(a.findings))
 	for i, f := range a.findings {
-		s := Source{Name: f.name, Kind: "dense", Status: f.status, Hits: len(f.hits), Took: f.took}
+		s := Source{Name: f.name, Kind: "dense", Status: f.status, Hits: len(f.hits), Truncated: f.cut, Took: f.took}
 		if i == len(a.plan.experts) {
 			s.Kind = "lexical"
 		}

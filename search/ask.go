@@ -22,6 +22,7 @@ func (e *Engine) askExperts(ctx context.Context, p *plan, view *pinned, group []
 			if encoded.vector, err = first.Encoder.EncodeQuestion(ctx, p.question); err != nil {
 				return fmt.Errorf("encoding the question: %w", err)
 			}
+			encoded.cut = cutsQuestion(first.Encoder, p.question)
 			return checkVector(encoded.vector, first.Info.Dimension)
 		})
 	})

@@ -26,6 +26,7 @@ type EmbedResponse struct {
 	Expert     string      `json:"expert"`
 	Dimension  int         `json:"dimension"`
 	Embeddings [][]float32 `json:"embeddings"`
+	Truncated  []int       `json:"truncated,omitempty"` // the texts of which the expert reads only the beginning, by position
 }
 
 // embedParallel is how many questions of one Embed wait in the encoder's queue
@@ -33,20 +34,20 @@ type EmbedResponse struct {
 const embedParallel = 32
 
 // Embed returns an expert's vectors of questions or of passages (untitled).
-// It has Limits.Timeout; errors are *Error as for Search, NotFound for an
-// unknown expert.
+// It has Limits.Timeout; errors are *Error as for Search.
 func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, error) {
 	if err := e.begin(); err != nil {
 		return EmbedResponse{}, err
 	}
 	defer e.running.Done()
 
+	var wrong problems
 	i, ok := e.byName[r.Expert]
 	if !ok {
-		return EmbedResponse{}, e.noExpert(r.Expert)
+		wrong.add("unknown_expert", "/expert", "there is no expert %s: %s", quote(r.Expert), e.knownExperts())
+		return EmbedResponse{}, wrong.err()
 	}
 	x := &e.experts[i]
-	var wrong problems
 	kind := wrong.oneOf("/kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
 	if n := len(r.Input); n == 0 || n > e.limits.EmbedInputs {
 		code := "too_many_inputs"
@@ -81,7 +82,7 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	if err != nil {
 		return EmbedResponse{}, e.embedError(ctx, x, err)
 	}
-	return EmbedResponse{Expert: x.Name, Dimension: len(vectors[0]), Embeddings: vectors}, nil
+	return EmbedResponse{Expert: x.Name, Dimension: len(vectors[0]), Embeddings: vectors, Truncated: x.truncated(kind, r.Input)}, nil
 }
 
 func (e *Engine) embedQuestions(ctx context.Context, x *Expert, texts []string) ([][]float32, error) {

@@ -84,7 +84,7 @@ func TestEmbed(t *testing.T) {
 		kind    Kind
 		says    string
 	}{
-		{EmbedRequest{Expert: "x", Input: texts}, NotFound, `no expert "x": the experts are A, B`},
+		{EmbedRequest{Expert: "x", Input: texts}, Invalid, `no expert "x": the experts are A, B`},
 		{EmbedRequest{Expert: "B"}, Invalid, "there are 0 texts: there must be from 1 to 256"},
 		{EmbedRequest{Expert: "B", Input: make([]string, 257)}, Invalid, "there are 257 texts"},
 		{EmbedRequest{Expert: "B", Input: []string{"a", " "}}, Invalid, "the text is empty"},

@@ -67,6 +67,7 @@ type Source struct {
 	Confidence  *float64 `json:"confidence,omitempty"`
 	Weight      *float64 `json:"weight,omitempty"`
 	Hits        int      `json:"hits"`
+	Truncated   bool     `json:"truncated,omitempty"`          // the question is longer than the source reads
 	Uncertainty *float64 `json:"mutual_information,omitempty"` // nats
 	Took        Took     `json:"took_ms"`
 }

@@ -39,7 +39,11 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 		if s.Weight != nil {
 			w.printf("  weight %.2f", *s.Weight)
 		}
-		w.printf("  %.1f ms\n", s.Took.Encode+s.Took.Search+s.Took.Confidence)
+		w.printf("  %.1f ms", s.Took.Encode+s.Took.Search+s.Took.Confidence)
+		if s.Truncated {
+			w.printf("  read only the beginning of the question: it is too long")
+		}
+		w.printf("\n")
 	}
 	for _, d := range r.Degraded {
 		w.printf("left out: %s: %s\n", printable(d.Source), printable(d.Reason))

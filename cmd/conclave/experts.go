@@ -139,6 +139,11 @@ func (e *expert) Name() string        { return e.name }
 func (e *expert) Dimension() int      { return e.encoder.Dimension() }
 func (e *expert) Fingerprint() string { return e.encoder.Fingerprint(models.Passage) }
 
+// CutsPassage reports whether a passage is longer than the encoder reads.
+func (e *expert) CutsPassage(p corpus.Passage) bool {
+	return e.encoder.CutsPassage(encoder.Text{Title: p.Title, Text: p.Text})
+}
+
 // EncodePassages encodes passages through the bundle's template.
 func (e *expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	texts := make([]encoder.Text, len(passages))

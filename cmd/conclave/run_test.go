@@ -98,6 +98,21 @@ func TestTerminalIsNotDriven(t *testing.T) {
 	}
 }
 
+// TestCutQuestionsAreTold: whoever reads the table hears that a source did not
+// read the whole question.
+func TestCutQuestionsAreTold(t *testing.T) {
+	var out bytes.Buffer
+	sources := []search.Source{{Name: "base", Status: "ok", Truncated: true}, {Name: "bm25", Status: "ok"}}
+	if err := printAnswer(&out, search.Response{Fusion: "rrf", Sources: sources}, 80); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if strings.Contains(line, "too long") != strings.HasPrefix(line, "base") {
+			t.Errorf("%q", line)
+		}
+	}
+}
+
 func TestEvaluateOnAnotherCollection(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "none"); code != exitOK {

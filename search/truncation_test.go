@@ -1,0 +1,55 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/corpus"
+)
+
+// limitedEncoder reads five words.
+type limitedEncoder struct{ *encoder }
+
+func (limitedEncoder) CutsQuestion(text string) bool { return len(strings.Fields(text)) > 5 }
+func (limitedEncoder) CutsPassage(p corpus.Passage) bool {
+	return len(strings.Fields(p.Title+" "+p.Text)) > 5
+}
+
+// An answer says which sources read only the beginning of the question: here
+// one expert, not the one whose encoder has no limit, and never BM25.
+func TestTruncatedQuestions(t *testing.T) {
+	s := newStage("AB", 60)
+	s.config.Experts[1].Encoder = limitedEncoder{s.encoders["B"]}
+	s.config.Experts[1].Passages = limitedEncoder{s.encoders["B"]}
+	for text, want := range map[string]bool{"red green blue cat dog": false, "red green blue cat dog bird": true} {
+		for _, source := range s.ask(t, Request{Question: text}).Sources {
+			if source.Truncated != (want && source.Name == "B") {
+				t.Errorf("%q: %+v", text, source)
+			}
+		}
+	}
+	e := s.engine(t)
+	texts := []string{"a b c d e f", "a", "a b c d e", "f e d c b a"}
+	for name, want := range map[string][]int{"A": nil, "B": {0, 3}} {
+		for _, kind := range []string{KindQuestion, KindPassage} {
+			got, err := e.Embed(context.Background(), EmbedRequest{Expert: name, Kind: kind, Input: texts})
+			if err != nil || !slices.Equal(got.Truncated, want) {
+				t.Errorf("%s of %s: truncated %v, want %v (%v)", kind, name, got.Truncated, want, err)
+			}
+		}
+	}
+}
+
+// Experts that share an encoder all read the same beginning.
+func TestTruncatedForAllThatShare(t *testing.T) {
+	s := newStage("AB", 20)
+	shared := limitedEncoder{s.encoders["A"]}
+	s.config.Experts[0].Encoder, s.config.Experts[1].Encoder = shared, shared
+	for _, source := range s.ask(t, Request{Question: "red green blue cat dog bird"}).Sources {
+		if source.Truncated != (source.Name != WordSource) {
+			t.Errorf("%+v", source)
+		}
+	}
+}
