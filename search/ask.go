@@ -86,21 +86,10 @@ func certain(ctx context.Context, x *Expert, vectors VectorIndex, question []flo
 		}
 		return nil, nil
 	}
-	members, d := x.Ensemble.EnsembleMembers(), len(question)
-	of, err := x.Ensemble.Members(ctx, question)
+	members := x.Ensemble.EnsembleMembers()
+	scores, err := memberScores(ctx, x.Ensemble, vectors, question, hits)
 	if err != nil {
-		return nil, fmt.Errorf("asking the ensemble: %w", err)
-	}
-	if len(of) != members*d {
-		return nil, fmt.Errorf("the ensemble gave %d numbers, not %d members of %d", len(of), members, d)
-	}
-	passages := make([]rank.Ordinal, len(hits))
-	for i, h := range hits {
-		passages[i] = h.Ordinal
-	}
-	scores := make([]float32, members*len(hits))
-	for m := range members {
-		vectors.Scores(of[m*d:(m+1)*d], passages, scores[m*len(hits):(m+1)*len(hits)])
+		return nil, err
 	}
 	information, err := fusion.MutualInformation(scores, members, x.Info.Calibration.Temperature)
 	if err != nil {

@@ -1,0 +1,117 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// Evidence is what the sources found for one question, before any fusion: what
+// calibration is fitted on. It holds no reference to the collection.
+type Evidence struct {
+	Generation uint64
+	// Sources are the experts asked, in the engine's order, then BM25; column i
+	// of Table is Sources[i].
+	Sources []SourceEvidence
+	// Table holds the hits of all sources, completed by their true scores.
+	Table *fusion.Candidates
+}
+
+// SourceEvidence is what one source found.
+type SourceEvidence struct {
+	Name    string
+	Lexical bool
+	Hits    []rank.Hit
+	// Vector is the question as the expert encodes it.
+	Vector []float32
+	// MemberScores are the inner products of the ensemble's members with the
+	// first hits, at most the depth asked for: Members × hits. Empty without an
+	// ensemble or with fewer than two hits.
+	MemberScores []float32
+	Members      int
+}
+
+// Gather asks every source of the request and returns what they found, with
+// the scores of the ensembles' members over the first depth hits. Unlike
+// Search it fails when a source fails: what is fitted on the rest would not be
+// what is served. Of the request, Question, Experts, BM25, Candidates, Exact
+// and TimeoutMS count.
+func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, error) {
+	if err := e.begin(); err != nil {
+		return Evidence{}, err
+	}
+	defer e.running.Done()
+	r.Fusion = Methods{Names: []string{MethodSum}}
+	p, err := e.plan(&r)
+	if err != nil {
+		return Evidence{}, err
+	}
+	candidates := p.candidates
+	p.candidates = max(candidates, depth)
+	view := e.pin()
+	defer view.letGo()
+	asking, cancel := context.WithTimeout(ctx, max(p.timeout, time.Millisecond))
+	defer cancel()
+	findings := e.ask(asking, p, view)
+
+	found := Evidence{Generation: view.Generation(), Table: new(fusion.Candidates)}
+	for i := range findings {
+		f := &findings[i]
+		if f.status != StatusOK {
+			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.name, f.reason, f.cause)
+		}
+		s := SourceEvidence{Name: f.name, Lexical: f.words != nil, Vector: f.vector}
+		if !s.Lexical {
+			if err := s.askMembers(ctx, &e.experts[p.experts[i]], f, depth); err != nil {
+				return Evidence{}, fmt.Errorf("source %s: %w", f.name, err)
+			}
+		}
+		f.hits = f.hits[:min(len(f.hits), candidates)]
+		s.Hits = f.hits
+		found.Sources = append(found.Sources, s)
+	}
+	a := answer{engine: e, plan: p, view: view, findings: findings, table: found.Table}
+	if err := guard(func() error { return a.complete(ctx) }); err != nil {
+		return Evidence{}, fmt.Errorf("the sources' true scores: %w", err)
+	}
+	if len(a.degraded) > 0 {
+		return Evidence{}, fmt.Errorf("source %s: %s", a.degraded[0].Source, a.degraded[0].Reason)
+	}
+	return found, nil
+}
+
+// askMembers scores the expert's first hits by every member of its ensemble.
+func (s *SourceEvidence) askMembers(ctx context.Context, x *Expert, f *finding, depth int) error {
+	if x.Ensemble == nil || len(f.hits) < 2 {
+		return nil
+	}
+	hits := f.hits[:min(len(f.hits), depth)]
+	scores, err := memberScores(ctx, x.Ensemble, f.vectors, f.vector, hits)
+	s.MemberScores, s.Members = scores, x.Ensemble.EnsembleMembers()
+	return err
+}
+
+// memberScores are the inner products of the members' vectors of a question
+// with the stored vectors of its hits: Members × hits, member by member.
+func memberScores(ctx context.Context, ensemble Ensemble, vectors VectorIndex, question []float32, hits []rank.Hit) ([]float32, error) {
+	members, d := ensemble.EnsembleMembers(), len(question)
+	of, err := ensemble.Members(ctx, question)
+	if err != nil {
+		return nil, fmt.Errorf("asking the ensemble: %w", err)
+	}
+	if len(of) != members*d {
+		return nil, fmt.Errorf("the ensemble gave %d numbers, not %d members of %d", len(of), members, d)
+	}
+	passages := make([]rank.Ordinal, len(hits))
+	for i, h := range hits {
+		passages[i] = h.Ordinal
+	}
+	scores := make([]float32, members*len(hits))
+	for m := range members {
+		vectors.Scores(of[m*d:(m+1)*d], passages, scores[m*len(hits):(m+1)*len(hits)])
+	}
+	return scores, nil
+}
