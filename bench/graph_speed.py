@@ -82,6 +82,9 @@ def session(path, threads):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
+    # a session's threads spin after a run; with several sessions in one process
+    # they would take the cores of the next one
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
