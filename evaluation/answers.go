@@ -2,9 +2,9 @@ package evaluation
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -55,91 +55,44 @@ func equalRun(a, b []string) bool {
 
 // answerTokens is DPR's SimpleTokenizer: ([\p{L}\p{N}\p{M}]+)|([^\p{Z}\p{C}]).
 func answerTokens(text string) []string {
+	text = strings.ToLower(norm.NFD.String(text))
 	var out []string
-	var run strings.Builder
-	flush := func() {
-		if run.Len() > 0 {
-			out = append(out, strings.ToLower(run.String()))
-			run.Reset()
-		}
-	}
-	for _, r := range norm.NFD.String(text) {
+	begin := -1 // of the run that is open
+	for at := 0; at < len(text); {
+		r, size := utf8.DecodeRuneInString(text[at:])
 		switch {
-		case unicode.In(r, unicode.L, unicode.N, unicode.M):
-			run.WriteRune(r)
-		case unicode.In(r, unicode.Z, unicode.C):
-			flush()
+		case wordRune(r):
+			if begin < 0 {
+				begin = at
+			}
 		default:
-			flush()
-			out = append(out, strings.ToLower(string(r)))
+			if begin >= 0 {
+				out = append(out, text[begin:at])
+				begin = -1
+			}
+			if !blankRune(r) {
+				out = append(out, text[at:at+size])
+			}
 		}
+		at += size
 	}
-	flush()
+	if begin >= 0 {
+		out = append(out, text[begin:])
+	}
 	return out
 }
 
-// RegexAnswers matches answers as regular expressions (TREC's patterns),
-// case-insensitive, multi-line, on NFD text. \s and \b are widened to Unicode.
-// A pattern that does not compile never matches, as in DPR; it is returned in
-// bad, so that the caller can say so.
-func RegexAnswers(patterns []string) (m Matcher, bad []string) {
-	var compiled regexMatcher
-	for _, pattern := range patterns {
-		expression, err := regexp.Compile("(?im)" + widen(norm.NFD.String(pattern)))
-		if err != nil {
-			bad = append(bad, pattern)
-			continue
-		}
-		compiled = append(compiled, expression)
+// wordRune and blankRune spare ASCII the search in Unicode's tables.
+func wordRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
 	}
-	return compiled, bad
+	return unicode.In(r, unicode.L, unicode.N, unicode.M)
 }
 
-type regexMatcher []*regexp.Regexp
-
-func (m regexMatcher) In(text string) bool {
-	// Go's \b knows ASCII only. Marks and letters beyond it are rare in what
-	// the patterns look for; boundaries are marked by widen.
-	text = norm.NFD.String(text)
-	for _, expression := range m {
-		if expression.MatchString(text) {
-			return true
-		}
+func blankRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r <= ' ' || r == 0x7f
 	}
-	return false
-}
-
-// widen rewrites the escapes whose meaning differs between Python's regex and
-// Go's: \s matches every Unicode space, and an escape of a non-ASCII character
-// is that character.
-func widen(pattern string) string {
-	var out strings.Builder
-	inClass := false
-	runes := []rune(pattern)
-	for i := 0; i < len(runes); i++ {
-		r := runes[i]
-		if r != '\\' || i+1 == len(runes) {
-			switch {
-			case r == '[':
-				inClass = true
-			case r == ']':
-				inClass = false
-			}
-			out.WriteRune(r)
-			continue
-		}
-		i++
-		switch next := runes[i]; {
-		case next == 's' && inClass:
-			out.WriteString(`\s\pZ`)
-		case next == 's':
-			out.WriteString(`[\s\pZ]`)
-		case next > unicode.MaxASCII:
-			out.WriteString(regexp.QuoteMeta(string(next)))
-		default:
-			out.WriteRune('\\')
-			out.WriteRune(next)
-		}
-	}
-	return out.String()
+	return unicode.In(r, unicode.Z, unicode.C)
 }
