@@ -1,15 +1,10 @@
 package models
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 )
 
 // Bundle is an expert's folder, verified.
@@ -32,20 +27,8 @@ func Load(dir string) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []error
-	for _, name := range slices.Sorted(maps.Keys(b.Manifest.Files)) {
-		sum, err := hashFile(b.Path(name))
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-			all = append(all, fmt.Errorf("bundle %s: %s is missing", dir, b.Path(name)))
-		case err != nil:
-			all = append(all, fmt.Errorf("bundle %s: %w", dir, err))
-		case sum != b.Manifest.Files[name]:
-			all = append(all, fmt.Errorf("bundle %s: %s has changed: its SHA-256 is %s, the manifest has %s; restore the file or import the bundle again", dir, b.Path(name), sum, b.Manifest.Files[name]))
-		}
-	}
-	if len(all) > 0 {
-		return nil, errors.Join(all...)
+	if err := verifyFiles(os.DirFS(dir), dir, &b.Manifest); err != nil {
+		return nil, fmt.Errorf("bundle %s: %w", dir, err)
 	}
 	return b, nil
 }
@@ -99,21 +82,5 @@ func List(dir string) ([]Listed, error) {
 }
 
 func hashFile(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no regular file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	return hashIn(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 }

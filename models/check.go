@@ -10,17 +10,40 @@ import (
 	"conclave/models/onnx"
 )
 
-// Check holds the graphs of the bundle against its manifest: that they have
-// the inputs and outputs it names, in the types and shapes it promises. Load
+// Check holds the files of the bundle against its manifest: that its graphs
+// have the inputs and outputs it names, in the types and shapes it promises;
+// that a delta and representatives are what the base named there allows. Load
 // has verified that they are the files that were written; this is for bundles
-// written by others. It reads the graphs into memory.
+// written by others. It reads the files into memory.
 func (b *Bundle) Check() error {
+	m := &b.Manifest
+	var all []error
+	if m.Delta != "" {
+		// Whether it fits its base is seen when it is merged.
+		if _, err := OpenDelta(os.DirFS(b.Dir)); err != nil {
+			all = append(all, fmt.Errorf("%s: %w", b.Dir, err))
+		}
+	} else {
+		all = append(all, b.checkEncoders()...)
+		if _, err := b.Representatives(); err != nil {
+			all = append(all, err)
+		}
+	}
+	if e := m.Ensemble; e != nil {
+		d := onnx.Fixed(int64(m.Dimension))
+		all = append(all, b.checkGraph(e.File,
+			[]onnx.Value{{Name: ensemble.Input, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), d}}},
+			onnx.Value{Name: ensemble.Output, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), onnx.Fixed(int64(e.Members)), d}}))
+	}
+	return errors.Join(all...)
+}
+
+func (b *Bundle) checkEncoders() (all []error) {
 	m := &b.Manifest
 	graphs := []Graph{m.Question}
 	if m.Passage.File != m.Question.File {
 		graphs = append(graphs, m.Passage)
 	}
-	var all []error
 	for _, g := range graphs {
 		inputs := []onnx.Value{}
 		for _, name := range []string{g.InputIDs, g.AttentionMask, g.TokenTypeIDs} {
@@ -32,13 +55,7 @@ func (b *Bundle) Check() error {
 			Name: g.Embedding, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), onnx.Fixed(int64(m.Dimension))},
 		}))
 	}
-	if e := m.Ensemble; e != nil {
-		d := onnx.Fixed(int64(m.Dimension))
-		all = append(all, b.checkGraph(e.File,
-			[]onnx.Value{{Name: ensemble.Input, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), d}}},
-			onnx.Value{Name: ensemble.Output, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), onnx.Fixed(int64(e.Members)), d}}))
-	}
-	return errors.Join(all...)
+	return all
 }
 
 func (b *Bundle) checkGraph(file string, inputs []onnx.Value, output onnx.Value) error {

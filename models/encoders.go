@@ -87,19 +87,6 @@ func (e *encoders) check(head bert.Head) error {
 	return errors.Join(all...)
 }
 
-// report lets progress hear of every tensor that is read.
-func (e *encoders) report(head bert.Head, progress func(done, total int64)) {
-	var done, total int64
-	for _, t := range e.distinct() {
-		total += t.size(head.Pooling == PoolingPooler)
-		t.read = func(n int64) {
-			if done += n; progress != nil {
-				progress(done, total)
-			}
-		}
-	}
-}
-
 // manifest says how the encoders are to be used.
 func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, error) {
 	q, p := e.question, e.passage
@@ -120,7 +107,7 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 		LowerCase: q.tokenizer.lowerCase,
 		Template:  or(o.Template, TemplateTitleDotText), Similarity: SimilarityInnerProduct, Precision: PrecisionFP32,
 		Tokenizer: q.tokenizer.name,
-		Question:  DefaultGraph("encoder.onnx"), Passage: DefaultGraph("encoder.onnx"),
+		Question:  DefaultGraph(bothFile), Passage: DefaultGraph(bothFile),
 		Lineage: Lineage{
 			Source: or(o.Source, filepath.Base(filepath.Clean(srcDir))), SourceSHA256: hash,
 			Architecture: q.config.String(), Licence: or(o.Licence, q.licence), Producer: Producer,
@@ -135,7 +122,7 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 		defaults.Question = 256
 	}
 	if q != p {
-		m.Question, m.Passage = DefaultGraph("question.onnx"), DefaultGraph("passage.onnx")
+		m.Question, m.Passage = DefaultGraph(questionFile), DefaultGraph(passageFile)
 	}
 	if m.MaxTokens.Question, err = q.limit("question", o.MaxTokens.Question, defaults.Question); err != nil {
 		return Manifest{}, err

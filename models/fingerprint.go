@@ -28,8 +28,14 @@ func (s Side) String() string {
 // pooling, length limit, and for passages the template. The expert's name,
 // lineage, ensemble and calibration are not in it. A vector may be compared
 // with those of another index only where the passage fingerprints agree.
+//
+// A delta bundle encodes nothing before it is merged: its fingerprint, of
+// either side, is the SHA-256 of its delta, for which it is calibrated.
 func (b *Bundle) Fingerprint(side Side) string {
 	m := &b.Manifest
+	if m.Delta != "" {
+		return m.Files[m.Delta]
+	}
 	graph, limit, template := m.Question, m.MaxTokens.Question, TemplateText
 	if side == Passage {
 		graph, limit, template = m.Passage, m.MaxTokens.Passage, m.Template

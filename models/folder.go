@@ -16,6 +16,7 @@ import (
 type Folder struct {
 	target, work string
 	sums         map[string]string
+	calibration  *Calibration // to be written for the encoder that is made
 }
 
 // NewFolder begins a bundle that will be dir. A bundle that is already there
@@ -80,6 +81,11 @@ func (f *Folder) Finish(m Manifest) (*Bundle, error) {
 	}
 	if err := replaceFile(filepath.Join(f.work, ManifestFile), data); err != nil {
 		return nil, err
+	}
+	if f.calibration != nil {
+		if err := (&Bundle{Dir: f.work, Manifest: m}).WriteCalibration(*f.calibration); err != nil {
+			return nil, err
+		}
 	}
 	if err := replaceable(f.target); err != nil {
 		return nil, err

@@ -57,7 +57,10 @@ func hasWeights(dir string) bool {
 
 // importExported makes a bundle of model.onnx, or of two of them.
 func importExported(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
-	if o.Int8 {
+	switch {
+	case o.Base != "":
+		return nil, errors.New("a base is for deltas, and this is an exported model")
+	case o.Int8:
 		return nil, errors.New("an exported ONNX model is taken as it is: int8 needs the checkpoint's model.safetensors")
 	}
 	question, err := openExported(srcDir, o)
@@ -149,9 +152,9 @@ func exportedManifest(q, p *exported, srcDir, outDir string, o ImportOptions) (M
 			Architecture: "exported ONNX model", Licence: or(o.Licence, q.licence), Producer: Producer,
 		},
 	}
-	m.Question.File, m.Passage.File = "encoder.onnx", "encoder.onnx"
+	m.Question.File, m.Passage.File = bothFile, bothFile
 	if q != p {
-		m.Question.File, m.Passage.File = "question.onnx", "passage.onnx"
+		m.Question.File, m.Passage.File = questionFile, passageFile
 		if q.pooling != p.pooling || q.normalise != p.normalise {
 			return Manifest{}, fmt.Errorf("the encoders pool differently: %q (unit length: %t) and %q (%t)", q.pooling, q.normalise, p.pooling, p.normalise)
 		}

@@ -2,8 +2,10 @@ package models
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
+	"os"
+	"path/filepath"
 
 	"conclave/models/bert"
 )
@@ -37,6 +39,9 @@ type ImportOptions struct {
 	Output string
 	// Licence overrides what the checkpoint's README says.
 	Licence string
+	// Base is the folder of the base checkpoint of a delta, and for nothing
+	// else. PassageDir is then that of the base's passage encoder.
+	Base string
 	// Progress, if set, is told how many bytes of weights are done.
 	Progress func(done, total int64)
 }
@@ -53,12 +58,17 @@ type ImportOptions struct {
 // and shape, and what is missing of pooling and normalisation is put behind
 // it.
 //
+// Where there is a delta bundle, it is merged with its base; see Delta.Merge.
+// Of the options, Name, PassageDir, Int8, Base and Progress are for deltas.
+//
 // A bundle that is there is replaced; nothing is left behind
 // by a failed or interrupted import. The same checkpoint and options give the
 // same bytes.
 func Import(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
 	from := importCheckpoint
-	if !hasWeights(srcDir) && findExported(srcDir) != "" {
+	if _, err := os.Stat(filepath.Join(srcDir, ManifestFile)); err == nil {
+		from = importDelta
+	} else if !hasWeights(srcDir) && findExported(srcDir) != "" {
 		from = importExported
 	}
 	b, err := from(ctx, srcDir, outDir, o)
@@ -68,7 +78,34 @@ func Import(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundl
 	return b, nil
 }
 
+// importDelta merges a delta.
+func importDelta(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
+	d, err := OpenDelta(os.DirFS(srcDir))
+	if err != nil {
+		return nil, err
+	}
+	for _, option := range []struct {
+		name  string
+		given bool
+	}{
+		{"pooling", o.Pooling != ""}, {"unit length", o.Normalise != nil}, {"template", o.Template != ""},
+		{"longest question and passage", o.MaxTokens != MaxTokens{}}, {"output", o.Output != ""},
+		{"source", o.Source != ""}, {"licence", o.Licence != ""},
+	} {
+		if option.given {
+			return nil, fmt.Errorf("the %s of a delta cannot be chosen: the manifest says it", option.name)
+		}
+	}
+	if o.Base == "" {
+		return nil, fmt.Errorf("a delta needs its base: name the folder of the checkpoint of %q, whose weights have the SHA-256 %s", d.Manifest.Base.Name, d.Manifest.Base.WeightsSHA256)
+	}
+	return d.Merge(ctx, outDir, MergeOptions{Base: o.Base, BasePassage: o.PassageDir, Name: o.Name, Int8: o.Int8, Progress: o.Progress})
+}
+
 func importCheckpoint(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
+	if o.Base != "" {
+		return nil, errors.New("a base is for deltas, and this is a checkpoint")
+	}
 	e, err := openEncoders(ctx, srcDir, o.PassageDir)
 	if err != nil {
 		return nil, err
@@ -82,29 +119,19 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o ImportOption
 	if err := e.check(head); err != nil {
 		return nil, err
 	}
-	e.report(head, o.Progress)
+	var graphs []encoderGraph
+	for i, t := range e.distinct() {
+		graphs = append(graphs, encoderGraph{file: []string{m.Question.File, m.Passage.File}[i], tower: t})
+	}
+	reportGraphs(graphs, head, o.Progress)
 
 	folder, err := NewFolder(outDir)
 	if err != nil {
 		return nil, err
 	}
 	defer folder.Abandon()
-	if err := folder.Create(m.Tokenizer, func(w io.Writer) error {
-		_, err := w.Write(e.question.tokenizer.data)
-		return err
-	}); err != nil {
+	if err := writeEncoders(folder, e.question.tokenizer, graphs, head, o.Int8); err != nil {
 		return nil, err
-	}
-	for i, t := range e.distinct() {
-		file := []string{m.Question.File, m.Passage.File}[i]
-		if err := folder.Create(file, func(w io.Writer) error {
-			if o.Int8 {
-				return bert.WriteInt8(w, t.config, t, head, t.tokenizer.cls, t.tokenizer.sep)
-			}
-			return bert.Write(w, t.config, t, head)
-		}); err != nil {
-			return nil, err
-		}
 	}
 	return folder.Finish(m)
 }

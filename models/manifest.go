@@ -53,6 +53,13 @@ type Manifest struct {
 	Format int    `yaml:"format"`
 	Name   string `yaml:"name"`
 	Kind   string `yaml:"kind"`
+	// Base is the encoder that the expert was fine-tuned from; nil where
+	// nobody said.
+	Base *Base `yaml:"base,omitempty"`
+	// Delta is the file that says what fine-tuning changed in Base. A bundle
+	// that has one cannot be used as it is: Delta.Merge makes one of it that
+	// can. Tokenizer, Question and Passage are then empty.
+	Delta string `yaml:"delta,omitempty"`
 	// Dimension is the length of the vectors.
 	Dimension int `yaml:"dimension"`
 	// Pooling and Normalise describe what the graphs do; nothing is left to
@@ -67,16 +74,28 @@ type Manifest struct {
 	Similarity string `yaml:"similarity"`
 	Precision  string `yaml:"precision"`
 	// Tokenizer is a tokenizer.json or vocab.txt.
-	Tokenizer string `yaml:"tokenizer"`
+	Tokenizer string `yaml:"tokenizer,omitempty"`
 	// Question and Passage may name the same file.
-	Question Graph `yaml:"question"`
-	Passage  Graph `yaml:"passage"`
+	Question Graph `yaml:"question,omitempty"`
+	Passage  Graph `yaml:"passage,omitempty"`
 	// Ensemble is nil for an expert without one.
 	Ensemble *Ensemble `yaml:"ensemble,omitempty"`
-	Lineage  Lineage   `yaml:"lineage"`
+	// Representatives is the file of questions that stand for what the expert
+	// was trained on, as Base encodes them; empty for an expert without.
+	Representatives string  `yaml:"representatives,omitempty"`
+	Lineage         Lineage `yaml:"lineage"`
 	// Files maps the name of every file of the bundle, but for the manifest
 	// and the calibration, to its SHA-256 in hexadecimal.
 	Files map[string]string `yaml:"files"`
+}
+
+// Base names an encoder.
+type Base struct {
+	// Name is for people.
+	Name string `yaml:"name"`
+	// WeightsSHA256 decides: the SHA-256 of the base's weights, as Import
+	// records it of a checkpoint under Lineage.SourceSHA256.
+	WeightsSHA256 string `yaml:"weights_sha256"`
 }
 
 // MaxTokens is the longest input of each side.
@@ -124,6 +143,8 @@ type Lineage struct {
 	Licence string `yaml:"licence,omitempty"`
 	// Producer is the program that wrote the bundle.
 	Producer string `yaml:"producer,omitempty"`
+	// MergedFrom is the Delta.SHA256 of what the bundle was merged from.
+	MergedFrom string `yaml:"merged_from,omitempty"`
 	// Notes holds what training wishes to record: settings, seeds, versions.
 	Notes map[string]string `yaml:"notes,omitempty"`
 }
@@ -194,11 +215,18 @@ func (m *Manifest) Validate() error {
 	oneOf("template", m.Template, TemplateText, TemplateTitleDotText, TemplatePair)
 	oneOf("similarity", m.Similarity, SimilarityInnerProduct)
 	oneOf("precision", m.Precision, PrecisionFP32, PrecisionInt8)
-	file("tokenizer", m.Tokenizer)
-	for key, g := range map[string]Graph{"question": m.Question, "passage": m.Passage} {
-		file(key+".file", g.File)
-		if g.InputIDs == "" || g.AttentionMask == "" || g.Embedding == "" {
-			fail(key, "input_ids, attention_mask and embedding must each name an input or output of the graph")
+	if m.Delta != "" {
+		m.validateDelta(fail, file)
+	} else {
+		m.validateGraphs(fail, file)
+	}
+	if m.Base != nil && !hashPattern.MatchString(m.Base.WeightsSHA256) {
+		fail("base.weights_sha256", "%q is not 64 lower-case hexadecimal digits", m.Base.WeightsSHA256)
+	}
+	if m.Representatives != "" {
+		file("representatives", m.Representatives)
+		if m.Base == nil {
+			fail("representatives", "base must say whose vectors they are")
 		}
 	}
 	if m.Ensemble != nil {
@@ -216,6 +244,29 @@ func (m *Manifest) Validate() error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+func (m *Manifest) validateGraphs(fail func(key, format string, a ...any), file func(key, name string)) {
+	file("tokenizer", m.Tokenizer)
+	for key, g := range map[string]Graph{"question": m.Question, "passage": m.Passage} {
+		file(key+".file", g.File)
+		if g.InputIDs == "" || g.AttentionMask == "" || g.Embedding == "" {
+			fail(key, "input_ids, attention_mask and embedding must each name an input or output of the graph")
+		}
+	}
+}
+
+func (m *Manifest) validateDelta(fail func(key, format string, a ...any), file func(key, name string)) {
+	file("delta", m.Delta)
+	if m.Base == nil {
+		fail("base", "a delta must say what it changes")
+	}
+	if m.Precision != PrecisionFP32 {
+		fail("precision", "%q; a delta is for %s, and the import chooses", m.Precision, PrecisionFP32)
+	}
+	if m.Tokenizer != "" || m.Question != (Graph{}) || m.Passage != (Graph{}) {
+		fail("delta", "the tokenizer and the graphs are the base's: tokenizer, question and passage must be left out")
+	}
 }
 
 // Encode is the manifest as expert.yaml has it, sealed: its last line is a

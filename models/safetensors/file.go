@@ -24,6 +24,9 @@ import (
 // maxHeader is the reference implementation's bound.
 const maxHeader = 100_000_000
 
+// metadataKey stands in the header beside the tensors' names.
+const metadataKey = "__metadata__"
+
 // Info describes a tensor.
 type Info struct {
 	Name  string
@@ -120,9 +123,9 @@ func (f *File) parse(header []byte, start, size int64) error {
 	}
 	var all []Info
 	for name, value := range raw {
-		if name == "__metadata__" {
+		if name == metadataKey {
 			if err := json.Unmarshal(value, &f.Metadata); err != nil {
-				return fmt.Errorf("__metadata__: %w", err)
+				return fmt.Errorf("%s: %w", metadataKey, err)
 			}
 			continue
 		}

@@ -17,13 +17,19 @@ type Tensor struct {
 }
 
 // Write writes the tensors, in this order, as one safetensors file.
-func Write(w io.Writer, tensors []Tensor) error {
+func Write(w io.Writer, tensors []Tensor) error { return WriteWith(w, nil, tensors) }
+
+// WriteWith is Write with free-form metadata.
+func WriteWith(w io.Writer, metadata map[string]string, tensors []Tensor) error {
 	type place struct {
 		Type    string   `json:"dtype"`
 		Shape   []int64  `json:"shape"`
 		Offsets [2]int64 `json:"data_offsets"`
 	}
-	header := make(map[string]place, len(tensors))
+	header := make(map[string]any, len(tensors)+1)
+	if len(metadata) > 0 {
+		header[metadataKey] = metadata
+	}
 	var end int64
 	for _, t := range tensors {
 		want, ok := product(t.Shape, widths[t.Type])

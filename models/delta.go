@@ -1,0 +1,161 @@
+package models
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+)
+
+// Delta is an expert as it travels: what fine-tuning changed in a base
+// checkpoint, in one or two megabytes, with its ensemble, representatives,
+// calibration and card. training/README.md says what its files hold. Merge
+// makes the bundle that is used.
+type Delta struct {
+	Manifest Manifest
+	// Calibration is nil where there is none. Its Encoder is the SHA-256 of
+	// the delta's file.
+	Calibration *Calibration
+	// SHA256 is of the manifest, which holds the other files' SHA-256, and of
+	// the calibration: whatever a merged bundle is made from, but for the
+	// base's weights, which the manifest names by theirs.
+	SHA256 string
+
+	files   fs.FS
+	changes update
+}
+
+// OpenDelta reads a delta bundle and verifies every file, without the base.
+// The error is fs.ErrNotExist where there is no manifest, and ErrNotDelta for
+// a bundle that is none.
+func OpenDelta(files fs.FS) (*Delta, error) {
+	d := &Delta{files: files}
+	data, err := fs.ReadFile(files, ManifestFile)
+	if err != nil {
+		return nil, err
+	}
+	if d.Manifest, err = ParseManifest(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", ManifestFile, err)
+	}
+	m := &d.Manifest
+	if m.Delta == "" {
+		return nil, ErrNotDelta
+	}
+	if err := verifyFiles(files, "", m); err != nil {
+		return nil, err
+	}
+	weights, err := fs.ReadFile(files, m.Delta)
+	if err != nil {
+		return nil, err
+	}
+	if d.changes, err = readUpdate(weights, m.Base.WeightsSHA256); err != nil {
+		return nil, fmt.Errorf("%s: %w", m.Delta, err)
+	}
+	if m.Representatives != "" {
+		data, err := fs.ReadFile(files, m.Representatives)
+		if err == nil {
+			_, err = readRepresentatives(data, m)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Representatives, err)
+		}
+	}
+	calibration, err := fs.ReadFile(files, CalibrationFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	} else if err == nil {
+		c, err := ParseCalibration(calibration)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", CalibrationFile, err)
+		}
+		if own := m.Files[m.Delta]; c.Encoder != own {
+			return nil, fmt.Errorf("%s: it was fitted for another delta (%.12s, this one is %.12s): train or calibrate again, or delete the file", CalibrationFile, c.Encoder, own)
+		}
+		d.Calibration = &c
+	}
+	d.SHA256 = deltaSum(data, calibration)
+	return d, nil
+}
+
+// ErrNotDelta says that a bundle holds graphs and no delta: it is used as it
+// is.
+var ErrNotDelta = errors.New("it is no delta: the bundle can be used as it is")
+
+// deltaSum is Delta.SHA256. calibration is nil where there is none.
+func deltaSum(manifest, calibration []byte) string {
+	hash := sha256.New()
+	for _, data := range [][]byte{manifest, calibration} {
+		sum := sha256.Sum256(data)
+		_, _ = hash.Write(sum[:])
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// Tied says that one encoder serves both sides.
+func (d *Delta) Tied() bool { return d.changes[sharedTower] != nil }
+
+// travelling names the files that a merged bundle takes over.
+func (d *Delta) travelling() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.Manifest.Files)), func(name string) bool { return name == d.Manifest.Delta })
+}
+
+// verifyFiles holds the files of a bundle against the manifest's SHA-256. Its
+// errors name the files as they are in the folder place.
+func verifyFiles(files fs.FS, place string, m *Manifest) error {
+	var all []error
+	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
+		sum, err := hashIn(files, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			all = append(all, fmt.Errorf("%s is missing", filepath.Join(place, name)))
+		case err != nil:
+			all = append(all, fmt.Errorf("%s: %w", filepath.Join(place, name), err))
+		case sum != m.Files[name]:
+			all = append(all, fmt.Errorf("%s has changed: its SHA-256 is %s, the manifest has %s; restore the file or import the bundle again", filepath.Join(place, name), sum, m.Files[name]))
+		}
+	}
+	return errors.Join(all...)
+}
+
+func hashIn(files fs.FS, name string) (string, error) {
+	f, err := files.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil {
+		return "", err
+	} else if !info.Mode().IsRegular() {
+		return "", errors.New("it is no regular file")
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// copyFile puts a file of the delta into a folder, and makes sure that it is
+// the one that was verified.
+func (d *Delta) copyFile(folder *Folder, name string) error {
+	data, err := fs.ReadFile(d.files, name)
+	if err != nil {
+		return err
+	}
+	if err := folder.Create(name, func(w io.Writer) error {
+		_, err := io.Copy(w, bytes.NewReader(data))
+		return err
+	}); err != nil {
+		return err
+	}
+	if folder.sums[name] != d.Manifest.Files[name] {
+		return fmt.Errorf("%s changed while it was read", name)
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"conclave/models/bert"
+)
+
+// MergeOptions say how a delta becomes a bundle that can be used.
+type MergeOptions struct {
+	// Base is the folder of the base checkpoint, BasePassage that of its
+	// passage encoder where it has a folder of its own.
+	Base, BasePassage string
+	// Name of the expert; the delta's by default.
+	Name string
+	// Int8 stores the linear layers in 8 bits; see ImportOptions.
+	Int8 bool
+	// Progress, if set, is told how many bytes of weights are done.
+	Progress func(done, total int64)
+}
+
+// Merge makes the bundle outDir: the graphs that Import would write for a
+// checkpoint with the merged weights, the base's tokenizer, and the delta's
+// ensemble, representatives, card and calibration, which is for the merged
+// encoder from then on. Everything that decides about vectors (pooling,
+// length limits, template) is the delta's.
+//
+// Another base than the manifest names is an error, as is a change of a
+// tensor that the base has not, or of another shape. What Import says about
+// replacing, interruption and equal bytes holds here too.
+func (d *Delta) Merge(ctx context.Context, outDir string, o MergeOptions) (*Bundle, error) {
+	base, err := openEncoders(ctx, o.Base, o.BasePassage)
+	if err != nil {
+		return nil, fmt.Errorf("the base: %w", err)
+	}
+	defer base.close()
+	graphs, err := d.graphs(base)
+	if err != nil {
+		return nil, err
+	}
+	m, err := d.merged(base, o)
+	if err != nil {
+		return nil, err
+	}
+	head := bert.Head{Pooling: m.Pooling, Normalise: m.Normalise}
+	if err := base.check(head); err != nil {
+		return nil, fmt.Errorf("the base: %w", err)
+	}
+	reportGraphs(graphs, head, o.Progress)
+
+	folder, err := NewFolder(outDir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Abandon()
+	for _, name := range d.travelling() {
+		if err := d.copyFile(folder, name); err != nil {
+			return nil, err
+		}
+	}
+	if err := writeEncoders(folder, base.question.tokenizer, graphs, head, o.Int8); err != nil {
+		return nil, err
+	}
+	folder.calibration = d.Calibration
+	return folder.Finish(m)
+}
+
+// graphs are the encoders to write: one for both sides or one for each.
+func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
+	sum, err := hashWeights(base.distinct())
+	if err != nil {
+		return nil, err
+	}
+	if want := d.Manifest.Base.WeightsSHA256; sum != want {
+		return nil, fmt.Errorf("the delta changes a base whose weights have the SHA-256 %s (%s); those in %s have %s", want, d.Manifest.Base.Name, base.question.dir, sum)
+	}
+	all := []encoderGraph{
+		{file: questionFile, tower: base.question, changes: d.changes[questionTower]},
+		{file: passageFile, tower: base.passage, changes: d.changes[passageTower]},
+	}
+	if d.Tied() {
+		if base.question != base.passage {
+			return nil, fmt.Errorf("the delta changes one encoder for both sides, and the base in %s has two", base.question.dir)
+		}
+		all = []encoderGraph{{file: bothFile, tower: base.question, changes: d.changes[sharedTower]}}
+	}
+	for i, tower := range []string{questionTower, passageTower}[:len(all)] {
+		if d.Tied() {
+			tower = sharedTower
+		}
+		if err := all[i].fit(tower); err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Manifest.Delta, err)
+		}
+	}
+	return all, nil
+}
+
+// merged is the manifest of the bundle to make.
+func (d *Delta) merged(base *encoders, o MergeOptions) (Manifest, error) {
+	m := d.Manifest
+	c := base.question.config
+	if m.Dimension != c.Output() {
+		return m, fmt.Errorf("the manifest says that vectors have %d numbers; the base's have %d", m.Dimension, c.Output())
+	}
+	if tokens := max(m.MaxTokens.Question, m.MaxTokens.Passage); tokens > c.Positions {
+		return m, fmt.Errorf("the manifest allows texts of %d tokens; the base has %d positions", tokens, c.Positions)
+	}
+	if m.Pooling == PoolingGraph {
+		return m, fmt.Errorf("the manifest's pooling is %q; a delta's is %s, %s or %s", m.Pooling, PoolingCLS, PoolingMean, PoolingPooler)
+	}
+	m.Delta, m.Name = "", or(o.Name, m.Name)
+	if o.Int8 {
+		m.Precision = PrecisionInt8
+	}
+	m.Tokenizer = base.question.tokenizer.name
+	m.Question, m.Passage = DefaultGraph(questionFile), DefaultGraph(passageFile)
+	if d.Tied() {
+		m.Question, m.Passage = DefaultGraph(bothFile), DefaultGraph(bothFile)
+	}
+	for _, name := range d.travelling() {
+		if slices.Contains([]string{m.Tokenizer, m.Question.File, m.Passage.File}, name) {
+			return m, fmt.Errorf("the delta has a file %s, which is the name of one that is to be made", name)
+		}
+	}
+	notes := maps.Clone(m.Lineage.Notes)
+	if notes == nil {
+		notes = map[string]string{}
+	}
+	if m.Lineage.Producer != "" {
+		notes["trained by"] = m.Lineage.Producer
+	}
+	m.Lineage.Notes, m.Lineage.Producer, m.Lineage.MergedFrom = notes, Producer, d.SHA256
+	return m, nil
+}
+
+// The files of the graphs that an import writes.
+const (
+	bothFile     = "encoder.onnx"
+	questionFile = "question.onnx"
+	passageFile  = "passage.onnx"
+)
+
+// encoderGraph is an encoder to be written: a checkpoint's, changed or not.
+type encoderGraph struct {
+	file    string
+	tower   *tower
+	changes map[string]change
+}
+
+// Tensor gives the weights as they are to be written; see bert.Weights.
+func (g encoderGraph) Tensor(name string, shape ...int) ([]float32, error) {
+	values, err := g.tower.Tensor(name, shape...)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := g.changes[name]; ok {
+		c.apply(values)
+	}
+	return values, nil
+}
+
+// fit holds the changes against what there is to change. tower is their name
+// in the delta.
+func (g encoderGraph) fit(tower string) error {
+	shapes := map[string][]int{}
+	for _, named := range g.tower.config.Names(true) {
+		if _, ok := g.tower.set.Info(g.tower.name(named.Name)); ok {
+			shapes[named.Name] = named.Shape
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.changes)) {
+		full, shape := tower+"."+name, shapes[name]
+		switch {
+		case shape == nil:
+			return fmt.Errorf("%q is to change, and the base has no such tensor", full)
+		case strings.HasPrefix(name, "embeddings.") && len(shape) == 2:
+			return fmt.Errorf("%q is to change: the embedding tables of a delta are the base's", full)
+		case !slices.Equal(shape, g.changes[name].shape):
+			return fmt.Errorf("the change of %q has shape %v; the base's tensor has %v", full, g.changes[name].shape, shape)
+		}
+	}
+	return nil
+}
+
+// reportGraphs lets progress hear of every tensor that is read.
+func reportGraphs(graphs []encoderGraph, head bert.Head, progress func(done, total int64)) {
+	var done, total int64
+	for _, g := range graphs {
+		total += g.tower.size(head.Pooling == PoolingPooler)
+		g.tower.read = func(n int64) {
+			if done += n; progress != nil {
+				progress(done, total)
+			}
+		}
+	}
+}
+
+// writeEncoders writes the tokenizer and the graphs of a bundle.
+func writeEncoders(folder *Folder, words *tokenizer, graphs []encoderGraph, head bert.Head, int8 bool) error {
+	if err := folder.Create(words.name, func(w io.Writer) error {
+		_, err := w.Write(words.data)
+		return err
+	}); err != nil {
+		return err
+	}
+	for _, g := range graphs {
+		if err := folder.Create(g.file, func(w io.Writer) error {
+			if int8 {
+				return bert.WriteInt8(w, g.tower.config, g, head, g.tower.tokenizer.cls, g.tower.tokenizer.sep)
+			}
+			return bert.Write(w, g.tower.config, g, head)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
