@@ -72,7 +72,7 @@ type Options struct {
 
 // API serves HTTP. It is safe for concurrent use.
 type API struct {
-	engine       atomic.Pointer[Engine]
+	engine       atomic.Pointer[attachment]
 	readiness    *Readiness
 	metrics      *Metrics
 	log          *slog.Logger
@@ -155,10 +155,6 @@ func New(o Options) (*API, error) {
 	}
 	return a, nil
 }
-
-// Attach gives the API its engine. Until then /startupz and everything that
-// needs the engine answer 503.
-func (a *API) Attach(e Engine) { a.engine.Store(&e) }
 
 // Readiness is what /readyz shows.
 func (a *API) Readiness() *Readiness { return a.readiness }

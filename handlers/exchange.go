@@ -26,6 +26,8 @@ type exchange struct {
 	code  string // of the problem
 	cause error  // behind the problem, for the log alone
 
+	engine *attachment // that serves the request, once it asked for one
+
 	attributes []slog.Attr // what the handler wants in the log line
 	question   string      // logged only where the operator asked for it
 }
@@ -61,6 +63,9 @@ func (a *API) begin(next http.Handler) http.Handler {
 		a.running.Add(1)
 		a.metrics.inFlight.Inc()
 		defer func() {
+			if x.engine != nil {
+				x.engine.leave()
+			}
 			a.metrics.inFlight.Dec()
 			a.running.Add(-1)
 		}()
@@ -138,6 +143,9 @@ func (r *recorder) Write(b []byte) (int, error) {
 	r.bytes += int64(n)
 	return n, err
 }
+
+// Flush sends what was written. The compression asks for it by this name.
+func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Flush() }
 
 // Unwrap lets http.ResponseController through.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

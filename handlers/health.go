@@ -20,8 +20,8 @@ func (a *API) getLive(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // getStarted answers GET /startupz: models and index have been loaded once.
-func (a *API) getStarted(w http.ResponseWriter, _ *http.Request) error {
-	if _, err := a.loaded(); err != nil {
+func (a *API) getStarted(w http.ResponseWriter, r *http.Request) error {
+	if _, err := a.loaded(r); err != nil {
 		return err
 	}
 	return respond(w, Health{Status: "ok"})
@@ -29,9 +29,9 @@ func (a *API) getStarted(w http.ResponseWriter, _ *http.Request) error {
 
 // getReady answers GET /readyz: every component works, and the server is not
 // going away. A warning does not make it unready.
-func (a *API) getReady(w http.ResponseWriter, _ *http.Request) error {
+func (a *API) getReady(w http.ResponseWriter, r *http.Request) error {
 	status, parts := a.readiness.report()
-	engine, err := a.loaded()
+	engine, err := a.loaded(r)
 	if status == Ready && err != nil {
 		status = Starting
 	}

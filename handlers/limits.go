@@ -34,7 +34,7 @@ type LimitDefaults struct {
 
 // getLimits answers GET /v1/limits.
 func (a *API) getLimits(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded()
+	engine, err := a.loaded(r)
 	if err != nil {
 		return err
 	}

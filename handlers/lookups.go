@@ -11,7 +11,7 @@ import (
 
 // postEmbed answers POST /v1/embed.
 func (a *API) postEmbed(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded()
+	engine, err := a.loaded(r)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (a *API) postEmbed(w http.ResponseWriter, r *http.Request) error {
 
 // getExperts answers GET /v1/experts.
 func (a *API) getExperts(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded()
+	engine, err := a.loaded(r)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ type ExpertList struct {
 
 // getExpert answers GET /v1/experts/{name}.
 func (a *API) getExpert(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded()
+	engine, err := a.loaded(r)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ const etagSuffix = "-gzip"
 
 // getPassage answers GET /v1/passages/{id}.
 func (a *API) getPassage(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded()
+	engine, err := a.loaded(r)
 	if err != nil {
 		return err
 	}

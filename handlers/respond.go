@@ -59,12 +59,3 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, newProblem("incomplete_body", "The body ended before its declared length, or is malformed.").because(err)
 	}
 }
-
-// loaded is the engine, once there is one and while the server is not going
-// away.
-func (a *API) loaded() (Engine, error) {
-	if e := a.engine.Load(); e != nil {
-		return *e, nil
-	}
-	return nil, newProblem("not_ready", "The models and the index are still being loaded; /readyz tells how far they are.")
-}

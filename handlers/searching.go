@@ -13,7 +13,7 @@ import (
 
 // postSearch answers POST /v1/search.
 func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded()
+	engine, err := a.loaded(r)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
 
 // getSearch answers GET /v1/search.
 func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded()
+	engine, err := a.loaded(r)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ type batchAnswer struct {
 
 // postBatch answers POST /v1/search/batch.
 func (a *API) postBatch(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded()
+	engine, err := a.loaded(r)
 	if err != nil {
 		return err
 	}
