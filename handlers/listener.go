@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -66,67 +65,13 @@ func refused(address string) error {
 	return fmt.Errorf("refusing to listen on %s without keys, since everybody who reaches it could use the server: configure auth.keys, or listen on 127.0.0.1, or say auth.disabled: true where something else asks for keys", address)
 }
 
-// problemListener makes problems of the few errors that net/http answers by
-// itself, before there is a request: a header that is too large, a request
-// that is not HTTP. They are written to the connection in plain text, with no
-// hook to change them.
-type problemListener struct {
-	net.Listener
-	api *API
-}
-
-func (l problemListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &problemConn{Conn: c, api: l.api}, nil
-}
-
-type problemConn struct {
-	net.Conn
-	api *API
-}
-
-// plainError ends the header of each of those errors. No handler's answer
-// begins like that: they have a Date, and their bodies are JSON, in which no
-// line can end with CR LF.
-const plainError = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
-
-// failedExpectation begins the one answer that net/http gives to an Expect
-// that it does not know.
-const failedExpectation = "HTTP/1.1 417 "
-
-// Write passes everything on but net/http's own error answers, which are each
-// written in one call.
-func (c *problemConn) Write(b []byte) (int, error) {
-	if len(b) > 1024 || !bytes.HasPrefix(b, []byte("HTTP/1.1 4")) && !bytes.HasPrefix(b, []byte("HTTP/1.1 5")) {
-		return c.Conn.Write(b)
-	}
-	head, _, plain := strings.Cut(string(b), plainError)
-	if !plain && !strings.HasPrefix(head, failedExpectation) {
-		return c.Conn.Write(b)
-	}
-	if _, err := c.Conn.Write(c.api.rawProblem(strings.TrimPrefix(head, "HTTP/1.1 "), c.RemoteAddr())); err != nil {
-		return 0, err
-	}
-	return len(b), nil
-}
-
-// CloseWrite ends the sending half, which net/http does before it gives a
-// client time to read an error.
-func (c *problemConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
-
 // rawProblem is the whole answer for an error that net/http found, given its
 // status line ("431 Request Header Fields Too Large").
 func (a *API) rawProblem(line string, client net.Addr) []byte {
 	code, detail := "malformed_request", "The request is not HTTP/1.1."
 	switch status, _, _ := strings.Cut(line, " "); status {
+	case "408":
+		code, detail = "slow_request", "The request's header did not arrive in time."
 	case "431":
 		code, detail = "header_too_large", "The request's line and header are larger than the server takes."
 	case "501":

@@ -44,7 +44,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true) // for proxies that speak it behind their TLS
 	server := &http.Server{
-		Handler:           a,
+		Handler:           attended(a),
 		Protocols:         &protocols,
 		MaxHeaderBytes:    o.HeaderBytes,
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
@@ -53,9 +53,10 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		IdleTimeout:       o.IdleTimeout,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return requests },
+		ConnContext:       withConnection,
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(problemListener{listener, a}) }()
+	go func() { failed <- server.Serve(politeListener{listener, a}) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)
