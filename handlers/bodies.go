@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"unicode"
 
@@ -58,6 +59,19 @@ func (methodsSchema) Schema(huma.Registry) *huma.Schema {
 	atLeastOne := 1
 	one := method()
 	return &huma.Schema{OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: method(), MinItems: &atLeastOne}}}
+}
+
+// within is the schema of a search with the limits in force, which the
+// document leaves to /v1/limits, so that an error can say what is allowed.
+func within(limits search.Limits, s *huma.Schema) *huma.Schema {
+	limited := *s
+	limited.Properties = maps.Clone(s.Properties)
+	for name, most := range map[string]int{"k": limits.K, "candidates": limits.Candidates, "timeout_ms": int(limits.Timeout.Milliseconds())} {
+		property, high := *limited.Properties[name], float64(most)
+		property.Maximum = &high
+		limited.Properties[name] = &property
+	}
+	return &limited
 }
 
 // decode checks a parsed body against a schema and makes a T of it.

@@ -51,7 +51,7 @@ func (c *conform) check(s *huma.Schema, v any, pointer string) any {
 				return c.check(alternative, v, pointer)
 			}
 		}
-		c.fail("wrong_type", pointer, "has to be %s, not %s", alternatives(s.OneOf), sort(v))
+		c.fail("wrong_type", pointer, "%s: it has to be %s", instead(v), alternatives(s.OneOf))
 		return v
 	}
 	switch s.Type {
@@ -68,7 +68,7 @@ func (c *conform) check(s *huma.Schema, v any, pointer string) any {
 			if code == "" {
 				code = "unknown_value"
 			}
-			c.fail(code, pointer, "%s is none of %s", quoted(text), words(s.Enum))
+			c.fail(code, pointer, "is %s: it has to be one of %s", quoted(text), words(s.Enum))
 		}
 	case huma.TypeBoolean:
 		if _, ok := v.(bool); !ok {
@@ -122,7 +122,7 @@ func (c *conform) array(s *huma.Schema, v any, pointer string) any {
 		return v
 	}
 	if s.MinItems != nil && len(list) < *s.MinItems {
-		c.fail("out_of_range", pointer, "needs at least %d, and has %d", *s.MinItems, len(list))
+		c.fail("out_of_range", pointer, "has %d entries: it needs at least %d", len(list), *s.MinItems)
 	}
 	for i := range list {
 		list[i] = c.check(s.Items, list[i], pointer+"/"+strconv.Itoa(i))
@@ -139,55 +139,77 @@ func (c *conform) number(s *huma.Schema, v any, pointer string) any {
 		return v
 	}
 	f, err := n.Float64()
-	if err != nil || math.IsInf(f, 0) {
-		c.fail("out_of_range", pointer, "%s is too large a number", quoted(n.String()))
+	low, high := limitsOf(s)
+	switch {
+	case err != nil || math.IsInf(f, 0) || f < low || f > high:
+		c.fail("out_of_range", pointer, "is %s: it has to be %s", shorten(n.String()), allowed(s))
 		return v
-	}
-	low, high := math.Inf(-1), math.Inf(1)
-	if s.Minimum != nil {
-		low = *s.Minimum
-	}
-	if s.Maximum != nil {
-		high = *s.Maximum
-	}
-	if f < low || f > high {
-		c.fail("out_of_range", pointer, "%s is outside its range: %s", shorten(n.String()), bounds(low, high))
+	case s.Type == huma.TypeNumber:
 		return v
-	}
-	if s.Type == huma.TypeNumber {
-		return v
-	}
-	if f != math.Trunc(f) {
-		c.fail("wrong_type", pointer, "%s has to be a whole number", shorten(n.String()))
+	case f != math.Trunc(f):
+		c.fail("wrong_type", pointer, "is %s: it has to be %s", shorten(n.String()), allowed(s))
 		return v
 	}
 	if _, err := strconv.Atoi(n.String()); err == nil {
 		return v
 	}
 	if math.Abs(f) > 1<<53 {
-		c.fail("out_of_range", pointer, "%s is too large a number", shorten(n.String()))
+		c.fail("out_of_range", pointer, "is %s: that is too large a number", shorten(n.String()))
 		return v
 	}
 	c.rewrote = true
 	return json.Number(strconv.FormatInt(int64(f), 10))
 }
 
-func bounds(low, high float64) string {
-	switch {
-	case math.IsInf(high, 1):
-		return fmt.Sprintf("at least %v", low)
-	case math.IsInf(low, -1):
-		return fmt.Sprintf("at most %v", high)
+// limitsOf is the range of a number.
+func limitsOf(s *huma.Schema) (low, high float64) {
+	low, high = math.Inf(-1), math.Inf(1)
+	if s.Minimum != nil {
+		low = *s.Minimum
 	}
-	return fmt.Sprintf("from %v to %v", low, high)
+	if s.Maximum != nil {
+		high = *s.Maximum
+	}
+	return low, high
+}
+
+// allowed says what a value has to be: "a whole number from 1 to 1000".
+func allowed(s *huma.Schema) string {
+	low, high := limitsOf(s)
+	text := article(s.Type)
+	switch {
+	case math.IsInf(low, -1) && math.IsInf(high, 1):
+	case math.IsInf(high, 1):
+		text += fmt.Sprintf(" of at least %v", low)
+	case math.IsInf(low, -1):
+		text += fmt.Sprintf(" of at most %v", high)
+	default:
+		text += fmt.Sprintf(" from %v to %v", low, high)
+	}
+	return text
 }
 
 func (c *conform) wrongType(s *huma.Schema, v any, pointer string) {
 	if v == nil {
-		c.fail("wrong_type", pointer, "has to be %s, not null; leave the field out for its default", article(s.Type))
+		c.fail("wrong_type", pointer, "is null: it has to be %s; leave the field out for its default", allowed(s))
 		return
 	}
-	c.fail("wrong_type", pointer, "has to be %s, not %s", article(s.Type), sort(v))
+	c.fail("wrong_type", pointer, "%s: it has to be %s", instead(v), allowed(s))
+}
+
+// instead says what a value is: itself, where it is short by nature.
+func instead(v any) string {
+	switch v := v.(type) {
+	case string:
+		return "is " + quoted(v)
+	case json.Number:
+		return "is " + shorten(v.String())
+	case bool:
+		return fmt.Sprintf("is %t", v)
+	case nil:
+		return "is null"
+	}
+	return "is " + article(typeName(v))
 }
 
 // problem sums up what was found, or is nil. A mistake of form (400) names
@@ -228,13 +250,6 @@ func typeName(v any) string {
 		return huma.TypeArray
 	}
 	return huma.TypeObject
-}
-
-func sort(v any) string {
-	if v == nil {
-		return "null"
-	}
-	return article(typeName(v))
 }
 
 func article(jsonType string) string {

@@ -115,17 +115,22 @@ func commaList(text string) []any {
 	return out
 }
 
-// asParameters makes the pointers of a problem name query parameters.
+// asParameters makes a problem name query parameters where it points into a
+// body.
 func asParameters(p *Problem) *Problem {
 	q := *p
 	q.Errors = slices.Clone(p.Errors)
 	for i := range q.Errors {
 		e := &q.Errors[i]
+		before := e.Pointer
 		if rest, ok := strings.CutPrefix(e.Pointer, "/question"); ok {
 			e.Pointer = "/" + questionParameter + rest
 		}
 		if e.Parameter == "" && e.Pointer != "" {
 			e.Parameter, _, _ = strings.Cut(e.Pointer[1:], "/")
+		}
+		if rest, ok := strings.CutPrefix(q.Detail, before+" "); ok && before != "" {
+			q.Detail = e.Parameter + " " + rest
 		}
 	}
 	return &q

@@ -25,7 +25,7 @@ func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
 	if p != nil {
 		return p
 	}
-	request, p := a.searchRequest(body)
+	request, p := a.searchRequest(engine.Limits(), body)
 	if p != nil {
 		return p
 	}
@@ -42,7 +42,7 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 	if p != nil {
 		return p
 	}
-	request, p := a.searchRequest(body)
+	request, p := a.searchRequest(engine.Limits(), body)
 	if p != nil {
 		return asParameters(p)
 	}
@@ -53,7 +53,7 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 }
 
 // searchRequest makes a request of a parsed body.
-func (a *API) searchRequest(body any) (search.Request, *Problem) {
+func (a *API) searchRequest(limits search.Limits, body any) (search.Request, *Problem) {
 	registry := a.document.Components.Schemas
 	if object, ok := body.(map[string]any); ok && object["question"] == nil {
 		if _, given := object["question"]; !given {
@@ -61,7 +61,7 @@ func (a *API) searchRequest(body any) (search.Request, *Problem) {
 			object["question"] = ""
 		}
 	}
-	decoded, p := decode[searchBody](registry, searchSchema(registry), body)
+	decoded, p := decode[searchBody](registry, within(limits, searchSchema(registry)), body)
 	if p != nil {
 		return search.Request{}, p
 	}
@@ -153,7 +153,7 @@ func (a *API) postBatch(w http.ResponseWriter, r *http.Request) error {
 	for i := range answers {
 		if p := answers[i].problem; p != nil {
 			failed++
-			within(p, i)
+			inBatch(p, i)
 			p.RequestID = x.requestID
 			out[i] = p
 			continue
@@ -192,7 +192,7 @@ func (a *API) answerBatch(ctx context.Context, engine Engine, items []any) ([]ba
 	var requests []search.Request
 	var places []int // of requests, in items
 	for i, item := range items {
-		request, p := a.searchRequest(item)
+		request, p := a.searchRequest(engine.Limits(), item)
 		if p != nil {
 			answers[i].problem = p
 			continue
@@ -223,8 +223,8 @@ func (a *API) answerBatch(ctx context.Context, engine Engine, items []any) ([]ba
 	return answers, nil
 }
 
-// within makes the pointers of an item's problem point into the batch.
-func within(p *Problem, item int) {
+// inBatch makes the pointers of an item's problem point into the batch.
+func inBatch(p *Problem, item int) {
 	for i := range p.Errors {
 		p.Errors[i].Pointer = "/searches/" + strconv.Itoa(item) + p.Errors[i].Pointer
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"conclave/search"
 )
 
 // FuzzParseJSON compares the strict reader with encoding/json. What it takes
@@ -74,7 +76,7 @@ func FuzzSearchBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		body, problem := parseJSON(data)
 		if problem == nil {
-			_, problem = api.searchRequest(body)
+			_, problem = api.searchRequest(search.DefaultLimits(), body)
 		}
 		if problem != nil {
 			if problem.Status < 400 || problem.Status >= 500 || problem.Detail == "" {
@@ -103,7 +105,7 @@ func TestIntegers(t *testing.T) {
 		if problem != nil {
 			t.Fatal(problem)
 		}
-		request, problem := api.searchRequest(body)
+		request, problem := api.searchRequest(search.DefaultLimits(), body)
 		if problem != nil || request.K != want {
 			t.Errorf("%s: %d, %v", text, request.K, problem)
 		}
