@@ -15,6 +15,22 @@ const prefix = "CONCLAVE_"
 // variableFile names the configuration file.
 const variableFile = prefix + "CONFIG"
 
+// VariableKey holds the API key with which a command asks a server. It is no
+// part of the configuration, which is printed and kept in files.
+const VariableKey = prefix + "KEY"
+
+// Variable is the value of a variable in environ, which has the form of
+// os.Environ; "" when it is not there.
+func Variable(environ []string, name string) string {
+	value := ""
+	for _, entry := range environ {
+		if rest, ok := cutVariable(entry, name); ok {
+			value = rest
+		}
+	}
+	return value
+}
+
 // readEnvironment reads the variables CONCLAVE_… of environ, which has the
 // form of os.Environ. Lists of strings are separated by commas; lists of
 // objects are YAML, so that keys can come from a secret store.
@@ -24,7 +40,7 @@ const variableFile = prefix + "CONFIG"
 func readEnvironment(environ []string) (*layer, []string, error) {
 	l := newLayer()
 	known := map[string]key{}
-	names := []string{variableFile}
+	names := []string{variableFile, VariableKey}
 	for _, k := range keys() {
 		known[k.variable()] = k
 		names = append(names, k.variable())
@@ -32,7 +48,7 @@ func readEnvironment(environ []string) (*layer, []string, error) {
 	var warnings []string
 	for _, entry := range environ {
 		name, text, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, prefix) || name == variableFile {
+		if !strings.HasPrefix(name, prefix) || name == variableFile || name == VariableKey {
 			continue
 		}
 		k, ok := known[name]

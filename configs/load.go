@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
@@ -104,19 +105,14 @@ func (s Sources) file() (name string, named bool) {
 			return f.Value.String(), true
 		}
 	}
-	for _, entry := range s.Environ {
-		if rest, ok := cutVariable(entry, variableFile); ok && rest != "" {
-			return rest, true
-		}
+	if named := Variable(s.Environ, variableFile); named != "" {
+		return named, true
 	}
 	return filepath.Join(s.Dir, DefaultFile), false
 }
 
 func cutVariable(entry, name string) (string, bool) {
-	if len(entry) > len(name) && entry[:len(name)] == name && entry[len(name)] == '=' {
-		return entry[len(name)+1:], true
-	}
-	return "", false
+	return strings.CutPrefix(entry, name+"=")
 }
 
 // anchor makes the relative paths of a file count from its folder.

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 
+	"conclave/configs"
 	"conclave/search"
 )
 
@@ -40,6 +41,9 @@ func searchRemote(ctx context.Context, base, key string, request search.Request)
 	data, err := io.ReadAll(io.LimitReader(answer.Body, 64<<20))
 	if err != nil {
 		return search.Response{}, fmt.Errorf("reading the answer of %s: %w", base, err)
+	}
+	if answer.StatusCode == http.StatusUnauthorized {
+		return search.Response{}, fmt.Errorf("%s; put the key into the environment as %s", problemText(answer.Status, data), configs.VariableKey)
 	}
 	if answer.StatusCode != http.StatusOK {
 		return search.Response{}, errors.New(problemText(answer.Status, data))

@@ -14,6 +14,7 @@ import (
 	"conclave/search"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 )
 
@@ -33,6 +34,7 @@ func newSearch(terminal terminal) *cobra.Command {
 		Use:   "search QUESTION",
 		Short: "Search a collection, or ask a server, from the terminal",
 		Example: `  conclave search --collection my-index "how long may I keep cooked rice?"
+  CONCLAVE_KEY=… conclave search --url https://search.example.org "who bought the lighthouse"
   conclave search --url http://127.0.0.1:8080 -k 3 --fusion hybrid "who bought the lighthouse"
   conclave search --collection my-index --fusion rrf,hybrid --json "…" | jq .rankings`,
 		Args: cobra.MinimumNArgs(1),
@@ -41,8 +43,11 @@ func newSearch(terminal terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if x.url != "" && cmd.Flags().Changed("collection") {
-				return usagef("--collection and --url exclude each other")
+			if err := x.check(cmd.Flags()); err != nil {
+				return err
+			}
+			if x.key == "" {
+				x.key = configs.Variable(terminal.Environ, configs.VariableKey)
 			}
 			x.complete(strings.Join(args, " "))
 			response, err := x.ask(cmd, config, terminal)
@@ -60,7 +65,7 @@ func newSearch(terminal terminal) *cobra.Command {
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	flags.StringVar(&x.url, "url", "", "base `address` of a server to ask, instead of a collection")
-	flags.StringVar(&x.key, "key", "", "API `key` for the server")
+	flags.StringVar(&x.key, "key", "", "API `key` for the server; better in $"+configs.VariableKey+", since others can see command lines")
 	flags.IntVarP(&x.request.K, "k", "k", 5, "passages to show")
 	flags.StringVar(&x.fusion, "fusion", "", "fusion method, or several with commas")
 	flags.StringVar(&x.experts, "experts", "", "experts to ask, with commas; 'none' for words alone")
@@ -71,6 +76,22 @@ func newSearch(terminal terminal) *cobra.Command {
 	flags.IntVar(&x.request.TimeoutMS, "timeout-ms", 0, "milliseconds that the sources have")
 	flags.BoolVar(&x.asJSON, "json", false, "the whole answer, as the API gives it")
 	return command
+}
+
+// check refuses flags that contradict each other or mean nothing.
+func (x *asking) check(flags *pflag.FlagSet) error {
+	switch {
+	case x.url != "" && flags.Changed("collection"):
+		return usagef("--collection and --url exclude each other")
+	case x.url == "" && flags.Changed("key"):
+		return usagef("--key is for a server: name it with --url")
+	}
+	for name, value := range map[string]int{"k": x.request.K, "candidates": x.request.Candidates, "timeout-ms": x.request.TimeoutMS} {
+		if flags.Changed(name) && value < 1 {
+			return usagef("--%s is %d: it has to be at least 1", name, value)
+		}
+	}
+	return nil
 }
 
 func (x *asking) complete(question string) {
