@@ -40,34 +40,28 @@ func (p Pip) Download(ctx context.Context, w Wheel, dir string) error {
 	}
 	args = append(args, w.Package+"=="+w.Version)
 	cmd := exec.CommandContext(ctx, p.Python, args...)
-	var complaint tail
-	cmd.Stderr = &complaint
+	said := &complaints{}
 	if p.Log != nil {
-		cmd.Stdout = p.Log
-		cmd.Stderr = io.MultiWriter(p.Log, &complaint)
+		log := &turns{out: p.Log}
+		cmd.Stdout, said.log = log, log
 	}
-	if err := cmd.Run(); err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			return fmt.Errorf("fetching %s %s: %w", w.Package, w.Version, cause)
-		}
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			return fmt.Errorf("fetching %s %s failed: %s: check the network and pip's index settings, then run `conclave setup` again; what is there already is kept", w.Package, w.Version, lastLine(complaint.kept))
-		}
+	cmd.Stderr = said
+	err := cmd.Run()
+	said.finish()
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("fetching %s %s: %w", w.Package, w.Version, cause)
+	}
+	var exit *exec.ExitError
+	switch {
+	case !errors.As(err, &exit):
 		return fmt.Errorf("running %s: %w", strings.Join(cmd.Args, " "), err)
+	case pipFull.Match(said.kept):
+		return fullWhileFetching(w, dir)
 	}
-	return nil
-}
-
-// tail keeps the end of what is written to it.
-type tail struct{ kept []byte }
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - 4096; over > 0 {
-		t.kept = t.kept[over:]
-	}
-	return len(p), nil
+	return fmt.Errorf("fetching %s %s failed: %s: check the network and pip's index settings, then run `conclave setup` again; what is there already is kept", w.Package, w.Version, lastLine(said.kept))
 }
 
 func lastLine(out []byte) string {

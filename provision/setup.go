@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // Report tells what a step of setup did. Fetched is false when everything was
@@ -77,7 +75,7 @@ func (c Cache) ensure(ctx context.Context, wheel Wheel, dir string, pip Pip) (fe
 	if verifyMembers(dir, wheel.Members) == nil {
 		return false, nil
 	}
-	unlock, err := c.lock()
+	unlock, err := c.Lock(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -93,7 +91,7 @@ func (c Cache) ensure(ctx context.Context, wheel Wheel, dir string, pip Pip) (fe
 		fetched = true
 	}
 	if err := unpack(archive, dir, wheel.Members); err != nil {
-		return fetched, fmt.Errorf("unpacking %s: %w", archive, err)
+		return fetched, ExplainFull(fmt.Errorf("unpacking %s: %w", archive, err), c.Root)
 	}
 	return fetched, nil
 }
@@ -124,19 +122,4 @@ func (c Cache) fetch(ctx context.Context, wheel Wheel, pip Pip) error {
 		return fmt.Errorf("the package index did not serve the pinned file of %s %s: %w (it served %s)", wheel.Package, wheel.Version, err, strings.Join(names, ", "))
 	}
 	return os.Rename(got, filepath.Join(c.Wheels(), wheel.File))
-}
-
-func (c Cache) lock() (unlock func(), err error) {
-	if err := os.MkdirAll(c.Wheels(), 0o755); err != nil {
-		return nil, fmt.Errorf("the cache folder cannot be made: %w: set %s to a folder that can be written", err, EnvCache)
-	}
-	file, err := os.OpenFile(filepath.Join(c.Root, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("the cache folder cannot be written: %w: set %s to one that can", err, EnvCache)
-	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
-		_ = file.Close()
-		return nil, fmt.Errorf("locking %s: %w", file.Name(), err)
-	}
-	return func() { _ = file.Close() }, nil
 }

@@ -1,0 +1,46 @@
+package provision
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"golang.org/x/sys/unix"
+)
+
+// pipFull recognises a full disk, or a used-up quota, in what pip says, in
+// whatever language. (28, 69 and 122: ENOSPC, and EDQUOT on macOS and Linux)
+var pipFull = regexp.MustCompile(`\[Errno (28|69|122)\]|OSError\((28|69|122),|No space left on device|Disk quota exceeded`)
+
+// ExplainFull says of an error in writing to folder that its disk is full,
+// where that is so, and what mends it. Other errors, and nil, are returned as
+// they are.
+func ExplainFull(err error, folder string) error {
+	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
+		return err
+	}
+	return fmt.Errorf("the disk is full: there are %s free in %s: make room, or choose a folder elsewhere (%s for what setup fetches and makes), and run the same command again, which keeps what is there: %w", free(folder), folder, EnvCache, err)
+}
+
+// fullWhileFetching is what pip's traceback about a full disk means.
+func fullWhileFetching(w Wheel, dir string) error {
+	temporary := os.TempDir()
+	return fmt.Errorf("fetching %s %s: the disk is full: pip writes to its temporary folder %s (%s free), then to %s (%s free): make room there, or set TMPDIR and %s to folders that have some, and run `conclave setup` again; what is there already is kept",
+		w.Package, w.Version, temporary, free(temporary), dir, free(dir), EnvCache)
+}
+
+// free is how much may still be written to the disk of a folder, or of the
+// nearest folder above it that is there.
+func free(folder string) string {
+	var stat unix.Statfs_t
+	for unix.Statfs(folder, &stat) != nil {
+		above := filepath.Dir(folder)
+		if above == folder {
+			return "an unknown number of bytes"
+		}
+		folder = above
+	}
+	return fmt.Sprintf("%.1f MiB", float64(stat.Bavail)*float64(stat.Bsize)/(1<<20))
+}
