@@ -12,9 +12,11 @@ import (
 
 // Folder is a bundle being written. Nothing shows under its final name until
 // Finish, which renames the folder as a whole; an interrupted or failed
-// import leaves no half bundle.
+// import leaves no half bundle, and what a killed one leaves hidden is cleared
+// away by the next of the same name. Abandon it in any case.
 type Folder struct {
 	target, work string
+	lock         *os.File // held while work is there; nil where there are no locks
 	sums         map[string]string
 	calibration  *Calibration // to be written for the encoder that is made
 }
@@ -30,14 +32,11 @@ func NewFolder(dir string) (*Folder, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, err
 	}
-	work, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".tmp-")
+	work, lock, err := workFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(work, 0o755); err != nil {
-		return nil, err
-	}
-	return &Folder{target: dir, work: work, sums: map[string]string{}}, nil
+	return &Folder{target: dir, work: work, lock: lock, sums: map[string]string{}}, nil
 }
 
 // Create writes one file of the bundle through write, and remembers its
@@ -99,11 +98,15 @@ func (f *Folder) Finish(m Manifest) (*Bundle, error) {
 		return nil, err
 	}
 	_ = os.RemoveAll(old)
+	_ = f.lock.Close()
 	return Peek(f.target)
 }
 
 // Abandon removes what was written, unless Finish has been.
-func (f *Folder) Abandon() { _ = os.RemoveAll(f.work) }
+func (f *Folder) Abandon() {
+	_ = os.RemoveAll(f.work)
+	_ = f.lock.Close()
+}
 
 func replaceable(dir string) error {
 	entries, err := os.ReadDir(dir)

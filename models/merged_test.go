@@ -221,3 +221,36 @@ func addHalf(raw []byte) []byte {
 	}
 	return out
 }
+
+// TestKilledImportsAreClearedAway by the next of the same target, and those
+// that are under way are not.
+func TestKilledImportsAreClearedAway(t *testing.T) {
+	parent := t.TempDir()
+	target := filepath.Join(parent, "bundle")
+	other, err := models.NewFolder(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Abandon()
+	running, _ := os.ReadDir(parent)
+	for _, killed := range []string{".bundle.tmp-1", ".bundle.tmp-1.old"} {
+		if err := os.MkdirAll(filepath.Join(parent, killed, "inside"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := openDelta(t, goldenTied).Merge(context.Background(), target, models.MergeOptions{Base: goldenBase})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Check(); err != nil {
+		t.Error(err)
+	}
+	var left []string
+	entries, _ := os.ReadDir(parent)
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if want := []string{running[0].Name(), "bundle"}; !slices.Equal(left, want) {
+		t.Errorf("there is %q, not %q", left, want)
+	}
+}
