@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -12,55 +13,62 @@ import (
 	"conclave/search"
 )
 
-// Searcher answers questions; *search.Engine is one.
-type Searcher interface {
+// Engine answers questions; *search.Engine is one.
+type Engine interface {
+	// Search answers one request.
 	Search(ctx context.Context, request search.Request) (search.Response, error)
+	// Compare answers a question in several ways from one pass.
+	Compare(ctx context.Context, requests []search.Request) ([]search.Response, error)
 }
 
-// Options say what to measure.
-type Options struct {
-	Methods    []string // fusion methods, all from one pass
-	Experts    []string // each also measured alone
-	Words      bool     // BM25 also measured alone
-	Depth      int      // results of each ranking; 100 where 0
-	Candidates int      // hits of each source; 0: the engine's default
-	Timeout    time.Duration
+// Pass says how the questions are asked.
+type Pass struct {
+	Methods    []Method      // none of them an oracle
+	Depth      int           // results of each ranking
+	Candidates int           // hits of each source; 0: the engine's default
+	Exact      bool          // compare with every vector instead of using the index
+	Timeout    time.Duration // of one question
+	Patterns   bool          // answers are regular expressions
+	Titles     bool          // Answered wants titles and texts of all passages
 	Progress   func(done, total int)
+	// Answered is given every question with its rankings, by method, in the
+	// order of the questions and one at a time. Nil: nobody wants them.
+	Answered func(a *Answered) error
 }
 
-// Measure asks every question of the searcher and returns one run a method:
-// the fusions from one pass, then each source alone. A question that fails
-// fails the whole, since an average over what happened to work says nothing.
-func Measure(ctx context.Context, searcher Searcher, questions []Question, o Options) ([]Run, error) {
+// Answered is a question with the ranking of each method.
+type Answered struct {
+	Question *Question
+	Rankings []Ranked
+	judge    *judge
+}
+
+// Ranked is one method's ranking, best first.
+type Ranked struct {
+	Results    []search.Result
+	Confidence *float64
+}
+
+// Measure asks every question once and measures the rankings of all methods. A
+// question that fails fails the whole, and so does one that a source missed,
+// since an average over what happened to work says nothing.
+func Measure(ctx context.Context, engine Engine, domain string, questions []Question, p Pass) (*Measured, error) {
 	if len(questions) == 0 {
 		return nil, errors.New("there are no questions to evaluate with")
 	}
-	plan := passes(o)
-	var runs []Run
-	for _, p := range plan {
-		for _, name := range p.names {
-			runs = append(runs, Run{Name: name, Answers: make([]Answer, len(questions))})
-		}
-	}
+	m := newMeasuring(domain, questions, p)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)
 	var workers sync.WaitGroup
-	var mu sync.Mutex // guards done and the first error
-	done := 0
-	for range runtime.GOMAXPROCS(0) {
+	// One more than the processors, so that the encoders have a question while
+	// others are being fused.
+	for range runtime.GOMAXPROCS(0) + 1 {
 		workers.Go(func() {
 			for i := range next {
-				if err := answer(ctx, searcher, questions[i], plan, runs, i); err != nil {
-					cancel(fmt.Errorf("question %s: %w", questions[i].ID, err))
-					continue
+				if err := m.ask(ctx, engine, i); err != nil {
+					cancel(fmt.Errorf("question %s (%s): %w", questions[i].ID, questions[i].Place, err))
 				}
-				mu.Lock()
-				done++
-				if o.Progress != nil {
-					o.Progress(done, len(questions))
-				}
-				mu.Unlock()
 			}
 		})
 	}
@@ -77,63 +85,140 @@ feed:
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	return runs, nil
+	return m.finish(), nil
 }
 
-// pass is one search of each question; its names are those of the runs that
-// come out of it.
-type pass struct {
-	names   []string
-	request search.Request
+// measuring is a Measure on its way.
+type measuring struct {
+	pass      Pass
+	questions []Question
+	out       *Measured
+
+	mu      sync.Mutex // guards what follows
+	done    int
+	weights []map[string]float64 // sums
+	sure    map[string]float64   // sums
+	meant   map[string]string
+	bad     []string
+	waiting map[int]*Answered // that came before their turn
+	turn    int
 }
 
-func passes(o Options) []pass {
-	depth := o.Depth
-	if depth == 0 {
-		depth = 100
+func newMeasuring(domain string, questions []Question, p Pass) *measuring {
+	m := &measuring{pass: p, questions: questions, sure: map[string]float64{}, meant: map[string]string{}, waiting: map[int]*Answered{},
+		out: &Measured{Domain: domain, Questions: make([]Asked, len(questions))}}
+	for range p.Methods {
+		m.out.Outcomes = append(m.out.Outcomes, make([]Outcome, len(questions)))
+		m.weights = append(m.weights, map[string]float64{})
 	}
-	base := search.Request{K: depth, Candidates: o.Candidates, TimeoutMS: int(o.Timeout.Milliseconds())}
-	var out []pass
-	if len(o.Methods) > 0 {
-		r := base
-		r.Fusion = search.Methods{Names: slices.Clone(o.Methods), Listed: true}
-		out = append(out, pass{names: o.Methods, request: r})
-	}
-	yes, no := true, false
-	alone := func(name string, experts []string, words *bool) {
-		r := base
-		r.Fusion = search.Methods{Names: []string{search.MethodSum}, Listed: true}
-		r.Experts, r.BM25 = &experts, words
-		out = append(out, pass{names: []string{name}, request: r})
-	}
-	for _, expert := range o.Experts {
-		alone(expert+" alone", []string{expert}, &no)
-	}
-	if o.Words {
-		alone("bm25 alone", []string{}, &yes)
-	}
-	return out
+	return m
 }
 
-func answer(ctx context.Context, searcher Searcher, q Question, plan []pass, runs []Run, at int) error {
-	run := 0
-	for _, p := range plan {
-		request := p.request
-		request.Question = q.Text
-		response, err := searcher.Search(ctx, request)
-		if err != nil {
+// ask asks one question and keeps how the methods did.
+func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
+	q := &m.questions[at]
+	j, err := newJudge(q, m.pass.Patterns)
+	if err != nil {
+		return err
+	}
+	responses, err := engine.Compare(ctx, m.requests(q))
+	if err != nil {
+		return err
+	}
+	if len(responses) != len(m.pass.Methods) {
+		return fmt.Errorf("%d answers came back for %d methods", len(responses), len(m.pass.Methods))
+	}
+	answered := &Answered{Question: q, judge: j}
+	for i := range responses {
+		r := &responses[i]
+		if len(r.Degraded) > 0 {
+			return fmt.Errorf("source %s was left out: %s", r.Degraded[0].Source, r.Degraded[0].Reason)
+		}
+		m.out.Outcomes[i][at] = j.outcome(r.Results, r.Confidence)
+		answered.Rankings = append(answered.Rankings, Ranked{Results: r.Results, Confidence: r.Confidence})
+	}
+	m.out.Questions[at] = Asked{ID: q.ID, Judged: j.judged, Answerable: j.answers != nil}
+	return m.keep(at, answered, responses)
+}
+
+// requests is one for each method.
+func (m *measuring) requests(q *Question) []search.Request {
+	fields := []string{}
+	if len(q.Answers) > 0 {
+		fields = append(fields, "text")
+	}
+	if m.pass.Titles {
+		fields = []string{"title", "text"}
+	}
+	requests := make([]search.Request, len(m.pass.Methods))
+	for i, method := range m.pass.Methods {
+		r := method.Request
+		r.Question, r.K, r.Candidates, r.Exact, r.Fields = q.Text, m.pass.Depth, m.pass.Candidates, m.pass.Exact, fields
+		r.TimeoutMS = int(m.pass.Timeout.Milliseconds())
+		requests[i] = r
+	}
+	return requests
+}
+
+// keep adds what is summed, and hands answers out in their order.
+func (m *measuring) keep(at int, answered *Answered, responses []search.Response) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sure := map[string]float64{}
+	for i, r := range responses {
+		method := &m.pass.Methods[i]
+		if asked := method.Request.Fusion.Names; len(asked) == 1 && r.Fusion != "" && r.Fusion != asked[0] {
+			m.meant[method.Name] = r.Fusion
+		}
+		for _, s := range r.Sources {
+			if s.Weight != nil {
+				m.weights[i][s.Name] += *s.Weight
+			}
+			if s.Confidence != nil {
+				sure[s.Name] = *s.Confidence
+			}
+		}
+	}
+	for name, confidence := range sure {
+		m.sure[name] += confidence
+	}
+	m.bad = append(m.bad, answered.judge.bad...)
+	m.done++
+	if m.pass.Progress != nil {
+		m.pass.Progress(m.done, len(m.questions))
+	}
+	if m.pass.Answered == nil {
+		return nil
+	}
+	m.waiting[at] = answered
+	for next := m.waiting[m.turn]; next != nil; next = m.waiting[m.turn] {
+		delete(m.waiting, m.turn)
+		m.turn++
+		if err := m.pass.Answered(next); err != nil {
 			return err
-		}
-		if len(response.Degraded) > 0 {
-			return fmt.Errorf("source %s was left out: %s", response.Degraded[0].Source, response.Degraded[0].Reason)
-		}
-		if len(response.Rankings) != len(p.names) {
-			return fmt.Errorf("%d rankings came back for %d methods", len(response.Rankings), len(p.names))
-		}
-		for _, ranking := range response.Rankings {
-			runs[run].Answers[at] = Answer{Question: q, Confidence: ranking.Confidence, Results: ranking.Results}
-			run++
 		}
 	}
 	return nil
 }
+
+// finish makes means of the sums.
+func (m *measuring) finish() *Measured {
+	n := float64(len(m.questions))
+	for i, method := range m.pass.Methods {
+		if method.Kind == KindSource {
+			m.weights[i] = nil
+		}
+		for name, sum := range m.weights[i] {
+			m.weights[i][name] = settled(sum / n)
+		}
+	}
+	for name, sum := range m.sure {
+		m.sure[name] = settled(sum / n)
+	}
+	slices.Sort(m.bad)
+	m.out.Weights, m.out.Sure, m.out.Meant, m.out.BadPatterns = m.weights, m.sure, m.meant, slices.Compact(m.bad)
+	return m.out
+}
+
+// settled takes off the digits that depend on which question was done first.
+func settled(mean float64) float64 { return math.Round(mean*1e9) / 1e9 }

@@ -3,41 +3,203 @@ package evaluation
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"conclave/search"
 )
 
-// Run is what one method answered to a set of questions.
-type Run struct {
-	Name    string
-	Answers []Answer
+// Forms of a run.
+const (
+	RunTREC = "trec" // question, "Q0", passage, rank, score, name of the run
+	RunDPR  = "dpr"  // DPR's retrieval result, json, with MUF's "confidence"
+)
+
+// RunForms lists them.
+func RunForms() []string { return []string{RunTREC, RunDPR} }
+
+// Runs is a folder of rankings: FOLDER/DOMAIN/METHOD.trec and .dpr.json.
+type Runs struct {
+	Folder string
+	Forms  []string // of RunForms
+	Of     []string // names of methods; nil: of all
 }
 
-// Answer is a ranking for one question, best first.
-type Answer struct {
-	Question   Question
-	Confidence *float64
-	Results    []search.Result
+// runFile is one file being written, under another name until it is whole.
+type runFile struct {
+	method int
+	form   string
+	path   string
+	file   *os.File
+	out    *bufio.Writer
+	first  bool // nothing has been written yet
+	name   string
 }
 
-// WriteTREC writes a run in TREC's format: question id, "Q0", passage id,
-// rank, score with 6 decimals, name of the run.
-func WriteTREC(out io.Writer, run Run) error {
-	w := bufio.NewWriter(out)
-	for _, a := range run.Answers {
-		for i, r := range a.Results {
-			if _, err := fmt.Fprintf(w, "%s Q0 %s %d %.6f %s\n", a.Question.ID, r.ID, i+1, r.Score, run.Name); err != nil {
-				return err
-			}
+// runWriter writes the rankings of one domain.
+type runWriter struct{ files []*runFile }
+
+// paths are the files that a domain has.
+func (r *Runs) paths(domain string, methods []Method) []*runFile {
+	var out []*runFile
+	for i, m := range methods {
+		if m.Kind == KindOracle || r.Of != nil && !slices.Contains(r.Of, m.Name) {
+			continue
+		}
+		for _, form := range r.Forms {
+			name := fileName(m.Name)
+			ending := map[string]string{RunTREC: ".trec", RunDPR: ".dpr.json"}[form]
+			out = append(out, &runFile{method: i, form: form, name: name, first: true, path: filepath.Join(r.Folder, fileName(domain), name+ending)})
 		}
 	}
-	return w.Flush()
+	return out
 }
 
-// dprAnswer is a line of DPR's result file; its scores are strings.
+// check refuses what cannot be written: an unknown form or method, and names
+// that become the same file.
+func (r *Runs) check(domains []Domain, methods []Method) error {
+	for _, form := range r.Forms {
+		if !slices.Contains(RunForms(), form) {
+			return fmt.Errorf("there is no form %q of a run: %s are known", form, strings.Join(RunForms(), ", "))
+		}
+	}
+	for _, name := range r.Of {
+		if !slices.ContainsFunc(methods, func(m Method) bool { return m.Name == name }) {
+			return fmt.Errorf("a run of method %q is asked for, which is not measured", name)
+		}
+	}
+	seen := map[string]bool{}
+	for _, d := range domains {
+		for _, f := range r.paths(d.Name, methods) {
+			if seen[f.path] {
+				return fmt.Errorf("two runs would be written to %s: give the methods or domains names that differ in letters and digits", f.path)
+			}
+			seen[f.path] = true
+		}
+	}
+	return nil
+}
+
+// whole reports whether all runs of a domain are there.
+func (r *Runs) whole(domain string, methods []Method) bool {
+	for _, f := range r.paths(domain, methods) {
+		if _, err := os.Stat(f.path); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// open begins the runs of a domain.
+func (r *Runs) open(domain string, methods []Method) (*runWriter, error) {
+	w := &runWriter{files: r.paths(domain, methods)}
+	for _, f := range w.files {
+		if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
+			return nil, errors.Join(err, w.abandon())
+		}
+		file, err := os.Create(f.path + ".part")
+		if err != nil {
+			return nil, errors.Join(err, w.abandon())
+		}
+		f.file, f.out = file, bufio.NewWriterSize(file, 64<<10)
+	}
+	return w, nil
+}
+
+// add writes the rankings of one question.
+func (w *runWriter) add(a *Answered) error {
+	for _, f := range w.files {
+		write := f.trec
+		if f.form == RunDPR {
+			write = f.dpr
+		}
+		if err := write(a, &a.Rankings[f.method]); err != nil {
+			return fmt.Errorf("writing %s: %w", f.path, err)
+		}
+	}
+	return nil
+}
+
+// finish gives the files their names.
+func (w *runWriter) finish() error {
+	for _, f := range w.files {
+		if err := f.end(); err != nil {
+			return errors.Join(fmt.Errorf("writing %s: %w", f.path, err), w.abandon())
+		}
+	}
+	return nil
+}
+
+func (f *runFile) end() error {
+	if f.form == RunDPR {
+		ending := "\n]\n"
+		if f.first {
+			ending = "[]\n"
+		}
+		if _, err := f.out.WriteString(ending); err != nil {
+			return err
+		}
+	}
+	err := f.out.Flush()
+	err = errors.Join(err, f.file.Close())
+	f.file = nil
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.path+".part", f.path)
+}
+
+// abandon removes what is not whole.
+func (w *runWriter) abandon() error {
+	var errs []error
+	for _, f := range w.files {
+		if f.file != nil {
+			errs = append(errs, f.file.Close())
+			f.file = nil
+		}
+		if err := os.Remove(f.path + ".part"); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// trec writes lines of a TREC run. Readers of runs, trec_eval among them, put
+// passages in the order of their scores as float32 and break ties by id. So
+// that they see the order that was measured, a score that is not below the one
+// before it is written as the next float32 below.
+func (f *runFile) trec(a *Answered, ranked *Ranked) error {
+	scores := fallingScores(ranked.Results)
+	for i, r := range ranked.Results {
+		if strings.ContainsAny(r.ID, " \t\r\n") || r.ID == "" {
+			return fmt.Errorf("the passage id %q is empty or has white space in it, which a TREC run cannot hold", r.ID)
+		}
+		if _, err := fmt.Fprintf(f.out, "%s Q0 %s %d %s %s\n", a.Question.ID, r.ID, i+1, strconv.FormatFloat(float64(scores[i]), 'g', -1, 32), f.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fallingScores(results []search.Result) []float32 {
+	out := make([]float32, len(results))
+	for i, r := range results {
+		out[i] = float32(r.Score)
+		if i > 0 && !(out[i] < out[i-1]) {
+			out[i] = math.Nextafter32(out[i-1], float32(math.Inf(-1)))
+		}
+	}
+	return out
+}
+
+// dprAnswer is an element of DPR's result file; its scores are strings.
 type dprAnswer struct {
 	Question   string       `json:"question"`
 	Answers    []string     `json:"answers"`
@@ -53,33 +215,42 @@ type dprContext struct {
 	HasAnswer bool   `json:"has_answer"`
 }
 
-// WriteDPR writes a run as DPR's retrieval result, with MUF's "confidence" at
-// the level of the question.
-func WriteDPR(out io.Writer, run Run) error {
-	all := make([]dprAnswer, 0, len(run.Answers))
-	for _, a := range run.Answers {
-		line := dprAnswer{Question: a.Question.Text, Answers: a.Question.Answers, Confidence: a.Confidence, Contexts: []dprContext{}}
-		if line.Answers == nil {
-			line.Answers = []string{}
-		}
-		var matcher Matcher
-		if len(line.Answers) > 0 {
-			m, err := StringAnswers(line.Answers)
-			if err != nil {
-				return fmt.Errorf("question %s: %w", a.Question.ID, err)
-			}
-			matcher = m
-		}
-		for _, r := range a.Results {
-			line.Contexts = append(line.Contexts, dprContext{
-				ID: r.ID, Title: r.Title, Text: r.Text,
-				Score:     strconv.FormatFloat(r.Score, 'g', -1, 64),
-				HasAnswer: matcher != nil && matcher.In(r.Text),
-			})
-		}
-		all = append(all, line)
+// dpr writes an element of DPR's result.
+func (f *runFile) dpr(a *Answered, ranked *Ranked) error {
+	element := dprAnswer{Question: a.Question.Text, Answers: a.Question.Answers, Confidence: ranked.Confidence, Contexts: []dprContext{}}
+	if element.Answers == nil {
+		element.Answers = []string{}
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "    ")
-	return encoder.Encode(all)
+	for i := range ranked.Results {
+		r := &ranked.Results[i]
+		element.Contexts = append(element.Contexts, dprContext{ID: r.ID, Title: r.Title, Text: r.Text,
+			Score: strconv.FormatFloat(r.Score, 'g', -1, 64), HasAnswer: a.judge.holds(r)})
+	}
+	before := ",\n    "
+	if f.first {
+		before, f.first = "[\n    ", false
+	}
+	if _, err := f.out.WriteString(before); err != nil {
+		return err
+	}
+	encoded, err := json.MarshalIndent(element, "    ", "    ")
+	if err != nil {
+		return err
+	}
+	_, err = f.out.Write(encoded)
+	return err
+}
+
+// fileName is a name made of what every file system and every run file takes.
+func fileName(name string) string {
+	var out strings.Builder
+	for _, r := range name {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.' && out.Len() > 0, r == '_':
+			out.WriteRune(r)
+		case out.Len() > 0 && !strings.HasSuffix(out.String(), "-"):
+			out.WriteByte('-')
+		}
+	}
+	return strings.TrimSuffix(out.String(), "-")
 }

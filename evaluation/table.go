@@ -1,142 +1,323 @@
 package evaluation
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
+
+	"conclave/calibration"
 )
 
-// Summary is the accuracy of one method over a set of questions; all values
-// are means over questions, 0…1.
-type Summary struct {
-	Method    string  `json:"method"`
-	Questions int     `json:"questions"`
-	Top1      float64 `json:"top1"`
-	Top5      float64 `json:"top5"`
-	Top20     float64 `json:"top20"`
-	Top100    float64 `json:"top100"`
-	MRR10     float64 `json:"mrr10"`
-	NDCG10    float64 `json:"ndcg10"`
-	MAP       float64 `json:"map"`
-	Recall100 float64 `json:"recall100"`
-}
+// Scope says over what a table averages.
+type Scope string
 
-// Table holds the summaries of one set of questions: a domain, or all of them.
+// The scopes.
+const (
+	ScopeMix    Scope = "mix"    // all questions, each counting the same
+	ScopeMacro  Scope = "macro"  // the mean over domains, each counting the same
+	ScopeDomain Scope = "domain" // the questions of one domain
+)
+
+// Table compares the methods on one set of questions.
 type Table struct {
-	Name string    `json:"name"`
-	Rows []Summary `json:"rows"`
+	Name      string `json:"name"`
+	Scope     Scope  `json:"scope"`
+	Questions int    `json:"questions"`
+	Rows      []Row  `json:"rows"`
 }
 
-// Tables summarises runs over all questions and, where the questions name
-// domains, for each domain and as the mean over domains.
-func Tables(runs []Run) []Table {
-	var domains []string
-	if len(runs) > 0 {
-		for _, a := range runs[0].Answers {
-			if d := a.Question.Domain; d != "" && !slices.Contains(domains, d) {
-				domains = append(domains, d)
-			}
-		}
+// Row is how one method did.
+type Row struct {
+	Method string `json:"method"`
+	Kind   Kind   `json:"kind"`
+	// Values are the measures, 0 to 1, by their key (see Metrics). One that
+	// these questions or this method do not have is not there.
+	Values map[string]float64 `json:"values"`
+	// P is the two-sided p-value of a paired randomisation test against the
+	// reference method, by measure. Nothing corrects for how many methods are
+	// compared.
+	P       map[string]float64 `json:"p,omitempty"`
+	Latency *Latency           `json:"latency,omitempty"`
+
+	// Curve is the accuracy at k from 1 to the depth. Only in the table of the
+	// mix, or in the only one.
+	Curve []float64 `json:"-"`
+	// Outcomes are confidences and whether the first passage was right; likewise.
+	Outcomes []calibration.Outcome `json:"-"`
+}
+
+// Metric is a column of the tables.
+type Metric struct {
+	Key, Heading, Meaning string
+	Tested                bool // p-values are given for it
+	Lower                 bool // less is better
+	of                    func(*Outcome) float64
+	answers               bool // for questions with answers, not for those with judgements
+}
+
+// Metrics lists the columns in their order. Those without a function are of
+// confidences.
+func Metrics() []Metric {
+	var out []Metric
+	for _, k := range []int{1, 5, 20, 100} {
+		out = append(out, Metric{Key: fmt.Sprintf("top%d", k), Heading: fmt.Sprintf("top-%d", k), Tested: k == 1 || k == 20,
+			Meaning: fmt.Sprintf("share of questions with a relevant passage among the first %d", k),
+			of:      func(o *Outcome) float64 { return within(o.First, k) }})
 	}
-	slices.Sort(domains)
-	mix := Table{Name: "all questions"}
-	for _, run := range runs {
-		mix.Rows = append(mix.Rows, summarise(run, ""))
+	out = append(out,
+		Metric{Key: "mrr10", Heading: "MRR@10", Meaning: "mean reciprocal rank of the first relevant passage among the first 10", of: (*Outcome).reciprocal},
+		Metric{Key: "ndcg10", Heading: "nDCG@10", Tested: true, Meaning: "normalised discounted cumulative gain at 10, linear in the grade, as in trec_eval", of: func(o *Outcome) float64 { return o.NDCG10 }},
+		Metric{Key: "map", Heading: "MAP", Meaning: "mean average precision of the ranking as deep as it goes", of: func(o *Outcome) float64 { return o.AP }},
+		Metric{Key: "recall100", Heading: "R@100", Meaning: "share of the relevant passages among the first 100", of: func(o *Outcome) float64 { return o.Recall100 }})
+	for _, k := range []int{1, 5, 20, 100} {
+		out = append(out, Metric{Key: fmt.Sprintf("answer%d", k), Heading: fmt.Sprintf("ans-%d", k), Tested: k == 1 || k == 20, answers: true,
+			Meaning: fmt.Sprintf("share of questions with an answer in the text of the first %d passages, by DPR's rules (of the questions that have answers)", k),
+			of:      func(o *Outcome) float64 { return within(o.FirstAnswer, k) }})
 	}
-	if len(domains) < 2 {
-		return []Table{mix}
+	return append(out,
+		Metric{Key: "ece", Heading: "ECE", Lower: true, Meaning: "expected calibration error of the confidence that the first passage is right, 10 bins"},
+		Metric{Key: "auroc", Heading: "AUROC", Meaning: "chance that of a right and a wrong first passage the right one has the higher confidence"},
+		Metric{Key: "surest_half", Heading: "top-1@half", Meaning: "top-1 where only the surest half of the questions is answered"})
+}
+
+// testRounds is how often the pairs are swapped at random.
+const testRounds = 10_000
+
+// summing makes the tables of a report.
+type summing struct {
+	methods   []Method // with the oracles
+	parts     []part
+	reference int // into methods; -1: none
+	depth     int
+}
+
+// part is a domain with the outcomes of all methods, nil where one is not
+// defined.
+type part struct {
+	*Measured
+	outcomes [][]Outcome
+}
+
+// tables are the mix, the mean over domains, and each domain; where there is
+// one domain, that alone.
+func (s *summing) tables() []Table {
+	if len(s.parts) == 1 {
+		name := cmp.Or(s.parts[0].Domain, "all questions")
+		return []Table{s.table(name, ScopeDomain, s.parts, true)}
 	}
-	macro := Table{Name: "mean over domains"}
-	out := []Table{mix}
-	for _, run := range runs {
-		var each []Summary
-		for _, d := range domains {
-			each = append(each, summarise(run, d))
-		}
-		macro.Rows = append(macro.Rows, mean(each))
-	}
-	out = append(out, macro)
-	for _, d := range domains {
-		t := Table{Name: d}
-		for _, run := range runs {
-			t.Rows = append(t.Rows, summarise(run, d))
-		}
-		out = append(out, t)
+	out := []Table{s.table("all questions", ScopeMix, s.parts, true), s.macro()}
+	for _, p := range s.parts {
+		out = append(out, s.table(p.Domain, ScopeDomain, []part{p}, false))
 	}
 	return out
 }
 
-// summarise averages a run over the questions of a domain, "" for all.
-func summarise(run Run, domain string) Summary {
-	s := Summary{Method: run.Name}
-	for _, a := range run.Answers {
-		if domain != "" && a.Question.Domain != domain {
+// table averages over the questions of some domains.
+func (s *summing) table(name string, scope Scope, parts []part, detailed bool) Table {
+	t := Table{Name: name, Scope: scope}
+	for _, p := range parts {
+		t.Questions += len(p.Questions)
+	}
+	for i, method := range s.methods {
+		if !defined(parts, i) {
 			continue
 		}
-		ids := make([]string, len(a.Results))
-		for i, r := range a.Results {
-			ids[i] = r.ID
+		row := Row{Method: method.Name, Kind: method.Kind, Values: map[string]float64{}}
+		for _, m := range Metrics() {
+			if m.of == nil {
+				continue
+			}
+			if scores := scoresOf(parts, i, m); len(scores) > 0 {
+				row.Values[m.Key] = mean(scores)
+				s.test(&row, m, parts, i, nil)
+			}
 		}
-		j := a.Question.Judgements()
-		s.Questions++
-		s.Top1 += TopK(ids, j, 1)
-		s.Top5 += TopK(ids, j, 5)
-		s.Top20 += TopK(ids, j, 20)
-		s.Top100 += TopK(ids, j, 100)
-		s.MRR10 += ReciprocalRank(ids, j, 10)
-		s.NDCG10 += NDCG(ids, j, 10)
-		s.MAP += AveragePrecision(ids, j)
-		s.Recall100 += Recall(ids, j, 100)
+		outcomes := confidences(parts, i)
+		sureness(&row, outcomes)
+		if detailed {
+			row.Curve, row.Outcomes = curve(parts, i, s.depth), outcomes
+		}
+		t.Rows = append(t.Rows, row)
 	}
-	s.scale(1 / float64(max(s.Questions, 1)))
-	return s
+	return t
 }
 
-func mean(each []Summary) Summary {
-	out := Summary{Method: each[0].Method}
-	for _, s := range each {
-		out.Questions += s.Questions
-		for i, v := range s.values() {
-			*out.values()[i] += *v
+// macro averages over domains.
+func (s *summing) macro() Table {
+	t := Table{Name: "mean over domains", Scope: ScopeMacro}
+	each := make([]Table, len(s.parts))
+	for d, p := range s.parts {
+		t.Questions += len(p.Questions)
+		each[d] = (&summing{methods: s.methods, parts: s.parts, reference: -1}).table(p.Domain, ScopeDomain, []part{p}, false)
+	}
+	for i, method := range s.methods {
+		if !defined(s.parts, i) {
+			continue
+		}
+		row := Row{Method: method.Name, Kind: method.Kind, Values: map[string]float64{}}
+		for _, m := range Metrics() {
+			var values []float64
+			for d := range each {
+				at := slices.IndexFunc(each[d].Rows, func(r Row) bool { return r.Method == method.Name })
+				if v, ok := each[d].Rows[at].Values[m.Key]; ok {
+					values = append(values, v)
+				}
+			}
+			if len(values) == 0 || m.of == nil && len(values) < len(each) {
+				continue
+			}
+			row.Values[m.Key] = mean(values)
+			if m.of != nil {
+				s.test(&row, m, s.parts, i, domainWeights(s.parts, m))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// test compares a row with the reference. weights multiply the scores, so that
+// their mean is the mean over domains; nil for all the same.
+func (s *summing) test(row *Row, m Metric, parts []part, method int, weights []float64) {
+	if !m.Tested || s.reference < 0 || method == s.reference || !defined(parts, s.reference) {
+		return
+	}
+	a, b := scoresOf(parts, method, m), scoresOf(parts, s.reference, m)
+	for i, w := range weights {
+		a[i] *= w
+		b[i] *= w
+	}
+	if row.P == nil {
+		row.P = map[string]float64{}
+	}
+	row.P[m.Key] = PairedRandomisation(a, b, testRounds, 1)
+}
+
+// defined reports whether a method has outcomes in all domains.
+func defined(parts []part, method int) bool {
+	return !slices.ContainsFunc(parts, func(p part) bool { return p.outcomes[method] == nil })
+}
+
+// scoresOf are a method's scores, question by question, in the same order for
+// all methods.
+func scoresOf(parts []part, method int, m Metric) []float64 {
+	var scores []float64
+	for _, p := range parts {
+		for q := range p.Questions {
+			if p.Questions[q].has(m) {
+				scores = append(scores, m.of(&p.outcomes[method][q]))
+			}
 		}
 	}
-	out.scale(1 / float64(len(each)))
+	return scores
+}
+
+func (a *Asked) has(m Metric) bool {
+	if m.answers {
+		return a.Answerable
+	}
+	return a.Judged
+}
+
+// domainWeights are, for each of the scores, n/(d·n_d): of n questions, those
+// of one of d domains with n_d questions.
+func domainWeights(parts []part, m Metric) []float64 {
+	var counts []int
+	total := 0
+	for _, p := range parts {
+		n := 0
+		for q := range p.Questions {
+			if p.Questions[q].has(m) {
+				n++
+			}
+		}
+		if n > 0 {
+			counts = append(counts, n)
+			total += n
+		}
+	}
+	var weights []float64
+	for _, n := range counts {
+		for range n {
+			weights = append(weights, float64(total)/(float64(len(counts))*float64(n)))
+		}
+	}
+	return weights
+}
+
+// confidences are a method's confidences with whether its first passage was
+// right; nil when a question has none.
+func confidences(parts []part, method int) []calibration.Outcome {
+	var out []calibration.Outcome
+	for _, p := range parts {
+		for q, asked := range p.Questions {
+			o := &p.outcomes[method][q]
+			if o.Confidence == nil {
+				return nil
+			}
+			out = append(out, calibration.Outcome{Confidence: *o.Confidence, Correct: o.firstRight(asked)})
+		}
+	}
 	return out
 }
 
-func (s *Summary) values() []*float64 {
-	return []*float64{&s.Top1, &s.Top5, &s.Top20, &s.Top100, &s.MRR10, &s.NDCG10, &s.MAP, &s.Recall100}
+// firstRight reports whether the first passage is a right one: by judgement
+// where there is any, else by answer.
+func (o *Outcome) firstRight(a Asked) bool {
+	if a.Judged {
+		return o.First == 1
+	}
+	return o.FirstAnswer == 1
 }
 
-func (s *Summary) scale(by float64) {
-	for _, v := range s.values() {
-		*v *= by
+// sureness adds what confidences are worth.
+func sureness(row *Row, outcomes []calibration.Outcome) {
+	if len(outcomes) == 0 {
+		return
 	}
+	if ece, err := calibration.ECE(outcomes); err == nil {
+		row.Values["ece"] = ece
+	}
+	if area, ok := calibration.AUROC(outcomes); ok {
+		row.Values["auroc"] = area
+	}
+	row.Values["surest_half"] = calibration.AccuracyAt(outcomes, 0.5)
 }
 
-// WriteText writes tables for people, in percent.
-func WriteText(out io.Writer, tables []Table) error {
-	for i, t := range tables {
-		if i > 0 {
-			if _, err := fmt.Fprintln(out); err != nil {
-				return err
-			}
-		}
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-		header := []string{"top-1", "top-5", "top-20", "top-100", "MRR@10", "nDCG@10", "MAP", "R@100"}
-		_, _ = fmt.Fprintf(w, "%s (%d)\t%s\t\n", t.Name, t.Rows[0].Questions, strings.Join(header, "\t"))
-		for _, row := range t.Rows {
-			_, _ = fmt.Fprintf(w, "%s\t", row.Method)
-			for _, v := range row.values() {
-				_, _ = fmt.Fprintf(w, "%.1f\t", 100**v)
-			}
-			_, _ = fmt.Fprintln(w)
-		}
-		if err := w.Flush(); err != nil {
-			return err
+// curve is the accuracy at k, from 1 to depth: by judgements where any question
+// has some, else by answers.
+func curve(parts []part, method, depth int) []float64 {
+	measure := Metric{of: func(o *Outcome) float64 { return float64(o.First) }}
+	firsts := scoresOf(parts, method, measure)
+	if len(firsts) == 0 {
+		measure = Metric{of: func(o *Outcome) float64 { return float64(o.FirstAnswer) }, answers: true}
+		firsts = scoresOf(parts, method, measure)
+	}
+	found := make([]int, depth+1) // by the rank of the first
+	for _, first := range firsts {
+		if k := int(first); k <= depth {
+			found[k]++
 		}
 	}
-	return nil
+	out := make([]float64, depth)
+	right := 0
+	for k := range out {
+		right += found[k+1]
+		out[k] = float64(right) / float64(len(firsts))
+	}
+	return out
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// methodNamed is the position of a method, or -1. Case does not matter.
+func methodNamed(methods []Method, name string) int {
+	return slices.IndexFunc(methods, func(m Method) bool { return strings.EqualFold(m.Name, name) })
 }

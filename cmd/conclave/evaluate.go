@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"conclave/configs"
 	"conclave/evaluation"
 	"conclave/search"
 
@@ -16,152 +18,253 @@ import (
 )
 
 // evaluationTimeout is what the sources have for one question; accuracy is
-// measured here, not speed.
+// measured here, and a slow machine shall not change it.
 const evaluationTimeout = 30 * time.Second
 
+// evaluating is what `conclave evaluate` was asked to do.
+type evaluating struct {
+	questions questionFiles
+	limit     int
+	fusions   string
+	also      []string
+	alone     bool
+	against   string
+	own       []string
+	otherwise string
+	answers   string
+	depth     int
+	cands     int
+	exact     bool
+	timed     int
+
+	asJSON, state string
+	runs                  evaluation.Runs
+}
+
 func newEvaluate(term terminal) *cobra.Command {
-	var files []string
-	var fusions, runs string
-	var alone, asJSON bool
+	var x evaluating
 	command := &cobra.Command{
 		Use:   "evaluate",
 		Short: "Measure the accuracy of every method on questions with known passages",
-		Long: `Asks a collection every question of the files (JSON Lines with "question" and
-"positive_ids" or "grades", and optionally "domain") and prints how often the
-right passages come first, for each fusion method and each source alone.`,
+		Long: `Asks a collection every question of the files, once for all methods, and compares
+each source alone, every fusion, and two oracles that choose among the experts:
+one knows each question's domain, the other the best expert of each question.
+
+Each file is a domain: name it with NAME=FILE. There is a table for each domain,
+one of the mean over domains and one of all questions together, with p-values
+against a reference method and the times of single requests.
+
+Questions may be JSON Lines ({"id","question","answers","positive_ids","grades"}),
+DPR's csv (question TAB ['answer', …]), BEIR folders, or TREC topics (id TAB text)
+with --qrels; plain or gzip-compressed.
+
+With --state an interrupted evaluation goes on where it stopped.`,
 		Example: `  conclave evaluate --collection my-index --questions dev.jsonl
-  conclave evaluate --collection my-index --questions dev.jsonl.gz --fusions rrf,hybrid --runs runs/`,
+  conclave evaluate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz \
+    --limit 500 --state eval.state --json report.json --runs runs/
+  conclave evaluate --collection cacm --questions cacm=topics.tsv --qrels cacm=qrels.txt
+  conclave evaluate --collection all --questions dev.jsonl --against "base and words" \
+    --also "base and words: hybrid experts=base alpha=0.05"`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := settings(cmd, term)
 			if err != nil {
 				return err
 			}
-			var questions []evaluation.Question
-			for _, file := range files {
-				more, err := evaluation.ReadQuestions(file)
-				if err != nil {
-					return err
-				}
-				questions = append(questions, more...)
-			}
-			config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
-			config.Limits.K, config.Limits.Candidates = max(config.Limits.K, 100), max(config.Limits.Candidates, 100)
-			l, err := openLibrary(config, newLogger(term.Err, config.Log), complaining{term.Err})
-			defer func() { err = errors.Join(err, l.Close()) }()
-			if err != nil {
-				return err
-			}
-			if err := l.hasAny(questions); err != nil {
-				return fmt.Errorf("%s: %w", config.Collection, err)
-			}
-			bar := newProgress(term.Err)
-			options := evaluation.Options{
-				Methods: methodsFor(fusions, l.engine.Experts()), Depth: 100, Timeout: evaluationTimeout, Words: alone,
-				Progress: func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") },
-			}
-			if alone {
-				for _, x := range l.engine.Experts() {
-					options.Experts = append(options.Experts, x.Name)
-				}
-			}
-			measured, err := evaluation.Measure(cmd.Context(), l.engine, questions, options)
-			bar.Finish()
-			if err != nil {
-				return err
-			}
-			if runs != "" {
-				if err := writeRuns(runs, measured); err != nil {
-					return err
-				}
-			}
-			tables := evaluation.Tables(measured)
-			if asJSON {
-				return json.NewEncoder(term.Out).Encode(tables)
-			}
-			return evaluation.WriteText(term.Out, tables)
+			return x.run(cmd, config, term)
 		},
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider", "search.alpha")
-	flags.StringArrayVar(&files, "questions", nil, "`file` of questions, JSON Lines, may be gzip-compressed; may be repeated")
-	flags.StringVar(&fusions, "fusions", "all", "fusion methods with commas, or all that the experts allow")
-	flags.BoolVar(&alone, "alone", true, "measure each source alone, too")
-	flags.StringVar(&runs, "runs", "", "`folder` to write each method's ranking to, as a TREC run and as DPR's result")
-	flags.BoolVar(&asJSON, "json", false, "for programs")
+	x.questions.bind(flags)
+	flags.IntVar(&x.limit, "limit", 0, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
+	flags.StringVar(&x.fusions, "fusions", "all", "fusion methods with commas; all that the sources allow, with variants; or none")
+	flags.StringArrayVar(&x.also, "also", nil, "a further `method`, \"NAME: FUSION experts=a,b bm25=no alpha=0.05 weights=a:2 missing=min normalisation=zscore\"; may be repeated")
+	flags.BoolVar(&x.alone, "alone", true, "measure each source alone, and the oracles, too")
+	flags.StringVar(&x.against, "against", "", "`method` that the others are tested against (default: auto, or the first fusion)")
+	flags.StringArrayVar(&x.own, "own", nil, "`DOMAIN=EXPERT`: the domain's own expert, where it has another name; may be repeated")
+	flags.StringVar(&x.otherwise, "otherwise", "", "`expert` of domains that have none of their own, for the oracle (default: base, where it is there)")
+	flags.StringVar(&x.answers, "answers", "text", "what answers are: text, or regex for TREC's patterns")
+	flags.IntVar(&x.depth, "depth", 100, "results of each ranking")
+	flags.IntVar(&x.cands, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
+	flags.BoolVar(&x.exact, "exact", false, "compare with every vector instead of using the graph")
+	flags.IntVar(&x.timed, "timed", 100, "`questions` with which single requests are timed; 0: no times")
+	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs; '-' for standard output instead of the tables")
+	flags.StringVar(&x.state, "state", "", "`file` that keeps what is done, so that an interrupted evaluation goes on")
+	flags.StringVar(&x.runs.Folder, "runs", "", "`folder` to write each method's rankings to")
+	flags.StringSliceVar(&x.runs.Forms, "run-forms", evaluation.RunForms(), "forms of the rankings: trec, dpr (with texts, so large)")
+	flags.StringArrayVar(&x.runs.Of, "runs-of", nil, "write the rankings of this `method` only; may be repeated")
 	_ = command.MarkFlagRequired("questions")
 	return command
 }
 
-// methodsFor are the methods to compare: those that were named, or all that
-// these experts can do.
-func methodsFor(fusions string, experts []search.ExpertInfo) []string {
-	if fusions != "all" {
-		return strings.Split(fusions, ",")
-	}
-	calibrated := len(experts) > 0
-	for _, x := range experts {
-		calibrated = calibrated && x.Calibration != nil && x.EnsembleMembers > 1
-	}
-	var out []string
-	for _, name := range search.MethodNames() {
-		switch name {
-		case search.MethodAuto:
-		case search.MethodMUF, search.MethodMUFSparse:
-			if calibrated {
-				out = append(out, name)
-			}
-		case search.MethodHybrid:
-			if len(experts) == 1 || calibrated {
-				out = append(out, name)
-			}
-		default:
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-func writeRuns(folder string, runs []evaluation.Run) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
+	also, err := x.check()
+	if err != nil {
 		return err
 	}
-	for _, run := range runs {
-		name := strings.ReplaceAll(run.Name, " ", "-")
-		run.Name = name
-		if err := writeRun(filepath.Join(folder, name+".trec"), run, true); err != nil {
-			return err
+	domains, err := x.questions.read(x.limit)
+	if err != nil {
+		return err
+	}
+	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
+	config.Limits.K, config.Limits.Candidates = max(config.Limits.K, x.depth), max(config.Limits.Candidates, x.cands)
+	config.Encoder.CacheEntries = 0 // a vector that is still there would make the times of single requests too good
+	l, err := openLibrary(config, newLogger(term.Err, config.Log), complaining{term.Err})
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if err != nil {
+		return err
+	}
+	for _, d := range domains {
+		if err := l.hasAny(d); err != nil {
+			return fmt.Errorf("%s: %w", config.Collection, err)
 		}
-		if err := writeRun(filepath.Join(folder, name+".dpr.json"), run, false); err != nil {
+	}
+	options, err := x.options(l, config, also)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(term.Err)
+	options.Progress = func(stage string, done, total int) { bar.Report(stage, int64(done), int64(total), "questions") }
+	report, err := evaluation.Evaluate(cmd.Context(), l.engine, domains, options)
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	return x.write(report, term)
+}
+
+// check finds mistakes of use, before anything is opened.
+func (x *evaluating) check() ([]evaluation.Method, error) {
+	if x.answers != "text" && x.answers != "regex" {
+		return nil, usagef("--answers is %q: text and regex are possible", x.answers)
+	}
+	if x.depth < 1 || x.limit < 0 || x.timed < 0 || x.cands < 0 {
+		return nil, usagef("--depth is at least 1; --limit, --timed and --candidates are 0 or more")
+	}
+	if x.runs.Folder == "" && len(x.runs.Of) > 0 {
+		return nil, usagef("--runs-of needs --runs, the folder to write to")
+	}
+	var also []evaluation.Method
+	for _, text := range x.also {
+		m, err := evaluation.ParseMethod(text)
+		if err != nil {
+			return nil, usagef("--also: %w", err)
+		}
+		also = append(also, m)
+	}
+	return also, x.questions.check()
+}
+
+// options are what to measure, now that the sources are known.
+func (x *evaluating) options(l *library, config configs.Config, also []evaluation.Method) (evaluation.Options, error) {
+	o := evaluation.Options{Depth: x.depth, Candidates: x.cands, Exact: x.exact, Timeout: evaluationTimeout,
+		Patterns: x.answers == "regex", Timed: x.timed, Reference: x.against}
+	lineup := evaluation.Lineup{Experts: l.engine.Experts(), Words: l.hasWords()}
+	if x.alone {
+		o.Methods = lineup.Alone()
+	}
+	switch x.fusions {
+	case "none":
+	case "all":
+		o.Methods = append(o.Methods, lineup.Fusions()...)
+	default:
+		named, err := lineup.Named(strings.Split(x.fusions, ","))
+		if err != nil {
+			return o, usagef("--fusions: %w", err)
+		}
+		o.Methods = append(o.Methods, named...)
+	}
+	o.Methods = append(o.Methods, also...)
+	if o.Reference == "" {
+		o.Reference = referenceOf(o.Methods)
+	}
+	generation, passages := l.engine.Generation()
+	o.About = evaluation.About{Collection: config.Collection, Generation: generation, Passages: passages, Experts: lineup.Experts,
+		Version: version, Settings: config.Search}
+	o.Own = evaluation.Ownership{Of: map[string]string{}, Otherwise: x.otherwise}
+	for _, pair := range x.own {
+		domain, expert, found := strings.Cut(pair, "=")
+		if !found {
+			return o, usagef("--own is %q: DOMAIN=EXPERT is meant", pair)
+		}
+		o.Own.Of[domain] = expert
+	}
+	hasBase := slices.ContainsFunc(lineup.Experts, func(e search.ExpertInfo) bool { return e.Name == baseExpert })
+	if x.otherwise == "" && x.alone && hasBase {
+		o.Own.Otherwise = baseExpert
+	}
+	if x.runs.Folder != "" {
+		o.Runs = &x.runs
+	}
+	if x.state != "" {
+		var err error
+		if o.State, err = evaluation.OpenState(x.state); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+// referenceOf is the method that others are tested against where none was
+// named: the default of the service, or else the first fusion.
+func referenceOf(methods []evaluation.Method) string {
+	first := ""
+	for _, m := range methods {
+		if m.Name == search.MethodAuto {
+			return m.Name
+		}
+		if first == "" && m.Kind != evaluation.KindSource {
+			first = m.Name
+		}
+	}
+	return first
+}
+
+// write writes the report in every form that was asked for.
+func (x *evaluating) write(report *evaluation.Report, term terminal) error {
+	inJSON := func(out io.Writer) error {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(report)
+	}
+	if x.asJSON != "" && x.asJSON != "-" {
+		if err := writeFile(x.asJSON, inJSON); err != nil {
 			return err
 		}
 	}
-	return nil
+	if x.asJSON == "-" {
+		return inJSON(term.Out)
+	}
+	return report.WriteText(term.Out)
 }
 
-func writeRun(path string, run evaluation.Run, trec bool) (err error) {
+// writeFile writes a file through a function.
+func writeFile(path string, write func(io.Writer) error) (err error) {
 	file, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	write := evaluation.WriteDPR
-	if trec {
-		write = evaluation.WriteTREC
-	}
-	if err := write(file, run); err != nil {
+	if err := write(file); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
 }
 
-// hasAny makes sure that the questions are about this collection: that at
-// least one of their passages is in it.
-func (l *library) hasAny(questions []evaluation.Question) error {
+// hasAny makes sure that a domain's questions are about this collection: that
+// at least one of their passages is in it. Questions with answers alone are
+// about any.
+func (l *library) hasAny(d evaluation.Domain) error {
 	g := l.collection.Acquire()
 	defer g.Release()
-	for _, q := range questions {
-		for id := range q.Judgements() {
+	judged := false
+	for i := range d.Questions {
+		for id, grade := range d.Questions[i].Judgements() {
+			if grade <= 0 {
+				continue
+			}
+			judged = true
 			if _, ok, err := g.Ordinal(id); err != nil {
 				return err
 			} else if ok {
@@ -169,5 +272,15 @@ func (l *library) hasAny(questions []evaluation.Question) error {
 			}
 		}
 	}
-	return fmt.Errorf("none of the passages of these %d questions are in the collection: is it another one, or were the ids indexed with a prefix?", len(questions))
+	if !judged {
+		return nil
+	}
+	return fmt.Errorf("none of the relevant passages of the %d questions of %s is in the collection: is it another one, or were the ids indexed with a prefix?", len(d.Questions), d.Path)
+}
+
+// hasWords reports whether the collection has a word index.
+func (l *library) hasWords() bool {
+	view := shelf{l.collection}.Acquire()
+	defer view.Release()
+	return view.Words() != nil
 }

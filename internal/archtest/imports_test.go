@@ -27,7 +27,7 @@ var allowed = map[string][]string{
 	"collection":  {"ann", "bm25", "corpus", "rank"},
 	"search":      {"corpus", "fusion", "rank"},
 	"calibration": {"fusion", "rank"},
-	"evaluation":  {"rank", "search"},
+	"evaluation":  {"calibration", "rank", "search"},
 	"handlers":    {"collection", "corpus", "jobs", "search", "web"},
 	"jobs":        {"collection", "corpus", "rank"},
 	"web":         {},

@@ -1,0 +1,266 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"conclave/search"
+)
+
+// Domain is a named set of questions.
+type Domain struct {
+	Name      string
+	Path      string // where they are from, for the report
+	Questions []Question
+	LeftOut   int // questions of the file without a judgement
+	Of        int // questions before a limit
+}
+
+// Options say what to measure and how.
+type Options struct {
+	About      About
+	Methods    []Method // without oracles; these follow from the sources alone
+	Depth      int      // results of each ranking; 0: 100
+	Candidates int      // hits of each source; 0: the engine's default
+	Exact      bool
+	Timeout    time.Duration // of one question
+	Patterns   bool          // answers are regular expressions
+	Timed      int           // questions with which single requests are timed; 0: none
+	Reference  string        // method that the others are tested against; "": none
+	Own        Ownership
+	Runs       *Runs  // nil: none are written
+	State      *State // nil: nothing is kept
+	// Progress is told the stage (a domain, or the timing) and how far it is.
+	Progress func(stage string, done, total int)
+}
+
+// About says what was measured; it goes into the report, and figures of another
+// About are not taken from a State.
+type About struct {
+	Collection string              `json:"collection"`
+	Generation uint64              `json:"generation"`
+	Passages   int                 `json:"passages"`
+	Experts    []search.ExpertInfo `json:"experts"`
+	Version    string              `json:"version,omitempty"` // of the program
+	Settings   any                 `json:"settings,omitempty"`
+}
+
+// DomainInfo is a domain in a report.
+type DomainInfo struct {
+	Name      string `json:"name"`
+	Path      string `json:"path,omitempty"`
+	Questions int    `json:"questions"`
+	Of        int    `json:"of,omitempty"` // before a limit
+	LeftOut   int    `json:"left_out,omitempty"`
+	Expert    string `json:"expert,omitempty"` // its own
+	// Weights are the mean weights that each fusion gave the sources; Sure the
+	// mean confidences of the experts.
+	Weights map[string]map[string]float64 `json:"weights,omitempty"`
+	Sure    map[string]float64            `json:"sure,omitempty"`
+}
+
+// Report is everything that an evaluation found.
+type Report struct {
+	About
+	Depth      int          `json:"depth"`
+	Candidates int          `json:"candidates,omitempty"`
+	Exact      bool         `json:"exact,omitempty"`
+	Reference  string       `json:"reference,omitempty"`
+	Methods    []Method     `json:"methods"`
+	Domains    []DomainInfo `json:"domains"`
+	Notes      []string     `json:"notes,omitempty"`
+	Tables     []Table      `json:"tables"`
+}
+
+func (r *Report) questions() (n int) {
+	for _, d := range r.Domains {
+		n += d.Questions
+	}
+	return n
+}
+
+// Evaluate asks the questions of all domains, one pass for all methods, and
+// reports how the methods did.
+func Evaluate(ctx context.Context, engine Engine, domains []Domain, o Options) (*Report, error) {
+	if o.Depth == 0 {
+		o.Depth = 100
+	}
+	if err := o.check(domains); err != nil {
+		return nil, err
+	}
+	var parts []*Measured
+	for _, d := range domains {
+		m, err := o.domain(ctx, engine, d)
+		if err != nil {
+			if d.Name != "" {
+				err = fmt.Errorf("domain %s: %w", d.Name, err)
+			}
+			return nil, err
+		}
+		parts = append(parts, m)
+	}
+	times, err := o.times(ctx, engine, domains)
+	if err != nil {
+		return nil, err
+	}
+	return o.report(domains, parts, times), nil
+}
+
+func (o *Options) check(domains []Domain) error {
+	if len(domains) == 0 {
+		return errors.New("there are no questions to evaluate with")
+	}
+	if len(o.Methods) == 0 {
+		return errors.New("there are no methods to evaluate")
+	}
+	for i, d := range domains {
+		if slices.ContainsFunc(domains[:i], func(other Domain) bool { return other.Name == d.Name }) {
+			return fmt.Errorf("there are two sets of questions of domain %q", d.Name)
+		}
+	}
+	for i, m := range o.Methods {
+		if methodNamed(o.Methods[:i], m.Name) >= 0 || methodNamed(oracles(o.Methods), m.Name) >= 0 {
+			return fmt.Errorf("there are two methods called %q", m.Name)
+		}
+		if m.Kind == KindOracle {
+			return fmt.Errorf("%q: oracles follow from the sources and are not asked for", m.Name)
+		}
+	}
+	all := append(slices.Clone(o.Methods), oracles(o.Methods)...)
+	if o.Reference != "" && methodNamed(all, o.Reference) < 0 {
+		return fmt.Errorf("the reference %q is not measured: %s", o.Reference, names(all))
+	}
+	if o.Runs != nil {
+		if err := o.Runs.check(domains, o.Methods); err != nil {
+			return err
+		}
+	}
+	return o.Own.check(func(name string) bool {
+		return slices.ContainsFunc(o.Methods, func(m Method) bool { return m.Kind == KindSource && isExpert(m) && m.Source == name })
+	})
+}
+
+func names(methods []Method) string {
+	text := ""
+	for i, m := range methods {
+		if i > 0 {
+			text += ", "
+		}
+		text += m.Name
+	}
+	return text
+}
+
+// domain measures a domain, or takes it from the state.
+func (o *Options) domain(ctx context.Context, engine Engine, d Domain) (*Measured, error) {
+	stamp, err := stampOf(o.About, o.Methods, o.Depth, o.Candidates, o.Exact, o.Patterns, d.Questions)
+	if err != nil {
+		return nil, err
+	}
+	if e, ok := o.State.find(domainPart(d.Name), stamp); ok && e.Measured != nil && (o.Runs == nil || o.Runs.whole(d.Name, o.Methods)) {
+		return e.Measured, nil
+	}
+	stage := d.Name
+	if stage == "" {
+		stage = "asking"
+	}
+	pass := Pass{Methods: o.Methods, Depth: o.Depth, Candidates: o.Candidates, Exact: o.Exact, Timeout: o.Timeout, Patterns: o.Patterns,
+		Progress: func(done, total int) { o.progress(stage, done, total) }}
+	var runs *runWriter
+	if o.Runs != nil {
+		if runs, err = o.Runs.open(d.Name, o.Methods); err != nil {
+			return nil, err
+		}
+		pass.Titles = slices.Contains(o.Runs.Forms, RunDPR)
+		pass.Answered = runs.add
+	}
+	m, err := Measure(ctx, engine, d.Name, d.Questions, pass)
+	if runs != nil {
+		if err != nil {
+			return nil, errors.Join(err, runs.abandon())
+		}
+		err = runs.finish()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, o.State.keep(stateEntry{Part: domainPart(d.Name), Stamp: stamp, Measured: m})
+}
+
+func (o *Options) progress(stage string, done, total int) {
+	if o.Progress != nil {
+		o.Progress(stage, done, total)
+	}
+}
+
+// times measures single requests with questions of all domains.
+func (o *Options) times(ctx context.Context, engine Engine, domains []Domain) ([]Latency, error) {
+	if o.Timed == 0 {
+		return nil, nil
+	}
+	var questions []Question
+	for _, d := range domains {
+		for _, q := range d.Questions {
+			q.ID = d.Name + "/" + q.ID
+			questions = append(questions, q)
+		}
+	}
+	questions = Sample(questions, o.Timed)
+	stamp, err := stampOf(o.About, o.Methods, questions)
+	if err != nil {
+		return nil, err
+	}
+	if e, ok := o.State.find(timesPart, stamp); ok && len(e.Latency) == len(o.Methods) {
+		return e.Latency, nil
+	}
+	times, err := timeRequests(ctx, engine, questions, o.Methods, o.Timeout, func(done, total int) { o.progress("timing single requests", done, total) })
+	if err != nil {
+		return nil, err
+	}
+	return times, o.State.keep(stateEntry{Part: timesPart, Stamp: stamp, Latency: times})
+}
+
+// report puts everything together.
+func (o *Options) report(domains []Domain, measured []*Measured, times []Latency) *Report {
+	r := &Report{About: o.About, Depth: o.Depth, Candidates: o.Candidates, Exact: o.Exact}
+	r.Methods = append(slices.Clone(o.Methods), oracles(o.Methods)...)
+	s := summing{methods: r.Methods, reference: -1, depth: o.Depth}
+	if o.Reference != "" {
+		s.reference = methodNamed(r.Methods, o.Reference)
+		r.Reference = r.Methods[s.reference].Name
+	}
+	known := func(name string) bool {
+		return slices.ContainsFunc(o.Methods, func(m Method) bool { return m.Kind == KindSource && isExpert(m) && m.Source == name })
+	}
+	for name, meant := range measured[0].Meant {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s stands for %s here", name, meant))
+	}
+	for i, m := range measured {
+		s.parts = append(s.parts, part{m, withOracles(m, o.Methods, o.Own)})
+		d := DomainInfo{Name: domains[i].Name, Path: domains[i].Path, Questions: len(m.Questions), LeftOut: domains[i].LeftOut,
+			Expert: o.Own.expert(m.Domain, known), Sure: m.Sure, Weights: map[string]map[string]float64{}}
+		if domains[i].Of > len(m.Questions) {
+			d.Of = domains[i].Of
+		}
+		for n, method := range o.Methods {
+			if len(m.Weights[n]) > 0 {
+				d.Weights[method.Name] = m.Weights[n]
+			}
+		}
+		r.Domains = append(r.Domains, d)
+		if n := len(m.BadPatterns); n > 0 {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s: %d answers are no regular expression and match nothing, such as %s", m.Domain, n, shown(m.BadPatterns[0])))
+		}
+		if d.LeftOut > 0 {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s: %d questions without a relevant passage are left out", d.Name, d.LeftOut))
+		}
+	}
+	r.Tables = s.tables()
+	for i := range times {
+		r.Tables[0].Rows[i].Latency = &times[i]
+	}
+	return r
+}

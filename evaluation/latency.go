@@ -1,0 +1,66 @@
+package evaluation
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Latency is how long single requests took, one at a time, in milliseconds: in
+// the process, without HTTP.
+type Latency struct {
+	P50       float64 `json:"p50"`
+	P95       float64 `json:"p95"`
+	P99       float64 `json:"p99"`
+	Questions int     `json:"questions"`
+}
+
+// warmUp is how many questions go before those that are timed.
+const warmUp = 3
+
+// timeRequests asks each question by each method as a user would, with the
+// engine's defaults for everything that the method does not say. The methods
+// take turns, so that a machine that gets slower does so for all.
+func timeRequests(ctx context.Context, engine Engine, questions []Question, methods []Method, timeout time.Duration, progress func(done, total int)) ([]Latency, error) {
+	took := make([][]float64, len(methods))
+	rounds := min(warmUp, len(questions)) + len(questions)
+	for round := range rounds {
+		q := &questions[round%len(questions)]
+		for turn := range methods {
+			i := (turn + round) % len(methods)
+			r := methods[i].Request
+			r.Question, r.TimeoutMS = q.Text, int(timeout.Milliseconds())
+			started := time.Now()
+			if _, err := engine.Search(ctx, r); err != nil {
+				return nil, fmt.Errorf("timing %s with question %s: %w", methods[i].Name, q.ID, err)
+			}
+			if round >= rounds-len(questions) {
+				took[i] = append(took[i], float64(time.Since(started))/float64(time.Millisecond))
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+		if progress != nil {
+			progress(round+1, rounds)
+		}
+	}
+	out := make([]Latency, len(methods))
+	for i := range took {
+		slices.Sort(took[i])
+		out[i] = Latency{P50: quantile(took[i], 0.50), P95: quantile(took[i], 0.95), P99: quantile(took[i], 0.99), Questions: len(took[i])}
+	}
+	return out, nil
+}
+
+// quantile is the smallest value that at least the share of the sorted values
+// does not exceed (the nearest rank).
+func quantile(sorted []float64, share float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	rank := int(math.Ceil(share*float64(len(sorted)) - 1e-9))
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}

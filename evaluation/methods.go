@@ -1,0 +1,213 @@
+package evaluation
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"conclave/search"
+)
+
+// Kind says what a method is.
+type Kind string
+
+// The kinds of methods.
+const (
+	KindSource     Kind = "source"     // one expert, or BM25, alone
+	KindFusion     Kind = "fusion"     // a fusion of all sources
+	KindComparison Kind = "comparison" // what was asked for beside these
+	KindOracle     Kind = "oracle"     // knows what no method can know
+)
+
+// Method is one way to rank, by a name that stands in the tables.
+type Method struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	// Source is the source of a KindSource.
+	Source string `json:"source,omitempty"`
+	// Request is how it is asked; the question, the depth and what concerns the
+	// sources are filled in. Empty for an oracle.
+	Request search.Request `json:"request,omitzero"`
+}
+
+// Lineup is what the sources of a collection allow.
+type Lineup struct {
+	Experts []search.ExpertInfo
+	Words   bool // there is BM25
+}
+
+func (l Lineup) calibrated() bool {
+	for _, x := range l.Experts {
+		if x.Calibration == nil || x.EnsembleMembers < 2 {
+			return false
+		}
+	}
+	return len(l.Experts) > 0
+}
+
+// Alone is a method for each source.
+func (l Lineup) Alone() []Method {
+	no, yes := false, true
+	var out []Method
+	for _, x := range l.Experts {
+		// MUF over one expert is its ranking with its confidence.
+		name, normalisation := search.MethodSum, "raw"
+		if x.Calibration != nil && x.EnsembleMembers > 1 {
+			name, normalisation = search.MethodMUF, ""
+		}
+		out = append(out, Method{Name: x.Name + " alone", Kind: KindSource, Source: x.Name,
+			Request: search.Request{Fusion: search.Methods{Names: []string{name}}, Experts: &[]string{x.Name}, BM25: &no, Normalisation: normalisation}})
+	}
+	if l.Words {
+		out = append(out, Method{Name: search.WordSource + " alone", Kind: KindSource, Source: search.WordSource,
+			Request: search.Request{Fusion: search.Methods{Names: []string{search.MethodSum}}, Experts: &[]string{}, BM25: &yes, Normalisation: "raw"}})
+	}
+	return out
+}
+
+// Fusions is every fusion method that these sources allow, and the variants
+// that the papers and users know: raw, z-scored and min-max scores, and a
+// missing score completed by the lowest (the paper's) or the true one.
+func (l Lineup) Fusions() []Method {
+	no := false
+	fusion := func(name, method string, change func(*search.Request)) Method {
+		m := Method{Name: name, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{method}}}}
+		if !l.Words {
+			m.Request.BM25 = &no
+		}
+		if change != nil {
+			change(&m.Request)
+		}
+		return m
+	}
+	several := len(l.Experts) > 1
+	if len(l.Experts) == 0 || !several && !l.Words {
+		return nil // one source: there is nothing to fuse
+	}
+	var out []Method
+	for _, name := range search.MethodNames() {
+		switch name {
+		case search.MethodMUF:
+			if several && l.calibrated() {
+				out = append(out, fusion(name, name, nil),
+					fusion("muf, lowest", name, func(r *search.Request) { r.Missing = "min" }),
+					fusion("muf, z-scores", name, func(r *search.Request) { r.Normalisation = "zscore" }),
+					fusion("muf, min-max", name, func(r *search.Request) { r.Normalisation = "minmax" }))
+			}
+		case search.MethodMUFSparse:
+			if several && l.calibrated() {
+				out = append(out, fusion(name, name, nil))
+			}
+		case search.MethodHybrid:
+			if l.Words && (!several || l.calibrated()) {
+				out = append(out, fusion(name, name, nil))
+			}
+		case search.MethodSum:
+			if several {
+				out = append(out,
+					fusion("sum of experts", name, func(r *search.Request) { r.BM25, r.Normalisation = &no, "raw" }),
+					fusion("sum of experts, z-scores", name, func(r *search.Request) { r.BM25, r.Normalisation = &no, "zscore" }))
+			}
+			if l.Words {
+				out = append(out,
+					fusion("sum, z-scores", name, func(r *search.Request) { r.Normalisation = "zscore" }),
+					fusion("sum, min-max", name, func(r *search.Request) { r.Normalisation = "minmax" }))
+			}
+		default:
+			out = append(out, fusion(name, name, nil))
+		}
+	}
+	return out
+}
+
+// Named is the fusion methods of these names, with all sources.
+func (l Lineup) Named(names []string) ([]Method, error) {
+	var out []Method
+	for _, name := range names {
+		if !slices.Contains(search.MethodNames(), name) {
+			return nil, fmt.Errorf("there is no fusion method %q: %s are known", name, strings.Join(search.MethodNames(), ", "))
+		}
+		m := Method{Name: name, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}}
+		if !l.Words {
+			no := false
+			m.Request.BM25 = &no
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// ParseMethod reads a method of the user's own:
+//
+//	NAME: FUSION [experts=a,b|none] [bm25=yes|no] [alpha=0.05] [weights=a:2,bm25:0.1]
+//	      [missing=exact|min] [normalisation=raw|minmax|zscore|centre-range]
+//
+// for instance "base and BM25: hybrid experts=base alpha=0.05". What a word
+// may be is for the engine to say; this finds mistakes of writing.
+func ParseMethod(text string) (Method, error) {
+	wrong := func(format string, args ...any) (Method, error) {
+		return Method{}, fmt.Errorf("the method %q: %w", text, fmt.Errorf(format, args...))
+	}
+	name, rest, found := strings.Cut(text, ":")
+	words := strings.Fields(rest)
+	name = strings.TrimSpace(name)
+	if !found || name == "" || len(words) == 0 {
+		return wrong("NAME: FUSION is expected, and after it what is special about it, such as \"base and BM25: hybrid experts=base alpha=0.05\"")
+	}
+	if !slices.Contains(search.MethodNames(), words[0]) {
+		return wrong("there is no fusion method %q: %s are known", words[0], strings.Join(search.MethodNames(), ", "))
+	}
+	r := search.Request{Fusion: search.Methods{Names: words[:1:1]}}
+	weigh := func(source, number string) error {
+		w, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(w >= 0) {
+			return fmt.Errorf("the weight %q of %s is not a number from 0 up", number, source)
+		}
+		if r.Weights == nil {
+			r.Weights = map[string]float64{}
+		}
+		r.Weights[source] = w
+		return nil
+	}
+	for _, word := range words[1:] {
+		key, value, found := strings.Cut(word, "=")
+		if !found || value == "" {
+			return wrong("%q is not of the form key=value", word)
+		}
+		var err error
+		switch key {
+		case "experts":
+			names := []string{}
+			if value != "none" {
+				names = strings.Split(value, ",")
+			}
+			r.Experts = &names
+		case "bm25":
+			use := value == "yes"
+			if !use && value != "no" {
+				return wrong("bm25 is %q: yes or no is meant", value)
+			}
+			r.BM25 = &use
+		case "alpha":
+			err = weigh(search.WordSource, value)
+		case "weights":
+			for pair := range strings.SplitSeq(value, ",") {
+				source, number, _ := strings.Cut(pair, ":")
+				if err = weigh(source, number); err != nil {
+					break
+				}
+			}
+		case "missing":
+			r.Missing = value
+		case "normalisation":
+			r.Normalisation = value
+		default:
+			return wrong("there is no %q: experts, bm25, alpha, weights, missing and normalisation are known", key)
+		}
+		if err != nil {
+			return wrong("%w", err)
+		}
+	}
+	return Method{Name: name, Kind: KindComparison, Request: r}, nil
+}

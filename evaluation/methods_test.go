@@ -1,0 +1,89 @@
+package evaluation
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/search"
+)
+
+func TestParseMethod(t *testing.T) {
+	no := false
+	for text, want := range map[string]Method{
+		"a: rrf": {Name: "a", Request: search.Request{Fusion: search.Methods{Names: []string{"rrf"}}}},
+		"base and BM25 : hybrid experts=base alpha=0.05": {Name: "base and BM25", Request: search.Request{
+			Fusion: search.Methods{Names: []string{"hybrid"}}, Experts: &[]string{"base"}, Weights: map[string]float64{"bm25": .05}}},
+		"b: sum experts=x,y bm25=no weights=x:2,y:.5 missing=min normalisation=zscore": {Name: "b", Request: search.Request{
+			Fusion: search.Methods{Names: []string{"sum"}}, Experts: &[]string{"x", "y"}, BM25: &no,
+			Weights: map[string]float64{"x": 2, "y": .5}, Missing: "min", Normalisation: "zscore"}},
+		"c: rrf experts=none": {Name: "c", Request: search.Request{Fusion: search.Methods{Names: []string{"rrf"}}, Experts: &[]string{}}},
+	} {
+		want.Kind = KindComparison
+		if got, err := ParseMethod(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for text, says := range map[string]string{
+		"rrf": "NAME: FUSION", ": rrf": "NAME: FUSION", "a:": "NAME: FUSION", "a: magic": `"magic"`, "a: rrf experts": "key=value",
+		"a: rrf experts=": "key=value", "a: rrf k=3": `no "k"`, "a: rrf bm25=maybe": "yes or no", "a: rrf alpha=x": "weight", "a: rrf weights=x:-1": "weight",
+		"a: rrf weights=x": "weight", "a: rrf alpha=NaN": "weight",
+	} {
+		if _, err := ParseMethod(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want an error with %q", text, err, says)
+		}
+	}
+}
+
+// TestLineup: what is measured follows from what there is.
+func TestLineup(t *testing.T) {
+	calibration := &search.CalibrationInfo{Temperature: 1, Depth: 10}
+	a := search.ExpertInfo{Name: "a", EnsembleMembers: 5, Calibration: calibration}
+	b := search.ExpertInfo{Name: "b", EnsembleMembers: 5, Calibration: calibration}
+	plain := search.ExpertInfo{Name: "plain"}
+	for name, c := range map[string]struct {
+		lineup    Lineup
+		with      []string
+		without   []string
+		sources   int
+		noFusions bool
+	}{
+		"words alone":         {Lineup{Words: true}, nil, nil, 1, true},
+		"one expert alone":    {Lineup{Experts: []search.ExpertInfo{a}}, nil, nil, 1, true},
+		"one and words":       {Lineup{Experts: []search.ExpertInfo{plain}, Words: true}, []string{"auto", "hybrid", "rrf", "sum, z-scores"}, []string{"muf", "sum of experts"}, 2, false},
+		"calibrated":          {Lineup{Experts: []search.ExpertInfo{a, b}, Words: true}, []string{"muf", "muf, lowest", "muf-sparse", "hybrid", "sum of experts", "sum, min-max"}, nil, 3, false},
+		"not all calibrated":  {Lineup{Experts: []search.ExpertInfo{a, plain}, Words: true}, []string{"rrf", "sum of experts"}, []string{"muf", "hybrid"}, 3, false},
+		"experts, not words":  {Lineup{Experts: []search.ExpertInfo{a, b}}, []string{"muf", "rrf", "sum of experts"}, []string{"hybrid", "sum, z-scores"}, 2, false},
+		"uncalibrated, alone": {Lineup{Experts: []search.ExpertInfo{plain, a}}, []string{"rrf"}, []string{"muf"}, 2, false},
+	} {
+		if n := len(c.lineup.Alone()); n != c.sources {
+			t.Errorf("%s: %d sources, want %d", name, n, c.sources)
+		}
+		fusions := c.lineup.Fusions()
+		if (len(fusions) == 0) != c.noFusions {
+			t.Errorf("%s: fusions are %s", name, names(fusions))
+		}
+		for _, want := range c.with {
+			if methodNamed(fusions, want) < 0 {
+				t.Errorf("%s: no %q among %s", name, want, names(fusions))
+			}
+		}
+		for _, unwanted := range c.without {
+			if methodNamed(fusions, unwanted) >= 0 {
+				t.Errorf("%s: %q among %s", name, unwanted, names(fusions))
+			}
+		}
+		for _, m := range fusions {
+			if !c.lineup.Words && (m.Request.BM25 == nil || *m.Request.BM25) {
+				t.Errorf("%s: %s asks BM25, which is not there", name, m.Name)
+			}
+		}
+	}
+	if _, err := (Lineup{}).Named([]string{"rrf", "magic"}); err == nil {
+		t.Error("an unknown fusion method was taken")
+	}
+	if slices.Contains(strings.Split(names(scriptedMethods()), ", "), "auto") {
+		t.Error("only the methods that were named are meant")
+	}
+}

@@ -1,0 +1,133 @@
+package evaluation
+
+import (
+	"fmt"
+
+	"conclave/search"
+)
+
+// The oracles. Both choose among the experts alone, with what no method can
+// know (Li et al., 2021, §5.4, table 3; theirs searches for weights where
+// OracleExpert here takes the best expert of each question).
+const (
+	OracleIndicator = "oracle: expert of the domain"
+	OracleExpert    = "oracle: best expert"
+	OracleSource    = "oracle: best source" // BM25 counts, too: no choice of one source can do better
+)
+
+// Ownership says which expert is a domain's own.
+type Ownership struct {
+	Of map[string]string // expert by domain; a domain that is not in it has the expert of its own name
+	// Otherwise is the expert of domains that have none; "": the indicator is
+	// not defined for them.
+	Otherwise string
+}
+
+// expert is the expert of a domain, or "".
+func (o Ownership) expert(domain string, known func(string) bool) string {
+	if name, ok := o.Of[domain]; ok {
+		return name
+	}
+	if known(domain) {
+		return domain
+	}
+	return o.Otherwise
+}
+
+// check refuses experts that are not there.
+func (o Ownership) check(known func(string) bool) error {
+	for domain, expert := range o.Of {
+		if !known(expert) {
+			return fmt.Errorf("expert %q, which is said to be that of domain %q, is not measured", expert, domain)
+		}
+	}
+	if o.Otherwise != "" && !known(o.Otherwise) {
+		return fmt.Errorf("expert %q, which is said to be that of domains without one, is not measured", o.Otherwise)
+	}
+	return nil
+}
+
+// withOracles adds the outcomes of the oracles to those of the methods. The
+// indicator's are nil where a domain has no expert of its own.
+func withOracles(m *Measured, methods []Method, own Ownership) [][]Outcome {
+	experts, sources := []int{}, []int{}
+	byName := map[string]int{}
+	for i, method := range methods {
+		if method.Kind != KindSource {
+			continue
+		}
+		sources = append(sources, i)
+		if isExpert(method) {
+			experts = append(experts, i)
+			byName[method.Source] = i
+		}
+	}
+	out := append([][]Outcome{}, m.Outcomes...)
+	if len(experts) < 2 {
+		return out
+	}
+	known := func(name string) bool { _, ok := byName[name]; return ok }
+	var indicator []Outcome
+	if name := own.expert(m.Domain, known); name != "" {
+		indicator = m.Outcomes[byName[name]]
+	}
+	out = append(out, indicator, m.best(experts))
+	if len(sources) > len(experts) {
+		out = append(out, m.best(sources))
+	}
+	return out
+}
+
+// oracles are the methods whose outcomes withOracles adds.
+func oracles(methods []Method) []Method {
+	experts, words := 0, 0
+	for _, m := range methods {
+		if m.Kind == KindSource {
+			if isExpert(m) {
+				experts++
+			} else {
+				words++
+			}
+		}
+	}
+	if experts < 2 {
+		return nil
+	}
+	out := []Method{{Name: OracleIndicator, Kind: KindOracle}, {Name: OracleExpert, Kind: KindOracle}}
+	if words > 0 {
+		out = append(out, Method{Name: OracleSource, Kind: KindOracle})
+	}
+	return out
+}
+
+// best takes for each question the source whose first relevant passage (where
+// nothing is judged: first passage with an answer) ranks highest; of several
+// the one with the higher average precision, then the one named first. So no
+// choice of one source a question has a higher top-k accuracy, for any k.
+func (m *Measured) best(among []int) []Outcome {
+	out := make([]Outcome, len(m.Questions))
+	for q, asked := range m.Questions {
+		for n, i := range among {
+			candidate := m.Outcomes[i][q]
+			if n == 0 || better(candidate, out[q], asked.Judged) {
+				out[q] = candidate
+			}
+		}
+		out[q].Confidence = nil // it would be a different expert's each time
+	}
+	return out
+}
+
+func better(a, b Outcome, judged bool) bool {
+	first, than := a.First, b.First
+	if !judged {
+		first, than = a.FirstAnswer, b.FirstAnswer
+	}
+	if first != than {
+		return first != 0 && (than == 0 || first < than)
+	}
+	return a.AP > b.AP
+}
+
+// isExpert reports whether a KindSource is an expert, and not BM25.
+func isExpert(m Method) bool { return m.Source != search.WordSource }

@@ -1,0 +1,122 @@
+package evaluation
+
+import (
+	"fmt"
+
+	"conclave/search"
+)
+
+// Outcome is how one method did on one question; see Measured for which
+// questions have which.
+type Outcome struct {
+	First       int      `json:"f,omitempty"` // rank of the first relevant passage, from 1; 0: none
+	FirstAnswer int      `json:"a,omitempty"` // rank of the first passage that holds an answer; 0: none
+	NDCG10      float64  `json:"n,omitempty"`
+	AP          float64  `json:"p,omitempty"`
+	Recall100   float64  `json:"r,omitempty"`
+	Confidence  *float64 `json:"c,omitempty"` // nil: the method has none
+}
+
+// reciprocal is the reciprocal rank at 10.
+func (o *Outcome) reciprocal() float64 {
+	if o.First == 0 || o.First > 10 {
+		return 0
+	}
+	return 1 / float64(o.First)
+}
+
+func within(first, k int) float64 {
+	if first > 0 && first <= k {
+		return 1
+	}
+	return 0
+}
+
+// Asked is what is known of a question that was asked.
+type Asked struct {
+	ID         string `json:"id"`
+	Judged     bool   `json:"judged,omitempty"`     // it has relevant passages
+	Answerable bool   `json:"answerable,omitempty"` // it has answers to look for
+}
+
+// Measured is how all methods did on the questions of one domain.
+type Measured struct {
+	Domain    string      `json:"domain"`
+	Questions []Asked     `json:"questions"`
+	Outcomes  [][]Outcome `json:"outcomes"` // by method, then by question
+	// Weights are the mean weights that each method gave the sources, by
+	// method; nil for a method that is a source.
+	Weights []map[string]float64 `json:"weights"`
+	// Sure are the mean confidences of the experts, by name.
+	Sure map[string]float64 `json:"sure,omitempty"`
+	// Meant is what "auto" stands for, by the name of the method.
+	Meant map[string]string `json:"meant,omitempty"`
+	// BadPatterns are answers that are no regular expression; they match
+	// nothing, as in DPR.
+	BadPatterns []string `json:"bad_patterns,omitempty"`
+}
+
+// judge measures the rankings of one question. A passage is looked through for
+// an answer once, whichever methods found it.
+type judge struct {
+	question   *Question
+	judgements Judgements
+	judged     bool
+	answers    Matcher // nil: there are none
+	bad        []string
+	seen       map[string]bool // by passage: holds an answer
+}
+
+func newJudge(q *Question, patterns bool) (*judge, error) {
+	j := &judge{question: q, judgements: q.Judgements(), seen: map[string]bool{}}
+	j.judged = j.judgements.relevant() > 0
+	switch {
+	case len(q.Answers) == 0:
+	case patterns:
+		j.answers, j.bad = RegexAnswers(q.Answers)
+	default:
+		var err error
+		if j.answers, err = StringAnswers(q.Answers); err != nil {
+			return nil, fmt.Errorf("%s, field \"answers\": %w", q.Place, err)
+		}
+	}
+	return j, nil
+}
+
+// holds reports whether a passage holds an answer.
+func (j *judge) holds(r *search.Result) bool {
+	if j.answers == nil {
+		return false
+	}
+	held, known := j.seen[r.ID]
+	if !known {
+		held = j.answers.In(r.Text)
+		j.seen[r.ID] = held
+	}
+	return held
+}
+
+func (j *judge) outcome(results []search.Result, confidence *float64) Outcome {
+	o := Outcome{Confidence: confidence}
+	if j.judged {
+		ids := make([]string, len(results))
+		for i := range results {
+			ids[i] = results[i].ID
+			if o.First == 0 && j.judgements[ids[i]] > 0 {
+				o.First = i + 1
+			}
+		}
+		o.NDCG10 = NDCG(ids, j.judgements, 10)
+		o.AP = AveragePrecision(ids, j.judgements)
+		o.Recall100 = Recall(ids, j.judgements, 100)
+	}
+	if j.answers != nil {
+		for i := range results {
+			if j.holds(&results[i]) {
+				o.FirstAnswer = i + 1
+				break
+			}
+		}
+	}
+	return o
+}

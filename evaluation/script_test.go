@@ -1,0 +1,115 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"conclave/search"
+)
+
+// script is an engine that answers from a table: for each question, and each
+// source or fusion, a ranking as words ("P" is relevant) and a confidence.
+type script struct {
+	answers map[string]map[string]string // "P n n|0.9": ranking and confidence
+
+	mu       sync.Mutex
+	compared map[string]int // by question
+	searched []search.Request
+	fail     string // question at which it fails
+}
+
+// scripted is the table that the sums of this package's tests were worked out
+// from.
+func scripted() *script {
+	return &script{compared: map[string]int{}, answers: map[string]map[string]string{
+		"q1": {"x": "P n1 n2 n3|.9", "y": "n1 n2 n3 n4|.2", "bm25": "n1 P n2 n3", "rrf": "P n1 n2 n3"},
+		"q2": {"x": "n1 P n2 n3|.8", "y": "n1 n2 P n3|.2", "bm25": "n1 n2 n3 n4", "rrf": "P n1 n2 n3"},
+		"q3": {"x": "H n1 G n2|.9", "y": "n1 G n2 n3|.4", "bm25": "n1 n2 n3 n4", "rrf": "G H n1 n2"},
+		"q4": {"x": "n1 n2 n3 n4|.5", "y": "P n1 n2 n3|.9", "bm25": "n1 n2 n3 P", "rrf": "n1 P n2 n3"},
+		"q5": {"x": "n1 n2 P n3|.5", "y": "n1 P n2 n3|.9", "bm25": "P n1 n2 n3", "rrf": "n1 n2 n3 n4"},
+	}}
+}
+
+func scriptedDomains() []Domain {
+	one := []string{"P"}
+	return []Domain{
+		{Name: "x", Path: "x.jsonl", Questions: []Question{
+			{ID: "1", Text: "q1", PositiveIDs: one}, {ID: "2", Text: "q2", PositiveIDs: one},
+			{ID: "3", Text: "q3", Grades: map[string]float64{"G": 2, "H": 1, "n1": 0}}}},
+		{Name: "y", Path: "y.jsonl", Questions: []Question{{ID: "1", Text: "q4", PositiveIDs: one}, {ID: "2", Text: "q5", PositiveIDs: one}}},
+	}
+}
+
+func scriptedMethods() []Method {
+	calibrated := &search.CalibrationInfo{Temperature: 1, Depth: 20}
+	l := Lineup{Words: true, Experts: []search.ExpertInfo{
+		{Name: "x", EnsembleMembers: 5, Calibration: calibrated}, {Name: "y", EnsembleMembers: 5, Calibration: calibrated}}}
+	named, err := l.Named([]string{"rrf"})
+	if err != nil {
+		panic(err)
+	}
+	return append(l.Alone(), named...)
+}
+
+func (s *script) Compare(_ context.Context, requests []search.Request) ([]search.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	question := requests[0].Question
+	if question == s.fail {
+		return nil, errors.New("the engine fell over")
+	}
+	s.compared[question]++
+	var out []search.Response
+	for _, r := range requests {
+		who := r.Fusion.Names[0]
+		if r.Experts != nil && len(*r.Experts) == 1 {
+			who = (*r.Experts)[0]
+		} else if r.Experts != nil {
+			who = search.WordSource
+		}
+		answer, ok := s.answers[question][who]
+		if !ok {
+			return nil, fmt.Errorf("the script has nothing of %s for %s", who, question)
+		}
+		ranking, sure, _ := strings.Cut(answer, "|")
+		response := search.Response{Question: question, Fusion: r.Fusion.Names[0]}
+		if sure != "" {
+			var confidence float64
+			if _, err := fmt.Sscan(sure, &confidence); err != nil {
+				return nil, err
+			}
+			response.Confidence = &confidence
+			response.Sources = append(response.Sources, search.Source{Name: who, Confidence: &confidence})
+		}
+		if who == "rrf" {
+			for i, name := range []string{"x", "y", "bm25"} {
+				weight := float64(i)
+				response.Sources = append(response.Sources, search.Source{Name: name, Weight: &weight})
+			}
+		}
+		for i, id := range strings.Fields(ranking)[:min(r.K, 4)] {
+			response.Results = append(response.Results, search.Result{Rank: i + 1, ID: id, Text: "text of " + id, Title: "title of " + id, Score: 2 - float64(i/2)})
+		}
+		out = append(out, response)
+	}
+	return out, nil
+}
+
+func (s *script) Search(_ context.Context, r search.Request) (search.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.searched = append(s.searched, r)
+	return search.Response{}, nil
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-9 {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}

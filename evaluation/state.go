@@ -1,0 +1,113 @@
+package evaluation
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// State is a file of what has been measured, so that an evaluation that was
+// interrupted goes on with the domain where it stopped. What it holds counts
+// only for the same questions, asked in the same way of the same collection.
+type State struct {
+	path    string
+	entries map[string]stateEntry // by domain, and one for the times
+}
+
+// stateEntry is a line of the file.
+type stateEntry struct {
+	Part     string    `json:"part"`
+	Stamp    string    `json:"stamp"` // of all that the figures depend on
+	Measured *Measured `json:"measured,omitempty"`
+	Latency  []Latency `json:"latency,omitempty"`
+}
+
+const (
+	stateVersion = "conclave evaluation state 1"
+	timesPart    = "times"
+)
+
+func domainPart(domain string) string { return "domain " + domain }
+
+// OpenState reads a state file; one that is not there yet is empty.
+func OpenState(path string) (*State, error) {
+	s := &State{path: path, entries: map[string]stateEntry{}}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
+	if string(lines[0]) != stateVersion {
+		return nil, fmt.Errorf("%s is no state of an evaluation by this version: name another file, or remove it", path)
+	}
+	for i, line := range lines[1:] {
+		var e stateEntry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("%s line %d is damaged (%w): remove the file", path, i+2, err)
+		}
+		s.entries[e.Part] = e
+	}
+	return s, nil
+}
+
+// find is what is known of a part, if it was measured under the same stamp.
+func (s *State) find(part, stamp string) (stateEntry, bool) {
+	if s == nil {
+		return stateEntry{}, false
+	}
+	e, ok := s.entries[part]
+	return e, ok && e.Stamp == stamp
+}
+
+// keep adds a part and writes the file anew, under another name until it is
+// whole.
+func (s *State) keep(e stateEntry) (err error) {
+	if s == nil {
+		return nil
+	}
+	s.entries[e.Part] = e
+	file, err := os.CreateTemp(filepath.Dir(s.path), filepath.Base(s.path)+".part-*")
+	if err != nil {
+		return fmt.Errorf("writing the state: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("writing the state %s: %w", s.path, errors.Join(err, os.Remove(file.Name())))
+		}
+	}()
+	out := bufio.NewWriter(file)
+	_, _ = fmt.Fprintln(out, stateVersion) // a bufio.Writer keeps its error for Flush
+	encoder := json.NewEncoder(out)
+	for _, entry := range s.entries {
+		if err = encoder.Encode(entry); err != nil {
+			return errors.Join(err, file.Close())
+		}
+	}
+	err = errors.Join(out.Flush(), file.Sync())
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), s.path)
+}
+
+// stampOf identifies what figures depend on.
+func stampOf(what ...any) (string, error) {
+	sum := sha256.New()
+	encoder := json.NewEncoder(sum)
+	for _, part := range what {
+		if err := encoder.Encode(part); err != nil {
+			return "", fmt.Errorf("the stamp of an evaluation: %w", err)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
+}
