@@ -33,13 +33,20 @@ func realVectors(tb testing.TB) (passages, questions []float32, truth []uint32) 
 
 const realDim = 384
 
-// TestRecallOfRealVectors is the promise of the defaults.
-func TestRecallOfRealVectors(t *testing.T) {
+// TestRealVectors builds an index of the real vectors once for all that is
+// promised of it.
+func TestRealVectors(t *testing.T) {
 	passages, questions, truth := realVectors(t)
 	x := openIndex(t, HNSW, realDim, passages, BuildOptions{Seed: 1})
 	if err := x.Check(); err != nil {
 		t.Error(err)
 	}
+	t.Run("recall", func(t *testing.T) { recallOfRealVectors(t, x, questions, truth) })
+	t.Run("filters", func(t *testing.T) { filtersOnRealVectors(t, x, questions) })
+}
+
+// recallOfRealVectors is the promise of the defaults.
+func recallOfRealVectors(t *testing.T, x Index, questions []float32, truth []uint32) {
 	found10, found100, i := 0, 0, 0
 	for q := range slices.Chunk(questions, realDim) {
 		want := truth[100*i : 100*(i+1)]

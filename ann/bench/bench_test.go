@@ -144,3 +144,35 @@ func TestRun(t *testing.T) {
 		}
 	}
 }
+
+// TestRunFilters: every share of every kind of filter is measured, and what is
+// said to be exact finds all.
+func TestRunFilters(t *testing.T) {
+	folder := t.TempDir()
+	vectors, queries := filepath.Join(folder, "v.f16"), filepath.Join(folder, "q.f16")
+	const n, dim, asked = 4000, 16, 10
+	for path, part := range map[string][2]int{vectors: {n, 0}, queries: {asked, n}} {
+		if err := Generate(path, part[0], dim, 6, part[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Generate(filepath.Join(folder, "v.f32"), n, dim, 6, 0); err == nil {
+		t.Error("halves were written to a file whose name says otherwise")
+	}
+	shares := []float64{0.9, 0.01}
+	points, err := RunFilters(context.Background(), Options{Vectors: vectors, Queries: queries, Dim: dim, Kind: ann.HNSW, Ef: []int{120}}, shares)
+	if err != nil || len(points) != 1+4*len(shares) {
+		t.Fatalf("%d points, %v", len(points), err)
+	}
+	for _, p := range points {
+		if want := int(p.Selectivity * n); p.Allowed != want || p.QPS <= 0 || p.WalkQPS <= 0 || p.ScanQPS <= 0 {
+			t.Errorf("%+v", p)
+		}
+		if p.Selectivity < 0.1 && (p.Exact != 1 || p.Recall10 != 1 || p.Recall100 != 1 || p.GivenUp != 1) {
+			t.Errorf("a narrow filter: %+v", p)
+		}
+		if p.Recall10 < 0.98 {
+			t.Errorf("%+v", p)
+		}
+	}
+}

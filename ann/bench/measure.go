@@ -66,8 +66,7 @@ type Point struct {
 	Scored    float64 `json:"scored"` // vectors compared per query
 }
 
-// Run builds an index, unless it is there, and measures it.
-func Run(ctx context.Context, o Options) (_ Report, err error) {
+func (o Options) complete() Options {
 	if o.Passes <= 0 {
 		o.Passes = 5
 	}
@@ -77,6 +76,12 @@ func Run(ctx context.Context, o Options) (_ Report, err error) {
 	if o.Build.Threads <= 0 {
 		o.Build.Threads = runtime.GOMAXPROCS(0)
 	}
+	return o
+}
+
+// Run builds an index, unless it is there, and measures it.
+func Run(ctx context.Context, o Options) (_ Report, err error) {
+	o = o.complete()
 	if o.Folder == "" {
 		if o.Folder, err = os.MkdirTemp("", "ann-bench-"); err != nil {
 			return Report{}, err

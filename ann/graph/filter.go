@@ -7,13 +7,45 @@ import (
 )
 
 // ErrTooNarrow is returned by SearchFiltered when finding the allowed nodes
-// through the graph has become more work than comparing all of them.
+// through the graph is more work than comparing all of them.
 var ErrTooNarrow = errors.New("the filter leaves too few near vectors for the graph")
+
+// ComparedPerKept is about how many vectors a search compares for each node
+// that it keeps, with 32 links a node: 9.8 on 43,378 real vectors for ef 300,
+// 12.8 for ef 120.
+const ComparedPerKept = 10
+
+// widerPerPassed is how many nodes more a filtered search keeps for each that
+// it passes on its way although it is nearer than the best allowed one.
+//
+// Such nodes lie between the query and all that it may find, so that what it
+// wants is not around the query but on a shell around it, and a search as wide
+// as usual goes round only a part of that. How much wider was measured on 43,378
+// real vectors and 150 questions, for filters that leave out just the nearest
+// 0.05 to 10 % of the vectors. The least recall@10 among these was, for ef 120
+// and 300 (without filter 0.995 and 0.999):
+//
+//	0 more a passed node   0.94   0.94
+//	2                      0.982  0.988
+//	3                      0.986  0.993
+//	4                      0.989  0.993
+//
+// A filter that has nothing to do with the query makes a search pass few nodes,
+// and costs nothing.
+//
+// Another way was measured and left: to compare the allowed nodes alone and
+// step over the others unseen (as in ACORN, Patel et al., 2024). It compares a
+// third as many vectors where a filter allows a fifth, but reads as many lists,
+// is slower for 43,378 vectors than comparing all that is allowed, and of
+// filters that keep away from the query finds half of what it should without
+// noticing.
+const widerPerPassed = 4
 
 // SearchFiltered is Search for candidates whose ordinal's bit is set in
 // allowed, of which there are count. Nodes that are not allowed lead on as any
 // other, so that the graph stays connected; the search ends when the nearest
-// node left is further than the ef allowed ones found.
+// node left is further than all of the allowed ones that it keeps: ef, and more
+// where others are in their way.
 func (g *Graph) SearchFiltered(ctx context.Context, s *Searcher, query []float32, ef int, allowed []uint64, count int, out []Candidate) ([]Candidate, error) {
 	out = out[:0]
 	if err := g.start(s, query); err != nil || g.nodes() == 0 {
@@ -23,11 +55,10 @@ func (g *Graph) SearchFiltered(ctx context.Context, s *Searcher, query []float32
 	if err != nil {
 		return out, err
 	}
-	found, err := g.exploreFiltered(ctx, s, ef, at, allowed, count)
-	if err != nil {
+	if err := g.exploreFiltered(ctx, s, ef, at, allowed, count); err != nil {
 		return out, err
 	}
-	for _, e := range found {
+	for _, e := range s.pool {
 		rows, err := g.rowsOf(e.node())
 		if err != nil {
 			return out, err
@@ -41,62 +72,81 @@ func (g *Graph) SearchFiltered(ctx context.Context, s *Searcher, query []float32
 	return out, nil
 }
 
-func (g *Graph) exploreFiltered(ctx context.Context, s *Searcher, ef int, at entry, allowed []uint64, count int) ([]entry, error) {
+// exploreFiltered leaves the best allowed nodes in s.pool. Unlike explore's, its
+// candidates for expansion are apart from what it keeps, since most of them may
+// not be allowed.
+func (g *Graph) exploreFiltered(ctx context.Context, s *Searcher, ef int, at entry, allowed []uint64, count int) error {
 	clear(s.visited)
 	s.visited[at.node()/64] |= 1 << (at.node() % 64)
-	// The pool is open-ended here: what bounds it is the worst of found.
-	s.pool = append(s.pool[:0], at)
-	found := make([]entry, 0, ef+g.width(0))
+	s.frontier = append(s.frontier[:0], at)
+	s.pool = slices.Grow(s.pool[:0], ef+beam*g.width(0))
 	if ok, err := g.anyAllowed(allowed, at.node()); err != nil {
-		return nil, err
+		return err
 	} else if ok {
-		found = append(found, at)
+		s.pool = append(s.pool, at)
 	}
-	fresh := make([]entry, 0, g.width(0))
-	for next := 0; next < len(s.pool); {
-		e := s.pool[next]
-		if e&expanded != 0 {
-			next++
+	for passed := 0; ; {
+		n, taken := 0, 0
+		for ; taken < beam && len(s.frontier) > 0; taken++ {
+			if len(s.pool) >= ef && s.frontier[0] > s.pool[ef-1] {
+				break
+			}
+			if s.hops++; s.hops%contextEvery == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			e := s.frontier.pop()
+			if len(s.pool) == 0 || e < s.pool[0] {
+				passed++
+				ef += widerPerPassed
+			}
+			m, err := g.unvisited(s, 0, e.node(), s.ids[n:])
+			if err != nil {
+				return err
+			}
+			n += m
+		}
+		if taken == 0 {
+			return nil
+		}
+		if s.scored > count || ComparedPerKept*(ef+passed) > count {
+			return ErrTooNarrow
+		}
+		if err := g.offerAllowed(s, s.ids[:n], ef, allowed); err != nil {
+			return err
+		}
+	}
+}
+
+// offerAllowed compares nodes with the query. Those that are good enough are to
+// be expanded, and the allowed among them are kept.
+func (g *Graph) offerAllowed(s *Searcher, ids []uint32, ef int, allowed []uint64) error {
+	g.kernels.CodeGather(s.query, g.codes, ids, s.sums)
+	s.scored += len(ids)
+	worst := ^entry(0)
+	if len(s.pool) >= ef {
+		worst = s.pool[ef-1]
+	}
+	m := 0
+	for i, id := range ids {
+		e := pack(g.score(s, s.sums[i], id), id)
+		if e >= worst {
 			continue
 		}
-		if len(found) == ef && e > found[ef-1] {
-			break
-		}
-		if s.hops++; s.hops%contextEvery == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if s.scored > count {
-			return nil, ErrTooNarrow
-		}
-		s.pool[next] |= expanded
-		next++
-		n, err := g.unvisited(s, 0, e.node(), s.ids)
+		s.frontier.push(e)
+		ok, err := g.anyAllowed(allowed, id)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		g.kernels.CodeGather(s.query, g.codes, s.ids[:n], s.sums)
-		s.scored += n
-		met, hits := s.fresh[:0], fresh[:0]
-		for i, id := range s.ids[:n] {
-			e := pack(g.score(s, s.sums[i], id), id)
-			if len(found) == ef && e >= found[ef-1] {
-				continue
-			}
-			met = append(met, e)
-			if ok, err := g.anyAllowed(allowed, id); err != nil {
-				return nil, err
-			} else if ok {
-				hits = append(hits, e)
-			}
+		if ok {
+			s.fresh[m] = e
+			m++
 		}
-		sortFew(met)
-		sortFew(hits)
-		var place int
-		s.pool, place = merge(slices.Grow(s.pool, len(met)), met, len(s.pool)+len(met))
-		next = min(next, place)
-		found, _ = merge(slices.Grow(found, len(hits)), hits, ef)
 	}
-	return found, nil
+	if m > 0 {
+		sortFew(s.fresh[:m])
+		s.pool, _ = merge(slices.Grow(s.pool, m), s.fresh[:m], ef)
+	}
+	return nil
 }
 
 // anyAllowed reports whether a node stands for a row that may be found.

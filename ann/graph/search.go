@@ -20,12 +20,13 @@ type Searcher struct {
 	scale   float32
 	visited []uint64 // a bit per node
 
-	pool   []entry // the best nodes so far, best first
-	fresh  []entry // those found by one hop
-	ids    []uint32
-	sums   []int32
-	scored int
-	hops   int
+	pool     []entry  // the best nodes so far, best first
+	frontier frontier // of a filtered search
+	fresh    []entry  // those found by one hop
+	ids      []uint32
+	sums     []int32
+	scored   int
+	hops     int
 }
 
 // Scored is the number of vectors that the last search compared.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"conclave/ann"
 	"conclave/ann/bench"
@@ -13,7 +14,7 @@ import (
 func newBenchVectors(term terminal) *cobra.Command {
 	var o bench.Options
 	var generate int
-	var asJSON bool
+	var filters, asJSON bool
 	command := &cobra.Command{
 		Use:   "ann",
 		Short: "Measure a vector index: one thread, one query at a time, top 100",
@@ -21,9 +22,12 @@ func newBenchVectors(term terminal) *cobra.Command {
 efSearch, beside exact search. Vectors and queries are files of rows without a
 header: float16 (name ends in .f16) or float32 (.f32), little-endian. --truth names the
 100 nearest rows of each query (int32, little-endian); without it they are
-worked out first.`,
+worked out first. --filters measures instead what searching costs and finds when
+only a share of the vectors may be found: any of them, those nearest to the
+query, those furthest from it, or those near another vector.`,
 		Example: `  conclave bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --json
-  conclave bench ann --generate 100000 --vectors v.f32 --dim 384      # makes the files v.f32`,
+  conclave bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --ef 300 --filters
+  conclave bench ann --generate 100000 --vectors v.f16 --dim 384      # makes the file v.f16`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Vectors == "" || o.Dim < 1 {
@@ -38,6 +42,16 @@ worked out first.`,
 			if _, err := ann.KindNamed(o.Kind); err != nil {
 				return usageError{err}
 			}
+			if filters {
+				points, err := bench.RunFilters(cmd.Context(), o, bench.DefaultSelectivities())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return json.NewEncoder(term.Out).Encode(points)
+				}
+				return printFilters(term.Out, points)
+			}
 			r, err := bench.Run(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -51,6 +65,10 @@ worked out first.`,
 			w.printf("%8s %10s %10s %10s %10s\n", "ef", "queries/s", "recall@10", "recall@100", "compared")
 			for _, p := range r.Points {
 				w.printf("%8d %10.0f %10.4f %10.4f %10.0f\n", p.Ef, p.QPS, p.Recall10, p.Recall100, p.Scored)
+			}
+			if e := r.Exact; e != nil {
+				w.printf("exact search reads %.1f GB/s, plain reading of the same memory %.1f GB/s; many queries at once share passes: %.0f queries/s\n",
+					e.BytesPerSecond/1e9, e.MemoryPerSecond/1e9, e.SharedQPS)
 			}
 			return w.err
 		},
@@ -69,6 +87,19 @@ worked out first.`,
 	flags.IntVar(&o.Passes, "passes", 5, "how often all queries are asked")
 	flags.StringVar(&o.Folder, "folder", "", "`folder` to keep the index in, and to take it from when it is there")
 	flags.IntVar(&generate, "generate", 0, "write this many clustered vectors to --vectors, and stop")
+	flags.BoolVar(&filters, "filters", false, "measure searches that may find only a share of the vectors, with the first --ef")
 	flags.BoolVar(&asJSON, "json", false, "for programs")
 	return command
+}
+
+// printFilters prints what filters cost, the graph beside exact search.
+func printFilters(out io.Writer, points []bench.FilterPoint) error {
+	w := &errWriter{out: out}
+	w.printf("%-8s %8s %9s | %9s %9s %8s | %9s | %9s %9s %9s %7s\n",
+		"allowed", "share", "vectors", "graph/s", "recall@10", "given up", "exact/s", "search/s", "recall@10", "recall@100", "exact")
+	for _, p := range points {
+		w.printf("%-8s %8g %9d | %9.0f %9.4f %7.0f%% | %9.0f | %9.0f %9.4f %9.4f %6.0f%%\n",
+			p.Tags, p.Selectivity, p.Allowed, p.WalkQPS, p.WalkRecall10, 100*p.GivenUp, p.ScanQPS, p.QPS, p.Recall10, p.Recall100, 100*p.Exact)
+	}
+	return w.err
 }
