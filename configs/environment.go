@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // prefix begins the name of every variable that conclave reads.
@@ -69,13 +67,13 @@ func (l *layer) variable(k key, text string) {
 	l.sources[k.path] = source
 	switch {
 	case k.objects():
-		var document yaml.Node
-		if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document.Content) == 0 {
+		document, second, err := readYAML([]byte(text))
+		if err != nil || document == nil || second != nil {
 			l.fail(source, k.path, text, "has to be a list in YAML, such as [{name: a}, {name: b}]")
 			return
 		}
 		inner := newLayer()
-		v, ok := inner.value(source, k.path, document.Content[0], k.typ)
+		v, ok := inner.value(source, k.path, document, k.typ)
 		l.mistakes = append(l.mistakes, inner.mistakes...)
 		for at, where := range inner.sources {
 			l.sources[at] = where

@@ -1,8 +1,10 @@
 package configs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 
@@ -28,16 +30,43 @@ func (l *layer) fail(source, at, value, detail string) {
 // document itself, and not a map that a decoder made of it, because only the
 // document knows line numbers, keys written twice and the case of keys.
 func readFile(name string, text []byte) (*layer, error) {
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
+	document, second, err := readYAML(text)
+	if err != nil {
 		return nil, fmt.Errorf("%s: not YAML: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	l := newLayer()
-	if len(document.Content) == 0 { // empty, or comments alone
-		return l, nil
+	if second != nil {
+		l.fail(place(name, second), "the file", "", "a second YAML document begins here, after \"---\", and would be ignored: the configuration is one document")
 	}
-	l.section(name, "", document.Content[0], reflect.TypeFor[Config]())
+	if document != nil {
+		l.section(name, "", document, reflect.TypeFor[Config]())
+	}
 	return l, errors.Join(l.mistakes...)
+}
+
+// readYAML parses a text. The document is nil where the text is empty, or
+// comments alone; second is what a second document holds, nil where there is
+// none.
+func readYAML(text []byte) (document, second *yaml.Node, err error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	for n := 0; ; n++ {
+		var node yaml.Node
+		if err := decoder.Decode(&node); errors.Is(err, io.EOF) {
+			return document, nil, nil
+		} else if err != nil {
+			return nil, nil, err
+		}
+		if len(node.Content) == 0 {
+			continue
+		}
+		content := node.Content[0]
+		switch {
+		case n == 0:
+			document = content
+		case content.Tag != "!!null":
+			return document, content, nil
+		}
+	}
 }
 
 // section reads a mapping whose keys are the fields of t.

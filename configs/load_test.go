@@ -2,6 +2,7 @@ package configs
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -307,5 +308,37 @@ func TestEnvironmentWarnings(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got.Warnings, want) {
 		t.Errorf("got %q, want %q", got.Warnings, want)
+	}
+}
+
+// A second document would be ignored by most readers of YAML; here it is an
+// error that says where it begins. Empty ones are none.
+func TestSecondDocument(t *testing.T) {
+	for text, line := range map[string]int{
+		"listen: 127.0.0.1:1\n---\nlisten: 127.0.0.1:2\n": 3,
+		"---\n---\nlisten: 127.0.0.1:2\n":                 3,
+		"# nothing\n---\n# nothing\n---\nlog:\n  x: 1\n":  5,
+		"---\nlisten: 127.0.0.1:1\n...\n---\n- a\n":       5,
+		"---\nlisten: 127.0.0.1:1\n---\n":                 0,
+		"---\nlisten: 127.0.0.1:1\n...\n":                 0,
+		"listen: 127.0.0.1:1\n---\n# nothing\n":           0,
+	} {
+		path := filepath.Join(t.TempDir(), "conclave.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Load(Sources{File: path})
+		if line == 0 {
+			if err != nil || c.Listen != "127.0.0.1:1" {
+				t.Errorf("%q: %v, listen %s", text, err, c.Listen)
+			}
+			continue
+		}
+		if want := fmt.Sprintf("%s:%d", path, line); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "second YAML document") {
+			t.Errorf("%q: %v, want an error at %s", text, err, want)
+		}
+	}
+	if _, err := Load(Sources{Dir: t.TempDir(), Environ: []string{"CONCLAVE_EXPERTS=[{name: a}]\n---\n[{name: b}]"}}); err == nil {
+		t.Error("a variable of two documents is taken")
 	}
 }

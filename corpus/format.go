@@ -16,7 +16,7 @@ const (
 	Auto Format = "auto"
 	// JSONL is one JSON object a line: id (or _id), title, text, tags,
 	// metadata; contents (Pyserini, Anserini) in place of text. Other members
-	// are passed over.
+	// say nothing about a passage; Input.Unknown hears of them.
 	JSONL Format = "jsonl"
 	// BEIR is a folder with a corpus.jsonl of _id, title, text and metadata,
 	// or that file.

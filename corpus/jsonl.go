@@ -18,8 +18,13 @@ import (
 // first line is the title where more follows, with one pair of quotes around
 // it removed, as those tools' evaluators read it.
 func ParseJSON(record []byte, idPrefix string) (Passage, error) {
+	return parseJSON(record, idPrefix, func(string) {})
+}
+
+// parseJSON also tells which other members there are.
+func parseJSON(record []byte, idPrefix string, other func(name string)) (Passage, error) {
 	var p Passage
-	if err := parseObject(record, &p); err != nil {
+	if err := parseObject(record, &p, other); err != nil {
 		return Passage{}, err
 	}
 	if p.ID != "" { // else a prefix would hide that it is missing
@@ -31,7 +36,7 @@ func ParseJSON(record []byte, idPrefix string) (Passage, error) {
 	return p, nil
 }
 
-func parseObject(record []byte, p *Passage) error {
+func parseObject(record []byte, p *Passage, other func(name string)) error {
 	if !utf8.Valid(record) {
 		// encoding/json would replace the bytes by U+FFFD and change the text.
 		at := firstInvalid(string(record))
@@ -68,6 +73,7 @@ func parseObject(record []byte, p *Passage) error {
 			return parseString(key, value, &contents)
 		}
 		if slot < 0 {
+			other(key)
 			if len(others) < 8 {
 				others = append(others, excerpt(key))
 			}

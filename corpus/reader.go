@@ -21,6 +21,10 @@ type Input struct {
 	IDPrefix string // put in front of every id, as "wiki/"
 	// Stdin is read for the path "-"; nil is os.Stdin.
 	Stdin io.Reader
+	// Unknown is told of each member of a JSON object that says nothing about
+	// a passage, and where it stands. An error makes the record a bad one; nil
+	// passes over it, as does a nil function.
+	Unknown func(place Place, member string) error
 }
 
 // Reader reads the passages of one Input, one after the other, in bounded
@@ -37,6 +41,9 @@ type Reader struct {
 	place  Place
 	closer io.Closer
 	failed error
+
+	unknown func(place Place, member string) error
+	others  []string // unknown members of the record that is read
 }
 
 // Open begins to read an input. It reads as much as is needed to tell the
@@ -51,7 +58,7 @@ func Open(in Input) (*Reader, error) {
 			return nil, fmt.Errorf("id prefix %s for %s: %w", excerpt(in.IDPrefix), in.Path, err)
 		}
 	}
-	r := &Reader{name: in.Path, format: format, prefix: in.IDPrefix, total: -1}
+	r := &Reader{name: in.Path, format: format, prefix: in.IDPrefix, total: -1, unknown: in.Unknown}
 	if in.Path == "-" {
 		r.name = "standard input"
 		var stdin io.Reader = os.Stdin
@@ -182,9 +189,35 @@ func (r *Reader) record() (Passage, int, error) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		p, err := ParseJSON(line, r.prefix)
+		r.others = r.others[:0]
+		p, err := parseJSON(line, r.prefix, func(name string) { r.others = append(r.others, name) })
+		if err == nil {
+			err = r.tellUnknown()
+		}
 		return p, r.lines.number, err
 	}
+}
+
+// tellUnknown passes the unknown members of a record on.
+func (r *Reader) tellUnknown() error {
+	if r.unknown == nil {
+		return nil
+	}
+	for _, name := range r.others {
+		if err := r.unknown(Place{File: r.name, Line: r.lines.number}, name); err != nil {
+			return &FieldError{Field: shortName(name), Problem: err.Error()}
+		}
+	}
+	return nil
+}
+
+// shortName keeps a member's name from filling a message.
+func shortName(name string) string {
+	const most = 60
+	if len(name) <= most {
+		return name
+	}
+	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
 // Place is where the record that Next returned last stands: the line on which

@@ -26,6 +26,7 @@ type indexing struct {
 	index                    collection.Index
 	kindAsked                bool // by --index, not by the configuration
 	replace, skipBad, asJSON bool
+	strict                   bool
 }
 
 func newIndex(term terminal) *cobra.Command {
@@ -70,6 +71,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (default: all processors)")
 	flags.BoolVar(&x.replace, "replace", false, "a passage whose id is in the collection replaces the one there, instead of being an error")
 	flags.BoolVar(&x.skipBad, "skip-bad", false, "leave out passages that cannot be indexed, and say which, instead of stopping")
+	flags.BoolVar(&x.strict, "strict", false, "passages with fields that are not known are errors; else the first of each name is reported, and all are left out")
 	flags.BoolVar(&x.asJSON, "json", false, "report for programs")
 	return command
 }
@@ -120,16 +122,17 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	options.Replace = x.replace
 	if x.skipBad {
 		options.BadPassage = func(bad error) error {
-			_, _ = fmt.Fprintf(term.Err, "left out: %v\n", bad)
+			bar.Say("left out: %v", bad)
 			return nil
 		}
 	}
 	if x.addExpert != "" {
 		return collection.AddExpert(ctx, config.Collection, options.Experts[0], options)
 	}
+	unknown := unknownFields{strict: x.strict, say: bar.Say}
 	var in []corpus.Input
 	for _, file := range x.inputs.files {
-		in = append(in, corpus.Input{Path: file.Path, Format: corpus.Format(x.format), IDPrefix: file.Prefix, Stdin: term.In})
+		in = append(in, corpus.Input{Path: file.Path, Format: corpus.Format(x.format), IDPrefix: file.Prefix, Stdin: term.In, Unknown: unknown.found})
 	}
 	source, err := corpus.OpenSeries(in)
 	if err != nil {

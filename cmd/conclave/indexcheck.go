@@ -65,7 +65,7 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	default:
 		return usagef("--in, --add-expert and --remove-expert exclude each other")
 	}
-	reading := []string{"format", "experts", "replace", "skip-bad"}
+	reading := []string{"format", "experts", "replace", "skip-bad", "strict"}
 	building := []string{"index", "m", "ef-construction", "seed"}
 	var idle []string
 	why := "--" + asked[0]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -14,6 +15,7 @@ import (
 // left. Where standard error is not a terminal it prints one line when a stage
 // ends, so that a log stays readable.
 type progress struct {
+	mu      sync.Mutex // work may report from several goroutines
 	out     io.Writer
 	bar     *progressbar.ProgressBar
 	stage   string
@@ -28,8 +30,10 @@ func newProgress(out io.Writer) *progress { return &progress{out: out} }
 // Report moves the bar of a stage; a new stage ends the one before. A total of
 // 0 or less means that nobody knows how much there is.
 func (p *progress) Report(stage string, done, total int64, unit string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if stage != p.stage {
-		p.Finish()
+		p.finish()
 		p.stage, p.unit, p.started, p.drawn = stage, unit, time.Now(), time.Time{}
 		if isTerminal(p.out) {
 			p.bar = newBar(p.out, stage, total)
@@ -47,6 +51,16 @@ func (p *progress) Report(stage string, done, total int64, unit string) {
 		_ = p.bar.Set64(done)
 		p.bar.Describe(p.describe(total, now.Sub(p.started)))
 	}
+}
+
+// Say prints a line beside the bar.
+func (p *progress) Say(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+	_, _ = fmt.Fprintf(p.out, format+"\n", args...)
 }
 
 // drawEvery is how often the bar is drawn at most.
@@ -79,6 +93,12 @@ func (p *progress) describe(total int64, took time.Duration) string {
 
 // Finish ends the current stage.
 func (p *progress) Finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finish()
+}
+
+func (p *progress) finish() {
 	if p.stage == "" {
 		return
 	}
