@@ -140,6 +140,8 @@ func describeMetrics(huma.Registry) described {
 func describeDocument(contentType string) func(huma.Registry) described {
 	return func(huma.Registry) described {
 		return described{tag: "contract", summary: fmt.Sprintf("This document (%s)", contentType),
+			parameters:  []*huma.Param{{Name: "If-None-Match", In: "header", Description: "A version that the caller has already.", Schema: &schema{Type: huma.TypeString}}},
+			notModified: true, headers: map[string]*huma.Param{"ETag": {Description: "The document's version.", Schema: &schema{Type: huma.TypeString}}},
 			content: map[string]*huma.MediaType{contentType: {Schema: &schema{}}}}
 	}
 }

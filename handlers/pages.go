@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -14,27 +16,40 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 
 // getPage serves one embedded file.
 func getPage(name, contentType string) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, _ *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		text, err := fs.ReadFile(web.Files(), name)
 		if err != nil {
 			return fmt.Errorf("reading the page %s: %w", name, err)
 		}
 		w.Header().Set("Content-Security-Policy", pagePolicy)
-		w.Header().Set("Cache-Control", "no-cache")
-		write(w, contentType, text)
+		writeOnce(w, r, contentType, text)
 		return nil
 	}
 }
 
+// writeOnce answers with a text that changes with the program alone: a browser
+// keeps it, asks each time whether it is still the same, and gets it again
+// when it is not.
+func writeOnce(w http.ResponseWriter, r *http.Request, contentType string, text []byte) {
+	sum := sha256.Sum256(text)
+	version := hex.EncodeToString(sum[:16])
+	w.Header().Set("ETag", `"`+version+`"`)
+	w.Header().Set("Cache-Control", "no-cache")
+	if matches(r.Header.Values("If-None-Match"), version) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	write(w, contentType, text)
+}
+
 // getOpenAPI serves the OpenAPI document.
 func (a *API) getOpenAPI(contentType string) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, _ *http.Request) error {
-		w.Header().Set("Cache-Control", "no-cache")
+	return func(w http.ResponseWriter, r *http.Request) error {
+		text := a.openapi.json
 		if contentType == typeYAML {
-			write(w, typeYAML, a.openapi.yaml)
-		} else {
-			write(w, typeJSON, a.openapi.json)
+			text = a.openapi.yaml
 		}
+		writeOnce(w, r, contentType, text)
 		return nil
 	}
 }

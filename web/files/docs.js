@@ -275,12 +275,27 @@ function draw() {
   $("problem-rows").append(...contract["x-problems"].map((p) =>
     h("tr", { id: "problem-" + p.code }, h("td", {}, String(p.status)), h("td", {}, h("code", {}, p.code)), h("td", {}, p.title))));
   $("problems").hidden = false;
-  $("filter").addEventListener("input", () => {
-    const wanted = $("filter").value.trim().toLowerCase();
-    for (const li of $("links").querySelectorAll("li")) li.hidden = !li.dataset.text.includes(wanted);
-  });
+  $("filter").addEventListener("input", filterLinks);
   window.addEventListener("hashchange", showTarget);
   showTarget();
+}
+
+// filterLinks leaves the links that have every word of the filter, and the
+// headings that still have links.
+function filterLinks() {
+  const wanted = $("filter").value.toLowerCase().split(/\s+/);
+  let found = 0;
+  for (const list of $("links").querySelectorAll("ul")) {
+    let here = 0;
+    for (const li of list.children) {
+      li.hidden = !wanted.every((word) => li.dataset.text.includes(word));
+      if (!li.hidden) here++;
+    }
+    list.hidden = list.previousElementSibling.hidden = here === 0;
+    found += here;
+  }
+  $("unmatched").hidden = found > 0;
+  $("unmatched").textContent = found > 0 ? "" : "Nothing here is called “" + $("filter").value.trim() + "”.";
 }
 
 // showTarget goes to what the address names; it was not there yet when the
