@@ -60,7 +60,7 @@ func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer, 
 		ownAlone.keep(took)
 		peerAlone.keep(single)
 	}
-	fmt.Printf("%s on %s\n", e.Name(), e.Provider())
+	fmt.Printf("%s in %s on %s\n", e.Name(), precision, e.Provider())
 	fmt.Printf("  %d callers          %7.0f questions/s, at best %.0f\n", m.callers, median(own), slices.Max(own))
 	against := func(name string, rates, ratios []float64) {
 		fmt.Printf("  peer, %-13s %7.0f questions/s, at best %.0f; ratio %.2f (median of rounds), %.2f (of the best)\n",

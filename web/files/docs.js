@@ -267,7 +267,7 @@ function draw() {
   for (const [tag, list] of byTag) {
     list.sort((a, b) => a.op["x-order"] - b.op["x-order"]);
     $("links").append(h("h2", {}, tag), h("ul", {}, list.map(({ path, method, op }) =>
-      h("li", { "data-text": (path + " " + op.summary).toLowerCase() },
+      h("li", { "data-text": (method + " " + path + " " + op.summary).toLowerCase() },
         h("a", { href: "#op-" + op.operationId }, h("span", { class: "method " + method }, method.toUpperCase()), h("span", {}, path))))));
     $("operations").append(...list.map(({ path, method, op }) => operation(path, method, op)));
   }
