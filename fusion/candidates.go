@@ -151,6 +151,9 @@ func CheckHits(hits []rank.Hit) error {
 // Len is the number of candidates.
 func (c *Candidates) Len() int { return len(c.ordinals) }
 
+// Ordinal is the passage of a row.
+func (c *Candidates) Ordinal(row int) rank.Ordinal { return c.ordinals[row] }
+
 // Sources is the number of columns.
 func (c *Candidates) Sources() int { return len(c.columns) }
 

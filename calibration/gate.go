@@ -1,0 +1,313 @@
+package calibration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/optimize"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// GateQuestion is a question with what the sources found for it.
+type GateQuestion struct {
+	ID string
+	// Table has the hits of all sources, completed by their true scores.
+	Table *fusion.Candidates
+	// Sources are the observed sources, each with its column of Table.
+	Sources []fusion.Observed
+	// Relevant are the grades of the passages that answer, found or not.
+	Relevant map[rank.Ordinal]float64
+}
+
+// GateOptions are what FitGate leaves open.
+type GateOptions struct {
+	// Ridge is the penalty on the squared coefficients of standardised
+	// features, in nats per question. 0: 1e-3.
+	Ridge float64
+	// Rounds is the most steps of the optimiser. 0: 200.
+	Rounds int
+}
+
+// GateFit is a gate and how good it is on the questions it was fitted on.
+type GateFit struct {
+	Gate fusion.Gate
+	// Loss is the mean negative log-likelihood of the passages that answer,
+	// nats per question; Questions is how many had one among the candidates.
+	Loss      float64
+	Questions int
+}
+
+// FitGate finds the gate under which the passages that answer are the most
+// likely: listwise, -log Σ₊ exp(κ·score) / Σ exp(κ·score) over a question's
+// candidates, with a common sharpness κ that is fitted along and dropped
+// (it does not change an order). Quasi-Newton from equal weights, so the
+// result does not depend on chance.
+func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (GateFit, error) {
+	if o.Ridge == 0 {
+		o.Ridge = 1e-3
+	}
+	if o.Rounds == 0 {
+		o.Rounds = 200
+	}
+	p := gateProblem{ridge: o.Ridge}
+	for i := range questions {
+		if err := p.add(&questions[i]); err != nil {
+			return GateFit{}, fmt.Errorf("question %q: %w", questions[i].ID, err)
+		}
+	}
+	if len(p.questions) == 0 {
+		return GateFit{}, fmt.Errorf("none of %d questions has a passage that answers among its candidates: there is nothing to fit a gate on", len(questions))
+	}
+	p.standardise()
+
+	start := make([]float64, parameters)
+	start[atWords], start[atSharpness] = math.Log(0.03), math.Log(20)
+	stopped := func() error { return ctx.Err() }
+	result, err := optimize.Minimize(optimize.Problem{
+		Func:   func(x []float64) float64 { return p.loss(x, nil) },
+		Grad:   func(grad, x []float64) { p.loss(x, grad) },
+		Status: func() (optimize.Status, error) { return optimize.NotTerminated, stopped() },
+	}, start, &optimize.Settings{MajorIterations: o.Rounds, GradientThreshold: 1e-6, Converger: &optimize.FunctionConverge{Absolute: 1e-9, Iterations: 10}}, &optimize.BFGS{})
+	if ctx.Err() != nil {
+		return GateFit{}, ctx.Err()
+	}
+	if result == nil || err != nil && !errors.Is(err, optimize.ErrLinesearcherFailure) && !errors.Is(err, optimize.ErrNoProgress) {
+		return GateFit{}, fmt.Errorf("fitting the gate: %w", err)
+	}
+	fit := GateFit{Gate: p.gate(result.X), Loss: result.F, Questions: len(p.questions)}
+	return fit, fit.Gate.Check()
+}
+
+// Where the parameters are.
+const (
+	atSpecialist = iota
+	atGeneralist
+	atWords
+	atSharpness
+	atDense
+)
+
+var (
+	denseCount   = len(fusion.DenseFeatureNames())
+	lexicalCount = len(fusion.LexicalFeatureNames())
+	atLexical    = atDense + denseCount
+	parameters   = atLexical + lexicalCount
+)
+
+// gateQuestion is a question in the form that the loss reads.
+type gateQuestion struct {
+	dense      []denseSource
+	lexical    int // column, or -1
+	words      []float64
+	scores     []float64 // rows × columns
+	columns    int
+	answers    []bool // by row
+	candidates int
+}
+
+type denseSource struct {
+	column     int
+	specialist bool
+	features   []float64
+}
+
+// gateProblem is the loss of a gate over questions.
+type gateProblem struct {
+	questions []gateQuestion
+	ridge     float64
+	mean      []float64 // of the features, from atDense on
+	deviation []float64
+}
+
+func (p *gateProblem) add(q *GateQuestion) error {
+	features := fusion.FeaturesOf(q.Table, q.Sources)
+	g := gateQuestion{lexical: -1, columns: q.Table.Sources(), words: features.Lexical}
+	for _, s := range q.Sources {
+		if s.Column < 0 || s.Column >= g.columns {
+			return fmt.Errorf("source %d of %d", s.Column, g.columns)
+		}
+		if s.Kind == fusion.Lexical {
+			g.lexical = s.Column
+			continue
+		}
+		g.dense = append(g.dense, denseSource{s.Column, s.Kind == fusion.Specialist, features.Dense[len(g.dense)]})
+	}
+	any := false
+	q.Table.Each(fusion.Exact, func(row int, scores []float64) {
+		g.scores = append(g.scores, scores...)
+		answers := q.Relevant[q.Table.Ordinal(row)] > 0
+		g.answers = append(g.answers, answers)
+		any = any || answers
+	})
+	g.candidates = len(g.answers)
+	if any {
+		p.questions = append(p.questions, g)
+	}
+	return nil
+}
+
+// standardise gives every feature mean 0 and deviation 1 over the questions,
+// so that one ridge fits all; a feature that never changes is left alone.
+func (p *gateProblem) standardise() {
+	n := parameters - atDense
+	p.mean, p.deviation = make([]float64, n), make([]float64, n)
+	var rows, squares = make([]float64, n), make([]float64, n)
+	each := func(visit func(at int, value *float64)) {
+		for i := range p.questions {
+			for _, d := range p.questions[i].dense {
+				for j := range d.features {
+					visit(j, &d.features[j])
+				}
+			}
+			for j := range p.questions[i].words {
+				visit(denseCount+j, &p.questions[i].words[j])
+			}
+		}
+	}
+	each(func(at int, v *float64) { rows[at]++; p.mean[at] += *v })
+	for j := range p.mean {
+		p.mean[j] /= max(rows[j], 1)
+	}
+	each(func(at int, v *float64) { d := *v - p.mean[at]; squares[at] += d * d })
+	for j := range squares {
+		if p.deviation[j] = math.Sqrt(squares[j] / max(rows[j], 1)); p.deviation[j] < 1e-9 {
+			p.deviation[j] = 1
+		}
+	}
+	each(func(at int, v *float64) { *v = (*v - p.mean[at]) / p.deviation[at] })
+}
+
+// gate is the gate with the parameters, for features as they are.
+func (p *gateProblem) gate(x []float64) fusion.Gate {
+	g := fusion.Gate{
+		Specialist: x[atSpecialist], Generalist: x[atGeneralist], Words: x[atWords],
+		Dense: make([]float64, denseCount), Lexical: make([]float64, lexicalCount),
+	}
+	for j := range g.Dense {
+		g.Dense[j] = x[atDense+j] / p.deviation[j]
+		shift := g.Dense[j] * p.mean[j]
+		g.Specialist -= shift
+		g.Generalist -= shift
+	}
+	for j := range g.Lexical {
+		g.Lexical[j] = x[atLexical+j] / p.deviation[denseCount+j]
+		g.Words -= g.Lexical[j] * p.mean[denseCount+j]
+	}
+	return g
+}
+
+// loss is the mean over questions, plus the ridge; with grad it also fills in
+// the gradient.
+func (p *gateProblem) loss(x, grad []float64) float64 {
+	for i := range grad {
+		grad[i] = 0
+	}
+	sum := 0.0
+	for i := range p.questions {
+		sum += p.questions[i].loss(x, grad)
+	}
+	n := float64(len(p.questions))
+	sum /= n
+	for i := range x {
+		if grad != nil {
+			grad[i] /= n
+		}
+		if i == atWords || i == atSharpness {
+			continue
+		}
+		sum += p.ridge * x[i] * x[i]
+		if grad != nil {
+			grad[i] += 2 * p.ridge * x[i]
+		}
+	}
+	return sum
+}
+
+// loss of one question; adds its gradient to grad unless that is nil.
+func (q *gateQuestion) loss(x, grad []float64) float64 {
+	weights := make([]float64, q.columns) // by column
+	share := make([]float64, len(q.dense))
+	highest := math.Inf(-1)
+	for e, d := range q.dense {
+		share[e] = x[atGeneralist]
+		if d.specialist {
+			share[e] = x[atSpecialist]
+		}
+		share[e] += dot(x[atDense:atLexical], d.features)
+		highest = max(highest, share[e])
+	}
+	total := 0.0
+	for e := range share {
+		share[e] = math.Exp(share[e] - highest)
+		total += share[e]
+	}
+	for e, d := range q.dense {
+		share[e] /= total
+		weights[d.column] = share[e]
+	}
+	if q.lexical >= 0 {
+		weights[q.lexical] = math.Exp(min(x[atWords]+dot(x[atLexical:], q.words), 20))
+	}
+	sharpness := math.Exp(min(x[atSharpness], 20))
+
+	z := make([]float64, q.candidates)
+	top, topAnswer := math.Inf(-1), math.Inf(-1)
+	for row := range z {
+		z[row] = sharpness * dot(weights, q.scores[row*q.columns:(row+1)*q.columns])
+		top = max(top, z[row])
+		if q.answers[row] {
+			topAnswer = max(topAnswer, z[row])
+		}
+	}
+	all, answering := 0.0, 0.0
+	for row := range z {
+		all += math.Exp(z[row] - top)
+		if q.answers[row] {
+			answering += math.Exp(z[row] - topAnswer)
+		}
+	}
+	loss := (math.Log(all) + top) - (math.Log(answering) + topAnswer)
+	if grad == nil {
+		return loss
+	}
+
+	// d loss / d z[row] = p[row] - t[row], where t is p among the answers.
+	slope := make([]float64, q.columns) // d loss / d weight, by column
+	for row := range z {
+		g := math.Exp(z[row]-top) / all
+		if q.answers[row] {
+			g -= math.Exp(z[row]-topAnswer) / answering
+		}
+		grad[atSharpness] += g * z[row]
+		for c, s := range q.scores[row*q.columns : (row+1)*q.columns] {
+			slope[c] += g * sharpness * s
+		}
+	}
+	mean := 0.0
+	for e, d := range q.dense {
+		mean += share[e] * slope[d.column]
+	}
+	for e, d := range q.dense {
+		g := share[e] * (slope[d.column] - mean)
+		at := atGeneralist
+		if d.specialist {
+			at = atSpecialist
+		}
+		grad[at] += g
+		for j, v := range d.features {
+			grad[atDense+j] += g * v
+		}
+	}
+	if q.lexical >= 0 {
+		g := slope[q.lexical] * weights[q.lexical]
+		grad[atWords] += g
+		for j, v := range q.words {
+			grad[atLexical+j] += g * v
+		}
+	}
+	return loss
+}

@@ -1,0 +1,148 @@
+package calibration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// planted makes questions with two specialists, a generalist and BM25. The
+// specialist that is familiar with the question ranks its answer first, the
+// other one is wrong, the generalist and BM25 are noise.
+func planted(t *testing.T, n int, seed uint64) []GateQuestion {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 1))
+	questions := make([]GateQuestion, n)
+	for i := range questions {
+		const passages = 12
+		answer, home := rank.Ordinal(random.IntN(passages)), random.IntN(2)
+		lists := make([][]rank.Hit, 4)
+		for s := range lists {
+			for o := range rank.Ordinal(passages) {
+				score := random.Float32() * .5
+				switch {
+				case s == home && o == answer:
+					score += .3
+				case s == 1-home && o == (answer+1)%passages:
+					score += .6
+				case s == 3:
+					score *= 20
+				}
+				lists[s] = append(lists[s], rank.Hit{Ordinal: o, Score: score})
+			}
+			rank.Sort(lists[s])
+		}
+		q := GateQuestion{ID: fmt.Sprint("q", i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
+		if err := q.Table.Reset(lists); err != nil {
+			t.Fatal(err)
+		}
+		near := []float64{.3, .3}
+		near[home] += .2 + .1*random.Float64()
+		q.Sources = []fusion.Observed{
+			{Column: 0, Kind: fusion.Specialist, Familiarity: near[0], Confidence: random.Float64()},
+			{Column: 1, Kind: fusion.Specialist, Familiarity: near[1], Confidence: random.Float64()},
+			{Column: 2, Kind: fusion.Generalist, Confidence: -1},
+			{Column: 3, Kind: fusion.Lexical},
+		}
+		questions[i] = q
+	}
+	return questions
+}
+
+func topOne(t *testing.T, questions []GateQuestion, g *fusion.Gate) float64 {
+	t.Helper()
+	right := 0.0
+	for _, q := range questions {
+		r, err := fusion.Gated(q.Table, g, q.Sources, fusion.Exact, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		right += q.Relevant[r.Items[0].Ordinal]
+	}
+	return right / float64(len(questions))
+}
+
+// TestGateFindsWhoKnows: on questions that it was not fitted on, the fitted
+// gate listens to the familiar specialist, which equal weights do not.
+func TestGateFindsWhoKnows(t *testing.T) {
+	fit, err := FitGate(context.Background(), planted(t, 300, 1), GateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := planted(t, 300, 2)
+	equal := fusion.Gate{Dense: make([]float64, denseCount), Lexical: make([]float64, lexicalCount), Words: math.Log(.03)}
+	before, after := topOne(t, others, &equal), topOne(t, others, &fit.Gate)
+	t.Logf("top-1 with equal weights %.3f, with the gate %.3f, loss %.4f, %+v", before, after, fit.Loss, fit.Gate)
+	// The best that weights can do is about the familiar specialist alone.
+	alone := 0.0
+	for _, q := range others {
+		home := 0
+		if q.Sources[1].Familiarity > q.Sources[0].Familiarity {
+			home = 1
+		}
+		r, err := fusion.Sum(q.Table, []fusion.Source{{Column: home, Weight: 1}}, fusion.Options{}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone += q.Relevant[r.Items[0].Ordinal] / float64(len(others))
+	}
+	if after < alone-.03 || after < before+.2 {
+		t.Errorf("top-1 %.3f with the gate, %.3f without, %.3f for the specialist who knows", after, before, alone)
+	}
+	again, err := FitGate(context.Background(), planted(t, 300, 1), GateOptions{})
+	if err != nil || fmt.Sprint(again) != fmt.Sprint(fit) {
+		t.Errorf("another fit of the same: %v, %v", again, err)
+	}
+}
+
+// TestGateGradient compares with differences of the loss.
+func TestGateGradient(t *testing.T) {
+	p := gateProblem{ridge: .01}
+	questions := planted(t, 20, 3)
+	for i := range questions {
+		if err := p.add(&questions[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.standardise()
+	random := rand.New(rand.NewPCG(9, 9))
+	x, grad := make([]float64, parameters), make([]float64, parameters)
+	for i := range x {
+		x[i] = random.NormFloat64() * .3
+	}
+	x[atWords] = -3
+	p.loss(x, grad)
+	for i := range x {
+		const h = 1e-5
+		before := x[i]
+		x[i] = before + h
+		up := p.loss(x, nil)
+		x[i] = before - h
+		down := p.loss(x, nil)
+		x[i] = before
+		if d := (up - down) / (2 * h); math.Abs(d-grad[i]) > 1e-6*(1+math.Abs(d)) {
+			t.Errorf("parameter %d: gradient %v, differences say %v", i, grad[i], d)
+		}
+	}
+}
+
+func TestGateRefusesNothing(t *testing.T) {
+	questions := planted(t, 5, 4)
+	for i := range questions {
+		questions[i].Relevant = nil
+	}
+	if _, err := FitGate(context.Background(), questions, GateOptions{}); err == nil {
+		t.Error("a gate was fitted on questions without answers")
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := FitGate(ended, planted(t, 5, 4), GateOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,177 @@
+package fusion
+
+import (
+	"math"
+	"slices"
+)
+
+// Kind says what sort of source a column is.
+type Kind string
+
+// The kinds of sources.
+const (
+	Specialist Kind = "specialist" // an expert that knows questions of its domain: it has a familiarity
+	Generalist Kind = "generalist" // a dense expert without a domain: the base, or one trained on everything
+	Lexical    Kind = "lexical"    // BM25
+)
+
+// Observed is what is known of a source beside its column of scores when it
+// has answered a question.
+type Observed struct {
+	Column int
+	Kind   Kind
+	// Familiarity is how near the question is to the domain of a specialist: the
+	// mean inner product of the base encoder's vector of the question with the
+	// nearest of the domain's representative questions.
+	Familiarity float64
+	// Confidence is MUF's, 0 to 1; negative where it is not known.
+	Confidence float64
+}
+
+// The features of a dense source, and those of the question as a whole. Their
+// order is that of the coefficients in a Gate.
+const (
+	relativeFamiliarity = iota // own familiarity less the highest; 0 for a generalist
+	highestFamiliarity         // of all specialists; 0 without any
+	surest                     // MUF's confidence; 0 where it is not known
+	gapFirst                   // score of the first hit less that of the second
+	gapTenth                   // score of the first hit less that of the tenth
+	sharedWords                // share of the first ten hits that are among BM25's first ten
+	denseFeatures
+)
+
+const (
+	wordsFamiliarity = iota // the highest familiarity
+	wordsTop                // logarithm of 1 + BM25's highest score
+	wordsGapFirst           // (first - second) / first
+	wordsGapTenth           // (first - tenth) / first
+	wordsShared             // mean over the dense sources of the share of their first ten among BM25's
+	lexicalFeatures
+)
+
+// DenseFeatureNames are the features that decide about a dense source's weight.
+func DenseFeatureNames() []string {
+	return []string{"relative_familiarity", "highest_familiarity", "confidence", "gap_first", "gap_tenth", "shared_with_words"}
+}
+
+// LexicalFeatureNames are the features that decide about BM25's weight.
+func LexicalFeatureNames() []string {
+	return []string{"highest_familiarity", "log_top", "relative_gap_first", "relative_gap_tenth", "shared_with_experts"}
+}
+
+// Features are what a Gate reads: of every dense source, and of the question
+// for BM25.
+type Features struct {
+	Dense   [][]float64 // by position in Sources without the lexical one
+	Lexical []float64
+}
+
+// FeaturesOf computes the features of a question from the table of candidates
+// (only the sources' own hits count) and what was observed.
+func FeaturesOf(c *Candidates, sources []Observed) Features {
+	lexical := -1
+	highest := math.Inf(-1)
+	for _, s := range sources {
+		switch s.Kind {
+		case Lexical:
+			lexical = s.Column
+		case Specialist:
+			highest = max(highest, s.Familiarity)
+		}
+	}
+	if math.IsInf(highest, 0) {
+		highest = 0
+	}
+	var f Features
+	shared := 0.0
+	for _, s := range sources {
+		if s.Kind == Lexical {
+			continue
+		}
+		top := c.head(s.Column)
+		x := make([]float64, denseFeatures)
+		if s.Kind == Specialist {
+			x[relativeFamiliarity] = s.Familiarity - highest
+		}
+		x[highestFamiliarity] = highest
+		x[surest] = max(s.Confidence, 0)
+		x[gapFirst], x[gapTenth] = top[0]-top[1], top[0]-top[2]
+		if lexical >= 0 {
+			x[sharedWords] = c.sharedHead(s.Column, lexical)
+		}
+		shared += x[sharedWords]
+		f.Dense = append(f.Dense, x)
+	}
+	if lexical >= 0 {
+		top := c.head(lexical)
+		x := make([]float64, lexicalFeatures)
+		x[wordsFamiliarity] = highest
+		x[wordsTop] = math.Log1p(max(top[0], 0))
+		if top[0] > 0 {
+			x[wordsGapFirst], x[wordsGapTenth] = (top[0]-top[1])/top[0], (top[0]-top[2])/top[0]
+		}
+		if n := len(f.Dense); n > 0 {
+			x[wordsShared] = shared / float64(n)
+		}
+		f.Lexical = x
+	}
+	return f
+}
+
+// headDepth is how many hits "the first hits" are.
+const headDepth = 10
+
+// head returns the scores of a source's first, second and tenth hit; its last
+// one where there are fewer, and zeros where there are none.
+func (c *Candidates) head(column int) (scores [3]float64) {
+	n := c.columns[column].hits
+	if n == 0 {
+		return scores
+	}
+	places := [3]int{1, min(2, n), min(headDepth, n)}
+	for row := range c.ordinals {
+		at := c.at(row, column)
+		for i, place := range places {
+			if int(at.rank) == place {
+				scores[i] = float64(at.score)
+			}
+		}
+	}
+	return scores
+}
+
+// sharedHead is the share of the first hits of one source that are among the
+// first hits of another.
+func (c *Candidates) sharedHead(one, other int) float64 {
+	shared := 0
+	for row := range c.ordinals {
+		a, b := c.at(row, one).rank, c.at(row, other).rank
+		if a > 0 && a <= headDepth && b > 0 && b <= headDepth {
+			shared++
+		}
+	}
+	return float64(shared) / headDepth
+}
+
+// Familiarity is the mean of the nearest inner products: the highest nearest
+// of products, or all where there are fewer. It sorts its argument. 0 without any.
+func Familiarity(products []float32, nearest int) float64 {
+	if len(products) == 0 || nearest < 1 {
+		return 0
+	}
+	slices.SortFunc(products, func(a, b float32) int {
+		switch {
+		case a > b:
+			return -1
+		case a < b:
+			return 1
+		}
+		return 0
+	})
+	products = products[:min(nearest, len(products))]
+	sum := 0.0
+	for _, p := range products {
+		sum += float64(p)
+	}
+	return sum / float64(len(products))
+}

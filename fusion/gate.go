@@ -1,0 +1,118 @@
+package fusion
+
+import (
+	"fmt"
+	"math"
+)
+
+// Gate decides for each question how much every source counts. Its
+// coefficients belong to kinds of sources, not to names, so that an expert
+// that it was not fitted with takes part as soon as it is there.
+//
+// A dense source's logit is the intercept of its kind plus the products of the
+// coefficients with its features; the dense weights are the softmax of the
+// logits, so that they add up to 1. BM25's weight is the exponential of its
+// own linear function. The fused score is Σ weight · score over the raw
+// scores, with true scores for what a source did not return.
+//
+// Neither MUF's weights by confidence nor a fixed α of the hybrid: it was
+// chosen by measuring, see docs/experts.md.
+type Gate struct {
+	Specialist float64   `yaml:"specialist" json:"specialist"` // intercepts
+	Generalist float64   `yaml:"generalist" json:"generalist"`
+	Dense      []float64 `yaml:"dense" json:"dense"` // by DenseFeatureNames
+	Lexical    []float64 `yaml:"lexical" json:"lexical"`
+	Words      float64   `yaml:"words" json:"words"` // intercept of BM25's logarithmic weight
+}
+
+// Check refuses coefficients that cannot be used.
+func (g *Gate) Check() error {
+	if len(g.Dense) != denseFeatures {
+		return fmt.Errorf("a gate of %d coefficients for dense sources: %d are needed", len(g.Dense), denseFeatures)
+	}
+	if len(g.Lexical) != lexicalFeatures {
+		return fmt.Errorf("a gate of %d coefficients for BM25: %d are needed", len(g.Lexical), lexicalFeatures)
+	}
+	for _, list := range [][]float64{{g.Specialist, g.Generalist, g.Words}, g.Dense, g.Lexical} {
+		for _, x := range list {
+			if math.IsNaN(x) || math.Abs(x) > MaxWeight {
+				return fmt.Errorf("a gate's coefficient is %v", x)
+			}
+		}
+	}
+	return nil
+}
+
+// Weigh returns a source with its weight for each that was observed.
+func (g *Gate) Weigh(sources []Observed, f Features) []Source {
+	weights := make([]Source, len(sources))
+	highest, dense := math.Inf(-1), 0
+	for i, s := range sources {
+		weights[i].Column = s.Column
+		if s.Kind == Lexical {
+			weights[i].Weight = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical), maxLogWeight))
+			continue
+		}
+		logit := g.Generalist
+		if s.Kind == Specialist {
+			logit = g.Specialist
+		}
+		weights[i].Weight = logit + dotProduct(g.Dense, f.Dense[dense])
+		highest = max(highest, weights[i].Weight)
+		dense++
+	}
+	sum := 0.0
+	for i, s := range sources {
+		if s.Kind != Lexical {
+			weights[i].Weight = math.Exp(weights[i].Weight - highest)
+			sum += weights[i].Weight
+		}
+	}
+	for i, s := range sources {
+		if s.Kind != Lexical {
+			weights[i].Weight /= sum
+		}
+	}
+	return weights
+}
+
+// maxLogWeight keeps BM25's weight far from overflow.
+const maxLogWeight = 20
+
+// Gated is the weighted sum of the sources' raw scores with the gate's weights
+// for this question. It returns the best k candidates of all sources.
+func Gated(c *Candidates, g *Gate, sources []Observed, missing Missing, k int) (Ranking, error) {
+	plain := make([]Source, len(sources))
+	for i, s := range sources {
+		plain[i].Column = s.Column
+	}
+	if err := c.check(plain); err != nil {
+		return Ranking{}, err
+	}
+	if err := g.Check(); err != nil {
+		return Ranking{}, err
+	}
+	return Sum(c, g.Weigh(sources, FeaturesOf(c, sources)), Options{Normalisation: Raw, Missing: missing}, k)
+}
+
+func dotProduct(a, b []float64) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}
+
+// Each calls visit for every candidate, in the order of ordinals, with the
+// sources' scores by column after completion: scores is reused.
+func (c *Candidates) Each(missing Missing, visit func(row int, scores []float64)) {
+	f := linear{c: c, missing: missing}
+	scores := make([]float64, len(c.columns))
+	for row := range c.ordinals {
+		for column := range scores {
+			score, _ := f.score(row, column)
+			scores[column] = float64(score)
+		}
+		visit(row, scores)
+	}
+}
