@@ -1,0 +1,33 @@
+// Package experts holds the experts that conclave ships, as deltas to the base
+// encoder: what training changed in it, a few megabytes each (models.Delta;
+// training/README.md says what the files are). They are part of the program, so
+// that a binary alone, an image or a checkout all have them, and always those
+// that belong to it. `conclave setup` merges them with the base.
+package experts
+
+import (
+	"embed"
+	"io/fs"
+)
+
+// FS holds a folder for each expert, named after it. The line below names them
+// one by one, since a folder that somebody trains or imports here is not
+// thereby shipped: whoever adds an expert adds its name.
+//
+//go:embed README.md covid fairytale policy
+var FS embed.FS
+
+// Names lists the experts, by name.
+func Names() []string {
+	entries, err := fs.ReadDir(FS, ".")
+	if err != nil {
+		return nil // cannot be: the root of an embed.FS is always there
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
