@@ -57,6 +57,9 @@ func (a *answer) sources() []Source {
 		if f.sure != nil {
 			s.Confidence, s.Uncertainty = ptr(printed(f.sure.confidence)), ptr(printed(f.sure.mutualInformation))
 		}
+		if f.familiarity != nil {
+			s.Familiarity = ptr(printed(*f.familiarity))
+		}
 		if !a.plan.listed && f.status == StatusOK {
 			s.Weight = ptr(printed(a.rankings[0].Weights[i]))
 		}

@@ -57,7 +57,9 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 		return nil, fmt.Errorf("the caller has gone: %w", ctx.Err())
 	}
 	responses := make([]Response, len(plans))
+	reference := e.referenceVector(all, findings)
 	for i, p := range plans {
+		p.reference = reference
 		own := make([]finding, 0, len(p.experts)+1)
 		for n, expert := range p.experts {
 			f := findings[slices.Index(all.experts, expert)]

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"conclave/fusion"
@@ -16,6 +17,10 @@ type Config struct {
 	Limits   Limits   // zero values: DefaultLimits
 	Defaults Defaults // zero values: those of DefaultDefaults
 	Observer Observer // nil: nobody listens
+	// Reference is the expert whose vectors of questions the experts'
+	// Representatives were made with, "" when there is none: then familiarity
+	// is not known.
+	Reference string
 }
 
 // Limits bound what one request may ask for.
@@ -51,6 +56,8 @@ type Defaults struct {
 	// Auto is the method behind "auto": what calibration wrote for the
 	// collection, and "rrf" before there is any.
 	Auto string
+	// Gate weighs sources by question for MethodGate; nil refuses the method.
+	Gate *fusion.Gate
 }
 
 // DefaultDefaults are the defaults of a Config that sets none. The α is for
@@ -132,6 +139,8 @@ func (c *Config) complete() error {
 		return fmt.Errorf("search: defaults.timeout is %v, above its limit of %v", d.Timeout, l.Timeout)
 	case !known(MethodNames(), d.Fusion):
 		return fmt.Errorf("search: defaults.fusion is %q: %s are known", d.Fusion, list(MethodNames()))
+	case d.Auto == MethodGate && d.Gate == nil:
+		return errors.New("search: defaults.auto is gate, and there is no gate")
 	case d.Auto == MethodAuto || !known(MethodNames(), d.Auto):
 		return fmt.Errorf("search: defaults.auto is %q: one of %s is meant, other than auto", d.Auto, list(MethodNames()))
 	case !known(missingNames(), d.Missing):
@@ -140,6 +149,11 @@ func (c *Config) complete() error {
 		return fmt.Errorf("search: the hybrid's alpha is %v: it must be between 0 and %g", d.Hybrid.Alpha, float64(fusion.MaxWeight))
 	case d.Hybrid.Normalisation != "" && !known(normalisationNames(), string(d.Hybrid.Normalisation)):
 		return fmt.Errorf("search: the hybrid's normalisation is %q: %s are known", d.Hybrid.Normalisation, list(normalisationNames()))
+	}
+	if d.Gate != nil {
+		if err := d.Gate.Check(); err != nil {
+			return fmt.Errorf("search: %w", err)
+		}
 	}
 	return c.checkExperts()
 }
@@ -171,6 +185,25 @@ func (c *Config) checkExperts() error {
 				return fmt.Errorf("search: expert %q is calibrated with temperature %v and depth %d: they must be above 0 and at least 2",
 					x.Name, cal.Temperature, cal.Depth)
 			}
+		}
+	}
+	return c.checkReference()
+}
+
+// checkReference refuses representatives that the reference cannot be compared
+// with.
+func (c *Config) checkReference() error {
+	if c.Reference == "" {
+		return nil
+	}
+	at := slices.IndexFunc(c.Experts, func(x Expert) bool { return x.Name == c.Reference })
+	if at < 0 {
+		return fmt.Errorf("search: the reference %q is not among the experts", c.Reference)
+	}
+	d := c.Experts[at].Info.Dimension
+	for _, x := range c.Experts {
+		if len(x.Representatives) > 0 && (d < 1 || len(x.Representatives)%d != 0) {
+			return fmt.Errorf("search: expert %q has representatives of %d numbers, which are no vectors of the reference's %d", x.Name, len(x.Representatives), d)
 		}
 	}
 	return nil

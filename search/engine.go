@@ -23,6 +23,8 @@ type Engine struct {
 	defaults  Defaults
 	observer  Observer
 
+	referenceExpert int // whose vectors familiarity is measured with; -1: nobody's
+
 	tables sync.Pool // of *fusion.Candidates
 
 	closing sync.RWMutex // held for writing by Close, for reading while a request begins
@@ -38,7 +40,7 @@ func NewEngine(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		corpus: c.Corpus, experts: c.Experts, byName: map[string]int{},
-		limits: c.Limits, defaults: c.Defaults, observer: c.Observer,
+		limits: c.Limits, defaults: c.Defaults, observer: c.Observer, referenceExpert: -1,
 		tables: sync.Pool{New: func() any { return new(fusion.Candidates) }},
 	}
 	for i := range e.experts {
@@ -51,6 +53,9 @@ func NewEngine(c Config) (*Engine, error) {
 			}
 		}
 		e.encoderOf = append(e.encoderOf, shared)
+	}
+	if i, ok := e.byName[c.Reference]; ok {
+		e.referenceExpert = i
 	}
 	return e, nil
 }

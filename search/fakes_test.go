@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"conclave/corpus"
+	"conclave/fusion"
 	"conclave/rank"
 )
 
@@ -276,6 +277,15 @@ func newStage(names string, passages int) *stage {
 	s.library = &library{shelf: sh}
 	s.config.Corpus = s.library
 	s.config.Defaults.Candidates = 15
+	s.config.Defaults.Gate = &fusion.Gate{Generalist: .1, Words: -1, Dense: []float64{8, 0, .5, 1, 0, 0}, Lexical: []float64{-.5, .1, .2, 0, 0}}
+	if len(names) > 1 { // the first one is the reference, and every other a specialist
+		s.config.Reference = names[:1]
+		for i := range s.config.Experts[1:] {
+			for n := range 12 {
+				s.config.Experts[i+1].Representatives = append(s.config.Experts[i+1].Representatives, draw(uint64(i), fmt.Sprint(n))...)
+			}
+		}
+	}
 	return s
 }
 

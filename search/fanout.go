@@ -30,7 +30,9 @@ type finding struct {
 	words   WordIndex   // BM25 only
 	cut     bool        // only the beginning of the question was read
 	sure    *certainty  // nil: not asked for, or not to be had
-	took    Took
+
+	familiarity *float64 // nil: no method asked, or the expert has no domain
+	took        Took
 }
 
 // certainty is how sure an expert is on this question.

@@ -16,6 +16,7 @@ type answer struct {
 	findings []finding
 	table    *fusion.Candidates // one column for each finding
 	rankings []fusion.Ranking   // of each method
+	observed []fusion.Observed  // of the sources that answered, once a method asks
 	degraded []Missing
 	response Response
 }
@@ -68,9 +69,9 @@ func (a *answer) complete(ctx context.Context) error {
 }
 
 // fuse ranks the candidates by every method.
-func (a *answer) fuse(context.Context) error {
+func (a *answer) fuse(ctx context.Context) error {
 	for _, m := range a.plan.methods {
-		ranking, err := a.fuseBy(m)
+		ranking, err := a.fuseBy(ctx, m)
 		if err != nil {
 			return fmt.Errorf("fusing by %s: %w", m.name, err)
 		}
@@ -79,7 +80,7 @@ func (a *answer) fuse(context.Context) error {
 	return nil
 }
 
-func (a *answer) fuseBy(m plannedMethod) (fusion.Ranking, error) {
+func (a *answer) fuseBy(ctx context.Context, m plannedMethod) (fusion.Ranking, error) {
 	p := a.plan
 	options := fusion.Options{Normalisation: p.normalise, Missing: p.missing}
 	experts, lexical := a.answering()
@@ -103,6 +104,8 @@ func (a *answer) fuseBy(m plannedMethod) (fusion.Ranking, error) {
 			o.Alpha = alpha
 		}
 		return fusion.Hybrid(a.table, sure, lexical, o, p.k)
+	case MethodGate:
+		return a.gated(ctx, p)
 	case MethodSum:
 		if options.Normalisation == "" && lexical >= 0 {
 			// BM25's sums and inner products have no common scale.

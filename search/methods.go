@@ -16,11 +16,12 @@ const (
 	MethodHybrid    = "hybrid"
 	MethodSum       = "sum"
 	MethodRRF       = "rrf"
+	MethodGate      = "gate"
 )
 
 // MethodNames lists the fusion methods that a request may ask for.
 func MethodNames() []string {
-	return []string{MethodAuto, MethodMUF, MethodMUFSparse, MethodHybrid, MethodSum, MethodRRF}
+	return []string{MethodAuto, MethodMUF, MethodMUFSparse, MethodHybrid, MethodSum, MethodRRF, MethodGate}
 }
 
 // method says what a fusion method needs. Experts take part in every one.
@@ -33,6 +34,10 @@ type method struct {
 	// confidence: an expert counts by how sure it is. onlyAmong: that matters
 	// only among several experts.
 	confidence, onlyAmong bool
+
+	// gated: the calibrated gate decides, which reads confidences where there
+	// are any.
+	gated bool
 }
 
 func methodOf(name string) method {
@@ -45,6 +50,8 @@ func methodOf(name string) method {
 		return method{words: true, needsDense: true, needsWords: true, confidence: true, onlyAmong: true, completes: true}
 	case MethodSum:
 		return method{words: true, completes: true}
+	case MethodGate:
+		return method{words: true, completes: true, gated: true}
 	}
 	return method{words: true} // rrf
 }

@@ -27,6 +27,7 @@ type plan struct {
 	weights    map[string]float64
 	explain    bool
 	fields     fields
+	reference  []float32 // the question's vector by the reference, where it is there already
 }
 
 type plannedMethod struct {
@@ -67,7 +68,7 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 		}
 		e.checkNeeds(m, pointer, p.experts, useWords, &wrong)
 		p.words = p.words || m.words && useWords
-		p.confidence = p.confidence || m.asksConfidence(len(p.experts))
+		p.confidence = p.confidence || m.gated || m.asksConfidence(len(p.experts))
 	}
 	return p, wrong.err()
 }
@@ -143,6 +144,10 @@ func (e *Engine) checkNeeds(m plannedMethod, pointer string, experts []int, word
 	}
 	if m.needsDense && len(experts) == 0 && len(*wrong) == 0 {
 		wrong.add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
+	}
+	if m.gated && e.defaults.Gate == nil {
+		wrong.add("needs_calibration", pointer, "fusion method %q needs what `conclave calibrate` fits, and this collection has none: use %s or %s",
+			m.asked, MethodRRF, MethodSum)
 	}
 	if !m.asksConfidence(len(experts)) {
 		return

@@ -65,6 +65,7 @@ type Source struct {
 	Kind        string   `json:"kind"`   // "dense" or "lexical"
 	Status      string   `json:"status"` // "ok", "failed", "deadline", "overloaded"
 	Confidence  *float64 `json:"confidence,omitempty"`
+	Familiarity *float64 `json:"familiarity,omitempty"` // with the question's domain: mean similarity to the nearest known questions
 	Weight      *float64 `json:"weight,omitempty"`
 	Hits        int      `json:"hits"`
 	Truncated   bool     `json:"truncated,omitempty"`          // the question is longer than the source reads

@@ -87,6 +87,10 @@ type Expert struct {
 	// Ensemble gives the expert a confidence when Info.Calibration says with
 	// which temperature and depth. Nil: it has none.
 	Ensemble Ensemble
+	// Representatives are questions of the expert's domain, [R, D], as the
+	// engine's Reference encodes questions; nil for a generalist. How near a
+	// question is to them is the expert's familiarity with it.
+	Representatives []float32
 	// Info is what Engine.Expert answers. NewEngine fills in its Name and
 	// EnsembleMembers.
 	Info ExpertInfo

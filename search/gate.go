@@ -1,0 +1,126 @@
+package search
+
+import (
+	"context"
+	"fmt"
+
+	"conclave/fusion"
+)
+
+// nearestQuestions is how many representatives of an expert a question is
+// compared with: the mean over the ten nearest is its familiarity.
+const nearestQuestions = 10
+
+// gated fuses by the gate: weights by question. An expert whose ensemble was
+// asked brings its confidence along.
+func (a *answer) gated(ctx context.Context, p *plan) (fusion.Ranking, error) {
+	observed, err := a.observe(ctx)
+	if err != nil {
+		return fusion.Ranking{}, err
+	}
+	ranking, err := fusion.Gated(a.table, a.engine.defaults.Gate, observed, p.missing, p.k)
+	if err != nil || len(ranking.Items) == 0 {
+		return ranking, err
+	}
+	return ranking, nil
+}
+
+// observe says of every source that answered what the gate wants to know, once
+// for a request.
+func (a *answer) observe(ctx context.Context) ([]fusion.Observed, error) {
+	if a.observed != nil {
+		return a.observed, nil
+	}
+	experts, lexical := a.answering()
+	reference := a.reference(ctx)
+	for _, i := range experts {
+		f := &a.findings[i]
+		x := &a.engine.experts[a.plan.experts[i]]
+		o := fusion.Observed{Column: i, Kind: fusion.Generalist, Confidence: -1}
+		if f.sure != nil {
+			o.Confidence = f.sure.confidence
+		}
+		if len(x.Representatives) > 0 && reference != nil {
+			o.Kind, o.Familiarity = fusion.Specialist, familiarity(reference, x.Representatives)
+			f.familiarity = ptr(o.Familiarity)
+		}
+		a.observed = append(a.observed, o)
+	}
+	if lexical >= 0 {
+		a.observed = append(a.observed, fusion.Observed{Column: lexical, Kind: fusion.Lexical})
+	}
+	return a.observed, nil
+}
+
+// reference is the question as the reference encodes it: from its own search,
+// or encoded now when it was not asked to search. Where it cannot be had every
+// expert counts as a generalist, and a note under Degraded says so.
+func (a *answer) reference(ctx context.Context) []float32 {
+	e := a.engine
+	if e.referenceExpert < 0 {
+		return nil
+	}
+	if a.plan.reference != nil {
+		return a.plan.reference
+	}
+	if vector := e.referenceVector(a.plan, a.findings); vector != nil {
+		return vector
+	}
+	x := &e.experts[e.referenceExpert]
+	var vector []float32
+	err := guard(func() (err error) {
+		if vector, err = x.Encoder.EncodeQuestion(ctx, a.plan.question); err != nil {
+			return err
+		}
+		return checkVector(vector, x.Info.Dimension)
+	})
+	if err != nil {
+		e.observer.Source(ctx, x.Name, StatusFailed, fmt.Errorf("encoding the question for familiarity: %w", err))
+		a.degraded = append(a.degraded, Missing{Source: x.Name,
+			Reason: "it could not encode the question, so how familiar the experts are with it is not known"})
+		return nil
+	}
+	return vector
+}
+
+// referenceVector is the question's vector by the reference when that, or an
+// expert with the same encoder, was asked; otherwise nil.
+func (e *Engine) referenceVector(p *plan, findings []finding) []float32 {
+	if e.referenceExpert < 0 {
+		return nil
+	}
+	for i, expert := range p.experts {
+		if e.encoderOf[expert] == e.encoderOf[e.referenceExpert] && findings[i].vector != nil {
+			return findings[i].vector
+		}
+	}
+	return nil
+}
+
+// familiarity is the mean inner product of a question with its nearest
+// representatives, [R, len(question)].
+func familiarity(question, representatives []float32) float64 {
+	d := len(question)
+	products := make([]float32, 0, len(representatives)/d)
+	for ; len(representatives) >= d; representatives = representatives[d:] {
+		products = append(products, innerProduct(question, representatives[:d]))
+	}
+	return fusion.Familiarity(products, nearestQuestions)
+}
+
+// innerProduct adds in four lanes: a single sum waits for itself.
+func innerProduct(a, b []float32) float32 {
+	var s0, s1, s2, s3 float32
+	n := len(a) &^ 3
+	b = b[:len(a)]
+	for i := 0; i < n; i += 4 {
+		s0 += a[i] * b[i]
+		s1 += a[i+1] * b[i+1]
+		s2 += a[i+2] * b[i+2]
+		s3 += a[i+3] * b[i+3]
+	}
+	for i := n; i < len(a); i++ {
+		s0 += a[i] * b[i]
+	}
+	return s0 + s1 + s2 + s3
+}
