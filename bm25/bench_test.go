@@ -2,6 +2,8 @@ package bm25
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -34,6 +36,55 @@ func BenchmarkSearch(b *testing.B) {
 	b.ReportMetric(float64(total.Windows)/float64(n), "windows/op")
 	b.ReportMetric(float64(total.Skipped)/float64(n), "skipped/op")
 	b.ReportMetric(float64(x.Size())/float64(x.Docs()), "B/passage")
+}
+
+// BenchmarkSelection measures top-100 searches among a share of the passages.
+func BenchmarkSelection(b *testing.B) {
+	g := loadGolden(b, "union")
+	x := build(b, DefaultParams(), g.passages)
+	var questions []string
+	for _, run := range g.runs {
+		questions = append(questions, g.questions[run.ID].Question)
+	}
+	for _, share := range []float64{1, 0.5, 0.1, 0.01, 0.001} {
+		b.Run(fmt.Sprint(share), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			among := make([]uint64, (x.Docs()+63)/64)
+			for p := range x.Docs() {
+				if rng.Float64() < share {
+					among[p/64] |= 1 << (p % 64)
+				}
+			}
+			for n := 0; b.Loop(); n++ {
+				if _, _, err := x.alone.SearchAmong(context.Background(), questions[n%len(questions)], 100, Selection{among}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkMergeOrdered measures merging segments into which passages were
+// dealt out one by one, beside BenchmarkBuild, which is what it saves.
+func BenchmarkMergeOrdered(b *testing.B) {
+	g := loadGolden(b, "union")
+	const parts = 8
+	var dealt [parts][]goldenPassage
+	var order []Place
+	for i, p := range g.passages {
+		order = append(order, Place{Segment: i % parts, Passage: uint32(len(dealt[i%parts]))})
+		dealt[i%parts] = append(dealt[i%parts], p)
+	}
+	var segments []Segment
+	for _, part := range dealt {
+		segments = append(segments, Segment{Index: build(b, DefaultParams(), part)})
+	}
+	for b.Loop() {
+		if err := MergeOrdered(context.Background(), b.TempDir()+"/words", order, segments...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N*len(order))/b.Elapsed().Seconds(), "passages/s")
 }
 
 // BenchmarkBuild measures indexing passages into a file.

@@ -108,6 +108,58 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestMergeOrdered: passages that are dealt out to segments and merged in another
+// order, without some, give the bytes that indexing them in that order gives.
+func TestMergeOrdered(t *testing.T) {
+	for i, params := range paramsToTry {
+		rng := rand.New(rand.NewPCG(23, uint64(i)))
+		passages := randomPassages(rng, 3000, 500)
+		const parts = 5
+		dealt := make([][]goldenPassage, parts)
+		var order []Place
+		var kept []goldenPassage
+		to := 0
+		for _, p := range passages {
+			if rng.IntN(1+i%3*20) == 0 { // runs of a segment, and none
+				to = rng.IntN(parts - 1) // the last stays empty
+			}
+			if rng.IntN(5) > 0 {
+				order = append(order, Place{Segment: to, Passage: uint32(len(dealt[to]))})
+				kept = append(kept, p)
+			}
+			dealt[to] = append(dealt[to], p)
+		}
+		var segments []Segment
+		for _, part := range dealt {
+			segments = append(segments, Segment{Index: build(t, params, part)})
+		}
+		path := filepath.Join(t.TempDir(), "merged")
+		if err := MergeOrdered(t.Context(), path, order, segments...); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := segmentBytes(t, addAll(t, NewBuilder(params), kept)); !bytes.Equal(got, want) {
+			t.Fatalf("%+v: the merged segment is another than that of the same passages", params)
+		}
+	}
+	x := build(t, DefaultParams(), []goldenPassage{{Text: "windmill"}, {Text: "dog"}})
+	for name, order := range map[string][]Place{
+		"twice":             {{0, 1}, {0, 1}},
+		"out of order":      {{0, 1}, {0, 0}},
+		"no such passage":   {{0, 2}},
+		"no such segment":   {{1, 0}},
+		"segment before it": {{-1, 0}},
+	} {
+		path := filepath.Join(t.TempDir(), "merged")
+		if err := MergeOrdered(t.Context(), path, order, Segment{Index: x}); err == nil {
+			t.Errorf("%s: merged", name)
+		}
+	}
+}
+
 // TestRepeatedTerms covers counts and lengths beyond the plain tables, gaps of
 // every width and impacts that are not among the codes.
 func TestRepeatedTerms(t *testing.T) {

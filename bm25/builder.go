@@ -200,10 +200,11 @@ func (b *Builder) WriteTo(ctx context.Context, out io.Writer) (int64, error) {
 	}
 	sources = append(sources, &arenaSource{builder: b, order: b.sorted()})
 	return writeSegment(ctx, out, segmentContent{
-		params:  b.params,
-		lengths: b.lengths,
-		impacts: &b.impacts,
-		sources: sources,
+		params:   b.params,
+		lengths:  b.lengths,
+		impacts:  &b.impacts,
+		sources:  sources,
+		postings: oneAfterOther,
 	})
 }
 

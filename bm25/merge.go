@@ -13,27 +13,59 @@ import (
 // byte, as indexing the remaining passages anew would give, without their
 // texts. The segments must have been built with the same parameters.
 func Merge(ctx context.Context, path string, segments ...Segment) error {
+	var order []Place
+	for i, g := range segments {
+		dead, err := deletedSet(g)
+		if err != nil {
+			return err
+		}
+		for passage := range g.Index.passages {
+			if !dead.isDeleted(passage) {
+				order = append(order, Place{Segment: i, Passage: passage})
+			}
+		}
+	}
+	return MergeOrdered(ctx, path, order, segments...)
+}
+
+// deletedSet checks the deletions of a segment.
+func deletedSet(g Segment) (*segment, error) {
+	return &segment{Segment: g}, eachDeleted(g, func(uint32) error { return nil })
+}
+
+// A Place is a passage of one of several segments.
+type Place struct {
+	Segment int    // which of the segments, from 0
+	Passage uint32 // its number there
+}
+
+// MergeOrdered is Merge for passages in another order: order names those of the
+// new segment, from its first. Those of one segment must be in ascending order;
+// those that are not named, deleted or not, are left out.
+func MergeOrdered(ctx context.Context, path string, order []Place, segments ...Segment) error {
 	if len(segments) == 0 {
 		return errors.New("merging no segments")
 	}
-	content := segmentContent{params: segments[0].Index.params, impacts: &impactCounts{}}
+	if len(order) > maxPassages {
+		return fmt.Errorf("the merged segment would have %d passages, %d are possible", len(order), maxPassages)
+	}
+	content := segmentContent{params: segments[0].Index.params, impacts: &impactCounts{}, lengths: make([]uint32, len(order))}
+	sources := make([]*indexSource, len(segments))
 	for i, g := range segments {
 		if g.Index.params != content.params {
 			return fmt.Errorf("segment %d was built with %+v and segment 0 with %+v: they cannot be merged", i, g.Index.params, content.params)
 		}
-		s, err := newIndexSource(g, uint32(len(content.lengths)))
-		if err != nil {
+		var err error
+		if sources[i], err = newIndexSource(g.Index); err != nil {
 			return err
 		}
-		content.sources = append(content.sources, s)
-		for passage, kept := range s.renumbered {
-			if kept != gone {
-				content.lengths = append(content.lengths, s.lengths[passage])
-			}
-		}
-		if len(content.lengths) > maxPassages {
-			return fmt.Errorf("the merged segment would have more than %d passages", maxPassages)
-		}
+		content.sources = append(content.sources, sources[i])
+	}
+	content.postings = (&interleaver{}).visit
+	if err := number(order, sources, content.lengths); err != nil {
+		return err
+	}
+	for _, s := range sources {
 		if err := s.countImpacts(ctx, content.impacts); err != nil {
 			return err
 		}
@@ -42,6 +74,25 @@ func Merge(ctx context.Context, path string, segments ...Segment) error {
 		_, err := writeSegment(ctx, out, content)
 		return err
 	})
+}
+
+// number gives the passages their numbers in the merged segment, and lengths
+// their lengths.
+func number(order []Place, sources []*indexSource, lengths []uint32) error {
+	next := make([]uint32, len(sources)) // the least passage that may come next
+	for i, at := range order {
+		if at.Segment < 0 || at.Segment >= len(sources) || at.Passage >= sources[at.Segment].index.passages {
+			return fmt.Errorf("passage %d of segment %d is to be merged, and there is none", at.Passage, at.Segment)
+		}
+		if at.Passage < next[at.Segment] {
+			return fmt.Errorf("passage %d of segment %d is out of its segment's order", at.Passage, at.Segment)
+		}
+		next[at.Segment] = at.Passage + 1
+		s := sources[at.Segment]
+		s.renumbered[at.Passage] = uint32(i)
+		lengths[i] = s.lengths[at.Passage]
+	}
+	return nil
 }
 
 // gone stands for the new number of a deleted passage.
@@ -57,8 +108,7 @@ type indexSource struct {
 	cursor     cursor
 }
 
-func newIndexSource(g Segment, first uint32) (*indexSource, error) {
-	x := g.Index
+func newIndexSource(x *Index) (*indexSource, error) {
 	s := &indexSource{index: x, scale: &strengths{}, renumbered: make([]uint32, x.passages), lengths: make([]uint32, x.passages)}
 	b, err := x.bytes(sectionLengths, 0, x.sections[sectionLengths].length)
 	if err != nil {
@@ -66,19 +116,7 @@ func newIndexSource(g Segment, first uint32) (*indexSource, error) {
 	}
 	for i := range s.lengths {
 		s.lengths[i] = binary.LittleEndian.Uint32(b[4*i:])
-	}
-	err = eachDeleted(g, func(passage uint32) error {
-		s.renumbered[passage] = gone
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i := range s.renumbered {
-		if s.renumbered[i] != gone {
-			s.renumbered[i] = first
-			first++
-		}
+		s.renumbered[i] = gone
 	}
 	return s, nil
 }
@@ -122,6 +160,30 @@ func (s *indexSource) next() ([]byte, error) {
 
 func (s *indexSource) postings(yield func(passage, tf uint32)) error {
 	return s.each(func(passage, tf uint32) { yield(s.renumbered[passage], tf) })
+}
+
+// pull moves to the term's next posting of a passage that is kept, and returns
+// its new number; gone behind the last.
+func (s *indexSource) pull() (passage, tf uint32, err error) {
+	for c := &s.cursor; c.block < c.record.blocks; c.block, c.decoded = c.block+1, false {
+		if !c.decoded {
+			if err := c.decode(); err != nil {
+				return 0, 0, err
+			}
+		}
+		for c.place < c.n {
+			at := c.place
+			c.place++
+			if kept := s.renumbered[c.passages[at]]; kept != gone {
+				rank, ok := c.rankAt(at)
+				if !ok {
+					return 0, 0, c.damaged()
+				}
+				return kept, s.index.impacts[rank].tf, nil
+			}
+		}
+	}
+	return gone, 0, nil
 }
 
 // each visits the term's postings of passages that are not deleted.

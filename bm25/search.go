@@ -33,6 +33,11 @@ type SearchStats struct {
 
 // SearchStats is Search, and says what it cost.
 func (s *Searcher) SearchStats(ctx context.Context, question string, k int) ([]rank.Hit, SearchStats, error) {
+	return s.search(ctx, question, k, nil)
+}
+
+// search is SearchAmong; nil selects all.
+func (s *Searcher) search(ctx context.Context, question string, k int, among Selection) ([]rank.Hit, SearchStats, error) {
 	var stats SearchStats
 	if k < 1 {
 		return nil, stats, fmt.Errorf("k is %d: it must be at least 1", k)
@@ -52,6 +57,11 @@ func (s *Searcher) SearchStats(ctx context.Context, question string, k int) ([]r
 	w.best.reset(k, none)
 	var merged []rank.Hit
 	for i, g := range s.segments {
+		if among != nil {
+			if w.among = among[i]; w.among != nil && len(w.among) == 0 {
+				continue
+			}
+		}
 		if err := w.openCursors(g, terms, i); err != nil {
 			return nil, stats, err
 		}
@@ -76,6 +86,7 @@ type scratch struct {
 	spare   []*cursor
 	most    []float64 // per cursor, and one 0 more: the most that it and those after it add to a passage of the window
 	dense   []float64 // per cursor, and one 0 more: how many postings it and those after it have in an average window
+	among   []uint64  // the selected passages of the segment; nil is all
 	stats   *SearchStats
 
 	sums       [window]float64
@@ -93,6 +104,7 @@ func (s *Searcher) takeScratch() *scratch {
 // giveBack keeps the memory of a search for the next one, but not that of a
 // question of hundreds of terms.
 func (s *Searcher) giveBack(w *scratch) {
+	w.among = nil
 	if len(w.spare)+len(w.cursors) <= 256 {
 		s.scratch.Put(w)
 	}

@@ -22,8 +22,8 @@ type source interface {
 	postings(yield func(passage, tf uint32)) error
 }
 
-// mergeSources visits every term of several sources once, with the postings of
-// all of them one source after the other: their passages must ascend likewise.
+// mergeSources visits every term of several sources once, with the sources that
+// have it, in their order.
 func mergeSources(ctx context.Context, sources []source, visit func(term []byte, from []source) error) error {
 	terms := make([][]byte, len(sources))
 	advance := func(i int) (err error) {
@@ -65,6 +65,17 @@ func mergeSources(ctx context.Context, sources []source, visit func(term []byte,
 			}
 		}
 	}
+}
+
+// oneAfterOther visits the postings of the term that the sources stand at. Their
+// passages ascend from each source to the next.
+func oneAfterOther(from []source, yield func(passage, tf uint32)) error {
+	for _, s := range from {
+		if err := s.postings(yield); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // arenaSource is what a builder holds in memory.

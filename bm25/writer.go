@@ -18,6 +18,9 @@ type segmentContent struct {
 	lengths []uint32 // terms in each passage
 	impacts *impactCounts
 	sources []source
+	// postings visits those of one term, which the given sources stand at, in
+	// ascending order of passages.
+	postings func(from []source, yield func(passage, tf uint32)) error
 }
 
 // segmentWriter writes the sections of a file one after the other. Postings go
@@ -29,6 +32,7 @@ type segmentWriter struct {
 	footer               footer
 	blocks, terms, texts []byte
 	hashes               []uint64 // of each term
+	postings             func(from []source, yield func(passage, tf uint32)) error
 
 	written uint64 // bytes of postings
 	posting postingWriter
@@ -36,7 +40,7 @@ type segmentWriter struct {
 
 // writeSegment writes a whole file and returns its size.
 func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, error) {
-	w := &segmentWriter{sums: &chunkSums{}}
+	w := &segmentWriter{sums: &chunkSums{}, postings: c.postings}
 	w.out = bufio.NewWriterSize(io.MultiWriter(out, w.sums), 1<<18)
 	w.footer = footer{params: c.params, analyser: analyserVersion, passages: uint32(len(c.lengths))}
 	for _, n := range c.lengths {
@@ -100,10 +104,8 @@ func (w *segmentWriter) closeSection(i int, length uint64) {
 func (w *segmentWriter) addTerm(term []byte, from []source) error {
 	p := &w.posting
 	p.reset()
-	for _, s := range from {
-		if err := s.postings(p.add); err != nil {
-			return err
-		}
+	if err := w.postings(from, p.add); err != nil {
+		return err
 	}
 	p.flush()
 	if p.err != nil {

@@ -1,0 +1,78 @@
+package bm25
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+
+	"conclave/rank"
+)
+
+// A Selection names passages of a Searcher's segments: for each segment, in
+// order, a list of bits like Segment.Deleted, which may be shorter than the
+// segment. A nil list is all passages of its segment; a list without a bit,
+// which may be empty, is none. Passages that are deleted are not found whatever
+// it says.
+type Selection [][]uint64
+
+// SearchAmong is Search for the best of the selected passages alone: the first k
+// of them in a ranking of all passages, with the same scores to the last bit. For
+// the statistics that scores rest on are those of all passages and do not follow
+// the selection: a passage's score says the same whatever else is asked for, and
+// fused scores stay comparable.
+func (s *Searcher) SearchAmong(ctx context.Context, question string, k int, among Selection) ([]rank.Hit, SearchStats, error) {
+	if len(among) != len(s.segments) {
+		return nil, SearchStats{}, fmt.Errorf("the selection is of %d segments and there are %d", len(among), len(s.segments))
+	}
+	return s.search(ctx, question, k, among)
+}
+
+// selected is the number of selected passages in a window.
+func (w *scratch) selected(from, to uint32) int {
+	if w.among == nil {
+		return int(to - from)
+	}
+	n := 0
+	for at := int(from / 64); at < min(int(to+63)/64, len(w.among)); at++ {
+		n += bits.OnesCount64(w.among[at])
+	}
+	return n
+}
+
+// selection is the bits of 64 passages of a window, at/64 words behind its
+// beginning.
+func (w *scratch) selection(from uint32, word int) uint64 {
+	if w.among == nil {
+		return ^uint64(0)
+	}
+	if at := int(from/64) + word; at < len(w.among) {
+		return w.among[at]
+	}
+	return 0
+}
+
+// lookUpSelected scores the selected passages of a window, which are few, by
+// looking each of them up in the postings of all terms.
+func (w *scratch) lookUpSelected(g *segment, from, to uint32) error {
+	n := 0
+	for word := range int(to-from+63) / 64 {
+		for set := w.selection(from, word); set != 0; set &= set - 1 {
+			// A bit beyond the segment's last passage has no posting and falls out.
+			w.candidates[n] = uint16(64*word + bits.TrailingZeros64(set))
+			n++
+		}
+	}
+	for i := 0; i < len(w.cursors) && n > 0; i++ {
+		var err error
+		if n, err = w.addToCandidates(i, from, n); err != nil {
+			return err
+		}
+	}
+	for _, at := range w.candidates[:n] {
+		if w.touched[at/64]>>(at%64)&1 != 0 { // has a term
+			w.offer(g, from+uint32(at), w.sums[at])
+		}
+	}
+	w.forget()
+	return nil
+}
