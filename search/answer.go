@@ -24,19 +24,22 @@ func (a *answer) fetch(ctx context.Context) error {
 	a.response.Degraded = append(a.response.Degraded, a.degraded...)
 
 	for i, m := range p.methods {
-		results, err := a.results(ctx, a.rankings[i])
+		r := a.rankings[i]
+		confidence, any := printedOf(r.Confidence), printedOf(r.Any)
+		abstained := p.abstains(confidence)
+		if abstained {
+			r.Items = nil
+		}
+		results, err := a.results(ctx, r)
 		if err != nil {
 			return err
 		}
-		confidence := a.rankings[i].Confidence
-		if confidence != nil {
-			confidence = ptr(printed(*confidence))
-		}
 		if !p.listed {
-			a.response.Fusion, a.response.Confidence, a.response.Results = m.name, confidence, results
+			a.response.Fusion, a.response.Confidence, a.response.Any = m.name, confidence, any
+			a.response.Abstained, a.response.Results = abstained, results
 			continue
 		}
-		ranking := Ranking{Fusion: m.asked, Confidence: confidence, Results: results}
+		ranking := Ranking{Fusion: m.asked, Confidence: confidence, Any: any, Abstained: abstained, Results: results}
 		if m.name != m.asked {
 			ranking.Method = m.name
 		}
@@ -148,6 +151,13 @@ func printed(x float64) float64 {
 		return x
 	}
 	return math.Round(x*decimals) / decimals
+}
+
+func printedOf(x *float64) *float64 {
+	if x == nil {
+		return nil
+	}
+	return ptr(printed(*x))
 }
 
 func ptr[T any](x T) *T { return &x }

@@ -104,7 +104,7 @@ func alike(requests []Request) error {
 	}
 	asked := func(r Request) Request {
 		r.K, r.Fusion, r.Experts, r.BM25, r.Missing, r.Weights = 0, Methods{}, nil, nil, "", nil
-		r.Explain, r.Fields, r.Normalisation = false, nil, ""
+		r.Explain, r.Fields, r.Normalisation, r.MinConfidence = false, nil, "", 0
 		return r
 	}
 	for i, r := range requests[1:] {

@@ -58,6 +58,9 @@ type Defaults struct {
 	Auto string
 	// Gate weighs sources by question for MethodGate; nil refuses the method.
 	Gate *fusion.Gate
+	// Chances are the calibrated confidences of MethodGate's answers; nil: nobody
+	// calibrated them.
+	Chances Chances
 }
 
 // DefaultDefaults are the defaults of a Config that sets none. The α is for

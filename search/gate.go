@@ -18,11 +18,13 @@ func (a *answer) gated(ctx context.Context, p *plan) (fusion.Ranking, error) {
 	if err != nil {
 		return fusion.Ranking{}, err
 	}
-	ranking, err := fusion.Gated(a.table, a.engine.defaults.Gate, observed, p.missing, p.k)
-	if err != nil || len(ranking.Items) == 0 {
+	ranking, err := fusion.Gated(a.table, a.engine.defaults.Gate, observed, p.missing, max(p.k, fusion.SignalDepth))
+	if err != nil {
 		return ranking, err
 	}
-	return ranking, nil
+	err = a.chances(ctx, &ranking, p.k)
+	ranking.Items = ranking.Items[:min(len(ranking.Items), p.k)]
+	return ranking, err
 }
 
 // observe says of every source that answered what the gate wants to know, once

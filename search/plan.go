@@ -12,22 +12,23 @@ import (
 // plan is a request after validation: every default filled in, every name
 // resolved.
 type plan struct {
-	question   string
-	k          int
-	candidates int
-	timeout    time.Duration
-	experts    []int // into Engine.experts, ascending
-	words      bool  // BM25 is asked
-	exact      bool
-	methods    []plannedMethod
-	listed     bool // a list of methods was asked for
-	confidence bool // a method needs to know how sure the experts are
-	missing    fusion.Missing
-	normalise  fusion.Normalisation // "": the method's own
-	weights    map[string]float64
-	explain    bool
-	fields     fields
-	reference  []float32 // the question's vector by the reference, where it is there already
+	question      string
+	k             int
+	candidates    int
+	timeout       time.Duration
+	experts       []int // into Engine.experts, ascending
+	words         bool  // BM25 is asked
+	exact         bool
+	methods       []plannedMethod
+	listed        bool // a list of methods was asked for
+	confidence    bool // a method needs to know how sure the experts are
+	missing       fusion.Missing
+	normalise     fusion.Normalisation // "": the method's own
+	weights       map[string]float64
+	explain       bool
+	fields        fields
+	minConfidence float64
+	reference     []float32 // the question's vector by the reference, where it is there already
 }
 
 type plannedMethod struct {
@@ -53,6 +54,9 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 	p.missing = fusion.Missing(wrong.oneOf("/missing", r.Missing, d.Missing, missingNames()))
 	p.normalise = fusion.Normalisation(wrong.oneOf("/normalisation", r.Normalisation, "", normalisationNames()))
 	p.fields = wrong.fields(r.Fields)
+	if p.minConfidence = r.MinConfidence; !(p.minConfidence >= 0 && p.minConfidence <= 1) {
+		wrong.add("out_of_range", "/min_confidence", "min_confidence is %v: it must be from 0 to 1", r.MinConfidence)
+	}
 	p.experts = e.planExperts(r.Experts, &wrong)
 	p.methods, p.listed = e.planMethods(r.Fusion, &wrong), r.Fusion.Listed
 	e.checkWeights(r.Weights, &wrong)
@@ -66,7 +70,7 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 		if p.listed {
 			pointer = fmt.Sprintf("/fusion/%d", i)
 		}
-		e.checkNeeds(m, pointer, p.experts, useWords, &wrong)
+		e.checkNeeds(m, pointer, p, useWords, &wrong)
 		p.words = p.words || m.words && useWords
 		p.confidence = p.confidence || m.gated || m.asksConfidence(len(p.experts))
 	}
@@ -138,7 +142,8 @@ func (e *Engine) planMethods(asked Methods, wrong *problems) []plannedMethod {
 }
 
 // checkNeeds refuses a method that needs what is not there.
-func (e *Engine) checkNeeds(m plannedMethod, pointer string, experts []int, words bool, wrong *problems) {
+func (e *Engine) checkNeeds(m plannedMethod, pointer string, p *plan, words bool, wrong *problems) {
+	experts := p.experts
 	if m.needsWords && !words {
 		wrong.add("needs_bm25", pointer, `fusion method %q needs BM25, and "bm25" is false`, m.asked)
 	}
@@ -148,6 +153,10 @@ func (e *Engine) checkNeeds(m plannedMethod, pointer string, experts []int, word
 	if m.gated && e.defaults.Gate == nil {
 		wrong.add("needs_calibration", pointer, "fusion method %q needs what `conclave calibrate` fits, and this collection has none: use %s or %s",
 			m.asked, MethodRRF, MethodSum)
+	}
+	if sure := m.gated && e.defaults.Chances != nil || m.needsDense && m.confidence && !m.onlyAmong; p.minConfidence > 0 && !sure {
+		wrong.add("needs_calibration", "/min_confidence",
+			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: run `conclave calibrate`, or leave it out", m.asked)
 	}
 	if !m.asksConfidence(len(experts)) {
 		return

@@ -22,6 +22,8 @@ type Request struct {
 	Explain       bool               `json:"explain,omitempty"`
 	Fields        []string           `json:"fields,omitempty"` // "title", "text", "tags", "metadata"
 	Normalisation string             `json:"normalisation,omitempty"`
+	// MinConfidence, 0 to 1: an answer less sure than that has no results.
+	MinConfidence float64 `json:"min_confidence,omitempty"`
 }
 
 // Methods is one fusion method or a list of them. In JSON it is a string or an

@@ -9,7 +9,8 @@ type Response struct {
 	Fusion     string    `json:"fusion,omitempty"`
 	Generation uint64    `json:"generation"`
 	TookMS     float64   `json:"took_ms"`
-	Confidence *float64  `json:"confidence"` // calibrated, 0…1; null when nobody calibrated it
+	Confidence *float64  `json:"confidence"`               // calibrated, 0…1; null when nobody calibrated it
+	Any        *float64  `json:"confidence_any,omitempty"` // the chance that any of the results answers
 	Abstained  bool      `json:"abstained,omitempty"`
 	Results    []Result  `json:"results,omitzero"`
 	Rankings   []Ranking `json:"rankings,omitzero"`
@@ -22,6 +23,8 @@ type Ranking struct {
 	Fusion     string   `json:"fusion"`           // as asked for
 	Method     string   `json:"method,omitempty"` // what "auto" stands for
 	Confidence *float64 `json:"confidence"`
+	Any        *float64 `json:"confidence_any,omitempty"`
+	Abstained  bool     `json:"abstained,omitempty"`
 	Results    []Result `json:"results"`
 }
 
