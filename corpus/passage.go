@@ -51,11 +51,13 @@ type FieldError struct {
 
 func (e *FieldError) Error() string {
 	var b strings.Builder
-	if e.Field != "" {
+	switch {
+	case e.Field == "" && e.Value != "":
+		b.WriteString(e.Value + " ")
+	case e.Value != "":
+		fmt.Fprintf(&b, "field %q (%s) ", e.Field, e.Value)
+	case e.Field != "":
 		fmt.Fprintf(&b, "field %q ", e.Field)
-	}
-	if e.Value != "" {
-		fmt.Fprintf(&b, "(%s) ", e.Value)
 	}
 	b.WriteString(e.Problem)
 	return b.String()
