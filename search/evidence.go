@@ -32,6 +32,10 @@ type SourceEvidence struct {
 	// ensemble or with fewer than two hits.
 	MemberScores []float32
 	Members      int
+	// Familiarity is there for a Specialist: how near the question is to those
+	// that the expert knows.
+	Specialist  bool
+	Familiarity float64
 }
 
 // Gather asks every source of the request and returns what they found, with
@@ -56,6 +60,7 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 	asking, cancel := context.WithTimeout(ctx, max(p.timeout, time.Millisecond))
 	defer cancel()
 	findings := e.ask(asking, p, view)
+	reference := e.referenceVector(p, findings)
 
 	found := Evidence{Generation: view.Generation(), Table: new(fusion.Candidates)}
 	for i := range findings {
@@ -67,6 +72,9 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 		if !s.Lexical {
 			if err := s.askMembers(ctx, &e.experts[p.experts[i]], f, depth); err != nil {
 				return Evidence{}, fmt.Errorf("source %s: %w", f.name, err)
+			}
+			if own := e.experts[p.experts[i]].Representatives; len(own) > 0 && reference != nil {
+				s.Specialist, s.Familiarity = true, familiarity(reference, own)
 			}
 		}
 		f.hits = f.hits[:min(len(f.hits), candidates)]

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conclave/ann"
+	"conclave/calibration"
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/fusion"
@@ -49,13 +50,21 @@ func openLibrary(config configs.Config, log *slog.Logger, observer search.Observ
 	if err := g.CheckEncoders(encoders...); err != nil {
 		return l, err
 	}
-	l.engine, err = search.NewEngine(search.Config{
+	engine := search.Config{
 		Corpus:   shelf{l.collection},
 		Experts:  l.describe(g),
 		Limits:   limitsOf(config.Limits),
 		Defaults: defaultsOf(config.Search),
 		Observer: observer,
-	})
+	}
+	record, err := calibration.ReadRecord(config.Collection)
+	if err != nil {
+		return l, err
+	}
+	if err := l.calibrated(&engine, record, log); err != nil {
+		return l, err
+	}
+	l.engine, err = search.NewEngine(engine)
 	return l, err
 }
 

@@ -1,0 +1,166 @@
+package calibration
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"conclave/fusion"
+)
+
+// RecordFile is the name of a collection's calibration in its folder.
+const RecordFile = "calibration.yaml"
+
+// recordFormat is the version of the file's form.
+const recordFormat = 1
+
+// Record is what was fitted for a collection and the experts that search it.
+type Record struct {
+	Format  int       `yaml:"format"`
+	Written time.Time `yaml:"written"`
+	// Questions are the sets that everything was fitted on.
+	Questions []QuestionSet `yaml:"questions"`
+	// Experts are the temperatures by expert; one without an ensemble has none.
+	Experts []ExpertRecord `yaml:"experts,omitempty"`
+	// Alpha is BM25's weight in the hybrid.
+	Alpha float64 `yaml:"alpha"`
+	// Auto is the method that was best on held-out questions.
+	Auto string `yaml:"auto"`
+	// Gate and Chances belong to method gate: the weights by question, and what
+	// an answer's signals (Signals names them) say of its chance to be right.
+	Gate    *fusion.Gate `yaml:"gate,omitempty"`
+	Signals []string     `yaml:"signals,omitempty"`
+	Chances Chances      `yaml:"chances,omitempty"`
+}
+
+// QuestionSet names questions that something was fitted on.
+type QuestionSet struct {
+	Domain    string `yaml:"domain"`
+	Questions int    `yaml:"questions"`
+	SHA256    string `yaml:"sha256"` // of the ids and texts, a line each
+}
+
+// ExpertRecord is the temperature of an expert's ensemble.
+type ExpertRecord struct {
+	Name        string  `yaml:"name"`
+	Fingerprint string  `yaml:"fingerprint"` // of the question encoder it was fitted for
+	Temperature float64 `yaml:"temperature"`
+	Depth       int     `yaml:"depth"`
+	Before      float64 `yaml:"ece_before"`
+	After       float64 `yaml:"ece_after"`
+}
+
+// Check refuses what cannot be served.
+func (r *Record) Check() error {
+	if r.Format != recordFormat {
+		return fmt.Errorf("format: %d; this version of conclave reads %d", r.Format, recordFormat)
+	}
+	if !(r.Alpha >= 0 && r.Alpha <= fusion.MaxWeight) {
+		return fmt.Errorf("alpha: %v is not between 0 and %g", r.Alpha, float64(fusion.MaxWeight))
+	}
+	if r.Auto == "" {
+		return errors.New("auto: a method is needed")
+	}
+	for _, x := range r.Experts {
+		if !(x.Temperature > 0) || x.Depth < 2 {
+			return fmt.Errorf("experts: %s: temperature %v over %d hits; above 0 and at least 2 are needed", x.Name, x.Temperature, x.Depth)
+		}
+	}
+	if r.Gate != nil {
+		if err := r.Gate.Check(); err != nil {
+			return fmt.Errorf("gate: %w", err)
+		}
+	}
+	if len(r.Chances) > 0 {
+		if fmt.Sprint(r.Signals) != fmt.Sprint(fusion.SignalNames()) {
+			return fmt.Errorf("signals: %v; this version of conclave computes %v: calibrate again", r.Signals, fusion.SignalNames())
+		}
+		for i := range r.Chances {
+			if err := r.Chances[i].Validate(); err != nil {
+				return fmt.Errorf("chances: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// Expert is the record of an expert with this question encoder, or nil.
+func (r *Record) Expert(name, fingerprint string) *ExpertRecord {
+	for i := range r.Experts {
+		if x := &r.Experts[i]; x.Name == name && x.Fingerprint == fingerprint {
+			return x
+		}
+	}
+	return nil
+}
+
+// ParseRecord reads a record: strict, so that a misspelt key is no silence.
+func ParseRecord(data []byte) (*Record, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	var r Record
+	if err := decoder.Decode(&r); err != nil {
+		return nil, err
+	}
+	return &r, r.Check()
+}
+
+// ReadRecord reads the calibration in a collection's folder; nil where there
+// is none.
+func ReadRecord(folder string) (*Record, error) {
+	path := filepath.Join(folder, RecordFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := ParseRecord(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Write puts the record into a collection's folder: whole or not at all.
+func (r *Record) Write(folder string) error {
+	r.Format = recordFormat
+	if err := r.Check(); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	encoder := yaml.NewEncoder(&b)
+	encoder.SetIndent(2)
+	if err := errors.Join(encoder.Encode(r), encoder.Close()); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(folder, RecordFile+".*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(b.Bytes())
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), filepath.Join(folder, RecordFile))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// Fingerprint is the SHA-256 of questions by their ids and texts.
+func Fingerprint(questions []QuestionKey) string {
+	sum := sha256.New()
+	for _, q := range questions {
+		_, _ = fmt.Fprintf(sum, "%q %q\n", q.ID, q.Text)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"conclave/calibration"
+	"conclave/configs"
+	"conclave/evaluation"
+	"conclave/models"
+	"conclave/search"
+
+	"github.com/spf13/cobra"
+)
+
+// calibrating is what `conclave calibrate` was asked to do.
+type calibrating struct {
+	questions questionFiles
+	limit     int
+	depth     int
+	candidate int
+	apart     []string
+	report    string
+	dry       bool
+}
+
+func newCalibrate(term terminal) *cobra.Command {
+	var x calibrating
+	command := &cobra.Command{
+		Use:   "calibrate",
+		Short: "Fit weights and confidences to questions with known passages",
+		Long: `Asks a collection questions whose passages are known, and fits to the answers
+
+  - each expert's temperature, so that MUF's confidence is the chance that its
+    first hit answers;
+  - BM25's weight in the hybrid;
+  - the gate, which weighs experts and words by question;
+  - the chance that the first passage of an answer, and any of the first 5, 10
+    and 20, answers: "confidence" and "min_confidence" of a search.
+
+What it prints is measured on questions that the numbers were not fitted on
+(five folds by a hash of the question's id). The result is calibration.yaml in
+the collection's folder; "auto" is then the method that did best.`,
+		Example: `  conclave calibrate --collection my-index --questions dev.jsonl
+  conclave calibrate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --report pictures/`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := settings(cmd, term)
+			if err != nil {
+				return err
+			}
+			return x.run(cmd, config, term)
+		},
+	}
+	flags := command.Flags()
+	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
+	x.questions.bind(flags)
+	flags.IntVar(&x.limit, "limit", 0, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
+	flags.IntVar(&x.depth, "depth", 100, "first hits that the experts' confidence is measured over")
+	flags.IntVar(&x.candidate, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
+	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions to be measured on later: refused when it shares one with --questions; may be repeated")
+	flags.StringVar(&x.report, "report", "", "`folder` for reliability diagrams (SVG)")
+	flags.BoolVar(&x.dry, "dry-run", false, "print, and write nothing")
+	_ = command.MarkFlagRequired("questions")
+	return command
+}
+
+func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
+	if x.depth < 2 || x.limit < 0 || x.candidate < 0 {
+		return usagef("--depth is at least 2; --limit and --candidates are 0 or more")
+	}
+	if err := x.questions.check(); err != nil {
+		return err
+	}
+	domains, err := x.questions.read(x.limit)
+	if err != nil {
+		return err
+	}
+	if err := x.checkApart(domains); err != nil {
+		return err
+	}
+	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
+	config.Limits.Candidates = max(config.Limits.Candidates, x.depth, x.candidate)
+	l, err := openLibrary(config, newLogger(term.Err, config.Log), complaining{term.Err})
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if err != nil {
+		return err
+	}
+	for _, d := range domains {
+		if err := l.hasAny(d); err != nil {
+			return fmt.Errorf("%s: %w", config.Collection, err)
+		}
+	}
+	bar := newProgress(term.Err)
+	gathered, err := l.gather(cmd.Context(), domains, search.Request{Candidates: x.candidate, TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
+		func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	fitted, err := fitAll(cmd.Context(), gathered, l.fingerprints(), x.depth)
+	if err != nil {
+		return err
+	}
+	fitted.print(term.Out, gathered)
+	if x.report != "" {
+		if err := fitted.draw(x.report); err != nil {
+			return err
+		}
+	}
+	if x.dry {
+		return nil
+	}
+	fitted.record.Written = time.Now().UTC().Truncate(time.Second)
+	for _, d := range domains {
+		keys := questionKeys(d)
+		fitted.record.Questions = append(fitted.record.Questions, calibration.QuestionSet{Domain: d.Name, Questions: len(keys), SHA256: calibration.Fingerprint(keys)})
+	}
+	if err := fitted.record.Write(config.Collection); err != nil {
+		return fmt.Errorf("writing the calibration of %s: %w", config.Collection, err)
+	}
+	_, _ = fmt.Fprintf(term.Out, "\nwrote %s: auto is now %s\n", filepath.Join(config.Collection, calibration.RecordFile), fitted.record.Auto)
+	return nil
+}
+
+// checkApart refuses to fit on questions that are to be measured on.
+func (x *calibrating) checkApart(domains []evaluation.Domain) error {
+	if len(x.apart) == 0 {
+		return nil
+	}
+	apart := questionFiles{files: x.apart, format: x.questions.format}
+	others, err := apart.read(0)
+	if err != nil {
+		return err
+	}
+	var files []calibration.QuestionFile
+	for _, d := range append(domains[:len(domains):len(domains)], others...) {
+		files = append(files, calibration.QuestionFile{Name: d.Path, Questions: questionKeys(d)})
+	}
+	for _, fitted := range files[:len(domains)] {
+		for _, measured := range files[len(domains):] {
+			if err := calibration.Disjoint(fitted, measured); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func questionKeys(d evaluation.Domain) []calibration.QuestionKey {
+	keys := make([]calibration.QuestionKey, len(d.Questions))
+	for i, q := range d.Questions {
+		keys[i] = calibration.QuestionKey{ID: q.ID, Text: q.Text}
+	}
+	return keys
+}
+
+// fingerprints are those of the experts' question encoders, by name.
+func (l *library) fingerprints() map[string]string {
+	out := map[string]string{}
+	for _, e := range l.experts.opened {
+		out[e.name] = e.encoder.Fingerprint(models.Question)
+	}
+	return out
+}
+
+// draw writes a reliability diagram for each expert, and one for the answer.
+func (f *fit) draw(folder string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	for name, outcomes := range f.outcomes() {
+		r, err := calibration.NewReliability(outcomes)
+		if err != nil {
+			return err
+		}
+		file, err := os.Create(filepath.Join(folder, name+".svg"))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(r.WriteSVG(file, name), file.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

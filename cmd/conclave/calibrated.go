@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+
+	"conclave/calibration"
+	"conclave/models"
+	"conclave/search"
+)
+
+// calibrated brings what was fitted into what is served: the experts'
+// temperatures and representatives, and the defaults of "auto".
+func (l *library) calibrated(c *search.Config, record *calibration.Record, log *slog.Logger) error {
+	for i := range c.Experts {
+		x := &c.Experts[i]
+		representatives, err := l.experts.opened[i].bundle.Representatives()
+		if err != nil {
+			return err
+		}
+		if representatives != nil {
+			if reference := l.referenceFor(representatives); reference == "" || c.Reference != "" && c.Reference != reference {
+				log.Warn("familiarity is not known: the base of the expert is not loaded", "expert", x.Name)
+			} else {
+				c.Reference, x.Representatives = reference, representatives.Vectors
+			}
+		}
+		if record == nil {
+			continue
+		}
+		if own := record.Expert(x.Name, x.Info.Fingerprints["question"]); own != nil {
+			x.Info.Calibration = &search.CalibrationInfo{Temperature: own.Temperature, Depth: own.Depth,
+				ECEBefore: own.Before, ECEAfter: own.After, Questions: questionsOf(record)}
+		}
+	}
+	if record == nil {
+		return nil
+	}
+	c.Defaults.Auto, c.Defaults.Gate = record.Auto, record.Gate
+	if len(record.Chances) > 0 {
+		c.Defaults.Chances = record.Chances
+	}
+	if record.Alpha > 0 {
+		hybrid := *c.Defaults.Hybrid
+		hybrid.Alpha = record.Alpha
+		c.Defaults.Hybrid = &hybrid
+	}
+	return nil
+}
+
+// referenceFor is the loaded expert that is the base itself of these
+// representatives; "" when it is not loaded.
+func (l *library) referenceFor(r *models.Representatives) string {
+	for _, e := range l.experts.opened {
+		if m := e.bundle.Manifest; m.Representatives == "" && m.Lineage.SourceSHA256 == r.BaseSHA256 {
+			return e.name
+		}
+	}
+	return ""
+}
+
+// questionsOf says which questions a record was fitted on.
+func questionsOf(r *calibration.Record) string {
+	n, names := 0, ""
+	for _, q := range r.Questions {
+		n += q.Questions
+		if names != "" {
+			names += ", "
+		}
+		names += q.Domain
+	}
+	return fmt.Sprintf("%d questions of %s", n, names)
+}

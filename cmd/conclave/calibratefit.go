@@ -1,0 +1,212 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"conclave/calibration"
+	"conclave/fusion"
+	"conclave/search"
+)
+
+// fit is everything that was fitted, with what it is worth on questions that
+// it was not fitted on.
+type fit struct {
+	record       calibration.Record
+	temperatures map[string]calibration.TemperatureFit
+	methods      []methodFit
+	chances      []calibration.ConfidenceFit
+	gate         calibration.GateFit
+}
+
+// methodFit is a method with its answers to all questions.
+type methodFit struct {
+	name    string // for people
+	method  string // that "auto" may stand for; "" for a yardstick
+	answers []calibration.Answered
+}
+
+// chanceDepths are the numbers of passages whose chances are fitted.
+func chanceDepths() []int { return []int{1, 5, 10, 20} }
+
+// fitAll fits in the order in which one thing needs the other: temperatures,
+// the hybrid's weight, the gate, and the confidence of what the gate answers.
+func fitAll(ctx context.Context, questions []asked, fingerprints map[string]string, depth int) (*fit, error) {
+	f := &fit{temperatures: map[string]calibration.TemperatureFit{}}
+	sources := questions[0].evidence.Sources
+	for n, s := range sources {
+		if s.Members < 2 {
+			continue
+		}
+		t, err := fitTemperature(ctx, questions, n)
+		if err != nil {
+			return nil, fmt.Errorf("the temperature of %s: %w", s.Name, err)
+		}
+		f.temperatures[s.Name] = t
+		f.record.Experts = append(f.record.Experts, calibration.ExpertRecord{Name: s.Name, Fingerprint: fingerprints[s.Name],
+			Temperature: t.Temperature, Depth: depth, Before: t.Before.ECE, After: t.After.ECE})
+	}
+	gated, err := f.gateQuestions(questions)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.fitAlpha(ctx, questions, gated); err != nil {
+		return nil, err
+	}
+	if err := f.fitGate(ctx, gated); err != nil {
+		return nil, err
+	}
+	return f, f.choose(gated)
+}
+
+func fitTemperature(ctx context.Context, questions []asked, source int) (calibration.TemperatureFit, error) {
+	var ensemble []calibration.EnsembleQuestion
+	for _, q := range questions {
+		s := q.evidence.Sources[source]
+		correct := len(s.Hits) > 0 && q.relevant[s.Hits[0].Ordinal] > 0
+		ensemble = append(ensemble, calibration.EnsembleQuestion{ID: q.id, Scores: s.MemberScores, Members: s.Members, Correct: correct})
+	}
+	return calibration.FitTemperature(ctx, ensemble, calibration.TemperatureOptions{})
+}
+
+// gateQuestions turns the evidence into what gate and hybrid are fitted on,
+// with the confidences that the fitted temperatures give.
+func (f *fit) gateQuestions(questions []asked) ([]calibration.GateQuestion, error) {
+	out := make([]calibration.GateQuestion, len(questions))
+	for i, q := range questions {
+		out[i] = calibration.GateQuestion{ID: q.id, Table: q.evidence.Table, Relevant: q.relevant}
+		for column, s := range q.evidence.Sources {
+			o := fusion.Observed{Column: column, Kind: fusion.Generalist, Confidence: -1, Familiarity: s.Familiarity}
+			if s.Specialist {
+				o.Kind = fusion.Specialist
+			}
+			if s.Lexical {
+				o.Kind = fusion.Lexical
+			}
+			if t, ok := f.temperatures[s.Name]; ok && len(s.MemberScores) > 0 {
+				information, err := fusion.MutualInformation(s.MemberScores, s.Members, t.Temperature)
+				if err != nil {
+					return nil, fmt.Errorf("question %s, %s: %w", q.id, s.Name, err)
+				}
+				o.Confidence = fusion.Confidence(information, s.Members)
+			}
+			out[i].Sources = append(out[i].Sources, o)
+		}
+	}
+	return out, nil
+}
+
+// fitAlpha finds BM25's weight beside MUF's score, where every expert is
+// calibrated; else beside the first expert's, or leaves it.
+func (f *fit) fitAlpha(ctx context.Context, questions []asked, gated []calibration.GateQuestion) error {
+	lexical := slices.IndexFunc(gated[0].Sources, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical })
+	if lexical < 0 || len(gated[0].Sources) < 2 {
+		return nil
+	}
+	hybrid := make([]calibration.HybridQuestion, len(gated))
+	for i, q := range gated {
+		hybrid[i] = calibration.HybridQuestion{ID: q.ID, Domain: questions[i].domain, Table: q.Table, Relevant: q.Relevant,
+			Experts: confidences(q.Sources), Lexical: lexical}
+	}
+	a, err := calibration.FitAlpha(ctx, hybrid, calibration.AlphaOptions{})
+	if err != nil {
+		return fmt.Errorf("the hybrid's weight of BM25: %w", err)
+	}
+	f.record.Alpha = a.Alpha
+	return nil
+}
+
+// confidences are the dense sources weighted by how sure they are; all the same
+// where one of them cannot say.
+func confidences(sources []fusion.Observed) []fusion.Source {
+	var out []fusion.Source
+	known := true
+	for _, s := range sources {
+		if s.Kind != fusion.Lexical {
+			out = append(out, fusion.Source{Column: s.Column, Weight: max(s.Confidence, 0)})
+			known = known && s.Confidence >= 0
+		}
+	}
+	for i := range out {
+		if !known {
+			out[i].Weight = 1
+		}
+	}
+	return out
+}
+
+func (f *fit) fitGate(ctx context.Context, questions []calibration.GateQuestion) error {
+	heldOut, err := calibration.HoldOutGate(ctx, questions, calibration.GateOptions{})
+	if err != nil {
+		return err
+	}
+	if f.gate, err = calibration.FitGate(ctx, questions, calibration.GateOptions{}); err != nil {
+		return err
+	}
+	f.record.Gate = &f.gate.Gate
+	f.methods = append(f.methods, methodFit{"gate (fitted on other folds)", search.MethodGate, heldOut})
+	ranked := make([]calibration.RankedQuestion, len(questions))
+	for i, a := range heldOut {
+		ranked[i] = calibration.RankedQuestion{ID: questions[i].ID, Signals: a.Signals, First: a.First}
+	}
+	f.record.Signals = fusion.SignalNames()
+	for _, k := range chanceDepths() {
+		c, err := calibration.FitConfidence(fusion.SignalNames(), ranked, k)
+		if err != nil {
+			return fmt.Errorf("the confidence of the first %d passages: %w", k, err)
+		}
+		f.chances = append(f.chances, c)
+		f.record.Chances = append(f.record.Chances, c.Confidence)
+	}
+	return nil
+}
+
+// choose compares the gate with what needs no fitting, or a number only, and
+// lets "auto" be the best: by the mean of top-1 and top-20.
+func (f *fit) choose(questions []calibration.GateQuestion) error {
+	equal := func(q *calibration.GateQuestion) []fusion.Source {
+		var out []fusion.Source
+		for _, s := range q.Sources {
+			out = append(out, fusion.Source{Column: s.Column, Weight: 1})
+		}
+		return out
+	}
+	add := func(name, method string, by func(q *calibration.GateQuestion) (fusion.Ranking, error)) error {
+		answers, err := calibration.By(questions, by)
+		f.methods = append(f.methods, methodFit{name, method, answers})
+		return err
+	}
+	lexical := slices.IndexFunc(questions[0].Sources, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical })
+	if lexical >= 0 && len(questions[0].Sources) > 1 {
+		err := add(fmt.Sprintf("hybrid, α %.4f (fitted on all)", f.record.Alpha), search.MethodHybrid, func(q *calibration.GateQuestion) (fusion.Ranking, error) {
+			return fusion.Hybrid(q.Table, confidences(q.Sources), lexical, fusion.HybridOptions{Alpha: f.record.Alpha}, calibration.AnsweredDepth)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, m := range []struct {
+		name string
+		by   func(q *calibration.GateQuestion) (fusion.Ranking, error)
+	}{
+		{search.MethodSum, func(q *calibration.GateQuestion) (fusion.Ranking, error) {
+			return fusion.Sum(q.Table, equal(q), fusion.Options{Normalisation: fusion.ZScore}, calibration.AnsweredDepth)
+		}},
+		{search.MethodRRF, func(q *calibration.GateQuestion) (fusion.Ranking, error) {
+			return fusion.RRF(q.Table, equal(q), calibration.AnsweredDepth)
+		}},
+	} {
+		if err := add(m.name, m.name, m.by); err != nil {
+			return err
+		}
+	}
+	best := slices.MaxFunc(f.methods, func(a, b methodFit) int { return cmp.Compare(a.quality(), b.quality()) })
+	f.record.Auto = best.method
+	return nil
+}
+
+func (m methodFit) quality() float64 {
+	return calibration.Accuracy(m.answers, 1) + calibration.Accuracy(m.answers, 20)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+
+	"conclave/calibration"
+)
+
+// print shows what was fitted and what it is worth.
+func (f *fit) print(out io.Writer, questions []asked) {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	row := func(format string, args ...any) { _, _ = fmt.Fprintf(t, format+"\n", args...) }
+	if len(f.temperatures) > 0 {
+		row("expert\ttemperature\tECE at 1\tECE, held out\tAUROC")
+		for _, name := range slices.Sorted(maps.Keys(f.temperatures)) {
+			x := f.temperatures[name]
+			row("%s\t%.3g\t%.3f\t%.3f\t%s", name, x.Temperature, x.Before.ECE, x.HeldOut.ECE, areaOf(x.HeldOut))
+		}
+		_ = t.Flush()
+		_, _ = fmt.Fprintln(out)
+	}
+	row("%d questions\ttop-1\ttop-5\ttop-20\ttop-100", len(questions))
+	for _, m := range f.methods {
+		row("%s\t%.1f\t%.1f\t%.1f\t%.1f", m.name, 100*calibration.Accuracy(m.answers, 1), 100*calibration.Accuracy(m.answers, 5),
+			100*calibration.Accuracy(m.answers, 20), 100*calibration.Accuracy(m.answers, 100))
+	}
+	_ = t.Flush()
+	_, _ = fmt.Fprintln(out)
+	row("chance that any of the first\tkind\tECE, held out\tAUROC\taccuracy\tof the surest half")
+	for _, c := range f.chances {
+		half := calibration.AccuracyAt(c.Outcomes, .5)
+		row("%d\t%s\t%.3f\t%s\t%.1f\t%.1f", c.Confidence.K, c.Confidence.Kind, c.HeldOut.ECE, areaOf(c.HeldOut), 100*c.HeldOut.Accuracy, 100*half)
+	}
+	_ = t.Flush()
+	f.printDomains(out, questions)
+}
+
+// areaOf is the AUROC as printed; "-" when all answers are right, or all wrong.
+func areaOf(s calibration.Summary) string {
+	if s.AUROC == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", *s.AUROC)
+}
+
+// printDomains shows the held-out gate by domain, where there are several.
+func (f *fit) printDomains(out io.Writer, questions []asked) {
+	domains := map[string][]int{}
+	for i, q := range questions {
+		domains[q.domain] = append(domains[q.domain], i)
+	}
+	if len(domains) < 2 {
+		return
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprint(t, "\ndomain\tquestions")
+	for _, m := range f.methods {
+		_, _ = fmt.Fprintf(t, "\t%s", m.method)
+	}
+	_, _ = fmt.Fprintln(t)
+	for _, name := range slices.Sorted(maps.Keys(domains)) {
+		_, _ = fmt.Fprintf(t, "%s\t%d", name, len(domains[name]))
+		for _, m := range f.methods {
+			var own []calibration.Answered
+			for _, i := range domains[name] {
+				own = append(own, m.answers[i])
+			}
+			_, _ = fmt.Fprintf(t, "\t%.1f / %.1f", 100*calibration.Accuracy(own, 1), 100*calibration.Accuracy(own, 20))
+		}
+		_, _ = fmt.Fprintln(t)
+	}
+	_ = t.Flush()
+}
+
+// outcomes are what the reliability diagrams show, by the diagram's name.
+func (f *fit) outcomes() map[string][]calibration.Outcome {
+	out := map[string][]calibration.Outcome{}
+	for name, x := range f.temperatures {
+		out[name] = x.HeldOutOutcomes
+	}
+	for _, c := range f.chances {
+		out[fmt.Sprintf("answer-%d", c.Confidence.K)] = c.Outcomes
+	}
+	return out
+}
