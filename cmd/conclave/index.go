@@ -79,8 +79,6 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 func (x *indexing) run(ctx context.Context, config configs.Config, term terminal) error {
 	bar := newProgress(term.Err)
 	defer bar.Finish()
-	var report collection.Report
-	var err error
 	if x.removeExpert != "" {
 		if err := collection.RemoveExpert(ctx, config.Collection, x.removeExpert); err != nil {
 			return err
@@ -88,10 +86,10 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 		if x.asJSON {
 			return json.NewEncoder(term.Out).Encode(map[string]string{"removed": x.removeExpert})
 		}
-		_, err = fmt.Fprintf(term.Out, "%s: expert %s removed\n", config.Collection, x.removeExpert)
+		_, err := fmt.Fprintf(term.Out, "%s: expert %s removed\n", config.Collection, x.removeExpert)
 		return err
 	}
-	report, err = x.build(ctx, config, term, bar)
+	report, err := x.build(ctx, config, term, bar)
 	bar.Finish()
 	if err != nil {
 		return err
@@ -100,7 +98,7 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 }
 
 // build reads, encodes and publishes.
-func (x *indexing) build(ctx context.Context, config configs.Config, term terminal, bar *progress) (report collection.Report, err error) {
+func (x *indexing) build(ctx context.Context, config configs.Config, term terminal, bar *progress) (report indexed, err error) {
 	has, err := collectionExperts(config.Collection)
 	if err != nil {
 		return report, err
@@ -126,8 +124,11 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 			return nil
 		}
 	}
+	counted := countCut(&options)
+	defer func() { report.take(counted) }()
 	if x.addExpert != "" {
-		return collection.AddExpert(ctx, config.Collection, options.Experts[0], options)
+		report.Report, err = collection.AddExpert(ctx, config.Collection, options.Experts[0], options)
+		return report, err
 	}
 	unknown := unknownFields{strict: x.strict, say: bar.Say}
 	var in []corpus.Input
@@ -140,12 +141,14 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
 	if has == nil {
-		return collection.Build(ctx, config.Collection, source, options)
+		report.Report, err = collection.Build(ctx, config.Collection, source, options)
+	} else {
+		report.Report, err = collection.Add(ctx, config.Collection, source, options)
 	}
-	return collection.Add(ctx, config.Collection, source, options)
+	return report, err
 }
 
-func (x *indexing) print(term terminal, folder string, r collection.Report) error {
+func (x *indexing) print(term terminal, folder string, r indexed) error {
 	if x.asJSON {
 		return json.NewEncoder(term.Out).Encode(r)
 	}
@@ -164,6 +167,9 @@ func (x *indexing) print(term terminal, folder string, r collection.Report) erro
 	for _, name := range slices.Sorted(maps.Keys(r.Recall)) {
 		recall := r.Recall[name]
 		w.printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
+		w.printf("%s: %s passages are longer than the %d tokens that it reads; their vectors are of their beginnings\n", name, count(r.Truncated[name], ""), r.reads[name])
 	}
 	return w.err
 }

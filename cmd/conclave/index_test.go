@@ -105,6 +105,28 @@ func TestAnotherKindForAnExistingCollection(t *testing.T) {
 	}
 }
 
+// Passages of which an expert reads only the beginning are counted.
+func TestLongPassagesAreTold(t *testing.T) {
+	workplace(t)
+	long := strings.Repeat("word ", 600)
+	lines := `{"id":"1","text":"short"}` + "\n" + `{"id":"2","text":"` + long + `"}` + "\n"
+	if err := os.WriteFile("p.jsonl", []byte(lines), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, out, complaints := conclave(t, "index", "--collection", "c", "--in", "p.jsonl", "--experts", "small")
+	if code != exitOK || !strings.Contains(out, "small: 1 passages are longer than the") {
+		t.Errorf("exit code %d, %s%s", code, out, complaints)
+	}
+	code, out, complaints = conclave(t, "index", "--collection", "c", "--id-prefix", "x/", "--in", "p.jsonl", "--json")
+	truncated, _ := parsed(t, out)["truncated"].(map[string]any)
+	if code != exitOK || truncated["small"] != 1.0 {
+		t.Errorf("exit code %d, %s%s", code, out, complaints)
+	}
+	if code, out, complaints := conclave(t, "index", "--collection", "d", "--in", passagesFile(t), "--experts", "small"); code != exitOK || strings.Contains(out, "longer") {
+		t.Errorf("exit code %d, %s%s", code, out, complaints)
+	}
+}
+
 func containsAll(text string, parts []string) bool {
 	for _, part := range parts {
 		if !strings.Contains(text, part) {

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"sync/atomic"
+
+	"conclave/collection"
+	"conclave/corpus"
+)
+
+// indexed is what a build made, and of how many passages each expert read
+// only the beginning.
+type indexed struct {
+	collection.Report
+	Truncated map[string]int64 `json:"truncated,omitempty"`
+	reads     map[string]int   // tokens of a passage, by expert
+}
+
+// take takes over what was counted.
+func (r *indexed) take(counted []*cutCounter) {
+	r.Truncated, r.reads = map[string]int64{}, map[string]int{}
+	for _, c := range counted {
+		if n := c.cut.Load(); n > 0 {
+			r.Truncated[c.name], r.reads[c.name] = n, c.bundle.Manifest.MaxTokens.Passage
+		}
+	}
+}
+
+// cutCounter is an expert that counts the passages that are longer than it
+// reads.
+type cutCounter struct {
+	*expert
+	cut atomic.Int64
+}
+
+// countCut makes the experts of a build count.
+func countCut(o *collection.BuildOptions) (counted []*cutCounter) {
+	for i, x := range o.Experts {
+		if e, ok := x.(*expert); ok {
+			c := &cutCounter{expert: e}
+			o.Experts[i] = c
+			counted = append(counted, c)
+		}
+	}
+	return counted
+}
+
+// EncodePassages encodes passages through the bundle's template.
+func (c *cutCounter) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
+	for _, p := range passages {
+		if c.CutsPassage(p) {
+			c.cut.Add(1)
+		}
+	}
+	return c.expert.EncodePassages(ctx, passages)
+}
