@@ -7,6 +7,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 LDFLAGS := -X main.version=$(VERSION)
 PYTHON  ?= python3
 BIN     := bin/conclave
+CACHE   := $(or $(CONCLAVE_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/conclave)
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -17,6 +18,10 @@ demo: tools build ## fetch, import, index and serve the demo on 127.0.0.1:8080
 test: tools lint setup ## check formatting, vet, lint, and run every test
 	@go test -race -short ./rank ./fusion ./search ./handlers/... ./internal/endtoend
 	@go test ./...
+	@CONCLAVE_TRAIN_VENV="$(CACHE)/train-python" PYTHON="$(PYTHON)" training/check
+
+evaluate: build ## make the tables of docs/experts.md: make evaluate DATA=../shared/data
+	@bench/evaluate "$(DATA)" "$(or $(OUT),evaluation-out)"
 
 build: ## build bin/conclave
 	@mkdir -p bin
@@ -47,4 +52,4 @@ tools:
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3 is not installed: install it with pip (Debian: apt-get install python3 python3-pip; macOS: xcode-select --install)"; exit 1; }
 	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { echo "$(PYTHON) has no pip: install it (Debian: apt-get install python3-pip; else: $(PYTHON) -m ensurepip)"; exit 1; }
 
-.PHONY: help demo test build setup lint bench generate clean tools
+.PHONY: help demo test build setup lint bench evaluate generate clean tools

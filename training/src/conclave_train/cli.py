@@ -158,7 +158,11 @@ def _machine_options(p: argparse.ArgumentParser) -> None:
     g.add_argument("--run", type=Path, help="the run's folder, from which it goes on (default: runs/NAME)")
     g.add_argument("--fresh", action="store_true", help="begin again, whatever the run's folder holds")
     g.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="where to compute (default: auto)")
-    g.add_argument("--bf16", action=argparse.BooleanOptionalAction, help="bfloat16 products (default: on CUDA and on CPUs with AMX)")
+    g.add_argument(
+        "--bf16",
+        action=argparse.BooleanOptionalAction,
+        help="bfloat16 products (default: on CUDA and on CPUs with AMX)",
+    )
     g.add_argument("--threads", type=int, default=0, help="threads of the CPU (default: all)")
     g.add_argument("--quiet", action="store_true", help="no progress")
 
