@@ -59,6 +59,12 @@ type Options struct {
 
 	// BodyBytes bounds a request's body; 0: 1 MiB.
 	BodyBytes int64
+	// Write bounds what is written.
+	Write WriteLimits
+	// ReadOnly says that nobody will attach a Writer.
+	ReadOnly bool
+	// TempDir is where answers of uploads wait; "": the system's folder.
+	TempDir string
 	// Concurrency bounds the requests that are worked on at once; 0: 256.
 	Concurrency int
 	// RateRequests bounds the requests of one key, or of one address where there
@@ -87,6 +93,12 @@ type API struct {
 	rateRequests              int
 	rateWindow                time.Duration
 	places                    chan struct{} // one for each request worked on
+	writing                   atomic.Pointer[writing]
+	writeLimits               WriteLimits
+	readOnly                  bool
+	tempDir                   string
+	uploads                   chan struct{} // one for each upload
+	readTimeout, writeTimeout atomic.Int64  // of connections, in nanoseconds; 0: none
 	now                       func() time.Time
 	running                   atomic.Int64
 
@@ -128,6 +140,11 @@ func New(o Options) (*API, error) {
 		return nil, fmt.Errorf("handlers: impossible limits: %d at once, bodies of %d bytes, %d requests in %v", o.Concurrency, a.bodyBytes, a.rateRequests, a.rateWindow)
 	}
 	a.places = make(chan struct{}, o.Concurrency)
+	a.readOnly, a.tempDir, a.writeLimits = o.ReadOnly, o.TempDir, o.Write
+	if err := a.writeLimits.complete(); err != nil {
+		return nil, err
+	}
+	a.uploads = make(chan struct{}, a.writeLimits.Uploads)
 	var err error
 	if a.crossOrigin, err = newCrossOrigin(o.CORSOrigins); err != nil {
 		return nil, fmt.Errorf("handlers: %w", err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"conclave/jobs"
 )
 
 // contract checks answers against the OpenAPI document, as it is served, with
@@ -125,12 +127,21 @@ func (c *contract) check(method, path string, r reply) error {
 	if err != nil {
 		return err
 	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.body))
-	if err != nil {
-		return fmt.Errorf("%s %s: %w in %.200s", method, template, err, r.body)
+	texts := [][]byte{r.body}
+	if contentType == typeLines {
+		texts = bytes.Split(bytes.TrimSuffix(r.body, []byte("\n")), []byte("\n"))
 	}
-	if err := s.Validate(v); err != nil {
-		return fmt.Errorf("%s %s %s: %w\n%s", method, template, status, err, r.body)
+	for _, text := range texts {
+		if contentType == typeLines && len(text) == 0 && len(texts) == 1 {
+			continue // an upload without a line
+		}
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			return fmt.Errorf("%s %s: %w in %.200s", method, template, err, text)
+		}
+		if err := s.Validate(v); err != nil {
+			return fmt.Errorf("%s %s %s: %w\n%.500s", method, template, status, err, text)
+		}
 	}
 	return nil
 }
@@ -180,8 +191,25 @@ func TestRequestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, Options{})
+	writing := startWriting(t, writingOptions{kinds: map[string]jobs.Kind{jobs.Snapshot: {}, jobs.AddExpert: {}}})
 	n := 0
 	for path, item := range c.document["paths"].(map[string]any) {
+		if lines, ok := at(item, "post", "requestBody", "content", typeLines, "example").(string); ok {
+			n++
+			if r := writing.send(http.MethodPost, path, lines, "Content-Type", typeLines); r.StatusCode != http.StatusOK || r.Header.Get("Conclave-Accepted") != "2" {
+				t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
+			}
+		}
+		if example := at(item, "put", "requestBody", "content", typeJSON, "example"); example != nil {
+			n++
+			body, err := json.Marshal(example)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := writing.put("/v1/passages/a", string(body)); r.StatusCode != http.StatusCreated {
+				t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
+			}
+		}
 		example := at(item, "post", "requestBody", "content", typeJSON, "example")
 		if example == nil {
 			continue
@@ -194,11 +222,17 @@ func TestRequestExamples(t *testing.T) {
 		if path == "/v1/embed" { // the demo's expert
 			body = bytes.Replace(body, []byte("base"), []byte("wiki"), 1)
 		}
+		if strings.HasPrefix(path, "/v1/admin/") {
+			if r := writing.post(path, string(body)); r.StatusCode != http.StatusAccepted {
+				t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
+			}
+			continue
+		}
 		if r := s.post(path, string(body)); r.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
 		}
 	}
-	if n != 3 {
+	if n != 7 {
 		t.Errorf("%d examples", n)
 	}
 }

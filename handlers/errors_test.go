@@ -131,7 +131,7 @@ func TestErrors(t *testing.T) {
 		"DELETE":             {"DELETE", "/v1/search", "", nil, 405, "method_not_allowed", ""},
 		"POST where GET":     {"POST", "/v1/limits", "{}", json, 405, "method_not_allowed", ""},
 		"GET where POST":     {"GET", "/v1/embed", "", nil, 405, "method_not_allowed", ""},
-		"PUT on a passage":   {"PUT", "/v1/passages/a%2Fb", "{}", json, 405, "method_not_allowed", ""},
+		"PATCH a passage":    {"PATCH", "/v1/passages/a%2Fb", "{}", json, 405, "method_not_allowed", ""},
 		"no method at all":   {"BREW", "/v1/search", "", nil, 405, "method_not_allowed", ""},
 		"no method, no path": {"BREW", "/v2", "", nil, 404, "no_such_path", ""},
 		"TRACE":              {"TRACE", "/livez", "", nil, 405, "method_not_allowed", ""},

@@ -13,6 +13,7 @@ import (
 // description without a field, is a mistake, so the two stay together.
 func describeFields(schemas map[string]*huma.Schema) error {
 	texts := fieldTexts()
+	maps.Copy(texts, writingTexts())
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		for _, field := range slices.Sorted(maps.Keys(schemas[name].Properties)) {
 			property := schemas[name].Properties[field]
@@ -42,23 +43,26 @@ func describeFields(schemas map[string]*huma.Schema) error {
 func fieldTexts() map[string]map[string]string {
 	return map[string]map[string]string{
 		"SearchResponse": {
-			"request_id": "The request's id in the log.",
-			"question":   "The question as it was read.",
-			"fusion":     "The method that fused the rankings; for auto, what it stands for.",
-			"generation": "The generation of the collection that was searched.",
-			"took_ms":    "Time in the engine, in milliseconds.",
-			"confidence": "How sure the fused ranking is, calibrated, from 0 to 1; null when nobody calibrated it.",
-			"abstained":  "True when the confidence was below what the request asked for.",
-			"results":    "The passages, best first. With a list of methods, see rankings.",
-			"rankings":   "One ranking for each method, when a list of methods was asked for.",
-			"sources":    "How each source fared.",
-			"degraded":   "Sources that were left out, and why. Empty when all is well.",
+			"request_id":     "The request's id in the log.",
+			"question":       "The question as it was read.",
+			"fusion":         "The method that fused the rankings; for auto, what it stands for.",
+			"generation":     "The generation of the collection that was searched.",
+			"took_ms":        "Time in the engine, in milliseconds.",
+			"confidence":     "How sure the fused ranking is, calibrated, from 0 to 1; null when nobody calibrated it.",
+			"confidence_any": "The chance that any of the results answers, calibrated; absent when nobody calibrated it.",
+			"abstained":      "True when the confidence was below what the request asked for: there are no results then.",
+			"results":        "The passages, best first. With a list of methods, see rankings.",
+			"rankings":       "One ranking for each method, when a list of methods was asked for.",
+			"sources":        "How each source fared.",
+			"degraded":       "Sources that were left out, and why. Empty when all is well.",
 		},
 		"Ranking": {
-			"fusion":     "The method, as it was asked for.",
-			"method":     "What auto stands for.",
-			"confidence": "How sure this ranking is; null when nobody calibrated it.",
-			"results":    "The passages, best first.",
+			"fusion":         "The method, as it was asked for.",
+			"method":         "What auto stands for.",
+			"confidence":     "How sure this ranking is; null when nobody calibrated it.",
+			"confidence_any": "The chance that any of the results answers; absent when nobody calibrated it.",
+			"abstained":      "True when the confidence was below what the request asked for.",
+			"results":        "The passages, best first.",
 		},
 		"Result": {
 			"rank":          "The place in the ranking, from 1.",
@@ -92,6 +96,7 @@ func fieldTexts() map[string]map[string]string {
 			"kind":               "dense or lexical.",
 			"status":             "ok, failed, deadline or overloaded.",
 			"confidence":         "How sure the expert is of itself on this question, calibrated, from 0 to 1.",
+			"familiarity":        "How near the question is to those that the expert knows: the mean similarity to the ten nearest, as the base encodes them.",
 			"weight":             "The source's weight in the fusion.",
 			"hits":               "How many passages it returned.",
 			"truncated":          "True when the question has more tokens than the source reads (max_tokens.question of the expert): only its beginning counted.",
@@ -158,6 +163,14 @@ func fieldTexts() map[string]map[string]string {
 			"embed_bytes":     "Bytes of one of them.",
 			"timeout_ms":      "The longest timeout that a request may ask for, in milliseconds.",
 			"concurrency":     "Requests that are worked on at once; one more is 429.",
+			"upload_bytes":    "Bytes of one bulk upload.",
+			"uploads":         "Bulk uploads at once; one more is 429.",
+			"line_bytes":      "Bytes of one passage as JSON.",
+			"passage_bytes":   "Bytes of a passage's text.",
+			"tags":            "Tags of one passage.",
+			"metadata_bytes":  "Bytes of one passage's metadata, as JSON.",
+			"answer_bytes":    "Bytes of an upload's answer that wait until its body has ended; beyond it the upload ends.",
+			"read_only":       "True where passages cannot be written.",
 			"rate_requests":   "Requests of one caller in rate_window_ms; 0: no bound.",
 			"rate_window_ms":  "The window of rate_requests, in milliseconds.",
 			"json_depth":      "How deep JSON may be nested.",
@@ -177,6 +190,7 @@ func fieldTexts() map[string]map[string]string {
 			"generation": "The generation of the collection.",
 			"passages":   "How many passages it has.",
 			"components": "The parts of the server.",
+			"backlog":    "What was written and is not yet seen by searches; only there where passages can be written.",
 			"warnings":   "What is wrong without keeping the server from working.",
 		},
 		"Component": {

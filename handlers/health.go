@@ -11,7 +11,16 @@ type Health struct {
 	Generation *uint64     `json:"generation,omitempty"`
 	Passages   *int        `json:"passages,omitempty"`
 	Components []Component `json:"components,omitempty"`
+	Backlog    *Backlog    `json:"backlog,omitempty"`
 	Warnings   []string    `json:"warnings,omitempty"`
+}
+
+// Backlog is what was written and is not yet seen by searches.
+type Backlog struct {
+	Changes  int   `json:"changes"`
+	OldestMS int64 `json:"oldest_ms"`
+	LogBytes int64 `json:"log_bytes"`
+	Segments int   `json:"segments"`
 }
 
 // getLive answers GET /livez: the process runs and serves.
@@ -52,6 +61,13 @@ func (a *API) getReady(w http.ResponseWriter, r *http.Request) error {
 	}
 	generation, passages := engine.Generation()
 	health := Health{Status: Ready, Generation: &generation, Passages: &passages, Components: parts}
+	if writer := a.writing.Load(); writer != nil {
+		b := writer.Backlog()
+		health.Backlog = &Backlog{Changes: b.Changes, OldestMS: b.Oldest.Milliseconds(), LogBytes: b.LogBytes, Segments: b.Segments}
+		if b.Trouble != nil {
+			health.Warnings = append(health.Warnings, "what was written cannot be shown to searches at the moment; the server goes on trying, and its log says why")
+		}
+	}
 	for _, c := range parts {
 		for _, warning := range c.Warnings {
 			health.Warnings = append(health.Warnings, c.Name+": "+warning)

@@ -15,6 +15,14 @@ type Limits struct {
 	EmbedBytes     int            `json:"embed_bytes"`
 	TimeoutMS      int64          `json:"timeout_ms"`
 	Concurrency    int            `json:"concurrency"`
+	UploadBytes    int64          `json:"upload_bytes"`
+	Uploads        int            `json:"uploads"`
+	LineBytes      int            `json:"line_bytes"`
+	PassageBytes   int            `json:"passage_bytes"`
+	Tags           int            `json:"tags"`
+	MetadataBytes  int            `json:"metadata_bytes"`
+	AnswerBytes    int64          `json:"answer_bytes"`
+	ReadOnly       bool           `json:"read_only"`
 	RateRequests   int            `json:"rate_requests"`
 	RateWindowMS   int64          `json:"rate_window_ms"`
 	JSONDepth      int            `json:"json_depth"`
@@ -42,7 +50,10 @@ func (a *API) getLimits(w http.ResponseWriter, r *http.Request) error {
 		return p
 	}
 	l, d := engine.Limits(), engine.Defaults()
+	write := a.writeLimits
 	limits := Limits{
+		UploadBytes: write.UploadBytes, Uploads: write.Uploads, LineBytes: write.LineBytes, PassageBytes: write.PassageBytes,
+		Tags: write.Tags, MetadataBytes: write.MetadataBytes, AnswerBytes: write.AnswerBytes, ReadOnly: a.readOnly,
 		BodyBytes: a.bodyBytes, QuestionBytes: l.QuestionBytes, QuestionTokens: map[string]int{},
 		K: l.K, Candidates: l.Candidates, Batch: l.Batch, EmbedInputs: l.EmbedInputs, EmbedBytes: l.EmbedBytes,
 		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: cap(a.places),

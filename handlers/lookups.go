@@ -97,10 +97,6 @@ const etagSuffix = "-gzip"
 
 // getPassage answers GET /v1/passages/{id}.
 func (a *API) getPassage(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded(r)
-	if err != nil {
-		return err
-	}
 	if p := noParameters(r); p != nil {
 		return p
 	}
@@ -108,7 +104,7 @@ func (a *API) getPassage(w http.ResponseWriter, r *http.Request) error {
 	if p != nil {
 		return p
 	}
-	passage, version, err := engine.Passage(id)
+	passage, version, err := a.stored(r, id)
 	if err != nil {
 		return err
 	}

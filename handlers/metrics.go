@@ -22,6 +22,8 @@ type Metrics struct {
 	inFlight prometheus.Gauge
 	stages   *prometheus.HistogramVec // source, stage
 	sources  *prometheus.CounterVec   // source, status
+	writes   *prometheus.CounterVec   // outcome
+	commit   prometheus.Histogram
 }
 
 // NewMetrics makes a registry of its own, so that nothing is shared between
@@ -44,6 +46,7 @@ func NewMetrics() *Metrics {
 		sources: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conclave_source_answers_total", Help: "How sources fared: ok, failed, deadline or overloaded."}, []string{"source", "status"}),
 	}
+	m.watchWrites(buckets)
 	m.registry.MustRegister(m.requests, m.seconds, m.problems, m.inFlight, m.stages, m.sources,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

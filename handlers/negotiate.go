@@ -12,6 +12,7 @@ import (
 // The types that are served and taken.
 const (
 	typeJSON    = "application/json"
+	typeLines   = "application/x-ndjson"
 	typeYAML    = "application/yaml"
 	typeHTML    = "text/html"
 	typeProblem = "application/problem+json"
@@ -71,17 +72,18 @@ func accepts(accept, offered string) bool {
 	return quality > 0
 }
 
-// jsonBody is nil when the body is declared as JSON.
-func jsonBody(r *http.Request) *Problem {
+// declared is nil when the body is declared to be of a type, JSON or lines of
+// it, and as it is.
+func declared(r *http.Request, want string) *Problem {
 	given := r.Header.Values("Content-Type")
 	unsupported := func(format string, args ...any) *Problem {
-		return newProblem("unsupported_media_type", fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: application/json\".")
+		return newProblem("unsupported_media_type", fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: "+want+"\".")
 	}
 	if len(given) == 0 || given[0] == "" {
 		return unsupported("The body's type is not declared.")
 	}
 	name, parameters, err := mime.ParseMediaType(given[0])
-	if len(given) > 1 || err != nil || name != typeJSON {
+	if len(given) > 1 || err != nil || name != want {
 		return unsupported("The body is declared as %s.", quoted(strings.Join(given, ", ")))
 	}
 	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {

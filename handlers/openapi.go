@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"conclave/corpus"
+	"conclave/jobs"
 	"conclave/search"
 )
 
@@ -29,6 +30,8 @@ type described struct {
 	content                   map[string]*huma.MediaType // of 200
 	headers                   map[string]*huma.Param     // of 200
 	notModified               bool
+	created                   bool  // 201 too, with the same content
+	accepted                  bool  // 202 instead of 200
 	errors                    []int // beside those that follow from the operation
 }
 
@@ -80,6 +83,18 @@ func schemaName(t reflect.Type, hint string) string {
 		return "BatchRequest"
 	case reflect.TypeFor[embedBody]():
 		return "EmbedRequest"
+	case reflect.TypeFor[passageBody]():
+		return "PassageRequest"
+	case reflect.TypeFor[snapshotBody]():
+		return "SnapshotRequest"
+	case reflect.TypeFor[expertBody]():
+		return "ExpertRequest"
+	case reflect.TypeFor[jobs.Progress]():
+		return "JobProgress"
+	case reflect.TypeFor[jobs.Result]():
+		return "JobResult"
+	case reflect.TypeFor[uploadProblem]():
+		return "UploadProblem"
 	case reflect.TypeFor[search.Response]():
 		return "SearchResponse"
 	case reflect.TypeFor[search.Missing]():
@@ -96,10 +111,14 @@ func schemaName(t reflect.Type, hint string) string {
 func newDocument(operations []operation) (*huma.OpenAPI, error) {
 	registry := huma.NewMapRegistry(schemaPrefix, schemaName)
 	registry.RegisterTypeAlias(reflect.TypeFor[search.Methods](), reflect.TypeFor[methodsSchema]())
-	requests := []reflect.Type{reflect.TypeFor[searchBody](), reflect.TypeFor[batchBody](), reflect.TypeFor[embedBody]()}
+	requests := []reflect.Type{
+		reflect.TypeFor[searchBody](), reflect.TypeFor[batchBody](), reflect.TypeFor[embedBody](),
+		reflect.TypeFor[passageBody](), reflect.TypeFor[snapshotBody](), reflect.TypeFor[expertBody](),
+	}
 	answers := []reflect.Type{
 		reflect.TypeFor[search.Response](), reflect.TypeFor[search.EmbedResponse](), reflect.TypeFor[corpus.Passage](),
 		reflect.TypeFor[ExpertList](), reflect.TypeFor[Limits](), reflect.TypeFor[Health](), reflect.TypeFor[Problem](),
+		reflect.TypeFor[WriteResult](), reflect.TypeFor[UploadLine](), reflect.TypeFor[uploadProblem](), reflect.TypeFor[jobs.Job](), reflect.TypeFor[JobList](),
 	}
 	for _, t := range slices.Concat(requests, answers) {
 		registry.Schema(t, true, "")
@@ -132,7 +151,9 @@ func newDocument(operations []operation) (*huma.OpenAPI, error) {
 		},
 		Tags: []*huma.Tag{
 			{Name: "search", Description: "Passages that answer a question."},
+			{Name: "write", Description: "Passages that come and go while the collection is served."},
 			{Name: "look up", Description: "What is stored and loaded, and what is allowed."},
+			{Name: "administer", Description: "Snapshots, experts that come and go, and the jobs that this takes."},
 			{Name: "health", Description: "For balancers, containers and monitoring. Health checks need no key."},
 			{Name: "contract", Description: "This document."},
 		},
@@ -202,7 +223,17 @@ func describeOperation(o operation, d described) *huma.Operation {
 		Security: security(o.scope),
 	}
 	if d.request != nil {
-		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{typeJSON: d.request}}
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{o.takes(): d.request}}
+	}
+	if d.created {
+		created := headers(d.headers)
+		created["Location"] = &huma.Param{Description: "Where it is.", Schema: &schema{Type: huma.TypeString}}
+		op.Responses["201"] = &huma.Response{Description: "It was not there, and is now.", Content: d.content, Headers: created}
+	}
+	if d.accepted {
+		op.Responses["202"] = op.Responses["200"]
+		op.Responses["202"].Description = "The job was accepted, and survives a restart from now on."
+		delete(op.Responses, "200")
 	}
 	if d.notModified {
 		op.Responses["304"] = &huma.Response{Description: "The version that If-None-Match names is the stored one.", Headers: headers(d.headers)}
@@ -238,11 +269,14 @@ func statusesOf(o operation, d described) []int {
 	if !quiet(o.path) {
 		statuses = append(statuses, 429)
 	}
-	if o.takesJSON {
+	if o.takes() != "" {
 		statuses = append(statuses, 408, 413, 415, 422)
 	}
 	if o.works {
 		statuses = append(statuses, 413, 422, statusClientGone, 503, 504)
+	}
+	if o.writes {
+		statuses = append(statuses, 422, statusClientGone, 503, 504, 507)
 	}
 	statuses = append(statuses, d.errors...)
 	slices.Sort(statuses)

@@ -18,9 +18,22 @@ type operation struct {
 	scope            Scope
 	produces         []string
 	takesJSON        bool
+	takesLines       bool // JSON, a text a line
+	writes           bool // changes the collection
 	works            bool // runs models or searches: counts against the concurrency
 	handle           func(w http.ResponseWriter, r *http.Request) error
 	describe         func(huma.Registry) described
+}
+
+// takes is the type of the body, "" for none.
+func (o *operation) takes() string {
+	switch {
+	case o.takesJSON:
+		return typeJSON
+	case o.takesLines:
+		return typeLines
+	}
+	return ""
 }
 
 // operations lists everything that is served.
@@ -46,12 +59,27 @@ func (a *API) operations() []operation {
 		// written as %2F they arrive here too.
 		{id: "passage", method: http.MethodGet, path: "/v1/passages/{id}", pattern: "/v1/passages/*", scope: ScopeSearch, produces: inJSON,
 			handle: a.getPassage, describe: describePassage},
+		{id: "putPassage", method: http.MethodPut, path: "/v1/passages/{id}", pattern: "/v1/passages/*", scope: ScopeIngest, produces: inJSON, takesJSON: true, writes: true, works: true,
+			handle: a.putPassage, describe: describePut},
+		{id: "deletePassage", method: http.MethodDelete, path: "/v1/passages/{id}", pattern: "/v1/passages/*", scope: ScopeIngest, produces: inJSON, writes: true, works: true,
+			handle: a.deletePassage, describe: describeDelete},
+		{id: "uploadPassages", method: http.MethodPost, path: "/v1/passages", scope: ScopeIngest, produces: []string{typeLines}, takesLines: true, writes: true, works: true,
+			handle: a.postPassages, describe: describeUpload},
 		{id: "experts", method: http.MethodGet, path: "/v1/experts", scope: anyKey, produces: inJSON,
 			handle: a.getExperts, describe: describeExperts},
 		{id: "expert", method: http.MethodGet, path: "/v1/experts/{name}", scope: anyKey, produces: inJSON,
 			handle: a.getExpert, describe: describeExpert},
 		{id: "limits", method: http.MethodGet, path: "/v1/limits", scope: anyKey, produces: inJSON,
 			handle: a.getLimits, describe: describeLimits},
+		{id: "snapshot", method: http.MethodPost, path: "/v1/admin/snapshots", scope: ScopeAdmin, produces: inJSON, takesJSON: true, writes: true,
+			handle: a.postSnapshot, describe: describeSnapshot},
+		{id: "addExpert", method: http.MethodPost, path: "/v1/admin/experts", scope: ScopeAdmin, produces: inJSON, takesJSON: true, writes: true,
+			handle: a.postExpert, describe: describeAddExpert},
+		{id: "removeExpert", method: http.MethodDelete, path: "/v1/admin/experts/{name}", scope: ScopeAdmin, produces: inJSON, writes: true,
+			handle: a.deleteExpert, describe: describeRemoveExpert},
+		{id: "jobs", method: http.MethodGet, path: "/v1/jobs", scope: ScopeAdmin, produces: inJSON, handle: a.getJobs, describe: describeJobs},
+		{id: "job", method: http.MethodGet, path: "/v1/jobs/{id}", scope: ScopeAdmin, produces: inJSON, handle: a.getJob, describe: describeJob},
+		{id: "cancelJob", method: http.MethodDelete, path: "/v1/jobs/{id}", scope: ScopeAdmin, produces: inJSON, handle: a.deleteJob, describe: describeCancel},
 		{id: "livez", method: http.MethodGet, path: "/livez", scope: public, produces: inJSON, handle: a.getLive, describe: describeLive},
 		{id: "readyz", method: http.MethodGet, path: "/readyz", scope: public, produces: inJSON, handle: a.getReady, describe: describeReady},
 		{id: "startupz", method: http.MethodGet, path: "/startupz", scope: public, produces: inJSON, handle: a.getStarted, describe: describeStarted},
@@ -142,8 +170,8 @@ func (a *API) admit(o operation, w http.ResponseWriter, r *http.Request) error {
 	if p := acceptable(r, o.produces); p != nil {
 		return p
 	}
-	if o.takesJSON {
-		if p := jsonBody(r); p != nil {
+	if want := o.takes(); want != "" {
+		if p := declared(r, want); p != nil {
 			return p
 		}
 	} else if r.ContentLength != 0 {

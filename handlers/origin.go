@@ -109,9 +109,9 @@ func (a *API) allowCORS(next http.Handler) http.Handler {
 	}
 	return cors.Handler(cors.Options{
 		AllowedOrigins: a.corsOrigins,
-		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
-		AllowedHeaders: []string{"Accept", "Authorization", "Content-Type", "If-None-Match", "Traceparent", "X-API-Key", "X-Request-ID"},
-		ExposedHeaders: []string{"ETag", "Retry-After", "Server-Timing", "X-Request-ID", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"},
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
+		AllowedHeaders: []string{"Accept", "Authorization", "Content-Type", "If-Match", "If-None-Match", "Traceparent", "X-API-Key", "X-Request-ID"},
+		ExposedHeaders: []string{backlogHeader, acceptedHeader, rejectedHeader, "ETag", "Location", "Retry-After", "Server-Timing", "X-Request-ID", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"},
 		MaxAge:         600,
 	})(next)
 }

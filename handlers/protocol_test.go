@@ -22,7 +22,7 @@ func TestHeadAndOptions(t *testing.T) {
 		}
 	}
 	for path, allow := range map[string]string{
-		"/v1/search": "GET, HEAD, OPTIONS, POST", "/v1/embed": "OPTIONS, POST", "/v1/passages/a/b": "GET, HEAD, OPTIONS", "/livez": "GET, HEAD, OPTIONS",
+		"/v1/search": "GET, HEAD, OPTIONS, POST", "/v1/embed": "OPTIONS, POST", "/v1/passages/a/b": "DELETE, GET, HEAD, OPTIONS, PUT", "/livez": "GET, HEAD, OPTIONS",
 	} {
 		if r := s.send(http.MethodOptions, path, ""); r.StatusCode != http.StatusNoContent || r.Header.Get("Allow") != allow {
 			t.Errorf("%s: %d %q", path, r.StatusCode, r.Header.Get("Allow"))

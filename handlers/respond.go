@@ -13,7 +13,10 @@ import (
 
 // respond answers with JSON. It is marshalled before anything is sent, so that
 // what cannot be marshalled is still a problem, and the length is known.
-func respond(w http.ResponseWriter, body any) error {
+func respond(w http.ResponseWriter, body any) error { return respondWith(w, http.StatusOK, body) }
+
+// respondWith is respond with another status than 200.
+func respondWith(w http.ResponseWriter, status int, body any) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false) // it is JSON, says its type, and may not be sniffed
@@ -24,28 +27,39 @@ func respond(w http.ResponseWriter, body any) error {
 	if h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
-	write(w, typeJSON, b.Bytes())
+	writeWith(w, status, typeJSON, b.Bytes())
 	return nil
 }
 
 func write(w http.ResponseWriter, contentType string, body []byte) {
+	writeWith(w, http.StatusOK, contentType, body)
+}
+
+func writeWith(w http.ResponseWriter, status int, contentType string, body []byte) {
 	h := w.Header()
 	if contentType == typeHTML || contentType == "text/css" || contentType == "text/javascript" {
 		contentType += "; charset=utf-8"
 	}
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if status != http.StatusOK {
+		w.WriteHeader(status)
+	}
 	_, _ = w.Write(body) // the client may be gone
 }
 
 // readBody reads the whole body, within the limit and the connection's
 // deadline.
 func (a *API) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	tooLarge := newProblem("body_too_large", fmt.Sprintf("A body may have %d bytes.", a.bodyBytes))
-	if r.ContentLength > a.bodyBytes {
+	return readAtMost(w, r, a.bodyBytes)
+}
+
+func readAtMost(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	tooLarge := newProblem("body_too_large", fmt.Sprintf("A body may have %d bytes.", most))
+	if r.ContentLength > most {
 		return nil, tooLarge
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.bodyBytes))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var over *http.MaxBytesError
 	switch {
 	case err == nil:

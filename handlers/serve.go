@@ -37,6 +37,8 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	if err := a.mayServe(listener); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	a.readTimeout.Store(int64(o.ReadTimeout))
+	a.writeTimeout.Store(int64(o.WriteTimeout))
 	// Requests outlive ctx: they are drained, not cancelled.
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -52,7 +54,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		WriteTimeout:      o.WriteTimeout,
 		IdleTimeout:       o.IdleTimeout,
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
-		BaseContext:       func(net.Listener) context.Context { return requests },
+		BaseContext:       func(net.Listener) context.Context { return context.WithValue(requests, servingKey{}, requests) },
 		ConnContext:       withConnection,
 	}
 	failed := make(chan error, 1)
@@ -92,6 +94,18 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		err = errors.Join(fmt.Errorf("%d requests were cut off at shutdown", left), err)
 	}
 	return err
+}
+
+// servingKey is the key of the context that ends when requests are cut off.
+type servingKey struct{}
+
+// serving is that context, from one of a request. Outside of Serve it is the
+// request's own.
+func serving(ctx context.Context) context.Context {
+	if whole, ok := ctx.Value(servingKey{}).(context.Context); ok {
+		return whole
+	}
+	return ctx
 }
 
 // settle waits until no handler runs. Shutdown and Close know connections;

@@ -1,0 +1,353 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"conclave/collection"
+	"conclave/corpus"
+)
+
+// UploadLine is the answer to one line of a bulk upload.
+type UploadLine struct {
+	Line    int      `json:"line"` // from 1
+	ID      string   `json:"id"`   // "" where the line does not tell
+	Status  string   `json:"status"`
+	Version string   `json:"version,omitempty"`
+	Error   *Problem `json:"error,omitempty"`
+}
+
+// uploadProblem is the last line of an answer that ends before the upload.
+type uploadProblem struct {
+	*Problem
+	Line int `json:"line"` // the first that was not answered
+}
+
+const statusRejected = "rejected"
+
+// The headers of an upload's answer, beside the backlog's.
+const (
+	acceptedHeader = "Conclave-Accepted"
+	rejectedHeader = "Conclave-Rejected"
+)
+
+// uploadGroup bounds the lines that are stored together, and with that how far
+// an answer may go beyond its bound.
+const uploadGroup = 4096
+
+// postPassages answers POST /v1/passages. A goroutine reads lines; here they
+// are stored, a group at a time: what arrived while the group before it was
+// being made durable. So the client is held back when storing is slower than
+// sending, and memory holds a few megabytes of a body of any size.
+func (a *API) postPassages(w http.ResponseWriter, r *http.Request) error {
+	options, p := readWriteOptions(r, true)
+	if p != nil {
+		return p
+	}
+	writer, err := a.writer()
+	if err != nil {
+		return err
+	}
+	if r.ContentLength > a.writeLimits.UploadBytes {
+		return tooMuch(a.writeLimits.UploadBytes)
+	}
+	select {
+	case a.uploads <- struct{}{}:
+		defer func() { <-a.uploads }()
+	default:
+		return newProblem("too_many_requests", fmt.Sprintf("%d uploads are under way, which is as many as may be.", cap(a.uploads)))
+	}
+	control := http.NewResponseController(w)
+	// Without it the first write of an answer ends the reading of an HTTP/1
+	// body. HTTP/2 needs none.
+	_ = control.EnableFullDuplex()
+	u := &upload{api: a, writer: writer, request: r, control: control, header: w.Header()}
+	// What came in is stored, also when the client closes its half of the
+	// connection behind it, which ends the request's context.
+	storing, done := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer done()
+	defer context.AfterFunc(serving(r.Context()), done)()
+	u.storing = storing
+	if options.stream {
+		u.answer = &stream{w: w, control: control, head: u.head, extend: u.extend}
+	} else {
+		u.answer = &spool{w: w, dir: a.tempDir, extend: u.extend}
+	}
+	defer u.answer.close()
+	problem := u.take(r.Body, options.stream)
+	if problem == nil && options.wait && u.last > 0 {
+		if err := a.awaitVisible(r, writer, u.last, control); err != nil {
+			problem = problemOf(r.Context(), err)
+		}
+	}
+	u.note(problem)
+	if problem != nil && problem.Code == "slow_request" {
+		u.header.Set("Connection", "close")
+	}
+	switch {
+	case problem != nil && u.lines == 0:
+		return problem // nothing of the answer has been sent
+	case problem != nil:
+		if err := u.answer.add(uploadProblem{u.told(problem), u.reached + 1}); err != nil {
+			return u.cut(err)
+		}
+	}
+	if err := u.answer.finish(u.head); err != nil {
+		return u.cut(err)
+	}
+	return nil
+}
+
+// upload is one bulk upload on its way.
+type upload struct {
+	api     *API
+	writer  *writing
+	request *http.Request
+	storing context.Context // ends when the server does
+	control *http.ResponseController
+	header  http.Header
+	answer  uploadAnswer
+
+	lines    int // answered
+	reached  int // the number of the last line that was answered
+	accepted int
+	rejected int
+	last     uint64 // number of the last change
+	bytes    int64
+
+	deadlines sync.Mutex
+	ended     bool // nothing of the body is read any more
+}
+
+// take stores the lines of a body. The problem is why it ended before the body
+// did.
+func (u *upload) take(body io.Reader, streaming bool) *Problem {
+	counted := &countedBody{body: body, most: u.api.writeLimits.UploadBytes, extend: u.extend}
+	chunks, ended := make(chan []rawLine), make(chan error, 1)
+	reading, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() {
+		defer close(chunks)
+		lines := newLineReader(counted, u.api.writeLimits.LineBytes)
+		for {
+			chunk, err := lines.next()
+			if err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case chunks <- chunk:
+			case <-reading.Done():
+				ended <- reading.Err()
+				return
+			}
+		}
+	}()
+	problem := u.store(chunks)
+	if problem != nil && !streaming {
+		// The client may read nothing before it has sent everything.
+		for range chunks {
+		}
+	}
+	stop()
+	if problem != nil && streaming {
+		u.hurry()
+	}
+	err := <-ended
+	if errors.Is(err, io.EOF) {
+		u.unhurried()
+	} else {
+		u.hurry() // net/http would wait for the rest
+	}
+	u.bytes = counted.read
+	if problem == nil && !errors.Is(err, io.EOF) {
+		problem = brokenOff(err, u.api.writeLimits.UploadBytes)
+	}
+	return problem
+}
+
+// store stores chunk after chunk.
+func (u *upload) store(chunks <-chan []rawLine) *Problem {
+	for chunk := range chunks {
+		for len(chunk) > 0 {
+			n := min(len(chunk), uploadGroup)
+			if u.answer.size() > u.api.writeLimits.AnswerBytes {
+				return newProblem("answer_too_large", fmt.Sprintf("The answer has more than %d bytes, which wait until the body ends. What follows was not stored: send it by itself, or use ?stream=true and read while you send.", u.api.writeLimits.AnswerBytes))
+			}
+			if p := u.group(chunk[:n]); p != nil {
+				return p
+			}
+			chunk = chunk[n:]
+		}
+		u.extend()
+		if err := u.answer.settle(); err != nil {
+			return newProblem("client_gone", "The answer could not be sent.").because(err)
+		}
+	}
+	return nil
+}
+
+// group stores some lines together and answers them.
+func (u *upload) group(lines []rawLine) *Problem {
+	answers := make([]any, len(lines))
+	changes := make([]collection.Change, 0, len(lines))
+	places := make([]int, 0, len(lines)) // of changes, in lines
+	rejected := 0
+	for i := range lines {
+		line := UploadLine{Line: lines[i].number}
+		passage, p := u.api.parseLine(&lines[i])
+		if p == nil {
+			changes, places = append(changes, collection.Change{Put: &passage}), append(places, i)
+			continue
+		}
+		line.ID, line.Status, line.Error = shorten(passage.ID), statusRejected, u.told(p)
+		answers[i] = line
+		rejected++
+	}
+	u.api.metrics.rejectedLines(rejected)
+	if len(changes) > 0 {
+		results, err := u.api.apply(u.storing, u.writer, changes)
+		if err != nil {
+			return problemOf(u.storing, err)
+		}
+		for n, result := range results {
+			line := UploadLine{Line: lines[places[n]].number, ID: result.ID, Status: string(result.Outcome), Version: result.Version}
+			if result.Err != nil {
+				p := refusedChange(result.Err)
+				exchangeOf(u.request.Context()).cause = p.cause
+				line.Status, line.Version, line.Error = statusRejected, "", u.told(p)
+				rejected++
+			}
+			u.last = max(u.last, result.Seq)
+			answers[places[n]] = line
+		}
+	}
+	u.rejected += rejected
+	u.accepted += len(lines) - rejected
+	if err := u.answer.add(answers...); err != nil {
+		return newProblem("answer_lost", "The answer could not be kept until the body ends. Some of the lines that follow were stored; send them again, which does no harm.").because(err)
+	}
+	u.lines += len(lines)
+	u.reached = lines[len(lines)-1].number
+	return nil
+}
+
+// parseLine reads one line.
+func (a *API) parseLine(line *rawLine) (passage corpus.Passage, p *Problem) {
+	if line.tooLong {
+		return passage, newProblem("line_too_long", fmt.Sprintf("The line has more than %d bytes.", a.writeLimits.LineBytes))
+	}
+	if passage, p = a.parsePassage(line.text); p != nil {
+		return passage, p
+	}
+	if passage.ID == "" {
+		return passage, newProblem("missing_field", "/id is missing.", ProblemField{Pointer: "/id", Detail: "is missing"})
+	}
+	return passage, passageProblem(&passage)
+}
+
+// told is a problem as the answer shows it.
+func (u *upload) told(p *Problem) *Problem {
+	q := *p
+	q.RequestID = exchangeOf(u.request.Context()).requestID
+	return &q
+}
+
+// head writes the answer's header. While the answer is streamed, it says what
+// is known at the beginning.
+func (u *upload) head(h http.Header) {
+	h.Set("Content-Type", typeLines)
+	h.Set("Cache-Control", "no-store")
+	u.writer.noteBacklog(h)
+	if _, streaming := u.answer.(*stream); !streaming {
+		h.Set(acceptedHeader, strconv.Itoa(u.accepted))
+		h.Set(rejectedHeader, strconv.Itoa(u.rejected))
+	}
+}
+
+// extend gives the connection more time: an upload may take as long as it
+// likes, as long as it goes on.
+func (u *upload) extend() {
+	u.deadlines.Lock()
+	defer u.deadlines.Unlock()
+	if read := u.api.readTimeout.Load(); read > 0 && !u.ended {
+		_ = u.control.SetReadDeadline(time.Now().Add(time.Duration(read)))
+	}
+	u.api.extendWriting(u.control)
+}
+
+// hurry ends the reading of a body that nobody wants.
+func (u *upload) hurry() {
+	u.deadlines.Lock()
+	defer u.deadlines.Unlock()
+	u.ended = true
+	_ = u.control.SetReadDeadline(time.Now())
+}
+
+// unhurried lifts the deadline once the body has been read: net/http goes on
+// reading, to notice a client that leaves, and takes a deadline that passes for
+// that.
+func (u *upload) unhurried() {
+	u.deadlines.Lock()
+	defer u.deadlines.Unlock()
+	u.ended = true
+	_ = u.control.SetReadDeadline(time.Time{})
+}
+
+// note writes into the log line how the upload went.
+func (u *upload) note(p *Problem) {
+	x := exchangeOf(u.request.Context())
+	x.note(slog.Int("accepted", u.accepted), slog.Int("rejected", u.rejected), slog.Int64("body_bytes", u.bytes), slog.Int("backlog", u.writer.Backlog().Changes))
+	if p != nil {
+		x.code, x.cause = p.Code, p.cause
+	}
+}
+
+// cut ends a connection whose answer could not be sent whole, so that half an
+// answer is not taken for a whole one.
+func (u *upload) cut(err error) error {
+	x := exchangeOf(u.request.Context())
+	x.code, x.cause = "client_gone", err
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// errTooMuch ends the reading of a body beyond its limit.
+var errTooMuch = errors.New("the body is larger than it may be")
+
+func tooMuch(most int64) *Problem {
+	return newProblem("body_too_large", fmt.Sprintf("An upload may have %d bytes; send the rest in another one.", most))
+}
+
+// countedBody bounds a body, and gives it more time as it comes in.
+type countedBody struct {
+	body   io.Reader
+	read   int64
+	most   int64
+	extend func()
+}
+
+func (c *countedBody) Read(b []byte) (int, error) {
+	if c.read > c.most {
+		return 0, errTooMuch
+	}
+	// One byte beyond the limit tells that there is more.
+	if rest := c.most + 1 - c.read; int64(len(b)) > rest {
+		b = b[:rest]
+	}
+	c.extend() // before: storing what came last may have taken longer than a client has
+	n, err := c.body.Read(b)
+	if c.read += int64(n); c.read > c.most {
+		return n - 1, errTooMuch
+	}
+	return n, err
+}

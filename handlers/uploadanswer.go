@@ -1,0 +1,169 @@
+package handlers
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+)
+
+// uploadAnswer takes the lines of an upload's answer.
+type uploadAnswer interface {
+	// add takes lines; size is how many bytes there are by now.
+	add(lines ...any) error
+	size() int64
+	// settle is called after each add, when nobody waits for anything.
+	settle() error
+	// finish sends what has not been sent.
+	finish(status func(http.Header)) error
+	close()
+}
+
+// spool keeps an answer until the body has ended: many clients send all of
+// their body before they read, and two sides that both send, and neither reads,
+// wait for ever. What is beyond memory goes to a temporary file.
+type spool struct {
+	w       http.ResponseWriter
+	dir     string
+	extend  func()
+	memory  []byte
+	file    *os.File // unlinked already
+	out     *bufio.Writer
+	written int64
+}
+
+// spoolMemory is how much of an answer is kept in memory.
+const spoolMemory = 256 << 10
+
+func (s *spool) add(lines ...any) error {
+	for _, line := range lines {
+		text, err := jsonLine(line)
+		if err != nil {
+			return err
+		}
+		s.written += int64(len(text))
+		if s.out == nil && len(s.memory)+len(text) <= spoolMemory {
+			s.memory = append(s.memory, text...)
+			continue
+		}
+		if s.out == nil {
+			if err := s.open(); err != nil {
+				return err
+			}
+		}
+		if _, err := s.out.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open begins the file. Its name is removed at once, so that nothing is left
+// behind however the process ends.
+func (s *spool) open() (err error) {
+	if s.file, err = os.CreateTemp(s.dir, "conclave-answer-"); err != nil {
+		return err
+	}
+	_ = os.Remove(s.file.Name())
+	s.out = bufio.NewWriterSize(s.file, 64<<10)
+	return nil
+}
+
+func (s *spool) size() int64   { return s.written }
+func (s *spool) settle() error { return nil }
+
+func (s *spool) finish(head func(http.Header)) error {
+	var rest io.Reader
+	if s.out != nil {
+		if err := s.out.Flush(); err != nil {
+			return err
+		}
+		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		rest = s.file
+	}
+	head(s.w.Header())
+	s.w.Header().Set("Content-Length", strconv.FormatInt(s.written, 10))
+	if _, err := s.w.Write(s.memory); err != nil || rest == nil {
+		return err
+	}
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := rest.Read(buffer)
+		if n > 0 {
+			s.extend()
+			if _, err := s.w.Write(buffer[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *spool) close() {
+	if s.file != nil {
+		_ = s.file.Close()
+		_ = os.Remove(s.file.Name()) // where an open file cannot be removed
+	}
+}
+
+// stream sends each line when what it tells is durable, while the body still
+// comes in. The client has to read while it sends.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	head    func(http.Header)
+	extend  func()
+	begun   bool
+	written int64
+}
+
+func (s *stream) add(lines ...any) error {
+	if !s.begun {
+		s.begun = true
+		s.head(s.w.Header())
+	}
+	s.extend()
+	for _, line := range lines {
+		text, err := jsonLine(line)
+		if err != nil {
+			return err
+		}
+		s.written += int64(len(text))
+		if _, err := s.w.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stream) size() int64 { return 0 } // nothing of it is kept
+
+func (s *stream) settle() error { return s.control.Flush() }
+
+func (s *stream) finish(func(http.Header)) error {
+	if !s.begun {
+		s.head(s.w.Header())
+	}
+	return nil
+}
+
+func (s *stream) close() {}
+
+func jsonLine(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	return b.Bytes(), err
+}

@@ -1,0 +1,225 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/jobs"
+)
+
+// Writer is the collection as it is written to; *collection.Live is one.
+type Writer interface {
+	// Apply makes changes, in their order, and returns when they would survive a
+	// power cut. It waits while the backlog is full.
+	Apply(ctx context.Context, changes []collection.Change) ([]collection.Result, error)
+	// Passage reads a passage as it was acknowledged last.
+	Passage(id string) (p corpus.Passage, version string, ok bool, err error)
+	// Wait waits until searches see the change with the number seq.
+	Wait(ctx context.Context, seq uint64) error
+	Backlog() collection.Backlog
+}
+
+// Jobs is the long work on the collection; *jobs.Queue is one.
+type Jobs interface {
+	Submit(jobs.Request) (jobs.Job, error)
+	Job(id string) (jobs.Job, bool)
+	Jobs() []jobs.Job
+	Cancel(id string) (jobs.Job, error)
+}
+
+// WriteLimits bound what is written. Zero values are the defaults.
+type WriteLimits struct {
+	UploadBytes   int64 // of one bulk upload; 1 GiB
+	Uploads       int   // at once; 4
+	LineBytes     int   // of one passage as JSON; 1 MiB
+	PassageBytes  int   // of its text; 256 KiB
+	Tags          int   // of one passage; 64
+	MetadataBytes int   // of one passage, as JSON; 16 KiB
+	// AnswerBytes bounds the answer of an upload that waits for its end; 256 MiB.
+	AnswerBytes int64
+}
+
+func (l *WriteLimits) complete() error {
+	for _, n := range []struct {
+		value    *int64
+		fallback int64
+	}{{&l.UploadBytes, 1 << 30}, {&l.AnswerBytes, 256 << 20}} {
+		if *n.value == 0 {
+			*n.value = n.fallback
+		}
+	}
+	for _, n := range []struct{ value, fallback *int }{
+		{&l.Uploads, ptr(4)}, {&l.LineBytes, ptr(1 << 20)}, {&l.PassageBytes, ptr(256 << 10)}, {&l.Tags, ptr(64)}, {&l.MetadataBytes, ptr(16 << 10)},
+	} {
+		if *n.value == 0 {
+			*n.value = *n.fallback
+		}
+	}
+	if l.UploadBytes < 1 || l.Uploads < 1 || l.LineBytes < 1 || l.PassageBytes < 1 || l.Tags < 0 || l.MetadataBytes < 0 || l.AnswerBytes < 1 {
+		return fmt.Errorf("handlers: impossible limits of writing: %+v", *l)
+	}
+	return nil
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// backlogHeader says, on every answer to a write, how many changes searches do
+// not see yet.
+const backlogHeader = "Conclave-Backlog"
+
+// writing is what AttachWriter attached.
+type writing struct {
+	Writer
+	jobs Jobs
+}
+
+// AttachWriter lets passages be written and jobs be asked for. Until then such
+// requests answer 503, or 403 where the server only reads. It shows the backlog
+// in /metrics, so it is called once.
+func (a *API) AttachWriter(w Writer, j Jobs) error {
+	a.writing.Store(&writing{w, j})
+	return a.metrics.watchBacklog(w)
+}
+
+// writer is what writes.
+func (a *API) writer() (*writing, error) {
+	if w := a.writing.Load(); w != nil {
+		return w, nil
+	}
+	if a.readOnly {
+		return nil, newProblem("read_only", "This server only reads its collection. Start it without read_only to write, or use the server that writes to it.")
+	}
+	return nil, newProblem("not_ready", "The collection is still being opened; /readyz tells how far it is.")
+}
+
+// apply makes changes, and times it.
+func (a *API) apply(ctx context.Context, w Writer, changes []collection.Change) ([]collection.Result, error) {
+	began := time.Now()
+	results, err := w.Apply(ctx, changes)
+	if err != nil {
+		return nil, notWritten(err)
+	}
+	a.metrics.commit.Observe(time.Since(began).Seconds())
+	for i := range results {
+		a.metrics.wrote(string(results[i].Outcome), results[i].Err)
+	}
+	return results, nil
+}
+
+// notWritten makes a problem of an error of the log.
+func notWritten(err error) error {
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		return newProblem("storage_full", "The change could not be stored, since the disk is full or the file as large as it may be. What was acknowledged before is safe, and searches go on. Free some space and send it again.").because(err)
+	case errors.Is(err, collection.ErrClosed):
+		return newProblem("not_ready", "The server is shutting down; the change was not made.").because(err)
+	}
+	return newProblem("not_written", "The change could not be stored; the server's log says why. What was acknowledged before is safe, and searches go on.").because(err)
+}
+
+// refusedChange makes a problem of the error of one change.
+func refusedChange(err error) *Problem {
+	var version *collection.VersionError
+	var field *corpus.FieldError
+	switch {
+	case errors.As(err, &version):
+		p := newProblem("version_mismatch", sentence(version.Error()))
+		if version.Want == "absent" {
+			p.Detail = fmt.Sprintf("There is a passage %s already, with the version %s, and If-None-Match asks that there be none.", quoted(version.ID), version.Have)
+		}
+		return p
+	case errors.As(err, &field):
+		return invalidPassage(field)
+	}
+	return newProblem("internal", "The server failed in a way that it did not expect; its log has the cause under this request id.").because(err)
+}
+
+// writeOptions are what a query string says of a write.
+type writeOptions struct {
+	wait   bool // ?refresh=wait: answer when searches see it
+	stream bool // ?stream=true: answer line by line while the body comes in
+}
+
+func readWriteOptions(r *http.Request, mayStream bool) (o writeOptions, p *Problem) {
+	values, err := queryValues(r.URL.RawQuery)
+	if err != nil {
+		return o, err
+	}
+	for name, value := range values {
+		field := ProblemField{Pointer: "/" + escapePointer(shorten(name)), Parameter: shorten(name)}
+		switch {
+		case name == "refresh" && (value == "wait" || value == "none"):
+			o.wait = value == "wait"
+		case name == "refresh":
+			field.Detail = "has to be wait or none"
+			return o, newProblem("unknown_value", fmt.Sprintf("refresh is %s; it has to be wait, to be answered when searches see what was written, or none.", quoted(value)), field)
+		case name == "stream" && mayStream && (value == "true" || value == "false"):
+			o.stream = value == "true"
+		case name == "stream" && mayStream:
+			field.Detail = "has to be true or false"
+			return o, newProblem("unknown_value", fmt.Sprintf("stream is %s; it has to be true or false.", quoted(value)), field)
+		default:
+			known := "refresh"
+			if mayStream {
+				known = "refresh and stream"
+			}
+			field.Detail = "is not known"
+			return o, newProblem("unknown_parameter", fmt.Sprintf("There is no parameter %s here; there is %s.", quoted(name), known), field)
+		}
+	}
+	return o, nil
+}
+
+// awaitVisible waits until searches see the change seq, however long that
+// takes. What keeps the collection from showing it ends the waiting: the change
+// is stored all the same. The body has been read.
+func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *http.ResponseController) error {
+	_ = control.SetReadDeadline(time.Time{}) // it would pass for a client that left
+	for {
+		a.extendWriting(control)
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		err := w.Wait(ctx, seq)
+		cancel()
+		if err == nil || r.Context().Err() != nil {
+			return err
+		}
+		if trouble := w.Backlog().Trouble; trouble != nil {
+			return newProblem("not_visible", "What was written is stored and safe, but searches do not see it yet: the server cannot index it at the moment, and goes on trying. Its log says why.").because(trouble)
+		}
+	}
+}
+
+// extendWriting gives the connection more time to write.
+func (a *API) extendWriting(control *http.ResponseController) {
+	if write := a.writeTimeout.Load(); write > 0 {
+		_ = control.SetWriteDeadline(time.Now().Add(time.Duration(write)))
+	}
+}
+
+func (w *writing) noteBacklog(h http.Header) {
+	h.Set(backlogHeader, strconv.Itoa(w.Backlog().Changes))
+}
+
+// etagsOf are the entity tags in a header, without quotes and without what the
+// compression adds; weak ones keep their W/.
+func etagsOf(header []string) []string {
+	var out []string
+	for tag := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		tag = strings.TrimSpace(tag)
+		if inner, ok := strings.CutPrefix(tag, `"`); ok {
+			tag = strings.TrimSuffix(strings.TrimSuffix(inner, `"`), etagSuffix)
+		}
+		out = append(out, tag)
+	}
+	return out
+}

@@ -1,0 +1,394 @@
+package handlers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/jobs"
+	"conclave/rank"
+	"conclave/search"
+)
+
+var _ Writer = (*collection.Live)(nil)
+var _ Jobs = (*jobs.Queue)(nil)
+
+// Writes go to a real collection of words alone, and searches see it.
+
+// seed is what the collection holds at the beginning.
+type seed struct{ left int }
+
+func (s *seed) Next() (corpus.Passage, error) {
+	if s.left == 0 {
+		return corpus.Passage{}, io.EOF
+	}
+	s.left--
+	return corpus.Passage{ID: fmt.Sprint("seed", s.left), Text: fmt.Sprint("A passage of the beginning, number ", s.left)}, nil
+}
+
+func (s *seed) Place() corpus.Place      { return corpus.Place{} }
+func (s *seed) Progress() (int64, int64) { return 0, 0 }
+
+type shelf struct{ *collection.Collection }
+
+func (s shelf) Acquire() search.View { return view{s.Collection.Acquire()} }
+
+type view struct{ g *collection.Generation }
+
+func (v view) Generation() uint64                        { return v.g.Number() }
+func (v view) Passages() search.Passages                 { return v.g }
+func (v view) Vectors(string) (search.VectorIndex, bool) { return nil, false }
+func (v view) Words() search.WordIndex                   { return lexicon{v.g.Words()} }
+func (v view) Release()                                  { v.g.Release() }
+
+type lexicon struct{ *collection.WordIndex }
+
+func (lexicon) Explain(string, rank.Ordinal) ([]search.TermScore, error) { return nil, nil }
+
+// writingServer is a server that writes.
+type writingServer struct {
+	*server
+	live *collection.Live
+	jobs *jobs.Queue
+	dir  string
+}
+
+// writingOptions are what startWriting is told.
+type writingOptions struct {
+	Options
+	live     collection.LiveOptions
+	kinds    map[string]jobs.Kind
+	timeouts []ServeOptions
+	wrap     func(Writer) Writer // puts something before the collection
+}
+
+func startWriting(t testing.TB, o writingOptions) *writingServer {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "c")
+	if _, err := collection.Build(t.Context(), dir, &seed{3}, collection.BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if o.live.FlushAfter == 0 {
+		o.live.FlushAfter = 5 * time.Millisecond
+	}
+	live, err := collection.OpenLive(dir, o.live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := live.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	engine, err := search.NewEngine(search.Config{Corpus: shelf{live.Collection()}, Limits: search.Limits{Timeout: 5 * time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = engine.Close(context.Background()) })
+	queue, err := jobs.Open(filepath.Join(dir, "jobs"), jobs.Options{Kinds: o.kinds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Engine = engine
+	s := &writingServer{server: start(t, o.Options, o.timeouts...), live: live, jobs: queue, dir: dir}
+	var writer Writer = live
+	if o.wrap != nil {
+		writer = o.wrap(live)
+	}
+	if err := s.api.AttachWriter(writer, queue); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// found are the ids that a search for words finds.
+func (s *writingServer) found(question string) []string {
+	s.t.Helper()
+	r := s.post("/v1/search", fmt.Sprintf(`{"question":%q,"k":50}`, question))
+	var response search.Response
+	if err := json.Unmarshal(r.body, &response); err != nil || r.StatusCode != http.StatusOK {
+		s.t.Fatalf("%d %s %v", r.StatusCode, r.body, err)
+	}
+	ids := []string{}
+	for _, result := range response.Results {
+		ids = append(ids, result.ID)
+	}
+	return ids
+}
+
+func (s *writingServer) put(path, body string, header ...string) reply {
+	s.t.Helper()
+	return s.send(http.MethodPut, path, body, append([]string{"Content-Type", "application/json"}, header...)...)
+}
+
+// TestPutGetDelete is the life of one passage.
+func TestPutGetDelete(t *testing.T) {
+	s := startWriting(t, writingOptions{})
+	// An id with everything in it that needs care in a path.
+	for _, id := range []string{"plain", "wiki/42", "a b&c%d é?#;+", "%2F", "日本", strings.Repeat("x", 512), "a//b/", "."} {
+		path := passagePath(id)
+		if id == "." {
+			path = "/v1/passages/%2E"
+		}
+		r := s.put(path, `{"title":"T","text":"some zebra <text>","tags":["a","b"],"metadata":{"year":2020,"exact":12345678901234567890,"open":true,"who":"me"}}`)
+		etag := r.Header.Get("ETag")
+		var result WriteResult
+		if err := json.Unmarshal(r.body, &result); err != nil || r.StatusCode != http.StatusCreated || result.ID != id || result.Status != "created" || etag != `"`+result.Version+`"` {
+			t.Fatalf("%q: %d %s, ETag %s", id, r.StatusCode, r.body, etag)
+		}
+		if id != "." && r.Header.Get("Location") != path {
+			t.Errorf("%q: Location %q, want %q", id, r.Header.Get("Location"), path)
+		}
+		r = s.send(http.MethodGet, path, "")
+		if want := `"title":"T","text":"some zebra <text>","tags":["a","b"],"metadata":{"exact":12345678901234567890,"open":true,"who":"me","year":2020}}`; r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), want) || r.Header.Get("ETag") != etag {
+			t.Fatalf("%q: GET: %d %s", id, r.StatusCode, r.body)
+		}
+		if r := s.send(http.MethodGet, path, "", "If-None-Match", etag); r.StatusCode != http.StatusNotModified {
+			t.Errorf("%q: GET of the version that is known: %d", id, r.StatusCode)
+		}
+		if r := s.put(path, `{"title":"T","text":"some zebra <text>","tags":["a","b"],"metadata":{"who":"me","open":true,"year":2020,"exact":12345678901234567890}}`); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), `"status":"unchanged"`) || r.Header.Get("ETag") != etag {
+			t.Errorf("%q: the same again: %d %s", id, r.StatusCode, r.body)
+		}
+		if r := s.put(path+"?refresh=wait", `{"id":`+quoted2(id)+`,"text":"another zebra"}`); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), `"status":"replaced"`) || r.Header.Get("ETag") == etag {
+			t.Errorf("%q: another text: %d %s", id, r.StatusCode, r.body)
+		}
+		if found := s.found("zebra"); len(found) != 1 || found[0] != id {
+			t.Errorf("%q: a search finds %q", id, found)
+		}
+		if r := s.send(http.MethodDelete, path+"?refresh=wait", ""); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), `"status":"deleted"`) || r.Header.Get("Conclave-Backlog") != "0" {
+			t.Errorf("%q: DELETE: %d %s", id, r.StatusCode, r.body)
+		}
+		if found := s.found("zebra"); len(found) != 0 {
+			t.Errorf("%q: after the deletion a search finds %q", id, found)
+		}
+		for _, method := range []string{http.MethodGet, http.MethodDelete} {
+			if p := s.send(method, path, "").problem(t); p.Code != "unknown_passage" || p.Status != http.StatusNotFound {
+				t.Errorf("%q: %s after the deletion: %+v", id, method, p)
+			}
+		}
+	}
+}
+
+// quoted2 is a JSON string.
+func quoted2(s string) string {
+	text, _ := json.Marshal(s)
+	return string(text)
+}
+
+// TestReadYourWrites gets a passage that searches do not see yet.
+func TestReadYourWrites(t *testing.T) {
+	s := startWriting(t, writingOptions{live: collection.LiveOptions{FlushAfter: time.Hour}})
+	r := s.put("/v1/passages/a", `{"text":"a zebra"}`)
+	if r.StatusCode != http.StatusCreated || r.Header.Get("Conclave-Backlog") != "1" {
+		t.Fatalf("%d, backlog %s", r.StatusCode, r.Header.Get("Conclave-Backlog"))
+	}
+	if r := s.send(http.MethodGet, "/v1/passages/a", ""); r.StatusCode != http.StatusOK {
+		t.Errorf("GET: %d", r.StatusCode)
+	}
+	if found := s.found("zebra"); len(found) != 0 {
+		t.Errorf("searches see it already: %v", found)
+	}
+	if ready := s.send(http.MethodGet, "/readyz", ""); !strings.Contains(string(ready.body), `"backlog":{"changes":1,`) {
+		t.Errorf("%s", ready.body)
+	}
+	if metrics := s.send(http.MethodGet, "/metrics", ""); !strings.Contains(string(metrics.body), "conclave_backlog_changes 1\n") || !strings.Contains(string(metrics.body), `conclave_writes_total{outcome="created"} 1`) || !strings.Contains(string(metrics.body), "conclave_commit_seconds_count 1\n") {
+		t.Errorf("%s", metrics.body)
+	}
+	if r := s.send(http.MethodDelete, "/v1/passages/a?refresh=wait", ""); r.StatusCode != http.StatusOK || r.Header.Get("Conclave-Backlog") != "0" {
+		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+}
+
+// TestConditions: nobody's change is lost.
+func TestConditions(t *testing.T) {
+	s := startWriting(t, writingOptions{})
+	first := s.put("/v1/passages/a", `{"text":"one"}`, "If-None-Match", "*").Header.Get("ETag")
+	compressed := strings.TrimSuffix(first, `"`) + etagSuffix + `"`
+	for _, c := range []struct {
+		what, method, body, header, value string
+		status                            int
+		code                              string
+	}{
+		{"create what is there", http.MethodPut, `{"text":"two"}`, "If-None-Match", "*", 412, "version_mismatch"},
+		{"replace another version", http.MethodPut, `{"text":"two"}`, "If-Match", `"00000000000000000000000000000000"`, 412, "version_mismatch"},
+		{"a weak tag", http.MethodPut, `{"text":"two"}`, "If-Match", "W/" + first, 412, "version_mismatch"},
+		{"a bare word", http.MethodPut, `{"text":"two"}`, "If-Match", "abc", 412, "version_mismatch"},
+		{"delete another version", http.MethodDelete, "", "If-Match", `"1"`, 412, "version_mismatch"},
+		{"a tag to have none of", http.MethodPut, `{"text":"two"}`, "If-None-Match", first, 400, "impossible_condition"},
+		{"delete what is not there", http.MethodDelete, "", "If-None-Match", "*", 400, "impossible_condition"},
+		{"two tags", http.MethodPut, `{"text":"two"}`, "If-Match", first + `, "b"`, 400, "impossible_condition"},
+		{"the version that is stored", http.MethodPut, `{"text":"two"}`, "If-Match", first, 200, ""},
+		{"the same once more", http.MethodPut, `{"text":"three"}`, "If-Match", first, 412, "version_mismatch"},
+		{"any version", http.MethodPut, `{"text":"one"}`, "If-Match", "*", 200, ""},
+		{"a tag of a compressed answer", http.MethodDelete, "", "If-Match", compressed, 200, ""},
+		{"any version of nothing", http.MethodPut, `{"text":"two"}`, "If-Match", "*", 412, "version_mismatch"},
+		{"delete nothing, if it is there", http.MethodDelete, "", "If-Match", "*", 412, "version_mismatch"},
+		{"create", http.MethodPut, `{"text":"two"}`, "If-None-Match", "*", 201, ""},
+	} {
+		header := []string{c.header, c.value}
+		if c.body != "" {
+			header = append(header, "Content-Type", "application/json")
+		}
+		r := s.send(c.method, "/v1/passages/a", c.body, header...)
+		if r.StatusCode != c.status || c.code != "" && r.problem(t).Code != c.code {
+			t.Errorf("%s: %d %s", c.what, r.StatusCode, r.body)
+		}
+	}
+	if r := s.put("/v1/passages/a", `{"text":"x"}`, "If-Match", "*", "If-None-Match", "*"); r.StatusCode != 400 {
+		t.Errorf("both: %d", r.StatusCode)
+	}
+}
+
+// TestBadPassages says what is wrong with each, and stores none.
+func TestBadPassages(t *testing.T) {
+	s := startWriting(t, writingOptions{Options: Options{Write: WriteLimits{LineBytes: 3000, PassageBytes: 1000, Tags: 3, MetadataBytes: 100}}})
+	long := strings.Repeat("x", 1001)
+	for body, want := range map[string]struct {
+		status        int
+		code, pointer string
+	}{
+		``:                        {400, "not_json", ""},
+		`{"text":"a"`:             {400, "not_json", ""},
+		`[]`:                      {422, "wrong_type", ""},
+		`{}`:                      {400, "missing_field", "/text"},
+		`{"text":""}`:             {422, "invalid_passage", "/text"},
+		`{"text":" \n "}`:         {422, "invalid_passage", "/text"},
+		`{"text":5}`:              {422, "wrong_type", "/text"},
+		`{"text":null}`:           {422, "wrong_type", "/text"},
+		`{"text":"a\u0000b"}`:     {422, "invalid_passage", "/text"},
+		`{"text":"a\ud800"}`:      {400, "invalid_utf8", ""},
+		"{\"text\":\"a\xff\"}":    {400, "invalid_utf8", ""},
+		`{"text":"a","Text":""}`:  {400, "unknown_field", "/Text"},
+		`{"text":"a","text":""}`:  {400, "duplicate_key", "/text"},
+		`{"text":"` + long + `"}`: {413, "too_long", "/text"},
+		`{"text":"a","title":"` + strings.Repeat("t", 4000) + `"}`: {413, "body_too_large", ""},
+		`{"text":"a","id":"b"}`:                                              {422, "id_mismatch", "/id"},
+		`{"text":"a","tags":["1","2","3","4"]}`:                              {422, "out_of_range", "/tags"},
+		`{"text":"a","tags":["1",""]}`:                                       {422, "invalid_passage", "/tags/1"},
+		`{"text":"a","tags":"1"}`:                                            {422, "wrong_type", "/tags"},
+		`{"text":"a","tags":[1]}`:                                            {422, "wrong_type", "/tags/0"},
+		`{"text":"a","metadata":{"x":{"y":1}}}`:                              {422, "invalid_passage", "/metadata/x"},
+		`{"text":"a","metadata":{"x":[1]}}`:                                  {422, "invalid_passage", "/metadata/x"},
+		`{"text":"a","metadata":{"x":null}}`:                                 {422, "invalid_passage", "/metadata/x"},
+		`{"text":"a","metadata":{"x":"` + long[:200] + `"}}`:                 {413, "too_long", "/metadata"},
+		`{"text":"a","metadata":[]}`:                                         {422, "wrong_type", "/metadata"},
+		`{"text":"a","metadata":{"a":1,"a":2}}`:                              {400, "duplicate_key", "/metadata/a"},
+		`{"text":` + strings.Repeat("[", 50) + strings.Repeat("]", 50) + `}`: {400, "too_deep", ""},
+	} {
+		r := s.put("/v1/passages/a", body)
+		if body == "" { // the client sends no body at all then
+			r = s.put("/v1/passages/a", " ")
+		}
+		p := r.problem(t)
+		pointer := ""
+		if len(p.Errors) > 0 {
+			pointer = p.Errors[0].Pointer
+		}
+		if r.StatusCode != want.status || p.Code != want.code || pointer != want.pointer {
+			t.Errorf("%.60s: %d %s", body, r.StatusCode, r.body)
+		}
+	}
+	for path, code := range map[string]string{
+		"/v1/passages/%00": "invalid_passage", "/v1/passages/%FF": "invalid_utf8", "/v1/passages/%20a": "invalid_passage", "/v1/passages/" + strings.Repeat("y", 513): "invalid_passage",
+		"/v1/passages/a?refresh=now": "unknown_value", "/v1/passages/a?wait=1": "unknown_parameter", "/v1/passages/a?refresh=wait&refresh=wait": "repeated_parameter", "/v1/passages/a?stream=true": "unknown_parameter", "/v1/passages/a?%zz": "invalid_query",
+	} {
+		if p := s.put(path, `{"text":"a"}`).problem(t); p.Code != code {
+			t.Errorf("%.40s: %+v", path, p)
+		}
+	}
+	if r := s.send(http.MethodPut, "/v1/passages/a", `{"text":"a"}`, "Content-Type", "text/plain"); r.StatusCode != http.StatusUnsupportedMediaType {
+		t.Errorf("as text: %d", r.StatusCode)
+	}
+	if r := s.send(http.MethodDelete, "/v1/passages/a", `{}`, "Content-Type", "application/json"); r.StatusCode != http.StatusBadRequest {
+		t.Errorf("DELETE with a body: %d", r.StatusCode)
+	}
+	if n, _ := s.live.Collection().Reload(); n || s.live.Backlog().Changes > 0 {
+		t.Error("something was stored")
+	}
+}
+
+// TestReadOnly refuses writes and says so; before anything is open they have to
+// wait.
+func TestReadOnly(t *testing.T) {
+	for _, c := range []struct {
+		readOnly bool
+		status   int
+		code     string
+	}{{true, 403, "read_only"}, {false, 503, "not_ready"}} {
+		s := start(t, Options{ReadOnly: c.readOnly})
+		for _, r := range []reply{
+			s.send(http.MethodPut, "/v1/passages/a", `{"text":"a"}`, "Content-Type", "application/json"),
+			s.send(http.MethodDelete, "/v1/passages/a", ""),
+			s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", "application/x-ndjson"),
+			s.post("/v1/admin/snapshots", "{}"),
+			s.send(http.MethodGet, "/v1/jobs", ""),
+		} {
+			if p := r.problem(t); r.StatusCode != c.status || p.Code != c.code {
+				t.Errorf("read only %v: %d %s", c.readOnly, r.StatusCode, r.body)
+			}
+		}
+		if r := s.send(http.MethodGet, "/v1/passages/bees", ""); r.StatusCode != http.StatusOK { // as searches see it
+			t.Errorf("GET: %d", r.StatusCode)
+		}
+		if r := s.send(http.MethodGet, "/v1/limits", ""); !strings.Contains(string(r.body), fmt.Sprintf(`"read_only":%v`, c.readOnly)) {
+			t.Errorf("%s", r.body)
+		}
+	}
+}
+
+// TestWriteScopes: keys write with the scope ingest, and change experts with
+// admin.
+func TestWriteScopes(t *testing.T) {
+	s := startWriting(t, writingOptions{
+		Options: Options{Keys: []Key{
+			{Name: "s", SHA256: sha256.Sum256([]byte("s")), Scopes: []Scope{ScopeSearch}}, {Name: "i", SHA256: sha256.Sum256([]byte("i")), Scopes: []Scope{ScopeIngest}}, {Name: "a", SHA256: sha256.Sum256([]byte("a")), Scopes: []Scope{ScopeAdmin}},
+		}},
+		kinds: map[string]jobs.Kind{jobs.Snapshot: {}, jobs.AddExpert: {}, jobs.RemoveExpert: {}},
+	})
+	ask := func(key, method, path, body, contentType string) int {
+		header := []string{"X-API-Key", key}
+		if contentType != "" {
+			header = append(header, "Content-Type", contentType)
+		}
+		return s.send(method, path, body, header...).StatusCode
+	}
+	for _, c := range []struct {
+		method, path, body, contentType string
+		allowed                         string // keys
+		status                          int
+	}{
+		{http.MethodPut, "/v1/passages/a", `{"text":"a"}`, typeJSON, "ia", 0},
+		{http.MethodPost, "/v1/passages", `{"id":"b","text":"a"}`, typeLines, "ia", 200},
+		{http.MethodDelete, "/v1/passages/a", "", "", "i", 200},
+		{http.MethodGet, "/v1/passages/b", "", "", "sa", 200},
+		{http.MethodPost, "/v1/admin/snapshots", `{}`, typeJSON, "a", 202},
+		{http.MethodPost, "/v1/admin/experts", `{"name":"x"}`, typeJSON, "a", 202},
+		{http.MethodDelete, "/v1/admin/experts/y", "", "", "a", 202},
+		{http.MethodGet, "/v1/jobs", "", "", "a", 200},
+		{http.MethodGet, "/v1/jobs/1", "", "", "a", 200},
+		{http.MethodDelete, "/v1/jobs/1", "", "", "a", 200},
+	} {
+		for _, key := range []string{"s", "i", "a"} {
+			status := ask(key, c.method, c.path, c.body, c.contentType)
+			allowed := strings.Contains(c.allowed, key)
+			if c.method == http.MethodDelete && c.path == "/v1/passages/a" && key == "a" {
+				allowed, status = true, 200 // it is gone by now
+			}
+			if !allowed && status != http.StatusForbidden || allowed && (status == http.StatusForbidden || c.status != 0 && status != c.status) {
+				t.Errorf("%s %s with the key %s: %d", c.method, c.path, key, status)
+			}
+		}
+		if status := ask("nobody's", c.method, c.path, c.body, c.contentType); status != http.StatusUnauthorized {
+			t.Errorf("%s %s with a wrong key: %d", c.method, c.path, status)
+		}
+	}
+}
