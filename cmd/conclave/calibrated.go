@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 
 	"conclave/calibration"
+	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/search"
 )
@@ -34,7 +37,7 @@ func (l *library) calibrated(c *search.Config, record *calibration.Record, log *
 		}
 	}
 	if record == nil {
-		return nil
+		return l.shippedGate(c)
 	}
 	c.Defaults.Auto, c.Defaults.Gate = record.Auto, record.Gate
 	if len(record.Chances) > 0 {
@@ -44,6 +47,30 @@ func (l *library) calibrated(c *search.Config, record *calibration.Record, log *
 		hybrid := *c.Defaults.Hybrid
 		hybrid.Alpha = record.Alpha
 		c.Defaults.Hybrid = &hybrid
+	}
+	return nil
+}
+
+// shippedGate is what a collection gets that nobody calibrated, when experts
+// with a domain search it beside their base and words: the gate's coefficients
+// belong to kinds of sources, so they hold for any experts. Confidences do not
+// carry over to other collections; they stay unknown.
+func (l *library) shippedGate(c *search.Config) error {
+	if c.Reference == "" || !l.hasWords() {
+		return nil
+	}
+	data, err := fs.ReadFile(shipped.FS, calibration.RecordFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	record, err := calibration.ParseRecord(data)
+	if err != nil {
+		return fmt.Errorf("the calibration of the shipped experts: %w", err)
+	}
+	if record.Auto == search.MethodGate {
+		c.Defaults.Auto, c.Defaults.Gate = search.MethodGate, record.Gate
 	}
 	return nil
 }
