@@ -125,6 +125,23 @@ function highlight(text) {
   return out;
 }
 
+// bodyOf is the type and the description of a request's body.
+function bodyOf(op) {
+  const content = Object.entries((op.requestBody && op.requestBody.content) || {});
+  return content.length ? { type: content[0][0], ...content[0][1] } : null;
+}
+
+// exampleOf is what a body may look like.
+function exampleOf(media) {
+  if (typeof media.example === "string") return media.example.trimEnd();
+  const example = { ...media.example };
+  if (example.expert && expert) example.expert = expert;
+  return JSON.stringify(example, null, 2);
+}
+
+// successOf is the status of a request that went well.
+const successOf = (op) => Object.keys(op.responses).filter((s) => s < "300").sort()[0];
+
 const quote = (s) => "'" + s.replaceAll("'", "'\\''") + "'";
 
 // tryIt is the form that sends a request, with the curl line that does the same.
@@ -138,12 +155,10 @@ function tryIt(path, method, op) {
     if (p.name === "q") control.value = "how do bees find their way back to the hive";
     return { p, control };
   });
-  const media = op.requestBody && op.requestBody.content["application/json"];
+  const media = bodyOf(op);
   const body = media && h("textarea", { "aria-label": "Request body", spellcheck: "false" });
   if (body) {
-    const example = { ...media.example };
-    if (example.expert && expert) example.expert = expert;
-    body.value = JSON.stringify(example, null, 2);
+    body.value = exampleOf(media);
     body.rows = Math.min(16, body.value.split("\n").length + 1);
   }
   const curl = h("pre", { class: "curl", tabindex: "0", "aria-label": "The same with curl" });
@@ -161,15 +176,16 @@ function tryIt(path, method, op) {
       if (p.in === "header") headers[p.name] = control.value;
     }
     if ([...query].length) url += "?" + query.toString().replaceAll("%2C", ",");
-    if (body) headers["Content-Type"] = "application/json";
+    if (body) headers["Content-Type"] = media.type;
     return { url, headers };
   };
   const showCurl = () => {
     const { url, headers } = request();
-    let line = "curl " + quote(location.origin + url);
+    const implied = body ? "post" : "get";
+    let line = "curl " + (method === implied ? "" : "-X " + method.toUpperCase() + " ") + quote(location.origin + url);
     for (const [name, value] of Object.entries(headers)) line += " \\\n  -H " + quote(name + ": " + value);
     if ($("key").value) line += ' \\\n  -H "X-API-Key: $KEY"';
-    if (body) line += " \\\n  -d " + quote(body.value.trim());
+    if (body) line += " \\\n  --data-binary " + quote(body.value.trim());
     curl.textContent = line;
   };
 
@@ -218,7 +234,7 @@ function pretty(response, text) {
   try {
     return highlight(JSON.stringify(JSON.parse(text), null, 2).slice(0, 200000));
   } catch {
-    return text;
+    return highlight(text.slice(0, 200000)); // one JSON text a line
   }
 }
 
@@ -230,12 +246,13 @@ function scopeOf(op) {
 
 function operation(path, method, op) {
   const id = "op-" + op.operationId;
-  const media = op.requestBody && op.requestBody.content["application/json"];
-  const good = op.responses["200"];
+  const media = bodyOf(op);
+  const success = successOf(op);
+  const good = op.responses[success];
   const goodMedia = good && good.content && Object.values(good.content)[0];
   const answer = goodMedia && inner(goodMedia.schema);
   const parameters = (op.parameters || []).map((p) => field(p.name, { ...p.schema, description: p.description }, p.required, []));
-  const statuses = Object.keys(op.responses).filter((s) => s !== "200").sort();
+  const statuses = Object.keys(op.responses).filter((s) => s !== success).sort();
   return h("section", { class: "operation", id, "aria-labelledby": id + "-title" },
     h("header", {},
       h("span", { class: "method " + method }, method.toUpperCase()),
@@ -246,12 +263,21 @@ function operation(path, method, op) {
     h("div", { class: "parts" },
       h("div", {},
         parameters.length ? [h("h3", {}, "Parameters"), h("ul", { class: "fields" }, parameters)] : null,
-        media ? [h("h3", {}, "Body"), fields(resolve(media.schema), [refName(media.schema)])] : null,
+        media ? [h("h3", {}, "Body"), ...bodyFields(media)] : null,
         answer ? [h("h3", {}, "Answer"), h("details", { open: !media && !parameters.length }, h("summary", {}, answer.name), fields(answer.schema, [answer.name]))] : null,
         h("h3", {}, "Other statuses"),
         h("details", {}, h("summary", {}, statuses.join(", ")),
           h("dl", { class: "statuses" }, statuses.map((s) => [h("dt", {}, s), h("dd", {}, describe(resolve(op.responses[s]).description || ""))])))),
       tryIt(path, method, op)));
+}
+
+// bodyFields are the fields of a body, or of each line of it.
+function bodyFields(media) {
+  const shape = inner(media.schema);
+  return [
+    media.type === "application/json" ? null : h("p", {}, h("code", {}, media.type)),
+    shape ? fields(shape.schema, [shape.name]) : h("p", {}, describe(resolve(media.schema).description || typeText(media.schema))),
+  ];
 }
 
 function draw() {
