@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/fusion"
 	"conclave/rank"
 	"conclave/search"
 )
@@ -215,6 +216,9 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 	e, err := search.NewEngine(search.Config{
 		Corpus: testLibrary(), Experts: []search.Expert{expert("wiki", true), expert("health", true), expert("plain", false)},
 		Limits: o.limits, Observer: o.observer,
+		Defaults: search.Defaults{Gate: &fusion.Gate{
+			Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
