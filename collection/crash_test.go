@@ -61,6 +61,43 @@ func child(t *testing.T, task, dir string) *exec.Cmd {
 	return cmd
 }
 
+// fate kills a child: every third time at a random instant after its start, so
+// that it is killed while it recovers as well, and otherwise at a random instant
+// after it has said a number of lines, so that it gets somewhere however busy the
+// machine is.
+type fate struct {
+	cmd   *exec.Cmd
+	left  int // lines to go
+	after time.Duration
+	timer *time.Timer
+}
+
+func newFate(rng *rand.Rand, cmd *exec.Cmd, kill, lines int) *fate {
+	f := &fate{cmd: cmd, left: lines, after: time.Duration(rng.IntN(30)) * time.Millisecond}
+	if kill%3 == 2 {
+		f.left = 0
+		f.begin(time.Duration(10+rng.IntN(200)) * time.Millisecond)
+	}
+	return f
+}
+
+func (f *fate) begin(after time.Duration) {
+	f.timer = time.AfterFunc(after, func() { _ = f.cmd.Process.Kill() })
+}
+
+// line is told of each line that the child said.
+func (f *fate) line() {
+	if f.left--; f.left == 0 {
+		f.begin(f.after)
+	}
+}
+
+func (f *fate) end() {
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+}
+
 const growBy = 20
 
 func grown(i int) corpus.Passage {
@@ -125,9 +162,10 @@ func TestKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		timer := time.AfterFunc(time.Duration(20+rng.IntN(250))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		fate := newFate(rng, cmd, kill, 1+rng.IntN(6))
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
+			fate.line()
 			n, err := strconv.Atoi(lines.Text())
 			if err != nil {
 				t.Fatalf("kill %d: the child says %q", kill, lines.Text())
@@ -135,7 +173,7 @@ func TestKilled(t *testing.T) {
 			acknowledged = n
 		}
 		err = cmd.Wait()
-		timer.Stop()
+		fate.end()
 		var ended *exec.ExitError
 		if !errors.As(err, &ended) || !ended.Sys().(syscall.WaitStatus).Signaled() {
 			t.Fatalf("kill %d: the child ended by itself: %v", kill, err)

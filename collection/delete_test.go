@@ -77,6 +77,9 @@ func sameAnswers(t *testing.T, name string, g *Generation, e *hashEncoder, live 
 		if a, b := names(t, g, vectors), names(t, want, wantVectors); !slices.Equal(a, b) {
 			t.Fatalf("%s: %q, k %d, vectors:\ngot  %v\nwant %v", name, q, k, a, b)
 		}
+		if i < 12 {
+			sameSelection(t, name, g, e, live, q, k)
+		}
 	}
 }
 

@@ -13,6 +13,8 @@
 //   - to pin: to hold a generation, so that its files stay open until it is
 //     released;
 //   - tombstone: a mark that a passage of a segment is deleted;
+//   - selection: the passages of a generation that a filter by tags lets
+//     through;
 //   - log: what was acknowledged and is not yet in a segment;
 //   - flush: to make a segment of the oldest changes of the log;
 //   - merge: to make one segment of several, without what is deleted.
@@ -25,7 +27,7 @@
 //	MANIFEST        a line with a checksum, then JSON
 //	LOCK            flock: one process writes
 //	wal/            the log
-//	seg-000001/     passages, words, deleted-7, and for each expert
+//	seg-000001/     passages, words, tags, deleted-7, and for each expert
 //	                NAME-3.vectors, NAME-3.hnsw …
 //	tmp-…           what a writer is making; the next writer removes it
 //

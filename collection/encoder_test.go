@@ -93,11 +93,24 @@ func (l *list) Progress() (int64, int64) { return int64(l.next), int64(len(l.pas
 
 func of(passages []corpus.Passage) *list { return &list{name: "list", passages: passages} }
 
+// randomTags draws tags: common and rare ones, often none.
+func randomTags(rng *rand.Rand) (tags []string) {
+	for _, t := range []struct {
+		tag   string
+		share float64
+	}{{"common", 0.5}, {"red", 0.2}, {"blue", 0.2}, {"rare", 0.01}} {
+		if rng.Float64() < t.share {
+			tags = append(tags, t.tag)
+		}
+	}
+	return tags
+}
+
 // randomPassages draws passages of a small vocabulary, so that many share
-// words and scores, with some that are equal but for their ids. The ids are in
-// no order.
+// words and scores, with some that are equal but for their ids and tags. The
+// ids are in no order.
 func randomPassages(seed uint64, n int) []corpus.Passage {
-	rng := rand.New(rand.NewPCG(seed, 2))
+	rng, tagging := rand.New(rand.NewPCG(seed, 2)), rand.New(rand.NewPCG(seed, 7))
 	out := make([]corpus.Passage, n)
 	for i := range out {
 		if i > 0 && rng.IntN(5) == 0 {
@@ -110,6 +123,7 @@ func randomPassages(seed uint64, n int) []corpus.Passage {
 			out[i] = corpus.Passage{Title: fmt.Sprintf("title%d", rng.IntN(4)), Text: strings.Join(words, " ")}
 		}
 		out[i].ID = fmt.Sprintf("p%d", i)
+		out[i].Tags = randomTags(tagging)
 	}
 	rng.Shuffle(n, func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out

@@ -22,6 +22,10 @@ type Generation struct {
 	words    *bm25.Searcher
 	total    int
 
+	everything *Selection
+	selections selections
+	misread    atomic.Pointer[error] // the last id that could not be read to break a tie
+
 	files *shared
 	keys  []string // what it uses of files
 	pins  atomic.Int64
@@ -56,6 +60,8 @@ func openGeneration(files *shared, dir string, m *manifest, what parts) (*Genera
 	if g.words, err = bm25.NewSearcher(words...); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the words of %s: %w", dir, err), g.close())
 	}
+	g.words.OrderTies(g.compareIDs)
+	g.everything = g.all()
 	return g, nil
 }
 

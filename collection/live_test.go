@@ -39,10 +39,23 @@ func apply(t testing.TB, l *Live, changes ...Change) []Result {
 	return results
 }
 
-// contents are the live passages of a generation by id.
+// contents are the live passages of a generation by id. On the way it makes sure
+// that each tag selects those that have it.
 func contents(t testing.TB, g *Generation) map[string]corpus.Passage {
 	t.Helper()
-	out := map[string]corpus.Passage{}
+	out, tagged := map[string]corpus.Passage{}, map[string]int{"nobody's": 0}
+	defer func() {
+		for _, p := range out {
+			for _, tag := range p.Tags {
+				tagged[tag]++
+			}
+		}
+		for tag, want := range tagged {
+			if s, err := g.Select(t.Context(), []string{tag}, nil); err != nil || s.Len() != want {
+				t.Fatalf("%q selects %d passages, %v, want %d", tag, s.Len(), err, want)
+			}
+		}
+	}()
 	for _, s := range g.segments {
 		for o := range s.store.Len() {
 			if p, err := g.Passage(s.base + rank.Ordinal(o)); err == nil {
@@ -272,7 +285,7 @@ func TestTrouble(t *testing.T) {
 	if err := l.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.await(t.Context(), func() bool { return l.applied == 1 }); err != nil || len(tree(t, filepath.Join(dir, "seg-000001"))) != 4 {
+	if err := l.await(t.Context(), func() bool { return l.applied == 1 }); err != nil || len(tree(t, filepath.Join(dir, "seg-000001"))) != 5 {
 		t.Fatal(err)
 	}
 }

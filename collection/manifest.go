@@ -53,6 +53,9 @@ type segmentManifest struct {
 	Store    fileManifest    `json:"store"`
 	Words    fileManifest    `json:"words"`
 	Experts  []segmentExpert `json:"experts"`
+	// Tags is nil in a segment from before there was such a file: its tags are
+	// then read from its passages (see segmentTags).
+	Tags *fileManifest `json:"tags,omitempty"`
 	// Deleted is how many passages of the segment are deleted; Tombstones is
 	// the file that says which.
 	Deleted    int           `json:"deleted,omitempty"`
@@ -84,8 +87,10 @@ func (s *segmentManifest) files() []fileManifest {
 			out = append(out, *x.Graph)
 		}
 	}
-	if s.Tombstones != nil {
-		out = append(out, *s.Tombstones)
+	for _, f := range []*fileManifest{s.Tags, s.Tombstones} {
+		if f != nil {
+			out = append(out, *f)
+		}
 	}
 	return out
 }

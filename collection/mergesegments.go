@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conclave/ann"
+	"conclave/bm25"
 	"conclave/corpus"
 	"conclave/rank"
 )
@@ -57,7 +58,8 @@ func (l *Live) merge(ctx context.Context, names []string) error {
 }
 
 // Merge makes one segment of the named ones, without their deleted passages.
-// Nothing is encoded: vectors are copied. What is deleted while it works is
+// Nothing is analysed or encoded: postings are merged and vectors are copied.
+// What is deleted while it works is
 // deleted in its result. Of the options, Threads, WordMemory and Progress count.
 func (w *Writer) Merge(ctx context.Context, names []string, o BuildOptions) (generation uint64, err error) {
 	o.Experts = nil
@@ -80,14 +82,13 @@ func (w *Writer) Merge(ctx context.Context, names []string, o BuildOptions) (gen
 	}
 	var s segmentManifest
 	if len(order) > 0 {
-		makers := map[string]vectorMaker{}
+		of := segmentMaker{words: mergedWords(from, order), vectors: map[string]vectorMaker{}}
+		of.passages = func(dir string) error { return copyPassages(ctx, filepath.Join(dir, storeName), from, order) }
 		for _, x := range plan.Experts {
-			makers[x.Name] = copied(from, order)
+			of.vectors[x.Name] = copied(from, order)
 		}
 		var store *corpus.Store
-		s, store, err = w.makeSegmentWith(ctx, plan, makers, o, &reporter{to: o.Progress}, func(dir string) error {
-			return copyPassages(ctx, filepath.Join(dir, storeName), from, order)
-		})
+		s, store, err = w.makeSegmentOf(ctx, plan, of, o, &reporter{to: o.Progress})
 		if err != nil {
 			return 0, err
 		}
@@ -199,6 +200,29 @@ func copyPassages(ctx context.Context, path string, from []*segment, order []ori
 		}
 	}
 	return store.Close()
+}
+
+// mergedWords makes BM25 of the postings of the segments that are merged: the
+// same file, byte for byte, as analysing the texts anew would give, in a quarter
+// of the time (bm25's BenchmarkMergeOrdered beside BenchmarkBuild).
+func mergedWords(from []*segment, order []origin) func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error {
+	return func(ctx context.Context, dir string, _ *corpus.Store, r *reporter) error {
+		total := int64(len(order))
+		r.report(Progress{Stage: Words, Total: total, Unit: "passages"})
+		segments := make([]bm25.Segment, len(from))
+		for i, s := range from {
+			segments[i] = bm25.Segment{Index: s.words}
+		}
+		places := make([]bm25.Place, len(order))
+		for i, at := range order {
+			places[i] = bm25.Place{Segment: at.segment, Passage: uint32(at.ordinal)}
+		}
+		if err := bm25.MergeOrdered(ctx, filepath.Join(dir, wordsName), places, segments...); err != nil {
+			return fmt.Errorf("merging words: %w", err)
+		}
+		r.report(Progress{Stage: Words, Done: total, Total: total, Unit: "passages"})
+		return nil
+	}
 }
 
 // copied makes vectors by copying them from the segments that are merged.

@@ -79,8 +79,8 @@ func TestExpertsComeAndGo(t *testing.T) {
 	if _, err := c.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(c.files.files); n != 6 {
-		t.Errorf("%d files are open, want 6: two segments of passages, words and vectors", n)
+	if n := len(c.files.files); n != 8 {
+		t.Errorf("%d files are open, want 8: two segments of passages, words, tags and vectors", n)
 	}
 	// Once more under the same name, with another encoder: new file names.
 	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "b", dimension: 6}, BuildOptions{}); err != nil {
@@ -274,7 +274,8 @@ func TestDamage(t *testing.T) {
 }
 
 // checkAnswers asks a collection that may be damaged: errors are fine, a
-// passage under a wrong id or with a wrong text is not.
+// passage under a wrong id or with a wrong text, or a selection of others, is
+// not.
 func checkAnswers(t *testing.T, dir string, passages []corpus.Passage) {
 	t.Helper()
 	c, err := Open(dir)
@@ -299,6 +300,21 @@ func checkAnswers(t *testing.T, dir string, passages []corpus.Passage) {
 		}
 	}
 	_, _ = g.Words().Search(t.Context(), "word1 word2", 10)
+	for _, f := range someFilters() {
+		s, err := g.Select(t.Context(), f.all, f.any)
+		if err != nil {
+			continue
+		}
+		count := 0
+		for _, p := range passages {
+			if f.lets(p) {
+				count++
+			}
+		}
+		if s.Len() != count {
+			t.Fatalf("%+v selects %d passages, %d have the tags", f, s.Len(), count)
+		}
+	}
 }
 
 // TestReadersBesideAWriter reads without pause while another goroutine adds

@@ -18,6 +18,7 @@ type segment struct {
 	base    rank.Ordinal // of its first passage in the generation
 	store   *corpus.Store
 	words   *bm25.Index
+	tags    *segmentTags
 	vectors map[string]ann.Index // by expert
 	dead    tombstones
 	live    *ann.Filter // what is not dead; nil is all
@@ -71,6 +72,11 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 	if p := out.words.Params(); p != m.Words.params() {
 		return nil, keys, fmt.Errorf("%s was built with %+v, the manifest says %+v", words, p, m.Words.params())
 	}
+	byTag := filepath.Join(folder, tagsName)
+	if out.tags, err = use(files, byTag, func() (*segmentTags, error) { return openTags(byTag, s.Tags != nil, out.store) }); err != nil {
+		return nil, keys, err
+	}
+	keys = append(keys, byTag)
 	for _, x := range m.Experts {
 		ix, key, err := openIndex(files, folder, x, s.expert(x.Name))
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 const (
 	storeName = "passages"
 	wordsName = "words"
+	tagsName  = "tags"
 )
 
 // addSegment makes a segment from the passages of source and publishes it, with
@@ -74,6 +75,15 @@ func ids(store *corpus.Store) iter.Seq[string] {
 	}
 }
 
+// segmentMaker says where the content of a segment comes from: texts are
+// analysed and encoded, but a merge has their words and vectors already.
+type segmentMaker struct {
+	// passages puts the passages into the folder that the segment is made in.
+	passages func(dir string) error
+	words    func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error
+	vectors  map[string]vectorMaker // by expert
+}
+
 // vectorMaker makes the vectors of an expert for the passages of a store: an
 // encoder does it from their texts, a merge has them already.
 type vectorMaker func(ctx context.Context, path string, store *corpus.Store, x expertManifest, r *reporter) error
@@ -82,14 +92,17 @@ type vectorMaker func(ctx context.Context, path string, store *corpus.Store, x e
 // is not published: fill puts its passages into the folder that it is made in.
 // The store is to be closed. When it fails, nothing is left.
 func (w *Writer) makeSegment(ctx context.Context, plan *manifest, encoders []PassageEncoder, o BuildOptions, r *reporter, fill func(dir string) error) (s segmentManifest, store *corpus.Store, err error) {
-	makers := map[string]vectorMaker{}
-	for _, e := range encoders {
-		makers[e.Name()] = encodedBy(e, o)
+	of := segmentMaker{passages: fill, vectors: map[string]vectorMaker{}}
+	of.words = func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error {
+		return writeWords(ctx, dir, store, plan.Words.params(), o, r)
 	}
-	return w.makeSegmentWith(ctx, plan, makers, o, r, fill)
+	for _, e := range encoders {
+		of.vectors[e.Name()] = encodedBy(e, o)
+	}
+	return w.makeSegmentOf(ctx, plan, of, o, r)
 }
 
-func (w *Writer) makeSegmentWith(ctx context.Context, plan *manifest, makers map[string]vectorMaker, o BuildOptions, r *reporter, fill func(dir string) error) (s segmentManifest, store *corpus.Store, err error) {
+func (w *Writer) makeSegmentOf(ctx context.Context, plan *manifest, of segmentMaker, o BuildOptions, r *reporter) (s segmentManifest, store *corpus.Store, err error) {
 	s.Name = fmt.Sprintf("seg-%06d", w.number())
 	dir, final := filepath.Join(w.dir, "tmp-"+s.Name), filepath.Join(w.dir, s.Name)
 	if err := w.disk.Mkdir(dir); err != nil {
@@ -105,18 +118,21 @@ func (w *Writer) makeSegmentWith(ctx context.Context, plan *manifest, makers map
 			err = explainDisk(err)
 		}
 	}()
-	if err := fill(dir); err != nil {
+	if err := of.passages(dir); err != nil {
 		return s, nil, err
 	}
 	if store, err = corpus.OpenStore(filepath.Join(dir, storeName)); err != nil {
 		return s, nil, err
 	}
 	s.Passages = store.Len()
-	if err := writeWords(ctx, dir, store, plan.Words.params(), o, r); err != nil {
+	if err := of.words(ctx, dir, store, r); err != nil {
+		return s, store, err
+	}
+	if err := writeTags(ctx, dir, store); err != nil {
 		return s, store, err
 	}
 	for _, x := range plan.Experts {
-		built, err := buildExpert(ctx, dir, store, x, makers[x.Name], w.number(), o, r)
+		built, err := buildExpert(ctx, dir, store, x, of.vectors[x.Name], w.number(), o, r)
 		if err != nil {
 			return s, store, err
 		}
@@ -250,8 +266,8 @@ func writeWords(ctx context.Context, dir string, store *corpus.Store, params bm2
 // seal describes the files of a segment in its manifest and makes them and
 // their names durable.
 func (w *Writer) seal(ctx context.Context, dir string, s *segmentManifest, r *reporter) error {
-	files := []*fileManifest{&s.Store, &s.Words}
-	s.Store.Name, s.Words.Name = storeName, wordsName
+	s.Store.Name, s.Words.Name, s.Tags = storeName, wordsName, &fileManifest{Name: tagsName}
+	files := []*fileManifest{&s.Store, &s.Words, s.Tags}
 	for i := range s.Experts {
 		files = append(files, s.Experts[i].files()...)
 	}

@@ -2,6 +2,7 @@ package collection
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"conclave/rank"
@@ -47,6 +48,18 @@ func (g *Generation) sortTies(hits []rank.Hit, k int) error {
 		from = to
 	}
 	return nil
+}
+
+// compareIDs orders passages with equal scores. An id that cannot be read is
+// remembered, for who asked to look, and the ordinal decides.
+func (g *Generation) compareIDs(a, b rank.Ordinal) int {
+	x, err1 := g.ID(a)
+	y, err2 := g.ID(b)
+	if err := errors.Join(err1, err2); err != nil {
+		g.misread.Store(&err)
+		return cmp.Compare(a, b)
+	}
+	return cmp.Compare(x, y)
 }
 
 func (g *Generation) sortByID(hits []rank.Hit) error {

@@ -36,27 +36,33 @@ func (g *Generation) Expert(name string) (*Vectors, bool) {
 // graph finds nearly all of them, and at least as many in several segments,
 // since each of them is searched as widely as one would be.
 func (v *Vectors) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
-	hits, _, err := v.SearchStats(ctx, query, ann.SearchOptions{K: k, Exact: exact})
+	hits, _, err := v.SearchAmong(ctx, query, ann.SearchOptions{K: k, Exact: exact}, v.generation.everything)
 	return hits, err
 }
 
-// SearchStats is Search with the options of ann, and says what it cost.
-// Options.Filter is of the generation's ordinals.
-func (v *Vectors) SearchStats(ctx context.Context, query []float32, o ann.SearchOptions) ([]rank.Hit, ann.Stats, error) {
-	lists := make([][]rank.Hit, len(v.indexes))
+// SearchAmong is Search for the passages of a selection alone, with the options
+// of ann but for the filter, and says what it cost. Few passages are compared
+// one by one (see ann), so that no selection is searched worse than all.
+func (v *Vectors) SearchAmong(ctx context.Context, query []float32, o ann.SearchOptions, among *Selection) ([]rank.Hit, ann.Stats, error) {
 	stats := ann.Stats{Exact: true}
+	if err := among.of(v.generation); err != nil {
+		return nil, stats, err
+	}
+	var lists [][]rank.Hit
 	for i, ix := range v.indexes {
 		s := v.generation.segments[i]
-		options := o
-		options.Filter = v.generation.visible(i, o.Filter)
-		hits, st, err := ix.Search(ctx, query, options)
+		if among.segments[i].count == 0 {
+			continue
+		}
+		o.Filter = among.segments[i].filter
+		hits, st, err := ix.Search(ctx, query, o)
 		if err != nil {
 			return nil, stats, fmt.Errorf("searching the vectors of %s in %s: %w", v.expert.Name, s.name, err)
 		}
 		for j := range hits {
 			hits[j].Ordinal += s.base
 		}
-		lists[i] = hits
+		lists = append(lists, hits)
 		stats.Scored += st.Scored
 		stats.Rescored += st.Rescored
 		stats.Hops += st.Hops
@@ -98,19 +104,3 @@ func (v *Vectors) Len() int { return v.generation.total }
 
 // Dimension is the number of numbers of a vector.
 func (v *Vectors) Dimension() int { return v.expert.Dimension }
-
-// visible is the filter for one segment: those of wanted that the segment
-// holds and that are not deleted. Nil is all.
-func (g *Generation) visible(at int, wanted *ann.Filter) *ann.Filter {
-	s := g.segments[at]
-	if wanted == nil {
-		return s.live
-	}
-	out := ann.NewFilter(s.store.Len())
-	for o := range rank.Ordinal(s.store.Len()) {
-		if wanted.Contains(s.base+o) && !s.dead.has(o) {
-			out.Add(o)
-		}
-	}
-	return out
-}

@@ -41,8 +41,8 @@ func (r *VerifyReport) verifyLog(dir string, applied uint64) error {
 }
 
 // Verify reads everything of the newest generation in dir and checks it: every
-// checksum, every passage and its id, the postings, the vectors and the
-// invariants of the graphs, that counts agree, and that no id is in two
+// checksum, every passage and its id, the postings, that the tags are those of
+// the passages, the vectors and the invariants of the graphs, that counts agree, and that no id is in two
 // segments. It needs no lock; it finishes with the generation it began with.
 // The error names all that it found, of each file the first thing.
 func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyReport, error) {
@@ -91,7 +91,7 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 // verifySegment checks the inside of a segment's files.
 func (g *Generation) verifySegment(ctx context.Context, at int) error {
 	s := g.segments[at]
-	errs := []error{s.store.Verify(ctx, nil), s.words.Check()}
+	errs := []error{s.store.Verify(ctx, nil), s.words.Check(), s.tags.verify(ctx)}
 	for _, x := range g.manifest.Experts {
 		if err := s.vectors[x.Name].Check(); err != nil {
 			errs = append(errs, fmt.Errorf("expert %s in %s: %w", x.Name, s.name, err))

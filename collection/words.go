@@ -2,6 +2,7 @@ package collection
 
 import (
 	"context"
+	"fmt"
 
 	"conclave/bm25"
 	"conclave/rank"
@@ -19,27 +20,25 @@ func (g *Generation) Words() *WordIndex { return &WordIndex{g} }
 // hits. The result does not depend on how the passages are divided into
 // segments.
 func (w *WordIndex) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
+	return w.SearchAmong(ctx, question, k, w.generation.everything)
+}
+
+// SearchAmong is Search for the passages of a selection alone. Their scores are
+// those that Search gives them: the statistics are of all passages.
+func (w *WordIndex) SearchAmong(ctx context.Context, question string, k int, among *Selection) ([]rank.Hit, error) {
 	g := w.generation
-	if len(g.segments) <= 1 || k < 1 {
-		return g.words.Search(ctx, question, k)
+	if err := among.of(g); err != nil {
+		return nil, err
 	}
-	// The searcher breaks ties by ordinal, so of passages that tie with the
-	// k-th it may keep those of an earlier segment where a later one has lower
-	// ids. More hits are asked for until all that tie are there; most questions
-	// have no tie at the edge and are asked once.
-	for ask := k + 1; ; ask *= 4 {
-		ask = min(ask, g.total)
-		hits, err := g.words.Search(ctx, question, ask)
-		if err != nil {
-			return nil, err
-		}
-		if len(hits) < ask || ask == g.total || hits[len(hits)-1].Score < hits[k-1].Score {
-			if err := g.sortTies(hits, k); err != nil {
-				return nil, err
-			}
-			return hits[:min(k, len(hits))], nil
-		}
+	before := g.misread.Load()
+	hits, _, err := g.words.SearchAmong(ctx, question, k, among.lists())
+	if err != nil {
+		return nil, err
 	}
+	if after := g.misread.Load(); after != before {
+		return nil, fmt.Errorf("ordering passages with equal scores: %w", *after)
+	}
+	return hits, nil
 }
 
 // Scores writes the scores of the given passages to out, which is as long: 0

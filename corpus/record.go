@@ -41,6 +41,28 @@ func recordID(body []byte) ([]byte, error) {
 	return id, err
 }
 
+// recordTags are the tags in a record's body, without decoding the rest.
+func recordTags(body []byte) (tags []string, err error) {
+	var field []byte
+	for range 3 { // id, title, text
+		if _, body, err = cutField(body); err != nil {
+			return nil, err
+		}
+	}
+	n, used := binary.Uvarint(body)
+	if used <= 0 || n > MaxTags {
+		return nil, errRecord
+	}
+	body = body[used:]
+	for range n {
+		if field, body, err = cutField(body); err != nil {
+			return nil, err
+		}
+		tags = append(tags, string(field))
+	}
+	return tags, nil
+}
+
 // decodeRecord is the inverse of appendRecord. It copies, so the passage
 // outlives a mapping.
 func decodeRecord(body []byte) (Passage, error) {

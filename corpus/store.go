@@ -79,6 +79,19 @@ func (s *Store) ID(ordinal rank.Ordinal) (string, error) {
 	return string(id), nil
 }
 
+// Tags reads the tags of a passage, without the rest of it.
+func (s *Store) Tags(ordinal rank.Ordinal) ([]string, error) {
+	body, err := s.body(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := recordTags(body)
+	if err != nil {
+		return nil, fmt.Errorf("passage store %s: passage number %d: %w", s.path, ordinal, err)
+	}
+	return tags, nil
+}
+
 // Ordinal finds the passage that has an id.
 func (s *Store) Ordinal(id string) (rank.Ordinal, bool, error) {
 	key := hashKey(id)

@@ -1,0 +1,174 @@
+package collection
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"conclave/ann"
+	"conclave/bm25"
+)
+
+// Selection is the passages of a generation that a filter lets through, without
+// those that are deleted. It does not change, and is of use as long as its
+// generation is pinned.
+type Selection struct {
+	generation *Generation
+	segments   []selected
+	count      int
+}
+
+// selected is what a selection has of a segment.
+type selected struct {
+	count  int
+	words  []uint64    // as bm25.Selection has it; nil is all
+	filter *ann.Filter // without the deleted; nil is all
+}
+
+// Len is the number of passages.
+func (s *Selection) Len() int { return s.count }
+
+// all is everything that is not deleted.
+func (g *Generation) all() *Selection {
+	s := &Selection{generation: g, segments: make([]selected, len(g.segments))}
+	for i := range g.segments {
+		s.segments[i] = g.wholeSegment(i)
+		s.count += s.segments[i].count
+	}
+	return s
+}
+
+func (g *Generation) wholeSegment(at int) selected {
+	s := g.segments[at]
+	out := selected{count: s.store.Len(), filter: s.live}
+	if s.live != nil {
+		out.count = s.live.Len()
+	}
+	return out
+}
+
+// Select finds the passages that have every tag of tagsAll and at least one of
+// tagsAny. An empty list asks for nothing; a tag that no passage has selects
+// none, which is no error. Selections are remembered, so that a filter that many
+// ask for costs once a generation.
+func (g *Generation) Select(ctx context.Context, tagsAll, tagsAny []string) (*Selection, error) {
+	tagsAll, tagsAny = normal(tagsAll), normal(tagsAny)
+	if len(tagsAll) == 0 && len(tagsAny) == 0 {
+		return g.everything, nil
+	}
+	key := strings.Join(tagsAll, "\x00") + "\x00\x00" + strings.Join(tagsAny, "\x00")
+	if s := g.selections.find(key); s != nil {
+		return s, nil
+	}
+	s := &Selection{generation: g, segments: make([]selected, len(g.segments))}
+	for i, segment := range g.segments {
+		index, err := segment.tags.get(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("the tags of %s: %w", segment.name, err)
+		}
+		words, count, err := index.Select(tagsAll, tagsAny)
+		if err != nil {
+			return nil, err
+		}
+		s.segments[i] = g.narrowed(i, words, count)
+		s.count += s.segments[i].count
+	}
+	g.selections.keep(key, s)
+	return s, nil
+}
+
+// narrowed is what is left of a segment when so many of its passages, the
+// deleted ones too, have the tags.
+func (g *Generation) narrowed(at int, words []uint64, count int) selected {
+	s := g.segments[at]
+	if count == s.store.Len() {
+		return g.wholeSegment(at)
+	}
+	for i, dead := range s.dead {
+		words[i] &^= dead
+	}
+	filter := ann.FilterOf(words)
+	if filter.Len() == 0 {
+		return selected{words: []uint64{}, filter: filter}
+	}
+	return selected{count: filter.Len(), words: words, filter: filter}
+}
+
+// normal is a list of tags without repetitions, in order, so that equal filters
+// look alike.
+func normal(tags []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(tags)))
+}
+
+// lists is the selection as bm25 takes it.
+func (s *Selection) lists() bm25.Selection {
+	out := make(bm25.Selection, len(s.segments))
+	for i := range s.segments {
+		out[i] = s.segments[i].words
+	}
+	return out
+}
+
+// of is an error when the selection is of another generation, where its
+// ordinals mean other passages.
+func (s *Selection) of(g *Generation) error {
+	if s.generation != g {
+		return fmt.Errorf("a selection of generation %d cannot be used in generation %d: select again", s.generation.Number(), g.Number())
+	}
+	return nil
+}
+
+// selections remembers the selections that were asked for last. Zero is empty.
+type selections struct {
+	mu    sync.Mutex
+	list  []remembered // the last asked for at the end
+	bytes int
+}
+
+type remembered struct {
+	key       string
+	selection *Selection
+	bytes     int
+}
+
+// What is remembered at most: an eighth of a byte a passage and selection, so
+// that of 50 million passages some ten.
+const (
+	maxSelections     = 64
+	maxSelectionBytes = 64 << 20
+)
+
+func (c *selections) find(key string) *Selection {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.list, func(r remembered) bool { return r.key == key })
+	if i < 0 {
+		return nil
+	}
+	r := c.list[i]
+	c.list = append(slices.Delete(c.list, i, i+1), r)
+	return r.selection
+}
+
+func (c *selections) keep(key string, s *Selection) {
+	size := len(key)
+	for i := range s.segments {
+		size += 8 * len(s.segments[i].words)
+	}
+	if size > maxSelectionBytes {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slices.ContainsFunc(c.list, func(r remembered) bool { return r.key == key }) {
+		return // somebody else was faster
+	}
+	c.list = append(c.list, remembered{key, s, size})
+	c.bytes += size
+	for len(c.list) > maxSelections || c.bytes > maxSelectionBytes {
+		c.bytes -= c.list[0].bytes
+		c.list = slices.Delete(c.list, 0, 1)
+	}
+}

@@ -1,0 +1,277 @@
+package collection
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/ann"
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// tagFilter is a filter as a request has it.
+type tagFilter struct{ all, any []string }
+
+func (f tagFilter) lets(p corpus.Passage) bool {
+	has := func(tag string) bool { return slices.Contains(p.Tags, tag) }
+	return (len(f.any) == 0 || slices.ContainsFunc(f.any, has)) && !slices.ContainsFunc(f.all, func(tag string) bool { return !has(tag) })
+}
+
+func someFilters() []tagFilter {
+	return []tagFilter{
+		{}, {all: []string{"common"}}, {all: []string{"rare"}}, {all: []string{"red", "blue"}}, {any: []string{"red", "blue"}},
+		{all: []string{"common", "common"}, any: []string{"rare", "red", "nobody's"}},
+		{all: []string{"nobody's"}}, {all: []string{"red", "nobody's"}}, {any: []string{"nobody's"}}, {all: []string{"Red"}},
+	}
+}
+
+// sameSelection compares filtered searches with the first of the filtered
+// passages in an exhaustive ranking of the same generation.
+func sameSelection(t *testing.T, name string, g *Generation, e *hashEncoder, live map[string]corpus.Passage, q string, k int) {
+	t.Helper()
+	allWords, err := g.Words().Search(t.Context(), q, max(g.Ordinals(), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, _ := g.Expert(e.name)
+	allVectors, err := v.Search(t.Context(), e.vector(q), max(g.Ordinals(), 1), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range someFilters() {
+		what := fmt.Sprintf("%s: %q, k %d, all %q, any %q", name, q, k, f.all, f.any)
+		s, err := g.Select(t.Context(), f.all, f.any)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		count := 0
+		for _, p := range live {
+			if f.lets(p) {
+				count++
+			}
+		}
+		if s.Len() != count {
+			t.Fatalf("%s: %d passages are selected, %d should be", what, s.Len(), count)
+		}
+		first := func(all []rank.Hit) []named {
+			out := slices.DeleteFunc(names(t, g, all), func(n named) bool { return !f.lets(live[n.id]) })
+			return out[:min(k, len(out))]
+		}
+		words, err := g.Words().SearchAmong(t.Context(), q, k, s)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if got, want := names(t, g, words), first(allWords); !slices.Equal(got, want) {
+			t.Fatalf("%s, words:\ngot  %v\nwant %v", what, got, want)
+		}
+		for _, exact := range []bool{true, false} {
+			// So few vectors are compared one by one anyhow.
+			vectors, stats, err := v.SearchAmong(t.Context(), e.vector(q), ann.SearchOptions{K: k, Exact: exact}, s)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if got, want := names(t, g, vectors), first(allVectors); stats.Exact && !slices.Equal(got, want) {
+				t.Fatalf("%s, exact %v, vectors:\ngot  %v\nwant %v", what, exact, got, want)
+			} else if len(got) != len(want) {
+				t.Fatalf("%s: %d hits, want %d", what, len(got), len(want))
+			}
+		}
+	}
+}
+
+// TestSelections: filters give the same whatever the division into segments,
+// with deletions, and merged.
+func TestSelections(t *testing.T) {
+	for seed := range uint64(3) {
+		rng := rand.New(rand.NewPCG(61, seed))
+		e := &hashEncoder{name: "base", dimension: 8}
+		o := BuildOptions{Experts: []PassageEncoder{e}}
+		passages := randomPassages(60+seed, 100+rng.IntN(200))
+		live := map[string]corpus.Passage{}
+		for _, p := range passages {
+			live[p.ID] = p
+		}
+		dir := built(t, o, split(61+seed, passages, 1+rng.IntN(5))...)
+		gone := []string{"never there"}
+		for _, p := range passages {
+			if rng.IntN(6) == 0 {
+				gone = append(gone, p.ID)
+				delete(live, p.ID)
+			}
+		}
+		if _, err := Delete(t.Context(), dir, gone); err != nil {
+			t.Fatal(err)
+		}
+		check := func(name string) {
+			t.Helper()
+			g := opened(t, dir)
+			contents(t, g)
+			for i, q := range questions(62+seed, 8) {
+				sameSelection(t, fmt.Sprintf("seed %d, %s", seed, name), g, e, live, q, []int{1, 5, 30, 1000}[i%4])
+			}
+		}
+		check("in segments")
+		w, err := OpenWriter(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, s := range w.snapshot().Segments {
+			names = append(names, s.Name)
+		}
+		if _, err := w.Merge(t.Context(), names, BuildOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		check("merged")
+	}
+}
+
+// TestSelectionsOfGraphs: through the graphs of several segments, with
+// deletions, a filter loses next to nothing either, be it near to the question
+// or not: tags follow the texts' words.
+func TestSelectionsOfGraphs(t *testing.T) {
+	e := &hashEncoder{name: "base", dimension: 16}
+	passages := randomPassages(6, 6000)
+	for i := range passages {
+		first, _, _ := strings.Cut(passages[i].Text, " ")
+		passages[i].Tags = append(passages[i].Tags, first)
+	}
+	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, split(7, passages, 2)...)
+	var gone []string
+	for i := range 300 {
+		gone = append(gone, passages[i*17].ID)
+	}
+	if _, err := Delete(t.Context(), dir, gone); err != nil {
+		t.Fatal(err)
+	}
+	g := opened(t, dir)
+	v, _ := g.Expert("base")
+	for _, f := range []tagFilter{{}, {all: []string{"common"}}, {any: []string{"red", "blue"}}, {all: []string{"word1"}}, {any: []string{"word0", "word1", "word2", "word3", "word4"}}, {any: []string{"rare"}}} {
+		s, err := g.Select(t.Context(), f.all, f.any)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, all, exact := 0, 0, 0
+		for _, q := range questions(8, 40) {
+			want, _, err := v.SearchAmong(t.Context(), e.vector(q), ann.SearchOptions{K: 10, Exact: true}, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hits, stats, err := v.SearchAmong(t.Context(), e.vector(q), ann.SearchOptions{K: 10}, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stats.Exact {
+				exact++
+			}
+			for _, h := range hits {
+				if h.Score >= want[len(want)-1].Score {
+					found++
+				}
+			}
+			all += len(want)
+		}
+		t.Logf("%+v of %d passages: %d of %d found, %d of 40 searches exact", f, s.Len(), found, all, exact)
+		if float64(found) < 0.99*float64(all) || all == 0 {
+			t.Errorf("%+v: %d of %d found", f, found, all)
+		}
+	}
+}
+
+// TestWithoutTagFiles: a collection from before there were files of tags opens,
+// answers filters from its passages' own tags, grows, and has files once merged.
+func TestWithoutTagFiles(t *testing.T) {
+	e := &hashEncoder{name: "base", dimension: 8}
+	o := BuildOptions{Experts: []PassageEncoder{e}}
+	passages := randomPassages(63, 150)
+	live := map[string]corpus.Passage{}
+	for _, p := range passages {
+		live[p.ID] = p
+	}
+	dir := built(t, o, split(63, passages, 3)...)
+	m, err := readManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Segments[:2] {
+		m.Segments[i].Tags = nil
+		if err := os.Remove(filepath.Join(dir, m.Segments[i].Name, tagsName)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writeManifest(osDisk{}, dir, m); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := json.Marshal(m.Segments[0]); err != nil || strings.Contains(string(data), "tags") {
+		t.Fatalf("%s, %v", data, err)
+	}
+	g := opened(t, dir)
+	sameAnswers(t, "without files", g, e, live)
+	if _, err := Verify(t.Context(), dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	more := []corpus.Passage{{ID: "new", Text: "word1 word2", Tags: []string{"red", "rare"}}}
+	live["new"] = more[0]
+	if _, err := Add(t.Context(), dir, of(more), o); err != nil {
+		t.Fatal(err)
+	}
+	sameAnswers(t, "grown", opened(t, dir), e, live)
+	w, err := OpenWriter(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Merge(t.Context(), []string{m.Segments[0].Name, m.Segments[1].Name}, BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	g = opened(t, dir)
+	for i := range g.manifest.Segments {
+		if g.manifest.Segments[i].Tags == nil {
+			t.Errorf("%s has no file of tags", g.manifest.Segments[i].Name)
+		}
+	}
+	sameAnswers(t, "merged", g, e, live)
+}
+
+// TestSelectionsAreRemembered: the same filter in other words is the same
+// selection, and what is remembered is bounded.
+func TestSelectionsAreRemembered(t *testing.T) {
+	dir := built(t, BuildOptions{}, randomPassages(64, 200))
+	g := opened(t, dir)
+	a, err := g.Select(t.Context(), []string{"red", "common"}, []string{"blue", "rare", "blue"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := g.Select(t.Context(), []string{"common", "red", "red"}, []string{"rare", "blue"}); err != nil || a != b {
+		t.Errorf("the same filter was selected twice: %v", err)
+	}
+	if c, err := g.Select(t.Context(), []string{"common", "red", "blue", "rare"}, nil); err != nil || a == c {
+		t.Errorf("another filter is the same: %v", err)
+	}
+	h := fnv.New64a()
+	for i := range 3 * maxSelections {
+		_, _ = fmt.Fprint(h, i)
+		if _, err := g.Select(t.Context(), nil, []string{"common", fmt.Sprint(h.Sum64())}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(g.selections.list); n != maxSelections {
+		t.Errorf("%d selections are remembered", n)
+	}
+	other := opened(t, dir)
+	if _, err := other.Words().SearchAmong(t.Context(), "word1", 3, a); err == nil {
+		t.Error("a selection of another generation was used")
+	}
+}

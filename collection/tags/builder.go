@@ -1,0 +1,147 @@
+package tags
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+)
+
+// A Builder collects the tags of passages. It keeps about a hundred bytes for
+// each tag and one or two for each passage of a tag. It is not safe for
+// concurrent use.
+type Builder struct {
+	passages uint32
+	lists    map[string]*list
+}
+
+// list is the passages of one tag.
+type list struct {
+	count uint32
+	next  uint32 // the least passage that may be added
+	gaps  []byte
+}
+
+// NewBuilder makes an empty one.
+func NewBuilder() *Builder { return &Builder{lists: map[string]*list{}} }
+
+// Passages is how many passages were added.
+func (b *Builder) Passages() int { return int(b.passages) }
+
+// Add says which tags the next passage has. A tag that is named twice counts
+// once.
+func (b *Builder) Add(tags []string) error {
+	if b.passages == math.MaxUint32 {
+		return fmt.Errorf("an index of tags holds %d passages at most", uint32(math.MaxUint32))
+	}
+	for _, tag := range tags {
+		l := b.lists[tag]
+		if l == nil {
+			if uint64(len(b.lists)) == math.MaxUint32-1 {
+				return fmt.Errorf("an index of tags holds %d tags at most", len(b.lists))
+			}
+			l = &list{}
+			b.lists[tag] = l
+		}
+		if l.next > b.passages {
+			continue // the passage has named it before
+		}
+		l.gaps = binary.AppendUvarint(l.gaps, uint64(b.passages-l.next))
+		l.count, l.next = l.count+1, b.passages+1
+	}
+	b.passages++
+	return nil
+}
+
+// encode makes the bytes of the file.
+func (b *Builder) encode() []byte {
+	le := binary.LittleEndian
+	h := header{passages: b.passages, tags: uint32(len(b.lists))}
+	var records, texts, postings []byte
+	for _, tag := range slices.Sorted(maps.Keys(b.lists)) {
+		l := b.lists[tag]
+		kind, encoded := l.encode(b.passages)
+		records = le.AppendUint64(records, uint64(len(texts)))
+		records = le.AppendUint64(records, uint64(len(postings)))
+		records = le.AppendUint32(records, l.count)
+		records = le.AppendUint32(records, kind)
+		texts = append(texts, tag...)
+		postings = append(postings, encoded...)
+	}
+	records = le.AppendUint64(records, uint64(len(texts)))
+	records = le.AppendUint64(records, uint64(len(postings)))
+	records = le.AppendUint64(records, 0)
+	h.texts, h.postings = uint64(len(texts)), uint64(len(postings))
+	body := slices.Concat(records, texts, postings)
+	sums := sumsOf(body)
+	h.sums = xxh3.Hash(sums)
+	return slices.Concat(h.encode(), body, sums)
+}
+
+// encode chooses the shortest kind, the first of equally short ones.
+func (l *list) encode(passages uint32) (kind uint32, encoded []byte) {
+	runs := l.runs()
+	kind, encoded = gapsKind, l.gaps
+	if len(runs) < len(encoded) {
+		kind, encoded = runsKind, runs
+	}
+	if n := (int(passages) + 7) / 8; n < len(encoded) {
+		kind, encoded = bitsKind, make([]byte, n)
+		at := uint32(0)
+		for rest := l.gaps; len(rest) > 0; at++ {
+			gap, n := binary.Uvarint(rest)
+			rest = rest[n:]
+			at += uint32(gap)
+			encoded[at/8] |= 1 << (at % 8)
+		}
+	}
+	return kind, encoded
+}
+
+// runs are the gaps in the other form.
+func (l *list) runs() []byte {
+	var out []byte
+	gap, length := uint64(0), uint64(0)
+	for i, rest := 0, l.gaps; len(rest) > 0; i++ {
+		g, n := binary.Uvarint(rest)
+		rest = rest[n:]
+		if i > 0 && g > 0 {
+			out = binary.AppendUvarint(binary.AppendUvarint(out, gap), length-1)
+		}
+		if i == 0 || g > 0 {
+			gap, length = g, 0
+		}
+		length++
+	}
+	if length > 0 {
+		out = binary.AppendUvarint(binary.AppendUvarint(out, gap), length-1)
+	}
+	return out
+}
+
+// Write writes the index to a new file, and leaves none when it fails. That it
+// is durable is left to the caller.
+func (b *Builder) Write(path string) (err error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("writing an index of tags: %w", err)
+	}
+	out := bufio.NewWriter(file)
+	_, _ = out.Write(b.encode()) // bufio keeps the first error for Flush
+	if err := errors.Join(out.Flush(), file.Close()); err != nil {
+		_ = os.Remove(path) // the first error is the one to tell
+		return fmt.Errorf("writing the index of tags %s: %w", path, err)
+	}
+	return nil
+}
+
+// Index makes an index in memory.
+func (b *Builder) Index() (*Index, error) {
+	return newIndex("in memory", b.encode(), func() error { return nil })
+}
