@@ -2,34 +2,33 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
 	"conclave/demo"
-	"conclave/models"
 	"conclave/provision"
 
 	"github.com/spf13/cobra"
 )
 
 func newDemo(term terminal) *cobra.Command {
-	var python string
+	var o setupOptions
 	command := &cobra.Command{
 		Use:   "demo",
 		Short: "Fetch what is missing, index the demo corpus and serve it",
 		Long: `Does all of it: setup, an index of the demo corpus (short passages of five
-domains, written for this project) and the server. What is there already is
-verified and used again, so the second start takes a moment only.`,
+domains, written for this project) by the base encoder, every expert that comes
+with the program, and words, and the server. What is there already is verified
+and used again, so the second start takes a moment only.`,
 		Example: "  conclave demo\n  conclave demo --listen 127.0.0.1:9000",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,46 +43,45 @@ verified and used again, so the second start takes a moment only.`,
 			if !cmd.Flags().Changed("log-level") {
 				config.Log.Level = "warn" // the answers are what there is to see
 			}
-			provider := "cpu"
+			o.provider = "cpu"
 			if config.Encoder.Provider == "cuda" {
-				provider = "cuda"
+				o.provider = "cuda"
 			}
-			if err := setup(cmd.Context(), cache, provider, python, term.Err); err != nil {
+			names, err := setup(cmd.Context(), cache, o, term.Err)
+			if err != nil {
 				return err
 			}
-			config.Experts = []configs.Expert{{Name: baseExpert}}
-			if !cmd.Flags().Changed("collection") {
-				if config.Collection, err = demoFolder(cache); err != nil {
+			config.Experts = demoExperts(cache, names)
+			own := !cmd.Flags().Changed("collection")
+			if own {
+				if config.Collection, err = demoFolder(cache, names); err != nil {
 					return err
 				}
 			}
-			if err := buildDemo(cmd.Context(), config, cache, term); err != nil {
-				return err
+			release, err := holdDemo(cmd.Context(), cache, config.Collection, own)
+			if err != nil {
+				return provision.ExplainFull(err, cache.Root)
 			}
-			return serve(cmd.Context(), config, newLogger(term.Err, config.Log), func(at net.Addr) { welcome(term.Out, at) })
+			defer release()
+			if err := buildDemo(cmd.Context(), config, cache, term); err != nil {
+				return provision.ExplainFull(err, config.Collection)
+			}
+			return serve(cmd.Context(), config, newLogger(term.Err, config.Log), func(at net.Addr) { welcome(term.Out, at, confident(config.Experts)) })
 		},
 	}
 	addConfigFlags(command.Flags(), "listen", "collection", "encoder.provider", "encoder.threads")
-	command.Flags().StringVar(&python, "python", "python3", "Python `interpreter` with pip, used to download")
+	o.bind(command.Flags())
 	return command
 }
 
-// demoFolder is where the demo's collection lies: in the cache, under a name
-// that changes with the corpus and with the encoder, so that an old one is
-// never taken for the new.
-func demoFolder(cache provision.Cache) (string, error) {
-	bundle, err := models.Peek(cache.Bundle(baseExpert))
-	if err != nil {
-		return "", err
+// demoExperts are the base encoder and the experts of these names, as setup
+// made them.
+func demoExperts(cache provision.Cache, names []string) []configs.Expert {
+	all := []configs.Expert{{Name: baseExpert, Bundle: cache.Bundle(baseExpert)}}
+	for _, name := range names {
+		all = append(all, configs.Expert{Name: name, Bundle: cache.Bundle(name)})
 	}
-	sum := sha256.New()
-	_, _ = io.WriteString(sum, bundle.Fingerprint(models.Passage))
-	err = eachDemoFile(func(name string, data []byte) error {
-		_, _ = fmt.Fprintf(sum, "\n%s %d\n", name, len(data))
-		_, _ = sum.Write(data)
-		return nil
-	})
-	return filepath.Join(cache.Root, "demo", hex.EncodeToString(sum.Sum(nil))[:16]), err
+	return all
 }
 
 func eachDemoFile(do func(name string, data []byte) error) error {
@@ -102,15 +100,26 @@ func eachDemoFile(do func(name string, data []byte) error) error {
 
 // buildDemo indexes the demo corpus unless it is indexed already.
 func buildDemo(ctx context.Context, config configs.Config, cache provision.Cache, term terminal) (err error) {
-	if has, err := collectionExperts(config.Collection); err == nil && len(has) > 0 {
-		return nil
+	var names []string
+	for _, x := range config.Experts {
+		names = append(names, x.Name)
 	}
-	loaded, err := openExperts(config, newLogger(term.Err, config.Log), []string{baseExpert})
+	if has, err := collectionExperts(config.Collection); err == nil && len(has) > 0 {
+		var indexed []string
+		for _, x := range has {
+			indexed = append(indexed, x.Name)
+		}
+		if slices.Equal(slices.Sorted(slices.Values(indexed)), slices.Sorted(slices.Values(names))) {
+			return nil
+		}
+		return fmt.Errorf("%s was indexed by %s, and this version has %s: remove that folder, or name another with --collection, and the demo is indexed anew", config.Collection, strings.Join(indexed, ", "), strings.Join(names, ", "))
+	}
+	loaded, err := openExperts(config, newLogger(term.Err, config.Log), names)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, loaded.Close()) }()
-	source, done, err := openDemo(filepath.Join(cache.Root, "demo"))
+	source, done, err := openDemo(ctx, cache)
 	if err != nil {
 		return err
 	}
@@ -123,15 +132,15 @@ func buildDemo(ctx context.Context, config configs.Config, cache provision.Cache
 
 // openDemo writes the embedded passages to files, since that is what is
 // indexed, and opens them. done removes them.
-func openDemo(parent string) (source *corpus.Series, done func(), err error) {
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		parent = "" // a read-only cache: the system's folder for temporary files
-	}
-	folder, err := os.MkdirTemp(parent, ".passages-")
+func openDemo(ctx context.Context, cache provision.Cache) (source *corpus.Series, done func(), err error) {
+	folder, release, err := passagesFolder(ctx, cache)
 	if err != nil {
 		return nil, nil, err
 	}
-	remove := func() { _ = os.RemoveAll(folder) }
+	remove := func() {
+		_ = os.RemoveAll(folder)
+		release()
+	}
 	var in []corpus.Input
 	err = eachDemoFile(func(name string, data []byte) error {
 		path := filepath.Join(folder, filepath.Base(name))
@@ -146,17 +155,4 @@ func openDemo(parent string) (source *corpus.Series, done func(), err error) {
 		return nil, nil, err
 	}
 	return source, func() { _ = source.Close(); remove() }, nil
-}
-
-func welcome(out io.Writer, at net.Addr) {
-	_, port, _ := net.SplitHostPort(at.String())
-	base := "http://127.0.0.1:" + port
-	_, _ = fmt.Fprintf(out, `
-conclave serves the demo on %[1]s (Ctrl-C stops it). Try, in another terminal:
-
-  curl -s '%[1]s/v1/search?q=how+do+I+stop+a+nosebleed&k=3&fusion=hybrid' | python3 -m json.tool
-  curl -s %[1]s/v1/search -H 'content-type: application/json' -d '{"question": "why did the fox hide the moon?", "k": 3, "fusion": ["rrf", "hybrid"]}' | python3 -m json.tool
-
-or open %[1]s/docs in a browser.
-`, base)
 }

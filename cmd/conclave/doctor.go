@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/encoder"
+	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
 
@@ -142,9 +144,9 @@ func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runt
 
 func examineBundles(config configs.Config, cache provision.Cache, ort *encoder.Runtime) []finding {
 	var out []finding
-	names := []string{baseExpert}
+	names := append([]string{baseExpert}, shipped.Names()...)
 	for _, x := range config.Experts {
-		if x.Name != baseExpert {
+		if !slices.Contains(names, x.Name) {
 			names = append(names, x.Name)
 		}
 	}
@@ -190,7 +192,7 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 func examineCollection(config configs.Config, cache provision.Cache) finding {
 	folder := config.Collection
 	if _, err := os.Stat(folder); err != nil {
-		if at, err := demoFolder(cache); err == nil {
+		if at, err := demoFolder(cache, shipped.Names()); err == nil {
 			folder = at
 		}
 	}

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
+	"slices"
 
 	"conclave/configs"
 	"conclave/corpus"
 	"conclave/encoder"
 	"conclave/models"
 	"conclave/provision"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // experts are the loaded bundles of one process, and the runtime under them.
@@ -46,12 +50,31 @@ func openExperts(config configs.Config, log *slog.Logger, names []string) (*expe
 	if x.runtime, err = encoder.OpenRuntime(library); err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		if err := x.open(name); err != nil {
-			return nil, errors.Join(err, x.Close())
-		}
+	if err := x.openAll(names); err != nil {
+		return nil, errors.Join(err, x.Close())
 	}
 	return x, nil
+}
+
+// openAll opens experts side by side on the processor: a session is made by
+// one thread. The CUDA provider replaces signal handlers while it loads, which
+// only one session at a time can put right.
+func (x *experts) openAll(names []string) error {
+	opened := make([]*expert, len(names))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	if strongest(x.config) != encoder.CPU {
+		group.SetLimit(1)
+	}
+	for i, name := range names {
+		group.Go(func() (err error) {
+			opened[i], err = x.open(name)
+			return err
+		})
+	}
+	err := group.Wait()
+	x.opened = slices.DeleteFunc(opened, func(e *expert) bool { return e == nil })
+	return err
 }
 
 // libraryOf is the path of the ONNX Runtime library: the configured one, or
@@ -85,14 +108,14 @@ func strongest(config configs.Config) string {
 	return out
 }
 
-func (x *experts) open(name string) error {
+func (x *experts) open(name string) (*expert, error) {
 	folder, err := bundleFolder(x.config, x.cache, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	bundle, err := models.Load(folder)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options := encoder.Options{
 		Provider: x.config.Encoder.Provider, Threads: x.config.Encoder.Threads,
@@ -110,13 +133,12 @@ func (x *experts) open(name string) error {
 	}
 	e, err := x.runtime.Open(bundle, options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if why := e.Fallback(); why != nil {
 		x.log.Warn("expert runs on the processor", "expert", name, "why", why)
 	}
-	x.opened = append(x.opened, &expert{name: name, bundle: bundle, encoder: e})
-	return nil
+	return &expert{name: name, bundle: bundle, encoder: e}, nil
 }
 
 // Close ends the encoders, then the runtime.

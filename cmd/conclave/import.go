@@ -1,70 +1,153 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
+	"os"
+	"slices"
 
+	shipped "conclave/experts"
 	"conclave/models"
+	"conclave/provision"
 
 	"github.com/spf13/cobra"
 )
 
+// importing is what `conclave models import` was asked to do.
+type importing struct {
+	out       string
+	options   models.ImportOptions
+	normalise string
+}
+
 func newModelsImport(term terminal) *cobra.Command {
-	var out string
-	var o models.ImportOptions
-	var normalise string
+	var x importing
 	command := &cobra.Command{
-		Use:   "import CHECKPOINT",
-		Short: "Turn a Hugging Face BERT or DPR checkpoint, or an exported ONNX, into a bundle",
+		Use:   "import FOLDER",
+		Short: "Turn a Hugging Face BERT or DPR checkpoint, an exported ONNX, or a delta into a bundle",
 		Long: `Reads config.json, model.safetensors and tokenizer.json or vocab.txt and writes
 ONNX graphs with pooling and normalisation in them, without Python. BERT's and
 DPR's tensor names are known. A folder with model.onnx instead of weights is
 taken as it is, once its inputs and outputs have been checked.
 
+A folder with expert.yaml and delta.safetensors, as conclave-train writes it, is
+merged with its base: the checkpoint that 'conclave setup' fetched, or --base. It
+goes into the cache, where indexing and serving find it by name, or to --out.
+
 The same input gives the same bytes.`,
 		Example: `  conclave models import ./all-MiniLM-L6-v2 --out experts/general --int8
-  conclave models import ./dpr-question --passage ./dpr-context --out experts/nq`,
+  conclave models import ./dpr-question --passage ./dpr-context --out experts/nq
+  conclave models import experts/mydomain --int8`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch normalise {
-			case "":
-			case "true", "false":
-				value := normalise == "true"
-				o.Normalise = &value
-			default:
-				return usagef("--normalise is %q: true and false are possible", normalise)
-			}
-			if _, err := filepath.Abs(out); out == "" || err != nil {
-				return usagef("--out is needed: the folder of the bundle to make")
-			}
-			bar := newProgress(term.Err)
-			o.Progress = func(done, total int64) { bar.Report("importing "+args[0], done, total, "bytes") }
-			b, err := models.Import(cmd.Context(), args[0], out, o)
+			config, err := settings(cmd, term)
 			if err != nil {
-				if errors.Is(err, fs.ErrNotExist) {
-					return fmt.Errorf("%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt", err)
-				}
 				return err
 			}
-			bar.Finish()
-			m := b.Manifest
-			_, err = fmt.Fprintf(term.Out, "%s: %s, %d dimensions, pooling %s, %s, fingerprint %.12s\n",
-				b.Dir, m.Name, m.Dimension, m.Pooling, m.Precision, b.Fingerprint(models.Passage))
-			return err
+			cache, err := cacheOf(config)
+			if err != nil {
+				return err
+			}
+			return x.run(cmd.Context(), args[0], cache, term)
 		},
 	}
+	o := &x.options
 	flags := command.Flags()
-	flags.StringVar(&out, "out", "", "`folder` of the bundle to make (required)")
-	flags.StringVar(&o.Name, "name", "", "`name` of the expert (default: of the folder)")
+	flags.StringVar(&x.out, "out", "", "`folder` of the bundle to make (required, but for a delta)")
+	flags.StringVar(&o.Name, "name", "", "`name` of the expert (default: of the folder, or the delta's)")
 	flags.StringVar(&o.PassageDir, "passage", "", "`folder` of the passage encoder, where it has one of its own")
+	flags.StringVar(&o.Base, "base", "", "`folder` of a delta's base checkpoint (default: what setup fetched)")
 	flags.BoolVar(&o.Int8, "int8", false, "8-bit weights: a quarter of the size, faster")
 	flags.StringVar(&o.Pooling, "pooling", "", "cls, mean or pooler (default: what the checkpoint says, else cls)")
-	flags.StringVar(&normalise, "normalise", "", "true or false: unit length (default: what the checkpoint says)")
+	flags.StringVar(&x.normalise, "normalise", "", "true or false: unit length (default: what the checkpoint says)")
 	flags.StringVar(&o.Template, "template", "", "text, title-dot-text or pair (default: pair for DPR, else title-dot-text)")
 	flags.IntVar(&o.MaxTokens.Question, "max-question-tokens", 0, "longest question, special tokens included (default 64; DPR 256)")
 	flags.IntVar(&o.MaxTokens.Passage, "max-passage-tokens", 0, "longest passage, special tokens included (default 256)")
+	flags.StringVar(&o.Output, "output", "", "`name` of the output of an exported ONNX that has the vectors, where it is not plain which")
 	flags.StringVar(&o.Licence, "licence", "", "`licence` of the weights, for the card")
 	return command
+}
+
+func (x *importing) run(ctx context.Context, from string, cache provision.Cache, term terminal) error {
+	switch x.normalise {
+	case "":
+	case "true", "false":
+		value := x.normalise == "true"
+		x.options.Normalise = &value
+	default:
+		return usagef("--normalise is %q: true and false are possible", x.normalise)
+	}
+	delta, err := models.OpenDelta(os.DirFS(from))
+	switch {
+	case err == nil:
+		if err := x.complete(delta, cache); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("importing %s: %w", from, err)
+	case x.out == "":
+		return usagef("--out is needed: the folder of the bundle to make")
+	}
+	bar := newProgress(term.Err)
+	x.options.Progress = func(done, total int64) { bar.Report("importing "+from, done, total, "bytes") }
+	b, err := models.Import(ctx, from, x.out, x.options)
+	if err != nil {
+		bar.Finish()
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt", err)
+		}
+		return provision.ExplainFull(err, x.out)
+	}
+	bar.Finish()
+	m := b.Manifest
+	_, err = fmt.Fprintf(term.Out, "%s: %s, %d dimensions, pooling %s, %s, fingerprint %.12s\n",
+		b.Dir, m.Name, m.Dimension, m.Pooling, m.Precision, b.Fingerprint(models.Passage))
+	return err
+}
+
+// complete chooses the base and the place of a delta's bundle.
+func (x *importing) complete(d *models.Delta, cache provision.Cache) error {
+	if x.options.Base == "" {
+		if err := cache.VerifyBase(); err != nil {
+			return fmt.Errorf("%w, or name the base's folder with --base", err)
+		}
+		x.options.Base = cache.Checkpoint(provision.BaseCheckpoint)
+	}
+	if x.out != "" {
+		return nil
+	}
+	name := d.Manifest.Name
+	if x.options.Name != "" {
+		name = x.options.Name
+	}
+	if err := notShipped(name, d); err != nil {
+		return err
+	}
+	x.out = cache.Bundle(name)
+	return nil
+}
+
+// notShipped keeps the names of the base encoder and of the shipped experts
+// for these: setup would replace what has them.
+func notShipped(name string, d *models.Delta) error {
+	if name == baseExpert || name == baseBundle(models.PrecisionInt8) {
+		return fmt.Errorf("the name %q is the base encoder's: choose another with --name, or a folder with --out", name)
+	}
+	if !slices.Contains(shipped.Names(), name) {
+		return nil
+	}
+	files, err := fs.Sub(shipped.FS, name)
+	if err != nil {
+		return err
+	}
+	own, err := models.OpenDelta(files)
+	if err != nil {
+		return err
+	}
+	if own.SHA256 != d.SHA256 {
+		return fmt.Errorf("the name %q is that of another expert, which conclave ships: choose another with --name, or a folder with --out", name)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"conclave/models"
@@ -31,7 +32,8 @@ func newModelsList(term terminal) *cobra.Command {
 		Short:   "List the bundles in the folder of bundles and in the cache",
 		Example: "  conclave models list\n  conclave models list experts --json",
 		RunE: func(cmd *cobra.Command, folders []string) error {
-			if len(folders) == 0 {
+			optional := len(folders) == 0
+			if optional {
 				config, err := settings(cmd, term)
 				if err != nil {
 					return err
@@ -42,51 +44,45 @@ func newModelsList(term terminal) *cobra.Command {
 				}
 				folders = []string{config.Bundles, filepath.Dir(cache.Bundle("x"))}
 			}
-			return listBundles(term, folders, asJSON)
+			return listBundles(term, folders, optional, asJSON)
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "for programs")
 	return command
 }
 
-func listBundles(term terminal, folders []string, asJSON bool) error {
-	type line struct {
-		Name        string `json:"name"`
-		Folder      string `json:"folder"`
-		Dimension   int    `json:"dimension,omitempty"`
-		Precision   string `json:"precision,omitempty"`
-		Members     int    `json:"ensemble_members,omitempty"`
-		Calibrated  bool   `json:"calibrated,omitempty"`
-		Fingerprint string `json:"fingerprint,omitempty"`
-		Error       string `json:"error,omitempty"`
-	}
-	lines := []line{}
+// listed is a line of the list.
+type listed struct {
+	Name        string `json:"name"`
+	Folder      string `json:"folder"`
+	Dimension   int    `json:"dimension,omitempty"`
+	Precision   string `json:"precision,omitempty"`
+	Delta       bool   `json:"delta,omitempty"` // to be merged with its base first
+	Members     int    `json:"ensemble_members,omitempty"`
+	Calibrated  bool   `json:"calibrated,omitempty"`
+	Familiarity bool   `json:"representatives,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Error       string `json:"error,omitempty"`
+}
+
+func listBundles(term terminal, folders []string, optional, asJSON bool) error {
+	lines := []listed{}
 	for _, folder := range folders {
-		listed, err := models.List(folder)
-		if errors.Is(err, fs.ErrNotExist) {
+		all, err := models.List(folder)
+		if optional && errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
 			return err
 		}
-		for _, l := range listed {
-			if l.Err != nil {
-				lines = append(lines, line{Name: filepath.Base(l.Dir), Folder: l.Dir, Error: l.Err.Error()})
-				continue
-			}
-			m := l.Bundle.Manifest
-			out := line{Name: m.Name, Folder: l.Dir, Dimension: m.Dimension, Precision: m.Precision,
-				Calibrated: l.Bundle.Calibration != nil, Fingerprint: l.Bundle.Fingerprint(models.Passage)}
-			if m.Ensemble != nil {
-				out.Members = m.Ensemble.Members
-			}
-			lines = append(lines, out)
+		for _, l := range all {
+			lines = append(lines, listing(l))
 		}
 	}
 	if asJSON {
 		return json.NewEncoder(term.Out).Encode(lines)
 	}
 	if len(lines) == 0 {
-		_, err := fmt.Fprintf(term.Out, "no bundles in %v: `conclave setup` makes the base encoder, `conclave models import` others\n", folders)
+		_, err := fmt.Fprintf(term.Out, "no bundles in %s: `conclave setup` makes the base encoder, `conclave models import` others\n", strings.Join(folders, " or "))
 		return err
 	}
 	w := tabwriter.NewWriter(term.Out, 0, 0, 2, ' ', 0)
@@ -96,34 +92,26 @@ func listBundles(term terminal, folders []string, asJSON bool) error {
 			_, _ = fmt.Fprintf(w, "%s\t\t\t\t\t\t%s: %s\n", l.Name, l.Folder, l.Error)
 			continue
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%v\t%.12s\t%s\n", l.Name, l.Dimension, l.Precision, l.Members, l.Calibrated, l.Fingerprint, l.Folder)
+		precision := l.Precision
+		if l.Delta {
+			precision = "delta"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%v\t%.12s\t%s\n", l.Name, l.Dimension, precision, l.Members, l.Calibrated, l.Fingerprint, l.Folder)
 	}
 	return w.Flush()
 }
 
-func newModelsVerify(term terminal) *cobra.Command {
-	return &cobra.Command{
-		Use:     "verify BUNDLE…",
-		Short:   "Check every file of bundles against their manifests",
-		Example: "  conclave models verify experts/health",
-		Args:    cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, folders []string) error {
-			failed := false
-			for _, folder := range folders {
-				b, err := models.Load(folder)
-				if err != nil {
-					failed = true
-					_, _ = fmt.Fprintf(term.Err, "%v\n", err)
-					continue
-				}
-				if _, err := fmt.Fprintf(term.Out, "%s: %s, %d files, fingerprint %.12s: fine\n", folder, b.Manifest.Name, len(b.Manifest.Files), b.Fingerprint(models.Passage)); err != nil {
-					return err
-				}
-			}
-			if failed {
-				return errSilent
-			}
-			return nil
-		},
+func listing(l models.Listed) listed {
+	if l.Err != nil {
+		return listed{Name: filepath.Base(l.Dir), Folder: l.Dir, Error: l.Err.Error()}
 	}
+	m := l.Bundle.Manifest
+	out := listed{
+		Name: m.Name, Folder: l.Dir, Dimension: m.Dimension, Precision: m.Precision, Delta: m.Delta != "",
+		Calibrated: l.Bundle.Calibration != nil, Familiarity: m.Representatives != "", Fingerprint: l.Bundle.Fingerprint(models.Passage),
+	}
+	if m.Ensemble != nil {
+		out.Members = m.Ensemble.Members
+	}
+	return out
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"conclave/configs"
@@ -52,23 +50,6 @@ func newLogger(out io.Writer, config configs.Log) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(out, options))
 	}
 	return slog.New(slog.NewTextHandler(out, options))
-}
-
-// bundleFolder finds an expert's bundle by name: where the configuration says,
-// in the folder of bundles, or among those that setup imported.
-func bundleFolder(config configs.Config, cache provision.Cache, name string) (string, error) {
-	for _, expert := range config.Experts {
-		if expert.Name == name && expert.Bundle != "" {
-			return expert.Bundle, nil
-		}
-	}
-	places := []string{filepath.Join(config.Bundles, name), cache.Bundle(name)}
-	for _, place := range places {
-		if _, err := os.Stat(filepath.Join(place, "expert.yaml")); err == nil {
-			return place, nil
-		}
-	}
-	return "", fmt.Errorf("there is no bundle of expert %q in %s or %s: import one (`conclave models import`), run `conclave setup` for the base encoder, or name its folder under experts in conclave.yaml", name, places[0], places[1])
 }
 
 // addConfigFlags gives a command the flags of configuration keys. A key that

@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"configs":     {},
 	"provision":   {},
 	"demo":        {},
+	"experts":     {},
 	"bench":       {"ann", "bm25", "corpus", "encoder", "models", "provision", "rank"},
 	"cmd":         {"*"},
 	"internal":    {"*"}, // test support and end-to-end tests

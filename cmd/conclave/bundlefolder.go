@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"conclave/configs"
+	"conclave/models"
+	"conclave/provision"
+)
+
+// bundleFolder finds an expert's bundle by name: where the configuration says,
+// in the folder of bundles, or among those that setup and imports made in the
+// cache. Where the first two hold a delta, what was merged from it is in the
+// cache.
+func bundleFolder(config configs.Config, cache provision.Cache, name string) (string, error) {
+	merged := cache.Bundle(name)
+	for _, expert := range config.Experts {
+		if expert.Name == name && expert.Bundle != "" {
+			return usable(expert.Bundle, merged)
+		}
+	}
+	places := []string{filepath.Join(config.Bundles, name), merged}
+	for _, place := range places {
+		if _, err := os.Stat(filepath.Join(place, models.ManifestFile)); err == nil {
+			return usable(place, merged)
+		}
+	}
+	return "", fmt.Errorf("there is no bundle of expert %q in %s or %s: import one (`conclave models import`), run `conclave setup` for the base encoder and the shipped experts, or name its folder under experts in conclave.yaml", name, places[0], places[1])
+}
+
+// usable is the folder itself or, where it holds a delta, merged, if that was
+// made from this very delta.
+func usable(folder, merged string) (string, error) {
+	d, err := models.OpenDelta(os.DirFS(folder))
+	switch {
+	case errors.Is(err, models.ErrNotDelta) || errors.Is(err, fs.ErrNotExist):
+		return folder, nil // whatever else is wrong is found when it is loaded
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", folder, err)
+	}
+	b, err := models.Peek(merged)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("%s holds a delta, which has to be merged with its base: `conclave models import %[1]s`", folder)
+	case err != nil:
+		return "", err
+	case b.Manifest.Lineage.MergedFrom != d.SHA256:
+		return "", fmt.Errorf("%s holds another delta than %s was merged from: `conclave models import %[1]s`", folder, merged)
+	}
+	return merged, nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"conclave/models"
+	"conclave/provision"
+)
+
+// demoRoot is where the demo's collections lie.
+func demoRoot(cache provision.Cache) string { return filepath.Join(cache.Root, "demo") }
+
+// demoFolder is where the demo's collection for these experts lies, beside the
+// base encoder's: under a name that changes with the corpus and with every
+// encoder, so that an old one is never taken for the new.
+func demoFolder(cache provision.Cache, names []string) (string, error) {
+	sum := sha256.New()
+	for _, x := range demoExperts(cache, names) {
+		bundle, err := models.Peek(x.Bundle)
+		if err != nil {
+			return "", err
+		}
+		_, _ = fmt.Fprintf(sum, "%s %s\n", x.Name, bundle.Fingerprint(models.Passage))
+	}
+	err := eachDemoFile(func(name string, data []byte) error {
+		_, _ = fmt.Fprintf(sum, "\n%s %d\n", name, len(data))
+		_, _ = sum.Write(data)
+		return nil
+	})
+	return filepath.Join(demoRoot(cache), hex.EncodeToString(sum.Sum(nil))[:16]), err
+}
+
+// passagesPattern names the folders of openDemo, collectionName those of
+// demoFolder.
+const passagesPattern = ".passages-*"
+
+var collectionName = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// holdDemo keeps other demos from removing the collection while this one uses
+// it, and removes what no process uses: collections of other versions, and the
+// passages that a killed demo left behind. With own false, the collection is
+// the user's and lies elsewhere. A cache that cannot be written is left as it
+// is.
+func holdDemo(ctx context.Context, cache provision.Cache, collection string, own bool) (release func(), err error) {
+	if err := os.MkdirAll(demoRoot(cache), 0o755); err != nil {
+		if own {
+			return nil, err
+		}
+		return func() {}, nil
+	}
+	unlock, err := cache.Lock(ctx)
+	if err != nil {
+		if own {
+			return nil, err
+		}
+		return func() {}, nil
+	}
+	defer unlock()
+	entries, err := os.ReadDir(demoRoot(cache))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		passages, _ := filepath.Match(passagesPattern, e.Name())
+		old := filepath.Join(demoRoot(cache), e.Name())
+		if e.IsDir() && old != collection && (passages || collectionName.MatchString(e.Name())) {
+			// What cannot be removed is in nobody's way.
+			_, _ = provision.RemoveUnused(old)
+		}
+	}
+	if !own {
+		return func() {}, nil
+	}
+	if err := os.MkdirAll(collection, 0o755); err != nil {
+		return nil, err
+	}
+	return provision.Hold(collection)
+}
+
+// passagesFolder makes a folder for the demo's passages, held until release.
+func passagesFolder(ctx context.Context, cache provision.Cache) (folder string, release func(), err error) {
+	unlock, err := cache.Lock(ctx)
+	if err == nil {
+		defer unlock()
+		if folder, err = os.MkdirTemp(demoRoot(cache), passagesPattern); err == nil {
+			if release, err = provision.Hold(folder); err == nil {
+				return folder, release, nil
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return "", nil, context.Cause(ctx)
+	}
+	// A cache that cannot be written: the system's folder for such files.
+	folder, err = os.MkdirTemp("", "conclave-passages-")
+	return folder, func() {}, err
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"conclave/configs"
+	"conclave/models"
+)
+
+// TestDeltaByCommands: import, list, verify, and finding the bundle by name
+// while the delta lies in the folder of bundles.
+func TestDeltaByCommands(t *testing.T) {
+	base, tied, two := golden(t, "base"), golden(t, "tied"), golden(t, "two")
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("conclave.yaml", []byte("cache: cache\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	calibrated(t, tied, filepath.Join("experts", "golden-tied"))
+	index := []string{"index", "--collection", "c", "--in", passagesFile(t), "--experts", "golden-tied"}
+	if code, _, complaints := conclave(t, index...); code != exitFailed || !strings.Contains(complaints, "conclave models import experts/golden-tied") && !strings.Contains(complaints, "ONNX Runtime") {
+		t.Errorf("a delta that is not merged: exit code %d, %s", code, complaints)
+	}
+	if code, _, complaints := conclave(t, "models", "import", "experts/golden-tied"); code != exitFailed || !strings.Contains(complaints, "conclave setup") || !strings.Contains(complaints, "--base") {
+		t.Errorf("without a base: exit code %d, %s", code, complaints)
+	}
+	code, out, complaints := conclave(t, "models", "import", "experts/golden-tied", "--base", base)
+	if code != exitOK || !strings.Contains(out, "bundles/golden-tied: golden-tied, 32 dimensions") {
+		t.Fatalf("exit code %d, %s%s", code, out, complaints)
+	}
+	var list []listed
+	if code, out, complaints := conclave(t, "models", "list", "--json"); code != exitOK || json.Unmarshal([]byte(out), &list) != nil || len(list) != 2 {
+		t.Fatalf("exit code %d, %s%s", code, out, complaints)
+	}
+	for i, want := range []bool{true, false} {
+		if l := list[i]; l.Delta != want || l.Members != 3 || !l.Calibrated || !l.Familiarity || l.Error != "" {
+			t.Errorf("%+v", l)
+		}
+	}
+	var found []verified
+	code, out, complaints = conclave(t, "models", "verify", "--json", list[0].Folder, list[1].Folder, "nowhere")
+	if err := json.Unmarshal([]byte(out), &found); err != nil || code != exitFailed || len(found) != 3 || complaints != "" {
+		t.Fatalf("exit code %d, %s%s: %v", code, out, complaints, err)
+	}
+	if !found[0].Fine || !found[0].Delta || !found[1].Fine || found[1].Delta || found[1].Fingerprint == "" || found[2].Fine || !strings.Contains(found[2].Error, "nowhere") {
+		t.Errorf("%+v", found)
+	}
+	config, err := configs.Load(configs.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := cacheOf(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, err := bundleFolder(config, cache, "golden-tied"); err != nil || at != cache.Bundle("golden-tied") {
+		t.Errorf("found at %q: %v", at, err)
+	}
+	// Trained again: what was merged is of yesterday.
+	if err := os.RemoveAll("experts/golden-tied"); err != nil {
+		t.Fatal(err)
+	}
+	calibrated(t, two, filepath.Join("experts", "golden-tied"))
+	if _, err := bundleFolder(config, cache, "golden-tied"); err == nil || !strings.Contains(err.Error(), "holds another delta") {
+		t.Errorf("%v", err)
+	}
+	if code, _, complaints := conclave(t, "models", "import", tied, "--base", base, "--name", "base"); code != exitFailed || !strings.Contains(complaints, "the base encoder's") {
+		t.Errorf("exit code %d, %s", code, complaints)
+	}
+}
+
+// TestVerifyChecksGraphs: a bundle whose files are whole and whose manifest
+// promises what its graphs have not.
+func TestVerifyChecksGraphs(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "bundle")
+	b, err := models.Import(t.Context(), golden(t, "base"), folder, models.ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, out, complaints := conclave(t, "models", "verify", folder); code != exitOK || !strings.Contains(out, "fine") {
+		t.Errorf("exit code %d, %s%s", code, out, complaints)
+	}
+	b.Manifest.Dimension = 33
+	data, err := b.Manifest.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, models.ManifestFile), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, complaints := conclave(t, "models", "verify", folder); code != exitFailed || !strings.Contains(complaints, "33") {
+		t.Errorf("exit code %d, %s", code, complaints)
+	}
+}
+
+func TestListOfAFolderThatIsNotThere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("conclave.yaml", []byte("cache: cache\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, complaints := conclave(t, "models", "list", "/nonexistent"); code != exitFailed || !strings.Contains(complaints, "/nonexistent") {
+		t.Errorf("exit code %d, %s", code, complaints)
+	}
+	if code, out, complaints := conclave(t, "models", "list"); code != exitOK || !strings.Contains(out, "no bundles") {
+		t.Errorf("exit code %d, %s%s", code, out, complaints)
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"conclave/models"
+
+	"github.com/spf13/cobra"
+)
+
+// verified is what was found of one bundle.
+type verified struct {
+	Folder      string `json:"folder"`
+	Fine        bool   `json:"fine"`
+	Name        string `json:"name,omitempty"`
+	Delta       bool   `json:"delta,omitempty"`
+	Files       int    `json:"files,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Error       string `json:"error,omitempty"`
+}
+
+func newModelsVerify(term terminal) *cobra.Command {
+	var asJSON bool
+	command := &cobra.Command{
+		Use:   "verify BUNDLE…",
+		Short: "Check every file of bundles against their manifests",
+		Long: `Compares the SHA-256 of every file with the manifest's, and what the graphs, the
+ensemble, the representatives and the delta hold with what it promises. Whether a
+delta fits its base is seen when it is imported.`,
+		Example: "  conclave models verify experts/health\n  conclave models verify experts/*/ --json",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, folders []string) error {
+			all := make([]verified, len(folders))
+			failed := false
+			for i, folder := range folders {
+				all[i] = verifyBundle(folder)
+				failed = failed || !all[i].Fine
+			}
+			if err := printVerified(term, all, asJSON); err != nil {
+				return err
+			}
+			if failed {
+				return errSilent
+			}
+			return nil
+		},
+	}
+	command.Flags().BoolVar(&asJSON, "json", false, "for programs")
+	return command
+}
+
+func verifyBundle(folder string) verified {
+	b, err := models.Load(folder)
+	if err == nil {
+		err = b.Check()
+	}
+	if err != nil {
+		return verified{Folder: folder, Error: err.Error()}
+	}
+	m := b.Manifest
+	return verified{
+		Folder: folder, Fine: true, Name: m.Name, Delta: m.Delta != "",
+		Files: len(m.Files), Fingerprint: b.Fingerprint(models.Passage),
+	}
+}
+
+func printVerified(term terminal, all []verified, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(term.Out).Encode(all)
+	}
+	w := &errWriter{out: term.Out}
+	for _, v := range all {
+		switch {
+		case !v.Fine:
+			_, _ = fmt.Fprintf(term.Err, "%s\n", v.Error)
+		case v.Delta:
+			w.printf("%s: %s, a delta, %d files, SHA-256 of the delta %.12s: fine\n", v.Folder, v.Name, v.Files, v.Fingerprint)
+		default:
+			w.printf("%s: %s, %d files, fingerprint %.12s: fine\n", v.Folder, v.Name, v.Files, v.Fingerprint)
+		}
+	}
+	return w.err
+}
