@@ -125,18 +125,18 @@ func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runt
 	const wrapper = "github.com/yalue/onnxruntime_go, API 24"
 	library, err := libraryOf(config, cache)
 	if err != nil {
-		return nil, []finding{{What: "ONNX Runtime", Status: "fails", Detail: err.Error(), Mend: "conclave setup"}}
+		return nil, []finding{{What: "ONNX Runtime", Status: "fails", Detail: err.Error(), Mend: mendRuntime(config)}}
 	}
 	ort, err := encoder.OpenRuntime(library)
 	if err != nil {
-		return nil, []finding{{What: "ONNX Runtime", Status: "fails", Detail: err.Error(), Mend: "conclave setup, or set runtime to a library of release 1.24 or newer"}}
+		return nil, []finding{{What: "ONNX Runtime", Status: "fails", Detail: err.Error(), Mend: mendRuntime(config)}}
 	}
 	out := []finding{{What: "ONNX Runtime", Status: "ok", Detail: fmt.Sprintf("%s (%s), %s", ort.Version(), wrapper, library)}}
 	cuda := finding{What: "CUDA", Status: "ok", Detail: "works"}
 	if err := ort.CUDA(); err != nil {
 		cuda = finding{What: "CUDA", Status: "note", Detail: "not here: " + firstLine(err)}
-		if config.Encoder.Provider == encoder.CUDA {
-			cuda.Status, cuda.Mend = "fails", "conclave setup --provider cuda, with CUDA 13 and cuDNN 9 installed; or encoder.provider: cpu"
+		if strongest(config) == encoder.CUDA {
+			cuda.Status, cuda.Mend = "fails", "conclave setup --provider cuda, with CUDA 13 and cuDNN 9 installed; or provider: cpu"
 		}
 	}
 	return ort, append(out, cuda)
@@ -145,9 +145,9 @@ func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runt
 func examineBundles(config configs.Config, cache provision.Cache, ort *encoder.Runtime) []finding {
 	var out []finding
 	names := append([]string{baseExpert}, shipped.Names()...)
-	for _, x := range config.Experts {
-		if !slices.Contains(names, x.Name) {
-			names = append(names, x.Name)
+	for _, name := range wantedExpertNames(config) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	for _, name := range names {
@@ -160,12 +160,12 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 	f := finding{What: "bundle " + name, Status: "fails"}
 	folder, err := bundleFolder(config, cache, name)
 	if err != nil {
-		f.Detail, f.Mend = "there is none", "conclave setup (base), or conclave models import CHECKPOINT --out "+config.Bundles+"/"+name
+		f.Detail, f.Mend = firstLine(err), mendBundle(config, cache, name, "")
 		return f
 	}
 	bundle, err := models.Load(folder)
 	if err != nil {
-		f.Detail, f.Mend = err.Error(), "conclave setup (base), or import the bundle again"
+		f.Detail, f.Mend = err.Error(), mendBundle(config, cache, name, folder)
 		return f
 	}
 	f.Detail = fmt.Sprintf("%d files, %s, fingerprint %.12s", len(bundle.Manifest.Files), bundle.Manifest.Precision, bundle.Fingerprint(models.Passage))
@@ -176,7 +176,7 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 	}
 	e, err := ort.Open(bundle, encoder.Options{Provider: config.Encoder.Provider})
 	if err != nil {
-		f.Detail, f.Mend = err.Error(), "import the bundle again"
+		f.Detail, f.Mend = err.Error(), mendBundle(config, cache, name, folder)
 		return f
 	}
 	defer func() { _ = e.Close() }()
@@ -207,7 +207,7 @@ func examineCollection(config configs.Config, cache provision.Cache) finding {
 		return f
 	}
 	if err != nil {
-		f.Status, f.Detail, f.Mend = "fails", err.Error(), "conclave verify --collection "+folder
+		f.Status, f.Detail, f.Mend = "fails", err.Error(), mendCollection(folder, err)
 		return f
 	}
 	defer func() { _ = c.Close() }()

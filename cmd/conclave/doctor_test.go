@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// examined runs the doctor and returns its findings by what they are about.
+func examined(t *testing.T, args ...string) (code int, found map[string]finding) {
+	t.Helper()
+	code, out, complaints := conclave(t, append([]string{"doctor", "--collection", "c", "--json"}, args...)...)
+	var list []finding
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		t.Fatalf("%v: %s%s", err, out, complaints)
+	}
+	found = map[string]finding{}
+	for _, f := range list {
+		found[f.What] = f
+	}
+	return code, found
+}
+
+// TestDoctorMends breaks one thing after the other: the doctor says which, and
+// where its line is one of conclave's own, that line mends it.
+func TestDoctorMends(t *testing.T) {
+	file := workplace(t)
+	t.Setenv("CONCLAVE_CACHE", t.TempDir()) // else it tries whatever is there
+	t.Setenv("PATH", t.TempDir())           // Python takes seconds to say that it is there
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file, "--experts", "small"); code != exitOK {
+		t.Fatal(complaints)
+	}
+	fine := func() {
+		t.Helper()
+		_, found := examined(t)
+		for _, what := range []string{"ONNX Runtime", "bundle small", "collection"} {
+			if found[what].Status != "ok" || found[what].Mend != "" {
+				t.Errorf("%+v", found[what])
+			}
+		}
+	}
+	fine()
+	change := func(path string) {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data[100] ^= 1
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	broken := func(what, says, mend string) {
+		t.Helper()
+		code, found := examined(t)
+		f := found[what]
+		if code != exitFailed || f.Status != "fails" || !strings.Contains(f.Detail, says) || !strings.Contains(f.Mend, mend) {
+			t.Errorf("exit code %d, %+v, want %q and %q", code, f, says, mend)
+		}
+	}
+
+	graph := filepath.Join("c", "seg-000001", "small-2.hnsw")
+	change(graph)
+	broken("collection", "small-2.hnsw", "conclave index --collection c --remove-expert small, then --add-expert small")
+	for _, flag := range []string{"--remove-expert", "--add-expert"} {
+		if code, _, complaints := conclave(t, "index", "--collection", "c", flag, "small"); code != exitOK {
+			t.Errorf("%s: %s", flag, complaints)
+		}
+	}
+	fine()
+
+	encoder := filepath.Join("experts", "small", "encoder.onnx")
+	change(encoder)
+	broken("bundle small", "encoder.onnx has changed", "conclave models import CHECKPOINT --out "+filepath.Join("experts", "small"))
+	change(encoder) // back
+	fine()
+
+	words := filepath.Join("c", "seg-000001", "words")
+	if err := os.Rename(words, "kept"); err != nil {
+		t.Fatal(err)
+	}
+	broken("collection", "words is missing", "snapshot")
+	if err := os.Rename("kept", words); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join("c", "MANIFEST"), "kept"); err != nil {
+		t.Fatal(err)
+	}
+	broken("collection", "MANIFEST", "conclave index --collection c --in FILE")
+	if err := os.Rename("kept", filepath.Join("c", "MANIFEST")); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile("conclave.yaml", []byte("runtime: nowhere.so\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	broken("ONNX Runtime", "nowhere.so", "leave runtime out and conclave setup")
+}

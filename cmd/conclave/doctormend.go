@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"conclave/collection"
+	"conclave/configs"
+	"conclave/encoder"
+	shipped "conclave/experts"
+	"conclave/provision"
+)
+
+// wantedExpertNames are the experts that the configuration names and those of
+// its collection: all that serving it needs.
+func wantedExpertNames(config configs.Config) []string {
+	var names []string
+	for _, x := range config.Experts {
+		names = append(names, x.Name)
+	}
+	has, err := collectionExperts(config.Collection)
+	if err != nil {
+		return names // told by the collection's own line
+	}
+	for _, x := range has {
+		names = append(names, x.Name)
+	}
+	return names
+}
+
+// mendRuntime is what brings back a library that cannot be loaded.
+func mendRuntime(config configs.Config) string {
+	setup := "conclave setup"
+	if strongest(config) == encoder.CUDA {
+		setup = "conclave setup --provider cuda"
+	}
+	if config.Runtime != "" {
+		return fmt.Sprintf("name a libonnxruntime of release 1.24 or newer as runtime (now %s), or leave runtime out and %s", config.Runtime, setup)
+	}
+	return setup
+}
+
+// mendBundle is what brings back a bundle; folder is where a broken one is.
+func mendBundle(config configs.Config, cache provision.Cache, name, folder string) string {
+	made := name == baseExpert || slices.Contains(shipped.Names(), name)
+	switch {
+	case made && (folder == "" || filepath.Dir(folder) == filepath.Dir(cache.Bundle(name))):
+		return "conclave setup"
+	case made:
+		return fmt.Sprintf("import it into %s again, or remove that folder and conclave setup", folder)
+	case folder == "":
+		folder = filepath.Join(config.Bundles, name)
+	}
+	return "conclave models import CHECKPOINT --out " + folder
+}
+
+// expertFile finds the expert in the name of one of its files in a segment,
+// such as base-2.hnsw.
+const expertFile = `[/\\]([a-z0-9][a-z0-9_-]*)-[0-9]+\.(?:vectors|hnsw|coder)\b`
+
+// mendCollection is what brings back a collection that cannot be opened.
+func mendCollection(folder string, err error) string {
+	if errors.Is(err, collection.ErrNotCollection) {
+		return "conclave index --collection " + folder + " --in FILE"
+	}
+	if found := regexp.MustCompile(expertFile).FindStringSubmatch(err.Error()); found != nil && !errors.Is(err, fs.ErrNotExist) {
+		// What is damaged can be made again from the passages.
+		return fmt.Sprintf("conclave index --collection %s --remove-expert %s, then --add-expert %[2]s", folder, found[1])
+	}
+	return fmt.Sprintf("put a snapshot in its place, or conclave index --collection NEW --in FILE; conclave verify --collection %s says what is damaged", folder)
+}
