@@ -31,8 +31,9 @@ type Options struct {
 	Timed      int           // questions with which single requests are timed; 0: none
 	Reference  string        // method that the others are tested against; "": none
 	Own        Ownership
-	Runs       *Runs  // nil: none are written
-	State      *State // nil: nothing is kept
+	Notes      []string // for the report, before its own
+	Runs       *Runs    // nil: none are written
+	State      *State   // nil: nothing is kept
 	// Progress is told the stage (a domain, or the timing) and how far it is.
 	Progress func(stage string, done, total int)
 }
@@ -225,7 +226,7 @@ func (o *Options) times(ctx context.Context, engine Engine, domains []Domain) ([
 
 // report puts everything together.
 func (o *Options) report(domains []Domain, measured []*Measured, times []Latency) *Report {
-	r := &Report{About: o.About, Depth: o.Depth, Candidates: o.Candidates, Exact: o.Exact}
+	r := &Report{About: o.About, Depth: o.Depth, Candidates: o.Candidates, Exact: o.Exact, Notes: slices.Clone(o.Notes)}
 	r.Methods = append(slices.Clone(o.Methods), oracles(o.Methods)...)
 	s := summing{methods: r.Methods, reference: -1, depth: o.Depth}
 	if o.Reference != "" {

@@ -1,6 +1,8 @@
 package evaluation
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,13 +39,15 @@ type Lineup struct {
 	Words   bool // there is BM25
 }
 
-func (l Lineup) calibrated() bool {
+// calibrated names the experts that can say how sure they are.
+func (l Lineup) calibrated() []string {
+	names := []string{}
 	for _, x := range l.Experts {
-		if x.Calibration == nil || x.EnsembleMembers < 2 {
-			return false
+		if x.Calibration != nil && x.EnsembleMembers > 1 {
+			names = append(names, x.Name)
 		}
 	}
-	return len(l.Experts) > 0
+	return names
 }
 
 // Alone is a method for each source.
@@ -66,9 +70,10 @@ func (l Lineup) Alone() []Method {
 	return out
 }
 
-// Fusions is every fusion method that these sources allow, and the variants
-// that the papers and users know: raw, z-scored and min-max scores, and a
-// missing score completed by the lowest (the paper's) or the true one.
+// Fusions is every fusion method that makes sense with these sources, and the
+// variants that the papers and users know: raw, z-scored and min-max scores,
+// and a missing score completed by the lowest (the paper's) or the true one.
+// Whether the engine can do them is for Possible to find out.
 func (l Lineup) Fusions() []Method {
 	no := false
 	fusion := func(name, method string, change func(*search.Request)) Method {
@@ -82,32 +87,46 @@ func (l Lineup) Fusions() []Method {
 		return m
 	}
 	several := len(l.Experts) > 1
+	calibrated := l.calibrated()
 	if len(l.Experts) == 0 || !several && !l.Words {
 		return nil // one source: there is nothing to fuse
+	}
+	// sure is a fusion of the experts that can say how sure they are, or of the
+	// only one that there is.
+	sure := func(name, method string, change func(*search.Request)) Method {
+		m := fusion(name, method, change)
+		if len(calibrated) < len(l.Experts) && len(calibrated) > 0 {
+			m.Request.Experts = &calibrated
+		}
+		return m
 	}
 	var out []Method
 	for _, name := range search.MethodNames() {
 		switch name {
 		case search.MethodMUF:
-			if several && l.calibrated() {
-				out = append(out, fusion(name, name, nil),
-					fusion("muf, lowest", name, func(r *search.Request) { r.Missing = "min" }),
-					fusion("muf, z-scores", name, func(r *search.Request) { r.Normalisation = "zscore" }),
-					fusion("muf, min-max", name, func(r *search.Request) { r.Normalisation = "minmax" }))
+			if len(calibrated) > 1 {
+				out = append(out, sure(name, name, nil),
+					sure("muf, lowest", name, func(r *search.Request) { r.Missing = "min" }),
+					sure("muf, z-scores", name, func(r *search.Request) { r.Normalisation = "zscore" }),
+					sure("muf, min-max", name, func(r *search.Request) { r.Normalisation = "minmax" }))
 			}
 		case search.MethodMUFSparse:
-			if several && l.calibrated() {
-				out = append(out, fusion(name, name, nil))
+			if len(calibrated) > 1 {
+				out = append(out, sure(name, name, nil))
 			}
 		case search.MethodHybrid:
-			if l.Words && (!several || l.calibrated()) {
-				out = append(out, fusion(name, name, nil))
+			if l.Words && (len(calibrated) > 0 || !several) {
+				out = append(out, sure(name, name, nil))
 			}
 		case search.MethodSum:
 			if several {
 				out = append(out,
 					fusion("sum of experts", name, func(r *search.Request) { r.BM25, r.Normalisation = &no, "raw" }),
 					fusion("sum of experts, z-scores", name, func(r *search.Request) { r.BM25, r.Normalisation = &no, "zscore" }))
+			}
+			if len(calibrated) > 1 && len(calibrated) < len(l.Experts) {
+				// What MUF is to be compared with.
+				out = append(out, sure("sum of calibrated experts", name, func(r *search.Request) { r.BM25, r.Normalisation = &no, "raw" }))
 			}
 			if l.Words {
 				out = append(out,
@@ -136,6 +155,28 @@ func (l Lineup) Named(names []string) ([]Method, error) {
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+// Possible asks the engine one question by each method and keeps those that it
+// does not refuse. A fusion that is refused is left out, and why is among the
+// notes; for instance one that needs what nobody has calibrated. Another kind
+// of method was asked for, and then its refusal is the error.
+func Possible(ctx context.Context, engine Engine, methods []Method, question string) (kept []Method, notes []string, err error) {
+	for _, m := range methods {
+		r := m.Request
+		r.Question = question
+		_, err := engine.Compare(ctx, []search.Request{r})
+		var refused *search.Error
+		switch {
+		case err == nil:
+			kept = append(kept, m)
+		case !errors.As(err, &refused) || refused.Kind != search.Invalid || m.Kind != KindFusion:
+			return nil, nil, fmt.Errorf("the method %q: %w", m.Name, err)
+		default:
+			notes = append(notes, fmt.Sprintf("%s is left out: %s", m.Name, strings.TrimPrefix(refused.Detail, "request 1: ")))
+		}
+	}
+	return kept, notes, nil
 }
 
 // ParseMethod reads a method of the user's own:

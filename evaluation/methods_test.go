@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"context"
 	"reflect"
 	"slices"
 	"strings"
@@ -8,6 +9,29 @@ import (
 
 	"conclave/search"
 )
+
+// picky is an engine that refuses a fusion method.
+type picky struct{ *script }
+
+func (p picky) Compare(_ context.Context, requests []search.Request) ([]search.Response, error) {
+	if requests[0].Fusion.Names[0] == "muf" {
+		return nil, &search.Error{Kind: search.Invalid, Detail: "request 1: nobody is calibrated"}
+	}
+	return []search.Response{{}}, nil
+}
+
+func TestPossible(t *testing.T) {
+	method := func(kind Kind, name string) Method {
+		return Method{Name: name, Kind: kind, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}}
+	}
+	kept, notes, err := Possible(t.Context(), picky{}, []Method{method(KindFusion, "muf"), method(KindFusion, "rrf")}, "who?")
+	if err != nil || names(kept) != "rrf" || !slices.Equal(notes, []string{"muf is left out: nobody is calibrated"}) {
+		t.Errorf("kept %q, notes %q, %v", names(kept), notes, err)
+	}
+	if _, _, err := Possible(t.Context(), picky{}, []Method{method(KindComparison, "muf")}, "who?"); err == nil || !strings.Contains(err.Error(), `"muf"`) {
+		t.Errorf("a method that was asked for and is refused: %v", err)
+	}
+}
 
 func TestParseMethod(t *testing.T) {
 	no := false
@@ -53,7 +77,8 @@ func TestLineup(t *testing.T) {
 		"one expert alone":    {Lineup{Experts: []search.ExpertInfo{a}}, nil, nil, 1, true},
 		"one and words":       {Lineup{Experts: []search.ExpertInfo{plain}, Words: true}, []string{"auto", "hybrid", "rrf", "sum, z-scores"}, []string{"muf", "sum of experts"}, 2, false},
 		"calibrated":          {Lineup{Experts: []search.ExpertInfo{a, b}, Words: true}, []string{"muf", "muf, lowest", "muf-sparse", "hybrid", "sum of experts", "sum, min-max"}, nil, 3, false},
-		"not all calibrated":  {Lineup{Experts: []search.ExpertInfo{a, plain}, Words: true}, []string{"rrf", "sum of experts"}, []string{"muf", "hybrid"}, 3, false},
+		"not all calibrated":  {Lineup{Experts: []search.ExpertInfo{a, plain}, Words: true}, []string{"rrf", "sum of experts", "hybrid"}, []string{"muf", "sum of calibrated experts"}, 3, false},
+		"two of three":        {Lineup{Experts: []search.ExpertInfo{plain, a, b}, Words: true}, []string{"muf", "muf, lowest", "hybrid", "sum of calibrated experts"}, nil, 4, false},
 		"experts, not words":  {Lineup{Experts: []search.ExpertInfo{a, b}}, []string{"muf", "rrf", "sum of experts"}, []string{"hybrid", "sum, z-scores"}, 2, false},
 		"uncalibrated, alone": {Lineup{Experts: []search.ExpertInfo{plain, a}}, []string{"rrf"}, []string{"muf"}, 2, false},
 	} {
@@ -79,6 +104,13 @@ func TestLineup(t *testing.T) {
 				t.Errorf("%s: %s asks BM25, which is not there", name, m.Name)
 			}
 		}
+	}
+	fusions := Lineup{Experts: []search.ExpertInfo{plain, a, b}, Words: true}.Fusions()
+	if r := fusions[methodNamed(fusions, "muf")].Request; r.Experts == nil || !slices.Equal(*r.Experts, []string{"a", "b"}) {
+		t.Errorf("MUF is over %v, want those that can say how sure they are", r.Experts)
+	}
+	if r := fusions[methodNamed(fusions, "rrf")].Request; r.Experts != nil {
+		t.Errorf("RRF is over %v, want all", *r.Experts)
 	}
 	if _, err := (Lineup{}).Named([]string{"rrf", "magic"}); err == nil {
 		t.Error("an unknown fusion method was taken")

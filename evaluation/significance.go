@@ -2,7 +2,9 @@ package evaluation
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
+	"slices"
 )
 
 // PairedRandomisation is the two-sided p-value of the hypothesis that two
@@ -15,34 +17,59 @@ func PairedRandomisation(a, b []float64, rounds int, seed uint64) float64 {
 	if len(a) != len(b) {
 		panic("evaluation: paired scores of different length")
 	}
-	var differences []float64 // questions on which both agree do not matter
+	var sizes []float64 // of the differences; questions on which both agree do not matter
 	observed := 0.0
 	for i := range a {
 		if d := a[i] - b[i]; d != 0 {
-			differences = append(differences, d)
+			sizes = append(sizes, math.Abs(d))
 			observed += d
 		}
 	}
+	groups := groupSizes(sizes)
 	rng := rand.New(rand.NewPCG(seed, 0x5eed))
 	// A sum of thousands of terms rounds; a difference of that size is a tie.
 	threshold := math.Abs(observed) - 1e-9
 	asLarge := 1
 	for range rounds {
-		sum, bits, left := 0.0, uint64(0), 0
-		for _, d := range differences {
-			if left == 0 {
-				bits, left = rng.Uint64(), 64
-			}
-			if bits&1 == 0 {
-				d = -d
-			}
-			bits >>= 1
-			left--
-			sum += d
+		sum := 0.0
+		for _, g := range groups {
+			sum += g.size * float64(2*swapped(rng, g.questions)-g.questions)
 		}
 		if math.Abs(sum) >= threshold {
 			asLarge++
 		}
 	}
 	return float64(asLarge) / float64(rounds+1)
+}
+
+// sizeGroup is how many questions have a difference of one size. Scores take
+// few values (a hit or none, the reciprocal of a rank), so there are few
+// groups, and only how many of a group are swapped matters.
+type sizeGroup struct {
+	size      float64
+	questions int
+}
+
+func groupSizes(sizes []float64) []sizeGroup {
+	slices.Sort(sizes)
+	var groups []sizeGroup
+	for _, s := range sizes {
+		if n := len(groups); n == 0 || groups[n-1].size != s {
+			groups = append(groups, sizeGroup{size: s})
+		}
+		groups[len(groups)-1].questions++
+	}
+	return groups
+}
+
+// swapped tosses a coin for each of n questions and counts the heads.
+func swapped(rng *rand.Rand, n int) int {
+	heads := 0
+	for ; n >= 64; n -= 64 {
+		heads += bits.OnesCount64(rng.Uint64())
+	}
+	if n > 0 {
+		heads += bits.OnesCount64(rng.Uint64() >> (64 - n))
+	}
+	return heads
 }

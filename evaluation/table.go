@@ -78,7 +78,7 @@ func Metrics() []Metric {
 	return append(out,
 		Metric{Key: "ece", Heading: "ECE", Lower: true, Meaning: "expected calibration error of the confidence that the first passage is right, 10 bins"},
 		Metric{Key: "auroc", Heading: "AUROC", Meaning: "chance that of a right and a wrong first passage the right one has the higher confidence"},
-		Metric{Key: "surest_half", Heading: "top-1@half", Meaning: "top-1 where only the surest half of the questions is answered"})
+		Metric{Key: "surest_half", Heading: "top-1 @½", Meaning: "top-1 where only the surest half of the questions is answered"})
 }
 
 // testRounds is how often the pairs are swapped at random.

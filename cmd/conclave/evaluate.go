@@ -12,6 +12,7 @@ import (
 
 	"conclave/configs"
 	"conclave/evaluation"
+	htmlreport "conclave/evaluation/report"
 	"conclave/search"
 
 	"github.com/spf13/cobra"
@@ -37,7 +38,7 @@ type evaluating struct {
 	exact     bool
 	timed     int
 
-	asJSON, state string
+	report, asJSON, state string
 	runs                  evaluation.Runs
 }
 
@@ -61,7 +62,7 @@ with --qrels; plain or gzip-compressed.
 With --state an interrupted evaluation goes on where it stopped.`,
 		Example: `  conclave evaluate --collection my-index --questions dev.jsonl
   conclave evaluate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz \
-    --limit 500 --state eval.state --json report.json --runs runs/
+    --limit 500 --state eval.state --report report.html --json report.json --runs runs/
   conclave evaluate --collection cacm --questions cacm=topics.tsv --qrels cacm=qrels.txt
   conclave evaluate --collection all --questions dev.jsonl --against "base and words" \
     --also "base and words: hybrid experts=base alpha=0.05"`,
@@ -89,6 +90,7 @@ With --state an interrupted evaluation goes on where it stopped.`,
 	flags.IntVar(&x.cands, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
 	flags.BoolVar(&x.exact, "exact", false, "compare with every vector instead of using the graph")
 	flags.IntVar(&x.timed, "timed", 100, "`questions` with which single requests are timed; 0: no times")
+	flags.StringVar(&x.report, "report", "", "HTML `file` to write, with plots")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs; '-' for standard output instead of the tables")
 	flags.StringVar(&x.state, "state", "", "`file` that keeps what is done, so that an interrupted evaluation goes on")
 	flags.StringVar(&x.runs.Folder, "runs", "", "`folder` to write each method's rankings to")
@@ -124,14 +126,20 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	if err != nil {
 		return err
 	}
+	if options.Methods, options.Notes, err = evaluation.Possible(cmd.Context(), l.engine, options.Methods, domains[0].Questions[0].Text); err != nil {
+		return err
+	}
+	if options.Reference == "" {
+		options.Reference = referenceOf(options.Methods)
+	}
 	bar := newProgress(term.Err)
 	options.Progress = func(stage string, done, total int) { bar.Report(stage, int64(done), int64(total), "questions") }
-	report, err := evaluation.Evaluate(cmd.Context(), l.engine, domains, options)
+	found, err := evaluation.Evaluate(cmd.Context(), l.engine, domains, options)
 	bar.Finish()
 	if err != nil {
 		return err
 	}
-	return x.write(report, term)
+	return x.write(found, term)
 }
 
 // check finds mistakes of use, before anything is opened.
@@ -176,9 +184,6 @@ func (x *evaluating) options(l *library, config configs.Config, also []evaluatio
 		o.Methods = append(o.Methods, named...)
 	}
 	o.Methods = append(o.Methods, also...)
-	if o.Reference == "" {
-		o.Reference = referenceOf(o.Methods)
-	}
 	generation, passages := l.engine.Generation()
 	o.About = evaluation.About{Collection: config.Collection, Generation: generation, Passages: passages, Experts: lineup.Experts,
 		Version: version, Settings: config.Search}
@@ -221,12 +226,17 @@ func referenceOf(methods []evaluation.Method) string {
 	return first
 }
 
-// write writes the report in every form that was asked for.
-func (x *evaluating) write(report *evaluation.Report, term terminal) error {
+// write writes the findings in every form that was asked for.
+func (x *evaluating) write(found *evaluation.Report, term terminal) error {
 	inJSON := func(out io.Writer) error {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(report)
+		return encoder.Encode(found)
+	}
+	if x.report != "" {
+		if err := writeFile(x.report, func(out io.Writer) error { return htmlreport.Write(out, found) }); err != nil {
+			return err
+		}
 	}
 	if x.asJSON != "" && x.asJSON != "-" {
 		if err := writeFile(x.asJSON, inJSON); err != nil {
@@ -236,7 +246,7 @@ func (x *evaluating) write(report *evaluation.Report, term terminal) error {
 	if x.asJSON == "-" {
 		return inJSON(term.Out)
 	}
-	return report.WriteText(term.Out)
+	return found.WriteText(term.Out)
 }
 
 // writeFile writes a file through a function.

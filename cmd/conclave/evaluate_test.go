@@ -74,7 +74,7 @@ func TestEvaluateDomains(t *testing.T) {
 		t.Fatal(complaints)
 	}
 	args := []string{"evaluate", "--collection", "c", "--questions", "story=story.jsonl", "--questions", "house=house", "--timed", "1",
-		"--also", "words: sum experts=none", "--against", "words", "--json", "out.json", "--state", "s", "--runs", "runs"}
+		"--also", "words: sum experts=none", "--against", "words", "--json", "out.json", "--state", "s", "--runs", "runs", "--report", "out.html"}
 	code, text, complaints := conclave(t, args...)
 	if code != exitOK {
 		t.Fatal(complaints)
@@ -100,6 +100,10 @@ func TestEvaluateDomains(t *testing.T) {
 		if _, err := os.Stat(name); err != nil {
 			t.Error(err)
 		}
+	}
+	page, err := os.ReadFile("out.html")
+	if err != nil || !strings.Contains(string(page), "bm25 alone") {
+		t.Errorf("the report: %v, %d bytes", err, len(page))
 	}
 	code, again, complaints := conclave(t, args...)
 	if code != exitOK || again != text {

@@ -1,0 +1,207 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"conclave/calibration"
+	"conclave/evaluation"
+)
+
+// lineColours is how many colours the lines have; page.css names them.
+const lineColours = 8
+
+// chartView is a plot of lines with its legend.
+type chartView struct {
+	SVG  template.HTML
+	Keys []legendKey
+}
+
+type legendKey struct {
+	ID, Method, Value string
+	Sample            template.HTML // a piece of the line
+	Hidden            bool
+}
+
+// line is one line of a plot; x and y are in the units of the axes.
+type line struct {
+	method string
+	kind   evaluation.Kind
+	x, y   []float64
+	value  string // for the legend
+}
+
+// axes are what a plot of lines stands in. Both axes are 0 to 1 after their
+// scale; y is a share and shown in percent.
+type axes struct {
+	id, title, across, up string
+	ticks                 []tick // of x, at their place from 0 to 1
+	place                 func(x float64) float64
+}
+
+type tick struct {
+	at    float64
+	label string
+}
+
+// Measures of a plot, in pixels.
+const (
+	plotWidth, plotHeight                    = 640.0, 380.0
+	plotLeft, plotRight, plotTop, plotBottom = 52.0, 12.0, 12.0, 44.0
+)
+
+// accuracyCurves is the accuracy at k of every method.
+func accuracyCurves(r *evaluation.Report, o order) chartView {
+	t := &r.Tables[0]
+	a := axes{id: "acc", title: "Accuracy at k", across: "k (first passages looked at, logarithmic)", up: "questions with a right one, %",
+		place: func(k float64) float64 { return math.Log(k) / math.Log(max(float64(r.Depth), 2)) }}
+	for _, k := range []int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000} {
+		if k <= r.Depth {
+			a.ticks = append(a.ticks, tick{a.place(float64(k)), fmt.Sprint(k)})
+		}
+	}
+	var lines []line
+	for _, name := range o.methods {
+		row := rowOf(t, name)
+		l := line{method: name, kind: row.Kind, value: fmt.Sprintf("%.1f · %.1f", 100*row.Values[accuracy(t, 1)], 100*row.Values[accuracy(t, 20)])}
+		for k, y := range row.Curve {
+			l.x, l.y = append(l.x, float64(k+1)), append(l.y, y)
+		}
+		if len(l.x) > 0 {
+			lines = append(lines, l)
+		}
+	}
+	return a.draw(lines, o.shown)
+}
+
+// coverageCurves is the accuracy among the questions that are answered, against
+// their share, for every method with a confidence. Below one question in fifty
+// there is nothing but noise, and nothing is drawn.
+func coverageCurves(r *evaluation.Report, o order) chartView {
+	const least, most = 0.02, 160 // share of the questions; points of a line
+	t := &r.Tables[0]
+	a := axes{id: "cov", title: "Accuracy against coverage", across: "share of the questions that is answered, surest first, %", up: "top-1 among those, %",
+		place: func(x float64) float64 { return x }}
+	for i := 0; i <= 10; i += 2 {
+		a.ticks = append(a.ticks, tick{float64(i) / 10, fmt.Sprint(10 * i)})
+	}
+	var lines []line
+	for _, name := range o.methods {
+		row := rowOf(t, name)
+		points := calibration.Coverage(row.Outcomes)
+		if len(points) == 0 {
+			continue
+		}
+		l := line{method: name, kind: row.Kind, value: fmt.Sprintf("%.1f → %.1f", 100*points[len(points)-1].Accuracy, 100*row.Values["surest_half"])}
+		step := max(len(points)/most, 1)
+		for i, p := range points {
+			if p.Coverage >= least && (i%step == 0 || i == len(points)-1) {
+				l.x, l.y = append(l.x, p.Coverage), append(l.y, p.Accuracy)
+			}
+		}
+		lines = append(lines, l)
+	}
+	return a.draw(lines, lineColours)
+}
+
+// draw draws the lines; those after the first shown are there and hidden, for
+// the legend to bring in.
+func (a axes) draw(lines []line, shown int) chartView {
+	if len(lines) == 0 {
+		return chartView{}
+	}
+	low, high := 1.0, 0.0
+	for _, l := range lines {
+		low, high = min(low, slices.Min(l.y)), max(high, slices.Max(l.y))
+	}
+	step := niceStep(high - low)
+	low, high = math.Max(0, math.Floor(low/step)*step), math.Min(1, math.Ceil(high/step)*step)
+	if high <= low {
+		low, high = max(0, high-step), min(1, low+step)
+	}
+	across := func(x float64) float64 { return plotLeft + (plotWidth-plotLeft-plotRight)*a.place(x) }
+	up := func(y float64) float64 { return plotTop + (plotHeight-plotTop-plotBottom)*(high-y)/(high-low) }
+
+	var svg strings.Builder
+	put := func(format string, values ...any) { fmt.Fprintf(&svg, format+"\n", values...) }
+	put(`<svg class="plot" viewBox="0 0 %g %g" role="img" aria-labelledby="%s-title">`, plotWidth, plotHeight, a.id)
+	put(`<title id="%s-title">%s</title>`, a.id, html.EscapeString(a.title+": "+a.up+" against "+a.across))
+	for y := low; y <= high+step/2; y += step {
+		put(`<line class="grid" x1="%g" y1="%.1f" x2="%g" y2="%.1f"/>`, plotLeft, up(y), plotWidth-plotRight, up(y))
+		put(`<text x="%g" y="%.1f" text-anchor="end">%.3g</text>`, plotLeft-7, up(y)+4, 100*y)
+	}
+	for _, tick := range a.ticks {
+		x := plotLeft + (plotWidth-plotLeft-plotRight)*tick.at
+		put(`<line class="grid" x1="%.1f" y1="%g" x2="%.1f" y2="%g"/>`, x, plotTop, x, plotHeight-plotBottom)
+		put(`<text x="%.1f" y="%g" text-anchor="middle">%s</text>`, x, plotHeight-plotBottom+16, tick.label)
+	}
+	put(`<text class="axis" x="%g" y="%g" text-anchor="middle">%s</text>`, (plotLeft+plotWidth-plotRight)/2, plotHeight-6, html.EscapeString(a.across))
+	put(`<text class="axis" transform="translate(13 %g) rotate(-90)" text-anchor="middle">%s</text>`, (plotTop+plotHeight-plotBottom)/2, html.EscapeString(a.up))
+	view := chartView{}
+	for i := len(lines) - 1; i >= 0; i-- { // the first on top
+		l := lines[i]
+		var path strings.Builder
+		for n := range l.x {
+			command := " L"
+			if n == 0 {
+				command = "M"
+			}
+			fmt.Fprintf(&path, "%s%.1f %.1f", command, across(l.x[n]), up(l.y[n]))
+		}
+		hidden := ""
+		if i >= shown {
+			hidden = " hidden"
+		}
+		put(`<path id="%s-%d" class="line c%d %s%s" d="%s"><title>%s</title></path>`, a.id, i, i%lineColours, l.kind, hidden, path.String(), html.EscapeString(l.method))
+	}
+	put(`</svg>`)
+	for i, l := range lines {
+		sample := fmt.Sprintf(`<svg class="sample" viewBox="0 0 34 10" aria-hidden="true"><path class="line c%d %s" d="M1 5 L33 5"/></svg>`, i%lineColours, l.kind)
+		view.Keys = append(view.Keys, legendKey{ID: fmt.Sprintf("%s-%d", a.id, i), Method: l.method, Value: l.value, Sample: template.HTML(sample), Hidden: i >= shown})
+	}
+	view.SVG = template.HTML(svg.String())
+	return view
+}
+
+// niceStep is 1, 2 or 5 times a power of ten and cuts the range into four to
+// ten parts.
+func niceStep(width float64) float64 {
+	if width <= 0 {
+		return 0.1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(width)))
+	for _, factor := range []float64{0.1, 0.2, 0.5} {
+		if width/(factor*power) <= 8 {
+			return factor * power
+		}
+	}
+	return power
+}
+
+// reliabilityDiagrams are those of the methods with a confidence.
+func reliabilityDiagrams(r *evaluation.Report, o order) ([]template.HTML, error) {
+	var out []template.HTML
+	for _, name := range o.methods {
+		row := rowOf(&r.Tables[0], name)
+		if len(row.Outcomes) == 0 {
+			continue
+		}
+		reliability, err := calibration.NewReliability(row.Outcomes)
+		if err != nil {
+			return nil, fmt.Errorf("the confidences of %s: %w", name, err)
+		}
+		var svg strings.Builder
+		if err := reliability.WriteSVG(&svg, name); err != nil {
+			return nil, err
+		}
+		out = append(out, template.HTML(svg.String()))
+	}
+	return out, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,255 @@
+// Package report writes an evaluation as one HTML page that needs nothing else:
+// tables, and plots as SVG inside the page. It follows the reader's choice of
+// light or dark, can be read without scripts, and prints.
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"conclave/evaluation"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+//go:embed page.js
+var pageJS string
+
+// page is what the template shows.
+type page struct {
+	Report   *evaluation.Report
+	CSS      template.CSS
+	JS       template.JS
+	Title    string
+	Lead     string
+	Tiles    []tile
+	Tables   []tableView
+	Curves   chartView
+	Coverage chartView
+	Diagrams []template.HTML
+	Sources  template.HTML // accuracy of the sources by domain
+	Sure     template.HTML // confidence of the experts by domain
+	Weights  []template.HTML
+	Experts  []expertView
+	Meanings []meaning
+	Methods  []meaning
+}
+
+// tile is one figure at the head of the page.
+type tile struct{ Label, Method, Value, Note string }
+
+type meaning struct{ Name, Text string }
+
+type expertView struct{ Name, Kind, Passages, Recall, Confidence string }
+
+// Write writes the page.
+func Write(w io.Writer, r *evaluation.Report) error {
+	if len(r.Tables) == 0 || len(r.Tables[0].Rows) == 0 {
+		return fmt.Errorf("the report has no tables")
+	}
+	p := page{Report: r, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Title: "Evaluation of " + r.Collection, Lead: lead(r)}
+	p.Tiles = tiles(r)
+	for i := range r.Tables {
+		p.Tables = append(p.Tables, newTableView(&r.Tables[i], r.Reference, i < 2))
+	}
+	order := prominent(r)
+	p.Curves = accuracyCurves(r, order)
+	p.Coverage = coverageCurves(r, order)
+	diagrams, err := reliabilityDiagrams(r, order)
+	if err != nil {
+		return err
+	}
+	p.Diagrams = diagrams
+	p.Sources, p.Sure, p.Weights = sourcesByDomain(r), sureByDomain(r), weightsByDomain(r)
+	p.Experts = experts(r)
+	for _, m := range evaluation.Metrics() {
+		p.Meanings = append(p.Meanings, meaning{m.Heading, m.Meaning})
+	}
+	for _, m := range r.Methods {
+		p.Methods = append(p.Methods, meaning{m.Name, describe(m)})
+	}
+	page, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return err
+	}
+	return page.Execute(w, p)
+}
+
+func lead(r *evaluation.Report) string {
+	questions := 0
+	for _, d := range r.Domains {
+		questions += d.Questions
+	}
+	text := fmt.Sprintf("%s questions", thousands(questions))
+	if len(r.Domains) > 1 {
+		text += fmt.Sprintf(" of %d domains", len(r.Domains))
+	}
+	text += fmt.Sprintf(", asked of %s passages; every method from one pass of encoding and search, %d results deep", thousands(r.Passages), r.Depth)
+	if r.Exact {
+		text += ", compared with every vector"
+	}
+	return text + "."
+}
+
+func thousands(n int) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "\u202f" + digits[i:]
+	}
+	return digits
+}
+
+// accuracy is the key of the accuracy at k of a table: by judgements where it
+// has them, else by answers.
+func accuracy(t *evaluation.Table, k int) string {
+	for i := range t.Rows {
+		if key := fmt.Sprintf("top%d", k); has(&t.Rows[i], key) {
+			return key
+		}
+	}
+	return fmt.Sprintf("answer%d", k)
+}
+
+func has(r *evaluation.Row, key string) bool { _, ok := r.Values[key]; return ok }
+
+// best is the row of some kinds with the highest accuracy at 1, and of equal
+// ones at 20; nil where there is none.
+func best(t *evaluation.Table, kinds ...evaluation.Kind) *evaluation.Row {
+	var out *evaluation.Row
+	first, twenty := accuracy(t, 1), accuracy(t, 20)
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if !slices.Contains(kinds, r.Kind) {
+			continue
+		}
+		if out == nil || r.Values[first] > out.Values[first] || r.Values[first] == out.Values[first] && r.Values[twenty] > out.Values[twenty] {
+			out = r
+		}
+	}
+	return out
+}
+
+func rowOf(t *evaluation.Table, method string) *evaluation.Row {
+	for i := range t.Rows {
+		if t.Rows[i].Method == method {
+			return &t.Rows[i]
+		}
+	}
+	return nil
+}
+
+func tiles(r *evaluation.Report) []tile {
+	t := &r.Tables[0]
+	first, twenty := accuracy(t, 1), accuracy(t, 20)
+	var out []tile
+	add := func(label string, row *evaluation.Row) {
+		if row == nil {
+			return
+		}
+		note := "top-1 · top-20"
+		if first == "answer1" {
+			note = "answer in the first · in twenty"
+		}
+		out = append(out, tile{label, row.Method, fmt.Sprintf("%.1f · %.1f", 100*row.Values[first], 100*row.Values[twenty]), note})
+	}
+	reference, bestFusion := rowOf(t, r.Reference), best(t, evaluation.KindFusion, evaluation.KindComparison)
+	if reference != nil {
+		add("reference", reference)
+	}
+	if bestFusion != nil && (reference == nil || bestFusion.Method != reference.Method) {
+		add("best fusion", bestFusion)
+	}
+	add("best source alone", best(t, evaluation.KindSource))
+	add("oracle", rowOf(t, evaluation.OracleIndicator))
+	add("oracle", rowOf(t, evaluation.OracleExpert))
+	return out
+}
+
+// prominent orders the methods for the plots: first those that a reader looks
+// for. shown says how many of them a plot shows at first.
+func prominent(r *evaluation.Report) (out order) {
+	t := &r.Tables[0]
+	add := func(row *evaluation.Row) {
+		if row != nil && !slices.Contains(out.methods, row.Method) {
+			out.methods = append(out.methods, row.Method)
+		}
+	}
+	add(rowOf(t, r.Reference))
+	add(best(t, evaluation.KindFusion))
+	add(best(t, evaluation.KindComparison))
+	add(best(t, evaluation.KindSource))
+	for _, name := range []string{"bm25 alone", "base alone", "rrf", evaluation.OracleIndicator, evaluation.OracleExpert} {
+		add(rowOf(t, name))
+	}
+	out.shown = min(len(out.methods), lineColours)
+	for i := range t.Rows {
+		add(&t.Rows[i])
+	}
+	return out
+}
+
+type order struct {
+	methods []string
+	shown   int
+}
+
+func experts(r *evaluation.Report) []expertView {
+	var out []expertView
+	for _, x := range r.Experts {
+		v := expertView{Name: x.Name, Kind: fmt.Sprintf("%d dimensions, %s, %s", x.Dimension, x.Precision, x.Index), Passages: thousands(x.Passages)}
+		if recall, ok := x.Recall["recall@10"]; ok && recall > 0 {
+			v.Recall = fmt.Sprintf("%.4f", recall)
+		}
+		v.Confidence = "none"
+		if x.Calibration != nil && x.EnsembleMembers > 1 {
+			v.Confidence = fmt.Sprintf("%d members, τ %.4g, calibrated on %s", x.EnsembleMembers, x.Calibration.Temperature, x.Calibration.Questions)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// describe says how a method is asked.
+func describe(m evaluation.Method) string {
+	switch {
+	case m.Name == evaluation.OracleIndicator:
+		return "the ranking of the expert of the question's own domain: what knowing the domain would give"
+	case m.Name == evaluation.OracleExpert:
+		return "for each question the expert that ranks a relevant passage highest: no choice of one expert can do better"
+	case m.Name == evaluation.OracleSource:
+		return "the same with BM25 among those to choose from"
+	case m.Kind == evaluation.KindSource:
+		return "its own ranking"
+	}
+	r := m.Request
+	parts := []string{"fusion " + strings.Join(r.Fusion.Names, ",")}
+	switch {
+	case r.Experts == nil:
+		parts = append(parts, "all experts")
+	case len(*r.Experts) == 0:
+		parts = append(parts, "no expert")
+	default:
+		parts = append(parts, "experts "+strings.Join(*r.Experts, ", "))
+	}
+	if r.BM25 != nil && !*r.BM25 {
+		parts = append(parts, "without BM25")
+	}
+	for _, name := range sortedKeys(r.Weights) {
+		parts = append(parts, fmt.Sprintf("%s × %g", name, r.Weights[name]))
+	}
+	if r.Normalisation != "" {
+		parts = append(parts, "scores: "+r.Normalisation)
+	}
+	if r.Missing != "" {
+		parts = append(parts, "missing scores: "+r.Missing)
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,135 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"conclave/evaluation"
+)
+
+// tableView is a table as the page shows it.
+type tableView struct {
+	Name      string
+	Questions string
+	Open      bool
+	Headings  []heading
+	Rows      []rowView
+}
+
+type heading struct{ Text, Meaning string }
+
+type rowView struct {
+	Method, Kind string
+	Reference    bool
+	Cells        []cellView
+}
+
+type cellView struct {
+	Text, Chance string
+	Class        string // "best", and "up" or "down" for a significant difference
+	Shade        string // opacity of the ground
+	Sort         string // what the script sorts by
+}
+
+// significant is the level below which a difference gets an arrow.
+const significant = 0.05
+
+func newTableView(t *evaluation.Table, reference string, open bool) tableView {
+	v := tableView{Name: t.Name, Questions: thousands(t.Questions), Open: open}
+	var metrics []evaluation.Metric
+	for _, m := range evaluation.Metrics() {
+		for i := range t.Rows {
+			if has(&t.Rows[i], m.Key) {
+				metrics = append(metrics, m)
+				v.Headings = append(v.Headings, heading{m.Heading, m.Meaning})
+				break
+			}
+		}
+	}
+	timed := false
+	for i := range t.Rows {
+		timed = timed || t.Rows[i].Latency != nil
+	}
+	if timed {
+		for _, share := range []string{"p50", "p95", "p99"} {
+			v.Headings = append(v.Headings, heading{share + " ms", "milliseconds that " + share[1:] + " of 100 single requests stayed below, one at a time, in the process"})
+		}
+	}
+	var base *evaluation.Row
+	if base = rowOf(t, reference); base == nil {
+		reference = ""
+	}
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		row := rowView{Method: r.Method, Kind: string(r.Kind), Reference: r.Method == reference}
+		for _, m := range metrics {
+			row.Cells = append(row.Cells, newCell(t, r, base, m))
+		}
+		if timed {
+			row.Cells = append(row.Cells, latencyCells(r.Latency)...)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	return v
+}
+
+func newCell(t *evaluation.Table, r, base *evaluation.Row, m evaluation.Metric) cellView {
+	value, ok := r.Values[m.Key]
+	if !ok {
+		return cellView{Text: "–", Sort: "-1"}
+	}
+	low, high := spread(t, m.Key)
+	c := cellView{Text: fmt.Sprintf("%.1f", 100*value), Sort: fmt.Sprint(value), Shade: "0"}
+	if m.Key == "ece" || m.Key == "auroc" {
+		c.Text = fmt.Sprintf("%.3f", value)
+	}
+	good, goodest := value-low, high
+	if m.Lower {
+		good, goodest = high-value, low
+	}
+	if high > low {
+		c.Shade = fmt.Sprintf("%.3f", 0.32*math.Pow(min(max(good/(high-low), 0), 1), 1.5)) // an oracle may be outside
+	}
+	var classes []string
+	if value == goodest && r.Kind != evaluation.KindOracle {
+		classes = append(classes, "best")
+	}
+	if p, tested := r.P[m.Key]; tested {
+		c.Chance = strings.TrimPrefix(fmt.Sprintf("%.3f", p), "0")
+		if p < 0.001 {
+			c.Chance = "<.001"
+		}
+		switch was := base.Values[m.Key]; {
+		case p >= significant:
+		case value > was:
+			classes = append(classes, "up")
+		default:
+			classes = append(classes, "down")
+		}
+	}
+	c.Class = strings.Join(classes, " ")
+	return c
+}
+
+// spread is the range of a measure in a table, the oracles aside.
+func spread(t *evaluation.Table, key string) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for i := range t.Rows {
+		if v, ok := t.Rows[i].Values[key]; ok && t.Rows[i].Kind != evaluation.KindOracle {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	return low, high
+}
+
+func latencyCells(l *evaluation.Latency) []cellView {
+	if l == nil {
+		return []cellView{{Text: "–", Sort: "-1"}, {Text: "–", Sort: "-1"}, {Text: "–", Sort: "-1"}}
+	}
+	var out []cellView
+	for _, ms := range []float64{l.P50, l.P95, l.P99} {
+		out = append(out, cellView{Text: fmt.Sprintf("%.1f", ms), Sort: fmt.Sprint(ms), Shade: "0"})
+	}
+	return out
+}
