@@ -43,6 +43,13 @@ func (r *Readiness) Set(c Component) {
 	r.parts = append(r.parts, c)
 }
 
+// Remove forgets a component.
+func (r *Readiness) Remove(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parts = slices.DeleteFunc(r.parts, func(c Component) bool { return c.Name == name })
+}
+
 // Drain makes the server not ready for good: it is shutting down.
 func (r *Readiness) Drain() {
 	r.mu.Lock()

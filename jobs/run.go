@@ -41,7 +41,7 @@ func (q *Queue) one(ctx context.Context) bool {
 	took := time.Since(started).Round(time.Millisecond).String()
 	switch {
 	case err == nil:
-		now.Result = &result
+		now.Result, now.Progress = &result, nil
 		q.settle(now, Done, nil)
 		q.options.Logger.Info("job done", "job", j.ID, "kind", j.Kind, "name", j.Name, "took", took)
 	case errors.Is(context.Cause(working), errCancelled):

@@ -7,7 +7,7 @@ import (
 )
 
 // encoderMetrics shows the encoders' counters to Prometheus.
-type encoderMetrics struct{ experts []*expert }
+type encoderMetrics struct{ experts func() []*expert }
 
 // encoderMetric is one counter or gauge of an encoder.
 type encoderMetric struct {
@@ -47,7 +47,7 @@ func (e encoderMetrics) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (e encoderMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, m := range encoderMetricList() {
-		for _, x := range e.experts {
+		for _, x := range e.experts() {
 			out <- prometheus.MustNewConstMetric(m.description, m.kind, m.value(x.encoder.Stats()), x.name)
 		}
 	}

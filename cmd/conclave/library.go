@@ -24,6 +24,7 @@ type library struct {
 	experts    *experts
 	engine     *search.Engine
 	warnings   map[string][]string // by expert
+	*writing                       // nil where it is only read
 }
 
 // openLibrary opens the configured collection with the configured experts, all
@@ -43,13 +44,28 @@ func openLibrary(config configs.Config, log *slog.Logger, observer search.Observ
 	if l.experts, err = openExperts(config, log, servedExperts(config, g)); err != nil {
 		return l, err
 	}
+	if err := l.matches(g); err != nil {
+		return l, err
+	}
+	engine, err := l.configure(g, config, log, observer)
+	if err != nil {
+		return l, err
+	}
+	l.engine, err = search.NewEngine(engine)
+	return l, err
+}
+
+// matches makes sure that the loaded encoders made the collection's vectors.
+func (l *library) matches(g *collection.Generation) error {
 	var encoders []collection.Encoder
 	for _, e := range l.experts.opened {
 		encoders = append(encoders, e)
 	}
-	if err := g.CheckEncoders(encoders...); err != nil {
-		return l, err
-	}
+	return g.CheckEncoders(encoders...)
+}
+
+// configure is what the engine is made of.
+func (l *library) configure(g *collection.Generation, config configs.Config, log *slog.Logger, observer search.Observer) (search.Config, error) {
 	engine := search.Config{
 		Corpus:   shelf{l.collection},
 		Experts:  l.describe(g),
@@ -59,13 +75,9 @@ func openLibrary(config configs.Config, log *slog.Logger, observer search.Observ
 	}
 	record, err := calibration.ReadRecord(config.Collection)
 	if err != nil {
-		return l, err
+		return engine, err
 	}
-	if err := l.calibrated(&engine, record, log); err != nil {
-		return l, err
-	}
-	l.engine, err = search.NewEngine(engine)
-	return l, err
+	return engine, l.calibrated(&engine, record, log)
 }
 
 // servedExperts are the names of the experts to search with.
@@ -119,7 +131,7 @@ func expertInfo(e *expert, files collection.ExpertFiles) search.ExpertInfo {
 		Provider:  e.encoder.Provider(),
 		Precision: m.Precision,
 		MaxTokens: map[string]int{"question": m.MaxTokens.Question, "passage": m.MaxTokens.Passage},
-		Recall:    map[string]float64{"recall@10": files.Recall.Stored.At10, "recall@100": files.Recall.Stored.At100},
+		Recall:    recallOf(files),
 	}
 	if c := e.bundle.Calibration; c != nil && c.Encoder == e.encoder.Fingerprint(models.Question) {
 		info.Calibration = &search.CalibrationInfo{
@@ -127,6 +139,10 @@ func expertInfo(e *expert, files collection.ExpertFiles) search.ExpertInfo {
 		}
 	}
 	return info
+}
+
+func recallOf(files collection.ExpertFiles) map[string]float64 {
+	return map[string]float64{"recall@10": files.Recall.Stored.At10, "recall@100": files.Recall.Stored.At100}
 }
 
 // floorsOf are the configured floors by kind of index.
@@ -155,14 +171,20 @@ const closingTime = 5 * time.Second
 // Close ends everything, the engine first. Where something still runs in the
 // engine, what it uses stays open: closing a session under it would crash.
 func (l *library) Close() error {
+	closing, cancel := context.WithTimeout(context.Background(), closingTime)
+	defer cancel()
 	if l.engine != nil {
-		closing, cancel := context.WithTimeout(context.Background(), closingTime)
-		defer cancel()
 		if err := l.engine.Close(closing); err != nil {
 			return err
 		}
 	}
 	var errs []error
+	if l.writing != nil {
+		if err := l.settled(closing); err != nil { // engines that others took the place of
+			return err
+		}
+		errs = append(errs, l.closeWriting())
+	}
 	if l.experts != nil {
 		errs = append(errs, l.experts.Close())
 	}

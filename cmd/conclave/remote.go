@@ -16,43 +16,55 @@ import (
 )
 
 // searchRemote asks a running server.
-func searchRemote(ctx context.Context, base, key string, request search.Request) (search.Response, error) {
+func searchRemote(ctx context.Context, base, key string, request search.Request) (response search.Response, err error) {
+	err = remote(ctx, http.MethodPost, base, "/v1/search", key, request, &response)
+	return response, err
+}
+
+// remote calls a running server: a body that is not nil goes out as JSON, and
+// the answer comes into out.
+func remote(ctx context.Context, method, base, path, key string, body, out any) error {
 	base, err := serverAddress(base)
 	if err != nil {
-		return search.Response{}, err
+		return err
 	}
-	body, err := json.Marshal(request)
+	var text io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		text = bytes.NewReader(data)
+	}
+	call, err := http.NewRequestWithContext(ctx, method, base+path, text)
 	if err != nil {
-		return search.Response{}, err
+		return usagef("--url %q: %w", base, err)
 	}
-	call, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/search", bytes.NewReader(body))
-	if err != nil {
-		return search.Response{}, usagef("--url %q: %w", base, err)
+	if body != nil {
+		call.Header.Set("Content-Type", "application/json")
 	}
-	call.Header.Set("Content-Type", "application/json")
 	if key != "" {
 		call.Header.Set("Authorization", "Bearer "+key)
 	}
 	answer, err := http.DefaultClient.Do(call)
 	if err != nil {
-		return search.Response{}, fmt.Errorf("no answer from %s: %w", base, err)
+		return fmt.Errorf("no answer from %s: %w", base, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	data, err := io.ReadAll(io.LimitReader(answer.Body, 64<<20))
 	if err != nil {
-		return search.Response{}, fmt.Errorf("reading the answer of %s: %w", base, err)
+		return fmt.Errorf("reading the answer of %s: %w", base, err)
 	}
 	if answer.StatusCode == http.StatusUnauthorized {
-		return search.Response{}, fmt.Errorf("%s; put the key into the environment as %s", problemText(answer.Status, data), configs.VariableKey)
+		return fmt.Errorf("%s; put the key into the environment as %s", problemText(answer.Status, data), configs.VariableKey)
 	}
-	if answer.StatusCode != http.StatusOK {
-		return search.Response{}, errors.New(problemText(answer.Status, data))
+	if answer.StatusCode >= 300 {
+		return errors.New(problemText(answer.Status, data))
 	}
-	var response search.Response
-	if err := json.Unmarshal(data, &response); err != nil {
-		return search.Response{}, fmt.Errorf("%s did not answer as conclave does: %w", base, err)
+	if err := json.Unmarshal(data, out); err != nil {
+		return fmt.Errorf("%s did not answer as conclave does: %w", base, err)
 	}
-	return response, nil
+	return nil
 }
 
 // serverAddress is the base address of a server without a slash at its end.

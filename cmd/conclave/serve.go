@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"conclave/configs"
@@ -23,6 +24,7 @@ func newServe(term terminal) *cobra.Command {
 		Short: "Serve a collection over HTTP",
 		Example: `  conclave serve --collection my-index
   conclave serve --collection my-index --listen 127.0.0.1:9000 --log-format json
+  conclave serve --collection my-index --read-only         # beside a process that writes
   conclave serve --print-config`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,7 +43,7 @@ func newServe(term terminal) *cobra.Command {
 			return serve(cmd.Context(), config, newLogger(term.Err, config.Log), func(net.Addr) {})
 		},
 	}
-	addConfigFlags(command.Flags(), "collection", "listen", "bundles", "encoder.provider", "encoder.threads", "search.fusion", "log.format", "log.questions")
+	addConfigFlags(command.Flags(), "collection", "listen", "read_only", "bundles", "encoder.provider", "encoder.threads", "search.fusion", "log.format", "log.questions")
 	command.Flags().BoolVar(&printConfig, "print-config", false, "print the configuration that is in force, and stop")
 	return command
 }
@@ -65,9 +67,13 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 	go func() { served <- api.Serve(serving, listener, serveOptions(config.Server)); stop() }()
 
 	api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
-	l, err := openLibrary(config, log, handlers.Observer{Metrics: metrics, Logger: log})
+	l, err := openServed(config, log, handlers.Observer{Metrics: metrics, Logger: log})
 	if err == nil {
 		err = announce(api, l, metrics)
+	}
+	finish := func() {}
+	if err == nil && l.writing != nil {
+		finish, err = l.administer(serving, api)
 	}
 	if err == nil {
 		generation, passages := l.engine.Generation()
@@ -76,9 +82,10 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 		ready(listener.Addr())
 		<-serving.Done()
 	}
-	// Requests end before what they use is closed.
+	// Requests end before what they use is closed, jobs too.
 	stop()
 	err = errors.Join(err, <-served)
+	finish()
 	return errors.Join(err, l.Close())
 }
 
@@ -89,10 +96,10 @@ func announce(api *handlers.API, l *library, metrics *handlers.Metrics) error {
 	for _, e := range l.experts.opened {
 		api.Readiness().Set(handlers.Component{Name: "expert " + e.name, Status: handlers.Ready, Warnings: l.warnings[e.name]})
 	}
-	if err := metrics.Register(encoderMetrics{l.experts.opened}); err != nil {
+	if err := metrics.Register(encoderMetrics{l.loaded}); err != nil {
 		return err
 	}
-	api.Attach(l.engine)
+	l.attach(api)
 	return nil
 }
 
@@ -106,6 +113,7 @@ func newAPI(config configs.Config, log *slog.Logger, metrics *handlers.Metrics) 
 		Keys: keys, AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
 		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins, TrustedProxies: config.Server.TrustedProxies,
 		BodyBytes: int64(config.Limits.BodyBytes), Concurrency: config.Limits.Concurrency,
+		Write: writeLimitsOf(config.Limits), ReadOnly: config.ReadOnly, TempDir: os.TempDir(),
 		RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,
 	})
 }

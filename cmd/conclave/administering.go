@@ -1,0 +1,327 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"conclave/ann"
+	"conclave/collection"
+	"conclave/configs"
+	"conclave/handlers"
+	"conclave/jobs"
+)
+
+// administer lets passages be written and jobs be asked for, until ctx is done
+// and the function that it returns was called.
+func (l *library) administer(ctx context.Context, api *handlers.API) (finish func(), err error) {
+	queue, err := jobs.Open(filepath.Join(l.config.Collection, "jobs"), jobs.Options{Logger: l.log, Kinds: map[string]jobs.Kind{
+		jobs.Snapshot:     {Check: l.checkSnapshot, Work: l.makeSnapshot},
+		jobs.AddExpert:    {Check: l.checkAdding, Work: l.addExpert},
+		jobs.RemoveExpert: {Check: l.checkRemoving, Work: l.removeExpert},
+	}})
+	if err != nil {
+		return func() {}, err
+	}
+	if err := api.AttachWriter(l.live, queue); err != nil {
+		return func() {}, err
+	}
+	running, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		queue.Run(running)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}, nil
+}
+
+// snapshotsOf is the folder of snapshots.
+func snapshotsOf(config configs.Config) string {
+	if config.Snapshots != "" {
+		return config.Snapshots
+	}
+	return filepath.Clean(config.Collection) + "-snapshots"
+}
+
+func (l *library) checkSnapshot(r jobs.Request) error {
+	if !plainName(r.Name) {
+		return jobs.Refuse("invalid_name", "%q cannot be the name of a snapshot: letters, digits, - _ and ., at most 64, and no . in front", r.Name)
+	}
+	if _, err := os.Lstat(filepath.Join(snapshotsOf(l.config), r.Name)); err == nil {
+		return jobs.Refuse("snapshot_exists", "there is a snapshot %q already", r.Name)
+	}
+	return nil
+}
+
+// plainName reports whether a name can be that of a folder, and of no other
+// one than it seems to be.
+func plainName(name string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+	return name != "" && len(name) <= 64 && name[0] != '.' && strings.Trim(name, letters) == ""
+}
+
+// makeSnapshot is the work of a snapshot.
+func (l *library) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
+	folder := snapshotsOf(l.config)
+	out := filepath.Join(folder, t.Name)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return jobs.Result{}, err
+	}
+	if t.Attempts > 1 {
+		if _, err := os.Lstat(out); err == nil {
+			return readSnapshot(out) // it was made, and nobody wrote that down
+		}
+		if err := os.RemoveAll(out + ".tmp"); err != nil {
+			return jobs.Result{}, err
+		}
+	}
+	t.Report(jobs.Progress{Stage: "indexing what was written", Total: -1, Unit: "changes"})
+	if err := l.flush(ctx, t.Report); err != nil {
+		return jobs.Result{}, err
+	}
+	t.Report(jobs.Progress{Stage: "linking", Total: -1, Unit: "files"})
+	report, err := l.live.Snapshot(ctx, out)
+	if err != nil {
+		return jobs.Result{}, err
+	}
+	return jobs.Result{Generation: report.Generation, Passages: report.Passages, Bytes: report.Bytes, Folder: out}, nil
+}
+
+func readSnapshot(out string) (result jobs.Result, err error) {
+	c, err := collection.Open(out)
+	if err != nil {
+		return result, err
+	}
+	g := c.Acquire()
+	result = jobs.Result{Generation: g.Number(), Passages: g.Len(), Folder: out}
+	g.Release()
+	return result, c.Close()
+}
+
+// flush waits until searches see what was acknowledged, and gives up when that
+// keeps failing.
+func (l *library) flush(ctx context.Context, report func(jobs.Progress)) error {
+	for {
+		waiting, cancel := context.WithTimeout(ctx, 2*time.Second)
+		err := l.live.Flush(waiting)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		backlog := l.live.Backlog()
+		if backlog.Trouble != nil {
+			return fmt.Errorf("what was written cannot be indexed at the moment: %w", backlog.Trouble)
+		}
+		report(jobs.Progress{Stage: "indexing what was written", Done: 0, Total: int64(backlog.Changes), Unit: "changes"})
+	}
+}
+
+func (l *library) checkAdding(r jobs.Request) error {
+	if l.has(r.Name) {
+		return jobs.Refuse("expert_exists", "the collection has vectors of expert %q already", r.Name)
+	}
+	cache, err := cacheOf(l.config)
+	if err != nil {
+		return err
+	}
+	if !plainName(r.Name) {
+		return jobs.Refuse("invalid_name", "%q cannot be the name of an expert", r.Name)
+	}
+	if _, err := bundleFolder(l.config, cache, r.Name); err != nil {
+		return jobs.Refuse("unknown_bundle", "%v", err)
+	}
+	if r.Index != "" {
+		if _, err := ann.KindNamed(r.Index); err != nil {
+			return jobs.Refuse("unknown_value", "%v", err)
+		}
+	}
+	return nil
+}
+
+// has reports whether the collection has vectors of an expert.
+func (l *library) has(name string) bool {
+	g := l.live.Collection().Acquire()
+	defer g.Release()
+	return slices.ContainsFunc(g.Experts(), func(f collection.ExpertFiles) bool { return f.Name == name })
+}
+
+// addExpert is the work of adding an expert.
+func (l *library) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+	if l.has(t.Name) && slices.ContainsFunc(l.loaded(), func(e *expert) bool { return e.name == t.Name }) {
+		return l.describeAdded(t.Name, 0), nil // it was added, and nobody wrote that down
+	}
+	t.Report(jobs.Progress{Stage: "loading", Total: 1, Unit: "bundles"})
+	e, err := l.openAdded(t.Name)
+	if err != nil {
+		return result, err
+	}
+	joined := false
+	defer func() {
+		if !joined {
+			err = errors.Join(err, e.encoder.Close())
+		}
+	}()
+	o := collection.BuildOptions{Threads: l.config.Ingest.Threads, Index: collection.Index{Kind: t.Index}}
+	if o.Index.Kind == "" {
+		o.Index.Kind = l.config.Index.Kind
+	}
+	report, err := jobs.AddExpertTo(ctx, l.live, e, t.Scratch, o, t.Report)
+	if err != nil {
+		return result, err
+	}
+	if err := l.aboveFloor(t.Name); err != nil {
+		// The next start would refuse it.
+		return result, errors.Join(err, l.live.RemoveExpert(ctx, t.Name))
+	}
+	if err := l.join(e); err != nil {
+		return result, errors.Join(err, l.live.RemoveExpert(ctx, t.Name))
+	}
+	joined = true
+	return l.describeAdded(t.Name, report.Bytes), nil
+}
+
+func (l *library) openAdded(name string) (*expert, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open(l.config, l.log, name)
+}
+
+// aboveFloor is an error when the index of an expert finds too little to be
+// served.
+func (l *library) aboveFloor(name string) error {
+	g := l.live.Collection().Acquire()
+	defer g.Release()
+	floors := floorsOf(l.config.Index)
+	for _, f := range g.Experts() {
+		if f.Name == name && f.Recall.Stored.At10 < floors[f.Index.Kind] {
+			return fmt.Errorf("the %s index finds only %.3f of the 10 nearest passages, %.3f is the least to be served with: add the expert with another index, flat is exact", f.Index.Kind, f.Recall.Stored.At10, floors[f.Index.Kind])
+		}
+	}
+	return nil
+}
+
+// join lets searches ask one more expert.
+func (l *library) join(e *expert) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.experts.opened = append(l.experts.opened, e)
+	if err := l.reconfigure(); err != nil {
+		l.experts.opened = slices.DeleteFunc(slices.Clone(l.experts.opened), func(other *expert) bool { return other == e })
+		return err
+	}
+	l.api.Readiness().Set(handlers.Component{Name: "expert " + e.name, Status: handlers.Ready, Warnings: l.warnings[e.name]})
+	return nil
+}
+
+// reconfigure makes the engine of the experts that are loaded now. Called with
+// mu held.
+func (l *library) reconfigure() error {
+	g := l.collection.Acquire()
+	defer g.Release()
+	made, err := l.configure(g, l.config, l.log, l.observer)
+	if err != nil {
+		return err
+	}
+	return l.replace(made)
+}
+
+func (l *library) describeAdded(name string, bytes int64) jobs.Result {
+	g := l.live.Collection().Acquire()
+	defer g.Release()
+	result := jobs.Result{Generation: g.Number(), Passages: g.Len(), Bytes: bytes, Warnings: l.unnamed(name)}
+	for _, f := range g.Experts() {
+		if f.Name == name {
+			result.Recall = recallOf(f)
+		}
+	}
+	return result
+}
+
+// unnamed warns of a configuration that names experts, and not this one.
+func (l *library) unnamed(name string) []string {
+	if len(l.config.Experts) == 0 || l.named(name) {
+		return nil
+	}
+	return []string{fmt.Sprintf("experts in the configuration does not name %s: after a restart it is not searched, until it does", name)}
+}
+
+func (l *library) named(name string) bool {
+	return slices.ContainsFunc(l.config.Experts, func(x configs.Expert) bool { return x.Name == name })
+}
+
+func (l *library) checkRemoving(r jobs.Request) error {
+	if !l.has(r.Name) {
+		return jobs.Refuse("unknown_expert", "the collection has no vectors of an expert %q", r.Name)
+	}
+	return nil
+}
+
+// removeExpert is the work of removing an expert: first no search asks it, then
+// its vectors go, then its encoder.
+func (l *library) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+	gone, err := l.part(t.Name)
+	if err != nil {
+		return result, err
+	}
+	defer func() {
+		if err != nil && gone != nil {
+			// The collection still needs its encoder.
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.silent = append(l.silent, gone)
+		}
+	}()
+	if err := l.settled(ctx); err != nil {
+		return result, err
+	}
+	if l.has(t.Name) {
+		if err := l.live.RemoveExpert(ctx, t.Name); err != nil {
+			return result, err
+		}
+	}
+	g := l.live.Collection().Acquire()
+	result = jobs.Result{Generation: g.Number(), Passages: g.Len()}
+	g.Release()
+	if l.named(t.Name) {
+		result.Warnings = []string{fmt.Sprintf("experts in the configuration names %s, which keeps the server from starting again: take it out there", t.Name)}
+	}
+	if gone != nil {
+		if err := gone.encoder.Close(); err != nil {
+			l.log.Error("closing the encoder of an expert that was removed", "expert", t.Name, "cause", err)
+		}
+	}
+	return result, nil
+}
+
+// part lets no further search ask an expert. It returns the expert, which is
+// nil when it was not loaded.
+func (l *library) part(name string) (*expert, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	is := func(e *expert) bool { return e.name == name }
+	if at := slices.IndexFunc(l.silent, is); at >= 0 {
+		gone := l.silent[at]
+		l.silent = slices.Delete(l.silent, at, at+1)
+		return gone, nil
+	}
+	at := slices.IndexFunc(l.experts.opened, is)
+	if at < 0 {
+		return nil, nil
+	}
+	gone, before := l.experts.opened[at], l.experts.opened
+	l.experts.opened = slices.Delete(slices.Clone(before), at, at+1)
+	if err := l.reconfigure(); err != nil {
+		l.experts.opened = before
+		return nil, err
+	}
+	l.api.Readiness().Remove("expert " + name)
+	return gone, nil
+}
