@@ -121,6 +121,11 @@ func (o *Options) check(domains []Domain) error {
 		if slices.ContainsFunc(domains[:i], func(other Domain) bool { return other.Name == d.Name }) {
 			return fmt.Errorf("there are two sets of questions of domain %q", d.Name)
 		}
+		for n := range d.Questions { // what is wrong with an answer shall not show after an hour
+			if _, err := newJudge(&d.Questions[n], o.Patterns); err != nil {
+				return err
+			}
+		}
 	}
 	for i, m := range o.Methods {
 		if methodNamed(o.Methods[:i], m.Name) >= 0 || methodNamed(oracles(o.Methods), m.Name) >= 0 {

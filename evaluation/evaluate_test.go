@@ -92,6 +92,10 @@ func TestTablesByHand(t *testing.T) {
 	for k, want := range []float64{.4, .6, .8, .8} {
 		near(t, "accuracy at k of x", curve[k], want)
 	}
+	coverage := r.row(t, "all questions", "x alone").Coverage // .9 .9 right, then .8 and, equally sure, two .5 wrong
+	for i, want := range []float64{1, 1, 1, 1, 2. / 3, 2. / 3, 2. / 4, 2. / 4, 2. / 5, 2. / 5} {
+		near(t, "coverage of x", coverage[i], want)
+	}
 	near(t, "the mean weight of bm25", r.Domains[0].Weights["rrf"]["bm25"], 2)
 	near(t, "the mean confidence of x abroad", r.Domains[1].Sure["x"], .5)
 }

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"bytes"
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -226,6 +227,34 @@ func TestReadsTheDomains(t *testing.T) {
 			t.Error(err)
 		} else if len(set.Questions) != want {
 			t.Errorf("%s has %d questions, its README says %d", name, len(set.Questions), want)
+		}
+	}
+}
+
+// TestReadsWhatPythonWrote reads a file that Python's csv and repr wrote
+// (testdata/qas.py).
+func TestReadsWhatPythonWrote(t *testing.T) {
+	data, err := os.ReadFile("testdata/qas.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []struct {
+		Question string
+		Answers  []string
+	}
+	if err := json.Unmarshal(data, &want); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Read(Source{Path: "testdata/qas.csv"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.Format != FormatDPR || len(set.Questions) != len(want) {
+		t.Fatalf("%d questions as %s, want %d", len(set.Questions), set.Format, len(want))
+	}
+	for i, q := range set.Questions {
+		if q.Text != want[i].Question || !slices.Equal(q.Answers, want[i].Answers) {
+			t.Errorf("%s: %q with %q, want %q with %q", q.Place, q.Text, q.Answers, want[i].Question, want[i].Answers)
 		}
 	}
 }

@@ -39,6 +39,10 @@ type Row struct {
 	// compared.
 	P       map[string]float64 `json:"p,omitempty"`
 	Latency *Latency           `json:"latency,omitempty"`
+	// Coverage is top-1 where only the surest tenth, two tenths, … of the
+	// questions are answered; nil for a method without confidence, and in the
+	// mean over domains.
+	Coverage []float64 `json:"coverage,omitempty"`
 
 	// Curve is the accuracy at k from 1 to the depth. Only in the table of the
 	// mix, or in the only one.
@@ -283,6 +287,9 @@ func sureness(row *Row, outcomes []calibration.Outcome) {
 		row.Values["auroc"] = area
 	}
 	row.Values["surest_half"] = calibration.AccuracyAt(outcomes, 0.5)
+	for tenth := 1; tenth <= 10; tenth++ {
+		row.Coverage = append(row.Coverage, calibration.AccuracyAt(outcomes, float64(tenth)/10))
+	}
 }
 
 // curve is the accuracy at k, from 1 to depth: by judgements where any question
