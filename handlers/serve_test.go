@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -289,12 +290,16 @@ func TestSlowClients(t *testing.T) {
 	}
 	// A header that stops, wherever it does.
 	whole := head + "X-Slow: yes\r\n"
+	var callers sync.WaitGroup
 	for _, at := range []int{1, 4, 10, 26, 30, len(head) - 1, len(head), len(head) + 3, len(whole)} {
-		out := s.raw(whole[:at], 5*time.Second)
-		if !strings.HasPrefix(out, "HTTP/1.1 408 ") || !strings.Contains(out, "slow_request") || !strings.Contains(out, "Connection: close") || strings.Count(out, "HTTP/1.1") != 1 {
-			t.Errorf("a header that stops at %d: %q", at, out)
-		}
+		callers.Go(func() {
+			out := s.raw(whole[:at], 5*time.Second)
+			if !strings.HasPrefix(out, "HTTP/1.1 408 ") || !strings.Contains(out, "slow_request") || !strings.Contains(out, "Connection: close") || strings.Count(out, "HTTP/1.1") != 1 {
+				t.Errorf("a header that stops at %d: %q", at, out)
+			}
+		})
 	}
+	callers.Wait()
 	// A second one, after a request that was answered.
 	again, err := net.Dial("tcp", s.address)
 	if err != nil {
