@@ -64,7 +64,7 @@ func sameSelection(t *testing.T, name string, g *Generation, e *hashEncoder, liv
 			out := slices.DeleteFunc(names(t, g, all), func(n named) bool { return !f.lets(live[n.id]) })
 			return out[:min(k, len(out))]
 		}
-		words, err := g.Words().SearchAmong(t.Context(), q, k, s)
+		words, err := g.Words().Among(s).Search(t.Context(), q, k)
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -73,7 +73,7 @@ func sameSelection(t *testing.T, name string, g *Generation, e *hashEncoder, liv
 		}
 		for _, exact := range []bool{true, false} {
 			// So few vectors are compared one by one anyhow.
-			vectors, stats, err := v.SearchAmong(t.Context(), e.vector(q), ann.SearchOptions{K: k, Exact: exact}, s)
+			vectors, stats, err := v.Among(s).SearchStats(t.Context(), e.vector(q), ann.SearchOptions{K: k, Exact: exact})
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
@@ -163,11 +163,11 @@ func TestSelectionsOfGraphs(t *testing.T) {
 		}
 		found, all, exact := 0, 0, 0
 		for _, q := range questions(8, 40) {
-			want, _, err := v.SearchAmong(t.Context(), e.vector(q), ann.SearchOptions{K: 10, Exact: true}, s)
+			want, _, err := v.Among(s).SearchStats(t.Context(), e.vector(q), ann.SearchOptions{K: 10, Exact: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			hits, stats, err := v.SearchAmong(t.Context(), e.vector(q), ann.SearchOptions{K: 10}, s)
+			hits, stats, err := v.Among(s).SearchStats(t.Context(), e.vector(q), ann.SearchOptions{K: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,7 +271,7 @@ func TestSelectionsAreRemembered(t *testing.T) {
 		t.Errorf("%d selections are remembered", n)
 	}
 	other := opened(t, dir)
-	if _, err := other.Words().SearchAmong(t.Context(), "word1", 3, a); err == nil {
+	if _, err := other.Words().Among(a).Search(t.Context(), "word1", 3); err == nil {
 		t.Error("a selection of another generation was used")
 	}
 }

@@ -15,6 +15,7 @@ type Vectors struct {
 	generation *Generation
 	expert     expertManifest
 	indexes    []ann.Index // one a segment
+	among      *Selection
 }
 
 // Expert is the vectors of an expert, or false when the collection has none.
@@ -23,7 +24,7 @@ func (g *Generation) Expert(name string) (*Vectors, bool) {
 	if x == nil {
 		return nil, false
 	}
-	v := &Vectors{generation: g, expert: *x}
+	v := &Vectors{generation: g, expert: *x, among: g.everything}
 	for _, s := range g.segments {
 		v.indexes = append(v.indexes, s.vectors[name])
 	}
@@ -36,15 +37,23 @@ func (g *Generation) Expert(name string) (*Vectors, bool) {
 // graph finds nearly all of them, and at least as many in several segments,
 // since each of them is searched as widely as one would be.
 func (v *Vectors) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
-	hits, _, err := v.SearchAmong(ctx, query, ann.SearchOptions{K: k, Exact: exact}, v.generation.everything)
+	hits, _, err := v.SearchStats(ctx, query, ann.SearchOptions{K: k, Exact: exact})
 	return hits, err
 }
 
-// SearchAmong is Search for the passages of a selection alone, with the options
-// of ann but for the filter, and says what it cost. Few passages are compared
-// one by one (see ann), so that no selection is searched worse than all.
-func (v *Vectors) SearchAmong(ctx context.Context, query []float32, o ann.SearchOptions, among *Selection) ([]rank.Hit, ann.Stats, error) {
-	stats := ann.Stats{Exact: true}
+// Among is the same vectors, of which those of a selection alone are found. Few
+// of them are compared one by one (see ann), so that no selection is searched
+// worse than all.
+func (v *Vectors) Among(s *Selection) *Vectors {
+	narrowed := *v
+	narrowed.among = s
+	return &narrowed
+}
+
+// SearchStats is Search with the options of ann but for the filter, and says
+// what it cost.
+func (v *Vectors) SearchStats(ctx context.Context, query []float32, o ann.SearchOptions) ([]rank.Hit, ann.Stats, error) {
+	stats, among := ann.Stats{Exact: true}, v.among
 	if err := among.of(v.generation); err != nil {
 		return nil, stats, err
 	}

@@ -10,28 +10,29 @@ import (
 
 // WordIndex is BM25 over all segments, with the statistics of the whole
 // collection.
-type WordIndex struct{ generation *Generation }
+type WordIndex struct {
+	generation *Generation
+	among      *Selection
+}
 
 // Words is the word index.
-func (g *Generation) Words() *WordIndex { return &WordIndex{g} }
+func (g *Generation) Words() *WordIndex { return &WordIndex{g, g.everything} }
+
+// Among is the same index, which finds the passages of a selection alone. Their
+// scores are what they are without it: the statistics are of all passages.
+func (w *WordIndex) Among(s *Selection) *WordIndex { return &WordIndex{w.generation, s} }
 
 // Search finds the k passages with the highest BM25 scores, best first, and
 // equal ones by passage id. Passages without a term of the question are not
 // hits. The result does not depend on how the passages are divided into
 // segments.
 func (w *WordIndex) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
-	return w.SearchAmong(ctx, question, k, w.generation.everything)
-}
-
-// SearchAmong is Search for the passages of a selection alone. Their scores are
-// those that Search gives them: the statistics are of all passages.
-func (w *WordIndex) SearchAmong(ctx context.Context, question string, k int, among *Selection) ([]rank.Hit, error) {
 	g := w.generation
-	if err := among.of(g); err != nil {
+	if err := w.among.of(g); err != nil {
 		return nil, err
 	}
 	before := g.misread.Load()
-	hits, _, err := g.words.SearchAmong(ctx, question, k, among.lists())
+	hits, _, err := g.words.SearchAmong(ctx, question, k, w.among.lists())
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func describeSearch(huma.Registry) described {
 func describeSimpleSearch(registry huma.Registry) described {
 	d := described{
 		tag: "search", summary: "Search, to type into a browser",
-		description: "The same as POST, with the question as `q`, the other scalar fields by their names, and lists between commas. An empty `experts` searches words alone.",
+		description: "The same as POST, with the question as `q`, the other scalar fields by their names, and lists between commas. An empty `experts` searches words alone. A tag with a comma in it needs POST.",
 		content:     inJSON("SearchResponse"), headers: searchHeaders(),
 	}
 	properties := queryParameters(registry, searchSchema(registry))

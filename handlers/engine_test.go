@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,58 @@ func (l *library) text(o rank.Ordinal) string { return l.passages[o].Title + " "
 
 func (l *library) Vectors(expert string) (search.VectorIndex, bool) {
 	return vectorScan{l, expert}, true
+}
+
+// Among leaves out of the indexes' hits what the filter does not let through.
+func (l *library) Among(_ context.Context, f search.Filter) (search.Indexes, int, error) {
+	a, n := amongSome{l, func(o rank.Ordinal) bool { return lets(f, l.passages[o]) }}, 0
+	for i := range l.passages {
+		if a.lets(rank.Ordinal(i)) {
+			n++
+		}
+	}
+	return a, n, nil
+}
+
+func lets(f search.Filter, p corpus.Passage) bool {
+	has := func(tag string) bool { return slices.Contains(p.Tags, tag) }
+	return (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, has)) && !slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) })
+}
+
+type amongSome struct {
+	*library
+	lets func(rank.Ordinal) bool
+}
+
+func (a amongSome) first(hits []rank.Hit, k int) []rank.Hit {
+	hits = slices.DeleteFunc(hits, func(h rank.Hit) bool { return !a.lets(h.Ordinal) })
+	return hits[:min(k, len(hits))]
+}
+
+func (a amongSome) Vectors(expert string) (search.VectorIndex, bool) {
+	return someVectors{vectorScan{a.library, expert}, a}, true
+}
+
+func (a amongSome) Words() search.WordIndex { return someWords{(*wordScan)(a.library), a} }
+
+type someVectors struct {
+	vectorScan
+	among amongSome
+}
+
+func (s someVectors) Search(ctx context.Context, q []float32, k int, exact bool) ([]rank.Hit, error) {
+	hits, err := s.vectorScan.Search(ctx, q, s.Len(), exact)
+	return s.among.first(hits, k), err
+}
+
+type someWords struct {
+	*wordScan
+	among amongSome
+}
+
+func (s someWords) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
+	hits, err := s.wordScan.Search(ctx, question, len(s.passages))
+	return s.among.first(hits, k), err
 }
 
 func (l *library) Passage(o rank.Ordinal) (corpus.Passage, error) { return l.passages[o], nil }

@@ -8,6 +8,8 @@ type Limits struct {
 	BodyBytes      int64          `json:"body_bytes"`
 	QuestionBytes  int            `json:"question_bytes"`
 	QuestionTokens map[string]int `json:"question_tokens"`
+	FilterTags     int            `json:"filter_tags"`
+	FilterTagBytes int            `json:"filter_tag_bytes"`
 	K              int            `json:"k"`
 	Candidates     int            `json:"candidates"`
 	Batch          int            `json:"batch"`
@@ -55,6 +57,7 @@ func (a *API) getLimits(w http.ResponseWriter, r *http.Request) error {
 		UploadBytes: write.UploadBytes, Uploads: write.Uploads, LineBytes: write.LineBytes, PassageBytes: write.PassageBytes,
 		Tags: write.Tags, MetadataBytes: write.MetadataBytes, AnswerBytes: write.AnswerBytes, ReadOnly: a.readOnly,
 		BodyBytes: a.bodyBytes, QuestionBytes: l.QuestionBytes, QuestionTokens: map[string]int{},
+		FilterTags: l.FilterTags, FilterTagBytes: l.FilterTagBytes,
 		K: l.K, Candidates: l.Candidates, Batch: l.Batch, EmbedInputs: l.EmbedInputs, EmbedBytes: l.EmbedBytes,
 		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: cap(a.places),
 		RateRequests: a.rateRequests, RateWindowMS: a.rateWindow.Milliseconds(), JSONDepth: maxDepth,

@@ -112,7 +112,7 @@ func newDocument(operations []operation) (*huma.OpenAPI, error) {
 	registry := huma.NewMapRegistry(schemaPrefix, schemaName)
 	registry.RegisterTypeAlias(reflect.TypeFor[search.Methods](), reflect.TypeFor[methodsSchema]())
 	requests := []reflect.Type{
-		reflect.TypeFor[searchBody](), reflect.TypeFor[batchBody](), reflect.TypeFor[embedBody](),
+		reflect.TypeFor[searchBody](), reflect.TypeFor[search.Filter](), reflect.TypeFor[batchBody](), reflect.TypeFor[embedBody](),
 		reflect.TypeFor[passageBody](), reflect.TypeFor[snapshotBody](), reflect.TypeFor[expertBody](),
 	}
 	answers := []reflect.Type{
@@ -262,7 +262,7 @@ func problemResponses() map[string]*huma.Response {
 
 // statusesOf are the errors that an operation may answer with.
 func statusesOf(o operation, d described) []int {
-	statuses := []int{400, 403, 406, 431, 500}
+	statuses := []int{400, 403, 406, 408, 431, 500}
 	if o.scope != public {
 		statuses = append(statuses, 401)
 	}

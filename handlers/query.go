@@ -17,9 +17,21 @@ type schema = huma.Schema
 // questionParameter is what GET calls the question, short for typing.
 const questionParameter = "q"
 
+// filterField is the field of POST whose own fields are parameters of GET.
+const filterField = "filter"
+
+// filterFields are the lists of a filter.
+func filterFields(registry huma.Registry, s *schema) map[string]*schema {
+	filter := s.Properties[filterField]
+	for filter.Ref != "" {
+		filter = registry.SchemaFromRef(filter.Ref)
+	}
+	return filter.Properties
+}
+
 // queryParameters lists the parameters of GET /v1/search: the fields of POST
 // that a query string can hold (scalars, and lists of words between commas),
-// with "q" for the question.
+// with "q" for the question, and the fields of the filter.
 func queryParameters(registry huma.Registry, s *schema) map[string]*schema {
 	out := map[string]*schema{}
 	for name, property := range s.Properties {
@@ -34,6 +46,7 @@ func queryParameters(registry huma.Registry, s *schema) map[string]*schema {
 		}
 		out[name] = property
 	}
+	maps.Copy(out, filterFields(registry, s))
 	return out
 }
 
@@ -64,7 +77,14 @@ func queryBody(registry huma.Registry, s *schema, raw string) (map[string]any, *
 		if name == questionParameter {
 			field = "question"
 		}
-		body[field] = queryValue(property, values[name][0])
+		into := body
+		if _, ok := filterFields(registry, s)[name]; ok {
+			if body[filterField] == nil {
+				body[filterField] = map[string]any{}
+			}
+			into = body[filterField].(map[string]any)
+		}
+		into[field] = queryValue(property, values[name][0])
 	}
 	return body, nil
 }
@@ -125,6 +145,9 @@ func asParameters(p *Problem) *Problem {
 		before := e.Pointer
 		if rest, ok := strings.CutPrefix(e.Pointer, "/question"); ok {
 			e.Pointer = "/" + questionParameter + rest
+		}
+		if rest, ok := strings.CutPrefix(e.Pointer, "/"+filterField+"/"); ok {
+			e.Pointer = "/" + rest
 		}
 		if e.Parameter == "" && e.Pointer != "" {
 			e.Parameter, _, _ = strings.Cut(e.Pointer[1:], "/")

@@ -51,16 +51,19 @@ func TestSearch(t *testing.T) {
 func TestGetIsPost(t *testing.T) {
 	s := start(t, Options{})
 	for query, body := range map[string]string{
-		"q=bees":                                     `{"question":"bees"}`,
-		"q=bees+%26+hive&k=2&candidates=7":           `{"question":"bees & hive","k":2,"candidates":7}`,
-		"q=bees&experts=wiki,health":                 `{"question":"bees","experts":["wiki","health"]}`,
-		"q=bees&experts=":                            `{"question":"bees","experts":[]}`,
-		"q=bees&bm25=false&exact=true":               `{"question":"bees","bm25":false,"exact":true}`,
-		"q=bees&fusion=rrf":                          `{"question":"bees","fusion":"rrf"}`,
-		"q=bees&fusion=rrf,sum":                      `{"question":"bees","fusion":["rrf","sum"]}`,
-		"q=bees&fields=title,%20tags&explain=true":   `{"question":"bees","fields":["title","tags"],"explain":true}`,
-		"q=bees&missing=min&timeout_ms=1000&k=1e0":   `{"question":"bees","missing":"min","timeout_ms":1000,"k":1.0}`,
-		"q=bees&fusion=sum&normalisation=minmax&k=2": `{"question":"bees","fusion":"sum","normalisation":"minmax","k":2}`,
+		"q=bees":                                         `{"question":"bees"}`,
+		"q=bees+%26+hive&k=2&candidates=7":               `{"question":"bees & hive","k":2,"candidates":7}`,
+		"q=bees&tags_all=nature,bees":                    `{"question":"bees","filter":{"tags_all":["nature","bees"]}}`,
+		"q=bees&tags_any=nature,%20bees&tags_all=nature": `{"question":"bees","filter":{"tags_all":["nature"],"tags_any":["nature","bees"]}}`,
+		"q=bees&tags_any=":                               `{"question":"bees","filter":{"tags_any":[]}}`,
+		"q=bees&experts=wiki,health":                     `{"question":"bees","experts":["wiki","health"]}`,
+		"q=bees&experts=":                                `{"question":"bees","experts":[]}`,
+		"q=bees&bm25=false&exact=true":                   `{"question":"bees","bm25":false,"exact":true}`,
+		"q=bees&fusion=rrf":                              `{"question":"bees","fusion":"rrf"}`,
+		"q=bees&fusion=rrf,sum":                          `{"question":"bees","fusion":["rrf","sum"]}`,
+		"q=bees&fields=title,%20tags&explain=true":       `{"question":"bees","fields":["title","tags"],"explain":true}`,
+		"q=bees&missing=min&timeout_ms=1000&k=1e0":       `{"question":"bees","missing":"min","timeout_ms":1000,"k":1.0}`,
+		"q=bees&fusion=sum&normalisation=minmax&k=2":     `{"question":"bees","fusion":"sum","normalisation":"minmax","k":2}`,
 	} {
 		get, post := s.send(http.MethodGet, "/v1/search?"+query, ""), s.post("/v1/search", body)
 		if get.StatusCode != post.StatusCode {
@@ -211,3 +214,38 @@ func TestPassages(t *testing.T) {
 }
 
 func unmarshal(data []byte, into any) error { return json.Unmarshal(data, into) }
+
+// TestFilteredSearch: tags reach the engine from every way in, and the answer
+// says how many passages they let through.
+func TestFilteredSearch(t *testing.T) {
+	s := start(t, Options{})
+	one, none := `{"question":"bees","fusion":"rrf","filter":{"tags_all":["nature"]},"fields":["tags","metadata"]}`, `{"question":"bees","filter":{"tags_any":["nobody's"]}}`
+	for name, r := range map[string]reply{"POST": s.post("/v1/search", one), "GET": s.send(http.MethodGet, "/v1/search?q=bees&fusion=rrf&tags_all=nature&fields=tags,metadata", "")} {
+		answer := decodeResponse(t, r.body)
+		if r.StatusCode != http.StatusOK || len(answer.Results) != 1 || answer.Results[0].ID != "bees" || answer.Selected == nil || *answer.Selected != 1 {
+			t.Fatalf("%s: %d %s", name, r.StatusCode, r.body)
+		}
+		if got := answer.Results[0]; len(got.Tags) != 1 || got.Tags[0] != "nature" || got.Metadata["year"] == nil || got.Text != "" {
+			t.Errorf("%s: %s", name, r.body)
+		}
+	}
+	if r := s.post("/v1/search", none); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), `"results":[]`) || !strings.Contains(string(r.body), `"selected":0`) {
+		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+	r := s.post("/v1/search/batch", `{"searches":[`+one+`,`+none+`,{"question":"bees"},{"question":"bees","filter":{"tags_all":[""]}}]}`)
+	var batch struct{ Answers []json.RawMessage }
+	if err := json.Unmarshal(r.body, &batch); err != nil || len(batch.Answers) != 4 {
+		t.Fatalf("%v in %s", err, r.body)
+	}
+	for i, want := range []string{`"selected":1`, `"results":[]`, `"id":"bees"`, `"pointer":"/searches/3/filter/tags_all/0"`} {
+		if !strings.Contains(string(batch.Answers[i]), want) {
+			t.Errorf("answer %d: %s", i, batch.Answers[i])
+		}
+	}
+	if strings.Contains(string(batch.Answers[2]), "selected") {
+		t.Errorf("%s", batch.Answers[2])
+	}
+	if r := s.send(http.MethodGet, "/v1/limits", ""); !strings.Contains(string(r.body), `"filter_tags":64`) || !strings.Contains(string(r.body), `"filter_tag_bytes":256`) {
+		t.Errorf("%s", r.body)
+	}
+}

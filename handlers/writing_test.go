@@ -50,6 +50,22 @@ func (v view) Vectors(string) (search.VectorIndex, bool) { return nil, false }
 func (v view) Words() search.WordIndex                   { return lexicon{v.g.Words()} }
 func (v view) Release()                                  { v.g.Release() }
 
+func (v view) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
+	s, err := v.g.Select(ctx, f.TagsAll, f.TagsAny)
+	if err != nil {
+		return nil, 0, err
+	}
+	return selected{v, s}, s.Len(), nil
+}
+
+// selected is a view narrowed by a filter.
+type selected struct {
+	view
+	passages *collection.Selection
+}
+
+func (s selected) Words() search.WordIndex { return lexicon{s.g.Words().Among(s.passages)} }
+
 type lexicon struct{ *collection.WordIndex }
 
 func (lexicon) Explain(string, rank.Ordinal) ([]search.TermScore, error) { return nil, nil }

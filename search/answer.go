@@ -13,7 +13,7 @@ import (
 func (a *answer) fetch(ctx context.Context) error {
 	p := a.plan
 	a.response = Response{
-		Question: p.question, Generation: a.view.Generation(),
+		Question: p.question, Generation: a.view.Generation(), Selected: a.view.selected,
 		Sources: a.sources(), Degraded: make([]Missing, 0, len(a.degraded)),
 	}
 	for _, f := range a.findings {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"conclave/corpus"
 	"conclave/fusion"
 )
 
@@ -25,20 +26,25 @@ type Config struct {
 
 // Limits bound what one request may ask for.
 type Limits struct {
-	K             int           // results
-	Candidates    int           // hits of each source
-	QuestionBytes int           // length of a question in UTF-8
-	Timeout       time.Duration // of a search; Embed has this much
-	Batch         int           // searches of a batch
-	BatchParallel int           // searches of a batch that run at once
-	EmbedInputs   int           // texts of an Embed
-	EmbedBytes    int           // length of one of them in UTF-8
+	K             int // results
+	Candidates    int // hits of each source
+	QuestionBytes int // length of a question in UTF-8
+	FilterTags    int // tags of each list of a filter
+	// FilterTagBytes is the length of one of them; no passage has a longer one
+	// than corpus.MaxTagBytes.
+	FilterTagBytes int
+	Timeout        time.Duration // of a search; Embed has this much
+	Batch          int           // searches of a batch
+	BatchParallel  int           // searches of a batch that run at once
+	EmbedInputs    int           // texts of an Embed
+	EmbedBytes     int           // length of one of them in UTF-8
 }
 
 // DefaultLimits are the limits of a Config that sets none.
 func DefaultLimits() Limits {
 	return Limits{
 		K: 1000, Candidates: 1000, QuestionBytes: 8 << 10, Timeout: 10 * time.Second,
+		FilterTags: 64, FilterTagBytes: corpus.MaxTagBytes,
 		Batch: 100, BatchParallel: 8, EmbedInputs: 256, EmbedBytes: 64 << 10,
 	}
 }
@@ -102,6 +108,7 @@ func (c *Config) complete() error {
 	if err := fill(
 		number{"limits.k", &l.K, dl.K}, number{"limits.candidates", &l.Candidates, dl.Candidates},
 		number{"limits.question_bytes", &l.QuestionBytes, dl.QuestionBytes},
+		number{"limits.filter_tags", &l.FilterTags, dl.FilterTags}, number{"limits.filter_tag_bytes", &l.FilterTagBytes, dl.FilterTagBytes},
 		number{"limits.batch", &l.Batch, dl.Batch}, number{"limits.batch_parallel", &l.BatchParallel, dl.BatchParallel},
 		number{"limits.embed_inputs", &l.EmbedInputs, dl.EmbedInputs}, number{"limits.embed_bytes", &l.EmbedBytes, dl.EmbedBytes},
 	); err != nil {

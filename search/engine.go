@@ -71,7 +71,8 @@ func sameEncoder(a, b *Expert) bool {
 // Search answers one question. This is the order of steps:
 //
 //  1. plan: check every field against the limits, fill in the defaults;
-//  2. pin one generation of the corpus for the whole request;
+//  2. pin one generation of the corpus for the whole request, and select the
+//     passages that the filter lets through: no source finds others;
 //  3. ask every source, in parallel, under one deadline: encode the question,
 //     search, and for MUF ask the ensemble how sure the expert is;
 //  4. complete: fetch the true scores of what others found ("missing": "exact");

@@ -41,8 +41,8 @@ type SourceEvidence struct {
 // Gather asks every source of the request and returns what they found, with
 // the scores of the ensembles' members over the first depth hits. Unlike
 // Search it fails when a source fails: what is fitted on the rest would not be
-// what is served. Of the request, Question, Experts, BM25, Candidates, Exact
-// and TimeoutMS count.
+// what is served. Of the request, Question, Experts, BM25, Candidates, Exact,
+// Filter and TimeoutMS count.
 func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, error) {
 	if err := e.begin(); err != nil {
 		return Evidence{}, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,7 @@ type shelf struct {
 	vectors  map[string]VectorIndex
 	words    WordIndex
 	deleted  int // that are among passages all the same
+	among    func(ctx context.Context) error
 	released func()
 }
 
@@ -51,6 +53,60 @@ func (s *shelf) Ordinal(id string) (rank.Ordinal, bool, error) {
 		}
 	}
 	return 0, false, nil
+}
+
+func (s *shelf) Among(ctx context.Context, f Filter) (Indexes, int, error) {
+	if s.among != nil {
+		if err := s.among(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
+	allowed := map[rank.Ordinal]bool{}
+	for i, p := range s.passages {
+		has := func(tag string) bool { return slices.Contains(p.Tags, tag) }
+		if (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, has)) && !slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) }) {
+			allowed[rank.Ordinal(i)] = true
+		}
+	}
+	return &narrowed{s, allowed}, len(allowed), nil
+}
+
+// narrowed searches everything and keeps what is allowed.
+type narrowed struct {
+	shelf   *shelf
+	allowed map[rank.Ordinal]bool
+}
+
+func (n *narrowed) Vectors(name string) (VectorIndex, bool) {
+	v, ok := n.shelf.Vectors(name)
+	return narrowedVectors{v, n}, ok
+}
+
+func (n *narrowed) Words() WordIndex { return narrowedWords{n.shelf.Words(), n} }
+
+func (n *narrowed) first(hits []rank.Hit, k int) []rank.Hit {
+	hits = slices.DeleteFunc(hits, func(h rank.Hit) bool { return !n.allowed[h.Ordinal] })
+	return hits[:min(k, len(hits))]
+}
+
+type narrowedVectors struct {
+	VectorIndex
+	to *narrowed
+}
+
+func (n narrowedVectors) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
+	hits, err := n.VectorIndex.Search(ctx, query, n.to.shelf.Ordinals(), exact)
+	return n.to.first(hits, k), err
+}
+
+type narrowedWords struct {
+	WordIndex
+	to *narrowed
+}
+
+func (n narrowedWords) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
+	hits, err := n.WordIndex.Search(ctx, question, n.to.shelf.Ordinals())
+	return n.to.first(hits, k), err
 }
 
 // library hands out shelves and counts those that are in use.
@@ -277,7 +333,7 @@ func newStage(names string, passages int) *stage {
 	s.library = &library{shelf: sh}
 	s.config.Corpus = s.library
 	s.config.Defaults.Candidates = 15
-	s.config.Defaults.Gate = &fusion.Gate{Generalist: .1, Words: -1, Dense: []float64{8, 0, .5, 1, 0, 0}, Lexical: []float64{-.5, .1, .2, 0, 0}}
+	s.config.Defaults.Gate = &fusion.Gate{Generalist: .1, Words: -1, Dense: []float64{8, 0, 0, .5, 1, 0, 0}, Lexical: []float64{-.5, .1, .2, 0, 0}}
 	if len(names) > 1 { // the first one is the reference, and every other a specialist
 		s.config.Reference = names[:1]
 		for i := range s.config.Experts[1:] {

@@ -42,11 +42,20 @@ type certainty struct{ confidence, mutualInformation float64 }
 // releases it.
 type pinned struct {
 	View
-	users atomic.Int64
+	indexes  Indexes // the view's own, or narrowed by a filter
+	selected *int    // how many passages the filter lets through; nil without one
+	users    atomic.Int64
 }
+
+// Vectors is the index of an expert, narrowed.
+func (p *pinned) Vectors(expert string) (VectorIndex, bool) { return p.indexes.Vectors(expert) }
+
+// Words is BM25, narrowed.
+func (p *pinned) Words() WordIndex { return p.indexes.Words() }
 
 func (e *Engine) pin() *pinned {
 	p := &pinned{View: e.corpus.Acquire()}
+	p.indexes = p.View
 	p.users.Store(1)
 	return p
 }
@@ -68,6 +77,10 @@ func (e *Engine) ask(ctx context.Context, p *plan, view *pinned) []finding {
 	if p.words {
 		sources++
 	}
+	findings := make([]finding, sources)
+	if err := view.narrow(ctx, p.filter); err != nil {
+		return e.unselected(ctx, p, findings, err)
+	}
 	answers := make(chan finding, sources) // nobody ever waits to send
 	if p.words {
 		e.start(view, func() { answers <- e.askWords(ctx, p, view) })
@@ -76,7 +89,6 @@ func (e *Engine) ask(ctx context.Context, p *plan, view *pinned) []finding {
 		e.start(view, func() { e.askExperts(ctx, p, view, group, answers) })
 	}
 
-	findings := make([]finding, sources)
 	for i := range findings {
 		findings[i] = finding{source: i, name: e.sourceName(p, i), status: StatusDeadline}
 	}

@@ -27,6 +27,7 @@ type plan struct {
 	weights       map[string]float64
 	explain       bool
 	fields        fields
+	filter        Filter
 	minConfidence float64
 	reference     []float32 // the question's vector by the reference, where it is there already
 }
@@ -54,6 +55,8 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 	p.missing = fusion.Missing(wrong.oneOf("/missing", r.Missing, d.Missing, missingNames()))
 	p.normalise = fusion.Normalisation(wrong.oneOf("/normalisation", r.Normalisation, "", normalisationNames()))
 	p.fields = wrong.fields(r.Fields)
+	p.filter = r.Filter
+	wrong.filter(r.Filter, l)
 	if p.minConfidence = r.MinConfidence; !(p.minConfidence >= 0 && p.minConfidence <= 1) {
 		wrong.add("out_of_range", "/min_confidence", "min_confidence is %v: it must be from 0 to 1", r.MinConfidence)
 	}

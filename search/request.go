@@ -22,6 +22,7 @@ type Request struct {
 	Explain       bool               `json:"explain,omitempty"`
 	Fields        []string           `json:"fields,omitempty"` // "title", "text", "tags", "metadata"
 	Normalisation string             `json:"normalisation,omitempty"`
+	Filter        Filter             `json:"filter,omitzero"`
 	// MinConfidence, 0 to 1: an answer less sure than that has no results.
 	MinConfidence float64 `json:"min_confidence,omitempty"`
 }

@@ -8,6 +8,7 @@ type Response struct {
 	Question   string    `json:"question"`
 	Fusion     string    `json:"fusion,omitempty"`
 	Generation uint64    `json:"generation"`
+	Selected   *int      `json:"selected,omitempty"` // passages that the filter lets through; nil without one
 	TookMS     float64   `json:"took_ms"`
 	Confidence *float64  `json:"confidence"`               // calibrated, 0…1; null when nobody calibrated it
 	Any        *float64  `json:"confidence_any,omitempty"` // the chance that any of the results answers

@@ -59,15 +59,24 @@ type Passages interface {
 	Ordinal(id string) (rank.Ordinal, bool, error)
 }
 
-// View is one generation of a collection. Its ordinals mean the same passages
-// until it is released.
-type View interface {
-	Generation() uint64
-	Passages() Passages
+// Indexes are what sources search.
+type Indexes interface {
 	// Vectors is the index of an expert, or false when this generation has none.
 	Vectors(expert string) (VectorIndex, bool)
 	// Words is BM25, or nil when this generation has none.
 	Words() WordIndex
+}
+
+// View is one generation of a collection. Its ordinals mean the same passages
+// until it is released.
+type View interface {
+	Indexes
+	Generation() uint64
+	Passages() Passages
+	// Among is the same indexes, which find only what the filter lets through,
+	// and how many passages that is. The scores stay what they are without the
+	// filter. It is of use until the View is released.
+	Among(ctx context.Context, f Filter) (Indexes, int, error)
 	// Release is called once, when nothing uses the view any more.
 	Release()
 }

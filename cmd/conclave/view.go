@@ -27,6 +27,30 @@ func (v view) Vectors(expert string) (search.VectorIndex, bool) {
 	return index, ok
 }
 
+func (v view) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
+	s, err := v.g.Select(ctx, f.TagsAll, f.TagsAny)
+	if err != nil {
+		return nil, 0, err
+	}
+	return among{v.g, s}, s.Len(), nil
+}
+
+// among is the indexes of a generation, narrowed to a selection.
+type among struct {
+	g         *collection.Generation
+	selection *collection.Selection
+}
+
+func (a among) Words() search.WordIndex { return wordIndex{a.g.Words().Among(a.selection)} }
+
+func (a among) Vectors(expert string) (search.VectorIndex, bool) {
+	index, ok := a.g.Expert(expert)
+	if !ok {
+		return nil, false
+	}
+	return index.Among(a.selection), true
+}
+
 type passages struct{ g *collection.Generation }
 
 func (p passages) Len() int { return p.g.Len() }

@@ -221,6 +221,29 @@ func (v view) Release()                  { v.g.Release() }
 
 func (v view) Vectors(expert string) (search.VectorIndex, bool) { return v.g.Expert(expert) }
 
+func (v view) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
+	s, err := v.g.Select(ctx, f.TagsAll, f.TagsAny)
+	if err != nil {
+		return nil, 0, err
+	}
+	return among{v.g, s}, s.Len(), nil
+}
+
+type among struct {
+	g         *collection.Generation
+	selection *collection.Selection
+}
+
+func (a among) Words() search.WordIndex { return words{a.g.Words().Among(a.selection)} }
+
+func (a among) Vectors(expert string) (search.VectorIndex, bool) {
+	index, ok := a.g.Expert(expert)
+	if !ok {
+		return nil, false
+	}
+	return index.Among(a.selection), true
+}
+
 type passages struct{ *collection.Generation }
 
 func (p passages) Ordinal(id string) (rank.Ordinal, bool, error) { return p.Generation.Ordinal(id) }

@@ -1,0 +1,75 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Filter names the passages that a search may find: those that have every tag
+// of TagsAll and at least one of TagsAny. An empty list asks for nothing, so
+// that the zero value lets all passages through. Tags are compared byte by byte;
+// one that no passage has lets nothing through.
+type Filter struct {
+	TagsAll []string `json:"tags_all,omitempty"`
+	TagsAny []string `json:"tags_any,omitempty"`
+}
+
+// empty reports whether the filter lets all passages through.
+func (f Filter) empty() bool { return len(f.TagsAll)+len(f.TagsAny) == 0 }
+
+// filter checks a filter against the limits.
+func (w *problems) filter(f Filter, l Limits) {
+	w.tags("/filter/tags_all", f.TagsAll, l)
+	w.tags("/filter/tags_any", f.TagsAny, l)
+}
+
+func (w *problems) tags(pointer string, tags []string, l Limits) {
+	if len(tags) > l.FilterTags {
+		w.add("too_many_tags", pointer, "there are %d tags: at most %d are allowed", len(tags), l.FilterTags)
+		return
+	}
+	for i, tag := range tags {
+		at := fmt.Sprintf("%s/%d", pointer, i)
+		switch {
+		case strings.TrimSpace(tag) == "":
+			w.add("empty_tag", at, "the tag %s is empty: no passage has it; leave it out", quote(tag))
+		case len(tag) > l.FilterTagBytes:
+			w.add("tag_too_long", at, "the tag %s has %d bytes: at most %d are allowed", quote(tag), len(tag), l.FilterTagBytes)
+		}
+		if len(*w) > maxProblems {
+			break
+		}
+	}
+}
+
+// narrow lets the view's indexes find what a filter lets through and nothing
+// else. It is called before any source is asked, so that all of them see the
+// same.
+func (p *pinned) narrow(ctx context.Context, f Filter) error {
+	if f.empty() {
+		return nil
+	}
+	return guard(func() error {
+		indexes, n, err := p.View.Among(ctx, f)
+		if err != nil {
+			return fmt.Errorf("selecting passages by their tags: %w", err)
+		}
+		p.indexes, p.selected = indexes, &n
+		return nil
+	})
+}
+
+// unselected is what the sources came back with when it could not be found out
+// which passages they may find.
+func (e *Engine) unselected(ctx context.Context, p *plan, findings []finding, cause error) []finding {
+	for i := range findings {
+		f := finding{source: i, name: e.sourceName(p, i), status: StatusFailed, cause: cause}
+		e.settle(ctx, p, &f)
+		if f.status == StatusFailed {
+			f.reason = "the passages with these tags could not be selected; the server's log says why"
+		}
+		findings[i] = f
+	}
+	return findings
+}

@@ -1,0 +1,217 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/corpus"
+)
+
+// tagged is a stage whose passages have tags: every third "third", those with
+// odd numbers "odd", the first five "few", one "one".
+func tagged(names string, passages int) *stage {
+	s := newStage(names, passages)
+	for i := range s.library.shelf.passages {
+		tags := []string{"all"}
+		for tag, has := range map[string]bool{"third": i%3 == 0, "odd": i%2 == 1, "few": i < 5, "one": i == 7} {
+			if has {
+				tags = append(tags, tag)
+			}
+		}
+		slices.Sort(tags)
+		s.library.shelf.passages[i].Tags = tags
+	}
+	return s
+}
+
+// without is the same stage with the passages alone that a filter lets through.
+func without(names string, passages int, f Filter) *stage {
+	s := tagged(names, passages)
+	all := s.library.shelf.passages
+	s.library.shelf.passages, s.words.texts = nil, nil
+	rows := map[string][][]float32{}
+	for i, p := range all {
+		has := func(tag string) bool { return slices.Contains(p.Tags, tag) }
+		if len(f.TagsAny) > 0 && !slices.ContainsFunc(f.TagsAny, has) || slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) }) {
+			continue
+		}
+		s.library.shelf.passages = append(s.library.shelf.passages, p)
+		s.words.texts = append(s.words.texts, p.Text)
+		for name, v := range s.vectors {
+			rows[name] = append(rows[name], v.rows[i])
+		}
+	}
+	for name, v := range s.vectors {
+		v.rows = rows[name]
+	}
+	return s
+}
+
+func someFilters() []Filter {
+	return []Filter{
+		{TagsAll: []string{"all"}}, {TagsAll: []string{"third"}}, {TagsAll: []string{"third", "odd"}}, {TagsAny: []string{"few", "one"}},
+		{TagsAll: []string{"odd"}, TagsAny: []string{"few", "third"}}, {TagsAll: []string{"one"}}, {TagsAll: []string{"nobody's"}}, {TagsAll: []string{"few"}, TagsAny: []string{"nobody's"}},
+	}
+}
+
+// comparable is an answer as it is sent, without what may differ: the times, and
+// how many were selected.
+func comparable(t *testing.T, r Response) string {
+	t.Helper()
+	r.TookMS, r.Selected = 0, nil
+	for i := range r.Sources {
+		r.Sources[i].Took = Took{}
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestFilters: a filtered search answers as if there were no other passages, by
+// every method, exact or not, whatever is done about missing scores.
+func TestFilters(t *testing.T) {
+	const n = 60
+	for _, names := range []string{"AB", "ab", "A"} {
+		methods := []string{MethodRRF, MethodSum, MethodAuto}
+		if names != "ab" {
+			methods = append(methods, MethodMUF, MethodMUFSparse, MethodHybrid)
+		}
+		for _, f := range someFilters() {
+			for _, missing := range missingNames() {
+				for _, exact := range []bool{false, true} {
+					r := Request{Question: question, Fusion: listOf(methods...), K: 30, Missing: missing, Exact: exact, Fields: []string{"title", "tags"}, Explain: true}
+					want := comparable(t, without(names, n, f).ask(t, r))
+					r.Filter = f
+					got := tagged(names, n).ask(t, r)
+					selected := len(without(names, n, f).library.shelf.passages)
+					if got.Selected == nil || *got.Selected != selected {
+						t.Fatalf("%+v: %v selected, want %d", f, got.Selected, selected)
+					}
+					if got := comparable(t, got); got != want {
+						t.Fatalf("%s, %+v, missing %s, exact %v:\ngot  %s\nwant %s", names, f, missing, exact, got, want)
+					}
+				}
+			}
+		}
+	}
+	if got := tagged("a", n).ask(t, Request{Question: question}); got.Selected != nil {
+		t.Error("without a filter, a number of selected passages")
+	}
+}
+
+// TestUnknownTag: no results, which is no error.
+func TestUnknownTag(t *testing.T) {
+	for _, method := range []string{MethodRRF, MethodSum, MethodHybrid, MethodMUF, MethodMUFSparse, MethodAuto} {
+		got := tagged("AB", 30).ask(t, Request{Question: question, Fusion: methodsOf(method), Filter: Filter{TagsAny: []string{"nobody's", "Third"}}})
+		if got.Results == nil || len(got.Results) != 0 || *got.Selected != 0 || len(got.Degraded) != 0 {
+			t.Errorf("%s: %+v", method, got)
+		}
+		for _, s := range got.Sources {
+			if s.Status != StatusOK || s.Hits != 0 {
+				t.Errorf("%s: %+v", method, s)
+			}
+		}
+	}
+}
+
+// TestFilterWithASourceLess: what is fused without a source that failed is
+// filtered all the same.
+func TestFilterWithASourceLess(t *testing.T) {
+	s := tagged("ab", 40)
+	s.encoders["b"].hook = func(context.Context) error { return errors.New("broken") }
+	got := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodRRF), K: 30, Fields: []string{"tags"}, Filter: Filter{TagsAll: []string{"third"}}})
+	if len(got.Degraded) != 1 || got.Degraded[0].Source != "b" || len(got.Results) != 14 {
+		t.Fatalf("%d results, degraded %+v", len(got.Results), got.Degraded)
+	}
+	for _, r := range got.Results {
+		if !slices.Contains(r.Tags, "third") {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// TestFilterFails: where the passages cannot be selected, nobody is asked
+// without the filter.
+func TestFilterFails(t *testing.T) {
+	broken := errors.New("a damaged file")
+	for _, c := range []struct {
+		among func(context.Context) error
+		kind  Kind
+	}{
+		{func(context.Context) error { return broken }, Unavailable},
+		{func(context.Context) error { panic("a bug") }, Unavailable},
+		{func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, Deadline},
+	} {
+		s := tagged("ab", 20)
+		s.library.shelf.among = c.among
+		began := time.Now()
+		e := s.refused(t, Request{Question: question, TimeoutMS: 20, Filter: Filter{TagsAll: []string{"third"}}})
+		if e.Kind != c.kind || s.encoders["a"].calls.Load() > 0 {
+			t.Errorf("kind %v, %v, after %v", e.Kind, e, time.Since(began))
+		}
+		if c.kind == Unavailable && !strings.Contains(e.Detail, "with these tags") {
+			t.Errorf("%v", e)
+		}
+		if s.library.pinned.Load() != 0 {
+			t.Error("a generation is still pinned")
+		}
+	}
+}
+
+// TestFilterLimits: too many tags, too long ones and empty ones are named.
+func TestFilterLimits(t *testing.T) {
+	s := tagged("a", 20)
+	s.config.Limits = Limits{FilterTags: 3, FilterTagBytes: 10}
+	for pointer, c := range map[string]struct {
+		filter Filter
+		code   string
+		detail string
+	}{
+		"/filter/tags_all":   {Filter{TagsAll: []string{"a", "b", "c", "d"}}, "too_many_tags", "there are 4 tags: at most 3"},
+		"/filter/tags_any":   {Filter{TagsAll: []string{"a"}, TagsAny: []string{"a", "b", "c", "d"}}, "too_many_tags", "at most 3"},
+		"/filter/tags_any/1": {Filter{TagsAny: []string{"a", "elevenbytes"}}, "tag_too_long", `"elevenbytes" has 11 bytes: at most 10`},
+		"/filter/tags_all/0": {Filter{TagsAll: []string{" "}}, "empty_tag", "is empty"},
+	} {
+		e := s.refused(t, Request{Question: question, Filter: c.filter})
+		if e.Kind != Invalid || e.Code != c.code || len(e.Fields) != 1 || e.Fields[0].Pointer != pointer || !strings.Contains(e.Detail, c.detail) {
+			t.Errorf("%+v: %+v", c.filter, e)
+		}
+	}
+	if l := DefaultLimits(); l.FilterTagBytes != corpus.MaxTagBytes || l.FilterTags < 8 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestFiltersInABatch: each search has its own.
+func TestFiltersInABatch(t *testing.T) {
+	s := tagged("AB", 40)
+	engine := s.engine(t)
+	var requests []Request
+	for _, f := range someFilters() {
+		requests = append(requests, Request{Question: question, Fusion: methodsOf(MethodSum), K: 30, Filter: f})
+	}
+	requests = append(requests, Request{Question: question, Filter: Filter{TagsAll: []string{""}}})
+	answers, err := engine.Batch(context.Background(), requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range someFilters() {
+		want := comparable(t, without("AB", 40, f).ask(t, Request{Question: question, Fusion: methodsOf(MethodSum), K: 30}))
+		if got := comparable(t, answers[i].Response); answers[i].Err != nil || got != want {
+			t.Errorf("%+v: %v\ngot  %s\nwant %s", f, answers[i].Err, got, want)
+		}
+	}
+	if KindOf(answers[len(requests)-1].Err) != Invalid {
+		t.Errorf("%+v", answers[len(requests)-1])
+	}
+	if err := engine.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
