@@ -36,6 +36,7 @@ func newSearch(terminal terminal) *cobra.Command {
 		Example: `  conclave search --collection my-index "how long may I keep cooked rice?"
   CONCLAVE_KEY=… conclave search --url https://search.example.org "who bought the lighthouse"
   conclave search --url http://127.0.0.1:8080 -k 3 --fusion hybrid "who bought the lighthouse"
+  conclave search --collection my-index --tags-all 2024,law "who has to be asked first"
   conclave search --collection my-index --fusion rrf,hybrid --json "…" | jq .rankings`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,6 +71,8 @@ func newSearch(terminal terminal) *cobra.Command {
 	flags.StringVar(&x.fusion, "fusion", "", "fusion method, or several with commas")
 	flags.StringVar(&x.experts, "experts", "", "experts to ask, with commas; 'none' for words alone")
 	flags.BoolVar(&x.noWords, "no-bm25", false, "leave BM25 out")
+	flags.StringSliceVar(&x.request.Filter.TagsAll, "tags-all", nil, "only passages with all of these `tags`")
+	flags.StringSliceVar(&x.request.Filter.TagsAny, "tags-any", nil, "only passages with at least one of these `tags`")
 	flags.IntVar(&x.request.Candidates, "candidates", 0, "hits of each source")
 	flags.BoolVar(&x.request.Exact, "exact", false, "compare with every vector instead of using the graph")
 	flags.BoolVar(&x.request.Explain, "explain", false, "with --json: the terms of BM25's sums")
