@@ -1,7 +1,9 @@
 # syntax=docker/dockerfile:1
 # Two images from one file: `--target cpu` (default in docker-compose.yml) and
-# `--target gpu`. The runtime and the base encoder are fetched and verified
-# while the image is built, so a container starts without the network.
+# `--target gpu`. The runtime and the base encoder are fetched and verified, and
+# the experts imported, while the image is built, so a container starts without
+# the network. The demo's collection lies in /var/lib/conclave/cache/demo, the
+# only folder of the cache that is written.
 
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
@@ -26,11 +28,12 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
     && mkdir -p /var/lib/conclave/index && chown -R conclave:conclave /var/lib/conclave
 COPY --from=provision /out/conclave /usr/local/bin/conclave
 COPY --from=provision --chown=conclave:conclave /var/lib/conclave/cache /var/lib/conclave/cache
+RUN install -d -o conclave -g conclave /var/lib/conclave/cache/demo
 ENV CONCLAVE_CACHE=/var/lib/conclave/cache
 USER conclave
 WORKDIR /var/lib/conclave
 EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["conclave", "healthcheck"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 CMD ["conclave", "healthcheck"]
 ENTRYPOINT ["conclave"]
 CMD ["demo", "--listen", "0.0.0.0:8080"]
 
@@ -39,6 +42,7 @@ RUN useradd --system --uid 10001 --home-dir /var/lib/conclave --shell /usr/sbin/
     && mkdir -p /var/lib/conclave/index && chown -R conclave:conclave /var/lib/conclave
 COPY --from=provision-gpu /out/conclave /usr/local/bin/conclave
 COPY --from=provision-gpu --chown=conclave:conclave /var/lib/conclave/cache /var/lib/conclave/cache
+RUN install -d -o conclave -g conclave /var/lib/conclave/cache/demo
 ENV CONCLAVE_CACHE=/var/lib/conclave/cache CONCLAVE_ENCODER_PROVIDER=cuda
 USER conclave
 WORKDIR /var/lib/conclave

@@ -15,7 +15,8 @@ help: ## show this list
 demo: tools build ## fetch, import, index and serve the demo on 127.0.0.1:8080
 	@$(BIN) demo
 
-test: tools lint setup ## check formatting, vet, lint, and run every test
+test: tools lint build ## check formatting, vet, lint, and run every test
+	@$(BIN) setup --experts none
 	@go test -race -short ./rank ./fusion ./search ./handlers/... ./internal/endtoend
 	@go test ./...
 	@CONCLAVE_TRAIN_VENV="$(CACHE)/train-python" PYTHON="$(PYTHON)" training/check
@@ -27,7 +28,7 @@ build: ## build bin/conclave
 	@mkdir -p bin
 	@go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/conclave
 
-setup: build ## fetch the runtime and the base encoder into the cache, and import it
+setup: build ## fetch the runtime and the base encoder into the cache, and import it and the experts
 	@$(BIN) setup
 
 lint: ## formatting, go vet, staticcheck, errcheck

@@ -17,9 +17,19 @@ func (c Cache) Lock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(c.Wheels(), 0o755); err != nil {
 		return nil, fmt.Errorf("the cache folder cannot be made: %w: set %s to a folder that can be written", err, EnvCache)
 	}
-	file, err := os.OpenFile(filepath.Join(c.Root, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
+	unlock, err = LockFolder(ctx, c.Root)
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, unix.EROFS) {
 		return nil, fmt.Errorf("the cache folder cannot be written: %w: set %s to one that can", err, EnvCache)
+	}
+	return unlock, err
+}
+
+// LockFolder is Lock for any folder, which must be there: it makes a file LOCK
+// in it.
+func LockFolder(ctx context.Context, folder string) (unlock func(), err error) {
+	file, err := os.OpenFile(filepath.Join(folder, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
 	}
 	for {
 		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -42,8 +52,8 @@ func (c Cache) Lock(ctx context.Context) (unlock func(), err error) {
 // Hold marks a folder as used by this process until release is called or the
 // process ends, however it ends. Several processes may hold a folder.
 //
-// Between making a folder and holding it, RemoveUnused may take it: hold the
-// cache's lock over both.
+// Between making a folder and holding it, RemoveUnused may take it: hold a lock
+// on the folder above over both.
 func Hold(folder string) (release func(), err error) {
 	file, err := os.Open(folder)
 	if err != nil {

@@ -49,7 +49,7 @@ func usable(folder, merged string) (string, error) {
 	case err != nil:
 		return "", err
 	case b.Manifest.Lineage.MergedFrom != d.SHA256:
-		return "", fmt.Errorf("%s holds another delta than %s was merged from: `conclave models import %[1]s`", folder, merged)
+		return "", fmt.Errorf("%s holds another delta than %s was merged from: `conclave models import %[1]s`, or `conclave setup` for those that the program ships", folder, merged)
 	}
 	return merged, nil
 }

@@ -54,7 +54,7 @@ func holdDemo(ctx context.Context, cache provision.Cache, collection string, own
 		}
 		return func() {}, nil
 	}
-	unlock, err := cache.Lock(ctx)
+	unlock, err := provision.LockFolder(ctx, demoRoot(cache))
 	if err != nil {
 		if own {
 			return nil, err
@@ -83,9 +83,10 @@ func holdDemo(ctx context.Context, cache provision.Cache, collection string, own
 	return provision.Hold(collection)
 }
 
-// passagesFolder makes a folder for the demo's passages, held until release.
+// passagesFolder makes a folder for the demo's passages, held until release: in
+// the cache, where the next start clears it away if this one is killed.
 func passagesFolder(ctx context.Context, cache provision.Cache) (folder string, release func(), err error) {
-	unlock, err := cache.Lock(ctx)
+	unlock, err := provision.LockFolder(ctx, demoRoot(cache))
 	if err == nil {
 		defer unlock()
 		if folder, err = os.MkdirTemp(demoRoot(cache), passagesPattern); err == nil {

@@ -39,7 +39,9 @@ func TestOldDemosAreRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range entries {
-			names = append(names, e.Name())
+			if e.IsDir() {
+				names = append(names, e.Name())
+			}
 		}
 		return names
 	}

@@ -24,7 +24,8 @@ const baseExpert = "base"
 type setupOptions struct {
 	provider string // cpu or cuda
 	python   string
-	// folder holds the deltas to merge; those in the program by default.
+	// folder holds the deltas to merge: those in the program by default, or
+	// "none".
 	folder string
 	// full makes the shipped experts in full precision too.
 	full bool
@@ -33,13 +34,16 @@ type setupOptions struct {
 // bind adds the flags that setup and demo have in common.
 func (o *setupOptions) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&o.python, "python", "python3", "Python `interpreter` with pip, used to download")
-	flags.StringVar(&o.folder, "experts", "", "`folder` of bundles with deltas, to import in place of those that the program ships")
+	flags.StringVar(&o.folder, "experts", "", "`folder` of bundles with deltas, to import in place of those that the program ships; or none")
 }
 
 // deltas are the experts to import.
 func (o *setupOptions) deltas() ([]*models.Delta, error) {
-	if o.folder == "" {
+	switch o.folder {
+	case "":
 		return readDeltas(shipped.FS)
+	case "none":
+		return nil, nil
 	}
 	all, err := readDeltas(os.DirFS(o.folder))
 	if err != nil {
