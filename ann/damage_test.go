@@ -57,13 +57,16 @@ func use(tb testing.TB, folder, kind string, files [2][]byte) bool {
 		}
 	}()
 	sound := true
-	odd := NewFilter(x.Len())
-	for i := 1; i < x.Len(); i += 2 {
-		odd.Add(rank.Ordinal(i))
+	odd, most := NewFilter(x.Len()), NewFilter(x.Len())
+	for i := 1; i < x.Len(); i++ {
+		most.Add(rank.Ordinal(i))
+		if i%2 == 1 {
+			odd.Add(rank.Ordinal(i))
+		}
 	}
 	query := make([]float32, x.Dimension())
 	query[0] = 1
-	for _, o := range []SearchOptions{{K: 1, Ef: 1}, {K: 3, Ef: 4}, {K: 2, Ef: 3, Filter: odd}, {K: 5, Exact: true}} {
+	for _, o := range []SearchOptions{{K: 1, Ef: 1}, {K: 3, Ef: 4}, {K: 2, Ef: 3, Filter: odd}, {K: 2, Ef: 1, Filter: odd, Walk: true}, {K: 2, Ef: 4, Filter: most, Walk: true}, {K: 5, Exact: true}} {
 		hits, _, err := x.Search(context.Background(), query, o)
 		if err != nil {
 			sound = false
