@@ -55,8 +55,13 @@ func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (Gate
 	}
 	p := gateProblem{ridge: o.Ridge}
 	for i := range questions {
-		if err := p.add(&questions[i]); err != nil {
-			return GateFit{}, fmt.Errorf("question %q: %w", questions[i].ID, err)
+		for _, q := range []*GateQuestion{&questions[i], abroad(&questions[i])} {
+			if q == nil {
+				continue
+			}
+			if err := p.add(q); err != nil {
+				return GateFit{}, fmt.Errorf("question %q: %w", q.ID, err)
+			}
 		}
 	}
 	if len(p.questions) == 0 {
@@ -80,6 +85,29 @@ func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (Gate
 	}
 	fit := GateFit{Gate: p.gate(result.X), Loss: result.F, Questions: len(p.questions)}
 	return fit, fit.Gate.Check()
+}
+
+// abroad is the question as it would be asked where its most familiar expert
+// is missing: most users' questions are like none that an expert knows, and
+// development questions of the experts' own domains never show that. Nil with
+// fewer than three specialists.
+func abroad(q *GateQuestion) *GateQuestion {
+	nearest, specialists := -1, 0
+	for i, s := range q.Sources {
+		if s.Kind != fusion.Specialist {
+			continue
+		}
+		specialists++
+		if nearest < 0 || s.Familiarity > q.Sources[nearest].Familiarity {
+			nearest = i
+		}
+	}
+	if specialists < 3 {
+		return nil
+	}
+	out := *q
+	out.Sources = append(append([]fusion.Observed(nil), q.Sources[:nearest]...), q.Sources[nearest+1:]...)
+	return &out
 }
 
 // Where the parameters are.

@@ -32,6 +32,7 @@ type Observed struct {
 // order is that of the coefficients in a Gate.
 const (
 	relativeFamiliarity = iota // own familiarity less the highest; 0 for a generalist
+	familiarHere               // own familiarity less the highest, times the highest: who is near matters little where nobody is
 	highestFamiliarity         // of all specialists; 0 without any
 	surest                     // MUF's confidence; 0 where it is not known
 	gapFirst                   // score of the first hit less that of the second
@@ -51,7 +52,7 @@ const (
 
 // DenseFeatureNames are the features that decide about a dense source's weight.
 func DenseFeatureNames() []string {
-	return []string{"relative_familiarity", "highest_familiarity", "confidence", "gap_first", "gap_tenth", "shared_with_words"}
+	return []string{"relative_familiarity", "relative_times_highest", "highest_familiarity", "confidence", "gap_first", "gap_tenth", "shared_with_words"}
 }
 
 // LexicalFeatureNames are the features that decide about BM25's weight.
@@ -92,6 +93,7 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 		x := make([]float64, denseFeatures)
 		if s.Kind == Specialist {
 			x[relativeFamiliarity] = s.Familiarity - highest
+			x[familiarHere] = (s.Familiarity - highest) * highest
 		}
 		x[highestFamiliarity] = highest
 		x[surest] = max(s.Confidence, 0)
