@@ -18,6 +18,7 @@ import (
 	"conclave/corpus"
 	"conclave/demo"
 	"conclave/encoder"
+	"conclave/fusion"
 	"conclave/internal/testenv"
 	"conclave/models"
 	"conclave/models/tiny"
@@ -100,7 +101,8 @@ func open(t testing.TB, kind string) *library {
 	run := runtime(t)
 	l := &library{experts: map[string]*expert{}, dir: filepath.Join(t.TempDir(), "index")}
 	var encoders []collection.PassageEncoder
-	config := search.Config{Corpus: shelf{l}}
+	gate := &fusion.Gate{Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3}
+	config := search.Config{Corpus: shelf{l}, Defaults: search.Defaults{Gate: gate}}
 	for _, o := range bundles() {
 		b, err := tiny.Write(filepath.Join(t.TempDir(), o.Name), o)
 		if err != nil {
