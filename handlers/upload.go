@@ -81,7 +81,7 @@ func (a *API) postPassages(w http.ResponseWriter, r *http.Request) error {
 		u.answer = &spool{w: w, dir: a.tempDir, extend: u.extend}
 	}
 	defer u.answer.close()
-	problem := u.take(r.Body, options.stream)
+	problem := u.take(r.Body)
 	if problem == nil && options.wait && u.last > 0 {
 		if err := a.awaitVisible(r, writer, u.last, control); err != nil {
 			problem = problemOf(r.Context(), err)
@@ -91,13 +91,11 @@ func (a *API) postPassages(w http.ResponseWriter, r *http.Request) error {
 	if problem != nil && problem.Code == "slow_request" {
 		u.header.Set("Connection", "close")
 	}
-	switch {
-	case problem != nil && u.lines == 0:
+	if problem != nil && u.lines == 0 {
 		return problem // nothing of the answer has been sent
-	case problem != nil:
-		if err := u.answer.add(uploadProblem{u.told(problem), u.reached + 1}); err != nil {
-			return u.cut(err)
-		}
+	}
+	if err := u.end(problem); err != nil {
+		return u.cut(err)
 	}
 	if err := u.answer.finish(u.head); err != nil {
 		return u.cut(err)
@@ -122,17 +120,19 @@ type upload struct {
 	last     uint64 // number of the last change
 	bytes    int64
 
+	closing bool // the problem that it ends with is in the answer
+
 	deadlines sync.Mutex
 	ended     bool // nothing of the body is read any more
 }
 
 // take stores the lines of a body. The problem is why it ended before the body
 // did.
-func (u *upload) take(body io.Reader, streaming bool) *Problem {
+func (u *upload) take(body io.Reader) *Problem {
 	counted := &countedBody{body: body, most: u.api.writeLimits.UploadBytes, extend: u.extend}
 	chunks, ended := make(chan []rawLine), make(chan error, 1)
-	reading, stop := context.WithCancel(context.Background())
-	defer stop()
+	storing, stop := context.WithCancel(context.Background())
+	defer stop() // also after a panic
 	go func() {
 		defer close(chunks)
 		lines := newLineReader(counted, u.api.writeLimits.LineBytes)
@@ -144,21 +144,20 @@ func (u *upload) take(body io.Reader, streaming bool) *Problem {
 			}
 			select {
 			case chunks <- chunk:
-			case <-reading.Done():
-				ended <- reading.Err()
+			case <-storing.Done():
+				ended <- storing.Err()
 				return
 			}
 		}
 	}()
 	problem := u.store(chunks)
-	if problem != nil && !streaming {
+	if problem != nil {
+		if _, streaming := u.answer.(*stream); streaming && u.lines > 0 {
+			_ = u.end(problem) // now; if it cannot be sent, finish finds out
+		}
 		// The client may read nothing before it has sent everything.
 		for range chunks {
 		}
-	}
-	stop()
-	if problem != nil && streaming {
-		u.hurry()
 	}
 	err := <-ended
 	if errors.Is(err, io.EOF) {
@@ -171,6 +170,18 @@ func (u *upload) take(body io.Reader, streaming bool) *Problem {
 		problem = brokenOff(err, u.api.writeLimits.UploadBytes)
 	}
 	return problem
+}
+
+// end adds the problem that an upload ends with, once.
+func (u *upload) end(p *Problem) error {
+	if p == nil || u.closing {
+		return nil
+	}
+	u.closing = true
+	if err := u.answer.add(uploadProblem{u.told(p), u.reached + 1}); err != nil {
+		return err
+	}
+	return u.answer.settle()
 }
 
 // store stores chunk after chunk.

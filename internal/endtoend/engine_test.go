@@ -3,6 +3,7 @@ package endtoend
 import (
 	"context"
 	"math"
+	"os"
 	"reflect"
 	"strings"
 	"sync"
@@ -15,7 +16,12 @@ import (
 	"conclave/search"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		removeBinary()
+		os.Exit(code)
+	}))
+}
 
 func ask(t *testing.T, l *library, r search.Request) search.Response {
 	t.Helper()
