@@ -66,7 +66,7 @@ and used again, so the second start takes a moment only.`,
 			if err := buildDemo(cmd.Context(), config, cache, term); err != nil {
 				return provision.ExplainFull(err, config.Collection)
 			}
-			return serve(cmd.Context(), config, newLogger(term.Err, config.Log), func(at net.Addr) { welcome(term.Out, at, confident(config.Experts)) })
+			return serve(cmd.Context(), config, newLogger(term.Err, config.Log), func(at net.Addr) { welcome(term.Out, at, len(names)) })
 		},
 	}
 	addConfigFlags(command.Flags(), "listen", "collection", "encoder.provider", "encoder.threads")
