@@ -37,6 +37,8 @@ func TestMain(m *testing.M) {
 		err = childLive(dir)
 	case "confined":
 		err = childConfined(dir)
+	case "confinedLive":
+		err = childConfinedLive(dir)
 	case "readonly":
 		err = childReadOnly(dir)
 	default:

@@ -30,6 +30,9 @@ type disk interface {
 	Create(path string) (logFile, error)
 	// OpenAppend opens a file of a log that exists.
 	OpenAppend(path string) (logFile, error)
+	// Free is how many bytes may still be written to the file system of a path,
+	// where that is known.
+	Free(path string) (bytes int64, known bool)
 }
 
 // logFile is a file that grows at its end. What was written is durable after

@@ -10,8 +10,9 @@ import "fmt"
 // has at most (Factor−1)·(1+log_Factor(n/Smallest)) segments when no merge is
 // due, and a passage is written again once a tier. A segment of which more than
 // MaxDeleted is deleted is merged with itself, to be rid of the rest. A merge
-// needs, until it is done, as much disk as the segments that it replaces, which
-// is why a tier beyond MaxPassages is left alone.
+// needs, until it is done, at most as much disk as the segments that it replaces,
+// which is why a tier beyond MaxPassages is left alone, and why a merge waits
+// while the disk has no room for it (see roomFor).
 type MergePolicy struct {
 	Factor      int     // default 8
 	Smallest    int     // default 1,000 passages

@@ -27,7 +27,10 @@ func (l *Live) mergeAll(ctx context.Context) {
 			}
 			continue
 		}
-		err := l.merge(ctx, names)
+		err := l.writer.roomFor(names)
+		if err == nil {
+			err = l.merge(ctx, names)
+		}
 		if ctx.Err() != nil {
 			return
 		}
