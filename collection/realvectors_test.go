@@ -33,7 +33,7 @@ func (e *readyEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 }
 
 // halves reads the first n vectors of a file of half-precision numbers.
-func halves(t *testing.T, name string, n int) [][]float32 {
+func halves(t testing.TB, name string, n int) [][]float32 {
 	t.Helper()
 	const dim = 384
 	data, err := os.ReadFile(golden.Path(t, name))
