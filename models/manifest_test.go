@@ -167,3 +167,27 @@ func FuzzParseManifest(f *testing.F) {
 		}
 	})
 }
+
+// TestFingerprintsAreTheTrainings: training computes fingerprints too, for
+// the calibrations that it writes; training/tests/test_manifest.py has the same
+// manifest and the same values. Whoever changes the one changes the other.
+func TestFingerprintsAreTheTrainings(t *testing.T) {
+	graph := func(file string) models.Graph {
+		return models.Graph{File: file, InputIDs: "input_ids", AttentionMask: "attention_mask", Embedding: "embedding"}
+	}
+	b := &models.Bundle{Manifest: models.Manifest{
+		Format: 1, Name: "x", Kind: "dense", Dimension: 384, Pooling: "mean", Normalise: true,
+		MaxTokens: models.MaxTokens{Question: 64, Passage: 256}, LowerCase: true, Template: "title-dot-text",
+		Similarity: "inner-product", Precision: "fp32", Tokenizer: "vocab.txt",
+		Question: graph("question.onnx"), Passage: graph("passage.onnx"),
+		Files: map[string]string{"vocab.txt": strings.Repeat("a", 64), "question.onnx": strings.Repeat("b", 64), "passage.onnx": strings.Repeat("c", 64)},
+	}}
+	for side, want := range map[models.Side]string{
+		models.Question: "088bb91113f690dccca59cee473bd89f984621235c096555acb00c34e950e2e0",
+		models.Passage:  "c547991d67cca87ecd00564470b93342b28a3dcc920c2da64965ccb6e17812a0",
+	} {
+		if got := b.Fingerprint(side); got != want {
+			t.Errorf("%s side: %s", side, got)
+		}
+	}
+}

@@ -101,7 +101,7 @@ func isMerged(b *models.Bundle, d *models.Delta, precision string) error {
 }
 
 // importers bounds how many bundles are imported at once: each takes about
-// 300 MB of memory.
+// 150 MB of memory.
 const importers = 4
 
 // importBundles makes bundles, several at a time, under one bar.

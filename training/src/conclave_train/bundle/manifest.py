@@ -110,6 +110,7 @@ class Manifest:
             f'template "{"text" if question else self.template}"\nsimilarity "inner-product"\nprecision "fp32"\n'
             f"tokenizer {files[self.tokenizer]}\ngraph {files[self.question if question else self.passage]}\n"
             'names "input_ids" "attention_mask" "" "embedding"\n'
+            "one_by_one false\n"
         )
         return hashlib.sha256(text.encode()).hexdigest()
 
