@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"conclave/ann"
@@ -58,7 +57,7 @@ func (g *Generation) Select(ctx context.Context, tagsAll, tagsAny []string) (*Se
 	if len(tagsAll) == 0 && len(tagsAny) == 0 {
 		return g.everything, nil
 	}
-	key := strings.Join(tagsAll, "\x00") + "\x00\x00" + strings.Join(tagsAny, "\x00")
+	key := fmt.Sprintf("%q %q", tagsAll, tagsAny) // quoted: any byte may be in a tag
 	if s := g.selections.find(key); s != nil {
 		return s, nil
 	}

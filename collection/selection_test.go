@@ -257,8 +257,13 @@ func TestSelectionsAreRemembered(t *testing.T) {
 	if b, err := g.Select(t.Context(), []string{"common", "red", "red"}, []string{"rare", "blue"}); err != nil || a != b {
 		t.Errorf("the same filter was selected twice: %v", err)
 	}
-	if c, err := g.Select(t.Context(), []string{"common", "red", "blue", "rare"}, nil); err != nil || a == c {
-		t.Errorf("another filter is the same: %v", err)
+	for _, f := range []tagFilter{
+		{all: []string{"common", "red", "blue", "rare"}}, {all: []string{"common\x00red"}, any: []string{"blue", "rare"}},
+		{all: []string{`common" "red`}, any: []string{"blue", "rare"}}, {any: []string{"common", "red"}, all: []string{"blue", "rare"}},
+	} {
+		if c, err := g.Select(t.Context(), f.all, f.any); err != nil || a == c {
+			t.Errorf("%q is the same: %v", f, err)
+		}
 	}
 	h := fnv.New64a()
 	for i := range 3 * maxSelections {
