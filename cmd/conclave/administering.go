@@ -17,20 +17,22 @@ import (
 	"conclave/jobs"
 )
 
-// administer lets passages be written and jobs be asked for, until ctx is done
-// and the function that it returns was called.
-func (l *library) administer(ctx context.Context, api *handlers.API) (finish func(), err error) {
+// acceptWrites lets passages be written and jobs be asked for.
+func (l *library) acceptWrites(api *handlers.API) (*jobs.Queue, error) {
 	queue, err := jobs.Open(filepath.Join(l.config.Collection, "jobs"), jobs.Options{Logger: l.log, Kinds: map[string]jobs.Kind{
 		jobs.Snapshot:     {Check: l.checkSnapshot, Work: l.makeSnapshot},
 		jobs.AddExpert:    {Check: l.checkAdding, Work: l.addExpert},
 		jobs.RemoveExpert: {Check: l.checkRemoving, Work: l.removeExpert},
 	}})
 	if err != nil {
-		return func() {}, err
+		return nil, err
 	}
-	if err := api.AttachWriter(l.live, queue); err != nil {
-		return func() {}, err
-	}
+	return queue, api.AttachWriter(l.live, queue)
+}
+
+// work does the jobs of a queue until ctx is done and the function that it
+// returns was called.
+func work(ctx context.Context, queue *jobs.Queue) (finish func()) {
 	running, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -40,7 +42,7 @@ func (l *library) administer(ctx context.Context, api *handlers.API) (finish fun
 	return func() {
 		cancel()
 		<-ended
-	}, nil
+	}
 }
 
 // snapshotsOf is the folder of snapshots.

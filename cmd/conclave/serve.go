@@ -13,6 +13,7 @@ import (
 
 	"conclave/configs"
 	"conclave/handlers"
+	"conclave/jobs"
 
 	"github.com/spf13/cobra"
 )
@@ -68,12 +69,17 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 
 	api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
 	l, err := openServed(config, log, handlers.Observer{Metrics: metrics, Logger: log})
+	var queue *jobs.Queue
+	if err == nil && l.writing != nil {
+		// Before it is ready, so that who is ready is ready for writes too.
+		queue, err = l.acceptWrites(api)
+	}
 	if err == nil {
 		err = announce(api, l, metrics)
 	}
 	finish := func() {}
-	if err == nil && l.writing != nil {
-		finish, err = l.administer(serving, api)
+	if err == nil && queue != nil {
+		finish = work(serving, queue)
 	}
 	if err == nil {
 		generation, passages := l.engine.Generation()

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -75,11 +76,16 @@ func newSite(t *testing.T, configuration string, bundles []string, experts strin
 	return s
 }
 
+// environment is this process's, without what would configure the command.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "CONCLAVE_") })
+}
+
 // command runs a command to its end.
 func (s *site) command(args ...string) string {
 	s.t.Helper()
 	cmd := exec.Command(s.path, args...)
-	cmd.Dir = s.dir
+	cmd.Dir, cmd.Env = s.dir, environment()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("conclave %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -125,7 +131,7 @@ func (s *site) serve(before string, args ...string) *process {
 	_ = listener.Close()
 	line := append([]string{"-c", before + ` exec "$0" "$@"`, s.path, "serve", "--collection", "c", "--listen", address}, args...)
 	p := &process{site: s, url: "http://" + address, cmd: exec.Command("/bin/sh", line...), log: &syncBuffer{}, done: make(chan error, 1)}
-	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = s.dir, p.log, p.log
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = s.dir, environment(), p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -217,9 +223,12 @@ func (p *process) visible() {
 	p.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		var health struct {
-			Backlog struct{ Changes int }
+			Backlog *struct{ Changes int }
 		}
 		p.get(http.MethodGet, "/readyz", "", http.StatusOK, &health)
+		if health.Backlog == nil {
+			p.t.Fatal("ready, and not for writes")
+		}
 		if health.Backlog.Changes == 0 {
 			return
 		}
