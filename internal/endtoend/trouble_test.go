@@ -16,7 +16,7 @@ import (
 // soon has: writes are refused with 507, searches go on, and nothing that was
 // acknowledged is lost.
 func TestNoRoom(t *testing.T) {
-	s := newSite(t, "ingest: {flush_after: 1h, flush_passages: 100000}\nlog: {level: warn}\n", nil, "none", `{"id":"first","text":"an old lighthouse"}`+"\n")
+	s := newSite(t, "ingest: {flush_after: 1h, flush_passages: 100000}\nlimits: {passage_bytes: 1MiB, line_bytes: 2MiB}\nlog: {level: warn}\n", nil, "none", `{"id":"first","text":"an old lighthouse"}`+"\n")
 	p := s.serve("ulimit -f 2048;") // blocks of 512 bytes
 	var body strings.Builder
 	padding := strings.Repeat("lorem ipsum ", 800)
@@ -53,7 +53,10 @@ func TestNoRoom(t *testing.T) {
 	if n := len(acknowledged); n < 20 || n > 110 {
 		t.Errorf("%d passages of 10 kB in a megabyte", n)
 	}
-	status, answer, err := p.send(http.MethodPut, "/v1/passages/large", fmt.Sprintf(`{"text":%q}`, padding))
+	// Beside twenty passages there is no room for this one, whatever room the
+	// last refusal left.
+	large := fmt.Sprintf(`{"text":%q}`, strings.Repeat(padding, 95))
+	status, answer, err := p.send(http.MethodPut, "/v1/passages/large", large)
 	if err != nil || status != http.StatusInsufficientStorage || !strings.Contains(string(answer), `"code":"storage_full"`) {
 		t.Errorf("PUT: %d %s %v", status, answer, err)
 	}
@@ -75,7 +78,7 @@ func TestNoRoom(t *testing.T) {
 			t.Errorf("%s was acknowledged and is not found", id)
 		}
 	}
-	again.get(http.MethodPut, "/v1/passages/large?refresh=wait", fmt.Sprintf(`{"text":%q}`, padding), http.StatusCreated, nil)
+	again.get(http.MethodPut, "/v1/passages/large?refresh=wait", large, http.StatusCreated, nil)
 	again.stop()
 	s.command("verify", "--collection", "c")
 }
