@@ -60,8 +60,8 @@ query, those furthest from it, or those near another vector.`,
 				return json.NewEncoder(term.Out).Encode(r)
 			}
 			w := &errWriter{out: term.Out}
-			w.printf("%s: %s vectors of %d numbers, built in %.1f s on %d threads, %.0f bytes a vector resident, %.0f on disk\n",
-				r.Kind, count(int64(r.Rows), ""), r.Dim, r.BuildSeconds, r.Threads, r.BytesPerVector, r.DiskPerVector)
+			w.printf("%s: %s vectors of %d numbers, built in %.1f s on %d threads with at most %.0f MB resident, %.0f bytes a vector resident while searching, %.0f on disk\n",
+				r.Kind, count(int64(r.Rows), ""), r.Dim, r.BuildSeconds, r.Threads, float64(r.PeakResident)/1e6, r.BytesPerVector, r.DiskPerVector)
 			w.printf("%8s %10s %10s %10s %10s\n", "ef", "queries/s", "recall@10", "recall@100", "compared")
 			for _, p := range r.Points {
 				w.printf("%8d %10.0f %10.4f %10.4f %10.0f\n", p.Ef, p.QPS, p.Recall10, p.Recall100, p.Scored)
