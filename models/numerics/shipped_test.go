@@ -36,7 +36,7 @@ func TestShippedExpertInInt8(t *testing.T) {
 	}
 	for _, file := range []string{"questions/dev.jsonl", "passages/policy.jsonl", "passages/tales.jsonl"} {
 		var all []text
-		for _, line := range demoLines(t, file, 40) {
+		for _, line := range demoLines(t, file, 20) {
 			ids, err := words.Encode(line, 256)
 			if err != nil {
 				t.Fatal(err)
