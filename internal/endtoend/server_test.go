@@ -45,14 +45,14 @@ var binary, removeBinary = func() (func() (string, error), func()) {
 
 // site is a folder with a collection "c", tiny bundles and a configuration.
 type site struct {
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	path   string // of the command
 	client *http.Client
 }
 
 // newSite makes a site; configuration is put behind the path of the runtime.
-func newSite(t *testing.T, configuration string, bundles []string, experts string, lines string) *site {
+func newSite(t testing.TB, configuration string, bundles []string, experts string, lines string) *site {
 	t.Helper()
 	runtime := testenv.Runtime(t)
 	path, err := binary()
