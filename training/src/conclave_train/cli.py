@@ -98,7 +98,10 @@ def _parser() -> argparse.ArgumentParser:
         p.add_argument("--normalise", action=argparse.BooleanOptionalAction, help="unit length (default: the base's)")
         p.add_argument("--licence", default="", help="the data's licence, for the card")
         p.add_argument(
-            "--representatives", type=int, default=256, help="question vectors for familiarity (default: 256)"
+            "--representatives",
+            type=int,
+            default=256 if name == "expert" else 0,
+            help="question vectors for familiarity; 0: none, for an expert without a domain (default: %(default)s)",
         )
         p.add_argument("--ensemble", action=argparse.BooleanOptionalAction, default=True, help="add an ensemble")
         _machine_options(p)
