@@ -24,22 +24,14 @@ func (s *Searcher) understand(question string) ([]questionTerm, error) {
 	terms := distinct(Analyse(question))
 	kept := terms[:0]
 	for _, t := range terms {
-		t.records = make([]termRecord, len(s.segments))
-		for i, g := range s.segments {
-			r, err := g.Index.lookup([]byte(t.text))
-			if err != nil {
-				return nil, err
-			}
-			dead, err := g.deleted(r)
-			if err != nil {
-				return nil, err
-			}
-			t.records[i] = r
-			t.df += uint64(r.df - min(dead, r.df))
+		df, err := s.documents(&t)
+		if err != nil {
+			return nil, err
 		}
-		if t.df == 0 {
+		if df == 0 {
 			continue
 		}
+		t.df = df
 		t.idf = idf(t.df, uint64(s.statistics.WithTerms))
 		t.weight = float32(t.count) * t.idf
 		kept = append(kept, t)
@@ -48,6 +40,25 @@ func (s *Searcher) understand(question string) ([]questionTerm, error) {
 		return cmp.Or(cmp.Compare(y.weight, x.weight), strings.Compare(x.text, y.text))
 	})
 	return kept, nil
+}
+
+// documents looks a term up in every segment, keeps the records, and counts the
+// passages that have it.
+func (s *Searcher) documents(t *questionTerm) (df uint64, err error) {
+	t.records = make([]termRecord, len(s.segments))
+	for i, g := range s.segments {
+		r, err := g.Index.lookup([]byte(t.text))
+		if err != nil {
+			return 0, err
+		}
+		dead, err := g.deleted(r)
+		if err != nil {
+			return 0, err
+		}
+		t.records[i] = r
+		df += uint64(r.df - min(dead, r.df))
+	}
+	return df, nil
 }
 
 // distinct counts equal terms.

@@ -114,6 +114,7 @@ func abroad(q *GateQuestion) *GateQuestion {
 const (
 	atSpecialist = iota
 	atGeneralist
+	atBase
 	atWords
 	atSharpness
 	atDense
@@ -125,23 +126,6 @@ var (
 	atLexical    = atDense + denseCount
 	parameters   = atLexical + lexicalCount
 )
-
-// gateQuestion is a question in the form that the loss reads.
-type gateQuestion struct {
-	dense      []denseSource
-	lexical    int // column, or -1
-	words      []float64
-	scores     []float64 // rows × columns
-	columns    int
-	answers    []bool // by row
-	candidates int
-}
-
-type denseSource struct {
-	column     int
-	specialist bool
-	features   []float64
-}
 
 // gateProblem is the loss of a gate over questions.
 type gateProblem struct {
@@ -162,7 +146,7 @@ func (p *gateProblem) add(q *GateQuestion) error {
 			g.lexical = s.Column
 			continue
 		}
-		g.dense = append(g.dense, denseSource{s.Column, s.Kind == fusion.Specialist, features.Dense[len(g.dense)]})
+		g.dense = append(g.dense, denseSource{s.Column, interceptOf(s.Kind), features.Dense[len(g.dense)]})
 	}
 	any := false
 	q.Table.Each(fusion.Exact, func(row int, scores []float64) {
@@ -212,7 +196,7 @@ func (p *gateProblem) standardise() {
 // gate is the gate with the parameters, for features as they are.
 func (p *gateProblem) gate(x []float64) fusion.Gate {
 	g := fusion.Gate{
-		Specialist: x[atSpecialist], Generalist: x[atGeneralist], Words: x[atWords],
+		Specialist: x[atSpecialist], Generalist: x[atGeneralist], Base: x[atBase], Words: x[atWords],
 		Dense: make([]float64, denseCount), Lexical: make([]float64, lexicalCount),
 	}
 	for j := range g.Dense {
@@ -220,122 +204,11 @@ func (p *gateProblem) gate(x []float64) fusion.Gate {
 		shift := g.Dense[j] * p.mean[j]
 		g.Specialist -= shift
 		g.Generalist -= shift
+		g.Base -= shift
 	}
 	for j := range g.Lexical {
 		g.Lexical[j] = x[atLexical+j] / p.deviation[denseCount+j]
 		g.Words -= g.Lexical[j] * p.mean[denseCount+j]
 	}
 	return g
-}
-
-// loss is the mean over questions, plus the ridge; with grad it also fills in
-// the gradient.
-func (p *gateProblem) loss(x, grad []float64) float64 {
-	for i := range grad {
-		grad[i] = 0
-	}
-	sum := 0.0
-	for i := range p.questions {
-		sum += p.questions[i].loss(x, grad)
-	}
-	n := float64(len(p.questions))
-	sum /= n
-	for i := range x {
-		if grad != nil {
-			grad[i] /= n
-		}
-		if i == atWords || i == atSharpness {
-			continue
-		}
-		sum += p.ridge * x[i] * x[i]
-		if grad != nil {
-			grad[i] += 2 * p.ridge * x[i]
-		}
-	}
-	return sum
-}
-
-// loss of one question; adds its gradient to grad unless that is nil.
-func (q *gateQuestion) loss(x, grad []float64) float64 {
-	weights := make([]float64, q.columns) // by column
-	share := make([]float64, len(q.dense))
-	highest := math.Inf(-1)
-	for e, d := range q.dense {
-		share[e] = x[atGeneralist]
-		if d.specialist {
-			share[e] = x[atSpecialist]
-		}
-		share[e] += dot(x[atDense:atLexical], d.features)
-		highest = max(highest, share[e])
-	}
-	total := 0.0
-	for e := range share {
-		share[e] = math.Exp(share[e] - highest)
-		total += share[e]
-	}
-	for e, d := range q.dense {
-		share[e] /= total
-		weights[d.column] = share[e]
-	}
-	if q.lexical >= 0 {
-		weights[q.lexical] = math.Exp(min(x[atWords]+dot(x[atLexical:], q.words), 20))
-	}
-	sharpness := math.Exp(min(x[atSharpness], 20))
-
-	z := make([]float64, q.candidates)
-	top, topAnswer := math.Inf(-1), math.Inf(-1)
-	for row := range z {
-		z[row] = sharpness * dot(weights, q.scores[row*q.columns:(row+1)*q.columns])
-		top = max(top, z[row])
-		if q.answers[row] {
-			topAnswer = max(topAnswer, z[row])
-		}
-	}
-	all, answering := 0.0, 0.0
-	for row := range z {
-		all += math.Exp(z[row] - top)
-		if q.answers[row] {
-			answering += math.Exp(z[row] - topAnswer)
-		}
-	}
-	loss := (math.Log(all) + top) - (math.Log(answering) + topAnswer)
-	if grad == nil {
-		return loss
-	}
-
-	// d loss / d z[row] = p[row] - t[row], where t is p among the answers.
-	slope := make([]float64, q.columns) // d loss / d weight, by column
-	for row := range z {
-		g := math.Exp(z[row]-top) / all
-		if q.answers[row] {
-			g -= math.Exp(z[row]-topAnswer) / answering
-		}
-		grad[atSharpness] += g * z[row]
-		for c, s := range q.scores[row*q.columns : (row+1)*q.columns] {
-			slope[c] += g * sharpness * s
-		}
-	}
-	mean := 0.0
-	for e, d := range q.dense {
-		mean += share[e] * slope[d.column]
-	}
-	for e, d := range q.dense {
-		g := share[e] * (slope[d.column] - mean)
-		at := atGeneralist
-		if d.specialist {
-			at = atSpecialist
-		}
-		grad[at] += g
-		for j, v := range d.features {
-			grad[atDense+j] += g * v
-		}
-	}
-	if q.lexical >= 0 {
-		g := slope[q.lexical] * weights[q.lexical]
-		grad[atWords] += g
-		for j, v := range q.words {
-			grad[atLexical+j] += g * v
-		}
-	}
-	return loss
 }

@@ -22,18 +22,47 @@ const AnsweredDepth = 100
 // folds, so that what it gets right is what new questions may expect, and its
 // signals are those of new questions.
 func HoldOutGate(ctx context.Context, questions []GateQuestion, o GateOptions) ([]Answered, error) {
-	return CrossFit(questions, func(q *GateQuestion) string { return q.ID },
-		func(others []GateQuestion) (fusion.Gate, error) {
-			fit, err := FitGate(ctx, others, o)
-			return fit.Gate, err
-		},
-		func(g fusion.Gate, q *GateQuestion) (Answered, error) {
-			r, err := fusion.Gated(q.Table, &g, q.Sources, fusion.Exact, AnsweredDepth)
-			if err != nil {
-				return Answered{}, fmt.Errorf("question %q: %w", q.ID, err)
+	gates, err := FoldGates(ctx, questions, o)
+	if err != nil {
+		return nil, err
+	}
+	return AnswerByFold(gates, questions)
+}
+
+// FoldGates fits a gate for each fold, on the questions of the other folds.
+func FoldGates(ctx context.Context, questions []GateQuestion, o GateOptions) ([]fusion.Gate, error) {
+	gates := make([]fusion.Gate, Folds)
+	for fold := range gates {
+		var others []GateQuestion
+		for _, q := range questions {
+			if Fold(q.ID) != fold {
+				others = append(others, q)
 			}
-			return Answered{First: firstRelevant(r, q.Relevant), Signals: fusion.Signals(q.Table, q.Sources, r)}, nil
-		})
+		}
+		fit, err := FitGate(ctx, others, o)
+		if err != nil {
+			return nil, fmt.Errorf("fitting without fold %d: %w", fold+1, err)
+		}
+		gates[fold] = fit.Gate
+	}
+	return gates, nil
+}
+
+// AnswerByFold answers each question with the gate that has not seen its fold.
+// The questions may have other sources than those that the gates were fitted
+// with, and share all, some or none of their questions: so it shows what a gate
+// does with experts that joined, or with a domain that it was not fitted on.
+func AnswerByFold(gates []fusion.Gate, questions []GateQuestion) ([]Answered, error) {
+	answers := make([]Answered, len(questions))
+	for i := range questions {
+		q := &questions[i]
+		r, err := fusion.Gated(q.Table, &gates[Fold(q.ID)], q.Sources, fusion.Exact, AnsweredDepth)
+		if err != nil {
+			return nil, fmt.Errorf("question %q: %w", q.ID, err)
+		}
+		answers[i] = Answered{First: firstRelevant(r, q.Relevant), Signals: fusion.Signals(q.Table, q.Sources, r)}
+	}
+	return answers, nil
 }
 
 // firstRelevant is the rank of the first item that answers, 0 for none.

@@ -19,7 +19,7 @@ import (
 const RecordFile = "calibration.yaml"
 
 // recordFormat is the version of the file's form.
-const recordFormat = 1
+const recordFormat = 2
 
 // Record is what was fitted for a collection and the experts that search it.
 type Record struct {
@@ -60,7 +60,7 @@ type ExpertRecord struct {
 // Check refuses what cannot be served.
 func (r *Record) Check() error {
 	if r.Format != recordFormat {
-		return fmt.Errorf("format: %d; this version of conclave reads %d", r.Format, recordFormat)
+		return fmt.Errorf("format: %d; this version of conclave reads %d: calibrate again", r.Format, recordFormat)
 	}
 	if !(r.Alpha >= 0 && r.Alpha <= fusion.MaxWeight) {
 		return fmt.Errorf("alpha: %v is not between 0 and %g", r.Alpha, float64(fusion.MaxWeight))

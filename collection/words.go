@@ -48,6 +48,11 @@ func (w *WordIndex) Scores(question string, ordinals []rank.Ordinal, out []float
 	return w.generation.words.Scores(question, ordinals, out)
 }
 
+// Ceiling is what no passage's score for the question reaches (bm25.Searcher).
+func (w *WordIndex) Ceiling(question string) (float64, error) {
+	return w.generation.words.Ceiling(question)
+}
+
 // Explain gives the terms of the sum that a passage's score is.
 func (w *WordIndex) Explain(question string, ordinal rank.Ordinal) (bm25.Explanation, error) {
 	return w.generation.words.Explain(question, ordinal)

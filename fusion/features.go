@@ -11,7 +11,8 @@ type Kind string
 // The kinds of sources.
 const (
 	Specialist Kind = "specialist" // an expert that knows questions of its domain: it has a familiarity
-	Generalist Kind = "generalist" // a dense expert without a domain: the base, or one trained on everything
+	Generalist Kind = "generalist" // a dense expert without a domain: one trained on everything
+	Base       Kind = "base"       // the encoder that the specialists were fine-tuned from
 	Lexical    Kind = "lexical"    // BM25
 )
 
@@ -26,12 +27,14 @@ type Observed struct {
 	Familiarity float64
 	// Confidence is MUF's, 0 to 1; negative where it is not known.
 	Confidence float64
+	// Ceiling is what no score of a lexical source for the question reaches.
+	Ceiling float64
 }
 
 // The features of a dense source, and those of the question as a whole. Their
 // order is that of the coefficients in a Gate.
 const (
-	relativeFamiliarity = iota // own familiarity less the highest; 0 for a generalist
+	relativeFamiliarity = iota // own familiarity less the highest; 0 for one without a domain
 	familiarHere               // own familiarity less the highest, times the highest: who is near matters little where nobody is
 	highestFamiliarity         // of all specialists; 0 without any
 	surest                     // MUF's confidence; 0 where it is not known
@@ -44,6 +47,7 @@ const (
 const (
 	wordsFamiliarity = iota // the highest familiarity
 	wordsTop                // logarithm of 1 + BM25's highest score
+	wordsCoverage           // BM25's highest score divided by its ceiling: how much of the question the words found
 	wordsGapFirst           // (first - second) / first
 	wordsGapTenth           // (first - tenth) / first
 	wordsShared             // mean over the dense sources of the share of their first ten among BM25's
@@ -57,7 +61,7 @@ func DenseFeatureNames() []string {
 
 // LexicalFeatureNames are the features that decide about BM25's weight.
 func LexicalFeatureNames() []string {
-	return []string{"highest_familiarity", "log_top", "relative_gap_first", "relative_gap_tenth", "shared_with_experts"}
+	return []string{"highest_familiarity", "log_top", "coverage", "relative_gap_first", "relative_gap_tenth", "shared_with_experts"}
 }
 
 // Features are what a Gate reads: of every dense source, and of the question
@@ -70,12 +74,12 @@ type Features struct {
 // FeaturesOf computes the features of a question from the table of candidates
 // (only the sources' own hits count) and what was observed.
 func FeaturesOf(c *Candidates, sources []Observed) Features {
-	lexical := -1
+	lexical, ceiling := -1, 0.0
 	highest := math.Inf(-1)
 	for _, s := range sources {
 		switch s.Kind {
 		case Lexical:
-			lexical = s.Column
+			lexical, ceiling = s.Column, s.Ceiling
 		case Specialist:
 			highest = max(highest, s.Familiarity)
 		}
@@ -109,6 +113,9 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 		x := make([]float64, lexicalFeatures)
 		x[wordsFamiliarity] = highest
 		x[wordsTop] = math.Log1p(max(top[0], 0))
+		if ceiling > 0 {
+			x[wordsCoverage] = top[0] / ceiling
+		}
 		if top[0] > 0 {
 			x[wordsGapFirst], x[wordsGapTenth] = (top[0]-top[1])/top[0], (top[0]-top[2])/top[0]
 		}

@@ -20,6 +20,7 @@ import (
 type Gate struct {
 	Specialist float64   `yaml:"specialist" json:"specialist"` // intercepts
 	Generalist float64   `yaml:"generalist" json:"generalist"`
+	Base       float64   `yaml:"base" json:"base"`
 	Dense      []float64 `yaml:"dense" json:"dense"` // by DenseFeatureNames
 	Lexical    []float64 `yaml:"lexical" json:"lexical"`
 	Words      float64   `yaml:"words" json:"words"` // intercept of BM25's logarithmic weight
@@ -33,7 +34,7 @@ func (g *Gate) Check() error {
 	if len(g.Lexical) != lexicalFeatures {
 		return fmt.Errorf("a gate of %d coefficients for BM25: %d are needed", len(g.Lexical), lexicalFeatures)
 	}
-	for _, list := range [][]float64{{g.Specialist, g.Generalist, g.Words}, g.Dense, g.Lexical} {
+	for _, list := range [][]float64{{g.Specialist, g.Generalist, g.Base, g.Words}, g.Dense, g.Lexical} {
 		for _, x := range list {
 			if math.IsNaN(x) || math.Abs(x) > MaxWeight {
 				return fmt.Errorf("a gate's coefficient is %v", x)
@@ -53,11 +54,7 @@ func (g *Gate) Weigh(sources []Observed, f Features) []Source {
 			weights[i].Weight = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical), maxLogWeight))
 			continue
 		}
-		logit := g.Generalist
-		if s.Kind == Specialist {
-			logit = g.Specialist
-		}
-		weights[i].Weight = logit + dotProduct(g.Dense, f.Dense[dense])
+		weights[i].Weight = g.intercept(s.Kind) + dotProduct(g.Dense, f.Dense[dense])
 		highest = max(highest, weights[i].Weight)
 		dense++
 	}
@@ -74,6 +71,17 @@ func (g *Gate) Weigh(sources []Observed, f Features) []Source {
 		}
 	}
 	return weights
+}
+
+// intercept is that of a kind of dense sources.
+func (g *Gate) intercept(k Kind) float64 {
+	switch k {
+	case Specialist:
+		return g.Specialist
+	case Base:
+		return g.Base
+	}
+	return g.Generalist
 }
 
 // maxLogWeight keeps BM25's weight far from overflow.

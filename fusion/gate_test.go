@@ -27,8 +27,8 @@ func twoExperts(t *testing.T) (*Candidates, []Observed) {
 	}
 	return &c, []Observed{
 		{Column: 0, Kind: Specialist, Familiarity: .6, Confidence: .25},
-		{Column: 1, Kind: Generalist, Confidence: -1},
-		{Column: 2, Kind: Lexical},
+		{Column: 1, Kind: Base, Confidence: -1},
+		{Column: 2, Kind: Lexical, Ceiling: 25},
 	}
 }
 
@@ -43,7 +43,7 @@ func TestFeaturesByHand(t *testing.T) {
 	for i := range want {
 		near(t, "dense", f.Dense[i], want[i])
 	}
-	near(t, "lexical", f.Lexical, []float64{.6, math.Log(11), .5, .5, .1})
+	near(t, "lexical", f.Lexical, []float64{.6, math.Log(11), .4, .5, .5, .1})
 	if got := Familiarity([]float32{.1, .9, .5, .7}, 2); math.Abs(got-.8) > 1e-7 {
 		t.Errorf("familiarity %v, want the mean of .9 and .7", got)
 	}
@@ -56,7 +56,7 @@ func TestFeaturesByHand(t *testing.T) {
 // the confidence, BM25 weighted e^(-3).
 func TestGateByHand(t *testing.T) {
 	c, sources := twoExperts(t)
-	g := Gate{Specialist: math.Log(3), Dense: make([]float64, denseFeatures), Lexical: make([]float64, lexicalFeatures), Words: -3}
+	g := Gate{Specialist: math.Log(3), Generalist: 7, Dense: make([]float64, denseFeatures), Lexical: make([]float64, lexicalFeatures), Words: -3}
 	g.Dense[surest] = 4 * math.Log(3) // times .25
 	r, err := Gated(c, &g, sources, Exact, 4)
 	if err != nil {
@@ -82,7 +82,7 @@ func TestGateProperties(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
 		c, sources := twoExperts(t)
-		g := Gate{Specialist: random.NormFloat64() * 100, Generalist: random.NormFloat64() * 100, Words: random.NormFloat64() * 100}
+		g := Gate{Specialist: random.NormFloat64() * 100, Generalist: random.NormFloat64() * 100, Base: random.NormFloat64() * 100, Words: random.NormFloat64() * 100}
 		for range denseFeatures {
 			g.Dense = append(g.Dense, random.NormFloat64()*1000)
 		}

@@ -8,6 +8,7 @@ func SignalNames() []string {
 	return []string{
 		"first_score", "gap_second", "gap_tenth", "sources_that_agree", "shared_with_words",
 		"highest_familiarity", "log_words_top", "words_gap_second", "highest_confidence",
+		"words_coverage",
 	}
 }
 
@@ -40,6 +41,7 @@ func Signals(c *Candidates, sources []Observed, r Ranking) []float64 {
 	f := FeaturesOf(c, sources)
 	if f.Lexical != nil {
 		signals[4], signals[6], signals[7] = f.Lexical[wordsShared], f.Lexical[wordsTop], f.Lexical[wordsGapFirst]
+		signals[9] = f.Lexical[wordsCoverage]
 	}
 	if len(f.Dense) > 0 {
 		signals[5] = f.Dense[0][highestFamiliarity]

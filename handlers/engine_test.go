@@ -192,6 +192,10 @@ func (s *wordScan) Search(_ context.Context, question string, k int) ([]rank.Hit
 	return top.Sorted(), nil
 }
 
+func (s *wordScan) Ceiling(question string) (float64, error) {
+	return 10 * float64(len(strings.Fields(question))), nil
+}
+
 func (s *wordScan) Explain(question string, o rank.Ordinal) ([]search.TermScore, error) {
 	var terms []search.TermScore
 	for _, word := range strings.Fields(strings.ToLower(question)) {

@@ -395,7 +395,8 @@ func TestHalfClosed(t *testing.T) {
 		strings.Repeat("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n", 3): "200",
 	} {
 		for range 10 { // the end is seen before the handler begins, or after
-			out := halfClosed(t, s.address, text)
+			// On a busy machine there may be interim answers before.
+			out := strings.ReplaceAll(halfClosed(t, s.address, text), "HTTP/1.1 100 Continue\r\n\r\n", "")
 			rest := strings.TrimPrefix(strings.TrimPrefix(out, "HTTP/1.1 "), "HTTP/1.0 ")
 			if status, _, _ := strings.Cut(rest, " "); status != want {
 				t.Errorf("%.60q: %q, want %s", text, out, want)

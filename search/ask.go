@@ -112,6 +112,9 @@ func (e *Engine) askWords(ctx context.Context, p *plan, view *pinned) finding {
 				return fmt.Errorf("searching the words: %w", err)
 			}
 			f.hits = f.hits[:min(len(f.hits), p.candidates)]
+			if f.ceiling, err = f.words.Ceiling(p.question); err != nil {
+				return fmt.Errorf("the words' weights: %w", err)
+			}
 			return checkHits(f.hits, view.Passages().Ordinals())
 		})
 	})

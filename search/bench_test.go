@@ -33,6 +33,8 @@ func (f fixedWords) Scores(_ string, passages []rank.Ordinal, out []float32) err
 	return nil
 }
 
+func (f fixedWords) Ceiling(string) (float64, error) { return 100, nil }
+
 func (f fixedWords) Explain(string, rank.Ordinal) ([]TermScore, error) { return nil, nil }
 
 type fixedEncoder struct{ vector []float32 }

@@ -32,6 +32,10 @@ type SourceEvidence struct {
 	// ensemble or with fewer than two hits.
 	MemberScores []float32
 	Members      int
+	// Ceiling is what no score of BM25 for the question reaches.
+	Ceiling float64
+	// Base says that the expert is the encoder that specialists came from.
+	Base bool
 	// Familiarity is there for a Specialist: how near the question is to those
 	// that the expert knows.
 	Specialist  bool
@@ -68,8 +72,9 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 		if f.status != StatusOK {
 			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.name, f.reason, f.cause)
 		}
-		s := SourceEvidence{Name: f.name, Lexical: f.words != nil, Vector: f.vector}
+		s := SourceEvidence{Name: f.name, Lexical: f.words != nil, Ceiling: f.ceiling, Vector: f.vector}
 		if !s.Lexical {
+			s.Base = e.isReference(p.experts[i])
 			if err := s.askMembers(ctx, &e.experts[p.experts[i]], f, depth); err != nil {
 				return Evidence{}, fmt.Errorf("source %s: %w", f.name, err)
 			}

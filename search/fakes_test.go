@@ -271,6 +271,11 @@ func (w *words) Scores(question string, passages []rank.Ordinal, out []float32) 
 	return w.fail
 }
 
+// Ceiling is ten for every word of the question.
+func (w *words) Ceiling(question string) (float64, error) {
+	return 10 * float64(len(strings.Fields(question))), nil
+}
+
 func (w *words) Explain(question string, o rank.Ordinal) ([]TermScore, error) {
 	var terms []TermScore
 	for _, term := range strings.Fields(question) {
@@ -333,7 +338,7 @@ func newStage(names string, passages int) *stage {
 	s.library = &library{shelf: sh}
 	s.config.Corpus = s.library
 	s.config.Defaults.Candidates = 15
-	s.config.Defaults.Gate = &fusion.Gate{Generalist: .1, Words: -1, Dense: []float64{8, 0, 0, .5, 1, 0, 0}, Lexical: []float64{-.5, .1, .2, 0, 0}}
+	s.config.Defaults.Gate = &fusion.Gate{Generalist: .1, Base: .2, Words: -1, Dense: []float64{8, 0, 0, .5, 1, 0, 0}, Lexical: []float64{-.5, .1, .3, .2, 0, 0}}
 	if len(names) > 1 { // the first one is the reference, and every other a specialist
 		s.config.Reference = names[:1]
 		for i := range s.config.Experts[1:] {

@@ -28,6 +28,7 @@ type finding struct {
 	vector  []float32   // of the question; dense sources only
 	vectors VectorIndex // dense sources only
 	words   WordIndex   // BM25 only
+	ceiling float64     // BM25 only: what no score reaches
 	cut     bool        // only the beginning of the question was read
 	sure    *certainty  // nil: not asked for, or not to be had
 

@@ -39,6 +39,9 @@ func (a *answer) observe(ctx context.Context) ([]fusion.Observed, error) {
 		f := &a.findings[i]
 		x := &a.engine.experts[a.plan.experts[i]]
 		o := fusion.Observed{Column: i, Kind: fusion.Generalist, Confidence: -1}
+		if a.engine.isReference(a.plan.experts[i]) {
+			o.Kind = fusion.Base
+		}
 		if f.sure != nil {
 			o.Confidence = f.sure.confidence
 		}
@@ -49,9 +52,15 @@ func (a *answer) observe(ctx context.Context) ([]fusion.Observed, error) {
 		a.observed = append(a.observed, o)
 	}
 	if lexical >= 0 {
-		a.observed = append(a.observed, fusion.Observed{Column: lexical, Kind: fusion.Lexical})
+		a.observed = append(a.observed, fusion.Observed{Column: lexical, Kind: fusion.Lexical, Ceiling: a.findings[lexical].ceiling})
 	}
 	return a.observed, nil
+}
+
+// isReference reports whether the expert is the base itself, whose vectors
+// familiarity is measured with.
+func (e *Engine) isReference(expert int) bool {
+	return e.referenceExpert >= 0 && e.encoderOf[expert] == e.encoderOf[e.referenceExpert]
 }
 
 // reference is the question as the reference encodes it: from its own search,

@@ -15,7 +15,7 @@ import (
 // computed here by hand.
 func TestGateListensToTheFamiliar(t *testing.T) {
 	s := newStage("ABC", 60)
-	s.config.Defaults.Gate = &fusion.Gate{Generalist: -1000, Dense: []float64{1000, 0, 0, 0, 0, 0, 0}, Lexical: make([]float64, 5), Words: -1000}
+	s.config.Defaults.Gate = &fusion.Gate{Generalist: -1000, Base: -1000, Dense: []float64{1000, 0, 0, 0, 0, 0, 0}, Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -1000}
 	asked := draw(s.encoders["A"].seed, question)
 	s.config.Experts[1].Representatives = nil
 	for range 3 {
@@ -105,7 +105,7 @@ func TestGateConfiguration(t *testing.T) {
 	if e := s.refused(t, Request{Question: question, Fusion: methodsOf(MethodGate)}); e.Code != "needs_calibration" {
 		t.Errorf("%+v", e)
 	}
-	s.config.Defaults.Gate = &fusion.Gate{Dense: make([]float64, 7), Lexical: make([]float64, 5)}
+	s.config.Defaults.Gate = &fusion.Gate{Dense: make([]float64, 7), Lexical: make([]float64, len(fusion.LexicalFeatureNames()))}
 	s.config.Defaults.Auto = MethodGate
 	if r := s.ask(t, Request{Question: question}); r.Fusion != MethodGate {
 		t.Errorf("auto is %q", r.Fusion)

@@ -42,6 +42,9 @@ type WordIndex interface {
 	Search(ctx context.Context, question string, k int) ([]rank.Hit, error)
 	// Scores writes to out the passages' scores, 0 where no term matches.
 	Scores(question string, passages []rank.Ordinal, out []float32) error
+	// Ceiling is what no passage's score for the question reaches; 0 for a
+	// question without terms.
+	Ceiling(question string) (float64, error)
 	// Explain returns the terms of the sum that is the passage's score.
 	Explain(question string, passage rank.Ordinal) ([]TermScore, error)
 }

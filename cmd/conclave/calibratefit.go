@@ -34,24 +34,11 @@ func chanceDepths() []int { return []int{1, 5, 10, 20} }
 // fitAll fits in the order in which one thing needs the other: temperatures,
 // the hybrid's weight, the gate, and the confidence of what the gate answers.
 func fitAll(ctx context.Context, questions []asked, fingerprints map[string]string, depth int) (*fit, error) {
-	f := &fit{temperatures: map[string]calibration.TemperatureFit{}}
-	sources := questions[0].evidence.Sources
-	for n, s := range sources {
-		if s.Members < 2 {
-			continue
-		}
-		t, err := fitTemperature(ctx, questions, n)
-		if err != nil {
-			return nil, fmt.Errorf("the temperature of %s: %w", s.Name, err)
-		}
-		f.temperatures[s.Name] = t
-		f.record.Experts = append(f.record.Experts, calibration.ExpertRecord{Name: s.Name, Fingerprint: fingerprints[s.Name],
-			Temperature: t.Temperature, Depth: depth, Before: t.Before.ECE, After: t.After.ECE})
-	}
-	gated, err := f.gateQuestions(questions)
-	if err != nil {
+	f := &fit{}
+	if err := f.fitTemperatures(ctx, questions, fingerprints, depth); err != nil {
 		return nil, err
 	}
+	gated := f.gateQuestions(questions)
 	if err := f.fitAlpha(ctx, questions, gated); err != nil {
 		return nil, err
 	}
@@ -59,6 +46,25 @@ func fitAll(ctx context.Context, questions []asked, fingerprints map[string]stri
 		return nil, err
 	}
 	return f, f.choose(gated)
+}
+
+// fitTemperatures fits one for every expert that has an ensemble.
+func (f *fit) fitTemperatures(ctx context.Context, questions []asked, fingerprints map[string]string, depth int) error {
+	f.temperatures = map[string]calibration.TemperatureFit{}
+	sources := questions[0].evidence.Sources
+	for n, s := range sources {
+		if s.Members < 2 {
+			continue
+		}
+		t, err := fitTemperature(ctx, questions, n)
+		if err != nil {
+			return fmt.Errorf("the temperature of %s: %w", s.Name, err)
+		}
+		f.temperatures[s.Name] = t
+		f.record.Experts = append(f.record.Experts, calibration.ExpertRecord{Name: s.Name, Fingerprint: fingerprints[s.Name],
+			Temperature: t.Temperature, Depth: depth, Before: t.Before.ECE, After: t.After.ECE})
+	}
+	return nil
 }
 
 func fitTemperature(ctx context.Context, questions []asked, source int) (calibration.TemperatureFit, error) {
@@ -72,30 +78,41 @@ func fitTemperature(ctx context.Context, questions []asked, source int) (calibra
 }
 
 // gateQuestions turns the evidence into what gate and hybrid are fitted on,
-// with the confidences that the fitted temperatures give.
-func (f *fit) gateQuestions(questions []asked) ([]calibration.GateQuestion, error) {
+// with confidences by temperatures that were fitted on other questions.
+func (f *fit) gateQuestions(questions []asked) []calibration.GateQuestion {
+	heldOut := map[string]map[string]float64{}
+	for name, t := range f.temperatures {
+		heldOut[name] = map[string]float64{}
+		skipped, next := slices.Clone(t.Skipped), 0
+		for _, q := range questions {
+			if len(skipped) > 0 && skipped[0] == q.id {
+				skipped = skipped[1:]
+				continue
+			}
+			heldOut[name][q.id] = t.HeldOutOutcomes[next].Confidence
+			next++
+		}
+	}
 	out := make([]calibration.GateQuestion, len(questions))
 	for i, q := range questions {
 		out[i] = calibration.GateQuestion{ID: q.id, Table: q.evidence.Table, Relevant: q.relevant}
 		for column, s := range q.evidence.Sources {
-			o := fusion.Observed{Column: column, Kind: fusion.Generalist, Confidence: -1, Familiarity: s.Familiarity}
-			if s.Specialist {
-				o.Kind = fusion.Specialist
-			}
-			if s.Lexical {
+			o := fusion.Observed{Column: column, Kind: fusion.Generalist, Confidence: -1, Familiarity: s.Familiarity, Ceiling: s.Ceiling}
+			switch {
+			case s.Lexical:
 				o.Kind = fusion.Lexical
+			case s.Specialist:
+				o.Kind = fusion.Specialist
+			case s.Base:
+				o.Kind = fusion.Base
 			}
-			if t, ok := f.temperatures[s.Name]; ok && len(s.MemberScores) > 0 {
-				information, err := fusion.MutualInformation(s.MemberScores, s.Members, t.Temperature)
-				if err != nil {
-					return nil, fmt.Errorf("question %s, %s: %w", q.id, s.Name, err)
-				}
-				o.Confidence = fusion.Confidence(information, s.Members)
+			if c, ok := heldOut[s.Name][q.id]; ok {
+				o.Confidence = c
 			}
 			out[i].Sources = append(out[i].Sources, o)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // fitAlpha finds BM25's weight beside MUF's score, where every expert is

@@ -71,6 +71,8 @@ func (w wordIndex) Scores(question string, ordinals []rank.Ordinal, out []float3
 	return w.index.Scores(question, ordinals, out)
 }
 
+func (w wordIndex) Ceiling(question string) (float64, error) { return w.index.Ceiling(question) }
+
 func (w wordIndex) Explain(question string, ordinal rank.Ordinal) ([]search.TermScore, error) {
 	explanation, err := w.index.Explain(question, ordinal)
 	if err != nil {

@@ -1,0 +1,19 @@
+package bm25
+
+// Ceiling is what no passage's score for the question can reach: the sum of the
+// weights of all its terms, as if a passage had every one of them endlessly
+// often. Terms that no passage has count too, as the rarest of all, so that
+// the highest score divided by the ceiling says how much of the question the
+// words found, between 0 and 1, whatever the collection: a share that can be
+// compared where scores cannot. 0 for a question without terms.
+func (s *Searcher) Ceiling(question string) (float64, error) {
+	sum := 0.0
+	for _, t := range distinct(Analyse(question)) {
+		df, err := s.documents(&t)
+		if err != nil {
+			return 0, err
+		}
+		sum += float64(t.count) * float64(idf(df, uint64(s.statistics.WithTerms)))
+	}
+	return sum, nil
+}

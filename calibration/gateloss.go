@@ -1,0 +1,197 @@
+package calibration
+
+import (
+	"math"
+	"runtime"
+	"sync"
+
+	"conclave/fusion"
+)
+
+// gateQuestion is a question in the form that the loss reads.
+type gateQuestion struct {
+	dense      []denseSource
+	lexical    int // column, or -1
+	words      []float64
+	scores     []float64 // rows × columns
+	columns    int
+	answers    []bool // by row
+	candidates int
+}
+
+type denseSource struct {
+	column    int
+	intercept int // of its kind, among the parameters
+	features  []float64
+}
+
+// interceptOf is where the intercept of a kind of dense sources is.
+func interceptOf(k fusion.Kind) int {
+	switch k {
+	case fusion.Specialist:
+		return atSpecialist
+	case fusion.Base:
+		return atBase
+	}
+	return atGeneralist
+}
+
+// loss is the mean over questions, plus the ridge; with grad it also fills in
+// the gradient.
+func (p *gateProblem) loss(x, grad []float64) float64 {
+	for i := range grad {
+		grad[i] = 0
+	}
+	sum := 0.0
+	for _, part := range p.parts(x, grad != nil) {
+		sum += part.loss
+		for i, g := range part.grad {
+			grad[i] += g
+		}
+	}
+	n := float64(len(p.questions))
+	sum /= n
+	for i := range x {
+		if grad != nil {
+			grad[i] /= n
+		}
+		if i == atWords || i == atSharpness {
+			continue
+		}
+		sum += p.ridge * x[i] * x[i]
+		if grad != nil {
+			grad[i] += 2 * p.ridge * x[i]
+		}
+	}
+	return sum
+}
+
+// partQuestions is how many questions one part of the loss is about. The parts
+// are added in their order, so that the sum does not depend on how many
+// processors there are.
+const partQuestions = 128
+
+// lossPart is what some of the questions add to the loss.
+type lossPart struct {
+	loss float64
+	grad []float64 // nil when it was not asked for
+}
+
+// parts computes the parts on all processors.
+func (p *gateProblem) parts(x []float64, withGradient bool) []lossPart {
+	parts := make([]lossPart, (len(p.questions)+partQuestions-1)/partQuestions)
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(parts)) {
+		workers.Go(func() {
+			var s lossScratch
+			for n := range next {
+				part := &parts[n]
+				if withGradient {
+					part.grad = make([]float64, len(x))
+				}
+				for i := n * partQuestions; i < min((n+1)*partQuestions, len(p.questions)); i++ {
+					part.loss += p.questions[i].loss(x, part.grad, &s)
+				}
+			}
+		})
+	}
+	for n := range parts {
+		next <- n
+	}
+	close(next)
+	workers.Wait()
+	return parts
+}
+
+// lossScratch is memory that one question after the other uses.
+type lossScratch struct{ weights, share, z, odds, slope []float64 }
+
+// zeros is a slice of n zeros in the memory of s.
+func zeros(s *[]float64, n int) []float64 {
+	if cap(*s) < n {
+		*s = make([]float64, n)
+	}
+	out := (*s)[:n]
+	clear(out)
+	return out
+}
+
+// loss of one question; adds its gradient to grad unless that is nil.
+func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
+	weights := zeros(&s.weights, q.columns) // by column
+	share := zeros(&s.share, len(q.dense))
+	highest := math.Inf(-1)
+	for e, d := range q.dense {
+		share[e] = x[d.intercept] + dot(x[atDense:atLexical], d.features)
+		highest = max(highest, share[e])
+	}
+	total := 0.0
+	for e := range share {
+		share[e] = math.Exp(share[e] - highest)
+		total += share[e]
+	}
+	for e, d := range q.dense {
+		share[e] /= total
+		weights[d.column] = share[e]
+	}
+	if q.lexical >= 0 {
+		weights[q.lexical] = math.Exp(min(x[atWords]+dot(x[atLexical:], q.words), 20))
+	}
+	sharpness := math.Exp(min(x[atSharpness], 20))
+
+	z := zeros(&s.z, q.candidates)
+	top, topAnswer := math.Inf(-1), math.Inf(-1)
+	for row := range z {
+		z[row] = sharpness * dot(weights, q.scores[row*q.columns:(row+1)*q.columns])
+		top = max(top, z[row])
+		if q.answers[row] {
+			topAnswer = max(topAnswer, z[row])
+		}
+	}
+	all, answering := 0.0, 0.0
+	odds := zeros(&s.odds, q.candidates)
+	for row := range z {
+		odds[row] = math.Exp(z[row] - top)
+		all += odds[row]
+		if q.answers[row] {
+			answering += math.Exp(z[row] - topAnswer)
+		}
+	}
+	loss := (math.Log(all) + top) - (math.Log(answering) + topAnswer)
+	if grad == nil {
+		return loss
+	}
+
+	// d loss / d z[row] = p[row] - t[row], where t is p among the answers.
+	slope := zeros(&s.slope, q.columns) // d loss / d weight, by column
+	for row := range z {
+		g := odds[row] / all
+		if q.answers[row] {
+			g -= math.Exp(z[row]-topAnswer) / answering
+		}
+		grad[atSharpness] += g * z[row]
+		for c, score := range q.scores[row*q.columns : (row+1)*q.columns] {
+			slope[c] += g * sharpness * score
+		}
+	}
+	mean := 0.0
+	for e, d := range q.dense {
+		mean += share[e] * slope[d.column]
+	}
+	for e, d := range q.dense {
+		g := share[e] * (slope[d.column] - mean)
+		grad[d.intercept] += g
+		for j, v := range d.features {
+			grad[atDense+j] += g * v
+		}
+	}
+	if q.lexical >= 0 {
+		g := slope[q.lexical] * weights[q.lexical]
+		grad[atWords] += g
+		for j, v := range q.words {
+			grad[atLexical+j] += g * v
+		}
+	}
+	return loss
+}
