@@ -28,6 +28,7 @@ var allowed = map[string][]string{
 	"search":      {"corpus", "fusion", "rank"},
 	"calibration": {"fusion", "rank"},
 	"evaluation":  {"calibration", "rank", "search"},
+	"ablation":    {"calibration", "evaluation", "fusion"},
 	"handlers":    {"collection", "corpus", "jobs", "search", "web"},
 	"jobs":        {"collection", "corpus", "rank"},
 	"web":         {},

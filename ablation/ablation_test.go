@@ -1,0 +1,161 @@
+package ablation
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"conclave/calibration"
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// planted is a small world of three domains. Each has a specialist that is
+// right at home, and misled elsewhere; base and joint expert know a little, and
+// words know something of everything.
+func planted(t *testing.T, n int) *Evidence {
+	t.Helper()
+	random := rand.New(rand.NewPCG(17, 4))
+	domains := []string{"a", "b", "c"}
+	e := &Evidence{Sources: []string{"base", "a", "b", "c", "joint", "bm25"}}
+	for i := range n {
+		const passages = 60
+		home := random.IntN(len(domains))
+		answer := rank.Ordinal(random.IntN(passages))
+		lists := make([][]rank.Hit, len(e.Sources))
+		for s := range lists {
+			for o := range rank.Ordinal(passages) {
+				score := random.Float32() * .5
+				switch {
+				case s == 1+home && o == answer:
+					score += .35
+				case s >= 1 && s <= 3 && s != 1+home && o == (answer+1)%passages:
+					score += .3
+				case s == 4 && o == answer:
+					score += .15
+				case s == 5:
+					score *= 20
+					if o == answer {
+						score += 6
+					}
+				}
+				lists[s] = append(lists[s], rank.Hit{Ordinal: o, Score: score})
+			}
+			rank.Sort(lists[s])
+		}
+		q := calibration.GateQuestion{ID: fmt.Sprint("q", i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
+		if err := q.Table.Reset(lists); err != nil {
+			t.Fatal(err)
+		}
+		for s, name := range e.Sources {
+			o := fusion.Observed{Column: s, Kind: fusion.Specialist, Confidence: -1}
+			switch name {
+			case "base":
+				o.Kind = fusion.Base
+			case "joint":
+				o.Kind = fusion.Generalist
+			case "bm25":
+				o.Kind, o.Ceiling = fusion.Lexical, 40
+			default:
+				o.Familiarity = .3 + .05*random.Float64()
+				if s == 1+home {
+					o.Familiarity += .2
+				}
+			}
+			q.Sources = append(q.Sources, o)
+		}
+		e.Questions = append(e.Questions, q)
+		e.Domains = append(e.Domains, domains[home])
+	}
+	return e
+}
+
+// TestRun finds what was planted.
+func TestRun(t *testing.T) {
+	e := planted(t, 300)
+	r, err := Run(context.Background(), e, Options{Base: "base", Joint: "joint", Foreign: []string{"c"}, HeldOut: []string{"b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := r.Yardsticks[0].All.Top1
+	for _, y := range r.Yardsticks[2:] { // the second is the gate itself, without the joint expert
+		if y.All.Top1 >= gate || y.P == nil || y.P.Top1 > .01 {
+			t.Errorf("%s has %.3f (p %v), the gate %.3f", y.Name, y.All.Top1, y.P, gate)
+		}
+	}
+	without := map[string]Row{}
+	for _, row := range r.Without {
+		without[row.Name] = row
+	}
+	for _, domain := range []string{"a", "b", "c"} {
+		row := without["without "+domain]
+		if lost := r.Yardsticks[0].Domains[domain].Top1 - row.Domains[domain].Top1; lost < .15 {
+			t.Errorf("%s: without its expert %.3f less", domain, lost)
+		}
+	}
+	if one, all := r.Familiar[1].All.Top1, gate; one < all-.03 || r.Familiar[0].All.Top1 > all-.1 {
+		t.Errorf("no specialist %.3f, the most familiar %.3f, all %.3f", r.Familiar[0].All.Top1, one, all)
+	}
+	f := r.Foreign
+	if lost, meanLost := f.Gate[0].All.Top1-f.Gate[1].All.Top1, f.Mean[0].All.Top1-f.Mean[1].All.Top1; lost > .02 || meanLost < .05 {
+		t.Errorf("a foreign expert costs the gate %.3f and the mean %.3f", lost, meanLost)
+	}
+	h := r.HeldOut[0]
+	if gained, lost := h.Own[1].All.Top1-h.Own[0].All.Top1, h.Others[0].All.Top1-h.Others[1].All.Top1; gained < .15 || lost > .02 {
+		t.Errorf("joining brings %.3f at home and costs %.3f elsewhere", gained, lost)
+	}
+	for _, row := range []Row{h.Own[0], h.Others[0]} {
+		if want := map[bool]int{true: 1, false: 2}[row.Domains["b"] != Accuracies{}]; len(row.Domains) != want {
+			t.Errorf("the domains are %v", row.Domains)
+		}
+	}
+}
+
+// TestFixedIsTheSum: counting who is above gives the rank that sorting gives,
+// for every weight, and the weight that Fixed chooses is the best of them.
+func TestFixedIsTheSum(t *testing.T) {
+	e := planted(t, 40)
+	two, err := e.Among(e.These("base", "a", "bm25"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := 0.0
+	for _, w := range FixedWeights() {
+		answers, err := calibration.By(two.Questions, func(q *calibration.GateQuestion) (fusion.Ranking, error) {
+			return fusion.Sum(q.Table, []fusion.Source{{Column: 0, Weight: .5}, {Column: 1, Weight: .5}, {Column: 2, Weight: w}},
+				fusion.Options{Normalisation: fusion.Raw, Missing: fusion.Exact}, calibration.AnsweredDepth)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range answers {
+			if got := fixedRank(&two.Questions[i], w); got != answers[i].First {
+				t.Fatalf("weight %v, question %d: rank %d, sorted %d", w, i, got, answers[i].First)
+			}
+		}
+		best = max(best, calibration.Accuracy(answers, 1)+calibration.Accuracy(answers, 20))
+	}
+	weight, answers, err := two.Fixed(context.Background())
+	if got := calibration.Accuracy(answers, 1) + calibration.Accuracy(answers, 20); err != nil || got != best || weight == 0 {
+		t.Errorf("weight %v, %v: %v, the best is %v", weight, err, got, best)
+	}
+}
+
+func TestAmongLeavesTheRestAlone(t *testing.T) {
+	e := planted(t, 30)
+	some, err := e.Among(Familiar(1), func(domain string) bool { return domain != "a" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range some.Questions {
+		if some.Domains[i] == "a" || len(q.Sources) != 4 || q.Table.Sources() != 4 {
+			t.Errorf("question %s of %s: %d sources, %d columns", q.ID, some.Domains[i], len(q.Sources), q.Table.Sources())
+		}
+	}
+	for _, q := range e.Questions {
+		if len(q.Sources) != 6 || q.Sources[5].Column != 5 || q.Table.Sources() != 6 {
+			t.Fatal("the evidence itself was changed")
+		}
+	}
+}

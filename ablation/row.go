@@ -1,0 +1,92 @@
+package ablation
+
+import (
+	"slices"
+
+	"conclave/calibration"
+	"conclave/evaluation"
+)
+
+// Accuracies are shares of questions with a passage that answers among the
+// first 1, 5 and 20, 0 to 1.
+type Accuracies struct {
+	Top1  float64 `json:"top1"`
+	Top5  float64 `json:"top5"`
+	Top20 float64 `json:"top20"`
+}
+
+// Row is how one way to answer did.
+type Row struct {
+	Name string `json:"name"`
+	// Weight is BM25's beside the mean of the experts' scores, where it is a
+	// fixed one.
+	Weight *float64 `json:"weight,omitempty"`
+	// All is over all questions, Macro the mean over domains.
+	All     Accuracies            `json:"all"`
+	Macro   Accuracies            `json:"macro"`
+	Domains map[string]Accuracies `json:"domains"`
+	// P are the two-sided p-values of a paired randomisation test against the
+	// first row of the table, at top-1 and top-20.
+	P *Significance `json:"p,omitempty"`
+
+	answers []calibration.Answered
+}
+
+// Significance are p-values.
+type Significance struct {
+	Top1  float64 `json:"top1"`
+	Top20 float64 `json:"top20"`
+}
+
+// row sums up answers to the questions of e.
+func (e *Evidence) row(name string, answers []calibration.Answered) Row {
+	r := Row{Name: name, All: accuracies(answers), Domains: map[string]Accuracies{}, answers: answers}
+	for _, domain := range e.domains() {
+		var own []calibration.Answered
+		for i, d := range e.Domains {
+			if d == domain {
+				own = append(own, answers[i])
+			}
+		}
+		r.Domains[domain] = accuracies(own)
+		share := 1 / float64(len(e.domains()))
+		r.Macro.Top1 += share * r.Domains[domain].Top1
+		r.Macro.Top5 += share * r.Domains[domain].Top5
+		r.Macro.Top20 += share * r.Domains[domain].Top20
+	}
+	return r
+}
+
+// domains are the names of the questions' domains, in order.
+func (e *Evidence) domains() []string {
+	all := slices.Clone(e.Domains)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func accuracies(answers []calibration.Answered) Accuracies {
+	return Accuracies{calibration.Accuracy(answers, 1), calibration.Accuracy(answers, 5), calibration.Accuracy(answers, 20)}
+}
+
+// rounds of the randomisation test, and its seed.
+const (
+	testRounds = 10_000
+	testSeed   = 13
+)
+
+// against fills in the p-values of a row's differences to another.
+func (r *Row) against(other *Row) {
+	right := func(answers []calibration.Answered, k int) []float64 {
+		out := make([]float64, len(answers))
+		for i, a := range answers {
+			if a.First > 0 && a.First <= k {
+				out[i] = 1
+			}
+		}
+		return out
+	}
+	p := func(k int) float64 {
+		return evaluation.PairedRandomisation(right(r.answers, k), right(other.answers, k), testRounds, testSeed)
+	}
+	r.P = &Significance{Top1: p(1), Top20: p(20)}
+}

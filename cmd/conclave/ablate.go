@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"conclave/ablation"
+	"conclave/configs"
+	"conclave/evaluation"
+	"conclave/search"
+
+	"github.com/spf13/cobra"
+)
+
+// ablating is what `conclave ablate` was asked to do.
+type ablating struct {
+	questions questionFiles
+	limit     int
+	depth     int
+	base      string
+	joint     string
+	foreign   []string
+	heldOut   []string
+	asJSON    string
+}
+
+func newAblate(term terminal) *cobra.Command {
+	var x ablating
+	command := &cobra.Command{
+		Use:   "ablate",
+		Short: "Measure what each expert of a collection is worth",
+		Long: `Asks a collection questions whose passages are known, once, and works out from
+the answers
+
+  - the gate beside what people use in its place: the base encoder and BM25 by
+    reciprocal ranks and by the best fixed weight, the plain mean of the experts
+    with BM25, and a jointly trained expert (--joint) with BM25;
+  - the gate without one source at a time;
+  - the gate over only the most familiar experts of each question;
+  - what experts of other domains cost (--foreign: their own questions are left out);
+  - what an expert brings that joins a calibrated collection (--held-out: the gate
+    has seen neither the expert nor its domain's questions).
+
+The gate is fitted on other questions than those it answers (five folds by a
+hash of the question's id); a fixed weight is the best one for these questions.
+The collection is not changed: see calibrate for that.`,
+		Example: `  conclave ablate --collection my-index --questions dev.jsonl
+  conclave ablate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --joint multi \
+    --foreign nq --held-out wiki --json ablation.json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := settings(cmd, term)
+			if err != nil {
+				return err
+			}
+			return x.run(cmd.Context(), config, term)
+		},
+	}
+	flags := command.Flags()
+	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
+	x.questions.bind(flags)
+	flags.IntVar(&x.limit, "limit", 0, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
+	flags.IntVar(&x.depth, "depth", 100, "first hits that the experts' confidence is measured over")
+	flags.StringVar(&x.base, "base", baseExpert, "the `expert` that people would use alone")
+	flags.StringVar(&x.joint, "joint", "", "the `expert` that was trained on all domains at once")
+	flags.StringSliceVar(&x.foreign, "foreign", nil, "`experts`, with commas, whose domains' questions are left out for one of the trials")
+	flags.StringSliceVar(&x.heldOut, "held-out", nil, "`experts`, with commas, that join for one of the trials; each has a domain of its name")
+	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs")
+	_ = command.MarkFlagRequired("questions")
+	return command
+}
+
+func (x *ablating) run(ctx context.Context, config configs.Config, term terminal) (err error) {
+	if x.depth < 2 || x.limit < 0 {
+		return usagef("--depth is at least 2; --limit is 0 or more")
+	}
+	if err := x.questions.check(); err != nil {
+		return err
+	}
+	domains, err := x.questions.read(x.limit)
+	if err != nil {
+		return err
+	}
+	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
+	config.Limits.Candidates = max(config.Limits.Candidates, x.depth)
+	l, err := openLibrary(config, newLogger(term.Err, config.Log), complaining{term.Err})
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if err != nil {
+		return err
+	}
+	if err := x.known(l); err != nil {
+		return err
+	}
+	e, err := x.evidence(ctx, l, domains, term)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(term.Err)
+	report, err := ablation.Run(ctx, e, ablation.Options{Base: x.base, Joint: x.joint, Foreign: x.foreign, HeldOut: x.heldOut,
+		Progress: func(done, total int) { bar.Report("fitting", int64(done), int64(total), "gates") }})
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	printAblation(term.Out, report)
+	if x.asJSON == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(x.asJSON, append(text, '\n'), 0o644)
+}
+
+// known refuses names of experts that the collection does not have.
+func (x *ablating) known(l *library) error {
+	var names []string
+	for _, e := range l.engine.Experts() {
+		names = append(names, e.Name)
+	}
+	for _, wanted := range append(append([]string{x.joint}, x.foreign...), x.heldOut...) {
+		if wanted != "" && !slices.Contains(names, wanted) {
+			return usagef("there is no expert %q here: %v search this collection", wanted, names)
+		}
+	}
+	if len(names) == 0 || !l.hasWords() && len(names) < 2 {
+		return fmt.Errorf("there is one source here: nothing can be left out")
+	}
+	return nil
+}
+
+// evidence asks all questions.
+func (x *ablating) evidence(ctx context.Context, l *library, domains []evaluation.Domain, term terminal) (*ablation.Evidence, error) {
+	bar := newProgress(term.Err)
+	gathered, err := l.gather(ctx, domains, search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
+		func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
+	bar.Finish()
+	if err != nil {
+		return nil, err
+	}
+	var f fit
+	if err := f.fitTemperatures(ctx, gathered, l.fingerprints(), x.depth); err != nil {
+		return nil, err
+	}
+	e := &ablation.Evidence{Questions: f.gateQuestions(gathered)}
+	for _, s := range gathered[0].evidence.Sources {
+		e.Sources = append(e.Sources, s.Name)
+	}
+	for i := range gathered {
+		e.Domains = append(e.Domains, gathered[i].domain)
+	}
+	return e, nil
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"conclave/ablation"
+)
+
+// printAblation shows the trials as tables: top-1 / top-20 in percent, and what
+// changes against each table's first row.
+func printAblation(out io.Writer, r *ablation.Report) {
+	_, _ = fmt.Fprintf(out, "%d questions; top-1 / top-20 in percent, the difference to the gate and its p-values\n\n", r.Questions)
+	first := &r.Yardsticks[0]
+	printRows(out, "method", first, r.Yardsticks)
+	printRows(out, "the gate", first, r.Without)
+	if len(r.Familiar) > 0 {
+		printRows(out, "specialists by question", first, r.Familiar)
+	}
+	if f := r.Foreign; f != nil {
+		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprintf(t, "%d questions, with foreign experts (%s)\twithout\twith\tdifference\tp\n", f.Questions, strings.Join(f.Experts, ", "))
+		for _, line := range []struct {
+			name string
+			pair *[2]ablation.Row
+		}{{"gate", &f.Gate}, {"mean of experts and words, best weight", &f.Fixed}, {"mean of experts", &f.Mean}} {
+			printPair(t, line.name, line.pair)
+		}
+		_ = t.Flush()
+		_, _ = fmt.Fprintln(out)
+	}
+	if len(r.HeldOut) > 0 {
+		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprint(t, "an expert that joins\tbefore\tafter\tdifference\tp\n")
+		for i := range r.HeldOut {
+			h := &r.HeldOut[i]
+			printPair(t, h.Expert+", own questions", &h.Own)
+			printPair(t, h.Expert+", all others", &h.Others)
+		}
+		_ = t.Flush()
+		_, _ = fmt.Fprintln(out)
+	}
+}
+
+func printRows(out io.Writer, title string, first *ablation.Row, rows []ablation.Row) {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(t, "%s\tall\tmean over domains\tdifference\tp\n", title)
+	for i := range rows {
+		row := &rows[i]
+		name := row.Name
+		if row.Weight != nil {
+			name += fmt.Sprintf(" (%.3g)", *row.Weight)
+		}
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s", name, pairOf(row.All), pairOf(row.Macro))
+		if row.P != nil {
+			_, _ = fmt.Fprintf(t, "\t%s\t%.4f / %.4f", differenceOf(row.All, first.All), row.P.Top1, row.P.Top20)
+		}
+		_, _ = fmt.Fprintln(t)
+	}
+	_ = t.Flush()
+	_, _ = fmt.Fprintln(out)
+}
+
+func printPair(out io.Writer, name string, pair *[2]ablation.Row) {
+	_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%.4f / %.4f\n", name, pairOf(pair[0].All), pairOf(pair[1].All),
+		differenceOf(pair[1].All, pair[0].All), pair[1].P.Top1, pair[1].P.Top20)
+}
+
+func pairOf(a ablation.Accuracies) string { return fmt.Sprintf("%.1f / %.1f", 100*a.Top1, 100*a.Top20) }
+
+func differenceOf(a, b ablation.Accuracies) string {
+	return fmt.Sprintf("%+.1f / %+.1f", 100*(a.Top1-b.Top1), 100*(a.Top20-b.Top20))
+}
