@@ -136,7 +136,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--peers", default="hnswlib,faiss")
     parser.add_argument("--folder", help="where the index is kept; a temporary one if not given")
-    parser.add_argument("--json", action="store_true", help="print the figures instead of tables")
+    parser.add_argument("--json", help="file to write the figures to")
     options = parser.parse_args()
 
     rows, queries = read(options.vectors, options.dim), read(options.queries, options.dim)
@@ -170,8 +170,8 @@ def main():
     for name in rounds:
         figures[name]["points"] = median(rounds[name])
     if options.json:
-        json.dump(figures, sys.stdout)
-        return
+        with open(options.json, "w") as f:
+            json.dump(figures, f)
     table(figures, options)
 
 

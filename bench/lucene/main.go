@@ -34,17 +34,21 @@ func main() {
 	flag.IntVar(&m.rounds, "rounds", 7, "turns of each side")
 	flag.IntVar(&m.builds, "builds", 3, "how often each side indexes the passages")
 	flag.StringVar(&m.cache, "cache", "", "folder for Lucene's jars (default: the user's cache folder)")
-	asJSON := flag.Bool("json", false, "print one JSON object")
+	asJSON := flag.String("json", "", "file to write the figures to")
 	flag.Parse()
 	err := m.load(*inputs, *questions, *generate, *seed, *vocabulary, *asked)
 	var r result
 	if err == nil {
 		r, err = m.compare(context.Background())
 	}
-	if err == nil && *asJSON {
-		err = json.NewEncoder(os.Stdout).Encode(r)
-	} else if err == nil {
+	if err == nil {
 		fmt.Print(r)
+	}
+	if err == nil && *asJSON != "" {
+		var text []byte
+		if text, err = json.Marshal(r); err == nil {
+			err = os.WriteFile(*asJSON, text, 0o644)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "Lucene benchmark:", err)

@@ -16,7 +16,7 @@ func newBench(term terminal) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	command.AddCommand(newBenchVectors(term), newBenchWords(term))
+	command.AddCommand(newBenchVectors(term), newBenchWords(term), newBenchSearch(term))
 	return command
 }
 

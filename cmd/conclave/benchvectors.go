@@ -11,6 +11,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// generatedQueries is how many queries are made for generated vectors.
+const generatedQueries = 1000
+
 func newBenchVectors(term terminal) *cobra.Command {
 	var o bench.Options
 	var generate int
@@ -27,14 +30,18 @@ only a share of the vectors may be found: any of them, those nearest to the
 query, those furthest from it, or those near another vector.`,
 		Example: `  conclave bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --json
   conclave bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --ef 300 --filters
-  conclave bench ann --generate 100000 --vectors v.f16 --dim 384      # makes the file v.f16`,
+  conclave bench ann --generate 100000 --vectors v.f16 --queries q.f16 --dim 384      # makes these files`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Vectors == "" || o.Dim < 1 {
 				return usagef("--vectors and --dim are needed")
 			}
 			if generate > 0 {
-				return bench.Generate(o.Vectors, generate, o.Dim, o.Build.Seed, 0)
+				err := bench.Generate(o.Vectors, generate, o.Dim, o.Build.Seed, 0)
+				if err == nil && o.Queries != "" {
+					err = bench.Generate(o.Queries, generatedQueries, o.Dim, o.Build.Seed, generate)
+				}
+				return err
 			}
 			if o.Queries == "" {
 				return usagef("--queries is needed")
@@ -86,7 +93,7 @@ query, those furthest from it, or those near another vector.`,
 	flags.Uint64Var(&o.Build.Seed, "seed", 0, "seed of the graph")
 	flags.IntVar(&o.Passes, "passes", 5, "how often all queries are asked")
 	flags.StringVar(&o.Folder, "folder", "", "`folder` to keep the index in, and to take it from when it is there")
-	flags.IntVar(&generate, "generate", 0, "write this many clustered vectors to --vectors, and stop")
+	flags.IntVar(&generate, "generate", 0, "write this many clustered vectors to --vectors, a thousand more to --queries, and stop")
 	flags.BoolVar(&filters, "filters", false, "measure searches that may find only a share of the vectors, with the first --ef")
 	flags.BoolVar(&asJSON, "json", false, "for programs")
 	return command
