@@ -76,7 +76,7 @@ func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (Gate
 		Func:   func(x []float64) float64 { return p.loss(x, nil) },
 		Grad:   func(grad, x []float64) { p.loss(x, grad) },
 		Status: func() (optimize.Status, error) { return optimize.NotTerminated, stopped() },
-	}, start, &optimize.Settings{MajorIterations: o.Rounds, GradientThreshold: 1e-6, Converger: &optimize.FunctionConverge{Absolute: 1e-9, Iterations: 10}}, &optimize.BFGS{})
+	}, start, &optimize.Settings{MajorIterations: o.Rounds, GradientThreshold: 1e-6, Converger: &optimize.FunctionConverge{Absolute: 1e-6, Iterations: 5}}, &optimize.BFGS{})
 	if ctx.Err() != nil {
 		return GateFit{}, ctx.Err()
 	}

@@ -19,6 +19,7 @@ type fit struct {
 	methods      []methodFit
 	chances      []calibration.ConfidenceFit
 	gate         calibration.GateFit
+	home         []atHome
 }
 
 // methodFit is a method with its answers to all questions.
@@ -36,6 +37,9 @@ func chanceDepths() []int { return []int{1, 5, 10, 20} }
 func fitAll(ctx context.Context, questions []asked, fingerprints map[string]string, depth int) (*fit, error) {
 	f := &fit{}
 	if err := f.fitTemperatures(ctx, questions, fingerprints, depth); err != nil {
+		return nil, err
+	}
+	if err := f.fitAtHome(ctx, questions); err != nil {
 		return nil, err
 	}
 	gated := f.gateQuestions(questions)

@@ -23,6 +23,14 @@ func (f *fit) print(out io.Writer, questions []asked) {
 		_ = t.Flush()
 		_, _ = fmt.Fprintln(out)
 	}
+	if len(f.home) > 0 {
+		row("expert on its own domain\tquestions\ttemperature\tECE at 1\tECE, held out\ta perfect one's, 95 of 100\tAUROC")
+		for _, h := range f.home {
+			row("%s\t%d\t%.3g\t%.3f\t%.3f\t%.3f\t%s", h.expert, h.fit.HeldOut.Questions, h.fit.Temperature, h.fit.Before.ECE, h.fit.HeldOut.ECE, h.perfect, areaOf(h.fit.HeldOut))
+		}
+		_ = t.Flush()
+		_, _ = fmt.Fprintln(out)
+	}
 	row("%d questions\ttop-1\ttop-5\ttop-20\ttop-100", len(questions))
 	for _, m := range f.methods {
 		row("%s\t%.1f\t%.1f\t%.1f\t%.1f", m.name, 100*calibration.Accuracy(m.answers, 1), 100*calibration.Accuracy(m.answers, 5),

@@ -1,0 +1,84 @@
+"""Prints the tables of docs/experts.md from what bench/evaluate found.
+
+    python3 bench/tables.py evaluation-out > tables.md
+
+Reads report.json (conclave evaluate) and ablation.json (conclave ablate).
+Figures are top-1 / top-20 in percent.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+
+def pair(values, scale=100):
+    return f"{scale * values['top1']:.1f} / {scale * values['top20']:.1f}"
+
+
+def difference(a, b):
+    return f"{100 * (a['top1'] - b['top1']):+.1f} / {100 * (a['top20'] - b['top20']):+.1f}"
+
+
+def p_value(p):
+    return "–" if p is None else f"{p['top1']:.4f} / {p['top20']:.4f}"
+
+
+def evaluation(report):
+    tables = report["tables"]
+    names = {"mix": "all questions", "macro": "mean over domains"}
+    print("| method | " + " | ".join(f"{names.get(t['scope'], t['name'])} ({t['questions']})" for t in tables) + " | p50 ms |")
+    print("| --- |" + " ---: |" * (len(tables) + 1))
+    for i, row in enumerate(tables[0]["rows"]):
+        cells = [pair(t["rows"][i]["values"]) for t in tables]
+        latency = row.get("latency")
+        print(f"| {row['method']} | " + " | ".join(cells) + (f" | {latency['p50']:.1f} |" if latency else " | – |"))
+    print()
+
+
+def rows(title, all_rows, first):
+    domains = list(first["domains"])
+    print(f"| {title} | all questions | mean over domains | difference | p | " + " | ".join(domains) + " |")
+    print("| --- |" + " ---: |" * (4 + len(domains)))
+    for row in all_rows:
+        name = row["name"] + (f" ({row['weight']:.3g})" if "weight" in row else "")
+        gap = "–" if row is first else difference(row["all"], first["all"])
+        print(
+            f"| {name} | {pair(row['all'])} | {pair(row['macro'])} | {gap} | {p_value(row.get('p'))} | "
+            + " | ".join(pair(row["domains"][d]) for d in domains)
+            + " |"
+        )
+    print()
+
+
+def pairs(title, lines):
+    print(f"| {title} | before | after | difference | p |\n| --- | ---: | ---: | ---: | ---: |")
+    for name, (before, after) in lines:
+        print(f"| {name} | {pair(before['all'])} | {pair(after['all'])} | {difference(after['all'], before['all'])} | {p_value(after.get('p'))} |")
+    print()
+
+
+def ablation(found):
+    first = found["yardsticks"][0]
+    rows(f"{found['questions']} questions", found["yardsticks"], first)
+    rows("without one source", [first, *found["without"]], first)
+    if found.get("familiar"):
+        rows("specialists by question", [first, *found["familiar"]], first)
+    if foreign := found.get("foreign"):
+        lines = [("gate", foreign["gate"]), ("mean and words, best weight", foreign["fixed"]), ("mean of experts", foreign["mean"])]
+        pairs(f"{foreign['questions']} questions, foreign: {', '.join(foreign['experts'])}", lines)
+    if held := found.get("held_out"):
+        lines = []
+        for h in held:
+            lines += [(f"{h['expert']}, own questions", h["own"]), (f"{h['expert']}, all others", h["others"])]
+        pairs("an expert that joins", lines)
+
+
+def main():
+    folder = Path(sys.argv[1])
+    for name, show in (("report.json", evaluation), ("ablation.json", ablation)):
+        if (folder / name).exists():
+            show(json.loads((folder / name).read_text()))
+
+
+if __name__ == "__main__":
+    main()
