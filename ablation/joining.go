@@ -67,12 +67,11 @@ func (t *run) foreign(ctx context.Context, r *Report) error {
 	}
 	asked := func(domain string) bool { return !slices.Contains(t.o.Foreign, domain) }
 	f := &Foreign{Experts: t.o.Foreign}
-	apart := append([]string{t.o.Joint}, t.o.Foreign...)
-	before, err := t.e.Among(t.e.But(apart...), asked)
+	before, err := t.e.Among(t.e.But(t.o.Foreign...), asked)
 	if err != nil {
 		return err
 	}
-	after, err := t.e.Among(t.e.But(t.o.Joint), asked)
+	after, err := t.e.Among(t.e.But(), asked)
 	if err != nil {
 		return err
 	}
@@ -123,7 +122,7 @@ func (t *run) heldOut(ctx context.Context, r *Report) error {
 	for _, name := range t.o.HeldOut {
 		own := func(domain string) bool { return domain == name }
 		others := func(domain string) bool { return domain != name }
-		fitted, err := t.e.Among(t.e.But(name, t.o.Joint), others)
+		fitted, err := t.e.Among(t.e.But(name), others)
 		if err != nil {
 			return err
 		}
@@ -132,7 +131,7 @@ func (t *run) heldOut(ctx context.Context, r *Report) error {
 			return fmt.Errorf("holding out %s: %w", name, err)
 		}
 		h := HeldOut{Expert: name}
-		for i, choose := range []func(q *calibration.GateQuestion) []fusion.Observed{t.e.But(name, t.o.Joint), t.e.But(t.o.Joint)} {
+		for i, choose := range []func(q *calibration.GateQuestion) []fusion.Observed{t.e.But(name), t.e.But()} {
 			for side, domains := range []func(string) bool{own, others} {
 				some, err := t.e.Among(choose, domains)
 				if err != nil {

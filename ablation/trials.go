@@ -11,7 +11,8 @@ import (
 // Options say which sources play a part of their own, and what to try.
 type Options struct {
 	// Base is the encoder that people would use in place of the experts; Joint
-	// the one that was trained on all domains at once. Either may be missing.
+	// the one that was trained on all domains at once: a yardstick, and in one
+	// trial a source of the gate. Either may be missing.
 	Base, Joint string
 	// Foreign are experts whose domains' questions are left out, to see what
 	// experts do that nobody needs.
@@ -19,6 +20,9 @@ type Options struct {
 	// HeldOut are experts with a domain of the same name, to see what one that
 	// joins brings, with a gate that has seen neither it nor its questions.
 	HeldOut []string
+	// Only are the names of the trials to make (Trials); none: all. The
+	// yardsticks are always there.
+	Only []string
 	// Progress is told of every trial.
 	Progress func(done, total int)
 }
@@ -26,7 +30,7 @@ type Options struct {
 // Report is what was found.
 type Report struct {
 	Questions int `json:"questions"`
-	// Yardsticks begins with the gate over all sources.
+	// Yardsticks begins with the gate over all sources but the joint expert.
 	Yardsticks []Row `json:"yardsticks"`
 	// Without is the gate without one source at a time.
 	Without []Row `json:"without"`
@@ -58,7 +62,8 @@ type HeldOut struct {
 
 // run is a Report in the making.
 type run struct {
-	e     *Evidence
+	whole *Evidence
+	e     *Evidence // without the joint expert
 	o     Options
 	done  int
 	total int
@@ -66,17 +71,29 @@ type run struct {
 
 // Run makes all trials. It takes a cross-fitted gate for each, minutes in all.
 func Run(ctx context.Context, e *Evidence, o Options) (*Report, error) {
-	t := run{e: e, o: o}
+	own, err := e.Among(e.But(o.Joint), nil)
+	if err != nil {
+		return nil, err
+	}
+	own.Sources = slices.DeleteFunc(slices.Clone(e.Sources), func(name string) bool { return name == o.Joint })
+	t := run{whole: e, e: own, o: o}
+	e = own
 	specialists := t.specialists()
 	t.total = 7 + len(e.Sources) + len(familiarCounts(len(specialists))) + len(o.Foreign) + len(o.HeldOut)
 	r := &Report{Questions: len(e.Questions)}
-	for _, step := range []func(context.Context, *Report) error{t.yardsticks, t.without, t.familiar, t.foreign, t.heldOut} {
+	for i, step := range []func(context.Context, *Report) error{t.yardsticks, t.without, t.familiar, t.foreign, t.heldOut} {
+		if i > 0 && len(o.Only) > 0 && !slices.Contains(o.Only, Trials()[i]) {
+			continue
+		}
 		if err := step(ctx, r); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
+
+// Trials are the names of what can be tried.
+func Trials() []string { return []string{"yardsticks", "without", "familiar", "foreign", "held-out"} }
 
 func (t *run) step() {
 	t.done++
@@ -106,7 +123,7 @@ func (t *run) word() string {
 	return ""
 }
 
-func (t *run) has(name string) bool { return name != "" && slices.Contains(t.e.Sources, name) }
+func (t *run) has(name string) bool { return name != "" && slices.Contains(t.whole.Sources, name) }
 
 // yardsticks compares the gate with what people use.
 func (t *run) yardsticks(ctx context.Context, r *Report) error {
@@ -115,13 +132,14 @@ func (t *run) yardsticks(ctx context.Context, r *Report) error {
 		return err
 	}
 	t.step()
-	r.Yardsticks = append(r.Yardsticks, t.e.row("gate, all sources", answers))
+	r.Yardsticks = append(r.Yardsticks, t.e.row("gate", answers))
 	if t.has(t.o.Joint) {
-		row, err := t.gateRow(ctx, "gate without "+t.o.Joint, t.e.But(t.o.Joint))
+		answers, err := t.whole.CrossFitted(ctx)
 		if err != nil {
 			return err
 		}
-		t.compare(r, row)
+		t.step()
+		t.compare(r, t.whole.row("gate with "+t.o.Joint+" among the sources", answers))
 	}
 	word := t.word()
 	if t.has(t.o.Base) && word != "" {
@@ -140,10 +158,10 @@ func (t *run) yardsticks(ctx context.Context, r *Report) error {
 		choose func(q *calibration.GateQuestion) []fusion.Observed
 		there  bool
 	}{
-		{t.o.Base + " and words, best fixed weight", t.e.These(t.o.Base, word), t.has(t.o.Base)},
-		{t.o.Joint + " and words, best fixed weight", t.e.These(t.o.Joint, word), t.has(t.o.Joint)},
-		{"mean of specialists and words, best fixed weight", t.e.These(append(t.specialists(), word)...), true},
-		{"mean of all dense and words, best fixed weight", t.e.But(), true},
+		{t.o.Base + " and words, best fixed weight", t.whole.These(t.o.Base, word), t.has(t.o.Base)},
+		{t.o.Joint + " and words, best fixed weight", t.whole.These(t.o.Joint, word), t.has(t.o.Joint)},
+		{"mean of specialists and words, best fixed weight", t.whole.These(append(t.specialists(), word)...), true},
+		{"mean of specialists, base and words, best fixed weight", t.whole.But(t.o.Joint), true},
 	} {
 		if !y.there {
 			continue
@@ -164,7 +182,7 @@ func (t *run) compare(r *Report, row Row) {
 }
 
 func (t *run) fixed(ctx context.Context, name string, choose func(q *calibration.GateQuestion) []fusion.Observed) (Row, error) {
-	some, err := t.e.Among(choose, nil)
+	some, err := t.whole.Among(choose, nil)
 	if err != nil {
 		return Row{}, err
 	}

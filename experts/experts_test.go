@@ -39,11 +39,8 @@ func TestEveryExpertIsADeltaOfTheBase(t *testing.T) {
 		if want := provision.BaseSHA256(); m.Base.WeightsSHA256 != want {
 			t.Errorf("%s: it changes a base with SHA-256 %s; setup fetches one with %s", name, m.Base.WeightsSHA256, want)
 		}
-		if joint := name == "multi"; joint == (m.Representatives != "") {
-			t.Errorf("%s: every expert has representatives but the joint one, which has no domain", name)
-		}
-		if !d.Tied() || m.Ensemble == nil || m.Files[models.CardFile] == "" {
-			t.Errorf("%s: one encoder for both sides, an ensemble and a card are expected", name)
+		if !d.Tied() || m.Ensemble == nil || m.Representatives == "" || m.Files[models.CardFile] == "" {
+			t.Errorf("%s: one encoder for both sides, an ensemble, representatives and a card are expected", name)
 		}
 		if m.Lineage.Licence == "" {
 			t.Errorf("%s: no licence", name)
