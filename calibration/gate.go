@@ -135,6 +135,11 @@ type gateProblem struct {
 	deviation []float64
 }
 
+// fittedDepth is how deep in some source's ranking a passage may be to count as
+// a wrong answer in the fit. The deeper ones are hardly ever in the way, and
+// they are two thirds.
+const fittedDepth = 30
+
 func (p *gateProblem) add(q *GateQuestion) error {
 	features := fusion.FeaturesOf(q.Table, q.Sources)
 	g := gateQuestion{lexical: -1, columns: q.Table.Sources(), words: features.Lexical}
@@ -149,9 +154,16 @@ func (p *gateProblem) add(q *GateQuestion) error {
 		g.dense = append(g.dense, denseSource{s.Column, interceptOf(s.Kind), features.Dense[len(g.dense)]})
 	}
 	any := false
+	columns := make([]int, len(q.Sources))
+	for i, s := range q.Sources {
+		columns[i] = s.Column
+	}
 	q.Table.Each(fusion.Exact, func(row int, scores []float64) {
-		g.scores = append(g.scores, scores...)
 		answers := q.Relevant[q.Table.Ordinal(row)] > 0
+		if best := q.Table.Best(row, columns); !answers && (best == 0 || best > fittedDepth) {
+			return
+		}
+		g.scores = append(g.scores, scores...)
 		g.answers = append(g.answers, answers)
 		any = any || answers
 	})

@@ -111,6 +111,18 @@ func dotProduct(a, b []float64) float64 {
 	return sum
 }
 
+// Best is the best rank, from 1, that any of the columns gives the candidate of
+// a row; 0 where none of them found it.
+func (c *Candidates) Best(row int, columns []int) int {
+	best := 0
+	for _, column := range columns {
+		if r := int(c.at(row, column).rank); r > 0 && (best == 0 || r < best) {
+			best = r
+		}
+	}
+	return best
+}
+
 // Each calls visit for every candidate, in the order of ordinals, with the
 // sources' scores by column after completion: scores is reused.
 func (c *Candidates) Each(missing Missing, visit func(row int, scores []float64)) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"conclave/ablation"
@@ -26,6 +27,7 @@ type ablating struct {
 	joint     string
 	foreign   []string
 	heldOut   []string
+	trials    []string
 	asJSON    string
 }
 
@@ -70,6 +72,7 @@ The collection is not changed: see calibrate for that.`,
 	flags.StringVar(&x.joint, "joint", "", "the `expert` that was trained on all domains at once")
 	flags.StringSliceVar(&x.foreign, "foreign", nil, "`experts`, with commas, whose domains' questions are left out for one of the trials")
 	flags.StringSliceVar(&x.heldOut, "held-out", nil, "`experts`, with commas, that join for one of the trials; each has a domain of its name")
+	flags.StringSliceVar(&x.trials, "trials", nil, "`names` of the trials to make, with commas: "+strings.Join(ablation.Trials(), ", ")+" (default: all)")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs")
 	_ = command.MarkFlagRequired("questions")
 	return command
@@ -78,6 +81,11 @@ The collection is not changed: see calibrate for that.`,
 func (x *ablating) run(ctx context.Context, config configs.Config, term terminal) (err error) {
 	if x.depth < 2 || x.limit < 0 {
 		return usagef("--depth is at least 2; --limit is 0 or more")
+	}
+	for _, name := range x.trials {
+		if !slices.Contains(ablation.Trials(), name) {
+			return usagef("--trials: %q; %s are possible", name, strings.Join(ablation.Trials(), ", "))
+		}
 	}
 	if err := x.questions.check(); err != nil {
 		return err
@@ -88,7 +96,7 @@ func (x *ablating) run(ctx context.Context, config configs.Config, term terminal
 	}
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.Candidates = max(config.Limits.Candidates, x.depth)
-	l, err := openLibrary(config, newLogger(term.Err, config.Log), complaining{term.Err})
+	l, err := openUncalibrated(config, newLogger(term.Err, config.Log), complaining{term.Err})
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if err != nil {
 		return err
@@ -101,7 +109,7 @@ func (x *ablating) run(ctx context.Context, config configs.Config, term terminal
 		return err
 	}
 	bar := newProgress(term.Err)
-	report, err := ablation.Run(ctx, e, ablation.Options{Base: x.base, Joint: x.joint, Foreign: x.foreign, HeldOut: x.heldOut,
+	report, err := ablation.Run(ctx, e, ablation.Options{Base: x.base, Joint: x.joint, Foreign: x.foreign, HeldOut: x.heldOut, Only: x.trials,
 		Progress: func(done, total int) { bar.Report("fitting", int64(done), int64(total), "gates") }})
 	bar.Finish()
 	if err != nil {

@@ -84,7 +84,7 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	}
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.Candidates = max(config.Limits.Candidates, x.depth, x.candidate)
-	l, err := openLibrary(config, newLogger(term.Err, config.Log), complaining{term.Err})
+	l, err := openUncalibrated(config, newLogger(term.Err, config.Log), complaining{term.Err})
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if err != nil {
 		return err

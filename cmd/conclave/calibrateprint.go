@@ -24,9 +24,9 @@ func (f *fit) print(out io.Writer, questions []asked) {
 		_, _ = fmt.Fprintln(out)
 	}
 	if len(f.home) > 0 {
-		row("expert on its own domain\tquestions\ttemperature\tECE at 1\tECE, held out\ta perfect one's, 95 of 100\tAUROC")
+		row("expert on its own domain\tquestions\ttemperature\tECE at 1\tECE, held out\ta perfect one's, 95 of 100\tAUROC\tchance by more signals: ECE\tAUROC")
 		for _, h := range f.home {
-			row("%s\t%d\t%.3g\t%.3f\t%.3f\t%.3f\t%s", h.expert, h.fit.HeldOut.Questions, h.fit.Temperature, h.fit.Before.ECE, h.fit.HeldOut.ECE, h.perfect, areaOf(h.fit.HeldOut))
+			row("%s\t%d\t%.3g\t%.3f\t%.3f\t%.3f\t%s\t%.3f\t%s", h.expert, h.fit.HeldOut.Questions, h.fit.Temperature, h.fit.Before.ECE, h.fit.HeldOut.ECE, h.perfect, areaOf(h.fit.HeldOut), h.chance.HeldOut.ECE, areaOf(h.chance.HeldOut))
 		}
 		_ = t.Flush()
 		_, _ = fmt.Fprintln(out)

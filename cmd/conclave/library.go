@@ -24,35 +24,48 @@ type library struct {
 	experts    *experts
 	engine     *search.Engine
 	warnings   map[string][]string // by expert
-	*writing                       // nil where it is only read
+	// uncalibrated: the collection's calibration is left aside.
+	uncalibrated bool
+	*writing     // nil where it is only read
 }
 
 // openLibrary opens the configured collection with the configured experts, all
 // that the collection has where none are named, and refuses what would answer
 // wrongly: vectors of another encoder, an index below its floor. What it returns
 // is to be closed, also beside an error.
-func openLibrary(config configs.Config, log *slog.Logger, observer search.Observer) (l *library, err error) {
-	l = &library{warnings: map[string][]string{}}
+func openLibrary(config configs.Config, log *slog.Logger, observer search.Observer) (*library, error) {
+	l := &library{warnings: map[string][]string{}}
+	return l, l.load(config, log, observer)
+}
+
+// openUncalibrated is the same without the collection's calibration, which is
+// about to be made, or of a version that cannot be read any more.
+func openUncalibrated(config configs.Config, log *slog.Logger, observer search.Observer) (*library, error) {
+	l := &library{warnings: map[string][]string{}, uncalibrated: true}
+	return l, l.load(config, log, observer)
+}
+
+func (l *library) load(config configs.Config, log *slog.Logger, observer search.Observer) (err error) {
 	if l.collection, err = collection.Open(config.Collection); err != nil {
-		return l, fmt.Errorf("opening the collection %s: %w", config.Collection, err)
+		return fmt.Errorf("opening the collection %s: %w", config.Collection, err)
 	}
 	g := l.collection.Acquire()
 	defer g.Release()
 	if err := g.CheckRecall(floorsOf(config.Index)); err != nil {
-		return l, err
+		return err
 	}
 	if l.experts, err = openExperts(config, log, servedExperts(config, g)); err != nil {
-		return l, err
+		return err
 	}
 	if err := l.matches(g); err != nil {
-		return l, err
+		return err
 	}
 	engine, err := l.configure(g, config, log, observer)
 	if err != nil {
-		return l, err
+		return err
 	}
 	l.engine, err = search.NewEngine(engine)
-	return l, err
+	return err
 }
 
 // matches makes sure that the loaded encoders made the collection's vectors.
@@ -72,6 +85,9 @@ func (l *library) configure(g *collection.Generation, config configs.Config, log
 		Limits:   limitsOf(config.Limits),
 		Defaults: defaultsOf(config.Search),
 		Observer: observer,
+	}
+	if l.uncalibrated {
+		return engine, l.calibrated(&engine, nil, log)
 	}
 	record, err := calibration.ReadRecord(config.Collection)
 	if err != nil {
