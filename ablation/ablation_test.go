@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"conclave/calibration"
@@ -148,6 +149,17 @@ func TestAmongLeavesTheRestAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if some.Sources != nil {
+		t.Errorf("every question has a specialist of its own, and the columns are called %v", some.Sources)
+	}
+	fewer, err := e.Among(e.But("a", "joint"), nil)
+	if err != nil || !slices.Equal(fewer.Sources, []string{"base", "b", "c", "bm25"}) {
+		t.Errorf("the columns are called %v, %v", fewer.Sources, err)
+	}
+	again, err := fewer.Among(fewer.These("c", "bm25"), nil)
+	if err != nil || !slices.Equal(again.Sources, []string{"c", "bm25"}) || again.Questions[0].Sources[0].Familiarity != e.Questions[0].Sources[3].Familiarity {
+		t.Errorf("the columns are called %v, %v", again.Sources, err)
+	}
 	for i, q := range some.Questions {
 		if some.Domains[i] == "a" || len(q.Sources) != 4 || q.Table.Sources() != 4 {
 			t.Errorf("question %s of %s: %d sources, %d columns", q.ID, some.Domains[i], len(q.Sources), q.Table.Sources())
@@ -157,5 +169,21 @@ func TestAmongLeavesTheRestAlone(t *testing.T) {
 		if len(q.Sources) != 6 || q.Sources[5].Column != 5 || q.Table.Sources() != 6 {
 			t.Fatal("the evidence itself was changed")
 		}
+	}
+}
+
+// TestOnlyWhatWasAsked makes one trial and leaves the others.
+func TestOnlyWhatWasAsked(t *testing.T) {
+	var seen []int
+	r, err := Run(context.Background(), planted(t, 60), Options{Base: "base", HeldOut: []string{"b"}, Only: []string{"held-out"},
+		Progress: func(done, total int) { seen = append(seen, done, total) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Yardsticks) != 1 || r.Without != nil || r.Familiar != nil || r.Foreign != nil || len(r.HeldOut) != 1 || !slices.Equal(seen, []int{1, 2, 2, 2}) {
+		t.Errorf("%d yardsticks, %d without, %d familiar, %v, %d held out; progress %v", len(r.Yardsticks), len(r.Without), len(r.Familiar), r.Foreign, len(r.HeldOut), seen)
+	}
+	if _, err := Run(context.Background(), &Evidence{}, Options{}); err == nil {
+		t.Error("no questions, no error")
 	}
 }

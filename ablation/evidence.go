@@ -19,18 +19,23 @@ import (
 
 // Evidence is what the sources found for the questions of several domains.
 type Evidence struct {
-	// Sources are the names of the tables' columns.
+	// Sources are the names of the tables' columns; nil where the questions were
+	// asked of different ones (Familiar).
 	Sources []string
 	// Domains are those of the questions, one for each.
 	Domains   []string
 	Questions []calibration.GateQuestion
 }
 
+// Choice picks those of a question's sources that take part.
+type Choice func(q *calibration.GateQuestion) []fusion.Observed
+
 // Among is the evidence of the chosen sources for questions of the chosen
-// domains: what would have been found without the others. choose returns those
-// of a question's sources that take part; nil domains are all.
-func (e *Evidence) Among(choose func(q *calibration.GateQuestion) []fusion.Observed, domains func(string) bool) (*Evidence, error) {
-	out := &Evidence{Sources: e.Sources}
+// domains (nil: of all): what would have been found without the others.
+func (e *Evidence) Among(choose Choice, domains func(string) bool) (*Evidence, error) {
+	out := &Evidence{}
+	var first []int // the columns chosen for the first question
+	alike := true
 	for i := range e.Questions {
 		if domains != nil && !domains(e.Domains[i]) {
 			continue
@@ -41,6 +46,10 @@ func (e *Evidence) Among(choose func(q *calibration.GateQuestion) []fusion.Obser
 		for n, s := range chosen {
 			columns[n] = s.Column
 		}
+		if first == nil {
+			first = columns
+		}
+		alike = alike && slices.Equal(columns, first)
 		table, err := q.Table.Only(columns)
 		if err != nil {
 			return nil, fmt.Errorf("question %q: %w", q.ID, err)
@@ -52,20 +61,25 @@ func (e *Evidence) Among(choose func(q *calibration.GateQuestion) []fusion.Obser
 		out.Questions = append(out.Questions, q)
 		out.Domains = append(out.Domains, e.Domains[i])
 	}
+	if alike && e.Sources != nil {
+		for _, column := range first {
+			out.Sources = append(out.Sources, e.Sources[column])
+		}
+	}
 	return out, nil
 }
 
 // But chooses all sources but the named ones.
-func (e *Evidence) But(names ...string) func(q *calibration.GateQuestion) []fusion.Observed {
+func (e *Evidence) But(names ...string) Choice {
 	return e.choose(func(name string) bool { return !slices.Contains(names, name) })
 }
 
 // These chooses the named sources.
-func (e *Evidence) These(names ...string) func(q *calibration.GateQuestion) []fusion.Observed {
+func (e *Evidence) These(names ...string) Choice {
 	return e.choose(func(name string) bool { return slices.Contains(names, name) })
 }
 
-func (e *Evidence) choose(takesPart func(name string) bool) func(q *calibration.GateQuestion) []fusion.Observed {
+func (e *Evidence) choose(takesPart func(name string) bool) Choice {
 	return func(q *calibration.GateQuestion) []fusion.Observed {
 		var out []fusion.Observed
 		for _, s := range q.Sources {
@@ -79,7 +93,7 @@ func (e *Evidence) choose(takesPart func(name string) bool) func(q *calibration.
 
 // Familiar chooses, for each question by itself, the specialists it is most
 // familiar to, at most so many, and every source that is no specialist.
-func Familiar(most int) func(q *calibration.GateQuestion) []fusion.Observed {
+func Familiar(most int) Choice {
 	return func(q *calibration.GateQuestion) []fusion.Observed {
 		var specialists, out []fusion.Observed
 		for _, s := range q.Sources {

@@ -2,9 +2,9 @@ package ablation
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
-	"conclave/calibration"
 	"conclave/fusion"
 )
 
@@ -20,8 +20,8 @@ type Options struct {
 	// HeldOut are experts with a domain of the same name, to see what one that
 	// joins brings, with a gate that has seen neither it nor its questions.
 	HeldOut []string
-	// Only are the names of the trials to make (Trials); none: all. The
-	// yardsticks are always there.
+	// Only are the names of the trials to make (Trials); none: all. The gate
+	// itself is always there.
 	Only []string
 	// Progress is told of every trial.
 	Progress func(done, total int)
@@ -60,138 +60,112 @@ type HeldOut struct {
 	Others [2]Row `json:"others"` // all others
 }
 
+// Trials are the names of what can be tried.
+func Trials() []string { return []string{"yardsticks", "without", "familiar", "foreign", "held-out"} }
+
+// trial adds one thing to the report.
+type trial func(ctx context.Context, r *Report) error
+
 // run is a Report in the making.
 type run struct {
 	whole *Evidence
 	e     *Evidence // without the joint expert
 	o     Options
-	done  int
-	total int
 }
 
-// Run makes all trials. It takes a cross-fitted gate for each, minutes in all.
+// Run makes the trials. It takes a cross-fitted gate for most of them, minutes
+// in all.
 func Run(ctx context.Context, e *Evidence, o Options) (*Report, error) {
+	if len(e.Questions) == 0 {
+		return nil, fmt.Errorf("there are no questions")
+	}
 	own, err := e.Among(e.But(o.Joint), nil)
 	if err != nil {
 		return nil, err
 	}
-	own.Sources = slices.DeleteFunc(slices.Clone(e.Sources), func(name string) bool { return name == o.Joint })
 	t := run{whole: e, e: own, o: o}
-	e = own
-	specialists := t.specialists()
-	t.total = 7 + len(e.Sources) + len(familiarCounts(len(specialists))) + len(o.Foreign) + len(o.HeldOut)
-	r := &Report{Questions: len(e.Questions)}
-	for i, step := range []func(context.Context, *Report) error{t.yardsticks, t.without, t.familiar, t.foreign, t.heldOut} {
-		if i > 0 && len(o.Only) > 0 && !slices.Contains(o.Only, Trials()[i]) {
-			continue
+	all := []trial{t.gate}
+	for i, more := range []func() []trial{t.yardsticks, t.without, t.familiar, t.foreign, t.heldOut} {
+		if len(o.Only) == 0 || slices.Contains(o.Only, Trials()[i]) {
+			all = append(all, more()...)
 		}
-		if err := step(ctx, r); err != nil {
+	}
+	r := &Report{Questions: len(e.Questions)}
+	for i, try := range all {
+		if err := try(ctx, r); err != nil {
 			return nil, err
+		}
+		if o.Progress != nil {
+			o.Progress(i+1, len(all))
 		}
 	}
 	return r, nil
 }
 
-// Trials are the names of what can be tried.
-func Trials() []string { return []string{"yardsticks", "without", "familiar", "foreign", "held-out"} }
-
-func (t *run) step() {
-	t.done++
-	if t.o.Progress != nil {
-		t.o.Progress(min(t.done, t.total), t.total)
-	}
-}
-
 // specialists are the names of the experts with a domain.
-func (t *run) specialists() []string {
+func (t *run) specialists() []string { return t.named(fusion.Specialist) }
+
+// named are the names of the sources of a kind.
+func (t *run) named(kind fusion.Kind) []string {
 	var out []string
 	for _, s := range t.e.Questions[0].Sources {
-		if s.Kind == fusion.Specialist {
+		if s.Kind == kind {
 			out = append(out, t.e.Sources[s.Column])
 		}
 	}
 	return out
 }
 
-// word is the name of BM25 among the sources; "" without it.
-func (t *run) word() string {
-	for _, s := range t.e.Questions[0].Sources {
-		if s.Kind == fusion.Lexical {
-			return t.e.Sources[s.Column]
-		}
-	}
-	return ""
-}
-
 func (t *run) has(name string) bool { return name != "" && slices.Contains(t.whole.Sources, name) }
 
-// yardsticks compares the gate with what people use.
-func (t *run) yardsticks(ctx context.Context, r *Report) error {
+// gate is what everything else is compared with.
+func (t *run) gate(ctx context.Context, r *Report) error {
 	answers, err := t.e.CrossFitted(ctx)
 	if err != nil {
 		return err
 	}
-	t.step()
-	r.Yardsticks = append(r.Yardsticks, t.e.row("gate", answers))
-	if t.has(t.o.Joint) {
-		answers, err := t.whole.CrossFitted(ctx)
-		if err != nil {
-			return err
-		}
-		t.step()
-		t.compare(r, t.whole.row("gate with "+t.o.Joint+" among the sources", answers))
-	}
-	word := t.word()
-	if t.has(t.o.Base) && word != "" {
-		pair, err := t.e.Among(t.e.These(t.o.Base, word), nil)
-		if err != nil {
-			return err
-		}
-		if answers, err = pair.RRF(); err != nil {
-			return err
-		}
-		t.step()
-		t.compare(r, pair.row(t.o.Base+" and words, RRF", answers))
-	}
-	for _, y := range []struct {
-		name   string
-		choose func(q *calibration.GateQuestion) []fusion.Observed
-		there  bool
-	}{
-		{t.o.Base + " and words, best fixed weight", t.whole.These(t.o.Base, word), t.has(t.o.Base)},
-		{t.o.Joint + " and words, best fixed weight", t.whole.These(t.o.Joint, word), t.has(t.o.Joint)},
-		{"mean of specialists and words, best fixed weight", t.whole.These(append(t.specialists(), word)...), true},
-		{"mean of specialists, base and words, best fixed weight", t.whole.But(t.o.Joint), true},
-	} {
-		if !y.there {
-			continue
-		}
-		row, err := t.fixed(ctx, y.name, y.choose)
-		if err != nil {
-			return err
-		}
-		t.compare(r, row)
-	}
+	r.Yardsticks = []Row{t.e.row("gate", answers)}
 	return nil
 }
 
-// compare adds a row with its p-values to the yardsticks.
-func (t *run) compare(r *Report, row Row) {
-	row.against(&r.Yardsticks[0])
-	r.Yardsticks = append(r.Yardsticks, row)
+// gateAmong tries the gate over some of the sources.
+func gateAmong(e *Evidence, name string, choose Choice, into func(*Report) *[]Row) trial {
+	return func(ctx context.Context, r *Report) error {
+		some, err := e.Among(choose, nil)
+		if err != nil {
+			return err
+		}
+		answers, err := some.CrossFitted(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		r.add(into(r), some.row(name, answers))
+		return nil
+	}
 }
 
-func (t *run) fixed(ctx context.Context, name string, choose func(q *calibration.GateQuestion) []fusion.Observed) (Row, error) {
-	some, err := t.whole.Among(choose, nil)
-	if err != nil {
-		return Row{}, err
+// add adds a row with its p-values against the gate.
+func (r *Report) add(to *[]Row, row Row) {
+	row.against(&r.Yardsticks[0])
+	*to = append(*to, row)
+}
+
+func (r *Report) yardsticks() *[]Row { return &r.Yardsticks }
+func (r *Report) without() *[]Row    { return &r.Without }
+func (r *Report) familiar() *[]Row   { return &r.Familiar }
+
+// without is the gate without one source at a time.
+func (t *run) without() (all []trial) {
+	for _, name := range t.e.Sources {
+		all = append(all, gateAmong(t.e, "without "+name, t.e.But(name), (*Report).without))
 	}
-	weight, answers, err := some.Fixed(ctx)
-	if err != nil {
-		return Row{}, err
+	return all
+}
+
+// familiar is the gate over a few specialists for each question.
+func (t *run) familiar() (all []trial) {
+	for n := range min(5, len(t.specialists())) {
+		all = append(all, gateAmong(t.e, fmt.Sprintf("the %d most familiar", n), Familiar(n), (*Report).familiar))
 	}
-	t.step()
-	row := some.row(name, answers)
-	row.Weight = &weight
-	return row, nil
+	return all
 }

@@ -1,0 +1,64 @@
+package ablation
+
+import (
+	"context"
+	"slices"
+
+	"conclave/fusion"
+)
+
+// yardsticks are what people use in place of the gate, and the gate with the
+// joint expert among its sources.
+func (t *run) yardsticks() (all []trial) {
+	if t.has(t.o.Joint) {
+		all = append(all, gateAmong(t.whole, "gate with "+t.o.Joint+" among the sources", t.whole.But(), (*Report).yardsticks))
+	}
+	words, specialists := t.named(fusion.Lexical), t.specialists()
+	if len(words) == 0 {
+		return all
+	}
+	with := func(experts ...string) Choice { return t.whole.These(slices.Concat(words, experts)...) }
+	if t.has(t.o.Base) {
+		all = append(all, t.rrf(t.o.Base+" and words, RRF", with(t.o.Base)))
+		all = append(all, t.fixed(t.o.Base+" and words, best fixed weight", with(t.o.Base)))
+	}
+	if t.has(t.o.Joint) {
+		all = append(all, t.fixed(t.o.Joint+" and words, best fixed weight", with(t.o.Joint)))
+	}
+	if len(specialists) > 0 {
+		all = append(all, t.fixed("mean of specialists and words, best fixed weight", with(specialists...)))
+	}
+	return append(all, t.fixed("mean of all experts and words, best fixed weight", t.whole.But(t.o.Joint)))
+}
+
+func (t *run) rrf(name string, choose Choice) trial {
+	return func(_ context.Context, r *Report) error {
+		some, err := t.whole.Among(choose, nil)
+		if err != nil {
+			return err
+		}
+		answers, err := some.RRF()
+		if err != nil {
+			return err
+		}
+		r.add(&r.Yardsticks, some.row(name, answers))
+		return nil
+	}
+}
+
+func (t *run) fixed(name string, choose Choice) trial {
+	return func(ctx context.Context, r *Report) error {
+		some, err := t.whole.Among(choose, nil)
+		if err != nil {
+			return err
+		}
+		weight, answers, err := some.Fixed(ctx)
+		if err != nil {
+			return err
+		}
+		row := some.row(name, answers)
+		row.Weight = &weight
+		r.add(&r.Yardsticks, row)
+		return nil
+	}
+}
