@@ -15,8 +15,8 @@ import (
 	"conclave/collection"
 	"conclave/corpus"
 	"conclave/jobs"
-	"conclave/rank"
 	"conclave/search"
+	"conclave/shelf"
 )
 
 var _ Writer = (*collection.Live)(nil)
@@ -37,38 +37,6 @@ func (s *seed) Next() (corpus.Passage, error) {
 
 func (s *seed) Place() corpus.Place      { return corpus.Place{} }
 func (s *seed) Progress() (int64, int64) { return 0, 0 }
-
-type shelf struct{ *collection.Collection }
-
-func (s shelf) Acquire() search.View { return view{s.Collection.Acquire()} }
-
-type view struct{ g *collection.Generation }
-
-func (v view) Generation() uint64                        { return v.g.Number() }
-func (v view) Passages() search.Passages                 { return v.g }
-func (v view) Vectors(string) (search.VectorIndex, bool) { return nil, false }
-func (v view) Words() search.WordIndex                   { return lexicon{v.g.Words()} }
-func (v view) Release()                                  { v.g.Release() }
-
-func (v view) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
-	s, err := v.g.Select(ctx, f.TagsAll, f.TagsAny)
-	if err != nil {
-		return nil, 0, err
-	}
-	return selected{v, s}, s.Len(), nil
-}
-
-// selected is a view narrowed by a filter.
-type selected struct {
-	view
-	passages *collection.Selection
-}
-
-func (s selected) Words() search.WordIndex { return lexicon{s.g.Words().Among(s.passages)} }
-
-type lexicon struct{ *collection.WordIndex }
-
-func (lexicon) Explain(string, rank.Ordinal) ([]search.TermScore, error) { return nil, nil }
 
 // writingServer is a server that writes.
 type writingServer struct {
@@ -105,7 +73,7 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 			t.Error(err)
 		}
 	})
-	engine, err := search.NewEngine(search.Config{Corpus: shelf{live.Collection()}, Limits: search.Limits{Timeout: 5 * time.Second}})
+	engine, err := search.NewEngine(search.Config{Corpus: shelf.Of(live.Collection()), Limits: search.Limits{Timeout: 5 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"conclave/evaluation"
 	htmlreport "conclave/evaluation/report"
 	"conclave/search"
+	"conclave/shelf"
 
 	"github.com/spf13/cobra"
 )
@@ -290,7 +291,7 @@ func (l *library) hasAny(d evaluation.Domain) error {
 
 // hasWords reports whether the collection has a word index.
 func (l *library) hasWords() bool {
-	view := shelf{l.collection}.Acquire()
+	view := shelf.Of(l.collection).Acquire()
 	defer view.Release()
 	return view.Words() != nil
 }

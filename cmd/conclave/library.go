@@ -15,6 +15,7 @@ import (
 	"conclave/fusion"
 	"conclave/models"
 	"conclave/search"
+	"conclave/shelf"
 )
 
 // library is a collection opened for searching, with its experts and the
@@ -80,7 +81,7 @@ func (l *library) matches(g *collection.Generation) error {
 // configure is what the engine is made of.
 func (l *library) configure(g *collection.Generation, config configs.Config, log *slog.Logger, observer search.Observer) (search.Config, error) {
 	engine := search.Config{
-		Corpus:   shelf{l.collection},
+		Corpus:   shelf.Of(l.collection),
 		Experts:  l.describe(g),
 		Limits:   limitsOf(config.Limits),
 		Defaults: defaultsOf(config.Search),

@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"encoder":     {"models"},
 	"collection":  {"ann", "bm25", "corpus", "rank"},
 	"search":      {"corpus", "fusion", "rank"},
+	"shelf":       {"collection", "rank", "search"},
 	"calibration": {"fusion", "rank"},
 	"evaluation":  {"calibration", "rank", "search"},
 	"ablation":    {"calibration", "evaluation", "fusion"},

@@ -24,6 +24,7 @@ import (
 	"conclave/models/tiny"
 	"conclave/rank"
 	"conclave/search"
+	"conclave/shelf"
 )
 
 // The experts differ in seed, shape and how far their ensembles spread.
@@ -102,7 +103,7 @@ func open(t testing.TB, kind string) *library {
 	l := &library{experts: map[string]*expert{}, dir: filepath.Join(t.TempDir(), "index")}
 	var encoders []collection.PassageEncoder
 	gate := &fusion.Gate{Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3}
-	config := search.Config{Corpus: shelf{l}, Defaults: search.Defaults{Gate: gate}}
+	config := search.Config{Defaults: search.Defaults{Gate: gate}}
 	for _, o := range bundles() {
 		b, err := tiny.Write(filepath.Join(t.TempDir(), o.Name), o)
 		if err != nil {
@@ -139,6 +140,7 @@ func open(t testing.TB, kind string) *library {
 		t.Fatal(err)
 	}
 	l.read(t)
+	config.Corpus = shelf.Of(l.collection)
 	if l.engine, err = search.NewEngine(config); err != nil {
 		t.Fatal(err)
 	}
@@ -207,55 +209,4 @@ func questions(t testing.TB, n int) (out []string) {
 		out = append(out, q.Question)
 	}
 	return out
-}
-
-// shelf and what follows show a collection to the engine, as the command does.
-type shelf struct{ *library }
-
-func (s shelf) Acquire() search.View { return view{s.collection.Acquire()} }
-
-type view struct{ g *collection.Generation }
-
-func (v view) Generation() uint64        { return v.g.Number() }
-func (v view) Passages() search.Passages { return passages{v.g} }
-func (v view) Words() search.WordIndex   { return words{v.g.Words()} }
-func (v view) Release()                  { v.g.Release() }
-
-func (v view) Vectors(expert string) (search.VectorIndex, bool) { return v.g.Expert(expert) }
-
-func (v view) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
-	s, err := v.g.Select(ctx, f.TagsAll, f.TagsAny)
-	if err != nil {
-		return nil, 0, err
-	}
-	return among{v.g, s}, s.Len(), nil
-}
-
-type among struct {
-	g         *collection.Generation
-	selection *collection.Selection
-}
-
-func (a among) Words() search.WordIndex { return words{a.g.Words().Among(a.selection)} }
-
-func (a among) Vectors(expert string) (search.VectorIndex, bool) {
-	index, ok := a.g.Expert(expert)
-	if !ok {
-		return nil, false
-	}
-	return index.Among(a.selection), true
-}
-
-type passages struct{ *collection.Generation }
-
-func (p passages) Ordinal(id string) (rank.Ordinal, bool, error) { return p.Generation.Ordinal(id) }
-
-type words struct{ *collection.WordIndex }
-
-func (w words) Explain(question string, ordinal rank.Ordinal) (terms []search.TermScore, err error) {
-	explanation, err := w.WordIndex.Explain(question, ordinal)
-	for _, t := range explanation.Terms {
-		terms = append(terms, search.TermScore{Term: t.Term, Frequency: t.TF, DocFrequency: t.DF, IDF: float64(t.IDF), Boost: float64(t.Count), Score: float64(t.Score)})
-	}
-	return terms, err
 }

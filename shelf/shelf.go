@@ -1,0 +1,79 @@
+// Package shelf shows a collection to the search engine: collection's types as
+// the interfaces that search asks for. Neither knows of the other.
+package shelf
+
+import (
+	"context"
+
+	"conclave/collection"
+	"conclave/rank"
+	"conclave/search"
+)
+
+// Shelf is a collection as the engine's corpus.
+type Shelf struct{ collection *collection.Collection }
+
+// Of shows a collection, which has to stay open for as long as the Shelf and
+// the views of it are in use.
+func Of(c *collection.Collection) Shelf { return Shelf{c} }
+
+// Acquire pins the newest generation until the view is released.
+func (s Shelf) Acquire() search.View { return view{s.collection.Acquire()} }
+
+// view is a generation with all that is in it.
+type view struct{ generation *collection.Generation }
+
+func (v view) Generation() uint64        { return v.generation.Number() }
+func (v view) Passages() search.Passages { return v.generation }
+func (v view) Words() search.WordIndex   { return words{v.generation.Words()} }
+func (v view) Release()                  { v.generation.Release() }
+
+func (v view) Vectors(expert string) (search.VectorIndex, bool) {
+	index, ok := v.generation.Expert(expert)
+	if !ok {
+		return nil, false
+	}
+	return index, true
+}
+
+func (v view) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
+	s, err := v.generation.Select(ctx, f.TagsAll, f.TagsAny)
+	if err != nil {
+		return nil, 0, err
+	}
+	return among{v.generation, s}, s.Len(), nil
+}
+
+// among is the indexes of a generation, narrowed to a selection.
+type among struct {
+	generation *collection.Generation
+	selection  *collection.Selection
+}
+
+func (a among) Words() search.WordIndex { return words{a.generation.Words().Among(a.selection)} }
+
+func (a among) Vectors(expert string) (search.VectorIndex, bool) {
+	index, ok := a.generation.Expert(expert)
+	if !ok {
+		return nil, false
+	}
+	return index.Among(a.selection), true
+}
+
+// words explains scores in the engine's terms.
+type words struct{ *collection.WordIndex }
+
+func (w words) Explain(question string, passage rank.Ordinal) ([]search.TermScore, error) {
+	explanation, err := w.WordIndex.Explain(question, passage)
+	if err != nil {
+		return nil, err
+	}
+	terms := make([]search.TermScore, len(explanation.Terms))
+	for i, t := range explanation.Terms {
+		terms[i] = search.TermScore{
+			Term: t.Term, Frequency: t.TF, DocFrequency: t.DF,
+			IDF: float64(t.IDF), Boost: float64(t.Count), Score: float64(t.Score),
+		}
+	}
+	return terms, nil
+}
