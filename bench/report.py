@@ -14,20 +14,6 @@ import sys
 from pathlib import Path
 
 COLOURS = {"conclave": "#0b6e4f", "hnswlib": "#c2571a", "faiss": "#3b5ba9"}
-TARGETS = (("recall100", 0.968), ("recall100", 0.99), ("recall10", 0.99))
-
-
-def at_recall(points, name, recall):
-    """The speed at a recall, interpolated on a logarithmic scale; None where it is not reached."""
-    below = None
-    for p in sorted(points, key=lambda p: p["ef"]):
-        if p[name] >= recall:
-            if below is None or p[name] == below[name]:
-                return p["qps"]
-            share = (recall - below[name]) / (p[name] - below[name])
-            return math.exp(math.log(below["qps"]) * (1 - share) + math.log(p["qps"]) * share)
-        below = p
-    return None
 
 
 def curves(figures, title):
@@ -89,18 +75,21 @@ def vectors(path, record, pictures):
         out += ["", f"Peak resident memory of conclave while building: {mine['peak_resident_bytes'] / 1e6:.0f} MB."]
     out += ["", "| queries a second at | conclave | " + " | ".join(f"{f['name']} | ratio" for f in peers) + " |"]
     out += ["| --- | ---: |" + " ---: | ---: |" * len(peers)]
-    for measure, recall in TARGETS:
-        ours = at_recall(mine["points"], measure, recall)
-        row = f"| {measure.replace('recall', 'recall@')} ≥ {recall} | {number(ours)} |"
+    for i, at in enumerate(mine["at_recall"]):
+        row = f"| {at['measure'].replace('recall', 'recall@')} ≥ {at['recall']} | {number(at['qps'])} |"
         for f in peers:
-            theirs = at_recall(f["points"], measure, recall)
-            row += f" {number(theirs)} | {f'**{ours / theirs:.2f}**' if ours and theirs else '–'} |"
+            theirs = f["at_recall"][i]["qps"]
+            row += f" {number(theirs)} | {ratio(at['qps'], theirs)} |"
         out.append(row)
     return out + [""]
 
 
 def number(x):
     return f"{x:.0f}" if x else "not reached"
+
+
+def ratio(ours, theirs):
+    return f"**{ours / theirs:.2f}**" if ours and theirs else "–"
 
 
 def words(records):
@@ -123,16 +112,18 @@ def words(records):
 
 def growth(records):
     """One line for each size of the generated sets."""
+
+    def at(figures):
+        return next(s["qps"] for s in figures["at_recall"] if (s["measure"], s["recall"]) == ("recall100", 0.968))
+
     out = ["| vectors | built in s | hnswlib | queries/s at recall@100 ≥ 0.968 | hnswlib | ratio | bytes a vector, resident | hnswlib |"]
     out += ["| ---: |" + " ---: |" * 7]
     for _, record in records:
         f = record["result"]
         mine, peer = f["conclave"], f.get("hnswlib")
-        ours = at_recall(mine["points"], "recall100", 0.968)
-        theirs = at_recall(peer["points"], "recall100", 0.968) if peer else None
-        ratio = f"**{ours / theirs:.2f}**" if ours and theirs else "–"
+        ours, theirs = at(mine), at(peer) if peer else None
         other = [f"{peer['build_s']:.1f}", number(theirs), f"{peer['bytes_per_vector']:.0f}"] if peer else ["–"] * 3
-        out.append(f"| {record['rows']:,} | {mine['build_s']:.1f} | {other[0]} | {number(ours)} | {other[1]} | {ratio} | {mine['bytes_per_vector']:.0f} | {other[2]} |")
+        out.append(f"| {record['rows']:,} | {mine['build_s']:.1f} | {other[0]} | {number(ours)} | {other[1]} | {ratio(ours, theirs)} | {mine['bytes_per_vector']:.0f} | {other[2]} |")
     return out + [""]
 
 

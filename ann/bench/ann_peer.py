@@ -7,8 +7,8 @@
 Every index is built once with the same number of threads. Then all take
 turns, round by round, so that what else the machine does meets all alike:
 one thread, one query at a time, top 100. The tables show the median round.
-Recall is interpolated between the measured points, on a logarithmic scale of
-speed, to compare at equal recall.
+To compare at equal recall, speed is interpolated between the measured points on
+a logarithmic scale; --json writes these speeds too, as "at_recall".
 """
 
 import argparse
@@ -25,6 +25,7 @@ import time
 import numpy as np
 
 K = 100
+EQUAL = (("recall100", 0.968), ("recall100", 0.99), ("recall10", 0.99))  # what indexes are compared at
 
 
 def read(path, dim):
@@ -104,7 +105,7 @@ def median(rounds):
 
 
 def at_recall(points, name, recall):
-    """The speed at a recall, or None where no point reaches it."""
+    """Queries a second at a recall, or None where no point reaches it."""
     below = None
     for p in sorted(points, key=lambda p: p["ef"]):
         if p[name] >= recall:
@@ -168,7 +169,9 @@ def main():
             rounds[name].append(measure(peer, queries, truth))
         rounds["conclave"].append(ours(options, folder)["points"])
     for name in rounds:
-        figures[name]["points"] = median(rounds[name])
+        points = median(rounds[name])
+        speeds = [{"measure": measure, "recall": recall, "qps": at_recall(points, measure, recall)} for measure, recall in EQUAL]
+        figures[name] |= {"points": points, "at_recall": speeds}
     if options.json:
         with open(options.json, "w") as f:
             json.dump(figures, f)
@@ -184,17 +187,12 @@ def table(figures, options):
     for f in figures.values():
         for p in f["points"]:
             print(f"| {f['name']} | {p['ef']} | {p['qps']:.0f} | {p['recall10']:.4f} | {p['recall100']:.4f} |")
-    mine = figures["conclave"]["points"]
     print("\n| at equal recall | " + " | ".join(f"over {f}" for f in figures if f != "conclave") + " |")
     print("| --- |" + " --- |" * (len(figures) - 1))
-    for name, recall in (("recall100", 0.968), ("recall100", 0.99), ("recall10", 0.99)):
-        cells = []
-        for f in figures:
-            if f == "conclave":
-                continue
-            a, b = at_recall(mine, name, recall), at_recall(figures[f]["points"], name, recall)
-            cells.append(f"{a / b:.2f} ×" if a and b else "not reached")
-        print(f"| {name.replace('recall', 'recall@')} ≥ {recall} | " + " | ".join(cells) + " |")
+    for i, mine in enumerate(figures["conclave"]["at_recall"]):
+        speeds = [f["at_recall"][i]["qps"] for name, f in figures.items() if name != "conclave"]
+        cells = [f"{mine['qps'] / qps:.2f} ×" if mine["qps"] and qps else "not reached" for qps in speeds]
+        print(f"| {mine['measure'].replace('recall', 'recall@')} ≥ {mine['recall']} | " + " | ".join(cells) + " |")
 
 
 if __name__ == "__main__":
