@@ -95,8 +95,8 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: without its expert %.3f less", domain, lost)
 		}
 	}
-	if one, all := r.Familiar[1].All.Top1, gate; one < all-.03 || r.Familiar[0].All.Top1 > all-.1 {
-		t.Errorf("no specialist %.3f, the most familiar %.3f, all %.3f", r.Familiar[0].All.Top1, one, all)
+	if none, one, all := r.Familiar[0].All.Top1, r.Familiar[1].All.Top1, r.Familiar[3].All.Top1; one < all-.03 || none > all-.1 || all != gate {
+		t.Errorf("no specialist %.3f, the most familiar %.3f, all %.3f, the gate %.3f", none, one, all, gate)
 	}
 	f := r.Foreign
 	if lost, meanLost := f.Gate[0].All.Top1-f.Gate[1].All.Top1, f.Mean[0].All.Top1-f.Mean[1].All.Top1; lost > .02 || meanLost < .05 {
@@ -117,7 +117,7 @@ func TestRun(t *testing.T) {
 // for every weight, and the weight that Fixed chooses is the best of them.
 func TestFixedIsTheSum(t *testing.T) {
 	e := planted(t, 40)
-	two, err := e.Among(e.These("base", "a", "bm25"), nil)
+	two, err := e.Among(These("base", "a", "bm25"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,18 +145,15 @@ func TestFixedIsTheSum(t *testing.T) {
 
 func TestAmongLeavesTheRestAlone(t *testing.T) {
 	e := planted(t, 30)
-	some, err := e.Among(Familiar(1), func(domain string) bool { return domain != "a" })
+	some, err := e.Among(But("a", "c"), func(domain string) bool { return domain != "a" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if some.Sources != nil {
-		t.Errorf("every question has a specialist of its own, and the columns are called %v", some.Sources)
-	}
-	fewer, err := e.Among(e.But("a", "joint"), nil)
+	fewer, err := e.Among(But("a", "joint"), nil)
 	if err != nil || !slices.Equal(fewer.Sources, []string{"base", "b", "c", "bm25"}) {
 		t.Errorf("the columns are called %v, %v", fewer.Sources, err)
 	}
-	again, err := fewer.Among(fewer.These("c", "bm25"), nil)
+	again, err := fewer.Among(These("c", "bm25"), nil)
 	if err != nil || !slices.Equal(again.Sources, []string{"c", "bm25"}) || again.Questions[0].Sources[0].Familiarity != e.Questions[0].Sources[3].Familiarity {
 		t.Errorf("the columns are called %v, %v", again.Sources, err)
 	}
@@ -169,6 +166,21 @@ func TestAmongLeavesTheRestAlone(t *testing.T) {
 		if len(q.Sources) != 6 || q.Sources[5].Column != 5 || q.Table.Sources() != 6 {
 			t.Fatal("the evidence itself was changed")
 		}
+	}
+}
+
+// TestAskingOne: with one specialist asked the gate is the row that has one,
+// and the row that has all is another.
+func TestAskingOne(t *testing.T) {
+	e := planted(t, 90)
+	e.Specialists = 1
+	r, err := Run(context.Background(), e, Options{Base: "base", Only: []string{"familiar"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := r.Yardsticks[0].All
+	if r.Specialists != 1 || r.Familiar[1].All != gate || r.Familiar[3].All == gate {
+		t.Errorf("%d specialists, the gate has %v, with one %v, with all %v", r.Specialists, gate, r.Familiar[1].All, r.Familiar[3].All)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/calibration"
 	"conclave/fusion"
 )
 
@@ -21,11 +20,11 @@ func (t *run) foreign() []trial {
 func (t *run) addForeign(ctx context.Context, r *Report) error {
 	asked := func(domain string) bool { return !slices.Contains(t.o.Foreign, domain) }
 	f := &Foreign{Experts: t.o.Foreign}
-	before, err := t.e.Among(t.e.But(t.o.Foreign...), asked)
+	before, err := t.e.Among(But(t.o.Foreign...), asked)
 	if err != nil {
 		return err
 	}
-	after, err := t.e.Among(t.e.But(), asked)
+	after, err := t.e.Among(But(), asked)
 	if err != nil {
 		return err
 	}
@@ -50,9 +49,7 @@ func (t *run) addForeign(ctx context.Context, r *Report) error {
 		}
 		f.Fixed[i] = some.row(name, answers)
 		f.Fixed[i].Weight = &weight
-		dense, err := some.Among(func(q *calibration.GateQuestion) []fusion.Observed {
-			return slices.DeleteFunc(slices.Clone(q.Sources), func(s fusion.Observed) bool { return s.Kind == fusion.Lexical })
-		}, nil)
+		dense, err := some.Among(But(t.named(fusion.Lexical)...), nil)
 		if err != nil {
 			return err
 		}
@@ -82,7 +79,7 @@ func (t *run) heldOut() (all []trial) {
 func (t *run) join(ctx context.Context, r *Report, name string) error {
 	own := func(domain string) bool { return domain == name }
 	others := func(domain string) bool { return domain != name }
-	fitted, err := t.e.Among(t.e.But(name), others)
+	fitted, err := t.e.Among(But(name), others)
 	if err != nil {
 		return err
 	}
@@ -91,7 +88,7 @@ func (t *run) join(ctx context.Context, r *Report, name string) error {
 		return fmt.Errorf("holding out %s: %w", name, err)
 	}
 	h := HeldOut{Expert: name}
-	for i, choose := range []Choice{t.e.But(name), t.e.But()} {
+	for i, choose := range []Choice{But(name), But()} {
 		for side, domains := range []func(string) bool{own, others} {
 			some, err := t.e.Among(choose, domains)
 			if err != nil {

@@ -34,8 +34,10 @@ type Report struct {
 	Yardsticks []Row `json:"yardsticks"`
 	// Without is the gate without one source at a time.
 	Without []Row `json:"without"`
-	// Familiar is the gate over the most familiar specialists of each question,
-	// beside all other sources.
+	// Specialists is how many of them the gate asks, the most familiar with each
+	// question; 0: all. So it is everywhere but in Familiar.
+	Specialists int `json:"specialists"`
+	// Familiar is the gate over fewer and over more of them.
 	Familiar []Row     `json:"familiar"`
 	Foreign  *Foreign  `json:"foreign,omitempty"`
 	HeldOut  []HeldOut `json:"held_out,omitempty"`
@@ -79,7 +81,7 @@ func Run(ctx context.Context, e *Evidence, o Options) (*Report, error) {
 	if len(e.Questions) == 0 {
 		return nil, fmt.Errorf("there are no questions")
 	}
-	own, err := e.Among(e.But(o.Joint), nil)
+	own, err := e.Among(But(o.Joint), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func Run(ctx context.Context, e *Evidence, o Options) (*Report, error) {
 			all = append(all, more()...)
 		}
 	}
-	r := &Report{Questions: len(e.Questions)}
+	r := &Report{Questions: len(e.Questions), Specialists: e.Specialists}
 	for i, try := range all {
 		if err := try(ctx, r); err != nil {
 			return nil, err
@@ -157,15 +159,21 @@ func (r *Report) familiar() *[]Row   { return &r.Familiar }
 // without is the gate without one source at a time.
 func (t *run) without() (all []trial) {
 	for _, name := range t.e.Sources {
-		all = append(all, gateAmong(t.e, "without "+name, t.e.But(name), (*Report).without))
+		all = append(all, gateAmong(t.e, "without "+name, But(name), (*Report).without))
 	}
 	return all
 }
 
-// familiar is the gate over a few specialists for each question.
+// familiar is the gate over no, few and all specialists.
 func (t *run) familiar() (all []trial) {
-	for n := range min(5, len(t.specialists())) {
-		all = append(all, gateAmong(t.e, fmt.Sprintf("the %d most familiar", n), Familiar(n), (*Report).familiar))
+	specialists := t.specialists()
+	all = append(all, gateAmong(t.e, "no specialist", But(specialists...), (*Report).familiar))
+	for n := 1; n < min(5, len(specialists)); n++ {
+		some := *t.e
+		some.Specialists = n
+		all = append(all, gateAmong(&some, fmt.Sprintf("the %d most familiar", n), But(), (*Report).familiar))
 	}
-	return all
+	every := *t.e
+	every.Specialists = 0
+	return append(all, gateAmong(&every, fmt.Sprintf("all %d", len(specialists)), But(), (*Report).familiar))
 }

@@ -11,13 +11,13 @@ import (
 // joint expert among its sources.
 func (t *run) yardsticks() (all []trial) {
 	if t.has(t.o.Joint) {
-		all = append(all, gateAmong(t.whole, "gate with "+t.o.Joint+" among the sources", t.whole.But(), (*Report).yardsticks))
+		all = append(all, gateAmong(t.whole, "gate with "+t.o.Joint+" among the sources", But(), (*Report).yardsticks))
 	}
 	words, specialists := t.named(fusion.Lexical), t.specialists()
 	if len(words) == 0 {
 		return all
 	}
-	with := func(experts ...string) Choice { return t.whole.These(slices.Concat(words, experts)...) }
+	with := func(experts ...string) Choice { return These(slices.Concat(words, experts)...) }
 	if t.has(t.o.Base) {
 		all = append(all, t.rrf(t.o.Base+" and words, RRF", with(t.o.Base)))
 		all = append(all, t.fixed(t.o.Base+" and words, best fixed weight", with(t.o.Base)))
@@ -28,7 +28,7 @@ func (t *run) yardsticks() (all []trial) {
 	if len(specialists) > 0 {
 		all = append(all, t.fixed("mean of specialists and words, best fixed weight", with(specialists...)))
 	}
-	return append(all, t.fixed("mean of all experts and words, best fixed weight", t.whole.But(t.o.Joint)))
+	return append(all, t.fixed("mean of all experts and words, best fixed weight", But(t.o.Joint)))
 }
 
 func (t *run) rrf(name string, choose Choice) trial {

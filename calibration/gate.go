@@ -23,6 +23,17 @@ type GateQuestion struct {
 	Relevant map[rank.Ordinal]float64
 }
 
+// asked is the question when only so many specialists are asked, the most
+// familiar with it. 0: all.
+func (q *GateQuestion) asked(specialists int) *GateQuestion {
+	if specialists == 0 {
+		return q
+	}
+	out := *q
+	out.Sources = fusion.MostFamiliar(q.Sources, specialists)
+	return &out
+}
+
 // GateOptions are what FitGate leaves open.
 type GateOptions struct {
 	// Ridge is the penalty on the squared coefficients of standardised
@@ -30,6 +41,9 @@ type GateOptions struct {
 	Ridge float64
 	// Rounds is the most steps of the optimiser. 0: 200.
 	Rounds int
+	// Specialists is how many specialists are asked, the most familiar with each
+	// question. 0: all.
+	Specialists int
 }
 
 // GateFit is a gate and how good it is on the questions it was fitted on.
@@ -59,7 +73,7 @@ func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (Gate
 			if q == nil {
 				continue
 			}
-			if err := p.add(q); err != nil {
+			if err := p.add(q.asked(o.Specialists)); err != nil {
 				return GateFit{}, fmt.Errorf("question %q: %w", q.ID, err)
 			}
 		}
@@ -160,7 +174,8 @@ func (p *gateProblem) add(q *GateQuestion) error {
 	}
 	q.Table.Each(fusion.Exact, func(row int, scores []float64) {
 		answers := q.Relevant[q.Table.Ordinal(row)] > 0
-		if best := q.Table.Best(row, columns); !answers && (best == 0 || best > fittedDepth) {
+		best := q.Table.Best(row, columns)
+		if best == 0 || !answers && best > fittedDepth { // none of these sources found it, or not early
 			return
 		}
 		g.scores = append(g.scores, scores...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"conclave/fusion"
@@ -144,5 +145,41 @@ func TestGateRefusesNothing(t *testing.T) {
 	cancel()
 	if _, err := FitGate(ended, planted(t, 5, 4), GateOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestFewSpecialists: a gate for the most familiar specialist alone is fitted
+// as if the second was not there, candidates included.
+func TestFewSpecialists(t *testing.T) {
+	questions := planted(t, 80, 5)
+	fewer := make([]GateQuestion, len(questions))
+	for i, q := range questions {
+		near := 0
+		if q.Sources[1].Familiarity > q.Sources[0].Familiarity {
+			near = 1
+		}
+		table, err := q.Table.Only([]int{near, 2, 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Table, q.Sources = table, []fusion.Observed{q.Sources[near], q.Sources[2], q.Sources[3]}
+		for column := range q.Sources {
+			q.Sources[column].Column = column
+		}
+		fewer[i] = q
+	}
+	one, err := HoldOutGate(context.Background(), questions, GateOptions{Specialists: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := HoldOutGate(context.Background(), fewer, GateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(one, same) {
+		t.Error("the second specialist changed the answers")
+	}
+	if got := Accuracy(one, 1); got < .6 {
+		t.Errorf("top-1 on other folds is %.3f", got)
 	}
 }

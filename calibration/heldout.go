@@ -26,7 +26,7 @@ func HoldOutGate(ctx context.Context, questions []GateQuestion, o GateOptions) (
 	if err != nil {
 		return nil, err
 	}
-	return AnswerByFold(gates, questions)
+	return AnswerByFold(gates, questions, o.Specialists)
 }
 
 // FoldGates fits a gate for each fold, on the questions of the other folds.
@@ -52,10 +52,12 @@ func FoldGates(ctx context.Context, questions []GateQuestion, o GateOptions) ([]
 // The questions may have other sources than those that the gates were fitted
 // with, and share all, some or none of their questions: so it shows what a gate
 // does with experts that joined, or with a domain that it was not fitted on.
-func AnswerByFold(gates []fusion.Gate, questions []GateQuestion) ([]Answered, error) {
+// Only so many specialists are asked, the most familiar with each question; 0:
+// all.
+func AnswerByFold(gates []fusion.Gate, questions []GateQuestion, specialists int) ([]Answered, error) {
 	answers := make([]Answered, len(questions))
 	for i := range questions {
-		q := &questions[i]
+		q := questions[i].asked(specialists)
 		r, err := fusion.Gated(q.Table, &gates[Fold(q.ID)], q.Sources, fusion.Exact, AnsweredDepth)
 		if err != nil {
 			return nil, fmt.Errorf("question %q: %w", q.ID, err)

@@ -1,9 +1,6 @@
 package fusion
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Kind says what sort of source a column is.
 type Kind string
@@ -160,27 +157,4 @@ func (c *Candidates) sharedHead(one, other int) float64 {
 		}
 	}
 	return float64(shared) / headDepth
-}
-
-// Familiarity is the mean of the nearest inner products: the highest nearest
-// of products, or all where there are fewer. It sorts its argument. 0 without any.
-func Familiarity(products []float32, nearest int) float64 {
-	if len(products) == 0 || nearest < 1 {
-		return 0
-	}
-	slices.SortFunc(products, func(a, b float32) int {
-		switch {
-		case a > b:
-			return -1
-		case a < b:
-			return 1
-		}
-		return 0
-	})
-	products = products[:min(nearest, len(products))]
-	sum := 0.0
-	for _, p := range products {
-		sum += float64(p)
-	}
-	return sum / float64(len(products))
 }

@@ -17,7 +17,7 @@ func (a *answer) fetch(ctx context.Context) error {
 		Sources: a.sources(), Degraded: make([]Missing, 0, len(a.degraded)),
 	}
 	for _, f := range a.findings {
-		if f.status != StatusOK {
+		if f.status != StatusOK && f.status != StatusSkipped {
 			a.response.Degraded = append(a.response.Degraded, Missing{Source: f.name, Reason: f.reason})
 		}
 	}

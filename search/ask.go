@@ -15,17 +15,27 @@ import (
 // askExperts encodes the question once for experts that share an encoder, and
 // lets each of them search.
 func (e *Engine) askExperts(ctx context.Context, p *plan, view *pinned, group []int, answers chan<- finding) {
-	first := &e.experts[p.experts[group[0]]]
+	e.searchAll(ctx, p, view, group, e.encode(ctx, p, &e.experts[p.experts[group[0]]]), answers)
+}
+
+// encode is a finding that has got as far as the question's vector.
+func (e *Engine) encode(ctx context.Context, p *plan, x *Expert) finding {
 	var encoded finding
 	encoded.attempt(func() error {
-		return e.stage(ctx, first.Name, StageEncode, &encoded.took.Encode, func() (err error) {
-			if encoded.vector, err = first.Encoder.EncodeQuestion(ctx, p.question); err != nil {
+		return e.stage(ctx, x.Name, StageEncode, &encoded.took.Encode, func() (err error) {
+			if encoded.vector, err = x.Encoder.EncodeQuestion(ctx, p.question); err != nil {
 				return fmt.Errorf("encoding the question: %w", err)
 			}
-			encoded.cut = cutsQuestion(first.Encoder, p.question)
-			return checkVector(encoded.vector, first.Info.Dimension)
+			encoded.cut = cutsQuestion(x.Encoder, p.question)
+			return checkVector(encoded.vector, x.Info.Dimension)
 		})
 	})
+	return encoded
+}
+
+// searchAll lets every expert of a group search for the question that one of
+// them encoded.
+func (e *Engine) searchAll(ctx context.Context, p *plan, view *pinned, group []int, encoded finding, answers chan<- finding) {
 	for n, position := range group {
 		x, f := &e.experts[p.experts[position]], encoded
 		f.source, f.name = position, x.Name

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"context"
 	"fmt"
 
 	"conclave/fusion"
@@ -14,12 +13,12 @@ type Chances interface {
 }
 
 // chances fills in the confidences of a gated ranking.
-func (a *answer) chances(_ context.Context, r *fusion.Ranking, k int) error {
+func (a *answer) chances(r *fusion.Ranking, observed []fusion.Observed, k int) error {
 	c := a.engine.defaults.Chances
 	if c == nil || len(r.Items) == 0 {
 		return nil
 	}
-	signals := fusion.Signals(a.table, a.observed, *r)
+	signals := fusion.Signals(a.table, observed, *r)
 	first, err := c.Of(signals, 1)
 	if err != nil {
 		return fmt.Errorf("the confidence of the answer: %w", err)

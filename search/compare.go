@@ -84,6 +84,7 @@ func union(plans []*plan) *plan {
 	all := *plans[0]
 	all.experts = nil
 	for _, p := range plans {
+		all.chosenOnly = all.chosenOnly && p.chosenOnly
 		all.experts = append(all.experts, p.experts...)
 		all.words = all.words || p.words
 		all.confidence = all.confidence || p.confidence
@@ -107,7 +108,16 @@ func alike(requests []Request) error {
 		r.Explain, r.Fields, r.Normalisation, r.MinConfidence = false, nil, "", 0
 		return r
 	}
+	named := func(r Request) []string {
+		if r.Experts == nil {
+			return nil
+		}
+		return *r.Experts
+	}
 	for i, r := range requests[1:] {
+		if r.Specialists != 0 && (!slices.Equal(named(r), named(requests[0])) || (r.Experts == nil) != (requests[0].Experts == nil)) {
+			return invalid("request %d names other experts than request 1: the most familiar ones would be others too", i+2)
+		}
 		if !reflect.DeepEqual(asked(r), asked(requests[0])) {
 			return invalid("request %d asks the sources for something else than request 1: only what is done with their answers may differ", i+2)
 		}

@@ -64,6 +64,9 @@ type Defaults struct {
 	Auto string
 	// Gate weighs sources by question for MethodGate; nil refuses the method.
 	Gate *fusion.Gate
+	// Specialists is how many specialists MethodGate asks, the most familiar with
+	// the question. 0: all.
+	Specialists int
 	// Chances are the calibrated confidences of MethodGate's answers; nil: nobody
 	// calibrated them.
 	Chances Chances
@@ -155,6 +158,8 @@ func (c *Config) complete() error {
 		return fmt.Errorf("search: defaults.auto is %q: one of %s is meant, other than auto", d.Auto, list(MethodNames()))
 	case !known(missingNames(), d.Missing):
 		return fmt.Errorf("search: defaults.missing is %q: %s are known", d.Missing, list(missingNames()))
+	case d.Specialists < 0:
+		return fmt.Errorf("search: defaults.specialists is %d: it must be 0 or more", d.Specialists)
 	case !(d.Hybrid.Alpha >= 0 && d.Hybrid.Alpha <= fusion.MaxWeight):
 		return fmt.Errorf("search: the hybrid's alpha is %v: it must be between 0 and %g", d.Hybrid.Alpha, float64(fusion.MaxWeight))
 	case d.Hybrid.Normalisation != "" && !known(normalisationNames(), string(d.Hybrid.Normalisation)):

@@ -153,6 +153,8 @@ func nothingAnswered(p *plan, findings []finding) error {
 		switch f.status {
 		case StatusOK:
 			return nil
+		case StatusSkipped:
+			continue
 		case StatusDeadline:
 			deadline++
 		case StatusOverloaded:

@@ -15,6 +15,8 @@ const (
 	StatusFailed     = "failed"
 	StatusDeadline   = "deadline"
 	StatusOverloaded = "overloaded"
+	// StatusSkipped: others are more familiar with the question.
+	StatusSkipped = "skipped"
 )
 
 // finding is what one source came back with.
@@ -86,8 +88,12 @@ func (e *Engine) ask(ctx context.Context, p *plan, view *pinned) []finding {
 	if p.words {
 		e.start(view, func() { answers <- e.askWords(ctx, p, view) })
 	}
-	for _, group := range e.shared(p.experts) {
-		e.start(view, func() { e.askExperts(ctx, p, view, group, answers) })
+	if e.preselects(p) {
+		e.start(view, func() { e.askFamiliar(ctx, p, view, answers) })
+	} else {
+		for _, group := range e.shared(p, everyone(len(p.experts))) {
+			e.start(view, func() { e.askExperts(ctx, p, view, group, answers) })
+		}
 	}
 
 	for i := range findings {
@@ -135,15 +141,25 @@ func (e *Engine) start(view *pinned, part func()) {
 	}()
 }
 
-// shared groups the positions in experts by the encoder that they share.
-func (e *Engine) shared(experts []int) [][]int {
+// everyone are the positions of n experts.
+func everyone(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// shared groups positions in the plan's experts by the encoder that they share.
+func (e *Engine) shared(p *plan, positions []int) [][]int {
 	var groups [][]int
-	at := make(map[int]int, len(experts)) // encoder → group
-	for position, x := range experts {
-		g, ok := at[e.encoderOf[x]]
+	at := make(map[int]int, len(positions)) // encoder → group
+	for _, position := range positions {
+		encoder := e.encoderOf[p.experts[position]]
+		g, ok := at[encoder]
 		if !ok {
 			g = len(groups)
-			at[e.encoderOf[x]] = g
+			at[encoder] = g
 			groups = append(groups, nil)
 		}
 		groups[g] = append(groups[g], position)
@@ -155,6 +171,8 @@ func (e *Engine) shared(experts []int) [][]int {
 // status is still "deadline" never arrived.
 func (e *Engine) settle(ctx context.Context, p *plan, f *finding) {
 	switch {
+	case f.status == StatusSkipped:
+		return
 	case f.status == StatusDeadline:
 		f.cause = context.DeadlineExceeded
 	case f.cause == nil:

@@ -14,24 +14,24 @@ const nearestQuestions = 10
 // gated fuses by the gate: weights by question. An expert whose ensemble was
 // asked brings its confidence along.
 func (a *answer) gated(ctx context.Context, p *plan) (fusion.Ranking, error) {
-	observed, err := a.observe(ctx)
-	if err != nil {
-		return fusion.Ranking{}, err
+	observed := a.observe(ctx)
+	if p.specialists > 0 { // there are more when another method needed them
+		observed = fusion.MostFamiliar(observed, p.specialists)
 	}
 	ranking, err := fusion.Gated(a.table, a.engine.defaults.Gate, observed, p.missing, max(p.k, fusion.SignalDepth))
 	if err != nil {
 		return ranking, err
 	}
-	err = a.chances(ctx, &ranking, p.k)
+	err = a.chances(&ranking, observed, p.k)
 	ranking.Items = ranking.Items[:min(len(ranking.Items), p.k)]
 	return ranking, err
 }
 
 // observe says of every source that answered what the gate wants to know, once
 // for a request.
-func (a *answer) observe(ctx context.Context) ([]fusion.Observed, error) {
+func (a *answer) observe(ctx context.Context) []fusion.Observed {
 	if a.observed != nil {
-		return a.observed, nil
+		return a.observed
 	}
 	experts, lexical := a.answering()
 	reference := a.reference(ctx)
@@ -54,7 +54,7 @@ func (a *answer) observe(ctx context.Context) ([]fusion.Observed, error) {
 	if lexical >= 0 {
 		a.observed = append(a.observed, fusion.Observed{Column: lexical, Kind: fusion.Lexical, Ceiling: a.findings[lexical].ceiling})
 	}
-	return a.observed, nil
+	return a.observed
 }
 
 // isReference reports whether the expert is the base itself, whose vectors

@@ -21,6 +21,8 @@ type plan struct {
 	exact         bool
 	methods       []plannedMethod
 	listed        bool // a list of methods was asked for
+	specialists   int  // that a gate weighs; 0: all
+	chosenOnly    bool // no method needs more specialists than those
 	confidence    bool // a method needs to know how sure the experts are
 	missing       fusion.Missing
 	normalise     fusion.Normalisation // "": the method's own
@@ -63,6 +65,7 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 	p.experts = e.planExperts(r.Experts, &wrong)
 	p.methods, p.listed = e.planMethods(r.Fusion, &wrong), r.Fusion.Listed
 	e.checkWeights(r.Weights, &wrong)
+	e.planSpecialists(r, p, &wrong)
 
 	useWords := r.BM25 == nil || *r.BM25
 	if len(p.experts) == 0 && !useWords && len(wrong) == 0 {
@@ -107,6 +110,23 @@ func (e *Engine) planExperts(names *[]string, wrong *problems) []int {
 	}
 	slices.Sort(experts)
 	return experts
+}
+
+// planSpecialists decides how many specialists count, and whether the others
+// need to be asked at all.
+func (e *Engine) planSpecialists(r *Request, p *plan, wrong *problems) {
+	if r.Specialists != 0 {
+		p.specialists = wrong.count("/specialists", r.Specialists, 0, fusion.MaxSources)
+		p.chosenOnly = true
+		return
+	}
+	if r.Experts != nil || e.defaults.Specialists == 0 {
+		return
+	}
+	p.specialists, p.chosenOnly = e.defaults.Specialists, true
+	for _, m := range p.methods {
+		p.chosenOnly = p.chosenOnly && m.gated
+	}
 }
 
 func (e *Engine) planMethods(asked Methods, wrong *problems) []plannedMethod {

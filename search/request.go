@@ -14,6 +14,11 @@ type Request struct {
 	Fusion        Methods            `json:"fusion,omitzero"`   // "auto", "muf", …, or a list of them
 	Experts       *[]string          `json:"experts,omitempty"` // nil: all; empty: none
 	BM25          *bool              `json:"bm25,omitempty"`    // nil: true
+	// Specialists is how many of the experts with a domain are asked, the most
+	// familiar with the question first. 0: for "gate" (and "auto" where it means
+	// that) as many as it was calibrated for, unless Experts names them; for every
+	// other method all.
+	Specialists int `json:"specialists,omitempty"`
 	Candidates    int                `json:"candidates,omitempty"`
 	Exact         bool               `json:"exact,omitempty"`
 	Missing       string             `json:"missing,omitempty"` // "exact" or "min"

@@ -67,7 +67,7 @@ type TermScore struct {
 type Source struct {
 	Name        string   `json:"name"`
 	Kind        string   `json:"kind"`   // "dense" or "lexical"
-	Status      string   `json:"status"` // "ok", "failed", "deadline", "overloaded"
+	Status      string   `json:"status"` // "ok", "skipped" (others are more familiar with the question), "failed", "deadline", "overloaded"
 	Confidence  *float64 `json:"confidence,omitempty"`
 	Familiarity *float64 `json:"familiarity,omitempty"` // with the question's domain: mean similarity to the nearest known questions
 	Weight      *float64 `json:"weight,omitempty"`

@@ -1,0 +1,55 @@
+package fusion
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Familiarity is the mean of the nearest inner products: the highest nearest
+// of products, or all where there are fewer. It sorts its argument. 0 without any.
+func Familiarity(products []float32, nearest int) float64 {
+	if len(products) == 0 || nearest < 1 {
+		return 0
+	}
+	slices.SortFunc(products, func(a, b float32) int {
+		switch {
+		case a > b:
+			return -1
+		case a < b:
+			return 1
+		}
+		return 0
+	})
+	products = products[:min(nearest, len(products))]
+	sum := 0.0
+	for _, p := range products {
+		sum += float64(p)
+	}
+	return sum / float64(len(products))
+}
+
+// MostFamiliar is the sources without the specialists that the question is
+// least familiar to: at most so many specialists stay, in the order given, and
+// everything that is no specialist. Of equally familiar ones the first stay.
+// The rest is worth little: where a specialist's domain is far, the near ones
+// and the base know as much (docs/experts.md has the table).
+func MostFamiliar(sources []Observed, most int) []Observed {
+	var specialists []int
+	for i, s := range sources {
+		if s.Kind == Specialist {
+			specialists = append(specialists, i)
+		}
+	}
+	if len(specialists) <= most {
+		return sources
+	}
+	slices.SortStableFunc(specialists, func(a, b int) int { return cmp.Compare(sources[b].Familiarity, sources[a].Familiarity) })
+	passedOver := specialists[max(most, 0):]
+	kept := make([]Observed, 0, len(sources)-len(passedOver))
+	for i, s := range sources {
+		if !slices.Contains(passedOver, i) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,101 @@
+package search
+
+import (
+	"context"
+
+	"conclave/fusion"
+)
+
+// preselects reports whether only the specialists are asked that are the most
+// familiar with the question.
+func (e *Engine) preselects(p *plan) bool {
+	return p.chosenOnly && e.referenceExpert >= 0 && len(e.specialistsOf(p)) > p.specialists
+}
+
+// specialistsOf are the positions of the plan's experts that have a domain.
+func (e *Engine) specialistsOf(p *plan) []int {
+	var positions []int
+	for position, expert := range p.experts {
+		if len(e.experts[expert].Representatives) > 0 {
+			positions = append(positions, position)
+		}
+	}
+	return positions
+}
+
+// askFamiliar asks every expert without a domain, and of those with one the
+// few that are the most familiar with the question: the reference encodes it
+// first, which tells. The others are skipped. Two encoder passes one after the
+// other take less time than eight that share the machine.
+//
+// When the reference fails nobody knows who is familiar, and all are asked; when
+// its queue is full, or time is up, the specialists share its fate: to ask more
+// than usual is the last thing that a full server needs.
+func (e *Engine) askFamiliar(ctx context.Context, p *plan, view *pinned, answers chan<- finding) {
+	reference := &e.experts[e.referenceExpert]
+	encoder := e.encoderOf[e.referenceExpert]
+	specialists := e.specialistsOf(p)
+	var known []int // positions that the reference's vector serves
+	for _, group := range e.shared(p, except(everyone(len(p.experts)), specialists)) {
+		if e.encoderOf[p.experts[group[0]]] == encoder {
+			known = group
+			continue
+		}
+		e.start(view, func() { e.askExperts(ctx, p, view, group, answers) })
+	}
+	encoded := e.encode(ctx, p, reference)
+	if len(known) > 0 {
+		e.start(view, func() { e.searchAll(ctx, p, view, known, encoded, answers) })
+	}
+	if encoded.cause != nil && (ctx.Err() != nil || overloaded(encoded.cause)) {
+		for _, position := range specialists {
+			answers <- finding{source: position, name: e.sourceName(p, position), cause: encoded.cause}
+		}
+		return
+	}
+	asked := specialists
+	if encoded.cause == nil {
+		asked = e.familiarTo(p, encoded.vector, specialists, answers)
+	}
+	for _, group := range e.shared(p, asked) {
+		if e.encoderOf[p.experts[group[0]]] == encoder && encoded.cause == nil {
+			e.start(view, func() { e.searchAll(ctx, p, view, group, encoded, answers) })
+			continue
+		}
+		e.start(view, func() { e.askExperts(ctx, p, view, group, answers) })
+	}
+}
+
+// familiarTo chooses the specialists to ask, and reports the others as skipped.
+func (e *Engine) familiarTo(p *plan, question []float32, specialists []int, answers chan<- finding) []int {
+	observed := make([]fusion.Observed, len(specialists))
+	for i, position := range specialists {
+		observed[i] = fusion.Observed{Column: position, Kind: fusion.Specialist,
+			Familiarity: familiarity(question, e.experts[p.experts[position]].Representatives)}
+	}
+	var asked []int
+	for _, o := range fusion.MostFamiliar(observed, p.specialists) {
+		asked = append(asked, o.Column)
+	}
+	for _, o := range observed {
+		if len(except([]int{o.Column}, asked)) > 0 {
+			answers <- finding{source: o.Column, name: e.sourceName(p, o.Column), status: StatusSkipped, familiarity: ptr(o.Familiarity)}
+		}
+	}
+	return asked
+}
+
+// except are the positions that are not among the others.
+func except(positions, others []int) []int {
+	var left []int
+	for _, position := range positions {
+		found := false
+		for _, other := range others {
+			found = found || position == other
+		}
+		if !found {
+			left = append(left, position)
+		}
+	}
+	return left
+}
