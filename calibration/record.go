@@ -33,11 +33,14 @@ type Record struct {
 	Alpha float64 `yaml:"alpha"`
 	// Auto is the method that was best on held-out questions.
 	Auto string `yaml:"auto"`
-	// Gate and Chances belong to method gate: the weights by question, and what
-	// an answer's signals (Signals names them) say of its chance to be right.
-	Gate    *fusion.Gate `yaml:"gate,omitempty"`
-	Signals []string     `yaml:"signals,omitempty"`
-	Chances Chances      `yaml:"chances,omitempty"`
+	// Specialists, Gate and Chances belong to method gate: how many specialists
+	// it asks, the most familiar with the question (0: all); the weights by
+	// question; and what an answer's signals (Signals names them) say of its
+	// chance to be right.
+	Specialists int          `yaml:"specialists,omitempty"`
+	Gate        *fusion.Gate `yaml:"gate,omitempty"`
+	Signals     []string     `yaml:"signals,omitempty"`
+	Chances     Chances      `yaml:"chances,omitempty"`
 }
 
 // QuestionSet names questions that something was fitted on.
@@ -64,6 +67,9 @@ func (r *Record) Check() error {
 	}
 	if !(r.Alpha >= 0 && r.Alpha <= fusion.MaxWeight) {
 		return fmt.Errorf("alpha: %v is not between 0 and %g", r.Alpha, float64(fusion.MaxWeight))
+	}
+	if r.Specialists < 0 {
+		return fmt.Errorf("specialists: %d is not 0 or more", r.Specialists)
 	}
 	if r.Auto == "" {
 		return errors.New("auto: a method is needed")

@@ -9,16 +9,16 @@ import "encoding/json"
 // but Question means "the default"; Engine.Search documents the defaults and
 // refuses values outside the limits.
 type Request struct {
-	Question      string             `json:"question"`
-	K             int                `json:"k,omitempty"`
-	Fusion        Methods            `json:"fusion,omitzero"`   // "auto", "muf", …, or a list of them
-	Experts       *[]string          `json:"experts,omitempty"` // nil: all; empty: none
-	BM25          *bool              `json:"bm25,omitempty"`    // nil: true
+	Question string    `json:"question"`
+	K        int       `json:"k,omitempty"`
+	Fusion   Methods   `json:"fusion,omitzero"`   // "auto", "muf", …, or a list of them
+	Experts  *[]string `json:"experts,omitempty"` // nil: all; empty: none
+	BM25     *bool     `json:"bm25,omitempty"`    // nil: true
 	// Specialists is how many of the experts with a domain are asked, the most
 	// familiar with the question first. 0: for "gate" (and "auto" where it means
 	// that) as many as it was calibrated for, unless Experts names them; for every
 	// other method all.
-	Specialists int `json:"specialists,omitempty"`
+	Specialists   int                `json:"specialists,omitempty"`
 	Candidates    int                `json:"candidates,omitempty"`
 	Exact         bool               `json:"exact,omitempty"`
 	Missing       string             `json:"missing,omitempty"` // "exact" or "min"

@@ -23,6 +23,7 @@ type ablating struct {
 	questions questionFiles
 	limit     int
 	depth     int
+	asks      int
 	base      string
 	joint     string
 	foreign   []string
@@ -43,7 +44,7 @@ the answers
     reciprocal ranks and by the best fixed weight, the plain mean of the experts
     with BM25, and a jointly trained expert (--joint) with BM25;
   - the gate without one source at a time;
-  - the gate over only the most familiar experts of each question;
+  - the gate over fewer and over more of the experts that are most familiar with each question;
   - what experts of other domains cost (--foreign: their own questions are left out);
   - what an expert brings that joins a calibrated collection (--held-out: the gate
     has seen neither the expert nor its domain's questions).
@@ -68,6 +69,7 @@ The collection is not changed: see calibrate for that.`,
 	x.questions.bind(flags)
 	flags.IntVar(&x.limit, "limit", 0, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
 	flags.IntVar(&x.depth, "depth", 100, "first hits that the experts' confidence is measured over")
+	flags.IntVar(&x.asks, "specialists", askedSpecialists, "experts with a domain that the gate asks, the most familiar with the question; 0: all")
 	flags.StringVar(&x.base, "base", baseExpert, "the `expert` that people would use alone")
 	flags.StringVar(&x.joint, "joint", "", "the `expert` that was trained on all domains at once")
 	flags.StringSliceVar(&x.foreign, "foreign", nil, "`experts`, with commas, whose domains' questions are left out for one of the trials")
@@ -79,8 +81,8 @@ The collection is not changed: see calibrate for that.`,
 }
 
 func (x *ablating) run(ctx context.Context, config configs.Config, term terminal) (err error) {
-	if x.depth < 2 || x.limit < 0 {
-		return usagef("--depth is at least 2; --limit is 0 or more")
+	if x.depth < 2 || x.limit < 0 || x.asks < 0 {
+		return usagef("--depth is at least 2; --limit and --specialists are 0 or more")
 	}
 	for _, name := range x.trials {
 		if !slices.Contains(ablation.Trials(), name) {
@@ -156,7 +158,7 @@ func (x *ablating) evidence(ctx context.Context, l *library, domains []evaluatio
 	if err := f.fitTemperatures(ctx, gathered, l.fingerprints(), x.depth); err != nil {
 		return nil, err
 	}
-	e := &ablation.Evidence{Questions: f.gateQuestions(gathered)}
+	e := &ablation.Evidence{Questions: f.gateQuestions(gathered), Specialists: x.asks}
 	for _, s := range gathered[0].evidence.Sources {
 		e.Sources = append(e.Sources, s.Name)
 	}

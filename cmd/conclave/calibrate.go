@@ -18,14 +18,20 @@ import (
 
 // calibrating is what `conclave calibrate` was asked to do.
 type calibrating struct {
-	questions questionFiles
-	limit     int
-	depth     int
-	candidate int
-	apart     []string
-	report    string
-	dry       bool
+	questions   questionFiles
+	limit       int
+	depth       int
+	candidate   int
+	specialists int
+	apart       []string
+	report      string
+	dry         bool
 }
+
+// askedSpecialists is how many specialists "auto" asks where nobody says
+// otherwise. One is as good where every question has its domain's expert; the
+// second is for those between two domains.
+const askedSpecialists = 2
 
 func newCalibrate(term terminal) *cobra.Command {
 	var x calibrating
@@ -61,6 +67,7 @@ the collection's folder; "auto" is then the method that did best.`,
 	flags.IntVar(&x.limit, "limit", 0, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
 	flags.IntVar(&x.depth, "depth", 100, "first hits that the experts' confidence is measured over")
 	flags.IntVar(&x.candidate, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
+	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "experts with a domain that \"auto\" asks, the most familiar with the question; 0: all, at the price of their encoder passes")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions to be measured on later: refused when it shares one with --questions; may be repeated")
 	flags.StringVar(&x.report, "report", "", "`folder` for reliability diagrams (SVG)")
 	flags.BoolVar(&x.dry, "dry-run", false, "print, and write nothing")
@@ -69,8 +76,8 @@ the collection's folder; "auto" is then the method that did best.`,
 }
 
 func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
-	if x.depth < 2 || x.limit < 0 || x.candidate < 0 {
-		return usagef("--depth is at least 2; --limit and --candidates are 0 or more")
+	if x.depth < 2 || x.limit < 0 || x.candidate < 0 || x.specialists < 0 {
+		return usagef("--depth is at least 2; --limit, --candidates and --specialists are 0 or more")
 	}
 	if err := x.questions.check(); err != nil {
 		return err
@@ -101,7 +108,7 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	if err != nil {
 		return err
 	}
-	fitted, err := fitAll(cmd.Context(), gathered, l.fingerprints(), x.depth)
+	fitted, err := fitAll(cmd.Context(), gathered, l.fingerprints(), x.depth, x.specialists)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (l *library) calibrated(c *search.Config, record *calibration.Record, log *
 	if record == nil {
 		return l.shippedGate(c)
 	}
-	c.Defaults.Auto, c.Defaults.Gate = record.Auto, record.Gate
+	c.Defaults.Auto, c.Defaults.Gate, c.Defaults.Specialists = record.Auto, record.Gate, record.Specialists
 	if len(record.Chances) > 0 {
 		c.Defaults.Chances = record.Chances
 	}
@@ -70,7 +70,7 @@ func (l *library) shippedGate(c *search.Config) error {
 		return fmt.Errorf("the calibration of the shipped experts: %w", err)
 	}
 	if record.Auto == search.MethodGate {
-		c.Defaults.Auto, c.Defaults.Gate = search.MethodGate, record.Gate
+		c.Defaults.Auto, c.Defaults.Gate, c.Defaults.Specialists = search.MethodGate, record.Gate, record.Specialists
 	}
 	return nil
 }

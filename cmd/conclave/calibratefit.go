@@ -33,9 +33,11 @@ type methodFit struct {
 func chanceDepths() []int { return []int{1, 5, 10, 20} }
 
 // fitAll fits in the order in which one thing needs the other: temperatures,
-// the hybrid's weight, the gate, and the confidence of what the gate answers.
-func fitAll(ctx context.Context, questions []asked, fingerprints map[string]string, depth int) (*fit, error) {
+// the hybrid's weight, the gate, and the confidence of what the gate answers
+// when it asks so many specialists.
+func fitAll(ctx context.Context, questions []asked, fingerprints map[string]string, depth, specialists int) (*fit, error) {
 	f := &fit{}
+	f.record.Specialists = specialists
 	if err := f.fitTemperatures(ctx, questions, fingerprints, depth); err != nil {
 		return nil, err
 	}
@@ -159,11 +161,12 @@ func confidences(sources []fusion.Observed) []fusion.Source {
 }
 
 func (f *fit) fitGate(ctx context.Context, questions []calibration.GateQuestion) error {
-	heldOut, err := calibration.HoldOutGate(ctx, questions, calibration.GateOptions{})
+	o := calibration.GateOptions{Specialists: f.record.Specialists}
+	heldOut, err := calibration.HoldOutGate(ctx, questions, o)
 	if err != nil {
 		return err
 	}
-	if f.gate, err = calibration.FitGate(ctx, questions, calibration.GateOptions{}); err != nil {
+	if f.gate, err = calibration.FitGate(ctx, questions, o); err != nil {
 		return err
 	}
 	f.record.Gate = &f.gate.Gate

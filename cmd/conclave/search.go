@@ -70,6 +70,7 @@ func newSearch(terminal terminal) *cobra.Command {
 	flags.IntVarP(&x.request.K, "k", "k", 5, "passages to show")
 	flags.StringVar(&x.fusion, "fusion", "", "fusion method, or several with commas")
 	flags.StringVar(&x.experts, "experts", "", "experts to ask, with commas; 'none' for words alone")
+	flags.IntVar(&x.request.Specialists, "specialists", 0, "ask only so many experts that have a domain, the most familiar with the question (default: as calibrated)")
 	flags.BoolVar(&x.noWords, "no-bm25", false, "leave BM25 out")
 	flags.StringSliceVar(&x.request.Filter.TagsAll, "tags-all", nil, "only passages with all of these `tags`")
 	flags.StringSliceVar(&x.request.Filter.TagsAny, "tags-any", nil, "only passages with at least one of these `tags`")
@@ -89,7 +90,7 @@ func (x *asking) check(flags *pflag.FlagSet) error {
 	case x.url == "" && flags.Changed("key"):
 		return usagef("--key is for a server: name it with --url")
 	}
-	for name, value := range map[string]int{"k": x.request.K, "candidates": x.request.Candidates, "timeout-ms": x.request.TimeoutMS} {
+	for name, value := range map[string]int{"k": x.request.K, "candidates": x.request.Candidates, "specialists": x.request.Specialists, "timeout-ms": x.request.TimeoutMS} {
 		if flags.Changed(name) && value < 1 {
 			return usagef("--%s is %d: it has to be at least 1", name, value)
 		}
