@@ -61,8 +61,11 @@ questions, in turns. Nothing is kept between questions.`,
 				return err
 			}
 			costs, err := x.run(cmd.Context(), config, term)
-			if err != nil || x.asJSON {
-				return errors.Join(err, json.NewEncoder(term.Out).Encode(costs))
+			if err != nil {
+				return err
+			}
+			if x.asJSON {
+				return json.NewEncoder(term.Out).Encode(costs)
 			}
 			w := &errWriter{out: term.Out}
 			w.printf("%7s | %10s %12s %6s | %12s %10s %6s | %10s %12s %6s\n", "experts", "search ms", "encoders ms", "ratio",
@@ -125,6 +128,7 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 		}
 		costs = append(costs, c)
 	}
+	bar.Report("measuring", int64(len(x.counts)), int64(len(x.counts)), "sets of experts")
 	return costs, nil
 }
 

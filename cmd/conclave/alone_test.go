@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/demo"
+	"conclave/internal/testenv"
+	"conclave/models/tiny"
+)
+
+// The sizes of the two domains differ, so that a mean over questions is none
+// over domains.
+const talesAsked, healthAsked = 40, 20
+
+// calibratable is a folder with the collection c: two domains of the demo,
+// tales and health, and two tiny experts with ensembles, base and tales. Beside
+// it lie questions, tales.jsonl and health.jsonl.
+func calibratable(t *testing.T) {
+	t.Helper()
+	library := testenv.Runtime(t)
+	t.Chdir(t.TempDir())
+	for seed, name := range []string{"base", "tales"} {
+		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Options{Name: name, Seed: uint64(seed) + 1, EnsembleMembers: 4}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, "conclave.yaml", "runtime: "+library+"\n")
+	domainFile(t, "passages/tales.jsonl", "passages/tales.jsonl", "tales", math.MaxInt)
+	domainFile(t, "passages/health.jsonl", "passages/health.jsonl", "health", math.MaxInt)
+	domainFile(t, "tales.jsonl", "questions/dev.jsonl", "tales", talesAsked)
+	domainFile(t, "health.jsonl", "questions/dev.jsonl", "health", healthAsked)
+	code, _, complaints := conclave(t, "index", "--collection", "c", "--in", "passages/tales.jsonl", "--in", "passages/health.jsonl", "--experts", "base,tales", "--index", "flat")
+	if code != exitOK {
+		t.Fatal(complaints)
+	}
+}
+
+// domainFile writes the first lines of a file of the demo that have ids of a
+// domain.
+func domainFile(t *testing.T, name, from, domain string, most int) {
+	t.Helper()
+	data, err := demo.FS.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own []string
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(line, `{"id":"`+domain+`/`) && len(own) < most {
+			own = append(own, line)
+		}
+	}
+	if len(own) == 0 || most < math.MaxInt && len(own) < most {
+		t.Fatalf("%s has %d lines of %s", from, len(own), domain)
+	}
+	write(t, name, strings.Join(own, ""))
+}
+
+// both are the arguments that name the questions of both domains.
+func both(args ...string) []string {
+	return append(args, "--questions", "tales=tales.jsonl", "--questions", "health=health.jsonl")
+}
+
+// judged is a question with the rankings of each source alone, by its name.
+type judged struct {
+	domain   string
+	answers  []string // ids
+	rankings map[string][]string
+}
+
+// alone asks every source of the collection c by itself, by way of `conclave
+// evaluate` and the runs that it writes.
+func alone(t *testing.T) []judged {
+	t.Helper()
+	methods := map[string]string{"base": "base alone", "tales": "tales alone", "bm25": "bm25 alone"}
+	args := both("evaluate", "--collection", "c", "--fusions", "none", "--timed", "0", "--runs", "runs", "--run-forms", "trec")
+	for _, method := range methods {
+		args = append(args, "--runs-of", method)
+	}
+	if code, _, complaints := conclave(t, args...); code != exitOK {
+		t.Fatal(complaints)
+	}
+	var out []judged
+	for _, domain := range []string{"tales", "health"} {
+		data, err := os.ReadFile(domain + ".jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs := map[string]map[string][]string{}
+		for source, method := range methods {
+			runs[source] = trecRun(t, filepath.Join("runs", domain, strings.ReplaceAll(method, " ", "-")+".trec"))
+		}
+		for line := range bytes.Lines(data) {
+			var q struct {
+				ID      string   `json:"id"`
+				Answers []string `json:"positive_ids"`
+			}
+			if err := json.Unmarshal(line, &q); err != nil {
+				t.Fatal(err)
+			}
+			j := judged{domain, q.Answers, map[string][]string{}}
+			for source, run := range runs {
+				j.rankings[source] = run[q.ID]
+			}
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// trecRun reads the passages of each question, best first.
+func trecRun(t *testing.T, path string) map[string][]string {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	run := map[string][]string{}
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		run[fields[0]] = append(run[fields[0]], fields[2])
+	}
+	return run
+}
+
+// reciprocal is the fusion of some sources by Σ 1/(60 + rank), worked out anew.
+// Equal sums are in the order of the collection: tales, then health, each in
+// the order of the ids.
+func (j *judged) reciprocal(sources ...string) []string {
+	sums := map[string]float64{}
+	for _, source := range sources {
+		for i, id := range j.rankings[source] {
+			sums[id] += 1 / float64(60+i+1)
+		}
+	}
+	var ids []string
+	for id := range sums {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b string) int {
+		health := func(id string) int { return strings.Count(id, "health/") }
+		return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(health(a), health(b)), cmp.Compare(a, b))
+	})
+	return ids
+}
+
+// share is how many of the questions of a domain ("": of all) have an answer
+// among the first k of a ranking, 0 to 1.
+func share(questions []judged, domain string, k int, ranking func(j *judged) []string) float64 {
+	right, all := 0, 0
+	for i := range questions {
+		j := &questions[i]
+		if domain != "" && j.domain != domain {
+			continue
+		}
+		all++
+		ids := ranking(j)
+		if slices.ContainsFunc(ids[:min(k, len(ids))], func(id string) bool { return slices.Contains(j.answers, id) }) {
+			right++
+		}
+	}
+	return float64(right) / float64(all)
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestBenchSearch looks at what is printed, not at how fast anything is.
+func TestBenchSearch(t *testing.T) {
+	calibratable(t)
+	if code, _, complaints := conclave(t, both("calibrate", "--collection", "c")...); code != exitOK {
+		t.Fatal(complaints)
+	}
+	args := both("bench", "search", "--collection", "c", "--counts", "1,2", "--asked", "4", "--rounds", "2", "--clients", "3")
+	code, out, complaints := conclave(t, args...)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != exitOK || len(lines) != 3 || !containsAll(lines[0], []string{"experts", "search ms", "encoders ms", "ratio", "searches/s"}) {
+		t.Fatalf("exit code %d, %s\n%s", code, complaints, out)
+	}
+	for i, line := range lines[1:] {
+		if columns := strings.Count(lines[0], "|"); !strings.HasPrefix(strings.TrimSpace(line), []string{"1 |", "2 |"}[i]) || strings.Count(line, "|") != columns {
+			t.Errorf("line %d: %q", i+1, line)
+		}
+	}
+	code, out, complaints = conclave(t, append(args, "--json")...)
+	var costs []searchCost
+	if err := json.Unmarshal([]byte(out), &costs); code != exitOK || err != nil || len(costs) != 2 {
+		t.Fatalf("exit code %d, %v, %s\n%s", code, err, complaints, out)
+	}
+	for i, c := range costs {
+		if c.Experts != i+1 || !(c.P50MS > 0 && c.EncodersMS > 0 && c.OneEncoderMS > 0 && c.EnsembleMS > 0 && c.QPS > 0 && c.EncodersQPS > 0) {
+			t.Errorf("something was not measured: %+v", c)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"--counts", "3"}, exitUsage, "3; this collection has 2 experts"},
+		{[]string{"--counts", "0"}, exitUsage, "--counts"},
+		{[]string{"--rounds", "0"}, exitUsage, "--rounds"},
+		{[]string{"--clients", "0"}, exitUsage, "--clients"},
+		{[]string{"--asked", "0"}, exitUsage, "--asked"},
+		{[]string{"--fusion", "magic", "--asked", "1"}, exitFailed, "magic"},
+		{[]string{"--collection", "nowhere"}, exitFailed, "nowhere"},
+	} {
+		code, out, complaints := conclave(t, append(both("bench", "search", "--collection", "c"), c.args...)...)
+		if code != c.code || !strings.Contains(complaints, c.says) || out != "" {
+			t.Errorf("%v: exit code %d, want %d with %q:\n%s%s", c.args, code, c.code, c.says, complaints, out)
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"conclave/calibration"
+	"conclave/search"
+)
+
+// searched is the answer to a question of the collection c.
+func searched(t *testing.T, args ...string) search.Response {
+	t.Helper()
+	code, out, complaints := conclave(t, append([]string{"search", "--collection", "c", "--json", "who hid in the lamp room"}, args...)...)
+	var r search.Response
+	if err := json.Unmarshal([]byte(out), &r); code != exitOK || err != nil {
+		t.Fatalf("search %v: exit code %d, %v\n%s%s", args, code, err, out, complaints)
+	}
+	return r
+}
+
+// weightOf is the weight that a source had in an answer.
+func weightOf(t *testing.T, r search.Response, source string) float64 {
+	t.Helper()
+	at := slices.IndexFunc(r.Sources, func(s search.Source) bool { return s.Name == source })
+	if at < 0 || r.Sources[at].Weight == nil {
+		t.Fatalf("%s has no weight: %+v", source, r.Sources)
+	}
+	return *r.Sources[at].Weight
+}
+
+// TestCalibrationIsUsed: what calibrate writes is what searches go by from then
+// on: the experts' confidences, BM25's weight, the method, and the chances.
+func TestCalibrationIsUsed(t *testing.T) {
+	calibratable(t)
+	for _, s := range searched(t).Sources {
+		if s.Confidence != nil {
+			t.Errorf("%s says how sure it is before anybody calibrated it", s.Name)
+		}
+	}
+	for _, fusion := range []string{"gate", "hybrid", "muf"} {
+		if code, _, complaints := conclave(t, "search", "--collection", "c", "--fusion", fusion, "who"); code != exitFailed || !strings.Contains(strings.ToLower(complaints), "calibrate") {
+			t.Errorf("%s before anybody calibrated: exit code %d, %s", fusion, code, complaints)
+		}
+	}
+
+	code, out, complaints := conclave(t, both("calibrate", "--collection", "c", "--dry-run")...)
+	if _, err := os.Stat(filepath.Join("c", calibration.RecordFile)); code != exitOK || !errors.Is(err, os.ErrNotExist) || !strings.Contains(out, "60 questions") {
+		t.Fatalf("a dry run: exit code %d, %v\n%s%s", code, err, complaints, out)
+	}
+	code, out, complaints = conclave(t, both("calibrate", "--collection", "c", "--report", "pictures")...)
+	if code != exitOK {
+		t.Fatal(complaints)
+	}
+	for _, name := range []string{"base", "tales", "answer-1", "answer-5", "answer-10", "answer-20"} {
+		if err := wellFormed(filepath.Join("pictures", name+".svg")); err != nil {
+			t.Error(err)
+		}
+	}
+	r, err := calibration.ReadRecord("c")
+	if err != nil || r == nil {
+		t.Fatal(r, err)
+	}
+	if len(r.Questions) != 2 || r.Questions[0].Domain != "tales" || r.Questions[0].Questions != talesAsked || r.Questions[1].Questions != healthAsked || len(r.Experts) != 2 {
+		t.Errorf("the record is of %+v and %+v", r.Questions, r.Experts)
+	}
+	if !strings.HasSuffix(out, "auto is now "+r.Auto+"\n") {
+		t.Errorf("it says %q, and auto is %s", out[strings.LastIndex(out[:len(out)-1], "\n"):], r.Auto)
+	}
+
+	hybrid := searched(t, "--fusion", "hybrid")
+	for _, s := range hybrid.Sources {
+		if (s.Confidence != nil) != (s.Kind == "dense") {
+			t.Errorf("%s, %s, is sure by %v", s.Name, s.Kind, s.Confidence)
+		}
+	}
+	if w := weightOf(t, hybrid, "bm25"); math.Abs(w-r.Alpha) > 1e-9 || r.Alpha == .03 { // .03 is what it is without
+		t.Errorf("BM25's weight is %v, the record says %v", w, r.Alpha)
+	}
+	if auto := searched(t); auto.Fusion != r.Auto {
+		t.Errorf("auto is %s, the record says %s", auto.Fusion, r.Auto)
+	}
+
+	// A chance that no signal changes: 1/(1 + exp(-ln 3)) = 3/4.
+	r.Auto = search.MethodGate
+	first := &r.Chances[0].Logistic
+	first.Intercept = math.Log(3)
+	for i := range first.Signals {
+		first.Signals[i].Coefficient = 0
+	}
+	r.Chances[0].Kind, r.Chances[0].Isotonic, r.Chances = calibration.KindPlatt, nil, r.Chances[:1]
+	if err := r.Write("c"); err != nil {
+		t.Fatal(err)
+	}
+	if gated := searched(t); gated.Fusion != search.MethodGate || gated.Confidence == nil || math.Abs(*gated.Confidence-.75) > 1e-9 {
+		t.Errorf("%s, sure by %v", gated.Fusion, gated.Confidence)
+	}
+}
+
+// TestCalibrateCounts: reciprocal ranks need no fitting, so that what calibrate
+// prints of them can be worked out from the sources' own rankings. "Auto" is
+// the method with the highest sum of top-1 and top-20.
+func TestCalibrateCounts(t *testing.T) {
+	calibratable(t)
+	questions := alone(t)
+	code, out, complaints := conclave(t, both("calibrate", "--collection", "c", "--dry-run")...)
+	if code != exitOK {
+		t.Fatal(complaints)
+	}
+	by := func(j *judged) []string { return j.reciprocal("base", "tales", "bm25") }
+	percent := func(domain string, k int) string { return fmt.Sprintf("%.1f", 100*share(questions, domain, k, by)) }
+	want := map[string][]string{
+		"rrf":    {percent("", 1), percent("", 5), percent("", 20), percent("", 100)},
+		"tales":  {percent("tales", 1), "/", percent("tales", 20)},
+		"health": {percent("health", 1), "/", percent("health", 20)},
+	}
+	_, domains, _ := strings.Cut(out, "\ndomain ")
+	for line := range strings.Lines(out[strings.Index(out, "top-100"):]) {
+		fields := strings.Fields(line)
+		if len(fields) > 0 && want[fields[0]] != nil && (fields[0] == "rrf" || strings.Contains(domains, line)) {
+			figures := fields[len(fields)-len(want[fields[0]]):] // the last column of the domains is rrf's
+			if !slices.Equal(figures, want[fields[0]]) {
+				t.Errorf("%s: %v, worked out %v", fields[0], figures, want[fields[0]])
+			}
+			delete(want, fields[0])
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("no line of %v in:\n%s", want, out)
+	}
+}
+
+// TestCalibrateChoosesTheBest reads the printed table.
+func TestCalibrateChoosesTheBest(t *testing.T) {
+	calibratable(t)
+	code, out, complaints := conclave(t, both("calibrate", "--collection", "c")...)
+	if code != exitOK {
+		t.Fatal(complaints)
+	}
+	r, err := calibration.ReadRecord("c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, best := map[string]float64{}, 0.0
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		if len(fields) < 5 || !slices.Contains(search.MethodNames(), strings.TrimSuffix(fields[0], ",")) {
+			continue
+		}
+		var figures [4]float64
+		for i := range figures {
+			if figures[i], err = strconv.ParseFloat(fields[len(fields)-4+i], 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sums[strings.TrimSuffix(fields[0], ",")] = figures[0] + figures[2]
+		best = max(best, figures[0]+figures[2])
+	}
+	if len(sums) != 4 || math.Abs(sums[r.Auto]-best) > .1+1e-9 { // of rounded figures
+		t.Errorf("auto is %s: %v", r.Auto, sums)
+	}
+}
+
+// TestCalibrateRefusesOverlap: a question that is to be measured on is not
+// fitted on, however it is written. It is refused before a collection is opened.
+func TestCalibrateRefusesOverlap(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "dev.jsonl", `{"id":"1","question":"Who hid the lamp?","positive_ids":["2"]}
+{"id":"2","question":"What did the fox ask?","positive_ids":["3"]}
+`)
+	write(t, "text.jsonl", `{"id":"9","question":"what did the FOX ask","positive_ids":["3"]}`)
+	write(t, "id.jsonl", `{"id":"1","question":"who keeps the lighthouse","positive_ids":["2"]}`)
+	write(t, "apart.jsonl", `{"id":"8","question":"who keeps the lighthouse","positive_ids":["2"]}`)
+	for _, c := range []struct {
+		apart []string
+		says  []string
+	}{
+		{[]string{"text.jsonl"}, []string{"dev.jsonl and text.jsonl share 1 questions (0 by id, 1 by text)", "What did the fox ask?"}},
+		{[]string{"id.jsonl"}, []string{"dev.jsonl and id.jsonl share 1 questions (1 by id, 0 by text)"}},
+		{[]string{"other=apart.jsonl", "more=text.jsonl"}, []string{"dev.jsonl and text.jsonl"}},
+		{[]string{"apart.jsonl"}, []string{"nowhere"}}, // no overlap: on to the collection, which is not there
+		{[]string{"missing.jsonl"}, []string{"missing.jsonl"}},
+	} {
+		args := []string{"calibrate", "--collection", "nowhere", "--questions", "dev.jsonl"}
+		for _, file := range c.apart {
+			args = append(args, "--apart", file)
+		}
+		code, _, complaints := conclave(t, args...)
+		if code != exitFailed || !containsAll(complaints, c.says) {
+			t.Errorf("apart from %v: exit code %d, %s", c.apart, code, complaints)
+		}
+	}
+}
+
+func TestCalibrateUsage(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "q.jsonl", `{"id":"1","question":"who","positive_ids":["1"]}`)
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{nil, exitUsage, "questions"},
+		{[]string{"--questions", "q.jsonl", "--depth", "1"}, exitUsage, "--depth"},
+		{[]string{"--questions", "q.jsonl", "--limit", "-1"}, exitUsage, "--limit"},
+		{[]string{"--questions", "q.jsonl", "--candidates", "-1"}, exitUsage, "--candidates"},
+		{[]string{"--questions", "q.jsonl", "--question-format", "docx"}, exitUsage, "docx"},
+		{[]string{"--questions", "missing.jsonl"}, exitFailed, "missing.jsonl"},
+		{[]string{"--questions", "q.jsonl", "--collection", "nowhere"}, exitFailed, "nowhere"},
+	} {
+		code, _, complaints := conclave(t, append([]string{"calibrate"}, c.args...)...)
+		if code != c.code || !strings.Contains(complaints, c.says) {
+			t.Errorf("%v: exit code %d, want %d with %q:\n%s", c.args, code, c.code, c.says, complaints)
+		}
+	}
+}
+
+// wellFormed reports what is wrong with an XML file.
+func wellFormed(path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for decoder := xml.NewDecoder(bytes.NewReader(data)); ; {
+		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+}

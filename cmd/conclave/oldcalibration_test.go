@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"conclave/calibration"
+)
+
+// TestOldCalibration: a collection whose calibration is of an older form is not
+// searched, since its answers would be others than before; whoever is told to
+// calibrate again can do so, and can measure the experts as well.
+func TestOldCalibration(t *testing.T) {
+	calibratable(t)
+	path := filepath.Join("c", calibration.RecordFile)
+	write(t, path, "format: 1\nwritten: 2025-01-01T00:00:00Z\nquestions: []\nalpha: 0.03\nauto: gate\n")
+	asked := []string{"--collection", "c", "--questions", "tales=tales.jsonl"}
+	for name, args := range map[string][]string{
+		"search":       {"search", "--collection", "c", "who hid the lamp"},
+		"serve":        {"serve", "--collection", "c", "--listen", freeAddress(t)},
+		"evaluate":     append([]string{"evaluate"}, asked...),
+		"bench search": append([]string{"bench", "search"}, asked...),
+	} {
+		code, _, complaints := conclave(t, args...)
+		if code != exitFailed || !containsAll(complaints, []string{path, "format: 1", "calibrate again"}) {
+			t.Errorf("%s: exit code %d, %s", name, code, complaints)
+		}
+	}
+	code, out, complaints := conclave(t, both("ablate", "--collection", "c", "--trials", "yardsticks")...)
+	if code != exitOK || !strings.Contains(out, "RRF") {
+		t.Errorf("ablate: exit code %d, %s", code, complaints)
+	}
+	if data, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(data), "format: 1\n") {
+		t.Errorf("ablate changed it: %s, %v", data, err)
+	}
+	if code, _, complaints := conclave(t, both("calibrate", "--collection", "c")...); code != exitOK {
+		t.Fatalf("calibrate: %s", complaints)
+	}
+	if code, _, complaints := conclave(t, "search", "--collection", "c", "who hid the lamp"); code != exitOK {
+		t.Errorf("search once it is calibrated: %s", complaints)
+	}
+}
