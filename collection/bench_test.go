@@ -83,3 +83,38 @@ func BenchmarkIngest(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkOpen opens a collection of n passages and one of ten times as many.
+func BenchmarkOpen(b *testing.B) {
+	e := &hashEncoder{name: "a", dimension: 64}
+	for _, n := range []int{5_000, 50_000} {
+		dir := built(b, BuildOptions{Experts: []PassageEncoder{e}, Index: Index{EfConstruction: 20, M: 8}}, randomPassages(1, n))
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				c, err := Open(dir)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := c.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkTies searches 20,000 passages of which all have the same score, in
+// five segments: the worst case of putting ties in the order of their ids.
+func BenchmarkTies(b *testing.B) {
+	var passages []corpus.Passage
+	for i := range 20_000 {
+		passages = append(passages, corpus.Passage{ID: fmt.Sprint("p", i), Text: "windmill"})
+	}
+	g := opened(b, built(b, BuildOptions{}, split(1, passages, 5)...))
+	for b.Loop() {
+		if _, err := g.Words().Search(b.Context(), "windmill", 100); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

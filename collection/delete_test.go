@@ -89,11 +89,8 @@ func TestDeleteAndReplace(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	e := &hashEncoder{name: "base", dimension: 8}
 	o := BuildOptions{Experts: []PassageEncoder{e}, Replace: true}
-	live := map[string]corpus.Passage{}
 	first := randomPassages(20, 150)
-	for _, p := range first {
-		live[p.ID] = p
-	}
+	live := keyed(first)
 	dir := built(t, o, first)
 	for round := range 8 {
 		name := fmt.Sprintf("round %d", round)

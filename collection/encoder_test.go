@@ -68,6 +68,14 @@ func (e *hashEncoder) vector(text string) []float32 {
 	return out
 }
 
+// vectorsOf are the vectors of texts.
+func (e *hashEncoder) vectorsOf(texts []string) (out [][]float32) {
+	for _, text := range texts {
+		out = append(out, e.vector(text))
+	}
+	return out
+}
+
 // list is a Source of given passages.
 type list struct {
 	name     string
@@ -149,6 +157,15 @@ func built(t testing.TB, o BuildOptions, parts ...[]corpus.Passage) string {
 		}
 	}
 	return dir
+}
+
+// keyed are passages by their ids.
+func keyed(passages []corpus.Passage) map[string]corpus.Passage {
+	out := map[string]corpus.Passage{}
+	for _, p := range passages {
+		out[p.ID] = p
+	}
+	return out
 }
 
 // opened is the newest generation of a collection, until the test ends.

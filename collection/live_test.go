@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -76,10 +74,7 @@ func TestLive(t *testing.T) {
 	o := LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: 5 * time.Millisecond, FlushPassages: 15,
 		Merge: MergePolicy{Factor: 3, Smallest: 20}, Failed: func(err error) { t.Error(err) }}
 	var mu sync.Mutex
-	live := map[string]corpus.Passage{}
-	for _, p := range first {
-		live[p.ID] = p
-	}
+	live := keyed(first)
 	most := 0
 	for round := range 3 {
 		l := lively(t, osDisk{}, dir, o)
@@ -287,215 +282,6 @@ func TestTrouble(t *testing.T) {
 	}
 	if err := l.await(t.Context(), func() bool { return l.applied == 1 }); err != nil || len(tree(t, filepath.Join(dir, "seg-000001"))) != 5 {
 		t.Fatal(err)
-	}
-}
-
-// TestMerge: a merge changes no answer, also when passages are deleted while it
-// works, and leaves nothing of what it replaced.
-func TestMerge(t *testing.T) {
-	a := &hashEncoder{name: "base", dimension: 8}
-	o := BuildOptions{Experts: []PassageEncoder{a}}
-	passages := randomPassages(50, 300)
-	live := map[string]corpus.Passage{}
-	for _, p := range passages {
-		live[p.ID] = p
-	}
-	dir := built(t, o, split(51, passages, 4)...)
-	remove := func(w *Writer, ids ...string) {
-		t.Helper()
-		if _, err := w.Delete(t.Context(), ids); err != nil {
-			t.Fatal(err)
-		}
-		for _, id := range ids {
-			delete(live, id)
-		}
-	}
-	w, err := OpenWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = w.Close() }()
-	remove(w, "p1", "p2", "p3", "p4", "p5")
-	meanwhile := false
-	o.Progress = func(p Progress) {
-		if p.Stage == Words && !meanwhile {
-			meanwhile = true
-			remove(w, "p10", "p11", "p12", "p13", "p14", "p15")
-		}
-	}
-	segments := w.snapshot().Segments
-	if _, err := w.Merge(t.Context(), []string{segments[0].Name, segments[2].Name, segments[3].Name}, o); err != nil {
-		t.Fatal(err)
-	}
-	g := opened(t, dir)
-	if !meanwhile || g.Segments() != 2 {
-		t.Fatalf("%d segments", g.Segments())
-	}
-	sameAnswers(t, "merged", g, a, live)
-	if report, err := Verify(t.Context(), dir, nil); err != nil {
-		t.Fatalf("%+v, %v", report, err)
-	}
-	for _, s := range []int{0, 2, 3} {
-		if exists(filepath.Join(dir, segments[s].Name)) {
-			t.Errorf("%s is still there", segments[s].Name)
-		}
-	}
-	// With itself, to be rid of the deleted.
-	for _, s := range w.snapshot().Segments {
-		if _, err := w.Merge(t.Context(), []string{s.Name}, BuildOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	g = opened(t, dir)
-	if g.total != len(live) || len(contents(t, g)) != len(live) {
-		t.Errorf("%d passages are stored, %d are live", g.total, len(live))
-	}
-	sameAnswers(t, "merged each with itself", g, a, live)
-	// Everything deleted while it is merged.
-	meanwhile = false
-	o.Progress = func(Progress) {
-		if !meanwhile {
-			meanwhile = true
-			remove(w, slices.Collect(maps.Keys(live))...)
-		}
-	}
-	var names []string
-	for _, s := range w.snapshot().Segments {
-		names = append(names, s.Name)
-	}
-	if _, err := w.Merge(t.Context(), names, o); err != nil {
-		t.Fatal(err)
-	}
-	if g := opened(t, dir); g.Len() != 0 || g.Segments() != 0 {
-		t.Errorf("%d passages in %d segments are left of nothing", g.Len(), g.Segments())
-	}
-	if _, err := w.Merge(t.Context(), []string{"seg-000001"}, o); err == nil {
-		t.Error("a segment that is not there was merged")
-	}
-}
-
-// TestMergePolicy simulates growth: the number of segments stays within what
-// the policy's comment says, and so does how often a passage is written.
-func TestMergePolicy(t *testing.T) {
-	p := MergePolicy{}
-	if err := p.complete(); err != nil {
-		t.Fatal(err)
-	}
-	var segments []segmentManifest
-	written, most := 0, 0
-	const flushes, size = 2000, 500
-	for i := range flushes {
-		segments = append(segments, segmentManifest{Name: fmt.Sprint(i), Passages: size})
-		written += size
-		for {
-			names := p.choose(segments)
-			if names == nil {
-				break
-			}
-			merged := segmentManifest{Name: fmt.Sprint(i, "m", written)}
-			segments = slices.DeleteFunc(segments, func(s segmentManifest) bool {
-				if slices.Contains(names, s.Name) {
-					merged.Passages += s.Passages - s.Deleted
-					return true
-				}
-				return false
-			})
-			segments = append(segments, merged)
-			written += merged.Passages
-		}
-		most = max(most, len(segments))
-	}
-	t.Logf("%d passages in flushes of %d: at most %d segments, each passage written %.1f times", flushes*size, size, most, float64(written)/(flushes*size))
-	if most > 7*5 || written > 6*flushes*size {
-		t.Errorf("%d segments, %d passages written for %d", most, written, flushes*size)
-	}
-	if names := p.choose([]segmentManifest{{Name: "a", Passages: 10, Deleted: 2}, {Name: "b", Passages: 10, Deleted: 4}}); !slices.Equal(names, []string{"b"}) {
-		t.Errorf("%q", names)
-	}
-	if names := (&MergePolicy{Off: true}).choose([]segmentManifest{{Name: "b", Passages: 10, Deleted: 9}}); names != nil {
-		t.Errorf("%q", names)
-	}
-}
-
-// TestLiveExperts adds and removes an expert while changes wait.
-func TestLiveExperts(t *testing.T) {
-	a, b := &hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 6}
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, randomPassages(1, 30))
-	l := lively(t, osDisk{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{a}}, FlushAfter: time.Hour})
-	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}))
-	if _, err := l.AddExpert(t.Context(), b, BuildOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	apply(t, l, put(corpus.Passage{ID: "y", Text: "newer"}))
-	if err := l.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	g := l.Collection().Acquire()
-	v, ok := g.Expert("b")
-	if !ok || v.Len() != 32 || g.Len() != 32 {
-		t.Fatalf("%v, %d passages", ok, g.Len())
-	}
-	if hits, err := v.Search(t.Context(), b.vector("newer"), 1, false); err != nil || names(t, g, hits)[0].id != "y" {
-		t.Fatalf("%v, %v", hits, err)
-	}
-	g.Release()
-	if err := l.RemoveExpert(t.Context(), "b"); err != nil {
-		t.Fatal(err)
-	}
-	apply(t, l, put(corpus.Passage{ID: "z", Text: "newest"}))
-	if err := l.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Verify(t.Context(), dir, nil); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestSnapshot copies a collection that is being changed; the copy has what was
-// acknowledged, shares its files, and lives on by itself.
-func TestSnapshot(t *testing.T) {
-	a := &hashEncoder{name: "a", dimension: 4}
-	o := BuildOptions{Experts: []PassageEncoder{a}}
-	dir := built(t, o, randomPassages(1, 30))
-	l := lively(t, osDisk{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour})
-	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}), Change{Delete: "p3"})
-	aside := filepath.Join(filepath.Dir(dir), "aside")
-	report, err := Snapshot(t.Context(), dir, aside)
-	if err != nil || report.Pending != 2 || report.Passages != 30 {
-		t.Fatalf("beside the server: %+v, %v", report, err)
-	}
-	out := filepath.Join(filepath.Dir(dir), "deep", "copy")
-	report, err = l.Snapshot(t.Context(), out)
-	if err != nil || report.Passages != 30 || report.Pending != 0 || report.Files == 0 {
-		t.Fatalf("%+v, %v", report, err)
-	}
-	want := contents(t, opened(t, out))
-	if _, ok := want["x"]; !ok || len(want) != 30 {
-		t.Fatalf("%d passages in the copy", len(want))
-	}
-	if _, err := l.Snapshot(t.Context(), out); err == nil || !strings.Contains(err.Error(), "is not empty") {
-		t.Fatalf("over another: %v", err)
-	}
-	// Each goes its own way.
-	apply(t, l, put(corpus.Passage{ID: "after", Text: "x"}))
-	if err := l.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	copied := lively(t, osDisk{}, out, LiveOptions{Build: o, FlushAfter: time.Hour})
-	apply(t, copied, Change{Delete: "x"})
-	if err := copied.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if g := opened(t, out); g.Len() != 29 {
-		t.Fatalf("%d passages", g.Len())
-	}
-	for _, path := range []string{dir, out, aside} {
-		if _, err := Verify(t.Context(), path, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if g := opened(t, dir); g.Len() != 31 {
-		t.Fatalf("%d passages", g.Len())
 	}
 }
 

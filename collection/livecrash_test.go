@@ -260,11 +260,7 @@ func livePowerScript(t *testing.T, d *forgetfulDisk, dir string, o LiveOptions, 
 		case group == nil:
 			err = l.Flush(ctx)
 		case len(group) == 0:
-			var names []string
-			for _, s := range l.writer.snapshot().Segments {
-				names = append(names, s.Name)
-			}
-			err = l.merge(ctx, names)
+			err = l.merge(ctx, segmentNames(l.writer))
 		default:
 			_, err = l.Apply(ctx, group)
 			begun = err != nil

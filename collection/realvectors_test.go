@@ -70,23 +70,7 @@ func TestRealGraphsOverSegments(t *testing.T) {
 	recall := func(dir string) float64 {
 		g := opened(t, dir)
 		v, _ := g.Expert("real")
-		found, wanted := 0, 0
-		for _, q := range questions {
-			exact, err := v.Search(t.Context(), q, 10, true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			hits, err := v.Search(t.Context(), q, 10, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, h := range hits {
-				if h.Score >= exact[len(exact)-1].Score {
-					found++
-				}
-			}
-			wanted += len(exact)
-		}
+		found, wanted, _ := recalled(t, v, questions)
 		return float64(found) / float64(wanted)
 	}
 	one := recall(built(t, o, passages))
@@ -108,19 +92,6 @@ func TestRealGraphsOverSegments(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("in three with a tenth deleted")
-	w, err := OpenWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, s := range w.snapshot().Segments {
-		names = append(names, s.Name)
-	}
-	if _, err := w.Merge(t.Context(), names, BuildOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	mergeAll(t, dir)
 	check("merged")
 }

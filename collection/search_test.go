@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"conclave/ann"
 	"conclave/bm25"
 	"conclave/corpus"
 	"conclave/rank"
@@ -204,6 +205,32 @@ func compareScores(t *testing.T, g *Generation, q string, hits []rank.Hit) {
 	}
 }
 
+// recalled counts what searches find of the ten nearest, by score; compared is
+// how many of the searches compared every vector.
+func recalled(t testing.TB, v *Vectors, queries [][]float32) (found, wanted, compared int) {
+	t.Helper()
+	for _, q := range queries {
+		exact, _, err := v.SearchStats(t.Context(), q, ann.SearchOptions{K: 10, Exact: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits, stats, err := v.SearchStats(t.Context(), q, ann.SearchOptions{K: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hits {
+			if h.Score >= exact[len(exact)-1].Score {
+				found++
+			}
+		}
+		wanted += len(exact)
+		if stats.Exact {
+			compared++
+		}
+	}
+	return found, wanted, compared
+}
+
 // TestGraphOverSegments: the graphs of several segments find at least what one
 // finds.
 func TestGraphOverSegments(t *testing.T) {
@@ -213,23 +240,7 @@ func TestGraphOverSegments(t *testing.T) {
 	one, many := opened(t, built(t, o, passages)), opened(t, built(t, o, split(7, passages, 3)...))
 	recall := func(g *Generation) float64 {
 		v, _ := g.Expert("base")
-		found, all := 0, 0
-		for _, q := range questions(8, 50) {
-			exact, err := v.Search(t.Context(), e.vector(q), 10, true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			hits, err := v.Search(t.Context(), e.vector(q), 10, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, h := range hits {
-				if h.Score >= exact[len(exact)-1].Score {
-					found++
-				}
-			}
-			all += len(exact)
-		}
+		found, all, _ := recalled(t, v, e.vectorsOf(questions(8, 50)))
 		return float64(found) / float64(all)
 	}
 	a, b := recall(one), recall(many)

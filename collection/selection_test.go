@@ -94,10 +94,7 @@ func TestSelections(t *testing.T) {
 		e := &hashEncoder{name: "base", dimension: 8}
 		o := BuildOptions{Experts: []PassageEncoder{e}}
 		passages := randomPassages(60+seed, 100+rng.IntN(200))
-		live := map[string]corpus.Passage{}
-		for _, p := range passages {
-			live[p.ID] = p
-		}
+		live := keyed(passages)
 		dir := built(t, o, split(61+seed, passages, 1+rng.IntN(5))...)
 		gone := []string{"never there"}
 		for _, p := range passages {
@@ -118,20 +115,7 @@ func TestSelections(t *testing.T) {
 			}
 		}
 		check("in segments")
-		w, err := OpenWriter(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var names []string
-		for _, s := range w.snapshot().Segments {
-			names = append(names, s.Name)
-		}
-		if _, err := w.Merge(t.Context(), names, BuildOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		mergeAll(t, dir)
 		check("merged")
 	}
 }
@@ -161,26 +145,7 @@ func TestSelectionsOfGraphs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, all, exact := 0, 0, 0
-		for _, q := range questions(8, 40) {
-			want, _, err := v.Among(s).SearchStats(t.Context(), e.vector(q), ann.SearchOptions{K: 10, Exact: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			hits, stats, err := v.Among(s).SearchStats(t.Context(), e.vector(q), ann.SearchOptions{K: 10})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if stats.Exact {
-				exact++
-			}
-			for _, h := range hits {
-				if h.Score >= want[len(want)-1].Score {
-					found++
-				}
-			}
-			all += len(want)
-		}
+		found, all, exact := recalled(t, v.Among(s), e.vectorsOf(questions(8, 40)))
 		t.Logf("%+v of %d passages: %d of %d found, %d of 40 searches exact", f, s.Len(), found, all, exact)
 		if float64(found) < 0.99*float64(all) || all == 0 {
 			t.Errorf("%+v: %d of %d found", f, found, all)
@@ -194,10 +159,7 @@ func TestWithoutTagFiles(t *testing.T) {
 	e := &hashEncoder{name: "base", dimension: 8}
 	o := BuildOptions{Experts: []PassageEncoder{e}}
 	passages := randomPassages(63, 150)
-	live := map[string]corpus.Passage{}
-	for _, p := range passages {
-		live[p.ID] = p
-	}
+	live := keyed(passages)
 	dir := built(t, o, split(63, passages, 3)...)
 	m, err := readManifest(dir)
 	if err != nil {

@@ -1,0 +1,168 @@
+package collection
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/ann"
+	"conclave/corpus"
+)
+
+// TestExpertsComeAndGo adds an expert to two segments and removes it, while a
+// reader has an older generation pinned.
+func TestExpertsComeAndGo(t *testing.T) {
+	a, b := &hashEncoder{name: "a", dimension: 8}, &hashEncoder{name: "b", dimension: 12}
+	passages := randomPassages(1, 300)
+	dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, passages[:200], passages[200:])
+	c, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	before := tree(t, dir)
+
+	report, err := AddExpert(t.Context(), dir, b, BuildOptions{Index: Index{Kind: "flat"}})
+	if err != nil || report.Passages != 300 || report.Generation != 3 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for name, content := range tree(t, dir) {
+		if was, ok := before[name]; ok && was != content && name != "/"+manifestName {
+			t.Errorf("adding an expert rewrote %s", name)
+		}
+	}
+	old := c.Acquire()
+	if _, ok := old.Expert("b"); ok {
+		t.Fatal("a generation changed while it was pinned")
+	}
+	if changed, err := c.Reload(); err != nil || !changed {
+		t.Fatalf("Reload: %v, %v", changed, err)
+	}
+	if changed, err := c.Reload(); err != nil || changed {
+		t.Fatalf("Reload again: %v, %v", changed, err)
+	}
+	with := c.Acquire()
+	v, ok := with.Expert("b")
+	if !ok {
+		t.Fatal("the new expert is not there")
+	}
+	query := b.vector("word1 word2")
+	hits, err := v.Search(t.Context(), query, 5, false)
+	if err != nil || len(hits) != 5 {
+		t.Fatalf("%v, %v", hits, err)
+	}
+	if p, err := with.Passage(hits[0].Ordinal); err != nil || dot(query, b.vector(p.Title+" "+p.Text))-float64(hits[0].Score) > 1e-5 {
+		t.Fatalf("the best hit is %+v with %v, %v", p, hits[0].Score, err)
+	}
+
+	if err := RemoveExpert(t.Context(), dir, "b"); err != nil {
+		t.Fatal(err)
+	}
+	for name := range tree(t, dir) {
+		if strings.Contains(name, "/b-") {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	// The pinned generation goes on with the files that were removed.
+	if again, err := v.Search(t.Context(), query, 5, false); err != nil || !slices.Equal(again, hits) {
+		t.Fatalf("after the removal: %v, %v", again, err)
+	}
+	with.Release()
+	old.Release()
+	if _, err := c.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(c.files.files); n != 8 {
+		t.Errorf("%d files are open, want 8: two segments of passages, words, tags and vectors", n)
+	}
+	// Once more under the same name, with another encoder: new file names.
+	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "b", dimension: 6}, BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	g := c.Acquire()
+	defer g.Release()
+	if v, _ := g.Expert("b"); v.Dimension() != 6 {
+		t.Errorf("dimension %d", v.Dimension())
+	}
+}
+
+func TestCheckEncoders(t *testing.T) {
+	a := &hashEncoder{name: "a", dimension: 8}
+	g := opened(t, built(t, BuildOptions{Experts: []PassageEncoder{a}}, randomPassages(1, 50)))
+	if err := g.CheckEncoders(a); err != nil {
+		t.Error(err)
+	}
+	err := g.CheckEncoders(&hashEncoder{name: "a", dimension: 9, version: 4}, &hashEncoder{name: "c", dimension: 1})
+	for _, want := range []string{"hash-a-8-0 (8 numbers)", "hash-a-9-4 (9 numbers)", "--remove-expert a and --add-expert a", `no vectors of expert "c" (it has: a)`, "--add-expert c"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v lacks %q", err, want)
+		}
+	}
+}
+
+// TestRecallFloor: an index that was measured below its kind's floor is
+// refused, coder is not but warns.
+func TestRecallFloor(t *testing.T) {
+	a, b := &hashEncoder{name: "a", dimension: 8}, &hashEncoder{name: "b", dimension: 8}
+	dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, randomPassages(1, 300), []corpus.Passage{{ID: "x", Text: "x"}})
+	if _, err := AddExpert(t.Context(), dir, b, BuildOptions{Index: Index{Kind: "coder"}}); err != nil {
+		t.Fatal(err)
+	}
+	g := opened(t, dir)
+	if err := g.CheckRecall(nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range g.Experts() {
+		if got := len(x.Warnings()); got != map[string]int{"a": 0, "b": 1}[x.Name] {
+			t.Errorf("expert %s has %d warnings", x.Name, got)
+		}
+	}
+	// As it would be had it measured badly.
+	m := *g.manifest
+	m.Segments = slices.Clone(m.Segments)
+	m.Segments[0].Experts = slices.Clone(m.Segments[0].Experts)
+	m.Segments[0].Experts[0].Recall.Stored = ann.Measured{Queries: 200, At10: 0.9, At100: 0.8}
+	bad := Generation{dir: dir, manifest: &m, segments: g.segments, total: g.total}
+	err := bad.CheckRecall(nil)
+	if err == nil || !strings.Contains(err.Error(), `expert "a"`) || !strings.Contains(err.Error(), "finds only 0.900") || !strings.Contains(err.Error(), "--index flat") || strings.Contains(err.Error(), `expert "b"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestLiveExperts adds and removes an expert while changes wait.
+func TestLiveExperts(t *testing.T) {
+	a, b := &hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 6}
+	dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, randomPassages(1, 30))
+	l := lively(t, osDisk{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{a}}, FlushAfter: time.Hour})
+	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}))
+	if _, err := l.AddExpert(t.Context(), b, BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, l, put(corpus.Passage{ID: "y", Text: "newer"}))
+	if err := l.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g := l.Collection().Acquire()
+	v, ok := g.Expert("b")
+	if !ok || v.Len() != 32 || g.Len() != 32 {
+		t.Fatalf("%v, %d passages", ok, g.Len())
+	}
+	if hits, err := v.Search(t.Context(), b.vector("newer"), 1, false); err != nil || names(t, g, hits)[0].id != "y" {
+		t.Fatalf("%v, %v", hits, err)
+	}
+	g.Release()
+	if err := l.RemoveExpert(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, l, put(corpus.Passage{ID: "z", Text: "newest"}))
+	if err := l.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(t.Context(), dir, nil); err != nil {
+		t.Fatal(err)
+	}
+}
