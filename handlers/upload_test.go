@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,12 +10,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -32,6 +27,24 @@ func (s *writingServer) upload(path, body string, header ...string) (reply, []Up
 	}
 	lines, last := parseAnswer(s.t, r.body)
 	return r, lines, last
+}
+
+// pour uploads a body that does not tell its length.
+func (s *writingServer) pour(body io.Reader) (lines []UploadLine, last *Problem, err error) {
+	request, err := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages", body)
+	if err != nil {
+		return nil, nil, err
+	}
+	request.Header.Set("Content-Type", typeLines)
+	// Without s.client's bound on how long it may take.
+	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	answer, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	lines, last = parseAnswer(s.t, answer)
+	return lines, last, err
 }
 
 // parseAnswer reads an answer: its lines, and the problem that it may end with.
@@ -159,21 +172,10 @@ func TestUploadTooLarge(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&body, "{\"id\":\"p%d\",\"text\":\"zebra number %d\"}\n", i, i)
 	}
-	request, err := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages", io.MultiReader(strings.NewReader(body.String())))
+	lines, last, err := s.pour(io.MultiReader(strings.NewReader(body.String())))
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Content-Type", typeLines)
-	response, err := s.client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, last := parseAnswer(t, answer)
 	if last == nil || last.Code != "body_too_large" || len(lines) < 20 || len(lines) > 30 || last.Status != len(lines)+1 {
 		t.Errorf("%d lines, then %+v", len(lines), last)
 	}
@@ -219,171 +221,6 @@ func TestUploadBreaksOff(t *testing.T) {
 	}
 }
 
-// TestUploadStreams answers line by line: the second line is sent when the
-// answer to the first is there.
-func TestUploadStreams(t *testing.T) {
-	for _, version := range []string{"HTTP/1.1", "HTTP/2.0"} {
-		t.Run(version, func(t *testing.T) {
-			s := startWriting(t, writingOptions{})
-			transport := &http.Transport{}
-			if version == "HTTP/2.0" {
-				var protocols http.Protocols
-				protocols.SetUnencryptedHTTP2(true)
-				transport.Protocols = &protocols
-			}
-			defer transport.CloseIdleConnections()
-			body, send := io.Pipe()
-			request, err := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages?stream=true&refresh=wait", body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			request.Header.Set("Content-Type", typeLines)
-			request.Header.Set("Accept-Encoding", "gzip") // which must not hold lines back
-			first := make(chan struct{})
-			go func() {
-				_, _ = io.WriteString(send, `{"id":"l0","text":"zebra"}`+"\n")
-				<-first
-				for i := 1; i < 20; i++ {
-					_, _ = fmt.Fprintf(send, "{\"id\":\"l%d\",\"text\":\"zebra\"}\n", i)
-				}
-				_ = send.Close()
-			}()
-			response, err := transport.RoundTrip(request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = response.Body.Close() }()
-			if response.Proto != version || response.StatusCode != http.StatusOK {
-				t.Fatalf("%s %d", response.Proto, response.StatusCode)
-			}
-			in := bufio.NewReader(response.Body)
-			line, err := in.ReadString('\n')
-			if err != nil || !strings.Contains(line, `"id":"l0","status":"created"`) {
-				t.Fatalf("%q, %v", line, err)
-			}
-			if _, _, ok, _ := s.live.Passage("l0"); !ok {
-				t.Error("the first passage is not there")
-			}
-			close(first)
-			rest, err := io.ReadAll(in)
-			if lines, last := parseAnswer(t, rest); err != nil || len(lines) != 19 || last != nil {
-				t.Errorf("%d more lines, %v, %v", len(lines), last, err)
-			}
-			if found := s.found("zebra"); len(found) != 20 {
-				t.Errorf("a search finds %d", len(found))
-			}
-		})
-	}
-}
-
-// TestUploadSendsFirst is a client that sends everything before it reads
-// anything.
-func TestUploadSendsFirst(t *testing.T) {
-	s := startBulk(t)
-	body := bulkBody(bulkLines)
-	c, err := net.Dial("tcp", s.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(time.Minute))
-	_, _ = fmt.Fprintf(c, "POST /v1/passages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n", len(body))
-	if _, err := c.Write(body); err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := io.ReadAll(response.Body)
-	if err != nil || response.ContentLength != int64(len(answer)) || len(answer) < 10<<20 {
-		t.Fatalf("%d bytes of %d, %v", len(answer), response.ContentLength, err)
-	}
-	checkBulk(t, s, answer, bulkLines)
-}
-
-// TestUploadAnswerTooLarge ends an upload whose answer would not fit; what was
-// answered is stored, what was not is not.
-func TestUploadAnswerTooLarge(t *testing.T) {
-	dir := t.TempDir()
-	s := startWriting(t, writingOptions{Options: Options{TempDir: dir, Write: WriteLimits{AnswerBytes: 400 << 10}}, live: collection.LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 20}})
-	var body strings.Builder
-	const n = 20_000
-	for i := range n {
-		fmt.Fprintf(&body, "{\"id\":\"%d\",\"text\":\"zebra\"}\n", i)
-	}
-	_, lines, last := s.upload("/v1/passages", body.String())
-	if last == nil || last.Code != "answer_too_large" || last.Status != len(lines)+1 || len(lines) < 1000 || len(lines) > n-1000 {
-		t.Fatalf("%d lines, then %+v", len(lines), last)
-	}
-	if b := s.live.Backlog(); b.Changes != len(lines) {
-		t.Errorf("%d were stored, %d answered", b.Changes, len(lines))
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
-	// The bound is not for answers that are sent at once.
-	if _, lines, last := s.upload("/v1/passages?stream=true", body.String()); len(lines) != n || last != nil {
-		t.Errorf("streamed: %d lines, then %+v", len(lines), last)
-	}
-}
-
-// TestUploadMemory sends 100 MB, and looks how much of it is in memory at the
-// most.
-func TestUploadMemory(t *testing.T) {
-	s := startWriting(t, writingOptions{live: collection.LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 20}, wrap: func(w Writer) Writer { return forgetful{w} }})
-	body, send := io.Pipe()
-	const lines = 1000
-	go func() {
-		rest := `,"text":"` + strings.Repeat("zebra ", 17_000) + "\"}\n" // 100 kB
-		for i := range lines {
-			if _, err := fmt.Fprintf(send, "{\"id\":\"%d\"%s", i, rest); err != nil {
-				return
-			}
-		}
-		_ = send.Close()
-	}()
-	var highest atomic.Uint64
-	ctx, stop := context.WithCancel(t.Context())
-	looked := make(chan struct{})
-	go func() {
-		defer close(looked)
-		for ctx.Err() == nil {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			highest.Store(max(highest.Load(), m.HeapInuse))
-			time.Sleep(20 * time.Millisecond)
-		}
-	}()
-	runtime.GC()
-	var before runtime.MemStats
-	runtime.ReadMemStats(&before)
-	request, err := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages", body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", typeLines)
-	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := io.ReadAll(response.Body)
-	_ = response.Body.Close()
-	stop()
-	<-looked
-	if got, _ := parseAnswer(t, answer); err != nil || len(got) != lines {
-		t.Errorf("%d lines, %v", len(got), err)
-	}
-	grown := int64(highest.Load()) - int64(before.HeapInuse)
-	t.Logf("100 MB came in, the heap grew by %d MB at the most", grown>>20)
-	if grown > 40<<20 {
-		t.Errorf("the heap grew by %d MB", grown>>20)
-	}
-}
-
-// forgetful acknowledges everything and stores nothing.
-type forgetful struct{ Writer }
-
 func (forgetful) Apply(_ context.Context, changes []collection.Change) ([]collection.Result, error) {
 	out := make([]collection.Result, len(changes))
 	for i, c := range changes {
@@ -392,150 +229,10 @@ func (forgetful) Apply(_ context.Context, changes []collection.Change) ([]collec
 	return out, nil
 }
 
-// TestUploadHoldsBack: while storing stands still, the client cannot go on
-// sending for ever.
-func TestUploadHoldsBack(t *testing.T) {
-	release := make(chan struct{})
-	s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return slow{forgetful{w}, release} }, timeouts: []ServeOptions{{ReadTimeout: 20 * time.Second, WriteTimeout: 20 * time.Second, DrainTimeout: 5 * time.Second}}})
-	body, send := io.Pipe()
-	var sent atomic.Int64
-	line := fmt.Sprintf("{\"id\":\"a\",\"text\":%q}\n", strings.Repeat("zebra ", 17_000))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for range 500 { // 50 MB
-			n, err := io.WriteString(send, line)
-			if err != nil {
-				return
-			}
-			sent.Add(int64(n))
-		}
-		_ = send.Close()
-	}()
-	answered := make(chan []byte, 1)
-	go func() {
-		request, _ := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages", body)
-		request.Header.Set("Content-Type", typeLines)
-		response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
-		if err != nil {
-			t.Error(err)
-			answered <- nil
-			return
-		}
-		answer, _ := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		answered <- answer
-	}()
-	for before := int64(-1); before != sent.Load() || before == 0; { // until it stands still
-		before = sent.Load()
-		time.Sleep(300 * time.Millisecond)
-	}
-	if n := sent.Load(); n > 30<<20 {
-		t.Errorf("%d MB were sent while nothing was stored", n>>20)
-	}
-	close(release)
-	<-ended
-	if lines, last := parseAnswer(t, <-answered); len(lines) != 500 || last != nil {
-		t.Errorf("%d lines, then %+v", len(lines), last)
-	}
-}
-
-// slow stores nothing before release is closed.
-type slow struct {
-	Writer
-	release chan struct{}
-}
-
-func (s slow) Apply(ctx context.Context, changes []collection.Change) ([]collection.Result, error) {
-	<-s.release
-	return s.Writer.Apply(ctx, changes)
-}
-
-// full is a disk that is full after some changes.
-type full struct {
-	Writer
-	left  *atomic.Int64
-	cause error
-}
-
-func (f full) Apply(ctx context.Context, changes []collection.Change) ([]collection.Result, error) {
-	if f.left.Add(-int64(len(changes))) < 0 {
-		return nil, fmt.Errorf("writing the log: %w", f.cause)
-	}
-	return f.Writer.Apply(ctx, changes)
-}
-
-// TestStorageFull: an upload ends where the disk is full, and says so; so does
-// PUT; searches go on.
-func TestStorageFull(t *testing.T) {
-	var left atomic.Int64
-	left.Store(5000)
-	cause := error(syscall.ENOSPC)
-	s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return full{w, &left, cause} }})
-	var body strings.Builder
-	for i := range 20_000 {
-		fmt.Fprintf(&body, "{\"id\":\"p%d\",\"text\":\"zebra\"}\n", i)
-	}
-	_, lines, last := s.upload("/v1/passages", body.String())
-	if last == nil || last.Code != "storage_full" || last.Status != len(lines)+1 || len(lines) == 0 {
-		t.Fatalf("%d lines, then %+v", len(lines), last)
-	}
-	for _, l := range lines {
-		if _, _, ok, _ := s.live.Passage(l.ID); !ok {
-			t.Fatalf("%s was acknowledged and is not there", l.ID)
-		}
-	}
-	if r, _, _ := s.upload("/v1/passages", body.String()); r.StatusCode != http.StatusInsufficientStorage || r.problem(t).Code != "storage_full" {
-		t.Errorf("an upload: %d %s", r.StatusCode, r.body)
-	}
-	for _, r := range []reply{s.put("/v1/passages/x", `{"text":"x"}`), s.send(http.MethodDelete, "/v1/passages/seed0", "")} {
-		if p := r.problem(t); r.StatusCode != http.StatusInsufficientStorage || p.Code != "storage_full" {
-			t.Errorf("%d %s", r.StatusCode, r.body)
-		}
-	}
-	if found := s.found("beginning"); len(found) != 3 {
-		t.Errorf("a search finds %v", found)
-	}
-	if r := s.send(http.MethodGet, "/v1/passages/p0", ""); r.StatusCode != http.StatusOK {
-		t.Errorf("GET: %d", r.StatusCode)
-	}
-}
-
-// TestLogBroken: any other trouble with the log is 503.
-func TestLogBroken(t *testing.T) {
-	var left atomic.Int64
-	s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return full{w, &left, errors.New("an input/output error")} }})
-	r := s.put("/v1/passages/x", `{"text":"x"}`)
-	if p := r.problem(t); r.StatusCode != http.StatusServiceUnavailable || p.Code != "not_written" || r.Header.Get("Retry-After") == "" {
-		t.Errorf("%d %s", r.StatusCode, r.body)
-	}
-	if !strings.Contains(s.log.String(), "an input/output error") {
-		t.Error("the log does not say why")
-	}
-}
-
-// stuck never shows what was written.
-type stuck struct{ Writer }
-
 func (stuck) Wait(ctx context.Context, _ uint64) error { <-ctx.Done(); return ctx.Err() }
+
 func (stuck) Backlog() collection.Backlog {
 	return collection.Backlog{Changes: 1, Trouble: errors.New("no room for a segment")}
-}
-
-// TestNotVisible: who waits for searches to see a change is told when they
-// cannot, and that it is stored.
-func TestNotVisible(t *testing.T) {
-	s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return stuck{w} }})
-	r := s.put("/v1/passages/x?refresh=wait", `{"text":"x"}`)
-	if p := r.problem(t); r.StatusCode != http.StatusServiceUnavailable || p.Code != "not_visible" {
-		t.Errorf("%d %s", r.StatusCode, r.body)
-	}
-	if _, lines, last := s.upload("/v1/passages?refresh=wait", `{"id":"y","text":"x"}`); len(lines) != 1 || last == nil || last.Code != "not_visible" {
-		t.Errorf("%v, then %+v", lines, last)
-	}
-	if r := s.send(http.MethodGet, "/readyz", ""); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), "cannot be shown") {
-		t.Errorf("%d %s", r.StatusCode, r.body)
-	}
 }
 
 // TestUploadsAtOnce: one more than may be is told to come back.
@@ -608,18 +305,7 @@ func TestUploadRandomly(t *testing.T) {
 			}
 			_ = out.Close()
 		}()
-		request, err := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages", in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Content-Type", typeLines)
-		response, err := s.client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		lines, last := parseAnswer(t, answer)
+		lines, last, err := s.pour(in)
 		if err != nil || last != nil || len(lines) != len(want) {
 			t.Fatalf("round %d: %d lines, want %d, %+v, %v", round, len(lines), len(want), last, err)
 		}

@@ -1,0 +1,53 @@
+package bm25
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestExplain: the terms' scores add up to the score of the hit, and the
+// factors of each term are those of the formula.
+func TestExplain(t *testing.T) {
+	passages := []goldenPassage{
+		{Title: "Dogs", Text: "The dog's owner walks two dogs and a cat."},
+		{Title: "Cats", Text: "A cat sleeps."},
+		{Title: "", Text: "and the of"},
+		{Title: "Weather", Text: "It rains cats and dogs, and rains."},
+	}
+	x := build(t, DefaultParams(), passages)
+	e, err := x.Explain("Cats and dogs, dogs!", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Terms of the passages: dog dog owner walk two dog cat (7); cat cat sleep
+	// (3); none; weather rain cat dog rain (5). By hand: N = 3, average = 5.
+	if len(e.Terms) != 2 || e.Length != 7 || e.Counted != 7 || e.Statistics != (Statistics{Passages: 4, WithTerms: 3, Terms: 15, Average: 5}) {
+		t.Fatalf("explanation %+v", e)
+	}
+	dog, cat := e.Terms[0], e.Terms[1]
+	if dog.Term != "dog" || dog.Count != 2 || dog.TF != 3 || dog.DF != 2 || cat.Term != "cat" || cat.Count != 1 || cat.TF != 1 || cat.DF != 3 {
+		t.Fatalf("terms %+v", e.Terms)
+	}
+	near := func(what string, got float32, want float64) {
+		t.Helper()
+		if d := float64(got) - want; d > 1e-6 || d < -1e-6 {
+			t.Errorf("%s is %v, by hand %v", what, got, want)
+		}
+	}
+	near("idf of dog", dog.IDF, 0.4700036)        // ln(1 + 1.5/2.5)
+	near("idf of cat", cat.IDF, 0.1335314)        // ln(1 + 0.5/3.5)
+	near("norm of dog", dog.Norm, 3/(3+0.9*1.16)) // 0.6 + 0.4·7/5 = 1.16
+	near("norm of cat", cat.Norm, 1/(1+0.9*1.16)) //
+	near("score of dog", dog.Score, 2*0.4700036*3/(3+0.9*1.16))
+	near("score", e.Score, float64(dog.Score)+float64(cat.Score))
+	hits, err := x.Search(t.Context(), "Cats and dogs, dogs!", 10)
+	if err != nil || len(hits) != 3 || hits[0].Ordinal != 0 || hits[0].Score != e.Score {
+		t.Fatalf("hits %v (%v), explained %v", hits, err, e.Score)
+	}
+	if e, err := x.Explain("cats", 2); err != nil || e.Score != 0 || len(e.Terms) != 0 {
+		t.Errorf("a passage without the term: %+v, %v", e, err)
+	}
+	if _, err := x.Explain("cats", 4); !errors.Is(err, ErrNoPassage) {
+		t.Errorf("a passage beyond the end: %v", err)
+	}
+}

@@ -1,0 +1,145 @@
+package batcher
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestPassages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &model{}
+		b := start(m, nil)
+		defer b.Close()
+		random := rand.New(rand.NewPCG(3, 4))
+		rows := make([][]int32, 3000)
+		for i := range rows {
+			rows[i] = row(int32(i), 1+random.IntN(40))
+		}
+		vectors, err := b.Passages(t.Context(), rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, row := range rows {
+			if !slices.Equal(vectors[i], vectorOf(row)) {
+				t.Fatalf("row %d has the vector %v", i, vectors[i])
+			}
+		}
+		for _, batch := range m.ran() {
+			if padded := len(batch.rows) * len(batch.rows[0]); padded > 64 || batch.lane != Passage {
+				t.Errorf("a batch of %d padded tokens, lane %d", padded, batch.lane)
+			}
+		}
+		if s := b.Stats(); s.PassageRows != 3000 || float64(s.PaddedTokens) > 1.02*float64(s.RealTokens) {
+			t.Errorf("stats %+v", s)
+		}
+		if vectors, err := b.Passages(t.Context(), nil); len(vectors) != 0 || err != nil {
+			t.Errorf("no rows: %v, %v", vectors, err)
+		}
+	})
+}
+
+func TestQuestionsGoFirstAndPassagesAreNotStarved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &model{}
+		b := start(m, nil)
+		defer b.Close()
+		rows := make([][]int32, 64)
+		for i := range rows {
+			rows[i] = row(int32(i), 8)
+		}
+		done := make(chan struct{})
+		go func() {
+			if _, err := b.Passages(t.Context(), rows); err != nil {
+				t.Error(err)
+			}
+			close(done)
+		}()
+		synctest.Wait()
+		// Two askers whose questions are too different in length for one
+		// batch: while one is answered, the other waits.
+		ctx, cancel := context.WithCancel(t.Context())
+		var askers sync.WaitGroup
+		for asker := range int32(2) {
+			askers.Go(func() {
+				for i := int32(0); ctx.Err() == nil; i++ {
+					_, _ = b.Question(ctx, row(1000*asker+i, 4+20*int(asker)))
+				}
+			})
+		}
+		<-done
+		cancel()
+		askers.Wait()
+		sizes := map[Lane]int{}
+		between := 0
+		for i, batch := range m.ran() {
+			sizes[batch.lane]++
+			switch {
+			case i == 0:
+				if len(batch.rows) != 8 {
+					t.Errorf("before there were questions, a batch had %d passages, want 8", len(batch.rows))
+				}
+			case batch.lane == Question:
+				between++
+			default:
+				if len(batch.rows) != 2 || between != passageEvery {
+					t.Errorf("a batch of %d passages after %d of questions, want 2 after %d", len(batch.rows), between, passageEvery)
+				}
+				between = 0
+			}
+		}
+		if sizes[Passage] != 1+28 {
+			t.Errorf("%d batches of passages, want 29", sizes[Passage])
+		}
+	})
+}
+
+func TestPassagesEndWithTheirContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &model{}
+		b := start(m, nil)
+		defer b.Close()
+		rows := make([][]int32, 1000)
+		for i := range rows {
+			rows[i] = row(int32(i), 32)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		if _, err := b.Passages(ctx, rows); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != 200*time.Millisecond {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+		synctest.Wait()
+		if n := len(m.seen()); n != 4 || m.ran()[3].ended == nil {
+			t.Errorf("%d batches were run, the last ended with %v", n, m.ran()[n-1].ended)
+		}
+		if s := b.Stats(); s.Jobs != 0 || s.Ended != 1 {
+			t.Errorf("stats %+v", s)
+		}
+		// Calls take turns, and too many are refused.
+		var calls sync.WaitGroup
+		for call := range 3 {
+			calls.Go(func() {
+				if _, err := b.Passages(t.Context(), rows[call*10:call*10+10]); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calls.Wait()
+		var callOf []int32
+		for _, rows := range m.seen()[4:] {
+			callOf = append(callOf, rows[0]/10)
+		}
+		for i := 3; i < len(callOf); i++ {
+			if callOf[i] != callOf[i-3] || callOf[i] == callOf[i-1] {
+				t.Errorf("calls were served in the order %v", callOf)
+				break
+			}
+		}
+	})
+}

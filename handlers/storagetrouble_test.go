@@ -1,0 +1,96 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"conclave/collection"
+)
+
+// full is a disk that is full after some changes.
+type full struct {
+	Writer
+	left  *atomic.Int64
+	cause error
+}
+
+func (f full) Apply(ctx context.Context, changes []collection.Change) ([]collection.Result, error) {
+	if f.left.Add(-int64(len(changes))) < 0 {
+		return nil, fmt.Errorf("writing the log: %w", f.cause)
+	}
+	return f.Writer.Apply(ctx, changes)
+}
+
+// TestStorageFull: an upload ends where the disk is full, and says so; so does
+// PUT; searches go on.
+func TestStorageFull(t *testing.T) {
+	var left atomic.Int64
+	left.Store(5000)
+	cause := error(syscall.ENOSPC)
+	s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return full{w, &left, cause} }})
+	var body strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&body, "{\"id\":\"p%d\",\"text\":\"zebra\"}\n", i)
+	}
+	_, lines, last := s.upload("/v1/passages", body.String())
+	if last == nil || last.Code != "storage_full" || last.Status != len(lines)+1 || len(lines) == 0 {
+		t.Fatalf("%d lines, then %+v", len(lines), last)
+	}
+	for _, l := range lines {
+		if _, _, ok, _ := s.live.Passage(l.ID); !ok {
+			t.Fatalf("%s was acknowledged and is not there", l.ID)
+		}
+	}
+	if r, _, _ := s.upload("/v1/passages", body.String()); r.StatusCode != http.StatusInsufficientStorage || r.problem(t).Code != "storage_full" {
+		t.Errorf("an upload: %d %s", r.StatusCode, r.body)
+	}
+	for _, r := range []reply{s.put("/v1/passages/x", `{"text":"x"}`), s.send(http.MethodDelete, "/v1/passages/seed0", "")} {
+		if p := r.problem(t); r.StatusCode != http.StatusInsufficientStorage || p.Code != "storage_full" {
+			t.Errorf("%d %s", r.StatusCode, r.body)
+		}
+	}
+	if found := s.found("beginning"); len(found) != 3 {
+		t.Errorf("a search finds %v", found)
+	}
+	if r := s.send(http.MethodGet, "/v1/passages/p0", ""); r.StatusCode != http.StatusOK {
+		t.Errorf("GET: %d", r.StatusCode)
+	}
+}
+
+// TestLogBroken: any other trouble with the log is 503.
+func TestLogBroken(t *testing.T) {
+	var left atomic.Int64
+	s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return full{w, &left, errors.New("an input/output error")} }})
+	r := s.put("/v1/passages/x", `{"text":"x"}`)
+	if p := r.problem(t); r.StatusCode != http.StatusServiceUnavailable || p.Code != "not_written" || r.Header.Get("Retry-After") == "" {
+		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+	if !strings.Contains(s.log.String(), "an input/output error") {
+		t.Error("the log does not say why")
+	}
+}
+
+// stuck never shows what was written.
+type stuck struct{ Writer }
+
+// TestNotVisible: who waits for searches to see a change is told when they
+// cannot, and that it is stored.
+func TestNotVisible(t *testing.T) {
+	s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return stuck{w} }})
+	r := s.put("/v1/passages/x?refresh=wait", `{"text":"x"}`)
+	if p := r.problem(t); r.StatusCode != http.StatusServiceUnavailable || p.Code != "not_visible" {
+		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+	if _, lines, last := s.upload("/v1/passages?refresh=wait", `{"id":"y","text":"x"}`); len(lines) != 1 || last == nil || last.Code != "not_visible" {
+		t.Errorf("%v, then %+v", lines, last)
+	}
+	if r := s.send(http.MethodGet, "/readyz", ""); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), "cannot be shown") {
+		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+}
