@@ -29,6 +29,8 @@ type Record struct {
 	Questions []QuestionSet `yaml:"questions"`
 	// Experts are the temperatures by expert; one without an ensemble has none.
 	Experts []ExpertRecord `yaml:"experts,omitempty"`
+	// Sources are the chances that the sources' own first hits answer.
+	Sources []SourceRecord `yaml:"sources,omitempty"`
 	// Alpha is BM25's weight in the hybrid.
 	Alpha float64 `yaml:"alpha"`
 	// Auto is the method that was best on held-out questions.
@@ -77,6 +79,11 @@ func (r *Record) Check() error {
 	for _, x := range r.Experts {
 		if !(x.Temperature > 0) || x.Depth < 2 {
 			return fmt.Errorf("experts: %s: temperature %v over %d hits; above 0 and at least 2 are needed", x.Name, x.Temperature, x.Depth)
+		}
+	}
+	for i := range r.Sources {
+		if err := r.Sources[i].Check(); err != nil {
+			return fmt.Errorf("sources: %s: %w", r.Sources[i].Name, err)
 		}
 	}
 	if r.Gate != nil {

@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -26,6 +27,22 @@ func Familiarity(products []float32, nearest int) float64 {
 		sum += float64(p)
 	}
 	return sum / float64(len(products))
+}
+
+// Rivals fills in the highest familiarity of every source's other specialists.
+func Rivals(sources []Observed) {
+	for i := range sources {
+		highest := math.Inf(-1)
+		for j, other := range sources {
+			if j != i && other.Kind == Specialist {
+				highest = max(highest, other.Familiarity)
+			}
+		}
+		if math.IsInf(highest, 0) {
+			highest = 0
+		}
+		sources[i].Rival = highest
+	}
 }
 
 // MostFamiliar is the sources without the specialists that the question is

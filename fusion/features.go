@@ -22,6 +22,9 @@ type Observed struct {
 	// mean inner product of the base encoder's vector of the question with the
 	// nearest of the domain's representative questions.
 	Familiarity float64
+	// Rival is the highest familiarity of the other specialists, asked or not; 0
+	// where there is none.
+	Rival float64
 	// Confidence is MUF's, 0 to 1; negative where it is not known.
 	Confidence float64
 	// Ceiling is what no score of a lexical source for the question reaches.

@@ -101,6 +101,7 @@ func fieldTexts() map[string]map[string]string {
 			"kind":               "dense or lexical.",
 			"status":             "ok, failed, deadline or overloaded.",
 			"confidence":         "How sure the expert is of itself on this question, calibrated, from 0 to 1.",
+			"chance":             "The calibrated chance that the first hit of this source by itself answers, read from its scores, how familiar the question is to it and to its rivals, and how far the words agree. Absent where nobody calibrated it, and where BM25 or the base was not asked.",
 			"familiarity":        "How near the question is to those that the expert knows: the mean similarity to the ten nearest, as the base encodes them.",
 			"weight":             "The source's weight in the fusion.",
 			"hits":               "How many passages it returned.",

@@ -14,7 +14,7 @@ func (a *answer) fetch(ctx context.Context) error {
 	p := a.plan
 	a.response = Response{
 		Question: p.question, Generation: a.view.Generation(), Selected: a.view.selected,
-		Sources: a.sources(), Degraded: make([]Missing, 0, len(a.degraded)),
+		Sources: a.sources(ctx), Degraded: make([]Missing, 0, len(a.degraded)),
 	}
 	for _, f := range a.findings {
 		if f.status != StatusOK && f.status != StatusSkipped {
@@ -50,10 +50,11 @@ func (a *answer) fetch(ctx context.Context) error {
 
 // sources says how every source fared. With one method the weights are its
 // own; in a list they differ by ranking and stand in the contributions.
-func (a *answer) sources() []Source {
+func (a *answer) sources(ctx context.Context) []Source {
 	sources := make([]Source, len(a.findings))
+	chances := a.sourceChances(ctx)
 	for i, f := range a.findings {
-		s := Source{Name: f.name, Kind: "dense", Status: f.status, Hits: len(f.hits), Truncated: f.cut, Took: f.took}
+		s := Source{Name: f.name, Kind: "dense", Status: f.status, Hits: len(f.hits), Truncated: f.cut, Chance: chances[i], Took: f.took}
 		if i == len(a.plan.experts) {
 			s.Kind = "lexical"
 		}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"fmt"
 
 	"conclave/fusion"
@@ -30,6 +31,49 @@ func (a *answer) chances(r *fusion.Ranking, observed []fusion.Observed, k int) e
 		}
 	}
 	return nil
+}
+
+// Chance turns what is known of one source's hits (fusion.SourceSignals) into
+// the chance that the first of them answers, as calibrated.
+type Chance interface {
+	Of(signals []float64) (float64, error)
+}
+
+// chanceOf is the calibrated chance of a source; nil where there is none.
+func (e *Engine) chanceOf(p *plan, source int) Chance {
+	if source == len(p.experts) {
+		return e.defaults.WordsChance
+	}
+	return e.experts[p.experts[source]].Chance
+}
+
+// sourceChances are the chances that the sources' own first hits answer, by
+// finding; nil where one is not calibrated, or where what it is read from was
+// not asked for: words, and how familiar the question is.
+func (a *answer) sourceChances(ctx context.Context) []*float64 {
+	chances := make([]*float64, len(a.findings))
+	e := a.engine
+	_, lexical := a.answering()
+	calibrated := false
+	for source := range a.findings {
+		calibrated = calibrated || e.chanceOf(a.plan, source) != nil
+	}
+	if !calibrated || lexical < 0 || a.observed == nil && e.referenceExpert >= 0 && a.plan.reference == nil && e.referenceVector(a.plan, a.findings) == nil {
+		return chances
+	}
+	observed := a.observe(ctx)
+	features := fusion.FeaturesOf(a.table, observed)
+	for at, o := range observed {
+		chance := e.chanceOf(a.plan, o.Column)
+		signals := fusion.SourceSignals(a.table, observed, features, at)
+		if chance == nil || signals == nil {
+			continue
+		}
+		if x, err := chance.Of(signals); err == nil { // an error says that it was calibrated as another kind of source
+			chances[o.Column] = ptr(printed(x))
+		}
+	}
+	return chances
 }
 
 // abstains reports whether the request wants no answer at this confidence.

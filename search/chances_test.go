@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"testing"
 
 	"conclave/fusion"
@@ -64,4 +65,61 @@ func TestMinConfidenceNeedsOne(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	s.ask(t, Request{Question: question, Fusion: methodsOf(MethodMUF), MinConfidence: .01})
+}
+
+// own gives every source one chance, and keeps the signals by their number.
+type own struct{ seen [][]float64 }
+
+func (o *own) Of(signals []float64) (float64, error) {
+	o.seen = append(o.seen, signals)
+	return .25, nil
+}
+
+// TestSourcesHaveChances: where it is calibrated, where words were asked, and
+// where the base says how familiar the question is; the same whoever else was
+// asked.
+func TestSourcesHaveChances(t *testing.T) {
+	s := newStage("ABCD", 60)
+	b, words := new(own), new(own)
+	s.config.Experts[1].Chance, s.config.Defaults.WordsChance = b, words
+	no := false
+	with := func(r Response) (names []string) {
+		for _, source := range r.Sources {
+			if source.Chance != nil {
+				names = append(names, source.Name)
+				if *source.Chance != .25 {
+					t.Errorf("%s: chance %v", source.Name, *source.Chance)
+				}
+			}
+		}
+		return names
+	}
+	both := []string{"B", WordSource}
+	for name, c := range map[string]struct {
+		r    Request
+		want []string
+	}{
+		"the gate":          {Request{Fusion: methodsOf(MethodGate)}, both},
+		"ranks":             {Request{Fusion: methodsOf(MethodRRF)}, both},
+		"MUF has no words":  {Request{Fusion: methodsOf(MethodMUF)}, nil},
+		"no words":          {Request{Fusion: methodsOf(MethodRRF), BM25: &no}, nil},
+		"no base, for none": {Request{Fusion: methodsOf(MethodRRF), Experts: &[]string{"B", "C"}}, nil},
+		"the gate encodes":  {Request{Fusion: methodsOf(MethodGate), Experts: &[]string{"B", "C"}}, both},
+		"one specialist":    {Request{Fusion: methodsOf(MethodGate), Experts: &[]string{"A", "B"}}, both},
+	} {
+		c.r.Question = question
+		if got := with(s.ask(t, c.r)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: chances of %v, want %v", name, got, c.want)
+		}
+	}
+	for _, o := range []*own{b, words} {
+		for _, signals := range o.seen[1:] {
+			if !slices.Equal(signals, o.seen[0]) {
+				t.Errorf("the signals are %v, and with other experts beside %v", o.seen[0], signals)
+			}
+		}
+	}
+	if len(b.seen[0]) != len(fusion.SourceSignalNames(fusion.Specialist)) || len(words.seen[0]) != len(fusion.SourceSignalNames(fusion.Lexical)) {
+		t.Errorf("%d and %d signals", len(b.seen[0]), len(words.seen[0]))
+	}
 }

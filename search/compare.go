@@ -23,8 +23,8 @@ import (
 // would have been in.
 //
 // Two things differ from separate searches: the deadline is for all sources
-// together, and an expert's confidence is there in every answer when one of
-// them needs it.
+// together, and what is known of a source (confidence, familiarity, chance) is
+// there in every answer when one of them needs it.
 func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, error) {
 	started := time.Now()
 	if err := e.begin(); err != nil {

@@ -70,6 +70,9 @@ type Defaults struct {
 	// Chances are the calibrated confidences of MethodGate's answers; nil: nobody
 	// calibrated them.
 	Chances Chances
+	// WordsChance is the calibrated chance that BM25's own first hit answers; nil
+	// likewise.
+	WordsChance Chance
 }
 
 // DefaultDefaults are the defaults of a Config that sets none. The α is for

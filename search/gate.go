@@ -35,6 +35,7 @@ func (a *answer) observe(ctx context.Context) []fusion.Observed {
 	}
 	experts, lexical := a.answering()
 	reference := a.reference(ctx)
+	known := a.engine.familiarities(reference)
 	for _, i := range experts {
 		f := &a.findings[i]
 		x := &a.engine.experts[a.plan.experts[i]]
@@ -46,15 +47,32 @@ func (a *answer) observe(ctx context.Context) []fusion.Observed {
 			o.Confidence = f.sure.confidence
 		}
 		if len(x.Representatives) > 0 && reference != nil {
-			o.Kind, o.Familiarity = fusion.Specialist, familiarity(reference, x.Representatives)
+			own := known[a.plan.experts[i]]
+			o.Kind, o.Familiarity = fusion.Specialist, own.Familiarity
 			f.familiarity = ptr(o.Familiarity)
 		}
+		o.Rival = known[a.plan.experts[i]].Rival
 		a.observed = append(a.observed, o)
 	}
 	if lexical >= 0 {
-		a.observed = append(a.observed, fusion.Observed{Column: lexical, Kind: fusion.Lexical, Ceiling: a.findings[lexical].ceiling})
+		a.observed = append(a.observed, fusion.Observed{Column: lexical, Kind: fusion.Lexical, Ceiling: a.findings[lexical].ceiling,
+			Rival: known[len(known)-1].Rival})
 	}
 	return a.observed
+}
+
+// familiarities says of every expert of the engine how familiar the question
+// is to it, and to its nearest rival: of those that are not asked too, so that
+// a chance does not depend on who is. The last is a source without a domain.
+func (e *Engine) familiarities(reference []float32) []fusion.Observed {
+	all := make([]fusion.Observed, len(e.experts)+1)
+	for i := range e.experts {
+		if own := e.experts[i].Representatives; len(own) > 0 && reference != nil {
+			all[i].Kind, all[i].Familiarity = fusion.Specialist, familiarity(reference, own)
+		}
+	}
+	fusion.Rivals(all)
+	return all
 }
 
 // isReference reports whether the expert is the base itself, whose vectors

@@ -69,6 +69,7 @@ type Source struct {
 	Kind        string   `json:"kind"`   // "dense" or "lexical"
 	Status      string   `json:"status"` // "ok", "skipped" (others are more familiar with the question), "failed", "deadline", "overloaded"
 	Confidence  *float64 `json:"confidence,omitempty"`
+	Chance      *float64 `json:"chance,omitempty"`      // calibrated, that its own first hit answers
 	Familiarity *float64 `json:"familiarity,omitempty"` // with the question's domain: mean similarity to the nearest known questions
 	Weight      *float64 `json:"weight,omitempty"`
 	Hits        int      `json:"hits"`

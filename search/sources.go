@@ -103,6 +103,9 @@ type Expert struct {
 	// engine's Reference encodes questions; nil for a generalist. How near a
 	// question is to them is the expert's familiarity with it.
 	Representatives []float32
+	// Chance is the calibrated chance that the expert's own first hit answers;
+	// nil where nobody calibrated it.
+	Chance Chance
 	// Info is what Engine.Expert answers. NewEngine fills in its Name and
 	// EnsembleMembers.
 	Info ExpertInfo

@@ -25,6 +25,7 @@ type ablating struct {
 	depth     int
 	asks      int
 	base      string
+	baseNamed bool
 	joint     string
 	foreign   []string
 	heldOut   []string
@@ -61,6 +62,7 @@ The collection is not changed: see calibrate for that.`,
 			if err != nil {
 				return err
 			}
+			x.baseNamed = cmd.Flags().Changed("base")
 			return x.run(cmd.Context(), config, term)
 		},
 	}
@@ -134,12 +136,16 @@ func (x *ablating) known(l *library) error {
 	for _, e := range l.engine.Experts() {
 		names = append(names, e.Name)
 	}
-	for _, wanted := range append(append([]string{x.joint}, x.foreign...), x.heldOut...) {
+	wanted := append(append([]string{x.joint}, x.foreign...), x.heldOut...)
+	if x.baseNamed { // the default need not be there
+		wanted = append(wanted, x.base)
+	}
+	for _, wanted := range wanted {
 		if wanted != "" && !slices.Contains(names, wanted) {
 			return usagef("there is no expert %q here: %v search this collection", wanted, names)
 		}
 	}
-	if len(names) == 0 || !l.hasWords() && len(names) < 2 {
+	if len(names) == 0 {
 		return fmt.Errorf("there is one source here: nothing can be left out")
 	}
 	return nil

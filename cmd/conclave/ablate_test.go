@@ -145,6 +145,7 @@ func TestAblateRefuses(t *testing.T) {
 	}{
 		{[]string{"--questions", "tales.jsonl", "--trials", "without,luck"}, exitUsage, `"luck"`},
 		{[]string{"--questions", "tales.jsonl", "--joint", "nobody"}, exitUsage, `"nobody"`},
+		{[]string{"--questions", "tales.jsonl", "--base", "nobody"}, exitUsage, `"nobody"`},
 		{[]string{"--questions", "tales.jsonl", "--foreign", "tales,nobody"}, exitUsage, `"nobody"`},
 		{[]string{"--questions", "tales.jsonl", "--held-out", "nobody"}, exitUsage, `"nobody"`},
 		{[]string{"--questions", "health=health.jsonl", "--held-out", "tales", "--trials", "held-out"}, exitFailed, `"tales"`},

@@ -33,6 +33,12 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 	}
 	for _, s := range r.Sources {
 		w.printf("%-14s %-8s %4d hits", s.Name, s.Status, s.Hits)
+		if s.Familiarity != nil {
+			w.printf("  familiarity %.2f", *s.Familiarity)
+		}
+		if s.Chance != nil {
+			w.printf("  chance %.2f", *s.Chance)
+		}
 		if s.Confidence != nil {
 			w.printf("  confidence %.2f", *s.Confidence)
 		}

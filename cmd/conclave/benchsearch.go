@@ -155,9 +155,8 @@ func (x *benchingSearch) measure(ctx context.Context, l *library, experts []*exp
 	for i, e := range experts {
 		names[i] = e.name
 	}
-	words := l.hasWords()
 	ask := func(text string) error {
-		_, err := l.engine.Search(ctx, search.Request{Question: text, Experts: &names, BM25: &words, TimeoutMS: int(evaluationTimeout / time.Millisecond),
+		_, err := l.engine.Search(ctx, search.Request{Question: text, Experts: &names, TimeoutMS: int(evaluationTimeout / time.Millisecond),
 			Fusion: search.Methods{Names: []string{x.fusion}}})
 		return err
 	}

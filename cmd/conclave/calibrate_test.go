@@ -88,6 +88,14 @@ func TestCalibrationIsUsed(t *testing.T) {
 	if w := weightOf(t, hybrid, "bm25"); math.Abs(w-r.Alpha) > 1e-9 || r.Alpha == .03 { // .03 is what it is without
 		t.Errorf("BM25's weight is %v, the record says %v", w, r.Alpha)
 	}
+	if len(r.Sources) != 3 || r.Specialists != askedSpecialists {
+		t.Errorf("chances of %d sources, for %d specialists", len(r.Sources), r.Specialists)
+	}
+	for _, s := range searched(t, "--fusion", "gate").Sources {
+		if s.Chance == nil || *s.Chance <= 0 || *s.Chance >= 1 {
+			t.Errorf("the chance of %s is %v", s.Name, s.Chance)
+		}
+	}
 	if auto := searched(t); auto.Fusion != r.Auto {
 		t.Errorf("auto is %s, the record says %s", auto.Fusion, r.Auto)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"conclave/calibration"
 	shipped "conclave/experts"
+	"conclave/fusion"
 	"conclave/models"
 	"conclave/search"
 )
@@ -40,6 +41,7 @@ func (l *library) calibrated(c *search.Config, record *calibration.Record, log *
 		return l.shippedGate(c)
 	}
 	c.Defaults.Auto, c.Defaults.Gate, c.Defaults.Specialists = record.Auto, record.Gate, record.Specialists
+	l.sourceChances(c, record)
 	if len(record.Chances) > 0 {
 		c.Defaults.Chances = record.Chances
 	}
@@ -51,12 +53,28 @@ func (l *library) calibrated(c *search.Config, record *calibration.Record, log *
 	return nil
 }
 
+// sourceChances gives the sources the chances that were fitted for them: for
+// these very encoders.
+func (l *library) sourceChances(c *search.Config, record *calibration.Record) {
+	for i := range record.Sources {
+		s := &record.Sources[i]
+		if s.Kind == fusion.Lexical {
+			c.Defaults.WordsChance = &s.Chance
+		}
+		for j := range c.Experts {
+			if x := &c.Experts[j]; x.Name == s.Name && x.Info.Fingerprints["question"] == s.Fingerprint {
+				x.Chance = &s.Chance
+			}
+		}
+	}
+}
+
 // shippedGate is what a collection gets that nobody calibrated, when experts
 // with a domain search it beside their base and words: the gate's coefficients
 // belong to kinds of sources, so they hold for any experts. Confidences do not
 // carry over to other collections; they stay unknown.
 func (l *library) shippedGate(c *search.Config) error {
-	if c.Reference == "" || !l.hasWords() {
+	if c.Reference == "" {
 		return nil
 	}
 	data, err := fs.ReadFile(shipped.FS, calibration.RecordFile)

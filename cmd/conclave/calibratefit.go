@@ -19,7 +19,7 @@ type fit struct {
 	methods      []methodFit
 	chances      []calibration.ConfidenceFit
 	gate         calibration.GateFit
-	home         []atHome
+	sources      []sourceChance
 }
 
 // methodFit is a method with its answers to all questions.
@@ -33,6 +33,7 @@ type methodFit struct {
 func chanceDepths() []int { return []int{1, 5, 10, 20} }
 
 // fitAll fits in the order in which one thing needs the other: temperatures,
+// the sources' own chances,
 // the hybrid's weight, the gate, and the confidence of what the gate answers
 // when it asks so many specialists.
 func fitAll(ctx context.Context, questions []asked, fingerprints map[string]string, depth, specialists int) (*fit, error) {
@@ -41,10 +42,10 @@ func fitAll(ctx context.Context, questions []asked, fingerprints map[string]stri
 	if err := f.fitTemperatures(ctx, questions, fingerprints, depth); err != nil {
 		return nil, err
 	}
-	if err := f.fitAtHome(ctx, questions); err != nil {
+	gated := f.gateQuestions(questions)
+	if err := f.fitSources(ctx, questions, gated, fingerprints); err != nil {
 		return nil, err
 	}
-	gated := f.gateQuestions(questions)
 	if err := f.fitAlpha(ctx, questions, gated); err != nil {
 		return nil, err
 	}
@@ -117,6 +118,7 @@ func (f *fit) gateQuestions(questions []asked) []calibration.GateQuestion {
 			}
 			out[i].Sources = append(out[i].Sources, o)
 		}
+		fusion.Rivals(out[i].Sources)
 	}
 	return out
 }

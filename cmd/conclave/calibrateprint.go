@@ -23,14 +23,7 @@ func (f *fit) print(out io.Writer, questions []asked) {
 		_ = t.Flush()
 		_, _ = fmt.Fprintln(out)
 	}
-	if len(f.home) > 0 {
-		row("expert on its own domain\tquestions\ttemperature\tECE at 1\tECE, held out\ta perfect one's, 95 of 100\tAUROC\tchance by more signals: ECE\tAUROC")
-		for _, h := range f.home {
-			row("%s\t%d\t%.3g\t%.3f\t%.3f\t%.3f\t%s\t%.3f\t%s", h.expert, h.fit.HeldOut.Questions, h.fit.Temperature, h.fit.Before.ECE, h.fit.HeldOut.ECE, h.perfect, areaOf(h.fit.HeldOut), h.chance.HeldOut.ECE, areaOf(h.chance.HeldOut))
-		}
-		_ = t.Flush()
-		_, _ = fmt.Fprintln(out)
-	}
+	f.printSources(out)
 	row("%d questions\ttop-1\ttop-5\ttop-20\ttop-100", len(questions))
 	for _, m := range f.methods {
 		row("%s\t%.1f\t%.1f\t%.1f\t%.1f", m.name, 100*calibration.Accuracy(m.answers, 1), 100*calibration.Accuracy(m.answers, 5),
@@ -45,6 +38,28 @@ func (f *fit) print(out io.Writer, questions []asked) {
 	}
 	_ = t.Flush()
 	f.printDomains(out, questions)
+}
+
+// printSources shows how well each source knows whether its first hit answers,
+// everywhere and at home, beside what its ensemble says at home.
+func (f *fit) printSources(out io.Writer) {
+	if len(f.sources) == 0 {
+		return
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(t, "chance that the first hit answers\tECE, held out\tAUROC\tat home: questions\tECE\ta perfect one's, 95 of 100\tAUROC\tMUF at home: ECE\tAUROC")
+	for _, s := range f.sources {
+		_, _ = fmt.Fprintf(t, "%s\t%.3f\t%s", s.name, s.chance.HeldOut.ECE, areaOf(s.chance.HeldOut))
+		if h := s.home; h != nil {
+			_, _ = fmt.Fprintf(t, "\t%d\t%.3f\t%.3f\t%s", h.chance.Questions, h.chance.ECE, h.perfect, areaOf(h.chance))
+			if h.muf != nil {
+				_, _ = fmt.Fprintf(t, "\t%.3f\t%s", h.muf.HeldOut.ECE, areaOf(h.muf.HeldOut))
+			}
+		}
+		_, _ = fmt.Fprintln(t)
+	}
+	_ = t.Flush()
+	_, _ = fmt.Fprintln(out)
 }
 
 // areaOf is the AUROC as printed; "-" when all answers are right, or all wrong.

@@ -14,7 +14,6 @@ import (
 	"conclave/evaluation"
 	htmlreport "conclave/evaluation/report"
 	"conclave/search"
-	"conclave/shelf"
 
 	"github.com/spf13/cobra"
 )
@@ -169,7 +168,7 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 func (x *evaluating) options(l *library, config configs.Config, also []evaluation.Method) (evaluation.Options, error) {
 	o := evaluation.Options{Depth: x.depth, Candidates: x.cands, Exact: x.exact, Timeout: evaluationTimeout,
 		Patterns: x.answers == "regex", Timed: x.timed, Reference: x.against}
-	lineup := evaluation.Lineup{Experts: l.engine.Experts(), Words: l.hasWords()}
+	lineup := evaluation.Lineup{Experts: l.engine.Experts(), Words: true}
 	if x.alone {
 		o.Methods = lineup.Alone()
 	}
@@ -287,11 +286,4 @@ func (l *library) hasAny(d evaluation.Domain) error {
 		return nil
 	}
 	return fmt.Errorf("none of the relevant passages of the %d questions of %s is in the collection: is it another one, or were the ids indexed with a prefix?", len(d.Questions), d.Path)
-}
-
-// hasWords reports whether the collection has a word index.
-func (l *library) hasWords() bool {
-	view := shelf.Of(l.collection).Acquire()
-	defer view.Release()
-	return view.Words() != nil
 }

@@ -1,0 +1,74 @@
+package calibration
+
+import (
+	"fmt"
+
+	"conclave/fusion"
+)
+
+// SourceRecord is the chance that a source's own first hit answers, as it was
+// fitted, and what it is worth on questions that it was not fitted on.
+type SourceRecord struct {
+	Name        string      `yaml:"name"`
+	Fingerprint string      `yaml:"fingerprint,omitempty"` // of the question encoder; none for words
+	Kind        fusion.Kind `yaml:"kind"`
+	Chance      Confidence  `yaml:"chance"`
+	ECE         float64     `yaml:"ece"` // held out
+}
+
+// Check refuses what cannot be served.
+func (s *SourceRecord) Check() error {
+	if err := s.Chance.Validate(); err != nil {
+		return err
+	}
+	if got, want := len(s.Chance.Logistic.Signals), len(fusion.SourceSignalNames(s.Kind)); got != want {
+		return fmt.Errorf("%d signals; this version of conclave reads %d of a source of kind %q: calibrate again", got, want, s.Kind)
+	}
+	return nil
+}
+
+// SourceChanceFit is the fitted chance of a source, with the questions that its
+// outcomes belong to: those for which the source found something.
+type SourceChanceFit struct {
+	Kind fusion.Kind
+	ConfidenceFit
+	Of []int // by outcome, into the questions
+}
+
+// FitSourceChance fits the chance that the first hit of one source, by its
+// column, answers. Rival of the sources has to be known.
+func FitSourceChance(questions []GateQuestion, column int) (SourceChanceFit, error) {
+	var fit SourceChanceFit
+	var ranked []RankedQuestion
+	for i := range questions {
+		q := &questions[i]
+		for at, s := range q.Sources {
+			if s.Column != column {
+				continue
+			}
+			signals := fusion.SourceSignals(q.Table, q.Sources, fusion.FeaturesOf(q.Table, q.Sources), at)
+			if signals == nil {
+				continue
+			}
+			fit.Kind = s.Kind
+			fit.Of = append(fit.Of, i)
+			ranked = append(ranked, RankedQuestion{ID: q.ID, Signals: signals, First: q.firstOf(column)})
+		}
+	}
+	if len(ranked) == 0 {
+		return fit, nil
+	}
+	var err error
+	fit.ConfidenceFit, err = FitConfidence(fusion.SourceSignalNames(fit.Kind), ranked, 1)
+	return fit, err
+}
+
+// firstOf is 1 when the first hit of a source answers, else 0.
+func (q *GateQuestion) firstOf(column int) int {
+	for row := range q.Table.Len() {
+		if q.Table.Best(row, []int{column}) == 1 && q.Relevant[q.Table.Ordinal(row)] > 0 {
+			return 1
+		}
+	}
+	return 0
+}

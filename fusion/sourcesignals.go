@@ -1,0 +1,50 @@
+package fusion
+
+import "math"
+
+// SourceSignalNames are what the chance that a source's own first hit answers
+// is read from, by the source's kind, in the order of SourceSignals.
+func SourceSignalNames(k Kind) []string {
+	shared := []string{"shared_with_words", "words_coverage", "log_words_top"}
+	switch k {
+	case Lexical:
+		return []string{"log_words_top", "words_coverage", "relative_gap_second", "relative_gap_tenth", "highest_familiarity"}
+	case Specialist:
+		return append([]string{"first_score", "gap_second", "gap_tenth", "familiarity", "ahead_of_rivals", "behind_rivals",
+			"first_score_times_ahead", "first_score_times_familiarity"}, shared...)
+	}
+	return append([]string{"first_score", "gap_second", "gap_tenth", "highest_familiarity"}, shared...)
+}
+
+// SourceSignals are the signals of one of the sources for this question, from
+// the table's hits and the features of all sources; nil when words are not among the sources, and for a
+// source without hits. They do not depend on which other experts were asked, as
+// long as Rival is known.
+//
+// MUF's confidence is not among them: it added nothing to these (docs/experts.md).
+func SourceSignals(c *Candidates, sources []Observed, f Features, at int) []float64 {
+	s := sources[at]
+	if f.Lexical == nil || c.columns[s.Column].hits == 0 {
+		return nil
+	}
+	words := f.Lexical
+	if s.Kind == Lexical {
+		return []float64{words[wordsTop], words[wordsCoverage], words[wordsGapFirst], words[wordsGapTenth], s.Rival}
+	}
+	dense := f.Dense[0]
+	for i, n := 0, 0; i <= at; i++ {
+		if sources[i].Kind != Lexical {
+			dense = f.Dense[n]
+			n++
+		}
+	}
+	first := c.head(s.Column)[0]
+	signals := []float64{first, dense[gapFirst], dense[gapTenth]}
+	if s.Kind == Specialist {
+		ahead := s.Familiarity - s.Rival
+		signals = append(signals, s.Familiarity, ahead, math.Min(ahead, 0), first*ahead, first*s.Familiarity)
+	} else {
+		signals = append(signals, s.Rival)
+	}
+	return append(signals, dense[sharedWords], words[wordsCoverage], words[wordsTop])
+}
