@@ -248,3 +248,30 @@ func wellFormed(path string) error {
 		}
 	}
 }
+
+// TestEvaluateKnowsItsFits: measured on the questions that everything was
+// fitted on, and on some of them, it says so; on others it does not.
+func TestEvaluateKnowsItsFits(t *testing.T) {
+	calibratable(t)
+	if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", "tales=tales.jsonl"); code != exitOK {
+		t.Fatal(complaints)
+	}
+	for _, c := range []struct {
+		args  []string
+		fits  bool
+		names string
+	}{
+		{[]string{"--questions", "mine=tales.jsonl"}, true, "(mine)"},
+		{[]string{"--questions", "tales=tales.jsonl", "--limit", "5"}, true, "(tales)"},
+		{[]string{"--questions", "tales=tales.jsonl", "--questions", "health=health.jsonl"}, true, "(tales)"},
+		{[]string{"--questions", "health=health.jsonl"}, false, ""},
+	} {
+		code, out, complaints := conclave(t, append([]string{"evaluate", "--collection", "c", "--fusions", "rrf", "--alone=false", "--timed", "0"}, c.args...)...)
+		if code != exitOK {
+			t.Fatal(complaints)
+		}
+		if strings.Contains(out, "fitted on these very questions") != c.fits || !strings.Contains(out, c.names) {
+			t.Errorf("%v: %s", c.args, out)
+		}
+	}
+}

@@ -129,6 +129,11 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	if options.Methods, options.Notes, err = evaluation.Possible(cmd.Context(), l.engine, options.Methods, domains[0].Questions[0].Text); err != nil {
 		return err
 	}
+	fitted, err := x.fittedOn(config.Collection, domains)
+	if err != nil {
+		return err
+	}
+	options.Notes = append(options.Notes, fitted...)
 	if options.Reference == "" {
 		options.Reference = referenceOf(options.Methods)
 	}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"conclave/calibration"
+	"conclave/evaluation"
+)
+
+// fittedOn is a note that names the sets of questions which the collection was
+// calibrated on: nobody should take what is measured on them for what new
+// questions get. None where there is no such set; a set that was changed since
+// is another one.
+func (x *evaluating) fittedOn(collection string, domains []evaluation.Domain) ([]string, error) {
+	record, err := calibration.ReadRecord(collection)
+	if err != nil || record == nil {
+		return nil, err
+	}
+	sets := domains
+	if x.limit > 0 { // calibrated on all, measured on some
+		whole, err := x.questions.read(0)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(slices.Clone(domains), whole...)
+	}
+	var names []string
+	for _, d := range sets {
+		sum := calibration.Fingerprint(questionKeys(d))
+		known := slices.ContainsFunc(record.Questions, func(s calibration.QuestionSet) bool { return s.SHA256 == sum })
+		if known && !slices.Contains(names, d.Name) {
+			names = append(names, d.Name)
+		}
+	}
+	if names == nil {
+		return nil, nil
+	}
+	return []string{fmt.Sprintf("auto, gate, hybrid and the confidences were fitted on these very questions (%s): expect less on others. `conclave calibrate` and `conclave ablate` measure on questions left out of the fit",
+		strings.Join(names, ", "))}, nil
+}
