@@ -21,6 +21,7 @@ import (
 type benchingSearch struct {
 	questions questionFiles
 	fusion    string
+	familiar  bool
 	clients   int
 	rounds    int
 	asked     int
@@ -81,6 +82,7 @@ questions, in turns. Nothing is kept between questions.`,
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bind(flags)
 	flags.StringVar(&x.fusion, "fusion", search.MethodHybrid, "fusion `method`: hybrid is muf with BM25")
+	flags.BoolVar(&x.familiar, "familiar", false, "let each question ask the experts that are the most familiar with it, beside those without a domain, as auto does: fusion gate")
 	flags.IntVar(&x.clients, "clients", 32, "clients at once, for the rates")
 	flags.IntVar(&x.rounds, "rounds", 5, "turns of each side; the median counts")
 	flags.IntVar(&x.asked, "asked", 100, "questions of each turn")
@@ -106,9 +108,12 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 	if err != nil {
 		return nil, err
 	}
-	var able []*expert
+	var able, always []*expert
 	for _, e := range l.experts.opened {
-		if e.encoder.EnsembleMembers() > 1 {
+		switch {
+		case x.familiar && e.bundle.Manifest.Representatives == "":
+			always = append(always, e)
+		case x.familiar || e.encoder.EnsembleMembers() > 1:
 			able = append(able, e)
 		}
 	}
@@ -119,10 +124,10 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 	defer bar.Finish()
 	for i, n := range x.counts {
 		if n < 1 || n > len(able) {
-			return nil, usagef("--counts: %d; this collection has %d experts with an ensemble", n, len(able))
+			return nil, usagef("--counts: %d; this collection has %d such experts", n, len(able))
 		}
 		bar.Report("measuring", int64(i), int64(len(x.counts)), "sets of experts")
-		c, err := x.measure(ctx, l, able[:n], texts)
+		c, err := x.measure(ctx, l, append(slices.Clone(always), able[:n]...), n, texts)
 		if err != nil {
 			return nil, err
 		}
@@ -149,24 +154,39 @@ func spread(domains []evaluation.Domain, most int) []string {
 	return texts
 }
 
-// measure lets searches and encoders take turns.
-func (x *benchingSearch) measure(ctx context.Context, l *library, experts []*expert, texts []string) (searchCost, error) {
-	names := make([]string, len(experts))
-	for i, e := range experts {
-		names[i] = e.name
+// measure lets searches and encoders take turns. With --familiar a search
+// chooses so many specialists itself, and the encoders are as many.
+func (x *benchingSearch) measure(ctx context.Context, l *library, experts []*expert, specialists int, texts []string) (searchCost, error) {
+	request := search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond), Fusion: search.Methods{Names: []string{x.fusion}}}
+	if x.familiar {
+		request.Fusion.Names[0], request.Specialists = search.MethodGate, specialists
+	} else {
+		names := make([]string, len(experts))
+		for i, e := range experts {
+			names[i] = e.name
+		}
+		request.Experts = &names
 	}
 	ask := func(text string) error {
-		_, err := l.engine.Search(ctx, search.Request{Question: text, Experts: &names, TimeoutMS: int(evaluationTimeout / time.Millisecond),
-			Fusion: search.Methods{Names: []string{x.fusion}}})
+		r := request
+		r.Question = text
+		_, err := l.engine.Search(ctx, r)
 		return err
 	}
 	encode := func(text string) error { return encodeAll(ctx, experts, text) }
 	one := func(text string) error { return encodeAll(ctx, experts[:1], text) }
-	vector, err := experts[0].encoder.EncodeQuestion(ctx, texts[0])
+	last := experts[len(experts)-1]
+	vector, err := last.encoder.EncodeQuestion(ctx, texts[0])
 	if err != nil {
 		return searchCost{}, err
 	}
-	ensemble := func(string) error { _, err := experts[0].encoder.Members(ctx, vector); return err }
+	ensemble := func(string) error {
+		if last.encoder.EnsembleMembers() < 2 {
+			return nil
+		}
+		_, err := last.encoder.Members(ctx, vector)
+		return err
+	}
 
 	c := searchCost{Experts: len(experts)}
 	kinds := []struct {

@@ -38,7 +38,8 @@ func TestBenchSearch(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"--counts", "3"}, exitUsage, "3; this collection has 2 experts"},
+		{[]string{"--counts", "3"}, exitUsage, "3; this collection has 2 such experts"},
+		{[]string{"--familiar", "--counts", "1"}, exitUsage, "1; this collection has 0 such experts"}, // none has a domain
 		{[]string{"--counts", "0"}, exitUsage, "--counts"},
 		{[]string{"--rounds", "0"}, exitUsage, "--rounds"},
 		{[]string{"--clients", "0"}, exitUsage, "--clients"},
