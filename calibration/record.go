@@ -62,6 +62,19 @@ type ExpertRecord struct {
 	After       float64 `yaml:"ece_after"`
 }
 
+// RecordSum is the SHA-256 of a collection's record as it lies there, in
+// hexadecimal; "" where there is none.
+func RecordSum(folder string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(folder, RecordFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
 // Check refuses what cannot be served.
 func (r *Record) Check() error {
 	if r.Format != recordFormat {

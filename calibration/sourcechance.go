@@ -2,6 +2,7 @@ package calibration
 
 import (
 	"fmt"
+	"slices"
 
 	"conclave/fusion"
 )
@@ -21,8 +22,12 @@ func (s *SourceRecord) Check() error {
 	if err := s.Chance.Validate(); err != nil {
 		return err
 	}
-	if got, want := len(s.Chance.Logistic.Signals), len(fusion.SourceSignalNames(s.Kind)); got != want {
-		return fmt.Errorf("%d signals; this version of conclave reads %d of a source of kind %q: calibrate again", got, want, s.Kind)
+	var names []string
+	for _, t := range s.Chance.Logistic.Signals {
+		names = append(names, t.Name)
+	}
+	if want := fusion.SourceSignalNames(s.Kind); !slices.Equal(names, want) {
+		return fmt.Errorf("the signals %v; this version of conclave reads %v of a source of kind %q: calibrate again", names, want, s.Kind)
 	}
 	return nil
 }
@@ -55,8 +60,8 @@ func FitSourceChance(questions []GateQuestion, column int) (SourceChanceFit, err
 			ranked = append(ranked, RankedQuestion{ID: q.ID, Signals: signals, First: q.firstOf(column)})
 		}
 	}
-	if len(ranked) == 0 {
-		return fit, nil
+	if len(ranked) < 2*Folds { // too few to say anything on other folds
+		return SourceChanceFit{}, nil
 	}
 	var err error
 	fit.ConfidenceFit, err = FitConfidence(fusion.SourceSignalNames(fit.Kind), ranked, 1)

@@ -47,6 +47,9 @@ type About struct {
 	Experts    []search.ExpertInfo `json:"experts"`
 	Version    string              `json:"version,omitempty"` // of the program
 	Settings   any                 `json:"settings,omitempty"`
+	// Calibration is the SHA-256 of what the collection was calibrated to; ""
+	// for one that was not.
+	Calibration string `json:"calibration,omitempty"`
 }
 
 // DomainInfo is a domain in a report.

@@ -21,7 +21,7 @@ func SourceSignalNames(k Kind) []string {
 // source without hits. They do not depend on which other experts were asked, as
 // long as Rival is known.
 //
-// MUF's confidence is not among them: it added nothing to these (docs/experts.md).
+// MUF's confidence is not among them: beside these it added nothing.
 func SourceSignals(c *Candidates, sources []Observed, f Features, at int) []float64 {
 	s := sources[at]
 	if f.Lexical == nil || c.columns[s.Column].hits == 0 {

@@ -33,13 +33,15 @@ type Limits struct {
 
 // LimitDefaults is what a request gets that does not say otherwise.
 type LimitDefaults struct {
-	Fusion     string  `json:"fusion"`
-	Auto       string  `json:"auto"`
-	K          int     `json:"k"`
-	Candidates int     `json:"candidates"`
-	Missing    string  `json:"missing"`
-	Alpha      float64 `json:"alpha"`
-	TimeoutMS  int64   `json:"timeout_ms"`
+	Fusion     string `json:"fusion"`
+	Auto       string `json:"auto"`
+	K          int    `json:"k"`
+	Candidates int    `json:"candidates"`
+	// Specialists belongs to the method gate, and to auto where it stands for it.
+	Specialists int     `json:"specialists"`
+	Missing     string  `json:"missing"`
+	Alpha       float64 `json:"alpha"`
+	TimeoutMS   int64   `json:"timeout_ms"`
 }
 
 // getLimits answers GET /v1/limits.
@@ -62,7 +64,7 @@ func (a *API) getLimits(w http.ResponseWriter, r *http.Request) error {
 		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: cap(a.places),
 		RateRequests: a.rateRequests, RateWindowMS: a.rateWindow.Milliseconds(), JSONDepth: maxDepth,
 		Defaults: LimitDefaults{
-			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Missing: d.Missing, TimeoutMS: d.Timeout.Milliseconds(),
+			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists, Missing: d.Missing, TimeoutMS: d.Timeout.Milliseconds(),
 		},
 	}
 	if d.Hybrid != nil {

@@ -60,6 +60,7 @@ func TestGetIsPost(t *testing.T) {
 		"q=bees&experts=":                                `{"question":"bees","experts":[]}`,
 		"q=bees&bm25=false&exact=true":                   `{"question":"bees","bm25":false,"exact":true}`,
 		"q=bees&fusion=rrf":                              `{"question":"bees","fusion":"rrf"}`,
+		"q=bees&fusion=rrf&specialists=1":                `{"question":"bees","fusion":"rrf","specialists":1}`,
 		"q=bees&fusion=rrf,sum":                          `{"question":"bees","fusion":["rrf","sum"]}`,
 		"q=bees&fields=title,%20tags&explain=true":       `{"question":"bees","fields":["title","tags"],"explain":true}`,
 		"q=bees&missing=min&timeout_ms=1000&k=1e0":       `{"question":"bees","missing":"min","timeout_ms":1000,"k":1.0}`,

@@ -12,6 +12,9 @@ import (
 // came about, and how every source fared.
 func (a *answer) fetch(ctx context.Context) error {
 	p := a.plan
+	if a.engine.preselects(p) && a.knowsReference() {
+		a.observe(ctx) // so that those asked say how familiar the question is, as those skipped do
+	}
 	a.response = Response{
 		Question: p.question, Generation: a.view.Generation(), Selected: a.view.selected,
 		Sources: a.sources(ctx), Degraded: make([]Missing, 0, len(a.degraded)),

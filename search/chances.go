@@ -13,8 +13,8 @@ type Chances interface {
 	Of(signals []float64, k int) (float64, error)
 }
 
-// chances fills in the confidences of a gated ranking.
-func (a *answer) chances(r *fusion.Ranking, observed []fusion.Observed, k int) error {
+// answerChances fills in the confidences of a gated ranking.
+func (a *answer) answerChances(r *fusion.Ranking, observed []fusion.Observed, k int) error {
 	c := a.engine.defaults.Chances
 	if c == nil || len(r.Items) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func (a *answer) sourceChances(ctx context.Context) []*float64 {
 	for source := range a.findings {
 		calibrated = calibrated || e.chanceOf(a.plan, source) != nil
 	}
-	if !calibrated || lexical < 0 || a.observed == nil && e.referenceExpert >= 0 && a.plan.reference == nil && e.referenceVector(a.plan, a.findings) == nil {
+	if !calibrated || lexical < 0 || e.referenceExpert >= 0 && !a.knowsReference() {
 		return chances
 	}
 	observed := a.observe(ctx)

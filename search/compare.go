@@ -22,9 +22,10 @@ import (
 // source that failed beside others is under Degraded of the answers that it
 // would have been in.
 //
-// Two things differ from separate searches: the deadline is for all sources
-// together, and what is known of a source (confidence, familiarity, chance) is
-// there in every answer when one of them needs it.
+// Three things differ from separate searches: the deadline is for all sources
+// together; what is known of a source (confidence, familiarity, chance) is
+// there in every answer when one of them needs it; and an expert that alone
+// would have been skipped is there with weight 0 when another request asks it.
 func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, error) {
 	started := time.Now()
 	if err := e.begin(); err != nil {
@@ -57,7 +58,10 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 		return nil, fmt.Errorf("the caller has gone: %w", ctx.Err())
 	}
 	responses := make([]Response, len(plans))
-	reference := e.referenceVector(all, findings)
+	reference := all.reference
+	if reference == nil {
+		reference = e.referenceVector(all, findings)
+	}
 	for i, p := range plans {
 		p.reference = reference
 		own := make([]finding, 0, len(p.experts)+1)

@@ -52,7 +52,7 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 		return Evidence{}, err
 	}
 	defer e.running.Done()
-	r.Fusion = Methods{Names: []string{MethodSum}}
+	r.Fusion, r.Specialists = Methods{Names: []string{MethodSum}}, 0
 	p, err := e.plan(&r)
 	if err != nil {
 		return Evidence{}, err

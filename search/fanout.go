@@ -19,9 +19,13 @@ const (
 	StatusSkipped = "skipped"
 )
 
+// aside is the source of a finding that is none of the plan's: the question's
+// vector by the reference.
+const aside = -1
+
 // finding is what one source came back with.
 type finding struct {
-	source  int // into the plan's sources: its experts, then BM25
+	source  int // into the plan's sources: its experts, then BM25; or aside
 	name    string
 	status  string
 	reason  string // for the user, when the status is not ok
@@ -84,7 +88,7 @@ func (e *Engine) ask(ctx context.Context, p *plan, view *pinned) []finding {
 	if err := view.narrow(ctx, p.filter); err != nil {
 		return e.unselected(ctx, p, findings, err)
 	}
-	answers := make(chan finding, sources) // nobody ever waits to send
+	answers := make(chan finding, sources+1) // nobody ever waits to send
 	if p.words {
 		e.start(view, func() { answers <- e.askWords(ctx, p, view) })
 	}
@@ -99,19 +103,26 @@ func (e *Engine) ask(ctx context.Context, p *plan, view *pinned) []finding {
 	for i := range findings {
 		findings[i] = finding{source: i, name: e.sourceName(p, i), status: StatusDeadline}
 	}
-	for waiting := sources; waiting > 0; {
+	waiting := sources
+	take := func(f finding) {
+		if f.source == aside {
+			p.reference = f.vector
+			return
+		}
+		findings[f.source] = f
+		waiting--
+	}
+	for waiting > 0 {
 		select {
 		case f := <-answers:
-			findings[f.source] = f
-			waiting--
+			take(f)
 			continue
 		case <-ctx.Done():
 		}
 		// What came in at the same moment still counts.
 		select {
 		case f := <-answers:
-			findings[f.source] = f
-			waiting--
+			take(f)
 		default:
 			waiting = 0
 		}

@@ -22,7 +22,7 @@ func (a *answer) gated(ctx context.Context, p *plan) (fusion.Ranking, error) {
 	if err != nil {
 		return ranking, err
 	}
-	err = a.chances(&ranking, observed, p.k)
+	err = a.answerChances(&ranking, observed, p.k)
 	ranking.Items = ranking.Items[:min(len(ranking.Items), p.k)]
 	return ranking, err
 }
@@ -89,11 +89,8 @@ func (a *answer) reference(ctx context.Context) []float32 {
 	if e.referenceExpert < 0 {
 		return nil
 	}
-	if a.plan.reference != nil {
+	if a.knowsReference() {
 		return a.plan.reference
-	}
-	if vector := e.referenceVector(a.plan, a.findings); vector != nil {
-		return vector
 	}
 	x := &e.experts[e.referenceExpert]
 	var vector []float32
@@ -109,7 +106,17 @@ func (a *answer) reference(ctx context.Context) []float32 {
 			Reason: "it could not encode the question, so how familiar the experts are with it is not known"})
 		return nil
 	}
+	a.plan.reference = vector
 	return vector
+}
+
+// knowsReference reports whether the question's vector by the reference is
+// there already.
+func (a *answer) knowsReference() bool {
+	if a.plan.reference == nil {
+		a.plan.reference = a.engine.referenceVector(a.plan, a.findings)
+	}
+	return a.plan.reference != nil
 }
 
 // referenceVector is the question's vector by the reference when that, or an

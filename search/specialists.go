@@ -2,6 +2,8 @@ package search
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"conclave/fusion"
 )
@@ -47,15 +49,22 @@ func (e *Engine) askFamiliar(ctx context.Context, p *plan, view *pinned, answers
 	if len(known) > 0 {
 		e.start(view, func() { e.searchAll(ctx, p, view, known, encoded, answers) })
 	}
-	if encoded.cause != nil && (ctx.Err() != nil || overloaded(encoded.cause)) {
+	asked := specialists
+	switch {
+	case encoded.cause == nil:
+		answers <- finding{source: aside, vector: encoded.vector}
+		asked = e.chooseFamiliar(p, encoded.vector, specialists, answers)
+	case ctx.Err() != nil || overloaded(encoded.cause):
+		reason := fmt.Sprintf("%s, which tells who is familiar with the question, could not encode it in time", reference.Name)
+		if ctx.Err() == nil {
+			reason = fmt.Sprintf("the queue of %s, which tells who is familiar with the question, is full; try again in a moment", reference.Name)
+		}
 		for _, position := range specialists {
-			answers <- finding{source: position, name: e.sourceName(p, position), cause: encoded.cause}
+			answers <- finding{source: position, name: e.sourceName(p, position), cause: encoded.cause, reason: reason}
 		}
 		return
-	}
-	asked := specialists
-	if encoded.cause == nil {
-		asked = e.familiarTo(p, encoded.vector, specialists, answers)
+	case len(known) == 0: // no source says it
+		e.observer.Source(ctx, reference.Name, StatusFailed, fmt.Errorf("encoding the question for familiarity: %w", encoded.cause))
 	}
 	for _, group := range e.shared(p, asked) {
 		if e.encoderOf[p.experts[group[0]]] == encoder && encoded.cause == nil {
@@ -66,8 +75,9 @@ func (e *Engine) askFamiliar(ctx context.Context, p *plan, view *pinned, answers
 	}
 }
 
-// familiarTo chooses the specialists to ask, and reports the others as skipped.
-func (e *Engine) familiarTo(p *plan, question []float32, specialists []int, answers chan<- finding) []int {
+// chooseFamiliar are the specialists to ask; the others are reported as
+// skipped.
+func (e *Engine) chooseFamiliar(p *plan, question []float32, specialists []int, answers chan<- finding) []int {
 	observed := make([]fusion.Observed, len(specialists))
 	for i, position := range specialists {
 		observed[i] = fusion.Observed{Column: position, Kind: fusion.Specialist,
@@ -78,7 +88,7 @@ func (e *Engine) familiarTo(p *plan, question []float32, specialists []int, answ
 		asked = append(asked, o.Column)
 	}
 	for _, o := range observed {
-		if len(except([]int{o.Column}, asked)) > 0 {
+		if !slices.Contains(asked, o.Column) {
 			answers <- finding{source: o.Column, name: e.sourceName(p, o.Column), status: StatusSkipped, familiarity: ptr(o.Familiarity)}
 		}
 	}
@@ -87,15 +97,5 @@ func (e *Engine) familiarTo(p *plan, question []float32, specialists []int, answ
 
 // except are the positions that are not among the others.
 func except(positions, others []int) []int {
-	var left []int
-	for _, position := range positions {
-		found := false
-		for _, other := range others {
-			found = found || position == other
-		}
-		if !found {
-			left = append(left, position)
-		}
-	}
-	return left
+	return slices.DeleteFunc(slices.Clone(positions), func(p int) bool { return slices.Contains(others, p) })
 }

@@ -186,3 +186,43 @@ func TestASpecialistWithTheReferencesEncoder(t *testing.T) {
 		t.Errorf("%+v after %d encoder passes", r.Sources[1], s.encoders["A"].calls.Load())
 	}
 }
+
+// TestTheReferenceIsNotAmongTheAsked: it encodes once for all that needs its
+// vector, and when it fails the observer is told.
+func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
+	s := fewStage()
+	s.config.Experts[1].Chance = new(own)
+	for _, method := range []string{MethodGate, MethodSum} {
+		s.encoders["A"].calls.Store(0)
+		r := s.ask(t, Request{Question: question, Fusion: methodsOf(method), Experts: &[]string{"B", "C", "D"}, Specialists: 2})
+		if n := s.encoders["A"].calls.Load(); n != 1 {
+			t.Errorf("%s: the reference encoded %d times", method, n)
+		}
+		for _, source := range r.Sources {
+			if (source.Familiarity == nil) != (source.Name == WordSource) {
+				t.Errorf("%s: %+v", method, source)
+			}
+			if source.Name == "B" && (source.Chance != nil) != (source.Status == StatusOK) {
+				t.Errorf("%s: B is %s and its chance %v", method, source.Status, source.Chance)
+			}
+		}
+	}
+	s.encoders["A"].hook = func(context.Context) error { return errors.New("gone") }
+	seen := &recorder{stages: map[string]int{}, sources: map[string]string{}}
+	s.config.Observer = seen
+	r := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodSum), Experts: &[]string{"B", "C", "D"}, Specialists: 2})
+	if !strings.HasPrefix(seen.sources["A"], StatusFailed) || len(r.Degraded) != 0 {
+		t.Errorf("the reference fails: told of %v, degraded %v", seen.sources, r.Degraded)
+	}
+	for _, source := range r.Sources {
+		if source.Chance != nil || source.Status != StatusOK {
+			t.Errorf("the reference fails: %+v", source)
+		}
+	}
+	r = s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
+	for _, source := range r.Sources {
+		if source.Chance != nil {
+			t.Errorf("nobody knows how familiar the question is, and the chance of %s is %v", source.Name, *source.Chance)
+		}
+	}
+}

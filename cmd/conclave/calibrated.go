@@ -94,10 +94,10 @@ func (l *library) shippedGate(c *search.Config) error {
 }
 
 // referenceFor is the loaded expert that is the base itself of these
-// representatives; "" when it is not loaded.
+// representatives, not one that was fine-tuned from it; "" when it is not loaded.
 func (l *library) referenceFor(r *models.Representatives) string {
 	for _, e := range l.experts.opened {
-		if m := e.bundle.Manifest; m.Representatives == "" && m.Lineage.SourceSHA256 == r.BaseSHA256 {
+		if m := e.bundle.Manifest; m.Base == nil && m.Lineage.MergedFrom == "" && m.Lineage.SourceSHA256 == r.BaseSHA256 {
 			return e.name
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"conclave/calibration"
 	"conclave/configs"
 	"conclave/evaluation"
 	htmlreport "conclave/evaluation/report"
@@ -192,6 +193,10 @@ func (x *evaluating) options(l *library, config configs.Config, also []evaluatio
 	generation, passages := l.engine.Generation()
 	o.About = evaluation.About{Collection: config.Collection, Generation: generation, Passages: passages, Experts: lineup.Experts,
 		Version: version, Settings: config.Search}
+	var err error
+	if o.About.Calibration, err = calibration.RecordSum(config.Collection); err != nil {
+		return o, err
+	}
 	o.Own = evaluation.Ownership{Of: map[string]string{}, Otherwise: x.otherwise}
 	for _, pair := range x.own {
 		domain, expert, found := strings.Cut(pair, "=")
@@ -208,7 +213,6 @@ func (x *evaluating) options(l *library, config configs.Config, also []evaluatio
 		o.Runs = &x.runs
 	}
 	if x.state != "" {
-		var err error
 		if o.State, err = evaluation.OpenState(x.state); err != nil {
 			return o, err
 		}
