@@ -55,6 +55,21 @@ def test_known_calibration_error() -> None:
     assert calibration_error([], []) == 0
 
 
+@pytest.mark.parametrize("edge", [3, 6, 7])
+def test_bins_end_where_arange_does(edge: int) -> None:
+    """The authors' edges are ``arange(0, 1.1, 0.1)``; a confidence of just its third, above 0.3, is in the third bin.
+
+    A hit beside it in the same bin shares its bin's mean; were the edges
+    decimals, the two would stand in two bins and their errors would add up.
+    """
+    at = float(np.arange(0, 1.1, 0.1)[edge])
+    assert at > edge / 10
+    below = at - 0.05
+    assert calibration_error([at, below], [0, 1]) == pytest.approx(abs(0.5 - (at + below) / 2), abs=1e-12)
+    above = float(np.nextafter(at, 1))
+    assert calibration_error([above, below], [0, 1]) == pytest.approx((above + 1 - below) / 2, abs=1e-12)
+
+
 def test_temperature_lowers_the_error() -> None:
     random = np.random.default_rng(2)
     hits = random.random(200) < 0.6
