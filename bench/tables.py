@@ -2,7 +2,9 @@
 
     python3 bench/tables.py evaluation-out > tables.md
 
-Reads report.json (conclave evaluate) and ablation.json (conclave ablate).
+Reads calibration.json (conclave calibrate), report.json (conclave evaluate) and
+ablation.json (conclave ablate). In report.json the gate, the hybrid and their
+confidences were fitted on the questions measured; in the others they were not.
 Figures are top-1 / top-20 in percent.
 """
 
@@ -26,12 +28,14 @@ def p_value(p):
 def evaluation(report):
     tables = report["tables"]
     names = {"mix": "all questions", "macro": "mean over domains"}
-    print("| method | " + " | ".join(f"{names.get(t['scope'], t['name'])} ({t['questions']})" for t in tables) + " | p50 ms |")
-    print("| --- |" + " ---: |" * (len(tables) + 1))
+    for note in report.get("notes", []):
+        print(f"({note}.)\n")
+    print("| method | " + " | ".join(f"{names.get(t['scope'], t['name'])} ({t['questions']})" for t in tables) + " | ms: p50 | p95 | p99 |")
+    print("| --- |" + " ---: |" * (len(tables) + 3))
     for i, row in enumerate(tables[0]["rows"]):
         cells = [pair(t["rows"][i]["values"]) for t in tables]
         latency = row.get("latency")
-        print(f"| {row['method']} | " + " | ".join(cells) + (f" | {latency['p50']:.1f} |" if latency else " | – |"))
+        print(f"| {row['method']} | " + " | ".join(cells) + (f" | {latency['p50']:.1f} | {latency['p95']:.1f} | {latency['p99']:.1f} |" if latency else " | – | – | – |"))
     print()
 
 
@@ -57,6 +61,26 @@ def pairs(title, lines):
     print()
 
 
+def area(x):
+    return "–" if x is None else f"{x:.3f}"
+
+
+def calibration(found):
+    print("| any of the first | ECE | AUROC | accuracy | of the surest half |\n| ---: | ---: | ---: | ---: | ---: |")
+    for c in found["chances"]:
+        print(f"| {c['k']} | {c['ece']:.3f} | {area(c['auroc'])} | {100 * c['accuracy']:.1f} | {100 * c['accuracy_of_surest_half']:.1f} |")
+    print()
+    print("| source | ECE | AUROC | at home: questions | ECE | a perfect one's, 95 of 100 | AUROC | MUF at home: ECE | AUROC |")
+    print("| --- |" + " ---: |" * 8)
+    for s in found["sources"]:
+        cells = [f"{s['ece']:.3f}", area(s["auroc"])]
+        if h := s.get("home"):
+            cells += [f"{h['questions']:,}", f"{h['ece']:.3f}", f"{h['ece_of_a_perfect_one']:.3f}", area(h["auroc"])]
+            cells += [f"{h['muf_ece']:.3f}", area(h.get("muf_auroc"))] if "muf_ece" in h else ["–", "–"]
+        print(f"| {s['name']} | " + " | ".join(cells + ["–"] * (8 - len(cells))) + " |")
+    print()
+
+
 def ablation(found):
     first = found["yardsticks"][0]
     rows(f"{found['questions']} questions", found["yardsticks"], first)
@@ -75,7 +99,7 @@ def ablation(found):
 
 def main():
     folder = Path(sys.argv[1])
-    for name, show in (("report.json", evaluation), ("ablation.json", ablation)):
+    for name, show in (("calibration.json", calibration), ("report.json", evaluation), ("ablation.json", ablation)):
         if (folder / name).exists():
             show(json.loads((folder / name).read_text()))
 

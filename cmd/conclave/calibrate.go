@@ -25,6 +25,7 @@ type calibrating struct {
 	specialists int
 	apart       []string
 	report      string
+	asJSON      string
 	dry         bool
 }
 
@@ -70,6 +71,7 @@ the collection's folder; "auto" is then the method that did best.`,
 	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "experts with a domain that \"auto\" asks, the most familiar with the question; 0: all, at the price of their encoder passes")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions to be measured on later: refused when it shares one with --questions; may be repeated")
 	flags.StringVar(&x.report, "report", "", "`folder` for reliability diagrams (SVG)")
+	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs")
 	flags.BoolVar(&x.dry, "dry-run", false, "print, and write nothing")
 	_ = command.MarkFlagRequired("questions")
 	return command
@@ -113,6 +115,11 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 		return err
 	}
 	fitted.print(term.Out, gathered)
+	if x.asJSON != "" {
+		if err := fitted.writeJSON(x.asJSON, len(gathered)); err != nil {
+			return err
+		}
+	}
 	if x.report != "" {
 		if err := fitted.draw(x.report); err != nil {
 			return err

@@ -59,7 +59,7 @@ func TestCalibrationIsUsed(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("c", calibration.RecordFile)); code != exitOK || !errors.Is(err, os.ErrNotExist) || !strings.Contains(out, "60 questions") {
 		t.Fatalf("a dry run: exit code %d, %v\n%s%s", code, err, complaints, out)
 	}
-	code, out, complaints = conclave(t, both("calibrate", "--collection", "c", "--report", "pictures")...)
+	code, out, complaints = conclave(t, both("calibrate", "--collection", "c", "--report", "pictures", "--json", "fit.json")...)
 	if code != exitOK {
 		t.Fatal(complaints)
 	}
@@ -87,6 +87,18 @@ func TestCalibrationIsUsed(t *testing.T) {
 	}
 	if w := weightOf(t, hybrid, "bm25"); math.Abs(w-r.Alpha) > 1e-9 || r.Alpha == .03 { // .03 is what it is without
 		t.Errorf("BM25's weight is %v, the record says %v", w, r.Alpha)
+	}
+	var fitted calibratedJSON
+	if text, err := os.ReadFile("fit.json"); err != nil || json.Unmarshal(text, &fitted) != nil {
+		t.Fatal(err)
+	}
+	if fitted.Questions != 60 || fitted.Auto != r.Auto || fitted.Alpha != r.Alpha || len(fitted.Methods) != 4 || len(fitted.Ensembles) != 2 || len(fitted.Sources) != 3 {
+		t.Errorf("%+v", fitted)
+	}
+	for _, s := range fitted.Sources {
+		if (s.Home != nil) != (s.Name == "tales") || s.Home != nil && (s.Home.Questions != talesAsked || s.Home.MUFECE == nil || s.Home.Bound <= 0) {
+			t.Errorf("%s at home: %+v", s.Name, s.Home)
+		}
 	}
 	if len(r.Sources) != 3 || r.Specialists != askedSpecialists {
 		t.Errorf("chances of %d sources, for %d specialists", len(r.Sources), r.Specialists)
