@@ -153,6 +153,9 @@ func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([
 	if err := o.Filter.check(x.count); err != nil {
 		return nil, Stats{}, err
 	}
+	if err := x.Verify(ctx); err != nil {
+		return nil, Stats{}, err
+	}
 	// The library cannot filter; few enough vectors are compared at once.
 	if o.Exact || o.Filter != nil || x.count <= o.K {
 		return x.scan(ctx, query, o)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -37,9 +38,15 @@ func pristine(tb testing.TB, kind string) [2][]byte {
 	return files
 }
 
+// used is what came of using an index.
+type used struct {
+	answers [][]rank.Hit // of searches that gave one, in order; nil where there was an error
+	sound   bool         // nothing complained
+}
+
 // use opens an index of the given contents, searches it in every way, and
-// checks it. It reports whether nothing complained.
-func use(tb testing.TB, folder, kind string, files [2][]byte) bool {
+// checks it.
+func use(tb testing.TB, folder, kind string, files [2][]byte) (u used) {
 	tb.Helper()
 	paths := [2]string{filepath.Join(folder, "vectors"), filepath.Join(folder, "graph")}
 	for i, path := range paths {
@@ -49,14 +56,14 @@ func use(tb testing.TB, folder, kind string, files [2][]byte) bool {
 	}
 	x, err := Open(kind, paths[0], paths[1])
 	if err != nil {
-		return false
+		return u
 	}
 	defer func() {
 		if err := x.Close(); err != nil {
 			tb.Error(err)
 		}
 	}()
-	sound := true
+	u.sound = true
 	odd, most := NewFilter(x.Len()), NewFilter(x.Len())
 	for i := 1; i < x.Len(); i++ {
 		most.Add(rank.Ordinal(i))
@@ -66,53 +73,86 @@ func use(tb testing.TB, folder, kind string, files [2][]byte) bool {
 	}
 	query := make([]float32, x.Dimension())
 	query[0] = 1
+	var scored []rank.Hit // Scores has no error: what is not a number is none
+	for i := range x.Len() {
+		score := make([]float32, 1)
+		x.Scores(query, []rank.Ordinal{rank.Ordinal(i)}, score)
+		if !math.IsNaN(float64(score[0])) {
+			scored = append(scored, rank.Hit{Ordinal: rank.Ordinal(i), Score: score[0]})
+		}
+	}
+	u.answers = append(u.answers, scored)
 	for _, o := range []SearchOptions{{K: 1, Ef: 1}, {K: 3, Ef: 4}, {K: 2, Ef: 3, Filter: odd}, {K: 2, Ef: 1, Filter: odd, Walk: true}, {K: 2, Ef: 4, Filter: most, Walk: true}, {K: 5, Exact: true}} {
 		hits, _, err := x.Search(context.Background(), query, o)
 		if err != nil {
-			sound = false
+			u.sound, hits = false, nil
 		}
 		for _, h := range hits {
 			if int(h.Ordinal) >= x.Len() {
 				tb.Fatalf("a damaged %s index of %d vectors found ordinal %d", kind, x.Len(), h.Ordinal)
 			}
 		}
+		u.answers = append(u.answers, hits)
 	}
-	return x.Check() == nil && sound
+	together, err := x.SearchExact(context.Background(), [][]float32{query, query}, 4)
+	if err != nil {
+		u.sound, together = false, [][]rank.Hit{nil, nil}
+	}
+	u.answers = append(u.answers, together...)
+	u.sound = x.Check() == nil && u.sound
+	return u
+}
+
+// wrong reports whether an index gave an answer that the whole one does not
+// give. What coder's graph finds changes from search to search.
+func (u used) wrong(whole used, kind string) bool {
+	for i, hits := range u.answers {
+		if hits != nil && !slices.Equal(hits, whole.answers[i]) && kind != Coder {
+			return true
+		}
+	}
+	return false
 }
 
 // TestEveryDamageIsFound flips bits and cuts ends, everywhere. Opening or
-// checking must complain, and nothing may panic.
+// checking must complain, no search may find what it would not have found in the
+// whole files, and nothing may panic, not even where the checksums were put
+// right.
 func TestEveryDamageIsFound(t *testing.T) {
 	folder := t.TempDir()
 	rng := rand.New(rand.NewPCG(31, 0))
 	for _, kind := range Kinds() {
 		files := pristine(t, kind.Name)
-		if !use(t, folder, kind.Name, files) {
+		whole := use(t, folder, kind.Name, files)
+		if !whole.sound || whole.answers[0] == nil {
 			t.Fatalf("%s: the pristine files are refused", kind.Name)
 		}
 		for i, content := range files {
-			for at := 0; at < len(content); at += 1 + rng.IntN(20) {
-				damaged := files
-				damaged[i] = slices.Clone(content)
-				damaged[i][at] ^= 1 << rng.IntN(8)
-				if use(t, folder, kind.Name, damaged) {
-					t.Errorf("%s: a bit flipped at %d of file %d was not found", kind.Name, at, i)
+			try := func(what string, at int, damaged []byte) {
+				t.Helper()
+				changed := files
+				changed[i] = damaged
+				u := use(t, folder, kind.Name, changed)
+				if u.sound && (kind.Graph || i == 0) {
+					t.Errorf("%s: file %d %s at %d was not found", kind.Name, i, what, at)
 				}
+				if u.wrong(whole, kind.Name) {
+					t.Errorf("%s: file %d %s at %d changed an answer", kind.Name, i, what, at)
+				}
+			}
+			for at := 0; at < len(content); at += 1 + rng.IntN(40) {
+				damaged := slices.Clone(content)
+				damaged[at] ^= 1 << rng.IntN(8)
+				try("with a bit flipped", at, damaged)
+				harmful := files
+				harmful[i] = slices.Clone(damaged)
+				resum(harmful[i])
+				use(t, folder, kind.Name, harmful)
 			}
 			for at := 0; at < len(content); at += 1 + rng.IntN(200) {
-				damaged := files
-				damaged[i] = content[:at]
-				if use(t, folder, kind.Name, damaged) {
-					t.Errorf("%s: file %d cut off at %d was not found", kind.Name, i, at)
-				}
+				try("cut off", at, content[:at])
 			}
-			if kind.Graph || i == 0 {
-				damaged := files
-				damaged[i] = append(slices.Clone(content), 0)
-				if use(t, folder, kind.Name, damaged) {
-					t.Errorf("%s: a byte added to file %d was not found", kind.Name, i)
-				}
-			}
+			try("with a byte added", len(content), append(slices.Clone(content), 0))
 		}
 	}
 }
@@ -172,7 +212,7 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
-		sound := use(t, folder, kind, files)
+		sound := use(t, folder, kind, files).sound
 		relevant := which == 0 || kind != Flat
 		if changed := !bytes.Equal(content, before); relevant && changed && sound && !harm {
 			t.Errorf("a change of the %s index's file %d was not found", kind, which)

@@ -18,8 +18,10 @@
 // An index is files that do not change once written: its vectors, and for a
 // graph a second one. They are read in place through memory maps, so opening
 // costs the same for any number of vectors, and what the system keeps
-// resident is what searches touch. A file whose content has been damaged
-// behind its intact header gives errors or wrong neighbours but never a
-// crash; Check reads everything and tells. (A file that is cut short while it
-// is mapped is beyond that: the system ends the process.)
+// resident is what searches touch. Before the first search of an open index the
+// checksums of its files are compared, which reads them through once: a file
+// whose content was damaged behind its intact header is an error that names it,
+// and no search gives wrong neighbours (Index.Verify). Check verifies the
+// invariants as well. (A file that is cut short while it is mapped is beyond
+// that: the system ends the process.)
 package ann

@@ -23,5 +23,8 @@ func (f flat) Search(ctx context.Context, query []float32, o SearchOptions) ([]r
 	if err := o.Filter.check(f.count); err != nil {
 		return nil, Stats{}, err
 	}
+	if err := f.Verify(ctx); err != nil {
+		return nil, Stats{}, err
+	}
 	return f.scan(ctx, query, o)
 }

@@ -96,6 +96,9 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 	if err := o.Filter.check(x.count); err != nil {
 		return nil, Stats{}, err
 	}
+	if err := x.Verify(ctx); err != nil {
+		return nil, Stats{}, err
+	}
 	ef := o.Ef
 	if ef <= 0 {
 		ef = DefaultEf(o.K)
@@ -175,6 +178,14 @@ func (x *hnsw) rescore(s *hnswScratch, query []float32, k, n int, stats *Stats) 
 	}
 	stats.Rescored = n
 	return x.sorted(&s.top)
+}
+
+// Verify compares the checksums of both files, unless that was done.
+func (x *hnsw) Verify(ctx context.Context) error {
+	if err := x.Vectors.Verify(ctx); err != nil {
+		return err
+	}
+	return x.graph.Verify(ctx)
 }
 
 // Check verifies both files and that they belong together.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"conclave/ann/mapped"
 	"conclave/rank"
 )
 
@@ -33,16 +34,27 @@ type Index interface {
 	// not a number.
 	Scores(query []float32, ordinals []rank.Ordinal, out []float32)
 	// Vector is the stored vector of an ordinal, in place: not to be changed,
-	// nor kept beyond Close.
+	// nor kept beyond Close. It is whatever lies in the file: who has not searched
+	// calls Verify first.
 	Vector(ordinal rank.Ordinal) []float32
 	// BytesPerVector is the memory that a search reads again and again, per
 	// vector: what should stay resident.
 	BytesPerVector() float64
-	// Check reads everything and verifies checksums and invariants.
+	// Verify compares the checksums of the index's files. That is done once for
+	// as long as it is open, and every search and Scores does it first, so that
+	// damage is a DamageError and never a wrong answer; who calls Verify before
+	// spares the first search the time of reading the files through. Where ctx
+	// ends before that is done, the next call goes on from there.
+	Verify(ctx context.Context) error
+	// Check reads everything, also what Verify has read, and verifies checksums
+	// and invariants.
 	Check() error
 	// Close gives up the memory maps.
 	Close() error
 }
+
+// A DamageError names a file whose content is not what was written.
+type DamageError = mapped.DamageError
 
 // SearchOptions say what to search for.
 type SearchOptions struct {

@@ -74,6 +74,9 @@ func (v *Vectors) SearchExact(ctx context.Context, queries [][]float32, k int) (
 			return nil, err
 		}
 	}
+	if err := v.Verify(ctx); err != nil {
+		return nil, err
+	}
 	out := make([][]rank.Hit, 0, len(queries))
 	block := make([]float32, kernel.Block*v.dim)
 	scores := make([]float32, kernel.Block*min(scanRows, max(v.count, 1)))

@@ -1,6 +1,7 @@
 package ann
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -53,7 +54,8 @@ func (v *Vectors) Len() int { return v.count }
 // Dimension is the number of elements of a vector.
 func (v *Vectors) Dimension() int { return v.dim }
 
-// Vector is the vector of an ordinal, in place.
+// Vector is the vector of an ordinal, in place, as it lies in the file: Verify
+// says whether it is the one that was written.
 func (v *Vectors) Vector(o rank.Ordinal) []float32 {
 	return v.rows[int(o)*v.dim : (int(o)+1)*v.dim : (int(o)+1)*v.dim]
 }
@@ -61,11 +63,20 @@ func (v *Vectors) Vector(o rank.Ordinal) []float32 {
 // Stamp tells this file's content from any other's, as far as checksums can.
 func (v *Vectors) Stamp() uint64 { return uint64(v.file.Sum())<<32 | uint64(uint32(v.count)) }
 
+// Verify compares the file's checksums, unless that was done: see Index.
+func (v *Vectors) Verify(ctx context.Context) error {
+	if err := v.file.Verify(ctx); err != nil {
+		return fmt.Errorf("vectors: %w", err)
+	}
+	return nil
+}
+
 // Scores writes the inner products of a query with the vectors of the given
 // ordinals: see Index.
 func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
+	damaged := v.Verify(context.Background()) != nil
 	for i, o := range ordinals {
-		if int64(o) >= int64(v.count) || len(query) != v.dim {
+		if damaged || int64(o) >= int64(v.count) || len(query) != v.dim {
 			out[i] = float32(math.NaN())
 			continue
 		}

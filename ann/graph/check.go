@@ -2,11 +2,15 @@ package graph
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math"
 
 	"conclave/ann/kernel"
 )
+
+// Verify compares the file's checksums, once (mapped.File.Verify).
+func (f *File) Verify(ctx context.Context) error { return f.file.Verify(ctx) }
 
 // Check reads the whole file and verifies its checksums and the graph's
 // invariants against the vectors it was built from: every row has one node;

@@ -68,7 +68,8 @@ func (g *Graph) Write(path string, o Origin) error {
 }
 
 // Open maps a graph's file. Its cost does not depend on the graph's size: the
-// content is verified by Check alone, and searches defend themselves.
+// content is to be verified before it is searched (Verify), and searches of a
+// graph that is wrong for all its checksums defend themselves.
 func Open(path string) (*File, error) {
 	f, err := mapped.Open(path, fileKind, fileVersion)
 	if err != nil {

@@ -14,6 +14,8 @@ type File struct {
 	path string
 	data []byte
 	head *header
+
+	verified verification
 }
 
 // Open maps a file of the given kind and format version. It touches the
@@ -55,7 +57,9 @@ func open(path, kind string, version uint64) (*File, error) {
 	if err != nil {
 		return nil, errors.Join(err, unmap(data))
 	}
-	return &File{path: path, data: data, head: head}, nil
+	f := &File{path: path, data: data, head: head}
+	f.verified.turn = make(chan struct{}, 1)
+	return f, nil
 }
 
 // Path is the name that the file was opened by.
@@ -101,24 +105,6 @@ func (f *File) Bytes(i int) ([]byte, error) {
 	}
 	s := f.head.sections[i]
 	return f.data[s.offset : s.offset+s.length : s.offset+s.length], nil
-}
-
-// Check reads the whole file and verifies the checksum of every section, and
-// that what lies between them is zero.
-func (f *File) Check() error {
-	end := uint64(pageSize)
-	for i, s := range f.head.sections {
-		for _, b := range f.data[end:s.offset] {
-			if b != 0 {
-				return fmt.Errorf("%s has something before section %d where nothing belongs: the file is damaged; rebuild it", f.path, i)
-			}
-		}
-		end = s.offset + s.length
-		if sum := crc32.Checksum(f.data[s.offset:end], castagnoli); sum != s.sum {
-			return fmt.Errorf("the checksum of section %d of %s is %08x, should be %08x: the file is damaged; rebuild it", i, f.path, sum, s.sum)
-		}
-	}
-	return nil
 }
 
 // Close unmaps the file. Nothing may be reading its sections any more.

@@ -5,8 +5,8 @@
 // either absent or whole. Opening reads the header page and nothing else: it
 // verifies the header's checksum, the kind and format version, and that every
 // section lies inside a file of exactly the expected size, so a torn file is
-// refused. The sections' own checksums are verified by Check, which reads
-// everything.
+// refused. The sections' own checksums are compared by Verify, once, which who
+// reads a section calls first, and by Check, again each time.
 package mapped
 
 import (

@@ -1,0 +1,106 @@
+package mapped
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"sync/atomic"
+)
+
+// A DamageError says that a file is not as it was written.
+type DamageError struct {
+	Path string // the file
+	What string // what is wrong with it
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("%s is damaged: %s; rebuild it", e.Path, e.What)
+}
+
+// verifyStep is how much is summed between two looks at the context: well under
+// a millisecond's worth.
+const verifyStep = 1 << 20
+
+// verification is how far Verify has come with a file.
+type verification struct {
+	outcome atomic.Pointer[outcome] // nil until everything was read
+	turn    chan struct{}           // has room for the one who reads on
+	section int                     // being read
+	at      uint64                  // in the section
+	sum     uint32                  // of the section before at
+}
+
+type outcome struct{ err error }
+
+// Verify compares the checksums of all sections, once for as long as the file
+// is open: what it found the first time it says ever after, for the price of an
+// atomic load. Callers that come together wait for the one who reads. Where ctx
+// ends before everything is read, the next call goes on from there. The error
+// is a DamageError, or that of ctx.
+func (f *File) Verify(ctx context.Context) error {
+	if o := f.verified.outcome.Load(); o != nil {
+		return o.err
+	}
+	select {
+	case f.verified.turn <- struct{}{}:
+		defer func() { <-f.verified.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("verifying %s: %w", f.path, ctx.Err())
+	}
+	if o := f.verified.outcome.Load(); o != nil {
+		return o.err
+	}
+	err := f.verifyOn(ctx)
+	var damage *DamageError
+	if err != nil && !errors.As(err, &damage) {
+		return fmt.Errorf("verifying %s: %w", f.path, err)
+	}
+	f.verified.outcome.Store(&outcome{err})
+	return err
+}
+
+// verifyOn reads on from where the last call stopped.
+func (f *File) verifyOn(ctx context.Context) error {
+	for v := &f.verified; v.section < len(f.head.sections); v.section, v.at, v.sum = v.section+1, 0, 0 {
+		s := f.head.sections[v.section]
+		for v.at < s.length {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			end := min(v.at+verifyStep, s.length)
+			v.sum = crc32.Update(v.sum, castagnoli, f.data[s.offset+v.at:s.offset+end])
+			v.at = end
+		}
+		if err := f.compare(v.section, v.sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare compares a section's checksum with what its content gives.
+func (f *File) compare(section int, sum uint32) error {
+	if want := f.head.sections[section].sum; sum != want {
+		return &DamageError{Path: f.path, What: fmt.Sprintf("the checksum of section %d is %08x, its content gives %08x", section, want, sum)}
+	}
+	return nil
+}
+
+// Check reads the whole file, whatever Verify found before, and compares the
+// checksum of every section; and what lies between them must be zero.
+func (f *File) Check() error {
+	end := uint64(pageSize)
+	for i, s := range f.head.sections {
+		for _, b := range f.data[end:s.offset] {
+			if b != 0 {
+				return &DamageError{Path: f.path, What: fmt.Sprintf("there is something before section %d where nothing belongs", i)}
+			}
+		}
+		end = s.offset + s.length
+		if err := f.compare(i, crc32.Checksum(f.data[s.offset:end], castagnoli)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
