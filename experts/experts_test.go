@@ -13,56 +13,137 @@ import (
 	"conclave/provision"
 )
 
-// largest is how many bytes an expert may have: all of them travel in every
-// binary.
-const largest = 4 << 20
+// largest is how many bytes an expert may have, 4 MB: all of those that are
+// shipped travel in every binary.
+const largest = 4_000_000
 
-// TestEveryExpertIsADeltaOfTheBase that this version fetches.
+// shipped are the experts that this version promises.
+var shipped = []string{"amazon", "covid", "fairytale", "medquad", "nq", "policy", "wiki"}
+
+// TestShippedExperts: no more and no fewer than promised are in the binary.
+func TestShippedExperts(t *testing.T) {
+	if got := Names(); !slices.Equal(got, shipped) {
+		t.Errorf("shipped are %v, want %v", got, shipped)
+	}
+}
+
+// TestEveryExpertIsADeltaOfTheBase that this version fetches: those in the
+// binary, and those that are committed for comparisons.
 func TestEveryExpertIsADeltaOfTheBase(t *testing.T) {
 	for _, name := range Names() {
 		files, err := fs.Sub(FS, name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := models.OpenDelta(files)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
+		checkExpert(t, name, files)
+		if m, err := models.OpenDelta(files); err == nil && m.Manifest.Representatives == "" {
+			t.Errorf("%s: no representatives; familiarity needs them", name)
 		}
-		m := d.Manifest
-		if m.Name != name {
-			t.Errorf("%s: its name is %q", name, m.Name)
+	}
+	// Those have no representatives where they have no domain of their own.
+	compared := comparisons(t)
+	if len(compared) == 0 {
+		t.Error("no expert in experts/comparison")
+	}
+	for _, name := range compared {
+		checkExpert(t, name, os.DirFS("comparison/"+name))
+	}
+}
+
+// comparisons names the folders in experts/comparison.
+func comparisons(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir("comparison")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
 		}
-		if name == "base" || strings.HasSuffix(name, "-fp32") || strings.HasSuffix(name, "-int8") {
-			t.Errorf("%s: the base and names that end with a precision are for what setup makes", name)
-		}
-		if want := provision.BaseSHA256(); m.Base.WeightsSHA256 != want {
-			t.Errorf("%s: it changes a base with SHA-256 %s; setup fetches one with %s", name, m.Base.WeightsSHA256, want)
-		}
-		if !d.Tied() || m.Ensemble == nil || m.Representatives == "" || m.Files[models.CardFile] == "" {
-			t.Errorf("%s: one encoder for both sides, an ensemble, representatives and a card are expected", name)
-		}
-		if m.Lineage.Licence == "" {
-			t.Errorf("%s: no licence", name)
-		}
-		var size int64
-		if err := fs.WalkDir(files, ".", func(at string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return err
-			}
-			if base := path.Base(at); m.Files[base] == "" && base != models.ManifestFile && base != models.CalibrationFile {
-				t.Errorf("%s: %s is not in its manifest", name, at)
-			}
-			info, err := e.Info()
-			if err == nil {
-				size += info.Size()
-			}
+	}
+	return names
+}
+
+// checkExpert reports what is wrong with the bundle in files.
+func checkExpert(t *testing.T, name string, files fs.FS) {
+	t.Helper()
+	d, err := models.OpenDelta(files)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	m := d.Manifest
+	if m.Name != name {
+		t.Errorf("%s: its name is %q", name, m.Name)
+	}
+	if name == "base" || strings.HasSuffix(name, "-fp32") || strings.HasSuffix(name, "-int8") {
+		t.Errorf("%s: the base and names that end with a precision are for what setup makes", name)
+	}
+	if want := provision.BaseSHA256(); m.Base.WeightsSHA256 != want {
+		t.Errorf("%s: it changes a base with SHA-256 %s; setup fetches one with %s", name, m.Base.WeightsSHA256, want)
+	}
+	if !d.Tied() || m.Ensemble == nil || m.Files[models.CardFile] == "" {
+		t.Errorf("%s: one encoder for both sides, an ensemble and a card are expected", name)
+	}
+	if m.Lineage.Licence == "" {
+		t.Errorf("%s: its manifest has no licence of the base", name)
+	}
+	if card, err := fs.ReadFile(files, models.CardFile); err != nil {
+		t.Errorf("%s: %v", name, err)
+	} else if licence := dataLicence(string(card)); licence == "" {
+		t.Errorf("%s: %s does not state the licence of the data", name, models.CardFile)
+	}
+	if d.Calibration == nil {
+		t.Errorf("%s: no %s: it has no temperature", name, models.CalibrationFile)
+	}
+	var size int64
+	if err := fs.WalkDir(files, ".", func(at string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
 			return err
-		}); err != nil {
-			t.Error(err)
 		}
-		if size > largest {
-			t.Errorf("%s has %.1f MiB; %d are allowed", name, float64(size)/(1<<20), largest>>20)
+		if base := path.Base(at); m.Files[base] == "" && base != models.ManifestFile && base != models.CalibrationFile {
+			t.Errorf("%s: %s is not in its manifest", name, at)
+		}
+		info, err := e.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
+	if size > largest {
+		t.Errorf("%s has %.2f MB; %d are allowed", name, float64(size)/1e6, largest/1_000_000)
+	}
+}
+
+// dataLicence is what a card says after "Licence of the data:"; empty where it
+// says nothing or "not stated", as conclave-train writes without --licence.
+func dataLicence(card string) string {
+	for line := range strings.Lines(card) {
+		if rest, ok := strings.CutPrefix(line, "Licence of the data:"); ok {
+			rest = strings.Trim(rest, " .\n")
+			if strings.HasPrefix(rest, "not stated") {
+				return ""
+			}
+			return rest
+		}
+	}
+	return ""
+}
+
+// TestDataLicence: what conclave-train writes without --licence is none.
+func TestDataLicence(t *testing.T) {
+	for card, want := range map[string]string{
+		"# x\n\nLicence of the data: CC BY 4.0 (MedQuAD).\n\n## Measured\n":              "CC BY 4.0 (MedQuAD)",
+		"# x\n\nLicence of the data: not stated; ask whoever trained it.\n\n## Settings": "",
+		"# x\n\nlicence of the base: apache-2.0\n":                                       "",
+		"Licence of the data: .": "",
+	} {
+		if got := dataLicence(card); got != want {
+			t.Errorf("%q states %q, want %q", card, got, want)
 		}
 	}
 }
