@@ -33,26 +33,34 @@ func main() {
 	threads := flag.Int("threads", 0, "threads of a run, ours and the peer's; 0: all cores")
 	limit := flag.Int("limit", 320, "questions of one turn; short turns, so that other work on the machine hits both sides")
 	rounds := flag.Int("rounds", 15, "turns of each side")
+	asJSON := flag.String("json", "", "file to write the figures to")
 	flag.Parse()
 	m := measurement{python: *python, callers: *callers, threads: *threads, rounds: *rounds, limit: *limit}
-	if err := m.all(strings.Split(*bundles, ","), strings.Split(*questions, ",")); err != nil {
+	results, err := m.all(strings.Split(*bundles, ","), strings.Split(*questions, ","))
+	if err == nil && *asJSON != "" {
+		var text []byte
+		if text, err = json.Marshal(results); err == nil {
+			err = os.WriteFile(*asJSON, text, 0o644)
+		}
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "encoder benchmark:", err)
 		os.Exit(1)
 	}
 }
 
-func (m *measurement) all(bundles, questions []string) (err error) {
+func (m *measurement) all(bundles, questions []string) (results []result, err error) {
 	if m.texts, err = readQuestions(questions); err != nil {
-		return err
+		return nil, err
 	}
 	m.texts = m.texts[:min(len(m.texts), m.limit)]
 	cache, err := provision.DefaultCache()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	library, err := encoder.OpenRuntime(cache.Library())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, library.Close()) }()
 	fmt.Printf("ONNX Runtime %s, %d questions, %d callers, %d rounds\n", library.Version(), len(m.texts), m.callers, m.rounds)
@@ -63,36 +71,39 @@ func (m *measurement) all(bundles, questions []string) (err error) {
 		}
 		b, err := models.Load(dir)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := m.bundle(context.Background(), library, b); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		r, err := m.bundle(context.Background(), library, b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		r.print()
+		results = append(results, r)
 	}
-	return nil
+	return results, nil
 }
 
 // bundle measures one model. The encoder's cache is off and every question is
 // another one, so that each is computed.
-func (m *measurement) bundle(ctx context.Context, library *encoder.Runtime, b *models.Bundle) (err error) {
+func (m *measurement) bundle(ctx context.Context, library *encoder.Runtime, b *models.Bundle) (r result, err error) {
 	e, err := library.Open(b, encoder.Options{Threads: m.threads, Queue: 2 * m.callers})
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	tokenizer, err := wordpiece.Open(b.Path(b.Manifest.Tokenizer), b.Manifest.LowerCase)
 	if err != nil {
-		return err
+		return r, err
 	}
 	rows := make([][]int32, len(m.texts))
 	for i, text := range m.texts {
 		if rows[i], err = tokenizer.Encode(text, b.Manifest.MaxTokens.Question); err != nil {
-			return err
+			return r, err
 		}
 	}
 	p, err := startPeer(m.python, b.Path(b.Manifest.Question.File), m.threads, rows)
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer func() { err = errors.Join(err, p.end()) }()
 	if p.version != library.Version() {

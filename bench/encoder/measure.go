@@ -22,8 +22,41 @@ type measurement struct {
 	limit   int
 }
 
-// compare lets the two sides take turns and prints the figures.
-func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer, precision string) error {
+// result is what was found of one model. Rates are questions a second and
+// medians of rounds; ratios are ours over the peer's, medians of the rounds'
+// ratios.
+type result struct {
+	Model     string `json:"model"`
+	Precision string `json:"precision"`
+	Provider  string `json:"provider"`
+	Questions int    `json:"questions"`
+	Callers   int    `json:"callers"`
+	Rounds    int    `json:"rounds"`
+
+	Rate            float64 `json:"qps"` // of concurrent callers, tokenising included
+	PeerRate        float64 `json:"peer_qps"`
+	Ratio           float64 `json:"ratio"`
+	RatioOfBest     float64 `json:"ratio_of_best"`   // of the two fastest rounds
+	PeerSortedRate  float64 `json:"peer_sorted_qps"` // given all questions sorted by length
+	SortedRatio     float64 `json:"sorted_ratio"`
+	SortedRatioBest float64 `json:"sorted_ratio_of_best"`
+
+	// Milliseconds of a question that nobody else asks beside, each question's
+	// least over the rounds: the mean, and the median.
+	Alone           float64 `json:"alone_ms"`
+	PeerAlone       float64 `json:"peer_alone_ms"`
+	AloneMedian     float64 `json:"alone_median_ms"`
+	PeerAloneMedian float64 `json:"peer_alone_median_ms"`
+
+	RowsPerRun float64 `json:"rows_per_run"`
+	Padding    float64 `json:"padding"` // share of the tokens
+
+	best, peerBest, peerSortedBest float64 // rates of the fastest round
+}
+
+// compare lets the two sides take turns.
+func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer, precision string) (result, error) {
+	r := result{Model: e.Name(), Precision: precision, Provider: e.Provider(), Questions: len(m.texts), Callers: m.callers, Rounds: m.rounds}
 	n := float64(len(m.texts))
 	alone := m.texts[:min(200, len(m.texts))]
 	var formed batches
@@ -32,25 +65,25 @@ func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer, 
 	for round := range m.rounds + 1 {
 		inOrder, err := p.seconds("batch")
 		if err != nil {
-			return err
+			return r, err
 		}
 		before := e.Stats()
 		seconds, err := m.together(ctx, e)
 		if err != nil {
-			return err
+			return r, err
 		}
 		formed.add(before, e.Stats())
 		byLength, err := p.seconds("sorted")
 		if err != nil {
-			return err
+			return r, err
 		}
 		single, err := p.single()
 		if err != nil {
-			return err
+			return r, err
 		}
 		took, err := oneByOne(ctx, e, alone)
 		if err != nil {
-			return err
+			return r, err
 		}
 		if round == 0 {
 			continue // warm-up
@@ -60,25 +93,33 @@ func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer, 
 		ownAlone.keep(took)
 		peerAlone.keep(single)
 	}
-	fmt.Printf("%s in %s on %s\n", e.Name(), precision, e.Provider())
-	fmt.Printf("  %d callers          %7.0f questions/s, at best %.0f\n", m.callers, median(own), slices.Max(own))
-	against := func(name string, rates, ratios []float64) {
-		fmt.Printf("  peer, %-13s %7.0f questions/s, at best %.0f; ratio %.2f (median of rounds), %.2f (of the best)\n",
-			name, median(rates), slices.Max(rates), median(ratios), slices.Max(own)/slices.Max(rates))
+	r.Rate, r.PeerRate, r.PeerSortedRate = median(own), median(batch), median(sorted)
+	r.best, r.peerBest, r.peerSortedBest = slices.Max(own), slices.Max(batch), slices.Max(sorted)
+	r.Ratio, r.RatioOfBest = median(ratios), r.best/r.peerBest
+	r.SortedRatio, r.SortedRatioBest = median(sortedRatios), r.best/r.peerSortedBest
+	r.Alone, r.PeerAlone = 1e3*ownAlone.mean(), 1e3*peerAlone.mean()
+	r.AloneMedian, r.PeerAloneMedian = 1e3*median(ownAlone), 1e3*median(peerAlone)
+	r.RowsPerRun, r.Padding = formed.rows/formed.runs, 1-formed.real/formed.padded
+	return r, nil
+}
+
+// print writes the figures for people.
+func (r result) print() {
+	fmt.Printf("%s in %s on %s\n", r.Model, r.Precision, r.Provider)
+	fmt.Printf("  %d callers          %7.0f questions/s, at best %.0f\n", r.Callers, r.Rate, r.best)
+	against := func(name string, rate, best, ratio, ofBest float64) {
+		fmt.Printf("  peer, %-13s %7.0f questions/s, at best %.0f; ratio %.2f (median of rounds), %.2f (of the best)\n", name, rate, best, ratio, ofBest)
 	}
 	goal := "0.85"
-	if precision == models.PrecisionInt8 {
+	if r.Precision == models.PrecisionInt8 {
 		goal = "0.70"
 	}
-	against("batches of 32", batch, ratios)
+	against("batches of 32", r.PeerRate, r.peerBest, r.Ratio, r.RatioOfBest)
 	fmt.Printf("  asked for against batches of 32: at least %s\n", goal)
-	against("and sorted", sorted, sortedRatios)
-	// The least time of each question over the rounds: what it costs when
-	// nothing else uses the machine.
+	against("and sorted", r.PeerSortedRate, r.peerSortedBest, r.SortedRatio, r.SortedRatioBest)
 	fmt.Printf("  alone               %7.3f ms, peer %.3f ms, over it %+.3f ms, of 0.3 allowed (medians over the rounds' least: %.3f, %.3f)\n",
-		1e3*ownAlone.mean(), 1e3*peerAlone.mean(), 1e3*(ownAlone.mean()-peerAlone.mean()), 1e3*median(ownAlone), 1e3*median(peerAlone))
-	fmt.Printf("  %.1f rows a run, %.1f %% of the tokens padding\n", formed.rows/formed.runs, 100-100*formed.real/formed.padded)
-	return nil
+		r.Alone, r.PeerAlone, r.Alone-r.PeerAlone, r.AloneMedian, r.PeerAloneMedian)
+	fmt.Printf("  %.1f rows a run, %.1f %% of the tokens padding\n", r.RowsPerRun, 100*r.Padding)
 }
 
 // batches sums up the runs of the concurrent callers.
