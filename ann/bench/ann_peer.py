@@ -4,11 +4,12 @@
     python3 ann/bench/ann_peer.py --vectors passages.f16 --queries questions.f16 \
         --truth truth100.i32 --dim 384 --ours "bin/conclave bench ann"
 
-Every index is built once with the same number of threads. Then all take
-turns, round by round, so that what else the machine does meets all alike:
-one thread, one query at a time, top 100. The tables show the median round.
-To compare at equal recall, speed is interpolated between the measured points on
-a logarithmic scale; --json writes these speeds too, as "at_recall".
+Every index is built once with the same number of threads, each in a process of
+its own (peer_index.py). Then all take turns, round by round, so that what else
+the machine does meets all alike: one thread, one query at a time, top 100. The
+tables show the median round. To compare at equal recall, speed is interpolated
+between the measured points on a logarithmic scale; --json writes these speeds
+too, as "at_recall".
 """
 
 import argparse
@@ -20,75 +21,39 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 
-K = 100
+from peer_index import K, read
+
 EQUAL = (("recall100", 0.968), ("recall100", 0.99), ("recall10", 0.99))  # what indexes are compared at
+PEERS = ("hnswlib", "faiss")
+BUILT = ("build_s", "bytes_per_vector", "disk_bytes_per_vector", "peak_resident_bytes")
 
 
-def read(path, dim):
-    kind = "<f2" if path.endswith(".f16") else "<f4"
-    return np.fromfile(path, dtype=kind).astype(np.float32).reshape(-1, dim)
+class Peer:
+    """The process of another index: see peer_index.py."""
 
+    def __init__(self, name, options):
+        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer_index.py")
+        self.process = subprocess.Popen(
+            [sys.executable, program, name, options.vectors, options.queries, options.truth, str(options.dim), str(options.threads)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.built = self.answer()
 
-def resident():
-    with open("/proc/self/statm") as f:
-        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the peer ended with exit code {self.process.wait()}")
+        return json.loads(line)
 
+    def measure(self):
+        print("measure", file=self.process.stdin, flush=True)
+        return self.answer()
 
-class Hnswlib:
-    name = "hnswlib M 16 efConstruction 200"
-    ef = [100, 150, 200, 300, 400, 600]
-
-    def build(self, rows, threads):
-        import hnswlib
-        self.index = hnswlib.Index(space="ip", dim=rows.shape[1])
-        self.index.init_index(len(rows), ef_construction=200, M=16)
-        self.index.set_num_threads(threads)
-        self.index.add_items(rows)
-
-    def search(self, query, ef):
-        return self.index.knn_query(query, k=K, num_threads=1)[0][0]
-
-    def set(self, ef):
-        self.index.set_ef(ef)
-
-
-class Faiss:
-    name = "faiss HNSW32"
-    ef = [100, 200, 400]
-
-    def build(self, rows, threads):
-        import faiss
-        faiss.omp_set_num_threads(threads)
-        self.index = faiss.IndexHNSWFlat(rows.shape[1], 32, faiss.METRIC_INNER_PRODUCT)
-        self.index.hnsw.efConstruction = 200
-        self.index.add(rows)
-        faiss.omp_set_num_threads(1)
-
-    def search(self, query, ef):
-        return self.index.search(query.reshape(1, -1), K)[1][0]
-
-    def set(self, ef):
-        self.index.hnsw.efSearch = ef
-
-
-def measure(peer, queries, truth):
-    points = []
-    for ef in peer.ef:
-        peer.set(ef)
-        start = time.perf_counter()
-        found = [peer.search(q, ef) for q in queries]
-        seconds = time.perf_counter() - start
-        points.append({
-            "ef": ef,
-            "qps": len(queries) / seconds,
-            "recall10": np.mean([len(set(f[:10]) & set(t[:10])) / 10 for f, t in zip(found, truth)]),
-            "recall100": np.mean([len(set(f) & set(t)) / K for f, t in zip(found, truth)]),
-        })
-    return points
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
 
 
 def ours(options, folder, extra=()):
@@ -119,10 +84,10 @@ def at_recall(points, name, recall):
 
 def true_neighbours(rows, queries):
     out = []
-    for q in queries:
-        scores = rows @ q
-        near = np.argpartition(-scores, K)[:K]
-        out.append(near[np.argsort(-scores[near])])
+    for first in range(0, len(queries), 32):
+        for scores in queries[first : first + 32] @ rows.T:
+            near = np.argpartition(-scores, K)[:K]
+            out.append(near[np.argsort(-scores[near])])
     return np.array(out, dtype="<i4")
 
 
@@ -140,34 +105,31 @@ def main():
     parser.add_argument("--json", help="file to write the figures to")
     options = parser.parse_args()
 
-    rows, queries = read(options.vectors, options.dim), read(options.queries, options.dim)
     folder = options.folder or tempfile.mkdtemp(prefix="ann-peer-")
     if options.truth is None:
         options.truth = os.path.join(folder, "truth100.i32")
         if not os.path.exists(options.truth):
-            true_neighbours(rows, queries).tofile(options.truth)
-    truth = np.fromfile(options.truth, dtype="<i4").reshape(-1, K)
+            true_neighbours(read(options.vectors, options.dim), read(options.queries, options.dim)).tofile(options.truth)
 
     figures, peers, rounds = {}, {}, {}
-    for name, peer in (("hnswlib", Hnswlib()), ("faiss", Faiss())):
+    for name in PEERS:
         if name not in options.peers.split(","):
             continue
-        before, start = resident(), time.perf_counter()
-        try:
-            peer.build(rows, options.threads)
-        except ImportError as e:
-            print(f"{name} is left out: {e}; pip install numpy hnswlib faiss-cpu", file=sys.stderr)
+        peer = Peer(name, options)
+        if "missing" in peer.built:
+            print(f"{name} is left out: {peer.built['missing']}; pip install numpy hnswlib faiss-cpu", file=sys.stderr)
+            peer.end()
             continue
-        seconds = time.perf_counter() - start
-        peers[name], rounds[name] = peer, []
-        figures[name] = {"name": peer.name, "build_s": seconds, "bytes_per_vector": (resident() - before) / len(rows)}
+        peers[name], rounds[name], figures[name] = peer, [], peer.built
     built = ours(options, folder)
-    figures["conclave"] = {k: built[k] for k in ("build_s", "bytes_per_vector", "disk_bytes_per_vector", "peak_resident_bytes")} | {"name": "conclave hnsw"}
+    figures["conclave"] = {k: built[k] for k in BUILT} | {"name": "conclave hnsw"}
     rounds["conclave"] = []
     for _ in range(options.rounds):
         for name, peer in peers.items():
-            rounds[name].append(measure(peer, queries, truth))
+            rounds[name].append(peer.measure())
         rounds["conclave"].append(ours(options, folder)["points"])
+    for peer in peers.values():
+        peer.end()
     for name in rounds:
         points = median(rounds[name])
         speeds = [{"measure": measure, "recall": recall, "qps": at_recall(points, measure, recall)} for measure, recall in EQUAL]
@@ -180,9 +142,9 @@ def main():
 
 def table(figures, options):
     print(f"{options.vectors}: dimension {options.dim}, built with {options.threads} threads, searched by one, top {K}\n")
-    print("| index | build s | bytes a vector |\n| --- | --- | --- |")
+    print("| index | build s | bytes a vector | on disk | peak resident MB |\n| --- | --- | --- | --- | --- |")
     for f in figures.values():
-        print(f"| {f['name']} | {f['build_s']:.1f} | {f['bytes_per_vector']:.0f} |")
+        print(f"| {f['name']} | {f['build_s']:.1f} | {f['bytes_per_vector']:.0f} | {f['disk_bytes_per_vector']:.0f} | {f['peak_resident_bytes'] / 1e6:.0f} |")
     print("\n| index | ef | queries/s | recall@10 | recall@100 |\n| --- | --- | --- | --- | --- |")
     for f in figures.values():
         for p in f["points"]:

@@ -1,0 +1,141 @@
+"""One index of another library, in a process of its own, for ann_peer.py.
+
+    python3 peer_index.py hnswlib|faiss VECTORS QUERIES TRUTH DIM THREADS
+
+Builds the index and answers, as lines of JSON: first what the build took
+(seconds, growth of resident memory, the process's peak of it, size of the saved
+index), then, for each line of input, one round of all queries at every ef, by
+one thread.
+
+A process of its own, because a process's peak of resident memory includes
+whatever else it did. The vectors as float32, which the index is built from, and
+the interpreter count in the peak; the growth is that of the build alone.
+"""
+
+import json
+import os
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+K = 100
+
+
+def read(path, dim):
+    kind = "<f2" if path.endswith(".f16") else "<f4"
+    return np.fromfile(path, dtype=kind).astype(np.float32).reshape(-1, dim)
+
+
+def resident():
+    """Bytes that this process has resident; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm") as f:
+            return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def peak_resident():
+    """The most bytes that this process has had resident; 0 where unknown."""
+    try:
+        with open("/proc/self/status") as f:
+            return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM:"))
+    except OSError:
+        return 0
+
+
+class Hnswlib:
+    name = "hnswlib M 16 efConstruction 200"
+    ef = [100, 150, 200, 300, 400, 600]
+
+    def __init__(self):
+        import hnswlib
+        self.library = hnswlib
+
+    def build(self, rows, threads):
+        self.index = self.library.Index(space="ip", dim=rows.shape[1])
+        self.index.init_index(len(rows), ef_construction=200, M=16)
+        self.index.set_num_threads(threads)
+        self.index.add_items(rows)
+
+    def save(self, path):
+        self.index.save_index(path)
+
+    def search(self, query):
+        return self.index.knn_query(query, k=K, num_threads=1)[0][0]
+
+    def set(self, ef):
+        self.index.set_ef(ef)
+
+
+class Faiss:
+    name = "faiss HNSW32"
+    ef = [100, 200, 400]
+
+    def __init__(self):
+        import faiss
+        self.library = faiss
+
+    def build(self, rows, threads):
+        self.library.omp_set_num_threads(threads)
+        self.index = self.library.IndexHNSWFlat(rows.shape[1], 32, self.library.METRIC_INNER_PRODUCT)
+        self.index.hnsw.efConstruction = 200
+        self.index.add(rows)
+        self.library.omp_set_num_threads(1)
+
+    def save(self, path):
+        self.library.write_index(self.index, path)
+
+    def search(self, query):
+        return self.index.search(query.reshape(1, -1), K)[1][0]
+
+    def set(self, ef):
+        self.index.hnsw.efSearch = ef
+
+
+def build(peer, rows, threads):
+    before, start = resident(), time.perf_counter()
+    peer.build(rows, threads)
+    figures = {
+        "name": peer.name, "build_s": time.perf_counter() - start,
+        "bytes_per_vector": (resident() - before) / len(rows), "peak_resident_bytes": peak_resident(),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "index")
+        peer.save(path)
+        return figures | {"disk_bytes_per_vector": os.path.getsize(path) / len(rows)}
+
+
+def measure(peer, queries, truth):
+    points = []
+    for ef in peer.ef:
+        peer.set(ef)
+        start = time.perf_counter()
+        found = [peer.search(q) for q in queries]
+        seconds = time.perf_counter() - start
+        points.append({
+            "ef": ef,
+            "qps": len(queries) / seconds,
+            "recall10": np.mean([len(set(f[:10]) & set(t[:10])) / 10 for f, t in zip(found, truth)]),
+            "recall100": np.mean([len(set(f) & set(t)) / K for f, t in zip(found, truth)]),
+        })
+    return points
+
+
+def main():
+    name, vectors, queries, truth, dim, threads = sys.argv[1:]
+    try:
+        peer = {"hnswlib": Hnswlib, "faiss": Faiss}[name]()
+    except ImportError as e:
+        print(json.dumps({"missing": str(e)}), flush=True)
+        return
+    queries, truth = read(queries, int(dim)), np.fromfile(truth, dtype="<i4").reshape(-1, K)
+    print(json.dumps(build(peer, read(vectors, int(dim)), int(threads))), flush=True)
+    for _ in sys.stdin:
+        print(json.dumps(measure(peer, queries, truth)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
