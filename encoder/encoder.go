@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"conclave/encoder/batcher"
-	"conclave/encoder/wordpiece"
 	"conclave/models"
 )
 
@@ -17,7 +16,7 @@ import (
 type Encoder struct {
 	runtime   *Runtime
 	bundle    *models.Bundle
-	tokenizer *wordpiece.Tokenizer
+	tokenizer *questionTokens
 	provider  string
 	fallback  error
 
@@ -48,11 +47,12 @@ func (r *Runtime) openBundle(b *models.Bundle, o Options) (_ *Encoder, err error
 	}
 	m := &b.Manifest
 	e := &Encoder{runtime: r, bundle: b}
-	if e.tokenizer, err = wordpiece.Open(b.Path(m.Tokenizer), m.LowerCase); err != nil {
+	if e.tokenizer, err = r.tokenizers.of(b); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
+			r.tokenizers.letGo(e.tokenizer)
 			err = errors.Join(err, e.closeSessions())
 		}
 	}()
@@ -185,6 +185,7 @@ func (e *Encoder) Close() (err error) {
 	e.closeOnce.Do(func() {
 		e.batcher.Close()
 		err = e.closeSessions()
+		e.runtime.tokenizers.letGo(e.tokenizer)
 		e.runtime.encoderClosed()
 	})
 	return err

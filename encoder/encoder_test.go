@@ -161,7 +161,7 @@ func TestTemplates(t *testing.T) {
 			if text.Title == "" {
 				reference = func(w *wordpiece.Tokenizer, t Text) ([]int32, error) { return w.Encode(t.Text, 12) }
 			}
-			if ids, err := reference(e.tokenizer, text); err != nil || !slices.Equal(got, ids) {
+			if ids, err := reference(e.tokenizer.Tokenizer, text); err != nil || !slices.Equal(got, ids) {
 				t.Errorf("%s, %+v: %v, want %v (%v)", template, text, got, ids, err)
 			}
 		}

@@ -28,8 +28,9 @@ const (
 
 // Runtime is a loaded ONNX Runtime library. It is safe for concurrent use.
 type Runtime struct {
-	version string
-	machine *batcher.Machine // shared by all encoders
+	version    string
+	machine    *batcher.Machine // shared by all encoders
+	tokenizers tokenizers       // likewise
 
 	mu     sync.Mutex
 	open   int // encoders not closed yet

@@ -19,11 +19,11 @@ type Text struct{ Title, Text string }
 // with a method Overloaded() bool that is true when too many questions wait,
 // or ONNX Runtime's.
 func (e *Encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, error) {
-	ids, err := e.tokenizer.Encode(text, e.bundle.Manifest.MaxTokens.Question)
-	if err != nil {
-		return nil, err
+	tokens := e.tokenizer.question(text, e.bundle.Manifest.MaxTokens.Question)
+	if tokens.err != nil {
+		return nil, tokens.err
 	}
-	vector, err := e.batcher.Question(ctx, ids)
+	vector, err := e.batcher.Question(ctx, tokens.ids)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a question with %s: %w", e.Name(), err)
 	}
@@ -56,9 +56,7 @@ func (e *Encoder) EncodePassages(ctx context.Context, texts []Text) ([][]float32
 // CutsQuestion reports whether a question is longer than the bundle's limit,
 // so that EncodeQuestion leaves its end out.
 func (e *Encoder) CutsQuestion(text string) bool {
-	limit := e.bundle.Manifest.MaxTokens.Question
-	ids, err := e.tokenizer.Encode(text, limit+1)
-	return err == nil && len(ids) > limit
+	return e.tokenizer.question(text, e.bundle.Manifest.MaxTokens.Question).cut
 }
 
 // CutsPassage is CutsQuestion for a passage in its template.

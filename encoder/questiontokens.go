@@ -1,0 +1,116 @@
+package encoder
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"conclave/encoder/wordpiece"
+	"conclave/models"
+)
+
+// questionTokens is a tokenizer that several encoders share, with the last
+// questions: experts that were fine-tuned from one encoder all ask for the
+// tokens of the same question at the same moment.
+type questionTokens struct {
+	*wordpiece.Tokenizer
+	key   tokenizerKey
+	users int // open encoders; guarded by tokenizers.mu
+
+	mu    sync.Mutex
+	known map[questionKey]*tokenised
+	order [rememberedQuestions]questionKey // the oldest at next
+	next  int
+
+	runs atomic.Int64 // of the tokenizer, for questions
+}
+
+// rememberedQuestions is more than can be under way at once on most machines;
+// one that is forgotten too early is tokenised again.
+const rememberedQuestions = 256
+
+type questionKey struct {
+	text  string
+	limit int
+}
+
+// tokenised is a question's tokens, at most the limit: not to be changed.
+type tokenised struct {
+	once sync.Once
+	ids  []int32
+	cut  bool // the question is longer
+	err  error
+}
+
+// question is the tokens of a question, whose end is cut where there are more
+// than limit.
+func (q *questionTokens) question(text string, limit int) *tokenised {
+	t := q.entry(questionKey{text, limit})
+	t.once.Do(func() {
+		q.runs.Add(1)
+		if t.ids, t.err = q.Encode(text, limit+1); t.err == nil && len(t.ids) > limit {
+			// What is cut is cut before the closing token.
+			last := t.ids[limit]
+			t.cut, t.ids = true, append(t.ids[:limit-1], last)
+		}
+	})
+	return t
+}
+
+func (q *questionTokens) entry(key questionKey) *tokenised {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t, ok := q.known[key]; ok {
+		return t
+	}
+	if q.known == nil {
+		q.known = make(map[questionKey]*tokenised, rememberedQuestions)
+	}
+	delete(q.known, q.order[q.next])
+	q.order[q.next] = key
+	q.next = (q.next + 1) % rememberedQuestions
+	t := new(tokenised)
+	q.known[key] = t
+	return t
+}
+
+// tokenizers are those of a runtime's open encoders, by their files' sums.
+type tokenizers struct {
+	mu   sync.Mutex
+	open map[tokenizerKey]*questionTokens
+}
+
+type tokenizerKey struct {
+	sha256    string
+	lowerCase bool
+}
+
+// of is a bundle's tokenizer, which other bundles with the same file have too.
+func (t *tokenizers) of(b *models.Bundle) (*questionTokens, error) {
+	m := &b.Manifest
+	key := tokenizerKey{m.Files[m.Tokenizer], m.LowerCase}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if q, ok := t.open[key]; ok && key.sha256 != "" {
+		q.users++
+		return q, nil
+	}
+	tokenizer, err := wordpiece.Open(b.Path(m.Tokenizer), m.LowerCase)
+	if err != nil {
+		return nil, err
+	}
+	q := &questionTokens{Tokenizer: tokenizer, key: key, users: 1}
+	if t.open == nil {
+		t.open = map[tokenizerKey]*questionTokens{}
+	}
+	t.open[key] = q
+	return q, nil
+}
+
+// letGo is for an encoder that ends.
+func (t *tokenizers) letGo(q *questionTokens) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if q.users--; q.users == 0 && t.open[q.key] == q {
+		delete(t.open, q.key)
+	}
+}
