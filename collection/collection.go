@@ -47,7 +47,11 @@ func (c *Collection) Acquire() *Generation {
 // Reload looks for a newer generation on disk and hands that one out from now
 // on; it reports whether there was one. Generations that are pinned stay open.
 // On an error the one before stays.
-func (c *Collection) Reload() (bool, error) {
+func (c *Collection) Reload() (bool, error) { return c.reload(func(_, _ *Generation) {}) }
+
+// reload is Reload, which shows a new generation to prepare before it hands it
+// out; before is nil for the first.
+func (c *Collection) reload(prepare func(before, next *Generation)) (bool, error) {
 	c.loading.Lock()
 	defer c.loading.Unlock()
 	c.mu.Lock()
@@ -81,6 +85,7 @@ func (c *Collection) Reload() (bool, error) {
 		if err != nil {
 			return false, err
 		}
+		prepare(current, g)
 		c.mu.Lock()
 		c.current = g
 		c.mu.Unlock()

@@ -100,7 +100,7 @@ func (l *Live) flush(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("making %d changes visible: %w", len(changes), err)
 	}
-	if err := l.show(generation); err != nil {
+	if err := l.show(ctx, generation); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -114,9 +114,13 @@ func (l *Live) flush(ctx context.Context) error {
 	return l.log.prune(last)
 }
 
-// show lets searches see the newest generation.
-func (l *Live) show(generation uint64) error {
-	if _, err := l.collection.Reload(); err != nil {
+// show lets searches see the newest generation. What is new in it was read
+// through before, so that no search waits for that.
+func (l *Live) show(ctx context.Context, generation uint64) error {
+	_, err := l.collection.reload(func(before, next *Generation) {
+		_ = next.verifyVectors(ctx, before) // searches tell what is damaged
+	})
+	if err != nil {
 		return err
 	}
 	l.mu.Lock()

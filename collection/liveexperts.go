@@ -17,7 +17,7 @@ func (l *Live) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildOpt
 	l.mu.Lock()
 	l.encoders[encoder.Name()] = encoder
 	l.mu.Unlock()
-	return report, l.show(report.Generation)
+	return report, l.show(ctx, report.Generation)
 }
 
 // RemoveExpert takes an expert out.
@@ -30,7 +30,7 @@ func (l *Live) RemoveExpert(ctx context.Context, name string) error {
 	l.mu.Lock()
 	delete(l.encoders, name)
 	l.mu.Unlock()
-	return l.show(l.writer.snapshot().Generation)
+	return l.show(ctx, l.writer.snapshot().Generation)
 }
 
 // Snapshot makes what was acknowledged visible and copies the collection to the

@@ -57,7 +57,7 @@ func (l *Live) merge(ctx context.Context, names []string) error {
 	if err != nil {
 		return fmt.Errorf("merging %d segments: %w", len(names), err)
 	}
-	return l.show(generation)
+	return l.show(ctx, generation)
 }
 
 // Merge makes one segment of the named ones, without their deleted passages.
@@ -236,6 +236,11 @@ func copied(from []*segment, order []origin) vectorMaker {
 			return err
 		}
 		defer out.Abort()
+		for _, s := range from { // copies get checksums of their own, which would hide damage for good
+			if err := s.vectors[x.Name].Verify(ctx); err != nil {
+				return fmt.Errorf("merging %s: %w", s.name, err)
+			}
+		}
 		for i, at := range order {
 			if i%256 == 0 {
 				if err := ctx.Err(); err != nil {

@@ -66,7 +66,7 @@ func (v *Vectors) SearchStats(ctx context.Context, query []float32, o ann.Search
 		o.Filter = among.segments[i].filter
 		hits, st, err := ix.Search(ctx, query, o)
 		if err != nil {
-			return nil, stats, fmt.Errorf("searching the vectors of %s in %s: %w", v.expert.Name, s.name, err)
+			return nil, stats, fmt.Errorf("searching the vectors of %s in %s: %w", v.expert.Name, s.name, v.generation.explainDamage(v.expert.Name, err))
 		}
 		for j := range hits {
 			hits[j].Ordinal += s.base
@@ -83,7 +83,8 @@ func (v *Vectors) SearchStats(ctx context.Context, query []float32, o ann.Search
 
 // Scores writes the inner products of query with the stored vectors of the
 // given passages to out, which is as long. It is NaN for an ordinal that does
-// not exist and for a query of another dimension.
+// not exist, for a query of another dimension, and where the vectors are damaged,
+// which Search tells.
 func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	for i, o := range ordinals {
 		out[i] = float32(math.NaN())
@@ -100,6 +101,9 @@ func (v *Vectors) Vector(ordinal rank.Ordinal) ([]float32, error) {
 		return nil, fmt.Errorf("there is no passage number %d among %d", ordinal, v.generation.total)
 	}
 	at, local := v.locate(ordinal)
+	if err := v.indexes[at].Verify(context.Background()); err != nil {
+		return nil, v.generation.explainDamage(v.expert.Name, err)
+	}
 	return slices.Clone(v.indexes[at].Vector(local)), nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func write(t *testing.T, path string, sections ...[]uint32) {
+func write(t testing.TB, path string, sections ...[]uint32) {
 	t.Helper()
 	w, err := Create(path, "numbers", 3)
 	if err != nil {

@@ -149,3 +149,24 @@ func TestVerifyWaits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// BenchmarkVerify is what the first search of 100 MB pays whose pages the system
+// has in memory: from a disk it is what reading them takes.
+func BenchmarkVerify(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "f")
+	content := make([]uint32, 25e6)
+	for i := range content {
+		content[i] = uint32(i * i)
+	}
+	write(b, path, content)
+	b.SetBytes(int64(4 * len(content)))
+	for b.Loop() {
+		f, err := Open(path, "numbers", 3)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := errors.Join(f.Verify(b.Context()), f.Close()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
