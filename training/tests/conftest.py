@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,13 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
     return read_checkpoint(write_checkpoint(tmp_path / "base"))
 
 
-def tiny_domain(seed: int = 3, name: str = "tiny", per_topic: int = 4, questions: int = 16) -> Domain:
+def tiny_domain(
+    seed: int = 3,
+    name: str = "tiny",
+    per_topic: int = 4,
+    questions: int = 16,
+    topics: Sequence[int] = range(TOPICS),
+) -> Domain:
     """Passages say ``sayN`` and questions ask ``askN``: nothing but training can tell which go together."""
     random = np.random.default_rng(seed)
 
@@ -92,11 +98,11 @@ def tiny_domain(seed: int = 3, name: str = "tiny", per_topic: int = 4, questions
 
     passages = [
         Passage(f"{name}:{t}-{i}", words(1), f"{words(2)} say{t} {words(1 + i % 3)}")
-        for t in range(TOPICS)
+        for t in topics
         for i in range(per_topic)
     ]
     asked = []
-    for t in range(TOPICS):
+    for t in topics:
         ids = [f"{name}:{t}-{i}" for i in range(per_topic)]
         for i in range(questions):
             turn = i % per_topic
@@ -116,6 +122,17 @@ def write_lines(path: Path, rows: list[Any], compress: bool = False) -> Path:
     else:
         path.write_text(text)
     return path
+
+
+def write_domain(folder: Path, domain: Domain) -> Path:
+    """The files of a domain, as ``--data`` takes them."""
+    folder.mkdir()
+    write_lines(folder / "passages.jsonl", [vars(p) for p in domain.passages])
+    rows = [
+        {"id": q.id, "question": q.text, "positive_ids": q.positives, "answers": q.answers} for q in domain.questions
+    ]
+    write_lines(folder / "questions.train.jsonl", rows)
+    return folder
 
 
 def golden(name: str) -> Path:
