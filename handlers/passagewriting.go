@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"conclave/collection"
 	"conclave/corpus"
@@ -102,9 +103,11 @@ func readConditions(r *http.Request, change *collection.Change) *Problem {
 	return nil
 }
 
-// write makes one change and answers.
+// write makes one change and answers. The body has been read.
 func (a *API) write(w http.ResponseWriter, r *http.Request, writer *writing, change collection.Change, options writeOptions) error {
-	results, err := a.apply(r.Context(), writer, []collection.Change{change})
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // it would pass for a client that left
+	results, err := a.apply(r.Context(), writer, []collection.Change{change}, func() { a.extendWriting(control) })
 	if err != nil {
 		return err
 	}
@@ -116,7 +119,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, writer *writing, cha
 		return newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", quoted(change.Delete)))
 	}
 	if options.wait {
-		if err := a.awaitVisible(r, writer, result.Seq, http.NewResponseController(w)); err != nil {
+		if err := a.awaitVisible(r, writer, result.Seq, control); err != nil {
 			return err
 		}
 	}

@@ -123,13 +123,13 @@ type upload struct {
 	closing bool // the problem that it ends with is in the answer
 
 	deadlines sync.Mutex
-	ended     bool // nothing of the body is read any more
+	reading   bool // the body is being read from
 }
 
 // take stores the lines of a body. The problem is why it ended before the body
 // did.
 func (u *upload) take(body io.Reader) *Problem {
-	counted := &countedBody{body: body, most: u.api.writeLimits.UploadBytes, extend: u.extend}
+	counted := &countedBody{body: body, most: u.api.writeLimits.UploadBytes, begin: u.beginReading, end: u.endReading}
 	chunks, ended := make(chan []rawLine), make(chan error, 1)
 	storing, stop := context.WithCancel(context.Background())
 	defer stop() // also after a panic
@@ -160,9 +160,7 @@ func (u *upload) take(body io.Reader) *Problem {
 		}
 	}
 	err := <-ended
-	if errors.Is(err, io.EOF) {
-		u.unhurried()
-	} else {
+	if !errors.Is(err, io.EOF) {
 		u.hurry() // net/http would wait for the rest
 	}
 	u.bytes = counted.read
@@ -224,7 +222,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 	}
 	u.api.metrics.rejectedLines(rejected)
 	if len(changes) > 0 {
-		results, err := u.api.apply(u.storing, u.writer, changes)
+		results, err := u.api.apply(u.storing, u.writer, changes, u.extend)
 		if err != nil {
 			return problemOf(u.storing, err)
 		}
@@ -284,33 +282,37 @@ func (u *upload) head(h http.Header) {
 }
 
 // extend gives the connection more time: an upload may take as long as it
-// likes, as long as it goes on.
+// likes, as long as it goes on. Nobody is too slow to send while nothing is
+// read, or while what was sent before still waits to be stored.
 func (u *upload) extend() {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()
-	if read := u.api.readTimeout.Load(); read > 0 && !u.ended {
+	if read := u.api.readTimeout.Load(); read > 0 && u.reading {
 		_ = u.control.SetReadDeadline(time.Now().Add(time.Duration(read)))
 	}
 	u.api.extendWriting(u.control)
 }
 
-// hurry ends the reading of a body that nobody wants.
-func (u *upload) hurry() {
+// beginReading gives the client its time to send.
+func (u *upload) beginReading() {
 	u.deadlines.Lock()
-	defer u.deadlines.Unlock()
-	u.ended = true
-	_ = u.control.SetReadDeadline(time.Now())
+	u.reading = true
+	u.deadlines.Unlock()
+	u.extend()
 }
 
-// unhurried lifts the deadline once the body has been read: net/http goes on
-// reading, to notice a client that leaves, and takes a deadline that passes for
-// that.
-func (u *upload) unhurried() {
+// endReading lifts the deadline for reading: passing while nobody reads, it
+// would end the body of HTTP/2 for good, and behind the end of one of HTTP/1 it
+// would pass for a client that left.
+func (u *upload) endReading() {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()
-	u.ended = true
+	u.reading = false
 	_ = u.control.SetReadDeadline(time.Time{})
 }
+
+// hurry ends the reading of a body that nobody wants.
+func (u *upload) hurry() { _ = u.control.SetReadDeadline(time.Now()) }
 
 // note writes into the log line how the upload went.
 func (u *upload) note(p *Problem) {
@@ -339,12 +341,12 @@ func tooMuch(most int64) *Problem {
 	return newProblem("body_too_large", fmt.Sprintf("An upload may have %d bytes; send the rest in another one.", most))
 }
 
-// countedBody bounds a body, and gives it more time as it comes in.
+// countedBody bounds a body, and tells when it is read from.
 type countedBody struct {
-	body   io.Reader
-	read   int64
-	most   int64
-	extend func()
+	body       io.Reader
+	read       int64
+	most       int64
+	begin, end func()
 }
 
 func (c *countedBody) Read(b []byte) (int, error) {
@@ -355,8 +357,9 @@ func (c *countedBody) Read(b []byte) (int, error) {
 	if rest := c.most + 1 - c.read; int64(len(b)) > rest {
 		b = b[:rest]
 	}
-	c.extend() // before: storing what came last may have taken longer than a client has
+	c.begin()
 	n, err := c.body.Read(b)
+	c.end()
 	if c.read += int64(n); c.read > c.most {
 		return n - 1, errTooMuch
 	}

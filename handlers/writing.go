@@ -100,10 +100,14 @@ func (a *API) writer() (*writing, error) {
 	return nil, newProblem("not_ready", "The collection is still being opened; /readyz tells how far it is.")
 }
 
-// apply makes changes, and times it.
-func (a *API) apply(ctx context.Context, w Writer, changes []collection.Change) ([]collection.Result, error) {
+// apply makes changes, and times it. Until they are made, which a full backlog
+// delays for as long as it is full, extend keeps the connection's deadlines
+// away; afterwards it is not called any more.
+func (a *API) apply(ctx context.Context, w Writer, changes []collection.Change, extend func()) ([]collection.Result, error) {
 	began := time.Now()
+	stop := a.keepExtending(extend)
 	results, err := w.Apply(ctx, changes)
+	stop()
 	if err != nil {
 		return nil, notWritten(err)
 	}
@@ -182,12 +186,11 @@ func readWriteOptions(r *http.Request, mayStream bool) (o writeOptions, p *Probl
 
 // awaitVisible waits until searches see the change seq, however long that
 // takes. What keeps the collection from showing it ends the waiting: the change
-// is stored all the same. The body has been read.
+// is stored all the same. The body has been read, and its deadline lifted.
 func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *http.ResponseController) error {
-	_ = control.SetReadDeadline(time.Time{}) // it would pass for a client that left
 	for {
 		a.extendWriting(control)
-		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(r.Context(), a.extendEvery())
 		err := w.Wait(ctx, seq)
 		cancel()
 		if err == nil || r.Context().Err() != nil {
@@ -197,6 +200,42 @@ func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *htt
 			return newProblem("not_visible", "What was written is stored and safe, but searches do not see it yet: the server cannot index it at the moment, and goes on trying. Its log says why.").because(trouble)
 		}
 	}
+}
+
+// keepExtending calls extend at once and then at an interval, until stop has
+// returned.
+func (a *API) keepExtending(extend func()) (stop func()) {
+	extend()
+	ended, left := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(left)
+		again := time.NewTicker(a.extendEvery())
+		defer again.Stop()
+		for {
+			select {
+			case <-again.C:
+				extend()
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(ended)
+		<-left
+	}
+}
+
+// extendEvery is how often deadlines are extended while something is waited
+// for: well before the shorter one passes.
+func (a *API) extendEvery() time.Duration {
+	every := time.Second
+	for _, timeout := range []int64{a.readTimeout.Load(), a.writeTimeout.Load()} {
+		if timeout > 0 {
+			every = max(min(every, time.Duration(timeout)/4), time.Millisecond)
+		}
+	}
+	return every
 }
 
 // extendWriting gives the connection more time to write.
