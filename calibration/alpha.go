@@ -66,6 +66,8 @@ type AlphaFit struct {
 	// its terms, in the order of the questions, for tests of significance.
 	HeldOut       float64
 	HeldOutValues []float64
+	// Alphas are, in the same order, the α fitted on the other folds' questions.
+	Alphas []float64
 }
 
 // FitAlpha finds the α with which the hybrid is best.
@@ -90,11 +92,18 @@ func FitAlpha(ctx context.Context, questions []HybridQuestion, o AlphaOptions) (
 	for _, p := range best.Seen {
 		fit.Curve = append(fit.Curve, Point{p.X, -p.Value})
 	}
-	fit.HeldOutValues, err = CrossFit(all, func(i *int) string { return questions[*i].ID },
+	type heldOut struct{ alpha, value float64 }
+	others, err := CrossFit(all, func(i *int) string { return questions[*i].ID },
 		func(others []int) (Minimum, error) { return s.fit(ctx, others) },
-		func(m Minimum, i *int) (float64, error) { return s.value(*i, m.X) })
+		func(m Minimum, i *int) (heldOut, error) {
+			value, err := s.value(*i, m.X)
+			return heldOut{m.X, value}, err
+		})
 	if err != nil {
 		return fit, err
+	}
+	for _, o := range others {
+		fit.Alphas, fit.HeldOutValues = append(fit.Alphas, o.alpha), append(fit.HeldOutValues, o.value)
 	}
 	fit.HeldOut = s.mean(all, fit.HeldOutValues)
 	return fit, nil

@@ -164,6 +164,7 @@ func TestAlphaHeldOut(t *testing.T) {
 		}
 		want := min(q.Relevant[r.Items[0].Ordinal], 1)
 		near(t, "held-out value of "+q.ID, fit.HeldOutValues[i], want, 1e-12)
+		near(t, "held-out α of "+q.ID, fit.Alphas[i], alone.Alpha, 0)
 		totals[q.Domain] += want
 		counts[q.Domain]++
 	}

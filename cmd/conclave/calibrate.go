@@ -23,6 +23,8 @@ type calibrating struct {
 	depth       int
 	candidate   int
 	specialists int
+	alphaBy     string
+	alphaOver   string
 	apart       []string
 	report      string
 	asJSON      string
@@ -69,6 +71,8 @@ the collection's folder; "auto" is then the method that did best.`,
 	flags.IntVar(&x.depth, "depth", 100, "first hits that the experts' confidence is measured over")
 	flags.IntVar(&x.candidate, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
 	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "experts with a domain that \"auto\" asks, the most familiar with the question; 0: all, at the price of their encoder passes")
+	flags.StringVar(&x.alphaBy, "alpha-by", string(calibration.TopK), "what BM25's weight in the hybrid makes high: top-k (the first passage answers) or ndcg (of the first ten)")
+	flags.StringVar(&x.alphaOver, "alpha-over", string(calibration.OverQuestions), "over what that is averaged: mix (all questions) or domains (each counts the same)")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions to be measured on later: refused when it shares one with --questions; may be repeated")
 	flags.StringVar(&x.report, "report", "", "`folder` for reliability diagrams (SVG)")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs")
@@ -80,6 +84,12 @@ the collection's folder; "auto" is then the method that did best.`,
 func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
 	if x.depth < 2 || x.limit < 0 || x.candidate < 0 || x.specialists < 0 {
 		return usagef("--depth is at least 2; --limit, --candidates and --specialists are 0 or more")
+	}
+	if x.alphaBy != string(calibration.TopK) && x.alphaBy != string(calibration.NDCG) {
+		return usagef("--alpha-by is %q: %s and %s are possible", x.alphaBy, calibration.TopK, calibration.NDCG)
+	}
+	if x.alphaOver != string(calibration.OverQuestions) && x.alphaOver != string(calibration.OverDomains) {
+		return usagef("--alpha-over is %q: %s and %s are possible", x.alphaOver, calibration.OverQuestions, calibration.OverDomains)
 	}
 	if err := x.questions.check(); err != nil {
 		return err
@@ -110,7 +120,8 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	if err != nil {
 		return err
 	}
-	fitted, err := fitAll(cmd.Context(), gathered, l.fingerprints(), x.depth, x.specialists)
+	fitted, err := fitAll(cmd.Context(), gathered, l.fingerprints(), x.depth, x.specialists,
+		calibration.AlphaOptions{Quality: calibration.Quality(x.alphaBy), Balance: calibration.Balance(x.alphaOver)})
 	if err != nil {
 		return err
 	}

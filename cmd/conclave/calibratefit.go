@@ -20,6 +20,7 @@ type fit struct {
 	chances      []calibration.ConfidenceFit
 	gate         calibration.GateFit
 	sources      []sourceChance
+	alphas       []float64 // of each question, fitted on other folds
 }
 
 // methodFit is a method with its answers to all questions.
@@ -36,7 +37,7 @@ func chanceDepths() []int { return []int{1, 5, 10, 20} }
 // the sources' own chances,
 // the hybrid's weight, the gate, and the confidence of what the gate answers
 // when it asks so many specialists.
-func fitAll(ctx context.Context, questions []asked, fingerprints map[string]string, depth, specialists int) (*fit, error) {
+func fitAll(ctx context.Context, questions []asked, fingerprints map[string]string, depth, specialists int, o calibration.AlphaOptions) (*fit, error) {
 	f := &fit{}
 	f.record.Specialists = specialists
 	if err := f.fitTemperatures(ctx, questions, fingerprints, depth); err != nil {
@@ -46,7 +47,7 @@ func fitAll(ctx context.Context, questions []asked, fingerprints map[string]stri
 	if err := f.fitSources(ctx, questions, gated, fingerprints); err != nil {
 		return nil, err
 	}
-	if err := f.fitAlpha(ctx, questions, gated); err != nil {
+	if err := f.fitAlpha(ctx, questions, gated, o); err != nil {
 		return nil, err
 	}
 	if err := f.fitGate(ctx, gated); err != nil {
@@ -125,7 +126,7 @@ func (f *fit) gateQuestions(questions []asked) []calibration.GateQuestion {
 
 // fitAlpha finds BM25's weight beside MUF's score, where every expert is
 // calibrated; else beside the first expert's, or leaves it.
-func (f *fit) fitAlpha(ctx context.Context, questions []asked, gated []calibration.GateQuestion) error {
+func (f *fit) fitAlpha(ctx context.Context, questions []asked, gated []calibration.GateQuestion, o calibration.AlphaOptions) error {
 	lexical := slices.IndexFunc(gated[0].Sources, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical })
 	if lexical < 0 || len(gated[0].Sources) < 2 {
 		return nil
@@ -135,11 +136,11 @@ func (f *fit) fitAlpha(ctx context.Context, questions []asked, gated []calibrati
 		hybrid[i] = calibration.HybridQuestion{ID: q.ID, Domain: questions[i].domain, Table: q.Table, Relevant: q.Relevant,
 			Experts: confidences(q.Sources), Lexical: lexical}
 	}
-	a, err := calibration.FitAlpha(ctx, hybrid, calibration.AlphaOptions{})
+	a, err := calibration.FitAlpha(ctx, hybrid, o)
 	if err != nil {
 		return fmt.Errorf("the hybrid's weight of BM25: %w", err)
 	}
-	f.record.Alpha = a.Alpha
+	f.record.Alpha, f.alphas = a.Alpha, a.Alphas
 	return nil
 }
 
@@ -206,8 +207,11 @@ func (f *fit) choose(questions []calibration.GateQuestion) error {
 	}
 	lexical := slices.IndexFunc(questions[0].Sources, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical })
 	if lexical >= 0 && len(questions[0].Sources) > 1 {
-		err := add(fmt.Sprintf("hybrid, α %.4f (fitted on all)", f.record.Alpha), search.MethodHybrid, func(q *calibration.GateQuestion) (fusion.Ranking, error) {
-			return fusion.Hybrid(q.Table, confidences(q.Sources), lexical, fusion.HybridOptions{Alpha: f.record.Alpha}, calibration.AnsweredDepth)
+		next := 0 // calibration.By asks in order
+		err := add(fmt.Sprintf("hybrid, α %.4f (fitted on other folds)", f.record.Alpha), search.MethodHybrid, func(q *calibration.GateQuestion) (fusion.Ranking, error) {
+			alpha := f.alphas[next]
+			next++
+			return fusion.Hybrid(q.Table, confidences(q.Sources), lexical, fusion.HybridOptions{Alpha: alpha}, calibration.AnsweredDepth)
 		})
 		if err != nil {
 			return err

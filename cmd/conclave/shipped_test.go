@@ -71,6 +71,10 @@ func madeExperts(t *testing.T) (cache provision.Cache, deltas []*models.Delta) {
 func TestShippedExpertsAreServed(t *testing.T) {
 	library := testenv.Runtime(t)
 	cache, deltas := madeExperts(t)
+	questions, err := filepath.Abs(filepath.Join("..", "..", "demo", "questions", "dev.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(t.TempDir())
 	var names []string
 	for _, d := range deltas {
@@ -128,6 +132,32 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	}
 	if sum < 0.999 || sum > 1.001 {
 		t.Errorf("the experts' weights add up to %v", sum)
+	}
+	// One of the two has to do where one is asked for, and where the collection
+	// was calibrated for one; each source then has a chance of its own.
+	skipped := func(r search.Response) (n int) {
+		for _, x := range r.Sources {
+			if x.Status == search.StatusSkipped {
+				n++
+			}
+		}
+		return n
+	}
+	if n := skipped(ask("--fusion", "rrf", "--specialists", "1", "how do I stop a nosebleed")); n != 1 {
+		t.Errorf("%d specialists are skipped where one of two is asked for", n)
+	}
+	code, out, complaints := conclave(t, "calibrate", "--collection", config.Collection, "--questions", questions, "--limit", "60", "--specialists", "1")
+	if code != exitOK {
+		t.Fatal(out, complaints)
+	}
+	r := ask("--fusion", "gate", "how do I stop a nosebleed")
+	if n := skipped(r); n != 1 {
+		t.Errorf("%d specialists are skipped where it was calibrated for one", n)
+	}
+	for _, x := range r.Sources {
+		if (x.Chance == nil) != (x.Status == search.StatusSkipped) || (x.Familiarity == nil) != (x.Name == baseExpert || x.Name == search.WordSource) {
+			t.Errorf("%+v", x)
+		}
 	}
 	// Other experts: another folder. The same ones in a folder of the user's
 	// that was indexed without: an error that names both.
