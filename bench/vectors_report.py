@@ -1,0 +1,141 @@
+"""The sections about vectors in docs/benchmarks.md: beside the peers, as sets grow,
+exact search, filters, and what each way brings."""
+
+from curves import curves
+
+
+def command(record):
+    """How and when a record was measured."""
+    return f"    {record['command']}   # {record['date']}, conclave {record['commit']}" + (f", {record['elsewhere']}" if "elsewhere" in record else "")
+
+
+def number(x):
+    return f"{x:,.0f}" if x else "not reached"
+
+
+def ratio(ours, theirs):
+    return f"**{ours / theirs:.2f}**" if ours and theirs else "–"
+
+
+def cell(figures, name, form, scale=1):
+    return format(figures[name] * scale, form) if figures.get(name) else "–"
+
+
+def one_set(path, record, pictures):
+    """The section of one set of vectors."""
+    figures, name = record["result"], path.stem.removeprefix("ann-")
+    (pictures / f"{name}.svg").write_text(curves(figures, record["title"]))
+    out = [f"### {record['title']}", "", command(record), ""]
+    out += [f"![Recall against speed](benchmarks/{name}.svg)", ""]
+    out += ["| index | built in s | bytes a vector, resident | on disk | peak resident MB |", "| --- | ---: | ---: | ---: | ---: |"]
+    for f in figures.values():
+        out.append(f"| {f['name']} | {f['build_s']:.1f} | {f['bytes_per_vector']:.0f} | {cell(f, 'disk_bytes_per_vector', '.0f')} | {cell(f, 'peak_resident_bytes', '.0f', 1e-6)} |")
+    mine, peers = figures["conclave"], [f for n, f in figures.items() if n != "conclave"]
+    out += ["", "| queries a second at | conclave | " + " | ".join(f"{f['name']} | ratio" for f in peers) + " |"]
+    out += ["| --- | ---: |" + " ---: | ---: |" * len(peers)]
+    for i, at in enumerate(mine["at_recall"]):
+        row = f"| {at['measure'].replace('recall', 'recall@')} ≥ {at['recall']} | {number(at['qps'])} |"
+        for f in peers:
+            theirs = f["at_recall"][i]["qps"]
+            row += f" {number(theirs)} | {ratio(at['qps'], theirs)} |"
+        out.append(row)
+    out += floors(figures)
+    if "faiss" not in figures:
+        out += ["", "faiss is left out here for the time that its build takes, which is longer than hnswlib's for every set", "above; `PEERS=hnswlib,faiss make bench` measures it too."]
+    return out + [""]
+
+
+def floors(figures):
+    """Says where the least efSearch already finds more than was asked for, so
+    that speeds are not at equal recall."""
+    out = []
+    for i, at in enumerate(figures["conclave"]["at_recall"]):
+        least = {n: min(f["points"], key=lambda p: p["ef"]) for n, f in figures.items()}
+        at_floor = [f"{n} {p[at['measure']]:.4f}" for n, p in least.items() if p[at["measure"]] >= at["recall"]]
+        if at_floor:
+            out.append(f"- {at['measure'].replace('recall', 'recall@')} ≥ {at['recall']}: " + ", ".join(at_floor) + ".")
+    if not out:
+        return []
+    ef = min(p["ef"] for p in figures["conclave"]["points"])
+    return ["", f"The least efSearch that can give 100 hits, {ef}, already finds more than is asked for, so that these speeds", "are of points with these recalls and not of equal ones:", ""] + out
+
+
+def growth(records):
+    """One line for each size of the generated sets."""
+
+    def at(figures):
+        return next(s["qps"] for s in figures["at_recall"] if (s["measure"], s["recall"]) == ("recall100", 0.968))
+
+    out = ["| vectors | built in s | hnswlib | queries/s at recall@100 ≥ 0.968 | hnswlib | ratio | bytes a vector, resident | hnswlib |"]
+    out += ["| ---: |" + " ---: |" * 7]
+    for _, record in records:
+        f = record["result"]
+        mine, peer = f["conclave"], f.get("hnswlib")
+        ours, theirs = at(mine), at(peer) if peer else None
+        other = [f"{peer['build_s']:.1f}", number(theirs), f"{peer['bytes_per_vector']:.0f}"] if peer else ["–"] * 3
+        out.append(f"| {record['rows']:,} | {mine['build_s']:.1f} | {other[0]} | {number(ours)} | {other[1]} | {ratio(ours, theirs)} | {mine['bytes_per_vector']:.0f} | {other[2]} |")
+    return out + [""]
+
+
+def exact(records):
+    """Exact search beside the memory that it reads."""
+    out = ["## Exact search", "", "Every vector is compared; one thread. Beside it, plain additions over the same memory: where the", "vectors fit the processor's last cache, it is that which is read. Four queries share a pass when", "many come at once.", ""]
+    out += ["| vectors | MB | GB/s read, one query at a time | GB/s of plain additions | share | queries/s, one at a time | 64 at once | gain |", "| ---: |" + " ---: |" * 7]
+    for _, record in records:
+        r, e = record["result"], record["result"]["exact"]
+        out.append(f"| {r['rows']:,} | {r['rows'] * r['dim'] * 4 / 1e6:,.0f} | {e['bytes_per_second'] / 1e9:.1f} | {e['memory_bytes_per_second'] / 1e9:.1f} | **{e['bytes_per_second'] / e['memory_bytes_per_second']:.2f}**"
+                   f" | {number(e['qps'])} | {number(e['shared_qps'])} | **{e['shared_qps'] / e['qps']:.2f}** |")
+    return out + [""] + [command(r) for _, r in records] + [""]
+
+
+def crossing(points):
+    """The shares between which walking the graph becomes faster than comparing all
+    that is allowed. A walk that gave up compared all in the end."""
+    points = sorted(points, key=lambda p: p["selectivity"])
+    slower = [i for i, p in enumerate(points) if p["walk_given_up"] >= 0.5 or p["walk_qps"] < p["scan_qps"]]
+    if not slower or slower[-1] + 1 == len(points):
+        return "not measured"
+    return f"{points[slower[-1]]['selectivity']:g} and {points[slower[-1] + 1]['selectivity']:g}"
+
+
+def filters(record):
+    """Searches that may find only a share of the vectors."""
+    points = record["result"]
+    names = {"random": "any vectors", "near": "the nearest to the query", "far": "the furthest from it", "cluster": "near another vector"}
+    none = next(p for p in points if p["tags"] == "none")
+    out = ["## Filters", "", f"{record['title']}, of which a filter allows a share: walking the graph, comparing all that the", "filter allows, and what a search does of its own accord, in queries a second of one thread, top 100.",
+           f"Without a filter: {number(none['qps'])} a second, recall@10 {none['recall10']:.4f}.", ""]
+    out += ["| allowed share of any vectors | graph | gave up | comparing | search | compared all | recall@10 |", "| ---: |" + " ---: |" * 6]
+    for p in (p for p in points if p["tags"] == "random"):
+        out.append(f"| {p['selectivity']:g} | {number(p['walk_qps'])} | {100 * p['walk_given_up']:.0f} % | {number(p['scan_qps'])} | {number(p['qps'])} | {100 * p['exact']:.0f} % | {p['recall10']:.4f} |")
+    out += ["", "| which vectors are allowed | the two cross between shares of | searches compare all up to | least recall@10 |", "| --- | ---: | ---: | ---: |"]
+    for tags, name in names.items():
+        mine = [p for p in points if p["tags"] == tags]
+        up_to = max((f"{p['selectivity']:g}" for p in mine if p["exact"] == 1), default="–")
+        out.append(f"| {name} | {crossing(mine)} | {up_to} | {min(p['recall10'] for p in mine):.4f} |")
+    return out + ["", command(record), ""]
+
+
+def ways(record):
+    """What each way of being fast brings."""
+    r = record["result"]
+    out = ["## Ways tried", "", f"What each way that was kept brings, on {record['title']}: the program beside one with a single", f"edit that takes the way out, in turns, at recall@100 {r['recall']} ({number(r['qps'])} queries a second).", ""]
+    out += ["| way | instead of | times as fast | the edit |", "| --- | --- | ---: | --- |"]
+    out += [f"| {w['way']} | {w['instead_of']} | **{w['ratio']:.2f}** | {w['edit']} |" for w in r["ways"]]
+    b = r["build"]
+    out += [f"| built with {b['threads']} threads | one | **{b['ratio']:.2f}** ({b['build_s']:.1f} s, {b['one_thread_build_s']:.1f} s) | `--threads 1`: the graph is the same, bit for bit |"]
+    out += ["", command(record), "", "One-byte codes instead of floats: nanoseconds of one inner product of 384 numbers, floats read one", "after the other, codes in random order, as the graph meets them.", ""]
+    out += ["| kernels | floats | codes | ratio |", "| --- | ---: | ---: | ---: |"]
+    out += [f"| {k['set']} | {k['floats']:.1f} | {k['codes']:.1f} | **{k['floats'] / k['codes']:.2f}** |" for k in r["kernels"]]
+    return out + ["", "    go test ./ann/kernel -run '^$' -bench Dot", ""] + TRIED
+
+
+# Figures that no command gives any more, from the commits that decided.
+TRIED = [
+    "When they were made, four nodes at once took 20 % less time, the lists fetched ahead 7 % and the order of",
+    "nodes 5 to 7 % (`git show 124ed01`). Tried and not kept: nodes in breadth-first order, 1 % less time than in",
+    "the order of adding, and Gorder, far costlier than the order kept and no faster (`ann/graph/order.go`); more",
+    "candidates scored by their vectors, of which four beyond those asked for lose nothing already (`git show",
+    "f5d7df4`; 10 and an eighth of k are scored); github.com/coder/hnsw, which finds a quarter of the nearest",
+    "(`conclave bench ann --index coder`).", "",
+]
