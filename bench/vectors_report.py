@@ -111,8 +111,8 @@ def filters(record):
     out += ["", "| which vectors are allowed | the two cross between shares of | searches compare all up to | least recall@10 |", "| --- | ---: | ---: | ---: |"]
     for tags, name in names.items():
         mine = [p for p in points if p["tags"] == tags]
-        up_to = max((f"{p['selectivity']:g}" for p in mine if p["exact"] == 1), default="–")
-        out.append(f"| {name} | {crossing(mine)} | {up_to} | {min(p['recall10'] for p in mine):.4f} |")
+        up_to = max((p["selectivity"] for p in mine if p["exact"] == 1), default=0)
+        out.append(f"| {name} | {crossing(mine)} | {up_to:g} | {min(p['recall10'] for p in mine):.4f} |")
     return out + ["", command(record), ""]
 
 
