@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -123,49 +122,6 @@ func TestUploadAnswerTooLarge(t *testing.T) {
 	// The bound is not for answers that are sent at once.
 	if _, lines, last := s.upload("/v1/passages?stream=true", body.String()); len(lines) != n || last != nil {
 		t.Errorf("streamed: %d lines, then %+v", len(lines), last)
-	}
-}
-
-// TestUploadMemory sends 100 MB, and looks how much of it is in memory at the
-// most.
-func TestUploadMemory(t *testing.T) {
-	s := startWriting(t, writingOptions{live: collection.LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 20}, wrap: func(w Writer) Writer { return forgetful{w} }})
-	body, send := io.Pipe()
-	const lines = 1000
-	go func() {
-		rest := `,"text":"` + strings.Repeat("zebra ", 17_000) + "\"}\n" // 100 kB
-		for i := range lines {
-			if _, err := fmt.Fprintf(send, "{\"id\":\"%d\"%s", i, rest); err != nil {
-				return
-			}
-		}
-		_ = send.Close()
-	}()
-	var highest atomic.Uint64
-	ctx, stop := context.WithCancel(t.Context())
-	looked := make(chan struct{})
-	go func() {
-		defer close(looked)
-		for ctx.Err() == nil {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			highest.Store(max(highest.Load(), m.HeapInuse))
-			time.Sleep(20 * time.Millisecond)
-		}
-	}()
-	runtime.GC()
-	var before runtime.MemStats
-	runtime.ReadMemStats(&before)
-	got, _, err := s.pour(body)
-	stop()
-	<-looked
-	if err != nil || len(got) != lines {
-		t.Errorf("%d lines, %v", len(got), err)
-	}
-	grown := int64(highest.Load()) - int64(before.HeapInuse)
-	t.Logf("100 MB came in, the heap grew by %d MB at the most", grown>>20)
-	if grown > 40<<20 {
-		t.Errorf("the heap grew by %d MB", grown>>20)
 	}
 }
 

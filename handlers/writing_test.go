@@ -49,7 +49,7 @@ type writingServer struct {
 // writingOptions are what startWriting is told.
 type writingOptions struct {
 	Options
-	live     collection.LiveOptions
+	live     collection.LiveOptions // whose Build makes the collection too
 	kinds    map[string]jobs.Kind
 	timeouts []ServeOptions
 	wrap     func(Writer) Writer // puts something before the collection
@@ -58,7 +58,7 @@ type writingOptions struct {
 func startWriting(t testing.TB, o writingOptions) *writingServer {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "c")
-	if _, err := collection.Build(t.Context(), dir, &seed{3}, collection.BuildOptions{}); err != nil {
+	if _, err := collection.Build(t.Context(), dir, &seed{3}, o.live.Build); err != nil {
 		t.Fatal(err)
 	}
 	if o.live.FlushAfter == 0 {
