@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"conclave/jobs"
+	"conclave/search"
 )
 
 // TestNoRoom gives the server files of a megabyte at the most, which its log
@@ -146,15 +148,7 @@ func TestJobKilled(t *testing.T) {
 		p = s.serve("")
 		p.get(http.MethodPut, fmt.Sprintf("/v1/passages/more%d", kill), `{"text":"written in between"}`, http.StatusCreated, nil)
 	}
-	for deadline := time.Now().Add(2 * time.Minute); !job.State.Ended(); time.Sleep(10 * time.Millisecond) {
-		p.get(http.MethodGet, "/v1/jobs/"+job.ID, "", http.StatusOK, &job)
-		if time.Now().After(deadline) {
-			t.Fatalf("the job does not end: %+v", job)
-		}
-	}
-	if job.State != jobs.Done {
-		t.Fatalf("%+v\n%s", job, p.log.String())
-	}
+	job = p.job(job)
 	t.Logf("%d kills: begun %d times", kills, job.Attempts)
 	p.visible()
 	status, answer, err := p.send(http.MethodPost, "/v1/search", `{"question":"x","experts":["late"],"bm25":false,"exact":true,"k":10000,"candidates":10000,"timeout_ms":10000,"fields":[]}`)
@@ -163,4 +157,75 @@ func TestJobKilled(t *testing.T) {
 	}
 	p.stop()
 	s.command("verify", "--collection", "c")
+}
+
+// job waits until a job is done.
+func (p *process) job(job jobs.Job) jobs.Job {
+	p.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); !job.State.Ended(); time.Sleep(10 * time.Millisecond) {
+		p.get(http.MethodGet, "/v1/jobs/"+job.ID, "", http.StatusOK, &job)
+		if time.Now().After(deadline) {
+			p.t.Fatalf("the job does not end: %+v", job)
+		}
+	}
+	if job.State != jobs.Done {
+		p.t.Fatalf("%+v\n%s", job, p.log.String())
+	}
+	return job
+}
+
+// TestRemovalKilled kills a server that was asked to remove an expert, sooner
+// or later after it said that it would: with the next one the job is done, and
+// the expert is gone for good.
+func TestRemovalKilled(t *testing.T) {
+	delays := []time.Duration{0, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond}
+	if testing.Short() {
+		delays = delays[:2]
+	}
+	var lines strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&lines, "{\"id\":\"p%d\",\"text\":%q}\n", i, textOf(i+1))
+	}
+	s := newSite(t, "ingest: {flush_after: 10ms}\nlog: {level: warn}\n", []string{"small", "late"}, "small,late", lines.String())
+	files := func() int { // of the expert
+		found, err := filepath.Glob(filepath.Join(s.dir, "c", "*", "late-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	for round, delay := range delays {
+		p := s.serve("")
+		var job jobs.Job
+		if round > 0 { // it was removed
+			p.get(http.MethodPost, "/v1/admin/experts", `{"name":"late","index":"flat"}`, http.StatusAccepted, &job)
+			p.job(job)
+		}
+		if found := p.search("a text", "late"); len(found) != 300 || files() == 0 {
+			t.Fatalf("round %d: before, it finds %d with %d files", round, len(found), files())
+		}
+		job = jobs.Job{}
+		p.get(http.MethodDelete, "/v1/admin/experts/late", "", http.StatusAccepted, &job)
+		time.Sleep(delay)
+		p.kill()
+		s.command("verify", "--collection", "c")
+		p = s.serve("")
+		job = p.job(job)
+		t.Logf("killed %v after the answer: begun %d times", delay, job.Attempts)
+		var experts struct{ Experts []search.ExpertInfo }
+		p.get(http.MethodGet, "/v1/experts", "", http.StatusOK, &experts)
+		if len(experts.Experts) != 1 || experts.Experts[0].Name != "small" {
+			t.Errorf("round %d: experts %+v", round, experts)
+		}
+		p.get(http.MethodPost, "/v1/search", `{"question":"x","experts":["late"]}`, http.StatusUnprocessableEntity, nil)
+		p.get(http.MethodPut, fmt.Sprintf("/v1/passages/p%d?refresh=wait", round), `{"text":"a text written afterwards"}`, http.StatusOK, nil) // without it
+		if found := p.search("a text", "small"); len(found) != 300 {
+			t.Errorf("round %d: the other one finds %d", round, len(found))
+		}
+		p.stop()
+		s.command("verify", "--collection", "c")
+		if n := files(); n > 0 {
+			t.Errorf("round %d: %d files are left behind", round, n)
+		}
+	}
 }
