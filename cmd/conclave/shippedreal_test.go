@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	shipped "conclave/experts"
+	"conclave/internal/testenv"
+	"conclave/provision"
+	"conclave/search"
+)
+
+// TestShippedExpertsKnowTheirDomains: of the experts that come with the
+// program, merged with the real base, the one of the question's domain counts
+// the most, for the questions that the demo suggests; and its passages come
+// first. A few passages of each domain are enough for that.
+func TestShippedExpertsKnowTheirDomains(t *testing.T) {
+	if testing.Short() {
+		t.Skip("merges seven experts")
+	}
+	library, checkpoint, base := testenv.Runtime(t), testenv.Checkpoint(t), testenv.Base(t, "fp32")
+	cache := provision.Cache{Root: filepath.Join(t.TempDir(), "cache")}
+	if err := os.MkdirAll(filepath.Dir(cache.Bundle(baseExpert)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(base, cache.Bundle(baseExpert)); err != nil {
+		t.Fatal(err)
+	}
+	deltas, err := readDeltas(shipped.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := importBundles(t.Context(), wantedExperts(cache, deltas, false), checkpoint, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{baseExpert}
+	for _, d := range deltas {
+		names = append(names, d.Manifest.Name)
+	}
+
+	var passages bytes.Buffer
+	for _, domain := range []struct{ name, has string }{{"encyclopedia", "Baikal"}, {"reviews", "headphones"}, {"tales", "Borrowed Moon"}, {"health", "Nosebleeds"}, {"policy", "Stridewell"}} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "demo", "passages", domain.name+".jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		others := 0
+		for line := range strings.Lines(string(text)) {
+			if wanted := strings.Contains(line, domain.has); wanted || others < 4 {
+				passages.WriteString(line)
+				if !wanted {
+					others++
+				}
+			}
+		}
+	}
+	t.Chdir(t.TempDir())
+	write(t, "conclave.yaml", "cache: "+cache.Root+"\nruntime: "+library+"\n")
+	write(t, "passages.jsonl", passages.String())
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", "passages.jsonl", "--index", "flat", "--experts", strings.Join(names, ",")); code != exitOK {
+		t.Fatal(complaints)
+	}
+	for _, c := range []struct{ question, title, expert string }{
+		{"how deep is Lake Baikal", "Lake Baikal", "wiki"},
+		{"does the battery last a day", "headphones", "amazon"},
+		{"why did the fox hide the moon", "Borrowed Moon", "fairytale"},
+		{"how do I stop a nosebleed", "Nosebleeds", "medquad"},
+		{"can I have my data deleted", "Stridewell", "policy"},
+	} {
+		code, out, complaints := conclave(t, "search", "--collection", "c", "--json", "-k", "1", c.question)
+		var r search.Response
+		if err := json.Unmarshal([]byte(out), &r); code != exitOK || err != nil {
+			t.Fatal(complaints, err)
+		}
+		heaviest, weight, asked := "", 0.0, 0
+		for _, s := range r.Sources {
+			if s.Kind == "dense" && s.Status == search.StatusOK {
+				asked++
+				if *s.Weight > weight {
+					heaviest, weight = s.Name, *s.Weight
+				}
+			}
+		}
+		if r.Fusion != search.MethodGate || heaviest != c.expert || asked != 3 || !strings.Contains(r.Results[0].Title, c.title) {
+			t.Errorf("%s: %s by %s; %s counts the most (%.2f) of %d experts asked, want %s", c.question, r.Results[0].Title, r.Fusion, heaviest, weight, asked, c.expert)
+		}
+	}
+}
