@@ -70,7 +70,8 @@ def _chunk(
     tower: Tower, rows: Sequence[Ids], part: list[int], tokens: Tokens, device: Device, key: Sequence[int]
 ) -> Tensor:
     whole, extra = (STEP, -len(part) % STEP) if device.few_shapes else (1, 0)
-    ids, keep = tokens.pad_batch([rows[i] for i in part + part[:1] * extra], device.name, whole)
+    padded = [rows[i] for i in part + part[:1] * extra]
+    ids, keep = tokens.pad_batch(padded, device.name, whole, tower.config.max_position_embeddings)
     if tower.training:
         seed_chunk(*key)
     with device.autocast():

@@ -87,11 +87,17 @@ class Tokens:
         return np.array([self.cls, *a[:keep_a], self.sep, *b[:keep_b], self.sep], np.int32)
 
     def pad_batch(
-        self, rows: Sequence[Ids], device: torch.device | str = "cpu", whole: int = 1
+        self, rows: Sequence[Ids], device: torch.device | str = "cpu", whole: int = 1, most: int = 1 << 30
     ) -> tuple[Tensor, Tensor]:
-        """``ids`` int64 [B,T] and ``keep`` bool [B,T], T the longest row, up to the next multiple of ``whole``."""
+        """``ids`` int64 [B,T] and ``keep`` bool [B,T].
+
+        T is the longest row, up to the next multiple of ``whole``, but padded to
+        no more than ``most``, the positions that a tower has.
+        """
         lengths = np.array([len(row) for row in rows])
-        keep = np.arange(-(-lengths.max() // whole) * whole)[None, :] < lengths[:, None]
+        longest = int(lengths.max())
+        width = max(longest, min(most, -(-longest // whole) * whole))
+        keep = np.arange(width)[None, :] < lengths[:, None]
         ids = np.full(keep.shape, self.pad, np.int64)
         ids[keep] = np.concatenate(rows)
         return torch.from_numpy(ids).to(device), torch.from_numpy(keep).to(device)
