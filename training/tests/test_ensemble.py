@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -13,6 +14,7 @@ from torch.nn import functional as F
 
 from conclave_train.bundle.ensemble_graph import load_members, save_members, write_ensemble
 from conclave_train.fit.loss import in_batch_nll
+from conclave_train.muf import fit
 from conclave_train.muf.fit import Frozen, fit_members, member_scores
 from conclave_train.muf.members import Members, ensemble_loss
 from conclave_train.settings import EnsembleSettings
@@ -84,12 +86,12 @@ def test_members_learn_and_differ() -> None:
     )
     negatives: list[list[int]] = [[] for _ in domain.questions]
 
-    def fit(seed: int) -> Members:
+    def fitted(seed: int) -> Members:
         return fit_members(
             domain, domain.questions, negatives, vectors, replace(settings, ensemble_seed=seed), 0.1, quiet=True
         )
 
-    members = fit(1)
+    members = fitted(1)
     places = np.tile(np.arange(len(domain.passages)), (len(domain.questions), 1))
     scores = member_scores(members, vectors.questions, vectors.passages, places)
     assert scores.shape == (len(domain.questions), 5, len(domain.passages))
@@ -101,5 +103,44 @@ def test_members_learn_and_differ() -> None:
     )
     assert (right.mean(axis=0) > 0.6).all()
     assert 0 < (scores.argmax(2) != scores.argmax(2)[:, :1]).mean() < 0.8
-    assert torch.equal(fit(1).weights[0], members.weights[0])
-    assert not torch.equal(fit(2).weights[0], members.weights[0])
+    assert torch.equal(fitted(1).weights[0], members.weights[0])
+    assert not torch.equal(fitted(2).weights[0], members.weights[0])
+
+
+def test_every_member_sees_sub_batches_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At each step no two members have the same questions or passages; over an epoch each has all questions once."""
+    domain, vectors = tiny_domain(), frozen()
+    settings = EnsembleSettings(members=3, hidden=4, ensemble_epochs=2, ensemble_batch=32, ensemble_hard=0)
+    places = {row.numpy().tobytes(): i for i, row in enumerate(vectors.questions)}
+    assert len(places) == len(domain.questions)
+    given: list[list[list[int]]] = []  # step → member → questions
+    separately = Members.separately
+
+    def questions(self: Members, x: torch.Tensor) -> torch.Tensor:
+        given.append([[places[row.numpy().tobytes()] for row in block] for block in x])
+        return separately(self, x)
+
+    def loss(outputs: torch.Tensor, contexts: torch.Tensor, targets: torch.Tensor, *rest: Any) -> torch.Tensor:
+        for a in range(3):
+            own = vectors.questions[given[-1][a]]
+            near = (own * contexts[a][targets[a]]).sum(1)
+            assert float(near.mean()) > 0.5  # its block's passages are those of its questions
+            for b in range(a):
+                assert set(given[-1][a]) != set(given[-1][b])
+                assert not torch.equal(contexts[a], contexts[b])
+        return ensemble_loss(outputs, contexts, targets, *rest)
+
+    monkeypatch.setattr(Members, "separately", questions)
+    monkeypatch.setattr(fit, "ensemble_loss", loss)
+    fit_members(domain, domain.questions, [[] for _ in domain.questions], vectors, settings, 0.1, quiet=True)
+    assert len(given) == 2 * 6
+    for epoch in (given[:6], given[6:]):
+        for member in range(3):
+            assert sorted(i for step in epoch for i in step[member]) == list(range(len(domain.questions)))
+    assert given[0] != given[6]
+
+
+def test_a_share_gives_every_member_its_own_questions() -> None:
+    subsets = fit._subsets(40, EnsembleSettings(members=4, share=0.5))
+    assert [len(set(s.tolist())) for s in subsets] == [20] * 4
+    assert all(set(a) != set(b) for i, a in enumerate(subsets) for b in subsets[:i])

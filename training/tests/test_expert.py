@@ -152,6 +152,8 @@ def test_a_resumed_run_gives_the_same_bytes(tmp_path: Path) -> None:
         with pytest.raises(Interrupted, match="the same command goes on"):
             train_expert(replace(parts, stop=stop))
     assert (run / "ensemble.pt").exists()
+    lists = [(run / f"negatives-{name}.json").read_bytes() for name in ("first", "epoch-6", "epoch-12")]
+    assert len(set(lists)) == 3  # it did mine, and found others each time
     again = train_expert(parts)
     assert sorted(f.name for f in again.iterdir()) == sorted(f.name for f in whole.iterdir())
     for file in whole.iterdir():
