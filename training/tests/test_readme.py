@@ -26,5 +26,5 @@ def test_every_option_it_names_exists() -> None:
     assert len(named) > 25
     own: set[str] = set()
     for action in _parser()._subparsers._group_actions[0].choices.values():  # type: ignore[union-attr]
-        own |= set(action._option_string_actions)  # type: ignore[attr-defined]
+        own |= set(action._option_string_actions)
     assert named <= own, sorted(named - own)
