@@ -24,9 +24,10 @@ type SnapshotReport struct {
 // Snapshot makes the folder out a copy of the newest generation of the
 // collection in dir, by hard links: it takes no space until the collection
 // drops the files, and no longer than linking them. Both must be on one file
-// system. The copy is a collection of its own; to restore it is to use it. It
-// needs no lock, and works beside a server; the server's own snapshot also has
-// what is still in its log.
+// system. The copy is a collection of its own; to restore it is to use it. It is
+// there whole or not at all: it is made as out.tmp, and what an interrupted one
+// left there is replaced. It needs no lock of the collection, and works beside a
+// server; the server's own snapshot also has what is still in its log.
 func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err error) {
 	for {
 		m, err := readManifest(dir)
@@ -67,14 +68,16 @@ func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return report, explainDisk(err)
 	}
-	if err := d.Mkdir(making); err != nil {
-		return report, explainDisk(fmt.Errorf("making a snapshot: %w", err))
+	held, err := beginSnapshot(d, making)
+	if err != nil {
+		return report, explainDisk(err)
 	}
 	defer func() {
 		if err != nil {
-			_ = d.RemoveAll(making)
+			_ = d.RemoveAll(making) // else the next snapshot of this name does
 			err = explainDisk(err)
 		}
+		_ = held.Close()
 	}()
 	for i := range m.Segments {
 		if err := ctx.Err(); err != nil {
@@ -108,6 +111,7 @@ func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report
 	if err := d.Rename(making, out); err != nil {
 		return report, err
 	}
+	_ = d.RemoveAll(filepath.Join(out, snapshotMark)) // else the copy's first writer does
 	return report, d.SyncDir(parent)
 }
 

@@ -1,0 +1,81 @@
+package collection
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// snapshotMark is a file that a folder has while a snapshot is made in it, from
+// before anything else is there until after it has its name. What an interrupted
+// one leaves is known by it. Behind a snapshot that is whole, the next writer
+// removes it, like all that is called tmp.
+const snapshotMark = "tmp-snapshot"
+
+const snapshotMarkText = "A snapshot is being made here, or was interrupted: making it again replaces this folder.\n"
+
+// beginSnapshot makes the folder that a snapshot is made in, and takes its lock,
+// so that nobody takes it for something left over. What an interrupted snapshot
+// left there is removed.
+func beginSnapshot(d disk, making string) (held *os.File, err error) {
+	if err := d.Mkdir(making); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("making a snapshot: %w", err)
+	}
+	if err := leftOver(making); err != nil { // before a LOCK is made in a folder that is not ours
+		return nil, err
+	}
+	if held, err = lock(making); err != nil {
+		if errors.Is(err, ErrLocked) {
+			err = fmt.Errorf("a snapshot is being made in %s already: wait for it to end, or name another folder", making)
+		}
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = held.Close()
+		}
+	}()
+	if err := leftOver(making); err != nil { // once more: it may have changed before the lock was ours
+		return nil, err
+	}
+	entries, err := os.ReadDir(making)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries { // the mark last
+		if name := e.Name(); name != lockName && name != snapshotMark {
+			err = errors.Join(err, d.RemoveAll(filepath.Join(making, name)))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("removing an interrupted snapshot: %w", err)
+	}
+	if err := d.WriteFile(filepath.Join(making, snapshotMark), []byte(snapshotMarkText)); err != nil {
+		return nil, err
+	}
+	return held, d.SyncDir(making)
+}
+
+// leftOver is an error where a folder holds anything but what an interrupted
+// snapshot left: nothing, or a mark.
+func leftOver(making string) error {
+	entries, err := os.ReadDir(making)
+	if err != nil {
+		return fmt.Errorf("%s is in the way of a snapshot, and is no folder that one was made in: remove or rename it (%w)", making, err)
+	}
+	foreign := ""
+	for _, e := range entries {
+		if e.Name() == snapshotMark {
+			return nil
+		}
+		if e.Name() != lockName {
+			foreign = e.Name()
+		}
+	}
+	if foreign != "" {
+		return fmt.Errorf("%s is in the way of a snapshot, and is not what an interrupted one left (it has %s): remove or rename it, or name another folder for the snapshot", making, foreign)
+	}
+	return nil
+}
