@@ -1,0 +1,83 @@
+package collection
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"conclave/corpus"
+)
+
+// republish puts another manifest, with a right checksum, in the place of a
+// collection's.
+func republish(t *testing.T, dir string, edit func(*manifest)) {
+	t.Helper()
+	m, err := readManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(m)
+	if err := writeManifest(osDisk{}, dir, m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestVerifyFindsDoubles: an id that is live in two segments. Every checksum is
+// right: a tombstone was lost on the way to the manifest.
+func TestVerifyFindsDoubles(t *testing.T) {
+	first := []corpus.Passage{{ID: "a", Text: "one"}, {ID: "b", Text: "two"}}
+	dir := built(t, BuildOptions{}, first, []corpus.Passage{{ID: "c", Text: "three"}})
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "b", Text: "another two"}}), BuildOptions{Replace: true}); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := Verify(t.Context(), dir, nil); err != nil || report.Passages != 3 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	republish(t, dir, func(m *manifest) {
+		if s := &m.Segments[0]; s.Tombstones == nil || s.Deleted != 1 {
+			t.Fatalf("%+v has no tombstone", s)
+		}
+		m.Segments[0].Tombstones, m.Segments[0].Deleted = nil, 0
+	})
+	_, err := Verify(t.Context(), dir, nil)
+	if err == nil || !strings.Contains(err.Error(), `passage "b" is in seg-000001 and in seg-000003`) {
+		t.Fatalf("with an id in two segments: %v", err)
+	}
+}
+
+// TestVerifyFindsOthersTags: a file of tags that is whole, and of as many
+// passages, but of others.
+func TestVerifyFindsOthersTags(t *testing.T) {
+	tagged := func(tags ...string) (out []corpus.Passage) {
+		for i, tag := range tags {
+			out = append(out, corpus.Passage{ID: string(rune('a' + i)), Text: "text", Tags: []string{tag}})
+		}
+		return out
+	}
+	dir := built(t, BuildOptions{}, tagged("red", "green", "blue"))
+	others := built(t, BuildOptions{}, tagged("red", "blue", "green"))
+	path := filepath.Join("seg-000001", tagsName)
+	content, err := os.ReadFile(filepath.Join(others, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, path), content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	described, err := describe(t.Context(), filepath.Join(dir, "seg-000001"), tagsName, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	republish(t, dir, func(m *manifest) { m.Segments[0].Tags = &described })
+	if s, err := opened(t, dir).Select(t.Context(), []string{"green"}, nil); err != nil || s.Len() != 1 {
+		t.Fatalf("the file is not believed: %v", err)
+	}
+	if _, err := Verify(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "does not say what the passages say") {
+		t.Fatalf("with the tags of other passages: %v", err)
+	}
+	if _, err := Verify(t.Context(), others, nil); err != nil {
+		t.Fatal(errors.Join(errors.New("the other collection"), err))
+	}
+}
