@@ -47,11 +47,19 @@ func (c *Collection) Acquire() *Generation {
 // Reload looks for a newer generation on disk and hands that one out from now
 // on; it reports whether there was one. Generations that are pinned stay open.
 // On an error the one before stays.
-func (c *Collection) Reload() (bool, error) { return c.reload(func(_, _ *Generation) {}) }
+func (c *Collection) Reload() (bool, error) {
+	return c.reload(func(_, _ *Generation) error { return nil })
+}
+
+// ReloadIf is Reload, which shows a new generation to check before it hands it
+// out: with an error of check the one before stays.
+func (c *Collection) ReloadIf(check func(next *Generation) error) (bool, error) {
+	return c.reload(func(_, next *Generation) error { return check(next) })
+}
 
 // reload is Reload, which shows a new generation to prepare before it hands it
 // out; before is nil for the first.
-func (c *Collection) reload(prepare func(before, next *Generation)) (bool, error) {
+func (c *Collection) reload(prepare func(before, next *Generation) error) (bool, error) {
 	c.loading.Lock()
 	defer c.loading.Unlock()
 	c.mu.Lock()
@@ -85,7 +93,10 @@ func (c *Collection) reload(prepare func(before, next *Generation)) (bool, error
 		if err != nil {
 			return false, err
 		}
-		prepare(current, g)
+		if err := prepare(current, g); err != nil {
+			g.drop()
+			return false, err
+		}
 		c.mu.Lock()
 		c.current = g
 		c.mu.Unlock()

@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,15 @@ func TestExpertsComeAndGo(t *testing.T) {
 	}
 	with.Release()
 	old.Release()
+	refused := errors.New("not this one")
+	if changed, err := c.ReloadIf(func(next *Generation) error {
+		if _, has := next.Expert("b"); has || next.Number() != 4 {
+			t.Errorf("shown generation %d, with the expert: %v", next.Number(), has)
+		}
+		return refused
+	}); changed || !errors.Is(err, refused) || c.current.Number() != 3 {
+		t.Errorf("refused: %v, %v, generation %d", changed, err, c.current.Number())
+	}
 	if _, err := c.Reload(); err != nil {
 		t.Fatal(err)
 	}

@@ -117,8 +117,9 @@ func (l *Live) flush(ctx context.Context) error {
 // show lets searches see the newest generation. What is new in it was read
 // through before, so that no search waits for that.
 func (l *Live) show(ctx context.Context, generation uint64) error {
-	_, err := l.collection.reload(func(before, next *Generation) {
+	_, err := l.collection.reload(func(before, next *Generation) error {
 		_ = next.verifyVectors(ctx, before) // searches tell what is damaged
+		return nil
 	})
 	if err != nil {
 		return err
