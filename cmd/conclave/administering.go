@@ -150,7 +150,7 @@ func (l *library) checkAdding(r jobs.Request) error {
 
 // has reports whether the collection has vectors of an expert.
 func (l *library) has(name string) bool {
-	g := l.live.Collection().Acquire()
+	g := l.collection.Acquire()
 	defer g.Release()
 	return slices.ContainsFunc(g.Experts(), func(f collection.ExpertFiles) bool { return f.Name == name })
 }
@@ -199,7 +199,7 @@ func (l *library) openAdded(name string) (*expert, error) {
 // aboveFloor is an error when the index of an expert finds too little to be
 // served.
 func (l *library) aboveFloor(name string) error {
-	g := l.live.Collection().Acquire()
+	g := l.collection.Acquire()
 	defer g.Release()
 	floors := floorsOf(l.config.Index)
 	for _, f := range g.Experts() {
@@ -236,7 +236,7 @@ func (l *library) reconfigure() error {
 }
 
 func (l *library) describeAdded(name string, bytes int64) jobs.Result {
-	g := l.live.Collection().Acquire()
+	g := l.collection.Acquire()
 	defer g.Release()
 	result := jobs.Result{Generation: g.Number(), Passages: g.Len(), Bytes: bytes, Warnings: l.unnamed(name)}
 	for _, f := range g.Experts() {
@@ -289,7 +289,7 @@ func (l *library) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Re
 			return result, err
 		}
 	}
-	g := l.live.Collection().Acquire()
+	g := l.collection.Acquire()
 	result = jobs.Result{Generation: g.Number(), Passages: g.Len()}
 	g.Release()
 	if l.named(t.Name) {

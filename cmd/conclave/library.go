@@ -24,10 +24,11 @@ type library struct {
 	collection *collection.Collection
 	experts    *experts
 	engine     *search.Engine
+	made       search.Config       // what the engine was made of
 	warnings   map[string][]string // by expert
 	// uncalibrated: the collection's calibration is left aside.
 	uncalibrated bool
-	*writing     // nil where it is only read
+	*following   // nil where the collection stays as it is
 }
 
 // openLibrary opens the configured collection with the configured experts, all
@@ -61,11 +62,10 @@ func (l *library) load(config configs.Config, log *slog.Logger, observer search.
 	if err := l.matches(g); err != nil {
 		return err
 	}
-	engine, err := l.configure(g, config, log, observer)
-	if err != nil {
+	if l.made, err = l.configure(g, config, log, observer); err != nil {
 		return err
 	}
-	l.engine, err = search.NewEngine(engine)
+	l.engine, err = search.NewEngine(l.made)
 	return err
 }
 
@@ -196,11 +196,13 @@ func (l *library) Close() error {
 		}
 	}
 	var errs []error
-	if l.writing != nil {
+	if l.following != nil {
 		if err := l.settled(closing); err != nil { // engines that others took the place of
 			return err
 		}
-		errs = append(errs, l.closeWriting())
+		if l.live != nil {
+			errs = append(errs, l.closeWriting())
+		}
 	}
 	if l.experts != nil {
 		errs = append(errs, l.experts.Close())

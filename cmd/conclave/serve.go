@@ -70,7 +70,7 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 	api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
 	l, err := openServed(config, log, handlers.Observer{Metrics: metrics, Logger: log})
 	var queue *jobs.Queue
-	if err == nil && l.writing != nil {
+	if err == nil && l.live != nil {
 		// Before it is ready, so that who is ready is ready for writes too.
 		queue, err = l.acceptWrites(api)
 	}
@@ -78,8 +78,12 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 		err = announce(api, l, metrics)
 	}
 	finish := func() {}
-	if err == nil && queue != nil {
+	switch {
+	case err != nil:
+	case queue != nil:
 		finish = work(serving, queue)
+	default:
+		finish = l.keepUp(serving)
 	}
 	if err == nil {
 		generation, passages := l.engine.Generation()

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
-	"sync"
 	"syscall"
 
 	"conclave/collection"
@@ -16,65 +15,51 @@ import (
 	"conclave/search"
 )
 
-// writing is what a library has that also writes: the live collection, and an
-// engine that follows it.
-type writing struct {
-	live     *collection.Live
-	config   configs.Config
-	log      *slog.Logger
-	observer search.Observer
-	silent   []*expert // of the collection, but not searched: they encode what comes in
-
-	mu      sync.Mutex // guards what follows, and the library's engine, experts and warnings
-	made    search.Config
-	api     *handlers.API // nil until the engine is attached
-	retired map[*search.Engine]chan struct{}
-}
-
 // openServed opens the configured collection for a server: for reading and
 // writing, unless it is to be read alone.
 func openServed(config configs.Config, log *slog.Logger, observer search.Observer) (*library, error) {
-	if config.ReadOnly {
-		return openLibrary(config, log, observer)
-	}
 	l, err := openLibrary(config, log, observer)
 	if err != nil {
 		return l, err
 	}
-	return l, l.openWriting(config, log, observer)
+	f := &following{config: config, log: log, observer: observer, retired: map[*search.Engine]chan struct{}{}}
+	if config.ReadOnly {
+		l.following = f
+		return l, nil
+	}
+	return l, l.openWriting(f)
 }
 
 // openWriting takes the collection's lock and replaces the reading by a live
 // collection.
-func (l *library) openWriting(config configs.Config, log *slog.Logger, observer search.Observer) error {
-	w := &writing{config: config, log: log, observer: observer, retired: map[*search.Engine]chan struct{}{}}
-	encoders, err := w.openSilent(l)
+func (l *library) openWriting(f *following) error {
+	encoders, err := f.openSilent(l)
 	if err == nil {
-		o := liveOptions(config, encoders)
-		o.Failed = func(err error) { log.Error("indexing what was written failed, and is tried again", "cause", err) }
+		o := liveOptions(f.config, encoders)
+		o.Failed = func(err error) { f.log.Error("indexing what was written failed, and is tried again", "cause", err) }
 		opened := make(chan struct{})
 		defer close(opened)
 		o.Published = func(uint64) {
 			<-opened // until there is an engine that could follow
 			l.follow()
 		}
-		w.live, err = collection.OpenLive(config.Collection, o)
+		f.live, err = collection.OpenLive(f.config.Collection, o)
 	}
 	if err != nil {
-		for _, e := range w.silent {
+		for _, e := range f.silent {
 			err = errors.Join(err, e.encoder.Close())
 		}
-		return explainWriting(config.Collection, err)
+		return explainWriting(f.config.Collection, err)
 	}
 	before := l.collection
-	l.writing, l.collection = w, w.live.Collection()
+	l.following, l.collection = f, f.live.Collection()
 	g := l.collection.Acquire()
 	defer g.Release()
-	if w.made, err = l.configure(g, config, log, observer); err != nil {
+	if l.made, err = l.configure(g, f.config, f.log, f.observer); err != nil {
 		return errors.Join(err, before.Close())
 	}
 	reading := l.engine
-	if l.engine, err = search.NewEngine(w.made); err != nil {
+	if l.engine, err = search.NewEngine(l.made); err != nil {
 		return errors.Join(err, before.Close())
 	}
 	// Nobody has asked the engine that read.
@@ -83,7 +68,7 @@ func (l *library) openWriting(config configs.Config, log *slog.Logger, observer 
 
 // openSilent opens the experts of the collection that are not searched: new
 // passages need vectors of every expert. It returns all encoders.
-func (w *writing) openSilent(l *library) ([]collection.PassageEncoder, error) {
+func (f *following) openSilent(l *library) ([]collection.PassageEncoder, error) {
 	g := l.collection.Acquire()
 	defer g.Release()
 	var encoders []collection.PassageEncoder
@@ -94,13 +79,13 @@ func (w *writing) openSilent(l *library) ([]collection.PassageEncoder, error) {
 		if slices.ContainsFunc(l.experts.opened, func(e *expert) bool { return e.name == x.Name }) {
 			continue
 		}
-		e, err := l.open(w.config, w.log, x.Name)
+		e, err := l.open(f.config, f.log, x.Name)
 		if err != nil {
 			return nil, fmt.Errorf("the collection has vectors of expert %s, which new passages need too: %w", x.Name, err)
 		}
-		w.silent = append(w.silent, e)
+		f.silent = append(f.silent, e)
 		encoders = append(encoders, e)
-		w.log.Warn("expert of the collection is not searched, since experts in the configuration does not name it; what is written is encoded for it all the same", "expert", x.Name)
+		f.log.Warn("expert of the collection is not searched, since experts in the configuration does not name it; what is written is encoded for it all the same", "expert", x.Name)
 	}
 	return encoders, nil
 }
@@ -144,98 +129,6 @@ func explainWriting(folder string, err error) error {
 		return fmt.Errorf("%w; to search %s without writing to it, use --read-only", err, folder)
 	}
 	return err
-}
-
-// attach gives the API the engine, and each one that takes its place.
-func (l *library) attach(api *handlers.API) {
-	if l.writing == nil {
-		api.Attach(l.engine)
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.api = api
-	api.Attach(l.engine)
-}
-
-// loaded are the experts that are searched.
-func (l *library) loaded() []*expert {
-	if l.writing != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-	}
-	return slices.Clone(l.experts.opened)
-}
-
-// follow makes the engine say of the experts what is true of the newest
-// generation. (Which generation is searched is up to the collection.)
-func (l *library) follow() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	g := l.collection.Acquire()
-	defer g.Release()
-	made := l.made
-	made.Experts = slices.Clone(made.Experts)
-	for _, files := range g.Experts() {
-		at := slices.IndexFunc(made.Experts, func(x search.Expert) bool { return x.Name == files.Name })
-		if at < 0 {
-			continue // not searched, or about to be
-		}
-		info := &made.Experts[at].Info
-		info.Passages, info.Recall = files.Passages, recallOf(files)
-	}
-	if err := l.replace(made); err != nil {
-		l.log.Error("the experts' figures could not be brought up to date", "cause", err)
-	}
-}
-
-// replace puts another engine in the place of the one there is. Requests under
-// way keep theirs; it is closed behind them. Called with mu held.
-func (l *library) replace(made search.Config) error {
-	engine, err := search.NewEngine(made)
-	if err != nil {
-		return err
-	}
-	before := l.engine
-	l.engine, l.made = engine, made
-	var idle <-chan struct{}
-	if l.api != nil {
-		idle = l.api.Attach(engine)
-	}
-	closed := make(chan struct{})
-	l.retired[before] = closed
-	go func() {
-		defer close(closed)
-		if idle != nil {
-			<-idle
-		}
-		if err := before.Close(context.Background()); err != nil {
-			l.log.Error("closing an engine", "cause", err)
-		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.retired, before)
-	}()
-	return nil
-}
-
-// settled waits until every engine that another one took the place of is
-// closed.
-func (l *library) settled(ctx context.Context) error {
-	l.mu.Lock()
-	var waiting []chan struct{}
-	for _, closed := range l.retired {
-		waiting = append(waiting, closed)
-	}
-	l.mu.Unlock()
-	for _, closed := range waiting {
-		select {
-		case <-closed:
-		case <-ctx.Done():
-			return fmt.Errorf("searches are still running: %w", ctx.Err())
-		}
-	}
-	return nil
 }
 
 // closeWriting ends the writing, while the encoders that it uses are open.

@@ -1,0 +1,158 @@
+package endtoend
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/jobs"
+	"conclave/models/tiny"
+	"conclave/search"
+)
+
+// eventually waits until a server that looks every second has seen something.
+func (p *process) eventually(what string, seen func() bool) {
+	p.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !seen(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s\n%s", what, p.log.String())
+		}
+	}
+}
+
+func (p *process) experts() []search.ExpertInfo {
+	p.t.Helper()
+	var answer struct{ Experts []search.ExpertInfo }
+	p.get(http.MethodGet, "/v1/experts", "", http.StatusOK, &answer)
+	return answer.Experts
+}
+
+// change asks for a job and waits until it is done.
+func (p *process) change(method, path, body string) {
+	p.t.Helper()
+	var job jobs.Job
+	p.get(method, path, body, http.StatusAccepted, &job)
+	p.job(job)
+}
+
+// exactly is the answer of an expert alone, as text.
+func (p *process) exactly(expert string) string {
+	p.t.Helper()
+	var response struct{ Results json.RawMessage }
+	p.get(http.MethodPost, "/v1/search", fmt.Sprintf(`{"question":"a text","experts":[%q],"bm25":false,"fusion":"sum","exact":true,"timeout_ms":10000}`, expert), http.StatusOK, &response)
+	return string(response.Results)
+}
+
+// TestReaderFollows: a server that only reads finds what the one beside it
+// writes, and loses what that one deletes; experts come and go, also one of
+// another encoder under the same name; what cannot be shown is said.
+func TestReaderFollows(t *testing.T) {
+	s := newSite(t, "ingest: {flush_after: 10ms}\nlog: {level: warn}\n", []string{"first", "late"}, "first", `{"id":"old","text":"an old lighthouse"}`+"\n")
+	writer := s.serve("")
+	reader := s.serve("", "--read-only")
+	// The reader says of its experts what the writer says.
+	agree := func() bool { return reflect.DeepEqual(reader.experts(), writer.experts()) }
+
+	writer.get(http.MethodPut, "/v1/passages/new?refresh=wait", `{"text":"A zebra."}`, http.StatusCreated, nil)
+	reader.eventually("the reader does not find what was written", func() bool { return len(reader.search("zebra", "")) == 1 })
+	reader.eventually("the reader does not say how many passages there are", agree)
+	if found := reader.search("A zebra.", "first"); len(found) != 2 || found["new"] == "" {
+		t.Errorf("by meaning it finds %v", found)
+	}
+	writer.get(http.MethodDelete, "/v1/passages/new?refresh=wait", "", http.StatusOK, nil)
+	reader.eventually("the reader finds what was deleted", func() bool { return len(reader.search("zebra", "")) == 0 })
+
+	writer.change(http.MethodPost, "/v1/admin/experts", `{"name":"late"}`)
+	reader.eventually("the reader does not ask the expert that joined", agree)
+	before := reader.exactly("late")
+	if before != writer.exactly("late") {
+		t.Errorf("the reader answers %s, and the writer %s", before, writer.exactly("late"))
+	}
+	writer.change(http.MethodDelete, "/v1/admin/experts/first", "")
+	reader.eventually("the reader asks the expert that left", agree)
+	reader.get(http.MethodPost, "/v1/search", `{"question":"x","experts":["first"]}`, http.StatusUnprocessableEntity, nil)
+
+	writer.change(http.MethodDelete, "/v1/admin/experts/late", "")
+	if err := os.RemoveAll(filepath.Join(s.dir, "experts", "late")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tiny.Write(filepath.Join(s.dir, "experts", "late"), tiny.Options{Name: "late", Seed: 77}); err != nil {
+		t.Fatal(err)
+	}
+	writer.change(http.MethodPost, "/v1/admin/experts", `{"name":"late"}`)
+	reader.eventually("the reader has the encoder of before", agree) // fingerprints too
+	if after := reader.exactly("late"); after == before || after != writer.exactly("late") {
+		t.Errorf("the reader answers %s, before %s, and the writer %s", after, before, writer.exactly("late"))
+	}
+
+	manifest, aside := filepath.Join(s.dir, "c", "MANIFEST"), filepath.Join(s.dir, "aside")
+	if err := os.Rename(manifest, aside); err != nil {
+		t.Fatal(err)
+	}
+	warned := func() bool {
+		var health struct {
+			Components []struct{ Warnings []string }
+		}
+		reader.get(http.MethodGet, "/readyz", "", http.StatusOK, &health)
+		return strings.Contains(fmt.Sprint(health.Components), "MANIFEST")
+	}
+	reader.eventually("the reader does not say that it cannot look", warned)
+	if found := reader.search("lighthouse", ""); len(found) != 1 {
+		t.Errorf("without a manifest the reader finds %v", found)
+	}
+	if err := os.Rename(aside, manifest); err != nil {
+		t.Fatal(err)
+	}
+	reader.eventually("the reader goes on complaining", func() bool { return !warned() })
+	reader.stop()
+	writer.stop()
+	s.command("verify", "--collection", "c")
+}
+
+// TestReaderLetsGo: what was merged away is open in a server that only reads
+// until it looks again, and not for as long as that server runs.
+func TestReaderLetsGo(t *testing.T) {
+	if _, err := os.Stat("/proc/self/maps"); err != nil {
+		t.Skip("it takes /proc to see what a process has open")
+	}
+	s := newSite(t, "ingest: {flush_after: 1ms}\nlog: {level: warn}\n", nil, "none", `{"id":"old","text":"an old lighthouse"}`+"\n")
+	writer := s.serve("")
+	// Of segments that were removed.
+	opened := func(p *process) (removed, all int) {
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(maps)) {
+			if strings.Contains(line, filepath.Join(s.dir, "c")+"/seg-") {
+				all++
+				if strings.Contains(line, "(deleted)") {
+					removed++
+				}
+			}
+		}
+		return removed, all
+	}
+	write := func(from int) {
+		for i := range 12 { // of which eight become one
+			writer.get(http.MethodPut, fmt.Sprintf("/v1/passages/p%d?refresh=wait", from+i), fmt.Sprintf(`{"text":%q}`, textOf(i+1)), http.StatusCreated, nil)
+		}
+	}
+	write(0)
+	reader := s.serve("", "--read-only")
+	write(100)
+	write(200)
+	reader.eventually("the reader does not find everything", func() bool { return len(reader.search("text", "")) == 36 })
+	reader.eventually("the reader has files open that were merged away", func() bool {
+		removed, all := opened(reader)
+		return removed == 0 && all > 0
+	})
+	reader.stop()
+	writer.stop()
+}
