@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"conclave/collection"
 	"conclave/corpus"
@@ -103,10 +102,9 @@ func readConditions(r *http.Request, change *collection.Change) *Problem {
 	return nil
 }
 
-// write makes one change and answers. The body has been read.
+// write makes one change and answers.
 func (a *API) write(w http.ResponseWriter, r *http.Request, writer *writing, change collection.Change, options writeOptions) error {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // it would pass for a client that left
 	results, err := a.apply(r.Context(), writer, []collection.Change{change}, func() { a.extendWriting(control) })
 	if err != nil {
 		return err

@@ -12,11 +12,21 @@ import (
 	"conclave/collection"
 )
 
-// stalling makes each change wait for its release, as a full backlog does.
+// stalling makes each change wait for its release, as a full backlog does, and
+// who waits for searches to see it until it is shown.
 type stalling struct {
 	Writer
-	entered chan<- struct{}
-	release <-chan struct{}
+	entered        chan<- struct{}
+	release, shown <-chan struct{}
+}
+
+func (s stalling) Wait(ctx context.Context, seq uint64) error {
+	select {
+	case <-s.shown:
+		return s.Writer.Wait(ctx, seq)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (s stalling) Apply(ctx context.Context, changes []collection.Change) ([]collection.Result, error) {
@@ -39,13 +49,14 @@ type stalledServer struct {
 	client  *http.Client
 	entered chan struct{}
 	release chan struct{}
+	shown   chan struct{}
 }
 
 func startStalled(t *testing.T, version string) *stalledServer {
 	t.Helper()
-	s := &stalledServer{version: version, entered: make(chan struct{}, 16), release: make(chan struct{})}
+	s := &stalledServer{version: version, entered: make(chan struct{}, 16), release: make(chan struct{}), shown: make(chan struct{})}
 	s.writingServer = startWriting(t, writingOptions{
-		wrap: func(w Writer) Writer { return stalling{w, s.entered, s.release} },
+		wrap: func(w Writer) Writer { return stalling{w, s.entered, s.release, s.shown} },
 		timeouts: []ServeOptions{{
 			ReadHeaderTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: 1500 * time.Millisecond,
 			IdleTimeout: time.Minute, DrainTimeout: 5 * time.Second,
@@ -106,7 +117,8 @@ func (s *stalledServer) comes() {
 }
 
 // TestStalledChange: a change that waits longer for the backlog than the
-// connection's deadlines is made, and answered.
+// connection's deadlines is made, and answered; so is one that then waits to be
+// seen by searches.
 func TestStalledChange(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"HTTP/1.1", "HTTP/2.0"} {
@@ -114,12 +126,16 @@ func TestStalledChange(t *testing.T) {
 			t.Parallel()
 			s := startStalled(t, version)
 			answers := make(chan answer, 2)
-			go func() { answers <- s.ask(http.MethodPut, "/new", typeJSON, strings.NewReader(`{"text":"zebra"}`)) }()
+			go func() {
+				answers <- s.ask(http.MethodPut, "/new?refresh=wait", typeJSON, strings.NewReader(`{"text":"zebra"}`))
+			}()
 			go func() { answers <- s.ask(http.MethodDelete, "/seed1", "", nil) }()
 			s.comes()
 			s.comes()
 			time.Sleep(stall)
 			close(s.release)
+			time.Sleep(stall)
+			close(s.shown)
 			for range 2 {
 				a := <-answers
 				status, outcome := http.StatusCreated, `"status":"created"`
@@ -144,7 +160,7 @@ func TestStalledChange(t *testing.T) {
 func TestStalledUpload(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"HTTP/1.1", "HTTP/2.0"} {
-		for _, query := range []string{"", "?stream=true"} {
+		for _, query := range []string{"?refresh=wait", "?refresh=wait&stream=true"} {
 			t.Run(version+query, func(t *testing.T) {
 				t.Parallel()
 				s := startStalled(t, version)
@@ -167,6 +183,8 @@ func TestStalledUpload(t *testing.T) {
 				close(s.release)
 				line(3)
 				_ = send.Close()
+				time.Sleep(stall) // searches do not see it yet
+				close(s.shown)
 				a := <-answers
 				if a.err != nil || a.status != http.StatusOK {
 					t.Errorf("%d %s %v", a.status, a.text, a.err)

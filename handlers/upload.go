@@ -302,8 +302,8 @@ func (u *upload) beginReading() {
 }
 
 // endReading lifts the deadline for reading: passing while nobody reads, it
-// would end the body of HTTP/2 for good, and behind the end of one of HTTP/1 it
-// would pass for a client that left.
+// would end the body of HTTP/2 for good, and behind the end of one of HTTP/1,
+// where net/http reads on to notice a client that leaves, pass for that.
 func (u *upload) endReading() {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()

@@ -186,7 +186,8 @@ func readWriteOptions(r *http.Request, mayStream bool) (o writeOptions, p *Probl
 
 // awaitVisible waits until searches see the change seq, however long that
 // takes. What keeps the collection from showing it ends the waiting: the change
-// is stored all the same. The body has been read, and its deadline lifted.
+// is stored all the same. The body has been read, and no deadline for reading is
+// left: it would pass for a client that left.
 func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *http.ResponseController) error {
 	for {
 		a.extendWriting(control)
