@@ -15,3 +15,5 @@ var ErrLocked = errors.New("another writer has the collection")
 func lock(string) (*os.File, error) {
 	return nil, errors.New("writing to a collection needs flock, which this system does not have; reading and serving work")
 }
+
+func unlock(file *os.File) error { return file.Close() }

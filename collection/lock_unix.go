@@ -18,9 +18,9 @@ const lockName = "LOCK"
 // writes to the collection.
 var ErrLocked = errors.New("another writer has the collection")
 
-// lock takes the right to write to a folder. It is given back by closing the
-// file, and by the system when the process ends however it ends. The file's
-// content, who holds the lock, is for people.
+// lock takes the right to write to a folder. It is given back by unlock, and by
+// the system when the process ends however it ends. The file's content, who holds
+// the lock, is for people.
 func lock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
@@ -39,7 +39,7 @@ func lock(dir string) (*os.File, error) {
 			_, err = fmt.Fprintf(file, "process %d\n", os.Getpid())
 		}
 		if err != nil {
-			_ = file.Close()
+			_ = unlock(file)
 			return nil, explainDisk(fmt.Errorf("locking %s: %w", dir, err))
 		}
 		return file, nil
@@ -55,6 +55,12 @@ func lock(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("%w %s: %s is indexing into it or serving it with writes; wait for it to end or stop it", ErrLocked, dir, who)
 	}
 	return nil, fmt.Errorf("locking %s: %w", dir, err)
+}
+
+// unlock gives a lock back. Closing the file alone would not do where the process
+// is just starting another one, which has the file open too until it begins.
+func unlock(file *os.File) error {
+	return errors.Join(unix.Flock(int(file.Fd()), unix.LOCK_UN), file.Close())
 }
 
 // leadsTo reports whether path still leads to an open file.

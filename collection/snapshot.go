@@ -77,7 +77,7 @@ func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report
 			_ = d.RemoveAll(making) // else the next snapshot of this name does
 			err = explainDisk(err)
 		}
-		_ = held.Close()
+		_ = unlock(held)
 	}()
 	for i := range m.Segments {
 		if err := ctx.Err(); err != nil {

@@ -112,7 +112,7 @@ func TestSnapshotLeftovers(t *testing.T) {
 	if _, err := Snapshot(t.Context(), dir, out); err == nil || !strings.Contains(err.Error(), "is being made") || !exists(filepath.Join(making, snapshotMark)) {
 		t.Fatalf("beside another that is being made: %v", err)
 	}
-	_ = other.Close()
+	_ = unlock(other)
 	if _, err := Snapshot(t.Context(), dir, out); err != nil {
 		t.Fatal(err)
 	}

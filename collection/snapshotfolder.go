@@ -34,7 +34,7 @@ func beginSnapshot(d disk, making string) (held *os.File, err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = held.Close()
+			_ = unlock(held)
 		}
 	}()
 	if err := leftOver(making); err != nil { // once more: it may have changed before the lock was ours

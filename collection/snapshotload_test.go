@@ -81,6 +81,9 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 	}
 	close(stop)
 	writers.Wait()
+	if err := l.Close(); err != nil { // also: the encoder is for one at a time
+		t.Fatal(err)
+	}
 	generations := map[uint64]bool{}
 	for i := range snapshots {
 		name, path := fmt.Sprintf("snapshot %d", i), copyPath(dir, i)

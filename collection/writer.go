@@ -46,7 +46,7 @@ func openWriter(d disk, dir string) (*Writer, error) {
 		err = w.begin()
 	}
 	if err != nil {
-		_ = file.Close()
+		_ = unlock(file)
 		return nil, err
 	}
 	return w, nil
@@ -78,7 +78,7 @@ func createWriter(d disk, dir string) (w *Writer, err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = file.Close()
+			_ = unlock(file)
 		}
 	}()
 	w = &Writer{dir: dir, disk: d, lock: file, files: newShared()}
@@ -120,7 +120,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.current.drop()
-	err := w.lock.Close()
+	err := unlock(w.lock)
 	w.lock = nil
 	return err
 }
