@@ -78,6 +78,12 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 		err = announce(api, l, metrics)
 	}
 	finish := func() {}
+	var generation uint64
+	var passages, experts int
+	if err == nil { // before anything changes them
+		generation, passages = l.engine.Generation()
+		experts = len(l.experts.opened)
+	}
 	switch {
 	case err != nil:
 	case queue != nil:
@@ -86,9 +92,8 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 		finish = l.keepUp(serving)
 	}
 	if err == nil {
-		generation, passages := l.engine.Generation()
 		log.Info("ready", "address", listener.Addr().String(), "collection", config.Collection, "generation", generation,
-			"passages", passages, "experts", len(l.experts.opened), "took", time.Since(started).Round(time.Millisecond).String())
+			"passages", passages, "experts", experts, "took", time.Since(started).Round(time.Millisecond).String())
 		ready(listener.Addr())
 		<-serving.Done()
 	}
