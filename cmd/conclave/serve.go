@@ -91,7 +91,9 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 	default:
 		finish = l.keepUp(serving)
 	}
+	verified := func() {}
 	if err == nil {
+		verified = l.verifyAhead(serving)
 		log.Info("ready", "address", listener.Addr().String(), "collection", config.Collection, "generation", generation,
 			"passages", passages, "experts", experts, "took", time.Since(started).Round(time.Millisecond).String())
 		ready(listener.Addr())
@@ -100,6 +102,7 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 	// Requests end before what they use is closed, jobs too.
 	stop()
 	err = errors.Join(err, <-served)
+	verified()
 	finish()
 	return errors.Join(err, l.Close())
 }

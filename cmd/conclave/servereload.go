@@ -69,8 +69,12 @@ func (l *library) reload(refused map[string]string) error {
 }
 
 // leaveOut lets no search ask an expert that the next generation does not have,
-// or whose vectors are another encoder's by now, before anybody sees it.
+// or whose vectors are another encoder's by now, before anybody sees it. What is
+// new in it is read before, so that no search waits for that.
 func (l *library) leaveOut(next *collection.Generation) error {
+	if err := next.VerifyVectors(context.Background()); err != nil {
+		l.log.Error("vectors are damaged: their experts cannot be searched", "cause", err)
+	}
 	for _, e := range l.loaded() {
 		why := next.CheckEncoders(e)
 		if why == nil {
