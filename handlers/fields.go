@@ -49,7 +49,7 @@ func fieldTexts() map[string]map[string]string {
 			"generation":     "The generation of the collection that was searched.",
 			"selected":       "How many passages the filter lets through; left out without a filter.",
 			"took_ms":        "Time in the engine, in milliseconds.",
-			"confidence":     "How sure the fused ranking is, calibrated, from 0 to 1; null when nobody calibrated it.",
+			"confidence":     "How sure the fused ranking is, calibrated, from 0 to 1; null when nobody calibrated it. It was calibrated on searches without a filter, with the default candidates and specialists.",
 			"confidence_any": "The chance that any of the results answers, calibrated; absent when nobody calibrated it.",
 			"abstained":      "True when the confidence was below what the request asked for: there are no results then.",
 			"results":        "The passages, best first. With a list of methods, see rankings.",
