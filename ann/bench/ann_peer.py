@@ -47,8 +47,8 @@ class Peer:
             raise RuntimeError(f"the peer ended with exit code {self.process.wait()}")
         return json.loads(line)
 
-    def measure(self):
-        print("measure", file=self.process.stdin, flush=True)
+    def ask(self, wish):
+        print(wish, file=self.process.stdin, flush=True)
         return self.answer()
 
     def end(self):
@@ -126,9 +126,10 @@ def main():
     rounds["conclave"] = []
     for _ in range(options.rounds):
         for name, peer in peers.items():
-            rounds[name].append(peer.measure())
+            rounds[name].append(peer.ask("measure"))
         rounds["conclave"].append(ours(options, folder)["points"])
-    for peer in peers.values():
+    for name, peer in peers.items():
+        figures[name] |= peer.ask("save")
         peer.end()
     for name in rounds:
         points = median(rounds[name])

@@ -3,9 +3,12 @@
     python3 peer_index.py hnswlib|faiss VECTORS QUERIES TRUTH DIM THREADS
 
 Builds the index and answers, as lines of JSON: first what the build took
-(seconds, growth of resident memory, the process's peak of it, size of the saved
-index), then, for each line of input, one round of all queries at every ef, by
-one thread.
+(seconds, growth of resident memory, the process's peak of it), then for each
+line of input what it asks for:
+
+    measure   one round of all queries at every ef, by one thread
+    save      the size of the saved index; asked for at the end, so that the
+              disk is not busy with it while others build
 
 A process of its own, because a process's peak of resident memory includes
 whatever else it did. The vectors as float32, which the index is built from, and
@@ -98,14 +101,17 @@ class Faiss:
 def build(peer, rows, threads):
     before, start = resident(), time.perf_counter()
     peer.build(rows, threads)
-    figures = {
+    return {
         "name": peer.name, "build_s": time.perf_counter() - start,
         "bytes_per_vector": (resident() - before) / len(rows), "peak_resident_bytes": peak_resident(),
     }
+
+
+def save(peer, rows):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "index")
         peer.save(path)
-        return figures | {"disk_bytes_per_vector": os.path.getsize(path) / len(rows)}
+        return {"disk_bytes_per_vector": os.path.getsize(path) / rows}
 
 
 def measure(peer, queries, truth):
@@ -132,9 +138,11 @@ def main():
         print(json.dumps({"missing": str(e)}), flush=True)
         return
     queries, truth = read(queries, int(dim)), np.fromfile(truth, dtype="<i4").reshape(-1, K)
-    print(json.dumps(build(peer, read(vectors, int(dim)), int(threads))), flush=True)
-    for _ in sys.stdin:
-        print(json.dumps(measure(peer, queries, truth)), flush=True)
+    rows = read(vectors, int(dim))
+    print(json.dumps(build(peer, rows, int(threads))), flush=True)
+    for wish in sys.stdin:
+        answer = save(peer, len(rows)) if wish.strip() == "save" else measure(peer, queries, truth)
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":
