@@ -37,17 +37,15 @@ func MeasureExact(ctx context.Context, x ann.Index, queries [][]float32, passes 
 				return e, err
 			}
 			best(&e.QPS, 1, start)
+			start = time.Now()
+			sum += add(memory)
+			best(&e.MemoryPerSecond, float64(size), start)
 		}
 		start := time.Now()
 		if _, err := x.SearchExact(ctx, queries, K); err != nil {
 			return e, err
 		}
 		best(&e.SharedQPS, float64(len(queries)), start)
-		for range 4 {
-			start = time.Now()
-			sum += add(memory)
-			best(&e.MemoryPerSecond, float64(size), start)
-		}
 	}
 	runtime.KeepAlive(sum)
 	e.BytesPerSecond = e.QPS * float64(size)
