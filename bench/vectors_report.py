@@ -40,6 +40,8 @@ def one_set(path, record, pictures):
             row += f" {number(theirs)} | {ratio(at['qps'], theirs)} |"
         out.append(row)
     out += floors(figures)
+    if "note" in record:
+        out += ["", record["note"]]
     if "faiss" not in figures:
         out += ["", "faiss is left out here for the time that its build takes, which is longer than hnswlib's for every set", "above; `PEERS=hnswlib,faiss make bench` measures it too."]
     return out + [""]
@@ -79,7 +81,7 @@ def growth(records):
 
 def exact(records):
     """Exact search beside the memory that it reads."""
-    out = ["## Exact search", "", "Every vector is compared; one thread. Beside it, plain additions over the same memory: where the", "vectors fit the processor's last cache, it is that which is read. Four queries share a pass when", "many come at once.", ""]
+    out = ["## Exact search", "", "Every vector is compared; one thread. Beside it, in turns, additions over the same memory, 64 bits at a", "time (a kernel that reads more at once can be faster); where the vectors fit the processor's last cache,", "it is that which is read. Of each the fastest pass counts. Four queries share a pass when many come at", "once.", ""]
     out += ["| vectors | MB | GB/s read, one query at a time | GB/s of plain additions | share | queries/s, one at a time | 64 at once | gain |", "| ---: |" + " ---: |" * 7]
     for _, record in records:
         r, e = record["result"], record["result"]["exact"]
