@@ -51,7 +51,7 @@ type Expert struct {
 // Encoder says how questions are turned into vectors.
 type Encoder struct {
 	Provider     string `yaml:"provider"`      // "cpu", "cuda" or "auto"
-	Threads      int    `yaml:"threads"`       // of one inference; 0: one per core
+	Threads      int    `yaml:"threads"`       // of one inference; 0: the cores, divided among the experts
 	Queue        int    `yaml:"queue"`         // waiting questions per expert before callers are turned away
 	BatchTokens  int    `yaml:"batch_tokens"`  // padded tokens of one pass
 	CacheEntries int    `yaml:"cache_entries"` // question vectors kept per expert; 0: none

@@ -11,7 +11,8 @@ import (
 type Options struct {
 	// Provider is CPU (as is ""), CUDA or Auto.
 	Provider string
-	// Threads is how many cores one run uses; 0: all.
+	// Threads is how many cores one run uses; 0: all. Where that leaves cores
+	// free, several runs go on at once.
 	Threads int
 	// Queue is how many questions may wait, and how many calls of
 	// EncodePassages may be under way, before more are refused; 0: 1024.
@@ -73,6 +74,9 @@ func (o Options) sizes(c *batcher.Config, provider string) {
 	c.PassageTokens = min(c.PassageTokens, o.BatchTokens)
 	c.BusyTokens = min(c.BusyTokens, o.BatchTokens)
 	c.Queue, c.Cache, c.Runs = o.Queue, o.CacheEntries, 1
+	if provider != CUDA {
+		c.Runs = max(1, runtime.GOMAXPROCS(0)/o.Threads)
+	}
 }
 
 // single makes batches of one row for the towers whose rows must not be run

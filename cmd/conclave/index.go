@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -110,6 +111,7 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if err != nil {
 		return report, err
 	}
+	config.Encoder.Threads = threadsOfOne(config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
 	loaded, err := openExperts(config, newLogger(term.Err, config.Log), names)
 	if err != nil {
 		return report, err

@@ -56,7 +56,9 @@ func (l *library) load(config configs.Config, log *slog.Logger, observer search.
 	if err := g.CheckRecall(floorsOf(config.Index)); err != nil {
 		return err
 	}
-	if l.experts, err = openExperts(config, log, servedExperts(config, g)); err != nil {
+	names := servedExperts(config, g)
+	config.Encoder.Threads = threadsOfOne(config, len(names))
+	if l.experts, err = openExperts(config, log, names); err != nil {
 		return err
 	}
 	if err := l.matches(g); err != nil {
