@@ -120,9 +120,11 @@ func streamer(p *process, l *ledger, seed uint64) error {
 	in, out := io.Pipe()
 	var mu sync.Mutex
 	sent := map[int][2]string{} // by line: id and number
-	window, ended := make(chan struct{}, 30), make(chan struct{})
+	window, ended, sender := make(chan struct{}, 30), make(chan struct{}), make(chan struct{})
+	defer func() { <-sender }() // it writes into the ledger, which is read when all have ended
 	defer close(ended)
 	go func() {
+		defer close(sender)
 		for line := 1; ; line++ {
 			select {
 			case window <- struct{}{}:
