@@ -46,7 +46,7 @@ func TestUploadMemory(t *testing.T) {
 		lines, words int   // of how many words each
 		most         int64 // bytes of the heap, garbage included
 	}{
-		{"large", 550, 16_000, 64 << 20},
+		{"large", 550, 16_000, 96 << 20},
 		{"small", 60_000, 80, 36 << 20},
 	} {
 		t.Run(c.what, func(t *testing.T) {
