@@ -28,7 +28,8 @@ const (
 // Analysis is remembered per distinct word, so that a passage costs little more
 // than finding its words and looking them up; the stemmer runs once per word of
 // the vocabulary. Postings wait compressed in memory, about three bytes each
-// (a passage of 100 words: 250 bytes), and go to a temporary file when there is
+// (a passage of 100 words: 250 bytes; its phrases, most of which occur once: 6 kB),
+// and go to a temporary file when there is
 // more of them than SpillTo allows.
 type Builder struct {
 	params   Params
@@ -40,8 +41,9 @@ type Builder struct {
 	terms    []builderTerm
 	texts    int64 // bytes of terms and surfaces
 	arena    arena
-	touched  []uint32 // terms of the passage being added
-	lengths  []uint32 // terms in each passage
+	touched  []uint32     // terms of the passage being added
+	phrases  *phraseTable // nil: words alone
+	lengths  []uint32     // terms in each passage
 	tokens   uint64
 	impacts  impactCounts
 
@@ -51,21 +53,30 @@ type Builder struct {
 }
 
 type builderTerm struct {
-	text     string
+	text string
+	growing
+}
+
+// growing is the postings of a term or of a phrase.
+type growing struct {
 	postings list
-	last     uint32 // the last passage with this term, plus one
+	last     uint32 // the last passage with it, plus one
 	tf       uint32 // in the passage being added
 }
 
 // NewBuilder returns an empty builder. Parameters that make no sense are
 // reported by the first Add or by Write.
 func NewBuilder(params Params) *Builder {
-	return &Builder{
+	b := &Builder{
 		params:   params,
 		err:      params.validate(),
 		surfaces: make(map[string]uint32),
 		ids:      make(map[string]uint32),
 	}
+	if params.Phrases {
+		b.phrases = newPhraseTable()
+	}
+	return b
 }
 
 // SpillTo bounds the builder's memory to about the given number of bytes (and 4
@@ -91,19 +102,15 @@ func (b *Builder) Add(title, text string) error {
 	passage := uint32(len(b.lengths))
 	indexed := b.params.indexedLength(length)
 	for _, id := range b.touched {
-		t := &b.terms[id]
-		// A gap and whether tf is 1 in one varint: most tf are 1.
-		gap := uint64(passage+1-t.last) << 1
-		if t.tf == 1 {
-			b.arena.putVarint(&t.postings, gap|1)
-		} else {
-			b.arena.putVarint(&t.postings, gap)
-			b.arena.putVarint(&t.postings, uint64(t.tf))
-		}
-		b.impacts.add(impact{t.tf, indexed})
-		t.last, t.tf = passage+1, 0
+		b.post(&b.terms[id].growing, passage, indexed)
 	}
 	b.touched = b.touched[:0]
+	if b.phrases != nil {
+		for _, number := range b.phrases.touched {
+			b.post(&b.phrases.list[number].growing, passage, indexed)
+		}
+		b.phrases.touched = b.phrases.touched[:0]
+	}
 	b.lengths = append(b.lengths, length)
 	b.tokens += uint64(length)
 	if b.memory > 0 && b.size() > b.memory || b.arena.full() {
@@ -112,8 +119,24 @@ func (b *Builder) Add(title, text string) error {
 	return b.err
 }
 
-// addWords counts a text's terms into the passage being added.
+// post appends the posting that was counted in the passage being added.
+func (b *Builder) post(t *growing, passage, indexed uint32) {
+	// A gap and whether tf is 1 in one varint: most tf are 1.
+	gap := uint64(passage+1-t.last) << 1
+	if t.tf == 1 {
+		b.arena.putVarint(&t.postings, gap|1)
+	} else {
+		b.arena.putVarint(&t.postings, gap)
+		b.arena.putVarint(&t.postings, uint64(t.tf))
+	}
+	b.impacts.add(impact{t.tf, indexed})
+	t.last, t.tf = passage+1, 0
+}
+
+// addWords counts a text's terms, and its phrases if they are indexed, into the
+// passage being added. The length counts the terms.
 func (b *Builder) addWords(text string) (length uint32) {
+	before := stopWord
 	for at := 0; ; {
 		start, end := nextWord(text, at)
 		if end == 0 {
@@ -133,6 +156,12 @@ func (b *Builder) addWords(text string) (length uint32) {
 		}
 		t.tf++
 		length++
+		if b.phrases != nil {
+			if before != stopWord {
+				b.phrases.count(before, id)
+			}
+			before = id
+		}
 	}
 }
 
@@ -160,7 +189,7 @@ func (b *Builder) learn(word string) uint32 {
 
 // size is about how many bytes would be free after a spill.
 func (b *Builder) size() int64 {
-	return b.arena.size() + b.texts + termMemory*int64(len(b.terms))
+	return b.arena.size() + b.texts + termMemory*int64(len(b.terms)) + b.phrases.size()
 }
 
 // sorted returns the numbers of the terms in the order of their bytes.
@@ -171,6 +200,29 @@ func (b *Builder) sorted() []uint32 {
 	}
 	slices.SortFunc(order, func(x, y uint32) int { return strings.Compare(b.terms[x].text, b.terms[y].text) })
 	return order
+}
+
+// all returns the numbers of terms and phrases in the order of their bytes: of
+// phrases with the number of terms added.
+func (b *Builder) all() []uint32 {
+	order := b.sorted()
+	if b.phrases == nil {
+		return order
+	}
+	return b.phrases.among(order)
+}
+
+// entry appends the text of a term or phrase to out, and returns it and the
+// postings.
+func (b *Builder) entry(number uint32, out []byte) ([]byte, list) {
+	if n := uint32(len(b.terms)); number >= n {
+		p := &b.phrases.list[number-n]
+		out = append(out, b.terms[p.first].text...)
+		out = append(out, phraseGap)
+		return append(out, b.terms[p.second].text...), p.postings
+	}
+	t := &b.terms[number]
+	return append(out, t.text...), t.postings
 }
 
 // Write writes the segment to a file, which appears under its name only when
@@ -198,7 +250,7 @@ func (b *Builder) WriteTo(ctx context.Context, out io.Writer) (int64, error) {
 		}
 		sources = append(sources, s)
 	}
-	sources = append(sources, &arenaSource{builder: b, order: b.sorted()})
+	sources = append(sources, &arenaSource{builder: b, order: b.all()})
 	return writeSegment(ctx, out, segmentContent{
 		params:   b.params,
 		lengths:  b.lengths,
@@ -218,6 +270,6 @@ func (b *Builder) discard() {
 	for _, run := range b.runs {
 		_ = run.Close() // unlinked when it was made: nothing to lose
 	}
-	b.runs, b.terms, b.ids, b.surfaces, b.lengths = nil, nil, nil, nil, nil
+	b.runs, b.terms, b.ids, b.surfaces, b.phrases, b.lengths = nil, nil, nil, nil, nil, nil
 	b.arena.reset()
 }

@@ -8,7 +8,7 @@ package bm25
 // compared where scores cannot. 0 for a question without terms.
 func (s *Searcher) Ceiling(question string) (float64, error) {
 	sum := 0.0
-	for _, t := range distinct(Analyse(question)) {
+	for _, t := range distinct(s.read(question)) {
 		df, err := s.documents(&t)
 		if err != nil {
 			return 0, err

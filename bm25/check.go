@@ -18,6 +18,11 @@ func (x *Index) Check() error {
 		return err
 	}
 	found := make([]uint32, x.passages) // terms found in each passage
+	var pairs []uint32                  // phrases found in each
+	if x.params.Phrases {
+		pairs = make([]uint32, x.passages)
+	}
+	var word []byte // the last term that is no phrase
 	counts := make([]uint64, len(x.impacts))
 	var before []byte
 	next := termRecord{}
@@ -45,7 +50,15 @@ func (x *Index) Check() error {
 		if r.blocks > 1 {
 			blocks += r.blocks
 		}
-		if err := x.checkPostings(r, lengths, found, counts); err != nil {
+		into := found
+		if first, second, ok := bytes.Cut(text, []byte{phraseGap}); !ok {
+			word = text
+		} else if into = pairs; !x.params.Phrases || !bytes.Equal(first, word) {
+			return x.damaged("term %d (%q) is a phrase where there can be none", id, text)
+		} else if known, err := x.lookup(second); err != nil || known.df == 0 {
+			return x.damaged("the second word of phrase %q is not there", text)
+		}
+		if err := x.checkPostings(r, lengths, into, counts); err != nil {
 			return err
 		}
 	}
@@ -54,6 +67,12 @@ func (x *Index) Check() error {
 	}
 	if !slices.Equal(found, lengths) {
 		return x.damaged("the postings of some passages are more or fewer than their lengths say")
+	}
+	for passage, n := range pairs {
+		// One fewer than the terms, or two when title and text both have some.
+		if length := lengths[passage]; n+1 != length && n+2 != length && n+length != 0 {
+			return x.damaged("passage %d has %d terms and %d phrases", passage, length, n)
+		}
 	}
 	b, err := x.bytes(sectionImpacts, 0, x.sections[sectionImpacts].length)
 	if err != nil {

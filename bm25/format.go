@@ -14,7 +14,8 @@ import (
 //	magic        16 bytes
 //	postings     blocks, term after term in the order of the terms' bytes
 //	blocks       blockSize bytes for each block of a term that has several
-//	terms        termSize bytes for each term, and one more that closes the last
+//	terms        termSize bytes for each term, and one more that closes the last;
+//	             a phrase is a term, its two words with a space between them
 //	texts        the terms' bytes, in order
 //	slots        a hash table: 4 bytes a slot, a term's number plus one or 0
 //	lengths      4 bytes for each passage: its number of terms
@@ -55,6 +56,7 @@ const (
 	otherImpact = 255 // codes below stand for an impact
 
 	flagExactLengths = 1
+	flagPhrases      = 2
 )
 
 const (
@@ -92,6 +94,9 @@ func (f *footer) encode() []byte {
 	if f.params.ExactLengths {
 		flags |= flagExactLengths
 	}
+	if f.params.Phrases {
+		flags |= flagPhrases
+	}
 	for _, v := range [...]uint32{formatVersion, flags, f.analyser, f.passages, f.withTerms, f.terms} {
 		b = le.AppendUint32(b, v)
 	}
@@ -124,8 +129,15 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 	if v := words(0); v != formatVersion {
 		return nil, fmt.Errorf("it has format %d and this program reads format %d: build it again", v, formatVersion)
 	}
+	flags := words(1)
+	if more := flags &^ (flagExactLengths | flagPhrases); more != 0 {
+		return nil, fmt.Errorf("it has a feature that this program does not know (flags %#x): use the program that wrote it, or build it again", more)
+	}
 	f := &footer{
-		params:    Params{K1: math.Float64frombits(longs(1)), B: math.Float64frombits(longs(2)), ExactLengths: words(1)&flagExactLengths != 0},
+		params: Params{
+			K1: math.Float64frombits(longs(1)), B: math.Float64frombits(longs(2)),
+			ExactLengths: flags&flagExactLengths != 0, Phrases: flags&flagPhrases != 0,
+		},
 		analyser:  words(2),
 		passages:  words(3),
 		withTerms: words(4),

@@ -119,7 +119,7 @@ func (x *Index) Docs() int { return int(x.passages) }
 // Terms is the number of terms in all passages, repetitions counted.
 func (x *Index) Terms() int { return int(x.tokens) }
 
-// Vocabulary is the number of distinct terms.
+// Vocabulary is the number of distinct terms, phrases included.
 func (x *Index) Vocabulary() int { return int(x.terms) }
 
 // Params are the constants that the index was built with.

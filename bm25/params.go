@@ -22,6 +22,10 @@ type Params struct {
 	// rounded down to what fits in a byte (exact to 39 terms, then to four
 	// significant bits), as in Lucene, so that scores agree with it.
 	ExactLengths bool
+
+	// Phrases indexes pairs of adjacent terms too, for Searcher.Phrases. Words
+	// score the same with and without.
+	Phrases bool
 }
 
 // DefaultParams are the values of the DPR-BM25 literature: k1 0.9, b 0.4, with

@@ -21,7 +21,7 @@ type questionTerm struct {
 // are sums in this order, whatever way a passage was found, so that they are
 // the same to the last bit for any division into segments.
 func (s *Searcher) understand(question string) ([]questionTerm, error) {
-	terms := distinct(Analyse(question))
+	terms := distinct(s.read(question))
 	kept := terms[:0]
 	for _, t := range terms {
 		df, err := s.documents(&t)
@@ -40,6 +40,15 @@ func (s *Searcher) understand(question string) ([]questionTerm, error) {
 		return cmp.Or(cmp.Compare(y.weight, x.weight), strings.Compare(x.text, y.text))
 	})
 	return kept, nil
+}
+
+// read lists what of a question is looked for: its terms, or its phrases.
+func (s *Searcher) read(question string) []string {
+	terms := Analyse(question)
+	if s.phrases {
+		return phrasesOf(terms)
+	}
+	return terms
 }
 
 // documents looks a term up in every segment, keeps the records, and counts the

@@ -42,6 +42,7 @@ type Searcher struct {
 	statistics Statistics
 	segments   []*segment
 	ties       func(a, b rank.Ordinal) int
+	phrases    bool      // a question is read as its phrases
 	scratch    sync.Pool // of *scratch
 }
 

@@ -84,6 +84,7 @@ type arenaSource struct {
 	order   []uint32
 	at      int // place in order, plus one
 	term    []byte
+	list    list
 	buffer  []byte
 }
 
@@ -92,12 +93,12 @@ func (s *arenaSource) next() ([]byte, error) {
 		return nil, io.EOF
 	}
 	s.at++
-	s.term = append(s.term[:0], s.builder.terms[s.order[s.at-1]].text...)
+	s.term, s.list = s.builder.entry(s.order[s.at-1], s.term[:0])
 	return s.term, nil
 }
 
 func (s *arenaSource) postings(yield func(passage, tf uint32)) error {
-	s.buffer = s.builder.arena.appendTo(s.buffer[:0], s.builder.terms[s.order[s.at-1]].postings)
+	s.buffer = s.builder.arena.appendTo(s.buffer[:0], s.list)
 	return eachGap(s.buffer, yield)
 }
 
@@ -144,12 +145,13 @@ func (b *Builder) spill() (err error) {
 		return fmt.Errorf("unlinking a temporary file: %w", err)
 	}
 	out := bufio.NewWriterSize(file, 1<<18)
-	var header, postings []byte
-	for _, id := range b.sorted() {
-		t := &b.terms[id]
-		postings = b.arena.appendTo(postings[:0], t.postings)
-		header = binary.AppendUvarint(header[:0], uint64(len(t.text)))
-		header = append(header, t.text...)
+	var header, text, postings []byte
+	for _, number := range b.all() {
+		var l list
+		text, l = b.entry(number, text[:0])
+		postings = b.arena.appendTo(postings[:0], l)
+		header = binary.AppendUvarint(header[:0], uint64(len(text)))
+		header = append(header, text...)
 		header = binary.AppendUvarint(header, uint64(len(postings)))
 		_, _ = out.Write(header) // bufio keeps the first error for Flush
 		_, _ = out.Write(postings)
@@ -161,6 +163,7 @@ func (b *Builder) spill() (err error) {
 	clear(b.surfaces)
 	clear(b.ids)
 	b.terms, b.texts = b.terms[:0], 0
+	b.phrases.reset()
 	b.arena.reset()
 	return nil
 }

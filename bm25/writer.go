@@ -115,6 +115,9 @@ func (w *segmentWriter) addTerm(term []byte, from []source) error {
 		return nil // all its passages were deleted
 	}
 	if uint64(len(w.texts)+len(term)) > math.MaxUint32 || w.footer.terms == math.MaxInt32 {
+		if w.footer.params.Phrases {
+			return errors.New("there are more terms and phrases than one segment can hold: write smaller segments, or index without phrases")
+		}
 		return errors.New("the vocabulary is larger than one segment can hold: write smaller segments")
 	}
 	w.addRecord(p.df, p.high)

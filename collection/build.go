@@ -40,7 +40,7 @@ func build(ctx context.Context, d disk, dir string, source Source, o BuildOption
 		err = errors.Join(err, w.Close())
 	}()
 	plan := *w.manifest
-	plan.Words = wordsManifest{K1: o.Words.K1, B: o.Words.B, ExactLengths: o.Words.ExactLengths, Analyser: analyserFingerprint()}
+	plan.Words = wordsOf(o.Words)
 	plan.Experts = nil
 	for _, x := range o.Experts {
 		plan.Experts = append(plan.Experts, expertManifest{Name: x.Name(), Fingerprint: x.Fingerprint(), Dimension: x.Dimension(), Index: index})
@@ -87,7 +87,7 @@ func (w *Writer) Add(ctx context.Context, source Source, o BuildOptions) (Report
 	}
 	m := w.snapshot()
 	if o.Words != (bm25.Params{}) && o.Words != m.Words.params() {
-		return Report{}, fmt.Errorf("%s was built with k1 %v and b %v, not k1 %v and b %v: leave them out, or index again", w.dir, m.Words.K1, m.Words.B, o.Words.K1, o.Words.B)
+		return Report{}, fmt.Errorf("%s was built with %v, not %v: leave them out, or analyse all words anew with conclave index --collection %s --rebuild-words", w.dir, m.Words, wordsOf(o.Words), w.dir)
 	}
 	if err := m.checkAnalyser(w.dir); err != nil {
 		return Report{}, err

@@ -162,6 +162,9 @@ func (w *Writer) flush(ctx context.Context, changes map[string]pendingChange, la
 			return err
 		}
 		if len(put) > 0 {
+			if m.Words != plan.Words {
+				return errWordsChanged
+			}
 			m.Segments = append(m.Segments, s)
 		}
 		m.Applied = last

@@ -20,6 +20,7 @@ type Generation struct {
 	manifest *manifest
 	segments []*segment
 	words    *bm25.Searcher
+	phrases  *bm25.Searcher // the same, read as phrases; nil without them
 	total    int
 
 	everything *Selection
@@ -61,6 +62,9 @@ func openGeneration(files *shared, dir string, m *manifest, what parts) (*Genera
 		return nil, errors.Join(fmt.Errorf("opening the words of %s: %w", dir, err), g.close())
 	}
 	g.words.OrderTies(g.compareIDs)
+	if g.phrases = g.words.Phrases(); g.phrases == nil && m.Words.Phrases {
+		g.phrases = g.words // there is no segment, and so neither finds anything
+	}
 	g.everything = g.all()
 	return g, nil
 }

@@ -263,6 +263,9 @@ func (w *Writer) replaceMerged(m, plan *manifest, from []*segment, order []origi
 	if !slices.EqualFunc(m.Experts, plan.Experts, func(a, b expertManifest) bool { return a == b }) {
 		return errors.New("the experts changed while segments were merged")
 	}
+	if m.Words != plan.Words {
+		return errWordsChanged
+	}
 	first := -1
 	present := make([]*segment, len(from)) // as they are now; nil when nothing of them is left
 	for at, now := range w.current.segments {

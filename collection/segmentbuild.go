@@ -43,6 +43,9 @@ func (w *Writer) addSegment(ctx context.Context, plan *manifest, source Source, 
 				return err
 			}
 		}
+		if m.Generation > 1 && m.Words != plan.Words {
+			return errWordsChanged
+		}
 		m.Words, m.Experts = plan.Words, plan.Experts
 		m.Segments = append(m.Segments, s)
 		return nil
@@ -94,7 +97,7 @@ type vectorMaker func(ctx context.Context, path string, store *corpus.Store, x e
 func (w *Writer) makeSegment(ctx context.Context, plan *manifest, encoders []PassageEncoder, o BuildOptions, r *reporter, fill func(dir string) error) (s segmentManifest, store *corpus.Store, err error) {
 	of := segmentMaker{passages: fill, vectors: map[string]vectorMaker{}}
 	of.words = func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error {
-		return writeWords(ctx, dir, store, plan.Words.params(), o, r)
+		return writeWords(ctx, filepath.Join(dir, wordsName), store, plan.Words.params(), o, r)
 	}
 	for _, e := range encoders {
 		of.vectors[e.Name()] = encodedBy(e, o)
@@ -236,10 +239,10 @@ func skippable(err error) bool {
 	return errors.As(err, &read) && read.Recoverable || errors.As(err, &clash)
 }
 
-// writeWords builds BM25 of a store.
-func writeWords(ctx context.Context, dir string, store *corpus.Store, params bm25.Params, o BuildOptions, r *reporter) error {
+// writeWords builds BM25 of a store, deleted passages too, in a file.
+func writeWords(ctx context.Context, path string, store *corpus.Store, params bm25.Params, o BuildOptions, r *reporter) error {
 	builder := bm25.NewBuilder(params)
-	builder.SpillTo(dir, o.WordMemory)
+	builder.SpillTo(filepath.Dir(path), o.WordMemory)
 	defer builder.Discard()
 	for i := range store.Len() {
 		if i%256 == 0 {
@@ -256,7 +259,7 @@ func writeWords(ctx context.Context, dir string, store *corpus.Store, params bm2
 			return fmt.Errorf("indexing the words of passage %q: %w", p.ID, err)
 		}
 	}
-	if err := builder.Write(filepath.Join(dir, wordsName)); err != nil {
+	if err := builder.Write(path); err != nil {
 		return err
 	}
 	r.report(Progress{Stage: Words, Done: int64(store.Len()), Total: int64(store.Len()), Unit: "passages"})

@@ -12,15 +12,27 @@ import (
 // collection.
 type WordIndex struct {
 	generation *Generation
+	searcher   *bm25.Searcher
 	among      *Selection
 }
 
 // Words is the word index.
-func (g *Generation) Words() *WordIndex { return &WordIndex{g, g.everything} }
+func (g *Generation) Words() *WordIndex { return &WordIndex{g, g.words, g.everything} }
+
+// Phrases is the word index read as its phrases, the pairs of adjacent terms
+// (see bm25.Searcher.Phrases); nil when the collection was built without them.
+func (g *Generation) Phrases() *WordIndex {
+	if g.phrases == nil {
+		return nil
+	}
+	return &WordIndex{g, g.phrases, g.everything}
+}
 
 // Among is the same index, which finds the passages of a selection alone. Their
 // scores are what they are without it: the statistics are of all passages.
-func (w *WordIndex) Among(s *Selection) *WordIndex { return &WordIndex{w.generation, s} }
+func (w *WordIndex) Among(s *Selection) *WordIndex {
+	return &WordIndex{w.generation, w.searcher, s}
+}
 
 // Search finds the k passages with the highest BM25 scores, best first, and
 // equal ones by passage id. Passages without a term of the question are not
@@ -32,7 +44,7 @@ func (w *WordIndex) Search(ctx context.Context, question string, k int) ([]rank.
 		return nil, err
 	}
 	before := g.misread.Load()
-	hits, _, err := g.words.SearchAmong(ctx, question, k, w.among.lists())
+	hits, _, err := w.searcher.SearchAmong(ctx, question, k, w.among.lists())
 	if err != nil {
 		return nil, err
 	}
@@ -45,18 +57,18 @@ func (w *WordIndex) Search(ctx context.Context, question string, k int) ([]rank.
 // Scores writes the scores of the given passages to out, which is as long: 0
 // where no term of the question matches.
 func (w *WordIndex) Scores(question string, ordinals []rank.Ordinal, out []float32) error {
-	return w.generation.words.Scores(question, ordinals, out)
+	return w.searcher.Scores(question, ordinals, out)
 }
 
 // Ceiling is what no passage's score for the question reaches (bm25.Searcher).
 func (w *WordIndex) Ceiling(question string) (float64, error) {
-	return w.generation.words.Ceiling(question)
+	return w.searcher.Ceiling(question)
 }
 
 // Explain gives the terms of the sum that a passage's score is.
 func (w *WordIndex) Explain(question string, ordinal rank.Ordinal) (bm25.Explanation, error) {
-	return w.generation.words.Explain(question, ordinal)
+	return w.searcher.Explain(question, ordinal)
 }
 
 // Statistics are those of the whole collection.
-func (w *WordIndex) Statistics() bm25.Statistics { return w.generation.words.Statistics() }
+func (w *WordIndex) Statistics() bm25.Statistics { return w.searcher.Statistics() }

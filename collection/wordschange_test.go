@@ -1,0 +1,305 @@
+package collection
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/bm25"
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// phrased are the constants of a collection with phrases.
+func phrased() bm25.Params {
+	p := bm25.DefaultParams()
+	p.Phrases = true
+	return p
+}
+
+var wordQuestions = []string{"word1 word2", "word3 word1 word2 word7", "word2", "word5 word5 word4", "absent word9"}
+
+// asked puts questions to a generation's words and phrases, and says what comes
+// out, by id.
+func asked(t testing.TB, g *Generation) []string {
+	t.Helper()
+	var out []string
+	for _, index := range []*WordIndex{g.Words(), g.Phrases()} {
+		if index == nil {
+			continue
+		}
+		for _, question := range wordQuestions {
+			hits, err := index.Search(t.Context(), question, 40)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scores, ordinals := make([]float32, len(hits)), make([]rank.Ordinal, len(hits))
+			for i, h := range hits {
+				ordinals[i] = h.Ordinal
+			}
+			if err := index.Scores(question, ordinals, scores); err != nil {
+				t.Fatal(err)
+			}
+			for i, h := range hits {
+				if scores[i] != h.Score {
+					t.Fatalf("%q: Scores gives %v for a hit with %v", question, scores[i], h.Score)
+				}
+				id, err := g.ID(h.Ordinal)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out = append(out, fmt.Sprint(question, " ", id, " ", h.Score))
+			}
+			ceiling, err := index.Ceiling(question)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, fmt.Sprint(question, " at most ", ceiling))
+		}
+	}
+	return out
+}
+
+// TestRebuildWords gives a collection of two segments with deleted passages
+// phrases, and takes them away again: what it then answers is what one that was
+// built so does, and nothing but words and manifest is written. A reader keeps
+// what it has.
+func TestRebuildWords(t *testing.T) {
+	a := &hashEncoder{name: "a", dimension: 8}
+	passages := randomPassages(1, 300)
+	gone := []string{passages[3].ID, passages[250].ID}
+	make := func(words bm25.Params) string {
+		t.Helper()
+		dir := built(t, BuildOptions{Experts: []PassageEncoder{a}, Words: words}, passages[:200], passages[200:])
+		if _, err := Delete(t.Context(), dir, gone); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	dir := make(bm25.Params{})
+	without, with := opened(t, dir), opened(t, make(phrased()))
+	if without.Phrases() != nil {
+		t.Fatal("phrases of a collection without")
+	}
+	wantWithout, wantWith := asked(t, without), asked(t, with)
+	if len(wantWith) < 2*len(wordQuestions)+20 || !slices.Equal(wantWithout, wantWith[:len(wantWithout)]) {
+		t.Fatal("words answer otherwise beside phrases, or too little is found")
+	}
+	before := tree(t, dir)
+	var last Progress
+	report, err := RebuildWords(t.Context(), dir, phrased(), BuildOptions{Progress: func(p Progress) {
+		if p.Stage == Words {
+			last = p
+		}
+	}})
+	if err != nil || report.Passages != 300 || report.Generation != without.Number()+1 || report.Bytes == 0 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if last.Done != 300 || last.Total != 300 {
+		t.Errorf("progress ends with %+v", last)
+	}
+	fresh := 0
+	after := tree(t, dir)
+	for name, content := range after {
+		was, ok := before[name]
+		if ok && was != content && name != "/"+manifestName {
+			t.Errorf("%s was rewritten", name)
+		}
+		if !ok {
+			fresh++
+		}
+	}
+	if fresh != 2 || len(after) != len(before) {
+		t.Errorf("%d new files, %d instead of %d in all", fresh, len(after), len(before))
+	}
+	if got := asked(t, opened(t, dir)); !slices.Equal(got, wantWith) {
+		t.Errorf("rebuilt with phrases it answers\n%v\nand not\n%v", got, wantWith)
+	}
+	if got := asked(t, without); !slices.Equal(got, wantWithout) {
+		t.Error("the generation that was open before answers otherwise")
+	}
+	if p, err := WordParams(dir); err != nil || p != phrased() {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err := Verify(t.Context(), dir, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "more", Text: "word1 word2"}}), BuildOptions{Experts: []PassageEncoder{a}, Words: bm25.DefaultParams()}); err == nil || !strings.Contains(err.Error(), "--rebuild-words") {
+		t.Errorf("adding with other parameters: %v", err)
+	}
+	if _, err := RebuildWords(t.Context(), dir, bm25.DefaultParams(), BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := asked(t, opened(t, dir)); !slices.Equal(got, wantWithout) {
+		t.Error("rebuilt without phrases it answers otherwise than before")
+	}
+	if _, err := RebuildWords(t.Context(), dir, bm25.Params{K1: -1}, BuildOptions{}); err == nil {
+		t.Error("impossible parameters were accepted")
+	}
+}
+
+// TestRebuildWordsOfAnotherAnalyser: what no reader opens, since another version
+// analysed it, is of use again.
+func TestRebuildWordsOfAnotherAnalyser(t *testing.T) {
+	dir := built(t, BuildOptions{}, randomPassages(1, 50))
+	m, err := readManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Words.Analyser = "another"
+	if err := writeManifest(osDisk{}, dir, m); err != nil {
+		t.Fatal(err)
+	}
+	// Its file of words may be of a format that this program does not read, too.
+	path := filepath.Join(dir, m.Segments[0].Name, m.Segments[0].Words.Name)
+	if err := os.WriteFile(path, make([]byte, m.Segments[0].Words.Size), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "--rebuild-words") {
+		t.Fatalf("opening it: %v", err)
+	}
+	p, err := WordParams(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Phrases = true
+	if _, err := RebuildWords(t.Context(), dir, p, BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(t.Context(), dir, nil); err != nil {
+		t.Error(err)
+	}
+	want := asked(t, opened(t, built(t, BuildOptions{Words: phrased()}, randomPassages(1, 50))))
+	if got := asked(t, opened(t, dir)); !slices.Equal(got, want) {
+		t.Error("it answers otherwise than one that this program built")
+	}
+}
+
+// TestPhrasesWhileServing: segments that are made of changes and merged have
+// phrases, readers see them, filters hold, and ties go by id.
+func TestPhrasesWhileServing(t *testing.T) {
+	dir := built(t, BuildOptions{Words: phrased()}, []corpus.Passage{{ID: "b", Text: "deep lake"}, {ID: "d", Text: "deep sea", Tags: []string{"x"}}})
+	l := lively(t, osDisk{}, dir, LiveOptions{FlushAfter: time.Hour})
+	follower, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = follower.Close() }()
+	put1 := func(p corpus.Passage) {
+		apply(t, l, put(p))
+		if err := l.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put1(corpus.Passage{ID: "a", Text: "the deep lakes", Tags: []string{"x"}})
+	put1(corpus.Passage{ID: "c", Text: "lake deep"})
+	check := func(c *Collection) {
+		t.Helper()
+		g := c.Acquire()
+		defer g.Release()
+		hits, err := g.Phrases().Search(t.Context(), "a deep lake", 9)
+		if got := hitIDs(t, g, hits); err != nil || !slices.Equal(got, []string{"a", "b"}) || hits[0].Score != hits[1].Score {
+			t.Errorf("%v, %v, %v", got, hits, err)
+		}
+		tagged, err := g.Select(t.Context(), []string{"x"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits, err = g.Phrases().Among(tagged).Search(t.Context(), "a deep lake", 9)
+		if got := hitIDs(t, g, hits); err != nil || !slices.Equal(got, []string{"a"}) {
+			t.Errorf("%v, %v", got, err)
+		}
+		e, err := g.Phrases().Explain("a deep lake", hits[0].Ordinal)
+		if err != nil || len(e.Terms) != 1 || e.Terms[0].Term != "deep lake" || e.Terms[0].DF != 2 || e.Score != hits[0].Score {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+	if _, err := follower.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	check(l.Collection())
+	check(follower)
+	var all []string
+	for _, s := range l.writer.snapshot().Segments {
+		all = append(all, s.Name)
+	}
+	if len(all) != 3 {
+		t.Fatalf("%d segments", len(all))
+	}
+	if err := l.merge(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := follower.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	check(l.Collection())
+	check(follower)
+	for _, id := range []string{"a", "b", "c", "d"} {
+		apply(t, l, Change{Delete: id})
+	}
+	if err := l.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g := l.Collection().Acquire()
+	defer g.Release()
+	if g.Segments() != 0 || g.Phrases() == nil {
+		t.Fatalf("%d segments are left, phrases: %v", g.Segments(), g.Phrases())
+	}
+	if hits, err := g.Phrases().Search(t.Context(), "deep lake", 9); err != nil || len(hits) > 0 {
+		t.Errorf("%v, %v", hits, err)
+	}
+}
+
+// hitIDs are the ids of hits, in their order.
+func hitIDs(t testing.TB, g *Generation, hits []rank.Hit) []string {
+	t.Helper()
+	var out []string
+	for _, h := range names(t, g, hits) {
+		out = append(out, h.id)
+	}
+	return out
+}
+
+// TestSegmentsMadeBesideRebuiltWords: a segment whose words were made as they
+// were before is not published among others.
+func TestSegmentsMadeBesideRebuiltWords(t *testing.T) {
+	dir := built(t, BuildOptions{}, randomPassages(1, 30))
+	w, err := OpenWriter(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	late := &lateSource{Source: of([]corpus.Passage{{ID: "late", Text: "word1"}}), first: func() {
+		if _, err := w.RebuildWords(t.Context(), phrased(), BuildOptions{}); err != nil {
+			t.Error(err)
+		}
+	}}
+	if _, err := w.Add(t.Context(), late, BuildOptions{}); !errors.Is(err, errWordsChanged) {
+		t.Errorf("adding beside it: %v", err)
+	}
+	if _, err := Verify(t.Context(), dir, nil); err != nil {
+		t.Error(err)
+	}
+	if g := opened(t, dir); g.Len() != 30 || g.Phrases() == nil {
+		t.Errorf("%d passages, phrases: %v", g.Len(), g.Phrases())
+	}
+}
+
+// lateSource does something before it gives its first passage.
+type lateSource struct {
+	Source
+	first func()
+}
+
+func (s *lateSource) Next() (corpus.Passage, error) {
+	if s.first != nil {
+		s.first()
+		s.first = nil
+	}
+	return s.Source.Next()
+}
