@@ -74,13 +74,32 @@ func (v *Vectors) Verify(ctx context.Context) error {
 // Scores writes the inner products of a query with the vectors of the given
 // ordinals: see Index.
 func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
-	damaged := v.Verify(context.Background()) != nil
-	for i, o := range ordinals {
-		if damaged || int64(o) >= int64(v.count) || len(query) != v.dim {
-			out[i] = float32(math.NaN())
-			continue
+	usable := len(query) == v.dim && v.Verify(context.Background()) == nil
+	var ids [128]uint32 // in the kernel's terms, on the stack
+	for len(ordinals) > 0 {
+		n := min(len(ids), len(ordinals))
+		known := usable
+		for i, o := range ordinals[:n] {
+			ids[i] = uint32(o)
+			known = known && int64(o) < int64(v.count)
 		}
-		out[i] = v.kernels.Dot(query, v.Vector(o))
+		if known {
+			v.kernels.DotGather(query, v.rows, ids[:n], out)
+		} else {
+			v.scoresOfSome(query, ordinals[:n], out, usable)
+		}
+		ordinals, out = ordinals[n:], out[n:]
+	}
+}
+
+// scoresOfSome is Scores where some of the ordinals do not exist, or nothing
+// can be scored.
+func (v *Vectors) scoresOfSome(query []float32, ordinals []rank.Ordinal, out []float32, usable bool) {
+	for i, o := range ordinals {
+		out[i] = float32(math.NaN())
+		if usable && int64(o) < int64(v.count) {
+			out[i] = v.kernels.Dot(query, v.Vector(o))
+		}
 	}
 }
 

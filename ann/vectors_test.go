@@ -164,3 +164,45 @@ func TestScores(t *testing.T) {
 		t.Errorf("a query of another dimension scored %v", out[0])
 	}
 }
+
+// TestScoresOfMany: many at once are what each is alone, also beside ordinals
+// that do not exist.
+func TestScoresOfMany(t *testing.T) {
+	const dim, rows = 37, 300
+	random := rand.New(rand.NewPCG(1, 7))
+	all := make([]float32, dim*rows)
+	for i := range all {
+		all[i] = random.Float32() - .5
+	}
+	v, err := OpenVectors(writeVectors(t, dim, all))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = v.Close() }()
+	query := all[:dim]
+	for _, beyond := range []bool{false, true} {
+		ordinals := make([]rank.Ordinal, 1000)
+		for i := range ordinals {
+			ordinals[i] = rank.Ordinal(random.IntN(rows))
+			if beyond && i%97 == 0 {
+				ordinals[i] += rows
+			}
+		}
+		out, one := make([]float32, len(ordinals)), make([]float32, 1)
+		v.Scores(query, ordinals, out)
+		for i, o := range ordinals {
+			if v.Scores(query, []rank.Ordinal{o}, one); one[0] != out[i] && (one[0] == one[0] || out[i] == out[i]) {
+				t.Fatalf("ordinal %d scores %v among others and %v alone", o, out[i], one[0])
+			}
+			sum := 0.0
+			for j := range dim {
+				if int(o) < rows {
+					sum += float64(query[j]) * float64(all[int(o)*dim+j])
+				}
+			}
+			if int(o) < rows && math.Abs(sum-float64(out[i])) > 1e-4 {
+				t.Fatalf("ordinal %d scores %v, the sum is %v", o, out[i], sum)
+			}
+		}
+	}
+}

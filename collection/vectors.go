@@ -86,12 +86,26 @@ func (v *Vectors) SearchStats(ctx context.Context, query []float32, o ann.Search
 // not exist, for a query of another dimension, and where the vectors are damaged,
 // which Search tells.
 func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
-	for i, o := range ordinals {
-		out[i] = float32(math.NaN())
-		if int64(o) < int64(v.generation.total) {
-			at, local := v.locate(o)
-			v.indexes[at].Scores(query, []rank.Ordinal{local}, out[i:i+1])
+	if len(v.indexes) == 1 { // its ordinals are the collection's
+		v.indexes[0].Scores(query, ordinals, out)
+		return
+	}
+	local := make([]rank.Ordinal, 0, len(ordinals))
+	for from, to := 0, 0; from < len(ordinals); from = to {
+		to = from + 1
+		if int64(ordinals[from]) >= int64(v.generation.total) {
+			out[from] = float32(math.NaN())
+			continue
 		}
+		// What lies in one segment is scored at once.
+		at, first := v.locate(ordinals[from])
+		base, beyond := ordinals[from]-first, rank.Ordinal(v.indexes[at].Len())
+		local = append(local[:0], first)
+		for to < len(ordinals) && ordinals[to]-base < beyond { // below the base it wraps around
+			local = append(local, ordinals[to]-base)
+			to++
+		}
+		v.indexes[at].Scores(query, local, out[from:to])
 	}
 }
 
