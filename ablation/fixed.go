@@ -19,7 +19,8 @@ func FixedWeights() []float64 {
 	return all
 }
 
-// Fixed answers by the mean of the experts' scores plus BM25's with the weight
+// Fixed answers by the mean of the experts' scores plus BM25's (and a share of
+// that of phrases, where they are among the sources) with the weight
 // that is best for these very questions, by the sum of top-1 and top-20; and
 // returns that weight. Without BM25 it is 0.
 func (e *Evidence) Fixed(ctx context.Context) (weight float64, answers []calibration.Answered, err error) {
@@ -53,14 +54,18 @@ func (e *Evidence) hasWords() bool {
 func fixedRank(q *calibration.GateQuestion, words float64) int {
 	weights, dense := make([]float64, len(q.Sources)), 0.0
 	for _, s := range q.Sources {
-		if s.Kind != fusion.Lexical {
+		if s.Kind.Dense() {
 			dense++
 		}
 	}
 	for _, s := range q.Sources {
-		weights[s.Column] = 1 / dense
-		if s.Kind == fusion.Lexical {
+		switch s.Kind {
+		case fusion.Lexical:
 			weights[s.Column] = words
+		case fusion.Phrases:
+			weights[s.Column] = phrasesShare * words
+		default:
+			weights[s.Column] = 1 / dense
 		}
 	}
 	scores := make([]float64, 0, q.Table.Len())
@@ -89,6 +94,10 @@ func fixedRank(q *calibration.GateQuestion, words float64) int {
 	}
 	return first
 }
+
+// phrasesShare is the weight of phrases beside that of BM25 where a fixed
+// weight has both; what the gate's fit comes to.
+const phrasesShare = 0.6
 
 // RRF answers by reciprocal ranks.
 func (e *Evidence) RRF() ([]calibration.Answered, error) {

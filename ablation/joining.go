@@ -43,13 +43,17 @@ func (t *run) addForeign(ctx context.Context, r *Report) error {
 			return err
 		}
 		f.Gate[i] = some.row(name, answers)
-		weight, answers, err := some.Fixed(ctx)
+		words, err := some.Among(But(t.named(fusion.Phrases)...), nil)
 		if err != nil {
 			return err
 		}
-		f.Fixed[i] = some.row(name, answers)
+		weight, answers, err := words.Fixed(ctx)
+		if err != nil {
+			return err
+		}
+		f.Fixed[i] = words.row(name, answers)
 		f.Fixed[i].Weight = &weight
-		dense, err := some.Among(But(t.named(fusion.Lexical)...), nil)
+		dense, err := some.Among(But(slices.Concat(t.named(fusion.Lexical), t.named(fusion.Phrases))...), nil)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ func (t *run) yardsticks() (all []trial) {
 	if t.has(t.o.Joint) {
 		all = append(all, gateAmong(t.whole, "gate with "+t.o.Joint+" among the sources", But(), (*Report).yardsticks))
 	}
-	words, specialists := t.named(fusion.Lexical), t.specialists()
+	words, phrases, specialists := t.named(fusion.Lexical), t.named(fusion.Phrases), t.specialists()
 	if len(words) == 0 {
 		return all
 	}
@@ -28,7 +28,20 @@ func (t *run) yardsticks() (all []trial) {
 	if len(specialists) > 0 {
 		all = append(all, t.fixed("mean of specialists and words, best fixed weight", with(specialists...)))
 	}
-	return append(all, t.fixed("mean of all experts and words, best fixed weight", But(t.o.Joint)))
+	all = append(all, t.fixed("mean of all experts and words, best fixed weight", But(append(phrases, t.o.Joint)...)))
+	if len(phrases) == 0 {
+		return all
+	}
+	// What phrases do for the yardsticks, which nobody has today.
+	for _, x := range []struct {
+		name    string
+		experts []string
+	}{{t.o.Base, []string{t.o.Base}}, {t.o.Joint, []string{t.o.Joint}}, {"mean of specialists", specialists}} {
+		if len(x.experts) > 0 && (len(x.experts) > 1 || t.has(x.experts[0])) {
+			all = append(all, t.fixed(x.name+", words and phrases, best fixed weight", with(slices.Concat(phrases, x.experts)...)))
+		}
+	}
+	return all
 }
 
 func (t *run) rrf(name string, choose Choice) trial {

@@ -84,7 +84,7 @@ func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (Gate
 	p.standardise()
 
 	start := make([]float64, parameters)
-	start[atWords], start[atSharpness] = math.Log(0.03), math.Log(20)
+	start[atWords], start[atSharpness], start[atPhrases] = math.Log(0.03), math.Log(20), math.Log(usualPhrases)
 	stopped := func() error { return ctx.Err() }
 	result, err := optimize.Minimize(optimize.Problem{
 		Func:   func(x []float64) float64 { return p.loss(x, nil) },
@@ -124,6 +124,10 @@ func abroad(q *GateQuestion) *GateQuestion {
 	return &out
 }
 
+// usualPhrases is the weight of phrases beside BM25's that the fit begins with,
+// and that its ridge pulls to where questions say little.
+const usualPhrases = 0.6
+
 // Where the parameters are.
 const (
 	atSpecialist = iota
@@ -131,6 +135,7 @@ const (
 	atBase
 	atWords
 	atSharpness
+	atPhrases // logarithm of their weight divided by BM25's
 	atDense
 )
 
@@ -145,6 +150,7 @@ var (
 type gateProblem struct {
 	questions []gateQuestion
 	ridge     float64
+	phrases   bool      // some question has them
 	mean      []float64 // of the features, from atDense on
 	deviation []float64
 }
@@ -156,13 +162,17 @@ const fittedDepth = 30
 
 func (p *gateProblem) add(q *GateQuestion) error {
 	features := fusion.FeaturesOf(q.Table, q.Sources)
-	g := gateQuestion{lexical: -1, columns: q.Table.Sources(), words: features.Lexical}
+	g := gateQuestion{lexical: -1, phrases: -1, columns: q.Table.Sources(), words: features.Lexical}
 	for _, s := range q.Sources {
 		if s.Column < 0 || s.Column >= g.columns {
 			return fmt.Errorf("source %d of %d", s.Column, g.columns)
 		}
-		if s.Kind == fusion.Lexical {
+		switch s.Kind {
+		case fusion.Lexical:
 			g.lexical = s.Column
+			continue
+		case fusion.Phrases:
+			g.phrases, p.phrases = s.Column, true
 			continue
 		}
 		g.dense = append(g.dense, denseSource{s.Column, interceptOf(s.Kind), features.Dense[len(g.dense)]})
@@ -236,6 +246,9 @@ func (p *gateProblem) gate(x []float64) fusion.Gate {
 	for j := range g.Lexical {
 		g.Lexical[j] = x[atLexical+j] / p.deviation[denseCount+j]
 		g.Words -= g.Lexical[j] * p.mean[denseCount+j]
+	}
+	if p.phrases {
+		g.Phrases = math.Exp(x[atPhrases])
 	}
 	return g
 }

@@ -107,6 +107,9 @@ func TestGateGradient(t *testing.T) {
 	p := gateProblem{ridge: .01}
 	questions := planted(t, 20, 3)
 	for i := range questions {
+		if i%2 == 0 { // half of them with phrases: the last dense source's column
+			questions[i].Sources[2].Kind = fusion.Phrases
+		}
 		if err := p.add(&questions[i]); err != nil {
 			t.Fatal(err)
 		}
@@ -130,6 +133,55 @@ func TestGateGradient(t *testing.T) {
 		if d := (up - down) / (2 * h); math.Abs(d-grad[i]) > 1e-6*(1+math.Abs(d)) {
 			t.Errorf("parameter %d: gradient %v, differences say %v", i, grad[i], d)
 		}
+	}
+}
+
+// TestGateFindsPhrases: where phrases know the answer better than words, the
+// fit gives them more than words; where they are noise, next to nothing; and
+// without them the gate says nothing of them.
+func TestGateFindsPhrases(t *testing.T) {
+	fitted := func(useful bool) float64 {
+		random := rand.New(rand.NewPCG(4, 4))
+		questions := planted(t, 300, 4)
+		for i := range questions {
+			q := &questions[i]
+			lists := make([][]rank.Hit, 5)
+			q.Table.Each(fusion.Exact, func(row int, scores []float64) {
+				o := q.Table.Ordinal(row)
+				for s, score := range scores {
+					if s == 3 {
+						score += 2 * q.Relevant[o] // words know a little
+					}
+					lists[s] = append(lists[s], rank.Hit{Ordinal: o, Score: float32(score)})
+				}
+				score := random.Float32() * 10
+				if useful {
+					score += 4 * float32(q.Relevant[o])
+				}
+				lists[4] = append(lists[4], rank.Hit{Ordinal: o, Score: score})
+			})
+			for s := range lists {
+				rank.Sort(lists[s])
+			}
+			if err := q.Table.Reset(lists); err != nil {
+				t.Fatal(err)
+			}
+			q.Sources = append(q.Sources, fusion.Observed{Column: 4, Kind: fusion.Phrases})
+		}
+		fit, err := FitGate(context.Background(), questions, GateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fit.Gate.Phrases
+	}
+	useful, noise := fitted(true), fitted(false)
+	t.Logf("phrases' weight beside words where they know %.4f, where they are noise %.4f", useful, noise)
+	if useful < 1 || noise > .2 {
+		t.Errorf("phrases weigh %v beside words where they know more, and %v where they are noise", useful, noise)
+	}
+	fit, err := FitGate(context.Background(), planted(t, 50, 5), GateOptions{})
+	if err != nil || fit.Gate.Phrases != 0 {
+		t.Errorf("a gate fitted without phrases gives them %v (%v)", fit.Gate.Phrases, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 type gateQuestion struct {
 	dense      []denseSource
 	lexical    int // column, or -1
+	phrases    int // likewise
 	words      []float64
 	scores     []float64 // rows × columns
 	columns    int
@@ -58,9 +59,13 @@ func (p *gateProblem) loss(x, grad []float64) float64 {
 		if i == atWords || i == atSharpness {
 			continue
 		}
-		sum += p.ridge * x[i] * x[i]
+		from := x[i]
+		if i == atPhrases {
+			from -= math.Log(usualPhrases)
+		}
+		sum += p.ridge * from * from
 		if grad != nil {
-			grad[i] += 2 * p.ridge * x[i]
+			grad[i] += 2 * p.ridge * from
 		}
 	}
 	return sum
@@ -137,6 +142,9 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 	}
 	if q.lexical >= 0 {
 		weights[q.lexical] = math.Exp(min(x[atWords]+dot(x[atLexical:], q.words), 20))
+		if q.phrases >= 0 {
+			weights[q.phrases] = weights[q.lexical] * math.Exp(min(x[atPhrases], 20))
+		}
 	}
 	sharpness := math.Exp(min(x[atSharpness], 20))
 
@@ -188,6 +196,11 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 	}
 	if q.lexical >= 0 {
 		g := slope[q.lexical] * weights[q.lexical]
+		if q.phrases >= 0 {
+			own := slope[q.phrases] * weights[q.phrases]
+			grad[atPhrases] += own
+			g += own
+		}
 		grad[atWords] += g
 		for j, v := range q.words {
 			grad[atLexical+j] += g * v

@@ -173,8 +173,8 @@ func (cfg Config) checkExperts(c *checker) {
 		switch first, twice := seen[e.Name]; {
 		case e.Name == "":
 			c.fail(at+".name", e.Name, "an expert needs a name")
-		case e.Name == "bm25":
-			c.fail(at+".name", e.Name, "bm25 is the name of the word index; call the expert something else")
+		case e.Name == "bm25", e.Name == "phrases":
+			c.fail(at+".name", e.Name, "is the name of a word index; call the expert something else")
 		case !plainName(e.Name):
 			c.fail(at+".name", e.Name, "has to be letters, digits, - _ and . (at most 64)")
 		case twice:

@@ -43,7 +43,7 @@ func TestMistakes(t *testing.T) {
 		"port out of range":       {"listen: 'localhost:70000'", nil, nil, `the port has to be a number from 0 to 65535, not "70000"`},
 		"expert without name":     {"experts: [{bundle: x}]", nil, nil, `experts\[0\]\.name: .*needs a name`},
 		"expert twice":            {"experts: [{name: a}, {name: a}]", nil, nil, `experts\[1\]\.name: "a": experts\[0\] has this name already`},
-		"expert called bm25":      {"experts: [{name: bm25}]", nil, nil, `experts\[0\]\.name: "bm25": bm25 is the name of the word index`},
+		"expert called bm25":      {"experts: [{name: bm25}]", nil, nil, X},
 		"expert with a slash":     {"experts: [{name: ../x}]", nil, nil, `experts\[0\]\.name: "\.\./x": has to be letters`},
 		"expert named ..":         {"experts: [{name: ..}]", nil, nil, `experts\[0\]\.name`},
 		"expert provider":         {"experts:\n - name: a\n   provider: gpu", nil, nil, `conclave\.yaml:3: experts\[0\]\.provider: "gpu": has to be one of cpu, cuda, auto`},

@@ -11,7 +11,11 @@ const (
 	Generalist Kind = "generalist" // a dense expert without a domain: one trained on everything
 	Base       Kind = "base"       // the encoder that the specialists were fine-tuned from
 	Lexical    Kind = "lexical"    // BM25
+	Phrases    Kind = "phrases"    // BM25 over pairs of words, which counts beside BM25 alone
 )
+
+// Dense reports whether a source of the kind compares vectors.
+func (k Kind) Dense() bool { return k != Lexical && k != Phrases }
 
 // Observed is what is known of a source beside its column of scores when it
 // has answered a question.
@@ -67,7 +71,7 @@ func LexicalFeatureNames() []string {
 // Features are what a Gate reads: of every dense source, and of the question
 // for BM25.
 type Features struct {
-	Dense   [][]float64 // by position in Sources without the lexical one
+	Dense   [][]float64 // by position among the dense sources
 	Lexical []float64
 }
 
@@ -90,7 +94,7 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 	var f Features
 	shared := 0.0
 	for _, s := range sources {
-		if s.Kind == Lexical {
+		if !s.Kind.Dense() {
 			continue
 		}
 		top := c.head(s.Column)

@@ -12,7 +12,9 @@ import (
 // A dense source's logit is the intercept of its kind plus the products of the
 // coefficients with its features; the dense weights are the softmax of the
 // logits, so that they add up to 1. BM25's weight is the exponential of its
-// own linear function. The fused score is Σ weight · score over the raw
+// own linear function, and that of phrases a fixed share of it: the two are
+// terms of one kind, and a function of their own for phrases brought nothing
+// (docs/experts.md). The fused score is Σ weight · score over the raw
 // scores, with true scores for what a source did not return.
 //
 // Neither MUF's weights by confidence nor a fixed α of the hybrid: it was
@@ -23,7 +25,8 @@ type Gate struct {
 	Base       float64   `yaml:"base" json:"base"`
 	Dense      []float64 `yaml:"dense" json:"dense"` // by DenseFeatureNames
 	Lexical    []float64 `yaml:"lexical" json:"lexical"`
-	Words      float64   `yaml:"words" json:"words"` // intercept of BM25's logarithmic weight
+	Words      float64   `yaml:"words" json:"words"`                         // intercept of BM25's logarithmic weight
+	Phrases    float64   `yaml:"phrases,omitempty" json:"phrases,omitempty"` // their weight divided by BM25's; 0: they do not count
 }
 
 // Check refuses coefficients that cannot be used.
@@ -33,6 +36,9 @@ func (g *Gate) Check() error {
 	}
 	if len(g.Lexical) != lexicalFeatures {
 		return fmt.Errorf("a gate of %d coefficients for BM25: %d are needed", len(g.Lexical), lexicalFeatures)
+	}
+	if !(g.Phrases >= 0 && g.Phrases <= MaxWeight) {
+		return fmt.Errorf("a gate's weight of phrases beside words is %v: it must be from 0 to %g", g.Phrases, float64(MaxWeight))
 	}
 	for _, list := range [][]float64{{g.Specialist, g.Generalist, g.Base, g.Words}, g.Dense, g.Lexical} {
 		for _, x := range list {
@@ -47,11 +53,19 @@ func (g *Gate) Check() error {
 // Weigh returns a source with its weight for each that was observed.
 func (g *Gate) Weigh(sources []Observed, f Features) []Source {
 	weights := make([]Source, len(sources))
+	words := 0.0
+	if f.Lexical != nil {
+		words = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical), maxLogWeight))
+	}
 	highest, dense := math.Inf(-1), 0
 	for i, s := range sources {
 		weights[i].Column = s.Column
-		if s.Kind == Lexical {
-			weights[i].Weight = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical), maxLogWeight))
+		switch s.Kind {
+		case Lexical:
+			weights[i].Weight = words
+			continue
+		case Phrases:
+			weights[i].Weight = words * g.Phrases
 			continue
 		}
 		weights[i].Weight = g.intercept(s.Kind) + dotProduct(g.Dense, f.Dense[dense])
@@ -60,13 +74,13 @@ func (g *Gate) Weigh(sources []Observed, f Features) []Source {
 	}
 	sum := 0.0
 	for i, s := range sources {
-		if s.Kind != Lexical {
+		if s.Kind.Dense() {
 			weights[i].Weight = math.Exp(weights[i].Weight - highest)
 			sum += weights[i].Weight
 		}
 	}
 	for i, s := range sources {
-		if s.Kind != Lexical {
+		if s.Kind.Dense() {
 			weights[i].Weight /= sum
 		}
 	}

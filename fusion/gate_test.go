@@ -3,6 +3,7 @@ package fusion
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"conclave/rank"
@@ -72,6 +73,53 @@ func TestGateByHand(t *testing.T) {
 		}
 		if math.Abs(item.Score-scores[item.Ordinal]) > 1e-7 || math.Abs(sum-item.Score) > 1e-12 {
 			t.Errorf("rank %d: passage %d has %v (parts %v), want %v", i+1, item.Ordinal, item.Score, sum, scores[item.Ordinal])
+		}
+	}
+}
+
+// TestGatePhrasesByHand: phrases weigh a share of what the words weigh, nothing
+// without words, and are no part of the features.
+func TestGatePhrasesByHand(t *testing.T) {
+	var c Candidates
+	if err := c.Reset([][]rank.Hit{
+		{{Ordinal: 1, Score: .9}, {Ordinal: 2, Score: .7}},
+		{{Ordinal: 2, Score: 10}, {Ordinal: 1, Score: 4}},
+		{{Ordinal: 2, Score: 5}, {Ordinal: 3, Score: 2}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for column, scores := range [][]float32{{.1}, {1}, {0}} {
+		if err := c.Complete(column, scores); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sources := []Observed{{Column: 0, Kind: Generalist, Confidence: -1}, {Column: 1, Kind: Lexical, Ceiling: 20}, {Column: 2, Kind: Phrases}}
+	g := Gate{Dense: make([]float64, denseFeatures), Lexical: make([]float64, lexicalFeatures), Words: math.Log(.1), Phrases: .5}
+	r, err := Gated(&c, &g, sources, Exact, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "weights", r.Weights, []float64{1, .1, .05})
+	want := map[rank.Ordinal]float64{1: .9 + .4, 2: .7 + 1 + .25, 3: .1 + .1 + .1}
+	for _, item := range r.Items {
+		if math.Abs(item.Score-want[item.Ordinal]) > 1e-6 {
+			t.Errorf("passage %d has %v, want %v", item.Ordinal, item.Score, want[item.Ordinal])
+		}
+	}
+	with, without := FeaturesOf(&c, sources), FeaturesOf(&c, sources[:2])
+	if !reflect.DeepEqual(with, without) {
+		t.Errorf("features with phrases %v, without %v", with, without)
+	}
+	for at, o := range sources {
+		if signals := SourceSignals(&c, sources, with, at); (signals == nil) != (o.Kind == Phrases) {
+			t.Errorf("signals of %s: %v", o.Kind, signals)
+		}
+	}
+	wordless := []Observed{sources[0], sources[2]}
+	near(t, "weights without words", []float64{g.Weigh(wordless, FeaturesOf(&c, wordless))[1].Weight}, []float64{0})
+	for _, bad := range []float64{-1, math.NaN(), math.Inf(1)} {
+		if g.Phrases = bad; g.Check() == nil {
+			t.Errorf("phrases' weight %v was accepted", bad)
 		}
 	}
 }

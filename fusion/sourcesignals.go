@@ -17,14 +17,14 @@ func SourceSignalNames(k Kind) []string {
 }
 
 // SourceSignals are the signals of one of the sources for this question, from
-// the table's hits and the features of all sources; nil when words are not among the sources, and for a
-// source without hits. They do not depend on which other experts were asked, as
+// the table's hits and the features of all sources; nil when words are not among
+// the sources, for phrases, and for a source without hits. They do not depend on which other experts were asked, as
 // long as Rival is known.
 //
 // MUF's confidence is not among them: beside these it added nothing.
 func SourceSignals(c *Candidates, sources []Observed, f Features, at int) []float64 {
 	s := sources[at]
-	if f.Lexical == nil || c.columns[s.Column].hits == 0 {
+	if f.Lexical == nil || s.Kind == Phrases || c.columns[s.Column].hits == 0 {
 		return nil
 	}
 	words := f.Lexical
@@ -33,7 +33,7 @@ func SourceSignals(c *Candidates, sources []Observed, f Features, at int) []floa
 	}
 	dense := f.Dense[0]
 	for i, n := 0, 0; i <= at; i++ {
-		if sources[i].Kind != Lexical {
+		if sources[i].Kind.Dense() {
 			dense = f.Dense[n]
 			n++
 		}

@@ -52,6 +52,7 @@ func (l *library) Release()                   {}
 func (l *library) Generation() uint64         { return 12 }
 func (l *library) Passages() search.Passages  { return l }
 func (l *library) Words() search.WordIndex    { return (*wordScan)(l) }
+func (l *library) Phrases() search.WordIndex  { return nil }
 func (l *library) Len() int                   { return len(l.passages) }
 func (l *library) Ordinals() int              { return len(l.passages) }
 func (l *library) text(o rank.Ordinal) string { return l.passages[o].Title + " " + l.passages[o].Text }
@@ -90,7 +91,8 @@ func (a amongSome) Vectors(expert string) (search.VectorIndex, bool) {
 	return someVectors{vectorScan{a.library, expert}, a}, true
 }
 
-func (a amongSome) Words() search.WordIndex { return someWords{(*wordScan)(a.library), a} }
+func (a amongSome) Words() search.WordIndex   { return someWords{(*wordScan)(a.library), a} }
+func (a amongSome) Phrases() search.WordIndex { return nil }
 
 type someVectors struct {
 	vectorScan

@@ -78,7 +78,7 @@ func fieldTexts() map[string]map[string]string {
 			"metadata":      "The passage's metadata.",
 			"score":         "The fused score. Its unit is the method's.",
 			"contributions": "What each source added; they add up to the score.",
-			"explanation":   "The terms of BM25's sum, where the request asked to explain.",
+			"explanation":   "The terms of BM25's sum, and then those of phrases (two terms each), where the request asked to explain.",
 		},
 		"Contribution": {
 			"source":       "The name of the source.",
@@ -94,10 +94,10 @@ func fieldTexts() map[string]map[string]string {
 			"doc_frequency": "How many passages have it.",
 			"idf":           "Its inverse document frequency.",
 			"boost":         "How often the question has it.",
-			"score":         "What it added to BM25's score.",
+			"score":         "What it added to the score of BM25, or of phrases.",
 		},
 		"Source": {
-			"name":               "An expert's name, or bm25.",
+			"name":               "An expert's name; bm25; or phrases, which is BM25 over pairs of words that follow each other and takes part in the gate alone.",
 			"kind":               "dense or lexical.",
 			"status":             "ok; skipped, where other experts are more familiar with the question; failed, deadline or overloaded.",
 			"confidence":         "How sure the expert is of itself on this question, calibrated, from 0 to 1.",

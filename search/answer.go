@@ -58,7 +58,7 @@ func (a *answer) sources(ctx context.Context) []Source {
 	chances := a.sourceChances(ctx)
 	for i, f := range a.findings {
 		s := Source{Name: f.name, Kind: "dense", Status: f.status, Hits: len(f.hits), Truncated: f.cut, Chance: chances[i], Took: f.took}
-		if i == len(a.plan.experts) {
+		if i >= a.plan.wordsAt() {
 			s.Kind = "lexical"
 		}
 		if f.sure != nil {
@@ -124,9 +124,11 @@ func (a *answer) contribution(part *fusion.Part) Contribution {
 	return c
 }
 
-// explain returns BM25's terms for a result when BM25 takes part in it. An
-// explanation that fails is left out: the answer stands without it.
+// explain returns BM25's terms for a result when BM25 takes part in it, and then
+// those of phrases. An explanation that fails is left out: the answer stands
+// without it.
 func (a *answer) explain(ctx context.Context, item fusion.Item) []TermScore {
+	var all []TermScore
 	for _, part := range item.Parts {
 		f := a.findings[part.Column]
 		if f.words == nil {
@@ -141,9 +143,9 @@ func (a *answer) explain(ctx context.Context, item fusion.Item) []TermScore {
 			a.engine.observer.Source(ctx, f.name, StatusFailed, fmt.Errorf("explaining: %w", err))
 			return nil
 		}
-		return terms
+		all = append(all, terms...)
 	}
-	return nil
+	return all
 }
 
 // printed is a number as answers show it: nine decimals. The contributions of

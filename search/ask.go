@@ -110,7 +110,7 @@ func certain(ctx context.Context, x *Expert, vectors VectorIndex, question []flo
 
 // askWords searches BM25.
 func (e *Engine) askWords(ctx context.Context, p *plan, view *pinned) finding {
-	f := finding{source: len(p.experts), name: WordSource}
+	f := finding{source: p.wordsAt(), name: WordSource}
 	f.attempt(func() error {
 		f.words = view.Words()
 		if f.words == nil {
@@ -125,6 +125,22 @@ func (e *Engine) askWords(ctx context.Context, p *plan, view *pinned) finding {
 			if f.ceiling, err = f.words.Ceiling(p.question); err != nil {
 				return fmt.Errorf("the words' weights: %w", err)
 			}
+			return checkHits(f.hits, view.Passages().Ordinals())
+		})
+	})
+	return f
+}
+
+// askPhrases searches BM25 over phrases, which this generation has.
+func (e *Engine) askPhrases(ctx context.Context, p *plan, view *pinned) finding {
+	f := finding{source: p.phrasesAt(), name: PhraseSource}
+	f.attempt(func() error {
+		f.words = view.Phrases()
+		return e.stage(ctx, PhraseSource, StageSearch, &f.took.Search, func() (err error) {
+			if f.hits, err = f.words.Search(ctx, p.question, p.candidates); err != nil {
+				return fmt.Errorf("searching the phrases: %w", err)
+			}
+			f.hits = f.hits[:min(len(f.hits), p.candidates)]
 			return checkHits(f.hits, view.Passages().Ordinals())
 		})
 	})

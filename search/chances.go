@@ -41,8 +41,11 @@ type Chance interface {
 
 // chanceOf is the calibrated chance of a source; nil where there is none.
 func (e *Engine) chanceOf(p *plan, source int) Chance {
-	if source == len(p.experts) {
+	switch source {
+	case p.wordsAt():
 		return e.defaults.WordsChance
+	case p.phrasesAt():
+		return nil
 	}
 	return e.experts[p.experts[source]].Chance
 }

@@ -64,15 +64,20 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 	}
 	for i, p := range plans {
 		p.reference = reference
-		own := make([]finding, 0, len(p.experts)+1)
+		own := make([]finding, 0, len(p.experts)+2)
 		for n, expert := range p.experts {
 			f := findings[slices.Index(all.experts, expert)]
 			f.source = n
 			own = append(own, f)
 		}
 		if p.words {
-			f := findings[len(all.experts)]
-			f.source = len(p.experts)
+			f := findings[all.wordsAt()]
+			f.source = p.wordsAt()
+			own = append(own, f)
+		}
+		if p.phrases = p.phrases && all.phrases; p.phrases {
+			f := findings[all.phrasesAt()]
+			f.source = p.phrasesAt()
 			own = append(own, f)
 		}
 		var err error
@@ -91,6 +96,7 @@ func union(plans []*plan) *plan {
 		all.chosenOnly = all.chosenOnly && p.chosenOnly
 		all.experts = append(all.experts, p.experts...)
 		all.words = all.words || p.words
+		all.phrases = all.phrases || p.phrases
 		all.confidence = all.confidence || p.confidence
 	}
 	slices.Sort(all.experts)

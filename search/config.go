@@ -177,8 +177,8 @@ func (c *Config) complete() error {
 }
 
 func (c *Config) checkExperts() error {
-	if len(c.Experts)+1 > fusion.MaxSources {
-		return fmt.Errorf("search: %d experts, at most %d are possible", len(c.Experts), fusion.MaxSources-1)
+	if len(c.Experts)+2 > fusion.MaxSources { // BM25 and phrases
+		return fmt.Errorf("search: %d experts, at most %d are possible", len(c.Experts), fusion.MaxSources-2)
 	}
 	names := map[string]bool{}
 	for i := range c.Experts {
@@ -186,8 +186,8 @@ func (c *Config) checkExperts() error {
 		switch {
 		case x.Name == "":
 			return fmt.Errorf("search: expert %d has no name", i+1)
-		case x.Name == WordSource:
-			return fmt.Errorf("search: an expert is called %q, which is BM25's name", WordSource)
+		case x.Name == WordSource || x.Name == PhraseSource:
+			return fmt.Errorf("search: an expert is called %q, which is BM25's name (%s over words, %s over pairs of them)", x.Name, WordSource, PhraseSource)
 		case names[x.Name]:
 			return fmt.Errorf("search: two experts are called %q", x.Name)
 		case x.Encoder == nil:

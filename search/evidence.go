@@ -13,8 +13,8 @@ import (
 // calibration is fitted on. It holds no reference to the collection.
 type Evidence struct {
 	Generation uint64
-	// Sources are the experts asked, in the engine's order, then BM25; column i
-	// of Table is Sources[i].
+	// Sources are the experts asked, in the engine's order, then BM25, then
+	// phrases where the collection has them; column i of Table is Sources[i].
 	Sources []SourceEvidence
 	// Table holds the hits of all sources, completed by their true scores.
 	Table *fusion.Candidates
@@ -23,7 +23,8 @@ type Evidence struct {
 // SourceEvidence is what one source found.
 type SourceEvidence struct {
 	Name    string
-	Lexical bool
+	Lexical bool // BM25
+	Phrases bool // BM25 over phrases
 	Hits    []rank.Hit
 	// Vector is the question as the expert encodes it.
 	Vector []float32
@@ -59,6 +60,7 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 	}
 	candidates := p.candidates
 	p.candidates = max(candidates, depth)
+	p.phrases = p.words
 	view := e.pin()
 	defer view.letGo()
 	asking, cancel := context.WithTimeout(ctx, max(p.timeout, time.Millisecond))
@@ -72,8 +74,8 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 		if f.status != StatusOK {
 			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.name, f.reason, f.cause)
 		}
-		s := SourceEvidence{Name: f.name, Lexical: f.words != nil, Ceiling: f.ceiling, Vector: f.vector}
-		if !s.Lexical {
+		s := SourceEvidence{Name: f.name, Lexical: i == p.wordsAt(), Phrases: i == p.phrasesAt(), Ceiling: f.ceiling, Vector: f.vector}
+		if !s.Lexical && !s.Phrases {
 			s.Base = e.isReference(p.experts[i])
 			if err := s.askMembers(ctx, &e.experts[p.experts[i]], f, depth); err != nil {
 				return Evidence{}, fmt.Errorf("source %s: %w", f.name, err)

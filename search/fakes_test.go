@@ -27,6 +27,7 @@ type shelf struct {
 	passages []corpus.Passage
 	vectors  map[string]VectorIndex
 	words    WordIndex
+	phrases  WordIndex
 	deleted  int // that are among passages all the same
 	among    func(ctx context.Context) error
 	released func()
@@ -36,6 +37,7 @@ func (s *shelf) Generation() uint64                      { return s.number }
 func (s *shelf) Passages() Passages                      { return s }
 func (s *shelf) Vectors(name string) (VectorIndex, bool) { v, ok := s.vectors[name]; return v, ok }
 func (s *shelf) Words() WordIndex                        { return s.words }
+func (s *shelf) Phrases() WordIndex                      { return s.phrases }
 func (s *shelf) Release()                                { s.released() }
 func (s *shelf) Len() int                                { return len(s.passages) - s.deleted }
 func (s *shelf) Ordinals() int                           { return len(s.passages) }
@@ -83,6 +85,13 @@ func (n *narrowed) Vectors(name string) (VectorIndex, bool) {
 }
 
 func (n *narrowed) Words() WordIndex { return narrowedWords{n.shelf.Words(), n} }
+
+func (n *narrowed) Phrases() WordIndex {
+	if n.shelf.phrases == nil {
+		return nil
+	}
+	return narrowedWords{n.shelf.phrases, n}
+}
 
 func (n *narrowed) first(hits []rank.Hit, k int) []rank.Hit {
 	hits = slices.DeleteFunc(hits, func(h rank.Hit) bool { return !n.allowed[h.Ordinal] })
@@ -238,12 +247,25 @@ func product(a, b []float32) (sum float32) {
 // words scores a passage by how often it has the question's terms.
 type words struct {
 	texts []string
+	pairs bool // terms are two words that follow each other
 	hook  func(ctx context.Context) error
 	fail  error
 }
 
+func (w *words) terms(question string) []string {
+	terms := strings.Fields(question)
+	if !w.pairs {
+		return terms
+	}
+	var out []string
+	for i := 1; i < len(terms); i++ {
+		out = append(out, terms[i-1]+" "+terms[i])
+	}
+	return out
+}
+
 func (w *words) score(question string, o rank.Ordinal) (sum float32) {
-	for _, term := range strings.Fields(question) {
+	for _, term := range w.terms(question) {
 		sum += float32(strings.Count(w.texts[o], term))
 	}
 	return sum
@@ -278,7 +300,7 @@ func (w *words) Ceiling(question string) (float64, error) {
 
 func (w *words) Explain(question string, o rank.Ordinal) ([]TermScore, error) {
 	var terms []TermScore
-	for _, term := range strings.Fields(question) {
+	for _, term := range w.terms(question) {
 		if n := strings.Count(w.texts[o], term); n > 0 {
 			terms = append(terms, TermScore{Term: term, Frequency: n, Score: float64(n)})
 		}

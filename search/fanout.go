@@ -25,7 +25,7 @@ const aside = -1
 
 // finding is what one source came back with.
 type finding struct {
-	source  int // into the plan's sources: its experts, then BM25; or aside
+	source  int // into the plan's sources: its experts, then BM25, then phrases; or aside
 	name    string
 	status  string
 	reason  string // for the user, when the status is not ok
@@ -33,7 +33,7 @@ type finding struct {
 	hits    []rank.Hit
 	vector  []float32   // of the question; dense sources only
 	vectors VectorIndex // dense sources only
-	words   WordIndex   // BM25 only
+	words   WordIndex   // BM25 and phrases only
 	ceiling float64     // BM25 only: what no score reaches
 	cut     bool        // only the beginning of the question was read
 	sure    *certainty  // nil: not asked for, or not to be had
@@ -60,6 +60,9 @@ func (p *pinned) Vectors(expert string) (VectorIndex, bool) { return p.indexes.V
 // Words is BM25, narrowed.
 func (p *pinned) Words() WordIndex { return p.indexes.Words() }
 
+// Phrases is BM25 over phrases, narrowed.
+func (p *pinned) Phrases() WordIndex { return p.indexes.Phrases() }
+
 func (e *Engine) pin() *pinned {
 	p := &pinned{View: e.corpus.Acquire()}
 	p.indexes = p.View
@@ -80,17 +83,19 @@ func (p *pinned) letGo() {
 // Sources that were not back by then are left out; they end in their own time
 // and let go of the view.
 func (e *Engine) ask(ctx context.Context, p *plan, view *pinned) []finding {
-	sources := len(p.experts)
-	if p.words {
-		sources++
-	}
+	err := view.narrow(ctx, p.filter)
+	p.phrases = p.phrases && view.Phrases() != nil
+	sources := p.sources()
 	findings := make([]finding, sources)
-	if err := view.narrow(ctx, p.filter); err != nil {
+	if err != nil {
 		return e.unselected(ctx, p, findings, err)
 	}
 	answers := make(chan finding, sources+1) // nobody ever waits to send
 	if p.words {
 		e.start(view, func() { answers <- e.askWords(ctx, p, view) })
+	}
+	if p.phrases {
+		e.start(view, func() { answers <- e.askPhrases(ctx, p, view) })
 	}
 	if e.preselects(p) {
 		e.start(view, func() { e.askFamiliar(ctx, p, view, answers) })
@@ -133,12 +138,15 @@ func (e *Engine) ask(ctx context.Context, p *plan, view *pinned) []finding {
 	return findings
 }
 
-// sourceName is the name of a source of the plan: its experts, then BM25.
+// sourceName is the name of a source of the plan.
 func (e *Engine) sourceName(p *plan, source int) string {
-	if source < len(p.experts) {
-		return e.experts[p.experts[source]].Name
+	switch source {
+	case p.wordsAt():
+		return WordSource
+	case p.phrasesAt():
+		return PhraseSource
 	}
-	return WordSource
+	return e.experts[p.experts[source]].Name
 }
 
 // start runs a part of the fan-out, which the engine's Close waits for.

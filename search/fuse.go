@@ -117,14 +117,15 @@ func (a *answer) fuseBy(ctx context.Context, m plannedMethod) (fusion.Ranking, e
 }
 
 // answering returns the columns of the experts that answered, and of BM25, or
-// -1 when it did not.
+// -1 when it did not. Phrases are for the gate alone.
 func (a *answer) answering() (experts []int, lexical int) {
 	lexical = -1
 	for i, f := range a.findings {
 		switch {
 		case f.status != StatusOK:
-		case i == len(a.plan.experts):
+		case i == a.plan.wordsAt():
 			lexical = i
+		case i == a.plan.phrasesAt():
 		default:
 			experts = append(experts, i)
 		}

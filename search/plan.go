@@ -18,6 +18,7 @@ type plan struct {
 	timeout       time.Duration
 	experts       []int // into Engine.experts, ascending
 	words         bool  // BM25 is asked
+	phrases       bool  // so is BM25 over phrases, where the collection has them
 	exact         bool
 	methods       []plannedMethod
 	listed        bool // a list of methods was asked for
@@ -32,6 +33,21 @@ type plan struct {
 	filter        Filter
 	minConfidence float64
 	reference     []float32 // the question's vector by the reference, where it is there already
+}
+
+// The plan's sources are its experts, BM25 if words are asked, and phrases if
+// those are asked, which they never are alone.
+func (p *plan) wordsAt() int   { return len(p.experts) }
+func (p *plan) phrasesAt() int { return len(p.experts) + 1 }
+
+func (p *plan) sources() int {
+	switch {
+	case p.phrases:
+		return len(p.experts) + 2
+	case p.words:
+		return len(p.experts) + 1
+	}
+	return len(p.experts)
 }
 
 type plannedMethod struct {
@@ -78,6 +94,7 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 		}
 		e.checkNeeds(m, pointer, p, useWords, &wrong)
 		p.words = p.words || m.words && useWords
+		p.phrases = p.phrases || m.gated && useWords && e.defaults.Gate != nil && e.defaults.Gate.Phrases > 0
 		p.confidence = p.confidence || m.gated || m.asksConfidence(len(p.experts))
 	}
 	return p, wrong.err()

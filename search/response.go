@@ -40,7 +40,7 @@ type Result struct {
 	Metadata      map[string]any `json:"metadata,omitempty"`
 	Score         float64        `json:"score"`
 	Contributions []Contribution `json:"contributions"`
-	Explanation   []TermScore    `json:"explanation,omitempty"` // BM25's terms, with Request.Explain
+	Explanation   []TermScore    `json:"explanation,omitempty"` // BM25's terms and those of phrases, with Request.Explain
 }
 
 // Contribution says what one source added to a result's score.
@@ -53,7 +53,7 @@ type Contribution struct {
 	Contribution float64  `json:"contribution"`
 }
 
-// TermScore is one term of a BM25 sum.
+// TermScore is one term of a BM25 sum; a phrase is two, with a space between.
 type TermScore struct {
 	Term         string  `json:"term"`
 	Frequency    int     `json:"frequency"`     // in the passage

@@ -37,7 +37,8 @@ type VectorIndex interface {
 	Scores(query []float32, passages []rank.Ordinal, out []float32)
 }
 
-// WordIndex is BM25. Only passages that have a term of the question are hits.
+// WordIndex is BM25, over words or over phrases: pairs of words that follow each
+// other. Only passages that have a term of the question are hits.
 type WordIndex interface {
 	Search(ctx context.Context, question string, k int) ([]rank.Hit, error)
 	// Scores writes to out the passages' scores, 0 where no term matches.
@@ -68,6 +69,8 @@ type Indexes interface {
 	Vectors(expert string) (VectorIndex, bool)
 	// Words is BM25, or nil when this generation has none.
 	Words() WordIndex
+	// Phrases is BM25 over phrases, or nil when this generation has none.
+	Phrases() WordIndex
 }
 
 // View is one generation of a collection. Its ordinals mean the same passages
@@ -89,7 +92,7 @@ type Corpus interface{ Acquire() View }
 
 // Expert is a way from a question to a ranking, as loaded.
 type Expert struct {
-	// Name is unique among the experts, and not "bm25".
+	// Name is unique among the experts, and neither "bm25" nor "phrases".
 	Name string
 	// Encoder may be shared: experts with the same Encoder, or with the same
 	// Info.Fingerprints["question"], encode a question once.
@@ -116,5 +119,9 @@ func (x *Expert) calibrated() bool {
 	return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 && x.Info.Calibration != nil
 }
 
-// WordSource is the name of BM25 among the sources. No expert may have it.
-const WordSource = "bm25"
+// The names of BM25 among the sources, and of BM25 over phrases. No expert may
+// have them.
+const (
+	WordSource   = "bm25"
+	PhraseSource = "phrases"
+)

@@ -28,6 +28,8 @@ func (v view) Passages() search.Passages { return v.generation }
 func (v view) Words() search.WordIndex   { return words{v.generation.Words()} }
 func (v view) Release()                  { v.generation.Release() }
 
+func (v view) Phrases() search.WordIndex { return phrases(v.generation.Phrases(), nil) }
+
 func (v view) Vectors(expert string) (search.VectorIndex, bool) {
 	index, ok := v.generation.Expert(expert)
 	if !ok {
@@ -58,6 +60,20 @@ func (a among) Vectors(expert string) (search.VectorIndex, bool) {
 		return nil, false
 	}
 	return index.Among(a.selection), true
+}
+
+func (a among) Phrases() search.WordIndex { return phrases(a.generation.Phrases(), a.selection) }
+
+// phrases is nil where the collection has none, and narrowed to a selection
+// where there is one.
+func phrases(index *collection.WordIndex, to *collection.Selection) search.WordIndex {
+	switch {
+	case index == nil:
+		return nil
+	case to != nil:
+		index = index.Among(to)
+	}
+	return words{index}
 }
 
 // words explains scores in the engine's terms.

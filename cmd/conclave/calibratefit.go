@@ -109,6 +109,8 @@ func (f *fit) gateQuestions(questions []asked) []calibration.GateQuestion {
 			switch {
 			case s.Lexical:
 				o.Kind = fusion.Lexical
+			case s.Phrases:
+				o.Kind = fusion.Phrases
 			case s.Specialist:
 				o.Kind = fusion.Specialist
 			case s.Base:
@@ -150,7 +152,7 @@ func confidences(sources []fusion.Observed) []fusion.Source {
 	var out []fusion.Source
 	known := true
 	for _, s := range sources {
-		if s.Kind != fusion.Lexical {
+		if s.Kind.Dense() {
 			out = append(out, fusion.Source{Column: s.Column, Weight: max(s.Confidence, 0)})
 			known = known && s.Confidence >= 0
 		}
@@ -196,7 +198,9 @@ func (f *fit) choose(questions []calibration.GateQuestion) error {
 	equal := func(q *calibration.GateQuestion) []fusion.Source {
 		var out []fusion.Source
 		for _, s := range q.Sources {
-			out = append(out, fusion.Source{Column: s.Column, Weight: 1})
+			if s.Kind != fusion.Phrases { // the gate's alone
+				out = append(out, fusion.Source{Column: s.Column, Weight: 1})
+			}
 		}
 		return out
 	}

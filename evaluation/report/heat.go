@@ -207,7 +207,7 @@ func weightsByDomain(r *evaluation.Report) []template.HTML {
 func weightCells(d evaluation.DomainInfo, method string, columns []string) []heatCell {
 	sum := 0.0
 	for _, name := range columns {
-		if name != search.WordSource {
+		if isExpert(name) {
 			sum += d.Weights[method][name]
 		}
 	}
@@ -215,13 +215,15 @@ func weightCells(d evaluation.DomainInfo, method string, columns []string) []hea
 	for _, name := range columns {
 		w := d.Weights[method][name]
 		cell := heatCell{text: fmt.Sprintf("%.3g", w), marked: name == d.Expert}
-		if name != search.WordSource && sum > 0 {
+		if isExpert(name) && sum > 0 {
 			cell.shade = w / sum
 		}
 		cells = append(cells, cell)
 	}
 	return cells
 }
+
+func isExpert(source string) bool { return source != search.WordSource && source != search.PhraseSource }
 
 // weighted are the sources that a method weighs, in the report's order; none
 // when it gives the same weights everywhere.
@@ -232,7 +234,7 @@ func weighted(r *evaluation.Report, method string) []string {
 	for _, x := range r.Experts {
 		names = append(names, x.Name)
 	}
-	for _, name := range append(names, search.WordSource) {
+	for _, name := range append(names, search.WordSource, search.PhraseSource) {
 		var values []float64
 		for _, d := range r.Domains {
 			if w, ok := d.Weights[method][name]; ok {

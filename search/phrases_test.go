@@ -1,0 +1,154 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"conclave/fusion"
+)
+
+// phraseStage has phrases beside its words, which the gate gives half their
+// weight.
+func phraseStage() *stage {
+	s := newStage("ABC", 60)
+	s.library.shelf.phrases = &words{texts: s.words.texts, pairs: true}
+	gate := *s.config.Defaults.Gate
+	gate.Phrases = .5
+	s.config.Defaults.Gate = &gate
+	return s
+}
+
+// source is the source of a name, or nil.
+func (r *Response) source(name string) *Source {
+	for i := range r.Sources {
+		if r.Sources[i].Name == name {
+			return &r.Sources[i]
+		}
+	}
+	return nil
+}
+
+// TestPhrasesAreTheGates: they take part in the gate, with their share of the
+// words' weight, and in no other method.
+func TestPhrasesAreTheGates(t *testing.T) {
+	s := phraseStage()
+	got := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), Explain: true})
+	phrases, own := got.source(PhraseSource), got.source(WordSource)
+	if phrases == nil || phrases.Kind != "lexical" || phrases.Status != StatusOK || phrases.Hits == 0 {
+		t.Fatalf("the source of phrases is %+v", phrases)
+	}
+	if math.Abs(*phrases.Weight-*own.Weight/2) > 1e-9 {
+		t.Errorf("phrases weigh %v and words %v: half was asked for", *phrases.Weight, *own.Weight)
+	}
+	index := s.library.shelf.phrases.(*words)
+	for _, r := range got.Results {
+		at := slices.IndexFunc(r.Contributions, func(c Contribution) bool { return c.Source == PhraseSource })
+		o, _, _ := s.library.shelf.Ordinal(r.ID)
+		want := float64(index.score(question, o))
+		if at < 0 || *r.Contributions[at].Score != want {
+			t.Fatalf("%s: contributions %+v: phrases score it %v", r.ID, r.Contributions, want)
+		}
+		explained := 0.0
+		for _, term := range r.Explanation {
+			if slices.Contains(index.terms(question), term.Term) {
+				explained += term.Score
+			}
+		}
+		if explained != want {
+			t.Errorf("%s: the phrases explained add up to %v, not %v: %+v", r.ID, explained, want, r.Explanation)
+		}
+	}
+	for _, method := range []string{MethodHybrid, MethodSum, MethodRRF, MethodMUF} {
+		r := Request{Question: question, Fusion: methodsOf(method)}
+		with := s.ask(t, r)
+		s.library.shelf.phrases = nil
+		without := s.ask(t, r)
+		s.library.shelf.phrases = index
+		if with.source(PhraseSource) != nil || !reflect.DeepEqual(with.Results, without.Results) {
+			t.Errorf("%s: phrases change it", method)
+		}
+	}
+}
+
+// TestPhrasesBesideOthers: in a list of methods, and in a comparison, every
+// method answers as it would alone.
+func TestPhrasesBesideOthers(t *testing.T) {
+	s := phraseStage()
+	gate := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
+	rrf := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodRRF)})
+	both := s.ask(t, Request{Question: question, Fusion: Methods{Names: []string{MethodGate, MethodRRF}, Listed: true}})
+	if !reflect.DeepEqual(both.Rankings[0].Results, gate.Results) {
+		t.Error("the gate in a list answers otherwise than alone")
+	}
+	if !slices.Equal(ids(both.Rankings[1].Results), ids(rrf.Results)) {
+		t.Errorf("rrf in a list finds %v, alone %v", ids(both.Rankings[1].Results), ids(rrf.Results))
+	}
+	e := s.engine(t)
+	no := false
+	compared, err := e.Compare(context.Background(), []Request{
+		{Question: question, Fusion: methodsOf(MethodRRF)},
+		{Question: question, Fusion: methodsOf(MethodGate)},
+		{Question: question, Fusion: methodsOf(MethodGate), BM25: &no},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(ids(compared[0].Results), ids(rrf.Results)) || !slices.Equal(ids(compared[1].Results), ids(gate.Results)) {
+		t.Error("compared, methods answer otherwise than alone")
+	}
+	if compared[0].source(PhraseSource) != nil || compared[1].source(PhraseSource) == nil || compared[2].source(PhraseSource) != nil {
+		t.Error("phrases are among the sources of the wrong methods")
+	}
+	if err := e.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWithoutPhrases: a collection that has none, a gate that gives them no
+// weight, and an index of phrases that fails.
+func TestWithoutPhrases(t *testing.T) {
+	s := phraseStage()
+	index := s.library.shelf.phrases
+	s.library.shelf.phrases = nil
+	none := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
+	if none.source(PhraseSource) != nil || len(none.Degraded) != 0 {
+		t.Errorf("without phrases: sources %+v, degraded %+v", none.Sources, none.Degraded)
+	}
+	s.library.shelf.phrases = &words{texts: s.words.texts, pairs: true, hook: func(context.Context) error { return errors.New("broken") }}
+	broken := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
+	if len(broken.Degraded) != 1 || broken.Degraded[0].Source != PhraseSource || !slices.Equal(ids(broken.Results), ids(none.Results)) {
+		t.Errorf("with broken phrases %v, degraded %+v; without them %v", ids(broken.Results), broken.Degraded, ids(none.Results))
+	}
+	s.library.shelf.phrases = index
+	s.config.Defaults.Gate.Phrases = 0
+	if old := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)}); old.source(PhraseSource) != nil {
+		t.Error("a gate without phrases asks for them")
+	}
+}
+
+// TestGatherPhrases: what is fitted on has their column, after BM25's.
+func TestGatherPhrases(t *testing.T) {
+	s := phraseStage()
+	e := s.engine(t)
+	found, err := e.Gather(context.Background(), Request{Question: question}, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := len(found.Sources) - 1
+	if x := found.Sources[last]; !x.Phrases || x.Lexical || x.Name != PhraseSource || !found.Sources[last-1].Lexical {
+		t.Fatalf("the last source is %+v", x)
+	}
+	index := s.library.shelf.phrases.(*words)
+	found.Table.Each(fusion.Exact, func(row int, scores []float64) {
+		if want := float64(index.score(question, found.Table.Ordinal(row))); scores[last] != want {
+			t.Errorf("passage %d: phrases score %v, want %v", found.Table.Ordinal(row), scores[last], want)
+		}
+	})
+	if err := e.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
