@@ -223,7 +223,9 @@ func weightCells(d evaluation.DomainInfo, method string, columns []string) []hea
 	return cells
 }
 
-func isExpert(source string) bool { return source != search.WordSource && source != search.PhraseSource }
+func isExpert(source string) bool {
+	return source != search.WordSource && source != search.PhraseSource
+}
 
 // weighted are the sources that a method weighs, in the report's order; none
 // when it gives the same weights everywhere.
