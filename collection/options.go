@@ -114,8 +114,8 @@ func checkEncoder(x Encoder) error {
 // Report says what a build made.
 type Report struct {
 	Generation uint64            `json:"generation"`
-	Segment    string            `json:"segment"`  // the new one; empty when an expert was added
-	Passages   int               `json:"passages"` // in the new segment, or encoded for the new expert
+	Segment    string            `json:"segment"`  // the new one; empty when none was made
+	Passages   int               `json:"passages"` // in the new segment, encoded for the new expert, or analysed anew
 	Replaced   int               `json:"replaced"` // passages that were there before and made way
 	Skipped    int               `json:"skipped"`  // bad ones that BadPassage let pass
 	Bytes      int64             `json:"bytes"`    // of the new files

@@ -96,7 +96,7 @@ func (w *Writer) RebuildWords(ctx context.Context, params bm25.Params, o BuildOp
 		return report, err
 	}
 	published = true
-	report.Generation = after.Generation
+	report.Generation, report.Recall = after.Generation, map[string]Recall{}
 	return report, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"conclave/bm25"
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
@@ -23,6 +24,9 @@ type indexing struct {
 	format                   string
 	experts                  string
 	addExpert, removeExpert  string
+	rebuildWords             bool
+	phrases                  bool
+	phrasesAsked             bool // by --phrases, not by its default
 	threads                  int
 	index                    collection.Index
 	kindAsked                bool // by --index, not by the configuration
@@ -45,7 +49,8 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
   conclave index --collection my-index --in more.jsonl.gz          # adds a segment
   conclave index --collection both --id-prefix a/ --in a.jsonl --id-prefix b/ --in b.jsonl
   zcat psgs_w100.tsv.gz | conclave index --collection wiki --in - --experts none
-  conclave index --collection my-index --add-expert health`,
+  conclave index --collection my-index --add-expert health
+  conclave index --collection my-index --rebuild-words             # from the texts that it holds`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := settings(cmd, term)
@@ -69,6 +74,8 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 	flags.Uint64Var(&x.index.Seed, "seed", 0, "seed of the graph and of the measured recall")
 	flags.StringVar(&x.addExpert, "add-expert", "", "encode what is indexed with another expert, by `name`")
 	flags.StringVar(&x.removeExpert, "remove-expert", "", "drop an expert's vectors, by `name`")
+	flags.BoolVar(&x.phrases, "phrases", true, "index pairs of adjacent words beside words; for a new collection and with --rebuild-words")
+	flags.BoolVar(&x.rebuildWords, "rebuild-words", false, "index the words of an existing collection anew, from the passages that it holds")
 	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (default: all processors)")
 	flags.BoolVar(&x.replace, "replace", false, "a passage whose id is in the collection replaces the one there, instead of being an error")
 	flags.BoolVar(&x.skipBad, "skip-bad", false, "leave out passages that cannot be indexed, and say which, instead of stopping")
@@ -98,13 +105,32 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 	return x.print(term, config.Collection, report)
 }
 
+// rebuild indexes the words of a collection anew, with the constants that it
+// has. It opens nothing but the manifest: what another version analysed cannot
+// be opened, and this is how to mend it.
+func (x *indexing) rebuild(ctx context.Context, config configs.Config, bar *progress) (report indexed, err error) {
+	params, err := collection.WordParams(config.Collection)
+	if err != nil {
+		return report, err
+	}
+	params.Phrases = x.phrases
+	report.Report, err = collection.RebuildWords(ctx, config.Collection, params, buildOptions(config, &experts{}, bar))
+	return report, err
+}
+
 // build reads, encodes and publishes.
 func (x *indexing) build(ctx context.Context, config configs.Config, term terminal, bar *progress) (report indexed, err error) {
+	if x.rebuildWords {
+		return x.rebuild(ctx, config, bar)
+	}
 	has, err := collectionExperts(config.Collection)
 	if err != nil {
 		return report, err
 	}
 	if err := x.fits(config.Collection, has); err != nil {
+		return report, err
+	}
+	if err := x.fitsWords(config.Collection, has != nil); err != nil {
 		return report, err
 	}
 	names, err := x.expertNames(has)
@@ -120,6 +146,10 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	options := buildOptions(config, loaded, bar)
 	options.Threads, options.Index = x.threads, x.index
 	options.Replace = x.replace
+	if has == nil {
+		options.Words = bm25.DefaultParams()
+		options.Words.Phrases = x.phrases
+	}
 	if x.skipBad {
 		options.BadPassage = func(bad error) error {
 			bar.Say("left out: %v", bad)

@@ -35,6 +35,7 @@ func (x *indexing) check(flags *pflag.FlagSet, kind string) error {
 	if x.threads < 0 || x.threads > maxBuildThreads {
 		return usagef("--threads is %d; 0 (all processors) to %d is possible", x.threads, maxBuildThreads)
 	}
+	x.phrasesAsked = flags.Changed("phrases")
 	if x.index.Kind == "" {
 		x.index.Kind = kind
 	} else {
@@ -53,17 +54,17 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	for _, action := range []struct {
 		flag  string
 		given bool
-	}{{"in", len(x.inputs.files) > 0}, {"add-expert", x.addExpert != ""}, {"remove-expert", x.removeExpert != ""}} {
+	}{{"in", len(x.inputs.files) > 0}, {"add-expert", x.addExpert != ""}, {"remove-expert", x.removeExpert != ""}, {"rebuild-words", x.rebuildWords}} {
 		if action.given {
 			asked = append(asked, action.flag)
 		}
 	}
 	switch len(asked) {
 	case 0:
-		return usagef("nothing to do: name --in FILE, --add-expert NAME or --remove-expert NAME")
+		return usagef("nothing to do: name --in FILE, --add-expert NAME, --remove-expert NAME or --rebuild-words")
 	case 1:
 	default:
-		return usagef("--in, --add-expert and --remove-expert exclude each other")
+		return usagef("--%s exclude each other: run conclave index once for each", strings.Join(asked, " and --"))
 	}
 	reading := []string{"format", "experts", "replace", "skip-bad", "strict"}
 	building := []string{"index", "m", "ef-construction", "seed"}
@@ -71,9 +72,11 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	why := "--" + asked[0]
 	switch {
 	case x.removeExpert != "":
+		idle = append(append(reading, building...), "threads", "phrases")
+	case x.rebuildWords:
 		idle = append(append(reading, building...), "threads")
 	case x.addExpert != "":
-		idle = reading
+		idle = append(reading, "phrases")
 	case x.experts == "none":
 		idle, why = building, "--experts none"
 	}
@@ -114,6 +117,21 @@ func (x *indexing) fits(folder string, has []collection.ExpertFiles) error {
 			flag, asked, folder, e.Name, stored)
 	}
 	return nil
+}
+
+// fitsWords refuses a flag that says that words should be indexed otherwise than
+// those of the collection that passages are added to: all its segments are alike.
+func (x *indexing) fitsWords(folder string, exists bool) error {
+	if !exists || !x.phrasesAsked {
+		return nil
+	}
+	has, err := collection.WordParams(folder)
+	if err != nil || has.Phrases == x.phrases {
+		return err
+	}
+	stored := map[bool]string{true: "with", false: "without"}[has.Phrases]
+	return usagef("--phrases is %[1]v, but the words of %[2]s are indexed %[3]s phrases, and stay so: leave it out to add passages. "+
+		"To index them anew: conclave index --collection %[2]s --rebuild-words --phrases=%[1]v", x.phrases, folder, stored)
 }
 
 func orDefault(n int) any {

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"conclave/collection"
+)
+
+// Pairs of words are indexed unless they are not wanted; a collection stays as it
+// is, until its words are indexed anew.
+func TestPhrasesOfACollection(t *testing.T) {
+	t.Chdir(t.TempDir())
+	file := passagesFile(t)
+	index := func(args ...string) (int, string, string) {
+		t.Helper()
+		return conclave(t, append([]string{"index"}, args...)...)
+	}
+	succeed := func(args ...string) string {
+		t.Helper()
+		code, out, complaints := index(args...)
+		if code != exitOK {
+			t.Fatalf("index %q: exit code %d, %s", args, code, complaints)
+		}
+		return out
+	}
+	phrases := func(folder string, want bool) {
+		t.Helper()
+		c, err := collection.Open(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		g := c.Acquire()
+		defer g.Release()
+		if !want {
+			if g.Phrases() != nil {
+				t.Errorf("%s has phrases", folder)
+			}
+			return
+		}
+		hits, err := g.Phrases().Search(t.Context(), "the keeper of a lighthouse", 9)
+		if err != nil || len(hits) != 1 {
+			t.Errorf("%s: %v, %v", folder, hits, err)
+		}
+	}
+	succeed("--collection", "with", "--in", file, "--experts", "none")
+	phrases("with", true)
+	succeed("--collection", "without", "--in", file, "--experts", "none", "--phrases=false")
+	phrases("without", false)
+
+	succeed("--collection", "without", "--id-prefix", "x/", "--in", file)
+	phrases("without", false)
+	code, _, complaints := index("--collection", "without", "--id-prefix", "y/", "--in", file, "--phrases")
+	if code != exitUsage || !containsAll(complaints, []string{"--phrases is true", "without phrases", "--collection without --rebuild-words --phrases=true"}) {
+		t.Errorf("exit code %d, %s", code, complaints)
+	}
+	succeed("--collection", "without", "--id-prefix", "y/", "--in", file, "--phrases=false")
+
+	if out := succeed("--collection", "without", "--rebuild-words"); !strings.Contains(out, "without: generation 4, 9 passages") {
+		t.Errorf("it says %s", out)
+	}
+	if report := parsed(t, succeed("--collection", "with", "--rebuild-words", "--phrases=false", "--json")); report["passages"] != 3.0 || report["generation"] != 2.0 {
+		t.Errorf("it says %v", report)
+	}
+	phrases("with", false)
+	if code, _, complaints := conclave(t, "verify", "--collection", "without"); code != exitOK {
+		t.Errorf("verify: %s", complaints)
+	}
+}
+
+func TestRebuildWordsRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for flags, says := range map[string]string{
+		"--rebuild-words --in x.jsonl":        "--in and --rebuild-words exclude each other",
+		"--rebuild-words --add-expert x":      "--add-expert and --rebuild-words exclude each other",
+		"--rebuild-words --replace":           "--replace means nothing with --rebuild-words",
+		"--rebuild-words --index flat":        "--index means nothing with --rebuild-words",
+		"--rebuild-words --threads 2":         "--threads means nothing with --rebuild-words",
+		"--add-expert x --phrases":            "--phrases means nothing with --add-expert",
+		"--remove-expert x --phrases=false":   "--phrases means nothing with --remove-expert",
+		"--rebuild-words --format jsonl":      "--format means nothing with --rebuild-words",
+		"--rebuild-words --phrases=sometimes": "--phrases",
+	} {
+		code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"}, strings.Fields(flags)...)...)
+		if code != exitUsage || !strings.Contains(complaints, says) {
+			t.Errorf("index %s: exit code %d, want %d and %q, but it says:\n%s", flags, code, exitUsage, says, complaints)
+		}
+	}
+	code, _, complaints := conclave(t, "index", "--collection", "nowhere", "--rebuild-words")
+	if code == exitOK || !containsAll(complaints, []string{"nowhere", "--in FILE"}) {
+		t.Errorf("exit code %d, %s", code, complaints)
+	}
+	if _, err := os.Stat("nowhere"); err == nil {
+		t.Error("a folder was made")
+	}
+}
