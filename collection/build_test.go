@@ -222,8 +222,15 @@ func TestCancelled(t *testing.T) {
 				_, err := AddExpert(ctx, dir, late, o)
 				return err
 			},
+			"RebuildWords": func(ctx context.Context, dir string, o BuildOptions) error {
+				_, err := RebuildWords(ctx, dir, phrased(), o)
+				return err
+			},
 		} {
 			if name == "AddExpert" && (stage == Reading || stage == Words) {
+				continue
+			}
+			if name == "RebuildWords" && stage != Words && stage != Verifying {
 				continue
 			}
 			ctx, cancel := context.WithCancel(t.Context())

@@ -106,7 +106,7 @@ func grown(i int) corpus.Passage {
 	return corpus.Passage{ID: fmt.Sprintf("p%d", i), Title: fmt.Sprintf("title %d", i%7), Text: fmt.Sprintf("word%d word%d number%d", i%13, i%17, i)}
 }
 
-// childGrow adds passages and experts for ever, and says each number of
+// childGrow adds passages and experts and rebuilds words for ever, and says each number of
 // passages when it was acknowledged.
 func childGrow(dir string) error {
 	a, b := &hashEncoder{name: "a", dimension: 8}, &hashEncoder{name: "b", dimension: 4}
@@ -138,6 +138,14 @@ func childGrow(dir string) error {
 		}
 		fmt.Println(n + growBy)
 		if _, err := AddExpert(ctx, dir, b, BuildOptions{}); err != nil {
+			return err
+		}
+		words, err := WordParams(dir)
+		if err != nil {
+			return err
+		}
+		words.Phrases = !words.Phrases
+		if _, err := RebuildWords(ctx, dir, words, BuildOptions{}); err != nil {
 			return err
 		}
 	}

@@ -29,12 +29,15 @@ func damageEverything(t *testing.T, kind string) {
 	passages := randomPassages(1, 400)
 	o := BuildOptions{Experts: []PassageEncoder{experts[0], experts[1]}, Index: Index{Kind: kind, EfConstruction: efFor(kind)}}
 	dir := built(t, o, passages[:300], passages[300:])
+	if _, err := RebuildWords(t.Context(), dir, phrased(), o); err != nil {
+		t.Fatal(err)
+	}
 	if report, err := Verify(t.Context(), dir, nil); err != nil || report.Passages != 400 || report.Segments != 2 || report.Experts != 2 {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	asked := asking{passages: passages, experts: experts}
 	asked.want = asked.ask(t, opened(t, dir))
-	if n := len(asked.want); n != len(askedQuestions)*(2*len(experts)+1) {
+	if n := len(asked.want); n != len(askedQuestions)*(2*len(experts)+2) {
 		t.Fatalf("the whole collection gives %d answers", n)
 	}
 	whole := tree(t, dir)
@@ -75,15 +78,22 @@ func damageEverything(t *testing.T, kind string) {
 		restore()
 	}
 	// A file of the other segment in place of the own one.
-	for _, name := range []string{"passages", "words"} {
-		one, two := filepath.Join(dir, "seg-000001", name), filepath.Join(dir, "seg-000002", name)
-		if err := os.WriteFile(one, []byte(whole["/seg-000002/"+name]), 0o644); err != nil {
+	m, err := readManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := func(segment int, f fileManifest) string { return "/" + filepath.Join(m.Segments[segment].Name, f.Name) }
+	for one, two := range map[string]string{
+		name(0, m.Segments[0].Store): name(1, m.Segments[1].Store),
+		name(0, m.Segments[0].Words): name(1, m.Segments[1].Words),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, one), []byte(whole[two]), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Open(dir); err == nil {
 			t.Errorf("%s in place of %s was opened", two, one)
 		}
-		if err := os.WriteFile(one, []byte(whole["/seg-000001/"+name]), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, one), []byte(whole[one]), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,7 +120,7 @@ type asking struct {
 
 var askedQuestions = [...]string{"word1 word2", "word7", "word3 word11 word11", "title word0"}
 
-// ask searches by words, and by every expert through its graph and exactly. What
+// ask searches by words, by their phrases, and by every expert through its graph and exactly. What
 // failed is not among the answers.
 func (a asking) ask(t *testing.T, g *Generation) map[string][]rank.Hit {
 	t.Helper()
@@ -118,6 +128,9 @@ func (a asking) ask(t *testing.T, g *Generation) map[string][]rank.Hit {
 	for _, question := range askedQuestions {
 		if hits, err := g.Words().Search(t.Context(), question, 10); err == nil {
 			answers["words "+question] = hits
+		}
+		if hits, err := g.Phrases().Search(t.Context(), question, 10); err == nil {
+			answers["words' phrases "+question] = hits
 		}
 		for _, e := range a.experts {
 			v, ok := g.Expert(e.name)

@@ -392,8 +392,14 @@ func TestPowerCuts(t *testing.T) {
 			replacing.Replace = true
 			return step(d, dir, func(w *Writer) error { _, err := w.Add(t.Context(), of(parts[0]), replacing); return err })
 		},
+		func(d disk, dir string) error {
+			return step(d, dir, func(w *Writer) error {
+				_, err := w.RebuildWords(t.Context(), phrased(), BuildOptions{})
+				return err
+			})
+		},
 	}
-	want := []int{0, len(parts[0]), len(parts[0]) + len(parts[1]), len(parts[0]) + len(parts[1]), 30, 30, 27, 28}
+	want := []int{0, len(parts[0]), len(parts[0]) + len(parts[1]), len(parts[0]) + len(parts[1]), 30, 30, 27, 28, 28}
 	looked := map[string]bool{}
 	for cut := 1; ; cut++ {
 		d := newForgetfulDisk(t, cut)
@@ -446,6 +452,9 @@ func checkAfterCut(t *testing.T, name string, d *forgetfulDisk, dir string, ackn
 	generation := int(g.Number())
 	if generation != acknowledged && generation != acknowledged+1 || g.Len() != want[generation] {
 		t.Fatalf("%s: generation %d with %d passages, acknowledged was %d", name, generation, g.Len(), acknowledged)
+	}
+	if (g.Phrases() != nil) != (generation == len(want)-1) { // the last step's
+		t.Fatalf("%s: generation %d has phrases: %v", name, generation, g.Phrases() != nil)
 	}
 	experts := make([]PassageEncoder, 0, 2)
 	for _, x := range g.Experts() {

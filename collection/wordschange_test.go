@@ -126,8 +126,17 @@ func TestRebuildWords(t *testing.T) {
 	if p, err := WordParams(dir); err != nil || p != phrased() {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if _, err := Verify(t.Context(), dir, nil); err != nil {
-		t.Error(err)
+	copied := filepath.Join(t.TempDir(), "copy")
+	if _, err := Snapshot(t.Context(), dir, copied); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{dir, copied} {
+		if _, err := Verify(t.Context(), dir, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := asked(t, opened(t, copied)); !slices.Equal(got, wantWith) {
+		t.Error("its snapshot answers otherwise")
 	}
 	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "more", Text: "word1 word2"}}), BuildOptions{Experts: []PassageEncoder{a}, Words: bm25.DefaultParams()}); err == nil || !strings.Contains(err.Error(), "--rebuild-words") {
 		t.Errorf("adding with other parameters: %v", err)
