@@ -87,21 +87,54 @@ func BenchmarkMergeOrdered(b *testing.B) {
 	b.ReportMetric(float64(b.N*len(order))/b.Elapsed().Seconds(), "passages/s")
 }
 
-// BenchmarkBuild measures indexing passages into a file.
+// BenchmarkBuild measures indexing passages into a file, of words alone and with
+// their phrases.
 func BenchmarkBuild(b *testing.B) {
 	s := loadGolden(b, "union")
-	n := 0
-	for b.Loop() {
-		builder := NewBuilder(DefaultParams())
-		for _, p := range s.passages {
-			if err := builder.Add(p.Title, p.Text); err != nil {
+	for _, phrases := range []bool{false, true} {
+		b.Run(map[bool]string{false: "words", true: "phrases"}[phrases], func(b *testing.B) {
+			params := DefaultParams()
+			params.Phrases = phrases
+			n := 0
+			path := b.TempDir() + "/words"
+			for b.Loop() {
+				builder := NewBuilder(params)
+				for _, p := range s.passages {
+					if err := builder.Add(p.Title, p.Text); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := builder.Write(path); err != nil {
+					b.Fatal(err)
+				}
+				n += len(s.passages)
+			}
+			x, err := Open(path)
+			if err != nil {
 				b.Fatal(err)
 			}
-		}
-		if err := builder.Write(b.TempDir() + "/words"); err != nil {
-			b.Fatal(err)
-		}
-		n += len(s.passages)
+			defer func() { _ = x.Close() }()
+			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "passages/s")
+			b.ReportMetric(float64(x.Size())/float64(x.Docs()), "B/passage")
+			b.ReportMetric(float64(x.Vocabulary()), "terms")
+		})
 	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "passages/s")
+}
+
+// BenchmarkPhrases measures top-100 searches of both readings of one index, with
+// the same questions.
+func BenchmarkPhrases(b *testing.B) {
+	g := loadGolden(b, "union")
+	params := DefaultParams()
+	params.Phrases = true
+	x := build(b, params, g.passages)
+	for name, s := range map[string]*Searcher{"words": x.alone, "phrases": x.Phrases()} {
+		b.Run(name, func(b *testing.B) {
+			for n := 0; b.Loop(); n++ {
+				if _, err := s.Search(context.Background(), g.questions[g.runs[n%len(g.runs)].ID].Question, 100); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -13,7 +13,7 @@ import (
 // over, and its passages are missing from answers without an error; an impact is
 // what a score is made of.
 func TestCheckFindsWhatIsSigned(t *testing.T) {
-	file := smallSegment(t)
+	file := smallSegment(t, false)
 	path := filepath.Join(t.TempDir(), "words")
 	put(t, path, sign(slices.Clone(file)))
 	x, err := Open(path)

@@ -15,14 +15,15 @@ import (
 	"conclave/rank"
 )
 
-// smallSegment is a file with every kind of block, of a few kilobytes.
-func smallSegment(t testing.TB) []byte {
+// smallSegment is a file with every kind of block, of a few kilobytes, or ten
+// times as many with phrases.
+func smallSegment(t testing.TB, phrases bool) []byte {
 	rng := rand.New(rand.NewPCG(41, 0))
 	passages := randomPassages(rng, 400, 60)
 	for i := range 300 {
 		passages = append(passages, goldenPassage{Text: passages[i].Text + " w0 w0 w0"}, goldenPassage{})
 	}
-	return segmentBytes(t, addAll(t, NewBuilder(Params{K1: 0.9, B: 0.4, ExactLengths: true}), passages))
+	return segmentBytes(t, addAll(t, NewBuilder(Params{K1: 0.9, B: 0.4, ExactLengths: true, Phrases: phrases}), passages))
 }
 
 var smallQuestions = []string{"w0 w1 w7", "w3 w3 w50", "w59", "absent"}
@@ -72,6 +73,15 @@ func ask(t testing.TB, path string) (a answers, err error) {
 			}
 			a.explains = append(a.explains, e)
 		}
+		if phrases := x.Phrases(); phrases != nil {
+			if hits, err = phrases.Search(t.Context(), question, 20); err != nil {
+				return a, err
+			}
+			a.hits = append(a.hits, hits)
+			if err := phrases.Scores(question, ordinals, scores); err != nil {
+				return a, err
+			}
+		}
 	}
 	return a, nil
 }
@@ -95,7 +105,12 @@ func put(t testing.TB, path string, b []byte) {
 // TestDamagedFiles: with any one bit turned, wherever it is, there is an error
 // or the right answer, and Check always finds it.
 func TestDamagedFiles(t *testing.T) {
-	file := smallSegment(t)
+	damageFile(t, smallSegment(t, false), 1200)
+	damageFile(t, smallSegment(t, true), 400)
+}
+
+// damageFile turns bits at so many places.
+func damageFile(t *testing.T, file []byte, places int) {
 	path := filepath.Join(t.TempDir(), "words")
 	put(t, path, file)
 	want, err := ask(t, path)
@@ -103,7 +118,7 @@ func TestDamagedFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(42, 0))
-	step := 1 + len(file)/1200
+	step := 1 + len(file)/places
 	for at := rng.IntN(step); at < len(file); at += step {
 		damaged := slices.Clone(file)
 		damaged[at] ^= 1 << rng.IntN(8)
@@ -129,7 +144,7 @@ func TestDamagedFiles(t *testing.T) {
 // TestTornFiles: no prefix of a file opens, and neither does one with more at
 // its end.
 func TestTornFiles(t *testing.T) {
-	file := smallSegment(t)
+	file := smallSegment(t, true)
 	path := filepath.Join(t.TempDir(), "words")
 	refuse := func(what string, b []byte) {
 		t.Helper()
@@ -201,7 +216,7 @@ func sign(b []byte) []byte {
 // FuzzFile changes a file at several places, with right checksums: whatever it
 // then says, there is an error or an answer and never a panic.
 func FuzzFile(f *testing.F) {
-	file := smallSegment(f)
+	file := smallSegment(f, true)
 	f.Add(uint32(0), []byte{}, uint32(0), []byte{})
 	rng := rand.New(rand.NewPCG(44, 0))
 	for range 60 {
