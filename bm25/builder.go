@@ -107,7 +107,7 @@ func (b *Builder) Add(title, text string) error {
 	b.touched = b.touched[:0]
 	if b.phrases != nil {
 		for _, number := range b.phrases.touched {
-			b.post(&b.phrases.list[number].growing, passage, indexed)
+			b.post(&b.phrases.at(number).growing, passage, indexed)
 		}
 		b.phrases.touched = b.phrases.touched[:0]
 	}
@@ -216,7 +216,7 @@ func (b *Builder) all() []uint32 {
 // postings.
 func (b *Builder) entry(number uint32, out []byte) ([]byte, list) {
 	if n := uint32(len(b.terms)); number >= n {
-		p := &b.phrases.list[number-n]
+		p := b.phrases.at(number - n)
 		out = append(out, b.terms[p.first].text...)
 		out = append(out, phraseGap)
 		return append(out, b.terms[p.second].text...), p.postings
@@ -250,11 +250,13 @@ func (b *Builder) WriteTo(ctx context.Context, out io.Writer) (int64, error) {
 		}
 		sources = append(sources, s)
 	}
-	sources = append(sources, &arenaSource{builder: b, order: b.all()})
+	order := b.all()
+	sources = append(sources, &arenaSource{builder: b, order: order})
 	return writeSegment(ctx, out, segmentContent{
 		params:   b.params,
 		lengths:  b.lengths,
 		impacts:  &b.impacts,
+		terms:    len(order),
 		sources:  sources,
 		postings: oneAfterOther,
 	})

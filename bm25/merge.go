@@ -60,6 +60,7 @@ func MergeOrdered(ctx context.Context, path string, order []Place, segments ...S
 			return err
 		}
 		content.sources = append(content.sources, sources[i])
+		content.terms = max(content.terms, g.Index.Vocabulary())
 	}
 	content.postings = (&interleaver{}).visit
 	if err := number(order, sources, content.lengths); err != nil {

@@ -1,17 +1,23 @@
 package bm25
 
-// phraseMemory is about what a distinct phrase costs in the builder beside its
-// postings: a map entry of two numbers and a place in the list, both with the
-// room that they keep for growing.
-const phraseMemory = 100
+const (
+	// phraseMemory is about what a distinct phrase costs in the builder beside
+	// its postings: a map entry of two numbers, with the room that a map keeps,
+	// its place, and its number in the order in which it is written.
+	phraseMemory = 80
+
+	phrasePage     = 1 << phrasePageBits // phrases that are allocated at once
+	phrasePageBits = 12
+)
 
 // A phraseTable holds the phrases of a builder. A phrase is kept as the numbers
 // of its two terms, without a text: there are many times more phrases than
 // terms.
 type phraseTable struct {
-	numbers map[uint64]uint32 // first<<32 | second → place in list
-	list    []builderPhrase
-	touched []uint32 // phrases of the passage being added
+	numbers map[uint64]uint32 // first<<32 | second → its number
+	pages   [][]builderPhrase // by number; pages, since copying a list that grows takes long
+	n       int               // how many phrases
+	touched []uint32          // phrases of the passage being added
 }
 
 type builderPhrase struct {
@@ -21,16 +27,25 @@ type builderPhrase struct {
 
 func newPhraseTable() *phraseTable { return &phraseTable{numbers: make(map[uint64]uint32)} }
 
+// at is the phrase with a number.
+func (t *phraseTable) at(number uint32) *builderPhrase {
+	return &t.pages[number>>phrasePageBits][number&(phrasePage-1)]
+}
+
 // count counts a phrase of the passage being added.
 func (t *phraseTable) count(first, second uint32) {
 	key := uint64(first)<<32 | uint64(second)
 	number, ok := t.numbers[key]
 	if !ok {
-		number = uint32(len(t.list))
+		number = uint32(t.n)
 		t.numbers[key] = number
-		t.list = append(t.list, builderPhrase{first: first, second: second})
+		if t.n == len(t.pages)*phrasePage {
+			t.pages = append(t.pages, make([]builderPhrase, phrasePage))
+		}
+		*t.at(number) = builderPhrase{first: first, second: second}
+		t.n++
 	}
-	p := &t.list[number]
+	p := t.at(number)
 	if p.tf == 0 {
 		t.touched = append(t.touched, number)
 	}
@@ -42,13 +57,13 @@ func (t *phraseTable) size() int64 {
 	if t == nil {
 		return 0
 	}
-	return phraseMemory * int64(len(t.list))
+	return phraseMemory * int64(t.n)
 }
 
 func (t *phraseTable) reset() {
 	if t != nil {
 		clear(t.numbers)
-		t.list = t.list[:0]
+		t.n = 0 // the pages stay for the next ones
 	}
 }
 
@@ -64,12 +79,12 @@ func (t *phraseTable) among(terms []uint32) []uint32 {
 	for place, id := range terms {
 		places[id] = uint32(place)
 	}
-	order := make([]uint32, len(t.list))
+	order := make([]uint32, t.n)
 	for i := range order {
 		order[i] = uint32(i)
 	}
-	order, _ = countingSort(order, len(terms), func(p uint32) uint32 { return places[t.list[p].second] })
-	order, ends := countingSort(order, len(terms), func(p uint32) uint32 { return places[t.list[p].first] })
+	order, _ = countingSort(order, len(terms), func(p uint32) uint32 { return places[t.at(p).second] })
+	order, ends := countingSort(order, len(terms), func(p uint32) uint32 { return places[t.at(p).first] })
 	out := make([]uint32, 0, len(terms)+len(order))
 	from := uint32(0)
 	for place, id := range terms {

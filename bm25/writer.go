@@ -17,6 +17,7 @@ type segmentContent struct {
 	params  Params
 	lengths []uint32 // terms in each passage
 	impacts *impactCounts
+	terms   int // how many there are at least, as far as is known
 	sources []source
 	// postings visits those of one term, which the given sources stand at, in
 	// ascending order of passages.
@@ -56,6 +57,7 @@ func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, 
 	common := commonest(ranked, otherImpact)
 	w.posting = newPostingWriter(c.params, c.lengths, ranked, common)
 
+	w.terms, w.hashes = make([]byte, 0, (c.terms+1)*termSize), make([]uint64, 0, c.terms)
 	w.write([]byte(magic))
 	w.footer.sections[sectionPostings].offset = uint64(len(magic))
 	if err := mergeSources(ctx, c.sources, w.addTerm); err != nil {
