@@ -75,16 +75,23 @@ func BenchmarkMergeOrdered(b *testing.B) {
 		order = append(order, Place{Segment: i % parts, Passage: uint32(len(dealt[i%parts]))})
 		dealt[i%parts] = append(dealt[i%parts], p)
 	}
-	var segments []Segment
-	for _, part := range dealt {
-		segments = append(segments, Segment{Index: build(b, DefaultParams(), part)})
+	for _, phrases := range []bool{false, true} {
+		b.Run(map[bool]string{false: "words", true: "phrases"}[phrases], func(b *testing.B) {
+			params := DefaultParams()
+			params.Phrases = phrases
+			var segments []Segment
+			for _, part := range dealt {
+				segments = append(segments, Segment{Index: build(b, params, part)})
+			}
+			path := b.TempDir() + "/words"
+			for b.Loop() {
+				if err := MergeOrdered(context.Background(), path, order, segments...); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N*len(order))/b.Elapsed().Seconds(), "passages/s")
+		})
 	}
-	for b.Loop() {
-		if err := MergeOrdered(context.Background(), b.TempDir()+"/words", order, segments...); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.N*len(order))/b.Elapsed().Seconds(), "passages/s")
 }
 
 // BenchmarkBuild measures indexing passages into a file, of words alone and with

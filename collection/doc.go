@@ -28,7 +28,7 @@
 //	LOCK            flock: one process writes
 //	wal/            the log
 //	seg-000001/     passages, words, tags, deleted-7, and for each expert
-//	                NAME-3.vectors, NAME-3.hnsw …
+//	                NAME-3.vectors, NAME-3.hnsw …; words-7 after RebuildWords
 //	tmp-…           what a writer is making; the next writer removes it
 //
 // A file under a name never has other content later: names carry a number that
