@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"conclave/bm25"
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
@@ -128,8 +129,17 @@ func buildDemo(ctx context.Context, config configs.Config, cache provision.Cache
 	defer done()
 	bar := newProgress(term.Err)
 	defer bar.Finish()
-	_, err = collection.Build(ctx, config.Collection, source, buildOptions(config, loaded, bar))
+	options := buildOptions(config, loaded, bar)
+	options.Words = demoWords()
+	_, err = collection.Build(ctx, config.Collection, source, options)
 	return err
+}
+
+// demoWords is how the demo's words are indexed: with phrases, as `index` does.
+func demoWords() bm25.Params {
+	words := bm25.DefaultParams()
+	words.Phrases = true
+	return words
 }
 
 // openDemo writes the embedded passages to files, since that is what is

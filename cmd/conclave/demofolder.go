@@ -17,8 +17,8 @@ import (
 func demoRoot(cache provision.Cache) string { return filepath.Join(cache.Root, "demo") }
 
 // demoFolder is where the demo's collection for these experts lies, beside the
-// base encoder's: under a name that changes with the corpus and with every
-// encoder, so that an old one is never taken for the new.
+// base encoder's: under a name that changes with the corpus, with every
+// encoder and with how words are indexed, so that an old one is never taken for the new.
 func demoFolder(cache provision.Cache, names []string) (string, error) {
 	sum := sha256.New()
 	for _, x := range demoExperts(cache, names) {
@@ -28,6 +28,7 @@ func demoFolder(cache provision.Cache, names []string) (string, error) {
 		}
 		_, _ = fmt.Fprintf(sum, "%s %s\n", x.Name, bundle.Fingerprint(models.Passage))
 	}
+	_, _ = fmt.Fprintf(sum, "\n%+v\n", demoWords())
 	err := eachDemoFile(func(name string, data []byte) error {
 		_, _ = fmt.Fprintf(sum, "\n%s %d\n", name, len(data))
 		_, _ = sum.Write(data)

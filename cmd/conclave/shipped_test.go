@@ -155,7 +155,8 @@ func TestShippedExpertsAreServed(t *testing.T) {
 		t.Errorf("%d specialists are skipped where it was calibrated for one", n)
 	}
 	for _, x := range r.Sources {
-		if (x.Chance == nil) != (x.Status == search.StatusSkipped) || (x.Familiarity == nil) != (x.Name == baseExpert || x.Name == search.WordSource) {
+		nobody := x.Status == search.StatusSkipped || x.Name == search.PhraseSource
+		if (x.Chance == nil) != nobody || (x.Familiarity == nil) != (x.Name == baseExpert || x.Kind == "lexical") {
 			t.Errorf("%+v", x)
 		}
 	}
