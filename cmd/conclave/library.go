@@ -28,7 +28,8 @@ type library struct {
 	warnings   map[string][]string // by expert
 	// uncalibrated: the collection's calibration is left aside.
 	uncalibrated bool
-	*following   // nil where the collection stays as it is
+	record       recordStamp // of the calibration that the engine was made with, or that was refused
+	*following               // nil where the collection stays as it is
 }
 
 // openLibrary opens the configured collection with the configured experts, all
@@ -92,6 +93,7 @@ func (l *library) configure(g *collection.Generation, config configs.Config, log
 	if l.uncalibrated {
 		return engine, l.calibrated(&engine, nil, log)
 	}
+	l.record = stampOfRecord(config.Collection) // before it is read: one that comes now is seen later
 	record, err := calibration.ReadRecord(config.Collection)
 	if err != nil {
 		return engine, err

@@ -91,8 +91,9 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 	default:
 		finish = l.keepUp(serving)
 	}
-	verified := func() {}
+	verified, calibrated := func() {}, func() {}
 	if err == nil {
+		calibrated = l.keepCalibrated(serving)
 		verified = l.verifyAhead(serving)
 		log.Info("ready", "address", listener.Addr().String(), "collection", config.Collection, "generation", generation,
 			"passages", passages, "experts", experts, "took", time.Since(started).Round(time.Millisecond).String())
@@ -103,6 +104,7 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 	stop()
 	err = errors.Join(err, <-served)
 	verified()
+	calibrated()
 	finish()
 	return errors.Join(err, l.Close())
 }

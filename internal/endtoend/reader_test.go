@@ -115,6 +115,66 @@ func TestReaderFollows(t *testing.T) {
 	s.command("verify", "--collection", "c")
 }
 
+// TestCalibrationWhileServed: a calibration that is made while the collection
+// is served counts from the next second on, in a server that writes and in one
+// that reads; a broken one changes nothing and is told; without one it is as
+// before.
+func TestCalibrationWhileServed(t *testing.T) {
+	s := newSite(t, "log: {level: error}\n", []string{"first"}, "first", `{"id":"old","text":"an old lighthouse"}`+"\n")
+	servers := []*process{s.serve(""), s.serve("", "--read-only")}
+	auto := func(p *process) string {
+		var response struct{ Fusion string }
+		p.get(http.MethodPost, "/v1/search", `{"question":"a lighthouse"}`, http.StatusOK, &response)
+		return response.Fusion
+	}
+	ready := func(p *process) string {
+		var health struct {
+			Components []struct {
+				Name     string
+				Warnings []string
+			}
+		}
+		p.get(http.MethodGet, "/readyz", "", http.StatusOK, &health)
+		return fmt.Sprint(health.Components)
+	}
+	place := func(record string) {
+		path := filepath.Join(s.dir, "c", "calibration.yaml")
+		if err := os.WriteFile(path+"-new", []byte(record), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+"-new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	usual := auto(servers[0])
+	if usual == search.MethodSum {
+		t.Fatal("auto is sum already: the test needs another method")
+	}
+	place("format: 2\nwritten: 2026-01-02T03:04:05Z\nauto: sum\n")
+	for _, p := range servers {
+		p.eventually("the calibration is not used", func() bool { return auto(p) == search.MethodSum })
+	}
+	place("format: 2\nauto: [broken\n")
+	for _, p := range servers {
+		p.eventually("nothing is said of a broken calibration", func() bool { return strings.Contains(ready(p), "calibration.yaml") })
+		if got := auto(p); got != search.MethodSum {
+			t.Errorf("with a broken calibration auto is %s", got)
+		}
+	}
+	if err := os.Remove(filepath.Join(s.dir, "c", "calibration.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range servers {
+		p.eventually("without a calibration it is not as before", func() bool { return auto(p) == usual })
+		if said := ready(p); strings.Contains(said, "calibration.yaml") {
+			t.Errorf("it still complains: %s", said)
+		}
+	}
+	for _, p := range servers {
+		p.stop()
+	}
+}
+
 // TestReaderLetsGo: what was merged away is open in a server that only reads
 // until it looks again, and not for as long as that server runs.
 func TestReaderLetsGo(t *testing.T) {

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"conclave/calibration"
+	"conclave/handlers"
+)
+
+// recordStamp tells one calibration of a collection from the next; the zero
+// value is none. `conclave calibrate` puts a new file in the place of the old.
+type recordStamp struct {
+	size int64
+	when time.Time
+}
+
+func stampOfRecord(folder string) recordStamp {
+	info, err := os.Stat(filepath.Join(folder, calibration.RecordFile))
+	if err != nil {
+		return recordStamp{}
+	}
+	return recordStamp{info.Size(), info.ModTime()}
+}
+
+// keepCalibrated lets searches use a calibration that was made while the
+// collection is served, until ctx is done and the function that it returns was
+// called. One that cannot be used changes nothing; /readyz says why.
+func (l *library) keepCalibrated(ctx context.Context) (finish func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		again := time.NewTicker(reloadEvery)
+		defer again.Stop()
+		for {
+			select {
+			case <-again.C:
+				l.recalibrate()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { <-ended }
+}
+
+// recalibrate makes the engine anew when the collection's calibration is
+// another one than it was made with.
+func (l *library) recalibrate() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if stampOfRecord(l.config.Collection) == l.record {
+		return
+	}
+	component := handlers.Component{Name: "calibration", Status: handlers.Ready}
+	if err := l.reconfigure(); err != nil {
+		component.Warnings = []string{"the newest calibration cannot be used, searches go on with the one before: " + err.Error()}
+		l.log.Warn("the newest calibration cannot be used", "cause", err)
+	} else {
+		l.log.Info("searches use another calibration")
+	}
+	l.api.Readiness().Set(component)
+}
