@@ -44,7 +44,7 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 	}
 
 	var passages bytes.Buffer
-	for _, domain := range []struct{ name, has string }{{"encyclopedia", "Baikal"}, {"reviews", "headphones"}, {"tales", "Borrowed Moon"}, {"health", "Nosebleeds"}, {"policy", "Stridewell"}} {
+	for _, domain := range []struct{ name, has string }{{"encyclopedia", "Penicillin"}, {"reviews", "headphones"}, {"tales", "Borrowed Moon"}, {"health", "Nosebleeds"}, {"policy", "Stridewell"}} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "demo", "passages", domain.name+".jsonl"))
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 		t.Fatal(complaints)
 	}
 	for _, c := range []struct{ question, title, expert string }{
-		{"how deep is Lake Baikal", "Lake Baikal", "wiki"},
+		{"who discovered penicillin", "Penicillin", "wiki"},
 		{"does the battery last a day", "headphones", "amazon"},
 		{"why did the fox hide the moon", "Borrowed Moon", "fairytale"},
 		{"how do I stop a nosebleed", "Nosebleeds", "medquad"},

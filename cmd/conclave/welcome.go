@@ -21,7 +21,7 @@ conclave serves the demo on %[1]s (Ctrl-C stops it). Try, in another terminal:
 		_, _ = fmt.Fprintf(out, `
 Which experts count, for a question of each domain:
 
-  for q in "how deep is Lake Baikal" "does the battery last a day" "why did the fox hide the moon" "how do I stop a nosebleed" "can I have my data deleted"; do
+  for q in "who discovered penicillin" "does the battery last a day" "why did the fox hide the moon" "how do I stop a nosebleed" "can I have my data deleted"; do
     curl -sG %[1]s/v1/search --data-urlencode "q=$q" -d k=1 | python3 -c 'import json, sys; a = json.load(sys.stdin); print(a["question"], "->", a["results"][0]["title"], sorted(((round(s.get("weight", 0), 2), s["name"]) for s in a["sources"]), reverse=True)[:3])'
   done
 `, base)
