@@ -91,7 +91,7 @@ def main():
     for _, record in named("ways"):
         out += ways(record)
     if lucene:
-        out += ["## Words", "", "BM25 beside Lucene 9.12: the same analysis and parameters, one merged segment, one thread,", "warm, top 100. A rate is by the time that the thread ran.", ""] + words(lucene)
+        out += ["## Words", "", "BM25 beside Lucene 9.12: the same analysis and parameters, one merged segment, one thread,", "warm, top 100. A rate is by the time that the thread ran. Words alone: phrases, which Lucene", "would index as shingles, cost what collections.md says.", ""] + words(lucene)
     encoders, graphs = ([r for _, r in named(name)] for name in ("encoder", "graphs"))
     if encoders or graphs:
         out += encoder(encoders, graphs)
