@@ -126,6 +126,10 @@ func TestRefusals(t *testing.T) {
 			_, err := Build(t.Context(), fresh, of(passages), BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "bm25", dimension: 4}}})
 			return err
 		}, `cannot be called "bm25"`},
+		"the expert phrases": {func() error {
+			_, err := Build(t.Context(), fresh, of(passages), BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "phrases", dimension: 4}}})
+			return err
+		}, `cannot be called "phrases"`},
 		"an expert with a path": {func() error {
 			_, err := Build(t.Context(), fresh, of(passages), BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "../x", dimension: 4}}})
 			return err

@@ -99,8 +99,8 @@ func (o *BuildOptions) complete() error {
 
 func checkEncoder(x Encoder) error {
 	switch name := x.Name(); {
-	case name == "bm25":
-		return fmt.Errorf("an expert cannot be called %q: that is the name of the word index", name)
+	case name == "bm25", name == "phrases":
+		return fmt.Errorf("an expert cannot be called %q: that is the name of a word index", name)
 	case !expertName.MatchString(name):
 		return fmt.Errorf("%q is no name for an expert: lower-case letters, digits, - and _, beginning with a letter or digit, 64 at most", name)
 	case x.Dimension() < 1 || x.Dimension() > maxDimension:
