@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"conclave/fusion"
@@ -127,6 +128,18 @@ func TestWithoutPhrases(t *testing.T) {
 	s.config.Defaults.Gate.Phrases = 0
 	if old := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)}); old.source(PhraseSource) != nil {
 		t.Error("a gate without phrases asks for them")
+	}
+}
+
+// TestPhrasesAreNotWeighted: the error says why, not that there is no such source.
+func TestPhrasesAreNotWeighted(t *testing.T) {
+	e := phraseStage().engine(t)
+	_, err := e.Search(context.Background(), Request{Question: question, Fusion: methodsOf(MethodSum), Weights: map[string]float64{PhraseSource: 1}})
+	if err == nil || !strings.Contains(err.Error(), "gate alone") {
+		t.Errorf("phrases are weighted: %v", err)
+	}
+	if err := e.Close(context.Background()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -217,7 +217,9 @@ func (e *Engine) checkNeeds(m plannedMethod, pointer string, p *plan, words bool
 func (e *Engine) checkWeights(weights map[string]float64, wrong *problems) {
 	for _, name := range slices.Sorted(maps.Keys(weights)) {
 		pointer := "/weights/" + escapePointer(name)
-		if _, ok := e.byName[name]; !ok && name != WordSource {
+		if name == PhraseSource {
+			wrong.add("unknown_source", pointer, "%s cannot be weighted: they take part in the gate alone, which weighs them itself", PhraseSource)
+		} else if _, ok := e.byName[name]; !ok && name != WordSource {
 			wrong.add("unknown_source", pointer, "there is no source %s to weight: %s, and %s is BM25", quote(name), e.knownExperts(), WordSource)
 		} else if w := weights[name]; !(w >= 0 && w <= fusion.MaxWeight) {
 			wrong.add("out_of_range", pointer, "weight %v is not between 0 and %g", w, float64(fusion.MaxWeight))
