@@ -19,10 +19,10 @@ func FixedWeights() []float64 {
 	return all
 }
 
-// Fixed answers by the mean of the experts' scores plus BM25's (and a share of
-// that of phrases, where they are among the sources) with the weight
+// Fixed answers by the mean of the experts' scores plus BM25's with the weight
 // that is best for these very questions, by the sum of top-1 and top-20; and
-// returns that weight. Without BM25 it is 0.
+// returns that weight. Without BM25 it is 0. Phrases, where they are among the
+// sources, have calibration.UsualPhrases of that weight.
 func (e *Evidence) Fixed(ctx context.Context) (weight float64, answers []calibration.Answered, err error) {
 	best := -1.0
 	weights := FixedWeights()
@@ -63,7 +63,7 @@ func fixedRank(q *calibration.GateQuestion, words float64) int {
 		case fusion.Lexical:
 			weights[s.Column] = words
 		case fusion.Phrases:
-			weights[s.Column] = phrasesShare * words
+			weights[s.Column] = calibration.UsualPhrases * words
 		default:
 			weights[s.Column] = 1 / dense
 		}
@@ -94,10 +94,6 @@ func fixedRank(q *calibration.GateQuestion, words float64) int {
 	}
 	return first
 }
-
-// phrasesShare is the weight of phrases beside that of BM25 where a fixed
-// weight has both; what the gate's fit comes to.
-const phrasesShare = 0.6
 
 // RRF answers by reciprocal ranks.
 func (e *Evidence) RRF() ([]calibration.Answered, error) {

@@ -28,18 +28,18 @@ func (t *run) yardsticks() (all []trial) {
 	if len(specialists) > 0 {
 		all = append(all, t.fixed("mean of specialists and words, best fixed weight", with(specialists...)))
 	}
-	all = append(all, t.fixed("mean of all experts and words, best fixed weight", But(append(phrases, t.o.Joint)...)))
+	all = append(all, t.fixed("mean of all experts and words, best fixed weight", But(slices.Concat(phrases, []string{t.o.Joint})...)))
 	if len(phrases) == 0 {
 		return all
 	}
 	// What phrases do for the yardsticks, which nobody has today.
-	for _, x := range []struct {
-		name    string
-		experts []string
-	}{{t.o.Base, []string{t.o.Base}}, {t.o.Joint, []string{t.o.Joint}}, {"mean of specialists", specialists}} {
-		if len(x.experts) > 0 && (len(x.experts) > 1 || t.has(x.experts[0])) {
-			all = append(all, t.fixed(x.name+", words and phrases, best fixed weight", with(slices.Concat(phrases, x.experts)...)))
+	for _, expert := range []string{t.o.Base, t.o.Joint} {
+		if t.has(expert) {
+			all = append(all, t.fixed(expert+", words and phrases, best fixed weight", with(slices.Concat(phrases, []string{expert})...)))
 		}
+	}
+	if len(specialists) > 0 {
+		all = append(all, t.fixed("mean of specialists, words and phrases, best fixed weight", with(slices.Concat(phrases, specialists)...)))
 	}
 	return all
 }

@@ -84,7 +84,7 @@ func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (Gate
 	p.standardise()
 
 	start := make([]float64, parameters)
-	start[atWords], start[atSharpness], start[atPhrases] = math.Log(0.03), math.Log(20), math.Log(usualPhrases)
+	start[atWords], start[atSharpness], start[atPhrases] = math.Log(0.03), math.Log(20), math.Log(UsualPhrases)
 	stopped := func() error { return ctx.Err() }
 	result, err := optimize.Minimize(optimize.Problem{
 		Func:   func(x []float64) float64 { return p.loss(x, nil) },
@@ -124,9 +124,9 @@ func abroad(q *GateQuestion) *GateQuestion {
 	return &out
 }
 
-// usualPhrases is the weight of phrases beside BM25's that the fit begins with,
+// UsualPhrases is the weight of phrases beside BM25's that the fit begins with,
 // and that its ridge pulls to where questions say little.
-const usualPhrases = 0.6
+const UsualPhrases = 0.6
 
 // Where the parameters are.
 const (

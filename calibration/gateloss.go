@@ -61,7 +61,7 @@ func (p *gateProblem) loss(x, grad []float64) float64 {
 		}
 		from := x[i]
 		if i == atPhrases {
-			from -= math.Log(usualPhrases)
+			from -= math.Log(UsualPhrases)
 		}
 		sum += p.ridge * from * from
 		if grad != nil {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/bm25"
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
@@ -130,16 +129,9 @@ func buildDemo(ctx context.Context, config configs.Config, cache provision.Cache
 	bar := newProgress(term.Err)
 	defer bar.Finish()
 	options := buildOptions(config, loaded, bar)
-	options.Words = demoWords()
+	options.Words = wordParams(true)
 	_, err = collection.Build(ctx, config.Collection, source, options)
 	return err
-}
-
-// demoWords is how the demo's words are indexed: with phrases, as `index` does.
-func demoWords() bm25.Params {
-	words := bm25.DefaultParams()
-	words.Phrases = true
-	return words
 }
 
 // openDemo writes the embedded passages to files, since that is what is

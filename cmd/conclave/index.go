@@ -105,6 +105,13 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 	return x.print(term, config.Collection, report)
 }
 
+// wordParams are those of a new collection.
+func wordParams(phrases bool) bm25.Params {
+	p := bm25.DefaultParams()
+	p.Phrases = phrases
+	return p
+}
+
 // rebuild indexes the words of a collection anew, with the constants that it
 // has. It opens nothing but the manifest: what another version analysed cannot
 // be opened, and this is how to mend it.
@@ -147,8 +154,7 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	options.Threads, options.Index = x.threads, x.index
 	options.Replace = x.replace
 	if has == nil {
-		options.Words = bm25.DefaultParams()
-		options.Words.Phrases = x.phrases
+		options.Words = wordParams(x.phrases)
 	}
 	if x.skipBad {
 		options.BadPassage = func(bad error) error {
