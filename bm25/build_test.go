@@ -111,7 +111,7 @@ func TestMerge(t *testing.T) {
 // TestMergeOrdered: passages that are dealt out to segments and merged in another
 // order, without some, give the bytes that indexing them in that order gives.
 func TestMergeOrdered(t *testing.T) {
-	for i, params := range paramsToTry {
+	for i, params := range slices.Concat(paramsToTry, withPhrases()[:3]) {
 		rng := rand.New(rand.NewPCG(23, uint64(i)))
 		passages := randomPassages(rng, 3000, 500)
 		const parts = 5

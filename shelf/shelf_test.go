@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/bm25"
 	"conclave/collection"
 	"conclave/corpus"
 	"conclave/rank"
@@ -41,6 +42,12 @@ func (compass) EncodePassages(_ context.Context, passages []corpus.Passage) ([][
 // the tags by(i mod 4) and of(i mod 5).
 func windmills(t *testing.T) *collection.Collection {
 	t.Helper()
+	return windmillsWith(t, bm25.Params{})
+}
+
+// windmillsWith is the same with words that are indexed in some way.
+func windmillsWith(t *testing.T, words bm25.Params) *collection.Collection {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "index")
 	var lines strings.Builder
 	for i := range 40 {
@@ -50,7 +57,7 @@ func windmills(t *testing.T) *collection.Collection {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := collection.BuildOptions{Experts: []collection.PassageEncoder{compass{}}, Index: collection.Index{Kind: "flat"}}
+	options := collection.BuildOptions{Experts: []collection.PassageEncoder{compass{}}, Index: collection.Index{Kind: "flat"}, Words: words}
 	if _, err := collection.Build(t.Context(), dir, source, options); err != nil {
 		t.Fatal(err)
 	}
@@ -164,5 +171,43 @@ func TestExplain(t *testing.T) {
 	}
 	if _, err := view.Words().Explain(question, 40); err == nil {
 		t.Error("a passage that is not there was explained")
+	}
+}
+
+// TestPhrases: "number 7" is in one passage of 40, and in none of those that a
+// filter lets through without it; a collection without phrases has no index of
+// them, narrowed or not.
+func TestPhrases(t *testing.T) {
+	params := bm25.DefaultParams()
+	params.Phrases = true
+	for _, phrases := range []bool{true, false} {
+		words := params
+		words.Phrases = phrases
+		view := Of(windmillsWith(t, words)).Acquire()
+		for tag, found := range map[string]int{"": 1, "by3": 1, "by2": 0} {
+			indexes := search.Indexes(view)
+			if tag != "" {
+				var err error
+				if indexes, _, err = view.Among(t.Context(), search.Filter{TagsAll: []string{tag}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			index := indexes.Phrases()
+			if (index != nil) != phrases {
+				t.Fatalf("tag %q: phrases indexed %v, an index %v", tag, phrases, index)
+			}
+			if index == nil {
+				continue
+			}
+			hits, err := index.Search(t.Context(), "the number 7", 10)
+			if err != nil || len(hits) != found || found == 1 && hits[0].Ordinal != 7 {
+				t.Errorf("tag %q: %v, %v", tag, hits, err)
+			}
+			terms, err := index.Explain("the number 7", 7)
+			if err != nil || len(terms) != 1 || terms[0].Term != "number 7" || terms[0].DocFrequency != 1 {
+				t.Errorf("tag %q: %+v, %v", tag, terms, err)
+			}
+		}
+		view.Release()
 	}
 }
