@@ -86,9 +86,10 @@ func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (Gate
 	start := make([]float64, parameters)
 	start[atWords], start[atSharpness], start[atPhrases] = math.Log(0.03), math.Log(20), math.Log(UsualPhrases)
 	stopped := func() error { return ctx.Err() }
+	last := lastLoss{p: &p}
 	result, err := optimize.Minimize(optimize.Problem{
-		Func:   func(x []float64) float64 { return p.loss(x, nil) },
-		Grad:   func(grad, x []float64) { p.loss(x, grad) },
+		Func:   func(x []float64) float64 { last.at(x); return last.value },
+		Grad:   func(grad, x []float64) { last.at(x); copy(grad, last.grad) },
 		Status: func() (optimize.Status, error) { return optimize.NotTerminated, stopped() },
 	}, start, &optimize.Settings{MajorIterations: o.Rounds, GradientThreshold: 1e-6, Converger: &optimize.FunctionConverge{Absolute: 1e-6, Iterations: 5}}, &optimize.BFGS{})
 	if ctx.Err() != nil {
@@ -162,25 +163,21 @@ const fittedDepth = 30
 
 func (p *gateProblem) add(q *GateQuestion) error {
 	features := fusion.FeaturesOf(q.Table, q.Sources)
-	g := gateQuestion{lexical: -1, phrases: -1, columns: q.Table.Sources(), words: features.Lexical}
-	for _, s := range q.Sources {
-		if s.Column < 0 || s.Column >= g.columns {
-			return fmt.Errorf("source %d of %d", s.Column, g.columns)
-		}
-		switch s.Kind {
-		case fusion.Lexical:
-			g.lexical = s.Column
-			continue
-		case fusion.Phrases:
-			g.phrases, p.phrases = s.Column, true
-			continue
-		}
-		g.dense = append(g.dense, denseSource{s.Column, interceptOf(s.Kind), features.Dense[len(g.dense)]})
-	}
-	any := false
+	g := gateQuestion{lexical: -1, phrases: -1, scores: make([][]float64, len(q.Sources)), words: features.Lexical}
 	columns := make([]int, len(q.Sources))
 	for i, s := range q.Sources {
+		if s.Column < 0 || s.Column >= q.Table.Sources() {
+			return fmt.Errorf("source %d of %d", s.Column, q.Table.Sources())
+		}
 		columns[i] = s.Column
+		switch s.Kind {
+		case fusion.Lexical:
+			g.lexical = i
+		case fusion.Phrases:
+			g.phrases, p.phrases = i, true
+		default:
+			g.dense = append(g.dense, denseSource{i, interceptOf(s.Kind), features.Dense[len(g.dense)]})
+		}
 	}
 	q.Table.Each(fusion.Exact, func(row int, scores []float64) {
 		answers := q.Relevant[q.Table.Ordinal(row)] > 0
@@ -188,12 +185,15 @@ func (p *gateProblem) add(q *GateQuestion) error {
 		if best == 0 || !answers && best > fittedDepth { // none of these sources found it, or not early
 			return
 		}
-		g.scores = append(g.scores, scores...)
-		g.answers = append(g.answers, answers)
-		any = any || answers
+		if answers {
+			g.answers = append(g.answers, g.candidates)
+		}
+		for i, column := range columns {
+			g.scores[i] = append(g.scores[i], scores[column])
+		}
+		g.candidates++
 	})
-	g.candidates = len(g.answers)
-	if any {
+	if len(g.answers) > 0 {
 		p.questions = append(p.questions, g)
 	}
 	return nil

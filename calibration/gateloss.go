@@ -3,25 +3,28 @@ package calibration
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync"
+
+	"gonum.org/v1/gonum/floats"
 
 	"conclave/fusion"
 )
 
-// gateQuestion is a question in the form that the loss reads.
+// gateQuestion is a question in the form that the loss reads: the sources that
+// were asked alone, numbered anew.
 type gateQuestion struct {
 	dense      []denseSource
-	lexical    int // column, or -1
+	lexical    int // which source, or -1
 	phrases    int // likewise
 	words      []float64
-	scores     []float64 // rows × columns
-	columns    int
-	answers    []bool // by row
+	scores     [][]float64 // of a source, by candidate
 	candidates int
+	answers    []int // the candidates that answer, ascending
 }
 
 type denseSource struct {
-	column    int
+	source    int
 	intercept int // of its kind, among the parameters
 	features  []float64
 }
@@ -122,9 +125,13 @@ func zeros(s *[]float64, n int) []float64 {
 	return out
 }
 
+// negligible is how far below the best a logarithm may be for its exponential
+// to add nothing to the sum, in float64.
+const negligible = -40
+
 // loss of one question; adds its gradient to grad unless that is nil.
 func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
-	weights := zeros(&s.weights, q.columns) // by column
+	weights := zeros(&s.weights, len(q.scores))
 	share := zeros(&s.share, len(q.dense))
 	highest := math.Inf(-1)
 	for e, d := range q.dense {
@@ -138,7 +145,7 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 	}
 	for e, d := range q.dense {
 		share[e] /= total
-		weights[d.column] = share[e]
+		weights[d.source] = share[e]
 	}
 	if q.lexical >= 0 {
 		weights[q.lexical] = math.Exp(min(x[atWords]+dot(x[atLexical:], q.words), 20))
@@ -149,22 +156,23 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 	sharpness := math.Exp(min(x[atSharpness], 20))
 
 	z := zeros(&s.z, q.candidates)
-	top, topAnswer := math.Inf(-1), math.Inf(-1)
-	for row := range z {
-		z[row] = sharpness * dot(weights, q.scores[row*q.columns:(row+1)*q.columns])
-		top = max(top, z[row])
-		if q.answers[row] {
-			topAnswer = max(topAnswer, z[row])
-		}
+	for source, scores := range q.scores {
+		floats.AddScaled(z, sharpness*weights[source], scores)
+	}
+	top, topAnswer := floats.Max(z), math.Inf(-1)
+	for _, row := range q.answers {
+		topAnswer = max(topAnswer, z[row])
 	}
 	all, answering := 0.0, 0.0
 	odds := zeros(&s.odds, q.candidates)
-	for row := range z {
-		odds[row] = math.Exp(z[row] - top)
-		all += odds[row]
-		if q.answers[row] {
-			answering += math.Exp(z[row] - topAnswer)
+	for row, v := range z {
+		if v -= top; v > negligible {
+			odds[row] = math.Exp(v)
+			all += odds[row]
 		}
+	}
+	for _, row := range q.answers {
+		answering += math.Exp(z[row] - topAnswer)
 	}
 	loss := (math.Log(all) + top) - (math.Log(answering) + topAnswer)
 	if grad == nil {
@@ -172,23 +180,21 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 	}
 
 	// d loss / d z[row] = p[row] - t[row], where t is p among the answers.
-	slope := zeros(&s.slope, q.columns) // d loss / d weight, by column
-	for row := range z {
-		g := odds[row] / all
-		if q.answers[row] {
-			g -= math.Exp(z[row]-topAnswer) / answering
-		}
-		grad[atSharpness] += g * z[row]
-		for c, score := range q.scores[row*q.columns : (row+1)*q.columns] {
-			slope[c] += g * sharpness * score
-		}
+	floats.Scale(1/all, odds)
+	for _, row := range q.answers {
+		odds[row] -= math.Exp(z[row]-topAnswer) / answering
+	}
+	grad[atSharpness] += floats.Dot(odds, z)
+	slope := zeros(&s.slope, len(q.scores)) // d loss / d weight
+	for source, scores := range q.scores {
+		slope[source] = sharpness * floats.Dot(odds, scores)
 	}
 	mean := 0.0
 	for e, d := range q.dense {
-		mean += share[e] * slope[d.column]
+		mean += share[e] * slope[d.source]
 	}
 	for e, d := range q.dense {
-		g := share[e] * (slope[d.column] - mean)
+		g := share[e] * (slope[d.source] - mean)
 		grad[d.intercept] += g
 		for j, v := range d.features {
 			grad[atDense+j] += g * v
@@ -207,4 +213,23 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 		}
 	}
 	return loss
+}
+
+// lastLoss remembers the loss where it was asked for last: a line search asks
+// for the value first and, where that is good, for the gradient.
+type lastLoss struct {
+	p       *gateProblem
+	x, grad []float64
+	value   float64
+}
+
+func (l *lastLoss) at(x []float64) {
+	if slices.Equal(l.x, x) {
+		return
+	}
+	if l.grad == nil {
+		l.grad = make([]float64, len(x))
+	}
+	l.x = append(l.x[:0], x...)
+	l.value = l.p.loss(x, l.grad)
 }

@@ -1,0 +1,71 @@
+package calibration
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// BenchmarkFitGate fits on questions of the size that a collection of many
+// experts has: seven specialists of which two are asked, the base, words and
+// phrases, a hundred hits each.
+func BenchmarkFitGate(b *testing.B) {
+	const asked, specialists, passages = 400, 7, 700
+	random := rand.New(rand.NewPCG(1, 1))
+	questions := make([]GateQuestion, asked)
+	for i := range questions {
+		answer, home := rank.Ordinal(random.IntN(passages)), random.IntN(specialists)
+		lists := make([][]rank.Hit, specialists+3)
+		q := GateQuestion{ID: fmt.Sprint("q", i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
+		for s := range lists {
+			observed := fusion.Observed{Column: s, Kind: fusion.Specialist, Familiarity: .3 + .1*random.Float64(), Confidence: random.Float64()}
+			for _, o := range random.Perm(passages)[:100] {
+				lists[s] = append(lists[s], rank.Hit{Ordinal: rank.Ordinal(o), Score: random.Float32()})
+			}
+			lift := float32(.2)
+			switch s {
+			case home:
+				observed.Familiarity += .2
+				lift = .4
+			case specialists:
+				observed.Kind = fusion.Base
+			case specialists + 1:
+				observed.Kind = fusion.Lexical
+			case specialists + 2:
+				observed.Kind = fusion.Phrases
+			}
+			for j := range lists[s] {
+				if lists[s][j].Ordinal == answer {
+					lists[s][j].Score += lift
+				}
+				if !observed.Kind.Dense() {
+					lists[s][j].Score *= 20
+				}
+			}
+			rank.Sort(lists[s])
+			q.Sources = append(q.Sources, observed)
+		}
+		if err := q.Table.Reset(lists); err != nil {
+			b.Fatal(err)
+		}
+		for s := range lists {
+			scores := make([]float32, len(q.Table.Missing(s, nil)))
+			for j := range scores {
+				scores[j] = random.Float32() / 2
+			}
+			if err := q.Table.Complete(s, scores); err != nil {
+				b.Fatal(err)
+			}
+		}
+		questions[i] = q
+	}
+	for b.Loop() {
+		if _, err := FitGate(context.Background(), questions, GateOptions{Specialists: 2}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
