@@ -14,142 +14,22 @@ TEXT ·dotRowsAVX2(SB), NOSPLIT, $0-40
 	MOVQ out+32(FP), SI
 	SHLQ $0x02, DX
 
-rows4:
-	CMPQ   BX, $0x04
-	JL     rows4done
-	MOVQ   CX, DI
-	MOVQ   DI, R8
-	ADDQ   DX, R8
-	MOVQ   R8, R9
-	ADDQ   DX, R9
-	MOVQ   R9, R10
-	ADDQ   DX, R10
-	VXORPS X0, X0, X0
-	VXORPS X1, X1, X1
-	VXORPS X2, X2, X2
-	VXORPS X3, X3, X3
-	VXORPS X4, X4, X4
-	VXORPS X5, X5, X5
-	VXORPS X6, X6, X6
-	VXORPS X7, X7, X7
-	XORQ   R11, R11
-
-rows4two:
-	LEAQ        64(R11), R12
-	CMPQ        R12, DX
-	JG          rows4one
-	VMOVUPS     (AX)(R11*1), Y8
-	VFMADD231PS (DI)(R11*1), Y8, Y0
-	VFMADD231PS (R8)(R11*1), Y8, Y2
-	VFMADD231PS (R9)(R11*1), Y8, Y4
-	VFMADD231PS (R10)(R11*1), Y8, Y6
-	VMOVUPS     32(AX)(R11*1), Y8
-	VFMADD231PS 32(DI)(R11*1), Y8, Y1
-	VFMADD231PS 32(R8)(R11*1), Y8, Y3
-	VFMADD231PS 32(R9)(R11*1), Y8, Y5
-	VFMADD231PS 32(R10)(R11*1), Y8, Y7
-	MOVQ        R12, R11
-	JMP         rows4two
-
-rows4one:
-	LEAQ        32(R11), R12
-	CMPQ        R12, DX
-	JG          rows4tail
-	VMOVUPS     (AX)(R11*1), Y8
-	VFMADD231PS (DI)(R11*1), Y8, Y0
-	VFMADD231PS (R8)(R11*1), Y8, Y2
-	VFMADD231PS (R9)(R11*1), Y8, Y4
-	VFMADD231PS (R10)(R11*1), Y8, Y6
-	MOVQ        R12, R11
-
-rows4tail:
-	MOVQ   DX, R12
-	SUBQ   R11, R12
-	JZ     rows4end
-	SHRQ   $0x02, R12
-	ADDQ   R11, DI
-	ADDQ   R11, R8
-	ADDQ   R11, R9
-	ADDQ   R11, R10
-	ADDQ   AX, R11
-	VXORPS X9, X9, X9
-	VXORPS X10, X10, X10
-	VXORPS X11, X11, X11
-	VXORPS X12, X12, X12
-	XORQ   R13, R13
-
-rows4single:
-	VMOVSS      (R11)(R13*4), X8
-	VFMADD231SS (DI)(R13*4), X8, X9
-	VFMADD231SS (R8)(R13*4), X8, X10
-	VFMADD231SS (R9)(R13*4), X8, X11
-	VFMADD231SS (R10)(R13*4), X8, X12
-	INCQ        R13
-	CMPQ        R13, R12
-	JL          rows4single
-	VADDPS      Y9, Y0, Y0
-	VADDPS      Y10, Y2, Y2
-	VADDPS      Y11, Y4, Y4
-	VADDPS      Y12, Y6, Y6
-
-rows4end:
-	VADDPS       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X0
-	VMOVHLPS     X0, X0, X1
-	VADDPS       X1, X0, X0
-	VMOVSHDUP    X0, X1
-	VADDSS       X1, X0, X0
-	VMOVSS       X0, (SI)
-	VADDPS       Y3, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X0
-	VADDPS       X0, X2, X2
-	VMOVHLPS     X2, X2, X0
-	VADDPS       X0, X2, X2
-	VMOVSHDUP    X2, X0
-	VADDSS       X0, X2, X2
-	VMOVSS       X2, 4(SI)
-	VADDPS       Y5, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X0
-	VADDPS       X0, X4, X4
-	VMOVHLPS     X4, X4, X0
-	VADDPS       X0, X4, X4
-	VMOVSHDUP    X4, X0
-	VADDSS       X0, X4, X4
-	VMOVSS       X4, 8(SI)
-	VADDPS       Y7, Y6, Y6
-	VEXTRACTF128 $0x01, Y6, X0
-	VADDPS       X0, X6, X6
-	VMOVHLPS     X6, X6, X0
-	VADDPS       X0, X6, X6
-	VMOVSHDUP    X6, X0
-	VADDSS       X0, X6, X6
-	VMOVSS       X6, 12(SI)
-	ADDQ         DX, CX
-	ADDQ         DX, CX
-	ADDQ         DX, CX
-	ADDQ         DX, CX
-	ADDQ         $0x10, SI
-	SUBQ         $0x04, BX
-	JMP          rows4
-
-rows4done:
 rows1:
 	CMPQ   BX, $0x01
 	JL     rows1done
 	MOVQ   CX, DI
-	VXORPS X9, X9, X9
-	VXORPS X10, X10, X10
+	VXORPS X0, X0, X0
+	VXORPS X1, X1, X1
 	XORQ   R8, R8
 
 rows1two:
 	LEAQ        64(R8), R9
 	CMPQ        R9, DX
 	JG          rows1one
-	VMOVUPS     (AX)(R8*1), Y0
-	VFMADD231PS (DI)(R8*1), Y0, Y9
-	VMOVUPS     32(AX)(R8*1), Y0
-	VFMADD231PS 32(DI)(R8*1), Y0, Y10
+	VMOVUPS     (AX)(R8*1), Y2
+	VFMADD231PS (DI)(R8*1), Y2, Y0
+	VMOVUPS     32(AX)(R8*1), Y2
+	VFMADD231PS 32(DI)(R8*1), Y2, Y1
 	MOVQ        R9, R8
 	JMP         rows1two
 
@@ -157,8 +37,8 @@ rows1one:
 	LEAQ        32(R8), R9
 	CMPQ        R9, DX
 	JG          rows1tail
-	VMOVUPS     (AX)(R8*1), Y0
-	VFMADD231PS (DI)(R8*1), Y0, Y9
+	VMOVUPS     (AX)(R8*1), Y2
+	VFMADD231PS (DI)(R8*1), Y2, Y0
 	MOVQ        R9, R8
 
 rows1tail:
@@ -168,26 +48,26 @@ rows1tail:
 	SHRQ   $0x02, R9
 	ADDQ   R8, DI
 	ADDQ   AX, R8
-	VXORPS X11, X11, X11
+	VXORPS X3, X3, X3
 	XORQ   R10, R10
 
 rows1single:
-	VMOVSS      (R8)(R10*4), X0
-	VFMADD231SS (DI)(R10*4), X0, X11
+	VMOVSS      (R8)(R10*4), X2
+	VFMADD231SS (DI)(R10*4), X2, X3
 	INCQ        R10
 	CMPQ        R10, R9
 	JL          rows1single
-	VADDPS      Y11, Y9, Y9
+	VADDPS      Y3, Y0, Y0
 
 rows1end:
-	VADDPS       Y10, Y9, Y9
-	VEXTRACTF128 $0x01, Y9, X0
-	VADDPS       X0, X9, X9
-	VMOVHLPS     X9, X9, X0
-	VADDPS       X0, X9, X9
-	VMOVSHDUP    X9, X0
-	VADDSS       X0, X9, X9
-	VMOVSS       X9, (SI)
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VMOVSS       X0, (SI)
 	ADDQ         DX, CX
 	ADDQ         $0x04, SI
 	SUBQ         $0x01, BX
@@ -539,143 +419,22 @@ TEXT ·dotRowsAVX512(SB), NOSPLIT, $0-40
 	MOVQ out+32(FP), SI
 	SHLQ $0x02, DX
 
-rows4:
-	CMPQ   BX, $0x04
-	JL     rows4done
-	MOVQ   CX, DI
-	MOVQ   DI, R8
-	ADDQ   DX, R8
-	MOVQ   R8, R9
-	ADDQ   DX, R9
-	MOVQ   R9, R10
-	ADDQ   DX, R10
-	VXORPS X0, X0, X0
-	VXORPS X1, X1, X1
-	VXORPS X2, X2, X2
-	VXORPS X3, X3, X3
-	VXORPS X4, X4, X4
-	VXORPS X5, X5, X5
-	VXORPS X6, X6, X6
-	VXORPS X7, X7, X7
-	XORQ   R11, R11
-
-rows4two:
-	LEAQ        128(R11), R12
-	CMPQ        R12, DX
-	JG          rows4one
-	VMOVUPS     (AX)(R11*1), Z8
-	VFMADD231PS (DI)(R11*1), Z8, Z0
-	VFMADD231PS (R8)(R11*1), Z8, Z2
-	VFMADD231PS (R9)(R11*1), Z8, Z4
-	VFMADD231PS (R10)(R11*1), Z8, Z6
-	VMOVUPS     64(AX)(R11*1), Z8
-	VFMADD231PS 64(DI)(R11*1), Z8, Z1
-	VFMADD231PS 64(R8)(R11*1), Z8, Z3
-	VFMADD231PS 64(R9)(R11*1), Z8, Z5
-	VFMADD231PS 64(R10)(R11*1), Z8, Z7
-	MOVQ        R12, R11
-	JMP         rows4two
-
-rows4one:
-	LEAQ        64(R11), R12
-	CMPQ        R12, DX
-	JG          rows4tail
-	VMOVUPS     (AX)(R11*1), Z8
-	VFMADD231PS (DI)(R11*1), Z8, Z0
-	VFMADD231PS (R8)(R11*1), Z8, Z2
-	VFMADD231PS (R9)(R11*1), Z8, Z4
-	VFMADD231PS (R10)(R11*1), Z8, Z6
-	MOVQ        R12, R11
-
-rows4tail:
-	MOVQ        DX, R12
-	SUBQ        R11, R12
-	JZ          rows4end
-	SHRQ        $0x02, R12
-	ADDQ        R11, DI
-	ADDQ        R11, R8
-	ADDQ        R11, R9
-	ADDQ        R11, R10
-	ADDQ        AX, R11
-	MOVQ        $-1, R13
-	BZHIQ       R12, R13, R13
-	KMOVW       R13, K1
-	VMOVUPS.Z   (R11), K1, Z8
-	VMOVUPS.Z   (DI), K1, Z11
-	VFMADD231PS Z11, Z8, Z0
-	VMOVUPS.Z   (R8), K1, Z11
-	VFMADD231PS Z11, Z8, Z2
-	VMOVUPS.Z   (R9), K1, Z11
-	VFMADD231PS Z11, Z8, Z4
-	VMOVUPS.Z   (R10), K1, Z11
-	VFMADD231PS Z11, Z8, Z6
-
-rows4end:
-	VADDPS        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y8
-	VADDPS        Y8, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPS        X1, X0, X0
-	VMOVHLPS      X0, X0, X1
-	VADDPS        X1, X0, X0
-	VMOVSHDUP     X0, X1
-	VADDSS        X1, X0, X0
-	VMOVSS        X0, (SI)
-	VADDPS        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y8
-	VADDPS        Y8, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X0
-	VADDPS        X0, X2, X2
-	VMOVHLPS      X2, X2, X0
-	VADDPS        X0, X2, X2
-	VMOVSHDUP     X2, X0
-	VADDSS        X0, X2, X2
-	VMOVSS        X2, 4(SI)
-	VADDPS        Z5, Z4, Z4
-	VEXTRACTF64X4 $0x01, Z4, Y8
-	VADDPS        Y8, Y4, Y4
-	VEXTRACTF128  $0x01, Y4, X0
-	VADDPS        X0, X4, X4
-	VMOVHLPS      X4, X4, X0
-	VADDPS        X0, X4, X4
-	VMOVSHDUP     X4, X0
-	VADDSS        X0, X4, X4
-	VMOVSS        X4, 8(SI)
-	VADDPS        Z7, Z6, Z6
-	VEXTRACTF64X4 $0x01, Z6, Y8
-	VADDPS        Y8, Y6, Y6
-	VEXTRACTF128  $0x01, Y6, X0
-	VADDPS        X0, X6, X6
-	VMOVHLPS      X6, X6, X0
-	VADDPS        X0, X6, X6
-	VMOVSHDUP     X6, X0
-	VADDSS        X0, X6, X6
-	VMOVSS        X6, 12(SI)
-	ADDQ          DX, CX
-	ADDQ          DX, CX
-	ADDQ          DX, CX
-	ADDQ          DX, CX
-	ADDQ          $0x10, SI
-	SUBQ          $0x04, BX
-	JMP           rows4
-
-rows4done:
 rows1:
 	CMPQ   BX, $0x01
 	JL     rows1done
 	MOVQ   CX, DI
-	VXORPS X9, X9, X9
-	VXORPS X10, X10, X10
+	VXORPS X0, X0, X0
+	VXORPS X1, X1, X1
 	XORQ   R8, R8
 
 rows1two:
 	LEAQ        128(R8), R9
 	CMPQ        R9, DX
 	JG          rows1one
-	VMOVUPS     (AX)(R8*1), Z0
-	VFMADD231PS (DI)(R8*1), Z0, Z9
-	VMOVUPS     64(AX)(R8*1), Z0
-	VFMADD231PS 64(DI)(R8*1), Z0, Z10
+	VMOVUPS     (AX)(R8*1), Z2
+	VFMADD231PS (DI)(R8*1), Z2, Z0
+	VMOVUPS     64(AX)(R8*1), Z2
+	VFMADD231PS 64(DI)(R8*1), Z2, Z1
 	MOVQ        R9, R8
 	JMP         rows1two
 
@@ -683,8 +442,8 @@ rows1one:
 	LEAQ        64(R8), R9
 	CMPQ        R9, DX
 	JG          rows1tail
-	VMOVUPS     (AX)(R8*1), Z0
-	VFMADD231PS (DI)(R8*1), Z0, Z9
+	VMOVUPS     (AX)(R8*1), Z2
+	VFMADD231PS (DI)(R8*1), Z2, Z0
 	MOVQ        R9, R8
 
 rows1tail:
@@ -697,21 +456,21 @@ rows1tail:
 	MOVQ        $-1, R10
 	BZHIQ       R9, R10, R10
 	KMOVW       R10, K1
-	VMOVUPS.Z   (R8), K1, Z0
-	VMOVUPS.Z   (DI), K1, Z1
-	VFMADD231PS Z1, Z0, Z9
+	VMOVUPS.Z   (R8), K1, Z2
+	VMOVUPS.Z   (DI), K1, Z3
+	VFMADD231PS Z3, Z2, Z0
 
 rows1end:
-	VADDPS        Z10, Z9, Z9
-	VEXTRACTF64X4 $0x01, Z9, Y0
-	VADDPS        Y0, Y9, Y9
-	VEXTRACTF128  $0x01, Y9, X0
-	VADDPS        X0, X9, X9
-	VMOVHLPS      X9, X9, X0
-	VADDPS        X0, X9, X9
-	VMOVSHDUP     X9, X0
-	VADDSS        X0, X9, X9
-	VMOVSS        X9, (SI)
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VADDPS        Y2, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (SI)
 	ADDQ          DX, CX
 	ADDQ          $0x04, SI
 	SUBQ          $0x01, BX
