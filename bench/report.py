@@ -71,7 +71,7 @@ def main():
 
     ann, lucene = named("ann-"), named("words-")
     out = ["# Benchmarks", "", "Written by `make bench`; everything beside its peer, in turns, in the same run. Behind each", "command stand the day and the commit that it measured.", ""]
-    out += [f"Machine: {machine}. Machines are noisy: read the ratios, not", "the figures. Rates are medians of rounds.", ""]
+    out += [f"Machine: {machine}. Machines are noisy: read the ratios, not", "the figures. Rates are medians of rounds. What was measured on another machine says so behind its", "command.", ""]
     if ann:
         out += ["## Vectors", "", "One thread, one query at a time, top 100; the graphs built with two threads (M 16 and",
                 "efConstruction 200 for hnswlib, 32 links and 200 for faiss, conclave's defaults). Resident bytes",
