@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -28,9 +27,9 @@ const (
 // Analysis is remembered per distinct word, so that a passage costs little more
 // than finding its words and looking them up; the stemmer runs once per word of
 // the vocabulary. Postings wait compressed in memory, about three bytes each
-// (a passage of 100 words: 250 bytes; its phrases, most of which occur once: 6 kB),
-// and go to a temporary file when there is
-// more of them than SpillTo allows.
+// (a passage of 100 words: 250 bytes; for its phrases, its terms in their order
+// and room to sort: 1.2 kB), and go to a temporary file when there is more of them
+// than SpillTo allows.
 type Builder struct {
 	params   Params
 	analyser analyser
@@ -41,9 +40,9 @@ type Builder struct {
 	terms    []builderTerm
 	texts    int64 // bytes of terms and surfaces
 	arena    arena
-	touched  []uint32     // terms of the passage being added
-	phrases  *phraseTable // nil: words alone
-	lengths  []uint32     // terms in each passage
+	touched  []uint32       // terms of the passage being added
+	phrases  *phraseBuilder // nil: words alone
+	lengths  []uint32       // terms in each passage
 	tokens   uint64
 	impacts  impactCounts
 
@@ -53,12 +52,7 @@ type Builder struct {
 }
 
 type builderTerm struct {
-	text string
-	growing
-}
-
-// growing is the postings of a term or of a phrase.
-type growing struct {
+	text     string
 	postings list
 	last     uint32 // the last passage with it, plus one
 	tf       uint32 // in the passage being added
@@ -74,14 +68,15 @@ func NewBuilder(params Params) *Builder {
 		ids:      make(map[string]uint32),
 	}
 	if params.Phrases {
-		b.phrases = newPhraseTable()
+		b.phrases = &phraseBuilder{}
 	}
 	return b
 }
 
 // SpillTo bounds the builder's memory to about the given number of bytes (and 4
-// bytes a passage, and while writing 50 bytes a distinct term): beyond it,
-// postings are moved to an unnamed temporary file in folder.
+// bytes a passage, and while writing 50 bytes a distinct term and half a byte a
+// distinct phrase): beyond it, postings are moved to an unnamed temporary file in
+// folder.
 func (b *Builder) SpillTo(folder string, memory int64) {
 	b.folder, b.memory = folder, max(memory, 1)
 }
@@ -102,26 +97,20 @@ func (b *Builder) Add(title, text string) error {
 	passage := uint32(len(b.lengths))
 	indexed := b.params.indexedLength(length)
 	for _, id := range b.touched {
-		b.post(&b.terms[id].growing, passage, indexed)
+		b.post(&b.terms[id], passage, indexed)
 	}
 	b.touched = b.touched[:0]
-	if b.phrases != nil {
-		for _, number := range b.phrases.touched {
-			b.post(&b.phrases.at(number).growing, passage, indexed)
-		}
-		b.phrases.touched = b.phrases.touched[:0]
-	}
 	b.lengths = append(b.lengths, length)
 	b.tokens += uint64(length)
-	if b.memory > 0 && b.size() > b.memory || b.arena.full() {
+	if b.memory > 0 && b.size() > b.memory || b.arena.full() || b.phrases.full() {
 		b.err = b.spill()
 	}
 	return b.err
 }
 
 // post appends the posting that was counted in the passage being added.
-func (b *Builder) post(t *growing, passage, indexed uint32) {
-	// A gap and whether tf is 1 in one varint: most tf are 1.
+func (b *Builder) post(t *builderTerm, passage, indexed uint32) {
+	// As appendGap does.
 	gap := uint64(passage+1-t.last) << 1
 	if t.tf == 1 {
 		b.arena.putVarint(&t.postings, gap|1)
@@ -133,10 +122,9 @@ func (b *Builder) post(t *growing, passage, indexed uint32) {
 	t.last, t.tf = passage+1, 0
 }
 
-// addWords counts a text's terms, and its phrases if they are indexed, into the
-// passage being added. The length counts the terms.
+// addWords counts a text's terms into the passage being added, and keeps them in
+// their order if phrases are indexed. The length counts the terms.
 func (b *Builder) addWords(text string) (length uint32) {
-	before := stopWord
 	for at := 0; ; {
 		start, end := nextWord(text, at)
 		if end == 0 {
@@ -155,13 +143,10 @@ func (b *Builder) addWords(text string) (length uint32) {
 			b.touched = append(b.touched, id)
 		}
 		t.tf++
-		length++
 		if b.phrases != nil {
-			if before != stopWord {
-				b.phrases.count(before, id)
-			}
-			before = id
+			b.phrases.add(id, length == 0)
 		}
+		length++
 	}
 }
 
@@ -192,39 +177,6 @@ func (b *Builder) size() int64 {
 	return b.arena.size() + b.texts + termMemory*int64(len(b.terms)) + b.phrases.size()
 }
 
-// sorted returns the numbers of the terms in the order of their bytes.
-func (b *Builder) sorted() []uint32 {
-	order := make([]uint32, len(b.terms))
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortFunc(order, func(x, y uint32) int { return strings.Compare(b.terms[x].text, b.terms[y].text) })
-	return order
-}
-
-// all returns the numbers of terms and phrases in the order of their bytes: of
-// phrases with the number of terms added.
-func (b *Builder) all() []uint32 {
-	order := b.sorted()
-	if b.phrases == nil {
-		return order
-	}
-	return b.phrases.among(order)
-}
-
-// entry appends the text of a term or phrase to out, and returns it and the
-// postings.
-func (b *Builder) entry(number uint32, out []byte) ([]byte, list) {
-	if n := uint32(len(b.terms)); number >= n {
-		p := b.phrases.at(number - n)
-		out = append(out, b.terms[p.first].text...)
-		out = append(out, phraseGap)
-		return append(out, b.terms[p.second].text...), p.postings
-	}
-	t := &b.terms[number]
-	return append(out, t.text...), t.postings
-}
-
 // Write writes the segment to a file, which appears under its name only when
 // it is whole and on the disk. The builder is of no further use.
 func (b *Builder) Write(path string) error {
@@ -250,13 +202,12 @@ func (b *Builder) WriteTo(ctx context.Context, out io.Writer) (int64, error) {
 		}
 		sources = append(sources, s)
 	}
-	order := b.all()
-	sources = append(sources, &arenaSource{builder: b, order: order})
+	sources = append(sources, b.source())
 	return writeSegment(ctx, out, segmentContent{
 		params:   b.params,
 		lengths:  b.lengths,
 		impacts:  &b.impacts,
-		terms:    len(order),
+		terms:    len(b.terms),
 		sources:  sources,
 		postings: oneAfterOther,
 	})

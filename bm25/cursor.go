@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// A cursor reads the postings of one term in one segment, forwards, a block at
+// A cursor reads the postings of one term, or phrase, in one segment, forwards, a block at
 // a time. It is large, since it holds a decoded block, and is used again for
 // the next question.
 type cursor struct {
@@ -121,18 +121,22 @@ func (c *cursor) decode() error {
 	if from >= to || to > c.record.end-c.record.start {
 		return c.damaged()
 	}
-	raw, err := c.index.bytes(sectionPostings, c.record.start+from, to-from)
+	raw, err := c.index.bytes(c.record.section, c.record.start+from, to-from)
 	if err != nil {
 		return err
 	}
-	width := int(raw[0] & widthMask)
-	if width < 1 || width > 4 || len(raw) < 1+n*(width+1) {
+	head := c.record.head
+	if head == 0 {
+		head, raw = raw[0], raw[1:]
+	}
+	width := int(head & widthMask)
+	if width < 1 || width > 4 || len(raw) < n*(width+1) {
 		return c.damaged()
 	}
-	gaps := raw[1 : 1+n*width]
-	c.codes = raw[1+n*width : 1+n*(width+1)]
-	c.ranks = raw[1+n*(width+1):]
-	c.wide = raw[0]&wideImpacts != 0
+	gaps := raw[:n*width]
+	c.codes = raw[n*width : n*(width+1)]
+	c.ranks = raw[n*(width+1):]
+	c.wide = head&wideImpacts != 0
 	c.n, c.place, c.decoded = n, 0, true
 
 	out := c.passages[:n]
@@ -173,7 +177,7 @@ func (c *cursor) decode() error {
 func (c *cursor) damaged() error {
 	block := c.block
 	c.block, c.decoded = c.record.blocks, false
-	return c.index.damaged("block %d of term %d is impossible", block, c.record.id)
+	return c.index.damaged("block %d of %s is impossible", block, c.record)
 }
 
 // rankAt is the rank of a posting's impact in the decoded block.

@@ -6,7 +6,7 @@
 //   - a word is a piece of text; a term is what a word becomes by analysis
 //     (lower case, without stop words, stemmed), and what is indexed;
 //   - a phrase is two terms that follow each other in a title or a text, and where
-//     phrases are indexed it is a term of its own (see Searcher.Phrases);
+//     phrases are indexed it has postings, as a term has (see Searcher.Phrases);
 //   - a posting says that a term occurs in a passage, and how often (tf);
 //   - a posting's impact is the pair of tf and the passage's length: with the
 //     collection's average length it decides how much of a term's weight the

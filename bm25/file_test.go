@@ -3,11 +3,13 @@ package bm25
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zeebo/xxh3"
@@ -174,6 +176,20 @@ func TestTornFiles(t *testing.T) {
 	}
 }
 
+// TestOtherFormats: a file of another version of the format is told from damage.
+func TestOtherFormats(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "words")
+	for _, version := range []uint32{1, formatVersion + 1} {
+		file := smallSegment(t, true)
+		binary.LittleEndian.PutUint32(file[len(file)-footerSize:], version)
+		put(t, path, sign(file))
+		want := fmt.Sprintf("it has format %d and this program reads format %d: build it again", version, formatVersion)
+		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("format %d: %v, want %q", version, err, want)
+		}
+	}
+}
+
 // TestOpeningCost: ten times the passages do not make opening read more.
 func TestOpeningCost(t *testing.T) {
 	read := func(n int) (chunks int) {
@@ -201,8 +217,11 @@ func sign(b []byte) []byte {
 	}
 	le := binary.LittleEndian
 	foot := b[len(b)-footerSize:]
-	at := 24 + 8*4 + 16*sectionChecksums
-	from, length := le.Uint64(foot[at:]), le.Uint64(foot[at+8:])
+	at := 24 + 8*5
+	from, length := uint64(len(magic)), le.Uint64(foot[at+8*sectionChecksums:])
+	for i := range sectionChecksums {
+		from += le.Uint64(foot[at+8*i:])
+	}
 	if end := uint64(len(b) - footerSize); from <= end && length <= end-from && 8*((from+chunkSize-1)/chunkSize) <= length {
 		for i := range (from + chunkSize - 1) / chunkSize {
 			le.PutUint64(b[from+8*i:], xxh3.Hash(b[i*chunkSize:min((i+1)*chunkSize, from)]))

@@ -13,9 +13,13 @@ import (
 //
 //	magic        16 bytes
 //	postings     blocks, term after term in the order of the terms' bytes
-//	blocks       blockSize bytes for each block of a term that has several
-//	terms        termSize bytes for each term, and one more that closes the last;
-//	             a phrase is a term, its two words with a space between them
+//	phrases      runs of runPhrases phrases, the last of fewer, in the order of
+//	             the first term's number and then the second's (numbers follow
+//	             the terms' bytes); none without phrases
+//	blocks       blockSize bytes for each block of a term, and then of a phrase,
+//	             that has several
+//	runs         runSize bytes for each run
+//	terms        termSize bytes for each term, and one more that closes the last
 //	texts        the terms' bytes, in order
 //	slots        a hash table: 4 bytes a slot, a term's number plus one or 0
 //	lengths      4 bytes for each passage: its number of terms
@@ -39,13 +43,36 @@ import (
 //
 // and what is known of it without reading it (in blocks, or for a term of one
 // block in terms): its last passage, where it starts, its largest rank.
+//
+// A run is its phrases, and then the blocks of those that are in several
+// passages, one after the other. Most phrases are in one passage, and take about
+// five bytes. A phrase, with numbers as varints (LEB128):
+//
+//	key          bit 0: it is in several passages. The rest: how much its second
+//	             term's number is above that of the phrase before; 0 if its first
+//	             term is another one than that phrase's
+//	first term   only if it is another one: how much its number is above
+//	second term  only if the first one is another: its number
+//	posting      only if it is in one passage: the passage, in as many bytes as the
+//	             segment's last one needs (1 to 4), the code, and 4 bytes of rank
+//	             if that is otherImpact
+//	df, length, rank
+//	             only if it is in several: how many, the bytes of its blocks, and
+//	             its largest rank
+//
+// The terms of a run's first phrase are in runs, and the rest of its key is 0.
+// Looking a phrase up bisects runs and reads the phrases of one.
 const (
+	// magic is that of all versions of the format, so that a file of another one
+	// is told by its number.
 	magic         = "conclave bm25 1\n"
-	formatVersion = 1
+	formatVersion = 2
 
 	blockPostings = 128
 	blockSize     = 12 // last passage, offset in the term's postings, largest rank: uint32 each
 	termSize      = 24 // text uint32, df uint32, postings uint64, first block uint32, largest rank uint32
+	runPhrases    = 64
+	runSize       = 24 // first term uint32, second uint32, offset in phrases uint64, bytes of its phrases uint32, first block uint32
 	impactSize    = 16 // tf uint32, length uint32, count uint64
 	footerSize    = 256
 	chunkBits     = 16
@@ -61,7 +88,9 @@ const (
 
 const (
 	sectionPostings = iota
+	sectionPhrases
 	sectionBlocks
+	sectionRuns
 	sectionTerms
 	sectionTexts
 	sectionSlots
@@ -83,6 +112,7 @@ type footer struct {
 	withTerms uint32 // those with a term
 	tokens    uint64 // Σ lengths
 	terms     uint32
+	phrases   uint64
 	sections  [sections]span
 	sums      uint64 // checksum of the checksums
 }
@@ -100,11 +130,10 @@ func (f *footer) encode() []byte {
 	for _, v := range [...]uint32{formatVersion, flags, f.analyser, f.passages, f.withTerms, f.terms} {
 		b = le.AppendUint32(b, v)
 	}
-	for _, v := range [...]uint64{f.tokens, math.Float64bits(f.params.K1), math.Float64bits(f.params.B), f.sums} {
+	for _, v := range [...]uint64{f.tokens, math.Float64bits(f.params.K1), math.Float64bits(f.params.B), f.sums, f.phrases} {
 		b = le.AppendUint64(b, v)
 	}
-	for _, s := range f.sections {
-		b = le.AppendUint64(b, s.offset)
+	for _, s := range f.sections { // each begins where the one before ends
 		b = le.AppendUint64(b, s.length)
 	}
 	b = append(b, make([]byte, footerSize-8-len(magic)-len(b))...)
@@ -144,6 +173,7 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 		terms:     words(5),
 		tokens:    longs(0),
 		sums:      longs(3),
+		phrases:   longs(4),
 	}
 	if f.analyser != analyserVersion {
 		return nil, fmt.Errorf("its passages were analysed by version %d of the analyser and this program has version %d: build it again", f.analyser, analyserVersion)
@@ -156,8 +186,8 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 	}
 	end := uint64(len(magic))
 	for i := range f.sections {
-		s := span{longs(4 + 2*i), longs(5 + 2*i)}
-		if s.offset != end || s.length > size {
+		s := span{end, longs(5 + i)}
+		if s.length > size {
 			return nil, fmt.Errorf("section %d lies at %d+%d in a file of %d bytes", i, s.offset, s.length, size)
 		}
 		f.sections[i] = s
@@ -171,12 +201,17 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 
 // checkLengths compares the lengths of sections with the counts that they follow from.
 func (f *footer) checkLengths() error {
+	// A phrase takes more than a byte: no sums of what follows can overflow.
+	if f.phrases > f.sections[sectionPhrases].length {
+		return fmt.Errorf("it claims %d phrases in %d bytes", f.phrases, f.sections[sectionPhrases].length)
+	}
 	chunks := (f.sections[sectionChecksums].offset + chunkSize - 1) / chunkSize
 	for _, want := range [...]struct {
 		section int
 		length  uint64
 	}{
 		{sectionTerms, (uint64(f.terms) + 1) * termSize},
+		{sectionRuns, runsFor(f.phrases) * runSize},
 		{sectionSlots, 4 * uint64(slotsFor(f.terms))},
 		{sectionLengths, 4 * uint64(f.passages)},
 		{sectionChecksums, 8 * chunks},
@@ -195,6 +230,9 @@ func (f *footer) checkLengths() error {
 	}
 	return nil
 }
+
+// runsFor is how many runs n phrases fill.
+func runsFor(n uint64) uint64 { return (n + runPhrases - 1) / runPhrases }
 
 // slotsFor is the size of the hash table for n terms: a power of two, at most
 // two thirds full.

@@ -120,7 +120,7 @@ func (x *Index) Docs() int { return int(x.passages) }
 func (x *Index) Terms() int { return int(x.tokens) }
 
 // Vocabulary is the number of distinct terms, phrases included.
-func (x *Index) Vocabulary() int { return int(x.terms) }
+func (x *Index) Vocabulary() int { return int(uint64(x.terms) + x.phrases) }
 
 // Params are the constants that the index was built with.
 func (x *Index) Params() Params { return x.params }

@@ -1,9 +1,9 @@
 package bm25
 
 import (
-	"bytes"
+	"encoding/binary"
 	"errors"
-	"io"
+
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,14 +30,12 @@ func TestCheckFindsWrongPhrases(t *testing.T) {
 		out[len(out)-footerSize+4] = flags
 		return out
 	}
-	if err := errors.Join(check(with), check(without), check(written(t, "deep", "deep deep"))); err != nil {
+	if err := errors.Join(check(with), check(without)); err != nil {
 		t.Fatal(err)
 	}
 	for name, file := range map[string][]byte{
 		"phrases where there are to be none": flags(with, flagExactLengths),
 		"no phrases where there are to be":   flags(without, flagExactLengths|flagPhrases),
-		"a phrase without its first word":    written(t, "lake", "deep lake"),
-		"a phrase without its second word":   written(t, "deep", "deep lake"),
 	} {
 		var damage *DamageError
 		if err := check(file); !errors.As(err, &damage) {
@@ -50,48 +48,143 @@ func TestCheckFindsWrongPhrases(t *testing.T) {
 	}
 }
 
-// written is a file of one passage of two terms, in which each given one occurs
-// twice and each phrase once.
-func written(t *testing.T, terms ...string) []byte {
-	t.Helper()
-	slices.Sort(terms)
-	impacts := &impactCounts{}
-	for _, term := range terms {
-		impacts.add(impact{timesOf(term), 2})
-	}
-	var out bytes.Buffer
-	_, err := writeSegment(t.Context(), &out, segmentContent{
-		params: Params{K1: 0.9, B: 0.4, Phrases: true}, lengths: []uint32{2}, impacts: impacts,
-		sources: []source{&termList{terms: terms}}, postings: oneAfterOther,
-	})
+// TestCheckFindsWrongRuns changes what is known of runs of phrases, and phrases
+// themselves, and puts the checksums right: no look-up may panic, and Check finds
+// it.
+func TestCheckFindsWrongRuns(t *testing.T) {
+	file := smallSegment(t, true)
+	path := filepath.Join(t.TempDir(), "words")
+	put(t, path, file)
+	x, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out.Bytes()
-}
-
-func timesOf(term string) uint32 {
-	if strings.Contains(term, " ") {
-		return 1
+	defer func() { _ = x.Close() }()
+	runs, phrases := x.sections[sectionRuns], x.sections[sectionPhrases]
+	le := binary.LittleEndian
+	add := func(n uint32) func(b []byte) {
+		return func(b []byte) { le.PutUint32(b, le.Uint32(b)+n) }
 	}
-	return 2
-}
-
-// termList is a source of terms that are all in passage 0.
-type termList struct {
-	terms []string
-	at    int
-}
-
-func (l *termList) next() ([]byte, error) {
-	if l.at == len(l.terms) {
-		return nil, io.EOF
+	set := func(n uint32) func(b []byte) {
+		return func(b []byte) { le.PutUint32(b, n) }
 	}
-	l.at++
-	return []byte(l.terms[l.at-1]), nil
+	wrong := func(name string, at uint64, change func(b []byte)) {
+		t.Helper()
+		changed := slices.Clone(file)
+		change(changed[at:])
+		put(t, path+"2", sign(changed))
+		y, err := Open(path + "2")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		defer func() { _ = y.Close() }()
+		for id := range y.terms {
+			first, _ := y.termText(id)
+			_, _ = y.lookupPhrase(first, first) // an error or none
+		}
+		var damage *DamageError
+		if err := y.Check(); !errors.As(err, &damage) {
+			t.Errorf("%s: Check says %v", name, err)
+		}
+		if err := Merge(t.Context(), path+"3", Segment{Index: y}); err != nil && !errors.As(err, &damage) {
+			t.Errorf("%s: Merge says %v", name, err)
+		}
+	}
+	n := runsFor(x.phrases)
+	if n < 3 {
+		t.Fatalf("%d runs: the test is to have more", n)
+	}
+	for i := range n {
+		head := runs.offset + runSize*i
+		wrong("no such first term", head, set(x.terms))
+		wrong("no such second term", head+4, set(x.terms))
+		wrong("a run that begins later", head+8, add(1))
+		wrong("a run that begins earlier", head+8, add(^uint32(0)))
+		wrong("a run that begins elsewhere", head+12, add(1))
+		wrong("more bytes of phrases", head+16, add(1))
+		wrong("fewer bytes of phrases", head+16, add(^uint32(0)))
+		wrong("blocks of others", head+20, add(1))
+		if i > 0 {
+			wrong("a run that does not follow", head, func(b []byte) { copy(b[:8], file[runs.offset+runSize*(i-1):]) })
+		}
+	}
+	// A phrase in one passage and one in several, each by its parts.
+	reader := phraseReader{index: x}
+	seen := map[string]bool{}
+	for err := reader.next(); err == nil; err = reader.next() {
+		run := &reader.run
+		switch {
+		case run.df == 1 && !seen["one"]:
+			seen["one"] = true
+			wrong("no such passage", phrases.offset+run.at, func(b []byte) { b[0], b[1] = 0xff, 0xff })
+			wrong("another impact", phrases.offset+run.at+uint64(run.width), func(b []byte) { b[0] ^= 1 })
+			wrong("another passage", phrases.offset+run.at, func(b []byte) { b[0] ^= 1 })
+		case run.df > 1 && run.df < 60 && !seen["several"]:
+			seen["several"] = true
+			ends := phrases.offset + run.start + uint64(run.place) // of df, length and rank
+			rank := uint64(1)
+			if run.high >= 0x80 {
+				rank = 2
+			}
+			wrong("another largest rank", ends-rank, func(b []byte) { b[0] ^= 1 })
+			wrong("another length of blocks", ends-rank-1, func(b []byte) { b[0]++ })
+			wrong("more passages", ends-rank-2, func(b []byte) { b[0]++ })
+			wrong("one passage of several", ends-rank-2, func(b []byte) { b[0] = 1 })
+		}
+	}
+	if len(seen) != 2 {
+		t.Fatalf("the test is to have more kinds: %v", seen)
+	}
+	const footPhrases = 24 + 8*4
+	wrong("fewer phrases", uint64(len(file)-footerSize+footPhrases), add(^uint32(0)))
 }
 
-func (l *termList) postings(yield func(passage, tf uint32)) error {
-	yield(0, timesOf(l.terms[l.at-1]))
-	return nil
+// TestCheckFindsGaps puts a byte that belongs to nothing into the section of
+// phrases, and all that lies behind it right.
+func TestCheckFindsGaps(t *testing.T) {
+	file := smallSegment(t, true)
+	path := filepath.Join(t.TempDir(), "words")
+	put(t, path, file)
+	x, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = x.Close() }()
+	first, err := x.openRun(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	phrases, runs := x.sections[sectionPhrases], x.sections[sectionRuns]
+	le := binary.LittleEndian
+	for name, at := range map[string]uint64{
+		"before the first run":               0,
+		"between a run's phrases and blocks": first.blocks,
+		"between two runs":                   first.end,
+		"behind the last run":                phrases.length,
+	} {
+		changed := slices.Insert(slices.Clone(file), int(phrases.offset+at), 0)
+		length := changed[len(changed)-footerSize+24+8*5+8*sectionPhrases:]
+		le.PutUint64(length, phrases.length+1)
+		for i := range runsFor(x.phrases) {
+			head := changed[runs.offset+1+runSize*i:]
+			start := le.Uint64(head[8:])
+			if i == 0 && at == first.blocks {
+				le.PutUint32(head[16:], le.Uint32(head[16:])+1)
+			} else if start >= at {
+				le.PutUint64(head[8:], start+1)
+			}
+		}
+		put(t, path+"2", sign(changed))
+		y, err := Open(path + "2")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var damage *DamageError
+		if err := y.Check(); !errors.As(err, &damage) {
+			t.Errorf("a byte %s: Check says %v", name, err)
+		}
+		if err := y.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

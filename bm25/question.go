@@ -1,6 +1,7 @@
 package bm25
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ func (s *Searcher) read(question string) []string {
 func (s *Searcher) documents(t *questionTerm) (df uint64, err error) {
 	t.records = make([]termRecord, len(s.segments))
 	for i, g := range s.segments {
-		r, err := g.Index.lookup([]byte(t.text))
+		r, err := s.lookup(g.Index, []byte(t.text))
 		if err != nil {
 			return 0, err
 		}
@@ -68,6 +69,15 @@ func (s *Searcher) documents(t *questionTerm) (df uint64, err error) {
 		df += uint64(r.df - min(dead, r.df))
 	}
 	return df, nil
+}
+
+// lookup finds a term of a question in a segment, or a phrase.
+func (s *Searcher) lookup(x *Index, text []byte) (termRecord, error) {
+	if !s.phrases {
+		return x.lookup(text)
+	}
+	first, second, _ := bytes.Cut(text, []byte{phraseGap})
+	return x.lookupPhrase(first, second)
 }
 
 // distinct counts equal terms.

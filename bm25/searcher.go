@@ -51,9 +51,9 @@ type segment struct {
 	Segment
 	scale *strengths
 
-	// deadDF remembers, by term number, how many deleted passages have a term.
+	// deadDF remembers, by a term's id, how many deleted passages have it.
 	mutex  sync.RWMutex
-	deadDF map[uint32]uint32
+	deadDF map[uint64]uint32
 }
 
 // NewSearcher returns a searcher of segments, which must be in ascending order
@@ -85,7 +85,7 @@ func NewSearcher(segments ...Segment) (*Searcher, error) {
 		s.statistics.Passages += int(x.passages) - dead.Passages
 		s.statistics.WithTerms += int(x.withTerms) - dead.WithTerms
 		tokens += x.tokens - uint64(dead.Terms)
-		s.segments = append(s.segments, &segment{Segment: given, deadDF: make(map[uint32]uint32)})
+		s.segments = append(s.segments, &segment{Segment: given, deadDF: make(map[uint64]uint32)})
 	}
 	s.statistics.Terms = int(tokens)
 	s.statistics.Average = averageLength(tokens, uint64(s.statistics.WithTerms))

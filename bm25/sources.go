@@ -1,30 +1,32 @@
 package bm25
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"math"
 )
 
-// A source yields terms in the order of their bytes, each with its postings by
-// ascending passage: what a builder has in memory, a run that it spilled, or a
-// segment that is being merged.
+// A source yields terms in the order of their bytes, and then phrases, each with
+// its postings by ascending passage: what a builder has in memory, a run that it
+// spilled, or a segment that is being merged.
 type source interface {
 	// next moves to the next term; io.EOF after the last. The bytes are valid
 	// until the next call.
 	next() (term []byte, err error)
-	// postings yields the postings of the term, once.
+	// nextPhrase moves to the next phrase, after the last term; io.EOF after the
+	// last. Its key ascends, and has the numbers that the source's terms have in
+	// their order.
+	nextPhrase() (key uint64, err error)
+	// postings yields the postings of the term or phrase, once.
 	postings(yield func(passage, tf uint32)) error
 }
 
-// mergeSources visits every term of several sources once, with the sources that
+// mergeTerms visits every term of several sources once, with the sources that
 // have it, in their order.
-func mergeSources(ctx context.Context, sources []source, visit func(term []byte, from []source) error) error {
+func mergeTerms(ctx context.Context, sources []source, visit func(term []byte, from []int) error) error {
 	terms := make([][]byte, len(sources))
 	advance := func(i int) (err error) {
 		if terms[i], err = sources[i].next(); errors.Is(err, io.EOF) {
@@ -37,7 +39,7 @@ func mergeSources(ctx context.Context, sources []source, visit func(term []byte,
 			return err
 		}
 	}
-	var from []source
+	var from []int
 	var least []byte
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
@@ -46,9 +48,9 @@ func mergeSources(ctx context.Context, sources []source, visit func(term []byte,
 		least, from = least[:0], from[:0]
 		for i, term := range terms {
 			if term != nil && (len(from) == 0 || bytes.Compare(term, least) < 0) {
-				least, from = append(least[:0], term...), append(from[:0], sources[i])
+				least, from = append(least[:0], term...), append(from[:0], i)
 			} else if term != nil && bytes.Equal(term, least) {
-				from = append(from, sources[i])
+				from = append(from, i)
 			}
 		}
 		if len(from) == 0 {
@@ -57,8 +59,75 @@ func mergeSources(ctx context.Context, sources []source, visit func(term []byte,
 		if err := visit(least, from); err != nil {
 			return err
 		}
-		for i := range sources {
-			if terms[i] != nil && bytes.Equal(terms[i], least) {
+		for _, i := range from {
+			if err := advance(i); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// mergePhrases visits every phrase of several sources once, with the sources
+// that have it, in their order. For each source, numbers says what its terms'
+// numbers are in the merged segment; gone for those that it does not have, of
+// whose phrases no passage may be left.
+func mergePhrases(ctx context.Context, sources []source, numbers [][]uint32, visit func(key uint64, from []source) error) error {
+	const end = math.MaxUint64
+	keys := make([]uint64, len(sources))
+	advance := func(i int) error {
+		for {
+			key, err := sources[i].nextPhrase()
+			if errors.Is(err, io.EOF) {
+				keys[i] = end
+				return nil
+			} else if err != nil {
+				return err
+			}
+			first, second, n := key>>32, key&math.MaxUint32, uint64(len(numbers[i]))
+			if first >= n || second >= n {
+				return fmt.Errorf("a phrase is of terms %d and %d, and there are %d", first, second, n)
+			}
+			if a, b := numbers[i][first], numbers[i][second]; a != gone && b != gone {
+				keys[i] = phraseKey(a, b)
+				return nil
+			}
+			left := 0
+			if err := sources[i].postings(func(_, _ uint32) { left++ }); err != nil {
+				return err
+			}
+			if left > 0 {
+				return fmt.Errorf("segment %d has the phrase of terms %d and %d in %d passages that do not have both terms: the segment is damaged (restore it from a snapshot, or index its passages again)", i, first, second, left)
+			}
+		}
+	}
+	for i := range sources {
+		if err := advance(i); err != nil {
+			return err
+		}
+	}
+	var from []source
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		least := uint64(end)
+		for _, key := range keys {
+			least = min(least, key)
+		}
+		if least == end {
+			return nil
+		}
+		from = from[:0]
+		for i, key := range keys {
+			if key == least {
+				from = append(from, sources[i])
+			}
+		}
+		if err := visit(least, from); err != nil {
+			return err
+		}
+		for i, key := range keys {
+			if key == least {
 				if err := advance(i); err != nil {
 					return err
 				}
@@ -76,141 +145,4 @@ func oneAfterOther(from []source, yield func(passage, tf uint32)) error {
 		}
 	}
 	return nil
-}
-
-// arenaSource is what a builder holds in memory.
-type arenaSource struct {
-	builder *Builder
-	order   []uint32
-	at      int // place in order, plus one
-	term    []byte
-	list    list
-	buffer  []byte
-}
-
-func (s *arenaSource) next() ([]byte, error) {
-	if s.at == len(s.order) {
-		return nil, io.EOF
-	}
-	s.at++
-	s.term, s.list = s.builder.entry(s.order[s.at-1], s.term[:0])
-	return s.term, nil
-}
-
-func (s *arenaSource) postings(yield func(passage, tf uint32)) error {
-	s.buffer = s.builder.arena.appendTo(s.buffer[:0], s.list)
-	return eachGap(s.buffer, yield)
-}
-
-var errDamagedRun = errors.New("a temporary file of the index builder changed while it was in use")
-
-// eachGap decodes postings as a builder keeps them.
-func eachGap(b []byte, yield func(passage, tf uint32)) error {
-	passage := uint64(0)
-	for len(b) > 0 {
-		gap, n := binary.Uvarint(b)
-		if n <= 0 {
-			return errDamagedRun
-		}
-		b = b[n:]
-		tf := uint64(1)
-		if gap&1 == 0 {
-			if tf, n = binary.Uvarint(b); n <= 0 {
-				return errDamagedRun
-			}
-			b = b[n:]
-		}
-		passage += gap >> 1
-		yield(uint32(passage-1), uint32(tf))
-	}
-	return nil
-}
-
-// spill writes the postings in memory to a temporary file and forgets them. The
-// file has no name, so that nothing of it is left if the program is killed.
-func (b *Builder) spill() (err error) {
-	if b.folder == "" {
-		return errors.New("the index builder holds as many postings as it can address: give it a folder to spill to (SpillTo), or write smaller segments")
-	}
-	file, err := os.CreateTemp(b.folder, "bm25-run-*")
-	if err != nil {
-		return fmt.Errorf("making a temporary file for postings: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			_ = file.Close()
-		}
-	}()
-	if err := os.Remove(file.Name()); err != nil {
-		return fmt.Errorf("unlinking a temporary file: %w", err)
-	}
-	out := bufio.NewWriterSize(file, 1<<18)
-	var header, text, postings []byte
-	for _, number := range b.all() {
-		var l list
-		text, l = b.entry(number, text[:0])
-		postings = b.arena.appendTo(postings[:0], l)
-		header = binary.AppendUvarint(header[:0], uint64(len(text)))
-		header = append(header, text...)
-		header = binary.AppendUvarint(header, uint64(len(postings)))
-		_, _ = out.Write(header) // bufio keeps the first error for Flush
-		_, _ = out.Write(postings)
-	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("writing postings to a temporary file in %s: %w", b.folder, err)
-	}
-	b.runs = append(b.runs, file)
-	clear(b.surfaces)
-	clear(b.ids)
-	b.terms, b.texts = b.terms[:0], 0
-	b.phrases.reset()
-	b.arena.reset()
-	return nil
-}
-
-// runSource reads a run back.
-type runSource struct {
-	in     *bufio.Reader
-	term   []byte
-	length uint64
-	buffer []byte
-	unread bool // the postings of the term
-}
-
-func readRun(file *os.File) (*runSource, error) {
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("reading a temporary file again: %w", err)
-	}
-	return &runSource{in: bufio.NewReaderSize(file, 1<<16)}, nil
-}
-
-func (s *runSource) next() ([]byte, error) {
-	if s.unread {
-		if _, err := io.CopyN(io.Discard, s.in, int64(s.length)); err != nil {
-			return nil, fmt.Errorf("%w: %w", errDamagedRun, err)
-		}
-		s.unread = false
-	}
-	n, err := binary.ReadUvarint(s.in)
-	if err != nil {
-		return nil, err // io.EOF at the end
-	}
-	s.term = append(s.term[:0], make([]byte, n)...)
-	if _, err := io.ReadFull(s.in, s.term); err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamagedRun, err)
-	}
-	if s.length, err = binary.ReadUvarint(s.in); err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamagedRun, err)
-	}
-	s.unread = true
-	return s.term, nil
-}
-
-func (s *runSource) postings(yield func(passage, tf uint32)) error {
-	s.unread = false
-	s.buffer = append(s.buffer[:0], make([]byte, s.length)...)
-	if _, err := io.ReadFull(s.in, s.buffer); err != nil {
-		return fmt.Errorf("%w: %w", errDamagedRun, err)
-	}
-	return eachGap(s.buffer, yield)
 }

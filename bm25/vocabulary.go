@@ -3,19 +3,36 @@ package bm25
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 )
 
 // termRecord is what a segment knows of a term without reading its postings.
 // The zero value is a term that does not occur.
 type termRecord struct {
-	id     uint32
-	df     uint32
-	high   uint32 // the largest rank among its postings
-	first  uint32 // its first entry in the blocks section, if it has several
-	blocks uint32 // how many blocks
-	start  uint64 // its postings' first byte in the postings section
-	end    uint64
+	id      uint64 // a term's number, or phraseID and a phrase's key
+	df      uint32
+	high    uint32 // the largest rank among its postings
+	first   uint32 // its first entry in the blocks section, if it has several
+	blocks  uint32 // how many blocks
+	section int    // that its postings are in
+	head    byte   // of its block, where the file does not say it; else 0
+	start   uint64 // its postings' first byte in the section
+	end     uint64
 }
+
+// phraseID tells the id of a phrase from that of a term.
+const phraseID = 1 << 63
+
+// String names the term or phrase for errors.
+func (r termRecord) String() string {
+	if r.id >= phraseID {
+		return fmt.Sprintf("the phrase of terms %d and %d", uint32(r.id>>32)&^(1<<31), uint32(r.id))
+	}
+	return fmt.Sprintf("term %d", r.id)
+}
+
+// blocksOf is how many blocks hold so many postings, at least 1.
+func blocksOf(df uint32) uint32 { return (df + blockPostings - 1) / blockPostings }
 
 // lookup finds a term.
 func (x *Index) lookup(term []byte) (termRecord, error) {
@@ -63,7 +80,7 @@ func (x *Index) record(id uint32) (termRecord, error) {
 	}
 	le := binary.LittleEndian
 	r := termRecord{
-		id:    id,
+		id:    uint64(id),
 		df:    le.Uint32(b[4:]),
 		start: le.Uint64(b[8:]),
 		end:   le.Uint64(b[termSize+8:]),
@@ -73,7 +90,7 @@ func (x *Index) record(id uint32) (termRecord, error) {
 	if r.df == 0 || r.df > x.passages || r.start > r.end || r.end > x.sections[sectionPostings].length || uint64(r.high) >= uint64(len(x.impacts)) {
 		return termRecord{}, x.damaged("the record of term %d is impossible", id)
 	}
-	r.blocks = (r.df + blockPostings - 1) / blockPostings
+	r.blocks = blocksOf(r.df)
 	if r.blocks > 1 && uint64(r.first)+uint64(r.blocks) > x.sections[sectionBlocks].length/blockSize {
 		return termRecord{}, x.damaged("the blocks of term %d are missing", id)
 	}

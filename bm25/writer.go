@@ -2,6 +2,7 @@ package bm25
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -19,14 +20,15 @@ type segmentContent struct {
 	impacts *impactCounts
 	terms   int // how many there are at least, as far as is known
 	sources []source
-	// postings visits those of one term, which the given sources stand at, in
+	// postings visits those of one term or phrase, which the given sources stand at, in
 	// ascending order of passages.
 	postings func(from []source, yield func(passage, tf uint32)) error
 }
 
-// segmentWriter writes the sections of a file one after the other. Postings go
-// out as they come; what is known of blocks and terms (a tenth of a byte per
-// posting, 24 bytes and its text per term) waits in memory until they are done.
+// segmentWriter writes the sections of a file one after the other. Postings and
+// phrases go out as they come; what is known of blocks, of terms and of the runs
+// of phrases (a tenth of a byte per posting, 24 bytes and its text per term, 24
+// bytes per 64 phrases) waits in memory until they are done.
 type segmentWriter struct {
 	out                  *bufio.Writer
 	sums                 *chunkSums
@@ -35,8 +37,9 @@ type segmentWriter struct {
 	hashes               []uint64 // of each term
 	postings             func(from []source, yield func(passage, tf uint32)) error
 
-	written uint64 // bytes of postings
+	written uint64 // bytes of postings, and then of phrases
 	posting postingWriter
+	run     phraseWriter
 }
 
 // writeSegment writes a whole file and returns its size.
@@ -56,16 +59,16 @@ func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, 
 	}
 	common := commonest(ranked, otherImpact)
 	w.posting = newPostingWriter(c.params, c.lengths, ranked, common)
+	w.run.width = passageWidth(uint32(len(c.lengths)))
 
 	w.terms, w.hashes = make([]byte, 0, (c.terms+1)*termSize), make([]uint64, 0, c.terms)
 	w.write([]byte(magic))
 	w.footer.sections[sectionPostings].offset = uint64(len(magic))
-	if err := mergeSources(ctx, c.sources, w.addTerm); err != nil {
+	if err := w.addTerms(ctx, c.sources); err != nil {
 		return 0, err
 	}
-	w.closeSection(sectionPostings, w.written)
-	w.addRecord(0, 0)
 	w.section(sectionBlocks, w.blocks)
+	w.section(sectionRuns, w.run.heads)
 	w.section(sectionTerms, w.terms)
 	w.section(sectionTexts, w.texts)
 	w.section(sectionSlots, w.hashTable())
@@ -102,24 +105,68 @@ func (w *segmentWriter) closeSection(i int, length uint64) {
 	}
 }
 
-// addTerm writes the postings of one term.
-func (w *segmentWriter) addTerm(term []byte, from []source) error {
+// addTerms writes the postings of all terms, and then all phrases.
+func (w *segmentWriter) addTerms(ctx context.Context, sources []source) error {
+	numbers := make([][]uint32, len(sources)) // of each source's terms: theirs here
+	from := make([]source, 0, len(sources))
+	err := mergeTerms(ctx, sources, func(term []byte, of []int) error {
+		from = from[:0]
+		for _, i := range of {
+			from = append(from, sources[i])
+		}
+		number := w.footer.terms
+		if err := w.addTerm(term, from); err != nil {
+			return err
+		}
+		if number == w.footer.terms {
+			number = gone
+		}
+		if w.footer.params.Phrases {
+			for _, i := range of {
+				numbers[i] = append(numbers[i], number)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	w.addRecord(0, 0)
+	w.closeSection(sectionPostings, w.written)
+	w.written = 0
+	if w.footer.params.Phrases {
+		if err := mergePhrases(ctx, sources, numbers, w.addPhrase); err != nil {
+			return err
+		}
+		w.closeRun()
+	}
+	w.closeSection(sectionPhrases, w.written)
+	return nil
+}
+
+// readPostings reads the postings of a term or phrase into w.posting, and
+// reports whether there are any: all its passages may have been deleted.
+func (w *segmentWriter) readPostings(from []source) (some bool, err error) {
 	p := &w.posting
 	p.reset()
 	if err := w.postings(from, p.add); err != nil {
-		return err
+		return false, err
 	}
+	return p.df > 0, p.err
+}
+
+// addTerm writes the postings of one term.
+func (w *segmentWriter) addTerm(term []byte, from []source) error {
+	p := &w.posting
+	some, err := w.readPostings(from)
 	p.flush()
-	if p.err != nil {
-		return fmt.Errorf("writing term %q: %w", term, p.err)
+	if err = cmp.Or(err, p.err); err != nil {
+		return fmt.Errorf("writing term %q: %w", term, err)
 	}
-	if p.df == 0 {
-		return nil // all its passages were deleted
+	if !some {
+		return nil
 	}
 	if uint64(len(w.texts)+len(term)) > math.MaxUint32 || w.footer.terms == math.MaxInt32 {
-		if w.footer.params.Phrases {
-			return errors.New("there are more terms and phrases than one segment can hold: write smaller segments, or index without phrases")
-		}
 		return errors.New("the vocabulary is larger than one segment can hold: write smaller segments")
 	}
 	w.addRecord(p.df, p.high)

@@ -1,0 +1,142 @@
+package bm25
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// gone stands for the new number of a deleted passage, and of a term that all
+// passages of which are deleted.
+const gone = ^uint32(0)
+
+// indexSource is a segment that is being merged.
+type indexSource struct {
+	index      *Index
+	scale      *strengths
+	renumbered []uint32 // passage → its number in the merged segment, or gone
+	lengths    []uint32
+	term       uint32 // the next one
+	phrases    phraseReader
+	cursor     cursor
+}
+
+func newIndexSource(x *Index) (*indexSource, error) {
+	s := &indexSource{index: x, scale: &strengths{}, renumbered: make([]uint32, x.passages), lengths: make([]uint32, x.passages)}
+	s.phrases.index = x
+	b, err := x.bytes(sectionLengths, 0, x.sections[sectionLengths].length)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.lengths {
+		s.lengths[i] = binary.LittleEndian.Uint32(b[4*i:])
+		s.renumbered[i] = gone
+	}
+	return s, nil
+}
+
+// countImpacts adds the impacts of the postings that will be kept.
+func (s *indexSource) countImpacts(ctx context.Context, counts *impactCounts) error {
+	defer func() { s.term, s.phrases = 0, phraseReader{index: s.index} }()
+	params := s.index.params
+	count := func(passage, tf uint32) {
+		counts.add(impact{tf, params.indexedLength(s.lengths[passage])})
+	}
+	terms := true
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		var err error
+		if terms {
+			if _, err = s.next(); errors.Is(err, io.EOF) {
+				terms = false
+			}
+		}
+		if !terms {
+			if _, err = s.nextPhrase(); errors.Is(err, io.EOF) {
+				return nil
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.each(count); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *indexSource) next() ([]byte, error) {
+	if s.term == s.index.terms {
+		return nil, io.EOF
+	}
+	r, err := s.index.record(s.term)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cursor.reset(s.index, s.scale, r, 0); err != nil {
+		return nil, err
+	}
+	s.term++
+	return s.index.termText(s.term - 1)
+}
+
+func (s *indexSource) nextPhrase() (uint64, error) {
+	if err := s.phrases.next(); err != nil {
+		return 0, err
+	}
+	r, err := s.phrases.run.record()
+	if err != nil {
+		return 0, err
+	}
+	return s.phrases.run.key, s.cursor.reset(s.index, s.scale, r, 0)
+}
+
+func (s *indexSource) postings(yield func(passage, tf uint32)) error {
+	return s.each(func(passage, tf uint32) { yield(s.renumbered[passage], tf) })
+}
+
+// pull moves to the term's next posting of a passage that is kept, and returns
+// its new number; gone behind the last.
+func (s *indexSource) pull() (passage, tf uint32, err error) {
+	for c := &s.cursor; c.block < c.record.blocks; c.block, c.decoded = c.block+1, false {
+		if !c.decoded {
+			if err := c.decode(); err != nil {
+				return 0, 0, err
+			}
+		}
+		for c.place < c.n {
+			at := c.place
+			c.place++
+			if kept := s.renumbered[c.passages[at]]; kept != gone {
+				rank, ok := c.rankAt(at)
+				if !ok {
+					return 0, 0, c.damaged()
+				}
+				return kept, s.index.impacts[rank].tf, nil
+			}
+		}
+	}
+	return gone, 0, nil
+}
+
+// each visits the term's postings of passages that are not deleted.
+func (s *indexSource) each(visit func(passage, tf uint32)) error {
+	for c := &s.cursor; c.block < c.record.blocks; c.block++ {
+		if err := c.decode(); err != nil {
+			return err
+		}
+		for i, passage := range c.passages[:c.n] {
+			rank, ok := c.rankAt(i)
+			if !ok {
+				return c.damaged()
+			}
+			if s.renumbered[passage] != gone {
+				visit(passage, s.index.impacts[rank].tf)
+			}
+		}
+	}
+	return nil
+}

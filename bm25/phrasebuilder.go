@@ -1,0 +1,152 @@
+package bm25
+
+const (
+	// phraseMemory is what a term of a text costs in the builder for the sake of
+	// phrases: its place in the text, and two pairs while phrases are sorted.
+	phraseMemory = 4 + 8 + 8
+
+	tokenPage = 1 << 16 // terms that are allocated at once; a list that grows would be copied
+
+	// beginsText marks the first term of a title or a text, which no term precedes.
+	// Terms have lower numbers: one segment holds fewer.
+	beginsText = 1 << 31
+)
+
+// A phraseBuilder keeps the terms of passages in the order of their texts, from
+// which their phrases are sorted out when a segment or a run is written: most
+// phrases occur once, so that looking each one up in a table and keeping a list
+// of its passages would cost many times more.
+type phraseBuilder struct {
+	pages [][]uint32 // terms; the first of a text with beginsText
+	n     int        // how many terms
+	from  int        // the passage that the first one is of
+}
+
+// add appends a term of the passage being added.
+func (p *phraseBuilder) add(term uint32, begins bool) {
+	page := p.n / tokenPage
+	if page == len(p.pages) {
+		p.pages = append(p.pages, make([]uint32, tokenPage))
+	}
+	if begins {
+		term |= beginsText
+	}
+	p.pages[page][p.n%tokenPage] = term
+	p.n++
+}
+
+// size is about how many bytes would be free after a reset.
+func (p *phraseBuilder) size() int64 {
+	if p == nil {
+		return 0
+	}
+	return phraseMemory * int64(p.n)
+}
+
+// full reports that there are about to be more terms than sorting can number.
+func (p *phraseBuilder) full() bool { return p != nil && p.n >= 1<<31 }
+
+// reset forgets the terms; those of the given passage come next.
+func (p *phraseBuilder) reset(passage int) {
+	if p != nil {
+		p.n, p.from = 0, passage // the pages stay for them
+	}
+}
+
+// each visits all phrases as they come in the passages, which have the given
+// numbers of terms, with the places of their terms in an order.
+func (p *phraseBuilder) each(places, lengths []uint32, visit func(first, second, passage uint32)) {
+	at, before := 0, uint32(0)
+	for passage := p.from; passage < len(lengths); passage++ {
+		for range lengths[passage] {
+			term := p.pages[at/tokenPage][at%tokenPage]
+			at++
+			place := places[term&^beginsText]
+			if term&beginsText == 0 {
+				visit(before, place, uint32(passage))
+			}
+			before = place
+		}
+	}
+}
+
+// sorted puts the phrases in the order of their first terms' places, their
+// second ones', and the passages: they come in the order of passages, and two
+// passes of counting sort keep it.
+func (p *phraseBuilder) sorted(places, lengths []uint32) *sortedPhrases {
+	ends, seconds := make([]uint32, len(places)), make([]uint32, len(places))
+	n := 0
+	p.each(places, lengths, func(first, second, _ uint32) {
+		ends[first]++
+		seconds[second]++
+		n++
+	})
+	toBegins(ends)
+	toBegins(seconds)
+	bySecond := make([]pair, n)
+	p.each(places, lengths, func(first, second, passage uint32) {
+		bySecond[seconds[second]] = pair{first, passage}
+		seconds[second]++
+	})
+	pairs := make([]pair, n)
+	from := uint32(0)
+	for second, end := range seconds {
+		for _, q := range bySecond[from:end] {
+			pairs[ends[q.term]] = pair{uint32(second), q.passage}
+			ends[q.term]++
+		}
+		from = end
+	}
+	return &sortedPhrases{pairs: pairs, ends: ends}
+}
+
+// toBegins turns how many there are of each kind into where they begin.
+func toBegins(counts []uint32) {
+	sum := uint32(0)
+	for i, n := range counts {
+		counts[i] = sum
+		sum += n
+	}
+}
+
+type pair struct{ term, passage uint32 }
+
+// sortedPhrases is a builder's phrases, and a place among them. Terms have the
+// numbers of their order.
+type sortedPhrases struct {
+	pairs []pair   // second terms; once for each time that the phrase occurs
+	ends  []uint32 // by first term: where its pairs end
+
+	first   uint32 // term of the phrase
+	at, end int    // its pairs
+}
+
+// next moves to the next phrase.
+func (s *sortedPhrases) next() (key uint64, ok bool) {
+	if s.at = s.end; s.at == len(s.pairs) {
+		return 0, false
+	}
+	for int(s.ends[s.first]) <= s.at {
+		s.first++
+	}
+	second := s.pairs[s.at].term
+	for s.end++; s.end < int(s.ends[s.first]) && s.pairs[s.end].term == second; {
+		s.end++
+	}
+	return phraseKey(s.first, second), true
+}
+
+// rewind moves to before the first phrase.
+func (s *sortedPhrases) rewind() { s.first, s.at, s.end = 0, 0, 0 }
+
+// each visits the passages of the phrase.
+func (s *sortedPhrases) each(yield func(passage, tf uint32)) {
+	pairs := s.pairs[s.at:s.end]
+	for i := 0; i < len(pairs); {
+		from := i
+		for i++; i < len(pairs) && pairs[i].passage == pairs[from].passage; {
+			i++
+		}
+		yield(pairs[from].passage, uint32(i-from))
+	}
+}
