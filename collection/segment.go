@@ -63,7 +63,8 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 
 	words := filepath.Join(folder, s.Words.Name)
 	if out.words, err = use(files, words, func() (*bm25.Index, error) { return bm25.Open(words) }); err != nil {
-		return nil, keys, err
+		// The passages could be opened, and the words can be had from them.
+		return nil, keys, fmt.Errorf("%w; or index the words anew, from the passages that are there: conclave index --collection %s --rebuild-words", err, dir)
 	}
 	keys = append(keys, words)
 	if n := out.words.Docs(); n != s.Passages {

@@ -152,40 +152,41 @@ func TestRebuildWords(t *testing.T) {
 	}
 }
 
-// TestRebuildWordsOfAnotherAnalyser: what no reader opens, since another version
-// analysed it, is of use again.
-func TestRebuildWordsOfAnotherAnalyser(t *testing.T) {
-	dir := built(t, BuildOptions{}, randomPassages(1, 50))
-	m, err := readManifest(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Words.Analyser = "another"
-	if err := writeManifest(osDisk{}, dir, m); err != nil {
-		t.Fatal(err)
-	}
-	// Its file of words may be of a format that this program does not read, too.
-	path := filepath.Join(dir, m.Segments[0].Name, m.Segments[0].Words.Name)
-	if err := os.WriteFile(path, make([]byte, m.Segments[0].Words.Size), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "--rebuild-words") {
-		t.Fatalf("opening it: %v", err)
-	}
-	p, err := WordParams(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Phrases = true
-	if _, err := RebuildWords(t.Context(), dir, p, BuildOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Verify(t.Context(), dir, nil); err != nil {
-		t.Error(err)
-	}
-	want := asked(t, opened(t, built(t, BuildOptions{Words: phrased()}, randomPassages(1, 50))))
-	if got := asked(t, opened(t, dir)); !slices.Equal(got, want) {
-		t.Error("it answers otherwise than one that this program built")
+// TestRebuildWordsOfAnotherVersion: what no reader opens, since another version
+// analysed it or wrote its file of words, is of use again.
+func TestRebuildWordsOfAnotherVersion(t *testing.T) {
+	for _, analyser := range []string{"another", analyserFingerprint()} {
+		dir := built(t, BuildOptions{}, randomPassages(1, 50))
+		m, err := readManifest(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Words.Analyser = analyser
+		if err := writeManifest(osDisk{}, dir, m); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, m.Segments[0].Name, m.Segments[0].Words.Name)
+		if err := os.WriteFile(path, make([]byte, m.Segments[0].Words.Size), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "conclave index --collection "+dir+" --rebuild-words") {
+			t.Fatalf("opening it: %v", err)
+		}
+		p, err := WordParams(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Phrases = true
+		if _, err := RebuildWords(t.Context(), dir, p, BuildOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(t.Context(), dir, nil); err != nil {
+			t.Error(err)
+		}
+		want := asked(t, opened(t, built(t, BuildOptions{Words: phrased()}, randomPassages(1, 50))))
+		if got := asked(t, opened(t, dir)); !slices.Equal(got, want) {
+			t.Error("it answers otherwise than one that this program built")
+		}
 	}
 }
 
