@@ -13,20 +13,22 @@ import (
 
 // reading asks a collection by n readers without pause, each as another process
 // would, until stop is called, which says how many new generations they saw.
+// They have opened it when reading returns, and look once more when they stop.
 func reading(t *testing.T, dir string, n int, ask func(c *Collection) error) (stop func() int64) {
-	var readers sync.WaitGroup
+	var readers, open sync.WaitGroup
 	done := make(chan struct{})
 	var generations atomic.Int64
 	read := func() error {
 		c, err := Open(dir)
+		open.Done()
 		if err != nil {
 			return err
 		}
 		defer func() { _ = c.Close() }()
-		for {
+		for last := false; !last; {
 			select {
 			case <-done:
-				return nil
+				last = true
 			case <-time.After(time.Millisecond):
 			}
 			fresh, err := c.Reload()
@@ -40,7 +42,9 @@ func reading(t *testing.T, dir string, n int, ask func(c *Collection) error) (st
 				return err
 			}
 		}
+		return nil
 	}
+	open.Add(n)
 	for range n {
 		readers.Go(func() {
 			if err := read(); err != nil {
@@ -48,6 +52,7 @@ func reading(t *testing.T, dir string, n int, ask func(c *Collection) error) (st
 			}
 		})
 	}
+	open.Wait()
 	return func() int64 {
 		close(done)
 		readers.Wait()
