@@ -172,7 +172,7 @@ func TestAmongLeavesTheRestAlone(t *testing.T) {
 // TestAskingOne: with one specialist asked the gate is the row that has one,
 // and the row that has all is another.
 func TestAskingOne(t *testing.T) {
-	e := planted(t, 90)
+	e := planted(t, 200)
 	e.Specialists = 1
 	r, err := Run(context.Background(), e, Options{Base: "base", Only: []string{"familiar"}})
 	if err != nil {

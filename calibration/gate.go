@@ -49,17 +49,17 @@ type GateOptions struct {
 // GateFit is a gate and how good it is on the questions it was fitted on.
 type GateFit struct {
 	Gate fusion.Gate
-	// Loss is the mean negative log-likelihood of the passages that answer,
-	// nats per question; Questions is how many had one among the candidates.
+	// Loss is the questions' mean loss and the ridge's; Questions is how many had a
+	// passage that answers among the candidates.
 	Loss      float64
 	Questions int
 }
 
 // FitGate finds the gate under which the passages that answer are the most
-// likely: listwise, -log Σ₊ exp(κ·score) / Σ exp(κ·score) over a question's
-// candidates, with a common sharpness κ that is fitted along and dropped
-// (it does not change an order). Quasi-Newton from equal weights, so the
-// result does not depend on chance.
+// likely to be first, and among the first twenty: the least mean of listwise plus
+// lateness of κ · score, over a question's candidates. The sharpness κ is fitted
+// along and dropped (it does not change an order). Quasi-Newton from equal
+// weights, so the result does not depend on chance.
 func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (GateFit, error) {
 	if o.Ridge == 0 {
 		o.Ridge = 1e-3
@@ -156,11 +156,6 @@ type gateProblem struct {
 	deviation []float64
 }
 
-// fittedDepth is how deep in some source's ranking a passage may be to count as
-// a wrong answer in the fit. All hundred of each would take three times as long,
-// for 0.1 points more at top-20 (docs/experts.md).
-const fittedDepth = 30
-
 func (p *gateProblem) add(q *GateQuestion) error {
 	features := fusion.FeaturesOf(q.Table, q.Sources)
 	g := gateQuestion{lexical: -1, phrases: -1, scores: make([][]float64, len(q.Sources)), words: features.Lexical}
@@ -180,12 +175,10 @@ func (p *gateProblem) add(q *GateQuestion) error {
 		}
 	}
 	q.Table.Each(fusion.Exact, func(row int, scores []float64) {
-		answers := q.Relevant[q.Table.Ordinal(row)] > 0
-		best := q.Table.Best(row, columns)
-		if best == 0 || !answers && best > fittedDepth { // none of these sources found it, or not early
+		if q.Table.Best(row, columns) == 0 { // none of these sources found it
 			return
 		}
-		if answers {
+		if q.Relevant[q.Table.Ordinal(row)] > 0 {
 			g.answers = append(g.answers, g.candidates)
 		}
 		for i, column := range columns {

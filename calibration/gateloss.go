@@ -113,7 +113,7 @@ func (p *gateProblem) parts(x []float64, withGradient bool) []lossPart {
 }
 
 // lossScratch is memory that one question after the other uses.
-type lossScratch struct{ weights, share, z, odds, slope []float64 }
+type lossScratch struct{ weights, share, z, errors, slope []float64 }
 
 // zeros is a slice of n zeros in the memory of s.
 func zeros(s *[]float64, n int) []float64 {
@@ -124,10 +124,6 @@ func zeros(s *[]float64, n int) []float64 {
 	clear(out)
 	return out
 }
-
-// negligible is how far below the best a logarithm may be for its exponential
-// to add nothing to the sum, in float64.
-const negligible = -40
 
 // loss of one question; adds its gradient to grad unless that is nil.
 func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
@@ -159,35 +155,15 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 	for source, scores := range q.scores {
 		floats.AddScaled(z, sharpness*weights[source], scores)
 	}
-	top, topAnswer := floats.Max(z), math.Inf(-1)
-	for _, row := range q.answers {
-		topAnswer = max(topAnswer, z[row])
-	}
-	all, answering := 0.0, 0.0
-	odds := zeros(&s.odds, q.candidates)
-	for row, v := range z {
-		if v -= top; v > negligible {
-			odds[row] = math.Exp(v)
-			all += odds[row]
-		}
-	}
-	for _, row := range q.answers {
-		answering += math.Exp(z[row] - topAnswer)
-	}
-	loss := (math.Log(all) + top) - (math.Log(answering) + topAnswer)
+	errors := zeros(&s.errors, q.candidates) // d loss / d z
+	loss := listwise(z, q.answers, errors) + lateness(z, q.answers, errors)
 	if grad == nil {
 		return loss
 	}
-
-	// d loss / d z[row] = p[row] - t[row], where t is p among the answers.
-	floats.Scale(1/all, odds)
-	for _, row := range q.answers {
-		odds[row] -= math.Exp(z[row]-topAnswer) / answering
-	}
-	grad[atSharpness] += floats.Dot(odds, z)
+	grad[atSharpness] += floats.Dot(errors, z)
 	slope := zeros(&s.slope, len(q.scores)) // d loss / d weight
 	for source, scores := range q.scores {
-		slope[source] = sharpness * floats.Dot(odds, scores)
+		slope[source] = sharpness * floats.Dot(errors, scores)
 	}
 	mean := 0.0
 	for e, d := range q.dense {
