@@ -1,6 +1,9 @@
 package fusion
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // HybridOptions are what Hybrid leaves open.
 type HybridOptions struct {
@@ -81,10 +84,12 @@ func (f *linear) fusedDense(kind Normalisation) line {
 	if f.dense == 0 || kind == Raw && f.missing != Min {
 		return unchanged()
 	}
+	var s spread
 	contributions := make([]float64, f.dense)
 	score := func(row int) float64 {
 		for i := range contributions {
 			contributions[i] = f.contribution(row, i)
+			s.magnitude = max(s.magnitude, math.Abs(contributions[i]))
 		}
 		return total(contributions)
 	}
@@ -96,7 +101,6 @@ func (f *linear) fusedDense(kind Normalisation) line {
 			}
 		}
 	}
-	var s spread
 	lowest := -1
 	each(func(row int, score float64) {
 		if s.n == 0 || score <= s.low { // the last of equals, as at the end of a list

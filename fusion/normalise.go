@@ -56,7 +56,13 @@ func flat(offset float64) line { return line{unit: math.Inf(1), offset: offset} 
 type spread struct {
 	n              int
 	low, high, sum float64
+	magnitude      float64 // the largest of the scores, or of what they are sums of
 }
+
+// rounding is the part of the magnitude by which scores that should be equal may
+// differ: some thousand times what float64 loses in a sum. Scores that differ
+// do so by far more, since they come from float32.
+const rounding = 1e-12
 
 func (s *spread) add(score float64) {
 	if s.n == 0 || score < s.low {
@@ -65,6 +71,7 @@ func (s *spread) add(score float64) {
 	if s.n == 0 || score > s.high {
 		s.high = score
 	}
+	s.magnitude = max(s.magnitude, math.Abs(score))
 	s.sum += score
 	s.n++
 }
@@ -72,7 +79,7 @@ func (s *spread) add(score float64) {
 // line is the normalisation for the list. each calls its argument with every
 // score of the list again; only ZScore needs it.
 func (s *spread) line(kind Normalisation, each func(func(score float64))) line {
-	constant := s.n == 0 || s.high == s.low
+	constant := s.n == 0 || s.high-s.low <= rounding*s.magnitude
 	switch {
 	case kind == Raw || kind == "":
 		return unchanged()

@@ -7,8 +7,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"conclave/internal/testenv"
 	"conclave/rank"
 )
+
+func TestMain(m *testing.M) {
+	testenv.SameDraws()
+	m.Run()
+}
 
 // world is what sources know: a true score of every passage for each, of which
 // each returns its best few. Scores are small whole numbers, so that equal
@@ -224,7 +230,7 @@ func TestRankings(t *testing.T) {
 				if err != nil {
 					rt.Fatal(err)
 				}
-				checkRanking(t, r)
+				checkRanking(rt, r)
 				if len(r.Items) > k || m.name != "muf-sparse" && len(r.Items) != min(k, c.Len()) {
 					rt.Fatalf("%d items of %d candidates for k %d", len(r.Items), c.Len(), k)
 				}

@@ -52,8 +52,14 @@ func wantRanking(t *testing.T, r Ranking, err error, letters string, scores ...f
 	checkRanking(t, r)
 }
 
+// reporter is a test, or a property that is being checked.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
 // checkRanking checks what must hold of every ranking.
-func checkRanking(t testing.TB, r Ranking) {
+func checkRanking(t reporter, r Ranking) {
 	t.Helper()
 	for i, item := range r.Items {
 		sum := 0.0
@@ -260,6 +266,24 @@ func TestHybridOfExperts(t *testing.T) {
 	}
 	r, err = Hybrid(c, experts, 2, HybridOptions{Alpha: .5}, 10)
 	wantRanking(t, r, err, "badcx", 78+5, 77.2+2.5, .6*71+.4*74.5, .6*78+.4*60, .6*50+.4*40+10)
+}
+
+// TestHybridOfEqualSums: experts whose weighted sums are equal but for rounding
+// have no range to be measured by: ⅔·1 + ⅓·7 = ⅔·2 + ⅓·5 = 3.
+func TestHybridOfEqualSums(t *testing.T) {
+	c := table(t, letters(t, "ba", 2, 1), letters(t, "ab", 7, 5), letters(t, "ab", 9, 1))
+	for kind, dense := range map[Normalisation]float64{MinMax: 1, CentreRange: 0, ZScore: 0} {
+		r, err := Hybrid(c, []Source{{0, .8}, {1, .4}}, 2, HybridOptions{Alpha: 1, Normalisation: kind}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkRanking(t, r)
+		for _, item := range r.Items {
+			if got := item.Parts[0].Contribution + item.Parts[1].Contribution; math.Abs(got-dense) > 1e-12 {
+				t.Errorf("%s: passage %d has %v by the experts, want %v", kind, item.Ordinal, got, dense)
+			}
+		}
+	}
 }
 
 // TestHybridLowestIsTheFusedListsLowest is worked out by hand: fused, a is 7

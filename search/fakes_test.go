@@ -16,10 +16,14 @@ import (
 
 	"conclave/corpus"
 	"conclave/fusion"
+	"conclave/internal/testenv"
 	"conclave/rank"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testenv.SameDraws()
+	goleak.VerifyTestMain(m)
+}
 
 // shelf is a corpus in memory: passages, exact vector indexes, and words.
 type shelf struct {
