@@ -41,6 +41,9 @@ func (counting) EncodePassages(ctx context.Context, passages []corpus.Passage) (
 // and indexes it meanwhile, and looks how much is in memory at the most until searches
 // see the last line.
 func TestUploadMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("with the race detector memory is not what it is without")
+	}
 	for _, c := range []struct {
 		what         string
 		lines, words int   // of how many words each
