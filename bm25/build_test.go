@@ -58,6 +58,40 @@ func TestSpillsDoNotMatter(t *testing.T) {
 	}
 }
 
+// deleteSome deletes a third of the passages of segments, and all of the first
+// one's beginning, so that terms vanish. It returns the others.
+func deleteSome(rng *rand.Rand, segments []Segment, passages []goldenPassage) (kept []goldenPassage) {
+	for s := range segments {
+		segments[s].Deleted = make([]uint64, (segments[s].Index.Docs()+63)/64)
+		for p := range segments[s].Index.Docs() {
+			if rng.IntN(3) == 0 || s == 0 && p < 400 {
+				segments[s].Deleted[p/64] |= 1 << (p % 64)
+			} else {
+				kept = append(kept, passages[int(segments[s].Base)+p])
+			}
+		}
+	}
+	return kept
+}
+
+// wantMerged merges segments into a file, and returns the bytes that it has to
+// have: those that indexing the kept passages gives.
+func wantMerged(t *testing.T, path string, segments []Segment, params Params, kept []goldenPassage) []byte {
+	t.Helper()
+	if err := Merge(t.Context(), path, segments...); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := segmentBytes(t, addAll(t, NewBuilder(params), kept))
+	if !bytes.Equal(got, want) {
+		t.Fatalf("%+v: the merged segment is another than that of the remaining passages", params)
+	}
+	return want
+}
+
 // TestMerge: merging segments, without what was deleted from them, gives the
 // bytes that indexing the rest gives.
 func TestMerge(t *testing.T) {
@@ -65,29 +99,8 @@ func TestMerge(t *testing.T) {
 		rng := rand.New(rand.NewPCG(22, uint64(i)))
 		passages := randomPassages(rng, 3000, 500)
 		segments := divide(t, rng, params, passages, 4)
-		var kept []goldenPassage
-		for s := range segments {
-			segments[s].Deleted = make([]uint64, (segments[s].Index.Docs()+63)/64)
-			for p := range segments[s].Index.Docs() {
-				// All passages of the first segment's beginning go, so that terms vanish.
-				if rng.IntN(3) == 0 || s == 0 && p < 400 {
-					segments[s].Deleted[p/64] |= 1 << (p % 64)
-				} else {
-					kept = append(kept, passages[int(segments[s].Base)+p])
-				}
-			}
-		}
-		path := filepath.Join(t.TempDir(), "merged")
-		if err := Merge(t.Context(), path, segments...); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := segmentBytes(t, addAll(t, NewBuilder(params), kept)); !bytes.Equal(got, want) {
-			t.Fatalf("%+v: the merged segment is another than that of the remaining passages", params)
-		}
+		kept := deleteSome(rng, segments, passages)
+		wantMerged(t, filepath.Join(t.TempDir(), "merged"), segments, params, kept)
 	}
 	a := build(t, DefaultParams(), []goldenPassage{{Text: "windmill"}})
 	b := build(t, Params{K1: 2}, []goldenPassage{{Text: "windmill"}})

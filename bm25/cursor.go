@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// A cursor reads the postings of one term, or phrase, in one segment, forwards, a block at
-// a time. It is large, since it holds a decoded block, and is used again for
-// the next question.
+// A cursor reads the postings of one term, or phrase, in one segment, forwards,
+// a block at a time. It is large, since it holds a decoded block, and is used
+// again for the next question.
 type cursor struct {
 	index  *Index
 	scale  *strengths

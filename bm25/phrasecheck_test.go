@@ -48,10 +48,9 @@ func TestCheckFindsWrongPhrases(t *testing.T) {
 	}
 }
 
-// TestCheckFindsWrongRuns changes what is known of runs of phrases, and phrases
-// themselves, and puts the checksums right: no look-up may panic, and Check finds
-// it.
-func TestCheckFindsWrongRuns(t *testing.T) {
+// smallPhrases is a small segment with phrases, as a file and opened.
+func smallPhrases(t *testing.T) ([]byte, *Index) {
+	t.Helper()
 	file := smallSegment(t, true)
 	path := filepath.Join(t.TempDir(), "words")
 	put(t, path, file)
@@ -59,7 +58,16 @@ func TestCheckFindsWrongRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = x.Close() }()
+	t.Cleanup(func() { _ = x.Close() })
+	return file, x
+}
+
+// TestCheckFindsWrongRuns changes what is known of runs of phrases, and phrases
+// themselves, and puts the checksums right: no look-up may panic, and Check finds
+// it.
+func TestCheckFindsWrongRuns(t *testing.T) {
+	file, x := smallPhrases(t)
+	path := x.path
 	runs, phrases := x.sections[sectionRuns], x.sections[sectionPhrases]
 	le := binary.LittleEndian
 	add := func(n uint32) func(b []byte) {
@@ -142,14 +150,8 @@ func TestCheckFindsWrongRuns(t *testing.T) {
 // TestCheckFindsGaps puts a byte that belongs to nothing into the section of
 // phrases, and all that lies behind it right.
 func TestCheckFindsGaps(t *testing.T) {
-	file := smallSegment(t, true)
-	path := filepath.Join(t.TempDir(), "words")
-	put(t, path, file)
-	x, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = x.Close() }()
+	file, x := smallPhrases(t)
+	path := x.path
 	first, err := x.openRun(0)
 	if err != nil {
 		t.Fatal(err)

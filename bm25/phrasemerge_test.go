@@ -19,29 +19,9 @@ func TestMergePhrases(t *testing.T) {
 		rng := rand.New(rand.NewPCG(65, uint64(i)))
 		passages := phrasePassages(rng, 4000)
 		segments := divide(t, rng, params, passages, 4)
-		var kept []goldenPassage
-		for s := range segments {
-			segments[s].Deleted = make([]uint64, (segments[s].Index.Docs()+63)/64)
-			for p := range segments[s].Index.Docs() {
-				if rng.IntN(3) == 0 || s == 0 && p < 400 {
-					segments[s].Deleted[p/64] |= 1 << (p % 64)
-				} else {
-					kept = append(kept, passages[int(segments[s].Base)+p])
-				}
-			}
-		}
+		kept := deleteSome(rng, segments, passages)
 		path := filepath.Join(t.TempDir(), "merged")
-		if err := Merge(t.Context(), path, segments...); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := segmentBytes(t, addAll(t, NewBuilder(params), kept))
-		if !bytes.Equal(got, want) {
-			t.Fatalf("%+v: the merged segment is another than that of the remaining passages", params)
-		}
+		want := wantMerged(t, path, segments, params, kept)
 		b := NewBuilder(params)
 		b.SpillTo(t.TempDir(), 500<<10)
 		addAll(t, b, kept)
@@ -68,7 +48,7 @@ func TestMergePhrases(t *testing.T) {
 		if err := Merge(t.Context(), path, segments...); err != nil {
 			t.Fatal(err)
 		}
-		if got, err = os.ReadFile(path); err != nil || !bytes.Equal(got, segmentBytes(t, NewBuilder(params))) {
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, segmentBytes(t, NewBuilder(params))) {
 			t.Fatalf("%+v: without passages the merged segment is not empty, %v", params, err)
 		}
 	}

@@ -20,8 +20,8 @@ type segmentContent struct {
 	impacts *impactCounts
 	terms   int // how many there are at least, as far as is known
 	sources []source
-	// postings visits those of one term or phrase, which the given sources stand at, in
-	// ascending order of passages.
+	// postings visits those of one term or phrase, which the given sources stand
+	// at, in ascending order of passages.
 	postings func(from []source, yield func(passage, tf uint32)) error
 }
 
