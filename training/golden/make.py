@@ -1,6 +1,7 @@
-"""Write golden files for whoever merges deltas elsewhere: a base, two bundles, and what must come of them.
+"""Write golden files for whoever merges deltas elsewhere: a base, three bundles, and what must come of them.
 
-    python golden/make.py golden
+    python golden/make.py golden          all of them
+    python golden/make.py golden late     the bundle of late interaction alone, on the base that is there
 
 The merged weights and vectors are computed here with NumPy from the files as
 written, not by the package's own code: training/README.md is what both follow.
@@ -21,13 +22,18 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import torch
+from conclave_train.bundle.manifest import Folder, Manifest
 from conclave_train.expert import train_expert
 from conclave_train.job import Job
+from conclave_train.model.checkpoint import read_checkpoint
+from conclave_train.model.delta import Delta, write_delta
 from conclave_train.settings import EnsembleSettings, ExpertSettings
 from conftest import tiny_domain, vocabulary, write_checkpoint
 
 Weights = dict[str, NDArray[Any]]
 HEADS, EPSILON = 4, 1e-12
+LATE = 8  # numbers in a token's vector
 SETTINGS = ExpertSettings(
     epochs=2, batch=24, learning_rate=3e-3, temperature=0.1, rank=3, question_tokens=16, passage_tokens=24,
     hold_out=0.0, negatives="none", hard=0, dropout=0.0,
@@ -65,6 +71,53 @@ def main(out: Path) -> None:
             )
         (out / f"{name}.vectors.json").write_text(json.dumps(rows, indent=1) + "\n")
     shutil.rmtree(out / "runs")
+    late(out)
+
+
+def late(out: Path) -> None:
+    """A late expert's bundle with a head of random numbers, and every token's vector and importance."""
+    base = read_checkpoint(out / "base")
+    random = np.random.default_rng(7)
+    head = {
+        "projection.weight": random.normal(size=(LATE, base.config.hidden_size)),
+        "importance.weight": 3 * random.normal(size=(1, base.config.hidden_size)),
+        "importance.bias": np.array([0.54]),
+    }
+    tensors = {f"shared.late.{n}.new": torch.from_numpy(v.astype(np.float16)) for n, v in head.items()}
+    with Folder(out / "late") as folder:
+        write_delta(
+            folder.path("delta.safetensors"),
+            Delta(base.sha256, tensors),
+            {"base": "golden-base", "name": "golden-late"},
+        )
+        manifest = Manifest(
+            name="golden-late", kind="late", dimension=LATE, pooling="tokens", normalise=True,
+            max_tokens=base.max_tokens, lower_case=base.tokens.lower_case, template="title-dot-text",
+            source="golden-base", source_sha256=base.sha256, architecture=base.config.describe(),
+            licence=base.licence, base_name="golden-base", delta="delta.safetensors",
+        )  # fmt: skip
+        folder.finish(manifest, "# golden-late\n\nA late expert for tests, whose head is random.\n")
+    weights = load_file(out / "base" / "model.safetensors")
+    written = load_file(out / "late" / "delta.safetensors")
+    rows = [
+        {"text": text, "tokens": [[round(float(x), 7) for x in row] for row in tokens(weights, written, text)]}
+        for text in [f"{title}. {text}" if title else text for title, text in TEXTS] + [text for _, text in TEXTS[:1]]
+    ]
+    (out / "late.tokens.json").write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def tokens(w: Weights, delta: Weights, text: str) -> NDArray[np.float64]:
+    """P h / ‖P h‖ and softplus(a · h/‖h‖ + b) of every token, the special ones included."""
+    p, a, b = (
+        delta[f"shared.late.{n}.new"].astype(np.float64)
+        for n in ("projection.weight", "importance.weight", "importance.bias")
+    )
+    rows = []
+    for h in hidden(w, text):
+        vector = p @ h
+        importance = math.log1p(math.exp(float(a[0] @ h) / math.sqrt(float(h @ h)) + float(b[0])))
+        rows.append([*(vector / math.sqrt(float(vector @ vector))), importance])
+    return np.array(rows)
 
 
 def merge(base: Weights, delta: Weights) -> dict[str, Weights]:
@@ -83,7 +136,13 @@ def merge(base: Weights, delta: Weights) -> dict[str, Weights]:
 
 
 def encode(w: Weights, text: str) -> NDArray[np.float64]:
-    """A text's vector by BERT's formulas in float64; words are split by hand (the vocabulary holds whole words)."""
+    """A text's vector: the mean of its tokens' states, of unit length."""
+    mean = hidden(w, text).mean(0)
+    return np.asarray(mean / np.linalg.norm(mean))
+
+
+def hidden(w: Weights, text: str) -> NDArray[np.float64]:
+    """The last states [T,H] by BERT's formulas in float64; words are split by hand (the vocabulary has them whole)."""
     places = {piece: i for i, piece in enumerate(vocabulary())}
     pieces = text.lower().replace(".", " . ").replace("?", " ? ").split()
     ids = [places["[CLS]"], *(places.get(p, places["[UNK]"]) for p in pieces[:46]), places["[SEP]"]]
@@ -114,9 +173,11 @@ def encode(w: Weights, text: str) -> NDArray[np.float64]:
         wide = linear(at + "intermediate.dense", x)
         wide = wide * 0.5 * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
         x = norm(at + "output.LayerNorm", x + linear(at + "output.dense", wide))
-    mean = x.mean(0)
-    return np.asarray(mean / np.linalg.norm(mean))
+    return np.asarray(x)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    if sys.argv[2:] == ["late"]:
+        late(Path(sys.argv[1]))
+    else:
+        main(Path(sys.argv[1]))

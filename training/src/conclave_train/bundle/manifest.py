@@ -49,6 +49,7 @@ class Manifest:
     source_sha256: str
     architecture: str
     licence: str
+    kind: str = "dense"  # "late": a vector and an importance per token
     base_name: str = ""  # with delta: the name of the base's bundle
     delta: str = ""
     tokenizer: str = ""
@@ -58,9 +59,14 @@ class Manifest:
     representatives: str = ""
     notes: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def output(self) -> str:
+        """The name of a graph's output: one vector a text, or one row a token."""
+        return "tokens" if self.kind == "late" else "embedding"
+
     def encode(self, files: dict[str, str]) -> bytes:
         """The sealed text; ``files`` maps names to SHA-256."""
-        out: dict[str, Any] = {"format": 1, "name": self.name, "kind": "dense"}
+        out: dict[str, Any] = {"format": 1, "name": self.name, "kind": self.kind}
         if self.delta:
             out["base"] = {"name": self.base_name, "weights_sha256": self.source_sha256}
             out["delta"] = self.delta
@@ -81,7 +87,7 @@ class Manifest:
                     "file": file,
                     "input_ids": "input_ids",
                     "attention_mask": "attention_mask",
-                    "embedding": "embedding",
+                    "embedding": self.output,
                 }
         if self.ensemble is not None:
             out["ensemble"] = {"file": self.ensemble[0], "members": self.ensemble[1]}
@@ -104,12 +110,12 @@ class Manifest:
             return files[self.delta]
         question = side == "question"
         text = (
-            f'conclave encoder 1\nkind "dense"\ndimension {self.dimension}\npooling "{self.pooling}"\n'
+            f'conclave encoder 1\nkind "{self.kind}"\ndimension {self.dimension}\npooling "{self.pooling}"\n'
             f"normalise {str(self.normalise).lower()}\nmax_tokens {self.max_tokens[0 if question else 1]}\n"
             f"lower_case {str(self.lower_case).lower()}\n"
             f'template "{"text" if question else self.template}"\nsimilarity "inner-product"\nprecision "fp32"\n'
             f"tokenizer {files[self.tokenizer]}\ngraph {files[self.question if question else self.passage]}\n"
-            'names "input_ids" "attention_mask" "" "embedding"\n'
+            f'names "input_ids" "attention_mask" "" "{self.output}"\n'
             "one_by_one false\n"
         )
         return hashlib.sha256(text.encode()).hexdigest()
