@@ -68,7 +68,7 @@ func (r *Runtime) openBundle(b *models.Bundle, o Options) (_ *Encoder, err error
 		}
 	}
 	config := batcher.Config{Infer: e.infer, Machine: r.machine}
-	o.sizes(&config, e.provider)
+	o.sizes(&config, e.provider, m)
 	single(&config, e.question.oneByOne, e.passage.oneByOne)
 	e.batcher = batcher.New(config)
 	return e, nil
@@ -110,18 +110,30 @@ func (e *Encoder) openTower(g models.Graph, t target) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openSession(e.bundle.Path(g.File), g, m.Dimension, e.tokenizer.Pad(), t)
+	s, err := openSession(e.bundle.Path(g.File), g, m.Dimension, e.Late(), e.tokenizer.Pad(), t)
 	if err != nil {
 		return nil, err
 	}
 	vectors, err := s.encode(context.Background(), [][]int32{ids})
-	if err == nil && m.Normalise && math.Abs(length(vectors[0])-1) > 1e-3 {
-		err = fmt.Errorf("%s gave a vector of length %g, but the manifest says normalise: true", s.file, length(vectors[0]))
+	switch {
+	case err != nil:
+	case e.Late():
+		err = s.tryTokens(vectors[0], m.Dimension)
+	case m.Normalise:
+		err = s.tryLength(vectors[0])
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
+}
+
+// tryLength wants a vector of unit length.
+func (s *session) tryLength(vector []float32) error {
+	if n := length(vector); math.Abs(n-1) > 1e-3 {
+		return fmt.Errorf("%s gave a vector of length %g, but the manifest says normalise: true", s.file, n)
+	}
+	return nil
 }
 
 func length(vector []float32) float64 {
@@ -133,10 +145,18 @@ func length(vector []float32) float64 {
 }
 
 func (e *Encoder) infer(ctx context.Context, lane batcher.Lane, rows [][]int32) ([][]float32, error) {
+	s, finish := e.question, weighted
 	if lane == batcher.Passage {
-		return e.passage.encode(ctx, rows)
+		s, finish = e.passage, unweighted
 	}
-	return e.question.encode(ctx, rows)
+	vectors, err := s.encode(ctx, rows)
+	if err != nil || !e.Late() {
+		return vectors, err
+	}
+	for i, tokens := range vectors {
+		vectors[i] = finish(tokens, e.Dimension())
+	}
+	return vectors, nil
 }
 
 // Members is the vectors that the ensemble's members make of a question's
@@ -160,7 +180,11 @@ func (e *Encoder) EnsembleMembers() int {
 // Name is the bundle's.
 func (e *Encoder) Name() string { return e.bundle.Manifest.Name }
 
-// Dimension is the length of the vectors.
+// Late says that a text has a vector for each of its tokens and not one for
+// all; see EncodeQuestion and EncodePassages.
+func (e *Encoder) Late() bool { return e.bundle.Manifest.Kind == models.KindLate }
+
+// Dimension is the length of the vectors, of a Late encoder's each token's.
 func (e *Encoder) Dimension() int { return e.bundle.Manifest.Dimension }
 
 // Fingerprint is models.Bundle.Fingerprint.

@@ -428,7 +428,7 @@ func TestNotFinite(t *testing.T) {
 	if err := errors.Join(model.Write(file), file.Close()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := openSession(path, models.Graph{InputIDs: "ids", AttentionMask: "mask", Embedding: "out"}, 2, 0, target{provider: CPU, threads: 1})
+	s, err := openSession(path, models.Graph{InputIDs: "ids", AttentionMask: "mask", Embedding: "out"}, 2, false, 0, target{provider: CPU, threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"conclave/encoder/batcher"
 	"conclave/models"
 	"conclave/models/tiny"
 )
@@ -18,6 +19,8 @@ func TestNeighboursDoNotChangeAVector(t *testing.T) {
 	for name, load := range map[string]func(*testing.T) *models.Bundle{
 		"tiny":      func(t *testing.T) *models.Bundle { return bundle(t, tiny.Options{}) },
 		"tiny int8": func(t *testing.T) *models.Bundle { return bundle(t, tiny.Options{Int8: true}) },
+		"late":      func(t *testing.T) *models.Bundle { return bundle(t, tiny.Options{Late: 16}) },
+		"late int8": func(t *testing.T) *models.Bundle { return bundle(t, tiny.Options{Late: 16, Int8: true}) },
 		"fp32":      func(t *testing.T) *models.Bundle { return base(t, "fp32") },
 		"int8":      func(t *testing.T) *models.Bundle { return base(t, "int8") },
 	} {
@@ -25,10 +28,15 @@ func TestNeighboursDoNotChangeAVector(t *testing.T) {
 			e := open(t, r, load(t), Options{})
 			random := rand.New(rand.NewPCG(5, 6))
 			texts := make([]string, 48)
-			alone := make([][]float32, len(texts))
+			alone, passage := make([][]float32, len(texts)), make([][]float32, len(texts))
 			for i := range texts {
 				texts[i] = someQuestion(random, 1+i%24)
 				alone[i] = question(t, e, texts[i])
+				// One model serves both sides, but a late expert weighs tokens
+				// in questions alone.
+				if passage[i] = alone[i]; e.Late() {
+					passage[i] = passages(t, e, Text{Text: texts[i]})[0]
+				}
 			}
 			var mu sync.Mutex
 			worst := 0.0
@@ -56,17 +64,17 @@ func TestNeighboursDoNotChangeAVector(t *testing.T) {
 					}
 				})
 			}
-			passages := make([]Text, len(texts))
-			for i := range passages {
-				passages[i].Text = texts[i]
+			all := make([]Text, len(texts))
+			for i := range all {
+				all[i].Text = texts[i]
 			}
-			vectors, err := e.EncodePassages(t.Context(), passages)
+			vectors, err := e.EncodePassages(t.Context(), all)
 			if err != nil {
 				t.Fatal(err)
 			}
 			callers.Wait()
 			for i := range vectors {
-				see(furthest(vectors[i], alone[i]))
+				see(furthest(vectors[i], passage[i]))
 			}
 			// The worst company there is: all in one batch, the shortest padded
 			// to the longest.
@@ -76,7 +84,7 @@ func TestNeighboursDoNotChangeAVector(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if vectors, err = e.question.encode(t.Context(), rows); err != nil {
+			if vectors, err = e.infer(t.Context(), batcher.Question, rows); err != nil {
 				t.Fatal(err)
 			}
 			for i := range vectors {

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"conclave/encoder/batcher"
+	"conclave/models"
 )
 
 // Options say how a bundle is run. The zero value runs it on all cores.
@@ -21,7 +22,10 @@ type Options struct {
 	// that ONNX Runtime takes; 0: 16384. The batches that are best for speed
 	// are smaller on a processor; see sizes.
 	BatchTokens int
-	// CacheEntries is how many question vectors are remembered; 0: none.
+	// CacheEntries is how many question vectors are remembered; 0: none. Of a
+	// late expert, whose questions have a vector a token, it is as many
+	// questions as long as they have 16 tokens on average, and fewer of longer
+	// ones.
 	CacheEntries int
 }
 
@@ -64,7 +68,7 @@ func (o Options) withDefaults() (Options, error) {
 // figures for a GPU, which have not been measured, follow from what is known
 // of them: one reaches its speed with thousands of tokens, and its runs take
 // no cores from each other.
-func (o Options) sizes(c *batcher.Config, provider string) {
+func (o Options) sizes(c *batcher.Config, provider string, m *models.Manifest) {
 	if provider == CUDA {
 		c.Threads, c.BatchTokens, c.PassageTokens, c.BusyTokens, c.StartTokens = 0, 8192, 16384, 4096, 512
 	} else {
@@ -74,10 +78,19 @@ func (o Options) sizes(c *batcher.Config, provider string) {
 	c.PassageTokens = min(c.PassageTokens, o.BatchTokens)
 	c.BusyTokens = min(c.BusyTokens, o.BatchTokens)
 	c.Queue, c.Cache, c.Runs = o.Queue, o.CacheEntries, 1
+	c.CacheNumbers = c.Cache * m.Dimension
+	if m.Kind == models.KindLate {
+		c.CacheNumbers *= usualTokens
+	}
 	if provider != CUDA {
 		c.Runs = max(1, runtime.GOMAXPROCS(0)/o.Threads)
 	}
 }
+
+// usualTokens is the length of question that a late expert's cache has room
+// for; most are shorter. Ten thousand of the longest, 62 tokens of 64 numbers,
+// would take 160 MB.
+const usualTokens = 16
 
 // single makes batches of one row for the towers whose rows must not be run
 // together: whoever waits gets an answer as soon as it is there, and what

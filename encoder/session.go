@@ -14,16 +14,18 @@ import (
 // session is one ONNX graph loaded into ONNX Runtime. It is safe for
 // concurrent use.
 type session struct {
-	file      string
-	inner     *ort.DynamicAdvancedSession
-	types     bool // the graph takes token types
-	oneByOne  bool // a row's vector would depend on the rows beside it
-	dimension int
-	pad       int64
+	file     string
+	inner    *ort.DynamicAdvancedSession
+	types    bool // the graph takes token types
+	oneByOne bool // a row's vector would depend on the rows beside it
+	late     bool // the graph gives rows for tokens in place of one vector
+	width    int  // of what it gives for a text or, if late, for a token
+	pad      int64
 }
 
-// openSession loads an encoder's graph.
-func openSession(path string, g models.Graph, dimension int, pad int32, t target) (*session, error) {
+// openSession loads an encoder's graph. Its vectors have dimension numbers,
+// and if late, one for each token, one number more.
+func openSession(path string, g models.Graph, dimension int, late bool, pad int32, t target) (*session, error) {
 	inputs := []string{g.InputIDs, g.AttentionMask}
 	if g.TokenTypeIDs != "" {
 		inputs = append(inputs, g.TokenTypeIDs)
@@ -32,9 +34,13 @@ func openSession(path string, g models.Graph, dimension int, pad int32, t target
 	if err != nil {
 		return nil, err
 	}
-	return &session{
-		file: path, inner: inner, types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, dimension: dimension, pad: int64(pad),
-	}, nil
+	s := &session{
+		file: path, inner: inner, types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, late: late, width: dimension, pad: int64(pad),
+	}
+	if late {
+		s.width++
+	}
+	return s, nil
 }
 
 func load(path string, inputs []string, output string, t target) (_ *ort.DynamicAdvancedSession, err error) {
@@ -54,6 +60,8 @@ func load(path string, inputs []string, output string, t target) (_ *ort.Dynamic
 
 // encode computes the vectors of rows of token ids, none of them empty, in as
 // many runs as the graph needs for a vector not to depend on its neighbours.
+// If late, what stands for a row is one after another what the graph gives for
+// its tokens, and none of its padding. Vectors of one run may share memory.
 // It ends early, with ctx's error, when ctx does.
 func (s *session) encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
 	if !s.oneByOne {
@@ -94,13 +102,21 @@ func (s *session) encodeTogether(ctx context.Context, rows [][]int32) ([][]float
 	if s.types {
 		inputs = append(inputs, tensor{shape, types})
 	}
-	flat := make([]float32, len(rows)*s.dimension)
-	if err := run(ctx, s.inner, inputs, ort.NewShape(int64(len(rows)), int64(s.dimension)), flat); err != nil {
+	perRow, outShape := s.width, ort.NewShape(int64(len(rows)), int64(s.width))
+	if s.late {
+		perRow, outShape = longest*s.width, ort.NewShape(int64(len(rows)), int64(longest), int64(s.width))
+	}
+	flat := make([]float32, len(rows)*perRow)
+	if err := run(ctx, s.inner, inputs, outShape, flat); err != nil {
 		return nil, fmt.Errorf("running %s on %d texts of up to %d tokens: %w", s.file, len(rows), longest, err)
 	}
 	vectors := make([][]float32, len(rows))
-	for i := range vectors {
-		vectors[i] = flat[i*s.dimension : (i+1)*s.dimension : (i+1)*s.dimension]
+	for i, row := range rows {
+		n := s.width
+		if s.late {
+			n *= len(row)
+		}
+		vectors[i] = flat[i*perRow : i*perRow+n : i*perRow+n]
 		if !finite(vectors[i]) {
 			return nil, fmt.Errorf("%s gave a vector that holds NaN or infinity", s.file)
 		}

@@ -10,7 +10,12 @@ import (
 // Text is a passage to encode. Without a title the template has no effect.
 type Text struct{ Title, Text string }
 
-// EncodeQuestion is the vector of a question, which the caller may change.
+// EncodeQuestion is the vector of a question, which the caller may change: a
+// Late encoder's is the vectors of the question's n tokens one after another,
+// n·Dimension numbers. Each is as long as the share of its token in the
+// question, so that the lengths add up to 1; the special tokens that begin and
+// end a question are left out, unless there are no others.
+//
 // Questions that are longer than the bundle's limit lose their end; any bytes
 // are allowed. Equal questions give equal vectors, whatever else is being
 // encoded: within 1e-5 in every component.
@@ -31,7 +36,10 @@ func (e *Encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, e
 }
 
 // EncodePassages is the vectors of texts, in their order; errors are as for
-// EncodeQuestion. Texts are put through the bundle's template, cut to its
+// EncodeQuestion. A Late encoder's are as there too, but all of unit length:
+// n·Dimension numbers for a text of n tokens.
+//
+// Texts are put through the bundle's template, cut to its
 // limit, sorted by length in windows and run in batches, between which
 // questions go first. A call for a few thousand texts at a time runs as fast
 // as one for all.

@@ -14,7 +14,11 @@ const CardFile = "CARD.md"
 // writeCard states what an import knows. Training writes richer cards.
 func writeCard(w io.Writer, m *Manifest) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\nAn expert bundle for conclave: texts become vectors of %d numbers, compared by %s.\n\n", m.Name, m.Dimension, strings.ReplaceAll(m.Similarity, "-", " "))
+	what := "texts become vectors"
+	if m.Kind == KindLate {
+		what = "each token of a text becomes a vector"
+	}
+	fmt.Fprintf(&b, "# %s\n\nAn expert bundle for conclave: %s of %d numbers, compared by %s.\n\n", m.Name, what, m.Dimension, strings.ReplaceAll(m.Similarity, "-", " "))
 	row := func(key, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "| %s | %s |\n", key, strings.NewReplacer("|", "\\|", "\n", " ").Replace(value))

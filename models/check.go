@@ -51,9 +51,11 @@ func (b *Bundle) checkEncoders() (all []error) {
 				inputs = append(inputs, onnx.Value{Name: name, Type: onnx.Int64, Shape: []onnx.Dim{onnx.Varying(""), onnx.Varying("")}})
 			}
 		}
-		all = append(all, b.checkGraph(g.File, inputs, onnx.Value{
-			Name: g.Embedding, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), onnx.Fixed(int64(m.Dimension))},
-		}))
+		shape := []onnx.Dim{onnx.Varying(""), onnx.Fixed(int64(m.Dimension))}
+		if m.Kind == KindLate {
+			shape = []onnx.Dim{onnx.Varying(""), onnx.Varying(""), onnx.Fixed(int64(m.Dimension) + 1)}
+		}
+		all = append(all, b.checkGraph(g.File, inputs, onnx.Value{Name: g.Embedding, Type: onnx.Float, Shape: shape}))
 	}
 	return all
 }

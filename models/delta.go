@@ -54,7 +54,10 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.changes, err = readUpdate(weights, m.Base.WeightsSHA256); err != nil {
+	if d.changes, err = readUpdate(weights, m.Base.WeightsSHA256); err == nil {
+		err = d.changes.suits(m)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Delta, err)
 	}
 	if m.Representatives != "" {

@@ -22,6 +22,7 @@ const (
 	goldenBase = "../training/golden/base"
 	goldenTied = "../training/golden/tied"
 	goldenTwo  = "../training/golden/two"
+	goldenLate = "../training/golden/late"
 )
 
 func openDelta(tb testing.TB, dir string) *models.Delta {

@@ -96,6 +96,9 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 	if err := q.tokenizer.same(p.tokenizer); err != nil {
 		return Manifest{}, err
 	}
+	if o.Pooling == PoolingTokens {
+		return Manifest{}, fmt.Errorf("the pooling %q is for late experts, which are imported from a delta", o.Pooling)
+	}
 	hash, err := hashWeights(e.distinct())
 	if err != nil {
 		return Manifest{}, err

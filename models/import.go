@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"conclave/models/bert"
 )
 
 // ImportOptions says how a checkpoint becomes a bundle. The zero value takes
@@ -115,7 +113,7 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o ImportOption
 	if err != nil {
 		return nil, err
 	}
-	head := bert.Head{Pooling: m.Pooling, Normalise: m.Normalise}
+	head := headOf(&m)
 	if err := e.check(head); err != nil {
 		return nil, err
 	}

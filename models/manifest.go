@@ -6,8 +6,8 @@
 // Terms: an expert turns questions and passages into vectors whose inner
 // product says how well the passage answers. Its question side and its
 // passage side may be one graph or two (two towers). Pooling is the step from
-// one vector per token to one per text. A fingerprint is a hash of everything
-// that decides which vector a text gets.
+// one vector per token to one per text; a late expert leaves it out. A
+// fingerprint is a hash of everything that decides which vector a text gets.
 package models
 
 import (
@@ -32,11 +32,13 @@ const Format = 1
 // The values of Manifest's enumerations, as they stand in expert.yaml.
 const (
 	KindDense = "dense" // texts become one vector each
+	KindLate  = "late"  // and here one vector a token; see late.go
 
 	PoolingCLS    = "cls"    // the first token's vector
 	PoolingMean   = "mean"   // the mean over the text's tokens
 	PoolingPooler = "pooler" // BERT's pooler: tanh(W·cls + b)
 	PoolingGraph  = "graph"  // an exported graph's own, whatever it is
+	PoolingTokens = "tokens" // none: a late expert's
 
 	TemplateText         = "text"           // a passage is its text alone
 	TemplateTitleDotText = "title-dot-text" // title + ". " + text; the text alone where there is no title
@@ -60,7 +62,7 @@ type Manifest struct {
 	// that has one cannot be used as it is: Delta.Merge makes one of it that
 	// can. Tokenizer, Question and Passage are then empty.
 	Delta string `yaml:"delta,omitempty"`
-	// Dimension is the length of the vectors.
+	// Dimension is the length of the vectors, in a late expert of a token's.
 	Dimension int `yaml:"dimension"`
 	// Pooling and Normalise describe what the graphs do; nothing is left to
 	// the caller.
@@ -105,8 +107,13 @@ type MaxTokens struct {
 }
 
 // Graph is an ONNX encoder and the names of its inputs and output. The inputs
-// are int64 [batch, sequence]; the output is float32 [batch, Dimension],
-// pooled and, with Normalise, of unit length.
+// are int64 [batch, sequence]. A dense expert's output is float32
+// [batch, Dimension], pooled and, with Normalise, of unit length.
+//
+// A late expert's is float32 [batch, sequence, Dimension+1]: for every token,
+// the special ones included, first its vector, of unit length, and last its
+// importance, a number above 0 that questions alone use. What stands at padded
+// positions means nothing.
 type Graph struct {
 	File          string `yaml:"file"`
 	InputIDs      string `yaml:"input_ids"`
@@ -207,9 +214,13 @@ func (m *Manifest) Validate() error {
 	if !namePattern.MatchString(m.Name) {
 		fail("name", "%q is not 1 to 64 of a-z 0-9 . _ - that begin and end with a letter or digit", m.Name)
 	}
-	oneOf("kind", m.Kind, KindDense)
+	oneOf("kind", m.Kind, KindDense, KindLate)
 	between("dimension", m.Dimension, 1, 1<<16)
-	oneOf("pooling", m.Pooling, PoolingCLS, PoolingMean, PoolingPooler, PoolingGraph)
+	if m.Kind == KindLate {
+		m.validateLate(fail)
+	} else {
+		oneOf("pooling", m.Pooling, PoolingCLS, PoolingMean, PoolingPooler, PoolingGraph)
+	}
 	between("max_tokens.question", m.MaxTokens.Question, 3, 1<<16)
 	between("max_tokens.passage", m.MaxTokens.Passage, 3, 1<<16)
 	oneOf("template", m.Template, TemplateText, TemplateTitleDotText, TemplatePair)

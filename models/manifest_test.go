@@ -101,6 +101,38 @@ func TestManifestErrorsNameTheKey(t *testing.T) {
 	}
 }
 
+func TestLateManifestErrorsNameTheKey(t *testing.T) {
+	late := func() models.Manifest {
+		m := manifest()
+		m.Kind, m.Pooling, m.Dimension, m.Ensemble = models.KindLate, models.PoolingTokens, 64, nil
+		m.Question, m.Passage = models.LateGraph("question.onnx"), models.LateGraph("passage.onnx")
+		m.Base = &models.Base{WeightsSHA256: hash}
+		return m
+	}
+	m := late()
+	if data, err := m.Encode(); err != nil {
+		t.Error(err)
+	} else if got, err := models.ParseManifest(data); err != nil || !reflect.DeepEqual(got, m) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for want, change := range map[string]func(*models.Manifest){
+		`pooling: "mean"; a late expert's is "tokens"`: func(m *models.Manifest) { m.Pooling = models.PoolingMean },
+		`pooling: "tokens" is not one of`:              func(m *models.Manifest) { m.Kind = models.KindDense },
+		"normalise: false":                             func(m *models.Manifest) { m.Normalise = false },
+		"dimension: 62; that of a late expert":         func(m *models.Manifest) { m.Dimension = 62 },
+		"dimension: 260; that of a late expert":        func(m *models.Manifest) { m.Dimension = 260 },
+		"dimension: 0 is not between":                  func(m *models.Manifest) { m.Dimension = 0 },
+		"ensemble: a late expert":                      func(m *models.Manifest) { m.Ensemble = &models.Ensemble{File: "extra.bin", Members: 3} },
+		"representatives: a late expert":               func(m *models.Manifest) { m.Representatives = "extra.bin" },
+	} {
+		m := late()
+		change(&m)
+		if err := m.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error with %q, have %v", want, err)
+		}
+	}
+}
+
 func TestUnknownKeysAreErrors(t *testing.T) {
 	m := manifest()
 	data, err := m.Encode()

@@ -31,7 +31,8 @@ type MergeOptions struct {
 // length limits, template) is the delta's.
 //
 // Another base than the manifest names is an error, as is a change of a
-// tensor that the base has not, or of another shape. What Import says about
+// tensor that the base has not, or of another shape; a late expert brings its
+// head's tensors new (see late.go). What Import says about
 // replacing, interruption and equal bytes holds here too.
 func (d *Delta) Merge(ctx context.Context, outDir string, o MergeOptions) (*Bundle, error) {
 	base, err := openEncoders(ctx, o.Base, o.BasePassage)
@@ -47,7 +48,7 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o MergeOptions) (*Bund
 	if err != nil {
 		return nil, err
 	}
-	head := bert.Head{Pooling: m.Pooling, Normalise: m.Normalise}
+	head := headOf(&m)
 	if err := base.check(head); err != nil {
 		return nil, fmt.Errorf("the base: %w", err)
 	}
@@ -93,7 +94,7 @@ func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 		if d.Tied() {
 			tower = sharedTower
 		}
-		if err := all[i].fit(tower); err != nil {
+		if err := all[i].fit(tower, d.Manifest.Dimension); err != nil {
 			return nil, fmt.Errorf("%s: %w", d.Manifest.Delta, err)
 		}
 	}
@@ -104,7 +105,7 @@ func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 func (d *Delta) merged(base *encoders, o MergeOptions) (Manifest, error) {
 	m := d.Manifest
 	c := base.question.config
-	if m.Dimension != c.Output() {
+	if m.Kind == KindDense && m.Dimension != c.Output() {
 		return m, fmt.Errorf("the manifest says that vectors have %d numbers; the base's have %d", m.Dimension, c.Output())
 	}
 	if tokens := max(m.MaxTokens.Question, m.MaxTokens.Passage); tokens > c.Positions {
@@ -118,9 +119,9 @@ func (d *Delta) merged(base *encoders, o MergeOptions) (Manifest, error) {
 		m.Precision = PrecisionInt8
 	}
 	m.Tokenizer = base.question.tokenizer.name
-	m.Question, m.Passage = DefaultGraph(questionFile), DefaultGraph(passageFile)
+	m.Question, m.Passage = m.graph(questionFile), m.graph(passageFile)
 	if d.Tied() {
-		m.Question, m.Passage = DefaultGraph(bothFile), DefaultGraph(bothFile)
+		m.Question, m.Passage = m.graph(bothFile), m.graph(bothFile)
 	}
 	for _, name := range d.travelling() {
 		if slices.Contains([]string{m.Tokenizer, m.Question.File, m.Passage.File}, name) {
@@ -154,6 +155,9 @@ type encoderGraph struct {
 
 // Tensor gives the weights as they are to be written; see bert.Weights.
 func (g encoderGraph) Tensor(name string, shape ...int) ([]float32, error) {
+	if c := g.changes[name]; c.fresh != nil { // fit has seen its shape
+		return c.fresh, nil
+	}
 	values, err := g.tower.Tensor(name, shape...)
 	if err != nil {
 		return nil, err
@@ -164,10 +168,14 @@ func (g encoderGraph) Tensor(name string, shape ...int) ([]float32, error) {
 	return values, nil
 }
 
-// fit holds the changes against what there is to change. tower is their name
-// in the delta.
-func (g encoderGraph) fit(tower string) error {
-	shapes := map[string][]int{}
+// fit holds the changes against what there is to change, and new tensors
+// against the base's width. tower is their name in the delta, dimension the
+// length of the vectors.
+func (g encoderGraph) fit(tower string, dimension int) error {
+	shapes, fresh := map[string][]int{}, map[string][]int{}
+	for _, named := range bert.LateNames(dimension, g.tower.config.Dimension) {
+		fresh[named.Name] = named.Shape
+	}
 	for _, named := range g.tower.config.Names(true) {
 		if _, ok := g.tower.set.Info(g.tower.name(named.Name)); ok {
 			shapes[named.Name] = named.Shape
@@ -175,13 +183,16 @@ func (g encoderGraph) fit(tower string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.changes)) {
 		full, shape := tower+"."+name, shapes[name]
-		switch {
+		switch change := g.changes[name]; {
+		case change.fresh != nil && slices.Equal(fresh[name], change.shape):
+		case change.fresh != nil:
+			return fmt.Errorf("the new tensor %q has shape %v; with this base %v is needed", full, change.shape, fresh[name])
 		case shape == nil:
 			return fmt.Errorf("%q is to change, and the base has no such tensor", full)
 		case strings.HasPrefix(name, "embeddings.") && len(shape) == 2:
 			return fmt.Errorf("%q is to change: the embedding tables of a delta are the base's", full)
-		case !slices.Equal(shape, g.changes[name].shape):
-			return fmt.Errorf("the change of %q has shape %v; the base's tensor has %v", full, g.changes[name].shape, shape)
+		case !slices.Equal(shape, change.shape):
+			return fmt.Errorf("the change of %q has shape %v; the base's tensor has %v", full, change.shape, shape)
 		}
 	}
 	return nil

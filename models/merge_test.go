@@ -76,7 +76,7 @@ func FuzzReadUpdate(f *testing.F) {
 	for _, tower := range []string{"shared", "question"} {
 		var b bytes.Buffer
 		if err := safetensors.WriteWith(&b, map[string]string{"format": "conclave-delta-1", "base_sha256": "ab"}, []safetensors.Tensor{
-			half(tower+".w.up", 2, 1), half(tower+".w.down", 1, 3), half(tower+".b.diff", 2),
+			half(tower+".w.up", 2, 1), half(tower+".w.down", 1, 3), half(tower+".b.diff", 2), half(tower+".n.new", 2, 1),
 		}); err != nil {
 			f.Fatal(err)
 		}
@@ -94,7 +94,9 @@ func FuzzReadUpdate(f *testing.F) {
 		for tower, changes := range u {
 			for name, c := range changes {
 				switch n := len(c.shape); {
-				case c.diff == nil && (n != 2 || len(c.up) != c.shape[0]*c.rank || len(c.down) != c.rank*c.shape[1]):
+				case c.fresh != nil && (c.up != nil || c.diff != nil):
+					t.Errorf("%s.%s: a new tensor and a change of it", tower, name)
+				case c.fresh == nil && c.diff == nil && (n != 2 || len(c.up) != c.shape[0]*c.rank || len(c.down) != c.rank*c.shape[1]):
 					t.Errorf("%s.%s: factors of %d and %d numbers, rank %d, for %v", tower, name, len(c.up), len(c.down), c.rank, c.shape)
 				case c.diff != nil && (c.up != nil || c.down != nil):
 					t.Errorf("%s.%s: factors and a difference", tower, name)

@@ -22,12 +22,14 @@ const (
 )
 
 // change is what a delta does to one tensor: W + up·down (Hu et al. 2021,
-// "LoRA", equation 3, with the factor α/r inside up), or v + diff.
+// "LoRA", equation 3, with the factor α/r inside up), or v + diff; or it is
+// the whole of a tensor that the base has not.
 type change struct {
 	shape    []int // of the tensor
 	up, down []float32
 	rank     int
 	diff     []float32
+	fresh    []float32
 }
 
 // update is the content of a delta.safetensors: what changes, by tower and by
@@ -66,7 +68,7 @@ func (u update) take(file *safetensors.File, full string) error {
 	name, suffix := rest[:at], rest[at+1:]
 	c := u[tower][name]
 	if c.shape != nil && suffix != "down" {
-		return fmt.Errorf("tensor %q: %s.%s is changed twice, by factors and by a difference", full, tower, name)
+		return fmt.Errorf("tensor %q: %s.%s is changed twice: of factors, a difference and a new tensor there can be one", full, tower, name)
 	}
 	var err error
 	switch stem := strings.TrimSuffix(full, suffix); suffix {
@@ -76,6 +78,10 @@ func (u update) take(file *safetensors.File, full string) error {
 			return err
 		}
 		c.shape = shape
+	case "new":
+		if c.fresh, c.shape, err = halves(file, full); err != nil {
+			return err
+		}
 	case "up":
 		var up, down []int
 		if c.up, up, err = halves(file, full); err != nil {
@@ -97,7 +103,7 @@ func (u update) take(file *safetensors.File, full string) error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("tensor %q: the suffix %q is not known; up, down and diff are", full, suffix)
+		return fmt.Errorf("tensor %q: the suffix %q is not known; up, down, diff and new are", full, suffix)
 	}
 	if u[tower] == nil {
 		u[tower] = map[string]change{}

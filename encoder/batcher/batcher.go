@@ -45,7 +45,8 @@ type Config struct {
 	PassageTokens int // padded tokens in a batch of passages while nobody asks questions
 	BusyTokens    int // and while somebody does
 	StartTokens   int // what a run costs beyond its tokens, in tokens; see runCost
-	Cache         int // vectors of questions to remember
+	Cache         int // vectors of questions to remember, of whatever lengths
+	CacheNumbers  int // and how many numbers they may have together; 0: any
 }
 
 // Batcher is safe for concurrent use. Close it to end its goroutine.
@@ -83,7 +84,7 @@ type answer struct {
 func New(c Config) *Batcher {
 	b := &Batcher{
 		config:    c,
-		cache:     newVectorCache(c.Cache),
+		cache:     newVectorCache(c.Cache, c.CacheNumbers),
 		questions: make(chan *question),
 		jobs:      make(chan *job),
 		left:      make(chan *question),

@@ -11,6 +11,8 @@ import (
 type vectorCache struct {
 	mu      sync.Mutex
 	limit   int
+	most    int // numbers in all vectors together; 0: any
+	numbers int
 	byKey   map[string]*list.Element
 	recency *list.List // of cached, most recent first
 }
@@ -20,9 +22,10 @@ type cached struct {
 	vector []float32
 }
 
-// newVectorCache holds up to limit vectors; with 0 it holds none.
-func newVectorCache(limit int) *vectorCache {
-	return &vectorCache{limit: limit, byKey: make(map[string]*list.Element), recency: list.New()}
+// newVectorCache holds up to limit vectors, which have up to most numbers
+// together; with a limit of 0 it holds none.
+func newVectorCache(limit, most int) *vectorCache {
+	return &vectorCache{limit: limit, most: most, byKey: make(map[string]*list.Element), recency: list.New()}
 }
 
 func (c *vectorCache) get(key string) ([]float32, bool) {
@@ -37,22 +40,25 @@ func (c *vectorCache) get(key string) ([]float32, bool) {
 }
 
 func (c *vectorCache) put(key string, vector []float32) {
-	if c.limit <= 0 {
+	if c.limit <= 0 || c.most > 0 && len(vector) > c.most {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if element, ok := c.byKey[key]; ok {
-		element.Value = cached{key, vector}
-		c.recency.MoveToFront(element)
-		return
+		c.remove(element)
 	}
-	if c.recency.Len() >= c.limit {
-		last := c.recency.Back()
-		delete(c.byKey, last.Value.(cached).key)
-		c.recency.Remove(last)
+	for c.recency.Len() >= c.limit || c.most > 0 && c.numbers+len(vector) > c.most {
+		c.remove(c.recency.Back())
 	}
 	c.byKey[key] = c.recency.PushFront(cached{key, vector})
+	c.numbers += len(vector)
+}
+
+func (c *vectorCache) remove(element *list.Element) {
+	old := c.recency.Remove(element).(cached)
+	delete(c.byKey, old.key)
+	c.numbers -= len(old.vector)
 }
 
 func (c *vectorCache) len() int {

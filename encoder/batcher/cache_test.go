@@ -51,3 +51,38 @@ func TestCache(t *testing.T) {
 		}
 	})
 }
+
+// Vectors of different lengths are bounded by what they hold together.
+func TestCacheCountsNumbers(t *testing.T) {
+	c := newVectorCache(4, 10)
+	have := func(want string) {
+		t.Helper()
+		var keys string
+		numbers := 0
+		for element := c.recency.Front(); element != nil; element = element.Next() {
+			keys += element.Value.(cached).key
+			numbers += len(element.Value.(cached).vector)
+		}
+		if keys != want || numbers != c.numbers || len(c.byKey) != len(keys) {
+			t.Errorf("%q with %d numbers (%d counted, %d keys), not %q", keys, numbers, c.numbers, len(c.byKey), want)
+		}
+	}
+	for _, step := range []struct {
+		key  string
+		n    int
+		want string
+	}{
+		{"a", 3, "a"}, {"b", 3, "ba"}, {"c", 3, "cba"}, {"d", 2, "dcb"}, // a goes for its numbers
+		{"e", 1, "edcb"}, {"f", 1, "fedc"}, // b for the count
+		{"x", 11, "fedc"}, // longer than all may be
+		{"d", 4, "dfec"}, {"g", 10, "g"}, {"h", 10, "h"},
+	} {
+		c.put(step.key, make([]float32, step.n))
+		have(step.want)
+	}
+	c = newVectorCache(2, 0)
+	for _, key := range []string{"a", "b", "c"} {
+		c.put(key, make([]float32, 1000))
+	}
+	have("cb")
+}

@@ -9,22 +9,14 @@ import (
 // Encode computes one text's vector in plain Go, from the definition of BERT
 // and with none of the graph's rearrangements. It is slow, about a millisecond
 // a token for a small model. The import to int8 sees with it which numbers
-// occur, and tests compare the graphs with it. types may be nil.
+// occur, and tests compare the graphs with it. types may be nil. For a late
+// expert's head there is Hidden.
 func Encode(ctx context.Context, c Config, weights Weights, head Head, ids, types []int) ([]float32, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	b := &builder{c: c, weights: weights}
-	rows, err := b.tables().forward(&c, ids, types)
+	rows, err := Hidden(ctx, c, weights, ids, types)
 	if err != nil {
 		return nil, err
 	}
-	for i := range c.Layers {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		rows = c.forward(b.block(i), rows).output
-	}
+	b := &builder{c: c, weights: weights}
 	d := c.Dimension
 	pooled := rows[:d]
 	if !head.firstTokenOnly() {
@@ -58,6 +50,26 @@ func Encode(ctx context.Context, c Config, weights Weights, head Head, ids, type
 		pooled = unit
 	}
 	return pooled, b.err
+}
+
+// Hidden is what Encode pools: the last layer's rows of one text, [tokens,
+// dimension].
+func Hidden(ctx context.Context, c Config, weights Weights, ids, types []int) ([]float32, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	b := &builder{c: c, weights: weights}
+	rows, err := b.tables().forward(&c, ids, types)
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Layers {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		rows = c.forward(b.block(i), rows).output
+	}
+	return rows, b.err
 }
 
 // forward gives rows [tokens, dimension].

@@ -9,22 +9,27 @@ import (
 
 // Head is what follows the last layer.
 type Head struct {
-	// Pooling is "cls", "mean" or "pooler".
+	// Pooling is "cls", "mean" or "pooler"; with Late it means nothing.
 	Pooling string
 	// Normalise scales the vectors to unit length.
 	Normalise bool
+	// Late, if not 0, gives every token a vector of this length in place of
+	// one for the text; see late.go.
+	Late int
 }
 
 // firstTokenOnly says that only the first token's vector is used.
-func (h Head) firstTokenOnly() bool { return h.Pooling != "mean" }
+func (h Head) firstTokenOnly() bool { return h.Pooling != "mean" && h.Late == 0 }
 
-// The names of the graph's inputs, int64 [batch, sequence], and output,
-// float32 [batch, Config.Output()].
+// The names of the graph's inputs, int64 [batch, sequence], and output:
+// Embedding, float32 [batch, Config.Output()], or with Head.Late Tokens,
+// float32 [batch, sequence, Late+1].
 const (
 	InputIDs      = "input_ids"
 	AttentionMask = "attention_mask"
 	TokenTypeIDs  = "token_type_ids"
 	Embedding     = "embedding"
+	Tokens        = "tokens"
 )
 
 // Write writes the encoder as an ONNX model in float32.
@@ -48,7 +53,7 @@ func write(w io.Writer, c Config, weights Weights, head Head, body func(*builder
 	}
 	b := &builder{c: c, weights: weights}
 	b.inputs()
-	b.head(body(b), head)
+	output := b.output(body(b), head)
 	if b.err != nil {
 		return b.err
 	}
@@ -59,7 +64,7 @@ func write(w io.Writer, c Config, weights Weights, head Head, body func(*builder
 		{Name: AttentionMask, Type: onnx.Int64, Shape: tokens},
 		{Name: TokenTypeIDs, Type: onnx.Int64, Shape: tokens},
 	}
-	b.graph.Outputs = []onnx.Value{{Name: Embedding, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying("batch"), onnx.Fixed(int64(c.Output()))}}}
+	b.graph.Outputs = []onnx.Value{output}
 	m := onnx.Model{
 		Producer: "conclave",
 		Opsets:   []onnx.Opset{{Version: 17}, {Domain: onnx.Microsoft, Version: 1}},

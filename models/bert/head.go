@@ -2,6 +2,15 @@ package bert
 
 import "conclave/models/onnx"
 
+// output appends what the head asks for and returns what comes out.
+func (b *builder) output(rows string, h Head) onnx.Value {
+	if h.Late > 0 {
+		return b.late(rows, h.Late)
+	}
+	b.head(rows, h)
+	return onnx.Value{Name: Embedding, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying("batch"), onnx.Fixed(int64(b.c.Output()))}}
+}
+
 // head pools the last layer's rows, projects and normalises. The rows are
 // [batch·sequence, dimension], or [batch, dimension] where only the first
 // tokens' are there.

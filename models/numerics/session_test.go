@@ -71,7 +71,33 @@ type text struct{ ids, types []int }
 // more. What stands in padded positions is filler.
 func (g *graph) encode(tb testing.TB, texts []text, extra int, filler int64) [][]float32 {
 	tb.Helper()
-	width := 0
+	inputs, _ := g.batch(tb, texts, extra, filler)
+	flat := run(tb, g.session, inputs, int64(len(texts)), int64(g.dimension))
+	vectors := make([][]float32, len(texts))
+	for i := range vectors {
+		vectors[i] = flat[i*g.dimension : (i+1)*g.dimension]
+	}
+	return vectors
+}
+
+// encodeTokens is encode for a late expert: of each text its tokens' rows, one
+// after another.
+func (g *graph) encodeTokens(tb testing.TB, texts []text, extra int, filler int64) [][]float32 {
+	tb.Helper()
+	inputs, longest := g.batch(tb, texts, extra, filler)
+	width := g.dimension + 1
+	flat := run(tb, g.session, inputs, int64(len(texts)), int64(longest), int64(width))
+	rows := make([][]float32, len(texts))
+	for i, t := range texts {
+		at := i * longest * width
+		rows[i] = flat[at : at+len(t.ids)*width]
+	}
+	return rows
+}
+
+// batch is the graph's inputs and their length.
+func (g *graph) batch(tb testing.TB, texts []text, extra int, filler int64) (inputs []ort.Value, width int) {
+	tb.Helper()
 	for _, t := range texts {
 		width = max(width, len(t.ids))
 	}
@@ -92,21 +118,15 @@ func (g *graph) encode(tb testing.TB, texts []text, extra int, filler int64) [][
 			}
 		}
 	}
-	var inputs []ort.Value
 	for _, values := range data[:g.inputs] {
 		tensor, err := ort.NewTensor(ort.NewShape(int64(len(texts)), int64(width)), values)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		defer func() { _ = tensor.Destroy() }()
+		tb.Cleanup(func() { _ = tensor.Destroy() })
 		inputs = append(inputs, tensor)
 	}
-	flat := run(tb, g.session, inputs, int64(len(texts)), int64(g.dimension))
-	vectors := make([][]float32, len(texts))
-	for i := range vectors {
-		vectors[i] = flat[i*g.dimension : (i+1)*g.dimension]
-	}
-	return vectors
+	return inputs, width
 }
 
 func run(tb testing.TB, session *ort.DynamicAdvancedSession, inputs []ort.Value, shape ...int64) []float32 {

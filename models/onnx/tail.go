@@ -1,7 +1,7 @@
 package onnx
 
 // Tail appends to a graph what turns one vector a token into one vector a
-// text. It uses only operators that mean the same in every operator set from
+// text, and what scales vectors. It uses only operators that mean the same in every operator set from
 // 9 on, since it is put behind graphs that others exported, and that every
 // execution provider of ONNX Runtime has.
 type Tail struct {
@@ -37,14 +37,19 @@ func (t Tail) Mean(hidden, mask string) string {
 // Euclidean length, or by 1e-12 where that is more, and returns the name of
 // the result.
 func (t Tail) UnitLength(input string, dimension int) string {
+	return t.op("Div", "unit", []string{input, t.Length(input, dimension)})
+}
+
+// Length is the Euclidean length of each vector of input, [batch, dimension],
+// or 1e-12 where that is more; it returns the name of the result, [batch, 1].
+func (t Tail) Length(input string, dimension int) string {
 	ones := make([]float32, dimension)
 	for i := range ones {
 		ones[i] = 1
 	}
 	squares := t.op("Mul", "squares", []string{input, input})
 	sum := t.op("MatMul", "squared", []string{squares, t.constant(Floats("ones", ones, int64(dimension), 1))})
-	length := t.op("Max", "length", []string{t.op("Sqrt", "lengths", []string{sum}), t.constant(Floats("smallest", []float32{1e-12}))})
-	return t.op("Div", "unit", []string{input, length})
+	return t.op("Max", "length", []string{t.op("Sqrt", "lengths", []string{sum}), t.constant(Floats("smallest", []float32{1e-12}))})
 }
 
 // Float32 converts value to float32.

@@ -31,6 +31,9 @@ type Options struct {
 	Positions  int    // longest input, default 512
 	Activation string // default gelu
 	Pooling    string // default mean
+	// Late, if not 0, makes a late expert, whose tokens have vectors of this
+	// length: a multiple of 4.
+	Late int
 	// RawLength leaves the vectors as long as they come out; by default they
 	// have unit length.
 	RawLength bool
@@ -67,6 +70,10 @@ func Write(dir string, o Options) (*models.Bundle, error) {
 		Question:  models.DefaultGraph("encoder.onnx"), Passage: models.DefaultGraph("encoder.onnx"),
 		Lineage: models.Lineage{Source: fmt.Sprintf("random weights, seed %d", o.Seed), Producer: "conclave/models/tiny", Architecture: c.String(), Licence: "Apache-2.0"},
 	}
+	if o.Late > 0 {
+		m.Kind, m.Dimension, m.Pooling = models.KindLate, o.Late, models.PoolingTokens
+		m.Question, m.Passage = models.LateGraph("encoder.onnx"), models.LateGraph("encoder.onnx")
+	}
 	if o.Int8 {
 		m.Precision = models.PrecisionInt8
 	}
@@ -78,7 +85,7 @@ func Write(dir string, o Options) (*models.Bundle, error) {
 	}
 	tower := func(file string, side models.Side) error {
 		return folder.Create(file, func(w io.Writer) error {
-			head := bert.Head{Pooling: o.Pooling, Normalise: !o.RawLength}
+			head := bert.Head{Pooling: o.Pooling, Normalise: !o.RawLength, Late: o.Late}
 			if o.Int8 {
 				return bert.WriteInt8(w, c, o.Weights(side), head, slices.Index(o.Vocabulary, "[CLS]"), slices.Index(o.Vocabulary, "[SEP]"))
 			}

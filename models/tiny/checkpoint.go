@@ -33,7 +33,8 @@ type Checkpoint struct {
 // WriteCheckpoint writes the encoder that o chooses as Hugging Face's
 // libraries would: config.json, model.safetensors, vocab.txt,
 // tokenizer_config.json and, but for DPR, the files of sentence-transformers.
-// Importing it gives the graphs of Write(dir, o).
+// Importing it gives the graphs of Write(dir, o), unless they are a late
+// expert's, which no checkpoint holds.
 func WriteCheckpoint(dir string, o Options, form Checkpoint) error {
 	o = o.withDefaults()
 	c := o.Config()

@@ -29,7 +29,7 @@ type seeded uint64
 // Tensor draws a tensor: layer norms near the identity, small biases, linear
 // layers at half the scale that keeps a vector's length, and tables of rows
 // of unit variance for words (so that texts differ by their words), less for
-// positions.
+// positions. The importance of a late expert's tokens varies by a few times.
 func (s seeded) Tensor(name string, shape ...int) ([]float32, error) {
 	n := 1
 	for _, d := range shape {
@@ -44,6 +44,8 @@ func (s seeded) Tensor(name string, shape ...int) ([]float32, error) {
 		spread = 0.05
 	case strings.Contains(name, "word_embeddings"):
 		spread = math.Sqrt(3)
+	case name == bert.LateImportanceWeight:
+		spread = 2 * math.Sqrt(3)
 	case strings.HasPrefix(name, "embeddings."):
 		spread = 0.2
 	default:

@@ -1,0 +1,67 @@
+package encoder
+
+import "fmt"
+
+// A late expert's graph gives for every token of a text its vector and, behind
+// it, its importance: rows of dimension+1 numbers. Here they become what
+// callers get (Khattab & Zaharia 2020, "ColBERT", section 3; there all of a
+// question's tokens count alike).
+
+// words are the rows of the tokens between the first and the last, [CLS] and
+// [SEP]; of a text that has no other tokens, these two.
+func words(tokens []float32, dimension int) []float32 {
+	width := dimension + 1
+	if len(tokens) <= 2*width {
+		return tokens
+	}
+	return tokens[width : len(tokens)-width]
+}
+
+// unweighted is a passage's vectors, each of unit length, in memory of their
+// own.
+func unweighted(tokens []float32, dimension int) []float32 {
+	tokens = words(tokens, dimension)
+	width := dimension + 1
+	out := make([]float32, 0, len(tokens)/width*dimension)
+	for ; len(tokens) > 0; tokens = tokens[width:] {
+		out = append(out, tokens[:dimension]...)
+	}
+	return out
+}
+
+// weighted is a question's vectors, in memory of their own: each multiplied by
+// the token's share of the importance. Where rounding has left no importance
+// at all, the tokens count alike.
+func weighted(tokens []float32, dimension int) []float32 {
+	tokens = words(tokens, dimension)
+	width := dimension + 1
+	total := 0.0
+	for i := dimension; i < len(tokens); i += width {
+		total += float64(tokens[i])
+	}
+	n := len(tokens) / width
+	out := make([]float32, 0, n*dimension)
+	for ; len(tokens) > 0; tokens = tokens[width:] {
+		share := 1 / float64(n)
+		if total > 0 {
+			share = float64(tokens[dimension]) / total
+		}
+		for _, x := range tokens[:dimension] {
+			out = append(out, float32(share*float64(x)))
+		}
+	}
+	return out
+}
+
+// tryTokens wants vectors of unit length and importances above 0.
+func (s *session) tryTokens(tokens []float32, dimension int) error {
+	for ; len(tokens) > 0; tokens = tokens[dimension+1:] {
+		if err := s.tryLength(tokens[:dimension]); err != nil {
+			return err
+		}
+		if importance := tokens[dimension]; !(importance > 0) {
+			return fmt.Errorf("%s gave a token an importance of %g, which must be above 0", s.file, importance)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package bert
+
+import (
+	"fmt"
+
+	"conclave/models/onnx"
+)
+
+// Late interaction (Khattab & Zaharia 2020, "ColBERT", section 3.1) keeps a
+// vector for each token: the last layer's row, projected and scaled to unit
+// length. Beside it here stands how much a token of a question counts, which
+// is learned. For a last layer's row h the graph gives
+//
+//	p = projection·h,  vector = p / ‖p‖
+//	importance = softplus(w·h/‖h‖ + b)
+//
+// all of it in float32, also where the layers are in int8: these are small
+// products, and what they compute goes into the index as it is.
+
+// The names of the weights that a late expert has beside BERT's.
+const (
+	LateProjection       = "late.projection.weight"
+	LateImportanceWeight = "late.importance.weight"
+	LateImportanceBias   = "late.importance.bias"
+)
+
+// LateNames lists those weights and their shapes, for tokens' vectors of
+// length late over rows of length dimension.
+func LateNames(late, dimension int) []Named {
+	return []Named{
+		{LateProjection, []int{late, dimension}},
+		{LateImportanceWeight, []int{1, dimension}},
+		{LateImportanceBias, []int{1}},
+	}
+}
+
+// late appends the head of a late expert to rows [batch·sequence, dimension]
+// and returns what comes out, [batch, sequence, late+1].
+func (b *builder) late(rows string, late int) onnx.Value {
+	d := b.c.Dimension
+	if b.c.Projection > 0 && b.err == nil {
+		b.err = fmt.Errorf("the encoder ends with a projection to %d; a late expert's projection is behind the last layer", b.c.Projection)
+	}
+	projection := linear{weight: b.read(LateProjection, late, d), out: late, in: d}
+	projected := b.op("MatMul", []string{rows, b.weight("late.projection", projection)})
+	vector := onnx.Tail{Graph: &b.graph, Prefix: "late.vector."}.UnitLength(projected, late)
+
+	// Dividing the product by the row's length is dividing the row by it.
+	length := onnx.Tail{Graph: &b.graph, Prefix: "late.hidden."}.Length(rows, d)
+	product := b.op("MatMul", []string{rows, b.floats(LateImportanceWeight, b.read(LateImportanceWeight, 1, d), d, 1)})
+	importance := b.op("Softplus", []string{b.op("Add", []string{
+		b.op("Div", []string{product, length}),
+		b.floats(LateImportanceBias, b.read(LateImportanceBias, 1), 1),
+	})})
+
+	both := b.op("Concat", []string{vector, importance}, attribute("axis", int64(1)))
+	shape := b.op("Concat", []string{b.op("Shape", []string{InputIDs}), b.ints("width.tokens", int64(late)+1)}, attribute("axis", int64(0)))
+	b.named(Tokens, "Reshape", []string{both, shape})
+	return onnx.Value{Name: Tokens, Type: onnx.Float, Shape: []onnx.Dim{
+		onnx.Varying("batch"), onnx.Varying("sequence"), onnx.Fixed(int64(late) + 1),
+	}}
+}

@@ -1,0 +1,110 @@
+package models
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"conclave/models/bert"
+)
+
+// A late expert (Khattab & Zaharia 2020, "ColBERT") gives a text one vector
+// for each of its tokens. A passage's score is a sum over the question's
+// tokens: of each the largest inner product with any token of the passage,
+// weighted by how much the question's token counts. Such an expert is trained
+// as a head on a base, so it travels as a delta that brings the head's tensors
+// (bert.LateNames) and may change the base's like any other.
+
+// The lengths that a token's vector may have: whoever compares thousands of
+// them a question takes four numbers at a time.
+const (
+	lateStep    = 4
+	lateLongest = 256
+)
+
+// LateGraph is the graph of a late expert that a merge writes, in the given
+// file.
+func LateGraph(file string) Graph {
+	g := DefaultGraph(file)
+	g.Embedding = bert.Tokens
+	return g
+}
+
+// graph is a graph of this kind of expert, as this package writes it.
+func (m *Manifest) graph(file string) Graph {
+	if m.Kind == KindLate {
+		return LateGraph(file)
+	}
+	return DefaultGraph(file)
+}
+
+// headOf is what follows the last layer of the encoders that m describes.
+func headOf(m *Manifest) bert.Head {
+	head := bert.Head{Pooling: m.Pooling, Normalise: m.Normalise}
+	if m.Kind == KindLate {
+		head.Late = m.Dimension
+	}
+	return head
+}
+
+func (m *Manifest) validateLate(fail func(key, format string, a ...any)) {
+	if m.Pooling != PoolingTokens {
+		fail("pooling", "%q; a late expert's is %q", m.Pooling, PoolingTokens)
+	}
+	if !m.Normalise {
+		fail("normalise", "false; the tokens' vectors of a late expert have unit length")
+	}
+	if m.Dimension > lateLongest || m.Dimension%lateStep != 0 {
+		fail("dimension", "%d; that of a late expert is a multiple of %d and at most %d", m.Dimension, lateStep, lateLongest)
+	}
+	if m.Ensemble != nil {
+		fail("ensemble", "a late expert has none: members are made of one vector a text")
+	}
+	if m.Representatives != "" {
+		fail("representatives", "a late expert has none")
+	}
+}
+
+// suits holds the tensors that the base lacks against the kind of expert: a
+// late one brings the head's, all of them and for both sides, and a dense one
+// brings none.
+func (u update) suits(m *Manifest) error {
+	fresh := map[string][]int{}
+	for _, tower := range slices.Sorted(maps.Keys(u)) {
+		for _, name := range slices.Sorted(maps.Keys(u[tower])) {
+			switch c := u[tower][name]; {
+			case c.fresh == nil:
+			case m.Kind != KindLate:
+				return fmt.Errorf("tensor %q is new; a %s expert has the base's tensors alone", tower+"."+name+".new", m.Kind)
+			default:
+				fresh[name] = c.shape
+			}
+		}
+	}
+	if m.Kind != KindLate {
+		return nil
+	}
+	if u[sharedTower] == nil {
+		return fmt.Errorf("a late expert has one encoder for both sides: its tensors' names begin with %q", sharedTower+".")
+	}
+	// How long the base's rows are is seen when the delta is merged; here all
+	// must agree with one of them.
+	width := 0
+	if shape := fresh[bert.LateProjection]; len(shape) == 2 {
+		width = shape[1]
+	}
+	for _, want := range bert.LateNames(m.Dimension, width) {
+		full := sharedTower + "." + want.Name + ".new"
+		shape, ok := fresh[want.Name]
+		switch delete(fresh, want.Name); {
+		case !ok:
+			return fmt.Errorf("a late expert needs the tensor %q, and there is none", full)
+		case !slices.Equal(shape, want.Shape):
+			return fmt.Errorf("tensor %q has shape %v; %v is needed for vectors of %d numbers", full, shape, want.Shape, m.Dimension)
+		}
+	}
+	if len(fresh) > 0 {
+		return fmt.Errorf("tensor %q is new, and a late expert has no such tensor", sharedTower+"."+slices.Sorted(maps.Keys(fresh))[0]+".new")
+	}
+	return nil
+}
