@@ -137,14 +137,17 @@ const (
 	atWords
 	atSharpness
 	atPhrases // logarithm of their weight divided by BM25's
+	atTokens  // intercept of late interaction's logarithmic weight
 	atDense
 )
 
 var (
 	denseCount   = len(fusion.DenseFeatureNames())
 	lexicalCount = len(fusion.LexicalFeatureNames())
+	lateCount    = len(fusion.LateFeatureNames())
 	atLexical    = atDense + denseCount
-	parameters   = atLexical + lexicalCount
+	atLate       = atLexical + lexicalCount
+	parameters   = atLate + lateCount
 )
 
 // gateProblem is the loss of a gate over questions.
@@ -152,13 +155,14 @@ type gateProblem struct {
 	questions []gateQuestion
 	ridge     float64
 	phrases   bool      // some question has them
+	late      bool      // some question has late interaction
 	mean      []float64 // of the features, from atDense on
 	deviation []float64
 }
 
 func (p *gateProblem) add(q *GateQuestion) error {
 	features := fusion.FeaturesOf(q.Table, q.Sources)
-	g := gateQuestion{lexical: -1, phrases: -1, scores: make([][]float64, len(q.Sources)), words: features.Lexical}
+	g := gateQuestion{lexical: -1, phrases: -1, late: -1, scores: make([][]float64, len(q.Sources)), words: features.Lexical, tokens: features.Late}
 	columns := make([]int, len(q.Sources))
 	for i, s := range q.Sources {
 		if s.Column < 0 || s.Column >= q.Table.Sources() {
@@ -170,6 +174,8 @@ func (p *gateProblem) add(q *GateQuestion) error {
 			g.lexical = i
 		case fusion.Phrases:
 			g.phrases, p.phrases = i, true
+		case fusion.Late:
+			g.late, p.late = i, true
 		default:
 			g.dense = append(g.dense, denseSource{i, interceptOf(s.Kind), features.Dense[len(g.dense)]})
 		}
@@ -208,6 +214,9 @@ func (p *gateProblem) standardise() {
 			for j := range p.questions[i].words {
 				visit(denseCount+j, &p.questions[i].words[j])
 			}
+			for j := range p.questions[i].tokens {
+				visit(denseCount+lexicalCount+j, &p.questions[i].tokens[j])
+			}
 		}
 	}
 	each(func(at int, v *float64) { rows[at]++; p.mean[at] += *v })
@@ -242,6 +251,14 @@ func (p *gateProblem) gate(x []float64) fusion.Gate {
 	}
 	if p.phrases {
 		g.Phrases = math.Exp(x[atPhrases])
+	}
+	if p.late {
+		g.Tokens, g.Late = x[atTokens], make([]float64, lateCount)
+		for j := range g.Late {
+			at := denseCount + lexicalCount + j
+			g.Late[j] = x[atLate+j] / p.deviation[at]
+			g.Tokens -= g.Late[j] * p.mean[at]
+		}
 	}
 	return g
 }

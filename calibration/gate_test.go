@@ -110,6 +110,9 @@ func TestGateGradient(t *testing.T) {
 		if i%2 == 0 { // half of them with phrases: the last dense source's column
 			questions[i].Sources[2].Kind = fusion.Phrases
 		}
+		if i%3 == 0 {
+			followed(t, &questions[i], func(o rank.Ordinal) float32 { return float32(o%7) / 7 })
+		}
 		if err := p.add(&questions[i]); err != nil {
 			t.Fatal(err)
 		}

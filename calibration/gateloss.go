@@ -17,7 +17,9 @@ type gateQuestion struct {
 	dense      []denseSource
 	lexical    int // which source, or -1
 	phrases    int // likewise
+	late       int // likewise
 	words      []float64
+	tokens     []float64   // the features of late
 	scores     [][]float64 // of a source, by candidate
 	candidates int
 	answers    []int // the candidates that answer, ascending
@@ -59,7 +61,7 @@ func (p *gateProblem) loss(x, grad []float64) float64 {
 		if grad != nil {
 			grad[i] /= n
 		}
-		if i == atWords || i == atSharpness {
+		if i == atWords || i == atSharpness || i == atTokens {
 			continue
 		}
 		from := x[i]
@@ -144,10 +146,13 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 		weights[d.source] = share[e]
 	}
 	if q.lexical >= 0 {
-		weights[q.lexical] = math.Exp(min(x[atWords]+dot(x[atLexical:], q.words), 20))
+		weights[q.lexical] = math.Exp(min(x[atWords]+dot(x[atLexical:atLate], q.words), 20))
 		if q.phrases >= 0 {
 			weights[q.phrases] = weights[q.lexical] * math.Exp(min(x[atPhrases], 20))
 		}
+	}
+	if q.late >= 0 {
+		weights[q.late] = math.Exp(min(x[atTokens]+dot(x[atLate:], q.tokens), 20))
 	}
 	sharpness := math.Exp(min(x[atSharpness], 20))
 
@@ -186,6 +191,13 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 		grad[atWords] += g
 		for j, v := range q.words {
 			grad[atLexical+j] += g * v
+		}
+	}
+	if q.late >= 0 {
+		g := slope[q.late] * weights[q.late]
+		grad[atTokens] += g
+		for j, v := range q.tokens {
+			grad[atLate+j] += g * v
 		}
 	}
 	return loss

@@ -66,10 +66,11 @@ type Origin uint8
 
 // The origins of a score.
 const (
-	FromNone  Origin = iota // the source has no score: it contributes nothing
-	FromHit                 // the source found the candidate
-	FromExact               // the true score, fetched for a candidate that the source did not find
-	FromMin                 // the lowest score of the source's own list
+	FromNone   Origin = iota // the source has no score: it contributes nothing
+	FromHit                  // the source found the candidate
+	FromExact                // the true score, fetched for a candidate that the source did not find
+	FromMin                  // the lowest score of the source's own list
+	FromScored               // the source finds nothing itself and scores what others found
 )
 
 // String is the origin as the API prints it.
@@ -81,6 +82,8 @@ func (o Origin) String() string {
 		return "exact"
 	case FromMin:
 		return "min"
+	case FromScored:
+		return "scored"
 	}
 	return "none"
 }
@@ -171,6 +174,17 @@ func (c *Candidates) Missing(source int, into []rank.Ordinal) []rank.Ordinal {
 // Complete gives a source's true scores for the candidates that Missing named.
 // On an error the table is as it was.
 func (c *Candidates) Complete(source int, scores []float32) error {
+	return c.fill(source, scores, FromExact)
+}
+
+// Follow is Complete for a source that searches nothing itself and scores what
+// the others found (late interaction): it never makes a passage a candidate, and
+// its scores count also where missing ones are not to be completed.
+func (c *Candidates) Follow(source int, scores []float32) error {
+	return c.fill(source, scores, FromScored)
+}
+
+func (c *Candidates) fill(source int, scores []float32, origin Origin) error {
 	for i, score := range scores {
 		if !finite(score) {
 			return fmt.Errorf("exact score %d of %d is %v", i+1, len(scores), score)
@@ -187,7 +201,7 @@ func (c *Candidates) Complete(source int, scores []float32) error {
 	}
 	for row, next := 0, 0; next < len(scores); row++ {
 		if at := c.at(row, source); at.origin == FromNone {
-			*at = cell{score: scores[next], origin: FromExact}
+			*at = cell{score: scores[next], origin: origin}
 			next++
 		}
 	}

@@ -12,10 +12,11 @@ const (
 	Base       Kind = "base"       // the encoder that the specialists were fine-tuned from
 	Lexical    Kind = "lexical"    // BM25
 	Phrases    Kind = "phrases"    // BM25 over pairs of words, which counts beside BM25 alone
+	Late       Kind = "late"       // late interaction: a vector for each token; it ranks what the others found
 )
 
-// Dense reports whether a source of the kind compares vectors.
-func (k Kind) Dense() bool { return k != Lexical && k != Phrases }
+// Dense reports whether a source of the kind compares one vector with another.
+func (k Kind) Dense() bool { return k != Lexical && k != Phrases && k != Late }
 
 // Observed is what is known of a source beside its column of scores when it
 // has answered a question.
@@ -69,21 +70,24 @@ func LexicalFeatureNames() []string {
 }
 
 // Features are what a Gate reads: of every dense source, and of the question
-// for BM25.
+// for BM25 and for late interaction.
 type Features struct {
 	Dense   [][]float64 // by position among the dense sources
 	Lexical []float64
+	Late    []float64 // nil without such a source
 }
 
 // FeaturesOf computes the features of a question from the table of candidates
 // (only the sources' own hits count) and what was observed.
 func FeaturesOf(c *Candidates, sources []Observed) Features {
-	lexical, ceiling := -1, 0.0
+	lexical, late, ceiling := -1, -1, 0.0
 	highest := math.Inf(-1)
 	for _, s := range sources {
 		switch s.Kind {
 		case Lexical:
 			lexical, ceiling = s.Column, s.Ceiling
+		case Late:
+			late = s.Column
 		case Specialist:
 			highest = max(highest, s.Familiarity)
 		}
@@ -127,6 +131,13 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 			x[wordsShared] = shared / float64(n)
 		}
 		f.Lexical = x
+	}
+	if late >= 0 {
+		f.Late = c.lateFeaturesOf(sources, late, lexical)
+		f.Late[lateFamiliarity] = highest
+		if lexical >= 0 {
+			f.Late[lateCoverage] = f.Lexical[wordsCoverage]
+		}
 	}
 	return f
 }

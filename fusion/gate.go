@@ -14,7 +14,8 @@ import (
 // logits, so that they add up to 1. BM25's weight is the exponential of its
 // own linear function, and that of phrases a fixed share of it: the two are
 // terms of one kind, and a function of their own for phrases brought nothing
-// (docs/experts.md). The fused score is Σ weight · score over the raw
+// (docs/experts.md). Late interaction has a weight like BM25's, of its own
+// function: it judges what the others found and competes with none of them. The fused score is Σ weight · score over the raw
 // scores, with true scores for what a source did not return.
 //
 // Neither MUF's weights by confidence nor a fixed α of the hybrid: it was
@@ -27,6 +28,8 @@ type Gate struct {
 	Lexical    []float64 `yaml:"lexical" json:"lexical"`
 	Words      float64   `yaml:"words" json:"words"`                         // intercept of BM25's logarithmic weight
 	Phrases    float64   `yaml:"phrases,omitempty" json:"phrases,omitempty"` // their weight divided by BM25's; 0: they do not count
+	Tokens     float64   `yaml:"tokens,omitempty" json:"tokens,omitempty"`   // intercept of late interaction's logarithmic weight
+	Late       []float64 `yaml:"late,omitempty" json:"late,omitempty"`       // by LateFeatureNames; none: late interaction does not count
 }
 
 // Check refuses coefficients that cannot be used.
@@ -40,7 +43,10 @@ func (g *Gate) Check() error {
 	if !(g.Phrases >= 0 && g.Phrases <= MaxWeight) {
 		return fmt.Errorf("a gate's weight of phrases beside words is %v: it must be from 0 to %g", g.Phrases, float64(MaxWeight))
 	}
-	for _, list := range [][]float64{{g.Specialist, g.Generalist, g.Base, g.Words}, g.Dense, g.Lexical} {
+	if len(g.Late) != 0 && len(g.Late) != lateFeatures {
+		return fmt.Errorf("a gate of %d coefficients for late interaction: %d are needed, or none", len(g.Late), lateFeatures)
+	}
+	for _, list := range [][]float64{{g.Specialist, g.Generalist, g.Base, g.Words, g.Tokens}, g.Dense, g.Lexical, g.Late} {
 		for _, x := range list {
 			if math.IsNaN(x) || math.Abs(x) > MaxWeight {
 				return fmt.Errorf("a gate's coefficient is %v", x)
@@ -66,6 +72,11 @@ func (g *Gate) Weigh(sources []Observed, f Features) []Source {
 			continue
 		case Phrases:
 			weights[i].Weight = words * g.Phrases
+			continue
+		case Late:
+			if len(g.Late) > 0 {
+				weights[i].Weight = math.Exp(min(g.Tokens+dotProduct(g.Late, f.Late), maxLogWeight))
+			}
 			continue
 		}
 		weights[i].Weight = g.intercept(s.Kind) + dotProduct(g.Dense, f.Dense[dense])
@@ -98,7 +109,7 @@ func (g *Gate) intercept(k Kind) float64 {
 	return g.Generalist
 }
 
-// maxLogWeight keeps BM25's weight far from overflow.
+// maxLogWeight keeps a weight that is an exponential far from overflow.
 const maxLogWeight = 20
 
 // Gated is the weighted sum of the sources' raw scores with the gate's weights

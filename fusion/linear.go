@@ -186,7 +186,7 @@ func (f *linear) standsIn(row, i int) bool {
 func (f *linear) score(row, column int) (float32, Origin) {
 	at := f.c.at(row, column)
 	switch {
-	case at.origin == FromHit, at.origin == FromExact && f.missing == Exact:
+	case at.origin == FromHit, at.origin == FromScored, at.origin == FromExact && f.missing == Exact:
 		return at.score, at.origin
 	case f.missing == None || f.c.columns[column].hits == 0:
 		return 0, FromNone
@@ -203,7 +203,8 @@ func (f *linear) lineOf(column int, kind Normalisation) line {
 	each := func(visit func(float64)) {
 		for row := range f.c.ordinals {
 			at := f.c.at(row, column)
-			if at.origin == FromHit || at.origin == FromExact && f.missing == Exact && (all || f.c.foundBy(row, f.sources)) {
+			scored := at.origin == FromScored || at.origin == FromExact && f.missing == Exact
+			if at.origin == FromHit || scored && (all || f.c.foundBy(row, f.sources)) {
 				visit(float64(at.score))
 			}
 		}

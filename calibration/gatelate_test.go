@@ -1,0 +1,126 @@
+package calibration
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// followed gives a question late interaction as one source more, with a score for
+// each row, and lets every other source find only half of the passages.
+func followed(t *testing.T, q *GateQuestion, score func(rank.Ordinal) float32) {
+	t.Helper()
+	n := q.Table.Sources()
+	lists, own := make([][]rank.Hit, n+1), map[rank.Ordinal][]float64{}
+	q.Table.Each(fusion.Exact, func(row int, scores []float64) {
+		o := q.Table.Ordinal(row)
+		own[o] = slices.Clone(scores)
+		for s, x := range scores {
+			lists[s] = append(lists[s], rank.Hit{Ordinal: o, Score: float32(x)})
+		}
+	})
+	for s := range n {
+		rank.Sort(lists[s])
+		lists[s] = lists[s][:len(lists[s])/2]
+	}
+	table := new(fusion.Candidates)
+	if err := table.Reset(lists); err != nil {
+		t.Fatal(err)
+	}
+	for s := range n {
+		var missing []float32
+		for _, o := range table.Missing(s, nil) {
+			missing = append(missing, float32(own[o][s]))
+		}
+		if err := table.Complete(s, missing); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var late []float32
+	for _, o := range table.Missing(n, nil) {
+		late = append(late, score(o))
+	}
+	if err := table.Follow(n, late); err != nil {
+		t.Fatal(err)
+	}
+	q.Table = table
+	q.Sources = append(q.Sources, fusion.Observed{Column: n, Kind: fusion.Late, Confidence: -1})
+}
+
+// TestGateFindsLate: where late interaction knows the answer the fit listens to
+// it, where it is noise hardly, and without it the gate says nothing of it.
+func TestGateFindsLate(t *testing.T) {
+	fitted := func(useful float32) (accuracy float64, gate fusion.Gate) {
+		random := rand.New(rand.NewPCG(6, 6))
+		questions := planted(t, 300, 6)
+		for i := range questions {
+			q := &questions[i]
+			followed(t, q, func(o rank.Ordinal) float32 { return random.Float32()*.3 + useful*float32(q.Relevant[o]) })
+		}
+		answers, err := HoldOutGate(context.Background(), questions, GateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fit, err := FitGate(context.Background(), questions, GateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Accuracy(answers, 1), fit.Gate
+	}
+	with, gate := fitted(.25)
+	noise, _ := fitted(0)
+	t.Logf("top-1 %.3f where it knows, %.3f where it is noise", with, noise)
+	if with < noise+.1 || len(gate.Late) != lateCount {
+		t.Errorf("top-1 %.3f with late interaction that knows, %.3f with noise; %d coefficients", with, noise, len(gate.Late))
+	}
+	fit, err := FitGate(context.Background(), planted(t, 50, 5), GateOptions{})
+	if err != nil || fit.Gate.Late != nil || fit.Gate.Tokens != 0 {
+		t.Errorf("a gate fitted without late interaction: %+v (%v)", fit.Gate, err)
+	}
+}
+
+// TestLateOfFewSpecialists: with fewer specialists, late interaction is what it
+// would be if the others had never been asked: what they alone found is no
+// candidate, and does not show in its features.
+func TestLateOfFewSpecialists(t *testing.T) {
+	questions := planted(t, 80, 5)
+	fewer := make([]GateQuestion, len(questions))
+	random, left := rand.New(rand.NewPCG(8, 8)), 0
+	for i := range questions {
+		followed(t, &questions[i], func(rank.Ordinal) float32 { return random.Float32() })
+		q := questions[i]
+		near := 0
+		if q.Sources[1].Familiarity > q.Sources[0].Familiarity {
+			near = 1
+		}
+		table, err := q.Table.Only([]int{near, 2, 3, 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		left += q.Table.Len() - table.Len()
+		q.Table, q.Sources = table, []fusion.Observed{q.Sources[near], q.Sources[2], q.Sources[3], q.Sources[4]}
+		for column := range q.Sources {
+			q.Sources[column].Column = column
+		}
+		fewer[i] = q
+	}
+	if left == 0 {
+		t.Fatal("no passage was found by the second specialist alone")
+	}
+	one, err := HoldOutGate(context.Background(), questions, GateOptions{Specialists: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := HoldOutGate(context.Background(), fewer, GateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(one, same) {
+		t.Error("the second specialist changed the answers")
+	}
+}
