@@ -57,9 +57,12 @@ func (a *answer) sources(ctx context.Context) []Source {
 	sources := make([]Source, len(a.findings))
 	chances := a.sourceChances(ctx)
 	for i, f := range a.findings {
-		s := Source{Name: f.name, Kind: "dense", Status: f.status, Hits: len(f.hits), Truncated: f.cut, Chance: chances[i], Took: f.took}
-		if i >= a.plan.wordsAt() {
-			s.Kind = "lexical"
+		s := Source{Name: f.name, Kind: KindDense, Status: f.status, Hits: len(f.hits), Truncated: f.cut, Chance: chances[i], Took: f.took}
+		switch i {
+		case a.plan.wordsAt(), a.plan.phrasesAt():
+			s.Kind = KindLexical
+		case a.plan.lateAt():
+			s.Kind = KindLate
 		}
 		if f.sure != nil {
 			s.Confidence, s.Uncertainty = ptr(printed(f.sure.confidence)), ptr(printed(f.sure.mutualInformation))

@@ -27,6 +27,9 @@ func (e *Engine) encode(ctx context.Context, p *plan, x *Expert) finding {
 				return fmt.Errorf("encoding the question: %w", err)
 			}
 			encoded.cut = cutsQuestion(x.Encoder, p.question)
+			if x == e.late {
+				return checkTokens(encoded.vector, x.Info.Dimension)
+			}
 			return checkVector(encoded.vector, x.Info.Dimension)
 		})
 	})

@@ -46,6 +46,8 @@ func (e *Engine) chanceOf(p *plan, source int) Chance {
 		return e.defaults.WordsChance
 	case p.phrasesAt():
 		return nil
+	case p.lateAt():
+		return e.late.Chance
 	}
 	return e.experts[p.experts[source]].Chance
 }

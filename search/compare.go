@@ -15,7 +15,7 @@ import (
 // measured on the same findings.
 //
 // The requests may differ in what happens after the sources have answered, and
-// in which sources take part: K, Fusion, Experts, BM25, Missing, Weights,
+// in which sources take part: K, Fusion, Experts, BM25, Late, Missing, Weights,
 // Explain, Fields, Normalisation. Everything else is to be the same; an *Error
 // of kind Invalid says where it is not. A request that Search would refuse
 // fails the whole comparison, and so does one whose sources all failed; a
@@ -64,7 +64,7 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 	}
 	for i, p := range plans {
 		p.reference = reference
-		own := make([]finding, 0, len(p.experts)+2)
+		own := make([]finding, 0, p.sources())
 		for n, expert := range p.experts {
 			f := findings[slices.Index(all.experts, expert)]
 			f.source = n
@@ -78,6 +78,11 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 		if p.phrases = p.phrases && all.phrases; p.phrases {
 			f := findings[all.phrasesAt()]
 			f.source = p.phrasesAt()
+			own = append(own, f)
+		}
+		if p.late {
+			f := findings[all.lateAt()]
+			f.source = p.lateAt()
 			own = append(own, f)
 		}
 		var err error
@@ -97,6 +102,7 @@ func union(plans []*plan) *plan {
 		all.experts = append(all.experts, p.experts...)
 		all.words = all.words || p.words
 		all.phrases = all.phrases || p.phrases
+		all.late = all.late || p.late
 		all.confidence = all.confidence || p.confidence
 	}
 	slices.Sort(all.experts)
@@ -114,7 +120,7 @@ func alike(requests []Request) error {
 		return invalid("there is nothing to compare")
 	}
 	asked := func(r Request) Request {
-		r.K, r.Fusion, r.Experts, r.BM25, r.Missing, r.Weights = 0, Methods{}, nil, nil, "", nil
+		r.K, r.Fusion, r.Experts, r.BM25, r.Late, r.Missing, r.Weights = 0, Methods{}, nil, nil, nil, "", nil
 		r.Explain, r.Fields, r.Normalisation, r.MinConfidence = false, nil, "", 0
 		return r
 	}

@@ -13,8 +13,12 @@ import (
 
 // Config is what an Engine is made of.
 type Config struct {
-	Corpus   Corpus
-	Experts  []Expert // in the order in which answers name them
+	Corpus  Corpus
+	Experts []Expert // in the order in which answers name them
+	// Late is an expert whose encoder gives a question a vector for each token, as
+	// one list: late interaction. It takes part in the gate where that weighs it.
+	// Nil: none.
+	Late     *Expert
 	Limits   Limits   // zero values: DefaultLimits
 	Defaults Defaults // zero values: those of DefaultDefaults
 	Observer Observer // nil: nobody listens
@@ -177,8 +181,9 @@ func (c *Config) complete() error {
 }
 
 func (c *Config) checkExperts() error {
-	if len(c.Experts)+2 > fusion.MaxSources { // BM25 and phrases
-		return fmt.Errorf("search: %d experts, at most %d are possible", len(c.Experts), fusion.MaxSources-2)
+	const others = 3 // BM25, phrases, late interaction
+	if len(c.Experts)+others > fusion.MaxSources {
+		return fmt.Errorf("search: %d experts, at most %d are possible", len(c.Experts), fusion.MaxSources-others)
 	}
 	names := map[string]bool{}
 	for i := range c.Experts {
@@ -194,7 +199,7 @@ func (c *Config) checkExperts() error {
 			return fmt.Errorf("search: expert %q has no question encoder", x.Name)
 		}
 		names[x.Name] = true
-		x.Info.Name = x.Name
+		x.Info.Name, x.Info.Kind = x.Name, KindDense
 		if x.Ensemble != nil {
 			x.Info.EnsembleMembers = x.Ensemble.EnsembleMembers()
 		}
@@ -203,6 +208,16 @@ func (c *Config) checkExperts() error {
 				return fmt.Errorf("search: expert %q is calibrated with temperature %v and depth %d: they must be above 0 and at least 2",
 					x.Name, cal.Temperature, cal.Depth)
 			}
+		}
+	}
+	if x := c.Late; x != nil {
+		late := *x
+		late.Info.Name, late.Info.Kind, c.Late = late.Name, KindLate, &late
+		switch {
+		case x.Name == "" || x.Name == WordSource || x.Name == PhraseSource || names[x.Name]:
+			return fmt.Errorf("search: late interaction is called %q: a name that no other source has is needed", x.Name)
+		case x.Encoder == nil:
+			return fmt.Errorf("search: expert %q has no question encoder", x.Name)
 		}
 	}
 	return c.checkReference()

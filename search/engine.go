@@ -19,6 +19,7 @@ type Engine struct {
 	experts   []Expert
 	byName    map[string]int // into experts
 	encoderOf []int          // of each expert: equal numbers share an encoder
+	late      *Expert        // nil: there is none
 	limits    Limits
 	defaults  Defaults
 	observer  Observer
@@ -39,7 +40,7 @@ func NewEngine(c Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		corpus: c.Corpus, experts: c.Experts, byName: map[string]int{},
+		corpus: c.Corpus, experts: c.Experts, late: c.Late, byName: map[string]int{},
 		limits: c.Limits, defaults: c.Defaults, observer: c.Observer, referenceExpert: -1,
 		tables: sync.Pool{New: func() any { return new(fusion.Candidates) }},
 	}
@@ -75,7 +76,8 @@ func sameEncoder(a, b *Expert) bool {
 //     passages that the filter lets through: no source finds others;
 //  3. ask every source, in parallel, under one deadline: encode the question,
 //     search, and for MUF ask the ensemble how sure the expert is;
-//  4. complete: fetch the true scores of what others found ("missing": "exact");
+//  4. complete: let late interaction score what was found, and fetch the true
+//     scores of what others found ("missing": "exact");
 //  5. fuse, once for each method asked for;
 //  6. fetch the texts and explain.
 //

@@ -14,7 +14,8 @@ import (
 type Evidence struct {
 	Generation uint64
 	// Sources are the experts asked, in the engine's order, then BM25, then
-	// phrases where the collection has them; column i of Table is Sources[i].
+	// phrases where the collection has them, then late interaction; column i of
+	// Table is Sources[i].
 	Sources []SourceEvidence
 	// Table holds the hits of all sources, completed by their true scores.
 	Table *fusion.Candidates
@@ -25,6 +26,7 @@ type SourceEvidence struct {
 	Name    string
 	Lexical bool // BM25
 	Phrases bool // BM25 over phrases
+	Late    bool // late interaction: it has scores and no hits
 	Hits    []rank.Hit
 	// Vector is the question as the expert encodes it.
 	Vector []float32
@@ -60,7 +62,7 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 	}
 	candidates := p.candidates
 	p.candidates = max(candidates, depth)
-	p.phrases = p.words
+	p.phrases, p.late = p.words, e.late != nil
 	view := e.pin()
 	defer view.letGo()
 	asking, cancel := context.WithTimeout(ctx, max(p.timeout, time.Millisecond))
@@ -74,8 +76,8 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 		if f.status != StatusOK {
 			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.name, f.reason, f.cause)
 		}
-		s := SourceEvidence{Name: f.name, Lexical: i == p.wordsAt(), Phrases: i == p.phrasesAt(), Ceiling: f.ceiling, Vector: f.vector}
-		if !s.Lexical && !s.Phrases {
+		s := SourceEvidence{Name: f.name, Lexical: i == p.wordsAt(), Phrases: i == p.phrasesAt(), Late: i == p.lateAt(), Ceiling: f.ceiling, Vector: f.vector}
+		if !s.Lexical && !s.Phrases && !s.Late {
 			s.Base = e.isReference(p.experts[i])
 			if err := s.askMembers(ctx, &e.experts[p.experts[i]], f, depth); err != nil {
 				return Evidence{}, fmt.Errorf("source %s: %w", f.name, err)
@@ -91,6 +93,11 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 	a := answer{engine: e, plan: p, view: view, findings: findings, table: found.Table}
 	if err := guard(func() error { return a.complete(ctx) }); err != nil {
 		return Evidence{}, fmt.Errorf("the sources' true scores: %w", err)
+	}
+	if at := p.lateAt(); at >= 0 {
+		if f := &findings[at]; f.status != StatusOK {
+			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.name, f.reason, f.cause)
+		}
 	}
 	if len(a.degraded) > 0 {
 		return Evidence{}, fmt.Errorf("source %s: %s", a.degraded[0].Source, a.degraded[0].Reason)

@@ -25,14 +25,14 @@ const aside = -1
 
 // finding is what one source came back with.
 type finding struct {
-	source  int // into the plan's sources: its experts, then BM25, then phrases; or aside
+	source  int // into the plan's sources: its experts, then BM25, phrases, late interaction; or aside
 	name    string
 	status  string
 	reason  string // for the user, when the status is not ok
 	cause   error  // for the log, likewise
 	hits    []rank.Hit
-	vector  []float32   // of the question; dense sources only
-	vectors VectorIndex // dense sources only
+	vector  []float32   // of the question; dense sources and late interaction only
+	vectors VectorIndex // likewise
 	words   WordIndex   // BM25 and phrases only
 	ceiling float64     // BM25 only: what no score reaches
 	cut     bool        // only the beginning of the question was read
@@ -97,6 +97,9 @@ func (e *Engine) ask(ctx context.Context, p *plan, view *pinned) []finding {
 	if p.phrases {
 		e.start(view, func() { answers <- e.askPhrases(ctx, p, view) })
 	}
+	if p.late {
+		e.start(view, func() { answers <- e.askLate(ctx, p, view) })
+	}
 	if e.preselects(p) {
 		e.start(view, func() { e.askFamiliar(ctx, p, view, answers) })
 	} else {
@@ -145,6 +148,8 @@ func (e *Engine) sourceName(p *plan, source int) string {
 		return WordSource
 	case p.phrasesAt():
 		return PhraseSource
+	case p.lateAt():
+		return e.late.Name
 	}
 	return e.experts[p.experts[source]].Name
 }

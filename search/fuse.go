@@ -33,6 +33,7 @@ func (a *answer) complete(ctx context.Context) error {
 	if err := a.table.Reset(lists); err != nil {
 		return err
 	}
+	a.scoreLate(ctx)
 	wanted := false
 	for _, m := range a.plan.methods {
 		wanted = wanted || m.completes
@@ -45,7 +46,7 @@ func (a *answer) complete(ctx context.Context) error {
 	for i := range a.findings {
 		f := &a.findings[i]
 		passages = a.table.Missing(i, passages[:0])
-		if f.status != StatusOK || len(passages) == 0 {
+		if f.status != StatusOK || len(passages) == 0 || i == a.plan.lateAt() {
 			continue
 		}
 		scores = append(scores[:0], make([]float32, len(passages))...)
@@ -117,7 +118,7 @@ func (a *answer) fuseBy(ctx context.Context, m plannedMethod) (fusion.Ranking, e
 }
 
 // answering returns the columns of the experts that answered, and of BM25, or
-// -1 when it did not. Phrases are for the gate alone.
+// -1 when it did not. Phrases and late interaction are for the gate alone.
 func (a *answer) answering() (experts []int, lexical int) {
 	lexical = -1
 	for i, f := range a.findings {
@@ -125,7 +126,7 @@ func (a *answer) answering() (experts []int, lexical int) {
 		case f.status != StatusOK:
 		case i == a.plan.wordsAt():
 			lexical = i
-		case i == a.plan.phrasesAt():
+		case i == a.plan.phrasesAt(), i == a.plan.lateAt():
 		default:
 			experts = append(experts, i)
 		}

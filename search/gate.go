@@ -57,9 +57,12 @@ func (a *answer) observe(ctx context.Context) []fusion.Observed {
 	if lexical >= 0 {
 		a.observed = append(a.observed, fusion.Observed{Column: lexical, Kind: fusion.Lexical, Ceiling: a.findings[lexical].ceiling,
 			Rival: known[len(known)-1].Rival})
-		if at := a.plan.phrasesAt(); a.plan.phrases && a.findings[at].status == StatusOK {
+		if at := a.plan.phrasesAt(); at >= 0 && a.findings[at].status == StatusOK {
 			a.observed = append(a.observed, fusion.Observed{Column: at, Kind: fusion.Phrases})
 		}
+	}
+	if at := a.plan.lateAt(); at >= 0 && a.findings[at].status == StatusOK {
+		a.observed = append(a.observed, fusion.Observed{Column: at, Kind: fusion.Late, Confidence: -1, Rival: known[len(known)-1].Rival})
 	}
 	return a.observed
 }

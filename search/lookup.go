@@ -6,17 +6,24 @@ import (
 	"conclave/corpus"
 )
 
-// Experts describes the loaded experts, in the order of the configuration.
+// Experts describes the loaded experts, in the order of the configuration, and
+// after them late interaction.
 func (e *Engine) Experts() []ExpertInfo {
 	infos := make([]ExpertInfo, len(e.experts))
 	for i := range e.experts {
 		infos[i] = e.experts[i].Info
+	}
+	if e.late != nil {
+		infos = append(infos, e.late.Info)
 	}
 	return infos
 }
 
 // Expert describes one expert; an unknown name is an *Error of kind NotFound.
 func (e *Engine) Expert(name string) (ExpertInfo, error) {
+	if e.late != nil && name == e.late.Name {
+		return e.late.Info, nil
+	}
 	i, ok := e.byName[name]
 	if !ok {
 		return ExpertInfo{}, e.noExpert(name)

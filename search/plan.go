@@ -19,6 +19,7 @@ type plan struct {
 	experts       []int // into Engine.experts, ascending
 	words         bool  // BM25 is asked
 	phrases       bool  // so is BM25 over phrases, where the collection has them
+	late          bool  // late interaction ranks what the others found
 	exact         bool
 	methods       []plannedMethod
 	listed        bool // a list of methods was asked for
@@ -35,19 +36,37 @@ type plan struct {
 	reference     []float32 // the question's vector by the reference, where it is there already
 }
 
-// The plan's sources are its experts, BM25 if words are asked, and phrases if
-// those are asked, which they never are alone.
-func (p *plan) wordsAt() int   { return len(p.experts) }
-func (p *plan) phrasesAt() int { return len(p.experts) + 1 }
+// The plan's sources are its experts, BM25, phrases, which never are alone, and
+// late interaction: of these last three the ones that are asked. Where they are
+// among the sources is -1 for one that is not.
+func (p *plan) wordsAt() int   { return p.placed(p.words, 0) }
+func (p *plan) phrasesAt() int { return p.placed(p.phrases, 1) }
+func (p *plan) lateAt() int    { return p.placed(p.late, p.lexical()) }
+
+func (p *plan) placed(asked bool, behind int) int {
+	if !asked {
+		return -1
+	}
+	return len(p.experts) + behind
+}
+
+// lexical is how many sources search words.
+func (p *plan) lexical() int {
+	n := 0
+	for _, asked := range []bool{p.words, p.phrases} {
+		if asked {
+			n++
+		}
+	}
+	return n
+}
 
 func (p *plan) sources() int {
-	switch {
-	case p.phrases:
-		return len(p.experts) + 2
-	case p.words:
-		return len(p.experts) + 1
+	n := len(p.experts) + p.lexical()
+	if p.late {
+		n++
 	}
-	return len(p.experts)
+	return n
 }
 
 type plannedMethod struct {
@@ -95,6 +114,7 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 		e.checkNeeds(m, pointer, p, useWords, &wrong)
 		p.words = p.words || m.words && useWords
 		p.phrases = p.phrases || m.gated && useWords && e.defaults.Gate != nil && e.defaults.Gate.Phrases > 0
+		p.late = p.late || m.gated && e.late != nil && (r.Late == nil || *r.Late) && e.defaults.Gate != nil && len(e.defaults.Gate.Late) > 0
 		p.confidence = p.confidence || m.gated || m.asksConfidence(len(p.experts))
 	}
 	return p, wrong.err()
@@ -114,6 +134,8 @@ func (e *Engine) planExperts(names *[]string, wrong *problems) []int {
 		pointer := fmt.Sprintf("/experts/%d", n)
 		i, ok := e.byName[name]
 		switch {
+		case !ok && e.late != nil && name == e.late.Name:
+			wrong.add("unknown_expert", pointer, `expert %s is late interaction, which ranks what the others found: it takes part in the gate by itself, unless "late" is false`, quote(name))
 		case !ok:
 			wrong.add("unknown_expert", pointer, "there is no expert %s: %s", quote(name), e.knownExperts())
 		case slices.Contains(experts, i):
@@ -217,7 +239,9 @@ func (e *Engine) checkNeeds(m plannedMethod, pointer string, p *plan, words bool
 func (e *Engine) checkWeights(weights map[string]float64, wrong *problems) {
 	for _, name := range slices.Sorted(maps.Keys(weights)) {
 		pointer := "/weights/" + escapePointer(name)
-		if name == PhraseSource {
+		if e.late != nil && name == e.late.Name {
+			wrong.add("unknown_source", pointer, "%s cannot be weighted: it takes part in the gate alone, which weighs it itself", name)
+		} else if name == PhraseSource {
 			wrong.add("unknown_source", pointer, "%s cannot be weighted: they take part in the gate alone, which weighs them itself", PhraseSource)
 		} else if _, ok := e.byName[name]; !ok && name != WordSource {
 			wrong.add("unknown_source", pointer, "there is no source %s to weight: %s, and %s is BM25", quote(name), e.knownExperts(), WordSource)

@@ -14,6 +14,10 @@ type Request struct {
 	Fusion   Methods   `json:"fusion,omitzero"`   // "auto", "muf", …, or a list of them
 	Experts  *[]string `json:"experts,omitempty"` // nil: all; empty: none
 	BM25     *bool     `json:"bm25,omitempty"`    // nil: true
+	// Late says whether late interaction ranks what the others found, where the
+	// method weighs it ("gate", and "auto" where it means that) and the collection
+	// has it. nil: true.
+	Late *bool `json:"late,omitempty"`
 	// Specialists is how many of the experts with a domain are asked, the most
 	// familiar with the question first. 0: for "gate" (and "auto" where it means
 	// that) as many as it was calibrated for, unless Experts names them; for every

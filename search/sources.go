@@ -119,6 +119,13 @@ func (x *Expert) calibrated() bool {
 	return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 && x.Info.Calibration != nil
 }
 
+// The kinds of sources, as answers and ExpertInfo name them.
+const (
+	KindDense   = "dense"   // one vector a text
+	KindLexical = "lexical" // words, or phrases
+	KindLate    = "late"    // a vector for each token
+)
+
 // The names of BM25 among the sources, and of BM25 over phrases. No expert may
 // have them.
 const (

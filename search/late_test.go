@@ -1,0 +1,234 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// maxima is late interaction over passages of two tokens each: exact, and only
+// ever asked for scores.
+type maxima struct {
+	tokens [][][]float32 // of each passage
+	fail   bool
+}
+
+func (m *maxima) Search(context.Context, []float32, int, bool) ([]rank.Hit, error) {
+	return nil, errors.New("late interaction was asked to search")
+}
+
+func (m *maxima) Scores(query []float32, passages []rank.Ordinal, out []float32) {
+	for i, o := range passages {
+		out[i] = m.score(query, o)
+	}
+}
+
+func (m *maxima) score(query []float32, o rank.Ordinal) (sum float32) {
+	if m.fail {
+		return float32(math.NaN())
+	}
+	for ; len(query) > 0; query = query[dimension:] {
+		best := float32(math.Inf(-1))
+		for _, token := range m.tokens[o] {
+			best = max(best, product(query[:dimension], token))
+		}
+		sum += best
+	}
+	return sum
+}
+
+// wordwise encodes a question as a vector for each of its words.
+type wordwise struct{ hook func() error }
+
+func (w *wordwise) EncodeQuestion(_ context.Context, text string) (out []float32, err error) {
+	if w.hook != nil {
+		if err := w.hook(); err != nil {
+			return nil, err
+		}
+	}
+	for _, word := range strings.Fields(text) {
+		out = append(out, draw(77, word)...)
+	}
+	return out, nil
+}
+
+// lateStage is a stage whose gate weighs late interaction.
+func lateStage() (*stage, *maxima, *wordwise) {
+	s, index, encoder := newStage("ABC", 60), &maxima{}, &wordwise{}
+	for _, p := range s.library.shelf.passages {
+		index.tokens = append(index.tokens, [][]float32{draw(5, p.ID), draw(6, p.ID)})
+	}
+	s.library.shelf.vectors["tokens"] = index
+	s.config.Late = &Expert{Name: "tokens", Encoder: encoder, Info: ExpertInfo{Dimension: dimension}}
+	gate := *s.config.Defaults.Gate
+	gate.Tokens, gate.Late = math.Log(2), make([]float64, len(fusion.LateFeatureNames()))
+	s.config.Defaults.Gate = &gate
+	return s, index, encoder
+}
+
+// TestLateScoresWhatOthersFound: it takes part in the gate with its weight, its
+// scores are its own, contributions add up, and no passage is there that nobody
+// else found.
+func TestLateScoresWhatOthersFound(t *testing.T) {
+	s, index, encoder := lateStage()
+	request := Request{Question: question, Fusion: methodsOf(MethodGate), Candidates: 3, K: 20}
+	got := s.ask(t, request)
+	late := got.source("tokens")
+	if late == nil || late.Kind != KindLate || late.Status != StatusOK || late.Hits != 0 || math.Abs(*late.Weight-2) > 1e-6 {
+		t.Fatalf("the source is %+v", late)
+	}
+	query, _ := encoder.EncodeQuestion(context.Background(), question)
+	for _, r := range got.Results {
+		o, _, _ := s.library.shelf.Ordinal(r.ID)
+		found, sum := false, 0.0
+		for _, c := range r.Contributions {
+			sum += c.Contribution
+			found = found || c.Rank != nil
+			if c.Source == "tokens" && (c.Rank != nil || c.Origin != "scored" || math.Abs(*c.Score-float64(index.score(query, o))) > 1e-6) {
+				t.Errorf("%s: %+v, want the score %v", r.ID, c, index.score(query, o))
+			}
+		}
+		if !found || math.Abs(sum-r.Score) > 1e-6 {
+			t.Errorf("%s: found %t, contributions add up to %v, score %v", r.ID, found, sum, r.Score)
+		}
+	}
+	s.config.Late = nil
+	without := s.ask(t, request)
+	if a, b := slices.Sorted(slices.Values(ids(got.Results))), slices.Sorted(slices.Values(ids(without.Results))); !slices.Equal(a, b) {
+		t.Errorf("the candidates are %v, without late interaction %v", a, b)
+	}
+	if slices.Equal(ids(got.Results), ids(without.Results)) {
+		t.Error("the order is the same with late interaction and without")
+	}
+}
+
+// TestLateIsTheGates: other methods answer as if it were not there, "late": false
+// leaves it out, and it cannot be asked by name.
+func TestLateIsTheGates(t *testing.T) {
+	s, _, _ := lateStage()
+	no := false
+	for _, r := range []Request{
+		{Question: question, Fusion: methodsOf(MethodGate), Late: &no}, {Question: question, Fusion: methodsOf(MethodHybrid)},
+		{Question: question, Fusion: methodsOf(MethodSum)}, {Question: question, Fusion: methodsOf(MethodRRF)}, {Question: question, Fusion: methodsOf(MethodMUF)},
+	} {
+		with := s.ask(t, r)
+		late := s.config.Late
+		s.config.Late = nil
+		without := s.ask(t, r)
+		s.config.Late = late
+		if with.source("tokens") != nil || !reflect.DeepEqual(with.Results, without.Results) {
+			t.Errorf("%v: late interaction changes it", r.Fusion)
+		}
+	}
+	for _, r := range []Request{
+		{Question: question, Experts: &[]string{"A", "tokens"}},
+		{Question: question, Fusion: methodsOf(MethodSum), Weights: map[string]float64{"tokens": 1}},
+	} {
+		if e := s.refused(t, r); !strings.Contains(e.Error(), "gate") {
+			t.Errorf("refused with %v", e)
+		}
+	}
+	gate := *s.config.Defaults.Gate
+	gate.Late = nil // fitted without it
+	s.config.Defaults.Gate = &gate
+	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)}); r.source("tokens") != nil {
+		t.Error("a gate that does not know of late interaction asks it")
+	}
+}
+
+// TestLateBesideOthers: in a list and in a comparison the gate answers as alone,
+// also where other methods ask for more experts than it weighs, and without
+// words.
+func TestLateBesideOthers(t *testing.T) {
+	for _, words := range []bool{true, false} {
+		s, _, _ := lateStage()
+		s.library.shelf.phrases = &words2{s.words}
+		s.config.Defaults.Gate.Late = []float64{.1, .2, .3, .4, .5, .6} // so that candidates of others would show
+		s.config.Experts[1].Representatives = draw(1, "b")
+		s.config.Experts[2].Representatives = draw(1, "c")
+		s.config.Defaults.Specialists = 1
+		alone := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), BM25: &words, Candidates: 4, K: 5})
+		list := s.ask(t, Request{Question: question, Fusion: Methods{Names: []string{MethodSum, MethodGate}, Listed: true}, BM25: &words, Candidates: 4, K: 5})
+		if got := list.Rankings[1].Results; !slices.Equal(ids(got), ids(alone.Results)) || got[0].Score != alone.Results[0].Score {
+			t.Errorf("words %t: in a list %v, alone %v", words, ids(got), ids(alone.Results))
+		}
+	}
+}
+
+// words2 is phrases that find what words find.
+type words2 struct{ *words }
+
+// TestLateThatFails: it is left out and named, whether encoding fails, or the
+// scores, or the collection has nothing of it; the rest answers as without it.
+func TestLateThatFails(t *testing.T) {
+	for name, spoil := range map[string]func(s *stage, index *maxima, encoder *wordwise){
+		"encoding": func(_ *stage, _ *maxima, encoder *wordwise) {
+			encoder.hook = func() error { return errors.New("gone") }
+		},
+		"scores": func(_ *stage, index *maxima, _ *wordwise) { index.fail = true },
+		"no vectors": func(s *stage, _ *maxima, _ *wordwise) {
+			delete(s.library.shelf.vectors, "tokens")
+		},
+	} {
+		s, index, encoder := lateStage()
+		spoil(s, index, encoder)
+		r := Request{Question: question, Fusion: methodsOf(MethodGate)}
+		got := s.ask(t, r)
+		s.config.Late = nil
+		without := s.ask(t, r)
+		if len(got.Degraded) != 1 || got.Degraded[0].Source != "tokens" || !slices.Equal(ids(got.Results), ids(without.Results)) {
+			t.Errorf("%s: degraded %+v, results %v, without %v", name, got.Degraded, ids(got.Results), ids(without.Results))
+		}
+	}
+}
+
+// TestLateEvidence: what is gathered has its scores, and what fails is an error.
+func TestLateEvidence(t *testing.T) {
+	s, index, encoder := lateStage()
+	e, err := NewEngine(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := e.Gather(context.Background(), Request{Question: question}, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(found.Sources, func(s SourceEvidence) bool { return s.Late })
+	if at < 0 || found.Sources[at].Name != "tokens" || len(found.Sources[at].Hits) != 0 {
+		t.Fatalf("sources %+v", found.Sources)
+	}
+	query, _ := encoder.EncodeQuestion(context.Background(), question)
+	found.Table.Each(fusion.Exact, func(row int, scores []float64) {
+		if want := index.score(query, found.Table.Ordinal(row)); scores[at] != float64(want) {
+			t.Errorf("row %d: %v, want %v", row, scores[at], want)
+		}
+	})
+	index.fail = true
+	if _, err := e.Gather(context.Background(), Request{Question: question}, 5); err == nil {
+		t.Error("scores that failed were gathered")
+	}
+	if err := e.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLateConfiguration: names and encoders.
+func TestLateConfiguration(t *testing.T) {
+	for name, x := range map[string]Expert{
+		"no name": {Encoder: &wordwise{}}, "an expert's": {Name: "A", Encoder: &wordwise{}},
+		"BM25's": {Name: WordSource, Encoder: &wordwise{}}, "no encoder": {Name: "tokens"},
+	} {
+		s := newStage("AB", 10)
+		s.config.Late = &x
+		if _, err := NewEngine(s.config); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
