@@ -23,6 +23,7 @@ from safetensors.numpy import load_file, save_file
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import torch
+
 from conclave_train.bundle.manifest import Folder, Manifest
 from conclave_train.expert import train_expert
 from conclave_train.job import Job

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 import torch
 
@@ -22,13 +20,15 @@ from conclave_train.expert import train_expert
 from conclave_train.export import export
 from conclave_train.fit.encode import Device
 from conclave_train.job import Job
-from conclave_train.progress import say
-from conclave_train.settings import EnsembleSettings, ExpertSettings, add_options, from_options
+from conclave_train.late import LateJob, train_late
+from conclave_train.settings import EnsembleSettings, ExpertSettings, LateSettings, add_options, from_options
+from conclave_train.stop import Stop
 
 EXAMPLES = """examples:
   conclave-train expert --passages p.jsonl --questions q.jsonl --name mydomain
   conclave-train expert --data beir/scifact --name scifact --epochs 3 --mine-at 2,3
   conclave-train multi --data data/wiki --data data/policy --name multi --limit 3000
+  conclave-train late --data data/wiki --data data/policy --limit 1000
   conclave-train ensemble --bundle experts/mydomain --passages p.jsonl --questions more.jsonl
   conclave-train verify experts/*"""
 
@@ -36,7 +36,7 @@ EXAMPLES = """examples:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
     options = _parser().parse_args(arguments)
-    stop = _Stop()
+    stop = Stop()
     try:
         with stop:
             return int(options.run_command(options, stop))
@@ -46,31 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TrainingError as error:
         print(f"conclave-train: {error}", file=sys.stderr)
         return 1
-
-
-class _Stop:
-    """Turns the first Ctrl-C or SIGTERM into a question that training asks between steps; the second kills."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        self._before: dict[signal.Signals, object] = {}
-
-    def __call__(self) -> bool:
-        return self.asked
-
-    def __enter__(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._handle)
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
-
-    def _handle(self, number: int, _: FrameType | None) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
-        say("stopping after this step; once more to stop at once")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -108,6 +83,16 @@ def _parser() -> argparse.ArgumentParser:
         add_options(p, ExpertSettings, "fine-tuning")
         add_options(p, EnsembleSettings, "ensemble")
         p.set_defaults(run_command=_expert)
+    p = _command(commands, "late", "train a head of late interaction (a vector per token) on a frozen base")
+    _data_options(p)
+    p.add_argument("--name", default="late", help="the expert's name (default: late)")
+    p.add_argument("--out", type=Path, help="the bundle's folder (default: experts/NAME)")
+    p.add_argument("--base-name", default="base", help="the name of the base's bundle (default: base)")
+    p.add_argument("--template", default="title-dot-text", help="text, title-dot-text or pair (default: %(default)s)")
+    p.add_argument("--licence", default="", help="the data's licence, for the card")
+    _machine_options(p)
+    add_options(p, LateSettings, "training")
+    p.set_defaults(run_command=_late)
     p = _command(commands, "ensemble", "train a new ensemble for a delta's bundle")
     p.add_argument("--bundle", type=Path, required=True, help="the expert's folder")
     p.add_argument("--out", type=Path, help="write the bundle here (default: in place)")
@@ -203,7 +188,7 @@ def _matrix_unit() -> bool:
     return supported is not None and bool(supported())
 
 
-def _expert(options: argparse.Namespace, stop: _Stop) -> int:
+def _expert(options: argparse.Namespace, stop: Stop) -> int:
     name = check_name(options.name)
     job = Job(
         name=name,
@@ -229,7 +214,28 @@ def _expert(options: argparse.Namespace, stop: _Stop) -> int:
     return 0
 
 
-def _ensemble(options: argparse.Namespace, stop: _Stop) -> int:
+def _late(options: argparse.Namespace, stop: Stop) -> int:
+    name = check_name(options.name)
+    job = LateJob(
+        name=name,
+        domains=_domains(options, name),
+        base=_base(options),
+        out=options.out or Path("experts") / name,
+        run=options.run or Path("runs") / name,
+        settings=from_options(LateSettings, options),
+        base_name=options.base_name,
+        template=options.template,
+        licence=options.licence,
+        device=_device(options),
+        fresh=options.fresh,
+        quiet=options.quiet,
+        stop=stop,
+    )
+    print(train_late(job))
+    return 0
+
+
+def _ensemble(options: argparse.Namespace, stop: Stop) -> int:
     domains = _domains(options, options.bundle.name)
     path = train_ensemble(
         options.bundle,
@@ -248,12 +254,12 @@ def _ensemble(options: argparse.Namespace, stop: _Stop) -> int:
     return 0
 
 
-def _export(options: argparse.Namespace, _: _Stop) -> int:
+def _export(options: argparse.Namespace, _: Stop) -> int:
     print(export(options.bundle, _base(options), options.out))
     return 0
 
 
-def _verify(options: argparse.Namespace, _: _Stop) -> int:
+def _verify(options: argparse.Namespace, _: Stop) -> int:
     for bundle in options.bundles:
         values = read_manifest(bundle)
         print(f"{bundle}: {values.get('name')}, {len(values['files'])} files agree with the manifest")

@@ -45,6 +45,8 @@ def train_ensemble(
     """
     settings.check()
     values = read_manifest(bundle)
+    if values.get("kind") == "late":
+        raise TrainingError(f"{bundle} is a late expert, with a vector per token: an ensemble needs one per text")
     if "delta" not in values:
         raise TrainingError(f"{bundle} holds whole graphs; only the ensemble of a delta can be trained here")
     checkpoint = read_checkpoint(base, values["pooling"], values["normalise"])
@@ -101,6 +103,7 @@ def manifest_of(values: dict[str, Any]) -> Manifest:
             source_sha256=lineage["source_sha256"],
             architecture=lineage["architecture"],
             licence=lineage["licence"],
+            kind=values["kind"],
             base_name=values["base"]["name"],
             delta=values["delta"],
             ensemble=(ensemble["file"], ensemble["members"]) if ensemble else None,

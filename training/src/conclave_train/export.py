@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from pathlib import Path
+from typing import Any
 
-from conclave_train.bundle.encoder_graph import write_encoder
+from conclave_train.bundle.encoder_graph import write_encoder, write_late_encoder
 from conclave_train.bundle.manifest import CALIBRATION, CARD, Folder, read_manifest, unseal
 from conclave_train.ensemble import manifest_of
 from conclave_train.errors import TrainingError
-from conclave_train.model.checkpoint import read_checkpoint
+from conclave_train.interaction.head import load_late
+from conclave_train.model.checkpoint import Checkpoint, read_checkpoint
 from conclave_train.model.delta import load_merged, read_delta
 from conclave_train.publish import DELTA, ENSEMBLE
 
@@ -20,6 +22,8 @@ def export(bundle: Path, base: Path, out: Path) -> Path:
     values = read_manifest(bundle)
     if "delta" not in values:
         raise TrainingError(f"{bundle} holds whole graphs already")
+    if values.get("kind") == "late":
+        return _export_late(bundle, read_checkpoint(base), values, out)
     checkpoint = read_checkpoint(base, values["pooling"], values["normalise"])
     model = load_merged(checkpoint, read_delta(bundle / DELTA)).eval()
     tokenizer = checkpoint.tokenizer_file
@@ -43,3 +47,25 @@ def export(bundle: Path, base: Path, out: Path) -> Path:
         if manifest.ensemble:
             shutil.copyfile(bundle / ENSEMBLE, folder.path(ENSEMBLE))
         return folder.finish(manifest, (bundle / CARD).read_text("utf-8"), calibration)
+
+
+def _export_late(bundle: Path, checkpoint: Checkpoint, values: dict[str, Any], out: Path) -> Path:
+    """One graph serves both sides: a question's importances and a passage's vectors come of the same."""
+    tower, head = load_late(checkpoint, read_delta(bundle / DELTA))
+    tokenizer = checkpoint.tokenizer_file
+    manifest = dataclasses.replace(
+        manifest_of(values),
+        base_name="",
+        delta="",
+        tokenizer=tokenizer.name,
+        question="encoder.onnx",
+        passage="encoder.onnx",
+    )
+    if head.dimension != manifest.dimension:
+        raise TrainingError(
+            f"{bundle}: the head gives {head.dimension} numbers, its manifest says {manifest.dimension}"
+        )
+    with Folder(out) as folder:
+        shutil.copyfile(tokenizer, folder.path(tokenizer.name))
+        write_late_encoder(folder.path("encoder.onnx"), tower.eval(), head)
+        return folder.finish(manifest, (bundle / CARD).read_text("utf-8"))

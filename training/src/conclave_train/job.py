@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -93,19 +93,7 @@ def prepare(job: Job) -> Prepared:
     longest = max(s.question_tokens, s.passage_tokens)
     if longest > checkpoint.config.max_position_embeddings:
         raise TrainingError(f"{longest} tokens are asked for; the base has {checkpoint.config.max_position_embeddings}")
-    train: list[Question] = []
-    held: list[Question] = []
-    groups: list[int] = []
-    for number, domain in enumerate(job.domains):
-        rest, kept = hold_out(domain.questions, s.hold_out, max(2, s.hold_out_most // len(job.domains)))
-        if s.limit and len(rest) > s.limit:
-            chosen = {q.id for q in sorted(rest, key=lambda q: (share(q.id, "limit"), q.id))[: s.limit]}
-            rest = [q for q in rest if q.id in chosen]
-        train += rest
-        held += kept
-        groups += [number] * len(rest)
-    if len(train) < 2:
-        raise TrainingError(f"{len(train)} training questions are left after holding {len(held)} back: too few")
+    train, held, groups = divide(job.domains, s.hold_out, s.hold_out_most, s.limit)
     return Prepared(
         checkpoint=checkpoint,
         domain=job.domains[0] if len(job.domains) == 1 else union(job.name, job.domains),
@@ -115,6 +103,30 @@ def prepare(job: Job) -> Prepared:
         template=job.template or ("pair" if checkpoint.dpr else "title-dot-text"),
         temperature=s.temperature or (0.05 if checkpoint.head.normalise else 1.0),
     )
+
+
+def divide(
+    domains: Sequence[Domain], fraction: float, most: int, limit: int
+) -> tuple[list[Question], list[Question], list[int]]:
+    """``(train, held, groups)``: of each domain the questions kept back, at most ``most`` of all domains together.
+
+    Of the rest at most ``limit`` a domain (0: all), chosen by hash; ``groups``
+    are the domains' numbers of the training questions.
+    """
+    train: list[Question] = []
+    held: list[Question] = []
+    groups: list[int] = []
+    for number, domain in enumerate(domains):
+        rest, kept = hold_out(domain.questions, fraction, max(2, most // len(domains)))
+        if limit and len(rest) > limit:
+            chosen = {q.id for q in sorted(rest, key=lambda q: (share(q.id, "limit"), q.id))[:limit]}
+            rest = [q for q in rest if q.id in chosen]
+        train += rest
+        held += kept
+        groups += [number] * len(rest)
+    if len(train) < 2:
+        raise TrainingError(f"{len(train)} training questions are left after holding {len(held)} back: too few")
+    return train, held, groups
 
 
 def identity(job: Job, prepared: Prepared) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from conclave_train.bundle.ensemble_graph import save_members, write_ensemble
 from conclave_train.bundle.manifest import Folder, Manifest
 from conclave_train.bundle.representatives import FILE as REPRESENTATIVES
 from conclave_train.bundle.representatives import representatives, write_representatives
+from conclave_train.data.records import Domain
 from conclave_train.fit.state import RunFolder
 from conclave_train.job import Job, Prepared
 from conclave_train.model.delta import Delta, write_delta
@@ -96,11 +98,6 @@ def _manifest(job: Job, result: Result, card: Card, uncertainty: Uncertainty | N
     prepared, checkpoint = result.prepared, result.prepared.checkpoint
     tied = result.model.tied
     whole = result.delta is None
-    notes = {f"setting {k}": str(v) for k, v in card.settings.items()}
-    notes |= {f"version {k}": v for k, v in card.versions.items()}
-    notes |= {f"data {s.path.name} {i}": f"{s.records} records, sha256 {s.sha256}" for i, s in enumerate(card.sources)}
-    notes["data fingerprint"] = prepared.domain.fingerprint()
-    notes["trained on"] = ", ".join(d.name for d in job.domains)
     return Manifest(
         name=job.name,
         dimension=checkpoint.config.output_size,
@@ -120,5 +117,15 @@ def _manifest(job: Job, result: Result, card: Card, uncertainty: Uncertainty | N
         passage=("encoder.onnx" if tied else "passage.onnx") if whole else "",
         ensemble=(ENSEMBLE, uncertainty.members.members) if uncertainty else None,
         representatives=REPRESENTATIVES if job.representatives and not whole else "",
-        notes=notes,
+        notes=lineage(card, prepared.domain, job.domains),
     )
+
+
+def lineage(card: Card, whole: Domain, domains: Sequence[Domain]) -> dict[str, str]:
+    """The manifest's notes: settings, versions, and the data by their hashes."""
+    notes = {f"setting {k}": str(v) for k, v in card.settings.items()}
+    notes |= {f"version {k}": v for k, v in card.versions.items()}
+    notes |= {f"data {s.path.name} {i}": f"{s.records} records, sha256 {s.sha256}" for i, s in enumerate(card.sources)}
+    notes["data fingerprint"] = whole.fingerprint()
+    notes["trained on"] = ", ".join(d.name for d in domains)
+    return notes

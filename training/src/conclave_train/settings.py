@@ -122,6 +122,47 @@ class EnsembleSettings:
             raise TrainingError(f"--calibration-depth: {self.calibration_depth}; at least 2 hits are needed")
 
 
+@dataclass(frozen=True)
+class LateSettings:
+    """How the head of a late expert is trained on the states of a frozen base."""
+
+    dimension: int = option(64, "numbers in a token's vector: a multiple of 4, at most 256")
+    epochs: int = option(1, "passes over the questions")
+    batch: int = option(16, "questions in a batch")
+    learning_rate: float = option(1e-3, "peak learning rate of the projection")
+    importance_rate: float = option(3e-3, "peak learning rate of the importances and of the scores' scale")
+    warm_up: int = option(50, "steps of linear warm-up, at most a fifth of all")
+    seed: int = option(13, "decides batches and negatives")
+    negatives_per_question: int = option(24, "wrong passages that each question's own is told from")
+    bm25_share: float = option(0.5, "share of them that BM25 finds (or the data names); the rest the base finds")
+    depth: int = option(60, "negatives are drawn from the first so many of each")
+    answer_filter: bool = option(True, "passages that contain an answer are no negatives")
+    max_question_tokens: int = option(64, "questions are cut here, in training and in service")
+    max_passage_tokens: int = option(256, "passages are cut here, in training and in service")
+    limit: int = option(0, "train on at most so many questions per domain, chosen by hash; 0: all")
+    pool: int = option(0, "train over so many passages: the answers, and others chosen by hash; 0: all")
+    hold_out: float = option(0.1, "share of the questions kept for the card's figures")
+    hold_out_most: int = option(600, "and at most so many")
+    save_every: int = option(100, "steps between saves")
+
+    def check(self) -> None:
+        """Impossible values are errors that name the option."""
+        for (
+            name
+        ) in "epochs batch learning_rate importance_rate negatives_per_question depth hold_out_most save_every".split():
+            if getattr(self, name) <= 0:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is not positive")
+        for name in ("warm_up", "limit", "pool", "seed"):
+            if getattr(self, name) < 0:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is negative")
+        if not 0 <= self.bm25_share <= 1:
+            raise TrainingError(f"--bm25-share: {self.bm25_share} is not between 0 and 1")
+        if not 0 <= self.hold_out < 1:
+            raise TrainingError(f"--hold-out: {self.hold_out} is not between 0 and 1")
+        if min(self.max_question_tokens, self.max_passage_tokens) < 8:
+            raise TrainingError("--max-question-tokens, --max-passage-tokens: at least 8 are needed")
+
+
 PAPER = EnsembleSettings(
     hidden=512, ensemble_epochs=100, ensemble_rate=2e-5, ensemble_temperature=1.0, calibration_depth=1000
 )

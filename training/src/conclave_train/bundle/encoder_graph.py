@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from conclave_train.bundle.graph import Graph
-from conclave_train.model.bert import ACTIVATIONS, BertConfig
+from conclave_train.interaction.head import LateHead
+from conclave_train.model.bert import ACTIVATIONS
 from conclave_train.model.lowrank import merged_state
 from conclave_train.model.tower import Tower
 
-INPUT_IDS, ATTENTION_MASK, EMBEDDING = "input_ids", "attention_mask", "embedding"
+INPUT_IDS, ATTENTION_MASK, EMBEDDING, TOKENS = "input_ids", "attention_mask", "embedding", "tokens"
+_SHAPE = ("batch", "sequence")
+INPUTS: dict[str, tuple[type[np.int64] | type[np.float32], Sequence[str | int]]] = {
+    INPUT_IDS: (np.int64, _SHAPE),
+    ATTENTION_MASK: (np.int64, _SHAPE),
+}
 
 
 def write_encoder(path: Path, tower: Tower) -> None:
@@ -22,23 +29,33 @@ def write_encoder(path: Path, tower: Tower) -> None:
     Pooling and normalisation are inside. Token types are always zero, so their
     row is added to the positions' table.
     """
-    weights = {name: t.detach().cpu().float().numpy() for name, t in merged_state(tower).items()}
-    writer = _Writer(tower.config, weights)
-    hidden = writer.embeddings()
-    for i in range(tower.config.num_hidden_layers):
-        hidden = writer.layer(f"encoder.layer.{i}.", hidden)
-    writer.head(hidden, tower.head.pooling, tower.head.normalise)
-    shape = ("batch", "sequence")
-    writer.g.write(
-        path,
-        {INPUT_IDS: (np.int64, shape), ATTENTION_MASK: (np.int64, shape)},
-        {EMBEDDING: ("batch", tower.config.output_size)},
-    )
+    writer = _Writer(tower)
+    writer.head(writer.hidden(), tower.head.pooling, tower.head.normalise)
+    writer.g.write(path, INPUTS, {EMBEDDING: ("batch", tower.config.output_size)})
+
+
+def write_late_encoder(path: Path, tower: Tower, head: LateHead) -> None:
+    """``input_ids``, ``attention_mask`` → ``tokens`` float32 [batch, sequence, d+1]: unit vectors, then importances.
+
+    Every token has a row; those of the first, the last and of padding are for
+    the caller to leave out.
+    """
+    writer = _Writer(tower)
+    writer.tokens(writer.hidden(), {name: t.detach().cpu().float().numpy() for name, t in head.state_dict().items()})
+    writer.g.write(path, INPUTS, {TOKENS: ("batch", "sequence", head.dimension + 1)})
 
 
 class _Writer:
-    def __init__(self, config: BertConfig, weights: dict[str, NDArray[np.float32]]) -> None:
-        self.c, self.w, self.g = config, weights, Graph("bert")
+    def __init__(self, tower: Tower) -> None:
+        self.c, self.g = tower.config, Graph("bert")
+        self.w = {name: t.detach().cpu().float().numpy() for name, t in merged_state(tower).items()}
+
+    def hidden(self) -> str:
+        """The last states: [batch, sequence, hidden size]."""
+        hidden = self.embeddings()
+        for i in range(self.c.num_hidden_layers):
+            hidden = self.layer(f"encoder.layer.{i}.", hidden)
+        return hidden
 
     def embeddings(self) -> str:
         """[batch, sequence, dimension], and the mask that attention adds."""
@@ -108,7 +125,19 @@ class _Writer:
             pooled = g.op("Tanh", [self.linear("pooler.dense", pooled)])
         if self.c.projection_dim:
             pooled = self.linear("encode_proj", pooled)
-        if normalise:
-            length = g.op("ReduceL2", [pooled], axes=[-1], keepdims=1)
-            pooled = g.op("Div", [pooled, g.op("Max", [length, g.number(1e-12)])])
-        g.op("Identity", [pooled], EMBEDDING)
+        g.op("Identity", [self.unit(pooled) if normalise else pooled], EMBEDDING)
+
+    def unit(self, x: str) -> str:
+        """``x`` divided by its length along the last axis."""
+        length = self.g.op("ReduceL2", [x], axes=[-1], keepdims=1)
+        return self.g.op("Div", [x, self.g.op("Max", [length, self.g.number(1e-12)])])
+
+    def tokens(self, hidden: str, head: dict[str, NDArray[np.float32]]) -> None:
+        """A late head: P h / ‖P h‖ and softplus(a · h/‖h‖ + b)."""
+        g = self.g
+        projection = g.constant("late.projection.weight", head["projection.weight"].T)
+        weight = g.constant("late.importance.weight", head["importance.weight"].T)
+        bias = g.constant("late.importance.bias", head["importance.bias"])
+        vectors = self.unit(g.op("MatMul", [hidden, projection]))
+        raw = g.op("Add", [g.op("MatMul", [self.unit(hidden), weight]), bias])
+        g.op("Concat", [vectors, g.op("Softplus", [raw])], TOKENS, axis=-1)

@@ -58,8 +58,8 @@ class Batches:
         self.positives = [[domain.index[id] for id in q.positives] for q in questions]
         shared: dict[str, set[int]] = {}
         for q, places in zip(questions, self.positives, strict=True):
-            shared.setdefault(_plain(q.text), set()).update(int(self.same[p]) for p in places)
-        self.answers = [shared[_plain(q.text)] for q in questions]
+            shared.setdefault(plain(q.text), set()).update(int(self.same[p]) for p in places)
+        self.answers = [shared[plain(q.text)] for q in questions]
 
     @property
     def per_epoch(self) -> int:
@@ -116,7 +116,8 @@ class Batches:
         return Batch(chosen, np.array(place, np.int64), np.array(targets, np.int64), ignore)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A question's text without what does not change the question."""
     return " ".join(text.lower().split()).rstrip("? ")
 
 

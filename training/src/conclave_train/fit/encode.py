@@ -69,14 +69,19 @@ def run(
 def _chunk(
     tower: Tower, rows: Sequence[Ids], part: list[int], tokens: Tokens, device: Device, key: Sequence[int]
 ) -> Tensor:
-    whole, extra = (STEP, -len(part) % STEP) if device.few_shapes else (1, 0)
-    padded = [rows[i] for i in part + part[:1] * extra]
-    ids, keep = tokens.pad_batch(padded, device.name, whole, tower.config.max_position_embeddings)
+    ids, keep = padded(tower, rows, part, tokens, device)
     if tower.training:
         seed_chunk(*key)
     with device.autocast():
         out: Tensor = tower(ids, keep)
     return out[: len(part)].float()
+
+
+def padded(tower: Tower, rows: Sequence[Ids], part: list[int], tokens: Tokens, device: Device) -> tuple[Tensor, Tensor]:
+    """``ids`` and ``keep`` of the rows ``part``, in a shape that suits the device: it may have more rows than asked."""
+    whole, extra = (STEP, -len(part) % STEP) if device.few_shapes else (1, 0)
+    chosen = [rows[i] for i in part + part[:1] * extra]
+    return tokens.pad_batch(chosen, device.name, whole, tower.config.max_position_embeddings)
 
 
 def cached_backward(

@@ -19,7 +19,7 @@ from conclave_train.model.tensors import read_tensors, write_tensors
 from conclave_train.model.tower import BiEncoder
 
 FORMAT = "conclave-delta-1"
-UP, DOWN, DIFF = ".up", ".down", ".diff"
+UP, DOWN, DIFF, NEW = ".up", ".down", ".diff", ".new"
 TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 
 State = dict[str, Tensor]
@@ -38,6 +38,11 @@ class Delta:
     def towers(self) -> list[str]:
         """shared, or question and passage."""
         return sorted({name.split(".", 1)[0] for name in self.tensors})
+
+    @property
+    def new(self) -> dict[str, Tensor]:
+        """The tensors that the base lacks, in float32 by tower and name: the head of a late expert."""
+        return {name.removesuffix(NEW): t.float() for name, t in self.tensors.items() if name.endswith(NEW)}
 
 
 def extract(base: Checkpoint, tuned: Mapping[str, State], rank: int) -> Delta:
@@ -88,7 +93,7 @@ def read_delta(path: Path) -> Delta:
 
 
 def merge(base: Checkpoint, delta: Delta) -> dict[str, State]:
-    """The weights per tower: base + up·down, base + diff. Every tensor must fit."""
+    """The weights per tower: base + up·down, base + diff, and what is new beside them. Every tensor must fit."""
     if delta.base_sha256 != base.sha256:
         raise TrainingError(
             f"the delta belongs to a base whose weights have SHA-256 {delta.base_sha256:.12}…; "
@@ -109,7 +114,14 @@ def merge(base: Checkpoint, delta: Delta) -> dict[str, State]:
         tower, rest = full.split(".", 1)
         name, dot, suffix = rest.rpartition(".")
         state = merged[tower]
-        if name not in state:
+        if dot + suffix == NEW:
+            if name in base.base(tower):
+                raise TrainingError(f'the delta\'s tensor "{full}" is said to be new; the base has one of that name')
+            if not torch.isfinite(tensor).all():
+                raise TrainingError(f'the delta\'s tensor "{full}" has a value that is not finite')
+            state[name] = tensor.float()
+            continue
+        if name not in base.base(tower):
             raise TrainingError(f'the delta\'s tensor "{full}" has no counterpart in the base')
         if dot + suffix == UP:
             down = delta.tensors.get(f"{tower}.{name}{DOWN}")
@@ -131,7 +143,9 @@ def merge(base: Checkpoint, delta: Delta) -> dict[str, State]:
 
 
 def load_merged(base: Checkpoint, delta: Delta) -> BiEncoder:
-    """The bi-encoder that ``delta`` makes of ``base``."""
+    """The bi-encoder that ``delta`` makes of ``base``; one with a head of its own is an error."""
+    if delta.new:
+        raise TrainingError(f'the delta has "{min(delta.new)}", which a bi-encoder has not: it is a late expert\'s')
     states = merge(base, delta)
     model = base.model()
     if list(states) == ["shared"]:

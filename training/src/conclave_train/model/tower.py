@@ -34,7 +34,10 @@ class Tower(nn.Module):
         self.encode_proj = nn.Linear(config.hidden_size, config.projection_dim) if config.projection_dim else None
 
     def forward(self, ids: Tensor, keep: Tensor) -> Tensor:
-        hidden = self.bert(ids, keep)
+        return self.pool(self.bert(ids, keep), keep)
+
+    def pool(self, hidden: Tensor, keep: Tensor) -> Tensor:
+        """From the last states [B,T,D] to the texts' vectors [B, output size]."""
         if self.head.pooling == "mean":
             weights = keep.to(hidden.dtype).unsqueeze(-1)
             pooled = (hidden * weights).sum(1) / weights.sum(1).clamp(min=1e-9)

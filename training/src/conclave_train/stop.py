@@ -1,0 +1,33 @@
+"""Ctrl-C as a question that training asks between steps."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+from conclave_train.progress import say
+
+
+class Stop:
+    """Turns the first Ctrl-C or SIGTERM into a question that training asks between steps; the second kills."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._before: dict[signal.Signals, object] = {}
+
+    def __call__(self) -> bool:
+        return self.asked
+
+    def __enter__(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._handle)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+        say("stopping after this step; once more to stop at once")
