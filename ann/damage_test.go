@@ -17,12 +17,24 @@ import (
 
 const damagedDim = 5
 
+// damagedTokens is the dimension of the token vectors of damaged lists.
+const damagedTokens = 4
+
 // pristine is the files of a small index: vectors and, if any, graph.
 func pristine(tb testing.TB, kind string) [2][]byte {
 	tb.Helper()
+	k, err := KindNamed(kind)
+	if err != nil {
+		tb.Fatal(err)
+	}
 	rows := clustered(30, 90, damagedDim, 0.5)
 	copy(rows[3*damagedDim:4*damagedDim], rows[7*damagedDim:]) // equal vectors
-	vectors := writeVectors(tb, damagedDim, rows)
+	dim, lists := damagedDim, slices.Collect(slices.Chunk(rows, damagedDim))
+	if k.Tokens {
+		dim, lists = damagedTokens, tokenLists(32, 24, damagedTokens, 40)
+		lists[3] = lists[7]
+	}
+	vectors := writeLists(tb, kind, dim, lists)
 	graph := filepath.Join(tb.TempDir(), "graph")
 	if err := Build(context.Background(), kind, vectors, graph, BuildOptions{M: 4, EfConstruction: 10, Threads: 1}); err != nil {
 		tb.Fatal(err)
@@ -30,7 +42,7 @@ func pristine(tb testing.TB, kind string) [2][]byte {
 	var files [2][]byte
 	for i, path := range []string{vectors, graph} {
 		content, err := os.ReadFile(path)
-		if err != nil && (i == 0 || kind != Flat) {
+		if err != nil && (i == 0 || k.Graph) {
 			tb.Fatal(err)
 		}
 		files[i] = content
@@ -192,7 +204,8 @@ func FuzzOpen(f *testing.F) {
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, kind string, which uint8, edits []byte, cut uint32, harm bool) {
 		files, ok := pristines[kind]
-		if !ok {
+		k, err := KindNamed(kind)
+		if !ok || err != nil {
 			return
 		}
 		which %= 2
@@ -213,7 +226,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
 		sound := use(t, folder, kind, files).sound
-		relevant := which == 0 || kind != Flat
+		relevant := which == 0 || k.Graph
 		if changed := !bytes.Equal(content, before); relevant && changed && sound && !harm {
 			t.Errorf("a change of the %s index's file %d was not found", kind, which)
 		} else if relevant && !changed && !sound {

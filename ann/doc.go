@@ -10,9 +10,17 @@
 // a search keeps on its way: more is slower and finds more. Recall@k is the
 // share of the k nearest vectors that are among the k found.
 //
-// There are three kinds of index behind one interface: flat compares with
-// every vector; hnsw is the project's own graph (package graph); coder is the
-// graph of a library. Package kernel multiplies, package mapped is the
+// For late interaction a passage has not one vector but one for each of its
+// tokens, of length 1, and so has a question, of any length. A vector is then the
+// flat list of these, n times the dimension numbers with an n of its own, and in
+// place of an inner product stands the sum, over the question's tokens, of the
+// greatest inner product with a token of the passage. The file holds a byte a
+// number (kernel.EncodeTokens), and a score is that of these codes: integer until
+// the last sum, so that every processor gives the same bits.
+//
+// There are four kinds of index behind one interface: flat compares with every
+// vector; hnsw is the project's own graph (package graph); coder is the graph of
+// a library; late compares with every list of token vectors. Package kernel multiplies, package mapped is the
 // container of the files, package bench measures.
 //
 // An index is files that do not change once written: its vectors, and for a

@@ -123,8 +123,9 @@ func TestBuildDoesNotDependOnThreads(t *testing.T) {
 }
 
 func TestBuildProgressAndCancel(t *testing.T) {
-	vectors := writeVectors(t, 16, clustered(23, 3000, 16, 0))
+	rows := slices.Collect(slices.Chunk(clustered(23, 3000, 16, 0), 16))
 	for _, kind := range Kinds() {
+		vectors := writeLists(t, kind.Name, 16, rows)
 		path := filepath.Join(t.TempDir(), "graph")
 		last := 0
 		err := Build(context.Background(), kind.Name, vectors, path, BuildOptions{M: 8, EfConstruction: 20, Progress: func(done, total int) {

@@ -14,12 +14,16 @@ import (
 // none may be running when Close is called.
 //
 // Ordinals are those of the file of vectors: the n-th vector appended is n.
+//
+// Where the kind's vectors are lists of token vectors (Kind.Tokens), a vector
+// and a query are such a list, its vectors one after the other, and what is said
+// here of inner products holds for the sum that late interaction makes of them.
 type Index interface {
 	// Kind is the name under which the index was built: see Kinds.
 	Kind() string
 	// Len is the number of vectors.
 	Len() int
-	// Dimension is the number of elements of a vector.
+	// Dimension is the number of elements of a vector, or of a token's.
 	Dimension() int
 	// Search returns up to options.K hits in the order of rank.Compare. Their
 	// scores are the exact inner products with the stored float32 vectors,
@@ -30,12 +34,13 @@ type Index interface {
 	SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error)
 	// Scores writes the inner products of a query with the vectors of the
 	// given ordinals to out, which is as long. The score of an ordinal that
-	// does not exist, and every score for a query of another dimension, is
-	// not a number.
+	// does not exist, and every score for a query of another dimension, or that
+	// is no list of token vectors where it should be, is not a number.
 	Scores(query []float32, ordinals []rank.Ordinal, out []float32)
 	// Vector is the stored vector of an ordinal, in place: not to be changed,
 	// nor kept beyond Close. It is whatever lies in the file: who has not searched
-	// calls Verify first.
+	// calls Verify first. A list of token vectors is not in place but in memory of
+	// its own, and with the copies of its last vector that the file holds.
 	Vector(ordinal rank.Ordinal) []float32
 	// BytesPerVector is the memory that a search reads again and again, per
 	// vector: what should stay resident.
@@ -95,6 +100,10 @@ func checkQuery(query []float32, dim int, o SearchOptions) error {
 	if err := checkElements(query); err != nil {
 		return &QueryError{err.Error()}
 	}
+	return o.checkK()
+}
+
+func (o SearchOptions) checkK() error {
 	if o.K < 1 {
 		return &QueryError{fmt.Sprintf("%d hits asked for; ask for at least 1", o.K)}
 	}

@@ -15,6 +15,7 @@ const (
 	Flat  = "flat"
 	HNSW  = "hnsw"
 	Coder = "coder"
+	Late  = "late"
 )
 
 // Kind is one kind of index as Build and Open know it.
@@ -22,6 +23,10 @@ type Kind struct {
 	Name string
 	// Graph says whether an index has a second file beside its vectors.
 	Graph bool
+	// Tokens says that a vector is a list of token vectors, of a multiple of the
+	// index's dimension numbers, which differs from vector to vector. Encoders give
+	// such lists or they do not, so people have no choice of this kind.
+	Tokens bool
 	// Floor10 is the recall@10 below which an index must not be served: what
 	// it finds is then not what it was asked for. A kind whose floor is 0 is
 	// served however little it finds, with a warning.
@@ -36,6 +41,7 @@ func Kinds() []Kind {
 		{Name: HNSW, Graph: true, Floor10: 0.95},
 		{Name: Flat, Floor10: 0.999},
 		{Name: Coder, Graph: true, Warning: "github.com/coder/hnsw finds a quarter of the nearest vectors and keeps its whole graph in memory; hnsw finds nearly all and is faster"},
+		{Name: Late, Tokens: true, Floor10: 0.999},
 	}
 }
 
@@ -102,15 +108,19 @@ func (o BuildOptions) filled(kind string) BuildOptions {
 // graphPath; a kind without one writes nothing. When Build fails or ctx ends,
 // nothing is left at graphPath.
 func Build(ctx context.Context, kind, vectorsPath, graphPath string, o BuildOptions) (err error) {
-	if _, err := KindNamed(kind); err != nil {
+	k, err := KindNamed(kind)
+	if err != nil {
 		return err
+	}
+	o = o.filled(kind)
+	if k.Tokens {
+		return buildLate(vectorsPath, o)
 	}
 	v, err := OpenVectors(vectorsPath)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, v.Close()) }()
-	o = o.filled(kind)
 	switch kind {
 	case HNSW:
 		err = buildHNSW(ctx, v, graphPath, o)
@@ -128,8 +138,16 @@ func Build(ctx context.Context, kind, vectorsPath, graphPath string, o BuildOpti
 // Open opens an index that Build made. graphPath is ignored for a kind
 // without a second file.
 func Open(kind, vectorsPath, graphPath string) (Index, error) {
-	if _, err := KindNamed(kind); err != nil {
+	k, err := KindNamed(kind)
+	if err != nil {
 		return nil, err
+	}
+	if k.Tokens {
+		x, err := openLate(vectorsPath)
+		if err != nil {
+			return nil, fmt.Errorf("%s index: %w", kind, err)
+		}
+		return x, nil
 	}
 	v, err := OpenVectors(vectorsPath)
 	if err != nil {

@@ -17,13 +17,23 @@ import (
 // writeVectors writes rows to a new file and returns its path.
 func writeVectors(tb testing.TB, dim int, rows []float32) string {
 	tb.Helper()
+	return writeLists(tb, Flat, dim, slices.Collect(slices.Chunk(rows, dim)))
+}
+
+// writeLists writes the vectors of an index of a kind to a new file and returns
+// its path.
+func writeLists(tb testing.TB, kind string, dim int, rows [][]float32) string {
+	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "vectors")
-	w, err := CreateVectors(path, dim)
+	w, err := Create(kind, path, dim)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer w.Abort()
-	for row := range slices.Chunk(rows, dim) {
+	for i, row := range rows {
+		if w.Len() != i {
+			tb.Fatalf("%d vectors after %d were appended", w.Len(), i)
+		}
 		if err := w.Append(row); err != nil {
 			tb.Fatal(err)
 		}

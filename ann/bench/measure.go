@@ -27,7 +27,7 @@ type Options struct {
 	Queries string // a file of rows
 	Truth   string // the K nearest rows of each query, int32 little-endian; "" computes them
 	Dim     int
-	Kind    string // of index: see ann.Kinds
+	Kind    string // of index: see ann.Kinds; not one of lists of vectors
 	Build   ann.BuildOptions
 	Ef      []int // efSearch to measure; nil is DefaultEf
 	// Passes over all queries, after one that warms; a point's speed is that
@@ -124,6 +124,13 @@ func Run(ctx context.Context, o Options) (_ Report, err error) {
 
 // prepare opens the index in the folder, having built what is not there.
 func prepare(ctx context.Context, o Options, r *Report) (ann.Index, error) {
+	k, err := ann.KindNamed(o.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if k.Tokens {
+		return nil, fmt.Errorf("an index of kind %s is of lists of vectors; rows of numbers, one vector each, cannot measure it", o.Kind)
+	}
 	vectors, graph := filepath.Join(o.Folder, "vectors"), filepath.Join(o.Folder, o.Kind)
 	if _, err := os.Stat(vectors); errors.Is(err, fs.ErrNotExist) {
 		if err := convert(o.Vectors, vectors, o.Dim); err != nil {

@@ -1,6 +1,9 @@
 package kernel
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // The kernels in Go, for processors without the instructions. They are also
 // what the tests hold the assembly against.
@@ -76,4 +79,28 @@ func codeGatherGo(query, codes *byte, stride int, ids *uint32, n int, out *int32
 	for i, id := range unsafe.Slice(ids, n) {
 		o[i] = codeGo(q, row(codes, stride, int(id)))
 	}
+}
+
+func maxDotsGo(codes *int8, n int, blocks *byte, count, dim int, maxima *int32) {
+	for i, m := 0, unsafe.Slice(maxima, n); i < n; i++ {
+		m[i] = math.MinInt32
+		for b := range count {
+			for _, s := range tokenSumsGo(row(codes, dim, i), row(blocks, BlockTokens*dim, b)) {
+				m[i] = max(m[i], s)
+			}
+		}
+	}
+}
+
+// tokenSumsGo is one token of a question against those of a block.
+func tokenSumsGo(codes []int8, block []byte) (sums [BlockTokens]int32) {
+	for ; len(codes) >= 4; codes, block = codes[4:], block[4*BlockTokens:] {
+		a, b, c, d := int32(codes[0]), int32(codes[1]), int32(codes[2]), int32(codes[3])
+		four := block[: 4*BlockTokens : 4*BlockTokens]
+		for j := range sums {
+			t := four[4*j : 4*j+4 : 4*j+4]
+			sums[j] += a*int32(t[0]) + b*int32(t[1]) + c*int32(t[2]) + d*int32(t[3])
+		}
+	}
+	return sums
 }

@@ -1,5 +1,6 @@
-// Package kernel multiplies vectors: inner products of floats, and of the
-// one-byte codes that graph traversal reads.
+// Package kernel multiplies vectors: inner products of floats, of the one-byte
+// codes that graph traversal reads, and of the lists of token vectors that late
+// interaction compares (Question).
 //
 // Each instruction set that the processor has gives one Set; Best is the
 // fastest. All Sets give the same integer results to the last bit, and float
@@ -24,6 +25,7 @@ type Set struct {
 	dotBlock   func(queries, rows *float32, dim, n int, out *float32)
 	codeRows   func(query, codes *byte, stride, n int, out *int32)
 	codeGather func(query, codes *byte, stride int, ids *uint32, n int, out *int32)
+	maxDots    func(codes *int8, n int, blocks *byte, count, dim int, maxima *int32)
 }
 
 // Name says which instructions the set uses, for instance "avx512-vnni".
@@ -38,7 +40,7 @@ func All() []*Set { return append(native(), &goSet) }
 
 var goSet = Set{
 	name: "go", dotRows: dotRowsGo, dotGather: dotGatherGo, dotBlock: dotBlockGo,
-	codeRows: codeRowsGo, codeGather: codeGatherGo,
+	codeRows: codeRowsGo, codeGather: codeGatherGo, maxDots: maxDotsGo,
 }
 
 // Dot is the inner product of two vectors of the same length.

@@ -1292,6 +1292,275 @@ rows1done:
 	VZEROUPPER
 	RET
 
+// func maxDotsAVX2(codes *int8, n int, blocks *byte, count int, dim int, maxima *int32)
+// Requires: AVX, AVX2
+TEXT ·maxDotsAVX2(SB), NOSPLIT, $0-48
+	MOVQ         codes+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         blocks+16(FP), DX
+	MOVQ         count+24(FP), BX
+	MOVQ         dim+32(FP), SI
+	MOVQ         maxima+40(FP), DI
+	LEAQ         (SI)(SI*2), R8
+	MOVQ         SI, R9
+	SHLQ         $0x04, R9
+	MOVL         $0x80000000, R10
+	MOVL         $0x00010001, R11
+	VMOVD        R11, X0
+	VPBROADCASTD X0, Y0
+
+questions:
+	VMOVD        R10, X1
+	VPBROADCASTD X1, Y1
+	VMOVD        R10, X2
+	VPBROADCASTD X2, Y2
+	VMOVD        R10, X3
+	VPBROADCASTD X3, Y3
+	VMOVD        R10, X4
+	VPBROADCASTD X4, Y4
+	MOVQ         DX, R11
+	MOVQ         BX, R12
+	LEAQ         (AX)(SI*1), R13
+
+blocks1:
+	CMPQ  R12, $0x01
+	JL    blocks1done
+	VPXOR X5, X5, X5
+	VPXOR X6, X6, X6
+	VPXOR X7, X7, X7
+	VPXOR X8, X8, X8
+	MOVQ  R11, R14
+	MOVQ  AX, R15
+
+blocks1half0:
+	VMOVUPS      (R14), Y9
+	VPBROADCASTD (R15), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPBROADCASTD (R15)(SI*1), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPBROADCASTD (R15)(SI*2), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VPBROADCASTD (R15)(R8*1), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	ADDQ         $0x40, R14
+	ADDQ         $0x04, R15
+	CMPQ         R15, R13
+	JL           blocks1half0
+	VPMAXSD      Y5, Y1, Y1
+	VPMAXSD      Y6, Y2, Y2
+	VPMAXSD      Y7, Y3, Y3
+	VPMAXSD      Y8, Y4, Y4
+	VPXOR        X5, X5, X5
+	VPXOR        X6, X6, X6
+	VPXOR        X7, X7, X7
+	VPXOR        X8, X8, X8
+	MOVQ         R11, R14
+	MOVQ         AX, R15
+
+blocks1half1:
+	VMOVUPS      32(R14), Y9
+	VPBROADCASTD (R15), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VPBROADCASTD (R15)(SI*1), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPBROADCASTD (R15)(SI*2), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VPBROADCASTD (R15)(R8*1), Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	ADDQ         $0x40, R14
+	ADDQ         $0x04, R15
+	CMPQ         R15, R13
+	JL           blocks1half1
+	VPMAXSD      Y5, Y1, Y1
+	VPMAXSD      Y6, Y2, Y2
+	VPMAXSD      Y7, Y3, Y3
+	VPMAXSD      Y8, Y4, Y4
+	ADDQ         R9, R11
+	SUBQ         $0x01, R12
+	JMP          blocks1
+
+blocks1done:
+	VEXTRACTI128 $0x01, Y1, X5
+	VPMAXSD      X5, X1, X1
+	VEXTRACTI128 $0x01, Y2, X5
+	VPMAXSD      X5, X2, X2
+	VEXTRACTI128 $0x01, Y3, X5
+	VPMAXSD      X5, X3, X3
+	VEXTRACTI128 $0x01, Y4, X5
+	VPMAXSD      X5, X4, X4
+	VPUNPCKLDQ   X2, X1, X5
+	VPUNPCKHDQ   X2, X1, X1
+	VPMAXSD      X1, X5, X5
+	VPUNPCKLDQ   X4, X3, X1
+	VPUNPCKHDQ   X4, X3, X2
+	VPMAXSD      X2, X1, X1
+	VPUNPCKLQDQ  X1, X5, X2
+	VPUNPCKHQDQ  X1, X5, X1
+	VPMAXSD      X1, X2, X2
+	VMOVDQU      X2, (DI)
+	ADDQ         $0x10, DI
+	LEAQ         (AX)(SI*4), AX
+	SUBQ         $0x04, CX
+	JG           questions
+	VZEROUPPER
+	RET
+
+// func maxDotsVNNI(codes *int8, n int, blocks *byte, count int, dim int, maxima *int32)
+// Requires: AVX, AVX2, AVX512F, AVX512VNNI
+TEXT ·maxDotsVNNI(SB), NOSPLIT, $0-48
+	MOVQ codes+0(FP), AX
+	MOVQ n+8(FP), CX
+	MOVQ blocks+16(FP), DX
+	MOVQ count+24(FP), BX
+	MOVQ dim+32(FP), SI
+	MOVQ maxima+40(FP), DI
+	LEAQ (SI)(SI*2), R8
+	MOVQ SI, R9
+	SHLQ $0x04, R9
+	MOVL $0x80000000, R10
+
+questions:
+	VMOVD        R10, X0
+	VPBROADCASTD X0, Z0
+	VMOVD        R10, X1
+	VPBROADCASTD X1, Z1
+	VMOVD        R10, X2
+	VPBROADCASTD X2, Z2
+	VMOVD        R10, X3
+	VPBROADCASTD X3, Z3
+	MOVQ         DX, R11
+	MOVQ         BX, R12
+	LEAQ         (AX)(SI*1), R13
+
+blocks2:
+	CMPQ  R12, $0x02
+	JL    blocks2done
+	VPXOR X4, X4, X4
+	VPXOR X5, X5, X5
+	VPXOR X6, X6, X6
+	VPXOR X7, X7, X7
+	VPXOR X8, X8, X8
+	VPXOR X9, X9, X9
+	VPXOR X10, X10, X10
+	VPXOR X11, X11, X11
+	MOVQ  R11, R14
+	MOVQ  AX, R15
+
+blocks2half0:
+	VMOVUPS      (R14), Z12
+	VMOVUPS      (R14)(R9*1), Z13
+	VPBROADCASTD (R15), Z14
+	VPDPBUSD     Z14, Z12, Z4
+	VPDPBUSD     Z14, Z13, Z8
+	VPBROADCASTD (R15)(SI*1), Z14
+	VPDPBUSD     Z14, Z12, Z5
+	VPDPBUSD     Z14, Z13, Z9
+	VPBROADCASTD (R15)(SI*2), Z14
+	VPDPBUSD     Z14, Z12, Z6
+	VPDPBUSD     Z14, Z13, Z10
+	VPBROADCASTD (R15)(R8*1), Z14
+	VPDPBUSD     Z14, Z12, Z7
+	VPDPBUSD     Z14, Z13, Z11
+	ADDQ         $0x40, R14
+	ADDQ         $0x04, R15
+	CMPQ         R15, R13
+	JL           blocks2half0
+	VPMAXSD      Z4, Z0, Z0
+	VPMAXSD      Z5, Z1, Z1
+	VPMAXSD      Z6, Z2, Z2
+	VPMAXSD      Z7, Z3, Z3
+	VPMAXSD      Z8, Z0, Z0
+	VPMAXSD      Z9, Z1, Z1
+	VPMAXSD      Z10, Z2, Z2
+	VPMAXSD      Z11, Z3, Z3
+	ADDQ         R9, R11
+	ADDQ         R9, R11
+	SUBQ         $0x02, R12
+	JMP          blocks2
+
+blocks2done:
+blocks1:
+	CMPQ  R12, $0x01
+	JL    blocks1done
+	VPXOR X4, X4, X4
+	VPXOR X5, X5, X5
+	VPXOR X6, X6, X6
+	VPXOR X7, X7, X7
+	MOVQ  R11, R14
+	MOVQ  AX, R15
+
+blocks1half0:
+	VMOVUPS      (R14), Z12
+	VPBROADCASTD (R15), Z13
+	VPDPBUSD     Z13, Z12, Z4
+	VPBROADCASTD (R15)(SI*1), Z13
+	VPDPBUSD     Z13, Z12, Z5
+	VPBROADCASTD (R15)(SI*2), Z13
+	VPDPBUSD     Z13, Z12, Z6
+	VPBROADCASTD (R15)(R8*1), Z13
+	VPDPBUSD     Z13, Z12, Z7
+	ADDQ         $0x40, R14
+	ADDQ         $0x04, R15
+	CMPQ         R15, R13
+	JL           blocks1half0
+	VPMAXSD      Z4, Z0, Z0
+	VPMAXSD      Z5, Z1, Z1
+	VPMAXSD      Z6, Z2, Z2
+	VPMAXSD      Z7, Z3, Z3
+	ADDQ         R9, R11
+	SUBQ         $0x01, R12
+	JMP          blocks1
+
+blocks1done:
+	VEXTRACTI64X4 $0x01, Z0, Y12
+	VPMAXSD       Y12, Y0, Y0
+	VEXTRACTI128  $0x01, Y0, X4
+	VPMAXSD       X4, X0, X0
+	VEXTRACTI64X4 $0x01, Z1, Y12
+	VPMAXSD       Y12, Y1, Y1
+	VEXTRACTI128  $0x01, Y1, X4
+	VPMAXSD       X4, X1, X1
+	VEXTRACTI64X4 $0x01, Z2, Y12
+	VPMAXSD       Y12, Y2, Y2
+	VEXTRACTI128  $0x01, Y2, X4
+	VPMAXSD       X4, X2, X2
+	VEXTRACTI64X4 $0x01, Z3, Y12
+	VPMAXSD       Y12, Y3, Y3
+	VEXTRACTI128  $0x01, Y3, X4
+	VPMAXSD       X4, X3, X3
+	VPUNPCKLDQ    X1, X0, X4
+	VPUNPCKHDQ    X1, X0, X0
+	VPMAXSD       X0, X4, X4
+	VPUNPCKLDQ    X3, X2, X0
+	VPUNPCKHDQ    X3, X2, X1
+	VPMAXSD       X1, X0, X0
+	VPUNPCKLQDQ   X0, X4, X1
+	VPUNPCKHQDQ   X0, X4, X0
+	VPMAXSD       X0, X1, X1
+	VMOVDQU       X1, (DI)
+	ADDQ          $0x10, DI
+	LEAQ          (AX)(SI*4), AX
+	SUBQ          $0x04, CX
+	JG            questions
+	VZEROUPPER
+	RET
+
 // func prefetchLines(list *uint32)
 // Requires: MMX+
 TEXT ·prefetchLines(SB), NOSPLIT, $0-8

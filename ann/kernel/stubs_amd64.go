@@ -54,6 +54,16 @@ func codeRowsVNNI(query *byte, codes *byte, stride int, n int, out *int32)
 //go:noescape
 func codeGatherVNNI(query *byte, codes *byte, stride int, ids *uint32, n int, out *int32)
 
+// maxDotsAVX2 writes, for each of n tokens of a question, the greatest product sum with a token of count blocks. n is a multiple of four.
+//
+//go:noescape
+func maxDotsAVX2(codes *int8, n int, blocks *byte, count int, dim int, maxima *int32)
+
+// maxDotsVNNI writes, for each of n tokens of a question, the greatest product sum with a token of count blocks. n is a multiple of four.
+//
+//go:noescape
+func maxDotsVNNI(codes *int8, n int, blocks *byte, count int, dim int, maxima *int32)
+
 // prefetchLines asks for the two cache lines from list.
 //
 //go:noescape

@@ -23,6 +23,9 @@ func main() {
 		codeDots(v, false)
 		codeDots(v, true)
 	}
+	for _, v := range []tokenwise{tokenMaddubs{&maddubsConstants{}}, tokenVNNI{}} {
+		maxDots(v)
+	}
 	prefetch()
 	Generate()
 }

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// tokenwise is an instruction set's way to multiply one token of a question
+// with several tokens of a passage: a lane is a token of the passage, and an
+// instruction adds four dimensions to it.
+type tokenwise interface {
+	name() string
+	// halves says into how many registers the sixteen tokens of a block go.
+	halves() int
+	// widths is how many blocks are met at once, the most first, 1 the last.
+	widths() []int
+	register() reg.VecVirtual
+	prepare()
+	add(question, tokens, sum reg.VecVirtual)
+	// fold leaves the maximum of each four lanes in the lowest four.
+	fold(lanes reg.VecVirtual)
+}
+
+// together is how many tokens of a question are multiplied at once, so that
+// what is loaded of a passage is used as often.
+const together = 4
+
+// maxDots is the tokens of a question against those of a passage. A lane
+// gathers the product sum of one token with one of the question's, so that the
+// lanes of a register are compared once, after the last block.
+func maxDots(v tokenwise) {
+	name := "maxDots" + v.name()
+	TEXT(name, NOSPLIT, "func(codes *int8, n int, blocks *byte, count, dim int, maxima *int32)")
+	Pragma("noescape")
+	Doc(name + " writes, for each of n tokens of a question, the greatest product sum with a token of count blocks. n is a multiple of four.")
+	codes := Load(Param("codes"), GP64())
+	n := Load(Param("n"), GP64())
+	blocks := Load(Param("blocks"), GP64())
+	count := Load(Param("count"), GP64())
+	dim := Load(Param("dim"), GP64())
+	maxima := Load(Param("maxima"), GP64())
+	dim3, size, lowest := GP64(), GP64(), GP32()
+	LEAQ(Mem{Base: dim, Index: dim, Scale: 2}, dim3)
+	MOVQ(dim, size) // of a block
+	SHLQ(U8(4), size)
+	MOVL(U32(0x80000000), lowest)
+	v.prepare()
+
+	Label("questions")
+	best := make([]reg.VecVirtual, together)
+	for i := range best {
+		best[i] = v.register()
+		VMOVD(lowest, best[i].AsX())
+		VPBROADCASTD(best[i].AsX(), best[i])
+	}
+	// One set of sums for every width keeps to the first sixteen registers,
+	// which VPXOR can clear.
+	sums := make([][together]reg.VecVirtual, v.widths()[0])
+	for w := range sums {
+		for i := range sums[w] {
+			sums[w][i] = v.register()
+		}
+	}
+	block, left, end := GP64(), GP64(), GP64()
+	MOVQ(blocks, block)
+	MOVQ(count, left)
+	LEAQ(Mem{Base: codes, Index: dim, Scale: 1}, end)
+	question := [together]Mem{{}, {Index: dim, Scale: 1}, {Index: dim, Scale: 2}, {Index: dim3, Scale: 1}}
+	for _, width := range v.widths() {
+		loop := fmt.Sprintf("blocks%d", width)
+		Label(loop)
+		CMPQ(left, U8(width))
+		JL(LabelRef(loop + "done"))
+		for half := range v.halves() {
+			tokenSums(v, fmt.Sprintf("%shalf%d", loop, half), tokenPass{
+				question: question, codes: codes, end: end, block: block, size: size, offset: 32 * half, sums: sums[:width], best: best,
+			})
+		}
+		for range width {
+			ADDQ(size, block)
+		}
+		SUBQ(U8(width), left)
+		JMP(LabelRef(loop))
+		Label(loop + "done")
+	}
+	for _, b := range best {
+		v.fold(b)
+	}
+	storeMaxima(best, Mem{Base: maxima})
+	ADDQ(U8(4*together), maxima)
+	LEAQ(Mem{Base: codes, Index: dim, Scale: 4}, codes)
+	SUBQ(U8(together), n)
+	JG(LabelRef("questions"))
+	VZEROUPPER()
+	RET()
+}
+
+// tokenPass is what tokenSums multiplies: four tokens of a question, whose
+// codes lie from codes to end and as far on again each, and one register of
+// tokens of each of as many blocks as it has sums.
+type tokenPass struct {
+	question                [together]Mem // without their base
+	codes, end, block, size reg.Register
+	offset                  int
+	sums                    [][together]reg.VecVirtual
+	best                    []reg.VecVirtual
+}
+
+// tokenSums adds up the products over all dimensions and keeps the greatest.
+func tokenSums(v tokenwise, label string, p tokenPass) {
+	for _, block := range p.sums {
+		for _, s := range block {
+			VPXOR(s.AsX(), s.AsX(), s.AsX()) // clears the whole register
+		}
+	}
+	at, code := GP64(), GP64()
+	MOVQ(p.block, at)
+	MOVQ(p.codes, code)
+	Label(label)
+	tokens := make([]reg.VecVirtual, len(p.sums))
+	for w := range tokens {
+		tokens[w] = v.register()
+		m := Mem{Base: at, Disp: p.offset}
+		if w > 0 {
+			m.Index, m.Scale = p.size, uint8(w)
+		}
+		VMOVUPS(m, tokens[w])
+	}
+	for i, m := range p.question {
+		m.Base = code
+		q := v.register()
+		VPBROADCASTD(m, q)
+		for w := range tokens {
+			v.add(q, tokens[w], p.sums[w][i])
+		}
+	}
+	ADDQ(U8(64), at)
+	ADDQ(U8(4), code)
+	CMPQ(code, p.end)
+	JL(LabelRef(label))
+	for _, block := range p.sums {
+		for i, s := range block {
+			VPMAXSD(s, p.best[i], p.best[i])
+		}
+	}
+}
+
+// storeMaxima compares the lowest four lanes of each of four registers.
+func storeMaxima(best []reg.VecVirtual, out Mem) {
+	var pairs [2]reg.VecVirtual
+	for i := range pairs {
+		a, b := best[2*i].AsX(), best[2*i+1].AsX()
+		low, high := XMM(), XMM()
+		VPUNPCKLDQ(b, a, low) // a0 b0 a1 b1
+		VPUNPCKHDQ(b, a, high)
+		VPMAXSD(high, low, low)
+		pairs[i] = low
+	}
+	low, high := XMM(), XMM()
+	VPUNPCKLQDQ(pairs[1], pairs[0], low)
+	VPUNPCKHQDQ(pairs[1], pairs[0], high)
+	VPMAXSD(high, low, low)
+	VMOVDQU(low, out)
+}
+
+// tokenVNNI multiplies a whole block in one step. Two blocks at once are as
+// many sums as it takes to hide how long one step lasts.
+type tokenVNNI struct{}
+
+func (tokenVNNI) name() string             { return "VNNI" }
+func (tokenVNNI) halves() int              { return 1 }
+func (tokenVNNI) widths() []int            { return []int{2, 1} }
+func (tokenVNNI) register() reg.VecVirtual { return ZMM() }
+func (tokenVNNI) prepare()                 {}
+
+func (tokenVNNI) add(question, tokens, sum reg.VecVirtual) { dotAccumulate(question, tokens, sum) }
+
+func (tokenVNNI) fold(lanes reg.VecVirtual) {
+	high := YMM()
+	VEXTRACTI64X4(U8(1), lanes, high)
+	VPMAXSD(high, lanes.AsY(), lanes.AsY())
+	foldYMM(lanes)
+}
+
+func foldYMM(lanes reg.VecVirtual) {
+	high := XMM()
+	VEXTRACTI128(U8(1), lanes.AsY(), high)
+	VPMAXSD(high, lanes.AsX(), lanes.AsX())
+}
+
+// tokenMaddubs multiplies bytes of a passage of at most 127 with signed ones
+// of at most 127, so that no pair exceeds 32,258 and nothing saturates. One
+// half of a block at a time leaves room for all its sums in sixteen registers.
+type tokenMaddubs struct{ constants *maddubsConstants }
+
+func (tokenMaddubs) name() string              { return "AVX2" }
+func (tokenMaddubs) halves() int               { return 2 }
+func (tokenMaddubs) widths() []int             { return []int{1} }
+func (tokenMaddubs) register() reg.VecVirtual  { return YMM() }
+func (tokenMaddubs) fold(lanes reg.VecVirtual) { foldYMM(lanes) }
+
+func (v tokenMaddubs) prepare() {
+	bits, ones := GP32(), YMM()
+	v.constants.ones = ones
+	MOVL(U32(0x00010001), bits)
+	VMOVD(bits, ones.AsX())
+	VPBROADCASTD(ones.AsX(), ones)
+}
+
+// add may take the question's register for its products: no other block is
+// multiplied with it.
+func (v tokenMaddubs) add(question, tokens, sum reg.VecVirtual) {
+	VPMADDUBSW(question, tokens, question)
+	VPMADDWD(v.constants.ones, question, question)
+	VPADDD(question, sum, sum)
+}

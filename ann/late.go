@@ -1,0 +1,136 @@
+package ann
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"conclave/ann/kernel"
+	"conclave/rank"
+)
+
+// late compares a query with stored lists of token vectors: for each token of
+// the query the greatest inner product with a token of the list, and of these
+// the sum (Khattab and Zaharia 2020, "ColBERT: Efficient and Effective Passage
+// Search via Contextualized Late Interaction over BERT", section 3.2). There is
+// no graph: a search compares with every list, which takes some microseconds
+// each, so that such an index is mostly asked for the Scores of what others have
+// found.
+//
+// The scores are those of the stored codes with the query's (kernel.Question),
+// the same to the last bit on every processor.
+type late struct {
+	*tokens
+	kernels   *kernel.Set
+	questions sync.Pool // of *kernel.Question
+}
+
+// buildLate only looks whether the file can be opened: it is the whole index.
+func buildLate(path string, o BuildOptions) error {
+	t, err := openTokens(path)
+	if err != nil {
+		return err
+	}
+	o.Progress(t.Len(), t.Len())
+	return t.Close()
+}
+
+func openLate(path string) (*late, error) {
+	t, err := openTokens(path)
+	if err != nil {
+		return nil, err
+	}
+	return &late{tokens: t, kernels: kernel.Best(), questions: sync.Pool{New: func() any { return new(kernel.Question) }}}, nil
+}
+
+func (*late) Kind() string { return Late }
+
+// Scores writes the scores of a query with the lists of the given ordinals. A
+// query of more than MaxQuestionTokens has none.
+func (x *late) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
+	q := x.questions.Get().(*kernel.Question)
+	defer x.questions.Put(q)
+	usable := len(query) <= MaxQuestionTokens*x.dim && q.Set(query, x.dim) && x.Verify(context.Background()) == nil
+	for i, o := range ordinals {
+		out[i] = float32(math.NaN())
+		if usable {
+			out[i] = x.score(q, o)
+		}
+	}
+}
+
+// score is not a number for an ordinal that does not exist.
+func (x *late) score(q *kernel.Question, o rank.Ordinal) float32 {
+	blocks := x.of(o)
+	if blocks == nil {
+		return float32(math.NaN())
+	}
+	return x.kernels.MaxSim(q, blocks)
+}
+
+// Search is exact whatever the options say; Ef does nothing.
+func (x *late) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+	if err := x.check(query, o); err != nil {
+		return nil, Stats{}, err
+	}
+	if err := x.Verify(ctx); err != nil {
+		return nil, Stats{}, err
+	}
+	q := x.questions.Get().(*kernel.Question)
+	defer x.questions.Put(q)
+	q.Set(query, x.dim) // a query that check let through can be scored
+	if o.Filter == nil {
+		return x.scan(ctx, q, o.K, x.count, func(i int) rank.Ordinal { return rank.Ordinal(i) })
+	}
+	ids := o.Filter.ordinals(x.count, make([]uint32, 0, o.Filter.Len()))
+	return x.scan(ctx, q, o.K, len(ids), func(i int) rank.Ordinal { return rank.Ordinal(ids[i]) })
+}
+
+// check refuses what has no answer.
+func (x *late) check(query []float32, o SearchOptions) error {
+	if err := checkTokens(query, x.dim, MaxQuestionTokens); err != nil {
+		return &QueryError{err.Error()}
+	}
+	if err := o.checkK(); err != nil {
+		return err
+	}
+	return o.Filter.check(x.count)
+}
+
+// scanLists is how many lists are compared between two looks at the context:
+// mostly some ten microseconds' worth.
+const scanLists = 16
+
+// scan compares a query with n lists.
+func (x *late) scan(ctx context.Context, q *kernel.Question, k, n int, at func(int) rank.Ordinal) ([]rank.Hit, Stats, error) {
+	top := rank.NewTopK(min(k, n))
+	for i := range n {
+		if i%scanLists == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, Stats{}, err
+			}
+		}
+		o := at(i)
+		top.Push(rank.Hit{Ordinal: o, Score: x.score(q, o)})
+	}
+	return top.Sorted(), Stats{Scored: n, Exact: true}, nil
+}
+
+// SearchExact is Search for one query after the other: the arithmetic takes
+// longer than reading, so that there is no pass to share.
+func (x *late) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
+	for _, q := range queries {
+		if err := x.check(q, SearchOptions{K: k}); err != nil {
+			return nil, err
+		}
+	}
+	out := make([][]rank.Hit, 0, len(queries))
+	for _, q := range queries {
+		hits, _, err := x.Search(ctx, q, SearchOptions{K: k})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, hits)
+	}
+	return out, nil
+}

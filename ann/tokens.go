@@ -1,0 +1,152 @@
+package ann
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"conclave/ann/graph"
+	"conclave/ann/kernel"
+	"conclave/ann/mapped"
+	"conclave/rank"
+)
+
+const (
+	tokensKind    = "tokens"
+	tokensVersion = 1
+)
+
+// tokens is an open file of lists of token vectors, memory-mapped. It does not
+// change, so any number of goroutines may read it.
+//
+// The first section is the blocks of all lists (kernel.EncodeTokens), one list
+// after the other, each in blocks of its own. The second is where they begin:
+// count+1 numbers of blocks, the last where the last list ends. A list without
+// blocks is impossible. Parameters are count and dim.
+type tokens struct {
+	file    *mapped.File
+	count   int
+	dim     int
+	size    int // of a block
+	blocks  []byte
+	offsets []uint32
+	// whole is set once the checksums and the offsets were found right.
+	whole atomic.Bool
+}
+
+// openTokens maps a file that a tokenWriter wrote. Its cost does not depend on
+// the number of lists.
+func openTokens(path string) (*tokens, error) {
+	file, err := mapped.Open(path, tokensKind, tokensVersion)
+	if err != nil {
+		return nil, fmt.Errorf("token vectors: %w", err)
+	}
+	count, dim := file.Parameter(0), file.Parameter(1)
+	if count > graph.MaxRows || dim > kernel.MaxTokenDimension || kernel.CheckTokenDimension(int(dim)) != nil {
+		return nil, errors.Join(fmt.Errorf("token vectors: the header of %s says %d lists of vectors of dimension %d, which is not possible: rebuild it", path, count, dim), file.Close())
+	}
+	t := &tokens{file: file, count: int(count), dim: int(dim), size: kernel.BlockTokens * int(dim)}
+	if t.blocks, err = file.Bytes(0); err == nil {
+		t.offsets, err = mapped.Values[uint32](file, 1, t.count+1)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("token vectors: %w", err), file.Close())
+	}
+	return t, nil
+}
+
+// Len is the number of lists.
+func (t *tokens) Len() int { return t.count }
+
+// Dimension is the number of elements of a token's vector.
+func (t *tokens) Dimension() int { return t.dim }
+
+// BytesPerVector is the mean size of a list.
+func (t *tokens) BytesPerVector() float64 {
+	return float64(len(t.blocks)+4*t.count) / float64(max(t.count, 1))
+}
+
+// of is the blocks of a list, in place: none for an ordinal that does not exist,
+// or whose offsets are not possible. It is whatever lies in the file.
+func (t *tokens) of(o rank.Ordinal) []byte {
+	if int64(o) >= int64(t.count) {
+		return nil
+	}
+	begin, end := uint64(t.offsets[o])*uint64(t.size), uint64(t.offsets[o+1])*uint64(t.size)
+	if begin >= end || end > uint64(len(t.blocks)) {
+		return nil
+	}
+	return t.blocks[begin:end:end]
+}
+
+// Vector is the token vectors of an ordinal as they are stored, one after the
+// other, in memory of their own: with the copies of the last that fill its
+// block, so that appending them writes the same bytes. It is nil where the file
+// has no such list.
+func (t *tokens) Vector(o rank.Ordinal) []float32 {
+	blocks := t.of(o)
+	if blocks == nil {
+		return nil
+	}
+	out := make([]float32, len(blocks)) // a code is an element
+	kernel.DecodeTokens(blocks, t.dim, out)
+	return out
+}
+
+// Verify compares the file's checksums and looks through the offsets, unless
+// that was done: see Index.
+func (t *tokens) Verify(ctx context.Context) error {
+	if t.whole.Load() {
+		return nil
+	}
+	err := t.file.Verify(ctx)
+	if err == nil {
+		err = t.checkOffsets()
+	}
+	if err != nil {
+		return fmt.Errorf("token vectors: %w", err)
+	}
+	t.whole.Store(true)
+	return nil
+}
+
+// checkOffsets reports lists that do not lie one after the other in the file.
+func (t *tokens) checkOffsets() error {
+	damaged := func(format string, args ...any) error {
+		return &DamageError{Path: t.file.Path(), What: fmt.Sprintf(format, args...)}
+	}
+	if t.offsets[0] != 0 {
+		return damaged("the first list begins at block %d", t.offsets[0])
+	}
+	for i := range t.count {
+		if begin, end := t.offsets[i], t.offsets[i+1]; end <= begin || end-begin > MaxPassageTokens/kernel.BlockTokens {
+			return damaged("list %d goes from block %d to block %d", i, begin, end)
+		}
+	}
+	if end := uint64(t.offsets[t.count]) * uint64(t.size); end != uint64(len(t.blocks)) {
+		return damaged("its lists have %d bytes and its blocks %d", end, len(t.blocks))
+	}
+	return nil
+}
+
+// Check reads every list and verifies the file's checksums and that each could
+// have been appended.
+func (t *tokens) Check() error {
+	err := t.file.Check()
+	if err == nil {
+		err = t.checkOffsets()
+	}
+	if err != nil {
+		return fmt.Errorf("token vectors: %w", err)
+	}
+	for i := range t.count {
+		if err := kernel.CheckTokens(t.of(rank.Ordinal(i))); err != nil {
+			return fmt.Errorf("token vectors: %w", &DamageError{Path: t.file.Path(), What: fmt.Sprintf("list %d: %v", i, err)})
+		}
+	}
+	return nil
+}
+
+// Close unmaps the file. Nothing may be reading its lists.
+func (t *tokens) Close() error { return t.file.Close() }

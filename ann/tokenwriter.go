@@ -1,0 +1,126 @@
+package ann
+
+import (
+	"fmt"
+	"math"
+
+	"conclave/ann/graph"
+	"conclave/ann/kernel"
+	"conclave/ann/mapped"
+)
+
+// MaxPassageTokens is how many token vectors a stored list may have,
+// MaxQuestionTokens how many a query.
+const (
+	MaxPassageTokens  = 4096
+	MaxQuestionTokens = 512
+)
+
+// maxTokenLength is 1, the length of a stored token vector, and what rounding in
+// an encoder may add.
+const maxTokenLength = 1.01
+
+// tokenWriter writes a file of lists of token vectors: see tokens.
+type tokenWriter struct {
+	out     *mapped.Writer
+	dim     int
+	offsets []uint32 // where each list's blocks begin, and the last ones' end
+	blocks  []byte   // of the list being appended
+}
+
+func createTokens(path string, dim int) (*tokenWriter, error) {
+	if err := kernel.CheckTokenDimension(dim); err != nil {
+		return nil, err
+	}
+	out, err := mapped.Create(path, tokensKind, tokensVersion)
+	if err != nil {
+		return nil, fmt.Errorf("token vectors: %w", err)
+	}
+	if err := out.Section(); err != nil {
+		out.Abort()
+		return nil, fmt.Errorf("token vectors: %w", err)
+	}
+	return &tokenWriter{out: out, dim: dim, offsets: []uint32{0}}, nil
+}
+
+// Append adds a list of token vectors.
+func (w *tokenWriter) Append(vector []float32) error {
+	if err := checkStored(vector, w.dim); err != nil {
+		return fmt.Errorf("token vectors: list %d: %w", w.Len(), err)
+	}
+	if w.Len() == graph.MaxRows {
+		return fmt.Errorf("token vectors: a file holds at most %d lists", graph.MaxRows)
+	}
+	count := kernel.TokenBlocks(len(vector) / w.dim)
+	end := w.offsets[len(w.offsets)-1]
+	if uint64(end)+uint64(count) > math.MaxUint32 {
+		return fmt.Errorf("token vectors: a file holds at most %d blocks of %d vectors", uint32(math.MaxUint32), kernel.BlockTokens)
+	}
+	size := count * kernel.BlockTokens * w.dim
+	if len(w.blocks) < size {
+		w.blocks = make([]byte, size)
+	}
+	kernel.EncodeTokens(vector, w.dim, w.blocks[:size])
+	if err := mapped.Append(w.out, w.blocks[:size]); err != nil {
+		return fmt.Errorf("token vectors: %w", err)
+	}
+	w.offsets = append(w.offsets, end+uint32(count))
+	return nil
+}
+
+// checkStored refuses what cannot be stored.
+func checkStored(vector []float32, dim int) error {
+	if err := checkTokens(vector, dim, MaxPassageTokens); err != nil {
+		return err
+	}
+	scale := kernel.TokenScale(dim)
+	for i := range len(vector) / dim {
+		square, stored := 0.0, true
+		for _, x := range vector[i*dim : (i+1)*dim] {
+			square += float64(x) * float64(x)
+			stored = stored && kernel.TokenValue(kernel.TokenCode(x, scale), scale) == x
+		}
+		// Rounding to codes may have made longer what comes from another file, and
+		// it must find its way into the next.
+		if !stored && square > maxTokenLength*maxTokenLength {
+			return fmt.Errorf("token %d has length %g; a stored token vector is of length 1", i, math.Sqrt(square))
+		}
+	}
+	return nil
+}
+
+// checkTokens refuses what is no list of at most most vectors of dim elements.
+func checkTokens(vector []float32, dim, most int) error {
+	switch n := len(vector) / dim; {
+	case n < 1 || n*dim != len(vector):
+		return fmt.Errorf("it has %d elements, no positive multiple of %d, a token's", len(vector), dim)
+	case n > most:
+		return fmt.Errorf("it has %d tokens; at most %d are possible", n, most)
+	}
+	return checkElements(vector)
+}
+
+// Len is the number of lists appended.
+func (w *tokenWriter) Len() int { return len(w.offsets) - 1 }
+
+// Close finishes the file.
+func (w *tokenWriter) Close() error {
+	if err := w.close(); err != nil {
+		w.out.Abort()
+		return fmt.Errorf("token vectors: %w", err)
+	}
+	return nil
+}
+
+func (w *tokenWriter) close() error {
+	if err := w.out.Section(); err != nil {
+		return err
+	}
+	if err := mapped.Append(w.out, w.offsets); err != nil {
+		return err
+	}
+	return w.out.Commit(uint64(w.Len()), uint64(w.dim))
+}
+
+// Abort removes what was written.
+func (w *tokenWriter) Abort() { w.out.Abort() }
