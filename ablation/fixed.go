@@ -64,6 +64,7 @@ func fixedRank(q *calibration.GateQuestion, words float64) int {
 			weights[s.Column] = words
 		case fusion.Phrases:
 			weights[s.Column] = calibration.UsualPhrases * words
+		case fusion.Late: // what nobody has beside a fixed weight
 		default:
 			weights[s.Column] = 1 / dense
 		}

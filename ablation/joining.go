@@ -8,8 +8,8 @@ import (
 	"conclave/fusion"
 )
 
-// foreign adds experts of domains that nobody asks about. The joint expert,
-// which knows those domains, takes no part.
+// foreign adds experts of domains that nobody asks about. The joint expert and
+// late interaction, which know those domains, take no part.
 func (t *run) foreign() []trial {
 	if len(t.o.Foreign) == 0 {
 		return nil
@@ -20,11 +20,12 @@ func (t *run) foreign() []trial {
 func (t *run) addForeign(ctx context.Context, r *Report) error {
 	asked := func(domain string) bool { return !slices.Contains(t.o.Foreign, domain) }
 	f := &Foreign{Experts: t.o.Foreign}
-	before, err := t.e.Among(But(t.o.Foreign...), asked)
+	late := t.named(fusion.Late)
+	before, err := t.e.Among(But(slices.Concat(late, t.o.Foreign)...), asked)
 	if err != nil {
 		return err
 	}
-	after, err := t.e.Among(But(), asked)
+	after, err := t.e.Among(But(late...), asked)
 	if err != nil {
 		return err
 	}
@@ -78,12 +79,14 @@ func (t *run) heldOut() (all []trial) {
 }
 
 // join lets one expert join. The gate was fitted on the questions of the other
-// domains, without the expert; the joint expert, which knows its domain, takes
-// no part.
+// domains, without the expert; the joint expert and late interaction, which know
+// its domain, take no part.
 func (t *run) join(ctx context.Context, r *Report, name string) error {
 	own := func(domain string) bool { return domain == name }
 	others := func(domain string) bool { return domain != name }
-	fitted, err := t.e.Among(But(name), others)
+	late := t.named(fusion.Late)
+	without := But(append(slices.Clone(late), name)...)
+	fitted, err := t.e.Among(without, others)
 	if err != nil {
 		return err
 	}
@@ -92,7 +95,7 @@ func (t *run) join(ctx context.Context, r *Report, name string) error {
 		return fmt.Errorf("holding out %s: %w", name, err)
 	}
 	h := HeldOut{Expert: name}
-	for i, choose := range []Choice{But(name), But()} {
+	for i, choose := range []Choice{without, But(late...)} {
 		for side, domains := range []func(string) bool{own, others} {
 			some, err := t.e.Among(choose, domains)
 			if err != nil {

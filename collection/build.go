@@ -43,7 +43,7 @@ func build(ctx context.Context, d disk, dir string, source Source, o BuildOption
 	plan.Words = wordsOf(o.Words)
 	plan.Experts = nil
 	for _, x := range o.Experts {
-		plan.Experts = append(plan.Experts, expertManifest{Name: x.Name(), Fingerprint: x.Fingerprint(), Dimension: x.Dimension(), Index: index})
+		plan.Experts = append(plan.Experts, describeExpert(x, index))
 	}
 	return w.addSegment(ctx, &plan, source, o)
 }

@@ -18,7 +18,19 @@ func completeIndex(ix Index) (Index, error) {
 	if ix.Kind == "" {
 		ix.Kind = ann.Kinds()[0].Name
 	}
+	if ix.Kind == ann.Late {
+		return ix, fmt.Errorf("an index of kind %s cannot be chosen: experts that give each token a vector have it by themselves, and others cannot", ann.Late)
+	}
 	return ix, ann.BuildOptions{M: ix.M, EfConstruction: ix.EfConstruction}.Check(ix.Kind)
+}
+
+// describeExpert is an expert whose vectors are to be made, with the index that
+// was chosen for those who leave a choice.
+func describeExpert(x Encoder, index Index) expertManifest {
+	if late, ok := x.(interface{ Late() bool }); ok && late.Late() {
+		index = Index{Kind: ann.Late}
+	}
+	return expertManifest{Name: x.Name(), Fingerprint: x.Fingerprint(), Dimension: x.Dimension(), Index: index}
 }
 
 // files are the places of an expert's files in a manifest.
@@ -83,7 +95,7 @@ func encodedBy(encoder PassageEncoder, o BuildOptions) vectorMaker {
 // encode writes the vectors of a segment's passages in the order of their
 // ordinals, a batch at a time.
 func encode(ctx context.Context, path string, store *corpus.Store, x expertManifest, encoder PassageEncoder, o BuildOptions, r *reporter) error {
-	out, err := ann.CreateVectors(path, x.Dimension)
+	out, err := ann.Create(x.Index.Kind, path, x.Dimension)
 	if err != nil {
 		return err
 	}
@@ -115,7 +127,7 @@ func encode(ctx context.Context, path string, store *corpus.Store, x expertManif
 			return fmt.Errorf("the encoder gave %d vectors for %d passages", len(vectors), len(batch))
 		}
 		for i, v := range vectors {
-			if err := checkVector(v, x.Dimension); err != nil {
+			if err := checkVector(v, x); err != nil {
 				return fmt.Errorf("the vector of passage %q %w", batch[i].ID, err)
 			}
 			if err := out.Append(v); err != nil {
@@ -128,9 +140,12 @@ func encode(ctx context.Context, path string, store *corpus.Store, x expertManif
 	return out.Close()
 }
 
-func checkVector(v []float32, dimension int) error {
-	if len(v) != dimension {
-		return fmt.Errorf("has %d numbers, the expert says %d", len(v), dimension)
+func checkVector(v []float32, x expertManifest) error {
+	switch late := x.Index.Kind == ann.Late; {
+	case late && (len(v) == 0 || len(v)%x.Dimension != 0):
+		return fmt.Errorf("has %d numbers, which is no list of vectors of %d", len(v), x.Dimension)
+	case !late && len(v) != x.Dimension:
+		return fmt.Errorf("has %d numbers, the expert says %d", len(v), x.Dimension)
 	}
 	for i, value := range v {
 		if math.IsNaN(float64(value)) || math.IsInf(float64(value), 0) {

@@ -40,7 +40,7 @@ func (w *Writer) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 	if has := m.expert(encoder.Name()); has != nil {
 		return report, fmt.Errorf("%s has vectors of expert %q already, made by the encoder %s: take them out first with --remove-expert %s", w.dir, has.Name, short(has.Fingerprint), has.Name)
 	}
-	x := expertManifest{Name: encoder.Name(), Fingerprint: encoder.Fingerprint(), Dimension: encoder.Dimension(), Index: index}
+	x := describeExpert(encoder, index)
 	made := map[string]segmentExpert{} // by segment
 	published := false
 	defer func() {

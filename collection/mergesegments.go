@@ -231,7 +231,7 @@ func mergedWords(from []*segment, order []origin) func(ctx context.Context, dir 
 // copied makes vectors by copying them from the segments that are merged.
 func copied(from []*segment, order []origin) vectorMaker {
 	return func(ctx context.Context, path string, store *corpus.Store, x expertManifest, r *reporter) error {
-		out, err := ann.CreateVectors(path, x.Dimension)
+		out, err := ann.Create(x.Index.Kind, path, x.Dimension)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,11 @@ const maxDimension = 1 << 16
 // PassageEncoder turns passages into the vectors of one expert. The vectors
 // are in the order of the passages and have Dimension numbers each. Its
 // Fingerprint covers everything that decides a vector.
+//
+// One that has a method Late() bool which says true gives a passage a vector for
+// each token (late interaction): its vectors are lists of them, of a multiple of
+// Dimension numbers, and its index is of the kind that compares such lists
+// (ann.Late), whatever Index says.
 type PassageEncoder interface {
 	Name() string
 	Dimension() int
@@ -46,7 +51,8 @@ type BuildOptions struct {
 	// needs the encoder of every expert it has.
 	Experts []PassageEncoder
 	// Index is for the experts of a new collection, and for an expert that is
-	// added. A collection keeps each expert's kind.
+	// added; not for late interaction, which has one kind. A collection keeps each
+	// expert's kind.
 	Index Index
 	// Words are BM25's constants; the zero value is bm25.DefaultParams, and for
 	// an existing collection what it was built with.

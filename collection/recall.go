@@ -20,7 +20,7 @@ type Recall struct {
 // measure measures the recall of a new index. A segment that is added is
 // measured by itself, so that adding to a large collection stays cheap.
 func measure(ctx context.Context, ix ann.Index, x expertManifest, o BuildOptions, r *reporter) (Recall, error) {
-	if x.Index.Kind == ann.Flat { // it is what the others are compared with
+	if x.Index.Kind == ann.Flat || x.Index.Kind == ann.Late { // they compare with every passage
 		return Recall{Stored: ann.Measured{At10: 1, At100: 1}}, nil
 	}
 	questions := o.Questions[x.Name]

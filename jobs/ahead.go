@@ -1,15 +1,10 @@
 package jobs
 
 import (
-	"bufio"
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
-	"math"
 	"os"
 	"sync"
 
@@ -26,7 +21,7 @@ import (
 // The file is a head and records, little-endian:
 //
 //	head    magic (4 bytes), dimension (4), length of the fingerprint (4), the fingerprint
-//	record  version (16 bytes), the vector, CRC-32C of both (4)
+//	record  version (16 bytes), how many numbers (4), the vector, CRC-32C of all (4)
 //
 // A record that was cut off by a crash is dropped when the file is opened, with
 // all behind it. Nothing is synced: what is lost is encoded again.
@@ -37,12 +32,19 @@ type Ahead struct {
 	mu    sync.RWMutex
 	file  *os.File // nil after Close
 	end   int64
-	known map[version]int64 // where the record's vector lies
+	known map[version]place
 }
 
 type version [16]byte
 
-const aheadMagic = 0x44485441 // "ATHD"
+// place is where a record's vector lies, and how many numbers it has: those of
+// late interaction differ in length.
+type place struct {
+	at      int64
+	numbers int
+}
+
+const aheadMagic = 0x32485441 // "ATH2"
 
 // OpenAhead opens the file at path, or makes it. A file of another encoder is
 // begun anew.
@@ -51,56 +53,28 @@ func OpenAhead(path string, encoder collection.PassageEncoder) (*Ahead, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Ahead{PassageEncoder: encoder, path: path, file: file, known: map[version]int64{}}
+	a := &Ahead{PassageEncoder: encoder, path: path, file: file, known: map[version]place{}}
 	if err := a.read(); err != nil {
 		return nil, errors.Join(fmt.Errorf("reading %s: %w", path, err), file.Close())
 	}
 	return a, nil
 }
 
-func (a *Ahead) head() []byte {
-	fingerprint := a.Fingerprint()
-	b := binary.LittleEndian.AppendUint32(nil, aheadMagic)
-	b = binary.LittleEndian.AppendUint32(b, uint32(a.Dimension()))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(fingerprint)))
-	return append(b, fingerprint...)
+// Late says whether the encoder gives a passage a vector for each token; see
+// collection.PassageEncoder.
+func (a *Ahead) Late() bool {
+	late, ok := a.PassageEncoder.(interface{ Late() bool })
+	return ok && late.Late()
 }
 
-func (a *Ahead) recordSize() int { return len(version{}) + 4*a.Dimension() + 4 }
+// mostTokens bounds what is believed of a record.
+const mostTokens = 1 << 16
 
-// read finds the records that are whole, and cuts off the rest.
-func (a *Ahead) read() error {
-	in := bufio.NewReaderSize(a.file, 1<<20)
-	want := a.head()
-	head := make([]byte, len(want))
-	if _, err := io.ReadFull(in, head); err != nil || string(head) != string(want) {
-		if err := a.file.Truncate(0); err != nil {
-			return err
-		}
-		_, err := a.file.WriteAt(want, 0)
-		a.end = int64(len(want))
-		return err
-	}
-	a.end = int64(len(want))
-	record := make([]byte, a.recordSize())
-	for {
-		if _, err := io.ReadFull(in, record); err != nil {
-			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				break
-			}
-			return err
-		}
-		body := len(record) - 4
-		if crc32.Checksum(record[:body], castagnoli()) != binary.LittleEndian.Uint32(record[body:]) {
-			break
-		}
-		a.known[version(record)] = a.end + int64(len(version{}))
-		a.end += int64(len(record))
-	}
-	return a.file.Truncate(a.end)
+// fits reports whether a vector may have so many numbers.
+func (a *Ahead) fits(numbers int) bool {
+	d := a.Dimension()
+	return numbers == d || a.Late() && numbers > 0 && numbers%d == 0 && numbers/d <= mostTokens
 }
-
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // made once, by the library
 
 // versionOf is a passage's version as 16 bytes.
 func versionOf(p *corpus.Passage) (v version, err error) {
@@ -144,57 +118,12 @@ func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) (
 		return nil, fmt.Errorf("the encoder gave %d vectors for %d passages", len(made), len(unknown))
 	}
 	for n, i := range missing {
-		if len(made[n]) != a.Dimension() {
+		if !a.fits(len(made[n])) {
 			return nil, fmt.Errorf("the vector of passage %q has %d numbers, the expert says %d", passages[i].ID, len(made[n]), a.Dimension())
 		}
 		vectors[i] = made[n]
 	}
 	return vectors, a.keep(versions, vectors, missing)
-}
-
-// vector reads what is known of a version; nil when nothing is.
-func (a *Ahead) vector(v version) ([]float32, error) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	at, ok := a.known[v]
-	if !ok {
-		return nil, nil
-	}
-	raw := make([]byte, 4*a.Dimension())
-	if _, err := a.file.ReadAt(raw, at); err != nil {
-		return nil, fmt.Errorf("reading a vector from %s: %w", a.path, err)
-	}
-	out := make([]float32, a.Dimension())
-	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-	}
-	return out, nil
-}
-
-// keep appends the vectors at the given places.
-func (a *Ahead) keep(versions []version, vectors [][]float32, places []int) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.file == nil {
-		return nil
-	}
-	records := make([]byte, 0, len(places)*a.recordSize())
-	for _, i := range places {
-		begin := len(records)
-		records = append(records, versions[i][:]...)
-		for _, x := range vectors[i] {
-			records = binary.LittleEndian.AppendUint32(records, math.Float32bits(x))
-		}
-		records = binary.LittleEndian.AppendUint32(records, crc32.Checksum(records[begin:], castagnoli()))
-	}
-	if _, err := a.file.WriteAt(records, a.end); err != nil {
-		return fmt.Errorf("keeping vectors in %s: %w", a.path, err)
-	}
-	for n, i := range places {
-		a.known[versions[i]] = a.end + int64(n*a.recordSize()+len(version{}))
-	}
-	a.end += int64(len(records))
-	return nil
 }
 
 // aheadBatch is how many passages are encoded at a time.

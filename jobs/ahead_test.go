@@ -18,6 +18,7 @@ import (
 type hashEncoder struct {
 	name    string
 	version int
+	late    bool // a vector for each of a number of tokens that differs
 	encoded atomic.Int64
 	before  func(encoded int64) error
 }
@@ -26,6 +27,7 @@ const dimension = 4
 
 func (e *hashEncoder) Name() string        { return e.name }
 func (e *hashEncoder) Dimension() int      { return dimension }
+func (e *hashEncoder) Late() bool          { return e.late }
 func (e *hashEncoder) Fingerprint() string { return fmt.Sprint("hash ", e.name, " ", e.version) }
 
 func (e *hashEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
@@ -39,7 +41,11 @@ func (e *hashEncoder) EncodePassages(ctx context.Context, passages []corpus.Pass
 	for i, p := range passages {
 		h := fnv.New64a()
 		_, _ = fmt.Fprint(h, e.version, p.Title, p.Text)
-		for range dimension {
+		numbers := dimension
+		if e.late {
+			numbers *= 1 + int(h.Sum64()%3)
+		}
+		for range numbers {
 			_, _ = h.Write([]byte{1})
 			out[i] = append(out[i], float32(h.Sum64()%1000)/500-1)
 		}
@@ -68,15 +74,24 @@ func openAhead(t *testing.T, path string, e *hashEncoder) *Ahead {
 // TestAheadGoesOn encodes each passage once, over several lives of the file,
 // and gives what the encoder itself would.
 func TestAheadGoesOn(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		t.Run(fmt.Sprint("late ", late), func(t *testing.T) { aheadGoesOn(t, late) })
+	}
+}
+
+func aheadGoesOn(t *testing.T, late bool) {
 	path := filepath.Join(t.TempDir(), "1.work")
 	passages := numbered(40)
-	e := &hashEncoder{name: "a"}
-	want, err := (&hashEncoder{name: "a"}).EncodePassages(t.Context(), passages)
+	e := &hashEncoder{name: "a", late: late}
+	want, err := (&hashEncoder{name: "a", late: late}).EncodePassages(t.Context(), passages)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for life, n := range []int{10, 10, 25, 40} {
 		a := openAhead(t, path, e)
+		if a.Late() != late {
+			t.Fatalf("late is %v", a.Late())
+		}
 		got, err := a.EncodePassages(t.Context(), passages[:n])
 		if err != nil || !reflect.DeepEqual(got, want[:n]) {
 			t.Fatalf("life %d: %v\n%v, %v", life, got, want[:n], err)
@@ -93,7 +108,7 @@ func TestAheadGoesOn(t *testing.T) {
 		}
 		e.encoded.Add(-2)
 	}
-	other := &hashEncoder{name: "a", version: 2}
+	other := &hashEncoder{name: "a", version: 2, late: late}
 	if _, err := openAhead(t, path, other).EncodePassages(t.Context(), passages[:5]); err != nil || other.encoded.Load() != 5 {
 		t.Errorf("another encoder: %d encoded, %v", other.encoded.Load(), err)
 	}
@@ -102,9 +117,15 @@ func TestAheadGoesOn(t *testing.T) {
 // TestAheadDamaged cuts the file everywhere and flips every byte: what is read
 // is right, or is encoded again.
 func TestAheadDamaged(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		t.Run(fmt.Sprint("late ", late), func(t *testing.T) { aheadDamaged(t, late) })
+	}
+}
+
+func aheadDamaged(t *testing.T, late bool) {
 	path := filepath.Join(t.TempDir(), "1.work")
 	passages := numbered(3)
-	want, err := openAhead(t, path, &hashEncoder{name: "a"}).EncodePassages(t.Context(), passages)
+	want, err := openAhead(t, path, &hashEncoder{name: "a", late: late}).EncodePassages(t.Context(), passages)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +139,7 @@ func TestAheadDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // what was encoded again is kept again
-			a := openAhead(t, path, &hashEncoder{name: "a"})
+			a := openAhead(t, path, &hashEncoder{name: "a", late: late})
 			if got, err := a.EncodePassages(t.Context(), passages); err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("%s: %v, %v", what, got, err)
 			}

@@ -1,0 +1,129 @@
+package jobs
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+)
+
+func (a *Ahead) head() []byte {
+	fingerprint := a.Fingerprint()
+	b := binary.LittleEndian.AppendUint32(nil, aheadMagic)
+	b = binary.LittleEndian.AppendUint32(b, uint32(a.Dimension()))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(fingerprint)))
+	return append(b, fingerprint...)
+}
+
+const recordHead, recordTail = len(version{}) + 4, 4
+
+// read finds the records that are whole, and cuts off the rest.
+func (a *Ahead) read() error {
+	in := bufio.NewReaderSize(a.file, 1<<20)
+	want := a.head()
+	head := make([]byte, len(want))
+	if _, err := io.ReadFull(in, head); err != nil || string(head) != string(want) {
+		if err := a.file.Truncate(0); err != nil {
+			return err
+		}
+		_, err := a.file.WriteAt(want, 0)
+		a.end = int64(len(want))
+		return err
+	}
+	a.end = int64(len(want))
+	var record []byte
+	for {
+		var err error
+		if record, err = a.nextRecord(in, record); err != nil {
+			return err
+		}
+		if record == nil {
+			return a.file.Truncate(a.end)
+		}
+		numbers := (len(record) - recordHead - recordTail) / 4
+		a.known[version(record)] = place{a.end + int64(recordHead), numbers}
+		a.end += int64(len(record))
+	}
+}
+
+// nextRecord reads a record into memory; it is nil behind the last whole one.
+func (a *Ahead) nextRecord(in io.Reader, memory []byte) ([]byte, error) {
+	record := append(memory[:0], make([]byte, recordHead)...)
+	if _, err := io.ReadFull(in, record); err != nil {
+		return nil, unlessCut(err)
+	}
+	numbers := binary.LittleEndian.Uint32(record[len(version{}):])
+	if !a.fits(int(numbers)) {
+		return nil, nil
+	}
+	record = append(record, make([]byte, 4*int(numbers)+recordTail)...)
+	if _, err := io.ReadFull(in, record[recordHead:]); err != nil {
+		return nil, unlessCut(err)
+	}
+	body := len(record) - recordTail
+	if crc32.Checksum(record[:body], castagnoli()) != binary.LittleEndian.Uint32(record[body:]) {
+		return nil, nil
+	}
+	return record, nil
+}
+
+// unlessCut is the error unless it says that a file ended.
+func unlessCut(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
+
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // made once, by the library
+
+// vector reads what is known of a version; nil when nothing is.
+func (a *Ahead) vector(v version) ([]float32, error) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	at, ok := a.known[v]
+	if !ok {
+		return nil, nil
+	}
+	raw := make([]byte, 4*at.numbers)
+	if _, err := a.file.ReadAt(raw, at.at); err != nil {
+		return nil, fmt.Errorf("reading a vector from %s: %w", a.path, err)
+	}
+	out := make([]float32, at.numbers)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return out, nil
+}
+
+// keep appends the vectors at the given places.
+func (a *Ahead) keep(versions []version, vectors [][]float32, places []int) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.file == nil {
+		return nil
+	}
+	var records []byte
+	made := make([]place, len(places))
+	for n, i := range places {
+		begin := len(records)
+		records = append(records, versions[i][:]...)
+		records = binary.LittleEndian.AppendUint32(records, uint32(len(vectors[i])))
+		made[n] = place{a.end + int64(len(records)), len(vectors[i])}
+		for _, x := range vectors[i] {
+			records = binary.LittleEndian.AppendUint32(records, math.Float32bits(x))
+		}
+		records = binary.LittleEndian.AppendUint32(records, crc32.Checksum(records[begin:], castagnoli()))
+	}
+	if _, err := a.file.WriteAt(records, a.end); err != nil {
+		return fmt.Errorf("keeping vectors in %s: %w", a.path, err)
+	}
+	for n, i := range places {
+		a.known[versions[i]] = made[n]
+	}
+	a.end += int64(len(records))
+	return nil
+}
