@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/optimize"
 
@@ -100,6 +101,22 @@ func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (Gate
 	}
 	fit := GateFit{Gate: p.gate(result.X), Loss: result.F, Questions: len(p.questions)}
 	return fit, fit.Gate.Check()
+}
+
+// WithoutLate are the questions as they would be asked where there is no late
+// interaction, which has found none of their candidates. Nil where there is none.
+func WithoutLate(questions []GateQuestion) []GateQuestion {
+	some := false
+	out := slices.Clone(questions)
+	for i := range out {
+		q := &out[i]
+		q.Sources = slices.DeleteFunc(slices.Clone(q.Sources), func(s fusion.Observed) bool { return s.Kind == fusion.Late })
+		some = some || len(q.Sources) < len(questions[i].Sources)
+	}
+	if !some {
+		return nil
+	}
+	return out
 }
 
 // abroad is the question as it would be asked where its most familiar expert

@@ -41,8 +41,12 @@ type Record struct {
 	// chance to be right.
 	Specialists int          `yaml:"specialists,omitempty"`
 	Gate        *fusion.Gate `yaml:"gate,omitempty"`
-	Signals     []string     `yaml:"signals,omitempty"`
-	Chances     Chances      `yaml:"chances,omitempty"`
+	// GateWithoutLate weighs the sources where late interaction takes no part, of a
+	// Gate that was fitted beside it: what is right for three sources is not for two
+	// of them (docs/experts.md). Nil where Gate knows of no late interaction.
+	GateWithoutLate *fusion.Gate `yaml:"gate_without_late,omitempty"`
+	Signals         []string     `yaml:"signals,omitempty"`
+	Chances         Chances      `yaml:"chances,omitempty"`
 }
 
 // QuestionSet names questions that something was fitted on.
@@ -102,6 +106,11 @@ func (r *Record) Check() error {
 	if r.Gate != nil {
 		if err := r.Gate.Check(); err != nil {
 			return fmt.Errorf("gate: %w", err)
+		}
+	}
+	if g := r.GateWithoutLate; g != nil {
+		if err := g.Check(); err != nil {
+			return fmt.Errorf("gate_without_late: %w", err)
 		}
 	}
 	if len(r.Chances) > 0 {

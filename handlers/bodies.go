@@ -19,6 +19,7 @@ type searchBody struct {
 	Fusion        search.Methods     `json:"fusion,omitempty" doc:"How the sources' rankings become one: a method, or a list of methods to get one ranking for each from one pass."`
 	Experts       *[]string          `json:"experts,omitempty" doc:"Which experts to ask, by name. Left out: all. Empty, with bm25: words alone."`
 	BM25          *bool              `json:"bm25,omitempty" doc:"Whether BM25 takes part, in whichever method." default:"true"`
+	Late          *bool              `json:"late,omitempty" doc:"Whether late interaction scores what the others found, where the method weighs it (gate, and auto where it means that) and the collection has an expert of that kind." default:"true"`
 	Specialists   int                `json:"specialists,omitempty" doc:"How many of the experts that have a domain are asked: those that are the most familiar with the question, which costs an encoder pass of the base first. The others are skipped. Left out: for gate (and auto where it stands for that) as many as it was calibrated for, when experts is left out too; else all." minimum:"1" maximum:"255"`
 	Candidates    int                `json:"candidates,omitempty" doc:"How many hits to take from each source. At most limits.candidates." minimum:"1"`
 	Exact         bool               `json:"exact,omitempty" doc:"Compare with every vector instead of walking the graph: slower, and no neighbour is missed." default:"false"`

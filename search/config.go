@@ -68,6 +68,9 @@ type Defaults struct {
 	Auto string
 	// Gate weighs sources by question for MethodGate; nil refuses the method.
 	Gate *fusion.Gate
+	// GateWithoutLate takes Gate's place where late interaction takes no part in
+	// an answer; nil: Gate does that too. Chances are those of Gate.
+	GateWithoutLate *fusion.Gate
 	// Specialists is how many specialists MethodGate asks, the most familiar with
 	// the question. 0: all.
 	Specialists int
@@ -172,8 +175,11 @@ func (c *Config) complete() error {
 	case d.Hybrid.Normalisation != "" && !known(normalisationNames(), string(d.Hybrid.Normalisation)):
 		return fmt.Errorf("search: the hybrid's normalisation is %q: %s are known", d.Hybrid.Normalisation, list(normalisationNames()))
 	}
-	if d.Gate != nil {
-		if err := d.Gate.Check(); err != nil {
+	for _, g := range []*fusion.Gate{d.Gate, d.GateWithoutLate} {
+		if g == nil {
+			continue
+		}
+		if err := g.Check(); err != nil {
 			return fmt.Errorf("search: %w", err)
 		}
 	}

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"conclave/fusion"
 )
@@ -18,13 +19,25 @@ func (a *answer) gated(ctx context.Context, p *plan) (fusion.Ranking, error) {
 	if p.specialists > 0 { // there are more when another method needed them
 		observed = fusion.MostFamiliar(observed, p.specialists)
 	}
-	ranking, err := fusion.Gated(a.table, a.engine.defaults.Gate, observed, p.missing, max(p.k, fusion.SignalDepth))
+	gate := a.engine.defaults.gateFor(observed)
+	ranking, err := fusion.Gated(a.table, gate, observed, p.missing, max(p.k, fusion.SignalDepth))
 	if err != nil {
 		return ranking, err
 	}
-	err = a.answerChances(&ranking, observed, p.k)
+	if gate == a.engine.defaults.Gate { // the chances are those of its answers
+		err = a.answerChances(&ranking, observed, p.k)
+	}
 	ranking.Items = ranking.Items[:min(len(ranking.Items), p.k)]
 	return ranking, err
+}
+
+// gateFor is the gate for these sources.
+func (d *Defaults) gateFor(observed []fusion.Observed) *fusion.Gate {
+	late := slices.ContainsFunc(observed, func(o fusion.Observed) bool { return o.Kind == fusion.Late })
+	if !late && d.GateWithoutLate != nil {
+		return d.GateWithoutLate
+	}
+	return d.Gate
 }
 
 // observe says of every source that answered what the gate wants to know, once

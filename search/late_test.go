@@ -166,7 +166,8 @@ func TestLateBesideOthers(t *testing.T) {
 type words2 struct{ *words }
 
 // TestLateThatFails: it is left out and named, whether encoding fails, or the
-// scores, or the collection has nothing of it; the rest answers as without it.
+// scores, or the collection has nothing of it; the rest answers as without it, by
+// the gate for that, whose answers have no calibrated confidence.
 func TestLateThatFails(t *testing.T) {
 	for name, spoil := range map[string]func(s *stage, index *maxima, encoder *wordwise){
 		"encoding": func(_ *stage, _ *maxima, encoder *wordwise) {
@@ -178,9 +179,20 @@ func TestLateThatFails(t *testing.T) {
 		},
 	} {
 		s, index, encoder := lateStage()
+		other := *s.config.Defaults.Gate
+		other.Late, other.Words = nil, -1
+		s.config.Defaults.GateWithoutLate, s.config.Defaults.Chances = &other, &sure{first: .7, any: .8}
+		whole := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
+		if whole.Confidence == nil {
+			t.Errorf("%s: there is no confidence while everything answers", name)
+		}
 		spoil(s, index, encoder)
 		r := Request{Question: question, Fusion: methodsOf(MethodGate)}
 		got := s.ask(t, r)
+		ratio := *got.source(WordSource).Weight / *whole.source(WordSource).Weight
+		if want := math.Exp(other.Words - s.config.Defaults.Gate.Words); math.Abs(ratio-want) > 1e-6 || got.Confidence != nil {
+			t.Errorf("%s: words weigh %v of what they did, want %v; the confidence is %v", name, ratio, want, got.Confidence)
+		}
 		s.config.Late = nil
 		without := s.ask(t, r)
 		if len(got.Degraded) != 1 || got.Degraded[0].Source != "tokens" || !slices.Equal(ids(got.Results), ids(without.Results)) {

@@ -96,7 +96,7 @@ type ExpertInfo struct {
 	Name            string             `json:"name"`
 	Kind            string             `json:"kind"`      // "dense", or "late" for late interaction
 	Dimension       int                `json:"dimension"` // of a text's vector, or of a token's
-	Index           string             `json:"index"` // "hnsw", "flat", "coder", "late"
+	Index           string             `json:"index"`     // "hnsw", "flat", "coder", "late"
 	Passages        int                `json:"passages"`
 	Fingerprints    map[string]string  `json:"fingerprints"` // question and passage encoder
 	Provider        string             `json:"provider"`     // "cpu" or "cuda"

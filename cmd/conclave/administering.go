@@ -57,8 +57,10 @@ func (l *library) checkAdding(r jobs.Request) error {
 		return jobs.Refuse("unknown_bundle", "%v", err)
 	}
 	if r.Index != "" {
-		if _, err := ann.KindNamed(r.Index); err != nil {
+		if kind, err := ann.KindNamed(r.Index); err != nil {
 			return jobs.Refuse("unknown_value", "%v", err)
+		} else if kind.Tokens {
+			return jobs.Refuse("unknown_value", "an index of kind %s cannot be chosen: experts of late interaction have it by themselves", kind.Name)
 		}
 	}
 	return nil

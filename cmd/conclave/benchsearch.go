@@ -109,7 +109,7 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 		return nil, err
 	}
 	var able, always []*expert
-	for _, e := range l.experts.opened {
+	for _, e := range l.experts.dense() {
 		switch {
 		case x.familiar && e.bundle.Manifest.Representatives == "":
 			always = append(always, e)

@@ -46,8 +46,10 @@ query, those furthest from it, or those near another vector.`,
 			if o.Queries == "" {
 				return usagef("--queries is needed")
 			}
-			if _, err := ann.KindNamed(o.Kind); err != nil {
+			if kind, err := ann.KindNamed(o.Kind); err != nil {
 				return usageError{err}
+			} else if kind.Tokens {
+				return usagef("--index %s compares lists of vectors, and these are single ones", kind.Name)
 			}
 			if filters {
 				points, err := bench.RunFilters(cmd.Context(), o, bench.DefaultSelectivities())

@@ -16,9 +16,10 @@ import (
 // calibrated brings what was fitted into what is served: the experts'
 // temperatures and representatives, and the defaults of "auto".
 func (l *library) calibrated(c *search.Config, record *calibration.Record, log *slog.Logger) error {
+	dense := l.experts.dense()
 	for i := range c.Experts {
 		x := &c.Experts[i]
-		representatives, err := l.experts.opened[i].bundle.Representatives()
+		representatives, err := dense[i].bundle.Representatives()
 		if err != nil {
 			return err
 		}
@@ -40,7 +41,7 @@ func (l *library) calibrated(c *search.Config, record *calibration.Record, log *
 	if record == nil {
 		return l.shippedGate(c)
 	}
-	c.Defaults.Auto, c.Defaults.Gate, c.Defaults.Specialists = record.Auto, record.Gate, record.Specialists
+	gateOf(c, record)
 	l.sourceChances(c, record)
 	if len(record.Chances) > 0 {
 		c.Defaults.Chances = record.Chances
@@ -88,9 +89,15 @@ func (l *library) shippedGate(c *search.Config) error {
 		return fmt.Errorf("the calibration of the shipped experts: %w", err)
 	}
 	if record.Auto == search.MethodGate {
-		c.Defaults.Auto, c.Defaults.Gate, c.Defaults.Specialists = search.MethodGate, record.Gate, record.Specialists
+		gateOf(c, record)
 	}
 	return nil
+}
+
+// gateOf brings a record's gate, and whether "auto" stands for it.
+func gateOf(c *search.Config, r *calibration.Record) {
+	d := &c.Defaults
+	d.Auto, d.Gate, d.GateWithoutLate, d.Specialists = r.Auto, r.Gate, r.GateWithoutLate, r.Specialists
 }
 
 // referenceFor is the loaded expert that is the base itself of these

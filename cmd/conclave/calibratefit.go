@@ -111,6 +111,8 @@ func (f *fit) gateQuestions(questions []asked) []calibration.GateQuestion {
 				o.Kind = fusion.Lexical
 			case s.Phrases:
 				o.Kind = fusion.Phrases
+			case s.Late:
+				o.Kind = fusion.Late
 			case s.Specialist:
 				o.Kind = fusion.Specialist
 			case s.Base:
@@ -175,6 +177,13 @@ func (f *fit) fitGate(ctx context.Context, questions []calibration.GateQuestion)
 		return err
 	}
 	f.record.Gate = &f.gate.Gate
+	if without := calibration.WithoutLate(questions); without != nil {
+		fit, err := calibration.FitGate(ctx, without, o)
+		if err != nil {
+			return fmt.Errorf("the gate without late interaction: %w", err)
+		}
+		f.record.GateWithoutLate = &fit.Gate
+	}
 	f.methods = append(f.methods, methodFit{"gate (fitted on other folds)", search.MethodGate, heldOut})
 	ranked := make([]calibration.RankedQuestion, len(questions))
 	for i, a := range heldOut {
@@ -198,7 +207,7 @@ func (f *fit) choose(questions []calibration.GateQuestion) error {
 	equal := func(q *calibration.GateQuestion) []fusion.Source {
 		var out []fusion.Source
 		for _, s := range q.Sources {
-			if s.Kind != fusion.Phrases { // the gate's alone
+			if s.Kind != fusion.Phrases && s.Kind != fusion.Late { // the gate's alone
 				out = append(out, fusion.Source{Column: s.Column, Weight: 1})
 			}
 		}

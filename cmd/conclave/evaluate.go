@@ -174,7 +174,7 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 func (x *evaluating) options(l *library, config configs.Config, also []evaluation.Method) (evaluation.Options, error) {
 	o := evaluation.Options{Depth: x.depth, Candidates: x.cands, Exact: x.exact, Timeout: evaluationTimeout,
 		Patterns: x.answers == "regex", Timed: x.timed, Reference: x.against}
-	lineup := evaluation.Lineup{Experts: l.engine.Experts(), Words: true}
+	lineup := evaluation.Lineup{Experts: denseOf(l.engine.Experts()), Words: true}
 	if x.alone {
 		o.Methods = lineup.Alone()
 	}

@@ -154,6 +154,11 @@ func (x *experts) open(name string) (*expert, error) {
 	return &expert{name: name, bundle: bundle, encoder: e}, nil
 }
 
+// dense are the experts but for late interaction, in their order.
+func (x *experts) dense() []*expert {
+	return slices.DeleteFunc(slices.Clone(x.opened), (*expert).Late)
+}
+
 // Close ends the encoders, then the runtime.
 func (x *experts) Close() error {
 	var errs []error
@@ -173,6 +178,9 @@ func (x *experts) Close() error {
 func (e *expert) Name() string        { return e.name }
 func (e *expert) Dimension() int      { return e.encoder.Dimension() }
 func (e *expert) Fingerprint() string { return e.encoder.Fingerprint(models.Passage) }
+
+// Late says that the expert gives each token a vector: late interaction.
+func (e *expert) Late() bool { return e.encoder.Late() }
 
 // CutsPassage reports whether a passage is longer than the encoder reads.
 func (e *expert) CutsPassage(p corpus.Passage) bool {

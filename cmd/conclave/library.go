@@ -83,9 +83,14 @@ func (l *library) matches(g *collection.Generation) error {
 
 // configure is what the engine is made of.
 func (l *library) configure(g *collection.Generation, config configs.Config, log *slog.Logger, observer search.Observer) (search.Config, error) {
+	experts, late, err := l.describe(g)
+	if err != nil {
+		return search.Config{}, err
+	}
 	engine := search.Config{
 		Corpus:   shelf.Of(l.collection),
-		Experts:  l.describe(g),
+		Experts:  experts,
+		Late:     late,
 		Limits:   limitsOf(config.Limits),
 		Defaults: defaultsOf(config.Search),
 		Observer: observer,
@@ -116,9 +121,8 @@ func servedExperts(config configs.Config, g *collection.Generation) []string {
 }
 
 // describe makes the engine's experts of what was loaded and what the
-// collection knows of their indexes.
-func (l *library) describe(g *collection.Generation) []search.Expert {
-	var out []search.Expert
+// collection knows of their indexes. One of them may be late interaction.
+func (l *library) describe(g *collection.Generation) (out []search.Expert, late *search.Expert, err error) {
 	files := g.Experts()
 	for _, e := range l.experts.opened {
 		at := slices.IndexFunc(files, func(f collection.ExpertFiles) bool { return f.Name == e.name })
@@ -134,9 +138,21 @@ func (l *library) describe(g *collection.Generation) []search.Expert {
 		if e.encoder.EnsembleMembers() > 0 {
 			x.Ensemble = e.encoder
 		}
-		out = append(out, x)
+		switch {
+		case !e.Late():
+			out = append(out, x)
+		case late != nil:
+			return nil, nil, fmt.Errorf("%s and %s are both experts of late interaction, of which one can take part: name the experts to search with under experts in the configuration, or take one out with conclave index --remove-expert", late.Name, x.Name)
+		default:
+			late = &x
+		}
 	}
-	return out
+	return out, late, nil
+}
+
+// denseOf are the experts that can be searched alone, and fused by any method.
+func denseOf(all []search.ExpertInfo) []search.ExpertInfo {
+	return slices.DeleteFunc(all, func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
 }
 
 func expertInfo(e *expert, files collection.ExpertFiles) search.ExpertInfo {

@@ -25,6 +25,7 @@ type asking struct {
 	fusion   string
 	experts  string
 	noWords  bool
+	noLate   bool
 	asJSON   bool
 }
 
@@ -72,6 +73,7 @@ func newSearch(terminal terminal) *cobra.Command {
 	flags.StringVar(&x.experts, "experts", "", "experts to ask, with commas; 'none' for words alone")
 	flags.IntVar(&x.request.Specialists, "specialists", 0, "ask only so many experts that have a domain, the most familiar with the question (default: as calibrated)")
 	flags.BoolVar(&x.noWords, "no-bm25", false, "leave BM25 out")
+	flags.BoolVar(&x.noLate, "no-late", false, "leave late interaction out")
 	flags.StringSliceVar(&x.request.Filter.TagsAll, "tags-all", nil, "only passages with all of these `tags`")
 	flags.StringSliceVar(&x.request.Filter.TagsAny, "tags-any", nil, "only passages with at least one of these `tags`")
 	flags.IntVar(&x.request.Candidates, "candidates", 0, "hits of each source")
@@ -114,6 +116,10 @@ func (x *asking) complete(question string) {
 	if x.noWords {
 		words := false
 		x.request.BM25 = &words
+	}
+	if x.noLate {
+		late := false
+		x.request.Late = &late
 	}
 }
 
