@@ -12,6 +12,7 @@ import torch
 from conclave_train.bundle.manifest import read_manifest
 from conclave_train.data.records import Passage
 from conclave_train.fit.encode import Device, encode_all
+from conclave_train.interaction.head import load_late
 from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.delta import load_merged, merge, read_delta
 from conclave_train.model.tensors import read_tensors
@@ -40,3 +41,18 @@ def test_golden_bundles(name: str) -> None:
     for side, tower_, ids in (("question", model.question, questions), ("passage", model.passage, texts)):
         own = encode_all(tower_, ids, base.tokens, Device())
         np.testing.assert_allclose(own.numpy(), [r[side] for r in rows], atol=2e-6)
+
+
+def test_golden_late_bundle() -> None:
+    """Every token's vector and importance, the special ones included."""
+    base = read_checkpoint(GOLDEN / "base")
+    values = read_manifest(GOLDEN / "late")
+    tower, head = load_late(base, read_delta(GOLDEN / "late" / "delta.safetensors"))
+    assert head.dimension == values["dimension"]
+    rows = json.loads((GOLDEN / "late.tokens.json").read_text())
+    for row, ids in zip(rows, base.tokens.questions([r["text"] for r in rows], 48), strict=True):
+        batch, keep = base.tokens.pad_batch([ids])
+        with torch.no_grad():
+            vectors, importance = head(tower.eval().bert(batch, keep))
+        own = torch.cat([vectors, importance.unsqueeze(-1)], dim=-1)[0]
+        np.testing.assert_allclose(own.numpy(), row["tokens"], atol=2e-6)

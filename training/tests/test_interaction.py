@@ -50,7 +50,7 @@ def naive(own: LateHead, question: Tensor, passage: Tensor) -> Tensor:
     total = question.new_zeros(())
     for h, weight in zip(question, importance, strict=True):
         v = p @ h / (p @ h).norm()
-        best = max((v @ (p @ g) / (p @ g).norm() for g in passage), key=float)
+        best = torch.stack([v @ (p @ g) / (p @ g).norm() for g in passage]).max()
         total = total + weight / torch.stack(importance).sum() * best
     return total
 
@@ -170,7 +170,7 @@ def test_negatives_are_no_answers_and_come_from_both() -> None:
     found = Found([[0, 1, 2, 3, 12], [0, 1, 2, 3]], [[4, 1, 12, 6, 7], [12, 0, 8]])
     kept = without_answers(pool, asked, found, Filter(pool), 3)
     assert kept == Found([[2, 3], [2, 3]], [[5, 4, 6], [12, 8]])
-    many = Found([list(range(0, 20))], [list(range(10, 30))])
+    many = Found([list(range(20))], [list(range(10, 30))])
     for seed in range(20):
         drawn = draw(many, 0, 12, 0.25, np.random.default_rng(seed))
         assert len(set(drawn)) == 12

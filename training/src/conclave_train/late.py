@@ -38,6 +38,8 @@ from conclave_train.retrieval.bm25 import BM25
 from conclave_train.retrieval.negatives import Filter
 from conclave_train.settings import LateSettings
 
+METRICS = ("top-1", "top-5", "top-20", "top-100", "mrr@10")
+ROWS = ("base", "BM25", "before training", "as shipped (fp16)")
 CANDIDATES = 100  # first hits of the base and of BM25 that are put into order for the card
 
 
@@ -217,7 +219,7 @@ def _card(job: LateJob, data: _Data, measured: dict[str, dict[str, float]]) -> C
         f"over the states of {job.base_name}, which is as it was.",
         licence=job.licence,
         sources=[source for domain in job.domains for source in domain.sources],
-        accuracy={row: dict(values) for row, values in measured.items()},
+        accuracy={row: {m: measured[row][m] for m in METRICS} for row in ROWS if row in measured},
         settings=dataclasses.asdict(s),
         versions=versions(),
     )
