@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/ablation"
+	"conclave/calibration"
+	"conclave/models/tiny"
+	"conclave/search"
+)
+
+// TestLateInteractionJoins: an expert of late interaction joins a collection, is
+// calibrated with it, takes part in what auto answers, can be left out of one
+// answer, and leaves again; every command knows it.
+func TestLateInteractionJoins(t *testing.T) {
+	calibratable(t)
+	if _, err := tiny.Write(filepath.Join("experts", "tokens"), tiny.Options{Name: "tokens", Seed: 7, Late: 16}); err != nil {
+		t.Fatal(err)
+	}
+	must := func(args ...string) string {
+		t.Helper()
+		code, out, complaints := conclave(t, args...)
+		if code != exitOK {
+			t.Fatalf("%v: exit code %d\n%s%s", args, code, out, complaints)
+		}
+		return out
+	}
+	must("index", "--collection", "c", "--add-expert", "tokens")
+	must(both("calibrate", "--collection", "c")...)
+	r, err := calibration.ReadRecord("c")
+	if err != nil || r.Gate == nil || len(r.Gate.Late) == 0 || r.GateWithoutLate == nil || len(r.GateWithoutLate.Late) != 0 {
+		t.Fatalf("the record is %+v, %v", r, err)
+	}
+	for _, x := range r.Sources {
+		if x.Name == "tokens" {
+			t.Errorf("late interaction has a chance of its own first hit, of which it has none: %+v", x)
+		}
+	}
+
+	gated := searched(t, "--fusion", "gate")
+	at := slices.IndexFunc(gated.Sources, func(s search.Source) bool { return s.Name == "tokens" })
+	if at < 0 || gated.Sources[at].Kind != search.KindLate || *gated.Sources[at].Weight <= 0 || gated.Confidence == nil {
+		t.Fatalf("the sources are %+v", gated.Sources)
+	}
+	for _, result := range gated.Results {
+		sum := 0.0
+		for _, c := range result.Contributions {
+			sum += c.Contribution
+			if c.Source == "tokens" && (c.Origin != "scored" || c.Score == nil || *c.Score > 1.01 || *c.Score < -1.01) {
+				t.Errorf("%s: %+v", result.ID, c)
+			}
+		}
+		if math.Abs(sum-result.Score) > 1e-6 {
+			t.Errorf("%s: contributions add up to %v, the score is %v", result.ID, sum, result.Score)
+		}
+	}
+	without := searched(t, "--fusion", "gate", "--no-late")
+	if slices.ContainsFunc(without.Sources, func(s search.Source) bool { return s.Name == "tokens" }) || without.Confidence != nil {
+		t.Errorf("without it: %+v, confidence %v", without.Sources, without.Confidence)
+	}
+	if code, _, complaints := conclave(t, "search", "--collection", "c", "--experts", "tokens", "who"); code != exitFailed || !strings.Contains(complaints, "late interaction") {
+		t.Errorf("asked by itself: exit code %d, %s", code, complaints)
+	}
+	must("verify", "--collection", "c")
+
+	var report ablation.Report
+	must(both("ablate", "--collection", "c", "--trials", "without", "--json", "ablation.json")...)
+	if text, err := os.ReadFile("ablation.json"); err != nil || json.Unmarshal(text, &report) != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(report.Without, func(row ablation.Row) bool { return row.Name == "without tokens" }) {
+		t.Errorf("the rows are %+v", report.Without)
+	}
+
+	must("index", "--collection", "c", "--remove-expert", "tokens")
+	gone := searched(t, "--fusion", "gate")
+	if !slices.Equal(idsOf(gone), idsOf(without)) || gone.Confidence != nil {
+		t.Errorf("after it left: %v, confidence %v; left out it was %v", idsOf(gone), gone.Confidence, idsOf(without))
+	}
+}
+
+func idsOf(r search.Response) (ids []string) {
+	for _, x := range r.Results {
+		ids = append(ids, x.ID)
+	}
+	return ids
+}
+
+// TestOneLateInteraction: of two, none is chosen silently; the error says how one
+// is.
+func TestOneLateInteraction(t *testing.T) {
+	calibratable(t)
+	for seed, name := range []string{"tokens", "more"} {
+		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Options{Name: name, Seed: uint64(seed) + 7, Late: 16}); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, complaints := conclave(t, "index", "--collection", "c", "--add-expert", name); code != exitOK {
+			t.Fatal(complaints)
+		}
+	}
+	if code, _, complaints := conclave(t, "search", "--collection", "c", "who"); code != exitFailed || !strings.Contains(complaints, "tokens and more") || !strings.Contains(complaints, "--remove-expert") {
+		t.Errorf("exit code %d, %s", code, complaints)
+	}
+}
