@@ -87,7 +87,15 @@ def test_the_loss_by_hand() -> None:
     scale = math.exp(1.5)
     first = -math.log(math.exp(0.5 * scale) / sum(math.exp(x * scale) for x in (0.5, 0.25, -0.5)))
     second = -math.log(math.exp(0.1 * scale) / (math.exp(0.1 * scale) + math.exp(0.3 * scale)))
-    assert float(contrast(found, torch.tensor(1.5))) == pytest.approx((first + second) / 2, abs=1e-6)
+    log_scale = torch.tensor(1.5, requires_grad=True)
+    loss = contrast(found, log_scale)
+    assert float(loss.detach()) == pytest.approx((first + second) / 2, abs=1e-6)
+    # d/ds of log Σ exp(x·e^s) - x_0·e^s is e^s times (the mean of x by the shares, less x_0).
+    slopes = []
+    for row in ((0.5, 0.25, -0.5), (0.1, 0.3)):
+        parts = [math.exp(x * scale) for x in row]
+        slopes.append(scale * (sum(x * p for x, p in zip(row, parts, strict=True)) / sum(parts) - row[0]))
+    assert float(torch.autograd.grad(loss, log_scale)[0]) == pytest.approx(sum(slopes) / 2, abs=1e-6)
 
 
 def test_padding_and_nothing() -> None:

@@ -63,7 +63,11 @@ def contrast(found: Tensor, log_scale: Tensor) -> Tensor:
 
     (Khattab & Zaharia 2020, section 3.3, with more negatives than one and a learned scale)
     """
-    return F.cross_entropy(found * log_scale.exp(), torch.zeros(len(found), dtype=torch.int64, device=found.device))
+    # Columns that are not there come back after the product: -inf times the scale
+    # would give the scale a gradient that is not a number.
+    absent = torch.isinf(found)
+    scaled = (found.masked_fill(absent, 0.0) * log_scale.exp()).masked_fill(absent, -torch.inf)
+    return F.cross_entropy(scaled, torch.zeros(len(found), dtype=torch.int64, device=found.device))
 
 
 class LateLoop:
