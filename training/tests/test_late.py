@@ -68,6 +68,7 @@ def test_a_tiny_late_expert_learns_and_verifies(tmp_path: Path, capsys: pytest.C
     assert "ensemble" not in values
     notes = values["lineage"]["notes"]
     assert notes["setting negatives_per_question"] == "12"
+    assert notes["setting bf16"] == "False"
     assert notes["data fingerprint"] == DOMAIN.fingerprint()
     assert notes["version torch"] == torch.__version__
     tensors, about = read_tensors(path / "delta.safetensors")

@@ -220,7 +220,7 @@ def _card(job: LateJob, data: _Data, measured: dict[str, dict[str, float]]) -> C
         licence=job.licence,
         sources=[source for domain in job.domains for source in domain.sources],
         accuracy={row: {m: measured[row][m] for m in METRICS} for row in ROWS if row in measured},
-        settings=dataclasses.asdict(s),
+        settings=dataclasses.asdict(s) | {"bf16": job.device.bf16},
         versions=versions(),
     )
     if measured:
