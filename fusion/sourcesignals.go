@@ -5,7 +5,7 @@ import "math"
 // SourceSignalNames are what the chance that a source's own first hit answers
 // is read from, by the source's kind, in the order of SourceSignals.
 func SourceSignalNames(k Kind) []string {
-	shared := []string{"shared_with_words", "words_coverage", "log_words_top"}
+	shared := []string{"relative_gap_second", "relative_gap_tenth", "shared_with_words", "words_coverage", "log_words_top"}
 	switch k {
 	case Lexical:
 		return []string{"log_words_top", "words_coverage", "relative_gap_second", "relative_gap_tenth", "highest_familiarity"}
@@ -15,6 +15,10 @@ func SourceSignalNames(k Kind) []string {
 	}
 	return append([]string{"first_score", "gap_second", "gap_tenth", "highest_familiarity"}, shared...)
 }
+
+// lowestScale is what a lead is divided by at least: scores about zero say
+// nothing of its size.
+const lowestScale = .05
 
 // SourceSignals are the signals of one of the sources for this question, from
 // the table's hits and the features of all sources; nil when words are not among
@@ -46,5 +50,8 @@ func SourceSignals(c *Candidates, sources []Observed, f Features, at int) []floa
 	} else {
 		signals = append(signals, s.Rival)
 	}
-	return append(signals, dense[sharedWords], words[wordsCoverage], words[wordsTop])
+	// A lead says more where scores are low: the same one is worth more to an
+	// expert whose passages are all far away.
+	scale := math.Max(first, lowestScale)
+	return append(signals, dense[gapFirst]/scale, dense[gapTenth]/scale, dense[sharedWords], words[wordsCoverage], words[wordsTop])
 }
