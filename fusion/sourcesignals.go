@@ -5,7 +5,7 @@ import "math"
 // SourceSignalNames are what the chance that a source's own first hit answers
 // is read from, by the source's kind, in the order of SourceSignals.
 func SourceSignalNames(k Kind) []string {
-	shared := []string{"relative_gap_second", "relative_gap_tenth", "shared_with_words", "words_coverage", "log_words_top"}
+	shared := []string{"relative_gap_tenth", "shared_with_words", "words_coverage", "log_words_top"}
 	switch k {
 	case Lexical:
 		return []string{"log_words_top", "words_coverage", "relative_gap_second", "relative_gap_tenth", "highest_familiarity"}
@@ -52,6 +52,5 @@ func SourceSignals(c *Candidates, sources []Observed, f Features, at int) []floa
 	}
 	// A lead says more where scores are low: the same one is worth more to an
 	// expert whose passages are all far away.
-	scale := math.Max(first, lowestScale)
-	return append(signals, dense[gapFirst]/scale, dense[gapTenth]/scale, dense[sharedWords], words[wordsCoverage], words[wordsTop])
+	return append(signals, dense[gapTenth]/math.Max(first, lowestScale), dense[sharedWords], words[wordsCoverage], words[wordsTop])
 }
