@@ -100,26 +100,7 @@ func TestLateNeighboursAndPaddingChangeNothing(t *testing.T) {
 	start(t)
 	for _, o := range []tiny.Options{{Late: 16}, {Late: 16, Int8: true}} {
 		g := open(t, write(t, o), models.Question)
-		source := rand.New(rand.NewPCG(1, 10))
-		all := texts(source, len(tiny.Vocabulary()), 1, 2, 3, 5, 8, 13, 40, 120)
-		together := g.encodeTokens(t, all, 0, 0)
-		apartFrom := func(name string, got [][]float32) {
-			t.Helper()
-			for i := range all {
-				if d := apart(got[i], together[i]); d > 1e-6 {
-					t.Errorf("%+v: %s: text %d moved by %g", o, name, i, d)
-				}
-			}
-		}
-		var alone [][]float32
-		for _, x := range all {
-			alone = append(alone, g.encodeTokens(t, []text{x}, 0, 0)[0])
-		}
-		apartFrom("alone", alone)
-		apartFrom("padded", g.encodeTokens(t, all, 100, 0))
-		apartFrom("padded with words", g.encodeTokens(t, all, 30, 77))
-		loud := append(append([]text{}, all...), texts(source, len(tiny.Vocabulary()), 300, 400)...)
-		apartFrom("beside others", g.encodeTokens(t, loud, 0, 0)[:len(all)])
+		unmoved(t, fmt.Sprintf("%+v", o), 10, g.encodeTokens)
 	}
 }
 

@@ -106,27 +106,34 @@ func TestNeighboursAndPaddingChangeNothing(t *testing.T) {
 	start(t)
 	for _, o := range []tiny.Options{{}, {Pooling: models.PoolingCLS}, {Int8: true}, {Int8: true, Pooling: models.PoolingCLS}} {
 		g := open(t, write(t, o), models.Question)
-		source := rand.New(rand.NewPCG(1, 3))
-		all := texts(source, len(tiny.Vocabulary()), 1, 2, 3, 5, 8, 13, 40, 120)
-		together := g.encode(t, all, 0, 0)
-		apartFrom := func(name string, got [][]float32) {
-			t.Helper()
-			for i := range all {
-				if d := apart(got[i], together[i]); d > 1e-6 {
-					t.Errorf("%+v: %s: text %d moved by %g", o, name, i, d)
-				}
+		unmoved(t, fmt.Sprintf("%+v", o), 3, g.encode)
+	}
+}
+
+// unmoved encodes texts alone, padded, and beside others: what they get is the
+// same to 1e-6.
+func unmoved(t *testing.T, name string, seed uint64, encode func(tb testing.TB, texts []text, extra int, filler int64) [][]float32) {
+	t.Helper()
+	source := rand.New(rand.NewPCG(1, seed))
+	all := texts(source, len(tiny.Vocabulary()), 1, 2, 3, 5, 8, 13, 40, 120)
+	together := encode(t, all, 0, 0)
+	apartFrom := func(how string, got [][]float32) {
+		t.Helper()
+		for i := range all {
+			if d := apart(got[i], together[i]); d > 1e-6 {
+				t.Errorf("%s: %s: text %d moved by %g", name, how, i, d)
 			}
 		}
-		var alone [][]float32
-		for _, x := range all {
-			alone = append(alone, g.encode(t, []text{x}, 0, 0)[0])
-		}
-		apartFrom("alone", alone)
-		apartFrom("padded", g.encode(t, all, 100, 0))
-		apartFrom("padded with words", g.encode(t, all, 30, 77))
-		loud := append(append([]text{}, all...), texts(source, len(tiny.Vocabulary()), 300, 400)...)
-		apartFrom("beside others", g.encode(t, loud, 0, 0)[:len(all)])
 	}
+	var alone [][]float32
+	for _, x := range all {
+		alone = append(alone, encode(t, []text{x}, 0, 0)[0])
+	}
+	apartFrom("alone", alone)
+	apartFrom("padded", encode(t, all, 100, 0))
+	apartFrom("padded with words", encode(t, all, 30, 77))
+	loud := append(append([]text{}, all...), texts(source, len(tiny.Vocabulary()), 300, 400)...)
+	apartFrom("beside others", encode(t, loud, 0, 0)[:len(all)])
 }
 
 func TestTwoTowersDiffer(t *testing.T) {
