@@ -22,8 +22,8 @@ const lowestScale = .05
 
 // SourceSignals are the signals of one of the sources for this question, from
 // the table's hits and the features of all sources; nil when words are not among
-// the sources, for phrases, and for a source without hits. They do not depend on which other experts were asked, as
-// long as Rival is known.
+// the sources, for phrases, and for a source without hits, as late interaction is.
+// They do not depend on which other experts were asked, as long as Rival is known.
 //
 // MUF's confidence is not among them: beside these it added nothing.
 func SourceSignals(c *Candidates, sources []Observed, f Features, at int) []float64 {

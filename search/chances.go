@@ -44,10 +44,8 @@ func (e *Engine) chanceOf(p *plan, source int) Chance {
 	switch source {
 	case p.wordsAt():
 		return e.defaults.WordsChance
-	case p.phrasesAt():
+	case p.phrasesAt(), p.lateAt():
 		return nil
-	case p.lateAt():
-		return e.late.Chance
 	}
 	return e.experts[p.experts[source]].Chance
 }

@@ -43,6 +43,10 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 
 	var wrong problems
 	i, ok := e.byName[r.Expert]
+	if e.late != nil && r.Expert == e.late.Name {
+		wrong.add("unknown_expert", "/expert", "expert %s gives every token a vector, and none to a text: it cannot be asked for one", quote(r.Expert))
+		return EmbedResponse{}, wrong.err()
+	}
 	if !ok {
 		wrong.add("unknown_expert", "/expert", "there is no expert %s: %s", quote(r.Expert), e.knownExperts())
 		return EmbedResponse{}, wrong.err()

@@ -75,7 +75,7 @@ func (a *answer) observe(ctx context.Context) []fusion.Observed {
 		}
 	}
 	if at := a.plan.lateAt(); at >= 0 && a.findings[at].status == StatusOK {
-		a.observed = append(a.observed, fusion.Observed{Column: at, Kind: fusion.Late, Confidence: -1, Rival: known[len(known)-1].Rival})
+		a.observed = append(a.observed, fusion.Observed{Column: at, Kind: fusion.Late, Confidence: -1})
 	}
 	return a.observed
 }

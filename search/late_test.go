@@ -135,6 +135,22 @@ func TestLateIsTheGates(t *testing.T) {
 			t.Errorf("refused with %v", e)
 		}
 	}
+	e, err := NewEngine(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Embed(context.Background(), EmbedRequest{Expert: "tokens", Input: []string{"a"}}); err == nil || !strings.Contains(err.Error(), "every token") {
+		t.Errorf("a vector of a text: %v", err)
+	}
+	s.config.Defaults.Chances, s.config.Defaults.GateWithoutLate = &sure{first: .7, any: .8}, s.config.Defaults.Gate
+	sceptical := Request{Question: question, Fusion: methodsOf(MethodGate), MinConfidence: .5}
+	if got := s.ask(t, sceptical); got.Abstained {
+		t.Error("an answer that is sure enough abstains")
+	}
+	sceptical.Late = &no
+	if e := s.refused(t, sceptical); !strings.Contains(e.Error(), "not calibrated") {
+		t.Errorf("refused with %v", e)
+	}
 	gate := *s.config.Defaults.Gate
 	gate.Late = nil // fitted without it
 	s.config.Defaults.Gate = &gate

@@ -117,6 +117,10 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 		p.late = p.late || m.gated && e.late != nil && (r.Late == nil || *r.Late) && e.defaults.Gate != nil && len(e.defaults.Gate.Late) > 0
 		p.confidence = p.confidence || m.gated || m.asksConfidence(len(p.experts))
 	}
+	if p.minConfidence > 0 && r.Late != nil && !*r.Late && e.late != nil && e.defaults.GateWithoutLate != nil &&
+		slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return m.gated }) {
+		wrong.add("needs_calibration", "/min_confidence", "the confidence of an answer without late interaction is not calibrated, so min_confidence has nothing to be compared with: leave out one of the two")
+	}
 	return p, wrong.err()
 }
 
