@@ -115,14 +115,19 @@ func (p *gateProblem) parts(x []float64, withGradient bool) []lossPart {
 }
 
 // lossScratch is memory that one question after the other uses.
-type lossScratch struct{ weights, share, z, errors, slope []float64 }
+type lossScratch struct{ weights, share, z, errors, ahead, slope []float64 }
 
-// zeros is a slice of n zeros in the memory of s.
-func zeros(s *[]float64, n int) []float64 {
+// numbers is a slice of n numbers, whichever, in the memory of s.
+func numbers(s *[]float64, n int) []float64 {
 	if cap(*s) < n {
 		*s = make([]float64, n)
 	}
-	out := (*s)[:n]
+	return (*s)[:n]
+}
+
+// zeros is a slice of n zeros in the memory of s.
+func zeros(s *[]float64, n int) []float64 {
+	out := numbers(s, n)
 	clear(out)
 	return out
 }
@@ -160,8 +165,8 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 	for source, scores := range q.scores {
 		floats.AddScaled(z, sharpness*weights[source], scores)
 	}
-	errors := zeros(&s.errors, q.candidates) // d loss / d z
-	loss := listwise(z, q.answers, errors) + lateness(z, q.answers, errors)
+	errors := numbers(&s.errors, q.candidates) // d loss / d z
+	loss := listwise(z, q.answers, errors) + lateness(z, q.answers, errors, numbers(&s.ahead, q.candidates))
 	if grad == nil {
 		return loss
 	}

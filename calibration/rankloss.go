@@ -6,27 +6,20 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// negligible is how far below the best a logarithm may be for its exponential
-// to add nothing to the sum, in float64.
-const negligible = -40
-
 // listwise is how unlikely the candidates that answer are to be drawn by the
 // softmax of the scores: -log Σ₊ exp(score) / Σ exp(score), in nats. It makes
 // the first passage right. Into slopes, which are as many, go its derivatives by
 // the scores. answers are places in scores, one or more, ascending.
 func listwise(scores []float64, answers []int, slopes []float64) float64 {
-	top, topAnswer := floats.Max(scores), math.Inf(-1)
+	top, topAnswer := scores[0], scores[answers[0]]
+	for _, score := range scores {
+		top = max(top, score)
+	}
 	for _, row := range answers {
 		topAnswer = max(topAnswer, scores[row])
 	}
-	all, answering := 0.0, 0.0
-	for row, score := range scores {
-		slopes[row] = 0
-		if score -= top; score > negligible {
-			slopes[row] = math.Exp(score)
-			all += slopes[row]
-		}
-	}
+	exponentials(slopes, scores, top)
+	all, answering := floats.Sum(slopes), 0.0
 	for _, row := range answers {
 		answering += math.Exp(scores[row] - topAnswer)
 	}
@@ -44,32 +37,30 @@ const readDepth = 20
 // made smooth: 1 and, for each that does not answer, the logistic function of how
 // far it is ahead. What is first already costs next to nothing, and so does a step
 // far behind the twentieth: it makes the first twenty right. To slopes it adds its
-// derivatives.
-func lateness(scores []float64, answers []int, slopes []float64) float64 {
+// derivatives. ahead is memory for as many numbers.
+func lateness(scores []float64, answers []int, slopes, ahead []float64) float64 {
 	best := answers[0]
 	for _, row := range answers {
 		if scores[row] > scores[best] {
 			best = row
 		}
 	}
-	rank, next := 1.0, 0
-	for row, score := range scores {
-		if next < len(answers) && row == answers[next] {
-			next++
-		} else if ahead := score - scores[best]; ahead > negligible {
-			rank += sigmoid(ahead)
-		}
+	exponentials(ahead, scores, scores[best])
+	for _, row := range answers {
+		ahead[row] = 0
 	}
-	next = 0
-	for row, score := range scores {
-		if next < len(answers) && row == answers[next] {
-			next++
-		} else if ahead := score - scores[best]; ahead > negligible {
-			p := sigmoid(ahead)
-			slope := p * (1 - p) / (readDepth + rank)
-			slopes[row] += slope
-			slopes[best] -= slope
-		}
+	rank := 1.0
+	for row, odds := range ahead {
+		chance := odds / (1 + odds)
+		ahead[row] = chance
+		rank += chance
 	}
+	by, back := 1/(readDepth+rank), 0.0
+	for row, chance := range ahead {
+		slope := by * chance * (1 - chance)
+		slopes[row] += slope
+		back += slope
+	}
+	slopes[best] -= back
 	return math.Log1p(rank / readDepth)
 }

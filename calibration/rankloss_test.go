@@ -21,7 +21,7 @@ func TestRankLosses(t *testing.T) {
 	// One that does not answer is level with the best answer: half a rank late.
 	// The other is ahead by ln 3: three quarters.
 	clear(slopes)
-	if got, want := lateness([]float64{1, 1, 1 + math.Log(3)}, []int{0}, slopes), math.Log1p((1+.5+.75)/20); math.Abs(got-want) > 1e-12 {
+	if got, want := lateness([]float64{1, 1, 1 + math.Log(3)}, []int{0}, slopes, make([]float64, 3)), math.Log1p((1+.5+.75)/20); math.Abs(got-want) > 1e-12 {
 		t.Errorf("lateness %v, want %v", got, want)
 	}
 	by := 1 / (20 + 2.25)
@@ -51,7 +51,7 @@ func TestLatenessCountsRanks(t *testing.T) {
 		}
 		// Other answers are passed over.
 		slopes := make([]float64, len(scores))
-		if got, want := lateness(scores, answers, slopes), math.Log1p(float64(first)/20); math.Abs(got-want) > 1e-9 {
+		if got, want := lateness(scores, answers, slopes, make([]float64, len(scores))), math.Log1p(float64(first)/20); math.Abs(got-want) > 1e-9 {
 			t.Fatalf("answers %v of %v: %v, want rank %d: %v", answers, scores, got, first, want)
 		}
 	}
