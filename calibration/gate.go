@@ -2,12 +2,9 @@ package calibration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/optimize"
 
 	"conclave/fusion"
 	"conclave/rank"
@@ -74,7 +71,7 @@ func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (Gate
 			if q == nil {
 				continue
 			}
-			if err := p.add(q.asked(o.Specialists)); err != nil {
+			if err := p.add(i, q.asked(o.Specialists)); err != nil {
 				return GateFit{}, fmt.Errorf("question %q: %w", q.ID, err)
 			}
 		}
@@ -84,22 +81,11 @@ func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (Gate
 	}
 	p.standardise()
 
-	start := make([]float64, parameters)
-	start[atWords], start[atSharpness], start[atPhrases] = math.Log(0.03), math.Log(20), math.Log(UsualPhrases)
-	stopped := func() error { return ctx.Err() }
-	last := lastLoss{p: &p}
-	result, err := optimize.Minimize(optimize.Problem{
-		Func:   func(x []float64) float64 { last.at(x); return last.value },
-		Grad:   func(grad, x []float64) { last.at(x); copy(grad, last.grad) },
-		Status: func() (optimize.Status, error) { return optimize.NotTerminated, stopped() },
-	}, start, &optimize.Settings{MajorIterations: o.Rounds, GradientThreshold: 1e-6, Converger: &optimize.FunctionConverge{Absolute: 1e-6, Iterations: 5}}, &optimize.BFGS{})
-	if ctx.Err() != nil {
-		return GateFit{}, ctx.Err()
+	x, loss, err := p.minimise(ctx, gateStart(), o.Rounds)
+	if err != nil {
+		return GateFit{}, err
 	}
-	if result == nil || err != nil && !errors.Is(err, optimize.ErrLinesearcherFailure) && !errors.Is(err, optimize.ErrNoProgress) {
-		return GateFit{}, fmt.Errorf("fitting the gate: %w", err)
-	}
-	fit := GateFit{Gate: p.gate(result.X), Loss: result.F, Questions: len(p.questions)}
+	fit := GateFit{Gate: p.gate(x), Loss: loss, Questions: len(p.questions)}
 	return fit, fit.Gate.Check()
 }
 
@@ -167,6 +153,13 @@ var (
 	parameters   = atLate + lateCount
 )
 
+// gateStart are the parameters that a fit begins with: equal weights.
+func gateStart() []float64 {
+	x := make([]float64, parameters)
+	x[atWords], x[atSharpness], x[atPhrases] = math.Log(0.03), math.Log(20), math.Log(UsualPhrases)
+	return x
+}
+
 // gateProblem is the loss of a gate over questions.
 type gateProblem struct {
 	questions []gateQuestion
@@ -177,9 +170,10 @@ type gateProblem struct {
 	deviation []float64
 }
 
-func (p *gateProblem) add(q *GateQuestion) error {
+// add takes up the question at a place of those given.
+func (p *gateProblem) add(at int, q *GateQuestion) error {
 	features := fusion.FeaturesOf(q.Table, q.Sources)
-	g := gateQuestion{lexical: -1, phrases: -1, late: -1, scores: make([][]float64, len(q.Sources)), words: features.Lexical, tokens: features.Late}
+	g := gateQuestion{of: at, lexical: -1, phrases: -1, late: -1, scores: make([][]float64, len(q.Sources)), words: features.Lexical, tokens: features.Late}
 	columns := make([]int, len(q.Sources))
 	for i, s := range q.Sources {
 		if s.Column < 0 || s.Column >= q.Table.Sources() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"conclave/fusion"
@@ -14,7 +15,7 @@ import (
 // experts has: seven specialists of which two are asked, the base, words and
 // phrases, a hundred hits each.
 func BenchmarkFitGate(b *testing.B) {
-	const asked, specialists, passages = 400, 7, 700
+	const asked, specialists, passages = 800, 7, 700
 	random := rand.New(rand.NewPCG(1, 1))
 	questions := make([]GateQuestion, asked)
 	for i := range questions {
@@ -23,14 +24,18 @@ func BenchmarkFitGate(b *testing.B) {
 		q := GateQuestion{ID: fmt.Sprint("q", i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
 		for s := range lists {
 			observed := fusion.Observed{Column: s, Kind: fusion.Specialist, Familiarity: .3 + .1*random.Float64(), Confidence: random.Float64()}
-			for _, o := range random.Perm(passages)[:100] {
+			found := random.Perm(passages)[:100]
+			if random.IntN(4) > 0 && !slices.Contains(found, int(answer)) {
+				found[0] = int(answer)
+			}
+			for _, o := range found {
 				lists[s] = append(lists[s], rank.Hit{Ordinal: rank.Ordinal(o), Score: random.Float32()})
 			}
-			lift := float32(.2)
+			lift := float32(.4)
 			switch s {
 			case home:
 				observed.Familiarity += .2
-				lift = .4
+				lift = .6
 			case specialists:
 				observed.Kind = fusion.Base
 			case specialists + 1:

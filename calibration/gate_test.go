@@ -114,7 +114,7 @@ func TestGateGradient(t *testing.T) {
 		if i%3 == 0 {
 			followed(t, &questions[i], func(o rank.Ordinal) float32 { return float32(o%7) / 7 })
 		}
-		if err := p.add(&questions[i]); err != nil {
+		if err := p.add(i, &questions[i]); err != nil {
 			t.Fatal(err)
 		}
 	}

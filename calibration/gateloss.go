@@ -3,7 +3,6 @@ package calibration
 import (
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
@@ -14,6 +13,7 @@ import (
 // gateQuestion is a question in the form that the loss reads: the sources that
 // were asked alone, numbered anew.
 type gateQuestion struct {
+	of         int // the place of the question among those given
 	dense      []denseSource
 	lexical    int // which source, or -1
 	phrases    int // likewise
@@ -206,23 +206,4 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 		}
 	}
 	return loss
-}
-
-// lastLoss remembers the loss where it was asked for last: a line search asks
-// for the value first and, where that is good, for the gradient.
-type lastLoss struct {
-	p       *gateProblem
-	x, grad []float64
-	value   float64
-}
-
-func (l *lastLoss) at(x []float64) {
-	if slices.Equal(l.x, x) {
-		return
-	}
-	if l.grad == nil {
-		l.grad = make([]float64, len(x))
-	}
-	l.x = append(l.x[:0], x...)
-	l.value = l.p.loss(x, l.grad)
 }

@@ -1,0 +1,83 @@
+package calibration
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+)
+
+// problemOf is what FitGate makes of questions.
+func problemOf(t *testing.T, questions []GateQuestion) *gateProblem {
+	t.Helper()
+	p := &gateProblem{ridge: 1e-3}
+	for i := range questions {
+		if err := p.add(i, &questions[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.standardise()
+	return p
+}
+
+// TestCoarseToFine: by way of a part of the questions the fit finds the minimum
+// that it finds without, with a few steps over all of them, and the same one on
+// any number of processors.
+func TestCoarseToFine(t *testing.T) {
+	p := problemOf(t, planted(t, 1600, 11))
+	ctx := context.Background()
+	_, plain, err := descend(ctx, &coordinates{p: p, origin: gateStart()}, 1000, precision{1e-11, 1e-9, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, loss, err := p.minimise(ctx, gateStart(), 200)
+	if err != nil || math.Abs(loss-plain) > 1e-5 {
+		t.Errorf("loss %v, without the part %v: %v", loss, plain, err)
+	}
+	_, slow, _ := descend(ctx, &coordinates{p: p, origin: gateStart()}, 30, exactly)
+	if _, quick, _ := p.minimise(ctx, gateStart(), 30); quick-plain > (slow-plain)/4 {
+		t.Errorf("after thirty steps over all questions the loss is %v, without the part %v, in the end %v", quick, slow, plain)
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	alone, _, err := p.minimise(ctx, gateStart(), 200)
+	if err != nil || !slices.Equal(x, alone) {
+		t.Errorf("on one processor the parameters are %v, else %v: %v", alone, x, err)
+	}
+}
+
+// TestMisleadingPart: where the part is unlike the other questions, the fit is as
+// good as without it.
+func TestMisleadingPart(t *testing.T) {
+	questions := planted(t, 800, 12)
+	for i := range questions {
+		if i%2 == 0 { // those of the part: whoever is familiar is wrong
+			questions[i].Sources[0].Column, questions[i].Sources[1].Column = 1, 0
+		}
+	}
+	p := problemOf(t, questions)
+	ctx := context.Background()
+	_, plain, err := descend(ctx, &coordinates{p: p, origin: gateStart()}, 200, exactly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, loss, err := p.minimise(ctx, gateStart(), 200); err != nil || loss > plain+1e-5 {
+		t.Errorf("loss %v, without the part %v: %v", loss, plain, err)
+	}
+}
+
+// TestPartKeepsQuestionsWhole: a question is in the part with all its forms or
+// with none.
+func TestPartKeepsQuestionsWhole(t *testing.T) {
+	p := gateProblem{}
+	for _, of := range []int{0, 0, 2, 2, 3, 5, 5, 7} {
+		p.questions = append(p.questions, gateQuestion{of: of})
+	}
+	var got []int
+	for _, q := range p.part(2).questions {
+		got = append(got, q.of)
+	}
+	if want := []int{0, 0, 3, 7}; !slices.Equal(got, want) {
+		t.Errorf("questions %v, want %v", got, want)
+	}
+}
