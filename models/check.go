@@ -55,12 +55,16 @@ func (b *Bundle) checkEncoders() (all []error) {
 		if m.Kind == KindLate {
 			shape = []onnx.Dim{onnx.Varying(""), onnx.Varying(""), onnx.Fixed(int64(m.Dimension) + 1)}
 		}
-		all = append(all, b.checkGraph(g.File, inputs, onnx.Value{Name: g.Embedding, Type: onnx.Float, Shape: shape}))
+		outputs := []onnx.Value{{Name: g.Embedding, Type: onnx.Float, Shape: shape}}
+		if g.Pooled != "" {
+			outputs = append(outputs, onnx.Value{Name: g.Pooled, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), onnx.Fixed(int64(g.PooledDimension))}})
+		}
+		all = append(all, b.checkGraph(g.File, inputs, outputs...))
 	}
 	return all
 }
 
-func (b *Bundle) checkGraph(file string, inputs []onnx.Value, output onnx.Value) error {
+func (b *Bundle) checkGraph(file string, inputs []onnx.Value, outputs ...onnx.Value) error {
 	data, err := os.ReadFile(b.Path(file))
 	if err != nil {
 		return err
@@ -80,8 +84,10 @@ func (b *Bundle) checkGraph(file string, inputs []onnx.Value, output onnx.Value)
 			return fmt.Errorf("%s has the inputs %s; the manifest wants %s", b.Path(file), describe(e.Inputs), describe([]onnx.Value{want}))
 		}
 	}
-	if !slices.ContainsFunc(e.Outputs, func(v onnx.Value) bool { return fits(v, output) }) {
-		return fmt.Errorf("%s has the outputs %s; the manifest wants %s", b.Path(file), describe(e.Outputs), describe([]onnx.Value{output}))
+	for _, want := range outputs {
+		if !slices.ContainsFunc(e.Outputs, func(v onnx.Value) bool { return fits(v, want) }) {
+			return fmt.Errorf("%s has the outputs %s; the manifest wants %s", b.Path(file), describe(e.Outputs), describe([]onnx.Value{want}))
+		}
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o ImportOption
 	if err != nil {
 		return nil, err
 	}
-	head := headOf(&m)
+	head := headOf(&m, e.question)
 	if err := e.check(head); err != nil {
 		return nil, err
 	}

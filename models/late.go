@@ -23,28 +23,28 @@ const (
 )
 
 // LateGraph is the graph of a late expert that a merge writes, in the given
-// file.
-func LateGraph(file string) Graph {
+// file, on a base whose vectors have so many numbers.
+func LateGraph(file string, base int) Graph {
 	g := DefaultGraph(file)
-	g.Embedding = bert.Tokens
+	g.Embedding, g.Pooled, g.PooledDimension = bert.Tokens, bert.Embedding, base
 	return g
 }
 
-// graph is a graph of this kind of expert, as this package writes it.
-func (m *Manifest) graph(file string) Graph {
+// graph is a graph of this kind of expert on a base, as this package writes it.
+func (m *Manifest) graph(file string, base *tower) Graph {
 	if m.Kind == KindLate {
-		return LateGraph(file)
+		return LateGraph(file, base.config.Output())
 	}
 	return DefaultGraph(file)
 }
 
-// headOf is what follows the last layer of the encoders that m describes.
-func headOf(m *Manifest) bert.Head {
-	head := bert.Head{Pooling: m.Pooling, Normalise: m.Normalise}
+// headOf is what follows the last layer of the encoders that m describes. A
+// late expert's pool as its base does.
+func headOf(m *Manifest, base *tower) bert.Head {
 	if m.Kind == KindLate {
-		head.Late = m.Dimension
+		return bert.Head{Pooling: or(base.pooling, PoolingCLS), Normalise: base.normalise, Late: m.Dimension}
 	}
-	return head
+	return bert.Head{Pooling: m.Pooling, Normalise: m.Normalise}
 }
 
 func (m *Manifest) validateLate(fail func(key, format string, a ...any)) {

@@ -22,7 +22,7 @@ func TestMergedLateBundle(t *testing.T) {
 		m := b.Manifest
 		if m.Kind != models.KindLate || m.Pooling != models.PoolingTokens || m.Dimension != 8 || !m.Normalise || m.Delta != "" ||
 			m.Precision != map[bool]string{false: "fp32", true: "int8"}[int8] || m.Lineage.MergedFrom != d.SHA256 || m.Lineage.Producer != models.Producer ||
-			m.Question != models.LateGraph("encoder.onnx") || m.Passage != m.Question || m.Question.Embedding != "tokens" {
+			m.Question != models.LateGraph("encoder.onnx", 32) || m.Passage != m.Question || m.Question.Embedding != "tokens" {
 			t.Errorf("%+v", m)
 		}
 		if again := merge(t, goldenLate, models.MergeOptions{Int8: int8}); !sameFiles(t, b.Dir, again.Dir) {

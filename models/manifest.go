@@ -113,7 +113,9 @@ type MaxTokens struct {
 // A late expert's is float32 [batch, sequence, Dimension+1]: for every token,
 // the special ones included, first its vector, of unit length, and last its
 // importance, a number above 0 that questions alone use. What stands at padded
-// positions means nothing.
+// positions means nothing. Beside that it may give, pooled from the same last
+// layer, the text's vector: that of the dense expert whose layers these are,
+// so that one run serves both.
 type Graph struct {
 	File          string `yaml:"file"`
 	InputIDs      string `yaml:"input_ids"`
@@ -121,6 +123,10 @@ type Graph struct {
 	// TokenTypeIDs is empty where the graph takes none.
 	TokenTypeIDs string `yaml:"token_type_ids,omitempty"`
 	Embedding    string `yaml:"embedding"`
+	// Pooled is the output with the text's vector, float32
+	// [batch, PooledDimension]; empty where there is none.
+	Pooled          string `yaml:"pooled,omitempty"`
+	PooledDimension int    `yaml:"pooled_dimension,omitempty"`
 	// OneByOne says that the graph must be given one text a call, unpadded:
 	// its quantisation has one scale for a whole batch, so that a text's
 	// vector would depend on its neighbours. Graphs made by Import never need
@@ -229,7 +235,7 @@ func (m *Manifest) Validate() error {
 	if m.Delta != "" {
 		m.validateDelta(fail, file)
 	} else {
-		m.validateGraphs(fail, file)
+		m.validateGraphs(fail, file, between)
 	}
 	if m.Base != nil && !hashPattern.MatchString(m.Base.WeightsSHA256) {
 		fail("base.weights_sha256", "%q is not 64 lower-case hexadecimal digits", m.Base.WeightsSHA256)
@@ -257,12 +263,23 @@ func (m *Manifest) Validate() error {
 	return errors.Join(all...)
 }
 
-func (m *Manifest) validateGraphs(fail func(key, format string, a ...any), file func(key, name string)) {
+func (m *Manifest) validateGraphs(fail func(key, format string, a ...any), file func(key, name string), between func(key string, value, low, high int)) {
 	file("tokenizer", m.Tokenizer)
 	for key, g := range map[string]Graph{"question": m.Question, "passage": m.Passage} {
 		file(key+".file", g.File)
 		if g.InputIDs == "" || g.AttentionMask == "" || g.Embedding == "" {
 			fail(key, "input_ids, attention_mask and embedding must each name an input or output of the graph")
+		}
+		if g.Pooled != "" {
+			between(key+".pooled_dimension", g.PooledDimension, 1, 1<<16)
+		}
+		switch {
+		case g.Pooled != "" && m.Kind != KindLate:
+			fail(key+".pooled", "%q; a %s expert's graph gives embedding alone", g.Pooled, m.Kind)
+		case g.Pooled != "" && g.Pooled == g.Embedding:
+			fail(key+".pooled", "%q is the output of the tokens", g.Pooled)
+		case g.Pooled == "" && g.PooledDimension != 0:
+			fail(key+".pooled_dimension", "%d, and pooled names no output", g.PooledDimension)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func TestLateManifestErrorsNameTheKey(t *testing.T) {
 	late := func() models.Manifest {
 		m := manifest()
 		m.Kind, m.Pooling, m.Dimension, m.Ensemble = models.KindLate, models.PoolingTokens, 64, nil
-		m.Question, m.Passage = models.LateGraph("question.onnx"), models.LateGraph("passage.onnx")
+		m.Question, m.Passage = models.LateGraph("question.onnx", 384), models.LateGraph("passage.onnx", 384)
 		m.Base = &models.Base{WeightsSHA256: hash}
 		return m
 	}
@@ -123,6 +123,10 @@ func TestLateManifestErrorsNameTheKey(t *testing.T) {
 		"dimension: 260; that of a late expert":        func(m *models.Manifest) { m.Dimension = 260 },
 		"dimension: 0 is not between":                  func(m *models.Manifest) { m.Dimension = 0 },
 		"ensemble: a late expert":                      func(m *models.Manifest) { m.Ensemble = &models.Ensemble{File: "extra.bin", Members: 3} },
+		"question.pooled_dimension: 0 is not":          func(m *models.Manifest) { m.Question.PooledDimension = 0 },
+		"pooled_dimension: 384, and pooled names no":   func(m *models.Manifest) { m.Passage.Pooled = "" },
+		`passage.pooled: "tokens" is the output of`:    func(m *models.Manifest) { m.Passage.Pooled = "tokens" },
+		"embedding alone":                              func(m *models.Manifest) { m.Kind, m.Pooling = models.KindDense, models.PoolingMean },
 		"representatives: a late expert":               func(m *models.Manifest) { m.Representatives = "extra.bin" },
 	} {
 		m := late()

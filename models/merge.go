@@ -48,7 +48,7 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o MergeOptions) (*Bund
 	if err != nil {
 		return nil, err
 	}
-	head := headOf(&m)
+	head := headOf(&m, base.question)
 	if err := base.check(head); err != nil {
 		return nil, fmt.Errorf("the base: %w", err)
 	}
@@ -119,9 +119,9 @@ func (d *Delta) merged(base *encoders, o MergeOptions) (Manifest, error) {
 		m.Precision = PrecisionInt8
 	}
 	m.Tokenizer = base.question.tokenizer.name
-	m.Question, m.Passage = m.graph(questionFile), m.graph(passageFile)
+	m.Question, m.Passage = m.graph(questionFile, base.question), m.graph(passageFile, base.question)
 	if d.Tied() {
-		m.Question, m.Passage = m.graph(bothFile), m.graph(bothFile)
+		m.Question, m.Passage = m.graph(bothFile, base.question), m.graph(bothFile, base.question)
 	}
 	for _, name := range d.travelling() {
 		if slices.Contains([]string{m.Tokenizer, m.Question.File, m.Passage.File}, name) {

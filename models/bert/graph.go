@@ -9,21 +9,22 @@ import (
 
 // Head is what follows the last layer.
 type Head struct {
-	// Pooling is "cls", "mean" or "pooler"; with Late it means nothing.
+	// Pooling is "cls", "mean" or "pooler". With Late it may be "": then there
+	// is no vector for the text.
 	Pooling string
 	// Normalise scales the vectors to unit length.
 	Normalise bool
-	// Late, if not 0, gives every token a vector of this length in place of
-	// one for the text; see late.go.
+	// Late, if not 0, gives every token a vector of this length, too; see
+	// late.go.
 	Late int
 }
 
 // firstTokenOnly says that only the first token's vector is used.
 func (h Head) firstTokenOnly() bool { return h.Pooling != "mean" && h.Late == 0 }
 
-// The names of the graph's inputs, int64 [batch, sequence], and output:
-// Embedding, float32 [batch, Config.Output()], or with Head.Late Tokens,
-// float32 [batch, sequence, Late+1].
+// The names of the graph's inputs, int64 [batch, sequence], and outputs:
+// with Head.Late Tokens, float32 [batch, sequence, Late+1], and with
+// Head.Pooling Embedding, float32 [batch, Config.Output()].
 const (
 	InputIDs      = "input_ids"
 	AttentionMask = "attention_mask"
@@ -53,7 +54,7 @@ func write(w io.Writer, c Config, weights Weights, head Head, body func(*builder
 	}
 	b := &builder{c: c, weights: weights}
 	b.inputs()
-	output := b.output(body(b), head)
+	outputs := b.outputs(body(b), head)
 	if b.err != nil {
 		return b.err
 	}
@@ -64,7 +65,7 @@ func write(w io.Writer, c Config, weights Weights, head Head, body func(*builder
 		{Name: AttentionMask, Type: onnx.Int64, Shape: tokens},
 		{Name: TokenTypeIDs, Type: onnx.Int64, Shape: tokens},
 	}
-	b.graph.Outputs = []onnx.Value{output}
+	b.graph.Outputs = outputs
 	m := onnx.Model{
 		Producer: "conclave",
 		Opsets:   []onnx.Opset{{Version: 17}, {Domain: onnx.Microsoft, Version: 1}},

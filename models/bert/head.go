@@ -2,13 +2,16 @@ package bert
 
 import "conclave/models/onnx"
 
-// output appends what the head asks for and returns what comes out.
-func (b *builder) output(rows string, h Head) onnx.Value {
+// outputs appends what the head asks for and returns what comes out.
+func (b *builder) outputs(rows string, h Head) (all []onnx.Value) {
 	if h.Late > 0 {
-		return b.late(rows, h.Late)
+		all = append(all, b.late(rows, h.Late))
 	}
-	b.head(rows, h)
-	return onnx.Value{Name: Embedding, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying("batch"), onnx.Fixed(int64(b.c.Output()))}}
+	if h.Late == 0 || h.Pooling != "" {
+		b.head(rows, h)
+		all = append(all, onnx.Value{Name: Embedding, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying("batch"), onnx.Fixed(int64(b.c.Output()))}})
+	}
+	return all
 }
 
 // head pools the last layer's rows, projects and normalises. The rows are
@@ -19,7 +22,12 @@ func (b *builder) head(rows string, h Head) {
 	tail := onnx.Tail{Graph: &b.graph, Prefix: "pool."}
 	pooled := rows
 	if !h.firstTokenOnly() {
-		pooled = tail.Mean(b.op("Reshape", []string{rows, valueShape}), AttentionMask)
+		tokens := b.op("Reshape", []string{rows, valueShape})
+		if h.Pooling == "mean" {
+			pooled = tail.Mean(tokens, AttentionMask)
+		} else {
+			pooled = tail.First(tokens)
+		}
 	}
 	if h.Pooling == "pooler" {
 		pooled = b.op("Tanh", []string{b.gemm("pooler.dense", b.linear("pooler.dense", d, d), pooled)})

@@ -72,7 +72,7 @@ func Write(dir string, o Options) (*models.Bundle, error) {
 	}
 	if o.Late > 0 {
 		m.Kind, m.Dimension, m.Pooling = models.KindLate, o.Late, models.PoolingTokens
-		m.Question, m.Passage = models.LateGraph("encoder.onnx"), models.LateGraph("encoder.onnx")
+		m.Question, m.Passage = models.LateGraph("encoder.onnx", c.Output()), models.LateGraph("encoder.onnx", c.Output())
 	}
 	if o.Int8 {
 		m.Precision = models.PrecisionInt8
