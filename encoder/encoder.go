@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"conclave/encoder/batcher"
 	"conclave/models"
@@ -22,8 +24,13 @@ type Encoder struct {
 
 	question, passage *session // the same where the towers are
 	ensemble          *ensemble
+	options           Options
 	batcher           *batcher.Batcher
-	closeOnce         sync.Once
+
+	from      *Encoder     // whose runs give the vectors; nil: its own. See share.go
+	carries   int          // numbers that another encoder takes from the runs
+	users     atomic.Int32 // encoders that need sessions and batcher open, itself too
+	closeOnce sync.Once
 }
 
 // Open loads a bundle's tokenizer and graphs and tries them on one text. The
@@ -46,7 +53,8 @@ func (r *Runtime) openBundle(b *models.Bundle, o Options) (_ *Encoder, err error
 		return nil, err
 	}
 	m := &b.Manifest
-	e := &Encoder{runtime: r, bundle: b}
+	e := &Encoder{runtime: r, bundle: b, options: o}
+	e.users.Store(1)
 	if e.tokenizer, err = r.tokenizers.of(b); err != nil {
 		return nil, err
 	}
@@ -67,11 +75,16 @@ func (r *Runtime) openBundle(b *models.Bundle, o Options) (_ *Encoder, err error
 			return nil, err
 		}
 	}
-	config := batcher.Config{Infer: e.infer, Machine: r.machine}
-	o.sizes(&config, e.provider, m)
-	single(&config, e.question.oneByOne, e.passage.oneByOne)
-	e.batcher = batcher.New(config)
+	e.batcher = e.newBatcher()
 	return e, nil
+}
+
+func (e *Encoder) newBatcher() *batcher.Batcher {
+	config := batcher.Config{Infer: e.infer, Machine: e.runtime.machine}
+	e.options.sizes(&config, e.provider, &e.bundle.Manifest)
+	config.CacheNumbers += config.Cache * e.carries
+	single(&config, e.question.oneByOne, e.passage.oneByOne)
+	return batcher.New(config)
 }
 
 // openTowers loads the graphs on the provider that is asked for. With auto,
@@ -149,12 +162,15 @@ func (e *Encoder) infer(ctx context.Context, lane batcher.Lane, rows [][]int32) 
 	if lane == batcher.Passage {
 		s, finish = e.passage, unweighted
 	}
-	vectors, err := s.encode(ctx, rows)
+	vectors, pooled, err := s.encodeBoth(ctx, rows)
 	if err != nil || !e.Late() {
 		return vectors, err
 	}
 	for i, tokens := range vectors {
 		vectors[i] = finish(tokens, e.Dimension())
+		if e.carries > 0 {
+			vectors[i] = slices.Concat(pooled[i], vectors[i])
+		}
 	}
 	return vectors, nil
 }
@@ -197,22 +213,41 @@ func (e *Encoder) Provider() string { return e.provider }
 // the provider was not Auto.
 func (e *Encoder) Fallback() error { return e.fallback }
 
-// Stats counts what went through the encoder's queue.
-func (e *Encoder) Stats() batcher.Stats { return e.batcher.Stats() }
+// Stats counts what went through the encoder's queue; encoders that Share have
+// one.
+func (e *Encoder) Stats() batcher.Stats {
+	if e.from != nil {
+		return e.from.Stats()
+	}
+	return e.batcher.Stats()
+}
 
 // SelfTest checks the tokenizer; see wordpiece.Tokenizer.SelfTest.
 func (e *Encoder) SelfTest() error { return e.tokenizer.SelfTest() }
 
 // Close answers the questions that wait, ends calls of EncodePassages with an
-// error, and frees the model.
+// error, and frees the model, or leaves that to the last of those that Share it.
 func (e *Encoder) Close() (err error) {
 	e.closeOnce.Do(func() {
-		e.batcher.Close()
-		err = e.closeSessions()
+		err = e.letGo()
+		if e.from != nil {
+			err = errors.Join(err, e.from.letGo())
+		}
 		e.runtime.tokenizers.letGo(e.tokenizer)
 		e.runtime.encoderClosed()
 	})
 	return err
+}
+
+// letGo ends queue and sessions when nobody needs them any more.
+func (e *Encoder) letGo() error {
+	if e.users.Add(-1) > 0 {
+		return nil
+	}
+	if e.batcher != nil {
+		e.batcher.Close()
+	}
+	return e.closeSessions()
 }
 
 func (e *Encoder) closeSessions() error {

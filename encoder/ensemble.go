@@ -29,7 +29,7 @@ type ensemble struct {
 func openEnsemble(b *models.Bundle) (*ensemble, error) {
 	m := &b.Manifest
 	path := b.Path(m.Ensemble.File)
-	inner, err := load(path, []string{graph.Input}, graph.Output, target{provider: CPU, threads: 1})
+	inner, err := load(path, []string{graph.Input}, []string{graph.Output}, target{provider: CPU, threads: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -51,15 +51,14 @@ func (e *ensemble) run(ctx context.Context, vector []float32) (_ []float32, err 
 		return nil, err
 	}
 	defer func() { _ = input.Destroy() }()
-	out := make([]float32, e.members*e.dimension)
-	shape := ort.NewShape(1, int64(e.members), int64(e.dimension))
-	if err := runValues(ctx, e.inner, []ort.Value{input}, shape, out); err != nil {
+	members := newOutput(1, e.members, e.dimension)
+	if err := runValues(ctx, e.inner, []ort.Value{input}, []output{members}); err != nil {
 		return nil, fmt.Errorf("running %s: %w", e.file, err)
 	}
-	if !finite(out) {
+	if !finite(members.data) {
 		return nil, errors.New(e.file + " gave a member that holds NaN or infinity")
 	}
-	return out, nil
+	return members.data, nil
 }
 
 func (e *ensemble) close() error {

@@ -2,7 +2,6 @@ package encoder
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 
@@ -20,6 +19,7 @@ type session struct {
 	oneByOne bool // a row's vector would depend on the rows beside it
 	late     bool // the graph gives rows for tokens in place of one vector
 	width    int  // of what it gives for a text or, if late, for a token
+	pooled   int  // of the vector that a late graph gives beside them; 0: none
 	pad      int64
 }
 
@@ -30,12 +30,17 @@ func openSession(path string, g models.Graph, dimension int, late bool, pad int3
 	if g.TokenTypeIDs != "" {
 		inputs = append(inputs, g.TokenTypeIDs)
 	}
-	inner, err := load(path, inputs, g.Embedding, t)
+	outputs := []string{g.Embedding}
+	if g.Pooled != "" {
+		outputs = append(outputs, g.Pooled)
+	}
+	inner, err := load(path, inputs, outputs, t)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{
-		file: path, inner: inner, types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, late: late, width: dimension, pad: int64(pad),
+		file: path, inner: inner, types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, late: late, width: dimension,
+		pooled: g.PooledDimension, pad: int64(pad),
 	}
 	if late {
 		s.width++
@@ -43,7 +48,7 @@ func openSession(path string, g models.Graph, dimension int, late bool, pad int3
 	return s, nil
 }
 
-func load(path string, inputs []string, output string, t target) (_ *ort.DynamicAdvancedSession, err error) {
+func load(path string, inputs, outputs []string, t target) (_ *ort.DynamicAdvancedSession, err error) {
 	defer keepSignalHandlers()()
 	defer guard(&err)
 	options, err := t.options()
@@ -51,7 +56,7 @@ func load(path string, inputs []string, output string, t target) (_ *ort.Dynamic
 		return nil, err
 	}
 	defer func() { _ = options.Destroy() }()
-	inner, err := ort.NewDynamicAdvancedSession(path, inputs, []string{output}, options)
+	inner, err := ort.NewDynamicAdvancedSession(path, inputs, outputs, options)
 	if err != nil {
 		return nil, fmt.Errorf("loading %s into ONNX Runtime: %w", path, err)
 	}
@@ -64,23 +69,29 @@ func load(path string, inputs []string, output string, t target) (_ *ort.Dynamic
 // its tokens, and none of its padding. Vectors of one run may share memory.
 // It ends early, with ctx's error, when ctx does.
 func (s *session) encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
+	vectors, _, err := s.encodeBoth(ctx, rows)
+	return vectors, err
+}
+
+// encodeBoth is encode with the texts' vectors that a late graph gives beside
+// those of the tokens; nil where it gives none.
+func (s *session) encodeBoth(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
 	if !s.oneByOne {
 		return s.encodeTogether(ctx, rows)
 	}
-	vectors := make([][]float32, 0, len(rows))
 	for i := range rows {
-		one, err := s.encodeTogether(ctx, rows[i:i+1])
+		one, beside, err := s.encodeTogether(ctx, rows[i:i+1])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		vectors = append(vectors, one...)
+		vectors, pooled = append(vectors, one...), append(pooled, beside...)
 	}
-	return vectors, nil
+	return vectors, pooled, nil
 }
 
-// encodeTogether computes the vectors of rows in one run, the shorter ones
-// padded to the longest.
-func (s *session) encodeTogether(ctx context.Context, rows [][]int32) ([][]float32, error) {
+// encodeTogether is encodeBoth in one run, the shorter rows padded to the
+// longest.
+func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
 	longest := 0
 	for _, row := range rows {
 		longest = max(longest, len(row))
@@ -102,96 +113,34 @@ func (s *session) encodeTogether(ctx context.Context, rows [][]int32) ([][]float
 	if s.types {
 		inputs = append(inputs, tensor{shape, types})
 	}
-	perRow, outShape := s.width, ort.NewShape(int64(len(rows)), int64(s.width))
+	outputs := []output{newOutput(len(rows), s.width)}
 	if s.late {
-		perRow, outShape = longest*s.width, ort.NewShape(int64(len(rows)), int64(longest), int64(s.width))
+		outputs[0] = newOutput(len(rows), longest, s.width)
 	}
-	flat := make([]float32, len(rows)*perRow)
-	if err := run(ctx, s.inner, inputs, outShape, flat); err != nil {
-		return nil, fmt.Errorf("running %s on %d texts of up to %d tokens: %w", s.file, len(rows), longest, err)
+	if s.pooled > 0 {
+		outputs = append(outputs, newOutput(len(rows), s.pooled))
 	}
-	vectors := make([][]float32, len(rows))
+	if err := run(ctx, s.inner, inputs, outputs); err != nil {
+		return nil, nil, fmt.Errorf("running %s on %d texts of up to %d tokens: %w", s.file, len(rows), longest, err)
+	}
+	vectors = make([][]float32, len(rows))
 	for i, row := range rows {
 		n := s.width
 		if s.late {
 			n *= len(row)
 		}
-		vectors[i] = flat[i*perRow : i*perRow+n : i*perRow+n]
-		if !finite(vectors[i]) {
-			return nil, fmt.Errorf("%s gave a vector that holds NaN or infinity", s.file)
+		vectors[i] = outputs[0].row(i)[:n:n]
+		if s.pooled > 0 {
+			pooled = append(pooled, outputs[1].row(i))
+		}
+		if !finite(vectors[i]) || pooled != nil && !finite(pooled[i]) {
+			return nil, nil, fmt.Errorf("%s gave a vector that holds NaN or infinity", s.file)
 		}
 	}
-	return vectors, nil
+	return vectors, pooled, nil
 }
 
 func (s *session) close() error { return s.inner.Destroy() }
-
-// tensor is an int64 input.
-type tensor struct {
-	shape ort.Shape
-	data  []int64
-}
-
-// run runs a graph of int64 inputs.
-func run(ctx context.Context, inner *ort.DynamicAdvancedSession, inputs []tensor, shape ort.Shape, out []float32) (err error) {
-	defer guard(&err)
-	values := make([]ort.Value, 0, len(inputs))
-	defer func() { destroy(values) }()
-	for _, input := range inputs {
-		value, err := ort.NewTensor(input.shape, input.data)
-		if err != nil {
-			return err
-		}
-		values = append(values, value)
-	}
-	return runValues(ctx, inner, values, shape, out)
-}
-
-// runValues runs a graph and lets it write its one output, of the given
-// shape, into out. A graph whose output has another shape is an error. It
-// ends early, with ctx's error, when ctx does.
-func runValues(ctx context.Context, inner *ort.DynamicAdvancedSession, inputs []ort.Value, shape ort.Shape, out []float32) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	output, err := ort.NewTensor(shape, out)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = output.Destroy() }()
-	options, err := ort.NewRunOptions()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = options.Destroy() }()
-	told := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		_ = options.Terminate()
-		close(told)
-	})
-	err = inner.RunWithOptions(inputs, []ort.Value{output}, options)
-	if !stop() {
-		<-told // options must outlive Terminate
-		if err != nil {
-			return ctx.Err()
-		}
-	}
-	return err
-}
-
-func destroy(values []ort.Value) {
-	for _, v := range values {
-		_ = v.Destroy()
-	}
-}
-
-// guard turns a panic of the wrapper into an error: it indexes into slices
-// whose lengths a broken graph decides.
-func guard(err *error) {
-	if failure := recover(); failure != nil {
-		*err = errors.Join(*err, fmt.Errorf("the ONNX Runtime wrapper panicked: %v", failure))
-	}
-}
 
 func finite(vector []float32) bool {
 	for _, x := range vector {

@@ -3,6 +3,7 @@ package encoder
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"conclave/models"
 )
@@ -28,11 +29,11 @@ func (e *Encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, e
 	if tokens.err != nil {
 		return nil, tokens.err
 	}
-	vector, err := e.batcher.Question(ctx, tokens.ids)
+	vector, err := e.runs().Question(ctx, tokens.ids)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a question with %s: %w", e.Name(), err)
 	}
-	return vector, nil
+	return e.own(vector), nil
 }
 
 // EncodePassages is the vectors of texts, in their order; errors are as for
@@ -44,6 +45,18 @@ func (e *Encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, e
 // questions go first. A call for a few thousand texts at a time runs as fast
 // as one for all.
 func (e *Encoder) EncodePassages(ctx context.Context, texts []Text) ([][]float32, error) {
+	vectors, err := e.encodePassages(ctx, texts)
+	if e.from == nil && e.carries == 0 {
+		return vectors, err
+	}
+	for i, v := range vectors {
+		vectors[i] = slices.Clone(e.own(v)) // the other part's memory is not held
+	}
+	return vectors, err
+}
+
+// encodePassages gives what the runs do: see own.
+func (e *Encoder) encodePassages(ctx context.Context, texts []Text) ([][]float32, error) {
 	rows := make([][]int32, len(texts))
 	for i, text := range texts {
 		if i%256 == 0 && ctx.Err() != nil {
@@ -54,7 +67,7 @@ func (e *Encoder) EncodePassages(ctx context.Context, texts []Text) ([][]float32
 			return nil, err
 		}
 	}
-	vectors, err := e.batcher.Passages(ctx, rows)
+	vectors, err := e.runs().Passages(ctx, rows)
 	if err != nil {
 		return nil, fmt.Errorf("encoding %d passages with %s: %w", len(texts), e.Name(), err)
 	}

@@ -1,0 +1,101 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	ort "github.com/yalue/onnxruntime_go"
+)
+
+// tensor is an int64 input.
+type tensor struct {
+	shape ort.Shape
+	data  []int64
+}
+
+// output is where a graph writes: float32 of a shape that is known before.
+type output struct {
+	shape ort.Shape
+	data  []float32
+}
+
+func newOutput(rows int, shape ...int) output {
+	o, size := output{shape: ort.NewShape(int64(rows))}, rows
+	for _, n := range shape {
+		o.shape, size = append(o.shape, int64(n)), size*n
+	}
+	o.data = make([]float32, size)
+	return o
+}
+
+// row is what stands for one of the rows.
+func (o *output) row(i int) []float32 {
+	n := len(o.data) / int(o.shape[0])
+	return o.data[i*n : (i+1)*n : (i+1)*n]
+}
+
+// run runs a graph of int64 inputs.
+func run(ctx context.Context, inner *ort.DynamicAdvancedSession, inputs []tensor, outputs []output) (err error) {
+	defer guard(&err)
+	values := make([]ort.Value, 0, len(inputs))
+	defer func() { destroy(values) }()
+	for _, input := range inputs {
+		value, err := ort.NewTensor(input.shape, input.data)
+		if err != nil {
+			return err
+		}
+		values = append(values, value)
+	}
+	return runValues(ctx, inner, values, outputs)
+}
+
+// runValues runs a graph and lets it write its outputs where they are wanted.
+// A graph whose output has another shape is an error. It ends early, with ctx's
+// error, when ctx does.
+func runValues(ctx context.Context, inner *ort.DynamicAdvancedSession, inputs []ort.Value, outputs []output) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	written := make([]ort.Value, 0, len(outputs))
+	defer func() { destroy(written) }()
+	for _, o := range outputs {
+		value, err := ort.NewTensor(o.shape, o.data)
+		if err != nil {
+			return err
+		}
+		written = append(written, value)
+	}
+	options, err := ort.NewRunOptions()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = options.Destroy() }()
+	told := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		_ = options.Terminate()
+		close(told)
+	})
+	err = inner.RunWithOptions(inputs, written, options)
+	if !stop() {
+		<-told // options must outlive Terminate
+		if err != nil {
+			return ctx.Err()
+		}
+	}
+	return err
+}
+
+func destroy(values []ort.Value) {
+	for _, v := range values {
+		_ = v.Destroy()
+	}
+}
+
+// guard turns a panic of the wrapper into an error: it indexes into slices
+// whose lengths a broken graph decides.
+func guard(err *error) {
+	if failure := recover(); failure != nil {
+		*err = errors.Join(*err, fmt.Errorf("the ONNX Runtime wrapper panicked: %v", failure))
+	}
+}
