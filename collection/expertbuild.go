@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 
 	"conclave/ann"
 	"conclave/corpus"
-	"conclave/rank"
 )
 
 // completeIndex checks the choice of an index and fills in its kind.
@@ -83,74 +81,4 @@ func buildExpert(ctx context.Context, dir string, store *corpus.Store, x expertM
 	defer func() { err = errors.Join(err, ix.Close()) }()
 	out.Recall, err = measure(ctx, ix, x, o, r)
 	return out, err
-}
-
-// encodedBy makes vectors with an encoder.
-func encodedBy(encoder PassageEncoder, o BuildOptions) vectorMaker {
-	return func(ctx context.Context, path string, store *corpus.Store, x expertManifest, r *reporter) error {
-		return encode(ctx, path, store, x, encoder, o, r)
-	}
-}
-
-// encode writes the vectors of a segment's passages in the order of their
-// ordinals, a batch at a time.
-func encode(ctx context.Context, path string, store *corpus.Store, x expertManifest, encoder PassageEncoder, o BuildOptions, r *reporter) error {
-	out, err := ann.Create(x.Index.Kind, path, x.Dimension)
-	if err != nil {
-		return err
-	}
-	closed := false
-	defer func() {
-		if !closed {
-			out.Abort()
-		}
-	}()
-	batch := make([]corpus.Passage, 0, o.BatchPassages)
-	for done := 0; done < store.Len(); done += len(batch) {
-		r.report(Progress{Stage: Encoding, Expert: x.Name, Done: int64(done), Total: int64(store.Len()), Unit: "passages"})
-		batch = batch[:0]
-		for i := done; i < min(done+o.BatchPassages, store.Len()); i++ {
-			p, err := store.Passage(rank.Ordinal(i))
-			if err != nil {
-				return err
-			}
-			batch = append(batch, p)
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		vectors, err := encoder.EncodePassages(ctx, batch)
-		if err != nil {
-			return fmt.Errorf("encoding passages %q to %q: %w", batch[0].ID, batch[len(batch)-1].ID, err)
-		}
-		if len(vectors) != len(batch) {
-			return fmt.Errorf("the encoder gave %d vectors for %d passages", len(vectors), len(batch))
-		}
-		for i, v := range vectors {
-			if err := checkVector(v, x); err != nil {
-				return fmt.Errorf("the vector of passage %q %w", batch[i].ID, err)
-			}
-			if err := out.Append(v); err != nil {
-				return err
-			}
-		}
-	}
-	r.report(Progress{Stage: Encoding, Expert: x.Name, Done: int64(store.Len()), Total: int64(store.Len()), Unit: "passages"})
-	closed = true
-	return out.Close()
-}
-
-func checkVector(v []float32, x expertManifest) error {
-	switch late := x.Index.Kind == ann.Late; {
-	case late && (len(v) == 0 || len(v)%x.Dimension != 0):
-		return fmt.Errorf("has %d numbers, which is no list of vectors of %d", len(v), x.Dimension)
-	case !late && len(v) != x.Dimension:
-		return fmt.Errorf("has %d numbers, the expert says %d", len(v), x.Dimension)
-	}
-	for i, value := range v {
-		if math.IsNaN(float64(value)) || math.IsInf(float64(value), 0) {
-			return fmt.Errorf("has %v as number %d", value, i)
-		}
-	}
-	return nil
 }

@@ -95,12 +95,9 @@ type vectorMaker func(ctx context.Context, path string, store *corpus.Store, x e
 // is not published: fill puts its passages into the folder that it is made in.
 // The store is to be closed. When it fails, nothing is left.
 func (w *Writer) makeSegment(ctx context.Context, plan *manifest, encoders []PassageEncoder, o BuildOptions, r *reporter, fill func(dir string) error) (s segmentManifest, store *corpus.Store, err error) {
-	of := segmentMaker{passages: fill, vectors: map[string]vectorMaker{}}
+	of := segmentMaker{passages: fill, vectors: encodedTogether(plan, encoders, o)}
 	of.words = func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error {
 		return writeWords(ctx, filepath.Join(dir, wordsName), store, plan.Words.params(), o, r)
-	}
-	for _, e := range encoders {
-		of.vectors[e.Name()] = encodedBy(e, o)
 	}
 	return w.makeSegmentOf(ctx, plan, of, o, r)
 }
