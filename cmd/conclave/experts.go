@@ -31,6 +31,7 @@ type expert struct {
 	name    string
 	bundle  *models.Bundle
 	encoder *encoder.Encoder
+	carries *expert // whose vectors come from this one's runs; nil: nobody's
 }
 
 // openExperts loads the named experts. Close ends them.
@@ -87,7 +88,29 @@ func (x *experts) openAll(names []string) error {
 	}
 	err := group.Wait()
 	x.opened = slices.DeleteFunc(opened, func(e *expert) bool { return e == nil })
-	return err
+	return errors.Join(err, x.share())
+}
+
+// share lets experts of late interaction give the vectors of the expert whose
+// layers they have, where that is here too: one run serves both.
+func (x *experts) share() error {
+	for _, late := range x.opened {
+		if !late.Late() {
+			continue
+		}
+		for _, dense := range x.dense() {
+			shared, err := dense.encoder.Share(late.encoder)
+			if err != nil {
+				return fmt.Errorf("trying whether %s and %s can share an encoder's runs: %w", dense.name, late.name, err)
+			}
+			if shared {
+				late.carries = dense
+				x.log.Debug("one run of an encoder serves two experts", "experts", []string{dense.name, late.name})
+				break
+			}
+		}
+	}
+	return nil
 }
 
 // libraryOf is the path of the ONNX Runtime library: the configured one, or
@@ -189,9 +212,26 @@ func (e *expert) CutsPassage(p corpus.Passage) bool {
 
 // EncodePassages encodes passages through the bundle's template.
 func (e *expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
-	texts := make([]encoder.Text, len(passages))
-	for i, p := range passages {
-		texts[i] = encoder.Text{Title: p.Title, Text: p.Text}
+	return e.encoder.EncodePassages(ctx, texts(passages))
+}
+
+// Carried is the name of the expert whose vectors come with this one's.
+func (e *expert) Carried() string {
+	if e.carries == nil {
+		return ""
 	}
-	return e.encoder.EncodePassages(ctx, texts)
+	return e.carries.name
+}
+
+// EncodePassagesBoth is EncodePassages of this expert and of the carried one.
+func (e *expert) EncodePassagesBoth(ctx context.Context, passages []corpus.Passage) (own, carried [][]float32, err error) {
+	return e.encoder.EncodePassagesBoth(ctx, texts(passages))
+}
+
+func texts(passages []corpus.Passage) []encoder.Text {
+	out := make([]encoder.Text, len(passages))
+	for i, p := range passages {
+		out[i] = encoder.Text{Title: p.Title, Text: p.Text}
+	}
+	return out
 }
