@@ -96,8 +96,8 @@ func FitAlpha(ctx context.Context, questions []HybridQuestion, o AlphaOptions) (
 	others, err := CrossFit(all, func(i *int) string { return questions[*i].ID },
 		func(others []int) (Minimum, error) { return s.fit(ctx, others) },
 		func(m Minimum, i *int) (heldOut, error) {
-			value, err := s.value(*i, m.X)
-			return heldOut{m.X, value}, err
+			value, err := s.values([]int{*i}, m.X)
+			return heldOut{m.X, value[0]}, err
 		})
 	if err != nil {
 		return fit, err
@@ -155,37 +155,47 @@ func checkHybrid(questions []HybridQuestion, o AlphaOptions) error {
 	return nil
 }
 
-// alphaSearch works out qualities. Those at an α that was tried on all
-// questions are kept, since all the folds ask for the grid's.
+// alphaSearch works out qualities. Those that were worked out are kept, since
+// all the folds ask for the grid's, and often for the same beyond.
 type alphaSearch struct {
 	questions []HybridQuestion
 	options   AlphaOptions
-	known     map[float64][]float64
+	known     map[float64][]float64 // by α and question; NaN: not yet
 }
 
 // fit finds α for the questions at the given places; the values of the
 // minimum are negative qualities.
 func (s *alphaSearch) fit(ctx context.Context, places []int) (Minimum, error) {
 	return Minimise(ctx, s.options.Grid, func(alpha float64) (float64, error) {
-		values := make([]float64, len(places))
-		for n, i := range places {
+		values, err := s.values(places, alpha)
+		return -s.mean(places, values), err
+	})
+}
+
+// values are the qualities of the questions at the given places.
+func (s *alphaSearch) values(places []int, alpha float64) ([]float64, error) {
+	known := s.known[alpha]
+	if known == nil {
+		known = slices.Repeat([]float64{math.NaN()}, len(s.questions))
+		s.known[alpha] = known
+	}
+	values := make([]float64, len(places))
+	err := inParallel(len(places), func(n int) error {
+		i := places[n]
+		if math.IsNaN(known[i]) {
 			var err error
-			if values[n], err = s.value(i, alpha); err != nil {
-				return 0, fmt.Errorf("question %s: %w", s.questions[i].ID, err)
+			if known[i], err = s.value(i, alpha); err != nil {
+				return fmt.Errorf("question %s: %w", s.questions[i].ID, err)
 			}
 		}
-		if len(places) == len(s.questions) {
-			s.known[alpha] = values
-		}
-		return -s.mean(places, values), nil
+		values[n] = known[i]
+		return nil
 	})
+	return values, err
 }
 
 // value is the quality of one question.
 func (s *alphaSearch) value(i int, alpha float64) (float64, error) {
-	if known := s.known[alpha]; known != nil {
-		return known[i], nil
-	}
 	q, o := &s.questions[i], s.options
 	o.Hybrid.Alpha = alpha
 	ranking, err := fusion.Hybrid(q.Table, q.Experts, q.Lexical, o.Hybrid, o.Depth)

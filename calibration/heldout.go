@@ -56,13 +56,17 @@ func FoldGates(ctx context.Context, questions []GateQuestion, o GateOptions) ([]
 // all.
 func AnswerByFold(gates []fusion.Gate, questions []GateQuestion, specialists int) ([]Answered, error) {
 	answers := make([]Answered, len(questions))
-	for i := range questions {
+	err := inParallel(len(questions), func(i int) error {
 		q := questions[i].asked(specialists)
 		r, err := fusion.Gated(q.Table, &gates[Fold(q.ID)], q.Sources, fusion.Exact, AnsweredDepth)
 		if err != nil {
-			return nil, fmt.Errorf("question %q: %w", q.ID, err)
+			return fmt.Errorf("question %q: %w", q.ID, err)
 		}
 		answers[i] = Answered{First: firstRelevant(r, q.Relevant), Signals: fusion.Signals(q.Table, q.Sources, r)}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return answers, nil
 }
@@ -77,15 +81,20 @@ func firstRelevant(r fusion.Ranking, relevant map[rank.Ordinal]float64) int {
 	return 0
 }
 
-// By answers every question by a method that needs no fitting.
+// By answers every question by a method that needs no fitting, several at a time:
+// no two may share a table.
 func By(questions []GateQuestion, method func(q *GateQuestion) (fusion.Ranking, error)) ([]Answered, error) {
 	out := make([]Answered, len(questions))
-	for i := range questions {
+	err := inParallel(len(questions), func(i int) error {
 		r, err := method(&questions[i])
 		if err != nil {
-			return nil, fmt.Errorf("question %q: %w", questions[i].ID, err)
+			return fmt.Errorf("question %q: %w", questions[i].ID, err)
 		}
 		out[i].First = firstRelevant(r, questions[i].Relevant)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }

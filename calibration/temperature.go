@@ -3,6 +3,8 @@ package calibration
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	"conclave/fusion"
 )
@@ -102,12 +104,12 @@ func FitTemperature(ctx context.Context, questions []EnsembleQuestion, o Tempera
 	return fit, nil
 }
 
-// ensembleConfidences works out confidences. Those at the grid's temperatures
-// are kept, since all the folds ask for them.
+// ensembleConfidences works out confidences. Those that were worked out are
+// kept, since all the folds ask for the grid's, and often for the same beyond.
 type ensembleConfidences struct {
 	questions []EnsembleQuestion
 	grid      []float64
-	known     map[float64][]float64
+	known     map[float64][]float64 // by temperature and question; NaN: not yet
 }
 
 // fit finds the temperature for the questions at the given places.
@@ -122,30 +124,24 @@ func (e *ensembleConfidences) fit(ctx context.Context, places []int) (Minimum, e
 }
 
 func (e *ensembleConfidences) outcomes(places []int, temperature float64) ([]Outcome, error) {
-	known, kept := e.known[temperature]
-	if !kept && len(places) == len(e.questions) {
-		known = make([]float64, len(e.questions))
-		for i := range known {
-			var err error
-			if known[i], err = e.confidence(i, temperature); err != nil {
-				return nil, err
-			}
-		}
-		e.known[temperature], kept = known, true
+	known := e.known[temperature]
+	if known == nil {
+		known = slices.Repeat([]float64{math.NaN()}, len(e.questions))
+		e.known[temperature] = known
 	}
 	outcomes := make([]Outcome, len(places))
-	for n, i := range places {
-		outcomes[n].Correct = e.questions[i].Correct
-		if kept {
-			outcomes[n].Confidence = known[i]
-			continue
+	err := inParallel(len(places), func(n int) error {
+		i := places[n]
+		if math.IsNaN(known[i]) {
+			var err error
+			if known[i], err = e.confidence(i, temperature); err != nil {
+				return err
+			}
 		}
-		var err error
-		if outcomes[n].Confidence, err = e.confidence(i, temperature); err != nil {
-			return nil, err
-		}
-	}
-	return outcomes, nil
+		outcomes[n] = Outcome{Confidence: known[i], Correct: e.questions[i].Correct}
+		return nil
+	})
+	return outcomes, err
 }
 
 func (e *ensembleConfidences) confidence(i int, temperature float64) (float64, error) {

@@ -220,11 +220,12 @@ func (f *fit) choose(questions []calibration.GateQuestion) error {
 	}
 	lexical := slices.IndexFunc(questions[0].Sources, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical })
 	if lexical >= 0 && len(questions[0].Sources) > 1 {
-		next := 0 // calibration.By asks in order
+		alphas := map[string]float64{} // by fold, which is that of the id
+		for i, q := range questions {
+			alphas[q.ID] = f.alphas[i]
+		}
 		err := add(fmt.Sprintf("hybrid, α %.4f (fitted on other folds)", f.record.Alpha), search.MethodHybrid, func(q *calibration.GateQuestion) (fusion.Ranking, error) {
-			alpha := f.alphas[next]
-			next++
-			return fusion.Hybrid(q.Table, confidences(q.Sources), lexical, fusion.HybridOptions{Alpha: alpha}, calibration.AnsweredDepth)
+			return fusion.Hybrid(q.Table, confidences(q.Sources), lexical, fusion.HybridOptions{Alpha: alphas[q.ID]}, calibration.AnsweredDepth)
 		})
 		if err != nil {
 			return err
