@@ -131,7 +131,7 @@ func TestFixedIsTheSum(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range answers {
-			if got := fixedRank(&two.Questions[i], w); got != answers[i].First {
+			if got := fixedRanks(&two.Questions[i], []float64{w})[0]; got != answers[i].First {
 				t.Fatalf("weight %v, question %d: rank %d, sorted %d", w, i, got, answers[i].First)
 			}
 		}

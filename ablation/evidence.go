@@ -11,7 +11,10 @@ package ablation
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"conclave/calibration"
 	"conclave/fusion"
@@ -52,10 +55,13 @@ func (e *Evidence) Among(choose Choice, domains func(string) bool) (*Evidence, e
 		}
 	}
 	for i := range e.Questions {
-		if domains != nil && !domains(e.Domains[i]) {
-			continue
+		if domains == nil || domains(e.Domains[i]) {
+			out.Questions = append(out.Questions, e.Questions[i])
+			out.Domains = append(out.Domains, e.Domains[i])
 		}
-		q := e.Questions[i]
+	}
+	err := out.each(func(i int) error {
+		q := &out.Questions[i]
 		var columns []int
 		var chosen []fusion.Observed
 		for _, s := range q.Sources {
@@ -67,13 +73,25 @@ func (e *Evidence) Among(choose Choice, domains func(string) bool) (*Evidence, e
 		}
 		var err error
 		if q.Table, err = q.Table.Only(columns); err != nil {
-			return nil, fmt.Errorf("question %q: %w", q.ID, err)
+			return fmt.Errorf("question %q: %w", q.ID, err)
 		}
 		q.Sources = chosen
-		out.Questions = append(out.Questions, q)
-		out.Domains = append(out.Domains, e.Domains[i])
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
+}
+
+// each calls do for the place of every question, several at a time.
+func (e *Evidence) each(do func(i int) error) error {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range e.Questions {
+		group.Go(func() error { return do(i) })
+	}
+	return group.Wait()
 }
 
 // Gates are fitted on the questions, one for each fold, on the other folds.

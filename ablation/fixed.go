@@ -2,7 +2,6 @@ package ablation
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"conclave/calibration"
@@ -24,18 +23,23 @@ func FixedWeights() []float64 {
 // returns that weight. Without BM25 it is 0. Phrases, where they are among the
 // sources, have calibration.UsualPhrases of that weight.
 func (e *Evidence) Fixed(ctx context.Context) (weight float64, answers []calibration.Answered, err error) {
-	best := -1.0
 	weights := FixedWeights()
 	if !e.hasWords() {
 		weights = weights[:1]
 	}
-	for _, w := range weights {
-		if err := ctx.Err(); err != nil {
-			return 0, nil, err
-		}
+	ranks := make([][]int, len(e.Questions))
+	err = e.each(func(i int) error {
+		ranks[i] = fixedRanks(&e.Questions[i], weights)
+		return ctx.Err()
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	best := -1.0
+	for n, w := range weights {
 		tried := make([]calibration.Answered, len(e.Questions))
-		for i := range e.Questions {
-			tried[i].First = fixedRank(&e.Questions[i], w)
+		for i := range tried {
+			tried[i].First = ranks[i][n]
 		}
 		if q := calibration.Accuracy(tried, 1) + calibration.Accuracy(tried, 20); q > best {
 			best, weight, answers = q, w, tried
@@ -49,51 +53,69 @@ func (e *Evidence) hasWords() bool {
 	return len(e.Questions) > 0 && slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Lexical })
 }
 
-// fixedRank is the rank of the first passage that answers, by counting those
-// that are above it; 0 beyond calibration.AnsweredDepth.
-func fixedRank(q *calibration.GateQuestion, words float64) int {
-	weights, dense := make([]float64, len(q.Sources)), 0.0
+// fixedRanks are, for each weight of words, the rank of the first passage that
+// answers, by counting those that are above it; 0 beyond
+// calibration.AnsweredDepth.
+func fixedRanks(q *calibration.GateQuestion, weights []float64) []int {
+	dense := 0.0
 	for _, s := range q.Sources {
 		if s.Kind.Dense() {
 			dense++
 		}
 	}
+	shares := make([]float64, q.Table.Sources()) // of the experts' mean
+	words := make([]float64, q.Table.Sources())  // of what the weight is for
 	for _, s := range q.Sources {
 		switch s.Kind {
 		case fusion.Lexical:
-			weights[s.Column] = words
+			words[s.Column] = 1
 		case fusion.Phrases:
-			weights[s.Column] = calibration.UsualPhrases * words
+			words[s.Column] = calibration.UsualPhrases
 		case fusion.Late: // what nobody has beside a fixed weight
 		default:
-			weights[s.Column] = 1 / dense
+			shares[s.Column] = 1 / dense
 		}
 	}
-	scores := make([]float64, 0, q.Table.Len())
-	at, top := -1, math.Inf(-1)
+	type parts struct{ mean, words float64 }
+	all := make([]parts, 0, q.Table.Len())
+	var answers []int
 	q.Table.Each(fusion.Exact, func(row int, by []float64) {
-		sum := 0.0
+		var p parts
 		for i, s := range by {
-			sum += weights[i] * s
+			p.mean += shares[i] * s
+			p.words += words[i] * s
 		}
-		scores = append(scores, sum)
-		if sum > top && q.Relevant[q.Table.Ordinal(row)] > 0 {
-			at, top = row, sum
+		all = append(all, p)
+		if q.Relevant[q.Table.Ordinal(row)] > 0 {
+			answers = append(answers, row)
 		}
 	})
-	if at < 0 {
-		return 0
+	ranks := make([]int, len(weights))
+	if len(answers) == 0 {
+		return ranks
 	}
-	first := 1
-	for row, s := range scores {
-		if s > top || s == top && row < at { // rows are in the order of ordinals, which breaks ties
-			first++
+	scores := make([]float64, len(all))
+	for n, w := range weights {
+		for row, p := range all {
+			scores[row] = p.mean + w*p.words
+		}
+		at := answers[0]
+		for _, row := range answers {
+			if scores[row] > scores[at] {
+				at = row
+			}
+		}
+		first := 1
+		for row, s := range scores {
+			if s > scores[at] || s == scores[at] && row < at { // rows are in the order of ordinals, which breaks ties
+				first++
+			}
+		}
+		if first <= calibration.AnsweredDepth {
+			ranks[n] = first
 		}
 	}
-	if first > calibration.AnsweredDepth {
-		return 0
-	}
-	return first
+	return ranks
 }
 
 // RRF answers by reciprocal ranks.

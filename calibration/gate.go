@@ -59,28 +59,25 @@ type GateFit struct {
 // along and dropped (it does not change an order). Quasi-Newton from equal
 // weights, so the result does not depend on chance.
 func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (GateFit, error) {
+	forms, err := formsOf(questions, o.Specialists)
+	if err != nil {
+		return GateFit{}, err
+	}
+	return fitForms(ctx, forms, o)
+}
+
+// fitForms fits a gate on questions in the forms in which they are asked.
+func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (GateFit, error) {
 	if o.Ridge == 0 {
 		o.Ridge = 1e-3
 	}
 	if o.Rounds == 0 {
 		o.Rounds = 200
 	}
-	p := gateProblem{ridge: o.Ridge}
-	for i := range questions {
-		for _, q := range []*GateQuestion{&questions[i], abroad(&questions[i])} {
-			if q == nil {
-				continue
-			}
-			if err := p.add(i, q.asked(o.Specialists)); err != nil {
-				return GateFit{}, fmt.Errorf("question %q: %w", q.ID, err)
-			}
-		}
-	}
+	p := problemOf(forms, o.Ridge)
 	if len(p.questions) == 0 {
-		return GateFit{}, fmt.Errorf("none of %d questions has a passage that answers among its candidates: there is nothing to fit a gate on", len(questions))
+		return GateFit{}, fmt.Errorf("none of %d questions has a passage that answers among its candidates: there is nothing to fit a gate on", len(forms))
 	}
-	p.standardise()
-
 	x, loss, err := p.minimise(ctx, gateStart(), o.Rounds)
 	if err != nil {
 		return GateFit{}, err
@@ -103,29 +100,6 @@ func WithoutLate(questions []GateQuestion) []GateQuestion {
 		return nil
 	}
 	return out
-}
-
-// abroad is the question as it would be asked where its most familiar expert
-// is missing: most users' questions are like none that an expert knows, and
-// development questions of the experts' own domains never show that. Nil with
-// fewer than three specialists.
-func abroad(q *GateQuestion) *GateQuestion {
-	nearest, specialists := -1, 0
-	for i, s := range q.Sources {
-		if s.Kind != fusion.Specialist {
-			continue
-		}
-		specialists++
-		if nearest < 0 || s.Familiarity > q.Sources[nearest].Familiarity {
-			nearest = i
-		}
-	}
-	if specialists < 3 {
-		return nil
-	}
-	out := *q
-	out.Sources = append(append([]fusion.Observed(nil), q.Sources[:nearest]...), q.Sources[nearest+1:]...)
-	return &out
 }
 
 // UsualPhrases is the weight of phrases beside BM25's that the fit begins with,
@@ -168,79 +142,6 @@ type gateProblem struct {
 	late      bool      // some question has late interaction
 	mean      []float64 // of the features, from atDense on
 	deviation []float64
-}
-
-// add takes up the question at a place of those given.
-func (p *gateProblem) add(at int, q *GateQuestion) error {
-	features := fusion.FeaturesOf(q.Table, q.Sources)
-	g := gateQuestion{of: at, lexical: -1, phrases: -1, late: -1, scores: make([][]float64, len(q.Sources)), words: features.Lexical, tokens: features.Late}
-	columns := make([]int, len(q.Sources))
-	for i, s := range q.Sources {
-		if s.Column < 0 || s.Column >= q.Table.Sources() {
-			return fmt.Errorf("source %d of %d", s.Column, q.Table.Sources())
-		}
-		columns[i] = s.Column
-		switch s.Kind {
-		case fusion.Lexical:
-			g.lexical = i
-		case fusion.Phrases:
-			g.phrases, p.phrases = i, true
-		case fusion.Late:
-			g.late, p.late = i, true
-		default:
-			g.dense = append(g.dense, denseSource{i, interceptOf(s.Kind), features.Dense[len(g.dense)]})
-		}
-	}
-	q.Table.Each(fusion.Exact, func(row int, scores []float64) {
-		if q.Table.Best(row, columns) == 0 { // none of these sources found it
-			return
-		}
-		if q.Relevant[q.Table.Ordinal(row)] > 0 {
-			g.answers = append(g.answers, g.candidates)
-		}
-		for i, column := range columns {
-			g.scores[i] = append(g.scores[i], scores[column])
-		}
-		g.candidates++
-	})
-	if len(g.answers) > 0 {
-		p.questions = append(p.questions, g)
-	}
-	return nil
-}
-
-// standardise gives every feature mean 0 and deviation 1 over the questions,
-// so that one ridge fits all; a feature that never changes is left alone.
-func (p *gateProblem) standardise() {
-	n := parameters - atDense
-	p.mean, p.deviation = make([]float64, n), make([]float64, n)
-	var rows, squares = make([]float64, n), make([]float64, n)
-	each := func(visit func(at int, value *float64)) {
-		for i := range p.questions {
-			for _, d := range p.questions[i].dense {
-				for j := range d.features {
-					visit(j, &d.features[j])
-				}
-			}
-			for j := range p.questions[i].words {
-				visit(denseCount+j, &p.questions[i].words[j])
-			}
-			for j := range p.questions[i].tokens {
-				visit(denseCount+lexicalCount+j, &p.questions[i].tokens[j])
-			}
-		}
-	}
-	each(func(at int, v *float64) { rows[at]++; p.mean[at] += *v })
-	for j := range p.mean {
-		p.mean[j] /= max(rows[j], 1)
-	}
-	each(func(at int, v *float64) { d := *v - p.mean[at]; squares[at] += d * d })
-	for j := range squares {
-		if p.deviation[j] = math.Sqrt(squares[j] / max(rows[j], 1)); p.deviation[j] < 1e-9 {
-			p.deviation[j] = 1
-		}
-	}
-	each(func(at int, v *float64) { *v = (*v - p.mean[at]) / p.deviation[at] })
 }
 
 // gate is the gate with the parameters, for features as they are.

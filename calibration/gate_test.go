@@ -105,7 +105,6 @@ func TestGateFindsWhoKnows(t *testing.T) {
 
 // TestGateGradient compares with differences of the loss.
 func TestGateGradient(t *testing.T) {
-	p := gateProblem{ridge: .01}
 	questions := planted(t, 20, 3)
 	for i := range questions {
 		if i%2 == 0 { // half of them with phrases: the last dense source's column
@@ -114,11 +113,8 @@ func TestGateGradient(t *testing.T) {
 		if i%3 == 0 {
 			followed(t, &questions[i], func(o rank.Ordinal) float32 { return float32(o%7) / 7 })
 		}
-		if err := p.add(i, &questions[i]); err != nil {
-			t.Fatal(err)
-		}
 	}
-	p.standardise()
+	p := problemFor(t, questions)
 	random := rand.New(rand.NewPCG(9, 9))
 	x, grad := make([]float64, parameters), make([]float64, parameters)
 	for i := range x {

@@ -3,29 +3,27 @@ package calibration
 import (
 	"context"
 	"math"
+	"reflect"
 	"runtime"
 	"slices"
 	"testing"
 )
 
-// problemOf is what FitGate makes of questions.
-func problemOf(t *testing.T, questions []GateQuestion) *gateProblem {
+// problemFor is what FitGate makes of questions.
+func problemFor(t *testing.T, questions []GateQuestion) *gateProblem {
 	t.Helper()
-	p := &gateProblem{ridge: 1e-3}
-	for i := range questions {
-		if err := p.add(i, &questions[i]); err != nil {
-			t.Fatal(err)
-		}
+	forms, err := formsOf(questions, 0)
+	if err != nil {
+		t.Fatal(err)
 	}
-	p.standardise()
-	return p
+	return problemOf(forms, 1e-3)
 }
 
 // TestCoarseToFine: by way of a part of the questions the fit finds the minimum
 // that it finds without, with a few steps over all of them, and the same one on
 // any number of processors.
 func TestCoarseToFine(t *testing.T) {
-	p := problemOf(t, planted(t, 1600, 11))
+	p := problemFor(t, planted(t, 1600, 11))
 	ctx := context.Background()
 	_, plain, err := descend(ctx, &coordinates{p: p, origin: gateStart()}, 1000, precision{1e-11, 1e-9, 0})
 	if err != nil {
@@ -55,7 +53,7 @@ func TestMisleadingPart(t *testing.T) {
 			questions[i].Sources[0].Column, questions[i].Sources[1].Column = 1, 0
 		}
 	}
-	p := problemOf(t, questions)
+	p := problemFor(t, questions)
 	ctx := context.Background()
 	_, plain, err := descend(ctx, &coordinates{p: p, origin: gateStart()}, 200, exactly)
 	if err != nil {
@@ -79,5 +77,22 @@ func TestPartKeepsQuestionsWhole(t *testing.T) {
 	}
 	if want := []int{0, 0, 3, 7}; !slices.Equal(got, want) {
 		t.Errorf("questions %v, want %v", got, want)
+	}
+}
+
+// TestFoldsShareForms: a fold's problem leaves the forms as they were, so that
+// the next is fitted as if it was alone.
+func TestFoldsShareForms(t *testing.T) {
+	questions := planted(t, 60, 13)
+	gates, err := FoldGates(context.Background(), questions, GateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for fold, gate := range gates {
+		others := slices.DeleteFunc(slices.Clone(questions), func(q GateQuestion) bool { return Fold(q.ID) == fold })
+		alone, err := FitGate(context.Background(), others, GateOptions{})
+		if err != nil || !reflect.DeepEqual(alone.Gate, gate) {
+			t.Errorf("fold %d: %+v, alone %+v, %v", fold, gate, alone.Gate, err)
+		}
 	}
 }

@@ -31,15 +31,19 @@ func HoldOutGate(ctx context.Context, questions []GateQuestion, o GateOptions) (
 
 // FoldGates fits a gate for each fold, on the questions of the other folds.
 func FoldGates(ctx context.Context, questions []GateQuestion, o GateOptions) ([]fusion.Gate, error) {
+	forms, err := formsOf(questions, o.Specialists)
+	if err != nil {
+		return nil, err
+	}
 	gates := make([]fusion.Gate, Folds)
 	for fold := range gates {
-		var others []GateQuestion
-		for _, q := range questions {
+		var others []askedForms
+		for i, q := range questions {
 			if Fold(q.ID) != fold {
-				others = append(others, q)
+				others = append(others, forms[i])
 			}
 		}
-		fit, err := FitGate(ctx, others, o)
+		fit, err := fitForms(ctx, others, o)
 		if err != nil {
 			return nil, fmt.Errorf("fitting without fold %d: %w", fold+1, err)
 		}

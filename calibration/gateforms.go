@@ -1,0 +1,155 @@
+package calibration
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"conclave/fusion"
+)
+
+// askedForms are the forms in which a question is asked when a gate is fitted:
+// as it is, and without its most familiar expert. They do not depend on the other
+// questions, so that all folds share them.
+type askedForms []gateQuestion
+
+func formsOf(questions []GateQuestion, specialists int) ([]askedForms, error) {
+	all := make([]askedForms, len(questions))
+	err := inParallel(len(questions), func(i int) error {
+		for _, q := range []*GateQuestion{&questions[i], abroad(&questions[i])} {
+			if q == nil {
+				continue
+			}
+			form, err := formOf(q.asked(specialists))
+			if err != nil {
+				return fmt.Errorf("question %q: %w", q.ID, err)
+			}
+			all[i] = append(all[i], form)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// abroad is the question as it would be asked where its most familiar expert
+// is missing: most users' questions are like none that an expert knows, and
+// development questions of the experts' own domains never show that. Nil with
+// fewer than three specialists.
+func abroad(q *GateQuestion) *GateQuestion {
+	nearest, specialists := -1, 0
+	for i, s := range q.Sources {
+		if s.Kind != fusion.Specialist {
+			continue
+		}
+		specialists++
+		if nearest < 0 || s.Familiarity > q.Sources[nearest].Familiarity {
+			nearest = i
+		}
+	}
+	if specialists < 3 {
+		return nil
+	}
+	out := *q
+	out.Sources = append(append([]fusion.Observed(nil), q.Sources[:nearest]...), q.Sources[nearest+1:]...)
+	return &out
+}
+
+// formOf is a question in the form that the loss reads. One that none of the
+// candidates answers has no scores: there is nothing to fit on.
+func formOf(q *GateQuestion) (gateQuestion, error) {
+	features := fusion.FeaturesOf(q.Table, q.Sources)
+	g := gateQuestion{lexical: -1, phrases: -1, late: -1, words: features.Lexical, tokens: features.Late}
+	columns := make([]int, len(q.Sources))
+	for i, s := range q.Sources {
+		if s.Column < 0 || s.Column >= q.Table.Sources() {
+			return g, fmt.Errorf("source %d of %d", s.Column, q.Table.Sources())
+		}
+		columns[i] = s.Column
+		switch s.Kind {
+		case fusion.Lexical:
+			g.lexical = i
+		case fusion.Phrases:
+			g.phrases = i
+		case fusion.Late:
+			g.late = i
+		default:
+			g.dense = append(g.dense, denseSource{i, interceptOf(s.Kind), features.Dense[len(g.dense)]})
+		}
+	}
+	scores := make([][]float64, len(columns))
+	for i := range scores {
+		scores[i] = make([]float64, 0, q.Table.Len())
+	}
+	q.Table.Each(fusion.Exact, func(row int, own []float64) {
+		if q.Table.Best(row, columns) == 0 { // none of these sources found it
+			return
+		}
+		if q.Relevant[q.Table.Ordinal(row)] > 0 {
+			g.answers = append(g.answers, g.candidates)
+		}
+		for i, column := range columns {
+			scores[i] = append(scores[i], own[column])
+		}
+		g.candidates++
+	})
+	if len(g.answers) > 0 {
+		g.scores = scores
+	}
+	return g, nil
+}
+
+// problemOf is the loss over those forms that a candidate answers. It leaves the
+// forms as they are.
+func problemOf(forms []askedForms, ridge float64) *gateProblem {
+	p := &gateProblem{ridge: ridge}
+	for of, all := range forms {
+		for _, q := range all {
+			p.phrases, p.late = p.phrases || q.phrases >= 0, p.late || q.late >= 0
+			if len(q.answers) == 0 {
+				continue
+			}
+			q.of = of
+			q.words, q.tokens, q.dense = slices.Clone(q.words), slices.Clone(q.tokens), slices.Clone(q.dense)
+			for i := range q.dense {
+				q.dense[i].features = slices.Clone(q.dense[i].features)
+			}
+			p.questions = append(p.questions, q)
+		}
+	}
+	p.standardise()
+	return p
+}
+
+// standardise gives every feature mean 0 and deviation 1 over the questions,
+// so that one ridge fits all; a feature that never changes is left alone.
+func (p *gateProblem) standardise() {
+	n := parameters - atDense
+	p.mean, p.deviation = make([]float64, n), make([]float64, n)
+	var rows, squares = make([]float64, n), make([]float64, n)
+	each := func(visit func(at int, value *float64)) {
+		for i := range p.questions {
+			for _, d := range p.questions[i].dense {
+				for j := range d.features {
+					visit(j, &d.features[j])
+				}
+			}
+			for j := range p.questions[i].words {
+				visit(denseCount+j, &p.questions[i].words[j])
+			}
+			for j := range p.questions[i].tokens {
+				visit(denseCount+lexicalCount+j, &p.questions[i].tokens[j])
+			}
+		}
+	}
+	each(func(at int, v *float64) { rows[at]++; p.mean[at] += *v })
+	for j := range p.mean {
+		p.mean[j] /= max(rows[j], 1)
+	}
+	each(func(at int, v *float64) { d := *v - p.mean[at]; squares[at] += d * d })
+	for j := range squares {
+		if p.deviation[j] = math.Sqrt(squares[j] / max(rows[j], 1)); p.deviation[j] < 1e-9 {
+			p.deviation[j] = 1
+		}
+	}
+	each(func(at int, v *float64) { *v = (*v - p.mean[at]) / p.deviation[at] })
+}
