@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
+
+	"conclave/fusion"
 )
 
 // listwise is how unlikely the candidates that answer are to be drawn by the
@@ -18,7 +20,7 @@ func listwise(scores []float64, answers []int, slopes []float64) float64 {
 	for _, row := range answers {
 		topAnswer = max(topAnswer, scores[row])
 	}
-	exponentials(slopes, scores, top)
+	fusion.Exponentials(slopes, scores, top)
 	all, answering := floats.Sum(slopes), 0.0
 	for _, row := range answers {
 		answering += math.Exp(scores[row] - topAnswer)
@@ -45,7 +47,7 @@ func lateness(scores []float64, answers []int, slopes, ahead []float64) float64 
 			best = row
 		}
 	}
-	exponentials(ahead, scores, scores[best])
+	fusion.Exponentials(ahead, scores, scores[best])
 	for _, row := range answers {
 		ahead[row] = 0
 	}

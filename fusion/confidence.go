@@ -17,6 +17,7 @@ const smoothing = 1e-6
 const (
 	negligibleExponent    = -40
 	negligibleProbability = 1e-14
+	likely                = 1e-3 // a thousand times the smoothing
 )
 
 // MutualInformation is how much the members of an expert's ensemble disagree
@@ -44,8 +45,8 @@ func MutualInformation(scores []float32, members int, temperature float64) (floa
 	if hits == 0 {
 		return 0, nil
 	}
-	marginal := make([]float64, 2*hits)
-	marginal, p := marginal[:hits], marginal[hits:]
+	memory := make([]float64, 3*hits)
+	marginal, logits, p := memory[:hits], memory[hits:2*hits], memory[2*hits:]
 	entropies := 0.0
 	for member := range members {
 		row := scores[member*hits : (member+1)*hits]
@@ -53,19 +54,10 @@ func MutualInformation(scores []float32, members int, temperature float64) (floa
 		if !finite(highest) || !finite(slices.Min(row)) {
 			return 0, fmt.Errorf("member %d has a score that is not finite", member)
 		}
-		sum := 0.0
 		for i, s := range row {
-			p[i] = 0
-			if x := (float64(s) - float64(highest)) / temperature; x > negligibleExponent {
-				p[i] = math.Exp(x)
-				sum += p[i]
-			}
+			logits[i] = (float64(s) - float64(highest)) / temperature
 		}
-		for i := range p {
-			p[i] /= sum
-			marginal[i] += p[i]
-		}
-		entropies += entropy(p)
+		entropies += softmax(logits, p, marginal)
 	}
 	for i := range marginal {
 		marginal[i] /= float64(members)
@@ -78,6 +70,32 @@ func entropy(p []float64) float64 {
 	h := 0.0
 	for _, x := range p {
 		if x > negligibleProbability {
+			h -= x * math.Log(x+smoothing)
+		}
+	}
+	return h
+}
+
+// softmax turns logits, of which the highest is 0, into probabilities p, adds them
+// to the marginal, and returns their entropy.
+func softmax(logits, p, marginal []float64) float64 {
+	Exponentials(p, logits, 0)
+	sum := 0.0
+	for _, x := range p {
+		sum += x
+	}
+	logSum, h := math.Log(sum), 0.0
+	for i := range p {
+		p[i] /= sum
+		x := p[i]
+		marginal[i] += x
+		switch {
+		case x > likely:
+			// ln(P + 1e-6) by the series about ln P, which is known: its next term
+			// is below 1e-12.
+			share := smoothing / x
+			h -= x * (logits[i] - logSum + share*(1-share*(1./2-share/3)))
+		case x > negligibleProbability:
 			h -= x * math.Log(x+smoothing)
 		}
 	}

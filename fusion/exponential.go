@@ -1,13 +1,10 @@
-package calibration
+package fusion
 
 import "math"
 
-// Exponentials of scores are nearly all that fitting a gate does, and they need
-// neither the whole range of math.Exp nor its last bits.
+// Exponentials of scores are nearly all that fitting does, and they need neither
+// the whole range of math.Exp nor its last bits.
 const (
-	// negligible is how far below the best a logarithm may be for its exponential
-	// to add nothing to the sum, in float64.
-	negligible = -40
 	// stepsOfTwo is how many powers of two the table has between 1 and 2.
 	stepsOfTwo = 128
 	// roundToInteger makes the lowest bits of a float64 an integer, when added.
@@ -21,17 +18,17 @@ var powersOfTwo = func() (table [stepsOfTwo]float64) {
 	return table
 }()
 
-// exponentials fills into with exp(x - shift): 0 below -40, and exp(40) above
-// 40. Between them the relative error is below 1e-13.
-func exponentials(into, x []float64, shift float64) {
+// Exponentials fills into with exp(x - shift): 0 below -40, and exp(40) above
+// 40. Between them the relative error is below 1e-13. The slices may be the same.
+func Exponentials(into, x []float64, shift float64) {
 	into = into[:len(x)]
 	for i, v := range x {
 		v -= shift
-		if v < negligible {
+		if v < negligibleExponent {
 			into[i] = 0
 			continue
 		}
-		v = min(v, -negligible)
+		v = min(v, -negligibleExponent)
 		// exp(v) is 2^(n/128) · exp(rest), with |rest| below 0.0028.
 		shifted := v*(stepsOfTwo/math.Ln2) + roundToInteger
 		n := int64(math.Float64bits(shifted) - math.Float64bits(roundToInteger))
