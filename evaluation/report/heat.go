@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"maps"
 	"slices"
 	"strings"
 
@@ -173,8 +174,9 @@ func sureByDomain(r *evaluation.Report) template.HTML {
 
 // weightsByDomain are the mean weights of the fusions that weigh the sources
 // anew for each question; one map for all that give the same weights. The
-// experts are shaded by their share of the experts' weight; BM25's weight
-// belongs to another scale of scores and is not shaded.
+// experts are shaded by their share of the experts' weight; the weights of BM25,
+// phrases and late interaction belong to other scales of scores and are not
+// shaded.
 func weightsByDomain(r *evaluation.Report) []template.HTML {
 	var maps []heat
 	var captions []string
@@ -185,7 +187,7 @@ func weightsByDomain(r *evaluation.Report) []template.HTML {
 		}
 		h := heat{id: fmt.Sprintf("weights-%d", n), columns: columns}
 		for _, d := range r.Domains {
-			h.rows, h.cells = append(h.rows, domainName(d)), append(h.cells, weightCells(d, m.Name, columns))
+			h.rows, h.cells = append(h.rows, domainName(d)), append(h.cells, weightCells(r, d, m.Name, columns))
 		}
 		same := slices.IndexFunc(maps, func(other heat) bool {
 			return slices.Equal(other.columns, h.columns) && slices.EqualFunc(other.cells, h.cells, slices.Equal[[]heatCell])
@@ -204,10 +206,10 @@ func weightsByDomain(r *evaluation.Report) []template.HTML {
 	return out
 }
 
-func weightCells(d evaluation.DomainInfo, method string, columns []string) []heatCell {
+func weightCells(r *evaluation.Report, d evaluation.DomainInfo, method string, columns []string) []heatCell {
 	sum := 0.0
 	for _, name := range columns {
-		if isExpert(name) {
+		if isExpert(r, name) {
 			sum += d.Weights[method][name]
 		}
 	}
@@ -215,7 +217,7 @@ func weightCells(d evaluation.DomainInfo, method string, columns []string) []hea
 	for _, name := range columns {
 		w := d.Weights[method][name]
 		cell := heatCell{text: fmt.Sprintf("%.3g", w), marked: name == d.Expert}
-		if isExpert(name) && sum > 0 {
+		if isExpert(r, name) && sum > 0 {
 			cell.shade = w / sum
 		}
 		cells = append(cells, cell)
@@ -223,8 +225,9 @@ func weightCells(d evaluation.DomainInfo, method string, columns []string) []hea
 	return cells
 }
 
-func isExpert(source string) bool {
-	return source != search.WordSource && source != search.PhraseSource
+// isExpert reports whether a source is one of the experts that search.
+func isExpert(r *evaluation.Report, source string) bool {
+	return slices.ContainsFunc(r.Experts, func(x search.ExpertInfo) bool { return x.Name == source })
 }
 
 // weighted are the sources that a method weighs, in the report's order; none
@@ -236,7 +239,15 @@ func weighted(r *evaluation.Report, method string) []string {
 	for _, x := range r.Experts {
 		names = append(names, x.Name)
 	}
-	for _, name := range append(names, search.WordSource, search.PhraseSource) {
+	names = append(names, search.WordSource, search.PhraseSource)
+	for _, d := range r.Domains { // and late interaction, under its own name
+		for _, name := range slices.Sorted(maps.Keys(d.Weights[method])) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	for _, name := range names {
 		var values []float64
 		for _, d := range r.Domains {
 			if w, ok := d.Weights[method][name]; ok {

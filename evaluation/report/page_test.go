@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,5 +122,25 @@ func TestNiceStep(t *testing.T) {
 		if got := niceStep(width); math.Abs(got-want) > 1e-12 {
 			t.Errorf("a range of %v is cut in steps of %v, want %v", width, got, want)
 		}
+	}
+}
+
+// TestWeightsOfLateInteraction have a column of their own, in no share of the
+// experts'.
+func TestWeightsOfLateInteraction(t *testing.T) {
+	r := &evaluation.Report{
+		About:   evaluation.About{Experts: []search.ExpertInfo{{Name: "base"}, {Name: "wiki"}}},
+		Methods: []evaluation.Method{{Name: "auto"}},
+		Domains: []evaluation.DomainInfo{
+			{Name: "wiki", Weights: map[string]map[string]float64{"auto": {"base": .25, "wiki": .75, search.WordSource: .04, "late": 2.5}}},
+			{Name: "nq", Weights: map[string]map[string]float64{"auto": {"base": .5, "wiki": .5, search.WordSource: .03, "late": 3.5}}},
+		},
+	}
+	if got := weighted(r, "auto"); !slices.Equal(got, []string{"base", "wiki", search.WordSource, "late"}) {
+		t.Fatalf("columns %v", got)
+	}
+	cells := weightCells(r, r.Domains[0], "auto", weighted(r, "auto"))
+	if cells[1].shade != .75 || cells[2].shade != 0 || cells[3].shade != 0 || cells[3].text != "2.5" {
+		t.Errorf("%+v", cells)
 	}
 }
