@@ -115,7 +115,7 @@ func (p *gateProblem) parts(x []float64, withGradient bool) []lossPart {
 }
 
 // lossScratch is memory that one question after the other uses.
-type lossScratch struct{ weights, share, z, errors, ahead, slope []float64 }
+type lossScratch struct{ weights, share, z, errors, odds, slope []float64 }
 
 // numbers is a slice of n numbers, whichever, in the memory of s.
 func numbers(s *[]float64, n int) []float64 {
@@ -166,7 +166,9 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 		floats.AddScaled(z, sharpness*weights[source], scores)
 	}
 	errors := numbers(&s.errors, q.candidates) // d loss / d z
-	loss := listwise(z, q.answers, errors) + lateness(z, q.answers, errors, numbers(&s.ahead, q.candidates))
+	r := rankedBy(z, q.answers, numbers(&s.odds, q.candidates))
+	loss := r.listwise(errors)
+	loss += r.lateness(errors)
 	if grad == nil {
 		return loss
 	}

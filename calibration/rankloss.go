@@ -8,28 +8,54 @@ import (
 	"conclave/fusion"
 )
 
+// farAhead is up to where fusion.Exponentials goes.
+const farAhead = 40
+
+// ranked are the scores of a question's candidates, as both losses read them.
+type ranked struct {
+	scores  []float64
+	answers []int // places in scores, one or more, ascending
+	best    int   // of the answers, the one with the highest score
+	// odds are exp(score - the best answer's), at most exp(farAhead). The
+	// exponentials are nearly all that fitting does: there is one a candidate.
+	odds []float64
+}
+
+// rankedBy puts the odds into memory for as many numbers as there are scores.
+func rankedBy(scores []float64, answers []int, memory []float64) ranked {
+	best := answers[0]
+	for _, row := range answers {
+		if scores[row] > scores[best] {
+			best = row
+		}
+	}
+	fusion.Exponentials(memory, scores, scores[best])
+	return ranked{scores, answers, best, memory}
+}
+
 // listwise is how unlikely the candidates that answer are to be drawn by the
 // softmax of the scores: -log Σ₊ exp(score) / Σ exp(score), in nats. It makes
 // the first passage right. Into slopes, which are as many, go its derivatives by
-// the scores. answers are places in scores, one or more, ascending.
-func listwise(scores []float64, answers []int, slopes []float64) float64 {
-	top, topAnswer := scores[0], scores[answers[0]]
-	for _, score := range scores {
+// the scores.
+func (r *ranked) listwise(slopes []float64) float64 {
+	all, base, answering := r.odds, r.scores[r.best], 0.0
+	top := base
+	for _, score := range r.scores {
 		top = max(top, score)
 	}
-	for _, row := range answers {
-		topAnswer = max(topAnswer, scores[row])
+	if top-base > farAhead {
+		fusion.Exponentials(slopes, r.scores, top)
+		all, base = slopes, top
 	}
-	fusion.Exponentials(slopes, scores, top)
-	all, answering := floats.Sum(slopes), 0.0
-	for _, row := range answers {
-		answering += math.Exp(scores[row] - topAnswer)
+	for _, row := range r.answers {
+		answering += r.odds[row]
 	}
-	floats.Scale(1/all, slopes)
-	for _, row := range answers {
-		slopes[row] -= math.Exp(scores[row]-topAnswer) / answering
+	sum := floats.Sum(all)
+	floats.ScaleTo(slopes, 1/sum, all)
+	for _, row := range r.answers {
+		slopes[row] -= r.odds[row] / answering
 	}
-	return (math.Log(all) + top) - (math.Log(answering) + topAnswer)
+	return (math.Log(sum) + base) - (math.Log(answering) + r.scores[r.best])
 }
 
 // readDepth is how many passages of an answer a reader looks at.
@@ -39,30 +65,22 @@ const readDepth = 20
 // made smooth: 1 and, for each that does not answer, the logistic function of how
 // far it is ahead. What is first already costs next to nothing, and so does a step
 // far behind the twentieth: it makes the first twenty right. To slopes it adds its
-// derivatives. ahead is memory for as many numbers.
-func lateness(scores []float64, answers []int, slopes, ahead []float64) float64 {
-	best := answers[0]
-	for _, row := range answers {
-		if scores[row] > scores[best] {
-			best = row
-		}
+// derivatives. It overwrites the odds.
+func (r *ranked) lateness(slopes []float64) float64 {
+	for _, row := range r.answers {
+		r.odds[row] = 0
 	}
-	fusion.Exponentials(ahead, scores, scores[best])
-	for _, row := range answers {
-		ahead[row] = 0
-	}
-	rank := 1.0
-	for row, odds := range ahead {
-		chance := odds / (1 + odds)
-		ahead[row] = chance
-		rank += chance
+	rank, chances := 1.0, r.odds
+	for row, odds := range r.odds {
+		chances[row] = odds / (1 + odds)
+		rank += chances[row]
 	}
 	by, back := 1/(readDepth+rank), 0.0
-	for row, chance := range ahead {
+	for row, chance := range chances {
 		slope := by * chance * (1 - chance)
 		slopes[row] += slope
 		back += slope
 	}
-	slopes[best] -= back
+	slopes[r.best] -= back
 	return math.Log1p(rank / readDepth)
 }

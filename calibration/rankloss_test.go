@@ -6,6 +6,33 @@ import (
 	"testing"
 )
 
+func listwise(scores []float64, answers []int, slopes []float64) float64 {
+	r := rankedBy(scores, answers, make([]float64, len(scores)))
+	return r.listwise(slopes)
+}
+
+func lateness(scores []float64, answers []int, slopes []float64) float64 {
+	r := rankedBy(scores, answers, make([]float64, len(scores)))
+	return r.lateness(slopes)
+}
+
+// TestFarBehind: an answer so far behind that its odds leave the range of numbers
+// costs how far it is behind, and pulls as any other.
+func TestFarBehind(t *testing.T) {
+	slopes := make([]float64, 3)
+	for _, behind := range []float64{39, 41, 5000} {
+		got := listwise([]float64{0, behind, behind}, []int{0}, slopes)
+		if want := behind + math.Ln2; math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v behind: listwise %v, want %v", behind, got, want)
+		}
+		for i, want := range []float64{-1, .5, .5} {
+			if math.Abs(slopes[i]-want) > 1e-9 {
+				t.Errorf("%v behind: slope %d is %v, want %v", behind, i, slopes[i], want)
+			}
+		}
+	}
+}
+
 // TestRankLosses compares with sums by hand.
 func TestRankLosses(t *testing.T) {
 	slopes := make([]float64, 3)
@@ -21,7 +48,7 @@ func TestRankLosses(t *testing.T) {
 	// One that does not answer is level with the best answer: half a rank late.
 	// The other is ahead by ln 3: three quarters.
 	clear(slopes)
-	if got, want := lateness([]float64{1, 1, 1 + math.Log(3)}, []int{0}, slopes, make([]float64, 3)), math.Log1p((1+.5+.75)/20); math.Abs(got-want) > 1e-12 {
+	if got, want := lateness([]float64{1, 1, 1 + math.Log(3)}, []int{0}, slopes), math.Log1p((1+.5+.75)/20); math.Abs(got-want) > 1e-12 {
 		t.Errorf("lateness %v, want %v", got, want)
 	}
 	by := 1 / (20 + 2.25)
@@ -51,7 +78,7 @@ func TestLatenessCountsRanks(t *testing.T) {
 		}
 		// Other answers are passed over.
 		slopes := make([]float64, len(scores))
-		if got, want := lateness(scores, answers, slopes, make([]float64, len(scores))), math.Log1p(float64(first)/20); math.Abs(got-want) > 1e-9 {
+		if got, want := lateness(scores, answers, slopes), math.Log1p(float64(first)/20); math.Abs(got-want) > 1e-9 {
 			t.Fatalf("answers %v of %v: %v, want rank %d: %v", answers, scores, got, first, want)
 		}
 	}
