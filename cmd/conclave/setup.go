@@ -63,7 +63,8 @@ unpacks what is needed into the cache folder, and imports the weights to ONNX in
 fp32 and int8. Python is used to download, nothing is installed into it.
 
 The experts that come with the program are merged with these weights, in int8;
-with --fp32 in full precision too, under NAME-fp32.
+with --fp32 in full precision too, under NAME-fp32. Late interaction comes as
+the base encoder does, as late in full precision and as late-int8.
 
 What is there is verified and not made again, so setup may be run at any time,
 also after an interruption.`,

@@ -63,23 +63,31 @@ func readDeltas(files fs.FS) ([]*models.Delta, error) {
 // quarter of the disk and memory, faster, and within a cosine of 0.997 (nine
 // experts in float32 are 800 MB on disk and more in memory), or as somebody
 // has imported this very delta; with full, NAME-fp32 beside it.
+//
+// An expert of late interaction comes as the base encoder does: NAME in full
+// precision and NAME-int8. Beside the base in the same precision it takes no
+// encoder pass of its own.
 func wantedExperts(cache provision.Cache, deltas []*models.Delta, full bool) []wantedBundle {
 	var all []wantedBundle
 	for _, d := range deltas {
-		want := func(name, precision string) {
+		want := func(name, precision, accepted string) {
 			folder := cache.Bundle(name)
 			all = append(all, wantedBundle{
 				name: name, folder: folder,
-				accept: func(b *models.Bundle) error { return isMerged(b, d, precision) },
+				accept: func(b *models.Bundle) error { return isMerged(b, d, accepted) },
 				make: func(ctx context.Context, checkpoint string, progress func(done, total int64)) error {
-					_, err := d.Merge(ctx, folder, models.MergeOptions{Base: checkpoint, Int8: precision != models.PrecisionFP32, Progress: progress})
+					_, err := d.Merge(ctx, folder, models.MergeOptions{Base: checkpoint, Int8: precision == models.PrecisionInt8, Progress: progress})
 					return err
 				},
 			})
 		}
-		want(d.Manifest.Name, "")
-		if full {
-			want(d.Manifest.Name+"-"+models.PrecisionFP32, models.PrecisionFP32)
+		usual, beside := models.PrecisionInt8, models.PrecisionFP32
+		if d.Manifest.Kind == models.KindLate {
+			usual, beside = beside, usual
+		}
+		want(d.Manifest.Name, usual, "")
+		if full || d.Manifest.Kind == models.KindLate {
+			want(d.Manifest.Name+"-"+beside, beside, beside)
 		}
 	}
 	return all
