@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,6 +170,52 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	config.Experts = demoExperts(cache, names[:1])
 	if err := buildDemo(t.Context(), config, cache, term); err == nil || !strings.Contains(err.Error(), "golden-two") {
 		t.Errorf("a collection with other experts: %v", err)
+	}
+}
+
+// TestLateInteractionComesAsTheBaseDoes: in both precisions, and beside the base
+// in the same one it takes no run of its own.
+func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
+	library := testenv.Runtime(t)
+	cache := provision.Cache{Root: filepath.Join(t.TempDir(), "cache")}
+	d, err := models.OpenDelta(os.DirFS(golden(t, "late")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := wantedExperts(cache, []*models.Delta{d}, false)
+	if err := importBundles(t.Context(), wanted, golden(t, "base"), io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, precision := range []string{models.PrecisionFP32, models.PrecisionInt8} {
+		o := models.ImportOptions{Name: baseExpert, Int8: precision == models.PrecisionInt8, MaxTokens: d.Manifest.MaxTokens, Template: d.Manifest.Template}
+		if _, err := models.Import(t.Context(), golden(t, "base"), cache.Bundle(baseBundle(precision)), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(wanted) != 2 || len(verifyBundles(wantedExperts(cache, []*models.Delta{d}, true), io.Discard)) > 0 {
+		t.Errorf("%d bundles are wanted, or other ones with --fp32", len(wanted))
+	}
+	name := d.Manifest.Name
+	for _, c := range []struct {
+		base, late string
+		shared     bool
+	}{{"base", name, true}, {"base-int8", name + "-int8", true}, {"base", name + "-int8", false}} {
+		loaded, err := openExperts(configs.Config{Cache: cache.Root, Runtime: library, Encoder: configs.Encoder{Provider: "cpu"}}, slog.New(slog.DiscardHandler), []string{c.base, c.late})
+		if err != nil {
+			t.Fatal(err)
+		}
+		carried := ""
+		for _, e := range loaded.opened {
+			if e.Late() {
+				carried = e.Carried()
+			}
+		}
+		if (carried == c.base) != c.shared {
+			t.Errorf("%s carries %q; of %s that should be %t", c.late, carried, c.base, c.shared)
+		}
+		if err := loaded.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
