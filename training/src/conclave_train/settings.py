@@ -127,7 +127,7 @@ class LateSettings:
     """How the head of a late expert is trained on the states of a frozen base."""
 
     dimension: int = option(64, "numbers in a token's vector: a multiple of 4, at most 256")
-    epochs: int = option(1, "passes over the questions")
+    epochs: int = option(3, "passes over the questions")
     batch: int = option(16, "questions in a batch")
     learning_rate: float = option(1e-3, "peak learning rate of the projection")
     importance_rate: float = option(3e-3, "peak learning rate of the importances and of the scores' scale")
