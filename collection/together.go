@@ -95,6 +95,8 @@ func (s *sharedPass) vectors(ctx context.Context, path string, store *corpus.Sto
 			err = files[i].close()
 		}
 	}
-	s.made = path + ".other"
+	if err == nil {
+		s.made = path + ".other"
+	}
 	return err
 }
