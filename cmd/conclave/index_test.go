@@ -122,6 +122,16 @@ func TestLongPassagesAreTold(t *testing.T) {
 	if code != exitOK || truncated["small"] != 1.0 {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
+	// Of two experts that one pass serves, both tell.
+	if _, err := tiny.Write(filepath.Join("experts", "tokens"), tiny.Options{Name: "tokens", Seed: 1, Late: 8}); err != nil {
+		t.Fatal(err)
+	}
+	code, out, complaints = conclave(t, "index", "--collection", "both", "--in", "p.jsonl", "--experts", "small,tokens")
+	for _, want := range []string{"small: 1 passages are longer", "tokens: 1 passages are longer"} {
+		if code != exitOK || !strings.Contains(out, want) || !strings.Contains(complaints, "encoding small and tokens") {
+			t.Errorf("exit code %d, %q is wanted in %s%s", code, want, out, complaints)
+		}
+	}
 	if code, out, complaints := conclave(t, "index", "--collection", "d", "--in", passagesFile(t), "--experts", "small"); code != exitOK || strings.Contains(out, "longer") {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}

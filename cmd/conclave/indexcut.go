@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"conclave/collection"
@@ -30,7 +31,8 @@ func (r *indexed) take(counted []*cutCounter) {
 // reads.
 type cutCounter struct {
 	*expert
-	cut atomic.Int64
+	cut     atomic.Int64
+	carried *cutCounter // of the expert whose vectors come with this one's; nil: nobody's
 }
 
 // countCut makes the experts of a build count.
@@ -42,15 +44,33 @@ func countCut(o *collection.BuildOptions) (counted []*cutCounter) {
 			counted = append(counted, c)
 		}
 	}
+	for _, c := range counted {
+		if at := slices.IndexFunc(counted, func(other *cutCounter) bool { return other.expert == c.carries }); at >= 0 {
+			c.carried = counted[at]
+		}
+	}
 	return counted
 }
 
 // EncodePassages encodes passages through the bundle's template.
 func (c *cutCounter) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
+	c.count(passages)
+	return c.expert.EncodePassages(ctx, passages)
+}
+
+// EncodePassagesBoth is EncodePassages of this expert and of the carried one.
+func (c *cutCounter) EncodePassagesBoth(ctx context.Context, passages []corpus.Passage) (own, carried [][]float32, err error) {
+	c.count(passages)
+	if c.carried != nil {
+		c.carried.count(passages)
+	}
+	return c.expert.EncodePassagesBoth(ctx, passages)
+}
+
+func (c *cutCounter) count(passages []corpus.Passage) {
 	for _, p := range passages {
 		if c.CutsPassage(p) {
 			c.cut.Add(1)
 		}
 	}
-	return c.expert.EncodePassages(ctx, passages)
 }
