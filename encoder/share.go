@@ -23,7 +23,8 @@ const sharedWithin = 1e-5
 var sharedTexts = []string{"", "what does an expert know?", "The river rose in the night; by morning the mill stood in two feet of water."}
 
 // Share lets e take its vectors from late's runs from now on, and reports true,
-// where they are the same: both read texts alike, and late's graph gives beside
+// where they are the same: both were opened with the same options and read texts
+// alike, and late's graph gives beside
 // its tokens' vectors, for texts that are tried, those of e's own. A question
 // that both are asked at once is then encoded once, and e's graph leaves the
 // memory. It is to be called before either is used; late stays as it is for
@@ -52,7 +53,7 @@ func (e *Encoder) readsLike(late *Encoder) bool {
 	own, other := &e.bundle.Manifest, &late.bundle.Manifest
 	return !e.Late() && late.Late() && e.from == nil && late.carries == 0 &&
 		e.question == e.passage && late.question == late.passage && !e.question.oneByOne && !late.question.oneByOne &&
-		late.question.pooled == e.Dimension() && e.tokenizer == late.tokenizer && e.provider == late.provider &&
+		late.question.pooled == e.Dimension() && e.tokenizer == late.tokenizer && e.provider == late.provider && e.options == late.options &&
 		own.MaxTokens == other.MaxTokens && own.Template == other.Template
 }
 

@@ -128,6 +128,9 @@ func TestWhoDoesNotShare(t *testing.T) {
 			t.Errorf("%s: something changed", name)
 		}
 	}
+	if shared, err := open(t, r, bundle(t, tiny.Options{}), Options{Threads: 1, Queue: 7}).Share(late); shared || err != nil {
+		t.Errorf("other options: shared %t, %v", shared, err)
+	}
 	if _, _, err := late.EncodePassagesBoth(t.Context(), []Text{{Text: "a story"}}); err == nil {
 		t.Error("both vectors without sharing")
 	}
