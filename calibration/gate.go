@@ -37,7 +37,8 @@ type GateOptions struct {
 	// Ridge is the penalty on the squared coefficients of standardised
 	// features, in nats per question. 0: 1e-3.
 	Ridge float64
-	// Rounds is the most steps of the optimiser. 0: 200.
+	// Rounds is the most steps of the optimiser: on a part of the questions, and
+	// then on all of them. 0: 200.
 	Rounds int
 	// Specialists is how many specialists are asked, the most familiar with each
 	// question. 0: all.
