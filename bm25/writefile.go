@@ -8,7 +8,7 @@ import (
 )
 
 // writeFile writes a file that appears under its name only when it is whole
-// and on the disk: a temporary file, fsync, rename, fsync of the folder.
+// and on the disk, and that its owner alone reads: a temporary file, fsync, rename, fsync of the folder.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -21,9 +21,6 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 		}
 	}()
 	if err := write(file); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	if err := file.Chmod(0o644); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	if err := file.Sync(); err != nil {

@@ -47,9 +47,9 @@ type logFile interface {
 // osDisk is the real one.
 type osDisk struct{}
 
-func (osDisk) Mkdir(path string) error { return os.Mkdir(path, 0o755) }
+func (osDisk) Mkdir(path string) error { return os.Mkdir(path, 0o700) }
 
-func (osDisk) WriteFile(path string, data []byte) error { return os.WriteFile(path, data, 0o644) }
+func (osDisk) WriteFile(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }
 
 func (osDisk) SyncFile(path string) error { return syncPath(path) }
 
@@ -62,11 +62,11 @@ func (osDisk) Link(from, to string) error { return os.Link(from, to) }
 func (osDisk) RemoveAll(path string) error { return os.RemoveAll(path) }
 
 func (osDisk) Create(path string) (logFile, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 func (osDisk) OpenAppend(path string) (logFile, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o644)
+	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600)
 }
 
 // syncPath writes a file or folder through to the disk. Syncing through

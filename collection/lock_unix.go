@@ -23,7 +23,7 @@ var ErrLocked = errors.New("another writer has the collection")
 // the lock, is for people.
 func lock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, explainDisk(fmt.Errorf("locking %s: %w", dir, err))
 	}

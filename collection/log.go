@@ -160,7 +160,7 @@ func (l *changeLog) rotate() error {
 	}
 	l.full = append(l.full, fullFile{path: l.path, last: l.next - 1})
 	err := l.file.Close()
-	l.file = nil
+	l.file, l.size = nil, 0
 	return err
 }
 

@@ -96,6 +96,28 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// TestLogBytes: the log is as large as its files, and nothing when it is empty.
+func TestLogBytes(t *testing.T) {
+	l, err := openLog(osDisk{}, t.TempDir(), 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if _, err := l.append([]entry{{deleteChange, []byte("a")}}); err != nil {
+			t.Fatal(err)
+		}
+		if want := fileSize(l.path); l.bytes() != want {
+			t.Errorf("%d bytes, the file has %d", l.bytes(), want)
+		}
+		if err := l.rotate(); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.prune(uint64(i + 1)); err != nil || l.bytes() != 0 {
+			t.Errorf("%d bytes in no file, %v", l.bytes(), err)
+		}
+	}
+}
+
 // TestTornLog cuts the last file at every byte, and flips every byte: a last
 // frame that is not whole was acknowledged to nobody and is dropped, anything
 // else is an error and never a loss.

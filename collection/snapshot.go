@@ -65,7 +65,7 @@ func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report
 		return report, err
 	}
 	parent, making := filepath.Dir(filepath.Clean(out)), filepath.Clean(out)+".tmp"
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return report, explainDisk(err)
 	}
 	held, err := beginSnapshot(d, making)

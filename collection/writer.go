@@ -57,7 +57,7 @@ func openWriter(d disk, dir string) (*Writer, error) {
 // so that a writer that comes after a crash may clear it.
 func createWriter(d disk, dir string) (w *Writer, err error) {
 	parent := filepath.Dir(filepath.Clean(dir))
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return nil, explainDisk(err)
 	}
 	if err := d.Mkdir(dir); err != nil && !errors.Is(err, os.ErrExist) {

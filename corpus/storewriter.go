@@ -41,7 +41,7 @@ func (e *DuplicateError) Error() string {
 // CreateStore begins a store at path, which must not exist yet. The file is
 // not a store until Close returned nil.
 func CreateStore(path string) (*StoreWriter, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ const aheadMagic = 0x32485441 // "ATH2"
 // OpenAhead opens the file at path, or makes it. A file of another encoder is
 // begun anew.
 func OpenAhead(path string, encoder collection.PassageEncoder) (*Ahead, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

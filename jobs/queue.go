@@ -48,6 +48,7 @@ type Queue struct {
 	dir     string
 	options Options
 	wake    chan struct{} // one place: there may be something to do
+	damaged []string
 
 	mu     sync.Mutex
 	jobs   []*Job // by number, oldest first
@@ -59,7 +60,8 @@ type Queue struct {
 var errCancelled = errors.New("cancelled")
 
 // Open reads the jobs in the folder dir, which is made when the first one
-// comes. Jobs that had not ended wait again.
+// comes. Jobs that had not ended wait again. A record that is damaged is set
+// aside, see Damaged.
 func Open(dir string, o Options) (*Queue, error) {
 	if o.Keep == 0 {
 		o.Keep = 100
@@ -73,17 +75,20 @@ func Open(dir string, o Options) (*Queue, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	q := &Queue{dir: dir, options: o, wake: make(chan struct{}, 1), next: 1}
-	records, err := readRecords(dir)
+	q := &Queue{dir: dir, options: o, wake: make(chan struct{}, 1)}
+	found, err := readRecords(dir)
 	if err != nil {
 		return nil, fmt.Errorf("reading the jobs in %s: %w", dir, err)
 	}
-	for number, j := range records {
+	q.next, q.damaged = found.next, found.damaged
+	for _, path := range q.damaged {
+		o.Logger.Error("the record of a job is damaged: the job is not done; ask for it again, and remove the file", "file", path)
+	}
+	for _, j := range found.jobs {
 		if !j.State.Ended() {
 			j.State, j.Progress = Queued, nil
 		}
 		q.jobs = append(q.jobs, j)
-		q.next = max(q.next, number+1)
 	}
 	slices.SortFunc(q.jobs, func(a, b *Job) int { return numberOf(a.ID, b.ID) })
 	q.wake <- struct{}{}
@@ -168,6 +173,10 @@ func (q *Queue) find(id string) *Job {
 	}
 	return nil
 }
+
+// Damaged lists the files of records that were damaged when the queue was
+// opened. Their jobs are not done. They are told until somebody removes them.
+func (q *Queue) Damaged() []string { return q.damaged }
 
 // Jobs lists the jobs, the newest first.
 func (q *Queue) Jobs() []Job {

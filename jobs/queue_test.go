@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -215,8 +216,8 @@ func TestRefusals(t *testing.T) {
 	if _, err := q.Submit(Request{Kind: Snapshot, Name: "d"}); refusal(err) != "too_many_jobs" {
 		t.Errorf("a fourth: %v", err)
 	}
-	if records, err := readRecords(dir); err != nil || len(records) != 3 {
-		t.Errorf("%d records, %v", len(records), err)
+	if found, err := readRecords(dir); err != nil || len(found.jobs) != 3 {
+		t.Errorf("%d records, %v", len(found.jobs), err)
 	}
 }
 
@@ -251,23 +252,55 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestDamagedRecords: half of a record that nobody was told of is dropped; a
-// record that says something else is an error with its place.
+// TestDamagedRecords: half of a record that nobody was told of is dropped. A
+// record that cannot be understood is set aside and told; the others are done,
+// and nobody gets its number.
 func TestDamagedRecords(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "jobs")
 	submit(t, open(t, dir, nil), "a")
-	if err := os.WriteFile(filepath.Join(dir, "2.json.tmp"), []byte(`{"id`), 0o644); err != nil {
+	submit(t, open(t, dir, nil), "b")
+	if err := os.WriteFile(filepath.Join(dir, "2.json.tmp"), []byte(`{"id`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if q := open(t, dir, nil); len(q.Jobs()) != 1 {
-		t.Errorf("%+v", q.Jobs())
+	if q := open(t, dir, nil); len(q.Jobs()) != 2 || len(q.Damaged()) > 0 {
+		t.Errorf("%+v, %q", q.Jobs(), q.Damaged())
 	}
-	for _, text := range []string{`{"id":"1","st`, `{"id":"9","state":"queued"}`} {
-		if err := os.WriteFile(filepath.Join(dir, "1.json"), []byte(text), 0o644); err != nil {
+	for _, text := range []string{`{"id":"2","st`, `{"id":"9","state":"queued"}`, `{"id":"2","state":"quaued"}`, ""} {
+		if err := os.WriteFile(filepath.Join(dir, "2.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(dir, Options{}); err == nil || !strings.Contains(err.Error(), "1.json") {
-			t.Errorf("%s: %v", text, err)
+		_ = os.Remove(filepath.Join(dir, "2.json.damaged"))
+		var log strings.Builder
+		for again := range 2 { // told until the file is removed
+			q, err := Open(dir, Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Kinds: map[string]Kind{Snapshot: {}}})
+			if err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+			aside := filepath.Join(dir, "2.json.damaged")
+			if list := q.Jobs(); len(list) != 1 || list[0].ID != "1" || !slices.Equal(q.Damaged(), []string{aside}) || strings.Count(log.String(), "file="+aside) != again+1 {
+				t.Errorf("%q: jobs %+v, damaged %q, log %s", text, list, q.Damaged(), log.String())
+			}
+			if got, err := os.ReadFile(aside); err != nil || string(got) != text {
+				t.Errorf("set aside: %q, %v", got, err)
+			}
+			if next := submit(t, q, "c"); next.ID != "3" {
+				t.Errorf("the next job is %s", next.ID)
+			}
+			if err := os.Remove(filepath.Join(dir, "3.json")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestPrivate: what jobs keep is for their owner alone.
+func TestPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "jobs")
+	submit(t, open(t, dir, nil), "a")
+	openAhead(t, filepath.Join(dir, "1.work"), &hashEncoder{name: "a"})
+	for name, want := range map[string]os.FileMode{"": 0o700, "1.json": 0o600, "1.work": 0o600} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%q: %v, want %v, %v", name, info.Mode(), want, err)
 		}
 	}
 }

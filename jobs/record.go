@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // A job's record is the file NUMBER.json, replaced by a rename.
@@ -30,7 +32,7 @@ func writeRecord(dir string, j *Job) error {
 	}
 	path := recordPath(dir, j)
 	making := path + ".tmp"
-	file, err := os.Create(making)
+	file, err := os.OpenFile(making, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -50,7 +52,7 @@ func writeRecord(dir string, j *Job) error {
 
 // makeFolder makes the folder of jobs, durably.
 func makeFolder(dir string) error {
-	err := os.Mkdir(dir, 0o755)
+	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
@@ -72,34 +74,77 @@ func syncFolder(dir string) error {
 // the next process, and removed then.
 func removeRecord(dir string, j *Job) { _ = os.Remove(recordPath(dir, j)) }
 
-// readRecords reads all jobs by their numbers. A record that was not written to
-// its end was accepted from nobody, and is removed.
-func readRecords(dir string) (map[uint64]*Job, error) {
+// damagedSuffix is behind the name of a record that was set aside.
+const damagedSuffix = ".damaged"
+
+// foundRecords is what a folder of jobs holds.
+type foundRecords struct {
+	jobs    map[uint64]*Job // by their numbers
+	next    uint64          // a number that no job had
+	damaged []string        // records that were set aside, now or before
+}
+
+// readRecords reads all jobs. A record that was not written to its end was
+// accepted from nobody, and is removed. One that is damaged is set aside: that
+// one job cannot be done is no reason to do nothing.
+func readRecords(dir string) (found foundRecords, err error) {
+	found = foundRecords{jobs: map[uint64]*Job{}, next: 1}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return found, err
 	}
-	out := map[uint64]*Job{}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if strings.HasSuffix(e.Name(), recordSuffix+".tmp") {
 			_ = os.Remove(path)
 			continue
 		}
-		id, is := strings.CutSuffix(e.Name(), recordSuffix)
+		record, aside := strings.CutSuffix(e.Name(), damagedSuffix)
+		id, is := strings.CutSuffix(record, recordSuffix)
 		number, err := strconv.ParseUint(id, 10, 64)
 		if !is || err != nil {
 			continue // the files of the work itself
 		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
+		found.next = max(found.next, number+1)
+		if aside {
+			found.damaged = append(found.damaged, path)
+			continue
 		}
-		j := &Job{}
-		if err := json.Unmarshal(data, j); err != nil || j.ID != id {
-			return nil, fmt.Errorf("%s is damaged (%v): remove it to go on without that job", path, err)
+		j, err := readRecord(path, id)
+		var damage *damageError
+		switch {
+		case errors.As(err, &damage):
+			if os.Rename(path, path+damagedSuffix) == nil { // else it is told again the next time
+				path += damagedSuffix
+			}
+			found.damaged = append(found.damaged, path)
+		case err != nil:
+			return found, err
+		default:
+			found.jobs[number] = j
 		}
-		out[number] = j
 	}
-	return out, nil
+	found.damaged = slices.Compact(found.damaged) // one may have been there before
+	return found, nil
+}
+
+// damageError is the error of a record that cannot be understood.
+type damageError struct{ error }
+
+func readRecord(path, id string) (*Job, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EISDIR) {
+		return nil, &damageError{err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	j := &Job{}
+	if err := json.Unmarshal(data, j); err != nil {
+		return nil, &damageError{err}
+	}
+	if known := j.State == Queued || j.State == Running || j.State.Ended(); !known || j.ID != id {
+		return nil, &damageError{fmt.Errorf("job %q is %q", j.ID, j.State)}
+	}
+	return j, nil
 }

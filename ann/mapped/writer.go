@@ -110,9 +110,6 @@ func (w *Writer) Commit(parameters ...uint64) (err error) {
 	if _, err := w.file.WriteAt(w.head.encode(), 0); err != nil {
 		return err
 	}
-	if err := w.file.Chmod(0o644); err != nil {
-		return err
-	}
 	if err := w.file.Sync(); err != nil {
 		return err
 	}

@@ -24,6 +24,13 @@ func (l *library) acceptWrites(api *handlers.API) (*jobs.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
+	if damaged := queue.Damaged(); len(damaged) > 0 {
+		said := handlers.Component{Name: "jobs", Status: handlers.Ready}
+		for _, path := range damaged {
+			said.Warnings = append(said.Warnings, fmt.Sprintf("the record %s is damaged and its job is not done: ask for it again, and remove the file", filepath.Base(path)))
+		}
+		api.Readiness().Set(said)
+	}
 	return queue, api.AttachWriter(l.live, queue)
 }
 

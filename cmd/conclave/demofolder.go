@@ -78,7 +78,7 @@ func holdDemo(ctx context.Context, cache provision.Cache, collection string, own
 	if !own {
 		return func() {}, nil
 	}
-	if err := os.MkdirAll(collection, 0o755); err != nil {
+	if err := os.MkdirAll(collection, 0o700); err != nil {
 		return nil, err
 	}
 	return provision.Hold(collection)

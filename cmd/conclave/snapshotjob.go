@@ -42,7 +42,7 @@ func plainName(name string) bool {
 func (l *library) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 	folder := snapshotsOf(l.config)
 	out := filepath.Join(folder, t.Name)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return jobs.Result{}, err
 	}
 	if t.Attempts > 1 {

@@ -128,7 +128,7 @@ func (l *list) runs() []byte {
 // Write writes the index to a new file, and leaves none when it fails. That it
 // is durable is left to the caller.
 func (b *Builder) Write(path string) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("writing an index of tags: %w", err)
 	}
