@@ -15,6 +15,7 @@ import (
 const (
 	manifestName    = "MANIFEST"
 	manifestPending = "tmp-manifest"
+	manifestBegin   = "conclave manifest "
 	manifestFormat  = 1
 	// maxManifest bounds what a damaged or foreign file can make us read.
 	maxManifest = 256 << 20
@@ -31,14 +32,14 @@ func (m *manifest) encode() ([]byte, error) {
 		return nil, err
 	}
 	body = append(body, '\n')
-	return append(fmt.Appendf(nil, "conclave manifest %d xxh3 %s\n", manifestFormat, sumOf(body)), body...), nil
+	return append(fmt.Appendf(nil, manifestBegin+"%d xxh3 %s\n", manifestFormat, sumOf(body)), body...), nil
 }
 
 func decodeManifest(data []byte) (*manifest, error) {
 	first, body, _ := bytes.Cut(data, []byte("\n"))
 	var format int
 	var sum string
-	if n, err := fmt.Sscanf(string(first[:min(len(first), 200)]), "conclave manifest %d xxh3 %s", &format, &sum); n < 1 {
+	if n, err := fmt.Sscanf(string(first[:min(len(first), 200)]), manifestBegin+"%d xxh3 %s", &format, &sum); n < 1 {
 		return nil, fmt.Errorf("it does not begin like a manifest: %w", err)
 	}
 	if format != manifestFormat {

@@ -104,15 +104,26 @@ func (o *BuildOptions) complete() error {
 }
 
 func checkEncoder(x Encoder) error {
-	switch name := x.Name(); {
-	case name == "bm25", name == "phrases":
-		return fmt.Errorf("an expert cannot be called %q: that is the name of a word index", name)
-	case !expertName.MatchString(name):
-		return fmt.Errorf("%q is no name for an expert: lower-case letters, digits, - and _, beginning with a letter or digit, 64 at most", name)
+	name := x.Name()
+	if err := CheckExpertName(name); err != nil {
+		return err
+	}
+	switch {
 	case x.Dimension() < 1 || x.Dimension() > maxDimension:
 		return fmt.Errorf("expert %q has vectors of %d numbers; allowed are 1 to %d", name, x.Dimension(), maxDimension)
 	case x.Fingerprint() == "":
 		return fmt.Errorf("expert %q has no fingerprint", name)
+	}
+	return nil
+}
+
+// CheckExpertName is an error for what no expert can be called.
+func CheckExpertName(name string) error {
+	switch {
+	case name == "bm25", name == "phrases":
+		return fmt.Errorf("an expert cannot be called %q: that is the name of a word index", name)
+	case !expertName.MatchString(name):
+		return fmt.Errorf("%q is no name for an expert: lower-case letters, digits, - and _, beginning with a letter or digit, 64 at most", name)
 	}
 	return nil
 }

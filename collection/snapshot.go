@@ -57,6 +57,9 @@ func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report
 	if m.Generation == 0 {
 		return report, fmt.Errorf("the first build of %s was interrupted: there is nothing to copy", dir)
 	}
+	if err := CheckSnapshot(out); err != nil {
+		return report, err
+	}
 	if entries, err := os.ReadDir(out); err == nil && len(entries) > 0 {
 		return report, fmt.Errorf("%s is not empty: name a new or an empty folder for the snapshot", out)
 	}
@@ -64,7 +67,7 @@ func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report
 	if _, err := readLog(filepath.Join(dir, logFolder), m.Applied, func(uint64, changeKind, []byte, logged) error { report.Pending++; return nil }); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return report, err
 	}
-	parent, making := filepath.Dir(filepath.Clean(out)), filepath.Clean(out)+".tmp"
+	parent, making := filepath.Dir(filepath.Clean(out)), filepath.Clean(out)+makingSuffix
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return report, explainDisk(err)
 	}
@@ -72,11 +75,12 @@ func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report
 	if err != nil {
 		return report, explainDisk(err)
 	}
+	named := false
 	defer func() {
-		if err != nil {
+		if err != nil && !named {
 			_ = d.RemoveAll(making) // else the next snapshot of this name does
-			err = explainDisk(err)
 		}
+		err = explainDisk(err)
 		_ = unlock(held)
 	}()
 	for i := range m.Segments {
@@ -111,8 +115,12 @@ func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report
 	if err := d.Rename(making, out); err != nil {
 		return report, err
 	}
+	named = true
 	_ = d.RemoveAll(filepath.Join(out, snapshotMark)) // else the copy's first writer does
-	return report, d.SyncDir(parent)
+	if err := d.SyncDir(parent); err != nil {
+		return report, fmt.Errorf("the snapshot %s is made and can be used, but might not survive a power cut: %w", out, err)
+	}
+	return report, nil
 }
 
 // calibrationName is the file that calibration writes into a collection.

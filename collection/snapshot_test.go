@@ -118,6 +118,37 @@ func TestSnapshotLeftovers(t *testing.T) {
 	}
 }
 
+// TestSnapshotNames refuses the names that snapshots have while they are made,
+// and folders that a collection keeps for itself: its next writer would remove
+// what is called like a segment, or tmp.
+func TestSnapshotNames(t *testing.T) {
+	dir := built(t, BuildOptions{}, randomPassages(1, 10))
+	folder := filepath.Dir(dir)
+	if err := os.Symlink(dir, filepath.Join(folder, "alias")); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, dir)
+	for out, says := range map[string]string{
+		filepath.Join(folder, "one.tmp"):               "marks one that is being made",
+		filepath.Join(folder, "ONE.TMP") + "/":         "marks one that is being made",
+		filepath.Join(dir, "seg-000009"):               "would lie in the collection",
+		filepath.Join(dir, "snapshots", "deep", "one"): "would lie in the collection",
+		filepath.Join(folder, "alias", "tmp-mine"):     "would lie in the collection",
+	} {
+		if _, err := Snapshot(t.Context(), dir, out); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", out, err)
+		}
+		if strings.Contains(says, "lie in") {
+			if _, err := Build(t.Context(), out, of(randomPassages(2, 3)), BuildOptions{}); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("a build in %s: %v", out, err)
+			}
+		}
+	}
+	if after := tree(t, dir); !maps.Equal(before, after) {
+		t.Error("something changed")
+	}
+}
+
 // TestSnapshotPowerCuts cuts a snapshot before every operation on the disk. The
 // source stays whole; the copy is there whole, or not at all; and what is left
 // of a half-made one is in nobody's way.

@@ -3,9 +3,11 @@ package collection
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // snapshotMark is a file that a folder has while a snapshot is made in it, from
@@ -15,6 +17,56 @@ import (
 const snapshotMark = "tmp-snapshot"
 
 const snapshotMarkText = "A snapshot is being made here, or was interrupted: making it again replaces this folder.\n"
+
+// makingSuffix is behind the name of a snapshot while it is made. No snapshot has
+// a name that ends so.
+const makingSuffix = ".tmp"
+
+// CheckSnapshot is an error where no snapshot can be made as the folder out: its
+// name is one that a snapshot has while it is made, or it would lie in a
+// collection, whose writers remove what they do not know.
+func CheckSnapshot(out string) error {
+	if name := filepath.Base(out); strings.HasSuffix(strings.ToLower(name), makingSuffix) {
+		return fmt.Errorf("%q cannot be the name of a snapshot: %s at its end marks one that is being made; choose another name", name, makingSuffix)
+	}
+	return outsideCollections(out)
+}
+
+// outsideCollections is an error for a path below a collection's folder: what a
+// writer finds there it may take for its own.
+func outsideCollections(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	parent := filepath.Dir(path)
+	for !exists(parent) && parent != filepath.Dir(parent) {
+		parent = filepath.Dir(parent)
+	}
+	if resolved, err := filepath.EvalSymlinks(parent); err == nil {
+		parent = resolved
+	}
+	for ; ; parent = filepath.Dir(parent) {
+		if holdsManifest(parent) {
+			return fmt.Errorf("%s would lie in the collection %s, which keeps its folder for itself: name a folder outside", path, parent)
+		}
+		if parent == filepath.Dir(parent) {
+			return nil
+		}
+	}
+}
+
+// holdsManifest reports whether a folder has a manifest, whatever its content.
+func holdsManifest(dir string) bool {
+	file, err := os.Open(filepath.Join(dir, manifestName))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	begin := make([]byte, len(manifestBegin))
+	_, err = io.ReadFull(file, begin)
+	return err == nil && string(begin) == manifestBegin
+}
 
 // beginSnapshot makes the folder that a snapshot is made in, and takes its lock,
 // so that nobody takes it for something left over. What an interrupted snapshot

@@ -56,6 +56,9 @@ func openWriter(d disk, dir string) (*Writer, error) {
 // which no reader opens. From then on the folder is known to be a collection's,
 // so that a writer that comes after a crash may clear it.
 func createWriter(d disk, dir string) (w *Writer, err error) {
+	if err := outsideCollections(dir); err != nil {
+		return nil, err
+	}
 	parent := filepath.Dir(filepath.Clean(dir))
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return nil, explainDisk(err)

@@ -57,8 +57,8 @@ func (l *library) checkAdding(r jobs.Request) error {
 	if err != nil {
 		return err
 	}
-	if !plainName(r.Name) {
-		return jobs.Refuse("invalid_name", "%q cannot be the name of an expert", r.Name)
+	if err := collection.CheckExpertName(r.Name); err != nil {
+		return jobs.Refuse("invalid_name", "%v", err)
 	}
 	if _, err := bundleFolder(l.config, cache, r.Name); err != nil {
 		return jobs.Refuse("unknown_bundle", "%v", err)

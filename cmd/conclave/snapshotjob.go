@@ -25,7 +25,11 @@ func (l *library) checkSnapshot(r jobs.Request) error {
 	if !plainName(r.Name) {
 		return jobs.Refuse("invalid_name", "%q cannot be the name of a snapshot: letters, digits, - _ and ., at most 64, and no . in front", r.Name)
 	}
-	if _, err := os.Lstat(filepath.Join(snapshotsOf(l.config), r.Name)); err == nil {
+	out := filepath.Join(snapshotsOf(l.config), r.Name)
+	if err := collection.CheckSnapshot(out); err != nil {
+		return jobs.Refuse("invalid_name", "%v", err)
+	}
+	if _, err := os.Lstat(out); err == nil {
 		return jobs.Refuse("snapshot_exists", "there is a snapshot %q already", r.Name)
 	}
 	return nil
@@ -48,9 +52,6 @@ func (l *library) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, e
 	if t.Attempts > 1 {
 		if _, err := os.Lstat(out); err == nil {
 			return readSnapshot(out) // it was made, and nobody wrote that down
-		}
-		if err := os.RemoveAll(out + ".tmp"); err != nil {
-			return jobs.Result{}, err
 		}
 	}
 	t.Report(jobs.Progress{Stage: "indexing what was written", Total: -1, Unit: "changes"})
