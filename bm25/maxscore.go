@@ -12,11 +12,6 @@ const (
 	// first-level cache.
 	window     = 1 << 12
 	windowMask = window - 1
-
-	// patience is how many windows pass between two looks at the context, unless
-	// manyPostings are decoded before.
-	patience     = 32
-	manyPostings = 1 << 19
 )
 
 // searchSegment offers the passages of one segment.
@@ -35,12 +30,9 @@ const (
 func (w *scratch) searchSegment(ctx context.Context, g *segment) error {
 	n := len(w.cursors)
 	passages := g.Index.passages
-	looked := w.stats.Decoded // when the context was looked at
 	for from := uint32(0); from < passages; from += window {
-		if from/window%patience == patience-1 || w.stats.Decoded-looked > manyPostings {
-			if looked = w.stats.Decoded; ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		to := min(from+window, passages)
 		selected := w.selected(from, to)

@@ -133,7 +133,7 @@ func TestNothingToFind(t *testing.T) {
 }
 
 func TestSearchEndsWithItsContext(t *testing.T) {
-	passages := make([]goldenPassage, 3*patience*window/2)
+	passages := make([]goldenPassage, window+1)
 	for i := range passages {
 		passages[i].Text = "windmill"
 	}

@@ -82,6 +82,9 @@ func (a *answer) sources(ctx context.Context) []Source {
 func (a *answer) results(ctx context.Context, r fusion.Ranking) ([]Result, error) {
 	results := make([]Result, len(r.Items))
 	for n, item := range r.Items {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		passage, err := a.view.Passages().Passage(item.Ordinal)
 		if err != nil {
 			return nil, fmt.Errorf("reading passage %d: %w", item.Ordinal, err)

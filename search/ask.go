@@ -72,7 +72,7 @@ func (e *Engine) askIndex(ctx context.Context, p *plan, view *pinned, x *Expert,
 	if asked {
 		k = max(k, x.Info.Calibration.Depth)
 	}
-	err := e.stage(ctx, x.Name, StageSearch, &f.took.Search, func() (err error) {
+	err := e.search(ctx, f, func() (err error) {
 		if f.hits, err = vectors.Search(ctx, f.vector, k, p.exact); err != nil {
 			return fmt.Errorf("searching the vectors: %w", err)
 		}
@@ -120,7 +120,7 @@ func (e *Engine) askWords(ctx context.Context, p *plan, view *pinned) finding {
 			f.reason = "this collection has no word index"
 			return fmt.Errorf("generation %d has no word index", view.Generation())
 		}
-		return e.stage(ctx, WordSource, StageSearch, &f.took.Search, func() (err error) {
+		return e.search(ctx, &f, func() (err error) {
 			if f.hits, err = f.words.Search(ctx, p.question, p.candidates); err != nil {
 				return fmt.Errorf("searching the words: %w", err)
 			}
@@ -139,7 +139,7 @@ func (e *Engine) askPhrases(ctx context.Context, p *plan, view *pinned) finding 
 	f := finding{source: p.phrasesAt(), name: PhraseSource}
 	f.attempt(func() error {
 		f.words = view.Phrases()
-		return e.stage(ctx, PhraseSource, StageSearch, &f.took.Search, func() (err error) {
+		return e.search(ctx, &f, func() (err error) {
 			if f.hits, err = f.words.Search(ctx, p.question, p.candidates); err != nil {
 				return fmt.Errorf("searching the phrases: %w", err)
 			}
@@ -166,6 +166,11 @@ func (e *Engine) stage(ctx context.Context, source, stage string, took *float64,
 		e.observer.Stage(ctx, source, stage, d)
 	}()
 	return step()
+}
+
+// search is stage for a source's search, which computes.
+func (e *Engine) search(ctx context.Context, f *finding, step func() error) error {
+	return e.compute(ctx, func() error { return e.stage(ctx, f.name, StageSearch, &f.took.Search, step) })
 }
 
 // guard runs step and makes an error of a panic: an expert may be a remote

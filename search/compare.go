@@ -47,15 +47,12 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 	view := e.pin()
 	defer view.letGo()
 
-	if deadline, ok := ctx.Deadline(); ok {
-		all.timeout = max(min(all.timeout, time.Until(deadline)), 0)
-	}
-	asking, cancel := context.WithTimeout(ctx, all.timeout)
+	ctx, asking, cancel := within(ctx, all, started)
 	defer cancel()
 	findings := e.ask(asking, all, view)
 	e.observer.Stage(ctx, "", StageSources, time.Since(started))
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil, fmt.Errorf("the caller has gone: %w", ctx.Err())
+	if err := gone(ctx); err != nil {
+		return nil, err
 	}
 	responses := make([]Response, len(plans))
 	reference := all.reference

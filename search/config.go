@@ -22,6 +22,7 @@ type Config struct {
 	Limits   Limits   // zero values: DefaultLimits
 	Defaults Defaults // zero values: those of DefaultDefaults
 	Observer Observer // nil: nobody listens
+	Turns    Turns    // nil: everybody computes at once
 	// Reference is the expert whose vectors of questions the experts'
 	// Representatives were made with, "" when there is none: then familiarity
 	// is not known.
@@ -99,6 +100,9 @@ func (c *Config) complete() error {
 	}
 	if c.Observer == nil {
 		c.Observer = noObserver{}
+	}
+	if c.Turns == nil {
+		c.Turns = everybody{}
 	}
 	l, dl := &c.Limits, DefaultLimits()
 	d, dd := &c.Defaults, DefaultDefaults()

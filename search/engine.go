@@ -23,6 +23,7 @@ type Engine struct {
 	limits    Limits
 	defaults  Defaults
 	observer  Observer
+	turns     Turns
 
 	referenceExpert int // whose vectors familiarity is measured with; -1: nobody's
 
@@ -41,7 +42,7 @@ func NewEngine(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		corpus: c.Corpus, experts: c.Experts, late: c.Late, byName: map[string]int{},
-		limits: c.Limits, defaults: c.Defaults, observer: c.Observer, referenceExpert: -1,
+		limits: c.Limits, defaults: c.Defaults, observer: c.Observer, turns: c.Turns, referenceExpert: -1,
 		tables: sync.Pool{New: func() any { return new(fusion.Candidates) }},
 	}
 	for i := range e.experts {
@@ -82,8 +83,9 @@ func sameEncoder(a, b *Expert) bool {
 //  6. fetch the texts and explain.
 //
 // A source that fails or misses the deadline is left out, named in Degraded,
-// and the rest is fused without it. The deadline ends step 3; what follows
-// takes a fraction of a millisecond and is not cut.
+// and the rest is fused without it. The sources have to be back a little before
+// the deadline (within), so that there is time for the rest, which looks at it
+// too: an answer that is not there in time is an error.
 //
 // Errors are *Error, of kind Invalid for a request that cannot be answered,
 // and when no source answered Deadline, Overloaded or Unavailable. When the
@@ -105,15 +107,12 @@ func (e *Engine) Search(ctx context.Context, r Request) (Response, error) {
 	view := e.pin()
 	defer view.letGo()
 
-	if deadline, ok := ctx.Deadline(); ok {
-		p.timeout = max(min(p.timeout, time.Until(deadline)), 0)
-	}
-	asking, cancel := context.WithTimeout(ctx, p.timeout)
+	ctx, asking, cancel := within(ctx, p, started)
 	defer cancel()
 	findings := e.ask(asking, p, view)
 	e.observer.Stage(ctx, "", StageSources, time.Since(started))
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return Response{}, fmt.Errorf("the caller has gone: %w", ctx.Err())
+	if err := gone(ctx); err != nil {
+		return Response{}, err
 	}
 	return e.conclude(ctx, p, view, findings, started)
 }
@@ -127,6 +126,17 @@ func (e *Engine) conclude(ctx context.Context, p *plan, view *pinned, findings [
 	table := e.tables.Get().(*fusion.Candidates)
 	defer e.tables.Put(table)
 	a := answer{engine: e, plan: p, view: view, findings: findings, table: table}
+	a.ready(ctx)
+	if err := e.compute(ctx, func() error { return a.steps(ctx) }); err != nil {
+		return Response{}, e.unfinished(ctx, p, err)
+	}
+	a.response.TookMS = milliseconds(time.Since(started))
+	return a.response, nil
+}
+
+// steps completes, fuses and fetches. It looks at the deadline at least once for
+// as much as is done in a millisecond or two.
+func (a *answer) steps(ctx context.Context) error {
 	for _, step := range []struct {
 		stage string
 		do    func(context.Context) error
@@ -137,12 +147,28 @@ func (e *Engine) conclude(ctx context.Context, p *plan, view *pinned, findings [
 	} {
 		began := time.Now()
 		if err := guard(func() error { return step.do(ctx) }); err != nil {
-			return Response{}, &Error{Kind: Unavailable, Code: "failed", Detail: "the answer could not be put together; the server's log says why", Err: err}
+			return err
 		}
-		e.observer.Stage(ctx, "", step.stage, time.Since(began))
+		a.engine.observer.Stage(ctx, "", step.stage, time.Since(began))
 	}
-	a.response.TookMS = milliseconds(time.Since(started))
-	return a.response, nil
+	return nil
+}
+
+// unfinished is the error of a request whose sources answered and that has no
+// answer for all that.
+func (e *Engine) unfinished(ctx context.Context, p *plan, cause error) error {
+	var known *Error
+	if err := gone(ctx); err != nil {
+		return err
+	}
+	switch {
+	case errors.As(cause, &known):
+		return known
+	case errors.Is(cause, context.DeadlineExceeded):
+		return &Error{Kind: Deadline, Code: "deadline", Err: cause,
+			Detail: fmt.Sprintf("the sources answered, and the answer was not put together within %d ms", p.timeout.Milliseconds())}
+	}
+	return &Error{Kind: Unavailable, Code: "failed", Detail: "the answer could not be put together; the server's log says why", Err: cause}
 }
 
 // nothingAnswered is the error when no source is left that any of the methods

@@ -65,7 +65,7 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 	p.phrases, p.late = p.words, e.late != nil
 	view := e.pin()
 	defer view.letGo()
-	asking, cancel := context.WithTimeout(ctx, max(p.timeout, time.Millisecond))
+	_, asking, cancel := within(ctx, p, time.Now())
 	defer cancel()
 	findings := e.ask(asking, p, view)
 	reference := e.referenceVector(p, findings)

@@ -236,15 +236,15 @@ func TestDeadline(t *testing.T) {
 				s := newStage("ABC", 60)
 				want := s.ask(t, Request{Question: question, Fusion: methodsOf("muf"), Experts: &[]string{"A", "C"}})
 				engine := s.engine(t)
-				s.encoders["A"].hook = wait(199 * time.Millisecond) // just in time
+				s.encoders["A"].hook = wait(149 * time.Millisecond) // just in time: a quarter is left for the rest
 				s.vectors["B"].hook = wait(time.Hour)
 				started := time.Now()
 				got, err := engine.Search(context.Background(), Request{Question: question, Fusion: methodsOf("muf"), TimeoutMS: 200})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if took := time.Since(started); took != 200*time.Millisecond {
-					t.Errorf("the answer took %v of a deadline of 200ms", took)
+				if took := time.Since(started); took != 150*time.Millisecond {
+					t.Errorf("the answer took %v of a deadline of 200ms, of which the last quarter is for putting it together", took)
 				}
 				if !reflect.DeepEqual(got.Results, want.Results) || got.Sources[1].Status != StatusDeadline || got.Degraded[0].Reason != "it did not answer within 200 ms" {
 					t.Errorf("results %v, without B %v; %+v", ids(got.Results), ids(want.Results), got.Degraded)

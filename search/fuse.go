@@ -17,6 +17,7 @@ type answer struct {
 	table    *fusion.Candidates // one column for each finding
 	rankings []fusion.Ranking   // of each method
 	observed []fusion.Observed  // of the sources that answered, once a method asks
+	known    []float32          // the question by the reference; nil: nobody asked for it, or it cannot be had
 	degraded []Missing
 	response Response
 }
@@ -51,15 +52,14 @@ func (a *answer) complete(ctx context.Context) error {
 		}
 		scores = append(scores[:0], make([]float32, len(passages))...)
 		err := guard(func() error {
-			if f.words != nil {
-				if err := f.words.Scores(a.plan.question, passages, scores); err != nil {
-					return err
-				}
-			} else {
-				f.vectors.Scores(f.vector, passages, scores)
+			if err := f.score(ctx, a.plan.question, passages, scores); err != nil {
+				return err
 			}
 			return a.table.Complete(i, scores)
 		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
 			a.engine.observer.Source(ctx, f.name, StatusFailed, fmt.Errorf("exact scores: %w", err))
 			a.degraded = append(a.degraded, Missing{Source: f.name,
@@ -69,9 +69,31 @@ func (a *answer) complete(ctx context.Context) error {
 	return nil
 }
 
+// scoredAtOnce is how many passages are scored between two looks at the deadline.
+const scoredAtOnce = 512
+
+// score writes a source's true scores of passages to out.
+func (f *finding) score(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error {
+	for from := 0; from < len(passages); from += scoredAtOnce {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		to := min(from+scoredAtOnce, len(passages))
+		if f.words == nil {
+			f.vectors.Scores(f.vector, passages[from:to], out[from:to])
+		} else if err := f.words.Scores(question, passages[from:to], out[from:to]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // fuse ranks the candidates by every method.
 func (a *answer) fuse(ctx context.Context) error {
 	for _, m := range a.plan.methods {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		ranking, err := a.fuseBy(ctx, m)
 		if err != nil {
 			return fmt.Errorf("fusing by %s: %w", m.name, err)

@@ -47,7 +47,7 @@ func (a *answer) observe(ctx context.Context) []fusion.Observed {
 		return a.observed
 	}
 	experts, lexical := a.answering()
-	reference := a.reference(ctx)
+	reference := a.known
 	known := a.engine.familiarities(reference)
 	for _, i := range experts {
 		f := &a.findings[i]
@@ -98,6 +98,14 @@ func (e *Engine) familiarities(reference []float32) []fusion.Observed {
 // familiarity is measured with.
 func (e *Engine) isReference(expert int) bool {
 	return e.referenceExpert >= 0 && e.encoderOf[expert] == e.encoderOf[e.referenceExpert]
+}
+
+// ready finds out what fusing would have to wait for: the question as the
+// reference encodes it, where a method weighs by that or it is there anyway.
+func (a *answer) ready(ctx context.Context) {
+	if a.knowsReference() || slices.ContainsFunc(a.plan.methods, func(m plannedMethod) bool { return m.gated }) {
+		a.known = a.reference(ctx)
+	}
 }
 
 // reference is the question as the reference encodes it: from its own search,

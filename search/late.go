@@ -42,7 +42,9 @@ func (a *answer) scoreLate(ctx context.Context) {
 		return a.engine.stage(ctx, f.name, StageSearch, &f.took.Search, func() error {
 			candidates := a.table.Missing(at, nil)
 			scores := make([]float32, len(candidates))
-			f.vectors.Scores(f.vector, candidates, scores)
+			if err := f.score(ctx, "", candidates, scores); err != nil {
+				return err
+			}
 			return a.table.Follow(at, scores)
 		})
 	})

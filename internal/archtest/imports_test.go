@@ -17,6 +17,7 @@ import (
 // import. docs/ARCHITECTURE.md draws the same arrows. A package that is not
 // listed may not exist; its subpackages share its line.
 var allowed = map[string][]string{
+	"admission":   {},
 	"rank":        {},
 	"corpus":      {"rank"},
 	"ann":         {"rank"},
@@ -30,7 +31,7 @@ var allowed = map[string][]string{
 	"calibration": {"fusion", "rank"},
 	"evaluation":  {"calibration", "rank", "search"},
 	"ablation":    {"calibration", "evaluation", "fusion"},
-	"handlers":    {"collection", "corpus", "jobs", "search", "web"},
+	"handlers":    {"admission", "collection", "corpus", "jobs", "search", "web"},
 	"jobs":        {"collection", "corpus", "rank"},
 	"web":         {},
 	"configs":     {},

@@ -1,0 +1,125 @@
+// Package admission keeps a server that is asked for more than it can do from
+// doing nothing in time. It takes in what it can answer, refuses the rest at once,
+// and lets no more work run at a time than there are processors.
+//
+// The front end admits (Admit), once for a request and before it decodes or
+// searches anything; nothing else refuses. Whoever then computes, the engine's
+// searches and the encoding of answers, waits for its turn (Turn), first come
+// first served: so that a refusal, which needs no turn, never waits behind more
+// than what is running.
+package admission
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// Control admits requests by what they cost. The unit of cost is a request of
+// ordinary size. Its methods are safe for concurrent use.
+type Control struct {
+	most  int           // cost admitted at a time, whatever is expected
+	few   int           // cost that is admitted whatever is expected
+	turns chan struct{} // one for each processor
+	now   func() time.Time
+
+	mu       sync.Mutex
+	admitted int
+	unit     float64 // seconds that one unit of cost waits for each unit admitted with it or before; 0: nothing was measured
+}
+
+// fewPerProcessor is how much is admitted for each processor whatever was
+// measured, so that what a lone request takes never is the measure for all.
+const fewPerProcessor = 4
+
+// recent is the share of the newest measurement in the average.
+const recent = 1. / 16
+
+// wait is how long, at the most, a request may be expected to take: what is
+// admitted then is done soon after a flood ends.
+const wait = 500 * time.Millisecond
+
+// New admits requests that cost at most so much together, for so many
+// processors.
+func New(most, processors int, now func() time.Time) (*Control, error) {
+	if most < 1 || processors < 1 {
+		return nil, fmt.Errorf("admission: a cost of %d on %d processors: both must be at least 1", most, processors)
+	}
+	return &Control{most: most, few: min(most, fewPerProcessor*processors), turns: make(chan struct{}, processors), now: now}, nil
+}
+
+// A Refusal says that there is more to do than can be done in time.
+type Refusal struct {
+	Admitted int           // cost admitted and not done
+	Expected time.Duration // that the request would have taken; 0 where it was not the reason
+	After    time.Duration // when to try again
+}
+
+func (r *Refusal) Error() string {
+	if r.Expected > 0 {
+		return fmt.Sprintf("the server would need %v for this, beside what it has to do", r.Expected.Round(time.Millisecond))
+	}
+	return fmt.Sprintf("the server works on as much as it takes at a time (%d)", r.Admitted)
+}
+
+// Admit lets a request of some cost in, or returns a *Refusal at once. It is
+// refused when no room is left, and when it is expected to take more than half of
+// the time until its deadline, or half a second: as long as those before it took,
+// for what was admitted with them, as a moving average. A cost above what is
+// admitted at a time counts as that. done is called once, when the answer is
+// written.
+func (c *Control) Admit(cost int, deadline time.Time) (done func(), err error) {
+	cost = min(max(cost, 1), c.most)
+	began := c.now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	beside := c.admitted + cost
+	expected := time.Duration(c.unit * float64(beside) * float64(time.Second))
+	allowed := min(deadline.Sub(began)/2, wait)
+	switch {
+	case beside > c.most:
+		return nil, &Refusal{Admitted: c.admitted, After: after(expected)}
+	case allowed <= 0, beside > c.few && expected > allowed:
+		return nil, &Refusal{Admitted: c.admitted, Expected: expected, After: after(expected)}
+	}
+	c.admitted = beside
+	return func() { c.done(cost, beside, began) }, nil
+}
+
+// after is when to try again: when what is admitted now is done, in the whole
+// seconds that HTTP counts in.
+func after(expected time.Duration) time.Duration {
+	return max(time.Duration(math.Ceil(expected.Seconds()))*time.Second, time.Second)
+}
+
+func (c *Control) done(cost, beside int, began time.Time) {
+	took := c.now().Sub(began).Seconds() / float64(beside)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.admitted -= cost
+	if c.unit == 0 {
+		c.unit = took
+	} else {
+		c.unit += recent * (took - c.unit)
+	}
+}
+
+// Turn waits until a processor is free, and returns ctx's error when that ends
+// first. done is called once, soon: who has a turn computes and waits for nothing,
+// least of all for another turn.
+func (c *Control) Turn(ctx context.Context) (done func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case c.turns <- struct{}{}:
+		return func() { <-c.turns }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Most is the cost that is admitted at a time.
+func (c *Control) Most() int { return c.most }

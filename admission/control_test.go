@@ -1,0 +1,130 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestFloodIsAnsweredOrRefused: two processors that need 10 ms a request are
+// asked for ten times what they can do, for three seconds. Whoever is admitted is
+// done within its second, refusals take no time, and half a second after the
+// flood there is nothing left. The clock is the test's.
+func TestFloodIsAnsweredOrRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = time.Second
+		c, err := New(10_000, 2, time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answered, refused, late := 0, 0, 0
+		results := make(chan time.Duration, 10_000)
+		for range 6_000 { // 2,000 a second; 200 can be done
+			began := time.Now()
+			done, err := c.Admit(1, began.Add(timeout))
+			if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+				refused++
+				if time.Since(began) > 0 || refusal.After < time.Second {
+					t.Fatalf("refused after %v, to try again after %v", time.Since(began), refusal.After)
+				}
+			} else {
+				go func() {
+					defer done()
+					turn, err := c.Turn(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer turn()
+					time.Sleep(10 * time.Millisecond)
+					results <- time.Since(began)
+				}()
+			}
+			time.Sleep(500 * time.Microsecond)
+		}
+		flood := time.Now()
+		synctest.Wait()
+		for c.load() > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		close(results)
+		for took := range results {
+			answered++
+			if took > timeout {
+				late++
+			}
+		}
+		if late > 0 || answered+refused != 6_000 {
+			t.Errorf("%d answered, %d of them late, %d refused", answered, late, refused)
+		}
+		if answered < 500 { // of the 600 that could be
+			t.Errorf("%d of 600 possible ones were answered", answered)
+		}
+		if left := time.Since(flood); left > 600*time.Millisecond {
+			t.Errorf("there was work for %v after the flood", left)
+		}
+	})
+}
+
+func (c *Control) load() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.admitted
+}
+
+// TestCostCounts: a batch of twenty has as much room as twenty searches, and a
+// request that is larger than all room is admitted alone.
+func TestCostCounts(t *testing.T) {
+	c, err := New(20, 1, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon := time.Now().Add(time.Hour)
+	done, err := c.Admit(30, soon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Admit(1, soon); err == nil {
+		t.Error("one more was admitted beside all that there is room for")
+	}
+	done()
+	one, err := c.Admit(1, soon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Admit(20, soon); err == nil {
+		t.Error("twenty were admitted beside one")
+	}
+	one()
+	if c.load() != 0 {
+		t.Errorf("%d are admitted after all are done", c.load())
+	}
+}
+
+// TestNoTimeLeft: what has no time left is refused, and a turn ends waiting with
+// its context.
+func TestNoTimeLeft(t *testing.T) {
+	c, err := New(4, 1, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Admit(1, time.Now().Add(-time.Second)); err == nil {
+		t.Error("a request whose time was up was admitted")
+	}
+	done, err := c.Turn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := c.Turn(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second turn on one processor: %v", err)
+	}
+	done()
+	if done, err = c.Turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done()
+}

@@ -1,0 +1,70 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Turns shares the processors: who computes waits for its turn, first come first
+// served, and gives it back soon. Encoders have queues of their own, so nobody
+// waits for one with a turn in hand.
+type Turns interface {
+	Turn(ctx context.Context) (done func(), err error)
+}
+
+// everybody gives a turn to everyone at once.
+type everybody struct{}
+
+func (everybody) Turn(context.Context) (func(), error) { return func() {}, nil }
+
+type arrivalKey struct{}
+
+// Arrived tells Search when its request came in: its time runs from then. Without
+// it, it runs from the call.
+func Arrived(ctx context.Context, when time.Time) context.Context {
+	return context.WithValue(ctx, arrivalKey{}, when)
+}
+
+// reserved is the share of a request's time that is left, when the last source has
+// to be back, for making an answer of what the others found: a quarter, and never
+// more than reservedMost.
+const (
+	reserved     = 4
+	reservedMost = 100 * time.Millisecond
+)
+
+// within limits a request, and in it the sources, to its time, which it notes in
+// the plan where that is less than was asked for.
+func within(ctx context.Context, p *plan, began time.Time) (whole, sources context.Context, cancel func()) {
+	end := began.Add(p.timeout)
+	if arrived, ok := ctx.Value(arrivalKey{}).(time.Time); ok {
+		end = arrived.Add(p.timeout)
+	}
+	if earlier, ok := ctx.Deadline(); ok && earlier.Before(end) {
+		end = earlier
+	}
+	whole, cancelWhole := context.WithDeadline(ctx, end)
+	p.timeout = max(end.Sub(began), 0)
+	sources, cancelSources := context.WithDeadline(whole, end.Add(-min(p.timeout/reserved, reservedMost)))
+	return whole, sources, func() { cancelSources(); cancelWhole() }
+}
+
+// gone is the error when the caller of a request does not wait any more.
+func gone(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return fmt.Errorf("the caller has gone: %w", ctx.Err())
+	}
+	return nil
+}
+
+// compute does a step that needs a processor, when one is free.
+func (e *Engine) compute(ctx context.Context, step func() error) error {
+	done, err := e.turns.Turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return step()
+}

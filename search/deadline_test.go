@@ -1,0 +1,136 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// slowPassages take a while to be read, one by one.
+type slowPassages struct {
+	Passages
+	each time.Duration
+	read *atomic.Int64
+}
+
+func (s slowPassages) Passage(o rank.Ordinal) (corpus.Passage, error) {
+	time.Sleep(s.each)
+	s.read.Add(1)
+	return s.Passages.Passage(o)
+}
+
+type slowView struct {
+	View
+	passages slowPassages
+}
+
+func (v slowView) Passages() Passages { v.passages.Passages = v.View.Passages(); return v.passages }
+
+type slowCorpus struct {
+	Corpus
+	passages slowPassages
+}
+
+func (c slowCorpus) Acquire() View { return slowView{c.Corpus.Acquire(), c.passages} }
+
+// TestDeadlineIsForAllOfIt: what follows the sources ends at the deadline too,
+// and the passages that are left are not read.
+func TestDeadlineIsForAllOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage("A", 60)
+		config := s.config
+		var read atomic.Int64
+		config.Corpus = slowCorpus{config.Corpus, slowPassages{each: 10 * time.Millisecond, read: &read}}
+		engine, err := NewEngine(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		started := time.Now()
+		_, err = engine.Search(context.Background(), Request{Question: question, K: 50, TimeoutMS: 100})
+		if KindOf(err) != Deadline {
+			t.Errorf("kind %d: %v", KindOf(err), err)
+		}
+		if took := time.Since(started); took != 100*time.Millisecond || read.Load() != 10 {
+			t.Errorf("it took %v of 100ms, and %d passages were read in it", took, read.Load())
+		}
+	})
+}
+
+// TestTimeRunsFromArrival: what a request waited before it was searched for is
+// part of its time.
+func TestTimeRunsFromArrival(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage("A", 60)
+		s.encoders["A"].hook = sleep(time.Hour)
+		engine := s.engine(t)
+		arrived := Arrived(context.Background(), time.Now())
+		time.Sleep(60 * time.Millisecond)
+		started := time.Now()
+		got, err := engine.Search(arrived, Request{Question: question, TimeoutMS: 100})
+		if err != nil || len(got.Degraded) != 1 || got.Degraded[0].Reason != "it did not answer within 40 ms" {
+			t.Errorf("%v, %+v", err, got.Degraded)
+		}
+		if took := time.Since(started); took != 30*time.Millisecond {
+			t.Errorf("it took %v of the 40ms that were left", took)
+		}
+		time.Sleep(time.Second)
+		if _, err := engine.Search(arrived, Request{Question: question, TimeoutMS: 100}); KindOf(err) != Deadline {
+			t.Errorf("after its time: %v", err)
+		}
+		_ = engine.Close(context.Background())
+	})
+}
+
+// counted is a number of processors.
+type counted struct {
+	turns chan struct{}
+	most  atomic.Int64
+}
+
+func (c *counted) Turn(ctx context.Context) (func(), error) {
+	select {
+	case c.turns <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	c.most.Store(max(c.most.Load(), int64(len(c.turns))))
+	return func() { <-c.turns }, nil
+}
+
+// TestComputingWaitsForItsTurn: sources and answers take turns and give them back;
+// encoders wait for nobody's, and have none while they work.
+func TestComputingWaitsForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage("ABC", 60)
+		config := s.config
+		processors := &counted{turns: make(chan struct{}, 1)}
+		config.Turns = processors
+		for _, name := range []string{"A", "B", "C"} {
+			s.encoders[name].hook = func(context.Context) error {
+				time.Sleep(time.Millisecond)
+				if len(processors.turns) != 0 {
+					return fmt.Errorf("%d turns are taken while encoders work", len(processors.turns))
+				}
+				return nil
+			}
+		}
+		engine, err := NewEngine(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := engine.Search(context.Background(), Request{Question: question, Fusion: methodsOf("muf")})
+		if err != nil || len(got.Degraded) > 0 || processors.most.Load() != 1 || len(processors.turns) != 0 {
+			t.Errorf("%v, %+v; at most %d turns, %d left", err, got.Degraded, processors.most.Load(), len(processors.turns))
+		}
+		processors.turns <- struct{}{} // somebody else has it
+		if _, err := engine.Search(context.Background(), Request{Question: question, Experts: &[]string{}, TimeoutMS: 20}); KindOf(err) != Deadline {
+			t.Errorf("without a turn: %v", err)
+		}
+	})
+}
