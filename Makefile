@@ -16,7 +16,7 @@ demo: tools build ## fetch, import, index and serve the demo on 127.0.0.1:8080
 	@$(BIN) demo
 
 test: tools lint build ## check formatting, vet, lint, and run every test
-	@$(BIN) setup --experts none
+	@$(BIN) setup
 	@go test -race -short ./rank ./fusion ./search ./handlers/... ./internal/endtoend
 	@go test ./...
 	@CONCLAVE_TRAIN_VENV="$(CACHE)/train-python" PYTHON="$(PYTHON)" training/check

@@ -49,7 +49,7 @@ func TestCalibrationIsUsed(t *testing.T) {
 			t.Errorf("%s says how sure it is before anybody calibrated it", s.Name)
 		}
 	}
-	for _, fusion := range []string{"gate", "hybrid", "muf"} {
+	for _, fusion := range []string{"hybrid", "muf"} {
 		if code, _, complaints := conclave(t, "search", "--collection", "c", "--fusion", fusion, "who"); code != exitFailed || !strings.Contains(strings.ToLower(complaints), "calibrate") {
 			t.Errorf("%s before anybody calibrated: exit code %d, %s", fusion, code, complaints)
 		}

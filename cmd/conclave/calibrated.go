@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
 
 	"conclave/calibration"
 	shipped "conclave/experts"
@@ -70,12 +71,13 @@ func (l *library) sourceChances(c *search.Config, record *calibration.Record) {
 	}
 }
 
-// shippedGate is what a collection gets that nobody calibrated, when experts
-// with a domain search it beside their base and words: the gate's coefficients
-// belong to kinds of sources, so they hold for any experts. Confidences do not
-// carry over to other collections; they stay unknown.
+// shippedGate is what a collection gets that nobody calibrated: the gate's
+// coefficients belong to kinds of sources, so they hold for any experts whose
+// vectors have unit length. Confidences do not carry over to other collections;
+// they stay unknown.
 func (l *library) shippedGate(c *search.Config) error {
-	if c.Reference == "" {
+	dense := l.experts.dense()
+	if len(dense) == 0 || slices.ContainsFunc(dense, func(e *expert) bool { return !e.bundle.Manifest.Normalise }) {
 		return nil
 	}
 	data, err := fs.ReadFile(shipped.FS, calibration.RecordFile)

@@ -27,9 +27,9 @@ func newDemo(term terminal) *cobra.Command {
 		Use:   "demo",
 		Short: "Fetch what is missing, index the demo corpus and serve it",
 		Long: `Does all of it: setup, an index of the demo corpus (short passages of five
-domains, written for this project) by the base encoder, every expert that comes
-with the program, and words, and the server. What is there already is verified
-and used again, so the second start takes a moment only.`,
+domains, written for this project) as 'conclave index' makes it by default, and
+the server. What is there already is verified and used again, so the second
+start takes a moment only.`,
 		Example: "  conclave demo\n  conclave demo --listen 127.0.0.1:9000",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,7 +44,7 @@ and used again, so the second start takes a moment only.`,
 			if !cmd.Flags().Changed("log-level") {
 				config.Log.Level = "warn" // the answers are what there is to see
 			}
-			o.provider = "cpu"
+			o.provider, o.usual = "cpu", true
 			if config.Encoder.Provider == "cuda" {
 				o.provider = "cuda"
 			}
@@ -67,7 +67,7 @@ and used again, so the second start takes a moment only.`,
 			if err := buildDemo(cmd.Context(), config, cache, term); err != nil {
 				return provision.ExplainFull(err, config.Collection)
 			}
-			return serve(cmd.Context(), config, newLogger(term.Err, config.Log), func(at net.Addr) { welcome(term.Out, at, len(names)) })
+			return serve(cmd.Context(), config, newLogger(term.Err, config.Log), func(at net.Addr) { welcome(term.Out, at) })
 		},
 	}
 	addConfigFlags(command.Flags(), "listen", "collection", "encoder.provider", "encoder.threads")

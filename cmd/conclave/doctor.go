@@ -192,7 +192,7 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 func examineCollection(config configs.Config, cache provision.Cache) finding {
 	folder := config.Collection
 	if _, err := os.Stat(folder); err != nil {
-		if at, err := demoFolder(cache, shipped.Names()); err == nil {
+		if at, err := demoFolder(cache, []string{lateExpert}); err == nil {
 			folder = at
 		}
 	}

@@ -67,7 +67,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.inputs.bind(flags)
 	flags.StringVar(&x.format, "format", "auto", "format of the inputs: "+strings.Join(corpus.Formats(), ", "))
-	flags.StringVar(&x.experts, "experts", "", "experts of a new collection, by name and with commas; 'none' for words alone (default \"base\")")
+	flags.StringVar(&x.experts, "experts", "", "experts of a new collection: default (base and late, one pass), all (those that are shipped, a pass each), none (words alone), or names with commas")
 	flags.StringVar(&x.index.Kind, "index", "", "kind of vector index of a new collection or expert: hnsw, flat or coder (default: index.kind of the configuration)")
 	flags.IntVar(&x.index.M, "m", 0, "neighbours of a node of the graph (default: of the kind)")
 	flags.IntVar(&x.index.EfConstruction, "ef-construction", 0, "candidates looked at while building the graph (default: of the kind)")
@@ -102,7 +102,10 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 	if err != nil {
 		return err
 	}
-	return x.print(term, config.Collection, report)
+	if err := x.print(term, config.Collection, report); err != nil || x.asJSON {
+		return err
+	}
+	return next(config, term.Out)
 }
 
 // wordParams are those of a new collection.
@@ -178,10 +181,12 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 		return report, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
+	told := costs{sampled: &sampled{Source: source}, experts: loaded.opened, fixed: has != nil}
+	told.before(ctx, &options, bar)
 	if has == nil {
-		report.Report, err = collection.Build(ctx, config.Collection, source, options)
+		report.Report, err = collection.Build(ctx, config.Collection, told, options)
 	} else {
-		report.Report, err = collection.Add(ctx, config.Collection, source, options)
+		report.Report, err = collection.Add(ctx, config.Collection, told, options)
 	}
 	return report, err
 }

@@ -77,7 +77,7 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 		idle = append(append(reading, building...), "threads")
 	case x.addExpert != "":
 		idle = append(reading, "phrases")
-	case x.experts == "none":
+	case x.experts == chooseNone:
 		idle, why = building, "--experts none"
 	}
 	for _, name := range idle {
@@ -144,28 +144,19 @@ func orDefault(n int) any {
 // expertNames are the experts to load: those of the collection, or for a new
 // one those that were asked for.
 func (x *indexing) expertNames(has []collection.ExpertFiles) ([]string, error) {
-	var asked []string
 	var stored []string
 	for _, e := range has {
 		stored = append(stored, e.Name)
 	}
-	switch x.experts {
-	case "", "none":
-	default:
-		asked = strings.Split(x.experts, ",")
-		for _, name := range asked {
-			if name == "" || name == "none" {
-				return nil, usagef("--experts is %q: names with commas between them, or none", x.experts)
-			}
-		}
+	asked, err := chosenExperts(x.experts)
+	if err != nil {
+		return nil, err
 	}
 	switch {
 	case x.addExpert != "" && has == nil:
 		return nil, fmt.Errorf("there is no collection to add expert %q to: build one with --in first", x.addExpert)
 	case x.addExpert != "":
 		return []string{x.addExpert}, nil
-	case has == nil && x.experts == "":
-		return []string{baseExpert}, nil
 	case has == nil:
 		return asked, nil
 	case x.experts != "" && !slices.Equal(slices.Sorted(slices.Values(asked)), slices.Sorted(slices.Values(stored))):

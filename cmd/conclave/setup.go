@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	shipped "conclave/experts"
@@ -29,19 +30,24 @@ type setupOptions struct {
 	folder string
 	// full makes the shipped experts in full precision too.
 	full bool
+	// usual: of the shipped experts, those that a collection has by default.
+	usual bool
 }
 
-// bind adds the flags that setup and demo have in common.
+// bind adds the flag that setup and demo have in common.
 func (o *setupOptions) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&o.python, "python", "python3", "Python `interpreter` with pip, used to download")
-	flags.StringVar(&o.folder, "experts", "", "`folder` of bundles with deltas, to import in place of those that the program ships; or none")
 }
 
 // deltas are the experts to import.
 func (o *setupOptions) deltas() ([]*models.Delta, error) {
 	switch o.folder {
 	case "":
-		return readDeltas(shipped.FS)
+		all, err := readDeltas(shipped.FS)
+		if o.usual {
+			all = slices.DeleteFunc(all, func(d *models.Delta) bool { return !slices.Contains(defaultExperts(), d.Manifest.Name) })
+		}
+		return all, err
 	case "none":
 		return nil, nil
 	}
@@ -87,6 +93,7 @@ also after an interruption.`,
 		},
 	}
 	o.bind(command.Flags())
+	command.Flags().StringVar(&o.folder, "experts", "", "`folder` of bundles with deltas, to import in place of those that the program ships; or none")
 	command.Flags().StringVar(&o.provider, "provider", "cpu", "which ONNX Runtime: cpu or cuda")
 	command.Flags().BoolVar(&o.full, "fp32", false, "import the experts in full precision too, as NAME-fp32: four times the bytes")
 	return command

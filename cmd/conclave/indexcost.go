@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"conclave/collection"
+	"conclave/corpus"
+)
+
+// Passages that are encoded to learn what all will take: one of sampleShare,
+// and at most mostSampled.
+const (
+	sampleShare = 25
+	mostSampled = 32
+)
+
+// What a passage takes on disk, about: its text and words as much again as the
+// text; an expert's vector in full, in codes and with its links in the graph;
+// tokens' vectors by the length of the text (measured on the demo and on the
+// passages of eight domains).
+const (
+	textShare  = 2
+	tokenShare = 14
+	linkBytes  = 200
+	dimension  = 384
+)
+
+func vectorBytes(dimension int) int64 { return int64(5*dimension + linkBytes) }
+
+// sampled is a source that remembers some of its passages, spread evenly over
+// what was read.
+type sampled struct {
+	collection.Source
+	passages, text int64 // and bytes of text
+	every          int64 // of so many one is kept; 0: 1
+	kept           []corpus.Passage
+}
+
+// Next implements collection.Source.
+func (s *sampled) Next() (corpus.Passage, error) {
+	p, err := s.Source.Next()
+	if err != nil {
+		return p, err
+	}
+	if s.passages%max(s.every, 1) == 0 {
+		s.kept = append(s.kept, p)
+		if len(s.kept) == 2*mostSampled {
+			for i := range mostSampled {
+				s.kept[i] = s.kept[2*i]
+			}
+			s.kept, s.every = s.kept[:mostSampled], 2*max(s.every, 1)
+		}
+	}
+	s.passages++
+	s.text += int64(len(p.Title) + len(p.Text))
+	return p, nil
+}
+
+// costs says before passages are encoded what that takes, with the experts that
+// were chosen and with those that --experts could have named.
+type costs struct {
+	*sampled
+	experts []*expert
+	fixed   bool // the collection has its experts already: nothing is to be chosen
+}
+
+// before says it when all is read, and before anything is encoded.
+func (c *costs) before(ctx context.Context, o *collection.BuildOptions, bar *progress) {
+	report, said := o.Progress, false
+	o.Progress = func(p collection.Progress) {
+		if !said && p.Stage == collection.Words {
+			said = true
+			table, err := c.table(ctx)
+			if err != nil {
+				table = fmt.Sprintf("what encoding takes cannot be measured: %v", err)
+			}
+			bar.Finish() // of the reading
+			bar.Say("%s", table)
+		}
+		report(p)
+	}
+}
+
+// choice is a line of the table.
+type choice struct {
+	name        string
+	passes      int
+	dense, late int
+}
+
+func (c *costs) table(ctx context.Context) (string, error) {
+	mine := choice{name: "these experts", passes: len(passesOf(c.experts))}
+	var names []string
+	for _, e := range c.experts {
+		names = append(names, e.name)
+		if e.Late() {
+			mine.late++
+		} else {
+			mine.dense++
+		}
+	}
+	first, others, err := c.measure(ctx)
+	if err != nil {
+		return "", err
+	}
+	choices := []choice{mine}
+	if !c.fixed {
+		all := len(allExperts()) - 1 // late shares the base's pass
+		choices = []choice{{name: "none"}, {name: chooseDefault, passes: 1, dense: 1, late: 1}, {name: chooseAll, passes: all, dense: all, late: 1}}
+		at := slices.IndexFunc([][]string{nil, defaultExperts(), allExperts()}, func(n []string) bool { return sameNames(n, names) })
+		if at >= 0 {
+			choices[at].name += " (chosen)"
+		} else {
+			choices = append(choices, choice{strings.Join(names, ",") + " (chosen)", mine.passes, mine.dense, mine.late})
+		}
+	}
+	var out strings.Builder
+	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(t, "%s, about:\n", plural(c.passages, "passage"))
+	for _, x := range choices {
+		took := "no time"
+		if x.passes > 0 {
+			took = roughly((first + time.Duration(x.passes-1)*others) * time.Duration(c.passages))
+			if first == 0 {
+				took = "not measured"
+			}
+		}
+		bytes := c.text*int64(textShare+x.late*tokenShare) + c.passages*int64(x.dense)*vectorBytes(dimension)
+		_, _ = fmt.Fprintf(t, "  --experts %s\t%s\t%s\t%s\n", x.name, plural(int64(x.passes), "pass"), took, count(bytes, "bytes"))
+	}
+	err = t.Flush()
+	return strings.TrimSuffix(out.String(), "\n"), err
+}
+
+// measure encodes a sample in the first pass and in the last: the time of one
+// passage in the first, and in each other.
+func (c *costs) measure(ctx context.Context) (first, others time.Duration, err error) {
+	passes := passesOf(c.experts)
+	if len(passes) == 0 {
+		return 0, 0, nil
+	}
+	few := c.kept[:min(len(c.kept), mostSampled, max(1, int(c.passages/sampleShare)))]
+	took := func(e *expert) (time.Duration, error) {
+		began := time.Now()
+		var err error
+		if e.carries != nil {
+			_, _, err = e.EncodePassagesBoth(ctx, few)
+		} else {
+			_, err = e.EncodePassages(ctx, few)
+		}
+		return time.Since(began) / time.Duration(len(few)), err
+	}
+	if first, err = took(passes[0]); err != nil || len(passes) == 1 {
+		return first, first, err
+	}
+	others, err = took(passes[len(passes)-1])
+	return first, others, err
+}
+
+// passesOf are the experts whose runs make the vectors of all: late interaction
+// that carries its base's stands for both.
+func passesOf(all []*expert) (out []*expert) {
+	for _, e := range all {
+		if !slices.ContainsFunc(all, func(late *expert) bool { return late.carries == e }) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func sameNames(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// roughly is a time to one figure or two: "40 s", "12 min", "3.5 h".
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f s", max(1, d.Seconds()))
+	case d < 100*time.Minute:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
+}
+
+// plural counts things: "1 segment", "2,000 passages".
+func plural(n int64, thing string) string {
+	if n != 1 {
+		if last := thing[len(thing)-1]; last == 's' {
+			thing += "es"
+		} else {
+			thing += "s"
+		}
+	}
+	return count(n, "") + " " + thing
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"conclave/calibration"
+	"conclave/configs"
+	shipped "conclave/experts"
+	"conclave/search"
+)
+
+// next opens a collection as a search would, and says what "auto" now is and
+// what would make its answers better. What keeps it from being searched is said
+// here, too.
+func next(config configs.Config, out io.Writer) error {
+	w := &errWriter{out: out}
+	l, err := openLibrary(config, slog.New(slog.DiscardHandler), complaining{out})
+	if err == nil {
+		l.next(w, config.Collection)
+	}
+	if err = errors.Join(err, l.Close()); err != nil {
+		w.printf("it cannot be searched yet: %v\n", err)
+	}
+	return w.err
+}
+
+func (l *library) next(w *errWriter, folder string) {
+	w.printf("auto is %s\n", l.auto())
+	experts := l.engine.Experts()
+	late := slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
+	record, err := calibration.ReadRecord(folder)
+	step := func(why, command string) { w.printf("next: %s\n      conclave %s\n", why, command) }
+	switch {
+	case len(experts) == 0:
+		step("meaning beside words", "index --collection "+folder+" --add-expert base")
+	case !late && slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Name == baseExpert }):
+		step("late interaction", "index --collection "+folder+" --add-expert late")
+	default:
+		if l.made.Reference == "" {
+			step("a specialist, where one of these is near your domain:\n      "+strings.Join(specialists(), ", "), "index --collection "+folder+" --add-expert NAME")
+		}
+		if record == nil && err == nil {
+			step("a hundred or more of your questions, with their passages", "calibrate --collection "+folder+" --questions FILE")
+		}
+	}
+}
+
+// specialists are the shipped experts that have a domain.
+func specialists() []string {
+	return slices.DeleteFunc(shipped.Names(), func(name string) bool { return name == lateExpert })
+}
+
+// auto is the method behind "auto", and of what.
+func (l *library) auto() string {
+	d := l.engine.Defaults()
+	var of []string
+	dense := denseOf(l.engine.Experts())
+	switch {
+	case len(dense) > 3:
+		of = append(of, fmt.Sprintf("%d experts", len(dense)))
+	default:
+		for _, x := range dense {
+			of = append(of, x.Name)
+		}
+	}
+	of = append(of, "words")
+	if d.Auto == search.MethodGate {
+		if d.Gate.Phrases > 0 {
+			of = append(of, "phrases")
+		}
+		if len(d.Gate.Late) > 0 && l.made.Late != nil {
+			of = append(of, "late interaction")
+		}
+	}
+	return d.Auto + ": " + strings.Join(of, ", ")
+}
