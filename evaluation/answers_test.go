@@ -44,7 +44,7 @@ func TestRegexAnswers(t *testing.T) {
 		{"^foo$", "bar\nFoo\nbaz", true},
 		{"R.ntgen", "R\u00f6ntgen", false}, // NFD adds a code point
 		{"[\u00f6]", "o", true},            // for the same reason
-		{`July\s4`, "july\u00a04", true},
+		{`July\s4`, "july 4", true},
 		{`\bcat\b`, "concatenate", false},
 		{`\bcat\b`, "a cat.", true},
 	} {

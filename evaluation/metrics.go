@@ -22,28 +22,6 @@ func (j Judgements) relevant() int {
 	return n
 }
 
-// TopK is 1 when one of the first k passages is relevant, else 0: the "top-k
-// accuracy" of DPR (§4.1), with judged passages in place of answer strings.
-func TopK(ranking []string, j Judgements, k int) float64 {
-	for _, id := range ranking[:min(k, len(ranking))] {
-		if j[id] > 0 {
-			return 1
-		}
-	}
-	return 0
-}
-
-// ReciprocalRank is 1/rank of the first relevant passage among the first k,
-// or 0.
-func ReciprocalRank(ranking []string, j Judgements, k int) float64 {
-	for i, id := range ranking[:min(k, len(ranking))] {
-		if j[id] > 0 {
-			return 1 / float64(i+1)
-		}
-	}
-	return 0
-}
-
 // NDCG is the normalised discounted cumulative gain of the first k passages
 // with linear gain: Σ grade/log2(rank+1), divided by that of the ideal order
 // (trec_eval's ndcg_cut). A question without relevant passages scores 0.

@@ -40,7 +40,7 @@ func TestPatternsArePythons(t *testing.T) {
 }
 
 func TestPatternsBeyondGo(t *testing.T) {
-	for _, pattern := range []string{`(?=a)b`, `(a)\1`, `\Ba`, `[a`} {
+	for _, pattern := range []string{`(?=a)b`, `(a)\1`, `[a`} {
 		if m, bad := RegexAnswers([]string{pattern, "x"}); len(bad) != 1 || m.In("ab aa") || !m.In("x") {
 			t.Errorf("%q: bad are %q; it has to be named, never to match, and to leave others alone", pattern, bad)
 		}

@@ -133,7 +133,7 @@ func TestErrorsNameThePlace(t *testing.T) {
 		"space.jsonl":       {`{"id":"a b","question":"what?","positive_ids":["a"]}`, "", []string{"white space"}},
 		"contradicts.jsonl": {`{"id":"2","question":"what?","positive_ids":["a"],"grades":{"b":1}}`, "", []string{`field "grades"`, `"a"`}},
 		"latin.jsonl":       {good + "{\"question\":\"\xe9\"}", "", []string{"line 2", "UTF-8"}},
-		"list.dpr":          {"who?\t['a']\nwhat?\t['a', 3]\n", "", []string{"line 2", `field "answers"`, "character 7"}},
+		"list.dpr":          {"who?\t['a']\nwhat?\t['a', 3]\n", "", []string{"line 2", `field "answers"`, "a list of texts", `3]`}},
 		"empty-list.dpr":    {"who?\t[]\n", "", []string{"line 1", `field "answers"`, "empty"}},
 		"columns.dpr":       {"who?\t['a']\nwhat?\t['a']\tx\n", "", []string{"line 2", "3 columns"}},
 		"no-text.dpr":       {"\t['a']\n", "", []string{"none of jsonl"}},

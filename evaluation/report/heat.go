@@ -2,98 +2,37 @@ package report
 
 import (
 	"fmt"
-	"html"
-	"html/template"
 	"maps"
+	"reflect"
 	"slices"
-	"strings"
 
 	"conclave/evaluation"
 	"conclave/search"
 )
 
-// heat is a heat map: rows are domains, columns are sources.
+// heat is a heat map: a table whose rows are domains and whose columns are
+// sources.
 type heat struct {
-	id, title     string
-	rows, columns []string
-	cells         [][]heatCell
+	Caption string
+	Columns []string
+	Rows    []heatRow
+}
+
+type heatRow struct {
+	Domain string
+	Cells  []heatCell
 }
 
 type heatCell struct {
-	shade  float64 // 0 to 1
-	text   string  // "" for nothing known
-	small  string  // under it
-	marked bool    // an outline: the domain's own expert
+	Shade float64 // 0 to 1
+	Text  string  // "" for nothing known
+	Small string  // under it
+	Own   bool    // an outline: the domain's own expert
 }
 
-// Measures of a heat map, in pixels.
-const (
-	cellWidth, cellHeight = 66.0, 40.0
-	letterWidth           = 6.2 // of a label, about
-
-	// onAccent is the shade above which figures have the colour that stands out
-	// on the full one: there both have about the same contrast.
-	onAccent = 0.7
-)
-
-func (h heat) draw() template.HTML {
-	if len(h.rows) == 0 || len(h.columns) == 0 {
-		return ""
-	}
-	left := 20.0
-	for _, name := range h.rows {
-		left = max(left, letterWidth*float64(len([]rune(name)))+14)
-	}
-	slanted := false
-	longest := 0
-	for _, name := range h.columns {
-		longest = max(longest, len([]rune(name)))
-		slanted = slanted || letterWidth*float64(len([]rune(name))) > cellWidth-6
-	}
-	top, right := 30.0, 8.0
-	if slanted {
-		top = 24 + 0.6*letterWidth*float64(longest)
-		right = 0.8*letterWidth*float64(longest) - cellWidth/2
-	}
-	right = max(right, 8)
-	width, height := left+cellWidth*float64(len(h.columns))+right, top+cellHeight*float64(len(h.rows))+6
-	var svg strings.Builder
-	put := func(format string, values ...any) { fmt.Fprintf(&svg, format+"\n", values...) }
-	put(`<svg class="heat" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img" aria-labelledby="%s-title">`, width, height, width, height, h.id)
-	put(`<title id="%s-title">%s</title>`, h.id, html.EscapeString(h.title))
-	for c, name := range h.columns {
-		x := left + cellWidth*(float64(c)+0.5)
-		if slanted {
-			put(`<text transform="translate(%.1f %.1f) rotate(-36)">%s</text>`, x-6, top-8, html.EscapeString(name))
-		} else {
-			put(`<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, x, top-9, html.EscapeString(name))
-		}
-	}
-	for i, name := range h.rows {
-		y := top + cellHeight*float64(i)
-		put(`<text x="%.1f" y="%.1f" text-anchor="end">%s</text>`, left-9, y+cellHeight/2+4, html.EscapeString(name))
-		for c, cell := range h.cells[i] {
-			x := left + cellWidth*float64(c)
-			put(`<g><title>%s</title>`, html.EscapeString(strings.TrimSpace(fmt.Sprintf("%s, %s: %s %s", name, h.columns[c], cell.text, cell.small))))
-			put(`<rect class="cell" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="3" fill-opacity="%.3f"/>`, x+1, y+1, cellWidth-2, cellHeight-2, 0.05+0.9*min(max(cell.shade, 0), 1))
-			if cell.marked {
-				put(`<rect class="mark" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="4"/>`, x+1.5, y+1.5, cellWidth-3, cellHeight-3)
-			}
-			on := ""
-			if cell.shade > onAccent {
-				on = " on"
-			}
-			at := y + cellHeight/2 + 4
-			if cell.small != "" {
-				at -= 6
-				put(`<text class="small%s" x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, on, x+cellWidth/2, at+14, html.EscapeString(cell.small))
-			}
-			put(`<text class="value%s" x="%.1f" y="%.1f" text-anchor="middle">%s</text></g>`, on, x+cellWidth/2, at, html.EscapeString(cell.text))
-		}
-	}
-	put(`</svg>`)
-	return template.HTML(svg.String())
-}
+// Dark reports whether the figures need the colour that stands out on the full
+// Shade: above this, it has the better contrast.
+func (c heatCell) Dark() bool { return c.Shade > 0.7 }
 
 // domainTable is the table of a domain.
 func domainTable(r *evaluation.Report, d evaluation.DomainInfo) *evaluation.Table {
@@ -114,15 +53,14 @@ func domainName(d evaluation.DomainInfo) string {
 
 // sourcesByDomain is how well each source does in each domain, shaded within
 // the domain, so that the eye finds who is best where.
-func sourcesByDomain(r *evaluation.Report) template.HTML {
-	h := heat{id: "sources", title: "Accuracy of each source alone in each domain, top-1 above top-20"}
+func sourcesByDomain(r *evaluation.Report) (h heat) {
 	for _, m := range r.Methods {
 		if m.Kind == evaluation.KindSource {
-			h.columns = append(h.columns, m.Source)
+			h.Columns = append(h.Columns, m.Source)
 		}
 	}
-	if len(h.columns) < 2 {
-		return ""
+	if len(h.Columns) < 2 {
+		return heat{}
 	}
 	for _, d := range r.Domains {
 		t := domainTable(r, d)
@@ -132,44 +70,43 @@ func sourcesByDomain(r *evaluation.Report) template.HTML {
 		first, twenty := accuracy(t, 1), accuracy(t, 20)
 		var cells []heatCell
 		low, high := 1.0, 0.0
-		for _, name := range h.columns {
+		for _, name := range h.Columns {
 			row := rowOf(t, name+" alone")
 			low, high = min(low, row.Values[first]), max(high, row.Values[first])
-			cells = append(cells, heatCell{shade: row.Values[first], text: fmt.Sprintf("%.1f", 100*row.Values[first]), small: fmt.Sprintf("%.1f", 100*row.Values[twenty]), marked: name == d.Expert})
+			cells = append(cells, heatCell{Shade: row.Values[first], Text: fmt.Sprintf("%.1f", 100*row.Values[first]), Small: fmt.Sprintf("%.1f", 100*row.Values[twenty]), Own: name == d.Expert})
 		}
 		for i := range cells {
 			if high > low {
-				cells[i].shade = (cells[i].shade - low) / (high - low)
+				cells[i].Shade = (cells[i].Shade - low) / (high - low)
 			}
 		}
-		h.rows, h.cells = append(h.rows, domainName(d)), append(h.cells, cells)
+		h.Rows = append(h.Rows, heatRow{domainName(d), cells})
 	}
-	return h.draw()
+	return h
 }
 
 // sureByDomain is the mean confidence of each expert in each domain.
-func sureByDomain(r *evaluation.Report) template.HTML {
-	h := heat{id: "sure", title: "Mean confidence of each expert in each domain"}
+func sureByDomain(r *evaluation.Report) (h heat) {
 	for _, x := range r.Experts {
 		for _, d := range r.Domains {
 			if _, ok := d.Sure[x.Name]; ok {
-				h.columns = append(h.columns, x.Name)
+				h.Columns = append(h.Columns, x.Name)
 				break
 			}
 		}
 	}
 	for _, d := range r.Domains {
 		var cells []heatCell
-		for _, name := range h.columns {
-			cell := heatCell{marked: name == d.Expert}
+		for _, name := range h.Columns {
+			cell := heatCell{Own: name == d.Expert}
 			if sure, ok := d.Sure[name]; ok {
-				cell.shade, cell.text = sure, fmt.Sprintf("%.2f", sure)
+				cell.Shade, cell.Text = sure, fmt.Sprintf("%.2f", sure)
 			}
 			cells = append(cells, cell)
 		}
-		h.rows, h.cells = append(h.rows, domainName(d)), append(h.cells, cells)
+		h.Rows = append(h.Rows, heatRow{domainName(d), cells})
 	}
-	return h.draw()
+	return h
 }
 
 // weightsByDomain are the mean weights of the fusions that weigh the sources
@@ -177,33 +114,25 @@ func sureByDomain(r *evaluation.Report) template.HTML {
 // experts are shaded by their share of the experts' weight; the weights of BM25,
 // phrases and late interaction belong to other scales of scores and are not
 // shaded.
-func weightsByDomain(r *evaluation.Report) []template.HTML {
-	var maps []heat
-	var captions []string
-	for n, m := range r.Methods {
-		columns := weighted(r, m.Name)
-		if len(columns) < 2 {
+func weightsByDomain(r *evaluation.Report) (maps []heat) {
+	for _, m := range r.Methods {
+		h := heat{Caption: m.Name, Columns: weighted(r, m.Name)}
+		if len(h.Columns) < 2 {
 			continue
 		}
-		h := heat{id: fmt.Sprintf("weights-%d", n), columns: columns}
 		for _, d := range r.Domains {
-			h.rows, h.cells = append(h.rows, domainName(d)), append(h.cells, weightCells(r, d, m.Name, columns))
+			h.Rows = append(h.Rows, heatRow{domainName(d), weightCells(r, d, m.Name, h.Columns)})
 		}
 		same := slices.IndexFunc(maps, func(other heat) bool {
-			return slices.Equal(other.columns, h.columns) && slices.EqualFunc(other.cells, h.cells, slices.Equal[[]heatCell])
+			return slices.Equal(other.Columns, h.Columns) && reflect.DeepEqual(other.Rows, h.Rows)
 		})
 		if same >= 0 {
-			captions[same] += " · " + m.Name
+			maps[same].Caption += " · " + m.Name
 			continue
 		}
-		maps, captions = append(maps, h), append(captions, m.Name)
+		maps = append(maps, h)
 	}
-	var out []template.HTML
-	for i, h := range maps {
-		h.title = "Mean weights: " + captions[i]
-		out = append(out, template.HTML(`<figure><figcaption>`+html.EscapeString(captions[i])+`</figcaption>`)+h.draw()+`</figure>`)
-	}
-	return out
+	return maps
 }
 
 func weightCells(r *evaluation.Report, d evaluation.DomainInfo, method string, columns []string) []heatCell {
@@ -216,9 +145,9 @@ func weightCells(r *evaluation.Report, d evaluation.DomainInfo, method string, c
 	var cells []heatCell
 	for _, name := range columns {
 		w := d.Weights[method][name]
-		cell := heatCell{text: fmt.Sprintf("%.3g", w), marked: name == d.Expert}
+		cell := heatCell{Text: fmt.Sprintf("%.3g", w), Own: name == d.Expert}
 		if isExpert(r, name) && sum > 0 {
-			cell.shade = w / sum
+			cell.Shade = w / sum
 		}
 		cells = append(cells, cell)
 	}

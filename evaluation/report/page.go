@@ -35,9 +35,9 @@ type page struct {
 	Curves   chartView
 	Coverage chartView
 	Diagrams []template.HTML
-	Sources  template.HTML // accuracy of the sources by domain
-	Sure     template.HTML // confidence of the experts by domain
-	Weights  []template.HTML
+	Sources  heat // accuracy of the sources by domain
+	Sure     heat // confidence of the experts by domain
+	Weights  []heat
 	Experts  []expertView
 	Meanings []meaning
 	Methods  []meaning

@@ -140,7 +140,7 @@ func TestWeightsOfLateInteraction(t *testing.T) {
 		t.Fatalf("columns %v", got)
 	}
 	cells := weightCells(r, r.Domains[0], "auto", weighted(r, "auto"))
-	if cells[1].shade != .75 || cells[2].shade != 0 || cells[3].shade != 0 || cells[3].text != "2.5" {
+	if cells[1].Shade != .75 || cells[2].Shade != 0 || cells[3].Shade != 0 || cells[3].Text != "2.5" {
 		t.Errorf("%+v", cells)
 	}
 }
