@@ -49,8 +49,11 @@ func build(ctx context.Context, d disk, dir string, source Source, o BuildOption
 }
 
 // discard removes a collection whose first build failed: the folder as well,
-// when it was not there before.
+// when it was not there before. What is published, or may be, stays.
 func (w *Writer) discard(keepFolder bool) {
+	if w.manifest.Generation > 0 || w.trouble() != nil {
+		return
+	}
 	// Errors are dropped: the build's own error is what matters, and whatever
 	// stays is a generation 0 that the next build clears.
 	entries, _ := os.ReadDir(w.dir)

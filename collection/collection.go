@@ -107,6 +107,26 @@ func (c *Collection) reload(prepare func(before, next *Generation) error) (bool,
 	}
 }
 
+// replace hands out a generation from now on, unless a newer one or the same is;
+// prepare is called before that, with the one before. The caller's pin is used up.
+func (c *Collection) replace(next *Generation, prepare func(before *Generation)) bool {
+	c.loading.Lock()
+	defer c.loading.Unlock()
+	c.mu.Lock()
+	before := c.current
+	c.mu.Unlock()
+	if next.Number() <= before.Number() {
+		next.drop()
+		return false
+	}
+	prepare(before)
+	c.mu.Lock()
+	c.current = next
+	c.mu.Unlock()
+	before.drop()
+	return true
+}
+
 // Dir is the collection's folder.
 func (c *Collection) Dir() string { return c.dir }
 

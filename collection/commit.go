@@ -130,7 +130,7 @@ func (l *Live) commitAll(ctx context.Context) {
 				more = false
 			}
 		}
-		l.commit(group)
+		l.commit(ctx, group)
 		for _, r := range group {
 			close(r.done)
 		}
@@ -139,7 +139,13 @@ func (l *Live) commitAll(ctx context.Context) {
 
 // commit checks the changes of a group in order, logs those that hold, and
 // makes them pending.
-func (l *Live) commit(group []*commitRequest) {
+func (l *Live) commit(ctx context.Context, group []*commitRequest) {
+	if err := l.settle(ctx); err != nil {
+		for _, r := range group {
+			r.err = err
+		}
+		return
+	}
 	g := commitGroup{live: l, staged: map[string]string{}}
 	for _, r := range group {
 		for i := range r.changes {

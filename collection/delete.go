@@ -29,8 +29,10 @@ func (w *Writer) Delete(ctx context.Context, ids []string) (deleted int, err err
 		return 0, err
 	}
 	errNothing := errors.New("nothing to delete")
-	_, err = w.update(ctx, func(m *manifest) (err error) {
-		deleted, err = w.bury(ctx, m, slices.Values(ids))
+	made := w.draft()
+	defer made.discard()
+	_, err = w.publish(ctx, made, func(m *manifest) (err error) {
+		deleted, err = w.bury(ctx, made, m, slices.Values(ids))
 		if err == nil && deleted == 0 {
 			return errNothing
 		}
@@ -53,8 +55,8 @@ func (w *Writer) built() error {
 // bury marks the passages that have the given ids as deleted in m, the
 // successor of the writer's manifest with its segments still in their places.
 // It writes the new tombstones and makes them durable. A segment of which
-// nothing is left is taken out. It runs inside update.
-func (w *Writer) bury(ctx context.Context, m *manifest, ids iter.Seq[string]) (int, error) {
+// nothing is left is taken out. It runs inside publish.
+func (w *Writer) bury(ctx context.Context, made *draft, m *manifest, ids iter.Seq[string]) (int, error) {
 	gone := make([][]rank.Ordinal, len(w.current.segments))
 	n := 0
 	for id := range ids {
@@ -76,7 +78,7 @@ func (w *Writer) bury(ctx context.Context, m *manifest, ids iter.Seq[string]) (i
 			continue
 		}
 		s, before := &m.Segments[at], m.Segments[at].Deleted
-		if err := w.writeTombstones(s, w.current.segments[at].dead, ordinals); err != nil {
+		if err := w.writeTombstones(made, s, w.current.segments[at].dead, ordinals); err != nil {
 			return 0, err
 		}
 		deleted += s.Deleted - before
@@ -87,22 +89,21 @@ func (w *Writer) bury(ctx context.Context, m *manifest, ids iter.Seq[string]) (i
 
 // writeTombstones gives a segment new tombstones: those it has, and the given
 // ordinals. When nothing is left of it, no file is written. It runs inside
-// update.
-func (w *Writer) writeTombstones(s *segmentManifest, dead tombstones, ordinals []rank.Ordinal) error {
+// publish.
+func (w *Writer) writeTombstones(made *draft, s *segmentManifest, dead tombstones, ordinals []rank.Ordinal) error {
 	dead = dead.with(s.Passages, ordinals)
 	if s.Deleted = dead.count(); s.Deleted == s.Passages {
 		return nil
 	}
 	name := fmt.Sprintf("deleted-%d", w.serial)
 	w.serial++
-	folder := filepath.Join(w.dir, s.Name)
-	data := dead.encode(s.Passages)
-	if err := w.disk.WriteFile(filepath.Join(folder, name), data); err != nil {
+	path, data := made.add(s.Name, name), dead.encode(s.Passages)
+	if err := w.disk.WriteFile(path, data); err != nil {
 		return err
 	}
 	s.Tombstones = &fileManifest{Name: name, Size: int64(len(data)), Sum: sumOf(data)}
-	if err := w.disk.SyncFile(filepath.Join(folder, name)); err != nil {
+	if err := w.disk.SyncFile(path); err != nil {
 		return err
 	}
-	return w.disk.SyncDir(folder)
+	return w.disk.SyncDir(filepath.Dir(path))
 }

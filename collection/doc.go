@@ -47,7 +47,19 @@
 // before the manifest is renamed into place, and that folder is synced after.
 // So a kill or a power cut at any instant leaves the last published generation
 // whole, and beside it at most files that no manifest names, which the next
-// writer removes. A change is acknowledged when its frame of the log is synced;
+// writer removes.
+//
+// An operation of the file system that fails is no crash: the writer goes on.
+// A new generation is opened before its manifest is renamed, so that whatever
+// is missing then, a file or a descriptor, is missed before anything is
+// published. Publishing has three outcomes. Not published: what was made for it
+// is removed. Published: what only the generation before named is removed.
+// Unknown, when the rename or the sync behind it failed: nothing is removed and
+// nothing is written until the manifest that is found on disk was written once
+// more, and so is durable. The next writer after a kill syncs the manifest
+// before it clears up, for the same reason.
+//
+// A change is acknowledged when its frame of the log is synced;
 // the manifest says up to which change the segments go, and the rest is read
 // from the log when the collection is opened for writing.
 package collection

@@ -41,16 +41,9 @@ func (w *Writer) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 		return report, fmt.Errorf("%s has vectors of expert %q already, made by the encoder %s: take them out first with --remove-expert %s", w.dir, has.Name, short(has.Fingerprint), has.Name)
 	}
 	x := describeExpert(encoder, index)
-	made := map[string]segmentExpert{} // by segment
-	published := false
+	files, made := map[string]segmentExpert{}, w.draft() // files by segment
 	defer func() {
-		if !published {
-			for segment, built := range made {
-				for _, f := range built.files() {
-					_ = w.disk.RemoveAll(filepath.Join(w.dir, segment, f.Name)) // else the next writer does
-				}
-			}
-		}
+		made.discard()
 		err = explainDisk(err)
 	}()
 	r := &reporter{to: o.Progress}
@@ -65,20 +58,20 @@ func (w *Writer) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 			}
 			r.report(p)
 		}}
-		built, err := w.addExpertTo(ctx, s, x, encodedBy(encoder, o), o, inner)
+		built, err := w.addExpertTo(ctx, made, s, x, encodedBy(encoder, o), o, inner)
 		if err != nil {
 			return report, err
 		}
-		made[s.Name] = built
+		files[s.Name] = built
 		report.Passages += s.Passages
 		for _, f := range built.files() {
 			report.Bytes += f.Size
 		}
 	}
-	after, err := w.update(ctx, func(m *manifest) error {
+	after, err := w.publish(ctx, made, func(m *manifest) error {
 		m.Experts = append(m.Experts, x)
 		for i := range m.Segments {
-			built, ok := made[m.Segments[i].Name]
+			built, ok := files[m.Segments[i].Name]
 			if !ok {
 				return fmt.Errorf("segment %s came while expert %s was being added: start again", m.Segments[i].Name, x.Name)
 			}
@@ -89,13 +82,12 @@ func (w *Writer) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 	if err != nil {
 		return report, err
 	}
-	published = true
 	report.Generation = after.Generation
 	report.Recall = map[string]Recall{x.Name: joined(after.Segments, x.Name)}
 	return report, nil
 }
 
-func (w *Writer) addExpertTo(ctx context.Context, s *segmentManifest, x expertManifest, vectorsOf vectorMaker, o BuildOptions, r *reporter) (built segmentExpert, err error) {
+func (w *Writer) addExpertTo(ctx context.Context, made *draft, s *segmentManifest, x expertManifest, vectorsOf vectorMaker, o BuildOptions, r *reporter) (built segmentExpert, err error) {
 	dir := filepath.Join(w.dir, s.Name)
 	store, err := corpus.OpenStore(filepath.Join(dir, s.Store.Name))
 	if err != nil {
@@ -103,15 +95,12 @@ func (w *Writer) addExpertTo(ctx context.Context, s *segmentManifest, x expertMa
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	if built, err = buildExpert(ctx, dir, store, x, vectorsOf, w.number(), o, r); err != nil {
-		return built, err
+		return built, err // and has left nothing
 	}
-	if err := w.sealFiles(ctx, dir, built.files(), r); err != nil {
-		for _, f := range built.files() {
-			_ = w.disk.RemoveAll(filepath.Join(dir, f.Name)) // else the next writer does
-		}
-		return built, err
+	for _, f := range built.files() {
+		made.add(s.Name, f.Name)
 	}
-	return built, nil
+	return built, w.sealFiles(ctx, dir, built.files(), r)
 }
 
 // RemoveExpert takes an expert out of the collection in dir. Readers that have
@@ -130,7 +119,7 @@ func (w *Writer) RemoveExpert(ctx context.Context, name string) error {
 	if w.snapshot().expert(name) == nil {
 		return fmt.Errorf("%s has no vectors of expert %q", w.dir, name)
 	}
-	_, err := w.update(ctx, func(m *manifest) error {
+	_, err := w.publish(ctx, w.draft(), func(m *manifest) error {
 		m.Experts = slices.DeleteFunc(m.Experts, func(x expertManifest) bool { return x.Name == name })
 		for i := range m.Segments {
 			s := &m.Segments[i]

@@ -85,57 +85,68 @@ func (l *Live) awaitFlush(ctx context.Context) error {
 func (l *Live) flush(ctx context.Context) error {
 	l.structure.RLock()
 	defer l.structure.RUnlock()
+	if err := l.settle(ctx); err != nil {
+		return err
+	}
 	l.mu.Lock()
 	changes, last := l.pending.first(l.options.FlushPassages)
 	encoders := slices.Collect(maps.Values(l.encoders))
 	l.mu.Unlock()
-
-	l.logUse.Lock()
-	err := l.log.rotate()
-	l.logUse.Unlock()
-	if err != nil {
-		return err
+	if len(changes) > 0 {
+		l.logUse.Lock()
+		err := l.log.rotate()
+		l.logUse.Unlock()
+		if err != nil {
+			return err
+		}
+		if err := l.writer.flush(ctx, changes, last, encoders, l.options.Build); err != nil {
+			return fmt.Errorf("making %d changes visible: %w", len(changes), err)
+		}
+		l.show(ctx)
 	}
-	generation, err := l.writer.flush(ctx, changes, last, encoders, l.options.Build)
-	if err != nil {
-		return fmt.Errorf("making %d changes visible: %w", len(changes), err)
-	}
-	if err := l.show(ctx, generation); err != nil {
-		return err
-	}
-	l.mu.Lock()
-	l.pending.drop(last)
-	l.applied = last
-	l.tell()
-	l.mu.Unlock()
-
 	l.logUse.Lock()
 	defer l.logUse.Unlock()
-	return l.log.prune(last)
+	return l.log.prune(l.writer.snapshot().Applied)
 }
 
-// show lets searches see the newest generation. What is new in it was read
-// through before, so that no search waits for that.
-func (l *Live) show(ctx context.Context, generation uint64) error {
-	_, err := l.collection.reload(func(before, next *Generation) error {
-		_ = next.verifyVectors(ctx, before) // searches tell what is damaged
-		return nil
-	})
-	if err != nil {
+// settle makes sure that the writer knows which generation counts, and shows it:
+// it may have become known just now.
+func (l *Live) settle(ctx context.Context) error {
+	if err := l.writer.settle(); err != nil {
 		return err
 	}
 	l.mu.Lock()
-	l.generation = max(l.generation, generation)
+	shown := l.generation
+	l.mu.Unlock()
+	if l.writer.snapshot().Generation > shown {
+		l.show(ctx)
+	}
+	return nil
+}
+
+// show lets searches see the newest generation that is published; it is open
+// since before it was. What is new in it is read through first, so that no search
+// waits for that.
+func (l *Live) show(ctx context.Context) {
+	next := l.writer.pinned()
+	m := next.manifest
+	if !l.collection.replace(next, func(before *Generation) {
+		_ = next.verifyVectors(ctx, before) // searches tell what is damaged
+	}) {
+		return // somebody else has shown it
+	}
+	l.mu.Lock()
+	l.pending.drop(m.Applied)
+	l.applied, l.generation = max(l.applied, m.Applied), max(l.generation, m.Generation)
 	l.tell()
 	l.mu.Unlock()
-	l.options.Published(generation)
-	return nil
+	l.options.Published(m.Generation)
 }
 
 // flush publishes changes: the passages that were put as a new segment, and
 // tombstones for those that they replace or that are deleted. last is the
 // number of the last change.
-func (w *Writer) flush(ctx context.Context, changes map[string]pendingChange, last uint64, encoders []PassageEncoder, o BuildOptions) (generation uint64, err error) {
+func (w *Writer) flush(ctx context.Context, changes map[string]pendingChange, last uint64, encoders []PassageEncoder, o BuildOptions) (err error) {
 	plan := w.snapshot()
 	var put []string
 	for id, c := range changes {
@@ -144,21 +155,23 @@ func (w *Writer) flush(ctx context.Context, changes map[string]pendingChange, la
 		}
 	}
 	slices.Sort(put)
+	made := w.draft()
+	defer made.discard()
 	var s segmentManifest
 	if len(put) > 0 {
 		var store *corpus.Store
-		s, store, err = w.makeSegment(ctx, plan, encoders, o, &reporter{}, func(dir string) error {
+		s, store, err = w.makeSegment(ctx, made, plan, encoders, o, &reporter{}, func(dir string) error {
 			return writePending(ctx, filepath.Join(dir, storeName), put, changes)
 		})
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if err := store.Close(); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	m, err := w.update(ctx, func(m *manifest) error {
-		if _, err := w.bury(ctx, m, maps.Keys(changes)); err != nil {
+	_, err = w.publish(ctx, made, func(m *manifest) error {
+		if _, err := w.bury(ctx, made, m, maps.Keys(changes)); err != nil {
 			return err
 		}
 		if len(put) > 0 {
@@ -170,13 +183,7 @@ func (w *Writer) flush(ctx context.Context, changes map[string]pendingChange, la
 		m.Applied = last
 		return nil
 	})
-	if err != nil {
-		if len(put) > 0 {
-			_ = w.disk.RemoveAll(filepath.Join(w.dir, s.Name)) // else the next writer does
-		}
-		return 0, err
-	}
-	return m.Generation, nil
+	return err
 }
 
 // writePending writes the passages with the given ids, sorted, to a store.

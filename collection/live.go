@@ -139,9 +139,10 @@ func openLive(d disk, dir string, o LiveOptions) (_ *Live, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.collection, err = Open(dir); err != nil {
+	if err := l.writer.openAll(); err != nil {
 		return nil, errors.Join(err, l.log.close())
 	}
+	l.collection = &Collection{dir: dir, files: l.writer.files, current: l.writer.pinned()}
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	l.ended.Go(func() { l.commitAll(ctx) })
@@ -225,7 +226,9 @@ type Backlog struct {
 	Oldest   time.Duration // how long the oldest waits
 	LogBytes int64
 	Segments int
-	Trouble  error // why the last flush or merge failed, until one succeeds
+	// Trouble is why the last flush or merge failed, until one succeeds; with
+	// ErrUnsettled or ErrOtherWriter no change is acknowledged either.
+	Trouble error
 }
 
 // Backlog is the present one.
@@ -233,10 +236,13 @@ func (l *Live) Backlog() Backlog {
 	l.logUse.Lock()
 	bytes := l.log.bytes()
 	l.logUse.Unlock()
-	segments := len(l.writer.snapshot().Segments)
+	segments, trouble := len(l.writer.snapshot().Segments), l.writer.trouble()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := Backlog{Changes: len(l.pending.queue), LogBytes: bytes, Segments: segments, Trouble: errors.Join(l.flushTrouble, l.mergeTrouble)}
+	if trouble == nil {
+		trouble = errors.Join(l.flushTrouble, l.mergeTrouble)
+	}
+	b := Backlog{Changes: len(l.pending.queue), LogBytes: bytes, Segments: segments, Trouble: trouble}
 	if b.Changes > 0 {
 		b.Oldest = time.Since(l.pending.queue[0].since)
 	}

@@ -10,14 +10,18 @@ import (
 func (l *Live) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildOptions) (Report, error) {
 	l.structure.Lock()
 	defer l.structure.Unlock()
-	report, err := l.writer.AddExpert(ctx, encoder, o)
-	if err != nil {
-		return report, err
+	if l.writer.snapshot().expert(encoder.Name()) == nil {
+		// Before, since it may be published later than AddExpert returns. One that
+		// the collection does not have encodes nothing.
+		l.mu.Lock()
+		l.encoders[encoder.Name()] = encoder
+		l.mu.Unlock()
 	}
-	l.mu.Lock()
-	l.encoders[encoder.Name()] = encoder
-	l.mu.Unlock()
-	return report, l.show(ctx, report.Generation)
+	report, err := l.writer.AddExpert(ctx, encoder, o)
+	if err == nil {
+		l.show(ctx)
+	}
+	return report, err
 }
 
 // RemoveExpert takes an expert out.
@@ -30,7 +34,8 @@ func (l *Live) RemoveExpert(ctx context.Context, name string) error {
 	l.mu.Lock()
 	delete(l.encoders, name)
 	l.mu.Unlock()
-	return l.show(ctx, l.writer.snapshot().Generation)
+	l.show(ctx)
+	return nil
 }
 
 // Snapshot makes what was acknowledged visible and copies the collection to the

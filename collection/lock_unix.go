@@ -29,7 +29,7 @@ func lock(dir string) (*os.File, error) {
 	}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
-		if !leadsTo(path, file) {
+		if found, err := leadsTo(path, file); err == nil && !found {
 			// A first build that failed removed the folder's content between
 			// our two calls: this lock is on a file that nobody will find.
 			_ = file.Close()
@@ -64,11 +64,14 @@ func unlock(file *os.File) error {
 }
 
 // leadsTo reports whether path still leads to an open file.
-func leadsTo(path string, file *os.File) bool {
+func leadsTo(path string, file *os.File) (bool, error) {
 	now, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
-		return false
+		return false, err
 	}
 	opened, err := file.Stat()
-	return err == nil && os.SameFile(now, opened)
+	return err == nil && os.SameFile(now, opened), err
 }

@@ -88,26 +88,28 @@ func readManifest(dir string) (*manifest, error) {
 	return m, nil
 }
 
-// writeManifest puts a manifest in the place of the one before. When it
-// returns, the new one would survive a power cut; when it fails, the one
-// before is still there.
-func writeManifest(d disk, dir string, m *manifest) error {
+// writeManifest puts a manifest in the place of the one before. The error is nil
+// when the new one is published, and only then.
+func writeManifest(d disk, dir string, m *manifest) (outcome, error) {
 	if err := m.check(); err != nil {
-		return fmt.Errorf("refusing to publish generation %d: %w", m.Generation, err)
+		return notPublished, fmt.Errorf("refusing to publish generation %d: %w", m.Generation, err)
 	}
 	data, err := m.encode()
 	if err != nil {
-		return err
+		return notPublished, err
 	}
 	pending := filepath.Join(dir, manifestPending)
 	if err := d.WriteFile(pending, data); err != nil {
-		return err
+		return notPublished, err
 	}
 	if err := d.SyncFile(pending); err != nil {
-		return err
+		return notPublished, err
 	}
 	if err := d.Rename(pending, filepath.Join(dir, manifestName)); err != nil {
-		return err
+		return unknown, err
 	}
-	return d.SyncDir(dir)
+	if err := d.SyncDir(dir); err != nil {
+		return unknown, err
+	}
+	return published, nil
 }

@@ -19,15 +19,19 @@ import (
 func (l *Live) mergeAll(ctx context.Context) {
 	wait := retryAfter
 	for {
+		err := l.settle(ctx)
 		m := l.writer.snapshot()
 		names := l.options.Merge.choose(m.Segments)
-		if names == nil {
+		if err == nil && names == nil {
+			l.note(&l.mergeTrouble, nil)
 			if l.await(ctx, func() bool { return l.generation > m.Generation }) != nil {
 				return
 			}
 			continue
 		}
-		err := l.writer.roomFor(names)
+		if err == nil {
+			err = l.writer.roomFor(names)
+		}
 		if err == nil {
 			err = l.merge(ctx, names)
 		}
@@ -53,11 +57,11 @@ func (l *Live) merge(ctx context.Context, names []string) error {
 	defer l.structure.RUnlock()
 	o := l.options.Build
 	o.Threads = l.options.Merge.Threads
-	generation, err := l.writer.Merge(ctx, names, o)
-	if err != nil {
+	if _, err := l.writer.Merge(ctx, names, o); err != nil {
 		return fmt.Errorf("merging %d segments: %w", len(names), err)
 	}
-	return l.show(ctx, generation)
+	l.show(ctx)
+	return nil
 }
 
 // Merge makes one segment of the named ones, without their deleted passages.
@@ -83,6 +87,8 @@ func (w *Writer) Merge(ctx context.Context, names []string, o BuildOptions) (gen
 	if err != nil {
 		return 0, err
 	}
+	made := w.draft()
+	defer made.discard()
 	var s segmentManifest
 	if len(order) > 0 {
 		of := segmentMaker{words: mergedWords(from, order), vectors: map[string]vectorMaker{}}
@@ -91,7 +97,7 @@ func (w *Writer) Merge(ctx context.Context, names []string, o BuildOptions) (gen
 			of.vectors[x.Name] = copied(from, order)
 		}
 		var store *corpus.Store
-		s, store, err = w.makeSegmentOf(ctx, plan, of, o, &reporter{to: o.Progress})
+		s, store, err = w.makeSegmentOf(ctx, made, plan, of, o, &reporter{to: o.Progress})
 		if err != nil {
 			return 0, err
 		}
@@ -99,11 +105,8 @@ func (w *Writer) Merge(ctx context.Context, names []string, o BuildOptions) (gen
 			return 0, err
 		}
 	}
-	m, err := w.update(ctx, func(m *manifest) error { return w.replaceMerged(m, plan, from, order, s) })
+	m, err := w.publish(ctx, made, func(m *manifest) error { return w.replaceMerged(made, m, plan, from, order, s) })
 	if err != nil {
-		if len(order) > 0 {
-			_ = w.disk.RemoveAll(filepath.Join(w.dir, s.Name)) // else the next writer does
-		}
 		return 0, err
 	}
 	return m.Generation, nil
@@ -258,8 +261,8 @@ func copied(from []*segment, order []origin) vectorMaker {
 
 // replaceMerged puts a merged segment in the place of those it was made from.
 // What was deleted in them since the merge began is deleted in it. It runs
-// inside update, where w.current is the generation that m succeeds.
-func (w *Writer) replaceMerged(m, plan *manifest, from []*segment, order []origin, s segmentManifest) error {
+// inside publish, where w.current is the generation that m succeeds.
+func (w *Writer) replaceMerged(made *draft, m, plan *manifest, from []*segment, order []origin, s segmentManifest) error {
 	if !slices.EqualFunc(m.Experts, plan.Experts, func(a, b expertManifest) bool { return a == b }) {
 		return errors.New("the experts changed while segments were merged")
 	}
@@ -285,7 +288,7 @@ func (w *Writer) replaceMerged(m, plan *manifest, from []*segment, order []origi
 		}
 	}
 	if len(gone) > 0 && len(gone) < len(order) {
-		if err := w.writeTombstones(&s, nil, gone); err != nil {
+		if err := w.writeTombstones(made, &s, nil, gone); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ func TestOtherAnalyser(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Words.Analyser = "0123456789abcdef0123456789abcdef"
-	if err := writeManifest(osDisk{}, dir, m); err != nil {
+	if _, err := writeManifest(osDisk{}, dir, m); err != nil {
 		t.Fatal(err)
 	}
 	_, opening := Open(dir)

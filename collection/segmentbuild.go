@@ -24,7 +24,9 @@ const (
 // rename gives it its name, another one publishes it.
 func (w *Writer) addSegment(ctx context.Context, plan *manifest, source Source, o BuildOptions) (report Report, err error) {
 	r := &reporter{to: o.Progress}
-	s, store, err := w.makeSegment(ctx, plan, o.Experts, o, r, func(dir string) error {
+	made := w.draft()
+	defer made.discard()
+	s, store, err := w.makeSegment(ctx, made, plan, o.Experts, o, r, func(dir string) error {
 		passages, skipped, err := w.readInto(ctx, dir, source, o, r)
 		report.Skipped = skipped
 		if total := plan.passages() + passages; err == nil && uint64(total) > uint64(^rank.Ordinal(0)) {
@@ -35,11 +37,11 @@ func (w *Writer) addSegment(ctx context.Context, plan *manifest, source Source, 
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	m, err := w.update(ctx, func(m *manifest) error {
+	defer func() { _ = store.Close() }() // was only read
+	m, err := w.publish(ctx, made, func(m *manifest) error {
 		if o.Replace {
 			var err error
-			if report.Replaced, err = w.bury(ctx, m, ids(store)); err != nil {
+			if report.Replaced, err = w.bury(ctx, made, m, ids(store)); err != nil {
 				return err
 			}
 		}
@@ -51,7 +53,6 @@ func (w *Writer) addSegment(ctx context.Context, plan *manifest, source Source, 
 		return nil
 	})
 	if err != nil {
-		_ = w.disk.RemoveAll(filepath.Join(w.dir, s.Name)) // else the next writer does
 		return report, err
 	}
 	report.Generation, report.Segment, report.Passages = m.Generation, s.Name, s.Passages
@@ -93,18 +94,18 @@ type vectorMaker func(ctx context.Context, path string, store *corpus.Store, x e
 
 // makeSegment makes a segment that is complete, durable and has its name, but
 // is not published: fill puts its passages into the folder that it is made in.
-// The store is to be closed. When it fails, nothing is left.
-func (w *Writer) makeSegment(ctx context.Context, plan *manifest, encoders []PassageEncoder, o BuildOptions, r *reporter, fill func(dir string) error) (s segmentManifest, store *corpus.Store, err error) {
+// The store is to be closed.
+func (w *Writer) makeSegment(ctx context.Context, made *draft, plan *manifest, encoders []PassageEncoder, o BuildOptions, r *reporter, fill func(dir string) error) (s segmentManifest, store *corpus.Store, err error) {
 	of := segmentMaker{passages: fill, vectors: encodedTogether(plan, encoders, o)}
 	of.words = func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error {
 		return writeWords(ctx, filepath.Join(dir, wordsName), store, plan.Words.params(), o, r)
 	}
-	return w.makeSegmentOf(ctx, plan, of, o, r)
+	return w.makeSegmentOf(ctx, made, plan, of, o, r)
 }
 
-func (w *Writer) makeSegmentOf(ctx context.Context, plan *manifest, of segmentMaker, o BuildOptions, r *reporter) (s segmentManifest, store *corpus.Store, err error) {
+func (w *Writer) makeSegmentOf(ctx context.Context, made *draft, plan *manifest, of segmentMaker, o BuildOptions, r *reporter) (s segmentManifest, store *corpus.Store, err error) {
 	s.Name = fmt.Sprintf("seg-%06d", w.number())
-	dir, final := filepath.Join(w.dir, "tmp-"+s.Name), filepath.Join(w.dir, s.Name)
+	dir, final := made.add("tmp-"+s.Name), made.add(s.Name)
 	if err := w.disk.Mkdir(dir); err != nil {
 		return s, nil, explainDisk(err)
 	}
@@ -113,8 +114,6 @@ func (w *Writer) makeSegmentOf(ctx context.Context, plan *manifest, of segmentMa
 			if store != nil {
 				_ = store.Close()
 			}
-			_ = w.disk.RemoveAll(dir) // else the next writer does
-			_ = w.disk.RemoveAll(final)
 			err = explainDisk(err)
 		}
 	}()

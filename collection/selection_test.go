@@ -171,7 +171,7 @@ func TestWithoutTagFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := writeManifest(osDisk{}, dir, m); err != nil {
+	if _, err := writeManifest(osDisk{}, dir, m); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := json.Marshal(m.Segments[0]); err != nil || strings.Contains(string(data), "tags") {

@@ -108,7 +108,7 @@ func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report
 	}
 	// Its log begins behind what it holds. The numbers go on from there, so the
 	// manifest is the same.
-	if err := writeManifest(d, making, m); err != nil {
+	if _, err := writeManifest(d, making, m); err != nil {
 		return report, err
 	}
 	_ = os.Remove(out) // an empty folder may be in the way

@@ -19,7 +19,7 @@ func republish(t *testing.T, dir string, edit func(*manifest)) {
 		t.Fatal(err)
 	}
 	edit(m)
-	if err := writeManifest(osDisk{}, dir, m); err != nil {
+	if _, err := writeManifest(osDisk{}, dir, m); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -51,14 +51,9 @@ func (w *Writer) RebuildWords(ctx context.Context, params bm25.Params, o BuildOp
 		return report, err // of Add, that there can be no such parameters
 	}
 	m := w.snapshot()
-	made := map[string]fileManifest{} // by segment
-	published := false
+	files, made := map[string]fileManifest{}, w.draft() // files by segment
 	defer func() {
-		if !published {
-			for segment, f := range made {
-				_ = w.disk.RemoveAll(filepath.Join(w.dir, segment, f.Name)) // else the next writer does
-			}
-		}
+		made.discard()
 		err = explainDisk(err)
 	}()
 	r := &reporter{to: o.Progress}
@@ -73,18 +68,18 @@ func (w *Writer) RebuildWords(ctx context.Context, params bm25.Params, o BuildOp
 			}
 			r.report(p)
 		}}
-		f, err := w.rebuildWordsOf(ctx, s, params, o, inner)
+		f, err := w.rebuildWordsOf(ctx, made, s, params, o, inner)
 		if err != nil {
 			return report, fmt.Errorf("indexing the words of %s anew: %w", s.Name, err)
 		}
-		made[s.Name] = f
+		files[s.Name] = f
 		report.Passages += s.Passages
 		report.Bytes += f.Size
 	}
-	after, err := w.update(ctx, func(m *manifest) error {
+	after, err := w.publish(ctx, made, func(m *manifest) error {
 		m.Words = wordsOf(params)
 		for i := range m.Segments {
-			f, ok := made[m.Segments[i].Name]
+			f, ok := files[m.Segments[i].Name]
 			if !ok {
 				return fmt.Errorf("segment %s came while the words were being rebuilt: start again", m.Segments[i].Name)
 			}
@@ -95,14 +90,13 @@ func (w *Writer) RebuildWords(ctx context.Context, params bm25.Params, o BuildOp
 	if err != nil {
 		return report, err
 	}
-	published = true
 	report.Generation, report.Recall = after.Generation, map[string]Recall{}
 	return report, nil
 }
 
 // rebuildWordsOf makes a durable file of words beside that of a segment. Its
 // name carries a number, since a path always means the same content.
-func (w *Writer) rebuildWordsOf(ctx context.Context, s *segmentManifest, params bm25.Params, o BuildOptions, r *reporter) (f fileManifest, err error) {
+func (w *Writer) rebuildWordsOf(ctx context.Context, made *draft, s *segmentManifest, params bm25.Params, o BuildOptions, r *reporter) (f fileManifest, err error) {
 	dir := filepath.Join(w.dir, s.Name)
 	store, err := corpus.OpenStore(filepath.Join(dir, s.Store.Name))
 	if err != nil {
@@ -110,12 +104,9 @@ func (w *Writer) rebuildWordsOf(ctx context.Context, s *segmentManifest, params 
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	f.Name = fmt.Sprintf("%s-%d", wordsName, w.number())
-	path := filepath.Join(dir, f.Name)
+	path := made.add(s.Name, f.Name)
 	if err = writeWords(ctx, path, store, params, o, r); err == nil {
 		err = w.sealFiles(ctx, dir, []*fileManifest{&f}, r)
-	}
-	if err != nil {
-		_ = w.disk.RemoveAll(path) // else the next writer does
 	}
 	return f, err
 }

@@ -162,7 +162,7 @@ func TestRebuildWordsOfAnotherVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Words.Analyser = analyser
-		if err := writeManifest(osDisk{}, dir, m); err != nil {
+		if _, err := writeManifest(osDisk{}, dir, m); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, m.Segments[0].Name, m.Segments[0].Words.Name)

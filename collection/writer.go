@@ -1,7 +1,6 @@
 package collection
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -24,7 +23,10 @@ type Writer struct {
 	mu       sync.Mutex
 	manifest *manifest
 	serial   uint64      // the next number for a name
-	current  *Generation // of manifest, without words and vectors: to find ids
+	current  *Generation // of manifest; without words and vectors before the first publication
+
+	unsettled *publication // whose outcome is unknown
+	overtaken error        // there is another writer: nothing is changed any more
 }
 
 // OpenWriter takes the lock of an existing collection and removes what an
@@ -91,7 +93,7 @@ func createWriter(d disk, dir string) (w *Writer, err error) {
 		var id [16]byte
 		_, _ = rand.Read(id[:]) // never fails
 		w.manifest = &manifest{ID: hex.EncodeToString(id[:]), NextSegment: 1}
-		if err := writeManifest(d, dir, w.manifest); err != nil {
+		if _, err := writeManifest(d, dir, w.manifest); err != nil {
 			return nil, explainDisk(err)
 		}
 		if err := d.SyncDir(parent); err != nil {
@@ -115,12 +117,26 @@ func (w *Writer) begin() (err error) {
 	return err
 }
 
+// openAll opens words and vectors of the present generation too.
+func (w *Writer) openAll() error {
+	g, err := openGeneration(w.files, w.dir, w.manifest, everything)
+	if err != nil {
+		return err
+	}
+	w.current.drop()
+	w.current = g
+	return nil
+}
+
 // Close gives the lock back. What is being made must have ended.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.lock == nil {
 		return nil
+	}
+	if w.unsettled != nil {
+		w.unsettled.next.drop() // its files are left to the next writer, who sees which manifest counts
 	}
 	w.current.drop()
 	err := unlock(w.lock)
@@ -143,44 +159,12 @@ func (w *Writer) snapshot() *manifest {
 	return w.manifest
 }
 
-// pinned is the current generation, pinned. It has no words and no vectors.
+// pinned is the current generation, pinned.
 func (w *Writer) pinned() *Generation {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.current.pin()
 	return w.current
-}
-
-// update publishes a new generation: the present one, as edit changes it. The
-// files that edit names must be durable; they are removed when publishing
-// fails. Files that the new generation no longer names are removed after it was
-// published; readers that have them open keep them.
-func (w *Writer) update(ctx context.Context, edit func(*manifest) error) (published *manifest, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	before := w.manifest
-	m := before.next()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	err = edit(m)
-	if err == nil {
-		m.NextSegment = w.serial
-		err = writeManifest(w.disk, w.dir, m)
-	}
-	if err != nil {
-		w.removeUnnamed(m, before)
-		return nil, explainDisk(fmt.Errorf("publishing generation %d: %w", m.Generation, err))
-	}
-	w.manifest = m
-	w.removeUnnamed(before, m)
-	g, err := openGeneration(w.files, w.dir, m, wordless)
-	if err != nil {
-		return m, fmt.Errorf("generation %d is published, but cannot be read: %w", m.Generation, err)
-	}
-	w.current.drop()
-	w.current = g
-	return m, nil
 }
 
 // named lists the folders and files that a manifest names, below its folder.
@@ -196,45 +180,53 @@ func (m *manifest) named() map[string]bool {
 	return named
 }
 
-// removeUnnamed removes what one manifest names and another does not. What
-// cannot be removed is left to the next writer.
-func (w *Writer) removeUnnamed(gone, kept *manifest) {
-	keep := kept.named()
-	for path := range gone.named() {
-		if !keep[path] {
-			_ = w.disk.RemoveAll(filepath.Join(w.dir, path))
+// removeLeftovers removes every file and folder that the manifest does not
+// name, of those that a writer makes. What it does not know, it leaves. The
+// writer before may have ended before its last manifest was durable, and what
+// that one does not name is then all there is after a power cut: so the manifest
+// comes first.
+func (w *Writer) removeLeftovers() error {
+	left, err := w.leftovers()
+	if err == nil && len(left) > 0 {
+		if err = w.disk.SyncFile(filepath.Join(w.dir, manifestName)); err == nil {
+			err = w.disk.SyncDir(w.dir)
 		}
 	}
+	for _, path := range left {
+		if err == nil {
+			err = w.disk.RemoveAll(path)
+		}
+	}
+	if err != nil {
+		return explainDisk(fmt.Errorf("clearing up %s: %w", w.dir, err))
+	}
+	return nil
 }
 
-// removeLeftovers removes every file and folder that the manifest does not
-// name, of those that a writer makes. What it does not know, it leaves.
-func (w *Writer) removeLeftovers() error {
+func (w *Writer) leftovers() (left []string, err error) {
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	named := w.manifest.named()
-	var errs []error
 	for _, e := range entries {
 		name := e.Name()
 		switch {
 		case strings.HasPrefix(name, "tmp-"), segmentName.MatchString(name) && !named[name]:
-			errs = append(errs, w.disk.RemoveAll(filepath.Join(w.dir, name)))
+			left = append(left, filepath.Join(w.dir, name))
 		case named[name]:
 			inside, err := os.ReadDir(filepath.Join(w.dir, name))
-			errs = append(errs, err)
+			if err != nil {
+				return nil, err
+			}
 			for _, f := range inside {
 				if path := filepath.Join(name, f.Name()); !named[path] {
-					errs = append(errs, w.disk.RemoveAll(filepath.Join(w.dir, path)))
+					left = append(left, filepath.Join(w.dir, path))
 				}
 			}
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return explainDisk(fmt.Errorf("clearing up %s: %w", w.dir, err))
-	}
-	return nil
+	return left, nil
 }
 
 // ours reports whether a name in a collection's folder is one that a writer

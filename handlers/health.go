@@ -1,8 +1,11 @@
 package handlers
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+
+	"conclave/collection"
 )
 
 // Health is the answer of /livez, /readyz and /startupz when all is well.
@@ -64,7 +67,12 @@ func (a *API) getReady(w http.ResponseWriter, r *http.Request) error {
 	if writer := a.writing.Load(); writer != nil {
 		b := writer.Backlog()
 		health.Backlog = &Backlog{Changes: b.Changes, OldestMS: b.Oldest.Milliseconds(), LogBytes: b.LogBytes, Segments: b.Segments}
-		if b.Trouble != nil {
+		switch {
+		case errors.Is(b.Trouble, collection.ErrOtherWriter):
+			health.Warnings = append(health.Warnings, "nothing can be written: another writer changed the collection; end all writers but one, and restart it")
+		case errors.Is(b.Trouble, collection.ErrUnsettled):
+			health.Warnings = append(health.Warnings, "nothing can be written at the moment: the disk does not say whether what was indexed last would survive a power cut; the server goes on trying, and its log says why")
+		case b.Trouble != nil:
 			health.Warnings = append(health.Warnings, "what was written cannot be shown to searches at the moment; the server goes on trying, and its log says why")
 		}
 	}

@@ -1,0 +1,244 @@
+package collection
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// outcome is what became of a manifest that was to be published.
+type outcome int
+
+const (
+	// notPublished: the generation before counts, and nothing of the new one
+	// ever will. Only now may files of the new one be removed.
+	notPublished outcome = iota
+	// published: the new generation counts and would survive a power cut. Only
+	// now may files that the one before alone names be removed.
+	published
+	// unknown: which of the two counts after a power cut is open. Nothing is
+	// removed.
+	unknown
+)
+
+// ErrUnsettled is the error of a writer that does not know whether its last
+// generation would survive a power cut. It changes nothing before it does; each
+// attempt to write reads the disk anew.
+var ErrUnsettled = errors.New("whether the last generation would survive a power cut is unknown")
+
+// ErrOtherWriter is the error of a writer that is not alone. It changes nothing
+// from then on.
+var ErrOtherWriter = errors.New("another writer changed the collection")
+
+// draft is files and folders that a writer makes and no manifest names yet.
+// Whoever makes them defers discard; publish takes them over, and from then on
+// discard does nothing, whatever the outcome.
+type draft struct {
+	w     *Writer
+	paths []string
+}
+
+func (w *Writer) draft() *draft { return &draft{w: w} }
+
+// add is a path below the collection's folder that is about to be made.
+func (d *draft) add(path ...string) string {
+	full := filepath.Join(append([]string{d.w.dir}, path...)...)
+	d.paths = append(d.paths, full)
+	return full
+}
+
+// discard removes what was made and not published. What cannot be removed is
+// left to the next writer.
+func (d *draft) discard() {
+	for _, path := range d.paths {
+		_ = d.w.disk.RemoveAll(path)
+	}
+	d.paths = nil
+}
+
+// publication is a new generation on its way: opened, so that what it needs is
+// known to be there, and with the files that were made for it.
+type publication struct {
+	next *Generation
+	made draft
+	err  error // why it is not known whether it is published
+}
+
+// publish makes a new generation: the present one, as edit changes it. What
+// edit names and the present one does not have is in d and durable. It is opened
+// before it is published, so that what cannot be read, or not now, is not
+// published. When publish returns nil the generation is there for good, and
+// current; with another error than ErrUnsettled it never will be.
+func (w *Writer) publish(ctx context.Context, d *draft, edit func(*manifest) error) (*manifest, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := w.settleLocked(); err != nil {
+		return nil, err
+	}
+	m := w.manifest.next()
+	fail := func(err error) error {
+		return explainDisk(fmt.Errorf("publishing generation %d: %w", m.Generation, err))
+	}
+	if err := w.alone(); err != nil {
+		return nil, fail(err)
+	}
+	if err := edit(m); err != nil {
+		return nil, fail(err)
+	}
+	m.NextSegment = w.serial
+	next, err := openGeneration(w.files, w.dir, m, partsOf(m))
+	if err != nil {
+		return nil, fail(err)
+	}
+	p := &publication{next: next, made: *d}
+	d.paths = nil
+	became, err := writeManifest(w.disk, w.dir, m)
+	switch became {
+	case published:
+		w.adopt(p)
+		return m, nil
+	case notPublished:
+		w.refuse(p)
+		return nil, fail(err)
+	}
+	p.err, w.unsettled = err, p
+	if err := w.settleLocked(); err != nil {
+		return nil, fail(err)
+	}
+	if w.manifest != m {
+		return nil, fail(err)
+	}
+	return m, nil
+}
+
+// partsOf is what of a new generation can be opened: all of it, unless another
+// program analysed the words, which stays so until they are rebuilt.
+func partsOf(m *manifest) parts {
+	if m.Words.Analyser != analyserFingerprint() {
+		return wordless
+	}
+	return everything
+}
+
+// adopt makes what is published the present generation. Files that only the one
+// before names are removed; readers that have them open keep them.
+func (w *Writer) adopt(p *publication) {
+	before := w.current
+	w.manifest, w.current = p.next.manifest, p.next
+	keep := w.manifest.named()
+	for path := range before.manifest.named() {
+		if !keep[path] {
+			_ = w.disk.RemoveAll(filepath.Join(w.dir, path)) // else the next writer does
+		}
+	}
+	before.drop()
+}
+
+// refuse drops what is not published.
+func (w *Writer) refuse(p *publication) {
+	p.next.drop()
+	p.made.discard()
+}
+
+// settle finds out by reading the disk what became of a publication whose
+// outcome is unknown, and is an error while that cannot be known, or when there
+// is another writer.
+func (w *Writer) settle() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.settleLocked()
+}
+
+// settleLocked is settle, with mu held. The manifest that is found is written
+// once more, since a sync that failed may leave out what it was asked for the
+// next time and not say so.
+func (w *Writer) settleLocked() error {
+	if w.overtaken != nil {
+		return w.overtaken
+	}
+	if err := w.lockHeld(); err != nil {
+		return err
+	}
+	p := w.unsettled
+	if p == nil {
+		return nil
+	}
+	still := func(err error) error {
+		p.err = err
+		return explainDisk(fmt.Errorf("%w (generation %d of %s): nothing is written until the disk is well again: %w", ErrUnsettled, p.next.manifest.Generation, w.dir, err))
+	}
+	found, err := readManifest(w.dir)
+	if err != nil {
+		return still(err)
+	}
+	isNext := same(found, p.next.manifest)
+	if !isNext && !same(found, w.manifest) {
+		w.overtaken = w.otherWriter(found)
+		return w.overtaken
+	}
+	if became, err := writeManifest(w.disk, w.dir, found); became != published {
+		return still(err)
+	}
+	w.unsettled = nil
+	if isNext {
+		w.adopt(p)
+	} else {
+		w.refuse(p)
+	}
+	return nil
+}
+
+// alone is an error when the generation on disk is not this writer's: another
+// one was let in, by somebody who removed LOCK.
+func (w *Writer) alone() error {
+	found, err := readManifest(w.dir)
+	if err != nil {
+		return err
+	}
+	if !same(found, w.manifest) {
+		w.overtaken = w.otherWriter(found)
+		return w.overtaken
+	}
+	return nil
+}
+
+// lockHeld is an error when the file LOCK is not the one that this writer holds.
+func (w *Writer) lockHeld() error {
+	held, err := leadsTo(filepath.Join(w.dir, lockName), w.lock)
+	if err != nil {
+		return fmt.Errorf("looking for the lock of %s: %w", w.dir, err)
+	}
+	if !held {
+		w.overtaken = fmt.Errorf("%s was removed or replaced while %s was open for writing, so there may be %w: nothing more is written here; end all writers but one and restart it", lockName, w.dir, ErrOtherWriter)
+	}
+	return w.overtaken
+}
+
+func (w *Writer) otherWriter(found *manifest) error {
+	return fmt.Errorf("%w: %s has generation %d where generation %d of this writer was: nothing more is written here; end all writers but one and restart it", ErrOtherWriter, w.dir, found.Generation, w.manifest.Generation)
+}
+
+// same reports whether two manifests are the same file.
+func same(a, b *manifest) bool {
+	x, errA := a.encode()
+	y, errB := b.encode()
+	return errA == nil && errB == nil && bytes.Equal(x, y)
+}
+
+// trouble is why the writer has stopped; nil when it has not.
+func (w *Writer) trouble() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.overtaken != nil:
+		return w.overtaken
+	case w.unsettled != nil:
+		return fmt.Errorf("%w: nothing is written until the disk is well again: %w", ErrUnsettled, w.unsettled.err)
+	}
+	return nil
+}
