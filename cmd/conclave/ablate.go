@@ -100,7 +100,7 @@ func (x *ablating) run(ctx context.Context, config configs.Config, term terminal
 	}
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.Candidates = max(config.Limits.Candidates, x.depth)
-	l, err := openUncalibrated(config, newLogger(term.Err, config.Log), complaining{term.Err})
+	l, err := openUncalibrated(config, newSaying(term.Err, config.Log), complaining{term.Err})
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if err != nil {
 		return err

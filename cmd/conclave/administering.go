@@ -157,6 +157,7 @@ func (l *library) reconfigure() error {
 	if err != nil {
 		return err
 	}
+	l.api.Readiness().Set(l.calibrationReady())
 	return l.replace(made)
 }
 

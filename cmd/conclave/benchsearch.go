@@ -103,7 +103,7 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 	texts := spread(domains, x.asked)
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Encoder.CacheEntries = 0 // every question is to be encoded
-	l, err := openLibrary(config, newLogger(term.Err, config.Log), complaining{term.Err})
+	l, err := openLibrary(config, newSaying(term.Err, config.Log), complaining{term.Err})
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if err != nil {
 		return nil, err

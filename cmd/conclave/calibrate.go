@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -52,7 +54,8 @@ func newCalibrate(term terminal) *cobra.Command {
 
 What it prints is measured on questions that the numbers were not fitted on
 (five folds by a hash of the question's id). The result is calibration.yaml in
-the collection's folder; "auto" is then the method that did best.`,
+the collection's folder; "auto" is then the gate, or another
+method that is surely better and that the collection can answer by.`,
 		Example: `  conclave calibrate --collection my-index --questions dev.jsonl
   conclave calibrate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --report pictures/`,
 		Args: cobra.NoArgs,
@@ -74,7 +77,7 @@ the collection's folder; "auto" is then the method that did best.`,
 	flags.StringVar(&x.alphaBy, "alpha-by", string(calibration.TopK), "what BM25's weight in the hybrid makes high: top-k (the first passage answers) or ndcg (of the first ten)")
 	flags.StringVar(&x.alphaOver, "alpha-over", string(calibration.OverQuestions), "over what that is averaged: mix (all questions) or domains (each counts the same)")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions to be measured on later: refused when it shares one with --questions; may be repeated")
-	flags.StringVar(&x.report, "report", "", "`folder` for reliability diagrams (SVG)")
+	flags.StringVar(&x.report, "report", "", "`folder` for what was fitted, by expert, source and domain (details.txt), and reliability diagrams (SVG)")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs")
 	flags.BoolVar(&x.dry, "dry-run", false, "print, and write nothing")
 	_ = command.MarkFlagRequired("questions")
@@ -103,7 +106,7 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	}
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.Candidates = max(config.Limits.Candidates, x.depth, x.candidate)
-	l, err := openUncalibrated(config, newLogger(term.Err, config.Log), complaining{term.Err})
+	l, err := openUncalibrated(config, newSaying(term.Err, config.Log), complaining{term.Err})
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if err != nil {
 		return err
@@ -125,14 +128,21 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	if err != nil {
 		return err
 	}
+	notes, err := fitted.choose(func() error { return l.tryRecord(&fitted.record, config, newSaying(term.Err, config.Log)) })
+	if err != nil {
+		return err
+	}
 	fitted.print(term.Out, gathered)
+	for _, note := range notes {
+		_, _ = fmt.Fprintf(term.Out, "\n%s\n", note)
+	}
 	if x.asJSON != "" {
 		if err := fitted.writeJSON(x.asJSON, len(gathered)); err != nil {
 			return err
 		}
 	}
 	if x.report != "" {
-		if err := fitted.draw(x.report); err != nil {
+		if err := fitted.draw(x.report, gathered); err != nil {
 			return err
 		}
 	}
@@ -192,9 +202,18 @@ func (l *library) fingerprints() map[string]string {
 	return out
 }
 
-// draw writes a reliability diagram for each expert, and one for the answer.
-func (f *fit) draw(folder string) error {
+// draw writes the details, and a reliability diagram for each expert and for the
+// answer.
+func (f *fit) draw(folder string, questions []asked) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	err := writeFile(filepath.Join(folder, "details.txt"), func(out io.Writer) error {
+		w := bufio.NewWriter(out)
+		f.writeDetails(w, questions)
+		return w.Flush()
+	})
+	if err != nil {
 		return err
 	}
 	for name, outcomes := range f.outcomes() {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -53,7 +52,7 @@ func fitAll(ctx context.Context, questions []asked, fingerprints map[string]stri
 	if err := f.fitGate(ctx, gated); err != nil {
 		return nil, err
 	}
-	return f, f.choose(gated)
+	return f, f.compare(gated)
 }
 
 // fitTemperatures fits one for every expert that has an ensemble.
@@ -201,9 +200,8 @@ func (f *fit) fitGate(ctx context.Context, questions []calibration.GateQuestion)
 	return nil
 }
 
-// choose compares the gate with what needs no fitting, or a number only, and
-// lets "auto" be the best: by the mean of top-1 and top-20.
-func (f *fit) choose(questions []calibration.GateQuestion) error {
+// compare measures beside the gate what needs no fitting, or a number only.
+func (f *fit) compare(questions []calibration.GateQuestion) error {
 	equal := func(q *calibration.GateQuestion) []fusion.Source {
 		var out []fusion.Source
 		for _, s := range q.Sources {
@@ -246,11 +244,5 @@ func (f *fit) choose(questions []calibration.GateQuestion) error {
 			return err
 		}
 	}
-	best := slices.MaxFunc(f.methods, func(a, b methodFit) int { return cmp.Compare(a.quality(), b.quality()) })
-	f.record.Auto = best.method
 	return nil
-}
-
-func (m methodFit) quality() float64 {
-	return calibration.Accuracy(m.answers, 1) + calibration.Accuracy(m.answers, 20)
 }

@@ -10,8 +10,35 @@ import (
 	"conclave/calibration"
 )
 
-// print shows what was fitted and what it is worth.
+// enough questions for figures that are good to a few points.
+const enough = 100
+
+// print shows what the methods are worth, and the answer's confidence; the rest
+// is in the report.
 func (f *fit) print(out io.Writer, questions []asked) {
+	_, _ = fmt.Fprintf(out, "%s, answered by what was fitted on others\n\n", plural(int64(len(questions)), "question"))
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(t, "method\ttop-1\t95 of 100 times in\ttop-5\ttop-20\ttop-100\t")
+	for _, m := range f.methods {
+		at := func(k int) float64 { return 100 * calibration.Accuracy(m.answers, k) }
+		low, high := calibration.ShareInterval(calibration.Accuracy(m.answers, 1), len(m.answers))
+		_, _ = fmt.Fprintf(t, "%s\t%.1f\t%.1f to %.1f\t%.1f\t%.1f\t%.1f\t\n", m.method, at(1), 100*low, 100*high, at(5), at(20), at(100))
+	}
+	_ = t.Flush()
+	if len(f.chances) > 0 {
+		c := f.chances[0]
+		_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage: ECE %.3f, AUROC %s; top-1 of the surest half %.1f\n",
+			c.HeldOut.ECE, areaOf(c.HeldOut), 100*calibration.AccuracyAt(c.Outcomes, .5))
+	}
+	if n := len(questions); n < enough {
+		low, high := calibration.ShareInterval(calibration.Accuracy(f.methods[0].answers, 1), n)
+		_, _ = fmt.Fprintf(out, "\n%s few: with so many a figure is good to %.0f points, so little is\nlearned from them. %d are a beginning, 300 and more are good.\n",
+			map[bool]string{true: "1 question is", false: fmt.Sprintf("%d questions are", n)}[n == 1], 50*(high-low), enough)
+	}
+}
+
+// writeDetails writes the tables behind it.
+func (f *fit) writeDetails(out io.Writer, questions []asked) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(format string, args ...any) { _, _ = fmt.Fprintf(t, format+"\n", args...) }
 	if len(f.temperatures) > 0 {
@@ -24,13 +51,6 @@ func (f *fit) print(out io.Writer, questions []asked) {
 		_, _ = fmt.Fprintln(out)
 	}
 	f.printSources(out)
-	row("%d questions\ttop-1\ttop-5\ttop-20\ttop-100", len(questions))
-	for _, m := range f.methods {
-		row("%s\t%.1f\t%.1f\t%.1f\t%.1f", m.name, 100*calibration.Accuracy(m.answers, 1), 100*calibration.Accuracy(m.answers, 5),
-			100*calibration.Accuracy(m.answers, 20), 100*calibration.Accuracy(m.answers, 100))
-	}
-	_ = t.Flush()
-	_, _ = fmt.Fprintln(out)
 	row("chance that any of the first\tkind\tECE, held out\tAUROC\taccuracy\tof the surest half")
 	for _, c := range f.chances {
 		half := calibration.AccuracyAt(c.Outcomes, .5)

@@ -116,7 +116,7 @@ func buildDemo(ctx context.Context, config configs.Config, cache provision.Cache
 		return fmt.Errorf("%s was indexed by %s, and this version has %s: remove that folder, or name another with --collection, and the demo is indexed anew", config.Collection, strings.Join(indexed, ", "), strings.Join(names, ", "))
 	}
 	config.Encoder.Threads = threadsOfOne(config, runtime.GOMAXPROCS(0))
-	loaded, err := openExperts(config, newLogger(term.Err, config.Log), names)
+	loaded, err := openExperts(config, newSaying(term.Err, config.Log), names)
 	if err != nil {
 		return err
 	}

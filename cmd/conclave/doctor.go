@@ -92,6 +92,7 @@ func examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 		_ = ort.Close()
 	}
 	out = append(out, examineCollection(config, cache))
+	out = append(out, examineCalibration(config)...)
 	return append(out, examineDisk(cache))
 }
 

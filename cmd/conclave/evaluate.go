@@ -113,7 +113,7 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.K, config.Limits.Candidates = max(config.Limits.K, x.depth), max(config.Limits.Candidates, x.cands)
 	config.Encoder.CacheEntries = 0 // a vector that is still there would make the times of single requests too good
-	l, err := openLibrary(config, newLogger(term.Err, config.Log), complaining{term.Err})
+	l, err := openLibrary(config, newSaying(term.Err, config.Log), complaining{term.Err})
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if err != nil {
 		return err

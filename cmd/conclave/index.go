@@ -148,7 +148,7 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 		return report, err
 	}
 	config.Encoder.Threads = threadsOfOne(config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
-	loaded, err := openExperts(config, newLogger(term.Err, config.Log), names)
+	loaded, err := openExperts(config, newSaying(term.Err, config.Log), names)
 	if err != nil {
 		return report, err
 	}

@@ -28,8 +28,10 @@ type library struct {
 	warnings   map[string][]string // by expert
 	// uncalibrated: the collection's calibration is left aside.
 	uncalibrated bool
-	record       recordStamp // of the calibration that the engine was made with, or that was refused
-	*following               // nil where the collection stays as it is
+	record       recordStamp         // of the calibration that lies in the collection
+	accepted     *calibration.Record // that the engine was made with; nil: none
+	refused      string              // why the one that lies there was not taken
+	*following                       // nil where the collection stays as it is
 }
 
 // openLibrary opens the configured collection with the configured experts, all
@@ -81,13 +83,14 @@ func (l *library) matches(g *collection.Generation) error {
 	return g.CheckEncoders(encoders...)
 }
 
-// configure is what the engine is made of.
-func (l *library) configure(g *collection.Generation, config configs.Config, log *slog.Logger, observer search.Observer) (search.Config, error) {
+// makeWith is what the engine is made of, with a calibration; nil: the shipped
+// gate.
+func (l *library) makeWith(record *calibration.Record, g *collection.Generation, config configs.Config, log *slog.Logger, observer search.Observer) (search.Config, error) {
 	experts, late, err := l.describe(g)
 	if err != nil {
 		return search.Config{}, err
 	}
-	engine := search.Config{
+	made := search.Config{
 		Corpus:   shelf.Of(l.collection),
 		Experts:  experts,
 		Late:     late,
@@ -95,15 +98,7 @@ func (l *library) configure(g *collection.Generation, config configs.Config, log
 		Defaults: defaultsOf(config.Search),
 		Observer: observer,
 	}
-	if l.uncalibrated {
-		return engine, l.calibrated(&engine, nil, log)
-	}
-	l.record = stampOfRecord(config.Collection) // before it is read: one that comes now is seen later
-	record, err := calibration.ReadRecord(config.Collection)
-	if err != nil {
-		return engine, err
-	}
-	return engine, l.calibrated(&engine, record, log)
+	return made, l.calibrated(&made, record, log)
 }
 
 // servedExperts are the names of the experts to search with.

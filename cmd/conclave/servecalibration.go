@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"conclave/calibration"
-	"conclave/handlers"
 )
 
 // recordStamp tells one calibration of a collection from the next; the zero
@@ -54,12 +53,9 @@ func (l *library) recalibrate() {
 	if stampOfRecord(l.config.Collection) == l.record {
 		return
 	}
-	component := handlers.Component{Name: "calibration", Status: handlers.Ready}
 	if err := l.reconfigure(); err != nil {
-		component.Warnings = []string{"the newest calibration cannot be used, searches go on with the one before: " + err.Error()}
 		l.log.Warn("the newest calibration cannot be used", "cause", err)
-	} else {
+	} else if l.refused == "" {
 		l.log.Info("searches use another calibration")
 	}
-	l.api.Readiness().Set(component)
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"conclave/calibration"
+	"conclave/collection"
+	"conclave/configs"
+	"conclave/handlers"
+	"conclave/search"
+)
+
+// trialQuestion is asked of a calibration before it is used.
+const trialQuestion = "what is this about"
+
+// answers is an error where an engine that is made so refuses a search by its
+// own default method. A source that fails or is busy is no fault of the default.
+func answers(made search.Config) error {
+	made.Observer = nil
+	engine, err := search.NewEngine(made)
+	if err != nil {
+		return err
+	}
+	_, err = engine.Search(context.Background(), search.Request{Question: trialQuestion, K: 1, Fusion: search.Methods{Names: []string{search.MethodAuto}}})
+	closing := engine.Close(context.Background())
+	if search.KindOf(err) != search.Invalid {
+		err = nil
+	}
+	return errors.Join(err, closing)
+}
+
+// tryRecord is an error where the collection, as it is opened here, could not
+// answer by a calibration.
+func (l *library) tryRecord(record *calibration.Record, config configs.Config, log *slog.Logger) error {
+	g := l.collection.Acquire()
+	defer g.Release()
+	made, err := l.makeWith(record, g, config, log, nil)
+	if err != nil {
+		return err
+	}
+	return answers(made)
+}
+
+// configure is what the engine is made of, by the collection's calibration. One
+// that the experts at hand cannot answer by is refused: the one before stays, or
+// where there is none the shipped gate. One that cannot be read keeps a
+// collection from being opened, since its answers would be others than before.
+func (l *library) configure(g *collection.Generation, config configs.Config, log *slog.Logger, observer search.Observer) (search.Config, error) {
+	if l.uncalibrated {
+		return l.makeWith(nil, g, config, log, observer)
+	}
+	l.record = stampOfRecord(config.Collection) // before it is read: one that comes now is seen later
+	record, refused := calibration.ReadRecord(config.Collection)
+	if refused != nil && l.engine == nil {
+		return search.Config{}, refused
+	}
+	choices := []*calibration.Record{record, l.accepted}
+	switch {
+	case refused != nil:
+		choices = choices[1:]
+	case record == nil: // it was taken away
+		choices = nil
+	}
+	for _, record := range choices {
+		if record == nil { // none was accepted yet
+			continue
+		}
+		made, err := l.makeWith(record, g, config, log, observer)
+		if err == nil {
+			err = answers(made)
+		}
+		if err == nil {
+			l.accepted = record
+			l.refuse(refused, config, log)
+			return made, nil
+		}
+		if refused == nil {
+			refused = err
+		}
+	}
+	l.accepted = nil
+	l.refuse(refused, config, log)
+	return l.makeWith(nil, g, config, log, observer)
+}
+
+// refuse remembers why the calibration that lies in the collection is not used;
+// nil: it is, or there is none.
+func (l *library) refuse(why error, config configs.Config, log *slog.Logger) {
+	before := l.refused
+	l.refused = ""
+	if why == nil {
+		return
+	}
+	instead := "the shipped one is used"
+	if l.accepted != nil {
+		instead = "the one before is used"
+	}
+	l.refused = fmt.Sprintf("the calibration %s cannot be used, %s: %v", filepath.Join(config.Collection, calibration.RecordFile), instead, why)
+	if l.refused != before {
+		log.Warn(l.refused)
+	}
+}
+
+// calibrationReady states in /readyz how it is with the collection's calibration.
+func (l *library) calibrationReady() handlers.Component {
+	c := handlers.Component{Name: "calibration", Status: handlers.Ready}
+	if l.refused != "" {
+		c.Warnings = []string{l.refused}
+	}
+	return c
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/calibration"
+	"conclave/models/tiny"
+	"conclave/search"
+)
+
+// TestUnanswerableCalibration: a record whose method the collection cannot answer
+// by changes nothing: neither for a running server, nor for one that starts, nor
+// for a command; each says so.
+func TestUnanswerableCalibration(t *testing.T) {
+	tinyCollection(t, []string{"small"}, "small") // without an ensemble
+	path := filepath.Join("c", calibration.RecordFile)
+	record := func(auto string) string {
+		return "format: 2\nwritten: 2026-01-01T00:00:00Z\nquestions: []\nalpha: 0.5\nauto: " + auto + "\n"
+	}
+	type health struct {
+		Components []struct {
+			Name     string
+			Warnings []string
+		}
+	}
+	warned := func(s *served) string {
+		var h health
+		s.call(http.MethodGet, "/readyz", "", http.StatusOK, &h)
+		for _, c := range h.Components {
+			if c.Name == "calibration" {
+				return strings.Join(c.Warnings, "\n")
+			}
+		}
+		return ""
+	}
+	auto := func(s *served) string {
+		var r search.Response
+		s.call(http.MethodPost, "/v1/search", `{"question": "who hid the lamp"}`, http.StatusOK, &r)
+		return r.Fusion
+	}
+	until := func(s *served, what string, is func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s:\n%s", what, s.log.String())
+			}
+		}
+	}
+
+	s := startServer(t)
+	write(t, path, record("sum"))
+	until(s, "a calibration is not taken over", func() bool { return auto(s) == search.MethodSum })
+	write(t, path, record("muf")) // needs an ensemble
+	until(s, "nothing is said of a calibration that cannot be used", func() bool { return strings.Contains(warned(s), "the one before is used") })
+	if !containsAll(warned(s), []string{path, "small"}) || auto(s) != search.MethodSum || !strings.Contains(s.log.String(), "cannot be used") {
+		t.Errorf("auto is %s, /readyz says %q", auto(s), warned(s))
+	}
+	if code := s.end(); code != exitOK {
+		t.Fatal(s.log.String())
+	}
+
+	s = startServer(t)
+	if !containsAll(warned(s), []string{path, "the shipped one is used"}) || auto(s) != search.MethodGate {
+		t.Errorf("after a start auto is %s, /readyz says %q", auto(s), warned(s))
+	}
+	write(t, path, record("rrf"))
+	until(s, "a good calibration is not taken over", func() bool { return auto(s) == search.MethodRRF && warned(s) == "" })
+	s.end()
+
+	write(t, path, record("muf"))
+	code, out, complaints := conclave(t, "search", "--collection", "c", "who hid the lamp")
+	if code != exitOK || !strings.Contains(out, "Lamps") || !containsAll(complaints, []string{path, "the shipped one is used"}) || strings.Contains(complaints, "level=") {
+		t.Errorf("search: exit code %d, %s%s", code, out, complaints)
+	}
+	code, out, _ = conclave(t, "doctor", "--collection", "c")
+	if !containsAll(out, []string{"calibration", "the shipped one is used"}) {
+		t.Errorf("doctor: exit code %d, %s", code, out)
+	}
+}
+
+var errNobody = errors.New("nobody answers")
+
+// plainBase replaces the bundle of base by one without an ensemble.
+func plainBase(t *testing.T) {
+	t.Helper()
+	folder := filepath.Join("experts", "base")
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tiny.Write(folder, tiny.Options{Name: "base", Seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCalibrateLeavesWhatCanAnswer: after README's own line, on a collection whose
+// base has no ensemble beside experts that have one, every default search is
+// answered.
+func TestCalibrateLeavesWhatCanAnswer(t *testing.T) {
+	calibratable(t)
+	for _, step := range [][]string{{"--remove-expert", "base"}, {"--add-expert", "base", "--index", "flat"}} {
+		if step[0] == "--add-expert" {
+			plainBase(t)
+		}
+		if code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"}, step...)...); code != exitOK {
+			t.Fatal(complaints)
+		}
+	}
+	for _, questions := range []string{"tales=tales.jsonl", "health=health.jsonl"} {
+		if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", questions); code != exitOK {
+			t.Fatal(complaints)
+		}
+		record, err := calibration.ReadRecord("c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := searched(t); r.Fusion != record.Auto || len(r.Results) == 0 {
+			t.Errorf("auto is %s, the record says %s", r.Fusion, record.Auto)
+		}
+	}
+	// A method that cannot answer is passed over, with its reason.
+	f := &fit{methods: []methodFit{
+		{method: search.MethodGate, answers: []calibration.Answered{{First: 1}}},
+		{method: search.MethodRRF, answers: []calibration.Answered{{First: 1}}},
+	}}
+	notes, err := f.choose(func() error {
+		if f.record.Auto == search.MethodGate {
+			return errNobody
+		}
+		return nil
+	})
+	if err != nil || f.record.Auto != search.MethodRRF || len(notes) != 1 || !containsAll(notes[0], []string{"gate is passed over", "nobody"}) {
+		t.Errorf("%s, %v, %v", f.record.Auto, notes, err)
+	}
+	if _, err := f.choose(func() error { return errNobody }); err == nil || !strings.Contains(err.Error(), "nothing was written") {
+		t.Errorf("where none can answer: %v", err)
+	}
+}

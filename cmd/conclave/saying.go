@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"conclave/configs"
+)
+
+// newSaying is the logger of a command whose log nobody reads: warnings and worse
+// are told as a line for people. With --log-level debug it is the server's.
+func newSaying(out io.Writer, config configs.Log) *slog.Logger {
+	if config.Level == "debug" {
+		return newLogger(out, config)
+	}
+	return slog.New(&saying{out: out})
+}
+
+type saying struct {
+	out   io.Writer
+	attrs []slog.Attr
+}
+
+// Enabled implements slog.Handler.
+func (s *saying) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+// Handle writes "conclave: MESSAGE (expert wiki): why".
+func (s *saying) Handle(_ context.Context, r slog.Record) error {
+	var of []string
+	why := ""
+	tell := func(a slog.Attr) bool {
+		switch text := a.Value.Resolve().String(); a.Key {
+		case "cause", "why":
+			why = ": " + text
+		default:
+			of = append(of, a.Key+" "+text)
+		}
+		return true
+	}
+	for _, a := range s.attrs {
+		tell(a)
+	}
+	r.Attrs(tell)
+	about := ""
+	if len(of) > 0 {
+		about = " (" + strings.Join(of, ", ") + ")"
+	}
+	_, err := fmt.Fprintf(s.out, "conclave: %s%s%s\n", r.Message, about, why)
+	return err
+}
+
+// WithAttrs implements slog.Handler.
+func (s *saying) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &saying{out: s.out, attrs: slices.Concat(s.attrs, attrs)}
+}
+
+// WithGroup implements slog.Handler; groups are not told.
+func (s *saying) WithGroup(string) slog.Handler { return s }
