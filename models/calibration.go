@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -34,8 +33,6 @@ type Calibration struct {
 	QuestionCount int    `yaml:"question_count"`
 	// Encoder is the fingerprint of the question side it was fitted for.
 	Encoder string `yaml:"encoder"`
-	// Written is when, if the writer says.
-	Written time.Time `yaml:"written,omitempty"`
 }
 
 // ParseCalibration reads a calibration.yaml.

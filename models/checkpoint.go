@@ -22,7 +22,6 @@ type checkpoint struct {
 	// Of sentence-transformers; empty where the checkpoint is a plain one.
 	pooling   string
 	normalise bool
-	sentence  bool
 	maxTokens int
 }
 
@@ -86,12 +85,10 @@ func (c *checkpoint) readSentenceTransformers() error {
 		if c.pooling, err = readPooling(filepath.Join(c.dir, "1_Pooling", "config.json")); errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
-		c.sentence = err == nil
 		return err
 	case err != nil:
 		return err
 	}
-	c.sentence = true
 	for _, module := range modules {
 		switch kind := module.Type[strings.LastIndexByte(module.Type, '.')+1:]; kind {
 		case "Transformer":

@@ -159,20 +159,18 @@ func hashWeights(all []*tower) (string, error) {
 	hash := sha256.New()
 	seen := map[string]bool{}
 	for _, t := range all {
-		for _, path := range t.set.Paths() {
-			if seen[path] {
-				continue
-			}
-			seen[path] = true
-			sum, err := hashFile(path)
-			if err != nil {
-				return "", err
-			}
-			if len(all) == 1 && len(t.set.Paths()) == 1 {
-				return sum, nil // as `sha256sum` prints it
-			}
-			_, _ = fmt.Fprintln(hash, sum)
+		if seen[t.set.Path] {
+			continue
 		}
+		seen[t.set.Path] = true
+		sum, err := hashFile(t.set.Path)
+		if err != nil {
+			return "", err
+		}
+		if len(all) == 1 {
+			return sum, nil // as `sha256sum` prints it
+		}
+		_, _ = fmt.Fprintln(hash, sum)
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }

@@ -60,7 +60,6 @@ func TestImportFindsTheTensors(t *testing.T) {
 		want string
 	}{
 		"plain":            {tiny.Checkpoint{}, models.ImportOptions{}, mean},
-		"shards":           {tiny.Checkpoint{Shards: 3}, models.ImportOptions{}, mean},
 		"task model, old":  {tiny.Checkpoint{Prefix: "bert.", Change: old}, models.ImportOptions{}, mean},
 		"pooling override": {tiny.Checkpoint{}, models.ImportOptions{Pooling: models.PoolingCLS, Normalise: new(bool)}, cls},
 	} {

@@ -13,7 +13,7 @@ import (
 type tower struct {
 	*checkpoint
 	ctx       context.Context
-	set       *safetensors.Set
+	set       *safetensors.File
 	tokenizer *tokenizer
 	body      string      // prefix of the BertModel's tensors
 	head      string      // prefix of encode_proj
@@ -41,7 +41,7 @@ func openCheckpoint(ctx context.Context, dir string) (map[Side]*tower, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := safetensors.OpenSet(dir)
+	set, err := safetensors.OpenCheckpoint(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func TestBaseInt8(t *testing.T) {
 }
 
 // checkpointWeights reads a checkpoint's tensors by their own names.
-type checkpointWeights struct{ *safetensors.Set }
+type checkpointWeights struct{ *safetensors.File }
 
 func (w checkpointWeights) Tensor(name string, shape ...int) ([]float32, error) {
 	return w.Floats(name, shape...)
@@ -96,7 +96,7 @@ func (w checkpointWeights) Tensor(name string, shape ...int) ([]float32, error) 
 func TestPlainGoAgreesWithPyTorch(t *testing.T) {
 	b := base(t, models.PrecisionFP32)
 	want, tokens := sentences(t, b)
-	set, err := safetensors.OpenSet(testenv.Checkpoint(t))
+	set, err := safetensors.OpenCheckpoint(testenv.Checkpoint(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"io"
 	"math/bits"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -40,11 +41,30 @@ type Info struct {
 type File struct {
 	// Metadata is the file's free-form __metadata__.
 	Metadata map[string]string
+	// Path is where Open found the file.
+	Path string
 
 	source  io.ReaderAt
 	closer  io.Closer
 	tensors map[string]Info
 	names   []string
+}
+
+// OpenCheckpoint opens the weights of a published checkpoint, the file
+// model.safetensors in dir.
+func OpenCheckpoint(dir string) (*File, error) {
+	f, err := Open(filepath.Join(dir, "model.safetensors"))
+	if errors.Is(err, os.ErrNotExist) {
+		for name, hint := range map[string]string{
+			"pytorch_model.bin":            "pytorch_model.bin is not read: load the model in transformers and save it again, which writes model.safetensors",
+			"model.safetensors.index.json": "weights in several files are not read: load the model in transformers and save it again with a larger max_shard_size",
+		} {
+			if _, stat := os.Stat(filepath.Join(dir, name)); stat == nil {
+				return nil, fmt.Errorf("%w; %s", err, hint)
+			}
+		}
+	}
+	return f, err
 }
 
 // Open opens the file at path and reads its header.
@@ -65,7 +85,7 @@ func Open(path string) (*File, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	file.closer = f
+	file.Path, file.closer = path, f
 	return file, nil
 }
 

@@ -3,6 +3,7 @@ package safetensors
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -131,60 +132,36 @@ func TestDamagedHeaders(t *testing.T) {
 	}
 }
 
-func TestWriteAndShards(t *testing.T) {
+func TestOpenCheckpoint(t *testing.T) {
 	dir := t.TempDir()
-	put := func(name string, tensors ...Tensor) {
-		var b bytes.Buffer
-		if err := Write(&b, tensors); err != nil {
-			t.Fatal(err)
+	for name, want := range map[string]string{"": "model.safetensors", "pytorch_model.bin": "pytorch_model.bin is not read", "model.safetensors.index.json": "in several files"} {
+		dir := t.TempDir()
+		if name != "" {
+			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	index := func(text string) {
-		if err := os.WriteFile(filepath.Join(dir, indexFile), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+		if _, err := OpenCheckpoint(dir); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), want) {
+			t.Errorf("a folder with %q: %v, want something with %q", name, err, want)
 		}
 	}
-	one := Tensor{Name: "one", Type: "F32", Shape: []int64{1}, Raw: []byte{0, 0, 128, 63}}
-	two := Tensor{Name: "two", Type: "BF16", Shape: []int64{1, 1}, Raw: []byte{0, 64}}
-	put("1.safetensors", one)
-	put("2.safetensors", two)
-	index(`{"weight_map":{"one":"1.safetensors","two":"2.safetensors"}}`)
-	s, err := OpenSet(dir)
+	var b bytes.Buffer
+	if err := Write(&b, []Tensor{{Name: "two", Type: "BF16", Shape: []int64{1, 1}, Raw: []byte{0, 64}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "model.safetensors"), b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenCheckpoint(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }()
-	if v, err := s.Floats("two", 1, 1); err != nil || v[0] != 2 {
+	defer func() { _ = f.Close() }()
+	if v, err := f.Floats("two", 1, 1); err != nil || v[0] != 2 {
 		t.Errorf("two is %v, %v", v, err)
-	}
-	if got := s.Names(); !slices.Equal(got, []string{"one", "two"}) {
-		t.Errorf("names %v", got)
-	}
-	if _, err := s.Floats("three", 1); err == nil {
-		t.Error("a tensor that no file has was read")
-	}
-	for text, want := range map[string]string{
-		`{"weight_map":{"one":"../1.safetensors"}}`:                       "no file beside it",
-		`{"weight_map":{"one":"2.safetensors"}}`:                          `tensor "one" is missing`,
-		`{"weight_map":{}}`:                                               "no weight_map",
-		`{"weight_map":{"one":"1.safetensors","x":"absent.safetensors"}}`: "no such file",
-	} {
-		index(text)
-		if s, err := OpenSet(dir); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want something with %q", text, err, want)
-			if s != nil {
-				_ = s.Close()
-			}
-		}
 	}
 	if err := Write(&bytes.Buffer{}, []Tensor{{Name: "a", Type: "F32", Shape: []int64{2}, Raw: []byte{1}}}); err == nil {
 		t.Error("a tensor whose bytes do not fit its shape was written")
-	}
-	if _, err := OpenSet(t.TempDir()); err == nil || !strings.Contains(err.Error(), "model.safetensors") {
-		t.Errorf("an empty folder: %v", err)
 	}
 }
 

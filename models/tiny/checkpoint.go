@@ -3,6 +3,7 @@ package tiny
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -22,8 +23,6 @@ type Checkpoint struct {
 	Prefix string
 	// Type is F32 (default), F16 or BF16.
 	Type string
-	// Shards is how many files the weights lie in; default 1.
-	Shards int
 	// Change, if set, may change, drop or add tensors before they are written.
 	Change func([]safetensors.Tensor) []safetensors.Tensor
 	// Config, if set, may change config.json.
@@ -84,7 +83,11 @@ func WriteCheckpoint(dir string, o Options, form Checkpoint) error {
 	if form.Change != nil {
 		tensors = form.Change(tensors)
 	}
-	return writeWeights(dir, tensors, max(form.Shards, 1))
+	file, err := os.Create(filepath.Join(dir, "model.safetensors"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(safetensors.Write(file, tensors), file.Close())
 }
 
 func (o Options) tensors(c bert.Config, form Checkpoint) ([]safetensors.Tensor, error) {
@@ -147,39 +150,6 @@ func half(bits uint32) uint16 {
 		return uint16(bits >> 16 & 0x8000)
 	}
 	return uint16(bits>>16&0x8000) | uint16(exponent)<<10 | uint16(bits>>13&0x3ff)
-}
-
-func writeWeights(dir string, tensors []safetensors.Tensor, shards int) error {
-	write := func(name string, part []safetensors.Tensor) error {
-		file, err := os.Create(filepath.Join(dir, name))
-		if err != nil {
-			return err
-		}
-		err = safetensors.Write(file, part)
-		if closing := file.Close(); err == nil {
-			err = closing
-		}
-		return err
-	}
-	if shards == 1 {
-		return write("model.safetensors", tensors)
-	}
-	places := map[string]string{}
-	for i := range shards {
-		name := fmt.Sprintf("model-%05d-of-%05d.safetensors", i+1, shards)
-		part := tensors[i*len(tensors)/shards : (i+1)*len(tensors)/shards]
-		for _, t := range part {
-			places[t.Name] = name
-		}
-		if err := write(name, part); err != nil {
-			return err
-		}
-	}
-	index, err := json.Marshal(map[string]any{"weight_map": places})
-	if err != nil {
-		return err
-	}
-	return put(dir, "model.safetensors.index.json", index)
 }
 
 func put(dir, name string, data []byte) error {
