@@ -127,6 +127,15 @@ func (g *Generation) Passage(ordinal rank.Ordinal) (corpus.Passage, error) {
 	return s.store.Passage(ordinal - s.base)
 }
 
+// Size is how many bytes a passage takes uncompressed. It reads none of them.
+func (g *Generation) Size(ordinal rank.Ordinal) (int, error) {
+	if int64(ordinal) >= int64(g.total) {
+		return 0, fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
+	}
+	s := g.segmentOf(ordinal)
+	return s.store.Size(ordinal - s.base)
+}
+
 // Stored is Passage, of deleted passages too: what an index has a place for
 // until their segment is merged.
 func (g *Generation) Stored(ordinal rank.Ordinal) (corpus.Passage, error) {

@@ -100,16 +100,19 @@ type Limits struct {
 	Candidates    int           `yaml:"candidates"`
 	Batch         int           `yaml:"batch"`          // searches
 	BatchParallel int           `yaml:"batch_parallel"` // searches of a batch that run at once
+	AnswerBytes   ByteSize      `yaml:"answer_bytes"`   // of one answer, of a batch's together
 	Timeout       time.Duration `yaml:"timeout"`
 	Concurrency   int           `yaml:"concurrency"` // requests worked on at once
 
 	UploadBytes   ByteSize `yaml:"upload_bytes"`   // of one bulk upload
+	UploadRate    ByteSize `yaml:"upload_rate"`    // a second, at least
 	Uploads       int      `yaml:"uploads"`        // at once
 	LineBytes     ByteSize `yaml:"line_bytes"`     // of one passage as JSON
 	PassageBytes  ByteSize `yaml:"passage_bytes"`  // of its text
 	Tags          int      `yaml:"tags"`           // of one passage
 	MetadataBytes ByteSize `yaml:"metadata_bytes"` // of one passage
-	AnswerBytes   ByteSize `yaml:"answer_bytes"`   // of an upload's answer that wait for its end
+	// UploadAnswerBytes bounds what of an upload's answer waits for its end.
+	UploadAnswerBytes ByteSize `yaml:"upload_answer_bytes"`
 }
 
 // Rate bounds the requests of one caller: of its key, or of its address.
@@ -174,8 +177,8 @@ func defaults() Config {
 		Search:     Search{Fusion: "auto", K: 10, Candidates: 100, Missing: "exact", Alpha: 0.03, Timeout: 2 * time.Second},
 		Limits: Limits{
 			BodyBytes: 1 << 20, QuestionBytes: 8 << 10, EmbedBytes: 64 << 10, EmbedInputs: 256,
-			K: 1000, Candidates: 1000, Batch: 100, BatchParallel: 8, Timeout: 10 * time.Second, Concurrency: 256,
-			UploadBytes: 1 << 30, Uploads: 4, LineBytes: 1 << 20, PassageBytes: 256 << 10, Tags: 64, MetadataBytes: 16 << 10, AnswerBytes: 256 << 20,
+			K: 1000, Candidates: 1000, Batch: 100, BatchParallel: 8, AnswerBytes: 32 << 20, Timeout: 10 * time.Second, Concurrency: 256,
+			UploadBytes: 1 << 30, UploadRate: 1 << 10, Uploads: 4, LineBytes: 1 << 20, PassageBytes: 256 << 10, Tags: 64, MetadataBytes: 16 << 10, UploadAnswerBytes: 256 << 20,
 		},
 		Rate: Rate{Window: time.Minute},
 		Auth: Auth{Keys: []Key{}},

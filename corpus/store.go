@@ -79,6 +79,16 @@ func (s *Store) ID(ordinal rank.Ordinal) (string, error) {
 	return string(id), nil
 }
 
+// Size is how many bytes a passage takes: its id, title, text, tags and
+// metadata, uncompressed. It reads none of them.
+func (s *Store) Size(ordinal rank.Ordinal) (int, error) {
+	record, err := s.record(ordinal)
+	if err != nil {
+		return 0, err
+	}
+	return len(record) - recordBytes, nil
+}
+
 // Tags reads the tags of a passage, without the rest of it.
 func (s *Store) Tags(ordinal rank.Ordinal) ([]string, error) {
 	body, err := s.body(ordinal)
@@ -129,6 +139,19 @@ func (s *Store) Ordinal(id string) (rank.Ordinal, bool, error) {
 
 // body is the checked body of a record, in the mapping.
 func (s *Store) body(ordinal rank.Ordinal) ([]byte, error) {
+	record, err := s.record(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	body := record[recordBytes:]
+	if binary.LittleEndian.Uint32(record[4:]) != crc32.Checksum(body, castagnoli) {
+		return nil, s.damaged(ordinal)
+	}
+	return body, nil
+}
+
+// record is the head of a record and its body, whose checksum was not compared.
+func (s *Store) record(ordinal rank.Ordinal) ([]byte, error) {
 	if uint64(ordinal) >= s.header.count {
 		return nil, fmt.Errorf("passage store %s: there is no passage number %d among %d", s.path, ordinal, s.header.count)
 	}
@@ -149,11 +172,7 @@ func (s *Store) body(ordinal rank.Ordinal) ([]byte, error) {
 	if n > uint64(len(record))-recordBytes {
 		return nil, s.damaged(ordinal)
 	}
-	body := record[recordBytes : recordBytes+n]
-	if binary.LittleEndian.Uint32(record[4:]) != crc32.Checksum(body, castagnoli) {
-		return nil, s.damaged(ordinal)
-	}
-	return body, nil
+	return record[:recordBytes+n], nil
 }
 
 func (s *Store) damaged(ordinal rank.Ordinal) error {

@@ -62,16 +62,12 @@ func administer[T any](a *API, w http.ResponseWriter, r *http.Request, schemaNam
 	if p := noParameters(r); p != nil {
 		return body, p
 	}
-	raw, err := a.readBody(w, r)
+	parsed, err := a.readJSON(w, r)
 	if err != nil {
 		return body, err
 	}
-	parsed, p := parseJSON(raw)
-	if p != nil {
-		return body, p
-	}
 	registry := a.document.Components.Schemas
-	body, p = decode[T](registry, registry.SchemaFromRef(schemaRef(schemaName)), parsed)
+	body, p := decode[T](registry, registry.SchemaFromRef(schemaRef(schemaName)), parsed)
 	if p != nil {
 		return body, p
 	}

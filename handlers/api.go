@@ -27,6 +27,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/klauspost/compress/gzhttp"
+	"golang.org/x/sync/semaphore"
 )
 
 // Options are what an API is made of. The zero value of every field works.
@@ -92,13 +93,16 @@ type API struct {
 	bodyBytes                 int64
 	rateRequests              int
 	rateWindow                time.Duration
-	places                    chan struct{} // one for each request worked on
+	concurrency               int
+	places                    *semaphore.Weighted // concurrency, of requests worked on
+	bodies                    *semaphore.Weighted // bytes of bodies that are being read
 	writing                   atomic.Pointer[writing]
 	writeLimits               WriteLimits
 	readOnly                  bool
 	tempDir                   string
-	uploads                   chan struct{} // one for each upload
-	readTimeout, writeTimeout atomic.Int64  // of connections, in nanoseconds; 0: none
+	storing                   *semaphore.Weighted // uploads whose lines are being stored
+	uploads                   *semaphore.Weighted // uploads under way
+	readTimeout, writeTimeout atomic.Int64        // of connections, in nanoseconds; 0: none
 	now                       func() time.Time
 	running                   atomic.Int64
 
@@ -139,12 +143,15 @@ func New(o Options) (*API, error) {
 	if o.Concurrency < 1 || a.bodyBytes < 1 || a.rateRequests < 0 || a.rateWindow < time.Second {
 		return nil, fmt.Errorf("handlers: impossible limits: %d at once, bodies of %d bytes, %d requests in %v", o.Concurrency, a.bodyBytes, a.rateRequests, a.rateWindow)
 	}
-	a.places = make(chan struct{}, o.Concurrency)
+	a.concurrency, a.places = o.Concurrency, semaphore.NewWeighted(int64(o.Concurrency))
 	a.readOnly, a.tempDir, a.writeLimits = o.ReadOnly, o.TempDir, o.Write
 	if err := a.writeLimits.complete(); err != nil {
 		return nil, err
 	}
-	a.uploads = make(chan struct{}, a.writeLimits.Uploads)
+	a.storing = semaphore.NewWeighted(int64(a.writeLimits.Uploads))
+	a.uploads = semaphore.NewWeighted(openUploads * int64(a.writeLimits.Uploads))
+	// Bodies whose room doubles have up to twice their length.
+	a.bodies = semaphore.NewWeighted(2 * int64(o.Concurrency) * max(a.bodyBytes, int64(a.writeLimits.LineBytes)))
 	var err error
 	if a.crossOrigin, err = newCrossOrigin(o.CORSOrigins); err != nil {
 		return nil, fmt.Errorf("handlers: %w", err)

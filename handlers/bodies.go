@@ -27,7 +27,7 @@ type searchBody struct {
 	Weights       map[string]float64 `json:"weights,omitempty" doc:"Weights of sources by name, for sum, rrf and hybrid (there of bm25 alone). Default: the calibrated ones, or 1." example:"{\"bm25\": 0.8}"`
 	TimeoutMS     int                `json:"timeout_ms,omitempty" doc:"How long sources may take, in milliseconds. Those that are late are left out and named. At most limits.timeout_ms." minimum:"1"`
 	Explain       bool               `json:"explain,omitempty" doc:"Add the terms of BM25's sum to each result." default:"false"`
-	Fields        []string           `json:"fields,omitempty" doc:"Which parts of the passages to return beside their ids. Default: title and text." enum:"title,text,tags,metadata"`
+	Fields        []string           `json:"fields,omitempty" doc:"What each answer carries beside ids and scores. Default: title, text, contributions and sources; with [\"text\"] an answer is ids, scores and texts." enum:"title,text,tags,metadata,contributions,sources"`
 	Normalisation string             `json:"normalisation,omitempty" doc:"How each source's scores are scaled before they are added up, where the method adds scores. Default: the method's own way." enum:"raw,minmax,centre-range,zscore"`
 	Filter        search.Filter      `json:"filter,omitempty" doc:"Which passages may be found, by their tags. Left out: all. The scores stay what they are without it, BM25's too, whose statistics are those of all passages."`
 	MinConfidence float64            `json:"min_confidence,omitempty" doc:"When the calibrated confidence is below this, there are no results, and abstained is true. Needs a calibrated method." minimum:"0" maximum:"1" default:"0"`

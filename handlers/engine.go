@@ -10,7 +10,7 @@ import (
 // Engine is what this package serves; *search.Engine is one.
 type Engine interface {
 	Search(ctx context.Context, r search.Request) (search.Response, error)
-	Batch(ctx context.Context, requests []search.Request) ([]search.Answer, error)
+	Batch(ctx context.Context, requests []search.Request, deliver func(search.Answer) error) error
 	Embed(ctx context.Context, r search.EmbedRequest) (search.EmbedResponse, error)
 	Experts() []search.ExpertInfo
 	Expert(name string) (search.ExpertInfo, error)

@@ -114,6 +114,10 @@ func (s someWords) Search(ctx context.Context, question string, k int) ([]rank.H
 	return s.among.first(hits, k), err
 }
 
+func (l *library) Size(o rank.Ordinal) (int, error) {
+	return len(l.passages[o].ID) + len(l.text(o)), nil
+}
+
 func (l *library) Passage(o rank.Ordinal) (corpus.Passage, error) { return l.passages[o], nil }
 
 func (l *library) Ordinal(id string) (rank.Ordinal, bool, error) {

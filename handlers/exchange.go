@@ -26,6 +26,8 @@ type exchange struct {
 	code  string // of the problem
 	cause error  // behind the problem, for the log alone
 
+	admitted admitted // what it holds
+
 	engine *attachment // that serves the request, once it asked for one
 
 	attributes []slog.Attr // what the handler wants in the log line

@@ -18,12 +18,14 @@ type Limits struct {
 	TimeoutMS      int64          `json:"timeout_ms"`
 	Concurrency    int            `json:"concurrency"`
 	UploadBytes    int64          `json:"upload_bytes"`
+	UploadRate     int            `json:"upload_rate"`
 	Uploads        int            `json:"uploads"`
 	LineBytes      int            `json:"line_bytes"`
 	PassageBytes   int            `json:"passage_bytes"`
 	Tags           int            `json:"tags"`
 	MetadataBytes  int            `json:"metadata_bytes"`
-	AnswerBytes    int64          `json:"answer_bytes"`
+	AnswerBytes    int            `json:"answer_bytes"`
+	UploadAnswer   int64          `json:"upload_answer_bytes"`
 	ReadOnly       bool           `json:"read_only"`
 	RateRequests   int            `json:"rate_requests"`
 	RateWindowMS   int64          `json:"rate_window_ms"`
@@ -56,12 +58,12 @@ func (a *API) getLimits(w http.ResponseWriter, r *http.Request) error {
 	l, d := engine.Limits(), engine.Defaults()
 	write := a.writeLimits
 	limits := Limits{
-		UploadBytes: write.UploadBytes, Uploads: write.Uploads, LineBytes: write.LineBytes, PassageBytes: write.PassageBytes,
-		Tags: write.Tags, MetadataBytes: write.MetadataBytes, AnswerBytes: write.AnswerBytes, ReadOnly: a.readOnly,
+		UploadBytes: write.UploadBytes, UploadRate: write.BytesASecond, Uploads: write.Uploads, LineBytes: write.LineBytes, PassageBytes: write.PassageBytes,
+		Tags: write.Tags, MetadataBytes: write.MetadataBytes, AnswerBytes: l.AnswerBytes, UploadAnswer: write.AnswerBytes, ReadOnly: a.readOnly,
 		BodyBytes: a.bodyBytes, QuestionBytes: l.QuestionBytes, QuestionTokens: map[string]int{},
 		FilterTags: l.FilterTags, FilterTagBytes: l.FilterTagBytes,
 		K: l.K, Candidates: l.Candidates, Batch: l.Batch, EmbedInputs: l.EmbedInputs, EmbedBytes: l.EmbedBytes,
-		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: cap(a.places),
+		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: a.concurrency,
 		RateRequests: a.rateRequests, RateWindowMS: a.rateWindow.Milliseconds(), JSONDepth: maxDepth,
 		Defaults: LimitDefaults{
 			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists, Missing: d.Missing, TimeoutMS: d.Timeout.Milliseconds(),

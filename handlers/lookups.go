@@ -15,17 +15,16 @@ func (a *API) postEmbed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	raw, err := a.readBody(w, r)
+	body, err := a.readJSON(w, r)
 	if err != nil {
 		return err
-	}
-	body, p := parseJSON(raw)
-	if p != nil {
-		return p
 	}
 	registry := a.document.Components.Schemas
 	decoded, p := decode[embedBody](registry, registry.SchemaFromRef(schemaRef("EmbedRequest")), body)
 	if p != nil {
+		return p
+	}
+	if p := a.take(r.Context(), (len(decoded.Input)+textsAPlace-1)/textsAPlace); p != nil {
 		return p
 	}
 	response, err := engine.Embed(r.Context(), search.EmbedRequest(decoded))

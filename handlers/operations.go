@@ -157,6 +157,7 @@ func routePath(r *http.Request) string {
 func (a *API) serve(o operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		exchangeOf(r.Context()).route = o.path
+		defer a.release(r.Context())
 		if err := a.admit(o, w, r); err != nil {
 			writeProblem(w, r, problemOf(r.Context(), err))
 		}
@@ -177,12 +178,10 @@ func (a *API) admit(o operation, w http.ResponseWriter, r *http.Request) error {
 	} else if r.ContentLength != 0 {
 		return newProblem("unexpected_body", fmt.Sprintf("%s takes its parameters from the path and the query string; the body would be ignored.", r.Method))
 	}
-	if o.works {
-		leave, p := a.enter()
-		if p != nil {
+	if o.works && o.takes() == "" { // others take their place when their body is there
+		if p := a.take(r.Context(), 1); p != nil {
 			return p
 		}
-		defer leave()
 	}
 	return o.handle(w, r)
 }

@@ -29,7 +29,7 @@ func (a *API) putPassage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	raw, err := readAtMost(w, r, int64(a.writeLimits.LineBytes))
+	raw, err := a.readBody(w, r, int64(a.writeLimits.LineBytes))
 	if err != nil {
 		return err
 	}

@@ -44,14 +44,3 @@ func quiet(path string) bool {
 	}
 	return false
 }
-
-// enter takes one of the places for requests that are worked on; leave gives
-// it back. Waiting for a place would only hide the load from the caller.
-func (a *API) enter() (leave func(), problem *Problem) {
-	select {
-	case a.places <- struct{}{}:
-		return func() { <-a.places }, nil
-	default:
-		return nil, newProblem("too_many_requests", fmt.Sprintf("The server works on %d requests at once and has that many.", cap(a.places)))
-	}
-}

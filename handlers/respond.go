@@ -3,11 +3,8 @@ package handlers
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"strconv"
 )
 
@@ -46,30 +43,4 @@ func writeWith(w http.ResponseWriter, status int, contentType string, body []byt
 		w.WriteHeader(status)
 	}
 	_, _ = w.Write(body) // the client may be gone
-}
-
-// readBody reads the whole body, within the limit and the connection's
-// deadline.
-func (a *API) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	return readAtMost(w, r, a.bodyBytes)
-}
-
-func readAtMost(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
-	tooLarge := newProblem("body_too_large", fmt.Sprintf("A body may have %d bytes.", most))
-	if r.ContentLength > most {
-		return nil, tooLarge
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
-	var over *http.MaxBytesError
-	switch {
-	case err == nil:
-		return body, nil
-	case errors.As(err, &over):
-		return nil, tooLarge
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		w.Header().Set("Connection", "close")
-		return nil, newProblem("slow_request", "The body did not arrive in time.").because(err)
-	default:
-		return nil, newProblem("incomplete_body", "The body ended before its declared length, or is malformed.").because(err)
-	}
 }

@@ -22,7 +22,7 @@ func decodeResponse(t *testing.T, body []byte) search.Response {
 
 func TestSearch(t *testing.T) {
 	s := start(t, Options{})
-	r := s.post("/v1/search", `{"question":"how do bees find the hive","k":3,"fusion":"muf","experts":["wiki","health"],"explain":true,"fields":["title","text","tags","metadata"]}`)
+	r := s.post("/v1/search", `{"question":"how do bees find the hive","k":3,"fusion":"muf","experts":["wiki","health"],"explain":true,"fields":["title","text","tags","metadata","contributions","sources"]}`)
 	if r.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", r.StatusCode, r.body)
 	}

@@ -1,11 +1,9 @@
 package handlers
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"conclave/search"
@@ -17,13 +15,9 @@ func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	raw, err := a.readBody(w, r)
+	body, err := a.readJSON(w, r)
 	if err != nil {
 		return err
-	}
-	body, p := parseJSON(raw)
-	if p != nil {
-		return p
 	}
 	request, p := a.searchRequest(engine.Limits(), body)
 	if p != nil {
@@ -74,6 +68,9 @@ func (a *API) searchRequest(limits search.Limits, body any) (search.Request, *Pr
 func (a *API) search(w http.ResponseWriter, r *http.Request, engine Engine, request search.Request) error {
 	x := exchangeOf(r.Context())
 	x.question = request.Question
+	if p := a.take(r.Context(), costOf([]search.Request{request}, 1, engine.Defaults())); p != nil {
+		return p
+	}
 	response, err := engine.Search(r.Context(), request)
 	if err != nil {
 		return err
@@ -113,119 +110,4 @@ func token(name string) string {
 		}
 		return '_'
 	}, name)
-}
-
-// batchAnswer is one answer of a batch: a search response, or a problem.
-type batchAnswer struct {
-	response *search.Response
-	problem  *Problem
-}
-
-// postBatch answers POST /v1/search/batch.
-func (a *API) postBatch(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded(r)
-	if err != nil {
-		return err
-	}
-	raw, err := a.readBody(w, r)
-	if err != nil {
-		return err
-	}
-	body, p := parseJSON(raw)
-	if p != nil {
-		return p
-	}
-	items, p := a.batchItems(body)
-	if p != nil {
-		return p
-	}
-	if most := engine.Limits().Batch; len(items) > most {
-		return newProblem("batch_too_large", fmt.Sprintf("There are %d searches; at most %d are taken in one request.", len(items), most),
-			ProblemField{Pointer: "/searches", Detail: fmt.Sprintf("has %d items", len(items))})
-	}
-	answers, err := a.answerBatch(r.Context(), engine, items)
-	if err != nil {
-		return err
-	}
-	x := exchangeOf(r.Context())
-	failed := 0
-	out := make([]any, len(answers))
-	for i := range answers {
-		if p := answers[i].problem; p != nil {
-			failed++
-			inBatch(p, i)
-			p.RequestID = x.requestID
-			out[i] = p
-			continue
-		}
-		answers[i].response.RequestID = x.requestID
-		out[i] = answers[i].response
-	}
-	x.note(slog.Int("searches", len(items)), slog.Int("failed", failed))
-	return respond(w, map[string]any{"answers": out})
-}
-
-// batchItems is the list of searches of a batch, each still as parsed JSON.
-func (a *API) batchItems(body any) ([]any, *Problem) {
-	registry := a.document.Components.Schemas
-	shape := *registry.SchemaFromRef(schemaRef("BatchRequest"))
-	properties := map[string]*schema{}
-	for name, s := range shape.Properties {
-		property := *s
-		if name == "searches" {
-			property.Items = &schema{} // each is checked by itself
-		}
-		properties[name] = &property
-	}
-	shape.Properties = properties
-	c := conform{registry: registry}
-	c.check(&shape, body, "")
-	if p := c.problem(); p != nil {
-		return nil, p
-	}
-	items, _ := body.(map[string]any)["searches"].([]any)
-	return items, nil
-}
-
-func (a *API) answerBatch(ctx context.Context, engine Engine, items []any) ([]batchAnswer, error) {
-	answers := make([]batchAnswer, len(items))
-	var requests []search.Request
-	var places []int // of requests, in items
-	for i, item := range items {
-		request, p := a.searchRequest(engine.Limits(), item)
-		if p != nil {
-			answers[i].problem = p
-			continue
-		}
-		requests = append(requests, request)
-		places = append(places, i)
-	}
-	if len(requests) == 0 {
-		return answers, nil
-	}
-	found, err := engine.Batch(ctx, requests)
-	if err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err // the caller has gone
-	}
-	for n, answer := range found {
-		if answer.Err != nil {
-			p := *problemOf(ctx, answer.Err)
-			answers[places[n]].problem = &p
-			exchangeOf(ctx).cause = p.cause
-			continue
-		}
-		response := answer.Response
-		answers[places[n]].response = &response
-	}
-	return answers, nil
-}
-
-// inBatch makes the pointers of an item's problem point into the batch.
-func inBatch(p *Problem, item int) {
-	for i := range p.Errors {
-		p.Errors[i].Pointer = "/searches/" + strconv.Itoa(item) + p.Errors[i].Pointer
-	}
 }

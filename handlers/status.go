@@ -66,7 +66,7 @@ func conditions() []condition {
 		{code: "body_too_large", status: 413, title: "The body is too large"},
 		{code: "too_long", status: 413, title: "The text is too long", engine: true},
 		{code: "line_too_long", status: 413, title: "The line is too long"},
-		{code: "answer_too_large", status: 413, title: "The answer of an upload is too large"},
+		{code: "answer_too_large", status: 413, title: "The answer is too large", engine: true},
 		{code: "batch_too_large", status: 413, title: "There are too many searches in one request", engine: true},
 		{code: "too_many_inputs", status: 413, title: "There are too many texts in one request", engine: true},
 		{code: "unsupported_media_type", status: 415, title: "The body's type is not the one taken"},

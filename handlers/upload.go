@@ -37,6 +37,10 @@ const (
 	rejectedHeader = "Conclave-Rejected"
 )
 
+// openUploads is how many uploads may be under way for each of which the lines
+// are stored at once. Those that send slowly are in nobody's way.
+const openUploads = 16
+
 // uploadGroup bounds the lines that are stored together, and with that how far
 // an answer may go beyond its bound.
 const uploadGroup = 4096
@@ -57,12 +61,10 @@ func (a *API) postPassages(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength > a.writeLimits.UploadBytes {
 		return tooMuch(a.writeLimits.UploadBytes)
 	}
-	select {
-	case a.uploads <- struct{}{}:
-		defer func() { <-a.uploads }()
-	default:
-		return newProblem("too_many_requests", fmt.Sprintf("%d uploads are under way, which is as many as may be.", cap(a.uploads)))
+	if !a.uploads.TryAcquire(1) {
+		return newProblem("too_many_requests", fmt.Sprintf("%d uploads are under way, which is as many as may be.", openUploads*a.writeLimits.Uploads))
 	}
+	defer a.uploads.Release(1)
 	control := http.NewResponseController(w)
 	// Without it the first write of an answer ends the reading of an HTTP/1
 	// body. HTTP/2 needs none.
@@ -122,7 +124,7 @@ type upload struct {
 	closing bool // the problem that it ends with is in the answer
 
 	deadlines sync.Mutex
-	reading   bool // the body is being read from
+	pace      pace
 }
 
 // take stores the lines of a body. The problem is why it ended before the body
@@ -202,8 +204,16 @@ func (u *upload) store(chunks <-chan []rawLine) *Problem {
 	return nil
 }
 
-// group stores some lines together and answers them.
+// group stores some lines together and answers them. It waits for its turn: an
+// upload takes a place only while there is something to store.
 func (u *upload) group(lines []rawLine) *Problem {
+	stop := u.api.keepExtending(u.extend)
+	err := u.api.storing.Acquire(u.storing, 1)
+	stop()
+	if err != nil {
+		return problemOf(u.storing, err)
+	}
+	defer u.api.storing.Release(1)
 	answers := make([]any, len(lines))
 	changes := make([]collection.Change, 0, len(lines))
 	places := make([]int, 0, len(lines)) // of changes, in lines

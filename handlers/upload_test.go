@@ -235,41 +235,6 @@ func (stuck) Backlog() collection.Backlog {
 	return collection.Backlog{Changes: 1, Trouble: errors.New("no room for a segment")}
 }
 
-// TestUploadsAtOnce: one more than may be is told to come back.
-func TestUploadsAtOnce(t *testing.T) {
-	s := startWriting(t, writingOptions{Options: Options{Write: WriteLimits{Uploads: 1}}})
-	body, send := io.Pipe()
-	answered := make(chan int, 1)
-	go func() {
-		request, _ := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages?stream=true", body)
-		request.Header.Set("Content-Type", typeLines)
-		response, err := s.client.Do(request)
-		if err != nil {
-			t.Error(err)
-			answered <- 0
-			return
-		}
-		line := make([]byte, 8)
-		_, _ = io.ReadFull(response.Body, line)
-		answered <- response.StatusCode
-		_, _ = io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		answered <- 0
-	}()
-	_, _ = io.WriteString(send, `{"id":"a","text":"zebra"}`+"\n")
-	if status := <-answered; status != http.StatusOK {
-		t.Fatal(status)
-	}
-	if r, _, _ := s.upload("/v1/passages", `{"id":"b","text":"x"}`); r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") == "" {
-		t.Errorf("a second upload: %d", r.StatusCode)
-	}
-	_ = send.Close()
-	<-answered
-	if r, _, _ := s.upload("/v1/passages", `{"id":"b","text":"x"}`); r.StatusCode != http.StatusOK {
-		t.Errorf("after the first: %d", r.StatusCode)
-	}
-}
-
 // TestUploadRandomly cuts valid and damaged lines into packets of any size: the
 // answer does not depend on how a body arrives.
 func TestUploadRandomly(t *testing.T) {

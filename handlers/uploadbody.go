@@ -7,14 +7,36 @@ import (
 	"time"
 )
 
+// pace is how fast a client sends: what came, and how long it was waited for.
+// Nobody is too slow to send while nothing is read, or while what was sent
+// before still waits to be stored.
+type pace struct {
+	reading bool // the body is being read from
+	since   time.Time
+	waited  time.Duration // before that
+	came    int64         // bytes
+}
+
+// until is when the client will have been too slow by the limits: by the time
+// that is always given, and what the least rate gives for what it sent.
+func (p *pace) until(l *WriteLimits) time.Time {
+	given := l.Grace + time.Duration(float64(p.came)/float64(l.BytesASecond)*float64(time.Second))
+	return p.since.Add(given - p.waited)
+}
+
 // extend gives the connection more time: an upload may take as long as it
-// likes, as long as it goes on. Nobody is too slow to send while nothing is
-// read, or while what was sent before still waits to be stored.
+// likes, as long as it goes on at the least rate.
 func (u *upload) extend() {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()
-	if read := u.api.readTimeout.Load(); read > 0 && u.reading {
-		_ = u.control.SetReadDeadline(time.Now().Add(time.Duration(read)))
+	if u.pace.reading {
+		until := u.pace.until(&u.api.writeLimits)
+		if read := u.api.readTimeout.Load(); read > 0 {
+			if next := time.Now().Add(time.Duration(read)); next.Before(until) {
+				until = next
+			}
+		}
+		_ = u.control.SetReadDeadline(until)
 	}
 	u.api.extendWriting(u.control)
 }
@@ -22,7 +44,7 @@ func (u *upload) extend() {
 // beginReading gives the client its time to send.
 func (u *upload) beginReading() {
 	u.deadlines.Lock()
-	u.reading = true
+	u.pace.reading, u.pace.since = true, time.Now()
 	u.deadlines.Unlock()
 	u.extend()
 }
@@ -30,10 +52,12 @@ func (u *upload) beginReading() {
 // endReading lifts the deadline for reading: passing while nobody reads, it
 // would end the body of HTTP/2 for good, and behind the end of one of HTTP/1,
 // where net/http reads on to notice a client that leaves, pass for that.
-func (u *upload) endReading() {
+func (u *upload) endReading(came int) {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()
-	u.reading = false
+	u.pace.reading = false
+	u.pace.waited += time.Since(u.pace.since)
+	u.pace.came += int64(came)
 	_ = u.control.SetReadDeadline(time.Time{})
 }
 
@@ -49,10 +73,11 @@ func tooMuch(most int64) *Problem {
 
 // countedBody bounds a body, and tells when it is read from.
 type countedBody struct {
-	body       io.Reader
-	read       int64
-	most       int64
-	begin, end func()
+	body  io.Reader
+	read  int64
+	most  int64
+	begin func()
+	end   func(came int)
 }
 
 func (c *countedBody) Read(b []byte) (int, error) {
@@ -65,7 +90,7 @@ func (c *countedBody) Read(b []byte) (int, error) {
 	}
 	c.begin()
 	n, err := c.body.Read(b)
-	c.end()
+	c.end(n)
 	if c.read += int64(n); c.read > c.most {
 		return n - 1, errTooMuch
 	}

@@ -100,7 +100,7 @@ func brokenOff(err error, most int64) *Problem {
 	case errors.Is(err, errTooMuch):
 		return tooMuch(most)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return newProblem("slow_request", "The rest of the body did not arrive in time.").because(err)
+		return newProblem("slow_request", "The rest of the body did not arrive in time, or came too slowly.").because(err)
 	}
 	return newProblem("incomplete_body", "The body ended before its declared length, or is malformed.").because(err)
 }

@@ -45,6 +45,10 @@ type WriteLimits struct {
 	MetadataBytes int   // of one passage, as JSON; 16 KiB
 	// AnswerBytes bounds the answer of an upload that waits for its end; 256 MiB.
 	AnswerBytes int64
+	// BytesASecond is how fast an upload has to come in after Grace; 1 KiB and
+	// 10 seconds.
+	BytesASecond int
+	Grace        time.Duration
 }
 
 func (l *WriteLimits) complete() error {
@@ -57,13 +61,16 @@ func (l *WriteLimits) complete() error {
 		}
 	}
 	for _, n := range []struct{ value, fallback *int }{
-		{&l.Uploads, ptr(4)}, {&l.LineBytes, ptr(1 << 20)}, {&l.PassageBytes, ptr(256 << 10)}, {&l.Tags, ptr(64)}, {&l.MetadataBytes, ptr(16 << 10)},
+		{&l.Uploads, ptr(4)}, {&l.LineBytes, ptr(1 << 20)}, {&l.PassageBytes, ptr(256 << 10)}, {&l.Tags, ptr(64)}, {&l.MetadataBytes, ptr(16 << 10)}, {&l.BytesASecond, ptr(1 << 10)},
 	} {
 		if *n.value == 0 {
 			*n.value = *n.fallback
 		}
 	}
-	if l.UploadBytes < 1 || l.Uploads < 1 || l.LineBytes < 1 || l.PassageBytes < 1 || l.Tags < 0 || l.MetadataBytes < 0 || l.AnswerBytes < 1 {
+	if l.Grace == 0 {
+		l.Grace = 10 * time.Second
+	}
+	if l.BytesASecond < 1 || l.UploadBytes < 1 || l.Uploads < 1 || l.LineBytes < 1 || l.PassageBytes < 1 || l.Tags < 0 || l.MetadataBytes < 0 || l.AnswerBytes < 1 {
 		return fmt.Errorf("handlers: impossible limits of writing: %+v", *l)
 	}
 	return nil

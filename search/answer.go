@@ -17,7 +17,10 @@ func (a *answer) fetch(ctx context.Context) error {
 	}
 	a.response = Response{
 		Question: p.question, Generation: a.view.Generation(), Selected: a.view.selected,
-		Sources: a.sources(ctx), Degraded: make([]Missing, 0, len(a.degraded)),
+		Degraded: make([]Missing, 0, len(a.degraded)),
+	}
+	if p.fields.sources {
+		a.response.Sources = a.sources(ctx)
 	}
 	for _, f := range a.findings {
 		if f.status != StatusOK && f.status != StatusSkipped {
@@ -26,13 +29,18 @@ func (a *answer) fetch(ctx context.Context) error {
 	}
 	a.response.Degraded = append(a.response.Degraded, a.degraded...)
 
+	for i := range p.methods {
+		if r := &a.rankings[i]; p.abstains(printedOf(r.Confidence)) {
+			r.Items = nil
+		}
+	}
+	if err := a.fits(); err != nil {
+		return err
+	}
 	for i, m := range p.methods {
 		r := a.rankings[i]
 		confidence, any := printedOf(r.Confidence), printedOf(r.Any)
 		abstained := p.abstains(confidence)
-		if abstained {
-			r.Items = nil
-		}
 		results, err := a.results(ctx, r)
 		if err != nil {
 			return err
@@ -102,12 +110,17 @@ func (a *answer) results(ctx context.Context, r fusion.Ranking) ([]Result, error
 		if a.plan.fields.metadata {
 			result.Metadata = passage.Metadata
 		}
-		result.Contributions = make([]Contribution, len(item.Parts))
-		for i := range item.Parts {
-			result.Contributions[i] = a.contribution(&item.Parts[i])
+		if a.plan.fields.contributions {
+			result.Contributions = make([]Contribution, len(item.Parts))
+			for i := range item.Parts {
+				result.Contributions[i] = a.contribution(&item.Parts[i])
+			}
 		}
 		if a.plan.explain {
 			result.Explanation = a.explain(ctx, item)
+			if err := a.grows(len(result.Explanation) * termBytes); err != nil {
+				return nil, err
+			}
 		}
 		results[n] = result
 	}

@@ -12,49 +12,57 @@ type Answer struct {
 	Err      error
 }
 
-// Batch answers several questions, in their order; an error of one leaves the
-// others alone. Some run at once (Limits.BatchParallel), so that the encoders
-// see them together. Each has its own deadline, which begins when it does. The
-// error is for a batch that is empty or too long.
-func (e *Engine) Batch(ctx context.Context, requests []Request) ([]Answer, error) {
+// Batch answers several questions and hands each answer to deliver, in the
+// order of the questions; an error of one leaves the others alone. Some run at
+// once (Limits.BatchParallel), so that the encoders see them together, and no
+// more answers than that wait to be delivered. Each search has its own deadline,
+// which begins when it does. The error is for a batch that is empty or too long,
+// or deliver's, which ends the batch.
+func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Answer) error) error {
 	if n := len(requests); n == 0 || n > e.limits.Batch {
 		code := "batch_too_large"
 		if n == 0 {
 			code = "empty_batch"
 		}
 		detail := fmt.Sprintf("the batch has %d searches: it must have from 1 to %d", n, e.limits.Batch)
-		return nil, &Error{Kind: Invalid, Code: code, Detail: detail, Fields: []FieldError{{Pointer: "/searches", Detail: detail}}}
+		return &Error{Kind: Invalid, Code: code, Detail: detail, Fields: []FieldError{{Pointer: "/searches", Detail: detail}}}
 	}
-	answers := make([]Answer, len(requests))
-	e.parallel(len(requests), e.limits.BatchParallel, func(i int) {
-		if err := ctx.Err(); err != nil {
-			answers[i].Err = fmt.Errorf("the caller has gone: %w", err)
-			return
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	answers := make([]chan Answer, len(requests)) // of those begun and not delivered
+	begin := func(i int) {
+		answers[i] = make(chan Answer, 1)
+		running.Go(func() { answers[i] <- e.oneOf(ctx, requests[i]) })
+	}
+	for i := range requests {
+		if i == 0 {
+			for n := range min(len(requests), e.limits.BatchParallel) {
+				begin(n)
+			}
 		}
-		err := guard(func() (err error) {
-			answers[i].Response, err = e.Search(ctx, requests[i])
+		answer := <-answers[i]
+		answers[i] = nil
+		if next := i + e.limits.BatchParallel; next < len(requests) {
+			// Before this one is delivered: one that is being sent holds no encoder.
+			begin(next)
+		}
+		if err := deliver(answer); err != nil {
 			return err
-		})
-		answers[i].Err = err
-	})
-	return answers, nil
+		}
+	}
+	return nil
 }
 
-// parallel calls do with 0 … n-1, at most so many at once, and returns when
-// all have returned.
-func (e *Engine) parallel(n, atOnce int, do func(i int)) {
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(n, atOnce) {
-		workers.Go(func() {
-			for i := range next {
-				do(i)
-			}
-		})
+// oneOf answers a search of a batch.
+func (e *Engine) oneOf(ctx context.Context, r Request) (answer Answer) {
+	if err := ctx.Err(); err != nil {
+		return Answer{Err: fmt.Errorf("the caller has gone: %w", err)}
 	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
+	answer.Err = guard(func() (err error) {
+		answer.Response, err = e.Search(ctx, r)
+		return err
+	})
+	return answer
 }

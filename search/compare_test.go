@@ -21,7 +21,7 @@ func comparison() []Request {
 	return append(all,
 		Request{Question: question, Fusion: Methods{Names: []string{"sum", "rrf"}, Listed: true}, Experts: &[]string{"d", "A"}},
 		Request{Question: question, Fusion: methodsOf("sum"), Experts: &[]string{"d"}, BM25: &no, Normalisation: "raw"},
-		Request{Question: question, Fusion: methodsOf("sum"), Experts: &[]string{}, Explain: true, Fields: []string{"tags"}},
+		Request{Question: question, Fusion: methodsOf("sum"), Experts: &[]string{}, Explain: true, Fields: []string{"tags", "contributions", "sources"}},
 		Request{Question: question, Fusion: methodsOf("hybrid"), Experts: &[]string{"A", "C"}, Weights: map[string]float64{"bm25": .5}})
 }
 

@@ -43,6 +43,7 @@ type Limits struct {
 	BatchParallel  int           // searches of a batch that run at once
 	EmbedInputs    int           // texts of an Embed
 	EmbedBytes     int           // length of one of them in UTF-8
+	AnswerBytes    int           // of an answer, as answerBytes counts
 }
 
 // DefaultLimits are the limits of a Config that sets none.
@@ -51,6 +52,7 @@ func DefaultLimits() Limits {
 		K: 1000, Candidates: 1000, QuestionBytes: 8 << 10, Timeout: 10 * time.Second,
 		FilterTags: 64, FilterTagBytes: corpus.MaxTagBytes,
 		Batch: 100, BatchParallel: 8, EmbedInputs: 256, EmbedBytes: 64 << 10,
+		AnswerBytes: 32 << 20,
 	}
 }
 
@@ -128,6 +130,7 @@ func (c *Config) complete() error {
 		number{"limits.filter_tags", &l.FilterTags, dl.FilterTags}, number{"limits.filter_tag_bytes", &l.FilterTagBytes, dl.FilterTagBytes},
 		number{"limits.batch", &l.Batch, dl.Batch}, number{"limits.batch_parallel", &l.BatchParallel, dl.BatchParallel},
 		number{"limits.embed_inputs", &l.EmbedInputs, dl.EmbedInputs}, number{"limits.embed_bytes", &l.EmbedBytes, dl.EmbedBytes},
+		number{"limits.answer_bytes", &l.AnswerBytes, dl.AnswerBytes},
 	); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"conclave/corpus"
 )
@@ -141,4 +142,23 @@ func (e *Engine) embedError(ctx context.Context, x *Expert, err error) error {
 		return &Error{Kind: Overloaded, Code: "overloaded", Detail: fmt.Sprintf("the queue of expert %q is full; try again in a moment, or with fewer texts", x.Name), Err: err}
 	}
 	return &Error{Kind: Unavailable, Code: "unavailable", Detail: fmt.Sprintf("expert %q failed; the server's log says why", x.Name), Err: err}
+}
+
+// parallel calls do with 0 … n-1, at most so many at once, and returns when
+// all have returned.
+func (e *Engine) parallel(n, atOnce int, do func(i int)) {
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(n, atOnce) {
+		workers.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
 }

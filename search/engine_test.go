@@ -452,16 +452,22 @@ func TestFields(t *testing.T) {
 		fields []string
 		want   string
 	}{
-		{nil, "title text"}, {[]string{}, ""}, {[]string{"title"}, "title"},
+		{nil, "title text contributions sources"}, {[]string{}, ""}, {[]string{"title"}, "title"},
 		{[]string{"tags", "text"}, "text tags"}, {[]string{"metadata"}, "metadata"},
+		{[]string{"sources"}, "sources"}, {[]string{"contributions", "text"}, "text contributions"},
 	} {
-		r := s.ask(t, Request{Question: question, Fields: c.fields, K: 20, Candidates: 20})
+		e := s.engine(t)
+		r, err := e.Search(context.Background(), Request{Question: question, Fields: c.fields, K: 20, Candidates: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = e.Close(context.Background())
 		var got []string
 		for _, result := range r.Results {
 			if result.ID != "p000" {
 				continue
 			}
-			for name, there := range map[string]bool{"title": result.Title != "", "text": result.Text != "", "tags": result.Tags != nil, "metadata": result.Metadata != nil} {
+			for name, there := range map[string]bool{"title": result.Title != "", "text": result.Text != "", "tags": result.Tags != nil, "metadata": result.Metadata != nil, "contributions": result.Contributions != nil, "sources": r.Sources != nil} {
 				if there {
 					got = append(got, name)
 				}

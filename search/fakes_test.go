@@ -32,7 +32,8 @@ type shelf struct {
 	vectors  map[string]VectorIndex
 	words    WordIndex
 	phrases  WordIndex
-	deleted  int // that are among passages all the same
+	reads    *atomic.Int64 // of passages
+	deleted  int           // that are among passages all the same
 	among    func(ctx context.Context) error
 	released func()
 }
@@ -45,10 +46,15 @@ func (s *shelf) Phrases() WordIndex                      { return s.phrases }
 func (s *shelf) Release()                                { s.released() }
 func (s *shelf) Len() int                                { return len(s.passages) - s.deleted }
 func (s *shelf) Ordinals() int                           { return len(s.passages) }
+func (s *shelf) Size(o rank.Ordinal) (int, error) {
+	p := s.passages[o]
+	return len(p.ID) + len(p.Title) + len(p.Text), nil
+}
 func (s *shelf) Passage(o rank.Ordinal) (corpus.Passage, error) {
 	if int(o) >= len(s.passages) {
 		return corpus.Passage{}, fmt.Errorf("no passage %d", o)
 	}
+	s.reads.Add(1)
 	return s.passages[o], nil
 }
 
@@ -333,7 +339,7 @@ type stage struct {
 // an ensemble and a calibration.
 func newStage(names string, passages int) *stage {
 	s := &stage{encoders: map[string]*encoder{}, ensembles: map[string]*ensemble{}, vectors: map[string]*vectors{}, words: &words{}}
-	sh := &shelf{number: 12, vectors: map[string]VectorIndex{}, words: s.words}
+	sh := &shelf{number: 12, reads: new(atomic.Int64), vectors: map[string]VectorIndex{}, words: s.words}
 	vocabulary := strings.Fields("red green blue cat dog bird runs sleeps")
 	random := rand.New(rand.NewPCG(3, 4))
 	for i := range passages {

@@ -86,7 +86,7 @@ func TestFilters(t *testing.T) {
 		for _, f := range someFilters() {
 			for _, missing := range missingNames() {
 				for _, exact := range []bool{false, true} {
-					r := Request{Question: question, Fusion: listOf(methods...), K: 30, Missing: missing, Exact: exact, Fields: []string{"title", "tags"}, Explain: true}
+					r := Request{Question: question, Fusion: listOf(methods...), K: 30, Missing: missing, Exact: exact, Fields: []string{"title", "tags", "contributions", "sources"}, Explain: true}
 					want := comparable(t, without(names, n, f).ask(t, r))
 					r.Filter = f
 					got := tagged(names, n).ask(t, r)
@@ -126,7 +126,7 @@ func TestUnknownTag(t *testing.T) {
 func TestFilterWithASourceLess(t *testing.T) {
 	s := tagged("ab", 40)
 	s.encoders["b"].hook = func(context.Context) error { return errors.New("broken") }
-	got := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodRRF), K: 30, Fields: []string{"tags"}, Filter: Filter{TagsAll: []string{"third"}}})
+	got := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodRRF), K: 30, Fields: []string{"tags", "contributions", "sources"}, Filter: Filter{TagsAll: []string{"third"}}})
 	if len(got.Degraded) != 1 || got.Degraded[0].Source != "b" || len(got.Results) != 14 {
 		t.Fatalf("%d results, degraded %+v", len(got.Results), got.Degraded)
 	}
@@ -198,7 +198,7 @@ func TestFiltersInABatch(t *testing.T) {
 		requests = append(requests, Request{Question: question, Fusion: methodsOf(MethodSum), K: 30, Filter: f})
 	}
 	requests = append(requests, Request{Question: question, Filter: Filter{TagsAll: []string{""}}})
-	answers, err := engine.Batch(context.Background(), requests)
+	answers, err := answersOf(context.Background(), engine, requests)
 	if err != nil {
 		t.Fatal(err)
 	}

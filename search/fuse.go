@@ -20,6 +20,7 @@ type answer struct {
 	known    []float32          // the question by the reference; nil: nobody asked for it, or it cannot be had
 	degraded []Missing
 	response Response
+	bytes    int // of the response, about
 }
 
 // complete makes the table of candidates, and fills in the true scores of what

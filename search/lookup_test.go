@@ -15,6 +15,15 @@ import (
 	"conclave/corpus"
 )
 
+// answersOf is a batch's answers in a list.
+func answersOf(ctx context.Context, e *Engine, requests []Request) (answers []Answer, err error) {
+	err = e.Batch(ctx, requests, func(a Answer) error {
+		answers = append(answers, a)
+		return nil
+	})
+	return answers, err
+}
+
 func TestBatch(t *testing.T) {
 	s := newStage("AB", 60)
 	s.config.Limits.Batch, s.config.Limits.BatchParallel = 6, 2
@@ -27,7 +36,7 @@ func TestBatch(t *testing.T) {
 	}
 	e := s.engine(t)
 	requests := []Request{{Question: "red"}, {Question: ""}, {Question: "dog", K: 3}, {Question: "cat", Fusion: methodsOf("x")}, {Question: "bird"}, {Question: "blue"}}
-	answers, err := e.Batch(context.Background(), requests)
+	answers, err := answersOf(context.Background(), e, requests)
 	if err != nil || len(answers) != len(requests) {
 		t.Fatalf("%d answers, %v", len(answers), err)
 	}
@@ -42,7 +51,7 @@ func TestBatch(t *testing.T) {
 		t.Errorf("%d searches at once, at most 2 are allowed", n)
 	}
 	for _, requests := range [][]Request{nil, make([]Request, 7)} {
-		_, err := e.Batch(context.Background(), requests)
+		_, err := answersOf(context.Background(), e, requests)
 		var refused *Error
 		if !errors.As(err, &refused) || refused.Kind != Invalid || refused.Fields[0].Pointer != "/searches" || !strings.Contains(refused.Detail, "from 1 to 6") {
 			t.Errorf("a batch of %d: %v", len(requests), err)
@@ -50,7 +59,7 @@ func TestBatch(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	answers, _ = e.Batch(ctx, requests)
+	answers, _ = answersOf(ctx, e, requests)
 	for i, a := range answers {
 		if !errors.Is(a.Err, context.Canceled) && KindOf(a.Err) != Invalid {
 			t.Errorf("%d, when the caller had gone: %v", i, a.Err)

@@ -70,7 +70,9 @@ func normalisationNames() []string {
 	return names
 }
 
-func fieldNames() []string { return []string{"title", "text", "tags", "metadata"} }
+func fieldNames() []string {
+	return []string{"title", "text", "tags", "metadata", "contributions", "sources"}
+}
 
 func known(names []string, name string) bool { return slices.Contains(names, name) }
 

@@ -75,8 +75,8 @@ type plannedMethod struct {
 	method
 }
 
-// fields are the parts of a passage that an answer carries.
-type fields struct{ title, text, tags, metadata bool }
+// fields are what an answer carries beside ids and scores.
+type fields struct{ title, text, tags, metadata, contributions, sources bool }
 
 // plan checks a request and fills in the defaults. Its error names every
 // field that is wrong, not just the first.

@@ -74,7 +74,7 @@ func (w *problems) oneOf(pointer, value, fallback string, allowed []string) stri
 
 func (w *problems) fields(names []string) fields {
 	if names == nil {
-		return fields{title: true, text: true}
+		return fields{title: true, text: true, contributions: true, sources: true}
 	}
 	var f fields
 	for i, name := range names {
@@ -87,8 +87,12 @@ func (w *problems) fields(names []string) fields {
 			f.tags = true
 		case "metadata":
 			f.metadata = true
+		case "contributions":
+			f.contributions = true
+		case "sources":
+			f.sources = true
 		default:
-			w.add("unknown_value", fmt.Sprintf("/fields/%d", i), "a passage has no field %s: its fields are %s", quote(name), list(fieldNames()))
+			w.add("unknown_value", fmt.Sprintf("/fields/%d", i), "an answer has no field %s: its fields are %s", quote(name), list(fieldNames()))
 		}
 		if len(*w) > maxProblems {
 			break

@@ -15,7 +15,7 @@ type Response struct {
 	Abstained  bool      `json:"abstained,omitempty"`
 	Results    []Result  `json:"results,omitzero"`
 	Rankings   []Ranking `json:"rankings,omitzero"`
-	Sources    []Source  `json:"sources"`
+	Sources    []Source  `json:"sources,omitzero"`
 	Degraded   []Missing `json:"degraded"`
 }
 
@@ -39,7 +39,7 @@ type Result struct {
 	Tags          []string       `json:"tags,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
 	Score         float64        `json:"score"`
-	Contributions []Contribution `json:"contributions"`
+	Contributions []Contribution `json:"contributions,omitzero"`
 	Explanation   []TermScore    `json:"explanation,omitempty"` // BM25's terms and those of phrases, with Request.Explain
 }
 

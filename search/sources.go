@@ -59,6 +59,9 @@ type Passages interface {
 	// passages were deleted.
 	Ordinals() int
 	Passage(rank.Ordinal) (corpus.Passage, error)
+	// Size is how many bytes the passage takes, uncompressed. It reads none of
+	// its text.
+	Size(rank.Ordinal) (int, error)
 	// Ordinal finds a passage by its id. The error is that of a damaged store.
 	Ordinal(id string) (rank.Ordinal, bool, error)
 }

@@ -185,7 +185,7 @@ func floorsOf(x configs.Index) map[string]float64 {
 func limitsOf(l configs.Limits) search.Limits {
 	return search.Limits{
 		K: l.K, Candidates: l.Candidates, QuestionBytes: int(l.QuestionBytes), Timeout: l.Timeout,
-		Batch: l.Batch, BatchParallel: l.BatchParallel, EmbedInputs: l.EmbedInputs, EmbedBytes: int(l.EmbedBytes),
+		Batch: l.Batch, BatchParallel: l.BatchParallel, EmbedInputs: l.EmbedInputs, EmbedBytes: int(l.EmbedBytes), AnswerBytes: int(l.AnswerBytes),
 	}
 }
 

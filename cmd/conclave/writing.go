@@ -119,7 +119,7 @@ func liveOptions(config configs.Config, encoders []collection.PassageEncoder) co
 func writeLimitsOf(l configs.Limits) handlers.WriteLimits {
 	return handlers.WriteLimits{
 		UploadBytes: int64(l.UploadBytes), Uploads: l.Uploads, LineBytes: int(l.LineBytes), PassageBytes: int(l.PassageBytes),
-		Tags: l.Tags, MetadataBytes: int(l.MetadataBytes), AnswerBytes: int64(l.AnswerBytes),
+		Tags: l.Tags, MetadataBytes: int(l.MetadataBytes), AnswerBytes: int64(l.UploadAnswerBytes), BytesASecond: int(l.UploadRate),
 	}
 }
 

@@ -118,16 +118,18 @@ func TestSameForEveryone(t *testing.T) {
 	var crowd sync.WaitGroup
 	for range 4 {
 		crowd.Go(func() {
-			answers, err := l.engine.Batch(context.Background(), requests)
-			if err != nil {
-				t.Error(err)
-			}
-			for i, a := range answers {
+			i := 0
+			err := l.engine.Batch(context.Background(), requests, func(a search.Answer) error {
 				if a.Err != nil {
 					t.Error(a.Err)
 				} else {
 					same(t, a.Response, alone[i])
 				}
+				i++
+				return nil
+			})
+			if err != nil || i != len(requests) {
+				t.Error(i, err)
 			}
 		})
 	}

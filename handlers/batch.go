@@ -1,0 +1,188 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"conclave/search"
+)
+
+// postBatch answers POST /v1/search/batch. Answers are sent one by one, in the
+// order of the searches; the engine begins no more of them than wait for a
+// caller who reads slowly, so that memory holds a few.
+func (a *API) postBatch(w http.ResponseWriter, r *http.Request) error {
+	engine, err := a.loaded(r)
+	if err != nil {
+		return err
+	}
+	body, err := a.readJSON(w, r)
+	if err != nil {
+		return err
+	}
+	items, p := a.batchItems(body)
+	if p != nil {
+		return p
+	}
+	limits := engine.Limits()
+	if most := limits.Batch; len(items) > most {
+		return newProblem("batch_too_large", fmt.Sprintf("There are %d searches; at most %d are taken in one request.", len(items), most),
+			ProblemField{Pointer: "/searches", Detail: fmt.Sprintf("has %d items", len(items))})
+	}
+	b := &batch{w: w, r: r, most: limits.AnswerBytes, left: limits.AnswerBytes, problems: make([]*Problem, len(items))}
+	var requests []search.Request
+	for i, item := range items {
+		request, p := a.searchRequest(limits, item)
+		if b.problems[i] = p; p == nil {
+			requests = append(requests, request)
+		}
+	}
+	if p := a.take(r.Context(), costOf(requests, limits.BatchParallel, engine.Defaults())); p != nil {
+		return p
+	}
+	if len(requests) > 0 {
+		err = engine.Batch(r.Context(), requests, b.deliver)
+	}
+	if err == nil {
+		err = b.finish()
+	}
+	exchangeOf(r.Context()).note(slog.Int("searches", len(items)), slog.Int("failed", b.failed))
+	if err != nil && b.begun {
+		cutOff(r.Context(), err)
+	}
+	return err
+}
+
+// cutOff ends a connection whose answer could not be sent whole, so that half
+// an answer is not taken for a whole one.
+func cutOff(ctx context.Context, err error) {
+	x := exchangeOf(ctx)
+	x.code, x.cause = "client_gone", err
+	panic(http.ErrAbortHandler)
+}
+
+// batch is the answer of a batch on its way out.
+type batch struct {
+	w http.ResponseWriter
+	r *http.Request
+
+	problems []*Problem // of the searches that are not asked, nil for the others
+	next     int        // the search that is answered next
+	most     int        // bytes that the answers may have together
+	left     int        // of them
+	failed   int
+	begun    bool // the header has been sent
+	text     bytes.Buffer
+}
+
+// deliver sends the answer to the next search that was asked, and before it the
+// problems of those that were not.
+func (b *batch) deliver(answer search.Answer) error {
+	if err := b.r.Context().Err(); err != nil {
+		return err // the caller has gone
+	}
+	if err := b.refusals(); err != nil {
+		return err
+	}
+	if answer.Err != nil {
+		p := problemOf(b.r.Context(), answer.Err)
+		exchangeOf(b.r.Context()).cause = p.cause
+		return b.refuse(p)
+	}
+	answer.Response.RequestID = exchangeOf(b.r.Context()).requestID
+	if err := b.encode(answer.Response); err != nil {
+		return err
+	}
+	if b.text.Len() > b.left {
+		return b.refuse(newProblem("answer_too_large", fmt.Sprintf("The answers of the whole batch have more than %d bytes (limits.answer_bytes) with this one. Send fewer searches at once, or name in fields only what you need.", b.most)))
+	}
+	b.left -= b.text.Len()
+	return b.send()
+}
+
+// refusals sends the problems of the searches that come next and were not asked.
+func (b *batch) refusals() error {
+	for b.next < len(b.problems) && b.problems[b.next] != nil {
+		if err := b.refuse(b.problems[b.next]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse answers the next search with a problem.
+func (b *batch) refuse(p *Problem) error {
+	b.failed++
+	told := *p
+	told.Errors = nil
+	for _, field := range p.Errors {
+		field.Pointer = "/searches/" + strconv.Itoa(b.next) + field.Pointer
+		told.Errors = append(told.Errors, field)
+	}
+	told.RequestID = exchangeOf(b.r.Context()).requestID
+	if err := b.encode(&told); err != nil {
+		return err
+	}
+	return b.send()
+}
+
+func (b *batch) encode(v any) error {
+	b.text.Reset()
+	encoder := json.NewEncoder(&b.text)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
+
+// send sends the text as the answer to the next search.
+func (b *batch) send() error {
+	before := ","
+	if !b.begun {
+		b.begun = true
+		b.w.Header().Set("Content-Type", typeJSON)
+		b.w.Header().Set("Cache-Control", "no-store")
+		before = `{"answers":[`
+	}
+	b.next++
+	if _, err := b.w.Write([]byte(before)); err != nil {
+		return err
+	}
+	if _, err := b.w.Write(b.text.Bytes()); err != nil {
+		return err
+	}
+	return http.NewResponseController(b.w).Flush()
+}
+
+// finish sends the problems behind the last answer, and the end.
+func (b *batch) finish() error {
+	if err := b.refusals(); err != nil {
+		return err
+	}
+	_, err := b.w.Write([]byte("]}\n"))
+	return err
+}
+
+// batchItems is the list of searches of a batch, each still as parsed JSON.
+func (a *API) batchItems(body any) ([]any, *Problem) {
+	registry := a.document.Components.Schemas
+	shape := *registry.SchemaFromRef(schemaRef("BatchRequest"))
+	properties := map[string]*schema{}
+	for name, s := range shape.Properties {
+		property := *s
+		if name == "searches" {
+			property.Items = &schema{} // each is checked by itself
+		}
+		properties[name] = &property
+	}
+	shape.Properties = properties
+	c := conform{registry: registry}
+	c.check(&shape, body, "")
+	if p := c.problem(); p != nil {
+		return nil, p
+	}
+	items, _ := body.(map[string]any)["searches"].([]any)
+	return items, nil
+}

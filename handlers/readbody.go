@@ -1,0 +1,65 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+)
+
+// readJSON reads the whole body as JSON, within the limit and the connection's
+// deadline.
+func (a *API) readJSON(w http.ResponseWriter, r *http.Request) (any, error) {
+	body, err := a.readBody(w, r, a.bodyBytes)
+	if err != nil {
+		return nil, err
+	}
+	parsed, p := parseJSON(body)
+	if p != nil {
+		return nil, p
+	}
+	return parsed, nil
+}
+
+// firstRead is how much of a body there is room for before any of it came.
+const firstRead = 4 << 10
+
+// readBody reads the whole body, and then takes a place: who sends slowly is
+// in nobody's way. The memory is counted as it is filled, so that somebody who
+// only announces a large body holds little.
+func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	tooLarge := newProblem("body_too_large", fmt.Sprintf("A body may have %d bytes.", most))
+	if r.ContentLength > most {
+		return nil, tooLarge
+	}
+	from := http.MaxBytesReader(w, r.Body, most)
+	var body []byte
+	for {
+		if len(body) == cap(body) {
+			room := max(firstRead, 2*cap(body))
+			if p := a.buffer(r.Context(), room-cap(body)); p != nil {
+				return nil, p
+			}
+			body = append(make([]byte, 0, room), body...)
+		}
+		n, err := from.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		var over *http.MaxBytesError
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF):
+			if p := a.take(r.Context(), 1); p != nil {
+				return nil, p
+			}
+			return body, nil
+		case errors.As(err, &over):
+			return nil, tooLarge
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			w.Header().Set("Connection", "close")
+			return nil, newProblem("slow_request", "The body did not arrive in time.").because(err)
+		default:
+			return nil, newProblem("incomplete_body", "The body ended before its declared length, or is malformed.").because(err)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package handlers
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// drip opens a connection that sends the beginning of a request, and then
+// nothing.
+func (s *server) drip(beginning string) net.Conn {
+	s.t.Helper()
+	c, err := net.Dial("tcp", s.address)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = c.Close() })
+	if _, err := io.WriteString(c, beginning); err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+const (
+	slowSearch = "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{\"question\":"
+	slowUpload = "POST /v1/passages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: 1000000\r\n\r\n{\"id\":\"slow\",\"te"
+)
+
+// TestSlowBodies: hundreds that send their bodies by drops, and as many uploads
+// as may store at once, take nothing from the others.
+func TestSlowBodies(t *testing.T) {
+	timeouts := testTimeouts()
+	timeouts.ReadTimeout = 20 * time.Second
+	s := startWriting(t, writingOptions{Options: Options{Concurrency: 2, Write: WriteLimits{Uploads: 2}}, timeouts: []ServeOptions{timeouts}})
+	for range 300 {
+		s.drip(slowSearch)
+	}
+	for range 4 {
+		s.drip(slowUpload)
+	}
+	for s.api.running.Load() < 304 {
+		time.Sleep(time.Millisecond)
+	}
+	for i := range 20 {
+		if r := s.post("/v1/search", `{"question":"beginning"}`); r.StatusCode != http.StatusOK {
+			t.Fatalf("search %d: %d %s", i, r.StatusCode, r.body)
+		}
+		if r, _, _ := s.upload("/v1/passages", fmt.Sprintf("{\"id\":\"u%d\",\"text\":\"zebra\"}\n", i)); r.StatusCode != http.StatusOK {
+			t.Fatalf("upload %d: %d %s", i, r.StatusCode, r.body)
+		}
+	}
+}
+
+// TestSlowUpload: an upload that goes on, but more slowly than it has to, ends
+// after its time of grace, with a problem and the answers to what came whole.
+func TestSlowUpload(t *testing.T) {
+	timeouts := testTimeouts()
+	timeouts.ReadTimeout = 20 * time.Second
+	s := startWriting(t, writingOptions{Options: Options{Write: WriteLimits{Grace: 300 * time.Millisecond, BytesASecond: 1 << 20}}, timeouts: []ServeOptions{timeouts}})
+	c := s.drip(slowUpload + "xt\":\"zebra\"}\n")
+	_ = c.SetDeadline(time.Now().Add(15 * time.Second))
+	go func() {
+		for {
+			if _, err := io.WriteString(c, "x"); err != nil {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	out, _ := io.ReadAll(c)
+	if text := string(out); !strings.Contains(text, `"id":"slow","status":"created"`) || !strings.Contains(text, `"code":"slow_request"`) {
+		t.Errorf("%.2000s", text)
+	}
+}
+
+// TestUploadsUnderWay: one more than may be under way is told to come back.
+func TestUploadsUnderWay(t *testing.T) {
+	timeouts := testTimeouts()
+	timeouts.ReadTimeout = 20 * time.Second
+	s := startWriting(t, writingOptions{Options: Options{Write: WriteLimits{Uploads: 1}}, timeouts: []ServeOptions{timeouts}})
+	var open []net.Conn
+	for range openUploads {
+		open = append(open, s.drip(slowUpload))
+	}
+	for s.api.running.Load() < openUploads {
+		time.Sleep(time.Millisecond)
+	}
+	if r := s.send(http.MethodPost, "/v1/passages", `{"id":"b","text":"x"}`, "Content-Type", typeLines); r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") == "" {
+		t.Errorf("one more: %d", r.StatusCode)
+	}
+	for _, c := range open {
+		_ = c.Close()
+	}
+	for s.api.running.Load() > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if r, _, _ := s.upload("/v1/passages", `{"id":"b","text":"x"}`); r.StatusCode != http.StatusOK {
+		t.Errorf("after the others: %d", r.StatusCode)
+	}
+}
