@@ -67,7 +67,7 @@ func administer[T any](a *API, w http.ResponseWriter, r *http.Request, schemaNam
 		return body, err
 	}
 	registry := a.document.Components.Schemas
-	body, p := decode[T](registry, registry.SchemaFromRef(schemaRef(schemaName)), parsed)
+	body, p := decode[T](registry, registry.SchemaFromRef(schemaRef(schemaName)), parsed, maxViolations)
 	if p != nil {
 		return body, p
 	}

@@ -36,7 +36,7 @@ func (a *API) postBatch(w http.ResponseWriter, r *http.Request) error {
 	b := &batch{w: w, r: r, most: limits.AnswerBytes, left: limits.AnswerBytes, problems: make([]*Problem, len(items))}
 	var requests []search.Request
 	for i, item := range items {
-		request, p := a.searchRequest(limits, item)
+		request, p := a.searchRequest(limits, item, max(1, 5*maxViolations/len(items)))
 		if b.problems[i] = p; p == nil {
 			requests = append(requests, request)
 		}

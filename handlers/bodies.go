@@ -78,10 +78,11 @@ func within(limits search.Limits, s *huma.Schema) *huma.Schema {
 	return &limited
 }
 
-// decode checks a parsed body against a schema and makes a T of it.
-func decode[T any](registry huma.Registry, schema *huma.Schema, body any) (T, *Problem) {
+// decode checks a parsed body against a schema and makes a T of it, or tells at
+// most so many mistakes.
+func decode[T any](registry huma.Registry, schema *huma.Schema, body any, mistakes int) (T, *Problem) {
 	var out T
-	c := conform{registry: registry}
+	c := conform{registry: registry, most: min(mistakes, maxViolations)}
 	body = c.check(schema, body, "")
 	if p := c.problem(); p != nil {
 		return out, p

@@ -23,6 +23,7 @@ import (
 // additionalProperties, items, minItems.
 type conform struct {
 	registry huma.Registry
+	most     int // mistakes that are told; 0: maxViolations
 	found    []violation
 	rewrote  bool // an integer was written as 10.0 or 1e1
 }
@@ -34,14 +35,29 @@ type violation struct {
 // maxViolations bounds how many mistakes one answer lists.
 const maxViolations = 20
 
+// maxEntries bounds an object whose keys may be anything: weights of sources, a
+// passage's metadata.
+const maxEntries = 1024
+
 func (c *conform) fail(code, pointer, format string, args ...any) {
-	if len(c.found) < maxViolations {
-		c.found = append(c.found, violation{code, pointer, fmt.Sprintf(format, args...)})
+	c.found = append(c.found, violation{code, pointer, fmt.Sprintf(format, args...)})
+}
+
+// enough reports whether so many mistakes were found that no more are looked
+// for.
+func (c *conform) enough() bool {
+	most := c.most
+	if most == 0 {
+		most = maxViolations
 	}
+	return len(c.found) >= most
 }
 
 // check compares v with s and returns v with its integers in plain form.
 func (c *conform) check(s *huma.Schema, v any, pointer string) any {
+	if c.enough() {
+		return v
+	}
 	for s.Ref != "" {
 		s = c.registry.SchemaFromRef(s.Ref)
 	}
@@ -91,18 +107,55 @@ func (c *conform) object(s *huma.Schema, v any, pointer string) any {
 			c.fail("missing_field", pointer+"/"+escapePointer(name), "is missing")
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		at := shorten(pointer + "/" + escapePointer(name))
-		if property, ok := s.Properties[name]; ok {
-			object[name] = c.check(property, object[name], at)
-		} else if rest, ok := s.AdditionalProperties.(*huma.Schema); ok {
-			object[name] = c.check(rest, object[name], at)
-		} else if s.AdditionalProperties == false {
-			c.fail("unknown_field", at, "%s is no field here%s; the fields are %s", quoted(name), orCase(name, s.Properties),
-				strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", "))
+	at := func(name string) string { return shorten(pointer + "/" + escapePointer(shorten(name))) }
+	if rest, ok := s.AdditionalProperties.(*huma.Schema); ok {
+		if len(object) > maxEntries {
+			c.fail("out_of_range", pointer, "has %d entries: it may have %d", len(object), maxEntries)
+			return v
+		}
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			object[name] = c.check(rest, object[name], at(name))
+		}
+		return object
+	}
+	known := slices.Sorted(maps.Keys(s.Properties))
+	there := 0
+	for _, name := range known {
+		if value, ok := object[name]; ok {
+			there++
+			object[name] = c.check(s.Properties[name], value, at(name))
 		}
 	}
+	if s.AdditionalProperties == false && len(object) > there {
+		c.unknown(s, object, at, known, len(object)-there)
+	}
 	return object
+}
+
+// unknown tells of fields that are not known: of the first few, and how many
+// more there are.
+func (c *conform) unknown(s *huma.Schema, object map[string]any, at func(string) string, known []string, n int) {
+	var first []string // in order
+	for name := range object {
+		if _, ok := s.Properties[name]; ok {
+			continue
+		}
+		place, _ := slices.BinarySearch(first, name)
+		if place < maxViolations {
+			first = slices.Insert(first, place, name)
+			first = first[:min(len(first), maxViolations)]
+		}
+	}
+	for _, name := range first {
+		if c.enough() {
+			return
+		}
+		more := ""
+		if n > maxViolations {
+			more = fmt.Sprintf(" (and %d more are none)", n-1)
+		}
+		c.fail("unknown_field", at(name), "%s is no field here%s%s; the fields are %s", quoted(name), more, orCase(name, s.Properties), strings.Join(known, ", "))
+	}
 }
 
 // orCase helps with the commonest mistake in names.
@@ -125,6 +178,9 @@ func (c *conform) array(s *huma.Schema, v any, pointer string) any {
 		c.fail("out_of_range", pointer, "has %d entries: it needs at least %d", len(list), *s.MinItems)
 	}
 	for i := range list {
+		if c.enough() {
+			break
+		}
 		list[i] = c.check(s.Items, list[i], pointer+"/"+strconv.Itoa(i))
 	}
 	return list

@@ -184,6 +184,7 @@ func fieldTexts() map[string]map[string]string {
 			"read_only":           "True where passages cannot be written.",
 			"rate_requests":       "Requests of one caller in rate_window_ms; 0: no bound.",
 			"rate_window_ms":      "The window of rate_requests, in milliseconds.",
+			"json_values":         "How many values a JSON body may have.",
 			"json_depth":          "How deep JSON may be nested.",
 			"defaults":            "What a request gets that does not say otherwise.",
 		},

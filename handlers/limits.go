@@ -30,6 +30,7 @@ type Limits struct {
 	RateRequests   int            `json:"rate_requests"`
 	RateWindowMS   int64          `json:"rate_window_ms"`
 	JSONDepth      int            `json:"json_depth"`
+	JSONValues     int            `json:"json_values"`
 	Defaults       LimitDefaults  `json:"defaults"`
 }
 
@@ -64,7 +65,7 @@ func (a *API) getLimits(w http.ResponseWriter, r *http.Request) error {
 		FilterTags: l.FilterTags, FilterTagBytes: l.FilterTagBytes,
 		K: l.K, Candidates: l.Candidates, Batch: l.Batch, EmbedInputs: l.EmbedInputs, EmbedBytes: l.EmbedBytes,
 		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: a.concurrency,
-		RateRequests: a.rateRequests, RateWindowMS: a.rateWindow.Milliseconds(), JSONDepth: maxDepth,
+		RateRequests: a.rateRequests, RateWindowMS: a.rateWindow.Milliseconds(), JSONDepth: maxDepth, JSONValues: maxValues,
 		Defaults: LimitDefaults{
 			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists, Missing: d.Missing, TimeoutMS: d.Timeout.Milliseconds(),
 		},

@@ -20,7 +20,7 @@ func (a *API) postEmbed(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	registry := a.document.Components.Schemas
-	decoded, p := decode[embedBody](registry, registry.SchemaFromRef(schemaRef("EmbedRequest")), body)
+	decoded, p := decode[embedBody](registry, registry.SchemaFromRef(schemaRef("EmbedRequest")), body, maxViolations)
 	if p != nil {
 		return p
 	}

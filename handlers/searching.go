@@ -19,7 +19,7 @@ func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	request, p := a.searchRequest(engine.Limits(), body)
+	request, p := a.searchRequest(engine.Limits(), body, maxViolations)
 	if p != nil {
 		return p
 	}
@@ -36,7 +36,7 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 	if p != nil {
 		return p
 	}
-	request, p := a.searchRequest(engine.Limits(), body)
+	request, p := a.searchRequest(engine.Limits(), body, maxViolations)
 	if p != nil {
 		return asParameters(p)
 	}
@@ -46,8 +46,9 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// searchRequest makes a request of a parsed body.
-func (a *API) searchRequest(limits search.Limits, body any) (search.Request, *Problem) {
+// searchRequest makes a request of a parsed body, and tells at most so many of
+// its mistakes.
+func (a *API) searchRequest(limits search.Limits, body any, mistakes int) (search.Request, *Problem) {
 	registry := a.document.Components.Schemas
 	if object, ok := body.(map[string]any); ok && object["question"] == nil {
 		if _, given := object["question"]; !given {
@@ -55,7 +56,7 @@ func (a *API) searchRequest(limits search.Limits, body any) (search.Request, *Pr
 			object["question"] = ""
 		}
 	}
-	decoded, p := decode[searchBody](registry, within(limits, searchSchema(registry)), body)
+	decoded, p := decode[searchBody](registry, within(limits, searchSchema(registry)), body, mistakes)
 	if p != nil {
 		return search.Request{}, p
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 
 	"conclave/search"
 )
@@ -65,6 +66,7 @@ func conditions() []condition {
 		{code: "version_mismatch", status: 412, title: "The stored version is another one"},
 		{code: "body_too_large", status: 413, title: "The body is too large"},
 		{code: "too_long", status: 413, title: "The text is too long", engine: true},
+		{code: "too_many_values", status: 413, title: "The JSON has too many values"},
 		{code: "line_too_long", status: 413, title: "The line is too long"},
 		{code: "answer_too_large", status: 413, title: "The answer is too large", engine: true},
 		{code: "batch_too_large", status: 413, title: "There are too many searches in one request", engine: true},
@@ -119,12 +121,19 @@ func kinds(kind search.Kind) condition {
 	return conditionOf("internal")
 }
 
+// conditionsByCode is the table by its codes; an answer to a batch looks many up.
+var conditionsByCode = sync.OnceValue(func() map[string]condition {
+	out := map[string]condition{}
+	for _, c := range conditions() {
+		out[c.code] = c
+	}
+	return out
+})
+
 // conditionOf is the table's line for a code, or that of an internal error.
 func conditionOf(code string) condition {
-	for _, c := range conditions() {
-		if c.code == code {
-			return c
-		}
+	if c, ok := conditionsByCode()[code]; ok {
+		return c
 	}
 	return condition{code: code, status: http.StatusInternalServerError, title: "Something went wrong inside"}
 }

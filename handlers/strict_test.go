@@ -76,7 +76,7 @@ func FuzzSearchBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		body, problem := parseJSON(data)
 		if problem == nil {
-			_, problem = api.searchRequest(search.DefaultLimits(), body)
+			_, problem = api.searchRequest(search.DefaultLimits(), body, maxViolations)
 		}
 		if problem != nil {
 			if problem.Status < 400 || problem.Status >= 500 || problem.Detail == "" {
@@ -105,7 +105,7 @@ func TestIntegers(t *testing.T) {
 		if problem != nil {
 			t.Fatal(problem)
 		}
-		request, problem := api.searchRequest(search.DefaultLimits(), body)
+		request, problem := api.searchRequest(search.DefaultLimits(), body, maxViolations)
 		if problem != nil || request.K != want {
 			t.Errorf("%s: %d, %v", text, request.K, problem)
 		}

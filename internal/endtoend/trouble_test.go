@@ -151,7 +151,7 @@ func TestJobKilled(t *testing.T) {
 	job = p.job(job)
 	t.Logf("%d kills: begun %d times", kills, job.Attempts)
 	p.visible()
-	status, answer, err := p.send(http.MethodPost, "/v1/search", `{"question":"x","experts":["late"],"bm25":false,"exact":true,"k":10000,"candidates":10000,"timeout_ms":10000,"fields":[]}`)
+	status, answer, err := p.send(http.MethodPost, "/v1/search", `{"question":"x","experts":["late"],"bm25":false,"exact":true,"k":10000,"candidates":10000,"timeout_ms":10000,"fields":["contributions","sources"]}`)
 	if err != nil || status != http.StatusOK || strings.Count(string(answer), `"rank":`)/2 != n+kills {
 		t.Errorf("%d, %d results, %v", status, strings.Count(string(answer), `"rank":`)/2, err)
 	}
