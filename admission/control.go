@@ -88,6 +88,24 @@ func (c *Control) Admit(cost int, deadline time.Time) (done func(), err error) {
 	return func() { c.done(cost, beside, began) }, nil
 }
 
+// Hold lets in a request that takes as long as it likes, such as a batch or a
+// write, or returns a *Refusal at once. It counts against what is admitted at a
+// time; its time says nothing of what others will take.
+func (c *Control) Hold(cost int) (done func(), err error) {
+	cost = min(max(cost, 1), c.most)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.admitted+cost > c.most {
+		return nil, &Refusal{Admitted: c.admitted, After: time.Second}
+	}
+	c.admitted += cost
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.admitted -= cost
+	}, nil
+}
+
 // after is when to try again: when what is admitted now is done, in the whole
 // seconds that HTTP counts in.
 func after(expected time.Duration) time.Duration {

@@ -1,37 +1,50 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"conclave/admission"
 	"conclave/search"
 )
 
-// resultsAPlace is how many results a search may ask for on one place.
+// resultsAPlace is how many results a search may ask for at the cost of one.
 const resultsAPlace = 100
 
-// textsAPlace is how many texts are embedded on one place.
+// textsAPlace is how many texts are embedded at the cost of one search.
 const textsAPlace = 16
 
-// admitted is what a request holds of the server until it has been answered:
-// places among those worked on, and bytes of bodies. Neither is waited for,
-// since waiting would only hide the load from the caller.
-type admitted struct{ places, bodyBytes int64 }
+// admitted is what a request holds of the server until it has been answered.
+type admitted struct {
+	done      func() // gives back its place; nil: it has none
+	bodyBytes int64
+}
 
-// take raises the request's places to a cost: one for a body that has to be
-// read as JSON, more once it is known what it asks for. What costs more than
-// there is takes everything.
-func (a *API) take(ctx context.Context, cost int) *Problem {
-	held := &exchangeOf(ctx).admitted
-	more := min(int64(cost), int64(a.concurrency)) - held.places
-	if more <= 0 {
-		return nil
+// letIn lets in a search, which has to be answered before its deadline. Nothing
+// is waited for, since waiting would only hide the load from the caller.
+func (a *API) letIn(ctx context.Context, cost int, deadline time.Time) *Problem {
+	return enter(ctx, func() (func(), error) { return a.admission.Admit(cost, deadline) })
+}
+
+// hold lets in a request that takes as long as it likes.
+func (a *API) hold(ctx context.Context, cost int) *Problem {
+	return enter(ctx, func() (func(), error) { return a.admission.Hold(cost) })
+}
+
+func enter(ctx context.Context, ask func() (func(), error)) *Problem {
+	done, err := ask()
+	var refusal *admission.Refusal
+	if errors.As(err, &refusal) {
+		p := newProblem("too_many_requests", sentence(refusal.Error()))
+		p.retryAfter = int(refusal.After / time.Second)
+		return p
 	}
-	if !a.places.TryAcquire(more) {
-		return newProblem("too_many_requests", fmt.Sprintf("The server works on %d places at once, and fewer than the %d that this request needs are free. A search needs one for each %d results (k, for each method), a batch as many as its searches that run at once.", a.concurrency, held.places+more, resultsAPlace))
-	}
-	held.places += more
+	exchangeOf(ctx).admitted.done = done
 	return nil
 }
 
@@ -47,13 +60,15 @@ func (a *API) buffer(ctx context.Context, more int) *Problem {
 // release gives back what a request held.
 func (a *API) release(ctx context.Context) {
 	held := &exchangeOf(ctx).admitted
-	a.places.Release(held.places)
+	if held.done != nil {
+		held.done()
+	}
 	a.bodies.Release(held.bodyBytes)
 	*held = admitted{}
 }
 
-// costOf is how many places searches need of which so many run at once: those
-// that ask for the most.
+// costOf is what searches cost of which so many run at once: those that ask for
+// the most. An ordinary search is the unit.
 func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
 	costs := make([]int, len(requests))
 	for i, r := range requests {
@@ -69,4 +84,21 @@ func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
 		total += cost
 	}
 	return total
+}
+
+// encodeInTurn writes an answer as JSON when a processor is free: that of a
+// thousand passages takes milliseconds.
+func (a *API) encodeInTurn(ctx context.Context, into *bytes.Buffer, answer any) error {
+	done, err := a.admission.Turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	into.Reset()
+	encoder := json.NewEncoder(into)
+	encoder.SetEscapeHTML(false) // it is JSON, says its type, and may not be sniffed
+	if err := encoder.Encode(answer); err != nil {
+		return fmt.Errorf("marshalling the answer: %w", err)
+	}
+	return nil
 }

@@ -21,8 +21,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"sync/atomic"
 	"time"
+
+	"conclave/admission"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5/middleware"
@@ -66,7 +69,9 @@ type Options struct {
 	ReadOnly bool
 	// TempDir is where answers of uploads wait; "": the system's folder.
 	TempDir string
-	// Concurrency bounds the requests that are worked on at once; 0: 256.
+	// Admission lets requests in; nil: one of its own, for as much as Concurrency
+	// says (0: 256).
+	Admission   *admission.Control
 	Concurrency int
 	// RateRequests bounds the requests of one key, or of one address where there
 	// is no key, in a RateWindow; 0: no bound.
@@ -93,8 +98,7 @@ type API struct {
 	bodyBytes                 int64
 	rateRequests              int
 	rateWindow                time.Duration
-	concurrency               int
-	places                    *semaphore.Weighted // concurrency, of requests worked on
+	admission                 *admission.Control
 	bodies                    *semaphore.Weighted // bytes of bodies that are being read
 	writing                   atomic.Pointer[writing]
 	writeLimits               WriteLimits
@@ -143,7 +147,12 @@ func New(o Options) (*API, error) {
 	if o.Concurrency < 1 || a.bodyBytes < 1 || a.rateRequests < 0 || a.rateWindow < time.Second {
 		return nil, fmt.Errorf("handlers: impossible limits: %d at once, bodies of %d bytes, %d requests in %v", o.Concurrency, a.bodyBytes, a.rateRequests, a.rateWindow)
 	}
-	a.concurrency, a.places = o.Concurrency, semaphore.NewWeighted(int64(o.Concurrency))
+	if a.admission = o.Admission; a.admission == nil {
+		var err error
+		if a.admission, err = admission.New(o.Concurrency, runtime.GOMAXPROCS(0), time.Now); err != nil {
+			return nil, fmt.Errorf("handlers: %w", err)
+		}
+	}
 	a.readOnly, a.tempDir, a.writeLimits = o.ReadOnly, o.TempDir, o.Write
 	if err := a.writeLimits.complete(); err != nil {
 		return nil, err
@@ -151,7 +160,7 @@ func New(o Options) (*API, error) {
 	a.storing = semaphore.NewWeighted(int64(a.writeLimits.Uploads))
 	a.uploads = semaphore.NewWeighted(openUploads * int64(a.writeLimits.Uploads))
 	// Bodies whose room doubles have up to twice their length.
-	a.bodies = semaphore.NewWeighted(2 * int64(o.Concurrency) * max(a.bodyBytes, int64(a.writeLimits.LineBytes)))
+	a.bodies = semaphore.NewWeighted(2 * int64(a.admission.Most()) * max(a.bodyBytes, int64(a.writeLimits.LineBytes)))
 	var err error
 	if a.crossOrigin, err = newCrossOrigin(o.CORSOrigins); err != nil {
 		return nil, fmt.Errorf("handlers: %w", err)

@@ -3,7 +3,6 @@ package handlers
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -33,7 +32,7 @@ func (a *API) postBatch(w http.ResponseWriter, r *http.Request) error {
 		return newProblem("batch_too_large", fmt.Sprintf("There are %d searches; at most %d are taken in one request.", len(items), most),
 			ProblemField{Pointer: "/searches", Detail: fmt.Sprintf("has %d items", len(items))})
 	}
-	b := &batch{w: w, r: r, most: limits.AnswerBytes, left: limits.AnswerBytes, problems: make([]*Problem, len(items))}
+	b := &batch{api: a, w: w, r: r, most: limits.AnswerBytes, left: limits.AnswerBytes, problems: make([]*Problem, len(items))}
 	var requests []search.Request
 	for i, item := range items {
 		request, p := a.searchRequest(limits, item, max(1, 5*maxViolations/len(items)))
@@ -41,7 +40,7 @@ func (a *API) postBatch(w http.ResponseWriter, r *http.Request) error {
 			requests = append(requests, request)
 		}
 	}
-	if p := a.take(r.Context(), costOf(requests, limits.BatchParallel, engine.Defaults())); p != nil {
+	if p := a.hold(r.Context(), costOf(requests, limits.BatchParallel, engine.Defaults())); p != nil {
 		return p
 	}
 	if len(requests) > 0 {
@@ -67,8 +66,9 @@ func cutOff(ctx context.Context, err error) {
 
 // batch is the answer of a batch on its way out.
 type batch struct {
-	w http.ResponseWriter
-	r *http.Request
+	api *API
+	w   http.ResponseWriter
+	r   *http.Request
 
 	problems []*Problem // of the searches that are not asked, nil for the others
 	next     int        // the search that is answered next
@@ -130,12 +130,7 @@ func (b *batch) refuse(p *Problem) error {
 	return b.send()
 }
 
-func (b *batch) encode(v any) error {
-	b.text.Reset()
-	encoder := json.NewEncoder(&b.text)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
-}
+func (b *batch) encode(v any) error { return b.api.encodeInTurn(b.r.Context(), &b.text, v) }
 
 // send sends the text as the answer to the next search.
 func (b *batch) send() error {

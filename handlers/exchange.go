@@ -26,7 +26,8 @@ type exchange struct {
 	code  string // of the problem
 	cause error  // behind the problem, for the log alone
 
-	admitted admitted // what it holds
+	arrived  time.Time // when all of it was there
+	admitted admitted  // what it holds
 
 	engine *attachment // that serves the request, once it asked for one
 
@@ -55,7 +56,7 @@ func (x *exchange) note(attributes ...slog.Attr) {
 func (a *API) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := a.now()
-		x := &exchange{requestID: requestID(r.Header.Values("X-Request-ID"))}
+		x := &exchange{arrived: time.Now(), requestID: requestID(r.Header.Values("X-Request-ID"))}
 		x.traceID, x.parentID = traceParent(r.Header.Values("Traceparent"))
 		if x.traceID != "" {
 			x.spanID = randomHex(8)

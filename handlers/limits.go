@@ -64,7 +64,7 @@ func (a *API) getLimits(w http.ResponseWriter, r *http.Request) error {
 		BodyBytes: a.bodyBytes, QuestionBytes: l.QuestionBytes, QuestionTokens: map[string]int{},
 		FilterTags: l.FilterTags, FilterTagBytes: l.FilterTagBytes,
 		K: l.K, Candidates: l.Candidates, Batch: l.Batch, EmbedInputs: l.EmbedInputs, EmbedBytes: l.EmbedBytes,
-		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: a.concurrency,
+		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: a.admission.Most(),
 		RateRequests: a.rateRequests, RateWindowMS: a.rateWindow.Milliseconds(), JSONDepth: maxDepth, JSONValues: maxValues,
 		Defaults: LimitDefaults{
 			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists, Missing: d.Missing, TimeoutMS: d.Timeout.Milliseconds(),

@@ -24,7 +24,7 @@ func (a *API) postEmbed(w http.ResponseWriter, r *http.Request) error {
 	if p != nil {
 		return p
 	}
-	if p := a.take(r.Context(), (len(decoded.Input)+textsAPlace-1)/textsAPlace); p != nil {
+	if p := a.hold(r.Context(), (len(decoded.Input)+textsAPlace-1)/textsAPlace); p != nil {
 		return p
 	}
 	response, err := engine.Embed(r.Context(), search.EmbedRequest(decoded))

@@ -20,7 +20,8 @@ type operation struct {
 	takesJSON        bool
 	takesLines       bool // JSON, a text a line
 	writes           bool // changes the collection
-	works            bool // runs models or searches: counts against the concurrency
+	works            bool // runs models or searches, or writes: counts against the concurrency
+	holds            bool // and that from the beginning; others when it is known what they cost
 	handle           func(w http.ResponseWriter, r *http.Request) error
 	describe         func(huma.Registry) described
 }
@@ -61,7 +62,7 @@ func (a *API) operations() []operation {
 			handle: a.getPassage, describe: describePassage},
 		{id: "putPassage", method: http.MethodPut, path: "/v1/passages/{id}", pattern: "/v1/passages/*", scope: ScopeIngest, produces: inJSON, takesJSON: true, writes: true, works: true,
 			handle: a.putPassage, describe: describePut},
-		{id: "deletePassage", method: http.MethodDelete, path: "/v1/passages/{id}", pattern: "/v1/passages/*", scope: ScopeIngest, produces: inJSON, writes: true, works: true,
+		{id: "deletePassage", method: http.MethodDelete, path: "/v1/passages/{id}", pattern: "/v1/passages/*", scope: ScopeIngest, produces: inJSON, writes: true, works: true, holds: true,
 			handle: a.deletePassage, describe: describeDelete},
 		{id: "uploadPassages", method: http.MethodPost, path: "/v1/passages", scope: ScopeIngest, produces: []string{typeLines}, takesLines: true, writes: true, works: true,
 			handle: a.postPassages, describe: describeUpload},
@@ -178,8 +179,8 @@ func (a *API) admit(o operation, w http.ResponseWriter, r *http.Request) error {
 	} else if r.ContentLength != 0 {
 		return newProblem("unexpected_body", fmt.Sprintf("%s takes its parameters from the path and the query string; the body would be ignored.", r.Method))
 	}
-	if o.works && o.takes() == "" { // others take their place when their body is there
-		if p := a.take(r.Context(), 1); p != nil {
+	if o.holds {
+		if p := a.hold(r.Context(), 1); p != nil {
 			return p
 		}
 	}

@@ -33,6 +33,9 @@ func (a *API) putPassage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if p := a.hold(r.Context(), 1); p != nil {
+		return p
+	}
 	passage, p := a.parsePassage(raw)
 	if p != nil {
 		return p

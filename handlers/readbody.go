@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"time"
 )
 
 // readJSON reads the whole body as JSON, within the limit and the connection's
@@ -15,6 +16,13 @@ func (a *API) readJSON(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(body) > turnBytes {
+		done, err := a.admission.Turn(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
 	parsed, p := parseJSON(body)
 	if p != nil {
 		return nil, p
@@ -22,11 +30,15 @@ func (a *API) readJSON(w http.ResponseWriter, r *http.Request) (any, error) {
 	return parsed, nil
 }
 
+// turnBytes is how large a body is that is looked at when a processor is free; a
+// smaller one is no work, and its caller's refusal is not to wait.
+const turnBytes = 64 << 10
+
 // firstRead is how much of a body there is room for before any of it came.
 const firstRead = 4 << 10
 
-// readBody reads the whole body, and then takes a place: who sends slowly is
-// in nobody's way. The memory is counted as it is filled, so that somebody who
+// readBody reads the whole body. Nothing else is taken before it is there: who
+// sends slowly is in nobody's way. The memory is counted as it is filled, so that somebody who
 // only announces a large body holds little.
 func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	tooLarge := newProblem("body_too_large", fmt.Sprintf("A body may have %d bytes.", most))
@@ -49,9 +61,7 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) ([]by
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
-			if p := a.take(r.Context(), 1); p != nil {
-				return nil, p
-			}
+			exchangeOf(r.Context()).arrived = time.Now()
 			return body, nil
 		case errors.As(err, &over):
 			return nil, tooLarge

@@ -1,10 +1,12 @@
 package handlers
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"conclave/search"
 )
@@ -69,10 +71,15 @@ func (a *API) searchRequest(limits search.Limits, body any, mistakes int) (searc
 func (a *API) search(w http.ResponseWriter, r *http.Request, engine Engine, request search.Request) error {
 	x := exchangeOf(r.Context())
 	x.question = request.Question
-	if p := a.take(r.Context(), costOf([]search.Request{request}, 1, engine.Defaults())); p != nil {
+	d := engine.Defaults()
+	timeout := d.Timeout
+	if request.TimeoutMS > 0 {
+		timeout = time.Duration(request.TimeoutMS) * time.Millisecond
+	}
+	if p := a.letIn(r.Context(), costOf([]search.Request{request}, 1, d), x.arrived.Add(timeout)); p != nil {
 		return p
 	}
-	response, err := engine.Search(r.Context(), request)
+	response, err := engine.Search(search.Arrived(r.Context(), x.arrived), request)
 	if err != nil {
 		return err
 	}
@@ -82,8 +89,14 @@ func (a *API) search(w http.ResponseWriter, r *http.Request, engine Engine, requ
 	if len(response.Degraded) > 0 {
 		x.note(slog.Any("degraded", response.Degraded))
 	}
+	var text bytes.Buffer
+	if err := a.encodeInTurn(r.Context(), &text, response); err != nil {
+		return err
+	}
 	w.Header().Set("Server-Timing", serverTiming(response))
-	return respond(w, response)
+	w.Header().Set("Cache-Control", "no-store")
+	write(w, typeJSON, text.Bytes())
+	return nil
 }
 
 // serverTiming is what the stages took, in the form that browsers' developer

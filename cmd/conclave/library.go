@@ -26,6 +26,7 @@ type library struct {
 	engine     *search.Engine
 	made       search.Config       // what the engine was made of
 	warnings   map[string][]string // by expert
+	turns      search.Turns        // nil: whoever computes has one
 	// uncalibrated: the collection's calibration is left aside.
 	uncalibrated bool
 	record       recordStamp         // of the calibration that lies in the collection
@@ -97,6 +98,7 @@ func (l *library) makeWith(record *calibration.Record, g *collection.Generation,
 		Limits:   limitsOf(config.Limits),
 		Defaults: defaultsOf(config.Search),
 		Observer: observer,
+		Turns:    l.turns,
 	}
 	return made, l.calibrated(&made, record, log)
 }

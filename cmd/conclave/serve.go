@@ -9,8 +9,10 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"runtime"
 	"time"
 
+	"conclave/admission"
 	"conclave/configs"
 	"conclave/handlers"
 	"conclave/jobs"
@@ -54,7 +56,11 @@ func newServe(term terminal) *cobra.Command {
 func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready func(net.Addr)) error {
 	started := time.Now()
 	metrics := handlers.NewMetrics()
-	api, err := newAPI(config, log, metrics)
+	control, err := admission.New(config.Limits.Concurrency, runtime.GOMAXPROCS(0), time.Now)
+	if err != nil {
+		return err
+	}
+	api, err := newAPI(config, log, metrics, control)
 	if err != nil {
 		return err
 	}
@@ -68,7 +74,7 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 	go func() { served <- api.Serve(serving, listener, serveOptions(config.Server)); stop() }()
 
 	api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
-	l, err := openServed(config, log, handlers.Observer{Metrics: metrics, Logger: log})
+	l, err := openServed(config, log, handlers.Observer{Metrics: metrics, Logger: log}, control)
 	var queue *jobs.Queue
 	if err == nil && l.live != nil {
 		// Before it is ready, so that who is ready is ready for writes too.
@@ -126,7 +132,7 @@ func announce(api *handlers.API, l *library, metrics *handlers.Metrics) error {
 	return nil
 }
 
-func newAPI(config configs.Config, log *slog.Logger, metrics *handlers.Metrics) (*handlers.API, error) {
+func newAPI(config configs.Config, log *slog.Logger, metrics *handlers.Metrics, control *admission.Control) (*handlers.API, error) {
 	keys, err := keysOf(config.Auth)
 	if err != nil {
 		return nil, err
@@ -135,7 +141,7 @@ func newAPI(config configs.Config, log *slog.Logger, metrics *handlers.Metrics) 
 		Metrics: metrics, Logger: log, LogQuestions: config.Log.Questions,
 		Keys: keys, AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
 		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins, TrustedProxies: config.Server.TrustedProxies,
-		BodyBytes: int64(config.Limits.BodyBytes), Concurrency: config.Limits.Concurrency,
+		BodyBytes: int64(config.Limits.BodyBytes), Admission: control,
 		Write: writeLimitsOf(config.Limits), ReadOnly: config.ReadOnly, TempDir: os.TempDir(),
 		RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,
 	})

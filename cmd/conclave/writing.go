@@ -17,9 +17,9 @@ import (
 
 // openServed opens the configured collection for a server: for reading and
 // writing, unless it is to be read alone.
-func openServed(config configs.Config, log *slog.Logger, observer search.Observer) (*library, error) {
-	l, err := openLibrary(config, log, observer)
-	if err != nil {
+func openServed(config configs.Config, log *slog.Logger, observer search.Observer, turns search.Turns) (*library, error) {
+	l := &library{warnings: map[string][]string{}, turns: turns}
+	if err := l.load(config, log, observer); err != nil {
 		return l, err
 	}
 	f := &following{config: config, log: log, observer: observer, retired: map[*search.Engine]chan struct{}{}}
