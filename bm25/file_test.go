@@ -259,6 +259,6 @@ func FuzzFile(f *testing.F) {
 		}
 		defer func() { _ = x.Close() }()
 		_ = x.Check() // an error or none, but no panic
-		_ = Merge(t.Context(), path+"2", Segment{Index: x})
+		_ = merge(t.Context(), path+"2", Segment{Index: x})
 	})
 }

@@ -7,40 +7,18 @@ import (
 	"io"
 )
 
-// Merge writes one segment from several, in their order and without the
-// passages deleted from them (Bases do not matter): the same file, byte for
-// byte, as indexing the remaining passages anew would give, without their
-// texts. The segments must have been built with the same parameters.
-func Merge(ctx context.Context, path string, segments ...Segment) error {
-	var order []Place
-	for i, g := range segments {
-		dead, err := deletedSet(g)
-		if err != nil {
-			return err
-		}
-		for passage := range g.Index.passages {
-			if !dead.isDeleted(passage) {
-				order = append(order, Place{Segment: i, Passage: passage})
-			}
-		}
-	}
-	return MergeOrdered(ctx, path, order, segments...)
-}
-
-// deletedSet checks the deletions of a segment.
-func deletedSet(g Segment) (*segment, error) {
-	return &segment{Segment: g}, eachDeleted(g, func(uint32) error { return nil })
-}
-
 // A Place is a passage of one of several segments.
 type Place struct {
 	Segment int    // which of the segments, from 0
 	Passage uint32 // its number there
 }
 
-// MergeOrdered is Merge for passages in another order: order names those of the
-// new segment, from its first. Those of one segment must be in ascending order;
-// those that are not named, deleted or not, are left out.
+// MergeOrdered writes one segment from several (Bases do not matter): the same
+// file, byte for byte, as indexing the passages that order names anew would give,
+// without their texts. order is that of the new segment, from its first passage.
+// Those of one segment must be in ascending order; those that are not named,
+// deleted or not, are left out. The segments must have been built with the same
+// parameters.
 func MergeOrdered(ctx context.Context, path string, order []Place, segments ...Segment) error {
 	if len(segments) == 0 {
 		return errors.New("merging no segments")

@@ -94,7 +94,7 @@ func TestCheckFindsWrongRuns(t *testing.T) {
 		if err := y.Check(); !errors.As(err, &damage) {
 			t.Errorf("%s: Check says %v", name, err)
 		}
-		if err := Merge(t.Context(), path+"3", Segment{Index: y}); err != nil && !errors.As(err, &damage) {
+		if err := merge(t.Context(), path+"3", Segment{Index: y}); err != nil && !errors.As(err, &damage) {
 			t.Errorf("%s: Merge says %v", name, err)
 		}
 	}

@@ -45,7 +45,7 @@ func TestMergePhrases(t *testing.T) {
 				segments[s].Deleted[p/64] |= 1 << (p % 64)
 			}
 		}
-		if err := Merge(t.Context(), path, segments...); err != nil {
+		if err := merge(t.Context(), path, segments...); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, segmentBytes(t, NewBuilder(params))) {

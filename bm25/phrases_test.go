@@ -82,7 +82,7 @@ func TestPhrasesAgainstFormula(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(t.TempDir(), "merged")
-		if err := Merge(t.Context(), path, segments...); err != nil {
+		if err := merge(t.Context(), path, segments...); err != nil {
 			t.Fatal(err)
 		}
 		merged, err := Open(path)
@@ -256,7 +256,7 @@ func TestPhrasesSpill(t *testing.T) {
 		with := build(t, params, passages[:9])
 		params.Phrases = false
 		other := build(t, params, passages[:9])
-		if err := Merge(t.Context(), filepath.Join(t.TempDir(), "merged"), Segment{Index: with}, Segment{Index: other}); err == nil || !strings.Contains(err.Error(), "Phrases") {
+		if err := merge(t.Context(), filepath.Join(t.TempDir(), "merged"), Segment{Index: with}, Segment{Index: other}); err == nil || !strings.Contains(err.Error(), "Phrases") {
 			t.Errorf("segments with and without phrases are merged: %v", err)
 		}
 	}

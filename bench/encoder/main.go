@@ -9,7 +9,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"conclave/bench/words"
 	"conclave/encoder"
 	"conclave/encoder/wordpiece"
 	"conclave/models"
@@ -50,9 +50,15 @@ func main() {
 }
 
 func (m *measurement) all(bundles, questions []string) (results []result, err error) {
-	if m.texts, err = readQuestions(questions); err != nil {
-		return nil, err
+	if m.texts, err = words.ReadQuestions(questions); err != nil {
+		return nil, fmt.Errorf("%w; run from the project's root, or name files with -questions", err)
 	}
+	seen := make(map[string]bool)
+	m.texts = slices.DeleteFunc(m.texts, func(text string) bool {
+		again := seen[text]
+		seen[text] = true
+		return again
+	})
 	m.texts = m.texts[:min(len(m.texts), m.limit)]
 	cache, err := provision.DefaultCache()
 	if err != nil {
@@ -110,34 +116,4 @@ func (m *measurement) bundle(ctx context.Context, library *encoder.Runtime, b *m
 		fmt.Printf("note: the peer runs ONNX Runtime %s\n", p.version)
 	}
 	return m.compare(ctx, e, p, b.Manifest.Precision)
-}
-
-// readQuestions reads the field question of each line, each question once.
-func readQuestions(files []string) ([]string, error) {
-	var texts []string
-	for _, name := range files {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, fmt.Errorf("questions: %w; run from the project's root, or name files with -questions", err)
-		}
-		lines := bufio.NewScanner(file)
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			var line struct{ Question string }
-			if err := json.Unmarshal(lines.Bytes(), &line); err != nil || line.Question == "" {
-				_ = file.Close()
-				return nil, fmt.Errorf("%s: a line without a question: %w", name, err)
-			}
-			texts = append(texts, line.Question)
-		}
-		if err := errors.Join(lines.Err(), file.Close()); err != nil {
-			return nil, err
-		}
-	}
-	seen := make(map[string]bool)
-	return slices.DeleteFunc(texts, func(text string) bool {
-		again := seen[text]
-		seen[text] = true
-		return again
-	}), nil
 }

@@ -20,11 +20,9 @@ import (
 
 // Options say what is measured.
 type Options struct {
-	Params bm25.Params // the zero value is bm25.DefaultParams
-	K      int         // hits per question; 0 is 100
-	Rounds int         // how often all questions are asked after a first round that is not counted; 0 is 5
-	Folder string      // where the index is written and removed again; "" is the system's folder for temporary files
-	Memory int64       // bytes beyond which postings are spilled; 0: never
+	K      int    // hits per question; 0 is 100
+	Rounds int    // how often all questions are asked after a first round that is not counted; 0 is 5
+	Folder string // where the index is written and removed again; "" is the system's folder for temporary files
 }
 
 // Report is what was measured. Times of searching are of one thread that asks
@@ -89,9 +87,6 @@ func (o Options) k() int {
 
 // Build indexes passages into a file, which is unlinked as soon as it is open.
 func Build(ctx context.Context, passages []corpus.Passage, o Options) (x *bm25.Index, r Report, err error) {
-	if o.Params == (bm25.Params{}) {
-		o.Params = bm25.DefaultParams()
-	}
 	folder, err := os.MkdirTemp(o.Folder, "conclave-bench-*")
 	if err != nil {
 		return nil, r, err
@@ -99,10 +94,7 @@ func Build(ctx context.Context, passages []corpus.Passage, o Options) (x *bm25.I
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	path := filepath.Join(folder, "words")
 	begun := time.Now()
-	builder := bm25.NewBuilder(o.Params)
-	if o.Memory > 0 {
-		builder.SpillTo(folder, o.Memory)
-	}
+	builder := bm25.NewBuilder(bm25.DefaultParams())
 	for i, p := range passages {
 		if i%1000 == 0 && ctx.Err() != nil {
 			builder.Discard()

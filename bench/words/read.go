@@ -2,12 +2,12 @@ package words
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -34,7 +34,7 @@ func ReadPassages(inputs []corpus.Input) (passages []corpus.Passage, err error) 
 }
 
 // ReadQuestions reads questions, one a line: JSON objects with a field
-// question, or plain text. Files may be compressed with gzip.
+// question. Files may be compressed with gzip.
 func ReadQuestions(paths []string) (questions []string, err error) {
 	for _, path := range paths {
 		more, err := readQuestions(path)
@@ -62,19 +62,17 @@ func readQuestions(path string) (questions []string, err error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<24)
 	for n := 1; lines.Scan(); n++ {
-		text := strings.TrimSpace(lines.Text())
-		if strings.HasPrefix(text, "{") {
-			var line struct{ Question string }
-			if err := json.Unmarshal([]byte(text), &line); err != nil {
-				return nil, fmt.Errorf("line %d: %w", n, err)
-			}
-			if text = line.Question; text == "" {
-				return nil, fmt.Errorf("line %d has no field question", n)
-			}
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
 		}
-		if text != "" {
-			questions = append(questions, text)
+		var line struct{ Question string }
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
+		if line.Question == "" {
+			return nil, fmt.Errorf("line %d has no field question", n)
+		}
+		questions = append(questions, line.Question)
 	}
 	return questions, lines.Err()
 }

@@ -1,9 +1,6 @@
 package batcher
 
-import (
-	"math/bits"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // Stats counts what a batcher has done since it was made.
 type Stats struct {
@@ -21,12 +18,7 @@ type Stats struct {
 	QuestionRuns, PassageRuns uint64
 	QuestionRows, PassageRows uint64
 	RealTokens, PaddedTokens  uint64 // over all runs, padded ones include the real
-	// BatchSizes counts runs by rows: 1, 2, up to 4, up to 8, … up to 128, more.
-	BatchSizes [9]uint64
 }
-
-// BatchSizeBounds are the upper bounds of Stats.BatchSizes but the last.
-func BatchSizeBounds() [8]int { return [8]int{1, 2, 4, 8, 16, 32, 64, 128} }
 
 type counters struct {
 	waiting, jobs                    atomic.Int64
@@ -35,7 +27,6 @@ type counters struct {
 	questionRuns, passageRuns        atomic.Uint64
 	questionRows, passageRows        atomic.Uint64
 	realTokens, paddedTokens         atomic.Uint64
-	batchSizes                       [9]atomic.Uint64
 }
 
 func (c *counters) ran(lane Lane, rows [][]int32) {
@@ -46,7 +37,6 @@ func (c *counters) ran(lane Lane, rows [][]int32) {
 	}
 	c.realTokens.Add(uint64(tokens))
 	c.paddedTokens.Add(uint64(longest * len(rows)))
-	c.batchSizes[min(8, bits.Len(uint(len(rows)-1)))].Add(1)
 	if lane == Passage {
 		c.passageRuns.Add(1)
 		c.passageRows.Add(uint64(len(rows)))
@@ -59,7 +49,7 @@ func (c *counters) ran(lane Lane, rows [][]int32) {
 // Stats is a snapshot; its numbers may be a run apart from each other.
 func (b *Batcher) Stats() Stats {
 	c := &b.counters
-	s := Stats{
+	return Stats{
 		Waiting: c.waiting.Load(), Jobs: c.jobs.Load(), Cached: int64(b.cache.len()),
 		Questions: c.questions.Load(), Hits: c.hits.Load(), Shared: c.shared.Load(),
 		Refused: c.refused.Load(), Abandoned: c.abandoned.Load(), Ended: c.ended.Load(),
@@ -67,8 +57,4 @@ func (b *Batcher) Stats() Stats {
 		QuestionRows: c.questionRows.Load(), PassageRows: c.passageRows.Load(),
 		RealTokens: c.realTokens.Load(), PaddedTokens: c.paddedTokens.Load(),
 	}
-	for i := range s.BatchSizes {
-		s.BatchSizes[i] = c.batchSizes[i].Load()
-	}
-	return s
 }

@@ -33,7 +33,6 @@ type Tokenizer struct {
 	maxWordRunes int               // a longer word is unknown
 	cls, sep     int32
 	unk, pad     int32
-	size         int    // pieces in the vocabulary
 	fingerprint  string // of the vocabulary
 
 	split *splitCache
@@ -98,9 +97,6 @@ func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32
 	ids = append(ids, b[:keepB]...)
 	return append(ids, t.sep), boundary, nil
 }
-
-// Size is the number of pieces in the vocabulary.
-func (t *Tokenizer) Size() int { return t.size }
 
 // Pad is the id that fills the shorter rows of a batch.
 func (t *Tokenizer) Pad() int32 { return t.pad }

@@ -307,7 +307,7 @@ func check(t *testing.T, tokenizer *Tokenizer, ids []int32) {
 		t.Fatalf("%v is not framed by [CLS] and [SEP]", ids)
 	}
 	for _, id := range ids[1:last] {
-		if id != tokenizer.unk && id <= 4 || int(id) >= tokenizer.size {
+		if id != tokenizer.unk && id <= 4 || int(id) >= len(tokenizer.model.GetVocab()) {
 			t.Fatalf("%v has the id %d", ids, id)
 		}
 	}

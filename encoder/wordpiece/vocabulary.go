@@ -80,7 +80,6 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 		sep:          special[v.sep],
 		unk:          special[v.unk],
 		pad:          int32(v.ids[v.pad]), // 0 where there is none: the mask hides it
-		size:         len(v.ids),
 		fingerprint:  v.fingerprint(),
 		split:        newSplitCache(8192),
 	}
