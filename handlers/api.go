@@ -101,6 +101,7 @@ type API struct {
 	admission                 *admission.Control
 	bodies                    *semaphore.Weighted // bytes of bodies that are being read
 	writing                   atomic.Pointer[writing]
+	unwritable                atomic.Pointer[string] // why nothing can be written
 	writeLimits               WriteLimits
 	readOnly                  bool
 	tempDir                   string

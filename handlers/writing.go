@@ -96,10 +96,17 @@ func (a *API) AttachWriter(w Writer, j Jobs) error {
 	return a.metrics.watchBacklog(w)
 }
 
+// RefuseWrites lets writes and jobs be answered with 403, and why, of a server
+// that was started to write and cannot.
+func (a *API) RefuseWrites(why string) { a.unwritable.Store(&why) }
+
 // writer is what writes.
 func (a *API) writer() (*writing, error) {
 	if w := a.writing.Load(); w != nil {
 		return w, nil
+	}
+	if why := a.unwritable.Load(); why != nil {
+		return nil, newProblem("read_only", *why)
 	}
 	if a.readOnly {
 		return nil, newProblem("read_only", "This server only reads its collection. Start it without read_only to write, or use the server that writes to it.")

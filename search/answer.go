@@ -28,6 +28,9 @@ func (a *answer) fetch(ctx context.Context) error {
 		}
 	}
 	a.response.Degraded = append(a.response.Degraded, a.degraded...)
+	if !p.named {
+		a.response.Degraded = append(a.response.Degraded, a.engine.absent...)
+	}
 
 	for i := range p.methods {
 		if r := &a.rankings[i]; p.abstains(printedOf(r.Confidence)) {

@@ -23,6 +23,9 @@ type Config struct {
 	Defaults Defaults // zero values: those of DefaultDefaults
 	Observer Observer // nil: nobody listens
 	Turns    Turns    // nil: everybody computes at once
+	// Absent are experts of the collection that cannot be searched, and why: every
+	// answer of a request that does not name its experts says so under Degraded.
+	Absent []Missing
 	// Reference is the expert whose vectors of questions the experts'
 	// Representatives were made with, "" when there is none: then familiarity
 	// is not known.

@@ -24,6 +24,7 @@ type Engine struct {
 	defaults  Defaults
 	observer  Observer
 	turns     Turns
+	absent    []Missing // experts that cannot be searched
 
 	referenceExpert int // whose vectors familiarity is measured with; -1: nobody's
 
@@ -42,7 +43,7 @@ func NewEngine(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		corpus: c.Corpus, experts: c.Experts, late: c.Late, byName: map[string]int{},
-		limits: c.Limits, defaults: c.Defaults, observer: c.Observer, turns: c.Turns, referenceExpert: -1,
+		limits: c.Limits, defaults: c.Defaults, observer: c.Observer, turns: c.Turns, absent: c.Absent, referenceExpert: -1,
 		tables: sync.Pool{New: func() any { return new(fusion.Candidates) }},
 	}
 	for i := range e.experts {

@@ -24,6 +24,7 @@ type plan struct {
 	methods       []plannedMethod
 	listed        bool // a list of methods was asked for
 	specialists   int  // that a gate weighs; 0: all
+	named         bool // the request says which experts
 	chosenOnly    bool // no method needs more specialists than those
 	confidence    bool // a method needs to know how sure the experts are
 	missing       fusion.Missing
@@ -83,7 +84,7 @@ type fields struct{ title, text, tags, metadata, contributions, sources bool }
 func (e *Engine) plan(r *Request) (*plan, error) {
 	var wrong problems
 	d, l := e.defaults, e.limits
-	p := &plan{question: r.Question, exact: r.Exact, weights: r.Weights, explain: r.Explain}
+	p := &plan{question: r.Question, exact: r.Exact, named: r.Experts != nil, weights: r.Weights, explain: r.Explain}
 	wrong.question(r.Question, l.QuestionBytes)
 	p.k = wrong.count("/k", r.K, d.K, l.K)
 	p.candidates = wrong.count("/candidates", r.Candidates, d.Candidates, l.Candidates)

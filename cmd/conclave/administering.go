@@ -157,7 +157,7 @@ func (l *library) reconfigure() error {
 	if err != nil {
 		return err
 	}
-	l.api.Readiness().Set(l.calibrationReady())
+	l.tellCalibration(l.api)
 	return l.replace(made)
 }
 

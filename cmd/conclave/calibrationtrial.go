@@ -105,11 +105,12 @@ func (l *library) refuse(why error, config configs.Config, log *slog.Logger) {
 	}
 }
 
-// calibrationReady states in /readyz how it is with the collection's calibration.
-func (l *library) calibrationReady() handlers.Component {
-	c := handlers.Component{Name: "calibration", Status: handlers.Ready}
-	if l.refused != "" {
-		c.Warnings = []string{l.refused}
+// tellCalibration states in /readyz that the collection's calibration is not used.
+func (l *library) tellCalibration(api *handlers.API) {
+	const name = "calibration"
+	if l.refused == "" {
+		api.Readiness().Remove(name)
+		return
 	}
-	return c
+	api.Readiness().Set(handlers.Component{Name: name, Status: handlers.Ready, Warnings: []string{l.refused}})
 }

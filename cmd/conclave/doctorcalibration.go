@@ -18,7 +18,7 @@ func examineCalibration(config configs.Config) []finding {
 	}
 	if err == nil {
 		var l *library
-		l, err = openLibrary(config, slog.New(slog.DiscardHandler), nil)
+		l, err = openSearched(config, slog.New(slog.DiscardHandler), nil)
 		if err == nil {
 			f.Detail = "auto is " + l.auto()
 			if l.refused != "" {

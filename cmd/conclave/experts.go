@@ -36,25 +36,42 @@ type expert struct {
 
 // openExperts loads the named experts. Close ends them.
 func openExperts(config configs.Config, log *slog.Logger, names []string) (*experts, error) {
-	cache, err := cacheOf(config)
+	x, failed, err := openSome(config, log, names)
 	if err != nil {
 		return nil, err
 	}
-	x := &experts{config: config, cache: cache, log: log}
-	if len(names) == 0 {
-		return x, nil
+	for _, name := range names {
+		err = errors.Join(err, failed[name])
 	}
-	library, err := libraryOf(config, cache)
 	if err != nil {
-		return nil, err
-	}
-	if x.runtime, err = encoder.OpenRuntime(library); err != nil {
-		return nil, err
-	}
-	if err := x.openAll(names); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
 	return x, nil
+}
+
+// openSome loads those of the named experts that can be loaded, and says why the
+// others cannot. Close ends them.
+func openSome(config configs.Config, log *slog.Logger, names []string) (x *experts, failed map[string]error, err error) {
+	cache, err := cacheOf(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	x = &experts{config: config, cache: cache, log: log}
+	if len(names) == 0 {
+		return x, nil, nil
+	}
+	library, err := libraryOf(config, cache)
+	if err != nil {
+		return nil, nil, err
+	}
+	if x.runtime, err = encoder.OpenRuntime(library); err != nil {
+		return nil, nil, err
+	}
+	failed = x.openAll(names)
+	if err := x.share(); err != nil {
+		return nil, nil, errors.Join(err, x.Close())
+	}
+	return x, failed, nil
 }
 
 // threadsOfOne is how many cores one inference uses where the configuration
@@ -73,22 +90,28 @@ func threadsOfOne(config configs.Config, atOnce int) int {
 // openAll opens experts side by side on the processor: a session is made by
 // one thread. The CUDA provider replaces signal handlers while it loads, which
 // only one session at a time can put right.
-func (x *experts) openAll(names []string) error {
-	opened := make([]*expert, len(names))
+func (x *experts) openAll(names []string) (failed map[string]error) {
+	opened, errs := make([]*expert, len(names)), make([]error, len(names))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	if strongest(x.config) != encoder.CPU {
 		group.SetLimit(1)
 	}
 	for i, name := range names {
-		group.Go(func() (err error) {
-			opened[i], err = x.open(name)
-			return err
+		group.Go(func() error {
+			opened[i], errs[i] = x.open(name)
+			return nil
 		})
 	}
-	err := group.Wait()
+	_ = group.Wait()
 	x.opened = slices.DeleteFunc(opened, func(e *expert) bool { return e == nil })
-	return errors.Join(err, x.share())
+	failed = map[string]error{}
+	for i, name := range names {
+		if errs[i] != nil {
+			failed[name] = errs[i]
+		}
+	}
+	return failed
 }
 
 // share lets experts of late interaction give the vectors of the expert whose

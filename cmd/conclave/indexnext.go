@@ -19,7 +19,7 @@ import (
 // here, too.
 func next(config configs.Config, out io.Writer) error {
 	w := &errWriter{out: out}
-	l, err := openLibrary(config, slog.New(slog.DiscardHandler), complaining{out})
+	l, err := openSearched(config, slog.New(slog.DiscardHandler), complaining{out})
 	if err == nil {
 		l.next(w, config.Collection)
 	}

@@ -29,10 +29,14 @@ type library struct {
 	turns      search.Turns        // nil: whoever computes has one
 	// uncalibrated: the collection's calibration is left aside.
 	uncalibrated bool
-	record       recordStamp         // of the calibration that lies in the collection
-	accepted     *calibration.Record // that the engine was made with; nil: none
-	refused      string              // why the one that lies there was not taken
-	*following                       // nil where the collection stays as it is
+	// lenient: experts whose bundles are damaged are left out; absent names them.
+	lenient    bool
+	absent     []search.Missing
+	unwritable error               // why nothing can be written; nil: it can
+	record     recordStamp         // of the calibration that lies in the collection
+	accepted   *calibration.Record // that the engine was made with; nil: none
+	refused    string              // why the one that lies there was not taken
+	*following                     // nil where the collection stays as it is
 }
 
 // openLibrary opens the configured collection with the configured experts, all
@@ -62,7 +66,11 @@ func (l *library) load(config configs.Config, log *slog.Logger, observer search.
 	}
 	names := servedExperts(config, g)
 	config.Encoder.Threads = threadsOfOne(config, len(names))
-	if l.experts, err = openExperts(config, log, names); err != nil {
+	var failed map[string]error
+	if l.experts, failed, err = openSome(config, log, names); err != nil {
+		return err
+	}
+	if err := l.spare(failed, l.experts, log); err != nil {
 		return err
 	}
 	if err := l.matches(g); err != nil {
@@ -99,6 +107,7 @@ func (l *library) makeWith(record *calibration.Record, g *collection.Generation,
 		Defaults: defaultsOf(config.Search),
 		Observer: observer,
 		Turns:    l.turns,
+		Absent:   l.stillAbsent(g),
 	}
 	return made, l.calibrated(&made, record, log)
 }

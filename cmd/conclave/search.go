@@ -127,7 +127,7 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 	if x.url != "" {
 		return searchRemote(cmd.Context(), x.url, x.key, x.request)
 	}
-	l, err := openLibrary(config, newSaying(terminal.Err, config.Log), complaining{terminal.Err})
+	l, err := openSearched(config, newSaying(terminal.Err, config.Log), complaining{terminal.Err})
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if err != nil {
 		return response, err

@@ -122,9 +122,8 @@ func announce(api *handlers.API, l *library, metrics *handlers.Metrics) error {
 	for _, e := range l.experts.opened {
 		api.Readiness().Set(handlers.Component{Name: "expert " + e.name, Status: handlers.Ready, Warnings: l.warnings[e.name]})
 	}
-	if l.refused != "" {
-		api.Readiness().Set(l.calibrationReady())
-	}
+	l.tellAbsent(api)
+	l.tellCalibration(api)
 	if err := metrics.Register(encoderMetrics{l.loaded}); err != nil {
 		return err
 	}

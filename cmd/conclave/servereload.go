@@ -65,6 +65,7 @@ func (l *library) reload(refused map[string]string) error {
 	}
 	l.follow()
 	l.takeIn(refused)
+	l.forgetAbsent()
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 // openServed opens the configured collection for a server: for reading and
 // writing, unless it is to be read alone.
 func openServed(config configs.Config, log *slog.Logger, observer search.Observer, turns search.Turns) (*library, error) {
-	l := &library{warnings: map[string][]string{}, turns: turns}
+	l := &library{warnings: map[string][]string{}, turns: turns, lenient: true}
 	if err := l.load(config, log, observer); err != nil {
 		return l, err
 	}
@@ -27,29 +27,37 @@ func openServed(config configs.Config, log *slog.Logger, observer search.Observe
 		l.following = f
 		return l, nil
 	}
-	return l, l.openWriting(f)
+	encoders, err := f.openSilent(l)
+	if err == nil {
+		return l, l.openWriting(f, encoders)
+	}
+	log.Error("nothing can be written: passages need vectors of every expert of the collection", "cause", err)
+	l.following, l.unwritable = f, err
+	return l, f.closeSilent()
+}
+
+// closeSilent ends the experts that are not searched.
+func (f *following) closeSilent() (err error) {
+	for _, e := range f.silent {
+		err = errors.Join(err, e.encoder.Close())
+	}
+	f.silent = nil
+	return err
 }
 
 // openWriting takes the collection's lock and replaces the reading by a live
 // collection.
-func (l *library) openWriting(f *following) error {
-	encoders, err := f.openSilent(l)
-	if err == nil {
-		o := liveOptions(f.config, encoders)
-		o.Failed = func(err error) { f.log.Error("indexing what was written failed, and is tried again", "cause", err) }
-		opened := make(chan struct{})
-		defer close(opened)
-		o.Published = func(uint64) {
-			<-opened // until there is an engine that could follow
-			l.follow()
-		}
-		f.live, err = collection.OpenLive(f.config.Collection, o)
+func (l *library) openWriting(f *following, encoders []collection.PassageEncoder) (err error) {
+	o := liveOptions(f.config, encoders)
+	o.Failed = func(err error) { f.log.Error("indexing what was written failed, and is tried again", "cause", err) }
+	opened := make(chan struct{})
+	defer close(opened)
+	o.Published = func(uint64) {
+		<-opened // until there is an engine that could follow
+		l.follow()
 	}
-	if err != nil {
-		for _, e := range f.silent {
-			err = errors.Join(err, e.encoder.Close())
-		}
-		return explainWriting(f.config.Collection, err)
+	if f.live, err = collection.OpenLive(f.config.Collection, o); err != nil {
+		return explainWriting(f.config.Collection, errors.Join(err, f.closeSilent()))
 	}
 	before := l.collection
 	l.following, l.collection = f, f.live.Collection()
@@ -79,9 +87,12 @@ func (f *following) openSilent(l *library) ([]collection.PassageEncoder, error) 
 		if slices.ContainsFunc(l.experts.opened, func(e *expert) bool { return e.name == x.Name }) {
 			continue
 		}
+		if at := slices.IndexFunc(l.absent, func(m search.Missing) bool { return m.Source == x.Name }); at >= 0 {
+			return nil, fmt.Errorf("expert %s: %s", x.Name, l.absent[at].Reason)
+		}
 		e, err := l.open(f.config, f.log, x.Name)
 		if err != nil {
-			return nil, fmt.Errorf("the collection has vectors of expert %s, which new passages need too: %w", x.Name, err)
+			return nil, fmt.Errorf("expert %s: %w", x.Name, err)
 		}
 		f.silent = append(f.silent, e)
 		encoders = append(encoders, e)
@@ -133,10 +144,7 @@ func explainWriting(folder string, err error) error {
 
 // closeWriting ends the writing, while the encoders that it uses are open.
 func (l *library) closeWriting() error {
-	errs := []error{l.live.Close(), l.settled(context.Background())}
-	for _, e := range l.silent {
-		errs = append(errs, e.encoder.Close())
-	}
+	err := errors.Join(l.live.Close(), l.settled(context.Background()))
 	l.collection = nil // closed with the live one
-	return errors.Join(errs...)
+	return errors.Join(err, l.closeSilent())
 }
