@@ -62,6 +62,26 @@ func (g *Generation) compareIDs(a, b rank.Ordinal) int {
 	return cmp.Compare(x, y)
 }
 
+// SortByID puts passages in the order of their ids. Ids are only read where the
+// passages are of several segments.
+func (g *Generation) SortByID(passages []rank.Ordinal) error {
+	slices.Sort(passages)
+	if len(passages) < 2 || g.segmentOf(passages[0]) == g.segmentOf(passages[len(passages)-1]) {
+		return nil
+	}
+	hits := make([]rank.Hit, len(passages))
+	for i, p := range passages {
+		hits[i].Ordinal = p
+	}
+	if err := g.sortByID(hits); err != nil {
+		return err
+	}
+	for i := range hits {
+		passages[i] = hits[i].Ordinal
+	}
+	return nil
+}
+
 func (g *Generation) sortByID(hits []rank.Hit) error {
 	type named struct {
 		id  string

@@ -34,10 +34,11 @@ const maxHits = 1<<24 - 1
 // any source found, a column for each source, with the source's own score.
 //
 // It is built once for a question and serves any number of methods. The rows
-// are in the order of their ordinals, whatever the order of the sources, so
-// that sums over rows do not depend on that order even in the last bit. The
-// zero value is ready for Reset, and Reset keeps the memory. A Candidates is
-// not safe for concurrent use.
+// are in the order of their ordinals, whatever the order of the sources. A fused
+// score is a function of what the sources say of that passage, and of statistics
+// that do not depend on the order of rows, so that it is the same to the last bit
+// however the passages are numbered. The zero value is ready for Reset, and Reset
+// keeps the memory. A Candidates is not safe for concurrent use.
 type Candidates struct {
 	ordinals []rank.Ordinal // of the rows, ascending
 	cells    []cell         // row by row
@@ -45,7 +46,10 @@ type Candidates struct {
 
 	keys   []uint64  // scratch of Reset
 	scores []float64 // scratch of the methods: a fused score for each row
-	kept   []int32   // scratch of top
+	kept   []int32   // scratch of highest
+	list   []float64 // scratch of a normalisation
+
+	byID func([]rank.Ordinal) // see OrderTies
 }
 
 // cell is one source's score for one candidate.
@@ -93,7 +97,7 @@ func (o Origin) String() string {
 // order of its scores (the order of equal ones is the source's own), hold each
 // passage once, and have finite scores.
 func (c *Candidates) Reset(lists [][]rank.Hit) error {
-	c.ordinals, c.cells, c.columns, c.keys = c.ordinals[:0], c.cells[:0], c.columns[:0], c.keys[:0]
+	c.ordinals, c.cells, c.columns, c.keys, c.byID = c.ordinals[:0], c.cells[:0], c.columns[:0], c.keys[:0], nil
 	if len(lists) > MaxSources {
 		return fmt.Errorf("%d sources to fuse, at most %d are possible", len(lists), MaxSources)
 	}

@@ -84,7 +84,7 @@ func (f *linear) fusedDense(kind Normalisation) line {
 	if f.dense == 0 || kind == Raw && f.missing != Min {
 		return unchanged()
 	}
-	var s spread
+	s := spread{list: f.c.list[:0]}
 	contributions := make([]float64, f.dense)
 	score := func(row int) float64 {
 		for i := range contributions {
@@ -93,25 +93,23 @@ func (f *linear) fusedDense(kind Normalisation) line {
 		}
 		return total(contributions)
 	}
-	each := func(visit func(row int, score float64)) {
-		for row := range f.c.ordinals {
-			found := f.c.foundBy(row, f.sources[:f.dense])
-			if found || f.missing == Exact && f.c.at(row, f.sources[0].Column).origin == FromExact && f.c.foundBy(row, f.sources) {
-				visit(row, score(row))
+	var lowest []int32
+	for row := range f.c.ordinals {
+		found := f.c.foundBy(row, f.sources[:f.dense])
+		if found || f.missing == Exact && f.c.at(row, f.sources[0].Column).origin == FromExact && f.c.foundBy(row, f.sources) {
+			x := score(row)
+			if len(s.list) == 0 || x < s.low {
+				lowest = lowest[:0]
+			}
+			if s.add(x); x == s.low {
+				lowest = append(lowest, int32(row))
 			}
 		}
 	}
-	lowest := -1
-	each(func(row int, score float64) {
-		if s.n == 0 || score <= s.low { // the last of equals, as at the end of a list
-			lowest = row
-		}
-		s.add(score)
-	})
-	if f.missing == Min {
-		f.standIn = lowest
+	f.c.list = s.list
+	if f.missing == Min && len(lowest) > 0 {
+		f.c.tied(lowest)
+		f.standIn = int(lowest[len(lowest)-1]) // the last of equals, as at the end of a list
 	}
-	return s.line(kind, func(visit func(float64)) {
-		each(func(_ int, score float64) { visit(score) })
-	})
+	return s.line(kind)
 }

@@ -42,30 +42,12 @@ func (c *Candidates) lateFeaturesOf(sources []Observed, late, lexical int) []flo
 }
 
 // firstBy are the rows with a column's highest scores among those that one of
-// the sources found, at most headDepth, best first; of equal ones the lower
-// ordinal comes first.
+// the sources found, at most headDepth, best first; equal ones as their ids rank.
 func (c *Candidates) firstBy(sources []Observed, column int) []int32 {
 	columns := make([]int, len(sources))
 	for i, s := range sources {
 		columns[i] = s.Column
 	}
-	best := make([]int32, 0, headDepth+1)
-	for row := range c.ordinals {
-		own := c.at(row, column)
-		if own.origin == FromNone || c.Best(row, columns) == 0 {
-			continue
-		}
-		at := len(best)
-		for at > 0 && c.at(int(best[at-1]), column).score < own.score {
-			at--
-		}
-		if at == headDepth {
-			continue
-		}
-		best = append(best, 0)
-		copy(best[at+1:], best[at:])
-		best[at] = int32(row)
-		best = best[:min(len(best), headDepth)]
-	}
-	return best
+	return c.highest(headDepth, func(row int32) float64 { return float64(c.at(int(row), column).score) },
+		func(row int) bool { return c.at(row, column).origin != FromNone && c.Best(row, columns) > 0 })
 }

@@ -1,6 +1,9 @@
 package fusion
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Options are what Sum and MUF leave open.
 type Options struct {
@@ -116,16 +119,20 @@ func (f *linear) rank(k int) Ranking {
 	candidate := func(row int) bool { return all || c.foundBy(row, f.sources) }
 
 	c.scores = grow(c.scores, c.Len())
+	clear(c.scores)
 	contributions := make([]float64, m)
+	magnitude := 0.0
 	for row := range c.scores {
 		if !candidate(row) {
 			continue
 		}
 		for i := range contributions {
 			contributions[i] = f.contribution(row, i)
+			magnitude = max(magnitude, math.Abs(contributions[i]))
 		}
 		c.scores[row] = total(contributions)
 	}
+	c.settle(magnitude)
 
 	rows := c.best(k, candidate)
 	ranking := Ranking{Items: make([]Item, len(rows)), Weights: make([]float64, len(c.columns))}
@@ -209,9 +216,10 @@ func (f *linear) lineOf(column int, kind Normalisation) line {
 			}
 		}
 	}
-	var s spread
+	s := spread{list: f.c.list[:0]}
 	each(s.add)
-	return s.line(kind, each)
+	f.c.list = s.list
+	return s.line(kind)
 }
 
 // grow returns a slice of length n, with s's memory where that is enough.

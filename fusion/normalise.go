@@ -1,6 +1,9 @@
 package fusion
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Normalisation is how the scores of a source are brought to a common scale
 // before they are weighted. Every one is a straight line, so that an expert's
@@ -54,9 +57,9 @@ func flat(offset float64) line { return line{unit: math.Inf(1), offset: offset} 
 
 // spread gathers the statistics of a list of scores.
 type spread struct {
-	n              int
-	low, high, sum float64
-	magnitude      float64 // the largest of the scores, or of what they are sums of
+	list      []float64
+	low, high float64
+	magnitude float64 // the largest of the scores, or of what they are sums of
 }
 
 // rounding is the part of the magnitude by which scores that should be equal may
@@ -65,21 +68,20 @@ type spread struct {
 const rounding = 1e-12
 
 func (s *spread) add(score float64) {
-	if s.n == 0 || score < s.low {
+	if len(s.list) == 0 || score < s.low {
 		s.low = score
 	}
-	if s.n == 0 || score > s.high {
+	if len(s.list) == 0 || score > s.high {
 		s.high = score
 	}
 	s.magnitude = max(s.magnitude, math.Abs(score))
-	s.sum += score
-	s.n++
+	s.list = append(s.list, score)
 }
 
-// line is the normalisation for the list. each calls its argument with every
-// score of the list again; only ZScore needs it.
-func (s *spread) line(kind Normalisation, each func(func(score float64))) line {
-	constant := s.n == 0 || s.high-s.low <= rounding*s.magnitude
+// line is the normalisation for the list, which it sorts: sums do not depend on the
+// order of the scores then, even in the last bit.
+func (s *spread) line(kind Normalisation) line {
+	constant := len(s.list) == 0 || s.high-s.low <= rounding*s.magnitude
 	switch {
 	case kind == Raw || kind == "":
 		return unchanged()
@@ -92,9 +94,16 @@ func (s *spread) line(kind Normalisation, each func(func(score float64))) line {
 	case kind == CentreRange:
 		return line{shift: (s.low + s.high) / 2, unit: s.high - s.low}
 	}
-	mean, squares := s.sum/float64(s.n), 0.0
-	each(func(score float64) { squares += (score - mean) * (score - mean) })
-	deviation := math.Sqrt(squares / float64(s.n))
+	slices.Sort(s.list)
+	sum, squares, n := 0.0, 0.0, float64(len(s.list))
+	for _, score := range s.list {
+		sum += score
+	}
+	mean := sum / n
+	for _, score := range s.list {
+		squares += (score - mean) * (score - mean)
+	}
+	deviation := math.Sqrt(squares / n)
 	if deviation == 0 {
 		return flat(0)
 	}

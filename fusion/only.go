@@ -6,7 +6,7 @@ import "fmt"
 // named, in that order, and the candidates that one of these sources found. The
 // table must be complete, so that every score is there.
 func (c *Candidates) Only(columns []int) (*Candidates, error) {
-	out := new(Candidates)
+	out := &Candidates{byID: c.byID}
 	for _, column := range columns {
 		if column < 0 || column >= len(c.columns) {
 			return nil, fmt.Errorf("there is no source %d among %d", column, len(c.columns))

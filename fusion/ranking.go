@@ -1,7 +1,6 @@
 package fusion
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -20,8 +19,8 @@ type Source struct {
 
 // Ranking is the result of a fusion.
 type Ranking struct {
-	// Items are the best candidates, best first; of two with equal scores the
-	// lower ordinal comes first.
+	// Items are the best candidates, best first; equal scores, after rounding to
+	// what a sum can know, by the passages' ids (Candidates.OrderTies).
 	Items []Item
 	// Weights are what each source's score was multiplied by, by column; 0 for
 	// a source that took no part.
@@ -67,60 +66,6 @@ func total(contributions []float64) float64 {
 		sum += x
 	}
 	return sum
-}
-
-// best returns the rows of the k highest c.scores, best first, among the rows
-// that candidate accepts. The slice is scratch of c.
-func (c *Candidates) best(k int, candidate func(row int) bool) []int32 {
-	before := func(a, b int32) bool {
-		if c.scores[a] != c.scores[b] {
-			return c.scores[a] > c.scores[b]
-		}
-		return a < b // rows are in the order of ordinals
-	}
-	// A heap with the worst kept row at the root, as in rank.TopK, which
-	// cannot serve because its scores are float32: rounding would make ties.
-	heap := c.kept[:0]
-	for row := range c.ordinals {
-		if !candidate(row) {
-			continue
-		}
-		r := int32(row)
-		if len(heap) < k {
-			heap = append(heap, r)
-			for i := len(heap) - 1; i > 0; {
-				parent := (i - 1) / 2
-				if !before(heap[parent], heap[i]) {
-					break
-				}
-				heap[parent], heap[i] = heap[i], heap[parent]
-				i = parent
-			}
-			continue
-		}
-		if k <= 0 || !before(r, heap[0]) {
-			continue
-		}
-		heap[0] = r
-		for i := 0; ; {
-			worst := i
-			for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
-				if before(heap[worst], heap[child]) {
-					worst = child
-				}
-			}
-			if worst == i {
-				break
-			}
-			heap[i], heap[worst] = heap[worst], heap[i]
-			i = worst
-		}
-	}
-	slices.SortFunc(heap, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(c.scores[b], c.scores[a]), cmp.Compare(a, b))
-	})
-	c.kept = heap
-	return heap
 }
 
 // foundBy reports whether any of the sources found the row's passage.

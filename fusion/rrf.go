@@ -14,12 +14,15 @@ func RRF(c *Candidates, sources []Source, k int) (Ranking, error) {
 	sources = orEqual(sources)
 	c.scores = grow(c.scores, c.Len())
 	contributions := make([]float64, len(sources))
+	magnitude := 0.0
 	for row := range c.scores {
 		for i, s := range sources {
 			contributions[i] = c.reciprocal(row, s).Contribution
+			magnitude = max(magnitude, contributions[i])
 		}
 		c.scores[row] = total(contributions)
 	}
+	c.settle(magnitude)
 	rows := c.best(k, func(row int) bool { return c.foundBy(row, sources) })
 	ranking := Ranking{Items: make([]Item, len(rows)), Weights: make([]float64, len(c.columns))}
 	parts := make([]Part, len(rows)*len(sources))

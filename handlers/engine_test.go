@@ -120,6 +120,8 @@ func (l *library) Size(o rank.Ordinal) (int, error) {
 
 func (l *library) Passage(o rank.Ordinal) (corpus.Passage, error) { return l.passages[o], nil }
 
+func (l *library) SortByID(passages []rank.Ordinal) error { slices.Sort(passages); return nil }
+
 func (l *library) Ordinal(id string) (rank.Ordinal, bool, error) {
 	for i, p := range l.passages {
 		if p.ID == id {

@@ -125,7 +125,10 @@ func (e *Engine) conclude(ctx context.Context, p *plan, view *pinned, findings [
 	}
 
 	table := e.tables.Get().(*fusion.Candidates)
-	defer e.tables.Put(table)
+	defer func() {
+		table.OrderTies(nil) // the view is this request's
+		e.tables.Put(table)
+	}()
 	a := answer{engine: e, plan: p, view: view, findings: findings, table: table}
 	a.ready(ctx)
 	if err := e.compute(ctx, func() error { return a.steps(ctx) }); err != nil {

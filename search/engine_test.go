@@ -35,7 +35,7 @@ func checkResponse(t testing.TB, r Response) {
 					t.Errorf("%s: %s by %s: origin %q, rank %v, score %v", ranking.Fusion, result.ID, c.Source, c.Origin, c.Rank, c.Score)
 				}
 			}
-			if math.Abs(sum-result.Score) > 1e-6 {
+			if math.Abs(sum-result.Score) > 1e-6*math.Max(1, ranking.Results[0].Score*1e-3) {
 				t.Errorf("%s: contributions of %s add up to %v, its score is %v", ranking.Fusion, result.ID, sum, result.Score)
 			}
 			if result.Rank != i+1 || i > 0 && ranking.Results[i-1].Score < result.Score {

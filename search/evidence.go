@@ -1,8 +1,10 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"conclave/fusion"
@@ -99,10 +101,43 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.name, f.reason, f.cause)
 		}
 	}
+	if err := keepOrder(found.Table, view.Passages()); err != nil {
+		return Evidence{}, err
+	}
 	if len(a.degraded) > 0 {
 		return Evidence{}, fmt.Errorf("source %s: %s", a.degraded[0].Source, a.degraded[0].Reason)
 	}
 	return found, nil
+}
+
+// keepOrder lets a table rank equal scores by ids without the passages.
+func keepOrder(table *fusion.Candidates, passages Passages) error {
+	all := make([]rank.Ordinal, table.Len())
+	for row := range all {
+		all[row] = table.Ordinal(row)
+	}
+	if err := passages.SortByID(all); err != nil {
+		return fmt.Errorf("the order of ids: %w", err)
+	}
+	if slices.IsSorted(all) {
+		return nil // as the table ranks by itself
+	}
+	rows := make([]rank.Ordinal, len(all))
+	for row := range rows {
+		rows[row] = table.Ordinal(row)
+	}
+	places := make([]int32, len(all)) // of the rows
+	place := func(p rank.Ordinal) *int32 {
+		row, _ := slices.BinarySearch(rows, p)
+		return &places[row]
+	}
+	for i, p := range all {
+		*place(p) = int32(i)
+	}
+	table.OrderTies(func(list []rank.Ordinal) {
+		slices.SortFunc(list, func(a, b rank.Ordinal) int { return cmp.Compare(*place(a), *place(b)) })
+	})
+	return nil
 }
 
 // askMembers scores the expert's first hits by every member of its ensemble.

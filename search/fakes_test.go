@@ -58,6 +58,8 @@ func (s *shelf) Passage(o rank.Ordinal) (corpus.Passage, error) {
 	return s.passages[o], nil
 }
 
+func (s *shelf) SortByID(passages []rank.Ordinal) error { slices.Sort(passages); return nil }
+
 func (s *shelf) Ordinal(id string) (rank.Ordinal, bool, error) {
 	for i, p := range s.passages {
 		if p.ID == id {

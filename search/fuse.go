@@ -18,6 +18,7 @@ type answer struct {
 	rankings []fusion.Ranking   // of each method
 	observed []fusion.Observed  // of the sources that answered, once a method asks
 	known    []float32          // the question by the reference; nil: nobody asked for it, or it cannot be had
+	untied   error // an id could not be read that decides between equal scores
 	degraded []Missing
 	response Response
 	bytes    int // of the response, about
@@ -35,6 +36,11 @@ func (a *answer) complete(ctx context.Context) error {
 	if err := a.table.Reset(lists); err != nil {
 		return err
 	}
+	a.table.OrderTies(func(passages []rank.Ordinal) {
+		if err := a.view.Passages().SortByID(passages); err != nil {
+			a.untied = fmt.Errorf("ordering passages with equal scores: %w", err)
+		}
+	})
 	a.scoreLate(ctx)
 	wanted := false
 	for _, m := range a.plan.methods {
@@ -101,7 +107,7 @@ func (a *answer) fuse(ctx context.Context) error {
 		}
 		a.rankings = append(a.rankings, ranking)
 	}
-	return nil
+	return a.untied
 }
 
 func (a *answer) fuseBy(ctx context.Context, m plannedMethod) (fusion.Ranking, error) {

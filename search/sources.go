@@ -62,6 +62,9 @@ type Passages interface {
 	// Size is how many bytes the passage takes, uncompressed. It reads none of
 	// its text.
 	Size(rank.Ordinal) (int, error)
+	// SortByID puts passages in the order of their ids, in place: that is how equal
+	// scores rank. The error is that of a damaged store.
+	SortByID([]rank.Ordinal) error
 	// Ordinal finds a passage by its id. The error is that of a damaged store.
 	Ordinal(id string) (rank.Ordinal, bool, error)
 }

@@ -1,0 +1,137 @@
+package fusion
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"conclave/rank"
+)
+
+// OrderTies says how passages with equal scores rank: byID puts passages in the
+// order of their ids. It is asked only of those that tie, and only where it
+// decides. Until it is called, and after Reset, the lower ordinal ranks first,
+// which is the order of ids in a collection of one segment.
+func (c *Candidates) OrderTies(byID func(passages []rank.Ordinal)) { c.byID = byID }
+
+// tied puts rows whose scores are equal in order.
+func (c *Candidates) tied(rows []int32) {
+	if len(rows) < 2 {
+		return
+	}
+	slices.Sort(rows)
+	if c.byID == nil {
+		return
+	}
+	passages := make([]rank.Ordinal, len(rows))
+	for i, row := range rows {
+		passages[i] = c.ordinals[row]
+	}
+	c.byID(passages)
+	for i, p := range passages {
+		row, _ := slices.BinarySearch(c.ordinals, p)
+		rows[i] = int32(row)
+	}
+}
+
+// sumBits is how many binary digits of a fused score count, from those of the
+// largest contribution to any candidate. A sum of float64 loses some in its last
+// ten, so that scores which should be equal may differ there; scores that differ do
+// so by far more, since what is added comes from float32.
+const sumBits = 40
+
+// settle rounds the rows' scores to what their sums can know, so that those that
+// should be equal are. magnitude is that of the largest contribution.
+func (c *Candidates) settle(magnitude float64) {
+	_, exponent := math.Frexp(magnitude)
+	unit, each := math.Ldexp(1, exponent-sumBits), math.Ldexp(1, sumBits-exponent)
+	if unit == 0 || math.IsInf(each, 0) {
+		return
+	}
+	for row, score := range c.scores {
+		c.scores[row] = math.RoundToEven(score*each) * unit
+	}
+}
+
+// best returns the rows of the k highest c.scores, best first, among the rows
+// that candidate accepts. The slice is scratch of c.
+func (c *Candidates) best(k int, candidate func(row int) bool) []int32 {
+	return c.highest(k, func(row int32) float64 { return c.scores[row] }, candidate)
+}
+
+// highest returns the k rows with the highest scores, best first, among those that
+// candidate accepts; equal ones by the passages' ids. The slice is scratch of c.
+func (c *Candidates) highest(k int, score func(row int32) float64, candidate func(row int) bool) []int32 {
+	before := func(a, b int32) bool {
+		if x, y := score(a), score(b); x != y {
+			return x > y
+		}
+		return a < b
+	}
+	// A heap with the worst kept row at the root, as in rank.TopK, which
+	// cannot serve because its scores are float32: rounding would make ties.
+	heap := c.kept[:0]
+	accepted := 0
+	for row := range c.ordinals {
+		if !candidate(row) {
+			continue
+		}
+		accepted++
+		r := int32(row)
+		if len(heap) < k {
+			heap = append(heap, r)
+			for i := len(heap) - 1; i > 0; {
+				parent := (i - 1) / 2
+				if !before(heap[parent], heap[i]) {
+					break
+				}
+				heap[parent], heap[i] = heap[i], heap[parent]
+				i = parent
+			}
+			continue
+		}
+		if k <= 0 || !before(r, heap[0]) {
+			continue
+		}
+		heap[0] = r
+		for i := 0; ; {
+			worst := i
+			for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
+				if before(heap[worst], heap[child]) {
+					worst = child
+				}
+			}
+			if worst == i {
+				break
+			}
+			heap[i], heap[worst] = heap[worst], heap[i]
+			i = worst
+		}
+	}
+	slices.SortFunc(heap, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(score(b), score(a)), cmp.Compare(a, b))
+	})
+	if accepted > len(heap) && len(heap) > 0 && c.byID != nil {
+		heap = c.widen(heap, score, candidate)
+	}
+	for from, to := 0, 0; from < len(heap); from = to {
+		for to = from + 1; to < len(heap) && score(heap[to]) == score(heap[from]); to++ {
+		}
+		c.tied(heap[from:to])
+	}
+	c.kept = heap
+	return heap[:min(len(heap), max(k, 0))]
+}
+
+// widen adds the rows that tie with the last of the best and were not kept: which
+// of them are is for the ids to say.
+func (c *Candidates) widen(best []int32, score func(row int32) float64, candidate func(row int) bool) []int32 {
+	last := score(best[len(best)-1])
+	kept := best[len(best)-1] // of equal ones the lowest rows are kept
+	for row := kept + 1; int(row) < len(c.ordinals); row++ {
+		if score(row) == last && candidate(int(row)) {
+			best = append(best, row)
+		}
+	}
+	return best
+}
