@@ -18,7 +18,7 @@ type answer struct {
 	rankings []fusion.Ranking   // of each method
 	observed []fusion.Observed  // of the sources that answered, once a method asks
 	known    []float32          // the question by the reference; nil: nobody asked for it, or it cannot be had
-	untied   error // an id could not be read that decides between equal scores
+	untied   error              // an id could not be read that decides between equal scores
 	degraded []Missing
 	response Response
 	bytes    int // of the response, about
