@@ -109,6 +109,7 @@ func (cfg Config) checkServing(c *checker) {
 			c.fail(fmt.Sprintf("server.trusted_proxies[%d]", i), block, "has to be an address block, such as 10.0.0.0/8 or 127.0.0.1/32")
 		}
 	}
+	between(c, "server.connections", s.Connections, 0, 1_000_000)
 	between(c, "server.header_bytes", s.HeaderBytes, 1<<10, 1<<20)
 	between(c, "server.read_header_timeout", s.ReadHeaderTimeout, 10*time.Millisecond, 10*time.Minute)
 	between(c, "server.read_timeout", s.ReadTimeout, 10*time.Millisecond, time.Hour)

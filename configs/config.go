@@ -140,6 +140,7 @@ type Server struct {
 	AllowedHosts      []string      `yaml:"allowed_hosts"`
 	CORSOrigins       []string      `yaml:"cors_origins"`
 	TrustedProxies    []string      `yaml:"trusted_proxies"` // address blocks
+	Connections       int           `yaml:"connections"`     // open at once; 0: what the descriptors allow
 	HeaderBytes       ByteSize      `yaml:"header_bytes"`
 	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout"`
 	ReadTimeout       time.Duration `yaml:"read_timeout"`

@@ -110,6 +110,7 @@ type API struct {
 	readTimeout, writeTimeout atomic.Int64        // of connections, in nanoseconds; 0: none
 	now                       func() time.Time
 	running                   atomic.Int64
+	connections               *connections
 
 	document *huma.OpenAPI
 	openapi  rendered
@@ -124,6 +125,7 @@ func New(o Options) (*API, error) {
 		allowedHosts: o.AllowedHosts, corsOrigins: o.CORSOrigins,
 		bodyBytes: o.BodyBytes, rateRequests: o.RateRequests, rateWindow: o.RateWindow, now: o.Now,
 	}
+	a.connections = newConnections()
 	if a.readiness == nil {
 		a.readiness = &Readiness{}
 	}
@@ -170,6 +172,9 @@ func New(o Options) (*API, error) {
 		if _, err := netip.ParsePrefix(block); err != nil {
 			return nil, fmt.Errorf("handlers: trusted proxy: %w", err)
 		}
+	}
+	if err = a.metrics.Register(connectionMetrics{a.connections}); err != nil {
+		return nil, fmt.Errorf("handlers: metrics: %w", err)
 	}
 	if err = a.metrics.watch(a.readiness); err != nil {
 		return nil, fmt.Errorf("handlers: metrics: %w", err)

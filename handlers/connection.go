@@ -22,17 +22,31 @@ import (
 //     by chance of where it stopped; here with 408;
 //   - a caller that closed its sending half after the request is taken for one
 //     that left, and its request is cancelled; here it gets its answer.
+//
+// And it lets in no more connections than may be open.
 type politeListener struct {
 	net.Listener
-	api *API
+	api     *API
+	closing sync.Once
+	closed  chan struct{}
 }
 
-func (l politeListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
+func (l *politeListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &connection{Conn: c, api: l.api, closed: make(chan struct{}), moved: make(chan struct{})}, nil
+	c := &connection{Conn: conn, api: l.api, since: time.Now(), closed: make(chan struct{}), moved: make(chan struct{})}
+	if !l.api.connections.admit(c, l.closed) {
+		return nil, errors.Join(net.ErrClosed, conn.Close())
+	}
+	return c, nil
+}
+
+// Close ends the listening, and Accept where it waits.
+func (l *politeListener) Close() error {
+	l.closing.Do(func() { close(l.closed) })
+	return l.Listener.Close()
 }
 
 // connection is one accepted connection. net/http reads it from one goroutine
@@ -43,6 +57,9 @@ type connection struct {
 
 	closed    chan struct{} // by Close
 	closeOnce sync.Once
+
+	state http.ConnState // with since, guarded by api.connections
+	since time.Time
 
 	mu       sync.Mutex
 	deadline time.Time     // for reading; zero: none
@@ -258,6 +275,7 @@ const lingering = 500 * time.Millisecond
 func (c *connection) Close() error {
 	c.closeOnce.Do(func() {
 		close(c.closed)
+		defer c.api.connections.ended(c)
 		c.mu.Lock()
 		late := c.slow && c.header.begun && !c.header.whole && !c.serving
 		c.mu.Unlock()

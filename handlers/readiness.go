@@ -1,9 +1,24 @@
 package handlers
 
 import (
+	"path"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 )
+
+// absolutePath is a path from the root: of two elements or more, so that the
+// slash of "and/or" is none.
+var absolutePath = regexp.MustCompile(`(^|[^\w/.:])((?:[A-Za-z]:)?(?:[/\\][^\s/\\"'` + "`" + `:;,()\[\]{}<>|]+){2,}[/\\]?)`)
+
+// withoutPaths cuts absolute paths to their last element.
+func withoutPaths(text string) string {
+	return absolutePath.ReplaceAllStringFunc(text, func(found string) string {
+		parts := absolutePath.FindStringSubmatch(found)
+		return parts[1] + path.Base(strings.ReplaceAll(parts[2], `\`, "/"))
+	})
+}
 
 // The states of a component.
 const (
@@ -30,8 +45,15 @@ type Readiness struct {
 }
 
 // Set states how a component is, and adds it when it is new.
+//
+// /readyz needs no key, so paths of the machine are cut to their last element; the
+// log has them whole.
 func (r *Readiness) Set(c Component) {
+	c.Detail = withoutPaths(c.Detail)
 	c.Warnings = slices.Clone(c.Warnings)
+	for i := range c.Warnings {
+		c.Warnings[i] = withoutPaths(c.Warnings[i])
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.parts {

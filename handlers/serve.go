@@ -13,6 +13,7 @@ import (
 // ServeOptions say how connections are treated. Zero durations mean no bound,
 // but for those named.
 type ServeOptions struct {
+	Connections       int           // that may be open; 0: any number
 	HeaderBytes       int           // of a request's line and header; 0: net/http's 1 MiB
 	ReadHeaderTimeout time.Duration // against clients that send their header by drops
 	ReadTimeout       time.Duration // for header and body
@@ -37,6 +38,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	if err := a.mayServe(listener); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	a.connections.limit(o.Connections)
 	a.readTimeout.Store(int64(o.ReadTimeout))
 	a.writeTimeout.Store(int64(o.WriteTimeout))
 	// Requests outlive ctx: they are drained, not cancelled.
@@ -56,9 +58,12 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return context.WithValue(requests, servingKey{}, requests) },
 		ConnContext:       withConnection,
+		ConnState:         a.connections.changed,
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(politeListener{listener, a}) }()
+	go func() {
+		failed <- server.Serve(&politeListener{Listener: listener, api: a, closed: make(chan struct{})})
+	}()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)

@@ -93,7 +93,7 @@ func examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	}
 	out = append(out, examineCollection(config, cache))
 	out = append(out, examineCalibration(config)...)
-	return append(out, examineDisk(cache))
+	return append(out, examineFiles(config), examineDisk(cache))
 }
 
 func cpuFeatures() string {

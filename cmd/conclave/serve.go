@@ -71,7 +71,13 @@ func serve(ctx context.Context, config configs.Config, log *slog.Logger, ready f
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	served := make(chan error, 1)
-	go func() { served <- api.Serve(serving, listener, serveOptions(config.Server)); stop() }()
+	options := serveOptions(config.Server)
+	if options.Connections == 0 {
+		if options.Connections, err = openConnections(); err != nil {
+			return errors.Join(err, listener.Close())
+		}
+	}
+	go func() { served <- api.Serve(serving, listener, options); stop() }()
 
 	api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
 	l, err := openServed(config, log, handlers.Observer{Metrics: metrics, Logger: log}, control)
@@ -163,7 +169,7 @@ func keysOf(auth configs.Auth) ([]handlers.Key, error) {
 
 func serveOptions(s configs.Server) handlers.ServeOptions {
 	return handlers.ServeOptions{
-		HeaderBytes: int(s.HeaderBytes), ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout,
+		Connections: s.Connections, HeaderBytes: int(s.HeaderBytes), ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout,
 		WriteTimeout: s.WriteTimeout, IdleTimeout: s.IdleTimeout, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainTimeout,
 	}
 }

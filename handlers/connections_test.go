@@ -1,0 +1,165 @@
+package handlers
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const askLive = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+// dial opens a connection.
+func (s *server) dial() net.Conn { return s.drip("") }
+
+// ask sends a request on a connection and reads the answer's head and body.
+func askOn(t *testing.T, c net.Conn) (status int, err error) {
+	t.Helper()
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.WriteString(c, askLive); err != nil {
+		return 0, err
+	}
+	response, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return 0, err
+	}
+	_, _ = io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	return response.StatusCode, nil
+}
+
+// closed reports whether the server closed a connection.
+func closed(c net.Conn) bool {
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	_, err := c.Read(make([]byte, 1))
+	return err == io.EOF || err != nil && strings.Contains(err.Error(), "reset")
+}
+
+// TestConnectionsGiveWay: of those that nothing happens on, the one that has been
+// idle the longest goes first, then the one that has said nothing the longest;
+// who has a request under way stays.
+func TestConnectionsGiveWay(t *testing.T) {
+	entered, release := make(chan struct{}, 8), make(chan struct{})
+	timeouts := testTimeouts()
+	timeouts.ReadHeaderTimeout, timeouts.Connections = 20*time.Second, 4
+	s := start(t, Options{Engine: testEngine(t, engineOptions{before: gate(entered, release)})}, timeouts)
+	busy := s.drip("GET /v1/search?q=bees&experts=wiki HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	<-entered
+	silent := s.dial()
+	s.connections(t, 2)
+	var idle []net.Conn
+	for range 2 {
+		c := s.dial()
+		if status, err := askOn(t, c); status != http.StatusOK {
+			t.Fatal(status, err)
+		}
+		idle = append(idle, c)
+		s.idle(t, len(idle))
+	}
+	for _, gone := range []net.Conn{idle[0], idle[1], silent} {
+		c := s.dial()
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		if _, err := io.WriteString(c, "GET /v1/search?q=bees&experts=wiki HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		<-entered
+		if !closed(gone) {
+			t.Error("another connection was given up")
+		}
+	}
+	waiting := s.drip(askLive) // all four are at work
+	close(release)
+	for _, c := range []net.Conn{busy, waiting} {
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		if response, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || response.StatusCode != http.StatusOK {
+			t.Errorf("%v %v", response, err)
+		}
+	}
+}
+
+// connections waits until so many are open.
+func (s *server) connections(t *testing.T, n int) {
+	t.Helper()
+	for {
+		s.api.connections.mu.Lock()
+		open := len(s.api.connections.open)
+		s.api.connections.mu.Unlock()
+		if open == n {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// idle waits until so many are known to be idle: the answer is there before.
+func (s *server) idle(t *testing.T, n int) {
+	t.Helper()
+	for {
+		s.api.connections.mu.Lock()
+		idle := 0
+		for c := range s.api.connections.open {
+			if c.state == http.StateIdle {
+				idle++
+			}
+		}
+		s.api.connections.mu.Unlock()
+		if idle == n {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestConnectionFlood opens and closes idle connections, five times as many as
+// may be open, while requests are answered; and what it did can be read.
+func TestConnectionFlood(t *testing.T) {
+	timeouts := testTimeouts()
+	timeouts.Connections = 20
+	s := start(t, Options{}, timeouts)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		var open []net.Conn
+		for {
+			select {
+			case <-stop:
+				for _, c := range open {
+					_ = c.Close()
+				}
+				return
+			default:
+			}
+			c, err := net.Dial("tcp", s.address)
+			time.Sleep(100 * time.Microsecond)
+			if err == nil {
+				open = append(open, c)
+			}
+			if len(open) == 100 {
+				_ = open[0].Close()
+				open = open[1:]
+			}
+		}
+	}()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	answered := 0
+	for range 50 {
+		response, err := client.Get("http://" + s.address + "/v1/search?q=bees&k=1")
+		if err != nil {
+			continue // its connection had said nothing for longer than the others
+		}
+		_ = response.Body.Close()
+		answered++
+	}
+	close(stop)
+	<-stopped
+	if answered < 40 {
+		t.Errorf("%d of 50 were answered", answered)
+	}
+	metrics := string(s.send(http.MethodGet, "/metrics", "").body)
+	if !strings.Contains(metrics, "conclave_connections_limit 20") || !strings.Contains(metrics, `conclave_connections_given_up_total{state="new"}`) {
+		t.Errorf("%.3000s", metrics)
+	}
+}
