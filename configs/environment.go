@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -22,7 +23,7 @@ const VariableKey = prefix + "KEY"
 func Variable(environ []string, name string) string {
 	value := ""
 	for _, entry := range environ {
-		if rest, ok := cutVariable(entry, name); ok {
+		if rest, ok := strings.CutPrefix(entry, name+"="); ok {
 			value = rest
 		}
 	}
@@ -38,10 +39,11 @@ func Variable(environ []string, name string) string {
 func readEnvironment(environ []string) (*layer, []string, error) {
 	l := newLayer()
 	known := map[string]key{}
-	names := []string{variableFile, VariableKey}
+	// The common prefix would make any two names look close.
+	names := []string{"config", "key"}
 	for _, k := range keys() {
 		known[k.variable()] = k
-		names = append(names, k.variable())
+		names = append(names, strings.ReplaceAll(k.path, ".", "_"))
 	}
 	var warnings []string
 	for _, entry := range environ {
@@ -51,9 +53,14 @@ func readEnvironment(environ []string) (*layer, []string, error) {
 		}
 		k, ok := known[name]
 		if !ok {
-			if !kubernetes(name) {
-				warnings = append(warnings, strings.TrimSpace(fmt.Sprintf("environment %s: no such variable. %s", name, didYouMean(name, names))))
+			if kubernetes(name) {
+				continue
 			}
+			warning := fmt.Sprintf("environment %s: no such variable.", name)
+			if near := nearest(strings.TrimPrefix(name, prefix), names); near != "" {
+				warning += fmt.Sprintf(" Did you mean %s%s?", prefix, strings.ToUpper(near))
+			}
+			warnings = append(warnings, warning)
 			continue
 		}
 		l.variable(k, text)
@@ -75,9 +82,7 @@ func (l *layer) variable(k key, text string) {
 		inner := newLayer()
 		v, ok := inner.value(source, k.path, document, k.typ)
 		l.mistakes = append(l.mistakes, inner.mistakes...)
-		for at, where := range inner.sources {
-			l.sources[at] = where
-		}
+		maps.Copy(l.sources, inner.sources)
 		if ok {
 			l.values[k.path] = v
 		}
@@ -108,28 +113,4 @@ func splitList(text string) []string {
 func kubernetes(name string) bool {
 	rest := strings.TrimPrefix(name, prefix)
 	return strings.HasPrefix(rest, "SERVICE_") || rest == "PORT" || strings.HasPrefix(rest, "PORT_")
-}
-
-func didYouMean(name string, names []string) string {
-	if near := nearestExact(name, names); near != "" {
-		return fmt.Sprintf("Did you mean %s?", near)
-	}
-	return ""
-}
-
-// nearestExact is nearest for names in capitals.
-func nearestExact(name string, names []string) string {
-	lower := make([]string, len(names))
-	for i, n := range names {
-		lower[i] = strings.ToLower(n)
-	}
-	// The common prefix would make any two names look close.
-	for i := range lower {
-		lower[i] = strings.TrimPrefix(lower[i], strings.ToLower(prefix))
-	}
-	near := nearest(strings.TrimPrefix(strings.ToLower(name), strings.ToLower(prefix)), lower)
-	if near == "" {
-		return ""
-	}
-	return prefix + strings.ToUpper(near)
 }

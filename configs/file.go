@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -145,10 +146,9 @@ func (l *layer) list(file, at string, n *yaml.Node, t reflect.Type) (any, bool) 
 			l.mistakes = append(l.mistakes, inner.mistakes...)
 			whole = whole && len(inner.mistakes) == 0
 			l.sources[where] = place(file, item)
-			for k, source := range inner.sources {
-				l.sources[k] = source
-			}
-			for name, field := range fieldsOf(t.Elem()) {
+			maps.Copy(l.sources, inner.sources)
+			_, fields := children(t.Elem())
+			for name, field := range fields {
 				if v, ok := inner.values[where+"."+name]; ok {
 					out.Index(i).FieldByIndex(field.Index).Set(reflect.ValueOf(v))
 				}
@@ -163,11 +163,6 @@ func (l *layer) list(file, at string, n *yaml.Node, t reflect.Type) (any, bool) 
 		out.Index(i).Set(reflect.ValueOf(v))
 	}
 	return out.Interface(), whole
-}
-
-func fieldsOf(t reflect.Type) map[string]reflect.StructField {
-	_, fields := children(t)
-	return fields
 }
 
 // resolve follows an alias (*name) to what it stands for. YAML forbids an

@@ -3,7 +3,6 @@ package configs
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -110,5 +109,3 @@ func bindFlags(v *viper.Viper, flags *pflag.FlagSet, sources map[string]string) 
 	}
 	return errors.Join(mistakes...)
 }
-
-func cutPath(path string) (head, rest string, more bool) { return strings.Cut(path, ".") }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
@@ -62,12 +62,10 @@ func Load(s Sources) (Config, error) {
 		v.SetDefault(k.path, k.value)
 	}
 	for _, l := range []*layer{fromFile, fromEnvironment} {
-		if err := v.MergeConfigMap(nest(l.values)); err != nil {
-			return Config{}, fmt.Errorf("merging the configuration: %w", err)
+		for at, value := range l.values {
+			v.SetDefault(at, value)
 		}
-		for at, source := range l.sources {
-			sources[at] = source
-		}
+		maps.Copy(sources, l.sources)
 	}
 	if err := bindFlags(v, s.Flags, sources); err != nil {
 		return Config{}, err
@@ -111,10 +109,6 @@ func (s Sources) file() (name string, named bool) {
 	return filepath.Join(s.Dir, DefaultFile), false
 }
 
-func cutVariable(entry, name string) (string, bool) {
-	return strings.CutPrefix(entry, name+"=")
-}
-
 // anchor makes the relative paths of a file count from its folder.
 func (l *layer) anchor(folder string) {
 	if folder == "." {
@@ -136,30 +130,4 @@ func (l *layer) anchor(folder string) {
 			experts[i].Bundle = at(experts[i].Bundle)
 		}
 	}
-}
-
-// nest turns key paths into the maps within maps that viper merges.
-func nest(values map[string]any) map[string]any {
-	out := map[string]any{}
-	for _, k := range keys() {
-		v, ok := values[k.path]
-		if !ok {
-			continue
-		}
-		into, name := out, k.path
-		for {
-			head, rest, more := cutPath(name)
-			if !more {
-				into[head] = v
-				break
-			}
-			next, ok := into[head].(map[string]any)
-			if !ok {
-				next = map[string]any{}
-				into[head] = next
-			}
-			into, name = next, rest
-		}
-	}
-	return out
 }

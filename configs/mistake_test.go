@@ -2,6 +2,8 @@ package configs
 
 import (
 	"errors"
+	"os"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -99,12 +101,23 @@ func FuzzFile(f *testing.F) {
 	f.Add("<<: {listen: x}")
 	f.Add("limits: {k: !!int 5, body_bytes: !!binary aGk=}")
 	f.Fuzz(func(t *testing.T, text string) {
-		l, err := readFile("f", []byte(text))
+		t.Chdir(t.TempDir()) // from which relative paths count
+		load := func(text []byte) (Config, error) {
+			if err := os.WriteFile(DefaultFile, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return Load(Sources{})
+		}
+		first, err := load([]byte(text))
 		if err != nil {
 			return
 		}
-		if got := nest(l.values); len(got) > len(l.values) {
-			t.Errorf("%v became %v", l.values, got)
+		printed, err := first.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second, err := load(printed); err != nil || !reflect.DeepEqual(second, first) {
+			t.Errorf("%q was printed as\n%s\nwhich is read as %+v, %v", text, printed, second, err)
 		}
 	})
 }
