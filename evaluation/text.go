@@ -3,25 +3,51 @@ package evaluation
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
 
-// WriteText writes the tables for people: percent for accuracies, a p-value
-// after each measure that was tested, milliseconds for times.
+// textColumns is how wide the table for people is at most.
+const textColumns = 100
+
+// WriteText writes a table for people: of all questions together, percent for
+// accuracies, a p-value after each measure that was tested, milliseconds for
+// times. The page and the JSON hold the other measures and each domain.
 func (r *Report) WriteText(out io.Writer) error {
 	w := &textWriter{out: out}
-	w.printf("%s: %d passages, %d questions of %d domains, %d results deep\n", r.Collection, r.Passages, r.questions(), len(r.Domains), r.Depth)
+	w.printf("%s: %s, %s of %s\n", r.Collection, counted(r.Passages, "passage"), counted(r.questions(), "question"), counted(len(r.Domains), "domain"))
 	if r.Reference != "" {
-		w.printf("p: against %q, paired randomisation, two-sided, not corrected for the number of methods\n", r.Reference)
+		w.wrapped(fmt.Sprintf("p: against %q, paired randomisation, two-sided, not corrected for the number of methods", r.Reference))
 	}
 	for _, note := range r.Notes {
-		w.printf("%s\n", note)
+		w.wrapped(note)
 	}
-	for i := range r.Tables {
-		w.table(&r.Tables[i], r.Reference)
+	if len(r.Tables) > 0 {
+		w.table(&r.Tables[0], r.Reference)
 	}
 	return w.err
+}
+
+// counted is "1 domain", "2 domains".
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// wrapped writes a paragraph.
+func (w *textWriter) wrapped(text string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len([]rune(line))+1+len([]rune(word)) > textColumns {
+			w.printf("%s\n", line)
+			line = " "
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	w.printf("%s\n", line)
 }
 
 type textWriter struct {
@@ -41,44 +67,40 @@ type column struct {
 	cell    func(*Row) string
 }
 
-// table writes a table in blocks that fit a terminal; a block without anything
-// in it is left out.
+// shownKeys are the measures of the table: by judgements, or where no question
+// has some by answers, and how far confidences tell right from wrong.
+func shownKeys(t *Table) []string {
+	judged := slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.Values["top1"]; return ok })
+	if judged {
+		return []string{"top1", "top5", "top20", "ndcg10", "auroc"}
+	}
+	return []string{"answer1", "answer5", "answer20", "answer100", "auroc"}
+}
+
+// table writes the columns that say the most of a table.
 func (w *textWriter) table(t *Table, reference string) {
-	var accuracy, rest []column
+	var columns []column
+	keys := shownKeys(t)
 	for _, m := range Metrics() {
-		value := column{m.Heading, func(r *Row) string { return percent(r, m) }}
-		if m.of != nil && !m.answers {
-			accuracy = append(accuracy, value)
-			if m.Tested {
-				accuracy = append(accuracy, column{"p", func(r *Row) string { return chance(r, m.Key, reference) }})
-			}
+		if !slices.Contains(keys, m.Key) {
 			continue
 		}
-		rest = append(rest, value)
-		if m.Tested {
-			rest = append(rest, column{"p", func(r *Row) string { return chance(r, m.Key, reference) }})
+		columns = append(columns, column{m.Heading, func(r *Row) string { return percent(r, m) }})
+		if m.Tested && m.Key != "top20" && m.Key != "answer20" {
+			columns = append(columns, column{"p", func(r *Row) string { return chance(r, m.Key, reference) }})
 		}
 	}
-	for _, q := range []struct {
-		heading string
-		of      func(*Latency) float64
-	}{
-		{"p50 ms", func(l *Latency) float64 { return l.P50 }},
-		{"p95 ms", func(l *Latency) float64 { return l.P95 }},
-		{"p99 ms", func(l *Latency) float64 { return l.P99 }},
-	} {
-		rest = append(rest, column{q.heading, func(r *Row) string {
-			if r.Latency == nil {
-				return ""
-			}
-			return fmt.Sprintf("%.1f", q.of(r.Latency))
-		}})
-	}
-	title := fmt.Sprintf("%s (%d)", t.Name, t.Questions)
-	for _, columns := range [][]column{accuracy, rest} {
-		w.block(title, t.Rows, columns)
-	}
+	columns = append(columns, column{"p50 ms", func(r *Row) string {
+		if r.Latency == nil {
+			return ""
+		}
+		return fmt.Sprintf("%.1f", r.Latency.P50)
+	}})
+	w.block(fmt.Sprintf("%s (%d)", t.Name, t.Questions), t.Rows, columns)
 }
+
+// longestName is what of a method's name fits beside the columns.
+const longestName = 38
 
 func (w *textWriter) block(title string, rows []Row, columns []column) {
 	var filled []column
@@ -99,7 +121,11 @@ func (w *textWriter) block(title string, rows []Row, columns []column) {
 	for _, r := range rows {
 		width = max(width, len([]rune(r.Method)))
 	}
+	width = min(width, longestName)
 	line := func(first string, cells []string) {
+		if name := []rune(first); len(name) > width {
+			first = string(name[:width-1]) + "…"
+		}
 		padded := first + strings.Repeat(" ", width-len([]rune(first)))
 		_, _ = fmt.Fprintf(table, "%s\t%s\t\n", padded, strings.Join(cells, "\t"))
 	}

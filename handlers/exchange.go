@@ -88,6 +88,8 @@ func (a *API) begin(next http.Handler) http.Handler {
 func (a *API) logRequest(r *http.Request, x *exchange, rec *recorder, took time.Duration) {
 	level := slog.LevelInfo
 	switch status := rec.status(); {
+	case status == http.StatusGatewayTimeout:
+		level = slog.LevelInfo // the caller's own limit
 	case status >= 500 && x.code != "not_ready":
 		level = slog.LevelError
 	case x.route != "" && quiet(x.route) && status < 400:

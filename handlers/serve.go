@@ -71,7 +71,11 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	}
 
 	a.readiness.Drain()
-	a.log.Info("shutting down", "requests", a.running.Load(), "drain_timeout", o.DrainTimeout.String())
+	level := slog.LevelInfo
+	if a.engine.Load() == nil {
+		level = slog.LevelDebug // a start that failed says only why
+	}
+	a.log.Log(ctx, level, "shutting down", "requests", a.running.Load(), "drain_timeout", o.DrainTimeout.String())
 	wait(o.DrainDelay, o.Abort)
 	draining, stop := context.WithTimeout(requests, o.DrainTimeout)
 	defer stop()

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 	"unicode"
 	"unicode/utf8"
 
@@ -31,38 +33,72 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 			printResult(w, result, width)
 		}
 	}
-	for _, s := range r.Sources {
-		w.printf("%-14s %-8s %4d hits", s.Name, s.Status, s.Hits)
-		if s.Familiarity != nil {
-			w.printf("  familiarity %.2f", *s.Familiarity)
-		}
-		if s.Chance != nil {
-			w.printf("  chance %.2f", *s.Chance)
-		}
-		if s.Confidence != nil {
-			w.printf("  confidence %.2f", *s.Confidence)
-		}
-		if s.Weight != nil {
-			w.printf("  weight %.2f", *s.Weight)
-		}
-		w.printf("  %.1f ms", s.Took.Encode+s.Took.Search+s.Took.Confidence)
-		if s.Truncated {
-			w.printf("  read only the beginning of the question: it is too long")
-		}
-		w.printf("\n")
-	}
+	printSources(w, r.Sources)
 	for _, d := range r.Degraded {
 		w.printf("left out: %s: %s\n", printable(d.Source), printable(d.Reason))
 	}
 	return w.err
 }
 
+// printSources writes a table of the sources, without columns that none fills.
+func printSources(w *errWriter, sources []search.Source) {
+	number := func(of func(s *search.Source) *float64) func(s *search.Source) string {
+		return func(s *search.Source) string {
+			if v := of(s); v != nil {
+				return fmt.Sprintf("%.2f", *v)
+			}
+			return ""
+		}
+	}
+	table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+	columns := []struct {
+		heading string
+		cell    func(s *search.Source) string
+	}{
+		{"source", func(s *search.Source) string { return cut(s.Name, 20) }},
+		{"status", func(s *search.Source) string { return s.Status }},
+		{"hits", func(s *search.Source) string { return fmt.Sprint(s.Hits) }},
+		{"weight", number(func(s *search.Source) *float64 { return s.Weight })},
+		{"familiar", number(func(s *search.Source) *float64 { return s.Familiarity })},
+		{"chance", number(func(s *search.Source) *float64 { return s.Chance })},
+		{"confidence", number(func(s *search.Source) *float64 { return s.Confidence })},
+		{"ms", func(s *search.Source) string {
+			return fmt.Sprintf("%.1f", s.Took.Encode+s.Took.Search+s.Took.Confidence)
+		}},
+	}
+	rows := make([][]string, len(sources)+1)
+	for _, c := range columns {
+		filled := false
+		for i := range sources {
+			filled = filled || c.cell(&sources[i]) != ""
+		}
+		if !filled {
+			continue
+		}
+		rows[0] = append(rows[0], c.heading)
+		for i := range sources {
+			rows[i+1] = append(rows[i+1], c.cell(&sources[i]))
+		}
+	}
+	if len(sources) > 0 {
+		for _, row := range rows {
+			_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))
+		}
+	}
+	w.err = errors.Join(w.err, table.Flush())
+	for _, s := range sources {
+		if s.Truncated {
+			w.printf("%s read only the beginning of the question: it is too long\n", cut(s.Name, 20))
+		}
+	}
+}
+
 func printResult(w *errWriter, r search.Result, width int) {
 	heading := printable(r.ID)
 	if r.Title != "" {
-		heading = printable(r.Title) + "  [" + printable(r.ID) + "]"
+		heading += "  " + printable(r.Title)
 	}
-	w.printf("%3d. %8.4f  %s\n", r.Rank, r.Score, heading)
+	w.printf("%3d. %8.4f  %s\n", r.Rank, r.Score, cut(heading, width-15))
 	for _, line := range wrap(printable(r.Text), width-6, 3) {
 		w.printf("      %s\n", line)
 	}
@@ -74,7 +110,10 @@ func printResult(w *errWriter, r search.Result, width int) {
 		}
 		parts = append(parts, fmt.Sprintf("%s %+.4f (%s)", c.Source, c.Contribution, at))
 	}
-	w.printf("      = %s\n\n", strings.Join(parts, "  "))
+	for i, line := range wrap(strings.Join(parts, ", "), width-8, len(parts)) {
+		w.printf("      %s %s\n", map[bool]string{true: "=", false: " "}[i == 0], line)
+	}
+	w.printf("\n")
 }
 
 // printable keeps what a passage says from driving the terminal: control
@@ -86,6 +125,14 @@ func printable(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// cut shortens what is longer than width characters.
+func cut(text string, width int) string {
+	if r := []rune(text); len(r) > max(width, 20) {
+		return string(r[:max(width, 20)-1]) + "…"
+	}
+	return text
 }
 
 // wrap breaks text into at most lines lines of at most width characters.

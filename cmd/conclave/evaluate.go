@@ -52,9 +52,9 @@ func newEvaluate(term terminal) *cobra.Command {
 each source alone, every fusion, and two oracles that choose among the experts:
 one knows each question's domain, the other the best expert of each question.
 
-Each file is a domain: name it with NAME=FILE. There is a table for each domain,
-one of the mean over domains and one of all questions together, with p-values
-against a reference method and the times of single requests.
+Each file is a domain: name it with NAME=FILE. What is printed is a table of all questions
+together, with p-values against a reference method; the report has every measure,
+for each domain and averaged over domains, and the times of single requests.
 
 Questions may be JSON Lines ({"id","question","answers","positive_ids","grades"}),
 DPR's csv (question TAB ['answer', …]), BEIR folders, or TREC topics (id TAB text)
@@ -255,7 +255,11 @@ func (x *evaluating) write(found *evaluation.Report, term terminal) error {
 	if x.asJSON == "-" {
 		return inJSON(term.Out)
 	}
-	return found.WriteText(term.Out)
+	if err := found.WriteText(term.Out); err != nil || x.report != "" || x.asJSON != "" {
+		return err
+	}
+	_, err := fmt.Fprintln(term.Out, "\nmore measures, each domain, plots: --report FILE.html; for programs: --json FILE")
+	return err
 }
 
 // writeFile writes a file through a function.

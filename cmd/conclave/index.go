@@ -198,7 +198,7 @@ func (x *indexing) print(term terminal, folder string, r indexed) error {
 	w := &errWriter{out: term.Out}
 	w.printf("%s: generation %d", folder, r.Generation)
 	if r.Passages > 0 {
-		w.printf(", %s passages", count(int64(r.Passages), ""))
+		w.printf(", %s", plural(int64(r.Passages), "passage"))
 	}
 	if r.Skipped > 0 {
 		w.printf(", %d left out", r.Skipped)
@@ -212,7 +212,7 @@ func (x *indexing) print(term terminal, folder string, r indexed) error {
 		w.printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
-		w.printf("%s: %s passages are longer than the %d tokens that it reads; their vectors are of their beginnings\n", name, count(r.Truncated[name], ""), r.reads[name])
+		w.printf("%s: longer than the %d tokens that it reads: %s, whose vectors are of their beginnings\n", name, r.reads[name], plural(r.Truncated[name], "passage"))
 	}
 	return w.err
 }

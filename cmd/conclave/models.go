@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -53,7 +55,7 @@ func newModelsList(term terminal) *cobra.Command {
 
 // listed is a line of the list.
 type listed struct {
-	Name        string `json:"name"`
+	Name        string `json:"name"` // of its folder: what to type
 	Folder      string `json:"folder"`
 	Dimension   int    `json:"dimension,omitempty"`
 	Precision   string `json:"precision,omitempty"`
@@ -85,20 +87,57 @@ func listBundles(term terminal, folders []string, optional, asJSON bool) error {
 		_, err := fmt.Fprintf(term.Out, "no bundles in %s: `conclave setup` makes the base encoder, `conclave models import` others\n", strings.Join(folders, " or "))
 		return err
 	}
-	w := tabwriter.NewWriter(term.Out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "NAME\tDIMENSION\tPRECISION\tENSEMBLE\tCALIBRATED\tFINGERPRINT\tFOLDER")
-	for _, l := range lines {
-		if l.Error != "" {
-			_, _ = fmt.Fprintf(w, "%s\t\t\t\t\t\t%s: %s\n", l.Name, l.Folder, l.Error)
-			continue
+	return printBundles(term.Out, lines)
+}
+
+// printBundles lists each folder's bundles under its name: what to type first. A
+// bundle whose name is in an earlier folder, too, is not the one that is found
+// by it, and is named below.
+func printBundles(out io.Writer, lines []listed) error {
+	w := &errWriter{out: out}
+	seen := map[string]bool{}
+	for len(lines) > 0 {
+		folder := filepath.Dir(lines[0].Folder)
+		n := slices.IndexFunc(lines, func(l listed) bool { return filepath.Dir(l.Folder) != folder })
+		if n < 0 {
+			n = len(lines)
 		}
-		precision := l.Precision
-		if l.Delta {
-			precision = "delta"
+		w.printf("%s:\n", folder)
+		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprintln(table, "  NAME\tPRECISION\tNUMBERS\tENSEMBLE\tCALIBRATED\tFINGERPRINT")
+		var hidden, broken []string
+		for _, l := range lines[:n] {
+			switch {
+			case l.Error != "":
+				broken = append(broken, fmt.Sprintf("  %s: %s", l.Name, l.Error))
+				continue
+			case seen[l.Name]:
+				hidden = append(hidden, l.Name)
+				continue
+			case l.Delta: // what was merged from it is found by its name
+				_, _ = fmt.Fprintf(table, "  %s\tdelta\t%d\t%d\t%s\t%.12s\n", filepath.Join(folder, l.Name), l.Dimension, l.Members, yes(l.Calibrated), l.Fingerprint)
+				continue
+			}
+			seen[l.Name] = true
+			_, _ = fmt.Fprintf(table, "  %s\t%s\t%d\t%d\t%s\t%.12s\n", l.Name, l.Precision, l.Dimension, l.Members, yes(l.Calibrated), l.Fingerprint)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%v\t%.12s\t%s\n", l.Name, l.Dimension, precision, l.Members, l.Calibrated, l.Fingerprint, l.Folder)
+		w.err = errors.Join(w.err, table.Flush())
+		for _, line := range broken {
+			w.printf("%s\n", line)
+		}
+		if len(hidden) > 0 {
+			w.printf("  not used, since the folder above has them: %s\n", strings.Join(hidden, ", "))
+		}
+		lines = lines[n:]
 	}
-	return w.Flush()
+	return w.err
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "no"
 }
 
 func listing(l models.Listed) listed {
@@ -107,7 +146,7 @@ func listing(l models.Listed) listed {
 	}
 	m := l.Bundle.Manifest
 	out := listed{
-		Name: m.Name, Folder: l.Dir, Dimension: m.Dimension, Precision: m.Precision, Delta: m.Delta != "",
+		Name: filepath.Base(l.Dir), Folder: l.Dir, Dimension: m.Dimension, Precision: m.Precision, Delta: m.Delta != "",
 		Calibrated: l.Bundle.Calibration != nil, Familiarity: m.Representatives != "", Fingerprint: l.Bundle.Fingerprint(models.Passage),
 	}
 	if m.Ensemble != nil {

@@ -135,14 +135,14 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 	return l.engine.Search(cmd.Context(), x.request)
 }
 
-// widthOf is the width to print for: the terminal's, or 100 characters.
+// widthOf is the width to print for: the terminal's, or 80 characters.
 func widthOf(t terminal) int {
 	if file, ok := t.Out.(*os.File); ok {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil {
 			return min(width, 120)
 		}
 	}
-	return 100
+	return 80
 }
 
 // complaining tells the terminal why a source failed, where a server would

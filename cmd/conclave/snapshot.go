@@ -46,7 +46,7 @@ indexed; --out is then a name in the server's folder of snapshots.`,
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(term.Out, "%s: generation %d, %d passages, %s shared\n", job.Result.Folder, job.Result.Generation, job.Result.Passages, count(job.Result.Bytes, "bytes"))
+				_, err = fmt.Fprintf(term.Out, "%s: generation %d, %s, %s shared\n", job.Result.Folder, job.Result.Generation, plural(int64(job.Result.Passages), "passage"), count(job.Result.Bytes, "bytes"))
 				return err
 			case out == "":
 				return usagef("--out is needed: the folder to make")
@@ -58,7 +58,7 @@ indexed; --out is then a name in the server's folder of snapshots.`,
 			if r.Pending > 0 {
 				_, _ = fmt.Fprintf(term.Err, "%d acknowledged changes wait in the log and are not in the snapshot: ask the server for one, with --url\n", r.Pending)
 			}
-			_, err = fmt.Fprintf(term.Out, "%s: generation %d, %d passages, %d files, %s shared\n", out, r.Generation, r.Passages, r.Files, count(r.Bytes, "bytes"))
+			_, err = fmt.Fprintf(term.Out, "%s: generation %d, %s, %s, %s shared\n", out, r.Generation, plural(int64(r.Passages), "passage"), plural(int64(r.Files), "file"), count(r.Bytes, "bytes"))
 			return err
 		},
 	}

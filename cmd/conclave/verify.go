@@ -46,10 +46,10 @@ func newVerify(term terminal) *cobra.Command {
 				return err
 			}
 			if report.Pending > 0 {
-				_, _ = fmt.Fprintf(term.Err, "%d acknowledged changes wait in the log: a writer makes them visible\n", report.Pending)
+				_, _ = fmt.Fprintf(term.Err, "acknowledged changes that wait in the log: %d; a writer makes them visible\n", report.Pending)
 			}
-			_, err = fmt.Fprintf(term.Out, "%s: generation %d, %d passages in %d segments, %s: fine\n",
-				config.Collection, report.Generation, report.Passages, report.Segments, count(report.Bytes, "bytes"))
+			_, err = fmt.Fprintf(term.Out, "%s: generation %d, %s in %s, %s: fine\n",
+				config.Collection, report.Generation, plural(int64(report.Passages), "passage"), plural(int64(report.Segments), "segment"), count(report.Bytes, "bytes"))
 			return err
 		},
 	}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"conclave/models/tiny"
+	"conclave/search"
+)
+
+// TestAnswersFit: what search and models list print has 80 columns at most, with
+// eleven sources, long titles, and experts by the dozen; and no two rows of the
+// list are called the same.
+func TestAnswersFit(t *testing.T) {
+	half := 0.5
+	r := search.Response{Fusion: "gate", Results: []search.Result{{Rank: 1, ID: "tales/0006", Title: strings.Repeat("A very long title ", 9), Text: strings.Repeat("words and ", 60)}}}
+	for i := range 11 {
+		name := fmt.Sprintf("an-expert-of-something-of-long-name-%d", i)
+		r.Sources = append(r.Sources, search.Source{Name: name, Kind: "dense", Status: "skipped", Hits: 1000, Weight: &half, Familiarity: &half, Chance: &half, Confidence: &half, Truncated: true})
+		r.Results[0].Contributions = append(r.Results[0].Contributions, search.Contribution{Source: name, Origin: "scored", Contribution: -10.5})
+	}
+	var out bytes.Buffer
+	if err := printAnswer(&out, r, widthOf(terminal{Out: &out})); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "1.   0.0000  tales/0006  A very long") {
+		t.Errorf("the id does not come first: %s", out.String())
+	}
+	t.Chdir(t.TempDir())
+	write(t, "conclave.yaml", "cache: cache\n")
+	for _, folder := range []string{"experts/base", "experts/base-int8", "cache/bundles/base", "cache/bundles/fairytale-fp32"} {
+		if _, err := tiny.Write(filepath.FromSlash(folder), tiny.Options{Name: "base", Seed: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, list, complaints := conclave(t, "models", "list")
+	if code != exitOK {
+		t.Fatal(complaints)
+	}
+	names := map[string]int{}
+	for line := range strings.Lines(list) {
+		if fields := strings.Fields(line); len(fields) == 6 {
+			names[fields[0]]++
+		}
+	}
+	if len(names) != 4 || names["base"] != 1 || names["base-int8"] != 1 || names["fairytale-fp32"] != 1 || !strings.Contains(list, "has them: base\n") {
+		t.Errorf("%v in\n%s", names, list)
+	}
+	for line := range strings.Lines(out.String() + list) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// TestFailedStartSaysOnlyWhy: one line, and nothing of a log.
+func TestFailedStartSaysOnlyWhy(t *testing.T) {
+	t.Chdir(t.TempDir())
+	code, out, complaints := conclave(t, "serve", "--collection", "missing", "--listen", freeAddress(t))
+	if code != exitFailed || out != "" || strings.Count(complaints, "\n") != 1 || !strings.HasPrefix(complaints, "conclave: opening the collection missing:") {
+		t.Errorf("exit code %d, %s%s", code, out, complaints)
+	}
+}
