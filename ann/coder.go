@@ -12,6 +12,7 @@ import (
 	library "github.com/coder/hnsw"
 
 	"conclave/ann/mapped"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -75,7 +76,7 @@ func guarded(what string, call func() error) (err error) {
 // coderStep is how many vectors are added between two looks at the context.
 const coderStep = 64
 
-func buildCoder(ctx context.Context, v *Vectors, path string, o BuildOptions) error {
+func buildCoder(ctx context.Context, d disk.Disk, v *Vectors, path string, o BuildOptions) error {
 	g := newCoderGraph(v, o)
 	for low := 0; low < v.count; low += coderStep {
 		if err := ctx.Err(); err != nil {
@@ -93,7 +94,7 @@ func buildCoder(ctx context.Context, v *Vectors, path string, o BuildOptions) er
 		}
 		o.Progress(high, v.count)
 	}
-	w, err := mapped.Create(path, coderKind, coderVersion)
+	w, err := mapped.Create(d, path, coderKind, coderVersion)
 	if err != nil {
 		return err
 	}
@@ -110,8 +111,8 @@ func buildCoder(ctx context.Context, v *Vectors, path string, o BuildOptions) er
 	return w.Commit(uint64(v.count), uint64(v.dim), v.Stamp())
 }
 
-func openCoder(v *Vectors, path string) (Index, error) {
-	file, err := mapped.Open(path, coderKind, coderVersion)
+func openCoder(d disk.Disk, v *Vectors, path string) (Index, error) {
+	file, err := mapped.Open(d, path, coderKind, coderVersion)
 	if err != nil {
 		return nil, err
 	}

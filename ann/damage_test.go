@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -36,7 +37,7 @@ func pristine(tb testing.TB, kind string) [2][]byte {
 	}
 	vectors := writeLists(tb, kind, dim, lists)
 	graph := filepath.Join(tb.TempDir(), "graph")
-	if err := Build(context.Background(), kind, vectors, graph, BuildOptions{M: 4, EfConstruction: 10, Threads: 1}); err != nil {
+	if err := Build(context.Background(), disk.OS{}, kind, vectors, graph, BuildOptions{M: 4, EfConstruction: 10, Threads: 1}); err != nil {
 		tb.Fatal(err)
 	}
 	var files [2][]byte
@@ -66,7 +67,7 @@ func use(tb testing.TB, folder, kind string, files [2][]byte) (u used) {
 			tb.Fatal(err)
 		}
 	}
-	x, err := Open(kind, paths[0], paths[1])
+	x, err := Open(disk.OS{}, kind, paths[0], paths[1])
 	if err != nil {
 		return u
 	}

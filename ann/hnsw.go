@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"conclave/ann/graph"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -28,16 +29,16 @@ type hnswScratch struct {
 	top        rank.TopK
 }
 
-func buildHNSW(ctx context.Context, v *Vectors, path string, o BuildOptions) error {
+func buildHNSW(ctx context.Context, d disk.Disk, v *Vectors, path string, o BuildOptions) error {
 	g, err := graph.Build(ctx, v.rows, v.dim, graph.Params{M: o.M, EfConstruction: o.EfConstruction, Seed: o.Seed, Threads: o.Threads, Progress: o.Progress})
 	if err != nil {
 		return err
 	}
-	return g.Write(path, graph.Origin{EfConstruction: o.EfConstruction, Seed: o.Seed, Stamp: v.Stamp()})
+	return g.Write(d, path, graph.Origin{EfConstruction: o.EfConstruction, Seed: o.Seed, Stamp: v.Stamp()})
 }
 
-func openHNSW(v *Vectors, path string) (Index, error) {
-	g, err := graph.Open(path)
+func openHNSW(d disk.Disk, v *Vectors, path string) (Index, error) {
+	g, err := graph.Open(d, path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/disk"
 	"conclave/internal/golden"
 	"conclave/rank"
 )
@@ -104,7 +105,7 @@ func TestBuildDoesNotDependOnThreads(t *testing.T) {
 	vectors := writeVectors(t, 40, clustered(22, 4000, 40, 0.3))
 	build := func(name string, o BuildOptions) []byte {
 		path := filepath.Join(t.TempDir(), name)
-		if err := Build(context.Background(), HNSW, vectors, path, o); err != nil {
+		if err := Build(context.Background(), disk.OS{}, HNSW, vectors, path, o); err != nil {
 			t.Fatal(err)
 		}
 		content, err := os.ReadFile(path)
@@ -128,12 +129,13 @@ func TestBuildProgressAndCancel(t *testing.T) {
 		vectors := writeLists(t, kind.Name, 16, rows)
 		path := filepath.Join(t.TempDir(), "graph")
 		last := 0
-		err := Build(context.Background(), kind.Name, vectors, path, BuildOptions{M: 8, EfConstruction: 20, Progress: func(done, total int) {
+		err := Build(context.Background(), disk.OS{}, kind.Name, vectors, path, BuildOptions{M: 8, EfConstruction: 20, Progress: func(done, total int) {
 			if done <= last || done > total || total != 3000 {
 				t.Errorf("%s: progress went from %d to %d of %d", kind.Name, last, done, total)
 			}
 			last = done
 		}})
+
 		if err != nil || last != 3000 {
 			t.Errorf("%s: progress ended at %d: %v", kind.Name, last, err)
 		}
@@ -142,11 +144,12 @@ func TestBuildProgressAndCancel(t *testing.T) {
 		}
 		folder := t.TempDir()
 		ctx, cancel := context.WithCancel(context.Background())
-		err = Build(ctx, kind.Name, vectors, filepath.Join(folder, "graph"), BuildOptions{M: 8, EfConstruction: 20, Progress: func(done, _ int) {
+		err = Build(ctx, disk.OS{}, kind.Name, vectors, filepath.Join(folder, "graph"), BuildOptions{M: 8, EfConstruction: 20, Progress: func(done, _ int) {
 			if done > 1000 {
 				cancel()
 			}
 		}})
+
 		cancel()
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: a cancelled build says %v", kind.Name, err)
@@ -163,20 +166,20 @@ func TestGraphOfOtherVectors(t *testing.T) {
 	rows := clustered(24, 500, 16, 0)
 	for _, kind := range []string{HNSW, Coder} {
 		graph := filepath.Join(t.TempDir(), "graph")
-		if err := Build(context.Background(), kind, writeVectors(t, 16, rows), graph, BuildOptions{}); err != nil {
+		if err := Build(context.Background(), disk.OS{}, kind, writeVectors(t, 16, rows), graph, BuildOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		changed := slices.Clone(rows)
 		changed[100] = -changed[100]
 		for name, other := range map[string][]float32{"one number changed": changed, "one vector less": rows[:499*16]} {
-			if _, err := Open(kind, writeVectors(t, 16, other), graph); err == nil || !strings.Contains(err.Error(), "rebuild") {
+			if _, err := Open(disk.OS{}, kind, writeVectors(t, 16, other), graph); err == nil || !strings.Contains(err.Error(), "rebuild") {
 				t.Errorf("%s with %s: %v", kind, name, err)
 			}
 		}
-		if _, err := Open(kind, writeVectors(t, 16, rows), graph); err != nil {
+		if _, err := Open(disk.OS{}, kind, writeVectors(t, 16, rows), graph); err != nil {
 			t.Errorf("%s with the same vectors in another file: %v", kind, err)
 		}
-		if _, err := Open(kind, writeVectors(t, 16, rows), graph+"x"); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := Open(disk.OS{}, kind, writeVectors(t, 16, rows), graph+"x"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s without a file: %v", kind, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"conclave/ann/graph"
+	"conclave/disk"
 )
 
 // The kinds of index.
@@ -107,25 +108,25 @@ func (o BuildOptions) filled(kind string) BuildOptions {
 // Build makes the index of a file of vectors and writes its second file to
 // graphPath; a kind without one writes nothing. When Build fails or ctx ends,
 // nothing is left at graphPath.
-func Build(ctx context.Context, kind, vectorsPath, graphPath string, o BuildOptions) (err error) {
+func Build(ctx context.Context, d disk.Disk, kind, vectorsPath, graphPath string, o BuildOptions) (err error) {
 	k, err := KindNamed(kind)
 	if err != nil {
 		return err
 	}
 	o = o.filled(kind)
 	if k.Tokens {
-		return buildLate(vectorsPath, o)
+		return buildLate(d, vectorsPath, o)
 	}
-	v, err := OpenVectors(vectorsPath)
+	v, err := OpenVectors(d, vectorsPath)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, v.Close()) }()
 	switch kind {
 	case HNSW:
-		err = buildHNSW(ctx, v, graphPath, o)
+		err = buildHNSW(ctx, d, v, graphPath, o)
 	case Coder:
-		err = buildCoder(ctx, v, graphPath, o)
+		err = buildCoder(ctx, d, v, graphPath, o)
 	default:
 		o.Progress(v.Len(), v.Len())
 	}
@@ -137,28 +138,28 @@ func Build(ctx context.Context, kind, vectorsPath, graphPath string, o BuildOpti
 
 // Open opens an index that Build made. graphPath is ignored for a kind
 // without a second file.
-func Open(kind, vectorsPath, graphPath string) (Index, error) {
+func Open(d disk.Disk, kind, vectorsPath, graphPath string) (Index, error) {
 	k, err := KindNamed(kind)
 	if err != nil {
 		return nil, err
 	}
 	if k.Tokens {
-		x, err := openLate(vectorsPath)
+		x, err := openLate(d, vectorsPath)
 		if err != nil {
 			return nil, fmt.Errorf("%s index: %w", kind, err)
 		}
 		return x, nil
 	}
-	v, err := OpenVectors(vectorsPath)
+	v, err := OpenVectors(d, vectorsPath)
 	if err != nil {
 		return nil, err
 	}
 	var x Index
 	switch kind {
 	case HNSW:
-		x, err = openHNSW(v, graphPath)
+		x, err = openHNSW(d, v, graphPath)
 	case Coder:
-		x, err = openCoder(v, graphPath)
+		x, err = openCoder(d, v, graphPath)
 	default:
 		x = flat{v}
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"conclave/ann/kernel"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -26,8 +27,8 @@ type late struct {
 }
 
 // buildLate only looks whether the file can be opened: it is the whole index.
-func buildLate(path string, o BuildOptions) error {
-	t, err := openTokens(path)
+func buildLate(d disk.Disk, path string, o BuildOptions) error {
+	t, err := openTokens(d, path)
 	if err != nil {
 		return err
 	}
@@ -35,8 +36,8 @@ func buildLate(path string, o BuildOptions) error {
 	return t.Close()
 }
 
-func openLate(path string) (*late, error) {
-	t, err := openTokens(path)
+func openLate(d disk.Disk, path string) (*late, error) {
+	t, err := openTokens(d, path)
 	if err != nil {
 		return nil, err
 	}

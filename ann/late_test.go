@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"conclave/ann/kernel"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -49,10 +50,10 @@ func askedOf(seed uint64, n, dim, most int) [][]float32 {
 func openLists(tb testing.TB, dim int, lists [][]float32) Index {
 	tb.Helper()
 	path := writeLists(tb, Late, dim, lists)
-	if err := Build(context.Background(), Late, path, "", BuildOptions{}); err != nil {
+	if err := Build(context.Background(), disk.OS{}, Late, path, "", BuildOptions{}); err != nil {
 		tb.Fatal(err)
 	}
-	x, err := Open(Late, path, "")
+	x, err := Open(disk.OS{}, Late, path, "")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -254,7 +255,7 @@ func BenchmarkLateScores(b *testing.B) {
 		rng := rand.New(rand.NewPCG(48, 0))
 		words := clustered(49, 5000, dim, 0)
 		path := filepath.Join(b.TempDir(), "vectors")
-		w, err := Create(Late, path, dim)
+		w, err := Create(disk.OS{}, Late, path, dim)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -267,7 +268,7 @@ func BenchmarkLateScores(b *testing.B) {
 		if err := w.Close(); err != nil {
 			b.Fatal(err)
 		}
-		x, err := openLate(path)
+		x, err := openLate(disk.OS{}, path)
 		if err != nil {
 			b.Fatal(err)
 		}

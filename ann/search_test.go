@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -20,10 +21,10 @@ func openIndex(tb testing.TB, kind string, dim int, rows []float32, o BuildOptio
 	tb.Helper()
 	vectors := writeLists(tb, kind, dim, slices.Collect(slices.Chunk(rows, dim)))
 	graph := filepath.Join(filepath.Dir(vectors), "graph")
-	if err := Build(context.Background(), kind, vectors, graph, o); err != nil {
+	if err := Build(context.Background(), disk.OS{}, kind, vectors, graph, o); err != nil {
 		tb.Fatal(err)
 	}
-	x, err := Open(kind, vectors, graph)
+	x, err := Open(disk.OS{}, kind, vectors, graph)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestExactSearch(t *testing.T) {
 // gives, to the last bit, for every remainder of the block.
 func TestSearchExactSharesPasses(t *testing.T) {
 	const dim, n = 33, 2500
-	v, err := OpenVectors(writeVectors(t, dim, clustered(4, n, dim, 0.5)))
+	v, err := OpenVectors(disk.OS{}, writeVectors(t, dim, clustered(4, n, dim, 0.5)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,10 +288,10 @@ func TestInvalidQueries(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Open("tree", "", ""); err == nil {
+	if _, err := Open(disk.OS{}, "tree", "", ""); err == nil {
 		t.Error("an index of kind \"tree\" was opened")
 	}
-	if err := Build(context.Background(), "tree", "", "", BuildOptions{}); err == nil {
+	if err := Build(context.Background(), disk.OS{}, "tree", "", "", BuildOptions{}); err == nil {
 		t.Error("an index of kind \"tree\" was built")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"conclave/ann/graph"
 	"conclave/ann/kernel"
 	"conclave/ann/mapped"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -37,8 +38,8 @@ type tokens struct {
 
 // openTokens maps a file that a tokenWriter wrote. Its cost does not depend on
 // the number of lists.
-func openTokens(path string) (*tokens, error) {
-	file, err := mapped.Open(path, tokensKind, tokensVersion)
+func openTokens(d disk.Disk, path string) (*tokens, error) {
+	file, err := mapped.Open(d, path, tokensKind, tokensVersion)
 	if err != nil {
 		return nil, fmt.Errorf("token vectors: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -21,7 +22,7 @@ func TestTokensComeBack(t *testing.T) {
 		scale := 63 * math.Sqrt(float64(dim)) / 4
 		lists := tokenLists(50, 30, dim, 40)
 		path := writeLists(t, Late, dim, lists)
-		x, err := Open(Late, path, "")
+		x, err := Open(disk.OS{}, Late, path, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +83,7 @@ func TestLongestThatComesBack(t *testing.T) {
 func TestTokensRefuse(t *testing.T) {
 	nan := float32(math.NaN())
 	path := filepath.Join(t.TempDir(), "v")
-	w, err := Create(Late, path, 4)
+	w, err := Create(disk.OS{}, Late, path, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,23 +107,23 @@ func TestTokensRefuse(t *testing.T) {
 		t.Error("a file that was given up is there")
 	}
 	for _, dim := range []int{-4, 0, 2, 63, 260} {
-		if _, err := Create(Late, path, dim); err == nil || !strings.Contains(err.Error(), "multiples of 4 up to 256") {
+		if _, err := Create(disk.OS{}, Late, path, dim); err == nil || !strings.Contains(err.Error(), "multiples of 4 up to 256") {
 			t.Errorf("dimension %d: %v", dim, err)
 		}
 	}
-	if w, err := Create("tree", path, 4); err == nil || w != nil {
+	if w, err := Create(disk.OS{}, "tree", path, 4); err == nil || w != nil {
 		t.Errorf("a file for an index of kind \"tree\": %v", err)
 	}
-	if w, err := Create(Flat, path, 0); err == nil || w != nil {
+	if w, err := Create(disk.OS{}, Flat, path, 0); err == nil || w != nil {
 		t.Errorf("a file of vectors of dimension 0: %v", err)
 	}
 	// The files of one kind are none of another.
 	vectors, lists := writeVectors(t, 4, []float32{1, 0, 0, 0}), writeLists(t, Late, 4, [][]float32{{1, 0, 0, 0}})
 	for kind, path := range map[string]string{Late: vectors, Flat: lists} {
-		if _, err := Open(kind, path, ""); err == nil || !strings.Contains(err.Error(), "it holds") {
+		if _, err := Open(disk.OS{}, kind, path, ""); err == nil || !strings.Contains(err.Error(), "it holds") {
 			t.Errorf("%s of another's file: %v", kind, err)
 		}
-		if err := Build(context.Background(), kind, path, "", BuildOptions{}); err == nil {
+		if err := Build(context.Background(), disk.OS{}, kind, path, "", BuildOptions{}); err == nil {
 			t.Errorf("%s was built of another's file", kind)
 		}
 	}
@@ -161,7 +162,7 @@ func TestWrongOffsets(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		x, err := Open(Late, path, "")
+		x, err := Open(disk.OS{}, Late, path, "")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -189,7 +190,7 @@ func TestWrongOffsets(t *testing.T) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	x, err := Open(Late, path, "")
+	x, err := Open(disk.OS{}, Late, path, "")
 	if err != nil {
 		t.Fatal(err)
 	}

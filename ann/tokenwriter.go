@@ -7,6 +7,7 @@ import (
 	"conclave/ann/graph"
 	"conclave/ann/kernel"
 	"conclave/ann/mapped"
+	"conclave/disk"
 )
 
 // MaxPassageTokens is how many token vectors a stored list may have,
@@ -28,11 +29,11 @@ type tokenWriter struct {
 	blocks  []byte   // of the list being appended
 }
 
-func createTokens(path string, dim int) (*tokenWriter, error) {
+func createTokens(d disk.Disk, path string, dim int) (*tokenWriter, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return nil, err
 	}
-	out, err := mapped.Create(path, tokensKind, tokensVersion)
+	out, err := mapped.Create(d, path, tokensKind, tokensVersion)
 	if err != nil {
 		return nil, fmt.Errorf("token vectors: %w", err)
 	}

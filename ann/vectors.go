@@ -9,6 +9,7 @@ import (
 	"conclave/ann/graph"
 	"conclave/ann/kernel"
 	"conclave/ann/mapped"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -32,8 +33,8 @@ type Vectors struct {
 
 // OpenVectors maps a file that a VectorWriter wrote. Its cost does not depend
 // on the number of vectors.
-func OpenVectors(path string) (*Vectors, error) {
-	file, err := mapped.Open(path, vectorsKind, vectorsVersion)
+func OpenVectors(d disk.Disk, path string) (*Vectors, error) {
+	file, err := mapped.Open(d, path, vectorsKind, vectorsVersion)
 	if err != nil {
 		return nil, fmt.Errorf("vectors: %w", err)
 	}
@@ -130,11 +131,11 @@ type VectorWriter struct {
 
 // CreateVectors begins a file of vectors of dim elements. The file appears
 // under its name when Close succeeds, and not before.
-func CreateVectors(path string, dim int) (*VectorWriter, error) {
+func CreateVectors(d disk.Disk, path string, dim int) (*VectorWriter, error) {
 	if dim < 1 || dim > MaxDimension {
 		return nil, fmt.Errorf("vectors: dimension %d; between 1 and %d is possible", dim, MaxDimension)
 	}
-	out, err := mapped.Create(path, vectorsKind, vectorsVersion)
+	out, err := mapped.Create(d, path, vectorsKind, vectorsVersion)
 	if err != nil {
 		return nil, fmt.Errorf("vectors: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -25,7 +26,7 @@ func writeVectors(tb testing.TB, dim int, rows []float32) string {
 func writeLists(tb testing.TB, kind string, dim int, rows [][]float32) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "vectors")
-	w, err := Create(kind, path, dim)
+	w, err := Create(disk.OS{}, kind, path, dim)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestVectorsComeBack(t *testing.T) {
 	for _, dim := range []int{1, 3, 16, 384} {
 		for _, n := range []int{0, 1, 1000} {
 			rows := clustered(1, n, dim, 1)
-			v, err := OpenVectors(writeVectors(t, dim, rows))
+			v, err := OpenVectors(disk.OS{}, writeVectors(t, dim, rows))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +108,7 @@ func TestAppendRefuses(t *testing.T) {
 		{[]float32{-inf, inf}, "element 0 is -Inf"},
 		{[]float32{3e38, 3e38}, "its length is"},
 	} {
-		w, err := CreateVectors(filepath.Join(t.TempDir(), "v"), 2)
+		w, err := CreateVectors(disk.OS{}, filepath.Join(t.TempDir(), "v"), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,7 @@ func TestAppendRefuses(t *testing.T) {
 		w.Abort()
 	}
 	for _, dim := range []int{-1, 0, MaxDimension + 1} {
-		if _, err := CreateVectors(filepath.Join(t.TempDir(), "v"), dim); err == nil {
+		if _, err := CreateVectors(disk.OS{}, filepath.Join(t.TempDir(), "v"), dim); err == nil {
 			t.Errorf("dimension %d was accepted", dim)
 		}
 	}
@@ -129,7 +130,7 @@ func TestVectorsAppearWhole(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "v")
 	begin := func() *VectorWriter {
-		w, err := CreateVectors(path, 2)
+		w, err := CreateVectors(disk.OS{}, path, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +160,7 @@ func TestVectorsAppearWhole(t *testing.T) {
 }
 
 func TestScores(t *testing.T) {
-	v, err := OpenVectors(writeVectors(t, 2, []float32{1, 2, 3, 4}))
+	v, err := OpenVectors(disk.OS{}, writeVectors(t, 2, []float32{1, 2, 3, 4}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestScoresOfMany(t *testing.T) {
 	for i := range all {
 		all[i] = random.Float32() - .5
 	}
-	v, err := OpenVectors(writeVectors(t, dim, all))
+	v, err := OpenVectors(disk.OS{}, writeVectors(t, dim, all))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,7 @@
 package ann
 
+import "conclave/disk"
+
 // Writer writes the file of an index's vectors, one after the other. It is not
 // safe for concurrent use.
 type Writer interface {
@@ -18,19 +20,19 @@ type Writer interface {
 // Create begins the file of vectors that an index of the kind is built of: of
 // dim elements a vector, or a token's vector where the kind's vectors are lists
 // of these. The file appears under its name when Close succeeds, and not before.
-func Create(kind, path string, dim int) (Writer, error) {
+func Create(d disk.Disk, kind, path string, dim int) (Writer, error) {
 	k, err := KindNamed(kind)
 	if err != nil {
 		return nil, err
 	}
 	if k.Tokens {
-		w, err := createTokens(path, dim)
+		w, err := createTokens(d, path, dim)
 		if err != nil { // not w, which would be no nil Writer
 			return nil, err
 		}
 		return w, nil
 	}
-	w, err := CreateVectors(path, dim)
+	w, err := CreateVectors(d, path, dim)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"conclave/disk"
 )
 
 // BenchmarkSearch measures top-100 searches of the union of eight domains with
@@ -85,7 +87,7 @@ func BenchmarkMergeOrdered(b *testing.B) {
 			}
 			path := b.TempDir() + "/words"
 			for b.Loop() {
-				if err := MergeOrdered(context.Background(), path, order, segments...); err != nil {
+				if err := MergeOrdered(context.Background(), disk.OS{}, path, order, segments...); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -111,12 +113,12 @@ func BenchmarkBuild(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				if err := builder.Write(path); err != nil {
+				if err := builder.Write(disk.OS{}, path); err != nil {
 					b.Fatal(err)
 				}
 				n += len(s.passages)
 			}
-			x, err := Open(path)
+			x, err := Open(disk.OS{}, path)
 			if err != nil {
 				b.Fatal(err)
 			}

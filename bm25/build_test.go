@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"conclave/disk"
 )
 
 // segmentBytes writes what a builder has.
@@ -45,7 +47,7 @@ func TestSpillsDoNotMatter(t *testing.T) {
 	want := segmentBytes(t, addAll(t, NewBuilder(DefaultParams()), passages))
 	folder := t.TempDir()
 	b := NewBuilder(DefaultParams())
-	b.SpillTo(folder, 200<<10)
+	b.SpillTo(disk.OS{}, folder, 200<<10)
 	addAll(t, b, passages)
 	if len(b.runs) < 2 {
 		t.Fatalf("%d runs: the test is to spill more", len(b.runs))
@@ -85,7 +87,7 @@ func merge(ctx context.Context, path string, segments ...Segment) error {
 			}
 		}
 	}
-	return MergeOrdered(ctx, path, order, segments...)
+	return MergeOrdered(ctx, disk.OS{}, path, order, segments...)
 }
 
 // wantMerged merges segments into a file, and returns the bytes that it has to
@@ -161,7 +163,7 @@ func TestMergeOrdered(t *testing.T) {
 			segments = append(segments, Segment{Index: build(t, params, part)})
 		}
 		path := filepath.Join(t.TempDir(), "merged")
-		if err := MergeOrdered(t.Context(), path, order, segments...); err != nil {
+		if err := MergeOrdered(t.Context(), disk.OS{}, path, order, segments...); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(path)
@@ -181,7 +183,7 @@ func TestMergeOrdered(t *testing.T) {
 		"segment before it": {{-1, 0}},
 	} {
 		path := filepath.Join(t.TempDir(), "merged")
-		if err := MergeOrdered(t.Context(), path, order, Segment{Index: x}); err == nil {
+		if err := MergeOrdered(t.Context(), disk.OS{}, path, order, Segment{Index: x}); err == nil {
 			t.Errorf("%s: merged", name)
 		}
 	}
@@ -240,7 +242,7 @@ func TestBuilderRefuses(t *testing.T) {
 		t.Error("a builder that has written accepts a passage")
 	}
 	b = NewBuilder(DefaultParams())
-	b.SpillTo(filepath.Join(t.TempDir(), "not there"), 1)
+	b.SpillTo(disk.OS{}, filepath.Join(t.TempDir(), "not there"), 1)
 	if err := b.Add("", "windmill"); err == nil {
 		t.Error("a folder to spill to that is not there was accepted")
 	}
@@ -267,13 +269,13 @@ func TestWriteFails(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := addAll(t, NewBuilder(DefaultParams()), passages).Write(path); err == nil {
+	if err := addAll(t, NewBuilder(DefaultParams()), passages).Write(disk.OS{}, path); err == nil {
 		t.Error("a folder was replaced by an index")
 	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if err := addAll(t, NewBuilder(DefaultParams()), passages).Write(filepath.Join(folder, "not there", "words")); !errors.Is(err, os.ErrNotExist) {
+	if err := addAll(t, NewBuilder(DefaultParams()), passages).Write(disk.OS{}, filepath.Join(folder, "not there", "words")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("writing to a folder that is not there: %v", err)
 	}
 }

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
+
+	"conclave/disk"
 )
 
 const (
@@ -46,9 +47,10 @@ type Builder struct {
 	tokens   uint64
 	impacts  impactCounts
 
+	disk   disk.Disk
 	folder string // where runs are spilled to
 	memory int64  // bytes at which to spill; 0: never
-	runs   []*os.File
+	runs   []disk.File
 }
 
 type builderTerm struct {
@@ -77,8 +79,8 @@ func NewBuilder(params Params) *Builder {
 // bytes a passage, and while writing 50 bytes a distinct term and half a byte a
 // distinct phrase): beyond it, postings are moved to an unnamed temporary file in
 // folder.
-func (b *Builder) SpillTo(folder string, memory int64) {
-	b.folder, b.memory = folder, max(memory, 1)
+func (b *Builder) SpillTo(d disk.Disk, folder string, memory int64) {
+	b.disk, b.folder, b.memory = d, folder, max(memory, 1)
 }
 
 // Len is the number of passages added.
@@ -179,8 +181,8 @@ func (b *Builder) size() int64 {
 
 // Write writes the segment to a file, which appears under its name only when
 // it is whole and on the disk. The builder is of no further use.
-func (b *Builder) Write(path string) error {
-	return writeFile(path, func(out io.Writer) error {
+func (b *Builder) Write(d disk.Disk, path string) error {
+	return writeFile(d, path, func(out io.Writer) error {
 		_, err := b.WriteTo(context.Background(), out)
 		return err
 	})

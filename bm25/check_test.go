@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"conclave/disk"
 )
 
 // TestCheckFindsWhatIsSigned changes numbers of a file and puts its checksums
@@ -16,7 +18,7 @@ func TestCheckFindsWhatIsSigned(t *testing.T) {
 	file := smallSegment(t, false)
 	path := filepath.Join(t.TempDir(), "words")
 	put(t, path, sign(slices.Clone(file)))
-	x, err := Open(path)
+	x, err := Open(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +70,7 @@ func TestCheckFindsWhatIsSigned(t *testing.T) {
 			changed := slices.Clone(file)
 			c.change(changed[sections[c.section].offset+i*c.size+c.at:])
 			put(t, path, sign(changed))
-			x, err := Open(path)
+			x, err := Open(disk.OS{}, path)
 			if err != nil {
 				t.Fatalf("%s (%d of %d) is not believed: %v", c.name, i, n, err)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -39,7 +40,7 @@ type answers struct {
 
 // ask puts all kinds of requests to a file.
 func ask(t testing.TB, path string) (a answers, err error) {
-	x, err := Open(path)
+	x, err := Open(disk.OS{}, path)
 	if err != nil {
 		return a, err
 	}
@@ -129,7 +130,7 @@ func damageFile(t *testing.T, file []byte, places int) {
 		if err == nil && !got.equal(want) {
 			t.Fatalf("a wrong answer after a bit of byte %d of %d was turned", at, len(file))
 		}
-		x, err := Open(path)
+		x, err := Open(disk.OS{}, path)
 		if err != nil {
 			continue
 		}
@@ -151,7 +152,7 @@ func TestTornFiles(t *testing.T) {
 	refuse := func(what string, b []byte) {
 		t.Helper()
 		put(t, path, b)
-		if x, err := Open(path); err == nil {
+		if x, err := Open(disk.OS{}, path); err == nil {
 			t.Fatalf("%s was opened: %v", what, x.Close())
 		}
 	}
@@ -168,10 +169,10 @@ func TestTornFiles(t *testing.T) {
 	if _, err := ask(t, path); err == nil {
 		t.Fatal("a file with zeros in its first half gave answers")
 	}
-	if _, err := Open(filepath.Dir(path)); err == nil {
+	if _, err := Open(disk.OS{}, filepath.Dir(path)); err == nil {
 		t.Fatal("a folder was opened")
 	}
-	if _, err := Open(path + " not there"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(disk.OS{}, path+" not there"); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("a file that is not there: %v", err)
 	}
 }
@@ -184,7 +185,7 @@ func TestOtherFormats(t *testing.T) {
 		binary.LittleEndian.PutUint32(file[len(file)-footerSize:], version)
 		put(t, path, sign(file))
 		want := fmt.Sprintf("it has format %d and this program reads format %d: build it again", version, formatVersion)
-		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(disk.OS{}, path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("format %d: %v, want %q", version, err, want)
 		}
 	}
@@ -195,7 +196,7 @@ func TestOpeningCost(t *testing.T) {
 	read := func(n int) (chunks int) {
 		rng := rand.New(rand.NewPCG(43, 0))
 		x := build(t, DefaultParams(), randomPassages(rng, n, 20_000))
-		fresh, err := Open(x.path)
+		fresh, err := Open(disk.OS{}, x.path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +254,7 @@ func FuzzFile(f *testing.F) {
 		if _, err := ask(t, path); err != nil {
 			return
 		}
-		x, err := Open(path)
+		x, err := Open(disk.OS{}, path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"conclave/disk"
 	"conclave/internal/golden"
 )
 
@@ -110,10 +111,10 @@ func build(t testing.TB, params Params, passages []goldenPassage) *Index {
 func write(t testing.TB, b *Builder) *Index {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "words.bm25")
-	if err := b.Write(path); err != nil {
+	if err := b.Write(disk.OS{}, path); err != nil {
 		t.Fatal(err)
 	}
-	x, err := Open(path)
+	x, err := Open(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,12 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -20,7 +19,7 @@ type Index struct {
 	*footer
 	path     string
 	data     []byte
-	unmap    func() error
+	mapping  *disk.Mapping
 	impacts  []impact // by rank
 	codes    []uint32 // ranks
 	verified []atomic.Uint32
@@ -30,8 +29,8 @@ type Index struct {
 // Open maps a segment's file. What it reads then does not grow with the
 // passages (see the file's format): the rest is checked when it is first used,
 // and all at once by Check.
-func Open(path string) (*Index, error) {
-	x, err := open(path)
+func Open(d disk.Disk, path string) (*Index, error) {
+	x, err := open(d, path)
 	if err != nil {
 		return nil, fmt.Errorf("opening word index %q: %w", path, err)
 	}
@@ -41,26 +40,17 @@ func Open(path string) (*Index, error) {
 	return x, nil
 }
 
-func open(path string) (x *Index, err error) {
-	file, err := os.Open(path)
+func open(d disk.Disk, path string) (x *Index, err error) {
+	m, err := d.Map(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // the mapping stays
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
+	if len(m.Data) < footerSize+len(magic) {
+		return nil, errors.Join(errNotIndex, m.Close())
 	}
-	if !info.Mode().IsRegular() || info.Size() < footerSize+int64(len(magic)) || info.Size() > math.MaxInt {
-		return nil, errNotIndex
-	}
-	data, unmap, err := mapFile(file, int(info.Size()))
-	if err != nil {
-		return nil, err
-	}
-	x = &Index{path: path, data: data, unmap: unmap}
+	x = &Index{path: path, data: m.Data, mapping: m}
 	if err := x.readFooter(); err != nil {
-		return nil, errors.Join(err, unmap())
+		return nil, errors.Join(err, m.Close())
 	}
 	return x, nil
 }
@@ -105,12 +95,8 @@ func (x *Index) readFooter() (err error) {
 
 // Close unmaps the file. Nothing may use the index after it or during it.
 func (x *Index) Close() error {
-	unmap := x.unmap
-	if unmap == nil {
-		return nil
-	}
-	x.unmap, x.data = nil, nil
-	return unmap()
+	x.data = nil
+	return x.mapping.Close()
 }
 
 // Docs is the number of passages.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"conclave/disk"
 )
 
 // A Place is a passage of one of several segments.
@@ -19,7 +21,7 @@ type Place struct {
 // Those of one segment must be in ascending order; those that are not named,
 // deleted or not, are left out. The segments must have been built with the same
 // parameters.
-func MergeOrdered(ctx context.Context, path string, order []Place, segments ...Segment) error {
+func MergeOrdered(ctx context.Context, d disk.Disk, path string, order []Place, segments ...Segment) error {
 	if len(segments) == 0 {
 		return errors.New("merging no segments")
 	}
@@ -48,7 +50,7 @@ func MergeOrdered(ctx context.Context, path string, order []Place, segments ...S
 			return err
 		}
 	}
-	return writeFile(path, func(out io.Writer) error {
+	return writeFile(d, path, func(out io.Writer) error {
 		_, err := writeSegment(ctx, out, content)
 		return err
 	})

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"conclave/disk"
 )
 
 // TestCheckFindsWrongPhrases changes files in what phrases are, and puts their
@@ -18,7 +20,7 @@ func TestCheckFindsWrongPhrases(t *testing.T) {
 	check := func(file []byte) error {
 		t.Helper()
 		put(t, path, sign(file))
-		x, err := Open(path)
+		x, err := Open(disk.OS{}, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +45,7 @@ func TestCheckFindsWrongPhrases(t *testing.T) {
 		}
 	}
 	put(t, path, sign(flags(without, 1<<7)))
-	if x, err := Open(path); err == nil || !strings.Contains(err.Error(), "does not know") {
+	if x, err := Open(disk.OS{}, path); err == nil || !strings.Contains(err.Error(), "does not know") {
 		t.Errorf("a feature of the future: %v, %v", x, err)
 	}
 }
@@ -54,7 +56,7 @@ func smallPhrases(t *testing.T) ([]byte, *Index) {
 	file := smallSegment(t, true)
 	path := filepath.Join(t.TempDir(), "words")
 	put(t, path, file)
-	x, err := Open(path)
+	x, err := Open(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +83,7 @@ func TestCheckFindsWrongRuns(t *testing.T) {
 		changed := slices.Clone(file)
 		change(changed[at:])
 		put(t, path+"2", sign(changed))
-		y, err := Open(path + "2")
+		y, err := Open(disk.OS{}, path+"2")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -177,7 +179,7 @@ func TestCheckFindsGaps(t *testing.T) {
 			}
 		}
 		put(t, path+"2", sign(changed))
-		y, err := Open(path + "2")
+		y, err := Open(disk.OS{}, path+"2")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

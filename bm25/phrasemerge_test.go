@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"conclave/disk"
 )
 
 // TestMergePhrases: merging, without what was deleted, gives the bytes that
@@ -23,7 +25,7 @@ func TestMergePhrases(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "merged")
 		want := wantMerged(t, path, segments, params, kept)
 		b := NewBuilder(params)
-		b.SpillTo(t.TempDir(), 500<<10)
+		b.SpillTo(disk.OS{}, t.TempDir(), 500<<10)
 		addAll(t, b, kept)
 		if len(b.runs) < 3 {
 			t.Fatalf("%d runs: the test is to spill more", len(b.runs))
@@ -31,7 +33,7 @@ func TestMergePhrases(t *testing.T) {
 		if got := segmentBytes(t, b); !bytes.Equal(got, want) {
 			t.Fatalf("%+v: with runs on the disk the segment is another", params)
 		}
-		x, err := Open(path)
+		x, err := Open(disk.OS{}, path)
 		if err != nil {
 			t.Fatal(err)
 		}

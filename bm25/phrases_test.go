@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -85,7 +86,7 @@ func TestPhrasesAgainstFormula(t *testing.T) {
 		if err := merge(t.Context(), path, segments...); err != nil {
 			t.Fatal(err)
 		}
-		merged, err := Open(path)
+		merged, err := Open(disk.OS{}, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +241,7 @@ func TestPhrasesSpill(t *testing.T) {
 		passages := randomPassages(rng, 3000, 400)
 		want := segmentBytes(t, addAll(t, NewBuilder(params), passages))
 		b := NewBuilder(params)
-		b.SpillTo(t.TempDir(), 300<<10)
+		b.SpillTo(disk.OS{}, t.TempDir(), 300<<10)
 		for _, p := range passages {
 			addAll(t, b, []goldenPassage{p})
 			if b.size() > 300<<10 {

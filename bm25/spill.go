@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+
+	"conclave/disk"
 )
 
 // spill writes the postings in memory to a temporary file, a run, and forgets
@@ -19,7 +20,7 @@ func (b *Builder) spill() (err error) {
 	if b.folder == "" {
 		return errors.New("the index builder holds as many postings as it can address: give it a folder to spill to (SpillTo), or write smaller segments")
 	}
-	file, err := os.CreateTemp(b.folder, "bm25-run-*")
+	file, err := b.disk.CreateTemp(b.folder, "bm25-run-*")
 	if err != nil {
 		return fmt.Errorf("making a temporary file for postings: %w", err)
 	}
@@ -28,7 +29,7 @@ func (b *Builder) spill() (err error) {
 			_ = file.Close()
 		}
 	}()
-	if err := os.Remove(file.Name()); err != nil {
+	if err := b.disk.Remove(file.Name()); err != nil {
 		return fmt.Errorf("unlinking a temporary file: %w", err)
 	}
 	out := bufio.NewWriterSize(file, 1<<18)
@@ -78,7 +79,7 @@ type runSource struct {
 	unread bool // the postings of the term or phrase
 }
 
-func readRun(file *os.File) (*runSource, error) {
+func readRun(file disk.File) (*runSource, error) {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("reading a temporary file again: %w", err)
 	}

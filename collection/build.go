@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"conclave/bm25"
@@ -56,14 +55,14 @@ func (w *Writer) discard(keepFolder bool) {
 	}
 	// Errors are dropped: the build's own error is what matters, and whatever
 	// stays is a generation 0 that the next build clears.
-	entries, _ := os.ReadDir(w.dir)
+	entries, _ := w.disk.ReadDir(w.dir)
 	for _, e := range entries {
 		if name := e.Name(); ours(name) {
 			_ = w.disk.RemoveAll(filepath.Join(w.dir, name))
 		}
 	}
 	if !keepFolder {
-		_ = os.Remove(w.dir)
+		_ = w.disk.Remove(w.dir)
 	}
 }
 

@@ -4,16 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/zeebo/xxh3"
 )
 
 // describe reads a file of a segment and says its size and checksum.
-func describe(ctx context.Context, dir, name string, progress func(bytes int64)) (fileManifest, error) {
+func describe(ctx context.Context, d disk, dir, name string, progress func(bytes int64)) (fileManifest, error) {
 	out := fileManifest{Name: name}
-	file, err := os.Open(filepath.Join(dir, name))
+	file, err := d.Open(filepath.Join(dir, name))
 	if err != nil {
 		return out, err
 	}

@@ -23,7 +23,7 @@ type Collection struct {
 // checksum, the files' sizes and their headers' checksums, which takes the same
 // time however large the files are; Verify compares everything.
 func Open(dir string) (*Collection, error) {
-	c := &Collection{dir: dir, files: newShared()}
+	c := &Collection{dir: dir, files: newShared(osDisk{})}
 	if _, err := c.Reload(); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (c *Collection) reload(prepare func(before, next *Generation) error) (bool,
 	c.mu.Unlock()
 
 	for {
-		m, err := readManifest(c.dir)
+		m, err := readManifest(c.files.disk, c.dir)
 		if err != nil {
 			return false, err
 		}
@@ -86,7 +86,7 @@ func (c *Collection) reload(prepare func(before, next *Generation) error) (bool,
 		if errors.Is(err, os.ErrNotExist) {
 			// A writer may have published a newer generation since, and removed
 			// files that only this one names.
-			if again, err := readManifest(c.dir); err == nil && again.Generation != m.Generation {
+			if again, err := readManifest(c.files.disk, c.dir); err == nil && again.Generation != m.Generation {
 				continue
 			}
 		}

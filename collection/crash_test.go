@@ -293,13 +293,20 @@ func TestReadOnlyFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(filepath.Join(dir, lockName), 0o444); err != nil {
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error { // another user reads it
+		if err == nil && path != dir {
+			err = os.Chmod(path, 0o555)
+		}
+		return err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	out, err := child(t, "readonly", dir).CombinedOutput()
 	_ = os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o755) // so that the test's folder can be removed
 	_ = os.Chmod(filepath.Dir(dir), 0o755)
 	_ = os.Chmod(dir, 0o755)
+	_ = os.Chmod(filepath.Join(dir, "seg-000001"), 0o755)
 	if err == nil || !strings.HasPrefix(string(out), "read\n") || !strings.Contains(string(out), "permission denied: the folder must be writable") {
 		t.Fatalf("%v, %s", err, out)
 	}

@@ -78,7 +78,7 @@ func damageEverything(t *testing.T, kind string) {
 		restore()
 	}
 	// A file of the other segment in place of the own one.
-	m, err := readManifest(dir)
+	m, err := readManifest(osDisk{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

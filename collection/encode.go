@@ -12,15 +12,15 @@ import (
 
 // encodedBy makes vectors with an encoder.
 func encodedBy(encoder PassageEncoder, o BuildOptions) vectorMaker {
-	return func(ctx context.Context, path string, store *corpus.Store, x expertManifest, r *reporter) error {
-		return encode(ctx, path, store, x, encoder, o, r)
+	return func(ctx context.Context, d disk, path string, store *corpus.Store, x expertManifest, r *reporter) error {
+		return encode(ctx, d, path, store, x, encoder, o, r)
 	}
 }
 
 // encode writes the vectors of a segment's passages in the order of their
 // ordinals, a batch at a time.
-func encode(ctx context.Context, path string, store *corpus.Store, x expertManifest, encoder PassageEncoder, o BuildOptions, r *reporter) error {
-	to, err := ann.Create(x.Index.Kind, path, x.Dimension)
+func encode(ctx context.Context, d disk, path string, store *corpus.Store, x expertManifest, encoder PassageEncoder, o BuildOptions, r *reporter) error {
+	to, err := ann.Create(d, x.Index.Kind, path, x.Dimension)
 	if err != nil {
 		return err
 	}

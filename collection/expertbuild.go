@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"conclave/ann"
@@ -42,7 +41,7 @@ func (x *segmentExpert) files() []*fileManifest {
 // buildExpert makes the vectors of a segment's passages, builds the index, and
 // measures it. The names of the files carry a number, so that an expert that is
 // removed and added again gets new ones.
-func buildExpert(ctx context.Context, dir string, store *corpus.Store, x expertManifest, vectorsOf vectorMaker, number uint64, o BuildOptions, r *reporter) (out segmentExpert, err error) {
+func buildExpert(ctx context.Context, d disk, dir string, store *corpus.Store, x expertManifest, vectorsOf vectorMaker, number uint64, o BuildOptions, r *reporter) (out segmentExpert, err error) {
 	kind, err := ann.KindNamed(x.Index.Kind)
 	if err != nil {
 		return out, err
@@ -55,17 +54,17 @@ func buildExpert(ctx context.Context, dir string, store *corpus.Store, x expertM
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(vectors) // else the next writer does
+			_ = d.Remove(vectors) // else the next writer does
 			if graph != "" {
-				_ = os.Remove(graph)
+				_ = d.Remove(graph)
 			}
 			err = fmt.Errorf("expert %s: %w", x.Name, err)
 		}
 	}()
-	if err := vectorsOf(ctx, vectors, store, x, r); err != nil {
+	if err := vectorsOf(ctx, d, vectors, store, x, r); err != nil {
 		return out, err
 	}
-	err = ann.Build(ctx, kind.Name, vectors, graph, ann.BuildOptions{
+	err = ann.Build(ctx, d, kind.Name, vectors, graph, ann.BuildOptions{
 		M: x.Index.M, EfConstruction: x.Index.EfConstruction, Seed: x.Index.Seed, Threads: o.Threads,
 		Progress: func(done, total int) {
 			r.report(Progress{Stage: Graph, Expert: x.Name, Done: int64(done), Total: int64(total), Unit: "vectors"})
@@ -74,7 +73,7 @@ func buildExpert(ctx context.Context, dir string, store *corpus.Store, x expertM
 	if err != nil {
 		return out, err
 	}
-	ix, err := ann.Open(kind.Name, vectors, graph)
+	ix, err := ann.Open(d, kind.Name, vectors, graph)
 	if err != nil {
 		return out, err
 	}

@@ -89,12 +89,12 @@ func (w *Writer) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 
 func (w *Writer) addExpertTo(ctx context.Context, made *draft, s *segmentManifest, x expertManifest, vectorsOf vectorMaker, o BuildOptions, r *reporter) (built segmentExpert, err error) {
 	dir := filepath.Join(w.dir, s.Name)
-	store, err := corpus.OpenStore(filepath.Join(dir, s.Store.Name))
+	store, err := corpus.OpenStore(w.disk, filepath.Join(dir, s.Store.Name))
 	if err != nil {
 		return built, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if built, err = buildExpert(ctx, dir, store, x, vectorsOf, w.number(), o, r); err != nil {
+	if built, err = buildExpert(ctx, w.disk, dir, store, x, vectorsOf, w.number(), o, r); err != nil {
 		return built, err // and has left nothing
 	}
 	for _, f := range built.files() {

@@ -161,7 +161,7 @@ func (w *Writer) flush(ctx context.Context, changes map[string]pendingChange, la
 	if len(put) > 0 {
 		var store *corpus.Store
 		s, store, err = w.makeSegment(ctx, made, plan, encoders, o, &reporter{}, func(dir string) error {
-			return writePending(ctx, filepath.Join(dir, storeName), put, changes)
+			return writePending(ctx, w.disk, filepath.Join(dir, storeName), put, changes)
 		})
 		if err != nil {
 			return err
@@ -187,8 +187,8 @@ func (w *Writer) flush(ctx context.Context, changes map[string]pendingChange, la
 }
 
 // writePending writes the passages with the given ids, sorted, to a store.
-func writePending(ctx context.Context, path string, put []string, changes map[string]pendingChange) error {
-	store, err := corpus.CreateStore(path)
+func writePending(ctx context.Context, d disk, path string, put []string, changes map[string]pendingChange) error {
+	store, err := corpus.CreateStore(d, path)
 	if err != nil {
 		return err
 	}

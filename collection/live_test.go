@@ -146,7 +146,7 @@ func TestLive(t *testing.T) {
 			t.Fatalf("%+v, %v", report, err)
 		}
 	}
-	if m, err := readManifest(dir); err != nil || m.Generation < 20 || len(m.Segments) > 12 {
+	if m, err := readManifest(osDisk{}, dir); err != nil || m.Generation < 20 || len(m.Segments) > 12 {
 		t.Errorf("generation %d with %d segments: was nothing merged? %v", m.Generation, len(m.Segments), err)
 	}
 	t.Logf("at most %d segments when flushed", most)

@@ -121,7 +121,7 @@ func TestLiveKilled(t *testing.T) {
 		undecided += len(begun)
 		checkAfterKill(t, kill, dir, state, begun)
 	}
-	m, err := readManifest(dir)
+	m, err := readManifest(osDisk{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,9 +67,9 @@ func sumOf(data []byte) string {
 
 // readManifest reads and checks the manifest of a folder. ErrNotCollection
 // when there is none.
-func readManifest(dir string) (*manifest, error) {
+func readManifest(d disk, dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestName)
-	file, err := os.Open(path)
+	file, err := d.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s holds %w (it has no file %s): make one with conclave index --collection %s --in FILE", dir, ErrNotCollection, manifestName, dir)
 	}

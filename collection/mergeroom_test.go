@@ -47,7 +47,7 @@ func (d *meteredDisk) RemoveAll(path string) error {
 func (d *meteredDisk) measure() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	m, err := readManifest(d.dir)
+	m, err := readManifest(osDisk{}, d.dir)
 	if err != nil {
 		return
 	}

@@ -91,8 +91,8 @@ func (w *Writer) Merge(ctx context.Context, names []string, o BuildOptions) (gen
 	defer made.discard()
 	var s segmentManifest
 	if len(order) > 0 {
-		of := segmentMaker{words: mergedWords(from, order), vectors: map[string]vectorMaker{}}
-		of.passages = func(dir string) error { return copyPassages(ctx, filepath.Join(dir, storeName), from, order) }
+		of := segmentMaker{words: mergedWords(w.disk, from, order), vectors: map[string]vectorMaker{}}
+		of.passages = func(dir string) error { return copyPassages(ctx, w.disk, filepath.Join(dir, storeName), from, order) }
 		for _, x := range plan.Experts {
 			of.vectors[x.Name] = copied(from, order)
 		}
@@ -187,8 +187,8 @@ func liveByID(ctx context.Context, from []*segment) ([]origin, error) {
 	return out, nil
 }
 
-func copyPassages(ctx context.Context, path string, from []*segment, order []origin) error {
-	store, err := corpus.CreateStore(path)
+func copyPassages(ctx context.Context, d disk, path string, from []*segment, order []origin) error {
+	store, err := corpus.CreateStore(d, path)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func copyPassages(ctx context.Context, path string, from []*segment, order []ori
 // mergedWords makes BM25 of the postings of the segments that are merged: the
 // same file, byte for byte, as analysing the texts anew would give, in less than
 // half the time (bm25's BenchmarkMergeOrdered beside BenchmarkBuild).
-func mergedWords(from []*segment, order []origin) func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error {
+func mergedWords(d disk, from []*segment, order []origin) func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error {
 	return func(ctx context.Context, dir string, _ *corpus.Store, r *reporter) error {
 		total := int64(len(order))
 		r.report(Progress{Stage: Words, Total: total, Unit: "passages"})
@@ -223,7 +223,7 @@ func mergedWords(from []*segment, order []origin) func(ctx context.Context, dir 
 		for i, at := range order {
 			places[i] = bm25.Place{Segment: at.segment, Passage: uint32(at.ordinal)}
 		}
-		if err := bm25.MergeOrdered(ctx, filepath.Join(dir, wordsName), places, segments...); err != nil {
+		if err := bm25.MergeOrdered(ctx, d, filepath.Join(dir, wordsName), places, segments...); err != nil {
 			return fmt.Errorf("merging words: %w", err)
 		}
 		r.report(Progress{Stage: Words, Done: total, Total: total, Unit: "passages"})
@@ -233,8 +233,8 @@ func mergedWords(from []*segment, order []origin) func(ctx context.Context, dir 
 
 // copied makes vectors by copying them from the segments that are merged.
 func copied(from []*segment, order []origin) vectorMaker {
-	return func(ctx context.Context, path string, store *corpus.Store, x expertManifest, r *reporter) error {
-		out, err := ann.Create(x.Index.Kind, path, x.Dimension)
+	return func(ctx context.Context, d disk, path string, store *corpus.Store, x expertManifest, r *reporter) error {
+		out, err := ann.Create(d, x.Index.Kind, path, x.Dimension)
 		if err != nil {
 			return err
 		}

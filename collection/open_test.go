@@ -15,7 +15,7 @@ import (
 // TestOtherAnalyser: words that were analysed in another way are refused.
 func TestOtherAnalyser(t *testing.T) {
 	dir := built(t, BuildOptions{}, randomPassages(1, 20))
-	m, err := readManifest(dir)
+	m, err := readManifest(osDisk{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -172,7 +172,7 @@ func (w *Writer) settleLocked() error {
 		p.err = err
 		return explainDisk(fmt.Errorf("%w (generation %d of %s): nothing is written until the disk is well again: %w", ErrUnsettled, p.next.manifest.Generation, w.dir, err))
 	}
-	found, err := readManifest(w.dir)
+	found, err := readManifest(w.disk, w.dir)
 	if err != nil {
 		return still(err)
 	}
@@ -196,7 +196,7 @@ func (w *Writer) settleLocked() error {
 // alone is an error when the generation on disk is not this writer's: another
 // one was let in, by somebody who removed LOCK.
 func (w *Writer) alone() error {
-	found, err := readManifest(w.dir)
+	found, err := readManifest(w.disk, w.dir)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (w *Writer) alone() error {
 
 // lockHeld is an error when the file LOCK is not the one that this writer holds.
 func (w *Writer) lockHeld() error {
-	held, err := leadsTo(filepath.Join(w.dir, lockName), w.lock)
+	held, err := leadsTo(filepath.Join(w.dir, lockName), w.disk, w.lock)
 	if err != nil {
 		return fmt.Errorf("looking for the lock of %s: %w", w.dir, err)
 	}

@@ -187,7 +187,7 @@ func TestOverwritten(t *testing.T) {
 			t.Fatalf("deleting: %v", err)
 		}
 	}
-	if m, err := readManifest(dir); err != nil || !same(m, foreign) {
+	if m, err := readManifest(osDisk{}, dir); err != nil || !same(m, foreign) {
 		t.Errorf("the other's generation was overwritten: %v", err)
 	}
 	if _, err := Verify(t.Context(), dir, nil); err != nil {

@@ -133,10 +133,10 @@ func TestSegmentsDoNotShow(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "words")
-	if err := builder.Write(path); err != nil {
+	if err := builder.Write(osDisk{}, path); err != nil {
 		t.Fatal(err)
 	}
-	plain, err := bm25.Open(path)
+	plain, err := bm25.Open(osDisk{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}

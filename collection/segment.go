@@ -39,12 +39,12 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 	folder := filepath.Join(dir, s.Name)
 	out := &segment{name: s.Name, vectors: map[string]ann.Index{}}
 	for _, f := range s.files() {
-		if err := checkSize(folder, f); err != nil {
+		if err := checkSize(files.disk, folder, f); err != nil {
 			return nil, keys, err
 		}
 	}
 	key := filepath.Join(folder, s.Store.Name)
-	if out.store, err = use(files, key, func() (*corpus.Store, error) { return corpus.OpenStore(key) }); err != nil {
+	if out.store, err = use(files, key, func() (*corpus.Store, error) { return corpus.OpenStore(files.disk, key) }); err != nil {
 		return nil, keys, err
 	}
 	keys = append(keys, key)
@@ -52,7 +52,7 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 		return nil, keys, fmt.Errorf("%s has %d passages, the manifest says %d", key, n, s.Passages)
 	}
 	if s.Tombstones != nil {
-		if out.dead, err = readTombstones(filepath.Join(folder, s.Tombstones.Name), s.Passages, s.Deleted); err != nil {
+		if out.dead, err = readTombstones(files.disk, filepath.Join(folder, s.Tombstones.Name), s.Passages, s.Deleted); err != nil {
 			return nil, keys, err
 		}
 		out.live = ann.FilterOf(out.dead.alive(s.Passages))
@@ -62,7 +62,7 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 	}
 
 	words := filepath.Join(folder, s.Words.Name)
-	if out.words, err = use(files, words, func() (*bm25.Index, error) { return bm25.Open(words) }); err != nil {
+	if out.words, err = use(files, words, func() (*bm25.Index, error) { return bm25.Open(files.disk, words) }); err != nil {
 		// The passages could be opened, and the words can be had from them.
 		return nil, keys, fmt.Errorf("%w; or index the words anew, from the passages that are there: conclave index --collection %s --rebuild-words", err, dir)
 	}
@@ -74,7 +74,7 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 		return nil, keys, fmt.Errorf("%s was built with %+v, the manifest says %+v", words, p, m.Words.params())
 	}
 	byTag := filepath.Join(folder, tagsName)
-	if out.tags, err = use(files, byTag, func() (*segmentTags, error) { return openTags(byTag, s.Tags != nil, out.store) }); err != nil {
+	if out.tags, err = use(files, byTag, func() (*segmentTags, error) { return openTags(files.disk, byTag, s.Tags != nil, out.store) }); err != nil {
 		return nil, keys, err
 	}
 	keys = append(keys, byTag)
@@ -97,15 +97,15 @@ func openIndex(files *shared, folder string, x expertManifest, s *segmentExpert)
 	if s.Graph != nil {
 		graph = filepath.Join(folder, s.Graph.Name)
 	}
-	ix, err := use(files, vectors, func() (ann.Index, error) { return ann.Open(x.Index.Kind, vectors, graph) })
+	ix, err := use(files, vectors, func() (ann.Index, error) { return ann.Open(files.disk, x.Index.Kind, vectors, graph) })
 	return ix, vectors, err
 }
 
 // checkSize compares a file's size with the manifest's: the cheapest sign of a
 // file that was cut, replaced, or lost.
-func checkSize(folder string, f fileManifest) error {
+func checkSize(d disk, folder string, f fileManifest) error {
 	path := filepath.Join(folder, f.Name)
-	info, err := os.Stat(path)
+	info, err := d.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s is missing: restore the collection from a snapshot, or index again (%w)", path, os.ErrNotExist)
 	}

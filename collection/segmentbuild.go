@@ -90,7 +90,7 @@ type segmentMaker struct {
 
 // vectorMaker makes the vectors of an expert for the passages of a store: an
 // encoder does it from their texts, a merge has them already.
-type vectorMaker func(ctx context.Context, path string, store *corpus.Store, x expertManifest, r *reporter) error
+type vectorMaker func(ctx context.Context, d disk, path string, store *corpus.Store, x expertManifest, r *reporter) error
 
 // makeSegment makes a segment that is complete, durable and has its name, but
 // is not published: fill puts its passages into the folder that it is made in.
@@ -98,7 +98,7 @@ type vectorMaker func(ctx context.Context, path string, store *corpus.Store, x e
 func (w *Writer) makeSegment(ctx context.Context, made *draft, plan *manifest, encoders []PassageEncoder, o BuildOptions, r *reporter, fill func(dir string) error) (s segmentManifest, store *corpus.Store, err error) {
 	of := segmentMaker{passages: fill, vectors: encodedTogether(plan, encoders, o)}
 	of.words = func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error {
-		return writeWords(ctx, filepath.Join(dir, wordsName), store, plan.Words.params(), o, r)
+		return writeWords(ctx, w.disk, filepath.Join(dir, wordsName), store, plan.Words.params(), o, r)
 	}
 	return w.makeSegmentOf(ctx, made, plan, of, o, r)
 }
@@ -120,18 +120,18 @@ func (w *Writer) makeSegmentOf(ctx context.Context, made *draft, plan *manifest,
 	if err := of.passages(dir); err != nil {
 		return s, nil, err
 	}
-	if store, err = corpus.OpenStore(filepath.Join(dir, storeName)); err != nil {
+	if store, err = corpus.OpenStore(w.disk, filepath.Join(dir, storeName)); err != nil {
 		return s, nil, err
 	}
 	s.Passages = store.Len()
 	if err := of.words(ctx, dir, store, r); err != nil {
 		return s, store, err
 	}
-	if err := writeTags(ctx, dir, store); err != nil {
+	if err := writeTags(ctx, w.disk, dir, store); err != nil {
 		return s, store, err
 	}
 	for _, x := range plan.Experts {
-		built, err := buildExpert(ctx, dir, store, x, of.vectors[x.Name], w.number(), o, r)
+		built, err := buildExpert(ctx, w.disk, dir, store, x, of.vectors[x.Name], w.number(), o, r)
 		if err != nil {
 			return s, store, err
 		}
@@ -150,7 +150,7 @@ func (w *Writer) makeSegmentOf(ctx context.Context, made *draft, plan *manifest,
 func (w *Writer) readInto(ctx context.Context, dir string, source Source, o BuildOptions, r *reporter) (passages, skipped int, err error) {
 	existing := w.pinned()
 	defer existing.drop()
-	store, err := corpus.CreateStore(filepath.Join(dir, storeName))
+	store, err := corpus.CreateStore(w.disk, filepath.Join(dir, storeName))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -236,9 +236,9 @@ func skippable(err error) bool {
 }
 
 // writeWords builds BM25 of a store, deleted passages too, in a file.
-func writeWords(ctx context.Context, path string, store *corpus.Store, params bm25.Params, o BuildOptions, r *reporter) error {
+func writeWords(ctx context.Context, d disk, path string, store *corpus.Store, params bm25.Params, o BuildOptions, r *reporter) error {
 	builder := bm25.NewBuilder(params)
-	builder.SpillTo(filepath.Dir(path), o.WordMemory)
+	builder.SpillTo(d, filepath.Dir(path), o.WordMemory)
 	defer builder.Discard()
 	for i := range store.Len() {
 		if i%256 == 0 {
@@ -255,7 +255,7 @@ func writeWords(ctx context.Context, path string, store *corpus.Store, params bm
 			return fmt.Errorf("indexing the words of passage %q: %w", p.ID, err)
 		}
 	}
-	if err := builder.Write(path); err != nil {
+	if err := builder.Write(d, path); err != nil {
 		return err
 	}
 	r.report(Progress{Stage: Words, Done: int64(store.Len()), Total: int64(store.Len()), Unit: "passages"})
@@ -280,7 +280,7 @@ func (w *Writer) sealFiles(ctx context.Context, dir string, files []*fileManifes
 		total += fileSize(filepath.Join(dir, f.Name))
 	}
 	for _, f := range files {
-		described, err := describe(ctx, dir, f.Name, func(n int64) {
+		described, err := describe(ctx, w.disk, dir, f.Name, func(n int64) {
 			done += n
 			r.report(Progress{Stage: Verifying, Done: done, Total: total, Unit: "bytes"})
 		})

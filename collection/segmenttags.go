@@ -33,11 +33,11 @@ type segmentTags struct {
 }
 
 // openTags opens the file of tags, if there is one.
-func openTags(path string, hasFile bool, store *corpus.Store) (*segmentTags, error) {
+func openTags(d disk, path string, hasFile bool, store *corpus.Store) (*segmentTags, error) {
 	if !hasFile {
 		return &segmentTags{store: store}, nil
 	}
-	x, err := tags.Open(path)
+	x, err := tags.Open(d, path)
 	if err != nil {
 		return nil, err
 	}
@@ -98,12 +98,12 @@ func readTags(ctx context.Context, b *tags.Builder, store *corpus.Store) error {
 }
 
 // writeTags writes the file of tags of the passages of a new segment.
-func writeTags(ctx context.Context, dir string, store *corpus.Store) error {
+func writeTags(ctx context.Context, d disk, dir string, store *corpus.Store) error {
 	b := tags.NewBuilder()
 	if err := readTags(ctx, b, store); err != nil {
 		return err
 	}
-	return b.Write(filepath.Join(dir, tagsName))
+	return b.Write(d, filepath.Join(dir, tagsName))
 }
 
 // verify reads the whole file, and compares it with the passages' own tags: the

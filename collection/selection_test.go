@@ -161,7 +161,7 @@ func TestWithoutTagFiles(t *testing.T) {
 	passages := randomPassages(63, 150)
 	live := keyed(passages)
 	dir := built(t, o, split(63, passages, 3)...)
-	m, err := readManifest(dir)
+	m, err := readManifest(osDisk{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 // name is opened once, and closed with the last one. That a path always means
 // the same content is what makes it right (see the package comment).
 type shared struct {
+	disk  disk
 	mu    sync.Mutex
 	files map[string]*sharedFile
 }
@@ -19,7 +20,7 @@ type sharedFile struct {
 	uses  int
 }
 
-func newShared() *shared { return &shared{files: map[string]*sharedFile{}} }
+func newShared(d disk) *shared { return &shared{disk: d, files: map[string]*sharedFile{}} }
 
 // use returns what is open under a key, or opens it. Each use is given back by
 // one drop.

@@ -30,14 +30,14 @@ type SnapshotReport struct {
 // server; the server's own snapshot also has what is still in its log.
 func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err error) {
 	for {
-		m, err := readManifest(dir)
+		m, err := readManifest(osDisk{}, dir)
 		if err != nil {
 			return report, err
 		}
 		report, err = snapshot(ctx, osDisk{}, dir, out, m)
 		if errors.Is(err, fs.ErrNotExist) {
 			// A writer may have removed files that only an older generation names.
-			if again, failed := readManifest(dir); failed == nil && again.Generation != m.Generation {
+			if again, failed := readManifest(osDisk{}, dir); failed == nil && again.Generation != m.Generation {
 				continue
 			}
 		}
@@ -137,7 +137,7 @@ func link(d disk, from, to string) error {
 // copyIfThere copies a small file, which unlike a segment's may be written
 // again in its place.
 func copyIfThere(d disk, from, to string) error {
-	data, err := os.ReadFile(from)
+	data, err := d.ReadFile(from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -105,7 +105,7 @@ func TestSnapshotLeftovers(t *testing.T) {
 		}
 	}
 	lay(snapshotMark)
-	other, err := lock(making)
+	other, err := lock(osDisk{}, making)
 	if err != nil {
 		t.Fatal(err)
 	}

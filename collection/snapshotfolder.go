@@ -75,10 +75,10 @@ func beginSnapshot(d disk, making string) (held *os.File, err error) {
 	if err := d.Mkdir(making); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("making a snapshot: %w", err)
 	}
-	if err := leftOver(making); err != nil { // before a LOCK is made in a folder that is not ours
+	if err := leftOver(d, making); err != nil { // before a LOCK is made in a folder that is not ours
 		return nil, err
 	}
-	if held, err = lock(making); err != nil {
+	if held, err = lock(d, making); err != nil {
 		if errors.Is(err, ErrLocked) {
 			err = fmt.Errorf("a snapshot is being made in %s already: wait for it to end, or name another folder", making)
 		}
@@ -89,10 +89,10 @@ func beginSnapshot(d disk, making string) (held *os.File, err error) {
 			_ = unlock(held)
 		}
 	}()
-	if err := leftOver(making); err != nil { // once more: it may have changed before the lock was ours
+	if err := leftOver(d, making); err != nil { // once more: it may have changed before the lock was ours
 		return nil, err
 	}
-	entries, err := os.ReadDir(making)
+	entries, err := d.ReadDir(making)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func beginSnapshot(d disk, making string) (held *os.File, err error) {
 
 // leftOver is an error where a folder holds anything but what an interrupted
 // snapshot left: nothing, or a mark.
-func leftOver(making string) error {
-	entries, err := os.ReadDir(making)
+func leftOver(d disk, making string) error {
+	entries, err := d.ReadDir(making)
 	if err != nil {
 		return fmt.Errorf("%s is in the way of a snapshot, and is no folder that one was made in: remove or rename it (%w)", making, err)
 	}

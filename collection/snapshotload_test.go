@@ -90,7 +90,7 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 		if _, err := Verify(t.Context(), path, nil); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		m, err := readManifest(path)
+		m, err := readManifest(osDisk{}, path)
 		if err != nil || m.Applied < acknowledged[i] {
 			t.Fatalf("%s has the changes up to %d, %d was acknowledged: %v", name, m.Applied, acknowledged[i], err)
 		}

@@ -3,7 +3,6 @@ package collection
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 
 	"conclave/ann"
@@ -52,9 +51,9 @@ type sharedPass struct {
 }
 
 // vectors is a vectorMaker of either.
-func (s *sharedPass) vectors(ctx context.Context, path string, store *corpus.Store, x expertManifest, r *reporter) (err error) {
+func (s *sharedPass) vectors(ctx context.Context, d disk, path string, store *corpus.Store, x expertManifest, r *reporter) (err error) {
 	if s.made != "" {
-		return os.Rename(s.made, path)
+		return d.Rename(s.made, path)
 	}
 	paths := [2]string{path, path + ".other"}
 	if s.experts[1].Name == x.Name {
@@ -62,7 +61,7 @@ func (s *sharedPass) vectors(ctx context.Context, path string, store *corpus.Sto
 	}
 	var files [2]vectorFile
 	for i, x := range s.experts {
-		out, err := ann.Create(x.Index.Kind, paths[i], x.Dimension)
+		out, err := ann.Create(d, x.Index.Kind, paths[i], x.Dimension)
 		if err != nil {
 			files[0].abort()
 			return err
@@ -74,7 +73,7 @@ func (s *sharedPass) vectors(ctx context.Context, path string, store *corpus.Sto
 			files[i].abort()
 		}
 		if err != nil {
-			_ = os.Remove(path + ".other") // else the next writer does
+			_ = d.Remove(path + ".other") // else the next writer does
 		}
 	}()
 	name := s.experts[1].Name + " and " + s.experts[0].Name

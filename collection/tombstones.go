@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/bits"
-	"os"
 
 	"conclave/rank"
 )
@@ -100,8 +99,8 @@ func decodeTombstones(b []byte, passages, deleted int) (tombstones, error) {
 	return t, nil
 }
 
-func readTombstones(path string, passages, deleted int) (tombstones, error) {
-	data, err := os.ReadFile(path)
+func readTombstones(d disk, path string, passages, deleted int) (tombstones, error) {
+	data, err := d.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

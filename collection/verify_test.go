@@ -14,7 +14,7 @@ import (
 // collection's.
 func republish(t *testing.T, dir string, edit func(*manifest)) {
 	t.Helper()
-	m, err := readManifest(dir)
+	m, err := readManifest(osDisk{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestVerifyFindsOthersTags(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, path), content, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	described, err := describe(t.Context(), filepath.Join(dir, "seg-000001"), tagsName, nil)
+	described, err := describe(t.Context(), osDisk{}, filepath.Join(dir, "seg-000001"), tagsName, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

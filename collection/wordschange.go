@@ -18,7 +18,7 @@ var errWordsChanged = errors.New("the words of the collection were rebuilt meanw
 // indexed with. It reads the manifest alone, so that it also answers when the
 // words themselves cannot be used, since another analyser made them.
 func WordParams(dir string) (bm25.Params, error) {
-	m, err := readManifest(dir)
+	m, err := readManifest(osDisk{}, dir)
 	if err != nil {
 		return bm25.Params{}, err
 	}
@@ -98,14 +98,14 @@ func (w *Writer) RebuildWords(ctx context.Context, params bm25.Params, o BuildOp
 // name carries a number, since a path always means the same content.
 func (w *Writer) rebuildWordsOf(ctx context.Context, made *draft, s *segmentManifest, params bm25.Params, o BuildOptions, r *reporter) (f fileManifest, err error) {
 	dir := filepath.Join(w.dir, s.Name)
-	store, err := corpus.OpenStore(filepath.Join(dir, s.Store.Name))
+	store, err := corpus.OpenStore(w.disk, filepath.Join(dir, s.Store.Name))
 	if err != nil {
 		return f, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	f.Name = fmt.Sprintf("%s-%d", wordsName, w.number())
 	path := made.add(s.Name, f.Name)
-	if err = writeWords(ctx, path, store, params, o, r); err == nil {
+	if err = writeWords(ctx, w.disk, path, store, params, o, r); err == nil {
 		err = w.sealFiles(ctx, dir, []*fileManifest{&f}, r)
 	}
 	return f, err

@@ -157,7 +157,7 @@ func TestRebuildWords(t *testing.T) {
 func TestRebuildWordsOfAnotherVersion(t *testing.T) {
 	for _, analyser := range []string{"another", analyserFingerprint()} {
 		dir := built(t, BuildOptions{}, randomPassages(1, 50))
-		m, err := readManifest(dir)
+		m, err := readManifest(osDisk{}, dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,16 +35,16 @@ type Writer struct {
 func OpenWriter(dir string) (*Writer, error) { return openWriter(osDisk{}, dir) }
 
 func openWriter(d disk, dir string) (*Writer, error) {
-	if _, err := readManifest(dir); err != nil {
+	if _, err := readManifest(d, dir); err != nil {
 		return nil, err // before a LOCK is made in a folder that is not ours
 	}
-	file, err := lock(dir)
+	file, err := lock(d, dir)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{dir: dir, disk: d, lock: file, files: newShared()}
+	w := &Writer{dir: dir, disk: d, lock: file, files: newShared(d)}
 	// Once more: it may have changed before the lock was ours.
-	if w.manifest, err = readManifest(dir); err == nil {
+	if w.manifest, err = readManifest(d, dir); err == nil {
 		err = w.begin()
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func createWriter(d disk, dir string) (w *Writer, err error) {
 	if err := d.Mkdir(dir); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, explainDisk(err)
 	}
-	entries, err := os.ReadDir(dir)
+	entries, err := d.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func createWriter(d disk, dir string) (w *Writer, err error) {
 			return nil, fmt.Errorf("%s is not empty and holds %w (it has %s): name a new or an empty folder", dir, ErrNotCollection, name)
 		}
 	}
-	file, err := lock(dir)
+	file, err := lock(d, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func createWriter(d disk, dir string) (w *Writer, err error) {
 			_ = unlock(file)
 		}
 	}()
-	w = &Writer{dir: dir, disk: d, lock: file, files: newShared()}
-	w.manifest, err = readManifest(dir)
+	w = &Writer{dir: dir, disk: d, lock: file, files: newShared(d)}
+	w.manifest, err = readManifest(d, dir)
 	switch {
 	case errors.Is(err, ErrNotCollection):
 		var id [16]byte
@@ -204,7 +204,7 @@ func (w *Writer) removeLeftovers() error {
 }
 
 func (w *Writer) leftovers() (left []string, err error) {
-	entries, err := os.ReadDir(w.dir)
+	entries, err := w.disk.ReadDir(w.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (w *Writer) leftovers() (left []string, err error) {
 		case strings.HasPrefix(name, "tmp-"), segmentName.MatchString(name) && !named[name]:
 			left = append(left, filepath.Join(w.dir, name))
 		case named[name]:
-			inside, err := os.ReadDir(filepath.Join(w.dir, name))
+			inside, err := w.disk.ReadDir(filepath.Join(w.dir, name))
 			if err != nil {
 				return nil, err
 			}

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"sort"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -14,27 +15,27 @@ import (
 // is closed.
 type Store struct {
 	path   string
-	file   *mapping
+	file   *disk.Mapping
 	header storeHeader
 }
 
 // OpenStore maps a store. It checks the header and the fences of the id table,
 // so its cost is that of 4 bytes for 511 passages; records are checked when
 // they are read. See Verify.
-func OpenStore(path string) (*Store, error) {
-	file, err := mapFile(path)
+func OpenStore(d disk.Disk, path string) (*Store, error) {
+	file, err := d.Map(path)
 	if err != nil {
 		return nil, err
 	}
 	s, err := newStore(path, file)
 	if err != nil {
-		_ = file.close()
+		_ = file.Close()
 	}
 	return s, err
 }
 
-func newStore(path string, file *mapping) (*Store, error) {
-	header, err := decodeHeader(file.data)
+func newStore(path string, file *disk.Mapping) (*Store, error) {
+	header, err := decodeHeader(file.Data)
 	if err != nil {
 		return nil, fmt.Errorf("passage store %s: %w", path, err)
 	}
@@ -48,7 +49,7 @@ func newStore(path string, file *mapping) (*Store, error) {
 
 // Close unmaps the store. Nothing may use it afterwards; passages that were
 // read stay valid.
-func (s *Store) Close() error { return s.file.close() }
+func (s *Store) Close() error { return s.file.Close() }
 
 // Len is the number of passages.
 func (s *Store) Len() int { return int(s.header.count) }
@@ -167,7 +168,7 @@ func (s *Store) record(ordinal rank.Ordinal) ([]byte, error) {
 	if start < headerBytes || start > s.header.records || s.header.records-start < recordBytes {
 		return nil, s.damaged(ordinal)
 	}
-	record := s.file.data[start:s.header.records]
+	record := s.file.Data[start:s.header.records]
 	n := uint64(binary.LittleEndian.Uint32(record))
 	if n > uint64(len(record))-recordBytes {
 		return nil, s.damaged(ordinal)
@@ -183,7 +184,7 @@ func (s *Store) damaged(ordinal rank.Ordinal) error {
 // section.
 func (s *Store) page(name string, section uint64, number int) ([]byte, error) {
 	start := section + uint64(number)*pageBytes
-	page := s.file.data[start : start+pageBytes]
+	page := s.file.Data[start : start+pageBytes]
 	n := binary.LittleEndian.Uint32(page[pageBytes-8:])
 	if binary.LittleEndian.Uint32(page[pageBytes-4:]) != pageSum(uint32(number), page[:pageBytes-4]) || n > pageEntries {
 		return nil, fmt.Errorf("passage store %s: the checksum of page %d of its %s is wrong: the file is damaged", s.path, number, name)
@@ -193,5 +194,5 @@ func (s *Store) page(name string, section uint64, number int) ([]byte, error) {
 
 // fences are the first keys of the pages, and their checksum.
 func (s *Store) fences() []byte {
-	return s.file.data[s.header.fences():]
+	return s.file.Data[s.header.fences():]
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -40,7 +41,7 @@ func byID(a, b Passage) int { return strings.Compare(a.ID, b.ID) }
 func writeStore(t testing.TB, passages []Passage) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "passages")
-	w, err := CreateStore(path)
+	w, err := CreateStore(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestStore(t *testing.T) {
 		} else {
 			slices.SortFunc(want, byID)
 		}
-		s, err := OpenStore(writeStore(t, want))
+		s, err := OpenStore(disk.OS{}, writeStore(t, want))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,11 +104,11 @@ func TestStore(t *testing.T) {
 
 func TestStoreWriterRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "passages")
-	w, err := CreateStore(path)
+	w, err := CreateStore(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := CreateStore(path); !errors.Is(err, os.ErrExist) {
+	if _, err := CreateStore(disk.OS{}, path); !errors.Is(err, os.ErrExist) {
 		t.Fatalf("a second writer on the file: %v", err)
 	}
 	for i := range 3000 {
@@ -136,13 +137,13 @@ func TestStoreWriterRefuses(t *testing.T) {
 	if err := w.Append(Passage{ID: "last", Text: "x"}); err != nil || w.Len() != 3001 {
 		t.Fatalf("after the refusals: %d passages, %v", w.Len(), err)
 	}
-	if _, err := OpenStore(path); err == nil {
+	if _, err := OpenStore(disk.OS{}, path); err == nil {
 		t.Fatal("an unfinished store was opened")
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := OpenStore(path)
+	s, err := OpenStore(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestStoreWriterRefuses(t *testing.T) {
 
 func TestAbortRemoves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "passages")
-	w, err := CreateStore(path)
+	w, err := CreateStore(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +176,7 @@ func TestEqualKeys(t *testing.T) {
 		passages[i] = Passage{ID: fmt.Sprint(i), Text: "x"}
 	}
 	path := filepath.Join(t.TempDir(), "passages")
-	w, err := CreateStore(path)
+	w, err := CreateStore(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +192,7 @@ func TestEqualKeys(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := OpenStore(path)
+	s, err := OpenStore(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,7 @@ func TestEveryFlippedBit(t *testing.T) {
 	for at := range whole {
 		data := slices.Clone(whole)
 		data[at] ^= 1 << (at % 8)
-		s, err := newStore(path, &mapping{data: data})
+		s, err := newStore(path, &disk.Mapping{Data: data})
 		if err != nil {
 			continue
 		}
@@ -234,7 +235,7 @@ func TestEveryFlippedBit(t *testing.T) {
 		}
 	}
 	for cut := range whole {
-		if _, err := newStore(path, &mapping{data: whole[:cut]}); err == nil {
+		if _, err := newStore(path, &disk.Mapping{Data: whole[:cut]}); err == nil {
 			t.Fatalf("the store cut to %d of %d bytes was opened", cut, len(whole))
 		}
 	}
@@ -257,7 +258,7 @@ func FuzzStore(f *testing.F) {
 		if len(data) >= headerBytes {
 			binary.LittleEndian.PutUint32(data[headerBytes-4:], crc32.Checksum(data[:headerBytes-4], castagnoli))
 		}
-		s, err := newStore("fuzzed", &mapping{data: data})
+		s, err := newStore("fuzzed", &disk.Mapping{Data: data})
 		if err != nil {
 			return
 		}

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
 // TestTagsOfAPassage: the tags alone are those that the whole passage has.
 func TestTagsOfAPassage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "passages")
-	w, err := CreateStore(path)
+	w, err := CreateStore(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +28,7 @@ func TestTagsOfAPassage(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := OpenStore(path)
+	s, err := OpenStore(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}

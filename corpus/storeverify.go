@@ -51,7 +51,7 @@ func (s *Store) Verify(ctx context.Context, progress func(done, total int)) erro
 	if records != s.header.records {
 		return fmt.Errorf("passage store %s: its records end at byte %d, by its header at %d", s.path, records, s.header.records)
 	}
-	for _, b := range s.file.data[s.header.records:s.header.offsets] {
+	for _, b := range s.file.Data[s.header.records:s.header.offsets] {
 		if b != 0 {
 			return fmt.Errorf("passage store %s: the gap behind its records is not empty: the file is damaged", s.path)
 		}

@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"os"
 	"slices"
+
+	"conclave/disk"
 )
 
 // StoreWriter writes the passages of a segment, in any order: Close numbers
@@ -16,7 +17,8 @@ import (
 // whatever the texts' lengths. It is not safe for concurrent use.
 type StoreWriter struct {
 	path    string
-	file    *os.File
+	disk    disk.Disk
+	file    disk.File
 	out     *bufio.Writer
 	at      uint64 // where the next record goes
 	offsets []uint64
@@ -40,12 +42,12 @@ func (e *DuplicateError) Error() string {
 
 // CreateStore begins a store at path, which must not exist yet. The file is
 // not a store until Close returned nil.
-func CreateStore(path string) (*StoreWriter, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+func CreateStore(d disk.Disk, path string) (*StoreWriter, error) {
+	file, err := d.CreateFile(path)
 	if err != nil {
 		return nil, err
 	}
-	w := &StoreWriter{path: path, file: file, out: bufio.NewWriterSize(file, 1<<20), at: headerBytes, ordered: true}
+	w := &StoreWriter{disk: d, path: path, file: file, out: bufio.NewWriterSize(file, 1<<20), at: headerBytes, ordered: true}
 	_, w.err = w.out.Write(make([]byte, headerBytes)) // zeros: no store yet
 	return w, w.err
 }
@@ -139,7 +141,7 @@ func (w *StoreWriter) Close() error {
 func (w *StoreWriter) Abort() {
 	if w.file != nil {
 		_ = w.file.Close()
-		_ = os.Remove(w.path)
+		_ = w.disk.Remove(w.path)
 		w.file = nil
 	}
 }
@@ -205,14 +207,14 @@ func (w *StoreWriter) order() error {
 	if w.ordered {
 		return nil
 	}
-	file, err := mapFile(w.path)
+	file, err := w.disk.Map(w.path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.close() }()
+	defer func() { _ = file.Close() }()
 	var damaged error
 	id := func(n uint32) []byte {
-		id, err := recordID(file.data[w.offsets[n]+recordBytes : w.at])
+		id, err := recordID(file.Data[w.offsets[n]+recordBytes : w.at])
 		if err != nil {
 			damaged = fmt.Errorf("reading back: %w", err)
 		}

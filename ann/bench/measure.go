@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"conclave/ann"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -139,13 +140,13 @@ func prepare(ctx context.Context, o Options, r *Report) (ann.Index, error) {
 	}
 	if _, err := os.Stat(graph); errors.Is(err, fs.ErrNotExist) {
 		start := time.Now()
-		if err := ann.Build(ctx, o.Kind, vectors, graph, o.Build); err != nil {
+		if err := ann.Build(ctx, disk.OS{}, o.Kind, vectors, graph, o.Build); err != nil {
 			return nil, err
 		}
 		r.BuildSeconds = time.Since(start).Seconds()
 		r.PeakResident = peakResident()
 	}
-	x, err := ann.Open(o.Kind, vectors, graph)
+	x, err := ann.Open(disk.OS{}, o.Kind, vectors, graph)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func convert(from, to string, dim int) error {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // only read
-	w, err := ann.CreateVectors(to, dim)
+	w, err := ann.CreateVectors(disk.OS{}, to, dim)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"conclave/ann/kernel"
 	"conclave/ann/mapped"
+	"conclave/disk"
 )
 
 // The sections of a graph's file: starts, ordinals, scales, codes, then the
@@ -48,8 +49,8 @@ type File struct {
 }
 
 // Write writes the graph, in one step: the file is there whole, or not at all.
-func (g *Graph) Write(path string, o Origin) error {
-	w, err := mapped.Create(path, fileKind, fileVersion)
+func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
+	w, err := mapped.Create(d, path, fileKind, fileVersion)
 	if err != nil {
 		return err
 	}
@@ -70,8 +71,8 @@ func (g *Graph) Write(path string, o Origin) error {
 // Open maps a graph's file. Its cost does not depend on the graph's size: the
 // content is to be verified before it is searched (Verify), and searches of a
 // graph that is wrong for all its checksums defend themselves.
-func Open(path string) (*File, error) {
-	f, err := mapped.Open(path, fileKind, fileVersion)
+func Open(d disk.Disk, path string) (*File, error) {
+	f, err := mapped.Open(d, path, fileKind, fileVersion)
 	if err != nil {
 		return nil, err
 	}

@@ -4,60 +4,49 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"os"
+	"io/fs"
 	"unsafe"
+
+	"conclave/disk"
 )
 
 // File is an open, memory-mapped file. Its sections may be read by any number
 // of goroutines until Close.
 type File struct {
-	path string
-	data []byte
-	head *header
+	path    string
+	mapping *disk.Mapping
+	data    []byte // the mapping's
+	head    *header
 
 	verified verification
 }
 
 // Open maps a file of the given kind and format version. It touches the
 // header page alone, whatever the file's size.
-func Open(path, kind string, version uint64) (*File, error) {
-	f, err := open(path, kind, version)
+func Open(d disk.Disk, path, kind string, version uint64) (*File, error) {
+	f, err := open(d, path, kind, version)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
 	return f, nil
 }
 
-func open(path, kind string, version uint64) (*File, error) {
+func open(d disk.Disk, path, kind string, version uint64) (*File, error) {
 	if !littleEndian() {
 		return nil, errors.New("this processor is big-endian; files of vectors are little-endian and read in place")
 	}
-	file, err := os.Open(path)
+	m, err := d.Map(path)
 	if err != nil {
-		return nil, errors.Unwrap(err) // the path is said by the caller
-	}
-	defer func() { _ = file.Close() }() // only read; the map outlives it
-	info, err := file.Stat()
-	if err != nil {
+		if known := new(fs.PathError); errors.As(err, &known) {
+			return nil, known.Err // the path is said by the caller
+		}
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	size := info.Size()
-	if size < pageSize || int64(int(size)) != size {
-		_, err := decode(make([]byte, min(size, pageSize-1)), uint64(size), kind, version)
-		return nil, err
-	}
-	data, err := mapFile(file, int(size))
+	head, err := decode(m.Data, uint64(len(m.Data)), kind, version)
 	if err != nil {
-		return nil, fmt.Errorf("mapping %d bytes: %w", size, err)
+		return nil, errors.Join(err, m.Close())
 	}
-	head, err := decode(data, uint64(size), kind, version)
-	if err != nil {
-		return nil, errors.Join(err, unmap(data))
-	}
-	f := &File{path: path, data: data, head: head}
+	f := &File{path: path, mapping: m, data: m.Data, head: head}
 	f.verified.turn = make(chan struct{}, 1)
 	return f, nil
 }
@@ -112,9 +101,8 @@ func (f *File) Close() error {
 	if f.data == nil {
 		return nil
 	}
-	data := f.data
 	f.data = nil
-	if err := unmap(data); err != nil {
+	if err := f.mapping.Close(); err != nil {
 		return fmt.Errorf("closing %s: %w", f.path, err)
 	}
 	return nil

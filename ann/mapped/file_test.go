@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"conclave/disk"
 )
 
 func write(t testing.TB, path string, sections ...[]uint32) {
 	t.Helper()
-	w, err := Create(path, "numbers", 3)
+	w, err := Create(disk.OS{}, path, "numbers", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +37,7 @@ func TestSectionsComeBack(t *testing.T) {
 	}
 	sections := [][]uint32{{1, 2, 3}, {}, long, {9}, {}}
 	write(t, path, sections...)
-	f, err := Open(path, "numbers", 3)
+	f, err := Open(disk.OS{}, path, "numbers", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +83,7 @@ func TestOpenRefuses(t *testing.T) {
 		if err := os.WriteFile(path, change(slices.Clone(content)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(path, "numbers", 3); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(disk.OS{}, path, "numbers", 3); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
 		}
 	}
@@ -89,10 +91,10 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, open := range map[string]func() (*File, error){
-		`holds "numbers", not "letters"`: func() (*File, error) { return Open(path, "letters", 3) },
-		"version 3":                      func() (*File, error) { return Open(path, "numbers", 4) },
-		"no such file":                   func() (*File, error) { return Open(path+"x", "numbers", 3) },
-		"not a regular file":             func() (*File, error) { return Open(folder, "numbers", 3) },
+		`holds "numbers", not "letters"`: func() (*File, error) { return Open(disk.OS{}, path, "letters", 3) },
+		"version 3":                      func() (*File, error) { return Open(disk.OS{}, path, "numbers", 4) },
+		"no such file":                   func() (*File, error) { return Open(disk.OS{}, path+"x", "numbers", 3) },
+		"not a regular file":             func() (*File, error) { return Open(disk.OS{}, folder, "numbers", 3) },
 	} {
 		if _, err := open(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
@@ -114,7 +116,7 @@ func TestCheckSeesWhatOpenDoesNot(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f, err := Open(path, "numbers", 3)
+		f, err := Open(disk.OS{}, path, "numbers", 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +143,7 @@ func TestOpeningCostsNothing(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	f, err := Open(path, "numbers", 3)
+	f, err := Open(disk.OS{}, path, "numbers", 3)
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		t.Skipf("this system does not map a terabyte: %v", err)
@@ -161,7 +163,7 @@ func TestOpeningCostsNothing(t *testing.T) {
 func TestFailedWritesLeaveNothing(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "f")
-	w, err := Create(path, "numbers", 3)
+	w, err := Create(disk.OS{}, path, "numbers", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +184,7 @@ func TestFailedWritesLeaveNothing(t *testing.T) {
 	if left, _ := os.ReadDir(folder); len(left) != 0 {
 		t.Errorf("the folder holds %v", left)
 	}
-	if _, err := Create(filepath.Join(folder, "missing", "f"), "numbers", 3); err == nil {
+	if _, err := Create(disk.OS{}, filepath.Join(folder, "missing", "f"), "numbers", 3); err == nil {
 		t.Error("a file was created in a folder that is not there")
 	}
 }

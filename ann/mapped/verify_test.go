@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"conclave/disk"
 )
 
 // threeSteps is a file whose first section takes Verify three steps.
@@ -29,7 +31,7 @@ func threeSteps(t *testing.T) (path string, content []byte) {
 
 func opened(t *testing.T, path string) *File {
 	t.Helper()
-	f, err := Open(path, "numbers", 3)
+	f, err := Open(disk.OS{}, path, "numbers", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +163,7 @@ func BenchmarkVerify(b *testing.B) {
 	write(b, path, content)
 	b.SetBytes(int64(4 * len(content)))
 	for b.Loop() {
-		f, err := Open(path, "numbers", 3)
+		f, err := Open(disk.OS{}, path, "numbers", 3)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"os"
-	"path/filepath"
 	"unsafe"
+
+	"conclave/disk"
 )
 
 // Writer writes one file, section by section. Nothing appears under the
 // file's name before Commit.
 type Writer struct {
 	path string
-	file *os.File
+	file *disk.Replacement
 	buf  *bufio.Writer
 	head header
 	at   uint64
@@ -27,11 +27,11 @@ const bufferSize = 4 << 20
 
 // Create begins a file of the given kind (at most 16 bytes) and format
 // version, in the folder of path.
-func Create(path, kind string, version uint64) (*Writer, error) {
+func Create(d disk.Disk, path, kind string, version uint64) (*Writer, error) {
 	if !littleEndian() {
 		return nil, errors.New("this processor is big-endian; files of vectors are little-endian and read in place")
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
+	file, err := disk.Replace(d, path)
 	if err != nil {
 		return nil, fmt.Errorf("creating %s: %w", path, err)
 	}
@@ -110,17 +110,8 @@ func (w *Writer) Commit(parameters ...uint64) (err error) {
 	if _, err := w.file.WriteAt(w.head.encode(), 0); err != nil {
 		return err
 	}
-	if err := w.file.Sync(); err != nil {
-		return err
-	}
-	if err := w.file.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(w.file.Name(), w.path); err != nil {
-		return err
-	}
 	w.done = true
-	return syncFolder(filepath.Dir(w.path))
+	return w.file.Commit()
 }
 
 // Abort removes what was written. After Commit it does nothing.
@@ -129,18 +120,5 @@ func (w *Writer) Abort() {
 		return
 	}
 	w.done = true
-	_ = w.file.Close() // the file is thrown away: what closing says does not matter
-	_ = os.Remove(w.file.Name())
-}
-
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	if err := folder.Sync(); err != nil {
-		_ = folder.Close() // the first error is the one to tell
-		return err
-	}
-	return folder.Close()
+	w.file.Abort()
 }

@@ -15,6 +15,7 @@ import (
 
 	"conclave/bm25"
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -104,11 +105,11 @@ func Build(ctx context.Context, passages []corpus.Passage, o Options) (x *bm25.I
 			return nil, r, fmt.Errorf("indexing passage %q: %w", p.ID, err)
 		}
 	}
-	if err := builder.Write(path); err != nil {
+	if err := builder.Write(disk.OS{}, path); err != nil {
 		return nil, r, err
 	}
 	r.BuildSeconds = time.Since(begun).Seconds()
-	if x, err = bm25.Open(path); err != nil {
+	if x, err = bm25.Open(disk.OS{}, path); err != nil {
 		return nil, r, err
 	}
 	r.Passages, r.Terms, r.Vocabulary, r.Bytes = x.Docs(), x.Terms(), x.Vocabulary(), x.Size()

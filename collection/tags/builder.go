@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 
 	"github.com/zeebo/xxh3"
+
+	"conclave/disk"
 )
 
 // A Builder collects the tags of passages. It keeps about a hundred bytes for
@@ -127,15 +128,15 @@ func (l *list) runs() []byte {
 
 // Write writes the index to a new file, and leaves none when it fails. That it
 // is durable is left to the caller.
-func (b *Builder) Write(path string) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func (b *Builder) Write(d disk.Disk, path string) (err error) {
+	file, err := d.CreateFile(path)
 	if err != nil {
 		return fmt.Errorf("writing an index of tags: %w", err)
 	}
 	out := bufio.NewWriter(file)
 	_, _ = out.Write(b.encode()) // bufio keeps the first error for Flush
 	if err := errors.Join(out.Flush(), file.Close()); err != nil {
-		_ = os.Remove(path) // the first error is the one to tell
+		_ = d.Remove(path) // the first error is the one to tell
 		return fmt.Errorf("writing the index of tags %s: %w", path, err)
 	}
 	return nil
@@ -143,5 +144,5 @@ func (b *Builder) Write(path string) (err error) {
 
 // Index makes an index in memory.
 func (b *Builder) Index() (*Index, error) {
-	return newIndex("in memory", b.encode(), func() error { return nil })
+	return newIndex("in memory", b.encode(), &disk.Mapping{})
 }

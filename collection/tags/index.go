@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
+
+	"conclave/disk"
 )
 
 // An Index says which passages of a segment have which tags. It does not change
@@ -18,51 +18,38 @@ type Index struct {
 	header
 	path     string
 	data     []byte
-	unmap    func() error
+	mapping  *disk.Mapping
 	verified []atomic.Uint32 // a bit for each chunk whose checksum was right
 }
 
 // Open maps the file of an index. See its format for what it reads.
-func Open(path string) (*Index, error) {
-	file, err := os.Open(path)
+func Open(d disk.Disk, path string) (*Index, error) {
+	m, err := d.Map(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("index of tags %s: %w", path, err)
 	}
-	defer func() { _ = file.Close() }() // only read; the mapping stays
-	info, err := file.Stat()
+	if len(m.Data) < headerBytes {
+		return nil, errors.Join(fmt.Errorf("index of tags %s: it is no index of tags, or it was cut off", path), m.Close())
+	}
+	x, err := newIndex(path, m.Data, m)
 	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() < headerBytes || info.Size() > math.MaxInt {
-		return nil, fmt.Errorf("index of tags %s: it is no index of tags, or it was cut off", path)
-	}
-	data, unmap, err := mapFile(file, int(info.Size()))
-	if err != nil {
-		return nil, fmt.Errorf("index of tags %s: mapping it: %w", path, err)
-	}
-	x, err := newIndex(path, data, unmap)
-	if err != nil {
-		return nil, errors.Join(err, unmap())
+		return nil, errors.Join(err, m.Close())
 	}
 	return x, nil
 }
 
-func newIndex(path string, data []byte, unmap func() error) (*Index, error) {
+func newIndex(path string, data []byte, mapping *disk.Mapping) (*Index, error) {
 	h, err := decodeHeader(data)
 	if err != nil {
 		return nil, fmt.Errorf("index of tags %s: %w", path, err)
 	}
-	return &Index{header: h, path: path, data: data, unmap: unmap, verified: make([]atomic.Uint32, (h.chunks()+31)/32)}, nil
+	return &Index{header: h, path: path, data: data, mapping: mapping, verified: make([]atomic.Uint32, (h.chunks()+31)/32)}, nil
 }
 
 // Close unmaps the file. Nothing may use the index afterwards.
 func (x *Index) Close() error {
-	unmap := x.unmap
-	if unmap == nil {
-		return nil
-	}
-	x.unmap, x.data = nil, nil
-	return unmap()
+	x.data = nil
+	return x.mapping.Close()
 }
 
 // Passages is the number of passages, with tags or without.

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/zeebo/xxh3"
+
+	"conclave/disk"
 )
 
 // randomTags draws the tags of passages: rare and common ones, one that goes in
@@ -54,10 +56,10 @@ func builder(t testing.TB, passages [][]string) *Builder {
 func written(t testing.TB, passages [][]string) (*Index, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tags")
-	if err := builder(t, passages).Write(path); err != nil {
+	if err := builder(t, passages).Write(disk.OS{}, path); err != nil {
 		t.Fatal(err)
 	}
-	x, err := Open(path)
+	x, err := Open(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +178,7 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := func(data []byte) (*Index, error) {
-		return newIndex("damaged", data, func() error { return nil })
+		return newIndex("damaged", data, &disk.Mapping{})
 	}
 	errors := 0
 	for round := range 300 {
@@ -219,14 +221,14 @@ func TestDamage(t *testing.T) {
 		if err := os.WriteFile(cut, whole[:n], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(cut); err == nil || !strings.Contains(err.Error(), cut) {
+		if _, err := Open(disk.OS{}, cut); err == nil || !strings.Contains(err.Error(), cut) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 	}
-	if _, err := Open(t.TempDir()); err == nil {
+	if _, err := Open(disk.OS{}, t.TempDir()); err == nil {
 		t.Error("a folder was opened")
 	}
-	if err := NewBuilder().Write(path); err == nil {
+	if err := NewBuilder().Write(disk.OS{}, path); err == nil {
 		t.Error("a file was written over")
 	}
 }
@@ -263,7 +265,7 @@ func FuzzIndex(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, one, other string) {
 		for _, data := range [][]byte{data, sign(data)} {
-			x, err := newIndex("fuzzed", data, func() error { return nil })
+			x, err := newIndex("fuzzed", data, &disk.Mapping{})
 			if err != nil {
 				continue
 			}

@@ -19,13 +19,14 @@ import (
 var allowed = map[string][]string{
 	"admission":   {},
 	"rank":        {},
-	"corpus":      {"rank"},
-	"ann":         {"rank"},
-	"bm25":        {"rank"},
+	"disk":        {},
+	"corpus":      {"disk", "rank"},
+	"ann":         {"disk", "rank"},
+	"bm25":        {"disk", "rank"},
 	"fusion":      {"rank"},
 	"models":      {},
 	"encoder":     {"models"},
-	"collection":  {"ann", "bm25", "corpus", "rank"},
+	"collection":  {"ann", "bm25", "corpus", "disk", "rank"},
 	"search":      {"corpus", "fusion", "rank"},
 	"shelf":       {"collection", "rank", "search"},
 	"calibration": {"fusion", "rank"},
@@ -38,7 +39,7 @@ var allowed = map[string][]string{
 	"provision":   {},
 	"demo":        {},
 	"experts":     {},
-	"bench":       {"ann", "bm25", "corpus", "encoder", "models", "provision", "rank"},
+	"bench":       {"ann", "bm25", "corpus", "disk", "encoder", "models", "provision", "rank"},
 	"cmd":         {"*"},
 	"internal":    {"*"}, // test support and end-to-end tests
 }

@@ -1,5 +1,3 @@
-//go:build unix
-
 package collection
 
 import (
@@ -21,7 +19,7 @@ var ErrLocked = errors.New("another writer has the collection")
 // lock takes the right to write to a folder. It is given back by unlock, and by
 // the system when the process ends however it ends. The file's content, who holds
 // the lock, is for people.
-func lock(dir string) (*os.File, error) {
+func lock(d disk, dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -29,11 +27,11 @@ func lock(dir string) (*os.File, error) {
 	}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
-		if found, err := leadsTo(path, file); err == nil && !found {
+		if found, err := leadsTo(path, d, file); err == nil && !found {
 			// A first build that failed removed the folder's content between
 			// our two calls: this lock is on a file that nobody will find.
 			_ = file.Close()
-			return lock(dir)
+			return lock(d, dir)
 		}
 		if err = file.Truncate(0); err == nil {
 			_, err = fmt.Fprintf(file, "process %d\n", os.Getpid())
@@ -64,8 +62,8 @@ func unlock(file *os.File) error {
 }
 
 // leadsTo reports whether path still leads to an open file.
-func leadsTo(path string, file *os.File) (bool, error) {
-	now, err := os.Stat(path)
+func leadsTo(path string, d disk, file *os.File) (bool, error) {
+	now, err := d.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}

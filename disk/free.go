@@ -1,11 +1,9 @@
-//go:build linux || darwin
-
-package collection
+package disk
 
 import "golang.org/x/sys/unix"
 
 // Free is how many bytes a user may still write to the file system of a path.
-func (osDisk) Free(path string) (bytes int64, known bool) {
+func (OS) Free(path string) (bytes int64, known bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {
 		return 0, false

@@ -1,5 +1,3 @@
-//go:build unix
-
 package collection
 
 import (
@@ -12,7 +10,7 @@ import (
 // has a copy of the open file, as every child has until its program begins.
 func TestUnlock(t *testing.T) {
 	dir := t.TempDir()
-	held, err := lock(dir)
+	held, err := lock(osDisk{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +22,7 @@ func TestUnlock(t *testing.T) {
 	if err := unlock(held); err != nil {
 		t.Fatal(err)
 	}
-	again, err := lock(dir)
+	again, err := lock(osDisk{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,135 @@
+// Package disk is the operations of the file system that a collection rests on,
+// in one place: a test stands in for a disk that fails, or that forgets whatever
+// was not synced.
+package disk
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Disk is a file system. Files and folders that it makes are their owner's
+// alone. Its methods may be called by several goroutines at once.
+type Disk interface {
+	// Mkdir makes a folder. Its name is durable after SyncDir of its parent.
+	Mkdir(path string) error
+	// ReadDir lists a folder by name.
+	ReadDir(path string) ([]fs.DirEntry, error)
+	// Stat describes a file.
+	Stat(path string) (fs.FileInfo, error)
+	// ReadFile reads all of a file.
+	ReadFile(path string) ([]byte, error)
+	// WriteFile makes or empties a file and writes data to it.
+	WriteFile(path string, data []byte) error
+	// Open opens a file for reading.
+	Open(path string) (File, error)
+	// CreateFile makes a file that is not there yet.
+	CreateFile(path string) (File, error)
+	// CreateTemp makes a file in a folder; a random number stands for the last *
+	// of its name.
+	CreateTemp(folder, pattern string) (File, error)
+	// Create makes a new file that is only appended to.
+	Create(path string) (File, error)
+	// OpenAppend opens a file that is only appended to.
+	OpenAppend(path string) (File, error)
+	// Map maps a regular file into memory for reading.
+	Map(path string) (*Mapping, error)
+	// SyncFile makes the content of a file durable.
+	SyncFile(path string) error
+	// SyncDir makes the names in a folder durable.
+	SyncDir(path string) error
+	// Rename gives a file or folder another name, replacing a file that has it.
+	Rename(from, to string) error
+	// Link gives a file another name.
+	Link(from, to string) error
+	// Remove removes a file.
+	Remove(path string) error
+	// RemoveAll removes a file or a folder with all that is in it.
+	RemoveAll(path string) error
+	// Free is how many bytes may still be written to the file system of a path,
+	// where that is known.
+	Free(path string) (bytes int64, known bool)
+}
+
+// File is an open file. What was written is durable after Sync, its name after
+// SyncDir of its folder.
+type File interface {
+	io.ReadWriteSeeker
+	io.ReaderAt
+	io.WriterAt
+	Name() string
+	Sync() error
+	Truncate(size int64) error
+	Close() error
+}
+
+// OS is the file system of the operating system.
+type OS struct{}
+
+func (OS) Mkdir(path string) error { return os.Mkdir(path, 0o700) }
+
+func (OS) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
+
+func (OS) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
+
+func (OS) ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
+
+func (OS) WriteFile(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }
+
+func (OS) Open(path string) (File, error) { return opened(os.Open(path)) }
+
+func (OS) CreateFile(path string) (File, error) {
+	return opened(os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))
+}
+
+func (OS) CreateTemp(folder, pattern string) (File, error) {
+	return opened(os.CreateTemp(folder, pattern))
+}
+
+func (OS) Create(path string) (File, error) {
+	return opened(os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600))
+}
+
+func (OS) OpenAppend(path string) (File, error) {
+	return opened(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600))
+}
+
+// opened keeps a nil *os.File from becoming a File that is not nil.
+func opened(file *os.File, err error) (File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+func (OS) SyncFile(path string) error { return syncPath(path) }
+
+func (OS) SyncDir(path string) error { return syncPath(path) }
+
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+func (OS) Link(from, to string) error { return os.Link(from, to) }
+
+func (OS) Remove(path string) error { return os.Remove(path) }
+
+func (OS) RemoveAll(path string) error { return os.RemoveAll(path) }
+
+// syncPath writes a file or folder through to the disk. Syncing through
+// another descriptor than the one that wrote is fine: what is synced is the
+// file.
+func syncPath(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = file.Sync()
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("syncing %s: %w", path, err)
+	}
+	return nil
+}

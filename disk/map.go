@@ -1,0 +1,50 @@
+package disk
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mapping is a file in memory, read-only. Pages come from the disk when they are
+// touched, so that opening a large file costs nothing, and the memory is the
+// system's to reclaim.
+type Mapping struct{ Data []byte }
+
+// Map maps a file. An empty file has no bytes to map, and is no error.
+func (OS) Map(path string) (*Mapping, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // a mapping outlives its descriptor
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := info.Size()
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case size == 0:
+		return &Mapping{}, nil
+	case size != int64(int(size)):
+		return nil, fmt.Errorf("%s has %d bytes, more than this machine can map", path, size)
+	}
+	data, err := unix.Mmap(int(file.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, &os.PathError{Op: "mmap", Path: path, Err: err}
+	}
+	return &Mapping{Data: data}, nil
+}
+
+// Close unmaps the file. Nothing may be reading Data any more.
+func (m *Mapping) Close() error {
+	if m.Data == nil {
+		return nil
+	}
+	data := m.Data
+	m.Data = nil
+	return os.NewSyscallError("munmap", unix.Munmap(data))
+}

@@ -1,0 +1,52 @@
+package disk
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// Replacement is a file on its way: it has its name when it is whole and durable,
+// and not before.
+type Replacement struct {
+	File
+	disk Disk
+	path string
+	done bool
+}
+
+// Replace begins a file at path. What has that name keeps it until Commit.
+func Replace(d Disk, path string) (*Replacement, error) {
+	file, err := d.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
+	if err != nil {
+		return nil, fmt.Errorf("making a temporary file for %s: %w", path, err)
+	}
+	return &Replacement{File: file, disk: d, path: path}, nil
+}
+
+// Commit syncs the file, gives it its name and syncs the folder: when it returns
+// nil the file survives a power cut under its name.
+func (r *Replacement) Commit() error {
+	err := r.Sync()
+	if closed := r.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = r.disk.Rename(r.Name(), r.path)
+	}
+	if err != nil {
+		r.Abort()
+		return err
+	}
+	r.done = true
+	return r.disk.SyncDir(filepath.Dir(r.path))
+}
+
+// Abort removes what was written. After Commit it does nothing.
+func (r *Replacement) Abort() {
+	if r.done {
+		return
+	}
+	r.done = true
+	_ = r.Close()               // the file is thrown away: what closing says does not matter
+	_ = r.disk.Remove(r.Name()) // else it stays as a file that nobody reads
+}
