@@ -12,10 +12,13 @@ import (
 // connections bounds how many connections are open, so that the descriptors
 // which the collection needs are there whatever callers do.
 //
-// One more than may be open takes the place of one that nothing is lost by: the
-// one that has been idle the longest between two requests, or else the one that
-// has sent no whole header for the longest. A flood of connections on which
-// nothing happens therefore gives way to whoever asks. Where every connection has
+// One more than may be open takes the place of one that has sent nothing yet, the
+// one that has been silent the longest, or else of the one that has been idle the
+// longest between two requests. A flood of connections on which nothing happens
+// therefore gives way to whoever asks, and takes no place from callers who keep
+// theirs: whoever is let in has as long to begin as the flood needs to come round,
+// and a caller who is closed between two requests may be sending the next one, which
+// then fails. Where every connection has
 // a request under way the new one waits, and those behind it in the system's
 // queue: to close it at once would make its caller try again at once, which costs
 // more than to wait for a place that comes free in a moment.
@@ -73,7 +76,7 @@ func (n *connections) idlest() *connection {
 	for c := range n.open {
 		switch {
 		case c.state == http.StateActive:
-		case found == nil, c.state == http.StateIdle && found.state != http.StateIdle, c.state == found.state && c.since.Before(found.since):
+		case found == nil, c.state == http.StateNew && found.state != http.StateNew, c.state == found.state && c.since.Before(found.since):
 			found = c
 		}
 	}

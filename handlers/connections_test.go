@@ -38,9 +38,8 @@ func closed(c net.Conn) bool {
 	return err == io.EOF || err != nil && strings.Contains(err.Error(), "reset")
 }
 
-// TestConnectionsGiveWay: of those that nothing happens on, the one that has been
-// idle the longest goes first, then the one that has said nothing the longest;
-// who has a request under way stays.
+// TestConnectionsGiveWay: the one that has said nothing goes first, then the one
+// that has been idle between requests the longest; who has a request under way stays.
 func TestConnectionsGiveWay(t *testing.T) {
 	entered, release := make(chan struct{}, 8), make(chan struct{})
 	timeouts := testTimeouts()
@@ -59,7 +58,7 @@ func TestConnectionsGiveWay(t *testing.T) {
 		idle = append(idle, c)
 		s.idle(t, len(idle))
 	}
-	for _, gone := range []net.Conn{idle[0], idle[1], silent} {
+	for _, gone := range []net.Conn{silent, idle[0], idle[1]} {
 		c := s.dial()
 		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 		if _, err := io.WriteString(c, "GET /v1/search?q=bees&experts=wiki HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
