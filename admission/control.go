@@ -26,7 +26,8 @@ type Control struct {
 	now   func() time.Time
 
 	mu       sync.Mutex
-	admitted int
+	admitted int     // cost of all that is here
+	working  int     // of it, what is not only being read by its caller
 	unit     float64 // seconds that one unit of cost waits for each unit admitted with it or before; 0: nothing was measured
 }
 
@@ -68,24 +69,75 @@ func (r *Refusal) Error() string {
 // refused when no room is left, and when it is expected to take more than half of
 // the time until its deadline, or half a second: as long as those before it took,
 // for what was admitted with them, as a moving average. A cost above what is
-// admitted at a time counts as that. done is called once, when the answer is
-// written.
-func (c *Control) Admit(cost int, deadline time.Time) (done func(), err error) {
-	cost = min(max(cost, 1), c.most)
-	began := c.now()
+// admitted at a time counts as that. It leaves its place when the answer is written.
+func (c *Control) Admit(cost int, deadline time.Time) (*Place, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	beside := c.admitted + cost
-	expected := time.Duration(c.unit * float64(beside) * float64(time.Second))
-	allowed := min(deadline.Sub(began)/2, wait)
-	switch {
-	case beside > c.most:
-		return nil, &Refusal{Admitted: c.admitted, After: after(expected)}
-	case allowed <= 0, beside > c.few && expected > allowed:
-		return nil, &Refusal{Admitted: c.admitted, Expected: expected, After: after(expected)}
+	place := &Place{control: c, cost: min(max(cost, 1), c.most), began: c.now()}
+	if err := c.refuse(place.cost, deadline.Sub(place.began)); err != nil {
+		return nil, err
 	}
-	c.admitted = beside
-	return func() { c.done(cost, beside, began) }, nil
+	c.admitted += place.cost
+	c.working += place.cost
+	place.beside = c.working
+	return place, nil
+}
+
+// Room is an error, a *Refusal, where a request of cost 1 would be refused however
+// much time it has: it needs not be read then. It takes no place.
+func (c *Control) Room() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refuse(1, 2*wait)
+}
+
+// refuse is called with mu held.
+func (c *Control) refuse(cost int, left time.Duration) error {
+	beside := c.working + cost
+	expected := time.Duration(c.unit * float64(beside) * float64(time.Second))
+	allowed := min(left/2, wait)
+	switch {
+	case c.admitted+cost > c.most:
+		return &Refusal{Admitted: c.admitted, After: after(expected)}
+	case allowed <= 0, beside > c.few && expected > allowed:
+		return &Refusal{Admitted: c.admitted, Expected: expected, After: after(expected)}
+	}
+	return nil
+}
+
+// Place is that of an admitted request. Its methods belong to one goroutine.
+type Place struct {
+	control      *Control
+	cost, beside int
+	began        time.Time
+	measured     bool
+}
+
+// Done says that the answer is made: how long its caller takes to read it is no
+// measure for others.
+func (p *Place) Done() {
+	if p.measured {
+		return
+	}
+	p.measured = true
+	c := p.control
+	took := c.now().Sub(p.began).Seconds() / float64(p.beside)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.working -= p.cost
+	if c.unit == 0 {
+		c.unit = took
+	} else {
+		c.unit += recent * (took - c.unit)
+	}
+}
+
+// Leave gives the place back. It is called once.
+func (p *Place) Leave() {
+	p.Done()
+	p.control.mu.Lock()
+	defer p.control.mu.Unlock()
+	p.control.admitted -= p.cost
 }
 
 // Hold lets in a request that takes as long as it likes, such as a batch or a
@@ -99,10 +151,12 @@ func (c *Control) Hold(cost int) (done func(), err error) {
 		return nil, &Refusal{Admitted: c.admitted, After: time.Second}
 	}
 	c.admitted += cost
+	c.working += cost
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.admitted -= cost
+		c.working -= cost
 	}, nil
 }
 
@@ -110,18 +164,6 @@ func (c *Control) Hold(cost int) (done func(), err error) {
 // seconds that HTTP counts in.
 func after(expected time.Duration) time.Duration {
 	return max(time.Duration(math.Ceil(expected.Seconds()))*time.Second, time.Second)
-}
-
-func (c *Control) done(cost, beside int, began time.Time) {
-	took := c.now().Sub(began).Seconds() / float64(beside)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.admitted -= cost
-	if c.unit == 0 {
-		c.unit = took
-	} else {
-		c.unit += recent * (took - c.unit)
-	}
 }
 
 // Turn waits until a processor is free, and returns ctx's error when that ends

@@ -21,31 +21,38 @@ const textsAPlace = 16
 
 // admitted is what a request holds of the server until it has been answered.
 type admitted struct {
-	done      func() // gives back its place; nil: it has none
+	place     *admission.Place // of a search; nil: it has none
+	done      func()           // gives back what another request holds; nil: it holds nothing
 	bodyBytes int64
 }
 
 // letIn lets in a search, which has to be answered before its deadline. Nothing
 // is waited for, since waiting would only hide the load from the caller.
 func (a *API) letIn(ctx context.Context, cost int, deadline time.Time) *Problem {
-	return enter(ctx, func() (func(), error) { return a.admission.Admit(cost, deadline) })
+	place, err := a.admission.Admit(cost, deadline)
+	exchangeOf(ctx).admitted.place = place
+	return refusedBy(err)
 }
+
+// crowded is the problem of a search while none is let in: its body need not be
+// read.
+func (a *API) crowded() *Problem { return refusedBy(a.admission.Room()) }
 
 // hold lets in a request that takes as long as it likes.
 func (a *API) hold(ctx context.Context, cost int) *Problem {
-	return enter(ctx, func() (func(), error) { return a.admission.Hold(cost) })
+	done, err := a.admission.Hold(cost)
+	exchangeOf(ctx).admitted.done = done
+	return refusedBy(err)
 }
 
-func enter(ctx context.Context, ask func() (func(), error)) *Problem {
-	done, err := ask()
+func refusedBy(err error) *Problem {
 	var refusal *admission.Refusal
-	if errors.As(err, &refusal) {
-		p := newProblem("too_many_requests", sentence(refusal.Error()))
-		p.retryAfter = int(refusal.After / time.Second)
-		return p
+	if !errors.As(err, &refusal) {
+		return nil
 	}
-	exchangeOf(ctx).admitted.done = done
-	return nil
+	p := newProblem("too_many_requests", sentence(refusal.Error()))
+	p.retryAfter = int(refusal.After / time.Second)
+	return p
 }
 
 // buffer counts bytes of the request's body, before they are read.
@@ -60,6 +67,9 @@ func (a *API) buffer(ctx context.Context, more int) *Problem {
 // release gives back what a request held.
 func (a *API) release(ctx context.Context) {
 	held := &exchangeOf(ctx).admitted
+	if held.place != nil {
+		held.place.Leave()
+	}
 	if held.done != nil {
 		held.done()
 	}
@@ -99,6 +109,9 @@ func (a *API) encodeInTurn(ctx context.Context, into *bytes.Buffer, answer any) 
 	encoder.SetEscapeHTML(false) // it is JSON, says its type, and may not be sniffed
 	if err := encoder.Encode(answer); err != nil {
 		return fmt.Errorf("marshalling the answer: %w", err)
+	}
+	if place := exchangeOf(ctx).admitted.place; place != nil {
+		place.Done()
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -16,6 +17,9 @@ func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
 	engine, err := a.loaded(r)
 	if err != nil {
 		return err
+	}
+	if p := a.crowded(); p != nil {
+		return p
 	}
 	body, err := a.readJSON(w, r)
 	if err != nil {
@@ -33,6 +37,9 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 	engine, err := a.loaded(r)
 	if err != nil {
 		return err
+	}
+	if p := a.crowded(); p != nil {
+		return p
 	}
 	body, p := queryBody(a.document.Components.Schemas, searchSchema(a.document.Components.Schemas), r.URL.RawQuery)
 	if p != nil {
@@ -76,7 +83,8 @@ func (a *API) search(w http.ResponseWriter, r *http.Request, engine Engine, requ
 	if request.TimeoutMS > 0 {
 		timeout = time.Duration(request.TimeoutMS) * time.Millisecond
 	}
-	if p := a.letIn(r.Context(), costOf([]search.Request{request}, 1, d), x.arrived.Add(timeout)); p != nil {
+	end := x.arrived.Add(timeout)
+	if p := a.letIn(r.Context(), costOf([]search.Request{request}, 1, d), end); p != nil {
 		return p
 	}
 	response, err := engine.Search(search.Arrived(r.Context(), x.arrived), request)
@@ -90,7 +98,9 @@ func (a *API) search(w http.ResponseWriter, r *http.Request, engine Engine, requ
 		x.note(slog.Any("degraded", response.Degraded))
 	}
 	var text bytes.Buffer
-	if err := a.encodeInTurn(r.Context(), &text, response); err != nil {
+	encoding, cancel := context.WithDeadline(r.Context(), end)
+	defer cancel()
+	if err := a.encodeInTurn(encoding, &text, response); err != nil {
 		return err
 	}
 	w.Header().Set("Server-Timing", serverTiming(response))
