@@ -188,7 +188,8 @@ func defaults() Config {
 			HeaderBytes: 32 << 10, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
 			IdleTimeout: 2 * time.Minute, DrainTimeout: 30 * time.Second,
 		},
-		Log: Log{Level: "info", Format: "text"},
+		Docs: Page{Open: true},
+		Log:  Log{Level: "info", Format: "text"},
 	}
 }
 

@@ -73,7 +73,7 @@ func usage(path string) string {
 	case "metrics.open":
 		return "serve /metrics without a key"
 	case "docs.open":
-		return "serve /docs and /openapi without a key"
+		return "serve /docs and /openapi without a key (default)"
 	case "log.level":
 		return "debug, info, warn or error"
 	case "log.format":

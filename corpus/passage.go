@@ -156,13 +156,24 @@ func checkMetadata(metadata map[string]any) error {
 			}
 			total += 8
 		default:
-			return &FieldError{Field: field, Problem: fmt.Sprintf("is a %T: metadata is flat, so a string, a number, true or false", value)}
+			return &FieldError{Field: field, Problem: "is " + nested(value) + ": metadata is flat, so a string, a number, true or false"}
 		}
 	}
 	if total > MaxMetadataBytes {
 		return &FieldError{Field: "metadata", Problem: fmt.Sprintf("has %d bytes, %d are allowed", total, MaxMetadataBytes)}
 	}
 	return nil
+}
+
+// nested says in JSON's words what a value is that metadata cannot have.
+func nested(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case []any:
+		return "a list"
+	}
+	return "an object"
 }
 
 // excerpt quotes the beginning of a value for an error message, so that the

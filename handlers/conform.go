@@ -102,11 +102,6 @@ func (c *conform) object(s *huma.Schema, v any, pointer string) any {
 		c.wrongType(s, v, pointer)
 		return v
 	}
-	for _, name := range s.Required {
-		if _, ok := object[name]; !ok {
-			c.fail("missing_field", pointer+"/"+escapePointer(name), "is missing")
-		}
-	}
 	at := func(name string) string { return shorten(pointer + "/" + escapePointer(shorten(name))) }
 	if rest, ok := s.AdditionalProperties.(*huma.Schema); ok {
 		if len(object) > maxEntries {
@@ -128,6 +123,11 @@ func (c *conform) object(s *huma.Schema, v any, pointer string) any {
 	}
 	if s.AdditionalProperties == false && len(object) > there {
 		c.unknown(s, object, at, known, len(object)-there)
+	}
+	for _, name := range s.Required {
+		if _, ok := object[name]; !ok {
+			c.fail("missing_field", pointer+"/"+escapePointer(name), "is missing")
+		}
 	}
 	return object
 }
@@ -154,18 +154,37 @@ func (c *conform) unknown(s *huma.Schema, object map[string]any, at func(string)
 		if n > maxViolations {
 			more = fmt.Sprintf(" (and %d more are none)", n-1)
 		}
-		c.fail("unknown_field", at(name), "%s is no field here%s%s; the fields are %s", quoted(name), more, orCase(name, s.Properties), strings.Join(known, ", "))
+		c.fail("unknown_field", at(name), "%s is no field here%s%s; the fields are %s", quoted(name), more, didYouMean(name, s.Properties), strings.Join(known, ", "))
 	}
 }
 
-// orCase helps with the commonest mistake in names.
-func orCase(name string, properties map[string]*huma.Schema) string {
-	for known := range properties {
-		if strings.EqualFold(strings.ReplaceAll(known, "_", ""), strings.NewReplacer("_", "", "-", "").Replace(name)) {
-			return fmt.Sprintf(" (%q is)", known)
+// synonyms are what other interfaces call our fields.
+func synonyms() map[string]string {
+	return map[string]string{
+		"query": "question", "q": "question", "text": "question", "prompt": "question",
+		"limit": "k", "topk": "k", "size": "k", "n": "k", "count": "k", "results": "k",
+		"method": "fusion", "include": "fields", "from": "offset", "skip": "offset", "timeout": "timeout_ms", "filters": "filter",
+		"id": "name", "content": "text", "contents": "text", "body": "text", "texts": "input", "inputs": "input", "model": "expert",
+	}
+}
+
+// didYouMean helps with the commonest mistakes in names: capitals and
+// underscores, and another interface's name.
+func didYouMean(name string, properties map[string]*huma.Schema) string {
+	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(shorten(name)))
+	known := synonyms()[plain]
+	if _, ok := properties[known]; !ok {
+		known = ""
+		for property := range properties {
+			if strings.ReplaceAll(property, "_", "") == plain {
+				known = property
+			}
 		}
 	}
-	return ""
+	if known == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", known)
 }
 
 func (c *conform) array(s *huma.Schema, v any, pointer string) any {

@@ -312,13 +312,9 @@ func problemTable() []map[string]any {
 	return out
 }
 
-// everyCondition is the whole table: what this package finds, and the kinds of
-// the engine's errors.
+// everyCondition is the table of conditions by their statuses.
 func everyCondition() []condition {
 	all := conditions()
-	for _, kind := range []search.Kind{search.Invalid, search.NotFound, search.Conflict, search.Overloaded, search.Unavailable, search.Deadline} {
-		all = append(all, kinds(kind))
-	}
 	slices.SortStableFunc(all, func(a, b condition) int { return a.status - b.status })
 	return all
 }

@@ -68,7 +68,7 @@ func queryBody(registry huma.Registry, s *schema, raw string) (map[string]any, *
 		case !ok:
 			parameter.Detail = "is not known"
 			return nil, newProblem("unknown_parameter", fmt.Sprintf("There is no parameter %s%s; the parameters are %s. POST takes weights too.",
-				quoted(name), orQuestion(name), strings.Join(slices.Sorted(maps.Keys(known)), ", ")), parameter)
+				quoted(name), orParameter(name, known), strings.Join(slices.Sorted(maps.Keys(known)), ", ")), parameter)
 		case len(values[name]) > 1:
 			parameter.Detail = "is given more than once"
 			return nil, newProblem("repeated_parameter", fmt.Sprintf("The parameter %s is given %d times; lists are separated by commas.", quoted(name), len(values[name])), parameter)
@@ -89,11 +89,12 @@ func queryBody(registry huma.Registry, s *schema, raw string) (map[string]any, *
 	return body, nil
 }
 
-func orQuestion(name string) string {
-	if name == "question" || name == "query" {
-		return " (the question is \"q\")"
+// orParameter is didYouMean for a query string, where the question is "q".
+func orParameter(name string, known map[string]*schema) string {
+	if name == "question" || synonyms()[name] == "question" {
+		return fmt.Sprintf(" (did you mean %q?)", questionParameter)
 	}
-	return ""
+	return didYouMean(name, known)
 }
 
 // queryValue gives text the type that the schema asks for. Text that has no

@@ -138,7 +138,7 @@ func TestLookups(t *testing.T) {
 	if err := json.Unmarshal(s.send(http.MethodGet, "/v1/experts/wiki", "").body, &expert); err != nil || expert.Name != "wiki" || expert.EnsembleMembers != 3 {
 		t.Errorf("%+v, %v", expert, err)
 	}
-	if p := s.send(http.MethodGet, "/v1/experts/nobody", "").problem(t); p.Status != 404 || p.Code != "unknown_expert" {
+	if p := s.send(http.MethodGet, "/v1/experts/nobody", "").problem(t); p.Status != 404 || p.Code != "expert_not_found" {
 		t.Errorf("%+v", p)
 	}
 	var limits Limits

@@ -59,12 +59,6 @@ func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
 // its mistakes.
 func (a *API) searchRequest(limits search.Limits, body any, mistakes int) (search.Request, *Problem) {
 	registry := a.document.Components.Schemas
-	if object, ok := body.(map[string]any); ok && object["question"] == nil {
-		if _, given := object["question"]; !given {
-			// A question that is not there is the commonest empty question.
-			object["question"] = ""
-		}
-	}
 	decoded, p := decode[searchBody](registry, within(limits, searchSchema(registry)), body, mistakes)
 	if p != nil {
 		return search.Request{}, p

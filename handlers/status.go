@@ -12,12 +12,9 @@ import (
 
 // condition is one line of the table from what went wrong to a status.
 type condition struct {
-	code   string
-	status int
-	title  string
-	// engine: the engine uses this code too, and this line wins over the line
-	// of the error's kind.
-	engine     bool
+	code       string
+	status     int
+	title      string
 	retryAfter int // seconds
 }
 
@@ -25,18 +22,18 @@ type condition struct {
 // sent as well, for a caller that only closed its sending half.
 const statusClientGone = 499
 
-// conditions is the one table of statuses. The reference page and the OpenAPI
-// document list it. Errors of the engine carry codes of their own: those that
-// are not here have the status of their kind.
+// conditions is the one table of statuses: every code that this package, the
+// engine and the jobs answer with. The reference page and the OpenAPI document list
+// it, and a test compares it with the source.
 func conditions() []condition {
 	return []condition{
 		{code: "not_json", status: 400, title: "The body is not JSON"},
-		{code: "invalid_utf8", status: 400, title: "The request is not valid UTF-8", engine: true},
+		{code: "invalid_utf8", status: 400, title: "The request is not valid UTF-8"},
 		{code: "duplicate_key", status: 400, title: "A key is written twice"},
 		{code: "too_deep", status: 400, title: "The JSON is nested too deeply"},
 		{code: "unknown_field", status: 400, title: "There is no such field"},
 		{code: "missing_field", status: 400, title: "A field is missing"},
-		{code: "empty_question", status: 400, title: "The question is empty", engine: true},
+		{code: "empty_question", status: 400, title: "The question is empty"},
 		{code: "invalid_query", status: 400, title: "The query string is malformed"},
 		{code: "unknown_parameter", status: 400, title: "There is no such query parameter"},
 		{code: "repeated_parameter", status: 400, title: "A query parameter is given twice"},
@@ -54,7 +51,7 @@ func conditions() []condition {
 
 		{code: "no_such_path", status: 404, title: "There is no such path"},
 		{code: "unknown_passage", status: 404, title: "There is no such passage"},
-		{code: "unknown_expert", status: 404, title: "There is no such expert"},
+		{code: "expert_not_found", status: 404, title: "There is no such expert"},
 		{code: "unknown_job", status: 404, title: "There is no such job"},
 		{code: "method_not_allowed", status: 405, title: "The path has no such method"},
 		{code: "not_acceptable", status: 406, title: "None of the accepted types is served"},
@@ -65,12 +62,12 @@ func conditions() []condition {
 		{code: "snapshot_exists", status: 409, title: "There is a snapshot of this name"},
 		{code: "version_mismatch", status: 412, title: "The stored version is another one"},
 		{code: "body_too_large", status: 413, title: "The body is too large"},
-		{code: "too_long", status: 413, title: "The text is too long", engine: true},
+		{code: "too_long", status: 413, title: "The text is too long"},
 		{code: "too_many_values", status: 413, title: "The JSON has too many values"},
 		{code: "line_too_long", status: 413, title: "The line is too long"},
-		{code: "answer_too_large", status: 413, title: "The answer is too large", engine: true},
-		{code: "batch_too_large", status: 413, title: "There are too many searches in one request", engine: true},
-		{code: "too_many_inputs", status: 413, title: "There are too many texts in one request", engine: true},
+		{code: "answer_too_large", status: 413, title: "The answer is too large"},
+		{code: "batch_too_large", status: 413, title: "There are too many searches in one request"},
+		{code: "too_many_inputs", status: 413, title: "There are too many texts in one request"},
 		{code: "unsupported_media_type", status: 415, title: "The body's type is not the one taken"},
 		{code: "expectation_failed", status: 417, title: "The expectation is not known"},
 		{code: "header_too_large", status: 431, title: "The header is too large"},
@@ -83,42 +80,41 @@ func conditions() []condition {
 		{code: "invalid_name", status: 422, title: "The name cannot be used"},
 		{code: "unknown_bundle", status: 422, title: "There is no such bundle"},
 		{code: "unknown_method", status: 422, title: "There is no such fusion method"},
+		{code: "unknown_expert", status: 422, title: "The request names an expert that is not there"},
+		{code: "unknown_source", status: 422, title: "The request names a source that is not there"},
+		{code: "duplicate_method", status: 422, title: "A fusion method is named twice"},
+		{code: "duplicate_expert", status: 422, title: "An expert is named twice"},
+		{code: "no_sources", status: 422, title: "There is nothing to search with"},
+		{code: "needs_bm25", status: 422, title: "The method needs BM25"},
+		{code: "needs_experts", status: 422, title: "The method needs an expert"},
+		{code: "needs_calibration", status: 422, title: "The method needs a calibration"},
+		{code: "no_passage_encoder", status: 422, title: "The expert cannot encode passages"},
+		{code: "empty_text", status: 422, title: "A text is empty"},
+		{code: "empty_tag", status: 422, title: "A tag is empty"},
+		{code: "too_many_tags", status: 422, title: "There are too many tags"},
+		{code: "tag_too_long", status: 422, title: "A tag is too long"},
 
 		{code: "rate_limited", status: 429, title: "Too many requests"}, // Retry-After is the limiter's
 		{code: "too_many_requests", status: 429, title: "The server is busy", retryAfter: 1},
 
 		{code: "too_many_jobs", status: 429, title: "Too many jobs wait", retryAfter: 60},
 
+		{code: "overloaded", status: 429, title: "The queue is full", retryAfter: 1},
+
 		{code: "client_gone", status: statusClientGone, title: "The caller closed the connection"},
 		{code: "internal", status: 500, title: "Something went wrong inside"},
 		{code: "unsupported_encoding", status: 501, title: "The transfer encoding is not known"},
 		{code: "not_ready", status: 503, title: "The server is not ready", retryAfter: 1},
+		{code: "unavailable", status: 503, title: "No source could answer", retryAfter: 1},
+		{code: "failed", status: 503, title: "The answer could not be put together", retryAfter: 1},
+		{code: "shutting_down", status: 503, title: "The server is shutting down", retryAfter: 1},
 		{code: "not_written", status: 503, title: "The change could not be stored", retryAfter: 5},
 		{code: "not_visible", status: 503, title: "Searches do not see the change yet", retryAfter: 5},
 		{code: "answer_lost", status: 503, title: "The answer could not be kept", retryAfter: 5},
+		{code: "deadline", status: 504, title: "The time ran out"},
 		{code: "storage_full", status: 507, title: "There is no room to store the change"},
 		{code: "http_version", status: 505, title: "The version of HTTP is not known"},
 	}
-}
-
-// kinds is the part of the table for errors of the engine by their kind. They
-// carry codes of their own; the codes here are for those without.
-func kinds(kind search.Kind) condition {
-	switch kind {
-	case search.Invalid:
-		return condition{code: "invalid_value", status: 422, title: "A value is not allowed"}
-	case search.NotFound:
-		return condition{code: "not_found", status: 404, title: "There is no such thing"}
-	case search.Conflict:
-		return condition{code: "conflict", status: 412, title: "The stored version is another one"}
-	case search.Overloaded:
-		return condition{code: "overloaded", status: 429, title: "The queue is full", retryAfter: 1}
-	case search.Unavailable:
-		return condition{code: "unavailable", status: 503, title: "No source could answer", retryAfter: 1}
-	case search.Deadline:
-		return condition{code: "deadline", status: 504, title: "The time ran out"}
-	}
-	return conditionOf("internal")
 }
 
 // conditionsByCode is the table by its codes; an answer to a batch looks many up.
@@ -147,18 +143,11 @@ func problemOf(ctx context.Context, err error) *Problem {
 	}
 	var e *search.Error
 	if errors.As(err, &e) {
-		c := kinds(e.Kind)
-		if known := conditionOf(e.Code); known.engine || known.status == c.status {
-			c = known
-		}
 		detail := e.Detail
 		if len(e.Fields) == 0 || !strings.HasPrefix(detail, strings.TrimPrefix(e.Fields[0].Pointer, "/")+" ") {
 			detail = sentence(detail) // unless it begins with the name of a field
 		}
-		p := c.problem(detail).because(e.Err)
-		if e.Code != "" {
-			p.Code = e.Code // more special than the kind, which the type names
-		}
+		p := newProblem(e.Code, detail).because(e.Err)
 		for _, f := range e.Fields {
 			p.Errors = append(p.Errors, ProblemField{Pointer: f.Pointer, Detail: f.Detail})
 		}
@@ -168,7 +157,7 @@ func problemOf(ctx context.Context, err error) *Problem {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return newProblem("client_gone", "The connection was closed before there was an answer.").because(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return kinds(search.Deadline).problem("The time ran out before any source answered.").because(err)
+		return newProblem("deadline", "The time ran out before any source answered.").because(err)
 	}
 	return newProblem("internal", "The server failed in a way that it did not expect; its log has the cause under this request id.").because(err)
 }

@@ -22,7 +22,7 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 	if n := len(requests); n == 0 || n > e.limits.Batch {
 		code := "batch_too_large"
 		if n == 0 {
-			code = "empty_batch"
+			code = "out_of_range"
 		}
 		detail := fmt.Sprintf("the batch has %d searches: it must have from 1 to %d", n, e.limits.Batch)
 		return &Error{Kind: Invalid, Code: code, Detail: detail, Fields: []FieldError{{Pointer: "/searches", Detail: detail}}}

@@ -65,7 +65,7 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 			if len(wrong) > maxProblems {
 				break
 			}
-			wrong.text(fmt.Sprintf("/input/%d", i), "text", text, e.limits.EmbedBytes)
+			wrong.text(fmt.Sprintf("/input/%d", i), "text", "empty_text", text, e.limits.EmbedBytes)
 		}
 	}
 	if kind == KindPassage && x.Passages == nil {

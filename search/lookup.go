@@ -32,7 +32,7 @@ func (e *Engine) Expert(name string) (ExpertInfo, error) {
 }
 
 func (e *Engine) noExpert(name string) error {
-	return &Error{Kind: NotFound, Code: "unknown_expert", Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), e.knownExperts())}
+	return &Error{Kind: NotFound, Code: "expert_not_found", Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), e.knownExperts())}
 }
 
 // Limits returns the limits in force.

@@ -36,17 +36,19 @@ func (w problems) err() error {
 	return e
 }
 
-func (w *problems) question(text string, limit int) { w.text("/question", "question", text, limit) }
+func (w *problems) question(text string, limit int) {
+	w.text("/question", "question", "empty_question", text, limit)
+}
 
-// text checks a text that is to be encoded.
-func (w *problems) text(pointer, what, text string, limit int) {
+// text checks a text that is to be encoded; empty is the code of one that is.
+func (w *problems) text(pointer, what, empty, text string, limit int) {
 	switch {
 	case len(text) > limit:
 		w.add("too_long", pointer, "the %s has %d bytes: at most %d are allowed", what, len(text), limit)
 	case !utf8.ValidString(text):
 		w.add("invalid_utf8", pointer, "the %s is not valid UTF-8", what)
 	case strings.TrimSpace(text) == "":
-		w.add("empty_"+what, pointer, "the %s is empty", what)
+		w.add(empty, pointer, "the %s is empty", what)
 	}
 }
 

@@ -187,7 +187,7 @@ func (l *library) named(name string) bool {
 
 func (l *library) checkRemoving(r jobs.Request) error {
 	if !l.has(r.Name) {
-		return jobs.Refuse("unknown_expert", "the collection has no vectors of an expert %q", r.Name)
+		return jobs.Refuse("expert_not_found", "the collection has no vectors of an expert %q", r.Name)
 	}
 	return nil
 }
