@@ -113,14 +113,30 @@ func (l *Live) Apply(ctx context.Context, changes []Change) ([]Result, error) {
 // takes what came meanwhile.
 func (l *Live) commitAll(ctx context.Context) {
 	defer close(l.committed)
+	wait, quiet := retryAfter, true
 	for {
 		var group []*commitRequest
+		var again <-chan time.Time
+		switch {
+		case l.logTrouble != nil: // nobody else changes it
+			again = time.After(wait)
+		case !quiet:
+			again, wait = time.After(confirmAfter), retryAfter
+		}
 		select {
 		case r := <-l.requests:
 			group = append(group, r)
+		case <-again:
+			wait = min(2*wait, retryMost)
 		case <-ctx.Done():
 			return
 		}
+		if group == nil {
+			l.tendLog()
+			quiet = true
+			continue
+		}
+		quiet = false
 		for bytes, more := group[0].bytes, true; more && bytes < commitBytes; {
 			select {
 			case r := <-l.requests:
@@ -135,6 +151,25 @@ func (l *Live) commitAll(ctx context.Context) {
 			close(r.done)
 		}
 	}
+}
+
+// confirmAfter is how long nothing comes before the log gets evidence of its own
+// that the last change was acknowledged; else the next change is that.
+const confirmAfter = 100 * time.Millisecond
+
+// tendLog does what there is to do when no change comes. Where changes are
+// refused it finds out whether they still would be: who was told so may have
+// stopped sending any.
+func (l *Live) tendLog() {
+	l.logUse.Lock()
+	if l.logTrouble == nil {
+		l.log.confirm()
+		l.logUse.Unlock()
+		return
+	}
+	_, err := l.log.append(nil)
+	l.logUse.Unlock()
+	l.note(&l.logTrouble, err)
 }
 
 // commit checks the changes of a group in order, logs those that hold, and
@@ -162,10 +197,13 @@ func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 		places, err = l.log.append(g.entries)
 	}
 	last := l.log.next - 1
-	if err == nil && l.log.size > maxLogFile {
-		err = l.log.rotate()
+	if l.log.size() > maxLogFile {
+		l.log.rotate()
 	}
 	l.logUse.Unlock()
+	if len(g.entries) > 0 {
+		l.note(&l.logTrouble, err)
+	}
 	if err != nil {
 		for _, r := range group {
 			r.err = err

@@ -59,7 +59,9 @@
 // more, and so is durable. The next writer after a kill syncs the manifest
 // before it clears up, for the same reason.
 //
-// A change is acknowledged when its frame of the log is synced;
+// A change is acknowledged when its record of the log is synced;
 // the manifest says up to which change the segments go, and the rest is read
-// from the log when the collection is opened for writing.
+// from the log when the collection is opened for writing. How a record that was
+// cut off is told from one that is damaged, and what follows a sync that fails,
+// stands at logFolder and sectorBytes.
 package collection

@@ -41,7 +41,7 @@ func (l *Live) flushAll(ctx context.Context) {
 	}
 }
 
-// note remembers how the last flush or merge went.
+// note remembers how the last flush, merge or use of the log went.
 func (l *Live) note(trouble *error, err error) {
 	if err != nil {
 		l.options.Failed(err)
@@ -94,11 +94,8 @@ func (l *Live) flush(ctx context.Context) error {
 	l.mu.Unlock()
 	if len(changes) > 0 {
 		l.logUse.Lock()
-		err := l.log.rotate()
+		l.log.rotate()
 		l.logUse.Unlock()
-		if err != nil {
-			return err
-		}
 		if err := l.writer.flush(ctx, changes, last, encoders, l.options.Build); err != nil {
 			return fmt.Errorf("making %d changes visible: %w", len(changes), err)
 		}
@@ -212,11 +209,7 @@ func writePending(ctx context.Context, d disk, path string, put []string, change
 // segment holds: what is done beside them would come before them.
 func (w *Writer) pendingChanges() error {
 	m, n := w.snapshot(), 0
-	log, err := openLog(w.disk, w.dir, m.Applied, func(uint64, changeKind, []byte, logged) error { n++; return nil })
-	if err != nil {
-		return err
-	}
-	if err := log.close(); err != nil {
+	if err := eachLogged(w.disk, w.dir, m, func(uint64, changeKind, []byte, logged) error { n++; return nil }); err != nil {
 		return err
 	}
 	if n > 0 {

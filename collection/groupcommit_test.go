@@ -23,11 +23,6 @@ func (d *slowSyncs) Create(path string) (logFile, error) {
 	return &slowLog{file, d}, err
 }
 
-func (d *slowSyncs) OpenAppend(path string) (logFile, error) {
-	file, err := d.osDisk.OpenAppend(path)
-	return &slowLog{file, d}, err
-}
-
 type slowLog struct {
 	logFile
 	disk *slowSyncs

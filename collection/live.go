@@ -42,6 +42,7 @@ type Live struct {
 	changed      chan struct{} // closed and replaced when any of the above changes
 	flushTrouble error         // the last flush failed with it
 	mergeTrouble error
+	logTrouble   error // changes are refused with it; the committer writes it
 	closed       bool
 }
 
@@ -61,7 +62,8 @@ type LiveOptions struct {
 	MaxPending int
 	// Merge says when segments are merged.
 	Merge MergePolicy
-	// Failed is called when a flush or a merge fails; it is tried again.
+	// Failed is called when a flush or a merge fails, or the log cannot be
+	// written; it is tried again.
 	Failed func(error)
 	// Published is called after each new generation, from the goroutine that
 	// made it.
@@ -123,7 +125,7 @@ func openLive(d disk, dir string, o LiveOptions) (_ *Live, err error) {
 	}
 	l.applied, l.generation = m.Applied, m.Generation
 	now := time.Now()
-	l.log, err = openLog(d, dir, m.Applied, func(seq uint64, kind changeKind, content []byte, at logged) error {
+	l.log, err = openLog(d, dir, m, func(seq uint64, kind changeKind, content []byte, at logged) error {
 		c := pendingChange{seq: seq, kind: kind, at: at}
 		id := string(content)
 		if kind == putChange {
@@ -226,7 +228,7 @@ type Backlog struct {
 	Oldest   time.Duration // how long the oldest waits
 	LogBytes int64
 	Segments int
-	// Trouble is why the last flush or merge failed, until one succeeds; with
+	// Trouble is why the last change, flush or merge failed, until one succeeds; with
 	// ErrUnsettled or ErrOtherWriter no change is acknowledged either.
 	Trouble error
 }
@@ -240,7 +242,7 @@ func (l *Live) Backlog() Backlog {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if trouble == nil {
-		trouble = errors.Join(l.flushTrouble, l.mergeTrouble)
+		trouble = errors.Join(l.logTrouble, l.flushTrouble, l.mergeTrouble)
 	}
 	b := Backlog{Changes: len(l.pending.queue), LogBytes: bytes, Segments: segments, Trouble: trouble}
 	if b.Changes > 0 {

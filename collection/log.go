@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 )
@@ -13,25 +12,51 @@ import (
 // is a folder of files, each named for the number of its first change; changes
 // are numbered from 1 without gaps for as long as the collection lives.
 //
-// A file is frames, one for each group of changes that was committed together,
-// little-endian:
+// A file is sectors (see sectorBytes) and begins with a head: logMagic, the
+// collection's id, and the number of the first change (uint64). Records follow,
+// one for each group of changes that was committed together, little-endian:
 //
 //	magic     uint32
 //	length    uint32, of the body
 //	first     uint64, the number of the first change
 //	count     uint32, how many changes
-//	checksum  uint32, CRC-32C of the fields before it but the magic, and of the body
 //	body      each change: kind (1 byte), length (varint), content
 //
-// A frame is written at once and synced before any of its changes is
-// acknowledged, and the next one is not begun before that. So a frame that is
-// not whole was acknowledged to nobody if it is the last, and is a damaged file
-// if another one follows.
+// # What was acknowledged
+//
+// A record is written at once and synced before any of its changes is
+// acknowledged, and nothing is written behind it before that. So the beginning
+// of another record in the same file is evidence that the ones before it were
+// synced, and so is another file that begins with a later change. Where nobody
+// writes, a record without changes is put behind the last one, as evidence
+// alone; it costs no sync, since it is the page cache that has it until the next
+// one. The first record of a file is written and synced before the file gets its
+// name, and is evidence of itself.
+//
+// A record with evidence that is not whole is a damaged file. One without is the
+// last of all, from less than a moment before a power cut, and may have been
+// acknowledged or not. Its sectors tell: those that a cut write did not reach
+// are as they were before. If any is right but for one byte, the file is damaged;
+// else the write was cut, and nobody was told that it was through. Only what no
+// sector tells is lost silently: the last record damaged by more than a byte, and
+// the power cut before its evidence was on the disk.
+//
+// # When a write or a sync fails
+//
+// What of a record is on the disk is then unknown, and to sync once more would
+// not help: the system may have dropped what it could not write. Nothing is ever
+// written to that file again. The next record begins a new file with the number
+// that the failed one had, and what a file has from the number of the next file
+// on was acknowledged to nobody and does not count. The same is done with a last
+// record that has no evidence when a log is opened: its sync may have failed, so
+// it is written and synced anew before anybody is shown what is in it.
 const (
-	logFolder   = "wal"
-	logMagic    = 0x474f4c43 // "CLOG"
-	frameHeader = 24
-	maxFrame    = 64 << 20
+	logFolder    = "wal"
+	logMagic     = "conclave log 2\n\x00"
+	logMaking    = "tmp-log" // a file before it has its name
+	recordMagic  = 0x474f4c43
+	recordHeader = 20
+	maxRecord    = 64 << 20
 )
 
 type changeKind byte
@@ -43,22 +68,25 @@ const (
 
 // logged is where a change's content lies.
 type logged struct {
-	path   string
-	offset int64
+	file   *logIdentity
+	offset int64 // in the sectors' contents
 	length int
 }
 
-// changeLog is the log as its one writer sees it. Append, rotate and prune are
-// called by one goroutine at a time.
+// changeLog is the log as its one writer sees it. Its methods are called by one
+// goroutine at a time.
 type changeLog struct {
-	disk   disk
-	dir    string // the log's folder
-	next   uint64 // the number of the next change
-	file   logFile
-	path   string
-	size   int64
-	broken error // after a failure that leaves the file in an unknown state
-	full   []fullFile
+	disk      disk
+	dir       string // the log's folder
+	id        string // the collection's
+	next      uint64 // the number of the next change
+	rooted    bool   // the folder is there, durably
+	file      logFile
+	of        *logIdentity // file's
+	sectors   int          // written to it
+	holds     bool         // something in it was acknowledged
+	confirmed bool         // behind its last change is evidence
+	full      []fullFile
 }
 
 // fullFile is a file that is no longer appended to.
@@ -75,106 +103,164 @@ type entry struct {
 	content []byte
 }
 
-// append makes entries durable as one frame and says where each content lies.
-// When it fails none of them is in the log.
+// append makes entries durable as one record and says where each content lies.
+// When it fails none of them is in the log, and the next one begins a new file.
+// Without entries it finds out whether the disk can be written.
 func (l *changeLog) append(entries []entry) ([]logged, error) {
-	if l.broken != nil {
-		return nil, l.broken
+	record := make([]byte, recordHeader, 4096)
+	offsets := make([]int, len(entries))
+	for i, e := range entries {
+		record = append(record, byte(e.kind))
+		record = binary.AppendUvarint(record, uint64(len(e.content)))
+		offsets[i] = len(record)
+		record = append(record, e.content...)
 	}
-	if l.file == nil {
+	if len(record) > maxRecord {
+		return nil, fmt.Errorf("a group of changes has %d bytes, %d are allowed", len(record), maxRecord)
+	}
+	sealRecord(record, l.next, len(entries))
+	named := l.file != nil
+	if !named {
 		if err := l.create(); err != nil {
-			return nil, err
+			return nil, explainDisk(fmt.Errorf("beginning a file of the log in %s: %w", l.dir, err))
 		}
 	}
-	frame := make([]byte, frameHeader, 4096)
-	places := make([]logged, len(entries))
-	for i, e := range entries {
-		frame = append(frame, byte(e.kind))
-		frame = binary.AppendUvarint(frame, uint64(len(e.content)))
-		places[i] = logged{path: l.path, offset: l.size + int64(len(frame)), length: len(e.content)}
-		frame = append(frame, e.content...)
-	}
-	if len(frame) > maxFrame {
-		return nil, fmt.Errorf("a group of changes has %d bytes, %d are allowed", len(frame), maxFrame)
-	}
-	sealFrame(frame, l.next, len(entries))
-	_, err := l.file.Write(frame)
+	at, err := l.write(record)
 	if err == nil {
 		err = l.file.Sync()
 	}
-	if err != nil {
-		// What of the frame is on disk is unknown: take it back, durably, before
-		// anything else is written. After a failed sync not even that is sure.
-		cut := l.file.Truncate(l.size)
-		if cut == nil {
-			cut = l.file.Sync()
+	if err == nil && !named {
+		if err = l.disk.Rename(filepath.Join(l.dir, logMaking), l.of.path); err == nil {
+			err = l.disk.SyncDir(l.dir)
 		}
-		if cut != nil {
-			l.broken = fmt.Errorf("the log %s cannot be written (%w), nor be set right (%w): restart when the disk is well", l.path, err, cut)
-			return nil, l.broken
-		}
-		return nil, explainDisk(fmt.Errorf("writing the log %s: %w", l.path, err))
 	}
-	l.size += int64(len(frame))
+	if err != nil {
+		err = explainDisk(fmt.Errorf("writing the log %s: %w", l.of.path, err))
+		l.abandon()
+		return nil, err
+	}
+	places := make([]logged, len(entries))
+	for i, e := range entries {
+		places[i] = logged{file: l.of, offset: int64(at)*contentBytes + int64(offsets[i]), length: len(e.content)}
+	}
 	l.next += uint64(len(entries))
+	l.holds = l.holds || len(entries) > 0
+	l.confirmed = len(entries) == 0
 	return places, nil
 }
 
-func sealFrame(frame []byte, first uint64, count int) {
+func sealRecord(record []byte, first uint64, count int) {
 	le := binary.LittleEndian
-	le.PutUint32(frame, logMagic)
-	le.PutUint32(frame[4:], uint32(len(frame)-frameHeader))
-	le.PutUint64(frame[8:], first)
-	le.PutUint32(frame[16:], uint32(count))
-	le.PutUint32(frame[20:], frameSum(frame))
+	le.PutUint32(record, recordMagic)
+	le.PutUint32(record[4:], uint32(len(record)-recordHeader))
+	le.PutUint64(record[8:], first)
+	le.PutUint32(record[16:], uint32(count))
 }
 
-func frameSum(frame []byte) uint32 {
-	return crc32.Update(crc32.Checksum(frame[4:20], castagnoli), castagnoli, frame[frameHeader:])
+// write appends a record to the file, with the head in front of the first one,
+// and says in which sector it begins.
+func (l *changeLog) write(record []byte) (at int, err error) {
+	var out []byte
+	if at = l.sectors; at == 0 {
+		out = l.of.appendSectors(out, 0, l.of.head())
+		at = 1
+	}
+	out = l.of.appendSectors(out, at, record)
+	_, err = l.file.Write(out)
+	l.sectors = at + sectorsOf(len(record))
+	return at, err
 }
 
+// head is the content of a file's first sector.
+func (f *logIdentity) head() []byte {
+	return binary.LittleEndian.AppendUint64(append([]byte(logMagic), f.id...), f.first)
+}
+
+// create begins a file for the next change. It gets its name with its first
+// record, in the place of any that has it: changes of that number were
+// acknowledged to nobody, or are in what is written.
 func (l *changeLog) create() error {
-	path := filepath.Join(l.dir, logName(l.next))
-	if err := l.disk.Mkdir(l.dir); err == nil {
-		if err := l.disk.SyncDir(filepath.Dir(l.dir)); err != nil {
-			return explainDisk(err)
+	if !l.rooted {
+		made := l.disk.Mkdir(l.dir)
+		if made != nil && !errors.Is(made, os.ErrExist) {
+			return made
 		}
-	} else if !errors.Is(err, os.ErrExist) {
-		return explainDisk(err)
+		if err := l.disk.SyncDir(filepath.Dir(l.dir)); err != nil {
+			if made == nil {
+				_ = l.disk.RemoveAll(l.dir) // so that its name is written anew
+			}
+			return err
+		}
+		l.rooted = true
 	}
-	file, err := l.disk.Create(path)
+	making := filepath.Join(l.dir, logMaking)
+	if exists(making) {
+		if err := l.disk.RemoveAll(making); err != nil {
+			return err
+		}
+	}
+	file, err := l.disk.Create(making)
 	if err != nil {
-		return explainDisk(err)
+		return err
 	}
-	if err := l.disk.SyncDir(l.dir); err != nil {
-		return explainDisk(errors.Join(err, file.Close()))
-	}
-	l.file, l.path, l.size = file, path, 0
+	l.file, l.of = file, newLogIdentity(l.disk, filepath.Join(l.dir, logName(l.next)), l.id, l.next)
+	l.sectors, l.holds, l.confirmed = 0, false, true
 	return nil
 }
 
-// rotate ends the present file; the next change begins another one.
-func (l *changeLog) rotate() error {
-	if l.file == nil || l.size == 0 {
-		return nil
+// abandon ends the present file after a failure: what stands at its end is
+// unknown, so nothing is written behind it.
+func (l *changeLog) abandon() {
+	_ = l.file.Close() // it failed already
+	l.file = nil
+	if l.holds {
+		l.full = append(l.full, fullFile{path: l.of.path, last: l.next - 1})
+	} else {
+		_ = l.disk.RemoveAll(filepath.Join(l.dir, logMaking)) // else the next file does
 	}
-	l.full = append(l.full, fullFile{path: l.path, last: l.next - 1})
-	err := l.file.Close()
-	l.file, l.size = nil, 0
-	return err
+}
+
+// confirm puts evidence behind the last change that it was acknowledged.
+func (l *changeLog) confirm() {
+	if l.file == nil || l.confirmed {
+		return
+	}
+	record := make([]byte, recordHeader)
+	sealRecord(record, l.next, 0)
+	if _, err := l.write(record); err != nil {
+		l.abandon() // nothing was lost; the next change tells whether the disk is well
+		return
+	}
+	l.confirmed = true
+}
+
+// rotate ends the present file; the next change begins another one.
+func (l *changeLog) rotate() {
+	if l.file == nil || !l.holds {
+		return
+	}
+	if l.confirm(); l.file == nil {
+		return
+	}
+	_ = l.file.Close() // what counts was synced
+	l.file = nil
+	l.full = append(l.full, fullFile{path: l.of.path, last: l.next - 1})
 }
 
 // prune removes the files whose changes are all in segments: those up to the
-// change numbered applied.
+// change numbered applied. What cannot be removed is tried again the next time.
 func (l *changeLog) prune(applied uint64) error {
 	var errs []error
 	kept := l.full[:0]
 	for _, f := range l.full {
-		if f.last > applied {
-			kept = append(kept, f)
-		} else if err := l.disk.RemoveAll(f.path); err != nil {
+		if f.last <= applied {
+			err := l.disk.RemoveAll(f.path)
+			if err == nil {
+				continue
+			}
 			errs = append(errs, err)
 		}
+		kept = append(kept, f)
 	}
 	l.full = kept
 	return errors.Join(errs...)
@@ -182,32 +268,51 @@ func (l *changeLog) prune(applied uint64) error {
 
 // bytes is how large the log is.
 func (l *changeLog) bytes() int64 {
-	total := l.size
+	total := l.size()
 	for _, f := range l.full {
 		total += fileSize(f.path)
 	}
 	return total
 }
 
-func (l *changeLog) close() error {
+// size is that of the present file.
+func (l *changeLog) size() int64 {
 	if l.file == nil {
+		return 0
+	}
+	return int64(l.sectors) * sectorBytes
+}
+
+// close ends the log. That its last change was acknowledged is durable from then
+// on.
+func (l *changeLog) close() error {
+	if l.confirm(); l.file == nil {
 		return nil
 	}
-	err := l.file.Close()
+	err := errors.Join(l.file.Sync(), l.file.Close())
 	l.file = nil
 	return err
 }
 
-// read fetches a change's content.
+// read fetches a change's content. A damaged file is an error.
 func (p logged) read() ([]byte, error) {
-	file, err := os.Open(p.path)
+	file, err := p.file.disk.Open(p.file.path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	content := make([]byte, p.length)
-	if _, err := file.ReadAt(content, p.offset); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", p.path, err)
+	first, skip := int(p.offset/contentBytes), int(p.offset%contentBytes)
+	sectors := make([]byte, sectorsOf(skip+p.length)*sectorBytes)
+	if _, err := file.ReadAt(sectors, int64(first)*sectorBytes); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", p.file.path, err)
 	}
-	return content, nil
+	content := make([]byte, 0, len(sectors)/sectorBytes*contentBytes)
+	for i := range len(sectors) / sectorBytes {
+		part, sum := splitSector(sectors[i*sectorBytes : (i+1)*sectorBytes])
+		if n := first + i; sum != p.file.sum(n, true, part) && sum != p.file.sum(n, false, part) {
+			return nil, p.file.damaged(n*sectorBytes, "a sector's checksum is wrong")
+		}
+		content = append(content, part...)
+	}
+	return content[skip : skip+p.length], nil
 }

@@ -36,6 +36,7 @@ type forgetfulDisk struct {
 	names   map[uint64]map[string]uint64 // synced names of folders
 	held    map[uint64]*os.File          // keeps inodes from being used again
 	renamed *rename                      // the last one that was not synced
+	logs    []*forgetfulFile             // that were made
 }
 
 type rename struct {
@@ -165,6 +166,11 @@ func (d *forgetfulDisk) Rename(from, to string) error {
 	folder, file := d.inode(filepath.Dir(from)), d.inode(from)
 	d.mu.Lock()
 	d.renamed = &rename{folder, file, filepath.Base(from), filepath.Base(to)}
+	for _, f := range d.logs {
+		if f.path == from {
+			f.path = to
+		}
+	}
 	d.mu.Unlock()
 	return d.osDisk.Rename(from, to)
 }
@@ -181,15 +187,9 @@ func (d *forgetfulDisk) Create(path string) (logFile, error) {
 		return nil, err
 	}
 	file, err := d.osDisk.Create(path)
-	return &forgetfulFile{file, d, path}, err
-}
-
-func (d *forgetfulDisk) OpenAppend(path string) (logFile, error) {
-	if err := d.step("open %s", path); err != nil {
-		return nil, err
-	}
-	file, err := d.osDisk.OpenAppend(path)
-	return &forgetfulFile{file, d, path}, err
+	f := &forgetfulFile{file, d, path}
+	d.logs = append(d.logs, f)
+	return f, err
 }
 
 // forgetfulFile is a file of a log. A write that is cut leaves half of it.
@@ -218,13 +218,6 @@ func (f *forgetfulFile) Sync() error {
 		return f.disk.step("sync %s", f.path)
 	}
 	return f.disk.SyncFile(f.path)
-}
-
-func (f *forgetfulFile) Truncate(size int64) error {
-	if err := f.disk.step("truncate %s", f.path); err != nil {
-		return err
-	}
-	return f.logFile.Truncate(size)
 }
 
 func (d *forgetfulDisk) RemoveAll(path string) error {

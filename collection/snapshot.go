@@ -64,7 +64,7 @@ func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report
 		return report, fmt.Errorf("%s is not empty: name a new or an empty folder for the snapshot", out)
 	}
 	report = SnapshotReport{Generation: m.Generation, Passages: m.live()}
-	if _, err := readLog(filepath.Join(dir, logFolder), m.Applied, func(uint64, changeKind, []byte, logged) error { report.Pending++; return nil }); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := eachLogged(d, dir, m, func(uint64, changeKind, []byte, logged) error { report.Pending++; return nil }); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return report, err
 	}
 	parent, making := filepath.Dir(filepath.Clean(out)), filepath.Clean(out)+makingSuffix

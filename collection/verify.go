@@ -23,13 +23,13 @@ type VerifyReport struct {
 
 // verifyLog reads the log. Files of it that a writer removes meanwhile hold
 // nothing that is not in a newer generation.
-func (r *VerifyReport) verifyLog(dir string, applied uint64) error {
-	_, err := readLog(filepath.Join(dir, logFolder), applied, func(_ uint64, kind changeKind, content []byte, at logged) error {
+func (r *VerifyReport) verifyLog(dir string, m *manifest) error {
+	err := eachLogged(osDisk{}, dir, m, func(_ uint64, kind changeKind, content []byte, _ logged) error {
 		r.Pending++
 		if kind == putChange {
 			var p corpus.Passage
 			if err := p.UnmarshalBinary(content); err != nil {
-				return fmt.Errorf("%s: %w", at.path, err)
+				return err
 			}
 		}
 		return nil
@@ -81,7 +81,7 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 			return report, err
 		}
 	}
-	errs = append(errs, g.verifyIDs(ctx), report.verifyLog(dir, m.Applied))
+	errs = append(errs, g.verifyIDs(ctx), report.verifyLog(dir, m))
 	if err := errors.Join(errs...); err != nil {
 		return report, fmt.Errorf("%w\nrestore the collection from a snapshot, or index again", err)
 	}

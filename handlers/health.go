@@ -73,7 +73,7 @@ func (a *API) getReady(w http.ResponseWriter, r *http.Request) error {
 		case errors.Is(b.Trouble, collection.ErrUnsettled):
 			health.Warnings = append(health.Warnings, "nothing can be written at the moment: the disk does not say whether what was indexed last would survive a power cut; the server goes on trying, and its log says why")
 		case b.Trouble != nil:
-			health.Warnings = append(health.Warnings, "what was written cannot be shown to searches at the moment; the server goes on trying, and its log says why")
+			health.Warnings = append(health.Warnings, "changes cannot be logged, indexed or merged at the moment; the server goes on trying, and its log says why")
 		}
 	}
 	for _, c := range parts {

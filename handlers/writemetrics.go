@@ -46,7 +46,7 @@ func backlogGauges() []backlogGauge {
 		gauge("backlog_oldest_seconds", "How long the oldest of them has waited.", func(b collection.Backlog) float64 { return b.Oldest.Seconds() }),
 		gauge("log_bytes", "Bytes in the log of changes.", func(b collection.Backlog) float64 { return float64(b.LogBytes) }),
 		gauge("segments", "Segments of the collection.", func(b collection.Backlog) float64 { return float64(b.Segments) }),
-		gauge("indexing_failing", "1 while what was written cannot be indexed or merged.", func(b collection.Backlog) float64 {
+		gauge("indexing_failing", "1 while changes cannot be logged, indexed or merged.", func(b collection.Backlog) float64 {
 			if b.Trouble != nil {
 				return 1
 			}

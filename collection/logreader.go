@@ -1,0 +1,176 @@
+package collection
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// LogDamageError says that a file of the log is not as it was written. Changes
+// that were acknowledged would be lost if it were read on.
+type LogDamageError struct {
+	File string
+	Byte int // where it is wrong, or begins to be
+	What string
+}
+
+func (e *LogDamageError) Error() string {
+	return fmt.Sprintf("the log file %s is damaged at byte %d (%s), and changes in it were acknowledged: restore the collection from a snapshot", e.File, e.Byte, e.What)
+}
+
+func (f *logIdentity) damaged(at int, what string) error {
+	return &LogDamageError{File: f.path, Byte: at, What: what}
+}
+
+// logReader reads the records of a file.
+type logReader struct {
+	*logIdentity
+	data []byte
+	end  uint64    // the change that the next file begins with: from there on nothing counts
+	next uint64    // the number of the next change
+	held logRecord // the last one, until there is evidence that it was synced
+}
+
+// read visits the records, but for the one that it still holds at the end.
+func (r *logReader) read(visit func(*logRecord) error) error {
+	if err := r.checkHead(); err != nil {
+		return err
+	}
+	for at := 1; r.next < r.end; {
+		record, err := r.recordAt(at)
+		if err != nil {
+			return err
+		}
+		if record == nil {
+			break
+		}
+		at += sectorsOf(len(record))
+		if err := visit(&r.held); err != nil { // that another record begins is evidence
+			return err
+		}
+		if r.held, err = r.changesOf(record, at-sectorsOf(len(record))); err != nil {
+			return err
+		}
+		r.next += uint64(len(r.held.entries))
+	}
+	if r.next > r.end {
+		return r.damaged(0, fmt.Sprintf("it ends with change %d, but the next file begins with change %d", r.next-1, r.end))
+	}
+	if r.end != ^uint64(0) { // so is another file
+		err := visit(&r.held)
+		r.held = logRecord{}
+		return err
+	}
+	return nil
+}
+
+// checkHead makes sure that the file is what its name and its place say.
+func (r *logReader) checkHead() error {
+	head := r.data[:min(len(r.data), contentBytes)]
+	if !bytes.HasPrefix(head, []byte(logMagic)) && bytes.HasPrefix(head, binary.LittleEndian.AppendUint32(nil, recordMagic)) {
+		return fmt.Errorf("the log file %s is of an earlier version of this program: start that one to have its changes indexed, or index again", r.path)
+	}
+	switch state, wrong := r.sectorAt(r.data, 0); state {
+	case firstSector, laterSector:
+	case wrongByte:
+		return r.damaged(wrong, "a byte of its head is wrong")
+	default:
+		return r.damaged(0, "its head is missing")
+	}
+	if want := r.head(); !bytes.HasPrefix(head, want) {
+		id := bytes.TrimRight(head[len(logMagic):len(want)-8], "\x00")
+		return fmt.Errorf("the log file %s is of collection %q from change %d on, where that of collection %q from change %d on belongs: it was put there from somewhere else; put its own one in its place, or restore the collection from a snapshot",
+			r.path, id, binary.LittleEndian.Uint64(head[len(want)-8:]), r.id, r.first)
+	}
+	return nil
+}
+
+// recordAt is the record that begins with a sector; nil at the end of what was
+// written. What is wrong there is an error if anything tells that the record was
+// acknowledged, or that it was whole once.
+func (r *logReader) recordAt(at int) ([]byte, error) {
+	state, _ := r.sectorAt(r.data, at)
+	if state != firstSector {
+		return nil, r.brokenAt(at, at)
+	}
+	head := r.data[at*sectorBytes:]
+	length, first := binary.LittleEndian.Uint32(head[4:]), binary.LittleEndian.Uint64(head[8:])
+	if binary.LittleEndian.Uint32(head) != recordMagic || length > maxRecord || first != r.next {
+		return nil, r.damaged(at*sectorBytes, fmt.Sprintf("a record of %d bytes from change %d on stands where change %d belongs", length, first, r.next))
+	}
+	size := recordHeader + int(length)
+	sectors := sectorsOf(size)
+	record := make([]byte, 0, min(sectors*sectorBytes, len(r.data)))
+	for i := at; i < at+sectors; i++ {
+		if state, _ := r.sectorAt(r.data, i); state != laterSector && (i > at || state != firstSector) {
+			return nil, r.brokenAt(at, i)
+		}
+		record = append(record, r.data[i*sectorBytes:i*sectorBytes+contentBytes]...)
+	}
+	return record[:size], nil
+}
+
+// brokenAt says what it means that the record that begins with a sector is not
+// as it was written, from another sector on: an error for damage, nil for a
+// write that was cut.
+func (r *logReader) brokenAt(at, from int) error {
+	if state, wrong := r.sectorAt(r.data, from); state == wrongByte {
+		return r.damaged(wrong, "a byte is wrong")
+	}
+	if at == 1 {
+		return r.damaged(from*sectorBytes, "its first record is not whole, which it was before the file had its name")
+	}
+	if r.end != ^uint64(0) {
+		return r.damaged(from*sectorBytes, fmt.Sprintf("its changes end with %d, but the next file begins with %d: its end is missing, or a file in between", r.next-1, r.end))
+	}
+	for i := at; i*sectorBytes < len(r.data); i++ {
+		switch state, wrong := r.sectorAt(r.data, i); {
+		case state == wrongByte:
+			return r.damaged(wrong, "a byte is wrong")
+		case state == firstSector && i > at:
+			return r.damaged(from*sectorBytes, "a record is not whole, and another one follows")
+		}
+	}
+	return nil
+}
+
+// changesOf are the changes of a record that begins with a sector.
+func (r *logReader) changesOf(record []byte, sector int) (logRecord, error) {
+	out := logRecord{first: r.next}
+	count, body := binary.LittleEndian.Uint32(record[16:]), record[recordHeader:]
+	offset := int64(sector) * contentBytes
+	err := eachChange(body, int(count), func(kind changeKind, content []byte, at int) {
+		out.entries = append(out.entries, entry{kind, content})
+		out.places = append(out.places, logged{file: r.logIdentity, offset: offset + int64(recordHeader+at), length: len(content)})
+	})
+	if err != nil {
+		return out, r.damaged(sector*sectorBytes, err.Error())
+	}
+	return out, nil
+}
+
+// eachChange visits the changes of a record's body.
+func eachChange(body []byte, count int, visit func(kind changeKind, content []byte, offset int)) error {
+	at := 0
+	for range count {
+		if at >= len(body) {
+			return errors.New("a record has fewer changes than it says")
+		}
+		kind := changeKind(body[at])
+		length, used := binary.Uvarint(body[at+1:])
+		if used <= 0 || length > uint64(len(body)-at-1-used) {
+			return errors.New("a change's length is wrong")
+		}
+		at += 1 + used
+		if kind != putChange && kind != deleteChange {
+			return fmt.Errorf("a change of kind %d, which this program does not know", kind)
+		}
+		visit(kind, body[at:at+int(length)], at)
+		at += int(length)
+	}
+	if at != len(body) {
+		return errors.New("a record has more in it than its changes")
+	}
+	return nil
+}

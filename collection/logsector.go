@@ -1,0 +1,138 @@
+package collection
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"slices"
+)
+
+// A file of the log is sectors, each written once and in order:
+//
+//	content   contentBytes; a record begins a sector, and zeros fill its last one
+//	checksum  CRC-32C of the file's identity, the sector's number, whether it is
+//	          a record's first, and the content
+//
+// No sector is written twice, and none is shared by two records, so nothing that
+// is written can harm what was acknowledged before. And a sector that is not
+// what it should be says why (see sectorState): disks write sectors whole, so a
+// power cut leaves the new sector or what was there before, zeros or another
+// file's bytes, and no sector that is right but for one byte.
+const (
+	sectorBytes  = 512
+	contentBytes = sectorBytes - 4
+)
+
+// logIdentity is what a file of a log is: of which collection and from which
+// change on. It is at the file's beginning, and every checksum covers it.
+type logIdentity struct {
+	disk  disk
+	path  string
+	id    string // of the collection
+	first uint64 // the number of the first change
+	seed  uint32
+}
+
+func newLogIdentity(d disk, path, id string, first uint64) *logIdentity {
+	seed := crc32.Checksum(binary.LittleEndian.AppendUint64([]byte(id), first), castagnoli)
+	return &logIdentity{disk: d, path: path, id: id, first: first, seed: seed}
+}
+
+// sum is a sector's checksum. That of the head, sector 0, is the same in every
+// file, so that a file that is another's says whose it is.
+func (f *logIdentity) sum(number int, begins bool, content []byte) uint32 {
+	if number == 0 {
+		return crc32.Checksum(content, castagnoli)
+	}
+	place := uint64(number) << 1
+	if begins {
+		place |= 1
+	}
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], place)
+	return crc32.Update(crc32.Update(f.seed, castagnoli, b[:]), castagnoli, content)
+}
+
+// appendSectors appends a record as sectors from a number on.
+func (f *logIdentity) appendSectors(out []byte, number int, record []byte) []byte {
+	out = slices.Grow(out, sectorsOf(len(record))*sectorBytes)
+	for begins := true; len(record) > 0; begins = false {
+		n := min(len(record), contentBytes)
+		at := len(out)
+		out = append(out, record[:n]...)
+		out = append(out, make([]byte, contentBytes-n)...)
+		out = binary.LittleEndian.AppendUint32(out, f.sum(number, begins, out[at:]))
+		record = record[n:]
+		number++
+	}
+	return out
+}
+
+// sectorsOf is how many sectors a record of n bytes takes.
+func sectorsOf(n int) int { return (n + contentBytes - 1) / contentBytes }
+
+// sectorState is what a sector of a file turns out to be.
+type sectorState int
+
+const (
+	firstSector sectorState = iota // as it was written, the first of a record
+	laterSector                    // as it was written, another one
+	unwritten                      // zeros, or behind the file's end
+	foreign                        // something else: what was on the disk before
+	wrongByte                      // right but for one byte, which no write that was cut leaves
+)
+
+// sectorAt looks at a sector of a file. Where one byte is wrong, it says where
+// in the file.
+func (f *logIdentity) sectorAt(data []byte, number int) (state sectorState, wrong int) {
+	at := number * sectorBytes
+	if len(data) < at+sectorBytes {
+		return unwritten, 0
+	}
+	sector := data[at : at+sectorBytes]
+	content, have := splitSector(sector)
+	first, later := f.sum(number, true, content), f.sum(number, false, content)
+	switch {
+	case have == first:
+		return firstSector, 0
+	case have == later:
+		return laterSector, 0
+	case !slices.ContainsFunc(sector, func(b byte) bool { return b != 0 }):
+		return unwritten, 0
+	}
+	for _, want := range []uint32{first, later} {
+		if wrong, ok := byteAtFault(have ^ want); ok {
+			return wrongByte, at + wrong
+		}
+	}
+	return foreign, 0
+}
+
+// splitSector is a sector's content, and the checksum that it has.
+func splitSector(sector []byte) (content []byte, sum uint32) {
+	return sector[:contentBytes], binary.LittleEndian.Uint32(sector[contentBytes:])
+}
+
+// byteAtFault finds the byte of a sector that alone explains how its checksum
+// differs from that of its content. A checksum is linear: the difference depends
+// on where the byte is and by what it differs, not on the rest. One sector in
+// some 8,000 of arbitrary bytes looks so too.
+func byteAtFault(difference uint32) (at int, ok bool) {
+	for at := range 4 {
+		if difference&^(0xff<<(8*at)) == 0 {
+			return contentBytes + at, true
+		}
+	}
+	var byTop [256]uint32 // which entry of the table has a highest byte
+	for b, effect := range castagnoli {
+		byTop[effect>>24] = uint32(b)
+	}
+	for at := contentBytes - 1; at >= 0; at-- {
+		b := byTop[difference>>24]
+		effect := castagnoli[b] // of a byte b behind which nothing comes
+		if difference == effect {
+			return at, true
+		}
+		difference = (difference^effect)<<8 | b // as it was one byte earlier
+	}
+	return 0, false
+}
