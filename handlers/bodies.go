@@ -16,6 +16,7 @@ import (
 type searchBody struct {
 	Question      string             `json:"question" doc:"What is asked, in plain words. Its length is limited (limits.question_bytes); an expert reads its first max_tokens.question tokens." example:"how do bees find their way back to the hive" minLength:"1"`
 	K             int                `json:"k,omitempty" doc:"How many results. At most limits.k; the default is defaults.k of /v1/limits." minimum:"1"`
+	Offset        int                `json:"offset,omitempty" doc:"How many results to leave out before the first: with k the next page of the same ranking. Pages end with the candidates that were fused (candidates of each source), and offset and k together are at most limits.k." minimum:"0" default:"0"`
 	Fusion        search.Methods     `json:"fusion,omitempty" doc:"How the sources' rankings become one: a method, or a list of methods to get one ranking for each from one pass."`
 	Experts       *[]string          `json:"experts,omitempty" doc:"Which experts to ask, by name. Left out: all. Empty, with bm25: words alone."`
 	BM25          *bool              `json:"bm25,omitempty" doc:"Whether BM25 takes part, in whichever method." default:"true"`

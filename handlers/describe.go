@@ -100,6 +100,18 @@ func describePassage(huma.Registry) described {
 	}
 }
 
+func describePassages(huma.Registry) described {
+	return described{
+		tag: "look up", summary: "All passages, page by page",
+		description: "In the order of their ids' bytes, as searches see them. Where there are more, `next` is the id to ask for as `after`. A page ends early where it would have more than limits.answer_bytes.",
+		parameters: []*huma.Param{
+			{Name: "after", In: "query", Description: "The id after which to begin. Left out: from the first.", Schema: &schema{Type: huma.TypeString}},
+			{Name: "limit", In: "query", Description: "How many passages. At most limits.k.", Schema: &schema{Type: huma.TypeInteger, Default: listLimit}},
+		},
+		content: inJSON("PassageList"), errors: []int{503},
+	}
+}
+
 func describeExperts(huma.Registry) described {
 	return described{tag: "look up", summary: "The experts that are loaded",
 		description: "What each is, how it was calibrated, and how much of the exact search its index finds.",

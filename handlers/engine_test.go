@@ -114,6 +114,16 @@ func (s someWords) Search(ctx context.Context, question string, k int) ([]rank.H
 	return s.among.first(hits, k), err
 }
 
+func (l *library) After(id string, limit int) (out []rank.Ordinal, err error) {
+	for i, p := range l.passages {
+		if p.ID > id {
+			out = append(out, rank.Ordinal(i))
+		}
+	}
+	slices.SortFunc(out, func(a, b rank.Ordinal) int { return strings.Compare(l.passages[a].ID, l.passages[b].ID) })
+	return out[:min(limit, len(out))], nil
+}
+
 func (l *library) Size(o rank.Ordinal) (int, error) {
 	return len(l.passages[o].ID) + len(l.text(o)), nil
 }

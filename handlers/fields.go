@@ -134,6 +134,10 @@ func fieldTexts() map[string]map[string]string {
 			"tags":     "Its tags.",
 			"metadata": "Its metadata: strings, numbers and booleans.",
 		},
+		"PassageList": {
+			"passages": "The passages, in the order of their ids' bytes.",
+			"next":     "The id to ask for the next page after; left out where this is the last.",
+		},
 		"ExpertList": {
 			"experts": "The experts, in the order of the configuration.",
 		},

@@ -119,6 +119,7 @@ func newDocument(operations []operation) (*huma.OpenAPI, error) {
 		reflect.TypeFor[search.Response](), reflect.TypeFor[search.EmbedResponse](), reflect.TypeFor[corpus.Passage](),
 		reflect.TypeFor[ExpertList](), reflect.TypeFor[Limits](), reflect.TypeFor[Health](), reflect.TypeFor[Problem](),
 		reflect.TypeFor[WriteResult](), reflect.TypeFor[UploadLine](), reflect.TypeFor[uploadProblem](), reflect.TypeFor[jobs.Job](), reflect.TypeFor[JobList](),
+		reflect.TypeFor[PassageList](),
 	}
 	for _, t := range slices.Concat(requests, answers) {
 		registry.Schema(t, true, "")

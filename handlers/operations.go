@@ -64,6 +64,8 @@ func (a *API) operations() []operation {
 			handle: a.putPassage, describe: describePut},
 		{id: "deletePassage", method: http.MethodDelete, path: "/v1/passages/{id}", pattern: "/v1/passages/*", scope: ScopeIngest, produces: inJSON, writes: true, works: true, holds: true,
 			handle: a.deletePassage, describe: describeDelete},
+		{id: "passages", method: http.MethodGet, path: "/v1/passages", scope: ScopeSearch, produces: inJSON, works: true, holds: true,
+			handle: a.getPassages, describe: describePassages},
 		{id: "uploadPassages", method: http.MethodPost, path: "/v1/passages", scope: ScopeIngest, produces: []string{typeLines}, takesLines: true, writes: true, works: true,
 			handle: a.postPassages, describe: describeUpload},
 		{id: "experts", method: http.MethodGet, path: "/v1/experts", scope: anyKey, produces: inJSON,

@@ -1,9 +1,12 @@
 package handlers
 
 import (
+	"errors"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"conclave/collection"
+	"conclave/jobs"
 )
 
 // watchWrites adds what is counted of writes.
@@ -26,8 +29,31 @@ func (m *Metrics) wrote(outcome string, err error) {
 // them.
 func (m *Metrics) rejectedLines(n int) { m.writes.WithLabelValues(statusRejected).Add(float64(n)) }
 
-// watchBacklog adds gauges of what waits to be seen by searches.
-func (m *Metrics) watchBacklog(w Writer) error { return m.Register(backlogMetrics{w}) }
+// watchWriting adds gauges of what waits to be seen by searches, and of jobs.
+func (m *Metrics) watchWriting(w *writing) error {
+	return errors.Join(m.Register(backlogMetrics{w.Writer}), m.Register(jobMetrics{w.jobs}))
+}
+
+// jobMetrics shows jobs to Prometheus.
+type jobMetrics struct{ jobs Jobs }
+
+func (jobMetrics) description() *prometheus.Desc {
+	return prometheus.NewDesc("conclave_jobs", "Jobs that are remembered, by their state.", []string{"state"}, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (j jobMetrics) Describe(out chan<- *prometheus.Desc) { out <- j.description() }
+
+// Collect implements prometheus.Collector.
+func (j jobMetrics) Collect(out chan<- prometheus.Metric) {
+	states := map[jobs.State]int{jobs.Queued: 0, jobs.Running: 0, jobs.Done: 0, jobs.Failed: 0, jobs.Cancelled: 0}
+	for _, job := range j.jobs.Jobs() {
+		states[job.State]++
+	}
+	for state, n := range states {
+		out <- prometheus.MustNewConstMetric(j.description(), prometheus.GaugeValue, float64(n), string(state))
+	}
+}
 
 // backlogMetrics shows a backlog to Prometheus.
 type backlogMetrics struct{ writer Writer }
@@ -45,7 +71,6 @@ func backlogGauges() []backlogGauge {
 		gauge("backlog_changes", "Changes that are stored and that searches do not see yet.", func(b collection.Backlog) float64 { return float64(b.Changes) }),
 		gauge("backlog_oldest_seconds", "How long the oldest of them has waited.", func(b collection.Backlog) float64 { return b.Oldest.Seconds() }),
 		gauge("log_bytes", "Bytes in the log of changes.", func(b collection.Backlog) float64 { return float64(b.LogBytes) }),
-		gauge("segments", "Segments of the collection.", func(b collection.Backlog) float64 { return float64(b.Segments) }),
 		gauge("indexing_failing", "1 while changes cannot be logged, indexed or merged.", func(b collection.Backlog) float64 {
 			if b.Trouble != nil {
 				return 1

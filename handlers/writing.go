@@ -92,8 +92,9 @@ type writing struct {
 // requests answer 503, or 403 where the server only reads. It shows the backlog
 // in /metrics, so it is called once.
 func (a *API) AttachWriter(w Writer, j Jobs) error {
-	a.writing.Store(&writing{w, j})
-	return a.metrics.watchBacklog(w)
+	both := &writing{w, j}
+	a.writing.Store(both)
+	return a.metrics.watchWriting(both)
 }
 
 // RefuseWrites lets writes and jobs be answered with 403, and why, of a server

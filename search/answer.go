@@ -33,7 +33,8 @@ func (a *answer) fetch(ctx context.Context) error {
 	}
 
 	for i := range p.methods {
-		if r := &a.rankings[i]; p.abstains(printedOf(r.Confidence)) {
+		r := &a.rankings[i]
+		if r.Items = r.Items[min(p.offset, len(r.Items)):]; p.abstains(printedOf(r.Confidence)) {
 			r.Items = nil
 		}
 	}
@@ -100,7 +101,7 @@ func (a *answer) results(ctx context.Context, r fusion.Ranking) ([]Result, error
 		if err != nil {
 			return nil, fmt.Errorf("reading passage %d: %w", item.Ordinal, err)
 		}
-		result := Result{Rank: n + 1, ID: passage.ID, Score: printed(item.Score)}
+		result := Result{Rank: a.plan.offset + n + 1, ID: passage.ID, Score: printed(item.Score)}
 		if a.plan.fields.title {
 			result.Title = passage.Title
 		}

@@ -46,6 +46,15 @@ func (s *shelf) Phrases() WordIndex                      { return s.phrases }
 func (s *shelf) Release()                                { s.released() }
 func (s *shelf) Len() int                                { return len(s.passages) - s.deleted }
 func (s *shelf) Ordinals() int                           { return len(s.passages) }
+func (s *shelf) After(id string, limit int) (out []rank.Ordinal, err error) {
+	for i, p := range s.passages { // their ids are in order
+		if p.ID > id && len(out) < limit {
+			out = append(out, rank.Ordinal(i))
+		}
+	}
+	return out, nil
+}
+
 func (s *shelf) Size(o rank.Ordinal) (int, error) {
 	p := s.passages[o]
 	return len(p.ID) + len(p.Title) + len(p.Text), nil

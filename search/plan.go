@@ -13,7 +13,8 @@ import (
 // resolved.
 type plan struct {
 	question      string
-	k             int
+	offset        int // results before the first that is answered
+	k             int // results, those before the first too
 	candidates    int
 	timeout       time.Duration
 	experts       []int // into Engine.experts, ascending
@@ -87,6 +88,10 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 	p := &plan{question: r.Question, exact: r.Exact, named: r.Experts != nil, weights: r.Weights, explain: r.Explain}
 	wrong.question(r.Question, l.QuestionBytes)
 	p.k = wrong.count("/k", r.K, d.K, l.K)
+	if p.offset = r.Offset; p.offset < 0 || p.offset+p.k > l.K {
+		wrong.add("out_of_range", "/offset", "offset is %d: it must be from 0 to %d, which with k is limits.k", p.offset, max(l.K-p.k, 0))
+	}
+	p.k += p.offset
 	p.candidates = wrong.count("/candidates", r.Candidates, d.Candidates, l.Candidates)
 	milliseconds := wrong.count("/timeout_ms", r.TimeoutMS, int(d.Timeout/time.Millisecond), int(l.Timeout/time.Millisecond))
 	p.timeout = time.Duration(milliseconds) * time.Millisecond

@@ -11,6 +11,7 @@ import "encoding/json"
 type Request struct {
 	Question string    `json:"question"`
 	K        int       `json:"k,omitempty"`
+	Offset   int       `json:"offset,omitempty"`  // results left out before the first
 	Fusion   Methods   `json:"fusion,omitzero"`   // "auto", "muf", …, or a list of them
 	Experts  *[]string `json:"experts,omitempty"` // nil: all; empty: none
 	BM25     *bool     `json:"bm25,omitempty"`    // nil: true

@@ -42,5 +42,5 @@ func (a *answer) grows(by int) error {
 		return nil
 	}
 	detail := fmt.Sprintf("the answer has more than %d bytes (limits.answer_bytes): ask for fewer results, or name in fields only what you need", most)
-	return &Error{Kind: Invalid, Code: "answer_too_large", Detail: detail, Fields: []FieldError{{Pointer: "/k", Detail: fmt.Sprintf("is %d: the answer is too large", a.plan.k)}}}
+	return &Error{Kind: Invalid, Code: "answer_too_large", Detail: detail, Fields: []FieldError{{Pointer: "/k", Detail: fmt.Sprintf("is %d: the answer is too large", a.plan.k-a.plan.offset)}}}
 }

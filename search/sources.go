@@ -65,6 +65,9 @@ type Passages interface {
 	// SortByID puts passages in the order of their ids, in place: that is how equal
 	// scores rank. The error is that of a damaged store.
 	SortByID([]rank.Ordinal) error
+	// After is the passages whose ids come after one in the order of their bytes,
+	// at most so many; "" is before all.
+	After(id string, limit int) ([]rank.Ordinal, error)
 	// Ordinal finds a passage by its id. The error is that of a damaged store.
 	Ordinal(id string) (rank.Ordinal, bool, error)
 }

@@ -130,7 +130,7 @@ func announce(api *handlers.API, l *library, metrics *handlers.Metrics) error {
 	}
 	l.tellAbsent(api)
 	l.tellCalibration(api)
-	if err := metrics.Register(encoderMetrics{l.loaded}); err != nil {
+	if err := errors.Join(metrics.Register(encoderMetrics{l.loaded}), metrics.Register(collectionMetrics{l})); err != nil {
 		return err
 	}
 	l.attach(api)

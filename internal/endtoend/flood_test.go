@@ -83,6 +83,15 @@ func TestConnectionFlood(t *testing.T) {
 	if len(ids) != n-n/4 {
 		t.Errorf("%d passages of %d are found", len(ids), n-n/4)
 	}
+	status, metrics, err := p.send(http.MethodGet, "/metrics", "")
+	if err != nil || status != http.StatusOK {
+		t.Fatal(status, err)
+	}
+	for _, name := range []string{"conclave_build_info{", fmt.Sprintf("conclave_passages %d\n", n-n/4+1), "conclave_segments ", "conclave_collection_bytes ", "conclave_generation ", "conclave_jobs{", "conclave_connections_limit 60\n"} {
+		if !strings.Contains(string(metrics), name) {
+			t.Errorf("/metrics lacks %q", name)
+		}
+	}
 	p.stop()
 	s.command("verify", "--collection", "c")
 }
