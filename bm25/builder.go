@@ -182,7 +182,7 @@ func (b *Builder) size() int64 {
 // Write writes the segment to a file, which appears under its name only when
 // it is whole and on the disk. The builder is of no further use.
 func (b *Builder) Write(d disk.Disk, path string) error {
-	return writeFile(d, path, func(out io.Writer) error {
+	return disk.ReplaceFile(d, path, func(out *disk.Replacement) error {
 		_, err := b.WriteTo(context.Background(), out)
 		return err
 	})

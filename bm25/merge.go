@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"conclave/disk"
 )
@@ -50,7 +49,7 @@ func MergeOrdered(ctx context.Context, d disk.Disk, path string, order []Place, 
 			return err
 		}
 	}
-	return writeFile(d, path, func(out io.Writer) error {
+	return disk.ReplaceFile(d, path, func(out *disk.Replacement) error {
 		_, err := writeSegment(ctx, out, content)
 		return err
 	})

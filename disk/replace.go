@@ -50,3 +50,20 @@ func (r *Replacement) Abort() {
 	_ = r.Close()               // the file is thrown away: what closing says does not matter
 	_ = r.disk.Remove(r.Name()) // else it stays as a file that nobody reads
 }
+
+// ReplaceFile writes a file whole or not at all: a reader of path sees the old
+// content or the new, never a part.
+func ReplaceFile(d Disk, path string, write func(file *Replacement) error) error {
+	file, err := Replace(d, path)
+	if err != nil {
+		return err
+	}
+	defer file.Abort()
+	if err = write(file); err == nil {
+		err = file.Commit()
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}

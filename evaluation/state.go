@@ -10,7 +10,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+
+	"conclave/disk"
 )
 
 // State is a file of what has been measured, so that an evaluation that was
@@ -71,33 +72,22 @@ func (s *State) find(part, stamp string) (stateEntry, bool) {
 
 // keep adds a part and writes the file anew, under another name until it is
 // whole.
-func (s *State) keep(e stateEntry) (err error) {
+func (s *State) keep(e stateEntry) error {
 	if s == nil {
 		return nil
 	}
 	s.entries[e.Part] = e
-	file, err := os.CreateTemp(filepath.Dir(s.path), filepath.Base(s.path)+".part-*")
-	if err != nil {
-		return fmt.Errorf("writing the state: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("writing the state %s: %w", s.path, errors.Join(err, os.Remove(file.Name())))
+	return disk.ReplaceFile(disk.OS{}, s.path, func(file *disk.Replacement) error {
+		out := bufio.NewWriter(file)
+		_, _ = fmt.Fprintln(out, stateVersion) // a bufio.Writer keeps its error for Flush
+		encoder := json.NewEncoder(out)
+		for _, entry := range s.entries {
+			if err := encoder.Encode(entry); err != nil {
+				return err
+			}
 		}
-	}()
-	out := bufio.NewWriter(file)
-	_, _ = fmt.Fprintln(out, stateVersion) // a bufio.Writer keeps its error for Flush
-	encoder := json.NewEncoder(out)
-	for _, entry := range s.entries {
-		if err = encoder.Encode(entry); err != nil {
-			return errors.Join(err, file.Close())
-		}
-	}
-	err = errors.Join(out.Flush(), file.Sync())
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), s.path)
+		return out.Flush()
+	})
 }
 
 // stampOf identifies what figures depend on.

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"conclave/disk"
 )
 
 // Folder is a bundle being written. Nothing shows under its final name until
@@ -127,23 +130,8 @@ func replaceable(dir string) error {
 // replaceFile writes data under path so that a reader sees the old content or
 // the new, never a part.
 func replaceFile(path string, data []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	_, err = file.Write(data)
-	if err == nil {
-		err = file.Chmod(0o644)
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
+	return disk.ReplaceFile(disk.OS{}, path, func(file *disk.Replacement) error {
+		_, err := file.Write(data)
+		return errors.Join(err, os.Chmod(file.Name(), 0o644)) // as the bundle's other files
+	})
 }
