@@ -59,7 +59,8 @@ func BenchmarkOverload(b *testing.B) {
 type asks struct {
 	mu                sync.Mutex
 	answered, refused []time.Duration
-	late, odd         int
+	late              int
+	odd               []string // what else came
 }
 
 const floodTimeout = 2 * time.Second
@@ -81,7 +82,7 @@ func (p *process) ask(client *http.Client, n int64, into *asks) {
 	defer into.mu.Unlock()
 	switch {
 	case err != nil:
-		into.odd++
+		into.odd = append(into.odd, err.Error())
 	case status == http.StatusOK:
 		into.answered = append(into.answered, took)
 		if took > floodTimeout {
@@ -90,7 +91,7 @@ func (p *process) ask(client *http.Client, n int64, into *asks) {
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
 		into.refused = append(into.refused, took)
 	default:
-		into.odd++
+		into.odd = append(into.odd, fmt.Sprint("status ", status))
 	}
 }
 
@@ -133,7 +134,7 @@ func (p *process) flood(b *testing.B) {
 	rate := min(10*capacity, 4000)
 	began, sent := time.Now(), 0
 	for time.Since(began) < long {
-		for ; float64(sent) < rate*time.Since(began).Seconds(); sent++ {
+		for most := int(rate * time.Since(began).Seconds()); sent < most; sent++ {
 			callers.Go(func() { p.ask(client, n.Add(1), &flood) })
 		}
 		time.Sleep(tick)
@@ -153,8 +154,8 @@ func (p *process) flood(b *testing.B) {
 	callers.Wait()
 	used = p.processorTime(b) - used
 	answered, refused := p.took()
-	if flood.odd > 0 || len(can.answered) == 0 {
-		b.Errorf("%d requests ended in another way than answered or refused", flood.odd)
+	if len(flood.odd) > 0 {
+		b.Errorf("%d requests ended in another way than answered or refused, the first with %s", len(flood.odd), flood.odd[0])
 	}
 	for _, m := range []struct {
 		name  string
