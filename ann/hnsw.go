@@ -113,7 +113,13 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 		return x.scan(ctx, query, o)
 	}
 	s := x.scratch.Get().(*hnswScratch)
-	defer x.scratch.Put(s)
+	hits, stats, err := x.search(ctx, s, query, ef, allowed, o)
+	x.scratch.Put(s) // not after a panic, which leaves marks behind
+	return hits, stats, err
+}
+
+// search is Search through the graph, while that pays.
+func (x *hnsw) search(ctx context.Context, s *hnswScratch, query []float32, ef, allowed int, o SearchOptions) ([]rank.Hit, Stats, error) {
 	rescored, stats, err := x.walk(ctx, s, query, ef, allowed, o)
 	if errors.Is(err, graph.ErrTooNarrow) {
 		hits, exact, err := x.scan(ctx, query, o)

@@ -11,8 +11,7 @@ func (s *Searcher) Matched(ctx context.Context, question string) (int, error) {
 	if err != nil || len(terms) == 0 {
 		return 0, err
 	}
-	w := s.takeScratch()
-	defer s.giveBack(w)
+	w := new(scratch) // rare, and nobody else's
 	w.stats = &SearchStats{}
 	matched := 0
 	for i, g := range s.segments {

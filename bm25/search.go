@@ -51,8 +51,14 @@ func (s *Searcher) search(ctx context.Context, question string, k int, among Sel
 	}
 	stats.Terms = len(terms)
 	w := s.takeScratch()
-	defer s.giveBack(w)
 	w.stats = &stats
+	hits, err := s.searchTerms(ctx, terms, w, k, among)
+	s.giveBack(w) // not after a panic, which leaves sums behind
+	return hits, stats, err
+}
+
+// searchTerms offers the passages of all segments.
+func (s *Searcher) searchTerms(ctx context.Context, terms []questionTerm, w *scratch, k int, among Selection) ([]rank.Hit, error) {
 	k = min(k, s.statistics.Passages)
 	w.best.reset(k, none)
 	var merged []rank.Hit
@@ -63,10 +69,10 @@ func (s *Searcher) search(ctx context.Context, question string, k int, among Sel
 			}
 		}
 		if err := w.openCursors(g, terms, i); err != nil {
-			return nil, stats, err
+			return nil, err
 		}
 		if err := w.searchSegment(ctx, g); err != nil {
-			return nil, stats, err
+			return nil, err
 		}
 		if s.ties != nil {
 			merged = mergeHits(merged, w.best.sorted(), k, s.ties)
@@ -74,9 +80,9 @@ func (s *Searcher) search(ctx context.Context, question string, k int, among Sel
 		}
 	}
 	if s.ties != nil {
-		return merged, stats, nil
+		return merged, nil
 	}
-	return w.best.sorted(), stats, nil
+	return w.best.sorted(), nil
 }
 
 // scratch is the memory of one search.

@@ -96,7 +96,7 @@ func (l *Live) flush(ctx context.Context) error {
 		l.logUse.Lock()
 		l.log.rotate()
 		l.logUse.Unlock()
-		if err := l.writer.flush(ctx, changes, last, encoders, l.options.Build); err != nil {
+		if err := survive(func() error { return l.writer.flush(ctx, changes, last, encoders, l.options.Build) }); err != nil {
 			return fmt.Errorf("making %d changes visible: %w", len(changes), err)
 		}
 		l.show(ctx)

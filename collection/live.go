@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/rank"
 )
 
 // Live is a collection that is searched and changed at the same time. It holds
@@ -282,13 +283,15 @@ func (l *Live) Passage(id string) (p corpus.Passage, version string, ok bool, er
 }
 
 // passage reads a passage of the newest generation.
-func (w *Writer) passage(id string) (corpus.Passage, bool, error) {
+func (w *Writer) passage(id string) (p corpus.Passage, ok bool, err error) {
 	g := w.pinned()
 	defer g.drop()
-	o, ok, err := g.Ordinal(id)
-	if err != nil || !ok {
-		return corpus.Passage{}, false, err
-	}
-	p, err := g.Passage(o)
-	return p, err == nil, err
+	err = survive(func() error {
+		var o rank.Ordinal
+		if o, ok, err = g.Ordinal(id); err == nil && ok {
+			p, err = g.Passage(o)
+		}
+		return err
+	})
+	return p, ok && err == nil, err
 }

@@ -57,7 +57,7 @@ func (l *Live) merge(ctx context.Context, names []string) error {
 	defer l.structure.RUnlock()
 	o := l.options.Build
 	o.Threads = l.options.Merge.Threads
-	if _, err := l.writer.Merge(ctx, names, o); err != nil {
+	if err := survive(func() (err error) { _, err = l.writer.Merge(ctx, names, o); return err }); err != nil {
 		return fmt.Errorf("merging %d segments: %w", len(names), err)
 	}
 	l.show(ctx)

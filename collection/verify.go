@@ -81,7 +81,7 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 			return report, err
 		}
 	}
-	errs = append(errs, g.verifyIDs(ctx), report.verifyLog(dir, m))
+	errs = append(errs, survive(func() error { return g.verifyIDs(ctx) }), report.verifyLog(dir, m))
 	if err := errors.Join(errs...); err != nil {
 		return report, fmt.Errorf("%w\nrestore the collection from a snapshot, or index again", err)
 	}
@@ -91,9 +91,11 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 // verifySegment checks the inside of a segment's files.
 func (g *Generation) verifySegment(ctx context.Context, at int) error {
 	s := g.segments[at]
-	errs := []error{s.store.Verify(ctx, nil), s.words.Check(), s.tags.verify(ctx)}
+	errs := []error{
+		survive(func() error { return s.store.Verify(ctx, nil) }), survive(s.words.Check), survive(func() error { return s.tags.verify(ctx) }),
+	}
 	for _, x := range g.manifest.Experts {
-		if err := s.vectors[x.Name].Check(); err != nil {
+		if err := survive(s.vectors[x.Name].Check); err != nil {
 			errs = append(errs, fmt.Errorf("expert %s in %s: %w", x.Name, s.name, err))
 		}
 	}

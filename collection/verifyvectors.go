@@ -33,7 +33,7 @@ func (g *Generation) verifyVectors(ctx context.Context, but *Generation) error {
 			if known[ix] {
 				continue
 			}
-			if err := ix.Verify(ctx); err != nil {
+			if err := survive(func() error { return ix.Verify(ctx) }); err != nil {
 				errs = append(errs, fmt.Errorf("the vectors of %s in %s: %w", x.Name, s.name, g.explainDamage(x.Name, err)))
 			}
 			if err := ctx.Err(); err != nil {

@@ -175,10 +175,17 @@ func (e *Engine) search(ctx context.Context, f *finding, step func() error) erro
 
 // guard runs step and makes an error of a panic: an expert may be a remote
 // engine, a foreign model or a third party's index, and one that breaks is to
-// be left out, not to take the server along.
+// be left out, not to take the server along. So is one whose mapped file was cut,
+// or lies on a disk that fails: the system says so by a fault (SIGBUS) wherever it
+// is read.
 func guard(step func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case interface{ Addr() uintptr }: // a runtime.Error of a fault
+			err = fmt.Errorf("a file that is mapped into memory cannot be read: it was cut, or its disk fails; `conclave verify` names it: fault at %#x\n%s", r.Addr(), debug.Stack())
+		default:
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()

@@ -58,13 +58,17 @@ func (e *Engine) Passage(id string) (corpus.Passage, string, error) {
 	defer e.running.Done()
 	view := e.pin()
 	defer view.letGo()
-	ordinal, ok, err := view.Passages().Ordinal(id)
+	var passage corpus.Passage
+	var ok bool
+	err := guard(func() error {
+		ordinal, found, err := view.Passages().Ordinal(id)
+		if ok = found; err == nil && found {
+			passage, err = view.Passages().Passage(ordinal)
+		}
+		return err
+	})
 	if err == nil && !ok {
 		return corpus.Passage{}, "", &Error{Kind: NotFound, Code: "unknown_passage", Detail: fmt.Sprintf("there is no passage %s", quote(id))}
-	}
-	var passage corpus.Passage
-	if err == nil {
-		passage, err = view.Passages().Passage(ordinal)
 	}
 	if err != nil {
 		return corpus.Passage{}, "", &Error{Kind: Unavailable, Code: "unavailable",

@@ -132,13 +132,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)
 	}
-	gate := &fusion.Gate{Words: -1, Phrases: .3, Tokens: .5,
-		Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Late: make([]float64, len(fusion.LateFeatureNames()))}
-	for _, coefficients := range [][]float64{gate.Dense, gate.Lexical, gate.Late} {
-		for i := range coefficients {
-			coefficients[i] = random.NormFloat64() / 3
-		}
-	}
+	gate := gateOf(random)
 
 	engineOf := func(order []int, segments int, merged bool) *search.Engine {
 		t.Helper()
@@ -254,6 +248,18 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 	if ties < cut {
 		t.Errorf("%d ties in %d answers: the text has too few duplicates to show anything", ties, cut)
 	}
+}
+
+// gateOf is a gate that reads all there is to read, and weighs it anyhow.
+func gateOf(random *rand.Rand) *fusion.Gate {
+	gate := &fusion.Gate{Words: -1, Phrases: .3, Tokens: .5,
+		Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Late: make([]float64, len(fusion.LateFeatureNames()))}
+	for _, coefficients := range [][]float64{gate.Dense, gate.Lexical, gate.Late} {
+		for i := range coefficients {
+			coefficients[i] = random.NormFloat64() / 3
+		}
+	}
+	return gate
 }
 
 // added puts a source's passages into a collection, as a segment of their own.

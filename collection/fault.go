@@ -1,0 +1,27 @@
+package collection
+
+import (
+	"errors"
+	"runtime/debug"
+)
+
+// errFault is the error of reading a mapped file where the disk has nothing any
+// more.
+var errFault = errors.New("a file that is mapped into memory cannot be read: it was cut, or its disk fails; `conclave verify` names it; restore the collection from a snapshot")
+
+// survive does a step that reads mapped files. Where one was cut since it was
+// mapped, the system sends SIGBUS, which would end the process; here it is the
+// step's error. Searches are guarded by their engine.
+func survive(step func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		switch failure := recover().(type) {
+		case nil:
+		case interface{ Addr() uintptr }: // a runtime.Error of a fault
+			err = errFault
+		default:
+			panic(failure)
+		}
+	}()
+	return step()
+}
