@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 		err = childGrow(dir)
 	case "live":
 		err = childLive(dir)
+	case "faulty":
+		err = childFaulty(dir)
 	case "confined":
 		err = childConfined(dir)
 	case "confinedLive":

@@ -13,16 +13,16 @@ import (
 )
 
 // retryAfter is how long a failed flush or merge waits; it doubles up to
-// retryMost.
+// retryMost times that.
 const (
 	retryAfter = time.Second
-	retryMost  = time.Minute
+	retryMost  = 60
 )
 
 // flushAll is the flusher: it makes the oldest pending changes visible, again
 // and again.
 func (l *Live) flushAll(ctx context.Context) {
-	wait := retryAfter
+	wait := l.options.retry
 	for l.awaitFlush(ctx) == nil {
 		err := l.flush(ctx)
 		if ctx.Err() != nil {
@@ -30,12 +30,12 @@ func (l *Live) flushAll(ctx context.Context) {
 		}
 		l.note(&l.flushTrouble, err)
 		if err == nil {
-			wait = retryAfter
+			wait = l.options.retry
 			continue
 		}
 		select {
 		case <-time.After(wait):
-			wait = min(2*wait, retryMost)
+			wait = min(2*wait, retryMost*l.options.retry)
 		case <-ctx.Done():
 		}
 	}
@@ -43,12 +43,12 @@ func (l *Live) flushAll(ctx context.Context) {
 
 // note remembers how the last flush, merge or use of the log went.
 func (l *Live) note(trouble *error, err error) {
+	l.mu.Lock()
+	*trouble = err
+	l.mu.Unlock()
 	if err != nil {
 		l.options.Failed(err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	*trouble = err
 }
 
 // awaitFlush waits until there is reason to flush: enough changes, an old one,

@@ -69,6 +69,8 @@ type LiveOptions struct {
 	// Published is called after each new generation, from the goroutine that
 	// made it.
 	Published func(generation uint64)
+
+	retry time.Duration // retryAfter, but in tests that have no time
 }
 
 func (o *LiveOptions) complete() error {
@@ -83,6 +85,9 @@ func (o *LiveOptions) complete() error {
 	}
 	if o.FlushAfter < 0 || o.FlushPassages < 0 || o.MaxPending < 0 {
 		return fmt.Errorf("live options below zero: flush after %v, %d passages, %d pending", o.FlushAfter, o.FlushPassages, o.MaxPending)
+	}
+	if o.retry == 0 {
+		o.retry = retryAfter
 	}
 	if o.Failed == nil {
 		o.Failed = func(error) {}

@@ -17,7 +17,7 @@ import (
 // mergeAll is the merger: it merges when the policy says so, one merge at a
 // time.
 func (l *Live) mergeAll(ctx context.Context) {
-	wait := retryAfter
+	wait := l.options.retry
 	for {
 		err := l.settle(ctx)
 		m := l.writer.snapshot()
@@ -40,12 +40,12 @@ func (l *Live) mergeAll(ctx context.Context) {
 		}
 		l.note(&l.mergeTrouble, err)
 		if err == nil {
-			wait = retryAfter
+			wait = l.options.retry
 			continue
 		}
 		select {
 		case <-time.After(wait):
-			wait = min(2*wait, retryMost)
+			wait = min(2*wait, retryMost*l.options.retry)
 		case <-ctx.Done():
 			return
 		}

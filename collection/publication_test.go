@@ -3,8 +3,11 @@ package collection
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -192,5 +195,146 @@ func TestOverwritten(t *testing.T) {
 	}
 	if _, err := Verify(t.Context(), dir, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// descriptors are the operations that need one.
+var descriptors = []string{"open", "create", "map", "readdir", "read file", "write file", "sync", "sync folder", "remove all"}
+
+// TestNoDescriptors: where no file can be opened any more from a manifest's
+// rename on, what is published is there and is seen; where none can be opened
+// before, nothing is published, and it is tried again.
+func TestNoDescriptors(t *testing.T) {
+	t.Parallel()
+	type step struct {
+		name string
+		do   func(r *faultRun) error
+	}
+	steps := []step{
+		{"flush", func(r *faultRun) error {
+			changes := []Change{put(numbered("a", 1)), {Delete: "p1"}}
+			if r.states.of("a")[0] == "" {
+				apply(r.t, r.live, changes...)
+				r.states.set(changes, false)
+			}
+			r.disk.arm()
+			return r.flush()
+		}},
+		{"merge", func(r *faultRun) error {
+			r.disk.arm()
+			return r.live.merge(r.t.Context(), segmentNames(r.live.writer))
+		}},
+		{"expert", func(r *faultRun) error {
+			r.disk.arm()
+			_, err := r.live.AddExpert(r.t.Context(), &hashEncoder{name: "b", dimension: 4}, BuildOptions{})
+			return err
+		}},
+		{"no expert", func(r *faultRun) error {
+			r.disk.arm()
+			return r.live.RemoveExpert(r.t.Context(), "b")
+		}},
+		{"words", func(r *faultRun) error {
+			r.disk.arm()
+			_, err := r.live.writer.RebuildWords(r.t.Context(), phrased(), BuildOptions{})
+			return err
+		}},
+	}
+	for _, behind := range []bool{true, false} {
+		r := newFaultRun(t, fmt.Sprint("behind the rename: ", behind), map[string]bool{})
+		if err := r.start(); err != nil {
+			t.Fatal(err)
+		}
+		renamed := false
+		r.disk.armed = func(_ int, op, path string) error {
+			if op == "rename" && filepath.Base(path) == manifestName {
+				renamed = true
+			}
+			if slices.Contains(descriptors, op) && renamed == behind && !strings.Contains(path, logFolder) && (!behind || op != "sync folder") {
+				return syscall.EMFILE
+			}
+			return nil
+		}
+		for _, s := range steps {
+			renamed = false
+			before := r.live.writer.snapshot().Generation
+			err := s.do(r)
+			r.disk.inject(nil)
+			if behind && err != nil || !behind && !errors.Is(err, syscall.EMFILE) && !errors.Is(err, context.Canceled) {
+				t.Fatalf("%s, %s: %v", r.name, s.name, err)
+			}
+			if !behind {
+				if now := r.live.writer.snapshot().Generation; now != before {
+					t.Fatalf("%s, %s: generation %d after %d", r.name, s.name, now, before)
+				}
+				r.lookKilled(s.name)
+				if err := s.do(&faultRun{t: t, live: r.live, states: r.states, disk: &faultyDisk{}, failures: r.failures}); err != nil {
+					t.Fatalf("%s, %s, when there are descriptors: %v", r.name, s.name, err)
+				}
+			}
+			r.lookKilled(s.name)
+		}
+		r.heal()
+	}
+}
+
+// TestFlood: what a flood of connections does to a collection: now and then no
+// file can be opened. Nothing acknowledged is lost, and no passage is there twice.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	d := &faultyDisk{disk: osDisk{}}
+	dir := built(t, crashOptions().Build, []corpus.Passage{{ID: "first", Text: "x"}})
+	o := crashOptions()
+	o.retry = time.Millisecond
+	var told atomic.Int64
+	o.Failed = func(err error) {
+		if errors.Is(err, syscall.EMFILE) {
+			told.Add(1)
+		}
+	}
+	l := lively(t, d, dir, o)
+	const seed = 15
+	chance := rand.New(rand.NewPCG(seed, 1))
+	d.inject(func(_ int, op, path string) error {
+		if slices.Contains(descriptors, op) && !strings.Contains(path, logFolder) && chance.IntN(30) == 0 {
+			return syscall.EMFILE
+		}
+		return nil
+	})
+	want := states{"first": {"x"}}
+	rng := rand.New(rand.NewPCG(seed, 2))
+	for i := 1; i <= 200 || told.Load() < 3; i++ {
+		change := put(numbered(fmt.Sprint("p", rng.IntN(60)), i))
+		if rng.IntN(3) == 0 {
+			change = Change{Delete: change.Put.ID}
+		}
+		_, err := l.Apply(t.Context(), []Change{change})
+		want.set([]Change{change}, err != nil)
+		if i == 20_000 {
+			t.Fatalf("%d flushes and merges failed (seed %d)", told.Load(), seed)
+		}
+		if i%40 == 0 {
+			if err := l.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	d.inject(nil)
+	change := put(numbered("last", 1))
+	apply(t, l, change)
+	want.set([]Change{change}, false)
+	if err := l.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g := l.Collection().Acquire()
+	got := contents(t, g)
+	if err := want.compare(got); err != nil || g.Len() != len(got) {
+		t.Fatalf("%d passages of %d ids, %v (seed %d)", g.Len(), len(got), err, seed)
+	}
+	g.Release()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(t.Context(), dir, nil); err != nil {
+		t.Fatal(err)
 	}
 }
