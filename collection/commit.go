@@ -113,7 +113,7 @@ func (l *Live) Apply(ctx context.Context, changes []Change) ([]Result, error) {
 // takes what came meanwhile.
 func (l *Live) commitAll(ctx context.Context) {
 	defer close(l.committed)
-	wait, quiet := retryAfter, true
+	wait, quiet := l.options.retry, true
 	for {
 		var group []*commitRequest
 		var again <-chan time.Time
@@ -121,18 +121,18 @@ func (l *Live) commitAll(ctx context.Context) {
 		case l.logTrouble != nil: // nobody else changes it
 			again = time.After(wait)
 		case !quiet:
-			again, wait = time.After(confirmAfter), retryAfter
+			again, wait = time.After(confirmAfter), l.options.retry
 		}
 		select {
 		case r := <-l.requests:
 			group = append(group, r)
 		case <-again:
-			wait = min(2*wait, retryMost)
+			wait = min(2*wait, retryMost*l.options.retry)
 		case <-ctx.Done():
 			return
 		}
 		if group == nil {
-			l.tendLog()
+			l.tendLog(ctx)
 			quiet = true
 			continue
 		}
@@ -160,15 +160,19 @@ const confirmAfter = 100 * time.Millisecond
 // tendLog does what there is to do when no change comes. Where changes are
 // refused it finds out whether they still would be: who was told so may have
 // stopped sending any.
-func (l *Live) tendLog() {
-	l.logUse.Lock()
+func (l *Live) tendLog(ctx context.Context) {
 	if l.logTrouble == nil {
+		l.logUse.Lock()
 		l.log.confirm()
 		l.logUse.Unlock()
 		return
 	}
-	_, err := l.log.append(nil)
-	l.logUse.Unlock()
+	err := l.settle(ctx)
+	if err == nil {
+		l.logUse.Lock()
+		_, err = l.log.append(nil)
+		l.logUse.Unlock()
+	}
 	l.note(&l.logTrouble, err)
 }
 
@@ -176,6 +180,7 @@ func (l *Live) tendLog() {
 // makes them pending.
 func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 	if err := l.settle(ctx); err != nil {
+		l.note(&l.logTrouble, err)
 		for _, r := range group {
 			r.err = err
 		}

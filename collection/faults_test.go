@@ -2,12 +2,14 @@ package collection
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -71,11 +73,12 @@ type faultRun struct {
 	live     *Live
 	failures chan struct{}
 	states   states
-	images   map[string]bool // that were looked at, of all runs
-	lasting  bool            // what fails goes on failing
+	images   *sync.Map // that were looked at, of all runs
+	lasting  bool      // what fails goes on failing
 }
 
-func newFaultRun(t *testing.T, name string, images map[string]bool) *faultRun {
+// newFaultRun begins with a copy of the collection that faultTemplate built.
+func newFaultRun(t *testing.T, name, template string, images *sync.Map) *faultRun {
 	r := &faultRun{t: t, name: name, memory: newForgetfulDisk(t, 1<<30), states: states{}, failures: make(chan struct{}, 1), images: images}
 	r.disk = &faultyDisk{disk: r.memory}
 	r.folder = memoryDir(t)
@@ -87,14 +90,19 @@ func newFaultRun(t *testing.T, name string, images map[string]bool) *faultRun {
 		default:
 		}
 	}
-	base := randomPassages(1, 12)
-	if _, err := build(t.Context(), r.memory, r.dir, of(base), r.options.Build); err != nil {
+	if err := os.CopyFS(r.dir, os.DirFS(template)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.memory.SyncDir(r.folder); err != nil {
+	err := filepath.WalkDir(r.folder, func(path string, e os.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			return r.memory.SyncDir(path)
+		}
+		return errors.Join(err, r.memory.SyncFile(path))
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range base {
+	for _, p := range randomPassages(1, 12) {
 		r.states.set([]Change{put(p)}, false)
 	}
 	return r
@@ -169,7 +177,7 @@ type faultStep struct {
 // script is everything that a writer does.
 func (r *faultRun) script() []faultStep {
 	apply := func(changes ...Change) faultStep {
-		return faultStep{do: func() error {
+		return faultStep{told: true, do: func() error {
 			_, err := r.live.Apply(r.t.Context(), changes)
 			r.states.set(changes, err != nil)
 			return err
@@ -258,10 +266,9 @@ func (r *faultRun) lookKilled(when string) {
 	for name, left := range map[string]string{"forgotten": r.memory.forgotten(r.folder), "emptied": r.memory.emptied(r.folder), "hasty": r.memory.hasty(r.folder), "kept": r.memory.kept(r.folder)} {
 		dir := filepath.Join(left, "index")
 		key := fmt.Sprint(r.states, image(r.t, dir))
-		if r.images[key] {
+		if _, looked := r.images.LoadOrStore(key, true); looked {
 			continue
 		}
-		r.images[key] = true
 		r.lookAt(when+", "+name, dir)
 		_ = os.RemoveAll(left)
 	}
@@ -293,6 +300,14 @@ func (r *faultRun) lookAt(when, dir string) {
 	if _, err := Verify(r.t.Context(), dir, nil); err != nil {
 		r.fatalf("%s, after going on: %v", when, err)
 	}
+}
+
+func faultTemplate(t *testing.T) string {
+	dir := filepath.Join(memoryDir(t), "index")
+	if _, err := Build(t.Context(), dir, of(randomPassages(1, 12)), crashOptions().Build); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // heal ends the faults: writing works again, without a restart, no trouble is
@@ -335,8 +350,8 @@ func (r *faultRun) heal() {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	const seed = 15
-	images := map[string]bool{}
-	whole := newFaultRun(t, "without faults", images)
+	images, template := new(sync.Map), faultTemplate(t)
+	whole := newFaultRun(t, "without faults", template, images)
 	whole.disk.inject(nil)
 	whole.run()
 	operations, _ := whole.disk.count()
@@ -356,25 +371,24 @@ func TestFaults(t *testing.T) {
 	if os.Getenv("CONCLAVE_TEST_FAULTS") != "all" {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		rng.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
-		faults = faults[:120]
+		faults = faults[:60]
 	}
-	failed := 0
-	for _, f := range faults {
-		name := fmt.Sprintf("operation %d, %v, from then on: %v", f.at, f.errno, f.forever)
-		ok := t.Run(name, func(t *testing.T) {
-			r := newFaultRun(t, name, images)
-			r.lasting = f.forever
-			r.disk.inject(onOperation(f.at, f.errno, f.forever))
-			r.run()
-			r.heal()
-		})
-		if !ok {
-			if failed++; failed == 10 {
-				t.Fatal("and so on")
-			}
+	t.Run("runs", func(t *testing.T) {
+		for _, f := range faults {
+			name := fmt.Sprintf("operation %d, %v, from then on: %v", f.at, f.errno, f.forever)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				r := newFaultRun(t, name, template, images)
+				r.lasting = f.forever
+				r.disk.inject(onOperation(f.at, f.errno, f.forever))
+				r.run()
+				r.heal()
+			})
 		}
-	}
-	t.Logf("%d operations, %d errors: %d runs (seed %d), %d different disks after a kill", operations, len(faultErrors), len(faults), seed, len(images))
+	})
+	disks := 0
+	images.Range(func(_, _ any) bool { disks++; return true })
+	t.Logf("%d operations, %d errors: %d runs (seed %d), %d different disks after a kill", operations, len(faultErrors), len(faults), seed, disks)
 	if operations < 200 {
 		t.Errorf("only %d operations went through the disk", operations)
 	}

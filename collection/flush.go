@@ -12,7 +12,7 @@ import (
 	"conclave/corpus"
 )
 
-// retryAfter is how long a failed flush or merge waits; it doubles up to
+// retryAfter is how long it takes to try a failed flush, merge or log again; it doubles up to
 // retryMost times that.
 const (
 	retryAfter = time.Second

@@ -108,7 +108,7 @@ func (w *Writer) publish(ctx context.Context, d *draft, edit func(*manifest) err
 	}
 	p.err, w.unsettled = err, p
 	if err := w.settleLocked(); err != nil {
-		return nil, fail(err)
+		return nil, err
 	}
 	if w.manifest != m {
 		return nil, fail(err)
@@ -170,7 +170,7 @@ func (w *Writer) settleLocked() error {
 	}
 	still := func(err error) error {
 		p.err = err
-		return explainDisk(fmt.Errorf("%w (generation %d of %s): nothing is written until the disk is well again: %w", ErrUnsettled, p.next.manifest.Generation, w.dir, err))
+		return fmt.Errorf("%w (generation %d of %s): nothing is written until the disk is well again: %w", ErrUnsettled, p.next.manifest.Generation, w.dir, err)
 	}
 	found, err := readManifest(w.disk, w.dir)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -240,7 +241,7 @@ func TestNoDescriptors(t *testing.T) {
 		}},
 	}
 	for _, behind := range []bool{true, false} {
-		r := newFaultRun(t, fmt.Sprint("behind the rename: ", behind), map[string]bool{})
+		r := newFaultRun(t, fmt.Sprint("behind the rename: ", behind), faultTemplate(t), new(sync.Map))
 		if err := r.start(); err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +250,7 @@ func TestNoDescriptors(t *testing.T) {
 			if op == "rename" && filepath.Base(path) == manifestName {
 				renamed = true
 			}
-			if slices.Contains(descriptors, op) && renamed == behind && !strings.Contains(path, logFolder) && (!behind || op != "sync folder") {
+			if slices.Contains(descriptors, op) && renamed == behind && (!behind || op != "sync folder") {
 				return syscall.EMFILE
 			}
 			return nil
@@ -295,7 +296,7 @@ func TestFlood(t *testing.T) {
 	const seed = 15
 	chance := rand.New(rand.NewPCG(seed, 1))
 	d.inject(func(_ int, op, path string) error {
-		if slices.Contains(descriptors, op) && !strings.Contains(path, logFolder) && chance.IntN(30) == 0 {
+		if slices.Contains(descriptors, op) && chance.IntN(30) == 0 {
 			return syscall.EMFILE
 		}
 		return nil
