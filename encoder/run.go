@@ -36,7 +36,7 @@ func (o *output) row(i int) []float32 {
 }
 
 // run runs a graph of int64 inputs.
-func run(ctx context.Context, inner *ort.DynamicAdvancedSession, inputs []tensor, outputs []output) (err error) {
+func run(ctx context.Context, inner runner, inputs []tensor, outputs []output) (err error) {
 	defer guard(&err)
 	values := make([]ort.Value, 0, len(inputs))
 	defer func() { destroy(values) }()
@@ -53,7 +53,7 @@ func run(ctx context.Context, inner *ort.DynamicAdvancedSession, inputs []tensor
 // runValues runs a graph and lets it write its outputs where they are wanted.
 // A graph whose output has another shape is an error. It ends early, with ctx's
 // error, when ctx does.
-func runValues(ctx context.Context, inner *ort.DynamicAdvancedSession, inputs []ort.Value, outputs []output) error {
+func runValues(ctx context.Context, inner runner, inputs []ort.Value, outputs []output) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

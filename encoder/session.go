@@ -10,11 +10,17 @@ import (
 	"conclave/models"
 )
 
+// runner is a graph as ONNX Runtime holds it.
+type runner interface {
+	RunWithOptions(inputs, outputs []ort.Value, options *ort.RunOptions) error
+	Destroy() error
+}
+
 // session is one ONNX graph loaded into ONNX Runtime. It is safe for
 // concurrent use.
 type session struct {
 	file     string
-	inner    *ort.DynamicAdvancedSession
+	inner    runner
 	types    bool // the graph takes token types
 	oneByOne bool // a row's vector would depend on the rows beside it
 	late     bool // the graph gives rows for tokens in place of one vector

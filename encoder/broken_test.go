@@ -1,0 +1,128 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/models"
+	"conclave/models/tiny"
+	"conclave/search"
+	"conclave/shelf"
+)
+
+// breakable is a real graph that can be made to fail when it is run.
+type breakable struct {
+	runner
+	fail atomic.Pointer[func() error]
+}
+
+func (b *breakable) RunWithOptions(inputs, outputs []ort.Value, options *ort.RunOptions) error {
+	if fail := b.fail.Load(); fail != nil {
+		return (*fail)()
+	}
+	return b.runner.RunWithOptions(inputs, outputs, options)
+}
+
+// indexed is an encoder as a collection wants it.
+type indexed struct{ *Encoder }
+
+func (x indexed) Fingerprint() string { return x.Encoder.Fingerprint(models.Passage) }
+
+func (x indexed) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
+	texts := make([]Text, len(passages))
+	for i, p := range passages {
+		texts[i].Text = p.Text
+	}
+	return x.Encoder.EncodePassages(ctx, texts)
+}
+
+// TestBundleThatFailsAtRunTime: ONNX Runtime fails, or panics, on the graph of one
+// expert while it serves: that expert is out and named, the others answer as
+// without it, and it is back as soon as its graph runs again.
+func TestBundleThatFailsAtRunTime(t *testing.T) {
+	r := library(t)
+	passages := make([]string, 12)
+	for i := range passages {
+		passages[i] = fmt.Sprintf(`{"id":"p%02d","text":"a passage of the number %d and of the fox"}`, i, i)
+	}
+	source, err := corpus.OpenSeries([]corpus.Input{{Path: "-", Stdin: strings.NewReader(strings.Join(passages, "\n"))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := collection.BuildOptions{Index: collection.Index{Kind: "flat"}}
+	var config search.Config
+	var graphs []*breakable
+	for i, name := range []string{"sound", "broken"} {
+		e := open(t, r, bundle(t, tiny.Options{Name: name, Seed: uint64(i + 1)}), Options{})
+		b := &breakable{runner: e.question.inner}
+		e.question.inner = b
+		graphs = append(graphs, b)
+		options.Experts = append(options.Experts, indexed{e})
+		config.Experts = append(config.Experts, search.Expert{Name: name, Encoder: e, Info: search.ExpertInfo{Dimension: e.Dimension()}})
+	}
+	dir := filepath.Join(t.TempDir(), "index")
+	if _, err := collection.Build(t.Context(), dir, source, options); err != nil {
+		t.Fatal(err)
+	}
+	c, err := collection.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	config.Corpus = shelf.Of(c)
+	engine, err := search.NewEngine(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = engine.Close(context.Background()) }()
+	ask := func(question string, experts ...string) search.Response {
+		t.Helper()
+		request := search.Request{Question: question, TimeoutMS: 10_000}
+		if experts != nil {
+			request.Experts = &experts
+		}
+		response, err := engine.Search(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response
+	}
+	idsOf := func(r search.Response) (out []string) {
+		for _, result := range r.Results {
+			out = append(out, result.ID)
+		}
+		return out
+	}
+	if r := ask("the fox"); len(r.Degraded) > 0 {
+		t.Fatalf("before: %+v", r.Degraded)
+	}
+	for name, fail := range map[string]func() error{
+		"an error": func() error { return errors.New("Non-zero status code returned while running Gemm node") },
+		"a panic":  func() error { panic("index out of range [3] with length 2") },
+	} {
+		graphs[1].fail.Store(&fail)
+		question := "the fox after " + name
+		got, want := ask(question), ask(question, "sound")
+		if len(got.Degraded) != 1 || got.Degraded[0].Source != "broken" || !slices.Equal(idsOf(got), idsOf(want)) {
+			t.Errorf("%s: degraded %+v, results %v, without the expert %v", name, got.Degraded, idsOf(got), idsOf(want))
+		}
+		_, err := engine.Embed(t.Context(), search.EmbedRequest{Expert: "broken", Input: []string{question}})
+		if search.KindOf(err) != search.Unavailable {
+			t.Errorf("%s: embedding: %v", name, err)
+		}
+		graphs[1].fail.Store(nil)
+		if r := ask("the fox once more after " + name); len(r.Degraded) > 0 {
+			t.Errorf("after %s: %+v", name, r.Degraded)
+		}
+	}
+}
