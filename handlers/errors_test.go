@@ -281,6 +281,13 @@ func TestUnderLoad(t *testing.T) {
 			if len(answer.Results) == 0 || len(answer.Degraded) != 3 {
 				t.Errorf("%+v", answer)
 			}
+			if err := s.stop(); err != nil {
+				t.Error(err)
+			}
+			// What a caller's own limit ended is no error of the server's.
+			if log := s.log.String(); strings.Contains(log, `"level":"ERROR"`) != (c.status == 503) {
+				t.Errorf("the log of %d says %s", c.status, log)
+			}
 		})
 	}
 }

@@ -32,6 +32,21 @@ func TestChosenExperts(t *testing.T) {
 	}
 }
 
+// TestDemoIsTheDefault: what a newcomer sees in the demo is what they get at home.
+func TestDemoIsTheDefault(t *testing.T) {
+	deltas, err := (&setupOptions{usual: true}).deltas()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{baseExpert}
+	for _, d := range deltas {
+		names = append(names, d.Manifest.Name)
+	}
+	if !slices.Equal(names, defaultExperts()) {
+		t.Errorf("the demo has %v, the default is %v", names, defaultExperts())
+	}
+}
+
 // TestDefaultIsTheGate: an own corpus, indexed without naming experts, is
 // searched by base, words, phrases and late interaction under the shipped gate;
 // before it is encoded the costs of every choice are told, and afterwards what
