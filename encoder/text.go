@@ -80,6 +80,13 @@ func (e *Encoder) CutsQuestion(text string) bool {
 	return e.tokenizer.question(text, e.bundle.Manifest.MaxTokens.Question).cut
 }
 
+// KnownWords says how many words a question has, how many of them the encoder's
+// vocabulary has whole, and how many it cannot read at all.
+func (e *Encoder) KnownWords(text string) (words, whole, unknown int) {
+	w := e.tokenizer.Words(text)
+	return w.All, w.Whole, w.Unknown
+}
+
 // CutsPassage is CutsQuestion for a passage in its template.
 func (e *Encoder) CutsPassage(t Text) bool {
 	limit := e.bundle.Manifest.MaxTokens.Passage

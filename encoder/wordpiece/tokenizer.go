@@ -18,6 +18,7 @@ package wordpiece
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sugarme/tokenizer/model/wordpiece"
@@ -33,7 +34,8 @@ type Tokenizer struct {
 	maxWordRunes int               // a longer word is unknown
 	cls, sep     int32
 	unk, pad     int32
-	fingerprint  string // of the vocabulary
+	fingerprint  string                // of the vocabulary
+	scripts      []*unicode.RangeTable // that it has the words of
 
 	split *splitCache
 }

@@ -81,6 +81,7 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 		unk:          special[v.unk],
 		pad:          int32(v.ids[v.pad]), // 0 where there is none: the mask hides it
 		fingerprint:  v.fingerprint(),
+		scripts:      v.coveredScripts(),
 		split:        newSplitCache(8192),
 	}
 	stripAccents := lowerCase

@@ -1,0 +1,91 @@
+package wordpiece
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Words says how much of a text the vocabulary knows: text in another language
+// than its own, and gibberish, fall into many pieces or none.
+type Words struct {
+	All     int // words of the text; punctuation is none
+	Whole   int // that are a piece of the vocabulary as they are, in a script that it covers
+	Unknown int // that no pieces make up, or that are in a script that the vocabulary does not cover
+}
+
+// coveredScript is the share of a vocabulary's words that a script has at least
+// which it covers. BERT's English one has 21,830 Latin words, 244 Han characters
+// and some dozen letters of every other script: it can spell them and knows none.
+const coveredScript = .02
+
+// Words counts the words of a text: of its beginning, where it is longer than
+// any question.
+func (t *Tokenizer) Words(text string) (w Words) {
+	text, _ = nextChunk(text)
+	t.classes.words(t.normal.normalise(text), func(word string) bool {
+		first, _ := utf8.DecodeRuneInString(word)
+		if t.classes.of(first) == punctuation {
+			return true
+		}
+		w.All++
+		_, whole := t.model.TokenToId(word)
+		switch {
+		case unicode.IsLetter(first) && !t.covers(first), !whole && t.unknown(word):
+			w.Unknown++
+		case whole:
+			w.Whole++
+		}
+		return true
+	})
+	return w
+}
+
+// unknown reports whether no pieces make up a word.
+func (t *Tokenizer) unknown(word string) bool {
+	pieces, err := t.appendWord(nil, word)
+	return err != nil || len(pieces) == 1 && pieces[0] == t.unk
+}
+
+// covers reports whether the vocabulary has the words of a letter's script.
+func (t *Tokenizer) covers(letter rune) bool {
+	for _, table := range t.scripts {
+		if unicode.Is(table, letter) {
+			return true
+		}
+	}
+	return false
+}
+
+// coveredScripts are the scripts that many words of the vocabulary begin with.
+func (v *vocabulary) coveredScripts() (covered []*unicode.RangeTable) {
+	counts, words := map[*unicode.RangeTable]int{}, 0
+	var last *unicode.RangeTable // most pieces have the script of the one before
+	for piece := range v.ids {
+		first, _ := utf8.DecodeRuneInString(piece)
+		if !unicode.IsLetter(first) || strings.HasPrefix(piece, v.prefix) {
+			continue
+		}
+		if last == nil || !unicode.Is(last, first) {
+			last = scriptOf(first)
+		}
+		counts[last]++
+		words++
+	}
+	for script, n := range counts {
+		if script != nil && float64(n) >= coveredScript*float64(words) {
+			covered = append(covered, script)
+		}
+	}
+	return covered
+}
+
+// scriptOf is the script of a letter, nil for one without.
+func scriptOf(letter rune) *unicode.RangeTable {
+	for _, table := range unicode.Scripts {
+		if unicode.Is(table, letter) {
+			return table
+		}
+	}
+	return nil
+}
