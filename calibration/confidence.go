@@ -23,6 +23,8 @@ type RankedQuestion struct {
 	Signals []float64
 	// First is the rank, from 1, of the first passage that answers; 0: none.
 	First int
+	// Weight is how many questions it counts for in a fit; 0: one.
+	Weight float64
 }
 
 // Confidence turns the signals of a fused answer into the chance that any of
@@ -107,12 +109,12 @@ type ConfidenceFit struct {
 }
 
 // FitConfidence calibrates the chance that any of the first k passages
-// answers, both ways, and chooses by the Brier score on held-out questions:
+// answers, both ways, about a prior (nil: none), and chooses by the Brier score on held-out questions:
 // isotonic when it is better by more than two standard errors of the paired
 // difference, else Platt, which never gives two different answers one
 // confidence, never claims a certainty, and is a few numbers. Confidence.Reason
 // says which it was, with the figures.
-func FitConfidence(names []string, questions []RankedQuestion, k int) (ConfidenceFit, error) {
+func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Logistic) (ConfidenceFit, error) {
 	var fit ConfidenceFit
 	if k < 1 {
 		return fit, fmt.Errorf("k is %d: it must be at least 1", k)
@@ -122,7 +124,7 @@ func FitConfidence(names []string, questions []RankedQuestion, k int) (Confidenc
 	}
 	type both struct{ platt, isotonic Confidence }
 	train := func(questions []RankedQuestion) (both, error) {
-		platt, isotonic, err := fitBoth(names, questions, k)
+		platt, isotonic, err := fitBoth(names, questions, k, prior)
 		return both{platt, isotonic}, err
 	}
 	final, err := train(questions)
@@ -170,12 +172,12 @@ func FitConfidence(names []string, questions []RankedQuestion, k int) (Confidenc
 // answered reports whether any of the first k passages answers.
 func (q *RankedQuestion) answered(k int) bool { return q.First > 0 && q.First <= k }
 
-func fitBoth(names []string, questions []RankedQuestion, k int) (platt, isotonic Confidence, err error) {
+func fitBoth(names []string, questions []RankedQuestion, k int, prior *Logistic) (platt, isotonic Confidence, err error) {
 	outcomes := make([]SignalOutcome, len(questions))
 	for i, q := range questions {
-		outcomes[i] = SignalOutcome{Signals: q.Signals, Correct: q.answered(k)}
+		outcomes[i] = SignalOutcome{Signals: q.Signals, Correct: q.answered(k), Weight: q.Weight}
 	}
-	logistic, err := FitLogistic(names, outcomes)
+	logistic, err := FitLogistic(names, outcomes, prior)
 	if err != nil {
 		return platt, isotonic, err
 	}
@@ -185,7 +187,7 @@ func fitBoth(names []string, questions []RankedQuestion, k int) (platt, isotonic
 		if err != nil {
 			return platt, isotonic, err
 		}
-		scored[i] = ScoredOutcome{Score: odds, Correct: o.Correct}
+		scored[i] = ScoredOutcome{Score: odds, Correct: o.Correct, Weight: o.Weight}
 	}
 	steps, err := FitIsotonic(scored)
 	platt = Confidence{K: k, Kind: KindPlatt, Logistic: logistic}

@@ -44,7 +44,7 @@ func TestConfidenceChoice(t *testing.T) {
 		}, KindIsotonic},
 	} {
 		questions := answered(2000, 21, c.chance)
-		fit, err := FitConfidence([]string{"s"}, questions, 1)
+		fit, err := FitConfidence([]string{"s"}, questions, 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestConfidenceChoice(t *testing.T) {
 // it by heart, has to be seen not to know it.
 func TestConfidenceIsHeldOut(t *testing.T) {
 	questions := answered(400, 22, func(float64) float64 { return .5 })
-	fit, err := FitConfidence([]string{"noise"}, questions, 1)
+	fit, err := FitConfidence([]string{"noise"}, questions, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestConfidenceIsHeldOut(t *testing.T) {
 			others = append(others, q)
 		}
 	}
-	alone, err := FitConfidence([]string{"noise"}, others, 1)
+	alone, err := FitConfidence([]string{"noise"}, others, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestChances(t *testing.T) {
 	questions := answered(1500, 23, func(s float64) float64 { return .2 + .5*s })
 	var chances Chances
 	for _, k := range []int{20, 1, 5} {
-		fit, err := FitConfidence([]string{"s"}, questions, k)
+		fit, err := FitConfidence([]string{"s"}, questions, k, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestConfidenceRefuses(t *testing.T) {
 		"no questions": {[]string{"s"}, nil, 1}, "k": {[]string{"s"}, questions, 0},
 		"names": {[]string{"s", "t"}, questions, 1}, "one fold": {[]string{"s"}, questions[:1], 1},
 	} {
-		if _, err := FitConfidence(c.names, c.questions, c.k); err == nil {
+		if _, err := FitConfidence(c.names, c.questions, c.k, nil); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

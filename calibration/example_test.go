@@ -20,7 +20,7 @@ func Example() {
 		}
 		questions = append(questions, q)
 	}
-	fit, err := calibration.FitConfidence([]string{"score gap"}, questions, 1)
+	fit, err := calibration.FitConfidence([]string{"score gap"}, questions, 1, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

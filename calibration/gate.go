@@ -19,6 +19,8 @@ type GateQuestion struct {
 	Sources []fusion.Observed
 	// Relevant are the grades of the passages that answer, found or not.
 	Relevant map[rank.Ordinal]float64
+	// Known is the share of the question's words that the encoders know.
+	Known float64
 }
 
 // asked is the question when only so many specialists are asked, the most

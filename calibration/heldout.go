@@ -60,19 +60,24 @@ func FoldGates(ctx context.Context, questions []GateQuestion, o GateOptions) ([]
 // all.
 func AnswerByFold(gates []fusion.Gate, questions []GateQuestion, specialists int) ([]Answered, error) {
 	answers := make([]Answered, len(questions))
-	err := inParallel(len(questions), func(i int) error {
-		q := questions[i].asked(specialists)
-		r, err := fusion.Gated(q.Table, &gates[Fold(q.ID)], q.Sources, fusion.Exact, AnsweredDepth)
-		if err != nil {
-			return fmt.Errorf("question %q: %w", q.ID, err)
-		}
-		answers[i] = Answered{First: firstRelevant(r, q.Relevant), Signals: fusion.Signals(q.Table, q.Sources, r)}
-		return nil
+	err := inParallel(len(questions), func(i int) (err error) {
+		answers[i], err = questions[i].answer(&gates[Fold(questions[i].ID)], specialists)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return answers, nil
+}
+
+// answer is what a gate makes of a question.
+func (q *GateQuestion) answer(gate *fusion.Gate, specialists int) (Answered, error) {
+	asked := q.asked(specialists)
+	r, err := fusion.Gated(asked.Table, gate, asked.Sources, fusion.Exact, AnsweredDepth)
+	if err != nil {
+		return Answered{}, fmt.Errorf("question %q: %w", q.ID, err)
+	}
+	return Answered{First: firstRelevant(r, q.Relevant), Signals: fusion.Signals(asked.Table, asked.Sources, r, q.Known)}, nil
 }
 
 // firstRelevant is the rank of the first item that answers, 0 for none.

@@ -24,6 +24,7 @@ type Step struct {
 type ScoredOutcome struct {
 	Score   float64
 	Correct bool
+	Weight  float64 // how many outcomes it counts for; 0: one
 }
 
 // FitIsotonic is the never falling function with the least squared error, by
@@ -41,10 +42,14 @@ func FitIsotonic(outcomes []ScoredOutcome) (Isotonic, error) {
 		if math.IsNaN(o.Score) || math.IsInf(o.Score, 0) {
 			return Isotonic{}, fmt.Errorf("a score is %v", o.Score)
 		}
-		b := block{from: o.Score, to: o.Score, size: 1, correct: Outcome{Correct: o.Correct}.correct()}
+		weight := o.Weight
+		if weight == 0 {
+			weight = 1
+		}
+		b := block{from: o.Score, to: o.Score, size: weight, correct: weight * Outcome{Correct: o.Correct}.correct()}
 		if n := len(blocks); n > 0 && blocks[n-1].from == o.Score {
 			blocks[n-1].correct += b.correct
-			blocks[n-1].size++
+			blocks[n-1].size += b.size
 			continue
 		}
 		blocks = append(blocks, b)

@@ -75,7 +75,7 @@ func TestIsotonicAgainstBruteForce(t *testing.T) {
 // TestIsotonicByHand: 1 wrong; 2 right, 3 wrong pooled to a half; 5 and 6
 // right. Between the steps straight lines.
 func TestIsotonicByHand(t *testing.T) {
-	all := []ScoredOutcome{{6, true}, {1, false}, {3, false}, {2, true}, {5, true}}
+	all := []ScoredOutcome{{6, true, 0}, {1, false, 0}, {3, false, 0}, {2, true, 0}, {5, true, 0}}
 	f, err := FitIsotonic(all)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestIsotonicByHand(t *testing.T) {
 }
 
 func TestIsotonicRefuses(t *testing.T) {
-	for _, all := range [][]ScoredOutcome{nil, {{math.NaN(), true}}, {{math.Inf(-1), true}}} {
+	for _, all := range [][]ScoredOutcome{nil, {{math.NaN(), true, 0}}, {{math.Inf(-1), true, 0}}} {
 		if _, err := FitIsotonic(all); err == nil {
 			t.Errorf("%v was accepted", all)
 		}

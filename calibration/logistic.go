@@ -3,6 +3,7 @@ package calibration
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Logistic is a chance from signals: 1/(1 + exp(-(intercept + Σ c·x))). With
@@ -22,6 +23,14 @@ type Term struct {
 type SignalOutcome struct {
 	Signals []float64
 	Correct bool
+	Weight  float64 // how many outcomes it counts for; 0: one
+}
+
+func (o *SignalOutcome) weight() float64 {
+	if o.Weight == 0 {
+		return 1
+	}
+	return o.Weight
 }
 
 // ridge is the penalty on half the squared coefficients, of signals brought to
@@ -29,34 +38,48 @@ type SignalOutcome struct {
 // that repeat each other get one solution.
 const ridge = 1e-3
 
+// priorStrength is the ridge's where it pulls to a prior. One at which questions
+// of a collection take over from it between some dozen and some hundred: see the
+// curve in docs/experts.md.
+const priorStrength = 30
+
 // FitLogistic is the logistic function with the highest likelihood, by
-// Newton's method. The targets are Platt's, (N₊+1)/(N₊+2) and 1/(N₋+2) in
+// Newton's method; with a prior, the most likely one where its coefficients, and
+// the log-odds in the middle of the signals, lie about the prior's. The targets are Platt's, (N₊+1)/(N₊+2) and 1/(N₋+2) in
 // place of 1 and 0, so that signals which separate the outcomes do not give a
 // certainty (Platt, 1999; Lin, Lin and Weng, 2007).
-func FitLogistic(names []string, outcomes []SignalOutcome) (Logistic, error) {
+func FitLogistic(names []string, outcomes []SignalOutcome, prior *Logistic) (Logistic, error) {
 	if len(outcomes) == 0 {
 		return Logistic{}, fmt.Errorf("there are no outcomes to fit on")
 	}
-	positive := 0.0
+	positive, negative := 0.0, 0.0
 	for i, o := range outcomes {
 		if err := checkSignals(names, o.Signals); err != nil {
 			return Logistic{}, fmt.Errorf("outcome %d of %d: %w", i+1, len(outcomes), err)
 		}
 		if o.Correct {
-			positive++
+			positive += o.weight()
+		} else {
+			negative += o.weight()
 		}
 	}
-	high, low := (positive+1)/(positive+2), 1/(float64(len(outcomes))-positive+2)
+	high, low := (positive+1)/(positive+2), 1/(negative+2)
 
 	mean, deviation := moments(len(names), outcomes)
-	p := likelihood{rows: make([][]float64, len(outcomes)), targets: make([]float64, len(outcomes))}
+	p := likelihood{rows: make([][]float64, len(outcomes)), targets: make([]float64, len(outcomes)), weights: make([]float64, len(outcomes)),
+		about: make([]float64, len(names)+1), ridge: ridge, level: 1e-9}
+	if prior != nil {
+		if err := prior.pull(&p, names, mean, deviation); err != nil {
+			return Logistic{}, err
+		}
+	}
 	for i, o := range outcomes {
 		row := make([]float64, len(names)+1)
 		row[0] = 1
 		for j, x := range o.Signals {
 			row[j+1] = (x - mean[j]) / deviation[j]
 		}
-		p.rows[i], p.targets[i] = row, low
+		p.rows[i], p.targets[i], p.weights[i] = row, low, o.weight()
 		if o.Correct {
 			p.targets[i] = high
 		}
@@ -71,6 +94,22 @@ func FitLogistic(names []string, outcomes []SignalOutcome) (Logistic, error) {
 		l.Intercept -= b[j+1] / deviation[j] * mean[j]
 	}
 	return l, nil
+}
+
+// pull lets the ridge pull to a prior, in terms of standardised signals.
+func (l *Logistic) pull(p *likelihood, names []string, mean, deviation []float64) error {
+	if len(l.Signals) != len(names) {
+		return fmt.Errorf("the prior is for %d signals, not %d", len(l.Signals), len(names))
+	}
+	p.ridge, p.level, p.about[0] = priorStrength, priorStrength, l.Intercept
+	for j, t := range l.Signals {
+		if t.Name != names[j] {
+			return fmt.Errorf("signal %d of the prior is %s, not %s", j+1, t.Name, names[j])
+		}
+		p.about[0] += t.Coefficient * mean[j]
+		p.about[j+1] = t.Coefficient * deviation[j]
+	}
+	return nil
 }
 
 func checkSignals(names []string, signals []float64) error {
@@ -89,13 +128,17 @@ func checkSignals(names []string, signals []float64) error {
 // deviation of 1.
 func moments(n int, outcomes []SignalOutcome) (mean, deviation []float64) {
 	mean, deviation = make([]float64, n), make([]float64, n)
+	all := 0.0
+	for _, o := range outcomes {
+		all += o.weight()
+	}
 	for j := range n {
 		for _, o := range outcomes {
-			mean[j] += o.Signals[j] / float64(len(outcomes))
+			mean[j] += o.Signals[j] * o.weight() / all
 		}
 		for _, o := range outcomes {
 			gap := o.Signals[j] - mean[j]
-			deviation[j] += gap * gap / float64(len(outcomes))
+			deviation[j] += gap * gap * o.weight() / all
 		}
 		deviation[j] = math.Sqrt(deviation[j])
 		if deviation[j] <= 1e-12*math.Abs(mean[j]) || deviation[j] == 0 {
@@ -129,11 +172,24 @@ func sigmoid(x float64) float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// likelihood is the penalised log-likelihood of a logistic function; column 0
-// of the rows is 1 and not penalised.
+// likelihood is the penalised log-likelihood of a logistic function: half of ridge
+// times the squares of the coefficients' distances from about, and half of level
+// times that of column 0, which is 1 in all rows.
 type likelihood struct {
 	rows    [][]float64
 	targets []float64
+	weights []float64
+	about   []float64
+	ridge   float64
+	level   float64
+}
+
+// penalty is what the square of a coefficient's distance counts.
+func (p *likelihood) penalty(j int) float64 {
+	if j == 0 {
+		return p.level
+	}
+	return p.ridge
 }
 
 // loss is the negative log-likelihood plus the penalty, to be minimised.
@@ -142,10 +198,10 @@ func (p *likelihood) loss(b []float64) float64 {
 	for i, row := range p.rows {
 		z := dot(row, b)
 		// ln(1 + exp(z)) - t·z, without overflow.
-		sum += max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) - p.targets[i]*z
+		sum += p.weights[i] * (max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) - p.targets[i]*z)
 	}
-	for _, x := range b[1:] {
-		sum += ridge / 2 * x * x
+	for j, x := range b {
+		sum += p.penalty(j) / 2 * (x - p.about[j]) * (x - p.about[j])
 	}
 	return sum
 }
@@ -153,7 +209,7 @@ func (p *likelihood) loss(b []float64) float64 {
 // maximise finds the coefficients. The loss is convex, so Newton's steps,
 // halved where they overshoot, lead to its only minimum.
 func (p *likelihood) maximise() ([]float64, error) {
-	b := make([]float64, len(p.rows[0]))
+	b := slices.Clone(p.about)
 	loss := p.loss(b)
 	for range 100 {
 		gradient, hessian := p.slope(b)
@@ -191,21 +247,17 @@ func (p *likelihood) slope(b []float64) (gradient []float64, hessian [][]float64
 	}
 	for i, row := range p.rows {
 		chance := sigmoid(dot(row, b))
-		weight := chance * (1 - chance)
+		weight := p.weights[i] * chance * (1 - chance)
 		for j, x := range row {
-			gradient[j] += (chance - p.targets[i]) * x
+			gradient[j] += p.weights[i] * (chance - p.targets[i]) * x
 			for k := range j + 1 {
 				hessian[j][k] += weight * x * row[k]
 			}
 		}
 	}
 	for j := range n {
-		if j > 0 {
-			gradient[j] += ridge * b[j]
-			hessian[j][j] += ridge
-		} else {
-			hessian[j][j] += 1e-9
-		}
+		gradient[j] += p.penalty(j) * (b[j] - p.about[j])
+		hessian[j][j] += p.penalty(j)
 		for k := range j {
 			hessian[k][j] = hessian[j][k]
 		}

@@ -9,14 +9,14 @@ import (
 // TestPlattByHand: with one constant signal only the intercept counts, so
 // that the chance is the mean of Platt's targets, here (3·4/5 + 1·1/3)/4.
 func TestPlattByHand(t *testing.T) {
-	all := []SignalOutcome{{[]float64{7}, true}, {[]float64{7}, true}, {[]float64{7}, true}, {[]float64{7}, false}}
+	all := []SignalOutcome{{[]float64{7}, true, 0}, {[]float64{7}, true, 0}, {[]float64{7}, true, 0}, {[]float64{7}, false, 0}}
 	for _, names := range [][]string{{"constant"}, {}} {
 		if len(names) == 0 {
 			for i := range all {
 				all[i].Signals = nil
 			}
 		}
-		l, err := FitLogistic(names, all)
+		l, err := FitLogistic(names, all, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,8 +29,8 @@ func TestPlattByHand(t *testing.T) {
 
 	// Two values of a signal are two free parameters: each gets the mean of its
 	// own targets. 0: one of three right; 1: two of three.
-	all = []SignalOutcome{{[]float64{0}, true}, {[]float64{0}, false}, {[]float64{0}, false}, {[]float64{1}, true}, {[]float64{1}, true}, {[]float64{1}, false}}
-	l, err := FitLogistic([]string{"s"}, all)
+	all = []SignalOutcome{{[]float64{0}, true, 0}, {[]float64{0}, false, 0}, {[]float64{0}, false, 0}, {[]float64{1}, true, 0}, {[]float64{1}, true, 0}, {[]float64{1}, false, 0}}
+	l, err := FitLogistic([]string{"s"}, all, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +53,9 @@ func TestLogisticIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[i] = SignalOutcome{x, rng.Float64() < sigmoid(odds)}
+		all[i] = SignalOutcome{x, rng.Float64() < sigmoid(odds), 0}
 	}
-	l, err := FitLogistic([]string{"a", "b", "c"}, all)
+	l, err := FitLogistic([]string{"a", "b", "c"}, all, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestLogisticHardCases(t *testing.T) {
 	build := func(n int, signals func(i int) []float64, correct func(i int) bool) []SignalOutcome {
 		all := make([]SignalOutcome, n)
 		for i := range all {
-			all[i] = SignalOutcome{signals(i), correct(i)}
+			all[i] = SignalOutcome{signals(i), correct(i), 0}
 		}
 		return all
 	}
@@ -107,7 +107,7 @@ func TestLogisticHardCases(t *testing.T) {
 		"all wrong": build(20, func(i int) []float64 { return []float64{float64(i), 1} }, func(int) bool { return false }),
 		"one":       build(1, func(int) []float64 { return []float64{1, 2} }, late),
 	} {
-		l, err := FitLogistic([]string{"a", "b"}, all)
+		l, err := FitLogistic([]string{"a", "b"}, all, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -129,10 +129,10 @@ func TestLogisticHardCases(t *testing.T) {
 
 func TestLogisticRefuses(t *testing.T) {
 	for name, all := range map[string][]SignalOutcome{
-		"none": nil, "too few signals": {{nil, true}}, "too many": {{[]float64{1, 2}, true}},
-		"no number": {{[]float64{math.NaN()}, true}}, "infinite": {{[]float64{math.Inf(1)}, true}},
+		"none": nil, "too few signals": {{nil, true, 0}}, "too many": {{[]float64{1, 2}, true, 0}},
+		"no number": {{[]float64{math.NaN()}, true, 0}}, "infinite": {{[]float64{math.Inf(1)}, true, 0}},
 	} {
-		if _, err := FitLogistic([]string{"s"}, all); err == nil {
+		if _, err := FitLogistic([]string{"s"}, all, nil); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

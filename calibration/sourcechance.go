@@ -64,7 +64,7 @@ func FitSourceChance(questions []GateQuestion, column int) (SourceChanceFit, err
 		return SourceChanceFit{}, nil
 	}
 	var err error
-	fit.ConfidenceFit, err = FitConfidence(fusion.SourceSignalNames(fit.Kind), ranked, 1)
+	fit.ConfidenceFit, err = FitConfidence(fusion.SourceSignalNames(fit.Kind), ranked, 1, nil)
 	return fit, err
 }
 

@@ -33,5 +33,7 @@ func Metrics() []Metric {
 	return append(out,
 		Metric{Key: "ece", Heading: "ECE", Lower: true, Meaning: "expected calibration error of the confidence that the first passage is right, 10 bins"},
 		Metric{Key: "auroc", Heading: "AUROC", Meaning: "chance that of a right and a wrong first passage the right one has the higher confidence"},
+		Metric{Key: "given", Heading: "right ≥½", Meaning: "share of the right first passages that are given at a min_confidence of 0.5"},
+		Metric{Key: "silent", Heading: "none <½", Meaning: "share of the unanswerable questions that get no answer at a min_confidence of 0.5"},
 		Metric{Key: "surest_half", Heading: "top-1 @½", Meaning: "top-1 where only the surest half of the questions is answered"})
 }

@@ -263,6 +263,9 @@ func (o *Options) report(domains []Domain, measured []*Measured, times []Latency
 		if n := len(m.BadPatterns); n > 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s: %d answers are no regular expression and match nothing, such as %s", m.Domain, n, shown(m.BadPatterns[0])))
 		}
+		if n := m.unanswerable(); n > 0 {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s: %d questions that nothing answers count for the confidences alone", d.Name, n))
+		}
 		if d.LeftOut > 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s: %d questions without a relevant passage are left out", d.Name, d.LeftOut))
 		}

@@ -30,6 +30,7 @@ func readJSONL(path string) ([]Question, error) {
 		}
 		q := Question{ID: w.ID, Text: w.Text, Answers: append(w.Answers, w.Answer...), PositiveIDs: w.PositiveIDs, Grades: w.Grades,
 			Domain: w.Domain, Place: fmt.Sprintf("%s line %d", path, line)}
+		q.Unanswerable = w.PositiveIDs != nil && len(w.PositiveIDs)+len(q.Grades)+len(q.Answers) == 0
 		if q.ID == "" {
 			q.ID = fmt.Sprint(line)
 		}
@@ -62,8 +63,8 @@ func (q *Question) check() (field string, err error) {
 			return "grades", fmt.Errorf("passage %q is among the positive_ids, but its grade is %v", id, q.Grades[id])
 		}
 	}
-	if q.Judgements().relevant() == 0 && len(q.Answers) == 0 {
-		return "positive_ids", errors.New("there are neither positive_ids nor grades above 0 nor answers, so nothing can be measured")
+	if q.Judgements().relevant() == 0 && len(q.Answers) == 0 && !q.Unanswerable {
+		return "positive_ids", errors.New("there are neither positive_ids nor grades above 0 nor answers, so nothing can be measured; a question that nothing answers says so: \"positive_ids\": []")
 	}
 	return "", nil
 }

@@ -137,7 +137,7 @@ func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
 		m.out.Outcomes[i][at] = j.outcome(r.Results, r.Confidence)
 		answered.Rankings = append(answered.Rankings, Ranked{Results: r.Results, Confidence: r.Confidence})
 	}
-	m.out.Questions[at] = Asked{ID: q.ID, Judged: j.judged, Answerable: j.answers != nil}
+	m.out.Questions[at] = Asked{ID: q.ID, Judged: j.judged, Answerable: j.answers != nil, Unanswerable: q.Unanswerable}
 	return m.keep(at, answered, responses)
 }
 

@@ -37,6 +37,8 @@ type Asked struct {
 	ID         string `json:"id"`
 	Judged     bool   `json:"judged,omitempty"`     // it has relevant passages
 	Answerable bool   `json:"answerable,omitempty"` // it has answers to look for
+	// Unanswerable: nothing answers it, so that it counts for confidences alone.
+	Unanswerable bool `json:"unanswerable,omitempty"`
 }
 
 // Measured is how all methods did on the questions of one domain.
@@ -54,6 +56,16 @@ type Measured struct {
 	// BadPatterns are answers that are no regular expression; they match
 	// nothing, as in DPR.
 	BadPatterns []string `json:"bad_patterns,omitempty"`
+}
+
+// unanswerable is the number of questions that nothing answers.
+func (m *Measured) unanswerable() (n int) {
+	for _, q := range m.Questions {
+		if q.Unanswerable {
+			n++
+		}
+	}
+	return n
 }
 
 // judge measures the rankings of one question. A passage is looked through for

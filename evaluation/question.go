@@ -21,8 +21,10 @@ type Question struct {
 	Answers     []string           // answer strings, or patterns
 	PositiveIDs []string           // relevant passages
 	Grades      map[string]float64 // by passage; above 0 is relevant
-	Domain      string
-	Place       string // file and line, for messages
+	// Unanswerable: nothing in the collection answers it, as its file says.
+	Unanswerable bool
+	Domain       string
+	Place        string // file and line, for messages
 }
 
 // Judgements are the grades where there are any, else grade 1 for each

@@ -102,8 +102,11 @@ func (s *summing) table(name string, scope Scope, parts []part, detailed bool) T
 				s.test(&row, m, parts, i, nil)
 			}
 		}
-		outcomes := confidences(parts, i)
+		outcomes := confidences(parts, i, func(*Asked) bool { return true })
 		sureness(&row, outcomes)
+		if empty := confidences(parts, i, func(a *Asked) bool { return a.Unanswerable }); len(empty) > 0 {
+			row.Values["silent"] = 1 - calibration.AtLeast(empty, .5, false)
+		}
 		if detailed {
 			row.Curve, row.Outcomes = curve(parts, i, s.depth), outcomes
 		}
@@ -215,12 +218,15 @@ func domainWeights(parts []part, m Metric) []float64 {
 	return weights
 }
 
-// confidences are a method's confidences with whether its first passage was
-// right; nil when a question has none.
-func confidences(parts []part, method int) []calibration.Outcome {
+// confidences are a method's confidences for some of the questions, with whether
+// its first passage was right; nil when one has none.
+func confidences(parts []part, method int, wanted func(*Asked) bool) []calibration.Outcome {
 	var out []calibration.Outcome
 	for _, p := range parts {
 		for q, asked := range p.Questions {
+			if !wanted(&asked) {
+				continue
+			}
 			o := &p.outcomes[method][q]
 			if o.Confidence == nil {
 				return nil
@@ -251,6 +257,9 @@ func sureness(row *Row, outcomes []calibration.Outcome) {
 	if area, ok := calibration.AUROC(outcomes); ok {
 		row.Values["auroc"] = area
 	}
+	if right := calibration.AtLeast(outcomes, 0, true); right > 0 {
+		row.Values["given"] = calibration.AtLeast(outcomes, .5, true)
+	}
 	row.Values["surest_half"] = calibration.AccuracyAt(outcomes, 0.5)
 	for tenth := 1; tenth <= 10; tenth++ {
 		row.Coverage = append(row.Coverage, calibration.AccuracyAt(outcomes, float64(tenth)/10))
@@ -265,6 +274,9 @@ func curve(parts []part, method, depth int) []float64 {
 	if len(firsts) == 0 {
 		measure = Metric{of: func(o *Outcome) float64 { return float64(o.FirstAnswer) }, answers: true}
 		firsts = scoresOf(parts, method, measure)
+	}
+	if len(firsts) == 0 { // unanswerable questions alone
+		return nil
 	}
 	found := make([]int, depth+1) // by the rank of the first
 	for _, first := range firsts {

@@ -14,7 +14,7 @@ import (
 // one by one, since a folder that somebody trains or imports here is not
 // thereby shipped: whoever adds an expert adds its name.
 //
-//go:embed README.md calibration.yaml amazon covid fairytale late medquad nq policy wiki
+//go:embed README.md calibration.yaml confidence.yaml amazon covid fairytale late medquad nq policy wiki
 var FS embed.FS
 
 // Names lists the experts, by name.

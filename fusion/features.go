@@ -1,6 +1,10 @@
 package fusion
 
-import "math"
+import (
+	"math"
+
+	"conclave/rank"
+)
 
 // Kind says what sort of source a column is.
 type Kind string
@@ -34,6 +38,9 @@ type Observed struct {
 	Confidence float64
 	// Ceiling is what no score of a lexical source for the question reaches.
 	Ceiling float64
+	// Random is what the source scores random passages of the collection, for
+	// Signals; nil for a source that they do not read so, or that nobody asked.
+	Random []rank.Hit
 }
 
 // The features of a dense source, and those of the question as a whole. Their

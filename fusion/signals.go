@@ -1,56 +1,154 @@
 package fusion
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"conclave/rank"
+)
 
 // SignalNames are what the confidence of a gated answer is read from, in the
 // order of Signals.
 func SignalNames() []string {
 	return []string{
-		"first_score", "gap_second", "gap_tenth", "sources_that_agree", "shared_with_words",
-		"highest_familiarity", "log_words_top", "words_gap_second", "highest_confidence",
-		"words_coverage",
+		"late_gap_second", "late_gap_tenth", "late_above_random", "late_deviations",
+		"dense_gap_second", "dense_above_random", "dense_deviations",
+		"log_words", "words_gap_second", "words_found",
+		"late_shared_with_words", "sources_that_agree", "known_words", "highest_familiarity",
 	}
 }
 
 // Signals are what is known of a fused answer when it is given, for the chance
-// that it is right: how high and how far ahead its first passage is, how many
-// sources have that passage first too, how far experts and words agree, and
-// how familiar the question is. The ranking has to hold at least ten items
-// where there are so many candidates.
-func Signals(c *Candidates, sources []Observed, r Ranking) []float64 {
-	names := SignalNames()
-	signals := make([]float64, len(names))
+// that it is right. They are read from the sources' own scores of its first
+// passage, so that they mean the same whatever weights put it there: how far it is
+// ahead of the others for each source; how close it is in itself, in comparison
+// with random passages of the collection (Observed.Random) and with what the
+// question's words could score at most; how far the sources agree; and whether the
+// encoder knows the question's words: known is the share of them that its
+// vocabulary has whole.
+//
+// The dense source is the base, or the first that is no specialist: a specialist's
+// closeness means something else for each of them. A source that did not answer
+// says 0.
+func Signals(c *Candidates, sources []Observed, r Ranking, known float64) []float64 {
+	signals := make([]float64, len(SignalNames()))
 	if len(r.Items) == 0 {
 		return signals
 	}
-	at := func(n int) float64 { return r.Items[min(n, len(r.Items)-1)].Score }
-	first := r.Items[0]
-	signals[0], signals[1], signals[2] = first.Score, first.Score-at(1), first.Score-at(headDepth-1)
-
-	agree, asked := 0.0, 0.0
-	for _, p := range first.Parts {
-		if c.columns[p.Column].hits > 0 {
-			asked++
-			if p.Rank == 1 {
-				agree++
-			}
+	first := r.Items[0].Ordinal
+	dense, late, words := signalSources(sources)
+	if late != nil {
+		second, tenth := c.ahead(sources, late.Column, first)
+		above, deviations := late.beyondRandom(c.scoreOf(late.Column, first), first)
+		copy(signals, []float64{second, tenth, above, deviations})
+	}
+	if dense != nil {
+		second, _ := c.ahead(sources, dense.Column, first)
+		above, deviations := dense.beyondRandom(c.scoreOf(dense.Column, first), first)
+		copy(signals[4:], []float64{second, above, deviations})
+	}
+	if words != nil {
+		score := c.scoreOf(words.Column, first)
+		signals[7] = math.Log1p(math.Max(score, 0))
+		if words.Ceiling > 0 {
+			second, _ := c.ahead(sources, words.Column, first)
+			signals[8], signals[9] = second/words.Ceiling, score/words.Ceiling
+		}
+		if late != nil {
+			signals[10] = c.lateFeaturesOf(sources, late.Column, words.Column)[lateShared]
 		}
 	}
-	signals[3] = agree / math.Max(asked, 1)
-
-	f := FeaturesOf(c, sources)
-	if f.Lexical != nil {
-		signals[4], signals[6], signals[7] = f.Lexical[wordsShared], f.Lexical[wordsTop], f.Lexical[wordsGapFirst]
-		signals[9] = f.Lexical[wordsCoverage]
+	for _, s := range []*Observed{dense, late, words} {
+		if s == nil {
+			continue
+		}
+		if second, _ := c.ahead(sources, s.Column, first); second > 0 || len(c.firstBy(sources, s.Column)) == 1 {
+			signals[11]++
+		}
 	}
-	if len(f.Dense) > 0 {
-		signals[5] = f.Dense[0][highestFamiliarity]
-	}
+	signals[12] = known
 	for _, s := range sources {
-		signals[8] = math.Max(signals[8], s.Confidence)
+		if s.Kind == Specialist {
+			signals[13] = math.Max(signals[13], s.Familiarity)
+		}
 	}
 	return signals
 }
 
-// SignalDepth is how many items Signals looks at.
-const SignalDepth = headDepth
+// signalSources are the sources that closeness is read from.
+func signalSources(sources []Observed) (dense, late, words *Observed) {
+	for i := range sources {
+		s := &sources[i]
+		switch s.Kind {
+		case Base:
+			dense = s
+		case Generalist:
+			if dense == nil {
+				dense = s
+			}
+		case Late:
+			late = s
+		case Lexical:
+			words = s
+		}
+	}
+	return dense, late, words
+}
+
+// Closeness reports whether sources can say all that confidences of an uncalibrated
+// collection are read from: a dense source that is no specialist, words, and late
+// interaction.
+func Closeness(sources []Observed) bool {
+	dense, late, words := signalSources(sources)
+	return dense != nil && late != nil && words != nil
+}
+
+// scoreOf is a source's score of a passage, 0 where it has none.
+func (c *Candidates) scoreOf(column int, passage rank.Ordinal) float64 {
+	row, ok := slices.BinarySearch(c.ordinals, passage)
+	if !ok {
+		return 0
+	}
+	return float64(c.at(row, column).score)
+}
+
+// ahead is how far a source's score of a passage is above that of the best other
+// candidate, and above its own tenth.
+func (c *Candidates) ahead(sources []Observed, column int, passage rank.Ordinal) (second, tenth float64) {
+	best := c.firstBy(sources, column)
+	if len(best) == 0 {
+		return 0, 0
+	}
+	own := c.scoreOf(column, passage)
+	other := own // alone it is ahead of nothing
+	for _, row := range best {
+		if c.ordinals[row] != passage {
+			other = float64(c.at(int(row), column).score)
+			break
+		}
+	}
+	return own - other, own - float64(c.at(int(best[len(best)-1]), column).score)
+}
+
+// leastDeviation keeps a source that scores random passages alike from making a
+// certainty of nothing.
+const leastDeviation = .01
+
+// beyondRandom is by how much a score is above the mean of random passages' scores,
+// and by how many of their standard deviations. The passage itself is none of them.
+func (s *Observed) beyondRandom(score float64, passage rank.Ordinal) (above, deviations float64) {
+	n, sum, squares := 0.0, 0.0, 0.0
+	for _, h := range s.Random {
+		if h.Ordinal != passage {
+			n++
+			sum += float64(h.Score)
+			squares += float64(h.Score) * float64(h.Score)
+		}
+	}
+	if n == 0 {
+		return 0, 0
+	}
+	mean := sum / n
+	above = score - mean
+	return above, above / math.Max(math.Sqrt(math.Max(squares/n-mean*mean, 0)), leastDeviation)
+}

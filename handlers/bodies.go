@@ -31,7 +31,7 @@ type searchBody struct {
 	Fields        []string           `json:"fields,omitempty" doc:"What each answer carries beside ids and scores. Default: title, text, contributions and sources; with [\"text\"] an answer is ids, scores and texts." enum:"title,text,tags,metadata,contributions,sources"`
 	Normalisation string             `json:"normalisation,omitempty" doc:"How each source's scores are scaled before they are added up, where the method adds scores. Default: the method's own way." enum:"raw,minmax,centre-range,zscore"`
 	Filter        search.Filter      `json:"filter,omitempty" doc:"Which passages may be found, by their tags. Left out: all. The scores stay what they are without it, BM25's too, whose statistics are those of all passages."`
-	MinConfidence float64            `json:"min_confidence,omitempty" doc:"When the calibrated confidence is below this, there are no results, and abstained is true. Needs a calibrated method." minimum:"0" maximum:"1" default:"0"`
+	MinConfidence float64            `json:"min_confidence,omitempty" doc:"When the confidence is below this, or not known, there are no results, and abstained is true. Needs a method with one." minimum:"0" maximum:"1" default:"0"`
 }
 
 func (b searchBody) request() search.Request { return search.Request(b) }

@@ -31,6 +31,9 @@ func (a *answer) fetch(ctx context.Context) error {
 	if !p.named {
 		a.response.Degraded = append(a.response.Degraded, a.engine.absent...)
 	}
+	if _, note := a.engine.knownWords(p.question); note != "" && len(p.experts) > 0 {
+		a.response.Notes = append(a.response.Notes, note)
+	}
 
 	for i := range p.methods {
 		r := &a.rankings[i]
@@ -44,17 +47,23 @@ func (a *answer) fetch(ctx context.Context) error {
 	for i, m := range p.methods {
 		r := a.rankings[i]
 		confidence, any := printedOf(r.Confidence), printedOf(r.Any)
-		abstained := p.abstains(confidence)
+		abstained, basis := p.abstains(confidence), ""
+		if confidence != nil {
+			basis = BasisCalibrated
+			if m.gated {
+				basis = a.engine.defaults.ChancesBasis
+			}
+		}
 		results, err := a.results(ctx, r)
 		if err != nil {
 			return err
 		}
 		if !p.listed {
 			a.response.Fusion, a.response.Confidence, a.response.Any = m.name, confidence, any
-			a.response.Abstained, a.response.Results = abstained, results
+			a.response.Basis, a.response.Abstained, a.response.Results = basis, abstained, results
 			continue
 		}
-		ranking := Ranking{Fusion: m.asked, Confidence: confidence, Any: any, Abstained: abstained, Results: results}
+		ranking := Ranking{Fusion: m.asked, Confidence: confidence, Basis: basis, Any: any, Abstained: abstained, Results: results}
 		if m.name != m.asked {
 			ranking.Method = m.name
 		}

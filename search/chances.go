@@ -13,13 +13,20 @@ type Chances interface {
 	Of(signals []float64, k int) (float64, error)
 }
 
+// Whence a confidence comes.
+const (
+	BasisCalibrated = "calibrated" // from questions of this collection
+	BasisShipped    = "shipped"    // from those of other collections
+)
+
 // answerChances fills in the confidences of a gated ranking.
-func (a *answer) answerChances(r *fusion.Ranking, observed []fusion.Observed, k int) error {
-	c := a.engine.defaults.Chances
-	if c == nil || len(r.Items) == 0 {
+func (a *answer) answerChances(r *fusion.Ranking, observed []fusion.Observed) error {
+	c, k := a.engine.defaults.Chances, a.plan.k
+	if c == nil || len(r.Items) == 0 || !a.engine.defaults.asFitted(observed) {
 		return nil
 	}
-	signals := fusion.Signals(a.table, observed, *r)
+	known, _ := a.engine.knownWords(a.plan.question)
+	signals := fusion.Signals(a.table, observed, *r, known)
 	first, err := c.Of(signals, 1)
 	if err != nil {
 		return fmt.Errorf("the confidence of the answer: %w", err)

@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"conclave/fusion"
@@ -36,7 +37,7 @@ func TestAbstains(t *testing.T) {
 			t.Errorf("at %v: confidence %v, any %v, abstained %v, %d results", c.least, *r.Confidence, *r.Any, r.Abstained, len(r.Results))
 		}
 	}
-	if len(judge.seen) != len(fusion.SignalNames()) || judge.seen[0] == 0 {
+	if len(judge.seen) != len(fusion.SignalNames()) || judge.seen[5] == 0 {
 		t.Errorf("signals %v", judge.seen)
 	}
 	listed := s.ask(t, Request{Question: question, Fusion: listOf(MethodGate), MinConfidence: .5})
@@ -121,5 +122,65 @@ func TestSourcesHaveChances(t *testing.T) {
 	}
 	if len(b.seen[0]) != len(fusion.SourceSignalNames(fusion.Specialist)) || len(words.seen[0]) != len(fusion.SourceSignalNames(fusion.Lexical)) {
 		t.Errorf("%d and %d signals", len(b.seen[0]), len(words.seen[0]))
+	}
+}
+
+// reads is an encoder that knows the words of a list.
+type reads struct {
+	QuestionEncoder
+	whole, unknown int
+}
+
+func (r reads) KnownWords(text string) (words, whole, unknown int) {
+	return len(strings.Fields(text)), r.whole, r.unknown
+}
+
+// TestQuestionsNobodyReads: an answer says when the encoder cannot read most of the
+// question, and the confidence is told how much of it is known.
+func TestQuestionsNobodyReads(t *testing.T) {
+	for _, c := range []struct {
+		whole, unknown int
+		note           bool
+	}{{3, 0, false}, {1, 2, false}, {1, 3, true}} { // of four words
+		s := newStage("A", 60)
+		judge := &sure{first: .4, any: .7}
+		s.config.Defaults.Chances = judge
+		s.config.Experts[0].Encoder = reads{s.config.Experts[0].Encoder, c.whole, c.unknown}
+		s.config.Experts[0].Representatives = nil
+		r := s.ask(t, Request{Question: "as many as four", Fusion: methodsOf(MethodGate)})
+		if (len(r.Notes) == 1) != c.note {
+			t.Errorf("%d of four words unknown: notes %q", c.unknown, r.Notes)
+		}
+		if got, want := judge.seen[12], float64(c.whole)/4; got != want {
+			t.Errorf("the share of known words is %v, want %v", got, want)
+		}
+		if alone := s.ask(t, Request{Question: "as many as four", Experts: &[]string{}, Fusion: methodsOf(MethodRRF)}); len(alone.Notes) != 0 {
+			t.Errorf("words alone: notes %q", alone.Notes)
+		}
+	}
+}
+
+// TestConfidenceSaysWhence: calibrated unless the configuration says shipped, and a
+// shipped one is silent where a source that it was fitted with has no part.
+func TestConfidenceSaysWhence(t *testing.T) {
+	s := newStage("ABC", 60)
+	s.config.Defaults.Chances = &sure{first: .4, any: .7}
+	request := Request{Question: question, Fusion: methodsOf(MethodGate)}
+	if r := s.ask(t, request); r.Basis != BasisCalibrated {
+		t.Errorf("the basis is %q", r.Basis)
+	}
+	s = newStage("ABC", 60)
+	s.config.Defaults.Chances, s.config.Defaults.ChancesBasis = &sure{first: .4, any: .7}, BasisShipped
+	if r := s.ask(t, request); r.Confidence != nil || r.Basis != "" {
+		t.Errorf("without late interaction the shipped confidence is %v, %q", r.Confidence, r.Basis)
+	}
+	s, _, _ = lateStage()
+	s.config.Defaults.Chances, s.config.Defaults.ChancesBasis = &sure{first: .4, any: .7}, BasisShipped
+	if r := s.ask(t, request); r.Confidence == nil || r.Basis != BasisShipped {
+		t.Errorf("with late interaction the shipped confidence is %v, %q", r.Confidence, r.Basis)
+	}
+	s = newStage("ABC", 60)
+	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodRRF)}); r.Confidence != nil || r.Basis != "" {
+		t.Errorf("no confidence, and its basis is %q", r.Basis)
 	}
 }

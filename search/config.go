@@ -83,6 +83,8 @@ type Defaults struct {
 	// Chances are the calibrated confidences of MethodGate's answers; nil: nobody
 	// calibrated them.
 	Chances Chances
+	// ChancesBasis says whence the Chances come; "": BasisCalibrated.
+	ChancesBasis string
 	// WordsChance is the calibrated chance that BM25's own first hit answers; nil
 	// likewise.
 	WordsChance Chance
@@ -159,6 +161,9 @@ func (c *Config) complete() error {
 	}
 	if d.Auto == "" {
 		d.Auto = dd.Auto
+	}
+	if d.ChancesBasis == "" {
+		d.ChancesBasis = BasisCalibrated
 	}
 	if d.Hybrid == nil {
 		d.Hybrid = dd.Hybrid

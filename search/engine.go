@@ -20,6 +20,7 @@ type Engine struct {
 	byName    map[string]int // into experts
 	encoderOf []int          // of each expert: equal numbers share an encoder
 	late      *Expert        // nil: there is none
+	reader    *Expert        // that says how much of a question it can read; nil: none does
 	limits    Limits
 	defaults  Defaults
 	observer  Observer
@@ -46,6 +47,7 @@ func NewEngine(c Config) (*Engine, error) {
 		limits: c.Limits, defaults: c.Defaults, observer: c.Observer, turns: c.Turns, absent: c.Absent, referenceExpert: -1,
 		tables: sync.Pool{New: func() any { return new(fusion.Candidates) }},
 	}
+	e.reader = readerOf(e.experts)
 	for i := range e.experts {
 		e.byName[e.experts[i].Name] = i
 		shared := i

@@ -21,6 +21,8 @@ type Evidence struct {
 	Sources []SourceEvidence
 	// Table holds the hits of all sources, completed by their true scores.
 	Table *fusion.Candidates
+	// Known is the share of the question's words that the encoders know.
+	Known float64
 }
 
 // SourceEvidence is what one source found.
@@ -39,6 +41,9 @@ type SourceEvidence struct {
 	Members      int
 	// Ceiling is what no score of BM25 for the question reaches.
 	Ceiling float64
+	// Random is what the source scores random passages, in the order of ordinals:
+	// a dense source that is no specialist, and late interaction.
+	Random []rank.Hit
 	// Base says that the expert is the encoder that specialists came from.
 	Base bool
 	// Familiarity is there for a Specialist: how near the question is to those
@@ -73,6 +78,7 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 	reference := e.referenceVector(p, findings)
 
 	found := Evidence{Generation: view.Generation(), Table: new(fusion.Candidates)}
+	found.Known, _ = e.knownWords(p.question)
 	for i := range findings {
 		f := &findings[i]
 		if f.status != StatusOK {
@@ -87,6 +93,9 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 			if own := e.experts[p.experts[i]].Representatives; len(own) > 0 && reference != nil {
 				s.Specialist, s.Familiarity = true, familiarity(reference, own)
 			}
+		}
+		if !s.Lexical && !s.Phrases && !s.Specialist {
+			s.Random = f.randomScores(view.Passages().Ordinals())
 		}
 		f.hits = f.hits[:min(len(f.hits), candidates)]
 		s.Hits = f.hits

@@ -20,14 +20,13 @@ func (a *answer) gated(ctx context.Context, p *plan) (fusion.Ranking, error) {
 		observed = fusion.MostFamiliar(observed, p.specialists)
 	}
 	gate := a.engine.defaults.gateFor(observed)
-	ranking, err := fusion.Gated(a.table, gate, observed, p.missing, max(p.k, fusion.SignalDepth))
+	ranking, err := fusion.Gated(a.table, gate, observed, p.missing, p.k)
 	if err != nil {
 		return ranking, err
 	}
 	if gate == a.engine.defaults.Gate { // the chances are those of its answers
-		err = a.answerChances(&ranking, observed, p.k)
+		err = a.answerChances(&ranking, observed)
 	}
-	ranking.Items = ranking.Items[:min(len(ranking.Items), p.k)]
 	return ranking, err
 }
 
@@ -56,6 +55,9 @@ func (a *answer) observe(ctx context.Context) []fusion.Observed {
 		if a.engine.isReference(a.plan.experts[i]) {
 			o.Kind = fusion.Base
 		}
+		if a.engine.defaults.Chances != nil && len(x.Representatives) == 0 {
+			o.Random = f.randomScores(a.view.Passages().Ordinals())
+		}
 		if f.sure != nil {
 			o.Confidence = f.sure.confidence
 		}
@@ -75,7 +77,11 @@ func (a *answer) observe(ctx context.Context) []fusion.Observed {
 		}
 	}
 	if at := a.plan.lateAt(); at >= 0 && a.findings[at].status == StatusOK {
-		a.observed = append(a.observed, fusion.Observed{Column: at, Kind: fusion.Late, Confidence: -1})
+		o := fusion.Observed{Column: at, Kind: fusion.Late, Confidence: -1}
+		if a.engine.defaults.Chances != nil {
+			o.Random = a.findings[at].randomScores(a.view.Passages().Ordinals())
+		}
+		a.observed = append(a.observed, o)
 	}
 	return a.observed
 }

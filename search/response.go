@@ -10,13 +10,15 @@ type Response struct {
 	Generation uint64    `json:"generation"`
 	Selected   *int      `json:"selected,omitempty"` // passages that the filter lets through; nil without one
 	TookMS     float64   `json:"took_ms"`
-	Confidence *float64  `json:"confidence"`               // calibrated, 0…1; null when nobody calibrated it
-	Any        *float64  `json:"confidence_any,omitempty"` // the chance that any of the results answers
+	Confidence *float64  `json:"confidence"`                 // 0…1; null where it is not known
+	Basis      string    `json:"confidence_basis,omitempty"` // whence the confidence comes: BasisCalibrated, BasisShipped
+	Any        *float64  `json:"confidence_any,omitempty"`   // the chance that any of the results answers
 	Abstained  bool      `json:"abstained,omitempty"`
 	Results    []Result  `json:"results,omitzero"`
 	Rankings   []Ranking `json:"rankings,omitzero"`
 	Sources    []Source  `json:"sources,omitzero"`
 	Degraded   []Missing `json:"degraded"`
+	Notes      []string  `json:"notes,omitempty"` // what to know about the question
 }
 
 // Ranking is the fused ranking of one method, when several were asked for.
@@ -24,6 +26,7 @@ type Ranking struct {
 	Fusion     string   `json:"fusion"`           // as asked for
 	Method     string   `json:"method,omitempty"` // what "auto" stands for
 	Confidence *float64 `json:"confidence"`
+	Basis      string   `json:"confidence_basis,omitempty"`
 	Any        *float64 `json:"confidence_any,omitempty"`
 	Abstained  bool     `json:"abstained,omitempty"`
 	Results    []Result `json:"results"`

@@ -154,7 +154,7 @@ func (x *ablating) known(l *library) error {
 // evidence asks all questions.
 func (x *ablating) evidence(ctx context.Context, l *library, domains []evaluation.Domain, term terminal) (*ablation.Evidence, error) {
 	bar := newProgress(term.Err)
-	gathered, err := l.gather(ctx, domains, search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
+	gathered, _, err := l.gather(ctx, domains, search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
 		func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
 	bar.Finish()
 	if err != nil {

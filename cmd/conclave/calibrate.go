@@ -81,6 +81,7 @@ method that is surely better and that the collection can answer by.`,
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs")
 	flags.BoolVar(&x.dry, "dry-run", false, "print, and write nothing")
 	_ = command.MarkFlagRequired("questions")
+	command.AddCommand(newCalibratePrior(term))
 	return command
 }
 
@@ -117,13 +118,17 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 		}
 	}
 	bar := newProgress(term.Err)
-	gathered, err := l.gather(cmd.Context(), domains, search.Request{Candidates: x.candidate, TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
+	gathered, unanswerable, err := l.gather(cmd.Context(), domains, search.Request{Candidates: x.candidate, TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
 		func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
 	bar.Finish()
 	if err != nil {
 		return err
 	}
-	fitted, err := fitAll(cmd.Context(), gathered, l.fingerprints(), x.depth, x.specialists,
+	prior, err := shippedPrior()
+	if err != nil {
+		return err
+	}
+	fitted, err := fitAll(cmd.Context(), gathered, unanswerable, prior, l.fingerprints(), x.depth, x.specialists,
 		calibration.AlphaOptions{Quality: calibration.Quality(x.alphaBy), Balance: calibration.Balance(x.alphaOver)})
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func (l *library) calibrated(c *search.Config, record *calibration.Record, log *
 	gateOf(c, record)
 	l.sourceChances(c, record)
 	if len(record.Chances) > 0 {
-		c.Defaults.Chances = record.Chances
+		c.Defaults.Chances, c.Defaults.ChancesBasis = record.Chances, search.BasisCalibrated
 	}
 	if record.Alpha > 0 {
 		hybrid := *c.Defaults.Hybrid
@@ -73,8 +73,8 @@ func (l *library) sourceChances(c *search.Config, record *calibration.Record) {
 
 // shippedGate is what a collection gets that nobody calibrated: the gate's
 // coefficients belong to kinds of sources, so they hold for any experts whose
-// vectors have unit length. Confidences do not carry over to other collections;
-// they stay unknown.
+// vectors have unit length. So do the confidences that are shipped with it, where
+// the sources are those that they were fitted for.
 func (l *library) shippedGate(c *search.Config) error {
 	dense := l.experts.dense()
 	if len(dense) == 0 || slices.ContainsFunc(dense, func(e *expert) bool { return !e.bundle.Manifest.Normalise }) {
@@ -90,10 +90,31 @@ func (l *library) shippedGate(c *search.Config) error {
 	if err != nil {
 		return fmt.Errorf("the calibration of the shipped experts: %w", err)
 	}
-	if record.Auto == search.MethodGate {
-		gateOf(c, record)
+	if record.Auto != search.MethodGate {
+		return nil
 	}
-	return nil
+	gateOf(c, record)
+	prior, err := shippedPrior()
+	if prior != nil && c.Late != nil {
+		c.Defaults.Chances, c.Defaults.ChancesBasis = prior.Chances, search.BasisShipped
+	}
+	return err
+}
+
+// shippedPrior is the confidence for collections that nobody calibrated, and that
+// calibrations begin with; nil where none is shipped.
+func shippedPrior() (*calibration.Prior, error) {
+	data, err := fs.ReadFile(shipped.FS, calibration.PriorFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	prior, err := calibration.ParsePrior(data)
+	if err != nil {
+		return nil, fmt.Errorf("the confidence that is shipped: %w", err)
+	}
+	return prior, nil
 }
 
 // gateOf brings a record's gate, and whether "auto" stands for it.

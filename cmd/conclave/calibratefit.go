@@ -35,8 +35,9 @@ func chanceDepths() []int { return []int{1, 5, 10, 20} }
 // fitAll fits in the order in which one thing needs the other: temperatures,
 // the sources' own chances,
 // the hybrid's weight, the gate, and the confidence of what the gate answers
-// when it asks so many specialists.
-func fitAll(ctx context.Context, questions []asked, fingerprints map[string]string, depth, specialists int, o calibration.AlphaOptions) (*fit, error) {
+// when it asks so many specialists. The unanswerable questions count for that last
+// one alone, and the prior, where the sources are those that it was fitted for.
+func fitAll(ctx context.Context, questions, unanswerable []asked, prior *calibration.Prior, fingerprints map[string]string, depth, specialists int, o calibration.AlphaOptions) (*fit, error) {
 	f := &fit{}
 	f.record.Specialists = specialists
 	if err := f.fitTemperatures(ctx, questions, fingerprints, depth); err != nil {
@@ -49,7 +50,11 @@ func fitAll(ctx context.Context, questions []asked, fingerprints map[string]stri
 	if err := f.fitAlpha(ctx, questions, gated, o); err != nil {
 		return nil, err
 	}
-	if err := f.fitGate(ctx, gated); err != nil {
+	gates, answers, err := f.fitGate(ctx, gated)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.fitChances(gated, f.newQuestions(unanswerable), gates, answers, prior); err != nil {
 		return nil, err
 	}
 	return f, f.compare(gated)
@@ -100,11 +105,39 @@ func (f *fit) gateQuestions(questions []asked) []calibration.GateQuestion {
 			next++
 		}
 	}
+	return gateQuestionsBy(questions, func(q *asked, s *search.SourceEvidence) float64 {
+		if c, ok := heldOut[s.Name][q.id]; ok {
+			return c
+		}
+		return -1
+	})
+}
+
+// newQuestions does that for questions that no temperature was fitted on.
+func (f *fit) newQuestions(questions []asked) []calibration.GateQuestion {
+	return gateQuestionsBy(questions, func(_ *asked, s *search.SourceEvidence) float64 {
+		t, ok := f.temperatures[s.Name]
+		if !ok || len(s.MemberScores) == 0 {
+			return -1
+		}
+		information, err := fusion.MutualInformation(s.MemberScores, s.Members, t.Temperature)
+		if err != nil {
+			return -1
+		}
+		return fusion.Confidence(information, s.Members)
+	})
+}
+
+// gateQuestionsBy turns evidence into observations; sure is how sure an expert is,
+// below 0 where that is not known.
+func gateQuestionsBy(questions []asked, sure func(q *asked, s *search.SourceEvidence) float64) []calibration.GateQuestion {
 	out := make([]calibration.GateQuestion, len(questions))
-	for i, q := range questions {
-		out[i] = calibration.GateQuestion{ID: q.id, Table: q.evidence.Table, Relevant: q.relevant}
-		for column, s := range q.evidence.Sources {
-			o := fusion.Observed{Column: column, Kind: fusion.Generalist, Confidence: -1, Familiarity: s.Familiarity, Ceiling: s.Ceiling}
+	for i := range questions {
+		q := &questions[i]
+		out[i] = calibration.GateQuestion{ID: q.id, Table: q.evidence.Table, Relevant: q.relevant, Known: q.evidence.Known}
+		for column := range q.evidence.Sources {
+			s := &q.evidence.Sources[column]
+			o := fusion.Observed{Column: column, Kind: fusion.Generalist, Confidence: sure(q, s), Familiarity: s.Familiarity, Ceiling: s.Ceiling, Random: s.Random}
 			switch {
 			case s.Lexical:
 				o.Kind = fusion.Lexical
@@ -116,9 +149,6 @@ func (f *fit) gateQuestions(questions []asked) []calibration.GateQuestion {
 				o.Kind = fusion.Specialist
 			case s.Base:
 				o.Kind = fusion.Base
-			}
-			if c, ok := heldOut[s.Name][q.id]; ok {
-				o.Confidence = c
 			}
 			out[i].Sources = append(out[i].Sources, o)
 		}
@@ -166,31 +196,53 @@ func confidences(sources []fusion.Observed) []fusion.Source {
 	return out
 }
 
-func (f *fit) fitGate(ctx context.Context, questions []calibration.GateQuestion) error {
+// fitGate fits the gate, and one for each fold to the others, by which the questions
+// are answered.
+func (f *fit) fitGate(ctx context.Context, questions []calibration.GateQuestion) ([]fusion.Gate, []calibration.Answered, error) {
 	o := calibration.GateOptions{Specialists: f.record.Specialists}
-	heldOut, err := calibration.HoldOutGate(ctx, questions, o)
+	gates, err := calibration.FoldGates(ctx, questions, o)
 	if err != nil {
-		return err
+		return nil, nil, err
+	}
+	heldOut, err := calibration.AnswerByFold(gates, questions, o.Specialists)
+	if err != nil {
+		return nil, nil, err
 	}
 	if f.gate, err = calibration.FitGate(ctx, questions, o); err != nil {
-		return err
+		return nil, nil, err
 	}
 	f.record.Gate = &f.gate.Gate
 	if without := calibration.WithoutLate(questions); without != nil {
 		fit, err := calibration.FitGate(ctx, without, o)
 		if err != nil {
-			return fmt.Errorf("the gate without late interaction: %w", err)
+			return nil, nil, fmt.Errorf("the gate without late interaction: %w", err)
 		}
 		f.record.GateWithoutLate = &fit.Gate
 	}
 	f.methods = append(f.methods, methodFit{"gate (fitted on other folds)", search.MethodGate, heldOut})
-	ranked := make([]calibration.RankedQuestion, len(questions))
-	for i, a := range heldOut {
-		ranked[i] = calibration.RankedQuestion{ID: questions[i].ID, Signals: a.Signals, First: a.First}
+	return gates, heldOut, nil
+}
+
+// fitChances fits the confidence of the answers that the gates of other folds gave:
+// to the questions, to the same without their answers, and to unanswerable ones.
+func (f *fit) fitChances(questions, unanswerable []calibration.GateQuestion, gates []fusion.Gate, answers []calibration.Answered, prior *calibration.Prior) error {
+	ranked, err := calibration.RankAnswers(questions, answers, gates, f.record.Specialists)
+	if err != nil {
+		return err
+	}
+	empty, err := calibration.AnswerByFold(gates, unanswerable, f.record.Specialists)
+	if err != nil {
+		return err
+	}
+	for i, a := range empty {
+		ranked = append(ranked, calibration.RankedQuestion{ID: unanswerable[i].ID, Signals: a.Signals})
+	}
+	if !fusion.Closeness(questions[0].Sources) {
+		prior = nil
 	}
 	f.record.Signals = fusion.SignalNames()
 	for _, k := range chanceDepths() {
-		c, err := calibration.FitConfidence(fusion.SignalNames(), ranked, k)
+		c, err := calibration.FitConfidence(fusion.SignalNames(), ranked, k, prior.For(k))
 		if err != nil {
 			return fmt.Errorf("the confidence of the first %d passages: %w", k, err)
 		}

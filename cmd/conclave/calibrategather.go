@@ -24,9 +24,10 @@ type asked struct {
 // them.
 const gatherers = 16
 
-// gather asks every question that has a passage of the collection. Questions
-// whose passages are all elsewhere cannot be answered and are left out.
-func (l *library) gather(ctx context.Context, domains []evaluation.Domain, r search.Request, depth int, progress func(done, total int)) ([]asked, error) {
+// gather asks every question that has a passage of the collection, and those that
+// are said to have none anywhere: the latter it returns apart. Questions whose
+// passages are all elsewhere are left out: they may be answered by others.
+func (l *library) gather(ctx context.Context, domains []evaluation.Domain, r search.Request, depth int, progress func(done, total int)) (answerable, unanswerable []asked, err error) {
 	g := l.collection.Acquire()
 	defer g.Release()
 	var all []asked
@@ -36,9 +37,9 @@ func (l *library) gather(ctx context.Context, domains []evaluation.Domain, r sea
 			q := &d.Questions[i]
 			relevant, err := relevantIn(g, q)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			if len(relevant) > 0 {
+			if len(relevant) > 0 || q.Unanswerable {
 				all = append(all, asked{id: d.Name + "/" + q.ID, domain: d.Name, relevant: relevant})
 				texts = append(texts, q.Text)
 			}
@@ -64,12 +65,19 @@ func (l *library) gather(ctx context.Context, domains []evaluation.Domain, r sea
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("none of the questions has a passage that answers in the collection")
+	for _, a := range all {
+		if len(a.relevant) > 0 {
+			answerable = append(answerable, a)
+		} else {
+			unanswerable = append(unanswerable, a)
+		}
 	}
-	return all, nil
+	if len(answerable) == 0 {
+		return nil, nil, fmt.Errorf("none of the questions has a passage that answers in the collection")
+	}
+	return answerable, unanswerable, nil
 }
 
 // relevantIn are a question's judged passages that are in the collection.

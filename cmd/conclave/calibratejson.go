@@ -12,6 +12,7 @@ import (
 // answers are right, or all wrong.
 type calibratedJSON struct {
 	Questions   int            `json:"questions"`
+	Without     int            `json:"questions_without_answer"` // the same once more, their passages taken out, and unanswerable ones
 	Specialists int            `json:"specialists"`
 	Auto        string         `json:"auto"`
 	Alpha       float64        `json:"alpha"`
@@ -35,9 +36,11 @@ type chanceJSON struct {
 	K          int      `json:"k"`
 	Kind       string   `json:"kind"`
 	Reason     string   `json:"reason"`
-	ECE        float64  `json:"ece"`
+	ECE        float64  `json:"ece"` // over questions with an answer and without
 	AUROC      *float64 `json:"auroc"`
-	Accuracy   float64  `json:"accuracy"`
+	Given      float64  `json:"right_given_at_half"`    // of the right answers, those with a confidence of at least 0.5
+	Silent     float64  `json:"without_silent_at_half"` // of the questions without an answer, those below
+	Accuracy   float64  `json:"accuracy"`               // over questions with an answer
 	SurestHalf float64  `json:"accuracy_of_surest_half"`
 }
 
@@ -74,8 +77,11 @@ func (f *fit) writeJSON(path string, questions int) error {
 		out.Methods = append(out.Methods, methodJSON{m.name, m.method, at(1), at(5), at(20), at(100)})
 	}
 	for _, c := range f.chances {
+		answerable, without := c.Outcomes[:questions], c.Outcomes[questions:]
+		out.Without = len(without)
 		out.Chances = append(out.Chances, chanceJSON{c.Confidence.K, string(c.Confidence.Kind), c.Confidence.Reason, c.HeldOut.ECE, c.HeldOut.AUROC,
-			c.HeldOut.Accuracy, calibration.AccuracyAt(c.Outcomes, .5)})
+			calibration.AtLeast(answerable, .5, true), 1 - calibration.AtLeast(without, .5, false),
+			calibration.AccuracyAt(answerable, 1), calibration.AccuracyAt(answerable, .5)})
 	}
 	for _, s := range f.sources {
 		source := sourceJSON{Name: s.name, ECE: s.chance.HeldOut.ECE, AUROC: s.chance.HeldOut.AUROC}

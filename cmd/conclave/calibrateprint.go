@@ -26,15 +26,25 @@ func (f *fit) print(out io.Writer, questions []asked) {
 	}
 	_ = t.Flush()
 	if len(f.chances) > 0 {
-		c := f.chances[0]
-		_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage: ECE %.3f, AUROC %s; top-1 of the surest half %.1f\n",
-			c.HeldOut.ECE, areaOf(c.HeldOut), 100*calibration.AccuracyAt(c.Outcomes, .5))
+		c := &f.chances[0]
+		answerable, without := c.Outcomes[:len(questions)], c.Outcomes[len(questions):]
+		_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, over these questions and %d without an answer\n(the same, their passages taken out%s): ECE %.3f, AUROC %s.\nWith \"min_confidence\": 0.5, %.1f of 100 right first passages are given, and %.1f of 100\nquestions without an answer get none. Of the surest half of these, %.1f are right.\n",
+			len(without), andGiven(len(without)-len(questions)), c.HeldOut.ECE, areaOf(c.HeldOut),
+			100*calibration.AtLeast(answerable, .5, true), 100*(1-calibration.AtLeast(without, .5, false)), 100*calibration.AccuracyAt(answerable, .5))
 	}
 	if n := len(questions); n < enough {
 		low, high := calibration.ShareInterval(calibration.Accuracy(f.methods[0].answers, 1), n)
 		_, _ = fmt.Fprintf(out, "\n%s few: with so many a figure is good to %.0f points, so little is\nlearned from them. %d are a beginning, 300 and more are good.\n",
 			map[bool]string{true: "1 question is", false: fmt.Sprintf("%d questions are", n)}[n == 1], 50*(high-low), enough)
 	}
+}
+
+// andGiven names the unanswerable questions of the files.
+func andGiven(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %d unanswerable ones of the files", n)
 }
 
 // writeDetails writes the tables behind it.
@@ -51,10 +61,12 @@ func (f *fit) writeDetails(out io.Writer, questions []asked) {
 		_, _ = fmt.Fprintln(out)
 	}
 	f.printSources(out)
-	row("chance that any of the first\tkind\tECE, held out\tAUROC\taccuracy\tof the surest half")
+	row("chance that any of the first\tkind\tECE, half without an answer\tAUROC\tECE of those with one\tAUROC\taccuracy\tof the surest half")
 	for _, c := range f.chances {
-		half := calibration.AccuracyAt(c.Outcomes, .5)
-		row("%d\t%s\t%.3f\t%s\t%.1f\t%.1f", c.Confidence.K, c.Confidence.Kind, c.HeldOut.ECE, areaOf(c.HeldOut), 100*c.HeldOut.Accuracy, 100*half)
+		answerable := c.Outcomes[:len(questions)]
+		s, _ := calibration.Summarise(answerable) // there are some
+		row("%d\t%s\t%.3f\t%s\t%.3f\t%s\t%.1f\t%.1f", c.Confidence.K, c.Confidence.Kind, c.HeldOut.ECE, areaOf(c.HeldOut), s.ECE, areaOf(s),
+			100*s.Accuracy, 100*calibration.AccuracyAt(answerable, .5))
 	}
 	_ = t.Flush()
 	f.printDomains(out, questions)

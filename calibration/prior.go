@@ -1,0 +1,157 @@
+package calibration
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"conclave/fusion"
+)
+
+// PriorFile is the name of the shipped one's file.
+const PriorFile = "confidence.yaml"
+
+// Prior is the confidence for collections that nobody calibrated: fitted to several
+// collections, each by itself of a domain, and measured on every one by the fit to
+// the others.
+type Prior struct {
+	Signals []string      `yaml:"signals"`
+	Chances Chances       `yaml:"chances"`
+	LeftOut []PriorDomain `yaml:"left_out"`
+}
+
+// PriorDomain is what the others' fit is worth in one domain: half of the questions
+// have their answers there, a quarter have lost them, and a quarter are of other
+// domains.
+type PriorDomain struct {
+	Domain    string  `yaml:"domain"`
+	Questions int     `yaml:"questions"` // that have an answer there
+	ECE       float64 `yaml:"ece"`
+	AUROC     float64 `yaml:"auroc"`
+}
+
+// Check refuses what cannot be served.
+func (p *Prior) Check() error {
+	if !slices.Equal(p.Signals, fusion.SignalNames()) {
+		return fmt.Errorf("signals: %v; this version of conclave computes %v: fit it again", p.Signals, fusion.SignalNames())
+	}
+	if len(p.Chances) == 0 {
+		return errors.New("chances: there are none")
+	}
+	for i := range p.Chances {
+		if err := p.Chances[i].Validate(); err != nil {
+			return fmt.Errorf("chances: %w", err)
+		}
+	}
+	return nil
+}
+
+// For is the logistic function for the first k passages; nil where there is none,
+// or no prior.
+func (p *Prior) For(k int) *Logistic {
+	if p == nil {
+		return nil
+	}
+	for i := range p.Chances {
+		if p.Chances[i].K == k {
+			return &p.Chances[i].Logistic
+		}
+	}
+	return nil
+}
+
+// ParsePrior reads a prior: strict, as ParseRecord is.
+func ParsePrior(data []byte) (*Prior, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	var p Prior
+	if err := decoder.Decode(&p); err != nil {
+		return nil, err
+	}
+	return &p, p.Check()
+}
+
+// PriorQuestions are the answers to questions in the collection of one domain.
+type PriorQuestions struct {
+	Domain   string
+	Own      []RankedQuestion // have an answer there
+	TakenOut []RankedQuestion // are the same without it
+	Foreign  []RankedQuestion // are of other domains
+}
+
+// weighted are all of them: every domain counts the same, as so many questions as
+// it has on average, half of them with an answer.
+func (q *PriorQuestions) weighted(size float64) (all []RankedQuestion) {
+	for _, part := range []struct {
+		questions []RankedQuestion
+		share     float64
+	}{{q.Own, .5}, {q.TakenOut, .25}, {q.Foreign, .25}} {
+		for _, x := range part.questions {
+			x.Weight = size * part.share / float64(len(part.questions))
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// FitPrior fits the chances for the first so many passages, and measures those of
+// the first one on each domain by the fit to the others. The outcomes are of all
+// domains together, as they lie there.
+func FitPrior(domains []PriorQuestions, depths []int) (Prior, []WeightedOutcome, error) {
+	p := Prior{Signals: fusion.SignalNames()}
+	size := 0.0
+	for _, d := range domains {
+		if len(d.Own) == 0 || len(d.TakenOut) == 0 || len(d.Foreign) == 0 {
+			return p, nil, fmt.Errorf("domain %s has %d questions of its own, %d without their answers and %d of other domains: all three are needed", d.Domain, len(d.Own), len(d.TakenOut), len(d.Foreign))
+		}
+		size += 2 * float64(len(d.Own)) / float64(len(domains))
+	}
+	for _, k := range depths {
+		l, err := fitPrior(domains, "", k, size)
+		if err != nil {
+			return p, nil, err
+		}
+		p.Chances = append(p.Chances, Confidence{K: k, Kind: KindPlatt, Logistic: l})
+	}
+	var all []WeightedOutcome
+	for i := range domains {
+		d := &domains[i]
+		l, err := fitPrior(domains, d.Domain, 1, size)
+		if err != nil {
+			return p, nil, err
+		}
+		var own []WeightedOutcome
+		for _, q := range d.weighted(1) {
+			odds, err := l.LogOdds(q.Signals)
+			if err != nil {
+				return p, nil, err
+			}
+			own = append(own, WeightedOutcome{Outcome{sigmoid(odds), q.answered(1)}, q.Weight})
+		}
+		p.LeftOut = append(p.LeftOut, PriorDomain{Domain: d.Domain, Questions: len(d.Own), ECE: WeightedECE(own), AUROC: WeightedAUROC(own)})
+		all = append(all, own...)
+	}
+	return p, all, nil
+}
+
+// fitPrior fits to all domains but one, about a chance of a half whatever the signals.
+func fitPrior(domains []PriorQuestions, but string, k int, size float64) (Logistic, error) {
+	names := fusion.SignalNames()
+	nothing := Logistic{Signals: make([]Term, len(names))}
+	for i, name := range names {
+		nothing.Signals[i].Name = name
+	}
+	var outcomes []SignalOutcome
+	for i := range domains {
+		if domains[i].Domain == but {
+			continue
+		}
+		for _, q := range domains[i].weighted(size) {
+			outcomes = append(outcomes, SignalOutcome{Signals: q.Signals, Correct: q.answered(k), Weight: q.Weight})
+		}
+	}
+	return FitLogistic(names, outcomes, &nothing)
+}

@@ -1,0 +1,66 @@
+package calibration
+
+import (
+	"fmt"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// Without is the question as it would be in a collection that has none of the
+// passages that answer it.
+func (q *GateQuestion) Without() GateQuestion {
+	gone := func(o rank.Ordinal) bool { return q.Relevant[o] > 0 }
+	out := *q
+	out.Table, out.Relevant = q.Table.Without(gone), nil
+	out.Sources = make([]fusion.Observed, len(q.Sources))
+	for i, s := range q.Sources {
+		random := make([]rank.Hit, 0, len(s.Random))
+		for _, h := range s.Random {
+			if !gone(h.Ordinal) {
+				random = append(random, h)
+			}
+		}
+		s.Random = random
+		out.Sources[i] = s
+	}
+	return out
+}
+
+// takenOut is what a question counts without its answer, beside 1 with it: that
+// people ask what is not there is common, and less so than the contrary.
+const takenOut = 2. / 3
+
+// RankAnswers gives FitConfidence the answers to questions, and those to the same
+// without the passages that answer, behind them: answers is of the questions, in
+// their order, and gates are those of the folds that gave them.
+func RankAnswers(questions []GateQuestion, answers []Answered, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
+	ranked := make([]RankedQuestion, 2*len(questions))
+	err := inParallel(len(questions), func(i int) error {
+		q := &questions[i]
+		ranked[i] = RankedQuestion{ID: q.ID, Signals: answers[i].Signals, First: answers[i].First}
+		without := q.Without()
+		answer, err := without.answer(&gates[Fold(q.ID)], specialists)
+		if err != nil {
+			return fmt.Errorf("without its answer: %w", err)
+		}
+		ranked[len(questions)+i] = RankedQuestion{ID: q.ID, Signals: answer.Signals, Weight: takenOut}
+		return nil
+	})
+	return ranked, err
+}
+
+// AtLeast is the share of the outcomes that came true, or of those that did not,
+// whose confidence is at least so high. Without any it is 0.
+func AtLeast(outcomes []Outcome, confidence float64, correct bool) float64 {
+	n, all := 0, 0
+	for _, o := range outcomes {
+		if o.Correct != correct {
+			continue
+		}
+		if all++; o.Confidence >= confidence {
+			n++
+		}
+	}
+	return float64(n) / float64(max(all, 1))
+}

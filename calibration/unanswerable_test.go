@@ -1,0 +1,162 @@
+package calibration
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// TestWithoutItsAnswer: the passage that answered is no candidate and no random
+// passage any more, and the question itself is as it was.
+func TestWithoutItsAnswer(t *testing.T) {
+	var table fusion.Candidates
+	if err := table.Reset([][]rank.Hit{{{Ordinal: 5, Score: .9}, {Ordinal: 2, Score: .6}, {Ordinal: 3, Score: .5}}, {{Ordinal: 5, Score: 7}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Complete(1, []float32{0, 0}); err != nil {
+		t.Fatal(err)
+	}
+	q := GateQuestion{ID: "q", Table: &table, Relevant: map[rank.Ordinal]float64{5: 1}, Known: 1, Sources: []fusion.Observed{
+		{Column: 0, Kind: fusion.Generalist, Confidence: -1, Random: []rank.Hit{{Ordinal: 1, Score: .1}, {Ordinal: 5, Score: .9}}},
+		{Column: 1, Kind: fusion.Lexical, Ceiling: 10},
+	}}
+	gates := make([]fusion.Gate, Folds)
+	for i := range gates {
+		gates[i] = fusion.Gate{Dense: make([]float64, denseCount), Lexical: make([]float64, lexicalCount), Words: -3}
+	}
+	answers, err := AnswerByFold(gates, []GateQuestion{q}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranked, err := RankAnswers([]GateQuestion{q}, answers, gates, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ranked) != 2 || ranked[0].First != 1 || ranked[0].Weight != 0 || ranked[1].First != 0 || ranked[1].Weight != takenOut || ranked[1].ID != "q" {
+		t.Fatalf("%+v", ranked)
+	}
+	at := map[string]int{}
+	for i, name := range fusion.SignalNames() {
+		at[name] = i
+	}
+	for i, want := range [][3]float64{{.3, .8, .7}, {.1, .5, 0}} { // ahead, above the random passage, words found
+		got := ranked[i].Signals
+		near(t, "ahead", got[at["dense_gap_second"]], want[0], 1e-6)
+		near(t, "above random", got[at["dense_above_random"]], want[1], 1e-6)
+		near(t, "words found", got[at["words_found"]], want[2], 1e-6)
+	}
+	if q.Table.Len() != 3 || len(q.Sources[0].Random) != 2 {
+		t.Error("the question itself was changed")
+	}
+}
+
+// TestWeightsAreRepetitions: what counts for three is what is there three times.
+func TestWeightsAreRepetitions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 1))
+	var once, thrice []SignalOutcome
+	var weighted []WeightedOutcome
+	var plain []Outcome
+	for range 200 {
+		s := rng.Float64()
+		o := SignalOutcome{Signals: []float64{s}, Correct: rng.Float64() < s}
+		for range 3 {
+			thrice = append(thrice, o)
+			plain = append(plain, Outcome{s, o.Correct})
+		}
+		o.Weight = 3
+		once = append(once, o)
+		weighted = append(weighted, WeightedOutcome{Outcome{s, o.Correct}, 3})
+	}
+	for name, prior := range map[string]*Logistic{"alone": nil, "about a prior": {Intercept: 1, Signals: []Term{{"s", -2}}}} {
+		a, err := FitLogistic([]string{"s"}, once, prior)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := FitLogistic([]string{"s"}, thrice, prior)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, name+": intercept", a.Intercept, b.Intercept, 1e-6)
+		near(t, name+": coefficient", a.Signals[0].Coefficient, b.Signals[0].Coefficient, 1e-6)
+	}
+	s, err := Summarise(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "ECE", WeightedECE(weighted), s.ECE, 1e-9)
+	near(t, "AUROC", WeightedAUROC(weighted), *s.AUROC, 1e-9)
+	near(t, "right and sure", AtLeast([]Outcome{{.6, true}, {.4, true}, {.9, false}}, .5, true), .5, 0)
+	near(t, "nobody", AtLeast(nil, .5, true), 0, 0)
+}
+
+// TestPriorGivesWay: a prior that says the contrary of the questions is believed by
+// few, and not by many.
+func TestPriorGivesWay(t *testing.T) {
+	rng := rand.New(rand.NewPCG(32, 1))
+	prior := &Logistic{Intercept: 2, Signals: []Term{{"s", -4}}} // the truth is the contrary
+	at := func(n int) float64 {
+		var all []SignalOutcome
+		for range n {
+			s := rng.Float64()
+			all = append(all, SignalOutcome{Signals: []float64{s}, Correct: rng.Float64() < sigmoid(4*s-2)})
+		}
+		l, err := FitLogistic([]string{"s"}, all, prior)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.Signals[0].Coefficient
+	}
+	if few, many := at(10), at(4000); few > -1.5 || math.Abs(many-4) > 1 {
+		t.Errorf("the coefficient is %v after 10 questions and %v after 4,000: -4 is the prior's and 4 the truth", few, many)
+	}
+	if _, err := FitLogistic([]string{"other"}, []SignalOutcome{{[]float64{1}, true, 0}}, prior); err == nil {
+		t.Error("a prior for other signals was taken")
+	}
+}
+
+// TestFitPrior: three domains that agree are each known by the others, and every
+// domain counts the same.
+func TestFitPrior(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 1))
+	draw := func(n int, chance func(s float64) float64) []RankedQuestion {
+		out := make([]RankedQuestion, n)
+		for i := range out {
+			signals := make([]float64, len(fusion.SignalNames()))
+			signals[2] = rng.Float64()
+			out[i] = RankedQuestion{ID: fmt.Sprint(i), Signals: signals}
+			if rng.Float64() < chance(signals[2]) {
+				out[i].First = 1
+			}
+		}
+		return out
+	}
+	truth := func(s float64) float64 { return sigmoid(6*s - 3) }
+	var domains []PriorQuestions
+	for i, n := range []int{300, 600, 1200} {
+		domains = append(domains, PriorQuestions{Domain: fmt.Sprint("d", i), Own: draw(n, truth), TakenOut: draw(n, truth), Foreign: draw(n, truth)})
+	}
+	p, outcomes, err := FitPrior(domains, []int{1, 5})
+	if err != nil || p.Check() != nil || len(p.LeftOut) != 3 || p.For(5) == nil || p.For(2) != nil {
+		t.Fatal(p, err)
+	}
+	near(t, "the coefficient", p.Chances[0].Logistic.Signals[2].Coefficient, 6, 1)
+	if e := WeightedECE(outcomes); e > .04 {
+		t.Errorf("ECE %v on domains left out", e)
+	}
+	total := 0.0
+	for _, o := range outcomes {
+		total += o.Weight
+	}
+	near(t, "three domains", total, 3, 1e-9)
+	p.Signals = p.Signals[1:]
+	if p.Check() == nil {
+		t.Error("a prior for other signals was taken")
+	}
+	if _, _, err := FitPrior([]PriorQuestions{{Domain: "d", Own: domains[0].Own}}, []int{1}); err == nil {
+		t.Error("a domain without foreign questions was taken")
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"conclave/internal/testenv"
+	"conclave/search"
+)
+
+// TestConfidenceSaysNotHere, with the real encoders on the demo: questions about
+// nothing in it, nonsense, and questions in other languages get a low confidence,
+// and its own a high one; uncalibrated, and calibrated on all of its questions, as
+// somebody did whom Bicycle told how to install a driver with 0.88.
+func TestConfidenceSaysNotHere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("indexes the demo")
+	}
+	library, base := testenv.Runtime(t), testenv.Base(t, "int8")
+	if _, err := os.Stat(filepath.Join(filepath.Dir(base), "late-int8")); err != nil {
+		t.Skip("late interaction is not set up: conclave setup")
+	}
+	demo, err := filepath.Abs(filepath.Join("..", "..", "demo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	write(t, "conclave.yaml", "cache: "+filepath.Dir(filepath.Dir(base))+"\nruntime: "+library+"\n")
+	index := []string{"index", "--collection", "c", "--index", "flat", "--experts", "base-int8,late-int8"}
+	for _, domain := range []string{"encyclopedia", "reviews", "tales", "health", "policy"} {
+		index = append(index, "--in", filepath.Join(demo, "passages", domain+".jsonl"))
+	}
+	if code, _, complaints := conclave(t, index...); code != exitOK {
+		t.Fatal(complaints)
+	}
+	ask := func(question string) search.Response {
+		t.Helper()
+		code, out, complaints := conclave(t, "search", "--collection", "c", "--json", "-k", "1", question)
+		var r search.Response
+		if err := json.Unmarshal([]byte(out), &r); code != exitOK || err != nil {
+			t.Fatal(complaints, err)
+		}
+		if r.Confidence == nil {
+			t.Fatalf("%q has no confidence", question)
+		}
+		return r
+	}
+	for _, basis := range []string{search.BasisShipped, search.BasisCalibrated} {
+		if basis == search.BasisCalibrated {
+			if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", filepath.Join(demo, "questions", "dev.jsonl")); code != exitOK {
+				t.Fatal(complaints)
+			}
+		}
+		for question, note := range map[string]bool{
+			"how to install a gpu driver": false, "python list comprehension syntax": false, "who won the super bowl last year": false,
+			"quelle est la capitale de la France": false, "comment installer un pilote graphique": false, "warum ist der Himmel blau": false,
+			"asdf qwer zxcv": false, "blah blah blah": false, "the": false, "?": false,
+			"как установить драйвер видеокарты": true, "法国的首都是哪里": true,
+		} {
+			r := ask(question)
+			if *r.Confidence > .2 || r.Basis != basis {
+				t.Errorf("%q: %s, %s with %.2f", question, r.Basis, r.Results[0].Title, *r.Confidence)
+			}
+			if (len(r.Notes) == 1) != note {
+				t.Errorf("%q: notes %q", question, r.Notes)
+			}
+		}
+		for question, title := range map[string]string{
+			"what is the deepest lake in siberia": "Lake Baikal", "why did the fox hide the moon": "The Fox and the Borrowed Moon",
+			"who discovered penicillin": "Penicillin",
+		} {
+			if r := ask(question); *r.Confidence < .5 || r.Results[0].Title != title {
+				t.Errorf("%q: %s, %s with %.2f", question, r.Basis, r.Results[0].Title, *r.Confidence)
+			}
+		}
+	}
+}

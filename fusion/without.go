@@ -1,0 +1,47 @@
+package fusion
+
+import "conclave/rank"
+
+// Without is the table as it would be if some passages were not in the
+// collection: their rows are gone, and every source's later hits move up. What a
+// source would have found in their place, below its last hit, is not known.
+func (c *Candidates) Without(gone func(rank.Ordinal) bool) *Candidates {
+	out := &Candidates{columns: make([]column, len(c.columns)), byID: c.byID}
+	up := make([][]bool, len(c.columns)) // by source and rank: that hit is gone
+	for source, col := range c.columns {
+		up[source] = make([]bool, col.hits+1)
+	}
+	for row, ordinal := range c.ordinals {
+		cells := c.cells[row*len(c.columns) : (row+1)*len(c.columns)]
+		if gone(ordinal) {
+			for source, x := range cells {
+				if x.rank > 0 {
+					up[source][x.rank] = true
+				}
+			}
+			continue
+		}
+		out.ordinals = append(out.ordinals, ordinal)
+		out.cells = append(out.cells, cells...)
+	}
+	for source := range c.columns {
+		ranks, next := make([]int32, len(up[source])), int32(0)
+		for place := 1; place < len(ranks); place++ {
+			if !up[source][place] {
+				next++
+			}
+			ranks[place] = next
+		}
+		out.columns[source] = column{hits: int(next)}
+		for row := range out.ordinals {
+			x := out.at(row, source)
+			if x.rank == 0 {
+				continue
+			}
+			if x.rank = ranks[x.rank]; x.rank == next {
+				out.columns[source].lowest = x.score
+			}
+		}
+	}
+	return out
+}
