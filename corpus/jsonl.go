@@ -120,6 +120,14 @@ func parseObject(record []byte, p *Passage, other func(name string)) error {
 	return nil
 }
 
+// SplitContents makes a title and a text of what Pyserini and Anserini call
+// contents, see ParseJSON.
+func SplitContents(contents string) (title, text string) {
+	p := Passage{}
+	splitContents(contents, &p)
+	return p.Title, p.Text
+}
+
 func splitContents(contents string, p *Passage) {
 	title, text, more := strings.Cut(contents, "\n")
 	if p.Title != "" || !more || strings.TrimSpace(text) == "" {
@@ -198,7 +206,8 @@ func parseMetadata(value []byte, into *map[string]any) error {
 			metadata[key] = s
 		case 't', 'f':
 			metadata[key] = value[0] == 't'
-		case '{', '[', 'n':
+		case 'n': // as good as absent
+		case '{', '[':
 			return &FieldError{Field: field, Value: excerpt(string(value)), Problem: "is not a string, a number, true or false: metadata is flat"}
 		default:
 			metadata[key] = json.Number(value)

@@ -32,10 +32,11 @@ func etagHeaders() map[string]*huma.Param {
 func describeUpload(huma.Registry) described {
 	together := described{
 		tag: "write", summary: "Many passages",
-		description: "One passage a line, as `PUT` takes it, with its id. The answer has a line for each line that is not blank, in their order: `status` is created, replaced, unchanged or rejected, and a rejected one says why under `error`; a bad line never stops the good ones. A line that is answered otherwise would survive a power cut, and searches see it a moment later, once every expert has encoded it.\n\n" +
-			"The answer's lines wait until the body has ended, since many clients send everything before they read. With `stream=true` each comes as soon as it is true, and the client has to read while it sends. Where an upload ends before its body does, the last line is a problem whose `line` is the first that was not answered; when no line was answered, that problem is the whole answer.",
+		description: "One passage a line, as `PUT` takes it, with its id; or one JSON list of them, as application/json; both also with `Content-Encoding: gzip`. Lines are read as `conclave index` reads them: `_id` stands for id, `contents` for title and text, null is as good as absent, and fields that are not known are left out and told once each, as `unknown_fields` of the line that has them first; with `strict=true` they are mistakes. The answer has a line for each line that is not blank, in their order: `status` is created, replaced, unchanged or rejected, and a rejected one says why under `error`; a bad line never stops the good ones. A line that is answered otherwise would survive a power cut, and searches see it a moment later, once every expert has encoded it.\n\n" +
+			"The answer's lines wait until the body has ended, since many clients send everything before they read. With `stream=true` each comes as soon as it is true, and the client has to read while it sends. Where an upload ends before its body does, the last line is a problem whose `line` is the first that was not answered; when no line was answered, that problem is the whole answer. When every line was rejected, the status is 422, with the same lines (200 where it was sent before, with `stream=true`).",
 		parameters: []*huma.Param{
 			refreshParameter(),
+			{Name: "strict", In: "query", Description: "true: a field that is not known rejects its line.", Schema: &schema{Type: huma.TypeBoolean, Default: false}},
 			{Name: "stream", In: "query", Description: "true: answer line by line while the body comes in.", Schema: &schema{Type: huma.TypeBoolean, Default: false}},
 		},
 		request: &huma.MediaType{Schema: &schema{Ref: schemaRef("PassageRequest")},
@@ -134,11 +135,12 @@ func writingTexts() map[string]map[string]string {
 			"version": "The passage's version, which is its ETag.",
 		},
 		"UploadLine": {
-			"line":    "The number of the line, from 1.",
-			"id":      "The passage's id; empty where the line does not tell.",
-			"status":  "created, replaced, unchanged or rejected.",
-			"version": "The passage's version, which is its ETag.",
-			"error":   "Why it was rejected.",
+			"line":           "The number of the line, from 1.",
+			"id":             "The passage's id; empty where the line does not tell.",
+			"status":         "created, replaced, unchanged or rejected.",
+			"version":        "The passage's version, which is its ETag.",
+			"error":          "Why it was rejected.",
+			"unknown_fields": "Fields that are not known and that no line before had; they were left out.",
 		},
 		"UploadProblem": {
 			"line":       "The first line that was not answered. Send the upload again from there.",

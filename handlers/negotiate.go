@@ -72,25 +72,30 @@ func accepts(accept, offered string) bool {
 	return quality > 0
 }
 
-// declared is nil when the body is declared to be of a type, JSON or lines of
-// it, and as it is.
-func declared(r *http.Request, want string) *Problem {
-	given := r.Header.Values("Content-Type")
+// declared is nil when the body is declared to be of one of the types that the
+// operation takes, and as it is.
+func declared(r *http.Request, o *operation) *Problem {
+	given, want := r.Header.Values("Content-Type"), o.takes()
 	unsupported := func(format string, args ...any) *Problem {
-		return newProblem("unsupported_media_type", fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: "+want+"\".")
+		return newProblem("unsupported_media_type", fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: "+want[0]+"\".")
 	}
 	if len(given) == 0 || given[0] == "" {
 		return unsupported("The body's type is not declared.")
 	}
 	name, parameters, err := mime.ParseMediaType(given[0])
-	if len(given) > 1 || err != nil || name != want {
+	if len(given) > 1 || err != nil || !slices.Contains(want, name) {
 		return unsupported("The body is declared as %s.", quoted(strings.Join(given, ", ")))
 	}
 	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
 		return unsupported("The body is declared as %s, and JSON is UTF-8.", quoted(given[0]))
 	}
-	if encoding := r.Header.Values("Content-Encoding"); len(encoding) > 0 && !slices.Equal(encoding, []string{"identity"}) {
-		return unsupported("The body is declared to be encoded (%s), and is taken as it is alone.", quoted(strings.Join(encoding, ", ")))
+	encoding := r.Header.Values("Content-Encoding")
+	if len(encoding) == 0 || slices.Equal(encoding, []string{"identity"}) || o.takesLines && slices.Equal(encoding, []string{"gzip"}) {
+		return nil
 	}
-	return nil
+	taken := "as it is alone"
+	if o.takesLines {
+		taken = "as it is, or with gzip"
+	}
+	return unsupported("The body is declared to be encoded (%s), and is taken %s.", quoted(strings.Join(encoding, ", ")), taken)
 }

@@ -224,7 +224,13 @@ func describeOperation(o operation, d described) *huma.Operation {
 		Security: security(o.scope),
 	}
 	if d.request != nil {
-		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{o.takes(): d.request}}
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
+		for _, t := range o.takes() {
+			op.RequestBody.Content[t] = d.request
+			if o.takesLines && t == typeJSON {
+				op.RequestBody.Content[t] = &huma.MediaType{Schema: &schema{Type: huma.TypeArray, Items: d.request.Schema}}
+			}
+		}
 	}
 	if d.created {
 		created := headers(d.headers)
@@ -241,6 +247,13 @@ func describeOperation(o operation, d described) *huma.Operation {
 	}
 	for _, status := range statusesOf(o, d) {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: "#/components/responses/" + problemName(status)}
+	}
+	if o.takesLines {
+		refused := *problemResponses()["Problem422"]
+		refused.Description = "Every line was rejected: the same lines as with 200. " + refused.Description
+		refused.Content = maps.Clone(refused.Content)
+		refused.Content[typeLines] = d.content[typeLines]
+		op.Responses["422"] = &refused
 	}
 	return op
 }
@@ -270,7 +283,7 @@ func statusesOf(o operation, d described) []int {
 	if !quiet(o.path) {
 		statuses = append(statuses, 429)
 	}
-	if o.takes() != "" {
+	if o.takes() != nil {
 		statuses = append(statuses, 408, 413, 415, 422)
 	}
 	if o.works {

@@ -26,15 +26,15 @@ type operation struct {
 	describe         func(huma.Registry) described
 }
 
-// takes is the type of the body, "" for none.
-func (o *operation) takes() string {
+// takes are the types of the body, the usual one first; nil for none.
+func (o *operation) takes() []string {
 	switch {
 	case o.takesJSON:
-		return typeJSON
+		return []string{typeJSON}
 	case o.takesLines:
-		return typeLines
+		return uploadTypes()
 	}
-	return ""
+	return nil
 }
 
 // operations lists everything that is served.
@@ -174,8 +174,8 @@ func (a *API) admit(o operation, w http.ResponseWriter, r *http.Request) error {
 	if p := acceptable(r, o.produces); p != nil {
 		return p
 	}
-	if want := o.takes(); want != "" {
-		if p := declared(r, want); p != nil {
+	if o.takes() != nil {
+		if p := declared(r, &o); p != nil {
 			return p
 		}
 	} else if r.ContentLength != 0 {

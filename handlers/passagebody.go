@@ -20,11 +20,17 @@ type passageBody struct {
 }
 
 // parsePassage reads one passage as JSON, strictly: the body of PUT, or a line.
-// Beside a problem there is the id, where the text tells it.
-func (a *API) parsePassage(text []byte) (corpus.Passage, *Problem) {
+// Beside a problem there is the id, where the text tells it. also may put the
+// object in order before.
+func (a *API) parsePassage(text []byte, also func(object map[string]any) *Problem) (corpus.Passage, *Problem) {
 	body, p := parseJSON(text)
 	if p != nil {
 		return corpus.Passage{}, p
+	}
+	if object, ok := body.(map[string]any); ok {
+		if p := also(object); p != nil {
+			return corpus.Passage{}, p
+		}
 	}
 	registry := a.document.Components.Schemas
 	c := conform{registry: registry}

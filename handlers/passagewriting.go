@@ -36,7 +36,7 @@ func (a *API) putPassage(w http.ResponseWriter, r *http.Request) error {
 	if p := a.hold(r.Context(), 1); p != nil {
 		return p
 	}
-	passage, p := a.parsePassage(raw)
+	passage, p := a.parsePassage(raw, asItIs)
 	if p != nil {
 		return p
 	}

@@ -21,6 +21,8 @@ type UploadLine struct {
 	Status  string   `json:"status"`
 	Version string   `json:"version,omitempty"`
 	Error   *Problem `json:"error,omitempty"`
+	// Unknown are fields that no line before had, and that are not known.
+	Unknown []string `json:"unknown_fields,omitempty"`
 }
 
 // uploadProblem is the last line of an answer that ends before the upload.
@@ -69,7 +71,7 @@ func (a *API) postPassages(w http.ResponseWriter, r *http.Request) error {
 	// Without it the first write of an answer ends the reading of an HTTP/1
 	// body. HTTP/2 needs none.
 	_ = control.EnableFullDuplex()
-	u := &upload{api: a, writer: writer, request: r, control: control, header: w.Header()}
+	u := &upload{api: a, writer: writer, request: r, control: control, header: w.Header(), options: options, seen: map[string]bool{}}
 	// What came in is stored, also when the client closes its half of the
 	// connection behind it, which ends the request's context.
 	storing, done := context.WithCancel(context.WithoutCancel(r.Context()))
@@ -98,7 +100,11 @@ func (a *API) postPassages(w http.ResponseWriter, r *http.Request) error {
 	if err := u.end(problem); err != nil {
 		return u.cut(err)
 	}
-	if err := u.answer.finish(u.head); err != nil {
+	status := http.StatusOK
+	if u.accepted == 0 && u.rejected > 0 {
+		status = http.StatusUnprocessableEntity // where it was not sent before
+	}
+	if err := u.answer.finish(status, u.head); err != nil {
 		return u.cut(err)
 	}
 	return nil
@@ -113,6 +119,10 @@ type upload struct {
 	control *http.ResponseController
 	header  http.Header
 	answer  uploadAnswer
+
+	options writeOptions
+	seen    map[string]bool // unknown fields that were told
+	unknown []string        // of the line that is being read
 
 	lines    int // answered
 	reached  int // the number of the last line that was answered
@@ -136,9 +146,13 @@ func (u *upload) take(body io.Reader) *Problem {
 	defer stop() // also after a panic
 	go func() {
 		defer close(chunks)
-		lines := newLineReader(counted, u.api.writeLimits.LineBytes)
+		next, err := u.reader(counted)
+		if err != nil {
+			ended <- err
+			return
+		}
 		for {
-			chunk, err := lines.next()
+			chunk, err := next()
 			if err != nil {
 				ended <- err
 				return
@@ -217,15 +231,17 @@ func (u *upload) group(lines []rawLine) *Problem {
 	answers := make([]any, len(lines))
 	changes := make([]collection.Change, 0, len(lines))
 	places := make([]int, 0, len(lines)) // of changes, in lines
+	unknown := make([][]string, len(lines))
 	rejected := 0
 	for i := range lines {
 		line := UploadLine{Line: lines[i].number}
-		passage, p := u.api.parseLine(&lines[i])
+		passage, p := u.parseLine(&lines[i])
+		unknown[i], u.unknown = u.unknown, nil
 		if p == nil {
 			changes, places = append(changes, collection.Change{Put: &passage}), append(places, i)
 			continue
 		}
-		line.ID, line.Status, line.Error = shorten(passage.ID), statusRejected, u.told(p)
+		line.ID, line.Status, line.Error, line.Unknown = shorten(passage.ID), statusRejected, u.told(p), unknown[i]
 		answers[i] = line
 		rejected++
 	}
@@ -236,7 +252,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 			return problemOf(u.storing, err)
 		}
 		for n, result := range results {
-			line := UploadLine{Line: lines[places[n]].number, ID: result.ID, Status: string(result.Outcome), Version: result.Version}
+			line := UploadLine{Line: lines[places[n]].number, ID: result.ID, Status: string(result.Outcome), Version: result.Version, Unknown: unknown[places[n]]}
 			if result.Err != nil {
 				p := refusedChange(result.Err)
 				exchangeOf(u.request.Context()).cause = p.cause
@@ -258,17 +274,29 @@ func (u *upload) group(lines []rawLine) *Problem {
 }
 
 // parseLine reads one line.
-func (a *API) parseLine(line *rawLine) (passage corpus.Passage, p *Problem) {
+func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *Problem) {
 	if line.tooLong {
-		return passage, newProblem("line_too_long", fmt.Sprintf("The line has more than %d bytes.", a.writeLimits.LineBytes))
+		return passage, newProblem("line_too_long", fmt.Sprintf("The line has more than %d bytes.", u.api.writeLimits.LineBytes))
 	}
-	if passage, p = a.parsePassage(line.text); p != nil {
+	inOrder := asItIs
+	if !u.options.strict {
+		inOrder = func(object map[string]any) *Problem { return forgiving(object, u.noteUnknown) }
+	}
+	if passage, p = u.api.parsePassage(line.text, inOrder); p != nil {
 		return passage, p
 	}
 	if passage.ID == "" {
 		return passage, newProblem("missing_field", "/id is missing.", ProblemField{Pointer: "/id", Detail: "is missing"})
 	}
 	return passage, passageProblem(&passage)
+}
+
+// noteUnknown keeps the name of an unknown field, the first time that it comes.
+func (u *upload) noteUnknown(name string) {
+	if name = shorten(name); !u.seen[name] && len(u.seen) < maxUnknown {
+		u.seen[name] = true
+		u.unknown = append(u.unknown, name)
+	}
 }
 
 // told is a problem as the answer shows it.

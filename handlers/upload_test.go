@@ -102,7 +102,7 @@ func TestUploadLines(t *testing.T) {
 		"{\"id\":\"h\",\"text\":\"\xff\"}\n" +
 		`{"id":" h","text":"zebra"}` + "\n" +
 		`{"id":"i","text":"zebra last, without an end"}`
-	r, lines, last := s.upload("/v1/passages?refresh=wait", body)
+	r, lines, last := s.upload("/v1/passages?refresh=wait&strict=true", body)
 	want := "1 a created; 4 b created; 5  rejected not_json; 6 d rejected missing_field; 7  rejected missing_field; 8 e rejected too_long; 9  rejected line_too_long; " +
 		"10 g rejected unknown_field; 11 a unchanged; 12 b replaced; 13  rejected invalid_utf8; 14  h rejected invalid_passage; 15 i created"
 	if got := told(lines); got != want || last != nil {
@@ -137,7 +137,7 @@ func TestUploadRefusals(t *testing.T) {
 		path, body, contentType string
 		status                  int
 	}{
-		{"/v1/passages", "{}", typeJSON, 415},
+		{"/v1/passages", "{}", "application/xml", 415},
 		{"/v1/passages", "{}", "application/x-www-form-urlencoded", 415},
 		{"/v1/passages", "{}", "", 415},
 		{"/v1/passages?refresh=maybe", "{}", typeLines, 422},
@@ -153,14 +153,14 @@ func TestUploadRefusals(t *testing.T) {
 			t.Errorf("%s as %s: %d %s", c.path, c.contentType, r.StatusCode, r.body)
 		}
 	}
-	if r := s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", typeLines, "Content-Encoding", "gzip"); r.StatusCode != 415 {
+	if r := s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", typeLines, "Content-Encoding", "br"); r.StatusCode != 415 {
 		t.Errorf("compressed: %d", r.StatusCode)
 	}
 	if r := s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", typeLines, "Accept", typeJSON); r.StatusCode != 406 {
 		t.Errorf("asking for JSON: %d", r.StatusCode)
 	}
-	if r := s.send(http.MethodGet, "/v1/passages", ""); r.StatusCode != 405 || r.Header.Get("Allow") != "OPTIONS, POST" {
-		t.Errorf("GET: %d, Allow %s", r.StatusCode, r.Header.Get("Allow"))
+	if r := s.send(http.MethodPatch, "/v1/passages", ""); r.StatusCode != 405 || r.Header.Get("Allow") != "GET, HEAD, OPTIONS, POST" {
+		t.Errorf("PATCH: %d, Allow %s", r.StatusCode, r.Header.Get("Allow"))
 	}
 }
 

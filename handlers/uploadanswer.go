@@ -19,7 +19,7 @@ type uploadAnswer interface {
 	// settle is called after each add, when nobody waits for anything.
 	settle() error
 	// finish sends what has not been sent.
-	finish(status func(http.Header)) error
+	finish(status int, head func(http.Header)) error
 	close()
 }
 
@@ -76,7 +76,7 @@ func (s *spool) open() (err error) {
 func (s *spool) size() int64   { return s.written }
 func (s *spool) settle() error { return nil }
 
-func (s *spool) finish(head func(http.Header)) error {
+func (s *spool) finish(status int, head func(http.Header)) error {
 	var rest io.Reader
 	if s.out != nil {
 		if err := s.out.Flush(); err != nil {
@@ -89,6 +89,7 @@ func (s *spool) finish(head func(http.Header)) error {
 	}
 	head(s.w.Header())
 	s.w.Header().Set("Content-Length", strconv.FormatInt(s.written, 10))
+	s.w.WriteHeader(status)
 	if _, err := s.w.Write(s.memory); err != nil || rest == nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func (s *stream) size() int64 { return 0 } // nothing of it is kept
 
 func (s *stream) settle() error { return s.control.Flush() }
 
-func (s *stream) finish(func(http.Header)) error {
+func (s *stream) finish(int, func(http.Header)) error {
 	if !s.begun {
 		s.head(s.w.Header())
 	}

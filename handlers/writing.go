@@ -167,6 +167,7 @@ func refusedChange(err error) *Problem {
 type writeOptions struct {
 	wait   bool // ?refresh=wait: answer when searches see it
 	stream bool // ?stream=true: answer line by line while the body comes in
+	strict bool // ?strict=true: fields that are not known are mistakes
 }
 
 func readWriteOptions(r *http.Request, mayStream bool) (o writeOptions, p *Problem) {
@@ -184,13 +185,15 @@ func readWriteOptions(r *http.Request, mayStream bool) (o writeOptions, p *Probl
 			return o, newProblem("unknown_value", fmt.Sprintf("refresh is %s; it has to be wait, to be answered when searches see what was written, or none.", quoted(value)), field)
 		case name == "stream" && mayStream && (value == "true" || value == "false"):
 			o.stream = value == "true"
-		case name == "stream" && mayStream:
+		case name == "strict" && mayStream && (value == "true" || value == "false"):
+			o.strict = value == "true"
+		case (name == "stream" || name == "strict") && mayStream:
 			field.Detail = "has to be true or false"
-			return o, newProblem("unknown_value", fmt.Sprintf("stream is %s; it has to be true or false.", quoted(value)), field)
+			return o, newProblem("unknown_value", fmt.Sprintf("%s is %s; it has to be true or false.", name, quoted(value)), field)
 		default:
 			known := "refresh"
 			if mayStream {
-				known = "refresh and stream"
+				known = "refresh, stream and strict"
 			}
 			field.Detail = "is not known"
 			return o, newProblem("unknown_parameter", fmt.Sprintf("There is no parameter %s here; there is %s.", quoted(name), known), field)

@@ -1,0 +1,59 @@
+package handlers
+
+import (
+	"encoding/json"
+	"strings"
+
+	"conclave/corpus"
+)
+
+// asItIs leaves the object of a passage alone.
+func asItIs(map[string]any) *Problem { return nil }
+
+// maxUnknown bounds how many names of unknown fields an upload is told.
+const maxUnknown = 20
+
+// forgiving puts the object of a line in the order of ours, as `conclave index`
+// reads it: BEIR's _id, Anserini's contents, whole numbers as ids, and null, which
+// is as good as absent. It tells fields that are not known, and leaves them out.
+func forgiving(object map[string]any, unknown func(name string)) *Problem {
+	metadata, _ := object["metadata"].(map[string]any)
+	for _, values := range []map[string]any{object, metadata} {
+		for name, value := range values {
+			if value == nil {
+				delete(values, name)
+			}
+		}
+	}
+	if other, ok := object["_id"]; ok {
+		delete(object, "_id")
+		if id, both := object["id"]; both && id != other {
+			return newProblem("invalid_passage", "/_id differs from /id; give one of them.", ProblemField{Pointer: "/_id", Detail: "differs from id"})
+		}
+		object["id"] = other
+	}
+	if number, ok := object["id"].(json.Number); ok && !strings.ContainsAny(number.String(), ".eE") {
+		object["id"] = number.String()
+	}
+	if contents, ok := object["contents"].(string); ok {
+		delete(object, "contents")
+		if _, both := object["text"]; !both {
+			title, text := corpus.SplitContents(contents)
+			if _, titled := object["title"]; titled {
+				text = contents
+			} else if title != "" {
+				object["title"] = title
+			}
+			object["text"] = text
+		}
+	}
+	for name := range object {
+		switch name {
+		case "id", "title", "text", "tags", "metadata", "contents":
+		default:
+			unknown(name)
+			delete(object, name)
+		}
+	}
+	return nil
+}

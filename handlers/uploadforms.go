@@ -1,0 +1,158 @@
+package handlers
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+)
+
+// The types of an upload's body: JSON, a text a line, by the names that it goes
+// by; or one list of them.
+func uploadTypes() []string {
+	return []string{typeLines, "application/jsonl", "application/jsonlines", "application/x-jsonlines", typeJSON}
+}
+
+// reader reads an upload's body in chunks of lines, whatever form it has.
+func (u *upload) reader(body io.Reader) (next func() ([]rawLine, error), err error) {
+	most := u.api.writeLimits.LineBytes
+	if u.request.Header.Get("Content-Encoding") == "gzip" {
+		unpacked, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, err
+		}
+		body = &atMost{unpacked, u.api.writeLimits.UploadBytes}
+	}
+	if name, _, _ := mime.ParseMediaType(u.request.Header.Get("Content-Type")); name == typeJSON {
+		return newListReader(body, most).next, nil
+	}
+	return newLineReader(body, most).next, nil
+}
+
+// atMost bounds what a small body may be unpacked to.
+type atMost struct {
+	from io.Reader
+	left int64
+}
+
+func (a *atMost) Read(b []byte) (int, error) {
+	n, err := a.from.Read(b)
+	if a.left -= int64(n); a.left < 0 {
+		return 0, errTooMuch
+	}
+	return n, err
+}
+
+// listReader cuts a JSON list of objects into lines; their numbers are places in
+// the list, from 1.
+type listReader struct {
+	in      *bufio.Reader
+	most    int // bytes of an item
+	item    int // the number of the last one that was read
+	inside  bool
+	decoder *json.Decoder
+	ended   error
+	fed     *fed
+}
+
+// fed bounds how much is read for one item, which the decoder keeps in memory.
+type fed struct {
+	from io.Reader
+	left int
+}
+
+var errItemTooLong = errors.New("an item of the list is longer than a line may be")
+
+func (f *fed) Read(b []byte) (int, error) {
+	if f.left <= 0 {
+		return 0, errItemTooLong
+	}
+	n, err := f.from.Read(b[:min(len(b), f.left)])
+	f.left -= n
+	return n, err
+}
+
+func newListReader(body io.Reader, most int) *listReader {
+	return &listReader{in: bufio.NewReaderSize(body, 64<<10), most: most}
+}
+
+// next is the next chunk, as lineReader's.
+func (l *listReader) next() (lines []rawLine, err error) {
+	if l.ended != nil {
+		return nil, l.ended
+	}
+	for size := 0; size < uploadChunk; {
+		text, err := l.one()
+		if err != nil {
+			l.ended = err
+			break
+		}
+		l.item++
+		lines = append(lines, rawLine{number: l.item, text: text})
+		if size += len(text); len(lines) == uploadGroup {
+			break
+		}
+	}
+	return lines, nil
+}
+
+func (l *listReader) one() (json.RawMessage, error) {
+	if l.decoder == nil {
+		if first, err := l.in.Peek(3); err == nil && bytes.Equal(first, []byte("\xef\xbb\xbf")) {
+			_, _ = l.in.Discard(3)
+		}
+		l.fed = &fed{l.in, 2 * l.most}
+		l.decoder = json.NewDecoder(l.fed)
+	}
+	l.fed.left = 2 * l.most // one of that length, and what was read ahead
+	if !l.inside {
+		first, err := l.decoder.Token()
+		if err != nil {
+			return nil, notJSONList(err)
+		}
+		if first != json.Delim('[') {
+			return nil, errNotList
+		}
+		l.inside = true
+	}
+	if !l.decoder.More() {
+		if _, err := l.decoder.Token(); err != nil {
+			return nil, notJSONList(err)
+		}
+		return nil, l.nothingBehind()
+	}
+	var text json.RawMessage
+	if err := l.decoder.Decode(&text); err != nil {
+		return nil, notJSONList(err)
+	}
+	if len(text) > l.most {
+		return nil, errItemTooLong
+	}
+	return text, nil
+}
+
+// nothingBehind is io.EOF where the list is all there is.
+func (l *listReader) nothingBehind() error {
+	if _, err := l.decoder.Token(); !errors.Is(err, io.EOF) {
+		return errNotList
+	}
+	return io.EOF
+}
+
+var errNotList = errors.New("the body is no JSON list of objects")
+
+// notJSONList is errNotList for what is wrong with the text, and what ended the
+// body otherwise.
+func notJSONList(err error) error {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return errNotList
+	}
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
