@@ -30,6 +30,14 @@ type Evidence struct {
 	// Specialists is how many specialists the gate asks, the most familiar with
 	// each question. 0: all.
 	Specialists int
+	// Towards and WithoutLate are the gates that fits are pulled to
+	// (calibration.GateOptions); nil: to equal weights.
+	Towards, WithoutLate *fusion.Gate
+}
+
+// options are what gates are fitted with.
+func (e *Evidence) options() calibration.GateOptions {
+	return calibration.GateOptions{Specialists: e.Specialists, Towards: e.Towards, WithoutLate: e.WithoutLate}
 }
 
 // Choice says of a source by its name whether it takes part.
@@ -48,7 +56,7 @@ func These(names ...string) Choice {
 // Among is the evidence of the chosen sources for questions of the chosen
 // domains (nil: of all): what would have been found without the others.
 func (e *Evidence) Among(choose Choice, domains func(string) bool) (*Evidence, error) {
-	out := &Evidence{Specialists: e.Specialists}
+	out := &Evidence{Specialists: e.Specialists, Towards: e.Towards, WithoutLate: e.WithoutLate}
 	for _, name := range e.Sources {
 		if choose(name) {
 			out.Sources = append(out.Sources, name)
@@ -96,7 +104,7 @@ func (e *Evidence) each(do func(i int) error) error {
 
 // Gates are fitted on the questions, one for each fold, on the other folds.
 func (e *Evidence) Gates(ctx context.Context) ([]fusion.Gate, error) {
-	return calibration.FoldGates(ctx, e.Questions, calibration.GateOptions{Specialists: e.Specialists})
+	return calibration.FoldGates(ctx, e.Questions, e.options())
 }
 
 // Gated answers each question by the gate that has not seen its fold.

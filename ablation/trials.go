@@ -41,6 +41,7 @@ type Report struct {
 	Familiar []Row     `json:"familiar"`
 	Foreign  *Foreign  `json:"foreign,omitempty"`
 	HeldOut  []HeldOut `json:"held_out,omitempty"`
+	Few      []Few     `json:"few,omitempty"`
 }
 
 // Foreign is what experts of other domains cost: each pair is without them and
@@ -63,7 +64,9 @@ type HeldOut struct {
 }
 
 // Trials are the names of what can be tried.
-func Trials() []string { return []string{"yardsticks", "without", "familiar", "foreign", "held-out"} }
+func Trials() []string {
+	return []string{"yardsticks", "without", "familiar", "foreign", "held-out", "few"}
+}
 
 // trial adds one thing to the report.
 type trial func(ctx context.Context, r *Report) error
@@ -87,7 +90,7 @@ func Run(ctx context.Context, e *Evidence, o Options) (*Report, error) {
 	}
 	t := run{whole: e, e: own, o: o}
 	all := []trial{t.gate}
-	for i, more := range []func() []trial{t.yardsticks, t.without, t.familiar, t.foreign, t.heldOut} {
+	for i, more := range []func() []trial{t.yardsticks, t.without, t.familiar, t.foreign, t.heldOut, t.few} {
 		if len(o.Only) == 0 || slices.Contains(o.Only, Trials()[i]) {
 			all = append(all, more()...)
 		}

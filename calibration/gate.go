@@ -45,6 +45,25 @@ type GateOptions struct {
 	// Specialists is how many specialists are asked, the most familiar with each
 	// question. 0: all.
 	Specialists int
+	// Towards is the gate that few questions leave as it is: instead of the Ridge,
+	// coefficients and intercepts are pulled to it by (Pull / questions)², so that few
+	// hardly move it and thousands decide alone. WithoutLate takes its place for questions without late interaction. Nil:
+	// equal weights.
+	Towards, WithoutLate *fusion.Gate
+	// 0: UsualPull.
+	Pull float64
+}
+
+// UsualPull was chosen by gates fitted on random parts of the development questions
+// (docs/experts.md).
+const UsualPull = 150
+
+// towards is the gate that a fit on such questions is pulled to, or nil.
+func (o *GateOptions) towards(late bool) *fusion.Gate {
+	if !late && o.WithoutLate != nil {
+		return o.WithoutLate
+	}
+	return o.Towards
 }
 
 // GateFit is a gate and how good it is on the questions it was fitted on.
@@ -77,9 +96,19 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (GateFit, 
 	if o.Rounds == 0 {
 		o.Rounds = 200
 	}
+	if o.Pull == 0 {
+		o.Pull = UsualPull
+	}
 	p := problemOf(forms, o.Ridge)
 	if len(p.questions) == 0 {
 		return GateFit{}, fmt.Errorf("none of %d questions has a passage that answers among its candidates: there is nothing to fit a gate on", len(forms))
+	}
+	if prior := o.towards(p.late); prior != nil {
+		if err := prior.Check(); err != nil {
+			return GateFit{}, fmt.Errorf("the gate to begin with: %w", err)
+		}
+		pull := o.Pull / float64(len(forms))
+		p.origin, p.ridge, p.everywhere = p.parametersOf(prior), pull*pull, true
 	}
 	x, loss, err := p.minimise(ctx, gateStart(), o.Rounds)
 	if err != nil {
@@ -141,10 +170,41 @@ func gateStart() []float64 {
 type gateProblem struct {
 	questions []gateQuestion
 	ridge     float64
-	phrases   bool      // some question has them
-	late      bool      // some question has late interaction
-	mean      []float64 // of the features, from atDense on
-	deviation []float64
+	// origin is what the ridge pulls to: everywhere, or all but the intercepts of the
+	// logarithmic weights.
+	origin     []float64
+	everywhere bool
+	phrases    bool      // some question has them
+	late       bool      // some question has late interaction
+	mean       []float64 // of the features, from atDense on
+	deviation  []float64
+}
+
+// parametersOf are the parameters with which gate gives g again.
+func (p *gateProblem) parametersOf(g *fusion.Gate) []float64 {
+	x := gateStart()
+	x[atSpecialist], x[atGeneralist], x[atBase], x[atWords] = g.Specialist, g.Generalist, g.Base, g.Words
+	for j, c := range g.Dense {
+		x[atDense+j] = c * p.deviation[j]
+		for _, at := range []int{atSpecialist, atGeneralist, atBase} {
+			x[at] += c * p.mean[j]
+		}
+	}
+	for j, c := range g.Lexical {
+		at := denseCount + j
+		x[atLexical+j], x[atWords] = c*p.deviation[at], x[atWords]+c*p.mean[at]
+	}
+	if g.Phrases > 0 {
+		x[atPhrases] = math.Log(g.Phrases)
+	}
+	if len(g.Late) > 0 {
+		x[atTokens] = g.Tokens
+	}
+	for j, c := range g.Late {
+		at := denseCount + lexicalCount + j
+		x[atLate+j], x[atTokens] = c*p.deviation[at], x[atTokens]+c*p.mean[at]
+	}
+	return x
 }
 
 // gate is the gate with the parameters, for features as they are.

@@ -101,7 +101,7 @@ func formOf(q *GateQuestion) (gateQuestion, error) {
 // problemOf is the loss over those forms that a candidate answers. It leaves the
 // forms as they are.
 func problemOf(forms []askedForms, ridge float64) *gateProblem {
-	p := &gateProblem{ridge: ridge}
+	p := &gateProblem{ridge: ridge, origin: gateStart()}
 	for of, all := range forms {
 		for _, q := range all {
 			p.phrases, p.late = p.phrases || q.phrases >= 0, p.late || q.late >= 0

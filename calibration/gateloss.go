@@ -61,13 +61,10 @@ func (p *gateProblem) loss(x, grad []float64) float64 {
 		if grad != nil {
 			grad[i] /= n
 		}
-		if i == atWords || i == atSharpness || i == atTokens {
+		if i == atSharpness || !p.everywhere && (i == atWords || i == atTokens) {
 			continue
 		}
-		from := x[i]
-		if i == atPhrases {
-			from -= math.Log(UsualPhrases)
-		}
+		from := x[i] - p.origin[i]
 		sum += p.ridge * from * from
 		if grad != nil {
 			grad[i] += 2 * p.ridge * from

@@ -19,7 +19,7 @@ import (
 const RecordFile = "calibration.yaml"
 
 // recordFormat is the version of the file's form.
-const recordFormat = 2
+const recordFormat = 3
 
 // Record is what was fitted for a collection and the experts that search it.
 type Record struct {

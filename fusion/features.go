@@ -63,6 +63,9 @@ const (
 	wordsGapFirst           // (first - second) / first
 	wordsGapTenth           // (first - tenth) / first
 	wordsShared             // mean over the dense sources of the share of their first ten among BM25's
+	wordsSpread             // logarithm of the deviation of BM25's scores over the candidates
+	wordsInExperts          // mean over the dense sources of how high they place BM25's first ten (height)
+	wordsOfLate             // how high BM25 places late interaction's first ten; 0 without it
 	lexicalFeatures
 )
 
@@ -73,7 +76,8 @@ func DenseFeatureNames() []string {
 
 // LexicalFeatureNames are the features that decide about BM25's weight.
 func LexicalFeatureNames() []string {
-	return []string{"highest_familiarity", "log_top", "coverage", "relative_gap_first", "relative_gap_tenth", "shared_with_experts"}
+	return []string{"highest_familiarity", "log_top", "coverage", "relative_gap_first", "relative_gap_tenth", "shared_with_experts",
+		"log_spread", "height_in_experts", "height_of_late"}
 }
 
 // Features are what a Gate reads: of every dense source, and of the question
@@ -85,7 +89,8 @@ type Features struct {
 }
 
 // FeaturesOf computes the features of a question from the table of candidates
-// (only the sources' own hits count) and what was observed.
+// and what was observed. Leads and shares are of the sources' own hits, spreads and
+// heights of all scores that the table has of the candidates of these sources.
 func FeaturesOf(c *Candidates, sources []Observed) Features {
 	lexical, late, ceiling := -1, -1, 0.0
 	highest := math.Inf(-1)
@@ -146,6 +151,7 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 			f.Late[lateCoverage] = f.Lexical[wordsCoverage]
 		}
 	}
+	f.readHeights(c, sources, lexical, late)
 	return f
 }
 

@@ -12,12 +12,14 @@ const (
 	lateGapTenth           // its highest score less the tenth
 	lateShared             // share of its first ten that are among BM25's first ten
 	lateCoverage           // how much of the question the words found: wordsCoverage
+	lateSpread             // logarithm of the deviation of its scores over the candidates
+	lateOfWords            // how high it places BM25's first hit (height)
 	lateFeatures
 )
 
 // LateFeatureNames are the features that decide about late interaction's weight.
 func LateFeatureNames() []string {
-	return []string{"highest_familiarity", "top", "gap_first", "gap_tenth", "shared_with_words", "coverage"}
+	return []string{"highest_familiarity", "top", "gap_first", "gap_tenth", "shared_with_words", "coverage", "log_spread", "height_of_words"}
 }
 
 // lateFeaturesOf fills in what a column of late interaction says itself: how high

@@ -381,7 +381,7 @@ func newStage(names string, passages int) *stage {
 	s.library = &library{shelf: sh}
 	s.config.Corpus = s.library
 	s.config.Defaults.Candidates = 15
-	s.config.Defaults.Gate = &fusion.Gate{Generalist: .1, Base: .2, Words: -1, Dense: []float64{8, 0, 0, .5, 1, 0, 0}, Lexical: []float64{-.5, .1, .3, .2, 0, 0}}
+	s.config.Defaults.Gate = &fusion.Gate{Generalist: .1, Base: .2, Words: -1, Dense: []float64{8, 0, 0, .5, 1, 0, 0}, Lexical: []float64{-.5, .1, .3, .2, 0, 0, .1, .2, 0}}
 	if len(names) > 1 { // the first one is the reference, and every other a specialist
 		s.config.Reference = names[:1]
 		for i := range s.config.Experts[1:] {

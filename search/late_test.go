@@ -166,7 +166,7 @@ func TestLateBesideOthers(t *testing.T) {
 	for _, words := range []bool{true, false} {
 		s, _, _ := lateStage()
 		s.library.shelf.phrases = &words2{s.words}
-		s.config.Defaults.Gate.Late = []float64{.1, .2, .3, .4, .5, .6} // so that candidates of others would show
+		s.config.Defaults.Gate.Late = []float64{.1, .2, .3, .4, .5, .6, .1, .2} // so that candidates of others would show
 		s.config.Experts[1].Representatives = draw(1, "b")
 		s.config.Experts[2].Representatives = draw(1, "c")
 		s.config.Defaults.Specialists = 1

@@ -47,6 +47,7 @@ the answers
   - the gate without one source at a time;
   - the gate over fewer and over more of the experts that are most familiar with each question;
   - what experts of other domains cost (--foreign: their own questions are left out);
+  - what the gate gains, or loses, when it is fitted on few questions;
   - what an expert brings that joins a calibrated collection (--held-out: the gate
     has seen neither the expert nor its domain's questions).
 
@@ -164,7 +165,8 @@ func (x *ablating) evidence(ctx context.Context, l *library, domains []evaluatio
 	if err := f.fitTemperatures(ctx, gathered, l.fingerprints(), x.depth); err != nil {
 		return nil, err
 	}
-	e := &ablation.Evidence{Questions: f.gateQuestions(gathered), Specialists: x.asks}
+	e := &ablation.Evidence{Questions: f.gateQuestions(gathered), Specialists: x.asks,
+		Towards: l.made.Defaults.Gate, WithoutLate: l.made.Defaults.GateWithoutLate}
 	for _, s := range gathered[0].evidence.Sources {
 		e.Sources = append(e.Sources, s.Name)
 	}

@@ -125,7 +125,6 @@ func TestAblateCounts(t *testing.T) {
 	// The joint expert is none of the gate's sources.
 	tables, r = ablated(t, "--joint", "tales", "--trials", "without")
 	agree(t, rowOf(t, r.Without, "without bm25"), questions, only("base"), "tales", "health")
-	agree(t, rowOf(t, r.Without, "without base"), questions, only("bm25"), "tales", "health")
 	if len(r.Without) != 3 || len(r.Yardsticks) != 1 || strings.Contains(tables, "RRF") {
 		t.Errorf("one trial was asked for:\n%s", tables)
 	}

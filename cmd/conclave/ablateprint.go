@@ -31,6 +31,16 @@ func printAblation(out io.Writer, r *ablation.Report) {
 		_ = t.Flush()
 		_, _ = fmt.Fprintln(out)
 	}
+	if len(r.Few) > 0 {
+		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprint(t, "fitted on\tuncalibrated\tcalibrated\tdifference\tworst draw, of the sum\n")
+		for _, f := range r.Few {
+			_, _ = fmt.Fprintf(t, "%d questions (%d draws)\t%s\t%s\t%s\t%+.1f\n", f.Questions, f.Draws, pairOf(f.Before), pairOf(f.After),
+				differenceOf(f.After, f.Before), 100*f.Worst)
+		}
+		_ = t.Flush()
+		_, _ = fmt.Fprintln(out)
+	}
 	if len(r.HeldOut) > 0 {
 		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		_, _ = fmt.Fprint(t, "an expert that joins\tbefore\tafter\tdifference\tp\n")

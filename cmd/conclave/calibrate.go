@@ -30,6 +30,7 @@ type calibrating struct {
 	apart       []string
 	report      string
 	asJSON      string
+	evidence    string
 	dry         bool
 }
 
@@ -79,6 +80,7 @@ method that is surely better and that the collection can answer by.`,
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions to be measured on later: refused when it shares one with --questions; may be repeated")
 	flags.StringVar(&x.report, "report", "", "`folder` for what was fitted, by expert, source and domain (details.txt), and reliability diagrams (SVG)")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs")
+	flags.StringVar(&x.evidence, "evidence", "", "`file` for what the gate is fitted on, as JSON Lines: nothing is fitted then (bench/gate)")
 	flags.BoolVar(&x.dry, "dry-run", false, "print, and write nothing")
 	_ = command.MarkFlagRequired("questions")
 	command.AddCommand(newCalibratePrior(term))
@@ -124,11 +126,15 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	if err != nil {
 		return err
 	}
+	if x.evidence != "" {
+		return writeEvidence(x.evidence, gathered, x.specialists)
+	}
 	prior, err := shippedPrior()
 	if err != nil {
 		return err
 	}
-	fitted, err := fitAll(cmd.Context(), gathered, unanswerable, prior, l.fingerprints(), x.depth, x.specialists,
+	fitted, err := fitAll(cmd.Context(), gathered, unanswerable, prior, l.fingerprints(), x.depth, calibration.GateOptions{Specialists: x.specialists,
+		Towards: l.made.Defaults.Gate, WithoutLate: l.made.Defaults.GateWithoutLate},
 		calibration.AlphaOptions{Quality: calibration.Quality(x.alphaBy), Balance: calibration.Balance(x.alphaOver)})
 	if err != nil {
 		return err

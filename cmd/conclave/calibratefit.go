@@ -35,11 +35,12 @@ func chanceDepths() []int { return []int{1, 5, 10, 20} }
 // fitAll fits in the order in which one thing needs the other: temperatures,
 // the sources' own chances,
 // the hybrid's weight, the gate, and the confidence of what the gate answers
-// when it asks so many specialists. The unanswerable questions count for that last
-// one alone, and the prior, where the sources are those that it was fitted for.
-func fitAll(ctx context.Context, questions, unanswerable []asked, prior *calibration.Prior, fingerprints map[string]string, depth, specialists int, o calibration.AlphaOptions) (*fit, error) {
+// when it asks so many specialists. The gate is pulled to the shipped one. The
+// unanswerable questions count for the confidence alone, and the prior, where the
+// sources are those that it was fitted for.
+func fitAll(ctx context.Context, questions, unanswerable []asked, prior *calibration.Prior, fingerprints map[string]string, depth int, gate calibration.GateOptions, o calibration.AlphaOptions) (*fit, error) {
 	f := &fit{}
-	f.record.Specialists = specialists
+	f.record.Specialists = gate.Specialists
 	if err := f.fitTemperatures(ctx, questions, fingerprints, depth); err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func fitAll(ctx context.Context, questions, unanswerable []asked, prior *calibra
 	if err := f.fitAlpha(ctx, questions, gated, o); err != nil {
 		return nil, err
 	}
-	gates, answers, err := f.fitGate(ctx, gated)
+	gates, answers, err := f.fitGate(ctx, gated, gate)
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +199,7 @@ func confidences(sources []fusion.Observed) []fusion.Source {
 
 // fitGate fits the gate, and one for each fold to the others, by which the questions
 // are answered.
-func (f *fit) fitGate(ctx context.Context, questions []calibration.GateQuestion) ([]fusion.Gate, []calibration.Answered, error) {
-	o := calibration.GateOptions{Specialists: f.record.Specialists}
+func (f *fit) fitGate(ctx context.Context, questions []calibration.GateQuestion, o calibration.GateOptions) ([]fusion.Gate, []calibration.Answered, error) {
 	gates, err := calibration.FoldGates(ctx, questions, o)
 	if err != nil {
 		return nil, nil, err

@@ -21,7 +21,7 @@ func TestUnanswerableCalibration(t *testing.T) {
 	tinyCollection(t, []string{"small"}, "small") // without an ensemble
 	path := filepath.Join("c", calibration.RecordFile)
 	record := func(auto string) string {
-		return "format: 2\nwritten: 2026-01-01T00:00:00Z\nquestions: []\nalpha: 0.5\nauto: " + auto + "\n"
+		return "format: 3\nwritten: 2026-01-01T00:00:00Z\nquestions: []\nalpha: 0.5\nauto: " + auto + "\n"
 	}
 	type health struct {
 		Components []struct {

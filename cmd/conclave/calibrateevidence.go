@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+
+	"conclave/calibration"
+	"conclave/fusion"
+)
+
+// evidenceJSON is a question as a gate is fitted on it.
+type evidenceJSON struct {
+	ID     string        `json:"id"`
+	Domain string        `json:"domain"`
+	Kinds  []fusion.Kind `json:"kinds"`
+	// The features that a gate reads, as FeaturesOf computes them: of every dense
+	// source, of BM25, of late interaction.
+	Dense   [][]float64 `json:"dense"`
+	Lexical []float64   `json:"lexical"`
+	Late    []float64   `json:"late"`
+	// Of the candidates, by their ordinals: each source's scores (one list for each of
+	// Kinds) and ranks (0 where it did not find the candidate), and the grades (0: no
+	// answer). Missed are the grades of the answers that are no candidates.
+	Scores [][]float64 `json:"scores"`
+	Ranks  [][]int     `json:"ranks"`
+	Grades []float64   `json:"grades"`
+	Missed []float64   `json:"missed"`
+}
+
+// writeEvidence writes what gates are fitted on, a question a line, as it is when so
+// many specialists are asked. Ensembles are not: their confidences need temperatures.
+func writeEvidence(path string, questions []asked, specialists int) (err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	buffered := bufio.NewWriter(file)
+	lines := json.NewEncoder(buffered)
+	for i, q := range (&fit{}).gateQuestions(questions) {
+		if specialists > 0 {
+			q.Sources = fusion.MostFamiliar(q.Sources, specialists)
+		}
+		if err := lines.Encode(evidenceOf(questions[i].domain, q)); err != nil {
+			return err
+		}
+	}
+	return buffered.Flush()
+}
+
+func evidenceOf(domain string, q calibration.GateQuestion) evidenceJSON {
+	features := fusion.FeaturesOf(q.Table, q.Sources)
+	e := evidenceJSON{ID: q.ID, Domain: domain, Dense: features.Dense, Lexical: features.Lexical, Late: features.Late,
+		Scores: make([][]float64, len(q.Sources)), Ranks: make([][]int, len(q.Sources)), Missed: []float64{}}
+	columns := make([]int, len(q.Sources))
+	for i, s := range q.Sources {
+		columns[i] = s.Column
+		e.Kinds = append(e.Kinds, s.Kind)
+	}
+	missed := maps.Clone(q.Relevant)
+	q.Table.Each(fusion.Exact, func(row int, own []float64) {
+		if q.Table.Best(row, columns) == 0 { // none of these sources found it
+			return
+		}
+		for i, column := range columns {
+			e.Scores[i] = append(e.Scores[i], own[column])
+			e.Ranks[i] = append(e.Ranks[i], q.Table.Best(row, columns[i:i+1]))
+		}
+		e.Grades = append(e.Grades, q.Relevant[q.Table.Ordinal(row)])
+		delete(missed, q.Table.Ordinal(row))
+	})
+	e.Missed = slices.AppendSeq(e.Missed, maps.Values(missed))
+	slices.Sort(e.Missed)
+	return e
+}

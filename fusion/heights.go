@@ -1,0 +1,117 @@
+package fusion
+
+import "math"
+
+// What the gate reads of a source's scores as a whole: how far apart they are, and
+// how high the source places what another one found first. A fixed weight fits no
+// collection because a source's scores spread by the question's length, by the
+// corpus and by the encoder; and a source counts less where those that see something
+// else place its first hits low.
+
+// scatter is how a column's scores lie over the candidates that it scored.
+type scatter struct{ mean, deviation, highest float64 }
+
+// The deviations that the logarithms of spreads begin at: below it, a source says
+// the same of all candidates.
+const (
+	leastWordsSpread = .05
+	leastLateSpread  = .005
+)
+
+// log is the logarithm of the deviation, from a least one on.
+func (s scatter) log(least float64) float64 { return math.Log(s.deviation + least) }
+
+// found are the rows that one of the sources found, ascending.
+func (c *Candidates) found(sources []Observed) []int32 {
+	columns := make([]int, len(sources))
+	for i, s := range sources {
+		columns[i] = s.Column
+	}
+	rows := make([]int32, 0, len(c.ordinals))
+	for row := range c.ordinals {
+		if c.Best(row, columns) > 0 {
+			rows = append(rows, int32(row))
+		}
+	}
+	return rows
+}
+
+// scatterOver is the scatter of a column over rows; zero where it has scored none.
+func (c *Candidates) scatterOver(rows []int32, column int) scatter {
+	n, sum, squares := 0., 0., 0.
+	s := scatter{highest: math.Inf(-1)}
+	for _, row := range rows {
+		if own := c.at(int(row), column); own.origin != FromNone {
+			n, sum = n+1, sum+float64(own.score)
+			s.highest = max(s.highest, float64(own.score))
+		}
+	}
+	if n == 0 {
+		return scatter{}
+	}
+	s.mean = sum / n
+	for _, row := range rows {
+		if own := c.at(int(row), column); own.origin != FromNone {
+			squares += (float64(own.score) - s.mean) * (float64(own.score) - s.mean)
+		}
+	}
+	s.deviation = math.Sqrt(squares / n)
+	return s
+}
+
+// height is how high a column places some rows on average: 1 is its own highest
+// score, 0 the mean of all candidates, -1 as far below that or farther. 0 for no rows.
+func (c *Candidates) height(s scatter, column int, rows []int32) float64 {
+	n, sum := 0., 0.
+	for _, row := range rows {
+		if own := c.at(int(row), column); own.origin != FromNone {
+			n, sum = n+1, sum+float64(own.score)
+		}
+	}
+	if n == 0 || s.highest <= s.mean {
+		return 0
+	}
+	return max(-1, min((sum/n-s.mean)/(s.highest-s.mean), 1))
+}
+
+// firstHits are the rows of a source's own first n hits.
+func (c *Candidates) firstHits(rows []int32, column, n int) []int32 {
+	first := make([]int32, 0, n)
+	for _, row := range rows {
+		if r := c.at(int(row), column).rank; r > 0 && int(r) <= n {
+			first = append(first, row)
+		}
+	}
+	return first
+}
+
+// readHeights fills in the features that compare the sources' scores of the same
+// candidates (lexical, late: their columns, or -1).
+func (f *Features) readHeights(c *Candidates, sources []Observed, lexical, late int) {
+	if lexical < 0 && late < 0 {
+		return
+	}
+	rows := c.found(sources)
+	var words, tokens scatter
+	if lexical >= 0 {
+		words = c.scatterOver(rows, lexical)
+		f.Lexical[wordsSpread] = words.log(leastWordsSpread)
+	}
+	if late >= 0 {
+		tokens = c.scatterOver(rows, late)
+		f.Late[lateSpread] = tokens.log(leastLateSpread)
+	}
+	if lexical < 0 {
+		return
+	}
+	first := c.firstHits(rows, lexical, headDepth)
+	for _, s := range sources {
+		if s.Kind.Dense() {
+			f.Lexical[wordsInExperts] += c.height(c.scatterOver(rows, s.Column), s.Column, first) / float64(len(f.Dense))
+		}
+	}
+	if late >= 0 {
+		f.Lexical[wordsOfLate] = c.height(words, lexical, c.firstBy(sources, late))
+		f.Late[lateOfWords] = c.height(tokens, late, c.firstHits(rows, lexical, 1))
+	}
+}
