@@ -228,7 +228,7 @@ func TestRecallLeavesTheAskingVectorOut(t *testing.T) {
 	if m, err = RecallOfStored(context.Background(), selfish{x}, 200, 1); err != nil || m.At10 != 0 || m.At100 != 0 {
 		t.Errorf("finding oneself alone measures %+v: %v", m, err)
 	}
-	if r, err := Recall(context.Background(), x, [][]float32{x.Vector(3)}, 20); err != nil || r != 1 {
+	if r, err := measure(context.Background(), x, [][]float32{x.Vector(3)}, nil, 20); err != nil || r[0] != 1 {
 		t.Errorf("recall of exact search is %v: %v", r, err)
 	}
 	if m, err = RecallOfStored(context.Background(), x, 1000, 1); err != nil || m.Queries != 300 {

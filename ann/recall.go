@@ -18,18 +18,6 @@ type Measured struct {
 	At100   float64 `json:"at100" yaml:"at100"` // of the 100 nearest, among 100
 }
 
-// Recall is the share of the k nearest vectors that the index finds among k
-// hits with its default efSearch, over all queries. A hit counts when its
-// score reaches the k-th best exact score, so that of equally near vectors
-// any will do. Without queries or vectors nothing can be missed: 1.
-func Recall(ctx context.Context, x Index, queries [][]float32, k int) (float64, error) {
-	shares, err := measure(ctx, x, queries, nil, k)
-	if err != nil {
-		return 0, err
-	}
-	return shares[0], nil
-}
-
 // RecallOf measures an index with given questions' vectors.
 func RecallOf(ctx context.Context, x Index, queries [][]float32) (Measured, error) {
 	shares, err := measure(ctx, x, queries, nil, 10, 100)
@@ -60,8 +48,11 @@ func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (Measured,
 	return Measured{Queries: len(queries), At10: shares[0], At100: shares[1]}, nil
 }
 
-// measure is the recall at each of ks, which ascend. selves, if any, are what
-// is left out of each query's hits. All exact searches share passes over the
+// measure is the recall at each of ks, which ascend: the share of the k nearest
+// vectors that the index finds among k hits with its default efSearch, over all
+// queries. A hit counts when its score reaches the k-th best exact score, so that
+// of equally near vectors any will do. Without queries or vectors nothing can be
+// missed: 1. selves, if any, are what is left out of each query's hits. All exact searches share passes over the
 // vectors, which for large files are most of the work.
 func measure(ctx context.Context, x Index, queries [][]float32, selves []rank.Ordinal, ks ...int) ([]float64, error) {
 	more := 0

@@ -11,21 +11,21 @@ import (
 	"conclave/search"
 )
 
-// Kind says what a method is.
-type Kind string
+// MethodKind says what a method is.
+type MethodKind string
 
 // The kinds of methods.
 const (
-	KindSource     Kind = "source"     // one expert, or BM25, alone
-	KindFusion     Kind = "fusion"     // a fusion of all sources
-	KindComparison Kind = "comparison" // what was asked for beside these
-	KindOracle     Kind = "oracle"     // knows what no method can know
+	KindSource     MethodKind = "source"     // one expert, or BM25, alone
+	KindFusion     MethodKind = "fusion"     // a fusion of all sources
+	KindComparison MethodKind = "comparison" // what was asked for beside these
+	KindOracle     MethodKind = "oracle"     // knows what no method can know
 )
 
 // Method is one way to rank, by a name that stands in the tables.
 type Method struct {
-	Name string `json:"name"`
-	Kind Kind   `json:"kind"`
+	Name string     `json:"name"`
+	Kind MethodKind `json:"kind"`
 	// Source is the source of a KindSource.
 	Source string `json:"source,omitempty"`
 	// Request is how it is asked; the question, the depth and what concerns the

@@ -21,7 +21,7 @@ func (p picky) Compare(_ context.Context, requests []search.Request) ([]search.R
 }
 
 func TestPossible(t *testing.T) {
-	method := func(kind Kind, name string) Method {
+	method := func(kind MethodKind, name string) Method {
 		return Method{Name: name, Kind: kind, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}}
 	}
 	kept, notes, err := Possible(t.Context(), picky{}, []Method{method(KindFusion, "muf"), method(KindFusion, "rrf")}, "who?")

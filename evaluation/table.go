@@ -28,8 +28,8 @@ type Table struct {
 
 // Row is how one method did.
 type Row struct {
-	Method string `json:"method"`
-	Kind   Kind   `json:"kind"`
+	Method string     `json:"method"`
+	Kind   MethodKind `json:"kind"`
 	// Values are the measures, 0 to 1, by their key (see Metrics). One that
 	// these questions or this method do not have is not there.
 	Values map[string]float64 `json:"values"`

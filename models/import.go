@@ -57,7 +57,6 @@ type ImportOptions struct {
 // it.
 //
 // Where there is a delta bundle, it is merged with its base; see Delta.Merge.
-// Of the options, Name, PassageDir, Int8, Base and Progress are for deltas.
 //
 // A bundle that is there is replaced; nothing is left behind
 // by a failed or interrupted import. The same checkpoint and options give the
@@ -82,22 +81,7 @@ func importDelta(ctx context.Context, srcDir, outDir string, o ImportOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	for _, option := range []struct {
-		name  string
-		given bool
-	}{
-		{"pooling", o.Pooling != ""}, {"unit length", o.Normalise != nil}, {"template", o.Template != ""},
-		{"longest question and passage", o.MaxTokens != MaxTokens{}}, {"output", o.Output != ""},
-		{"source", o.Source != ""}, {"licence", o.Licence != ""},
-	} {
-		if option.given {
-			return nil, fmt.Errorf("the %s of a delta cannot be chosen: the manifest says it", option.name)
-		}
-	}
-	if o.Base == "" {
-		return nil, fmt.Errorf("a delta needs its base: name the folder of the checkpoint of %q, whose weights have the SHA-256 %s", d.Manifest.Base.Name, d.Manifest.Base.WeightsSHA256)
-	}
-	return d.Merge(ctx, outDir, MergeOptions{Base: o.Base, BasePassage: o.PassageDir, Name: o.Name, Int8: o.Int8, Progress: o.Progress})
+	return d.Merge(ctx, outDir, o)
 }
 
 func importCheckpoint(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {

@@ -18,14 +18,14 @@ func TestMergedLateBundle(t *testing.T) {
 		t.Error("it is not tied")
 	}
 	for _, int8 := range []bool{false, true} {
-		b := merge(t, goldenLate, models.MergeOptions{Int8: int8})
+		b := merge(t, goldenLate, models.ImportOptions{Int8: int8})
 		m := b.Manifest
 		if m.Kind != models.KindLate || m.Pooling != models.PoolingTokens || m.Dimension != 8 || !m.Normalise || m.Delta != "" ||
 			m.Precision != map[bool]string{false: "fp32", true: "int8"}[int8] || m.Lineage.MergedFrom != d.SHA256 || m.Lineage.Producer != models.Producer ||
 			m.Question != models.LateGraph("encoder.onnx", 32) || m.Passage != m.Question || m.Question.Embedding != "tokens" {
 			t.Errorf("%+v", m)
 		}
-		if again := merge(t, goldenLate, models.MergeOptions{Int8: int8}); !sameFiles(t, b.Dir, again.Dir) {
+		if again := merge(t, goldenLate, models.ImportOptions{Int8: int8}); !sameFiles(t, b.Dir, again.Dir) {
 			t.Errorf("int8 %t: the same delta and base gave other bytes", int8)
 		}
 	}
@@ -37,7 +37,7 @@ func TestMergedLateBundle(t *testing.T) {
 // TestLateFingerprintsDependOnEveryTensor, the new ones and those of the base.
 func TestLateFingerprintsDependOnEveryTensor(t *testing.T) {
 	for _, int8 := range []bool{false, true} {
-		o := models.MergeOptions{Int8: int8}
+		o := models.ImportOptions{Int8: int8}
 		seen := map[string]string{}
 		note := func(what string, b *models.Bundle) {
 			fingerprint := b.Fingerprint(models.Passage)
@@ -115,7 +115,7 @@ func TestLateDeltaErrorsNameTheTensor(t *testing.T) {
 // TestLateBundleIsChecked: a graph whose output is a dense expert's is not a
 // late one's, nor the reverse.
 func TestLateBundleIsChecked(t *testing.T) {
-	late, dense := merge(t, goldenLate, models.MergeOptions{}), merge(t, goldenTied, models.MergeOptions{})
+	late, dense := merge(t, goldenLate, models.ImportOptions{}), merge(t, goldenTied, models.ImportOptions{})
 	graph, err := os.ReadFile(dense.Path("encoder.onnx"))
 	if err != nil {
 		t.Fatal(err)

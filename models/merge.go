@@ -11,31 +11,34 @@ import (
 	"conclave/models/bert"
 )
 
-// MergeOptions say how a delta becomes a bundle that can be used.
-type MergeOptions struct {
-	// Base is the folder of the base checkpoint, BasePassage that of its
-	// passage encoder where it has a folder of its own.
-	Base, BasePassage string
-	// Name of the expert; the delta's by default.
-	Name string
-	// Int8 stores the linear layers in 8 bits; see ImportOptions.
-	Int8 bool
-	// Progress, if set, is told how many bytes of weights are done.
-	Progress func(done, total int64)
-}
-
 // Merge makes the bundle outDir: the graphs that Import would write for a
 // checkpoint with the merged weights, the base's tokenizer, and the delta's
 // ensemble, representatives, card and calibration, which is for the merged
 // encoder from then on. Everything that decides about vectors (pooling,
-// length limits, template) is the delta's.
+// length limits, template) is the delta's, and choosing it an error: of the
+// options, Base, PassageDir, Name, Int8 and Progress count.
 //
 // Another base than the manifest names is an error, as is a change of a
 // tensor that the base has not, or of another shape; a late expert brings its
 // head's tensors new (see late.go). What Import says about
 // replacing, interruption and equal bytes holds here too.
-func (d *Delta) Merge(ctx context.Context, outDir string, o MergeOptions) (*Bundle, error) {
-	base, err := openEncoders(ctx, o.Base, o.BasePassage)
+func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bundle, error) {
+	for _, option := range []struct {
+		name  string
+		given bool
+	}{
+		{"pooling", o.Pooling != ""}, {"unit length", o.Normalise != nil}, {"template", o.Template != ""},
+		{"longest question and passage", o.MaxTokens != MaxTokens{}}, {"output", o.Output != ""},
+		{"source", o.Source != ""}, {"licence", o.Licence != ""},
+	} {
+		if option.given {
+			return nil, fmt.Errorf("the %s of a delta cannot be chosen: the manifest says it", option.name)
+		}
+	}
+	if o.Base == "" {
+		return nil, fmt.Errorf("a delta needs its base: name the folder of the checkpoint of %q, whose weights have the SHA-256 %s", d.Manifest.Base.Name, d.Manifest.Base.WeightsSHA256)
+	}
+	base, err := openEncoders(ctx, o.Base, o.PassageDir)
 	if err != nil {
 		return nil, fmt.Errorf("the base: %w", err)
 	}
@@ -102,7 +105,7 @@ func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 }
 
 // merged is the manifest of the bundle to make.
-func (d *Delta) merged(base *encoders, o MergeOptions) (Manifest, error) {
+func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
 	m := d.Manifest
 	c := base.question.config
 	if m.Kind == KindDense && m.Dimension != c.Output() {

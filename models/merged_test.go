@@ -16,7 +16,7 @@ import (
 	"conclave/models/tiny"
 )
 
-func merge(tb testing.TB, dir string, o models.MergeOptions) *models.Bundle {
+func merge(tb testing.TB, dir string, o models.ImportOptions) *models.Bundle {
 	tb.Helper()
 	if o.Base == "" {
 		o.Base = goldenBase
@@ -41,7 +41,7 @@ func TestMergedBundle(t *testing.T) {
 	for dir, graphs := range map[string][2]string{goldenTied: {"encoder.onnx", "encoder.onnx"}, goldenTwo: {"question.onnx", "passage.onnx"}} {
 		for _, int8 := range []bool{false, true} {
 			d := openDelta(t, dir)
-			b := merge(t, dir, models.MergeOptions{Int8: int8})
+			b := merge(t, dir, models.ImportOptions{Int8: int8})
 			m, from := b.Manifest, d.Manifest
 			if m.Delta != "" || m.Name != from.Name || *m.Base != *from.Base || m.MaxTokens != from.MaxTokens || m.Template != from.Template || m.Tokenizer != "vocab.txt" ||
 				m.Precision != map[bool]string{false: "fp32", true: "int8"}[int8] || m.Question.File != graphs[0] || m.Passage.File != graphs[1] ||
@@ -56,12 +56,12 @@ func TestMergedBundle(t *testing.T) {
 			if m.Files["delta.safetensors"] != "" {
 				t.Errorf("%s: the delta is in the merged bundle", dir)
 			}
-			if again := merge(t, dir, models.MergeOptions{Int8: int8}); !sameFiles(t, b.Dir, again.Dir) {
+			if again := merge(t, dir, models.ImportOptions{Int8: int8}); !sameFiles(t, b.Dir, again.Dir) {
 				t.Errorf("%s, int8 %t: the same delta and base gave other bytes", dir, int8)
 			}
 		}
 	}
-	if b := merge(t, goldenTied, models.MergeOptions{Name: "other"}); b.Manifest.Name != "other" {
+	if b := merge(t, goldenTied, models.ImportOptions{Name: "other"}); b.Manifest.Name != "other" {
 		t.Errorf("name %q", b.Manifest.Name)
 	}
 }
@@ -87,7 +87,7 @@ func TestMergedGraphIsTheImporters(t *testing.T) {
 	writeTensors(t, filepath.Join(changed, "model.safetensors"), metadata, all)
 	for _, int8 := range []bool{false, true} {
 		want := imported(t, changed, models.ImportOptions{Int8: int8}).Manifest.Files["encoder.onnx"]
-		if got := merge(t, w.write(t, goldenTied), models.MergeOptions{Int8: int8}).Manifest.Files["encoder.onnx"]; got != want {
+		if got := merge(t, w.write(t, goldenTied), models.ImportOptions{Int8: int8}).Manifest.Files["encoder.onnx"]; got != want {
 			t.Errorf("int8 %t: another graph than a checkpoint with these weights gives", int8)
 		}
 		if plain := imported(t, goldenBase, models.ImportOptions{Int8: int8}).Manifest.Files["encoder.onnx"]; plain == want {
@@ -100,7 +100,7 @@ func TestMergedGraphIsTheImporters(t *testing.T) {
 func TestSideWithoutChangesIsTheBase(t *testing.T) {
 	w := readDelta(t, goldenTwo)
 	w.tensors = slices.DeleteFunc(w.tensors, func(x safetensors.Tensor) bool { return strings.HasPrefix(x.Name, "passage.") })
-	m := merge(t, w.write(t, goldenTwo), models.MergeOptions{}).Manifest
+	m := merge(t, w.write(t, goldenTwo), models.ImportOptions{}).Manifest
 	if base := imported(t, goldenBase, models.ImportOptions{}).Manifest.Files["encoder.onnx"]; m.Files["passage.onnx"] != base || m.Files["question.onnx"] == base {
 		t.Error("the passages' encoder is not the base's, or the questions' is")
 	}
@@ -109,7 +109,7 @@ func TestSideWithoutChangesIsTheBase(t *testing.T) {
 // TestImportRecognisesADelta, and wants no choices that the delta has made.
 func TestImportRecognisesADelta(t *testing.T) {
 	b := imported(t, goldenTied, models.ImportOptions{Base: goldenBase, Name: "tied"})
-	if got, want := b.Manifest.Files["encoder.onnx"], merge(t, goldenTied, models.MergeOptions{}).Manifest.Files["encoder.onnx"]; got != want {
+	if got, want := b.Manifest.Files["encoder.onnx"], merge(t, goldenTied, models.ImportOptions{}).Manifest.Files["encoder.onnx"]; got != want {
 		t.Error("Import and Merge differ")
 	}
 	refuse(t, goldenTied, models.ImportOptions{}, "004f6db8a5fc1471734cd9ef4e23ca4661e8b9025ad4f7f0bddabe4b73a3bb37")
@@ -136,7 +136,7 @@ func TestDeltaOfTwoEncoders(t *testing.T) {
 	w.add("question.encode_proj.weight.down", "F16", 1, 32)
 	w.add("passage.encoder.layer.0.output.dense.bias.diff", "F16", 32)
 	// A change by 0 gives the base's graphs, each side its own.
-	m := merge(t, w.write(t, goldenTwo), models.MergeOptions{Base: base}).Manifest
+	m := merge(t, w.write(t, goldenTwo), models.ImportOptions{Base: base}).Manifest
 	for _, file := range []string{"question.onnx", "passage.onnx"} {
 		if m.Files[file] != plain.Manifest.Files[file] {
 			t.Errorf("%s is not the base's", file)
@@ -168,7 +168,7 @@ func TestCalibrationTravels(t *testing.T) {
 		t.Error("the calibration is not seen")
 	}
 	for _, int8 := range []bool{false, true} {
-		b := merge(t, dir, models.MergeOptions{Int8: int8})
+		b := merge(t, dir, models.ImportOptions{Int8: int8})
 		if b.Calibration == nil || b.Calibration.Temperature != c.Temperature || b.Calibration.Depth != c.Depth || b.Calibration.Encoder != b.Fingerprint(models.Question) {
 			t.Errorf("calibration %+v", b.Calibration)
 		}
@@ -193,7 +193,7 @@ func TestInterruptedMergeLeavesNothing(t *testing.T) {
 	parent := t.TempDir()
 	for _, share := range []float64{0.01, 0.5, 0.9} {
 		ctx, cancel := context.WithCancel(context.Background())
-		_, err := d.Merge(ctx, filepath.Join(parent, "bundle"), models.MergeOptions{Base: goldenBase, Progress: func(done, total int64) {
+		_, err := d.Merge(ctx, filepath.Join(parent, "bundle"), models.ImportOptions{Base: goldenBase, Progress: func(done, total int64) {
 			if float64(done) > share*float64(total) {
 				cancel()
 			}
@@ -204,7 +204,7 @@ func TestInterruptedMergeLeavesNothing(t *testing.T) {
 		}
 	}
 	var done, total int64
-	if _, err := d.Merge(context.Background(), filepath.Join(parent, "bundle"), models.MergeOptions{Base: goldenBase, Progress: func(d, n int64) { done, total = d, n }}); err != nil {
+	if _, err := d.Merge(context.Background(), filepath.Join(parent, "bundle"), models.ImportOptions{Base: goldenBase, Progress: func(d, n int64) { done, total = d, n }}); err != nil {
 		t.Fatal(err)
 	}
 	if done != total || total == 0 {
@@ -238,7 +238,7 @@ func TestKilledImportsAreClearedAway(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b, err := openDelta(t, goldenTied).Merge(context.Background(), target, models.MergeOptions{Base: goldenBase})
+	b, err := openDelta(t, goldenTied).Merge(context.Background(), target, models.ImportOptions{Base: goldenBase})
 	if err != nil {
 		t.Fatal(err)
 	}

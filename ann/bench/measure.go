@@ -22,8 +22,8 @@ import (
 // K is the number of hits that every measured search asks for.
 const K = 100
 
-// Options say what to measure.
-type Options struct {
+// VectorOptions say what to measure.
+type VectorOptions struct {
 	Vectors string // a file of rows, see ReadVectors
 	Queries string // a file of rows
 	Truth   string // the K nearest rows of each query, int32 little-endian; "" computes them
@@ -42,8 +42,8 @@ type Options struct {
 // DefaultEf is what is measured when nothing else is asked for.
 func DefaultEf() []int { return []int{100, 150, 200, 300, 400, 600} }
 
-// Report is what was measured.
-type Report struct {
+// VectorReport is what was measured.
+type VectorReport struct {
 	Kind           string  `json:"index"`
 	Rows           int     `json:"rows"`
 	Dim            int     `json:"dim"`
@@ -67,7 +67,7 @@ type Point struct {
 	Scored    float64 `json:"scored"` // vectors compared per query
 }
 
-func (o Options) complete() Options {
+func (o VectorOptions) complete() VectorOptions {
 	if o.Passes <= 0 {
 		o.Passes = 5
 	}
@@ -81,42 +81,42 @@ func (o Options) complete() Options {
 }
 
 // Run builds an index, unless it is there, and measures it.
-func Run(ctx context.Context, o Options) (_ Report, err error) {
+func Run(ctx context.Context, o VectorOptions) (_ VectorReport, err error) {
 	o = o.complete()
 	if o.Folder == "" {
 		if o.Folder, err = os.MkdirTemp("", "ann-bench-"); err != nil {
-			return Report{}, err
+			return VectorReport{}, err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
 	}
 	queries, err := ReadVectors(o.Queries, o.Dim)
 	if err != nil {
-		return Report{}, err
+		return VectorReport{}, err
 	}
-	r := Report{Kind: o.Kind, Dim: o.Dim, Threads: o.Build.Threads}
+	r := VectorReport{Kind: o.Kind, Dim: o.Dim, Threads: o.Build.Threads}
 	x, err := prepare(ctx, o, &r)
 	if err != nil {
-		return Report{}, err
+		return VectorReport{}, err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	asked := slices.Collect(slices.Chunk(queries, o.Dim))
 	truth, err := truth(ctx, o.Truth, x, asked)
 	if err != nil {
-		return Report{}, err
+		return VectorReport{}, err
 	}
 	r.Rows, r.Queries, r.BytesPerVector = x.Len(), len(asked), x.BytesPerVector()
 	if o.Kind == ann.Flat { // efSearch does nothing there
 		o.Ef = o.Ef[:min(1, len(o.Ef))]
 		e, err := MeasureExact(ctx, x, asked, o.Passes)
 		if err != nil {
-			return Report{}, err
+			return VectorReport{}, err
 		}
 		r.Exact = &e
 	}
 	for _, ef := range o.Ef {
 		p, err := point(ctx, x, asked, truth, ef, o.Passes)
 		if err != nil {
-			return Report{}, err
+			return VectorReport{}, err
 		}
 		r.Points = append(r.Points, p)
 	}
@@ -124,7 +124,7 @@ func Run(ctx context.Context, o Options) (_ Report, err error) {
 }
 
 // prepare opens the index in the folder, having built what is not there.
-func prepare(ctx context.Context, o Options, r *Report) (ann.Index, error) {
+func prepare(ctx context.Context, o VectorOptions, r *VectorReport) (ann.Index, error) {
 	k, err := ann.KindNamed(o.Kind)
 	if err != nil {
 		return nil, err

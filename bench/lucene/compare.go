@@ -68,7 +68,7 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 	defer func() { err = errors.Join(err, p.end()) }()
 	r.Passages, r.Questions, r.K = len(m.passages), len(m.questions), m.k
 
-	o := words.Options{Folder: folder}
+	o := words.Trial{Folder: folder}
 	var own, theirs, ratios []float64
 	x, report, err := words.Build(ctx, m.passages, o)
 	if err != nil {

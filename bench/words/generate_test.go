@@ -51,14 +51,14 @@ func TestGeneratorIsNatural(t *testing.T) {
 
 func TestMeasure(t *testing.T) {
 	passages, questions := NewGenerator(2, 50_000).Collection(300, 20)
-	r, err := Measure(t.Context(), passages, questions, Options{K: 10, Rounds: 1, Folder: t.TempDir()})
+	r, err := Measure(t.Context(), passages, questions, Trial{K: 10, Rounds: 1, Folder: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Passages != 300 || r.Questions != 20 || r.K != 10 || r.Rate <= 0 || r.PassageRate <= 0 || r.Bytes == 0 || r.Median <= 0 {
 		t.Errorf("%+v", r)
 	}
-	if _, err := Measure(t.Context(), passages, nil, Options{}); err == nil {
+	if _, err := Measure(t.Context(), passages, nil, Trial{}); err == nil {
 		t.Error("no questions were accepted")
 	}
 }

@@ -19,16 +19,16 @@ import (
 	"conclave/rank"
 )
 
-// Options say what is measured.
-type Options struct {
+// Trial says what is measured.
+type Trial struct {
 	K      int    // hits per question; 0 is 100
 	Rounds int    // how often all questions are asked after a first round that is not counted; 0 is 5
 	Folder string // where the index is written and removed again; "" is the system's folder for temporary files
 }
 
-// Report is what was measured. Times of searching are of one thread that asks
+// Figures are what was measured. Times of searching are of one thread that asks
 // one question after the other, analysis included.
-type Report struct {
+type Figures struct {
 	Passages     int     `json:"passages"`
 	Terms        int     `json:"terms"`      // in all passages
 	Vocabulary   int     `json:"vocabulary"` // distinct ones
@@ -46,9 +46,9 @@ type Report struct {
 }
 
 // Measure indexes passages and asks questions.
-func Measure(ctx context.Context, passages []corpus.Passage, questions []string, o Options) (Report, error) {
+func Measure(ctx context.Context, passages []corpus.Passage, questions []string, o Trial) (Figures, error) {
 	if len(passages) == 0 || len(questions) == 0 {
-		return Report{}, fmt.Errorf("there are %d passages and %d questions: at least one of each is needed", len(passages), len(questions))
+		return Figures{}, fmt.Errorf("there are %d passages and %d questions: at least one of each is needed", len(passages), len(questions))
 	}
 	x, r, err := Build(ctx, passages, o)
 	if err != nil {
@@ -79,7 +79,7 @@ func Measure(ctx context.Context, passages []corpus.Passage, questions []string,
 	return r, nil
 }
 
-func (o Options) k() int {
+func (o Trial) k() int {
 	if o.K == 0 {
 		return 100
 	}
@@ -87,7 +87,7 @@ func (o Options) k() int {
 }
 
 // Build indexes passages into a file, which is unlinked as soon as it is open.
-func Build(ctx context.Context, passages []corpus.Passage, o Options) (x *bm25.Index, r Report, err error) {
+func Build(ctx context.Context, passages []corpus.Passage, o Trial) (x *bm25.Index, r Figures, err error) {
 	folder, err := os.MkdirTemp(o.Folder, "conclave-bench-*")
 	if err != nil {
 		return nil, r, err
@@ -133,7 +133,7 @@ func Ask(ctx context.Context, x *bm25.Index, questions []string, k int) (hits []
 }
 
 // Print writes a report for people.
-func (r Report) Print(out io.Writer) error {
+func (r Figures) Print(out io.Writer) error {
 	_, err := fmt.Fprintf(out, `%d passages, %d terms, %d distinct
 indexed in %.2f s: %.0f passages/s, %.0f bytes a passage
 %d questions, top %d, one thread: %.0f questions/s, median %.0f µs, 95 %% %.0f µs, 99 %% %.0f µs

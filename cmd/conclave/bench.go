@@ -23,7 +23,7 @@ func newBench(term terminal) *cobra.Command {
 func newBenchWords(term terminal) *cobra.Command {
 	var in inputs
 	var questions []string
-	var o words.Options
+	var o words.Trial
 	var asJSON bool
 	command := &cobra.Command{
 		Use:     "bm25",

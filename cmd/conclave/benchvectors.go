@@ -15,7 +15,7 @@ import (
 const generatedQueries = 1000
 
 func newBenchVectors(term terminal) *cobra.Command {
-	var o bench.Options
+	var o bench.VectorOptions
 	var generate int
 	var filters, asJSON bool
 	command := &cobra.Command{

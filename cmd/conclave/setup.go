@@ -210,7 +210,7 @@ func verifyBundles(wanted []wantedBundle, out io.Writer) (missing []wantedBundle
 	return missing
 }
 
-func report(out io.Writer, r provision.Report) {
+func report(out io.Writer, r provision.Step) {
 	did := "verified"
 	if r.Fetched {
 		did = "fetched and verified"

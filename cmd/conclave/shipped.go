@@ -76,7 +76,7 @@ func wantedExperts(cache provision.Cache, deltas []*models.Delta, full bool) []w
 				name: name, folder: folder,
 				accept: func(b *models.Bundle) error { return isMerged(b, d, accepted) },
 				make: func(ctx context.Context, checkpoint string, progress func(done, total int64)) error {
-					_, err := d.Merge(ctx, folder, models.MergeOptions{Base: checkpoint, Int8: precision == models.PrecisionInt8, Progress: progress})
+					_, err := d.Merge(ctx, folder, models.ImportOptions{Base: checkpoint, Int8: precision == models.PrecisionInt8, Progress: progress})
 					return err
 				},
 			})

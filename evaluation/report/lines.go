@@ -31,7 +31,7 @@ type legendKey struct {
 // line is one line of a plot; x and y are in the units of the axes.
 type line struct {
 	method string
-	kind   evaluation.Kind
+	kind   evaluation.MethodKind
 	x, y   []float64
 	value  string // for the legend
 }

@@ -122,7 +122,7 @@ func has(r *evaluation.Row, key string) bool { _, ok := r.Values[key]; return ok
 
 // best is the row of some kinds with the highest accuracy at 1, and of equal
 // ones at 20; nil where there is none.
-func best(t *evaluation.Table, kinds ...evaluation.Kind) *evaluation.Row {
+func best(t *evaluation.Table, kinds ...evaluation.MethodKind) *evaluation.Row {
 	var out *evaluation.Row
 	first, twenty := accuracy(t, 1), accuracy(t, 20)
 	for i := range t.Rows {

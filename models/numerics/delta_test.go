@@ -15,7 +15,7 @@ import (
 func merged(tb testing.TB, delta *models.Delta, base string, int8 bool) *models.Bundle {
 	tb.Helper()
 	out := filepath.Join(tb.TempDir(), "merged")
-	if _, err := delta.Merge(context.Background(), out, models.MergeOptions{Base: base, Int8: int8}); err != nil {
+	if _, err := delta.Merge(context.Background(), out, models.ImportOptions{Base: base, Int8: int8}); err != nil {
 		tb.Fatal(err)
 	}
 	b, err := models.Load(out)
