@@ -314,7 +314,7 @@ func FuzzManifest(f *testing.F) {
 	_, body, _ := strings.Cut(string(data), "\n")
 	f.Add([]byte(body))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		signed := append([]byte("conclave manifest 1 xxh3 "+sumOf(data)+"\n"), data...)
+		signed := append([]byte("conclave manifest 2 xxh3 "+sumOf(data)+"\n"), data...)
 		for _, data := range [][]byte{data, signed} {
 			m, err := decodeManifest(data)
 			if err != nil {

@@ -98,10 +98,12 @@ func (w *Writer) writeTombstones(made *draft, s *segmentManifest, dead tombstone
 	name := fmt.Sprintf("deleted-%d", w.serial)
 	w.serial++
 	path, data := made.add(s.Name, name), dead.encode(s.Passages)
+	sum := sumOf(data)
+	data = appendSeal(data, sum)
 	if err := w.disk.WriteFile(path, data); err != nil {
 		return err
 	}
-	s.Tombstones = &fileManifest{Name: name, Size: int64(len(data)), Sum: sumOf(data)}
+	s.Tombstones = &fileManifest{Name: name, Size: int64(len(data)), Sum: sum}
 	if err := w.disk.SyncFile(path); err != nil {
 		return err
 	}

@@ -35,6 +35,10 @@
 // only grows. So a reader may keep a file open for as long as it likes, and
 // files that are shared by generations are opened once.
 //
+// Each file of a segment ends with a seal, its checksum as the manifest names it,
+// which is compared when the file is opened: one in the place of another is
+// refused (see sealMagic).
+//
 // # Order
 //
 // In a segment, passages are numbered in the order of their ids. Ties in a

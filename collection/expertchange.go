@@ -89,7 +89,7 @@ func (w *Writer) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 
 func (w *Writer) addExpertTo(ctx context.Context, made *draft, s *segmentManifest, x expertManifest, vectorsOf vectorMaker, o BuildOptions, r *reporter) (built segmentExpert, err error) {
 	dir := filepath.Join(w.dir, s.Name)
-	store, err := corpus.OpenStore(w.disk, filepath.Join(dir, s.Store.Name))
+	store, err := corpus.OpenStore(sealedDisk{w.disk, s.files()}, filepath.Join(dir, s.Store.Name))
 	if err != nil {
 		return built, err
 	}

@@ -8,15 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-
-	"github.com/zeebo/xxh3"
 )
 
 const (
 	manifestName    = "MANIFEST"
 	manifestPending = "tmp-manifest"
 	manifestBegin   = "conclave manifest "
-	manifestFormat  = 1
+	manifestFormat  = 2
 	// maxManifest bounds what a damaged or foreign file can make us read.
 	maxManifest = 256 << 20
 )
@@ -58,11 +56,6 @@ func decodeManifest(data []byte) (*manifest, error) {
 		return nil, errors.New("something follows its end")
 	}
 	return m, m.check()
-}
-
-func sumOf(data []byte) string {
-	sum := xxh3.Hash128(data)
-	return fmt.Sprintf("%016x%016x", sum.Hi, sum.Lo)
 }
 
 // readManifest reads and checks the manifest of a folder. ErrNotCollection

@@ -43,8 +43,9 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 			return nil, keys, err
 		}
 	}
+	d := sealedDisk{files.disk, s.files()}
 	key := filepath.Join(folder, s.Store.Name)
-	if out.store, err = use(files, key, func() (*corpus.Store, error) { return corpus.OpenStore(files.disk, key) }); err != nil {
+	if out.store, err = use(files, key, func() (*corpus.Store, error) { return corpus.OpenStore(d, key) }); err != nil {
 		return nil, keys, err
 	}
 	keys = append(keys, key)
@@ -52,7 +53,7 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 		return nil, keys, fmt.Errorf("%s has %d passages, the manifest says %d", key, n, s.Passages)
 	}
 	if s.Tombstones != nil {
-		if out.dead, err = readTombstones(files.disk, filepath.Join(folder, s.Tombstones.Name), s.Passages, s.Deleted); err != nil {
+		if out.dead, err = readTombstones(files.disk, folder, s); err != nil {
 			return nil, keys, err
 		}
 		out.live = ann.FilterOf(out.dead.alive(s.Passages))
@@ -62,7 +63,7 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 	}
 
 	words := filepath.Join(folder, s.Words.Name)
-	if out.words, err = use(files, words, func() (*bm25.Index, error) { return bm25.Open(files.disk, words) }); err != nil {
+	if out.words, err = use(files, words, func() (*bm25.Index, error) { return bm25.Open(d, words) }); err != nil {
 		// The passages could be opened, and the words can be had from them.
 		return nil, keys, fmt.Errorf("%w; or index the words anew, from the passages that are there: conclave index --collection %s --rebuild-words", err, dir)
 	}
@@ -74,12 +75,12 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 		return nil, keys, fmt.Errorf("%s was built with %+v, the manifest says %+v", words, p, m.Words.params())
 	}
 	byTag := filepath.Join(folder, tagsName)
-	if out.tags, err = use(files, byTag, func() (*segmentTags, error) { return openTags(files.disk, byTag, s.Tags != nil, out.store) }); err != nil {
+	if out.tags, err = use(files, byTag, func() (*segmentTags, error) { return openTags(d, byTag, s.Tags != nil, out.store) }); err != nil {
 		return nil, keys, err
 	}
 	keys = append(keys, byTag)
 	for _, x := range m.Experts {
-		ix, key, err := openIndex(files, folder, x, s.expert(x.Name))
+		ix, key, err := openIndex(files, d, folder, x, s.expert(x.Name))
 		if err != nil {
 			return nil, keys, err
 		}
@@ -92,12 +93,12 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 	return out, keys, nil
 }
 
-func openIndex(files *shared, folder string, x expertManifest, s *segmentExpert) (ann.Index, string, error) {
+func openIndex(files *shared, d disk, folder string, x expertManifest, s *segmentExpert) (ann.Index, string, error) {
 	vectors, graph := filepath.Join(folder, s.Vectors.Name), ""
 	if s.Graph != nil {
 		graph = filepath.Join(folder, s.Graph.Name)
 	}
-	ix, err := use(files, vectors, func() (ann.Index, error) { return ann.Open(files.disk, x.Index.Kind, vectors, graph) })
+	ix, err := use(files, vectors, func() (ann.Index, error) { return ann.Open(d, x.Index.Kind, vectors, graph) })
 	return ix, vectors, err
 }
 

@@ -273,14 +273,14 @@ func (w *Writer) seal(ctx context.Context, dir string, s *segmentManifest, r *re
 	return w.sealFiles(ctx, dir, files, r)
 }
 
-// sealFiles fills in sizes and checksums and makes files durable.
+// sealFiles fills in sizes and checksums, seals files and makes them durable.
 func (w *Writer) sealFiles(ctx context.Context, dir string, files []*fileManifest, r *reporter) error {
 	total, done := int64(0), int64(0)
 	for _, f := range files {
 		total += fileSize(filepath.Join(dir, f.Name))
 	}
 	for _, f := range files {
-		described, err := describe(ctx, w.disk, dir, f.Name, func(n int64) {
+		described, err := sealFile(ctx, w.disk, dir, f.Name, func(n int64) {
 			done += n
 			r.report(Progress{Stage: Verifying, Done: done, Total: total, Unit: "bytes"})
 		})
@@ -288,9 +288,6 @@ func (w *Writer) sealFiles(ctx context.Context, dir string, files []*fileManifes
 			return err
 		}
 		*f = described
-		if err := w.disk.SyncFile(filepath.Join(dir, f.Name)); err != nil {
-			return err
-		}
 	}
 	return w.disk.SyncDir(dir)
 }

@@ -106,9 +106,11 @@ func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report
 	if err := copyIfThere(d, filepath.Join(dir, calibrationName), filepath.Join(making, calibrationName)); err != nil {
 		return report, err
 	}
-	// Its log begins behind what it holds. The numbers go on from there, so the
-	// manifest is the same.
-	if _, err := writeManifest(d, making, m); err != nil {
+	// Its log begins behind what it holds, and the numbers go on from there. It
+	// is a collection of its own: what the other one logs from here on is not its.
+	own := *m
+	own.ID = newID()
+	if _, err := writeManifest(d, making, &own); err != nil {
 		return report, err
 	}
 	_ = os.Remove(out) // an empty folder may be in the way

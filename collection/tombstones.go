@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/bits"
+	"path/filepath"
 
 	"conclave/rank"
 )
@@ -99,12 +100,16 @@ func decodeTombstones(b []byte, passages, deleted int) (tombstones, error) {
 	return t, nil
 }
 
-func readTombstones(d disk, path string, passages, deleted int) (tombstones, error) {
+func readTombstones(d disk, folder string, s *segmentManifest) (tombstones, error) {
+	path := filepath.Join(folder, s.Tombstones.Name)
 	data, err := d.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	t, err := decodeTombstones(data, passages, deleted)
+	if data, err = unseal(path, data, *s.Tombstones); err != nil {
+		return nil, err
+	}
+	t, err := decodeTombstones(data, s.Passages, s.Deleted)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}

@@ -67,7 +67,7 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 	for i := range m.Segments {
 		s := &m.Segments[i]
 		for _, f := range s.files() {
-			described, err := describe(ctx, osDisk{}, filepath.Join(dir, s.Name), f.Name, func(n int64) {
+			described, err := describe(ctx, osDisk{}, filepath.Join(dir, s.Name), f.Name, f.Size-int64(sealBytes), func(n int64) {
 				report.Bytes += n
 				r.report(Progress{Stage: Verifying, Done: report.Bytes, Total: total, Unit: "bytes"})
 			})

@@ -66,7 +66,7 @@ func TestVerifyFindsOthersTags(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, path), content, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	described, err := describe(t.Context(), osDisk{}, filepath.Join(dir, "seg-000001"), tagsName, nil)
+	described, err := describe(t.Context(), osDisk{}, filepath.Join(dir, "seg-000001"), tagsName, int64(len(content)-sealBytes), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

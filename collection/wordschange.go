@@ -98,7 +98,7 @@ func (w *Writer) RebuildWords(ctx context.Context, params bm25.Params, o BuildOp
 // name carries a number, since a path always means the same content.
 func (w *Writer) rebuildWordsOf(ctx context.Context, made *draft, s *segmentManifest, params bm25.Params, o BuildOptions, r *reporter) (f fileManifest, err error) {
 	dir := filepath.Join(w.dir, s.Name)
-	store, err := corpus.OpenStore(w.disk, filepath.Join(dir, s.Store.Name))
+	store, err := corpus.OpenStore(sealedDisk{w.disk, s.files()}, filepath.Join(dir, s.Store.Name))
 	if err != nil {
 		return f, err
 	}

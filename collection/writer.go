@@ -90,9 +90,7 @@ func createWriter(d disk, dir string) (w *Writer, err error) {
 	w.manifest, err = readManifest(d, dir)
 	switch {
 	case errors.Is(err, ErrNotCollection):
-		var id [16]byte
-		_, _ = rand.Read(id[:]) // never fails
-		w.manifest = &manifest{ID: hex.EncodeToString(id[:]), NextSegment: 1}
+		w.manifest = &manifest{ID: newID(), NextSegment: 1}
 		if _, err := writeManifest(d, dir, w.manifest); err != nil {
 			return nil, explainDisk(err)
 		}
@@ -105,6 +103,13 @@ func createWriter(d disk, dir string) (w *Writer, err error) {
 		return nil, fmt.Errorf("%s holds a collection already (%d passages): add to it, or name another folder", dir, w.manifest.live())
 	}
 	return w, w.begin()
+}
+
+// newID is the id of a new collection.
+func newID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
 }
 
 // begin clears up and opens what there is.

@@ -10,7 +10,10 @@ import (
 // Mapping is a file in memory, read-only. Pages come from the disk when they are
 // touched, so that opening a large file costs nothing, and the memory is the
 // system's to reclaim.
-type Mapping struct{ Data []byte }
+type Mapping struct {
+	Data   []byte // may be narrowed to a part
+	mapped []byte
+}
 
 // Map maps a file. An empty file has no bytes to map, and is no error.
 func (OS) Map(path string) (*Mapping, error) {
@@ -36,15 +39,15 @@ func (OS) Map(path string) (*Mapping, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "mmap", Path: path, Err: err}
 	}
-	return &Mapping{Data: data}, nil
+	return &Mapping{Data: data, mapped: data}, nil
 }
 
 // Close unmaps the file. Nothing may be reading Data any more.
 func (m *Mapping) Close() error {
-	if m.Data == nil {
+	if m.mapped == nil {
 		return nil
 	}
-	data := m.Data
-	m.Data = nil
+	data := m.mapped
+	m.Data, m.mapped = nil, nil
 	return os.NewSyscallError("munmap", unix.Munmap(data))
 }

@@ -1,0 +1,93 @@
+package collection
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	storage "conclave/disk"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Every file of a segment ends with a seal: sealMagic, and the xxh3 (128 bits)
+// of all before it. The manifest names that checksum, so the seal says which
+// file it is, of which collection, segment, expert and generation: that of the
+// one place in a manifest that names it. To compare the two when a file is
+// opened costs the same however large it is, and finds a file that was put in
+// the place of another; what is damaged inside of it, its own checksums find. A
+// copy by hard links is sealed as the original is.
+const (
+	sealMagic = "CNCLSEAL"
+	sealBytes = len(sealMagic) + 16
+)
+
+// appendSeal appends the seal of a file whose content has a checksum.
+func appendSeal(b []byte, sum string) []byte {
+	raw, _ := hex.DecodeString(sum) // it is ours
+	return append(append(b, sealMagic...), raw...)
+}
+
+// unseal is the content of a file that a manifest names, without its seal.
+func unseal(path string, data []byte, f fileManifest) ([]byte, error) {
+	at := len(data) - sealBytes
+	if at < 0 || string(data[at:]) != string(appendSeal(nil, f.Sum)) {
+		return nil, fmt.Errorf("%s is not the file that the manifest names, whose checksum is %s (it ends with %q): another one was put in its place, or it is damaged; put its own back, restore the collection from a snapshot, or index again", path, f.Sum, data[max(at, 0):])
+	}
+	return data[:at:at], nil
+}
+
+// sealedDisk maps files of a segment without their seals, which it compares with
+// the manifest's checksums first.
+type sealedDisk struct {
+	disk
+	files []fileManifest
+}
+
+func (d sealedDisk) Map(path string) (*storage.Mapping, error) {
+	for _, f := range d.files {
+		if f.Name != filepath.Base(path) {
+			continue
+		}
+		m, err := d.disk.Map(path)
+		if err != nil {
+			return nil, err
+		}
+		content, err := unseal(path, m.Data, f)
+		if err != nil {
+			return nil, errors.Join(err, m.Close())
+		}
+		m.Data = content
+		return m, nil
+	}
+	return nil, fmt.Errorf("%s is no file that the manifest names", path)
+}
+
+// sealFile describes a file that was written, seals it, and makes it durable.
+func sealFile(ctx context.Context, d disk, dir, name string, progress func(bytes int64)) (f fileManifest, err error) {
+	path := filepath.Join(dir, name)
+	info, err := d.Stat(path)
+	if err != nil {
+		return f, err
+	}
+	if f, err = describe(ctx, d, dir, name, info.Size(), progress); err != nil {
+		return f, err
+	}
+	file, err := d.OpenAppend(path)
+	if err != nil {
+		return f, err
+	}
+	_, err = file.Write(appendSeal(nil, f.Sum))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return f, err
+	}
+	return f, d.SyncFile(path)
+}
+
+// sumOf is a checksum as a manifest has it.
+func sumOf(data []byte) string {
+	sum := xxh3.Hash128(data)
+	return fmt.Sprintf("%016x%016x", sum.Hi, sum.Lo)
+}
