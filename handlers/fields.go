@@ -102,7 +102,8 @@ func fieldTexts() map[string]map[string]string {
 		"Source": {
 			"name":               "An expert's name; bm25; or phrases, which is BM25 over pairs of words that follow each other and takes part in the gate alone, as late interaction does.",
 			"kind":               "dense, lexical or late.",
-			"status":             "ok; skipped, where other experts are more familiar with the question; failed, deadline or overloaded.",
+			"status":             "ok; skipped, where other experts are more familiar with the question, or where reason says why; failed, deadline or overloaded.",
+			"reason":             "Why a method asked for leaves the expert out: one that weighs experts by how sure they are goes without those that cannot say.",
 			"confidence":         "How sure the expert is of itself on this question, calibrated, from 0 to 1.",
 			"chance":             "The calibrated chance that the first hit of this source by itself answers, read from its scores, how familiar the question is to it and to its rivals, and how far the words agree. Absent where nobody calibrated it, and where BM25 or the base was not asked.",
 			"familiarity":        "How near the question is to those that the expert knows: the mean similarity to the ten nearest, as the base encodes them.",

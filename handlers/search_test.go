@@ -51,20 +51,20 @@ func TestSearch(t *testing.T) {
 func TestGetIsPost(t *testing.T) {
 	s := start(t, Options{})
 	for query, body := range map[string]string{
-		"q=bees":                                         `{"question":"bees"}`,
-		"q=bees+%26+hive&k=2&candidates=7":               `{"question":"bees & hive","k":2,"candidates":7}`,
-		"q=bees&tags_all=nature,bees":                    `{"question":"bees","filter":{"tags_all":["nature","bees"]}}`,
-		"q=bees&tags_any=nature,%20bees&tags_all=nature": `{"question":"bees","filter":{"tags_all":["nature"],"tags_any":["nature","bees"]}}`,
-		"q=bees&tags_any=":                               `{"question":"bees","filter":{"tags_any":[]}}`,
-		"q=bees&experts=wiki,health":                     `{"question":"bees","experts":["wiki","health"]}`,
-		"q=bees&experts=":                                `{"question":"bees","experts":[]}`,
-		"q=bees&bm25=false&exact=true":                   `{"question":"bees","bm25":false,"exact":true}`,
-		"q=bees&fusion=rrf":                              `{"question":"bees","fusion":"rrf"}`,
-		"q=bees&fusion=rrf&specialists=1":                `{"question":"bees","fusion":"rrf","specialists":1}`,
-		"q=bees&fusion=rrf,sum":                          `{"question":"bees","fusion":["rrf","sum"]}`,
-		"q=bees&fields=title,%20tags&explain=true":       `{"question":"bees","fields":["title","tags"],"explain":true}`,
-		"q=bees&missing=min&timeout_ms=1000&k=1e0":       `{"question":"bees","missing":"min","timeout_ms":1000,"k":1.0}`,
-		"q=bees&fusion=sum&normalisation=minmax&k=2":     `{"question":"bees","fusion":"sum","normalisation":"minmax","k":2}`,
+		"q=bees":                                              `{"question":"bees"}`,
+		"q=bees+%26+hive&k=2&candidates=7":                    `{"question":"bees & hive","k":2,"candidates":7}`,
+		"q=bees&tags_all=nature,bees":                         `{"question":"bees","filter":{"tags_all":["nature","bees"]}}`,
+		"q=bees&tags_any=nature,%20bees&tags_all=nature":      `{"question":"bees","filter":{"tags_all":["nature"],"tags_any":["nature","bees"]}}`,
+		"q=bees&tags_any=":                                    `{"question":"bees","filter":{"tags_any":[]}}`,
+		"q=bees&experts=wiki,health":                          `{"question":"bees","experts":["wiki","health"]}`,
+		"q=bees&experts=":                                     `{"question":"bees","experts":[]}`,
+		"q=bees&bm25=false&exact=true":                        `{"question":"bees","bm25":false,"exact":true}`,
+		"q=bees&fusion=rrf":                                   `{"question":"bees","fusion":"rrf"}`,
+		"q=bees&fusion=rrf&specialists=1":                     `{"question":"bees","fusion":"rrf","specialists":1}`,
+		"q=bees&fusion=rrf,sum":                               `{"question":"bees","fusion":["rrf","sum"]}`,
+		"q=bees&fields=title,%20tags&explain=true":            `{"question":"bees","fields":["title","tags"],"explain":true}`,
+		"q=bees&missing=min&fusion=sum&timeout_ms=1000&k=1e0": `{"question":"bees","missing":"min","fusion":"sum","timeout_ms":1000,"k":1.0}`,
+		"q=bees&fusion=sum&normalisation=minmax&k=2":          `{"question":"bees","fusion":"sum","normalisation":"minmax","k":2}`,
 	} {
 		get, post := s.send(http.MethodGet, "/v1/search?"+query, ""), s.post("/v1/search", body)
 		if get.StatusCode != post.StatusCode {

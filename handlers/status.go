@@ -88,6 +88,7 @@ func conditions() []condition {
 		{code: "needs_bm25", status: 422, title: "The method needs BM25"},
 		{code: "needs_experts", status: 422, title: "The method needs an expert"},
 		{code: "needs_calibration", status: 422, title: "The method needs a calibration"},
+		{code: "unused_option", status: 422, title: "The method would not look at the option"},
 		{code: "no_passage_encoder", status: 422, title: "The expert cannot encode passages"},
 		{code: "empty_text", status: 422, title: "A text is empty"},
 		{code: "empty_tag", status: 422, title: "A tag is empty"},

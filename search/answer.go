@@ -79,6 +79,13 @@ func (a *answer) sources(ctx context.Context) []Source {
 	chances := a.sourceChances(ctx)
 	for i, f := range a.findings {
 		s := Source{Name: f.name, Kind: KindDense, Status: f.status, Hits: len(f.hits), Truncated: f.cut, Chance: chances[i], Took: f.took}
+		if i < len(a.plan.experts) {
+			for _, m := range a.plan.methods {
+				if reason := a.engine.leavesOut(a.plan, m, a.plan.experts[i]); reason != "" {
+					s.Reason = reason
+				}
+			}
+		}
 		switch i {
 		case a.plan.wordsAt(), a.plan.phrasesAt():
 			s.Kind = KindLexical

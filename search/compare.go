@@ -64,6 +64,9 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 		own := make([]finding, 0, p.sources())
 		for n, expert := range p.experts {
 			f := findings[slices.Index(all.experts, expert)]
+			if reason := p.unused[expert]; reason != "" {
+				f = finding{name: f.name, status: StatusSkipped, reason: reason, vector: f.vector}
+			}
 			f.source = n
 			own = append(own, f)
 		}
@@ -93,7 +96,7 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 // union is the plan whose findings serve all plans.
 func union(plans []*plan) *plan {
 	all := *plans[0]
-	all.experts = nil
+	all.experts, all.unused = nil, map[int]string{}
 	for _, p := range plans {
 		all.chosenOnly = all.chosenOnly && p.chosenOnly
 		all.experts = append(all.experts, p.experts...)
@@ -104,6 +107,15 @@ func union(plans []*plan) *plan {
 	}
 	slices.Sort(all.experts)
 	all.experts = slices.Compact(all.experts)
+	for _, expert := range all.experts {
+		for _, p := range plans {
+			if slices.Contains(p.experts, expert) {
+				if all.unused[expert] = p.unused[expert]; all.unused[expert] == "" {
+					break
+				}
+			}
+		}
+	}
 	return &all
 }
 

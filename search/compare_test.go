@@ -16,7 +16,7 @@ func comparison() []Request {
 		all = append(all,
 			Request{Question: question, Fusion: methodsOf(name)},
 			Request{Question: question, Fusion: methodsOf(name), Experts: &[]string{"C", "A"}, K: 3},
-			Request{Question: question, Fusion: methodsOf(name), Experts: &[]string{"B"}, Missing: "min", Normalisation: "zscore", BM25: &yes})
+			Request{Question: question, Fusion: methodsOf(name), Experts: &[]string{"B"}, BM25: &yes})
 	}
 	return append(all,
 		Request{Question: question, Fusion: Methods{Names: []string{"sum", "rrf"}, Listed: true}, Experts: &[]string{"d", "A"}},

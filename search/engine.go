@@ -62,6 +62,9 @@ func NewEngine(c Config) (*Engine, error) {
 	if i, ok := e.byName[c.Reference]; ok {
 		e.referenceExpert = i
 	}
+	if err := e.CanAnswer(MethodAuto); err != nil && len(e.experts) > 0 {
+		return nil, fmt.Errorf("search: defaults.auto is %s, by which this collection cannot be searched: %w", e.defaults.Auto, err)
+	}
 	return e, nil
 }
 

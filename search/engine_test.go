@@ -262,7 +262,7 @@ func TestHybrid(t *testing.T) {
 	for _, alpha := range []float64{.03, .5} {
 		request := Request{Question: question, Fusion: methodsOf("hybrid"), K: 40}
 		if alpha != .03 {
-			request.Weights = map[string]float64{"bm25": alpha, "a": 7} // the expert's is not the hybrid's
+			request.Weights = map[string]float64{"bm25": alpha}
 		}
 		r := s.ask(t, request)
 		q, _ := s.encoders["a"].EncodeQuestion(context.Background(), question)

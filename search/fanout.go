@@ -15,7 +15,8 @@ const (
 	StatusFailed     = "failed"
 	StatusDeadline   = "deadline"
 	StatusOverloaded = "overloaded"
-	// StatusSkipped: others are more familiar with the question.
+	// StatusSkipped: others are more familiar with the question, or no method has a
+	// use for the expert.
 	StatusSkipped = "skipped"
 )
 
@@ -112,6 +113,12 @@ func (e *Engine) ask(ctx context.Context, p *plan, view *pinned) []finding {
 		findings[i] = finding{source: i, name: e.sourceName(p, i), status: StatusDeadline}
 	}
 	waiting := sources
+	for i, expert := range p.experts {
+		if p.unused[expert] != "" {
+			findings[i].status, findings[i].reason = StatusSkipped, p.unused[expert]
+			waiting--
+		}
+	}
 	take := func(f finding) {
 		if f.source == aside {
 			p.reference = f.vector
@@ -174,11 +181,15 @@ func everyone(n int) []int {
 	return all
 }
 
-// shared groups positions in the plan's experts by the encoder that they share.
+// shared groups positions in the plan's experts by the encoder that they share,
+// without those that no method has a use for.
 func (e *Engine) shared(p *plan, positions []int) [][]int {
 	var groups [][]int
 	at := make(map[int]int, len(positions)) // encoder → group
 	for _, position := range positions {
+		if p.unused[p.experts[position]] != "" {
+			continue
+		}
 		encoder := e.encoderOf[p.experts[position]]
 		g, ok := at[encoder]
 		if !ok {

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"conclave/fusion"
 	"conclave/rank"
@@ -114,6 +115,7 @@ func (a *answer) fuseBy(ctx context.Context, m plannedMethod) (fusion.Ranking, e
 	p := a.plan
 	options := fusion.Options{Normalisation: p.normalise, Missing: p.missing}
 	experts, lexical := a.answering()
+	experts = slices.DeleteFunc(experts, func(i int) bool { return a.engine.leavesOut(p, m, p.experts[i]) != "" })
 	switch m.name {
 	case MethodMUF:
 		sure, calibrated := a.confidences(experts)

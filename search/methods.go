@@ -31,6 +31,10 @@ type method struct {
 	needsWords bool // cannot do without BM25
 	completes  bool // uses scores that a source did not return
 
+	normalises bool // scales scores: takes "normalisation"
+	weighs     bool // multiplies by the weights of a request: takes "weights", of BM25 alone unless all are meant
+	weighsAll  bool
+
 	// confidence: an expert counts by how sure it is. onlyAmong: that matters
 	// only among several experts.
 	confidence, onlyAmong bool
@@ -43,17 +47,17 @@ type method struct {
 func methodOf(name string) method {
 	switch name {
 	case MethodMUF:
-		return method{needsDense: true, confidence: true, completes: true}
+		return method{needsDense: true, confidence: true, completes: true, normalises: true}
 	case MethodMUFSparse:
 		return method{needsDense: true, confidence: true}
 	case MethodHybrid:
-		return method{words: true, needsDense: true, needsWords: true, confidence: true, onlyAmong: true, completes: true}
+		return method{words: true, needsDense: true, needsWords: true, confidence: true, onlyAmong: true, completes: true, normalises: true, weighs: true}
 	case MethodSum:
-		return method{words: true, completes: true}
+		return method{words: true, completes: true, normalises: true, weighs: true, weighsAll: true}
 	case MethodGate:
 		return method{words: true, completes: true, gated: true}
 	}
-	return method{words: true} // rrf
+	return method{words: true, weighs: true, weighsAll: true} // rrf
 }
 
 // asksConfidence reports whether the method has to know how sure each of n

@@ -17,10 +17,11 @@ type plan struct {
 	k             int // results, those before the first too
 	candidates    int
 	timeout       time.Duration
-	experts       []int // into Engine.experts, ascending
-	words         bool  // BM25 is asked
-	phrases       bool  // so is BM25 over phrases, where the collection has them
-	late          bool  // late interaction ranks what the others found
+	experts       []int          // into Engine.experts, ascending
+	unused        map[int]string // of these, those that no method has a use for, and why
+	words         bool           // BM25 is asked
+	phrases       bool           // so is BM25 over phrases, where the collection has them
+	late          bool           // late interaction ranks what the others found
 	exact         bool
 	methods       []plannedMethod
 	listed        bool // a list of methods was asked for
@@ -88,7 +89,7 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 	p := &plan{question: r.Question, exact: r.Exact, named: r.Experts != nil, weights: r.Weights, explain: r.Explain}
 	wrong.question(r.Question, l.QuestionBytes)
 	p.k = wrong.count("/k", r.K, d.K, l.K)
-	if p.offset = r.Offset; p.offset < 0 || p.offset+p.k > l.K {
+	if p.offset = r.Offset; p.offset < 0 || p.offset > 0 && p.offset+p.k > l.K {
 		wrong.add("out_of_range", "/offset", "offset is %d: it must be from 0 to %d, which with k is limits.k", p.offset, max(l.K-p.k, 0))
 	}
 	p.k += p.offset
@@ -106,6 +107,9 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 	p.experts = e.planExperts(r.Experts, &wrong)
 	p.methods, p.listed = e.planMethods(r.Fusion, &wrong), r.Fusion.Listed
 	e.checkWeights(r.Weights, &wrong)
+	if len(wrong) == 0 {
+		e.checkOptions(r, p.methods, &wrong)
+	}
 	e.planSpecialists(r, p, &wrong)
 
 	useWords := r.BM25 == nil || *r.BM25
@@ -120,8 +124,17 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 		e.checkNeeds(m, pointer, p, useWords, &wrong)
 		p.words = p.words || m.words && useWords
 		p.phrases = p.phrases || m.gated && useWords && e.defaults.Gate != nil && e.defaults.Gate.Phrases > 0
-		p.late = p.late || m.gated && e.late != nil && (r.Late == nil || *r.Late) && e.defaults.Gate != nil && len(e.defaults.Gate.Late) > 0
+		// No expert named is words alone.
+		p.late = p.late || m.gated && e.late != nil && (r.Late == nil || *r.Late) && (r.Experts == nil || len(p.experts) > 0) && e.defaults.Gate != nil && len(e.defaults.Gate.Late) > 0
 		p.confidence = p.confidence || m.gated || m.asksConfidence(len(p.experts))
+	}
+	for _, i := range p.experts {
+		if reason := e.leftOut(p, i); reason != "" {
+			if p.unused == nil {
+				p.unused = map[int]string{}
+			}
+			p.unused[i] = reason
+		}
 	}
 	if p.minConfidence > 0 && r.Late != nil && !*r.Late && e.late != nil && e.defaults.GateWithoutLate != nil &&
 		slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return m.gated }) {
@@ -239,7 +252,7 @@ func (e *Engine) checkNeeds(m plannedMethod, pointer string, p *plan, words bool
 			without = append(without, e.experts[i].Name)
 		}
 	}
-	if len(without) > 0 {
+	if len(without) == len(experts) && len(experts) > 0 {
 		wrong.add("needs_calibration", pointer,
 			`fusion method %q weights experts by how sure they are, which needs an ensemble and a calibration; without: %s. Calibrate them, name only others in "experts", or use %s or %s`,
 			m.asked, list(without), MethodRRF, MethodSum)
@@ -247,7 +260,7 @@ func (e *Engine) checkNeeds(m plannedMethod, pointer string, p *plan, words bool
 }
 
 func (e *Engine) checkWeights(weights map[string]float64, wrong *problems) {
-	for _, name := range slices.Sorted(maps.Keys(weights)) {
+	for _, name := range sortedKeys(weights) {
 		pointer := "/weights/" + escapePointer(name)
 		if e.late != nil && name == e.late.Name {
 			wrong.add("unknown_source", pointer, "%s cannot be weighted: it takes part in the gate alone, which weighs it itself", name)
@@ -263,6 +276,8 @@ func (e *Engine) checkWeights(weights map[string]float64, wrong *problems) {
 		}
 	}
 }
+
+func sortedKeys(weights map[string]float64) []string { return slices.Sorted(maps.Keys(weights)) }
 
 func (e *Engine) knownExperts() string {
 	if len(e.experts) == 0 {

@@ -69,8 +69,9 @@ type TermScore struct {
 // Source says how one source fared on this question.
 type Source struct {
 	Name        string   `json:"name"`
-	Kind        string   `json:"kind"`   // "dense" or "lexical"
-	Status      string   `json:"status"` // "ok", "skipped" (others are more familiar with the question), "failed", "deadline", "overloaded"
+	Kind        string   `json:"kind"`             // "dense" or "lexical"
+	Status      string   `json:"status"`           // "ok", "skipped" (others are more familiar with the question, or see Reason), "failed", "deadline", "overloaded"
+	Reason      string   `json:"reason,omitempty"` // why a method leaves it out
 	Confidence  *float64 `json:"confidence,omitempty"`
 	Chance      *float64 `json:"chance,omitempty"`      // calibrated, that its own first hit answers
 	Familiarity *float64 `json:"familiarity,omitempty"` // with the question's domain: mean similarity to the nearest known questions

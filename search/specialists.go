@@ -18,7 +18,7 @@ func (e *Engine) preselects(p *plan) bool {
 func (e *Engine) specialistsOf(p *plan) []int {
 	var positions []int
 	for position, expert := range p.experts {
-		if len(e.experts[expert].Representatives) > 0 {
+		if len(e.experts[expert].Representatives) > 0 && p.unused[expert] == "" {
 			positions = append(positions, position)
 		}
 	}
