@@ -89,6 +89,20 @@ func describeSnapshot(huma.Registry) described {
 	}
 }
 
+func describeSnapshots(huma.Registry) described {
+	return described{tag: "administer", summary: "The snapshots", description: "Those in the server's folder of snapshots, by name.",
+		content: inJSON("SnapshotList"), errors: []int{403, 503}}
+}
+
+func describeRemoveSnapshot(huma.Registry) described {
+	return described{
+		tag: "administer", summary: "Remove a snapshot",
+		description: "Removes its folder. Do not remove one that another server serves.",
+		parameters:  []*huma.Param{{Name: "name", In: "path", Required: true, Description: "The snapshot's name.", Schema: &schema{Type: huma.TypeString}}},
+		removed:     true, errors: []int{404, 409, 503},
+	}
+}
+
 func describeAddExpert(huma.Registry) described {
 	return described{
 		tag: "administer", summary: "Add an expert",
@@ -180,6 +194,13 @@ func writingTexts() map[string]map[string]string {
 			"folder":     "Where the snapshot lies, on the server.",
 			"recall":     "How much of the exact search the new index finds.",
 			"warnings":   "What should be seen to.",
+		},
+		"SnapshotList": {"snapshots": "The snapshots, by name."},
+		"SnapshotInfo": {
+			"name":       "Its name.",
+			"created":    "When it was made.",
+			"generation": "The generation of the collection that it holds.",
+			"passages":   "How many passages it has.",
 		},
 		"JobList": {"jobs": "The jobs, the newest first."},
 		"Backlog": {

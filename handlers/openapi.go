@@ -32,6 +32,7 @@ type described struct {
 	notModified               bool
 	created                   bool  // 201 too, with the same content
 	accepted                  bool  // 202 instead of 200
+	removed                   bool  // 204 instead of 200
 	errors                    []int // beside those that follow from the operation
 }
 
@@ -119,7 +120,7 @@ func newDocument(operations []operation) (*huma.OpenAPI, error) {
 		reflect.TypeFor[search.Response](), reflect.TypeFor[search.EmbedResponse](), reflect.TypeFor[corpus.Passage](),
 		reflect.TypeFor[ExpertList](), reflect.TypeFor[Limits](), reflect.TypeFor[Health](), reflect.TypeFor[Problem](),
 		reflect.TypeFor[WriteResult](), reflect.TypeFor[UploadLine](), reflect.TypeFor[uploadProblem](), reflect.TypeFor[jobs.Job](), reflect.TypeFor[JobList](),
-		reflect.TypeFor[PassageList](),
+		reflect.TypeFor[PassageList](), reflect.TypeFor[SnapshotList](),
 	}
 	for _, t := range slices.Concat(requests, answers) {
 		registry.Schema(t, true, "")
@@ -240,6 +241,10 @@ func describeOperation(o operation, d described) *huma.Operation {
 	if d.accepted {
 		op.Responses["202"] = op.Responses["200"]
 		op.Responses["202"].Description = "The job was accepted, and survives a restart from now on."
+		delete(op.Responses, "200")
+	}
+	if d.removed {
+		op.Responses["204"] = &huma.Response{Description: "It is gone.", Headers: headers(nil)}
 		delete(op.Responses, "200")
 	}
 	if d.notModified {

@@ -52,6 +52,7 @@ func conditions() []condition {
 		{code: "no_such_path", status: 404, title: "There is no such path"},
 		{code: "unknown_passage", status: 404, title: "There is no such passage"},
 		{code: "expert_not_found", status: 404, title: "There is no such expert"},
+		{code: "unknown_snapshot", status: 404, title: "There is no such snapshot"},
 		{code: "unknown_job", status: 404, title: "There is no such job"},
 		{code: "method_not_allowed", status: 405, title: "The path has no such method"},
 		{code: "not_acceptable", status: 406, title: "None of the accepted types is served"},

@@ -85,14 +85,15 @@ const backlogHeader = "Conclave-Backlog"
 // writing is what AttachWriter attached.
 type writing struct {
 	Writer
-	jobs Jobs
+	jobs      Jobs
+	snapshots Snapshots
 }
 
 // AttachWriter lets passages be written and jobs be asked for. Until then such
 // requests answer 503, or 403 where the server only reads. It shows the backlog
 // in /metrics, so it is called once.
-func (a *API) AttachWriter(w Writer, j Jobs) error {
-	both := &writing{w, j}
+func (a *API) AttachWriter(w Writer, j Jobs, s Snapshots) error {
+	both := &writing{w, j, s}
 	a.writing.Store(both)
 	return a.metrics.watchWriting(both)
 }

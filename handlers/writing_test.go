@@ -88,7 +88,7 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 	if o.wrap != nil {
 		writer = o.wrap(live)
 	}
-	if err := s.api.AttachWriter(writer, queue); err != nil {
+	if err := s.api.AttachWriter(writer, queue, &noSnapshots{}); err != nil {
 		t.Fatal(err)
 	}
 	return s

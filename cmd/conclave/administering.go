@@ -31,7 +31,7 @@ func (l *library) acceptWrites(api *handlers.API) (*jobs.Queue, error) {
 		}
 		api.Readiness().Set(said)
 	}
-	return queue, api.AttachWriter(l.live, queue)
+	return queue, api.AttachWriter(l.live, queue, snapshotFolder{snapshotsOf(l.config)})
 }
 
 // work does the jobs of a queue until ctx is done and the function that it

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"conclave/collection"
+	"conclave/handlers"
+	"conclave/jobs"
+)
+
+// snapshotFolder is a folder of snapshots. What is in it and is no snapshot, or
+// one that is being made, is none of ours.
+type snapshotFolder struct{ path string }
+
+// List implements handlers.Snapshots.
+func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
+	entries, err := os.ReadDir(s.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the folder of snapshots: %w", err)
+	}
+	list := []handlers.SnapshotInfo{}
+	for _, entry := range entries {
+		at := filepath.Join(s.path, entry.Name())
+		if !entry.IsDir() || !plainName(entry.Name()) || collection.CheckSnapshot(at) != nil {
+			continue
+		}
+		made, err := readSnapshot(at)
+		if err != nil {
+			continue
+		}
+		info := handlers.SnapshotInfo{Name: entry.Name(), Generation: made.Generation, Passages: made.Passages}
+		if stat, err := entry.Info(); err == nil {
+			info.Created = stat.ModTime().UTC()
+		}
+		list = append(list, info)
+	}
+	return list, nil
+}
+
+// Remove implements handlers.Snapshots. The snapshot loses its name at once, so
+// that one that is half removed is never taken for a whole one.
+func (s snapshotFolder) Remove(name string) error {
+	at := filepath.Join(s.path, name)
+	if !plainName(name) || collection.CheckSnapshot(at) != nil {
+		return jobs.Refuse("unknown_snapshot", "there is no snapshot %q", name)
+	}
+	if _, err := readSnapshot(at); err != nil {
+		return jobs.Refuse("unknown_snapshot", "there is no snapshot %q", name)
+	}
+	gone := filepath.Join(s.path, "."+name+".removed")
+	if err := errors.Join(os.RemoveAll(gone), os.Rename(at, gone)); err != nil {
+		return fmt.Errorf("removing the snapshot %q: %w", name, err)
+	}
+	return os.RemoveAll(gone)
+}
