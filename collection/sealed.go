@@ -68,14 +68,15 @@ func (d sealedDisk) Map(path string) (*storage.Mapping, error) {
 // sealFile describes a file that was written, seals it, and makes it durable.
 func sealFile(ctx context.Context, d disk, dir, name string, progress func(bytes int64)) (f fileManifest, err error) {
 	path := filepath.Join(dir, name)
-	info, err := d.Stat(path)
+	file, err := d.Open(path)
 	if err != nil {
 		return f, err
 	}
-	if f, err = describe(ctx, d, dir, name, info.Size(), progress); err != nil {
+	f, err = describe(ctx, file, name, progress)
+	if err = errors.Join(err, file.Close()); err != nil {
 		return f, err
 	}
-	file, err := d.OpenAppend(path)
+	file, err = d.OpenAppend(path)
 	if err != nil {
 		return f, err
 	}

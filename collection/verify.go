@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -21,37 +22,97 @@ type VerifyReport struct {
 	Pending    int // changes in the log that no segment holds yet
 }
 
-// verifyLog reads the log. Files of it that a writer removes meanwhile hold
-// nothing that is not in a newer generation.
-func (r *VerifyReport) verifyLog(dir string, m *manifest) error {
-	err := eachLogged(osDisk{}, dir, m, func(_ uint64, kind changeKind, content []byte, _ logged) error {
-		r.Pending++
-		if kind == putChange {
-			var p corpus.Passage
-			if err := p.UnmarshalBinary(content); err != nil {
+// verifyLog reads the log, as the newest generation has it: a writer may publish
+// one meanwhile, and remove files whose changes that one has.
+func (r *VerifyReport) verifyLog(dir string) error {
+	for {
+		m, err := readManifest(osDisk{}, dir)
+		if err != nil {
+			return err
+		}
+		r.Pending = 0
+		err = eachLogged(osDisk{}, dir, m, func(_ uint64, kind changeKind, content []byte, _ logged) error {
+			r.Pending++
+			if kind == putChange {
+				var p corpus.Passage
+				return p.UnmarshalBinary(content)
+			}
+			return nil
+		})
+		if err == nil {
+			return nil
+		}
+		again, failed := readManifest(osDisk{}, dir)
+		if failed != nil || again.Generation == m.Generation && !errors.Is(err, os.ErrNotExist) {
+			return errors.Join(err, failed)
+		}
+	}
+}
+
+// heldFiles are the files of a generation, open, so that what a writer removes
+// can still be read.
+type heldFiles map[string]*os.File // by path
+
+// holdNewest opens the newest generation and its files, and begins again where a
+// writer removed some of them before they were open.
+func holdNewest(dir string) (c *Collection, held heldFiles, err error) {
+	for {
+		if c, err = Open(dir); err != nil {
+			return nil, nil, err
+		}
+		held = heldFiles{}
+		if err = held.open(dir, c.current.manifest); err == nil {
+			return c, held, nil
+		}
+		held.close()
+		newer := errors.Is(err, os.ErrNotExist)
+		if newer {
+			m, failed := readManifest(osDisk{}, dir)
+			newer = failed == nil && m.Generation != c.current.Number()
+		}
+		_ = c.Close() // nothing was written
+		if !newer {
+			return nil, nil, err
+		}
+	}
+}
+
+func (h heldFiles) open(dir string, m *manifest) error {
+	for i := range m.Segments {
+		s := &m.Segments[i]
+		for _, f := range s.files() {
+			path := filepath.Join(dir, s.Name, f.Name)
+			file, err := os.Open(path)
+			if err != nil {
 				return err
 			}
+			h[path] = file
 		}
-		return nil
-	})
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
 	}
-	return err
+	return nil
+}
+
+func (h heldFiles) close() {
+	for _, file := range h {
+		_ = file.Close() // only read
+	}
 }
 
 // Verify reads everything of the newest generation in dir and checks it: every
 // checksum, every passage and its id, the postings, that the tags are those of
-// the passages, the vectors and the invariants of the graphs, that counts agree, and that no id is in two
-// segments. It needs no lock; it finishes with the generation it began with.
-// The error names all that it found, of each file the first thing.
+// the passages, the vectors and the invariants of the graphs, that counts agree,
+// and that no id is in two segments. It needs no lock; it holds the files of the
+// generation that it began with open and finishes with it, whatever a writer
+// publishes and removes meanwhile. The error names all that it found, of each
+// file the first thing.
 func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyReport, error) {
 	var report VerifyReport
-	c, err := Open(dir)
+	c, held, err := holdNewest(dir)
 	if err != nil {
 		return report, err
 	}
 	defer func() { _ = c.Close() }()
+	defer held.close()
 	g := c.Acquire()
 	defer g.Release()
 	r := &reporter{to: progress}
@@ -67,12 +128,13 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 	for i := range m.Segments {
 		s := &m.Segments[i]
 		for _, f := range s.files() {
-			described, err := describe(ctx, osDisk{}, filepath.Join(dir, s.Name), f.Name, f.Size-int64(sealBytes), func(n int64) {
+			path := filepath.Join(dir, s.Name, f.Name)
+			described, err := describe(ctx, io.LimitReader(held[path], f.Size-int64(sealBytes)), f.Name, func(n int64) {
 				report.Bytes += n
 				r.report(Progress{Stage: Verifying, Done: report.Bytes, Total: total, Unit: "bytes"})
 			})
 			if err == nil && described != f {
-				err = fmt.Errorf("%s: its checksum is %s, the manifest says %s: the file is damaged", filepath.Join(dir, s.Name, f.Name), described.Sum, f.Sum)
+				err = fmt.Errorf("%s: its checksum is %s, the manifest says %s: the file is damaged", path, described.Sum, f.Sum)
 			}
 			errs = append(errs, err)
 		}
@@ -81,7 +143,7 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 			return report, err
 		}
 	}
-	errs = append(errs, survive(func() error { return g.verifyIDs(ctx) }), report.verifyLog(dir, m))
+	errs = append(errs, survive(func() error { return g.verifyIDs(ctx) }), report.verifyLog(dir))
 	if err := errors.Join(errs...); err != nil {
 		return report, fmt.Errorf("%w\nrestore the collection from a snapshot, or index again", err)
 	}

@@ -1,11 +1,13 @@
 package collection
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"conclave/corpus"
 )
@@ -66,7 +68,7 @@ func TestVerifyFindsOthersTags(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, path), content, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	described, err := describe(t.Context(), osDisk{}, filepath.Join(dir, "seg-000001"), tagsName, int64(len(content)-sealBytes), nil)
+	described, err := describe(t.Context(), bytes.NewReader(content[:len(content)-sealBytes]), tagsName, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,5 +81,49 @@ func TestVerifyFindsOthersTags(t *testing.T) {
 	}
 	if _, err := Verify(t.Context(), others, nil); err != nil {
 		t.Fatal(errors.Join(errors.New("the other collection"), err))
+	}
+}
+
+// TestVerifyBesideWriter removes, while it is verified, all that the generation
+// it began with alone has, and makes searches see what was in the log.
+func TestVerifyBesideWriter(t *testing.T) {
+	a, b := &hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 4}
+	o := BuildOptions{Experts: []PassageEncoder{a, b}}
+	parts := split(1, randomPassages(1, 60), 2)
+	dir := built(t, o, parts...)
+	if _, err := Delete(t.Context(), dir, []string{parts[0][0].ID}); err != nil {
+		t.Fatal(err)
+	}
+	l := lively(t, osDisk{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour})
+	apply(t, l, put(corpus.Passage{ID: "logged", Text: "new"}))
+	before := tree(t, dir)
+	begun := false
+	report, err := Verify(t.Context(), dir, func(Progress) {
+		if begun {
+			return
+		}
+		begun = true
+		apply(t, l, Change{Delete: parts[0][1].ID}, Change{Delete: parts[1][0].ID})
+		if err := l.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.RemoveExpert(t.Context(), "b"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err != nil || report.Generation != 3 || report.Passages != 59 || report.Experts != 2 || report.Pending != 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	gone, after := 0, tree(t, dir)
+	for name := range before {
+		if _, ok := after[name]; !ok && strings.HasPrefix(name, "/seg-") {
+			gone++
+		}
+	}
+	if gone < 3 {
+		t.Errorf("only %d files were removed meanwhile", gone)
+	}
+	if report, err := Verify(t.Context(), dir, nil); err != nil || report.Experts != 1 || report.Passages != 58 {
+		t.Errorf("%+v, %v", report, err)
 	}
 }
