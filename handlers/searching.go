@@ -63,6 +63,9 @@ func (a *API) searchRequest(limits search.Limits, body any, mistakes int) (searc
 	if p != nil {
 		return search.Request{}, p
 	}
+	if len(decoded.Question) > limits.QuestionBytes {
+		return decoded.request(), nil // which the engine refuses, without looking at it
+	}
 	if p := emptyQuestion(decoded.Question, "/question"); p != nil {
 		return search.Request{}, p
 	}
