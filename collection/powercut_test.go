@@ -147,7 +147,9 @@ func (d *forgetfulDisk) SyncDir(path string) error {
 	}
 	names := map[string]uint64{}
 	for _, e := range entries {
-		names[e.Name()] = d.inode(filepath.Join(path, e.Name()))
+		if at := filepath.Join(path, e.Name()); exists(at) { // else another goroutine has just removed it
+			names[e.Name()] = d.inode(at)
+		}
 	}
 	folder := d.inode(path)
 	d.mu.Lock()

@@ -94,3 +94,32 @@ func TestNotVisible(t *testing.T) {
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
 }
+
+// stopped is a collection that writes nothing any more.
+type stopped struct {
+	Writer
+	why error
+}
+
+func (s stopped) Backlog() collection.Backlog { return collection.Backlog{Trouble: s.why} }
+
+func (s stopped) Apply(context.Context, []collection.Change) ([]collection.Result, error) {
+	return nil, s.why
+}
+
+// TestWritingStopped: a collection that does not know what it published, or is
+// not written by one process alone, refuses changes and says why in /readyz.
+func TestWritingStopped(t *testing.T) {
+	for why, say := range map[error]string{collection.ErrUnsettled: "would survive a power cut", collection.ErrOtherWriter: "another writer"} {
+		s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return stopped{w, fmt.Errorf("publishing: %w", why)} }})
+		if r := s.put("/v1/passages/x", `{"text":"x"}`); r.StatusCode != http.StatusServiceUnavailable || r.problem(t).Code != "not_written" {
+			t.Errorf("%d %s", r.StatusCode, r.body)
+		}
+		if r := s.send(http.MethodGet, "/readyz", ""); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), "nothing can be written") || !strings.Contains(string(r.body), say) {
+			t.Errorf("%d %s", r.StatusCode, r.body)
+		}
+		if found := s.found("beginning"); len(found) != 3 {
+			t.Errorf("a search finds %v", found)
+		}
+	}
+}
