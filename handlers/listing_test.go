@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -63,5 +65,28 @@ func TestListing(t *testing.T) {
 	metrics := string(s.send(http.MethodGet, "/metrics", "").body)
 	if !strings.Contains(metrics, `conclave_jobs{state="queued"} 0`) {
 		t.Errorf("no jobs in %.2000s", metrics)
+	}
+}
+
+// TestListingOfACutFile: a file that is cut while the server has it mapped is
+// answered with a problem, and ends nothing.
+func TestListingOfACutFile(t *testing.T) {
+	s := startWriting(t, writingOptions{})
+	if r := s.send(http.MethodGet, "/v1/passages", ""); r.StatusCode != http.StatusOK {
+		t.Fatalf("%d %s", r.StatusCode, r.body)
+	}
+	files, err := filepath.Glob(filepath.Join(s.dir, "seg-*", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if err := os.Truncate(file, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if r := s.send(http.MethodGet, "/v1/passages", ""); r.StatusCode != http.StatusServiceUnavailable || r.problem(t).Code != "unavailable" {
+			t.Errorf("%d %s", r.StatusCode, r.body)
+		}
 	}
 }

@@ -16,26 +16,34 @@ func (e *Engine) List(after string, limit int) (passages []corpus.Passage, more 
 	defer e.running.Done()
 	view := e.pin()
 	defer view.letGo()
-	unreadable := func(err error) error {
-		return &Error{Kind: Unavailable, Code: "unavailable", Detail: "the passages could not be read; the server's log says why", Err: fmt.Errorf("listing passages: %w", err)}
-	}
-	ordinals, err := view.Passages().After(after, limit+1)
+	err = guard(func() (err error) {
+		passages, more, err = e.list(view.Passages(), after, limit)
+		return err
+	})
 	if err != nil {
-		return nil, false, unreadable(err)
+		return nil, false, &Error{Kind: Unavailable, Code: "unavailable", Detail: "the passages could not be read; the server's log says why", Err: fmt.Errorf("listing passages: %w", err)}
+	}
+	return passages, more, nil
+}
+
+func (e *Engine) list(from Passages, after string, limit int) (passages []corpus.Passage, more bool, err error) {
+	ordinals, err := from.After(after, limit+1)
+	if err != nil {
+		return nil, false, err
 	}
 	passages = make([]corpus.Passage, 0, min(limit, len(ordinals)))
 	for bytes := 0; len(passages) < len(ordinals); {
 		ordinal := ordinals[len(passages)]
-		size, err := view.Passages().Size(ordinal)
+		size, err := from.Size(ordinal)
 		if err != nil {
-			return nil, false, unreadable(err)
+			return nil, false, err
 		}
 		if bytes += size; len(passages) == limit || len(passages) > 0 && bytes > e.limits.AnswerBytes {
 			return passages, true, nil
 		}
-		passage, err := view.Passages().Passage(ordinal)
+		passage, err := from.Passage(ordinal)
 		if err != nil {
-			return nil, false, unreadable(err)
+			return nil, false, err
 		}
 		passages = append(passages, passage)
 	}
