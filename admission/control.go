@@ -100,7 +100,7 @@ func (c *Control) refuse(cost int, left time.Duration) error {
 	case c.admitted+cost > c.most:
 		return &Refusal{Admitted: c.admitted, After: after(expected)}
 	case allowed <= 0, beside > c.few && expected > allowed:
-		return &Refusal{Admitted: c.admitted, Expected: expected, After: after(expected)}
+		return &Refusal{Admitted: c.admitted, Expected: max(expected, time.Millisecond), After: after(expected)}
 	}
 	return nil
 }

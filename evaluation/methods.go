@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"conclave/search"
 )
@@ -160,11 +161,12 @@ func (l Lineup) Named(names []string) ([]Method, error) {
 // Possible asks the engine one question by each method and keeps those that it
 // does not refuse. A fusion that is refused is left out, and why is among the
 // notes; for instance one that needs what nobody has calibrated. Another kind
-// of method was asked for, and then its refusal is the error.
-func Possible(ctx context.Context, engine Engine, methods []Method, question string) (kept []Method, notes []string, err error) {
+// of method was asked for, and then its refusal is the error. timeout is for one
+// method.
+func Possible(ctx context.Context, engine Engine, methods []Method, question string, timeout time.Duration) (kept []Method, notes []string, err error) {
 	for _, m := range methods {
 		r := m.Request
-		r.Question = question
+		r.Question, r.TimeoutMS = question, int(timeout.Milliseconds())
 		_, err := engine.Compare(ctx, []search.Request{r})
 		var refused *search.Error
 		switch {

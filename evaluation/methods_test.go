@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"conclave/search"
 )
@@ -24,11 +25,11 @@ func TestPossible(t *testing.T) {
 	method := func(kind MethodKind, name string) Method {
 		return Method{Name: name, Kind: kind, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}}
 	}
-	kept, notes, err := Possible(t.Context(), picky{}, []Method{method(KindFusion, "muf"), method(KindFusion, "rrf")}, "who?")
+	kept, notes, err := Possible(t.Context(), picky{}, []Method{method(KindFusion, "muf"), method(KindFusion, "rrf")}, "who?", time.Second)
 	if err != nil || names(kept) != "rrf" || !slices.Equal(notes, []string{"muf is left out: nobody is calibrated"}) {
 		t.Errorf("kept %q, notes %q, %v", names(kept), notes, err)
 	}
-	if _, _, err := Possible(t.Context(), picky{}, []Method{method(KindComparison, "muf")}, "who?"); err == nil || !strings.Contains(err.Error(), `"muf"`) {
+	if _, _, err := Possible(t.Context(), picky{}, []Method{method(KindComparison, "muf")}, "who?", time.Second); err == nil || !strings.Contains(err.Error(), `"muf"`) {
 		t.Errorf("a method that was asked for and is refused: %v", err)
 	}
 }

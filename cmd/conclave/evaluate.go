@@ -127,7 +127,7 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	if err != nil {
 		return err
 	}
-	if options.Methods, options.Notes, err = evaluation.Possible(cmd.Context(), l.engine, options.Methods, domains[0].Questions[0].Text); err != nil {
+	if options.Methods, options.Notes, err = evaluation.Possible(cmd.Context(), l.engine, options.Methods, domains[0].Questions[0].Text, evaluationTimeout); err != nil {
 		return err
 	}
 	fitted, err := x.fittedOn(config.Collection, domains)

@@ -150,11 +150,11 @@ func TestCalibrationWhileServed(t *testing.T) {
 	if usual == search.MethodSum {
 		t.Fatal("auto is sum already: the test needs another method")
 	}
-	place("format: 2\nwritten: 2026-01-02T03:04:05Z\nauto: sum\n")
+	place("format: 3\nwritten: 2026-01-02T03:04:05Z\nauto: sum\n")
 	for _, p := range servers {
 		p.eventually("the calibration is not used", func() bool { return auto(p) == search.MethodSum })
 	}
-	place("format: 2\nauto: [broken\n")
+	place("format: 3\nauto: [broken\n")
 	for _, p := range servers {
 		p.eventually("nothing is said of a broken calibration", func() bool { return strings.Contains(ready(p), "calibration.yaml") })
 		if got := auto(p); got != search.MethodSum {

@@ -14,18 +14,18 @@ import (
 	"conclave/search"
 )
 
-// TestNoRoom gives the server files of a megabyte at the most, which its log
-// soon has: writes are refused with 507, searches go on, and nothing that was
-// acknowledged is lost.
+// TestNoRoom gives the server files of a megabyte at the most, which a file of its
+// log soon has: the write is refused with 507, the next one begins another file,
+// searches go on, and nothing that was acknowledged is lost.
 func TestNoRoom(t *testing.T) {
 	s := newSite(t, "ingest: {flush_after: 1h, flush_passages: 100000}\nlimits: {passage_bytes: 1MiB, line_bytes: 2MiB}\nlog: {level: warn}\n", nil, "none", `{"id":"first","text":"an old lighthouse"}`+"\n")
 	p := s.serve("ulimit -f 2048;") // blocks of 512 bytes
 	var body strings.Builder
 	padding := strings.Repeat("lorem ipsum ", 800)
-	for i := range 300 {
+	for i := range 600 {
 		fmt.Fprintf(&body, "{\"id\":\"p%d\",\"text\":\"zebra%d %s\"}\n", i, i, padding)
 	}
-	// Three times: what was refused leaves the log as it was.
+	// Three times: after a refusal there is room for another megabyte.
 	acknowledged := map[string]bool{}
 	for round := range 3 {
 		status, answer, err := p.send(http.MethodPost, "/v1/passages?stream=true", body.String())
@@ -52,12 +52,11 @@ func TestNoRoom(t *testing.T) {
 			t.Fatalf("round %d: %d, and the answer ends with %.300s", round, status, answer[max(0, len(answer)-300):])
 		}
 	}
-	if n := len(acknowledged); n < 20 || n > 110 {
-		t.Errorf("%d passages of 10 kB in a megabyte", n)
+	if n := len(acknowledged); n < 60 || n > 330 {
+		t.Errorf("%d passages of 10 kB in three files of a megabyte", n)
 	}
-	// Beside twenty passages there is no room for this one, whatever room the
-	// last refusal left.
-	large := fmt.Sprintf(`{"text":%q}`, strings.Repeat(padding, 95))
+	// There is no room for this one in any file.
+	large := fmt.Sprintf(`{"text":%q}`, strings.Repeat(padding, 109))
 	status, answer, err := p.send(http.MethodPut, "/v1/passages/large", large)
 	if err != nil || status != http.StatusInsufficientStorage || !strings.Contains(string(answer), `"code":"storage_full"`) {
 		t.Errorf("PUT: %d %s %v", status, answer, err)
