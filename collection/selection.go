@@ -3,11 +3,13 @@ package collection
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 
 	"conclave/ann"
 	"conclave/bm25"
+	"conclave/rank"
 )
 
 // Selection is the passages of a generation that a filter lets through, without
@@ -28,6 +30,20 @@ type selected struct {
 
 // Len is the number of passages.
 func (s *Selection) Len() int { return s.count }
+
+// Ordinals are the passages, in ascending order.
+func (s *Selection) Ordinals() iter.Seq[rank.Ordinal] {
+	return func(yield func(rank.Ordinal) bool) {
+		for i, of := range s.generation.segments {
+			chosen := s.segments[i].filter
+			for o := range rank.Ordinal(of.store.Len()) {
+				if (chosen == nil || chosen.Contains(o)) && !yield(of.base+o) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // all is everything that is not deleted.
 func (g *Generation) all() *Selection {

@@ -60,6 +60,17 @@ func sameSelection(t *testing.T, name string, g *Generation, e *hashEncoder, liv
 		if s.Len() != count {
 			t.Fatalf("%s: %d passages are selected, %d should be", what, s.Len(), count)
 		}
+		last := -1
+		for o := range s.Ordinals() {
+			id, err := g.ID(o)
+			if p, ok := live[id]; err != nil || !ok || !f.lets(p) || int(o) <= last {
+				t.Fatalf("%s: passage %d, %q, after %d: %v", what, o, id, last, err)
+			}
+			last, count = int(o), count-1
+		}
+		if count != 0 {
+			t.Fatalf("%s: %d passages of the selection are not listed", what, count)
+		}
 		first := func(all []rank.Hit) []named {
 			out := slices.DeleteFunc(names(t, g, all), func(n named) bool { return !f.lets(live[n.id]) })
 			return out[:min(k, len(out))]

@@ -57,14 +57,20 @@ func describeSimpleSearch(registry huma.Registry) described {
 			text = "How the sources' rankings become one: a method, or several between commas to get one ranking for each."
 		}
 		property.Description = ""
-		p := &huma.Param{Name: name, In: "query", Description: text, Schema: &property, Required: name == questionParameter}
-		if property.Type == huma.TypeArray {
-			together := false
-			p.Style, p.Explode = "form", &together
-		}
-		d.parameters = append(d.parameters, p)
+		d.parameters = append(d.parameters, describeParameter(name, text, property))
 	}
 	return d
+}
+
+// describeParameter describes a parameter of a query string; a list's items are
+// between commas.
+func describeParameter(name, text string, property schema) *huma.Param {
+	p := &huma.Param{Name: name, In: "query", Description: text, Schema: &property, Required: name == questionParameter}
+	if property.Type == huma.TypeArray {
+		together := false
+		p.Style, p.Explode = "form", &together
+	}
+	return p
 }
 
 func describeBatch(huma.Registry) described {

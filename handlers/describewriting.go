@@ -1,6 +1,9 @@
 package handlers
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/danielgtaylor/huma/v2"
 )
 
@@ -74,6 +77,21 @@ func describeDelete(huma.Registry) described {
 		},
 		content: inJSON("WriteResult"), headers: backlogHeaders(), errors: []int{404, 412, 503, 507},
 	}
+}
+
+func describeDeleteTagged(registry huma.Registry) described {
+	d := described{
+		tag: "write", summary: "Delete the passages that have tags",
+		description: "Deletes the passages that a search with this filter may find when the job begins: what was acknowledged before is among them, and also what replaces one of them while the job works. One of the two lists has to be given, and neither may be empty, so that nobody deletes more than was meant. A tag with a comma in it cannot be named. It is a job: follow it at its Location. One that is interrupted begins again; one that is cancelled leaves deleted what it has deleted. When it is done, searches do not find the passages any more.",
+		content:     inJSON("Job"), accepted: true, headers: locationHeaders(), errors: []int{409, 503, 507},
+	}
+	lists := filterFields(registry, searchSchema(registry))
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		property, of := *lists[name], map[string]string{"tags_all": "every one", "tags_any": "at least one"}[name]
+		property.Description = ""
+		d.parameters = append(d.parameters, describeParameter(name, "Passages that have "+of+" of these tags. With both lists, a passage has to satisfy both.", property))
+	}
+	return d
 }
 
 func locationHeaders() map[string]*huma.Param {
@@ -169,8 +187,10 @@ func writingTexts() map[string]map[string]string {
 		},
 		"Job": {
 			"id":       "Its id.",
-			"kind":     "snapshot, add_expert or remove_expert.",
-			"name":     "Of the snapshot or the expert.",
+			"kind":     "snapshot, add_expert, remove_expert or delete_passages.",
+			"name":     "Of the snapshot or the expert; of passages to delete, their tags as a query string.",
+			"tags_all": "The tags that every passage to delete has.",
+			"tags_any": "The tags of which every passage to delete has one.",
 			"index":    "The kind of vector index, for an expert that is added.",
 			"state":    "queued, running, done, failed or cancelled.",
 			"created":  "When it was asked for.",
@@ -190,6 +210,7 @@ func writingTexts() map[string]map[string]string {
 		"JobResult": {
 			"generation": "The generation of the collection with what the job did.",
 			"passages":   "How many passages are concerned.",
+			"deleted":    "How many passages were deleted, by all attempts together.",
 			"bytes":      "Of the new files, or shared with the snapshot.",
 			"folder":     "Where the snapshot lies, on the server.",
 			"recall":     "How much of the exact search the new index finds.",

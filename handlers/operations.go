@@ -68,6 +68,8 @@ func (a *API) operations() []operation {
 			handle: a.getPassages, describe: describePassages},
 		{id: "uploadPassages", method: http.MethodPost, path: "/v1/passages", scope: ScopeIngest, produces: []string{typeLines}, takesLines: true, writes: true, works: true,
 			handle: a.postPassages, describe: describeUpload},
+		{id: "deletePassages", method: http.MethodDelete, path: "/v1/passages", scope: ScopeAdmin, produces: inJSON, writes: true,
+			handle: a.deletePassages, describe: describeDeleteTagged},
 		{id: "experts", method: http.MethodGet, path: "/v1/experts", scope: anyKey, produces: inJSON,
 			handle: a.getExperts, describe: describeExperts},
 		{id: "expert", method: http.MethodGet, path: "/v1/experts/{name}", scope: anyKey, produces: inJSON,

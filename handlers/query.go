@@ -67,8 +67,11 @@ func queryBody(registry huma.Registry, s *schema, raw string) (map[string]any, *
 			return nil, newProblem("invalid_utf8", "The query string has to be UTF-8, percent-encoded.")
 		case !ok:
 			parameter.Detail = "is not known"
-			return nil, newProblem("unknown_parameter", fmt.Sprintf("There is no parameter %s%s; the parameters are %s. POST takes weights too.",
-				quoted(name), orParameter(name, known), strings.Join(slices.Sorted(maps.Keys(known)), ", ")), parameter)
+			detail := fmt.Sprintf("There is no parameter %s%s; the parameters are %s.", quoted(name), orParameter(name, known), strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			if _, more := s.Properties["weights"]; more {
+				detail += " POST takes weights too."
+			}
+			return nil, newProblem("unknown_parameter", detail, parameter)
 		case len(values[name]) > 1:
 			parameter.Detail = "is given more than once"
 			return nil, newProblem("repeated_parameter", fmt.Sprintf("The parameter %s is given %d times; lists are separated by commas.", quoted(name), len(values[name])), parameter)
@@ -91,7 +94,7 @@ func queryBody(registry huma.Registry, s *schema, raw string) (map[string]any, *
 
 // orParameter is didYouMean for a query string, where the question is "q".
 func orParameter(name string, known map[string]*schema) string {
-	if name == "question" || synonyms()[name] == "question" {
+	if _, asks := known[questionParameter]; asks && (name == "question" || synonyms()[name] == "question") {
 		return fmt.Sprintf(" (did you mean %q?)", questionParameter)
 	}
 	return didYouMean(name, known)

@@ -36,6 +36,7 @@ func conditions() []condition {
 		{code: "empty_question", status: 400, title: "The question is empty"},
 		{code: "invalid_query", status: 400, title: "The query string is malformed"},
 		{code: "unknown_parameter", status: 400, title: "There is no such query parameter"},
+		{code: "missing_parameter", status: 400, title: "A query parameter is missing"},
 		{code: "repeated_parameter", status: 400, title: "A query parameter is given twice"},
 		{code: "impossible_condition", status: 400, title: "The conditions cannot hold together"},
 		{code: "unexpected_body", status: 400, title: "This method takes no body"},

@@ -159,7 +159,7 @@ func TestUploadRefusals(t *testing.T) {
 	if r := s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", typeLines, "Accept", typeJSON); r.StatusCode != 406 {
 		t.Errorf("asking for JSON: %d", r.StatusCode)
 	}
-	if r := s.send(http.MethodPatch, "/v1/passages", ""); r.StatusCode != 405 || r.Header.Get("Allow") != "GET, HEAD, OPTIONS, POST" {
+	if r := s.send(http.MethodPatch, "/v1/passages", ""); r.StatusCode != 405 || r.Header.Get("Allow") != "DELETE, GET, HEAD, OPTIONS, POST" {
 		t.Errorf("PATCH: %d, Allow %s", r.StatusCode, r.Header.Get("Allow"))
 	}
 }

@@ -314,6 +314,7 @@ func TestReadOnly(t *testing.T) {
 			s.send(http.MethodDelete, "/v1/passages/a", ""),
 			s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", "application/x-ndjson"),
 			s.post("/v1/admin/snapshots", "{}"),
+			s.send(http.MethodDelete, "/v1/passages?tags_any=a", ""),
 			s.send(http.MethodGet, "/v1/jobs", ""),
 		} {
 			if p := r.problem(t); r.StatusCode != c.status || p.Code != c.code {
@@ -336,7 +337,7 @@ func TestWriteScopes(t *testing.T) {
 		Options: Options{Keys: []Key{
 			{Name: "s", SHA256: sha256.Sum256([]byte("s")), Scopes: []Scope{ScopeSearch}}, {Name: "i", SHA256: sha256.Sum256([]byte("i")), Scopes: []Scope{ScopeIngest}}, {Name: "a", SHA256: sha256.Sum256([]byte("a")), Scopes: []Scope{ScopeAdmin}},
 		}},
-		kinds: map[string]jobs.Kind{jobs.Snapshot: {}, jobs.AddExpert: {}, jobs.RemoveExpert: {}},
+		kinds: map[string]jobs.Kind{jobs.Snapshot: {}, jobs.AddExpert: {}, jobs.RemoveExpert: {}, jobs.DeleteTagged: {}},
 	})
 	ask := func(key, method, path, body, contentType string) int {
 		header := []string{"X-API-Key", key}
@@ -357,6 +358,7 @@ func TestWriteScopes(t *testing.T) {
 		{http.MethodPost, "/v1/admin/snapshots", `{}`, typeJSON, "a", 202},
 		{http.MethodPost, "/v1/admin/experts", `{"name":"x"}`, typeJSON, "a", 202},
 		{http.MethodDelete, "/v1/admin/experts/y", "", "", "a", 202},
+		{http.MethodDelete, "/v1/passages?tags_any=a", "", "", "a", 202},
 		{http.MethodGet, "/v1/jobs", "", "", "a", 200},
 		{http.MethodGet, "/v1/jobs/1", "", "", "a", 200},
 		{http.MethodDelete, "/v1/jobs/1", "", "", "a", 200},

@@ -1,5 +1,5 @@
 // Package jobs runs long work on a collection that is served: snapshots,
-// experts that come and go. One job runs at a time, in the order in which they
+// experts that come and go, passages that go by their tags. One job runs at a time, in the order in which they
 // were asked for.
 //
 // A job is a file in the collection's folder, written before the caller hears
@@ -33,13 +33,18 @@ const (
 	Snapshot     = "snapshot"
 	AddExpert    = "add_expert"
 	RemoveExpert = "remove_expert"
+	DeleteTagged = "delete_passages"
 )
 
 // Request is what a job is asked to do.
 type Request struct {
 	Kind  string `json:"kind"`
-	Name  string `json:"name"`            // of the expert or the snapshot
+	Name  string `json:"name"`            // of the expert or the snapshot; the tags as a query string
 	Index string `json:"index,omitempty"` // kind of vector index, for an expert that is added
+	// The passages to delete have every tag of TagsAll and at least one of
+	// TagsAny; an empty list asks for nothing.
+	TagsAll []string `json:"tags_all,omitempty"`
+	TagsAny []string `json:"tags_any,omitempty"`
 }
 
 // Progress says how far the work is. Done and Total count the same unit; Total
@@ -55,9 +60,10 @@ type Progress struct {
 type Result struct {
 	Generation uint64             `json:"generation,omitempty"` // of the collection, with what the job did
 	Passages   int                `json:"passages,omitempty"`
-	Bytes      int64              `json:"bytes,omitempty"`  // of the new files, or shared with the snapshot
-	Folder     string             `json:"folder,omitempty"` // of a snapshot
-	Recall     map[string]float64 `json:"recall,omitempty"` // of the new index against exact search
+	Deleted    *int               `json:"deleted,omitempty"` // how many passages; nil for other jobs
+	Bytes      int64              `json:"bytes,omitempty"`   // of the new files, or shared with the snapshot
+	Folder     string             `json:"folder,omitempty"`  // of a snapshot
+	Recall     map[string]float64 `json:"recall,omitempty"`  // of the new index against exact search
 	Warnings   []string           `json:"warnings,omitempty"`
 }
 

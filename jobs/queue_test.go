@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -314,5 +316,50 @@ func TestNowhereToWrite(t *testing.T) {
 	}
 	if _, err := q.Submit(Request{Kind: Snapshot, Name: "a"}); err == nil || len(q.Jobs()) > 0 {
 		t.Errorf("%v, %v", err, q.Jobs())
+	}
+}
+
+// TestWorkOnACutFile: work that reads a mapped file which was cut fails, and
+// the next job is done.
+func TestWorkOnACutFile(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Truncate(1 << 16); err != nil {
+		t.Fatal(err)
+	}
+	mapped, err := syscall.Mmap(int(file.Fd()), 0, 1<<16, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(syscall.Munmap(mapped), file.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := file.Truncate(0); err != nil {
+		t.Fatal(err)
+	}
+	q := open(t, filepath.Join(t.TempDir(), "jobs"), func(_ context.Context, task Task) (Result, error) {
+		if task.Name == "cut" {
+			return Result{Passages: int(mapped[5000])}, nil
+		}
+		return Result{}, nil
+	})
+	cut, whole := submit(t, q, "cut"), submit(t, q, "whole")
+	stop := running(t, q)
+	defer stop()
+	for {
+		first, _ := q.Job(cut.ID)
+		second, _ := q.Job(whole.ID)
+		if !second.State.Ended() {
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if first.State != Failed || second.State != Done {
+			t.Errorf("%s and %s: %s", first.State, second.State, first.Error)
+		}
+		return
 	}
 }

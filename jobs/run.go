@@ -78,6 +78,8 @@ func (q *Queue) begin(cancel context.CancelCauseFunc) (Job, bool) {
 }
 
 func (q *Queue) work(ctx context.Context, j Job) (result Result, err error) {
+	// A mapped file that was cut fails the job that reads it, not the server.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the work panicked: %v\n%s", r, debug.Stack())

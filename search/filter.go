@@ -18,6 +18,13 @@ type Filter struct {
 // empty reports whether the filter lets all passages through.
 func (f Filter) empty() bool { return len(f.TagsAll)+len(f.TagsAny) == 0 }
 
+// Check is an *Error when a filter is beyond the limits or names an empty tag.
+func (f Filter) Check(l Limits) error {
+	var wrong problems
+	wrong.filter(f, l)
+	return wrong.err()
+}
+
 // filter checks a filter against the limits.
 func (w *problems) filter(f Filter, l Limits) {
 	w.tags("/filter/tags_all", f.TagsAll, l)

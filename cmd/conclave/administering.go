@@ -20,6 +20,7 @@ func (l *library) acceptWrites(api *handlers.API) (*jobs.Queue, error) {
 		jobs.Snapshot:     {Check: l.checkSnapshot, Work: l.makeSnapshot},
 		jobs.AddExpert:    {Check: l.checkAdding, Work: l.addExpert},
 		jobs.RemoveExpert: {Check: l.checkRemoving, Work: l.removeExpert},
+		jobs.DeleteTagged: {Work: l.deleteTagged},
 	}})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+
+	"conclave/collection"
+	"conclave/jobs"
+)
+
+// deleteAtOnce is how many passages are deleted by one write to the log.
+const deleteAtOnce = 1000
+
+// deleteTagged is the work of deleting passages by their tags.
+func (l *library) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+	if len(t.TagsAll)+len(t.TagsAny) == 0 {
+		return result, errors.New("the job names no tags, and does not delete everything")
+	}
+	t.Report(jobs.Progress{Stage: "indexing what was written", Total: -1, Unit: "changes"})
+	if err := l.flush(ctx, t.Report); err != nil {
+		return result, err
+	}
+	deleted, err := l.deleteSelected(ctx, t)
+	if err != nil {
+		return result, err
+	}
+	if err := l.flush(ctx, t.Report); err != nil {
+		return result, err
+	}
+	g := l.collection.Acquire()
+	defer g.Release()
+	return jobs.Result{Generation: g.Number(), Passages: g.Len(), Deleted: &deleted}, nil
+}
+
+// deleteSelected deletes what has the tags now; it reports how many passages all
+// attempts together have deleted.
+func (l *library) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
+	g := l.collection.Acquire()
+	defer g.Release()
+	selection, err := g.Select(ctx, t.TagsAll, t.TagsAny)
+	if err != nil {
+		return 0, err
+	}
+	if deleted, err = deletedBefore(t.Scratch, selection.Len()); err != nil {
+		return 0, err
+	}
+	total := int64(deleted + selection.Len())
+	report := func() {
+		t.Report(jobs.Progress{Stage: "deleting", Done: int64(deleted), Total: total, Unit: "passages"})
+	}
+	report()
+	var changes []collection.Change
+	apply := func() error {
+		if len(changes) == 0 {
+			return nil
+		}
+		results, err := l.live.Apply(ctx, changes)
+		if err != nil {
+			return err
+		}
+		for _, r := range results {
+			if r.Err != nil {
+				return r.Err
+			}
+			if r.Outcome == collection.Deleted { // else somebody else was faster
+				deleted++
+			}
+		}
+		changes = changes[:0]
+		report()
+		return nil
+	}
+	for ordinal := range selection.Ordinals() {
+		id, err := g.ID(ordinal)
+		if err != nil {
+			return deleted, err
+		}
+		if changes = append(changes, collection.Change{Delete: id}); len(changes) == deleteAtOnce {
+			if err := apply(); err != nil {
+				return deleted, err
+			}
+		}
+	}
+	return deleted, apply()
+}
+
+// deletedBefore is how many passages the attempts before have deleted. The first
+// one writes down how many there were; the others find fewer.
+func deletedBefore(scratch string, selected int) (int, error) {
+	if text, err := os.ReadFile(scratch); err == nil {
+		if first, err := strconv.Atoi(string(text)); err == nil {
+			return max(0, first-selected), nil
+		}
+	}
+	return 0, os.WriteFile(scratch, []byte(strconv.Itoa(selected)), 0o600)
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/handlers"
+	"conclave/jobs"
+)
+
+// herd writes so many passages, of which every third has the tag old, every
+// second the tag wild.
+func (s *served) herd(n int) {
+	s.t.Helper()
+	var lines strings.Builder
+	for i := range n {
+		var tags []string
+		if i%3 == 0 {
+			tags = append(tags, `"old"`)
+		}
+		if i%2 == 0 {
+			tags = append(tags, `"wild"`)
+		}
+		fmt.Fprintf(&lines, "{\"id\":\"herd/%d\",\"text\":\"Number %d of the herd of zebra.\",\"tags\":[%s]}\n", i, i, strings.Join(tags, ","))
+	}
+	s.call(http.MethodPost, "/v1/passages", lines.String(), http.StatusOK, nil)
+}
+
+// ids lists all passages.
+func (s *served) ids() map[string]bool {
+	s.t.Helper()
+	out := map[string]bool{}
+	for after := ""; ; {
+		var page handlers.PassageList
+		s.call(http.MethodGet, "/v1/passages?limit=1000&after="+after, "", http.StatusOK, &page)
+		for _, p := range page.Passages {
+			out[p.ID] = true
+		}
+		if after = page.Next; after == "" {
+			return out
+		}
+	}
+}
+
+// left checks that of the herd those stay that keep says, and the three
+// passages that were there before it.
+func (s *served) left(n int, keep func(i int) bool) {
+	s.t.Helper()
+	ids, want := s.ids(), 3
+	for i := range n {
+		if keep(i) {
+			want++
+		}
+		if ids[fmt.Sprint("herd/", i)] != keep(i) {
+			s.t.Fatalf("herd/%d is there: %v", i, !keep(i))
+		}
+	}
+	if len(ids) != want {
+		s.t.Fatalf("%d passages are left, want %d", len(ids), want)
+	}
+}
+
+// TestDeleteTagged: what has the tags goes, written a moment ago or long ago,
+// and the others stay.
+func TestDeleteTagged(t *testing.T) {
+	tinyCollection(t, nil, "none")
+	s := startServer(t)
+	const n = 2500
+	s.herd(n)
+	// Nobody waited: much of it lies in the log alone.
+	j := s.job(s.call(http.MethodDelete, "/v1/passages?tags_all=old,wild", "", http.StatusAccepted, nil))
+	if j.State != jobs.Done || j.Result.Deleted == nil || *j.Result.Deleted != 417 || j.Result.Passages != 3+n-417 || j.Result.Generation == 0 {
+		t.Fatalf("%+v %+v", j, j.Result)
+	}
+	s.left(n, func(i int) bool { return i%6 != 0 })
+	j = s.job(s.call(http.MethodDelete, "/v1/passages?tags_any=old,wild,nobody's", "", http.StatusAccepted, nil))
+	if j.State != jobs.Done || *j.Result.Deleted != 834+1250-2*417 {
+		t.Fatalf("%+v %+v", j, j.Result)
+	}
+	s.left(n, func(i int) bool { return i%2 != 0 && i%3 != 0 })
+	for _, query := range []string{"tags_any=nobody's", "tags_any=old,wild"} {
+		if j = s.job(s.call(http.MethodDelete, "/v1/passages?"+query, "", http.StatusAccepted, nil)); j.State != jobs.Done || *j.Result.Deleted != 0 {
+			t.Errorf("%s: %+v %+v", query, j, j.Result)
+		}
+	}
+	if code := s.end(); code != exitOK {
+		t.Errorf("the server ended with %d:\n%s", code, s.log.String())
+	}
+	if code, out, complaints := conclave(t, "verify", "--collection", "c"); code != exitOK {
+		t.Errorf("verify: %s%s", out, complaints)
+	}
+}
+
+// TestDeleteTaggedAgain: a job that a kill interrupted when it had deleted a part
+// is ended by the next server, and tells of that part too. A record without tags
+// deletes nothing.
+func TestDeleteTaggedAgain(t *testing.T) {
+	tinyCollection(t, nil, "none")
+	s := startServer(t)
+	const n = 1200
+	s.herd(n)
+	for i := range 10 { // as the job has, before the kill
+		s.call(http.MethodDelete, fmt.Sprintf("/v1/passages/herd%%2F%d", 3*i), "", http.StatusOK, nil)
+	}
+	if code := s.end(); code != exitOK {
+		t.Fatalf("the server ended with %d:\n%s", code, s.log.String())
+	}
+	begun := time.Now().UTC().Format(time.RFC3339)
+	if err := os.MkdirAll("c/jobs", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"1.json": `{"id":"1","kind":"delete_passages","name":"tags_any=old","tags_any":["old"],"state":"running","created":"` + begun + `","attempts":1}`,
+		"1.work": "400",
+		"2.json": `{"id":"2","kind":"delete_passages","name":"","state":"queued","created":"` + begun + `","attempts":0}`,
+	} {
+		if err := os.WriteFile(filepath.Join("c/jobs", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = startServer(t)
+	if j := s.job(http.Header{"Location": {"/v1/jobs/1"}}); j.State != jobs.Done || j.Attempts != 2 || *j.Result.Deleted != 400 {
+		t.Errorf("%+v %+v", j, j.Result)
+	}
+	if j := s.job(http.Header{"Location": {"/v1/jobs/2"}}); j.State != jobs.Failed {
+		t.Errorf("without tags: %+v", j)
+	}
+	s.left(n, func(i int) bool { return i%3 != 0 })
+}
+
+// TestDeleteTaggedInterrupted: servers that end while a job deletes, wherever it
+// is, leave it to the next one, and none counts twice.
+func TestDeleteTaggedInterrupted(t *testing.T) {
+	tinyCollection(t, nil, "none")
+	s := startServer(t)
+	const n = 12000
+	s.herd(n)
+	location := s.call(http.MethodDelete, "/v1/passages?tags_any=old", "", http.StatusAccepted, nil)
+	for range 50 {
+		var j jobs.Job
+		s.call(http.MethodGet, location.Get("Location"), "", http.StatusOK, &j)
+		if j.State.Ended() || j.Progress != nil && j.Progress.Stage == "deleting" && j.Progress.Done > 0 {
+			t.Logf("ended at %s %+v", j.State, j.Progress)
+			break
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	if code := s.end(); code != exitOK {
+		t.Fatalf("the server ended with %d:\n%s", code, s.log.String())
+	}
+	s = startServer(t)
+	if j := s.job(location); j.State != jobs.Done || *j.Result.Deleted != n/3 {
+		t.Errorf("%+v %+v", j, j.Result)
+	} else {
+		t.Logf("%d attempts", j.Attempts)
+	}
+	s.left(n, func(i int) bool { return i%3 != 0 })
+}
