@@ -1,6 +1,6 @@
 // Package jobs runs long work on a collection that is served: snapshots,
-// experts that come and go, passages that go by their tags. One job runs at a time, in the order in which they
-// were asked for.
+// experts that come and go, passages that go by their tags. One job runs at a
+// time, in the order in which they were asked for.
 //
 // A job is a file in the collection's folder, written before the caller hears
 // that it was accepted. One that a restart interrupted is begun again, and its
