@@ -82,7 +82,7 @@ func describeDelete(huma.Registry) described {
 func describeDeleteTagged(registry huma.Registry) described {
 	d := described{
 		tag: "write", summary: "Delete the passages that have tags",
-		description: "Deletes the passages that a search with this filter may find when the job begins: what was acknowledged before is among them, and also what replaces one of them while the job works. One of the two lists has to be given, and neither may be empty, so that nobody deletes more than was meant. A tag with a comma in it cannot be named. It is a job: follow it at its Location. One that is interrupted begins again; one that is cancelled leaves deleted what it has deleted. When it is done, searches do not find the passages any more.",
+		description: "Deletes the passages that a search with this filter may find when the job begins: what was acknowledged before is among them; a passage that is replaced while the job works stays. One of the two lists has to be given, and neither may be empty, so that nobody deletes more than was meant. A tag with a comma in it cannot be named. It is a job: follow it at its Location. One that is interrupted begins again, with what has the tags then; one that is cancelled leaves deleted what it has deleted. When it is done, searches do not find the passages any more.",
 		content:     inJSON("Job"), accepted: true, headers: locationHeaders(), errors: []int{409, 503, 507},
 	}
 	lists := filterFields(registry, searchSchema(registry))

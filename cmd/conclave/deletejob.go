@@ -61,10 +61,11 @@ func (l *library) deleteSelected(ctx context.Context, t jobs.Task) (deleted int,
 			return err
 		}
 		for _, r := range results {
-			if r.Err != nil {
+			var replaced *collection.VersionError // somebody else was faster, and is not undone
+			if r.Err != nil && !errors.As(r.Err, &replaced) {
 				return r.Err
 			}
-			if r.Outcome == collection.Deleted { // else somebody else was faster
+			if r.Outcome == collection.Deleted {
 				deleted++
 			}
 		}
@@ -73,11 +74,11 @@ func (l *library) deleteSelected(ctx context.Context, t jobs.Task) (deleted int,
 		return nil
 	}
 	for ordinal := range selection.Ordinals() {
-		id, err := g.ID(ordinal)
+		p, err := g.Passage(ordinal)
 		if err != nil {
 			return deleted, err
 		}
-		if changes = append(changes, collection.Change{Delete: id}); len(changes) == deleteAtOnce {
+		if changes = append(changes, collection.Change{Delete: p.ID, IfMatch: p.Version()}); len(changes) == deleteAtOnce {
 			if err := apply(); err != nil {
 				return deleted, err
 			}

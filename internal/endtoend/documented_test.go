@@ -35,6 +35,7 @@ var notRun = []struct {
 	{regexp.MustCompile(`^(python3?|go|[A-Z]+=\S+) `), "a benchmark beside its peer: make bench runs it"},
 	{regexp.MustCompile(`^(bin/)?conclave bench `), "measures on vectors that lie in ../shared, or on the union of eight domains"},
 	{regexp.MustCompile(`^conclave models import ./dpr-question `), "needs the two encoders of DPR, 880 MB; the tests of models import small ones"},
+	{regexp.MustCompile(`^conclave (calibrate prior|ablate --collection gate-out/)`), "fits what is shipped, on collections of nine domains and more: most of an hour"},
 	{regexp.MustCompile(`^conclave (models import experts/mydomain --int8|index --collection c --add-expert) `), "took minutes on 43,378 passages; README's lines for it are run"},
 }
 
