@@ -30,6 +30,14 @@ const BaseCheckpoint = "all-minilm-l6-v2"
 // Cache is the folder that holds what was fetched.
 type Cache struct{ Root string }
 
+// CacheAt is the cache in a folder; "": DefaultCache.
+func CacheAt(root string) (Cache, error) {
+	if root != "" {
+		return Cache{Root: root}, nil
+	}
+	return DefaultCache()
+}
+
 // DefaultCache is $CONCLAVE_CACHE, or conclave in the user's cache folder
 // ($XDG_CACHE_HOME, ~/.cache).
 func DefaultCache() (Cache, error) {

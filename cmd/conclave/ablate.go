@@ -14,6 +14,7 @@ import (
 	"conclave/configs"
 	"conclave/evaluation"
 	"conclave/search"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -101,11 +102,11 @@ func (x *ablating) run(ctx context.Context, config configs.Config, term terminal
 	}
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.Candidates = max(config.Limits.Candidates, x.depth)
-	l, err := openUncalibrated(config, newSaying(term.Err, config.Log), complaining{term.Err})
-	defer func() { err = errors.Join(err, l.Close()) }()
+	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: true})
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, l.Close()) }()
 	if err := x.known(l); err != nil {
 		return err
 	}
@@ -132,9 +133,9 @@ func (x *ablating) run(ctx context.Context, config configs.Config, term terminal
 }
 
 // known refuses names of experts that the collection does not have.
-func (x *ablating) known(l *library) error {
+func (x *ablating) known(l *serving.Assembly) error {
 	var names []string
-	for _, e := range l.engine.Experts() {
+	for _, e := range l.Engine.Experts() {
 		names = append(names, e.Name)
 	}
 	wanted := append(append([]string{x.joint}, x.foreign...), x.heldOut...)
@@ -153,20 +154,20 @@ func (x *ablating) known(l *library) error {
 }
 
 // evidence asks all questions.
-func (x *ablating) evidence(ctx context.Context, l *library, domains []evaluation.Domain, term terminal) (*ablation.Evidence, error) {
+func (x *ablating) evidence(ctx context.Context, l *serving.Assembly, domains []evaluation.Domain, term terminal) (*ablation.Evidence, error) {
 	bar := newProgress(term.Err)
-	gathered, _, err := l.gather(ctx, domains, search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
+	gathered, _, err := gather(ctx, l, domains, search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
 		func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
 	bar.Finish()
 	if err != nil {
 		return nil, err
 	}
 	var f fit
-	if err := f.fitTemperatures(ctx, gathered, l.fingerprints(), x.depth); err != nil {
+	if err := f.fitTemperatures(ctx, gathered, fingerprints(l), x.depth); err != nil {
 		return nil, err
 	}
 	e := &ablation.Evidence{Questions: f.gateQuestions(gathered), Specialists: x.asks,
-		Towards: l.made.Defaults.Gate, WithoutLate: l.made.Defaults.GateWithoutLate}
+		Towards: l.Made().Defaults.Gate, WithoutLate: l.Made().Defaults.GateWithoutLate}
 	for _, s := range gathered[0].evidence.Sources {
 		e.Sources = append(e.Sources, s.Name)
 	}

@@ -13,6 +13,7 @@ import (
 	"conclave/configs"
 	"conclave/evaluation"
 	"conclave/search"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -103,17 +104,17 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 	texts := spread(domains, x.asked)
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Encoder.CacheEntries = 0 // every question is to be encoded
-	l, err := openLibrary(config, newSaying(term.Err, config.Log), complaining{term.Err})
-	defer func() { err = errors.Join(err, l.Close()) }()
+	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}})
 	if err != nil {
 		return nil, err
 	}
-	var able, always []*expert
-	for _, e := range l.experts.dense() {
+	defer func() { err = errors.Join(err, l.Close()) }()
+	var able, always []*serving.Expert
+	for _, e := range l.Experts.Dense() {
 		switch {
-		case x.familiar && e.bundle.Manifest.Representatives == "":
+		case x.familiar && e.Bundle.Manifest.Representatives == "":
 			always = append(always, e)
-		case x.familiar || e.encoder.EnsembleMembers() > 1:
+		case x.familiar || e.Encoder.EnsembleMembers() > 1:
 			able = append(able, e)
 		}
 	}
@@ -156,35 +157,35 @@ func spread(domains []evaluation.Domain, most int) []string {
 
 // measure lets searches and encoders take turns. With --familiar a search
 // chooses so many specialists itself, and the encoders are as many.
-func (x *benchingSearch) measure(ctx context.Context, l *library, experts []*expert, specialists int, texts []string) (searchCost, error) {
+func (x *benchingSearch) measure(ctx context.Context, l *serving.Assembly, experts []*serving.Expert, specialists int, texts []string) (searchCost, error) {
 	request := search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond), Fusion: search.Methods{Names: []string{x.fusion}}}
 	if x.familiar {
 		request.Fusion.Names[0], request.Specialists = search.MethodGate, specialists
 	} else {
 		names := make([]string, len(experts))
 		for i, e := range experts {
-			names[i] = e.name
+			names[i] = e.Name()
 		}
 		request.Experts = &names
 	}
 	ask := func(text string) error {
 		r := request
 		r.Question = text
-		_, err := l.engine.Search(ctx, r)
+		_, err := l.Engine.Search(ctx, r)
 		return err
 	}
 	encode := func(text string) error { return encodeAll(ctx, experts, text) }
 	one := func(text string) error { return encodeAll(ctx, experts[:1], text) }
 	last := experts[len(experts)-1]
-	vector, err := last.encoder.EncodeQuestion(ctx, texts[0])
+	vector, err := last.Encoder.EncodeQuestion(ctx, texts[0])
 	if err != nil {
 		return searchCost{}, err
 	}
 	ensemble := func(string) error {
-		if last.encoder.EnsembleMembers() < 2 {
+		if last.Encoder.EnsembleMembers() < 2 {
 			return nil
 		}
-		_, err := last.encoder.Members(ctx, vector)
+		_, err := last.Encoder.Members(ctx, vector)
 		return err
 	}
 
@@ -224,11 +225,11 @@ func (x *benchingSearch) measure(ctx context.Context, l *library, experts []*exp
 }
 
 // encodeAll encodes a question by all experts at once, as a search does.
-func encodeAll(ctx context.Context, experts []*expert, text string) error {
+func encodeAll(ctx context.Context, experts []*serving.Expert, text string) error {
 	errs := make([]error, len(experts))
 	var group sync.WaitGroup
 	for i, e := range experts {
-		group.Go(func() { _, errs[i] = e.encoder.EncodeQuestion(ctx, text) })
+		group.Go(func() { _, errs[i] = e.Encoder.EncodeQuestion(ctx, text) })
 	}
 	group.Wait()
 	return errors.Join(errs...)

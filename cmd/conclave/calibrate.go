@@ -14,6 +14,7 @@ import (
 	"conclave/evaluation"
 	"conclave/models"
 	"conclave/search"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -109,18 +110,18 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	}
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.Candidates = max(config.Limits.Candidates, x.depth, x.candidate)
-	l, err := openUncalibrated(config, newSaying(term.Err, config.Log), complaining{term.Err})
-	defer func() { err = errors.Join(err, l.Close()) }()
+	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: true})
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, l.Close()) }()
 	for _, d := range domains {
-		if err := l.hasAny(d); err != nil {
+		if err := hasAny(l, d); err != nil {
 			return fmt.Errorf("%s: %w", config.Collection, err)
 		}
 	}
 	bar := newProgress(term.Err)
-	gathered, unanswerable, err := l.gather(cmd.Context(), domains, search.Request{Candidates: x.candidate, TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
+	gathered, unanswerable, err := gather(cmd.Context(), l, domains, search.Request{Candidates: x.candidate, TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
 		func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
 	bar.Finish()
 	if err != nil {
@@ -129,17 +130,17 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	if x.evidence != "" {
 		return writeEvidence(x.evidence, gathered, x.specialists)
 	}
-	prior, err := shippedPrior()
+	prior, err := serving.ShippedPrior()
 	if err != nil {
 		return err
 	}
-	fitted, err := fitAll(cmd.Context(), gathered, unanswerable, prior, l.fingerprints(), x.depth, calibration.GateOptions{Specialists: x.specialists,
-		Towards: l.made.Defaults.Gate, WithoutLate: l.made.Defaults.GateWithoutLate},
+	fitted, err := fitAll(cmd.Context(), gathered, unanswerable, prior, fingerprints(l), x.depth, calibration.GateOptions{Specialists: x.specialists,
+		Towards: l.Made().Defaults.Gate, WithoutLate: l.Made().Defaults.GateWithoutLate},
 		calibration.AlphaOptions{Quality: calibration.Quality(x.alphaBy), Balance: calibration.Balance(x.alphaOver)})
 	if err != nil {
 		return err
 	}
-	notes, err := fitted.choose(func() error { return l.tryRecord(&fitted.record, config, newSaying(term.Err, config.Log)) })
+	notes, err := fitted.choose(func() error { return l.TryRecord(&fitted.record) })
 	if err != nil {
 		return err
 	}
@@ -205,10 +206,10 @@ func questionKeys(d evaluation.Domain) []calibration.QuestionKey {
 }
 
 // fingerprints are those of the experts' question encoders, by name.
-func (l *library) fingerprints() map[string]string {
+func fingerprints(l *serving.Assembly) map[string]string {
 	out := map[string]string{}
-	for _, e := range l.experts.opened {
-		out[e.name] = e.encoder.Fingerprint(models.Question)
+	for _, e := range l.Experts.All() {
+		out[e.Name()] = e.Encoder.Fingerprint(models.Question)
 	}
 	return out
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"conclave/collection"
 	"conclave/evaluation"
 	"conclave/rank"
 	"conclave/search"
+	"conclave/serving"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // asked is a question with what the sources found for it.
@@ -27,8 +28,8 @@ const gatherers = 16
 // gather asks every question that has a passage of the collection, and those that
 // are said to have none anywhere: the latter it returns apart. Questions whose
 // passages are all elsewhere are left out: they may be answered by others.
-func (l *library) gather(ctx context.Context, domains []evaluation.Domain, r search.Request, depth int, progress func(done, total int)) (answerable, unanswerable []asked, err error) {
-	g := l.collection.Acquire()
+func gather(ctx context.Context, l *serving.Assembly, domains []evaluation.Domain, r search.Request, depth int, progress func(done, total int)) (answerable, unanswerable []asked, err error) {
+	g := l.Collection.Acquire()
 	defer g.Release()
 	var all []asked
 	var texts []string
@@ -54,7 +55,7 @@ func (l *library) gather(ctx context.Context, domains []evaluation.Domain, r sea
 			request := r
 			request.Question = texts[i]
 			var err error
-			if all[i].evidence, err = l.engine.Gather(ctx, request, depth); err != nil {
+			if all[i].evidence, err = l.Engine.Gather(ctx, request, depth); err != nil {
 				return fmt.Errorf("question %q (%s): %w", texts[i], all[i].id, err)
 			}
 			mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"conclave/evaluation"
 	"conclave/fusion"
 	"conclave/search"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
@@ -111,13 +112,13 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 // ask asks the collection of one of the domains.
 func (x *fittingPrior) ask(cmd *cobra.Command, config configs.Config, domains []evaluation.Domain, at int, term terminal) (out calibration.PriorQuestions, err error) {
 	out.Domain = domains[at].Name
-	l, err := openUncalibrated(config, newLogger(term.Err, config.Log), complaining{term.Err})
-	defer func() { err = errors.Join(err, l.Close()) }()
+	l, err := serving.Assemble(serving.Options{Config: config, Log: newLogger(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: true})
 	if err != nil {
 		return out, err
 	}
-	gate := l.made.Defaults.Gate
-	if gate == nil || l.made.Late == nil {
+	defer func() { err = errors.Join(err, l.Close()) }()
+	gate := l.Made().Defaults.Gate
+	if gate == nil || l.Made().Late == nil {
 		return out, errors.New("it is not searched by the shipped gate with late interaction: index it with the default experts")
 	}
 	foreign := evaluation.Domain{Name: "foreign"}
@@ -130,13 +131,13 @@ func (x *fittingPrior) ask(cmd *cobra.Command, config configs.Config, domains []
 		}
 	}
 	bar := newProgress(term.Err)
-	own, strangers, err := l.gather(cmd.Context(), []evaluation.Domain{domains[at], foreign}, search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond)}, 2,
+	own, strangers, err := gather(cmd.Context(), l, []evaluation.Domain{domains[at], foreign}, search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond)}, 2,
 		func(done, total int) { bar.Report("asking "+out.Domain, int64(done), int64(total), "questions") })
 	bar.Finish()
 	if err != nil {
 		return out, err
 	}
-	specialists := l.made.Defaults.Specialists
+	specialists := l.Made().Defaults.Specialists
 	gates := slices.Repeat([]fusion.Gate{*gate}, calibration.Folds)
 	var f fit
 	questions, others := f.newQuestions(own), f.newQuestions(strangers)

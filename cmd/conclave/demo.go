@@ -17,6 +17,7 @@ import (
 	"conclave/corpus"
 	"conclave/demo"
 	"conclave/provision"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -37,7 +38,7 @@ start takes a moment only.`,
 			if err != nil {
 				return err
 			}
-			cache, err := cacheOf(config)
+			cache, err := provision.CacheAt(config.Cache)
 			if err != nil {
 				return err
 			}
@@ -67,7 +68,7 @@ start takes a moment only.`,
 			if err := buildDemo(cmd.Context(), config, cache, term); err != nil {
 				return provision.ExplainFull(err, config.Collection)
 			}
-			return serve(cmd.Context(), config, newLogger(term.Err, config.Log), func(at net.Addr) { welcome(term.Out, at) })
+			return serving.Serve(cmd.Context(), config, newLogger(term.Err, config.Log), version, func(at net.Addr) { welcome(term.Out, at) })
 		},
 	}
 	addConfigFlags(command.Flags(), "listen", "collection", "encoder.provider", "encoder.threads")
@@ -115,8 +116,8 @@ func buildDemo(ctx context.Context, config configs.Config, cache provision.Cache
 		}
 		return fmt.Errorf("%s was indexed by %s, and this version has %s: remove that folder, or name another with --collection, and the demo is indexed anew", config.Collection, strings.Join(indexed, ", "), strings.Join(names, ", "))
 	}
-	config.Encoder.Threads = threadsOfOne(config, runtime.GOMAXPROCS(0))
-	loaded, err := openExperts(config, newSaying(term.Err, config.Log), names)
+	config.Encoder.Threads = serving.ThreadsOfOne(config, runtime.GOMAXPROCS(0))
+	loaded, err := serving.OpenExperts(config, newSaying(term.Err, config.Log), names)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/cpu"
@@ -43,7 +44,7 @@ func newDoctor(term terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cache, err := cacheOf(config)
+			cache, err := provision.CacheAt(config.Cache)
 			if err != nil {
 				return err
 			}
@@ -124,7 +125,7 @@ func examinePip(ctx context.Context) finding {
 
 func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, []finding) {
 	const wrapper = "github.com/yalue/onnxruntime_go, API 24"
-	library, err := libraryOf(config, cache)
+	library, err := serving.RuntimeLibrary(config, cache)
 	if err != nil {
 		return nil, []finding{{What: "ONNX Runtime", Status: "fails", Detail: err.Error(), Mend: mendRuntime(config)}}
 	}
@@ -136,7 +137,7 @@ func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runt
 	cuda := finding{What: "CUDA", Status: "ok", Detail: "works"}
 	if err := ort.CUDA(); err != nil {
 		cuda = finding{What: "CUDA", Status: "note", Detail: "not here: " + firstLine(err)}
-		if strongest(config) == encoder.CUDA {
+		if serving.Strongest(config) == encoder.CUDA {
 			cuda.Status, cuda.Mend = "fails", "conclave setup --provider cuda, with CUDA 13 and cuDNN 9 installed; or provider: cpu"
 		}
 	}
@@ -159,7 +160,7 @@ func examineBundles(config configs.Config, cache provision.Cache, ort *encoder.R
 
 func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Runtime, name string) finding {
 	f := finding{What: "bundle " + name, Status: "fails"}
-	folder, err := bundleFolder(config, cache, name)
+	folder, err := serving.BundleFolder(config, cache, name)
 	if err != nil {
 		f.Detail, f.Mend = firstLine(err), mendBundle(config, cache, name, "")
 		return f
@@ -218,14 +219,14 @@ func examineCollection(config configs.Config, cache provision.Cache) finding {
 	f.Detail = fmt.Sprintf("%s: generation %d, %d passages (conclave verify reads all of it)", folder, g.Number(), g.Len())
 	for _, x := range g.Experts() {
 		f.Detail += fmt.Sprintf("; %s: %s, fingerprint %.12s, recall@10 %.3f", x.Name, x.Index.Kind, x.Fingerprint, x.Recall.Stored.At10)
-		if path, err := bundleFolder(config, cache, x.Name); err == nil {
+		if path, err := serving.BundleFolder(config, cache, x.Name); err == nil {
 			if b, err := models.Peek(path); err == nil && b.Fingerprint(models.Passage) != x.Fingerprint {
 				f.Status = "fails"
 				f.Mend = fmt.Sprintf("the bundle of %s is another one (%.12s): conclave index --collection %s --remove-expert %[1]s, then --add-expert %[1]s", x.Name, b.Fingerprint(models.Passage), folder)
 			}
 		}
 	}
-	if err := g.CheckRecall(floorsOf(config.Index)); err != nil {
+	if err := g.CheckRecall(serving.Floors(config.Index)); err != nil {
 		f.Status, f.Mend = "fails", err.Error()
 	}
 	return f

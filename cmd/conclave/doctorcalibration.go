@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"log/slog"
 
 	"conclave/calibration"
 	"conclave/configs"
+	"conclave/serving"
 )
 
 // examineCalibration opens the collection as a server would, and says whether its
@@ -17,15 +17,15 @@ func examineCalibration(config configs.Config) []finding {
 		return nil // a server has what is shipped
 	}
 	if err == nil {
-		var l *library
-		l, err = openSearched(config, slog.New(slog.DiscardHandler), nil)
+		var l *serving.Assembly
+		l, err = serving.Assemble(serving.Options{Config: config, Log: slog.New(slog.DiscardHandler), Lenient: true})
 		if err == nil {
-			f.Detail = "auto is " + l.auto()
-			if l.refused != "" {
-				f.Status, f.Detail = "note", l.refused
+			f.Detail = "auto is " + autoOf(l)
+			if l.Refused() != "" {
+				f.Status, f.Detail = "note", l.Refused()
 			}
+			err = l.Close()
 		}
-		err = errors.Join(err, l.Close())
 	}
 	if err != nil {
 		f.Status, f.Detail = "fails", err.Error()

@@ -13,6 +13,7 @@ import (
 	"conclave/encoder"
 	shipped "conclave/experts"
 	"conclave/provision"
+	"conclave/serving"
 )
 
 // wantedExpertNames are the experts that the configuration names and those of
@@ -35,7 +36,7 @@ func wantedExpertNames(config configs.Config) []string {
 // mendRuntime is what brings back a library that cannot be loaded.
 func mendRuntime(config configs.Config) string {
 	setup := "conclave setup"
-	if strongest(config) == encoder.CUDA {
+	if serving.Strongest(config) == encoder.CUDA {
 		setup = "conclave setup --provider cuda"
 	}
 	if config.Runtime != "" {

@@ -15,6 +15,7 @@ import (
 	"conclave/evaluation"
 	htmlreport "conclave/evaluation/report"
 	"conclave/search"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -113,13 +114,13 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.K, config.Limits.Candidates = max(config.Limits.K, x.depth), max(config.Limits.Candidates, x.cands)
 	config.Encoder.CacheEntries = 0 // a vector that is still there would make the times of single requests too good
-	l, err := openLibrary(config, newSaying(term.Err, config.Log), complaining{term.Err})
-	defer func() { err = errors.Join(err, l.Close()) }()
+	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}})
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, l.Close()) }()
 	for _, d := range domains {
-		if err := l.hasAny(d); err != nil {
+		if err := hasAny(l, d); err != nil {
 			return fmt.Errorf("%s: %w", config.Collection, err)
 		}
 	}
@@ -127,7 +128,7 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	if err != nil {
 		return err
 	}
-	if options.Methods, options.Notes, err = evaluation.Possible(cmd.Context(), l.engine, options.Methods, domains[0].Questions[0].Text, evaluationTimeout); err != nil {
+	if options.Methods, options.Notes, err = evaluation.Possible(cmd.Context(), l.Engine, options.Methods, domains[0].Questions[0].Text, evaluationTimeout); err != nil {
 		return err
 	}
 	fitted, err := x.fittedOn(config.Collection, domains)
@@ -140,7 +141,7 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	}
 	bar := newProgress(term.Err)
 	options.Progress = func(stage string, done, total int) { bar.Report(stage, int64(done), int64(total), "questions") }
-	found, err := evaluation.Evaluate(cmd.Context(), l.engine, domains, options)
+	found, err := evaluation.Evaluate(cmd.Context(), l.Engine, domains, options)
 	bar.Finish()
 	if err != nil {
 		return err
@@ -171,10 +172,10 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 }
 
 // options are what to measure, now that the sources are known.
-func (x *evaluating) options(l *library, config configs.Config, also []evaluation.Method) (evaluation.Options, error) {
+func (x *evaluating) options(l *serving.Assembly, config configs.Config, also []evaluation.Method) (evaluation.Options, error) {
 	o := evaluation.Options{Depth: x.depth, Candidates: x.cands, Exact: x.exact, Timeout: evaluationTimeout,
 		Patterns: x.answers == "regex", Timed: x.timed, Reference: x.against}
-	lineup := evaluation.Lineup{Experts: denseOf(l.engine.Experts()), Words: true}
+	lineup := evaluation.Lineup{Experts: serving.DenseOf(l.Engine.Experts()), Words: true}
 	if x.alone {
 		o.Methods = lineup.Alone()
 	}
@@ -190,7 +191,7 @@ func (x *evaluating) options(l *library, config configs.Config, also []evaluatio
 		o.Methods = append(o.Methods, named...)
 	}
 	o.Methods = append(o.Methods, also...)
-	generation, passages := l.engine.Generation()
+	generation, passages := l.Engine.Generation()
 	o.About = evaluation.About{Collection: config.Collection, Generation: generation, Passages: passages, Experts: lineup.Experts,
 		Version: version, Settings: config.Search}
 	var err error
@@ -278,8 +279,8 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 // hasAny makes sure that a domain's questions are about this collection: that
 // at least one of their passages is in it. Questions with answers alone are
 // about any.
-func (l *library) hasAny(d evaluation.Domain) error {
-	g := l.collection.Acquire()
+func hasAny(l *serving.Assembly, d evaluation.Domain) error {
+	g := l.Collection.Acquire()
 	defer g.Release()
 	judged := false
 	for i := range d.Questions {

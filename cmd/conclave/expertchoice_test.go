@@ -8,7 +8,9 @@ import (
 	"conclave/configs"
 	"conclave/internal/testenv"
 	"conclave/models/tiny"
+	"conclave/provision"
 	"conclave/search"
+	"conclave/serving"
 )
 
 func TestChosenExperts(t *testing.T) {
@@ -54,11 +56,11 @@ func TestDemoIsTheDefault(t *testing.T) {
 func TestDefaultIsTheGate(t *testing.T) {
 	library := testenv.Runtime(t)
 	testenv.Base(t, "fp32")
-	cache, err := cacheOf(configs.Config{})
+	cache, err := provision.CacheAt("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bundleFolder(configs.Config{}, cache, lateExpert); err != nil {
+	if _, err := serving.BundleFolder(configs.Config{}, cache, lateExpert); err != nil {
 		t.Skip(err)
 	}
 	t.Chdir(t.TempDir())

@@ -11,6 +11,7 @@ import (
 	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -46,7 +47,7 @@ The same input gives the same bytes.`,
 			if err != nil {
 				return err
 			}
-			cache, err := cacheOf(config)
+			cache, err := provision.CacheAt(config.Cache)
 			if err != nil {
 				return err
 			}
@@ -132,7 +133,7 @@ func (x *importing) complete(d *models.Delta, cache provision.Cache) error {
 // notShipped keeps the names of the base encoder and of the shipped experts
 // for these: setup would replace what has them.
 func notShipped(name string, d *models.Delta) error {
-	if name == baseExpert || name == baseBundle(models.PrecisionInt8) {
+	if name == baseExpert || name == serving.BaseBundle(models.PrecisionInt8) {
 		return fmt.Errorf("the name %q is the base encoder's: choose another with --name, or a folder with --out", name)
 	}
 	if !slices.Contains(shipped.Names(), name) {

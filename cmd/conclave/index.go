@@ -14,6 +14,7 @@ import (
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -124,7 +125,7 @@ func (x *indexing) rebuild(ctx context.Context, config configs.Config, bar *prog
 		return report, err
 	}
 	params.Phrases = x.phrases
-	report.Report, err = collection.RebuildWords(ctx, config.Collection, params, buildOptions(config, &experts{}, bar))
+	report.Report, err = collection.RebuildWords(ctx, config.Collection, params, buildOptions(config, &serving.Experts{}, bar))
 	return report, err
 }
 
@@ -147,8 +148,8 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if err != nil {
 		return report, err
 	}
-	config.Encoder.Threads = threadsOfOne(config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
-	loaded, err := openExperts(config, newSaying(term.Err, config.Log), names)
+	config.Encoder.Threads = serving.ThreadsOfOne(config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
+	loaded, err := serving.OpenExperts(config, newSaying(term.Err, config.Log), names)
 	if err != nil {
 		return report, err
 	}
@@ -181,7 +182,7 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 		return report, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	told := costs{sampled: &sampled{Source: source}, experts: loaded.opened, fixed: has != nil}
+	told := costs{sampled: &sampled{Source: source}, experts: loaded.All(), fixed: has != nil}
 	told.before(ctx, &options, bar)
 	if has == nil {
 		report.Report, err = collection.Build(ctx, config.Collection, told, options)
@@ -218,7 +219,7 @@ func (x *indexing) print(term terminal, folder string, r indexed) error {
 }
 
 // buildOptions connects loaded experts and the progress bar to a build.
-func buildOptions(config configs.Config, loaded *experts, bar *progress) collection.BuildOptions {
+func buildOptions(config configs.Config, loaded *serving.Experts, bar *progress) collection.BuildOptions {
 	options := collection.BuildOptions{
 		Index: collection.Index{Kind: config.Index.Kind},
 		Progress: func(p collection.Progress) {
@@ -229,7 +230,7 @@ func buildOptions(config configs.Config, loaded *experts, bar *progress) collect
 			bar.Report(stage, p.Done, p.Total, p.Unit)
 		},
 	}
-	for _, e := range loaded.opened {
+	for _, e := range loaded.All() {
 		options.Experts = append(options.Experts, e)
 	}
 	return options

@@ -10,6 +10,7 @@ import (
 
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/serving"
 )
 
 // Passages that are encoded to learn what all will take: one of sampleShare,
@@ -65,7 +66,7 @@ func (s *sampled) Next() (corpus.Passage, error) {
 // were chosen and with those that --experts could have named.
 type costs struct {
 	*sampled
-	experts []*expert
+	experts []*serving.Expert
 	fixed   bool // the collection has its experts already: nothing is to be chosen
 }
 
@@ -97,7 +98,7 @@ func (c *costs) table(ctx context.Context) (string, error) {
 	mine := choice{name: "these experts", passes: len(passesOf(c.experts))}
 	var names []string
 	for _, e := range c.experts {
-		names = append(names, e.name)
+		names = append(names, e.Name())
 		if e.Late() {
 			mine.late++
 		} else {
@@ -145,10 +146,10 @@ func (c *costs) measure(ctx context.Context) (first, others time.Duration, err e
 		return 0, 0, nil
 	}
 	few := c.kept[:min(len(c.kept), mostSampled, max(1, int(c.passages/sampleShare)))]
-	took := func(e *expert) (time.Duration, error) {
+	took := func(e *serving.Expert) (time.Duration, error) {
 		began := time.Now()
 		var err error
-		if e.carries != nil {
+		if e.Carried() != "" {
 			_, _, err = e.EncodePassagesBoth(ctx, few)
 		} else {
 			_, err = e.EncodePassages(ctx, few)
@@ -164,9 +165,9 @@ func (c *costs) measure(ctx context.Context) (first, others time.Duration, err e
 
 // passesOf are the experts whose runs make the vectors of all: late interaction
 // that carries its base's stands for both.
-func passesOf(all []*expert) (out []*expert) {
+func passesOf(all []*serving.Expert) (out []*serving.Expert) {
 	for _, e := range all {
-		if !slices.ContainsFunc(all, func(late *expert) bool { return late.carries == e }) {
+		if !slices.ContainsFunc(all, func(late *serving.Expert) bool { return late.Carried() == e.Name() }) {
 			out = append(out, e)
 		}
 	}

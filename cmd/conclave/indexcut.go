@@ -7,6 +7,7 @@ import (
 
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/serving"
 )
 
 // indexed is what a build made, and of how many passages each expert read
@@ -22,7 +23,7 @@ func (r *indexed) take(counted []*cutCounter) {
 	r.Truncated, r.reads = map[string]int64{}, map[string]int{}
 	for _, c := range counted {
 		if n := c.cut.Load(); n > 0 {
-			r.Truncated[c.name], r.reads[c.name] = n, c.bundle.Manifest.MaxTokens.Passage
+			r.Truncated[c.Name()], r.reads[c.Name()] = n, c.Bundle.Manifest.MaxTokens.Passage
 		}
 	}
 }
@@ -30,7 +31,7 @@ func (r *indexed) take(counted []*cutCounter) {
 // cutCounter is an expert that counts the passages that are longer than it
 // reads.
 type cutCounter struct {
-	*expert
+	*serving.Expert
 	cut     atomic.Int64
 	carried *cutCounter // of the expert whose vectors come with this one's; nil: nobody's
 }
@@ -38,14 +39,14 @@ type cutCounter struct {
 // countCut makes the experts of a build count.
 func countCut(o *collection.BuildOptions) (counted []*cutCounter) {
 	for i, x := range o.Experts {
-		if e, ok := x.(*expert); ok {
-			c := &cutCounter{expert: e}
+		if e, ok := x.(*serving.Expert); ok {
+			c := &cutCounter{Expert: e}
 			o.Experts[i] = c
 			counted = append(counted, c)
 		}
 	}
 	for _, c := range counted {
-		if at := slices.IndexFunc(counted, func(other *cutCounter) bool { return other.expert == c.carries }); at >= 0 {
+		if at := slices.IndexFunc(counted, func(other *cutCounter) bool { return other.Name() == c.Carried() }); at >= 0 {
 			c.carried = counted[at]
 		}
 	}
@@ -55,7 +56,7 @@ func countCut(o *collection.BuildOptions) (counted []*cutCounter) {
 // EncodePassages encodes passages through the bundle's template.
 func (c *cutCounter) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	c.count(passages)
-	return c.expert.EncodePassages(ctx, passages)
+	return c.Expert.EncodePassages(ctx, passages)
 }
 
 // EncodePassagesBoth is EncodePassages of this expert and of the carried one.
@@ -64,7 +65,7 @@ func (c *cutCounter) EncodePassagesBoth(ctx context.Context, passages []corpus.P
 	if c.carried != nil {
 		c.carried.count(passages)
 	}
-	return c.expert.EncodePassagesBoth(ctx, passages)
+	return c.Expert.EncodePassagesBoth(ctx, passages)
 }
 
 func (c *cutCounter) count(passages []corpus.Passage) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 	"conclave/configs"
 	shipped "conclave/experts"
 	"conclave/search"
+	"conclave/serving"
 )
 
 // next opens a collection as a search would, and says what "auto" now is and
@@ -19,19 +19,20 @@ import (
 // here, too.
 func next(config configs.Config, out io.Writer) error {
 	w := &errWriter{out: out}
-	l, err := openSearched(config, slog.New(slog.DiscardHandler), complaining{out})
+	l, err := serving.Assemble(serving.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: complaining{out}, Lenient: true})
 	if err == nil {
-		l.next(w, config.Collection)
+		sayNext(l, w, config.Collection)
+		err = l.Close()
 	}
-	if err = errors.Join(err, l.Close()); err != nil {
+	if err != nil {
 		w.printf("it cannot be searched yet: %v\n", err)
 	}
 	return w.err
 }
 
-func (l *library) next(w *errWriter, folder string) {
-	w.printf("auto is %s\n", l.auto())
-	experts := l.engine.Experts()
+func sayNext(l *serving.Assembly, w *errWriter, folder string) {
+	w.printf("auto is %s\n", autoOf(l))
+	experts := l.Engine.Experts()
 	late := slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
 	record, err := calibration.ReadRecord(folder)
 	step := func(why, command string) { w.printf("next: %s\n      conclave %s\n", why, command) }
@@ -41,7 +42,7 @@ func (l *library) next(w *errWriter, folder string) {
 	case !late && slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Name == baseExpert }):
 		step("late interaction", "index --collection "+folder+" --add-expert late")
 	default:
-		if l.made.Reference == "" {
+		if l.Made().Reference == "" {
 			step("a specialist, where one of these is near your domain:\n      "+strings.Join(specialists(), ", "), "index --collection "+folder+" --add-expert NAME")
 		}
 		if record == nil && err == nil {
@@ -56,10 +57,10 @@ func specialists() []string {
 }
 
 // auto is the method behind "auto", and of what.
-func (l *library) auto() string {
-	d := l.engine.Defaults()
+func autoOf(l *serving.Assembly) string {
+	d := l.Engine.Defaults()
 	var of []string
-	dense := denseOf(l.engine.Experts())
+	dense := serving.DenseOf(l.Engine.Experts())
 	switch {
 	case len(dense) > 3:
 		of = append(of, fmt.Sprintf("%d experts", len(dense)))
@@ -73,7 +74,7 @@ func (l *library) auto() string {
 		if d.Gate.Phrases > 0 {
 			of = append(of, "phrases")
 		}
-		if len(d.Gate.Late) > 0 && l.made.Late != nil {
+		if len(d.Gate.Late) > 0 && l.Made().Late != nil {
 			of = append(of, "late interaction")
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"conclave/models"
+	"conclave/provision"
 
 	"github.com/spf13/cobra"
 )
@@ -40,7 +41,7 @@ func newModelsList(term terminal) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				cache, err := cacheOf(config)
+				cache, err := provision.CacheAt(config.Cache)
 				if err != nil {
 					return err
 				}

@@ -9,6 +9,8 @@ import (
 
 	"conclave/configs"
 	"conclave/models"
+	"conclave/provision"
+	"conclave/serving"
 )
 
 // TestDeltaByCommands: import, list, verify, and finding the bundle by name
@@ -52,11 +54,11 @@ func TestDeltaByCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache, err := cacheOf(config)
+	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at, err := bundleFolder(config, cache, "golden-tied"); err != nil || at != cache.Bundle("golden-tied") {
+	if at, err := serving.BundleFolder(config, cache, "golden-tied"); err != nil || at != cache.Bundle("golden-tied") {
 		t.Errorf("found at %q: %v", at, err)
 	}
 	// Trained again: what was merged is of yesterday.
@@ -64,7 +66,7 @@ func TestDeltaByCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	calibrated(t, two, filepath.Join("experts", "golden-tied"))
-	if _, err := bundleFolder(config, cache, "golden-tied"); err == nil || !strings.Contains(err.Error(), "holds another delta") {
+	if _, err := serving.BundleFolder(config, cache, "golden-tied"); err == nil || !strings.Contains(err.Error(), "holds another delta") {
 		t.Errorf("%v", err)
 	}
 	if code, _, complaints := conclave(t, "models", "import", tied, "--base", base, "--name", "base"); code != exitFailed || !strings.Contains(complaints, "the base encoder's") {

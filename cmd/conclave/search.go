@@ -12,6 +12,7 @@ import (
 
 	"conclave/configs"
 	"conclave/search"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -127,12 +128,12 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 	if x.url != "" {
 		return searchRemote(cmd.Context(), x.url, x.key, x.request)
 	}
-	l, err := openSearched(config, newSaying(terminal.Err, config.Log), complaining{terminal.Err})
-	defer func() { err = errors.Join(err, l.Close()) }()
+	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(terminal.Err, config.Log), Observer: complaining{terminal.Err}, Lenient: true})
 	if err != nil {
 		return response, err
 	}
-	return l.engine.Search(cmd.Context(), x.request)
+	defer func() { err = errors.Join(err, l.Close()) }()
+	return l.Engine.Search(cmd.Context(), x.request)
 }
 
 // widthOf is the width to print for: the terminal's, or 80 characters.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"conclave/configs"
-	"conclave/provision"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,14 +28,6 @@ func settings(cmd *cobra.Command, term terminal) (configs.Config, error) {
 		_, _ = fmt.Fprintf(term.Err, "conclave: warning: %s\n", warning)
 	}
 	return config, nil
-}
-
-// cacheOf is the cache folder: the configured one, or the user's.
-func cacheOf(config configs.Config) (provision.Cache, error) {
-	if config.Cache != "" {
-		return provision.Cache{Root: config.Cache}, nil
-	}
-	return provision.DefaultCache()
 }
 
 // newLogger writes structured lines to standard error.

@@ -13,13 +13,14 @@ import (
 	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // baseExpert is the name of the encoder that setup makes.
-const baseExpert = "base"
+const baseExpert = serving.Base
 
 // setupOptions say what setup makes available.
 type setupOptions struct {
@@ -84,7 +85,7 @@ also after an interruption.`,
 			if o.provider != "cpu" && o.provider != "cuda" {
 				return usagef("--provider is %q: cpu and cuda are possible", o.provider)
 			}
-			cache, err := cacheOf(config)
+			cache, err := provision.CacheAt(config.Cache)
 			if err != nil {
 				return err
 			}
@@ -151,9 +152,9 @@ func importMissing(ctx context.Context, cache provision.Cache, wanted []wantedBu
 func wantedBase(cache provision.Cache) []wantedBundle {
 	var all []wantedBundle
 	for _, precision := range []string{models.PrecisionFP32, models.PrecisionInt8} {
-		folder := cache.Bundle(baseBundle(precision))
+		folder := cache.Bundle(serving.BaseBundle(precision))
 		all = append(all, wantedBundle{
-			name: baseBundle(precision), folder: folder,
+			name: serving.BaseBundle(precision), folder: folder,
 			accept: func(b *models.Bundle) error { return isBase(b, precision) },
 			make: func(ctx context.Context, checkpoint string, progress func(done, total int64)) error {
 				unitLength := true
@@ -181,14 +182,6 @@ func isBase(b *models.Bundle, precision string) error {
 		return fmt.Errorf("%s was made otherwise (%s, pooling %s, unit length %t, by %q)", b.Dir, m.Precision, m.Pooling, m.Normalise, m.Lineage.Producer)
 	}
 	return nil
-}
-
-// baseBundle names the bundle of the base encoder in a precision.
-func baseBundle(precision string) string {
-	if precision == models.PrecisionFP32 {
-		return baseExpert
-	}
-	return baseExpert + "-" + precision
 }
 
 // verifyBundles returns what is missing, damaged, or made otherwise, and says

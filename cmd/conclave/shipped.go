@@ -12,6 +12,7 @@ import (
 
 	"conclave/models"
 	"conclave/provision"
+	"conclave/serving"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -47,7 +48,7 @@ func readDeltas(files fs.FS) ([]*models.Delta, error) {
 			return nil, fmt.Errorf("expert %s: %w", e.Name(), err)
 		}
 		name := d.Manifest.Name
-		if name == baseExpert || name == baseBundle(models.PrecisionInt8) {
+		if name == baseExpert || name == serving.BaseBundle(models.PrecisionInt8) {
 			return nil, fmt.Errorf("expert %s: the name %q is that of the base encoder", e.Name(), name)
 		}
 		if other, twice := places[name]; twice {

@@ -16,6 +16,7 @@ import (
 	"conclave/models"
 	"conclave/provision"
 	"conclave/search"
+	"conclave/serving"
 )
 
 // golden is the path of something in training/golden: a base and deltas.
@@ -188,7 +189,7 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 	}
 	for _, precision := range []string{models.PrecisionFP32, models.PrecisionInt8} {
 		o := models.ImportOptions{Name: baseExpert, Int8: precision == models.PrecisionInt8, MaxTokens: d.Manifest.MaxTokens, Template: d.Manifest.Template}
-		if _, err := models.Import(t.Context(), golden(t, "base"), cache.Bundle(baseBundle(precision)), o); err != nil {
+		if _, err := models.Import(t.Context(), golden(t, "base"), cache.Bundle(serving.BaseBundle(precision)), o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -200,12 +201,12 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 		base, late string
 		shared     bool
 	}{{"base", name, true}, {"base-int8", name + "-int8", true}, {"base", name + "-int8", false}} {
-		loaded, err := openExperts(configs.Config{Cache: cache.Root, Runtime: library, Encoder: configs.Encoder{Provider: "cpu"}}, slog.New(slog.DiscardHandler), []string{c.base, c.late})
+		loaded, err := serving.OpenExperts(configs.Config{Cache: cache.Root, Runtime: library, Encoder: configs.Encoder{Provider: "cpu"}}, slog.New(slog.DiscardHandler), []string{c.base, c.late})
 		if err != nil {
 			t.Fatal(err)
 		}
 		carried := ""
-		for _, e := range loaded.opened {
+		for _, e := range loaded.All() {
 			if e.Late() {
 				carried = e.Carried()
 			}

@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func stampOfRecord(folder string) recordStamp {
 // keepCalibrated lets searches use a calibration that was made while the
 // collection is served, until ctx is done and the function that it returns was
 // called. One that cannot be used changes nothing; /readyz says why.
-func (l *library) keepCalibrated(ctx context.Context) (finish func()) {
+func (l *Assembly) keepCalibrated(ctx context.Context) (finish func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -47,7 +47,7 @@ func (l *library) keepCalibrated(ctx context.Context) (finish func()) {
 
 // recalibrate makes the engine anew when the collection's calibration is
 // another one than it was made with.
-func (l *library) recalibrate() {
+func (l *Assembly) recalibrate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if stampOfRecord(l.config.Collection) == l.record {

@@ -1,15 +1,13 @@
-package main
+package serving
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 
 	"conclave/calibration"
 	"conclave/collection"
-	"conclave/configs"
 	"conclave/handlers"
 	"conclave/search"
 )
@@ -33,12 +31,12 @@ func answers(made search.Config) error {
 	return errors.Join(err, closing)
 }
 
-// tryRecord is an error where the collection, as it is opened here, could not
+// TryRecord is an error where the collection, as it is opened here, could not
 // answer by a calibration.
-func (l *library) tryRecord(record *calibration.Record, config configs.Config, log *slog.Logger) error {
-	g := l.collection.Acquire()
+func (l *Assembly) TryRecord(record *calibration.Record) error {
+	g := l.Collection.Acquire()
 	defer g.Release()
-	made, err := l.makeWith(record, g, config, log, nil)
+	made, err := l.makeWith(record, g)
 	if err != nil {
 		return err
 	}
@@ -49,13 +47,13 @@ func (l *library) tryRecord(record *calibration.Record, config configs.Config, l
 // that the experts at hand cannot answer by is refused: the one before stays, or
 // where there is none the shipped gate. One that cannot be read keeps a
 // collection from being opened, since its answers would be others than before.
-func (l *library) configure(g *collection.Generation, config configs.Config, log *slog.Logger, observer search.Observer) (search.Config, error) {
-	if l.uncalibrated {
-		return l.makeWith(nil, g, config, log, observer)
+func (l *Assembly) configure(g *collection.Generation) (search.Config, error) {
+	if l.options.Uncalibrated {
+		return l.makeWith(nil, g)
 	}
-	l.record = stampOfRecord(config.Collection) // before it is read: one that comes now is seen later
-	record, refused := calibration.ReadRecord(config.Collection)
-	if refused != nil && l.engine == nil {
+	l.record = stampOfRecord(l.options.Config.Collection) // before it is read: one that comes now is seen later
+	record, refused := calibration.ReadRecord(l.options.Config.Collection)
+	if refused != nil && l.Engine == nil {
 		return search.Config{}, refused
 	}
 	choices := []*calibration.Record{record, l.accepted}
@@ -69,13 +67,13 @@ func (l *library) configure(g *collection.Generation, config configs.Config, log
 		if record == nil { // none was accepted yet
 			continue
 		}
-		made, err := l.makeWith(record, g, config, log, observer)
+		made, err := l.makeWith(record, g)
 		if err == nil {
 			err = answers(made)
 		}
 		if err == nil {
 			l.accepted = record
-			l.refuse(refused, config, log)
+			l.refuse(refused)
 			return made, nil
 		}
 		if refused == nil {
@@ -83,13 +81,13 @@ func (l *library) configure(g *collection.Generation, config configs.Config, log
 		}
 	}
 	l.accepted = nil
-	l.refuse(refused, config, log)
-	return l.makeWith(nil, g, config, log, observer)
+	l.refuse(refused)
+	return l.makeWith(nil, g)
 }
 
 // refuse remembers why the calibration that lies in the collection is not used;
 // nil: it is, or there is none.
-func (l *library) refuse(why error, config configs.Config, log *slog.Logger) {
+func (l *Assembly) refuse(why error) {
 	before := l.refused
 	l.refused = ""
 	if why == nil {
@@ -99,14 +97,14 @@ func (l *library) refuse(why error, config configs.Config, log *slog.Logger) {
 	if l.accepted != nil {
 		instead = "the one before is used"
 	}
-	l.refused = fmt.Sprintf("the calibration %s cannot be used, %s: %v", filepath.Join(config.Collection, calibration.RecordFile), instead, why)
+	l.refused = fmt.Sprintf("the calibration %s cannot be used, %s: %v", filepath.Join(l.options.Config.Collection, calibration.RecordFile), instead, why)
 	if l.refused != before {
-		log.Warn(l.refused)
+		l.options.Log.Warn(l.refused)
 	}
 }
 
 // tellCalibration states in /readyz that the collection's calibration is not used.
-func (l *library) tellCalibration(api *handlers.API) {
+func (l *Assembly) tellCalibration(api *handlers.API) {
 	const name = "calibration"
 	if l.refused == "" {
 		api.Readiness().Remove(name)

@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -17,25 +17,39 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// experts are the loaded bundles of one process, and the runtime under them.
-type experts struct {
+// Base is the name of the encoder that setup makes.
+const Base = "base"
+
+// BaseBundle is the name of its bundle in a precision.
+func BaseBundle(precision string) string {
+	if precision == models.PrecisionFP32 {
+		return Base
+	}
+	return Base + "-" + precision
+}
+
+// Experts are the loaded bundles of one process, and the runtime under them.
+type Experts struct {
 	config  configs.Config
 	cache   provision.Cache
 	log     *slog.Logger
 	runtime *encoder.Runtime
-	opened  []*expert
+	opened  []*Expert
 }
 
-// expert is one loaded bundle.
-type expert struct {
+// All are the experts in their order.
+func (x *Experts) All() []*Expert { return x.opened }
+
+// Expert is one loaded bundle.
+type Expert struct {
+	Bundle  *models.Bundle
+	Encoder *encoder.Encoder
 	name    string
-	bundle  *models.Bundle
-	encoder *encoder.Encoder
-	carries *expert // whose vectors come from this one's runs; nil: nobody's
+	carries *Expert // whose vectors come from this one's runs; nil: nobody's
 }
 
-// openExperts loads the named experts. Close ends them.
-func openExperts(config configs.Config, log *slog.Logger, names []string) (*experts, error) {
+// OpenExperts loads the named experts. Close ends them.
+func OpenExperts(config configs.Config, log *slog.Logger, names []string) (*Experts, error) {
 	x, failed, err := openSome(config, log, names)
 	if err != nil {
 		return nil, err
@@ -51,16 +65,16 @@ func openExperts(config configs.Config, log *slog.Logger, names []string) (*expe
 
 // openSome loads those of the named experts that can be loaded, and says why the
 // others cannot. Close ends them.
-func openSome(config configs.Config, log *slog.Logger, names []string) (x *experts, failed map[string]error, err error) {
-	cache, err := cacheOf(config)
+func openSome(config configs.Config, log *slog.Logger, names []string) (x *Experts, failed map[string]error, err error) {
+	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
 		return nil, nil, err
 	}
-	x = &experts{config: config, cache: cache, log: log}
+	x = &Experts{config: config, cache: cache, log: log}
 	if len(names) == 0 {
 		return x, nil, nil
 	}
-	library, err := libraryOf(config, cache)
+	library, err := RuntimeLibrary(config, cache)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,13 +88,13 @@ func openSome(config configs.Config, log *slog.Logger, names []string) (x *exper
 	return x, failed, nil
 }
 
-// threadsOfOne is how many cores one inference uses where the configuration
+// ThreadsOfOne is how many cores one inference uses where the configuration
 // leaves it open, when so many may run at once: experts that are all asked the
 // same question, or batches of passages. Side by side on a core each they take
 // two thirds of the time of one after the other on all cores, since no thread
 // waits for another within a run; a lone expert has all cores, and its answer
 // is there earlier.
-func threadsOfOne(config configs.Config, atOnce int) int {
+func ThreadsOfOne(config configs.Config, atOnce int) int {
 	if config.Encoder.Threads > 0 {
 		return config.Encoder.Threads
 	}
@@ -90,11 +104,11 @@ func threadsOfOne(config configs.Config, atOnce int) int {
 // openAll opens experts side by side on the processor: a session is made by
 // one thread. The CUDA provider replaces signal handlers while it loads, which
 // only one session at a time can put right.
-func (x *experts) openAll(names []string) (failed map[string]error) {
-	opened, errs := make([]*expert, len(names)), make([]error, len(names))
+func (x *Experts) openAll(names []string) (failed map[string]error) {
+	opened, errs := make([]*Expert, len(names)), make([]error, len(names))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	if strongest(x.config) != encoder.CPU {
+	if Strongest(x.config) != encoder.CPU {
 		group.SetLimit(1)
 	}
 	for i, name := range names {
@@ -104,7 +118,7 @@ func (x *experts) openAll(names []string) (failed map[string]error) {
 		})
 	}
 	_ = group.Wait()
-	x.opened = slices.DeleteFunc(opened, func(e *expert) bool { return e == nil })
+	x.opened = slices.DeleteFunc(opened, func(e *Expert) bool { return e == nil })
 	failed = map[string]error{}
 	for i, name := range names {
 		if errs[i] != nil {
@@ -116,13 +130,13 @@ func (x *experts) openAll(names []string) (failed map[string]error) {
 
 // share lets experts of late interaction give the vectors of the expert whose
 // layers they have, where that is here too: one run serves both.
-func (x *experts) share() error {
+func (x *Experts) share() error {
 	for _, late := range x.opened {
 		if !late.Late() {
 			continue
 		}
-		for _, dense := range x.dense() {
-			shared, err := dense.encoder.Share(late.encoder)
+		for _, dense := range x.Dense() {
+			shared, err := dense.Encoder.Share(late.Encoder)
 			if err != nil {
 				return fmt.Errorf("trying whether %s and %s can share an encoder's runs: %w", dense.name, late.name, err)
 			}
@@ -136,14 +150,14 @@ func (x *experts) share() error {
 	return nil
 }
 
-// libraryOf is the path of the ONNX Runtime library: the configured one, or
+// RuntimeLibrary is the path of the ONNX Runtime library: the configured one, or
 // the verified one that setup fetched, with CUDA where that is asked for and
 // was fetched.
-func libraryOf(config configs.Config, cache provision.Cache) (string, error) {
+func RuntimeLibrary(config configs.Config, cache provision.Cache) (string, error) {
 	if config.Runtime != "" {
 		return config.Runtime, nil
 	}
-	if provider := strongest(config); provider != encoder.CPU {
+	if provider := Strongest(config); provider != encoder.CPU {
 		library, err := cache.VerifyRuntime(encoder.CUDA)
 		if err == nil {
 			return library, nil
@@ -155,9 +169,9 @@ func libraryOf(config configs.Config, cache provision.Cache) (string, error) {
 	return cache.VerifyRuntime(encoder.CPU)
 }
 
-// strongest is the provider that decides which library is loaded: cuda where
+// Strongest is the provider that decides which library is loaded: cuda where
 // any expert asks for it, then auto.
-func strongest(config configs.Config) string {
+func Strongest(config configs.Config) string {
 	out := config.Encoder.Provider
 	for _, x := range config.Experts {
 		if x.Provider == encoder.CUDA || x.Provider == encoder.Auto && out == encoder.CPU {
@@ -167,8 +181,8 @@ func strongest(config configs.Config) string {
 	return out
 }
 
-func (x *experts) open(name string) (*expert, error) {
-	folder, err := bundleFolder(x.config, x.cache, name)
+func (x *Experts) open(name string) (*Expert, error) {
+	folder, err := BundleFolder(x.config, x.cache, name)
 	if err != nil {
 		return nil, err
 	}
@@ -197,19 +211,19 @@ func (x *experts) open(name string) (*expert, error) {
 	if why := e.Fallback(); why != nil {
 		x.log.Warn("expert runs on the processor", "expert", name, "why", why)
 	}
-	return &expert{name: name, bundle: bundle, encoder: e}, nil
+	return &Expert{name: name, Bundle: bundle, Encoder: e}, nil
 }
 
-// dense are the experts but for late interaction, in their order.
-func (x *experts) dense() []*expert {
-	return slices.DeleteFunc(slices.Clone(x.opened), (*expert).Late)
+// Dense are the experts but for late interaction, in their order.
+func (x *Experts) Dense() []*Expert {
+	return slices.DeleteFunc(slices.Clone(x.opened), (*Expert).Late)
 }
 
 // Close ends the encoders, then the runtime.
-func (x *experts) Close() error {
+func (x *Experts) Close() error {
 	var errs []error
 	for _, e := range x.opened {
-		errs = append(errs, e.encoder.Close())
+		errs = append(errs, e.Encoder.Close())
 	}
 	x.opened = nil
 	if x.runtime != nil {
@@ -221,25 +235,25 @@ func (x *experts) Close() error {
 
 // The methods below make an expert what collection and search need of it.
 
-func (e *expert) Name() string        { return e.name }
-func (e *expert) Dimension() int      { return e.encoder.Dimension() }
-func (e *expert) Fingerprint() string { return e.encoder.Fingerprint(models.Passage) }
+func (e *Expert) Name() string        { return e.name }
+func (e *Expert) Dimension() int      { return e.Encoder.Dimension() }
+func (e *Expert) Fingerprint() string { return e.Encoder.Fingerprint(models.Passage) }
 
 // Late says that the expert gives each token a vector: late interaction.
-func (e *expert) Late() bool { return e.encoder.Late() }
+func (e *Expert) Late() bool { return e.Encoder.Late() }
 
 // CutsPassage reports whether a passage is longer than the encoder reads.
-func (e *expert) CutsPassage(p corpus.Passage) bool {
-	return e.encoder.CutsPassage(encoder.Text{Title: p.Title, Text: p.Text})
+func (e *Expert) CutsPassage(p corpus.Passage) bool {
+	return e.Encoder.CutsPassage(encoder.Text{Title: p.Title, Text: p.Text})
 }
 
 // EncodePassages encodes passages through the bundle's template.
-func (e *expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
-	return e.encoder.EncodePassages(ctx, texts(passages))
+func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
+	return e.Encoder.EncodePassages(ctx, texts(passages))
 }
 
 // Carried is the name of the expert whose vectors come with this one's.
-func (e *expert) Carried() string {
+func (e *Expert) Carried() string {
 	if e.carries == nil {
 		return ""
 	}
@@ -247,8 +261,8 @@ func (e *expert) Carried() string {
 }
 
 // EncodePassagesBoth is EncodePassages of this expert and of the carried one.
-func (e *expert) EncodePassagesBoth(ctx context.Context, passages []corpus.Passage) (own, carried [][]float32, err error) {
-	return e.encoder.EncodePassagesBoth(ctx, texts(passages))
+func (e *Expert) EncodePassagesBoth(ctx context.Context, passages []corpus.Passage) (own, carried [][]float32, err error) {
+	return e.Encoder.EncodePassagesBoth(ctx, texts(passages))
 }
 
 func texts(passages []corpus.Passage) []encoder.Text {

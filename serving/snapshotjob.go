@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -21,7 +21,7 @@ func snapshotsOf(config configs.Config) string {
 	return filepath.Clean(config.Collection) + "-snapshots"
 }
 
-func (l *library) checkSnapshot(r jobs.Request) error {
+func (l *Assembly) checkSnapshot(r jobs.Request) error {
 	if !plainName(r.Name) {
 		return jobs.Refuse("invalid_name", "%q cannot be the name of a snapshot: letters, digits, - _ and ., at most 64, and no . in front", r.Name)
 	}
@@ -43,7 +43,7 @@ func plainName(name string) bool {
 }
 
 // makeSnapshot is the work of a snapshot.
-func (l *library) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
+func (l *Assembly) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 	folder := snapshotsOf(l.config)
 	out := filepath.Join(folder, t.Name)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -79,7 +79,7 @@ func readSnapshot(out string) (result jobs.Result, err error) {
 
 // flush waits until searches see what was acknowledged, and gives up when that
 // keeps failing.
-func (l *library) flush(ctx context.Context, report func(jobs.Progress)) error {
+func (l *Assembly) flush(ctx context.Context, report func(jobs.Progress)) error {
 	for {
 		waiting, cancel := context.WithTimeout(ctx, 2*time.Second)
 		err := l.live.Flush(waiting)

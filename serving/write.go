@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -17,9 +17,9 @@ import (
 
 // openServed opens the configured collection for a server: for reading and
 // writing, unless it is to be read alone.
-func openServed(config configs.Config, log *slog.Logger, observer search.Observer, turns search.Turns) (*library, error) {
-	l := &library{warnings: map[string][]string{}, turns: turns, lenient: true}
-	if err := l.load(config, log, observer); err != nil {
+func openServed(config configs.Config, log *slog.Logger, observer search.Observer, turns search.Turns) (*Assembly, error) {
+	l := &Assembly{options: Options{Config: config, Log: log, Observer: observer, Lenient: true}, warnings: map[string][]string{}, turns: turns}
+	if err := l.load(); err != nil {
 		return l, err
 	}
 	f := &following{config: config, log: log, observer: observer, retired: map[*search.Engine]chan struct{}{}}
@@ -39,7 +39,7 @@ func openServed(config configs.Config, log *slog.Logger, observer search.Observe
 // closeSilent ends the experts that are not searched.
 func (f *following) closeSilent() (err error) {
 	for _, e := range f.silent {
-		err = errors.Join(err, e.encoder.Close())
+		err = errors.Join(err, e.Encoder.Close())
 	}
 	f.silent = nil
 	return err
@@ -47,7 +47,7 @@ func (f *following) closeSilent() (err error) {
 
 // openWriting takes the collection's lock and replaces the reading by a live
 // collection.
-func (l *library) openWriting(f *following, encoders []collection.PassageEncoder) (err error) {
+func (l *Assembly) openWriting(f *following, encoders []collection.PassageEncoder) (err error) {
 	o := liveOptions(f.config, encoders)
 	o.Failed = func(err error) { f.log.Error("indexing what was written failed, and is tried again", "cause", err) }
 	opened := make(chan struct{})
@@ -59,15 +59,15 @@ func (l *library) openWriting(f *following, encoders []collection.PassageEncoder
 	if f.live, err = collection.OpenLive(f.config.Collection, o); err != nil {
 		return explainWriting(f.config.Collection, errors.Join(err, f.closeSilent()))
 	}
-	before := l.collection
-	l.following, l.collection = f, f.live.Collection()
-	g := l.collection.Acquire()
+	before := l.Collection
+	l.following, l.Collection = f, f.live.Collection()
+	g := l.Collection.Acquire()
 	defer g.Release()
-	if l.made, err = l.configure(g, f.config, f.log, f.observer); err != nil {
+	if l.made, err = l.configure(g); err != nil {
 		return errors.Join(err, before.Close())
 	}
-	reading := l.engine
-	if l.engine, err = search.NewEngine(l.made); err != nil {
+	reading := l.Engine
+	if l.Engine, err = search.NewEngine(l.made); err != nil {
 		return errors.Join(err, before.Close())
 	}
 	// Nobody has asked the engine that read.
@@ -76,15 +76,15 @@ func (l *library) openWriting(f *following, encoders []collection.PassageEncoder
 
 // openSilent opens the experts of the collection that are not searched: new
 // passages need vectors of every expert. It returns all encoders.
-func (f *following) openSilent(l *library) ([]collection.PassageEncoder, error) {
-	g := l.collection.Acquire()
+func (f *following) openSilent(l *Assembly) ([]collection.PassageEncoder, error) {
+	g := l.Collection.Acquire()
 	defer g.Release()
 	var encoders []collection.PassageEncoder
-	for _, e := range l.experts.opened {
+	for _, e := range l.Experts.opened {
 		encoders = append(encoders, e)
 	}
 	for _, x := range g.Experts() {
-		if slices.ContainsFunc(l.experts.opened, func(e *expert) bool { return e.name == x.Name }) {
+		if slices.ContainsFunc(l.Experts.opened, func(e *Expert) bool { return e.name == x.Name }) {
 			continue
 		}
 		if at := slices.IndexFunc(l.absent, func(m search.Missing) bool { return m.Source == x.Name }); at >= 0 {
@@ -102,18 +102,18 @@ func (f *following) openSilent(l *library) ([]collection.PassageEncoder, error) 
 }
 
 // open loads one more expert.
-func (l *library) open(config configs.Config, log *slog.Logger, name string) (*expert, error) {
-	if l.experts.runtime != nil {
-		return l.experts.open(name)
+func (l *Assembly) open(config configs.Config, log *slog.Logger, name string) (*Expert, error) {
+	if l.Experts.runtime != nil {
+		return l.Experts.open(name)
 	}
 	// A collection of words alone has loaded no runtime yet.
-	first, err := openExperts(config, log, []string{name})
+	first, err := OpenExperts(config, log, []string{name})
 	if err != nil {
 		return nil, err
 	}
 	e := first.opened[0]
-	first.opened = l.experts.opened
-	l.experts = first
+	first.opened = l.Experts.opened
+	l.Experts = first
 	return e, nil
 }
 
@@ -143,8 +143,8 @@ func explainWriting(folder string, err error) error {
 }
 
 // closeWriting ends the writing, while the encoders that it uses are open.
-func (l *library) closeWriting() error {
+func (l *Assembly) closeWriting() error {
 	err := errors.Join(l.live.Close(), l.settled(context.Background()))
-	l.collection = nil // closed with the live one
+	l.Collection = nil // closed with the live one
 	return errors.Join(err, l.closeSilent())
 }

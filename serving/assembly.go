@@ -1,4 +1,7 @@
-package main
+// Package serving opens a collection with its experts and the engine, and serves
+// it over HTTP: it follows the generations of the collection, calibrations and
+// experts that come and go, does the jobs, and closes everything in order.
+package serving
 
 import (
 	"context"
@@ -18,20 +21,30 @@ import (
 	"conclave/shelf"
 )
 
-// library is a collection opened for searching, with its experts and the
-// engine on top.
-type library struct {
-	collection *collection.Collection
-	experts    *experts
-	engine     *search.Engine
+// Options say what is opened, and how.
+type Options struct {
+	Config   configs.Config
+	Log      *slog.Logger
+	Observer search.Observer // nil: nobody
+	// Uncalibrated leaves the collection's calibration aside, which is about to be
+	// made, or is of a version that cannot be read any more.
+	Uncalibrated bool
+	// Lenient leaves experts out whose bundles are damaged, and every answer says so.
+	Lenient bool
+}
+
+// Assembly is a collection opened for searching, with its experts and the engine
+// on top.
+type Assembly struct {
+	Collection *collection.Collection
+	Experts    *Experts
+	Engine     *search.Engine
+
+	options    Options
 	made       search.Config       // what the engine was made of
 	warnings   map[string][]string // by expert
 	turns      search.Turns        // nil: whoever computes has one
-	// uncalibrated: the collection's calibration is left aside.
-	uncalibrated bool
-	// lenient: experts whose bundles are damaged are left out; absent names them.
-	lenient    bool
-	absent     []search.Missing
+	absent     []search.Missing    // experts whose bundles are damaged
 	unwritable error               // why nothing can be written; nil: it can
 	record     recordStamp         // of the calibration that lies in the collection
 	accepted   *calibration.Record // that the engine was made with; nil: none
@@ -39,54 +52,57 @@ type library struct {
 	*following                     // nil where the collection stays as it is
 }
 
-// openLibrary opens the configured collection with the configured experts, all
-// that the collection has where none are named, and refuses what would answer
-// wrongly: vectors of another encoder, an index below its floor. What it returns
-// is to be closed, also beside an error.
-func openLibrary(config configs.Config, log *slog.Logger, observer search.Observer) (*library, error) {
-	l := &library{warnings: map[string][]string{}}
-	return l, l.load(config, log, observer)
+// Assemble opens the configured collection with the configured experts, all that
+// the collection has where none are named, and refuses what would answer wrongly:
+// vectors of another encoder, an index below its floor. Close ends it.
+func Assemble(o Options) (*Assembly, error) {
+	l := &Assembly{options: o, warnings: map[string][]string{}}
+	if err := l.load(); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
-// openUncalibrated is the same without the collection's calibration, which is
-// about to be made, or of a version that cannot be read any more.
-func openUncalibrated(config configs.Config, log *slog.Logger, observer search.Observer) (*library, error) {
-	l := &library{warnings: map[string][]string{}, uncalibrated: true}
-	return l, l.load(config, log, observer)
-}
+// Made is what the engine was made of.
+func (l *Assembly) Made() search.Config { return l.made }
 
-func (l *library) load(config configs.Config, log *slog.Logger, observer search.Observer) (err error) {
-	if l.collection, err = collection.Open(config.Collection); err != nil {
+// Refused says why the collection's calibration is not used; "": it is, or there
+// is none.
+func (l *Assembly) Refused() string { return l.refused }
+
+func (l *Assembly) load() (err error) {
+	config := l.options.Config
+	if l.Collection, err = collection.Open(config.Collection); err != nil {
 		return fmt.Errorf("opening the collection %s: %w", config.Collection, err)
 	}
-	g := l.collection.Acquire()
+	g := l.Collection.Acquire()
 	defer g.Release()
-	if err := g.CheckRecall(floorsOf(config.Index)); err != nil {
+	if err := g.CheckRecall(Floors(config.Index)); err != nil {
 		return err
 	}
 	names := servedExperts(config, g)
-	config.Encoder.Threads = threadsOfOne(config, len(names))
+	config.Encoder.Threads = ThreadsOfOne(config, len(names))
 	var failed map[string]error
-	if l.experts, failed, err = openSome(config, log, names); err != nil {
+	if l.Experts, failed, err = openSome(config, l.options.Log, names); err != nil {
 		return err
 	}
-	if err := l.spare(failed, l.experts, log); err != nil {
+	if err := l.spare(failed); err != nil {
 		return err
 	}
 	if err := l.matches(g); err != nil {
 		return err
 	}
-	if l.made, err = l.configure(g, config, log, observer); err != nil {
+	if l.made, err = l.configure(g); err != nil {
 		return err
 	}
-	l.engine, err = search.NewEngine(l.made)
+	l.Engine, err = search.NewEngine(l.made)
 	return err
 }
 
 // matches makes sure that the loaded encoders made the collection's vectors.
-func (l *library) matches(g *collection.Generation) error {
+func (l *Assembly) matches(g *collection.Generation) error {
 	var encoders []collection.Encoder
-	for _, e := range l.experts.opened {
+	for _, e := range l.Experts.opened {
 		encoders = append(encoders, e)
 	}
 	return g.CheckEncoders(encoders...)
@@ -94,22 +110,22 @@ func (l *library) matches(g *collection.Generation) error {
 
 // makeWith is what the engine is made of, with a calibration; nil: the shipped
 // gate.
-func (l *library) makeWith(record *calibration.Record, g *collection.Generation, config configs.Config, log *slog.Logger, observer search.Observer) (search.Config, error) {
+func (l *Assembly) makeWith(record *calibration.Record, g *collection.Generation) (search.Config, error) {
 	experts, late, err := l.describe(g)
 	if err != nil {
 		return search.Config{}, err
 	}
 	made := search.Config{
-		Corpus:   shelf.Of(l.collection),
+		Corpus:   shelf.Of(l.Collection),
 		Experts:  experts,
 		Late:     late,
-		Limits:   limitsOf(config.Limits),
-		Defaults: defaultsOf(config.Search),
-		Observer: observer,
+		Limits:   limitsOf(l.options.Config.Limits),
+		Defaults: defaultsOf(l.options.Config.Search),
+		Observer: l.options.Observer,
 		Turns:    l.turns,
 		Absent:   l.stillAbsent(g),
 	}
-	return made, l.calibrated(&made, record, log)
+	return made, l.calibrated(&made, record)
 }
 
 // servedExperts are the names of the experts to search with.
@@ -128,21 +144,21 @@ func servedExperts(config configs.Config, g *collection.Generation) []string {
 
 // describe makes the engine's experts of what was loaded and what the
 // collection knows of their indexes. One of them may be late interaction.
-func (l *library) describe(g *collection.Generation) (out []search.Expert, late *search.Expert, err error) {
+func (l *Assembly) describe(g *collection.Generation) (out []search.Expert, late *search.Expert, err error) {
 	files := g.Experts()
-	for _, e := range l.experts.opened {
+	for _, e := range l.Experts.opened {
 		at := slices.IndexFunc(files, func(f collection.ExpertFiles) bool { return f.Name == e.name })
 		l.warnings[e.name] = files[at].Warnings()
-		if why := e.encoder.Fallback(); why != nil {
+		if why := e.Encoder.Fallback(); why != nil {
 			l.warnings[e.name] = append(l.warnings[e.name], fmt.Sprintf("runs on the processor: %v", why))
 		}
-		if c := e.bundle.Calibration; c != nil && c.Encoder != e.encoder.Fingerprint(models.Question) {
+		if c := e.Bundle.Calibration; c != nil && c.Encoder != e.Encoder.Fingerprint(models.Question) {
 			l.warnings[e.name] = append(l.warnings[e.name], "its calibration was fitted for another encoder and is left aside: calibrate it again")
 		}
-		x := search.Expert{Name: e.name, Encoder: e.encoder, Passages: e, Info: expertInfo(e, files[at])}
+		x := search.Expert{Name: e.name, Encoder: e.Encoder, Passages: e, Info: expertInfo(e, files[at])}
 		x.Info.Warnings = l.warnings[e.name]
-		if e.encoder.EnsembleMembers() > 0 {
-			x.Ensemble = e.encoder
+		if e.Encoder.EnsembleMembers() > 0 {
+			x.Ensemble = e.Encoder
 		}
 		switch {
 		case !e.Late():
@@ -156,27 +172,27 @@ func (l *library) describe(g *collection.Generation) (out []search.Expert, late 
 	return out, late, nil
 }
 
-// denseOf are the experts that can be searched alone, and fused by any method.
-func denseOf(all []search.ExpertInfo) []search.ExpertInfo {
+// DenseOf are the experts that can be searched alone, and fused by any method.
+func DenseOf(all []search.ExpertInfo) []search.ExpertInfo {
 	return slices.DeleteFunc(all, func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
 }
 
-func expertInfo(e *expert, files collection.ExpertFiles) search.ExpertInfo {
-	m := e.bundle.Manifest
+func expertInfo(e *Expert, files collection.ExpertFiles) search.ExpertInfo {
+	m := e.Bundle.Manifest
 	info := search.ExpertInfo{
 		Dimension: m.Dimension,
 		Index:     files.Index.Kind,
 		Passages:  files.Passages,
 		Fingerprints: map[string]string{
-			"question": e.encoder.Fingerprint(models.Question),
-			"passage":  e.encoder.Fingerprint(models.Passage),
+			"question": e.Encoder.Fingerprint(models.Question),
+			"passage":  e.Encoder.Fingerprint(models.Passage),
 		},
-		Provider:  e.encoder.Provider(),
+		Provider:  e.Encoder.Provider(),
 		Precision: m.Precision,
 		MaxTokens: map[string]int{"question": m.MaxTokens.Question, "passage": m.MaxTokens.Passage},
 		Recall:    recallOf(files),
 	}
-	if c := e.bundle.Calibration; c != nil && c.Encoder == e.encoder.Fingerprint(models.Question) {
+	if c := e.Bundle.Calibration; c != nil && c.Encoder == e.Encoder.Fingerprint(models.Question) {
 		info.Calibration = &search.CalibrationInfo{
 			Temperature: c.Temperature, Depth: c.Depth, ECEBefore: c.ECEBefore, ECEAfter: c.ECEAfter, Questions: c.Questions,
 		}
@@ -188,8 +204,8 @@ func recallOf(files collection.ExpertFiles) map[string]float64 {
 	return map[string]float64{"recall@10": files.Recall.Stored.At10, "recall@100": files.Recall.Stored.At100}
 }
 
-// floorsOf are the configured floors by kind of index.
-func floorsOf(x configs.Index) map[string]float64 {
+// Floors are the configured floors by kind of index.
+func Floors(x configs.Index) map[string]float64 {
 	return map[string]float64{ann.HNSW: x.Floors.HNSW, ann.Flat: x.Floors.Flat, ann.Coder: x.Floors.Coder}
 }
 
@@ -213,11 +229,11 @@ const closingTime = 5 * time.Second
 
 // Close ends everything, the engine first. Where something still runs in the
 // engine, what it uses stays open: closing a session under it would crash.
-func (l *library) Close() error {
+func (l *Assembly) Close() error {
 	closing, cancel := context.WithTimeout(context.Background(), closingTime)
 	defer cancel()
-	if l.engine != nil {
-		if err := l.engine.Close(closing); err != nil {
+	if l.Engine != nil {
+		if err := l.Engine.Close(closing); err != nil {
 			return err
 		}
 	}
@@ -230,11 +246,11 @@ func (l *library) Close() error {
 			errs = append(errs, l.closeWriting())
 		}
 	}
-	if l.experts != nil {
-		errs = append(errs, l.experts.Close())
+	if l.Experts != nil {
+		errs = append(errs, l.Experts.Close())
 	}
-	if l.collection != nil {
-		errs = append(errs, l.collection.Close())
+	if l.Collection != nil {
+		errs = append(errs, l.Collection.Close())
 	}
 	return errors.Join(errs...)
 }

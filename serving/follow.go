@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -24,38 +24,38 @@ type following struct {
 	// mu guards what follows, and the library's engine, what it is made of,
 	// experts and warnings.
 	mu      sync.Mutex
-	silent  []*expert     // of the collection, but not searched: they encode what comes in
+	silent  []*Expert     // of the collection, but not searched: they encode what comes in
 	api     *handlers.API // nil until the engine is attached
 	retired map[*search.Engine]chan struct{}
 }
 
 // attach gives the API the engine, and each one that takes its place.
-func (l *library) attach(api *handlers.API) {
+func (l *Assembly) attach(api *handlers.API) {
 	if l.following == nil {
-		api.Attach(l.engine)
+		api.Attach(l.Engine)
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.api = api
-	api.Attach(l.engine)
+	api.Attach(l.Engine)
 }
 
 // loaded are the experts that are searched.
-func (l *library) loaded() []*expert {
+func (l *Assembly) loaded() []*Expert {
 	if l.following != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 	}
-	return slices.Clone(l.experts.opened)
+	return slices.Clone(l.Experts.opened)
 }
 
 // follow makes the engine say of the experts what is true of the newest
 // generation. (Which generation is searched is up to the collection.)
-func (l *library) follow() {
+func (l *Assembly) follow() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g := l.collection.Acquire()
+	g := l.Collection.Acquire()
 	defer g.Release()
 	made := l.made
 	made.Experts = slices.Clone(made.Experts)
@@ -74,13 +74,13 @@ func (l *library) follow() {
 
 // replace puts another engine in the place of the one there is. Requests under
 // way keep theirs; it is closed behind them. Called with mu held.
-func (l *library) replace(made search.Config) error {
+func (l *Assembly) replace(made search.Config) error {
 	engine, err := search.NewEngine(made)
 	if err != nil {
 		return err
 	}
-	before := l.engine
-	l.engine, l.made = engine, made
+	before := l.Engine
+	l.Engine, l.made = engine, made
 	var idle <-chan struct{}
 	if l.api != nil {
 		idle = l.api.Attach(engine)
@@ -104,7 +104,7 @@ func (l *library) replace(made search.Config) error {
 
 // settled waits until every engine that another one took the place of is
 // closed.
-func (l *library) settled(ctx context.Context) error {
+func (l *Assembly) settled(ctx context.Context) error {
 	l.mu.Lock()
 	var waiting []chan struct{}
 	for _, closed := range l.retired {

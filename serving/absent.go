@@ -1,39 +1,30 @@
-package main
+package serving
 
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 
 	"conclave/collection"
-	"conclave/configs"
 	"conclave/handlers"
 	"conclave/models"
 	"conclave/search"
 )
 
-// openSearched is openLibrary for whoever can do with fewer experts: one whose
-// bundle is damaged is out, and every answer says so.
-func openSearched(config configs.Config, log *slog.Logger, observer search.Observer) (*library, error) {
-	l := &library{warnings: map[string][]string{}, lenient: true}
-	return l, l.load(config, log, observer)
-}
-
 // spare leaves out the experts that could not be opened. Without the base, or
 // without any expert that finds passages, a collection is not searched.
-func (l *library) spare(failed map[string]error, opened *experts, log *slog.Logger) error {
+func (l *Assembly) spare(failed map[string]error) error {
 	var errs []error
 	for name, err := range failed {
-		if name == baseExpert || name == baseBundle(models.PrecisionInt8) || !l.lenient {
+		if name == Base || name == BaseBundle(models.PrecisionInt8) || !l.options.Lenient {
 			errs = append(errs, err)
 			continue
 		}
-		log.Error("an expert is out: its bundle cannot be used", "expert", name, "cause", err)
+		l.options.Log.Error("an expert is out: its bundle cannot be used", "expert", name, "cause", err)
 		l.absent = append(l.absent, search.Missing{Source: name, Reason: "its bundle cannot be used: " + err.Error()})
 	}
-	if len(errs) == 0 && len(failed) > 0 && len(opened.dense()) == 0 {
+	if len(errs) == 0 && len(failed) > 0 && len(l.Experts.Dense()) == 0 {
 		for _, err := range failed {
 			errs = append(errs, err)
 		}
@@ -44,16 +35,16 @@ func (l *library) spare(failed map[string]error, opened *experts, log *slog.Logg
 
 // stillAbsent are the absent experts that the collection has and that were not
 // opened since.
-func (l *library) stillAbsent(g *collection.Generation) []search.Missing {
+func (l *Assembly) stillAbsent(g *collection.Generation) []search.Missing {
 	return slices.DeleteFunc(slices.Clone(l.absent), func(m search.Missing) bool {
-		return slices.ContainsFunc(l.experts.opened, func(e *expert) bool { return e.name == m.Source }) ||
+		return slices.ContainsFunc(l.Experts.opened, func(e *Expert) bool { return e.name == m.Source }) ||
 			!slices.ContainsFunc(g.Experts(), func(x collection.ExpertFiles) bool { return x.Name == m.Source })
 	})
 }
 
 // tellAbsent states the absent experts in /readyz, and refuses writes: a passage
 // needs vectors of every expert of its collection.
-func (l *library) tellAbsent(api *handlers.API) {
+func (l *Assembly) tellAbsent(api *handlers.API) {
 	for _, m := range l.absent {
 		api.Readiness().Set(handlers.Component{Name: "expert " + m.Source, Status: handlers.Ready, Warnings: []string{"is out: " + m.Reason}})
 	}
@@ -63,10 +54,10 @@ func (l *library) tellAbsent(api *handlers.API) {
 }
 
 // forgetAbsent makes the engine anew when an absent expert left the collection.
-func (l *library) forgetAbsent() {
+func (l *Assembly) forgetAbsent() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g := l.collection.Acquire()
+	g := l.Collection.Acquire()
 	still := l.stillAbsent(g)
 	g.Release()
 	if len(still) == len(l.absent) {
@@ -74,7 +65,7 @@ func (l *library) forgetAbsent() {
 	}
 	for _, m := range l.absent {
 		gone := !slices.ContainsFunc(still, func(s search.Missing) bool { return s.Source == m.Source })
-		loaded := slices.ContainsFunc(l.experts.opened, func(e *expert) bool { return e.name == m.Source })
+		loaded := slices.ContainsFunc(l.Experts.opened, func(e *Expert) bool { return e.name == m.Source })
 		if gone && !loaded {
 			l.api.Readiness().Remove("expert " + m.Source)
 		}

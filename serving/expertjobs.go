@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -12,10 +12,11 @@ import (
 	"conclave/configs"
 	"conclave/handlers"
 	"conclave/jobs"
+	"conclave/provision"
 )
 
 // acceptWrites lets passages be written and jobs be asked for.
-func (l *library) acceptWrites(api *handlers.API) (*jobs.Queue, error) {
+func (l *Assembly) acceptWrites(api *handlers.API) (*jobs.Queue, error) {
 	queue, err := jobs.Open(filepath.Join(l.config.Collection, "jobs"), jobs.Options{Logger: l.log, Kinds: map[string]jobs.Kind{
 		jobs.Snapshot:     {Check: l.checkSnapshot, Work: l.makeSnapshot},
 		jobs.AddExpert:    {Check: l.checkAdding, Work: l.addExpert},
@@ -50,18 +51,18 @@ func work(ctx context.Context, queue *jobs.Queue) (finish func()) {
 	}
 }
 
-func (l *library) checkAdding(r jobs.Request) error {
+func (l *Assembly) checkAdding(r jobs.Request) error {
 	if l.has(r.Name) {
 		return jobs.Refuse("expert_exists", "the collection has vectors of expert %q already", r.Name)
 	}
-	cache, err := cacheOf(l.config)
+	cache, err := provision.CacheAt(l.config.Cache)
 	if err != nil {
 		return err
 	}
 	if err := collection.CheckExpertName(r.Name); err != nil {
 		return jobs.Refuse("invalid_name", "%v", err)
 	}
-	if _, err := bundleFolder(l.config, cache, r.Name); err != nil {
+	if _, err := BundleFolder(l.config, cache, r.Name); err != nil {
 		return jobs.Refuse("unknown_bundle", "%v", err)
 	}
 	if r.Index != "" {
@@ -75,15 +76,15 @@ func (l *library) checkAdding(r jobs.Request) error {
 }
 
 // has reports whether the collection has vectors of an expert.
-func (l *library) has(name string) bool {
-	g := l.collection.Acquire()
+func (l *Assembly) has(name string) bool {
+	g := l.Collection.Acquire()
 	defer g.Release()
 	return slices.ContainsFunc(g.Experts(), func(f collection.ExpertFiles) bool { return f.Name == name })
 }
 
 // addExpert is the work of adding an expert.
-func (l *library) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
-	if l.has(t.Name) && slices.ContainsFunc(l.loaded(), func(e *expert) bool { return e.name == t.Name }) {
+func (l *Assembly) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+	if l.has(t.Name) && slices.ContainsFunc(l.loaded(), func(e *Expert) bool { return e.name == t.Name }) {
 		return l.describeAdded(t.Name, 0), nil // it was added, and nobody wrote that down
 	}
 	t.Report(jobs.Progress{Stage: "loading", Total: 1, Unit: "bundles"})
@@ -94,7 +95,7 @@ func (l *library) addExpert(ctx context.Context, t jobs.Task) (result jobs.Resul
 	joined := false
 	defer func() {
 		if !joined {
-			err = errors.Join(err, e.encoder.Close())
+			err = errors.Join(err, e.Encoder.Close())
 		}
 	}()
 	o := collection.BuildOptions{Threads: l.config.Ingest.Threads, Index: collection.Index{Kind: t.Index}}
@@ -116,7 +117,7 @@ func (l *library) addExpert(ctx context.Context, t jobs.Task) (result jobs.Resul
 	return l.describeAdded(t.Name, report.Bytes), nil
 }
 
-func (l *library) openAdded(name string) (*expert, error) {
+func (l *Assembly) openAdded(name string) (*Expert, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open(l.config, l.log, name)
@@ -124,10 +125,10 @@ func (l *library) openAdded(name string) (*expert, error) {
 
 // aboveFloor is an error when the index of an expert finds too little to be
 // served.
-func (l *library) aboveFloor(name string) error {
-	g := l.collection.Acquire()
+func (l *Assembly) aboveFloor(name string) error {
+	g := l.Collection.Acquire()
 	defer g.Release()
-	floors := floorsOf(l.config.Index)
+	floors := Floors(l.config.Index)
 	for _, f := range g.Experts() {
 		if f.Name == name && f.Recall.Stored.At10 < floors[f.Index.Kind] {
 			return fmt.Errorf("the %s index finds only %.3f of the 10 nearest passages, %.3f is the least to be served with: add the expert with another index, flat is exact", f.Index.Kind, f.Recall.Stored.At10, floors[f.Index.Kind])
@@ -137,12 +138,12 @@ func (l *library) aboveFloor(name string) error {
 }
 
 // join lets searches ask one more expert.
-func (l *library) join(e *expert) error {
+func (l *Assembly) join(e *Expert) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.experts.opened = append(l.experts.opened, e)
+	l.Experts.opened = append(l.Experts.opened, e)
 	if err := l.reconfigure(); err != nil {
-		l.experts.opened = slices.DeleteFunc(slices.Clone(l.experts.opened), func(other *expert) bool { return other == e })
+		l.Experts.opened = slices.DeleteFunc(slices.Clone(l.Experts.opened), func(other *Expert) bool { return other == e })
 		return err
 	}
 	l.api.Readiness().Set(handlers.Component{Name: "expert " + e.name, Status: handlers.Ready, Warnings: l.warnings[e.name]})
@@ -151,10 +152,10 @@ func (l *library) join(e *expert) error {
 
 // reconfigure makes the engine of the experts that are loaded now. Called with
 // mu held.
-func (l *library) reconfigure() error {
-	g := l.collection.Acquire()
+func (l *Assembly) reconfigure() error {
+	g := l.Collection.Acquire()
 	defer g.Release()
-	made, err := l.configure(g, l.config, l.log, l.observer)
+	made, err := l.configure(g)
 	if err != nil {
 		return err
 	}
@@ -162,8 +163,8 @@ func (l *library) reconfigure() error {
 	return l.replace(made)
 }
 
-func (l *library) describeAdded(name string, bytes int64) jobs.Result {
-	g := l.collection.Acquire()
+func (l *Assembly) describeAdded(name string, bytes int64) jobs.Result {
+	g := l.Collection.Acquire()
 	defer g.Release()
 	result := jobs.Result{Generation: g.Number(), Passages: g.Len(), Bytes: bytes, Warnings: l.unnamed(name)}
 	for _, f := range g.Experts() {
@@ -175,18 +176,18 @@ func (l *library) describeAdded(name string, bytes int64) jobs.Result {
 }
 
 // unnamed warns of a configuration that names experts, and not this one.
-func (l *library) unnamed(name string) []string {
+func (l *Assembly) unnamed(name string) []string {
 	if len(l.config.Experts) == 0 || l.named(name) {
 		return nil
 	}
 	return []string{fmt.Sprintf("experts in the configuration does not name %s: after a restart it is not searched, until it does", name)}
 }
 
-func (l *library) named(name string) bool {
+func (l *Assembly) named(name string) bool {
 	return slices.ContainsFunc(l.config.Experts, func(x configs.Expert) bool { return x.Name == name })
 }
 
-func (l *library) checkRemoving(r jobs.Request) error {
+func (l *Assembly) checkRemoving(r jobs.Request) error {
 	if !l.has(r.Name) {
 		return jobs.Refuse("expert_not_found", "the collection has no vectors of an expert %q", r.Name)
 	}
@@ -195,7 +196,7 @@ func (l *library) checkRemoving(r jobs.Request) error {
 
 // removeExpert is the work of removing an expert: first no search asks it, then
 // its vectors go, then its encoder.
-func (l *library) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+func (l *Assembly) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	gone, err := l.part(t.Name)
 	if err != nil {
 		return result, err
@@ -216,14 +217,14 @@ func (l *library) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Re
 			return result, err
 		}
 	}
-	g := l.collection.Acquire()
+	g := l.Collection.Acquire()
 	result = jobs.Result{Generation: g.Number(), Passages: g.Len()}
 	g.Release()
 	if l.named(t.Name) {
 		result.Warnings = []string{fmt.Sprintf("experts in the configuration names %s, which keeps the server from starting again: take it out there", t.Name)}
 	}
 	if gone != nil {
-		if err := gone.encoder.Close(); err != nil {
+		if err := gone.Encoder.Close(); err != nil {
 			l.log.Error("closing the encoder of an expert that was removed", "expert", t.Name, "cause", err)
 		}
 	}
@@ -232,23 +233,23 @@ func (l *library) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Re
 
 // part lets no further search ask an expert. It returns the expert, which is
 // nil when it was not loaded.
-func (l *library) part(name string) (*expert, error) {
+func (l *Assembly) part(name string) (*Expert, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	is := func(e *expert) bool { return e.name == name }
+	is := func(e *Expert) bool { return e.name == name }
 	if at := slices.IndexFunc(l.silent, is); at >= 0 {
 		gone := l.silent[at]
 		l.silent = slices.Delete(l.silent, at, at+1)
 		return gone, nil
 	}
-	at := slices.IndexFunc(l.experts.opened, is)
+	at := slices.IndexFunc(l.Experts.opened, is)
 	if at < 0 {
 		return nil, nil
 	}
-	gone, before := l.experts.opened[at], l.experts.opened
-	l.experts.opened = slices.Delete(slices.Clone(before), at, at+1)
+	gone, before := l.Experts.opened[at], l.Experts.opened
+	l.Experts.opened = slices.Delete(slices.Clone(before), at, at+1)
 	if err := l.reconfigure(); err != nil {
-		l.experts.opened = before
+		l.Experts.opened = before
 		return nil, err
 	}
 	l.api.Readiness().Remove("expert " + name)

@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -16,7 +16,7 @@ const reloadEvery = time.Second
 
 // keepUp lets searches see what another process writes, until ctx is done and
 // the function that it returns was called.
-func (l *library) keepUp(ctx context.Context) (finish func()) {
+func (l *Assembly) keepUp(ctx context.Context) (finish func()) {
 	looking, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -41,7 +41,7 @@ func (l *library) keepUp(ctx context.Context) (finish func()) {
 
 // tell states in /readyz how the last look went, and logs what is new of it.
 // told is what the last call returned.
-func (l *library) tell(told string, err error) string {
+func (l *Assembly) tell(told string, err error) string {
 	now, component := "", handlers.Component{Name: "collection", Status: handlers.Ready}
 	if err != nil {
 		now = err.Error()
@@ -58,8 +58,8 @@ func (l *library) tell(told string, err error) string {
 
 // reload shows searches the newest generation. refused are experts that could
 // not be taken in, with their vectors' fingerprints.
-func (l *library) reload(refused map[string]string) error {
-	changed, err := l.collection.ReloadIf(l.leaveOut)
+func (l *Assembly) reload(refused map[string]string) error {
+	changed, err := l.Collection.ReloadIf(l.leaveOut)
 	if err != nil || !changed {
 		return err
 	}
@@ -72,7 +72,7 @@ func (l *library) reload(refused map[string]string) error {
 // leaveOut lets no search ask an expert that the next generation does not have,
 // or whose vectors are another encoder's by now, before anybody sees it. What is
 // new in it is read before, so that no search waits for that.
-func (l *library) leaveOut(next *collection.Generation) error {
+func (l *Assembly) leaveOut(next *collection.Generation) error {
 	if err := next.VerifyVectors(context.Background()); err != nil {
 		l.log.Error("vectors are damaged: their experts cannot be searched", "cause", err)
 	}
@@ -90,7 +90,7 @@ func (l *library) leaveOut(next *collection.Generation) error {
 			return err
 		}
 		l.log.Warn("an expert left the collection", "expert", e.name, "cause", why)
-		if err := gone.encoder.Close(); err != nil {
+		if err := gone.Encoder.Close(); err != nil {
 			l.log.Error("closing the encoder of an expert that left", "expert", e.name, "cause", err)
 		}
 	}
@@ -98,11 +98,11 @@ func (l *library) leaveOut(next *collection.Generation) error {
 }
 
 // takeIn lets searches ask experts that joined the collection.
-func (l *library) takeIn(refused map[string]string) {
-	g := l.collection.Acquire()
+func (l *Assembly) takeIn(refused map[string]string) {
+	g := l.Collection.Acquire()
 	defer g.Release()
 	for _, x := range g.Experts() {
-		searched := slices.ContainsFunc(l.loaded(), func(e *expert) bool { return e.name == x.Name })
+		searched := slices.ContainsFunc(l.loaded(), func(e *Expert) bool { return e.name == x.Name })
 		if searched || len(l.config.Experts) > 0 && !l.named(x.Name) || refused[x.Name] == x.Fingerprint {
 			continue
 		}
@@ -113,7 +113,7 @@ func (l *library) takeIn(refused map[string]string) {
 	}
 }
 
-func (l *library) takeInOne(g *collection.Generation, name string) error {
+func (l *Assembly) takeInOne(g *collection.Generation, name string) error {
 	e, err := l.openAdded(name)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (l *library) takeInOne(g *collection.Generation, name string) error {
 		err = l.join(e)
 	}
 	if err != nil {
-		if closing := e.encoder.Close(); closing != nil {
+		if closing := e.Encoder.Close(); closing != nil {
 			err = fmt.Errorf("%w; closing its encoder: %w", err, closing)
 		}
 	}

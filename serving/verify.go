@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 // so that it is not the first questions that wait for their files to be read.
 // What is damaged is logged and stated in /readyz; searches of that expert fail
 // and name the file, the others answer. The function that it returns ends it.
-func (l *library) verifyAhead(ctx context.Context) (finish func()) {
+func (l *Assembly) verifyAhead(ctx context.Context) (finish func()) {
 	reading, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	g := l.collection.Acquire()
+	g := l.Collection.Acquire()
 	go func() {
 		defer close(ended)
 		defer g.Release()

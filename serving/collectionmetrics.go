@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"runtime"
@@ -10,7 +10,10 @@ import (
 
 // collectionMetrics shows the program and the collection that it serves to
 // Prometheus.
-type collectionMetrics struct{ library *library }
+type collectionMetrics struct {
+	assembly *Assembly
+	version  string
+}
 
 type collectionMetric struct {
 	description *prometheus.Desc
@@ -43,8 +46,8 @@ func (c collectionMetrics) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c collectionMetrics) Collect(out chan<- prometheus.Metric) {
-	out <- prometheus.MustNewConstMetric(buildInfo(), prometheus.GaugeValue, 1, version, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
-	g := c.library.collection.Acquire()
+	out <- prometheus.MustNewConstMetric(buildInfo(), prometheus.GaugeValue, 1, c.version, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+	g := c.assembly.Collection.Acquire()
 	defer g.Release()
 	for _, m := range collectionMetricList() {
 		out <- prometheus.MustNewConstMetric(m.description, prometheus.GaugeValue, m.value(g))

@@ -1,10 +1,9 @@
-package main
+package serving
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"slices"
 
 	"conclave/calibration"
@@ -16,17 +15,17 @@ import (
 
 // calibrated brings what was fitted into what is served: the experts'
 // temperatures and representatives, and the defaults of "auto".
-func (l *library) calibrated(c *search.Config, record *calibration.Record, log *slog.Logger) error {
-	dense := l.experts.dense()
+func (l *Assembly) calibrated(c *search.Config, record *calibration.Record) error {
+	dense := l.Experts.Dense()
 	for i := range c.Experts {
 		x := &c.Experts[i]
-		representatives, err := dense[i].bundle.Representatives()
+		representatives, err := dense[i].Bundle.Representatives()
 		if err != nil {
 			return err
 		}
 		if representatives != nil {
 			if reference := l.referenceFor(representatives); reference == "" || c.Reference != "" && c.Reference != reference {
-				log.Warn("familiarity is not known: the base of the expert is not loaded", "expert", x.Name)
+				l.options.Log.Warn("familiarity is not known: the base of the expert is not loaded", "expert", x.Name)
 			} else {
 				c.Reference, x.Representatives = reference, representatives.Vectors
 			}
@@ -57,7 +56,7 @@ func (l *library) calibrated(c *search.Config, record *calibration.Record, log *
 
 // sourceChances gives the sources the chances that were fitted for them: for
 // these very encoders.
-func (l *library) sourceChances(c *search.Config, record *calibration.Record) {
+func (l *Assembly) sourceChances(c *search.Config, record *calibration.Record) {
 	for i := range record.Sources {
 		s := &record.Sources[i]
 		if s.Kind == fusion.Lexical {
@@ -75,9 +74,9 @@ func (l *library) sourceChances(c *search.Config, record *calibration.Record) {
 // coefficients belong to kinds of sources, so they hold for any experts whose
 // vectors have unit length. So do the confidences that are shipped with it, where
 // the sources are those that they were fitted for.
-func (l *library) shippedGate(c *search.Config) error {
-	dense := l.experts.dense()
-	if len(dense) == 0 || slices.ContainsFunc(dense, func(e *expert) bool { return !e.bundle.Manifest.Normalise }) {
+func (l *Assembly) shippedGate(c *search.Config) error {
+	dense := l.Experts.Dense()
+	if len(dense) == 0 || slices.ContainsFunc(dense, func(e *Expert) bool { return !e.Bundle.Manifest.Normalise }) {
 		return nil
 	}
 	data, err := fs.ReadFile(shipped.FS, calibration.RecordFile)
@@ -94,16 +93,16 @@ func (l *library) shippedGate(c *search.Config) error {
 		return nil
 	}
 	gateOf(c, record)
-	prior, err := shippedPrior()
+	prior, err := ShippedPrior()
 	if prior != nil && c.Late != nil {
 		c.Defaults.Chances, c.Defaults.ChancesBasis = prior.Chances, search.BasisShipped
 	}
 	return err
 }
 
-// shippedPrior is the confidence for collections that nobody calibrated, and that
+// ShippedPrior is the confidence for collections that nobody calibrated, and that
 // calibrations begin with; nil where none is shipped.
-func shippedPrior() (*calibration.Prior, error) {
+func ShippedPrior() (*calibration.Prior, error) {
 	data, err := fs.ReadFile(shipped.FS, calibration.PriorFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -125,9 +124,9 @@ func gateOf(c *search.Config, r *calibration.Record) {
 
 // referenceFor is the loaded expert that is the base itself of these
 // representatives, not one that was fine-tuned from it; "" when it is not loaded.
-func (l *library) referenceFor(r *models.Representatives) string {
-	for _, e := range l.experts.opened {
-		if m := e.bundle.Manifest; m.Base == nil && m.Lineage.MergedFrom == "" && m.Lineage.SourceSHA256 == r.BaseSHA256 {
+func (l *Assembly) referenceFor(r *models.Representatives) string {
+	for _, e := range l.Experts.opened {
+		if m := e.Bundle.Manifest; m.Base == nil && m.Lineage.MergedFrom == "" && m.Lineage.SourceSHA256 == r.BaseSHA256 {
 			return e.name
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"conclave/encoder/batcher"
@@ -7,7 +7,7 @@ import (
 )
 
 // encoderMetrics shows the encoders' counters to Prometheus.
-type encoderMetrics struct{ experts func() []*expert }
+type encoderMetrics struct{ experts func() []*Expert }
 
 // encoderMetric is one counter or gauge of an encoder.
 type encoderMetric struct {
@@ -48,7 +48,7 @@ func (e encoderMetrics) Describe(out chan<- *prometheus.Desc) {
 func (e encoderMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, m := range encoderMetricList() {
 		for _, x := range e.experts() {
-			out <- prometheus.MustNewConstMetric(m.description, m.kind, m.value(x.encoder.Stats()), x.name)
+			out <- prometheus.MustNewConstMetric(m.description, m.kind, m.value(x.Encoder.Stats()), x.name)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package serving
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 const deleteAtOnce = 1000
 
 // deleteTagged is the work of deleting passages by their tags.
-func (l *library) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+func (l *Assembly) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if len(t.TagsAll)+len(t.TagsAny) == 0 {
 		return result, errors.New("the job names no tags, and does not delete everything")
 	}
@@ -29,15 +29,15 @@ func (l *library) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Re
 	if err := l.flush(ctx, t.Report); err != nil {
 		return result, err
 	}
-	g := l.collection.Acquire()
+	g := l.Collection.Acquire()
 	defer g.Release()
 	return jobs.Result{Generation: g.Number(), Passages: g.Len(), Deleted: &deleted}, nil
 }
 
 // deleteSelected deletes what has the tags now; it reports how many passages all
 // attempts together have deleted.
-func (l *library) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
-	g := l.collection.Acquire()
+func (l *Assembly) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
+	g := l.Collection.Acquire()
 	defer g.Release()
 	selection, err := g.Select(ctx, t.TagsAll, t.TagsAny)
 	if err != nil {
