@@ -61,7 +61,7 @@ func (t *run) fitFew(ctx context.Context, r *Report, n int) error {
 		if err != nil {
 			return err
 		}
-		answers, err := e.answered(&fit.Gate, nil)
+		answers, err := e.answered(&fit, nil)
 		if err != nil {
 			return err
 		}

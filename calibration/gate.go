@@ -1,9 +1,9 @@
 package calibration
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"conclave/fusion"
@@ -36,27 +36,29 @@ func (q *GateQuestion) asked(specialists int) *GateQuestion {
 
 // GateOptions are what FitGate leaves open.
 type GateOptions struct {
-	// Ridge is the penalty on the squared coefficients of standardised
-	// features, in nats per question. 0: 1e-3.
-	Ridge float64
-	// Rounds is the most steps of the optimiser: on a part of the questions, and
-	// then on all of them. 0: 200.
-	Rounds int
 	// Specialists is how many specialists are asked, the most familiar with each
 	// question. 0: all.
 	Specialists int
-	// Towards is the gate that few questions leave as it is: instead of the Ridge,
-	// coefficients and intercepts are pulled to it by (Pull / questions)², so that few
-	// hardly move it and thousands decide alone. WithoutLate takes its place for questions without late interaction. Nil:
-	// equal weights.
+	// Towards is the gate that few questions leave as it is: coefficients and
+	// intercepts are pulled to it by (usualPull / questions)², so that few hardly move
+	// it and thousands decide alone. WithoutLate takes its place for questions without
+	// late interaction. Nil: equal weights, by a weak ridge.
 	Towards, WithoutLate *fusion.Gate
-	// 0: UsualPull.
-	Pull float64
+
+	pull float64 // 0: usualPull
 }
 
-// UsualPull was chosen by gates fitted on random parts of the development questions
-// (docs/experts.md).
-const UsualPull = 150
+const (
+	// usualPull was chosen by gates fitted on random parts of the development questions
+	// (docs/experts.md).
+	usualPull = 150
+	// gateRidge is the penalty on the squared coefficients of standardised features, in
+	// nats per question, where a fit is pulled to no gate.
+	gateRidge = 1e-3
+	// gateRounds is the most steps of the optimiser: on a part of the questions, and
+	// then on all of them.
+	gateRounds = 200
+)
 
 // towards is the gate that a fit on such questions is pulled to, or nil.
 func (o *GateOptions) towards(late bool) *fusion.Gate {
@@ -66,56 +68,38 @@ func (o *GateOptions) towards(late bool) *fusion.Gate {
 	return o.Towards
 }
 
-// GateFit is a gate and how good it is on the questions it was fitted on.
-type GateFit struct {
-	Gate fusion.Gate
-	// Loss is the questions' mean loss and the ridge's; Questions is how many had a
-	// passage that answers among the candidates.
-	Loss      float64
-	Questions int
-}
-
 // FitGate finds the gate under which the passages that answer are the most
 // likely to be first, and among the first twenty: the least mean of listwise plus
 // lateness of κ · score, over a question's candidates. The sharpness κ is fitted
 // along and dropped (it does not change an order). Quasi-Newton from equal
 // weights, so the result does not depend on chance.
-func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (GateFit, error) {
+func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (fusion.Gate, error) {
 	forms, err := formsOf(questions, o.Specialists)
 	if err != nil {
-		return GateFit{}, err
+		return fusion.Gate{}, err
 	}
 	return fitForms(ctx, forms, o)
 }
 
 // fitForms fits a gate on questions in the forms in which they are asked.
-func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (GateFit, error) {
-	if o.Ridge == 0 {
-		o.Ridge = 1e-3
-	}
-	if o.Rounds == 0 {
-		o.Rounds = 200
-	}
-	if o.Pull == 0 {
-		o.Pull = UsualPull
-	}
-	p := problemOf(forms, o.Ridge)
+func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Gate, error) {
+	p := problemOf(forms)
 	if len(p.questions) == 0 {
-		return GateFit{}, fmt.Errorf("none of %d questions has a passage that answers among its candidates: there is nothing to fit a gate on", len(forms))
+		return fusion.Gate{}, fmt.Errorf("none of %d questions has a passage that answers among its candidates: there is nothing to fit a gate on", len(forms))
 	}
 	if prior := o.towards(p.late); prior != nil {
 		if err := prior.Check(); err != nil {
-			return GateFit{}, fmt.Errorf("the gate to begin with: %w", err)
+			return fusion.Gate{}, fmt.Errorf("the gate to begin with: %w", err)
 		}
-		pull := o.Pull / float64(len(forms))
-		p.origin, p.ridge, p.everywhere = p.parametersOf(prior), pull*pull, true
+		pull := cmp.Or(o.pull, usualPull) / float64(len(forms))
+		p.origin, p.ridge, p.everywhere = p.standardised(parametersOf(prior)), pull*pull, true
 	}
-	x, loss, err := p.minimise(ctx, gateStart(), o.Rounds)
+	x, _, err := p.minimise(ctx, gateStart(), gateRounds)
 	if err != nil {
-		return GateFit{}, err
+		return fusion.Gate{}, err
 	}
-	fit := GateFit{Gate: p.gate(x), Loss: loss, Questions: len(p.questions)}
-	return fit, fit.Gate.Check()
+	gate := p.gate(x)
+	return gate, gate.Check()
 }
 
 // WithoutLate are the questions as they would be asked where there is no late
@@ -132,108 +116,4 @@ func WithoutLate(questions []GateQuestion) []GateQuestion {
 		return nil
 	}
 	return out
-}
-
-// UsualPhrases is the weight of phrases beside BM25's that the fit begins with,
-// and that its ridge pulls to where questions say little.
-const UsualPhrases = 0.6
-
-// Where the parameters are.
-const (
-	atSpecialist = iota
-	atGeneralist
-	atBase
-	atWords
-	atSharpness
-	atPhrases // logarithm of their weight divided by BM25's
-	atTokens  // intercept of late interaction's logarithmic weight
-	atDense
-)
-
-var (
-	denseCount   = len(fusion.DenseFeatureNames())
-	lexicalCount = len(fusion.LexicalFeatureNames())
-	lateCount    = len(fusion.LateFeatureNames())
-	atLexical    = atDense + denseCount
-	atLate       = atLexical + lexicalCount
-	parameters   = atLate + lateCount
-)
-
-// gateStart are the parameters that a fit begins with: equal weights.
-func gateStart() []float64 {
-	x := make([]float64, parameters)
-	x[atWords], x[atSharpness], x[atPhrases] = math.Log(0.03), math.Log(20), math.Log(UsualPhrases)
-	return x
-}
-
-// gateProblem is the loss of a gate over questions.
-type gateProblem struct {
-	questions []gateQuestion
-	ridge     float64
-	// origin is what the ridge pulls to: everywhere, or all but the intercepts of the
-	// logarithmic weights.
-	origin     []float64
-	everywhere bool
-	phrases    bool      // some question has them
-	late       bool      // some question has late interaction
-	mean       []float64 // of the features, from atDense on
-	deviation  []float64
-}
-
-// parametersOf are the parameters with which gate gives g again.
-func (p *gateProblem) parametersOf(g *fusion.Gate) []float64 {
-	x := gateStart()
-	x[atSpecialist], x[atGeneralist], x[atBase], x[atWords] = g.Specialist, g.Generalist, g.Base, g.Words
-	for j, c := range g.Dense {
-		x[atDense+j] = c * p.deviation[j]
-		for _, at := range []int{atSpecialist, atGeneralist, atBase} {
-			x[at] += c * p.mean[j]
-		}
-	}
-	for j, c := range g.Lexical {
-		at := denseCount + j
-		x[atLexical+j], x[atWords] = c*p.deviation[at], x[atWords]+c*p.mean[at]
-	}
-	if g.Phrases > 0 {
-		x[atPhrases] = math.Log(g.Phrases)
-	}
-	if len(g.Late) > 0 {
-		x[atTokens] = g.Tokens
-	}
-	for j, c := range g.Late {
-		at := denseCount + lexicalCount + j
-		x[atLate+j], x[atTokens] = c*p.deviation[at], x[atTokens]+c*p.mean[at]
-	}
-	return x
-}
-
-// gate is the gate with the parameters, for features as they are.
-func (p *gateProblem) gate(x []float64) fusion.Gate {
-	g := fusion.Gate{
-		Specialist: x[atSpecialist], Generalist: x[atGeneralist], Base: x[atBase], Words: x[atWords],
-		Dense: make([]float64, denseCount), Lexical: make([]float64, lexicalCount),
-	}
-	for j := range g.Dense {
-		g.Dense[j] = x[atDense+j] / p.deviation[j]
-		shift := g.Dense[j] * p.mean[j]
-		g.Specialist -= shift
-		g.Generalist -= shift
-		g.Base -= shift
-	}
-	for j := range g.Lexical {
-		g.Lexical[j] = x[atLexical+j] / p.deviation[denseCount+j]
-		g.Words -= g.Lexical[j] * p.mean[denseCount+j]
-	}
-	if p.phrases {
-		g.Phrases = math.Exp(x[atPhrases])
-	}
-	if p.late {
-		g.Tokens, g.Late = x[atTokens], make([]float64, lateCount)
-		for j := range g.Late {
-			at := denseCount + lexicalCount + j
-			g.Late[j] = x[atLate+j] / p.deviation[at]
-			g.Tokens -= g.Late[j] * p.mean[at]
-		}
-	}
-	return g
 }

@@ -78,9 +78,9 @@ func TestGateFindsWhoKnows(t *testing.T) {
 		t.Fatal(err)
 	}
 	others := planted(t, 300, 2)
-	equal := fusion.Gate{Dense: make([]float64, denseCount), Lexical: make([]float64, lexicalCount), Words: math.Log(.03)}
-	before, after := topOne(t, others, &equal), topOne(t, others, &fit.Gate)
-	t.Logf("top-1 with equal weights %.3f, with the gate %.3f, loss %.4f, %+v", before, after, fit.Loss, fit.Gate)
+	equal := fusion.Gate{Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: math.Log(.03)}
+	before, after := topOne(t, others, &equal), topOne(t, others, &fit)
+	t.Logf("top-1 with equal weights %.3f, with the gate %.3f, %+v", before, after, fit)
 	// The best that weights can do is about the familiar specialist alone.
 	alone := 0.0
 	for _, q := range others {
@@ -172,7 +172,7 @@ func TestGateFindsPhrases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fit.Gate.Phrases
+		return fit.Phrases
 	}
 	useful, noise := fitted(true), fitted(false)
 	t.Logf("phrases' weight beside words where they know %.4f, where they are noise %.4f", useful, noise)
@@ -180,8 +180,8 @@ func TestGateFindsPhrases(t *testing.T) {
 		t.Errorf("phrases weigh %v beside words where they know more, and %v where they are noise", useful, noise)
 	}
 	fit, err := FitGate(context.Background(), planted(t, 50, 5), GateOptions{})
-	if err != nil || fit.Gate.Phrases != 0 {
-		t.Errorf("a gate fitted without phrases gives them %v (%v)", fit.Gate.Phrases, err)
+	if err != nil || fit.Phrases != 0 {
+		t.Errorf("a gate fitted without phrases gives them %v (%v)", fit.Phrases, err)
 	}
 }
 
@@ -232,11 +232,11 @@ func nearestAlone(t *testing.T, questions []GateQuestion) float64 {
 		q.Table, q.Sources = table, sources
 		fewer[i] = q
 	}
-	one, err := HoldOutGate(context.Background(), questions, GateOptions{Specialists: 1})
+	one, err := holdOutGate(context.Background(), questions, GateOptions{Specialists: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same, err := HoldOutGate(context.Background(), fewer, GateOptions{})
+	same, err := holdOutGate(context.Background(), fewer, GateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,4 +244,13 @@ func nearestAlone(t *testing.T, questions []GateQuestion) float64 {
 		t.Error("the second specialist changed the answers")
 	}
 	return Accuracy(one, 1)
+}
+
+// holdOutGate answers every question with a gate that was fitted on the other folds.
+func holdOutGate(ctx context.Context, questions []GateQuestion, o GateOptions) ([]Answered, error) {
+	gates, err := FoldGates(ctx, questions, o)
+	if err != nil {
+		return nil, err
+	}
+	return AnswerByFold(gates, questions, o.Specialists)
 }

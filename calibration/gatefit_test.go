@@ -16,7 +16,7 @@ func problemFor(t *testing.T, questions []GateQuestion) *gateProblem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return problemOf(forms, 1e-3)
+	return problemOf(forms)
 }
 
 // TestCoarseToFine: by way of a part of the questions the fit finds the minimum
@@ -69,7 +69,7 @@ func TestMisleadingPart(t *testing.T) {
 func TestPartKeepsQuestionsWhole(t *testing.T) {
 	p := gateProblem{}
 	for _, of := range []int{0, 0, 2, 2, 3, 5, 5, 7} {
-		p.questions = append(p.questions, gateQuestion{of: of})
+		p.questions = append(p.questions, gateForm{of: of})
 	}
 	var got []int
 	for _, q := range p.part(2).questions {
@@ -91,8 +91,8 @@ func TestFoldsShareForms(t *testing.T) {
 	for fold, gate := range gates {
 		others := slices.DeleteFunc(slices.Clone(questions), func(q GateQuestion) bool { return Fold(q.ID) == fold })
 		alone, err := FitGate(context.Background(), others, GateOptions{})
-		if err != nil || !reflect.DeepEqual(alone.Gate, gate) {
-			t.Errorf("fold %d: %+v, alone %+v, %v", fold, gate, alone.Gate, err)
+		if err != nil || !reflect.DeepEqual(alone, gate) {
+			t.Errorf("fold %d: %+v, alone %+v, %v", fold, gate, alone, err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // askedForms are the forms in which a question is asked when a gate is fitted:
 // as it is, and without its most familiar expert. They do not depend on the other
 // questions, so that all folds share them.
-type askedForms []gateQuestion
+type askedForms []gateForm
 
 func formsOf(questions []GateQuestion, specialists int) ([]askedForms, error) {
 	all := make([]askedForms, len(questions))
@@ -56,28 +56,14 @@ func abroad(q *GateQuestion) *GateQuestion {
 
 // formOf is a question in the form that the loss reads. One that none of the
 // candidates answers has no scores: there is nothing to fit on.
-func formOf(q *GateQuestion) (gateQuestion, error) {
-	features := fusion.FeaturesOf(q.Table, q.Sources)
-	g := gateQuestion{lexical: -1, phrases: -1, late: -1, words: features.Lexical, tokens: features.Late}
-	columns := make([]int, len(q.Sources))
+func formOf(q *GateQuestion) (gateForm, error) {
+	g := gateForm{features: fusion.FeaturesOf(q.Table, q.Sources), sources: slices.Clone(q.Sources)}
+	columns, scores := make([]int, len(q.Sources)), make([][]float64, len(q.Sources))
 	for i, s := range q.Sources {
 		if s.Column < 0 || s.Column >= q.Table.Sources() {
 			return g, fmt.Errorf("source %d of %d", s.Column, q.Table.Sources())
 		}
-		columns[i] = s.Column
-		switch s.Kind {
-		case fusion.Lexical:
-			g.lexical = i
-		case fusion.Phrases:
-			g.phrases = i
-		case fusion.Late:
-			g.late = i
-		default:
-			g.dense = append(g.dense, denseSource{i, interceptOf(s.Kind), features.Dense[len(g.dense)]})
-		}
-	}
-	scores := make([][]float64, len(columns))
-	for i := range scores {
+		columns[i], g.sources[i].Column = s.Column, i
 		scores[i] = make([]float64, 0, q.Table.Len())
 	}
 	q.Table.Each(fusion.Exact, func(row int, own []float64) {
@@ -100,18 +86,21 @@ func formOf(q *GateQuestion) (gateQuestion, error) {
 
 // problemOf is the loss over those forms that a candidate answers. It leaves the
 // forms as they are.
-func problemOf(forms []askedForms, ridge float64) *gateProblem {
-	p := &gateProblem{ridge: ridge, origin: gateStart()}
+func problemOf(forms []askedForms) *gateProblem {
+	p := &gateProblem{ridge: gateRidge, origin: gateStart()}
 	for of, all := range forms {
 		for _, q := range all {
-			p.phrases, p.late = p.phrases || q.phrases >= 0, p.late || q.late >= 0
+			for _, s := range q.sources {
+				p.phrases, p.late = p.phrases || s.Kind == fusion.Phrases, p.late || s.Kind == fusion.Late
+			}
 			if len(q.answers) == 0 {
 				continue
 			}
 			q.of = of
-			q.words, q.tokens, q.dense = slices.Clone(q.words), slices.Clone(q.tokens), slices.Clone(q.dense)
-			for i := range q.dense {
-				q.dense[i].features = slices.Clone(q.dense[i].features)
+			f := &q.features
+			f.Lexical, f.Late, f.Dense = slices.Clone(f.Lexical), slices.Clone(f.Late), slices.Clone(f.Dense)
+			for i := range f.Dense {
+				f.Dense[i] = slices.Clone(f.Dense[i])
 			}
 			p.questions = append(p.questions, q)
 		}
@@ -123,21 +112,21 @@ func problemOf(forms []askedForms, ridge float64) *gateProblem {
 // standardise gives every feature mean 0 and deviation 1 over the questions,
 // so that one ridge fits all; a feature that never changes is left alone.
 func (p *gateProblem) standardise() {
-	n := parameters - atDense
-	p.mean, p.deviation = make([]float64, n), make([]float64, n)
-	var rows, squares = make([]float64, n), make([]float64, n)
+	p.mean, p.deviation = make([]float64, parameters), make([]float64, parameters)
+	rows, squares := make([]float64, parameters), make([]float64, parameters)
 	each := func(visit func(at int, value *float64)) {
 		for i := range p.questions {
-			for _, d := range p.questions[i].dense {
-				for j := range d.features {
-					visit(j, &d.features[j])
+			f := &p.questions[i].features
+			for _, x := range f.Dense {
+				for j := range x {
+					visit(atDense+j, &x[j])
 				}
 			}
-			for j := range p.questions[i].words {
-				visit(denseCount+j, &p.questions[i].words[j])
+			for j := range f.Lexical {
+				visit(atLexical+j, &f.Lexical[j])
 			}
-			for j := range p.questions[i].tokens {
-				visit(denseCount+lexicalCount+j, &p.questions[i].tokens[j])
+			for j := range f.Late {
+				visit(atLate+j, &f.Late[j])
 			}
 		}
 	}

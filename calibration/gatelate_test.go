@@ -61,7 +61,7 @@ func TestGateFindsLate(t *testing.T) {
 			q := &questions[i]
 			followed(t, q, func(o rank.Ordinal) float32 { return random.Float32()*.3 + useful*float32(q.Relevant[o]) })
 		}
-		answers, err := HoldOutGate(context.Background(), questions, GateOptions{})
+		answers, err := holdOutGate(context.Background(), questions, GateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,17 +69,17 @@ func TestGateFindsLate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Accuracy(answers, 1), fit.Gate
+		return Accuracy(answers, 1), fit
 	}
 	with, gate := fitted(.25)
 	noise, _ := fitted(0)
 	t.Logf("top-1 %.3f where it knows, %.3f where it is noise", with, noise)
-	if with < noise+.1 || len(gate.Late) != lateCount {
+	if with < noise+.1 || len(gate.Late) != len(fusion.LateFeatureNames()) {
 		t.Errorf("top-1 %.3f with late interaction that knows, %.3f with noise; %d coefficients", with, noise, len(gate.Late))
 	}
 	fit, err := FitGate(context.Background(), planted(t, 50, 5), GateOptions{})
-	if err != nil || fit.Gate.Late != nil || fit.Gate.Tokens != 0 {
-		t.Errorf("a gate fitted without late interaction: %+v (%v)", fit.Gate, err)
+	if err != nil || fit.Late != nil || fit.Tokens != 0 {
+		t.Errorf("a gate fitted without late interaction: %+v (%v)", fit, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package calibration
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
@@ -10,36 +11,29 @@ import (
 	"conclave/fusion"
 )
 
-// gateQuestion is a question in the form that the loss reads: the sources that
-// were asked alone, numbered anew.
-type gateQuestion struct {
+// gateForm is a question in the form that the loss reads: the sources that were asked
+// alone, each with the column that is its place.
+type gateForm struct {
 	of         int // the place of the question among those given
-	dense      []denseSource
-	lexical    int // which source, or -1
-	phrases    int // likewise
-	late       int // likewise
-	words      []float64
-	tokens     []float64   // the features of late
+	sources    []fusion.Observed
+	features   fusion.Features
 	scores     [][]float64 // of a source, by candidate
 	candidates int
 	answers    []int // the candidates that answer, ascending
 }
 
-type denseSource struct {
-	source    int
-	intercept int // of its kind, among the parameters
-	features  []float64
-}
-
-// interceptOf is where the intercept of a kind of dense sources is.
-func interceptOf(k fusion.Kind) int {
-	switch k {
-	case fusion.Specialist:
-		return atSpecialist
-	case fusion.Base:
-		return atBase
-	}
-	return atGeneralist
+// gateProblem is the loss of a gate over questions.
+type gateProblem struct {
+	questions []gateForm
+	ridge     float64
+	// origin is what the ridge pulls to: everywhere, or all but the intercepts of the
+	// logarithmic weights.
+	origin     []float64
+	everywhere bool
+	phrases    bool      // some question has them
+	late       bool      // some question has late interaction
+	mean       []float64 // of the features, at their coefficients
+	deviation  []float64
 }
 
 // loss is the mean over questions, plus the ridge; with grad it also fills in
@@ -112,55 +106,27 @@ func (p *gateProblem) parts(x []float64, withGradient bool) []lossPart {
 }
 
 // lossScratch is memory that one question after the other uses.
-type lossScratch struct{ weights, share, z, errors, odds, slope []float64 }
+type lossScratch struct {
+	weights                 []fusion.Source
+	z, errors, odds, slopes []float64
+}
 
 // numbers is a slice of n numbers, whichever, in the memory of s.
 func numbers(s *[]float64, n int) []float64 {
-	if cap(*s) < n {
-		*s = make([]float64, n)
-	}
-	return (*s)[:n]
+	*s = slices.Grow((*s)[:0], n)[:n]
+	return *s
 }
 
-// zeros is a slice of n zeros in the memory of s.
-func zeros(s *[]float64, n int) []float64 {
-	out := numbers(s, n)
-	clear(out)
-	return out
-}
-
-// loss of one question; adds its gradient to grad unless that is nil.
-func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
-	weights := zeros(&s.weights, len(q.scores))
-	share := zeros(&s.share, len(q.dense))
-	highest := math.Inf(-1)
-	for e, d := range q.dense {
-		share[e] = x[d.intercept] + dot(x[atDense:atLexical], d.features)
-		highest = max(highest, share[e])
-	}
-	total := 0.0
-	for e := range share {
-		share[e] = math.Exp(share[e] - highest)
-		total += share[e]
-	}
-	for e, d := range q.dense {
-		share[e] /= total
-		weights[d.source] = share[e]
-	}
-	if q.lexical >= 0 {
-		weights[q.lexical] = math.Exp(min(x[atWords]+dot(x[atLexical:atLate], q.words), 20))
-		if q.phrases >= 0 {
-			weights[q.phrases] = weights[q.lexical] * math.Exp(min(x[atPhrases], 20))
-		}
-	}
-	if q.late >= 0 {
-		weights[q.late] = math.Exp(min(x[atTokens]+dot(x[atLate:], q.tokens), 20))
-	}
+// loss of one question; adds its gradient to grad unless that is nil. The weights are
+// those that the gate serves with.
+func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
+	gate := gateOf(x)
+	s.weights = gate.Weigh(s.weights, q.sources, q.features)
 	sharpness := math.Exp(min(x[atSharpness], 20))
-
-	z := zeros(&s.z, q.candidates)
-	for source, scores := range q.scores {
-		floats.AddScaled(z, sharpness*weights[source], scores)
+	z := numbers(&s.z, q.candidates)
+	clear(z)
+	for i, scores := range q.scores {
+		floats.AddScaled(z, sharpness*s.weights[i].Weight, scores)
 	}
 	errors := numbers(&s.errors, q.candidates) // d loss / d z
 	r := rankedBy(z, q.answers, numbers(&s.odds, q.candidates))
@@ -170,39 +136,47 @@ func (q *gateQuestion) loss(x, grad []float64, s *lossScratch) float64 {
 		return loss
 	}
 	grad[atSharpness] += floats.Dot(errors, z)
-	slope := zeros(&s.slope, len(q.scores)) // d loss / d weight
-	for source, scores := range q.scores {
-		slope[source] = sharpness * floats.Dot(errors, scores)
-	}
-	mean := 0.0
-	for e, d := range q.dense {
-		mean += share[e] * slope[d.source]
-	}
-	for e, d := range q.dense {
-		g := share[e] * (slope[d.source] - mean)
-		grad[d.intercept] += g
-		for j, v := range d.features {
-			grad[atDense+j] += g * v
+	slopes := numbers(&s.slopes, len(q.scores)) // d loss / d weight
+	mean := 0.0                                 // of the dense sources' slopes, by their shares
+	for i, scores := range q.scores {
+		slopes[i] = sharpness * floats.Dot(errors, scores)
+		if q.sources[i].Kind.Dense() {
+			mean += s.weights[i].Weight * slopes[i]
 		}
 	}
-	if q.lexical >= 0 {
-		g := slope[q.lexical] * weights[q.lexical]
-		if q.phrases >= 0 {
-			own := slope[q.phrases] * weights[q.phrases]
-			grad[atPhrases] += own
-			g += own
-		}
-		grad[atWords] += g
-		for j, v := range q.words {
-			grad[atLexical+j] += g * v
+	dense, words := 0, 0.0
+	for i, source := range q.sources {
+		weight := s.weights[i].Weight
+		switch source.Kind { // a softmax of the dense ones, exponentials of the others
+		case fusion.Lexical:
+			words += weight * slopes[i]
+		case fusion.Phrases:
+			words += weight * slopes[i]
+			grad[atPhrases] += weight * slopes[i]
+		case fusion.Late:
+			grad[atTokens] += weight * slopes[i]
+			floats.AddScaled(grad[atLate:], weight*slopes[i], q.features.Late)
+		default:
+			slope := weight * (slopes[i] - mean)
+			grad[interceptOf(source.Kind)] += slope
+			floats.AddScaled(grad[atDense:atLexical], slope, q.features.Dense[dense])
+			dense++
 		}
 	}
-	if q.late >= 0 {
-		g := slope[q.late] * weights[q.late]
-		grad[atTokens] += g
-		for j, v := range q.tokens {
-			grad[atLate+j] += g * v
-		}
+	if q.features.Lexical != nil {
+		grad[atWords] += words
+		floats.AddScaled(grad[atLexical:atLate], words, q.features.Lexical)
 	}
 	return loss
+}
+
+// interceptOf is where the intercept of a kind of dense sources is.
+func interceptOf(k fusion.Kind) int {
+	switch k {
+	case fusion.Specialist:
+		return atSpecialist
+	case fusion.Base:
+		return atBase
+	}
+	return atGeneralist
 }

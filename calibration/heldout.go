@@ -18,17 +18,6 @@ type Answered struct {
 // AnsweredDepth is how many passages of an answer are looked at.
 const AnsweredDepth = 100
 
-// HoldOutGate answers every question with a gate that was fitted on the other
-// folds, so that what it gets right is what new questions may expect, and its
-// signals are those of new questions.
-func HoldOutGate(ctx context.Context, questions []GateQuestion, o GateOptions) ([]Answered, error) {
-	gates, err := FoldGates(ctx, questions, o)
-	if err != nil {
-		return nil, err
-	}
-	return AnswerByFold(gates, questions, o.Specialists)
-}
-
 // FoldGates fits a gate for each fold, on the questions of the other folds.
 func FoldGates(ctx context.Context, questions []GateQuestion, o GateOptions) ([]fusion.Gate, error) {
 	forms, err := formsOf(questions, o.Specialists)
@@ -43,11 +32,10 @@ func FoldGates(ctx context.Context, questions []GateQuestion, o GateOptions) ([]
 				others = append(others, forms[i])
 			}
 		}
-		fit, err := fitForms(ctx, others, o)
-		if err != nil {
+		var err error
+		if gates[fold], err = fitForms(ctx, others, o); err != nil {
 			return nil, fmt.Errorf("fitting without fold %d: %w", fold+1, err)
 		}
-		gates[fold] = fit.Gate
 	}
 	return gates, nil
 }

@@ -26,7 +26,7 @@ func TestWithoutItsAnswer(t *testing.T) {
 	}}
 	gates := make([]fusion.Gate, Folds)
 	for i := range gates {
-		gates[i] = fusion.Gate{Dense: make([]float64, denseCount), Lexical: make([]float64, lexicalCount), Words: -3}
+		gates[i] = fusion.Gate{Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3}
 	}
 	answers, err := AnswerByFold(gates, []GateQuestion{q}, 0)
 	if err != nil {

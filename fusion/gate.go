@@ -3,6 +3,7 @@ package fusion
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Gate decides for each question how much every source counts. Its
@@ -56,16 +57,18 @@ func (g *Gate) Check() error {
 	return nil
 }
 
-// Weigh returns a source with its weight for each that was observed.
-func (g *Gate) Weigh(sources []Observed, f Features) []Source {
-	weights := make([]Source, len(sources))
+// Weigh returns a source with its weight for each that was observed, in the memory of
+// into where there is enough. It is the only definition of the weights: a gate is
+// fitted through it, too.
+func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
+	weights := slices.Grow(into[:0], len(sources))[:len(sources)]
 	words := 0.0
 	if f.Lexical != nil {
 		words = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical), maxLogWeight))
 	}
 	highest, dense := math.Inf(-1), 0
 	for i, s := range sources {
-		weights[i].Column = s.Column
+		weights[i] = Source{Column: s.Column}
 		switch s.Kind {
 		case Lexical:
 			weights[i].Weight = words
@@ -125,7 +128,7 @@ func Gated(c *Candidates, g *Gate, sources []Observed, missing Missing, k int) (
 	if err := g.Check(); err != nil {
 		return Ranking{}, err
 	}
-	return Sum(c, g.Weigh(sources, FeaturesOf(c, sources)), Options{Normalisation: Raw, Missing: missing}, k)
+	return Sum(c, g.Weigh(nil, sources, FeaturesOf(c, sources)), Options{Normalisation: Raw, Missing: missing}, k)
 }
 
 func dotProduct(a, b []float64) float64 {

@@ -118,7 +118,7 @@ func TestGatePhrasesByHand(t *testing.T) {
 		}
 	}
 	wordless := []Observed{sources[0], sources[2]}
-	near(t, "weights without words", []float64{g.Weigh(wordless, FeaturesOf(&c, wordless))[1].Weight}, []float64{0})
+	near(t, "weights without words", []float64{g.Weigh(nil, wordless, FeaturesOf(&c, wordless))[1].Weight}, []float64{0})
 	for _, bad := range []float64{-1, math.NaN(), math.Inf(1)} {
 		if g.Phrases = bad; g.Check() == nil {
 			t.Errorf("phrases' weight %v was accepted", bad)
@@ -139,12 +139,12 @@ func TestGateProperties(t *testing.T) {
 		for range lexicalFeatures {
 			g.Lexical = append(g.Lexical, random.NormFloat64()*1000)
 		}
-		first := g.Weigh(sources, FeaturesOf(c, sources))
+		first := g.Weigh(nil, sources, FeaturesOf(c, sources))
 		if sum := first[0].Weight + first[1].Weight; math.Abs(sum-1) > 1e-12 || !(first[2].Weight >= 0) || math.IsInf(first[2].Weight, 0) {
 			t.Fatalf("weights %v of gate %+v", first, g)
 		}
 		swapped := []Observed{sources[2], sources[1], sources[0]}
-		for i, s := range g.Weigh(swapped, FeaturesOf(c, swapped)) {
+		for i, s := range g.Weigh(nil, swapped, FeaturesOf(c, swapped)) {
 			if s != first[2-i] {
 				t.Fatalf("%v in another order, %v before", s, first[2-i])
 			}

@@ -17,7 +17,6 @@ type fit struct {
 	temperatures map[string]calibration.TemperatureFit
 	methods      []methodFit
 	chances      []calibration.ConfidenceFit
-	gate         calibration.GateFit
 	sources      []sourceChance
 	alphas       []float64 // of each question, fitted on other folds
 }
@@ -208,16 +207,17 @@ func (f *fit) fitGate(ctx context.Context, questions []calibration.GateQuestion,
 	if err != nil {
 		return nil, nil, err
 	}
-	if f.gate, err = calibration.FitGate(ctx, questions, o); err != nil {
+	gate, err := calibration.FitGate(ctx, questions, o)
+	if err != nil {
 		return nil, nil, err
 	}
-	f.record.Gate = &f.gate.Gate
+	f.record.Gate = &gate
 	if without := calibration.WithoutLate(questions); without != nil {
 		fit, err := calibration.FitGate(ctx, without, o)
 		if err != nil {
 			return nil, nil, fmt.Errorf("the gate without late interaction: %w", err)
 		}
-		f.record.GateWithoutLate = &fit.Gate
+		f.record.GateWithoutLate = &fit
 	}
 	f.methods = append(f.methods, methodFit{"gate (fitted on other folds)", search.MethodGate, heldOut})
 	return gates, heldOut, nil
