@@ -1,7 +1,6 @@
 package collection
 
 import (
-	"fmt"
 	"strings"
 
 	"conclave/bm25"
@@ -26,7 +25,7 @@ func analyserFingerprint() string {
 // another way than questions would be.
 func (m *manifest) checkAnalyser(dir string) error {
 	if now := analyserFingerprint(); m.Words.Analyser != now {
-		return fmt.Errorf("the words of %s were analysed in another way (%s) than this program does (%s): use the program that built it, or analyse them anew with conclave index --collection %s --rebuild-words", dir, short(m.Words.Analyser), short(now), dir)
+		return fault(ErrOtherAnalyser, dir, "", "the words of %s were analysed in another way (%s) than this program does (%s): use the program that built it, or analyse them anew", dir, short(m.Words.Analyser), short(now))
 	}
 	return nil
 }

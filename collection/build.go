@@ -3,7 +3,6 @@ package collection
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	"conclave/bm25"
@@ -89,7 +88,7 @@ func (w *Writer) Add(ctx context.Context, source Source, o BuildOptions) (Report
 	}
 	m := w.snapshot()
 	if o.Words != (bm25.Params{}) && o.Words != m.Words.params() {
-		return Report{}, fmt.Errorf("%s was built with %v, not %v: leave them out, or analyse all words anew with conclave index --collection %s --rebuild-words", w.dir, m.Words, wordsOf(o.Words), w.dir)
+		return Report{}, fault(ErrOtherWords, w.dir, "", "%s was built with %v, not %v: leave them out, or analyse all words anew", w.dir, m.Words, wordsOf(o.Words))
 	}
 	if err := m.checkAnalyser(w.dir); err != nil {
 		return Report{}, err
@@ -113,7 +112,7 @@ func matchExperts(dir string, m *manifest, encoders []PassageEncoder) error {
 	}
 	for _, x := range m.Experts {
 		if !given[x.Name] {
-			return fmt.Errorf("%s has vectors of expert %q, so its encoder is needed to add passages: name it with --experts, or take its vectors out with --remove-expert %s", dir, x.Name, x.Name)
+			return fault(ErrNoEncoder, dir, x.Name, "%s has vectors of expert %q, so its encoder is needed to add passages", dir, x.Name)
 		}
 	}
 	return nil

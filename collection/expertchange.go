@@ -38,7 +38,7 @@ func (w *Writer) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 	}
 	m := w.snapshot()
 	if has := m.expert(encoder.Name()); has != nil {
-		return report, fmt.Errorf("%s has vectors of expert %q already, made by the encoder %s: take them out first with --remove-expert %s", w.dir, has.Name, short(has.Fingerprint), has.Name)
+		return report, fault(ErrHasVectors, w.dir, has.Name, "%s has vectors of expert %q already, made by the encoder %s: take them out first", w.dir, has.Name, short(has.Fingerprint))
 	}
 	x := describeExpert(encoder, index)
 	files, made := map[string]segmentExpert{}, w.draft() // files by segment

@@ -45,7 +45,7 @@ func (g *Generation) Experts() []ExpertFiles {
 
 // CheckEncoders makes sure that questions can be asked with these encoders:
 // that the collection has vectors of each, made by that very encoder. The error
-// names both sides and says how to mend it. An expert of the collection that is
+// names both sides. An expert of the collection that is
 // not among the encoders is no error; it is not searched.
 func (g *Generation) CheckEncoders(encoders ...Encoder) error {
 	var errs []error
@@ -67,12 +67,11 @@ func matchExpert(dir string, m *manifest, x Encoder) error {
 		if len(names) > 0 {
 			list = strings.Join(names, ", ")
 		}
-		return fmt.Errorf("%s has no vectors of expert %q (it has: %s): add them with conclave index --collection %s --add-expert %s", dir, x.Name(), list, dir, x.Name())
+		return fault(ErrNoVectors, dir, x.Name(), "%s has no vectors of expert %q (it has: %s)", dir, x.Name(), list)
 	}
 	if has.Fingerprint != x.Fingerprint() || has.Dimension != x.Dimension() {
-		return fmt.Errorf("the vectors of expert %q in %s were made by the passage encoder %s (%d numbers), and the one given is %s (%d numbers): questions of one do not fit the vectors of the other. "+
-			"Use the bundle that made them, or encode again with conclave index --collection %s --remove-expert %s and --add-expert %s",
-			x.Name(), dir, short(has.Fingerprint), has.Dimension, short(x.Fingerprint()), x.Dimension(), dir, x.Name(), x.Name())
+		return fault(ErrOtherEncoder, dir, x.Name(), "the vectors of expert %q in %s were made by the passage encoder %s (%d numbers), and the one given is %s (%d numbers): questions of one do not fit the vectors of the other. "+
+			"Use the bundle that made them, or encode again", x.Name(), dir, short(has.Fingerprint), has.Dimension, short(x.Fingerprint()), x.Dimension())
 	}
 	return nil
 }
@@ -84,7 +83,7 @@ func short(fingerprint string) string {
 
 // CheckRecall is an error when an index finds too little to be served: its
 // measured recall@10 is below the floor of its kind, the one in floors or else
-// the kind's own. The error says how to rebuild it.
+// the kind's own.
 func (g *Generation) CheckRecall(floors map[string]float64) error {
 	var errs []error
 	for _, x := range g.Experts() {
@@ -98,9 +97,8 @@ func (g *Generation) CheckRecall(floors map[string]float64) error {
 			floor = kind.Floor10
 		}
 		if x.Recall.Stored.At10 < floor {
-			errs = append(errs, fmt.Errorf("the %s index of expert %q in %s finds only %.3f of the 10 nearest passages, %.3f is the least to be served with: "+
-				"build it again with conclave index --collection %s --remove-expert %s and --add-expert %s --index %s, with a larger --ef-construction, or as --index flat, which is exact",
-				kind.Name, x.Name, g.dir, x.Recall.Stored.At10, floor, g.dir, x.Name, x.Name, kind.Name))
+			errs = append(errs, fault(ErrLowRecall, g.dir, x.Name, "the %s index of expert %q in %s finds only %.3f of the 10 nearest passages, %.3f is the least to be served with: build it again, with more candidates or as an exact one",
+				kind.Name, x.Name, g.dir, x.Recall.Stored.At10, floor))
 		}
 	}
 	return errors.Join(errs...)

@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// errFault is the error of reading a mapped file where the disk has nothing any
+// ErrFault is the error of reading a mapped file where the disk has nothing any
 // more.
-var errFault = errors.New("a file that is mapped into memory cannot be read: it was cut, or its disk fails; `conclave verify` names it; restore the collection from a snapshot")
+var ErrFault = errors.New("a file that is mapped into memory cannot be read: it was cut, or its disk fails; restore the collection from a snapshot")
 
 // survive does a step that reads mapped files. Where one was cut since it was
 // mapped, the system sends SIGBUS, which would end the process; here it is the
@@ -18,7 +18,7 @@ func survive(step func() error) (err error) {
 		switch failure := recover().(type) {
 		case nil:
 		case interface{ Addr() uintptr }: // a runtime.Error of a fault
-			err = errFault
+			err = ErrFault
 		default:
 			panic(failure)
 		}

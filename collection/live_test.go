@@ -49,7 +49,7 @@ func contents(t testing.TB, g *Generation) map[string]corpus.Passage {
 			}
 		}
 		for tag, want := range tagged {
-			if s, err := g.Select(t.Context(), []string{tag}, nil); err != nil || s.Len() != want {
+			if s, err := g.Select([]string{tag}, nil); err != nil || s.Len() != want {
 				t.Fatalf("%q selects %d passages, %v, want %d", tag, s.Len(), err, want)
 			}
 		}

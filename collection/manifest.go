@@ -71,9 +71,7 @@ type segmentManifest struct {
 	Store    fileManifest    `json:"store"`
 	Words    fileManifest    `json:"words"`
 	Experts  []segmentExpert `json:"experts"`
-	// Tags is nil in a segment from before there was such a file: its tags are
-	// then read from its passages (see segmentTags).
-	Tags *fileManifest `json:"tags,omitempty"`
+	Tags     fileManifest    `json:"tags"`
 	// Deleted is how many passages of the segment are deleted; Tombstones is
 	// the file that says which.
 	Deleted    int           `json:"deleted,omitempty"`
@@ -105,10 +103,8 @@ func (s *segmentManifest) files() []fileManifest {
 			out = append(out, *x.Graph)
 		}
 	}
-	for _, f := range []*fileManifest{s.Tags, s.Tombstones} {
-		if f != nil {
-			out = append(out, *f)
-		}
+	if out = append(out, s.Tags); s.Tombstones != nil {
+		out = append(out, *s.Tombstones)
 	}
 	return out
 }

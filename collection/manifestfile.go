@@ -19,9 +19,6 @@ const (
 	maxManifest = 256 << 20
 )
 
-// ErrNotCollection is the error for a folder that holds no collection.
-var ErrNotCollection = errors.New("no collection")
-
 // encode is the file of a manifest: a line that says what it is, with the
 // checksum of what follows, then JSON that people can read.
 func (m *manifest) encode() ([]byte, error) {
@@ -64,7 +61,7 @@ func readManifest(d disk, dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestName)
 	file, err := d.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds %w (it has no file %s): make one with conclave index --collection %s --in FILE", dir, ErrNotCollection, manifestName, dir)
+		return nil, fault(ErrNotCollection, dir, "", "%s holds no collection (it has no file %s)", dir, manifestName)
 	}
 	if err != nil {
 		return nil, err

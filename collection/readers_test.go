@@ -132,7 +132,7 @@ func askTagged(c *Collection, e *hashEncoder) error {
 	g := c.Acquire()
 	defer g.Release()
 	ctx := context.Background()
-	s, err := g.Select(ctx, []string{"numbered"}, nil)
+	s, err := g.Select([]string{"numbered"}, nil)
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,13 @@ package collection
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
 	"conclave/ann"
 	"conclave/bm25"
+	"conclave/collection/tags"
 	"conclave/corpus"
 	"conclave/rank"
 )
@@ -18,7 +20,7 @@ type segment struct {
 	base    rank.Ordinal // of its first passage in the generation
 	store   *corpus.Store
 	words   *bm25.Index
-	tags    *segmentTags
+	tags    *tags.Index
 	vectors map[string]ann.Index // by expert
 	dead    tombstones
 	live    *ann.Filter // what is not dead; nil is all
@@ -32,89 +34,105 @@ const (
 	wordless         // the passages alone: what a writer needs
 )
 
+// opening opens the files of a segment.
+type opening struct {
+	files  *shared
+	folder string
+	disk   sealedDisk
+	keys   []string // what was used of files
+}
+
 // openSegment opens the files that a manifest names and makes sure that they
 // belong together. Sizes and headers are compared; contents are not read. It
 // returns the keys it used in files, on errors too.
-func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, what parts) (_ *segment, keys []string, err error) {
-	folder := filepath.Join(dir, s.Name)
+func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, what parts) (*segment, []string, error) {
+	o := &opening{files: files, folder: filepath.Join(dir, s.Name), disk: sealedDisk{files.disk, s.files()}}
 	out := &segment{name: s.Name, vectors: map[string]ann.Index{}}
-	for _, f := range s.files() {
-		if err := checkSize(files.disk, folder, f); err != nil {
-			return nil, keys, err
-		}
+	var err error
+	if out.store, err = openFile(o, func(path string) (*corpus.Store, error) { return corpus.OpenStore(o.disk, path) }, s.Store); err != nil {
+		return nil, o.keys, err
 	}
-	d := sealedDisk{files.disk, s.files()}
-	key := filepath.Join(folder, s.Store.Name)
-	if out.store, err = use(files, key, func() (*corpus.Store, error) { return corpus.OpenStore(d, key) }); err != nil {
-		return nil, keys, err
-	}
-	keys = append(keys, key)
-	if n := out.store.Len(); n != s.Passages {
-		return nil, keys, fmt.Errorf("%s has %d passages, the manifest says %d", key, n, s.Passages)
+	if err := o.counts(s.Store, out.store.Len(), s.Passages); err != nil {
+		return nil, o.keys, err
 	}
 	if s.Tombstones != nil {
-		if out.dead, err = readTombstones(files.disk, folder, s); err != nil {
-			return nil, keys, err
+		if out.dead, err = readTombstones(files.disk, o.folder, s); err != nil {
+			return nil, o.keys, err
 		}
 		out.live = ann.FilterOf(out.dead.alive(s.Passages))
 	}
 	if what == wordless {
-		return out, keys, nil
+		return out, o.keys, nil
 	}
-
-	words := filepath.Join(folder, s.Words.Name)
-	if out.words, err = use(files, words, func() (*bm25.Index, error) { return bm25.Open(d, words) }); err != nil {
-		// The passages could be opened, and the words can be had from them.
-		return nil, keys, fmt.Errorf("%w; or index the words anew, from the passages that are there: conclave index --collection %s --rebuild-words", err, dir)
+	if out.words, err = openFile(o, func(path string) (*bm25.Index, error) { return bm25.Open(o.disk, path) }, s.Words); err != nil {
+		return nil, o.keys, fault(ErrDamagedWords, dir, "", "%w; or index the words anew, from the passages that are there", err)
 	}
-	keys = append(keys, words)
-	if n := out.words.Docs(); n != s.Passages {
-		return nil, keys, fmt.Errorf("%s has %d passages, the manifest says %d", words, n, s.Passages)
+	if err := o.counts(s.Words, out.words.Docs(), s.Passages); err != nil {
+		return nil, o.keys, err
 	}
 	if p := out.words.Params(); p != m.Words.params() {
-		return nil, keys, fmt.Errorf("%s was built with %+v, the manifest says %+v", words, p, m.Words.params())
+		return nil, o.keys, fmt.Errorf("%s was built with %+v, the manifest says %+v", filepath.Join(o.folder, s.Words.Name), p, m.Words.params())
 	}
-	byTag := filepath.Join(folder, tagsName)
-	if out.tags, err = use(files, byTag, func() (*segmentTags, error) { return openTags(d, byTag, s.Tags != nil, out.store) }); err != nil {
-		return nil, keys, err
+	if out.tags, err = openFile(o, func(path string) (*tags.Index, error) { return tags.Open(o.disk, path) }, s.Tags); err != nil {
+		return nil, o.keys, err
 	}
-	keys = append(keys, byTag)
+	if err := o.counts(s.Tags, out.tags.Passages(), s.Passages); err != nil {
+		return nil, o.keys, err
+	}
 	for _, x := range m.Experts {
-		ix, key, err := openIndex(files, d, folder, x, s.expert(x.Name))
-		if err != nil {
-			return nil, keys, err
-		}
-		keys = append(keys, key)
-		out.vectors[x.Name] = ix
-		if ix.Len() != s.Passages || ix.Dimension() != x.Dimension {
-			return nil, keys, fmt.Errorf("%s has %d vectors of %d numbers, the manifest says %d of %d", key, ix.Len(), ix.Dimension(), s.Passages, x.Dimension)
+		if out.vectors[x.Name], err = o.index(x, s); err != nil {
+			return nil, o.keys, fault(ErrDamagedVectors, dir, x.Name, "%w", err)
 		}
 	}
-	return out, keys, nil
+	return out, o.keys, nil
 }
 
-func openIndex(files *shared, d disk, folder string, x expertManifest, s *segmentExpert) (ann.Index, string, error) {
-	vectors, graph := filepath.Join(folder, s.Vectors.Name), ""
-	if s.Graph != nil {
-		graph = filepath.Join(folder, s.Graph.Name)
+// index opens the vectors of an expert.
+func (o *opening) index(x expertManifest, s *segmentManifest) (ann.Index, error) {
+	of, graph := s.expert(x.Name), ""
+	files := []fileManifest{of.Vectors}
+	if of.Graph != nil {
+		files, graph = append(files, *of.Graph), filepath.Join(o.folder, of.Graph.Name)
 	}
-	ix, err := use(files, vectors, func() (ann.Index, error) { return ann.Open(d, x.Index.Kind, vectors, graph) })
-	return ix, vectors, err
-}
-
-// checkSize compares a file's size with the manifest's: the cheapest sign of a
-// file that was cut, replaced, or lost.
-func checkSize(d disk, folder string, f fileManifest) error {
-	path := filepath.Join(folder, f.Name)
-	info, err := d.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s is missing: restore the collection from a snapshot, or index again (%w)", path, os.ErrNotExist)
-	}
+	ix, err := openFile(o, func(path string) (ann.Index, error) { return ann.Open(o.disk, x.Index.Kind, path, graph) }, files...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if info.Size() != f.Size {
-		return fmt.Errorf("%s has %d bytes, the manifest says %d: the file is damaged; restore the collection from a snapshot, or index again", path, info.Size(), f.Size)
+	if ix.Dimension() != x.Dimension {
+		return nil, fmt.Errorf("%s has vectors of %d numbers, the manifest says %d", filepath.Join(o.folder, of.Vectors.Name), ix.Dimension(), x.Dimension)
+	}
+	return ix, o.counts(of.Vectors, ix.Len(), s.Passages)
+}
+
+// openFile opens the first of some files that belong together. All have to have
+// the manifest's sizes: the cheapest sign of a file that was cut, replaced, or
+// lost.
+func openFile[T io.Closer](o *opening, open func(path string) (T, error), of ...fileManifest) (out T, err error) {
+	for _, f := range of {
+		path := filepath.Join(o.folder, f.Name)
+		info, err := o.disk.Stat(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return out, fmt.Errorf("%s is missing: restore the collection from a snapshot, or index again (%w)", path, os.ErrNotExist)
+		}
+		if err != nil {
+			return out, err
+		}
+		if info.Size() != f.Size {
+			return out, fmt.Errorf("%s has %d bytes, the manifest says %d: the file is damaged; restore the collection from a snapshot, or index again", path, info.Size(), f.Size)
+		}
+	}
+	key := filepath.Join(o.folder, of[0].Name)
+	if out, err = use(o.files, key, func() (T, error) { return open(key) }); err == nil {
+		o.keys = append(o.keys, key)
+	}
+	return out, err
+}
+
+// counts is an error when a file is of another number of passages than the
+// manifest says.
+func (o *opening) counts(f fileManifest, n, want int) error {
+	if n != want {
+		return fmt.Errorf("%s is of %d passages, the manifest says %d", filepath.Join(o.folder, f.Name), n, want)
 	}
 	return nil
 }

@@ -202,7 +202,7 @@ type ClashError struct {
 }
 
 func (e *ClashError) Error() string {
-	return fmt.Sprintf("%s: the id %q is taken by %s (ids must differ; --id-prefix tells files apart)", e.Place, e.ID, e.First)
+	return fmt.Sprintf("%s: the id %q is taken by %s (ids must differ)", e.Place, e.ID, e.First)
 }
 
 // refuseTaken is an error when the collection has the passage's id already.
@@ -265,8 +265,8 @@ func writeWords(ctx context.Context, d disk, path string, store *corpus.Store, p
 // seal describes the files of a segment in its manifest and makes them and
 // their names durable.
 func (w *Writer) seal(ctx context.Context, dir string, s *segmentManifest, r *reporter) error {
-	s.Store.Name, s.Words.Name, s.Tags = storeName, wordsName, &fileManifest{Name: tagsName}
-	files := []*fileManifest{&s.Store, &s.Words, s.Tags}
+	s.Store.Name, s.Words.Name, s.Tags.Name = storeName, wordsName, tagsName
+	files := []*fileManifest{&s.Store, &s.Words, &s.Tags}
 	for i := range s.Experts {
 		files = append(files, s.Experts[i].files()...)
 	}

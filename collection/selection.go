@@ -1,7 +1,6 @@
 package collection
 
 import (
-	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -68,7 +67,7 @@ func (g *Generation) wholeSegment(at int) selected {
 // tagsAny. An empty list asks for nothing; a tag that no passage has selects
 // none, which is no error. Selections are remembered, so that a filter that many
 // ask for costs once a generation.
-func (g *Generation) Select(ctx context.Context, tagsAll, tagsAny []string) (*Selection, error) {
+func (g *Generation) Select(tagsAll, tagsAny []string) (*Selection, error) {
 	tagsAll, tagsAny = normal(tagsAll), normal(tagsAny)
 	if len(tagsAll) == 0 && len(tagsAny) == 0 {
 		return g.everything, nil
@@ -79,11 +78,7 @@ func (g *Generation) Select(ctx context.Context, tagsAll, tagsAny []string) (*Se
 	}
 	s := &Selection{generation: g, segments: make([]selected, len(g.segments))}
 	for i, segment := range g.segments {
-		index, err := segment.tags.get(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("the tags of %s: %w", segment.name, err)
-		}
-		words, count, err := index.Select(tagsAll, tagsAny)
+		words, count, err := segment.tags.Select(tagsAll, tagsAny)
 		if err != nil {
 			return nil, err
 		}

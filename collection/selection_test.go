@@ -1,12 +1,9 @@
 package collection
 
 import (
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +44,7 @@ func sameSelection(t *testing.T, name string, g *Generation, e *hashEncoder, liv
 	}
 	for _, f := range someFilters() {
 		what := fmt.Sprintf("%s: %q, k %d, all %q, any %q", name, q, k, f.all, f.any)
-		s, err := g.Select(t.Context(), f.all, f.any)
+		s, err := g.Select(f.all, f.any)
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -152,7 +149,7 @@ func TestSelectionsOfGraphs(t *testing.T) {
 	g := opened(t, dir)
 	v, _ := g.Expert("base")
 	for _, f := range []tagFilter{{}, {all: []string{"common"}}, {any: []string{"red", "blue"}}, {all: []string{"word1"}}, {any: []string{"word0", "word1", "word2", "word3", "word4"}}, {any: []string{"rare"}}} {
-		s, err := g.Select(t.Context(), f.all, f.any)
+		s, err := g.Select(f.all, f.any)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,84 +161,30 @@ func TestSelectionsOfGraphs(t *testing.T) {
 	}
 }
 
-// TestWithoutTagFiles: a collection from before there were files of tags opens,
-// answers filters from its passages' own tags, grows, and has files once merged.
-func TestWithoutTagFiles(t *testing.T) {
-	e := &hashEncoder{name: "base", dimension: 8}
-	o := BuildOptions{Experts: []PassageEncoder{e}}
-	passages := randomPassages(63, 150)
-	live := keyed(passages)
-	dir := built(t, o, split(63, passages, 3)...)
-	m, err := readManifest(osDisk{}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range m.Segments[:2] {
-		m.Segments[i].Tags = nil
-		if err := os.Remove(filepath.Join(dir, m.Segments[i].Name, tagsName)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := writeManifest(osDisk{}, dir, m); err != nil {
-		t.Fatal(err)
-	}
-	if data, err := json.Marshal(m.Segments[0]); err != nil || strings.Contains(string(data), "tags") {
-		t.Fatalf("%s, %v", data, err)
-	}
-	g := opened(t, dir)
-	sameAnswers(t, "without files", g, e, live)
-	if _, err := Verify(t.Context(), dir, nil); err != nil {
-		t.Fatal(err)
-	}
-	more := []corpus.Passage{{ID: "new", Text: "word1 word2", Tags: []string{"red", "rare"}}}
-	live["new"] = more[0]
-	if _, err := Add(t.Context(), dir, of(more), o); err != nil {
-		t.Fatal(err)
-	}
-	sameAnswers(t, "grown", opened(t, dir), e, live)
-	w, err := OpenWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Merge(t.Context(), []string{m.Segments[0].Name, m.Segments[1].Name}, BuildOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	g = opened(t, dir)
-	for i := range g.manifest.Segments {
-		if g.manifest.Segments[i].Tags == nil {
-			t.Errorf("%s has no file of tags", g.manifest.Segments[i].Name)
-		}
-	}
-	sameAnswers(t, "merged", g, e, live)
-}
-
 // TestSelectionsAreRemembered: the same filter in other words is the same
 // selection, and what is remembered is bounded.
 func TestSelectionsAreRemembered(t *testing.T) {
 	dir := built(t, BuildOptions{}, randomPassages(64, 200))
 	g := opened(t, dir)
-	a, err := g.Select(t.Context(), []string{"red", "common"}, []string{"blue", "rare", "blue"})
+	a, err := g.Select([]string{"red", "common"}, []string{"blue", "rare", "blue"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := g.Select(t.Context(), []string{"common", "red", "red"}, []string{"rare", "blue"}); err != nil || a != b {
+	if b, err := g.Select([]string{"common", "red", "red"}, []string{"rare", "blue"}); err != nil || a != b {
 		t.Errorf("the same filter was selected twice: %v", err)
 	}
 	for _, f := range []tagFilter{
 		{all: []string{"common", "red", "blue", "rare"}}, {all: []string{"common\x00red"}, any: []string{"blue", "rare"}},
 		{all: []string{`common" "red`}, any: []string{"blue", "rare"}}, {any: []string{"common", "red"}, all: []string{"blue", "rare"}},
 	} {
-		if c, err := g.Select(t.Context(), f.all, f.any); err != nil || a == c {
+		if c, err := g.Select(f.all, f.any); err != nil || a == c {
 			t.Errorf("%q is the same: %v", f, err)
 		}
 	}
 	h := fnv.New64a()
 	for i := range 3 * maxSelections {
 		_, _ = fmt.Fprint(h, i)
-		if _, err := g.Select(t.Context(), nil, []string{"common", fmt.Sprint(h.Sum64())}); err != nil {
+		if _, err := g.Select(nil, []string{"common", fmt.Sprint(h.Sum64())}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -154,7 +154,7 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 func (g *Generation) verifySegment(ctx context.Context, at int) error {
 	s := g.segments[at]
 	errs := []error{
-		survive(func() error { return s.store.Verify(ctx, nil) }), survive(s.words.Check), survive(func() error { return s.tags.verify(ctx) }),
+		survive(func() error { return s.store.Verify(ctx, nil) }), survive(s.words.Check), survive(func() error { return verifyTags(ctx, s.tags, s.store) }),
 	}
 	for _, x := range g.manifest.Experts {
 		if err := survive(s.vectors[x.Name].Check); err != nil {

@@ -72,8 +72,8 @@ func TestVerifyFindsOthersTags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	republish(t, dir, func(m *manifest) { m.Segments[0].Tags = &described })
-	if s, err := opened(t, dir).Select(t.Context(), []string{"green"}, nil); err != nil || s.Len() != 1 {
+	republish(t, dir, func(m *manifest) { m.Segments[0].Tags = described })
+	if s, err := opened(t, dir).Select([]string{"green"}, nil); err != nil || s.Len() != 1 {
 		t.Fatalf("the file is not believed: %v", err)
 	}
 	if _, err := Verify(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "does not say what the passages say") {

@@ -47,9 +47,8 @@ func (g *Generation) verifyVectors(ctx context.Context, but *Generation) error {
 // explainDamage adds to the error of a damaged file of an expert what a person
 // can do.
 func (g *Generation) explainDamage(expert string, err error) error {
-	var damage *ann.DamageError
-	if !errors.As(err, &damage) {
+	if damage := (*ann.DamageError)(nil); !errors.As(err, &damage) {
 		return err
 	}
-	return fmt.Errorf("%w with conclave index --collection %s --remove-expert %s and --add-expert %s, or restore the collection from a copy of a snapshot", err, g.dir, expert, expert)
+	return fault(ErrDamagedVectors, g.dir, expert, "%w, or restore the collection from a copy of a snapshot", err)
 }

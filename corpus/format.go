@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -45,6 +46,9 @@ func ParseFormat(name string) (Format, error) {
 // byteOrderMark begins many files that were written on Windows.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
+// ErrUnknownFormat is the error for content that tells no format.
+var ErrUnknownFormat = errors.New("this is no format that is known")
+
 // sniff finds the format from the beginning of a file. The error says what the
 // content looks like instead.
 func sniff(head []byte) (Format, error) {
@@ -78,6 +82,5 @@ func sniff(head []byte) (Format, error) {
 		}
 		return DPRTSV, nil
 	}
-	return "", fmt.Errorf("this is no format that is known; it begins with %s. Say which it is with --format (%s)",
-		excerpt(string(line)), strings.Join(Formats()[1:], ", "))
+	return "", fmt.Errorf("%w; it begins with %s", ErrUnknownFormat, excerpt(string(line)))
 }

@@ -248,7 +248,7 @@ func TestUnopenable(t *testing.T) {
 		"array":            {Input{Path: write(t, "e", []byte(`[{"id":1}]`))}, "one JSON array"},
 		"zip":              {Input{Path: write(t, "e", []byte("PK\x03\x04…"))}, "is a ZIP archive"},
 		"utf-16":           {Input{Path: write(t, "e", []byte("\xff\xfei\x00d\x00"))}, "is UTF-16 text"},
-		"prose":            {Input{Path: write(t, "e", []byte("Once upon a time\n"))}, `it begins with "Once upon a time". Say which`},
+		"prose":            {Input{Path: write(t, "e", []byte("Once upon a time\n"))}, `it begins with "Once upon a time"`},
 		"other table":      {Input{Path: write(t, "e", []byte("docid\turl\n1\tx\n"))}, `column 1 should be id, text or title`},
 		"half a table":     {Input{Path: write(t, "e", []byte("id\ttitle\n1\tx\n"))}, `the columns id and text are needed`},
 		"column twice":     {Input{Path: write(t, "e", []byte("id\ttext\ttext\n1\tx\n"))}, `names column "text" twice`},

@@ -39,7 +39,7 @@ func (l *Assembly) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.R
 func (l *Assembly) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
 	g := l.Collection.Acquire()
 	defer g.Release()
-	selection, err := g.Select(ctx, t.TagsAll, t.TagsAny)
+	selection, err := g.Select(t.TagsAll, t.TagsAny)
 	if err != nil {
 		return 0, err
 	}

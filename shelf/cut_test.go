@@ -93,7 +93,7 @@ func TestCutWhileServed(t *testing.T) {
 			response, err := engine.Search(t.Context(), file.request)
 			switch {
 			case file.source == "":
-				if search.KindOf(err) != search.Unavailable || !strings.Contains(err.Error(), "conclave verify") {
+				if search.KindOf(err) != search.Unavailable || !strings.Contains(err.Error(), "mapped into memory") {
 					t.Errorf("%s was cut: %v", file.pattern, err)
 				}
 				if _, _, err := engine.Passage("p2999"); file.pattern == "passages" && search.KindOf(err) != search.Unavailable {

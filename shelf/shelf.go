@@ -39,7 +39,7 @@ func (v view) Vectors(expert string) (search.VectorIndex, bool) {
 }
 
 func (v view) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
-	s, err := v.generation.Select(ctx, f.TagsAll, f.TagsAny)
+	s, err := v.generation.Select(f.TagsAll, f.TagsAny)
 	if err != nil {
 		return nil, 0, err
 	}

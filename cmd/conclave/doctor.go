@@ -227,7 +227,7 @@ func examineCollection(config configs.Config, cache provision.Cache) finding {
 		}
 	}
 	if err := g.CheckRecall(serving.Floors(config.Index)); err != nil {
-		f.Status, f.Mend = "fails", err.Error()
+		f.Status, f.Mend = "fails", fmt.Sprintf("%v: %s", err, strings.Join(hintsOf(err), "; "))
 	}
 	return f
 }

@@ -79,13 +79,14 @@ func TestDoctorMends(t *testing.T) {
 	fine()
 
 	words := filepath.Join("c", "seg-000001", "words")
-	if err := os.Rename(words, "kept"); err != nil {
+	if err := os.Remove(words); err != nil {
 		t.Fatal(err)
 	}
-	broken("collection", "words is missing", "snapshot")
-	if err := os.Rename("kept", words); err != nil {
-		t.Fatal(err)
+	broken("collection", "words is missing", "conclave index --collection c --rebuild-words")
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--rebuild-words"); code != exitOK {
+		t.Error(complaints)
 	}
+	fine()
 	if err := os.Rename(filepath.Join("c", "MANIFEST"), "kept"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strings"
 
-	"conclave/collection"
 	"conclave/configs"
 	"conclave/encoder"
 	shipped "conclave/experts"
@@ -59,18 +56,10 @@ func mendBundle(config configs.Config, cache provision.Cache, name, folder strin
 	return "conclave models import CHECKPOINT --out " + folder
 }
 
-// expertFile finds the expert in the name of one of its files in a segment,
-// such as base-2.hnsw.
-const expertFile = `[/\\]([a-z0-9][a-z0-9_-]*)-[0-9]+\.(?:vectors|hnsw|coder)\b`
-
 // mendCollection is what brings back a collection that cannot be opened.
 func mendCollection(folder string, err error) string {
-	if errors.Is(err, collection.ErrNotCollection) {
-		return "conclave index --collection " + folder + " --in FILE"
-	}
-	if found := regexp.MustCompile(expertFile).FindStringSubmatch(err.Error()); found != nil && !errors.Is(err, fs.ErrNotExist) {
-		// What is damaged can be made again from the passages.
-		return fmt.Sprintf("conclave index --collection %s --remove-expert %s, then --add-expert %[2]s", folder, found[1])
+	if hints := hintsOf(err); len(hints) > 0 {
+		return strings.Join(hints, "; ")
 	}
 	return fmt.Sprintf("put a snapshot in its place, or conclave index --collection NEW --in FILE; conclave verify --collection %s says what is damaged", folder)
 }

@@ -3,9 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -175,11 +172,8 @@ func orNone(names string) string {
 // collectionExperts are the experts of the collection in a folder; nil when
 // there is no collection yet, which is different from one without experts.
 func collectionExperts(folder string) ([]collection.ExpertFiles, error) {
-	if _, err := os.Stat(filepath.Join(folder, "MANIFEST")); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	c, err := collection.Open(folder)
-	if errors.Is(err, collection.ErrUnfinished) {
+	if errors.Is(err, collection.ErrNotCollection) || errors.Is(err, collection.ErrUnfinished) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err

@@ -26,6 +26,9 @@ func next(config configs.Config, out io.Writer) error {
 	}
 	if err != nil {
 		w.printf("it cannot be searched yet: %v\n", err)
+		for _, hint := range hintsOf(err) {
+			w.printf("  -> %s\n", hint)
+		}
 	}
 	return w.err
 }

@@ -69,6 +69,9 @@ func run(ctx context.Context, args []string, term terminal) int {
 	}
 	if !errors.Is(err, errSilent) {
 		_, _ = fmt.Fprintf(term.Err, "conclave: %v\n", err)
+		for _, hint := range hintsOf(err) {
+			_, _ = fmt.Fprintf(term.Err, "  -> %s\n", hint)
+		}
 	}
 	return exitFailed
 }

@@ -36,6 +36,11 @@ func (s *saying) Handle(_ context.Context, r slog.Record) error {
 		switch text := a.Value.Resolve().String(); a.Key {
 		case "cause", "why":
 			why = ": " + text
+			if err, ok := a.Value.Any().(error); ok {
+				for _, hint := range hintsOf(err) {
+					why += "\n  -> " + hint
+				}
+			}
 		default:
 			of = append(of, a.Key+" "+text)
 		}

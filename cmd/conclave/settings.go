@@ -36,7 +36,7 @@ func newLogger(out io.Writer, config configs.Log) *slog.Logger {
 	if err := level.UnmarshalText([]byte(config.Level)); err != nil {
 		level = slog.LevelInfo // checked by configs already
 	}
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: hintedCause}
 	if config.Format == "json" {
 		return slog.New(slog.NewJSONHandler(out, options))
 	}

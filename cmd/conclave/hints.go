@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"conclave/collection"
+	"conclave/corpus"
+)
+
+// hintsOf says what to do about an error, one line for each of its causes that
+// has a hint. The packages below say what is wrong; commands and flags are said
+// here alone.
+func hintsOf(err error) []string {
+	var out []string
+	var visit func(error)
+	visit = func(err error) {
+		if err == nil {
+			return
+		}
+		if line := hint(err); line != "" && !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+		switch wrapped := err.(type) {
+		case interface{ Unwrap() error }:
+			visit(wrapped.Unwrap())
+		case interface{ Unwrap() []error }:
+			for _, cause := range wrapped.Unwrap() {
+				visit(cause)
+			}
+		}
+	}
+	visit(err)
+	return out
+}
+
+// hint is the table of hints by type of error.
+func hint(err error) string {
+	switch e := err.(type) {
+	case *collection.Error:
+		return collectionHint(e)
+	case *collection.ClashError:
+		return "--id-prefix before an --in tells files apart"
+	}
+	switch err {
+	case collection.ErrFault:
+		return "conclave verify names the file"
+	case corpus.ErrUnknownFormat:
+		return fmt.Sprintf("say which it is with --format (%s)", strings.Join(corpus.Formats()[1:], ", "))
+	}
+	return ""
+}
+
+func collectionHint(e *collection.Error) string {
+	index := "conclave index --collection " + e.Dir
+	again := fmt.Sprintf("%s --remove-expert %s, then --add-expert %[2]s", index, e.Expert)
+	switch e.Fault {
+	case collection.ErrNotCollection:
+		return index + " --in FILE"
+	case collection.ErrNoVectors:
+		return index + " --add-expert " + e.Expert
+	case collection.ErrHasVectors:
+		return index + " --remove-expert " + e.Expert
+	case collection.ErrNoEncoder:
+		return fmt.Sprintf("name it with --experts, or take its vectors out: %s --remove-expert %s", index, e.Expert)
+	case collection.ErrOtherEncoder, collection.ErrDamagedVectors:
+		return again
+	case collection.ErrLowRecall:
+		return again + " with a larger --ef-construction, or with --index flat, which is exact"
+	case collection.ErrOtherAnalyser, collection.ErrDamagedWords, collection.ErrOtherWords:
+		return index + " --rebuild-words"
+	}
+	return ""
+}
+
+// hintedCause puts the hints of an error beside it in a log.
+func hintedCause(_ []string, a slog.Attr) slog.Attr {
+	err, ok := a.Value.Any().(error)
+	if !ok {
+		return a
+	}
+	hints := hintsOf(err)
+	if len(hints) == 0 {
+		return a
+	}
+	return slog.GroupAttrs("", slog.String(a.Key, err.Error()), slog.String("hint", strings.Join(hints, "; ")))
+}

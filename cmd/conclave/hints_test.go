@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"conclave/collection"
+	"conclave/configs"
+)
+
+// TestHints: every fault of a collection has a hint, wherever in an error it is,
+// and each hint is said once.
+func TestHints(t *testing.T) {
+	faults := []error{
+		collection.ErrNotCollection, collection.ErrNoVectors, collection.ErrHasVectors, collection.ErrOtherEncoder, collection.ErrNoEncoder,
+		collection.ErrLowRecall, collection.ErrDamagedVectors, collection.ErrDamagedWords, collection.ErrOtherAnalyser, collection.ErrOtherWords,
+	}
+	for _, what := range faults {
+		e := &collection.Error{Fault: what, Dir: "c", Expert: "x", Err: errors.New("found")}
+		hints := hintsOf(fmt.Errorf("opening: %w", errors.Join(fs.ErrInvalid, e, fmt.Errorf("again: %w", e))))
+		if len(hints) != 1 || !strings.Contains(hints[0], "conclave index --collection c ") {
+			t.Errorf("%v: %q", what, hints)
+		}
+	}
+	if hints := hintsOf(fs.ErrNotExist); hints != nil {
+		t.Errorf("%q", hints)
+	}
+}
+
+// TestHintsAreLogged: a log has the hint beside the cause.
+func TestHintsAreLogged(t *testing.T) {
+	err := &collection.Error{Fault: collection.ErrNoVectors, Dir: "c", Expert: "x", Err: errors.New("found")}
+	for format, want := range map[string]string{
+		"json": `"cause":"found","hint":"conclave index --collection c --add-expert x"`,
+		"text": `cause=found hint="conclave index --collection c --add-expert x"`,
+	} {
+		var out bytes.Buffer
+		newLogger(&out, configs.Log{Level: "info", Format: format}).Error("it failed", "cause", err)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s lacks %s", out.String(), want)
+		}
+	}
+	var out bytes.Buffer
+	newSaying(&out, configs.Log{}).Error("it failed", slog.Any("cause", err))
+	if want := "conclave: it failed: found\n  -> conclave index --collection c --add-expert x\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}

@@ -1,0 +1,50 @@
+package collection
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Error is what is wrong with a collection, with the facts that decide what
+// mends it. Its text names no command: it may reach clients of a server.
+type Error struct {
+	Fault  error  // one of those below
+	Dir    string // the collection's folder
+	Expert string // whose vectors or encoder it is about; "" for none
+	Err    error  // what was found, for people
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap gives the fault and what was found.
+func (e *Error) Unwrap() []error { return []error{e.Fault, e.Err} }
+
+// The faults of an Error.
+var (
+	// ErrNotCollection: the folder holds no collection.
+	ErrNotCollection = errors.New("no collection")
+	// ErrNoVectors: the collection has no vectors of the expert.
+	ErrNoVectors = errors.New("no vectors of the expert")
+	// ErrHasVectors: the expert is to be added and is there already.
+	ErrHasVectors = errors.New("vectors of the expert already")
+	// ErrOtherEncoder: another encoder made the expert's vectors.
+	ErrOtherEncoder = errors.New("vectors of another encoder")
+	// ErrNoEncoder: passages are to be added without the expert's encoder.
+	ErrNoEncoder = errors.New("an encoder is missing")
+	// ErrLowRecall: the expert's index finds too little to be served.
+	ErrLowRecall = errors.New("too low a recall")
+	// ErrDamagedVectors: a file of the expert's vectors cannot be used. The
+	// passages can be encoded again.
+	ErrDamagedVectors = errors.New("damaged vectors")
+	// ErrDamagedWords: a file of words cannot be used. The passages can be
+	// analysed again.
+	ErrDamagedWords = errors.New("damaged words")
+	// ErrOtherAnalyser: another version analysed the words.
+	ErrOtherAnalyser = errors.New("words of another analyser")
+	// ErrOtherWords: passages are to be added with other parameters of BM25.
+	ErrOtherWords = errors.New("words with other parameters")
+)
+
+func fault(what error, dir, expert, format string, args ...any) error {
+	return &Error{Fault: what, Dir: dir, Expert: expert, Err: fmt.Errorf(format, args...)}
+}
