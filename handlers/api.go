@@ -125,7 +125,6 @@ func New(o Options) (*API, error) {
 		allowedHosts: o.AllowedHosts, corsOrigins: o.CORSOrigins,
 		bodyBytes: o.BodyBytes, rateRequests: o.RateRequests, rateWindow: o.RateWindow, now: o.Now,
 	}
-	a.connections = newConnections()
 	if a.readiness == nil {
 		a.readiness = &Readiness{}
 	}
@@ -160,6 +159,7 @@ func New(o Options) (*API, error) {
 	if err := a.writeLimits.complete(); err != nil {
 		return nil, err
 	}
+	a.connections = newConnections(a.writeLimits.BytesASecond)
 	a.storing = semaphore.NewWeighted(int64(a.writeLimits.Uploads))
 	a.uploads = semaphore.NewWeighted(openUploads * int64(a.writeLimits.Uploads))
 	// Bodies whose room doubles have up to twice their length.
@@ -173,7 +173,7 @@ func New(o Options) (*API, error) {
 			return nil, fmt.Errorf("handlers: trusted proxy: %w", err)
 		}
 	}
-	if err = a.metrics.Register(connectionMetrics{a.connections}); err != nil {
+	if err = a.connections.watch(a.metrics); err != nil {
 		return nil, fmt.Errorf("handlers: metrics: %w", err)
 	}
 	if err = a.metrics.watch(a.readiness); err != nil {

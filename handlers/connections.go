@@ -1,6 +1,9 @@
 package handlers
 
 import (
+	"context"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -9,41 +12,106 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// connections bounds how many connections are open, so that the descriptors
-// which the collection needs are there whatever callers do.
+// connections bounds how many connections are open, so that the collection has the
+// descriptors that it needs whatever callers do.
 //
-// One more than may be open takes the place of one that has sent nothing yet, the
-// one that has been silent the longest, or else of the one that has been idle the
-// longest between two requests. A flood of connections on which nothing happens
-// therefore gives way to whoever asks, and takes no place from callers who keep
-// theirs: whoever is let in has as long to begin as the flood needs to come round,
-// and a caller who is closed between two requests may be sending the next one, which
-// then fails. Where every connection has
-// a request under way the new one waits, and those behind it in the system's
-// queue: to close it at once would make its caller try again at once, which costs
-// more than to wait for a place that comes free in a moment.
+// At the bound a new connection takes the place of another one, in this order: one
+// that has sent nothing yet, the one that has been silent the longest; one between
+// two requests, the one that has been idle the longest; one whose request comes in
+// more slowly than it has to, the one that has been waited for the longest. A flood
+// therefore takes no place from callers who send their requests. Where every
+// connection has a whole request under way, the new one waits, and those behind it
+// in the system's queue: a caller whose connection is closed would try again at once.
 type connections struct {
-	most int // 0: no bound
+	rate float64 // bytes a second in which a request has to come in
 
 	mu      sync.Mutex
+	most    int // 0: no bound
 	open    map[*connection]struct{}
-	room    chan struct{} // closed when one ends
-	givenUp map[http.ConnState]int
+	room    chan struct{} // closed when a place may have come free
+	givenUp *prometheus.CounterVec
 }
 
-func newConnections() *connections {
-	return &connections{open: map[*connection]struct{}{}, room: make(chan struct{}), givenUp: map[http.ConnState]int{}}
+func newConnections(bytesASecond int) *connections {
+	return &connections{rate: float64(bytesASecond), open: map[*connection]struct{}{}, room: make(chan struct{}),
+		givenUp: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conclave_connections_given_up_total",
+			Help: "Connections closed for others to have their place: idle ones, new ones that had sent no request, and active ones whose request came too slowly.",
+		}, []string{"state"})}
 }
 
-// limit sets how many may be open.
-func (n *connections) limit(most int) {
+// patience is how long every request may take to come in.
+const patience = time.Second
+
+// connection is one accepted connection. Its fields are guarded by its connections.
+type connection struct {
+	net.Conn
+	all *connections
+
+	state  http.ConnState
+	since  time.Time
+	whole  bool          // of the request under way: all of it has come in
+	came   int           // bytes of it
+	waited time.Duration // for them, but for the read that has begun
+	began  time.Time     // when that began; zero: none has
+}
+
+// late is how long this request has been waited for, when that is too long.
+func (c *connection) late(now time.Time) time.Duration {
+	waited := c.waited
+	if !c.began.IsZero() {
+		waited += now.Sub(c.began)
+	}
+	if c.whole || waited < patience || float64(c.came) >= c.all.rate*waited.Seconds() {
+		return 0
+	}
+	return waited
+}
+
+// Read notes how long the caller makes the server wait.
+func (c *connection) Read(b []byte) (int, error) {
+	c.all.locked(func() { c.began = time.Now() })
+	n, err := c.Conn.Read(b)
+	c.all.locked(func() {
+		c.waited += time.Since(c.began)
+		c.began = time.Time{}
+		c.came += n
+	})
+	return n, err
+}
+
+// CloseWrite ends the sending half, which net/http does before it gives a client
+// time to read an error.
+func (c *connection) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// Close closes the connection and gives its place back.
+func (c *connection) Close() error {
+	err := c.Conn.Close()
+	c.all.locked(func() {
+		delete(c.all.open, c)
+		c.all.wake()
+	})
+	return err
+}
+
+func (n *connections) locked(do func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.most = most
+	do()
 }
 
-// admit counts a connection in, when there is a place for it, unless stop is
-// closed first.
+func (n *connections) wake() {
+	close(n.room)
+	n.room = make(chan struct{})
+}
+
+// admit counts a connection in when there is a place for it, unless stop is closed
+// first.
 func (n *connections) admit(c *connection, stop <-chan struct{}) bool {
 	for {
 		n.mu.Lock()
@@ -52,31 +120,45 @@ func (n *connections) admit(c *connection, stop <-chan struct{}) bool {
 			n.mu.Unlock()
 			return true
 		}
-		room, idle := n.room, n.idlest()
-		if idle != nil {
-			n.givenUp[idle.state]++
-			delete(n.open, idle)
+		room, last := n.room, n.last()
+		if last != nil {
+			n.givenUp.WithLabelValues(last.state.String()).Inc()
+			delete(n.open, last)
 		}
 		n.mu.Unlock()
-		if idle != nil {
-			_ = idle.Close()
+		if last != nil {
+			_ = last.Close()
 			continue
 		}
 		select {
 		case <-room:
+		case <-time.After(patience / 4): // a request may be late by now
 		case <-stop:
 			return false
 		}
 	}
 }
 
-// idlest is the connection to give up first, or nil when all are at work.
-func (n *connections) idlest() *connection {
+// last is the connection to give up first, or nil when all are at work.
+func (n *connections) last() *connection {
 	var found *connection
-	for c := range n.open {
+	now := time.Now()
+	// The states are numbered: new, active, idle.
+	before := func(a, b *connection) bool {
+		order := [...]int{http.StateNew: 0, http.StateIdle: 1, http.StateActive: 2}
 		switch {
-		case c.state == http.StateActive:
-		case found == nil, c.state == http.StateNew && found.state != http.StateNew, c.state == found.state && c.since.Before(found.since):
+		case a.state != b.state:
+			return order[a.state] < order[b.state]
+		case a.state == http.StateActive:
+			return a.late(now) > b.late(now)
+		}
+		return a.since.Before(b.since)
+	}
+	for c := range n.open {
+		if c.state == http.StateActive && c.late(now) == 0 {
+			continue
+		}
+		if found == nil || before(c, found) {
 			found = c
 		}
 	}
@@ -86,57 +168,99 @@ func (n *connections) idlest() *connection {
 // changed is what net/http says of a connection.
 func (n *connections) changed(conn net.Conn, state http.ConnState) {
 	c, ok := conn.(*connection)
-	if !ok {
+	if !ok || state == http.StateClosed || state == http.StateHijacked {
 		return
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if state != http.StateClosed && state != http.StateHijacked {
+	n.locked(func() {
 		c.state, c.since = state, time.Now()
+		switch state {
+		case http.StateActive:
+			c.whole, c.came, c.waited = false, 0, 0
+		case http.StateIdle:
+			n.wake() // it can be given up
+		}
+	})
+}
+
+type connectionKey struct{}
+
+// withConnection lets a request's context know its connection.
+func withConnection(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// attended tells a connection when the whole request has come in. Requests of one
+// connection come in side by side with HTTP/2, which is never taken for slow.
+func attended(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
+			body := &attendedBody{r.Body, c}
+			if r.Body == http.NoBody || r.ProtoMajor > 1 {
+				body.ended()
+			} else {
+				r.Body = body
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+type attendedBody struct {
+	io.ReadCloser
+	connection *connection
+}
+
+func (b *attendedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		b.ended()
 	}
-	if state == http.StateIdle {
-		n.wake() // it can be given up
+	return n, err
+}
+
+func (b *attendedBody) ended() {
+	b.connection.all.locked(func() { b.connection.whole = true })
+}
+
+// boundedListener lets in no more connections than may be open.
+type boundedListener struct {
+	net.Listener
+	connections *connections
+	closing     sync.Once
+	closed      chan struct{}
+}
+
+// Accept waits for a connection, and then for a place for it.
+func (l *boundedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
-}
-
-// ended counts a connection out.
-func (n *connections) ended(c *connection) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.open, c)
-	n.wake()
-}
-
-func (n *connections) wake() {
-	close(n.room)
-	n.room = make(chan struct{})
-}
-
-// connectionMetrics shows connections to Prometheus.
-type connectionMetrics struct{ *connections }
-
-func (connectionMetrics) descriptions() (open, most, givenUp *prometheus.Desc) {
-	return prometheus.NewDesc("conclave_connections", "Connections that are open.", nil, nil),
-		prometheus.NewDesc("conclave_connections_limit", "Connections that may be open; 0 is any number.", nil, nil),
-		prometheus.NewDesc("conclave_connections_given_up_total", "Connections closed for others to have their place: idle ones, and new ones that had sent no request.", []string{"state"}, nil)
-}
-
-// Describe implements prometheus.Collector.
-func (m connectionMetrics) Describe(out chan<- *prometheus.Desc) {
-	open, most, givenUp := m.descriptions()
-	out <- open
-	out <- most
-	out <- givenUp
-}
-
-// Collect implements prometheus.Collector.
-func (m connectionMetrics) Collect(out chan<- prometheus.Metric) {
-	open, most, givenUp := m.descriptions()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out <- prometheus.MustNewConstMetric(open, prometheus.GaugeValue, float64(len(m.open)))
-	out <- prometheus.MustNewConstMetric(most, prometheus.GaugeValue, float64(m.most))
-	for _, state := range []http.ConnState{http.StateIdle, http.StateNew} {
-		out <- prometheus.MustNewConstMetric(givenUp, prometheus.CounterValue, float64(m.givenUp[state]), state.String())
+	c := &connection{Conn: conn, all: l.connections, since: time.Now()}
+	if !l.connections.admit(c, l.closed) {
+		return nil, errors.Join(net.ErrClosed, conn.Close())
 	}
+	return c, nil
+}
+
+// Close ends the listening, and Accept where it waits.
+func (l *boundedListener) Close() error {
+	l.closing.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// watch shows the connections in /metrics.
+func (n *connections) watch(m *Metrics) error {
+	gauge := func(name, help string, value func() int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() (v float64) {
+			n.locked(func() { v = float64(value()) })
+			return v
+		})
+	}
+	for _, state := range []http.ConnState{http.StateIdle, http.StateNew, http.StateActive} {
+		n.givenUp.WithLabelValues(state.String())
+	}
+	return errors.Join(m.Register(n.givenUp),
+		m.Register(gauge("conclave_connections", "Connections that are open.", func() int { return len(n.open) })),
+		m.Register(gauge("conclave_connections_limit", "Connections that may be open; 0 is any number.", func() int { return n.most })))
 }

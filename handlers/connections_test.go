@@ -34,8 +34,8 @@ func askOn(t *testing.T, c net.Conn) (status int, err error) {
 // closed reports whether the server closed a connection.
 func closed(c net.Conn) bool {
 	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
-	_, err := c.Read(make([]byte, 1))
-	return err == io.EOF || err != nil && strings.Contains(err.Error(), "reset")
+	_, err := io.Copy(io.Discard, c)
+	return err == nil || strings.Contains(err.Error(), "reset")
 }
 
 // TestConnectionsGiveWay: the one that has said nothing goes first, then the one
@@ -76,6 +76,74 @@ func TestConnectionsGiveWay(t *testing.T) {
 		if response, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || response.StatusCode != http.StatusOK {
 			t.Errorf("%v %v", response, err)
 		}
+	}
+}
+
+// TestSlowRequestsGiveWay: where all connections have a request under way, those
+// whose bodies drip give way, and one whose body comes in as fast as it has to
+// does not.
+func TestSlowRequestsGiveWay(t *testing.T) {
+	timeouts := testTimeouts()
+	timeouts.ReadTimeout, timeouts.Connections = 10*time.Minute, 6
+	s := startWriting(t, writingOptions{timeouts: []ServeOptions{timeouts}})
+	body, send := io.Pipe()
+	uploaded := make(chan reply, 1)
+	go func() {
+		request, _ := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages", body)
+		request.Header.Set("Content-Type", typeLines)
+		response, err := s.client.Do(request)
+		if err != nil {
+			t.Error(err)
+			close(uploaded)
+			return
+		}
+		text, _ := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		uploaded <- reply{response, text}
+	}()
+	stop, sent := make(chan struct{}), make(chan int)
+	go func() {
+		line := `{"id":"fast","text":"` + strings.Repeat("zebra ", 200) + "\"}\n"
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				_ = send.Close()
+				sent <- n
+				return
+			default:
+				_, _ = io.WriteString(send, line)
+				time.Sleep(50 * time.Millisecond)
+			}
+		}
+	}()
+	for i := range 5 {
+		s.drip([]string{slowSearch, slowUpload}[i%2])
+	}
+	for s.api.running.Load() < 6 {
+		time.Sleep(time.Millisecond)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	var open []net.Conn
+	for range 5 { // each waits for one that drips to be known as slow
+		c := s.dial()
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
+		if _, err := io.WriteString(c, slowSearch); err != nil {
+			t.Error(err)
+		}
+		open = append(open, c)
+	}
+	response, err := client.Get("http://" + s.address + "/v1/search?q=bees")
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatal(response, err)
+	}
+	_ = response.Body.Close()
+	for _, c := range open {
+		_ = c.Close()
+	}
+	close(stop)
+	n := <-sent
+	if r := <-uploaded; r.Response == nil || r.StatusCode != http.StatusOK || strings.Count(string(r.body), "\n") != n {
+		t.Errorf("the upload of %d lines: %.500s", n, r.body)
 	}
 }
 

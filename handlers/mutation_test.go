@@ -88,6 +88,9 @@ func (s *server) try(m mutation) (int, error) {
 		return 0, err
 	}
 	r := reply{response, body}
+	if response.Header.Get("X-Request-ID") == "" && strings.HasPrefix(string(body), "400 Bad Request") {
+		return response.StatusCode, nil // no HTTP, as net/http says
+	}
 	if response.StatusCode >= 400 && response.Header.Get("Content-Type") != typeProblem {
 		return response.StatusCode, fmt.Errorf("no problem but %q", body)
 	}

@@ -281,7 +281,7 @@ func problemResponses() map[string]*huma.Response {
 
 // statusesOf are the errors that an operation may answer with.
 func statusesOf(o operation, d described) []int {
-	statuses := []int{400, 403, 406, 408, 431, 500}
+	statuses := []int{400, 403, 406, 500}
 	if o.scope != public {
 		statuses = append(statuses, 401)
 	}

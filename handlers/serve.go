@@ -38,7 +38,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	if err := a.mayServe(listener); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	a.connections.limit(o.Connections)
+	a.connections.locked(func() { a.connections.most = o.Connections })
 	a.readTimeout.Store(int64(o.ReadTimeout))
 	a.writeTimeout.Store(int64(o.WriteTimeout))
 	// Requests outlive ctx: they are drained, not cancelled.
@@ -62,7 +62,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	}
 	failed := make(chan error, 1)
 	go func() {
-		failed <- server.Serve(&politeListener{Listener: listener, api: a, closed: make(chan struct{})})
+		failed <- server.Serve(&boundedListener{Listener: listener, connections: a.connections, closed: make(chan struct{})})
 	}()
 	select {
 	case err := <-failed:

@@ -41,7 +41,6 @@ func conditions() []condition {
 		{code: "impossible_condition", status: 400, title: "The conditions cannot hold together"},
 		{code: "unexpected_body", status: 400, title: "This method takes no body"},
 		{code: "incomplete_body", status: 400, title: "The body ended early"},
-		{code: "malformed_request", status: 400, title: "The request is not HTTP"},
 
 		{code: "unauthorized", status: 401, title: "A key is needed"},
 		{code: "insufficient_scope", status: 403, title: "The key does not allow this"},
@@ -71,8 +70,6 @@ func conditions() []condition {
 		{code: "batch_too_large", status: 413, title: "There are too many searches in one request"},
 		{code: "too_many_inputs", status: 413, title: "There are too many texts in one request"},
 		{code: "unsupported_media_type", status: 415, title: "The body's type is not the one taken"},
-		{code: "expectation_failed", status: 417, title: "The expectation is not known"},
-		{code: "header_too_large", status: 431, title: "The header is too large"},
 
 		{code: "wrong_type", status: 422, title: "A value is of another type"},
 		{code: "out_of_range", status: 422, title: "A value is outside its range"},
@@ -106,7 +103,6 @@ func conditions() []condition {
 
 		{code: "client_gone", status: statusClientGone, title: "The caller closed the connection"},
 		{code: "internal", status: 500, title: "Something went wrong inside"},
-		{code: "unsupported_encoding", status: 501, title: "The transfer encoding is not known"},
 		{code: "not_ready", status: 503, title: "The server is not ready", retryAfter: 1},
 		{code: "unavailable", status: 503, title: "No source could answer", retryAfter: 1},
 		{code: "failed", status: 503, title: "The answer could not be put together", retryAfter: 1},
@@ -116,7 +112,6 @@ func conditions() []condition {
 		{code: "answer_lost", status: 503, title: "The answer could not be kept", retryAfter: 5},
 		{code: "deadline", status: 504, title: "The time ran out"},
 		{code: "storage_full", status: 507, title: "There is no room to store the change"},
-		{code: "http_version", status: 505, title: "The version of HTTP is not known"},
 	}
 }
 
