@@ -57,6 +57,10 @@ func (l *library) Len() int                   { return len(l.passages) }
 func (l *library) Ordinals() int              { return len(l.passages) }
 func (l *library) text(o rank.Ordinal) string { return l.passages[o].Title + " " + l.passages[o].Text }
 
+func (l *library) Index(string) (search.IndexInfo, bool) {
+	return search.IndexInfo{Kind: "flat", Passages: 44, Recall: map[string]float64{"recall@10": 1, "recall@100": 1}}, true
+}
+
 func (l *library) Vectors(expert string) (search.VectorIndex, bool) {
 	return vectorScan{l, expert}, true
 }
@@ -274,10 +278,9 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 	expert := func(name string, calibrated bool) search.Expert {
 		encoder := &testEncoder{expert: name, before: o.before}
 		x := search.Expert{Name: name, Encoder: encoder, Passages: encoder, Info: search.ExpertInfo{
-			Dimension: testDimension, Index: "flat", Passages: 44, Provider: "cpu", Precision: "fp32",
+			Dimension: testDimension, Provider: "cpu", Precision: "fp32",
 			Fingerprints: map[string]string{"question": name + "q", "passage": name + "p"},
 			MaxTokens:    map[string]int{"question": 64, "passage": 256},
-			Recall:       map[string]float64{"recall@10": 1, "recall@100": 1},
 		}}
 		if calibrated {
 			x.Ensemble = testEnsemble{}
@@ -289,11 +292,13 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 		o.limits.Timeout = 5 * time.Second
 	}
 	e, err := search.NewEngine(search.Config{
-		Corpus: testLibrary(), Experts: []search.Expert{expert("wiki", true), expert("health", true), expert("plain", false)},
-		Limits: o.limits, Observer: o.observer,
-		Defaults: search.Defaults{Gate: &fusion.Gate{
-			Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
-		}},
+		Corpus: testLibrary(), Limits: o.limits, Observer: o.observer,
+		LineUp: search.LineUp{
+			Experts: []search.Expert{expert("wiki", true), expert("health", true), expert("plain", false)},
+			Defaults: search.Defaults{Gate: &fusion.Gate{
+				Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
+			}},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -14,12 +14,12 @@ import (
 
 // askExperts encodes the question once for experts that share an encoder, and
 // lets each of them search.
-func (e *Engine) askExperts(ctx context.Context, p *plan, view *pinned, group []int, answers chan<- finding) {
+func (e *lineUp) askExperts(ctx context.Context, p *plan, view *pinned, group []int, answers chan<- finding) {
 	e.searchAll(ctx, p, view, group, e.encode(ctx, p, &e.experts[p.experts[group[0]]]), answers)
 }
 
 // encode is a finding that has got as far as the question's vector.
-func (e *Engine) encode(ctx context.Context, p *plan, x *Expert) finding {
+func (e *lineUp) encode(ctx context.Context, p *plan, x *Expert) finding {
 	var encoded finding
 	encoded.attempt(func() error {
 		return e.stage(ctx, x.Name, StageEncode, &encoded.took.Encode, func() (err error) {
@@ -38,7 +38,7 @@ func (e *Engine) encode(ctx context.Context, p *plan, x *Expert) finding {
 
 // searchAll lets every expert of a group search for the question that one of
 // them encoded.
-func (e *Engine) searchAll(ctx context.Context, p *plan, view *pinned, group []int, encoded finding, answers chan<- finding) {
+func (e *lineUp) searchAll(ctx context.Context, p *plan, view *pinned, group []int, encoded finding, answers chan<- finding) {
 	for n, position := range group {
 		x, f := &e.experts[p.experts[position]], encoded
 		f.source, f.name = position, x.Name
@@ -59,7 +59,7 @@ func (e *Engine) searchAll(ctx context.Context, p *plan, view *pinned, group []i
 }
 
 // askIndex searches an expert's vectors and asks its ensemble how sure it is.
-func (e *Engine) askIndex(ctx context.Context, p *plan, view *pinned, x *Expert, f *finding) error {
+func (e *lineUp) askIndex(ctx context.Context, p *plan, view *pinned, x *Expert, f *finding) error {
 	vectors, ok := view.Vectors(x.Name)
 	if !ok {
 		f.reason = "this collection has no vectors of the expert; add them with `conclave index --add-expert " + x.Name + "`"
@@ -112,7 +112,7 @@ func certain(ctx context.Context, x *Expert, vectors VectorIndex, question []flo
 }
 
 // askWords searches BM25.
-func (e *Engine) askWords(ctx context.Context, p *plan, view *pinned) finding {
+func (e *lineUp) askWords(ctx context.Context, p *plan, view *pinned) finding {
 	f := finding{source: p.wordsAt(), name: WordSource}
 	f.attempt(func() error {
 		f.words = view.Words()
@@ -135,7 +135,7 @@ func (e *Engine) askWords(ctx context.Context, p *plan, view *pinned) finding {
 }
 
 // askPhrases searches BM25 over phrases, which this generation has.
-func (e *Engine) askPhrases(ctx context.Context, p *plan, view *pinned) finding {
+func (e *lineUp) askPhrases(ctx context.Context, p *plan, view *pinned) finding {
 	f := finding{source: p.phrasesAt(), name: PhraseSource}
 	f.attempt(func() error {
 		f.words = view.Phrases()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // Answer is the outcome of one search of a batch: Err, or Response.
@@ -27,6 +28,11 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 		detail := fmt.Sprintf("the batch has %d searches: it must have from 1 to %d", n, e.limits.Batch)
 		return &Error{Kind: Invalid, Code: code, Detail: detail, Fields: []FieldError{{Pointer: "/searches", Detail: detail}}}
 	}
+	l, err := e.begin()
+	if err != nil {
+		return err
+	}
+	defer l.leave()
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -34,7 +40,7 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 	answers := make([]chan Answer, len(requests)) // of those begun and not delivered
 	begin := func(i int) {
 		answers[i] = make(chan Answer, 1)
-		running.Go(func() { answers[i] <- e.oneOf(ctx, requests[i]) })
+		running.Go(func() { answers[i] <- l.oneOf(ctx, requests[i]) })
 	}
 	for i := range requests {
 		if i == 0 {
@@ -56,12 +62,12 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 }
 
 // oneOf answers a search of a batch.
-func (e *Engine) oneOf(ctx context.Context, r Request) (answer Answer) {
+func (e *lineUp) oneOf(ctx context.Context, r Request) (answer Answer) {
 	if err := ctx.Err(); err != nil {
 		return Answer{Err: fmt.Errorf("the caller has gone: %w", err)}
 	}
 	answer.Err = guard(func() (err error) {
-		answer.Response, err = e.Search(ctx, r)
+		answer.Response, err = e.answer(ctx, r, time.Now())
 		return err
 	})
 	return answer

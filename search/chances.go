@@ -47,7 +47,7 @@ type Chance interface {
 }
 
 // chanceOf is the calibrated chance of a source; nil where there is none.
-func (e *Engine) chanceOf(p *plan, source int) Chance {
+func (e *lineUp) chanceOf(p *plan, source int) Chance {
 	switch source {
 	case p.wordsAt():
 		return e.defaults.WordsChance

@@ -55,7 +55,7 @@ func readerOf(experts []Expert) *Expert {
 
 // knownWords is the share of the question's words that the encoders know, 0 where
 // there are none, and a note for people when they cannot read most of it.
-func (e *Engine) knownWords(question string) (share float64, note string) {
+func (e *lineUp) knownWords(question string) (share float64, note string) {
 	if e.reader == nil {
 		return 0, ""
 	}

@@ -28,10 +28,15 @@ import (
 // would have been skipped is there with weight 0 when another request asks it.
 func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, error) {
 	started := time.Now()
-	if err := e.begin(); err != nil {
+	l, err := e.begin()
+	if err != nil {
 		return nil, err
 	}
-	defer e.running.Done()
+	defer l.leave()
+	return l.compare(ctx, requests, started)
+}
+
+func (e *lineUp) compare(ctx context.Context, requests []Request, started time.Time) ([]Response, error) {
 	if err := alike(requests); err != nil {
 		return nil, err
 	}

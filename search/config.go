@@ -13,23 +13,11 @@ import (
 
 // Config is what an Engine is made of.
 type Config struct {
-	Corpus  Corpus
-	Experts []Expert // in the order in which answers name them
-	// Late is an expert whose encoder gives a question a vector for each token, as
-	// one list: late interaction. It takes part in the gate where that weighs it.
-	// Nil: none.
-	Late     *Expert
+	LineUp   // to begin with
+	Corpus   Corpus
 	Limits   Limits   // zero values: DefaultLimits
-	Defaults Defaults // zero values: those of DefaultDefaults
 	Observer Observer // nil: nobody listens
 	Turns    Turns    // nil: everybody computes at once
-	// Absent are experts of the collection that cannot be searched, and why: every
-	// answer of a request that does not name its experts says so under Degraded.
-	Absent []Missing
-	// Reference is the expert whose vectors of questions the experts'
-	// Representatives were made with, "" when there is none: then familiarity
-	// is not known.
-	Reference string
 }
 
 // Limits bound what one request may ask for.
@@ -112,46 +100,54 @@ func (c *Config) complete() error {
 		c.Turns = everybody{}
 	}
 	l, dl := &c.Limits, DefaultLimits()
-	d, dd := &c.Defaults, DefaultDefaults()
-	type number struct {
-		name     string
-		value    *int
-		fallback int
+	if l.Timeout == 0 {
+		l.Timeout = dl.Timeout
 	}
-	fill := func(numbers ...number) error {
-		for _, n := range numbers {
-			if *n.value == 0 {
-				*n.value = n.fallback
-			}
-			if *n.value < 1 {
-				return fmt.Errorf("search: %s is %d: it must be at least 1", n.name, *n.value)
-			}
-		}
-		return nil
+	if l.Timeout < time.Millisecond {
+		return fmt.Errorf("search: limits.timeout is %v: 1ms is the least", l.Timeout)
 	}
-	if err := fill(
+	return fill(
 		number{"limits.k", &l.K, dl.K}, number{"limits.candidates", &l.Candidates, dl.Candidates},
 		number{"limits.question_bytes", &l.QuestionBytes, dl.QuestionBytes},
 		number{"limits.filter_tags", &l.FilterTags, dl.FilterTags}, number{"limits.filter_tag_bytes", &l.FilterTagBytes, dl.FilterTagBytes},
 		number{"limits.batch", &l.Batch, dl.Batch}, number{"limits.batch_parallel", &l.BatchParallel, dl.BatchParallel},
 		number{"limits.embed_inputs", &l.EmbedInputs, dl.EmbedInputs}, number{"limits.embed_bytes", &l.EmbedBytes, dl.EmbedBytes},
 		number{"limits.answer_bytes", &l.AnswerBytes, dl.AnswerBytes},
-	); err != nil {
-		return err
+	)
+}
+
+// number is one that has to be at least 1; 0 means the fallback.
+type number struct {
+	name     string
+	value    *int
+	fallback int
+}
+
+func fill(numbers ...number) error {
+	for _, n := range numbers {
+		if *n.value == 0 {
+			*n.value = n.fallback
+		}
+		if *n.value < 1 {
+			return fmt.Errorf("search: %s is %d: it must be at least 1", n.name, *n.value)
+		}
 	}
+	return nil
+}
+
+// complete fills in what is left out and refuses what cannot work within limits.
+func (c *LineUp) complete(l Limits) error {
+	d, dd := &c.Defaults, DefaultDefaults()
 	if err := fill(
 		number{"defaults.k", &d.K, min(dd.K, l.K)}, number{"defaults.candidates", &d.Candidates, min(dd.Candidates, l.Candidates)},
 	); err != nil {
 		return err
 	}
-	if l.Timeout == 0 {
-		l.Timeout = dl.Timeout
-	}
 	if d.Timeout == 0 {
 		d.Timeout = min(dd.Timeout, l.Timeout)
 	}
-	if l.Timeout < time.Millisecond || d.Timeout < time.Millisecond {
-		return fmt.Errorf("search: a timeout of %v is too short: 1ms is the least", min(l.Timeout, d.Timeout))
+	if d.Timeout < time.Millisecond {
+		return fmt.Errorf("search: defaults.timeout is %v: 1ms is the least", d.Timeout)
 	}
 	if d.Fusion == "" {
 		d.Fusion = dd.Fusion
@@ -201,7 +197,7 @@ func (c *Config) complete() error {
 	return c.checkExperts()
 }
 
-func (c *Config) checkExperts() error {
+func (c *LineUp) checkExperts() error {
 	const others = 3 // BM25, phrases, late interaction
 	if len(c.Experts)+others > fusion.MaxSources {
 		return fmt.Errorf("search: %d experts, at most %d are possible", len(c.Experts), fusion.MaxSources-others)
@@ -246,7 +242,7 @@ func (c *Config) checkExperts() error {
 
 // checkReference refuses representatives that the reference cannot be compared
 // with.
-func (c *Config) checkReference() error {
+func (c *LineUp) checkReference() error {
 	if c.Reference == "" {
 		return nil
 	}

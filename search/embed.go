@@ -37,11 +37,15 @@ const embedParallel = 32
 // Embed returns an expert's vectors of questions or of passages (untitled).
 // It has Limits.Timeout; errors are *Error as for Search.
 func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, error) {
-	if err := e.begin(); err != nil {
+	l, err := e.begin()
+	if err != nil {
 		return EmbedResponse{}, err
 	}
-	defer e.running.Done()
+	defer l.leave()
+	return l.embed(ctx, r)
+}
 
+func (e *lineUp) embed(ctx context.Context, r EmbedRequest) (EmbedResponse, error) {
 	var wrong problems
 	i, ok := e.byName[r.Expert]
 	if e.late != nil && r.Expert == e.late.Name {
@@ -90,7 +94,7 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	return EmbedResponse{Expert: x.Name, Dimension: len(vectors[0]), Embeddings: vectors, Truncated: x.truncated(kind, r.Input)}, nil
 }
 
-func (e *Engine) embedQuestions(ctx context.Context, x *Expert, texts []string) ([][]float32, error) {
+func (e *lineUp) embedQuestions(ctx context.Context, x *Expert, texts []string) ([][]float32, error) {
 	ctx, cancel := context.WithCancelCause(ctx) // the first error stops the rest
 	defer cancel(nil)
 	vectors := make([][]float32, len(texts))
@@ -132,7 +136,7 @@ func embedPassages(ctx context.Context, x *Expert, texts []string) (vectors [][]
 	return vectors, err
 }
 
-func (e *Engine) embedError(ctx context.Context, x *Expert, err error) error {
+func (e *lineUp) embedError(ctx context.Context, x *Expert, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("the caller has gone: %w", err)

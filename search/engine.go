@@ -4,76 +4,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"conclave/fusion"
 )
 
-// Engine answers questions over a corpus. Its methods are safe for concurrent
-// use. It owns the goroutines of its fan-out and nothing else: encoders and
-// corpus belong to the caller, who closes them after the Engine.
+// Engine answers questions over a corpus, for as long as a process serves it: each
+// request sees the newest generation, and the line-up that Use named last. Its
+// methods are safe for concurrent use. It owns the goroutines of its fan-out and
+// nothing else: encoders and corpus belong to the caller, who closes an encoder
+// when no line-up in use has it, and the corpus after the Engine.
 type Engine struct {
-	corpus    Corpus
-	experts   []Expert
-	byName    map[string]int // into experts
-	encoderOf []int          // of each expert: equal numbers share an encoder
-	late      *Expert        // nil: there is none
-	reader    *Expert        // that says how much of a question it can read; nil: none does
-	limits    Limits
-	defaults  Defaults
-	observer  Observer
-	turns     Turns
-	absent    []Missing // experts that cannot be searched
-
-	referenceExpert int // whose vectors familiarity is measured with; -1: nobody's
+	corpus   Corpus
+	limits   Limits
+	observer Observer
+	turns    Turns
 
 	tables sync.Pool // of *fusion.Candidates
 
-	closing sync.RWMutex // held for writing by Close, for reading while a request begins
-	closed  bool
-	running sync.WaitGroup // requests, and sources that outlive theirs
+	swapping sync.Mutex // held by Use and Close
+	closed   atomic.Bool
+	current  atomic.Pointer[lineUp]
 }
 
 // NewEngine checks the configuration and returns an engine.
 func NewEngine(c Config) (*Engine, error) {
-	c.Experts = append([]Expert(nil), c.Experts...)
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
 	e := &Engine{
-		corpus: c.Corpus, experts: c.Experts, late: c.Late, byName: map[string]int{},
-		limits: c.Limits, defaults: c.Defaults, observer: c.Observer, turns: c.Turns, absent: c.Absent, referenceExpert: -1,
+		corpus: c.Corpus, limits: c.Limits, observer: c.Observer, turns: c.Turns,
 		tables: sync.Pool{New: func() any { return new(fusion.Candidates) }},
 	}
-	e.reader = readerOf(e.experts)
-	for i := range e.experts {
-		e.byName[e.experts[i].Name] = i
-		shared := i
-		for j := range i {
-			if sameEncoder(&e.experts[i], &e.experts[j]) {
-				shared = e.encoderOf[j]
-				break
-			}
-		}
-		e.encoderOf = append(e.encoderOf, shared)
+	first, err := e.newLineUp(c.LineUp)
+	if err != nil {
+		return nil, err
 	}
-	if i, ok := e.byName[c.Reference]; ok {
-		e.referenceExpert = i
-	}
-	if err := e.CanAnswer(MethodAuto); err != nil && len(e.experts) > 0 {
-		return nil, fmt.Errorf("search: defaults.auto is %s, by which this collection cannot be searched: %w", e.defaults.Auto, err)
-	}
+	e.current.Store(first)
 	return e, nil
-}
-
-// sameEncoder reports whether two experts encode a question alike.
-func sameEncoder(a, b *Expert) bool {
-	if p := a.Info.Fingerprints["question"]; p != "" && p == b.Info.Fingerprints["question"] {
-		return true
-	}
-	return reflect.TypeOf(a.Encoder).Comparable() && reflect.TypeOf(b.Encoder).Comparable() && a.Encoder == b.Encoder
 }
 
 // Search answers one question. This is the order of steps:
@@ -101,11 +71,15 @@ func sameEncoder(a, b *Expert) bool {
 // times, as long as the same sources answer.
 func (e *Engine) Search(ctx context.Context, r Request) (Response, error) {
 	started := time.Now()
-	if err := e.begin(); err != nil {
+	l, err := e.begin()
+	if err != nil {
 		return Response{}, err
 	}
-	defer e.running.Done()
+	defer l.leave()
+	return l.answer(ctx, r, started)
+}
 
+func (e *lineUp) answer(ctx context.Context, r Request, started time.Time) (Response, error) {
 	p, err := e.plan(&r)
 	if err != nil {
 		return Response{}, err
@@ -124,7 +98,7 @@ func (e *Engine) Search(ctx context.Context, r Request) (Response, error) {
 }
 
 // conclude does the steps after the sources have answered.
-func (e *Engine) conclude(ctx context.Context, p *plan, view *pinned, findings []finding, started time.Time) (Response, error) {
+func (e *lineUp) conclude(ctx context.Context, p *plan, view *pinned, findings []finding, started time.Time) (Response, error) {
 	if err := nothingAnswered(p, findings); err != nil {
 		return Response{}, err
 	}
@@ -165,7 +139,7 @@ func (a *answer) steps(ctx context.Context) error {
 
 // unfinished is the error of a request whose sources answered and that has no
 // answer for all that.
-func (e *Engine) unfinished(ctx context.Context, p *plan, cause error) error {
+func (e *lineUp) unfinished(ctx context.Context, p *plan, cause error) error {
 	var known *Error
 	if err := gone(ctx); err != nil {
 		return err
@@ -215,35 +189,4 @@ func nothingAnswered(p *plan, findings []finding) error {
 		err.Detail = "no source could answer" + reasons
 	}
 	return err
-}
-
-// begin counts a request in, unless the engine is closing.
-func (e *Engine) begin() error {
-	e.closing.RLock()
-	defer e.closing.RUnlock()
-	if e.closed {
-		return &Error{Kind: Unavailable, Code: "shutting_down", Detail: "the server is shutting down"}
-	}
-	e.running.Add(1)
-	return nil
-}
-
-// Close refuses new requests and waits until the running ones have ended, and
-// with them every source that outlived its request, or until ctx is done. Then
-// encoders and corpus may be closed.
-func (e *Engine) Close(ctx context.Context) error {
-	e.closing.Lock()
-	e.closed = true
-	e.closing.Unlock()
-	ended := make(chan struct{})
-	go func() {
-		e.running.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("searches are still running: %w", ctx.Err())
-	}
 }

@@ -58,10 +58,15 @@ type SourceEvidence struct {
 // what is served. Of the request, Question, Experts, BM25, Candidates, Exact,
 // Filter and TimeoutMS count.
 func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, error) {
-	if err := e.begin(); err != nil {
+	l, err := e.begin()
+	if err != nil {
 		return Evidence{}, err
 	}
-	defer e.running.Done()
+	defer l.leave()
+	return l.gather(ctx, r, depth)
+}
+
+func (e *lineUp) gather(ctx context.Context, r Request, depth int) (Evidence, error) {
 	r.Fusion, r.Specialists = Methods{Names: []string{MethodSum}}, 0
 	p, err := e.plan(&r)
 	if err != nil {

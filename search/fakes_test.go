@@ -43,9 +43,13 @@ func (s *shelf) Passages() Passages                      { return s }
 func (s *shelf) Vectors(name string) (VectorIndex, bool) { v, ok := s.vectors[name]; return v, ok }
 func (s *shelf) Words() WordIndex                        { return s.words }
 func (s *shelf) Phrases() WordIndex                      { return s.phrases }
-func (s *shelf) Release()                                { s.released() }
-func (s *shelf) Len() int                                { return len(s.passages) - s.deleted }
-func (s *shelf) Ordinals() int                           { return len(s.passages) }
+func (s *shelf) Index(name string) (IndexInfo, bool) {
+	_, ok := s.vectors[name]
+	return IndexInfo{Kind: "flat", Passages: s.Len(), Recall: map[string]float64{"recall@10": 1}}, ok
+}
+func (s *shelf) Release()      { s.released() }
+func (s *shelf) Len() int      { return len(s.passages) - s.deleted }
+func (s *shelf) Ordinals() int { return len(s.passages) }
 func (s *shelf) After(id string, limit int) (out []rank.Ordinal, err error) {
 	for i, p := range s.passages { // their ids are in order
 		if p.ID > id && len(out) < limit {

@@ -83,7 +83,7 @@ func (p *pinned) letGo() {
 // one finding for each, in the plan's order, at the latest when ctx is done.
 // Sources that were not back by then are left out; they end in their own time
 // and let go of the view.
-func (e *Engine) ask(ctx context.Context, p *plan, view *pinned) []finding {
+func (e *lineUp) ask(ctx context.Context, p *plan, view *pinned) []finding {
 	err := view.narrow(ctx, p.filter)
 	p.phrases = p.phrases && view.Phrases() != nil
 	sources := p.sources()
@@ -149,7 +149,7 @@ func (e *Engine) ask(ctx context.Context, p *plan, view *pinned) []finding {
 }
 
 // sourceName is the name of a source of the plan.
-func (e *Engine) sourceName(p *plan, source int) string {
+func (e *lineUp) sourceName(p *plan, source int) string {
 	switch source {
 	case p.wordsAt():
 		return WordSource
@@ -162,11 +162,11 @@ func (e *Engine) sourceName(p *plan, source int) string {
 }
 
 // start runs a part of the fan-out, which the engine's Close waits for.
-func (e *Engine) start(view *pinned, part func()) {
+func (e *lineUp) start(view *pinned, part func()) {
 	view.hold()
-	e.running.Add(1)
+	e.hold()
 	go func() {
-		defer e.running.Done()
+		defer e.leave()
 		defer view.letGo()
 		part()
 	}()
@@ -183,7 +183,7 @@ func everyone(n int) []int {
 
 // shared groups positions in the plan's experts by the encoder that they share,
 // without those that no method has a use for.
-func (e *Engine) shared(p *plan, positions []int) [][]int {
+func (e *lineUp) shared(p *plan, positions []int) [][]int {
 	var groups [][]int
 	at := make(map[int]int, len(positions)) // encoder → group
 	for _, position := range positions {
@@ -204,7 +204,7 @@ func (e *Engine) shared(p *plan, positions []int) [][]int {
 
 // settle gives a finding its status and tells the observer. A finding whose
 // status is still "deadline" never arrived.
-func (e *Engine) settle(ctx context.Context, p *plan, f *finding) {
+func (e *lineUp) settle(ctx context.Context, p *plan, f *finding) {
 	switch {
 	case f.status == StatusSkipped:
 		return

@@ -69,7 +69,7 @@ func (p *pinned) narrow(ctx context.Context, f Filter) error {
 
 // unselected is what the sources came back with when it could not be found out
 // which passages they may find.
-func (e *Engine) unselected(ctx context.Context, p *plan, findings []finding, cause error) []finding {
+func (e *lineUp) unselected(ctx context.Context, p *plan, findings []finding, cause error) []finding {
 	for i := range findings {
 		f := finding{source: i, name: e.sourceName(p, i), status: StatusFailed, cause: cause}
 		e.settle(ctx, p, &f)

@@ -11,7 +11,7 @@ import (
 
 // answer is a request on its way from the findings to the response.
 type answer struct {
-	engine   *Engine
+	engine   *lineUp
 	plan     *plan
 	view     *pinned
 	findings []finding

@@ -89,7 +89,7 @@ func (a *answer) observe(ctx context.Context) []fusion.Observed {
 // familiarities says of every expert of the engine how familiar the question
 // is to it, and to its nearest rival: of those that are not asked too, so that
 // a chance does not depend on who is. The last is a source without a domain.
-func (e *Engine) familiarities(reference []float32) []fusion.Observed {
+func (e *lineUp) familiarities(reference []float32) []fusion.Observed {
 	all := make([]fusion.Observed, len(e.experts)+1)
 	for i := range e.experts {
 		if own := e.experts[i].Representatives; len(own) > 0 && reference != nil {
@@ -102,7 +102,7 @@ func (e *Engine) familiarities(reference []float32) []fusion.Observed {
 
 // isReference reports whether the expert is the base itself, whose vectors
 // familiarity is measured with.
-func (e *Engine) isReference(expert int) bool {
+func (e *lineUp) isReference(expert int) bool {
 	return e.referenceExpert >= 0 && e.encoderOf[expert] == e.encoderOf[e.referenceExpert]
 }
 
@@ -154,7 +154,7 @@ func (a *answer) knowsReference() bool {
 
 // referenceVector is the question's vector by the reference when that, or an
 // expert with the same encoder, was asked; otherwise nil.
-func (e *Engine) referenceVector(p *plan, findings []finding) []float32 {
+func (e *lineUp) referenceVector(p *plan, findings []finding) []float32 {
 	if e.referenceExpert < 0 {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 
 // askLate encodes the question, a vector for each token, and finds where the
 // passages' are. What they score is known when the others have answered.
-func (e *Engine) askLate(ctx context.Context, p *plan, view *pinned) finding {
+func (e *lineUp) askLate(ctx context.Context, p *plan, view *pinned) finding {
 	f := e.encode(ctx, p, e.late)
 	f.source, f.name = p.lateAt(), e.late.Name
 	if f.cause != nil {

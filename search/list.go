@@ -10,10 +10,11 @@ import (
 // ("": from the first), at most limit, and fewer where they would have more than
 // Limits.AnswerBytes, but one at least. more says that there are others behind.
 func (e *Engine) List(after string, limit int) (passages []corpus.Passage, more bool, err error) {
-	if err := e.begin(); err != nil {
+	l, err := e.begin()
+	if err != nil {
 		return nil, false, err
 	}
-	defer e.running.Done()
+	defer l.leave()
 	view := e.pin()
 	defer view.letGo()
 	err = guard(func() (err error) {

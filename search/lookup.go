@@ -6,32 +6,56 @@ import (
 	"conclave/corpus"
 )
 
-// Experts describes the loaded experts, in the order of the configuration, and
-// after them late interaction.
+// Experts describes the experts of the line-up, in its order, and after them late
+// interaction, as of the newest generation; none when the engine is closed.
 func (e *Engine) Experts() []ExpertInfo {
-	infos := make([]ExpertInfo, len(e.experts))
-	for i := range e.experts {
-		infos[i] = e.experts[i].Info
+	l, err := e.begin()
+	if err != nil {
+		return nil
 	}
-	if e.late != nil {
-		infos = append(infos, e.late.Info)
+	defer l.leave()
+	view := e.pin()
+	defer view.letGo()
+	infos := make([]ExpertInfo, 0, len(l.experts)+1)
+	for i := range l.experts {
+		infos = append(infos, l.experts[i].in(view))
+	}
+	if l.late != nil {
+		infos = append(infos, l.late.in(view))
 	}
 	return infos
 }
 
 // Expert describes one expert; an unknown name is an *Error of kind NotFound.
 func (e *Engine) Expert(name string) (ExpertInfo, error) {
-	if e.late != nil && name == e.late.Name {
-		return e.late.Info, nil
+	l, err := e.begin()
+	if err != nil {
+		return ExpertInfo{}, err
 	}
-	i, ok := e.byName[name]
+	defer l.leave()
+	view := e.pin()
+	defer view.letGo()
+	if l.late != nil && name == l.late.Name {
+		return l.late.in(view), nil
+	}
+	i, ok := l.byName[name]
 	if !ok {
-		return ExpertInfo{}, e.noExpert(name)
+		return ExpertInfo{}, l.noExpert(name)
 	}
-	return e.experts[i].Info, nil
+	return l.experts[i].in(view), nil
 }
 
-func (e *Engine) noExpert(name string) error {
+// in is what there is to say of an expert in a generation.
+func (x *Expert) in(view View) ExpertInfo {
+	info := x.Info
+	if index, ok := view.Index(x.Name); ok {
+		info.Index, info.Passages, info.Recall = index.Kind, index.Passages, index.Recall
+		info.Warnings = append(index.Warnings[:len(index.Warnings):len(index.Warnings)], info.Warnings...)
+	}
+	return info
+}
+
+func (e *lineUp) noExpert(name string) error {
 	return &Error{Kind: NotFound, Code: "expert_not_found", Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), e.knownExperts())}
 }
 
@@ -39,11 +63,16 @@ func (e *Engine) noExpert(name string) error {
 func (e *Engine) Limits() Limits { return e.limits }
 
 // Defaults returns what a request gets that does not say otherwise.
-func (e *Engine) Defaults() Defaults { return e.defaults }
+func (e *Engine) Defaults() Defaults { return e.current.Load().defaults }
 
 // Generation is the number of the newest generation, and how many passages it
-// has.
+// has; zeros when the engine is closed.
 func (e *Engine) Generation() (number uint64, passages int) {
+	l, err := e.begin()
+	if err != nil {
+		return 0, 0
+	}
+	defer l.leave()
 	view := e.pin()
 	defer view.letGo()
 	return view.Generation(), view.Passages().Len()
@@ -52,15 +81,16 @@ func (e *Engine) Generation() (number uint64, passages int) {
 // Passage returns a passage and its version; an unknown id is an *Error of
 // kind NotFound.
 func (e *Engine) Passage(id string) (corpus.Passage, string, error) {
-	if err := e.begin(); err != nil {
+	l, err := e.begin()
+	if err != nil {
 		return corpus.Passage{}, "", err
 	}
-	defer e.running.Done()
+	defer l.leave()
 	view := e.pin()
 	defer view.letGo()
 	var passage corpus.Passage
 	var ok bool
-	err := guard(func() error {
+	err = guard(func() error {
 		ordinal, found, err := view.Passages().Ordinal(id)
 		if ok = found; err == nil && found {
 			passage, err = view.Passages().Passage(ordinal)

@@ -18,7 +18,7 @@ import (
 //
 // Of a list of methods one has to look at it. "late": false is no option of a
 // method: it leaves late interaction out, as the others do anyway.
-func (e *Engine) checkOptions(r *Request, methods []plannedMethod, wrong *problems) {
+func (e *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *problems) {
 	if len(methods) == 0 {
 		return // told already
 	}
@@ -65,7 +65,7 @@ func (e *Engine) checkOptions(r *Request, methods []plannedMethod, wrong *proble
 }
 
 // leftOut is why none of the methods has a use for an expert; "" where one has.
-func (e *Engine) leftOut(p *plan, expert int) string {
+func (e *lineUp) leftOut(p *plan, expert int) string {
 	reason := ""
 	for _, m := range p.methods {
 		if reason = e.leavesOut(p, m, expert); reason == "" {
@@ -77,16 +77,16 @@ func (e *Engine) leftOut(p *plan, expert int) string {
 
 // leavesOut is why a method has no use for an expert; "" where it has: one that
 // weighs experts by how sure they are goes without those that cannot say.
-func (e *Engine) leavesOut(p *plan, m plannedMethod, expert int) string {
+func (e *lineUp) leavesOut(p *plan, m plannedMethod, expert int) string {
 	if !m.asksConfidence(len(p.experts)) || e.experts[expert].calibrated() {
 		return ""
 	}
 	return fmt.Sprintf("%s weights experts by how sure they are, and this one cannot say: it has no ensemble, or nobody calibrated it", m.name)
 }
 
-// CanAnswer is nil if requests for a fusion method, of all experts and without
+// canAnswer is nil if requests for a fusion method, of all experts and without
 // further options, are answered, and else says what is missing.
-func (e *Engine) CanAnswer(name string) error {
+func (e *lineUp) canAnswer(name string) error {
 	_, err := e.plan(&Request{Question: "can it be answered?", Fusion: Methods{Names: []string{name}}})
 	return err
 }

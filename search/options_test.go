@@ -108,10 +108,10 @@ func TestAutoAnswers(t *testing.T) {
 		t.Errorf("made: %v", err)
 	}
 	s.config.Defaults.Auto = MethodSum
-	if err := s.engine(t).CanAnswer(MethodMUF); KindOf(err) != Invalid {
+	if err := s.engine(t).current.Load().canAnswer(MethodMUF); KindOf(err) != Invalid {
 		t.Errorf("muf without ensembles: %v", err)
 	}
-	if err := s.engine(t).CanAnswer(MethodSum); err != nil {
+	if err := s.engine(t).current.Load().canAnswer(MethodSum); err != nil {
 		t.Error(err)
 	}
 }

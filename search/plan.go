@@ -83,7 +83,7 @@ type fields struct{ title, text, tags, metadata, contributions, sources bool }
 
 // plan checks a request and fills in the defaults. Its error names every
 // field that is wrong, not just the first.
-func (e *Engine) plan(r *Request) (*plan, error) {
+func (e *lineUp) plan(r *Request) (*plan, error) {
 	var wrong problems
 	d, l := e.defaults, e.limits
 	p := &plan{question: r.Question, exact: r.Exact, named: r.Experts != nil, weights: r.Weights, explain: r.Explain}
@@ -145,7 +145,7 @@ func (e *Engine) plan(r *Request) (*plan, error) {
 
 // planExperts resolves names to indexes, in the engine's own order, so that
 // the order of the names never shows in an answer.
-func (e *Engine) planExperts(names *[]string, wrong *problems) []int {
+func (e *lineUp) planExperts(names *[]string, wrong *problems) []int {
 	var experts []int
 	if names == nil {
 		for i := range e.experts {
@@ -176,7 +176,7 @@ func (e *Engine) planExperts(names *[]string, wrong *problems) []int {
 
 // planSpecialists decides how many specialists count, and whether the others
 // need to be asked at all.
-func (e *Engine) planSpecialists(r *Request, p *plan, wrong *problems) {
+func (e *lineUp) planSpecialists(r *Request, p *plan, wrong *problems) {
 	if r.Specialists != 0 {
 		p.specialists = wrong.count("/specialists", r.Specialists, 0, fusion.MaxSources)
 		p.chosenOnly = true
@@ -191,7 +191,7 @@ func (e *Engine) planSpecialists(r *Request, p *plan, wrong *problems) {
 	}
 }
 
-func (e *Engine) planMethods(asked Methods, wrong *problems) []plannedMethod {
+func (e *lineUp) planMethods(asked Methods, wrong *problems) []plannedMethod {
 	names := asked.Names
 	if len(names) == 0 {
 		if asked.Listed {
@@ -227,7 +227,7 @@ func (e *Engine) planMethods(asked Methods, wrong *problems) []plannedMethod {
 }
 
 // checkNeeds refuses a method that needs what is not there.
-func (e *Engine) checkNeeds(m plannedMethod, pointer string, p *plan, words bool, wrong *problems) {
+func (e *lineUp) checkNeeds(m plannedMethod, pointer string, p *plan, words bool, wrong *problems) {
 	experts := p.experts
 	if m.needsWords && !words {
 		wrong.add("needs_bm25", pointer, `fusion method %q needs BM25, and "bm25" is false`, m.asked)
@@ -259,7 +259,7 @@ func (e *Engine) checkNeeds(m plannedMethod, pointer string, p *plan, words bool
 	}
 }
 
-func (e *Engine) checkWeights(weights map[string]float64, wrong *problems) {
+func (e *lineUp) checkWeights(weights map[string]float64, wrong *problems) {
 	for _, name := range sortedKeys(weights) {
 		pointer := "/weights/" + escapePointer(name)
 		if e.late != nil && name == e.late.Name {
@@ -279,7 +279,7 @@ func (e *Engine) checkWeights(weights map[string]float64, wrong *problems) {
 
 func sortedKeys(weights map[string]float64) []string { return slices.Sorted(maps.Keys(weights)) }
 
-func (e *Engine) knownExperts() string {
+func (e *lineUp) knownExperts() string {
 	if len(e.experts) == 0 {
 		return "no experts are loaded"
 	}

@@ -82,12 +82,22 @@ type Indexes interface {
 	Phrases() WordIndex
 }
 
+// IndexInfo is what one generation has of an expert.
+type IndexInfo struct {
+	Kind     string // "hnsw", "flat", "coder", "late"
+	Passages int
+	Recall   map[string]float64 // "recall@10", "recall@100" against exact search, as measured at build
+	Warnings []string           // what somebody who serves it should know
+}
+
 // View is one generation of a collection. Its ordinals mean the same passages
 // until it is released.
 type View interface {
 	Indexes
 	Generation() uint64
 	Passages() Passages
+	// Index describes what the generation has of an expert; false: nothing.
+	Index(expert string) (IndexInfo, bool)
 	// Among is the same indexes, which find only what the filter lets through,
 	// and how many passages that is. The scores stay what they are without the
 	// filter. It is of use until the View is released.
@@ -118,8 +128,8 @@ type Expert struct {
 	// Chance is the calibrated chance that the expert's own first hit answers;
 	// nil where nobody calibrated it.
 	Chance Chance
-	// Info is what Engine.Expert answers. NewEngine fills in its Name and
-	// EnsembleMembers.
+	// Info is what Engine.Expert answers, but for its Name and EnsembleMembers, and
+	// for what depends on the generation: that comes from the View.
 	Info ExpertInfo
 }
 

@@ -10,12 +10,12 @@ import (
 
 // preselects reports whether only the specialists are asked that are the most
 // familiar with the question.
-func (e *Engine) preselects(p *plan) bool {
+func (e *lineUp) preselects(p *plan) bool {
 	return p.chosenOnly && e.referenceExpert >= 0 && len(e.specialistsOf(p)) > p.specialists
 }
 
 // specialistsOf are the positions of the plan's experts that have a domain.
-func (e *Engine) specialistsOf(p *plan) []int {
+func (e *lineUp) specialistsOf(p *plan) []int {
 	var positions []int
 	for position, expert := range p.experts {
 		if len(e.experts[expert].Representatives) > 0 && p.unused[expert] == "" {
@@ -33,7 +33,7 @@ func (e *Engine) specialistsOf(p *plan) []int {
 // When the reference fails nobody knows who is familiar, and all are asked; when
 // its queue is full, or time is up, the specialists share its fate: to ask more
 // than usual is the last thing that a full server needs.
-func (e *Engine) askFamiliar(ctx context.Context, p *plan, view *pinned, answers chan<- finding) {
+func (e *lineUp) askFamiliar(ctx context.Context, p *plan, view *pinned, answers chan<- finding) {
 	reference := &e.experts[e.referenceExpert]
 	encoder := e.encoderOf[e.referenceExpert]
 	specialists := e.specialistsOf(p)
@@ -77,7 +77,7 @@ func (e *Engine) askFamiliar(ctx context.Context, p *plan, view *pinned, answers
 
 // chooseFamiliar are the specialists to ask; the others are reported as
 // skipped.
-func (e *Engine) chooseFamiliar(p *plan, question []float32, specialists []int, answers chan<- finding) []int {
+func (e *lineUp) chooseFamiliar(p *plan, question []float32, specialists []int, answers chan<- finding) []int {
 	observed := make([]fusion.Observed, len(specialists))
 	for i, position := range specialists {
 		observed[i] = fusion.Observed{Column: position, Kind: fusion.Specialist,

@@ -53,7 +53,7 @@ func (l *Assembly) tellAbsent(api *handlers.API) {
 	}
 }
 
-// forgetAbsent makes the engine anew when an absent expert left the collection.
+// forgetAbsent changes the line-up when an absent expert left the collection.
 func (l *Assembly) forgetAbsent() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -41,7 +41,7 @@ type Assembly struct {
 	Engine     *search.Engine
 
 	options    Options
-	made       search.Config       // what the engine was made of
+	made       search.LineUp       // that the engine uses
 	warnings   map[string][]string // by expert
 	turns      search.Turns        // nil: whoever computes has one
 	absent     []search.Missing    // experts whose bundles are damaged
@@ -63,8 +63,8 @@ func Assemble(o Options) (*Assembly, error) {
 	return l, nil
 }
 
-// Made is what the engine was made of.
-func (l *Assembly) Made() search.Config { return l.made }
+// Made is the engine's line-up.
+func (l *Assembly) Made() search.LineUp { return l.made }
 
 // Refused says why the collection's calibration is not used; "": it is, or there
 // is none.
@@ -95,8 +95,15 @@ func (l *Assembly) load() (err error) {
 	if l.made, err = l.configure(g); err != nil {
 		return err
 	}
-	l.Engine, err = search.NewEngine(l.made)
+	l.Engine, err = l.newEngine()
 	return err
+}
+
+// newEngine is an engine over the collection, with the line-up that was made.
+func (l *Assembly) newEngine() (*search.Engine, error) {
+	return search.NewEngine(search.Config{
+		LineUp: l.made, Corpus: shelf.Of(l.Collection), Limits: limitsOf(l.options.Config.Limits), Observer: l.options.Observer, Turns: l.turns,
+	})
 }
 
 // matches makes sure that the loaded encoders made the collection's vectors.
@@ -108,23 +115,13 @@ func (l *Assembly) matches(g *collection.Generation) error {
 	return g.CheckEncoders(encoders...)
 }
 
-// makeWith is what the engine is made of, with a calibration; nil: the shipped
-// gate.
-func (l *Assembly) makeWith(record *calibration.Record, g *collection.Generation) (search.Config, error) {
+// makeWith is the line-up with a calibration; nil: with the shipped gate.
+func (l *Assembly) makeWith(record *calibration.Record, g *collection.Generation) (search.LineUp, error) {
 	experts, late, err := l.describe(g)
 	if err != nil {
-		return search.Config{}, err
+		return search.LineUp{}, err
 	}
-	made := search.Config{
-		Corpus:   shelf.Of(l.Collection),
-		Experts:  experts,
-		Late:     late,
-		Limits:   limitsOf(l.options.Config.Limits),
-		Defaults: defaultsOf(l.options.Config.Search),
-		Observer: l.options.Observer,
-		Turns:    l.turns,
-		Absent:   l.stillAbsent(g),
-	}
+	made := search.LineUp{Experts: experts, Late: late, Defaults: defaultsOf(l.options.Config.Search), Absent: l.stillAbsent(g)}
 	return made, l.calibrated(&made, record)
 }
 
@@ -148,15 +145,16 @@ func (l *Assembly) describe(g *collection.Generation) (out []search.Expert, late
 	files := g.Experts()
 	for _, e := range l.Experts.opened {
 		at := slices.IndexFunc(files, func(f collection.ExpertFiles) bool { return f.Name == e.name })
-		l.warnings[e.name] = files[at].Warnings()
+		var own []string
 		if why := e.Encoder.Fallback(); why != nil {
-			l.warnings[e.name] = append(l.warnings[e.name], fmt.Sprintf("runs on the processor: %v", why))
+			own = append(own, fmt.Sprintf("runs on the processor: %v", why))
 		}
 		if c := e.Bundle.Calibration; c != nil && c.Encoder != e.Encoder.Fingerprint(models.Question) {
-			l.warnings[e.name] = append(l.warnings[e.name], "its calibration was fitted for another encoder and is left aside: calibrate it again")
+			own = append(own, "its calibration was fitted for another encoder and is left aside: calibrate it again")
 		}
-		x := search.Expert{Name: e.name, Encoder: e.Encoder, Passages: e, Info: expertInfo(e, files[at])}
-		x.Info.Warnings = l.warnings[e.name]
+		x := search.Expert{Name: e.name, Encoder: e.Encoder, Passages: e, Info: expertInfo(e)}
+		x.Info.Warnings = own
+		l.warnings[e.name] = append(files[at].Warnings(), own...)
 		if e.Encoder.EnsembleMembers() > 0 {
 			x.Ensemble = e.Encoder
 		}
@@ -177,12 +175,10 @@ func DenseOf(all []search.ExpertInfo) []search.ExpertInfo {
 	return slices.DeleteFunc(all, func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
 }
 
-func expertInfo(e *Expert, files collection.ExpertFiles) search.ExpertInfo {
+func expertInfo(e *Expert) search.ExpertInfo {
 	m := e.Bundle.Manifest
 	info := search.ExpertInfo{
 		Dimension: m.Dimension,
-		Index:     files.Index.Kind,
-		Passages:  files.Passages,
 		Fingerprints: map[string]string{
 			"question": e.Encoder.Fingerprint(models.Question),
 			"passage":  e.Encoder.Fingerprint(models.Passage),
@@ -190,7 +186,6 @@ func expertInfo(e *Expert, files collection.ExpertFiles) search.ExpertInfo {
 		Provider:  e.Encoder.Provider(),
 		Precision: m.Precision,
 		MaxTokens: map[string]int{"question": m.MaxTokens.Question, "passage": m.MaxTokens.Passage},
-		Recall:    recallOf(files),
 	}
 	if c := e.Bundle.Calibration; c != nil && c.Encoder == e.Encoder.Fingerprint(models.Question) {
 		info.Calibration = &search.CalibrationInfo{
@@ -239,7 +234,7 @@ func (l *Assembly) Close() error {
 	}
 	var errs []error
 	if l.following != nil {
-		if err := l.settled(closing); err != nil { // engines that others took the place of
+		if err := l.settled(closing); err != nil { // line-ups that others took the place of
 			return err
 		}
 		if l.live != nil {

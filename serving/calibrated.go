@@ -15,7 +15,7 @@ import (
 
 // calibrated brings what was fitted into what is served: the experts'
 // temperatures and representatives, and the defaults of "auto".
-func (l *Assembly) calibrated(c *search.Config, record *calibration.Record) error {
+func (l *Assembly) calibrated(c *search.LineUp, record *calibration.Record) error {
 	dense := l.Experts.Dense()
 	for i := range c.Experts {
 		x := &c.Experts[i]
@@ -56,7 +56,7 @@ func (l *Assembly) calibrated(c *search.Config, record *calibration.Record) erro
 
 // sourceChances gives the sources the chances that were fitted for them: for
 // these very encoders.
-func (l *Assembly) sourceChances(c *search.Config, record *calibration.Record) {
+func (l *Assembly) sourceChances(c *search.LineUp, record *calibration.Record) {
 	for i := range record.Sources {
 		s := &record.Sources[i]
 		if s.Kind == fusion.Lexical {
@@ -74,7 +74,7 @@ func (l *Assembly) sourceChances(c *search.Config, record *calibration.Record) {
 // coefficients belong to kinds of sources, so they hold for any experts whose
 // vectors have unit length. So do the confidences that are shipped with it, where
 // the sources are those that they were fitted for.
-func (l *Assembly) shippedGate(c *search.Config) error {
+func (l *Assembly) shippedGate(c *search.LineUp) error {
 	dense := l.Experts.Dense()
 	if len(dense) == 0 || slices.ContainsFunc(dense, func(e *Expert) bool { return !e.Bundle.Manifest.Normalise }) {
 		return nil
@@ -117,7 +117,7 @@ func ShippedPrior() (*calibration.Prior, error) {
 }
 
 // gateOf brings a record's gate, and whether "auto" stands for it.
-func gateOf(c *search.Config, r *calibration.Record) {
+func gateOf(c *search.LineUp, r *calibration.Record) {
 	d := &c.Defaults
 	d.Auto, d.Gate, d.GateWithoutLate, d.Specialists = r.Auto, r.Gate, r.GateWithoutLate, r.Specialists
 }

@@ -150,7 +150,7 @@ func (l *Assembly) join(e *Expert) error {
 	return nil
 }
 
-// reconfigure makes the engine of the experts that are loaded now. Called with
+// reconfigure lets searches use the experts that are loaded now. Called with
 // mu held.
 func (l *Assembly) reconfigure() error {
 	g := l.Collection.Acquire()

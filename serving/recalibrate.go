@@ -45,8 +45,8 @@ func (l *Assembly) keepCalibrated(ctx context.Context) (finish func()) {
 	return func() { <-ended }
 }
 
-// recalibrate makes the engine anew when the collection's calibration is
-// another one than it was made with.
+// recalibrate lets searches use the collection's calibration when it is another
+// one than theirs.
 func (l *Assembly) recalibrate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

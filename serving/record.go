@@ -2,7 +2,6 @@ package serving
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -10,25 +9,16 @@ import (
 	"conclave/collection"
 	"conclave/handlers"
 	"conclave/search"
+	"conclave/shelf"
 )
 
-// trialQuestion is asked of a calibration before it is used.
-const trialQuestion = "what is this about"
-
-// answers is an error where an engine that is made so refuses a search by its
-// own default method. A source that fails or is busy is no fault of the default.
-func answers(made search.Config) error {
-	made.Observer = nil
-	engine, err := search.NewEngine(made)
+// usable is an error where searches could not be answered with a line-up.
+func (l *Assembly) usable(made search.LineUp) error {
+	engine, err := search.NewEngine(search.Config{LineUp: made, Corpus: shelf.Of(l.Collection), Limits: limitsOf(l.options.Config.Limits)})
 	if err != nil {
 		return err
 	}
-	_, err = engine.Search(context.Background(), search.Request{Question: trialQuestion, K: 1, Fusion: search.Methods{Names: []string{search.MethodAuto}}})
-	closing := engine.Close(context.Background())
-	if search.KindOf(err) != search.Invalid {
-		err = nil
-	}
-	return errors.Join(err, closing)
+	return engine.Close(context.Background())
 }
 
 // TryRecord is an error where the collection, as it is opened here, could not
@@ -40,21 +30,21 @@ func (l *Assembly) TryRecord(record *calibration.Record) error {
 	if err != nil {
 		return err
 	}
-	return answers(made)
+	return l.usable(made)
 }
 
-// configure is what the engine is made of, by the collection's calibration. One
+// configure is the line-up by the collection's calibration. One
 // that the experts at hand cannot answer by is refused: the one before stays, or
 // where there is none the shipped gate. One that cannot be read keeps a
 // collection from being opened, since its answers would be others than before.
-func (l *Assembly) configure(g *collection.Generation) (search.Config, error) {
+func (l *Assembly) configure(g *collection.Generation) (search.LineUp, error) {
 	if l.options.Uncalibrated {
 		return l.makeWith(nil, g)
 	}
 	l.record = stampOfRecord(l.options.Config.Collection) // before it is read: one that comes now is seen later
 	record, refused := calibration.ReadRecord(l.options.Config.Collection)
 	if refused != nil && l.Engine == nil {
-		return search.Config{}, refused
+		return search.LineUp{}, refused
 	}
 	choices := []*calibration.Record{record, l.accepted}
 	switch {
@@ -69,7 +59,7 @@ func (l *Assembly) configure(g *collection.Generation) (search.Config, error) {
 		}
 		made, err := l.makeWith(record, g)
 		if err == nil {
-			err = answers(made)
+			err = l.usable(made)
 		}
 		if err == nil {
 			l.accepted = record

@@ -63,7 +63,6 @@ func (l *Assembly) reload(refused map[string]string) error {
 	if err != nil || !changed {
 		return err
 	}
-	l.follow()
 	l.takeIn(refused)
 	l.forgetAbsent()
 	return nil

@@ -22,7 +22,7 @@ func openServed(config configs.Config, log *slog.Logger, observer search.Observe
 	if err := l.load(); err != nil {
 		return l, err
 	}
-	f := &following{config: config, log: log, observer: observer, retired: map[*search.Engine]chan struct{}{}}
+	f := &following{config: config, log: log}
 	if config.ReadOnly {
 		l.following = f
 		return l, nil
@@ -50,12 +50,6 @@ func (f *following) closeSilent() (err error) {
 func (l *Assembly) openWriting(f *following, encoders []collection.PassageEncoder) (err error) {
 	o := liveOptions(f.config, encoders)
 	o.Failed = func(err error) { f.log.Error("indexing what was written failed, and is tried again", "cause", err) }
-	opened := make(chan struct{})
-	defer close(opened)
-	o.Published = func(uint64) {
-		<-opened // until there is an engine that could follow
-		l.follow()
-	}
 	if f.live, err = collection.OpenLive(f.config.Collection, o); err != nil {
 		return explainWriting(f.config.Collection, errors.Join(err, f.closeSilent()))
 	}
@@ -67,7 +61,7 @@ func (l *Assembly) openWriting(f *following, encoders []collection.PassageEncode
 		return errors.Join(err, before.Close())
 	}
 	reading := l.Engine
-	if l.Engine, err = search.NewEngine(l.made); err != nil {
+	if l.Engine, err = l.newEngine(); err != nil {
 		return errors.Join(err, before.Close())
 	}
 	// Nobody has asked the engine that read.

@@ -38,6 +38,16 @@ func (v view) Vectors(expert string) (search.VectorIndex, bool) {
 	return index, true
 }
 
+func (v view) Index(expert string) (search.IndexInfo, bool) {
+	for _, f := range v.generation.Experts() {
+		if f.Name == expert {
+			return search.IndexInfo{Kind: f.Index.Kind, Passages: f.Passages, Warnings: f.Warnings(),
+				Recall: map[string]float64{"recall@10": f.Recall.Stored.At10, "recall@100": f.Recall.Stored.At100}}, true
+		}
+	}
+	return search.IndexInfo{}, false
+}
+
 func (v view) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
 	s, err := v.generation.Select(f.TagsAll, f.TagsAny)
 	if err != nil {

@@ -172,7 +172,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		config := search.Config{Corpus: Of(c), Reference: "base", Defaults: search.Defaults{Gate: gate}}
+		config := search.Config{Corpus: Of(c), LineUp: search.LineUp{Reference: "base", Defaults: search.Defaults{Gate: gate}}}
 		for _, x := range experts {
 			e := search.Expert{Name: x.name, Encoder: x, Info: search.ExpertInfo{Dimension: hashedDimension}}
 			if x.late {

@@ -103,7 +103,7 @@ func open(t testing.TB, kind string) *library {
 	l := &library{experts: map[string]*expert{}, dir: filepath.Join(t.TempDir(), "index")}
 	var encoders []collection.PassageEncoder
 	gate := &fusion.Gate{Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3}
-	config := search.Config{Defaults: search.Defaults{Gate: gate}}
+	config := search.Config{LineUp: search.LineUp{Defaults: search.Defaults{Gate: gate}}}
 	for _, o := range bundles() {
 		b, err := tiny.Write(filepath.Join(t.TempDir(), o.Name), o)
 		if err != nil {

@@ -1,0 +1,158 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync/atomic"
+)
+
+// LineUp is what questions are put to, and how the answers are fused by default: all
+// that changes when an expert joins or leaves, or a calibration comes. What changes
+// with a generation comes from the Corpus.
+type LineUp struct {
+	Experts []Expert // in the order in which answers name them
+	// Late is an expert whose encoder gives a question a vector for each token, as
+	// one list: late interaction. It takes part in the gate where that weighs it.
+	// Nil: none.
+	Late     *Expert
+	Defaults Defaults // zero values: those of DefaultDefaults
+	// Absent are experts of the collection that cannot be searched, and why: every
+	// answer of a request that does not name its experts says so under Degraded.
+	Absent []Missing
+	// Reference is the expert whose vectors of questions the experts'
+	// Representatives were made with, "" when there is none: then familiarity
+	// is not known.
+	Reference string
+}
+
+// lineUp is a LineUp that was checked. It never changes, and it counts who uses it.
+type lineUp struct {
+	*Engine
+	experts   []Expert
+	byName    map[string]int // into experts
+	encoderOf []int          // of each expert: equal numbers share an encoder
+	late      *Expert        // nil: there is none
+	reader    *Expert        // that says how much of a question it can read; nil: none does
+	defaults  Defaults
+	absent    []Missing
+
+	referenceExpert int // whose vectors familiarity is measured with; -1: nobody's
+
+	// users are the requests, the sources that outlive theirs, one while it is the
+	// current line-up, and one while the line-up before it has users. drained is
+	// closed when there are none; then next, if there is one, loses a user.
+	users   atomic.Int64
+	drained chan struct{}
+	next    *lineUp
+}
+
+// newLineUp checks a line-up, and that searches by its default method are answered.
+func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
+	x.Experts = slices.Clone(x.Experts)
+	if err := x.complete(e.limits); err != nil {
+		return nil, err
+	}
+	l := &lineUp{
+		Engine: e, experts: x.Experts, late: x.Late, byName: map[string]int{}, defaults: x.Defaults, absent: x.Absent,
+		referenceExpert: -1, drained: make(chan struct{}),
+	}
+	l.users.Store(1)
+	l.reader = readerOf(l.experts)
+	for i := range l.experts {
+		l.byName[l.experts[i].Name] = i
+		shared := i
+		for j := range i {
+			if sameEncoder(&l.experts[i], &l.experts[j]) {
+				shared = l.encoderOf[j]
+				break
+			}
+		}
+		l.encoderOf = append(l.encoderOf, shared)
+	}
+	if i, ok := l.byName[x.Reference]; ok {
+		l.referenceExpert = i
+	}
+	if err := l.canAnswer(MethodAuto); err != nil {
+		return nil, fmt.Errorf("search: defaults.auto is %s, by which this collection cannot be searched: %w", l.defaults.Auto, err)
+	}
+	return l, nil
+}
+
+// sameEncoder reports whether two experts encode a question alike.
+func sameEncoder(a, b *Expert) bool {
+	if p := a.Info.Fingerprints["question"]; p != "" && p == b.Info.Fingerprints["question"] {
+		return true
+	}
+	return reflect.TypeOf(a.Encoder).Comparable() && reflect.TypeOf(b.Encoder).Comparable() && a.Encoder == b.Encoder
+}
+
+// Use puts another line-up in the place of the current one, without a pause: requests
+// under way keep the one that they began with. One that the engine cannot answer by
+// is an error and changes nothing. drained is closed when nobody uses any earlier
+// line-up any more, so that encoders which only those have may be closed.
+func (e *Engine) Use(x LineUp) (drained <-chan struct{}, err error) {
+	next, err := e.newLineUp(x)
+	if err != nil {
+		return nil, err
+	}
+	e.swapping.Lock()
+	defer e.swapping.Unlock()
+	if e.closed.Load() {
+		return nil, errClosed()
+	}
+	before := e.current.Load()
+	next.hold() // by the one before
+	before.next = next
+	e.current.Store(next)
+	before.leave()
+	return before.drained, nil
+}
+
+// Close refuses new requests and waits until the running ones have ended, and
+// with them every source that outlived its request, or until ctx is done. Then
+// encoders and corpus may be closed.
+func (e *Engine) Close(ctx context.Context) error {
+	e.swapping.Lock()
+	last := e.current.Load()
+	if !e.closed.Swap(true) {
+		last.leave()
+	}
+	e.swapping.Unlock()
+	select {
+	case <-last.drained:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("searches are still running: %w", ctx.Err())
+	}
+}
+
+func errClosed() *Error {
+	return &Error{Kind: Unavailable, Code: "shutting_down", Detail: "the server is shutting down"}
+}
+
+// begin is the current line-up for a request, which leaves it at its end; an error
+// when the engine is closing.
+func (e *Engine) begin() (*lineUp, error) {
+	for !e.closed.Load() {
+		l := e.current.Load()
+		for n := l.users.Load(); n > 0; n = l.users.Load() {
+			if l.users.CompareAndSwap(n, n+1) {
+				return l, nil
+			}
+		}
+	}
+	return nil, errClosed()
+}
+
+// hold counts one more user of a line-up that is in use.
+func (l *lineUp) hold() { l.users.Add(1) }
+
+// leave counts a user out.
+func (l *lineUp) leave() {
+	for l != nil && l.users.Add(-1) == 0 {
+		close(l.drained)
+		l = l.next
+	}
+}
