@@ -52,7 +52,7 @@ func codesInSource(t *testing.T) map[string]string {
 		}
 	}
 	files := gotoken.NewFileSet()
-	for _, folder := range []string{".", "../search", "../jobs", "../cmd/conclave"} {
+	for _, folder := range []string{".", "../search", "../jobs", "../serving"} {
 		entries, err := os.ReadDir(folder)
 		if err != nil {
 			t.Fatal(err)
@@ -76,15 +76,15 @@ func codesInSource(t *testing.T) map[string]string {
 					case *ast.SelectorExpr:
 						maker = f.Sel.Name
 					}
-					if len(n.Args) > 1 && makers[maker] && isText(n.Args[0]) && (folder != "../cmd/conclave" || maker == "Refuse") {
+					if len(n.Args) > 1 && makers[maker] && isText(n.Args[0]) && (folder != "../serving" || maker == "Refuse") {
 						note(n.Args[0], name)
 					}
 				case *ast.KeyValueExpr:
-					if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Code" && folder != "../cmd/conclave" {
+					if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Code" && folder != "../serving" {
 						note(n.Value, name)
 					}
 				case *ast.AssignStmt:
-					if folder == "../cmd/conclave" {
+					if folder == "../serving" {
 						break
 					}
 					for i, left := range n.Lhs {
