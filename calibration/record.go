@@ -190,12 +190,3 @@ func (r *Record) Write(folder string) error {
 	}
 	return nil
 }
-
-// Fingerprint is the SHA-256 of questions by their ids and texts.
-func Fingerprint(questions []QuestionKey) string {
-	sum := sha256.New()
-	for _, q := range questions {
-		_, _ = fmt.Fprintf(sum, "%q %q\n", q.ID, q.Text)
-	}
-	return hex.EncodeToString(sum.Sum(nil))
-}

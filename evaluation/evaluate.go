@@ -1,3 +1,10 @@
+// Package evaluation measures rankings: questions in, accuracy tables, reports and run
+// files out.
+//
+// The questions are asked once for all methods (Evaluate), and summarised: one table
+// for each domain, the mean over domains, and the mix of all questions. A method is
+// whatever makes a ranking: a source alone, a fusion, or an oracle that picks among the
+// experts.
 package evaluation
 
 import (
@@ -7,17 +14,9 @@ import (
 	"slices"
 	"time"
 
+	"conclave/questions"
 	"conclave/search"
 )
-
-// Domain is a named set of questions.
-type Domain struct {
-	Name      string
-	Path      string // where they are from, for the report
-	Questions []Question
-	LeftOut   int // questions of the file without a judgement
-	Of        int // questions before a limit
-}
 
 // Options say what to measure and how.
 type Options struct {
@@ -88,7 +87,7 @@ func (r *Report) questions() (n int) {
 
 // Evaluate asks the questions of all domains, one pass for all methods, and
 // reports how the methods did.
-func Evaluate(ctx context.Context, engine Engine, domains []Domain, o Options) (*Report, error) {
+func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o Options) (*Report, error) {
 	if o.Depth == 0 {
 		o.Depth = 100
 	}
@@ -113,7 +112,7 @@ func Evaluate(ctx context.Context, engine Engine, domains []Domain, o Options) (
 	return o.report(domains, parts, times), nil
 }
 
-func (o *Options) check(domains []Domain) error {
+func (o *Options) check(domains []questions.Domain) error {
 	if len(domains) == 0 {
 		return errors.New("there are no questions to evaluate with")
 	}
@@ -121,7 +120,7 @@ func (o *Options) check(domains []Domain) error {
 		return errors.New("there are no methods to evaluate")
 	}
 	for i, d := range domains {
-		if slices.ContainsFunc(domains[:i], func(other Domain) bool { return other.Name == d.Name }) {
+		if slices.ContainsFunc(domains[:i], func(other questions.Domain) bool { return other.Name == d.Name }) {
 			return fmt.Errorf("there are two sets of questions of domain %q", d.Name)
 		}
 		for n := range d.Questions { // what is wrong with an answer shall not show after an hour
@@ -164,7 +163,7 @@ func names(methods []Method) string {
 }
 
 // domain measures a domain, or takes it from the state.
-func (o *Options) domain(ctx context.Context, engine Engine, d Domain) (*Measured, error) {
+func (o *Options) domain(ctx context.Context, engine Engine, d questions.Domain) (*Measured, error) {
 	stamp, err := stampOf(o.About, o.Methods, o.Depth, o.Candidates, o.Exact, o.Patterns, d.Questions)
 	if err != nil {
 		return nil, err
@@ -206,26 +205,26 @@ func (o *Options) progress(stage string, done, total int) {
 }
 
 // times measures single requests with questions of all domains.
-func (o *Options) times(ctx context.Context, engine Engine, domains []Domain) ([]Latency, error) {
+func (o *Options) times(ctx context.Context, engine Engine, domains []questions.Domain) ([]Latency, error) {
 	if o.Timed == 0 {
 		return nil, nil
 	}
-	var questions []Question
+	var asked []questions.Question
 	for _, d := range domains {
 		for _, q := range d.Questions {
 			q.ID = d.Name + "/" + q.ID
-			questions = append(questions, q)
+			asked = append(asked, q)
 		}
 	}
-	questions = Sample(questions, o.Timed)
-	stamp, err := stampOf(o.About, o.Methods, questions)
+	asked = questions.Sample(asked, o.Timed)
+	stamp, err := stampOf(o.About, o.Methods, asked)
 	if err != nil {
 		return nil, err
 	}
 	if e, ok := o.State.find(timesPart, stamp); ok && len(e.Latency) == len(o.Methods) {
 		return e.Latency, nil
 	}
-	times, err := timeRequests(ctx, engine, questions, o.Methods, o.Timeout, func(done, total int) { o.progress("timing single requests", done, total) })
+	times, err := timeRequests(ctx, engine, asked, o.Methods, o.Timeout, func(done, total int) { o.progress("timing single requests", done, total) })
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +232,7 @@ func (o *Options) times(ctx context.Context, engine Engine, domains []Domain) ([
 }
 
 // report puts everything together.
-func (o *Options) report(domains []Domain, measured []*Measured, times []Latency) *Report {
+func (o *Options) report(domains []questions.Domain, measured []*Measured, times []Latency) *Report {
 	r := &Report{About: o.About, Depth: o.Depth, Candidates: o.Candidates, Exact: o.Exact, Notes: slices.Clone(o.Notes)}
 	r.Methods = append(slices.Clone(o.Methods), oracles(o.Methods)...)
 	s := summing{methods: r.Methods, reference: -1, depth: o.Depth}
@@ -261,7 +260,7 @@ func (o *Options) report(domains []Domain, measured []*Measured, times []Latency
 		}
 		r.Domains = append(r.Domains, d)
 		if n := len(m.BadPatterns); n > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s: %d answers are no regular expression and match nothing, such as %s", m.Domain, n, shown(m.BadPatterns[0])))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s: %d answers are no regular expression and match nothing, such as %q", m.Domain, n, m.BadPatterns[0]))
 		}
 		if n := m.unanswerable(); n > 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s: %d questions that nothing answers count for the confidences alone", d.Name, n))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/questions"
+
 	"conclave/search"
 )
 
@@ -222,12 +224,12 @@ func TestEvaluateRefuses(t *testing.T) {
 	methods := scriptedMethods()
 	twice := append(slices.Clone(methods), methods[0])
 	for name, c := range map[string]struct {
-		domains []Domain
+		domains []questions.Domain
 		options Options
 		says    string
 	}{
 		"no questions":      {nil, Options{Methods: methods}, "no questions"},
-		"an empty domain":   {[]Domain{{Name: "x"}}, Options{Methods: methods}, "no questions"},
+		"an empty domain":   {[]questions.Domain{{Name: "x"}}, Options{Methods: methods}, "no questions"},
 		"no methods":        {scriptedDomains(), Options{}, "no methods"},
 		"a method twice":    {scriptedDomains(), Options{Methods: twice}, "two methods"},
 		"a domain twice":    {append(scriptedDomains(), scriptedDomains()...), Options{Methods: methods}, "two sets"},

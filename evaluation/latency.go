@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"conclave/questions"
 )
 
 // Latency is how long single requests took, one at a time, in milliseconds: in
@@ -23,11 +25,11 @@ const warmUp = 3
 // timeRequests asks each question by each method as a user would, with the
 // engine's defaults for everything that the method does not say. The methods
 // take turns, so that a machine that gets slower does so for all.
-func timeRequests(ctx context.Context, engine Engine, questions []Question, methods []Method, timeout time.Duration, progress func(done, total int)) ([]Latency, error) {
+func timeRequests(ctx context.Context, engine Engine, asked []questions.Question, methods []Method, timeout time.Duration, progress func(done, total int)) ([]Latency, error) {
 	took := make([][]float64, len(methods))
-	rounds := min(warmUp, len(questions)) + len(questions)
+	rounds := min(warmUp, len(asked)) + len(asked)
 	for round := range rounds {
-		q := &questions[round%len(questions)]
+		q := &asked[round%len(asked)]
 		for turn := range methods {
 			i := (turn + round) % len(methods)
 			r := methods[i].Request
@@ -36,7 +38,7 @@ func timeRequests(ctx context.Context, engine Engine, questions []Question, meth
 			if _, err := engine.Search(ctx, r); err != nil {
 				return nil, fmt.Errorf("timing %s with question %s: %w", methods[i].Name, q.ID, err)
 			}
-			if round >= rounds-len(questions) {
+			if round >= rounds-len(asked) {
 				took[i] = append(took[i], float64(time.Since(started))/float64(time.Millisecond))
 			}
 			if err := ctx.Err(); err != nil {

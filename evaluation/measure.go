@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"conclave/questions"
 	"conclave/search"
 )
 
@@ -38,7 +39,7 @@ type Pass struct {
 
 // Answered is a question with the ranking of each method.
 type Answered struct {
-	Question *Question
+	Question *questions.Question
 	Rankings []Ranked
 	judge    *judge
 }
@@ -52,11 +53,11 @@ type Ranked struct {
 // Measure asks every question once and measures the rankings of all methods. A
 // question that fails fails the whole, and so does one that a source missed,
 // since an average over what happened to work says nothing.
-func Measure(ctx context.Context, engine Engine, domain string, questions []Question, p Pass) (*Measured, error) {
-	if len(questions) == 0 {
+func Measure(ctx context.Context, engine Engine, domain string, asked []questions.Question, p Pass) (*Measured, error) {
+	if len(asked) == 0 {
 		return nil, errors.New("there are no questions to evaluate with")
 	}
-	m := newMeasuring(domain, questions, p)
+	m := newMeasuring(domain, asked, p)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)
@@ -67,13 +68,13 @@ func Measure(ctx context.Context, engine Engine, domain string, questions []Ques
 		workers.Go(func() {
 			for i := range next {
 				if err := m.ask(ctx, engine, i); err != nil {
-					cancel(fmt.Errorf("question %s (%s): %w", questions[i].ID, questions[i].Place, err))
+					cancel(fmt.Errorf("question %s (%s): %w", asked[i].ID, asked[i].Place, err))
 				}
 			}
 		})
 	}
 feed:
-	for i := range questions {
+	for i := range asked {
 		select {
 		case next <- i:
 		case <-ctx.Done():
@@ -91,7 +92,7 @@ feed:
 // measuring is a Measure on its way.
 type measuring struct {
 	pass      Pass
-	questions []Question
+	questions []questions.Question
 	out       *Measured
 
 	mu      sync.Mutex // guards what follows
@@ -104,11 +105,11 @@ type measuring struct {
 	turn    int
 }
 
-func newMeasuring(domain string, questions []Question, p Pass) *measuring {
-	m := &measuring{pass: p, questions: questions, sure: map[string]float64{}, meant: map[string]string{}, waiting: map[int]*Answered{},
-		out: &Measured{Domain: domain, Questions: make([]Asked, len(questions))}}
+func newMeasuring(domain string, asked []questions.Question, p Pass) *measuring {
+	m := &measuring{pass: p, questions: asked, sure: map[string]float64{}, meant: map[string]string{}, waiting: map[int]*Answered{},
+		out: &Measured{Domain: domain, Questions: make([]Asked, len(asked))}}
 	for range p.Methods {
-		m.out.Outcomes = append(m.out.Outcomes, make([]Outcome, len(questions)))
+		m.out.Outcomes = append(m.out.Outcomes, make([]Outcome, len(asked)))
 		m.weights = append(m.weights, map[string]float64{})
 	}
 	return m
@@ -142,7 +143,7 @@ func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
 }
 
 // requests is one for each method.
-func (m *measuring) requests(q *Question) []search.Request {
+func (m *measuring) requests(q *questions.Question) []search.Request {
 	fields := []string{}
 	if len(q.Answers) > 0 {
 		fields = append(fields, "text")

@@ -4,28 +4,14 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"conclave/questions"
 )
-
-// Judgements are the graded relevances of passages for one question, by
-// passage id. A passage that is absent or has a grade of 0 or less is not
-// relevant.
-type Judgements map[string]float64
-
-// relevant counts the relevant passages.
-func (j Judgements) relevant() int {
-	n := 0
-	for _, grade := range j {
-		if grade > 0 {
-			n++
-		}
-	}
-	return n
-}
 
 // NDCG is the normalised discounted cumulative gain of the first k passages
 // with linear gain: Σ grade/log2(rank+1), divided by that of the ideal order
 // (trec_eval's ndcg_cut). A question without relevant passages scores 0.
-func NDCG(ranking []string, j Judgements, k int) float64 {
+func NDCG(ranking []string, j questions.Judgements, k int) float64 {
 	gain := 0.0
 	for i, id := range ranking[:min(k, len(ranking))] {
 		gain += max(j[id], 0) / math.Log2(float64(i+2))
@@ -49,8 +35,8 @@ func NDCG(ranking []string, j Judgements, k int) float64 {
 
 // AveragePrecision is the mean of the precisions at the ranks of the relevant
 // passages; those that are not in the ranking count as 0.
-func AveragePrecision(ranking []string, j Judgements) float64 {
-	total := j.relevant()
+func AveragePrecision(ranking []string, j questions.Judgements) float64 {
+	total := j.Relevant()
 	if total == 0 {
 		return 0
 	}
@@ -65,8 +51,8 @@ func AveragePrecision(ranking []string, j Judgements) float64 {
 }
 
 // Recall is the share of the relevant passages that are among the first k.
-func Recall(ranking []string, j Judgements, k int) float64 {
-	total := j.relevant()
+func Recall(ranking []string, j questions.Judgements, k int) float64 {
+	total := j.Relevant()
 	if total == 0 {
 		return 0
 	}

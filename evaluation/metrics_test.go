@@ -3,12 +3,14 @@ package evaluation
 import (
 	"math"
 	"testing"
+
+	"conclave/questions"
 )
 
 // TestMetricsByHand checks sums worked out on paper.
 func TestMetricsByHand(t *testing.T) {
 	ranking := []string{"a", "b", "c", "d", "e"}
-	j := Judgements{"b": 2, "d": 1, "x": 3, "a": 0, "c": -1}
+	j := questions.Judgements{"b": 2, "d": 1, "x": 3, "a": 0, "c": -1}
 	log2 := math.Log2
 	for _, c := range []struct {
 		name      string

@@ -3,6 +3,7 @@ package evaluation
 import (
 	"fmt"
 
+	"conclave/questions"
 	"conclave/search"
 )
 
@@ -71,17 +72,17 @@ func (m *Measured) unanswerable() (n int) {
 // judge measures the rankings of one question. A passage is looked through for
 // an answer once, whichever methods found it.
 type judge struct {
-	question   *Question
-	judgements Judgements
+	question   *questions.Question
+	judgements questions.Judgements
 	judged     bool
 	answers    Matcher // nil: there are none
 	bad        []string
 	seen       map[string]bool // by passage: holds an answer
 }
 
-func newJudge(q *Question, patterns bool) (*judge, error) {
+func newJudge(q *questions.Question, patterns bool) (*judge, error) {
 	j := &judge{question: q, judgements: q.Judgements(), seen: map[string]bool{}}
-	j.judged = j.judgements.relevant() > 0
+	j.judged = j.judgements.Relevant() > 0
 	switch {
 	case len(q.Answers) == 0:
 	case patterns:

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"conclave/questions"
 	"conclave/search"
 )
 
@@ -64,7 +65,7 @@ func (r *Runs) paths(domain string, methods []Method) []*runFile {
 
 // check refuses what cannot be written: an unknown form or method, and names
 // that become the same file.
-func (r *Runs) check(domains []Domain, methods []Method) error {
+func (r *Runs) check(domains []questions.Domain, methods []Method) error {
 	for _, form := range r.Forms {
 		if !slices.Contains(RunForms(), form) {
 			return fmt.Errorf("there is no form %q of a run: %s are known", form, strings.Join(RunForms(), ", "))

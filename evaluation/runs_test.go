@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/questions"
+
 	"conclave/search"
 )
 
@@ -112,7 +114,7 @@ func TestRunsKeepTheOrder(t *testing.T) {
 		}
 		var out bytes.Buffer
 		f := &runFile{out: bufio.NewWriter(&out), name: "run"}
-		if err := f.trec(&Answered{Question: &Question{ID: "q"}}, &Ranked{Results: results}); err != nil {
+		if err := f.trec(&Answered{Question: &questions.Question{ID: "q"}}, &Ranked{Results: results}); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.out.Flush(); err != nil {
@@ -138,7 +140,7 @@ func TestRunsKeepTheOrder(t *testing.T) {
 		}
 	}
 	f := &runFile{out: bufio.NewWriter(&bytes.Buffer{})}
-	if err := f.trec(&Answered{Question: &Question{ID: "q"}}, &Ranked{Results: []search.Result{{ID: "a b"}}}); err == nil {
+	if err := f.trec(&Answered{Question: &questions.Question{ID: "q"}}, &Ranked{Results: []search.Result{{ID: "a b"}}}); err == nil {
 		t.Error("an id with a space in it was written into a TREC run")
 	}
 }
@@ -150,7 +152,7 @@ func TestFileNames(t *testing.T) {
 		}
 	}
 	o := Options{Methods: []Method{{Name: "a b"}, {Name: "a-b"}}, Runs: &Runs{Forms: RunForms()}}
-	if err := o.check([]Domain{{}}); err == nil || !strings.Contains(err.Error(), "two runs") {
+	if err := o.check([]questions.Domain{{}}); err == nil || !strings.Contains(err.Error(), "two runs") {
 		t.Errorf("two methods of one file name: %v", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"conclave/questions"
+
 	"conclave/search"
 )
 
@@ -35,13 +37,13 @@ func scripted() *script {
 	}}
 }
 
-func scriptedDomains() []Domain {
+func scriptedDomains() []questions.Domain {
 	one := []string{"P"}
-	return []Domain{
-		{Name: "x", Path: "x.jsonl", Questions: []Question{
+	return []questions.Domain{
+		{Name: "x", Path: "x.jsonl", Questions: []questions.Question{
 			{ID: "1", Text: "q1", PositiveIDs: one}, {ID: "2", Text: "q2", PositiveIDs: one},
 			{ID: "3", Text: "q3", Grades: map[string]float64{"G": 2, "H": 1, "n1": 0}}}},
-		{Name: "y", Path: "y.jsonl", Questions: []Question{{ID: "1", Text: "q4", PositiveIDs: one}, {ID: "2", Text: "q5", PositiveIDs: one}}},
+		{Name: "y", Path: "y.jsonl", Questions: []questions.Question{{ID: "1", Text: "q4", PositiveIDs: one}, {ID: "2", Text: "q5", PositiveIDs: one}}},
 	}
 }
 

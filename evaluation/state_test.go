@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"conclave/questions"
 )
 
 // TestResume: an evaluation that fell over in its second domain does not ask
 // the first again, and gives the figures of one that did not.
 func TestResume(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	run := func(s *script, change func(*Options, []Domain)) (*Report, error) {
+	run := func(s *script, change func(*Options, []questions.Domain)) (*Report, error) {
 		state, err := OpenState(path)
 		if err != nil {
 			t.Fatal(err)
@@ -59,15 +61,15 @@ func TestResume(t *testing.T) {
 
 	// Everything is there now; what changes a figure makes it anew.
 	for name, c := range map[string]struct {
-		change func(*Options, []Domain)
+		change func(*Options, []questions.Domain)
 		asked  int
 	}{
 		"nothing":            {nil, 0},
-		"another reference":  {func(o *Options, _ []Domain) { o.Reference = "x alone" }, 0},
-		"another judgement":  {func(_ *Options, d []Domain) { d[1].Questions[0].PositiveIDs = []string{"n1"} }, 2},
-		"another depth":      {func(o *Options, _ []Domain) { o.Depth = 3 }, 5},
-		"another generation": {func(o *Options, _ []Domain) { o.About.Generation = 7 }, 5},
-		"runs to write":      {func(o *Options, _ []Domain) { o.Runs = &Runs{Folder: t.TempDir(), Forms: RunForms()} }, 5},
+		"another reference":  {func(o *Options, _ []questions.Domain) { o.Reference = "x alone" }, 0},
+		"another judgement":  {func(_ *Options, d []questions.Domain) { d[1].Questions[0].PositiveIDs = []string{"n1"} }, 2},
+		"another depth":      {func(o *Options, _ []questions.Domain) { o.Depth = 3 }, 5},
+		"another generation": {func(o *Options, _ []questions.Domain) { o.About.Generation = 7 }, 5},
+		"runs to write":      {func(o *Options, _ []questions.Domain) { o.Runs = &Runs{Folder: t.TempDir(), Forms: RunForms()} }, 5},
 	} {
 		before, err := os.ReadFile(path)
 		if err != nil {

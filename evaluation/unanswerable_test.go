@@ -2,10 +2,10 @@ package evaluation
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"conclave/questions"
 )
 
 // TestUnanswerableQuestions: beside the script's five, one that nothing answers, of
@@ -14,7 +14,7 @@ import (
 func TestUnanswerableQuestions(t *testing.T) {
 	s := scripted()
 	s.answers["q6"] = map[string]string{"x": "n1 n2 n3 n4|.3", "y": "n1 n2 n3 n4|.7", "bm25": "n1 n2 n3 n4", "rrf": "n1 n2 n3 n4"}
-	domains := append(scriptedDomains(), Domain{Name: "z", Path: "z.jsonl", Questions: []Question{{ID: "1", Text: "q6", Unanswerable: true}}})
+	domains := append(scriptedDomains(), questions.Domain{Name: "z", Path: "z.jsonl", Questions: []questions.Question{{ID: "1", Text: "q6", Unanswerable: true}}})
 	r, err := Evaluate(context.Background(), s, domains, Options{Methods: scriptedMethods(), Depth: 4})
 	if err != nil {
 		t.Fatal(err)
@@ -49,28 +49,4 @@ func TestUnanswerableQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "x alone", alone.row(t, "z", "x alone").Values["silent"], 1)
-}
-
-// TestReadUnanswerable: an empty list says that nothing answers; no list is a
-// mistake.
-func TestReadUnanswerable(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "q.jsonl")
-	read := func(text string) ([]Question, error) {
-		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return readJSONL(path)
-	}
-	q, err := read(`{"id":"1","question":"what is not here","positive_ids":[]}` + "\n" + `{"id":"2","question":"what is","positive_ids":["p"]}`)
-	if err != nil || !q[0].Unanswerable || q[1].Unanswerable {
-		t.Errorf("%+v, %v", q, err)
-	}
-	for _, line := range []string{`{"id":"1","question":"what"}`, `{"id":"1","question":"what","positive_ids":null}`} {
-		if _, err := read(line); err == nil || !strings.Contains(err.Error(), `"positive_ids": []`) {
-			t.Errorf("%s: %v", line, err)
-		}
-	}
-	if q, err := read(`{"id":"1","question":"what","positive_ids":[],"answers":["a"]}`); err != nil || q[0].Unanswerable {
-		t.Errorf("with an answer: %+v, %v", q, err)
-	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"conclave/ablation"
 	"conclave/configs"
-	"conclave/evaluation"
+	"conclave/questions"
 	"conclave/search"
 	"conclave/serving"
 
@@ -154,7 +154,7 @@ func (x *ablating) known(l *serving.Assembly) error {
 }
 
 // evidence asks all questions.
-func (x *ablating) evidence(ctx context.Context, l *serving.Assembly, domains []evaluation.Domain, term terminal) (*ablation.Evidence, error) {
+func (x *ablating) evidence(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) (*ablation.Evidence, error) {
 	bar := newProgress(term.Err)
 	gathered, _, err := gather(ctx, l, domains, search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
 		func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"conclave/configs"
-	"conclave/evaluation"
+	"conclave/questions"
 	"conclave/search"
 	"conclave/serving"
 
@@ -139,7 +139,7 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 }
 
 // spread takes questions of all domains in turns.
-func spread(domains []evaluation.Domain, most int) []string {
+func spread(domains []questions.Domain, most int) []string {
 	var texts []string
 	for i := 0; len(texts) < most; i++ {
 		before := len(texts)

@@ -11,8 +11,8 @@ import (
 
 	"conclave/calibration"
 	"conclave/configs"
-	"conclave/evaluation"
 	"conclave/models"
+	"conclave/questions"
 	"conclave/search"
 	"conclave/serving"
 
@@ -163,8 +163,7 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	}
 	fitted.record.Written = time.Now().UTC().Truncate(time.Second)
 	for _, d := range domains {
-		keys := questionKeys(d)
-		fitted.record.Questions = append(fitted.record.Questions, calibration.QuestionSet{Domain: d.Name, Questions: len(keys), SHA256: calibration.Fingerprint(keys)})
+		fitted.record.Questions = append(fitted.record.Questions, calibration.QuestionSet{Domain: d.Name, Questions: len(d.Questions), SHA256: d.SHA256})
 	}
 	if err := fitted.record.Write(config.Collection); err != nil {
 		return fmt.Errorf("writing the calibration of %s: %w", config.Collection, err)
@@ -174,7 +173,7 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 }
 
 // checkApart refuses to fit on questions that are to be measured on.
-func (x *calibrating) checkApart(domains []evaluation.Domain) error {
+func (x *calibrating) checkApart(domains []questions.Domain) error {
 	if len(x.apart) == 0 {
 		return nil
 	}
@@ -183,26 +182,14 @@ func (x *calibrating) checkApart(domains []evaluation.Domain) error {
 	if err != nil {
 		return err
 	}
-	var files []calibration.QuestionFile
-	for _, d := range append(domains[:len(domains):len(domains)], others...) {
-		files = append(files, calibration.QuestionFile{Name: d.Path, Questions: questionKeys(d)})
-	}
-	for _, fitted := range files[:len(domains)] {
-		for _, measured := range files[len(domains):] {
-			if err := calibration.Disjoint(fitted, measured); err != nil {
+	for _, fitted := range domains {
+		for _, measured := range others {
+			if err := questions.Disjoint(fitted, measured); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-func questionKeys(d evaluation.Domain) []calibration.QuestionKey {
-	keys := make([]calibration.QuestionKey, len(d.Questions))
-	for i, q := range d.Questions {
-		keys[i] = calibration.QuestionKey{ID: q.ID, Text: q.Text}
-	}
-	return keys
 }
 
 // fingerprints are those of the experts' question encoders, by name.

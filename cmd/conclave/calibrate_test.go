@@ -255,8 +255,8 @@ func TestCalibrateRefusesOverlap(t *testing.T) {
 		apart []string
 		says  []string
 	}{
-		{[]string{"text.jsonl"}, []string{"dev.jsonl and text.jsonl share 1 questions (0 by id, 1 by text)", "What did the fox ask?"}},
-		{[]string{"id.jsonl"}, []string{"dev.jsonl and id.jsonl share 1 questions (1 by id, 0 by text)"}},
+		{[]string{"text.jsonl"}, []string{"dev.jsonl and text.jsonl share 1 questions", "What did the fox ask?"}},
+		{[]string{"id.jsonl"}, []string{"dev.jsonl and id.jsonl share 1 questions"}},
 		{[]string{"other=apart.jsonl", "more=text.jsonl"}, []string{"dev.jsonl and text.jsonl"}},
 		{[]string{"apart.jsonl"}, []string{"nowhere"}}, // no overlap: on to the collection, which is not there
 		{[]string{"missing.jsonl"}, []string{"missing.jsonl"}},

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"conclave/collection"
-	"conclave/evaluation"
+	"conclave/questions"
 	"conclave/rank"
 	"conclave/search"
 	"conclave/serving"
@@ -28,7 +28,7 @@ const gatherers = 16
 // gather asks every question that has a passage of the collection, and those that
 // are said to have none anywhere: the latter it returns apart. Questions whose
 // passages are all elsewhere are left out: they may be answered by others.
-func gather(ctx context.Context, l *serving.Assembly, domains []evaluation.Domain, r search.Request, depth int, progress func(done, total int)) (answerable, unanswerable []asked, err error) {
+func gather(ctx context.Context, l *serving.Assembly, domains []questions.Domain, r search.Request, depth int, progress func(done, total int)) (answerable, unanswerable []asked, err error) {
 	g := l.Collection.Acquire()
 	defer g.Release()
 	var all []asked
@@ -82,7 +82,7 @@ func gather(ctx context.Context, l *serving.Assembly, domains []evaluation.Domai
 }
 
 // relevantIn are a question's judged passages that are in the collection.
-func relevantIn(g *collection.Generation, q *evaluation.Question) (map[rank.Ordinal]float64, error) {
+func relevantIn(g *collection.Generation, q *questions.Question) (map[rank.Ordinal]float64, error) {
 	relevant := map[rank.Ordinal]float64{}
 	for id, grade := range q.Judgements() {
 		if grade <= 0 {

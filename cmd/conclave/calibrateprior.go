@@ -11,8 +11,8 @@ import (
 
 	"conclave/calibration"
 	"conclave/configs"
-	"conclave/evaluation"
 	"conclave/fusion"
+	"conclave/questions"
 	"conclave/search"
 	"conclave/serving"
 
@@ -110,7 +110,7 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 }
 
 // ask asks the collection of one of the domains.
-func (x *fittingPrior) ask(cmd *cobra.Command, config configs.Config, domains []evaluation.Domain, at int, term terminal) (out calibration.PriorQuestions, err error) {
+func (x *fittingPrior) ask(cmd *cobra.Command, config configs.Config, domains []questions.Domain, at int, term terminal) (out calibration.PriorQuestions, err error) {
 	out.Domain = domains[at].Name
 	l, err := serving.Assemble(serving.Options{Config: config, Log: newLogger(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: true})
 	if err != nil {
@@ -121,17 +121,17 @@ func (x *fittingPrior) ask(cmd *cobra.Command, config configs.Config, domains []
 	if gate == nil || l.Made().Late == nil {
 		return out, errors.New("it is not searched by the shipped gate with late interaction: index it with the default experts")
 	}
-	foreign := evaluation.Domain{Name: "foreign"}
+	foreign := questions.Domain{Name: "foreign"}
 	for i, d := range domains {
 		if i == at {
 			continue
 		}
-		for _, q := range evaluation.Sample(d.Questions, x.foreign) {
-			foreign.Questions = append(foreign.Questions, evaluation.Question{ID: d.Name + "/" + q.ID, Text: q.Text, Unanswerable: true})
+		for _, q := range questions.Sample(d.Questions, x.foreign) {
+			foreign.Questions = append(foreign.Questions, questions.Question{ID: d.Name + "/" + q.ID, Text: q.Text, Unanswerable: true})
 		}
 	}
 	bar := newProgress(term.Err)
-	own, strangers, err := gather(cmd.Context(), l, []evaluation.Domain{domains[at], foreign}, search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond)}, 2,
+	own, strangers, err := gather(cmd.Context(), l, []questions.Domain{domains[at], foreign}, search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond)}, 2,
 		func(done, total int) { bar.Report("asking "+out.Domain, int64(done), int64(total), "questions") })
 	bar.Finish()
 	if err != nil {

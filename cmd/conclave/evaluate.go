@@ -14,6 +14,7 @@ import (
 	"conclave/configs"
 	"conclave/evaluation"
 	htmlreport "conclave/evaluation/report"
+	"conclave/questions"
 	"conclave/search"
 	"conclave/serving"
 
@@ -131,7 +132,7 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	if options.Methods, options.Notes, err = evaluation.Possible(cmd.Context(), l.Engine, options.Methods, domains[0].Questions[0].Text, evaluationTimeout); err != nil {
 		return err
 	}
-	fitted, err := x.fittedOn(config.Collection, domains)
+	fitted, err := fittedOn(config.Collection, domains)
 	if err != nil {
 		return err
 	}
@@ -279,7 +280,7 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 // hasAny makes sure that a domain's questions are about this collection: that
 // at least one of their passages is in it. Questions with answers alone are
 // about any.
-func hasAny(l *serving.Assembly, d evaluation.Domain) error {
+func hasAny(l *serving.Assembly, d questions.Domain) error {
 	g := l.Collection.Acquire()
 	defer g.Release()
 	judged := false

@@ -2,13 +2,12 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 
-	"conclave/evaluation"
+	"conclave/questions"
 
 	"github.com/spf13/pflag"
 )
@@ -25,19 +24,19 @@ func (f *questionFiles) bind(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.files, "questions", nil, "`[NAME=]FILE` of questions, or BEIR folder; may be repeated")
 	flags.StringArrayVar(&f.qrels, "qrels", nil, "`[NAME=]FILE` of judgements, for TREC topics")
 	flags.StringArrayVar(&f.splits, "split", nil, "`[NAME=]SPLIT` of a BEIR folder, such as test")
-	flags.StringVar(&f.format, "question-format", "auto", "format of the questions: "+strings.Join(evaluation.Formats(), ", "))
+	flags.StringVar(&f.format, "question-format", "auto", "format of the questions: "+strings.Join(questions.Formats(), ", "))
 }
 
 func (f *questionFiles) check() error {
-	if !slices.Contains(evaluation.Formats(), f.format) {
-		return usagef("--question-format is %q: %s are possible", f.format, strings.Join(evaluation.Formats(), ", "))
+	if !slices.Contains(questions.Formats(), f.format) {
+		return usagef("--question-format is %q: %s are possible", f.format, strings.Join(questions.Formats(), ", "))
 	}
 	_, err := f.sources()
 	return err
 }
 
 // sources joins each file with what was named for it.
-func (f *questionFiles) sources() ([]evaluation.Source, error) {
+func (f *questionFiles) sources() ([]questions.Source, error) {
 	qrels, err := byName("--qrels", f.qrels)
 	if err != nil {
 		return nil, err
@@ -47,11 +46,11 @@ func (f *questionFiles) sources() ([]evaluation.Source, error) {
 		return nil, err
 	}
 	used := map[string]bool{"": true}
-	var out []evaluation.Source
+	var out []questions.Source
 	for _, file := range f.files {
 		name, path := named(file)
 		used[name] = true
-		out = append(out, evaluation.Source{Path: path, Domain: name, Format: evaluation.Format(f.format),
+		out = append(out, questions.Source{Path: path, Domain: name, Format: questions.Format(f.format),
 			Judgements: cmp.Or(qrels[name], qrels[""]), Split: cmp.Or(splits[name], splits[""])})
 	}
 	for _, given := range []map[string]string{qrels, splits} {
@@ -91,44 +90,11 @@ func byName(flag string, values []string) (map[string]string, error) {
 	return out, nil
 }
 
-// read reads all files and sorts their questions by domain: the name that was
-// given, or what the questions themselves say.
-func (f *questionFiles) read(limit int) ([]evaluation.Domain, error) {
+// read reads all files, at most so many questions of each domain; 0: all.
+func (f *questionFiles) read(limit int) ([]questions.Domain, error) {
 	sources, err := f.sources()
 	if err != nil {
 		return nil, err
 	}
-	var domains []evaluation.Domain
-	places := map[[2]string]string{} // by domain and id
-	for _, source := range sources {
-		set, err := evaluation.Read(source)
-		if err != nil {
-			return nil, err
-		}
-		for n, q := range set.Questions {
-			key := [2]string{q.Domain, q.ID}
-			if first, twice := places[key]; twice {
-				return nil, fmt.Errorf("%s: the id %q is that of %s already: name the files as domains, --questions NAME=FILE", q.Place, q.ID, first)
-			}
-			places[key] = q.Place
-			at := slices.IndexFunc(domains, func(d evaluation.Domain) bool { return d.Name == q.Domain })
-			if at < 0 {
-				at = len(domains)
-				domains = append(domains, evaluation.Domain{Name: q.Domain, Path: source.Path})
-			}
-			domains[at].Questions = append(domains[at].Questions, q)
-			if n == 0 {
-				domains[at].LeftOut += set.LeftOut
-			}
-		}
-	}
-	for i := range domains {
-		d := &domains[i]
-		if d.Name == "" && len(domains) > 1 {
-			return nil, fmt.Errorf("%s: its questions name no domain, and others do: write --questions NAME=%s", d.Path, d.Path)
-		}
-		d.Of = len(d.Questions)
-		d.Questions = evaluation.Sample(d.Questions, limit)
-	}
-	return domains, nil
+	return questions.ReadDomains(sources, limit)
 }

@@ -6,30 +6,21 @@ import (
 	"strings"
 
 	"conclave/calibration"
-	"conclave/evaluation"
+	"conclave/questions"
 )
 
 // fittedOn is a note that names the sets of questions which the collection was
 // calibrated on: nobody should take what is measured on them for what new
 // questions get. None where there is no such set; a set that was changed since
 // is another one.
-func (x *evaluating) fittedOn(collection string, domains []evaluation.Domain) ([]string, error) {
+func fittedOn(collection string, domains []questions.Domain) ([]string, error) {
 	record, err := calibration.ReadRecord(collection)
 	if err != nil || record == nil {
 		return nil, err
 	}
-	sets := domains
-	if x.limit > 0 { // calibrated on all, measured on some
-		whole, err := x.questions.read(0)
-		if err != nil {
-			return nil, err
-		}
-		sets = append(slices.Clone(domains), whole...)
-	}
 	var names []string
-	for _, d := range sets {
-		sum := calibration.Fingerprint(questionKeys(d))
-		known := slices.ContainsFunc(record.Questions, func(s calibration.QuestionSet) bool { return s.SHA256 == sum })
+	for _, d := range domains {
+		known := slices.ContainsFunc(record.Questions, func(s calibration.QuestionSet) bool { return s.SHA256 == d.SHA256 || s.SHA256 == d.Whole })
 		if known && !slices.Contains(names, d.Name) {
 			names = append(names, d.Name)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"conclave/evaluation"
+	"conclave/questions"
 	"conclave/search"
 )
 
@@ -78,16 +79,16 @@ func (s *simulated) Compare(_ context.Context, requests []search.Request) ([]sea
 }
 
 // simulatedReport evaluates the simulation, so many questions a domain.
-func simulatedReport(t testing.TB, questions int, domains ...string) *evaluation.Report {
+func simulatedReport(t testing.TB, each int, domains ...string) *evaluation.Report {
 	t.Helper()
 	s := &simulated{}
-	var asked []evaluation.Domain
+	var asked []questions.Domain
 	for d, name := range domains {
 		s.experts = append(s.experts, search.ExpertInfo{Name: name, Dimension: 384, Index: "hnsw", Precision: "fp32", Passages: 43378, EnsembleMembers: 20,
 			Recall: map[string]float64{"recall@10": 0.9991}, Calibration: &search.CalibrationInfo{Temperature: 0.013, Depth: 100, Questions: name + ", dev"}})
-		domain := evaluation.Domain{Name: name, Path: "data/" + name + "/questions.dev.jsonl.gz"}
-		for i := range questions + 7*d {
-			domain.Questions = append(domain.Questions, evaluation.Question{ID: fmt.Sprint(i), Text: fmt.Sprintf("%s %d", name, 1000*d+i), PositiveIDs: []string{"P"}})
+		domain := questions.Domain{Name: name, Path: "data/" + name + "/questions.dev.jsonl.gz"}
+		for i := range each + 7*d {
+			domain.Questions = append(domain.Questions, questions.Question{ID: fmt.Sprint(i), Text: fmt.Sprintf("%s %d", name, 1000*d+i), PositiveIDs: []string{"P"}})
 		}
 		asked = append(asked, domain)
 	}

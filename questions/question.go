@@ -1,11 +1,6 @@
-// Package evaluation measures rankings: questions and judgements in, accuracy
-// tables, reports and run files out.
-//
-// A set of questions is read (Read), asked once for all methods (Evaluate), and
-// summarised: one table for each domain, the mean over domains, and the mix of
-// all questions. A method is whatever makes a ranking: a source alone, a
-// fusion, or an oracle that picks among the experts.
-package evaluation
+// Package questions reads questions and judgements in the formats that people have:
+// JSON Lines, DPR's csv, BEIR folders, TREC topics.
+package questions
 
 import (
 	"cmp"
@@ -25,6 +20,22 @@ type Question struct {
 	Unanswerable bool
 	Domain       string
 	Place        string // file and line, for messages
+}
+
+// Judgements are the graded relevances of passages for one question, by
+// passage id. A passage that is absent or has a grade of 0 or less is not
+// relevant.
+type Judgements map[string]float64
+
+// Relevant counts the relevant passages.
+func (j Judgements) Relevant() int {
+	n := 0
+	for _, grade := range j {
+		if grade > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // Judgements are the grades where there are any, else grade 1 for each

@@ -1,4 +1,4 @@
-package evaluation
+package questions
 
 import (
 	"bytes"
@@ -177,7 +177,7 @@ func joinJudgements(topics []Question, path, judgements string, parse func(line 
 	var out []Question
 	for _, q := range topics {
 		switch {
-		case q.Judgements().relevant() == 0:
+		case q.Judgements().Relevant() == 0:
 			if q.Grades != nil {
 				leftOut++
 			}

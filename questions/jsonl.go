@@ -1,4 +1,4 @@
-package evaluation
+package questions
 
 import (
 	"encoding/json"
@@ -63,7 +63,7 @@ func (q *Question) check() (field string, err error) {
 			return "grades", fmt.Errorf("passage %q is among the positive_ids, but its grade is %v", id, q.Grades[id])
 		}
 	}
-	if q.Judgements().relevant() == 0 && len(q.Answers) == 0 && !q.Unanswerable {
+	if q.Judgements().Relevant() == 0 && len(q.Answers) == 0 && !q.Unanswerable {
 		return "positive_ids", errors.New("there are neither positive_ids nor grades above 0 nor answers, so nothing can be measured; a question that nothing answers says so: \"positive_ids\": []")
 	}
 	return "", nil

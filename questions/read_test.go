@@ -1,4 +1,4 @@
-package evaluation
+package questions
 
 import (
 	"bytes"
@@ -256,5 +256,29 @@ func TestReadsWhatPythonWrote(t *testing.T) {
 		if q.Text != want[i].Question || !slices.Equal(q.Answers, want[i].Answers) {
 			t.Errorf("%s: %q with %q, want %q with %q", q.Place, q.Text, q.Answers, want[i].Question, want[i].Answers)
 		}
+	}
+}
+
+// TestReadUnanswerable: an empty list says that nothing answers; no list is a
+// mistake.
+func TestReadUnanswerable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "q.jsonl")
+	read := func(text string) ([]Question, error) {
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return readJSONL(path)
+	}
+	q, err := read(`{"id":"1","question":"what is not here","positive_ids":[]}` + "\n" + `{"id":"2","question":"what is","positive_ids":["p"]}`)
+	if err != nil || !q[0].Unanswerable || q[1].Unanswerable {
+		t.Errorf("%+v, %v", q, err)
+	}
+	for _, line := range []string{`{"id":"1","question":"what"}`, `{"id":"1","question":"what","positive_ids":null}`} {
+		if _, err := read(line); err == nil || !strings.Contains(err.Error(), `"positive_ids": []`) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if q, err := read(`{"id":"1","question":"what","positive_ids":[],"answers":["a"]}`); err != nil || q[0].Unanswerable {
+		t.Errorf("with an answer: %+v, %v", q, err)
 	}
 }

@@ -1,0 +1,71 @@
+package questions
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+)
+
+// Domain is a named set of questions.
+type Domain struct {
+	Name      string
+	Path      string // where they are from
+	Questions []Question
+	LeftOut   int // questions of the file without a judgement
+	Of        int // questions before a limit
+	// SHA256 is that of the ids and texts of these questions, Whole of all before a
+	// limit.
+	SHA256, Whole string
+}
+
+// NewDomain takes at most so many of the questions; 0: all.
+func NewDomain(name string, questions []Question, limit int) Domain {
+	some := Sample(questions, limit)
+	return Domain{Name: name, Questions: some, Of: len(questions), SHA256: sumOf(some), Whole: sumOf(questions)}
+}
+
+func sumOf(questions []Question) string {
+	sum := sha256.New()
+	for _, q := range questions {
+		_, _ = fmt.Fprintf(sum, "%q %q\n", q.ID, q.Text)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// ReadDomains reads sources and sorts their questions by domain: the one that the
+// source was given, or what the questions themselves say.
+func ReadDomains(sources []Source, limit int) ([]Domain, error) {
+	var domains []Domain
+	places := map[[2]string]string{} // by domain and id
+	for _, source := range sources {
+		set, err := Read(source)
+		if err != nil {
+			return nil, err
+		}
+		for n, q := range set.Questions {
+			key := [2]string{q.Domain, q.ID}
+			if first, twice := places[key]; twice {
+				return nil, fmt.Errorf("%s: the id %q is that of %s already: name the files as domains, NAME=FILE", q.Place, q.ID, first)
+			}
+			places[key] = q.Place
+			at := slices.IndexFunc(domains, func(d Domain) bool { return d.Name == q.Domain })
+			if at < 0 {
+				at = len(domains)
+				domains = append(domains, Domain{Name: q.Domain, Path: source.Path})
+			}
+			domains[at].Questions = append(domains[at].Questions, q)
+			if n == 0 {
+				domains[at].LeftOut += set.LeftOut
+			}
+		}
+	}
+	for i, d := range domains {
+		if d.Name == "" && len(domains) > 1 {
+			return nil, fmt.Errorf("%s: its questions name no domain, and others do: name it, NAME=%s", d.Path, d.Path)
+		}
+		domains[i] = NewDomain(d.Name, d.Questions, limit)
+		domains[i].Path, domains[i].LeftOut = d.Path, d.LeftOut
+	}
+	return domains, nil
+}

@@ -1,0 +1,54 @@
+package questions
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Disjoint refuses domains that share a question, by its id (empty ones aside) or by
+// its text: what is fitted on a question cannot be measured on it. Texts are the same
+// when their letters, marks and digits are, whatever the case, the punctuation and the
+// spaces.
+func Disjoint(fitted, measured Domain) error {
+	ids, texts := map[string]*Question{}, map[string]*Question{}
+	for i := range fitted.Questions {
+		q := &fitted.Questions[i]
+		ids[q.ID], texts[plain(q.Text)] = q, q
+	}
+	delete(ids, "")
+	delete(texts, "")
+	shared, example := 0, ""
+	for _, q := range measured.Questions {
+		same := texts[plain(q.Text)]
+		if same == nil {
+			same = ids[q.ID]
+		}
+		if same == nil {
+			continue
+		}
+		if shared++; shared == 1 {
+			example = fmt.Sprintf("%q (id %q) and %q (id %q)", same.Text, same.ID, q.Text, q.ID)
+		}
+	}
+	if shared == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s and %s share %d questions by id or by text, such as %s: what is fitted on a question cannot be measured on it; take them out of one of the files",
+		fitted.Path, measured.Path, shared, example)
+}
+
+// plain is a text reduced to what makes it the same question: words of
+// letters, marks and digits in lower case. A text without any is kept.
+func plain(text string) string {
+	text = strings.ToLower(norm.NFKC.String(text))
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.M, unicode.N)
+	})
+	if len(words) == 0 {
+		return strings.TrimSpace(text)
+	}
+	return strings.Join(words, " ")
+}
