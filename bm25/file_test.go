@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -193,7 +192,7 @@ func TestOtherFormats(t *testing.T) {
 
 // TestOpeningCost: ten times the passages do not make opening read more.
 func TestOpeningCost(t *testing.T) {
-	read := func(n int) (chunks int) {
+	read := func(n int) int {
 		rng := rand.New(rand.NewPCG(43, 0))
 		x := build(t, DefaultParams(), randomPassages(rng, n, 20_000))
 		fresh, err := Open(disk.OS{}, x.path)
@@ -201,10 +200,7 @@ func TestOpeningCost(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = fresh.Close() }()
-		for i := range fresh.verified {
-			chunks += bits.OnesCount32(fresh.verified[i].Load())
-		}
-		return chunks
+		return fresh.chunks.Verified()
 	}
 	if small, large := read(3000), read(30_000); large > 3 || small > 3 {
 		t.Errorf("opening reads %d chunks of a segment and %d of one ten times as large", small, large)

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
@@ -17,13 +16,13 @@ import (
 // collection; several of them are searched by a Searcher.
 type Index struct {
 	*footer
-	path     string
-	data     []byte
-	mapping  *disk.Mapping
-	impacts  []impact // by rank
-	codes    []uint32 // ranks
-	verified []atomic.Uint32
-	alone    *Searcher
+	path    string
+	data    []byte
+	mapping *disk.Mapping
+	impacts []impact // by rank
+	codes   []uint32 // ranks
+	chunks  *disk.Chunks
+	alone   *Searcher
 }
 
 // Open maps a segment's file. What it reads then does not grow with the
@@ -67,7 +66,7 @@ func (x *Index) readFooter() (err error) {
 	if xxh3.Hash(x.data[sums.offset:sums.offset+sums.length]) != x.sums {
 		return errors.New("the checksum of the checksums is wrong: the file is damaged")
 	}
-	x.verified = make([]atomic.Uint32, (sums.length/8+31)/32)
+	x.chunks = disk.NewChunks(x.data[:sums.offset], x.data[sums.offset:sums.offset+sums.length], chunkBits)
 
 	b, err := x.bytes(sectionImpacts, 0, x.sections[sectionImpacts].length)
 	if err != nil {
@@ -143,24 +142,9 @@ func (x *Index) bytes(section int, from, length uint64) ([]byte, error) {
 
 // verify checks the chunks of data[from:to], from < to, that were not checked yet.
 func (x *Index) verify(from, to uint64) error {
-	for chunk := from >> chunkBits; chunk <= (to-1)>>chunkBits; chunk++ {
-		if x.verified[chunk/32].Load()&(1<<(chunk%32)) == 0 {
-			if err := x.verifyChunk(chunk); err != nil {
-				return err
-			}
-		}
+	if err := x.chunks.Verify(from, to); err != nil {
+		return x.damaged("%v", err)
 	}
-	return nil
-}
-
-func (x *Index) verifyChunk(chunk uint64) error {
-	sums := x.sections[sectionChecksums]
-	start := chunk << chunkBits
-	end := min(start+chunkSize, sums.offset)
-	if xxh3.Hash(x.data[start:end]) != binary.LittleEndian.Uint64(x.data[sums.offset+8*chunk:]) {
-		return x.damaged("the checksum of bytes %d to %d is wrong", start, end)
-	}
-	x.verified[chunk/32].Or(1 << (chunk % 32))
 	return nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"math"
 
 	"github.com/zeebo/xxh3"
+
+	"conclave/disk"
 )
 
 // segmentContent is what a segment is written from.
@@ -31,7 +33,7 @@ type segmentContent struct {
 // bytes per 64 phrases) waits in memory until they are done.
 type segmentWriter struct {
 	out                  *bufio.Writer
-	sums                 *chunkSums
+	sums                 *disk.ChunkSums
 	footer               footer
 	blocks, terms, texts []byte
 	hashes               []uint64 // of each term
@@ -44,7 +46,7 @@ type segmentWriter struct {
 
 // writeSegment writes a whole file and returns its size.
 func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, error) {
-	w := &segmentWriter{sums: &chunkSums{}, postings: c.postings}
+	w := &segmentWriter{sums: disk.NewChunkSums(chunkBits), postings: c.postings}
 	w.out = bufio.NewWriterSize(io.MultiWriter(out, w.sums), 1<<18)
 	w.footer = footer{params: c.params, analyser: analyserVersion, passages: uint32(len(c.lengths))}
 	for _, n := range c.lengths {
@@ -78,7 +80,7 @@ func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, 
 	if err := w.out.Flush(); err != nil {
 		return 0, fmt.Errorf("writing a word index: %w", err)
 	}
-	sums := w.sums.sums()
+	sums := w.sums.Sums()
 	w.footer.sums = xxh3.Hash(sums)
 	w.section(sectionChecksums, sums)
 	w.write(w.footer.encode())
@@ -221,39 +223,4 @@ func packedImpacts(ranked []countedImpact) []byte {
 		out = binary.LittleEndian.AppendUint64(out, c.count)
 	}
 	return out
-}
-
-// chunkSums works out the checksum of each chunk of what is written to it.
-type chunkSums struct {
-	hasher xxh3.Hasher
-	filled int
-	out    []byte
-}
-
-func (s *chunkSums) Write(b []byte) (int, error) {
-	n := len(b)
-	for len(b) > 0 {
-		part := b[:min(len(b), chunkSize-s.filled)]
-		_, _ = s.hasher.Write(part)
-		s.filled += len(part)
-		b = b[len(part):]
-		if s.filled == chunkSize {
-			s.close()
-		}
-	}
-	return n, nil
-}
-
-func (s *chunkSums) close() {
-	s.out = binary.LittleEndian.AppendUint64(s.out, s.hasher.Sum64())
-	s.hasher.Reset()
-	s.filled = 0
-}
-
-// sums returns the checksums of what was written so far, the last chunk too.
-func (s *chunkSums) sums() []byte {
-	if s.filled > 0 {
-		s.close()
-	}
-	return s.out
 }

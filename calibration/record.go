@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"conclave/disk"
 	"conclave/fusion"
 )
 
@@ -165,7 +166,7 @@ func ReadRecord(folder string) (*Record, error) {
 	return r, nil
 }
 
-// Write puts the record into a collection's folder: whole or not at all.
+// Write puts the record into a collection's folder: whole and durable, or not at all.
 func (r *Record) Write(folder string) error {
 	r.Format = recordFormat
 	if err := r.Check(); err != nil {
@@ -177,16 +178,8 @@ func (r *Record) Write(folder string) error {
 	if err := errors.Join(encoder.Encode(r), encoder.Close()); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(folder, RecordFile+".*")
-	if err != nil {
+	return disk.ReplaceFile(disk.OS{}, filepath.Join(folder, RecordFile), func(file *disk.Replacement) error {
+		_, err := file.Write(b.Bytes())
 		return err
-	}
-	_, err = file.Write(b.Bytes())
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), filepath.Join(folder, RecordFile))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"conclave/bm25"
+	"conclave/disk"
 )
 
 // probe has one of everything that an analyser of English may treat in its own
@@ -18,7 +19,7 @@ http://example.org/a?b=c 1,000,000 C++ C# rock'n'roll don’t ﬁne ½ 😀 ` + 
 // analyserFingerprint tells analyses apart by what they do to the probe, so
 // that it changes when the behaviour does, and only then.
 func analyserFingerprint() string {
-	return sumOf([]byte(strings.Join(bm25.Analyse(probe), "\n")))
+	return disk.Sum([]byte(strings.Join(bm25.Analyse(probe), "\n")))
 }
 
 // checkAnalyser is an error when the words of a collection were analysed in

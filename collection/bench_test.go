@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // BenchmarkBuild indexes the words of 20,000 passages.
@@ -28,7 +29,7 @@ func BenchmarkApply(b *testing.B) {
 	for _, callers := range []int{1, 64} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
 			dir := built(b, BuildOptions{}, []corpus.Passage{{ID: "first", Text: "x"}})
-			l := lively(b, osDisk{}, dir, LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 30})
+			l := lively(b, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 30})
 			var n atomic.Int64
 			b.SetParallelism(callers)
 			b.ResetTimer()
@@ -63,7 +64,7 @@ func BenchmarkApply(b *testing.B) {
 func BenchmarkIngest(b *testing.B) {
 	for range b.N {
 		dir := built(b, BuildOptions{}, []corpus.Passage{{ID: "first", Text: "x"}})
-		l := lively(b, osDisk{}, dir, LiveOptions{})
+		l := lively(b, disk.OS{}, dir, LiveOptions{})
 		const total, group = 20000, 256
 		for i := 0; i < total; i += group {
 			changes := make([]Change, 0, group)

@@ -6,16 +6,17 @@ import (
 	"path/filepath"
 
 	"conclave/bm25"
+	"conclave/disk"
 )
 
 // Build makes a collection in dir, which must be absent or empty, from the
 // passages of source. Nothing is there for readers before all of it is; when
 // it fails or ctx ends, what it made is removed.
 func Build(ctx context.Context, dir string, source Source, o BuildOptions) (Report, error) {
-	return build(ctx, osDisk{}, dir, source, o)
+	return build(ctx, disk.OS{}, dir, source, o)
 }
 
-func build(ctx context.Context, d disk, dir string, source Source, o BuildOptions) (report Report, err error) {
+func build(ctx context.Context, d disk.Disk, dir string, source Source, o BuildOptions) (report Report, err error) {
 	if err := o.complete(); err != nil {
 		return report, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"sync"
+
+	"conclave/disk"
 )
 
 // Collection reads a collection: it hands out its newest generation that was
@@ -23,7 +25,7 @@ type Collection struct {
 // checksum, the files' sizes and their headers' checksums, which takes the same
 // time however large the files are; Verify compares everything.
 func Open(dir string) (*Collection, error) {
-	c := &Collection{dir: dir, files: newShared(osDisk{})}
+	c := &Collection{dir: dir, files: newShared(disk.OS{})}
 	if _, err := c.Reload(); err != nil {
 		return nil, err
 	}

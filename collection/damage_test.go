@@ -13,6 +13,7 @@ import (
 
 	"conclave/ann"
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -78,7 +79,7 @@ func damageEverything(t *testing.T, kind string) {
 		restore()
 	}
 	// A file of the other segment in place of the own one.
-	m, err := readManifest(osDisk{}, dir)
+	m, err := readManifest(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,7 @@ func TestVerifiedBeforehand(t *testing.T) {
 		return err
 	}
 	read, unread := opened(t, dir), opened(t, dir)
-	l := lively(t, osDisk{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour, Merge: MergePolicy{Off: true}})
+	l := lively(t, disk.OS{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour, Merge: MergePolicy{Off: true}})
 	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}))
 	if err := errors.Join(read.VerifyVectors(t.Context()), l.Flush(t.Context())); err != nil {
 		t.Fatal(err)
@@ -314,7 +315,7 @@ func FuzzManifest(f *testing.F) {
 	_, body, _ := strings.Cut(string(data), "\n")
 	f.Add([]byte(body))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		signed := append([]byte("conclave manifest 2 xxh3 "+sumOf(data)+"\n"), data...)
+		signed := append([]byte("conclave manifest 2 xxh3 "+disk.Sum(data)+"\n"), data...)
 		for _, data := range [][]byte{data, signed} {
 			m, err := decodeManifest(data)
 			if err != nil {

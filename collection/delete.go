@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -98,7 +99,7 @@ func (w *Writer) writeTombstones(made *draft, s *segmentManifest, dead tombstone
 	name := fmt.Sprintf("deleted-%d", w.serial)
 	w.serial++
 	path, data := made.add(s.Name, name), dead.encode(s.Passages)
-	sum := sumOf(data)
+	sum := disk.Sum(data)
 	data = appendSeal(data, sum)
 	if err := w.disk.WriteFile(path, data); err != nil {
 		return err

@@ -5,18 +5,7 @@ import (
 	"fmt"
 	"os"
 	"syscall"
-
-	storage "conclave/disk"
 )
-
-// disk is the file system that a collection is on. Tests stand in for one that
-// fails or forgets.
-type disk = storage.Disk
-
-type osDisk = storage.OS
-
-// logFile is a file that grows at its end.
-type logFile = storage.File
 
 // explainDisk adds to an error of the file system what a person can do.
 func explainDisk(err error) error {

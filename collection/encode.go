@@ -7,19 +7,20 @@ import (
 
 	"conclave/ann"
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
 // encodedBy makes vectors with an encoder.
 func encodedBy(encoder PassageEncoder, o BuildOptions) vectorMaker {
-	return func(ctx context.Context, d disk, path string, store *corpus.Store, x expertManifest, r *reporter) error {
+	return func(ctx context.Context, d disk.Disk, path string, store *corpus.Store, x expertManifest, r *reporter) error {
 		return encode(ctx, d, path, store, x, encoder, o, r)
 	}
 }
 
 // encode writes the vectors of a segment's passages in the order of their
 // ordinals, a batch at a time.
-func encode(ctx context.Context, d disk, path string, store *corpus.Store, x expertManifest, encoder PassageEncoder, o BuildOptions, r *reporter) error {
+func encode(ctx context.Context, d disk.Disk, path string, store *corpus.Store, x expertManifest, encoder PassageEncoder, o BuildOptions, r *reporter) error {
 	to, err := ann.Create(d, x.Index.Kind, path, x.Dimension)
 	if err != nil {
 		return err

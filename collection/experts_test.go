@@ -9,6 +9,7 @@ import (
 
 	"conclave/ann"
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // TestExpertsComeAndGo adds an expert to two segments and removes it, while a
@@ -150,7 +151,7 @@ func TestRecallFloor(t *testing.T) {
 func TestLiveExperts(t *testing.T) {
 	a, b := &hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 6}
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, randomPassages(1, 30))
-	l := lively(t, osDisk{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{a}}, FlushAfter: time.Hour})
+	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{a}}, FlushAfter: time.Hour})
 	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}))
 	if _, err := l.AddExpert(t.Context(), b, BuildOptions{}); err != nil {
 		t.Fatal(err)

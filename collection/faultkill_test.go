@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // childFaulty is childLive on a disk of which operations fail at random, now
@@ -22,7 +23,7 @@ import (
 // end, if it comes to that, how many operations failed.
 func childFaulty(dir string) error {
 	rng := rand.New(rand.NewPCG(uint64(os.Getpid()), 15))
-	d := &faultyDisk{disk: osDisk{}}
+	d := &faultyDisk{Disk: disk.OS{}}
 	chance := rand.New(rand.NewPCG(uint64(os.Getpid()), 16)) // used with the disk's mutex held
 	go func() {
 		for {
@@ -131,7 +132,7 @@ func TestFaultsKilled(t *testing.T) {
 		}
 		undecided += checkAcknowledged(t, kill, dir, may)
 	}
-	m, err := readManifest(osDisk{}, dir)
+	m, err := readManifest(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // faultErrors are what each operation fails with in turn.
@@ -81,7 +82,7 @@ type faultRun struct {
 // newFaultRun begins with a copy of the collection that faultTemplate built.
 func newFaultRun(t *testing.T, name, template string, images *sync.Map) *faultRun {
 	r := &faultRun{t: t, name: name, memory: newForgetfulDisk(t, 1<<30), states: states{}, failures: make(chan struct{}, 1), images: images}
-	r.disk = &faultyDisk{disk: r.memory}
+	r.disk = &faultyDisk{Disk: r.memory}
 	r.folder = memoryDir(t)
 	r.dir = filepath.Join(r.folder, "index")
 	r.options = LiveOptions{Build: crashOptions().Build, FlushAfter: time.Hour, Merge: MergePolicy{Off: true}, retry: time.Millisecond}
@@ -131,7 +132,7 @@ func (r *faultRun) start() error {
 func (r *faultRun) encoders(dir string) LiveOptions {
 	o := r.options
 	o.Build.Experts = nil
-	m, err := readManifest(osDisk{}, dir)
+	m, err := readManifest(disk.OS{}, dir)
 	if err != nil {
 		r.fatalf("%v", err)
 	}
@@ -282,7 +283,7 @@ func (r *faultRun) lookAt(when, dir string) {
 	if _, err := Verify(r.t.Context(), dir, nil); err != nil {
 		r.fatalf("%s: %v", when, err)
 	}
-	l, err := openLive(osDisk{}, dir, r.encoders(dir))
+	l, err := openLive(disk.OS{}, dir, r.encoders(dir))
 	if err != nil {
 		r.fatalf("%s: opening: %v", when, err)
 	}

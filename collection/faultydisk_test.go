@@ -9,13 +9,13 @@ import (
 	"sync"
 	"syscall"
 
-	storage "conclave/disk"
+	"conclave/disk"
 )
 
 // faultyDisk is a disk of which chosen operations fail, and do nothing then but
 // for half of a write.
 type faultyDisk struct {
-	disk
+	disk.Disk
 
 	mu     sync.Mutex
 	choose func(n int, op, path string) error // nil: none fails; n counts from 1
@@ -87,7 +87,7 @@ func after[T any](d *faultyDisk, op, path string, do func(string) (T, error)) (T
 }
 
 func (d *faultyDisk) Mkdir(path string) error {
-	return d.only("mkdir", path, d.disk.Mkdir)
+	return d.only("mkdir", path, d.Disk.Mkdir)
 }
 
 func (d *faultyDisk) only(op, path string, do func(string) error) error {
@@ -98,77 +98,77 @@ func (d *faultyDisk) only(op, path string, do func(string) error) error {
 }
 
 func (d *faultyDisk) ReadDir(path string) ([]fs.DirEntry, error) {
-	return after(d, "readdir", path, d.disk.ReadDir)
+	return after(d, "readdir", path, d.Disk.ReadDir)
 }
 
 func (d *faultyDisk) Stat(path string) (fs.FileInfo, error) {
-	return after(d, "stat", path, d.disk.Stat)
+	return after(d, "stat", path, d.Disk.Stat)
 }
 
 func (d *faultyDisk) ReadFile(path string) ([]byte, error) {
-	return after(d, "read file", path, d.disk.ReadFile)
+	return after(d, "read file", path, d.Disk.ReadFile)
 }
 
-func (d *faultyDisk) Map(path string) (*storage.Mapping, error) {
-	return after(d, "map", path, d.disk.Map)
+func (d *faultyDisk) Map(path string) (*disk.Mapping, error) {
+	return after(d, "map", path, d.Disk.Map)
 }
 
 func (d *faultyDisk) WriteFile(path string, data []byte) error {
 	if err := d.step("write file", path); err != nil {
-		_ = d.disk.WriteFile(path, data[:len(data)/2])
+		_ = d.Disk.WriteFile(path, data[:len(data)/2])
 		return err
 	}
-	return d.disk.WriteFile(path, data)
+	return d.Disk.WriteFile(path, data)
 }
 
-func (d *faultyDisk) SyncFile(path string) error { return d.only("sync", path, d.disk.SyncFile) }
+func (d *faultyDisk) SyncFile(path string) error { return d.only("sync", path, d.Disk.SyncFile) }
 
-func (d *faultyDisk) SyncDir(path string) error { return d.only("sync folder", path, d.disk.SyncDir) }
+func (d *faultyDisk) SyncDir(path string) error { return d.only("sync folder", path, d.Disk.SyncDir) }
 
-func (d *faultyDisk) Remove(path string) error { return d.only("remove", path, d.disk.Remove) }
+func (d *faultyDisk) Remove(path string) error { return d.only("remove", path, d.Disk.Remove) }
 
 func (d *faultyDisk) RemoveAll(path string) error {
-	return d.only("remove all", path, d.disk.RemoveAll)
+	return d.only("remove all", path, d.Disk.RemoveAll)
 }
 
 func (d *faultyDisk) Rename(from, to string) error {
-	return d.only("rename", to, func(string) error { return d.disk.Rename(from, to) })
+	return d.only("rename", to, func(string) error { return d.Disk.Rename(from, to) })
 }
 
 func (d *faultyDisk) Link(from, to string) error {
-	return d.only("link", to, func(string) error { return d.disk.Link(from, to) })
+	return d.only("link", to, func(string) error { return d.Disk.Link(from, to) })
 }
 
-func (d *faultyDisk) file(f storage.File, err error) (storage.File, error) {
+func (d *faultyDisk) file(f disk.File, err error) (disk.File, error) {
 	if err != nil {
 		return nil, err
 	}
 	return &faultyFile{f, d}, nil
 }
 
-func (d *faultyDisk) Open(path string) (storage.File, error) {
-	return d.file(after(d, "open", path, d.disk.Open))
+func (d *faultyDisk) Open(path string) (disk.File, error) {
+	return d.file(after(d, "open", path, d.Disk.Open))
 }
 
-func (d *faultyDisk) CreateFile(path string) (storage.File, error) {
-	return d.file(after(d, "create", path, d.disk.CreateFile))
+func (d *faultyDisk) CreateFile(path string) (disk.File, error) {
+	return d.file(after(d, "create", path, d.Disk.CreateFile))
 }
 
-func (d *faultyDisk) Create(path string) (storage.File, error) {
-	return d.file(after(d, "create", path, d.disk.Create))
+func (d *faultyDisk) Create(path string) (disk.File, error) {
+	return d.file(after(d, "create", path, d.Disk.Create))
 }
 
-func (d *faultyDisk) OpenAppend(path string) (storage.File, error) {
-	return d.file(after(d, "open", path, d.disk.OpenAppend))
+func (d *faultyDisk) OpenAppend(path string) (disk.File, error) {
+	return d.file(after(d, "open", path, d.Disk.OpenAppend))
 }
 
-func (d *faultyDisk) CreateTemp(folder, pattern string) (storage.File, error) {
-	return d.file(after(d, "create", folder, func(string) (storage.File, error) { return d.disk.CreateTemp(folder, pattern) }))
+func (d *faultyDisk) CreateTemp(folder, pattern string) (disk.File, error) {
+	return d.file(after(d, "create", folder, func(string) (disk.File, error) { return d.Disk.CreateTemp(folder, pattern) }))
 }
 
 // faultyFile is an open file of a faultyDisk.
 type faultyFile struct {
-	storage.File
+	disk.File
 	disk *faultyDisk
 }
 
@@ -206,13 +206,6 @@ func (f *faultyFile) Sync() error {
 		return err
 	}
 	return f.File.Sync()
-}
-
-func (f *faultyFile) Truncate(size int64) error {
-	if err := f.disk.step("truncate", f.Name()); err != nil {
-		return err
-	}
-	return f.File.Truncate(size)
 }
 
 func (f *faultyFile) Close() error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // retryAfter is how long it takes to try a failed flush, merge or log again; it doubles up to
@@ -184,7 +185,7 @@ func (w *Writer) flush(ctx context.Context, changes map[string]pendingChange, la
 }
 
 // writePending writes the passages with the given ids, sorted, to a store.
-func writePending(ctx context.Context, d disk, path string, put []string, changes map[string]pendingChange) error {
+func writePending(ctx context.Context, d disk.Disk, path string, put []string, changes map[string]pendingChange) error {
 	store, err := corpus.CreateStore(d, path)
 	if err != nil {
 		return err

@@ -7,24 +7,25 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // slowSyncs is the real disk, but that the first sync of a log takes until it is
 // let go. It counts them.
 type slowSyncs struct {
-	osDisk
+	disk.OS
 	syncs atomic.Int32
 	began chan struct{} // closed when the first one began
 	let   chan struct{} // closed to let it go
 }
 
-func (d *slowSyncs) Create(path string) (logFile, error) {
-	file, err := d.osDisk.Create(path)
+func (d *slowSyncs) Create(path string) (disk.File, error) {
+	file, err := d.OS.Create(path)
 	return &slowLog{file, d}, err
 }
 
 type slowLog struct {
-	logFile
+	disk.File
 	disk *slowSyncs
 }
 
@@ -33,7 +34,7 @@ func (f *slowLog) Sync() error {
 		close(f.disk.began)
 		<-f.disk.let
 	}
-	return f.logFile.Sync()
+	return f.File.Sync()
 }
 
 // TestGroupCommit: changes that come while the disk is busy share the next sync,

@@ -8,6 +8,7 @@ import (
 
 	"conclave/ann"
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -96,7 +97,7 @@ func TestLate(t *testing.T) {
 	if _, err := AddExpert(t.Context(), dir, late, BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	l := lively(t, osDisk{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{dense, late}}, Merge: MergePolicy{Off: true}})
+	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{dense, late}}, Merge: MergePolicy{Off: true}})
 	var changes []Change
 	for _, p := range passages[120:] {
 		changes = append(changes, put(p))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -101,9 +102,9 @@ func (o *LiveOptions) complete() error {
 
 // OpenLive takes the lock of a collection, reads its log, and begins. The
 // encoders must be those of all its experts.
-func OpenLive(dir string, o LiveOptions) (*Live, error) { return openLive(osDisk{}, dir, o) }
+func OpenLive(dir string, o LiveOptions) (*Live, error) { return openLive(disk.OS{}, dir, o) }
 
-func openLive(d disk, dir string, o LiveOptions) (_ *Live, err error) {
+func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
 func put(p corpus.Passage) Change { return Change{Put: &p} }
 
 // lively opens a live collection, until the test ends.
-func lively(t testing.TB, d disk, dir string, o LiveOptions) *Live {
+func lively(t testing.TB, d disk.Disk, dir string, o LiveOptions) *Live {
 	t.Helper()
 	l, err := openLive(d, dir, o)
 	if err != nil {
@@ -77,7 +78,7 @@ func TestLive(t *testing.T) {
 	live := keyed(first)
 	most := 0
 	for round := range 3 {
-		l := lively(t, osDisk{}, dir, o)
+		l := lively(t, disk.OS{}, dir, o)
 		var wg sync.WaitGroup
 		for worker := range 3 {
 			wg.Go(func() {
@@ -146,7 +147,7 @@ func TestLive(t *testing.T) {
 			t.Fatalf("%+v, %v", report, err)
 		}
 	}
-	if m, err := readManifest(osDisk{}, dir); err != nil || m.Generation < 20 || len(m.Segments) > 12 {
+	if m, err := readManifest(disk.OS{}, dir); err != nil || m.Generation < 20 || len(m.Segments) > 12 {
 		t.Errorf("generation %d with %d segments: was nothing merged? %v", m.Generation, len(m.Segments), err)
 	}
 	t.Logf("at most %d segments when flushed", most)
@@ -155,7 +156,7 @@ func TestLive(t *testing.T) {
 // TestConditions has what versions are for.
 func TestConditions(t *testing.T) {
 	dir := built(t, BuildOptions{}, []corpus.Passage{{ID: "a", Text: "one"}})
-	l := lively(t, osDisk{}, dir, LiveOptions{FlushAfter: time.Hour})
+	l := lively(t, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour})
 	one, two := corpus.Passage{ID: "a", Text: "one"}, corpus.Passage{ID: "a", Text: "two"}
 	v1, v2 := one.Version(), two.Version()
 	if _, version, ok, err := l.Passage("a"); err != nil || !ok || version != v1 {
@@ -218,7 +219,7 @@ func TestVisibility(t *testing.T) {
 	e := &hashEncoder{name: "base", dimension: 4, fail: func(int) error { <-gate; return nil }}
 	go func() { gate <- struct{}{} }()
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, []corpus.Passage{{ID: "a", Text: "one"}})
-	l := lively(t, osDisk{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Hour, MaxPending: 3})
+	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Hour, MaxPending: 3})
 	seen := func() int {
 		g := l.Collection().Acquire()
 		defer g.Release()
@@ -266,7 +267,7 @@ func TestTrouble(t *testing.T) {
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, []corpus.Passage{{ID: "a", Text: "one"}})
 	broken = true
 	failed := make(chan error, 10)
-	l := lively(t, osDisk{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Millisecond, Failed: func(err error) { failed <- err }})
+	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Millisecond, Failed: func(err error) { failed <- err }})
 	apply(t, l, put(corpus.Passage{ID: "b", Text: "x"}))
 	if err := <-failed; !errors.Is(err, errTest) {
 		t.Fatal(err)
@@ -289,7 +290,7 @@ func TestTrouble(t *testing.T) {
 // added or deleted beside it.
 func TestLogFirst(t *testing.T) {
 	dir := built(t, BuildOptions{}, randomPassages(1, 30))
-	l := lively(t, osDisk{}, dir, LiveOptions{FlushAfter: time.Hour})
+	l := lively(t, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour})
 	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}))
 	if err := l.Close(); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // crashOptions flush and merge all the time.
@@ -121,7 +122,7 @@ func TestLiveKilled(t *testing.T) {
 		undecided += len(begun)
 		checkAfterKill(t, kill, dir, state, begun)
 	}
-	m, err := readManifest(osDisk{}, dir)
+	m, err := readManifest(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,8 +216,8 @@ func TestLivePowerCuts(t *testing.T) {
 	looked := map[string]bool{}
 	for cut := 1; ; cut++ {
 		d := newForgetfulDisk(t, 1<<30)
-		disk := memoryDir(t)
-		dir := filepath.Join(disk, "index")
+		root := memoryDir(t)
+		dir := filepath.Join(root, "index")
 		if _, err := build(t.Context(), d, dir, of(base), o.Build); err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +225,7 @@ func TestLivePowerCuts(t *testing.T) {
 		d.cutAt = d.n + cut
 		d.mu.Unlock()
 		acknowledged, begun, finished := livePowerScript(t, d, dir, o, groups)
-		for name, left := range map[string]string{"forgotten": d.forgotten(disk), "emptied": d.emptied(disk), "hasty": d.hasty(disk), "kept": d.kept(disk)} {
+		for name, left := range map[string]string{"forgotten": d.forgotten(root), "emptied": d.emptied(root), "hasty": d.hasty(root), "kept": d.kept(root)} {
 			key := fmt.Sprint(acknowledged, begun, image(t, filepath.Join(left, "index")))
 			if looked[key] {
 				continue

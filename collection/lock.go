@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"conclave/disk"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -19,7 +21,7 @@ var ErrLocked = errors.New("another writer has the collection")
 // lock takes the right to write to a folder. It is given back by unlock, and by
 // the system when the process ends however it ends. The file's content, who holds
 // the lock, is for people.
-func lock(d disk, dir string) (*os.File, error) {
+func lock(d disk.Disk, dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -62,7 +64,7 @@ func unlock(file *os.File) error {
 }
 
 // leadsTo reports whether path still leads to an open file.
-func leadsTo(path string, d disk, file *os.File) (bool, error) {
+func leadsTo(path string, d disk.Disk, file *os.File) (bool, error) {
 	now, err := d.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil

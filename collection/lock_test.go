@@ -3,6 +3,8 @@ package collection
 import (
 	"testing"
 
+	"conclave/disk"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -10,7 +12,7 @@ import (
 // has a copy of the open file, as every child has until its program begins.
 func TestUnlock(t *testing.T) {
 	dir := t.TempDir()
-	held, err := lock(osDisk{}, dir)
+	held, err := lock(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +24,7 @@ func TestUnlock(t *testing.T) {
 	if err := unlock(held); err != nil {
 		t.Fatal(err)
 	}
-	again, err := lock(osDisk{}, dir)
+	again, err := lock(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

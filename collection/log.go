@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"conclave/disk"
 )
 
 // The log keeps changes that were acknowledged and are not yet in a segment. It
@@ -76,12 +78,12 @@ type logged struct {
 // changeLog is the log as its one writer sees it. Its methods are called by one
 // goroutine at a time.
 type changeLog struct {
-	disk      disk
+	disk      disk.Disk
 	dir       string // the log's folder
 	id        string // the collection's
 	next      uint64 // the number of the next change
 	rooted    bool   // the folder is there, durably
-	file      logFile
+	file      disk.File
 	of        *logIdentity // file's
 	sectors   int          // written to it
 	holds     bool         // something in it was acknowledged

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // logOf writes a log of the given groups of changes, each a record, rotating
@@ -37,7 +38,7 @@ func logOf(t testing.TB, dir string, groups [][]string, rotate ...int) {
 
 func openedLog(t testing.TB, dir string, applied uint64) *changeLog {
 	t.Helper()
-	l, err := openLog(osDisk{}, dir, &manifest{ID: testID, Applied: applied}, func(uint64, changeKind, []byte, logged) error { return nil })
+	l, err := openLog(disk.OS{}, dir, &manifest{ID: testID, Applied: applied}, func(uint64, changeKind, []byte, logged) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ const testID = "0123456789abcdef0123456789abcdef"
 
 // replayed lists the ids that a log holds behind a change.
 func replayed(dir string, applied uint64) (ids []string, err error) {
-	err = eachLogged(osDisk{}, dir, &manifest{ID: testID, Applied: applied}, func(seq uint64, _ changeKind, content []byte, at logged) error {
+	err = eachLogged(disk.OS{}, dir, &manifest{ID: testID, Applied: applied}, func(seq uint64, _ changeKind, content []byte, at logged) error {
 		again, err := at.read()
 		if err != nil || string(again) != string(content) {
 			return fmt.Errorf("change %d reads back as %q, %w", seq, again, err)
@@ -98,7 +99,7 @@ func TestLog(t *testing.T) {
 }
 
 func logNames(dir string) (names []string, err error) {
-	files, err := logFiles(osDisk{}, dir, testID)
+	files, err := logFiles(disk.OS{}, dir, testID)
 	for _, f := range files {
 		names = append(names, filepath.Base(f.path))
 	}
@@ -134,7 +135,7 @@ func FuzzLog(f *testing.F) {
 	f.Add(data)
 	f.Add(data[:len(data)-1])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		of := newLogIdentity(osDisk{}, logName(1), testID, 1)
+		of := newLogIdentity(disk.OS{}, logName(1), testID, 1)
 		sealed := slices.Clone(data) // with checksums that fit, so that more is reached
 		for n := range len(sealed) / sectorBytes {
 			content, _ := splitSector(sealed[n*sectorBytes:][:sectorBytes])

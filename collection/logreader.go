@@ -68,9 +68,6 @@ func (r *logReader) read(visit func(*logRecord) error) error {
 // checkHead makes sure that the file is what its name and its place say.
 func (r *logReader) checkHead() error {
 	head := r.data[:min(len(r.data), contentBytes)]
-	if !bytes.HasPrefix(head, []byte(logMagic)) && bytes.HasPrefix(head, binary.LittleEndian.AppendUint32(nil, recordMagic)) {
-		return fmt.Errorf("the log file %s is of an earlier version of this program: start that one to have its changes indexed, or index again", r.path)
-	}
 	switch state, wrong := r.sectorAt(r.data, 0); state {
 	case firstSector, laterSector:
 	case wrongByte:

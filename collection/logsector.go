@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
+
+	"conclave/disk"
 )
 
 // A file of the log is sectors, each written once and in order:
@@ -25,14 +27,14 @@ const (
 // logIdentity is what a file of a log is: of which collection and from which
 // change on. It is at the file's beginning, and every checksum covers it.
 type logIdentity struct {
-	disk  disk
+	disk  disk.Disk
 	path  string
 	id    string // of the collection
 	first uint64 // the number of the first change
 	seed  uint32
 }
 
-func newLogIdentity(d disk, path, id string, first uint64) *logIdentity {
+func newLogIdentity(d disk.Disk, path, id string, first uint64) *logIdentity {
 	seed := crc32.Checksum(binary.LittleEndian.AppendUint64([]byte(id), first), castagnoli)
 	return &logIdentity{disk: d, path: path, id: id, first: first, seed: seed}
 }

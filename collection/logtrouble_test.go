@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // failingDisk fails one kind of operation on the log when it is told to.
 type failingDisk struct {
-	osDisk
+	disk.OS
 	mu    sync.Mutex
 	what  string
 	err   error
@@ -41,11 +42,11 @@ func (d *failingDisk) fails(what, path string) error {
 	return d.err
 }
 
-func (d *failingDisk) Create(path string) (logFile, error) {
+func (d *failingDisk) Create(path string) (disk.File, error) {
 	if err := d.fails("create", path); err != nil {
 		return nil, err
 	}
-	f, err := d.osDisk.Create(path)
+	f, err := d.OS.Create(path)
 	return &failingFile{f, d, path}, err
 }
 
@@ -53,7 +54,7 @@ func (d *failingDisk) Rename(from, to string) error {
 	if err := d.fails("rename", to); err != nil {
 		return err
 	}
-	err := d.osDisk.Rename(from, to)
+	err := d.OS.Rename(from, to)
 	if after := d.fails("after rename", to); after != nil {
 		return after
 	}
@@ -61,33 +62,33 @@ func (d *failingDisk) Rename(from, to string) error {
 }
 
 func (d *failingDisk) SyncDir(path string) error {
-	return errors.Join(d.fails("sync folder", path), d.osDisk.SyncDir(path))
+	return errors.Join(d.fails("sync folder", path), d.OS.SyncDir(path))
 }
 
 func (d *failingDisk) RemoveAll(path string) error {
 	if err := d.fails("remove", path); err != nil {
 		return err
 	}
-	return d.osDisk.RemoveAll(path)
+	return d.OS.RemoveAll(path)
 }
 
 type failingFile struct {
-	logFile
+	disk.File
 	disk *failingDisk
 	path string
 }
 
 func (f *failingFile) Write(b []byte) (int, error) {
 	if err := f.disk.fails("write", f.path); err != nil {
-		n, _ := f.logFile.Write(b[:len(b)/2])
+		n, _ := f.File.Write(b[:len(b)/2])
 		return n, err
 	}
-	return f.logFile.Write(b)
+	return f.File.Write(b)
 }
 
 // Sync fails though all is written: what is read back is what was refused.
 func (f *failingFile) Sync() error {
-	return errors.Join(f.disk.fails("sync", f.path), f.logFile.Sync())
+	return errors.Join(f.disk.fails("sync", f.path), f.File.Sync())
 }
 
 // TestLogTrouble fails every operation on the log, once and for a while, with a
@@ -136,7 +137,7 @@ func logTrouble(t *testing.T, what string, fault error, begun bool, times int) {
 		if err := os.CopyFS(left, os.DirFS(dir)); err != nil {
 			t.Fatal(err)
 		}
-		after := lively(t, osDisk{}, left, LiveOptions{FlushAfter: time.Hour})
+		after := lively(t, disk.OS{}, left, LiveOptions{FlushAfter: time.Hour})
 		if err := after.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -180,11 +181,11 @@ func logTrouble(t *testing.T, what string, fault error, begun bool, times int) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	found, err := 0, eachLogged(osDisk{}, dir, l.writer.manifest, func(uint64, changeKind, []byte, logged) error { return nil })
+	found, err := 0, eachLogged(disk.OS{}, dir, l.writer.manifest, func(uint64, changeKind, []byte, logged) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := lively(t, osDisk{}, dir, LiveOptions{FlushAfter: time.Hour})
+	again := lively(t, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour})
 	if err := again.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"conclave/disk"
 )
 
 const (
@@ -27,21 +29,13 @@ func (m *manifest) encode() ([]byte, error) {
 		return nil, err
 	}
 	body = append(body, '\n')
-	return append(fmt.Appendf(nil, manifestBegin+"%d xxh3 %s\n", manifestFormat, sumOf(body)), body...), nil
+	return disk.Label("manifest", manifestFormat, body), nil
 }
 
 func decodeManifest(data []byte) (*manifest, error) {
-	first, body, _ := bytes.Cut(data, []byte("\n"))
-	var format int
-	var sum string
-	if n, err := fmt.Sscanf(string(first[:min(len(first), 200)]), manifestBegin+"%d xxh3 %s", &format, &sum); n < 1 {
-		return nil, fmt.Errorf("it does not begin like a manifest: %w", err)
-	}
-	if format != manifestFormat {
-		return nil, fmt.Errorf("it has format %d, this program reads format %d: use the program that wrote it, or index again", format, manifestFormat)
-	}
-	if sum != sumOf(body) {
-		return nil, errors.New("its checksum is wrong: the file is damaged; restore the collection from a snapshot, or index again")
+	body, err := disk.Unlabel("manifest", manifestFormat, data)
+	if err != nil {
+		return nil, fmt.Errorf("%w; restore the collection from a snapshot, or index again", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
@@ -57,7 +51,7 @@ func decodeManifest(data []byte) (*manifest, error) {
 
 // readManifest reads and checks the manifest of a folder. ErrNotCollection
 // when there is none.
-func readManifest(d disk, dir string) (*manifest, error) {
+func readManifest(d disk.Disk, dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestName)
 	file, err := d.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -80,7 +74,7 @@ func readManifest(d disk, dir string) (*manifest, error) {
 
 // writeManifest puts a manifest in the place of the one before. The error is nil
 // when the new one is published, and only then.
-func writeManifest(d disk, dir string, m *manifest) (outcome, error) {
+func writeManifest(d disk.Disk, dir string, m *manifest) (outcome, error) {
 	if err := m.check(); err != nil {
 		return notPublished, fmt.Errorf("refusing to publish generation %d: %w", m.Generation, err)
 	}

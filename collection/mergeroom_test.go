@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // meteredDisk is the real disk, which beside it measures how much is used: the
 // sizes of all files in the collection's folder, whenever something changes, and
 // claims that so much is free.
 type meteredDisk struct {
-	osDisk
+	disk.OS
 	dir  string
 	free atomic.Int64
 
@@ -31,23 +32,23 @@ func (d *meteredDisk) Free(string) (int64, bool) { return d.free.Load(), true }
 
 func (d *meteredDisk) SyncDir(path string) error {
 	d.measure()
-	return d.osDisk.SyncDir(path)
+	return d.OS.SyncDir(path)
 }
 
 func (d *meteredDisk) Rename(from, to string) error {
 	d.measure()
-	return d.osDisk.Rename(from, to)
+	return d.OS.Rename(from, to)
 }
 
 func (d *meteredDisk) RemoveAll(path string) error {
 	d.measure()
-	return d.osDisk.RemoveAll(path)
+	return d.OS.RemoveAll(path)
 }
 
 func (d *meteredDisk) measure() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	m, err := readManifest(osDisk{}, d.dir)
+	m, err := readManifest(disk.OS{}, d.dir)
 	if err != nil {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"conclave/ann"
 	"conclave/bm25"
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -187,7 +188,7 @@ func liveByID(ctx context.Context, from []*segment) ([]origin, error) {
 	return out, nil
 }
 
-func copyPassages(ctx context.Context, d disk, path string, from []*segment, order []origin) error {
+func copyPassages(ctx context.Context, d disk.Disk, path string, from []*segment, order []origin) error {
 	store, err := corpus.CreateStore(d, path)
 	if err != nil {
 		return err
@@ -211,7 +212,7 @@ func copyPassages(ctx context.Context, d disk, path string, from []*segment, ord
 // mergedWords makes BM25 of the postings of the segments that are merged: the
 // same file, byte for byte, as analysing the texts anew would give, in less than
 // half the time (bm25's BenchmarkMergeOrdered beside BenchmarkBuild).
-func mergedWords(d disk, from []*segment, order []origin) func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error {
+func mergedWords(d disk.Disk, from []*segment, order []origin) func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error {
 	return func(ctx context.Context, dir string, _ *corpus.Store, r *reporter) error {
 		total := int64(len(order))
 		r.report(Progress{Stage: Words, Total: total, Unit: "passages"})
@@ -233,7 +234,7 @@ func mergedWords(d disk, from []*segment, order []origin) func(ctx context.Conte
 
 // copied makes vectors by copying them from the segments that are merged.
 func copied(from []*segment, order []origin) vectorMaker {
-	return func(ctx context.Context, d disk, path string, store *corpus.Store, x expertManifest, r *reporter) error {
+	return func(ctx context.Context, d disk.Disk, path string, store *corpus.Store, x expertManifest, r *reporter) error {
 		out, err := ann.Create(d, x.Index.Kind, path, x.Dimension)
 		if err != nil {
 			return err

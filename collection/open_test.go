@@ -9,18 +9,19 @@ import (
 	"testing"
 
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
 // TestOtherAnalyser: words that were analysed in another way are refused.
 func TestOtherAnalyser(t *testing.T) {
 	dir := built(t, BuildOptions{}, randomPassages(1, 20))
-	m, err := readManifest(osDisk{}, dir)
+	m, err := readManifest(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.Words.Analyser = "0123456789abcdef0123456789abcdef"
-	if _, err := writeManifest(osDisk{}, dir, m); err != nil {
+	if _, err := writeManifest(disk.OS{}, dir, m); err != nil {
 		t.Fatal(err)
 	}
 	_, opening := Open(dir)

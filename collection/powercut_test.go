@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"conclave/corpus"
+	"conclave/disk"
 
 	"github.com/zeebo/xxh3"
 )
@@ -26,7 +27,7 @@ var errCut = errors.New("the power is cut")
 // Files are known by their inode, so that it sees through renames and through
 // writers that use the file system themselves.
 type forgetfulDisk struct {
-	osDisk
+	disk.OS
 	t       testing.TB
 	cutAt   int
 	mu      sync.Mutex // of all that follows
@@ -112,14 +113,14 @@ func (d *forgetfulDisk) Mkdir(path string) error {
 	if err := d.step("mkdir %s", path); err != nil {
 		return err
 	}
-	return d.osDisk.Mkdir(path)
+	return d.OS.Mkdir(path)
 }
 
 func (d *forgetfulDisk) WriteFile(path string, data []byte) error {
 	if err := d.step("write %s", path); err != nil {
 		return err
 	}
-	return d.osDisk.WriteFile(path, data)
+	return d.OS.WriteFile(path, data)
 }
 
 func (d *forgetfulDisk) SyncFile(path string) error {
@@ -174,21 +175,21 @@ func (d *forgetfulDisk) Rename(from, to string) error {
 		}
 	}
 	d.mu.Unlock()
-	return d.osDisk.Rename(from, to)
+	return d.OS.Rename(from, to)
 }
 
 func (d *forgetfulDisk) Link(from, to string) error {
 	if err := d.step("link %s %s", from, to); err != nil {
 		return err
 	}
-	return d.osDisk.Link(from, to)
+	return d.OS.Link(from, to)
 }
 
-func (d *forgetfulDisk) Create(path string) (logFile, error) {
+func (d *forgetfulDisk) Create(path string) (disk.File, error) {
 	if err := d.step("create %s", path); err != nil {
 		return nil, err
 	}
-	file, err := d.osDisk.Create(path)
+	file, err := d.OS.Create(path)
 	f := &forgetfulFile{file, d, path}
 	d.logs = append(d.logs, f)
 	return f, err
@@ -196,7 +197,7 @@ func (d *forgetfulDisk) Create(path string) (logFile, error) {
 
 // forgetfulFile is a file of a log. A write that is cut leaves half of it.
 type forgetfulFile struct {
-	logFile
+	disk.File
 	disk *forgetfulDisk
 	path string
 }
@@ -204,12 +205,12 @@ type forgetfulFile struct {
 func (f *forgetfulFile) Write(b []byte) (int, error) {
 	if err := f.disk.step("append %d bytes to %s", len(b), f.path); err != nil {
 		if f.disk.isCut() {
-			n, _ := f.logFile.Write(b[:len(b)/2])
+			n, _ := f.File.Write(b[:len(b)/2])
 			return n, err
 		}
 		return 0, err
 	}
-	return f.logFile.Write(b)
+	return f.File.Write(b)
 }
 
 func (f *forgetfulFile) Sync() error {
@@ -234,7 +235,7 @@ func (d *forgetfulDisk) RemoveAll(path string) error {
 			return nil
 		})
 	}
-	return d.osDisk.RemoveAll(path)
+	return d.OS.RemoveAll(path)
 }
 
 // forgotten writes to a new folder what a cut leaves of the folder at path when
@@ -351,7 +352,7 @@ func TestPowerCuts(t *testing.T) {
 	o := BuildOptions{Experts: []PassageEncoder{a}, Index: Index{Kind: "flat"}}
 	both := BuildOptions{Experts: []PassageEncoder{a, b}, Index: Index{Kind: "flat"}}
 	parts := split(1, randomPassages(1, 30), 3)
-	step := func(d disk, dir string, do func(w *Writer) error) error {
+	step := func(d disk.Disk, dir string, do func(w *Writer) error) error {
 		w, err := openWriter(d, dir)
 		if err != nil {
 			return err
@@ -359,35 +360,35 @@ func TestPowerCuts(t *testing.T) {
 		defer func() { _ = w.Close() }()
 		return do(w)
 	}
-	script := []func(d disk, dir string) error{
-		func(d disk, dir string) error {
+	script := []func(d disk.Disk, dir string) error{
+		func(d disk.Disk, dir string) error {
 			_, err := build(t.Context(), d, dir, of(parts[0]), o)
 			return err
 		},
-		func(d disk, dir string) error {
+		func(d disk.Disk, dir string) error {
 			return step(d, dir, func(w *Writer) error { _, err := w.Add(t.Context(), of(parts[1]), o); return err })
 		},
-		func(d disk, dir string) error {
+		func(d disk.Disk, dir string) error {
 			return step(d, dir, func(w *Writer) error { _, err := w.AddExpert(t.Context(), b, o); return err })
 		},
-		func(d disk, dir string) error {
+		func(d disk.Disk, dir string) error {
 			return step(d, dir, func(w *Writer) error { _, err := w.Add(t.Context(), of(parts[2]), both); return err })
 		},
-		func(d disk, dir string) error {
+		func(d disk.Disk, dir string) error {
 			return step(d, dir, func(w *Writer) error { return w.RemoveExpert(t.Context(), "b") })
 		},
-		func(d disk, dir string) error {
+		func(d disk.Disk, dir string) error {
 			return step(d, dir, func(w *Writer) error {
 				_, err := w.Delete(t.Context(), []string{parts[0][0].ID, parts[1][0].ID, parts[1][1].ID})
 				return err
 			})
 		},
-		func(d disk, dir string) error {
+		func(d disk.Disk, dir string) error {
 			replacing := o
 			replacing.Replace = true
 			return step(d, dir, func(w *Writer) error { _, err := w.Add(t.Context(), of(parts[0]), replacing); return err })
 		},
-		func(d disk, dir string) error {
+		func(d disk.Disk, dir string) error {
 			return step(d, dir, func(w *Writer) error {
 				_, err := w.RebuildWords(t.Context(), phrased(), BuildOptions{})
 				return err
@@ -398,8 +399,8 @@ func TestPowerCuts(t *testing.T) {
 	looked := map[string]bool{}
 	for cut := 1; ; cut++ {
 		d := newForgetfulDisk(t, cut)
-		disk := memoryDir(t)
-		dir := filepath.Join(disk, "index")
+		root := memoryDir(t)
+		dir := filepath.Join(root, "index")
 		acknowledged := 0
 		var err error
 		for _, run := range script {
@@ -411,7 +412,7 @@ func TestPowerCuts(t *testing.T) {
 		if err != nil && !errors.Is(err, errCut) {
 			t.Fatalf("cut before operation %d: %v", cut, err)
 		}
-		for name, left := range map[string]string{"forgotten": d.forgotten(disk), "emptied": d.emptied(disk), "hasty": d.hasty(disk), "kept": d.kept(disk)} {
+		for name, left := range map[string]string{"forgotten": d.forgotten(root), "emptied": d.emptied(root), "hasty": d.hasty(root), "kept": d.kept(root)} {
 			key := fmt.Sprint(acknowledged, image(t, filepath.Join(left, "index")))
 			if looked[key] {
 				continue

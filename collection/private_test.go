@@ -9,6 +9,7 @@ import (
 
 	"conclave/ann"
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // TestPrivate: what a collection and its snapshots hold is for their owner
@@ -21,7 +22,7 @@ func TestPrivate(t *testing.T) {
 	if _, err := Build(t.Context(), dir, of(randomPassages(1, 30)), o); err != nil {
 		t.Fatal(err)
 	}
-	l := lively(t, osDisk{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour})
+	l := lively(t, disk.OS{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour})
 	apply(t, l, put(corpus.Passage{ID: "x", Text: "new", Tags: []string{"red"}}), Change{Delete: "p3"})
 	if _, err := l.Snapshot(t.Context(), filepath.Join(root, "snapshots", "one")); err != nil {
 		t.Fatal(err)

@@ -16,12 +16,13 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // unsynced is a disk on which, while it fails, a folder's names cannot be synced
 // once a manifest was renamed in it.
 type unsynced struct {
-	disk
+	disk.Disk
 	failing, renamed atomic.Bool
 }
 
@@ -29,7 +30,7 @@ func (d *unsynced) Rename(from, to string) error {
 	if filepath.Base(to) == manifestName {
 		d.renamed.Store(true)
 	}
-	return d.disk.Rename(from, to)
+	return d.Disk.Rename(from, to)
 }
 
 func (d *unsynced) SyncDir(path string) error {
@@ -37,7 +38,7 @@ func (d *unsynced) SyncDir(path string) error {
 		return &os.PathError{Op: "sync", Path: path, Err: syscall.EIO}
 	}
 	d.renamed.Store(false)
-	return d.disk.SyncDir(path)
+	return d.Disk.SyncDir(path)
 }
 
 // TestUnsettled: when the folder cannot be synced behind a manifest's rename,
@@ -45,7 +46,7 @@ func (d *unsynced) SyncDir(path string) error {
 // and goes on when the disk is well.
 func TestUnsettled(t *testing.T) {
 	t.Parallel()
-	d := &unsynced{disk: osDisk{}}
+	d := &unsynced{Disk: disk.OS{}}
 	dir := built(t, crashOptions().Build, []corpus.Passage{{ID: "first", Text: "x"}})
 	o := crashOptions()
 	o.Merge.Off = true
@@ -102,7 +103,7 @@ func TestUnsettled(t *testing.T) {
 func TestUnsettledKill(t *testing.T) {
 	t.Parallel()
 	forgetful := newForgetfulDisk(t, 1<<30)
-	d := &unsynced{disk: forgetful}
+	d := &unsynced{Disk: forgetful}
 	disk := memoryDir(t)
 	dir := filepath.Join(disk, "index")
 	if _, err := build(t.Context(), d, dir, of([]corpus.Passage{{ID: "first", Text: "x"}, {ID: "second", Text: "x"}, {ID: "third", Text: "x"}}), crashOptions().Build); err != nil {
@@ -145,11 +146,11 @@ func TestOtherWriter(t *testing.T) {
 	dir := built(t, crashOptions().Build, []corpus.Passage{{ID: "first", Text: "x"}})
 	o := crashOptions()
 	o.FlushAfter, o.Merge.Off = time.Hour, true
-	first := lively(t, osDisk{}, dir, o)
+	first := lively(t, disk.OS{}, dir, o)
 	if err := os.Remove(filepath.Join(dir, lockName)); err != nil {
 		t.Fatal(err)
 	}
-	second := lively(t, osDisk{}, dir, o)
+	second := lively(t, disk.OS{}, dir, o)
 	apply(t, second, put(numbered("b", 2)))
 	if err := second.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -183,7 +184,7 @@ func TestOverwritten(t *testing.T) {
 	}
 	defer func() { _ = w.Close() }()
 	foreign := w.snapshot().next()
-	if _, err := writeManifest(osDisk{}, dir, foreign); err != nil {
+	if _, err := writeManifest(disk.OS{}, dir, foreign); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -191,7 +192,7 @@ func TestOverwritten(t *testing.T) {
 			t.Fatalf("deleting: %v", err)
 		}
 	}
-	if m, err := readManifest(osDisk{}, dir); err != nil || !same(m, foreign) {
+	if m, err := readManifest(disk.OS{}, dir); err != nil || !same(m, foreign) {
 		t.Errorf("the other's generation was overwritten: %v", err)
 	}
 	if _, err := Verify(t.Context(), dir, nil); err != nil {
@@ -282,7 +283,7 @@ func TestNoDescriptors(t *testing.T) {
 // file can be opened. Nothing acknowledged is lost, and no passage is there twice.
 func TestFlood(t *testing.T) {
 	t.Parallel()
-	d := &faultyDisk{disk: osDisk{}}
+	d := &faultyDisk{Disk: disk.OS{}}
 	dir := built(t, crashOptions().Build, []corpus.Passage{{ID: "first", Text: "x"}})
 	o := crashOptions()
 	o.retry = time.Millisecond

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -108,7 +109,7 @@ func TestReadersBesideLive(t *testing.T) {
 	o := crashOptions()
 	e := o.Build.Experts[0].(*hashEncoder)
 	dir := built(t, o.Build, randomPassages(71, 100))
-	l := lively(t, osDisk{}, dir, o)
+	l := lively(t, disk.OS{}, dir, o)
 	stop := reading(t, dir, 2, func(c *Collection) error { return askTagged(c, e) })
 	for i := range 150 {
 		change := put(numbered(fmt.Sprint("r", i%80), i+1))

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"conclave/disk"
 )
 
 // visitChange is called with a change of the log and where its content lies.
@@ -18,7 +20,7 @@ type visitChange func(seq uint64, kind changeKind, content []byte, at logged) er
 // A last record that was cut off is dropped; it was acknowledged to nobody. One
 // that is whole, of which it is not known whether it is on the disk, is written
 // once more.
-func openLog(d disk, dir string, m *manifest, visit visitChange) (*changeLog, error) {
+func openLog(d disk.Disk, dir string, m *manifest, visit visitChange) (*changeLog, error) {
 	found, err := readLog(d, dir, m, visit)
 	if err != nil {
 		return nil, err
@@ -40,7 +42,7 @@ func openLog(d disk, dir string, m *manifest, visit visitChange) (*changeLog, er
 
 // eachLogged visits every change of a log that is in no segment yet, and changes
 // nothing.
-func eachLogged(d disk, dir string, m *manifest, visit visitChange) error {
+func eachLogged(d disk.Disk, dir string, m *manifest, visit visitChange) error {
 	found, err := readLog(d, dir, m, visit)
 	if err != nil {
 		return err
@@ -76,7 +78,7 @@ func (r *logRecord) visit(applied uint64, visit visitChange) error {
 
 // readLog visits the changes of a log that are in no segment yet, but for those
 // of the last record when nothing tells whether it was synced.
-func readLog(d disk, dir string, m *manifest, visit visitChange) (found foundLog, err error) {
+func readLog(d disk.Disk, dir string, m *manifest, visit visitChange) (found foundLog, err error) {
 	dir = filepath.Join(dir, logFolder)
 	found.next = m.Applied + 1
 	files, err := logFiles(d, dir, m.ID)
@@ -110,7 +112,7 @@ func readLog(d disk, dir string, m *manifest, visit visitChange) (found foundLog
 }
 
 // logFiles lists the files of a log, in order.
-func logFiles(d disk, dir, id string) (files []*logIdentity, err error) {
+func logFiles(d disk.Disk, dir, id string) (files []*logIdentity, err error) {
 	entries, err := d.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	storage "conclave/disk"
-
-	"github.com/zeebo/xxh3"
+	"conclave/disk"
 )
 
 // Every file of a segment ends with a seal: sealMagic, and the xxh3 (128 bits)
@@ -42,16 +40,16 @@ func unseal(path string, data []byte, f fileManifest) ([]byte, error) {
 // sealedDisk maps files of a segment without their seals, which it compares with
 // the manifest's checksums first.
 type sealedDisk struct {
-	disk
+	disk.Disk
 	files []fileManifest
 }
 
-func (d sealedDisk) Map(path string) (*storage.Mapping, error) {
+func (d sealedDisk) Map(path string) (*disk.Mapping, error) {
 	for _, f := range d.files {
 		if f.Name != filepath.Base(path) {
 			continue
 		}
-		m, err := d.disk.Map(path)
+		m, err := d.Disk.Map(path)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +64,7 @@ func (d sealedDisk) Map(path string) (*storage.Mapping, error) {
 }
 
 // sealFile describes a file that was written, seals it, and makes it durable.
-func sealFile(ctx context.Context, d disk, dir, name string, progress func(bytes int64)) (f fileManifest, err error) {
+func sealFile(ctx context.Context, d disk.Disk, dir, name string, progress func(bytes int64)) (f fileManifest, err error) {
 	path := filepath.Join(dir, name)
 	file, err := d.Open(path)
 	if err != nil {
@@ -85,10 +83,4 @@ func sealFile(ctx context.Context, d disk, dir, name string, progress func(bytes
 		return f, err
 	}
 	return f, d.SyncFile(path)
-}
-
-// sumOf is a checksum as a manifest has it.
-func sumOf(data []byte) string {
-	sum := xxh3.Hash128(data)
-	return fmt.Sprintf("%016x%016x", sum.Hi, sum.Lo)
 }

@@ -9,6 +9,7 @@ import (
 
 	"conclave/ann"
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // alike is passages whose files are as large as those of others with another
@@ -87,11 +88,11 @@ func TestSwappedFiles(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	before, err := readManifest(osDisk{}, dir)
+	before, err := readManifest(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := readManifest(osDisk{}, twin); err != nil || m.ID == before.ID {
+	if m, err := readManifest(disk.OS{}, twin); err != nil || m.ID == before.ID {
 		t.Errorf("a snapshot is a collection of its own, and has the id %s, %v", before.ID, err)
 	}
 }
@@ -101,7 +102,7 @@ func TestSwappedFiles(t *testing.T) {
 func TestFirstFormat(t *testing.T) {
 	dir := t.TempDir()
 	body := []byte("{}\n")
-	if err := os.WriteFile(filepath.Join(dir, manifestName), append([]byte(manifestBegin+"1 xxh3 "+sumOf(body)+"\n"), body...), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, manifestName), append([]byte(manifestBegin+"1 xxh3 "+disk.Sum(body)+"\n"), body...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, open := range map[string]func() error{

@@ -13,6 +13,7 @@ import (
 	"conclave/ann"
 	"conclave/bm25"
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -133,10 +134,10 @@ func TestSegmentsDoNotShow(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "words")
-	if err := builder.Write(osDisk{}, path); err != nil {
+	if err := builder.Write(disk.OS{}, path); err != nil {
 		t.Fatal(err)
 	}
-	plain, err := bm25.Open(osDisk{}, path)
+	plain, err := bm25.Open(disk.OS{}, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"conclave/bm25"
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -90,7 +91,7 @@ type segmentMaker struct {
 
 // vectorMaker makes the vectors of an expert for the passages of a store: an
 // encoder does it from their texts, a merge has them already.
-type vectorMaker func(ctx context.Context, d disk, path string, store *corpus.Store, x expertManifest, r *reporter) error
+type vectorMaker func(ctx context.Context, d disk.Disk, path string, store *corpus.Store, x expertManifest, r *reporter) error
 
 // makeSegment makes a segment that is complete, durable and has its name, but
 // is not published: fill puts its passages into the folder that it is made in.
@@ -236,7 +237,7 @@ func skippable(err error) bool {
 }
 
 // writeWords builds BM25 of a store, deleted passages too, in a file.
-func writeWords(ctx context.Context, d disk, path string, store *corpus.Store, params bm25.Params, o BuildOptions, r *reporter) error {
+func writeWords(ctx context.Context, d disk.Disk, path string, store *corpus.Store, params bm25.Params, o BuildOptions, r *reporter) error {
 	builder := bm25.NewBuilder(params)
 	builder.SpillTo(d, filepath.Dir(path), o.WordMemory)
 	defer builder.Discard()

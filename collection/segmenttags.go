@@ -7,6 +7,7 @@ import (
 
 	"conclave/collection/tags"
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -29,7 +30,7 @@ func tagsOf(ctx context.Context, store *corpus.Store) (*tags.Builder, error) {
 }
 
 // writeTags writes the file of tags of the passages of a new segment.
-func writeTags(ctx context.Context, d disk, dir string, store *corpus.Store) error {
+func writeTags(ctx context.Context, d disk.Disk, dir string, store *corpus.Store) error {
 	b, err := tagsOf(ctx, store)
 	if err != nil {
 		return err

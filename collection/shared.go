@@ -4,13 +4,15 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"conclave/disk"
 )
 
 // shared keeps the open files of several generations: a file that two of them
 // name is opened once, and closed with the last one. That a path always means
 // the same content is what makes it right (see the package comment).
 type shared struct {
-	disk  disk
+	disk  disk.Disk
 	mu    sync.Mutex
 	files map[string]*sharedFile
 }
@@ -20,7 +22,7 @@ type sharedFile struct {
 	uses  int
 }
 
-func newShared(d disk) *shared { return &shared{disk: d, files: map[string]*sharedFile{}} }
+func newShared(d disk.Disk) *shared { return &shared{disk: d, files: map[string]*sharedFile{}} }
 
 // use returns what is open under a key, or opens it. Each use is given back by
 // one drop.

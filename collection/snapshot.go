@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"conclave/disk"
 )
 
 // SnapshotReport says what a snapshot holds.
@@ -30,14 +32,14 @@ type SnapshotReport struct {
 // server; the server's own snapshot also has what is still in its log.
 func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err error) {
 	for {
-		m, err := readManifest(osDisk{}, dir)
+		m, err := readManifest(disk.OS{}, dir)
 		if err != nil {
 			return report, err
 		}
-		report, err = snapshot(ctx, osDisk{}, dir, out, m)
+		report, err = snapshot(ctx, disk.OS{}, dir, out, m)
 		if errors.Is(err, fs.ErrNotExist) {
 			// A writer may have removed files that only an older generation names.
-			if again, failed := readManifest(osDisk{}, dir); failed == nil && again.Generation != m.Generation {
+			if again, failed := readManifest(disk.OS{}, dir); failed == nil && again.Generation != m.Generation {
 				continue
 			}
 		}
@@ -53,7 +55,7 @@ func (w *Writer) Snapshot(ctx context.Context, out string) (SnapshotReport, erro
 	return snapshot(ctx, w.disk, w.dir, out, w.manifest)
 }
 
-func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report SnapshotReport, err error) {
+func snapshot(ctx context.Context, d disk.Disk, dir, out string, m *manifest) (report SnapshotReport, err error) {
 	if m.Generation == 0 {
 		return report, fmt.Errorf("the first build of %s was interrupted: there is nothing to copy", dir)
 	}
@@ -128,7 +130,7 @@ func snapshot(ctx context.Context, d disk, dir, out string, m *manifest) (report
 // calibrationName is the file that calibration writes into a collection.
 const calibrationName = "calibration.yaml"
 
-func link(d disk, from, to string) error {
+func link(d disk.Disk, from, to string) error {
 	err := d.Link(from, to)
 	if errors.Is(err, syscall.EXDEV) {
 		return fmt.Errorf("%w: a snapshot is made of hard links, so it must be on the collection's file system; copy it from there", err)
@@ -138,7 +140,7 @@ func link(d disk, from, to string) error {
 
 // copyIfThere copies a small file, which unlike a segment's may be written
 // again in its place.
-func copyIfThere(d disk, from, to string) error {
+func copyIfThere(d disk.Disk, from, to string) error {
 	data, err := d.ReadFile(from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // TestSnapshot copies a collection that is being changed; the copy has what was
@@ -19,7 +20,7 @@ func TestSnapshot(t *testing.T) {
 	a := &hashEncoder{name: "a", dimension: 4}
 	o := BuildOptions{Experts: []PassageEncoder{a}}
 	dir := built(t, o, randomPassages(1, 30))
-	l := lively(t, osDisk{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour})
+	l := lively(t, disk.OS{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour})
 	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}), Change{Delete: "p3"})
 	aside := filepath.Join(filepath.Dir(dir), "aside")
 	report, err := Snapshot(t.Context(), dir, aside)
@@ -43,7 +44,7 @@ func TestSnapshot(t *testing.T) {
 	if err := l.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	copied := lively(t, osDisk{}, out, LiveOptions{Build: o, FlushAfter: time.Hour})
+	copied := lively(t, disk.OS{}, out, LiveOptions{Build: o, FlushAfter: time.Hour})
 	apply(t, copied, Change{Delete: "x"})
 	if err := copied.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -105,7 +106,7 @@ func TestSnapshotLeftovers(t *testing.T) {
 		}
 	}
 	lay(snapshotMark)
-	other, err := lock(osDisk{}, making)
+	other, err := lock(disk.OS{}, making)
 	if err != nil {
 		t.Fatal(err)
 	}

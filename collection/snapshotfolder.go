@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"conclave/disk"
 )
 
 // snapshotMark is a file that a folder has while a snapshot is made in it, from
@@ -71,7 +73,7 @@ func holdsManifest(dir string) bool {
 // beginSnapshot makes the folder that a snapshot is made in, and takes its lock,
 // so that nobody takes it for something left over. What an interrupted snapshot
 // left there is removed.
-func beginSnapshot(d disk, making string) (held *os.File, err error) {
+func beginSnapshot(d disk.Disk, making string) (held *os.File, err error) {
 	if err := d.Mkdir(making); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("making a snapshot: %w", err)
 	}
@@ -112,7 +114,7 @@ func beginSnapshot(d disk, making string) (held *os.File, err error) {
 
 // leftOver is an error where a folder holds anything but what an interrupted
 // snapshot left: nothing, or a mark.
-func leftOver(d disk, making string) error {
+func leftOver(d disk.Disk, making string) error {
 	entries, err := d.ReadDir(making)
 	if err != nil {
 		return fmt.Errorf("%s is in the way of a snapshot, and is no folder that one was made in: remove or rename it (%w)", making, err)

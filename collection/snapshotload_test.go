@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // numberedChange is a change that was acknowledged under a number.
@@ -27,7 +28,7 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 	e := &hashEncoder{name: "base", dimension: 8}
 	first := randomPassages(60, 60)
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, first)
-	l := lively(t, osDisk{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Millisecond, FlushPassages: 10, MaxPending: 40,
+	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Millisecond, FlushPassages: 10, MaxPending: 40,
 		Merge: MergePolicy{Factor: 3, Smallest: 15}, Failed: func(err error) { t.Error(err) }})
 	var mu sync.Mutex
 	var made []numberedChange
@@ -90,7 +91,7 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 		if _, err := Verify(t.Context(), path, nil); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		m, err := readManifest(osDisk{}, path)
+		m, err := readManifest(disk.OS{}, path)
 		if err != nil || m.Applied < acknowledged[i] {
 			t.Fatalf("%s has the changes up to %d, %d was acknowledged: %v", name, m.Applied, acknowledged[i], err)
 		}

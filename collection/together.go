@@ -7,6 +7,7 @@ import (
 
 	"conclave/ann"
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // carrier is an encoder that makes another expert's vectors in the same pass as
@@ -51,7 +52,7 @@ type sharedPass struct {
 }
 
 // vectors is a vectorMaker of either.
-func (s *sharedPass) vectors(ctx context.Context, d disk, path string, store *corpus.Store, x expertManifest, r *reporter) (err error) {
+func (s *sharedPass) vectors(ctx context.Context, d disk.Disk, path string, store *corpus.Store, x expertManifest, r *reporter) (err error) {
 	if s.made != "" {
 		return d.Rename(s.made, path)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // carryingEncoder makes the vectors of a dense encoder beside its own.
@@ -65,7 +66,7 @@ func TestOnePassMakesBoth(t *testing.T) {
 	}
 
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{dense, late}}, passages[:200])
-	l := lively(t, osDisk{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{dense, late}}, Merge: MergePolicy{Off: true}})
+	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{dense, late}}, Merge: MergePolicy{Off: true}})
 	late.passes, late.alone = 0, 0
 	apply(t, l, put(passages[200]), put(passages[201]))
 	if err := errors.Join(l.Flush(t.Context()), l.Close()); err != nil {

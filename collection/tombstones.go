@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"path/filepath"
 
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -100,7 +101,7 @@ func decodeTombstones(b []byte, passages, deleted int) (tombstones, error) {
 	return t, nil
 }
 
-func readTombstones(d disk, folder string, s *segmentManifest) (tombstones, error) {
+func readTombstones(d disk.Disk, folder string, s *segmentManifest) (tombstones, error) {
 	path := filepath.Join(folder, s.Tombstones.Name)
 	data, err := d.ReadFile(path)
 	if err != nil {

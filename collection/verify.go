@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -26,12 +27,12 @@ type VerifyReport struct {
 // one meanwhile, and remove files whose changes that one has.
 func (r *VerifyReport) verifyLog(dir string) error {
 	for {
-		m, err := readManifest(osDisk{}, dir)
+		m, err := readManifest(disk.OS{}, dir)
 		if err != nil {
 			return err
 		}
 		r.Pending = 0
-		err = eachLogged(osDisk{}, dir, m, func(_ uint64, kind changeKind, content []byte, _ logged) error {
+		err = eachLogged(disk.OS{}, dir, m, func(_ uint64, kind changeKind, content []byte, _ logged) error {
 			r.Pending++
 			if kind == putChange {
 				var p corpus.Passage
@@ -42,7 +43,7 @@ func (r *VerifyReport) verifyLog(dir string) error {
 		if err == nil {
 			return nil
 		}
-		again, failed := readManifest(osDisk{}, dir)
+		again, failed := readManifest(disk.OS{}, dir)
 		if failed != nil || again.Generation == m.Generation && !errors.Is(err, os.ErrNotExist) {
 			return errors.Join(err, failed)
 		}
@@ -67,7 +68,7 @@ func holdNewest(dir string) (c *Collection, held heldFiles, err error) {
 		held.close()
 		newer := errors.Is(err, os.ErrNotExist)
 		if newer {
-			m, failed := readManifest(osDisk{}, dir)
+			m, failed := readManifest(disk.OS{}, dir)
 			newer = failed == nil && m.Generation != c.current.Number()
 		}
 		_ = c.Close() // nothing was written

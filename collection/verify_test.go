@@ -10,18 +10,19 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // republish puts another manifest, with a right checksum, in the place of a
 // collection's.
 func republish(t *testing.T, dir string, edit func(*manifest)) {
 	t.Helper()
-	m, err := readManifest(osDisk{}, dir)
+	m, err := readManifest(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	edit(m)
-	if _, err := writeManifest(osDisk{}, dir, m); err != nil {
+	if _, err := writeManifest(disk.OS{}, dir, m); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -94,7 +95,7 @@ func TestVerifyBesideWriter(t *testing.T) {
 	if _, err := Delete(t.Context(), dir, []string{parts[0][0].ID}); err != nil {
 		t.Fatal(err)
 	}
-	l := lively(t, osDisk{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour})
+	l := lively(t, disk.OS{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour})
 	apply(t, l, put(corpus.Passage{ID: "logged", Text: "new"}))
 	before := tree(t, dir)
 	begun := false

@@ -8,6 +8,7 @@ import (
 
 	"conclave/bm25"
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // errWordsChanged is the error of a segment that was being made while the words
@@ -18,7 +19,7 @@ var errWordsChanged = errors.New("the words of the collection were rebuilt meanw
 // indexed with. It reads the manifest alone, so that it also answers when the
 // words themselves cannot be used, since another analyser made them.
 func WordParams(dir string) (bm25.Params, error) {
-	m, err := readManifest(osDisk{}, dir)
+	m, err := readManifest(disk.OS{}, dir)
 	if err != nil {
 		return bm25.Params{}, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"conclave/bm25"
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -156,12 +157,12 @@ func TestRebuildWords(t *testing.T) {
 func TestRebuildWordsOfAnotherVersion(t *testing.T) {
 	for _, analyser := range []string{"another", analyserFingerprint()} {
 		dir := built(t, BuildOptions{}, randomPassages(1, 50))
-		m, err := readManifest(osDisk{}, dir)
+		m, err := readManifest(disk.OS{}, dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.Words.Analyser = analyser
-		if _, err := writeManifest(osDisk{}, dir, m); err != nil {
+		if _, err := writeManifest(disk.OS{}, dir, m); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, m.Segments[0].Name, m.Segments[0].Words.Name)
@@ -193,7 +194,7 @@ func TestRebuildWordsOfAnotherVersion(t *testing.T) {
 // phrases, readers see them, filters hold, and ties go by id.
 func TestPhrasesWhileServing(t *testing.T) {
 	dir := built(t, BuildOptions{Words: phrased()}, []corpus.Passage{{ID: "b", Text: "deep lake"}, {ID: "d", Text: "deep sea", Tags: []string{"x"}}})
-	l := lively(t, osDisk{}, dir, LiveOptions{FlushAfter: time.Hour})
+	l := lively(t, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour})
 	follower, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)

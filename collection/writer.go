@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"conclave/disk"
 )
 
 // Writer is the one that may change a collection. It holds the lock from
@@ -16,7 +18,7 @@ import (
 // making segments, is done aside, and only publishing is one at a time.
 type Writer struct {
 	dir   string
-	disk  disk
+	disk  disk.Disk
 	lock  *os.File
 	files *shared
 
@@ -32,9 +34,9 @@ type Writer struct {
 // OpenWriter takes the lock of an existing collection and removes what an
 // interrupted writer left behind. ErrLocked when there is another writer,
 // ErrNotCollection when there is no collection.
-func OpenWriter(dir string) (*Writer, error) { return openWriter(osDisk{}, dir) }
+func OpenWriter(dir string) (*Writer, error) { return openWriter(disk.OS{}, dir) }
 
-func openWriter(d disk, dir string) (*Writer, error) {
+func openWriter(d disk.Disk, dir string) (*Writer, error) {
 	if _, err := readManifest(d, dir); err != nil {
 		return nil, err // before a LOCK is made in a folder that is not ours
 	}
@@ -57,7 +59,7 @@ func openWriter(d disk, dir string) (*Writer, error) {
 // createWriter makes the folder of a new collection and publishes generation 0,
 // which no reader opens. From then on the folder is known to be a collection's,
 // so that a writer that comes after a crash may clear it.
-func createWriter(d disk, dir string) (w *Writer, err error) {
+func createWriter(d disk.Disk, dir string) (w *Writer, err error) {
 	if err := outsideCollections(dir); err != nil {
 		return nil, err
 	}

@@ -61,7 +61,6 @@ type File interface {
 	io.WriterAt
 	Name() string
 	Sync() error
-	Truncate(size int64) error
 	Close() error
 }
 

@@ -3,6 +3,7 @@ package disk
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 )
 
 // Replacement is a file on its way: it has its name when it is whole and durable,
@@ -14,9 +15,18 @@ type Replacement struct {
 	done bool
 }
 
+// unfinished stands in the name of a file on its way, which begins with a dot.
+const unfinished = ".tmp-"
+
+// Unfinished reports whether a file of this name was on its way when its writer
+// ended.
+func Unfinished(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.Contains(name, unfinished)
+}
+
 // Replace begins a file at path. What has that name keeps it until Commit.
 func Replace(d Disk, path string) (*Replacement, error) {
-	file, err := d.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
+	file, err := d.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+unfinished+"*")
 	if err != nil {
 		return nil, fmt.Errorf("making a temporary file for %s: %w", path, err)
 	}

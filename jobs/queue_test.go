@@ -261,7 +261,7 @@ func TestDamagedRecords(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "jobs")
 	submit(t, open(t, dir, nil), "a")
 	submit(t, open(t, dir, nil), "b")
-	if err := os.WriteFile(filepath.Join(dir, "2.json.tmp"), []byte(`{"id`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ".2.json.tmp-1"), []byte(`{"id`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if q := open(t, dir, nil); len(q.Jobs()) != 2 || len(q.Damaged()) > 0 {
@@ -291,6 +291,31 @@ func TestDamagedRecords(t *testing.T) {
 			if err := os.Remove(filepath.Join(dir, "3.json")); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// TestRecordsAreChecked: no bit of a job's record can change without that being
+// found, except that the record is then of another kind of file.
+func TestRecordsAreChecked(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "jobs")
+	submit(t, open(t, dir, nil), "a")
+	path := filepath.Join(dir, "1.json")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j, err := readRecord(path, "1"); err != nil || j.Name != "a" {
+		t.Fatalf("%+v, %v", j, err)
+	}
+	for bit := range 8 * len(whole) {
+		damaged := slices.Clone(whole)
+		damaged[bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if j, err := readRecord(path, "1"); err == nil {
+			t.Errorf("with bit %d flipped: %+v", bit, j)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,10 +12,16 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"conclave/disk"
 )
 
-// A job's record is the file NUMBER.json, replaced by a rename.
-const recordSuffix = ".json"
+// A job's record is the file NUMBER.json: a label with a checksum, and JSON. Those
+// of before there were labels are JSON alone.
+const (
+	recordSuffix = ".json"
+	recordFormat = 1
+)
 
 func recordPath(dir string, j *Job) string { return filepath.Join(dir, j.ID+recordSuffix) }
 
@@ -30,44 +37,22 @@ func writeRecord(dir string, j *Job) error {
 	if err != nil {
 		return err
 	}
-	path := recordPath(dir, j)
-	making := path + ".tmp"
-	file, err := os.OpenFile(making, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
+	return disk.ReplaceFile(disk.OS{}, recordPath(dir, j), func(file *disk.Replacement) error {
+		_, err := file.Write(disk.Label("job", recordFormat, append(data, '\n')))
 		return err
-	}
-	_, err = file.Write(append(data, '\n'))
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(making, path)
-	}
-	if err != nil {
-		_ = os.Remove(making)
-		return err
-	}
-	return syncFolder(dir)
+	})
 }
 
 // makeFolder makes the folder of jobs, durably.
 func makeFolder(dir string) error {
-	err := os.Mkdir(dir, 0o700)
+	err := disk.OS{}.Mkdir(dir)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(dir))
-}
-
-func syncFolder(dir string) error {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return disk.OS{}.SyncDir(filepath.Dir(dir))
 }
 
 // removeRecord forgets a job. A record that cannot be removed is read again by
@@ -95,7 +80,7 @@ func readRecords(dir string) (found foundRecords, err error) {
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if strings.HasSuffix(e.Name(), recordSuffix+".tmp") {
+		if disk.Unfinished(e.Name()) {
 			_ = os.Remove(path)
 			continue
 		}
@@ -138,6 +123,11 @@ func readRecord(path, id string) (*Job, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !bytes.HasPrefix(data, []byte("{")) {
+		if data, err = disk.Unlabel("job", recordFormat, data); err != nil {
+			return nil, &damageError{err}
+		}
 	}
 	j := &Job{}
 	if err := json.Unmarshal(data, j); err != nil {

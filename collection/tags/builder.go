@@ -80,7 +80,9 @@ func (b *Builder) encode() []byte {
 	records = le.AppendUint64(records, 0)
 	h.texts, h.postings = uint64(len(texts)), uint64(len(postings))
 	body := slices.Concat(records, texts, postings)
-	sums := sumsOf(body)
+	summer := disk.NewChunkSums(chunkBits)
+	_, _ = summer.Write(body) // never fails
+	sums := summer.Sums()
 	h.sums = xxh3.Hash(sums)
 	return slices.Concat(h.encode(), body, sums)
 }

@@ -31,7 +31,8 @@ const (
 	format      = 1
 	headerBytes = 64
 	recordBytes = 24 // text uint64, postings uint64, passages uint32, kind uint32
-	chunkBytes  = 4096
+	chunkBits   = 12
+	chunkBytes  = 1 << chunkBits
 )
 
 // The kinds of postings. Numbers are varints.
@@ -93,15 +94,4 @@ func decodeHeader(data []byte) (header, error) {
 		return h, errors.New("the checksum of its checksums is wrong: the file is damaged")
 	}
 	return h, nil
-}
-
-// sumsOf are the checksums of the chunks of a body.
-func sumsOf(body []byte) []byte {
-	var out []byte
-	for len(body) > 0 {
-		n := min(chunkBytes, len(body))
-		out = binary.LittleEndian.AppendUint64(out, xxh3.Hash(body[:n]))
-		body = body[n:]
-	}
-	return out
 }

@@ -5,9 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync/atomic"
-
-	"github.com/zeebo/xxh3"
 
 	"conclave/disk"
 )
@@ -16,10 +13,10 @@ import (
 // and is safe for concurrent use, until it is closed.
 type Index struct {
 	header
-	path     string
-	data     []byte
-	mapping  *disk.Mapping
-	verified []atomic.Uint32 // a bit for each chunk whose checksum was right
+	path    string
+	data    []byte
+	mapping *disk.Mapping
+	chunks  *disk.Chunks // of all between the header and the checksums
 }
 
 // Open maps the file of an index. See its format for what it reads.
@@ -43,7 +40,7 @@ func newIndex(path string, data []byte, mapping *disk.Mapping) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index of tags %s: %w", path, err)
 	}
-	return &Index{header: h, path: path, data: data, mapping: mapping, verified: make([]atomic.Uint32, (h.chunks()+31)/32)}, nil
+	return &Index{header: h, path: path, data: data, mapping: mapping, chunks: disk.NewChunks(data[headerBytes:h.sumsAt()], data[h.sumsAt():], chunkBits)}, nil
 }
 
 // Close unmaps the file. Nothing may use the index afterwards.
@@ -76,25 +73,11 @@ func (x *Index) bytes(from, to uint64) ([]byte, error) {
 		return nil, x.damaged("bytes %d to %d are wanted of %d", from, to, x.sumsAt())
 	}
 	if from < to {
-		for chunk := (from - headerBytes) / chunkBytes; chunk <= (to-1-headerBytes)/chunkBytes; chunk++ {
-			if x.verified[chunk/32].Load()&(1<<(chunk%32)) == 0 {
-				if err := x.verify(chunk); err != nil {
-					return nil, err
-				}
-			}
+		if err := x.chunks.Verify(from-headerBytes, to-headerBytes); err != nil {
+			return nil, x.damaged("behind the header %v", err)
 		}
 	}
 	return x.data[from:to:to], nil
-}
-
-func (x *Index) verify(chunk uint64) error {
-	from := headerBytes + chunk*chunkBytes
-	to := min(from+chunkBytes, x.sumsAt())
-	if xxh3.Hash(x.data[from:to]) != binary.LittleEndian.Uint64(x.data[x.sumsAt()+8*chunk:]) {
-		return x.damaged("the checksum of bytes %d to %d is wrong", from, to)
-	}
-	x.verified[chunk/32].Or(1 << (chunk % 32))
-	return nil
 }
 
 // record is what is known of a tag.

@@ -1,0 +1,96 @@
+package disk
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Chunks compares the checksums of data chunk by chunk, each when its chunk is
+// first read: opening a large file costs nothing, and a damaged byte is an error
+// and never a wrong answer. It is safe for concurrent use.
+type Chunks struct {
+	data, sums []byte
+	shift      uint
+	verified   []atomic.Uint32 // a bit for each chunk whose checksum was right
+}
+
+// NewChunks is of data whose checksums, xxh3 with 64 bits little-endian for each
+// chunk of 1<<shift bytes, are in sums.
+func NewChunks(data, sums []byte, shift uint) *Chunks {
+	return &Chunks{data: data, sums: sums, shift: shift, verified: make([]atomic.Uint32, (len(sums)/8+31)/32)}
+}
+
+// Verify compares the checksums of the chunks that data[from:to] lies in and
+// that were not compared before; from < to.
+func (c *Chunks) Verify(from, to uint64) error {
+	for chunk := from >> c.shift; chunk <= (to-1)>>c.shift; chunk++ {
+		if c.verified[chunk/32].Load()&(1<<(chunk%32)) == 0 {
+			if err := c.verify(chunk); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Chunks) verify(chunk uint64) error {
+	start := chunk << c.shift
+	end := min(start+1<<c.shift, uint64(len(c.data)))
+	if xxh3.Hash(c.data[start:end]) != binary.LittleEndian.Uint64(c.sums[8*chunk:]) {
+		return fmt.Errorf("the checksum of bytes %d to %d is wrong", start, end)
+	}
+	c.verified[chunk/32].Or(1 << (chunk % 32))
+	return nil
+}
+
+// Verified is how many chunks were compared so far.
+func (c *Chunks) Verified() (n int) {
+	for i := range c.verified {
+		n += bits.OnesCount32(c.verified[i].Load())
+	}
+	return n
+}
+
+// ChunkSums works out the checksums of the chunks of what is written to it.
+type ChunkSums struct {
+	size   int
+	hasher xxh3.Hasher
+	filled int
+	sums   []byte
+}
+
+// NewChunkSums is for chunks of 1<<shift bytes.
+func NewChunkSums(shift uint) *ChunkSums { return &ChunkSums{size: 1 << shift} }
+
+// Write never fails.
+func (s *ChunkSums) Write(b []byte) (int, error) {
+	n := len(b)
+	for len(b) > 0 {
+		part := b[:min(len(b), s.size-s.filled)]
+		_, _ = s.hasher.Write(part)
+		s.filled += len(part)
+		b = b[len(part):]
+		if s.filled == s.size {
+			s.close()
+		}
+	}
+	return n, nil
+}
+
+func (s *ChunkSums) close() {
+	s.sums = binary.LittleEndian.AppendUint64(s.sums, s.hasher.Sum64())
+	s.hasher.Reset()
+	s.filled = 0
+}
+
+// Sums are the checksums of what was written, the last chunk's too.
+func (s *ChunkSums) Sums() []byte {
+	if s.filled > 0 {
+		s.close()
+	}
+	return s.sums
+}
