@@ -33,6 +33,8 @@ func (e *hashEncoder) Fingerprint() string {
 	return fmt.Sprintf("hash-%s-%d-%d", e.name, e.dimension, e.version)
 }
 
+func (e *hashEncoder) Late() bool { return false }
+
 func (e *hashEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	e.calls++
 	if e.fail != nil {

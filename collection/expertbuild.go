@@ -24,8 +24,8 @@ func completeIndex(ix Index) (Index, error) {
 
 // describeExpert is an expert whose vectors are to be made, with the index that
 // was chosen for those who leave a choice.
-func describeExpert(x Encoder, index Index) expertManifest {
-	if late, ok := x.(interface{ Late() bool }); ok && late.Late() {
+func describeExpert(x PassageEncoder, index Index) expertManifest {
+	if x.Late() {
 		index = Index{Kind: ann.Late}
 	}
 	return expertManifest{Name: x.Name(), Fingerprint: x.Fingerprint(), Dimension: x.Dimension(), Index: index}

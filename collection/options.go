@@ -15,14 +15,14 @@ const maxDimension = 1 << 16
 // are in the order of the passages and have Dimension numbers each. Its
 // Fingerprint covers everything that decides a vector.
 //
-// One that has a method Late() bool which says true gives a passage a vector for
-// each token (late interaction): its vectors are lists of them, of a multiple of
-// Dimension numbers, and its index is of the kind that compares such lists
-// (ann.Late), whatever Index says.
+// A Late one gives a passage a vector for each token (late interaction): its
+// vectors are lists of them, of a multiple of Dimension numbers, and its index is of
+// the kind that compares such lists (ann.Late), whatever Index says.
 type PassageEncoder interface {
 	Name() string
 	Dimension() int
 	Fingerprint() string
+	Late() bool
 	EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error)
 }
 
@@ -50,6 +50,8 @@ type BuildOptions struct {
 	// Experts encode the passages. None: words alone. Adding to a collection
 	// needs the encoder of every expert it has.
 	Experts []PassageEncoder
+	// Shared names those of Experts that one run of an encoder serves.
+	Shared []SharedPass
 	// Index is for the experts of a new collection, and for an expert that is
 	// added; not for late interaction, which has one kind. A collection keeps each
 	// expert's kind.

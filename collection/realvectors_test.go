@@ -20,6 +20,8 @@ func (e *readyEncoder) Name() string        { return "real" }
 func (e *readyEncoder) Dimension() int      { return len(e.vectors[0]) }
 func (e *readyEncoder) Fingerprint() string { return "real" }
 
+func (e *readyEncoder) Late() bool { return false }
+
 func (e *readyEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	out := make([][]float32, len(passages))
 	for i, p := range passages {

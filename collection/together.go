@@ -10,14 +10,11 @@ import (
 	"conclave/disk"
 )
 
-// carrier is an encoder that makes another expert's vectors in the same pass as
-// its own: a late one, of its base.
-type carrier interface {
-	PassageEncoder
-	// Carried is the name of the other expert; "" where there is none.
-	Carried() string
-	// EncodePassagesBoth is EncodePassages of both.
-	EncodePassagesBoth(ctx context.Context, passages []corpus.Passage) (own, carried [][]float32, err error)
+// SharedPass is two experts whose vectors one run of an encoder makes: a late one
+// and its base. Encode gives the vectors of both, in the order of the passages.
+type SharedPass struct {
+	Late, Dense PassageEncoder
+	Encode      func(ctx context.Context, passages []corpus.Passage) (late, dense [][]float32, err error)
 }
 
 // encodedTogether makes the vectors of all encoders' experts of plan: of two
@@ -28,25 +25,25 @@ func encodedTogether(plan *manifest, encoders []PassageEncoder, o BuildOptions) 
 	for _, e := range encoders {
 		makers[e.Name()] = encodedBy(e, o)
 	}
-	for _, e := range encoders {
-		c, ok := e.(carrier)
-		if !ok || makers[c.Carried()] == nil {
-			continue
+	asked := func(e PassageEncoder) *expertManifest {
+		if x := plan.expert(e.Name()); x != nil && makers[x.Name] != nil && x.Fingerprint == e.Fingerprint() {
+			return x
 		}
-		own, carried := plan.expert(c.Name()), plan.expert(c.Carried())
-		if own == nil || carried == nil {
-			continue
+		return nil
+	}
+	for _, s := range o.Shared {
+		if late, dense := asked(s.Late), asked(s.Dense); late != nil && dense != nil {
+			pass := &sharedPass{encode: s.Encode, experts: [2]expertManifest{*late, *dense}, options: o}
+			makers[late.Name], makers[dense.Name] = pass.vectors, pass.vectors
 		}
-		pass := &sharedPass{encoder: c, experts: [2]expertManifest{*own, *carried}, options: o}
-		makers[own.Name], makers[carried.Name] = pass.vectors, pass.vectors
 	}
 	return makers
 }
 
 // sharedPass is the pass of two experts over one segment's passages.
 type sharedPass struct {
-	encoder carrier
-	experts [2]expertManifest // the encoder's own, and the carried one
+	encode  func(context.Context, []corpus.Passage) (late, dense [][]float32, err error)
+	experts [2]expertManifest // in this order
 	options BuildOptions
 	made    string // the file of the one whose turn is still to come
 }
@@ -79,11 +76,11 @@ func (s *sharedPass) vectors(ctx context.Context, d disk.Disk, path string, stor
 	}()
 	name := s.experts[1].Name + " and " + s.experts[0].Name
 	err = eachBatch(ctx, store, name, s.options, r, func(batch []corpus.Passage) error {
-		own, carried, err := s.encoder.EncodePassagesBoth(ctx, batch)
+		late, dense, err := s.encode(ctx, batch)
 		if err != nil {
 			return err
 		}
-		for i, vectors := range [][][]float32{own, carried} {
+		for i, vectors := range [][][]float32{late, dense} {
 			if err := files[i].append(batch, vectors); err != nil {
 				return fmt.Errorf("%s: %w", s.experts[i].Name, err)
 			}

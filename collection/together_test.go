@@ -19,22 +19,23 @@ type carryingEncoder struct {
 	failAt        int // passages after which it fails; 0: never
 }
 
-func (e *carryingEncoder) Carried() string { return e.dense.name }
-
 func (e *carryingEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	e.alone += len(passages)
 	return e.wordEncoder.EncodePassages(ctx, passages)
 }
 
-func (e *carryingEncoder) EncodePassagesBoth(ctx context.Context, passages []corpus.Passage) (own, carried [][]float32, err error) {
-	if e.passes += len(passages); e.failAt > 0 && e.passes >= e.failAt {
-		return nil, nil, errors.New("the model broke")
-	}
-	if own, err = e.wordEncoder.EncodePassages(ctx, passages); err != nil {
-		return nil, nil, err
-	}
-	carried, err = e.dense.EncodePassages(ctx, passages)
-	return own, carried, err
+// both makes the vectors of both in one pass.
+func (e *carryingEncoder) both() []SharedPass {
+	return []SharedPass{{Late: e, Dense: e.dense, Encode: func(ctx context.Context, passages []corpus.Passage) (late, dense [][]float32, err error) {
+		if e.passes += len(passages); e.failAt > 0 && e.passes >= e.failAt {
+			return nil, nil, errors.New("the model broke")
+		}
+		if late, err = e.wordEncoder.EncodePassages(ctx, passages); err != nil {
+			return nil, nil, err
+		}
+		dense, err = e.dense.EncodePassages(ctx, passages)
+		return late, dense, err
+	}}}
 }
 
 func carrying() (*carryingEncoder, *hashEncoder) {
@@ -50,7 +51,7 @@ func TestOnePassMakesBoth(t *testing.T) {
 	apart := built(t, BuildOptions{Experts: []PassageEncoder{dense, &late.wordEncoder}}, passages)
 	for name, experts := range map[string][]PassageEncoder{"dense first": {dense, late}, "late first": {late, dense}} {
 		late.passes, late.alone = 0, 0
-		dir := built(t, BuildOptions{Experts: experts, BatchPassages: 64}, passages)
+		dir := built(t, BuildOptions{Experts: experts, Shared: late.both(), BatchPassages: 64}, passages)
 		if late.passes != len(passages) || late.alone != 0 {
 			t.Errorf("%s: %d passages for both, %d for late alone", name, late.passes, late.alone)
 		}
@@ -65,8 +66,8 @@ func TestOnePassMakesBoth(t *testing.T) {
 		}
 	}
 
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{dense, late}}, passages[:200])
-	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{dense, late}}, Merge: MergePolicy{Off: true}})
+	dir := built(t, BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}}, passages[:200])
+	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}}, Merge: MergePolicy{Off: true}})
 	late.passes, late.alone = 0, 0
 	apply(t, l, put(passages[200]), put(passages[201]))
 	if err := errors.Join(l.Flush(t.Context()), l.Close()); err != nil {
@@ -79,9 +80,17 @@ func TestOnePassMakesBoth(t *testing.T) {
 
 	// Where the other one is not asked for, its vectors are not made.
 	late.passes, late.alone = 0, 0
-	built(t, BuildOptions{Experts: []PassageEncoder{late}}, passages[:9])
+	built(t, BuildOptions{Shared: late.both(), Experts: []PassageEncoder{late}}, passages[:9])
 	if late.passes != 0 || late.alone != 9 {
 		t.Errorf("by itself: %d for both, %d alone", late.passes, late.alone)
+	}
+
+	// Nor where the other one is of the same name alone.
+	late.passes, late.alone = 0, 0
+	other := &hashEncoder{name: dense.name, dimension: 6}
+	built(t, BuildOptions{Shared: late.both(), Experts: []PassageEncoder{other, late}}, passages[:9])
+	if late.passes != 0 || late.alone != 9 {
+		t.Errorf("beside another of the name: %d for both, %d alone", late.passes, late.alone)
 	}
 }
 
@@ -103,9 +112,9 @@ func onlyFile(t *testing.T, dir, pattern string) string {
 func TestOnePassThatFails(t *testing.T) {
 	late, dense := carrying()
 	passages := randomPassages(71, 100)
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{dense, late}}, passages[:40])
+	dir := built(t, BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}}, passages[:40])
 	late.passes, late.failAt = 0, 30
-	if _, err := Add(t.Context(), dir, of(passages[40:]), BuildOptions{Experts: []PassageEncoder{dense, late}, BatchPassages: 20}); err == nil {
+	if _, err := Add(t.Context(), dir, of(passages[40:]), BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}, BatchPassages: 20}); err == nil {
 		t.Fatal("no error")
 	}
 	entries, err := filepath.Glob(filepath.Join(dir, "*", "*"))

@@ -64,8 +64,8 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 	var graphs []*breakable
 	for i, name := range []string{"sound", "broken"} {
 		e := open(t, r, bundle(t, tiny.Options{Name: name, Seed: uint64(i + 1)}), Options{})
-		b := &breakable{runner: e.question.inner}
-		e.question.inner = b
+		b := &breakable{runner: e.model.question.inner}
+		e.model.question.inner = b
 		graphs = append(graphs, b)
 		options.Experts = append(options.Experts, indexed{e})
 		config.Experts = append(config.Experts, search.Expert{Name: name, Encoder: e, Info: search.ExpertInfo{Dimension: e.Dimension()}})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,184 +12,26 @@ import (
 	"conclave/models"
 )
 
-// Encoder is an open bundle. It is safe for concurrent use; Close it to free
-// its memory and threads.
+// Encoder is one expert's encoder. It is safe for concurrent use; Close it to
+// free its memory and threads.
 type Encoder struct {
 	runtime   *Runtime
 	bundle    *models.Bundle
 	tokenizer *questionTokens
-	provider  string
-	fallback  error
-
-	question, passage *session // the same where the towers are
-	ensemble          *ensemble
-	options           Options
-	batcher           *batcher.Batcher
-
-	from      *Encoder     // whose runs give the vectors; nil: its own. See share.go
-	carries   int          // numbers that another encoder takes from the runs
-	users     atomic.Int32 // encoders that need sessions and batcher open, itself too
+	ensemble  *Ensemble // nil: none
+	model     *model    // shared with the encoder that it carries, or that carries it
+	carried   *Encoder  // whose vectors model gives beside this one's; nil: nobody's
+	from, to  int       // this one's part of what model gives for a text; to 0: up to the end
+	cut       atomic.Int64
 	closeOnce sync.Once
 }
 
-// Open loads a bundle's tokenizer and graphs and tries them on one text. The
-// bundle's files are taken as models.Load has verified them.
-func (r *Runtime) Open(b *models.Bundle, o Options) (*Encoder, error) {
-	if err := r.opened(); err != nil {
-		return nil, err
+// own is the part of what the model gives for a text that is e's.
+func (e *Encoder) own(vector []float32) []float32 {
+	if e.to > 0 {
+		return vector[e.from:e.to:e.to]
 	}
-	e, err := r.openBundle(b, o)
-	if err != nil {
-		r.encoderClosed()
-		return nil, fmt.Errorf("opening the expert %s: %w", b.Manifest.Name, err)
-	}
-	return e, nil
-}
-
-func (r *Runtime) openBundle(b *models.Bundle, o Options) (_ *Encoder, err error) {
-	o, err = o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	m := &b.Manifest
-	e := &Encoder{runtime: r, bundle: b, options: o}
-	e.users.Store(1)
-	if e.tokenizer, err = r.tokenizers.of(b); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			r.tokenizers.letGo(e.tokenizer)
-			err = errors.Join(err, e.closeSessions())
-		}
-	}()
-	if err = e.openTowers(o); err != nil {
-		return nil, err
-	}
-	if m.Ensemble != nil {
-		if e.ensemble, err = openEnsemble(b); err != nil {
-			return nil, err
-		}
-		if _, err = e.ensemble.run(context.Background(), make([]float32, m.Dimension)); err != nil {
-			return nil, err
-		}
-	}
-	e.batcher = e.newBatcher()
-	return e, nil
-}
-
-func (e *Encoder) newBatcher() *batcher.Batcher {
-	config := batcher.Config{Infer: e.infer, Machine: e.runtime.machine}
-	e.options.sizes(&config, e.provider, &e.bundle.Manifest)
-	config.CacheNumbers += config.Cache * e.carries
-	single(&config, e.question.oneByOne, e.passage.oneByOne)
-	return batcher.New(config)
-}
-
-// openTowers loads the graphs on the provider that is asked for. With auto,
-// whatever goes wrong with cuda is kept as the reason to use cpu.
-func (e *Encoder) openTowers(o Options) error {
-	if o.Provider == Auto {
-		if e.fallback = e.openTowersOn(target{provider: CUDA, threads: o.Threads}); e.fallback == nil {
-			return nil
-		}
-		o.Provider = CPU
-	}
-	return e.openTowersOn(target{provider: o.Provider, threads: o.Threads})
-}
-
-func (e *Encoder) openTowersOn(t target) error {
-	m := &e.bundle.Manifest
-	question, err := e.openTower(m.Question, t)
-	if err != nil {
-		return err
-	}
-	passage := question
-	if m.Passage != m.Question {
-		if passage, err = e.openTower(m.Passage, t); err != nil {
-			return errors.Join(err, question.close())
-		}
-	}
-	e.question, e.passage, e.provider = question, passage, t.provider
-	return nil
-}
-
-// openTower loads a graph and runs it once, so that one that does not do what
-// the manifest says is found now and not by the first question.
-func (e *Encoder) openTower(g models.Graph, t target) (*session, error) {
-	m := &e.bundle.Manifest
-	ids, err := e.tokenizer.Encode("a", m.MaxTokens.Question)
-	if err != nil {
-		return nil, err
-	}
-	s, err := openSession(e.bundle.Path(g.File), g, m.Dimension, e.Late(), e.tokenizer.Pad(), t)
-	if err != nil {
-		return nil, err
-	}
-	vectors, err := s.encode(context.Background(), [][]int32{ids})
-	switch {
-	case err != nil:
-	case e.Late():
-		err = s.tryTokens(vectors[0], m.Dimension)
-	case m.Normalise:
-		err = s.tryLength(vectors[0])
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	return s, nil
-}
-
-// tryLength wants a vector of unit length.
-func (s *session) tryLength(vector []float32) error {
-	if n := length(vector); math.Abs(n-1) > 1e-3 {
-		return fmt.Errorf("%s gave a vector of length %g, but the manifest says normalise: true", s.file, n)
-	}
-	return nil
-}
-
-func length(vector []float32) float64 {
-	sum := 0.0
-	for _, x := range vector {
-		sum += float64(x) * float64(x)
-	}
-	return math.Sqrt(sum)
-}
-
-func (e *Encoder) infer(ctx context.Context, lane batcher.Lane, rows [][]int32) ([][]float32, error) {
-	s, finish := e.question, weighted
-	if lane == batcher.Passage {
-		s, finish = e.passage, unweighted
-	}
-	vectors, pooled, err := s.encodeBoth(ctx, rows)
-	if err != nil || !e.Late() {
-		return vectors, err
-	}
-	for i, tokens := range vectors {
-		vectors[i] = finish(tokens, e.Dimension())
-		if e.carries > 0 {
-			vectors[i] = slices.Concat(pooled[i], vectors[i])
-		}
-	}
-	return vectors, nil
-}
-
-// Members is the vectors that the ensemble's members make of a question's
-// vector, one after the other: EnsembleMembers × Dimension numbers. It is an
-// error for an expert without an ensemble.
-func (e *Encoder) Members(ctx context.Context, vector []float32) ([]float32, error) {
-	if e.ensemble == nil {
-		return nil, fmt.Errorf("the expert %s has no ensemble", e.Name())
-	}
-	return e.ensemble.run(ctx, vector)
-}
-
-// EnsembleMembers is how many members the ensemble has, 0 without one.
-func (e *Encoder) EnsembleMembers() int {
-	if e.ensemble == nil {
-		return 0
-	}
-	return e.ensemble.members
+	return vector[e.from:]
 }
 
 // Name is the bundle's.
@@ -206,32 +47,38 @@ func (e *Encoder) Dimension() int { return e.bundle.Manifest.Dimension }
 // Fingerprint is models.Bundle.Fingerprint.
 func (e *Encoder) Fingerprint(side models.Side) string { return e.bundle.Fingerprint(side) }
 
+// Ensemble is nil for an expert without one.
+func (e *Encoder) Ensemble() *Ensemble { return e.ensemble }
+
+// Carried is the encoder whose vectors EncodePassagesBoth gives beside this
+// one's, nil where there is none.
+func (e *Encoder) Carried() *Encoder { return e.carried }
+
 // Provider is where the model runs, CPU or CUDA.
-func (e *Encoder) Provider() string { return e.provider }
+func (e *Encoder) Provider() string { return e.model.provider }
 
 // Fallback says why Auto did not choose cuda. It is nil when it did, and when
 // the provider was not Auto.
-func (e *Encoder) Fallback() error { return e.fallback }
+func (e *Encoder) Fallback() error { return e.model.fallback }
 
-// Stats counts what went through the encoder's queue; encoders that Share have
-// one.
-func (e *Encoder) Stats() batcher.Stats {
-	if e.from != nil {
-		return e.from.Stats()
-	}
-	return e.batcher.Stats()
-}
+// Stats counts what went through the model's queue, which an encoder and the one
+// that it carries have in common.
+func (e *Encoder) Stats() batcher.Stats { return e.model.batcher.Stats() }
+
+// CutPassages is how many passages were encoded so far of which only the beginning
+// was read, since they are longer than the bundle's limit.
+func (e *Encoder) CutPassages() int64 { return e.cut.Load() }
 
 // SelfTest checks the tokenizer; see wordpiece.Tokenizer.SelfTest.
 func (e *Encoder) SelfTest() error { return e.tokenizer.SelfTest() }
 
 // Close answers the questions that wait, ends calls of EncodePassages with an
-// error, and frees the model, or leaves that to the last of those that Share it.
+// error, and frees the model, or leaves that to the last encoder that uses it.
 func (e *Encoder) Close() (err error) {
 	e.closeOnce.Do(func() {
-		err = e.letGo()
-		if e.from != nil {
-			err = errors.Join(err, e.from.letGo())
+		err = e.model.letGo()
+		if e.ensemble != nil {
+			err = errors.Join(err, e.ensemble.close())
 		}
 		e.runtime.tokenizers.letGo(e.tokenizer)
 		e.runtime.encoderClosed()
@@ -239,27 +86,83 @@ func (e *Encoder) Close() (err error) {
 	return err
 }
 
-// letGo ends queue and sessions when nobody needs them any more.
-func (e *Encoder) letGo() error {
-	if e.users.Add(-1) > 0 {
-		return nil
+// EncodeQuestion is the vector of a question, which the caller may change: a
+// Late encoder's is the vectors of the question's n tokens one after another,
+// n·Dimension numbers. Each is as long as the share of its token in the
+// question, so that the lengths add up to 1; the special tokens that begin and
+// end a question are left out, unless there are no others.
+//
+// Questions that are longer than the bundle's limit lose their end; any bytes
+// are allowed. Equal questions give equal vectors, whatever else is being
+// encoded: within 1e-5 in every component.
+//
+// The error is ctx's when that ends first, batcher.ErrClosed after Close, one
+// with a method Overloaded() bool that is true when too many questions wait,
+// or ONNX Runtime's.
+func (e *Encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, error) {
+	tokens := e.tokenizer.question(text, e.bundle.Manifest.MaxTokens.Question)
+	if tokens.err != nil {
+		return nil, tokens.err
 	}
-	if e.batcher != nil {
-		e.batcher.Close()
+	vector, err := e.model.batcher.Question(ctx, tokens.ids)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a question with %s: %w", e.Name(), err)
 	}
-	return e.closeSessions()
+	return e.own(vector), nil
 }
 
-func (e *Encoder) closeSessions() error {
-	var all []error
-	if e.passage != nil && e.passage != e.question {
-		all = append(all, e.passage.close())
+// EncodePassages is the vectors of texts, in their order; errors are as for
+// EncodeQuestion. A Late encoder's are as there too, but all of unit length:
+// n·Dimension numbers for a text of n tokens.
+//
+// Texts are put through the bundle's template, cut to its limit, sorted by
+// length in windows and run in batches, between which questions go first. A
+// call for a few thousand texts at a time runs as fast as one for all.
+func (e *Encoder) EncodePassages(ctx context.Context, texts []Text) ([][]float32, error) {
+	vectors, cut, err := e.encodePassages(ctx, texts)
+	e.cut.Add(cut)
+	if e.carried != nil || e.to > 0 {
+		for i, v := range vectors {
+			vectors[i] = slices.Clone(e.own(v)) // the other part's memory is not held
+		}
 	}
-	if e.question != nil {
-		all = append(all, e.question.close())
+	return vectors, err
+}
+
+// EncodePassagesBoth is EncodePassages of an encoder and of the one that it
+// carries, in one run.
+func (e *Encoder) EncodePassagesBoth(ctx context.Context, texts []Text) (own, carried [][]float32, err error) {
+	if e.carried == nil {
+		return nil, nil, errors.New(e.Name() + " carries no other encoder")
 	}
-	if e.ensemble != nil {
-		all = append(all, e.ensemble.close())
+	vectors, cut, err := e.encodePassages(ctx, texts)
+	e.cut.Add(cut)
+	e.carried.cut.Add(cut) // it has the same limit
+	for _, v := range vectors {
+		own, carried = append(own, e.own(v)), append(carried, e.carried.own(v))
 	}
-	return errors.Join(all...)
+	return own, carried, err
+}
+
+// encodePassages gives what the model does (see own), and counts the texts whose
+// ends were cut.
+func (e *Encoder) encodePassages(ctx context.Context, texts []Text) (vectors [][]float32, cut int64, err error) {
+	rows := make([][]int32, len(texts))
+	limit := e.bundle.Manifest.MaxTokens.Passage
+	for i, text := range texts {
+		if i%256 == 0 && ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+		if rows[i], err = e.passageTokens(text, limit+1); err == nil && len(rows[i]) > limit {
+			cut++
+			rows[i], err = e.passageTokens(text, limit)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+	if vectors, err = e.model.batcher.Passages(ctx, rows); err != nil {
+		return nil, 0, fmt.Errorf("encoding %d passages with %s: %w", len(texts), e.Name(), err)
+	}
+	return vectors, cut, nil
 }

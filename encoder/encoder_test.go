@@ -98,8 +98,8 @@ func furthest(a, b []float32) float64 {
 func TestQuestionsAndPassages(t *testing.T) {
 	r := library(t)
 	e := open(t, r, bundle(t, tiny.Options{Name: "small", Template: models.TemplateText}), Options{})
-	if e.Name() != "small" || e.Dimension() != 32 || e.Provider() != CPU || e.EnsembleMembers() != 0 || r.Version() == "" {
-		t.Errorf("name %q, dimension %d, provider %q, members %d, version %q", e.Name(), e.Dimension(), e.Provider(), e.EnsembleMembers(), r.Version())
+	if e.Name() != "small" || e.Dimension() != 32 || e.Provider() != CPU || e.Ensemble() != nil || r.Version() == "" {
+		t.Errorf("name %q, dimension %d, provider %q, ensemble %v, version %q", e.Name(), e.Dimension(), e.Provider(), e.Ensemble(), r.Version())
 	}
 	if err := e.SelfTest(); err != nil {
 		t.Error(err)
@@ -135,9 +135,6 @@ func TestQuestionsAndPassages(t *testing.T) {
 			t.Errorf("%.20q: a vector of length %g", text, length(vector))
 		}
 	}
-	if _, err := e.Members(t.Context(), vectors[0]); err == nil {
-		t.Error("an expert without an ensemble has members")
-	}
 }
 
 func TestTemplates(t *testing.T) {
@@ -171,7 +168,7 @@ func TestTemplates(t *testing.T) {
 func TestTowers(t *testing.T) {
 	r := library(t)
 	one := open(t, r, bundle(t, tiny.Options{}), Options{})
-	if one.question != one.passage {
+	if one.model.question != one.model.passage {
 		t.Error("one file is loaded twice")
 	}
 	two := open(t, r, bundle(t, tiny.Options{TwoTowers: true}), Options{})
@@ -192,30 +189,30 @@ func TestEnsemble(t *testing.T) {
 	// Members that are not disturbed at all give the vector back.
 	e := open(t, r, bundle(t, tiny.Options{EnsembleMembers: 5, Spread: 1e-7}), Options{})
 	vector := question(t, e, "how sure are you")
-	members, err := e.Members(t.Context(), vector)
+	members, err := e.Ensemble().Members(t.Context(), vector)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.EnsembleMembers() != 5 || len(members) != 5*32 {
-		t.Fatalf("%d members, %d numbers", e.EnsembleMembers(), len(members))
+	if e.Ensemble().EnsembleMembers() != 5 || len(members) != 5*32 {
+		t.Fatalf("%d members, %d numbers", e.Ensemble().EnsembleMembers(), len(members))
 	}
 	for k := range 5 {
 		if far := furthest(members[k*32:(k+1)*32], vector); far > 1e-5 {
 			t.Errorf("member %d is %g away from the vector", k, far)
 		}
 	}
-	if _, err := e.Members(t.Context(), vector[:31]); err == nil {
+	if _, err := e.Ensemble().Members(t.Context(), vector[:31]); err == nil {
 		t.Error("a vector of 31 numbers is accepted")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := e.Members(ctx, vector); !errors.Is(err, context.Canceled) {
+	if _, err := e.Ensemble().Members(ctx, vector); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a canceled context: %v", err)
 	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Members(t.Context(), vector); !errors.Is(err, batcher.ErrClosed) {
+	if _, err := e.Ensemble().Members(t.Context(), vector); !errors.Is(err, batcher.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 	if _, err := e.EncodeQuestion(t.Context(), "x"); !errors.Is(err, batcher.ErrClosed) {
@@ -289,7 +286,7 @@ func TestRunIsTerminated(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		_, err := e.question.encode(ctx, rows)
+		_, _, err := e.model.question.encode(ctx, rows)
 		done <- err
 	}()
 	cancel() // before the run or in it, by chance; both must work
@@ -306,7 +303,7 @@ func TestRunIsTerminated(t *testing.T) {
 	go func() {
 		close(began)
 		for {
-			if _, err := e.question.encode(ctx, rows); err != nil {
+			if _, _, err := e.model.question.encode(ctx, rows); err != nil {
 				done <- err
 				return
 			}
@@ -318,7 +315,7 @@ func TestRunIsTerminated(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := e.question.encode(t.Context(), rows[:1]); err != nil {
+	if _, _, err := e.model.question.encode(t.Context(), rows[:1]); err != nil {
 		t.Errorf("the session does not work after a terminated run: %v", err)
 	}
 }
@@ -428,12 +425,13 @@ func TestNotFinite(t *testing.T) {
 	if err := errors.Join(model.Write(file), file.Close()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := openSession(path, models.Graph{InputIDs: "ids", AttentionMask: "mask", Embedding: "out"}, 2, false, 0, target{provider: CPU, threads: 1})
+	inner, err := load(path, []string{"ids", "mask"}, []string{"out"}, target{provider: CPU, threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := &session{file: path, inner: inner, width: 2}
 	defer func() { _ = s.close() }()
-	if _, err := s.encode(t.Context(), [][]int32{{1, 2}}); err == nil || !strings.Contains(err.Error(), "NaN") {
+	if _, _, err := s.encode(t.Context(), [][]int32{{1, 2}}); err == nil || !strings.Contains(err.Error(), "NaN") {
 		t.Errorf("got %v", err)
 	}
 }

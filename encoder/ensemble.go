@@ -13,10 +13,10 @@ import (
 	graph "conclave/models/ensemble"
 )
 
-// ensemble maps a question's vector to as many as it has members (MUF,
-// section 3). It is a few small matrices, so it runs at once, on the caller's
+// Ensemble maps a question's vector to as many as it has members (MUF,
+// section 3). It is safe for concurrent use and ends with its Encoder. It is a few small matrices, so it runs at once, on the caller's
 // thread and beside whatever else runs, instead of going through the queue.
-type ensemble struct {
+type Ensemble struct {
 	file      string
 	inner     *ort.DynamicAdvancedSession
 	members   int
@@ -26,17 +26,26 @@ type ensemble struct {
 	closed bool
 }
 
-func openEnsemble(b *models.Bundle) (*ensemble, error) {
+func openEnsemble(b *models.Bundle) (*Ensemble, error) {
 	m := &b.Manifest
 	path := b.Path(m.Ensemble.File)
 	inner, err := load(path, []string{graph.Input}, []string{graph.Output}, target{provider: CPU, threads: 1})
 	if err != nil {
 		return nil, err
 	}
-	return &ensemble{file: path, inner: inner, members: m.Ensemble.Members, dimension: m.Dimension}, nil
+	e := &Ensemble{file: path, inner: inner, members: m.Ensemble.Members, dimension: m.Dimension}
+	if _, err := e.Members(context.Background(), make([]float32, m.Dimension)); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return e, nil
 }
 
-func (e *ensemble) run(ctx context.Context, vector []float32) (_ []float32, err error) {
+// EnsembleMembers is how many members there are.
+func (e *Ensemble) EnsembleMembers() int { return e.members }
+
+// Members is the vectors that the members make of a question's vector, one after
+// the other: EnsembleMembers × Dimension numbers.
+func (e *Ensemble) Members(ctx context.Context, vector []float32) (_ []float32, err error) {
 	if len(vector) != e.dimension {
 		return nil, fmt.Errorf("%s takes a vector of %d numbers, not %d", e.file, e.dimension, len(vector))
 	}
@@ -61,7 +70,7 @@ func (e *ensemble) run(ctx context.Context, vector []float32) (_ []float32, err 
 	return members.data, nil
 }
 
-func (e *ensemble) close() error {
+func (e *Ensemble) close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true

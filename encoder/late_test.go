@@ -88,7 +88,7 @@ func TestLateTokensAreTheGraphs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := e.passage.encode(t.Context(), [][]int32{ids, make([]int32, 99)})
+	rows, _, err := e.model.passage.encode(t.Context(), [][]int32{ids, make([]int32, 99)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func TestNeighboursDoNotChangeAVector(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if vectors, err = e.infer(t.Context(), batcher.Question, rows); err != nil {
+			if vectors, err = e.model.infer(t.Context(), batcher.Question, rows); err != nil {
 				t.Fatal(err)
 			}
 			for i := range vectors {

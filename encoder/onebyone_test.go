@@ -105,7 +105,7 @@ func TestRowsOfSuchGraphsRunAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	spoilt, err := other.question.encode(t.Context(), rows)
+	spoilt, _, err := other.model.question.encode(t.Context(), rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestRowsOfSuchGraphsRunAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	direct, err := e.passage.encode(t.Context(), rows)
+	direct, _, err := e.model.passage.encode(t.Context(), rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestRowsThatRunAloneEndEarly(t *testing.T) {
 	e := open(t, library(t), dynamic(t), Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := e.question.encode(ctx, [][]int32{{2, 5, 3}, {2, 6, 3}}); !errors.Is(err, context.Canceled) {
+	if _, _, err := e.model.question.encode(ctx, [][]int32{{2, 5, 3}, {2, 6, 3}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -2,8 +2,10 @@ package encoder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	ort "github.com/yalue/onnxruntime_go"
 
@@ -29,9 +31,14 @@ type session struct {
 	pad      int64
 }
 
-// openSession loads an encoder's graph. Its vectors have dimension numbers,
-// and if late, one for each token, one number more.
-func openSession(path string, g models.Graph, dimension int, late bool, pad int32, t target) (*session, error) {
+// openTower loads one side's graph of a bundle and runs it once, so that one that
+// does not do what the manifest says is found now and not by the first question.
+func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t target) (*session, error) {
+	m := &b.Manifest
+	ids, err := tokenizer.Encode("a", m.MaxTokens.Question)
+	if err != nil {
+		return nil, err
+	}
 	inputs := []string{g.InputIDs, g.AttentionMask}
 	if g.TokenTypeIDs != "" {
 		inputs = append(inputs, g.TokenTypeIDs)
@@ -40,22 +47,55 @@ func openSession(path string, g models.Graph, dimension int, late bool, pad int3
 	if g.Pooled != "" {
 		outputs = append(outputs, g.Pooled)
 	}
-	inner, err := load(path, inputs, outputs, t)
-	if err != nil {
+	s := &session{
+		file: b.Path(g.File), types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, late: m.Kind == models.KindLate, width: m.Dimension,
+		pooled: g.PooledDimension, pad: int64(tokenizer.Pad()),
+	}
+	if s.late {
+		s.width++
+	}
+	if s.inner, err = load(s.file, inputs, outputs, t); err != nil {
 		return nil, err
 	}
-	s := &session{
-		file: path, inner: inner, types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, late: late, width: dimension,
-		pooled: g.PooledDimension, pad: int64(pad),
+	vectors, _, err := s.encode(context.Background(), [][]int32{ids})
+	switch {
+	case err != nil:
+	case s.late:
+		err = s.tryTokens(vectors[0])
+	case m.Normalise:
+		err = s.tryLength(vectors[0])
 	}
-	if late {
-		s.width++
+	if err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
+// tryLength wants a vector of unit length.
+func (s *session) tryLength(vector []float32) error {
+	if n := length(vector); math.Abs(n-1) > 1e-3 {
+		return fmt.Errorf("%s gave a vector of length %g, but the manifest says normalise: true", s.file, n)
+	}
+	return nil
+}
+
+func length(vector []float32) float64 {
+	sum := 0.0
+	for _, x := range vector {
+		sum += float64(x) * float64(x)
+	}
+	return math.Sqrt(sum)
+}
+
+// loadingCUDA is held while CUDA's provider may replace the signal handlers.
+var loadingCUDA sync.Mutex
+
 func load(path string, inputs, outputs []string, t target) (_ *ort.DynamicAdvancedSession, err error) {
-	defer keepSignalHandlers()()
+	if t.provider == CUDA {
+		loadingCUDA.Lock()
+		defer loadingCUDA.Unlock()
+		defer keepSignalHandlers()()
+	}
 	defer guard(&err)
 	options, err := t.options()
 	if err != nil {
@@ -70,18 +110,12 @@ func load(path string, inputs, outputs []string, t target) (_ *ort.DynamicAdvanc
 }
 
 // encode computes the vectors of rows of token ids, none of them empty, in as
-// many runs as the graph needs for a vector not to depend on its neighbours.
-// If late, what stands for a row is one after another what the graph gives for
-// its tokens, and none of its padding. Vectors of one run may share memory.
-// It ends early, with ctx's error, when ctx does.
-func (s *session) encode(ctx context.Context, rows [][]int32) ([][]float32, error) {
-	vectors, _, err := s.encodeBoth(ctx, rows)
-	return vectors, err
-}
-
-// encodeBoth is encode with the texts' vectors that a late graph gives beside
-// those of the tokens; nil where it gives none.
-func (s *session) encodeBoth(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
+// many runs as the graph needs for a vector not to depend on its neighbours, and
+// pooled, the texts' vectors that a late graph gives beside those of the tokens;
+// nil where it gives none. If late, what stands for a row is one after another
+// what the graph gives for its tokens, and none of its padding. Vectors of one run
+// may share memory. It ends early, with ctx's error, when ctx does.
+func (s *session) encode(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
 	if !s.oneByOne {
 		return s.encodeTogether(ctx, rows)
 	}
@@ -95,7 +129,7 @@ func (s *session) encodeBoth(ctx context.Context, rows [][]int32) (vectors, pool
 	return vectors, pooled, nil
 }
 
-// encodeTogether is encodeBoth in one run, the shorter rows padded to the
+// encodeTogether is encode in one run, the shorter rows padded to the
 // longest.
 func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
 	longest := 0

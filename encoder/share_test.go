@@ -10,20 +10,45 @@ import (
 	"conclave/models/tiny"
 )
 
-// pair opens a dense expert and a late one over the same layers.
-func pair(t *testing.T, r *Runtime, o tiny.Options, options Options) (dense, late *Encoder) {
+// openAll opens bundles together.
+func openAll(t *testing.T, r *Runtime, options Options, bundles ...*models.Bundle) (all []*Encoder) {
 	t.Helper()
-	o.Name, o.Late = "base", 0
-	dense = open(t, r, bundle(t, o), options)
-	o.Name, o.Late, o.EnsembleMembers = "tokens", 8, 0
-	return dense, open(t, r, bundle(t, o), options)
+	var wanted []Opening
+	for _, b := range bundles {
+		wanted = append(wanted, Opening{b, options})
+	}
+	all, errs := r.OpenAll(wanted)
+	for i, e := range all {
+		if errs[i] != nil {
+			t.Fatal(errs[i])
+		}
+		t.Cleanup(func() {
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return all
 }
 
-func share(t *testing.T, dense, late *Encoder) {
+// pair writes a dense expert and a late one over the same layers.
+func pair(t *testing.T, o tiny.Options) (dense, late *models.Bundle) {
 	t.Helper()
-	if shared, err := dense.Share(late); err != nil || !shared || !late.Carries() || dense.Carries() {
-		t.Fatalf("shared %t, %v", shared, err)
+	o.Name, o.Late = "base", 0
+	dense = bundle(t, o)
+	o.Name, o.Late, o.EnsembleMembers = "tokens", 8, 0
+	return dense, bundle(t, o)
+}
+
+// shared opens a pair together.
+func shared(t *testing.T, r *Runtime, o tiny.Options, options Options) (dense, late *Encoder) {
+	t.Helper()
+	a, b := pair(t, o)
+	both := openAll(t, r, options, a, b)
+	if dense, late = both[0], both[1]; late.Carried() != dense || dense.Carried() != nil {
+		t.Fatal("they do not share their runs")
 	}
+	return dense, late
 }
 
 // TestSharedVectorsAreTheOwn: with and without sharing, of questions and of
@@ -34,9 +59,9 @@ func TestSharedVectorsAreTheOwn(t *testing.T) {
 		"mean": {}, "int8": {Int8: true}, "cls": {Pooling: models.PoolingCLS}, "pooler": {Pooling: models.PoolingPooler, Template: models.TemplatePair},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ownDense, ownLate := pair(t, r, o, Options{})
-			dense, late := pair(t, r, o, Options{})
-			share(t, dense, late)
+			a, b := pair(t, o)
+			ownDense, ownLate := open(t, r, a, Options{}), open(t, r, b, Options{})
+			dense, late := shared(t, r, o, Options{})
 			random := rand.New(rand.NewPCG(5, 5))
 			var texts []Text
 			for i := range 30 {
@@ -69,8 +94,7 @@ func TestSharedVectorsAreTheOwn(t *testing.T) {
 // TestOneRunServesBoth: whoever asks second gets what the first one's run gave,
 // in memory of its own.
 func TestOneRunServesBoth(t *testing.T) {
-	dense, late := pair(t, library(t), tiny.Options{}, Options{CacheEntries: 4})
-	share(t, dense, late)
+	dense, late := shared(t, library(t), tiny.Options{}, Options{CacheEntries: 4})
 	const text = "who knows the river?"
 	first := question(t, dense, text)
 	kept := slices.Clone(first)
@@ -107,7 +131,7 @@ func TestOneRunServesBoth(t *testing.T) {
 // TestWhoDoesNotShare keeps the own graph.
 func TestWhoDoesNotShare(t *testing.T) {
 	r := library(t)
-	late := open(t, r, bundle(t, tiny.Options{Late: 8}), Options{})
+	late := bundle(t, tiny.Options{Late: 8})
 	for name, o := range map[string]tiny.Options{
 		"other weights":   {Seed: 1},
 		"other pooling":   {Pooling: models.PoolingCLS},
@@ -119,28 +143,32 @@ func TestWhoDoesNotShare(t *testing.T) {
 		"other dimension": {Dimension: 48},
 		"late too":        {Late: 8},
 	} {
-		e := open(t, r, bundle(t, o), Options{})
-		before := question(t, e, "a story")
-		if shared, err := e.Share(late); shared || err != nil {
-			t.Errorf("%s: shared %t, %v", name, shared, err)
+		b := bundle(t, o)
+		both := openAll(t, r, Options{}, b, late)
+		if both[0].Carried() != nil || both[1].Carried() != nil {
+			t.Errorf("%s: they share their runs", name)
 		}
-		if after := question(t, e, "a story"); furthest(after, before) > 1e-6 || late.Carries() {
-			t.Errorf("%s: something changed", name)
+		alone := open(t, r, b, Options{})
+		if far := furthest(question(t, both[0], "a story"), question(t, alone, "a story")); far > 1e-6 {
+			t.Errorf("%s: beside another it is %g from its own", name, far)
+		}
+		if _, _, err := both[1].EncodePassagesBoth(t.Context(), []Text{{Text: "a story"}}); err == nil {
+			t.Errorf("%s: both vectors without sharing", name)
 		}
 	}
-	if shared, err := open(t, r, bundle(t, tiny.Options{}), Options{Threads: 1, Queue: 7}).Share(late); shared || err != nil {
-		t.Errorf("other options: shared %t, %v", shared, err)
+	both, errs := r.OpenAll([]Opening{{bundle(t, tiny.Options{}), Options{Threads: 1, Queue: 7}}, {late, Options{}}, {Options: Options{Threads: -1}, Bundle: late}})
+	if both[1].Carried() != nil || errs[0] != nil || errs[1] != nil || errs[2] == nil || both[2] != nil {
+		t.Errorf("other options: %v", errs)
 	}
-	if _, _, err := late.EncodePassagesBoth(t.Context(), []Text{{Text: "a story"}}); err == nil {
-		t.Error("both vectors without sharing")
-	}
-	dense := open(t, r, bundle(t, tiny.Options{}), Options{})
-	share(t, dense, late)
-	// One is enough, and once.
-	for _, e := range []*Encoder{open(t, r, bundle(t, tiny.Options{}), Options{}), dense} {
-		if shared, err := e.Share(late); shared || err != nil {
-			t.Errorf("a second time: %t, %v", shared, err)
+	for _, e := range both[:2] {
+		if err := e.Close(); err != nil {
+			t.Error(err)
 		}
+	}
+	// One late encoder carries one, and is carried by none.
+	three := openAll(t, r, Options{}, bundle(t, tiny.Options{}), bundle(t, tiny.Options{}), late)
+	if three[2].Carried() != three[0] || three[0].Carried() != nil || three[1].Carried() != nil {
+		t.Error("a late encoder carries another than the first")
 	}
 }
 
@@ -148,8 +176,7 @@ func TestWhoDoesNotShare(t *testing.T) {
 func TestClosingOneOfTwo(t *testing.T) {
 	r := library(t)
 	for first := range 2 {
-		dense, late := pair(t, r, tiny.Options{EnsembleMembers: 3}, Options{})
-		share(t, dense, late)
+		dense, late := shared(t, r, tiny.Options{EnsembleMembers: 3}, Options{})
 		both := []*Encoder{dense, late}
 		want := question(t, both[1-first], "a story")
 		if err := both[first].Close(); err != nil {

@@ -54,12 +54,12 @@ func weighted(tokens []float32, dimension int) []float32 {
 }
 
 // tryTokens wants vectors of unit length and importances above 0.
-func (s *session) tryTokens(tokens []float32, dimension int) error {
-	for ; len(tokens) > 0; tokens = tokens[dimension+1:] {
-		if err := s.tryLength(tokens[:dimension]); err != nil {
+func (s *session) tryTokens(tokens []float32) error {
+	for ; len(tokens) > 0; tokens = tokens[s.width:] {
+		if err := s.tryLength(tokens[:s.width-1]); err != nil {
 			return err
 		}
-		if importance := tokens[dimension]; !(importance > 0) {
+		if importance := tokens[s.width-1]; !(importance > 0) {
 			return fmt.Errorf("%s gave a token an importance of %g, which must be above 0", s.file, importance)
 		}
 	}

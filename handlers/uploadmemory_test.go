@@ -26,6 +26,8 @@ func (counting) Name() string        { return "small" }
 func (counting) Dimension() int      { return countingDimension }
 func (counting) Fingerprint() string { return "counting-1" }
 
+func (counting) Late() bool { return false }
+
 func (counting) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	out := make([][]float32, len(passages))
 	for i, p := range passages {

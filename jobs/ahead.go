@@ -60,13 +60,6 @@ func OpenAhead(path string, encoder collection.PassageEncoder) (*Ahead, error) {
 	return a, nil
 }
 
-// Late says whether the encoder gives a passage a vector for each token; see
-// collection.PassageEncoder.
-func (a *Ahead) Late() bool {
-	late, ok := a.PassageEncoder.(interface{ Late() bool })
-	return ok && late.Late()
-}
-
 // mostTokens bounds what is believed of a record.
 const mostTokens = 1 << 16
 

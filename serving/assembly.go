@@ -155,8 +155,8 @@ func (l *Assembly) describe(g *collection.Generation) (out []search.Expert, late
 		x := search.Expert{Name: e.name, Encoder: e.Encoder, Passages: e, Info: expertInfo(e)}
 		x.Info.Warnings = own
 		l.warnings[e.name] = append(files[at].Warnings(), own...)
-		if e.Encoder.EnsembleMembers() > 0 {
-			x.Ensemble = e.Encoder
+		if ensemble := e.Encoder.Ensemble(); ensemble != nil {
+			x.Ensemble = ensemble
 		}
 		switch {
 		case !e.Late():

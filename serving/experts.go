@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 
+	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
 	"conclave/encoder"
@@ -45,7 +47,6 @@ type Expert struct {
 	Bundle  *models.Bundle
 	Encoder *encoder.Encoder
 	name    string
-	carries *Expert // whose vectors come from this one's runs; nil: nobody's
 }
 
 // OpenExperts loads the named experts. Close ends them.
@@ -81,10 +82,7 @@ func openSome(config configs.Config, log *slog.Logger, names []string) (x *Exper
 	if x.runtime, err = encoder.OpenRuntime(library); err != nil {
 		return nil, nil, err
 	}
-	failed = x.openAll(names)
-	if err := x.share(); err != nil {
-		return nil, nil, errors.Join(err, x.Close())
-	}
+	x.opened, failed = x.openAll(names)
 	return x, failed, nil
 }
 
@@ -101,53 +99,67 @@ func ThreadsOfOne(config configs.Config, atOnce int) int {
 	return max(1, runtime.GOMAXPROCS(0)/max(1, atOnce))
 }
 
-// openAll opens experts side by side on the processor: a session is made by
-// one thread. The CUDA provider replaces signal handlers while it loads, which
-// only one session at a time can put right.
-func (x *Experts) openAll(names []string) (failed map[string]error) {
-	opened, errs := make([]*Expert, len(names)), make([]error, len(names))
+// openAll opens experts side by side, and says why those that are not opened
+// could not be.
+func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]error) {
+	found, errs := make([]encoder.Opening, len(names)), make([]error, len(names))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	if Strongest(x.config) != encoder.CPU {
-		group.SetLimit(1)
-	}
 	for i, name := range names {
 		group.Go(func() error {
-			opened[i], errs[i] = x.open(name)
+			found[i], errs[i] = x.find(name)
 			return nil
 		})
 	}
 	_ = group.Wait()
-	x.opened = slices.DeleteFunc(opened, func(e *Expert) bool { return e == nil })
 	failed = map[string]error{}
+	var whole []encoder.Opening
+	var of []string
 	for i, name := range names {
 		if errs[i] != nil {
 			failed[name] = errs[i]
-		}
-	}
-	return failed
-}
-
-// share lets experts of late interaction give the vectors of the expert whose
-// layers they have, where that is here too: one run serves both.
-func (x *Experts) share() error {
-	for _, late := range x.opened {
-		if !late.Late() {
 			continue
 		}
-		for _, dense := range x.Dense() {
-			shared, err := dense.Encoder.Share(late.Encoder)
-			if err != nil {
-				return fmt.Errorf("trying whether %s and %s can share an encoder's runs: %w", dense.name, late.name, err)
-			}
-			if shared {
-				late.carries = dense
-				x.log.Debug("one run of an encoder serves two experts", "experts", []string{dense.name, late.name})
-				break
+		whole, of = append(whole, found[i]), append(of, name)
+	}
+	encoders, errs := x.runtime.OpenAll(whole)
+	for i, e := range encoders {
+		if errs[i] != nil {
+			failed[of[i]] = errs[i]
+			continue
+		}
+		if why := e.Fallback(); why != nil {
+			x.log.Warn("expert runs on the processor", "expert", of[i], "why", why)
+		}
+		opened = append(opened, &Expert{name: of[i], Bundle: whole[i].Bundle, Encoder: e})
+	}
+	return opened, failed
+}
+
+// open loads one more expert.
+func (x *Experts) open(name string) (*Expert, error) {
+	opened, failed := x.openAll([]string{name})
+	if err := failed[name]; err != nil {
+		return nil, err
+	}
+	return opened[0], nil
+}
+
+// SharedPasses are the pairs of experts that one run of an encoder serves.
+func SharedPasses(all []*Expert) (out []collection.SharedPass) {
+	for _, late := range all {
+		for _, dense := range all {
+			if late.Encoder.Carried() == dense.Encoder {
+				out = append(out, collection.SharedPass{
+					Late: late, Dense: dense,
+					Encode: func(ctx context.Context, passages []corpus.Passage) ([][]float32, [][]float32, error) {
+						return late.Encoder.EncodePassagesBoth(ctx, texts(passages))
+					},
+				})
 			}
 		}
 	}
-	return nil
+	return out
 }
 
 // RuntimeLibrary is the path of the ONNX Runtime library: the configured one, or
@@ -181,37 +193,26 @@ func Strongest(config configs.Config) string {
 	return out
 }
 
-func (x *Experts) open(name string) (*Expert, error) {
+// find loads an expert's bundle and says how it is to be run.
+func (x *Experts) find(name string) (found encoder.Opening, err error) {
 	folder, err := BundleFolder(x.config, x.cache, name)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	bundle, err := models.Load(folder)
-	if err != nil {
-		return nil, err
+	if found.Bundle, err = models.Load(folder); err != nil {
+		return found, err
 	}
-	options := encoder.Options{
+	found.Options = encoder.Options{
 		Provider: x.config.Encoder.Provider, Threads: x.config.Encoder.Threads,
 		Queue: x.config.Encoder.Queue, BatchTokens: x.config.Encoder.BatchTokens, CacheEntries: x.config.Encoder.CacheEntries,
 	}
 	for _, own := range x.config.Experts {
 		if own.Name == name {
-			if own.Provider != "" {
-				options.Provider = own.Provider
-			}
-			if own.Threads > 0 {
-				options.Threads = own.Threads
-			}
+			found.Options.Provider = cmp.Or(own.Provider, found.Options.Provider)
+			found.Options.Threads = cmp.Or(own.Threads, found.Options.Threads)
 		}
 	}
-	e, err := x.runtime.Open(bundle, options)
-	if err != nil {
-		return nil, err
-	}
-	if why := e.Fallback(); why != nil {
-		x.log.Warn("expert runs on the processor", "expert", name, "why", why)
-	}
-	return &Expert{name: name, Bundle: bundle, Encoder: e}, nil
+	return found, nil
 }
 
 // Dense are the experts but for late interaction, in their order.
@@ -250,19 +251,6 @@ func (e *Expert) CutsPassage(p corpus.Passage) bool {
 // EncodePassages encodes passages through the bundle's template.
 func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	return e.Encoder.EncodePassages(ctx, texts(passages))
-}
-
-// Carried is the name of the expert whose vectors come with this one's.
-func (e *Expert) Carried() string {
-	if e.carries == nil {
-		return ""
-	}
-	return e.carries.name
-}
-
-// EncodePassagesBoth is EncodePassages of this expert and of the carried one.
-func (e *Expert) EncodePassagesBoth(ctx context.Context, passages []corpus.Passage) (own, carried [][]float32, err error) {
-	return e.Encoder.EncodePassagesBoth(ctx, texts(passages))
 }
 
 func texts(passages []corpus.Passage) []encoder.Text {

@@ -49,6 +49,7 @@ func (f *following) closeSilent() (err error) {
 // collection.
 func (l *Assembly) openWriting(f *following, encoders []collection.PassageEncoder) (err error) {
 	o := liveOptions(f.config, encoders)
+	o.Build.Shared = SharedPasses(l.Experts.opened)
 	o.Failed = func(err error) { f.log.Error("indexing what was written failed, and is tried again", "cause", err) }
 	if f.live, err = collection.OpenLive(f.config.Collection, o); err != nil {
 		return explainWriting(f.config.Collection, errors.Join(err, f.closeSilent()))

@@ -25,6 +25,8 @@ func (compass) Name() string        { return "compass" }
 func (compass) Dimension() int      { return 2 }
 func (compass) Fingerprint() string { return "compass" }
 
+func (compass) Late() bool { return false }
+
 func (compass) EncodePassages(_ context.Context, passages []corpus.Passage) ([][]float32, error) {
 	out := make([][]float32, len(passages))
 	for i, p := range passages {

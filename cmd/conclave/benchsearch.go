@@ -114,7 +114,7 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 		switch {
 		case x.familiar && e.Bundle.Manifest.Representatives == "":
 			always = append(always, e)
-		case x.familiar || e.Encoder.EnsembleMembers() > 1:
+		case x.familiar || e.Encoder.Ensemble() != nil:
 			able = append(able, e)
 		}
 	}
@@ -182,11 +182,11 @@ func (x *benchingSearch) measure(ctx context.Context, l *serving.Assembly, exper
 		return searchCost{}, err
 	}
 	ensemble := func(string) error {
-		if last.Encoder.EnsembleMembers() < 2 {
-			return nil
+		if e := last.Encoder.Ensemble(); e != nil {
+			_, err := e.Members(ctx, vector)
+			return err
 		}
-		_, err := last.Encoder.Members(ctx, vector)
-		return err
+		return nil
 	}
 
 	c := searchCost{Experts: len(experts)}

@@ -109,6 +109,24 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 	return next(config, term.Out)
 }
 
+// indexed is what a build made, and of how many passages each expert read
+// only the beginning.
+type indexed struct {
+	collection.Report
+	Truncated map[string]int64 `json:"truncated,omitempty"`
+	reads     map[string]int   // tokens of a passage, by expert
+}
+
+// take takes over what the encoders counted since the costs were told.
+func (r *indexed) take(told *costs) {
+	r.Truncated, r.reads = map[string]int64{}, map[string]int{}
+	for _, e := range told.experts {
+		if n := e.Encoder.CutPassages() - told.cut[e]; n > 0 {
+			r.Truncated[e.Name()], r.reads[e.Name()] = n, e.Bundle.Manifest.MaxTokens.Passage
+		}
+	}
+}
+
 // wordParams are those of a new collection.
 func wordParams(phrases bool) bm25.Params {
 	p := bm25.DefaultParams()
@@ -166,9 +184,14 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 			return nil
 		}
 	}
-	counted := countCut(&options)
-	defer func() { report.take(counted) }()
+	told := &costs{experts: loaded.All()}
+	defer func() { report.take(told) }()
 	if x.addExpert != "" {
+		if told.sampled, err = sampleOf(config.Collection); err != nil {
+			return report, err
+		}
+		told.what = "--add-expert " + x.addExpert
+		told.say(ctx, bar)
 		report.Report, err = collection.AddExpert(ctx, config.Collection, options.Experts[0], options)
 		return report, err
 	}
@@ -182,7 +205,10 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 		return report, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	told := costs{sampled: &sampled{Source: source}, experts: loaded.All(), fixed: has != nil}
+	told.sampled = &sampled{Source: source}
+	if has != nil {
+		told.what = "these experts"
+	}
 	told.before(ctx, &options, bar)
 	if has == nil {
 		report.Report, err = collection.Build(ctx, config.Collection, told, options)
@@ -221,7 +247,8 @@ func (x *indexing) print(term terminal, folder string, r indexed) error {
 // buildOptions connects loaded experts and the progress bar to a build.
 func buildOptions(config configs.Config, loaded *serving.Experts, bar *progress) collection.BuildOptions {
 	options := collection.BuildOptions{
-		Index: collection.Index{Kind: config.Index.Kind},
+		Shared: serving.SharedPasses(loaded.All()),
+		Index:  collection.Index{Kind: config.Index.Kind},
 		Progress: func(p collection.Progress) {
 			stage := string(p.Stage)
 			if p.Expert != "" {

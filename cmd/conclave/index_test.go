@@ -145,3 +145,17 @@ func containsAll(text string, parts []string) bool {
 	}
 	return true
 }
+
+// TestCostsAreToldFirst: adding an expert says what that takes before it encodes,
+// and what was not measured is left out.
+func TestCostsAreToldFirst(t *testing.T) {
+	workplace(t)
+	code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "none")
+	if code != exitOK || !containsAll(complaints, []string{"3 passages, about:\n", "--experts none (chosen)", "no time", "--experts default", "1 pass"}) || strings.Contains(complaints, "measured") {
+		t.Errorf("exit code %d, %s", code, complaints)
+	}
+	code, _, complaints = conclave(t, "index", "--collection", "c", "--add-expert", "small")
+	if at := strings.Index(complaints, "3 passages, about:\n  --add-expert small  1 pass  "); code != exitOK || at < 0 || at > strings.Index(complaints, "encoding small") {
+		t.Errorf("exit code %d, %s", code, complaints)
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/rank"
 	"conclave/serving"
 )
 
@@ -62,12 +63,35 @@ func (s *sampled) Next() (corpus.Passage, error) {
 	return p, nil
 }
 
+// sampleOf is the sample of a collection's passages, with the text of all by its
+// average.
+func sampleOf(folder string) (*sampled, error) {
+	c, err := collection.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	g := c.Acquire()
+	defer g.Release()
+	s := &sampled{passages: int64(g.Len())}
+	text := 0
+	for at := 0; at < g.Ordinals(); at += max(1, g.Ordinals()/mostSampled) {
+		if p, err := g.Passage(rank.Ordinal(at)); err == nil { // else it was deleted
+			s.kept = append(s.kept, p)
+			text += len(p.Title) + len(p.Text)
+		}
+	}
+	s.text = s.passages * int64(text) / int64(max(1, len(s.kept)))
+	return s, nil
+}
+
 // costs says before passages are encoded what that takes, with the experts that
 // were chosen and with those that --experts could have named.
 type costs struct {
 	*sampled
 	experts []*serving.Expert
-	fixed   bool // the collection has its experts already: nothing is to be chosen
+	what    string                    // for which there is no choice; "": --experts chooses
+	cut     map[*serving.Expert]int64 // passages of the sample that were cut
 }
 
 // before says it when all is read, and before anything is encoded.
@@ -76,14 +100,22 @@ func (c *costs) before(ctx context.Context, o *collection.BuildOptions, bar *pro
 	o.Progress = func(p collection.Progress) {
 		if !said && p.Stage == collection.Words {
 			said = true
-			table, err := c.table(ctx)
-			if err != nil {
-				table = fmt.Sprintf("what encoding takes cannot be measured: %v", err)
-			}
 			bar.Finish() // of the reading
-			bar.Say("%s", table)
+			c.say(ctx, bar)
 		}
 		report(p)
+	}
+}
+
+func (c *costs) say(ctx context.Context, bar *progress) {
+	table, err := c.table(ctx)
+	if err != nil {
+		table = fmt.Sprintf("what encoding takes cannot be measured: %v", err)
+	}
+	bar.Say("%s", table)
+	c.cut = map[*serving.Expert]int64{}
+	for _, e := range c.experts {
+		c.cut[e] = e.Encoder.CutPassages()
 	}
 }
 
@@ -95,7 +127,7 @@ type choice struct {
 }
 
 func (c *costs) table(ctx context.Context) (string, error) {
-	mine := choice{name: "these experts", passes: len(passesOf(c.experts))}
+	mine := choice{name: c.what, passes: len(passesOf(c.experts))}
 	var names []string
 	for _, e := range c.experts {
 		names = append(names, e.Name())
@@ -110,29 +142,29 @@ func (c *costs) table(ctx context.Context) (string, error) {
 		return "", err
 	}
 	choices := []choice{mine}
-	if !c.fixed {
+	if c.what == "" {
 		all := len(allExperts()) - 1 // late shares the base's pass
-		choices = []choice{{name: "none"}, {name: chooseDefault, passes: 1, dense: 1, late: 1}, {name: chooseAll, passes: all, dense: all, late: 1}}
+		choices = []choice{{name: "--experts none"}, {name: "--experts " + chooseDefault, passes: 1, dense: 1, late: 1}, {name: "--experts " + chooseAll, passes: all, dense: all, late: 1}}
 		at := slices.IndexFunc([][]string{nil, defaultExperts(), allExperts()}, func(n []string) bool { return sameNames(n, names) })
 		if at >= 0 {
 			choices[at].name += " (chosen)"
 		} else {
-			choices = append(choices, choice{strings.Join(names, ",") + " (chosen)", mine.passes, mine.dense, mine.late})
+			choices = append(choices, choice{"--experts " + strings.Join(names, ",") + " (chosen)", mine.passes, mine.dense, mine.late})
 		}
 	}
 	var out strings.Builder
 	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(t, "%s, about:\n", plural(c.passages, "passage"))
 	for _, x := range choices {
-		took := "no time"
-		if x.passes > 0 {
+		took := ""
+		switch {
+		case x.passes == 0:
+			took = "no time"
+		case first > 0: // else no encoder was opened to measure with
 			took = roughly((first + time.Duration(x.passes-1)*others) * time.Duration(c.passages))
-			if first == 0 {
-				took = "not measured"
-			}
 		}
 		bytes := c.text*int64(textShare+x.late*tokenShare) + c.passages*int64(x.dense)*vectorBytes(dimension)
-		_, _ = fmt.Fprintf(t, "  --experts %s\t%s\t%s\t%s\n", x.name, plural(int64(x.passes), "pass"), took, count(bytes, "bytes"))
+		_, _ = fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", x.name, plural(int64(x.passes), "pass"), took, count(bytes, "bytes"))
 	}
 	err = t.Flush()
 	return strings.TrimSuffix(out.String(), "\n"), err
@@ -142,15 +174,16 @@ func (c *costs) table(ctx context.Context) (string, error) {
 // passage in the first, and in each other.
 func (c *costs) measure(ctx context.Context) (first, others time.Duration, err error) {
 	passes := passesOf(c.experts)
-	if len(passes) == 0 {
+	if len(passes) == 0 || len(c.kept) == 0 {
 		return 0, 0, nil
 	}
 	few := c.kept[:min(len(c.kept), mostSampled, max(1, int(c.passages/sampleShare)))]
+	shared := serving.SharedPasses(c.experts)
 	took := func(e *serving.Expert) (time.Duration, error) {
 		began := time.Now()
 		var err error
-		if e.Carried() != "" {
-			_, _, err = e.EncodePassagesBoth(ctx, few)
+		if at := slices.IndexFunc(shared, func(s collection.SharedPass) bool { return s.Late == e }); at >= 0 {
+			_, _, err = shared[at].Encode(ctx, few)
 		} else {
 			_, err = e.EncodePassages(ctx, few)
 		}
@@ -167,7 +200,7 @@ func (c *costs) measure(ctx context.Context) (first, others time.Duration, err e
 // that carries its base's stands for both.
 func passesOf(all []*serving.Expert) (out []*serving.Expert) {
 	for _, e := range all {
-		if !slices.ContainsFunc(all, func(late *serving.Expert) bool { return late.Carried() == e.Name() }) {
+		if !slices.ContainsFunc(all, func(late *serving.Expert) bool { return late.Encoder.Carried() == e.Encoder }) {
 			out = append(out, e)
 		}
 	}

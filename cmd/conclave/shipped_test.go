@@ -207,8 +207,8 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 		}
 		carried := ""
 		for _, e := range loaded.All() {
-			if e.Late() {
-				carried = e.Carried()
+			if other := e.Encoder.Carried(); other != nil {
+				carried = other.Name()
 			}
 		}
 		if (carried == c.base) != c.shared {

@@ -119,7 +119,7 @@ func open(t testing.TB, kind string) *library {
 		l.names = append(l.names, o.Name)
 		encoders = append(encoders, x)
 		config.Experts = append(config.Experts, search.Expert{
-			Name: o.Name, Encoder: e, Ensemble: e, Passages: x,
+			Name: o.Name, Encoder: e, Ensemble: e.Ensemble(), Passages: x,
 			Info: search.ExpertInfo{
 				Dimension:    e.Dimension(),
 				Fingerprints: map[string]string{"question": e.Fingerprint(models.Question)},

@@ -1,0 +1,99 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	"conclave/encoder/batcher"
+	"conclave/models"
+)
+
+// model is a bundle's graphs in ONNX Runtime and the queue before them.
+type model struct {
+	manifest *models.Manifest
+	options  Options
+	provider string
+	fallback error
+
+	question, passage *session // the same where the towers are
+	// carried is how many numbers a late model gives for a text before those of its
+	// tokens: the vector of the dense encoder that it carries; 0: none.
+	carried int
+	batcher *batcher.Batcher
+	users   atomic.Int32 // encoders that need it
+}
+
+// openModel loads the graphs on the provider that is asked for. With auto,
+// whatever goes wrong with cuda is kept as the reason to use cpu.
+func openModel(b *models.Bundle, tokenizer *questionTokens, o Options) (m *model, err error) {
+	m = &model{manifest: &b.Manifest, options: o}
+	m.users.Store(1)
+	if o.Provider == Auto {
+		if m.fallback = m.openOn(CUDA, b, tokenizer); m.fallback == nil {
+			return m, nil
+		}
+		o.Provider = CPU
+	}
+	return m, m.openOn(o.Provider, b, tokenizer)
+}
+
+func (m *model) openOn(provider string, b *models.Bundle, tokenizer *questionTokens) (err error) {
+	m.provider = provider
+	t := target{provider: provider, threads: m.options.Threads}
+	if m.question, err = openTower(b, m.manifest.Question, tokenizer, t); err != nil {
+		return err
+	}
+	m.passage = m.question
+	if m.manifest.Passage != m.manifest.Question {
+		if m.passage, err = openTower(b, m.manifest.Passage, tokenizer, t); err != nil {
+			return errors.Join(err, m.question.close())
+		}
+	}
+	return nil
+}
+
+// start makes the queue.
+func (m *model) start(machine *batcher.Machine) {
+	config := batcher.Config{Infer: m.infer, Machine: machine}
+	m.options.sizes(&config, m.provider, m.manifest)
+	config.CacheNumbers += config.Cache * m.carried
+	single(&config, m.question.oneByOne, m.passage.oneByOne)
+	m.batcher = batcher.New(config)
+}
+
+func (m *model) infer(ctx context.Context, lane batcher.Lane, rows [][]int32) ([][]float32, error) {
+	s, finish := m.question, weighted
+	if lane == batcher.Passage {
+		s, finish = m.passage, unweighted
+	}
+	vectors, pooled, err := s.encode(ctx, rows)
+	if err != nil || !s.late {
+		return vectors, err
+	}
+	for i, tokens := range vectors {
+		vectors[i] = finish(tokens, m.manifest.Dimension)
+		if m.carried > 0 {
+			vectors[i] = slices.Concat(pooled[i], vectors[i])
+		}
+	}
+	return vectors, nil
+}
+
+// letGo ends queue and sessions when nobody needs them any more.
+func (m *model) letGo() error {
+	if m.users.Add(-1) > 0 {
+		return nil
+	}
+	m.batcher.Close()
+	return m.close()
+}
+
+func (m *model) close() error {
+	err := m.question.close()
+	if m.passage != m.question {
+		err = errors.Join(err, m.passage.close())
+	}
+	return err
+}

@@ -1,0 +1,154 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+
+	"conclave/models"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Opening is a bundle to open, and how to run it. Its files are taken as
+// models.Load has verified them.
+type Opening struct {
+	Bundle  *models.Bundle
+	Options Options
+}
+
+// Open opens one bundle; see OpenAll.
+func (r *Runtime) Open(b *models.Bundle, o Options) (*Encoder, error) {
+	encoders, errs := r.OpenAll([]Opening{{b, o}})
+	return encoders[0], errs[0]
+}
+
+// OpenAll loads the tokenizers and graphs of bundles, side by side, and tries
+// each graph on a text. It gives an encoder or an error for each, in their order.
+//
+// A late expert that leaves its base's layers as they are computes, on the way to
+// its tokens' vectors, all that the base's own vector is made of, and its graph
+// gives that too (models.Graph.Pooled). Of such two among the bundles, opened
+// with the same options and giving the same vectors for texts that are tried, one
+// run serves both: the late encoder carries the other (see Encoder.Carried), whose
+// graph leaves the memory, and a question that both are asked is encoded once.
+// What both need is freed when both are closed.
+func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
+	encoders, errs := make([]*Encoder, len(all)), make([]error, len(all))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0)) // one thread makes a session
+	for i, a := range all {
+		group.Go(func() error {
+			encoders[i], errs[i] = r.load(a.Bundle, a.Options)
+			return nil
+		})
+	}
+	_ = group.Wait()
+	for i, late := range encoders {
+		for _, dense := range encoders {
+			if late == nil || dense == nil || !late.couldCarry(dense) {
+				continue
+			}
+			if err := late.carry(dense); err != nil {
+				encoders[i], errs[i] = nil, errors.Join(fmt.Errorf("trying whether %s and %s can share an encoder's runs: %w", dense.Name(), late.Name(), err), late.abandon())
+				break
+			}
+		}
+	}
+	for _, e := range encoders {
+		if e != nil && e.model.batcher == nil {
+			e.model.start(r.machine)
+		}
+	}
+	return encoders, errs
+}
+
+// load opens a bundle but for its queue.
+func (r *Runtime) load(b *models.Bundle, o Options) (e *Encoder, err error) {
+	if err := r.opened(); err != nil {
+		return nil, err
+	}
+	e = &Encoder{runtime: r, bundle: b}
+	if o, err = o.withDefaults(); err == nil {
+		e.tokenizer, err = r.tokenizers.of(b)
+	}
+	if err == nil {
+		if e.model, err = openModel(b, e.tokenizer, o); err != nil {
+			e.model = nil
+		}
+	}
+	if err == nil && b.Manifest.Ensemble != nil {
+		e.ensemble, err = openEnsemble(b)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the expert %s: %w", b.Manifest.Name, err), e.abandon())
+	}
+	return e, nil
+}
+
+// abandon frees what load has opened.
+func (e *Encoder) abandon() (err error) {
+	if e.model != nil {
+		err = e.model.close()
+	}
+	if e.ensemble != nil {
+		err = errors.Join(err, e.ensemble.close())
+	}
+	if e.tokenizer != nil {
+		e.runtime.tokenizers.letGo(e.tokenizer)
+	}
+	e.runtime.encoderClosed()
+	return err
+}
+
+// couldCarry reports whether a late encoder's model could serve dense by what is known of
+// them.
+func (e *Encoder) couldCarry(dense *Encoder) bool {
+	a, b := e.model, dense.model
+	return e.Late() && !dense.Late() && e.carried == nil && a != b && dense.to == 0 &&
+		a.question == a.passage && b.question == b.passage && !a.question.oneByOne && !b.question.oneByOne &&
+		a.question.pooled == dense.Dimension() && e.tokenizer == dense.tokenizer && a.provider == b.provider && a.options == b.options &&
+		a.manifest.MaxTokens == b.manifest.MaxTokens && a.manifest.Template == b.manifest.Template
+}
+
+// sharedWithin is how far the vectors of two graphs may be apart, in every
+// component, to be the same: as far as those of two batches.
+const sharedWithin = 1e-5
+
+// sharedTexts are tried before two encoders share a model.
+var sharedTexts = []string{"", "what does an expert know?", "The river rose in the night; by morning the mill stood in two feet of water."}
+
+// carry lets a late encoder's model give dense's vectors too, if they are the same
+// as those of dense's own.
+func (e *Encoder) carry(dense *Encoder) error {
+	var rows [][]int32
+	for _, text := range sharedTexts {
+		ids, err := dense.tokenizer.Encode(text, dense.bundle.Manifest.MaxTokens.Question)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, ids)
+	}
+	own, _, err := dense.model.question.encode(context.Background(), rows)
+	if err != nil {
+		return err
+	}
+	_, beside, err := e.model.question.encode(context.Background(), rows)
+	if err != nil {
+		return err
+	}
+	for i := range own {
+		for j, x := range own[i] {
+			if math.Abs(float64(x)-float64(beside[i][j])) > sharedWithin {
+				return nil
+			}
+		}
+	}
+	_ = dense.model.close() // what cannot be freed is in nobody's way
+	e.carried, e.from, e.model.carried = dense, dense.Dimension(), dense.Dimension()
+	dense.model, dense.to = e.model, dense.Dimension()
+	e.model.users.Add(1)
+	return nil
+}
