@@ -84,7 +84,7 @@ type Options struct {
 
 // API serves HTTP. It is safe for concurrent use.
 type API struct {
-	engine       atomic.Pointer[attachment]
+	engine       atomic.Pointer[Engine]
 	readiness    *Readiness
 	metrics      *Metrics
 	log          *slog.Logger
@@ -101,7 +101,7 @@ type API struct {
 	admission                 *admission.Control
 	bodies                    *semaphore.Weighted // bytes of bodies that are being read
 	writing                   atomic.Pointer[writing]
-	unwritable                atomic.Pointer[string] // why nothing can be written
+	refusing                  atomic.Pointer[string] // why no passage can be written
 	writeLimits               WriteLimits
 	readOnly                  bool
 	tempDir                   string

@@ -29,8 +29,6 @@ type exchange struct {
 	arrived  time.Time // when all of it was there
 	admitted admitted  // what it holds
 
-	engine *attachment // that serves the request, once it asked for one
-
 	attributes []slog.Attr // what the handler wants in the log line
 	question   string      // logged only where the operator asked for it
 }
@@ -66,9 +64,6 @@ func (a *API) begin(next http.Handler) http.Handler {
 		a.running.Add(1)
 		a.metrics.inFlight.Inc()
 		defer func() {
-			if x.engine != nil {
-				x.engine.leave()
-			}
 			a.metrics.inFlight.Dec()
 			a.running.Add(-1)
 		}()

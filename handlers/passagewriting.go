@@ -25,7 +25,7 @@ func (a *API) putPassage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writer, err := a.writer()
+	writer, err := a.passageWriter()
 	if err != nil {
 		return err
 	}

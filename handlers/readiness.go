@@ -12,8 +12,9 @@ import (
 // slash of "and/or" is none.
 var absolutePath = regexp.MustCompile(`(^|[^\w/.:])((?:[A-Za-z]:)?(?:[/\\][^\s/\\"'` + "`" + `:;,()\[\]{}<>|]+){2,}[/\\]?)`)
 
-// withoutPaths cuts absolute paths to their last element.
-func withoutPaths(text string) string {
+// WithoutPaths cuts absolute paths in an error to their last element, for those who may
+// not know where things are on this machine.
+func WithoutPaths(text string) string {
 	return absolutePath.ReplaceAllStringFunc(text, func(found string) string {
 		parts := absolutePath.FindStringSubmatch(found)
 		return parts[1] + path.Base(strings.ReplaceAll(parts[2], `\`, "/"))
@@ -49,10 +50,10 @@ type Readiness struct {
 // /readyz needs no key, so paths of the machine are cut to their last element; the
 // log has them whole.
 func (r *Readiness) Set(c Component) {
-	c.Detail = withoutPaths(c.Detail)
+	c.Detail = WithoutPaths(c.Detail)
 	c.Warnings = slices.Clone(c.Warnings)
 	for i := range c.Warnings {
-		c.Warnings[i] = withoutPaths(c.Warnings[i])
+		c.Warnings[i] = WithoutPaths(c.Warnings[i])
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

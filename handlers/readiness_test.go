@@ -13,7 +13,7 @@ func TestWithoutPaths(t *testing.T) {
 		`C:\Users\me\index is gone`:        "index is gone",
 		"recall@10 is 0.9 of 1/1":          "recall@10 is 0.9 of 1/1",
 	} {
-		if got := withoutPaths(text); got != want {
+		if got := WithoutPaths(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

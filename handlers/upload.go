@@ -56,7 +56,7 @@ func (a *API) postPassages(w http.ResponseWriter, r *http.Request) error {
 	if p != nil {
 		return p
 	}
-	writer, err := a.writer()
+	writer, err := a.passageWriter()
 	if err != nil {
 		return err
 	}

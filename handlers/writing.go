@@ -98,17 +98,27 @@ func (a *API) AttachWriter(w Writer, j Jobs, s Snapshots) error {
 	return a.metrics.watchWriting(both)
 }
 
-// RefuseWrites lets writes and jobs be answered with 403, and why, of a server
-// that was started to write and cannot.
-func (a *API) RefuseWrites(why string) { a.unwritable.Store(&why) }
+// RefusePassages lets requests that put passages be answered with 503, and why, while
+// a bundle is damaged that they need vectors of; "": they are taken. Deleting and jobs
+// go on.
+func (a *API) RefusePassages(why string) { a.refusing.Store(&why) }
+
+// passageWriter is what writes passages.
+func (a *API) passageWriter() (*writing, error) {
+	w, err := a.writer()
+	if err != nil {
+		return nil, err
+	}
+	if why := a.refusing.Load(); why != nil && *why != "" {
+		return nil, newProblem("not_written", *why)
+	}
+	return w, nil
+}
 
 // writer is what writes.
 func (a *API) writer() (*writing, error) {
 	if w := a.writing.Load(); w != nil {
 		return w, nil
-	}
-	if why := a.unwritable.Load(); why != nil {
-		return nil, newProblem("read_only", *why)
 	}
 	if a.readOnly {
 		return nil, newProblem("read_only", "This server only reads its collection. Start it without read_only to write, or use the server that writes to it.")

@@ -1,6 +1,7 @@
-// Package serving opens a collection with its experts and the engine, and serves
-// it over HTTP: it follows the generations of the collection, calibrations and
-// experts that come and go, does the jobs, and closes everything in order.
+// Package serving opens a collection with its experts and the engine (Assemble),
+// and serves it over HTTP (Open): it follows the generations of the collection,
+// calibrations and experts that come and go, does the jobs, and closes everything
+// in order.
 package serving
 
 import (
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"conclave/ann"
@@ -40,93 +42,66 @@ type Assembly struct {
 	Experts    *Experts
 	Engine     *search.Engine
 
-	options    Options
-	made       search.LineUp       // that the engine uses
-	warnings   map[string][]string // by expert
-	turns      search.Turns        // nil: whoever computes has one
-	absent     []search.Missing    // experts whose bundles are damaged
-	unwritable error               // why nothing can be written; nil: it can
-	record     recordStamp         // of the calibration that lies in the collection
-	accepted   *calibration.Record // that the engine was made with; nil: none
-	refused    string              // why the one that lies there was not taken
-	*following                     // nil where the collection stays as it is
+	options     Options
+	absent      []absentExpert // in the order of their names
+	calibration calibrationUse
+	lineUp      search.LineUp   // that the engine uses
+	drained     <-chan struct{} // closed when no earlier line-up is in use; nil: there was none
+	close       func() error    // of the collection
+}
+
+// absentExpert is an expert of the collection whose bundle cannot be used.
+type absentExpert struct {
+	name   string
+	cause  error
+	silent bool // it would not be searched, and is needed for writing alone
 }
 
 // Assemble opens the configured collection with the configured experts, all that
 // the collection has where none are named, and refuses what would answer wrongly:
 // vectors of another encoder, an index below its floor. Close ends it.
 func Assemble(o Options) (*Assembly, error) {
-	l := &Assembly{options: o, warnings: map[string][]string{}}
-	if err := l.load(); err != nil {
-		return nil, errors.Join(err, l.Close())
+	a := &Assembly{options: o}
+	err := a.load()
+	if err == nil {
+		err = a.start(nil)
 	}
-	return l, nil
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
 }
 
-// Made is the engine's line-up.
-func (l *Assembly) Made() search.LineUp { return l.made }
-
-// Refused says why the collection's calibration is not used; "": it is, or there
-// is none.
-func (l *Assembly) Refused() string { return l.refused }
-
-func (l *Assembly) load() (err error) {
-	config := l.options.Config
-	if l.Collection, err = collection.Open(config.Collection); err != nil {
+// load opens the collection for reading, and the experts.
+func (a *Assembly) load() (err error) {
+	config := a.options.Config
+	if a.Collection, err = collection.Open(config.Collection); err != nil {
 		return fmt.Errorf("opening the collection %s: %w", config.Collection, err)
 	}
-	g := l.Collection.Acquire()
+	a.close = a.Collection.Close
+	g := a.Collection.Acquire()
 	defer g.Release()
 	if err := g.CheckRecall(Floors(config.Index)); err != nil {
 		return err
 	}
-	names := servedExperts(config, g)
+	names := searchedExperts(config, g)
 	config.Encoder.Threads = ThreadsOfOne(config, len(names))
 	var failed map[string]error
-	if l.Experts, failed, err = openSome(config, l.options.Log, names); err != nil {
+	if a.Experts, failed, err = openSome(config, a.options.Log, names); err != nil {
 		return err
 	}
-	if err := l.spare(failed); err != nil {
+	if err := a.spare(failed); err != nil {
 		return err
 	}
-	if err := l.matches(g); err != nil {
-		return err
-	}
-	if l.made, err = l.configure(g); err != nil {
-		return err
-	}
-	l.Engine, err = l.newEngine()
-	return err
-}
-
-// newEngine is an engine over the collection, with the line-up that was made.
-func (l *Assembly) newEngine() (*search.Engine, error) {
-	return search.NewEngine(search.Config{
-		LineUp: l.made, Corpus: shelf.Of(l.Collection), Limits: limitsOf(l.options.Config.Limits), Observer: l.options.Observer, Turns: l.turns,
-	})
-}
-
-// matches makes sure that the loaded encoders made the collection's vectors.
-func (l *Assembly) matches(g *collection.Generation) error {
 	var encoders []collection.Encoder
-	for _, e := range l.Experts.opened {
+	for _, e := range a.Experts.opened {
 		encoders = append(encoders, e)
 	}
 	return g.CheckEncoders(encoders...)
 }
 
-// makeWith is the line-up with a calibration; nil: with the shipped gate.
-func (l *Assembly) makeWith(record *calibration.Record, g *collection.Generation) (search.LineUp, error) {
-	experts, late, err := l.describe(g)
-	if err != nil {
-		return search.LineUp{}, err
-	}
-	made := search.LineUp{Experts: experts, Late: late, Defaults: defaultsOf(l.options.Config.Search), Absent: l.stillAbsent(g)}
-	return made, l.calibrated(&made, record)
-}
-
-// servedExperts are the names of the experts to search with.
-func servedExperts(config configs.Config, g *collection.Generation) []string {
+// searchedExperts are the names of the experts to search with.
+func searchedExperts(config configs.Config, g *collection.Generation) []string {
 	var names []string
 	for _, x := range config.Experts {
 		names = append(names, x.Name)
@@ -139,67 +114,91 @@ func servedExperts(config configs.Config, g *collection.Generation) []string {
 	return names
 }
 
-// describe makes the engine's experts of what was loaded and what the
-// collection knows of their indexes. One of them may be late interaction.
-func (l *Assembly) describe(g *collection.Generation) (out []search.Expert, late *search.Expert, err error) {
-	files := g.Experts()
-	for _, e := range l.Experts.opened {
-		at := slices.IndexFunc(files, func(f collection.ExpertFiles) bool { return f.Name == e.name })
-		var own []string
-		if why := e.Encoder.Fallback(); why != nil {
-			own = append(own, fmt.Sprintf("runs on the processor: %v", why))
+// spare leaves out the experts that could not be opened. Without the base, or
+// without any expert that finds passages, a collection is not searched.
+func (a *Assembly) spare(failed map[string]error) error {
+	var errs []error
+	for name, err := range failed {
+		if name == Base || name == BaseBundle(models.PrecisionInt8) || !a.options.Lenient || len(a.Experts.Dense()) == 0 {
+			errs = append(errs, err)
+			continue
 		}
-		if c := e.Bundle.Calibration; c != nil && c.Encoder != e.Encoder.Fingerprint(models.Question) {
-			own = append(own, "its calibration was fitted for another encoder and is left aside: calibrate it again")
-		}
-		x := search.Expert{Name: e.name, Encoder: e.Encoder, Passages: e, Info: expertInfo(e)}
-		x.Info.Warnings = own
-		l.warnings[e.name] = append(files[at].Warnings(), own...)
-		if ensemble := e.Encoder.Ensemble(); ensemble != nil {
-			x.Ensemble = ensemble
-		}
-		switch {
-		case !e.Late():
-			out = append(out, x)
-		case late != nil:
-			return nil, nil, fmt.Errorf("%s and %s are both experts of late interaction, of which one can take part: name the experts to search with under experts in the configuration, or take one out with conclave index --remove-expert", late.Name, x.Name)
-		default:
-			late = &x
+		a.options.Log.Error("an expert is out: its bundle cannot be used", "expert", name, "cause", err)
+		a.absent = append(a.absent, absentExpert{name: name, cause: err})
+	}
+	slices.SortFunc(a.absent, func(x, y absentExpert) int { return strings.Compare(x.name, y.name) })
+	return errors.Join(errs...)
+}
+
+// start makes the engine. turns may be nil: whoever computes has one.
+func (a *Assembly) start(turns search.Turns) (err error) {
+	if a.lineUp, err = a.newLineUp(); err != nil {
+		return err
+	}
+	a.Engine, err = search.NewEngine(search.Config{LineUp: a.lineUp, Corpus: shelf.Of(a.Collection), Limits: limitsOf(a.options.Config.Limits),
+		Observer: a.options.Observer, Turns: turns})
+	return err
+}
+
+// renew lets searches use the experts and the calibration that are there now.
+func (a *Assembly) renew() error {
+	made, err := a.newLineUp()
+	if err != nil {
+		return err
+	}
+	drained, err := a.Engine.Use(made)
+	if err != nil {
+		return err
+	}
+	a.lineUp, a.drained = made, drained
+	return nil
+}
+
+// Dense describes the experts that find passages, in their order: all but late
+// interaction.
+func (a *Assembly) Dense() []search.ExpertInfo {
+	return slices.DeleteFunc(a.Engine.Experts(), func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
+}
+
+// LineUp is what the engine uses.
+func (a *Assembly) LineUp() search.LineUp { return a.lineUp }
+
+// Refused says why the collection's calibration is not used; "": it is, or there
+// is none.
+func (a *Assembly) Refused() string { return a.calibration.refused }
+
+// TryRecord is an error where the collection, as it is opened here, could not
+// answer by a calibration.
+func (a *Assembly) TryRecord(record *calibration.Record) error {
+	_, err := a.lineUpWith(record)
+	return err
+}
+
+// closingTime bounds what the engine may still be doing once nobody waits for
+// an answer: a source that came too late for its request.
+const closingTime = 5 * time.Second
+
+// Close ends everything, the engine first. Where something still runs in the
+// engine, what it uses stays open: closing a session under it would crash.
+func (a *Assembly) Close() error {
+	if a.Engine != nil {
+		closing, cancel := context.WithTimeout(context.Background(), closingTime)
+		defer cancel()
+		if err := a.Engine.Close(closing); err != nil {
+			return err
 		}
 	}
-	return out, late, nil
-}
-
-// DenseOf are the experts that can be searched alone, and fused by any method.
-func DenseOf(all []search.ExpertInfo) []search.ExpertInfo {
-	return slices.DeleteFunc(all, func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
-}
-
-func expertInfo(e *Expert) search.ExpertInfo {
-	m := e.Bundle.Manifest
-	info := search.ExpertInfo{
-		Dimension: m.Dimension,
-		Fingerprints: map[string]string{
-			"question": e.Encoder.Fingerprint(models.Question),
-			"passage":  e.Encoder.Fingerprint(models.Passage),
-		},
-		Provider:  e.Encoder.Provider(),
-		Precision: m.Precision,
-		MaxTokens: map[string]int{"question": m.MaxTokens.Question, "passage": m.MaxTokens.Passage},
+	var errs []error
+	if a.Collection != nil {
+		errs = append(errs, a.close()) // before the encoders, with which it writes
 	}
-	if c := e.Bundle.Calibration; c != nil && c.Encoder == e.Encoder.Fingerprint(models.Question) {
-		info.Calibration = &search.CalibrationInfo{
-			Temperature: c.Temperature, Depth: c.Depth, ECEBefore: c.ECEBefore, ECEAfter: c.ECEAfter, Questions: c.Questions,
-		}
+	if a.Experts != nil {
+		errs = append(errs, a.Experts.Close())
 	}
-	return info
+	return errors.Join(errs...)
 }
 
-func recallOf(files collection.ExpertFiles) map[string]float64 {
-	return map[string]float64{"recall@10": files.Recall.Stored.At10, "recall@100": files.Recall.Stored.At100}
-}
-
-// Floors are the configured floors by kind of index.
+// Floors are the configured floors of recall@10 by kind of index.
 func Floors(x configs.Index) map[string]float64 {
 	return map[string]float64{ann.HNSW: x.Floors.HNSW, ann.Flat: x.Floors.Flat, ann.Coder: x.Floors.Coder}
 }
@@ -216,36 +215,4 @@ func defaultsOf(s configs.Search) search.Defaults {
 		K: s.K, Candidates: s.Candidates, Timeout: s.Timeout, Fusion: s.Fusion, Missing: s.Missing,
 		Hybrid: &fusion.HybridOptions{Alpha: s.Alpha},
 	}
-}
-
-// closingTime bounds what the engine may still be doing once nobody waits for
-// an answer: a source that came too late for its request.
-const closingTime = 5 * time.Second
-
-// Close ends everything, the engine first. Where something still runs in the
-// engine, what it uses stays open: closing a session under it would crash.
-func (l *Assembly) Close() error {
-	closing, cancel := context.WithTimeout(context.Background(), closingTime)
-	defer cancel()
-	if l.Engine != nil {
-		if err := l.Engine.Close(closing); err != nil {
-			return err
-		}
-	}
-	var errs []error
-	if l.following != nil {
-		if err := l.settled(closing); err != nil { // line-ups that others took the place of
-			return err
-		}
-		if l.live != nil {
-			errs = append(errs, l.closeWriting())
-		}
-	}
-	if l.Experts != nil {
-		errs = append(errs, l.Experts.Close())
-	}
-	if l.Collection != nil {
-		errs = append(errs, l.Collection.Close())
-	}
-	return errors.Join(errs...)
 }

@@ -14,30 +14,30 @@ import (
 const deleteAtOnce = 1000
 
 // deleteTagged is the work of deleting passages by their tags.
-func (l *Assembly) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+func (s *Server) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if len(t.TagsAll)+len(t.TagsAny) == 0 {
 		return result, errors.New("the job names no tags, and does not delete everything")
 	}
 	t.Report(jobs.Progress{Stage: "indexing what was written", Total: -1, Unit: "changes"})
-	if err := l.flush(ctx, t.Report); err != nil {
+	if err := s.flush(ctx, t.Report); err != nil {
 		return result, err
 	}
-	deleted, err := l.deleteSelected(ctx, t)
+	deleted, err := s.deleteSelected(ctx, t)
 	if err != nil {
 		return result, err
 	}
-	if err := l.flush(ctx, t.Report); err != nil {
+	if err := s.flush(ctx, t.Report); err != nil {
 		return result, err
 	}
-	g := l.Collection.Acquire()
+	g := s.assembly.Collection.Acquire()
 	defer g.Release()
 	return jobs.Result{Generation: g.Number(), Passages: g.Len(), Deleted: &deleted}, nil
 }
 
 // deleteSelected deletes what has the tags now; it reports how many passages all
 // attempts together have deleted.
-func (l *Assembly) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
-	g := l.Collection.Acquire()
+func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
+	g := s.assembly.Collection.Acquire()
 	defer g.Release()
 	selection, err := g.Select(t.TagsAll, t.TagsAny)
 	if err != nil {
@@ -56,7 +56,7 @@ func (l *Assembly) deleteSelected(ctx context.Context, t jobs.Task) (deleted int
 		if len(changes) == 0 {
 			return nil
 		}
-		results, err := l.live.Apply(ctx, changes)
+		results, err := s.live.Apply(ctx, changes)
 		if err != nil {
 			return err
 		}

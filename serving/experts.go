@@ -36,10 +36,11 @@ type Experts struct {
 	cache   provision.Cache
 	log     *slog.Logger
 	runtime *encoder.Runtime
-	opened  []*Expert
+	opened  []*Expert // that are searched
+	silent  []*Expert // of the collection, but not searched: they encode what is written
 }
 
-// All are the experts in their order.
+// All are the experts that are searched, in their order.
 func (x *Experts) All() []*Expert { return x.opened }
 
 // Expert is one loaded bundle.
@@ -75,11 +76,7 @@ func openSome(config configs.Config, log *slog.Logger, names []string) (x *Exper
 	if len(names) == 0 {
 		return x, nil, nil
 	}
-	library, err := RuntimeLibrary(config, cache)
-	if err != nil {
-		return nil, nil, err
-	}
-	if x.runtime, err = encoder.OpenRuntime(library); err != nil {
+	if err := x.openRuntime(); err != nil {
 		return nil, nil, err
 	}
 	x.opened, failed = x.openAll(names)
@@ -215,6 +212,26 @@ func (x *Experts) find(name string) (found encoder.Opening, err error) {
 	return found, nil
 }
 
+// openRuntime loads ONNX Runtime, once.
+func (x *Experts) openRuntime() error {
+	if x.runtime != nil {
+		return nil
+	}
+	library, err := RuntimeLibrary(x.config, x.cache)
+	if err == nil {
+		x.runtime, err = encoder.OpenRuntime(library)
+	}
+	return err
+}
+
+// more loads one more expert, of which the caller says what becomes of it.
+func (x *Experts) more(name string) (*Expert, error) {
+	if err := x.openRuntime(); err != nil { // a collection of words alone has loaded none yet
+		return nil, err
+	}
+	return x.open(name)
+}
+
 // Dense are the experts but for late interaction, in their order.
 func (x *Experts) Dense() []*Expert {
 	return slices.DeleteFunc(slices.Clone(x.opened), (*Expert).Late)
@@ -223,10 +240,10 @@ func (x *Experts) Dense() []*Expert {
 // Close ends the encoders, then the runtime.
 func (x *Experts) Close() error {
 	var errs []error
-	for _, e := range x.opened {
+	for _, e := range slices.Concat(x.opened, x.silent) {
 		errs = append(errs, e.Encoder.Close())
 	}
-	x.opened = nil
+	x.opened, x.silent = nil, nil
 	if x.runtime != nil {
 		errs = append(errs, x.runtime.Close())
 		x.runtime = nil

@@ -3,102 +3,107 @@ package serving
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"time"
 
 	"conclave/calibration"
-	"conclave/collection"
-	"conclave/handlers"
 	"conclave/search"
 	"conclave/shelf"
 )
 
-// usable is an error where searches could not be answered with a line-up.
-func (l *Assembly) usable(made search.LineUp) error {
-	engine, err := search.NewEngine(search.Config{LineUp: made, Corpus: shelf.Of(l.Collection), Limits: limitsOf(l.options.Config.Limits)})
-	if err != nil {
-		return err
-	}
-	return engine.Close(context.Background())
+// calibrationUse says which calibration the line-up was made with.
+type calibrationUse struct {
+	stamp    recordStamp         // of the one that lies in the collection
+	accepted *calibration.Record // the one in use; nil: what is shipped
+	refused  string              // why the one that lies there was not taken; "": it was, or there is none
 }
 
-// TryRecord is an error where the collection, as it is opened here, could not
-// answer by a calibration.
-func (l *Assembly) TryRecord(record *calibration.Record) error {
-	g := l.Collection.Acquire()
-	defer g.Release()
-	made, err := l.makeWith(record, g)
-	if err != nil {
-		return err
-	}
-	return l.usable(made)
+// recordStamp tells one calibration of a collection from the next; the zero
+// value is none. `conclave calibrate` puts a new file in the place of the old.
+type recordStamp struct {
+	size int64
+	when time.Time
 }
 
-// configure is the line-up by the collection's calibration. One
-// that the experts at hand cannot answer by is refused: the one before stays, or
-// where there is none the shipped gate. One that cannot be read keeps a
-// collection from being opened, since its answers would be others than before.
-func (l *Assembly) configure(g *collection.Generation) (search.LineUp, error) {
-	if l.options.Uncalibrated {
-		return l.makeWith(nil, g)
+func stampOfRecord(folder string) recordStamp {
+	info, err := os.Stat(filepath.Join(folder, calibration.RecordFile))
+	if err != nil {
+		return recordStamp{}
 	}
-	l.record = stampOfRecord(l.options.Config.Collection) // before it is read: one that comes now is seen later
-	record, refused := calibration.ReadRecord(l.options.Config.Collection)
-	if refused != nil && l.Engine == nil {
+	return recordStamp{info.Size(), info.ModTime()}
+}
+
+// recalibrated reports whether the collection's calibration is another one than was
+// looked at last.
+func (a *Assembly) recalibrated() bool {
+	return stampOfRecord(a.options.Config.Collection) != a.calibration.stamp
+}
+
+// newLineUp is the line-up by the collection's calibration. One that the experts at
+// hand cannot answer by is refused: the one before stays, or where there is none what
+// is shipped. One that cannot be read keeps a collection from being opened, since its
+// answers would be others than before.
+func (a *Assembly) newLineUp() (search.LineUp, error) {
+	if a.options.Uncalibrated {
+		return a.lineUpWith(nil)
+	}
+	c := &a.calibration
+	c.stamp = stampOfRecord(a.options.Config.Collection) // before it is read: one that comes now is seen later
+	record, refused := calibration.ReadRecord(a.options.Config.Collection)
+	if refused != nil && a.Engine == nil {
 		return search.LineUp{}, refused
 	}
-	choices := []*calibration.Record{record, l.accepted}
+	var choices []*calibration.Record
 	switch {
 	case refused != nil:
-		choices = choices[1:]
-	case record == nil: // it was taken away
-		choices = nil
+		choices = append(choices, c.accepted)
+	case record != nil:
+		choices = append(choices, record, c.accepted)
 	}
 	for _, record := range choices {
 		if record == nil { // none was accepted yet
 			continue
 		}
-		made, err := l.makeWith(record, g)
+		made, err := a.lineUpWith(record)
 		if err == nil {
-			err = l.usable(made)
-		}
-		if err == nil {
-			l.accepted = record
-			l.refuse(refused)
+			c.accepted = record
+			a.refuse(refused)
 			return made, nil
 		}
 		if refused == nil {
 			refused = err
 		}
 	}
-	l.accepted = nil
-	l.refuse(refused)
-	return l.makeWith(nil, g)
+	c.accepted = nil
+	a.refuse(refused)
+	return a.lineUpWith(nil)
 }
 
 // refuse remembers why the calibration that lies in the collection is not used;
 // nil: it is, or there is none.
-func (l *Assembly) refuse(why error) {
-	before := l.refused
-	l.refused = ""
+func (a *Assembly) refuse(why error) {
+	before := a.calibration.refused
+	a.calibration.refused = ""
 	if why == nil {
 		return
 	}
 	instead := "the shipped one is used"
-	if l.accepted != nil {
+	if a.calibration.accepted != nil {
 		instead = "the one before is used"
 	}
-	l.refused = fmt.Sprintf("the calibration %s cannot be used, %s: %v", filepath.Join(l.options.Config.Collection, calibration.RecordFile), instead, why)
-	if l.refused != before {
-		l.options.Log.Warn(l.refused)
+	a.calibration.refused = fmt.Sprintf("the calibration %s cannot be used, %s: %v", filepath.Join(a.options.Config.Collection, calibration.RecordFile), instead, why)
+	if a.calibration.refused != before {
+		a.options.Log.Warn(a.calibration.refused)
 	}
 }
 
-// tellCalibration states in /readyz that the collection's calibration is not used.
-func (l *Assembly) tellCalibration(api *handlers.API) {
-	const name = "calibration"
-	if l.refused == "" {
-		api.Readiness().Remove(name)
-		return
+// answers is an error where an engine refuses a line-up, since it could not answer by
+// its default method.
+func (a *Assembly) answers(made search.LineUp) error {
+	engine, err := search.NewEngine(search.Config{LineUp: made, Corpus: shelf.Of(a.Collection), Limits: limitsOf(a.options.Config.Limits)})
+	if err != nil {
+		return err
 	}
-	api.Readiness().Set(handlers.Component{Name: name, Status: handlers.Ready, Warnings: []string{l.refused}})
+	return engine.Close(context.Background())
 }

@@ -2,141 +2,206 @@ package serving
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"runtime"
+	"sync"
 	"time"
 
 	"conclave/admission"
+	"conclave/collection"
 	"conclave/configs"
 	"conclave/handlers"
 	"conclave/jobs"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// Serve listens at once, loads, answers until ctx is done, and drains. ready
-// is called with the address once questions are answered.
-func Serve(ctx context.Context, config configs.Config, log *slog.Logger, version string, ready func(net.Addr)) error {
+// ServerOptions say what is served.
+type ServerOptions struct {
+	Config  configs.Config
+	Log     *slog.Logger
+	Version string // of the program, for /metrics
+}
+
+// Server serves a collection over HTTP, and writes to it unless the configuration
+// says that it only reads. One group owns its goroutines: the one that answers, the
+// one that works through the jobs, the one that looks for what others changed, and
+// the one that verifies ahead.
+type Server struct {
+	config   configs.Config
+	log      *slog.Logger
+	api      *handlers.API
+	address  net.Addr
+	assembly *Assembly
+	live     *collection.Live // nil where the collection is only read
+
+	running context.Context // done when the server is to end
+	stop    context.CancelFunc
+	group   *errgroup.Group
+
+	// mu guards the assembly's experts, absent experts, calibration and line-up.
+	mu sync.Mutex
+}
+
+// Open listens at once, so that probes are answered, opens the collection, and
+// returns when questions are answered. The server ends when ctx is done or one of its
+// parts fails; Close says how that went, and is called in any case.
+func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	started := time.Now()
-	metrics := handlers.NewMetrics()
-	control, err := admission.New(config.Limits.Concurrency, runtime.GOMAXPROCS(0), time.Now)
-	if err != nil {
-		return err
-	}
-	api, err := newAPI(config, log, metrics, control)
-	if err != nil {
-		return err
-	}
-	listener, err := api.Listen(ctx, config.Listen)
-	if err != nil {
-		return err
-	}
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	served := make(chan error, 1)
-	options := serveOptions(config.Server)
-	if options.Connections == 0 {
-		if options.Connections, err = defaultConnections(); err != nil {
-			return errors.Join(err, listener.Close())
-		}
-	}
-	go func() { served <- api.Serve(running, listener, options); stop() }()
-
-	api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
-	l, err := openServed(config, log, handlers.Observer{Metrics: metrics, Logger: log}, control)
-	var queue *jobs.Queue
-	if err == nil && l.live != nil {
-		// Before it is ready, so that who is ready is ready for writes too.
-		queue, err = l.acceptWrites(api)
-	}
-	if err == nil {
-		err = announce(api, l, metrics, version)
-	}
-	finish := func() {}
-	var generation uint64
-	var passages, experts int
-	if err == nil { // before anything changes them
-		generation, passages = l.Engine.Generation()
-		experts = len(l.Experts.All())
-	}
-	switch {
-	case err != nil:
-	case queue != nil:
-		finish = work(running, queue)
-	default:
-		finish = l.keepUp(running)
-	}
-	verified, calibrated := func() {}, func() {}
-	if err == nil {
-		calibrated = l.keepCalibrated(running)
-		verified = l.verifyAhead(running)
-		log.Info("ready", "address", listener.Addr().String(), "collection", config.Collection, "generation", generation,
-			"passages", passages, "experts", experts, "took", time.Since(started).Round(time.Millisecond).String())
-		ready(listener.Addr())
-		<-running.Done()
-	}
-	// Requests end before what they use is closed, jobs too.
-	stop()
-	err = errors.Join(err, <-served)
-	verified()
-	calibrated()
-	finish()
-	return errors.Join(err, l.Close())
-}
-
-// announce states each component in /readyz, connects the encoders' counters
-// to /metrics, and lets questions in.
-func announce(api *handlers.API, l *Assembly, metrics *handlers.Metrics, version string) error {
-	api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Ready})
-	for _, e := range l.Experts.All() {
-		api.Readiness().Set(handlers.Component{Name: "expert " + e.name, Status: handlers.Ready, Warnings: l.warnings[e.name]})
-	}
-	l.tellAbsent(api)
-	l.tellCalibration(api)
-	if err := errors.Join(metrics.Register(encoderMetrics{l.loaded}), metrics.Register(collectionMetrics{l, version})); err != nil {
-		return err
-	}
-	l.attach(api)
-	return nil
-}
-
-func newAPI(config configs.Config, log *slog.Logger, metrics *handlers.Metrics, control *admission.Control) (*handlers.API, error) {
-	keys, err := keysOf(config.Auth)
+	control, err := admission.New(o.Config.Limits.Concurrency, runtime.GOMAXPROCS(0), time.Now)
 	if err != nil {
 		return nil, err
 	}
-	return handlers.New(handlers.Options{
-		Metrics: metrics, Logger: log, LogQuestions: config.Log.Questions,
-		Keys: keys, AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
-		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins, TrustedProxies: config.Server.TrustedProxies,
-		BodyBytes: int64(config.Limits.BodyBytes), Admission: control,
-		Write: writeLimitsOf(config.Limits), ReadOnly: config.ReadOnly, TempDir: os.TempDir(),
-		RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,
-	})
-}
-
-func keysOf(auth configs.Auth) ([]handlers.Key, error) {
-	var out []handlers.Key
-	for _, k := range auth.Keys {
-		key := handlers.Key{Name: k.Name, Expires: k.Expires.Time}
-		if n, err := hex.Decode(key.SHA256[:], []byte(k.SHA256)); err != nil || n != sha256.Size {
-			return nil, fmt.Errorf("auth.keys: the SHA-256 of key %q is not 64 hexadecimal digits", k.Name)
-		}
-		for _, scope := range k.Scopes {
-			key.Scopes = append(key.Scopes, handlers.Scope(scope))
-		}
-		out = append(out, key)
+	metrics := handlers.NewMetrics()
+	s := &Server{config: o.Config, log: o.Log}
+	if s.api, err = newAPI(s.config, s.log, metrics, control); err != nil {
+		return nil, err
 	}
-	return out, nil
+	serve, err := serveOptions(s.config.Server)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := s.api.Listen(ctx, s.config.Listen)
+	if err != nil {
+		return nil, err
+	}
+	s.address = listener.Addr()
+	ctx, s.stop = context.WithCancel(ctx)
+	s.group, s.running = errgroup.WithContext(ctx)
+	s.group.Go(func() error { return s.api.Serve(s.running, listener, serve) })
+
+	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
+	queue, err := s.load(handlers.Observer{Metrics: metrics, Logger: s.log}, control)
+	if err == nil {
+		err = s.announce(metrics, o.Version)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	generation, passages := s.assembly.Engine.Generation() // before anything changes them
+	experts := len(s.assembly.Experts.opened)
+	if queue != nil {
+		s.group.Go(func() error { queue.Run(s.running); return nil })
+	}
+	s.group.Go(s.watch)
+	s.group.Go(s.verifyAhead)
+	s.log.Info("ready", "address", s.address.String(), "collection", s.config.Collection, "generation", generation,
+		"passages", passages, "experts", experts, "took", time.Since(started).Round(time.Millisecond).String())
+	return s, nil
 }
 
-func serveOptions(s configs.Server) handlers.ServeOptions {
-	return handlers.ServeOptions{
-		Connections: s.Connections, HeaderBytes: int(s.HeaderBytes), ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout,
-		WriteTimeout: s.WriteTimeout, IdleTimeout: s.IdleTimeout, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainTimeout,
+// load opens the collection with its experts and the engine, and for writing the
+// jobs.
+func (s *Server) load(observer handlers.Observer, control *admission.Control) (queue *jobs.Queue, err error) {
+	s.assembly = &Assembly{options: Options{Config: s.config, Log: s.log, Observer: observer, Lenient: true}}
+	if err := s.assembly.load(); err != nil {
+		return nil, err
+	}
+	if !s.config.ReadOnly {
+		if err := s.openLive(); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.assembly.start(control); err != nil {
+		return nil, err
+	}
+	if s.live != nil {
+		// Before it is ready, so that who is ready is ready for writes too.
+		queue, err = s.acceptWrites()
+	}
+	return queue, err
+}
+
+// announce states each component in /readyz, shows the counters of encoders and
+// collection in /metrics, and lets questions in.
+func (s *Server) announce(metrics *handlers.Metrics, version string) error {
+	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Ready})
+	for _, e := range s.assembly.Experts.opened {
+		s.tellExpert(e.name)
+	}
+	for _, x := range s.assembly.absent {
+		s.api.Readiness().Set(handlers.Component{Name: "expert " + x.name, Status: handlers.Ready, Warnings: []string{"is out: its bundle cannot be used: " + x.cause.Error()}})
+	}
+	s.tellCalibration()
+	if err := errors.Join(metrics.Register(encoderMetrics{s.searched}), registerCollection(metrics, s.assembly.Collection, version)); err != nil {
+		return err
+	}
+	s.api.Attach(s.assembly.Engine)
+	return nil
+}
+
+// tellExpert states an expert that is searched in /readyz, with its warnings.
+func (s *Server) tellExpert(name string) {
+	info, err := s.assembly.Engine.Expert(name)
+	if err != nil {
+		return // it left
+	}
+	s.api.Readiness().Set(handlers.Component{Name: "expert " + name, Status: handlers.Ready, Warnings: info.Warnings})
+}
+
+// tellCalibration states in /readyz that the collection's calibration is not used.
+func (s *Server) tellCalibration() {
+	const name = "calibration"
+	if refused := s.assembly.Refused(); refused != "" {
+		s.api.Readiness().Set(handlers.Component{Name: name, Status: handlers.Ready, Warnings: []string{refused}})
+		return
+	}
+	s.api.Readiness().Remove(name)
+}
+
+// Addr is where the server listens.
+func (s *Server) Addr() net.Addr { return s.address }
+
+// Done is closed when the server is to end: its context is done, or one of its parts
+// has failed.
+func (s *Server) Done() <-chan struct{} { return s.running.Done() }
+
+// Close drains requests, ends what runs, and closes what was opened. It says what
+// ended the server, if that was a failure.
+func (s *Server) Close() error {
+	s.stop()
+	err := s.group.Wait() // requests and jobs end before what they use
+	if s.assembly != nil {
+		err = errors.Join(err, s.assembly.Close())
+	}
+	return err
+}
+
+// verifyAhead compares the checksums of vectors and graphs, so that it is not the
+// first questions that wait for their files to be read. What is damaged is logged and
+// stated in /readyz; searches of that expert fail and name the file, the others
+// answer.
+func (s *Server) verifyAhead() error {
+	g := s.assembly.Collection.Acquire()
+	defer g.Release()
+	started := time.Now()
+	err := g.VerifyVectors(s.running)
+	switch {
+	case err == nil:
+		s.log.Debug("vectors and graphs are as they were written", "took", time.Since(started).Round(time.Millisecond).String())
+	case s.running.Err() != nil:
+	default:
+		s.log.Error("vectors are damaged: their experts cannot be searched", "cause", err)
+		s.api.Readiness().Set(handlers.Component{Name: "vectors", Status: handlers.Ready, Warnings: []string{err.Error()}})
+	}
+	return nil
+}
+
+// drained waits until no search uses a line-up before the present one.
+func (s *Server) drained(ctx context.Context) error {
+	s.mu.Lock()
+	drained := s.assembly.drained
+	s.mu.Unlock()
+	if drained == nil {
+		return nil
+	}
+	select {
+	case <-drained:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("searches are still running: %w", ctx.Err())
 	}
 }

@@ -21,11 +21,11 @@ func snapshotsOf(config configs.Config) string {
 	return filepath.Clean(config.Collection) + "-snapshots"
 }
 
-func (l *Assembly) checkSnapshot(r jobs.Request) error {
+func (s *Server) checkSnapshot(r jobs.Request) error {
 	if !plainName(r.Name) {
 		return jobs.Refuse("invalid_name", "%q cannot be the name of a snapshot: letters, digits, - _ and ., at most 64, and no . in front", r.Name)
 	}
-	out := filepath.Join(snapshotsOf(l.config), r.Name)
+	out := filepath.Join(snapshotsOf(s.config), r.Name)
 	if err := collection.CheckSnapshot(out); err != nil {
 		return jobs.Refuse("invalid_name", "%v", err)
 	}
@@ -43,8 +43,8 @@ func plainName(name string) bool {
 }
 
 // makeSnapshot is the work of a snapshot.
-func (l *Assembly) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
-	folder := snapshotsOf(l.config)
+func (s *Server) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
+	folder := snapshotsOf(s.config)
 	out := filepath.Join(folder, t.Name)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return jobs.Result{}, err
@@ -55,11 +55,11 @@ func (l *Assembly) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, 
 		}
 	}
 	t.Report(jobs.Progress{Stage: "indexing what was written", Total: -1, Unit: "changes"})
-	if err := l.flush(ctx, t.Report); err != nil {
+	if err := s.flush(ctx, t.Report); err != nil {
 		return jobs.Result{}, err
 	}
 	t.Report(jobs.Progress{Stage: "linking", Total: -1, Unit: "files"})
-	report, err := l.live.Snapshot(ctx, out)
+	report, err := s.live.Snapshot(ctx, out)
 	if err != nil {
 		return jobs.Result{}, err
 	}
@@ -79,15 +79,15 @@ func readSnapshot(out string) (result jobs.Result, err error) {
 
 // flush waits until searches see what was acknowledged, and gives up when that
 // keeps failing.
-func (l *Assembly) flush(ctx context.Context, report func(jobs.Progress)) error {
+func (s *Server) flush(ctx context.Context, report func(jobs.Progress)) error {
 	for {
 		waiting, cancel := context.WithTimeout(ctx, 2*time.Second)
-		err := l.live.Flush(waiting)
+		err := s.live.Flush(waiting)
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		backlog := l.live.Backlog()
+		backlog := s.live.Backlog()
 		if backlog.Trouble != nil {
 			return fmt.Errorf("what was written cannot be indexed at the moment: %w", backlog.Trouble)
 		}

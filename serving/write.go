@@ -5,141 +5,128 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
-	"slices"
+	"path/filepath"
 	"syscall"
 
+	"conclave/ann"
 	"conclave/collection"
-	"conclave/configs"
+	"conclave/corpus"
 	"conclave/handlers"
-	"conclave/search"
+	"conclave/jobs"
 )
 
-// openServed opens the configured collection for a server: for reading and
-// writing, unless it is to be read alone.
-func openServed(config configs.Config, log *slog.Logger, observer search.Observer, turns search.Turns) (*Assembly, error) {
-	l := &Assembly{options: Options{Config: config, Log: log, Observer: observer, Lenient: true}, warnings: map[string][]string{}, turns: turns}
-	if err := l.load(); err != nil {
-		return l, err
+// openLive takes the collection's lock, and replaces the reading by a collection that
+// is searched and written to.
+func (s *Server) openLive() error {
+	a, in := s.assembly, s.config.Ingest
+	encoders, err := s.encoders()
+	if err != nil {
+		return err
 	}
-	f := &following{config: config, log: log}
-	if config.ReadOnly {
-		l.following = f
-		return l, nil
+	s.live, err = collection.OpenLive(s.config.Collection, collection.LiveOptions{
+		Build:      collection.BuildOptions{Experts: encoders, Shared: SharedPasses(a.Experts.opened), Threads: in.Threads},
+		FlushAfter: in.FlushAfter, FlushPassages: in.FlushPassages, MaxPending: in.Backlog,
+		Merge:  collection.MergePolicy{Threads: in.Threads},
+		Failed: func(err error) { s.log.Error("indexing what was written failed, and is tried again", "cause", err) },
+	})
+	switch {
+	case errors.Is(err, collection.ErrLocked), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return &WriteError{err}
+	case err != nil:
+		return err
 	}
-	encoders, err := f.openSilent(l)
-	if err == nil {
-		return l, l.openWriting(f, encoders)
-	}
-	log.Error("nothing can be written: passages need vectors of every expert of the collection", "cause", err)
-	l.following, l.unwritable = f, err
-	return l, f.closeSilent()
+	reading := a.close
+	a.Collection, a.close = s.live.Collection(), s.live.Close
+	return reading()
 }
 
-// closeSilent ends the experts that are not searched.
-func (f *following) closeSilent() (err error) {
-	for _, e := range f.silent {
-		err = errors.Join(err, e.Encoder.Close())
-	}
-	f.silent = nil
-	return err
-}
+// WriteError is the error of a server that may not write to its collection, or not
+// while another process does. One that only reads could open it.
+type WriteError struct{ Err error }
 
-// openWriting takes the collection's lock and replaces the reading by a live
-// collection.
-func (l *Assembly) openWriting(f *following, encoders []collection.PassageEncoder) (err error) {
-	o := liveOptions(f.config, encoders)
-	o.Build.Shared = SharedPasses(l.Experts.opened)
-	o.Failed = func(err error) { f.log.Error("indexing what was written failed, and is tried again", "cause", err) }
-	if f.live, err = collection.OpenLive(f.config.Collection, o); err != nil {
-		return explainWriting(f.config.Collection, errors.Join(err, f.closeSilent()))
-	}
-	before := l.Collection
-	l.following, l.Collection = f, f.live.Collection()
-	g := l.Collection.Acquire()
+func (e *WriteError) Error() string { return e.Err.Error() }
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// encoders are those of all experts of the collection, of which every passage needs
+// vectors: those that are searched, those that the configuration does not name, which
+// are loaded, and in the place of those whose bundles cannot be used, none.
+func (s *Server) encoders() (encoders []collection.PassageEncoder, err error) {
+	a := s.assembly
+	g := a.Collection.Acquire()
 	defer g.Release()
-	if l.made, err = l.configure(g); err != nil {
-		return errors.Join(err, before.Close())
-	}
-	reading := l.Engine
-	if l.Engine, err = l.newEngine(); err != nil {
-		return errors.Join(err, before.Close())
-	}
-	// Nobody has asked the engine that read.
-	return errors.Join(reading.Close(context.Background()), before.Close())
-}
-
-// openSilent opens the experts of the collection that are not searched: new
-// passages need vectors of every expert. It returns all encoders.
-func (f *following) openSilent(l *Assembly) ([]collection.PassageEncoder, error) {
-	g := l.Collection.Acquire()
-	defer g.Release()
-	var encoders []collection.PassageEncoder
-	for _, e := range l.Experts.opened {
+	for _, e := range a.Experts.opened {
 		encoders = append(encoders, e)
 	}
 	for _, x := range g.Experts() {
-		if slices.ContainsFunc(l.Experts.opened, func(e *Expert) bool { return e.name == x.Name }) {
+		if a.Experts.named(x.Name) != nil {
 			continue
 		}
-		if at := slices.IndexFunc(l.absent, func(m search.Missing) bool { return m.Source == x.Name }); at >= 0 {
-			return nil, fmt.Errorf("expert %s: %s", x.Name, l.absent[at].Reason)
+		if a.isAbsent(x.Name) {
+			encoders = append(encoders, noEncoder{x})
+			continue
 		}
-		e, err := l.open(f.config, f.log, x.Name)
+		e, err := a.Experts.more(x.Name)
 		if err != nil {
-			return nil, fmt.Errorf("expert %s: %w", x.Name, err)
+			s.log.Error("passages cannot be written: they need vectors of every expert of the collection", "expert", x.Name, "cause", err)
+			a.absent = append(a.absent, absentExpert{name: x.Name, cause: err, silent: true})
+			encoders = append(encoders, noEncoder{x})
+			continue
 		}
-		f.silent = append(f.silent, e)
+		a.Experts.silent = append(a.Experts.silent, e)
 		encoders = append(encoders, e)
-		f.log.Warn("expert of the collection is not searched, since experts in the configuration does not name it; what is written is encoded for it all the same", "expert", x.Name)
+		s.log.Warn("expert of the collection is not searched, since experts in the configuration does not name it; what is written is encoded for it all the same", "expert", x.Name)
 	}
 	return encoders, nil
 }
 
-// open loads one more expert.
-func (l *Assembly) open(config configs.Config, log *slog.Logger, name string) (*Expert, error) {
-	if l.Experts.runtime != nil {
-		return l.Experts.open(name)
-	}
-	// A collection of words alone has loaded no runtime yet.
-	first, err := OpenExperts(config, log, []string{name})
+// noEncoder stands for the encoder of an expert whose bundle cannot be used. Passages
+// that were acknowledged before it was damaged wait until it is mended.
+type noEncoder struct{ files collection.ExpertFiles }
+
+func (n noEncoder) Name() string        { return n.files.Name }
+func (n noEncoder) Dimension() int      { return n.files.Dimension }
+func (n noEncoder) Fingerprint() string { return n.files.Fingerprint }
+
+// Late says that the expert gives each token a vector.
+func (n noEncoder) Late() bool { return n.files.Index.Kind == ann.Late }
+
+// EncodePassages is an error.
+func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float32, error) {
+	return nil, fmt.Errorf("the bundle of expert %s cannot be used, so passages have no vectors of it", n.files.Name)
+}
+
+// acceptWrites lets passages be written and jobs be asked for.
+func (s *Server) acceptWrites() (*jobs.Queue, error) {
+	queue, err := jobs.Open(filepath.Join(s.config.Collection, "jobs"), jobs.Options{Logger: s.log, Kinds: map[string]jobs.Kind{
+		jobs.Snapshot:     {Check: s.checkSnapshot, Work: s.makeSnapshot},
+		jobs.AddExpert:    {Check: s.checkAdding, Work: s.addExpert},
+		jobs.RemoveExpert: {Check: s.checkRemoving, Work: s.removeExpert},
+		jobs.DeleteTagged: {Work: s.deleteTagged},
+	}})
 	if err != nil {
 		return nil, err
 	}
-	e := first.opened[0]
-	first.opened = l.Experts.opened
-	l.Experts = first
-	return e, nil
-}
-
-// liveOptions say how what is written becomes visible.
-func liveOptions(config configs.Config, encoders []collection.PassageEncoder) collection.LiveOptions {
-	in := config.Ingest
-	return collection.LiveOptions{
-		Build:      collection.BuildOptions{Experts: encoders, Threads: in.Threads},
-		FlushAfter: in.FlushAfter, FlushPassages: in.FlushPassages, MaxPending: in.Backlog,
-		Merge: collection.MergePolicy{Threads: in.Threads},
+	if damaged := queue.Damaged(); len(damaged) > 0 {
+		said := handlers.Component{Name: "jobs", Status: handlers.Ready}
+		for _, path := range damaged {
+			said.Warnings = append(said.Warnings, fmt.Sprintf("the record %s is damaged and its job is not done: ask for it again, and remove the file", filepath.Base(path)))
+		}
+		s.api.Readiness().Set(said)
 	}
+	s.tellWritable()
+	return queue, s.api.AttachWriter(s.live, queue, snapshotFolder{snapshotsOf(s.config)})
 }
 
-func writeLimitsOf(l configs.Limits) handlers.WriteLimits {
-	return handlers.WriteLimits{
-		UploadBytes: int64(l.UploadBytes), Uploads: l.Uploads, LineBytes: int(l.LineBytes), PassageBytes: int(l.PassageBytes),
-		Tags: l.Tags, MetadataBytes: int(l.MetadataBytes), AnswerBytes: int64(l.UploadAnswerBytes), BytesASecond: int(l.UploadRate),
+// tellWritable lets passages be written, or refuses them: a passage needs vectors of
+// every expert of its collection. What needs none, such as deleting, is done.
+func (s *Server) tellWritable() {
+	if len(s.assembly.absent) == 0 {
+		s.api.RefusePassages("")
+		return
 	}
-}
-
-// explainWriting adds what can be done when a collection cannot be written to.
-func explainWriting(folder string, err error) error {
-	if errors.Is(err, collection.ErrLocked) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return fmt.Errorf("%w; to search %s without writing to it, use --read-only", err, folder)
+	why := "No passage can be written, since it needs vectors of every expert of the collection:"
+	for _, x := range s.assembly.absent {
+		why += fmt.Sprintf(" the bundle of expert %s cannot be used (%s).", x.name, handlers.WithoutPaths(x.cause.Error()))
 	}
-	return err
-}
-
-// closeWriting ends the writing, while the encoders that it uses are open.
-func (l *Assembly) closeWriting() error {
-	err := errors.Join(l.live.Close(), l.settled(context.Background()))
-	l.Collection = nil // closed with the live one
-	return errors.Join(err, l.closeSilent())
+	s.api.RefusePassages(why + " Mend it and start the server again, or take the expert out (DELETE /v1/admin/experts/" + s.assembly.absent[0].name + "). Passages can be deleted all the same.")
 }

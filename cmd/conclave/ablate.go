@@ -167,7 +167,7 @@ func (x *ablating) evidence(ctx context.Context, l *serving.Assembly, domains []
 		return nil, err
 	}
 	e := &ablation.Evidence{Questions: f.gateQuestions(gathered), Specialists: x.asks,
-		Towards: l.Made().Defaults.Gate, WithoutLate: l.Made().Defaults.GateWithoutLate}
+		Towards: l.LineUp().Defaults.Gate, WithoutLate: l.LineUp().Defaults.GateWithoutLate}
 	for _, s := range gathered[0].evidence.Sources {
 		e.Sources = append(e.Sources, s.Name)
 	}

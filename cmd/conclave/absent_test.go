@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/handlers"
+	"conclave/jobs"
 	"conclave/search"
 )
 
@@ -57,7 +59,23 @@ func TestDamagedBundle(t *testing.T) {
 		if len(r.Degraded) != 0 {
 			t.Errorf("%v: asked for base alone, %+v", args, r.Degraded)
 		}
-		s.call(http.MethodPut, "/v1/passages/new", `{"text":"A zebra."}`, http.StatusForbidden, nil)
+		if len(args) > 0 { // it only reads
+			s.call(http.MethodPut, "/v1/passages/new", `{"text":"A zebra."}`, http.StatusForbidden, nil)
+		} else {
+			// A passage would lack vectors of it, and is refused with what to do; what needs
+			// none is done.
+			for path, method := range map[string]string{"/v1/passages/new": http.MethodPut, "/v1/passages": http.MethodPost} {
+				var p handlers.Problem
+				s.call(method, path, `{"id":"new","text":"A zebra."}`, http.StatusServiceUnavailable, &p)
+				if p.Code != "not_written" || !containsAll(p.Detail, []string{"expert tales", "onnx", "DELETE /v1/admin/experts/tales"}) {
+					t.Errorf("%s: %+v", path, p)
+				}
+			}
+			s.call(http.MethodDelete, "/v1/passages/3?refresh=wait", "", http.StatusOK, nil)
+			if j := s.job(s.call(http.MethodPost, "/v1/admin/snapshots", `{"name":"monday"}`, http.StatusAccepted, nil)); j.State != jobs.Done || j.Result.Passages != 2 {
+				t.Errorf("a snapshot: %+v", j)
+			}
+		}
 		if code := s.end(); code != exitOK || !strings.Contains(s.log.String(), "an expert is out") {
 			t.Errorf("%v: ended with %d:\n%s", args, code, s.log.String())
 		}
@@ -73,6 +91,23 @@ func TestDamagedBundle(t *testing.T) {
 	s := startServer(t)
 	s.call(http.MethodPut, "/v1/passages/new?refresh=wait", `{"text":"A zebra."}`, http.StatusCreated, nil)
 	s.end()
+
+	// The remedy of the refusal: once the expert is out, everything is written.
+	damage("tales")
+	s = startServer(t)
+	s.call(http.MethodPut, "/v1/passages/more", `{"text":"Another zebra."}`, http.StatusServiceUnavailable, nil)
+	if j := s.job(s.call(http.MethodDelete, "/v1/admin/experts/tales", "", http.StatusAccepted, nil)); j.State != jobs.Done {
+		t.Fatalf("%+v\n%s", j, s.log.String())
+	}
+	s.call(http.MethodPut, "/v1/passages/more?refresh=wait", `{"text":"Another zebra."}`, http.StatusCreated, nil)
+	var r search.Response
+	s.call(http.MethodPost, "/v1/search", `{"question":"another zebra"}`, http.StatusOK, &r)
+	if len(r.Degraded) != 0 || len(r.Results) == 0 || r.Results[0].ID != "more" {
+		t.Errorf("after it left: %+v, left out %+v", r.Results, r.Degraded)
+	}
+	if code := s.end(); code != exitOK {
+		t.Errorf("ended with %d:\n%s", code, s.log.String())
+	}
 
 	damage("base")
 	code, _, complaints = conclave(t, "serve", "--collection", "c", "--listen", freeAddress(t))

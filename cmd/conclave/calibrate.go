@@ -135,7 +135,7 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 		return err
 	}
 	fitted, err := fitAll(cmd.Context(), gathered, unanswerable, prior, fingerprints(l), x.depth, calibration.GateOptions{Specialists: x.specialists,
-		Towards: l.Made().Defaults.Gate, WithoutLate: l.Made().Defaults.GateWithoutLate},
+		Towards: l.LineUp().Defaults.Gate, WithoutLate: l.LineUp().Defaults.GateWithoutLate},
 		calibration.AlphaOptions{Quality: calibration.Quality(x.alphaBy), Balance: calibration.Balance(x.alphaOver)})
 	if err != nil {
 		return err

@@ -117,8 +117,8 @@ func (x *fittingPrior) ask(cmd *cobra.Command, config configs.Config, domains []
 		return out, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	gate := l.Made().Defaults.Gate
-	if gate == nil || l.Made().Late == nil {
+	gate := l.LineUp().Defaults.Gate
+	if gate == nil || l.LineUp().Late == nil {
 		return out, errors.New("it is not searched by the shipped gate with late interaction: index it with the default experts")
 	}
 	foreign := questions.Domain{Name: "foreign"}
@@ -137,7 +137,7 @@ func (x *fittingPrior) ask(cmd *cobra.Command, config configs.Config, domains []
 	if err != nil {
 		return out, err
 	}
-	specialists := l.Made().Defaults.Specialists
+	specialists := l.LineUp().Defaults.Specialists
 	gates := slices.Repeat([]fusion.Gate{*gate}, calibration.Folds)
 	var f fit
 	questions, others := f.newQuestions(own), f.newQuestions(strangers)

@@ -68,7 +68,7 @@ start takes a moment only.`,
 			if err := buildDemo(cmd.Context(), config, cache, term); err != nil {
 				return provision.ExplainFull(err, config.Collection)
 			}
-			return serving.Serve(cmd.Context(), config, newLogger(term.Err, config.Log), version, func(at net.Addr) { welcome(term.Out, at) })
+			return serve(cmd.Context(), config, term, func(at net.Addr) { welcome(term.Out, at) })
 		},
 	}
 	addConfigFlags(command.Flags(), "listen", "collection", "encoder.provider", "encoder.threads")

@@ -176,7 +176,7 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 func (x *evaluating) options(l *serving.Assembly, config configs.Config, also []evaluation.Method) (evaluation.Options, error) {
 	o := evaluation.Options{Depth: x.depth, Candidates: x.cands, Exact: x.exact, Timeout: evaluationTimeout,
 		Patterns: x.answers == "regex", Timed: x.timed, Reference: x.against}
-	lineup := evaluation.Lineup{Experts: serving.DenseOf(l.Engine.Experts()), Words: true}
+	lineup := evaluation.Lineup{Experts: l.Dense(), Words: true}
 	if x.alone {
 		o.Methods = lineup.Alone()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/serving"
 )
 
 // hintsOf says what to do about an error, one line for each of its causes that
@@ -41,6 +42,8 @@ func hint(err error) string {
 	switch e := err.(type) {
 	case *collection.Error:
 		return collectionHint(e)
+	case *serving.WriteError:
+		return "--read-only searches the collection without writing to it"
 	case *collection.ClashError:
 		return "--id-prefix before an --in tells files apart"
 	}

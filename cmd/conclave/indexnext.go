@@ -45,7 +45,7 @@ func sayNext(l *serving.Assembly, w *errWriter, folder string) {
 	case !late && slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Name == baseExpert }):
 		step("late interaction", "index --collection "+folder+" --add-expert late")
 	default:
-		if l.Made().Reference == "" {
+		if l.LineUp().Reference == "" {
 			step("a specialist, where one of these is near your domain:\n      "+strings.Join(specialists(), ", "), "index --collection "+folder+" --add-expert NAME")
 		}
 		if record == nil && err == nil {
@@ -63,7 +63,7 @@ func specialists() []string {
 func autoOf(l *serving.Assembly) string {
 	d := l.Engine.Defaults()
 	var of []string
-	dense := serving.DenseOf(l.Engine.Experts())
+	dense := l.Dense()
 	switch {
 	case len(dense) > 3:
 		of = append(of, fmt.Sprintf("%d experts", len(dense)))
@@ -77,7 +77,7 @@ func autoOf(l *serving.Assembly) string {
 		if d.Gate.Phrases > 0 {
 			of = append(of, "phrases")
 		}
-		if len(d.Gate.Late) > 0 && l.Made().Late != nil {
+		if len(d.Gate.Late) > 0 && l.LineUp().Late != nil {
 			of = append(of, "late interaction")
 		}
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"net"
 
+	"conclave/configs"
 	"conclave/serving"
 
 	"github.com/spf13/cobra"
@@ -31,10 +33,22 @@ func newServe(term terminal) *cobra.Command {
 				_, err = term.Out.Write(text)
 				return err
 			}
-			return serving.Serve(cmd.Context(), config, newLogger(term.Err, config.Log), version, func(net.Addr) {})
+			return serve(cmd.Context(), config, term, func(net.Addr) {})
 		},
 	}
 	addConfigFlags(command.Flags(), "collection", "listen", "read_only", "bundles", "encoder.provider", "encoder.threads", "search.fusion", "log.format", "log.questions")
 	command.Flags().BoolVar(&printConfig, "print-config", false, "print the configuration that is in force, and stop")
 	return command
+}
+
+// serve serves until ctx is done or the server fails. ready is called with the address
+// once questions are answered.
+func serve(ctx context.Context, config configs.Config, term terminal, ready func(net.Addr)) error {
+	s, err := serving.Open(ctx, serving.ServerOptions{Config: config, Log: newLogger(term.Err, config.Log), Version: version})
+	if err != nil {
+		return err
+	}
+	ready(s.Addr())
+	<-s.Done()
+	return s.Close()
 }

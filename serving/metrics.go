@@ -1,10 +1,38 @@
 package serving
 
 import (
+	"errors"
+	"runtime"
+
+	"conclave/collection"
 	"conclave/encoder/batcher"
+	"conclave/handlers"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
+
+// registerCollection shows the program and the collection that it serves in /metrics.
+func registerCollection(metrics *handlers.Metrics, c *collection.Collection, version string) error {
+	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_build_info", Help: "1, with what this program is.",
+		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}}, func() float64 { return 1 })
+	err := metrics.Register(build)
+	for _, m := range []struct {
+		name, help string
+		value      func(*collection.Generation) float64
+	}{
+		{"generation", "The generation of the collection that searches see.", func(g *collection.Generation) float64 { return float64(g.Number()) }},
+		{"passages", "Passages that searches see.", func(g *collection.Generation) float64 { return float64(g.Len()) }},
+		{"segments", "Segments of the collection.", func(g *collection.Generation) float64 { return float64(g.Segments()) }},
+		{"collection_bytes", "Bytes of the segments' files.", func(g *collection.Generation) float64 { return float64(g.Bytes()) }},
+	} {
+		err = errors.Join(err, metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + m.name, Help: m.help}, func() float64 {
+			g := c.Acquire()
+			defer g.Release()
+			return m.value(g)
+		})))
+	}
+	return err
+}
 
 // encoderMetrics shows the encoders' counters to Prometheus.
 type encoderMetrics struct{ experts func() []*Expert }

@@ -1,0 +1,58 @@
+package serving
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"conclave/admission"
+	"conclave/configs"
+	"conclave/handlers"
+)
+
+func newAPI(config configs.Config, log *slog.Logger, metrics *handlers.Metrics, control *admission.Control) (*handlers.API, error) {
+	keys, err := keysOf(config.Auth)
+	if err != nil {
+		return nil, err
+	}
+	l := config.Limits
+	return handlers.New(handlers.Options{
+		Metrics: metrics, Logger: log, LogQuestions: config.Log.Questions,
+		Keys: keys, AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
+		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins, TrustedProxies: config.Server.TrustedProxies,
+		BodyBytes: int64(l.BodyBytes), Admission: control, ReadOnly: config.ReadOnly, TempDir: os.TempDir(),
+		RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,
+		Write: handlers.WriteLimits{
+			UploadBytes: int64(l.UploadBytes), Uploads: l.Uploads, LineBytes: int(l.LineBytes), PassageBytes: int(l.PassageBytes),
+			Tags: l.Tags, MetadataBytes: int(l.MetadataBytes), AnswerBytes: int64(l.UploadAnswerBytes), BytesASecond: int(l.UploadRate),
+		},
+	})
+}
+
+func keysOf(auth configs.Auth) ([]handlers.Key, error) {
+	var out []handlers.Key
+	for _, k := range auth.Keys {
+		key := handlers.Key{Name: k.Name, Expires: k.Expires.Time}
+		if n, err := hex.Decode(key.SHA256[:], []byte(k.SHA256)); err != nil || n != sha256.Size {
+			return nil, fmt.Errorf("auth.keys: the SHA-256 of key %q is not 64 hexadecimal digits", k.Name)
+		}
+		for _, scope := range k.Scopes {
+			key.Scopes = append(key.Scopes, handlers.Scope(scope))
+		}
+		out = append(out, key)
+	}
+	return out, nil
+}
+
+func serveOptions(s configs.Server) (o handlers.ServeOptions, err error) {
+	o = handlers.ServeOptions{
+		Connections: s.Connections, HeaderBytes: int(s.HeaderBytes), ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout,
+		WriteTimeout: s.WriteTimeout, IdleTimeout: s.IdleTimeout, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainTimeout,
+	}
+	if o.Connections == 0 {
+		o.Connections, err = defaultConnections()
+	}
+	return o, err
+}

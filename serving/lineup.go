@@ -1,0 +1,201 @@
+package serving
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"conclave/calibration"
+	shipped "conclave/experts"
+	"conclave/fusion"
+	"conclave/models"
+	"conclave/search"
+)
+
+// lineUpWith is the line-up of the experts that are there, by a calibration; nil: by
+// what is shipped. One that searches could not be answered by is an error.
+func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, err error) {
+	made.Defaults = defaultsOf(a.options.Config.Search)
+	for _, e := range a.Experts.opened {
+		x := e.searched()
+		if e.Late() {
+			if made.Late != nil {
+				return made, fmt.Errorf("%s and %s are both experts of late interaction, of which one can take part: name the experts to search with under experts in the configuration, or take one out with conclave index --remove-expert", made.Late.Name, x.Name)
+			}
+			made.Late = &x
+			continue
+		}
+		if err := a.familiar(&made, &x, e); err != nil {
+			return made, err
+		}
+		if record != nil {
+			calibrate(&x, record)
+		}
+		made.Experts = append(made.Experts, x)
+	}
+	for _, x := range a.absent {
+		if x.silent {
+			continue
+		}
+		made.Absent = append(made.Absent, search.Missing{Source: x.name, Reason: "its bundle cannot be used"})
+	}
+	if record == nil {
+		err = a.shippedGate(&made)
+	} else {
+		gateOf(&made.Defaults, record)
+		chancesOf(&made.Defaults, record)
+	}
+	if err != nil {
+		return made, err
+	}
+	return made, a.answers(made)
+}
+
+// searched is an expert as the engine uses it, without what is fitted for its
+// collection.
+func (e *Expert) searched() search.Expert {
+	m, question := e.Bundle.Manifest, e.Encoder.Fingerprint(models.Question)
+	x := search.Expert{Name: e.name, Encoder: e.Encoder, Passages: e, Info: search.ExpertInfo{
+		Dimension:    m.Dimension,
+		Fingerprints: map[string]string{"question": question, "passage": e.Encoder.Fingerprint(models.Passage)},
+		Provider:     e.Encoder.Provider(),
+		Precision:    m.Precision,
+		MaxTokens:    map[string]int{"question": m.MaxTokens.Question, "passage": m.MaxTokens.Passage},
+	}}
+	if why := e.Encoder.Fallback(); why != nil {
+		x.Info.Warnings = append(x.Info.Warnings, fmt.Sprintf("runs on the processor: %v", why))
+	}
+	switch c := e.Bundle.Calibration; {
+	case c == nil:
+	case c.Encoder != question:
+		x.Info.Warnings = append(x.Info.Warnings, "its calibration was fitted for another encoder and is left aside: calibrate it again")
+	default:
+		x.Info.Calibration = &search.CalibrationInfo{
+			Temperature: c.Temperature, Depth: c.Depth, ECEBefore: c.ECEBefore, ECEAfter: c.ECEAfter, Questions: c.Questions,
+		}
+	}
+	if ensemble := e.Encoder.Ensemble(); ensemble != nil {
+		x.Ensemble = ensemble
+	}
+	return x
+}
+
+// familiar gives an expert the representatives of its training questions, where the
+// encoder that made them, one for all experts, is loaded.
+func (a *Assembly) familiar(made *search.LineUp, x *search.Expert, e *Expert) error {
+	r, err := e.Bundle.Representatives()
+	if err != nil || r == nil {
+		return err
+	}
+	reference := a.referenceFor(r)
+	if reference == "" || made.Reference != "" && made.Reference != reference {
+		a.options.Log.Warn("familiarity is not known: the base of the expert is not loaded", "expert", x.Name)
+		return nil
+	}
+	made.Reference, x.Representatives = reference, r.Vectors
+	return nil
+}
+
+// referenceFor is the loaded expert that is the base itself of these
+// representatives, not one that was fine-tuned from it; "" when it is not loaded.
+func (a *Assembly) referenceFor(r *models.Representatives) string {
+	for _, e := range a.Experts.opened {
+		if m := e.Bundle.Manifest; m.Base == nil && m.Lineage.MergedFrom == "" && m.Lineage.SourceSHA256 == r.BaseSHA256 {
+			return e.name
+		}
+	}
+	return ""
+}
+
+// calibrate gives an expert the temperature and the chance that were fitted for it:
+// for this very encoder.
+func calibrate(x *search.Expert, record *calibration.Record) {
+	question := x.Info.Fingerprints["question"]
+	if own := record.Expert(x.Name, question); own != nil {
+		x.Info.Calibration = &search.CalibrationInfo{Temperature: own.Temperature, Depth: own.Depth,
+			ECEBefore: own.Before, ECEAfter: own.After, Questions: questionsOf(record)}
+	}
+	for i := range record.Sources {
+		if s := &record.Sources[i]; s.Name == x.Name && s.Fingerprint == question {
+			x.Chance = &s.Chance
+		}
+	}
+}
+
+// questionsOf says which questions a record was fitted on.
+func questionsOf(r *calibration.Record) string {
+	n, names := 0, ""
+	for _, q := range r.Questions {
+		n += q.Questions
+		if names != "" {
+			names += ", "
+		}
+		names += q.Domain
+	}
+	return fmt.Sprintf("%d questions of %s", n, names)
+}
+
+// gateOf brings a record's gate, and the method that "auto" stands for.
+func gateOf(d *search.Defaults, r *calibration.Record) {
+	d.Auto, d.Gate, d.GateWithoutLate, d.Specialists = r.Auto, r.Gate, r.GateWithoutLate, r.Specialists
+}
+
+// chancesOf brings what else was fitted for a collection: the chances of words and
+// of answers, and the weight of words in the hybrid.
+func chancesOf(d *search.Defaults, r *calibration.Record) {
+	for i := range r.Sources {
+		if s := &r.Sources[i]; s.Kind == fusion.Lexical {
+			d.WordsChance = &s.Chance
+		}
+	}
+	if len(r.Chances) > 0 {
+		d.Chances, d.ChancesBasis = r.Chances, search.BasisCalibrated
+	}
+	if r.Alpha > 0 {
+		d.Hybrid.Alpha = r.Alpha
+	}
+}
+
+// shippedGate is what a collection gets that nobody calibrated: the gate's
+// coefficients belong to kinds of sources, so they hold for any experts whose
+// vectors have unit length. So do the confidences that are shipped with it, where
+// the sources are those that they were fitted for.
+func (a *Assembly) shippedGate(made *search.LineUp) error {
+	dense := a.Experts.Dense()
+	if len(dense) == 0 || slices.ContainsFunc(dense, func(e *Expert) bool { return !e.Bundle.Manifest.Normalise }) {
+		return nil
+	}
+	record, err := parseShipped(calibration.RecordFile, calibration.ParseRecord)
+	if record == nil || err != nil || record.Auto != search.MethodGate {
+		return err
+	}
+	gateOf(&made.Defaults, record)
+	prior, err := ShippedPrior()
+	if prior != nil && made.Late != nil {
+		made.Defaults.Chances, made.Defaults.ChancesBasis = prior.Chances, search.BasisShipped
+	}
+	return err
+}
+
+// ShippedPrior is the confidence for collections that nobody calibrated, and that
+// calibrations begin with; nil where none is shipped.
+func ShippedPrior() (*calibration.Prior, error) {
+	return parseShipped(calibration.PriorFile, calibration.ParsePrior)
+}
+
+// parseShipped reads what was fitted for the shipped experts; nil where nothing is
+// shipped.
+func parseShipped[T any](name string, parse func([]byte) (*T, error)) (*T, error) {
+	data, err := fs.ReadFile(shipped.FS, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	out, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s, which is shipped: %w", name, err)
+	}
+	return out, nil
+}

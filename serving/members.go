@@ -1,0 +1,123 @@
+package serving
+
+import (
+	"slices"
+
+	"conclave/collection"
+)
+
+// named is the loaded expert of a name, searched or not; nil: there is none.
+func (x *Experts) named(name string) *Expert {
+	for _, e := range slices.Concat(x.opened, x.silent) {
+		if e.name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// without are experts but one.
+func without(all []*Expert, e *Expert) []*Expert {
+	return slices.DeleteFunc(slices.Clone(all), func(other *Expert) bool { return other == e })
+}
+
+func (a *Assembly) isAbsent(name string) bool {
+	return slices.ContainsFunc(a.absent, func(x absentExpert) bool { return x.name == name })
+}
+
+// hasExpert reports whether a generation has vectors of an expert.
+func hasExpert(g *collection.Generation, name string) bool {
+	return slices.ContainsFunc(g.Experts(), func(f collection.ExpertFiles) bool { return f.Name == name })
+}
+
+// searched are the experts that are searched.
+func (s *Server) searched() []*Expert {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.assembly.Experts.opened // never changed in place
+}
+
+func (s *Server) absentNames() (names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.assembly.absent {
+		names = append(names, x.name)
+	}
+	return names
+}
+
+// join lets searches ask one more expert.
+func (s *Server) join(e *Expert) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.assembly
+	opened, absent := a.Experts.opened, a.absent
+	a.Experts.opened = append(slices.Clone(opened), e)
+	a.absent = a.absentBut(e.name)
+	if err := s.renew(); err != nil {
+		a.Experts.opened, a.absent = opened, absent
+		return err
+	}
+	s.tellExpert(e.name)
+	return nil
+}
+
+// part lets no further search ask an expert. It returns the expert, which is nil when
+// it was not loaded; its encoder may be in use until drained returns.
+func (s *Server) part(name string) (*Expert, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.assembly
+	gone := a.Experts.named(name)
+	if gone != nil && slices.Contains(a.Experts.silent, gone) {
+		a.Experts.silent = without(a.Experts.silent, gone)
+		return gone, nil
+	}
+	if gone == nil {
+		return nil, nil
+	}
+	opened := a.Experts.opened
+	a.Experts.opened = without(opened, gone)
+	if err := s.renew(); err != nil {
+		a.Experts.opened = opened
+		return nil, err
+	}
+	s.api.Readiness().Remove("expert " + name)
+	return gone, nil
+}
+
+// forget names an absent expert no more, which left the collection.
+func (s *Server) forget(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.assembly.isAbsent(name) {
+		return
+	}
+	s.assembly.absent = s.assembly.absentBut(name)
+	if err := s.renew(); err != nil {
+		s.log.Error("answers still name an expert that left the collection", "expert", name, "cause", err)
+	}
+	s.api.Readiness().Remove("expert " + name)
+	s.tellWritable()
+}
+
+func (a *Assembly) absentBut(name string) []absentExpert {
+	return slices.DeleteFunc(slices.Clone(a.absent), func(x absentExpert) bool { return x.name == name })
+}
+
+// renew lets searches use the experts and the calibration that are there now. Called
+// with mu held.
+func (s *Server) renew() error {
+	if err := s.assembly.renew(); err != nil {
+		return err
+	}
+	s.tellCalibration()
+	return nil
+}
+
+// keep takes an expert back of which the collection still needs the encoder.
+func (s *Server) keep(e *Expert) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.assembly.Experts.silent = append(s.assembly.Experts.silent, e)
+}
