@@ -17,7 +17,7 @@ import (
 	"conclave/models"
 	"conclave/models/tiny"
 	"conclave/search"
-	"conclave/shelf"
+	"conclave/serving/view"
 )
 
 // breakable is a real graph that can be made to fail when it is run.
@@ -79,7 +79,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	config.Corpus = shelf.Of(c)
+	config.Corpus = view.Of(c)
 	engine, err := search.NewEngine(config)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"conclave/corpus"
 	"conclave/jobs"
 	"conclave/search"
-	"conclave/shelf"
+	"conclave/serving/view"
 )
 
 var _ Writer = (*collection.Live)(nil)
@@ -73,7 +73,7 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 			t.Error(err)
 		}
 	})
-	engine, err := search.NewEngine(search.Config{Corpus: shelf.Of(live.Collection()), Limits: search.Limits{Timeout: 5 * time.Second}})
+	engine, err := search.NewEngine(search.Config{Corpus: view.Of(live.Collection()), Limits: search.Limits{Timeout: 5 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}

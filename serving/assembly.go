@@ -20,7 +20,7 @@ import (
 	"conclave/fusion"
 	"conclave/models"
 	"conclave/search"
-	"conclave/shelf"
+	"conclave/serving/view"
 )
 
 // Options say what is opened, and how.
@@ -135,7 +135,7 @@ func (a *Assembly) start(turns search.Turns) (err error) {
 	if a.lineUp, err = a.newLineUp(); err != nil {
 		return err
 	}
-	a.Engine, err = search.NewEngine(search.Config{LineUp: a.lineUp, Corpus: shelf.Of(a.Collection), Limits: limitsOf(a.options.Config.Limits),
+	a.Engine, err = search.NewEngine(search.Config{LineUp: a.lineUp, Corpus: view.Of(a.Collection), Limits: limitsOf(a.options.Config.Limits),
 		Observer: a.options.Observer, Turns: turns})
 	return err
 }

@@ -24,7 +24,7 @@ import (
 	"conclave/models/tiny"
 	"conclave/rank"
 	"conclave/search"
-	"conclave/shelf"
+	"conclave/serving/view"
 )
 
 // The experts differ in seed, shape and how far their ensembles spread.
@@ -140,7 +140,7 @@ func open(t testing.TB, kind string) *library {
 		t.Fatal(err)
 	}
 	l.read(t)
-	config.Corpus = shelf.Of(l.collection)
+	config.Corpus = view.Of(l.collection)
 	if l.engine, err = search.NewEngine(config); err != nil {
 		t.Fatal(err)
 	}

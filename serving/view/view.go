@@ -1,6 +1,6 @@
-// Package shelf shows a collection to the search engine: collection's types as
-// the interfaces that search asks for. Neither knows of the other.
-package shelf
+// Package view shows a collection to the search engine: collection's types as the
+// interfaces that search asks for. Neither knows of the other.
+package view
 
 import (
 	"context"
@@ -10,27 +10,27 @@ import (
 	"conclave/search"
 )
 
-// Shelf is a collection as the engine's corpus.
-type Shelf struct{ collection *collection.Collection }
+// Corpus is a collection as the engine's corpus.
+type Corpus struct{ collection *collection.Collection }
 
-// Of shows a collection, which has to stay open for as long as the Shelf and
+// Of shows a collection, which has to stay open for as long as the Corpus and
 // the views of it are in use.
-func Of(c *collection.Collection) Shelf { return Shelf{c} }
+func Of(c *collection.Collection) Corpus { return Corpus{c} }
 
 // Acquire pins the newest generation until the view is released.
-func (s Shelf) Acquire() search.View { return view{s.collection.Acquire()} }
+func (c Corpus) Acquire() search.View { return pinned{c.collection.Acquire()} }
 
-// view is a generation with all that is in it.
-type view struct{ generation *collection.Generation }
+// pinned is a generation with all that is in it.
+type pinned struct{ generation *collection.Generation }
 
-func (v view) Generation() uint64        { return v.generation.Number() }
-func (v view) Passages() search.Passages { return v.generation }
-func (v view) Words() search.WordIndex   { return words{v.generation.Words()} }
-func (v view) Release()                  { v.generation.Release() }
+func (v pinned) Generation() uint64        { return v.generation.Number() }
+func (v pinned) Passages() search.Passages { return v.generation }
+func (v pinned) Words() search.WordIndex   { return words{v.generation.Words()} }
+func (v pinned) Release()                  { v.generation.Release() }
 
-func (v view) Phrases() search.WordIndex { return phrases(v.generation.Phrases(), nil) }
+func (v pinned) Phrases() search.WordIndex { return phrases(v.generation.Phrases(), nil) }
 
-func (v view) Vectors(expert string) (search.VectorIndex, bool) {
+func (v pinned) Vectors(expert string) (search.VectorIndex, bool) {
 	index, ok := v.generation.Expert(expert)
 	if !ok {
 		return nil, false
@@ -38,7 +38,7 @@ func (v view) Vectors(expert string) (search.VectorIndex, bool) {
 	return index, true
 }
 
-func (v view) Index(expert string) (search.IndexInfo, bool) {
+func (v pinned) Index(expert string) (search.IndexInfo, bool) {
 	for _, f := range v.generation.Experts() {
 		if f.Name == expert {
 			return search.IndexInfo{Kind: f.Index.Kind, Passages: f.Passages, Warnings: f.Warnings(),
@@ -48,7 +48,7 @@ func (v view) Index(expert string) (search.IndexInfo, bool) {
 	return search.IndexInfo{}, false
 }
 
-func (v view) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
+func (v pinned) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
 	s, err := v.generation.Select(f.TagsAll, f.TagsAny)
 	if err != nil {
 		return nil, 0, err
