@@ -7,21 +7,10 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-)
-
-// Providers, kinds, methods and the like that a configuration may name.
-const (
-	providers = "cpu cuda auto"
-	kinds     = "hnsw flat coder"
-	methods   = "auto muf muf-sparse hybrid sum rrf"
-	fills     = "exact min"
-	scopes    = "search embed ingest admin"
-	levels    = "debug info warn error"
-	formats   = "text json"
 )
 
 // checker collects impossible values with the place each was written.
@@ -47,11 +36,52 @@ func (c *checker) fail(at string, value any, format string, args ...any) {
 	c.mistakes = append(c.mistakes, &Error{Source: source, Key: at, Value: fmt.Sprint(value), Detail: fmt.Sprintf(format, args...)})
 }
 
-// between checks low ≤ value ≤ high.
-func between[T int | int64 | float64 | ByteSize | time.Duration](c *checker, at string, value, low, high T) {
-	if value < low || value > high {
-		c.fail(at, value, "has to be from %v to %v", low, high)
+// tags checks what the fields' tags allow, and inside lists too.
+func (c *checker) tags(all []key, values map[string]reflect.Value) {
+	for _, k := range all {
+		if bounds := strings.Fields(k.tag.Get("between")); len(bounds) == 2 {
+			c.between(k, bounds, values)
+		}
+		words := k.tag.Get("oneof")
+		switch {
+		case k.objects():
+			for i := range k.value.Len() {
+				c.tags(leaves(fmt.Sprintf("%s[%d]", k.path, i), "", k.value.Index(i)), values)
+			}
+		case words == "":
+		case k.isList():
+			for i, word := range k.value.Interface().([]string) {
+				c.oneOf(fmt.Sprintf("%s[%d]", k.path, i), word, words)
+			}
+		case k.value.String() != "" || !strings.Contains(k.tag.Get("yaml"), ",omitempty"):
+			c.oneOf(k.path, k.value.String(), words)
+		}
 	}
+}
+
+// between checks that a value lies between two bounds, each a value or a key.
+func (c *checker) between(k key, bounds []string, values map[string]reflect.Value) {
+	of := func(bound string) reflect.Value {
+		if v, ok := values[bound]; ok {
+			return v
+		}
+		v := reflect.New(k.value.Type()).Elem()
+		if err := parse(bound, v); err != nil {
+			panic(fmt.Sprintf("%s: the bound %s is not %v", k.path, bound, err)) // of the program
+		}
+		return v
+	}
+	low, high := of(bounds[0]), of(bounds[1])
+	if number(k.value) < number(low) || number(k.value) > number(high) {
+		c.fail(k.path, k.value.Interface(), "has to be from %v to %v", low.Interface(), high.Interface())
+	}
+}
+
+func number(v reflect.Value) float64 {
+	if v.CanInt() {
+		return float64(v.Int())
+	}
+	return v.Float()
 }
 
 // oneOf checks that value is one of the words in allowed.
@@ -70,8 +100,12 @@ func (c *checker) oneOf(at, value, allowed string) {
 // check refuses impossible values.
 func (cfg Config) check(sources map[string]string) error {
 	c := &checker{sources: sources}
+	all, values := keys(&cfg), map[string]reflect.Value{}
+	for _, k := range all {
+		values[k.path] = k.value
+	}
+	c.tags(all, values)
 	cfg.checkServing(c)
-	cfg.checkSearching(c)
 	cfg.checkExperts(c)
 	cfg.checkKeys(c)
 	return errors.Join(c.mistakes...)
@@ -109,64 +143,9 @@ func (cfg Config) checkServing(c *checker) {
 			c.fail(fmt.Sprintf("server.trusted_proxies[%d]", i), block, "has to be an address block, such as 10.0.0.0/8 or 127.0.0.1/32")
 		}
 	}
-	between(c, "server.connections", s.Connections, 0, 1_000_000)
-	between(c, "server.header_bytes", s.HeaderBytes, 1<<10, 1<<20)
-	between(c, "server.read_header_timeout", s.ReadHeaderTimeout, 10*time.Millisecond, 10*time.Minute)
-	between(c, "server.read_timeout", s.ReadTimeout, 10*time.Millisecond, time.Hour)
-	between(c, "server.write_timeout", s.WriteTimeout, 0, 2*time.Hour)
-	between(c, "server.idle_timeout", s.IdleTimeout, 10*time.Millisecond, 2*time.Hour)
-	between(c, "server.drain_delay", s.DrainDelay, 0, 10*time.Minute)
-	between(c, "server.drain_timeout", s.DrainTimeout, 0, time.Hour)
 	if least := s.ReadTimeout + cfg.Limits.Timeout; s.WriteTimeout != 0 && s.WriteTimeout < least {
 		c.fail("server.write_timeout", s.WriteTimeout, "has to be at least server.read_timeout and limits.timeout together, %v, or 0 for that and 30s", least)
 	}
-	between(c, "rate.requests", cfg.Rate.Requests, 0, 1_000_000_000)
-	between(c, "rate.window", cfg.Rate.Window, time.Second, 24*time.Hour)
-	c.oneOf("log.level", cfg.Log.Level, levels)
-	c.oneOf("log.format", cfg.Log.Format, formats)
-}
-
-func (cfg Config) checkSearching(c *checker) {
-	l, s := cfg.Limits, cfg.Search
-	between(c, "limits.body_bytes", l.BodyBytes, 1<<10, 1<<30)
-	between(c, "limits.question_bytes", l.QuestionBytes, 16, l.BodyBytes)
-	between(c, "limits.embed_bytes", l.EmbedBytes, 16, l.BodyBytes)
-	between(c, "limits.embed_inputs", l.EmbedInputs, 1, 100_000)
-	between(c, "limits.k", l.K, 1, 100_000)
-	between(c, "limits.candidates", l.Candidates, 1, 100_000)
-	between(c, "limits.batch", l.Batch, 1, 10_000)
-	between(c, "limits.batch_parallel", l.BatchParallel, 1, 10_000)
-	between(c, "limits.timeout", l.Timeout, time.Millisecond, time.Hour)
-	between(c, "limits.concurrency", l.Concurrency, 1, 1_000_000)
-	between(c, "limits.upload_bytes", l.UploadBytes, 1<<10, 1<<40)
-	between(c, "limits.upload_rate", l.UploadRate, 1, 1<<30)
-	between(c, "limits.uploads", l.Uploads, 1, 1000)
-	between(c, "limits.line_bytes", l.LineBytes, 1<<10, 16<<20)
-	between(c, "limits.passage_bytes", l.PassageBytes, 1, 8<<20)
-	between(c, "limits.tags", l.Tags, 0, 256)
-	between(c, "limits.metadata_bytes", l.MetadataBytes, 0, 256<<10)
-	between(c, "limits.answer_bytes", l.AnswerBytes, 1<<10, 1<<30)
-	between(c, "limits.upload_answer_bytes", l.UploadAnswerBytes, 1<<10, 1<<40)
-	between(c, "ingest.flush_after", cfg.Ingest.FlushAfter, time.Millisecond, time.Hour)
-	between(c, "ingest.flush_passages", cfg.Ingest.FlushPassages, 1, 1_000_000)
-	between(c, "ingest.backlog", cfg.Ingest.Backlog, 1, 100_000_000)
-	between(c, "ingest.threads", cfg.Ingest.Threads, 1, 1024)
-	c.oneOf("search.fusion", s.Fusion, methods)
-	c.oneOf("search.missing", s.Missing, fills)
-	between(c, "search.k", s.K, 1, l.K)
-	between(c, "search.candidates", s.Candidates, 1, l.Candidates)
-	between(c, "search.alpha", s.Alpha, 0, 1e6)
-	between(c, "search.timeout", s.Timeout, time.Millisecond, l.Timeout)
-	c.oneOf("index.kind", cfg.Index.Kind, kinds)
-	between(c, "index.floors.hnsw", cfg.Index.Floors.HNSW, 0, 1)
-	between(c, "index.floors.flat", cfg.Index.Floors.Flat, 0, 1)
-	between(c, "index.floors.coder", cfg.Index.Floors.Coder, 0, 1)
-	e := cfg.Encoder
-	c.oneOf("encoder.provider", e.Provider, providers)
-	between(c, "encoder.threads", e.Threads, 0, 1024)
-	between(c, "encoder.queue", e.Queue, 1, 1_000_000)
-	between(c, "encoder.batch_tokens", e.BatchTokens, 512, 1<<24)
-	between(c, "encoder.cache_entries", e.CacheEntries, 0, 100_000_000)
 }
 
 func (cfg Config) checkExperts(c *checker) {
@@ -185,10 +164,6 @@ func (cfg Config) checkExperts(c *checker) {
 		default:
 			seen[e.Name] = i
 		}
-		if e.Provider != "" {
-			c.oneOf(at+".provider", e.Provider, providers)
-		}
-		between(c, at+".threads", e.Threads, 0, 1024)
 	}
 }
 
@@ -210,10 +185,7 @@ func (cfg Config) checkKeys(c *checker) {
 		}
 		sums[string(sum)] = i
 		if len(k.Scopes) == 0 {
-			c.fail(at+".scopes", "", "a key needs at least one of %s", strings.Join(strings.Fields(scopes), ", "))
-		}
-		for j, scope := range k.Scopes {
-			c.oneOf(fmt.Sprintf("%s.scopes[%d]", at, j), scope, scopes)
+			c.fail(at+".scopes", "", "a key needs at least one of search, embed, ingest, admin")
 		}
 	}
 	if cfg.Auth.Disabled && len(cfg.Auth.Keys) > 0 {

@@ -7,19 +7,24 @@
 // environment and no flags by itself: both are handed to Load.
 package configs
 
-import "time"
+import (
+	_ "embed" // of the defaults
+	"time"
+)
 
 // Config is the whole configuration. Its fields are the keys of conclave.yaml;
-// conclave.yaml in this folder says what each is for.
+// conclave.yaml in this folder says what each is for, and its default. A field's tag
+// says what is allowed: between (two values, or keys whose values are the bounds) or
+// one of (words); and what the help of its flag is, with the name of its value in <>.
 type Config struct {
-	Listen     string   `yaml:"listen"`
-	Collection string   `yaml:"collection"`
+	Listen     string   `yaml:"listen" help:"<address> and port to listen on"`
+	Collection string   `yaml:"collection" help:"<folder> of the collection"`
 	ReadOnly   bool     `yaml:"read_only"`
 	Snapshots  string   `yaml:"snapshots"` // folder; "" means Collection and "-snapshots"
-	Bundles    string   `yaml:"bundles"`
+	Bundles    string   `yaml:"bundles" help:"<folder> that holds the experts' bundles"`
 	Experts    []Expert `yaml:"experts"`
-	Cache      string   `yaml:"cache"`
-	Runtime    string   `yaml:"runtime"`
+	Cache      string   `yaml:"cache" help:"<folder> for what setup fetches"`
+	Runtime    string   `yaml:"runtime" help:"<file> of the ONNX Runtime library"`
 	Encoder    Encoder  `yaml:"encoder"`
 	Index      Index    `yaml:"index"`
 	Ingest     Ingest   `yaml:"ingest"`
@@ -28,8 +33,8 @@ type Config struct {
 	Rate       Rate     `yaml:"rate"`
 	Auth       Auth     `yaml:"auth"`
 	Server     Server   `yaml:"server"`
-	Metrics    Page     `yaml:"metrics"`
-	Docs       Page     `yaml:"docs"`
+	Metrics    Page     `yaml:"metrics" help:"serve /metrics without a key"`
+	Docs       Page     `yaml:"docs" help:"serve /docs and /openapi without a key (default)"`
 	Log        Log      `yaml:"log"`
 
 	// File is the configuration file that was read, or "".
@@ -38,92 +43,90 @@ type Config struct {
 	Warnings []string `yaml:"-"`
 }
 
-// Expert names one expert to load. Experts are a list, and not a map from
-// name to settings, because viper lower-cases the keys of maps and splits them
-// at dots.
+// Expert names one expert to load.
 type Expert struct {
 	Name     string `yaml:"name"`
-	Bundle   string `yaml:"bundle"`             // folder; "" means Config.Bundles/Name
-	Provider string `yaml:"provider,omitempty"` // "" means Encoder.Provider
-	Threads  int    `yaml:"threads,omitempty"`  // 0 means Encoder.Threads
+	Bundle   string `yaml:"bundle"`                                   // folder; "" means Config.Bundles/Name
+	Provider string `yaml:"provider,omitempty" oneof:"cpu cuda auto"` // "" means Encoder.Provider
+	Threads  int    `yaml:"threads,omitempty" between:"0 1024"`       // 0 means Encoder.Threads
 }
 
 // Encoder says how questions are turned into vectors.
 type Encoder struct {
-	Provider     string `yaml:"provider"`      // "cpu", "cuda" or "auto"
-	Threads      int    `yaml:"threads"`       // of one inference; 0: the cores, divided among the experts
-	Queue        int    `yaml:"queue"`         // waiting questions per expert before callers are turned away
-	BatchTokens  int    `yaml:"batch_tokens"`  // padded tokens of one pass
-	CacheEntries int    `yaml:"cache_entries"` // question vectors kept per expert; 0: none
+	Provider     string `yaml:"provider" oneof:"cpu cuda auto" help:"where to run models: cpu, cuda or auto"` // "cpu", "cuda" or "auto"
+	Threads      int    `yaml:"threads" between:"0 1024" help:"threads of one inference (0: one per core)"`   // of one inference; 0: the cores, divided among the experts
+	Queue        int    `yaml:"queue" between:"1 1000000"`                                                    // waiting questions per expert before callers are turned away
+	BatchTokens  int    `yaml:"batch_tokens" between:"512 16777216"`                                          // padded tokens of one pass
+	CacheEntries int    `yaml:"cache_entries" between:"0 100000000"`                                          // question vectors kept per expert; 0: none
 }
 
 // Index says what kind of vector index is built and how good it has to be.
 type Index struct {
-	Kind   string `yaml:"kind"`
+	Kind   string `yaml:"kind" oneof:"hnsw flat coder" help:"vector index: hnsw, flat or coder"`
 	Floors Floors `yaml:"floors"`
 }
 
 // Floors are the lowest recall@10 against exact search, 0…1, with which the
 // server starts, for each kind of index.
 type Floors struct {
-	HNSW  float64 `yaml:"hnsw"`
-	Flat  float64 `yaml:"flat"`
-	Coder float64 `yaml:"coder"`
+	HNSW  float64 `yaml:"hnsw" between:"0 1"`
+	Flat  float64 `yaml:"flat" between:"0 1"`
+	Coder float64 `yaml:"coder" between:"0 1"`
 }
 
 // Ingest says how passages that come in while the collection is served become
 // visible to searches.
 type Ingest struct {
-	FlushAfter    time.Duration `yaml:"flush_after"`    // how long a change waits for others
-	FlushPassages int           `yaml:"flush_passages"` // made visible at once, at most
-	Backlog       int           `yaml:"backlog"`        // changes that may wait before writers do
-	Threads       int           `yaml:"threads"`        // that build and merge graphs
+	FlushAfter    time.Duration `yaml:"flush_after" between:"1ms 1h"`       // how long a change waits for others
+	FlushPassages int           `yaml:"flush_passages" between:"1 1000000"` // made visible at once, at most
+	Backlog       int           `yaml:"backlog" between:"1 100000000"`      // changes that may wait before writers do
+	Threads       int           `yaml:"threads" between:"1 1024"`           // that build and merge graphs
 }
 
 // Search holds what a request gets when it does not say otherwise.
 type Search struct {
-	Fusion     string        `yaml:"fusion"`
-	K          int           `yaml:"k"`
-	Candidates int           `yaml:"candidates"` // per source
-	Missing    string        `yaml:"missing"`    // "exact" or "min"
-	Alpha      float64       `yaml:"alpha"`      // weight of BM25 in the hybrid, before anything is calibrated
-	Timeout    time.Duration `yaml:"timeout"`
+	Fusion     string        `yaml:"fusion" oneof:"auto muf muf-sparse hybrid sum rrf" help:"fusion <method> when a request names none"`
+	K          int           `yaml:"k" between:"1 limits.k"`
+	Candidates int           `yaml:"candidates" between:"1 limits.candidates"` // per source
+	Missing    string        `yaml:"missing" oneof:"exact min"`                // "exact" or "min"
+	Alpha      float64       `yaml:"alpha" between:"0 1000000"`                // weight of BM25 in the hybrid, before anything is calibrated
+	Timeout    time.Duration `yaml:"timeout" between:"1ms limits.timeout"`
 }
 
 // Limits bound what one request may ask for.
 type Limits struct {
-	BodyBytes     ByteSize      `yaml:"body_bytes"`
-	QuestionBytes ByteSize      `yaml:"question_bytes"`
-	EmbedBytes    ByteSize      `yaml:"embed_bytes"`  // of one text to embed
-	EmbedInputs   int           `yaml:"embed_inputs"` // texts to embed
-	K             int           `yaml:"k"`
-	Candidates    int           `yaml:"candidates"`
-	Batch         int           `yaml:"batch"`          // searches
-	BatchParallel int           `yaml:"batch_parallel"` // searches of a batch that run at once
-	AnswerBytes   ByteSize      `yaml:"answer_bytes"`   // of one answer, of a batch's together
-	Timeout       time.Duration `yaml:"timeout"`
-	Concurrency   int           `yaml:"concurrency"` // requests worked on at once
+	BodyBytes     ByteSize      `yaml:"body_bytes" between:"1KiB 1GiB"`
+	QuestionBytes ByteSize      `yaml:"question_bytes" between:"16 limits.body_bytes"`
+	EmbedBytes    ByteSize      `yaml:"embed_bytes" between:"16 limits.body_bytes"` // of one text to embed
+	EmbedInputs   int           `yaml:"embed_inputs" between:"1 100000"`            // texts to embed
+	K             int           `yaml:"k" between:"1 100000"`
+	Candidates    int           `yaml:"candidates" between:"1 100000"`
+	Batch         int           `yaml:"batch" between:"1 10000"`          // searches
+	BatchParallel int           `yaml:"batch_parallel" between:"1 10000"` // searches of a batch that run at once
+	AnswerBytes   ByteSize      `yaml:"answer_bytes" between:"1KiB 1GiB"` // of one answer, of a batch's together
+	Timeout       time.Duration `yaml:"timeout" between:"1ms 1h"`
+	Concurrency   int           `yaml:"concurrency" between:"1 1000000"` // requests worked on at once
 
-	UploadBytes   ByteSize `yaml:"upload_bytes"`   // of one bulk upload
-	UploadRate    ByteSize `yaml:"upload_rate"`    // a second, at least
-	Uploads       int      `yaml:"uploads"`        // at once
-	LineBytes     ByteSize `yaml:"line_bytes"`     // of one passage as JSON
-	PassageBytes  ByteSize `yaml:"passage_bytes"`  // of its text
-	Tags          int      `yaml:"tags"`           // of one passage
-	MetadataBytes ByteSize `yaml:"metadata_bytes"` // of one passage
+	UploadBytes   ByteSize `yaml:"upload_bytes" between:"1KiB 1024GiB"` // of one bulk upload
+	UploadRate    ByteSize `yaml:"upload_rate" between:"1 1GiB"`        // a second, at least
+	Uploads       int      `yaml:"uploads" between:"1 1000"`            // at once
+	LineBytes     ByteSize `yaml:"line_bytes" between:"1KiB 16MiB"`     // of one passage as JSON
+	PassageBytes  ByteSize `yaml:"passage_bytes" between:"1 8MiB"`      // of its text
+	Tags          int      `yaml:"tags" between:"0 256"`                // of one passage
+	MetadataBytes ByteSize `yaml:"metadata_bytes" between:"0 256KiB"`   // of one passage
 	// UploadAnswerBytes bounds what of an upload's answer waits for its end.
-	UploadAnswerBytes ByteSize `yaml:"upload_answer_bytes"`
+	UploadAnswerBytes ByteSize `yaml:"upload_answer_bytes" between:"1KiB 1024GiB"`
 }
 
 // Rate bounds the requests of one caller: of its key, or of its address.
 type Rate struct {
-	Requests int           `yaml:"requests"` // per window; 0: no bound
-	Window   time.Duration `yaml:"window"`
+	Requests int           `yaml:"requests" between:"0 1000000000"` // per window; 0: no bound
+	Window   time.Duration `yaml:"window" between:"1s 24h"`
 }
 
 // Auth says who may call.
 type Auth struct {
-	Disabled bool  `yaml:"disabled"`
+	Disabled bool  `yaml:"disabled" help:"serve without keys on any address"`
 	Keys     []Key `yaml:"keys"`
 }
 
@@ -131,23 +134,23 @@ type Auth struct {
 type Key struct {
 	Name    string   `yaml:"name"`
 	SHA256  string   `yaml:"sha256"` // 64 hex digits
-	Scopes  []string `yaml:"scopes"`
+	Scopes  []string `yaml:"scopes" oneof:"search embed ingest admin"`
 	Expires Instant  `yaml:"expires,omitempty"`
 }
 
 // Server holds what concerns connections.
 type Server struct {
-	AllowedHosts      []string      `yaml:"allowed_hosts"`
-	CORSOrigins       []string      `yaml:"cors_origins"`
-	TrustedProxies    []string      `yaml:"trusted_proxies"` // address blocks
-	Connections       int           `yaml:"connections"`     // open at once; 0: what the descriptors allow
-	HeaderBytes       ByteSize      `yaml:"header_bytes"`
-	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout"`
-	ReadTimeout       time.Duration `yaml:"read_timeout"`
-	WriteTimeout      time.Duration `yaml:"write_timeout"` // of a whole exchange, from the end of its header
-	IdleTimeout       time.Duration `yaml:"idle_timeout"`
-	DrainDelay        time.Duration `yaml:"drain_delay"`   // between "not ready" and closing the listener
-	DrainTimeout      time.Duration `yaml:"drain_timeout"` // for requests under way at shutdown
+	AllowedHosts      []string      `yaml:"allowed_hosts" help:"<names> that Host may have while there are no keys"`
+	CORSOrigins       []string      `yaml:"cors_origins" help:"<origins> whose pages may call"`
+	TrustedProxies    []string      `yaml:"trusted_proxies"`                 // address blocks
+	Connections       int           `yaml:"connections" between:"0 1000000"` // open at once; 0: what the descriptors allow
+	HeaderBytes       ByteSize      `yaml:"header_bytes" between:"1KiB 1MiB"`
+	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout" between:"10ms 10m"`
+	ReadTimeout       time.Duration `yaml:"read_timeout" between:"10ms 1h"`
+	WriteTimeout      time.Duration `yaml:"write_timeout" between:"0s 2h"` // of a whole exchange, from the end of its header
+	IdleTimeout       time.Duration `yaml:"idle_timeout" between:"10ms 2h"`
+	DrainDelay        time.Duration `yaml:"drain_delay" between:"0s 10m"`  // between "not ready" and closing the listener
+	DrainTimeout      time.Duration `yaml:"drain_timeout" between:"0s 1h"` // for requests under way at shutdown
 }
 
 // Page is something served beside the API.
@@ -157,40 +160,26 @@ type Page struct {
 
 // Log says what is written to standard error.
 type Log struct {
-	Level     string `yaml:"level"`
-	Format    string `yaml:"format"`
-	Questions bool   `yaml:"questions"` // the text of questions too
+	Level     string `yaml:"level" oneof:"debug info warn error" help:"debug, info, warn or error"`
+	Format    string `yaml:"format" oneof:"text json" help:"text or json"`
+	Questions bool   `yaml:"questions" help:"write the text of questions to the log"` // the text of questions too
 }
+
+// defaultsFile is conclave.yaml as it is documented: every key at its default.
+//
+//go:embed conclave.yaml
+var defaultsFile []byte
 
 // Defaults is the configuration of a machine that has none: loopback, no keys.
 func Defaults() Config { return defaults().derived() }
 
 // defaults is Defaults before what is left at 0 has been worked out.
 func defaults() Config {
-	return Config{
-		Listen:     "127.0.0.1:8080",
-		Collection: "index",
-		Bundles:    "experts",
-		Experts:    []Expert{},
-		Encoder:    Encoder{Provider: "cpu", Queue: 1024, BatchTokens: 16384, CacheEntries: 10000},
-		Index:      Index{Kind: "hnsw", Floors: Floors{HNSW: 0.95, Flat: 0.999}},
-		Ingest:     Ingest{FlushAfter: time.Second, FlushPassages: 4096, Backlog: 1_000_000, Threads: 1},
-		Search:     Search{Fusion: "auto", K: 10, Candidates: 100, Missing: "exact", Alpha: 0.03, Timeout: 2 * time.Second},
-		Limits: Limits{
-			BodyBytes: 1 << 20, QuestionBytes: 8 << 10, EmbedBytes: 64 << 10, EmbedInputs: 256,
-			K: 1000, Candidates: 1000, Batch: 100, BatchParallel: 8, AnswerBytes: 32 << 20, Timeout: 10 * time.Second, Concurrency: 256,
-			UploadBytes: 1 << 30, UploadRate: 1 << 10, Uploads: 4, LineBytes: 1 << 20, PassageBytes: 256 << 10, Tags: 64, MetadataBytes: 16 << 10, UploadAnswerBytes: 256 << 20,
-		},
-		Rate: Rate{Window: time.Minute},
-		Auth: Auth{Keys: []Key{}},
-		Server: Server{
-			AllowedHosts: []string{}, CORSOrigins: []string{}, TrustedProxies: []string{},
-			HeaderBytes: 32 << 10, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
-			IdleTimeout: 2 * time.Minute, DrainTimeout: 30 * time.Second,
-		},
-		Docs: Page{Open: true},
-		Log:  Log{Level: "info", Format: "text"},
+	r := newReader(Config{Experts: []Expert{}, Auth: Auth{Keys: []Key{}}})
+	if err := r.file("conclave.yaml", defaultsFile); err != nil {
+		panic(err) // a test reads it
 	}
+	return *r.config
 }
 
 // derived works out what is left at 0 to follow from other values.

@@ -3,7 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
-	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -30,71 +30,54 @@ func Variable(environ []string, name string) string {
 	return value
 }
 
-// readEnvironment reads the variables CONCLAVE_… of environ, which has the
-// form of os.Environ. Lists of strings are separated by commas; lists of
-// objects are YAML, so that keys can come from a secret store.
+// environment reads the variables CONCLAVE_… of environ, which has the form of
+// os.Environ. Lists of strings are separated by commas; lists of objects are YAML,
+// so that keys can come from a secret store.
 //
 // A variable that no key answers to is a warning and not an error: Kubernetes
 // puts CONCLAVE_SERVICE_HOST and the like beside a service named conclave.
-func readEnvironment(environ []string) (*layer, []string, error) {
-	l := newLayer()
+func (r *reader) environment(environ []string) error {
 	known := map[string]key{}
 	// The common prefix would make any two names look close.
 	names := []string{"config", "key"}
-	for _, k := range keys() {
+	for _, k := range keys(r.config) {
 		known[k.variable()] = k
 		names = append(names, strings.ReplaceAll(k.path, ".", "_"))
 	}
-	var warnings []string
 	for _, entry := range environ {
 		name, text, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, prefix) || name == variableFile || name == VariableKey {
+		if !strings.HasPrefix(name, prefix) || name == variableFile || name == VariableKey || kubernetes(name) {
 			continue
 		}
-		k, ok := known[name]
-		if !ok {
-			if kubernetes(name) {
-				continue
-			}
-			warning := fmt.Sprintf("environment %s: no such variable.", name)
-			if near := nearest(strings.TrimPrefix(name, prefix), names); near != "" {
-				warning += fmt.Sprintf(" Did you mean %s%s?", prefix, strings.ToUpper(near))
-			}
-			warnings = append(warnings, warning)
+		if k, ok := known[name]; ok {
+			r.variable(k, text)
 			continue
 		}
-		l.variable(k, text)
+		warning := fmt.Sprintf("environment %s: no such variable.", name)
+		if near := nearest(strings.TrimPrefix(name, prefix), names); near != "" {
+			warning += fmt.Sprintf(" Did you mean %s%s?", prefix, strings.ToUpper(near))
+		}
+		r.config.Warnings = append(r.config.Warnings, warning)
 	}
-	slices.Sort(warnings)
-	return l, warnings, errors.Join(l.mistakes...)
+	slices.Sort(r.config.Warnings)
+	return errors.Join(r.mistakes...)
 }
 
-func (l *layer) variable(k key, text string) {
+func (r *reader) variable(k key, text string) {
 	source := "environment " + k.variable()
-	l.sources[k.path] = source
 	switch {
 	case k.objects():
 		document, second, err := readYAML([]byte(text))
 		if err != nil || document == nil || second != nil {
-			l.fail(source, k.path, text, "has to be a list in YAML, such as [{name: a}, {name: b}]")
+			r.fail(source, k.path, text, "has to be a list in YAML, such as [{name: a}, {name: b}]")
 			return
 		}
-		inner := newLayer()
-		v, ok := inner.value(source, k.path, document, k.typ)
-		l.mistakes = append(l.mistakes, inner.mistakes...)
-		maps.Copy(l.sources, inner.sources)
-		if ok {
-			l.values[k.path] = v
-		}
-	case k.strings():
-		l.values[k.path] = splitList(text)
+		r.value(source, k.path, document, k.value)
+	case k.isList():
+		r.sources[k.path] = source
+		k.value.Set(reflect.ValueOf(splitList(text)))
 	default:
-		v, err := parseScalar(k.typ, text)
-		if err != nil {
-			l.fail(source, k.path, text, "has to be "+err.Error())
-			return
-		}
-		l.values[k.path] = v
+		r.text(source, k.path, text, k.value)
 	}
 }
 

@@ -5,44 +5,49 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"reflect"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// layer is one source of values: the file or the environment.
-type layer struct {
-	values   map[string]any    // key path → value of the key's type
-	sources  map[string]string // key path, and "experts[1].name" inside lists → where it was written
+// reader puts values into a configuration: of the file, then of the environment,
+// then of flags. It remembers where each was written.
+type reader struct {
+	config   *Config
+	sources  map[string]string // key path, and "experts[1].name" inside lists
 	mistakes []error
 }
 
-func newLayer() *layer {
-	return &layer{values: map[string]any{}, sources: map[string]string{}}
+func newReader(c Config) *reader { return &reader{config: &c, sources: map[string]string{}} }
+
+func (r *reader) fail(source, at, value, detail string) {
+	r.mistakes = append(r.mistakes, &Error{Source: source, Key: at, Value: value, Detail: detail})
 }
 
-func (l *layer) fail(source, at, value, detail string) {
-	l.mistakes = append(l.mistakes, &Error{Source: source, Key: at, Value: value, Detail: detail})
+// text reads a scalar, and remembers its place.
+func (r *reader) text(source, at, text string, v reflect.Value) {
+	r.sources[at] = source
+	if err := parse(text, v); err != nil {
+		r.fail(source, at, text, "has to be "+err.Error())
+	}
 }
 
-// readFile reads the YAML text of a configuration file. It walks the parsed
+// file reads the YAML text of a configuration file. It walks the parsed
 // document itself, and not a map that a decoder made of it, because only the
 // document knows line numbers, keys written twice and the case of keys.
-func readFile(name string, text []byte) (*layer, error) {
+func (r *reader) file(name string, text []byte) error {
 	document, second, err := readYAML(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: not YAML: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
+		return fmt.Errorf("%s: not YAML: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	l := newLayer()
 	if second != nil {
-		l.fail(place(name, second), "the file", "", "a second YAML document begins here, after \"---\", and would be ignored: the configuration is one document")
+		r.fail(place(name, second), "the file", "", "a second YAML document begins here, after \"---\", and would be ignored: the configuration is one document")
 	}
 	if document != nil {
-		l.section(name, "", document, reflect.TypeFor[Config]())
+		r.section(name, "", document, reflect.ValueOf(r.config).Elem())
 	}
-	return l, errors.Join(l.mistakes...)
+	return errors.Join(r.mistakes...)
 }
 
 // readYAML parses a text. The document is nil where the text is empty, or
@@ -70,21 +75,28 @@ func readYAML(text []byte) (document, second *yaml.Node, err error) {
 	}
 }
 
-// section reads a mapping whose keys are the fields of t.
-func (l *layer) section(file, path string, n *yaml.Node, t reflect.Type) {
+// section reads a mapping whose keys are the fields of v.
+func (r *reader) section(file, path string, n *yaml.Node, v reflect.Value) {
 	n = resolve(n)
 	if n.Tag == "!!null" {
 		return // "encoder:" with everything under it commented out
 	}
-	shown := path
-	if shown == "" {
-		shown = "the file"
-	}
 	if n.Kind != yaml.MappingNode {
-		l.fail(place(file, n), shown, n.Value, "has to be keys with values, \"key: value\"")
+		shown := path
+		if shown == "" {
+			shown = "the file"
+		}
+		r.fail(place(file, n), shown, n.Value, "has to be keys with values, \"key: value\"")
 		return
 	}
-	names, fields := children(t)
+	var names []string
+	fields := map[string]int{}
+	for i := range v.NumField() {
+		if name := nameOf(v.Type().Field(i)); name != "-" {
+			names = append(names, name)
+			fields[name] = i
+		}
+	}
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, value := n.Content[i], n.Content[i+1]
@@ -92,77 +104,38 @@ func (l *layer) section(file, path string, n *yaml.Node, t reflect.Type) {
 		field, ok := fields[name.Value]
 		switch {
 		case !ok:
-			l.fail(place(file, name), at, "", unknown("key", name.Value, names))
+			r.fail(place(file, name), at, "", unknown("key", name.Value, names))
 			continue
 		case seen[name.Value] != 0:
-			l.fail(place(file, name), at, "", fmt.Sprintf("written twice, first on line %d", seen[name.Value]))
+			r.fail(place(file, name), at, "", fmt.Sprintf("written twice, first on line %d", seen[name.Value]))
 			continue
 		}
 		seen[name.Value] = name.Line
-		if section(field.Type) {
-			l.section(file, at, value, field.Type)
-			continue
-		}
-		if v, ok := l.value(file, at, value, field.Type); ok {
-			l.values[at] = v
-		}
+		r.value(file, at, value, v.Field(field))
 	}
 }
 
-// value reads a leaf: a scalar, a list of strings or a list of objects.
-func (l *layer) value(file, at string, n *yaml.Node, t reflect.Type) (any, bool) {
+// value reads a section, a list or a scalar.
+func (r *reader) value(file, at string, n *yaml.Node, v reflect.Value) {
 	n = resolve(n)
-	l.sources[at] = place(file, n)
-	if n.Tag == "!!null" {
-		return nil, false // the default stays
-	}
-	if t.Kind() == reflect.Slice {
-		return l.list(file, at, n, t)
-	}
-	if n.Kind != yaml.ScalarNode {
-		l.fail(place(file, n), at, "", "has to be a single value, not a list or keys")
-		return nil, false
-	}
-	v, err := parseScalar(t, n.Value)
-	if err != nil {
-		l.fail(place(file, n), at, n.Value, "has to be "+err.Error())
-		return nil, false
-	}
-	return v, true
-}
-
-func (l *layer) list(file, at string, n *yaml.Node, t reflect.Type) (any, bool) {
-	if n.Kind != yaml.SequenceNode {
-		l.fail(place(file, n), at, n.Value, "has to be a list, \"- item\" on lines of their own or [a, b]")
-		return nil, false
-	}
-	out := reflect.MakeSlice(t, len(n.Content), len(n.Content))
-	whole := true
-	for i, item := range n.Content {
-		where := fmt.Sprintf("%s[%d]", at, i)
-		if t.Elem().Kind() == reflect.Struct {
-			inner := newLayer()
-			inner.section(file, where, item, t.Elem())
-			l.mistakes = append(l.mistakes, inner.mistakes...)
-			whole = whole && len(inner.mistakes) == 0
-			l.sources[where] = place(file, item)
-			maps.Copy(l.sources, inner.sources)
-			_, fields := children(t.Elem())
-			for name, field := range fields {
-				if v, ok := inner.values[where+"."+name]; ok {
-					out.Index(i).FieldByIndex(field.Index).Set(reflect.ValueOf(v))
-				}
-			}
-			continue
+	switch source := place(file, n); {
+	case isSection(v.Type()):
+		r.sources[at] = source
+		r.section(file, at, n, v)
+	case n.Tag == "!!null": // the default stays
+	case v.Kind() == reflect.Slice && n.Kind != yaml.SequenceNode:
+		r.fail(source, at, n.Value, "has to be a list, \"- item\" on lines of their own or [a, b]")
+	case v.Kind() == reflect.Slice:
+		r.sources[at] = source
+		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+		for i, item := range n.Content {
+			r.value(file, fmt.Sprintf("%s[%d]", at, i), item, v.Index(i))
 		}
-		v, ok := l.value(file, where, item, t.Elem())
-		if !ok {
-			whole = false
-			continue
-		}
-		out.Index(i).Set(reflect.ValueOf(v))
+	case n.Kind != yaml.ScalarNode:
+		r.fail(source, at, "", "has to be a single value, not a list or keys")
+	default:
+		r.text(source, at, n.Value, v)
 	}
-	return out.Interface(), whole
 }
 
 // resolve follows an alias (*name) to what it stands for. YAML forbids an

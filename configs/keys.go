@@ -8,9 +8,9 @@ import (
 // key is one leaf of the configuration: a scalar, a list of strings, or a list
 // of objects.
 type key struct {
-	path  string // "limits.question_bytes"
-	typ   reflect.Type
-	value any // the default
+	path  string        // "limits.question_bytes"
+	value reflect.Value // in the Config whose keys were listed
+	tag   reflect.StructTag
 }
 
 // flag is the name of the key on the command line.
@@ -22,55 +22,43 @@ func (k key) variable() string {
 }
 
 // objects reports whether the key is a list of objects.
-func (k key) objects() bool {
-	return k.typ.Kind() == reflect.Slice && k.typ.Elem().Kind() == reflect.Struct
-}
+func (k key) objects() bool { return k.isList() && k.value.Type().Elem().Kind() == reflect.Struct }
 
-// strings reports whether the key is a list of strings.
-func (k key) strings() bool {
-	return k.typ.Kind() == reflect.Slice && k.typ.Elem().Kind() == reflect.String
-}
+// isList reports whether the key is a list.
+func (k key) isList() bool { return k.value.Kind() == reflect.Slice }
 
-// keys lists every leaf of Config in the order of its fields.
-func keys() []key {
-	var out []key
-	walk("", reflect.ValueOf(defaults()), &out)
-	return out
-}
+// keys lists every leaf of a configuration in the order of its fields.
+func keys(c *Config) []key { return leaves("", "", reflect.ValueOf(c).Elem()) }
 
-func walk(path string, v reflect.Value, out *[]key) {
-	for i := range v.NumField() {
-		name := tag(v.Type().Field(i))
+// leaves are the leaves of a section, which stands under a path. help is that of
+// the section, for those of its leaves that have none.
+func leaves(path, help string, section reflect.Value) (out []key) {
+	for i := range section.NumField() {
+		field := section.Type().Field(i)
+		name := nameOf(field)
 		if name == "-" {
 			continue
 		}
-		at := join(path, name)
-		if section(v.Field(i).Type()) {
-			walk(at, v.Field(i), out)
+		k := key{path: join(path, name), value: section.Field(i), tag: field.Tag}
+		switch {
+		case isSection(field.Type):
+			out = append(out, leaves(k.path, k.tag.Get("help"), k.value)...)
 			continue
+		case help != "":
+			k.tag = reflect.StructTag(`help:"` + help + `"`)
 		}
-		*out = append(*out, key{path: at, typ: v.Field(i).Type(), value: v.Field(i).Interface()})
+		out = append(out, k)
 	}
+	return out
 }
 
-// section reports whether t holds keys, and is not a value itself.
-func section(t reflect.Type) bool {
+// isSection reports whether t holds keys, and is not a value itself.
+func isSection(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t != reflect.TypeFor[Instant]()
 }
 
-// children lists the keys inside t by name, in the order of its fields.
-func children(t reflect.Type) (names []string, fields map[string]reflect.StructField) {
-	fields = map[string]reflect.StructField{}
-	for i := range t.NumField() {
-		if name := tag(t.Field(i)); name != "-" {
-			names = append(names, name)
-			fields[name] = t.Field(i)
-		}
-	}
-	return names, fields
-}
-
-func tag(f reflect.StructField) string {
+// nameOf is a field's name in files; "-" for one that is no key.
+func nameOf(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 	return name
 }

@@ -4,13 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 
-	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
-	"github.com/spf13/viper"
 )
 
 // DefaultFile is read when no file is named, and may be absent.
@@ -37,60 +34,29 @@ type Sources struct {
 // current one.
 func Load(s Sources) (Config, error) {
 	file, named := s.file()
-	fromFile := newLayer()
+	r := newReader(defaults())
 	text, err := os.ReadFile(file)
 	switch {
 	case err == nil:
-		if fromFile, err = readFile(file, text); err != nil {
+		if err := r.file(file, text); err != nil {
 			return Config{}, err
 		}
-		fromFile.anchor(filepath.Dir(file))
+		r.anchor(filepath.Dir(file))
+		r.config.File = file
 	case errors.Is(err, fs.ErrNotExist) && !named:
-		file = ""
 	default:
 		return Config{}, fmt.Errorf("reading the configuration: %w", err)
 	}
-	fromEnvironment, warnings, err := readEnvironment(s.Environ)
-	if err != nil {
+	if err := r.environment(s.Environ); err != nil {
 		return Config{}, err
 	}
-
-	v := viper.New()
-	sources := map[string]string{}
-	for _, k := range keys() {
-		// Every key needs a default, since viper's Unmarshal sees no other keys.
-		v.SetDefault(k.path, k.value)
-	}
-	for _, l := range []*layer{fromFile, fromEnvironment} {
-		for at, value := range l.values {
-			v.SetDefault(at, value)
-		}
-		maps.Copy(sources, l.sources)
-	}
-	if err := bindFlags(v, s.Flags, sources); err != nil {
+	if err := r.flags(s.Flags); err != nil {
 		return Config{}, err
 	}
-
-	c := Config{}
-	if err := v.UnmarshalExact(&c, decoding); err != nil {
-		return Config{}, fmt.Errorf("reading the configuration: %w", err)
-	}
-	c.File, c.Warnings = file, warnings
-	if err := c.check(sources); err != nil {
+	if err := r.config.check(r.sources); err != nil {
 		return Config{}, err
 	}
-	return c.derived(), nil
-}
-
-// decoding tells mapstructure to use the yaml tags and to read durations,
-// sizes and lists from the strings of flags.
-func decoding(d *mapstructure.DecoderConfig) {
-	d.TagName = "yaml"
-	d.DecodeHook = mapstructure.ComposeDecodeHookFunc(
-		mapstructure.StringToTimeDurationHookFunc(),
-		mapstructure.StringToSliceHookFunc(","),
-		mapstructure.TextUnmarshallerHookFunc(),
-	)
+	return r.config.derived(), nil
 }
 
 // file is the configuration file to read and whether somebody named it.
@@ -110,24 +76,19 @@ func (s Sources) file() (name string, named bool) {
 }
 
 // anchor makes the relative paths of a file count from its folder.
-func (l *layer) anchor(folder string) {
-	if folder == "." {
-		return
-	}
-	at := func(path string) string {
-		if path == "" || filepath.IsAbs(path) {
-			return path
-		}
-		return filepath.Join(folder, path)
-	}
-	for _, name := range []string{"collection", "snapshots", "bundles", "cache", "runtime"} {
-		if path, ok := l.values[name].(string); ok {
-			l.values[name] = at(path)
+func (r *reader) anchor(folder string) {
+	at := func(path *string) {
+		if *path != "" && folder != "." && !filepath.IsAbs(*path) {
+			*path = filepath.Join(folder, *path)
 		}
 	}
-	if experts, ok := l.values["experts"].([]Expert); ok {
-		for i := range experts {
-			experts[i].Bundle = at(experts[i].Bundle)
+	c := r.config
+	for name, path := range map[string]*string{"collection": &c.Collection, "snapshots": &c.Snapshots, "bundles": &c.Bundles, "cache": &c.Cache, "runtime": &c.Runtime} {
+		if r.sources[name] != "" { // else it is the default, which counts from the current folder
+			at(path)
 		}
+	}
+	for i := range c.Experts {
+		at(&c.Experts[i].Bundle)
 	}
 }

@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"encoding"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -75,47 +77,41 @@ func (i Instant) MarshalText() ([]byte, error) {
 	return []byte(i.Format(time.RFC3339)), nil
 }
 
-// parseScalar reads text as a value of type t. Its error says what is allowed
-// there and nothing else; the caller adds the place, the key and the value.
-func parseScalar(t reflect.Type, text string) (any, error) {
-	switch t {
-	case reflect.TypeFor[time.Duration]():
+// parse reads text into v. Its error says what is allowed there and nothing else;
+// the caller adds the place, the key and the value.
+func parse(text string, v reflect.Value) error {
+	switch into := v.Addr().Interface().(type) {
+	case *time.Duration:
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return nil, fmt.Errorf("a duration with its unit, such as 200ms, 30s or 2m")
+			return errors.New("a duration with its unit, such as 200ms, 30s or 2m")
 		}
-		return d, nil
-	case reflect.TypeFor[ByteSize]():
-		var b ByteSize
-		err := b.UnmarshalText([]byte(text))
-		return b, err
-	case reflect.TypeFor[Instant]():
-		var i Instant
-		err := i.UnmarshalText([]byte(text))
-		return i, err
-	}
-	switch t.Kind() {
-	case reflect.Bool:
+		*into = d
+	case encoding.TextUnmarshaler:
+		return into.UnmarshalText([]byte(text))
+	case *bool:
 		switch strings.ToLower(text) {
 		case "true", "1":
-			return true, nil
+			*into = true
 		case "false", "0":
-			return false, nil
+			*into = false
+		default:
+			return errors.New("true or false")
 		}
-		return nil, fmt.Errorf("true or false")
-	case reflect.Int:
+	case *int:
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return nil, fmt.Errorf("a whole number")
+			return errors.New("a whole number")
 		}
-		return n, nil
-	case reflect.Float64:
+		*into = n
+	case *float64:
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, fmt.Errorf("a number")
+			return errors.New("a number")
 		}
-		return f, nil
+		*into = f
 	default:
-		return text, nil
+		v.SetString(text)
 	}
+	return nil
 }
