@@ -2,17 +2,13 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"conclave/internal/testenv"
-	"conclave/models/tiny"
 	"conclave/search"
 )
 
@@ -172,57 +168,6 @@ func TestIndexAndSearchWords(t *testing.T) {
 	}
 	if code, out, complaints := conclave(t, "verify", "--collection", "c"); code != exitOK || !strings.Contains(out, "6 passages in 2 segments") {
 		t.Errorf("verify: %s%s", out, complaints)
-	}
-}
-
-// TestServe runs the real thing: a tiny expert through ONNX Runtime, served,
-// asked over HTTP, and stopped.
-func TestServe(t *testing.T) {
-	library := testenv.Runtime(t)
-	t.Chdir(t.TempDir())
-	if _, err := tiny.Write(filepath.Join("experts", "small"), tiny.Options{Name: "small", Seed: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("conclave.yaml", []byte("runtime: "+library+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "small"); code != exitOK {
-		t.Fatalf("index: %s", complaints)
-	}
-	address := freeAddress(t)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan int, 1)
-	var log bytes.Buffer
-	go func() {
-		ended <- run(ctx, []string{"serve", "--collection", "c", "--listen", address}, terminal{In: strings.NewReader(""), Out: &log, Err: &log})
-	}()
-	url := "http://" + address
-	for deadline := time.Now().Add(30 * time.Second); ; {
-		if code, _, _ := conclave(t, "healthcheck", "--url", url); code == exitOK {
-			break
-		}
-		if time.Now().After(deadline) {
-			stop()
-			<-ended
-			t.Fatalf("the server did not become ready:\n%s", log.String())
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	code, out, complaints := conclave(t, "search", "--url", url, "--fusion", "rrf,hybrid", "who hid the lamp")
-	if code != exitOK || !strings.Contains(out, "Lamps") || !strings.Contains(out, "hybrid") {
-		t.Errorf("search: %s%s", out, complaints)
-	}
-	code, out, complaints = conclave(t, "search", "--url", url, "who hid the lamp")
-	if code != exitOK || !strings.Contains(out, "Lamps") {
-		t.Errorf("search without a method: %s%s", out, complaints)
-	}
-	code, _, complaints = conclave(t, "search", "--url", url, "--fusion", "magic", "who hid the lamp")
-	if code != exitFailed || !strings.Contains(complaints, "magic") {
-		t.Errorf("an unknown method: exit code %d, %s", code, complaints)
-	}
-	stop()
-	if code := <-ended; code != exitOK {
-		t.Errorf("the server ended with exit code %d:\n%s", code, log.String())
 	}
 }
 

@@ -1,10 +1,8 @@
-package main
+package serving
 
 import (
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -68,8 +66,8 @@ func (s *served) left(n int, keep func(i int) bool) {
 // TestDeleteTagged: what has the tags goes, written a moment ago or long ago,
 // and the others stay.
 func TestDeleteTagged(t *testing.T) {
-	tinyCollection(t, nil, "none")
-	s := startServer(t)
+	site := newSite(t, nil)
+	s := site.serve()
 	const n = 2500
 	s.herd(n)
 	// Nobody waited: much of it lies in the log alone.
@@ -88,42 +86,27 @@ func TestDeleteTagged(t *testing.T) {
 			t.Errorf("%s: %+v %+v", query, j, j.Result)
 		}
 	}
-	if code := s.end(); code != exitOK {
-		t.Errorf("the server ended with %d:\n%s", code, s.log.String())
-	}
-	if code, out, complaints := conclave(t, "verify", "--collection", "c"); code != exitOK {
-		t.Errorf("verify: %s%s", out, complaints)
-	}
+	s.end()
+	site.verify(3 + 833 - 417 + 417)
 }
 
 // TestDeleteTaggedAgain: a job that a kill interrupted when it had deleted a part
 // is ended by the next server, and tells of that part too. A record without tags
 // deletes nothing.
 func TestDeleteTaggedAgain(t *testing.T) {
-	tinyCollection(t, nil, "none")
-	s := startServer(t)
+	site := newSite(t, nil)
+	s := site.serve()
 	const n = 1200
 	s.herd(n)
 	for i := range 10 { // as the job has, before the kill
 		s.call(http.MethodDelete, fmt.Sprintf("/v1/passages/herd%%2F%d", 3*i), "", http.StatusOK, nil)
 	}
-	if code := s.end(); code != exitOK {
-		t.Fatalf("the server ended with %d:\n%s", code, s.log.String())
-	}
+	s.end()
 	begun := time.Now().UTC().Format(time.RFC3339)
-	if err := os.MkdirAll("c/jobs", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
-		"1.json": `{"id":"1","kind":"delete_passages","name":"tags_any=old","tags_any":["old"],"state":"running","created":"` + begun + `","attempts":1}`,
-		"1.work": "400",
-		"2.json": `{"id":"2","kind":"delete_passages","name":"","state":"queued","created":"` + begun + `","attempts":0}`,
-	} {
-		if err := os.WriteFile(filepath.Join("c/jobs", name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s = startServer(t)
+	site.write("c/jobs/1.json", `{"id":"1","kind":"delete_passages","name":"tags_any=old","tags_any":["old"],"state":"running","created":"`+begun+`","attempts":1}`)
+	site.write("c/jobs/1.work", "400")
+	site.write("c/jobs/2.json", `{"id":"2","kind":"delete_passages","name":"","state":"queued","created":"`+begun+`","attempts":0}`)
+	s = site.serve()
 	if j := s.job(http.Header{"Location": {"/v1/jobs/1"}}); j.State != jobs.Done || j.Attempts != 2 || *j.Result.Deleted != 400 {
 		t.Errorf("%+v %+v", j, j.Result)
 	}
@@ -136,8 +119,8 @@ func TestDeleteTaggedAgain(t *testing.T) {
 // TestDeleteTaggedInterrupted: servers that end while a job deletes, wherever it
 // is, leave it to the next one, and none counts twice.
 func TestDeleteTaggedInterrupted(t *testing.T) {
-	tinyCollection(t, nil, "none")
-	s := startServer(t)
+	site := newSite(t, nil)
+	s := site.serve()
 	const n = 12000
 	s.herd(n)
 	location := s.call(http.MethodDelete, "/v1/passages?tags_any=old", "", http.StatusAccepted, nil)
@@ -150,10 +133,8 @@ func TestDeleteTaggedInterrupted(t *testing.T) {
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	if code := s.end(); code != exitOK {
-		t.Fatalf("the server ended with %d:\n%s", code, s.log.String())
-	}
-	s = startServer(t)
+	s.end()
+	s = site.serve()
 	if j := s.job(location); j.State != jobs.Done || *j.Result.Deleted != n/3 {
 		t.Errorf("%+v %+v", j, j.Result)
 	} else {

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"conclave/internal/testenv"
+	"conclave/models/tiny"
+)
+
+// served is `conclave serve`, running in this process.
+type served struct {
+	t   *testing.T
+	url string
+	log *safeBuffer
+	end func() int // stops it, and gives the exit code
+}
+
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// startServer serves the collection "c" of the present folder until end.
+func startServer(t *testing.T, args ...string) *served {
+	t.Helper()
+	address := freeAddress(t)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan int, 1)
+	s := &served{t: t, url: "http://" + address, log: &safeBuffer{}}
+	go func() {
+		ended <- run(ctx, append([]string{"serve", "--collection", "c", "--listen", address}, args...), terminal{In: strings.NewReader(""), Out: s.log, Err: s.log})
+	}()
+	s.end = sync.OnceValue(func() int { stop(); return <-ended })
+	t.Cleanup(func() { _ = s.end() })
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if code, _, _ := conclave(t, "healthcheck", "--url", s.url); code == exitOK {
+			return s
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the server did not become ready:\n%s", s.log.String())
+		}
+	}
+}
+
+// send sends a request that has to be answered with a status of 200 or 201.
+func (s *served) send(method, path, body string) {
+	s.t.Helper()
+	request, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if body == "" {
+		request.Body, request.ContentLength = nil, 0
+	} else {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode > http.StatusCreated {
+		s.t.Fatalf("%s %s: %d, %v\n%s", method, path, response.StatusCode, err, s.log.String())
+	}
+}
+
+// stop ends the server, which has to end well.
+func (s *served) stop() {
+	s.t.Helper()
+	if code := s.end(); code != exitOK {
+		s.t.Errorf("the server ended with %d:\n%s", code, s.log.String())
+	}
+}
+
+// tinyCollection makes the collection "c" of three passages and the named tiny
+// experts in a folder of its own, which becomes the present one.
+func tinyCollection(t *testing.T, bundles []string, experts string) {
+	t.Helper()
+	library := testenv.Runtime(t)
+	t.Chdir(t.TempDir())
+	for i, name := range bundles {
+		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Options{Name: name, Seed: uint64(i + 1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("conclave.yaml", []byte("runtime: "+library+"\ningest: {flush_after: 10ms}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", experts); code != exitOK {
+		t.Fatalf("index: %s", complaints)
+	}
+}
+
+// TestServe: a tiny expert through ONNX Runtime, served, asked over HTTP, and stopped.
+func TestServe(t *testing.T) {
+	tinyCollection(t, []string{"small"}, "small")
+	s := startServer(t)
+	for _, c := range []struct {
+		args []string
+		code int
+		says []string
+	}{
+		{[]string{"--fusion", "rrf,hybrid"}, exitOK, []string{"Lamps", "hybrid"}},
+		{nil, exitOK, []string{"Lamps"}},
+		{[]string{"--fusion", "magic"}, exitFailed, []string{"magic"}},
+	} {
+		code, out, complaints := conclave(t, append(append([]string{"search", "--url", s.url}, c.args...), "who hid the lamp")...)
+		if code != c.code || !containsAll(out+complaints, c.says) {
+			t.Errorf("search %v: exit code %d, %s%s", c.args, code, out, complaints)
+		}
+	}
+	s.stop()
+}
+
+// TestSecondWriter: one process writes to a collection; others are told so, and what to
+// do.
+func TestSecondWriter(t *testing.T) {
+	tinyCollection(t, nil, "none")
+	s := startServer(t)
+	if code, _, complaints := conclave(t, "serve", "--collection", "c", "--listen", freeAddress(t)); code != exitFailed || !containsAll(complaints, []string{"another writer", "--read-only"}) {
+		t.Errorf("a second server: exit code %d, %s", code, complaints)
+	}
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--id-prefix", "x/", "--in", passagesFile(t)); code != exitFailed || !strings.Contains(complaints, "another writer") {
+		t.Errorf("index beside the server: exit code %d, %s", code, complaints)
+	}
+	startServer(t, "--read-only").stop()
+	s.stop()
+	// A folder that cannot be written to is read alone.
+	if err := os.Chmod("c", 0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod("c", 0o755) })
+	if err := os.Chmod(filepath.Join("c", "LOCK"), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() != 0 { // who may do everything
+		if code, _, complaints := conclave(t, "serve", "--collection", "c", "--listen", freeAddress(t)); code != exitFailed || !strings.Contains(complaints, "--read-only") {
+			t.Errorf("a folder for reading: exit code %d, %s", code, complaints)
+		}
+	}
+	startServer(t, "--read-only").stop()
+}
+
+// TestSnapshotOfServer asks a server for a snapshot, which holds what was just written,
+// and searches it.
+func TestSnapshotOfServer(t *testing.T) {
+	tinyCollection(t, nil, "none")
+	s := startServer(t, "--config", "conclave.yaml")
+	s.send(http.MethodPut, "/v1/passages/new", `{"text":"A zebra."}`)
+	code, out, complaints := conclave(t, "snapshot", "--url", s.url, "--out", "monday")
+	if code != exitOK || !strings.Contains(out, "4 passages") {
+		t.Fatalf("exit code %d, %s%s", code, out, complaints)
+	}
+	s.send(http.MethodDelete, "/v1/passages/new?refresh=wait", "")
+	for name, says := range map[string]string{"monday": "already", "../monday": "name", ".hidden": "name"} {
+		if code, _, complaints := conclave(t, "snapshot", "--url", s.url, "--out", name); code != exitFailed || !strings.Contains(complaints, says) {
+			t.Errorf("%s: exit code %d, %s", name, code, complaints)
+		}
+	}
+	if code, _, complaints := conclave(t, "snapshot", "--url", s.url, "--collection", "c", "--out", "x"); code != exitUsage {
+		t.Errorf("both: exit code %d, %s", code, complaints)
+	}
+	s.stop()
+	// It is a collection of its own.
+	snapshot := filepath.Join("c-snapshots", "monday")
+	restored := startServer(t, "--collection", snapshot)
+	restored.send(http.MethodPut, "/v1/passages/more?refresh=wait", `{"text":"Another zebra."}`)
+	restored.stop()
+	for folder, says := range map[string]string{"c": "3 passages", snapshot: "5 passages"} {
+		if code, out, complaints := conclave(t, "verify", "--collection", folder); code != exitOK || !strings.Contains(out, says) {
+			t.Errorf("verify %s: %s%s", folder, out, complaints)
+		}
+	}
+}
