@@ -225,7 +225,7 @@ func TestPhrasesKeepTies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.OrderTies(func(a, b rank.Ordinal) int { return int(b) - int(a) })
+	s.OrderTies(func(a, b rank.Ordinal) (int, error) { return int(b) - int(a), nil })
 	hits, err := s.Phrases().Search(t.Context(), "deep lake", 3)
 	if err != nil || len(hits) != 3 || hits[0].Ordinal != 2 || hits[2].Ordinal != 0 {
 		t.Errorf("%v, %v", hits, err)

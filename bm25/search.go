@@ -62,6 +62,7 @@ func (s *Searcher) searchTerms(ctx context.Context, terms []questionTerm, w *scr
 	k = min(k, s.statistics.Passages)
 	w.best.reset(k, none)
 	var merged []rank.Hit
+	var err error
 	for i, g := range s.segments {
 		if among != nil {
 			if w.among = among[i]; w.among != nil && len(w.among) == 0 {
@@ -75,7 +76,9 @@ func (s *Searcher) searchTerms(ctx context.Context, terms []questionTerm, w *scr
 			return nil, err
 		}
 		if s.ties != nil {
-			merged = mergeHits(merged, w.best.sorted(), k, s.ties)
+			if merged, err = mergeHits(merged, w.best.sorted(), k, s.ties); err != nil {
+				return nil, err
+			}
 			w.best.reset(k, floor(merged, k))
 		}
 	}

@@ -41,7 +41,7 @@ type Searcher struct {
 	params     Params
 	statistics Statistics
 	segments   []*segment
-	ties       func(a, b rank.Ordinal) int
+	ties       func(a, b rank.Ordinal) (int, error)
 	phrases    bool      // a question is read as its phrases
 	scratch    sync.Pool // of *scratch
 }

@@ -245,7 +245,7 @@ func TestTiesAcrossSegments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	many.OrderTies(func(a, b rank.Ordinal) int { return int(inOne[a]) - int(inOne[b]) })
+	many.OrderTies(func(a, b rank.Ordinal) (int, error) { return int(inOne[a]) - int(inOne[b]), nil })
 	for range 200 {
 		compareSearchers(t, rng, one.alone, many, randomQuestion(rng, vocabulary), len(passages), inOne)
 	}

@@ -120,7 +120,7 @@ func TestSelectionsAcrossTies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.OrderTies(func(a, b rank.Ordinal) int { return int(a) - int(b) })
+	s.OrderTies(func(a, b rank.Ordinal) (int, error) { return int(a) - int(b), nil })
 	for _, share := range []float64{0.3, 0.01} {
 		for range 40 {
 			chosen, among := randomSelection(rng, segments, len(passages), share, false)

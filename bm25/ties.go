@@ -1,7 +1,7 @@
 package bm25
 
 import (
-	"cmp"
+	"fmt"
 	"math"
 
 	"conclave/rank"
@@ -11,26 +11,35 @@ import (
 const none float32 = -1
 
 // OrderTies makes equal scores of passages of different segments rank by
-// compare, which is negative when a ranks before b, instead of by ordinal.
+// compare, which is negative when a ranks before b, instead of by ordinal; its
+// error is the search's.
 // Inside a segment the lower ordinal ranks first whatever compare says: passages
 // are to be numbered in its order there. It must be called before the first
 // search.
-func (s *Searcher) OrderTies(compare func(a, b rank.Ordinal) int) { s.ties = compare }
+func (s *Searcher) OrderTies(compare func(a, b rank.Ordinal) (int, error)) { s.ties = compare }
 
 // mergeHits merges two sorted lists and keeps the first k.
-func mergeHits(a, b []rank.Hit, k int, ties func(a, b rank.Ordinal) int) []rank.Hit {
+func mergeHits(a, b []rank.Hit, k int, ties func(a, b rank.Ordinal) (int, error)) ([]rank.Hit, error) {
 	if len(a) == 0 {
-		return b
+		return b, nil
 	}
 	out := make([]rank.Hit, 0, min(k, len(a)+len(b)))
 	for len(out) < k && (len(a) > 0 || len(b) > 0) {
-		if len(b) == 0 || len(a) > 0 && (a[0].Score > b[0].Score || a[0].Score == b[0].Score && cmp.Or(ties(a[0].Ordinal, b[0].Ordinal), -1) < 0) {
+		first := len(b) == 0 || len(a) > 0 && a[0].Score > b[0].Score
+		if len(a) > 0 && len(b) > 0 && a[0].Score == b[0].Score {
+			order, err := ties(a[0].Ordinal, b[0].Ordinal)
+			if err != nil {
+				return nil, fmt.Errorf("ordering passages with equal scores: %w", err)
+			}
+			first = order <= 0
+		}
+		if first {
 			out, a = append(out, a[0]), a[1:]
 		} else {
 			out, b = append(out, b[0]), b[1:]
 		}
 	}
-	return out
+	return out, nil
 }
 
 // floor is the largest score that is too low for a further segment's hit to be

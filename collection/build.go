@@ -49,7 +49,7 @@ func build(ctx context.Context, d disk.Disk, dir string, source Source, o BuildO
 
 // discard removes a collection whose first build failed: the folder as well,
 // when it was not there before. What is published, or may be, stays.
-func (w *Writer) discard(keepFolder bool) {
+func (w *writer) discard(keepFolder bool) {
 	if w.manifest.Generation > 0 || w.trouble() != nil {
 		return
 	}
@@ -66,21 +66,8 @@ func (w *Writer) discard(keepFolder bool) {
 	}
 }
 
-// Add adds the passages of source to the collection in dir, as a new segment.
-// A passage whose id is there already is an error that names both places, or
-// with Replace takes the place of the one that has it. When Add fails or ctx
-// ends, the collection is as it was before.
-func Add(ctx context.Context, dir string, source Source, o BuildOptions) (report Report, err error) {
-	w, err := OpenWriter(dir)
-	if err != nil {
-		return report, err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	return w.Add(ctx, source, o)
-}
-
-// Add is the function Add, for a writer that is open.
-func (w *Writer) Add(ctx context.Context, source Source, o BuildOptions) (Report, error) {
+// add is Add.
+func (w *writer) add(ctx context.Context, source Source, o BuildOptions) (Report, error) {
 	if err := o.complete(); err != nil {
 		return Report{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 
 	"golang.org/x/sys/unix"
 )
@@ -223,7 +224,7 @@ func TestKilled(t *testing.T) {
 	}
 	t.Logf("%d kills, %d passages, %d different generations found", kills, acknowledged, len(generations))
 	// The next writer clears what the last kill left.
-	w, err := OpenWriter(dir)
+	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -244,17 +244,17 @@ func TestMergeRefusesDamage(t *testing.T) {
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, split(1, randomPassages(1, 100), 2)...)
 	damaged := vectorFiles(t, dir, "a")[1]
 	flip(t, damaged, 4096+100)
-	w, err := OpenWriter(dir)
+	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = w.Close() }()
 	var damage *ann.DamageError
-	if _, err := w.Merge(t.Context(), segmentNames(w), BuildOptions{}); !errors.As(err, &damage) || damage.Path != damaged {
+	if _, err := w.merge(t.Context(), segmentNames(w), BuildOptions{}); !errors.As(err, &damage) || damage.Path != damaged {
 		t.Fatalf("merging: %v", err)
 	}
 	flip(t, damaged, 4096+100)
-	if _, err := w.Merge(t.Context(), segmentNames(w), BuildOptions{}); err != nil {
+	if _, err := w.merge(t.Context(), segmentNames(w), BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -12,20 +12,8 @@ import (
 	"conclave/rank"
 )
 
-// Delete takes passages out of the collection in dir, all at once, and says
-// how many of the ids were there. Their texts and vectors stay on disk until
-// their segment is merged.
-func Delete(ctx context.Context, dir string, ids []string) (deleted int, err error) {
-	w, err := OpenWriter(dir)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	return w.Delete(ctx, ids)
-}
-
-// Delete is the function Delete, for a writer that is open.
-func (w *Writer) Delete(ctx context.Context, ids []string) (deleted int, err error) {
+// delete is Delete.
+func (w *writer) delete(ctx context.Context, ids []string) (deleted int, err error) {
 	if err := errors.Join(w.built(), w.pendingChanges()); err != nil {
 		return 0, err
 	}
@@ -46,7 +34,7 @@ func (w *Writer) Delete(ctx context.Context, ids []string) (deleted int, err err
 }
 
 // built is an error when the collection's first build was not completed.
-func (w *Writer) built() error {
+func (w *writer) built() error {
 	if w.snapshot().Generation == 0 {
 		return fmt.Errorf("the first build of %s was interrupted: build it again", w.dir)
 	}
@@ -57,7 +45,7 @@ func (w *Writer) built() error {
 // successor of the writer's manifest with its segments still in their places.
 // It writes the new tombstones and makes them durable. A segment of which
 // nothing is left is taken out. It runs inside publish.
-func (w *Writer) bury(ctx context.Context, made *draft, m *manifest, ids iter.Seq[string]) (int, error) {
+func (w *writer) bury(ctx context.Context, made *draft, m *manifest, ids iter.Seq[string]) (int, error) {
 	gone := make([][]rank.Ordinal, len(w.current.segments))
 	n := 0
 	for id := range ids {
@@ -91,7 +79,7 @@ func (w *Writer) bury(ctx context.Context, made *draft, m *manifest, ids iter.Se
 // writeTombstones gives a segment new tombstones: those it has, and the given
 // ordinals. When nothing is left of it, no file is written. It runs inside
 // publish.
-func (w *Writer) writeTombstones(made *draft, s *segmentManifest, dead tombstones, ordinals []rank.Ordinal) error {
+func (w *writer) writeTombstones(made *draft, s *segmentManifest, dead tombstones, ordinals []rank.Ordinal) error {
 	dead = dead.with(s.Passages, ordinals)
 	if s.Deleted = dead.count(); s.Deleted == s.Passages {
 		return nil

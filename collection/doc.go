@@ -19,8 +19,9 @@
 //   - flush: to make a segment of the oldest changes of the log;
 //   - merge: to make one segment of several, without what is deleted.
 //
-// Build and Add make segments from files; Open reads; Live reads and writes at
-// the same time.
+// A collection has two faces. Build, and the functions of offline.go, change one
+// that nobody serves. Live searches and changes one at the same time. Both are a
+// writer, which makes segments and publishes generations. Open only reads.
 //
 // # On disk
 //

@@ -13,14 +13,14 @@ import (
 
 // encodedBy makes vectors with an encoder.
 func encodedBy(encoder PassageEncoder, o BuildOptions) vectorMaker {
-	return func(ctx context.Context, d disk.Disk, path string, store *corpus.Store, x expertManifest, r *reporter) error {
+	return func(ctx context.Context, d disk.Disk, path string, store passages, x expertManifest, r *reporter) error {
 		return encode(ctx, d, path, store, x, encoder, o, r)
 	}
 }
 
 // encode writes the vectors of a segment's passages in the order of their
 // ordinals, a batch at a time.
-func encode(ctx context.Context, d disk.Disk, path string, store *corpus.Store, x expertManifest, encoder PassageEncoder, o BuildOptions, r *reporter) error {
+func encode(ctx context.Context, d disk.Disk, path string, store passages, x expertManifest, encoder PassageEncoder, o BuildOptions, r *reporter) error {
 	to, err := ann.Create(d, x.Index.Kind, path, x.Dimension)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func encode(ctx context.Context, d disk.Disk, path string, store *corpus.Store, 
 
 // eachBatch gives the passages of a store to encode, in order. name is what
 // people are shown.
-func eachBatch(ctx context.Context, store *corpus.Store, name string, o BuildOptions, r *reporter, encode func([]corpus.Passage) error) error {
+func eachBatch(ctx context.Context, store passages, name string, o BuildOptions, r *reporter, encode func([]corpus.Passage) error) error {
 	progress := func(done int) {
 		r.report(Progress{Stage: Encoding, Expert: name, Done: int64(done), Total: int64(store.Len()), Unit: "passages"})
 	}

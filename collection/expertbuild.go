@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"conclave/ann"
-	"conclave/corpus"
 	"conclave/disk"
 )
 
@@ -42,7 +41,7 @@ func (x *segmentExpert) files() []*fileManifest {
 // buildExpert makes the vectors of a segment's passages, builds the index, and
 // measures it. The names of the files carry a number, so that an expert that is
 // removed and added again gets new ones.
-func buildExpert(ctx context.Context, d disk.Disk, dir string, store *corpus.Store, x expertManifest, vectorsOf vectorMaker, number uint64, o BuildOptions, r *reporter) (out segmentExpert, err error) {
+func buildExpert(ctx context.Context, d disk.Disk, dir string, store passages, x expertManifest, vectorsOf vectorMaker, number uint64, o BuildOptions, r *reporter) (out segmentExpert, err error) {
 	kind, err := ann.KindNamed(x.Index.Kind)
 	if err != nil {
 		return out, err

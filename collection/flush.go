@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"conclave/corpus"
 	"conclave/disk"
 )
 
@@ -97,7 +96,7 @@ func (l *Live) flush(ctx context.Context) error {
 		l.logUse.Lock()
 		l.log.rotate()
 		l.logUse.Unlock()
-		if err := survive(func() error { return l.writer.flush(ctx, changes, last, encoders, l.options.Build) }); err != nil {
+		if err := disk.Survive(func() error { return l.writer.flush(ctx, changes, last, encoders, l.options.Build) }); err != nil {
 			return fmt.Errorf("making %d changes visible: %w", len(changes), err)
 		}
 		l.show(ctx)
@@ -144,7 +143,7 @@ func (l *Live) show(ctx context.Context) {
 // flush publishes changes: the passages that were put as a new segment, and
 // tombstones for those that they replace or that are deleted. last is the
 // number of the last change.
-func (w *Writer) flush(ctx context.Context, changes map[string]pendingChange, last uint64, encoders []PassageEncoder, o BuildOptions) (err error) {
+func (w *writer) flush(ctx context.Context, changes map[string]pendingChange, last uint64, encoders []PassageEncoder, o BuildOptions) (err error) {
 	plan := w.snapshot()
 	var put []string
 	for id, c := range changes {
@@ -157,14 +156,14 @@ func (w *Writer) flush(ctx context.Context, changes map[string]pendingChange, la
 	defer made.discard()
 	var s segmentManifest
 	if len(put) > 0 {
-		var store *corpus.Store
-		s, store, err = w.makeSegment(ctx, made, plan, encoders, o, &reporter{}, func(dir string) error {
-			return writePending(ctx, w.disk, filepath.Join(dir, storeName), put, changes)
-		})
+		texts, err := pendingPassages(put, changes)
 		if err != nil {
 			return err
 		}
-		if err := store.Close(); err != nil {
+		s, err = w.makeSegment(ctx, made, plan, w.encoded(plan, encoders, o), o, &reporter{}, func(dir string) (passages, error) {
+			return texts, writeStore(ctx, w.disk, filepath.Join(dir, storeName), texts)
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -184,31 +183,9 @@ func (w *Writer) flush(ctx context.Context, changes map[string]pendingChange, la
 	return err
 }
 
-// writePending writes the passages with the given ids, sorted, to a store.
-func writePending(ctx context.Context, d disk.Disk, path string, put []string, changes map[string]pendingChange) error {
-	store, err := corpus.CreateStore(d, path)
-	if err != nil {
-		return err
-	}
-	defer store.Abort()
-	for i, id := range put {
-		if i%256 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		p, err := changes[id].passage()
-		if err != nil {
-			return fmt.Errorf("reading passage %q from the log: %w", id, err)
-		}
-		if err := store.Append(p); err != nil {
-			return fmt.Errorf("passage %q of the log: %w", id, err)
-		}
-	}
-	return store.Close()
-}
-
 // pendingChanges is an error when the collection's log has changes that no
 // segment holds: what is done beside them would come before them.
-func (w *Writer) pendingChanges() error {
+func (w *writer) pendingChanges() error {
 	m, n := w.snapshot(), 0
 	if err := eachLogged(w.disk, w.dir, m, func(uint64, changeKind, []byte, logged) error { n++; return nil }); err != nil {
 		return err

@@ -25,7 +25,6 @@ type Generation struct {
 
 	everything *Selection
 	selections selections
-	misread    atomic.Pointer[error] // the last id that could not be read to break a tie
 
 	files *shared
 	keys  []string // what it uses of files

@@ -133,11 +133,11 @@ func TestLate(t *testing.T) {
 	same("in three segments", 3)
 	mergeAll(t, dir)
 	same("merged", 1)
-	w, err := OpenWriter(dir)
+	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Delete(t.Context(), []string{"p3", "p4"}); err != nil {
+	if _, err := w.delete(t.Context(), []string{"p3", "p4"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {

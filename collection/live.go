@@ -24,7 +24,7 @@ import (
 //
 // Its goroutines, the committer, the flusher and the merger, end with Close.
 type Live struct {
-	writer     *Writer
+	writer     *writer
 	collection *Collection
 	options    LiveOptions
 	log        *changeLog
@@ -289,10 +289,10 @@ func (l *Live) Passage(id string) (p corpus.Passage, version string, ok bool, er
 }
 
 // passage reads a passage of the newest generation.
-func (w *Writer) passage(id string) (p corpus.Passage, ok bool, err error) {
+func (w *writer) passage(id string) (p corpus.Passage, ok bool, err error) {
 	g := w.pinned()
 	defer g.drop()
-	err = survive(func() error {
+	err = disk.Survive(func() error {
 		var o rank.Ordinal
 		if o, ok, err = g.Ordinal(id); err == nil && ok {
 			p, err = g.Passage(o)

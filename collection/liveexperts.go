@@ -3,11 +3,13 @@ package collection
 import (
 	"context"
 	"fmt"
+
+	"conclave/disk"
 )
 
 // AddExpert encodes all passages with another expert. Searches go on, changes
 // are acknowledged; they become visible when it is done.
-func (l *Live) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildOptions) (Report, error) {
+func (l *Live) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildOptions) (report Report, err error) {
 	l.structure.Lock()
 	defer l.structure.Unlock()
 	if l.writer.snapshot().expert(encoder.Name()) == nil {
@@ -17,8 +19,7 @@ func (l *Live) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildOpt
 		l.encoders[encoder.Name()] = encoder
 		l.mu.Unlock()
 	}
-	report, err := l.writer.AddExpert(ctx, encoder, o)
-	if err == nil {
+	if err = disk.Survive(func() error { report, err = l.writer.addExpert(ctx, encoder, o); return err }); err == nil {
 		l.show(ctx)
 	}
 	return report, err
@@ -28,7 +29,7 @@ func (l *Live) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildOpt
 func (l *Live) RemoveExpert(ctx context.Context, name string) error {
 	l.structure.Lock()
 	defer l.structure.Unlock()
-	if err := l.writer.RemoveExpert(ctx, name); err != nil {
+	if err := disk.Survive(func() error { return l.writer.removeExpert(ctx, name) }); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -44,5 +45,5 @@ func (l *Live) Snapshot(ctx context.Context, out string) (SnapshotReport, error)
 	if err := l.Flush(ctx); err != nil {
 		return SnapshotReport{}, fmt.Errorf("making the changes of the log part of the snapshot: %w", err)
 	}
-	return l.writer.Snapshot(ctx, out)
+	return l.writer.snapshotTo(ctx, out)
 }

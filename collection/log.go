@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"conclave/corpus"
 	"conclave/disk"
 )
 
@@ -296,13 +297,17 @@ func (l *changeLog) close() error {
 	return err
 }
 
-// read fetches a change's content. A damaged file is an error.
-func (p logged) read() ([]byte, error) {
-	file, err := p.file.disk.Open(p.file.path)
-	if err != nil {
-		return nil, err
+// passage reads a passage that was put, from the open file.
+func (p logged) passage(file disk.File) (out corpus.Passage, err error) {
+	content, err := p.read(file)
+	if err == nil {
+		err = out.UnmarshalBinary(content)
 	}
-	defer func() { _ = file.Close() }()
+	return out, err
+}
+
+// read fetches a change's content. A damaged file is an error.
+func (p logged) read(file disk.File) ([]byte, error) {
 	first, skip := int(p.offset/contentBytes), int(p.offset%contentBytes)
 	sectors := make([]byte, sectorsOf(skip+p.length)*sectorBytes)
 	if _, err := file.ReadAt(sectors, int64(first)*sectorBytes); err != nil {

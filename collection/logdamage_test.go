@@ -243,11 +243,11 @@ func TestLogReadsWhatIsDamaged(t *testing.T) {
 	if err := os.WriteFile(l.of.path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := places[0].read(); err != nil || string(got) != "a" {
+	if got, err := readAt(places[0]); err != nil || string(got) != "a" {
 		t.Errorf("a change beside the damage: %q, %v", got, err)
 	}
 	var damage *LogDamageError
-	if _, err := places[1].read(); !errors.As(err, &damage) {
+	if _, err := readAt(places[1]); !errors.As(err, &damage) {
 		t.Errorf("a damaged change: %v", err)
 	}
 }

@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/disk"
 )
 
 // copyOf is a writer of a copy of a collection, in another folder.
-func copyOf(b *testing.B, dir string) (w *Writer, copied string) {
+func copyOf(b *testing.B, dir string) (w *writer, copied string) {
 	b.Helper()
 	copied = filepath.Join(b.TempDir(), "copy")
 	if _, err := Snapshot(b.Context(), dir, copied); err != nil {
 		b.Fatal(err)
 	}
-	w, err := OpenWriter(copied)
+	w, err := openWriter(disk.OS{}, copied)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func BenchmarkMergeWords(b *testing.B) {
 		w, _ := copyOf(b, dir)
 		names := segmentNames(w)
 		b.StartTimer()
-		if _, err := w.Merge(b.Context(), names, BuildOptions{}); err != nil {
+		if _, err := w.merge(b.Context(), names, BuildOptions{}); err != nil {
 			b.Fatal(err)
 		}
 		b.StopTimer()
@@ -94,7 +95,7 @@ func BenchmarkSearchBesideMerge(b *testing.B) {
 		merged := make(chan error, 1)
 		began = time.Now()
 		go func() {
-			_, err := w.Merge(b.Context(), names, BuildOptions{Threads: 1})
+			_, err := w.merge(b.Context(), names, BuildOptions{Threads: 1})
 			merged <- err
 		}()
 		done := false

@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"conclave/disk"
 )
 
 // segmentNames are the names of all segments, the oldest first.
-func segmentNames(w *Writer) (names []string) {
+func segmentNames(w *writer) (names []string) {
 	for _, s := range w.snapshot().Segments {
 		names = append(names, s.Name)
 	}
@@ -19,11 +21,11 @@ func segmentNames(w *Writer) (names []string) {
 // mergeAll makes one segment of all that a collection has.
 func mergeAll(t testing.TB, dir string) {
 	t.Helper()
-	w, err := OpenWriter(dir)
+	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Merge(t.Context(), segmentNames(w), BuildOptions{}); err != nil {
+	if _, err := w.merge(t.Context(), segmentNames(w), BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -39,16 +41,16 @@ func TestMerge(t *testing.T) {
 	passages := randomPassages(50, 300)
 	live := keyed(passages)
 	dir := built(t, o, split(51, passages, 4)...)
-	remove := func(w *Writer, ids ...string) {
+	remove := func(w *writer, ids ...string) {
 		t.Helper()
-		if _, err := w.Delete(t.Context(), ids); err != nil {
+		if _, err := w.delete(t.Context(), ids); err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range ids {
 			delete(live, id)
 		}
 	}
-	w, err := OpenWriter(dir)
+	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,7 @@ func TestMerge(t *testing.T) {
 		}
 	}
 	segments := w.snapshot().Segments
-	if _, err := w.Merge(t.Context(), []string{segments[0].Name, segments[2].Name, segments[3].Name}, o); err != nil {
+	if _, err := w.merge(t.Context(), []string{segments[0].Name, segments[2].Name, segments[3].Name}, o); err != nil {
 		t.Fatal(err)
 	}
 	g := opened(t, dir)
@@ -80,7 +82,7 @@ func TestMerge(t *testing.T) {
 	}
 	// With itself, to be rid of the deleted.
 	for _, name := range segmentNames(w) {
-		if _, err := w.Merge(t.Context(), []string{name}, BuildOptions{}); err != nil {
+		if _, err := w.merge(t.Context(), []string{name}, BuildOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,13 +99,13 @@ func TestMerge(t *testing.T) {
 			remove(w, slices.Collect(maps.Keys(live))...)
 		}
 	}
-	if _, err := w.Merge(t.Context(), segmentNames(w), o); err != nil {
+	if _, err := w.merge(t.Context(), segmentNames(w), o); err != nil {
 		t.Fatal(err)
 	}
 	if g := opened(t, dir); g.Len() != 0 || g.Segments() != 0 {
 		t.Errorf("%d passages in %d segments are left of nothing", g.Len(), g.Segments())
 	}
-	if _, err := w.Merge(t.Context(), []string{"seg-000001"}, o); err == nil {
+	if _, err := w.merge(t.Context(), []string{"seg-000001"}, o); err == nil {
 		t.Error("a segment that is not there was merged")
 	}
 }

@@ -23,7 +23,7 @@ const mergeReserve = 0.25
 // nothing is written aside. There is one merge at a time. So beside the live
 // segments and the log there is on the disk, at any instant, at most what one
 // merge replaces, what one flush makes, and what readers have pinned.
-func (w *Writer) roomFor(names []string) error {
+func (w *writer) roomFor(names []string) error {
 	free, known := w.disk.Free(w.dir)
 	if !known {
 		return nil

@@ -10,7 +10,6 @@ import (
 
 	"conclave/ann"
 	"conclave/bm25"
-	"conclave/corpus"
 	"conclave/disk"
 	"conclave/rank"
 )
@@ -58,18 +57,15 @@ func (l *Live) merge(ctx context.Context, names []string) error {
 	defer l.structure.RUnlock()
 	o := l.options.Build
 	o.Threads = l.options.Merge.Threads
-	if err := survive(func() (err error) { _, err = l.writer.Merge(ctx, names, o); return err }); err != nil {
+	if err := disk.Survive(func() (err error) { _, err = l.writer.merge(ctx, names, o); return err }); err != nil {
 		return fmt.Errorf("merging %d segments: %w", len(names), err)
 	}
 	l.show(ctx)
 	return nil
 }
 
-// Merge makes one segment of the named ones, without their deleted passages.
-// Nothing is analysed or encoded: postings are merged and vectors are copied.
-// What is deleted while it works is
-// deleted in its result. Of the options, Threads, WordMemory and Progress count.
-func (w *Writer) Merge(ctx context.Context, names []string, o BuildOptions) (generation uint64, err error) {
+// merge is Merge. What is deleted while it works is deleted in its result.
+func (w *writer) merge(ctx context.Context, names []string, o BuildOptions) (generation uint64, err error) {
 	o.Experts = nil
 	if err := o.complete(); err != nil {
 		return 0, err
@@ -93,16 +89,14 @@ func (w *Writer) Merge(ctx context.Context, names []string, o BuildOptions) (gen
 	var s segmentManifest
 	if len(order) > 0 {
 		of := segmentMaker{words: mergedWords(w.disk, from, order), vectors: map[string]vectorMaker{}}
-		of.passages = func(dir string) error { return copyPassages(ctx, w.disk, filepath.Join(dir, storeName), from, order) }
 		for _, x := range plan.Experts {
 			of.vectors[x.Name] = copied(from, order)
 		}
-		var store *corpus.Store
-		s, store, err = w.makeSegmentOf(ctx, made, plan, of, o, &reporter{to: o.Progress})
+		s, err = w.makeSegment(ctx, made, plan, of, o, &reporter{to: o.Progress}, func(dir string) (passages, error) {
+			texts := takenOver{from, order}
+			return texts, writeStore(ctx, w.disk, filepath.Join(dir, storeName), texts)
+		})
 		if err != nil {
-			return 0, err
-		}
-		if err := store.Close(); err != nil {
 			return 0, err
 		}
 	}
@@ -125,12 +119,6 @@ func (g *Generation) chosen(names []string) ([]*segment, error) {
 		return nil, fmt.Errorf("of the %d segments to merge, %d are there", len(names), len(out))
 	}
 	return out, nil
-}
-
-// origin is a passage of a segment that is merged.
-type origin struct {
-	segment int
-	ordinal rank.Ordinal
 }
 
 // liveByID lists the passages that are not deleted, in the order of their ids:
@@ -188,32 +176,11 @@ func liveByID(ctx context.Context, from []*segment) ([]origin, error) {
 	return out, nil
 }
 
-func copyPassages(ctx context.Context, d disk.Disk, path string, from []*segment, order []origin) error {
-	store, err := corpus.CreateStore(d, path)
-	if err != nil {
-		return err
-	}
-	defer store.Abort()
-	for i, at := range order {
-		if i%256 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		p, err := from[at.segment].store.Passage(at.ordinal)
-		if err != nil {
-			return err
-		}
-		if err := store.Append(p); err != nil {
-			return err
-		}
-	}
-	return store.Close()
-}
-
 // mergedWords makes BM25 of the postings of the segments that are merged: the
 // same file, byte for byte, as analysing the texts anew would give, in less than
 // half the time (bm25's BenchmarkMergeOrdered beside BenchmarkBuild).
-func mergedWords(d disk.Disk, from []*segment, order []origin) func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error {
-	return func(ctx context.Context, dir string, _ *corpus.Store, r *reporter) error {
+func mergedWords(d disk.Disk, from []*segment, order []origin) func(ctx context.Context, dir string, _ passages, r *reporter) error {
+	return func(ctx context.Context, dir string, _ passages, r *reporter) error {
 		total := int64(len(order))
 		r.report(Progress{Stage: Words, Total: total, Unit: "passages"})
 		segments := make([]bm25.Segment, len(from))
@@ -234,7 +201,7 @@ func mergedWords(d disk.Disk, from []*segment, order []origin) func(ctx context.
 
 // copied makes vectors by copying them from the segments that are merged.
 func copied(from []*segment, order []origin) vectorMaker {
-	return func(ctx context.Context, d disk.Disk, path string, store *corpus.Store, x expertManifest, r *reporter) error {
+	return func(ctx context.Context, d disk.Disk, path string, _ passages, x expertManifest, r *reporter) error {
 		out, err := ann.Create(d, x.Index.Kind, path, x.Dimension)
 		if err != nil {
 			return err
@@ -263,7 +230,7 @@ func copied(from []*segment, order []origin) vectorMaker {
 // replaceMerged puts a merged segment in the place of those it was made from.
 // What was deleted in them since the merge began is deleted in it. It runs
 // inside publish, where w.current is the generation that m succeeds.
-func (w *Writer) replaceMerged(made *draft, m, plan *manifest, from []*segment, order []origin, s segmentManifest) error {
+func (w *writer) replaceMerged(made *draft, m, plan *manifest, from []*segment, order []origin, s segmentManifest) error {
 	if !slices.EqualFunc(m.Experts, plan.Experts, func(a, b expertManifest) bool { return a == b }) {
 		return errors.New("the experts changed while segments were merged")
 	}

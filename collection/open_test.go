@@ -36,7 +36,7 @@ func TestOtherAnalyser(t *testing.T) {
 
 func TestSecondWriter(t *testing.T) {
 	dir := built(t, BuildOptions{}, randomPassages(1, 20))
-	w, err := OpenWriter(dir)
+	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened(t, dir) // a reader does not mind them
-	w, err := OpenWriter(dir)
+	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,9 @@ import (
 	"conclave/corpus"
 )
 
+// flushBytes bounds what a flush has in memory.
+const flushBytes = 32 << 20
+
 // pending is the changes that are in the log and not yet in a segment. It holds
 // no texts, so that a long backlog is not a large one: some 150 bytes a change.
 type pending struct {
@@ -34,14 +37,16 @@ func (p *pending) add(id string, c pendingChange, now time.Time) {
 	p.queue = append(p.queue, queued{id, c, now})
 }
 
-// first is the oldest changes that concern up to n passages: for each id the
-// last of them, and the number of the last of all.
+// first is the oldest changes that concern up to n passages, or fewer that have
+// some flushBytes: for each id the last of them, and the number of the last of all.
 func (p *pending) first(n int) (changes map[string]pendingChange, last uint64) {
 	changes = map[string]pendingChange{}
+	bytes := 0
 	for _, q := range p.queue {
-		if _, ok := changes[q.id]; !ok && len(changes) == n {
+		if _, ok := changes[q.id]; !ok && len(changes) == n || bytes > flushBytes {
 			break
 		}
+		bytes += q.change.at.length
 		changes[q.id] = q.change
 		last = q.change.seq
 	}
@@ -63,10 +68,10 @@ func (p *pending) drop(last uint64) {
 
 // passage reads a passage that was put.
 func (c pendingChange) passage() (corpus.Passage, error) {
-	var p corpus.Passage
-	content, err := c.at.read()
-	if err == nil {
-		err = p.UnmarshalBinary(content)
+	file, err := c.at.file.disk.Open(c.at.file.path)
+	if err != nil {
+		return corpus.Passage{}, err
 	}
-	return p, err
+	defer func() { _ = file.Close() }() // only read
+	return c.at.passage(file)
 }

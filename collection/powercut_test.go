@@ -352,7 +352,7 @@ func TestPowerCuts(t *testing.T) {
 	o := BuildOptions{Experts: []PassageEncoder{a}, Index: Index{Kind: "flat"}}
 	both := BuildOptions{Experts: []PassageEncoder{a, b}, Index: Index{Kind: "flat"}}
 	parts := split(1, randomPassages(1, 30), 3)
-	step := func(d disk.Disk, dir string, do func(w *Writer) error) error {
+	step := func(d disk.Disk, dir string, do func(w *writer) error) error {
 		w, err := openWriter(d, dir)
 		if err != nil {
 			return err
@@ -366,31 +366,31 @@ func TestPowerCuts(t *testing.T) {
 			return err
 		},
 		func(d disk.Disk, dir string) error {
-			return step(d, dir, func(w *Writer) error { _, err := w.Add(t.Context(), of(parts[1]), o); return err })
+			return step(d, dir, func(w *writer) error { _, err := w.add(t.Context(), of(parts[1]), o); return err })
 		},
 		func(d disk.Disk, dir string) error {
-			return step(d, dir, func(w *Writer) error { _, err := w.AddExpert(t.Context(), b, o); return err })
+			return step(d, dir, func(w *writer) error { _, err := w.addExpert(t.Context(), b, o); return err })
 		},
 		func(d disk.Disk, dir string) error {
-			return step(d, dir, func(w *Writer) error { _, err := w.Add(t.Context(), of(parts[2]), both); return err })
+			return step(d, dir, func(w *writer) error { _, err := w.add(t.Context(), of(parts[2]), both); return err })
 		},
 		func(d disk.Disk, dir string) error {
-			return step(d, dir, func(w *Writer) error { return w.RemoveExpert(t.Context(), "b") })
+			return step(d, dir, func(w *writer) error { return w.removeExpert(t.Context(), "b") })
 		},
 		func(d disk.Disk, dir string) error {
-			return step(d, dir, func(w *Writer) error {
-				_, err := w.Delete(t.Context(), []string{parts[0][0].ID, parts[1][0].ID, parts[1][1].ID})
+			return step(d, dir, func(w *writer) error {
+				_, err := w.delete(t.Context(), []string{parts[0][0].ID, parts[1][0].ID, parts[1][1].ID})
 				return err
 			})
 		},
 		func(d disk.Disk, dir string) error {
 			replacing := o
 			replacing.Replace = true
-			return step(d, dir, func(w *Writer) error { _, err := w.Add(t.Context(), of(parts[0]), replacing); return err })
+			return step(d, dir, func(w *writer) error { _, err := w.add(t.Context(), of(parts[0]), replacing); return err })
 		},
 		func(d disk.Disk, dir string) error {
-			return step(d, dir, func(w *Writer) error {
-				_, err := w.RebuildWords(t.Context(), phrased(), BuildOptions{})
+			return step(d, dir, func(w *writer) error {
+				_, err := w.rebuildWords(t.Context(), phrased(), BuildOptions{})
 				return err
 			})
 		},

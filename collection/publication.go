@@ -36,11 +36,11 @@ var ErrOtherWriter = errors.New("another writer changed the collection")
 // Whoever makes them defers discard; publish takes them over, and from then on
 // discard does nothing, whatever the outcome.
 type draft struct {
-	w     *Writer
+	w     *writer
 	paths []string
 }
 
-func (w *Writer) draft() *draft { return &draft{w: w} }
+func (w *writer) draft() *draft { return &draft{w: w} }
 
 // add is a path below the collection's folder that is about to be made.
 func (d *draft) add(path ...string) string {
@@ -71,7 +71,7 @@ type publication struct {
 // before it is published, so that what cannot be read, or not now, is not
 // published. When publish returns nil the generation is there for good, and
 // current; with another error than ErrUnsettled it never will be.
-func (w *Writer) publish(ctx context.Context, d *draft, edit func(*manifest) error) (*manifest, error) {
+func (w *writer) publish(ctx context.Context, d *draft, edit func(*manifest) error) (*manifest, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -127,7 +127,7 @@ func partsOf(m *manifest) parts {
 
 // adopt makes what is published the present generation. Files that only the one
 // before names are removed; readers that have them open keep them.
-func (w *Writer) adopt(p *publication) {
+func (w *writer) adopt(p *publication) {
 	before := w.current
 	w.manifest, w.current = p.next.manifest, p.next
 	keep := w.manifest.named()
@@ -140,7 +140,7 @@ func (w *Writer) adopt(p *publication) {
 }
 
 // refuse drops what is not published.
-func (w *Writer) refuse(p *publication) {
+func (w *writer) refuse(p *publication) {
 	p.next.drop()
 	p.made.discard()
 }
@@ -148,7 +148,7 @@ func (w *Writer) refuse(p *publication) {
 // settle finds out by reading the disk what became of a publication whose
 // outcome is unknown, and is an error while that cannot be known, or when there
 // is another writer.
-func (w *Writer) settle() error {
+func (w *writer) settle() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.settleLocked()
@@ -157,7 +157,7 @@ func (w *Writer) settle() error {
 // settleLocked is settle, with mu held. The manifest that is found is written
 // once more, since a sync that failed may leave out what it was asked for the
 // next time and not say so.
-func (w *Writer) settleLocked() error {
+func (w *writer) settleLocked() error {
 	if w.overtaken != nil {
 		return w.overtaken
 	}
@@ -195,7 +195,7 @@ func (w *Writer) settleLocked() error {
 
 // alone is an error when the generation on disk is not this writer's: another
 // one was let in, by somebody who removed LOCK.
-func (w *Writer) alone() error {
+func (w *writer) alone() error {
 	found, err := readManifest(w.disk, w.dir)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (w *Writer) alone() error {
 }
 
 // lockHeld is an error when the file LOCK is not the one that this writer holds.
-func (w *Writer) lockHeld() error {
+func (w *writer) lockHeld() error {
 	held, err := leadsTo(filepath.Join(w.dir, lockName), w.disk, w.lock)
 	if err != nil {
 		return fmt.Errorf("looking for the lock of %s: %w", w.dir, err)
@@ -219,7 +219,7 @@ func (w *Writer) lockHeld() error {
 	return w.overtaken
 }
 
-func (w *Writer) otherWriter(found *manifest) error {
+func (w *writer) otherWriter(found *manifest) error {
 	return fmt.Errorf("%w: %s has generation %d where generation %d of this writer was: nothing more is written here; end all writers but one and restart it", ErrOtherWriter, w.dir, found.Generation, w.manifest.Generation)
 }
 
@@ -231,7 +231,7 @@ func same(a, b *manifest) bool {
 }
 
 // trouble is why the writer has stopped; nil when it has not.
-func (w *Writer) trouble() error {
+func (w *writer) trouble() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

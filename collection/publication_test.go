@@ -113,11 +113,11 @@ func TestUnsettledKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Delete(t.Context(), []string{"first"}); err != nil {
+	if _, err := w.delete(t.Context(), []string{"first"}); err != nil {
 		t.Fatal(err)
 	}
 	d.failing.Store(true)
-	if _, err := w.Delete(t.Context(), []string{"second"}); !errors.Is(err, ErrUnsettled) {
+	if _, err := w.delete(t.Context(), []string{"second"}); !errors.Is(err, ErrUnsettled) {
 		t.Fatalf("deleting: %v", err)
 	}
 	_ = unlock(w.lock) // it is killed
@@ -178,7 +178,7 @@ func TestOtherWriter(t *testing.T) {
 func TestOverwritten(t *testing.T) {
 	t.Parallel()
 	dir := built(t, crashOptions().Build, []corpus.Passage{{ID: "first", Text: "x"}, {ID: "second", Text: "x"}})
-	w, err := OpenWriter(dir)
+	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := w.Delete(t.Context(), []string{"first"}); !errors.Is(err, ErrOtherWriter) {
+		if _, err := w.delete(t.Context(), []string{"first"}); !errors.Is(err, ErrOtherWriter) {
 			t.Fatalf("deleting: %v", err)
 		}
 	}
@@ -237,7 +237,7 @@ func TestNoDescriptors(t *testing.T) {
 		}},
 		{"words", func(r *faultRun) error {
 			r.disk.arm()
-			_, err := r.live.writer.RebuildWords(r.t.Context(), phrased(), BuildOptions{})
+			_, err := r.live.writer.rebuildWords(r.t.Context(), phrased(), BuildOptions{})
 			return err
 		}},
 	}

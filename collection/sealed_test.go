@@ -107,7 +107,7 @@ func TestFirstFormat(t *testing.T) {
 	}
 	for name, open := range map[string]func() error{
 		"Open":       func() error { _, err := Open(dir); return err },
-		"OpenWriter": func() error { _, err := OpenWriter(dir); return err },
+		"OpenWriter": func() error { _, err := openWriter(disk.OS{}, dir); return err },
 		"Verify":     func() error { _, err := Verify(t.Context(), dir, nil); return err },
 	} {
 		if err := open(); err == nil || !strings.Contains(err.Error(), "format 1, this program reads format 2") || !strings.Contains(err.Error(), "index again") {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"path/filepath"
+	"slices"
 
 	"conclave/bm25"
 	"conclave/corpus"
@@ -23,28 +23,27 @@ const (
 // addSegment makes a segment from the passages of source and publishes it, with
 // the words and experts of plan. Everything is made in a temporary folder; one
 // rename gives it its name, another one publishes it.
-func (w *Writer) addSegment(ctx context.Context, plan *manifest, source Source, o BuildOptions) (report Report, err error) {
+func (w *writer) addSegment(ctx context.Context, plan *manifest, source Source, o BuildOptions) (report Report, err error) {
 	r := &reporter{to: o.Progress}
 	made := w.draft()
 	defer made.discard()
-	s, store, err := w.makeSegment(ctx, made, plan, o.Experts, o, r, func(dir string) error {
-		passages, skipped, err := w.readInto(ctx, dir, source, o, r)
-		report.Skipped = skipped
-		if total := plan.passages() + passages; err == nil && uint64(total) > uint64(^rank.Ordinal(0)) {
-			err = fmt.Errorf("a collection holds %d passages at most, these would be %d", ^rank.Ordinal(0), total)
+	var replaced []string // ids
+	s, err := w.makeSegment(ctx, made, plan, w.encoded(plan, o.Experts, o), o, r, func(dir string) (passages, error) {
+		path := filepath.Join(dir, storeName)
+		if replaced, err = w.readInto(ctx, path, source, o, &report, r); err != nil {
+			return nil, err
 		}
-		return err
+		if total := plan.passages() + report.Passages; uint64(total) > uint64(^rank.Ordinal(0)) {
+			return nil, fmt.Errorf("a collection holds %d passages at most, these would be %d", ^rank.Ordinal(0), total)
+		}
+		return corpus.OpenStore(w.disk, path)
 	})
 	if err != nil {
 		return report, err
 	}
-	defer func() { _ = store.Close() }() // was only read
 	m, err := w.publish(ctx, made, func(m *manifest) error {
-		if o.Replace {
-			var err error
-			if report.Replaced, err = w.bury(ctx, made, m, ids(store)); err != nil {
-				return err
-			}
+		if report.Replaced, err = w.bury(ctx, made, m, slices.Values(replaced)); err != nil {
+			return err
 		}
 		if m.Generation > 1 && m.Words != plan.Words {
 			return errWordsChanged
@@ -56,7 +55,7 @@ func (w *Writer) addSegment(ctx context.Context, plan *manifest, source Source, 
 	if err != nil {
 		return report, err
 	}
-	report.Generation, report.Segment, report.Passages = m.Generation, s.Name, s.Passages
+	report.Generation, report.Segment = m.Generation, s.Name
 	report.Recall = map[string]Recall{}
 	for _, x := range s.Experts {
 		report.Recall[x.Name] = x.Recall
@@ -67,100 +66,77 @@ func (w *Writer) addSegment(ctx context.Context, plan *manifest, source Source, 
 	return report, nil
 }
 
-// ids are the ids of a store, in order. An id that cannot be read ends them;
-// who needs to know reads it again.
-func ids(store *corpus.Store) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for o := range rank.Ordinal(store.Len()) {
-			id, err := store.ID(o)
-			if err != nil || !yield(id) {
-				return
-			}
-		}
-	}
-}
-
-// segmentMaker says where the content of a segment comes from: texts are
-// analysed and encoded, but a merge has their words and vectors already.
+// segmentMaker says how the words and vectors of a segment are made: of texts that
+// are analysed and encoded, but a merge has them already.
 type segmentMaker struct {
-	// passages puts the passages into the folder that the segment is made in.
-	passages func(dir string) error
-	words    func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error
-	vectors  map[string]vectorMaker // by expert
+	words   func(ctx context.Context, dir string, texts passages, r *reporter) error
+	vectors map[string]vectorMaker // by expert
 }
 
-// vectorMaker makes the vectors of an expert for the passages of a store: an
-// encoder does it from their texts, a merge has them already.
-type vectorMaker func(ctx context.Context, d disk.Disk, path string, store *corpus.Store, x expertManifest, r *reporter) error
+// vectorMaker makes the vectors of an expert for passages: an encoder does it
+// from their texts, a merge has them already.
+type vectorMaker func(ctx context.Context, d disk.Disk, path string, texts passages, x expertManifest, r *reporter) error
+
+// encoded makes words and vectors of texts.
+func (w *writer) encoded(plan *manifest, encoders []PassageEncoder, o BuildOptions) segmentMaker {
+	return segmentMaker{vectors: encodedTogether(plan, encoders, o), words: func(ctx context.Context, dir string, texts passages, r *reporter) error {
+		return writeWords(ctx, w.disk, filepath.Join(dir, wordsName), texts, plan.Words.params(), o, r)
+	}}
+}
 
 // makeSegment makes a segment that is complete, durable and has its name, but
-// is not published: fill puts its passages into the folder that it is made in.
-// The store is to be closed.
-func (w *Writer) makeSegment(ctx context.Context, made *draft, plan *manifest, encoders []PassageEncoder, o BuildOptions, r *reporter, fill func(dir string) error) (s segmentManifest, store *corpus.Store, err error) {
-	of := segmentMaker{passages: fill, vectors: encodedTogether(plan, encoders, o)}
-	of.words = func(ctx context.Context, dir string, store *corpus.Store, r *reporter) error {
-		return writeWords(ctx, w.disk, filepath.Join(dir, wordsName), store, plan.Words.params(), o, r)
-	}
-	return w.makeSegmentOf(ctx, made, plan, of, o, r)
-}
-
-func (w *Writer) makeSegmentOf(ctx context.Context, made *draft, plan *manifest, of segmentMaker, o BuildOptions, r *reporter) (s segmentManifest, store *corpus.Store, err error) {
+// is not published: fill puts the store of its passages into the folder that it
+// is made in.
+func (w *writer) makeSegment(ctx context.Context, made *draft, plan *manifest, of segmentMaker, o BuildOptions, r *reporter, fill func(dir string) (passages, error)) (s segmentManifest, err error) {
 	s.Name = fmt.Sprintf("seg-%06d", w.number())
 	dir, final := made.add("tmp-"+s.Name), made.add(s.Name)
+	defer func() { err = explainDisk(err) }()
 	if err := w.disk.Mkdir(dir); err != nil {
-		return s, nil, explainDisk(err)
+		return s, err
 	}
-	defer func() {
-		if err != nil {
-			if store != nil {
-				_ = store.Close()
-			}
-			err = explainDisk(err)
-		}
-	}()
-	if err := of.passages(dir); err != nil {
-		return s, nil, err
+	texts, err := fill(dir)
+	if err != nil {
+		return s, err
 	}
-	if store, err = corpus.OpenStore(w.disk, filepath.Join(dir, storeName)); err != nil {
-		return s, nil, err
+	defer func() { err = errors.Join(err, texts.Close()) }()
+	s.Passages = texts.Len()
+	if err := of.words(ctx, dir, texts, r); err != nil {
+		return s, err
 	}
-	s.Passages = store.Len()
-	if err := of.words(ctx, dir, store, r); err != nil {
-		return s, store, err
-	}
-	if err := writeTags(ctx, w.disk, dir, store); err != nil {
-		return s, store, err
+	if err := writeTags(ctx, w.disk, dir, texts); err != nil {
+		return s, err
 	}
 	for _, x := range plan.Experts {
-		built, err := buildExpert(ctx, w.disk, dir, store, x, of.vectors[x.Name], w.number(), o, r)
+		built, err := buildExpert(ctx, w.disk, dir, texts, x, of.vectors[x.Name], w.number(), o, r)
 		if err != nil {
-			return s, store, err
+			return s, err
 		}
 		s.Experts = append(s.Experts, built)
 	}
 	if err := w.seal(ctx, dir, &s, r); err != nil {
-		return s, store, err
+		return s, err
 	}
 	if err := w.disk.Rename(dir, final); err != nil {
-		return s, store, err
+		return s, err
 	}
-	return s, store, w.disk.SyncDir(w.dir)
+	return s, w.disk.SyncDir(w.dir)
 }
 
-// readInto reads all passages of source into a store.
-func (w *Writer) readInto(ctx context.Context, dir string, source Source, o BuildOptions, r *reporter) (passages, skipped int, err error) {
+// readInto reads all passages of source into a store at path, and says which ids
+// there are already.
+func (w *writer) readInto(ctx context.Context, path string, source Source, o BuildOptions, report *Report, r *reporter) (replaced []string, err error) {
 	existing := w.pinned()
 	defer existing.drop()
-	store, err := corpus.CreateStore(w.disk, filepath.Join(dir, storeName))
+	store, err := corpus.CreateStore(w.disk, path)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
 	defer store.Abort()
 	var places corpus.Places
 	for n := 0; ; n++ {
 		if n%256 == 0 {
 			if err := ctx.Err(); err != nil {
-				return 0, 0, err
+				return nil, err
 			}
 			done, total := source.Progress()
 			r.report(Progress{Stage: Reading, Done: done, Total: total, Unit: "bytes", Passages: int64(store.Len())})
@@ -169,30 +145,38 @@ func (w *Writer) readInto(ctx context.Context, dir string, source Source, o Buil
 		if err == io.EOF {
 			break
 		}
-		if err == nil && !o.Replace {
-			err = w.refuseTaken(existing, p, source.Place())
+		var ordinal rank.Ordinal
+		taken := false
+		if err == nil {
+			ordinal, taken, err = existing.Ordinal(p.ID)
+		}
+		if taken && !o.Replace {
+			err = &ClashError{ID: p.ID, Place: source.Place(), First: fmt.Sprintf("a passage of %s, in %s", w.dir, existing.segmentOf(ordinal).name)}
 		}
 		if err == nil {
 			if err = store.Append(p); err == nil {
 				places.Add(source.Place())
+				if taken {
+					replaced = append(replaced, p.ID)
+				}
 				continue
 			}
 			err = nameClash(err, source.Place(), &places)
 		}
 		if !skippable(err) || o.BadPassage == nil {
-			return 0, 0, err
+			return nil, err
 		}
 		if err := o.BadPassage(err); err != nil {
-			return 0, 0, err
+			return nil, err
 		}
-		skipped++
+		report.Skipped++
 	}
-	if store.Len() == 0 {
-		return 0, 0, errors.New("there was no passage to index")
+	if report.Passages = store.Len(); report.Passages == 0 {
+		return nil, errors.New("there was no passage to index")
 	}
 	done, _ := source.Progress()
 	r.report(Progress{Stage: Reading, Done: done, Total: done, Unit: "bytes", Passages: int64(store.Len())})
-	return store.Len(), skipped, store.Close()
+	return replaced, store.Close()
 }
 
 // ClashError says that two passages have one id.
@@ -204,15 +188,6 @@ type ClashError struct {
 
 func (e *ClashError) Error() string {
 	return fmt.Sprintf("%s: the id %q is taken by %s (ids must differ)", e.Place, e.ID, e.First)
-}
-
-// refuseTaken is an error when the collection has the passage's id already.
-func (w *Writer) refuseTaken(existing *Generation, p corpus.Passage, place corpus.Place) error {
-	ordinal, taken, err := existing.Ordinal(p.ID)
-	if err != nil || !taken {
-		return err
-	}
-	return &ClashError{ID: p.ID, Place: place, First: fmt.Sprintf("a passage of %s, in %s", w.dir, existing.segmentOf(ordinal).name)}
 }
 
 // nameClash turns what a store says of a second passage with the same id into
@@ -237,7 +212,7 @@ func skippable(err error) bool {
 }
 
 // writeWords builds BM25 of a store, deleted passages too, in a file.
-func writeWords(ctx context.Context, d disk.Disk, path string, store *corpus.Store, params bm25.Params, o BuildOptions, r *reporter) error {
+func writeWords(ctx context.Context, d disk.Disk, path string, store passages, params bm25.Params, o BuildOptions, r *reporter) error {
 	builder := bm25.NewBuilder(params)
 	builder.SpillTo(d, filepath.Dir(path), o.WordMemory)
 	defer builder.Discard()
@@ -265,7 +240,7 @@ func writeWords(ctx context.Context, d disk.Disk, path string, store *corpus.Sto
 
 // seal describes the files of a segment in its manifest and makes them and
 // their names durable.
-func (w *Writer) seal(ctx context.Context, dir string, s *segmentManifest, r *reporter) error {
+func (w *writer) seal(ctx context.Context, dir string, s *segmentManifest, r *reporter) error {
 	s.Store.Name, s.Words.Name, s.Tags.Name = storeName, wordsName, tagsName
 	files := []*fileManifest{&s.Store, &s.Words, &s.Tags}
 	for i := range s.Experts {
@@ -275,7 +250,7 @@ func (w *Writer) seal(ctx context.Context, dir string, s *segmentManifest, r *re
 }
 
 // sealFiles fills in sizes and checksums, seals files and makes them durable.
-func (w *Writer) sealFiles(ctx context.Context, dir string, files []*fileManifest, r *reporter) error {
+func (w *writer) sealFiles(ctx context.Context, dir string, files []*fileManifest, r *reporter) error {
 	total, done := int64(0), int64(0)
 	for _, f := range files {
 		total += fileSize(filepath.Join(dir, f.Name))

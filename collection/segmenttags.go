@@ -11,8 +11,8 @@ import (
 	"conclave/rank"
 )
 
-// tagsOf collects the tags of a store's passages.
-func tagsOf(ctx context.Context, store *corpus.Store) (*tags.Builder, error) {
+// tagsOf collects the tags of passages.
+func tagsOf(ctx context.Context, store passages) (*tags.Builder, error) {
 	b := tags.NewBuilder()
 	for o := range rank.Ordinal(store.Len()) {
 		if o%1024 == 0 && ctx.Err() != nil {
@@ -30,7 +30,7 @@ func tagsOf(ctx context.Context, store *corpus.Store) (*tags.Builder, error) {
 }
 
 // writeTags writes the file of tags of the passages of a new segment.
-func writeTags(ctx context.Context, d disk.Disk, dir string, store *corpus.Store) error {
+func writeTags(ctx context.Context, d disk.Disk, dir string, store passages) error {
 	b, err := tagsOf(ctx, store)
 	if err != nil {
 		return err

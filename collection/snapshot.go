@@ -47,9 +47,8 @@ func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err 
 	}
 }
 
-// Snapshot is the function Snapshot, for a writer that is open: nothing is
-// published while it links.
-func (w *Writer) Snapshot(ctx context.Context, out string) (SnapshotReport, error) {
+// snapshotTo is Snapshot: nothing is published while it links.
+func (w *writer) snapshotTo(ctx context.Context, out string) (SnapshotReport, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return snapshot(ctx, w.disk, w.dir, out, w.manifest)

@@ -177,11 +177,11 @@ func TestSnapshotPowerCuts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, part := range parts[1:] {
-			if _, err := w.Add(t.Context(), of(part), o); err != nil {
+			if _, err := w.add(t.Context(), of(part), o); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := w.Delete(t.Context(), []string{parts[1][0].ID}); err != nil {
+		if _, err := w.delete(t.Context(), []string{parts[1][0].ID}); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, calibrationName), []byte("fitted: true\n"), 0o644); err != nil {
@@ -191,7 +191,7 @@ func TestSnapshotPowerCuts(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.cutAt = d.n + cut
-		_, snapping := w.Snapshot(t.Context(), out)
+		_, snapping := w.snapshotTo(t.Context(), out)
 		if snapping != nil && !errors.Is(snapping, errCut) {
 			t.Fatalf("cut before operation %d: %v", cut, snapping)
 		}

@@ -50,16 +50,11 @@ func (g *Generation) sortTies(hits []rank.Hit, k int) error {
 	return nil
 }
 
-// compareIDs orders passages with equal scores. An id that cannot be read is
-// remembered, for who asked to look, and the ordinal decides.
-func (g *Generation) compareIDs(a, b rank.Ordinal) int {
+// compareIDs orders passages with equal scores.
+func (g *Generation) compareIDs(a, b rank.Ordinal) (int, error) {
 	x, err1 := g.ID(a)
 	y, err2 := g.ID(b)
-	if err := errors.Join(err1, err2); err != nil {
-		g.misread.Store(&err)
-		return cmp.Compare(a, b)
-	}
-	return cmp.Compare(x, y)
+	return cmp.Compare(x, y), errors.Join(err1, err2)
 }
 
 // SortByID puts passages in the order of their ids. Ids are only read where the

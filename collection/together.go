@@ -49,7 +49,7 @@ type sharedPass struct {
 }
 
 // vectors is a vectorMaker of either.
-func (s *sharedPass) vectors(ctx context.Context, d disk.Disk, path string, store *corpus.Store, x expertManifest, r *reporter) (err error) {
+func (s *sharedPass) vectors(ctx context.Context, d disk.Disk, path string, store passages, x expertManifest, r *reporter) (err error) {
 	if s.made != "" {
 		return d.Rename(s.made, path)
 	}

@@ -144,7 +144,7 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 			return report, err
 		}
 	}
-	errs = append(errs, survive(func() error { return g.verifyIDs(ctx) }), report.verifyLog(dir))
+	errs = append(errs, disk.Survive(func() error { return g.verifyIDs(ctx) }), report.verifyLog(dir))
 	if err := errors.Join(errs...); err != nil {
 		return report, fmt.Errorf("%w\nrestore the collection from a snapshot, or index again", err)
 	}
@@ -155,10 +155,10 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 func (g *Generation) verifySegment(ctx context.Context, at int) error {
 	s := g.segments[at]
 	errs := []error{
-		survive(func() error { return s.store.Verify(ctx, nil) }), survive(s.words.Check), survive(func() error { return verifyTags(ctx, s.tags, s.store) }),
+		disk.Survive(func() error { return s.store.Verify(ctx, nil) }), disk.Survive(s.words.Check), disk.Survive(func() error { return verifyTags(ctx, s.tags, s.store) }),
 	}
 	for _, x := range g.manifest.Experts {
-		if err := survive(s.vectors[x.Name].Check); err != nil {
+		if err := disk.Survive(s.vectors[x.Name].Check); err != nil {
 			errs = append(errs, fmt.Errorf("expert %s in %s: %w", x.Name, s.name, err))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"conclave/ann"
+	"conclave/disk"
 )
 
 // VerifyVectors compares the checksums of the vectors and graphs of all experts,
@@ -33,7 +34,7 @@ func (g *Generation) verifyVectors(ctx context.Context, but *Generation) error {
 			if known[ix] {
 				continue
 			}
-			if err := survive(func() error { return ix.Verify(ctx) }); err != nil {
+			if err := disk.Survive(func() error { return ix.Verify(ctx) }); err != nil {
 				errs = append(errs, fmt.Errorf("the vectors of %s in %s: %w", x.Name, s.name, g.explainDamage(x.Name, err)))
 			}
 			if err := ctx.Err(); err != nil {

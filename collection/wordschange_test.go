@@ -279,17 +279,17 @@ func hitIDs(t testing.TB, g *Generation, hits []rank.Hit) []string {
 // were before is not published among others.
 func TestSegmentsMadeBesideRebuiltWords(t *testing.T) {
 	dir := built(t, BuildOptions{}, randomPassages(1, 30))
-	w, err := OpenWriter(dir)
+	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = w.Close() }()
 	late := &lateSource{Source: of([]corpus.Passage{{ID: "late", Text: "word1"}}), first: func() {
-		if _, err := w.RebuildWords(t.Context(), phrased(), BuildOptions{}); err != nil {
+		if _, err := w.rebuildWords(t.Context(), phrased(), BuildOptions{}); err != nil {
 			t.Error(err)
 		}
 	}}
-	if _, err := w.Add(t.Context(), late, BuildOptions{}); !errors.Is(err, errWordsChanged) {
+	if _, err := w.add(t.Context(), late, BuildOptions{}); !errors.Is(err, errWordsChanged) {
 		t.Errorf("adding beside it: %v", err)
 	}
 	if _, err := Verify(t.Context(), dir, nil); err != nil {

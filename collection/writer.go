@@ -13,10 +13,10 @@ import (
 	"conclave/disk"
 )
 
-// Writer is the one that may change a collection. It holds the lock from
-// OpenWriter to Close. Its methods may be called concurrently: what takes long,
+// writer is the one that may change a collection. It holds the lock from
+// openWriter to Close. Its methods may be called concurrently: what takes long,
 // making segments, is done aside, and only publishing is one at a time.
-type Writer struct {
+type writer struct {
 	dir   string
 	disk  disk.Disk
 	lock  *os.File
@@ -31,12 +31,10 @@ type Writer struct {
 	overtaken error        // there is another writer: nothing is changed any more
 }
 
-// OpenWriter takes the lock of an existing collection and removes what an
+// openWriter takes the lock of an existing collection and removes what an
 // interrupted writer left behind. ErrLocked when there is another writer,
 // ErrNotCollection when there is no collection.
-func OpenWriter(dir string) (*Writer, error) { return openWriter(disk.OS{}, dir) }
-
-func openWriter(d disk.Disk, dir string) (*Writer, error) {
+func openWriter(d disk.Disk, dir string) (*writer, error) {
 	if _, err := readManifest(d, dir); err != nil {
 		return nil, err // before a LOCK is made in a folder that is not ours
 	}
@@ -44,7 +42,7 @@ func openWriter(d disk.Disk, dir string) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{dir: dir, disk: d, lock: file, files: newShared(d)}
+	w := &writer{dir: dir, disk: d, lock: file, files: newShared(d)}
 	// Once more: it may have changed before the lock was ours.
 	if w.manifest, err = readManifest(d, dir); err == nil {
 		err = w.begin()
@@ -59,7 +57,7 @@ func openWriter(d disk.Disk, dir string) (*Writer, error) {
 // createWriter makes the folder of a new collection and publishes generation 0,
 // which no reader opens. From then on the folder is known to be a collection's,
 // so that a writer that comes after a crash may clear it.
-func createWriter(d disk.Disk, dir string) (w *Writer, err error) {
+func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 	if err := outsideCollections(dir); err != nil {
 		return nil, err
 	}
@@ -88,7 +86,7 @@ func createWriter(d disk.Disk, dir string) (w *Writer, err error) {
 			_ = unlock(file)
 		}
 	}()
-	w = &Writer{dir: dir, disk: d, lock: file, files: newShared(d)}
+	w = &writer{dir: dir, disk: d, lock: file, files: newShared(d)}
 	w.manifest, err = readManifest(d, dir)
 	switch {
 	case errors.Is(err, ErrNotCollection):
@@ -115,7 +113,7 @@ func newID() string {
 }
 
 // begin clears up and opens what there is.
-func (w *Writer) begin() (err error) {
+func (w *writer) begin() (err error) {
 	if err := w.removeLeftovers(); err != nil {
 		return err
 	}
@@ -125,7 +123,7 @@ func (w *Writer) begin() (err error) {
 }
 
 // openAll opens words and vectors of the present generation too.
-func (w *Writer) openAll() error {
+func (w *writer) openAll() error {
 	g, err := openGeneration(w.files, w.dir, w.manifest, everything)
 	if err != nil {
 		return err
@@ -136,7 +134,7 @@ func (w *Writer) openAll() error {
 }
 
 // Close gives the lock back. What is being made must have ended.
-func (w *Writer) Close() error {
+func (w *writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.lock == nil {
@@ -152,7 +150,7 @@ func (w *Writer) Close() error {
 }
 
 // number is a number for a name, never given before in this collection.
-func (w *Writer) number() uint64 {
+func (w *writer) number() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.serial++
@@ -160,14 +158,14 @@ func (w *Writer) number() uint64 {
 }
 
 // snapshot is the manifest as it is now.
-func (w *Writer) snapshot() *manifest {
+func (w *writer) snapshot() *manifest {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.manifest
 }
 
 // pinned is the current generation, pinned.
-func (w *Writer) pinned() *Generation {
+func (w *writer) pinned() *Generation {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.current.pin()
@@ -192,7 +190,7 @@ func (m *manifest) named() map[string]bool {
 // writer before may have ended before its last manifest was durable, and what
 // that one does not name is then all there is after a power cut: so the manifest
 // comes first.
-func (w *Writer) removeLeftovers() error {
+func (w *writer) removeLeftovers() error {
 	left, err := w.leftovers()
 	if err == nil && len(left) > 0 {
 		if err = w.disk.SyncFile(filepath.Join(w.dir, manifestName)); err == nil {
@@ -210,7 +208,7 @@ func (w *Writer) removeLeftovers() error {
 	return nil
 }
 
-func (w *Writer) leftovers() (left []string, err error) {
+func (w *writer) leftovers() (left []string, err error) {
 	entries, err := w.disk.ReadDir(w.dir)
 	if err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"conclave/ann/kernel"
+	"conclave/disk"
 )
 
 // Params are the choices of a build.
@@ -181,20 +182,21 @@ func (b *builder) parallel(ctx context.Context, n, chunk int, do func(w *worker,
 	var group sync.WaitGroup
 	for _, w := range b.workers[:min(len(b.workers), (n+chunk-1)/chunk)] {
 		group.Go(func() {
-			for {
-				low := int(next.Add(int64(chunk))) - chunk
-				if low >= n {
-					return
+			err := disk.Survive(func() (err error) { // rows may be in a mapped file
+				for low := 0; err == nil; {
+					if low = int(next.Add(int64(chunk))) - chunk; low >= n {
+						return nil
+					}
+					err = ctx.Err()
+					for i := low; i < min(low+chunk, n) && err == nil; i++ {
+						err = do(w, i)
+					}
 				}
-				err := ctx.Err()
-				for i := low; i < min(low+chunk, n) && err == nil; i++ {
-					err = do(w, i)
-				}
-				if err != nil {
-					once.Do(func() { failed = err })
-					next.Store(int64(n))
-					return
-				}
+				return err
+			})
+			if err != nil {
+				once.Do(func() { failed = err })
+				next.Store(int64(n))
 			}
 		})
 	}

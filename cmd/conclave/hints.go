@@ -8,6 +8,7 @@ import (
 
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/disk"
 	"conclave/serving"
 )
 
@@ -48,7 +49,7 @@ func hint(err error) string {
 		return "--id-prefix before an --in tells files apart"
 	}
 	switch err {
-	case collection.ErrFault:
+	case disk.ErrFault:
 		return "conclave verify names the file"
 	case corpus.ErrUnknownFormat:
 		return fmt.Sprintf("say which it is with --format (%s)", strings.Join(corpus.Formats()[1:], ", "))

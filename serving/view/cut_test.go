@@ -41,15 +41,8 @@ func TestCutWhileServed(t *testing.T) {
 	if _, err := collection.Build(t.Context(), dir, source, options); err != nil {
 		t.Fatal(err)
 	}
-	w, err := collection.OpenWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	options.Index = collection.Index{Kind: "hnsw"}
-	if _, err := w.AddExpert(t.Context(), hashed{name: "graph"}, options); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
+	if _, err := collection.AddExpert(t.Context(), dir, hashed{name: "graph"}, options); err != nil {
 		t.Fatal(err)
 	}
 	c, err := collection.Open(dir)

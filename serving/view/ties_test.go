@@ -156,14 +156,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 			names = append(names, report.Segment)
 		}
 		if merged {
-			w, err := collection.OpenWriter(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.Merge(t.Context(), names[1:], collection.BuildOptions{Threads: 1}); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Close(); err != nil {
+			if _, err := collection.Merge(t.Context(), dir, names[1:], collection.BuildOptions{Threads: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -265,17 +258,8 @@ func gateOf(random *rand.Rand) *fusion.Gate {
 // added puts a source's passages into a collection, as a segment of their own.
 func added(t *testing.T, dir string, source collection.Source, o collection.BuildOptions) (collection.Report, error) {
 	t.Helper()
-	w, err := collection.OpenWriter(dir)
-	if err != nil {
-		return collection.Report{}, err
-	}
-	defer func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
 	o.Words = bm25.Params{}
-	return w.Add(t.Context(), source, o)
+	return collection.Add(t.Context(), dir, source, o)
 }
 
 func asked(t *testing.T, e *search.Engine, r search.Request) []search.Result {

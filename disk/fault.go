@@ -1,4 +1,4 @@
-package collection
+package disk
 
 import (
 	"errors"
@@ -7,12 +7,13 @@ import (
 
 // ErrFault is the error of reading a mapped file where the disk has nothing any
 // more.
-var ErrFault = errors.New("a file that is mapped into memory cannot be read: it was cut, or its disk fails; restore the collection from a snapshot")
+var ErrFault = errors.New("a file that is mapped into memory cannot be read: it was cut, or its disk fails; restore it from a snapshot")
 
-// survive does a step that reads mapped files. Where one was cut since it was
+// Survive does a step that reads mapped files. Where one was cut since it was
 // mapped, the system sends SIGBUS, which would end the process; here it is the
-// step's error. Searches are guarded by their engine.
-func survive(step func() error) (err error) {
+// step's error. It is about the calling goroutine alone: a step that starts
+// others has each of them survive.
+func Survive(step func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		switch failure := recover().(type) {

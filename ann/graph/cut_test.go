@@ -1,0 +1,43 @@
+package graph
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"unsafe"
+
+	"conclave/disk"
+)
+
+// TestBuildOfACutFile: rows in a mapped file that was cut fail the build that
+// reads them, in whichever goroutine, and not the process.
+func TestBuildOfACutFile(t *testing.T) {
+	const rows, dim = 5000, 16
+	path := filepath.Join(t.TempDir(), "rows")
+	data := make([]byte, 4*rows*dim)
+	rng := rand.New(rand.NewPCG(7, 7))
+	values := unsafe.Slice((*float32)(unsafe.Pointer(&data[0])), rows*dim)
+	for i := range values {
+		values[i] = float32(rng.NormFloat64())
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := disk.OS{}.Map(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = m.Close() }()
+	b := newBuilder(dim, Params{M: 8, EfConstruction: 40, Threads: 3})
+	mapped := unsafe.Slice((*float32)(unsafe.Pointer(&m.Data[0])), rows*dim)
+	b.group(mapped, 1) // which the caller's goroutine does, who survives on its own
+	b.allocate()
+	if err := os.Truncate(path, 4096); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.quantise(t.Context(), mapped); !errors.Is(err, disk.ErrFault) {
+		t.Errorf("%v, want %v", err, disk.ErrFault)
+	}
+}

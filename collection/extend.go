@@ -1,0 +1,82 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"conclave/corpus"
+)
+
+// extension is files that every segment gets beside those that it has.
+type extension[T any] struct {
+	stage  func(Progress) bool // whose progress is of passages
+	build  func(made *draft, dir string, store *corpus.Store, r *reporter) (T, []*fileManifest, error)
+	enlist func(m *manifest)                 // what is new of the collection
+	assign func(s *segmentManifest, built T) // the files of a segment
+}
+
+// extend makes an extension of every segment, durable, and publishes it.
+func extend[T any](ctx context.Context, w *writer, o BuildOptions, x extension[T]) (report Report, after *manifest, err error) {
+	if err := w.built(); err != nil {
+		return report, nil, err
+	}
+	m := w.snapshot()
+	built, made := map[string]T{}, w.draft() // by segment
+	defer func() {
+		made.discard()
+		err = explainDisk(err)
+	}()
+	r := &reporter{to: o.Progress}
+	for i := range m.Segments {
+		s := &m.Segments[i]
+		// Stages of several segments are shown as one: passages so far.
+		before := int64(report.Passages)
+		inner := &reporter{to: func(p Progress) {
+			if x.stage(p) {
+				p.Done, p.Total = p.Done+before, int64(m.passages())
+			}
+			r.report(p)
+		}}
+		files, err := w.extendOne(ctx, s, func(dir string, store *corpus.Store) (files []*fileManifest, err error) {
+			built[s.Name], files, err = x.build(made, dir, store, inner)
+			return files, err
+		}, inner)
+		if err != nil {
+			return report, nil, fmt.Errorf("segment %s: %w", s.Name, err)
+		}
+		report.Passages += s.Passages
+		for _, f := range files {
+			report.Bytes += f.Size
+		}
+	}
+	after, err = w.publish(ctx, made, func(m *manifest) error {
+		x.enlist(m)
+		for i := range m.Segments {
+			files, ok := built[m.Segments[i].Name]
+			if !ok {
+				return fmt.Errorf("segment %s came meanwhile: start again", m.Segments[i].Name)
+			}
+			x.assign(&m.Segments[i], files)
+		}
+		return nil
+	})
+	if err == nil {
+		report.Generation, report.Recall = after.Generation, map[string]Recall{}
+	}
+	return report, after, err
+}
+
+func (w *writer) extendOne(ctx context.Context, s *segmentManifest, build func(dir string, store *corpus.Store) ([]*fileManifest, error), r *reporter) (files []*fileManifest, err error) {
+	dir := filepath.Join(w.dir, s.Name)
+	store, err := corpus.OpenStore(sealedDisk{w.disk, s.files()}, filepath.Join(dir, s.Store.Name))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if files, err = build(dir, store); err != nil {
+		return nil, err
+	}
+	return files, w.sealFiles(ctx, dir, files, r)
+}

@@ -1,0 +1,71 @@
+package collection
+
+import (
+	"context"
+	"errors"
+
+	"conclave/bm25"
+	"conclave/disk"
+)
+
+// This file is what changes a collection that no server has open. Each function
+// takes its lock (ErrLocked where another writer has it), removes what an
+// interrupted writer left, and leaves the collection as it was when it fails.
+// ErrNotCollection where there is no collection.
+
+// alone does a piece of work as the one writer of the collection in dir.
+func alone[T any](dir string, work func(w *writer) (T, error)) (out T, err error) {
+	w, err := openWriter(disk.OS{}, dir)
+	if err != nil {
+		return out, err
+	}
+	err = disk.Survive(func() (err error) { out, err = work(w); return err })
+	return out, errors.Join(err, w.Close())
+}
+
+// Add adds the passages of source to the collection in dir, as a new segment.
+// A passage whose id is there already is an error that names both places, or
+// with Replace takes the place of the one that has it.
+func Add(ctx context.Context, dir string, source Source, o BuildOptions) (Report, error) {
+	return alone(dir, func(w *writer) (Report, error) { return w.add(ctx, source, o) })
+}
+
+// Delete takes passages out of the collection in dir, all at once, and says
+// how many of the ids were there. Their texts and vectors stay on disk until
+// their segment is merged.
+func Delete(ctx context.Context, dir string, ids []string) (deleted int, err error) {
+	return alone(dir, func(w *writer) (int, error) { return w.delete(ctx, ids) })
+}
+
+// Merge makes one segment of the named ones, without their deleted passages.
+// Nothing is analysed or encoded: postings are merged and vectors are copied. Of
+// the options, Threads, WordMemory and Progress count.
+func Merge(ctx context.Context, dir string, names []string, o BuildOptions) (generation uint64, err error) {
+	return alone(dir, func(w *writer) (uint64, error) { return w.merge(ctx, names, o) })
+}
+
+// AddExpert encodes all passages of the collection in dir with another expert
+// and adds its two files to each segment. Nothing else is written; until the
+// new manifest is there, readers see the collection as it was. Of the options,
+// Index, Questions, Threads, BatchPassages and Progress count.
+func AddExpert(ctx context.Context, dir string, encoder PassageEncoder, o BuildOptions) (Report, error) {
+	return alone(dir, func(w *writer) (Report, error) { return w.addExpert(ctx, encoder, o) })
+}
+
+// RemoveExpert takes an expert out of the collection in dir. Readers that have
+// its files open keep them until they release their generation.
+func RemoveExpert(ctx context.Context, dir, name string) error {
+	_, err := alone(dir, func(w *writer) (struct{}, error) { return struct{}{}, w.removeExpert(ctx, name) })
+	return err
+}
+
+// RebuildWords analyses all passages of the collection in dir anew, from their
+// stored texts, and indexes their words with the given parameters (all of them;
+// see WordParams). That is how a collection from before there were phrases gets
+// them, and how one that another analyser made can be used again. A new file of
+// words is written beside the old one in each segment, and nothing else; until
+// the new manifest is there, readers see the collection as it was. Of the
+// options, WordMemory and Progress count.
+func RebuildWords(ctx context.Context, dir string, params bm25.Params, o BuildOptions) (Report, error) {
+	return alone(dir, func(w *writer) (Report, error) { return w.rebuildWords(ctx, params, o) })
+}

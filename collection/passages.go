@@ -1,0 +1,105 @@
+package collection
+
+import (
+	"context"
+	"fmt"
+
+	"conclave/corpus"
+	"conclave/disk"
+	"conclave/rank"
+)
+
+// passages is what a segment is made of, in the order of the ids: a store that
+// was just written, what a flush has in memory, or what a merge takes over.
+type passages interface {
+	Len() int
+	Passage(o rank.Ordinal) (corpus.Passage, error)
+	Tags(o rank.Ordinal) ([]string, error)
+	Close() error
+}
+
+// inMemory is the passages of a flush.
+type inMemory []corpus.Passage
+
+func (p inMemory) Len() int { return len(p) }
+
+func (p inMemory) Passage(o rank.Ordinal) (corpus.Passage, error) { return p[o], nil }
+
+func (p inMemory) Tags(o rank.Ordinal) ([]string, error) { return p[o].Tags, nil }
+
+func (p inMemory) Close() error { return nil }
+
+// origin is a passage of a segment that is merged.
+type origin struct {
+	segment int
+	ordinal rank.Ordinal
+}
+
+// takenOver is the passages of a merge: of other segments, in an order.
+type takenOver struct {
+	from  []*segment
+	order []origin
+}
+
+func (p takenOver) Len() int { return len(p.order) }
+
+func (p takenOver) Passage(o rank.Ordinal) (corpus.Passage, error) {
+	at := p.order[o]
+	return p.from[at.segment].store.Passage(at.ordinal)
+}
+
+func (p takenOver) Tags(o rank.Ordinal) ([]string, error) {
+	at := p.order[o]
+	return p.from[at.segment].store.Tags(at.ordinal)
+}
+
+func (p takenOver) Close() error { return nil }
+
+// writeStore writes passages to a store.
+func writeStore(ctx context.Context, d disk.Disk, path string, from passages) error {
+	store, err := corpus.CreateStore(d, path)
+	if err != nil {
+		return err
+	}
+	defer store.Abort()
+	for o := range rank.Ordinal(from.Len()) {
+		if o%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p, err := from.Passage(o)
+		if err != nil {
+			return err
+		}
+		if err := store.Append(p); err != nil {
+			return fmt.Errorf("passage %q: %w", p.ID, err)
+		}
+	}
+	return store.Close()
+}
+
+// pendingPassages reads the passages with the given ids, sorted, from the log, of
+// which it opens each file once.
+func pendingPassages(put []string, changes map[string]pendingChange) (out inMemory, err error) {
+	files := map[*logIdentity]disk.File{}
+	defer func() {
+		for _, file := range files {
+			_ = file.Close() // only read
+		}
+	}()
+	for _, id := range put {
+		at := changes[id].at
+		if files[at.file] == nil {
+			file, err := at.file.disk.Open(at.file.path)
+			if err != nil {
+				return nil, fmt.Errorf("reading passage %q from the log: %w", id, err)
+			}
+			files[at.file] = file
+		}
+		p, err := at.passage(files[at.file])
+		if err != nil {
+			return nil, fmt.Errorf("reading passage %q from the log: %w", id, err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
