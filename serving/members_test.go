@@ -125,17 +125,10 @@ func TestReaderLetsExpertsGo(t *testing.T) {
 	if names := s.experts(); !slices.Equal(names, []string{"base", "late"}) {
 		t.Errorf("the reader has %v", names)
 	}
-	w, err := collection.OpenWriter(site.config.Collection)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, name := range []string{"tales", "late"} {
-		if err := w.RemoveExpert(t.Context(), name); err != nil {
+		if err := collection.RemoveExpert(t.Context(), site.config.Collection, name); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
 	}
 	s.until("the reader does not let experts go", func() bool {
 		var r search.Response
