@@ -15,11 +15,12 @@ import (
 // planted is a small world of three domains. Each has a specialist that is
 // right at home, and misled elsewhere; base and joint expert know a little, and
 // words know something of everything.
-func planted(t *testing.T, n int) *Evidence {
+func planted(t *testing.T, n int) *evidence {
 	t.Helper()
 	random := rand.New(rand.NewPCG(17, 4))
 	domains := []string{"a", "b", "c"}
-	e := &Evidence{Sources: []string{"base", "a", "b", "c", "joint", "bm25"}}
+	e := &evidence{}
+	e.Sources = []string{"base", "a", "b", "c", "joint", "bm25"}
 	for i := range n {
 		const passages = 60
 		home := random.IntN(len(domains))
@@ -45,7 +46,7 @@ func planted(t *testing.T, n int) *Evidence {
 			}
 			rank.Sort(lists[s])
 		}
-		q := calibration.GateQuestion{ID: fmt.Sprint("q", i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
+		q := calibration.Question{ID: fmt.Sprint("q", i), Domain: domains[home], Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
 		if err := q.Table.Reset(lists); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +68,6 @@ func planted(t *testing.T, n int) *Evidence {
 			q.Sources = append(q.Sources, o)
 		}
 		e.Questions = append(e.Questions, q)
-		e.Domains = append(e.Domains, domains[home])
 	}
 	return e
 }
@@ -75,7 +75,7 @@ func planted(t *testing.T, n int) *Evidence {
 // TestRun finds what was planted.
 func TestRun(t *testing.T) {
 	e := planted(t, 300)
-	r, err := Run(context.Background(), e, Options{Base: "base", Joint: "joint", Foreign: []string{"c"}, HeldOut: []string{"b"}})
+	r, err := Run(context.Background(), &e.Evidence, Options{Base: "base", Joint: "joint", Foreign: []string{"c"}, HeldOut: []string{"b"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,13 +117,13 @@ func TestRun(t *testing.T) {
 // for every weight, and the weight that Fixed chooses is the best of them.
 func TestFixedIsTheSum(t *testing.T) {
 	e := planted(t, 40)
-	two, err := e.Among(These("base", "a", "bm25"), nil)
+	two, err := e.among(these("base", "a", "bm25"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	best := 0.0
-	for _, w := range FixedWeights() {
-		answers, err := calibration.By(two.Questions, func(q *calibration.GateQuestion) (fusion.Ranking, error) {
+	for _, w := range fixedWeights() {
+		answers, err := calibration.By(two.Questions, func(q *calibration.Question) (fusion.Ranking, error) {
 			return fusion.Sum(q.Table, []fusion.Source{{Column: 0, Weight: .5}, {Column: 1, Weight: .5}, {Column: 2, Weight: w}},
 				fusion.Options{Normalisation: fusion.Raw, Missing: fusion.Exact}, calibration.AnsweredDepth)
 		})
@@ -137,7 +137,7 @@ func TestFixedIsTheSum(t *testing.T) {
 		}
 		best = max(best, calibration.Accuracy(answers, 1)+calibration.Accuracy(answers, 20))
 	}
-	weight, answers, err := two.Fixed(context.Background())
+	weight, answers, err := two.fixed(context.Background())
 	if got := calibration.Accuracy(answers, 1) + calibration.Accuracy(answers, 20); err != nil || got != best || weight == 0 {
 		t.Errorf("weight %v, %v: %v, the best is %v", weight, err, got, best)
 	}
@@ -145,21 +145,21 @@ func TestFixedIsTheSum(t *testing.T) {
 
 func TestAmongLeavesTheRestAlone(t *testing.T) {
 	e := planted(t, 30)
-	some, err := e.Among(But("a", "c"), func(domain string) bool { return domain != "a" })
+	some, err := e.among(but("a", "c"), func(domain string) bool { return domain != "a" })
 	if err != nil {
 		t.Fatal(err)
 	}
-	fewer, err := e.Among(But("a", "joint"), nil)
+	fewer, err := e.among(but("a", "joint"), nil)
 	if err != nil || !slices.Equal(fewer.Sources, []string{"base", "b", "c", "bm25"}) {
 		t.Errorf("the columns are called %v, %v", fewer.Sources, err)
 	}
-	again, err := fewer.Among(These("c", "bm25"), nil)
+	again, err := fewer.among(these("c", "bm25"), nil)
 	if err != nil || !slices.Equal(again.Sources, []string{"c", "bm25"}) || again.Questions[0].Sources[0].Familiarity != e.Questions[0].Sources[3].Familiarity {
 		t.Errorf("the columns are called %v, %v", again.Sources, err)
 	}
-	for i, q := range some.Questions {
-		if some.Domains[i] == "a" || len(q.Sources) != 4 || q.Table.Sources() != 4 {
-			t.Errorf("question %s of %s: %d sources, %d columns", q.ID, some.Domains[i], len(q.Sources), q.Table.Sources())
+	for _, q := range some.Questions {
+		if q.Domain == "a" || len(q.Sources) != 4 || q.Table.Sources() != 4 {
+			t.Errorf("question %s of %s: %d sources, %d columns", q.ID, q.Domain, len(q.Sources), q.Table.Sources())
 		}
 	}
 	for _, q := range e.Questions {
@@ -173,8 +173,7 @@ func TestAmongLeavesTheRestAlone(t *testing.T) {
 // and the row that has all is another.
 func TestAskingOne(t *testing.T) {
 	e := planted(t, 200)
-	e.Specialists = 1
-	r, err := Run(context.Background(), e, Options{Base: "base", Only: []string{"familiar"}})
+	r, err := Run(context.Background(), &e.Evidence, Options{Gate: calibration.GateOptions{Specialists: 1}, Base: "base", Only: []string{"familiar"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +186,7 @@ func TestAskingOne(t *testing.T) {
 // TestOnlyWhatWasAsked makes one trial and leaves the others.
 func TestOnlyWhatWasAsked(t *testing.T) {
 	var seen []int
-	r, err := Run(context.Background(), planted(t, 60), Options{Base: "base", HeldOut: []string{"b"}, Only: []string{"held-out"},
+	r, err := Run(context.Background(), &planted(t, 60).Evidence, Options{Base: "base", HeldOut: []string{"b"}, Only: []string{"held-out"},
 		Progress: func(done, total int) { seen = append(seen, done, total) }})
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +194,7 @@ func TestOnlyWhatWasAsked(t *testing.T) {
 	if len(r.Yardsticks) != 1 || r.Without != nil || r.Familiar != nil || r.Foreign != nil || len(r.HeldOut) != 1 || !slices.Equal(seen, []int{1, 2, 2, 2}) {
 		t.Errorf("%d yardsticks, %d without, %d familiar, %v, %d held out; progress %v", len(r.Yardsticks), len(r.Without), len(r.Familiar), r.Foreign, len(r.HeldOut), seen)
 	}
-	if _, err := Run(context.Background(), &Evidence{}, Options{}); err == nil {
+	if _, err := Run(context.Background(), &calibration.Evidence{}, Options{}); err == nil {
 		t.Error("no questions, no error")
 	}
 }

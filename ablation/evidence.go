@@ -20,52 +20,38 @@ import (
 	"conclave/fusion"
 )
 
-// Evidence is what the sources found for the questions of several domains.
-type Evidence struct {
-	// Sources are the names of the tables' columns.
-	Sources []string
-	// Domains are those of the questions, one for each.
-	Domains   []string
-	Questions []calibration.GateQuestion
-	// Specialists is how many specialists the gate asks, the most familiar with
-	// each question. 0: all.
-	Specialists int
-	// Towards and WithoutLate are the gates that fits are pulled to
-	// (calibration.GateOptions); nil: to equal weights.
-	Towards, WithoutLate *fusion.Gate
+// evidence is what the sources found for the questions of several domains, and what
+// gates are fitted with on them.
+type evidence struct {
+	calibration.Evidence
+	gate calibration.GateOptions
 }
 
-// options are what gates are fitted with.
-func (e *Evidence) options() calibration.GateOptions {
-	return calibration.GateOptions{Specialists: e.Specialists, Towards: e.Towards, WithoutLate: e.WithoutLate}
-}
+// choice says of a source by its name whether it takes part.
+type choice func(name string) bool
 
-// Choice says of a source by its name whether it takes part.
-type Choice func(name string) bool
-
-// But chooses all sources but the named ones.
-func But(names ...string) Choice {
+// but chooses all sources but the named ones.
+func but(names ...string) choice {
 	return func(name string) bool { return !slices.Contains(names, name) }
 }
 
-// These chooses the named sources.
-func These(names ...string) Choice {
+// these chooses the named sources.
+func these(names ...string) choice {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// Among is the evidence of the chosen sources for questions of the chosen
+// among is the evidence of the chosen sources for questions of the chosen
 // domains (nil: of all): what would have been found without the others.
-func (e *Evidence) Among(choose Choice, domains func(string) bool) (*Evidence, error) {
-	out := &Evidence{Specialists: e.Specialists, Towards: e.Towards, WithoutLate: e.WithoutLate}
+func (e *evidence) among(choose choice, domains func(string) bool) (*evidence, error) {
+	out := &evidence{gate: e.gate}
 	for _, name := range e.Sources {
 		if choose(name) {
 			out.Sources = append(out.Sources, name)
 		}
 	}
-	for i := range e.Questions {
-		if domains == nil || domains(e.Domains[i]) {
-			out.Questions = append(out.Questions, e.Questions[i])
-			out.Domains = append(out.Domains, e.Domains[i])
+	for _, q := range e.Questions {
+		if domains == nil || domains(q.Domain) {
+			out.Questions = append(out.Questions, q)
 		}
 	}
 	err := out.each(func(i int) error {
@@ -93,7 +79,7 @@ func (e *Evidence) Among(choose Choice, domains func(string) bool) (*Evidence, e
 }
 
 // each calls do for the place of every question, several at a time.
-func (e *Evidence) each(do func(i int) error) error {
+func (e *evidence) each(do func(i int) error) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range e.Questions {
@@ -102,21 +88,21 @@ func (e *Evidence) each(do func(i int) error) error {
 	return group.Wait()
 }
 
-// Gates are fitted on the questions, one for each fold, on the other folds.
-func (e *Evidence) Gates(ctx context.Context) ([]fusion.Gate, error) {
-	return calibration.FoldGates(ctx, e.Questions, e.options())
+// gates are fitted on the questions, one for each fold, on the other folds.
+func (e *evidence) gates(ctx context.Context) ([]fusion.Gate, error) {
+	return calibration.FoldGates(ctx, e.Questions, e.gate)
 }
 
-// Gated answers each question by the gate that has not seen its fold.
-func (e *Evidence) Gated(gates []fusion.Gate) ([]calibration.Answered, error) {
-	return calibration.AnswerByFold(gates, e.Questions, e.Specialists)
+// gated answers each question by the gate that has not seen its fold.
+func (e *evidence) gated(gates []fusion.Gate) ([]calibration.Answered, error) {
+	return calibration.AnswerByFold(gates, e.Questions, e.gate.Specialists)
 }
 
-// CrossFitted answers each question by a gate fitted on those of other folds.
-func (e *Evidence) CrossFitted(ctx context.Context) ([]calibration.Answered, error) {
-	gates, err := e.Gates(ctx)
+// crossFitted answers each question by a gate fitted on those of other folds.
+func (e *evidence) crossFitted(ctx context.Context) ([]calibration.Answered, error) {
+	gates, err := e.gates(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return e.Gated(gates)
+	return e.gated(gates)
 }

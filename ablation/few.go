@@ -32,7 +32,7 @@ func fewSizes() []int { return []int{10, 30, 100, 300, 1000} }
 
 // few is a trial for each size that leaves at least as many questions out.
 func (t *run) few() (all []trial) {
-	if t.e.Towards == nil {
+	if t.e.gate.Towards == nil {
 		return nil
 	}
 	for _, n := range fewSizes() {
@@ -45,7 +45,7 @@ func (t *run) few() (all []trial) {
 
 func (t *run) fitFew(ctx context.Context, r *Report, n int) error {
 	e := t.e
-	before, err := e.answered(e.Towards, e.WithoutLate)
+	before, err := e.answered(e.gate.Towards, e.gate.WithoutLate)
 	if err != nil {
 		return err
 	}
@@ -53,11 +53,11 @@ func (t *run) fitFew(ctx context.Context, r *Report, n int) error {
 	rng := rand.New(rand.NewPCG(fewSeed, uint64(n)))
 	for range fewDraws {
 		order := rng.Perm(len(e.Questions))
-		part := make([]calibration.GateQuestion, n)
+		part := make([]calibration.Question, n)
 		for i := range part {
 			part[i] = e.Questions[order[i]]
 		}
-		fit, err := calibration.FitGate(ctx, part, e.options())
+		fit, err := calibration.FitGate(ctx, part, e.gate)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (a *Accuracies) addShare(b Accuracies, of float64) {
 
 // answered answers every question by one gate, or by another where late interaction
 // takes no part.
-func (e *Evidence) answered(gate, withoutLate *fusion.Gate) ([]calibration.Answered, error) {
+func (e *evidence) answered(gate, withoutLate *fusion.Gate) ([]calibration.Answered, error) {
 	if len(e.Questions) > 0 && withoutLate != nil && !hasLate(e.Questions[0].Sources) {
 		gate = withoutLate
 	}
@@ -94,7 +94,7 @@ func (e *Evidence) answered(gate, withoutLate *fusion.Gate) ([]calibration.Answe
 	for i := range gates {
 		gates[i] = *gate
 	}
-	return e.Gated(gates)
+	return e.gated(gates)
 }
 
 func hasLate(sources []fusion.Observed) bool {

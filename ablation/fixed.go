@@ -8,9 +8,9 @@ import (
 	"conclave/fusion"
 )
 
-// FixedWeights are those that Fixed tries for BM25 beside the mean of the
+// fixedWeights are those that Fixed tries for BM25 beside the mean of the
 // experts' scores: 0, and from 0.005 to 0.5 in steps of a fifth.
-func FixedWeights() []float64 {
+func fixedWeights() []float64 {
 	all := []float64{0}
 	for w := .005; w < .5; w *= 1.2 {
 		all = append(all, w)
@@ -18,12 +18,12 @@ func FixedWeights() []float64 {
 	return all
 }
 
-// Fixed answers by the mean of the experts' scores plus BM25's with the weight
+// fixed answers by the mean of the experts' scores plus BM25's with the weight
 // that is best for these very questions, by the sum of top-1 and top-20; and
 // returns that weight. Without BM25 it is 0. Phrases, where they are among the
 // sources, have calibration.UsualPhrases of that weight.
-func (e *Evidence) Fixed(ctx context.Context) (weight float64, answers []calibration.Answered, err error) {
-	weights := FixedWeights()
+func (e *evidence) fixed(ctx context.Context) (weight float64, answers []calibration.Answered, err error) {
+	weights := fixedWeights()
 	if !e.hasWords() {
 		weights = weights[:1]
 	}
@@ -49,14 +49,14 @@ func (e *Evidence) Fixed(ctx context.Context) (weight float64, answers []calibra
 }
 
 // hasWords reports whether BM25 is among the sources.
-func (e *Evidence) hasWords() bool {
+func (e *evidence) hasWords() bool {
 	return len(e.Questions) > 0 && slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Lexical })
 }
 
 // fixedRanks are, for each weight of words, the rank of the first passage that
 // answers, by counting those that are above it; 0 beyond
 // calibration.AnsweredDepth.
-func fixedRanks(q *calibration.GateQuestion, weights []float64) []int {
+func fixedRanks(q *calibration.Question, weights []float64) []int {
 	dense := 0.0
 	for _, s := range q.Sources {
 		if s.Kind.Dense() {
@@ -118,9 +118,9 @@ func fixedRanks(q *calibration.GateQuestion, weights []float64) []int {
 	return ranks
 }
 
-// RRF answers by reciprocal ranks.
-func (e *Evidence) RRF() ([]calibration.Answered, error) {
-	return calibration.By(e.Questions, func(q *calibration.GateQuestion) (fusion.Ranking, error) {
+// rrf answers by reciprocal ranks.
+func (e *evidence) rrf() ([]calibration.Answered, error) {
+	return calibration.By(e.Questions, func(q *calibration.Question) (fusion.Ranking, error) {
 		var all []fusion.Source
 		for _, s := range q.Sources {
 			all = append(all, fusion.Source{Column: s.Column, Weight: 1})

@@ -21,11 +21,11 @@ func (t *run) addForeign(ctx context.Context, r *Report) error {
 	asked := func(domain string) bool { return !slices.Contains(t.o.Foreign, domain) }
 	f := &Foreign{Experts: t.o.Foreign}
 	late := t.named(fusion.Late)
-	before, err := t.e.Among(But(slices.Concat(late, t.o.Foreign)...), asked)
+	before, err := t.e.among(but(slices.Concat(late, t.o.Foreign)...), asked)
 	if err != nil {
 		return err
 	}
-	after, err := t.e.Among(But(late...), asked)
+	after, err := t.e.among(but(late...), asked)
 	if err != nil {
 		return err
 	}
@@ -33,32 +33,32 @@ func (t *run) addForeign(ctx context.Context, r *Report) error {
 		return fmt.Errorf("every question belongs to a domain of %v: there is nobody left to whom these experts are foreign", t.o.Foreign)
 	}
 	f.Questions = len(before.Questions)
-	gates, err := before.Gates(ctx)
+	gates, err := before.gates(ctx)
 	if err != nil {
 		return err
 	}
-	for i, some := range []*Evidence{before, after} {
+	for i, some := range []*evidence{before, after} {
 		name := []string{"without", "with"}[i]
-		answers, err := some.Gated(gates)
+		answers, err := some.gated(gates)
 		if err != nil {
 			return err
 		}
 		f.Gate[i] = some.row(name, answers)
-		words, err := some.Among(But(t.named(fusion.Phrases)...), nil)
+		words, err := some.among(but(t.named(fusion.Phrases)...), nil)
 		if err != nil {
 			return err
 		}
-		weight, answers, err := words.Fixed(ctx)
+		weight, answers, err := words.fixed(ctx)
 		if err != nil {
 			return err
 		}
 		f.Fixed[i] = words.row(name, answers)
 		f.Fixed[i].Weight = &weight
-		dense, err := some.Among(But(slices.Concat(t.named(fusion.Lexical), t.named(fusion.Phrases))...), nil)
+		dense, err := some.among(but(slices.Concat(t.named(fusion.Lexical), t.named(fusion.Phrases))...), nil)
 		if err != nil {
 			return err
 		}
-		if _, answers, err = dense.Fixed(ctx); err != nil {
+		if _, answers, err = dense.fixed(ctx); err != nil {
 			return err
 		}
 		f.Mean[i] = dense.row(name, answers)
@@ -85,26 +85,26 @@ func (t *run) join(ctx context.Context, r *Report, name string) error {
 	own := func(domain string) bool { return domain == name }
 	others := func(domain string) bool { return domain != name }
 	late := t.named(fusion.Late)
-	without := But(append(slices.Clone(late), name)...)
-	fitted, err := t.e.Among(without, others)
+	without := but(append(slices.Clone(late), name)...)
+	fitted, err := t.e.among(without, others)
 	if err != nil {
 		return err
 	}
-	gates, err := fitted.Gates(ctx)
+	gates, err := fitted.gates(ctx)
 	if err != nil {
 		return fmt.Errorf("holding out %s: %w", name, err)
 	}
 	h := HeldOut{Expert: name}
-	for i, choose := range []Choice{without, But(late...)} {
+	for i, choose := range []choice{without, but(late...)} {
 		for side, domains := range []func(string) bool{own, others} {
-			some, err := t.e.Among(choose, domains)
+			some, err := t.e.among(choose, domains)
 			if err != nil {
 				return err
 			}
 			if len(some.Questions) == 0 {
 				return fmt.Errorf("no question belongs to the domain %q", name)
 			}
-			answers, err := some.Gated(gates)
+			answers, err := some.gated(gates)
 			if err != nil {
 				return fmt.Errorf("holding out %s: %w", name, err)
 			}

@@ -1,6 +1,7 @@
 package ablation
 
 import (
+	"maps"
 	"slices"
 
 	"conclave/calibration"
@@ -39,29 +40,17 @@ type Significance struct {
 }
 
 // row sums up answers to the questions of e.
-func (e *Evidence) row(name string, answers []calibration.Answered) Row {
+func (e *evidence) row(name string, answers []calibration.Answered) Row {
 	r := Row{Name: name, All: accuracies(answers), Domains: map[string]Accuracies{}, answers: answers}
-	for _, domain := range e.domains() {
-		var own []calibration.Answered
-		for i, d := range e.Domains {
-			if d == domain {
-				own = append(own, answers[i])
-			}
-		}
-		r.Domains[domain] = accuracies(own)
-		share := 1 / float64(len(e.domains()))
-		r.Macro.Top1 += share * r.Domains[domain].Top1
-		r.Macro.Top5 += share * r.Domains[domain].Top5
-		r.Macro.Top20 += share * r.Domains[domain].Top20
+	own := map[string][]calibration.Answered{}
+	for i, q := range e.Questions {
+		own[q.Domain] = append(own[q.Domain], answers[i])
+	}
+	for _, domain := range slices.Sorted(maps.Keys(own)) { // so that the sum is always the same
+		r.Domains[domain] = accuracies(own[domain])
+		r.Macro.addShare(r.Domains[domain], float64(len(own)))
 	}
 	return r
-}
-
-// domains are the names of the questions' domains, in order.
-func (e *Evidence) domains() []string {
-	all := slices.Clone(e.Domains)
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 func accuracies(answers []calibration.Answered) Accuracies {

@@ -2,14 +2,18 @@ package ablation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"conclave/calibration"
 	"conclave/fusion"
 )
 
 // Options say which sources play a part of their own, and what to try.
 type Options struct {
+	// Gate is what gates are fitted with.
+	Gate calibration.GateOptions
 	// Base is the encoder that people would use in place of the experts; Joint
 	// the one that was trained on all domains at once: a yardstick, and in one
 	// trial a source of the gate. Either may be missing.
@@ -73,18 +77,25 @@ type trial func(ctx context.Context, r *Report) error
 
 // run is a Report in the making.
 type run struct {
-	whole *Evidence
-	e     *Evidence // without the joint expert
+	whole *evidence
+	e     *evidence // without the joint expert
 	o     Options
 }
 
 // Run makes the trials. It takes a cross-fitted gate for most of them, minutes
 // in all.
-func Run(ctx context.Context, e *Evidence, o Options) (*Report, error) {
-	if len(e.Questions) == 0 {
-		return nil, fmt.Errorf("there are no questions")
+func Run(ctx context.Context, found *calibration.Evidence, o Options) (*Report, error) {
+	if len(found.Questions) == 0 {
+		return nil, errors.New("there are no questions")
 	}
-	own, err := e.Among(But(o.Joint), nil)
+	if !slices.ContainsFunc(found.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind.Dense() }) {
+		return nil, errors.New("there is one source here: nothing can be left out")
+	}
+	if _, err := found.FitTemperatures(ctx); err != nil {
+		return nil, err
+	}
+	e := &evidence{*found, o.Gate}
+	own, err := e.among(but(o.Joint), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +106,7 @@ func Run(ctx context.Context, e *Evidence, o Options) (*Report, error) {
 			all = append(all, more()...)
 		}
 	}
-	r := &Report{Questions: len(e.Questions), Specialists: e.Specialists}
+	r := &Report{Questions: len(e.Questions), Specialists: o.Gate.Specialists}
 	for i, try := range all {
 		if err := try(ctx, r); err != nil {
 			return nil, err
@@ -125,7 +136,7 @@ func (t *run) has(name string) bool { return name != "" && slices.Contains(t.who
 
 // gate is what everything else is compared with.
 func (t *run) gate(ctx context.Context, r *Report) error {
-	answers, err := t.e.CrossFitted(ctx)
+	answers, err := t.e.crossFitted(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,13 +145,13 @@ func (t *run) gate(ctx context.Context, r *Report) error {
 }
 
 // gateAmong tries the gate over some of the sources.
-func gateAmong(e *Evidence, name string, choose Choice, into func(*Report) *[]Row) trial {
+func gateAmong(e *evidence, name string, choose choice, into func(*Report) *[]Row) trial {
 	return func(ctx context.Context, r *Report) error {
-		some, err := e.Among(choose, nil)
+		some, err := e.among(choose, nil)
 		if err != nil {
 			return err
 		}
-		answers, err := some.CrossFitted(ctx)
+		answers, err := some.crossFitted(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -162,7 +173,7 @@ func (r *Report) familiar() *[]Row   { return &r.Familiar }
 // without is the gate without one source at a time.
 func (t *run) without() (all []trial) {
 	for _, name := range t.e.Sources {
-		all = append(all, gateAmong(t.e, "without "+name, But(name), (*Report).without))
+		all = append(all, gateAmong(t.e, "without "+name, but(name), (*Report).without))
 	}
 	return all
 }
@@ -170,13 +181,13 @@ func (t *run) without() (all []trial) {
 // familiar is the gate over no, few and all specialists.
 func (t *run) familiar() (all []trial) {
 	specialists := t.specialists()
-	all = append(all, gateAmong(t.e, "no specialist", But(specialists...), (*Report).familiar))
+	all = append(all, gateAmong(t.e, "no specialist", but(specialists...), (*Report).familiar))
 	for n := 1; n < min(5, len(specialists)); n++ {
 		some := *t.e
-		some.Specialists = n
-		all = append(all, gateAmong(&some, fmt.Sprintf("the %d most familiar", n), But(), (*Report).familiar))
+		some.gate.Specialists = n
+		all = append(all, gateAmong(&some, fmt.Sprintf("the %d most familiar", n), but(), (*Report).familiar))
 	}
 	every := *t.e
-	every.Specialists = 0
-	return append(all, gateAmong(&every, fmt.Sprintf("all %d", len(specialists)), But(), (*Report).familiar))
+	every.gate.Specialists = 0
+	return append(all, gateAmong(&every, fmt.Sprintf("all %d", len(specialists)), but(), (*Report).familiar))
 }

@@ -11,13 +11,13 @@ import (
 // joint expert among its sources.
 func (t *run) yardsticks() (all []trial) {
 	if t.has(t.o.Joint) {
-		all = append(all, gateAmong(t.whole, "gate with "+t.o.Joint+" among the sources", But(), (*Report).yardsticks))
+		all = append(all, gateAmong(t.whole, "gate with "+t.o.Joint+" among the sources", but(), (*Report).yardsticks))
 	}
 	words, phrases, specialists := t.named(fusion.Lexical), t.named(fusion.Phrases), t.specialists()
 	if len(words) == 0 {
 		return all
 	}
-	with := func(experts ...string) Choice { return These(slices.Concat(words, experts)...) }
+	with := func(experts ...string) choice { return these(slices.Concat(words, experts)...) }
 	if t.has(t.o.Base) {
 		all = append(all, t.rrf(t.o.Base+" and words, RRF", with(t.o.Base)))
 		all = append(all, t.fixed(t.o.Base+" and words, best fixed weight", with(t.o.Base)))
@@ -28,7 +28,7 @@ func (t *run) yardsticks() (all []trial) {
 	if len(specialists) > 0 {
 		all = append(all, t.fixed("mean of specialists and words, best fixed weight", with(specialists...)))
 	}
-	all = append(all, t.fixed("mean of all experts and words, best fixed weight", But(slices.Concat(phrases, []string{t.o.Joint})...)))
+	all = append(all, t.fixed("mean of all experts and words, best fixed weight", but(slices.Concat(phrases, []string{t.o.Joint})...)))
 	if len(phrases) == 0 {
 		return all
 	}
@@ -44,13 +44,13 @@ func (t *run) yardsticks() (all []trial) {
 	return all
 }
 
-func (t *run) rrf(name string, choose Choice) trial {
+func (t *run) rrf(name string, choose choice) trial {
 	return func(_ context.Context, r *Report) error {
-		some, err := t.whole.Among(choose, nil)
+		some, err := t.whole.among(choose, nil)
 		if err != nil {
 			return err
 		}
-		answers, err := some.RRF()
+		answers, err := some.rrf()
 		if err != nil {
 			return err
 		}
@@ -59,13 +59,13 @@ func (t *run) rrf(name string, choose Choice) trial {
 	}
 }
 
-func (t *run) fixed(name string, choose Choice) trial {
+func (t *run) fixed(name string, choose choice) trial {
 	return func(ctx context.Context, r *Report) error {
-		some, err := t.whole.Among(choose, nil)
+		some, err := t.whole.among(choose, nil)
 		if err != nil {
 			return err
 		}
-		weight, answers, err := some.Fixed(ctx)
+		weight, answers, err := some.fixed(ctx)
 		if err != nil {
 			return err
 		}

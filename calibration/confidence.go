@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// Kind is how signals are turned into a chance.
-type Kind string
+// Shape is how signals are turned into a chance.
+type Shape string
 
-// The kinds. With several signals, both begin with the same logistic function.
+// The shapes. With several signals, both begin with the same logistic function.
 const (
-	KindPlatt    Kind = "platt"    // a logistic function of the signals
-	KindIsotonic Kind = "isotonic" // a never falling function of the logistic one's log-odds
+	Platt         Shape = "platt"    // a logistic function of the signals
+	IsotonicShape Shape = "isotonic" // a never falling function of the logistic one's log-odds
 )
 
 // RankedQuestion is a question that was answered.
@@ -31,7 +31,7 @@ type RankedQuestion struct {
 // its first K passages answers.
 type Confidence struct {
 	K        int       `json:"k" yaml:"k"`
-	Kind     Kind      `json:"kind" yaml:"kind"`
+	Kind     Shape     `json:"kind" yaml:"kind"`
 	Logistic Logistic  `json:"logistic" yaml:"logistic"`
 	Isotonic *Isotonic `json:"isotonic,omitempty" yaml:"isotonic,omitempty"` // nil for Platt
 	Reason   string    `json:"reason,omitempty" yaml:"reason,omitempty"`     // why this kind
@@ -54,9 +54,9 @@ func (c *Confidence) Validate() error {
 	switch {
 	case c.K < 1:
 		return fmt.Errorf("k: %d; it must be at least 1", c.K)
-	case c.Kind != KindPlatt && c.Kind != KindIsotonic:
-		return fmt.Errorf("kind: %q is unknown: %q and %q are known", c.Kind, KindPlatt, KindIsotonic)
-	case (c.Kind == KindIsotonic) != (c.Isotonic != nil):
+	case c.Kind != Platt && c.Kind != IsotonicShape:
+		return fmt.Errorf("kind: %q is unknown: %q and %q are known", c.Kind, Platt, IsotonicShape)
+	case (c.Kind == IsotonicShape) != (c.Isotonic != nil):
 		return fmt.Errorf("kind: %q, and the isotonic function is %v", c.Kind, c.Isotonic)
 	}
 	numbers := []float64{c.Logistic.Intercept}
@@ -104,8 +104,6 @@ type ConfidenceFit struct {
 	// measured on; Outcomes are the same, in the order of the questions.
 	HeldOut  Summary
 	Outcomes []Outcome
-	// ByPlatt and ByIsotonic are both kinds on held-out questions.
-	ByPlatt, ByIsotonic Summary
 }
 
 // FitConfidence calibrates the chance that any of the first k passages
@@ -148,24 +146,19 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	for i, pair := range pairs {
 		platt[i], isotonic[i] = pair[0], pair[1]
 	}
-	if fit.ByPlatt, err = Summarise(platt); err != nil {
-		return fit, err
-	}
-	if fit.ByIsotonic, err = Summarise(isotonic); err != nil {
-		return fit, err
-	}
+	byPlatt, byIsotonic := Summarise(platt), Summarise(isotonic)
 	gain, deviation := pairedGain(platt, isotonic)
-	fit.Confidence, fit.HeldOut, fit.Outcomes = final.platt, fit.ByPlatt, platt
+	fit.Confidence, fit.HeldOut, fit.Outcomes = final.platt, byPlatt, platt
 	because := "that is within two standard errors, so the smooth function of few numbers, which keeps different answers apart, is taken"
 	if gain > 2*deviation {
-		fit.Confidence, fit.HeldOut, fit.Outcomes = final.isotonic, fit.ByIsotonic, isotonic
+		fit.Confidence, fit.HeldOut, fit.Outcomes = final.isotonic, byIsotonic, isotonic
 		because = "that is more than two standard errors, so the shape is not a logistic one"
 	} else if gain < -2*deviation {
 		because = "that is more than two standard errors the worse"
 	}
 	fit.Confidence.Reason = fmt.Sprintf(
 		"On %d held-out questions the Brier score is %.4f with Platt's scaling and %.4f with isotonic regression (ECE %.4f and %.4f); the second is lower by %.4f with a standard error of %.4f: %s.",
-		len(questions), fit.ByPlatt.Brier, fit.ByIsotonic.Brier, fit.ByPlatt.ECE, fit.ByIsotonic.ECE, gain, deviation, because)
+		len(questions), byPlatt.Brier, byIsotonic.Brier, byPlatt.ECE, byIsotonic.ECE, gain, deviation, because)
 	return fit, nil
 }
 
@@ -190,8 +183,8 @@ func fitBoth(names []string, questions []RankedQuestion, k int, prior *Logistic)
 		scored[i] = ScoredOutcome{Score: odds, Correct: o.Correct, Weight: o.Weight}
 	}
 	steps, err := FitIsotonic(scored)
-	platt = Confidence{K: k, Kind: KindPlatt, Logistic: logistic}
-	isotonic = Confidence{K: k, Kind: KindIsotonic, Logistic: logistic, Isotonic: &steps}
+	platt = Confidence{K: k, Kind: Platt, Logistic: logistic}
+	isotonic = Confidence{K: k, Kind: IsotonicShape, Logistic: logistic, Isotonic: &steps}
 	return platt, isotonic, err
 }
 

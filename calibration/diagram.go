@@ -36,15 +36,43 @@ func (c colours) style() string {
 		c.ground, c.text, c.bar, c.line, c.text, c.mark, c.ground)
 }
 
-// WriteSVG draws the reliability diagram: a bar as high as the accuracy of
+// bin holds the outcomes whose confidences lie in one tenth of 0 to 1.
+type bin struct {
+	low, high            float64
+	questions            int
+	accuracy, confidence float64 // means
+}
+
+// binned are the outcomes of each bin; a bin without any is left out.
+func binned(outcomes []Outcome) (bins []bin) {
+	for i := range Bins {
+		b := bin{low: edge(i), high: edge(i + 1)}
+		for _, o := range outcomes {
+			if binOf(o.Confidence) == i {
+				b.questions++
+				b.accuracy += o.correct()
+				b.confidence += o.Confidence
+			}
+		}
+		if b.questions > 0 {
+			b.accuracy /= float64(b.questions)
+			b.confidence /= float64(b.questions)
+			bins = append(bins, b)
+		}
+	}
+	return bins
+}
+
+// WriteDiagram draws the reliability diagram of outcomes: a bar as high as the accuracy of
 // each bin, a point at the bin's mean confidence, the diagonal on which they
 // all would lie, and the number of questions in each bin. It follows the
 // reader's choice of light or dark, and has a title and a description in
 // words for those who do not see it. The same diagram gives the same bytes.
-func (r *Reliability) WriteSVG(w io.Writer, title string) error {
+func WriteDiagram(w io.Writer, title string, outcomes []Outcome) error {
+	bins := binned(outcomes)
 	var svg strings.Builder
 	name := fnv.New32a() // several diagrams on one page need ids of their own
-	_, _ = fmt.Fprint(name, title, *r)
+	_, _ = fmt.Fprint(name, title, bins)
 	light, dark := schemes()
 	id := fmt.Sprintf("rd-%08x", name.Sum32())
 	put := func(format string, values ...any) { fmt.Fprintf(&svg, format+"\n", values...) }
@@ -52,30 +80,27 @@ func (r *Reliability) WriteSVG(w io.Writer, title string) error {
 	put(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-labelledby="%s-title %s-desc" font-family="system-ui, sans-serif" font-size="12">`,
 		diagramWidth, diagramHeight, diagramWidth, diagramHeight, id, id)
 	put(`<title id="%s-title">%s</title>`, id, escaped("Reliability: "+title))
-	put(`<desc id="%s-desc">%s</desc>`, id, escaped(r.describe()))
+	put(`<desc id="%s-desc">%s</desc>`, id, escaped(described(outcomes, bins)))
 	put(`<style>%s@media (prefers-color-scheme: dark){%s}</style>`, light.style(), dark.style())
 	put(`<rect class="rd-ground" width="%d" height="%d"/>`, diagramWidth, diagramHeight)
 	text := func(x, y float64, anchor, content string) {
 		put(`<text class="rd-text" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, anchor, escaped(content))
 	}
 	put(`<text class="rd-text" x="18" y="24" font-size="15" font-weight="600">%s</text>`, escaped(shortened(title)))
-	text(18, 46, "start", fmt.Sprintf("ECE %.3f · accuracy %.3f · mean confidence %.3f · %d questions", r.ECE(), r.Accuracy, r.Confidence, r.Questions))
+	text(18, 46, "start", fmt.Sprintf("ECE %.3f · accuracy %.3f · %d questions", ECE(outcomes), AccuracyAt(outcomes, 1), len(outcomes)))
 
 	across := func(x float64) float64 { return plotLeft + plotSide*min(max(x, 0), 1) }
 	up := func(y float64) float64 { return plotTop + plotSide*(1-y) }
 	most := 1
-	for _, b := range r.Bins {
-		most = max(most, b.Questions)
+	for _, b := range bins {
+		most = max(most, b.questions)
 	}
-	for _, b := range r.Bins {
-		if b.Questions == 0 {
-			continue
-		}
-		left, width := across(b.Low)+1, plotSide/Bins-2
-		put(`<rect class="rd-bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, left, up(b.Accuracy), width, plotSide*b.Accuracy)
-		high := countsHeight * float64(b.Questions) / float64(most)
+	for _, b := range bins {
+		left, width := across(b.low)+1, plotSide/Bins-2
+		put(`<rect class="rd-bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, left, up(b.accuracy), width, plotSide*b.accuracy)
+		high := countsHeight * float64(b.questions) / float64(most)
 		put(`<rect class="rd-bar" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, left, countsTop+countsHeight-high, width, high)
-		text(left+width/2, countsTop+countsHeight-high-3, "middle", fmt.Sprint(b.Questions))
+		text(left+width/2, countsTop+countsHeight-high-3, "middle", fmt.Sprint(b.questions))
 	}
 	line := func(class string, x1, y1, x2, y2 float64) {
 		put(`<line class="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, class, x1, y1, x2, y2)
@@ -84,10 +109,8 @@ func (r *Reliability) WriteSVG(w io.Writer, title string) error {
 	line("rd-line", across(0), up(0), across(1), up(0))
 	line("rd-line", across(0), up(0), across(0), up(1))
 	line("rd-line", across(0), countsTop+countsHeight, across(1), countsTop+countsHeight)
-	for _, b := range r.Bins {
-		if b.Questions > 0 {
-			put(`<circle class="rd-mark" cx="%.1f" cy="%.1f" r="4.5"/>`, across(b.Confidence), up(b.Accuracy))
-		}
+	for _, b := range bins {
+		put(`<circle class="rd-mark" cx="%.1f" cy="%.1f" r="4.5"/>`, across(b.confidence), up(b.accuracy))
 	}
 	for i := 0; i <= Bins; i += 2 {
 		tick := float64(i) / Bins
@@ -101,18 +124,13 @@ func (r *Reliability) WriteSVG(w io.Writer, title string) error {
 	return err
 }
 
-// describe says in words what the diagram shows.
-func (r *Reliability) describe() string {
+// described says in words what the diagram shows.
+func described(outcomes []Outcome, bins []bin) string {
 	var d strings.Builder
-	fmt.Fprintf(&d, "Accuracy against confidence for %d questions in %d bins. Expected calibration error %.3f, accuracy %.3f, mean confidence %.3f.",
-		r.Questions, Bins, r.ECE(), r.Accuracy, r.Confidence)
-	for _, b := range r.Bins {
-		if b.Questions > 0 {
-			fmt.Fprintf(&d, " From %.1f to %.1f: %d questions, mean confidence %.3f, accuracy %.3f.", b.Low, b.High, b.Questions, b.Confidence, b.Accuracy)
-		}
-	}
-	if r.Outside > 0 {
-		fmt.Fprintf(&d, " Outside 0 to 1: %d questions.", r.Outside)
+	fmt.Fprintf(&d, "Accuracy against confidence for %d questions in %d bins. Expected calibration error %.3f, accuracy %.3f.",
+		len(outcomes), Bins, ECE(outcomes), AccuracyAt(outcomes, 1))
+	for _, b := range bins {
+		fmt.Fprintf(&d, " From %.1f to %.1f: %d questions, mean confidence %.3f, accuracy %.3f.", b.low, b.high, b.questions, b.confidence, b.accuracy)
 	}
 	return d.String()
 }

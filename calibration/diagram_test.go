@@ -14,16 +14,13 @@ import (
 // TestSVG reads the diagram back: it is XML, says what it is, and every bar,
 // point and number is where the outcomes put it.
 func TestSVG(t *testing.T) {
-	r, err := NewReliability(outcomes(t, []float64{.05, .15, .95, 1, .55, .55, .1, 1.0000001}, "01110111"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := outcomes(t, []float64{.05, .15, .95, 1, .55, .55, .1, 1.0000001}, "01110111")
 	var out bytes.Buffer
-	if err := r.WriteSVG(&out, `wiki <dev> & "x"`); err != nil {
+	if err := WriteDiagram(&out, `wiki <dev> & "x"`, all); err != nil {
 		t.Fatal(err)
 	}
 	var again bytes.Buffer
-	if err := r.WriteSVG(&again, `wiki <dev> & "x"`); err != nil || again.String() != out.String() {
+	if err := WriteDiagram(&again, `wiki <dev> & "x"`, all); err != nil || again.String() != out.String() {
 		t.Errorf("drawn twice, it differs (%v)", err)
 	}
 	type node struct {
@@ -63,7 +60,7 @@ func TestSVG(t *testing.T) {
 	if title.text != `Reliability: wiki <dev> & "x"` {
 		t.Errorf("title %q", title.text)
 	}
-	for _, part := range []string{"8 questions", "error 0.231", "From 0.9 to 1.0: 2 questions, mean confidence 0.975, accuracy 1.000.", "Outside 0 to 1: 1"} {
+	for _, part := range []string{"8 questions", "error 0.231", "From 0.9 to 1.0: 2 questions, mean confidence 0.975, accuracy 1.000."} {
 		if !strings.Contains(desc.text, part) {
 			t.Errorf("the description %q does not say %q", desc.text, part)
 		}
@@ -160,15 +157,12 @@ func TestSVGContrast(t *testing.T) {
 }
 
 func TestSVGLongTitle(t *testing.T) {
-	r, err := NewReliability([]Outcome{{.5, true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := outcomes(t, []float64{.5}, "1")
 	var out strings.Builder
 	long := strings.Repeat("ä", 50)
 	for _, title := range []string{long, long + "b"} {
 		out.Reset()
-		if err := r.WriteSVG(&out, title); err != nil {
+		if err := WriteDiagram(&out, title, all); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), "Reliability: "+title+"</title>") {
@@ -185,11 +179,8 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 func TestSVGReportsFailure(t *testing.T) {
-	r, err := NewReliability([]Outcome{{.5, true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.WriteSVG(full{}, "x"); !errors.Is(err, io.ErrShortWrite) {
+	all := outcomes(t, []float64{.5}, "1")
+	if err := WriteDiagram(full{}, "x", all); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("a full disk: %v", err)
 	}
 }

@@ -4,35 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"conclave/fusion"
-	"conclave/rank"
 )
-
-// GateQuestion is a question with what the sources found for it.
-type GateQuestion struct {
-	ID string
-	// Table has the hits of all sources, completed by their true scores.
-	Table *fusion.Candidates
-	// Sources are the observed sources, each with its column of Table.
-	Sources []fusion.Observed
-	// Relevant are the grades of the passages that answer, found or not.
-	Relevant map[rank.Ordinal]float64
-	// Known is the share of the question's words that the encoders know.
-	Known float64
-}
-
-// asked is the question when only so many specialists are asked, the most
-// familiar with it. 0: all.
-func (q *GateQuestion) asked(specialists int) *GateQuestion {
-	if specialists == 0 {
-		return q
-	}
-	out := *q
-	out.Sources = fusion.MostFamiliar(q.Sources, specialists)
-	return &out
-}
 
 // GateOptions are what FitGate leaves open.
 type GateOptions struct {
@@ -73,7 +47,7 @@ func (o *GateOptions) towards(late bool) *fusion.Gate {
 // lateness of κ · score, over a question's candidates. The sharpness κ is fitted
 // along and dropped (it does not change an order). Quasi-Newton from equal
 // weights, so the result does not depend on chance.
-func FitGate(ctx context.Context, questions []GateQuestion, o GateOptions) (fusion.Gate, error) {
+func FitGate(ctx context.Context, questions []Question, o GateOptions) (fusion.Gate, error) {
 	forms, err := formsOf(questions, o.Specialists)
 	if err != nil {
 		return fusion.Gate{}, err
@@ -100,20 +74,4 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Ga
 	}
 	gate := p.gate(x)
 	return gate, gate.Check()
-}
-
-// WithoutLate are the questions as they would be asked where there is no late
-// interaction, which has found none of their candidates. Nil where there is none.
-func WithoutLate(questions []GateQuestion) []GateQuestion {
-	some := false
-	out := slices.Clone(questions)
-	for i := range out {
-		q := &out[i]
-		q.Sources = slices.DeleteFunc(slices.Clone(q.Sources), func(s fusion.Observed) bool { return s.Kind == fusion.Late })
-		some = some || len(q.Sources) < len(questions[i].Sources)
-	}
-	if !some {
-		return nil
-	}
-	return out
 }

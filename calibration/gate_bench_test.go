@@ -17,11 +17,11 @@ import (
 func BenchmarkFitGate(b *testing.B) {
 	const asked, specialists, passages = 800, 7, 700
 	random := rand.New(rand.NewPCG(1, 1))
-	questions := make([]GateQuestion, asked)
+	questions := make([]Question, asked)
 	for i := range questions {
 		answer, home := rank.Ordinal(random.IntN(passages)), random.IntN(specialists)
 		lists := make([][]rank.Hit, specialists+3)
-		q := GateQuestion{ID: fmt.Sprint("q", i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
+		q := Question{ID: fmt.Sprint("q", i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
 		for s := range lists {
 			observed := fusion.Observed{Column: s, Kind: fusion.Specialist, Familiarity: .3 + .1*random.Float64(), Confidence: random.Float64()}
 			found := random.Perm(passages)[:100]

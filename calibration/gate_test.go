@@ -17,10 +17,10 @@ import (
 // planted makes questions with two specialists, a generalist and BM25. The
 // specialist that is familiar with the question ranks its answer first, the
 // other one is wrong, the generalist and BM25 are noise.
-func planted(t *testing.T, n int, seed uint64) []GateQuestion {
+func planted(t *testing.T, n int, seed uint64) []Question {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
-	questions := make([]GateQuestion, n)
+	questions := make([]Question, n)
 	for i := range questions {
 		const passages = 12
 		answer, home := rank.Ordinal(random.IntN(passages)), random.IntN(2)
@@ -40,7 +40,7 @@ func planted(t *testing.T, n int, seed uint64) []GateQuestion {
 			}
 			rank.Sort(lists[s])
 		}
-		q := GateQuestion{ID: fmt.Sprint("q", i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
+		q := Question{ID: fmt.Sprint("q", i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
 		if err := q.Table.Reset(lists); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func planted(t *testing.T, n int, seed uint64) []GateQuestion {
 	return questions
 }
 
-func topOne(t *testing.T, questions []GateQuestion, g *fusion.Gate) float64 {
+func topOne(t *testing.T, questions []Question, g *fusion.Gate) float64 {
 	t.Helper()
 	right := 0.0
 	for _, q := range questions {
@@ -211,9 +211,9 @@ func TestFewSpecialists(t *testing.T) {
 // nearestAlone compares a gate that asks the most familiar specialist with one
 // for which the other never was: in the table, its candidates, and all that is
 // read from them. It returns the top-1 accuracy on other folds.
-func nearestAlone(t *testing.T, questions []GateQuestion) float64 {
+func nearestAlone(t *testing.T, questions []Question) float64 {
 	t.Helper()
-	fewer := make([]GateQuestion, len(questions))
+	fewer := make([]Question, len(questions))
 	for i, q := range questions {
 		away := 1
 		if q.Sources[1].Familiarity > q.Sources[0].Familiarity {
@@ -247,7 +247,7 @@ func nearestAlone(t *testing.T, questions []GateQuestion) float64 {
 }
 
 // holdOutGate answers every question with a gate that was fitted on the other folds.
-func holdOutGate(ctx context.Context, questions []GateQuestion, o GateOptions) ([]Answered, error) {
+func holdOutGate(ctx context.Context, questions []Question, o GateOptions) ([]Answered, error) {
 	gates, err := FoldGates(ctx, questions, o)
 	if err != nil {
 		return nil, err

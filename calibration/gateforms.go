@@ -13,10 +13,10 @@ import (
 // questions, so that all folds share them.
 type askedForms []gateForm
 
-func formsOf(questions []GateQuestion, specialists int) ([]askedForms, error) {
+func formsOf(questions []Question, specialists int) ([]askedForms, error) {
 	all := make([]askedForms, len(questions))
 	err := inParallel(len(questions), func(i int) error {
-		for _, q := range []*GateQuestion{&questions[i], abroad(&questions[i])} {
+		for _, q := range []*Question{&questions[i], abroad(&questions[i])} {
 			if q == nil {
 				continue
 			}
@@ -35,7 +35,7 @@ func formsOf(questions []GateQuestion, specialists int) ([]askedForms, error) {
 // is missing: most users' questions are like none that an expert knows, and
 // development questions of the experts' own domains never show that. Nil with
 // fewer than three specialists.
-func abroad(q *GateQuestion) *GateQuestion {
+func abroad(q *Question) *Question {
 	nearest, specialists := -1, 0
 	for i, s := range q.Sources {
 		if s.Kind != fusion.Specialist {
@@ -56,7 +56,7 @@ func abroad(q *GateQuestion) *GateQuestion {
 
 // formOf is a question in the form that the loss reads. One that none of the
 // candidates answers has no scores: there is nothing to fit on.
-func formOf(q *GateQuestion) (gateForm, error) {
+func formOf(q *Question) (gateForm, error) {
 	g := gateForm{features: fusion.FeaturesOf(q.Table, q.Sources), sources: slices.Clone(q.Sources)}
 	columns, scores := make([]int, len(q.Sources)), make([][]float64, len(q.Sources))
 	for i, s := range q.Sources {

@@ -12,7 +12,7 @@ import (
 
 // followed gives a question late interaction as one source more, with a score for
 // each row, and lets every other source find only half of the passages.
-func followed(t *testing.T, q *GateQuestion, score func(rank.Ordinal) float32) {
+func followed(t *testing.T, q *Question, score func(rank.Ordinal) float32) {
 	t.Helper()
 	n := q.Table.Sources()
 	lists, own := make([][]rank.Hit, n+1), map[rank.Ordinal][]float64{}

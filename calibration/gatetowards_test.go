@@ -18,7 +18,7 @@ func TestFewQuestionsMoveLittle(t *testing.T) {
 	}
 	shipped := fit
 	// The opposite: the specialist that is not familiar knows.
-	opposite := func(n int, seed uint64) []GateQuestion {
+	opposite := func(n int, seed uint64) []Question {
 		questions := planted(t, n, seed)
 		for i := range questions {
 			s := questions[i].Sources

@@ -19,7 +19,7 @@ type Answered struct {
 const AnsweredDepth = 100
 
 // FoldGates fits a gate for each fold, on the questions of the other folds.
-func FoldGates(ctx context.Context, questions []GateQuestion, o GateOptions) ([]fusion.Gate, error) {
+func FoldGates(ctx context.Context, questions []Question, o GateOptions) ([]fusion.Gate, error) {
 	forms, err := formsOf(questions, o.Specialists)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func FoldGates(ctx context.Context, questions []GateQuestion, o GateOptions) ([]
 // does with experts that joined, or with a domain that it was not fitted on.
 // Only so many specialists are asked, the most familiar with each question; 0:
 // all.
-func AnswerByFold(gates []fusion.Gate, questions []GateQuestion, specialists int) ([]Answered, error) {
+func AnswerByFold(gates []fusion.Gate, questions []Question, specialists int) ([]Answered, error) {
 	answers := make([]Answered, len(questions))
 	err := inParallel(len(questions), func(i int) (err error) {
 		answers[i], err = questions[i].answer(&gates[Fold(questions[i].ID)], specialists)
@@ -59,7 +59,7 @@ func AnswerByFold(gates []fusion.Gate, questions []GateQuestion, specialists int
 }
 
 // answer is what a gate makes of a question.
-func (q *GateQuestion) answer(gate *fusion.Gate, specialists int) (Answered, error) {
+func (q *Question) answer(gate *fusion.Gate, specialists int) (Answered, error) {
 	asked := q.asked(specialists)
 	r, err := fusion.Gated(asked.Table, gate, asked.Sources, fusion.Exact, AnsweredDepth)
 	if err != nil {
@@ -80,7 +80,7 @@ func firstRelevant(r fusion.Ranking, relevant map[rank.Ordinal]float64) int {
 
 // By answers every question by a method that needs no fitting, several at a time:
 // no two may share a table.
-func By(questions []GateQuestion, method func(q *GateQuestion) (fusion.Ranking, error)) ([]Answered, error) {
+func By(questions []Question, method func(q *Question) (fusion.Ranking, error)) ([]Answered, error) {
 	out := make([]Answered, len(questions))
 	err := inParallel(len(questions), func(i int) error {
 		r, err := method(&questions[i])

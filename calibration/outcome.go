@@ -1,8 +1,9 @@
 package calibration
 
 import (
-	"fmt"
+	"cmp"
 	"math"
+	"slices"
 )
 
 // Outcome is a confidence, 0 to 1, and whether what it was about came true:
@@ -10,6 +11,7 @@ import (
 type Outcome struct {
 	Confidence float64
 	Correct    bool
+	Weight     float64 // how many questions it counts for; 0: one
 }
 
 // correct is 1 or 0.
@@ -20,37 +22,37 @@ func (o Outcome) correct() float64 {
 	return 0
 }
 
+func (o Outcome) weight() float64 { return weightOr1(o.Weight) }
+
+func weightOr1(weight float64) float64 {
+	if weight == 0 {
+		return 1
+	}
+	return weight
+}
+
 // Summary says how good confidences are. The values are 0 to 1.
 type Summary struct {
-	Questions  int     `json:"questions" yaml:"questions"`
-	Accuracy   float64 `json:"accuracy" yaml:"accuracy"`
-	Confidence float64 `json:"confidence" yaml:"confidence"` // its mean
-	// ECE is the expected calibration error, with absolute gaps; SquaredECE has
-	// squared ones. A constant equal to the accuracy has an ECE of 0, so AUROC
-	// stands beside it.
-	ECE        float64 `json:"ece" yaml:"ece"`
-	SquaredECE float64 `json:"squared_ece" yaml:"squared_ece"`
+	// ECE is the expected calibration error. A constant equal to the accuracy has one
+	// of 0, so AUROC stands beside it.
+	ECE float64
 	// Brier is the mean squared difference between confidence and outcome. It
 	// is a proper score: only the true chances minimise it.
-	Brier float64 `json:"brier" yaml:"brier"`
+	Brier float64
 	// AUROC is nil when all outcomes are the same.
-	AUROC *float64 `json:"auroc" yaml:"auroc"`
+	AUROC *float64
 }
 
 // Summarise measures confidences against what came true.
-func Summarise(outcomes []Outcome) (Summary, error) {
-	r, err := NewReliability(outcomes)
-	if err != nil {
-		return Summary{}, err
-	}
-	s := Summary{Questions: r.Questions, Accuracy: r.Accuracy, Confidence: r.Confidence, ECE: r.ECE(), SquaredECE: r.SquaredECE()}
+func Summarise(outcomes []Outcome) Summary {
+	s := Summary{ECE: ECE(outcomes)}
 	for _, o := range outcomes {
 		s.Brier += brier(o) / float64(len(outcomes))
 	}
 	if area, ok := AUROC(outcomes); ok {
 		s.AUROC = &area
 	}
-	return s, nil
+	return s
 }
 
 func brier(o Outcome) float64 {
@@ -58,15 +60,132 @@ func brier(o Outcome) float64 {
 	return gap * gap
 }
 
-// checkOutcomes refuses no outcomes, and a confidence that is not a number.
-func checkOutcomes(outcomes []Outcome) error {
-	if len(outcomes) == 0 {
-		return fmt.Errorf("there are no questions to measure confidences on")
-	}
-	for i, o := range outcomes {
-		if math.IsNaN(o.Confidence) || math.IsInf(o.Confidence, 0) {
-			return fmt.Errorf("the confidence of question %d of %d is %v", i+1, len(outcomes), o.Confidence)
+// ECE is the expected calibration error: the mean over questions of the gap
+// between accuracy and mean confidence of the question's bin, Σ|B|/N·|acc(B) -
+// conf(B)| (Li et al., 2021, section 3; Guo et al., 2017, equation 3). A confidence
+// outside 0 to 1 is in no bin and counts among the questions, as in the code of MUF's
+// authors (their function get_ece).
+func ECE(outcomes []Outcome) float64 {
+	var gaps [Bins]float64
+	all := 0.0
+	for _, o := range outcomes {
+		all += o.weight()
+		if bin := binOf(o.Confidence); bin >= 0 {
+			gaps[bin] += o.weight() * (o.correct() - o.Confidence)
 		}
 	}
-	return nil
+	sum := 0.0
+	for _, gap := range gaps {
+		sum += math.Abs(gap)
+	}
+	return sum / max(all, math.SmallestNonzeroFloat64)
+}
+
+// Bins is the number of bins of the ECE and of a reliability diagram.
+const Bins = 10
+
+// edge is the lower end of bin i. The authors of MUF have numpy's
+// arange(0, 1.1, 0.1), whose third edge is 0.30000000000000004, so it is a
+// product and not a quotient.
+func edge(i int) float64 { return float64(i) * 0.1 }
+
+// binOf is the first bin that has the confidence between its edges, or -1.
+func binOf(confidence float64) int {
+	for i := range Bins {
+		if edge(i) <= confidence && confidence <= edge(i+1) {
+			return i
+		}
+	}
+	return -1
+}
+
+// AUROC is the chance that a question that came true has the higher confidence
+// of two, one of each kind, equal ones counting half: 0.5 for a constant, 1
+// when the confidences separate them. ok is false when all outcomes are the
+// same. (The Mann-Whitney statistic.)
+func AUROC(outcomes []Outcome) (area float64, ok bool) {
+	right, wrong, pairs := 0.0, 0.0, 0.0 // right ones so far
+	for _, g := range byConfidence(outcomes) {
+		lost := g.size - g.correct
+		pairs += lost * (right + g.correct/2)
+		right += g.correct
+		wrong += lost
+	}
+	if right == 0 || wrong == 0 {
+		return 0, false
+	}
+	return pairs / (right * wrong), true
+}
+
+// CoveragePoint is what comes of answering only when sure.
+type CoveragePoint struct {
+	Coverage float64 // share of the questions that are answered
+	Accuracy float64 // among those answered
+}
+
+// Coverage is accuracy against coverage: one point for each confidence that
+// occurs, the highest first. The last point answers everything.
+func Coverage(outcomes []Outcome) []CoveragePoint {
+	var points []CoveragePoint
+	answered, correct := 0.0, 0.0
+	for _, g := range byConfidence(outcomes) {
+		answered += g.size
+		correct += g.correct
+		points = append(points, CoveragePoint{Coverage: answered / float64(len(outcomes)), Accuracy: correct / answered})
+	}
+	return points
+}
+
+// AccuracyAt is the accuracy on the surest share of the questions, rounded up
+// to whole questions and at least one. Where only some of several equally
+// confident questions fit, it is what a random choice among them gives on
+// average, so that the order of the outcomes does not matter. Without outcomes
+// it is 0.
+func AccuracyAt(outcomes []Outcome, share float64) float64 {
+	wanted := math.Ceil(min(max(share, 0), 1)*float64(len(outcomes)) - 1e-9)
+	wanted = max(wanted, 1)
+	answered, correct := 0.0, 0.0
+	for _, g := range byConfidence(outcomes) {
+		taken := min(g.size, wanted-answered)
+		answered += taken
+		correct += g.correct * taken / g.size
+		if answered == wanted {
+			break
+		}
+	}
+	return correct / max(answered, 1)
+}
+
+// AtLeast is the share of the outcomes that came true, or of those that did not,
+// whose confidence is at least so high. Without any it is 0.
+func AtLeast(outcomes []Outcome, confidence float64, correct bool) float64 {
+	n, all := 0, 0
+	for _, o := range outcomes {
+		if o.Correct != correct {
+			continue
+		}
+		if all++; o.Confidence >= confidence {
+			n++
+		}
+	}
+	return float64(n) / float64(max(all, 1))
+}
+
+// tied are the outcomes of one confidence.
+type tied struct{ confidence, size, correct float64 }
+
+// byConfidence groups outcomes by confidence, the highest first.
+func byConfidence(outcomes []Outcome) []tied {
+	sorted := slices.Clone(outcomes)
+	slices.SortFunc(sorted, func(a, b Outcome) int { return cmp.Compare(b.Confidence, a.Confidence) })
+	var groups []tied
+	for _, o := range sorted {
+		if n := len(groups); n == 0 || groups[n-1].confidence != o.Confidence {
+			groups = append(groups, tied{confidence: o.Confidence})
+		}
+		g := &groups[len(groups)-1]
+		g.size += o.weight()
+		g.correct += o.weight() * o.correct()
+	}
+	return groups
 }

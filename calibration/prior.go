@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -74,6 +75,14 @@ func ParsePrior(data []byte) (*Prior, error) {
 	return &p, p.Check()
 }
 
+// Write writes the file that ParsePrior reads.
+func (p *Prior) Write(w io.Writer) error {
+	_, err := io.WriteString(w, "# The confidence of collections that nobody calibrated, made by `conclave calibrate\n# prior` (docs/experts.md has the command).\n")
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	return errors.Join(err, encoder.Encode(p), encoder.Close())
+}
+
 // PriorQuestions are the answers to questions in the collection of one domain.
 type PriorQuestions struct {
 	Domain   string
@@ -97,44 +106,87 @@ func (q *PriorQuestions) weighted(size float64) (all []RankedQuestion) {
 	return all
 }
 
-// FitPrior fits the chances for the first so many passages, and measures those of
-// the first one on each domain by the fit to the others. The outcomes are of all
-// domains together, as they lie there.
-func FitPrior(domains []PriorQuestions, depths []int) (Prior, []WeightedOutcome, error) {
-	p := Prior{Signals: fusion.SignalNames()}
+// PriorQuestions answers the questions by a gate: those of the collection's domain, the
+// same without the passages that answer, and the unanswerable ones, which are of other
+// domains.
+func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists int) (PriorQuestions, error) {
+	out := PriorQuestions{Domain: domain}
+	gates := slices.Repeat([]fusion.Gate{*gate}, Folds)
+	answers, err := AnswerByFold(gates, e.Questions, specialists)
+	if err != nil {
+		return out, err
+	}
+	all, err := RankAnswers(e.Questions, answers, gates, specialists)
+	if err != nil {
+		return out, err
+	}
+	out.Own, out.TakenOut = all[:len(e.Questions)], all[len(e.Questions):]
+	answers, err = AnswerByFold(gates, e.Unanswerable, specialists)
+	for i, a := range answers {
+		out.Foreign = append(out.Foreign, RankedQuestion{ID: e.Unanswerable[i].ID, Signals: a.Signals})
+	}
+	return out, err
+}
+
+// worstPrior is the calibration error on domains that were left out above which no
+// confidence is better than one.
+const worstPrior = .1
+
+// Shippable is an error where a prior's error, on all domains, is too high to ship it.
+func (d *PriorDomain) Shippable() error {
+	if d.ECE > worstPrior {
+		return fmt.Errorf("the ECE on domains that were left out is %.3f, above %.2f: such a confidence is not to be shipped", d.ECE, worstPrior)
+	}
+	return nil
+}
+
+// FitPrior fits the chances for the first so many passages, and measures those of the
+// first one on each domain by the fit to the others; all is that of the domains
+// together.
+func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
+	p = Prior{Signals: fusion.SignalNames()}
 	size := 0.0
 	for _, d := range domains {
 		if len(d.Own) == 0 || len(d.TakenOut) == 0 || len(d.Foreign) == 0 {
-			return p, nil, fmt.Errorf("domain %s has %d questions of its own, %d without their answers and %d of other domains: all three are needed", d.Domain, len(d.Own), len(d.TakenOut), len(d.Foreign))
+			return p, all, fmt.Errorf("domain %s has %d questions of its own, %d without their answers and %d of other domains: all three are needed", d.Domain, len(d.Own), len(d.TakenOut), len(d.Foreign))
 		}
 		size += 2 * float64(len(d.Own)) / float64(len(domains))
 	}
-	for _, k := range depths {
+	for _, k := range chanceDepths() {
 		l, err := fitPrior(domains, "", k, size)
 		if err != nil {
-			return p, nil, err
+			return p, all, err
 		}
-		p.Chances = append(p.Chances, Confidence{K: k, Kind: KindPlatt, Logistic: l})
+		p.Chances = append(p.Chances, Confidence{K: k, Kind: Platt, Logistic: l})
 	}
-	var all []WeightedOutcome
+	var outcomes []Outcome
 	for i := range domains {
 		d := &domains[i]
 		l, err := fitPrior(domains, d.Domain, 1, size)
 		if err != nil {
-			return p, nil, err
+			return p, all, err
 		}
-		var own []WeightedOutcome
+		var own []Outcome
 		for _, q := range d.weighted(1) {
 			odds, err := l.LogOdds(q.Signals)
 			if err != nil {
-				return p, nil, err
+				return p, all, err
 			}
-			own = append(own, WeightedOutcome{Outcome{sigmoid(odds), q.answered(1)}, q.Weight})
+			own = append(own, Outcome{sigmoid(odds), q.answered(1), q.Weight})
 		}
-		p.LeftOut = append(p.LeftOut, PriorDomain{Domain: d.Domain, Questions: len(d.Own), ECE: WeightedECE(own), AUROC: WeightedAUROC(own)})
-		all = append(all, own...)
+		p.LeftOut = append(p.LeftOut, priorDomain(d.Domain, len(d.Own), own))
+		outcomes = append(outcomes, own...)
+		all.Questions += len(d.Own)
 	}
-	return p, all, nil
+	return p, priorDomain("all", all.Questions, outcomes), nil
+}
+
+func priorDomain(name string, n int, outcomes []Outcome) PriorDomain {
+	area, some := AUROC(outcomes)
+	if !some {
+		area = .5
+	}
+	return PriorDomain{Domain: name, Questions: n, ECE: ECE(outcomes), AUROC: area}
 }
 
 // fitPrior fits to all domains but one, about a chance of a half whatever the signals.

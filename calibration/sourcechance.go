@@ -32,17 +32,16 @@ func (s *SourceRecord) Check() error {
 	return nil
 }
 
-// SourceChanceFit is the fitted chance of a source, with the questions that its
-// outcomes belong to: those for which the source found something.
+// SourceChanceFit is the fitted chance of a source, on the questions for which it found
+// something.
 type SourceChanceFit struct {
 	Kind fusion.Kind
 	ConfidenceFit
-	Of []int // by outcome, into the questions
 }
 
 // FitSourceChance fits the chance that the first hit of one source, by its
 // column, answers. Rival of the sources has to be known.
-func FitSourceChance(questions []GateQuestion, column int) (SourceChanceFit, error) {
+func FitSourceChance(questions []Question, column int) (SourceChanceFit, error) {
 	var fit SourceChanceFit
 	var ranked []RankedQuestion
 	for i := range questions {
@@ -56,8 +55,11 @@ func FitSourceChance(questions []GateQuestion, column int) (SourceChanceFit, err
 				continue
 			}
 			fit.Kind = s.Kind
-			fit.Of = append(fit.Of, i)
-			ranked = append(ranked, RankedQuestion{ID: q.ID, Signals: signals, First: q.firstOf(column)})
+			r := RankedQuestion{ID: q.ID, Signals: signals}
+			if q.answeredBy(column) {
+				r.First = 1
+			}
+			ranked = append(ranked, r)
 		}
 	}
 	if len(ranked) < 2*Folds { // too few to say anything on other folds
@@ -66,14 +68,4 @@ func FitSourceChance(questions []GateQuestion, column int) (SourceChanceFit, err
 	var err error
 	fit.ConfidenceFit, err = FitConfidence(fusion.SourceSignalNames(fit.Kind), ranked, 1, nil)
 	return fit, err
-}
-
-// firstOf is 1 when the first hit of a source answers, else 0.
-func (q *GateQuestion) firstOf(column int) int {
-	for row := range q.Table.Len() {
-		if q.Table.Best(row, []int{column}) == 1 && q.Relevant[q.Table.Ordinal(row)] > 0 {
-			return 1
-		}
-	}
-	return 0
 }

@@ -18,20 +18,20 @@ func TestSourceChance(t *testing.T) {
 		t.Fatal(err)
 	}
 	right := 0
-	for n, i := range specialist.Of {
-		q := &questions[i]
+	for n := range questions {
+		q := &questions[n]
 		own, err := fusion.Sum(q.Table, []fusion.Source{{Column: 0, Weight: 1}}, fusion.Options{}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if answers := q.Relevant[own.Items[0].Ordinal] > 0; answers != specialist.Outcomes[n].Correct {
-			t.Fatalf("question %d: its first hit answers: %v, it says %v", i, answers, specialist.Outcomes[n].Correct)
+			t.Fatalf("question %d: its first hit answers: %v, it says %v", n, answers, specialist.Outcomes[n].Correct)
 		} else if answers {
 			right++
 		}
 	}
-	if specialist.Kind != fusion.Specialist || len(specialist.Of) != 400 || right < 100 || *specialist.HeldOut.AUROC < .9 || specialist.HeldOut.ECE > .06 {
-		t.Errorf("%s: %d questions, %d right, AUROC %.3f, ECE %.3f", specialist.Kind, len(specialist.Of), right, *specialist.HeldOut.AUROC, specialist.HeldOut.ECE)
+	if specialist.Kind != fusion.Specialist || len(specialist.Outcomes) != 400 || right < 100 || *specialist.HeldOut.AUROC < .9 || specialist.HeldOut.ECE > .06 {
+		t.Errorf("%s: %d questions, %d right, AUROC %.3f, ECE %.3f", specialist.Kind, len(specialist.Outcomes), right, *specialist.HeldOut.AUROC, specialist.HeldOut.ECE)
 	}
 	words, err := FitSourceChance(questions, 3)
 	if err != nil || words.Kind != fusion.Lexical || *words.HeldOut.AUROC > .7 {
@@ -41,8 +41,8 @@ func TestSourceChance(t *testing.T) {
 	for i := range questions {
 		questions[i].Sources = questions[i].Sources[:3]
 	}
-	if none, err := FitSourceChance(questions, 0); err != nil || none.Of != nil {
-		t.Errorf("without words: %d questions, %v", len(none.Of), err)
+	if none, err := FitSourceChance(questions, 0); err != nil || none.Outcomes != nil {
+		t.Errorf("without words: %d questions, %v", len(none.Outcomes), err)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Without is the question as it would be in a collection that has none of the
 // passages that answer it.
-func (q *GateQuestion) Without() GateQuestion {
+func (q *Question) Without() Question {
 	gone := func(o rank.Ordinal) bool { return q.Relevant[o] > 0 }
 	out := *q
 	out.Table, out.Relevant = q.Table.Without(gone), nil
@@ -34,7 +34,7 @@ const takenOut = 2. / 3
 // RankAnswers gives FitConfidence the answers to questions, and those to the same
 // without the passages that answer, behind them: answers is of the questions, in
 // their order, and gates are those of the folds that gave them.
-func RankAnswers(questions []GateQuestion, answers []Answered, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
+func RankAnswers(questions []Question, answers []Answered, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
 	ranked := make([]RankedQuestion, 2*len(questions))
 	err := inParallel(len(questions), func(i int) error {
 		q := &questions[i]
@@ -48,19 +48,4 @@ func RankAnswers(questions []GateQuestion, answers []Answered, gates []fusion.Ga
 		return nil
 	})
 	return ranked, err
-}
-
-// AtLeast is the share of the outcomes that came true, or of those that did not,
-// whose confidence is at least so high. Without any it is 0.
-func AtLeast(outcomes []Outcome, confidence float64, correct bool) float64 {
-	n, all := 0, 0
-	for _, o := range outcomes {
-		if o.Correct != correct {
-			continue
-		}
-		if all++; o.Confidence >= confidence {
-			n++
-		}
-	}
-	return float64(n) / float64(max(all, 1))
 }

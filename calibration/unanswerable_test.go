@@ -20,7 +20,7 @@ func TestWithoutItsAnswer(t *testing.T) {
 	if err := table.Complete(1, []float32{0, 0}); err != nil {
 		t.Fatal(err)
 	}
-	q := GateQuestion{ID: "q", Table: &table, Relevant: map[rank.Ordinal]float64{5: 1}, Known: 1, Sources: []fusion.Observed{
+	q := Question{ID: "q", Table: &table, Relevant: map[rank.Ordinal]float64{5: 1}, Known: 1, Sources: []fusion.Observed{
 		{Column: 0, Kind: fusion.Generalist, Confidence: -1, Random: []rank.Hit{{Ordinal: 1, Score: .1}, {Ordinal: 5, Score: .9}}},
 		{Column: 1, Kind: fusion.Lexical, Ceiling: 10},
 	}}
@@ -28,11 +28,11 @@ func TestWithoutItsAnswer(t *testing.T) {
 	for i := range gates {
 		gates[i] = fusion.Gate{Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3}
 	}
-	answers, err := AnswerByFold(gates, []GateQuestion{q}, 0)
+	answers, err := AnswerByFold(gates, []Question{q}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranked, err := RankAnswers([]GateQuestion{q}, answers, gates, 0)
+	ranked, err := RankAnswers([]Question{q}, answers, gates, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,18 +58,17 @@ func TestWithoutItsAnswer(t *testing.T) {
 func TestWeightsAreRepetitions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
 	var once, thrice []SignalOutcome
-	var weighted []WeightedOutcome
-	var plain []Outcome
+	var weighted, plain []Outcome
 	for range 200 {
 		s := rng.Float64()
 		o := SignalOutcome{Signals: []float64{s}, Correct: rng.Float64() < s}
 		for range 3 {
 			thrice = append(thrice, o)
-			plain = append(plain, Outcome{s, o.Correct})
+			plain = append(plain, Outcome{Confidence: s, Correct: o.Correct})
 		}
 		o.Weight = 3
 		once = append(once, o)
-		weighted = append(weighted, WeightedOutcome{Outcome{s, o.Correct}, 3})
+		weighted = append(weighted, Outcome{s, o.Correct, 3})
 	}
 	for name, prior := range map[string]*Logistic{"alone": nil, "about a prior": {Intercept: 1, Signals: []Term{{"s", -2}}}} {
 		a, err := FitLogistic([]string{"s"}, once, prior)
@@ -83,13 +82,11 @@ func TestWeightsAreRepetitions(t *testing.T) {
 		near(t, name+": intercept", a.Intercept, b.Intercept, 1e-6)
 		near(t, name+": coefficient", a.Signals[0].Coefficient, b.Signals[0].Coefficient, 1e-6)
 	}
-	s, err := Summarise(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "ECE", WeightedECE(weighted), s.ECE, 1e-9)
-	near(t, "AUROC", WeightedAUROC(weighted), *s.AUROC, 1e-9)
-	near(t, "right and sure", AtLeast([]Outcome{{.6, true}, {.4, true}, {.9, false}}, .5, true), .5, 0)
+	area, _ := AUROC(weighted)
+	want, _ := AUROC(plain)
+	near(t, "ECE", ECE(weighted), ECE(plain), 1e-9)
+	near(t, "AUROC", area, want, 1e-9)
+	near(t, "right and sure", AtLeast(outcomes(t, []float64{.6, .4, .9}, "110"), .5, true), .5, 0)
 	near(t, "nobody", AtLeast(nil, .5, true), 0, 0)
 }
 
@@ -139,24 +136,22 @@ func TestFitPrior(t *testing.T) {
 	for i, n := range []int{300, 600, 1200} {
 		domains = append(domains, PriorQuestions{Domain: fmt.Sprint("d", i), Own: draw(n, truth), TakenOut: draw(n, truth), Foreign: draw(n, truth)})
 	}
-	p, outcomes, err := FitPrior(domains, []int{1, 5})
+	p, all, err := FitPrior(domains)
 	if err != nil || p.Check() != nil || len(p.LeftOut) != 3 || p.For(5) == nil || p.For(2) != nil {
 		t.Fatal(p, err)
 	}
 	near(t, "the coefficient", p.Chances[0].Logistic.Signals[2].Coefficient, 6, 1)
-	if e := WeightedECE(outcomes); e > .04 {
-		t.Errorf("ECE %v on domains left out", e)
+	if all.ECE > .04 || all.Questions != 2100 || all.Shippable() != nil {
+		t.Errorf("%+v of domains left out", all)
 	}
-	total := 0.0
-	for _, o := range outcomes {
-		total += o.Weight
+	if all.ECE = .11; all.Shippable() == nil {
+		t.Error("an ECE of 0.11 can be shipped")
 	}
-	near(t, "three domains", total, 3, 1e-9)
 	p.Signals = p.Signals[1:]
 	if p.Check() == nil {
 		t.Error("a prior for other signals was taken")
 	}
-	if _, _, err := FitPrior([]PriorQuestions{{Domain: "d", Own: domains[0].Own}}, []int{1}); err == nil {
+	if _, _, err := FitPrior([]PriorQuestions{{Domain: "d", Own: domains[0].Own}}); err == nil {
 		t.Error("a domain without foreign questions was taken")
 	}
 }

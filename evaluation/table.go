@@ -251,9 +251,7 @@ func sureness(row *Row, outcomes []calibration.Outcome) {
 	if len(outcomes) == 0 {
 		return
 	}
-	if ece, err := calibration.ECE(outcomes); err == nil {
-		row.Values["ece"] = ece
-	}
+	row.Values["ece"] = calibration.ECE(outcomes)
 	if area, ok := calibration.AUROC(outcomes); ok {
 		row.Values["auroc"] = area
 	}

@@ -2,18 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"conclave/ablation"
+	"conclave/calibration"
 	"conclave/configs"
-	"conclave/questions"
-	"conclave/search"
 	"conclave/serving"
 
 	"github.com/spf13/cobra"
@@ -100,9 +95,8 @@ func (x *ablating) run(ctx context.Context, config configs.Config, term terminal
 	if err != nil {
 		return err
 	}
-	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.Candidates = max(config.Limits.Candidates, x.depth)
-	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: true})
+	l, err := openMeasured(config, term, true)
 	if err != nil {
 		return err
 	}
@@ -110,12 +104,14 @@ func (x *ablating) run(ctx context.Context, config configs.Config, term terminal
 	if err := x.known(l); err != nil {
 		return err
 	}
-	e, err := x.evidence(ctx, l, domains, term)
+	found, err := gather(ctx, l, domains, calibration.Asking{Depth: x.depth}, term)
 	if err != nil {
 		return err
 	}
+	shipped := l.LineUp().Defaults
 	bar := newProgress(term.Err)
-	report, err := ablation.Run(ctx, e, ablation.Options{Base: x.base, Joint: x.joint, Foreign: x.foreign, HeldOut: x.heldOut, Only: x.trials,
+	report, err := ablation.Run(ctx, found, ablation.Options{Gate: calibration.GateOptions{Specialists: x.asks, Towards: shipped.Gate, WithoutLate: shipped.GateWithoutLate},
+		Base: x.base, Joint: x.joint, Foreign: x.foreign, HeldOut: x.heldOut, Only: x.trials,
 		Progress: func(done, total int) { bar.Report("fitting", int64(done), int64(total), "gates") }})
 	bar.Finish()
 	if err != nil {
@@ -125,11 +121,7 @@ func (x *ablating) run(ctx context.Context, config configs.Config, term terminal
 	if x.asJSON == "" {
 		return nil
 	}
-	text, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(x.asJSON, append(text, '\n'), 0o644)
+	return writeJSON(x.asJSON, report)
 }
 
 // known refuses names of experts that the collection does not have.
@@ -147,32 +139,5 @@ func (x *ablating) known(l *serving.Assembly) error {
 			return usagef("there is no expert %q here: %v search this collection", wanted, names)
 		}
 	}
-	if len(names) == 0 {
-		return fmt.Errorf("there is one source here: nothing can be left out")
-	}
 	return nil
-}
-
-// evidence asks all questions.
-func (x *ablating) evidence(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) (*ablation.Evidence, error) {
-	bar := newProgress(term.Err)
-	gathered, _, err := gather(ctx, l, domains, search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
-		func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
-	bar.Finish()
-	if err != nil {
-		return nil, err
-	}
-	var f fit
-	if err := f.fitTemperatures(ctx, gathered, fingerprints(l), x.depth); err != nil {
-		return nil, err
-	}
-	e := &ablation.Evidence{Questions: f.gateQuestions(gathered), Specialists: x.asks,
-		Towards: l.LineUp().Defaults.Gate, WithoutLate: l.LineUp().Defaults.GateWithoutLate}
-	for _, s := range gathered[0].evidence.Sources {
-		e.Sources = append(e.Sources, s.Name)
-	}
-	for i := range gathered {
-		e.Domains = append(e.Domains, gathered[i].domain)
-	}
-	return e, nil
 }

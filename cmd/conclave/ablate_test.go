@@ -152,7 +152,7 @@ func TestAblateRefuses(t *testing.T) {
 		{[]string{"--questions", "tales.jsonl", "--depth", "1"}, exitUsage, "--depth"},
 		{[]string{"--questions", "tales.jsonl", "--limit", "-1"}, exitUsage, "--limit"},
 		{[]string{"--questions", "missing.jsonl"}, exitFailed, "missing.jsonl"},
-		{[]string{"--questions", "elsewhere.jsonl"}, exitFailed, "none of the questions"},
+		{[]string{"--questions", "elsewhere.jsonl"}, exitFailed, "none of the relevant passages"},
 		{[]string{"--questions", "tales.jsonl", "--collection", "words"}, exitFailed, "one source"},
 		{nil, exitUsage, "questions"},
 	} {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"conclave/configs"
 	"conclave/models"
 	"conclave/questions"
-	"conclave/search"
 	"conclave/serving"
 
 	"github.com/spf13/cobra"
@@ -26,8 +24,6 @@ type calibrating struct {
 	depth       int
 	candidate   int
 	specialists int
-	alphaBy     string
-	alphaOver   string
 	apart       []string
 	report      string
 	asJSON      string
@@ -76,11 +72,9 @@ method that is surely better and that the collection can answer by.`,
 	flags.IntVar(&x.depth, "depth", 100, "first hits that the experts' confidence is measured over")
 	flags.IntVar(&x.candidate, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
 	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "experts with a domain that \"auto\" asks, the most familiar with the question; 0: all, at the price of their encoder passes")
-	flags.StringVar(&x.alphaBy, "alpha-by", string(calibration.TopK), "what BM25's weight in the hybrid makes high: top-k (the first passage answers) or ndcg (of the first ten)")
-	flags.StringVar(&x.alphaOver, "alpha-over", string(calibration.OverQuestions), "over what that is averaged: mix (all questions) or domains (each counts the same)")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions to be measured on later: refused when it shares one with --questions; may be repeated")
-	flags.StringVar(&x.report, "report", "", "`folder` for what was fitted, by expert, source and domain (details.txt), and reliability diagrams (SVG)")
-	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs")
+	flags.StringVar(&x.report, "report", "", "`folder` for reliability diagrams (SVG)")
+	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs: all that was measured, by expert, source and domain")
 	flags.StringVar(&x.evidence, "evidence", "", "`file` for what the gate is fitted on, as JSON Lines: nothing is fitted then (bench/gate)")
 	flags.BoolVar(&x.dry, "dry-run", false, "print, and write nothing")
 	_ = command.MarkFlagRequired("questions")
@@ -92,12 +86,6 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	if x.depth < 2 || x.limit < 0 || x.candidate < 0 || x.specialists < 0 {
 		return usagef("--depth is at least 2; --limit, --candidates and --specialists are 0 or more")
 	}
-	if x.alphaBy != string(calibration.TopK) && x.alphaBy != string(calibration.NDCG) {
-		return usagef("--alpha-by is %q: %s and %s are possible", x.alphaBy, calibration.TopK, calibration.NDCG)
-	}
-	if x.alphaOver != string(calibration.OverQuestions) && x.alphaOver != string(calibration.OverDomains) {
-		return usagef("--alpha-over is %q: %s and %s are possible", x.alphaOver, calibration.OverQuestions, calibration.OverDomains)
-	}
 	if err := x.questions.check(); err != nil {
 		return err
 	}
@@ -108,67 +96,48 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	if err := x.checkApart(domains); err != nil {
 		return err
 	}
-	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.Candidates = max(config.Limits.Candidates, x.depth, x.candidate)
-	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: true})
+	l, err := openMeasured(config, term, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	for _, d := range domains {
-		if err := hasAny(l, d); err != nil {
-			return fmt.Errorf("%s: %w", config.Collection, err)
-		}
-	}
-	bar := newProgress(term.Err)
-	gathered, unanswerable, err := gather(cmd.Context(), l, domains, search.Request{Candidates: x.candidate, TimeoutMS: int(evaluationTimeout / time.Millisecond)}, x.depth,
-		func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
-	bar.Finish()
+	found, err := gather(cmd.Context(), l, domains, calibration.Asking{Candidates: x.candidate, Depth: x.depth}, term)
 	if err != nil {
 		return err
 	}
 	if x.evidence != "" {
-		return writeEvidence(x.evidence, gathered, x.specialists)
+		return writeFile(x.evidence, func(w io.Writer) error { return found.Write(w, x.specialists) })
 	}
 	prior, err := serving.ShippedPrior()
 	if err != nil {
 		return err
 	}
-	fitted, err := fitAll(cmd.Context(), gathered, unanswerable, prior, fingerprints(l), x.depth, calibration.GateOptions{Specialists: x.specialists,
-		Towards: l.LineUp().Defaults.Gate, WithoutLate: l.LineUp().Defaults.GateWithoutLate},
-		calibration.AlphaOptions{Quality: calibration.Quality(x.alphaBy), Balance: calibration.Balance(x.alphaOver)})
+	shipped := l.LineUp().Defaults
+	record, report, err := calibration.Fit(cmd.Context(), found, calibration.FitOptions{Specialists: x.specialists, Towards: shipped.Gate, WithoutLate: shipped.GateWithoutLate,
+		Prior: prior, Fingerprints: fingerprints(l), Try: l.TryRecord})
 	if err != nil {
 		return err
 	}
-	notes, err := fitted.choose(func() error { return l.TryRecord(&fitted.record) })
-	if err != nil {
-		return err
-	}
-	fitted.print(term.Out, gathered)
-	for _, note := range notes {
-		_, _ = fmt.Fprintf(term.Out, "\n%s\n", note)
-	}
+	printCalibration(term.Out, report)
 	if x.asJSON != "" {
-		if err := fitted.writeJSON(x.asJSON, len(gathered)); err != nil {
+		if err := writeJSON(x.asJSON, report); err != nil {
 			return err
 		}
 	}
 	if x.report != "" {
-		if err := fitted.draw(x.report, gathered); err != nil {
+		if err := draw(x.report, report); err != nil {
 			return err
 		}
 	}
 	if x.dry {
 		return nil
 	}
-	fitted.record.Written = time.Now().UTC().Truncate(time.Second)
-	for _, d := range domains {
-		fitted.record.Questions = append(fitted.record.Questions, calibration.QuestionSet{Domain: d.Name, Questions: len(d.Questions), SHA256: d.SHA256})
-	}
-	if err := fitted.record.Write(config.Collection); err != nil {
+	record.Written = time.Now().UTC().Truncate(time.Second)
+	if err := record.Write(config.Collection); err != nil {
 		return fmt.Errorf("writing the calibration of %s: %w", config.Collection, err)
 	}
-	_, _ = fmt.Fprintf(term.Out, "\nwrote %s: auto is now %s\n", filepath.Join(config.Collection, calibration.RecordFile), fitted.record.Auto)
+	_, _ = fmt.Fprintf(term.Out, "\nwrote %s: auto is now %s\n", filepath.Join(config.Collection, calibration.RecordFile), record.Auto)
 	return nil
 }
 
@@ -201,30 +170,14 @@ func fingerprints(l *serving.Assembly) map[string]string {
 	return out
 }
 
-// draw writes the details, and a reliability diagram for each expert and for the
-// answer.
-func (f *fit) draw(folder string, questions []asked) error {
+// draw writes a reliability diagram for each expert and for the answer.
+func draw(folder string, r *calibration.Report) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	err := writeFile(filepath.Join(folder, "details.txt"), func(out io.Writer) error {
-		w := bufio.NewWriter(out)
-		f.writeDetails(w, questions)
-		return w.Flush()
-	})
-	if err != nil {
-		return err
-	}
-	for name, outcomes := range f.outcomes() {
-		r, err := calibration.NewReliability(outcomes)
+	for name, outcomes := range r.Outcomes {
+		err := writeFile(filepath.Join(folder, name+".svg"), func(w io.Writer) error { return calibration.WriteDiagram(w, name, outcomes) })
 		if err != nil {
-			return err
-		}
-		file, err := os.Create(filepath.Join(folder, name+".svg"))
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(r.WriteSVG(file, name), file.Close()); err != nil {
 			return err
 		}
 	}

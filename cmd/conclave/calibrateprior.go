@@ -1,23 +1,18 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"text/tabwriter"
-	"time"
 
 	"conclave/calibration"
 	"conclave/configs"
-	"conclave/fusion"
 	"conclave/questions"
-	"conclave/search"
-	"conclave/serving"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 )
 
 // fittingPrior is what `conclave calibrate prior` was asked to do.
@@ -28,10 +23,6 @@ type fittingPrior struct {
 	foreign     int
 	out         string
 }
-
-// worstPrior is the calibration error on domains that were left out above which no
-// confidence is better than one.
-const worstPrior = .1
 
 func newCalibratePrior(term terminal) *cobra.Command {
 	var x fittingPrior
@@ -79,46 +70,40 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 	if len(domains) < 3 {
 		return usagef("%s of questions: three are needed at least, so that what is left out is measured by several", plural(int64(len(domains)), "domain"))
 	}
-	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	var answered []calibration.PriorQuestions
-	for i := range domains {
-		folder, ok := folders[domains[i].Name]
+	for i, d := range domains {
+		folder, ok := folders[d.Name]
 		if !ok {
-			return usagef("there is no collection for the questions %q: write --collections %s=FOLDER", domains[i].Name, domains[i].Name)
+			return usagef("there is no collection for the questions %q: write --collections %s=FOLDER", d.Name, d.Name)
 		}
 		own := config
 		own.Collection = folder
-		a, err := x.ask(cmd, own, domains, i, term)
+		a, err := x.ask(cmd.Context(), own, domains, i, term)
 		if err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
 		answered = append(answered, a)
 	}
-	prior, outcomes, err := calibration.FitPrior(answered, chanceDepths())
+	prior, all, err := calibration.FitPrior(answered)
 	if err != nil {
 		return err
 	}
-	ece := calibration.WeightedECE(outcomes)
-	printPrior(term.Out, &prior, ece, calibration.WeightedAUROC(outcomes))
-	if ece > worstPrior {
-		return fmt.Errorf("the ECE on domains that were left out is %.3f, above %.2f: such a confidence is not to be shipped", ece, worstPrior)
+	printPrior(term.Out, append(slices.Clone(prior.LeftOut), all))
+	if err := all.Shippable(); err != nil || x.out == "" {
+		return err
 	}
-	if x.out == "" {
-		return nil
-	}
-	return writeFile(x.out, func(w io.Writer) error { return writePrior(w, &prior) })
+	return writeFile(x.out, prior.Write)
 }
 
 // ask asks the collection of one of the domains.
-func (x *fittingPrior) ask(cmd *cobra.Command, config configs.Config, domains []questions.Domain, at int, term terminal) (out calibration.PriorQuestions, err error) {
-	out.Domain = domains[at].Name
-	l, err := serving.Assemble(serving.Options{Config: config, Log: newLogger(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: true})
+func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains []questions.Domain, at int, term terminal) (out calibration.PriorQuestions, err error) {
+	l, err := openMeasured(config, term, true)
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	gate := l.LineUp().Defaults.Gate
-	if gate == nil || l.LineUp().Late == nil {
+	shipped := l.LineUp().Defaults
+	if shipped.Gate == nil || l.LineUp().Late == nil {
 		return out, errors.New("it is not searched by the shipped gate with late interaction: index it with the default experts")
 	}
 	foreign := questions.Domain{Name: "foreign"}
@@ -130,53 +115,18 @@ func (x *fittingPrior) ask(cmd *cobra.Command, config configs.Config, domains []
 			foreign.Questions = append(foreign.Questions, questions.Question{ID: d.Name + "/" + q.ID, Text: q.Text, Unanswerable: true})
 		}
 	}
-	bar := newProgress(term.Err)
-	own, strangers, err := gather(cmd.Context(), l, []questions.Domain{domains[at], foreign}, search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond)}, 2,
-		func(done, total int) { bar.Report("asking "+out.Domain, int64(done), int64(total), "questions") })
-	bar.Finish()
+	found, err := gather(ctx, l, []questions.Domain{domains[at], foreign}, calibration.Asking{Depth: 2}, term)
 	if err != nil {
 		return out, err
 	}
-	specialists := l.LineUp().Defaults.Specialists
-	gates := slices.Repeat([]fusion.Gate{*gate}, calibration.Folds)
-	var f fit
-	questions, others := f.newQuestions(own), f.newQuestions(strangers)
-	answers, err := calibration.AnswerByFold(gates, questions, specialists)
-	if err != nil {
-		return out, err
-	}
-	ranked, err := calibration.RankAnswers(questions, answers, gates, specialists)
-	if err != nil {
-		return out, err
-	}
-	out.Own, out.TakenOut = ranked[:len(questions)], ranked[len(questions):]
-	answers, err = calibration.AnswerByFold(gates, others, specialists)
-	for i, a := range answers {
-		out.Foreign = append(out.Foreign, calibration.RankedQuestion{ID: others[i].ID, Signals: a.Signals})
-	}
-	return out, err
+	return found.PriorQuestions(domains[at].Name, shipped.Gate, shipped.Specialists)
 }
 
-func printPrior(out io.Writer, prior *calibration.Prior, ece, auroc float64) {
+func printPrior(out io.Writer, domains []calibration.PriorDomain) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(t, "left out\tquestions\tECE\tAUROC\t")
-	n := 0
-	for _, d := range prior.LeftOut {
+	for _, d := range domains {
 		_, _ = fmt.Fprintf(t, "%s\t%d\t%.3f\t%.3f\t\n", d.Domain, d.Questions, d.ECE, d.AUROC)
-		n += d.Questions
 	}
-	_, _ = fmt.Fprintf(t, "all\t%d\t%.3f\t%.3f\t\n", n, ece, auroc)
 	_ = t.Flush()
-}
-
-func writePrior(w io.Writer, prior *calibration.Prior) error {
-	var b bytes.Buffer
-	b.WriteString("# The confidence of collections that nobody calibrated, made by `conclave calibrate\n# prior` (docs/experts.md has the command).\n")
-	encoder := yaml.NewEncoder(&b)
-	encoder.SetIndent(2)
-	if err := errors.Join(encoder.Encode(prior), encoder.Close()); err != nil {
-		return err
-	}
-	_, err := w.Write(b.Bytes())
-	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"conclave/calibration"
 	"conclave/models/tiny"
-	"conclave/search"
 )
 
 // TestUnanswerableCalibration: a record whose method the collection cannot answer by
@@ -27,8 +25,6 @@ func TestUnanswerableCalibration(t *testing.T) {
 		t.Errorf("doctor: exit code %d, %s", code, out)
 	}
 }
-
-var errNobody = errors.New("nobody answers")
 
 // plainBase replaces the bundle of base by one without an ensemble.
 func plainBase(t *testing.T) {
@@ -66,22 +62,5 @@ func TestCalibrateLeavesWhatCanAnswer(t *testing.T) {
 		if r := searched(t); r.Fusion != record.Auto || len(r.Results) == 0 {
 			t.Errorf("auto is %s, the record says %s", r.Fusion, record.Auto)
 		}
-	}
-	// A method that cannot answer is passed over, with its reason.
-	f := &fit{methods: []methodFit{
-		{method: search.MethodGate, answers: []calibration.Answered{{First: 1}}},
-		{method: search.MethodRRF, answers: []calibration.Answered{{First: 1}}},
-	}}
-	notes, err := f.choose(func() error {
-		if f.record.Auto == search.MethodGate {
-			return errNobody
-		}
-		return nil
-	})
-	if err != nil || f.record.Auto != search.MethodRRF || len(notes) != 1 || !containsAll(notes[0], []string{"gate is passed over", "nobody"}) {
-		t.Errorf("%s, %v, %v", f.record.Auto, notes, err)
-	}
-	if _, err := f.choose(func() error { return errNobody }); err == nil || !strings.Contains(err.Error(), "nothing was written") {
-		t.Errorf("where none can answer: %v", err)
 	}
 }

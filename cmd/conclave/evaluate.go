@@ -5,25 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"conclave/calibration"
 	"conclave/configs"
 	"conclave/evaluation"
 	htmlreport "conclave/evaluation/report"
-	"conclave/questions"
 	"conclave/search"
 	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
-
-// evaluationTimeout is what the sources have for one question; accuracy is
-// measured here, and a slow machine shall not change it.
-const evaluationTimeout = 30 * time.Second
 
 // evaluating is what `conclave evaluate` was asked to do.
 type evaluating struct {
@@ -112,16 +105,17 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	if err != nil {
 		return err
 	}
-	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.K, config.Limits.Candidates = max(config.Limits.K, x.depth), max(config.Limits.Candidates, x.cands)
 	config.Encoder.CacheEntries = 0 // a vector that is still there would make the times of single requests too good
-	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}})
+	l, err := openMeasured(config, term, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
+	g := l.Collection.Acquire()
+	defer g.Release()
 	for _, d := range domains {
-		if err := hasAny(l, d); err != nil {
+		if err := d.About(g); err != nil {
 			return fmt.Errorf("%s: %w", config.Collection, err)
 		}
 	}
@@ -262,43 +256,4 @@ func (x *evaluating) write(found *evaluation.Report, term terminal) error {
 	}
 	_, err := fmt.Fprintln(term.Out, "\nmore measures, each domain, plots: --report FILE.html; for programs: --json FILE")
 	return err
-}
-
-// writeFile writes a file through a function.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	if err := write(file); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
-}
-
-// hasAny makes sure that a domain's questions are about this collection: that
-// at least one of their passages is in it. Questions with answers alone are
-// about any.
-func hasAny(l *serving.Assembly, d questions.Domain) error {
-	g := l.Collection.Acquire()
-	defer g.Release()
-	judged := false
-	for i := range d.Questions {
-		for id, grade := range d.Questions[i].Judgements() {
-			if grade <= 0 {
-				continue
-			}
-			judged = true
-			if _, ok, err := g.Ordinal(id); err != nil {
-				return err
-			} else if ok {
-				return nil
-			}
-		}
-	}
-	if !judged {
-		return nil
-	}
-	return fmt.Errorf("none of the relevant passages of the %d questions of %s is in the collection: is it another one, or were the ids indexed with a prefix?", len(d.Questions), d.Path)
 }

@@ -191,12 +191,8 @@ func reliabilityDiagrams(r *evaluation.Report, o order) ([]template.HTML, error)
 		if len(row.Outcomes) == 0 {
 			continue
 		}
-		reliability, err := calibration.NewReliability(row.Outcomes)
-		if err != nil {
-			return nil, fmt.Errorf("the confidences of %s: %w", name, err)
-		}
 		var svg strings.Builder
-		if err := reliability.WriteSVG(&svg, name); err != nil {
+		if err := calibration.WriteDiagram(&svg, name, row.Outcomes); err != nil {
 			return nil, err
 		}
 		out = append(out, template.HTML(svg.String()))

@@ -1,19 +1,16 @@
-package main
+package calibration
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
+	"io"
 	"maps"
-	"os"
 	"slices"
 
-	"conclave/calibration"
 	"conclave/fusion"
 )
 
-// evidenceJSON is a question as a gate is fitted on it.
-type evidenceJSON struct {
+// evidenceLine is a question as the shipped gate is fitted on it (bench/gate).
+type evidenceLine struct {
 	ID     string        `json:"id"`
 	Domain string        `json:"domain"`
 	Kinds  []fusion.Kind `json:"kinds"`
@@ -31,30 +28,21 @@ type evidenceJSON struct {
 	Missed []float64   `json:"missed"`
 }
 
-// writeEvidence writes what gates are fitted on, a question a line, as it is when so
+// Write writes what gates are fitted on, a question a line of JSON, as it is when so
 // many specialists are asked. Ensembles are not: their confidences need temperatures.
-func writeEvidence(path string, questions []asked, specialists int) (err error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	buffered := bufio.NewWriter(file)
-	lines := json.NewEncoder(buffered)
-	for i, q := range (&fit{}).gateQuestions(questions) {
-		if specialists > 0 {
-			q.Sources = fusion.MostFamiliar(q.Sources, specialists)
-		}
-		if err := lines.Encode(evidenceOf(questions[i].domain, q)); err != nil {
+func (e *Evidence) Write(w io.Writer, specialists int) error {
+	lines := json.NewEncoder(w)
+	for i := range e.Questions {
+		if err := lines.Encode(e.Questions[i].asked(specialists).line()); err != nil {
 			return err
 		}
 	}
-	return buffered.Flush()
+	return nil
 }
 
-func evidenceOf(domain string, q calibration.GateQuestion) evidenceJSON {
+func (q *Question) line() evidenceLine {
 	features := fusion.FeaturesOf(q.Table, q.Sources)
-	e := evidenceJSON{ID: q.ID, Domain: domain, Dense: features.Dense, Lexical: features.Lexical, Late: features.Late,
+	e := evidenceLine{ID: q.ID, Domain: q.Domain, Dense: features.Dense, Lexical: features.Lexical, Late: features.Late,
 		Scores: make([][]float64, len(q.Sources)), Ranks: make([][]int, len(q.Sources)), Missed: []float64{}}
 	columns := make([]int, len(q.Sources))
 	for i, s := range q.Sources {

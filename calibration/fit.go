@@ -1,0 +1,207 @@
+package calibration
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"conclave/fusion"
+)
+
+// FitOptions are what Fit begins with.
+type FitOptions struct {
+	// Specialists is how many specialists the gate asks, the most familiar with each
+	// question. 0: all.
+	Specialists int
+	// Towards and WithoutLate are the shipped gate, which few questions leave as it is;
+	// Prior is the shipped confidence. Nil: there is none.
+	Towards, WithoutLate *fusion.Gate
+	Prior                *Prior
+	// Fingerprints are those of the experts' question encoders, by name.
+	Fingerprints map[string]string
+	// Try is an error where the collection cannot answer by a record.
+	Try func(*Record) error
+}
+
+func (o *FitOptions) gate() GateOptions {
+	return GateOptions{Specialists: o.Specialists, Towards: o.Towards, WithoutLate: o.WithoutLate}
+}
+
+// chanceDepths are the numbers of passages whose chances are fitted.
+func chanceDepths() []int { return []int{1, 5, 10, 20} }
+
+// fitting is a Fit on its way.
+type fitting struct {
+	*Evidence
+	options FitOptions
+	record  *Record
+	report  *Report
+	alphas  []float64 // of each question, fitted on other folds
+	methods []method
+}
+
+// Fit fits in the order in which one thing needs the other: the ensembles'
+// temperatures, the sources' own chances, the hybrid's weight, the gate, and the
+// confidence of what the gate answers when it asks so many specialists. What it
+// reports is of questions that it was not fitted on. The unanswerable questions count
+// for the confidence alone, and the prior, where the sources are those that it was
+// fitted for.
+//
+// "Auto" is the gate, or the best of the methods that are surely better; one that the
+// collection cannot answer by is passed over, which the report says. It is an error
+// where all are.
+func Fit(ctx context.Context, e *Evidence, o FitOptions) (*Record, *Report, error) {
+	f := &fitting{Evidence: e, options: o,
+		record: &Record{Questions: e.domains, Specialists: o.Specialists},
+		report: &Report{Questions: len(e.Questions), Specialists: o.Specialists, Outcomes: map[string][]Outcome{}}}
+	if err := f.fit(ctx); err != nil {
+		return nil, nil, err
+	}
+	err := f.choose()
+	f.describe()
+	return f.record, f.report, err
+}
+
+func (f *fitting) fit(ctx context.Context) error {
+	temperatures, err := f.FitTemperatures(ctx)
+	if err != nil {
+		return err
+	}
+	f.ensembles(temperatures)
+	if err := f.sources(); err != nil {
+		return err
+	}
+	lexical := slices.IndexFunc(f.Questions[0].Sources, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical })
+	if lexical >= 0 && len(f.Questions[0].Sources) > 1 {
+		if f.record.Alpha, f.alphas, err = fitAlpha(ctx, f.Questions, lexical, alphas()); err != nil {
+			return err
+		}
+	}
+	gates, answers, err := f.gate(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.chances(gates, answers); err != nil {
+		return err
+	}
+	return f.compare(answers, lexical)
+}
+
+// FitTemperatures fits one for every expert that has an ensemble, by its column, and
+// tells the questions how sure each expert is of them: by temperatures that were fitted
+// on other questions.
+func (e *Evidence) FitTemperatures(ctx context.Context) (map[int]temperatureFit, error) {
+	fits := map[int]temperatureFit{}
+	for column, name := range e.Sources {
+		answers := make([]ensembleAnswer, len(e.Questions))
+		members := 0
+		for i := range e.Questions {
+			answers[i] = e.Questions[i].ensemble(column)
+			members = max(members, answers[i].members)
+		}
+		if members < 2 {
+			continue
+		}
+		fit, err := fitTemperature(ctx, answers, temperatures())
+		if err != nil {
+			return nil, fmt.Errorf("the temperature of %s: %w", name, err)
+		}
+		fits[column] = fit
+		for i := range e.Questions {
+			e.Questions[i].Sources[column].Confidence = fit.confidences[i]
+		}
+		for i := range e.Unanswerable {
+			if own := e.Unanswerable[i].ensemble(column); own.known() {
+				if e.Unanswerable[i].Sources[column].Confidence, err = own.sure(fit.temperature); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return fits, nil
+}
+
+func (f *fitting) ensembles(temperatures map[int]temperatureFit) {
+	for _, column := range slices.Sorted(maps.Keys(temperatures)) {
+		t, name := temperatures[column], f.Sources[column]
+		f.record.Experts = append(f.record.Experts, ExpertRecord{Name: name, Fingerprint: f.options.Fingerprints[name],
+			Temperature: t.temperature, Depth: f.Depth, Before: t.before, After: t.after})
+		s := Summarise(t.heldOut)
+		f.report.Ensembles = append(f.report.Ensembles, EnsembleReport{name, t.temperature, t.before, s.ECE, s.AUROC})
+		f.report.Outcomes[name] = t.heldOut
+	}
+}
+
+// sources fits the chance that a source's own first hit answers.
+func (f *fitting) sources() error {
+	for column, name := range f.Sources {
+		chance, err := FitSourceChance(f.Questions, column)
+		if err != nil {
+			return fmt.Errorf("the chances of %s: %w", name, err)
+		}
+		if len(chance.Outcomes) == 0 {
+			continue // no words beside it
+		}
+		f.record.Sources = append(f.record.Sources, SourceRecord{Name: name, Fingerprint: f.options.Fingerprints[name],
+			Kind: chance.Kind, Chance: chance.Confidence, ECE: chance.HeldOut.ECE})
+		f.report.Sources = append(f.report.Sources, SourceReport{name, chance.HeldOut.ECE, chance.HeldOut.AUROC})
+	}
+	return nil
+}
+
+// gate fits the gate, and one for each fold to the others, by which the questions
+// are answered.
+func (f *fitting) gate(ctx context.Context) ([]fusion.Gate, []Answered, error) {
+	gates, err := FoldGates(ctx, f.Questions, f.options.gate())
+	if err != nil {
+		return nil, nil, err
+	}
+	heldOut, err := AnswerByFold(gates, f.Questions, f.options.Specialists)
+	if err != nil {
+		return nil, nil, err
+	}
+	gate, err := FitGate(ctx, f.Questions, f.options.gate())
+	if err != nil {
+		return nil, nil, err
+	}
+	f.record.Gate = &gate
+	if without := WithoutLate(f.Questions); without != nil {
+		gate, err := FitGate(ctx, without, f.options.gate())
+		if err != nil {
+			return nil, nil, fmt.Errorf("the gate without late interaction: %w", err)
+		}
+		f.record.GateWithoutLate = &gate
+	}
+	return gates, heldOut, nil
+}
+
+// chances fits the confidence of the answers that the gates of other folds gave:
+// to the questions, to the same without their answers, and to unanswerable ones.
+func (f *fitting) chances(gates []fusion.Gate, answers []Answered) error {
+	ranked, err := RankAnswers(f.Questions, answers, gates, f.options.Specialists)
+	if err != nil {
+		return err
+	}
+	empty, err := AnswerByFold(gates, f.Unanswerable, f.options.Specialists)
+	if err != nil {
+		return err
+	}
+	for i, a := range empty {
+		ranked = append(ranked, RankedQuestion{ID: f.Unanswerable[i].ID, Signals: a.Signals})
+	}
+	prior := f.options.Prior
+	if !fusion.Closeness(f.Questions[0].Sources) {
+		prior = nil
+	}
+	f.record.Signals = fusion.SignalNames()
+	for _, k := range chanceDepths() {
+		c, err := FitConfidence(fusion.SignalNames(), ranked, k, prior.For(k))
+		if err != nil {
+			return fmt.Errorf("the confidence of the first %d passages: %w", k, err)
+		}
+		f.record.Chances = append(f.record.Chances, c.Confidence)
+		f.report.addChance(&c)
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package calibration
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"conclave/fusion"
+	"conclave/search"
+)
+
+// method is a fusion with its answers to all questions.
+type method struct {
+	name    string // for people
+	method  string // that "auto" may stand for
+	answers []Answered
+}
+
+// compare measures beside the gate what needs no fitting, or a number only.
+func (f *fitting) compare(gated []Answered, lexical int) error {
+	f.methods = []method{{"gate (fitted on other folds)", search.MethodGate, gated}}
+	equal := func(q *Question) []fusion.Source {
+		var out []fusion.Source
+		for _, s := range q.Sources {
+			if s.Kind != fusion.Phrases && s.Kind != fusion.Late { // the gate's alone
+				out = append(out, fusion.Source{Column: s.Column, Weight: 1})
+			}
+		}
+		return out
+	}
+	add := func(name, of string, by func(q *Question) (fusion.Ranking, error)) error {
+		answers, err := By(f.Questions, by)
+		f.methods = append(f.methods, method{name, of, answers})
+		return err
+	}
+	if f.alphas != nil {
+		of := map[string]float64{} // by fold, which is that of the id
+		for i, q := range f.Questions {
+			of[q.ID] = f.alphas[i]
+		}
+		err := add(fmt.Sprintf("hybrid, α %.4f (fitted on other folds)", f.record.Alpha), search.MethodHybrid, func(q *Question) (fusion.Ranking, error) {
+			return hybrid(q, lexical, of[q.ID], AnsweredDepth)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err := add(search.MethodSum, search.MethodSum, func(q *Question) (fusion.Ranking, error) {
+		return fusion.Sum(q.Table, equal(q), fusion.Options{Normalisation: fusion.ZScore}, AnsweredDepth)
+	})
+	if err != nil {
+		return err
+	}
+	return add(search.MethodRRF, search.MethodRRF, func(q *Question) (fusion.Ranking, error) {
+		return fusion.RRF(q.Table, equal(q), AnsweredDepth)
+	})
+}
+
+// surely is how many standard errors of the mean difference to the gate another
+// method has to be ahead by. Of few questions one is often ahead by chance.
+const surely = 2
+
+// choose lets "auto" be the gate, or the best of the methods that are surely
+// better: by the sum of top-1 and top-20.
+func (f *fitting) choose() (err error) {
+	for _, m := range inOrder(f.methods) {
+		f.record.Auto = m.method
+		if err = f.options.Try(f.record); err == nil {
+			return nil
+		}
+		f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("%s is passed over, since this collection cannot answer by it: %v", m.method, err))
+	}
+	return fmt.Errorf("no method can answer with this calibration, and nothing was written: %w", err)
+}
+
+// inOrder are the methods in the order in which they are to be tried; the first
+// that was measured is the gate.
+func inOrder(methods []method) []method {
+	gate := methods[0]
+	better, others := []method{}, []method{}
+	for _, m := range methods[1:] {
+		if m.ahead(gate) > surely {
+			better = append(better, m)
+		} else {
+			others = append(others, m)
+		}
+	}
+	byQuality := func(a, b method) int { return cmp.Compare(b.quality(), a.quality()) }
+	slices.SortStableFunc(better, byQuality)
+	slices.SortStableFunc(others, byQuality)
+	return slices.Concat(better, []method{gate}, others)
+}
+
+// ahead is by how many of its standard errors the mean of the difference to
+// another method's answers is above 0.
+func (m method) ahead(other method) float64 {
+	sum, squares, n := 0.0, 0.0, float64(len(m.answers))
+	for i := range m.answers {
+		d := worth(m.answers[i]) - worth(other.answers[i])
+		sum += d
+		squares += d * d
+	}
+	mean := sum / n
+	if mean == 0 || n < 2 {
+		return 0
+	}
+	return mean / math.Sqrt(max(squares/n-mean*mean, 0)/(n-1)) // one that is always ahead by the same: ±Inf
+}
+
+func (m method) quality() float64 { return Accuracy(m.answers, 1) + Accuracy(m.answers, 20) }
+
+// worth is 1 for an answer among the first 20, and 1 more for one in front.
+func worth(a Answered) float64 {
+	one := []Answered{a}
+	return Accuracy(one, 1) + Accuracy(one, 20)
+}

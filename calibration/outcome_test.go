@@ -1,0 +1,103 @@
+package calibration
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestAUROCAgainstPairs compares with counting every pair, with many ties.
+func TestAUROCAgainstPairs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		all := make([]Outcome, 1+rng.IntN(12))
+		for i := range all {
+			all[i] = Outcome{Confidence: float64(rng.IntN(5)) / 4, Correct: rng.IntN(2) == 1}
+		}
+		won, pairs := 0.0, 0.0
+		for _, right := range all {
+			for _, wrong := range all {
+				if !right.Correct || wrong.Correct {
+					continue
+				}
+				pairs++
+				if right.Confidence > wrong.Confidence {
+					won++
+				} else if right.Confidence == wrong.Confidence {
+					won += .5
+				}
+			}
+		}
+		got, ok := AUROC(all)
+		if ok != (pairs > 0) || ok && math.Abs(got-won/pairs) > 1e-12 {
+			t.Fatalf("%v: AUROC %v (%v), want %v of %v", all, got, ok, won, pairs)
+		}
+	}
+}
+
+// TestCoverage is worked out by hand.
+func TestCoverage(t *testing.T) {
+	all := outcomes(t, []float64{.2, .9, .5, .9, .5, .5}, "011101")
+	want := []CoveragePoint{{2. / 6, 1}, {5. / 6, 4. / 5}, {1, 4. / 6}}
+	if got := Coverage(all); !slices.Equal(got, want) {
+		t.Errorf("coverage %v, want %v", got, want)
+	}
+	for _, c := range []struct{ share, want float64 }{
+		{0, 1}, {1. / 6, 1}, {2. / 6, 1},
+		{.5, (2 + 2./3) / 3}, // one of three, of which two are right
+		{.51, (2 + 2*2./3) / 4},
+		{5. / 6, .8}, {1, 4. / 6}, {7, 4. / 6},
+	} {
+		near(t, "accuracy on a share", AccuracyAt(all, c.share), c.want, 1e-12)
+	}
+	slices.Reverse(all)
+	near(t, "accuracy on half, in another order", AccuracyAt(all, .5), (2+2./3)/3, 1e-12)
+	near(t, "accuracy of nothing", AccuracyAt(nil, .5), 0, 0)
+}
+
+// TestECE holds a value of the get_ece of MUF's authors, with edges and a
+// confidence above 1, and one that was computed apart for CCE.
+func TestECE(t *testing.T) {
+	near(t, "the authors' ECE", ECE(outcomes(t, []float64{.05, .15, .95, 1, .55, .55, .1, 1.0000001}, "01110111")), .23125, 1e-12)
+	near(t, "with two outside", ECE(outcomes(t, []float64{-.5, 1.5, .25}, "011")), .75/3, 1e-12)
+	s := Summarise(outcomes(t, []float64{.35, .33, .72, .78, 1}, "01101"))
+	near(t, "ECE", s.ECE, .164, 1e-12)
+	near(t, "Brier", s.Brier, (.35*.35+.67*.67+.28*.28+.78*.78)/5, 1e-12)
+	// Right: .33 .72 1; wrong: .35 .78. Pairs won: 1 over two, .72 over .35.
+	if s.AUROC == nil || math.Abs(*s.AUROC-3./6) > 1e-12 {
+		t.Errorf("AUROC %v, want 0.5", s.AUROC)
+	}
+}
+
+// TestEdges: an edge belongs to the bin below it, and the edges are the
+// products that numpy's arange has, not the nearest to 0.3, 0.6 and 0.7.
+func TestEdges(t *testing.T) {
+	for _, c := range []struct {
+		confidence float64
+		bin        int
+	}{
+		{0, 0}, {.1, 0}, {math.Nextafter(.1, 1), 1}, {.2, 1},
+		{.3, 2}, {.30000000000000004, 2}, {.3000000000000001, 3},
+		{.6000000000000001, 5}, {.7000000000000001, 6}, {.8, 7}, {.9, 8}, {1, 9},
+		{math.Nextafter(1, 2), -1}, {-1e-300, -1}, {math.NaN(), -1},
+	} {
+		if got := binOf(c.confidence); got != c.bin {
+			t.Errorf("%v is in bin %d, want %d", c.confidence, got, c.bin)
+		}
+	}
+}
+
+// TestPerfectPredictorHasNoECE: what comes true as often as it is said has an
+// ECE near 0 with many questions, and one that overstates by 0.2 has 0.2.
+func TestPerfectPredictorHasNoECE(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	perfect, boastful := make([]Outcome, 100_000), make([]Outcome, 100_000)
+	for i := range perfect {
+		c := rng.Float64() * .8
+		perfect[i] = Outcome{Confidence: c, Correct: rng.Float64() < c}
+		boastful[i] = Outcome{Confidence: c + .2, Correct: perfect[i].Correct}
+	}
+	near(t, "ECE of a perfect predictor", ECE(perfect), 0, .006)
+	near(t, "ECE of one that overstates", ECE(boastful), .2, .006)
+}

@@ -1,0 +1,197 @@
+package calibration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"conclave/fusion"
+	"conclave/questions"
+	"conclave/rank"
+	"conclave/search"
+)
+
+// Question is a question with what the sources found for it.
+type Question struct {
+	ID     string // of its domain and its own
+	Domain string
+	// Table has the hits of all sources, completed by their true scores. Its scratch
+	// memory is used, so no two questions may share one.
+	Table *fusion.Candidates
+	// Sources are the observed sources, each with its column of Table.
+	Sources []fusion.Observed
+	// Relevant are the grades of the passages that answer, found or not.
+	Relevant map[rank.Ordinal]float64
+	// Known is the share of the question's words that the encoders know.
+	Known float64
+
+	ensembles []ensembleAnswer // by column; none of a source without
+}
+
+// asked is the question when only so many specialists are asked, the most
+// familiar with it. 0: all.
+func (q *Question) asked(specialists int) *Question {
+	if specialists == 0 {
+		return q
+	}
+	out := *q
+	out.Sources = fusion.MostFamiliar(q.Sources, specialists)
+	return &out
+}
+
+// WithoutLate are the questions as they would be asked where there is no late
+// interaction, which has found none of their candidates. Nil where there is none.
+func WithoutLate(questions []Question) []Question {
+	some := false
+	out := slices.Clone(questions)
+	for i := range out {
+		q := &out[i]
+		q.Sources = slices.DeleteFunc(slices.Clone(q.Sources), func(s fusion.Observed) bool { return s.Kind == fusion.Late })
+		some = some || len(q.Sources) < len(questions[i].Sources)
+	}
+	if !some {
+		return nil
+	}
+	return out
+}
+
+// Evidence is what a collection's sources found for questions.
+type Evidence struct {
+	Sources []string // the names of the tables' columns
+	// Questions have a passage of the collection that answers; Unanswerable are said to
+	// have none anywhere.
+	Questions, Unanswerable []Question
+	// Depth is how many of an expert's first hits its ensemble was asked about.
+	Depth int
+
+	domains []QuestionSet
+}
+
+// Gatherer asks all sources of a collection; *search.Engine is one.
+type Gatherer interface {
+	Gather(ctx context.Context, r search.Request, depth int) (search.Evidence, error)
+}
+
+// Asking says how questions are asked.
+type Asking struct {
+	Candidates int // hits of each source; 0: the engine's default
+	Depth      int // of an expert's first hits its ensemble is asked about, 2 or more
+	Timeout    time.Duration
+	Progress   func(done, total int)
+}
+
+// gatherers is how many questions are asked at once: encoders form batches of
+// them.
+const gatherers = 16
+
+// Gather asks every question that has a passage of the collection, and those that
+// are said to have none anywhere. Questions whose passages are all elsewhere are left
+// out: they may be answered by others. A domain of which no passage is in the
+// collection is an error.
+func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, domains []questions.Domain, o Asking) (*Evidence, error) {
+	e := &Evidence{Depth: o.Depth}
+	var all []Question
+	var texts []string
+	for _, d := range domains {
+		if err := d.About(passages); err != nil {
+			return nil, err
+		}
+		e.domains = append(e.domains, QuestionSet{Domain: d.Name, Questions: len(d.Questions), SHA256: d.SHA256})
+		for i := range d.Questions {
+			q := &d.Questions[i]
+			relevant, err := q.Among(passages)
+			if err != nil {
+				return nil, err
+			}
+			if len(relevant) > 0 || q.Unanswerable {
+				all = append(all, Question{ID: d.Name + "/" + q.ID, Domain: d.Name, Relevant: relevant})
+				texts = append(texts, q.Text)
+			}
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(gatherers)
+	var mu sync.Mutex
+	done := 0
+	for i := range all {
+		group.Go(func() error {
+			found, err := engine.Gather(ctx, search.Request{Question: texts[i], Candidates: o.Candidates, TimeoutMS: int(o.Timeout.Milliseconds())}, o.Depth)
+			if err != nil {
+				return fmt.Errorf("question %q (%s): %w", texts[i], all[i].ID, err)
+			}
+			all[i].observe(&found)
+			mu.Lock()
+			defer mu.Unlock()
+			if e.Sources == nil {
+				for _, s := range found.Sources {
+					e.Sources = append(e.Sources, s.Name)
+				}
+			}
+			done++
+			o.Progress(done, len(all))
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, q := range all {
+		if len(q.Relevant) > 0 {
+			e.Questions = append(e.Questions, q)
+		} else {
+			e.Unanswerable = append(e.Unanswerable, q)
+		}
+	}
+	if len(e.Questions) == 0 {
+		return nil, errors.New("none of the questions has a passage that answers in the collection")
+	}
+	return e, nil
+}
+
+// observe takes over what was found.
+func (q *Question) observe(found *search.Evidence) {
+	q.Table, q.Known = found.Table, found.Known
+	for column := range found.Sources {
+		s := &found.Sources[column]
+		o := fusion.Observed{Column: column, Kind: fusion.Generalist, Confidence: -1, Familiarity: s.Familiarity, Ceiling: s.Ceiling, Random: s.Random}
+		switch {
+		case s.Lexical:
+			o.Kind = fusion.Lexical
+		case s.Phrases:
+			o.Kind = fusion.Phrases
+		case s.Late:
+			o.Kind = fusion.Late
+		case s.Specialist:
+			o.Kind = fusion.Specialist
+		case s.Base:
+			o.Kind = fusion.Base
+		}
+		q.Sources = append(q.Sources, o)
+		q.ensembles = append(q.ensembles, ensembleAnswer{q.ID, s.MemberScores, s.Members, q.answeredBy(column)})
+	}
+	fusion.Rivals(q.Sources)
+}
+
+// ensemble is what the ensemble of a source, by its column, said; the zero value where
+// there is none.
+func (q *Question) ensemble(column int) (e ensembleAnswer) {
+	if column < len(q.ensembles) {
+		e = q.ensembles[column]
+	}
+	return e
+}
+
+// answeredBy reports whether the first hit of a source, by its column, answers.
+func (q *Question) answeredBy(column int) bool {
+	for row := range q.Table.Len() {
+		if q.Table.Best(row, []int{column}) == 1 && q.Relevant[q.Table.Ordinal(row)] > 0 {
+			return true
+		}
+	}
+	return false
+}

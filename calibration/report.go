@@ -1,0 +1,109 @@
+package calibration
+
+import "fmt"
+
+// Report is what a fit is worth on questions that it was not fitted on. Shares and
+// chances are 0 to 1; an AUROC is null when all answers are right, or all wrong.
+type Report struct {
+	Questions   int              `json:"questions"`
+	Without     int              `json:"questions_without_answer"` // the same once more, their passages taken out, and unanswerable ones
+	Specialists int              `json:"specialists"`
+	Auto        string           `json:"auto"`
+	Alpha       float64          `json:"alpha"`
+	Methods     []MethodReport   `json:"methods"`
+	Chances     []ChanceReport   `json:"chances"`
+	Sources     []SourceReport   `json:"sources"`
+	Ensembles   []EnsembleReport `json:"ensembles"`
+	// Warnings are for people: too few questions, and methods that were passed over.
+	Warnings []string `json:"warnings,omitempty"`
+	// Outcomes are what reliability diagrams show, by the diagram's name.
+	Outcomes map[string][]Outcome `json:"-"`
+}
+
+// MethodReport is how often a fusion has a passage that answers among the first k.
+type MethodReport struct {
+	Name   string  `json:"name"`
+	Method string  `json:"method"`
+	Top1   float64 `json:"top1"`
+	Top5   float64 `json:"top5"`
+	Top20  float64 `json:"top20"`
+	Top100 float64 `json:"top100"`
+	// Top1Interval holds the top-1 of all such questions in 95 of 100 samples.
+	Top1Interval [2]float64 `json:"top1_interval"`
+	// Domains are the same of each domain, where there are several.
+	Domains map[string]DomainReport `json:"domains,omitempty"`
+}
+
+// DomainReport is how a method does in one domain.
+type DomainReport struct {
+	Questions int     `json:"questions"`
+	Top1      float64 `json:"top1"`
+	Top20     float64 `json:"top20"`
+}
+
+// ChanceReport is the chance that any of the first k passages answers.
+type ChanceReport struct {
+	K          int      `json:"k"`
+	Kind       Shape    `json:"kind"`
+	Reason     string   `json:"reason"`
+	ECE        float64  `json:"ece"` // over questions with an answer and without
+	AUROC      *float64 `json:"auroc"`
+	Given      float64  `json:"right_given_at_half"`    // of the right answers, those with a confidence of at least 0.5
+	Silent     float64  `json:"without_silent_at_half"` // of the questions without an answer, those below
+	Accuracy   float64  `json:"accuracy"`               // over questions with an answer
+	SurestHalf float64  `json:"accuracy_of_surest_half"`
+}
+
+// SourceReport is the chance that a source's own first hit answers.
+type SourceReport struct {
+	Name  string   `json:"name"`
+	ECE   float64  `json:"ece"`
+	AUROC *float64 `json:"auroc"`
+}
+
+// EnsembleReport is an ensemble with one temperature for all questions.
+type EnsembleReport struct {
+	Name        string   `json:"name"`
+	Temperature float64  `json:"temperature"`
+	Before      float64  `json:"ece_before"`
+	HeldOut     float64  `json:"ece"`
+	AUROC       *float64 `json:"auroc"`
+}
+
+func (r *Report) addChance(c *ConfidenceFit) {
+	answerable, without := c.Outcomes[:r.Questions], c.Outcomes[r.Questions:]
+	r.Without = len(without)
+	r.Chances = append(r.Chances, ChanceReport{c.Confidence.K, c.Confidence.Kind, c.Confidence.Reason, c.HeldOut.ECE, c.HeldOut.AUROC,
+		AtLeast(answerable, .5, true), 1 - AtLeast(without, .5, false), AccuracyAt(answerable, 1), AccuracyAt(answerable, .5)})
+	r.Outcomes[fmt.Sprintf("answer-%d", c.Confidence.K)] = c.Outcomes
+}
+
+// enough questions for figures that are good to a few points.
+const enough = 100
+
+// describe sums the methods up.
+func (f *fitting) describe() {
+	r := f.report
+	r.Auto, r.Alpha = f.record.Auto, f.record.Alpha
+	for _, m := range f.methods {
+		at := func(k int) float64 { return Accuracy(m.answers, k) }
+		low, high := ShareInterval(at(1), len(m.answers))
+		row := MethodReport{Name: m.name, Method: m.method, Top1: at(1), Top5: at(5), Top20: at(20), Top100: at(100), Top1Interval: [2]float64{low, high}}
+		own := map[string][]Answered{}
+		for i, q := range f.Questions {
+			own[q.Domain] = append(own[q.Domain], m.answers[i])
+		}
+		if len(own) > 1 {
+			row.Domains = map[string]DomainReport{}
+			for domain, answers := range own {
+				row.Domains[domain] = DomainReport{len(answers), Accuracy(answers, 1), Accuracy(answers, 20)}
+			}
+		}
+		r.Methods = append(r.Methods, row)
+	}
+	if n := r.Questions; n < enough {
+		i := r.Methods[0].Top1Interval
+		r.Warnings = append([]string{fmt.Sprintf("%s few: with so many a figure is good to %.0f points, so little is\nlearned from them. %d are a beginning, 300 and more are good.",
+			map[bool]string{true: "1 question is", false: fmt.Sprintf("%d questions are", n)}[n == 1], 50*(i[1]-i[0]), enough)}, r.Warnings...)
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"conclave/calibration"
+	"conclave/configs"
+	"conclave/questions"
+	"conclave/serving"
+)
+
+// evaluationTimeout is what the sources have for one question; accuracy is
+// measured here, and a slow machine shall not change it.
+const evaluationTimeout = 30 * time.Second
+
+// openMeasured opens a collection to ask it questions whose passages are known. An
+// expert whose bundle is damaged is left out, with a warning. What it returns is to be
+// closed, also beside an error.
+func openMeasured(config configs.Config, term terminal, uncalibrated bool) (*serving.Assembly, error) {
+	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
+	return serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: uncalibrated, Lenient: true})
+}
+
+// gather asks all questions, and shows how far it is.
+func gather(ctx context.Context, l *serving.Assembly, domains []questions.Domain, o calibration.Asking, term terminal) (*calibration.Evidence, error) {
+	g := l.Collection.Acquire()
+	defer g.Release()
+	bar := newProgress(term.Err)
+	defer bar.Finish()
+	o.Timeout = evaluationTimeout
+	o.Progress = func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") }
+	return calibration.Gather(ctx, l.Engine, g, domains, o)
+}
+
+// writeFile writes a file through a function.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if err := write(file); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// writeJSON writes a file for programs.
+func writeJSON(path string, report any) error {
+	return writeFile(path, func(w io.Writer) error { return encodeIndented(w, report) })
+}
+
+func encodeIndented(w io.Writer, report any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(report)
+}
