@@ -29,8 +29,16 @@ func BundleFolder(config configs.Config, cache provision.Cache, name string) (st
 			return usable(place, merged)
 		}
 	}
-	return "", fmt.Errorf("there is no bundle of expert %q in %s or %s: import one (`conclave models import`), run `conclave setup` for the base encoder and the shipped experts, or name its folder under experts in conclave.yaml", name, places[0], places[1])
+	return "", &BundleError{text: fmt.Sprintf("there is no bundle of expert %q in %s or %s", name, places[0], places[1])}
 }
+
+// BundleError is the error of an expert without a bundle that can be loaded.
+type BundleError struct {
+	Delta string // the folder of a delta that is not merged with its base; "": there is no bundle
+	text  string
+}
+
+func (e *BundleError) Error() string { return e.text }
 
 // usable is the folder itself or, where it holds a delta, merged, if that was
 // made from this very delta.
@@ -45,11 +53,11 @@ func usable(folder, merged string) (string, error) {
 	b, err := models.Peek(merged)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("%s holds a delta, which has to be merged with its base: `conclave models import %[1]s`", folder)
+		return "", &BundleError{Delta: folder, text: folder + " holds a delta, which has to be merged with its base"}
 	case err != nil:
 		return "", err
 	case b.Manifest.Lineage.MergedFrom != d.SHA256:
-		return "", fmt.Errorf("%s holds another delta than %s was merged from: `conclave models import %[1]s`, or `conclave setup` for those that the program ships", folder, merged)
+		return "", &BundleError{Delta: folder, text: fmt.Sprintf("%s holds another delta than %s was merged from", folder, merged)}
 	}
 	return merged, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"conclave/collection"
 	"conclave/configs"
+	"conclave/handlers"
 	"conclave/jobs"
 )
 
@@ -27,7 +28,7 @@ func (s *Server) checkSnapshot(r jobs.Request) error {
 	}
 	out := filepath.Join(snapshotsOf(s.config), r.Name)
 	if err := collection.CheckSnapshot(out); err != nil {
-		return jobs.Refuse("invalid_name", "%v", err)
+		return jobs.Refuse("invalid_name", "%s", handlers.WithoutPaths(err.Error()))
 	}
 	if _, err := os.Lstat(out); err == nil {
 		return jobs.Refuse("snapshot_exists", "there is a snapshot %q already", r.Name)

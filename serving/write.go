@@ -98,10 +98,10 @@ func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float3
 // acceptWrites lets passages be written and jobs be asked for.
 func (s *Server) acceptWrites() (*jobs.Queue, error) {
 	queue, err := jobs.Open(filepath.Join(s.config.Collection, "jobs"), jobs.Options{Logger: s.log, Kinds: map[string]jobs.Kind{
-		jobs.Snapshot:     {Check: s.checkSnapshot, Work: s.makeSnapshot},
-		jobs.AddExpert:    {Check: s.checkAdding, Work: s.addExpert},
-		jobs.RemoveExpert: {Check: s.checkRemoving, Work: s.removeExpert},
-		jobs.DeleteTagged: {Work: s.deleteTagged},
+		jobs.Snapshot:     {Check: s.checkSnapshot, Work: s.pathless(s.makeSnapshot)},
+		jobs.AddExpert:    {Check: s.checkAdding, Work: s.pathless(s.addExpert)},
+		jobs.RemoveExpert: {Check: s.checkRemoving, Work: s.pathless(s.removeExpert)},
+		jobs.DeleteTagged: {Work: s.pathless(s.deleteTagged)},
 	}})
 	if err != nil {
 		return nil, err
@@ -115,6 +115,19 @@ func (s *Server) acceptWrites() (*jobs.Queue, error) {
 	}
 	s.tellWritable()
 	return queue, s.api.AttachWriter(s.live, queue, snapshotFolder{snapshotsOf(s.config)})
+}
+
+// pathless keeps paths of the machine out of the error of a job, which answers tell;
+// the log has them.
+func (s *Server) pathless(work func(context.Context, jobs.Task) (jobs.Result, error)) func(context.Context, jobs.Task) (jobs.Result, error) {
+	return func(ctx context.Context, t jobs.Task) (jobs.Result, error) {
+		result, err := work(ctx, t)
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("a job failed", "job", t.ID, "kind", t.Kind, "name", t.Name, "cause", err)
+			err = errors.New(handlers.WithoutPaths(err.Error()))
+		}
+		return result, err
+	}
 }
 
 // tellWritable lets passages be written, or refuses them: a passage needs vectors of

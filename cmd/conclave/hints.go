@@ -43,6 +43,11 @@ func hint(err error) string {
 	switch e := err.(type) {
 	case *collection.Error:
 		return collectionHint(e)
+	case *serving.BundleError:
+		if e.Delta != "" {
+			return fmt.Sprintf("conclave models import %s, or conclave setup for those that the program ships", e.Delta)
+		}
+		return "conclave models import CHECKPOINT, conclave setup for the base encoder and the shipped experts, or name its folder under experts in conclave.yaml"
 	case *serving.WriteError:
 		return "--read-only searches the collection without writing to it"
 	case *collection.ClashError:
