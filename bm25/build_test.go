@@ -210,7 +210,7 @@ func TestRepeatedTerms(t *testing.T) {
 		}
 		addAll(t, b, passages)
 		x := write(t, b)
-		if err := x.Check(); err != nil {
+		if err := x.check(); err != nil {
 			t.Fatal(err)
 		}
 		oracle := newNaive(params, passages)

@@ -22,7 +22,7 @@ func TestCheckFindsWhatIsSigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := x.Check(); err != nil {
+	if err := x.check(); err != nil {
 		t.Fatal(err)
 	}
 	sections := x.sections
@@ -75,7 +75,7 @@ func TestCheckFindsWhatIsSigned(t *testing.T) {
 				t.Fatalf("%s (%d of %d) is not believed: %v", c.name, i, n, err)
 			}
 			var damage *DamageError
-			if err := x.Check(); !errors.As(err, &damage) || damage.Path != path {
+			if err := x.check(); !errors.As(err, &damage) || damage.Path != path {
 				t.Errorf("%s (%d of %d): Check says %v", c.name, i, n, err)
 			}
 			if err := x.Close(); err != nil {

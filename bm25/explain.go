@@ -12,13 +12,6 @@ import (
 // Scores writes the score of each given passage into out, which must be as long
 // as ordinals: the same number, to the last bit, that Search gives it, and 0
 // for a passage without a term of the question. Ordinals may come in any order.
-func (x *Index) Scores(question string, ordinals []rank.Ordinal, out []float32) error {
-	return x.alone.Scores(question, ordinals, out)
-}
-
-// Scores writes the score of each given passage into out, which must be as long
-// as ordinals: the same number, to the last bit, that Search gives it, and 0
-// for a passage without a term of the question. Ordinals may come in any order.
 // A deleted passage is ErrNoPassage.
 func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float32) error {
 	if len(ordinals) != len(out) {
@@ -97,11 +90,6 @@ type Explanation struct {
 	Counted    int         // its length as it counts (see Params.ExactLengths)
 	Statistics Statistics
 	Params     Params
-}
-
-// Explain says how a passage comes to its score.
-func (x *Index) Explain(question string, ordinal rank.Ordinal) (Explanation, error) {
-	return x.alone.Explain(question, ordinal)
 }
 
 // Explain says how a passage comes to its score. A deleted passage is

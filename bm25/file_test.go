@@ -54,7 +54,7 @@ func ask(t testing.TB, path string) (a answers, err error) {
 			return a, err
 		}
 		a.hits = append(a.hits, hits)
-		matched, err := x.alone.Matched(t.Context(), question)
+		matched, err := x.alone.matched(t.Context(), question)
 		if err != nil {
 			return a, err
 		}
@@ -255,7 +255,7 @@ func FuzzFile(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer func() { _ = x.Close() }()
-		_ = x.Check() // an error or none, but no panic
+		_ = x.check() // an error or none, but no panic
 		_ = merge(t.Context(), path+"2", Segment{Index: x})
 	})
 }

@@ -8,12 +8,11 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"conclave/disk"
-	"conclave/rank"
 )
 
 // An Index is an open segment: a file mapped into memory. It is safe for
-// concurrent use until Close. Search, Scores and Explain treat it as a whole
-// collection; several of them are searched by a Searcher.
+// concurrent use until Close. Search treats it as a whole collection; several of
+// them are searched by a Searcher.
 type Index struct {
 	*footer
 	path    string
@@ -113,18 +112,6 @@ func (x *Index) Params() Params { return x.params }
 // Size is the file's size in bytes.
 func (x *Index) Size() int64 { return int64(len(x.data)) }
 
-// Length is the number of terms in a passage.
-func (x *Index) Length(passage rank.Ordinal) (int, error) {
-	if uint32(passage) >= x.passages {
-		return 0, fmt.Errorf("passage %d: the index has %d", passage, x.passages)
-	}
-	b, err := x.bytes(sectionLengths, 4*uint64(passage), 4)
-	if err != nil {
-		return 0, err
-	}
-	return int(binary.LittleEndian.Uint32(b)), nil
-}
-
 // bytes returns a stretch of a section whose checksums are right.
 func (x *Index) bytes(section int, from, length uint64) ([]byte, error) {
 	s := x.sections[section]
@@ -139,6 +126,9 @@ func (x *Index) bytes(section int, from, length uint64) ([]byte, error) {
 	}
 	return x.data[from : from+length : from+length], nil
 }
+
+// Check verifies the checksum of every byte.
+func (x *Index) Check() error { return x.verify(0, x.sections[sectionChecksums].offset) }
 
 // verify checks the chunks of data[from:to], from < to, that were not checked yet.
 func (x *Index) verify(from, to uint64) error {

@@ -25,7 +25,7 @@ func TestCheckFindsWrongPhrases(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = x.Close() }()
-		return x.Check()
+		return x.check()
 	}
 	flags := func(file []byte, flags byte) []byte {
 		out := slices.Clone(file)
@@ -93,7 +93,7 @@ func TestCheckFindsWrongRuns(t *testing.T) {
 			_, _ = y.lookupPhrase(first, first) // an error or none
 		}
 		var damage *DamageError
-		if err := y.Check(); !errors.As(err, &damage) {
+		if err := y.check(); !errors.As(err, &damage) {
 			t.Errorf("%s: Check says %v", name, err)
 		}
 		if err := merge(t.Context(), path+"3", Segment{Index: y}); err != nil && !errors.As(err, &damage) {
@@ -184,7 +184,7 @@ func TestCheckFindsGaps(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var damage *DamageError
-		if err := y.Check(); !errors.As(err, &damage) {
+		if err := y.check(); !errors.As(err, &damage) {
 			t.Errorf("a byte %s: Check says %v", name, err)
 		}
 		if err := y.Close(); err != nil {

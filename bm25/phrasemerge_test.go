@@ -38,7 +38,7 @@ func TestMergePhrases(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = x.Close() }()
-		if err := x.Check(); err != nil {
+		if err := x.check(); err != nil {
 			t.Fatal(err)
 		}
 		// Nothing is left where all is deleted.

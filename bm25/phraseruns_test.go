@@ -90,7 +90,7 @@ func TestPhraseRuns(t *testing.T) {
 		if got := passageWidth(x.passages); got != width {
 			t.Fatalf("%d passages have %d bytes", n, got)
 		}
-		if err := x.Check(); err != nil {
+		if err := x.check(); err != nil {
 			t.Fatal(err)
 		}
 		want := wantPhrases(passages)

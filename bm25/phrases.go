@@ -21,9 +21,6 @@ func (s *Searcher) Phrases() *Searcher {
 	return &Searcher{params: s.params, statistics: s.statistics, segments: s.segments, ties: s.ties, phrases: true}
 }
 
-// Phrases is Searcher.Phrases of the segment as a whole collection.
-func (x *Index) Phrases() *Searcher { return x.alone.Phrases() }
-
 // phrasesOf lists the phrases of a question's terms, in order and with
 // repetitions.
 func phrasesOf(terms []string) []string {

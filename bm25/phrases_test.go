@@ -74,7 +74,7 @@ func TestPhrasesAgainstFormula(t *testing.T) {
 					rest = append(rest, passages[at])
 				}
 			}
-			if err := segments[s].Index.Check(); err != nil {
+			if err := segments[s].Index.check(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -213,7 +213,7 @@ func TestPhrasesOfStopWords(t *testing.T) {
 			t.Errorf("%q: %v, %v, want %d", question, hits, err, want)
 		}
 	}
-	if n, err := x.Phrases().Matched(t.Context(), "lake deep"); err != nil || n != 2 {
+	if n, err := x.Phrases().matched(t.Context(), "lake deep"); err != nil || n != 2 {
 		t.Errorf("%d match, %v", n, err)
 	}
 }

@@ -28,7 +28,7 @@ func TestSearchAgainstFormula(t *testing.T) {
 		const vocabulary = 400
 		passages := randomPassages(rng, 2000+i*3000, vocabulary)
 		x := build(t, params, passages)
-		if err := x.Check(); err != nil {
+		if err := x.check(); err != nil {
 			t.Fatal(err)
 		}
 		oracle := newNaive(params, passages)
@@ -57,7 +57,7 @@ func TestScoresTooSmall(t *testing.T) {
 		if err != nil || len(hits) != want {
 			t.Errorf("%s: %d hits, %v", question, len(hits), err)
 		}
-		if matched, err := x.alone.Matched(t.Context(), question); err != nil || matched != want {
+		if matched, err := x.alone.matched(t.Context(), question); err != nil || matched != want {
 			t.Errorf("%s: %d matched, %v", question, matched, err)
 		}
 	}
@@ -108,7 +108,7 @@ func TestNothingToFind(t *testing.T) {
 		"one passage, a word": {{Text: "windmill"}},
 	} {
 		x := build(t, DefaultParams(), passages)
-		if err := x.Check(); err != nil {
+		if err := x.check(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		for _, question := range []string{"", "the", "dog", "\xff"} {
@@ -144,7 +144,7 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 	if _, err := x.Search(ctx, "windmill", 3); !errors.Is(err, cause) {
 		t.Errorf("a search of a caller who has gone: %v", err)
 	}
-	if _, err := x.alone.Matched(ctx, "windmill"); !errors.Is(err, cause) {
+	if _, err := x.alone.matched(ctx, "windmill"); !errors.Is(err, cause) {
 		t.Errorf("a count of a caller who has gone: %v", err)
 	}
 	// One that ends while it is searching: the context reports it at the second look.

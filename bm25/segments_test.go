@@ -117,8 +117,8 @@ func compareSearchers(t *testing.T, rng *rand.Rand, a, b *Searcher, question str
 			t.Fatalf("%q: Scores gives %v for a hit with %v", question, scores[i], h.Score)
 		}
 	}
-	matchedA, errA := a.Matched(t.Context(), question)
-	matchedB, errB := b.Matched(t.Context(), question)
+	matchedA, errA := a.matched(t.Context(), question)
+	matchedB, errB := b.matched(t.Context(), question)
 	if err := errors.Join(errA, errB); err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Matched is the number of passages that have a term of the question.
-func (s *Searcher) Matched(ctx context.Context, question string) (int, error) {
+// matched is the number of passages that have a term of the question.
+func (s *Searcher) matched(ctx context.Context, question string) (int, error) {
 	terms, err := s.understand(question)
 	if err != nil || len(terms) == 0 {
 		return 0, err
