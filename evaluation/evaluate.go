@@ -25,14 +25,15 @@ type Options struct {
 	Depth      int      // results of each ranking; 0: 100
 	Candidates int      // hits of each source; 0: the engine's default
 	Exact      bool
-	Timeout    time.Duration // of one question
-	Patterns   bool          // answers are regular expressions
-	Timed      int           // questions with which single requests are timed; 0: none
-	Reference  string        // method that the others are tested against; "": none
-	Own        Ownership
-	Notes      []string // for the report, before its own
-	Runs       *Runs    // nil: none are written
-	State      *State   // nil: nothing is kept
+	Timeout    time.Duration    // of one question
+	Patterns   bool             // answers are regular expressions
+	Timed      int              // questions with which single requests are timed; 0: none
+	Reference  string           // method that the others are tested against; "": auto, or else the first fusion
+	Out        []search.Missing // experts that are known to be left out
+	Otherwise  string           // expert that is taken for the own of a domain without one; "": none
+	Notes      []string         // for the report, before its own
+	Runs       *Runs            // nil: none are written
+	State      *State           // nil: nothing is kept
 	// Progress is told the stage (a domain, or the timing) and how far it is.
 	Progress func(stage string, done, total int)
 }
@@ -91,8 +92,14 @@ func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o 
 	if o.Depth == 0 {
 		o.Depth = 100
 	}
+	if o.Reference == "" {
+		o.Reference = referenceOf(o.Methods)
+	}
 	if err := o.check(domains); err != nil {
 		return nil, err
+	}
+	for _, m := range o.Out {
+		o.Notes = append(o.Notes, fmt.Sprintf("%s is out: %s", m.Source, m.Reason))
 	}
 	var parts []*Measured
 	for _, d := range domains {
@@ -129,13 +136,11 @@ func (o *Options) check(domains []questions.Domain) error {
 			}
 		}
 	}
-	for i, m := range o.Methods {
-		if methodNamed(o.Methods[:i], m.Name) >= 0 || methodNamed(oracles(o.Methods), m.Name) >= 0 {
-			return fmt.Errorf("there are two methods called %q", m.Name)
-		}
-		if m.Kind == KindOracle {
-			return fmt.Errorf("%q: oracles follow from the sources and are not asked for", m.Name)
-		}
+	if slices.ContainsFunc(o.Methods, func(m Method) bool { return m.Kind == KindOracle }) {
+		return errors.New("oracles follow from the sources and are not asked for")
+	}
+	if err := unlike(o.Methods); err != nil {
+		return err
 	}
 	all := append(slices.Clone(o.Methods), oracles(o.Methods)...)
 	if o.Reference != "" && methodNamed(all, o.Reference) < 0 {
@@ -146,9 +151,38 @@ func (o *Options) check(domains []questions.Domain) error {
 			return err
 		}
 	}
-	return o.Own.check(func(name string) bool {
-		return slices.ContainsFunc(o.Methods, func(m Method) bool { return m.Kind == KindSource && isExpert(m) && m.Source == name })
-	})
+	if o.Otherwise != "" && !o.measures(o.Otherwise) {
+		return fmt.Errorf("expert %q, which is said to be that of domains without one, is not measured", o.Otherwise)
+	}
+	return nil
+}
+
+// measures reports whether an expert is measured alone.
+func (o *Options) measures(expert string) bool {
+	return slices.ContainsFunc(o.Methods, func(m Method) bool { return m.Kind == KindSource && isExpert(m) && m.Source == expert })
+}
+
+// own is a domain's own expert, or "".
+func (o *Options) own(domain string) string {
+	if o.measures(domain) {
+		return domain
+	}
+	return o.Otherwise
+}
+
+// referenceOf is the method that others are tested against where none was
+// named: the default of the service, or else the first fusion.
+func referenceOf(methods []Method) string {
+	first := ""
+	for _, m := range methods {
+		if m.Name == search.MethodAuto {
+			return m.Name
+		}
+		if first == "" && m.Kind != KindSource {
+			first = m.Name
+		}
+	}
+	return first
 }
 
 func names(methods []Method) string {
@@ -175,17 +209,16 @@ func (o *Options) domain(ctx context.Context, engine Engine, d questions.Domain)
 	if stage == "" {
 		stage = "asking"
 	}
-	pass := Pass{Methods: o.Methods, Depth: o.Depth, Candidates: o.Candidates, Exact: o.Exact, Timeout: o.Timeout, Patterns: o.Patterns,
-		Progress: func(done, total int) { o.progress(stage, done, total) }}
+	pass := pass{Options: o, progress: func(done, total int) { o.progress(stage, done, total) }}
 	var runs *runWriter
 	if o.Runs != nil {
 		if runs, err = o.Runs.open(d.Name, o.Methods); err != nil {
 			return nil, err
 		}
-		pass.Titles = slices.Contains(o.Runs.Forms, RunDPR)
-		pass.Answered = runs.add
+		pass.titles = slices.Contains(o.Runs.Forms, RunDPR)
+		pass.answered = runs.add
 	}
-	m, err := Measure(ctx, engine, d.Name, d.Questions, pass)
+	m, err := measure(ctx, engine, d.Name, d.Questions, pass)
 	if runs != nil {
 		if err != nil {
 			return nil, errors.Join(err, runs.abandon())
@@ -240,16 +273,13 @@ func (o *Options) report(domains []questions.Domain, measured []*Measured, times
 		s.reference = methodNamed(r.Methods, o.Reference)
 		r.Reference = r.Methods[s.reference].Name
 	}
-	known := func(name string) bool {
-		return slices.ContainsFunc(o.Methods, func(m Method) bool { return m.Kind == KindSource && isExpert(m) && m.Source == name })
-	}
 	for name, meant := range measured[0].Meant {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s stands for %s here", name, meant))
 	}
 	for i, m := range measured {
-		s.parts = append(s.parts, part{m, withOracles(m, o.Methods, o.Own)})
+		s.parts = append(s.parts, part{m, withOracles(m, o.Methods, o.own(m.Domain))})
 		d := DomainInfo{Name: domains[i].Name, Path: domains[i].Path, Questions: len(m.Questions), LeftOut: domains[i].LeftOut,
-			Expert: o.Own.expert(m.Domain, known), Sure: m.Sure, Weights: map[string]map[string]float64{}}
+			Expert: o.own(m.Domain), Sure: m.Sure, Weights: map[string]map[string]float64{}}
 		if domains[i].Of > len(m.Questions) {
 			d.Of = domains[i].Of
 		}

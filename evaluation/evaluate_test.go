@@ -134,24 +134,19 @@ func TestIndicatorNeedsAnOwner(t *testing.T) {
 	}
 	domains := scriptedDomains()
 	domains[1].Name = "z"
-	ask := func(own Ownership) (*Report, error) {
-		return Evaluate(context.Background(), scripted(), domains, Options{Methods: scriptedMethods(), Depth: 4, Own: own})
+	ask := func(otherwise string) (*Report, error) {
+		return Evaluate(context.Background(), scripted(), domains, Options{Methods: scriptedMethods(), Depth: 4, Otherwise: otherwise})
 	}
-	r, err := ask(Ownership{})
+	r, err := ask("")
 	if err != nil || has(r, "all questions") || has(r, "z") || !has(r, "x") {
 		t.Errorf("nobody owns z: the indicator may stand in the table of x only (%v)", err)
 	}
-	r, err = ask(Ownership{Otherwise: "x"})
+	r, err = ask("x")
 	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "top-1 of the indicator that asks x otherwise", r.row(t, "all questions", OracleIndicator).Values["top1"], 2./5)
-	r, err = ask(Ownership{Of: map[string]string{"z": "y"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "top-1 of the indicator with y for z", r.row(t, "all questions", OracleIndicator).Values["top1"], 3./5)
-	if _, err = ask(Ownership{Of: map[string]string{"z": "nobody"}}); err == nil || !strings.Contains(err.Error(), "nobody") {
+	if _, err = ask("nobody"); err == nil || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("an owner that is not there: %v", err)
 	}
 }
@@ -231,7 +226,7 @@ func TestEvaluateRefuses(t *testing.T) {
 		"no questions":      {nil, Options{Methods: methods}, "no questions"},
 		"an empty domain":   {[]questions.Domain{{Name: "x"}}, Options{Methods: methods}, "no questions"},
 		"no methods":        {scriptedDomains(), Options{}, "no methods"},
-		"a method twice":    {scriptedDomains(), Options{Methods: twice}, "two methods"},
+		"a method twice":    {scriptedDomains(), Options{Methods: twice}, `two methods called "x alone": choose a name that none of x alone, y alone, bm25 alone, rrf, `},
 		"a domain twice":    {append(scriptedDomains(), scriptedDomains()...), Options{Methods: methods}, "two sets"},
 		"unknown reference": {scriptedDomains(), Options{Methods: methods, Reference: "magic"}, "bm25 alone"},
 		"unknown run":       {scriptedDomains(), Options{Methods: methods, Runs: &Runs{Of: []string{"magic"}}}, "magic"},
@@ -248,6 +243,12 @@ func TestWhatWasMissedCounts(t *testing.T) {
 	_, err := Evaluate(context.Background(), degraded{scripted()}, scriptedDomains(), Options{Methods: scriptedMethods()})
 	if err == nil || !strings.Contains(err.Error(), "too late") {
 		t.Errorf("a degraded answer was averaged over: %v", err)
+	}
+	// But for experts that are known to be out: that is said once.
+	late := search.Missing{Source: "bm25", Reason: "too late"}
+	r, err := Evaluate(context.Background(), degraded{scripted()}, scriptedDomains(), Options{Methods: scriptedMethods(), Out: []search.Missing{late}})
+	if err != nil || !slices.Contains(r.Notes, "bm25 is out: too late") {
+		t.Errorf("an expert that is out: %v", err)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 
 	"conclave/questions"
 	"conclave/search"
@@ -22,19 +21,14 @@ type Engine interface {
 	Compare(ctx context.Context, requests []search.Request) ([]search.Response, error)
 }
 
-// Pass says how the questions are asked.
-type Pass struct {
-	Methods    []Method      // none of them an oracle
-	Depth      int           // results of each ranking
-	Candidates int           // hits of each source; 0: the engine's default
-	Exact      bool          // compare with every vector instead of using the index
-	Timeout    time.Duration // of one question
-	Patterns   bool          // answers are regular expressions
-	Titles     bool          // Answered wants titles and texts of all passages
-	Progress   func(done, total int)
-	// Answered is given every question with its rankings, by method, in the
+// pass is one pass over the questions of a domain.
+type pass struct {
+	*Options
+	titles   bool // answered wants titles and texts of all passages
+	progress func(done, total int)
+	// answered is given every question with its rankings, by method, in the
 	// order of the questions and one at a time. Nil: nobody wants them.
-	Answered func(a *Answered) error
+	answered func(a *Answered) error
 }
 
 // Answered is a question with the ranking of each method.
@@ -50,10 +44,10 @@ type Ranked struct {
 	Confidence *float64
 }
 
-// Measure asks every question once and measures the rankings of all methods. A
+// measure asks every question once and measures the rankings of all methods. A
 // question that fails fails the whole, and so does one that a source missed,
 // since an average over what happened to work says nothing.
-func Measure(ctx context.Context, engine Engine, domain string, asked []questions.Question, p Pass) (*Measured, error) {
+func measure(ctx context.Context, engine Engine, domain string, asked []questions.Question, p pass) (*Measured, error) {
 	if len(asked) == 0 {
 		return nil, errors.New("there are no questions to evaluate with")
 	}
@@ -89,9 +83,9 @@ feed:
 	return m.finish(), nil
 }
 
-// measuring is a Measure on its way.
+// measuring is a measure on its way.
 type measuring struct {
-	pass      Pass
+	pass      pass
 	questions []questions.Question
 	out       *Measured
 
@@ -105,7 +99,7 @@ type measuring struct {
 	turn    int
 }
 
-func newMeasuring(domain string, asked []questions.Question, p Pass) *measuring {
+func newMeasuring(domain string, asked []questions.Question, p pass) *measuring {
 	m := &measuring{pass: p, questions: asked, sure: map[string]float64{}, meant: map[string]string{}, waiting: map[int]*Answered{},
 		out: &Measured{Domain: domain, Questions: make([]Asked, len(asked))}}
 	for range p.Methods {
@@ -132,8 +126,10 @@ func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
 	answered := &Answered{Question: q, judge: j}
 	for i := range responses {
 		r := &responses[i]
-		if len(r.Degraded) > 0 {
-			return fmt.Errorf("source %s was left out: %s", r.Degraded[0].Source, r.Degraded[0].Reason)
+		for _, missing := range r.Degraded {
+			if !slices.Contains(m.pass.Out, missing) {
+				return fmt.Errorf("source %s was left out: %s", missing.Source, missing.Reason)
+			}
 		}
 		m.out.Outcomes[i][at] = j.outcome(r.Results, r.Confidence)
 		answered.Rankings = append(answered.Rankings, Ranked{Results: r.Results, Confidence: r.Confidence})
@@ -148,7 +144,7 @@ func (m *measuring) requests(q *questions.Question) []search.Request {
 	if len(q.Answers) > 0 {
 		fields = append(fields, "text")
 	}
-	if m.pass.Titles {
+	if m.pass.titles {
 		fields = []string{"title", "text"}
 	}
 	requests := make([]search.Request, len(m.pass.Methods))
@@ -185,17 +181,15 @@ func (m *measuring) keep(at int, answered *Answered, responses []search.Response
 	}
 	m.bad = append(m.bad, answered.judge.bad...)
 	m.done++
-	if m.pass.Progress != nil {
-		m.pass.Progress(m.done, len(m.questions))
-	}
-	if m.pass.Answered == nil {
+	m.pass.progress(m.done, len(m.questions))
+	if m.pass.answered == nil {
 		return nil
 	}
 	m.waiting[at] = answered
 	for next := m.waiting[m.turn]; next != nil; next = m.waiting[m.turn] {
 		delete(m.waiting, m.turn)
 		m.turn++
-		if err := m.pass.Answered(next); err != nil {
+		if err := m.pass.answered(next); err != nil {
 			return err
 		}
 	}

@@ -34,16 +34,59 @@ type Method struct {
 	Request search.Request `json:"request,omitzero"`
 }
 
-// Lineup is what the sources of a collection allow.
-type Lineup struct {
-	Experts []search.ExpertInfo
-	Words   bool // there is BM25
+// Lineup are the experts of a collection; there is always BM25 beside them.
+type Lineup []search.ExpertInfo
+
+// Choose is the methods to measure: each source alone where that is wanted, and the
+// fusions, "all" that make sense, "none", or their names with commas; and others that
+// were asked for. A fusion that the engine refuses, asked a question, is left out with a
+// note; for instance one that needs what nobody has calibrated.
+func (l Lineup) Choose(ctx context.Context, engine Engine, alone bool, fusions string, others []Method, question string, timeout time.Duration) (kept []Method, notes []string, err error) {
+	var all []Method
+	if alone {
+		all = l.Alone()
+	}
+	switch fusions {
+	case "none":
+	case "all":
+		all = append(all, l.Fusions()...)
+	default:
+		for _, name := range strings.Split(fusions, ",") {
+			all = append(all, Method{Name: name, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}})
+		}
+	}
+	all = append(all, others...)
+	if err := unlike(all); err != nil {
+		return nil, nil, err
+	}
+	return possible(ctx, engine, all, question, timeout)
+}
+
+// CheckFusions refuses names of fusions that Choose does not know.
+func CheckFusions(fusions string) error {
+	for _, name := range strings.Split(fusions, ",") {
+		if fusions != "none" && fusions != "all" && !slices.Contains(search.MethodNames(), name) {
+			return fmt.Errorf("there is no fusion method %q: %s are known", name, strings.Join(search.MethodNames(), ", "))
+		}
+	}
+	return nil
+}
+
+// unlike refuses methods of one name, that of an oracle included.
+func unlike(methods []Method) error {
+	for i, m := range methods {
+		taken := append(slices.Clone(methods[:i]), oracles(methods)...)
+		if methodNamed(taken, m.Name) >= 0 {
+			return fmt.Errorf("there are two methods called %q: choose a name that none of %s has", m.Name, names(taken))
+		}
+	}
+	return nil
 }
 
 // calibrated names the experts that can say how sure they are.
 func (l Lineup) calibrated() []string {
 	names := []string{}
-	for _, x := range l.Experts {
+	for _, x := range l {
 		if x.Calibration != nil && x.EnsembleMembers > 1 {
 			names = append(names, x.Name)
 		}
@@ -55,7 +98,7 @@ func (l Lineup) calibrated() []string {
 func (l Lineup) Alone() []Method {
 	no, yes := false, true
 	var out []Method
-	for _, x := range l.Experts {
+	for _, x := range l {
 		// MUF over one expert is its ranking with its confidence.
 		name, normalisation := search.MethodSum, "raw"
 		if x.Calibration != nil && x.EnsembleMembers > 1 {
@@ -64,39 +107,33 @@ func (l Lineup) Alone() []Method {
 		out = append(out, Method{Name: x.Name + " alone", Kind: KindSource, Source: x.Name,
 			Request: search.Request{Fusion: search.Methods{Names: []string{name}}, Experts: &[]string{x.Name}, BM25: &no, Normalisation: normalisation}})
 	}
-	if l.Words {
-		out = append(out, Method{Name: search.WordSource + " alone", Kind: KindSource, Source: search.WordSource,
-			Request: search.Request{Fusion: search.Methods{Names: []string{search.MethodSum}}, Experts: &[]string{}, BM25: &yes, Normalisation: "raw"}})
-	}
-	return out
+	return append(out, Method{Name: search.WordSource + " alone", Kind: KindSource, Source: search.WordSource,
+		Request: search.Request{Fusion: search.Methods{Names: []string{search.MethodSum}}, Experts: &[]string{}, BM25: &yes, Normalisation: "raw"}})
 }
 
 // Fusions is every fusion method that makes sense with these sources, and the
 // variants that the papers and users know: raw, z-scored and min-max scores,
 // and a missing score completed by the lowest (the paper's) or the true one.
-// Whether the engine can do them is for Possible to find out.
+// Whether the engine can do them is for possible to find out.
 func (l Lineup) Fusions() []Method {
 	no := false
 	fusion := func(name, method string, change func(*search.Request)) Method {
 		m := Method{Name: name, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{method}}}}
-		if !l.Words {
-			m.Request.BM25 = &no
-		}
 		if change != nil {
 			change(&m.Request)
 		}
 		return m
 	}
-	several := len(l.Experts) > 1
+	several := len(l) > 1
 	calibrated := l.calibrated()
-	if len(l.Experts) == 0 || !several && !l.Words {
+	if len(l) == 0 {
 		return nil // one source: there is nothing to fuse
 	}
 	// sure is a fusion of the experts that can say how sure they are, or of the
 	// only one that there is.
 	sure := func(name, method string, change func(*search.Request)) Method {
 		m := fusion(name, method, change)
-		if len(calibrated) < len(l.Experts) && len(calibrated) > 0 {
+		if len(calibrated) < len(l) && len(calibrated) > 0 {
 			m.Request.Experts = &calibrated
 		}
 		return m
@@ -116,7 +153,7 @@ func (l Lineup) Fusions() []Method {
 				out = append(out, sure(name, name, nil))
 			}
 		case search.MethodHybrid:
-			if l.Words && (len(calibrated) > 0 || !several) {
+			if len(calibrated) > 0 || !several {
 				out = append(out, sure(name, name, nil))
 			}
 		case search.MethodSum:
@@ -125,15 +162,13 @@ func (l Lineup) Fusions() []Method {
 					fusion("sum of experts", name, func(r *search.Request) { r.BM25, r.Normalisation = &no, "raw" }),
 					fusion("sum of experts, z-scores", name, func(r *search.Request) { r.BM25, r.Normalisation = &no, "zscore" }))
 			}
-			if len(calibrated) > 1 && len(calibrated) < len(l.Experts) {
+			if len(calibrated) > 1 && len(calibrated) < len(l) {
 				// What MUF is to be compared with.
 				out = append(out, sure("sum of calibrated experts", name, func(r *search.Request) { r.BM25, r.Normalisation = &no, "raw" }))
 			}
-			if l.Words {
-				out = append(out,
-					fusion("sum, z-scores", name, func(r *search.Request) { r.Normalisation = "zscore" }),
-					fusion("sum, min-max", name, func(r *search.Request) { r.Normalisation = "minmax" }))
-			}
+			out = append(out,
+				fusion("sum, z-scores", name, func(r *search.Request) { r.Normalisation = "zscore" }),
+				fusion("sum, min-max", name, func(r *search.Request) { r.Normalisation = "minmax" }))
 		default:
 			out = append(out, fusion(name, name, nil))
 		}
@@ -141,29 +176,10 @@ func (l Lineup) Fusions() []Method {
 	return out
 }
 
-// Named is the fusion methods of these names, with all sources.
-func (l Lineup) Named(names []string) ([]Method, error) {
-	var out []Method
-	for _, name := range names {
-		if !slices.Contains(search.MethodNames(), name) {
-			return nil, fmt.Errorf("there is no fusion method %q: %s are known", name, strings.Join(search.MethodNames(), ", "))
-		}
-		m := Method{Name: name, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}}
-		if !l.Words {
-			no := false
-			m.Request.BM25 = &no
-		}
-		out = append(out, m)
-	}
-	return out, nil
-}
-
-// Possible asks the engine one question by each method and keeps those that it
-// does not refuse. A fusion that is refused is left out, and why is among the
-// notes; for instance one that needs what nobody has calibrated. Another kind
-// of method was asked for, and then its refusal is the error. timeout is for one
-// method.
-func Possible(ctx context.Context, engine Engine, methods []Method, question string, timeout time.Duration) (kept []Method, notes []string, err error) {
+// possible asks the engine one question by each method and keeps those that it
+// does not refuse. Other methods than fusions were asked for, and then a refusal is the
+// error. timeout is for one method.
+func possible(ctx context.Context, engine Engine, methods []Method, question string, timeout time.Duration) (kept []Method, notes []string, err error) {
 	for _, m := range methods {
 		r := m.Request
 		r.Question, r.TimeoutMS = question, int(timeout.Milliseconds())

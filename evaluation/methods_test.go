@@ -25,11 +25,11 @@ func TestPossible(t *testing.T) {
 	method := func(kind MethodKind, name string) Method {
 		return Method{Name: name, Kind: kind, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}}
 	}
-	kept, notes, err := Possible(t.Context(), picky{}, []Method{method(KindFusion, "muf"), method(KindFusion, "rrf")}, "who?", time.Second)
+	kept, notes, err := possible(t.Context(), picky{}, []Method{method(KindFusion, "muf"), method(KindFusion, "rrf")}, "who?", time.Second)
 	if err != nil || names(kept) != "rrf" || !slices.Equal(notes, []string{"muf is left out: nobody is calibrated"}) {
 		t.Errorf("kept %q, notes %q, %v", names(kept), notes, err)
 	}
-	if _, _, err := Possible(t.Context(), picky{}, []Method{method(KindComparison, "muf")}, "who?", time.Second); err == nil || !strings.Contains(err.Error(), `"muf"`) {
+	if _, _, err := possible(t.Context(), picky{}, []Method{method(KindComparison, "muf")}, "who?", time.Second); err == nil || !strings.Contains(err.Error(), `"muf"`) {
 		t.Errorf("a method that was asked for and is refused: %v", err)
 	}
 }
@@ -74,14 +74,11 @@ func TestLineup(t *testing.T) {
 		sources   int
 		noFusions bool
 	}{
-		"words alone":         {Lineup{Words: true}, nil, nil, 1, true},
-		"one expert alone":    {Lineup{Experts: []search.ExpertInfo{a}}, nil, nil, 1, true},
-		"one and words":       {Lineup{Experts: []search.ExpertInfo{plain}, Words: true}, []string{"auto", "hybrid", "rrf", "sum, z-scores"}, []string{"muf", "sum of experts"}, 2, false},
-		"calibrated":          {Lineup{Experts: []search.ExpertInfo{a, b}, Words: true}, []string{"muf", "muf, lowest", "muf-sparse", "hybrid", "sum of experts", "sum, min-max"}, nil, 3, false},
-		"not all calibrated":  {Lineup{Experts: []search.ExpertInfo{a, plain}, Words: true}, []string{"rrf", "sum of experts", "hybrid"}, []string{"muf", "sum of calibrated experts"}, 3, false},
-		"two of three":        {Lineup{Experts: []search.ExpertInfo{plain, a, b}, Words: true}, []string{"muf", "muf, lowest", "hybrid", "sum of calibrated experts"}, nil, 4, false},
-		"experts, not words":  {Lineup{Experts: []search.ExpertInfo{a, b}}, []string{"muf", "rrf", "sum of experts"}, []string{"hybrid", "sum, z-scores"}, 2, false},
-		"uncalibrated, alone": {Lineup{Experts: []search.ExpertInfo{plain, a}}, []string{"rrf"}, []string{"muf"}, 2, false},
+		"words alone":        {Lineup(nil), nil, nil, 1, true},
+		"one and words":      {Lineup([]search.ExpertInfo{plain}), []string{"auto", "hybrid", "rrf", "sum, z-scores"}, []string{"muf", "sum of experts"}, 2, false},
+		"calibrated":         {Lineup([]search.ExpertInfo{a, b}), []string{"muf", "muf, lowest", "muf-sparse", "hybrid", "sum of experts", "sum, min-max"}, nil, 3, false},
+		"not all calibrated": {Lineup([]search.ExpertInfo{a, plain}), []string{"rrf", "sum of experts", "hybrid"}, []string{"muf", "sum of calibrated experts"}, 3, false},
+		"two of three":       {Lineup([]search.ExpertInfo{plain, a, b}), []string{"muf", "muf, lowest", "hybrid", "sum of calibrated experts"}, nil, 4, false},
 	} {
 		if n := len(c.lineup.Alone()); n != c.sources {
 			t.Errorf("%s: %d sources, want %d", name, n, c.sources)
@@ -100,21 +97,16 @@ func TestLineup(t *testing.T) {
 				t.Errorf("%s: %q among %s", name, unwanted, names(fusions))
 			}
 		}
-		for _, m := range fusions {
-			if !c.lineup.Words && (m.Request.BM25 == nil || *m.Request.BM25) {
-				t.Errorf("%s: %s asks BM25, which is not there", name, m.Name)
-			}
-		}
 	}
-	fusions := Lineup{Experts: []search.ExpertInfo{plain, a, b}, Words: true}.Fusions()
+	fusions := Lineup([]search.ExpertInfo{plain, a, b}).Fusions()
 	if r := fusions[methodNamed(fusions, "muf")].Request; r.Experts == nil || !slices.Equal(*r.Experts, []string{"a", "b"}) {
 		t.Errorf("MUF is over %v, want those that can say how sure they are", r.Experts)
 	}
 	if r := fusions[methodNamed(fusions, "rrf")].Request; r.Experts != nil {
 		t.Errorf("RRF is over %v, want all", *r.Experts)
 	}
-	if _, err := (Lineup{}).Named([]string{"rrf", "magic"}); err == nil {
-		t.Error("an unknown fusion method was taken")
+	if CheckFusions("rrf,magic") == nil || CheckFusions("rrf,sum") != nil || CheckFusions("all") != nil {
+		t.Error("an unknown fusion method was taken, or a known one was not")
 	}
 	if slices.Contains(strings.Split(names(scriptedMethods()), ", "), "auto") {
 		t.Error("only the methods that were named are meant")

@@ -1,8 +1,6 @@
 package evaluation
 
 import (
-	"fmt"
-
 	"conclave/search"
 )
 
@@ -15,41 +13,9 @@ const (
 	OracleSource    = "oracle: best source" // BM25 counts, too: no choice of one source can do better
 )
 
-// Ownership says which expert is a domain's own.
-type Ownership struct {
-	Of map[string]string // expert by domain; a domain that is not in it has the expert of its own name
-	// Otherwise is the expert of domains that have none; "": the indicator is
-	// not defined for them.
-	Otherwise string
-}
-
-// expert is the expert of a domain, or "".
-func (o Ownership) expert(domain string, known func(string) bool) string {
-	if name, ok := o.Of[domain]; ok {
-		return name
-	}
-	if known(domain) {
-		return domain
-	}
-	return o.Otherwise
-}
-
-// check refuses experts that are not there.
-func (o Ownership) check(known func(string) bool) error {
-	for domain, expert := range o.Of {
-		if !known(expert) {
-			return fmt.Errorf("expert %q, which is said to be that of domain %q, is not measured", expert, domain)
-		}
-	}
-	if o.Otherwise != "" && !known(o.Otherwise) {
-		return fmt.Errorf("expert %q, which is said to be that of domains without one, is not measured", o.Otherwise)
-	}
-	return nil
-}
-
 // withOracles adds the outcomes of the oracles to those of the methods. The
 // indicator's are nil where a domain has no expert of its own.
-func withOracles(m *Measured, methods []Method, own Ownership) [][]Outcome {
+func withOracles(m *Measured, methods []Method, own string) [][]Outcome {
 	experts, sources := []int{}, []int{}
 	byName := map[string]int{}
 	for i, method := range methods {
@@ -66,10 +32,9 @@ func withOracles(m *Measured, methods []Method, own Ownership) [][]Outcome {
 	if len(experts) < 2 {
 		return out
 	}
-	known := func(name string) bool { _, ok := byName[name]; return ok }
 	var indicator []Outcome
-	if name := own.expert(m.Domain, known); name != "" {
-		indicator = m.Outcomes[byName[name]]
+	if own != "" {
+		indicator = m.Outcomes[byName[own]]
 	}
 	out = append(out, indicator, m.best(experts))
 	if len(sources) > len(experts) {

@@ -49,13 +49,9 @@ func scriptedDomains() []questions.Domain {
 
 func scriptedMethods() []Method {
 	calibrated := &search.CalibrationInfo{Temperature: 1, Depth: 20}
-	l := Lineup{Words: true, Experts: []search.ExpertInfo{
-		{Name: "x", EnsembleMembers: 5, Calibration: calibrated}, {Name: "y", EnsembleMembers: 5, Calibration: calibrated}}}
-	named, err := l.Named([]string{"rrf"})
-	if err != nil {
-		panic(err)
-	}
-	return append(l.Alone(), named...)
+	l := Lineup([]search.ExpertInfo{
+		{Name: "x", EnsembleMembers: 5, Calibration: calibrated}, {Name: "y", EnsembleMembers: 5, Calibration: calibrated}})
+	return append(l.Alone(), Method{Name: "rrf", Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{"rrf"}}}})
 }
 
 func (s *script) Compare(_ context.Context, requests []search.Request) ([]search.Response, error) {

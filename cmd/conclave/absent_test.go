@@ -11,7 +11,38 @@ import (
 // so; the doctor names the bundle.
 func TestDamagedBundle(t *testing.T) {
 	tinyCollection(t, []string{"base", "tales"}, "base,tales")
-	files, err := filepath.Glob(filepath.Join("experts", "tales", "*.onnx"))
+	damage(t, "tales")
+	code, out, complaints := conclave(t, "search", "--collection", "c", "who keeps the light")
+	if code != exitOK || !strings.Contains(out, "left out: tales: its bundle cannot be used") || !strings.Contains(complaints, "onnx") || strings.Contains(complaints, "level=") {
+		t.Errorf("search: exit code %d, %s%s", code, out, complaints)
+	}
+	if code, out, _ := conclave(t, "doctor", "--collection", "c"); code != exitFailed || !strings.Contains(out, "fails  bundle tales") {
+		t.Errorf("doctor: exit code %d, %s", code, out)
+	}
+}
+
+// TestMeasuredWithoutDamagedBundle: what asks questions whose passages are known does
+// without such an expert, too, and warns.
+func TestMeasuredWithoutDamagedBundle(t *testing.T) {
+	calibratable(t)
+	damage(t, "tales")
+	for _, command := range [][]string{
+		{"calibrate", "--collection", "c"}, {"evaluate", "--collection", "c", "--timed", "0", "--fusions", "auto"}, {"ablate", "--collection", "c", "--trials", "without"},
+	} {
+		code, out, complaints := conclave(t, both(command...)...)
+		if code != exitOK || !strings.Contains(complaints, "tales") || !strings.Contains(complaints, "an expert is out: its bundle cannot be used") {
+			t.Errorf("%s: exit code %d, %s%s", command[0], code, out, complaints)
+		}
+		if command[0] == "evaluate" && !strings.Contains(strings.Join(strings.Fields(out), " "), "tales is out: its bundle cannot be used") {
+			t.Errorf("the table does not say that tales is out:\n%s", out)
+		}
+	}
+}
+
+// damage flips a bit of an expert's graph.
+func damage(t *testing.T, expert string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("experts", expert, "*.onnx"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -21,11 +52,4 @@ func TestDamagedBundle(t *testing.T) {
 	}
 	content[len(content)/2] ^= 1
 	write(t, files[0], string(content))
-	code, out, complaints := conclave(t, "search", "--collection", "c", "who keeps the light")
-	if code != exitOK || !strings.Contains(out, "left out: tales: its bundle cannot be used") || !strings.Contains(complaints, "onnx") || strings.Contains(complaints, "level=") {
-		t.Errorf("search: exit code %d, %s%s", code, out, complaints)
-	}
-	if code, out, _ := conclave(t, "doctor", "--collection", "c"); code != exitFailed || !strings.Contains(out, "fails  bundle tales") {
-		t.Errorf("doctor: exit code %d, %s", code, out)
-	}
 }

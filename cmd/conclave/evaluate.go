@@ -1,17 +1,17 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"conclave/calibration"
 	"conclave/configs"
 	"conclave/evaluation"
 	htmlreport "conclave/evaluation/report"
+	"conclave/questions"
 	"conclave/search"
 	"conclave/serving"
 
@@ -26,8 +26,6 @@ type evaluating struct {
 	also      []string
 	alone     bool
 	against   string
-	own       []string
-	otherwise string
 	answers   string
 	depth     int
 	cands     int
@@ -79,8 +77,6 @@ With --state an interrupted evaluation goes on where it stopped.`,
 	flags.StringArrayVar(&x.also, "also", nil, "a further `method`, \"NAME: FUSION experts=a,b bm25=no alpha=0.05 weights=a:2 missing=min normalisation=zscore\"; may be repeated")
 	flags.BoolVar(&x.alone, "alone", true, "measure each source alone, and the oracles, too")
 	flags.StringVar(&x.against, "against", "", "`method` that the others are tested against (default: auto, or the first fusion)")
-	flags.StringArrayVar(&x.own, "own", nil, "`DOMAIN=EXPERT`: the domain's own expert, where it has another name; may be repeated")
-	flags.StringVar(&x.otherwise, "otherwise", "", "`expert` of domains that have none of their own, for the oracle (default: base, where it is there)")
 	flags.StringVar(&x.answers, "answers", "text", "what answers are: text, or regex for TREC's patterns")
 	flags.IntVar(&x.depth, "depth", 100, "results of each ranking")
 	flags.IntVar(&x.cands, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
@@ -119,24 +115,13 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 			return fmt.Errorf("%s: %w", config.Collection, err)
 		}
 	}
-	options, err := x.options(l, config, also)
+	o, err := x.options(cmd.Context(), l, config, domains, also)
 	if err != nil {
 		return err
-	}
-	if options.Methods, options.Notes, err = evaluation.Possible(cmd.Context(), l.Engine, options.Methods, domains[0].Questions[0].Text, evaluationTimeout); err != nil {
-		return err
-	}
-	fitted, err := fittedOn(config.Collection, domains)
-	if err != nil {
-		return err
-	}
-	options.Notes = append(options.Notes, fitted...)
-	if options.Reference == "" {
-		options.Reference = referenceOf(options.Methods)
 	}
 	bar := newProgress(term.Err)
-	options.Progress = func(stage string, done, total int) { bar.Report(stage, int64(done), int64(total), "questions") }
-	found, err := evaluation.Evaluate(cmd.Context(), l.Engine, domains, options)
+	o.Progress = func(stage string, done, total int) { bar.Report(stage, int64(done), int64(total), "questions") }
+	found, err := evaluation.Evaluate(cmd.Context(), l.Engine, domains, o)
 	bar.Finish()
 	if err != nil {
 		return err
@@ -155,6 +140,9 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 	if x.runs.Folder == "" && len(x.runs.Of) > 0 {
 		return nil, usagef("--runs-of needs --runs, the folder to write to")
 	}
+	if err := evaluation.CheckFusions(x.fusions); err != nil {
+		return nil, usagef("--fusions: %w", err)
+	}
 	var also []evaluation.Method
 	for _, text := range x.also {
 		m, err := evaluation.ParseMethod(text)
@@ -167,89 +155,51 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 }
 
 // options are what to measure, now that the sources are known.
-func (x *evaluating) options(l *serving.Assembly, config configs.Config, also []evaluation.Method) (evaluation.Options, error) {
-	o := evaluation.Options{Depth: x.depth, Candidates: x.cands, Exact: x.exact, Timeout: evaluationTimeout,
-		Patterns: x.answers == "regex", Timed: x.timed, Reference: x.against}
-	lineup := evaluation.Lineup{Experts: l.Dense(), Words: true}
-	if x.alone {
-		o.Methods = lineup.Alone()
+func (x *evaluating) options(ctx context.Context, l *serving.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method) (o evaluation.Options, err error) {
+	o = evaluation.Options{Depth: x.depth, Candidates: x.cands, Exact: x.exact, Timeout: evaluationTimeout,
+		Patterns: x.answers == "regex", Timed: x.timed, Reference: x.against, Out: l.LineUp().Absent}
+	lineup := evaluation.Lineup(l.Dense())
+	o.Methods, o.Notes, err = lineup.Choose(ctx, l.Engine, x.alone, x.fusions, also, domains[0].Questions[0].Text, evaluationTimeout)
+	if err != nil {
+		return o, err
 	}
-	switch x.fusions {
-	case "none":
-	case "all":
-		o.Methods = append(o.Methods, lineup.Fusions()...)
-	default:
-		named, err := lineup.Named(strings.Split(x.fusions, ","))
-		if err != nil {
-			return o, usagef("--fusions: %w", err)
-		}
-		o.Methods = append(o.Methods, named...)
-	}
-	o.Methods = append(o.Methods, also...)
 	generation, passages := l.Engine.Generation()
-	o.About = evaluation.About{Collection: config.Collection, Generation: generation, Passages: passages, Experts: lineup.Experts,
+	o.About = evaluation.About{Collection: config.Collection, Generation: generation, Passages: passages, Experts: lineup,
 		Version: version, Settings: config.Search}
-	var err error
 	if o.About.Calibration, err = calibration.RecordSum(config.Collection); err != nil {
 		return o, err
 	}
-	o.Own = evaluation.Ownership{Of: map[string]string{}, Otherwise: x.otherwise}
-	for _, pair := range x.own {
-		domain, expert, found := strings.Cut(pair, "=")
-		if !found {
-			return o, usagef("--own is %q: DOMAIN=EXPERT is meant", pair)
-		}
-		o.Own.Of[domain] = expert
+	record, err := calibration.ReadRecord(config.Collection)
+	if err != nil {
+		return o, err
 	}
-	hasBase := slices.ContainsFunc(lineup.Experts, func(e search.ExpertInfo) bool { return e.Name == baseExpert })
-	if x.otherwise == "" && x.alone && hasBase {
-		o.Own.Otherwise = baseExpert
+	o.Notes = append(o.Notes, evaluation.FittedOn(record, domains)...)
+	if x.alone && slices.ContainsFunc(lineup, func(e search.ExpertInfo) bool { return e.Name == baseExpert }) {
+		o.Otherwise = baseExpert
 	}
 	if x.runs.Folder != "" {
 		o.Runs = &x.runs
 	}
 	if x.state != "" {
-		if o.State, err = evaluation.OpenState(x.state); err != nil {
-			return o, err
-		}
+		o.State, err = evaluation.OpenState(x.state)
 	}
-	return o, nil
-}
-
-// referenceOf is the method that others are tested against where none was
-// named: the default of the service, or else the first fusion.
-func referenceOf(methods []evaluation.Method) string {
-	first := ""
-	for _, m := range methods {
-		if m.Name == search.MethodAuto {
-			return m.Name
-		}
-		if first == "" && m.Kind != evaluation.KindSource {
-			first = m.Name
-		}
-	}
-	return first
+	return o, err
 }
 
 // write writes the findings in every form that was asked for.
 func (x *evaluating) write(found *evaluation.Report, term terminal) error {
-	inJSON := func(out io.Writer) error {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(found)
-	}
 	if x.report != "" {
 		if err := writeFile(x.report, func(out io.Writer) error { return htmlreport.Write(out, found) }); err != nil {
 			return err
 		}
 	}
 	if x.asJSON != "" && x.asJSON != "-" {
-		if err := writeFile(x.asJSON, inJSON); err != nil {
+		if err := writeJSON(x.asJSON, found); err != nil {
 			return err
 		}
 	}
 	if x.asJSON == "-" {
-		return inJSON(term.Out)
+		return encodeIndented(term.Out, found)
 	}
 	if err := found.WriteText(term.Out); err != nil || x.report != "" || x.asJSON != "" {
 		return err

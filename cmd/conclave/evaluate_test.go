@@ -35,6 +35,7 @@ func TestEvaluateUsage(t *testing.T) {
 	}{
 		{[]string{"--questions", "q.jsonl", "--answers", "both"}, exitUsage, "both"},
 		{[]string{"--questions", "q.jsonl", "--also", "magic"}, exitUsage, "NAME: FUSION"},
+		{[]string{"--questions", "q.jsonl", "--fusions", "rrf,magic"}, exitUsage, `"magic"`},
 		{[]string{"--questions", "q.jsonl", "--question-format", "docx"}, exitUsage, "docx"},
 		{[]string{"--questions", "q.jsonl", "--depth", "0"}, exitUsage, "--depth"},
 		{[]string{"--questions", "q.jsonl", "--runs-of", "rrf"}, exitUsage, "--runs"},

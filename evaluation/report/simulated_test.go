@@ -92,7 +92,7 @@ func simulatedReport(t testing.TB, each int, domains ...string) *evaluation.Repo
 		}
 		asked = append(asked, domain)
 	}
-	lineup := evaluation.Lineup{Experts: s.experts, Words: true}
+	lineup := evaluation.Lineup(s.experts)
 	also, err := evaluation.ParseMethod("words and first: hybrid experts=" + domains[0] + " alpha=0.05")
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,27 @@
+package evaluation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"conclave/calibration"
+	"conclave/questions"
+)
+
+// FittedOn are notes that name the domains which a collection was calibrated on: nobody
+// should take what is measured on them for what new questions get. None where there is
+// no such domain; a set of questions that was changed since is another one.
+func FittedOn(record *calibration.Record, domains []questions.Domain) []string {
+	var names []string
+	for _, d := range domains {
+		if record != nil && slices.ContainsFunc(record.Questions, func(s calibration.QuestionSet) bool { return s.SHA256 == d.SHA256 || s.SHA256 == d.Whole }) {
+			names = append(names, d.Name)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("auto, gate, hybrid and the confidences were fitted on these very questions (%s): expect less on others. `conclave calibrate` and `conclave ablate` measure on questions left out of the fit",
+		strings.Join(names, ", "))}
+}
