@@ -129,6 +129,13 @@ func (c *Collection) replace(next *Generation, prepare func(before *Generation))
 	return true
 }
 
+// ID tells the collection from every other, also from one that it is a copy of.
+func (c *Collection) ID() string {
+	g := c.Acquire()
+	defer g.Release()
+	return g.manifest.ID
+}
+
 // Dir is the collection's folder.
 func (c *Collection) Dir() string { return c.dir }
 

@@ -24,7 +24,7 @@ func TestPrivate(t *testing.T) {
 	}
 	l := lively(t, disk.OS{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour})
 	apply(t, l, put(corpus.Passage{ID: "x", Text: "new", Tags: []string{"red"}}), Change{Delete: "p3"})
-	if _, err := l.Snapshot(t.Context(), filepath.Join(root, "snapshots", "one")); err != nil {
+	if _, err := l.Snapshot(t.Context(), filepath.Join(root, "snapshots", "one"), NewID()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.AddExpert(t.Context(), b, o); err != nil {

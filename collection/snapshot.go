@@ -36,7 +36,7 @@ func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err 
 		if err != nil {
 			return report, err
 		}
-		report, err = snapshot(ctx, disk.OS{}, dir, out, m)
+		report, err = snapshot(ctx, disk.OS{}, dir, out, NewID(), m)
 		if errors.Is(err, fs.ErrNotExist) {
 			// A writer may have removed files that only an older generation names.
 			if again, failed := readManifest(disk.OS{}, dir); failed == nil && again.Generation != m.Generation {
@@ -48,13 +48,13 @@ func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err 
 }
 
 // snapshotTo is Snapshot: nothing is published while it links.
-func (w *writer) snapshotTo(ctx context.Context, out string) (SnapshotReport, error) {
+func (w *writer) snapshotTo(ctx context.Context, out, id string) (SnapshotReport, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return snapshot(ctx, w.disk, w.dir, out, w.manifest)
+	return snapshot(ctx, w.disk, w.dir, out, id, w.manifest)
 }
 
-func snapshot(ctx context.Context, d disk.Disk, dir, out string, m *manifest) (report SnapshotReport, err error) {
+func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest) (report SnapshotReport, err error) {
 	if m.Generation == 0 {
 		return report, fmt.Errorf("the first build of %s was interrupted: there is nothing to copy", dir)
 	}
@@ -110,7 +110,7 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out string, m *manifest) (r
 	// Its log begins behind what it holds, and the numbers go on from there. It
 	// is a collection of its own: what the other one logs from here on is not its.
 	own := *m
-	own.ID = newID()
+	own.ID = id
 	if _, err := writeManifest(d, making, &own); err != nil {
 		return report, err
 	}

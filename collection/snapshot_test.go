@@ -28,7 +28,7 @@ func TestSnapshot(t *testing.T) {
 		t.Fatalf("beside the server: %+v, %v", report, err)
 	}
 	out := filepath.Join(filepath.Dir(dir), "deep", "copy")
-	report, err = l.Snapshot(t.Context(), out)
+	report, err = l.Snapshot(t.Context(), out, NewID())
 	if err != nil || report.Passages != 30 || report.Pending != 0 || report.Files == 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -36,7 +36,7 @@ func TestSnapshot(t *testing.T) {
 	if _, ok := want["x"]; !ok || len(want) != 30 {
 		t.Fatalf("%d passages in the copy", len(want))
 	}
-	if _, err := l.Snapshot(t.Context(), out); err == nil || !strings.Contains(err.Error(), "is not empty") {
+	if _, err := l.Snapshot(t.Context(), out, NewID()); err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Fatalf("over another: %v", err)
 	}
 	// Each goes its own way.
@@ -191,7 +191,7 @@ func TestSnapshotPowerCuts(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.cutAt = d.n + cut
-		_, snapping := w.snapshotTo(t.Context(), out)
+		_, snapping := w.snapshotTo(t.Context(), out, NewID())
 		if snapping != nil && !errors.Is(snapping, errCut) {
 			t.Fatalf("cut before operation %d: %v", cut, snapping)
 		}

@@ -76,7 +76,7 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		if _, err := l.Snapshot(t.Context(), copyPath(dir, i)); err != nil {
+		if _, err := l.Snapshot(t.Context(), copyPath(dir, i), NewID()); err != nil {
 			t.Fatalf("snapshot %d: %v", i, err)
 		}
 	}

@@ -90,7 +90,7 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 	w.manifest, err = readManifest(d, dir)
 	switch {
 	case errors.Is(err, ErrNotCollection):
-		w.manifest = &manifest{ID: newID(), NextSegment: 1}
+		w.manifest = &manifest{ID: NewID(), NextSegment: 1}
 		if _, err := writeManifest(d, dir, w.manifest); err != nil {
 			return nil, explainDisk(err)
 		}
@@ -105,8 +105,8 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 	return w, w.begin()
 }
 
-// newID is the id of a new collection.
-func newID() string {
+// NewID is an id for a new collection, or for a copy of one.
+func NewID() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	return hex.EncodeToString(id[:])

@@ -28,7 +28,7 @@ func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 		if !entry.IsDir() || !plainName(entry.Name()) || collection.CheckSnapshot(at) != nil {
 			continue
 		}
-		made, err := readSnapshot(at)
+		made, _, err := readSnapshot(at)
 		if err != nil {
 			continue
 		}
@@ -48,7 +48,7 @@ func (s snapshotFolder) Remove(name string) error {
 	if !plainName(name) || collection.CheckSnapshot(at) != nil {
 		return jobs.Refuse("unknown_snapshot", "there is no snapshot %q", name)
 	}
-	if _, err := readSnapshot(at); err != nil {
+	if _, _, err := readSnapshot(at); err != nil {
 		return jobs.Refuse("unknown_snapshot", "there is no snapshot %q", name)
 	}
 	gone := filepath.Join(s.path, "."+name+".removed")

@@ -2,7 +2,9 @@ package serving
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"conclave/collection"
 	"conclave/configs"
+	"conclave/disk"
 	"conclave/handlers"
 	"conclave/jobs"
 )
@@ -50,32 +53,57 @@ func (s *Server) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, er
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return jobs.Result{}, err
 	}
-	if t.Attempts > 1 {
-		if _, err := os.Lstat(out); err == nil {
-			return readSnapshot(out) // it was made, and nobody wrote that down
+	id, again, err := snapshotID(t.Scratch)
+	if err != nil {
+		return jobs.Result{}, err
+	}
+	if _, err := os.Lstat(out); again && err == nil {
+		made, of, err := readSnapshot(out)
+		if err == nil && of != id {
+			err = fmt.Errorf("%s is there, and this job did not make it: ask for a snapshot of another name", out)
 		}
+		return made, err // it was made, and nobody wrote that down
 	}
 	t.Report(jobs.Progress{Stage: "indexing what was written", Total: -1, Unit: "changes"})
 	if err := s.flush(ctx, t.Report); err != nil {
 		return jobs.Result{}, err
 	}
 	t.Report(jobs.Progress{Stage: "linking", Total: -1, Unit: "files"})
-	report, err := s.live.Snapshot(ctx, out)
+	report, err := s.live.Snapshot(ctx, out, id)
 	if err != nil {
 		return jobs.Result{}, err
 	}
 	return jobs.Result{Generation: report.Generation, Passages: report.Passages, Bytes: report.Bytes, Folder: out}, nil
 }
 
-func readSnapshot(out string) (result jobs.Result, err error) {
+// snapshotID is the id of the snapshot that a job makes, in the job's file: the
+// one that it chose before a restart, or a new one.
+func snapshotID(file string) (id string, again bool, err error) {
+	data, err := os.ReadFile(file)
+	if err == nil {
+		return string(data), true, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", false, err
+	}
+	id = collection.NewID()
+	return id, false, disk.ReplaceFile(disk.OS{}, file, func(f *disk.Replacement) error {
+		_, err := f.Write([]byte(id))
+		return err
+	})
+}
+
+// readSnapshot describes a snapshot, and says its id.
+func readSnapshot(out string) (result jobs.Result, id string, err error) {
 	c, err := collection.Open(out)
 	if err != nil {
-		return result, err
+		return result, "", err
 	}
+	id = c.ID()
 	g := c.Acquire()
 	result = jobs.Result{Generation: g.Number(), Passages: g.Len(), Folder: out}
 	g.Release()
-	return result, c.Close()
+	return result, id, c.Close()
 }
 
 // flush waits until searches see what was acknowledged, and gives up when that

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"conclave/collection"
 	"conclave/jobs"
 )
 
@@ -31,6 +32,39 @@ func TestSnapshotJobAgain(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(site.dir, "c-snapshots", name, "MANIFEST")); err != nil || string(text) != "somebody's" {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
+	}
+	s.end()
+}
+
+// TestSnapshotJobKnowsItsOwn: a snapshot job that is begun again takes the folder
+// of its name for its own where it made it, and no other collection's.
+func TestSnapshotJobKnowsItsOwn(t *testing.T) {
+	site := newSite(t, nil)
+	others, mine := filepath.Join(site.dir, "c-snapshots", "others"), filepath.Join(site.dir, "c-snapshots", "mine")
+	for _, out := range []string{others, mine} {
+		if _, err := collection.Snapshot(t.Context(), site.config.Collection, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := collection.Open(mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := c.ID()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now().UTC().Format(time.RFC3339)
+	for number, name := range map[string]string{"1": "others", "2": "mine"} { // killed before the end was written down
+		site.write("c/jobs/"+number+".json", `{"id":"`+number+`","kind":"snapshot","name":"`+name+`","state":"running","created":"`+begun+`","attempts":1}`)
+	}
+	site.write("c/jobs/2.work", id)
+	s := site.serve()
+	if job := s.job(http.Header{"Location": {"/v1/jobs/1"}}); job.State != jobs.Failed {
+		t.Errorf("another's snapshot was taken for the job's: %+v", job)
+	}
+	if job := s.job(http.Header{"Location": {"/v1/jobs/2"}}); job.State != jobs.Done || job.Result.Folder != mine {
+		t.Errorf("the job's own snapshot: %+v", job)
 	}
 	s.end()
 }

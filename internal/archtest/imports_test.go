@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"ablation":    {"calibration", "evaluation", "fusion"},
 	"handlers":    {"admission", "collection", "corpus", "jobs", "search", "web"},
 	"jobs":        {"collection", "corpus", "disk", "rank"},
-	"serving":     {"admission", "ann", "calibration", "collection", "configs", "corpus", "encoder", "experts", "fusion", "handlers", "jobs", "models", "provision", "rank", "search"},
+	"serving":     {"admission", "ann", "calibration", "collection", "configs", "corpus", "disk", "encoder", "experts", "fusion", "handlers", "jobs", "models", "provision", "rank", "search"},
 	"web":         {},
 	"configs":     {},
 	"provision":   {},
