@@ -28,7 +28,7 @@ func ask(t *testing.T, l *library, r search.Request) search.Response {
 	if r.TimeoutMS == 0 {
 		r.TimeoutMS = 10000
 	}
-	got, err := l.engine.Search(context.Background(), r)
+	got, err := l.Engine.Search(context.Background(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestSameForEveryone(t *testing.T) {
 	for range 4 {
 		crowd.Go(func() {
 			i := 0
-			err := l.engine.Batch(context.Background(), requests, func(a search.Answer) error {
+			err := l.Engine.Batch(context.Background(), requests, func(a search.Answer) error {
 				if a.Err != nil {
 					t.Error(a.Err)
 				} else {
@@ -143,7 +143,7 @@ func TestExpertGone(t *testing.T) {
 	question := questions(t, 1)[0]
 	others := []string{"north", "east"}
 	want := ask(t, l, search.Request{Question: question, Fusion: everyMethod(), Experts: &others})
-	if err := l.experts["south"].Close(); err != nil {
+	if err := l.experts["south"].Encoder.Close(); err != nil {
 		t.Fatal(err)
 	}
 	got := ask(t, l, search.Request{Question: question, Fusion: everyMethod()})
@@ -154,7 +154,7 @@ func TestExpertGone(t *testing.T) {
 		t.Errorf("rankings %+v\nwithout the expert: %+v", got.Rankings, want.Rankings)
 	}
 	south := []string{"south"}
-	_, err := l.engine.Search(context.Background(), search.Request{Question: question, Fusion: search.Methods{Names: []string{"muf"}}, Experts: &south})
+	_, err := l.Engine.Search(context.Background(), search.Request{Question: question, Fusion: search.Methods{Names: []string{"muf"}}, Experts: &south})
 	if search.KindOf(err) != search.Unavailable {
 		t.Errorf("the expert alone: %v", err)
 	}
@@ -169,15 +169,11 @@ func TestGrowth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var encoders []collection.PassageEncoder
-	for _, name := range l.names {
-		encoders = append(encoders, l.experts[name])
-	}
-	if _, err := collection.Add(context.Background(), l.dir, source, collection.BuildOptions{Experts: encoders}); err != nil {
+	if _, err := collection.Add(context.Background(), l.dir, source, collection.BuildOptions{Experts: encoders(l.Experts)}); err != nil {
 		t.Fatal(err)
 	}
 	_ = source.Close()
-	if _, err := l.collection.Reload(); err != nil {
+	if _, err := l.Collection.Reload(); err != nil {
 		t.Fatal(err)
 	}
 	old := len(l.passages)
@@ -215,15 +211,15 @@ func TestEmbed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := l.engine.Embed(context.Background(), search.EmbedRequest{Expert: name, Kind: "passage", Input: []string{text}})
+		got, err := l.Engine.Embed(context.Background(), search.EmbedRequest{Expert: name, Kind: "passage", Input: []string{text}})
 		if err != nil || got.Dimension != x.Dimension() || !reflect.DeepEqual(got.Embeddings, want) {
 			t.Errorf("%s: passage %v, %v", name, got.Embeddings, err)
 		}
-		question, err := x.EncodeQuestion(context.Background(), text)
+		question, err := x.Encoder.EncodeQuestion(context.Background(), text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err = l.engine.Embed(context.Background(), search.EmbedRequest{Expert: name, Input: []string{text, "another"}})
+		got, err = l.Engine.Embed(context.Background(), search.EmbedRequest{Expert: name, Input: []string{text, "another"}})
 		if err != nil || len(got.Embeddings) != 2 || !reflect.DeepEqual(got.Embeddings[0], question) {
 			t.Errorf("%s: question %v, %v", name, got.Embeddings, err)
 		}

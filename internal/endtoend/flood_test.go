@@ -12,27 +12,20 @@ import (
 )
 
 // TestConnectionFlood: a server that may open 120 files is opened a hundred idle
-// connections, again and again, while passages are written, searched for, merged
-// and deleted. The collection has its files, so nothing of it is lost.
+// connections, a third of them anew before each request, while passages are written,
+// searched for, merged and deleted. The collection has its files, so nothing of it is lost.
 func TestConnectionFlood(t *testing.T) {
 	s := newSite(t, "ingest: {flush_after: 1ms}\nlog: {level: error}\n", []string{"small"}, "small", `{"id":"first","text":"an old lighthouse"}`+"\n")
 	p := s.serve("ulimit -n 120;")
 	address := strings.TrimPrefix(p.url, "http://")
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		var open []net.Conn
-		defer func() {
-			for _, c := range open {
-				_ = c.Close()
-			}
-		}()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(200 * time.Microsecond):
-			}
+	var open []net.Conn
+	defer func() {
+		for _, c := range open {
+			_ = c.Close()
+		}
+	}()
+	flood := func() { // a third of the connections anew, a hundred open
+		for range 33 {
 			if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
 				open = append(open, c)
 			}
@@ -41,11 +34,15 @@ func TestConnectionFlood(t *testing.T) {
 				open = open[1:]
 			}
 		}
-	}()
+	}
+	for range 3 {
+		flood()
+	}
 	// A connection that is given up is no answer: the request is sent again.
 	ask := func(method, path, body string) (int, []byte) {
 		t.Helper()
 		for range 20 {
+			flood()
 			if status, answer, err := p.send(method, path, body); err == nil {
 				return status, answer
 			}
@@ -69,8 +66,6 @@ func TestConnectionFlood(t *testing.T) {
 			t.Errorf("%d is there after it was deleted: %d %s", i, status, answer)
 		}
 	}
-	close(stop)
-	<-stopped
 	var found search.Response
 	p.get(http.MethodPost, "/v1/search", `{"question":"zebra","k":100,"experts":[]}`, http.StatusOK, &found)
 	ids := map[string]bool{}

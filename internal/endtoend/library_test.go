@@ -9,22 +9,24 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
+	"conclave/calibration"
 	"conclave/collection"
+	"conclave/configs"
 	"conclave/corpus"
 	"conclave/demo"
-	"conclave/encoder"
 	"conclave/fusion"
 	"conclave/internal/testenv"
 	"conclave/models"
 	"conclave/models/tiny"
 	"conclave/rank"
 	"conclave/search"
-	"conclave/serving/view"
+	"conclave/serving"
 )
 
 // The experts differ in seed, shape and how far their ensembles spread.
@@ -39,121 +41,86 @@ func bundles() []tiny.Options {
 	}
 }
 
-// library is a collection of the demo's passages with the engine on top.
+// library is a collection of the demo's passages with the engine on top, as commands
+// and servers open it.
 type library struct {
-	collection *collection.Collection
-	passages   []corpus.Passage // by ordinal
-	experts    map[string]*expert
-	names      []string
-	engine     *search.Engine
-	dir        string
+	*serving.Assembly
+	passages []corpus.Passage // by ordinal
+	experts  map[string]*expert
+	names    []string
+	dir      string
 }
 
-// expert is a loaded bundle, as collection and search need it. It remembers
-// the vectors that it gave for the collection, to compute with.
+// expert is a loaded bundle, with the vectors that it gave for the collection, to
+// compute with.
 type expert struct {
+	*serving.Expert
 	options tiny.Options
-	bundle  *models.Bundle
 	stored  map[string][]float32 // by passage id
-	*encoder.Encoder
 }
 
-func (x *expert) Name() string        { return x.options.Name }
-func (x *expert) Fingerprint() string { return x.Encoder.Fingerprint(models.Passage) }
-
-func (x *expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
-	texts := make([]encoder.Text, len(passages))
-	for i, p := range passages {
-		texts[i] = encoder.Text{Title: p.Title, Text: p.Text}
-	}
-	vectors, err := x.Encoder.EncodePassages(ctx, texts)
-	for i, v := range vectors {
-		x.stored[passages[i].ID] = v
-	}
-	return vectors, err
-}
-
-// runtime opens ONNX Runtime once for all tests.
-func runtime(t testing.TB) *encoder.Runtime {
+// configured is a configuration with the runtime and bundles of a folder of its own.
+func configured(t testing.TB) configs.Config {
 	t.Helper()
-	path := testenv.Runtime(t)
-	r, err := openRuntime(path)
+	config, err := configs.Load(configs.Sources{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
+	config.Runtime, config.Bundles = testenv.Runtime(t), t.TempDir()
+	return config
 }
-
-// The path is the same in all tests of a process.
-var openRuntime = func() func(string) (*encoder.Runtime, error) {
-	var once sync.Once
-	var opened *encoder.Runtime
-	var failed error
-	return func(path string) (*encoder.Runtime, error) {
-		once.Do(func() { opened, failed = encoder.OpenRuntime(path) })
-		return opened, failed
-	}
-}()
 
 // open builds a collection with an index of the given kind, of some of the
 // demo's passages, and opens it.
 func open(t testing.TB, kind string) *library {
 	t.Helper()
-	run := runtime(t)
-	l := &library{experts: map[string]*expert{}, dir: filepath.Join(t.TempDir(), "index")}
-	var encoders []collection.PassageEncoder
-	gate := &fusion.Gate{Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3}
-	config := search.Config{LineUp: search.LineUp{Defaults: search.Defaults{Gate: gate}}}
+	config, log := configured(t), slog.New(slog.DiscardHandler)
+	config.Collection = filepath.Join(t.TempDir(), "index")
+	l := &library{experts: map[string]*expert{}, dir: config.Collection}
 	for _, o := range bundles() {
-		b, err := tiny.Write(filepath.Join(t.TempDir(), o.Name), o)
-		if err != nil {
+		if _, err := tiny.Write(filepath.Join(config.Bundles, o.Name), o); err != nil {
 			t.Fatal(err)
 		}
-		e, err := run.Open(b, encoder.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = e.Close() })
-		x := &expert{options: o, bundle: b, stored: map[string][]float32{}, Encoder: e}
-		l.experts[o.Name] = x
 		l.names = append(l.names, o.Name)
-		encoders = append(encoders, x)
-		config.Experts = append(config.Experts, search.Expert{
-			Name: o.Name, Encoder: e, Ensemble: e.Ensemble(), Passages: x,
-			Info: search.ExpertInfo{
-				Dimension:    e.Dimension(),
-				Fingerprints: map[string]string{"question": e.Fingerprint(models.Question)},
-				Calibration:  &search.CalibrationInfo{Temperature: b.Calibration.Temperature, Depth: b.Calibration.Depth},
-			},
-		})
+	}
+	loaded, err := serving.OpenExperts(config, log, l.names)
+	if err != nil {
+		t.Fatal(err)
 	}
 	source, err := corpus.OpenSeries([]corpus.Input{{Path: l.write(t, 0, 16)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = collection.Build(context.Background(), l.dir, source, collection.BuildOptions{Experts: encoders, Index: collection.Index{Kind: kind}})
-	if err != nil {
+	_, err = collection.Build(context.Background(), l.dir, source, collection.BuildOptions{Experts: encoders(loaded), Index: collection.Index{Kind: kind}})
+	if err := errors.Join(err, source.Close(), loaded.Close()); err != nil {
 		t.Fatal(err)
 	}
-	_ = source.Close()
-	if l.collection, err = collection.Open(l.dir); err != nil {
+	record := calibration.Record{Auto: search.MethodRRF, Alpha: .5, Gate: &fusion.Gate{
+		Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
+	}}
+	if err := record.Write(l.dir); err != nil {
 		t.Fatal(err)
 	}
-	l.read(t)
-	config.Corpus = view.Of(l.collection)
-	if l.engine, err = search.NewEngine(config); err != nil {
+	if l.Assembly, err = serving.Assemble(serving.Options{Config: config, Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	// Before the encoders, which Cleanup ends afterwards.
 	t.Cleanup(func() {
-		if err := l.engine.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := l.collection.Close(); err != nil {
+		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	for i, e := range l.Experts.All() {
+		l.experts[e.Name()] = &expert{Expert: e, options: bundles()[i], stored: map[string][]float32{}}
+	}
+	l.read(t)
 	return l
+}
+
+func encoders(loaded *serving.Experts) (out []collection.PassageEncoder) {
+	for _, e := range loaded.All() {
+		out = append(out, e)
+	}
+	return out
 }
 
 // write puts passages from … to of each domain into a file.
@@ -177,18 +144,28 @@ func (l *library) write(t testing.TB, from, to int) string {
 	return path
 }
 
-// read notes what the collection holds.
+// read notes what the collection holds. New passages are encoded as they were when they
+// were added, all together.
 func (l *library) read(t testing.TB) {
 	t.Helper()
-	g := l.collection.Acquire()
+	g := l.Collection.Acquire()
 	defer g.Release()
-	l.passages = nil
-	for o := range g.Len() {
+	known := len(l.passages)
+	for o := known; o < g.Len(); o++ {
 		p, err := g.Passage(rank.Ordinal(o))
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.passages = append(l.passages, p)
+	}
+	for _, x := range l.experts {
+		vectors, err := x.EncodePassages(context.Background(), l.passages[known:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range vectors {
+			x.stored[l.passages[known+i].ID] = v
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ func (l *library) writeOut(t *testing.T, question string, candidates int, missin
 	sum := 0.0
 	for _, name := range l.names {
 		x := l.experts[name]
-		q, err := x.EncodeQuestion(ctx, question)
+		q, err := x.Encoder.EncodeQuestion(ctx, question)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,13 +46,13 @@ func (l *library) writeOut(t *testing.T, question string, candidates int, missin
 		}
 		sort.SliceStable(order, func(i, j int) bool { return scores[name][order[i]] > scores[name][order[j]] })
 
-		depth := x.bundle.Calibration.Depth
+		depth := x.Bundle.Calibration.Depth
 		var p [][]float64 // by member, over the first hits
 		for _, m := range x.options.Members() {
 			u, z := forward(m, q), 0.0
 			row := make([]float64, depth)
 			for i, o := range order[:depth] {
-				row[i] = math.Exp(dot(u, stored[o]) / x.bundle.Calibration.Temperature)
+				row[i] = math.Exp(dot(u, stored[o]) / x.Bundle.Calibration.Temperature)
 				z += row[i]
 			}
 			for i := range row {
@@ -149,7 +149,7 @@ func TestMUF(t *testing.T) {
 			for _, missing := range []string{"exact", "min"} {
 				for _, question := range questions(t, 12) {
 					want := l.writeOut(t, question, 25, missing)
-					got, err := l.engine.Search(context.Background(), search.Request{
+					got, err := l.Engine.Search(context.Background(), search.Request{
 						Question: question, Fusion: search.Methods{Names: []string{"muf"}}, K: 75, Candidates: 25,
 						Missing: missing, Exact: kind == "hnsw", TimeoutMS: 10000,
 					})

@@ -2,13 +2,16 @@ package endtoend
 
 import (
 	"context"
+	"log/slog"
 	"math"
 	"testing"
 
+	"conclave/configs"
 	"conclave/encoder"
 	"conclave/internal/golden"
 	"conclave/internal/testenv"
 	"conclave/models"
+	"conclave/serving"
 )
 
 type embedded struct {
@@ -48,22 +51,20 @@ func TestNeighboursDoNotMatter(t *testing.T) {
 
 func openBase(t *testing.T, precision string) *encoder.Encoder {
 	t.Helper()
-	bundle, err := models.Load(testenv.Base(t, precision))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bundle.Manifest.Precision != precision {
-		t.Fatalf("%s is in %s", bundle.Dir, bundle.Manifest.Precision)
-	}
-	library := runtime(t)
-	e, err := library.Open(bundle, encoder.Options{})
+	config := configured(t)
+	config.Experts = []configs.Expert{{Name: serving.Base, Bundle: testenv.Base(t, precision)}}
+	loaded, err := serving.OpenExperts(config, slog.New(slog.DiscardHandler), []string{serving.Base})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
+		if err := loaded.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return e
+	base := loaded.All()[0]
+	if base.Bundle.Manifest.Precision != precision {
+		t.Fatalf("%s is in %s", base.Bundle.Dir, base.Bundle.Manifest.Precision)
+	}
+	return base.Encoder
 }
