@@ -94,7 +94,7 @@ func examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	}
 	out = append(out, examineCollection(config, cache))
 	out = append(out, examineCalibration(config)...)
-	return append(out, examineFiles(config), examineDisk(cache))
+	return append(out, examineMemory(config, cache), examineFiles(config), examineDisk(cache))
 }
 
 func cpuFeatures() string {
