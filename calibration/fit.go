@@ -54,7 +54,7 @@ type fitting struct {
 func Fit(ctx context.Context, e *Evidence, o FitOptions) (*Record, *Report, error) {
 	f := &fitting{Evidence: e, options: o,
 		record: &Record{Questions: e.domains, Specialists: o.Specialists},
-		report: &Report{Questions: len(e.Questions), Specialists: o.Specialists, Outcomes: map[string][]Outcome{}}}
+		report: &Report{Questions: len(e.Questions), Specialists: o.Specialists}}
 	if err := f.fit(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -129,7 +129,6 @@ func (f *fitting) ensembles(temperatures map[int]temperatureFit) {
 			Temperature: t.temperature, Depth: f.Depth, Before: t.before, After: t.after})
 		s := Summarise(t.heldOut)
 		f.report.Ensembles = append(f.report.Ensembles, EnsembleReport{name, t.temperature, t.before, s.ECE, s.AUROC})
-		f.report.Outcomes[name] = t.heldOut
 	}
 }
 

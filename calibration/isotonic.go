@@ -42,10 +42,7 @@ func FitIsotonic(outcomes []ScoredOutcome) (Isotonic, error) {
 		if math.IsNaN(o.Score) || math.IsInf(o.Score, 0) {
 			return Isotonic{}, fmt.Errorf("a score is %v", o.Score)
 		}
-		weight := o.Weight
-		if weight == 0 {
-			weight = 1
-		}
+		weight := weightOr1(o.Weight)
 		b := block{from: o.Score, to: o.Score, size: weight, correct: weight * Outcome{Correct: o.Correct}.correct()}
 		if n := len(blocks); n > 0 && blocks[n-1].from == o.Score {
 			blocks[n-1].correct += b.correct

@@ -1,9 +1,14 @@
 package calibration
 
 import (
+	"errors"
 	"fmt"
 	"math"
-	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Logistic is a chance from signals: 1/(1 + exp(-(intercept + Σ c·x))). With
@@ -24,13 +29,6 @@ type SignalOutcome struct {
 	Signals []float64
 	Correct bool
 	Weight  float64 // how many outcomes it counts for; 0: one
-}
-
-func (o *SignalOutcome) weight() float64 {
-	if o.Weight == 0 {
-		return 1
-	}
-	return o.Weight
 }
 
 // ridge is the penalty on half the squared coefficients, of signals brought to
@@ -58,9 +56,9 @@ func FitLogistic(names []string, outcomes []SignalOutcome, prior *Logistic) (Log
 			return Logistic{}, fmt.Errorf("outcome %d of %d: %w", i+1, len(outcomes), err)
 		}
 		if o.Correct {
-			positive += o.weight()
+			positive += weightOr1(o.Weight)
 		} else {
-			negative += o.weight()
+			negative += weightOr1(o.Weight)
 		}
 	}
 	high, low := (positive+1)/(positive+2), 1/(negative+2)
@@ -79,7 +77,7 @@ func FitLogistic(names []string, outcomes []SignalOutcome, prior *Logistic) (Log
 		for j, x := range o.Signals {
 			row[j+1] = (x - mean[j]) / deviation[j]
 		}
-		p.rows[i], p.targets[i], p.weights[i] = row, low, o.weight()
+		p.rows[i], p.targets[i], p.weights[i] = row, low, weightOr1(o.Weight)
 		if o.Correct {
 			p.targets[i] = high
 		}
@@ -128,19 +126,12 @@ func checkSignals(names []string, signals []float64) error {
 // deviation of 1.
 func moments(n int, outcomes []SignalOutcome) (mean, deviation []float64) {
 	mean, deviation = make([]float64, n), make([]float64, n)
-	all := 0.0
-	for _, o := range outcomes {
-		all += o.weight()
-	}
+	values, weights := make([]float64, len(outcomes)), make([]float64, len(outcomes))
 	for j := range n {
-		for _, o := range outcomes {
-			mean[j] += o.Signals[j] * o.weight() / all
+		for i, o := range outcomes {
+			values[i], weights[i] = o.Signals[j], weightOr1(o.Weight)
 		}
-		for _, o := range outcomes {
-			gap := o.Signals[j] - mean[j]
-			deviation[j] += gap * gap * o.weight() / all
-		}
-		deviation[j] = math.Sqrt(deviation[j])
+		mean[j], deviation[j] = stat.PopMeanStdDev(values, weights)
 		if deviation[j] <= 1e-12*math.Abs(mean[j]) || deviation[j] == 0 {
 			deviation[j] = 1
 		}
@@ -196,7 +187,7 @@ func (p *likelihood) penalty(j int) float64 {
 func (p *likelihood) loss(b []float64) float64 {
 	sum := 0.0
 	for i, row := range p.rows {
-		z := dot(row, b)
+		z := floats.Dot(row, b)
 		// ln(1 + exp(z)) - t·z, without overflow.
 		sum += p.weights[i] * (max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) - p.targets[i]*z)
 	}
@@ -206,98 +197,33 @@ func (p *likelihood) loss(b []float64) float64 {
 	return sum
 }
 
-// maximise finds the coefficients. The loss is convex, so Newton's steps,
-// halved where they overshoot, lead to its only minimum.
-func (p *likelihood) maximise() ([]float64, error) {
-	b := slices.Clone(p.about)
-	loss := p.loss(b)
-	for range 100 {
-		gradient, hessian := p.slope(b)
-		step, err := solve(hessian, gradient)
-		if err != nil {
-			return nil, err
-		}
-		decrease := dot(step, gradient)
-		if decrease < 1e-12*float64(len(p.rows)) {
-			return b, nil
-		}
-		next, size := make([]float64, len(b)), 1.0
-		for {
-			for j := range b {
-				next[j] = b[j] - size*step[j]
-			}
-			if after := p.loss(next); after <= loss-1e-4*size*decrease {
-				loss = after
-				break
-			}
-			if size /= 2; size < 1e-9 {
-				return b, nil // nothing left to gain in this precision
-			}
-		}
-		b = next
-	}
-	return nil, fmt.Errorf("the logistic fit did not converge")
-}
-
-func (p *likelihood) slope(b []float64) (gradient []float64, hessian [][]float64) {
-	n := len(b)
-	gradient, hessian = make([]float64, n), make([][]float64, n)
-	for j := range hessian {
-		hessian[j] = make([]float64, n)
+func (p *likelihood) slope(slope, b []float64) {
+	for j := range b {
+		slope[j] = p.penalty(j) * (b[j] - p.about[j])
 	}
 	for i, row := range p.rows {
-		chance := sigmoid(dot(row, b))
-		weight := p.weights[i] * chance * (1 - chance)
-		for j, x := range row {
-			gradient[j] += p.weights[i] * (chance - p.targets[i]) * x
-			for k := range j + 1 {
-				hessian[j][k] += weight * x * row[k]
-			}
-		}
+		floats.AddScaled(slope, p.weights[i]*(sigmoid(floats.Dot(row, b))-p.targets[i]), row)
 	}
-	for j := range n {
-		gradient[j] += p.penalty(j) * (b[j] - p.about[j])
-		hessian[j][j] += p.penalty(j)
-		for k := range j {
-			hessian[k][j] = hessian[j][k]
-		}
-	}
-	return gradient, hessian
 }
 
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for i := range a {
-		sum += a[i] * b[i]
+func (p *likelihood) curvature(curvature *mat.SymDense, b []float64) {
+	curvature.Zero()
+	for j := range b {
+		curvature.SetSym(j, j, p.penalty(j))
 	}
-	return sum
+	for i, row := range p.rows {
+		chance := sigmoid(floats.Dot(row, b))
+		curvature.SymRankOne(curvature, p.weights[i]*chance*(1-chance), mat.NewVecDense(len(row), row))
+	}
 }
 
-// solve returns x with a·x = b for a symmetric positive definite a, by
-// Cholesky's decomposition, which overwrites a's lower half.
-func solve(a [][]float64, b []float64) ([]float64, error) {
-	for j := range a {
-		for k := range j + 1 {
-			sum := a[j][k] - dot(a[j][:k], a[k][:k])
-			if j != k {
-				a[j][k] = sum / a[k][k]
-				continue
-			}
-			if !(sum > 0) {
-				return nil, fmt.Errorf("the logistic fit has no solution: its curvature is %v", sum)
-			}
-			a[j][j] = math.Sqrt(sum)
-		}
+// maximise finds the coefficients. The loss is convex, so Newton's steps lead to its
+// only minimum.
+func (p *likelihood) maximise() ([]float64, error) {
+	result, err := optimize.Minimize(optimize.Problem{Func: p.loss, Grad: p.slope, Hess: p.curvature}, p.about,
+		&optimize.Settings{GradientThreshold: 1e-8, MajorIterations: 100}, &optimize.Newton{})
+	if result == nil || err != nil && !errors.Is(err, optimize.ErrLinesearcherFailure) && !errors.Is(err, optimize.ErrNoProgress) {
+		return nil, fmt.Errorf("the logistic fit: %w", err)
 	}
-	x := make([]float64, len(b))
-	for j := range a {
-		x[j] = (b[j] - dot(a[j][:j], x[:j])) / a[j][j]
-	}
-	for j := len(a) - 1; j >= 0; j-- {
-		for k := j + 1; k < len(a); k++ {
-			x[j] -= a[k][j] * x[k]
-		}
-		x[j] /= a[j][j]
-	}
-	return x, nil
+	return result.X, nil
 }

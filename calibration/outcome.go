@@ -66,7 +66,7 @@ func brier(o Outcome) float64 {
 // outside 0 to 1 is in no bin and counts among the questions, as in the code of MUF's
 // authors (their function get_ece).
 func ECE(outcomes []Outcome) float64 {
-	var gaps [Bins]float64
+	var gaps [tenths]float64
 	all := 0.0
 	for _, o := range outcomes {
 		all += o.weight()
@@ -81,8 +81,8 @@ func ECE(outcomes []Outcome) float64 {
 	return sum / max(all, math.SmallestNonzeroFloat64)
 }
 
-// Bins is the number of bins of the ECE and of a reliability diagram.
-const Bins = 10
+// tenths is the number of bins of the ECE and of a reliability diagram.
+const tenths = 10
 
 // edge is the lower end of bin i. The authors of MUF have numpy's
 // arange(0, 1.1, 0.1), whose third edge is 0.30000000000000004, so it is a
@@ -91,12 +91,38 @@ func edge(i int) float64 { return float64(i) * 0.1 }
 
 // binOf is the first bin that has the confidence between its edges, or -1.
 func binOf(confidence float64) int {
-	for i := range Bins {
+	for i := range tenths {
 		if edge(i) <= confidence && confidence <= edge(i+1) {
 			return i
 		}
 	}
 	return -1
+}
+
+// Bin holds the outcomes whose confidences lie in one tenth of 0 to 1.
+type Bin struct {
+	Questions  int     `json:"questions"`
+	Confidence float64 `json:"confidence"` // their mean
+	Accuracy   float64 `json:"accuracy"`
+}
+
+// Reliability is the accuracy at each level of confidence: the bins that hold outcomes,
+// the lowest first.
+func Reliability(outcomes []Outcome) []Bin {
+	var bins [tenths]Bin
+	for _, o := range outcomes {
+		if i := binOf(o.Confidence); i >= 0 {
+			bins[i].Questions++
+			bins[i].Confidence += o.Confidence
+			bins[i].Accuracy += o.correct()
+		}
+	}
+	filled := slices.DeleteFunc(bins[:], func(b Bin) bool { return b.Questions == 0 })
+	for i := range filled {
+		filled[i].Confidence /= float64(filled[i].Questions)
+		filled[i].Accuracy /= float64(filled[i].Questions)
+	}
+	return filled
 }
 
 // AUROC is the chance that a question that came true has the higher confidence

@@ -101,3 +101,14 @@ func TestPerfectPredictorHasNoECE(t *testing.T) {
 	near(t, "ECE of a perfect predictor", ECE(perfect), 0, .006)
 	near(t, "ECE of one that overstates", ECE(boastful), .2, .006)
 }
+
+// TestReliability is worked out by hand.
+func TestReliability(t *testing.T) {
+	got := Reliability(outcomes(t, []float64{.05, .15, .95, 1, .55, .55, .1, 1.5}, "01110111"))
+	want := []Bin{{2, .075, .5}, {1, .15, 1}, {2, .55, .5}, {2, .975, 1}}
+	for i, b := range want {
+		if len(got) != len(want) || got[i].Questions != b.Questions || math.Abs(got[i].Confidence-b.Confidence) > 1e-12 || got[i].Accuracy != b.Accuracy {
+			t.Fatalf("%+v, want %+v", got, want)
+		}
+	}
+}

@@ -16,8 +16,6 @@ type Report struct {
 	Ensembles   []EnsembleReport `json:"ensembles"`
 	// Warnings are for people: too few questions, and methods that were passed over.
 	Warnings []string `json:"warnings,omitempty"`
-	// Outcomes are what reliability diagrams show, by the diagram's name.
-	Outcomes map[string][]Outcome `json:"-"`
 }
 
 // MethodReport is how often a fusion has a passage that answers among the first k.
@@ -52,6 +50,8 @@ type ChanceReport struct {
 	Silent     float64  `json:"without_silent_at_half"` // of the questions without an answer, those below
 	Accuracy   float64  `json:"accuracy"`               // over questions with an answer
 	SurestHalf float64  `json:"accuracy_of_surest_half"`
+	// Reliability is over questions with an answer and without.
+	Reliability []Bin `json:"reliability"`
 }
 
 // SourceReport is the chance that a source's own first hit answers.
@@ -74,8 +74,7 @@ func (r *Report) addChance(c *ConfidenceFit) {
 	answerable, without := c.Outcomes[:r.Questions], c.Outcomes[r.Questions:]
 	r.Without = len(without)
 	r.Chances = append(r.Chances, ChanceReport{c.Confidence.K, c.Confidence.Kind, c.Confidence.Reason, c.HeldOut.ECE, c.HeldOut.AUROC,
-		AtLeast(answerable, .5, true), 1 - AtLeast(without, .5, false), AccuracyAt(answerable, 1), AccuracyAt(answerable, .5)})
-	r.Outcomes[fmt.Sprintf("answer-%d", c.Confidence.K)] = c.Outcomes
+		AtLeast(answerable, .5, true), 1 - AtLeast(without, .5, false), AccuracyAt(answerable, 1), AccuracyAt(answerable, .5), Reliability(c.Outcomes)})
 }
 
 // enough questions for figures that are good to a few points.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -25,7 +24,6 @@ type calibrating struct {
 	candidate   int
 	specialists int
 	apart       []string
-	report      string
 	asJSON      string
 	evidence    string
 	dry         bool
@@ -55,7 +53,7 @@ What it prints is measured on questions that the numbers were not fitted on
 the collection's folder; "auto" is then the gate, or another
 method that is surely better and that the collection can answer by.`,
 		Example: `  conclave calibrate --collection my-index --questions dev.jsonl
-  conclave calibrate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --report pictures/`,
+  conclave calibrate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --json fit.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := settings(cmd, term)
@@ -73,7 +71,6 @@ method that is surely better and that the collection can answer by.`,
 	flags.IntVar(&x.candidate, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
 	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "experts with a domain that \"auto\" asks, the most familiar with the question; 0: all, at the price of their encoder passes")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions to be measured on later: refused when it shares one with --questions; may be repeated")
-	flags.StringVar(&x.report, "report", "", "`folder` for reliability diagrams (SVG)")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs: all that was measured, by expert, source and domain")
 	flags.StringVar(&x.evidence, "evidence", "", "`file` for what the gate is fitted on, as JSON Lines: nothing is fitted then (bench/gate)")
 	flags.BoolVar(&x.dry, "dry-run", false, "print, and write nothing")
@@ -125,11 +122,6 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 			return err
 		}
 	}
-	if x.report != "" {
-		if err := draw(x.report, report); err != nil {
-			return err
-		}
-	}
 	if x.dry {
 		return nil
 	}
@@ -168,18 +160,4 @@ func fingerprints(l *serving.Assembly) map[string]string {
 		out[e.Name()] = e.Encoder.Fingerprint(models.Question)
 	}
 	return out
-}
-
-// draw writes a reliability diagram for each expert and for the answer.
-func draw(folder string, r *calibration.Report) error {
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
-	}
-	for name, outcomes := range r.Outcomes {
-		err := writeFile(filepath.Join(folder, name+".svg"), func(w io.Writer) error { return calibration.WriteDiagram(w, name, outcomes) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -59,14 +56,9 @@ func TestCalibrationIsUsed(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("c", calibration.RecordFile)); code != exitOK || !errors.Is(err, os.ErrNotExist) || !strings.Contains(out, "60 questions") {
 		t.Fatalf("a dry run: exit code %d, %v\n%s%s", code, err, complaints, out)
 	}
-	code, out, complaints = conclave(t, both("calibrate", "--collection", "c", "--report", "pictures", "--json", "fit.json")...)
+	code, out, complaints = conclave(t, both("calibrate", "--collection", "c", "--json", "fit.json")...)
 	if code != exitOK {
 		t.Fatal(complaints)
-	}
-	for _, name := range []string{"base", "tales", "answer-1", "answer-5", "answer-10", "answer-20"} {
-		if err := wellFormed(filepath.Join("pictures", name+".svg")); err != nil {
-			t.Error(err)
-		}
 	}
 	r, err := calibration.ReadRecord("c")
 	if err != nil || r == nil {
@@ -251,21 +243,6 @@ func TestCalibrateUsage(t *testing.T) {
 		code, _, complaints := conclave(t, append([]string{"calibrate"}, c.args...)...)
 		if code != c.code || !strings.Contains(complaints, c.says) {
 			t.Errorf("%v: exit code %d, want %d with %q:\n%s", c.args, code, c.code, c.says, complaints)
-		}
-	}
-}
-
-// wellFormed reports what is wrong with an XML file.
-func wellFormed(path string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	for decoder := xml.NewDecoder(bytes.NewReader(data)); ; {
-		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
 }

@@ -42,6 +42,7 @@ type axes struct {
 	id, title, across, up string
 	ticks                 []tick // of x, at their place from 0 to 1
 	place                 func(x float64) float64
+	diagonal              bool // the axes are the same shares, from 0 to 1, and their diagonal is drawn
 }
 
 type tick struct {
@@ -86,10 +87,7 @@ func coverageCurves(r *evaluation.Report, o order) chartView {
 	const least, most = 0.02, 160 // share of the questions; points of a line
 	t := &r.Tables[0]
 	a := axes{id: "cov", title: "Accuracy against coverage", across: "share of the questions that is answered, surest first, %", up: "top-1 among those, %",
-		place: func(x float64) float64 { return x }}
-	for i := 0; i <= 10; i += 2 {
-		a.ticks = append(a.ticks, tick{float64(i) / 10, fmt.Sprint(10 * i)})
-	}
+		ticks: tenths(), place: func(x float64) float64 { return x }}
 	var lines []line
 	for _, name := range o.methods {
 		row := rowOf(t, name)
@@ -121,6 +119,9 @@ func (a axes) draw(lines []line, shown int) chartView {
 	}
 	step := niceStep(high - low)
 	low, high = math.Max(0, math.Floor(low/step)*step), math.Min(1, math.Ceil(high/step)*step)
+	if a.diagonal {
+		low, high = 0, 1
+	}
 	if high <= low {
 		low, high = max(0, high-step), min(1, low+step)
 	}
@@ -139,6 +140,9 @@ func (a axes) draw(lines []line, shown int) chartView {
 		x := plotLeft + (plotWidth-plotLeft-plotRight)*tick.at
 		put(`<line class="grid" x1="%.1f" y1="%g" x2="%.1f" y2="%g"/>`, x, plotTop, x, plotHeight-plotBottom)
 		put(`<text x="%.1f" y="%g" text-anchor="middle">%s</text>`, x, plotHeight-plotBottom+16, tick.label)
+	}
+	if a.diagonal {
+		put(`<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, across(0), up(0), across(1), up(1))
 	}
 	put(`<text class="axis" x="%g" y="%g" text-anchor="middle">%s</text>`, (plotLeft+plotWidth-plotRight)/2, plotHeight-6, html.EscapeString(a.across))
 	put(`<text class="axis" transform="translate(13 %g) rotate(-90)" text-anchor="middle">%s</text>`, (plotTop+plotHeight-plotBottom)/2, html.EscapeString(a.up))
@@ -183,21 +187,31 @@ func niceStep(width float64) float64 {
 	return power
 }
 
-// reliabilityDiagrams are those of the methods with a confidence.
-func reliabilityDiagrams(r *evaluation.Report, o order) ([]template.HTML, error) {
-	var out []template.HTML
+// reliabilityCurves is the accuracy at each level of confidence, of every method that
+// has one.
+func reliabilityCurves(r *evaluation.Report, o order) chartView {
+	a := axes{id: "rel", title: "Reliability", across: "confidence, % (mean of a tenth)", up: "top-1, %", diagonal: true, ticks: tenths(),
+		place: func(x float64) float64 { return x }}
+	var lines []line
 	for _, name := range o.methods {
 		row := rowOf(&r.Tables[0], name)
-		if len(row.Outcomes) == 0 {
-			continue
+		l := line{method: name, kind: row.Kind, value: fmt.Sprintf("ECE %.3f", row.Values["ece"])}
+		for _, b := range calibration.Reliability(row.Outcomes) {
+			l.x, l.y = append(l.x, b.Confidence), append(l.y, b.Accuracy)
 		}
-		var svg strings.Builder
-		if err := calibration.WriteDiagram(&svg, name, row.Outcomes); err != nil {
-			return nil, err
+		if len(l.x) > 0 {
+			lines = append(lines, l)
 		}
-		out = append(out, template.HTML(svg.String()))
 	}
-	return out, nil
+	return a.draw(lines, lineColours)
+}
+
+// tenths are the ticks of an axis of shares.
+func tenths() (ticks []tick) {
+	for i := 0; i <= 10; i += 2 {
+		ticks = append(ticks, tick{float64(i) / 10, fmt.Sprint(10 * i)})
+	}
+	return ticks
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

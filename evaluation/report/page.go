@@ -34,7 +34,7 @@ type page struct {
 	Tables   []tableView
 	Curves   chartView
 	Coverage chartView
-	Diagrams []template.HTML
+	Reliable chartView
 	Sources  heat // accuracy of the sources by domain
 	Sure     heat // confidence of the experts by domain
 	Weights  []heat
@@ -63,11 +63,7 @@ func Write(w io.Writer, r *evaluation.Report) error {
 	order := prominent(r)
 	p.Curves = accuracyCurves(r, order)
 	p.Coverage = coverageCurves(r, order)
-	diagrams, err := reliabilityDiagrams(r, order)
-	if err != nil {
-		return err
-	}
-	p.Diagrams = diagrams
+	p.Reliable = reliabilityCurves(r, order)
 	p.Sources, p.Sure, p.Weights = sourcesByDomain(r), sureByDomain(r), weightsByDomain(r)
 	p.Experts = experts(r)
 	for _, m := range evaluation.Metrics() {
