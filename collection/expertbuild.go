@@ -18,7 +18,7 @@ func completeIndex(ix Index) (Index, error) {
 	if ix.Kind == ann.Late {
 		return ix, fmt.Errorf("an index of kind %s cannot be chosen: experts that give each token a vector have it by themselves, and others cannot", ann.Late)
 	}
-	return ix, ann.BuildOptions{M: ix.M, EfConstruction: ix.EfConstruction}.Check(ix.Kind)
+	return ix, ix.Check()
 }
 
 // describeExpert is an expert whose vectors are to be made, with the index that

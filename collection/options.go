@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"conclave/ann"
 	"conclave/bm25"
 	"conclave/corpus"
 )
@@ -43,6 +44,19 @@ type Index struct {
 	M              int    `json:"m,omitempty"`               // neighbours of a node
 	EfConstruction int    `json:"ef_construction,omitempty"` // candidates while building
 	Seed           uint64 `json:"seed,omitempty"`
+}
+
+// Check is an error where no index can be built so.
+func (x Index) Check() error {
+	return ann.BuildOptions{M: x.M, EfConstruction: x.EfConstruction}.Check(x.Kind)
+}
+
+// NewWords are the constants of BM25 for a new collection, with or without an index of
+// pairs of adjacent words.
+func NewWords(phrases bool) bm25.Params {
+	p := bm25.DefaultParams()
+	p.Phrases = phrases
+	return p
 }
 
 // BuildOptions says how to make a segment, and with the first one a collection.

@@ -39,6 +39,15 @@ type VectorOptions struct {
 	Folder string
 }
 
+// Check is an error where there is no such kind of index of single vectors.
+func (o VectorOptions) Check() error {
+	kind, err := ann.KindNamed(o.Kind)
+	if err == nil && kind.Tokens {
+		err = fmt.Errorf("an index of kind %s compares lists of vectors, and these are single ones", kind.Name)
+	}
+	return err
+}
+
 // DefaultEf is what is measured when nothing else is asked for.
 func DefaultEf() []int { return []int{100, 150, 200, 300, 400, 600} }
 
@@ -125,12 +134,12 @@ func Run(ctx context.Context, o VectorOptions) (_ VectorReport, err error) {
 
 // prepare opens the index in the folder, having built what is not there.
 func prepare(ctx context.Context, o VectorOptions, r *VectorReport) (ann.Index, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
 	k, err := ann.KindNamed(o.Kind)
 	if err != nil {
 		return nil, err
-	}
-	if k.Tokens {
-		return nil, fmt.Errorf("an index of kind %s is of lists of vectors; rows of numbers, one vector each, cannot measure it", o.Kind)
 	}
 	vectors, graph := filepath.Join(o.Folder, "vectors"), filepath.Join(o.Folder, o.Kind)
 	if _, err := os.Stat(vectors); errors.Is(err, fs.ErrNotExist) {

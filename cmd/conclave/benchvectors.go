@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"conclave/ann"
 	"conclave/ann/bench"
 
 	"github.com/spf13/cobra"
@@ -46,10 +45,8 @@ query, those furthest from it, or those near another vector.`,
 			if o.Queries == "" {
 				return usagef("--queries is needed")
 			}
-			if kind, err := ann.KindNamed(o.Kind); err != nil {
+			if err := o.Check(); err != nil {
 				return usageError{err}
-			} else if kind.Tokens {
-				return usagef("--index %s compares lists of vectors, and these are single ones", kind.Name)
 			}
 			if filters {
 				points, err := bench.RunFilters(cmd.Context(), o, bench.DefaultSelectivities())
@@ -87,7 +84,7 @@ query, those furthest from it, or those near another vector.`,
 	flags.StringVar(&o.Queries, "queries", "", "`file` of query vectors")
 	flags.StringVar(&o.Truth, "truth", "", "`file` of the nearest rows of each query")
 	flags.IntVar(&o.Dim, "dim", 0, "numbers of a vector")
-	flags.StringVar(&o.Kind, "index", ann.HNSW, "kind of index: hnsw, flat or coder")
+	flags.StringVar(&o.Kind, "index", "hnsw", "kind of index: hnsw, flat or coder")
 	flags.IntSliceVar(&o.Ef, "ef", nil, fmt.Sprintf("values of efSearch (default %v)", bench.DefaultEf()))
 	flags.IntVar(&o.Build.M, "m", 0, "neighbours of a node (default: of the kind)")
 	flags.IntVar(&o.Build.EfConstruction, "ef-construction", 0, "candidates looked at while building (default: of the kind)")

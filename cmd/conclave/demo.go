@@ -130,7 +130,7 @@ func buildDemo(ctx context.Context, config configs.Config, cache provision.Cache
 	bar := newProgress(term.Err)
 	defer bar.Finish()
 	options := buildOptions(config, loaded, bar)
-	options.Words = wordParams(true)
+	options.Words = collection.NewWords(true)
 	_, err = collection.Build(ctx, config.Collection, source, options)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"conclave/collection"
 	"conclave/models"
 	"conclave/provision"
 )
@@ -28,7 +29,7 @@ func demoFolder(cache provision.Cache, names []string) (string, error) {
 		}
 		_, _ = fmt.Fprintf(sum, "%s %s\n", x.Name, bundle.Fingerprint(models.Passage))
 	}
-	_, _ = fmt.Fprintf(sum, "\n%+v\n", wordParams(true))
+	_, _ = fmt.Fprintf(sum, "\n%+v\n", collection.NewWords(true))
 	err := eachDemoFile(func(name string, data []byte) error {
 		_, _ = fmt.Fprintf(sum, "\n%s %d\n", name, len(data))
 		_, _ = sum.Write(data)

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/bm25"
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
@@ -127,13 +126,6 @@ func (r *indexed) take(told *costs) {
 	}
 }
 
-// wordParams are those of a new collection.
-func wordParams(phrases bool) bm25.Params {
-	p := bm25.DefaultParams()
-	p.Phrases = phrases
-	return p
-}
-
 // rebuild indexes the words of a collection anew, with the constants that it
 // has. It opens nothing but the manifest: what another version analysed cannot
 // be opened, and this is how to mend it.
@@ -176,7 +168,7 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	options.Threads, options.Index = x.threads, x.index
 	options.Replace = x.replace
 	if has == nil {
-		options.Words = wordParams(x.phrases)
+		options.Words = collection.NewWords(x.phrases)
 	}
 	if x.skipBad {
 		options.BadPassage = func(bad error) error {

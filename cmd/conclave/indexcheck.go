@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/ann"
 	"conclave/collection"
 	"conclave/corpus"
 
@@ -38,7 +37,7 @@ func (x *indexing) check(flags *pflag.FlagSet, kind string) error {
 	} else {
 		x.kindAsked = true
 	}
-	if err := (ann.BuildOptions{M: x.index.M, EfConstruction: x.index.EfConstruction}).Check(x.index.Kind); err != nil {
+	if err := x.index.Check(); err != nil {
 		return usageError{fmt.Errorf("--index %s: %w", x.index.Kind, err)}
 	}
 	return nil

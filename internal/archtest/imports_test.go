@@ -45,6 +45,10 @@ var allowed = map[string][]string{
 	"internal":    {"*"}, // test support and end-to-end tests
 }
 
+// apart are packages whose parts a command does not put together itself: that is for
+// collection, search and serving.
+var apart = []string{"conclave/ann", "conclave/bm25", "conclave/fusion"}
+
 // only says which package alone may import a library.
 var only = map[string]string{
 	"github.com/yalue/onnxruntime_go": "encoder",
@@ -74,6 +78,9 @@ func TestImports(t *testing.T) {
 		for _, path := range p.Imports {
 			if to, ours := place(path); ours && to != from && !slices.Contains(may, to) && !slices.Contains(may, "*") {
 				t.Errorf("%s imports %s: the architecture has no arrow from %s to %s (it has %v)", p.ImportPath, path, from, to, may)
+			}
+			if from == "cmd" && slices.Contains(apart, path) {
+				t.Errorf("%s imports %s: commands are flags, wiring and printing", p.ImportPath, path)
 			}
 			for library, owner := range only {
 				if (path == library || strings.HasPrefix(path, library+"/")) && from != owner {
