@@ -137,10 +137,6 @@ func prepare(ctx context.Context, o VectorOptions, r *VectorReport) (ann.Index, 
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	k, err := ann.KindNamed(o.Kind)
-	if err != nil {
-		return nil, err
-	}
 	vectors, graph := filepath.Join(o.Folder, "vectors"), filepath.Join(o.Folder, o.Kind)
 	if _, err := os.Stat(vectors); errors.Is(err, fs.ErrNotExist) {
 		if err := convert(o.Vectors, vectors, o.Dim); err != nil {
