@@ -72,9 +72,9 @@ func (f *fitting) fit(ctx context.Context) error {
 	if err := f.sources(); err != nil {
 		return err
 	}
-	lexical := slices.IndexFunc(f.Questions[0].Sources, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical })
-	if lexical >= 0 && len(f.Questions[0].Sources) > 1 {
-		if f.record.Alpha, f.alphas, err = fitAlpha(ctx, f.Questions, lexical, alphas()); err != nil {
+	words := slices.ContainsFunc(f.Questions[0].Sources, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical })
+	if words && len(f.Questions[0].Sources) > 1 {
+		if f.record.Alpha, f.alphas, err = fitAlpha(ctx, f.Questions, alphas()); err != nil {
 			return err
 		}
 	}
@@ -85,7 +85,7 @@ func (f *fitting) fit(ctx context.Context) error {
 	if err := f.chances(gates, answers); err != nil {
 		return err
 	}
-	return f.compare(answers, lexical)
+	return f.compare(answers)
 }
 
 // FitTemperatures fits one for every expert that has an ensemble, by its column, and

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"conclave/fusion"
-	"conclave/search"
 )
 
 // method is a fusion with its answers to all questions.
@@ -17,44 +16,31 @@ type method struct {
 	answers []Answered
 }
 
-// compare measures beside the gate what needs no fitting, or a number only.
-func (f *fitting) compare(gated []Answered, lexical int) error {
-	f.methods = []method{{"gate (fitted on other folds)", search.MethodGate, gated}}
-	equal := func(q *Question) []fusion.Source {
-		var out []fusion.Source
-		for _, s := range q.Sources {
-			if s.Kind != fusion.Phrases && s.Kind != fusion.Late { // the gate's alone
-				out = append(out, fusion.Source{Column: s.Column, Weight: 1})
-			}
-		}
-		return out
+// compare measures beside the gate what needs no fitting, or a number only: no method
+// whose answers rest on the ensembles alone.
+func (f *fitting) compare(gated []Answered) error {
+	f.methods = []method{{"gate (fitted on other folds)", fusion.MethodGate, gated}}
+	alphas := map[string]float64{} // by fold, which is that of the id
+	for i, alpha := range f.alphas {
+		alphas[f.Questions[i].ID] = alpha
 	}
-	add := func(name, of string, by func(q *Question) (fusion.Ranking, error)) error {
-		answers, err := By(f.Questions, by)
-		f.methods = append(f.methods, method{name, of, answers})
-		return err
-	}
-	if f.alphas != nil {
-		of := map[string]float64{} // by fold, which is that of the id
-		for i, q := range f.Questions {
-			of[q.ID] = f.alphas[i]
+	for _, m := range fusion.Methods() {
+		name := m.Name
+		switch {
+		case m.Gated, m.Confidence && !m.OnlyAmong, m.NeedsWords && f.alphas == nil:
+			continue
+		case m.NeedsWords:
+			name = fmt.Sprintf("%s, α %.4f (fitted on other folds)", name, f.record.Alpha)
 		}
-		err := add(fmt.Sprintf("hybrid, α %.4f (fitted on other folds)", f.record.Alpha), search.MethodHybrid, func(q *Question) (fusion.Ranking, error) {
-			return hybrid(q, lexical, of[q.ID], AnsweredDepth)
+		answers, err := By(f.Questions, func(q *Question) (fusion.Ranking, error) {
+			return m.Fuse(q.input(), fusion.Settings{Alpha: alphas[q.ID]}, AnsweredDepth)
 		})
 		if err != nil {
 			return err
 		}
+		f.methods = append(f.methods, method{name, m.Name, answers})
 	}
-	err := add(search.MethodSum, search.MethodSum, func(q *Question) (fusion.Ranking, error) {
-		return fusion.Sum(q.Table, equal(q), fusion.Options{Normalisation: fusion.ZScore}, AnsweredDepth)
-	})
-	if err != nil {
-		return err
-	}
-	return add(search.MethodRRF, search.MethodRRF, func(q *Question) (fusion.Ranking, error) {
-		return fusion.RRF(q.Table, equal(q), AnsweredDepth)
-	})
+	return nil
 }
 
 // surely is how many standard errors of the mean difference to the gate another

@@ -33,6 +33,11 @@ type Question struct {
 	ensembles []ensembleAnswer // by column; none of a source without
 }
 
+// input is the question as methods fuse it.
+func (q *Question) input() fusion.Input {
+	return fusion.Input{Table: q.Table, Sources: q.Sources, Known: q.Known}
+}
+
 // asked is the question when only so many specialists are asked, the most
 // familiar with it. 0: all.
 func (q *Question) asked(specialists int) *Question {
@@ -158,23 +163,9 @@ func (q *Question) observe(found *search.Evidence) {
 	q.Table, q.Known = found.Table, found.Known
 	for column := range found.Sources {
 		s := &found.Sources[column]
-		o := fusion.Observed{Column: column, Kind: fusion.Generalist, Confidence: -1, Familiarity: s.Familiarity, Ceiling: s.Ceiling, Random: s.Random}
-		switch {
-		case s.Lexical:
-			o.Kind = fusion.Lexical
-		case s.Phrases:
-			o.Kind = fusion.Phrases
-		case s.Late:
-			o.Kind = fusion.Late
-		case s.Specialist:
-			o.Kind = fusion.Specialist
-		case s.Base:
-			o.Kind = fusion.Base
-		}
-		q.Sources = append(q.Sources, o)
+		q.Sources = append(q.Sources, s.Observed)
 		q.ensembles = append(q.ensembles, ensembleAnswer{q.ID, s.MemberScores, s.Members, q.answeredBy(column)})
 	}
-	fusion.Rivals(q.Sources)
 }
 
 // ensemble is what the ensemble of a source, by its column, said; the zero value where

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"conclave/fusion"
 	"conclave/search"
 )
 
@@ -100,77 +101,43 @@ func (l Lineup) Alone() []Method {
 	var out []Method
 	for _, x := range l {
 		// MUF over one expert is its ranking with its confidence.
-		name, normalisation := search.MethodSum, "raw"
+		name, normalisation := fusion.MethodSum, "raw"
 		if x.Calibration != nil && x.EnsembleMembers > 1 {
-			name, normalisation = search.MethodMUF, ""
+			name, normalisation = fusion.MethodMUF, ""
 		}
 		out = append(out, Method{Name: x.Name + " alone", Kind: KindSource, Source: x.Name,
 			Request: search.Request{Fusion: search.Methods{Names: []string{name}}, Experts: &[]string{x.Name}, BM25: &no, Normalisation: normalisation}})
 	}
 	return append(out, Method{Name: search.WordSource + " alone", Kind: KindSource, Source: search.WordSource,
-		Request: search.Request{Fusion: search.Methods{Names: []string{search.MethodSum}}, Experts: &[]string{}, BM25: &yes, Normalisation: "raw"}})
+		Request: search.Request{Fusion: search.Methods{Names: []string{fusion.MethodSum}}, Experts: &[]string{}, BM25: &yes, Normalisation: "raw"}})
 }
 
-// Fusions is every fusion method that makes sense with these sources, and the
-// variants that the papers and users know: raw, z-scored and min-max scores,
-// and a missing score completed by the lowest (the paper's) or the true one.
-// Whether the engine can do them is for possible to find out.
+// Fusions is "auto" and every variant of every fusion method that makes sense with
+// these sources (fusion.Methods). Whether the engine can do them is for possible to
+// find out.
 func (l Lineup) Fusions() []Method {
-	no := false
-	fusion := func(name, method string, change func(*search.Request)) Method {
-		m := Method{Name: name, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{method}}}}
-		if change != nil {
-			change(&m.Request)
-		}
-		return m
-	}
-	several := len(l) > 1
-	calibrated := l.calibrated()
 	if len(l) == 0 {
 		return nil // one source: there is nothing to fuse
 	}
-	// sure is a fusion of the experts that can say how sure they are, or of the
-	// only one that there is.
-	sure := func(name, method string, change func(*search.Request)) Method {
-		m := fusion(name, method, change)
-		if len(calibrated) < len(l) && len(calibrated) > 0 {
-			m.Request.Experts = &calibrated
+	calibrated, several := l.calibrated(), len(l) > 1
+	out := []Method{{Name: search.MethodAuto, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{search.MethodAuto}}}}}
+	for _, m := range fusion.Methods() {
+		if sure := len(calibrated) > 1 || m.OnlyAmong && (len(calibrated) > 0 || !several); m.Confidence && !sure {
+			continue
 		}
-		return m
-	}
-	var out []Method
-	for _, name := range search.MethodNames() {
-		switch name {
-		case search.MethodMUF:
-			if len(calibrated) > 1 {
-				out = append(out, sure(name, name, nil),
-					sure("muf, lowest", name, func(r *search.Request) { r.Missing = "min" }),
-					sure("muf, z-scores", name, func(r *search.Request) { r.Normalisation = "zscore" }),
-					sure("muf, min-max", name, func(r *search.Request) { r.Normalisation = "minmax" }))
+		for _, v := range m.Variants {
+			some := len(calibrated) > 0 && len(calibrated) < len(l)
+			if v.ExpertsAlone && !several || v.CalibratedAlone && !(some && len(calibrated) > 1) {
+				continue
 			}
-		case search.MethodMUFSparse:
-			if len(calibrated) > 1 {
-				out = append(out, sure(name, name, nil))
+			r := search.Request{Fusion: search.Methods{Names: []string{m.Name}}, Missing: string(v.Missing), Normalisation: string(v.Normalisation)}
+			if (m.Confidence || v.CalibratedAlone) && some {
+				r.Experts = &calibrated
 			}
-		case search.MethodHybrid:
-			if len(calibrated) > 0 || !several {
-				out = append(out, sure(name, name, nil))
+			if no := false; v.ExpertsAlone {
+				r.BM25 = &no
 			}
-		case search.MethodSum:
-			if several {
-				out = append(out,
-					fusion("sum of experts", name, func(r *search.Request) { r.BM25, r.Normalisation = &no, "raw" }),
-					fusion("sum of experts, z-scores", name, func(r *search.Request) { r.BM25, r.Normalisation = &no, "zscore" }))
-			}
-			if len(calibrated) > 1 && len(calibrated) < len(l) {
-				// What MUF is to be compared with.
-				out = append(out, sure("sum of calibrated experts", name, func(r *search.Request) { r.BM25, r.Normalisation = &no, "raw" }))
-			}
-			out = append(out,
-				fusion("sum, z-scores", name, func(r *search.Request) { r.Normalisation = "zscore" }),
-				fusion("sum, min-max", name, func(r *search.Request) { r.Normalisation = "minmax" }))
-		default:
-			out = append(out, fusion(name, name, nil))
+			out = append(out, Method{Name: v.Name, Kind: KindFusion, Request: r})
 		}
 	}
 	return out

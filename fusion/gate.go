@@ -6,6 +6,56 @@ import (
 	"slices"
 )
 
+func gated() Method {
+	return Method{
+		Name: MethodGate,
+		About: "experts, words and late interaction weighted by question: how familiar the question is to each expert, " +
+			"how certain its ensemble is, how far its first hit is ahead, and how far words agree",
+		Words: true, Completes: true, Gated: true,
+		Variants: []Variant{{Name: "gate"}},
+		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
+			if s.Specialists > 0 {
+				in.Sources = MostFamiliar(in.Sources, s.Specialists)
+			}
+			gate := s.gateFor(in.Sources)
+			ranking, err := Gated(in.Table, gate, in.Sources, s.Missing, k)
+			if err == nil && gate == s.Gate { // the chances are those of its answers
+				err = s.giveChances(&ranking, in, k)
+			}
+			return ranking, err
+		},
+	}
+}
+
+// gateFor is the gate for these sources.
+func (s *Settings) gateFor(sources []Observed) *Gate {
+	late := slices.ContainsFunc(sources, func(o Observed) bool { return o.Kind == Late })
+	if !late && s.GateWithoutLate != nil {
+		return s.GateWithoutLate
+	}
+	return s.Gate
+}
+
+// giveChances fills in the confidences of a gate's ranking, where the sources are
+// those that the chances were fitted for.
+func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
+	if s.Chances == nil || len(r.Items) == 0 || s.CloseOnly && !Closeness(in.Sources) {
+		return nil
+	}
+	signals := Signals(in.Table, in.Sources, *r, in.Known)
+	first, err := s.Chances.Of(signals, 1)
+	if err != nil {
+		return fmt.Errorf("the confidence of the answer: %w", err)
+	}
+	r.Confidence = &first
+	if k > 1 {
+		if any, err := s.Chances.Of(signals, k); err == nil {
+			r.Any = &any
+		}
+	}
+	return nil
+}
+
 // Gate decides for each question how much every source counts. Its
 // coefficients belong to kinds of sources, not to names, so that an expert
 // that it was not fitted with takes part as soon as it is there.

@@ -5,6 +5,24 @@ import (
 	"math"
 )
 
+func hybrid() Method {
+	return Method{
+		Name: MethodHybrid, About: "the experts' fused score plus α times BM25",
+		Words: true, NeedsDense: true, NeedsWords: true, Confidence: true, OnlyAmong: true,
+		Completes: true, Normalises: true, Weighs: WordsAlone,
+		Variants: []Variant{{Name: "hybrid"}},
+		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
+			experts, _ := in.sure()
+			lexical := in.lexical()
+			alpha, named := s.Weights[lexical]
+			if !named {
+				alpha = s.Alpha
+			}
+			return Hybrid(in.Table, experts, lexical, HybridOptions{Alpha: alpha, Normalisation: s.Normalisation, Missing: s.Missing}, k)
+		},
+	}
+}
+
 // HybridOptions are what Hybrid leaves open.
 type HybridOptions struct {
 	// Alpha is the weight of the lexical score (of the dense one with

@@ -1,5 +1,17 @@
 package fusion
 
+func rrf() Method {
+	return Method{
+		Name: MethodRRF, About: "reciprocal ranks",
+		Words: true, Weighs: Everybody,
+		Variants: []Variant{{Name: "rrf"}},
+		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
+			sources, _ := in.weighted(s)
+			return RRF(in.Table, sources, k)
+		},
+	}
+}
+
 // RRFConstant is the k of reciprocal rank fusion (Cormack, Clarke and
 // Büttcher, 2009), which found 60 good over many collections.
 const RRFConstant = 60

@@ -171,28 +171,29 @@ type vectorScan struct {
 	expert string
 }
 
-func (s vectorScan) Search(_ context.Context, q []float32, k int, _ bool) ([]rank.Hit, error) {
+func (s vectorScan) Search(ctx context.Context, q []float32, k int, _ bool) ([]rank.Hit, error) {
 	top := rank.NewTopK(k)
 	scores := make([]float32, 1)
 	for i := range s.passages {
-		s.Scores(q, []rank.Ordinal{rank.Ordinal(i)}, scores)
+		_ = s.Scores(ctx, q, []rank.Ordinal{rank.Ordinal(i)}, scores)
 		top.Push(rank.Hit{Ordinal: rank.Ordinal(i), Score: scores[0]})
 	}
 	return top.Sorted(), nil
 }
 
-func (s vectorScan) Scores(q []float32, passages []rank.Ordinal, out []float32) {
+func (s vectorScan) Scores(_ context.Context, q []float32, passages []rank.Ordinal, out []float32) error {
 	for i, o := range passages {
 		out[i] = 0
 		for d, x := range s.vectors[s.expert][o] {
 			out[i] += x * q[d]
 		}
 	}
+	return nil
 }
 
 type wordScan library
 
-func (s *wordScan) Scores(question string, passages []rank.Ordinal, out []float32) error {
+func (s *wordScan) Scores(_ context.Context, question string, passages []rank.Ordinal, out []float32) error {
 	for i, o := range passages {
 		out[i] = 0
 		for _, word := range strings.Fields(strings.ToLower(question)) {
@@ -202,11 +203,11 @@ func (s *wordScan) Scores(question string, passages []rank.Ordinal, out []float3
 	return nil
 }
 
-func (s *wordScan) Search(_ context.Context, question string, k int) ([]rank.Hit, error) {
+func (s *wordScan) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
 	top := rank.NewTopK(k)
 	score := make([]float32, 1)
 	for i := range s.passages {
-		_ = s.Scores(question, []rank.Ordinal{rank.Ordinal(i)}, score)
+		_ = s.Scores(ctx, question, []rank.Ordinal{rank.Ordinal(i)}, score)
 		if score[0] > 0 {
 			top.Push(rank.Hit{Ordinal: rank.Ordinal(i), Score: score[0]})
 		}
@@ -214,11 +215,11 @@ func (s *wordScan) Search(_ context.Context, question string, k int) ([]rank.Hit
 	return top.Sorted(), nil
 }
 
-func (s *wordScan) Ceiling(question string) (float64, error) {
+func (s *wordScan) Ceiling(_ context.Context, question string) (float64, error) {
 	return 10 * float64(len(strings.Fields(question))), nil
 }
 
-func (s *wordScan) Explain(question string, o rank.Ordinal) ([]search.TermScore, error) {
+func (s *wordScan) Explain(_ context.Context, question string, o rank.Ordinal) ([]search.TermScore, error) {
 	var terms []search.TermScore
 	for _, word := range strings.Fields(strings.ToLower(question)) {
 		if n := strings.Count(strings.ToLower((*library)(s).text(o)), word); n > 0 {

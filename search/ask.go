@@ -3,155 +3,202 @@ package search
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"conclave/fusion"
 	"conclave/rank"
 )
 
-// askExperts encodes the question once for experts that share an encoder, and
-// lets each of them search.
-func (e *lineUp) askExperts(ctx context.Context, p *plan, view *pinned, group []int, answers chan<- finding) {
-	e.searchAll(ctx, p, view, group, e.encode(ctx, p, &e.experts[p.experts[group[0]]]), answers)
+// inquiry is what is asked of the sources.
+type inquiry struct {
+	question   string
+	candidates int
+	exact      bool
+	filter     Filter
+	timeout    time.Duration
+	wanted     []int          // into the line-up's sources, ascending
+	unused     map[int]string // of these, the experts that no method has a use for, and why
+	confidence bool           // somebody needs to know how sure the experts are
+	most       int            // specialists that are asked, where chosenOnly, and that a gate weighs; 0: all
+	chosenOnly bool           // nobody needs more specialists than those
 }
 
-// encode is a finding that has got as far as the question's vector.
-func (e *lineUp) encode(ctx context.Context, p *plan, x *Expert) finding {
-	var encoded finding
-	encoded.attempt(func() error {
-		return e.stage(ctx, x.Name, StageEncode, &encoded.took.Encode, func() (err error) {
-			if encoded.vector, err = x.Encoder.EncodeQuestion(ctx, p.question); err != nil {
-				return fmt.Errorf("encoding the question: %w", err)
-			}
-			encoded.cut = cutsQuestion(x.Encoder, p.question)
-			if x == e.late {
-				return checkTokens(encoded.vector, x.Info.Dimension)
-			}
-			return checkVector(encoded.vector, x.Info.Dimension)
-		})
-	})
-	return encoded
+// pass puts an inquiry to its sources, once: for a search, for all that are compared,
+// for calibration. Its findings serve any number of plans.
+type pass struct {
+	*lineUp
+	inquiry
+	view      *pinned
+	asked     []int // the sources that are there, into the line-up's
+	encodings []encoding
+	answers   chan finding // nobody ever waits to send
+	findings  []finding    // of those asked, in their order
 }
 
-// searchAll lets every expert of a group search for the question that one of
-// them encoded.
-func (e *lineUp) searchAll(ctx context.Context, p *plan, view *pinned, group []int, encoded finding, answers chan<- finding) {
-	for n, position := range group {
-		x, f := &e.experts[p.experts[position]], encoded
-		f.source, f.name = position, x.Name
-		if f.cause != nil {
-			answers <- f
+// ask puts an inquiry to every source of it, in parallel, and returns with one finding
+// for each, at the latest when ctx is done. Sources that were not back by then are left
+// out; they end in their own time and let go of the view.
+func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
+	p := &pass{lineUp: l, inquiry: q, view: view, encodings: make([]encoding, len(l.experts))}
+	err := view.narrow(ctx, q.filter)
+	for _, at := range q.wanted {
+		if source := l.sources[at]; source.there(view) {
+			p.asked = append(p.asked, at)
+			p.findings = append(p.findings, finding{source: source, at: at, status: StatusDeadline})
+		}
+	}
+	if err != nil {
+		p.unselected(ctx, err)
+		return p
+	}
+	p.answers = make(chan finding, len(p.asked))
+	specialists := l.specialists(&q)
+	waiting := 0
+	for i, at := range p.asked {
+		if reason := p.unused[at]; reason != "" {
+			p.findings[i].status, p.findings[i].reason = StatusSkipped, reason
 			continue
 		}
-		search := func() {
-			f.attempt(func() error { return e.askIndex(ctx, p, view, x, &f) })
-			answers <- f
-		}
-		if n < len(group)-1 {
-			e.start(view, search)
-		} else {
-			search() // here: a lone expert needs no goroutine more
+		waiting++
+		if !slices.Contains(specialists, at) {
+			p.start(ctx, at)
 		}
 	}
+	if specialists != nil {
+		p.goOn(func() { p.askFamiliar(ctx, specialists) })
+	}
+	for waiting > 0 {
+		select {
+		case f := <-p.answers:
+			p.findings[slices.Index(p.asked, f.at)] = f
+			waiting--
+			continue
+		case <-ctx.Done():
+		}
+		// What came in at the same moment still counts.
+		select {
+		case f := <-p.answers:
+			p.findings[slices.Index(p.asked, f.at)] = f
+			waiting--
+		default:
+			waiting = 0
+		}
+	}
+	for i := range p.findings {
+		p.settle(ctx, &p.findings[i])
+	}
+	return p
 }
 
-// askIndex searches an expert's vectors and asks its ensemble how sure it is.
-func (e *lineUp) askIndex(ctx context.Context, p *plan, view *pinned, x *Expert, f *finding) error {
-	vectors, ok := view.Vectors(x.Name)
-	if !ok {
-		f.reason = "this collection has no vectors of the expert; add them with `conclave index --add-expert " + x.Name + "`"
-		return fmt.Errorf("generation %d has no vectors of expert %q", view.Generation(), x.Name)
-	}
-	f.vectors = vectors
-	// The mutual information looks at the depth that was calibrated, so that
-	// it does not change with the number of candidates.
-	k, asked := p.candidates, p.confidence && x.calibrated()
-	if asked {
-		k = max(k, x.Info.Calibration.Depth)
-	}
-	err := e.search(ctx, f, func() (err error) {
-		if f.hits, err = vectors.Search(ctx, f.vector, k, p.exact); err != nil {
-			return fmt.Errorf("searching the vectors: %w", err)
-		}
-		return checkHits(f.hits, view.Passages().Ordinals())
+// start asks one source.
+func (p *pass) start(ctx context.Context, at int) {
+	p.goOn(func() {
+		f := finding{source: p.sources[at], at: at}
+		f.cause = guard(func() error { return f.source.ask(ctx, p, &f) })
+		p.answers <- f
 	})
-	if err == nil && asked {
-		err = e.stage(ctx, x.Name, StageConfidence, &f.took.Confidence, func() (err error) {
-			f.sure, err = certain(ctx, x, vectors, f.vector, f.hits)
-			return err
-		})
-	}
-	f.hits = f.hits[:min(len(f.hits), p.candidates)]
-	return err
 }
 
-// certain is MUF's confidence of an expert: how far the members of its
-// ensemble agree on its first hits. It is nil for a single hit, on which they
-// cannot disagree, and 0 without hits.
-func certain(ctx context.Context, x *Expert, vectors VectorIndex, question []float32, hits []rank.Hit) (*certainty, error) {
-	hits = hits[:min(len(hits), x.Info.Calibration.Depth)]
-	if len(hits) < 2 {
-		if len(hits) == 0 {
-			return &certainty{}, nil
+// goOn runs a part of the pass, which whoever waits for the line-up waits for.
+func (p *pass) goOn(part func()) {
+	p.view.hold()
+	p.hold()
+	go func() {
+		defer p.leave()
+		defer p.view.letGo()
+		part()
+	}()
+}
+
+// settle gives a finding its status and tells the observer. A finding whose
+// status is still "deadline" never arrived.
+func (p *pass) settle(ctx context.Context, f *finding) {
+	switch {
+	case f.status == StatusSkipped:
+		return
+	case f.status == StatusDeadline:
+		f.cause = context.DeadlineExceeded
+	case f.cause == nil:
+		f.status = StatusOK
+	case errors.Is(f.cause, context.DeadlineExceeded), ctx.Err() != nil && errors.Is(f.cause, context.Canceled):
+		f.status = StatusDeadline
+	case overloaded(f.cause):
+		f.status = StatusOverloaded
+	default:
+		f.status = StatusFailed
+	}
+	if f.status != StatusOK {
+		f.hits, f.sure = nil, nil
+	}
+	if f.reason == "" {
+		switch f.status {
+		case StatusDeadline:
+			f.reason = fmt.Sprintf("it did not answer within %d ms", p.timeout.Milliseconds())
+		case StatusOverloaded:
+			f.reason = "its queue is full; try again in a moment"
+		case StatusFailed:
+			f.reason = "it failed; the server's log says why"
 		}
-		return nil, nil
 	}
-	members := x.Ensemble.EnsembleMembers()
-	scores, err := memberScores(ctx, x.Ensemble, vectors, question, hits)
-	if err != nil {
-		return nil, err
-	}
-	information, err := fusion.MutualInformation(scores, members, x.Info.Calibration.Temperature)
-	if err != nil {
-		return nil, fmt.Errorf("the ensemble's scores: %w", err)
-	}
-	return &certainty{confidence: fusion.Confidence(information, members), mutualInformation: max(information, 0)}, nil
+	p.observer.Source(ctx, f.source.name(), f.status, f.cause)
 }
 
-// askWords searches BM25.
-func (e *lineUp) askWords(ctx context.Context, p *plan, view *pinned) finding {
-	f := finding{source: p.wordsAt(), name: WordSource}
-	f.attempt(func() error {
-		f.words = view.Words()
-		if f.words == nil {
-			f.reason = "this collection has no word index"
-			return fmt.Errorf("generation %d has no word index", view.Generation())
+// unselected fails every source when it could not be found out which passages they
+// may find.
+func (p *pass) unselected(ctx context.Context, cause error) {
+	for i := range p.findings {
+		f := &p.findings[i]
+		f.status, f.cause = "", cause
+		p.settle(ctx, f)
+		if f.status == StatusFailed {
+			f.reason = "the passages with these tags could not be selected; the server's log says why"
 		}
-		return e.search(ctx, &f, func() (err error) {
-			if f.hits, err = f.words.Search(ctx, p.question, p.candidates); err != nil {
-				return fmt.Errorf("searching the words: %w", err)
-			}
-			f.hits = f.hits[:min(len(f.hits), p.candidates)]
-			if f.ceiling, err = f.words.Ceiling(p.question); err != nil {
-				return fmt.Errorf("the words' weights: %w", err)
-			}
-			return checkHits(f.hits, view.Passages().Ordinals())
-		})
-	})
-	return f
+	}
 }
 
-// askPhrases searches BM25 over phrases, which this generation has.
-func (e *lineUp) askPhrases(ctx context.Context, p *plan, view *pinned) finding {
-	f := finding{source: p.phrasesAt(), name: PhraseSource}
-	f.attempt(func() error {
-		f.words = view.Phrases()
-		return e.search(ctx, &f, func() (err error) {
-			if f.hits, err = f.words.Search(ctx, p.question, p.candidates); err != nil {
-				return fmt.Errorf("searching the phrases: %w", err)
-			}
-			f.hits = f.hits[:min(len(f.hits), p.candidates)]
-			return checkHits(f.hits, view.Passages().Ordinals())
-		})
-	})
-	return f
+// overloaded reports whether err says that a queue was full.
+func overloaded(err error) bool {
+	var full interface{ Overloaded() bool }
+	return errors.As(err, &full) && full.Overloaded()
 }
 
-// attempt does a part of a source's work and keeps its error.
-func (f *finding) attempt(work func() error) { f.cause = guard(work) }
+// pinned is a View that several goroutines use: the last one to let go
+// releases it.
+type pinned struct {
+	View
+	indexes  Indexes // the view's own, or narrowed by a filter
+	selected *int    // how many passages the filter lets through; nil without one
+	users    atomic.Int64
+}
+
+// Vectors is the index of an expert, narrowed.
+func (p *pinned) Vectors(expert string) (VectorIndex, bool) { return p.indexes.Vectors(expert) }
+
+// Words is BM25, narrowed.
+func (p *pinned) Words() WordIndex { return p.indexes.Words() }
+
+// Phrases is BM25 over phrases, narrowed.
+func (p *pinned) Phrases() WordIndex { return p.indexes.Phrases() }
+
+func (e *Engine) pin() *pinned {
+	p := &pinned{View: e.corpus.Acquire()}
+	p.indexes = p.View
+	p.users.Store(1)
+	return p
+}
+
+func (p *pinned) hold() { p.users.Add(1) }
+
+func (p *pinned) letGo() {
+	if p.users.Add(-1) == 0 {
+		p.Release()
+	}
+}
 
 // stage runs a step of a source, notes how many milliseconds it took, and
 // tells the observer. A step that nobody waits for any more is not begun.
@@ -170,7 +217,7 @@ func (e *Engine) stage(ctx context.Context, source, stage string, took *float64,
 
 // search is stage for a source's search, which computes.
 func (e *Engine) search(ctx context.Context, f *finding, step func() error) error {
-	return e.compute(ctx, func() error { return e.stage(ctx, f.name, StageSearch, &f.took.Search, step) })
+	return e.compute(ctx, func() error { return e.stage(ctx, f.source.name(), StageSearch, &f.took.Search, step) })
 }
 
 // guard runs step and makes an error of a panic: an expert may be a remote
@@ -204,18 +251,6 @@ func checkHits(hits []rank.Hit, passages int) error {
 		rank.Sort(hits)
 	}
 	return fusion.CheckHits(hits)
-}
-
-func checkVector(vector []float32, dimension int) error {
-	if dimension > 0 && len(vector) != dimension {
-		return fmt.Errorf("the encoder gave %d numbers, not %d", len(vector), dimension)
-	}
-	for i, x := range vector {
-		if x-x != 0 { // NaN or infinite
-			return fmt.Errorf("the encoder gave %v at %d", x, i)
-		}
-	}
-	return nil
 }
 
 func milliseconds(d time.Duration) float64 {

@@ -62,12 +62,12 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 }
 
 // oneOf answers a search of a batch.
-func (e *lineUp) oneOf(ctx context.Context, r Request) (answer Answer) {
+func (l *lineUp) oneOf(ctx context.Context, r Request) (answer Answer) {
 	if err := ctx.Err(); err != nil {
 		return Answer{Err: fmt.Errorf("the caller has gone: %w", err)}
 	}
 	answer.Err = guard(func() (err error) {
-		answer.Response, err = e.answer(ctx, r, time.Now())
+		answer.Response, err = l.answer(ctx, r, time.Now())
 		return err
 	})
 	return answer

@@ -16,10 +16,11 @@ func (f fixed) Search(_ context.Context, _ []float32, k int, _ bool) ([]rank.Hit
 	return append([]rank.Hit(nil), f.hits[:min(k, len(f.hits))]...), nil
 }
 
-func (f fixed) Scores(_ []float32, _ []rank.Ordinal, out []float32) {
+func (f fixed) Scores(_ context.Context, _ []float32, _ []rank.Ordinal, out []float32) error {
 	for i := range out {
 		out[i] = float32(i%7) / 10
 	}
+	return nil
 }
 
 type fixedWords struct{ fixed }
@@ -28,14 +29,15 @@ func (f fixedWords) Search(ctx context.Context, _ string, k int) ([]rank.Hit, er
 	return f.fixed.Search(ctx, nil, k, false)
 }
 
-func (f fixedWords) Scores(_ string, passages []rank.Ordinal, out []float32) error {
-	f.fixed.Scores(nil, passages, out)
-	return nil
+func (f fixedWords) Scores(ctx context.Context, _ string, passages []rank.Ordinal, out []float32) error {
+	return f.fixed.Scores(ctx, nil, passages, out)
 }
 
-func (f fixedWords) Ceiling(string) (float64, error) { return 100, nil }
+func (f fixedWords) Ceiling(context.Context, string) (float64, error) { return 100, nil }
 
-func (f fixedWords) Explain(string, rank.Ordinal) ([]TermScore, error) { return nil, nil }
+func (f fixedWords) Explain(context.Context, string, rank.Ordinal) ([]TermScore, error) {
+	return nil, nil
+}
 
 type fixedEncoder struct{ vector []float32 }
 

@@ -32,7 +32,7 @@ func TestAbstains(t *testing.T) {
 		least float64
 		none  bool
 	}{{0, false}, {.4, false}, {.41, true}} {
-		r := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), MinConfidence: c.least, K: 5})
+		r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: c.least, K: 5})
 		if *r.Confidence != .4 || *r.Any != .7 || r.Abstained != c.none || (len(r.Results) == 0) != c.none || r.Results == nil {
 			t.Errorf("at %v: confidence %v, any %v, abstained %v, %d results", c.least, *r.Confidence, *r.Any, r.Abstained, len(r.Results))
 		}
@@ -40,12 +40,12 @@ func TestAbstains(t *testing.T) {
 	if len(judge.seen) != len(fusion.SignalNames()) || judge.seen[5] == 0 {
 		t.Errorf("signals %v", judge.seen)
 	}
-	listed := s.ask(t, Request{Question: question, Fusion: listOf(MethodGate), MinConfidence: .5})
+	listed := s.ask(t, Request{Question: question, Fusion: listOf(fusion.MethodGate), MinConfidence: .5})
 	if r := listed.Rankings[0]; !r.Abstained || len(r.Results) != 0 {
 		t.Errorf("in a list: %+v", r)
 	}
-	one := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), K: 1})
-	ten := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), K: 10})
+	one := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 1})
+	ten := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 10})
 	if len(one.Results) != 1 || one.Results[0].ID != ten.Results[0].ID {
 		t.Errorf("one result %v, ten %v", ids(one.Results), ids(ten.Results))
 	}
@@ -55,8 +55,8 @@ func TestAbstains(t *testing.T) {
 func TestMinConfidenceNeedsOne(t *testing.T) {
 	s := newStage("ABC", 20)
 	for _, r := range []Request{
-		{Question: question, Fusion: methodsOf(MethodRRF), MinConfidence: .5},
-		{Question: question, Fusion: methodsOf(MethodGate), MinConfidence: .5},
+		{Question: question, Fusion: methodsOf(fusion.MethodRRF), MinConfidence: .5},
+		{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: .5},
 	} {
 		if e := s.refused(t, r); e.Code != "needs_calibration" || e.Fields[0].Pointer != "/min_confidence" {
 			t.Errorf("%v: %+v", r.Fusion, e)
@@ -65,7 +65,7 @@ func TestMinConfidenceNeedsOne(t *testing.T) {
 	if e := s.refused(t, Request{Question: question, MinConfidence: 1.5}); e.Fields[0].Pointer != "/min_confidence" {
 		t.Errorf("%+v", e)
 	}
-	s.ask(t, Request{Question: question, Fusion: methodsOf(MethodMUF), MinConfidence: .01})
+	s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodMUF), MinConfidence: .01})
 }
 
 // own gives every source one chance, and keeps the signals by their number.
@@ -100,13 +100,13 @@ func TestSourcesHaveChances(t *testing.T) {
 		r    Request
 		want []string
 	}{
-		"the gate":          {Request{Fusion: methodsOf(MethodGate)}, both},
-		"ranks":             {Request{Fusion: methodsOf(MethodRRF)}, both},
-		"MUF has no words":  {Request{Fusion: methodsOf(MethodMUF)}, nil},
-		"no words":          {Request{Fusion: methodsOf(MethodRRF), BM25: &no}, nil},
-		"no base, for none": {Request{Fusion: methodsOf(MethodRRF), Experts: &[]string{"B", "C"}}, nil},
-		"the gate encodes":  {Request{Fusion: methodsOf(MethodGate), Experts: &[]string{"B", "C"}}, both},
-		"one specialist":    {Request{Fusion: methodsOf(MethodGate), Experts: &[]string{"A", "B"}}, both},
+		"the gate":          {Request{Fusion: methodsOf(fusion.MethodGate)}, both},
+		"ranks":             {Request{Fusion: methodsOf(fusion.MethodRRF)}, both},
+		"MUF has no words":  {Request{Fusion: methodsOf(fusion.MethodMUF)}, nil},
+		"no words":          {Request{Fusion: methodsOf(fusion.MethodRRF), BM25: &no}, nil},
+		"no base, for none": {Request{Fusion: methodsOf(fusion.MethodRRF), Experts: &[]string{"B", "C"}}, nil},
+		"the gate encodes":  {Request{Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "C"}}, both},
+		"one specialist":    {Request{Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"A", "B"}}, both},
 	} {
 		c.r.Question = question
 		if got := with(s.ask(t, c.r)); !slices.Equal(got, c.want) {
@@ -147,14 +147,14 @@ func TestQuestionsNobodyReads(t *testing.T) {
 		s.config.Defaults.Chances = judge
 		s.config.Experts[0].Encoder = reads{s.config.Experts[0].Encoder, c.whole, c.unknown}
 		s.config.Experts[0].Representatives = nil
-		r := s.ask(t, Request{Question: "as many as four", Fusion: methodsOf(MethodGate)})
+		r := s.ask(t, Request{Question: "as many as four", Fusion: methodsOf(fusion.MethodGate)})
 		if (len(r.Notes) == 1) != c.note {
 			t.Errorf("%d of four words unknown: notes %q", c.unknown, r.Notes)
 		}
 		if got, want := judge.seen[12], float64(c.whole)/4; got != want {
 			t.Errorf("the share of known words is %v, want %v", got, want)
 		}
-		if alone := s.ask(t, Request{Question: "as many as four", Experts: &[]string{}, Fusion: methodsOf(MethodRRF)}); len(alone.Notes) != 0 {
+		if alone := s.ask(t, Request{Question: "as many as four", Experts: &[]string{}, Fusion: methodsOf(fusion.MethodRRF)}); len(alone.Notes) != 0 {
 			t.Errorf("words alone: notes %q", alone.Notes)
 		}
 	}
@@ -165,7 +165,7 @@ func TestQuestionsNobodyReads(t *testing.T) {
 func TestConfidenceSaysWhence(t *testing.T) {
 	s := newStage("ABC", 60)
 	s.config.Defaults.Chances = &sure{first: .4, any: .7}
-	request := Request{Question: question, Fusion: methodsOf(MethodGate)}
+	request := Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}
 	if r := s.ask(t, request); r.Basis != BasisCalibrated {
 		t.Errorf("the basis is %q", r.Basis)
 	}
@@ -180,7 +180,7 @@ func TestConfidenceSaysWhence(t *testing.T) {
 		t.Errorf("with late interaction the shipped confidence is %v, %q", r.Confidence, r.Basis)
 	}
 	s = newStage("ABC", 60)
-	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodRRF)}); r.Confidence != nil || r.Basis != "" {
+	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)}); r.Confidence != nil || r.Basis != "" {
 		t.Errorf("no confidence, and its basis is %q", r.Basis)
 	}
 }

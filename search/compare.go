@@ -36,92 +36,65 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 	return l.compare(ctx, requests, started)
 }
 
-func (e *lineUp) compare(ctx context.Context, requests []Request, started time.Time) ([]Response, error) {
+func (l *lineUp) compare(ctx context.Context, requests []Request, started time.Time) ([]Response, error) {
 	if err := alike(requests); err != nil {
 		return nil, err
 	}
 	plans := make([]*plan, len(requests))
 	for i := range requests {
-		p, err := e.plan(&requests[i])
+		p, err := l.plan(&requests[i])
 		if err != nil {
 			return nil, comparing(i, err)
 		}
 		plans[i] = p
 	}
-	all := union(plans)
-	view := e.pin()
-	defer view.letGo()
-
-	ctx, asking, cancel := within(ctx, all, started)
-	defer cancel()
-	findings := e.ask(asking, all, view)
-	e.observer.Stage(ctx, "", StageSources, time.Since(started))
-	if err := gone(ctx); err != nil {
-		return nil, err
-	}
 	responses := make([]Response, len(plans))
-	reference := all.reference
-	if reference == nil {
-		reference = e.referenceVector(all, findings)
-	}
-	for i, p := range plans {
-		p.reference = reference
-		own := make([]finding, 0, p.sources())
-		for n, expert := range p.experts {
-			f := findings[slices.Index(all.experts, expert)]
-			if reason := p.unused[expert]; reason != "" {
-				f = finding{name: f.name, status: StatusSkipped, reason: reason, vector: f.vector}
+	return responses, l.pass(ctx, union(plans), started, func(ctx context.Context, found *pass) (err error) {
+		for i, p := range plans {
+			if responses[i], err = found.conclude(ctx, p, found.of(p), started); err != nil {
+				return comparing(i, err)
 			}
-			f.source = n
-			own = append(own, f)
 		}
-		if p.words {
-			f := findings[all.wordsAt()]
-			f.source = p.wordsAt()
-			own = append(own, f)
-		}
-		if p.phrases = p.phrases && all.phrases; p.phrases {
-			f := findings[all.phrasesAt()]
-			f.source = p.phrasesAt()
-			own = append(own, f)
-		}
-		if p.late {
-			f := findings[all.lateAt()]
-			f.source = p.lateAt()
-			own = append(own, f)
-		}
-		var err error
-		if responses[i], err = e.conclude(ctx, p, view, own, started); err != nil {
-			return nil, comparing(i, err)
-		}
-	}
-	return responses, nil
+		return nil
+	})
 }
 
-// union is the plan whose findings serve all plans.
-func union(plans []*plan) *plan {
-	all := *plans[0]
-	all.experts, all.unused = nil, map[int]string{}
+// of are the findings of a plan's own sources, as it would have them alone.
+func (p *pass) of(by *plan) []finding {
+	own := make([]finding, 0, len(by.wanted))
+	for _, f := range p.findings {
+		if !slices.Contains(by.wanted, f.at) {
+			continue
+		}
+		if reason := by.unused[f.at]; reason != "" {
+			f = finding{source: f.source, at: f.at, status: StatusSkipped, reason: reason}
+		}
+		own = append(own, f)
+	}
+	return own
+}
+
+// union is the inquiry whose findings serve all plans.
+func union(plans []*plan) inquiry {
+	all := plans[0].inquiry
+	all.wanted, all.unused = nil, map[int]string{}
 	for _, p := range plans {
 		all.chosenOnly = all.chosenOnly && p.chosenOnly
-		all.experts = append(all.experts, p.experts...)
-		all.words = all.words || p.words
-		all.phrases = all.phrases || p.phrases
-		all.late = all.late || p.late
+		all.wanted = append(all.wanted, p.wanted...)
 		all.confidence = all.confidence || p.confidence
 	}
-	slices.Sort(all.experts)
-	all.experts = slices.Compact(all.experts)
-	for _, expert := range all.experts {
+	slices.Sort(all.wanted)
+	all.wanted = slices.Compact(all.wanted)
+	for _, at := range all.wanted {
 		for _, p := range plans {
-			if slices.Contains(p.experts, expert) {
-				if all.unused[expert] = p.unused[expert]; all.unused[expert] == "" {
+			if slices.Contains(p.wanted, at) {
+				if all.unused[at] = p.unused[at]; all.unused[at] == "" {
 					break
 				}
 			}
 		}
 	}
-	return &all
+	return all
 }
 
 // alike refuses requests that would not ask the sources for the same.

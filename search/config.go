@@ -60,17 +60,17 @@ type Defaults struct {
 	// Auto is the method behind "auto": what calibration wrote for the
 	// collection, and "rrf" before there is any.
 	Auto string
-	// Gate weighs sources by question for MethodGate; nil refuses the method.
+	// Gate weighs sources by question for the method "gate"; nil refuses the method.
 	Gate *fusion.Gate
 	// GateWithoutLate takes Gate's place where late interaction takes no part in
 	// an answer; nil: Gate does that too. Chances are those of Gate.
 	GateWithoutLate *fusion.Gate
-	// Specialists is how many specialists MethodGate asks, the most familiar with
+	// Specialists is how many specialists fusion.MethodGate asks, the most familiar with
 	// the question. 0: all.
 	Specialists int
-	// Chances are the calibrated confidences of MethodGate's answers; nil: nobody
+	// Chances are the calibrated confidences of the gate's answers; nil: nobody
 	// calibrated them.
-	Chances Chances
+	Chances fusion.Chances
 	// ChancesBasis says whence the Chances come; "": BasisCalibrated.
 	ChancesBasis string
 	// WordsChance is the calibrated chance that BM25's own first hit answers; nil
@@ -84,7 +84,7 @@ func DefaultDefaults() Defaults {
 	return Defaults{
 		K: 10, Candidates: 100, Timeout: 2 * time.Second,
 		Fusion: MethodAuto, Missing: string(fusion.Exact),
-		Hybrid: &fusion.HybridOptions{Alpha: 0.03}, Auto: MethodRRF,
+		Hybrid: &fusion.HybridOptions{Alpha: 0.03}, Auto: fusion.MethodRRF,
 	}
 }
 
@@ -173,7 +173,7 @@ func (c *LineUp) complete(l Limits) error {
 		return fmt.Errorf("search: defaults.timeout is %v, above its limit of %v", d.Timeout, l.Timeout)
 	case !known(MethodNames(), d.Fusion):
 		return fmt.Errorf("search: defaults.fusion is %q: %s are known", d.Fusion, list(MethodNames()))
-	case d.Auto == MethodGate && d.Gate == nil:
+	case d.Auto == fusion.MethodGate && d.Gate == nil:
 		return errors.New("search: defaults.auto is gate, and there is no gate")
 	case d.Auto == MethodAuto || !known(MethodNames(), d.Auto):
 		return fmt.Errorf("search: defaults.auto is %q: one of %s is meant, other than auto", d.Auto, list(MethodNames()))

@@ -35,20 +35,20 @@ const (
 	reservedMost = 100 * time.Millisecond
 )
 
-// within limits a request, and in it the sources, to its time, which it notes in
-// the plan where that is less than was asked for.
-func within(ctx context.Context, p *plan, began time.Time) (whole, sources context.Context, cancel func()) {
-	end := began.Add(p.timeout)
+// within limits a request, and in it the sources, to its time: timeout, or less where
+// some of it has passed or the caller has less.
+func within(ctx context.Context, timeout time.Duration, began time.Time) (whole, sources context.Context, left time.Duration, cancel func()) {
+	end := began.Add(timeout)
 	if arrived, ok := ctx.Value(arrivalKey{}).(time.Time); ok {
-		end = arrived.Add(p.timeout)
+		end = arrived.Add(timeout)
 	}
 	if earlier, ok := ctx.Deadline(); ok && earlier.Before(end) {
 		end = earlier
 	}
 	whole, cancelWhole := context.WithDeadline(ctx, end)
-	p.timeout = max(end.Sub(began), 0)
-	sources, cancelSources := context.WithDeadline(whole, end.Add(-min(p.timeout/reserved, reservedMost)))
-	return whole, sources, func() { cancelSources(); cancelWhole() }
+	left = max(end.Sub(began), 0)
+	sources, cancelSources := context.WithDeadline(whole, end.Add(-min(left/reserved, reservedMost)))
+	return whole, sources, left, func() { cancelSources(); cancelWhole() }
 }
 
 // gone is the error when the caller of a request does not wait any more.

@@ -45,31 +45,31 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	return l.embed(ctx, r)
 }
 
-func (e *lineUp) embed(ctx context.Context, r EmbedRequest) (EmbedResponse, error) {
+func (l *lineUp) embed(ctx context.Context, r EmbedRequest) (EmbedResponse, error) {
 	var wrong problems
-	i, ok := e.byName[r.Expert]
-	if e.late != nil && r.Expert == e.late.Name {
+	i := l.numberOf(r.Expert)
+	if l.late != nil && r.Expert == l.late.name() {
 		wrong.add("unknown_expert", "/expert", "expert %s gives every token a vector, and none to a text: it cannot be asked for one", quote(r.Expert))
 		return EmbedResponse{}, wrong.err()
 	}
-	if !ok {
-		wrong.add("unknown_expert", "/expert", "there is no expert %s: %s", quote(r.Expert), e.knownExperts())
+	if i < 0 {
+		wrong.add("unknown_expert", "/expert", "there is no expert %s: %s", quote(r.Expert), l.knownExperts())
 		return EmbedResponse{}, wrong.err()
 	}
-	x := &e.experts[i]
+	x := l.experts[i].Expert
 	kind := wrong.oneOf("/kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
-	if n := len(r.Input); n == 0 || n > e.limits.EmbedInputs {
+	if n := len(r.Input); n == 0 || n > l.limits.EmbedInputs {
 		code := "too_many_inputs"
 		if n == 0 {
 			code = "out_of_range"
 		}
-		wrong.add(code, "/input", "there are %d texts: there must be from 1 to %d", n, e.limits.EmbedInputs)
+		wrong.add(code, "/input", "there are %d texts: there must be from 1 to %d", n, l.limits.EmbedInputs)
 	} else {
 		for i, text := range r.Input {
 			if len(wrong) > maxProblems {
 				break
 			}
-			wrong.text(fmt.Sprintf("/input/%d", i), "text", "empty_text", text, e.limits.EmbedBytes)
+			wrong.text(fmt.Sprintf("/input/%d", i), "text", "empty_text", text, l.limits.EmbedBytes)
 		}
 	}
 	if kind == KindPassage && x.Passages == nil {
@@ -79,26 +79,26 @@ func (e *lineUp) embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 		return EmbedResponse{}, err
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, e.limits.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, l.limits.Timeout)
 	defer cancel()
 	var vectors [][]float32
 	var err error
 	if kind == KindPassage {
 		vectors, err = embedPassages(ctx, x, r.Input)
 	} else {
-		vectors, err = e.embedQuestions(ctx, x, r.Input)
+		vectors, err = l.embedQuestions(ctx, x, r.Input)
 	}
 	if err != nil {
-		return EmbedResponse{}, e.embedError(ctx, x, err)
+		return EmbedResponse{}, l.embedError(ctx, x, err)
 	}
 	return EmbedResponse{Expert: x.Name, Dimension: len(vectors[0]), Embeddings: vectors, Truncated: x.truncated(kind, r.Input)}, nil
 }
 
-func (e *lineUp) embedQuestions(ctx context.Context, x *Expert, texts []string) ([][]float32, error) {
+func (l *lineUp) embedQuestions(ctx context.Context, x *Expert, texts []string) ([][]float32, error) {
 	ctx, cancel := context.WithCancelCause(ctx) // the first error stops the rest
 	defer cancel(nil)
 	vectors := make([][]float32, len(texts))
-	e.parallel(len(texts), embedParallel, func(i int) {
+	parallel(len(texts), embedParallel, func(i int) {
 		if ctx.Err() != nil {
 			return
 		}
@@ -136,12 +136,12 @@ func embedPassages(ctx context.Context, x *Expert, texts []string) (vectors [][]
 	return vectors, err
 }
 
-func (e *lineUp) embedError(ctx context.Context, x *Expert, err error) error {
+func (l *lineUp) embedError(ctx context.Context, x *Expert, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("the caller has gone: %w", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{Kind: Deadline, Code: "deadline", Detail: fmt.Sprintf("expert %q did not encode all texts in %v", x.Name, e.limits.Timeout), Err: err}
+		return &Error{Kind: Deadline, Code: "deadline", Detail: fmt.Sprintf("expert %q did not encode all texts in %v", x.Name, l.limits.Timeout), Err: err}
 	case overloaded(err):
 		return &Error{Kind: Overloaded, Code: "overloaded", Detail: fmt.Sprintf("the queue of expert %q is full; try again in a moment, or with fewer texts", x.Name), Err: err}
 	}
@@ -150,7 +150,7 @@ func (e *lineUp) embedError(ctx context.Context, x *Expert, err error) error {
 
 // parallel calls do with 0 … n-1, at most so many at once, and returns when
 // all have returned.
-func (e *Engine) parallel(n, atOnce int, do func(i int)) {
+func parallel(n, atOnce int, do func(i int)) {
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for range min(n, atOnce) {

@@ -79,39 +79,50 @@ func (e *Engine) Search(ctx context.Context, r Request) (Response, error) {
 	return l.answer(ctx, r, started)
 }
 
-func (e *lineUp) answer(ctx context.Context, r Request, started time.Time) (Response, error) {
-	p, err := e.plan(&r)
+func (l *lineUp) answer(ctx context.Context, r Request, started time.Time) (Response, error) {
+	p, err := l.plan(&r)
 	if err != nil {
 		return Response{}, err
 	}
-	view := e.pin()
-	defer view.letGo()
+	var response Response
+	err = l.pass(ctx, p.inquiry, started, func(ctx context.Context, found *pass) error {
+		response, err = found.conclude(ctx, p, found.findings, started)
+		return err
+	})
+	return response, err
+}
 
-	ctx, asking, cancel := within(ctx, p, started)
+// pass pins a generation, asks the sources, and hands over what they found, in the
+// context of the whole request.
+func (l *lineUp) pass(ctx context.Context, q inquiry, started time.Time, then func(ctx context.Context, found *pass) error) error {
+	view := l.pin()
+	defer view.letGo()
+	ctx, asking, left, cancel := within(ctx, q.timeout, started)
 	defer cancel()
-	findings := e.ask(asking, p, view)
-	e.observer.Stage(ctx, "", StageSources, time.Since(started))
+	q.timeout = left
+	found := l.ask(asking, q, view)
+	l.observer.Stage(ctx, "", StageSources, time.Since(started))
 	if err := gone(ctx); err != nil {
-		return Response{}, err
+		return err
 	}
-	return e.conclude(ctx, p, view, findings, started)
+	return then(ctx, found)
 }
 
 // conclude does the steps after the sources have answered.
-func (e *lineUp) conclude(ctx context.Context, p *plan, view *pinned, findings []finding, started time.Time) (Response, error) {
-	if err := nothingAnswered(p, findings); err != nil {
+func (p *pass) conclude(ctx context.Context, by *plan, findings []finding, started time.Time) (Response, error) {
+	if err := p.nothingAnswered(findings); err != nil {
 		return Response{}, err
 	}
 
-	table := e.tables.Get().(*fusion.Candidates)
+	table := p.tables.Get().(*fusion.Candidates)
 	defer func() {
 		table.OrderTies(nil) // the view is this request's
-		e.tables.Put(table)
+		p.tables.Put(table)
 	}()
-	a := answer{engine: e, plan: p, view: view, findings: findings, table: table}
+	a := answer{pass: p, plan: by, findings: findings, table: table}
 	a.ready(ctx)
-	if err := e.compute(ctx, func() error { return a.steps(ctx) }); err != nil {
-		return Response{}, e.unfinished(ctx, p, err)
+	if err := p.compute(ctx, func() error { return a.steps(ctx) }); err != nil {
+		return Response{}, p.unfinished(ctx, err)
 	}
 	a.response.TookMS = milliseconds(time.Since(started))
 	return a.response, nil
@@ -132,14 +143,14 @@ func (a *answer) steps(ctx context.Context) error {
 		if err := guard(func() error { return step.do(ctx) }); err != nil {
 			return err
 		}
-		a.engine.observer.Stage(ctx, "", step.stage, time.Since(began))
+		a.observer.Stage(ctx, "", step.stage, time.Since(began))
 	}
 	return nil
 }
 
 // unfinished is the error of a request whose sources answered and that has no
 // answer for all that.
-func (e *lineUp) unfinished(ctx context.Context, p *plan, cause error) error {
+func (p *pass) unfinished(ctx context.Context, cause error) error {
 	var known *Error
 	if err := gone(ctx); err != nil {
 		return err
@@ -156,7 +167,7 @@ func (e *lineUp) unfinished(ctx context.Context, p *plan, cause error) error {
 
 // nothingAnswered is the error when no source is left that any of the methods
 // could use.
-func nothingAnswered(p *plan, findings []finding) error {
+func (p *pass) nothingAnswered(findings []finding) error {
 	var deadline, full, other int
 	var causes []error
 	reasons := ""
@@ -173,8 +184,8 @@ func nothingAnswered(p *plan, findings []finding) error {
 		default:
 			other++
 		}
-		causes = append(causes, fmt.Errorf("%s: %w", f.name, f.cause))
-		reasons += fmt.Sprintf("; %s: %s", f.name, f.reason)
+		causes = append(causes, fmt.Errorf("%s: %w", f.source.name(), f.cause))
+		reasons += fmt.Sprintf("; %s: %s", f.source.name(), f.reason)
 	}
 	err := &Error{Err: errors.Join(causes...)}
 	switch {

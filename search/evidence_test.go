@@ -34,7 +34,7 @@ func TestGatherIsWhatSearchFuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodSum)})
+	want := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodSum)})
 	for i, r := range want.Results {
 		passage := s.library.shelf.passages[ranking.Items[i].Ordinal]
 		if passage.ID != r.ID || math.Abs(ranking.Items[i].Score-r.Score) > 1e-8 {
@@ -42,7 +42,7 @@ func TestGatherIsWhatSearchFuses(t *testing.T) {
 		}
 	}
 
-	muf := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodMUF), Experts: &[]string{"A", "B", "C"}})
+	muf := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodMUF), Experts: &[]string{"A", "B", "C"}})
 	for i, source := range found.Sources[:3] {
 		information, err := fusion.MutualInformation(source.MemberScores, source.Members, .5)
 		if err != nil {
@@ -55,8 +55,8 @@ func TestGatherIsWhatSearchFuses(t *testing.T) {
 			t.Errorf("%s: %d hits and %d scores of members, want 15 and 100", source.Name, len(source.Hits), len(source.MemberScores))
 		}
 	}
-	if d, words := found.Sources[3], found.Sources[4]; len(d.MemberScores) != 0 || !words.Lexical || words.Vector != nil {
-		t.Errorf("d has %d scores of members it does not have, or BM25 is no lexical source: %+v", len(d.MemberScores), words.Lexical)
+	if d, words := found.Sources[3], found.Sources[4]; len(d.MemberScores) != 0 || words.Kind != fusion.Lexical {
+		t.Errorf("d has %d scores of members it does not have, or BM25 is no lexical source: %+v", len(d.MemberScores), words.Kind)
 	}
 }
 

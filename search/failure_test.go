@@ -73,8 +73,8 @@ func nan() float32 { var zero float32; return zero / zero }
 // wrong is an index that answers what it is told to.
 type wrong struct{ hits []rank.Hit }
 
-func (w wrong) Search(context.Context, []float32, int, bool) ([]rank.Hit, error) { return w.hits, nil }
-func (w wrong) Scores([]float32, []rank.Ordinal, []float32)                      {}
+func (w wrong) Search(context.Context, []float32, int, bool) ([]rank.Hit, error)   { return w.hits, nil }
+func (w wrong) Scores(context.Context, []float32, []rank.Ordinal, []float32) error { return nil }
 
 // oversized is an ensemble whose vectors do not fit its number of members.
 type oversized struct{ *ensemble }

@@ -253,13 +253,14 @@ func (v *vectors) Search(ctx context.Context, query []float32, k int, exact bool
 	return top.Sorted(), nil
 }
 
-func (v *vectors) Scores(query []float32, passages []rank.Ordinal, out []float32) {
+func (v *vectors) Scores(_ context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	if v.scores != nil {
 		v.scores()
 	}
 	for i, o := range passages {
 		out[i] = product(query, v.rows[o])
 	}
+	return nil
 }
 
 func product(a, b []float32) (sum float32) {
@@ -311,7 +312,7 @@ func (w *words) Search(ctx context.Context, question string, k int) ([]rank.Hit,
 	return top.Sorted(), nil
 }
 
-func (w *words) Scores(question string, passages []rank.Ordinal, out []float32) error {
+func (w *words) Scores(_ context.Context, question string, passages []rank.Ordinal, out []float32) error {
 	for i, o := range passages {
 		out[i] = w.score(question, o)
 	}
@@ -319,11 +320,11 @@ func (w *words) Scores(question string, passages []rank.Ordinal, out []float32) 
 }
 
 // Ceiling is ten for every word of the question.
-func (w *words) Ceiling(question string) (float64, error) {
+func (w *words) Ceiling(_ context.Context, question string) (float64, error) {
 	return 10 * float64(len(strings.Fields(question))), nil
 }
 
-func (w *words) Explain(question string, o rank.Ordinal) ([]TermScore, error) {
+func (w *words) Explain(_ context.Context, question string, o rank.Ordinal) ([]TermScore, error) {
 	var terms []TermScore
 	for _, term := range w.terms(question) {
 		if n := strings.Count(w.texts[o], term); n > 0 {

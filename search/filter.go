@@ -66,17 +66,3 @@ func (p *pinned) narrow(ctx context.Context, f Filter) error {
 		return nil
 	})
 }
-
-// unselected is what the sources came back with when it could not be found out
-// which passages they may find.
-func (e *lineUp) unselected(ctx context.Context, p *plan, findings []finding, cause error) []finding {
-	for i := range findings {
-		f := finding{source: i, name: e.sourceName(p, i), status: StatusFailed, cause: cause}
-		e.settle(ctx, p, &f)
-		if f.status == StatusFailed {
-			f.reason = "the passages with these tags could not be selected; the server's log says why"
-		}
-		findings[i] = f
-	}
-	return findings
-}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/fusion"
 )
 
 // tagged is a stage whose passages have tags: every third "third", those with
@@ -79,9 +80,9 @@ func comparable(t *testing.T, r Response) string {
 func TestFilters(t *testing.T) {
 	const n = 60
 	for _, names := range []string{"AB", "ab", "A"} {
-		methods := []string{MethodRRF, MethodSum, MethodAuto}
+		methods := []string{fusion.MethodRRF, fusion.MethodSum, MethodAuto}
 		if names != "ab" {
-			methods = append(methods, MethodMUF, MethodMUFSparse, MethodHybrid)
+			methods = append(methods, fusion.MethodMUF, fusion.MethodMUFSparse, fusion.MethodHybrid)
 		}
 		for _, f := range someFilters() {
 			for _, missing := range missingNames() {
@@ -108,7 +109,7 @@ func TestFilters(t *testing.T) {
 
 // TestUnknownTag: no results, which is no error.
 func TestUnknownTag(t *testing.T) {
-	for _, method := range []string{MethodRRF, MethodSum, MethodHybrid, MethodMUF, MethodMUFSparse, MethodAuto} {
+	for _, method := range []string{fusion.MethodRRF, fusion.MethodSum, fusion.MethodHybrid, fusion.MethodMUF, fusion.MethodMUFSparse, MethodAuto} {
 		got := tagged("AB", 30).ask(t, Request{Question: question, Fusion: methodsOf(method), Filter: Filter{TagsAny: []string{"nobody's", "Third"}}})
 		if got.Results == nil || len(got.Results) != 0 || *got.Selected != 0 || len(got.Degraded) != 0 {
 			t.Errorf("%s: %+v", method, got)
@@ -126,7 +127,7 @@ func TestUnknownTag(t *testing.T) {
 func TestFilterWithASourceLess(t *testing.T) {
 	s := tagged("ab", 40)
 	s.encoders["b"].hook = func(context.Context) error { return errors.New("broken") }
-	got := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodRRF), K: 30, Fields: []string{"tags", "contributions", "sources"}, Filter: Filter{TagsAll: []string{"third"}}})
+	got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF), K: 30, Fields: []string{"tags", "contributions", "sources"}, Filter: Filter{TagsAll: []string{"third"}}})
 	if len(got.Degraded) != 1 || got.Degraded[0].Source != "b" || len(got.Results) != 14 {
 		t.Fatalf("%d results, degraded %+v", len(got.Results), got.Degraded)
 	}
@@ -195,7 +196,7 @@ func TestFiltersInABatch(t *testing.T) {
 	engine := s.engine(t)
 	var requests []Request
 	for _, f := range someFilters() {
-		requests = append(requests, Request{Question: question, Fusion: methodsOf(MethodSum), K: 30, Filter: f})
+		requests = append(requests, Request{Question: question, Fusion: methodsOf(fusion.MethodSum), K: 30, Filter: f})
 	}
 	requests = append(requests, Request{Question: question, Filter: Filter{TagsAll: []string{""}}})
 	answers, err := answersOf(context.Background(), engine, requests)
@@ -203,7 +204,7 @@ func TestFiltersInABatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, f := range someFilters() {
-		want := comparable(t, without("AB", 40, f).ask(t, Request{Question: question, Fusion: methodsOf(MethodSum), K: 30}))
+		want := comparable(t, without("AB", 40, f).ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodSum), K: 30}))
 		if got := comparable(t, answers[i].Response); answers[i].Err != nil || got != want {
 			t.Errorf("%+v: %v\ngot  %s\nwant %s", f, answers[i].Err, got, want)
 		}

@@ -21,7 +21,7 @@ func TestGateListensToTheFamiliar(t *testing.T) {
 	for range 3 {
 		s.config.Experts[1].Representatives = append(s.config.Experts[1].Representatives, asked...)
 	}
-	got := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), K: 5})
+	got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 5})
 	for i, source := range got.Sources {
 		want := 0.0
 		if source.Name == "B" {
@@ -55,13 +55,13 @@ func TestGateListensToTheFamiliar(t *testing.T) {
 // where it fails every expert is a generalist and the answer says so.
 func TestGateWithoutItsReference(t *testing.T) {
 	s := newStage("ABC", 60)
-	all := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
-	two := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), Experts: &[]string{"B", "C"}})
+	all := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	two := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "C"}})
 	if len(two.Degraded) != 0 || *two.Sources[0].Familiarity != *all.Sources[1].Familiarity {
 		t.Errorf("without the reference: %+v, degraded %v; with it %+v", two.Sources[0], two.Degraded, all.Sources[1])
 	}
 	s.encoders["A"].hook = func(context.Context) error { return errors.New("gone") }
-	lost := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), Experts: &[]string{"B", "C"}})
+	lost := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "C"}})
 	if len(lost.Degraded) != 1 || lost.Sources[0].Familiarity != nil || len(lost.Results) == 0 {
 		t.Errorf("degraded %v, sources %+v", lost.Degraded, lost.Sources)
 	}
@@ -92,7 +92,7 @@ func TestGateConfiguration(t *testing.T) {
 		"unknown reference": func(c *Config) { c.Reference = "Z" },
 		"broken rows":       func(c *Config) { c.Experts[1].Representatives = make([]float32, 7) },
 		"broken gate":       func(c *Config) { c.Defaults.Gate = &fusion.Gate{} },
-		"auto without":      func(c *Config) { c.Defaults.Auto, c.Defaults.Gate = MethodGate, nil },
+		"auto without":      func(c *Config) { c.Defaults.Auto, c.Defaults.Gate = fusion.MethodGate, nil },
 	} {
 		s := newStage("AB", 10)
 		spoil(&s.config)
@@ -102,12 +102,12 @@ func TestGateConfiguration(t *testing.T) {
 	}
 	s := newStage("AB", 10)
 	s.config.Defaults.Gate = nil
-	if e := s.refused(t, Request{Question: question, Fusion: methodsOf(MethodGate)}); e.Code != "needs_calibration" {
+	if e := s.refused(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}); e.Code != "needs_calibration" {
 		t.Errorf("%+v", e)
 	}
 	s.config.Defaults.Gate = &fusion.Gate{Dense: make([]float64, 7), Lexical: make([]float64, len(fusion.LexicalFeatureNames()))}
-	s.config.Defaults.Auto = MethodGate
-	if r := s.ask(t, Request{Question: question}); r.Fusion != MethodGate {
+	s.config.Defaults.Auto = fusion.MethodGate
+	if r := s.ask(t, Request{Question: question}); r.Fusion != fusion.MethodGate {
 		t.Errorf("auto is %q", r.Fusion)
 	}
 }

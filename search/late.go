@@ -3,55 +3,40 @@ package search
 import (
 	"context"
 	"fmt"
+
+	"conclave/fusion"
+	"conclave/rank"
 )
 
-// Late interaction (Khattab & Zaharia 2020, ColBERT, section 3) compares each
-// token of the question with each token of a passage. It is too dear for all
-// passages and cheap for some hundred, so it searches nothing: it scores what the
-// other sources found, and it is part of the gate alone.
-
-// askLate encodes the question, a vector for each token, and finds where the
-// passages' are. What they score is known when the others have answered.
-func (e *lineUp) askLate(ctx context.Context, p *plan, view *pinned) finding {
-	f := e.encode(ctx, p, e.late)
-	f.source, f.name = p.lateAt(), e.late.Name
-	if f.cause != nil {
-		return f
-	}
-	f.attempt(func() error {
-		vectors, ok := view.Vectors(e.late.Name)
-		if !ok {
-			f.reason = "this collection has no vectors of the expert; add them with `conclave index --add-expert " + e.late.Name + "`"
-			return fmt.Errorf("generation %d has no vectors of expert %q", view.Generation(), e.late.Name)
-		}
-		f.vectors = vectors
-		return nil
-	})
-	return f
+// late is late interaction (Khattab & Zaharia 2020, ColBERT, section 3), which
+// compares each token of the question with each token of a passage. It is too dear
+// for all passages and cheap for some hundred, so it searches nothing: it scores what
+// the other sources found, and it is part of the gate alone.
+type late struct {
+	identity
+	*Expert
 }
 
-// scoreLate lets late interaction score all candidates of the table. When it
-// fails, the source is left out like one that did not answer.
-func (a *answer) scoreLate(ctx context.Context) {
-	at := a.plan.lateAt()
-	if at < 0 || a.findings[at].status != StatusOK {
-		return
+// No expert named is words alone.
+func (x *late) wanted(l *lineUp, r *Request, m *fusion.Method) bool {
+	return m.Gated && (r.Late == nil || *r.Late) && (r.Experts == nil || len(*r.Experts) > 0) && l.defaults.Gate != nil && len(l.defaults.Gate.Late) > 0
+}
+
+// ask encodes the question, a vector for each token, and finds where the
+// passages' are. What they score is known when the others have answered.
+func (x *late) ask(ctx context.Context, p *pass, f *finding) error {
+	f.follows, f.close = true, true
+	tokens, err := p.encodeBy(ctx, x.Expert, checkTokens, &f.took.Encode)
+	if err != nil {
+		return err
 	}
-	f := &a.findings[at]
-	f.attempt(func() error {
-		return a.engine.stage(ctx, f.name, StageSearch, &f.took.Search, func() error {
-			candidates := a.table.Missing(at, nil)
-			scores := make([]float32, len(candidates))
-			if err := f.score(ctx, "", candidates, scores); err != nil {
-				return err
-			}
-			return a.table.Follow(at, scores)
-		})
-	})
-	if f.cause != nil {
-		f.status, f.reason = StatusFailed, "it failed; the server's log says why"
-		a.engine.observer.Source(ctx, f.name, f.status, f.cause)
-	}
+	f.cut = cutsQuestion(x.Encoder, p.question)
+	_, err = p.vectors(x.Expert, f, tokens)
+	return err
+}
+
+func (x *late) observe(*finding, *familiarities) fusion.Observed {
+	return fusion.Observed{Kind: fusion.Late}
 }
 
 // checkTokens is checkVector for late interaction: a list of vectors.
@@ -60,4 +45,19 @@ func checkTokens(vector []float32, dimension int) error {
 		return fmt.Errorf("the encoder gave %d numbers, which are no vectors of %d", len(vector), dimension)
 	}
 	return checkVector(vector, 0)
+}
+
+// vectors is the index of an expert, by which the finding scores passages.
+func (p *pass) vectors(x *Expert, f *finding, question []float32) (VectorIndex, error) {
+	vectors, ok := p.view.Vectors(x.Name)
+	if !ok {
+		f.reason = "this collection has no vectors of the expert; add them with `conclave index --add-expert " + x.Name + "`"
+		return nil, fmt.Errorf("generation %d has no vectors of expert %q", p.view.Generation(), x.Name)
+	}
+	f.score = func(ctx context.Context, passages []rank.Ordinal, out []float32) error {
+		return inParts(ctx, passages, out, func(passages []rank.Ordinal, out []float32) error {
+			return vectors.Scores(ctx, question, passages, out)
+		})
+	}
+	return vectors, nil
 }

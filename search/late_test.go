@@ -24,10 +24,11 @@ func (m *maxima) Search(context.Context, []float32, int, bool) ([]rank.Hit, erro
 	return nil, errors.New("late interaction was asked to search")
 }
 
-func (m *maxima) Scores(query []float32, passages []rank.Ordinal, out []float32) {
+func (m *maxima) Scores(_ context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	for i, o := range passages {
 		out[i] = m.score(query, o)
 	}
+	return nil
 }
 
 func (m *maxima) score(query []float32, o rank.Ordinal) (sum float32) {
@@ -78,7 +79,7 @@ func lateStage() (*stage, *maxima, *wordwise) {
 // else found.
 func TestLateScoresWhatOthersFound(t *testing.T) {
 	s, index, encoder := lateStage()
-	request := Request{Question: question, Fusion: methodsOf(MethodGate), Candidates: 3, K: 20}
+	request := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Candidates: 3, K: 20}
 	got := s.ask(t, request)
 	late := got.source("tokens")
 	if late == nil || late.Kind != KindLate || late.Status != StatusOK || late.Hits != 0 || math.Abs(*late.Weight-2) > 1e-6 {
@@ -115,8 +116,8 @@ func TestLateIsTheGates(t *testing.T) {
 	s, _, _ := lateStage()
 	no := false
 	for _, r := range []Request{
-		{Question: question, Fusion: methodsOf(MethodGate), Late: &no}, {Question: question, Fusion: methodsOf(MethodHybrid)},
-		{Question: question, Fusion: methodsOf(MethodSum)}, {Question: question, Fusion: methodsOf(MethodRRF)}, {Question: question, Fusion: methodsOf(MethodMUF)},
+		{Question: question, Fusion: methodsOf(fusion.MethodGate), Late: &no}, {Question: question, Fusion: methodsOf(fusion.MethodHybrid)},
+		{Question: question, Fusion: methodsOf(fusion.MethodSum)}, {Question: question, Fusion: methodsOf(fusion.MethodRRF)}, {Question: question, Fusion: methodsOf(fusion.MethodMUF)},
 	} {
 		with := s.ask(t, r)
 		late := s.config.Late
@@ -129,7 +130,7 @@ func TestLateIsTheGates(t *testing.T) {
 	}
 	for _, r := range []Request{
 		{Question: question, Experts: &[]string{"A", "tokens"}},
-		{Question: question, Fusion: methodsOf(MethodSum), Weights: map[string]float64{"tokens": 1}},
+		{Question: question, Fusion: methodsOf(fusion.MethodSum), Weights: map[string]float64{"tokens": 1}},
 	} {
 		if e := s.refused(t, r); !strings.Contains(e.Error(), "gate") {
 			t.Errorf("refused with %v", e)
@@ -143,7 +144,7 @@ func TestLateIsTheGates(t *testing.T) {
 		t.Errorf("a vector of a text: %v", err)
 	}
 	s.config.Defaults.Chances, s.config.Defaults.GateWithoutLate = &sure{first: .7, any: .8}, s.config.Defaults.Gate
-	sceptical := Request{Question: question, Fusion: methodsOf(MethodGate), MinConfidence: .5}
+	sceptical := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: .5}
 	if got := s.ask(t, sceptical); got.Abstained {
 		t.Error("an answer that is sure enough abstains")
 	}
@@ -154,7 +155,7 @@ func TestLateIsTheGates(t *testing.T) {
 	gate := *s.config.Defaults.Gate
 	gate.Late = nil // fitted without it
 	s.config.Defaults.Gate = &gate
-	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)}); r.source("tokens") != nil {
+	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}); r.source("tokens") != nil {
 		t.Error("a gate that does not know of late interaction asks it")
 	}
 }
@@ -170,8 +171,8 @@ func TestLateBesideOthers(t *testing.T) {
 		s.config.Experts[1].Representatives = draw(1, "b")
 		s.config.Experts[2].Representatives = draw(1, "c")
 		s.config.Defaults.Specialists = 1
-		alone := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), BM25: &words, Candidates: 4, K: 5})
-		list := s.ask(t, Request{Question: question, Fusion: Methods{Names: []string{MethodSum, MethodGate}, Listed: true}, BM25: &words, Candidates: 4, K: 5})
+		alone := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), BM25: &words, Candidates: 4, K: 5})
+		list := s.ask(t, Request{Question: question, Fusion: Methods{Names: []string{fusion.MethodSum, fusion.MethodGate}, Listed: true}, BM25: &words, Candidates: 4, K: 5})
 		if got := list.Rankings[1].Results; !slices.Equal(ids(got), ids(alone.Results)) || got[0].Score != alone.Results[0].Score {
 			t.Errorf("words %t: in a list %v, alone %v", words, ids(got), ids(alone.Results))
 		}
@@ -198,12 +199,12 @@ func TestLateThatFails(t *testing.T) {
 		other := *s.config.Defaults.Gate
 		other.Late, other.Words = nil, -1
 		s.config.Defaults.GateWithoutLate, s.config.Defaults.Chances = &other, &sure{first: .7, any: .8}
-		whole := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
+		whole := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 		if whole.Confidence == nil {
 			t.Errorf("%s: there is no confidence while everything answers", name)
 		}
 		spoil(s, index, encoder)
-		r := Request{Question: question, Fusion: methodsOf(MethodGate)}
+		r := Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}
 		got := s.ask(t, r)
 		ratio := *got.source(WordSource).Weight / *whole.source(WordSource).Weight
 		if want := math.Exp(other.Words - s.config.Defaults.Gate.Words); math.Abs(ratio-want) > 1e-6 || got.Confidence != nil {
@@ -228,7 +229,7 @@ func TestLateEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(found.Sources, func(s SourceEvidence) bool { return s.Late })
+	at := slices.IndexFunc(found.Sources, func(s SourceEvidence) bool { return s.Kind == fusion.Late })
 	if at < 0 || found.Sources[at].Name != "tokens" || len(found.Sources[at].Hits) != 0 {
 		t.Fatalf("sources %+v", found.Sources)
 	}

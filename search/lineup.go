@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"sync/atomic"
+
+	"conclave/fusion"
 )
 
 // LineUp is what questions are put to, and how the answers are fused by default: all
@@ -30,15 +32,14 @@ type LineUp struct {
 // lineUp is a LineUp that was checked. It never changes, and it counts who uses it.
 type lineUp struct {
 	*Engine
-	experts   []Expert
-	byName    map[string]int // into experts
-	encoderOf []int          // of each expert: equal numbers share an encoder
-	late      *Expert        // nil: there is none
-	reader    *Expert        // that says how much of a question it can read; nil: none does
+	sources   []source // in the order in which answers name them, the experts first
+	experts   []*dense
+	late      *late           // nil: there is none
+	reference *dense          // whose vectors familiarity is measured with; nil: nobody's
+	reader    *Expert         // that says how much of a question it can read; nil: none does
+	methods   []fusion.Method // that there are
 	defaults  Defaults
 	absent    []Missing
-
-	referenceExpert int // whose vectors familiarity is measured with; -1: nobody's
 
 	// users are the requests, the sources that outlive theirs, one while it is the
 	// current line-up, and one while the line-up before it has users. drained is
@@ -54,30 +55,38 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 	if err := x.complete(e.limits); err != nil {
 		return nil, err
 	}
-	l := &lineUp{
-		Engine: e, experts: x.Experts, late: x.Late, byName: map[string]int{}, defaults: x.Defaults, absent: x.Absent,
-		referenceExpert: -1, drained: make(chan struct{}),
-	}
+	l := &lineUp{Engine: e, methods: fusion.Methods(), defaults: x.Defaults, absent: x.Absent, reader: readerOf(x.Experts), drained: make(chan struct{})}
 	l.users.Store(1)
-	l.reader = readerOf(l.experts)
-	for i := range l.experts {
-		l.byName[l.experts[i].Name] = i
-		shared := i
-		for j := range i {
-			if sameEncoder(&l.experts[i], &l.experts[j]) {
-				shared = l.encoderOf[j]
-				break
-			}
-		}
-		l.encoderOf = append(l.encoderOf, shared)
+	for i := range x.Experts {
+		l.addExpert(&x.Experts[i], x.Reference)
 	}
-	if i, ok := l.byName[x.Reference]; ok {
-		l.referenceExpert = i
+	for _, one := range l.experts {
+		one.base = l.reference != nil && one.encoder == l.reference.encoder
+	}
+	l.sources = append(l.sources,
+		&bm25{identity{WordSource, KindLexical, x.Defaults.WordsChance}},
+		&phrases{identity{PhraseSource, KindLexical, nil}})
+	if x.Late != nil {
+		l.late = &late{identity{x.Late.Name, KindLate, nil}, x.Late}
+		l.sources = append(l.sources, l.late)
 	}
 	if err := l.canAnswer(MethodAuto); err != nil {
 		return nil, fmt.Errorf("search: defaults.auto is %s, by which this collection cannot be searched: %w", l.defaults.Auto, err)
 	}
 	return l, nil
+}
+
+// addExpert adds an expert, which shares an encoder with those before it that encode a
+// question alike.
+func (l *lineUp) addExpert(x *Expert, reference string) {
+	own := &dense{identity: identity{x.Name, KindDense, x.Chance}, Expert: x, number: len(l.experts), encoder: len(l.experts)}
+	if same := slices.IndexFunc(l.experts, func(other *dense) bool { return sameEncoder(x, other.Expert) }); same >= 0 {
+		own.encoder = l.experts[same].encoder
+	}
+	if x.Name == reference {
+		l.reference = own
+	}
+	l.experts, l.sources = append(l.experts, own), append(l.sources, own)
 }
 
 // sameEncoder reports whether two experts encode a question alike.

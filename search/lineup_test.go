@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"conclave/corpus"
+	"conclave/fusion"
 )
 
 // closable is an encoder that must not be asked when it is closed.
@@ -38,7 +39,7 @@ func TestUse(t *testing.T) {
 		own.seed = uint64(n%2 + 1)
 		x := []Expert{a, b}[n%2]
 		x.Encoder = own
-		method := []string{MethodRRF, MethodSum}[n%2]
+		method := []string{fusion.MethodRRF, fusion.MethodSum}[n%2]
 		return LineUp{Experts: []Expert{x}, Defaults: Defaults{Auto: method, K: 3 + n%2, Candidates: 15}, Absent: []Missing{{Source: x.Name + " is here"}}}, own
 	}
 	first, own := lineUp(0)
@@ -151,11 +152,11 @@ func TestUseRefuses(t *testing.T) {
 	s := newStage("ab", 10)
 	e := s.engine(t)
 	broken := s.config.LineUp
-	broken.Defaults.Auto = MethodMUF
+	broken.Defaults.Auto = fusion.MethodMUF
 	if _, err := e.Use(broken); err == nil {
 		t.Error("muf without ensembles is used")
 	}
-	if r, err := e.Search(t.Context(), Request{Question: question}); err != nil || r.Fusion != MethodRRF {
+	if r, err := e.Search(t.Context(), Request{Question: question}); err != nil || r.Fusion != fusion.MethodRRF {
 		t.Errorf("after a line-up that was refused: %q, %v", r.Fusion, err)
 	}
 }

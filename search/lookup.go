@@ -17,8 +17,8 @@ func (e *Engine) Experts() []ExpertInfo {
 	view := e.pin()
 	defer view.letGo()
 	infos := make([]ExpertInfo, 0, len(l.experts)+1)
-	for i := range l.experts {
-		infos = append(infos, l.experts[i].in(view))
+	for _, x := range l.experts {
+		infos = append(infos, x.in(view))
 	}
 	if l.late != nil {
 		infos = append(infos, l.late.in(view))
@@ -35,11 +35,11 @@ func (e *Engine) Expert(name string) (ExpertInfo, error) {
 	defer l.leave()
 	view := e.pin()
 	defer view.letGo()
-	if l.late != nil && name == l.late.Name {
+	if l.late != nil && name == l.late.name() {
 		return l.late.in(view), nil
 	}
-	i, ok := l.byName[name]
-	if !ok {
+	i := l.numberOf(name)
+	if i < 0 {
 		return ExpertInfo{}, l.noExpert(name)
 	}
 	return l.experts[i].in(view), nil
@@ -55,8 +55,8 @@ func (x *Expert) in(view View) ExpertInfo {
 	return info
 }
 
-func (e *lineUp) noExpert(name string) error {
-	return &Error{Kind: NotFound, Code: "expert_not_found", Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), e.knownExperts())}
+func (l *lineUp) noExpert(name string) error {
+	return &Error{Kind: NotFound, Code: "expert_not_found", Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), l.knownExperts())}
 }
 
 // Limits returns the limits in force.

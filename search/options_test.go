@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"conclave/fusion"
 )
 
 // TestOptionsOfMethods walks every option and every method, alone and resolved from
@@ -54,7 +56,7 @@ func TestOptionsOfMethods(t *testing.T) {
 // takes no part.
 func TestWordsAlone(t *testing.T) {
 	s, _, _ := lateStage()
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), Experts: &[]string{}})
+	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{}})
 	if len(r.Results) == 0 || r.source("tokens") != nil {
 		t.Errorf("%d results, sources %+v", len(r.Results), r.Sources)
 	}
@@ -69,7 +71,7 @@ func TestWordsAlone(t *testing.T) {
 // beside one that has no ensemble as if it were not there, and say so; in a list the
 // others use it.
 func TestWithoutEnsemble(t *testing.T) {
-	for _, name := range []string{MethodMUF, MethodMUFSparse, MethodHybrid} {
+	for _, name := range []string{fusion.MethodMUF, fusion.MethodMUFSparse, fusion.MethodHybrid} {
 		s := newStage("ABc", 60)
 		want := s.ask(t, Request{Question: question, Fusion: methodsOf(name), Experts: &[]string{"A", "B"}})
 		got := s.ask(t, Request{Question: question, Fusion: methodsOf(name)})
@@ -80,8 +82,8 @@ func TestWithoutEnsemble(t *testing.T) {
 		if c == nil || c.Status != StatusSkipped || !strings.Contains(c.Reason, "no ensemble") || c.Hits != 0 {
 			t.Errorf("%s: %+v", name, c)
 		}
-		list := s.ask(t, Request{Question: question, Fusion: Methods{Names: []string{MethodRRF, name}, Listed: true}})
-		alone := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodRRF)})
+		list := s.ask(t, Request{Question: question, Fusion: Methods{Names: []string{fusion.MethodRRF, name}, Listed: true}})
+		alone := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)})
 		if !slices.Equal(ids(list.Rankings[0].Results), ids(alone.Results)) || len(list.Rankings[1].Results) == 0 {
 			t.Errorf("%s in a list: rrf gives %v, alone %v", name, ids(list.Rankings[0].Results), ids(alone.Results))
 		}
@@ -93,7 +95,7 @@ func TestWithoutEnsemble(t *testing.T) {
 		if c := list.source("c"); c.Status != StatusOK || !strings.Contains(c.Reason, name) {
 			t.Errorf("%s in a list: %+v", name, c)
 		}
-		both, err := s.engine(t).Compare(t.Context(), []Request{{Question: question, Fusion: methodsOf(MethodRRF)}, {Question: question, Fusion: methodsOf(name)}})
+		both, err := s.engine(t).Compare(t.Context(), []Request{{Question: question, Fusion: methodsOf(fusion.MethodRRF)}, {Question: question, Fusion: methodsOf(name)}})
 		if err != nil || !slices.Equal(ids(both[1].Results), ids(want.Results)) || !slices.Equal(ids(both[0].Results), ids(alone.Results)) || both[1].source("c").Status != StatusSkipped {
 			t.Errorf("%s in a comparison: %v", name, err)
 		}
@@ -103,15 +105,15 @@ func TestWithoutEnsemble(t *testing.T) {
 // TestAutoAnswers: an engine is not made whose "auto" its experts cannot answer.
 func TestAutoAnswers(t *testing.T) {
 	s := newStage("bc", 20)
-	s.config.Defaults.Auto = MethodHybrid
+	s.config.Defaults.Auto = fusion.MethodHybrid
 	if _, err := NewEngine(s.config); err == nil || !strings.Contains(err.Error(), "needs an ensemble") {
 		t.Errorf("made: %v", err)
 	}
-	s.config.Defaults.Auto = MethodSum
-	if err := s.engine(t).current.Load().canAnswer(MethodMUF); KindOf(err) != Invalid {
+	s.config.Defaults.Auto = fusion.MethodSum
+	if err := s.engine(t).current.Load().canAnswer(fusion.MethodMUF); KindOf(err) != Invalid {
 		t.Errorf("muf without ensembles: %v", err)
 	}
-	if err := s.engine(t).current.Load().canAnswer(MethodSum); err != nil {
+	if err := s.engine(t).current.Load().canAnswer(fusion.MethodSum); err != nil {
 		t.Error(err)
 	}
 }

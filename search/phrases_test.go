@@ -37,7 +37,7 @@ func (r *Response) source(name string) *Source {
 // words' weight, and in no other method.
 func TestPhrasesAreTheGates(t *testing.T) {
 	s := phraseStage()
-	got := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), Explain: true})
+	got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Explain: true})
 	phrases, own := got.source(PhraseSource), got.source(WordSource)
 	if phrases == nil || phrases.Kind != "lexical" || phrases.Status != StatusOK || phrases.Hits == 0 {
 		t.Fatalf("the source of phrases is %+v", phrases)
@@ -63,7 +63,7 @@ func TestPhrasesAreTheGates(t *testing.T) {
 			t.Errorf("%s: the phrases explained add up to %v, not %v: %+v", r.ID, explained, want, r.Explanation)
 		}
 	}
-	for _, method := range []string{MethodHybrid, MethodSum, MethodRRF, MethodMUF} {
+	for _, method := range []string{fusion.MethodHybrid, fusion.MethodSum, fusion.MethodRRF, fusion.MethodMUF} {
 		r := Request{Question: question, Fusion: methodsOf(method)}
 		with := s.ask(t, r)
 		s.library.shelf.phrases = nil
@@ -79,9 +79,9 @@ func TestPhrasesAreTheGates(t *testing.T) {
 // method answers as it would alone.
 func TestPhrasesBesideOthers(t *testing.T) {
 	s := phraseStage()
-	gate := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
-	rrf := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodRRF)})
-	both := s.ask(t, Request{Question: question, Fusion: Methods{Names: []string{MethodGate, MethodRRF}, Listed: true}})
+	gate := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	rrf := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)})
+	both := s.ask(t, Request{Question: question, Fusion: Methods{Names: []string{fusion.MethodGate, fusion.MethodRRF}, Listed: true}})
 	if !reflect.DeepEqual(both.Rankings[0].Results, gate.Results) {
 		t.Error("the gate in a list answers otherwise than alone")
 	}
@@ -91,9 +91,9 @@ func TestPhrasesBesideOthers(t *testing.T) {
 	e := s.engine(t)
 	no := false
 	compared, err := e.Compare(context.Background(), []Request{
-		{Question: question, Fusion: methodsOf(MethodRRF)},
-		{Question: question, Fusion: methodsOf(MethodGate)},
-		{Question: question, Fusion: methodsOf(MethodGate), BM25: &no},
+		{Question: question, Fusion: methodsOf(fusion.MethodRRF)},
+		{Question: question, Fusion: methodsOf(fusion.MethodGate)},
+		{Question: question, Fusion: methodsOf(fusion.MethodGate), BM25: &no},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -115,18 +115,18 @@ func TestWithoutPhrases(t *testing.T) {
 	s := phraseStage()
 	index := s.library.shelf.phrases
 	s.library.shelf.phrases = nil
-	none := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
+	none := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 	if none.source(PhraseSource) != nil || len(none.Degraded) != 0 {
 		t.Errorf("without phrases: sources %+v, degraded %+v", none.Sources, none.Degraded)
 	}
 	s.library.shelf.phrases = &words{texts: s.words.texts, pairs: true, hook: func(context.Context) error { return errors.New("broken") }}
-	broken := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
+	broken := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 	if len(broken.Degraded) != 1 || broken.Degraded[0].Source != PhraseSource || !slices.Equal(ids(broken.Results), ids(none.Results)) {
 		t.Errorf("with broken phrases %v, degraded %+v; without them %v", ids(broken.Results), broken.Degraded, ids(none.Results))
 	}
 	s.library.shelf.phrases = index
 	s.config.Defaults.Gate.Phrases = 0
-	if old := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)}); old.source(PhraseSource) != nil {
+	if old := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}); old.source(PhraseSource) != nil {
 		t.Error("a gate without phrases asks for them")
 	}
 }
@@ -134,7 +134,7 @@ func TestWithoutPhrases(t *testing.T) {
 // TestPhrasesAreNotWeighted: the error says why, not that there is no such source.
 func TestPhrasesAreNotWeighted(t *testing.T) {
 	e := phraseStage().engine(t)
-	_, err := e.Search(context.Background(), Request{Question: question, Fusion: methodsOf(MethodSum), Weights: map[string]float64{PhraseSource: 1}})
+	_, err := e.Search(context.Background(), Request{Question: question, Fusion: methodsOf(fusion.MethodSum), Weights: map[string]float64{PhraseSource: 1}})
 	if err == nil || !strings.Contains(err.Error(), "gate alone") {
 		t.Errorf("phrases are weighted: %v", err)
 	}
@@ -152,7 +152,7 @@ func TestGatherPhrases(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := len(found.Sources) - 1
-	if x := found.Sources[last]; !x.Phrases || x.Lexical || x.Name != PhraseSource || !found.Sources[last-1].Lexical {
+	if x := found.Sources[last]; x.Kind != fusion.Phrases || x.Name != PhraseSource || found.Sources[last-1].Kind != fusion.Lexical {
 		t.Fatalf("the last source is %+v", x)
 	}
 	index := s.library.shelf.phrases.(*words)

@@ -10,72 +10,32 @@ import (
 )
 
 // plan is a request after validation: every default filled in, every name
-// resolved.
+// resolved. It does not change.
 type plan struct {
-	question      string
-	offset        int // results before the first that is answered
-	k             int // results, those before the first too
-	candidates    int
-	timeout       time.Duration
-	experts       []int          // into Engine.experts, ascending
-	unused        map[int]string // of these, those that no method has a use for, and why
-	words         bool           // BM25 is asked
-	phrases       bool           // so is BM25 over phrases, where the collection has them
-	late          bool           // late interaction ranks what the others found
-	exact         bool
+	inquiry
+	experts       []int // of the sources, those that are experts
+	named         bool  // the request says which experts
 	methods       []plannedMethod
 	listed        bool // a list of methods was asked for
-	specialists   int  // that a gate weighs; 0: all
-	named         bool // the request says which experts
-	chosenOnly    bool // no method needs more specialists than those
-	confidence    bool // a method needs to know how sure the experts are
+	offset        int  // results before the first that is answered
+	k             int  // results, those before the first too
 	missing       fusion.Missing
 	normalise     fusion.Normalisation // "": the method's own
 	weights       map[string]float64
 	explain       bool
 	fields        fields
-	filter        Filter
 	minConfidence float64
-	reference     []float32 // the question's vector by the reference, where it is there already
 }
 
-// The plan's sources are its experts, BM25, phrases, which never are alone, and
-// late interaction: of these last three the ones that are asked. Where they are
-// among the sources is -1 for one that is not.
-func (p *plan) wordsAt() int   { return p.placed(p.words, 0) }
-func (p *plan) phrasesAt() int { return p.placed(p.phrases, 1) }
-func (p *plan) lateAt() int    { return p.placed(p.late, p.lexical()) }
-
-func (p *plan) placed(asked bool, behind int) int {
-	if !asked {
-		return -1
-	}
-	return len(p.experts) + behind
-}
-
-// lexical is how many sources search words.
-func (p *plan) lexical() int {
-	n := 0
-	for _, asked := range []bool{p.words, p.phrases} {
-		if asked {
-			n++
-		}
-	}
-	return n
-}
-
-func (p *plan) sources() int {
-	n := len(p.experts) + p.lexical()
-	if p.late {
-		n++
-	}
-	return n
-}
-
+// plannedMethod is a method and its name in the request: "auto" is resolved.
 type plannedMethod struct {
-	asked string // as in the request
-	name  string // what it means: "auto" is resolved
-	method
+	asked string
+	*fusion.Method
+}
+
+// gated reports whether a gate decides by one of the methods.
+func (p *plan) gated() bool {
+	return slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return m.Gated })
 }
 
 // fields are what an answer carries beside ids and scores.
@@ -83,84 +43,105 @@ type fields struct{ title, text, tags, metadata, contributions, sources bool }
 
 // plan checks a request and fills in the defaults. Its error names every
 // field that is wrong, not just the first.
-func (e *lineUp) plan(r *Request) (*plan, error) {
+func (l *lineUp) plan(r *Request) (*plan, error) {
 	var wrong problems
-	d, l := e.defaults, e.limits
-	p := &plan{question: r.Question, exact: r.Exact, named: r.Experts != nil, weights: r.Weights, explain: r.Explain}
-	wrong.question(r.Question, l.QuestionBytes)
-	p.k = wrong.count("/k", r.K, d.K, l.K)
-	if p.offset = r.Offset; p.offset < 0 || p.offset > 0 && p.offset+p.k > l.K {
-		wrong.add("out_of_range", "/offset", "offset is %d: it must be from 0 to %d, which with k is limits.k", p.offset, max(l.K-p.k, 0))
+	d, most := l.defaults, l.limits
+	p := &plan{named: r.Experts != nil, weights: r.Weights, explain: r.Explain}
+	p.question, p.exact, p.filter = r.Question, r.Exact, r.Filter
+	wrong.question(r.Question, most.QuestionBytes)
+	p.k = wrong.count("/k", r.K, d.K, most.K)
+	if p.offset = r.Offset; p.offset < 0 || p.offset > 0 && p.offset+p.k > most.K {
+		wrong.add("out_of_range", "/offset", "offset is %d: it must be from 0 to %d, which with k is limits.k", p.offset, max(most.K-p.k, 0))
 	}
 	p.k += p.offset
-	p.candidates = wrong.count("/candidates", r.Candidates, d.Candidates, l.Candidates)
-	milliseconds := wrong.count("/timeout_ms", r.TimeoutMS, int(d.Timeout/time.Millisecond), int(l.Timeout/time.Millisecond))
+	p.candidates = wrong.count("/candidates", r.Candidates, d.Candidates, most.Candidates)
+	milliseconds := wrong.count("/timeout_ms", r.TimeoutMS, int(d.Timeout/time.Millisecond), int(most.Timeout/time.Millisecond))
 	p.timeout = time.Duration(milliseconds) * time.Millisecond
 	p.missing = fusion.Missing(wrong.oneOf("/missing", r.Missing, d.Missing, missingNames()))
 	p.normalise = fusion.Normalisation(wrong.oneOf("/normalisation", r.Normalisation, "", normalisationNames()))
 	p.fields = wrong.fields(r.Fields)
-	p.filter = r.Filter
-	wrong.filter(r.Filter, l)
+	wrong.filter(r.Filter, most)
 	if p.minConfidence = r.MinConfidence; !(p.minConfidence >= 0 && p.minConfidence <= 1) {
 		wrong.add("out_of_range", "/min_confidence", "min_confidence is %v: it must be from 0 to 1", r.MinConfidence)
 	}
-	p.experts = e.planExperts(r.Experts, &wrong)
-	p.methods, p.listed = e.planMethods(r.Fusion, &wrong), r.Fusion.Listed
-	e.checkWeights(r.Weights, &wrong)
+	p.experts = l.planExperts(r.Experts, &wrong)
+	p.methods, p.listed = l.planMethods(r.Fusion, &wrong), r.Fusion.Listed
+	l.checkWeights(r.Weights, &wrong)
 	if len(wrong) == 0 {
-		e.checkOptions(r, p.methods, &wrong)
+		l.checkOptions(r, p.methods, &wrong)
 	}
-	e.planSpecialists(r, p, &wrong)
+	p.most, p.chosenOnly = l.planSpecialists(r, p, &wrong)
 
-	useWords := r.BM25 == nil || *r.BM25
-	if len(p.experts) == 0 && !useWords && len(wrong) == 0 {
+	if len(p.experts) == 0 && !r.words() && len(wrong) == 0 {
 		wrong.add("no_sources", "/experts", `there is nothing to search: "experts" is empty and "bm25" is false`)
 	}
 	for i, m := range p.methods {
-		pointer := "/fusion"
-		if p.listed {
-			pointer = fmt.Sprintf("/fusion/%d", i)
-		}
-		e.checkNeeds(m, pointer, p, useWords, &wrong)
-		p.words = p.words || m.words && useWords
-		p.phrases = p.phrases || m.gated && useWords && e.defaults.Gate != nil && e.defaults.Gate.Phrases > 0
-		// No expert named is words alone.
-		p.late = p.late || m.gated && e.late != nil && (r.Late == nil || *r.Late) && (r.Experts == nil || len(p.experts) > 0) && e.defaults.Gate != nil && len(e.defaults.Gate.Late) > 0
-		p.confidence = p.confidence || m.gated || m.asksConfidence(len(p.experts))
+		l.checkNeeds(m, p.listed, i, p, r.words(), &wrong)
+		p.confidence = p.confidence || m.Gated || m.AsksConfidence(len(p.experts))
 	}
-	for _, i := range p.experts {
-		if reason := e.leftOut(p, i); reason != "" {
-			if p.unused == nil {
-				p.unused = map[int]string{}
-			}
-			p.unused[i] = reason
-		}
-	}
-	if p.minConfidence > 0 && r.Late != nil && !*r.Late && e.late != nil && e.defaults.GateWithoutLate != nil &&
-		slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return m.gated }) {
+	l.planSources(r, p)
+	if p.minConfidence > 0 && r.Late != nil && !*r.Late && l.late != nil && d.GateWithoutLate != nil && p.gated() {
 		wrong.add("needs_calibration", "/min_confidence", "the confidence of an answer without late interaction is not calibrated, so min_confidence has nothing to be compared with: leave out one of the two")
 	}
 	return p, wrong.err()
 }
 
+// planSources are the experts, and of the other sources those that a method wants.
+func (l *lineUp) planSources(r *Request, p *plan) {
+	p.wanted = slices.Clone(p.experts)
+	for at := len(l.experts); at < len(l.sources); at++ {
+		if slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return l.sources[at].wanted(l, r, m.Method) }) {
+			p.wanted = append(p.wanted, at)
+		}
+	}
+	for _, at := range p.experts {
+		if reason := l.leftOut(p, at); reason != "" {
+			if p.unused == nil {
+				p.unused = map[int]string{}
+			}
+			p.unused[at] = reason
+		}
+	}
+}
+
+// leftOut is why none of the methods has a use for an expert; "" where one has.
+func (l *lineUp) leftOut(p *plan, expert int) string {
+	reason := ""
+	for _, m := range p.methods {
+		if reason = l.leavesOut(p, m, expert); reason == "" {
+			return ""
+		}
+	}
+	return reason
+}
+
+// leavesOut is why a method has no use for a source; "" where it has: one that
+// weighs experts by how sure they are goes without those that cannot say.
+func (l *lineUp) leavesOut(p *plan, m plannedMethod, at int) string {
+	if at >= len(l.experts) || !m.AsksConfidence(len(p.experts)) || l.experts[at].calibrated() {
+		return ""
+	}
+	return fmt.Sprintf("%s weights experts by how sure they are, and this one cannot say: it has no ensemble, or nobody calibrated it", m.Name)
+}
+
 // planExperts resolves names to indexes, in the engine's own order, so that
 // the order of the names never shows in an answer.
-func (e *lineUp) planExperts(names *[]string, wrong *problems) []int {
+func (l *lineUp) planExperts(names *[]string, wrong *problems) []int {
 	var experts []int
 	if names == nil {
-		for i := range e.experts {
+		for i := range l.experts {
 			experts = append(experts, i)
 		}
 		return experts
 	}
 	for n, name := range *names {
 		pointer := fmt.Sprintf("/experts/%d", n)
-		i, ok := e.byName[name]
+		i := l.numberOf(name)
 		switch {
-		case !ok && e.late != nil && name == e.late.Name:
+		case l.late != nil && name == l.late.name():
 			wrong.add("unknown_expert", pointer, `expert %s is late interaction, which ranks what the others found: it takes part in the gate by itself, unless "late" is false`, quote(name))
-		case !ok:
-			wrong.add("unknown_expert", pointer, "there is no expert %s: %s", quote(name), e.knownExperts())
+		case i < 0:
+			wrong.add("unknown_expert", pointer, "there is no expert %s: %s", quote(name), l.knownExperts())
 		case slices.Contains(experts, i):
 			wrong.add("duplicate_expert", pointer, "expert %s is named twice", quote(name))
 		default:
@@ -176,48 +157,35 @@ func (e *lineUp) planExperts(names *[]string, wrong *problems) []int {
 
 // planSpecialists decides how many specialists count, and whether the others
 // need to be asked at all.
-func (e *lineUp) planSpecialists(r *Request, p *plan, wrong *problems) {
+func (l *lineUp) planSpecialists(r *Request, p *plan, wrong *problems) (most int, chosenOnly bool) {
 	if r.Specialists != 0 {
-		p.specialists = wrong.count("/specialists", r.Specialists, 0, fusion.MaxSources)
-		p.chosenOnly = true
-		return
+		return wrong.count("/specialists", r.Specialists, 0, fusion.MaxSources), true
 	}
-	if r.Experts != nil || e.defaults.Specialists == 0 {
-		return
+	if r.Experts != nil || l.defaults.Specialists == 0 {
+		return 0, false
 	}
-	p.specialists, p.chosenOnly = e.defaults.Specialists, true
-	for _, m := range p.methods {
-		p.chosenOnly = p.chosenOnly && m.gated
-	}
+	return l.defaults.Specialists, !slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return !m.Gated })
 }
 
-func (e *lineUp) planMethods(asked Methods, wrong *problems) []plannedMethod {
+func (l *lineUp) planMethods(asked Methods, wrong *problems) []plannedMethod {
 	names := asked.Names
 	if len(names) == 0 {
 		if asked.Listed {
 			wrong.add("unknown_method", "/fusion", "the list of fusion methods is empty: %s are known", list(MethodNames()))
 			return nil
 		}
-		names = []string{e.defaults.Fusion}
+		names = []string{l.defaults.Fusion}
 	}
 	var methods []plannedMethod
 	for i, name := range names {
-		pointer := "/fusion"
-		if asked.Listed {
-			pointer = fmt.Sprintf("/fusion/%d", i)
-		}
-		switch {
-		case !known(MethodNames(), name):
+		pointer := methodPointer(asked.Listed, i)
+		switch m := l.method(name); {
+		case m == nil:
 			wrong.add("unknown_method", pointer, "there is no fusion method %s: %s are known", quote(name), list(MethodNames()))
 		case slices.Contains(names[:i], name):
 			wrong.add("duplicate_method", pointer, "fusion method %s is named twice", quote(name))
 		default:
-			m := plannedMethod{asked: name, name: name}
-			if name == MethodAuto {
-				m.name = e.defaults.Auto
-			}
-			m.method = methodOf(m.name)
-			methods = append(methods, m)
+			methods = append(methods, plannedMethod{name, m})
 		}
 		if len(*wrong) > maxProblems {
 			break
@@ -226,49 +194,71 @@ func (e *lineUp) planMethods(asked Methods, wrong *problems) []plannedMethod {
 	return methods
 }
 
+// method is the method of a name, or that "auto" stands for; nil: there is none.
+func (l *lineUp) method(name string) *fusion.Method {
+	if name == MethodAuto {
+		name = l.defaults.Auto
+	}
+	for i := range l.methods {
+		if l.methods[i].Name == name {
+			return &l.methods[i]
+		}
+	}
+	return nil
+}
+
+func methodPointer(listed bool, i int) string {
+	if listed {
+		return fmt.Sprintf("/fusion/%d", i)
+	}
+	return "/fusion"
+}
+
 // checkNeeds refuses a method that needs what is not there.
-func (e *lineUp) checkNeeds(m plannedMethod, pointer string, p *plan, words bool, wrong *problems) {
-	experts := p.experts
-	if m.needsWords && !words {
+func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words bool, wrong *problems) {
+	experts, pointer := p.experts, methodPointer(listed, i)
+	if m.NeedsWords && !words {
 		wrong.add("needs_bm25", pointer, `fusion method %q needs BM25, and "bm25" is false`, m.asked)
 	}
-	if m.needsDense && len(experts) == 0 && len(*wrong) == 0 {
+	if m.NeedsDense && len(experts) == 0 && len(*wrong) == 0 {
 		wrong.add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
 	}
-	if m.gated && e.defaults.Gate == nil {
+	if m.Gated && l.defaults.Gate == nil {
 		wrong.add("needs_calibration", pointer, "fusion method %q needs what `conclave calibrate` fits, and this collection has none: use %s or %s",
-			m.asked, MethodRRF, MethodSum)
+			m.asked, fusion.MethodRRF, fusion.MethodSum)
 	}
-	if sure := m.gated && e.defaults.Chances != nil || m.needsDense && m.confidence && !m.onlyAmong; p.minConfidence > 0 && !sure {
+	if sure := m.Gated && l.defaults.Chances != nil || m.NeedsDense && m.Confidence && !m.OnlyAmong; p.minConfidence > 0 && !sure {
 		wrong.add("needs_calibration", "/min_confidence",
 			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: run `conclave calibrate`, or leave it out", m.asked)
 	}
-	if !m.asksConfidence(len(experts)) {
+	if !m.AsksConfidence(len(experts)) {
 		return
 	}
 	var without []string
 	for _, i := range experts {
-		if !e.experts[i].calibrated() {
-			without = append(without, e.experts[i].Name)
+		if !l.experts[i].calibrated() {
+			without = append(without, l.experts[i].name())
 		}
 	}
 	if len(without) == len(experts) && len(experts) > 0 {
 		wrong.add("needs_calibration", pointer,
 			`fusion method %q weights experts by how sure they are, which needs an ensemble and a calibration; without: %s. Calibrate them, name only others in "experts", or use %s or %s`,
-			m.asked, list(without), MethodRRF, MethodSum)
+			m.asked, list(without), fusion.MethodRRF, fusion.MethodSum)
 	}
 }
 
-func (e *lineUp) checkWeights(weights map[string]float64, wrong *problems) {
+// checkWeights refuses weights of what is no source, or is not weighted by requests.
+func (l *lineUp) checkWeights(weights map[string]float64, wrong *problems) {
 	for _, name := range sortedKeys(weights) {
 		pointer := "/weights/" + escapePointer(name)
-		if e.late != nil && name == e.late.Name {
+		switch w := weights[name]; {
+		case l.late != nil && name == l.late.name():
 			wrong.add("unknown_source", pointer, "%s cannot be weighted: it takes part in the gate alone, which weighs it itself", name)
-		} else if name == PhraseSource {
+		case name == PhraseSource:
 			wrong.add("unknown_source", pointer, "%s cannot be weighted: they take part in the gate alone, which weighs them itself", PhraseSource)
-		} else if _, ok := e.byName[name]; !ok && name != WordSource {
-			wrong.add("unknown_source", pointer, "there is no source %s to weight: %s, and %s is BM25", quote(name), e.knownExperts(), WordSource)
-		} else if w := weights[name]; !(w >= 0 && w <= fusion.MaxWeight) {
+		case l.numberOf(name) < 0 && name != WordSource:
+			wrong.add("unknown_source", pointer, "there is no source %s to weight: %s, and %s is BM25", quote(name), l.knownExperts(), WordSource)
+		case !(w >= 0 && w <= fusion.MaxWeight):
 			wrong.add("out_of_range", pointer, "weight %v is not between 0 and %g", w, float64(fusion.MaxWeight))
 		}
 		if len(*wrong) > maxProblems {
@@ -277,15 +267,25 @@ func (e *lineUp) checkWeights(weights map[string]float64, wrong *problems) {
 	}
 }
 
-func sortedKeys(weights map[string]float64) []string { return slices.Sorted(maps.Keys(weights)) }
+func sortedKeys(weights map[string]float64) []string {
+	if len(weights) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(weights))
+}
 
-func (e *lineUp) knownExperts() string {
-	if len(e.experts) == 0 {
+// numberOf is an expert's place, -1 where there is none of the name.
+func (l *lineUp) numberOf(name string) int {
+	return slices.IndexFunc(l.experts, func(x *dense) bool { return x.name() == name })
+}
+
+func (l *lineUp) knownExperts() string {
+	if len(l.experts) == 0 {
 		return "no experts are loaded"
 	}
-	names := make([]string, len(e.experts))
-	for i := range e.experts {
-		names[i] = e.experts[i].Name
+	names := make([]string, len(l.experts))
+	for i, x := range l.experts {
+		names[i] = x.name()
 	}
 	return "the experts are " + list(names)
 }

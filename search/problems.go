@@ -74,6 +74,10 @@ func (w *problems) oneOf(pointer, value, fallback string, allowed []string) stri
 	return value
 }
 
+func fieldNames() []string {
+	return []string{"title", "text", "tags", "metadata", "contributions", "sources"}
+}
+
 func (w *problems) fields(names []string) fields {
 	if names == nil {
 		return fields{title: true, text: true, contributions: true, sources: true}
@@ -118,4 +122,13 @@ func quote(s string) string {
 
 func escapePointer(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// list joins names for a message: a, b, c. A long list is cut.
+func list(names []string) string {
+	const most = 20
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }

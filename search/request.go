@@ -37,6 +37,9 @@ type Request struct {
 	MinConfidence float64 `json:"min_confidence,omitempty"`
 }
 
+// words reports whether BM25 may take part.
+func (r *Request) words() bool { return r.BM25 == nil || *r.BM25 }
+
 // Methods is one fusion method or a list of them. In JSON it is a string or an
 // array of strings; Listed remembers which, since a list is answered with one
 // ranking for each method.

@@ -120,3 +120,9 @@ type CalibrationInfo struct {
 	ECEAfter    float64 `json:"ece_after"`
 	Questions   string  `json:"questions"`
 }
+
+// Whence a confidence comes.
+const (
+	BasisCalibrated = "calibrated" // from questions of this collection
+	BasisShipped    = "shipped"    // from those of other collections
+)

@@ -37,7 +37,7 @@ func (a *answer) fits() error {
 // grows counts more bytes of the answer, and refuses them beyond the limit.
 func (a *answer) grows(by int) error {
 	a.bytes += by
-	most := a.engine.limits.AnswerBytes
+	most := a.limits.AnswerBytes
 	if a.bytes <= most {
 		return nil
 	}

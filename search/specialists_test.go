@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"conclave/fusion"
 )
 
 // fewStage has a reference A, four specialists, and a default of two; an
@@ -40,13 +42,13 @@ func mostFamiliar(all Response, n int) []string {
 // and the others are not even asked for a vector.
 func TestOnlyTheFamiliarAreAsked(t *testing.T) {
 	s := fewStage()
-	all := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), Specialists: 4})
+	all := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Specialists: 4})
 	for _, n := range []int{1, 2, 3} {
 		for _, e := range s.encoders {
 			e.calls.Store(0)
 		}
 		chosen := mostFamiliar(all, n)
-		few := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), Specialists: n})
+		few := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Specialists: n})
 		for name, e := range s.encoders {
 			want := 0
 			if strings.Contains("Af"+strings.Join(chosen, ""), name) {
@@ -57,7 +59,7 @@ func TestOnlyTheFamiliarAreAsked(t *testing.T) {
 			}
 		}
 		named := append(append([]string{"A"}, chosen...), "f")
-		same := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), Experts: &named})
+		same := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &named})
 		if !reflect.DeepEqual(few.Results, same.Results) || len(few.Degraded) != 0 {
 			t.Errorf("%d specialists: %v; %v named alone: %v; degraded %v", n, ids(few.Results), named, ids(same.Results), few.Degraded)
 		}
@@ -89,22 +91,22 @@ func TestWhoDecidesHowMany(t *testing.T) {
 		request Request
 		want    int
 	}{
-		"the gate":               {Request{Fusion: methodsOf(MethodGate)}, 2},
-		"more than the default":  {Request{Fusion: methodsOf(MethodGate), Specialists: 3}, 1},
-		"as many as there are":   {Request{Fusion: methodsOf(MethodGate), Specialists: 4}, 0},
-		"experts by name":        {Request{Fusion: methodsOf(MethodGate), Experts: &[]string{"A", "B", "C", "D"}}, 0},
-		"by name and number":     {Request{Fusion: methodsOf(MethodGate), Experts: &[]string{"B", "C", "D"}, Specialists: 1}, 2},
-		"another method":         {Request{Fusion: methodsOf(MethodRRF)}, 0},
-		"another, with a number": {Request{Fusion: methodsOf(MethodSum), Specialists: 1}, 3},
-		"a list with another":    {Request{Fusion: listOf(MethodGate, MethodSum)}, 0},
-		"a list, with a number":  {Request{Fusion: listOf(MethodGate, MethodSum), Specialists: 2}, 2},
+		"the gate":               {Request{Fusion: methodsOf(fusion.MethodGate)}, 2},
+		"more than the default":  {Request{Fusion: methodsOf(fusion.MethodGate), Specialists: 3}, 1},
+		"as many as there are":   {Request{Fusion: methodsOf(fusion.MethodGate), Specialists: 4}, 0},
+		"experts by name":        {Request{Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"A", "B", "C", "D"}}, 0},
+		"by name and number":     {Request{Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "C", "D"}, Specialists: 1}, 2},
+		"another method":         {Request{Fusion: methodsOf(fusion.MethodRRF)}, 0},
+		"another, with a number": {Request{Fusion: methodsOf(fusion.MethodSum), Specialists: 1}, 3},
+		"a list with another":    {Request{Fusion: listOf(fusion.MethodGate, fusion.MethodSum)}, 0},
+		"a list, with a number":  {Request{Fusion: listOf(fusion.MethodGate, fusion.MethodSum), Specialists: 2}, 2},
 	} {
 		c.request.Question = question
 		if got := skipped(s.ask(t, c.request)); got != c.want {
 			t.Errorf("%s: %d skipped, want %d", name, got, c.want)
 		}
 	}
-	s.config.Defaults.Auto = MethodGate
+	s.config.Defaults.Auto = fusion.MethodGate
 	if got := skipped(s.ask(t, Request{Question: question})); got != 2 {
 		t.Errorf("auto: %d skipped", got)
 	}
@@ -112,7 +114,7 @@ func TestWhoDecidesHowMany(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	s.config.Reference = ""
-	if got := skipped(s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})); got != 0 {
+	if got := skipped(s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})); got != 0 {
 		t.Errorf("nobody knows who is familiar, and %d are skipped", got)
 	}
 	s.config.Defaults.Specialists = -1
@@ -124,14 +126,14 @@ func TestWhoDecidesHowMany(t *testing.T) {
 // TestTheGateIsTheSameInAList: what others are asked for does not change it.
 func TestTheGateIsTheSameInAList(t *testing.T) {
 	s := fewStage()
-	alone := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
-	listed := s.ask(t, Request{Question: question, Fusion: listOf(MethodSum, MethodGate)})
+	alone := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	listed := s.ask(t, Request{Question: question, Fusion: listOf(fusion.MethodSum, fusion.MethodGate)})
 	if !reflect.DeepEqual(alone.Results, listed.Rankings[1].Results) {
 		t.Errorf("alone %v, in a list %v", ids(alone.Results), ids(listed.Rankings[1].Results))
 	}
 	engine := s.engine(t)
 	compared, err := engine.Compare(context.Background(), []Request{
-		{Question: question, Fusion: methodsOf(MethodGate)}, {Question: question, Fusion: methodsOf(MethodRRF)}})
+		{Question: question, Fusion: methodsOf(fusion.MethodGate)}, {Question: question, Fusion: methodsOf(fusion.MethodRRF)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +156,7 @@ func TestTheGateIsTheSameInAList(t *testing.T) {
 func TestTheReferenceFails(t *testing.T) {
 	s := fewStage()
 	s.encoders["A"].hook = func(context.Context) error { return errors.New("gone") }
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
+	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range r.Sources {
 		if want := map[bool]string{true: StatusFailed, false: StatusOK}[source.Name == "A"]; source.Status != want {
 			t.Errorf("the reference is broken: %+v", source)
@@ -164,7 +166,7 @@ func TestTheReferenceFails(t *testing.T) {
 	for _, e := range s.encoders {
 		e.calls.Store(0)
 	}
-	r = s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
+	r = s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range r.Sources {
 		ok := source.Name == "f" || source.Name == WordSource
 		if want := map[bool]string{true: StatusOK, false: StatusOverloaded}[ok]; source.Status != want {
@@ -181,7 +183,7 @@ func TestASpecialistWithTheReferencesEncoder(t *testing.T) {
 	s := fewStage()
 	s.config.Experts[1].Encoder = s.config.Experts[0].Encoder
 	s.config.Experts[1].Representatives = draw(s.encoders["A"].seed, question) // the question itself
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate), Specialists: 1})
+	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Specialists: 1})
 	if r.Sources[1].Status != StatusOK || s.encoders["A"].calls.Load() != 1 {
 		t.Errorf("%+v after %d encoder passes", r.Sources[1], s.encoders["A"].calls.Load())
 	}
@@ -192,7 +194,7 @@ func TestASpecialistWithTheReferencesEncoder(t *testing.T) {
 func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 	s := fewStage()
 	s.config.Experts[1].Chance = new(own)
-	for _, method := range []string{MethodGate, MethodSum} {
+	for _, method := range []string{fusion.MethodGate, fusion.MethodSum} {
 		s.encoders["A"].calls.Store(0)
 		r := s.ask(t, Request{Question: question, Fusion: methodsOf(method), Experts: &[]string{"B", "C", "D"}, Specialists: 2})
 		if n := s.encoders["A"].calls.Load(); n != 1 {
@@ -210,7 +212,7 @@ func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 	s.encoders["A"].hook = func(context.Context) error { return errors.New("gone") }
 	seen := &recorder{stages: map[string]int{}, sources: map[string]string{}}
 	s.config.Observer = seen
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf(MethodSum), Experts: &[]string{"B", "C", "D"}, Specialists: 2})
+	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodSum), Experts: &[]string{"B", "C", "D"}, Specialists: 2})
 	if !strings.HasPrefix(seen.sources["A"], StatusFailed) || len(r.Degraded) != 0 {
 		t.Errorf("the reference fails: told of %v, degraded %v", seen.sources, r.Degraded)
 	}
@@ -219,7 +221,7 @@ func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 			t.Errorf("the reference fails: %+v", source)
 		}
 	}
-	r = s.ask(t, Request{Question: question, Fusion: methodsOf(MethodGate)})
+	r = s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range r.Sources {
 		if source.Chance != nil {
 			t.Errorf("nobody knows how familiar the question is, and the chance of %s is %v", source.Name, *source.Chance)

@@ -167,7 +167,7 @@ func (a *Assembly) shippedGate(made *search.LineUp) error {
 		return nil
 	}
 	record, err := parseShipped(calibration.RecordFile, calibration.ParseRecord)
-	if record == nil || err != nil || record.Auto != search.MethodGate {
+	if record == nil || err != nil || record.Auto != fusion.MethodGate {
 		return err
 	}
 	gateOf(&made.Defaults, record)

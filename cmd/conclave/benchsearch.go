@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"conclave/configs"
+	"conclave/fusion"
 	"conclave/questions"
 	"conclave/search"
 	"conclave/serving"
@@ -82,7 +83,7 @@ questions, in turns. Nothing is kept between questions.`,
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bind(flags)
-	flags.StringVar(&x.fusion, "fusion", search.MethodHybrid, "fusion `method`: hybrid is muf with BM25")
+	flags.StringVar(&x.fusion, "fusion", fusion.MethodHybrid, "fusion `method`: hybrid is muf with BM25")
 	flags.BoolVar(&x.familiar, "familiar", false, "let each question ask the experts that are the most familiar with it, beside those without a domain, as auto does: fusion gate")
 	flags.IntVar(&x.clients, "clients", 32, "clients at once, for the rates")
 	flags.IntVar(&x.rounds, "rounds", 5, "turns of each side; the median counts")
@@ -160,7 +161,7 @@ func spread(domains []questions.Domain, most int) []string {
 func (x *benchingSearch) measure(ctx context.Context, l *serving.Assembly, experts []*serving.Expert, specialists int, texts []string) (searchCost, error) {
 	request := search.Request{TimeoutMS: int(evaluationTimeout / time.Millisecond), Fusion: search.Methods{Names: []string{x.fusion}}}
 	if x.familiar {
-		request.Fusion.Names[0], request.Specialists = search.MethodGate, specialists
+		request.Fusion.Names[0], request.Specialists = fusion.MethodGate, specialists
 	} else {
 		names := make([]string, len(experts))
 		for i, e := range experts {

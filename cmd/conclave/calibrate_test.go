@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"conclave/calibration"
+	"conclave/fusion"
 	"conclave/search"
 )
 
@@ -112,7 +113,7 @@ func TestCalibrationIsUsed(t *testing.T) {
 	}
 
 	// A chance that no signal changes: 1/(1 + exp(-ln 3)) = 3/4.
-	r.Auto = search.MethodGate
+	r.Auto = fusion.MethodGate
 	first := &r.Chances[0].Logistic
 	first.Intercept = math.Log(3)
 	for i := range first.Signals {
@@ -122,7 +123,7 @@ func TestCalibrationIsUsed(t *testing.T) {
 	if err := r.Write("c"); err != nil {
 		t.Fatal(err)
 	}
-	if gated := searched(t); gated.Fusion != search.MethodGate || gated.Confidence == nil || math.Abs(*gated.Confidence-.75) > 1e-9 {
+	if gated := searched(t); gated.Fusion != fusion.MethodGate || gated.Confidence == nil || math.Abs(*gated.Confidence-.75) > 1e-9 {
 		t.Errorf("%s, sure by %v", gated.Fusion, gated.Confidence)
 	}
 }
@@ -187,7 +188,7 @@ func TestCalibrateChooses(t *testing.T) {
 		}
 		sums[fields[0]] = figures[0] + figures[1]
 	}
-	if len(sums) != 4 || r.Auto != search.MethodGate && sums[r.Auto] <= sums[search.MethodGate] {
+	if len(sums) != 4 || r.Auto != fusion.MethodGate && sums[r.Auto] <= sums[fusion.MethodGate] {
 		t.Errorf("auto is %s: %v", r.Auto, sums)
 	}
 }

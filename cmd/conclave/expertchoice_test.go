@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"conclave/configs"
+	"conclave/fusion"
 	"conclave/internal/testenv"
 	"conclave/models/tiny"
 	"conclave/provision"
-	"conclave/search"
 	"conclave/serving"
 )
 
@@ -80,7 +80,7 @@ func TestDefaultIsTheGate(t *testing.T) {
 			kinds = append(kinds, s.Name)
 		}
 	}
-	if r.Fusion != search.MethodGate || !slices.Equal(kinds, []string{"base", "bm25", "phrases", "late"}) {
+	if r.Fusion != fusion.MethodGate || !slices.Equal(kinds, []string{"base", "bm25", "phrases", "late"}) {
 		t.Errorf("%s weighs %v", r.Fusion, kinds)
 	}
 }

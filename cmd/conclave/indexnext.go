@@ -10,6 +10,7 @@ import (
 	"conclave/calibration"
 	"conclave/configs"
 	shipped "conclave/experts"
+	"conclave/fusion"
 	"conclave/search"
 	"conclave/serving"
 )
@@ -73,7 +74,7 @@ func autoOf(l *serving.Assembly) string {
 		}
 	}
 	of = append(of, "words")
-	if d.Auto == search.MethodGate {
+	if d.Auto == fusion.MethodGate {
 		if d.Gate.Phrases > 0 {
 			of = append(of, "phrases")
 		}

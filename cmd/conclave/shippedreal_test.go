@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	shipped "conclave/experts"
+	"conclave/fusion"
 	"conclave/internal/testenv"
 	"conclave/provision"
 	"conclave/search"
@@ -86,7 +87,7 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 				}
 			}
 		}
-		if r.Fusion != search.MethodGate || heaviest != c.expert || asked != 3 || !strings.Contains(r.Results[0].Title, c.title) {
+		if r.Fusion != fusion.MethodGate || heaviest != c.expert || asked != 3 || !strings.Contains(r.Results[0].Title, c.title) {
 			t.Errorf("%s: %s by %s; %s counts the most (%.2f) of %d experts asked, want %s", c.question, r.Results[0].Title, r.Fusion, heaviest, weight, asked, c.expert)
 		}
 	}

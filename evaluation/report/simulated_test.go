@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"conclave/evaluation"
+	"conclave/fusion"
 	"conclave/questions"
 	"conclave/search"
 )
@@ -57,7 +58,7 @@ func (s *simulated) Compare(_ context.Context, requests []search.Request) ([]sea
 			}
 			response.Results = append(response.Results, search.Result{Rank: k, ID: id, Score: -float64(k)})
 		}
-		if r.Fusion.Names[0] == search.MethodMUF || r.Fusion.Names[0] == search.MethodAuto {
+		if r.Fusion.Names[0] == fusion.MethodMUF || r.Fusion.Names[0] == search.MethodAuto {
 			sure := min(max(skill+0.3*random.NormFloat64(), 0), 1)
 			if first == 1 {
 				sure = min(sure+0.15, 1)

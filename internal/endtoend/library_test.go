@@ -25,7 +25,6 @@ import (
 	"conclave/models"
 	"conclave/models/tiny"
 	"conclave/rank"
-	"conclave/search"
 	"conclave/serving"
 )
 
@@ -95,7 +94,7 @@ func open(t testing.TB, kind string) *library {
 	if err := errors.Join(err, source.Close(), loaded.Close()); err != nil {
 		t.Fatal(err)
 	}
-	record := calibration.Record{Auto: search.MethodRRF, Alpha: .5, Gate: &fusion.Gate{
+	record := calibration.Record{Auto: fusion.MethodRRF, Alpha: .5, Gate: &fusion.Gate{
 		Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
 	}}
 	if err := record.Write(l.dir); err != nil {

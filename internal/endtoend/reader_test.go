@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"conclave/fusion"
 	"conclave/jobs"
 	"conclave/models/tiny"
 	"conclave/search"
@@ -147,17 +148,17 @@ func TestCalibrationWhileServed(t *testing.T) {
 		}
 	}
 	usual := auto(servers[0])
-	if usual == search.MethodSum {
+	if usual == fusion.MethodSum {
 		t.Fatal("auto is sum already: the test needs another method")
 	}
 	place("format: 3\nwritten: 2026-01-02T03:04:05Z\nauto: sum\n")
 	for _, p := range servers {
-		p.eventually("the calibration is not used", func() bool { return auto(p) == search.MethodSum })
+		p.eventually("the calibration is not used", func() bool { return auto(p) == fusion.MethodSum })
 	}
 	place("format: 3\nauto: [broken\n")
 	for _, p := range servers {
 		p.eventually("nothing is said of a broken calibration", func() bool { return strings.Contains(ready(p), "calibration.yaml") })
-		if got := auto(p); got != search.MethodSum {
+		if got := auto(p); got != fusion.MethodSum {
 			t.Errorf("with a broken calibration auto is %s", got)
 		}
 	}

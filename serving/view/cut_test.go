@@ -12,6 +12,7 @@ import (
 	"conclave/bm25"
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/fusion"
 	"conclave/search"
 )
 
@@ -59,7 +60,7 @@ func TestCutWhileServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := search.Request{Question: "word1 word2 word30 word400", Fusion: search.Methods{Names: []string{search.MethodGate}}, K: 5, Candidates: 10, TimeoutMS: 10_000}
+	request := search.Request{Question: "word1 word2 word30 word400", Fusion: search.Methods{Names: []string{fusion.MethodGate}}, K: 5, Candidates: 10, TimeoutMS: 10_000}
 	narrow := request
 	narrow.Filter = search.Filter{TagsAll: []string{"by1"}}
 	want := asked(t, engine, request)

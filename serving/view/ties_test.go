@@ -200,7 +200,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 	for _, method := range search.MethodNames() {
 		r := search.Request{Fusion: search.Methods{Names: []string{method}}}
 		requests = append(requests, r)
-		if method == search.MethodSum || method == search.MethodHybrid || method == search.MethodMUF {
+		if method == fusion.MethodSum || method == fusion.MethodHybrid || method == fusion.MethodMUF {
 			for _, n := range fusion.Normalisations() {
 				r.Normalisation = string(n)
 				for _, r.Missing = range []string{"exact", "min"} {
@@ -208,7 +208,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 				}
 			}
 		}
-		if method == search.MethodSum || method == search.MethodRRF {
+		if method == fusion.MethodSum || method == fusion.MethodRRF {
 			requests = append(requests, search.Request{Fusion: r.Fusion, Experts: &[]string{}})
 		}
 	}

@@ -35,7 +35,7 @@ func (v pinned) Vectors(expert string) (search.VectorIndex, bool) {
 	if !ok {
 		return nil, false
 	}
-	return index, true
+	return vectors{index}, true
 }
 
 func (v pinned) Index(expert string) (search.IndexInfo, bool) {
@@ -69,7 +69,7 @@ func (a among) Vectors(expert string) (search.VectorIndex, bool) {
 	if !ok {
 		return nil, false
 	}
-	return index.Among(a.selection), true
+	return vectors{index.Among(a.selection)}, true
 }
 
 func (a among) Phrases() search.WordIndex { return phrases(a.generation.Phrases(), a.selection) }
@@ -86,10 +86,26 @@ func phrases(index *collection.WordIndex, to *collection.Selection) search.WordI
 	return words{index}
 }
 
-// words explains scores in the engine's terms.
+// vectors and words are indexes in memory: their scores need no context.
+type vectors struct{ *collection.Vectors }
+
+func (v vectors) Scores(_ context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
+	v.Vectors.Scores(query, passages, out)
+	return nil
+}
+
 type words struct{ *collection.WordIndex }
 
-func (w words) Explain(question string, passage rank.Ordinal) ([]search.TermScore, error) {
+func (w words) Scores(_ context.Context, question string, passages []rank.Ordinal, out []float32) error {
+	return w.WordIndex.Scores(question, passages, out)
+}
+
+func (w words) Ceiling(_ context.Context, question string) (float64, error) {
+	return w.WordIndex.Ceiling(question)
+}
+
+// Explain says it in the engine's terms.
+func (w words) Explain(_ context.Context, question string, passage rank.Ordinal) ([]search.TermScore, error) {
 	explanation, err := w.WordIndex.Explain(question, passage)
 	if err != nil {
 		return nil, err

@@ -149,7 +149,7 @@ func TestExplain(t *testing.T) {
 	view := Of(windmills(t)).Acquire()
 	defer view.Release()
 	const question = "windmill windmill 7"
-	terms, err := view.Words().Explain(question, 7)
+	terms, err := view.Words().Explain(t.Context(), question, 7)
 	if err != nil || len(terms) != 2 {
 		t.Fatalf("%+v, %v", terms, err)
 	}
@@ -168,10 +168,10 @@ func TestExplain(t *testing.T) {
 		sum += term.Score
 	}
 	score := make([]float32, 1)
-	if err := view.Words().Scores(question, []rank.Ordinal{7}, score); err != nil || math.Abs(sum-float64(score[0])) > 1e-6 {
+	if err := view.Words().Scores(t.Context(), question, []rank.Ordinal{7}, score); err != nil || math.Abs(sum-float64(score[0])) > 1e-6 {
 		t.Errorf("the terms add up to %v, the score is %v, %v", sum, score[0], err)
 	}
-	if _, err := view.Words().Explain(question, 40); err == nil {
+	if _, err := view.Words().Explain(t.Context(), question, 40); err == nil {
 		t.Error("a passage that is not there was explained")
 	}
 }
@@ -205,7 +205,7 @@ func TestPhrases(t *testing.T) {
 			if err != nil || len(hits) != found || found == 1 && hits[0].Ordinal != 7 {
 				t.Errorf("tag %q: %v, %v", tag, hits, err)
 			}
-			terms, err := index.Explain("the number 7", 7)
+			terms, err := index.Explain(t.Context(), "the number 7", 7)
 			if err != nil || len(terms) != 1 || terms[0].Term != "number 7" || terms[0].DocFrequency != 1 {
 				t.Errorf("tag %q: %+v, %v", tag, terms, err)
 			}

@@ -34,7 +34,7 @@ type VectorIndex interface {
 	Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error)
 	// Scores writes to out the exact inner products of query with the stored
 	// vectors of the passages.
-	Scores(query []float32, passages []rank.Ordinal, out []float32)
+	Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error
 }
 
 // WordIndex is BM25, over words or over phrases: pairs of words that follow each
@@ -42,12 +42,12 @@ type VectorIndex interface {
 type WordIndex interface {
 	Search(ctx context.Context, question string, k int) ([]rank.Hit, error)
 	// Scores writes to out the passages' scores, 0 where no term matches.
-	Scores(question string, passages []rank.Ordinal, out []float32) error
+	Scores(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error
 	// Ceiling is what no passage's score for the question reaches; 0 for a
 	// question without terms.
-	Ceiling(question string) (float64, error)
+	Ceiling(ctx context.Context, question string) (float64, error)
 	// Explain returns the terms of the sum that is the passage's score.
-	Explain(question string, passage rank.Ordinal) ([]TermScore, error)
+	Explain(ctx context.Context, question string, passage rank.Ordinal) ([]TermScore, error)
 }
 
 // Passages are the texts. What Passage returns stays valid after the View is
@@ -108,46 +108,3 @@ type View interface {
 
 // Corpus hands out the newest generation.
 type Corpus interface{ Acquire() View }
-
-// Expert is a way from a question to a ranking, as loaded.
-type Expert struct {
-	// Name is unique among the experts, and neither "bm25" nor "phrases".
-	Name string
-	// Encoder may be shared: experts with the same Encoder, or with the same
-	// Info.Fingerprints["question"], encode a question once.
-	Encoder QuestionEncoder
-	// Passages encodes passages for Embed. Nil: Embed refuses them.
-	Passages PassageEncoder
-	// Ensemble gives the expert a confidence when Info.Calibration says with
-	// which temperature and depth. Nil: it has none.
-	Ensemble Ensemble
-	// Representatives are questions of the expert's domain, [R, D], as the
-	// engine's Reference encodes questions; nil for a generalist. How near a
-	// question is to them is the expert's familiarity with it.
-	Representatives []float32
-	// Chance is the calibrated chance that the expert's own first hit answers;
-	// nil where nobody calibrated it.
-	Chance Chance
-	// Info is what Engine.Expert answers, but for its Name and EnsembleMembers, and
-	// for what depends on the generation: that comes from the View.
-	Info ExpertInfo
-}
-
-// calibrated reports whether the expert can say how sure it is.
-func (x *Expert) calibrated() bool {
-	return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 && x.Info.Calibration != nil
-}
-
-// The kinds of sources, as answers and ExpertInfo name them.
-const (
-	KindDense   = "dense"   // one vector a text
-	KindLexical = "lexical" // words, or phrases
-	KindLate    = "late"    // a vector for each token
-)
-
-// The names of BM25 among the sources, and of BM25 over phrases. No expert may
-// have them.
-const (
-	WordSource   = "bm25"
-	PhraseSource = "phrases"
-)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"conclave/fusion"
 )
@@ -12,7 +13,7 @@ import (
 // came about, and how every source fared.
 func (a *answer) fetch(ctx context.Context) error {
 	p := a.plan
-	if a.engine.preselects(p) && a.knowsReference() {
+	if a.known != nil && a.specialists(&p.inquiry) != nil {
 		a.observe(ctx) // so that those asked say how familiar the question is, as those skipped do
 	}
 	a.response = Response{
@@ -20,18 +21,18 @@ func (a *answer) fetch(ctx context.Context) error {
 		Degraded: make([]Missing, 0, len(a.degraded)),
 	}
 	if p.fields.sources {
-		a.response.Sources = a.sources(ctx)
+		a.response.Sources = a.fared(ctx)
 	}
 	for _, f := range a.findings {
 		if f.status != StatusOK && f.status != StatusSkipped {
-			a.response.Degraded = append(a.response.Degraded, Missing{Source: f.name, Reason: f.reason})
+			a.response.Degraded = append(a.response.Degraded, Missing{Source: f.source.name(), Reason: f.reason})
 		}
 	}
 	a.response.Degraded = append(a.response.Degraded, a.degraded...)
 	if !p.named {
-		a.response.Degraded = append(a.response.Degraded, a.engine.absent...)
+		a.response.Degraded = append(a.response.Degraded, a.absent...)
 	}
-	if _, note := a.engine.knownWords(p.question); note != "" && len(p.experts) > 0 {
+	if _, note := a.knownWords(p.question); note != "" && len(p.experts) > 0 {
 		a.response.Notes = append(a.response.Notes, note)
 	}
 
@@ -45,69 +46,97 @@ func (a *answer) fetch(ctx context.Context) error {
 		return err
 	}
 	for i, m := range p.methods {
-		r := a.rankings[i]
-		confidence, any := printedOf(r.Confidence), printedOf(r.Any)
-		abstained, basis := p.abstains(confidence), ""
-		if confidence != nil {
-			basis = BasisCalibrated
-			if m.gated {
-				basis = a.engine.defaults.ChancesBasis
-			}
-		}
-		results, err := a.results(ctx, r)
+		ranking, err := a.ranking(ctx, m, &a.rankings[i])
 		if err != nil {
 			return err
 		}
-		if !p.listed {
-			a.response.Fusion, a.response.Confidence, a.response.Any = m.name, confidence, any
-			a.response.Basis, a.response.Abstained, a.response.Results = basis, abstained, results
+		if p.listed {
+			a.response.Rankings = append(a.response.Rankings, ranking)
 			continue
 		}
-		ranking := Ranking{Fusion: m.asked, Confidence: confidence, Basis: basis, Any: any, Abstained: abstained, Results: results}
-		if m.name != m.asked {
-			ranking.Method = m.name
-		}
-		a.response.Rankings = append(a.response.Rankings, ranking)
+		a.response.Fusion, a.response.Confidence, a.response.Any = m.Name, ranking.Confidence, ranking.Any
+		a.response.Basis, a.response.Abstained, a.response.Results = ranking.Basis, ranking.Abstained, ranking.Results
 	}
 	return nil
 }
 
-// sources says how every source fared. With one method the weights are its
-// own; in a list they differ by ranking and stand in the contributions.
-func (a *answer) sources(ctx context.Context) []Source {
-	sources := make([]Source, len(a.findings))
-	chances := a.sourceChances(ctx)
-	for i, f := range a.findings {
-		s := Source{Name: f.name, Kind: KindDense, Status: f.status, Hits: len(f.hits), Truncated: f.cut, Chance: chances[i], Took: f.took}
-		if i < len(a.plan.experts) {
-			for _, m := range a.plan.methods {
-				if reason := a.engine.leavesOut(a.plan, m, a.plan.experts[i]); reason != "" {
-					s.Reason = reason
-				}
-			}
+// ranking is a method's fused ranking as answers have it.
+func (a *answer) ranking(ctx context.Context, m plannedMethod, r *fusion.Ranking) (Ranking, error) {
+	out := Ranking{Fusion: m.asked, Confidence: printedOf(r.Confidence), Any: printedOf(r.Any)}
+	if m.Name != m.asked {
+		out.Method = m.Name
+	}
+	if out.Abstained = a.plan.abstains(out.Confidence); out.Confidence != nil {
+		out.Basis = BasisCalibrated
+		if m.Gated {
+			out.Basis = a.defaults.ChancesBasis
 		}
-		switch i {
-		case a.plan.wordsAt(), a.plan.phrasesAt():
-			s.Kind = KindLexical
-		case a.plan.lateAt():
-			s.Kind = KindLate
+	}
+	var err error
+	out.Results, err = a.results(ctx, r)
+	return out, err
+}
+
+// abstains reports whether the request wants no answer at this confidence.
+func (p *plan) abstains(confidence *float64) bool {
+	return p.minConfidence > 0 && (confidence == nil || *confidence < p.minConfidence)
+}
+
+// fared says how every source fared. With one method the weights are its
+// own; in a list they differ by ranking and stand in the contributions.
+func (a *answer) fared(ctx context.Context) []Source {
+	sources := make([]Source, len(a.findings))
+	for i, f := range a.findings {
+		s := Source{Name: f.source.name(), Kind: f.source.kind(), Status: f.status, Hits: len(f.hits), Truncated: f.cut, Took: f.took}
+		for _, m := range a.plan.methods {
+			if reason := a.leavesOut(a.plan, m, f.at); reason != "" {
+				s.Reason = reason
+			}
 		}
 		if f.sure != nil {
 			s.Confidence, s.Uncertainty = ptr(printed(f.sure.confidence)), ptr(printed(f.sure.mutualInformation))
-		}
-		if f.familiarity != nil {
-			s.Familiarity = ptr(printed(*f.familiarity))
 		}
 		if !a.plan.listed && f.status == StatusOK {
 			s.Weight = ptr(printed(a.rankings[0].Weights[i]))
 		}
 		sources[i] = s
 	}
+	a.giveChances(ctx, sources)
+	for i, f := range a.findings {
+		if f.familiarity != nil {
+			sources[i].Familiarity = ptr(printed(*f.familiarity))
+		}
+	}
 	return sources
 }
 
+// giveChances fills in the chances that the sources' own first hits answer, where they
+// are calibrated and what they are read from was asked for: words, and how familiar the
+// question is.
+func (a *answer) giveChances(ctx context.Context, sources []Source) {
+	calibrated := slices.ContainsFunc(a.findings, func(f finding) bool { return f.source.chance() != nil })
+	if !calibrated || a.reference != nil && a.known == nil {
+		return
+	}
+	observed := a.observe(ctx)
+	if !slices.ContainsFunc(observed, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical }) {
+		return
+	}
+	features := fusion.FeaturesOf(a.table, observed)
+	for at, o := range observed {
+		chance := a.findings[o.Column].source.chance()
+		signals := fusion.SourceSignals(a.table, observed, features, at)
+		if chance == nil || signals == nil {
+			continue
+		}
+		if x, err := chance.Of(signals); err == nil { // an error says that it was calibrated as another kind of source
+			sources[o.Column].Chance = ptr(printed(x))
+		}
+	}
+}
+
 // results makes the results of a fused ranking.
-func (a *answer) results(ctx context.Context, r fusion.Ranking) ([]Result, error) {
+func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, error) {
 	results := make([]Result, len(r.Items))
 	for n, item := range r.Items {
 		if err := ctx.Err(); err != nil {
@@ -150,7 +179,7 @@ func (a *answer) results(ctx context.Context, r fusion.Ranking) ([]Result, error
 // contribution says what a source added; it points into the part.
 func (a *answer) contribution(part *fusion.Part) Contribution {
 	c := Contribution{
-		Source: a.findings[part.Column].name, Origin: part.Origin.String(),
+		Source: a.findings[part.Column].source.name(), Origin: part.Origin.String(),
 		Weight: printed(part.Weight), Contribution: printed(part.Contribution),
 	}
 	if part.Origin != fusion.FromNone {
@@ -163,23 +192,22 @@ func (a *answer) contribution(part *fusion.Part) Contribution {
 	return c
 }
 
-// explain returns BM25's terms for a result when BM25 takes part in it, and then
-// those of phrases. An explanation that fails is left out: the answer stands
+// explain returns the terms of a result's scores, of every source that has such. An explanation that fails is left out: the answer stands
 // without it.
 func (a *answer) explain(ctx context.Context, item fusion.Item) []TermScore {
 	var all []TermScore
 	for _, part := range item.Parts {
-		f := a.findings[part.Column]
-		if f.words == nil {
+		f := &a.findings[part.Column]
+		if f.explain == nil {
 			continue
 		}
 		var terms []TermScore
 		err := guard(func() (err error) {
-			terms, err = f.words.Explain(a.plan.question, item.Ordinal)
+			terms, err = f.explain(ctx, item.Ordinal)
 			return err
 		})
 		if err != nil {
-			a.engine.observer.Source(ctx, f.name, StatusFailed, fmt.Errorf("explaining: %w", err))
+			a.observer.Source(ctx, f.source.name(), StatusFailed, fmt.Errorf("explaining: %w", err))
 			return nil
 		}
 		all = append(all, terms...)

@@ -1,0 +1,171 @@
+package fusion
+
+// Method is a way to make one ranking of several: what it needs of the sources, which
+// options it takes, and how it ranks. Each is defined in a file of its own and named
+// in Methods; whoever serves, fits, measures or documents methods reads that table.
+type Method struct {
+	Name  string
+	About string // for people
+
+	Words      bool // BM25 takes part, beside the experts, which always do
+	NeedsDense bool // it cannot do without an expert
+	NeedsWords bool // nor without BM25
+	Completes  bool // it uses scores that a source did not return: takes Settings.Missing
+	Normalises bool // it scales scores: takes Settings.Normalisation
+	Weighs     Weighs
+
+	// Confidence: an expert counts by how sure it is. OnlyAmong: that matters only
+	// among several experts.
+	Confidence, OnlyAmong bool
+
+	// Gated: a gate decides, which reads confidences where there are any, how familiar
+	// the question is, and what phrases and late interaction say.
+	Gated bool
+
+	// Variants are the settings besides the usual ones that an evaluation compares.
+	Variants []Variant
+
+	// Fuse ranks the best k candidates of the sources that take part.
+	Fuse func(in Input, s Settings, k int) (Ranking, error)
+}
+
+// Weighs says whose weights a method multiplies by.
+type Weighs int
+
+// The sources whose Settings.Weights a method looks at.
+const (
+	Nobody Weighs = iota
+	WordsAlone
+	Everybody
+)
+
+// Variant is a method with other settings than the usual ones.
+type Variant struct {
+	Name          string
+	Missing       Missing
+	Normalisation Normalisation
+	// ExpertsAlone: without BM25. CalibratedAlone: of the experts that can say how sure
+	// they are, where there are others.
+	ExpertsAlone, CalibratedAlone bool
+}
+
+// Input is what is fused: the sources that take part, and what is known of them.
+type Input struct {
+	Table   *Candidates
+	Sources []Observed
+	Known   float64 // the share of the question's words that the encoders know
+}
+
+// Settings are what a request and a calibration decide.
+type Settings struct {
+	Missing       Missing         // "": Exact
+	Normalisation Normalisation   // "": the method's own
+	Weights       map[int]float64 // by column; 1 where there is none
+	Alpha         float64         // BM25's weight beside the experts' score, without one among Weights
+
+	// Gate weighs by question, GateWithoutLate where late interaction is not among the
+	// sources (nil: Gate does). Specialists is how many of the most familiar count; 0: all.
+	Gate, GateWithoutLate *Gate
+	Specialists           int
+	// Chances turn what is known of Gate's answer into confidences; nil: nobody fitted
+	// them. CloseOnly: they are of use where the sources have Closeness.
+	Chances   Chances
+	CloseOnly bool
+}
+
+// Chances are the calibrated chances that any of the first k passages of an answer
+// with such Signals answers the question.
+type Chances interface {
+	Of(signals []float64, k int) (float64, error)
+}
+
+// The names of the methods.
+const (
+	MethodMUF       = "muf"
+	MethodMUFSparse = "muf-sparse"
+	MethodHybrid    = "hybrid"
+	MethodSum       = "sum"
+	MethodRRF       = "rrf"
+	MethodGate      = "gate"
+)
+
+// Methods is the table of all methods, in the order in which they are listed.
+func Methods() []Method {
+	return []Method{
+		muf(),
+		mufSparse(),
+		hybrid(),
+		sum(),
+		rrf(),
+		gated(),
+	}
+}
+
+// MethodNamed is the method of a name; false: there is none.
+func MethodNamed(name string) (Method, bool) {
+	for _, m := range Methods() {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Method{}, false
+}
+
+// MethodNames are the names of the methods that have a property; nil: of all.
+func MethodNames(that func(Method) bool) []string {
+	var names []string
+	for _, m := range Methods() {
+		if that == nil || that(m) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// AsksConfidence reports whether the method has to know how sure each of n experts is.
+func (m Method) AsksConfidence(n int) bool { return m.Confidence && (!m.OnlyAmong || n > 1) }
+
+// weighted are the experts and BM25 with the weights of the settings.
+func (in *Input) weighted(s Settings) (sources []Source, words bool) {
+	sources = make([]Source, 0, len(in.Sources))
+	for _, o := range in.Sources {
+		if !o.Kind.Dense() && o.Kind != Lexical {
+			continue
+		}
+		words = words || o.Kind == Lexical
+		w, ok := s.Weights[o.Column]
+		if !ok {
+			w = 1
+		}
+		sources = append(sources, Source{Column: o.Column, Weight: w})
+	}
+	return sources, words
+}
+
+// sure are the experts weighted by how sure they are. When one of them cannot say,
+// all count the same, and nobody knows how sure they are together.
+func (in *Input) sure() (experts []Source, known bool) {
+	known = true
+	for _, o := range in.Sources {
+		if o.Kind.Dense() {
+			experts = append(experts, Source{Column: o.Column, Weight: o.Confidence})
+			known = known && o.Confidence >= 0
+		}
+	}
+	if !known {
+		for i := range experts {
+			experts[i].Weight = 1
+		}
+	}
+	return experts, known
+}
+
+// lexical is the column of BM25, -1 without it.
+func (in *Input) lexical() int {
+	for _, o := range in.Sources {
+		if o.Kind == Lexical {
+			return o.Column
+		}
+	}
+	return -1
+}

@@ -1,0 +1,39 @@
+package fusion
+
+func sum() Method {
+	return Method{
+		Name: MethodSum, About: "a weighted sum over all sources",
+		Words: true, Completes: true, Normalises: true, Weighs: Everybody,
+		Variants: []Variant{
+			{Name: "sum of experts", Normalisation: Raw, ExpertsAlone: true}, {Name: "sum of experts, z-scores", Normalisation: ZScore, ExpertsAlone: true},
+			{Name: "sum of calibrated experts", Normalisation: Raw, ExpertsAlone: true, CalibratedAlone: true}, // what MUF is to be compared with
+			{Name: "sum, z-scores", Normalisation: ZScore}, {Name: "sum, min-max", Normalisation: MinMax},
+		},
+		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
+			sources, words := in.weighted(s)
+			if s.Normalisation == "" && words {
+				// BM25's sums and inner products have no common scale.
+				s.Normalisation = ZScore
+			}
+			return Sum(in.Table, sources, Options{Normalisation: s.Normalisation, Missing: s.Missing}, k)
+		},
+	}
+}
+
+// Sum is the weighted sum of the sources' scores, normalised as the options
+// say: Σ w·norm(s). The weights are used as they are; when all are 0, they are
+// 1. It returns the best k candidates among those that the sources found.
+func Sum(c *Candidates, sources []Source, o Options, k int) (Ranking, error) {
+	if err := c.check(sources); err != nil {
+		return Ranking{}, err
+	}
+	if err := o.check(); err != nil {
+		return Ranking{}, err
+	}
+	f := linear{c: c, missing: o.Missing, sources: orEqual(sources)}
+	f.lines = make([]line, len(f.sources))
+	for i, s := range f.sources {
+		f.lines[i] = f.lineOf(s.Column, o.Normalisation)
+	}
+	return f.rank(k), nil
+}

@@ -1,0 +1,125 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// answer is a plan on its way from the findings to the response.
+type answer struct {
+	*pass
+	plan     *plan
+	findings []finding          // of the plan's sources
+	table    *fusion.Candidates // one column for each finding
+	rankings []fusion.Ranking   // of each method
+	seen     []fusion.Observed  // of the sources that answered, once a gate asks
+	known    []float32          // the question by the reference; nil: nobody asked for it, or it cannot be had
+	untied   error              // an id could not be read that decides between equal scores
+	degraded []Missing
+	response Response
+	bytes    int // of the response, about
+}
+
+// complete makes the table of candidates, lets sources that follow score them, and
+// fills in the true scores of what a source did not return where a method will use
+// them. A source whose true scores cannot be had is completed by its lowest score,
+// which the origin of its contributions and a note under Degraded say.
+func (a *answer) complete(ctx context.Context) error {
+	lists := make([][]rank.Hit, len(a.findings))
+	for i, f := range a.findings {
+		lists[i] = f.hits
+	}
+	if err := a.table.Reset(lists); err != nil {
+		return err
+	}
+	a.table.OrderTies(func(passages []rank.Ordinal) {
+		if err := a.view.Passages().SortByID(passages); err != nil {
+			a.untied = fmt.Errorf("ordering passages with equal scores: %w", err)
+		}
+	})
+	exact := a.plan.missing == fusion.Exact && slices.ContainsFunc(a.plan.methods, func(m plannedMethod) bool { return m.Completes })
+	var passages []rank.Ordinal
+	var scores []float32
+	for i := range a.findings {
+		f := &a.findings[i]
+		if f.status != StatusOK || !f.follows && !exact {
+			continue
+		}
+		passages = a.table.Missing(i, passages[:0])
+		scores = append(scores[:0], make([]float32, len(passages))...)
+		if f.follows {
+			a.follow(ctx, i, passages, scores)
+			continue
+		}
+		if len(passages) == 0 {
+			continue
+		}
+		err := guard(func() error {
+			if err := f.score(ctx, passages, scores); err != nil {
+				return err
+			}
+			return a.table.Complete(i, scores)
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			a.observer.Source(ctx, f.source.name(), StatusFailed, fmt.Errorf("exact scores: %w", err))
+			a.degraded = append(a.degraded, Missing{Source: f.source.name(),
+				Reason: "its true scores for the others' passages could not be read; its lowest score stands in for them"})
+		}
+	}
+	return nil
+}
+
+// follow lets a source score all candidates. When it fails, it is left out like one
+// that did not answer.
+func (a *answer) follow(ctx context.Context, column int, candidates []rank.Ordinal, scores []float32) {
+	f := &a.findings[column]
+	f.cause = guard(func() error {
+		return a.stage(ctx, f.source.name(), StageSearch, &f.took.Search, func() error {
+			if err := f.score(ctx, candidates, scores); err != nil {
+				return err
+			}
+			return a.table.Follow(column, scores)
+		})
+	})
+	if f.cause != nil {
+		f.status, f.reason = StatusFailed, "it failed; the server's log says why"
+		a.observer.Source(ctx, f.source.name(), f.status, f.cause)
+	}
+}
+
+// randomPassages is how many passages a question is compared with to see what
+// closeness is worth in this collection: the mean of so many scores is known to a
+// tenth of their deviation, for a fraction of a millisecond.
+const randomPassages = 128
+
+// randomScores is what a source scores passages that have nothing to do with the
+// question: such as lie evenly in the collection, so that the same question gets
+// the same ones. Ordinals is what every ordinal is below.
+func (f *finding) randomScores(ctx context.Context, ordinals int) []rank.Hit {
+	n := min(randomPassages, ordinals)
+	if n == 0 || f.score == nil {
+		return nil
+	}
+	passages, scores := make([]rank.Ordinal, n), make([]float32, n)
+	for i := range passages {
+		passages[i] = rank.Ordinal((2*i + 1) * ordinals / (2 * n))
+	}
+	if err := f.score(ctx, passages, scores); err != nil {
+		return nil
+	}
+	hits := make([]rank.Hit, 0, n)
+	for i, s := range scores {
+		if !math.IsNaN(float64(s)) {
+			hits = append(hits, rank.Hit{Ordinal: passages[i], Score: s})
+		}
+	}
+	return hits
+}

@@ -1,0 +1,124 @@
+package search
+
+import (
+	"context"
+	"fmt"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// dense is an expert that gives a text one vector. Its ensemble, where it has one,
+// says how sure it is.
+type dense struct {
+	identity
+	*Expert
+	number  int // among the experts
+	encoder int // equal for experts that share one
+	base    bool
+}
+
+// An expert takes part in every method.
+func (x *dense) wanted(*lineUp, *Request, *fusion.Method) bool { return true }
+
+func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
+	encoded := p.encode(ctx, x)
+	f.took.Encode, f.cut = encoded.took, encoded.cut
+	if encoded.err != nil {
+		return encoded.err
+	}
+	vectors, err := p.vectors(x.Expert, f, encoded.vector)
+	if err != nil {
+		return err
+	}
+	f.close = len(x.Representatives) == 0
+	if x.Ensemble != nil {
+		f.members = func(ctx context.Context, hits []rank.Hit) ([]float32, int, error) {
+			scores, err := memberScores(ctx, x.Ensemble, vectors, encoded.vector, hits)
+			return scores, x.Ensemble.EnsembleMembers(), err
+		}
+	}
+	// The mutual information looks at the depth that was calibrated, so that
+	// it does not change with the number of candidates.
+	k, asked := p.candidates, p.confidence && x.calibrated()
+	if asked {
+		k = max(k, x.Info.Calibration.Depth)
+	}
+	err = p.search(ctx, f, func() (err error) {
+		if f.hits, err = vectors.Search(ctx, encoded.vector, k, p.exact); err != nil {
+			return fmt.Errorf("searching the vectors: %w", err)
+		}
+		return checkHits(f.hits, p.view.Passages().Ordinals())
+	})
+	if err == nil && asked {
+		err = p.stage(ctx, x.name(), StageConfidence, &f.took.Confidence, func() (err error) {
+			f.sure, err = x.certain(ctx, f)
+			return err
+		})
+	}
+	f.hits = f.hits[:min(len(f.hits), p.candidates)]
+	return err
+}
+
+func (x *dense) observe(f *finding, q *familiarities) fusion.Observed {
+	o := fusion.Observed{Kind: fusion.Generalist, Rival: q.rival(x.number)}
+	if x.base {
+		o.Kind = fusion.Base
+	}
+	if len(x.Representatives) > 0 && q.known {
+		o.Kind, o.Familiarity = fusion.Specialist, q.of[x.number].Familiarity
+		f.familiarity = ptr(o.Familiarity)
+	}
+	return o
+}
+
+// calibrated reports whether the expert can say how sure it is.
+func (x *Expert) calibrated() bool {
+	return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 && x.Info.Calibration != nil
+}
+
+// certain is MUF's confidence of an expert: how far the members of its
+// ensemble agree on its first hits. It is nil for a single hit, on which they
+// cannot disagree, and 0 without hits.
+func (x *dense) certain(ctx context.Context, f *finding) (*certainty, error) {
+	hits := f.hits[:min(len(f.hits), x.Info.Calibration.Depth)]
+	if len(hits) < 2 {
+		if len(hits) == 0 {
+			return &certainty{}, nil
+		}
+		return nil, nil
+	}
+	scores, members, err := f.members(ctx, hits)
+	if err != nil {
+		return nil, err
+	}
+	information, err := fusion.MutualInformation(scores, members, x.Info.Calibration.Temperature)
+	if err != nil {
+		return nil, fmt.Errorf("the ensemble's scores: %w", err)
+	}
+	return &certainty{confidence: fusion.Confidence(information, members), mutualInformation: max(information, 0)}, nil
+}
+
+// memberScores are the inner products of the members' vectors of a question
+// with the stored vectors of its hits: Members × hits, member by member.
+func memberScores(ctx context.Context, ensemble Ensemble, vectors VectorIndex, question []float32, hits []rank.Hit) ([]float32, error) {
+	members, d := ensemble.EnsembleMembers(), len(question)
+	of, err := ensemble.Members(ctx, question)
+	if err != nil {
+		return nil, fmt.Errorf("asking the ensemble: %w", err)
+	}
+	if len(of) != members*d {
+		return nil, fmt.Errorf("the ensemble gave %d numbers, not %d members of %d", len(of), members, d)
+	}
+	passages := make([]rank.Ordinal, len(hits))
+	for i, h := range hits {
+		passages[i] = h.Ordinal
+	}
+	scores := make([]float32, members*len(hits))
+	for m := range members {
+		if err := vectors.Scores(ctx, of[m*d:(m+1)*d], passages, scores[m*len(hits):(m+1)*len(hits)]); err != nil {
+			return nil, err
+		}
+	}
+	return scores, nil
+}

@@ -1,0 +1,88 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// encoding is a question as an encoder encodes it, once for all experts that share it.
+type encoding struct {
+	once   sync.Once
+	begun  atomic.Bool
+	done   atomic.Bool // then the rest is known
+	vector []float32
+	err    error
+	cut    bool    // only the beginning of the question was read
+	took   float64 // milliseconds
+}
+
+// encode is the question as an expert encodes it. Of those that share an encoder
+// whoever comes first runs that of the first expert asked, and the others wait.
+func (p *pass) encode(ctx context.Context, x *dense) *encoding {
+	e := &p.encodings[x.encoder]
+	e.once.Do(func() {
+		e.begun.Store(true)
+		defer e.done.Store(true)
+		for _, at := range p.asked {
+			if at < len(p.experts) && p.experts[at].encoder == x.encoder {
+				x = p.experts[at]
+				break
+			}
+		}
+		e.err = guard(func() (err error) {
+			if e.vector, err = p.encodeBy(ctx, x.Expert, checkVector, &e.took); err == nil {
+				e.cut = cutsQuestion(x.Encoder, p.question)
+			}
+			return err
+		})
+	})
+	return e
+}
+
+// encodeNow is encode behind the pass, which does not wait for an encoder that did not
+// come back in time.
+func (p *pass) encodeNow(ctx context.Context, x *dense) error {
+	if e := &p.encodings[x.encoder]; e.begun.Load() && !e.done.Load() {
+		return context.DeadlineExceeded
+	}
+	return p.encode(ctx, x).err
+}
+
+// encodeBy runs an expert's encoder. On an error there is no vector.
+func (p *pass) encodeBy(ctx context.Context, x *Expert, check func(vector []float32, dimension int) error, took *float64) (vector []float32, err error) {
+	err = p.stage(ctx, x.Name, StageEncode, took, func() error {
+		if vector, err = x.Encoder.EncodeQuestion(ctx, p.question); err != nil {
+			return fmt.Errorf("encoding the question: %w", err)
+		}
+		return check(vector, x.Info.Dimension)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return vector, nil
+}
+
+// encoded is the question as the reference encodes it, where that is there already.
+func (p *pass) encoded() []float32 {
+	if p.reference == nil {
+		return nil
+	}
+	if e := &p.encodings[p.reference.encoder]; e.done.Load() && e.err == nil {
+		return e.vector
+	}
+	return nil
+}
+
+func checkVector(vector []float32, dimension int) error {
+	if dimension > 0 && len(vector) != dimension {
+		return fmt.Errorf("the encoder gave %d numbers, not %d", len(vector), dimension)
+	}
+	for i, x := range vector {
+		if x-x != 0 { // NaN or infinite
+			return fmt.Errorf("the encoder gave %v at %d", x, i)
+		}
+	}
+	return nil
+}

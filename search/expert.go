@@ -1,0 +1,25 @@
+package search
+
+// Expert is a way from a question to a ranking, as loaded.
+type Expert struct {
+	// Name is unique among the experts, and neither "bm25" nor "phrases".
+	Name string
+	// Encoder may be shared: experts with the same Encoder, or with the same
+	// Info.Fingerprints["question"], encode a question once.
+	Encoder QuestionEncoder
+	// Passages encodes passages for Embed. Nil: Embed refuses them.
+	Passages PassageEncoder
+	// Ensemble gives the expert a confidence when Info.Calibration says with
+	// which temperature and depth. Nil: it has none.
+	Ensemble Ensemble
+	// Representatives are questions of the expert's domain, [R, D], as the
+	// engine's Reference encodes questions; nil for a generalist. How near a
+	// question is to them is the expert's familiarity with it.
+	Representatives []float32
+	// Chance is the calibrated chance that the expert's own first hit answers;
+	// nil where nobody calibrated it.
+	Chance Chance
+	// Info is what Engine.Expert answers, but for its Name and EnsembleMembers, and
+	// for what depends on the generation: that comes from the View.
+	Info ExpertInfo
+}

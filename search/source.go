@@ -1,0 +1,123 @@
+package search
+
+import (
+	"context"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// source scores passages for questions. A line-up consists of sources; a new kind of
+// source is a type with these methods in a file of its own, and a line in newLineUp.
+type source interface {
+	// name is unique in a line-up. kind is one of KindDense, KindLexical, KindLate.
+	name() string
+	kind() string
+	// wanted reports whether the source takes part when a request is answered by a
+	// method; of experts the plan looks only at those that the request searches.
+	wanted(l *lineUp, r *Request, m *fusion.Method) bool
+	// there reports whether a generation has what the source searches. A source without
+	// that takes no part; one that is always to be there says so, and fails.
+	there(view View) bool
+	// ask puts the pass's question to the source. What it returns with an error but for
+	// the times and the reason is not used.
+	ask(ctx context.Context, p *pass, f *finding) error
+	// observe is what a gate wants to know of the source, but for its column and
+	// confidence, which the caller fills in.
+	observe(f *finding, q *familiarities) fusion.Observed
+	// chance is the calibrated chance that the source's own first hit answers; nil
+	// where nobody calibrated it.
+	chance() Chance
+}
+
+// identity is what every source has.
+type identity struct {
+	called, sort string
+	own          Chance
+}
+
+func (x *identity) name() string    { return x.called }
+func (x *identity) kind() string    { return x.sort }
+func (x *identity) there(View) bool { return true }
+func (x *identity) chance() Chance  { return x.own }
+
+// finding is what one source came back with.
+type finding struct {
+	source source
+	at     int // into the line-up's sources
+	status string
+	reason string // for the user, when the status is not ok
+	cause  error  // for the log, likewise
+	took   Took
+	cut    bool // only the beginning of the question was read
+
+	hits []rank.Hit
+	// score writes to out the true scores of passages for the question. A source that
+	// follows has no hits: it scores what the others found.
+	score   func(ctx context.Context, passages []rank.Ordinal, out []float32) error
+	follows bool
+	// explain tells how a passage's score comes about; nil: it cannot be told.
+	explain func(ctx context.Context, passage rank.Ordinal) ([]TermScore, error)
+	// ceiling is what no score reaches; 0: not known.
+	ceiling float64
+	// close: scores are to be compared with those of random passages, which says how
+	// close the found ones are.
+	close bool
+	// sure is how sure the source is of itself; nil: not asked for, or not to be had.
+	sure *certainty
+	// members scores hits by every member of the source's ensemble; nil: it has none.
+	members func(ctx context.Context, hits []rank.Hit) (scores []float32, members int, err error)
+
+	familiarity *float64 // nil: no method asked, or the source has no domain
+}
+
+// certainty is how sure an expert is on this question.
+type certainty struct{ confidence, mutualInformation float64 }
+
+// Statuses of a source in an answer.
+const (
+	StatusOK         = "ok"
+	StatusFailed     = "failed"
+	StatusDeadline   = "deadline"
+	StatusOverloaded = "overloaded"
+	// StatusSkipped: others are more familiar with the question, or no method has a
+	// use for the expert.
+	StatusSkipped = "skipped"
+)
+
+// The kinds of sources, as answers and ExpertInfo name them.
+const (
+	KindDense   = "dense"   // one vector a text
+	KindLexical = "lexical" // words, or phrases
+	KindLate    = "late"    // a vector for each token
+)
+
+// The names of BM25 among the sources, and of BM25 over phrases. No expert may
+// have them.
+const (
+	WordSource   = "bm25"
+	PhraseSource = "phrases"
+)
+
+// scoredAtOnce is how many passages are scored between two looks at the deadline.
+const scoredAtOnce = 512
+
+// inParts scores passages some at a time, so that the deadline is looked at.
+func inParts(ctx context.Context, passages []rank.Ordinal, out []float32, score func(passages []rank.Ordinal, out []float32) error) error {
+	for from := 0; from < len(passages); from += scoredAtOnce {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		to := min(from+scoredAtOnce, len(passages))
+		if err := score(passages[from:to], out[from:to]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Chance turns what is known of one source's hits (fusion.SourceSignals) into
+// the chance that the first of them answers, as calibrated.
+type Chance interface {
+	Of(signals []float64) (float64, error)
+}

@@ -1,0 +1,72 @@
+package search
+
+import (
+	"context"
+	"fmt"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// bm25 is BM25 over words.
+type bm25 struct{ identity }
+
+func (w *bm25) wanted(_ *lineUp, r *Request, m *fusion.Method) bool { return m.Words && r.words() }
+
+func (w *bm25) ask(ctx context.Context, p *pass, f *finding) error {
+	index := p.view.Words()
+	if index == nil {
+		f.reason = "this collection has no word index"
+		return fmt.Errorf("generation %d has no word index", p.view.Generation())
+	}
+	return p.searchWords(ctx, f, index, func() (err error) {
+		if f.ceiling, err = index.Ceiling(ctx, p.question); err != nil {
+			return fmt.Errorf("the words' weights: %w", err)
+		}
+		return nil
+	})
+}
+
+func (w *bm25) observe(f *finding, q *familiarities) fusion.Observed {
+	return fusion.Observed{Kind: fusion.Lexical, Ceiling: f.ceiling, Rival: q.rival(-1)}
+}
+
+// phrases is BM25 over pairs of words, which only the gate weighs, beside words.
+// Collections of older versions have none.
+type phrases struct{ identity }
+
+func (w *phrases) wanted(l *lineUp, r *Request, m *fusion.Method) bool {
+	return m.Gated && r.words() && l.defaults.Gate != nil && l.defaults.Gate.Phrases > 0
+}
+
+func (w *phrases) there(view View) bool { return view.Phrases() != nil }
+
+func (w *phrases) ask(ctx context.Context, p *pass, f *finding) error {
+	return p.searchWords(ctx, f, p.view.Phrases(), func() error { return nil })
+}
+
+func (w *phrases) observe(*finding, *familiarities) fusion.Observed {
+	return fusion.Observed{Kind: fusion.Phrases}
+}
+
+// searchWords asks an index of words or of phrases, and for more in the same turn.
+func (p *pass) searchWords(ctx context.Context, f *finding, index WordIndex, more func() error) error {
+	f.score = func(ctx context.Context, passages []rank.Ordinal, out []float32) error {
+		return inParts(ctx, passages, out, func(passages []rank.Ordinal, out []float32) error {
+			return index.Scores(ctx, p.question, passages, out)
+		})
+	}
+	f.explain = func(ctx context.Context, passage rank.Ordinal) ([]TermScore, error) {
+		return index.Explain(ctx, p.question, passage)
+	}
+	return p.search(ctx, f, func() (err error) {
+		if f.hits, err = index.Search(ctx, p.question, p.candidates); err != nil {
+			return fmt.Errorf("searching the %s: %w", f.source.name(), err)
+		}
+		f.hits = f.hits[:min(len(f.hits), p.candidates)]
+		if err := checkHits(f.hits, p.view.Passages().Ordinals()); err != nil {
+			return err
+		}
+		return more()
+	})
+}
