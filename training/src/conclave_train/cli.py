@@ -21,7 +21,15 @@ from conclave_train.export import export
 from conclave_train.fit.encode import Device
 from conclave_train.job import Job
 from conclave_train.late import LateJob, train_late
-from conclave_train.settings import EnsembleSettings, ExpertSettings, LateSettings, add_options, from_options
+from conclave_train.reader import ReaderJob, train_reader
+from conclave_train.settings import (
+    EnsembleSettings,
+    ExpertSettings,
+    LateSettings,
+    ReaderSettings,
+    add_options,
+    from_options,
+)
 from conclave_train.stop import Stop
 
 EXAMPLES = """examples:
@@ -29,6 +37,7 @@ EXAMPLES = """examples:
   conclave-train expert --data beir/scifact --name scifact --epochs 3 --mine-at 2,3
   conclave-train multi --data data/wiki --data data/policy --name multi --limit 3000
   conclave-train late --data data/wiki --data data/policy --limit 1000
+  conclave-train reader --data data/wiki --data data/nq
   conclave-train ensemble --bundle experts/mydomain --passages p.jsonl --questions more.jsonl
   conclave-train verify experts/*"""
 
@@ -93,6 +102,15 @@ def _parser() -> argparse.ArgumentParser:
     _machine_options(p)
     add_options(p, LateSettings, "training")
     p.set_defaults(run_command=_late)
+    p = _command(commands, "reader", "fine-tune a reader: the words that answer, and whether a passage does")
+    _data_options(p)
+    p.add_argument("--name", default="reader", help="the reader's name (default: reader)")
+    p.add_argument("--out", type=Path, help="the bundle's folder (default: experts/NAME)")
+    p.add_argument("--base-name", default="base", help="the name of the base's bundle (default: base)")
+    p.add_argument("--licence", default="", help="the data's licence, for the card")
+    _machine_options(p)
+    add_options(p, ReaderSettings, "training")
+    p.set_defaults(run_command=_reader)
     p = _command(commands, "ensemble", "train a new ensemble for a delta's bundle")
     p.add_argument("--bundle", type=Path, required=True, help="the expert's folder")
     p.add_argument("--out", type=Path, help="write the bundle here (default: in place)")
@@ -232,6 +250,26 @@ def _late(options: argparse.Namespace, stop: Stop) -> int:
         stop=stop,
     )
     print(train_late(job))
+    return 0
+
+
+def _reader(options: argparse.Namespace, stop: Stop) -> int:
+    name = check_name(options.name)
+    job = ReaderJob(
+        name=name,
+        domains=_domains(options, name),
+        base=_base(options),
+        out=options.out or Path("experts") / name,
+        run=options.run or Path("runs") / name,
+        settings=from_options(ReaderSettings, options),
+        base_name=options.base_name,
+        licence=options.licence,
+        device=_device(options),
+        fresh=options.fresh,
+        quiet=options.quiet,
+        stop=stop,
+    )
+    print(train_reader(job))
     return 0
 
 

@@ -7,14 +7,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from conclave_train.bundle.encoder_graph import write_encoder, write_late_encoder
+from conclave_train.bundle.encoder_graph import write_encoder, write_late_encoder, write_reader
 from conclave_train.bundle.manifest import CALIBRATION, CARD, Folder, read_manifest, unseal
+from conclave_train.bundle.reader_manifest import reader_manifest_of
 from conclave_train.ensemble import manifest_of
 from conclave_train.errors import TrainingError
 from conclave_train.interaction.head import load_late
 from conclave_train.model.checkpoint import Checkpoint, read_checkpoint
 from conclave_train.model.delta import load_merged, read_delta
 from conclave_train.publish import DELTA, ENSEMBLE
+from conclave_train.reading.model import load_reader
 
 
 def export(bundle: Path, base: Path, out: Path) -> Path:
@@ -24,6 +26,8 @@ def export(bundle: Path, base: Path, out: Path) -> Path:
         raise TrainingError(f"{bundle} holds whole graphs already")
     if values.get("kind") == "late":
         return _export_late(bundle, read_checkpoint(base), values, out)
+    if values.get("kind") == "reader":
+        return _export_reader(bundle, read_checkpoint(base), values, out)
     checkpoint = read_checkpoint(base, values["pooling"], values["normalise"])
     model = load_merged(checkpoint, read_delta(bundle / DELTA)).eval()
     tokenizer = checkpoint.tokenizer_file
@@ -68,4 +72,17 @@ def _export_late(bundle: Path, checkpoint: Checkpoint, values: dict[str, Any], o
     with Folder(out) as folder:
         shutil.copyfile(tokenizer, folder.path(tokenizer.name))
         write_late_encoder(folder.path("encoder.onnx"), tower.eval(), head)
+        return folder.finish(manifest, (bundle / CARD).read_text("utf-8"))
+
+
+def _export_reader(bundle: Path, checkpoint: Checkpoint, values: dict[str, Any], out: Path) -> Path:
+    """One graph, with the heads' three outputs."""
+    reader = load_reader(checkpoint, read_delta(bundle / DELTA)).eval()
+    tokenizer = checkpoint.tokenizer_file
+    manifest = dataclasses.replace(
+        reader_manifest_of(values), base_name="", delta="", tokenizer=tokenizer.name, graph="reader.onnx"
+    )
+    with Folder(out) as folder:
+        shutil.copyfile(tokenizer, folder.path(tokenizer.name))
+        write_reader(folder.path("reader.onnx"), reader)
         return folder.finish(manifest, (bundle / CARD).read_text("utf-8"))

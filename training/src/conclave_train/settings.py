@@ -163,6 +163,53 @@ class LateSettings:
             raise TrainingError("--max-question-tokens, --max-passage-tokens: at least 8 are needed")
 
 
+@dataclass(frozen=True)
+class ReaderSettings:
+    """How a reader is trained."""
+
+    epochs: int = option(2, "passes over the questions")
+    batch: int = option(4, "questions in a batch, each with its passages (DPR: 16)")
+    learning_rate: float = option(5e-5, "peak learning rate of the encoder (DPR: 1e-5 for a larger one)")
+    head_rate: float = option(1e-3, "peak learning rate of the heads")
+    warm_up: float = option(0.05, "share of the steps with linear warm-up")
+    max_norm: float = option(1.0, "gradients are scaled to this norm at most")
+    seed: int = option(13, "decides batches, dropout, negatives and the heads' beginning")
+    dropout: float = option(0.0, "dropout; -1: the checkpoint's (its random numbers take a third of the time on a CPU)")
+    freeze: int = option(0, "lowest layers that stay the base's, for speed and a smaller delta")
+    rank: int = option(64, "rank of the delta")
+    negatives_per_question: int = option(7, "passages without an answer beside each question's own (DPR: 23)")
+    depth: int = option(20, "they are drawn from the first so many found")
+    max_question_tokens: int = option(64, "questions are cut here, in training and in service")
+    tokens: int = option(256, "question, title and text together are cut here in training")
+    chunk: int = option(16, "pairs computed at a time")
+    limit: int = option(0, "train on at most so many questions per domain, chosen by hash; 0: all")
+    hold_out: float = option(0.1, "share of the questions kept for the card's figures")
+    hold_out_most: int = option(600, "and at most so many")
+    save_every: int = option(100, "steps between saves")
+
+    def check(self) -> None:
+        """Impossible values are errors that name the option."""
+        positive = (
+            "epochs batch learning_rate head_rate max_norm rank negatives_per_question depth chunk "
+            "hold_out_most save_every"
+        )
+        for name in positive.split():
+            if getattr(self, name) <= 0:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is not positive")
+        for name in ("freeze", "limit", "seed"):
+            if getattr(self, name) < 0:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is negative")
+        for name in ("warm_up", "hold_out"):
+            if not 0 <= getattr(self, name) < 1:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is not between 0 and 1")
+        if self.dropout >= 1:
+            raise TrainingError(f"--dropout: {self.dropout} is not below 1")
+        if self.max_question_tokens < 8:
+            raise TrainingError(f"--max-question-tokens: {self.max_question_tokens}; at least 8 are needed")
+        if self.depth < self.negatives_per_question:
+            raise TrainingError(f"--negatives-per-question: {self.negatives_per_question} need a larger --depth")
+
+
 PAPER = EnsembleSettings(
     hidden=512, ensemble_epochs=100, ensemble_rate=2e-5, ensemble_temperature=1.0, calibration_depth=1000
 )

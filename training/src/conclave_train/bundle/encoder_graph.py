@@ -14,8 +14,10 @@ from conclave_train.interaction.head import LateHead
 from conclave_train.model.bert import ACTIVATIONS
 from conclave_train.model.lowrank import merged_state
 from conclave_train.model.tower import Tower
+from conclave_train.reading.model import Reader
 
 INPUT_IDS, ATTENTION_MASK, EMBEDDING, TOKENS = "input_ids", "attention_mask", "embedding", "tokens"
+START, END, SELECT = "start", "end", "select"
 _SHAPE = ("batch", "sequence")
 INPUTS: dict[str, tuple[type[np.int64] | type[np.float32], Sequence[str | int]]] = {
     INPUT_IDS: (np.int64, _SHAPE),
@@ -43,6 +45,17 @@ def write_late_encoder(path: Path, tower: Tower, head: LateHead) -> None:
     writer = _Writer(tower)
     writer.tokens(writer.hidden(), {name: t.detach().cpu().float().numpy() for name, t in head.state_dict().items()})
     writer.g.write(path, INPUTS, {TOKENS: ("batch", "sequence", head.dimension + 1)})
+
+
+def write_reader(path: Path, reader: Reader) -> None:
+    """``input_ids``, ``attention_mask`` → ``start``, ``end`` float32 [batch, sequence] and ``select`` [batch].
+
+    Logits of every token, padding included: those outside the text are for the
+    caller to leave out.
+    """
+    writer = _Writer(reader.tower)
+    writer.reader(writer.hidden(), {name: t.float().numpy() for name, t in reader.head_state().items()})
+    writer.g.write(path, INPUTS, {START: _SHAPE, END: _SHAPE, SELECT: ("batch",)})
 
 
 class _Writer:
@@ -141,3 +154,17 @@ class _Writer:
         vectors = self.unit(g.op("MatMul", [hidden, projection]))
         raw = g.op("Add", [g.op("MatMul", [self.unit(hidden), weight]), bias])
         g.op("Concat", [vectors, g.op("Softplus", [raw])], TOKENS, axis=-1)
+
+    def reader(self, hidden: str, head: dict[str, NDArray[np.float32]]) -> None:
+        """A reader's heads: two logits of each token, one of the first."""
+        g = self.g
+
+        def linear(name: str, x: str) -> str:
+            product = g.op("MatMul", [x, g.constant(f"reader.{name}.weight", head[f"{name}.weight"].T)])
+            return g.op("Add", [product, g.constant(f"reader.{name}.bias", head[f"{name}.bias"])])
+
+        spans = linear("span", hidden)
+        for place, name in enumerate((START, END)):
+            g.op("Gather", [spans, g.constant(f"place_{place}", np.array(place, np.int64))], name, axis=2)
+        first = g.op("Gather", [hidden, g.constant("first", np.array(0, np.int64))], axis=1)
+        g.op("Squeeze", [linear("select", first), g.ints(1)], SELECT)

@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
@@ -167,6 +167,13 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+class Sealed(Protocol):
+    """What a manifest can do: an encoder's, or a reader's."""
+
+    def encode(self, files: dict[str, str]) -> bytes:
+        """The sealed text; ``files`` maps names to SHA-256."""
+
+
 class Folder:
     """A bundle being written: nothing shows under its final name until :meth:`finish`."""
 
@@ -194,12 +201,13 @@ class Folder:
         """SHA-256 of every file so far, but for manifest and calibration, which no manifest lists."""
         return {f.name: hash_file(f) for f in sorted(self.work.iterdir()) if f.name not in (MANIFEST, CALIBRATION)}
 
-    def finish(self, manifest: Manifest, card: str, calibration: dict[str, Any] | None = None) -> Path:
+    def finish(self, manifest: Sealed, card: str, calibration: dict[str, Any] | None = None) -> Path:
         """Write card, manifest and calibration, put the folder in its place, and verify it."""
         self.path(CARD).write_text(card, "utf-8")
         files = self.sums()
         self.path(MANIFEST).write_bytes(manifest.encode(files))
         if calibration is not None:
+            assert isinstance(manifest, Manifest), "a calibration belongs to vectors"
             self.path(CALIBRATION).write_bytes(
                 seal({**calibration, "encoder": manifest.fingerprint("question", files)})
             )

@@ -30,6 +30,7 @@ class Tokens:
         if None in (special["[CLS]"], special["[SEP]"]):
             raise TrainingError(f"{name}: no word piece [CLS] or [SEP]")
         self.cls, self.sep, self.pad = special["[CLS]"], special["[SEP]"], special["[PAD]"] or 0
+        self.unknown = tokenizer.token_to_id("[UNK]")
 
     @classmethod
     def read(cls, path: Path) -> Tokens:

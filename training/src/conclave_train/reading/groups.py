@@ -1,0 +1,73 @@
+"""Which passages each question meets in which step: functions of the seed, so that a resumed run needs no state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conclave_train.data.records import Domain, Question
+from conclave_train.fit.batches import plain
+from conclave_train.progress import Progress
+from conclave_train.reading.pairs import Pair, Pairs
+from conclave_train.retrieval.negatives import Filter, Negatives, from_bm25
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Questions with their positives and negatives by place; ``count`` negatives are drawn for each."""
+
+    questions: Sequence[Question]
+    positives: Sequence[Sequence[int]]
+    negatives: Negatives
+    pairs: Pairs
+    count: int
+    longest: int
+    seed: int
+
+    def order(self, epoch: int) -> NDArray[np.int64]:
+        """The questions of an epoch."""
+        return np.random.default_rng([self.seed, 1, epoch]).permutation(len(self.questions))
+
+    def group(self, i: int, step: int) -> list[Pair]:
+        """Question i's pairs: one with a passage that answers, then the others. Empty where it cannot be learned from.
+
+        Where a question has answers, a passage counts whose text has one of them
+        among the tokens that are read; the others' labels may be wrong.
+        """
+        random = np.random.default_rng([self.seed, 2, step, i])
+        first = self.positive(i, [int(p) for p in random.permutation(self.positives[i])])
+        if first is None:
+            return []
+        others = random.permutation(self.negatives[i])[: self.count]
+        return [first[1], *(self.pairs.pair(i, int(p), self.longest) for p in others)]
+
+    def positive(self, i: int, places: Sequence[int]) -> tuple[int, Pair] | None:
+        """The first of ``places`` whose pair with question i can be learned from, and the pair."""
+        answers = self.questions[i].answers
+        made = ((place, self.pairs.pair(i, place, self.longest, answers)) for place in places)
+        return next(((place, pair) for place, pair in made if pair.spans or not answers), None)
+
+
+def hard_negatives(domain: Domain, questions: Sequence[Question], depth: int, quiet: bool) -> Negatives:
+    """The passages that the data names for each question, else the first ``depth`` of BM25 that do not answer it.
+
+    Questions of equal text share their answers.
+    """
+    shared: dict[str, list[str]] = {}
+    for q in questions:
+        shared.setdefault(plain(q.text), []).extend(q.positives)
+    found = [[domain.index[id] for id in q.negatives if id not in shared[plain(q.text)]] for q in questions]
+    missing = [i for i, places in enumerate(found) if not places]
+    if missing:
+        asked = [
+            Question(q.id, q.text, tuple(dict.fromkeys(shared[plain(q.text)])), q.answers)
+            for q in (questions[i] for i in missing)
+        ]
+        with Progress("BM25 negatives", len(missing), "questions", quiet=quiet) as bar:
+            mined = from_bm25(domain, asked, Filter(domain), depth, bar.tick)
+        for i, places in zip(missing, mined, strict=True):
+            found[i] = places
+    return [places[:depth] for places in found]
