@@ -24,22 +24,19 @@ func fixedWeights() []float64 {
 // sources, have calibration.UsualPhrases of that weight.
 func (e *evidence) fixed(ctx context.Context) (weight float64, answers []calibration.Answered, err error) {
 	weights := fixedWeights()
-	if !e.hasWords() {
+	if !slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Lexical }) {
 		weights = weights[:1]
 	}
-	ranks := make([][]int, len(e.Questions))
-	err = e.each(func(i int) error {
-		ranks[i] = fixedRanks(&e.Questions[i], weights)
-		return ctx.Err()
-	})
-	if err != nil {
-		return 0, nil, err
-	}
 	best := -1.0
-	for n, w := range weights {
-		tried := make([]calibration.Answered, len(e.Questions))
-		for i := range tried {
-			tried[i].First = ranks[i][n]
+	for _, w := range weights {
+		if err := ctx.Err(); err != nil {
+			return 0, nil, err
+		}
+		tried, err := calibration.By(e.Questions, func(q *calibration.Question) (fusion.Ranking, error) {
+			return fusion.Sum(q.Table, fixedSources(q.Sources, w), fusion.Options{Normalisation: fusion.Raw}, calibration.AnsweredDepth)
+		})
+		if err != nil {
+			return 0, nil, err
 		}
 		if q := calibration.Accuracy(tried, 1) + calibration.Accuracy(tried, 20); q > best {
 			best, weight, answers = q, w, tried
@@ -48,74 +45,27 @@ func (e *evidence) fixed(ctx context.Context) (weight float64, answers []calibra
 	return weight, answers, nil
 }
 
-// hasWords reports whether BM25 is among the sources.
-func (e *evidence) hasWords() bool {
-	return len(e.Questions) > 0 && slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Lexical })
-}
-
-// fixedRanks are, for each weight of words, the rank of the first passage that
-// answers, by counting those that are above it; 0 beyond
-// calibration.AnsweredDepth.
-func fixedRanks(q *calibration.Question, weights []float64) []int {
+// fixedSources are the experts, which share a weight of 1, and words with another one.
+// Late interaction, which nobody has beside a fixed weight, is none of them.
+func fixedSources(sources []fusion.Observed, words float64) (out []fusion.Source) {
 	dense := 0.0
-	for _, s := range q.Sources {
+	for _, s := range sources {
 		if s.Kind.Dense() {
 			dense++
 		}
 	}
-	shares := make([]float64, q.Table.Sources()) // of the experts' mean
-	words := make([]float64, q.Table.Sources())  // of what the weight is for
-	for _, s := range q.Sources {
+	for _, s := range sources {
 		switch s.Kind {
 		case fusion.Lexical:
-			words[s.Column] = 1
+			out = append(out, fusion.Source{Column: s.Column, Weight: words})
 		case fusion.Phrases:
-			words[s.Column] = calibration.UsualPhrases
-		case fusion.Late: // what nobody has beside a fixed weight
+			out = append(out, fusion.Source{Column: s.Column, Weight: words * calibration.UsualPhrases})
+		case fusion.Late:
 		default:
-			shares[s.Column] = 1 / dense
+			out = append(out, fusion.Source{Column: s.Column, Weight: 1 / dense})
 		}
 	}
-	type parts struct{ mean, words float64 }
-	all := make([]parts, 0, q.Table.Len())
-	var answers []int
-	q.Table.Each(fusion.Exact, func(row int, by []float64) {
-		var p parts
-		for i, s := range by {
-			p.mean += shares[i] * s
-			p.words += words[i] * s
-		}
-		all = append(all, p)
-		if q.Relevant[q.Table.Ordinal(row)] > 0 {
-			answers = append(answers, row)
-		}
-	})
-	ranks := make([]int, len(weights))
-	if len(answers) == 0 {
-		return ranks
-	}
-	scores := make([]float64, len(all))
-	for n, w := range weights {
-		for row, p := range all {
-			scores[row] = p.mean + w*p.words
-		}
-		at := answers[0]
-		for _, row := range answers {
-			if scores[row] > scores[at] {
-				at = row
-			}
-		}
-		first := 1
-		for row, s := range scores {
-			if s > scores[at] || s == scores[at] && row < at { // rows are in the order of ordinals, which breaks ties
-				first++
-			}
-		}
-		if first <= calibration.AnsweredDepth {
-			ranks[n] = first
-		}
-	}
-	return ranks
+	return out
 }
 
 // rrf answers by reciprocal ranks.
