@@ -3,20 +3,25 @@ package handlers
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 
 	"conclave/jobs"
+	"conclave/search"
 )
 
 // snapshotBody asks for a snapshot.
 type snapshotBody struct {
-	Name string `json:"name,omitempty" doc:"What the snapshot's folder is called, in the server's folder of snapshots. Default: the time." example:"monday"`
+	Name string `json:"name,omitempty"`
 }
 
 // expertBody asks for another expert.
 type expertBody struct {
-	Name  string `json:"name" doc:"The expert's name: its bundle lies under that name in the server's folder of bundles, or in its cache." example:"health"`
-	Index string `json:"index,omitempty" doc:"The kind of its vector index. Default: index.kind of the configuration." enum:"hnsw,flat,coder"`
+	Name  string `json:"name"`
+	Index string `json:"index,omitempty"`
 }
 
 // JobList is the answer of /v1/jobs.
@@ -25,67 +30,63 @@ type JobList struct {
 }
 
 // postSnapshot answers POST /v1/admin/snapshots.
-func (a *API) postSnapshot(w http.ResponseWriter, r *http.Request) error {
-	body, err := administer[snapshotBody](a, w, r, "SnapshotRequest")
-	if err != nil {
-		return err
-	}
+func (a *API) postSnapshot(c *call, body snapshotBody) (jobs.Job, error) {
 	if body.Name == "" {
 		body.Name = a.now().UTC().Format("20060102-150405")
 	}
-	return a.submit(w, jobs.Request{Kind: jobs.Snapshot, Name: body.Name})
+	return a.submit(c, jobs.Request{Kind: jobs.Snapshot, Name: body.Name})
 }
 
 // postExpert answers POST /v1/admin/experts.
-func (a *API) postExpert(w http.ResponseWriter, r *http.Request) error {
-	body, err := administer[expertBody](a, w, r, "ExpertRequest")
-	if err != nil {
-		return err
-	}
-	return a.submit(w, jobs.Request{Kind: jobs.AddExpert, Name: body.Name, Index: body.Index})
+func (a *API) postExpert(c *call, body expertBody) (jobs.Job, error) {
+	return a.submit(c, jobs.Request{Kind: jobs.AddExpert, Name: body.Name, Index: body.Index})
 }
 
 // deleteExpert answers DELETE /v1/admin/experts/{name}.
-func (a *API) deleteExpert(w http.ResponseWriter, r *http.Request) error {
-	if p := noParameters(r); p != nil {
-		return p
-	}
-	name, p := lastOf(r, "/v1/admin/experts/")
-	if p != nil {
-		return p
-	}
-	return a.submit(w, jobs.Request{Kind: jobs.RemoveExpert, Name: name})
+func (a *API) deleteExpert(c *call, _ none) (jobs.Job, error) {
+	return a.submit(c, jobs.Request{Kind: jobs.RemoveExpert, Name: c.name})
 }
 
-// administer reads the body of a request that asks for a job.
-func administer[T any](a *API, w http.ResponseWriter, r *http.Request, schemaName string) (body T, err error) {
-	if p := noParameters(r); p != nil {
-		return body, p
-	}
-	parsed, err := a.readJSON(w, r)
+// deletePassages answers DELETE /v1/passages: it asks for a job that deletes the
+// passages that have tags.
+func (a *API) deletePassages(c *call, _ none) (job jobs.Job, err error) {
+	engine, err := a.loaded()
 	if err != nil {
-		return body, err
+		return job, err
 	}
-	registry := a.document.Components.Schemas
-	body, p := decode[T](registry, registry.SchemaFromRef(schemaRef(schemaName)), parsed, maxViolations)
-	if p != nil {
-		return body, p
+	if len(c.query) == 0 {
+		return job, newProblem("missing_parameter", "Say which passages to delete, by tags_all, tags_any or both: without a filter it would be all of them.")
 	}
-	return body, nil
+	filter := search.Filter{TagsAll: texts(c.query["tags_all"]), TagsAny: texts(c.query["tags_any"])}
+	query := url.Values{}
+	for _, name := range slices.Sorted(maps.Keys(c.query)) {
+		tags := texts(c.query[name])
+		if len(tags) == 0 { // it asks for nothing, and what was meant to narrow would not
+			return job, newProblem("empty_tag", fmt.Sprintf("%s is empty: name a tag, or leave it out.", name),
+				ProblemField{Pointer: "/" + name, Parameter: name, Detail: "is empty"})
+		}
+		query.Set(name, strings.Join(tags, ","))
+	}
+	if err := filter.Check(engine.Limits()); err != nil {
+		return job, asParameters(problemOf(c.r.Context(), err))
+	}
+	// Tags that come from a query string have no commas.
+	name := strings.ReplaceAll(query.Encode(), "%2C", ",")
+	return a.submit(c, jobs.Request{Kind: jobs.DeleteTagged, Name: name, TagsAll: filter.TagsAll, TagsAny: filter.TagsAny})
 }
 
 // submit asks for a job and answers where to follow it.
-func (a *API) submit(w http.ResponseWriter, request jobs.Request) error {
+func (a *API) submit(c *call, request jobs.Request) (job jobs.Job, err error) {
 	writer, err := a.writer()
 	if err != nil {
-		return err
+		return job, err
 	}
-	job, err := writer.jobs.Submit(request)
-	if err != nil {
-		return jobProblem(err)
+	if job, err = writer.jobs.Submit(request); err != nil {
+		return job, jobProblem(err)
 	}
-	w.Header().Set("Location", "/v1/jobs/"+job.ID)
-	return respondWith(w, http.StatusAccepted, job)
+	c.w.Header().Set("Location", "/v1/jobs/"+job.ID)
+	c.status = http.StatusAccepted
+	return job, nil
 }
 
 // jobProblem makes a problem of a refusal.
@@ -98,54 +99,35 @@ func jobProblem(err error) error {
 }
 
 // getJobs answers GET /v1/jobs.
-func (a *API) getJobs(w http.ResponseWriter, r *http.Request) error {
-	if p := noParameters(r); p != nil {
-		return p
-	}
+func (a *API) getJobs(*call, none) (list JobList, err error) {
 	writer, err := a.writer()
 	if err != nil {
-		return err
+		return list, err
 	}
-	return respond(w, JobList{Jobs: writer.jobs.Jobs()})
+	return JobList{Jobs: writer.jobs.Jobs()}, nil
 }
 
 // getJob answers GET /v1/jobs/{id}.
-func (a *API) getJob(w http.ResponseWriter, r *http.Request) error {
-	return a.oneJob(w, r, func(j Jobs, id string) (jobs.Job, error) {
-		job, ok := j.Job(id)
-		if !ok {
-			return job, newProblem("unknown_job", fmt.Sprintf("There is no job %s; /v1/jobs lists those that are remembered.", quoted(id)))
-		}
-		return job, nil
-	})
+func (a *API) getJob(c *call, _ none) (job jobs.Job, err error) {
+	writer, err := a.writer()
+	if err != nil {
+		return job, err
+	}
+	job, ok := writer.jobs.Job(c.name)
+	if !ok {
+		return job, newProblem("unknown_job", fmt.Sprintf("There is no job %s; /v1/jobs lists those that are remembered.", quoted(c.name)))
+	}
+	return job, nil
 }
 
 // deleteJob answers DELETE /v1/jobs/{id}: it cancels the job.
-func (a *API) deleteJob(w http.ResponseWriter, r *http.Request) error {
-	return a.oneJob(w, r, func(j Jobs, id string) (jobs.Job, error) {
-		job, err := j.Cancel(id)
-		if err != nil {
-			return job, jobProblem(err)
-		}
-		return job, nil
-	})
-}
-
-func (a *API) oneJob(w http.ResponseWriter, r *http.Request, do func(j Jobs, id string) (jobs.Job, error)) error {
-	if p := noParameters(r); p != nil {
-		return p
-	}
-	id, p := lastOf(r, "/v1/jobs/")
-	if p != nil {
-		return p
-	}
+func (a *API) deleteJob(c *call, _ none) (job jobs.Job, err error) {
 	writer, err := a.writer()
 	if err != nil {
-		return err
+		return job, err
 	}
-	job, err := do(writer.jobs, id)
-	if err != nil {
-		return err
+	if job, err = writer.jobs.Cancel(c.name); err != nil {
+		return job, jobProblem(err)
 	}
-	return respond(w, job)
+	return job, nil
 }

@@ -3,17 +3,16 @@
 //
 // Words used here:
 //
-//   - operation: one method of one path (operations.go); the router and the
-//     OpenAPI document are made of the same list;
+//   - operation: one method of one path, as openapi.yaml describes it;
+//   - route: an operation and what answers it;
+//   - call: one request on the way through its route;
 //   - exchange: what is known about one request, for its log line and metrics;
-//   - condition: one line of the table from what went wrong to a status;
+//   - condition: one line of the table from codes to statuses;
 //   - problem: an error answer.
 //
-// The OpenAPI document is made from the Go types by huma's registry. Its
-// router adapter is not used: it takes a body without Content-Type, matches
-// names without regard to case, lets keys be written twice and repairs UTF-8 in
-// silence, and answers some errors in its own form. Here the schema that the
-// document publishes is what decoding enforces (strict.go, conform.go).
+// openapi.yaml describes all of it, and is enforced: paths, methods, scopes, types,
+// parameters, bodies and codes are read from it (openapi.go). A route is one function
+// in a file of its own, one line in routes.go, and its paragraph there.
 package handlers
 
 import (
@@ -27,7 +26,6 @@ import (
 
 	"conclave/admission"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/klauspost/compress/gzhttp"
 	"golang.org/x/sync/semaphore"
@@ -112,9 +110,7 @@ type API struct {
 	running                   atomic.Int64
 	connections               *connections
 
-	document *huma.OpenAPI
-	openapi  rendered
-	handler  http.Handler
+	handler http.Handler
 }
 
 // New builds an API. Its errors are mistakes in the options.
@@ -179,14 +175,11 @@ func New(o Options) (*API, error) {
 	if err = a.metrics.watch(a.readiness); err != nil {
 		return nil, fmt.Errorf("handlers: metrics: %w", err)
 	}
-	operations := a.operations()
-	if a.document, err = newDocument(operations); err != nil {
+	router, err := a.route()
+	if err != nil {
 		return nil, err
 	}
-	if a.openapi, err = render(a.document); err != nil {
-		return nil, err
-	}
-	if a.handler, err = a.stack(a.route(operations), o.TrustedProxies); err != nil {
+	if a.handler, err = a.stack(router, o.TrustedProxies); err != nil {
 		return nil, err
 	}
 	if o.Engine != nil {

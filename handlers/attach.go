@@ -1,13 +1,11 @@
 package handlers
 
-import "net/http"
-
 // Attach gives the API its engine. Until then, /startupz and everything that needs the
 // engine answer 503.
 func (a *API) Attach(e Engine) { a.engine.Store(&e) }
 
 // loaded is the engine for a request.
-func (a *API) loaded(*http.Request) (Engine, error) {
+func (a *API) loaded() (Engine, error) {
 	if e := a.engine.Load(); e != nil {
 		return *e, nil
 	}

@@ -14,19 +14,22 @@ import (
 // postBatch answers POST /v1/search/batch. Answers are sent one by one, in the
 // order of the searches; the engine begins no more of them than wait for a
 // caller who reads slowly, so that memory holds a few.
-func (a *API) postBatch(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded(r)
+func (a *API) postBatch(c *call) error {
+	engine, err := a.loaded()
 	if err != nil {
 		return err
 	}
+	w, r := c.w, c.r
 	body, err := a.readJSON(w, r)
 	if err != nil {
 		return err
 	}
-	items, p := a.batchItems(body)
-	if p != nil {
+	found := conform{most: maxViolations}
+	found.check(c.operation.body, body, "")
+	if p := found.problem(); p != nil {
 		return p
 	}
+	items, _ := body.(map[string]any)["searches"].([]any)
 	limits := engine.Limits()
 	if most := limits.Batch; len(items) > most {
 		return newProblem("batch_too_large", fmt.Sprintf("There are %d searches; at most %d are taken in one request.", len(items), most),
@@ -35,7 +38,7 @@ func (a *API) postBatch(w http.ResponseWriter, r *http.Request) error {
 	b := &batch{api: a, w: w, r: r, most: limits.AnswerBytes, left: limits.AnswerBytes, problems: make([]*Problem, len(items))}
 	var requests []search.Request
 	for i, item := range items {
-		request, p := a.searchRequest(limits, item, max(1, 5*maxViolations/len(items)))
+		request, p := searchRequest(limits, item, max(1, 5*maxViolations/len(items)))
 		if b.problems[i] = p; p == nil {
 			requests = append(requests, request)
 		}
@@ -158,26 +161,4 @@ func (b *batch) finish() error {
 	}
 	_, err := b.w.Write([]byte("]}\n"))
 	return err
-}
-
-// batchItems is the list of searches of a batch, each still as parsed JSON.
-func (a *API) batchItems(body any) ([]any, *Problem) {
-	registry := a.document.Components.Schemas
-	shape := *registry.SchemaFromRef(schemaRef("BatchRequest"))
-	properties := map[string]*schema{}
-	for name, s := range shape.Properties {
-		property := *s
-		if name == "searches" {
-			property.Items = &schema{} // each is checked by itself
-		}
-		properties[name] = &property
-	}
-	shape.Properties = properties
-	c := conform{registry: registry}
-	c.check(&shape, body, "")
-	if p := c.problem(); p != nil {
-		return nil, p
-	}
-	items, _ := body.(map[string]any)["searches"].([]any)
-	return items, nil
 }

@@ -2,149 +2,148 @@ package handlers
 
 import (
 	"encoding/json"
-	"go/ast"
-	"go/parser"
-	gotoken "go/token"
+	"fmt"
+	"io"
+	"maps"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"conclave/jobs"
 )
 
-// codesInSource are the codes that answers may have, as they stand in the source
-// of the packages that answer: arguments of what makes problems, and values of
-// what is called Code or code.
-func codesInSource(t *testing.T) map[string]string {
-	t.Helper()
-	makers := map[string]bool{"newProblem": true, "add": true, "fail": true, "Refuse": true, "conditionOf": true}
-	// What hands on a code that it was given. A new one has to be looked at.
-	handedOn := map[string]bool{"code": true, "c.code": true, "v.code": true, "first.code": true, "refusal.Code": true, "e.Code": true, "empty": true, "w[0].code": true, "p.Code": true, "problem.Code": true, "http.StatusOK": true}
-	// Embedded in a program, and not served.
-	unserved := map[string]bool{"not_comparable": true}
-	found := map[string]string{}
-	note := func(e ast.Expr, at string) {
-		if value, ok := e.(*ast.BasicLit); ok && value.Kind == gotoken.STRING {
-			if code, err := strconv.Unquote(value.Value); err == nil && code != "" && !unserved[code] {
-				found[code] = at
-			}
-			return
-		}
-		var text strings.Builder
-		ast.Inspect(e, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.SelectorExpr:
-				if x, ok := n.X.(*ast.Ident); ok {
-					text.WriteString(x.Name + "." + n.Sel.Name)
-					return false
-				}
-			case *ast.IndexExpr:
-				text.WriteString("w[0].code")
-				return false
-			case *ast.Ident:
-				text.WriteString(n.Name)
-			}
-			return true
-		})
-		if !handedOn[text.String()] && text.String() != "w[0].codecode" {
-			t.Errorf("%s: a code that is not written out: %s", at, text.String())
-		}
+// seenCodes are the codes that came over HTTP in the tests of this package.
+var seenCodes = struct {
+	sync.Mutex
+	codes map[string]bool
+}{codes: map[string]bool{}}
+
+var codeInAnswer = regexp.MustCompile(`"code":"([a-z0-9_]+)"`)
+
+// provoked notes the codes of an answer.
+func provoked(answer []byte) {
+	seenCodes.Lock()
+	defer seenCodes.Unlock()
+	for _, found := range codeInAnswer.FindAllSubmatch(answer, -1) {
+		seenCodes.codes[string(found[1])] = true
 	}
-	files := gotoken.NewFileSet()
+}
+
+// unprovoked is 1, and says which, where a code of the document came in no answer.
+func unprovoked() int {
+	missing := slices.Sorted(maps.Keys(theDocument().conditions))
+	missing = slices.DeleteFunc(missing, func(code string) bool { return seenCodes.codes[code] })
+	if len(missing) == 0 {
+		return 0
+	}
+	fmt.Println("FAIL: no test provokes", strings.Join(missing, ", "))
+	return 1
+}
+
+// TestCodesInSource: what the packages that answer call a code is one of the document's.
+func TestCodesInSource(t *testing.T) {
+	made := regexp.MustCompile(`\b(?:newProblem|add|fail|Refuse)\("([a-z0-9_]+)", |\b[Cc]ode(?: =|:) "([a-z0-9_]+)"`)
+	n := 0
 	for _, folder := range []string{".", "../search", "../jobs", "../serving"} {
-		entries, err := os.ReadDir(folder)
+		files, err := filepath.Glob(folder + "/*.go")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, entry := range entries {
-			name := entry.Name()
-			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			parsed, err := parser.ParseFile(files, filepath.Join(folder, name), nil, 0)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			ast.Inspect(parsed, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.CallExpr:
-					maker := ""
-					switch f := n.Fun.(type) {
-					case *ast.Ident:
-						maker = f.Name
-					case *ast.SelectorExpr:
-						maker = f.Sel.Name
-					}
-					if len(n.Args) > 1 && makers[maker] && isText(n.Args[0]) && (folder != "../serving" || maker == "Refuse") {
-						note(n.Args[0], name)
-					}
-				case *ast.KeyValueExpr:
-					if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Code" && folder != "../serving" {
-						note(n.Value, name)
-					}
-				case *ast.AssignStmt:
-					if folder == "../serving" {
-						break
-					}
-					for i, left := range n.Lhs {
-						at, ok := left.(*ast.Ident)
-						if selector, is := left.(*ast.SelectorExpr); is {
-							at, ok = selector.Sel, true
-						}
-						if ok && (at.Name == "code" || at.Name == "Code" || at.Name == "empty") && i < len(n.Rhs) && isText(n.Rhs[i]) {
-							note(n.Rhs[i], name)
-						}
-					}
+			for _, found := range made.FindAllSubmatch(text, -1) {
+				code := string(found[1]) + string(found[2])
+				n++
+				if _, ok := theDocument().conditions[code]; !ok && !strings.HasSuffix(file, "_test.go") && code != "not_comparable" { // never served
+					t.Errorf("%s: %s is not in openapi.yaml", file, code)
 				}
-				return true
-			})
+			}
 		}
 	}
-	return found
-}
-
-// isText reports whether an expression could be a code: not a call, not a number.
-func isText(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		return e.Kind == gotoken.STRING
-	case *ast.Ident, *ast.SelectorExpr:
-		return true
+	if n < 100 {
+		t.Errorf("%d codes were found", n)
 	}
-	return false
 }
 
-// TestEveryCode: each code that stands in the source is in the one table and in
-// the document, with the same status, and its type ends in it; and the table has
-// no code that nobody answers with.
+// TestRareCodes provokes what no other test does.
+func TestRareCodes(t *testing.T) {
+	expect := func(r reply, status int, code string) {
+		t.Helper()
+		if p := r.problem(t); r.StatusCode != status || p.Code != code {
+			t.Errorf("%d %s, want %d %s", r.StatusCode, r.body, status, code)
+		}
+	}
+	s := start(t, Options{})
+	for body, code := range map[string]string{
+		`{"question":"x","fusion":["rrf","rrf"]}`:                              "duplicate_method",
+		`{"question":"x","experts":["wiki","wiki"]}`:                           "duplicate_expert",
+		`{"question":"x","fusion":"muf","experts":[]}`:                         "needs_experts",
+		`{"question":"x","fields":[` + strings.Repeat("1,", maxValues) + "1]}": "too_many_values",
+	} {
+		expect(s.post("/v1/search", body), newProblem(code, "").Status, code)
+	}
+	oneWay := start(t, Options{Engine: testEngine(t, engineOptions{oneWay: true})})
+	expect(oneWay.post("/v1/embed", `{"expert":"wiki","input":["x"],"kind":"passage"}`), 422, "no_passage_encoder")
+	damaged := start(t, Options{Engine: testEngine(t, engineOptions{damaged: true})})
+	expect(damaged.post("/v1/search", `{"question":"bees"}`), 503, "failed")
+	closing := testEngine(t, engineOptions{})
+	going := start(t, Options{Engine: closing})
+	if err := closing.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	expect(going.post("/v1/search", `{"question":"bees"}`), 503, "shutting_down")
+
+	// A caller who closes the sending half: behind half a body, and behind a whole one.
+	halfClosed := func(s *server, body string, declared int) string {
+		c := s.drip(fmt.Sprintf("POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", declared, body))
+		_ = c.(*net.TCPConn).CloseWrite()
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		out, _ := io.ReadAll(c)
+		provoked(out)
+		return string(out)
+	}
+	if out := halfClosed(s, `{"question":`, 100); !strings.Contains(out, "incomplete_body") {
+		t.Errorf("half a body: %s", out)
+	}
+	held := start(t, Options{Engine: testEngine(t, engineOptions{before: gate(make(chan struct{}, 8), nil)})})
+	const whole = `{"question":"x","bm25":false}`
+	if out := halfClosed(held, whole, len(whole)); !strings.Contains(out, "client_gone") {
+		t.Errorf("a whole body: %s", out)
+	}
+
+	refusing := jobs.Kind{Check: func(r jobs.Request) error {
+		if strings.Contains(r.Name, "_") { // as package serving refuses it
+			return jobs.Refuse(r.Name, "there is a reason")
+		}
+		return nil
+	}}
+	lost := startWriting(t, writingOptions{Options: Options{TempDir: filepath.Join(t.TempDir(), "nowhere")}, kinds: map[string]jobs.Kind{jobs.AddExpert: refusing}})
+	for code, status := range map[string]int{"expert_exists": 409, "invalid_name": 422, "unknown_bundle": 422} {
+		expect(lost.post("/v1/admin/experts", fmt.Sprintf(`{"name":%q}`, code)), status, code)
+	}
+	for i := 0; ; i++ {
+		if r := lost.post("/v1/admin/experts", fmt.Sprintf(`{"name":"e%d"}`, i)); r.StatusCode != 202 {
+			expect(r, 429, "too_many_jobs")
+			break
+		}
+	}
+	if _, _, last := lost.upload("/v1/passages", strings.Repeat("{\"id\":\"a\",\"text\":\"x\"}\n", 10_000)); last == nil || last.Code != "answer_lost" {
+		t.Errorf("an answer that cannot be kept: %+v", last)
+	}
+}
+
+// TestEveryCode: the document names each code with its status; and no answer has one
+// that it does not name (conditionOf, whose answer for such a one is 500).
 func TestEveryCode(t *testing.T) {
-	source := codesInSource(t)
-	source["empty_text"], source["empty_question"] = "search/problems.go", "search/problems.go" // handed to text
-	source["unknown_method"] = "bodies.go"                                                      // in a schema
-	table := map[string]int{}
-	for _, c := range conditions() {
-		if _, twice := table[c.code]; twice {
-			t.Errorf("%s is in the table twice", c.code)
-		}
-		table[c.code] = c.status
-		p := newProblem(c.code, "x")
-		if p.Code != c.code || p.Status != c.status || p.Title == "" || !strings.HasSuffix(p.Type, "#problem-"+c.code) {
-			t.Errorf("%+v", p)
-		}
-		if source[c.code] == "" {
-			t.Errorf("%s is in the table, and in no source", c.code)
-		}
-	}
-	for code, at := range source {
-		if table[code] == 0 {
-			t.Errorf("%s (%s) is not in the table", code, at)
-		}
-	}
-	text, _, err := Document()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var document struct {
 		Problems []struct {
 			Code   string
@@ -154,23 +153,20 @@ func TestEveryCode(t *testing.T) {
 			Responses map[string]struct{ Description string }
 		}
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
+	if err := json.Unmarshal(theDocument().json, &document); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range document.Problems {
-		if table[p.Code] != p.Status {
-			t.Errorf("the document says that %s is %d, the table %d", p.Code, p.Status, table[p.Code])
+	for _, listed := range document.Problems {
+		p := newProblem(listed.Code, "x")
+		if p.Code != listed.Code || p.Status != listed.Status || p.Title == "" || !strings.HasSuffix(p.Type, "#problem-"+listed.Code) {
+			t.Errorf("%+v", p)
 		}
 		if !strings.Contains(document.Components.Responses[problemName(p.Status)].Description, "`"+p.Code+"`") {
 			t.Errorf("the responses do not name %s", p.Code)
 		}
-		delete(table, p.Code)
-	}
-	if len(table) > 0 || len(document.Problems) == 0 {
-		t.Errorf("the document lacks %v", table)
 	}
 	page, err := os.ReadFile("../web/files/docs.js")
-	if err != nil || !slices.ContainsFunc(strings.Split(string(page), "\n"), func(line string) bool { return strings.Contains(line, "x-problems") }) {
+	if err != nil || !strings.Contains(string(page), "x-problems") {
 		t.Errorf("the reference page does not list the document's problems: %v", err)
 	}
 }

@@ -28,11 +28,7 @@ type contract struct {
 const documentURL = "https://conclave.example/openapi.json"
 
 var theContract = sync.OnceValues(func() (*contract, error) {
-	text, _, err := Document()
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(theDocument().json))
 	if err != nil {
 		return nil, err
 	}

@@ -1,39 +1,198 @@
 package handlers
 
 import (
-	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"conclave/corpus"
+	"conclave/jobs"
+	"conclave/search"
 )
 
-//go:generate go test -run TestCommittedDocument -update
+// typesOfDocument are the Go types that the document describes, by its names.
+func typesOfDocument() map[string]reflect.Type {
+	return map[string]reflect.Type{
+		"SearchRequest": reflect.TypeFor[search.Request](), "EmbedRequest": reflect.TypeFor[search.EmbedRequest](),
+		"PassageRequest": reflect.TypeFor[corpus.Passage](), "SnapshotRequest": reflect.TypeFor[snapshotBody](), "ExpertRequest": reflect.TypeFor[expertBody](),
+		"Filter":         reflect.TypeFor[search.Filter](),
+		"SearchResponse": reflect.TypeFor[search.Response](), "Ranking": reflect.TypeFor[search.Ranking](), "Result": reflect.TypeFor[search.Result](),
+		"Contribution": reflect.TypeFor[search.Contribution](), "TermScore": reflect.TypeFor[search.TermScore](), "Source": reflect.TypeFor[search.Source](),
+		"Took": reflect.TypeFor[search.Took](), "Degradation": reflect.TypeFor[search.Missing](), "EmbedResponse": reflect.TypeFor[search.EmbedResponse](),
+		"Passage": reflect.TypeFor[corpus.Passage](), "PassageList": reflect.TypeFor[PassageList](), "ExpertList": reflect.TypeFor[ExpertList](),
+		"Expert": reflect.TypeFor[search.ExpertInfo](), "Calibration": reflect.TypeFor[search.CalibrationInfo](), "Limits": reflect.TypeFor[Limits](),
+		"LimitDefaults": reflect.TypeFor[LimitDefaults](), "Health": reflect.TypeFor[Health](), "Component": reflect.TypeFor[Component](), "Backlog": reflect.TypeFor[Backlog](),
+		"Problem": reflect.TypeFor[Problem](), "ProblemField": reflect.TypeFor[ProblemField](), "WriteResult": reflect.TypeFor[WriteResult](),
+		"UploadLine": reflect.TypeFor[UploadLine](), "UploadProblem": reflect.TypeFor[uploadProblem](), "Job": reflect.TypeFor[jobs.Job](),
+		"JobProgress": reflect.TypeFor[jobs.Progress](), "JobResult": reflect.TypeFor[jobs.Result](), "JobList": reflect.TypeFor[JobList](),
+		"SnapshotList": reflect.TypeFor[SnapshotList](), "SnapshotInfo": reflect.TypeFor[SnapshotInfo](),
+	}
+}
 
-var update = flag.Bool("update", false, "write docs/api anew")
+// fieldsOf are the fields of a type as JSON has them, and whether each may be absent.
+func fieldsOf(of reflect.Type) map[string]reflect.StructField {
+	out := map[string]reflect.StructField{}
+	for _, field := range reflect.VisibleFields(of) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			out[name] = field
+		}
+	}
+	return out
+}
 
-// TestCommittedDocument keeps docs/api what the server says of itself.
-func TestCommittedDocument(t *testing.T) {
-	inJSON, inYAML, err := Document()
+// typesOf are the JSON types of a Go type.
+func typesOf(of reflect.Type) []string {
+	switch of.Kind() {
+	case reflect.Pointer:
+		return append(typesOf(of.Elem()), "null")
+	case reflect.Bool:
+		return []string{"boolean"}
+	case reflect.String:
+		return []string{"string"}
+	case reflect.Float32, reflect.Float64:
+		return []string{"number"}
+	case reflect.Slice, reflect.Array:
+		return []string{"array"}
+	case reflect.Map:
+		return []string{"object"}
+	case reflect.Struct:
+		if of == reflect.TypeFor[time.Time]() {
+			return []string{"string"}
+		}
+		return []string{"object"}
+	}
+	return []string{"integer"}
+}
+
+// TestSchemasAreTheTypes: each schema of the document has the fields of its Go type,
+// with their types, and answers without exception those that are never left out; all
+// is said in words.
+func TestSchemasAreTheTypes(t *testing.T) {
+	c, err := theContract()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string][]byte{"openapi.json": inJSON, "openapi.yaml": inYAML} {
-		path := filepath.Join("..", "docs", "api", name)
-		if *update {
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, want, 0o644); err != nil {
-				t.Fatal(err)
+	schemas := at(c.document, "components", "schemas").(map[string]any)
+	types := typesOfDocument()
+	named := map[string]bool{}
+	for name := range types {
+		named[name] = true
+	}
+	for name, s := range schemas {
+		properties, _ := at(s, "properties").(map[string]any)
+		of, ok := types[name]
+		if !ok && !slices.Contains([]string{"Method", "BatchRequest", "BatchResponse"}, name) {
+			t.Errorf("%s is of no type", name)
+		}
+		for field, property := range properties {
+			if text, _ := at(property, "description").(string); text == "" {
+				t.Errorf("nothing is said of %s.%s", name, field)
 			}
 		}
-		got, err := os.ReadFile(path)
+		if !ok {
+			continue
+		}
+		fields := fieldsOf(of)
+		if !slices.Equal(slices.Sorted(maps.Keys(fields)), slices.Sorted(maps.Keys(properties))) {
+			t.Errorf("%s has the fields %v, its type %v", name, slices.Sorted(maps.Keys(properties)), slices.Sorted(maps.Keys(fields)))
+			continue
+		}
+		required := fmt.Sprint(at(s, "required"))
+		for field, of := range fields {
+			property := properties[field]
+			if ref, ok := at(property, "$ref").(string); ok {
+				property = schemas[strings.TrimPrefix(ref, schemaPrefix)]
+			}
+			optional := strings.Contains(of.Tag.Get("json"), ",omit")
+			if must := slices.Contains(strings.Fields(strings.Trim(required, "[]")), field); must == optional && !strings.HasSuffix(name, "Request") {
+				t.Errorf("%s.%s: required %v, and omitted when empty %v", name, field, must, optional)
+			}
+			var given []string
+			switch types := at(property, "type").(type) {
+			case string:
+				given = []string{types}
+			case []any:
+				for _, one := range types {
+					given = append(given, one.(string))
+				}
+			default:
+				continue // one of several
+			}
+			want := typesOf(of.Type)
+			if optional { // it is left out instead
+				want = slices.DeleteFunc(want, func(s string) bool { return s == "null" })
+			}
+			if !slices.Equal(given, want) {
+				t.Errorf("%s.%s is %v, its type %v", name, field, given, want)
+			}
+		}
+		delete(named, name)
+	}
+	if len(named) > 0 {
+		t.Errorf("the document has no %v", named)
+	}
+}
+
+// TestSchemasAreEnforced: what is enforced is what a validator that is not ours makes
+// of the document as it is served.
+func TestSchemasAreEnforced(t *testing.T) {
+	c, err := theContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const seed = 7
+	rng := rand.New(rand.NewPCG(seed, 0))
+	good := map[string]string{
+		"SearchRequest":   `{"question":"x","k":3,"offset":0,"fusion":["rrf","sum"],"experts":["a"],"bm25":true,"late":false,"specialists":2,"candidates":5,"exact":false,"missing":"min","weights":{"bm25":0.5},"timeout_ms":100,"explain":true,"fields":["title"],"normalisation":"raw","filter":{"tags_any":["a"],"tags_all":[]},"min_confidence":0.5}`,
+		"EmbedRequest":    `{"expert":"a","input":["x"],"kind":"passage"}`,
+		"PassageRequest":  `{"id":"a","title":"b","text":"c","tags":["d"],"metadata":{"e":1,"f":"g"}}`,
+		"ExpertRequest":   `{"name":"a","index":"flat"}`,
+		"SnapshotRequest": `{"name":"a"}`,
+	}
+	others := []any{nil, true, "x", "rrf", json.Number("1"), json.Number("0"), json.Number("-1"), json.Number("1.5"), json.Number("1e3"), json.Number("300"), []any{}, []any{"title"}, []any{json.Number("7")}, map[string]any{}, map[string]any{"tags_any": "x"}}
+	taken, refused := 0, 0
+	for _, name := range slices.Sorted(maps.Keys(good)) {
+		library, err := c.schemaAt("/components/schemas/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s is stale: run go generate ./handlers and look at what changed", path)
+		for range 2000 {
+			body, _ := parseJSON([]byte(good[name]))
+			object := body.(map[string]any)
+			for range rng.IntN(3) {
+				keys := append(slices.Sorted(maps.Keys(object)), "unknown")
+				key := keys[rng.IntN(len(keys))]
+				if rng.IntN(4) == 0 {
+					delete(object, key)
+					continue
+				}
+				object[key] = others[rng.IntN(len(others))]
+			}
+			text, err := json.Marshal(object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := library.Validate(object)
+			found := conform{most: maxViolations}
+			found.check(theDocument().schemas[name], body, "")
+			if (want == nil) != (found.problem() == nil) {
+				t.Errorf("seed %d: %s: %s: %v, and the library: %v", seed, name, text, found.problem(), want)
+			}
+			if want == nil {
+				taken++
+			} else {
+				refused++
+			}
 		}
+	}
+	if taken < 1000 || refused < 1000 {
+		t.Errorf("%d were taken, %d refused", taken, refused)
 	}
 }

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -27,6 +28,7 @@ var _ search.Observer = Observer{}
 type library struct {
 	passages []corpus.Passage
 	vectors  map[string][][]float32 // of each expert
+	damaged  bool
 }
 
 func testLibrary() *library {
@@ -132,7 +134,12 @@ func (l *library) Size(o rank.Ordinal) (int, error) {
 	return len(l.passages[o].ID) + len(l.text(o)), nil
 }
 
-func (l *library) Passage(o rank.Ordinal) (corpus.Passage, error) { return l.passages[o], nil }
+func (l *library) Passage(o rank.Ordinal) (corpus.Passage, error) {
+	if l.damaged {
+		return corpus.Passage{}, errors.New("the file is damaged")
+	}
+	return l.passages[o], nil
+}
 
 func (l *library) SortByID(passages []rank.Ordinal) error { slices.Sort(passages); return nil }
 
@@ -272,6 +279,8 @@ type engineOptions struct {
 	before   func(ctx context.Context) error // in every encoder
 	observer search.Observer
 	limits   search.Limits
+	damaged  bool // passages cannot be read
+	oneWay   bool // the encoders encode no passages
 }
 
 func testEngine(t testing.TB, o engineOptions) *search.Engine {
@@ -283,6 +292,9 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 			Fingerprints: map[string]string{"question": name + "q", "passage": name + "p"},
 			MaxTokens:    map[string]int{"question": 64, "passage": 256},
 		}}
+		if o.oneWay {
+			x.Passages = nil
+		}
 		if calibrated {
 			x.Ensemble = testEnsemble{}
 			x.Info.Calibration = &search.CalibrationInfo{Temperature: 0.05, Depth: 5, ECEBefore: 0.2, ECEAfter: 0.05, Questions: "dev"}
@@ -292,8 +304,10 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 	if o.limits.Timeout == 0 {
 		o.limits.Timeout = 5 * time.Second
 	}
+	books := testLibrary()
+	books.damaged = o.damaged
 	e, err := search.NewEngine(search.Config{
-		Corpus: testLibrary(), Limits: o.limits, Observer: o.observer,
+		Corpus: books, Limits: o.limits, Observer: o.observer,
 		LineUp: search.LineUp{
 			Experts: []search.Expert{expert("wiki", true), expert("health", true), expert("plain", false)},
 			Defaults: search.Defaults{Gate: &fusion.Gate{

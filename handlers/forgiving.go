@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"conclave/corpus"
@@ -47,7 +49,7 @@ func forgiving(object map[string]any, unknown func(name string)) *Problem {
 			object["text"] = text
 		}
 	}
-	for name := range object {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
 		switch name {
 		case "id", "title", "text", "tags", "metadata", "contents":
 		default:

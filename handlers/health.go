@@ -3,7 +3,6 @@ package handlers
 import (
 	"errors"
 	"fmt"
-	"net/http"
 
 	"conclave/collection"
 )
@@ -27,23 +26,19 @@ type Backlog struct {
 }
 
 // getLive answers GET /livez: the process runs and serves.
-func (a *API) getLive(w http.ResponseWriter, _ *http.Request) error {
-	return respond(w, Health{Status: "ok"})
-}
+func (a *API) getLive(*call, none) (Health, error) { return Health{Status: "ok"}, nil }
 
 // getStarted answers GET /startupz: models and index have been loaded once.
-func (a *API) getStarted(w http.ResponseWriter, r *http.Request) error {
-	if _, err := a.loaded(r); err != nil {
-		return err
-	}
-	return respond(w, Health{Status: "ok"})
+func (a *API) getStarted(c *call, _ none) (Health, error) {
+	_, err := a.loaded()
+	return Health{Status: "ok"}, err
 }
 
 // getReady answers GET /readyz: every component works, and the server is not
 // going away. A warning does not make it unready.
-func (a *API) getReady(w http.ResponseWriter, r *http.Request) error {
+func (a *API) getReady(c *call, _ none) (health Health, err error) {
 	status, parts := a.readiness.report()
-	engine, err := a.loaded(r)
+	engine, err := a.loaded()
 	if status == Ready && err != nil {
 		status = Starting
 	}
@@ -60,10 +55,10 @@ func (a *API) getReady(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 		p.Components = parts
-		return p
+		return health, p
 	}
 	generation, passages := engine.Generation()
-	health := Health{Status: Ready, Generation: &generation, Passages: &passages, Components: parts}
+	health = Health{Status: Ready, Generation: &generation, Passages: &passages, Components: parts}
 	if writer := a.writing.Load(); writer != nil {
 		b := writer.Backlog()
 		health.Backlog = &Backlog{Changes: b.Changes, OldestMS: b.Oldest.Milliseconds(), LogBytes: b.LogBytes, Segments: b.Segments}
@@ -81,11 +76,11 @@ func (a *API) getReady(w http.ResponseWriter, r *http.Request) error {
 			health.Warnings = append(health.Warnings, c.Name+": "+warning)
 		}
 	}
-	return respond(w, health)
+	return health, nil
 }
 
 // getMetrics answers GET /metrics.
-func (a *API) getMetrics(w http.ResponseWriter, r *http.Request) error {
-	a.metrics.handler().ServeHTTP(w, r)
+func (a *API) getMetrics(c *call) error {
+	a.metrics.handler().ServeHTTP(c.w, c.r)
 	return nil
 }

@@ -1,7 +1,5 @@
 package handlers
 
-import "net/http"
-
 // Limits is the answer of /v1/limits: every limit in force, and what a request
 // gets that does not say otherwise.
 type Limits struct {
@@ -48,17 +46,14 @@ type LimitDefaults struct {
 }
 
 // getLimits answers GET /v1/limits.
-func (a *API) getLimits(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded(r)
+func (a *API) getLimits(c *call, _ none) (limits Limits, err error) {
+	engine, err := a.loaded()
 	if err != nil {
-		return err
-	}
-	if p := noParameters(r); p != nil {
-		return p
+		return limits, err
 	}
 	l, d := engine.Limits(), engine.Defaults()
 	write := a.writeLimits
-	limits := Limits{
+	limits = Limits{
 		UploadBytes: write.UploadBytes, UploadRate: write.BytesASecond, Uploads: write.Uploads, LineBytes: write.LineBytes, PassageBytes: write.PassageBytes,
 		Tags: write.Tags, MetadataBytes: write.MetadataBytes, AnswerBytes: l.AnswerBytes, UploadAnswer: write.AnswerBytes, ReadOnly: a.readOnly,
 		BodyBytes: a.bodyBytes, QuestionBytes: l.QuestionBytes, QuestionTokens: map[string]int{},
@@ -76,5 +71,5 @@ func (a *API) getLimits(w http.ResponseWriter, r *http.Request) error {
 	for _, expert := range engine.Experts() {
 		limits.QuestionTokens[expert.Name] = expert.MaxTokens["question"]
 	}
-	return respond(w, limits)
+	return limits, nil
 }

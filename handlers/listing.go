@@ -1,9 +1,8 @@
 package handlers
 
 import (
+	"encoding/json"
 	"fmt"
-	"net/http"
-	"strconv"
 
 	"conclave/corpus"
 )
@@ -18,43 +17,32 @@ type PassageList struct {
 const listLimit = 100
 
 // getPassages answers GET /v1/passages.
-func (a *API) getPassages(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded(r)
+func (a *API) getPassages(c *call, _ none) (list PassageList, err error) {
+	engine, err := a.loaded()
 	if err != nil {
-		return err
+		return list, err
 	}
-	values, p := queryValues(r.URL.RawQuery)
-	if p != nil {
-		return p
-	}
-	limit, most := listLimit, engine.Limits().K
-	limit = min(limit, most)
-	for name, value := range values {
-		field := ProblemField{Pointer: "/" + escapePointer(shorten(name)), Parameter: shorten(name)}
-		switch name {
-		case "after":
-			if invalidUTF8([]byte(value)) >= 0 {
-				return newProblem("invalid_utf8", "The query string has to be UTF-8, percent-encoded.")
-			}
-		case "limit":
-			n, err := strconv.Atoi(value)
-			if err != nil || n < 1 || n > most {
-				field.Detail = fmt.Sprintf("has to be from 1 to %d", most)
-				return newProblem("out_of_range", fmt.Sprintf("limit is %s; it has to be from 1 to %d.", quoted(value), most), field)
-			}
-			limit = n
-		default:
-			field.Detail = "is not known"
-			return newProblem("unknown_parameter", fmt.Sprintf("There is no parameter %s here; there are after and limit.", quoted(name)), field)
+	most := engine.Limits().K
+	limit := min(listLimit, most)
+	if given, ok := c.query["limit"].(json.Number); ok {
+		n, err := given.Int64()
+		if err != nil || n < 1 || n > int64(most) {
+			detail := fmt.Sprintf("has to be from 1 to %d", most)
+			return list, newProblem("out_of_range", fmt.Sprintf("limit is %s; it %s.", given, detail), ProblemField{Pointer: "/limit", Parameter: "limit", Detail: detail})
 		}
+		limit = int(n)
 	}
-	passages, more, err := engine.List(values["after"], limit)
+	if p := a.hold(c.r.Context(), 1); p != nil {
+		return list, p
+	}
+	after, _ := c.query["after"].(string)
+	passages, more, err := engine.List(after, limit)
 	if err != nil {
-		return err
+		return list, err
 	}
-	list := PassageList{Passages: passages}
+	list.Passages = passages
 	if more {
 		list.Next = passages[len(passages)-1].ID
 	}
-	return respond(w, list)
+	return list, nil
 }

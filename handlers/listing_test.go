@@ -57,7 +57,7 @@ func TestListing(t *testing.T) {
 			t.Errorf("%d at a time: %v\nwant %v", limit, got, want)
 		}
 	}
-	for query, code := range map[string]string{"limit=0": "out_of_range", "limit=x": "out_of_range", "k=3": "unknown_parameter", "limit=1&limit=2": "repeated_parameter", "after=%ff": "invalid_utf8"} {
+	for query, code := range map[string]string{"limit=0": "out_of_range", "limit=x": "wrong_type", "limit=1001": "out_of_range", "k=3": "unknown_parameter", "limit=1&limit=2": "repeated_parameter", "after=%ff": "invalid_utf8"} {
 		if p := s.send(http.MethodGet, "/v1/passages?"+query, "").problem(t); p.Code != code {
 			t.Errorf("%s: %s", query, p.Code)
 		}

@@ -76,7 +76,11 @@ func (s *server) try(m mutation) (int, error) {
 		return 0, nil // the client would not send it
 	}
 	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode == http.StatusBadRequest && response.Header.Get("X-Request-ID") == "" {
+		return response.StatusCode, nil // no HTTP, as net/http says
+	}
 	body, err := readAll(response)
+	provoked(body)
 	if err != nil {
 		return response.StatusCode, err
 	}
@@ -88,9 +92,6 @@ func (s *server) try(m mutation) (int, error) {
 		return 0, err
 	}
 	r := reply{response, body}
-	if response.Header.Get("X-Request-ID") == "" && strings.HasPrefix(string(body), "400 Bad Request") {
-		return response.StatusCode, nil // no HTTP, as net/http says
-	}
 	if response.StatusCode >= 400 && response.Header.Get("Content-Type") != typeProblem {
 		return response.StatusCode, fmt.Errorf("no problem but %q", body)
 	}

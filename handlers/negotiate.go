@@ -75,26 +75,29 @@ func accepts(accept, offered string) bool {
 // declared is nil when the body is declared to be of one of the types that the
 // operation takes, and as it is.
 func declared(r *http.Request, o *operation) *Problem {
-	given, want := r.Header.Values("Content-Type"), o.takes()
+	given, usual := r.Header.Values("Content-Type"), typeJSON
+	if o.takesLines() {
+		usual = typeLines
+	}
 	unsupported := func(format string, args ...any) *Problem {
-		return newProblem("unsupported_media_type", fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: "+want[0]+"\".")
+		return newProblem("unsupported_media_type", fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: "+usual+"\".")
 	}
 	if len(given) == 0 || given[0] == "" {
 		return unsupported("The body's type is not declared.")
 	}
 	name, parameters, err := mime.ParseMediaType(given[0])
-	if len(given) > 1 || err != nil || !slices.Contains(want, name) {
+	if len(given) > 1 || err != nil || !slices.Contains(o.takes, name) {
 		return unsupported("The body is declared as %s.", quoted(strings.Join(given, ", ")))
 	}
 	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
 		return unsupported("The body is declared as %s, and JSON is UTF-8.", quoted(given[0]))
 	}
 	encoding := r.Header.Values("Content-Encoding")
-	if len(encoding) == 0 || slices.Equal(encoding, []string{"identity"}) || o.takesLines && slices.Equal(encoding, []string{"gzip"}) {
+	if len(encoding) == 0 || slices.Equal(encoding, []string{"identity"}) || o.takesLines() && slices.Equal(encoding, []string{"gzip"}) {
 		return nil
 	}
 	taken := "as it is alone"
-	if o.takesLines {
+	if o.takesLines() {
 		taken = "as it is, or with gzip"
 	}
 	return unsupported("The body is declared to be encoded (%s), and is taken %s.", quoted(strings.Join(encoding, ", ")), taken)

@@ -2,351 +2,296 @@ package handlers
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
-	"github.com/danielgtaylor/huma/v2"
+	"go.yaml.in/yaml/v3"
 
-	"conclave/corpus"
-	"conclave/jobs"
 	"conclave/search"
 )
 
-// APIVersion is the version of the interface, not of the program.
-const APIVersion = "0.1.0"
+//go:embed openapi.yaml
+var openapiSource []byte
 
-// described is what the document says of an operation, beside what follows
-// from the operation itself.
-type described struct {
-	tag, summary, description string
-	parameters                []*huma.Param
-	request                   *huma.MediaType
-	content                   map[string]*huma.MediaType // of 200
-	headers                   map[string]*huma.Param     // of 200
-	notModified               bool
-	created                   bool  // 201 too, with the same content
-	accepted                  bool  // 202 instead of 200
-	removed                   bool  // 204 instead of 200
-	errors                    []int // beside those that follow from the operation
+// document is what openapi.yaml says, as it is served and as it is enforced.
+type document struct {
+	json, yaml []byte
+	operations map[string]*operation // by their ids
+	schemas    map[string]*schema    // of bodies, by name
+	conditions map[string]condition  // by code
 }
 
-// rendered is the document as it is served.
-type rendered struct{ json, yaml []byte }
-
-// Document is the OpenAPI document, in JSON and in YAML. It depends on the Go
-// types alone and not on any configuration; docs/api holds a copy.
-func Document() (inJSON, inYAML []byte, err error) {
-	document, err := newDocument((&API{}).operations())
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := render(document)
-	return r.json, r.yaml, err
+// operation is one method of one path.
+type operation struct {
+	id, method, path string
+	scope            Scope
+	produces         []string
+	takes            []string           // types of the body; nil: none is taken
+	body             *schema            // of the body, or of one line of it
+	parameters       map[string]*schema // of the query string
+	strict           bool               // other parameters are refused
 }
 
-func render(document *huma.OpenAPI) (rendered, error) {
-	plain, err := json.Marshal(document)
-	if err != nil {
-		return rendered{}, fmt.Errorf("rendering the OpenAPI document: %w", err)
-	}
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, plain, "", "  "); err != nil {
-		return rendered{}, fmt.Errorf("rendering the OpenAPI document: %w", err)
-	}
-	pretty.WriteByte('\n')
-	inYAML, err := document.YAML()
-	if err != nil {
-		return rendered{}, fmt.Errorf("rendering the OpenAPI document: %w", err)
-	}
-	return rendered{json: pretty.Bytes(), yaml: inYAML}, nil
+// takesLines reports whether a body is a text a line.
+func (o *operation) takesLines() bool { return slices.Contains(o.takes, typeLines) }
+
+// condition is one line of the document's table of problems.
+type condition struct {
+	Code       string `yaml:"code"`
+	Status     int    `yaml:"status"`
+	Title      string `yaml:"title"`
+	RetryAfter int    `yaml:"retry_after"` // seconds
 }
 
-// schemaPrefix begins every reference to a schema.
+// schema is the part of JSON Schema that requests are described with.
+type schema struct {
+	Ref                  string   `json:"$ref"`
+	Type                 string   `json:"type"` // "" with OneOf, whose types differ, and for anything
+	Enum                 []string `json:"enum"`
+	Code                 string   `json:"x-code"` // of a value that is none of Enum
+	Minimum, Maximum     *float64
+	MinItems             int
+	Required             []string
+	Properties           map[string]*schema
+	AdditionalProperties json.RawMessage
+	Items                *schema
+	OneOf                []*schema
+
+	rest *schema // of properties that are not named; nil: there may be none
+}
+
 const schemaPrefix = "#/components/schemas/"
 
-func schemaRef(name string) string { return schemaPrefix + name }
-
-// schemaName is what the document calls a Go type.
-func schemaName(t reflect.Type, hint string) string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
+// link puts what a schema refers to in the reference's place.
+func (s *schema) link(all map[string]json.RawMessage) error {
+	if s.Ref != "" {
+		name := strings.TrimPrefix(s.Ref, schemaPrefix)
+		s.Ref = ""
+		if err := json.Unmarshal(all[name], s); err != nil {
+			return fmt.Errorf("the schema %s: %w", name, err)
+		}
+		return s.link(all)
 	}
-	switch t {
-	case reflect.TypeFor[searchBody]():
-		return "SearchRequest"
-	case reflect.TypeFor[batchBody]():
-		return "BatchRequest"
-	case reflect.TypeFor[embedBody]():
-		return "EmbedRequest"
-	case reflect.TypeFor[passageBody]():
-		return "PassageRequest"
-	case reflect.TypeFor[snapshotBody]():
-		return "SnapshotRequest"
-	case reflect.TypeFor[expertBody]():
-		return "ExpertRequest"
-	case reflect.TypeFor[jobs.Progress]():
-		return "JobProgress"
-	case reflect.TypeFor[jobs.Result]():
-		return "JobResult"
-	case reflect.TypeFor[uploadProblem]():
-		return "UploadProblem"
-	case reflect.TypeFor[search.Response]():
-		return "SearchResponse"
-	case reflect.TypeFor[search.Missing]():
-		return "Degradation"
-	case reflect.TypeFor[search.ExpertInfo]():
-		return "Expert"
-	case reflect.TypeFor[search.CalibrationInfo]():
-		return "Calibration"
+	children := slices.Clone(s.OneOf)
+	for _, property := range s.Properties {
+		children = append(children, property)
 	}
-	return huma.DefaultSchemaNamer(t, hint)
+	if s.Items != nil {
+		children = append(children, s.Items)
+	}
+	if len(s.AdditionalProperties) > 0 && s.AdditionalProperties[0] == '{' {
+		s.rest = &schema{}
+		if err := json.Unmarshal(s.AdditionalProperties, s.rest); err != nil {
+			return err
+		}
+		children = append(children, s.rest)
+	}
+	for _, child := range children {
+		if err := child.link(all); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// newDocument makes the OpenAPI document of the operations.
-func newDocument(operations []operation) (*huma.OpenAPI, error) {
-	registry := huma.NewMapRegistry(schemaPrefix, schemaName)
-	registry.RegisterTypeAlias(reflect.TypeFor[search.Methods](), reflect.TypeFor[methodsSchema]())
-	requests := []reflect.Type{
-		reflect.TypeFor[searchBody](), reflect.TypeFor[search.Filter](), reflect.TypeFor[batchBody](), reflect.TypeFor[embedBody](),
-		reflect.TypeFor[passageBody](), reflect.TypeFor[snapshotBody](), reflect.TypeFor[expertBody](),
+// theDocument is that of the program. A mistake in it is one in the program,
+// which every test finds.
+var theDocument = sync.OnceValue(func() *document {
+	d, err := readDocument(openapiSource)
+	if err != nil {
+		panic(fmt.Errorf("handlers: openapi.yaml: %w", err))
 	}
-	answers := []reflect.Type{
-		reflect.TypeFor[search.Response](), reflect.TypeFor[search.EmbedResponse](), reflect.TypeFor[corpus.Passage](),
-		reflect.TypeFor[ExpertList](), reflect.TypeFor[Limits](), reflect.TypeFor[Health](), reflect.TypeFor[Problem](),
-		reflect.TypeFor[WriteResult](), reflect.TypeFor[UploadLine](), reflect.TypeFor[uploadProblem](), reflect.TypeFor[jobs.Job](), reflect.TypeFor[JobList](),
-		reflect.TypeFor[PassageList](), reflect.TypeFor[SnapshotList](),
+	return d
+})
+
+func readDocument(source []byte) (*document, error) {
+	var tree map[string]any
+	var table struct {
+		Problems []condition `yaml:"x-problems"`
+		Paths    yaml.Node
 	}
-	for _, t := range slices.Concat(requests, answers) {
-		registry.Schema(t, true, "")
-	}
-	registry.Map()["BatchResponse"] = batchResponseSchema()
-	strict := map[string]bool{}
-	for _, t := range requests {
-		strict[schemaName(t, "")] = true
-	}
-	for name, s := range registry.Map() {
-		settle(registry, s, strict[name])
-	}
-	if err := describeFields(registry.Map()); err != nil {
+	if err := yaml.Unmarshal(source, &tree); err != nil {
 		return nil, err
 	}
-
-	document := &huma.OpenAPI{
-		OpenAPI: "3.1.0",
-		Info: &huma.Info{
-			Title: "conclave", Version: APIVersion, Description: documentText,
-			License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
-		},
-		Servers: []*huma.Server{{URL: "/", Description: "this server"}},
-		Components: &huma.Components{
-			Schemas: registry, Responses: problemResponses(),
-			SecuritySchemes: map[string]*huma.SecurityScheme{
-				"bearer": {Type: "http", Scheme: "bearer", Description: "A key, as \"Authorization: Bearer KEY\"."},
-				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "A key, as \"X-API-Key: KEY\"."},
-			},
-		},
-		Tags: []*huma.Tag{
-			{Name: "search", Description: "Passages that answer a question."},
-			{Name: "write", Description: "Passages that come and go while the collection is served."},
-			{Name: "look up", Description: "What is stored and loaded, and what is allowed."},
-			{Name: "administer", Description: "Snapshots, experts that come and go, and the jobs that this takes."},
-			{Name: "health", Description: "For balancers, containers and monitoring. Health checks need no key."},
-			{Name: "contract", Description: "This document."},
-		},
-		Extensions: map[string]any{"x-problems": problemTable()},
+	if err := yaml.Unmarshal(source, &table); err != nil {
+		return nil, err
 	}
-	for place, o := range operations {
-		if o.describe == nil {
-			continue // a page, for people
+	d := &document{operations: map[string]*operation{}, schemas: map[string]*schema{}, conditions: map[string]condition{}}
+	for _, c := range table.Problems {
+		if _, twice := d.conditions[c.Code]; twice {
+			return nil, fmt.Errorf("%s is among the problems twice", c.Code)
 		}
-		op := describeOperation(o, o.describe(registry))
-		op.Extensions = map[string]any{"x-order": place} // JSON objects have none
-		document.AddOperation(op)
+		d.conditions[c.Code] = c
 	}
-	return document, nil
+	complete(tree, table.Problems, table.Paths)
+	var err error
+	if d.yaml, err = yaml.Marshal(tree); err != nil {
+		return nil, err
+	}
+	var pretty bytes.Buffer
+	encoder := json.NewEncoder(&pretty)
+	encoder.SetIndent("", "  ")
+	if err = encoder.Encode(tree); err != nil {
+		return nil, err
+	}
+	d.json = pretty.Bytes()
+	return d, d.enforce()
 }
 
-// settle turns huma's way of writing schemas into ours. Lists are never null;
-// a field is null only where it is always there; a pointer to an object is
-// null or the object; requests take known fields alone, while answers may get
-// new ones.
-func settle(registry huma.Registry, s *schema, strict bool) {
-	if s.Type == huma.TypeObject && len(s.Properties) > 0 {
-		s.AdditionalProperties = nil
-		if strict {
-			s.AdditionalProperties = false
+// member is an object inside the document, and an empty one where there is none.
+func member(of any, path ...string) map[string]any {
+	for _, name := range path {
+		object, _ := of.(map[string]any)
+		of = object[name]
+	}
+	object, _ := of.(map[string]any)
+	return object
+}
+
+// complete adds what other parts of the program say, and what the document does not
+// repeat.
+func complete(tree map[string]any, table []condition, paths yaml.Node) {
+	member(tree, "components", "schemas", "Method")["enum"] = search.MethodNames()
+	titles, responses := map[int][]string{}, map[string]any{}
+	for _, c := range table {
+		titles[c.Status] = append(titles[c.Status], fmt.Sprintf("%s (`%s`)", c.Title, c.Code))
+		responses[problemName(c.Status)] = map[string]any{
+			"description": strings.Join(titles[c.Status], "; ") + ".",
+			"headers":     map[string]any{"X-Request-ID": map[string]any{"$ref": "#/components/headers/RequestID"}},
+			"content":     map[string]any{typeProblem: map[string]any{"schema": map[string]any{"$ref": schemaPrefix + "Problem"}}},
 		}
 	}
-	for name, p := range s.Properties {
-		required := slices.Contains(s.Required, name)
-		if p.Type == huma.TypeArray || !required || strict {
-			p.Nullable = false
+	member(tree, "components")["responses"] = responses
+	order := 0
+	for at := 1; at < len(paths.Content); at += 2 { // keys and values by turns
+		path, methods := paths.Content[at-1].Value, paths.Content[at].Content
+		for at := 0; at < len(methods); at += 2 {
+			member(tree, "paths", path, methods[at].Value)["x-order"] = order // JSON objects have none
+			order++
 		}
-		if p.Ref == schemaRef("Calibration") {
-			s.Properties[name] = &schema{AnyOf: []*schema{{Ref: p.Ref}, {Type: "null"}}}
-		}
-		for items := p.Items; items != nil; items = items.Items {
-			if items.Type == huma.TypeArray {
-				items.Nullable = false
+	}
+	for _, item := range member(tree, "paths") {
+		for _, of := range member(item) {
+			o := member(of)
+			statuses, _ := o["x-problems"].([]any)
+			delete(o, "x-problems")
+			for _, status := range statuses {
+				n, _ := status.(int)
+				member(o, "responses")[strconv.Itoa(n)] = map[string]any{"$ref": "#/components/responses/" + problemName(n)}
+			}
+			parameters, _ := o["parameters"].([]any)
+			for _, p := range parameters {
+				if p := member(p); p["description"] == nil {
+					p["description"] = member(p, "schema")["description"]
+				}
 			}
 		}
 	}
-	if len(s.Required) > 0 {
-		slices.Sort(s.Required)
-	}
-}
-
-func batchResponseSchema() *schema {
-	return &schema{
-		Type: huma.TypeObject, Required: []string{"answers"},
-		Properties: map[string]*schema{
-			"answers": {Type: huma.TypeArray, Items: &schema{OneOf: []*schema{{Ref: schemaRef("SearchResponse")}, {Ref: schemaRef("Problem")}}}},
-		},
-	}
-}
-
-func searchSchema(registry huma.Registry) *schema {
-	return registry.SchemaFromRef(schemaRef("SearchRequest"))
-}
-
-func describeOperation(o operation, d described) *huma.Operation {
-	op := &huma.Operation{
-		OperationID: o.id, Method: o.method, Path: o.path,
-		Tags: []string{d.tag}, Summary: d.summary, Description: d.description, Parameters: d.parameters,
-		Responses: map[string]*huma.Response{
-			"200": {Description: "The answer.", Content: d.content, Headers: headers(d.headers)},
-		},
-		Security: security(o.scope),
-	}
-	if d.request != nil {
-		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
-		for _, t := range o.takes() {
-			op.RequestBody.Content[t] = d.request
-			if o.takesLines && t == typeJSON {
-				op.RequestBody.Content[t] = &huma.MediaType{Schema: &schema{Type: huma.TypeArray, Items: d.request.Schema}}
-			}
-		}
-	}
-	if d.created {
-		created := headers(d.headers)
-		created["Location"] = &huma.Param{Description: "Where it is.", Schema: &schema{Type: huma.TypeString}}
-		op.Responses["201"] = &huma.Response{Description: "It was not there, and is now.", Content: d.content, Headers: created}
-	}
-	if d.accepted {
-		op.Responses["202"] = op.Responses["200"]
-		op.Responses["202"].Description = "The job was accepted, and survives a restart from now on."
-		delete(op.Responses, "200")
-	}
-	if d.removed {
-		op.Responses["204"] = &huma.Response{Description: "It is gone.", Headers: headers(nil)}
-		delete(op.Responses, "200")
-	}
-	if d.notModified {
-		op.Responses["304"] = &huma.Response{Description: "The version that If-None-Match names is the stored one.", Headers: headers(d.headers)}
-	}
-	for _, status := range statusesOf(o, d) {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{Ref: "#/components/responses/" + problemName(status)}
-	}
-	if o.takesLines {
-		refused := *problemResponses()["Problem422"]
-		refused.Description = "Every line was rejected: the same lines as with 200. " + refused.Description
-		refused.Content = maps.Clone(refused.Content)
-		refused.Content[typeLines] = d.content[typeLines]
-		op.Responses["422"] = &refused
-	}
-	return op
 }
 
 func problemName(status int) string { return fmt.Sprintf("Problem%d", status) }
 
-// problemResponses are the error answers by status, for operations to refer
-// to.
-func problemResponses() map[string]*huma.Response {
-	out := map[string]*huma.Response{}
-	for _, c := range everyCondition() {
-		out[problemName(c.status)] = &huma.Response{
-			Description: statusText(c.status),
-			Headers:     headers(nil),
-			Content:     map[string]*huma.MediaType{typeProblem: {Schema: &schema{Ref: schemaRef("Problem")}}},
+// enforce reads, from the document as it is served, what is enforced.
+func (d *document) enforce() error {
+	var read struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			Security    []map[string][]Scope
+			Parameters  []struct {
+				Name, In string
+				Schema   *schema
+			}
+			RequestBody struct {
+				Content map[string]struct{ Schema *schema }
+			}
+			Responses map[string]struct{ Content map[string]json.RawMessage }
+		}
+		Components struct{ Schemas map[string]json.RawMessage }
+	}
+	if err := json.Unmarshal(d.json, &read); err != nil {
+		return err
+	}
+	for path, item := range read.Paths {
+		for method, from := range item {
+			o := &operation{
+				id: from.OperationID, method: strings.ToUpper(method), path: path, scope: anyKey,
+				parameters: map[string]*schema{}, strict: strings.HasPrefix(path, "/v1/"),
+			}
+			if scopes, ok := from.Security[0]["bearer"]; !ok {
+				o.scope = public
+			} else if len(scopes) > 0 {
+				o.scope = scopes[0]
+			}
+			for _, p := range from.Parameters {
+				if p.In == "query" {
+					o.parameters[p.Name] = p.Schema
+				}
+			}
+			for contentType, media := range from.RequestBody.Content {
+				o.takes = append(o.takes, contentType)
+				if o.body == nil || contentType == typeLines {
+					o.body = media.Schema
+				}
+			}
+			for status, response := range from.Responses {
+				for contentType := range response.Content {
+					if status < "300" {
+						o.produces = append(o.produces, contentType)
+					}
+				}
+			}
+			if slices.Sort(o.produces); len(o.produces) == 0 {
+				o.produces = []string{typeJSON}
+			}
+			o.produces = slices.Compact(o.produces)
+			d.operations[o.id] = o
 		}
 	}
-	return out
-}
-
-// statusesOf are the errors that an operation may answer with.
-func statusesOf(o operation, d described) []int {
-	statuses := []int{400, 403, 406, 500}
-	if o.scope != public {
-		statuses = append(statuses, 401)
-	}
-	if !quiet(o.path) {
-		statuses = append(statuses, 429)
-	}
-	if o.takes() != nil {
-		statuses = append(statuses, 408, 413, 415, 422)
-	}
-	if o.works {
-		statuses = append(statuses, 413, 422, statusClientGone, 503, 504)
-	}
-	if o.writes {
-		statuses = append(statuses, 422, statusClientGone, 503, 504, 507)
-	}
-	statuses = append(statuses, d.errors...)
-	slices.Sort(statuses)
-	return slices.Compact(statuses)
-}
-
-func security(scope Scope) []map[string][]string {
-	switch scope {
-	case public:
-		return []map[string][]string{{}}
-	case anyKey:
-		return []map[string][]string{{"bearer": {}}, {"apiKey": {}}, {}}
-	}
-	roles := []string{string(scope)}
-	return []map[string][]string{{"bearer": roles}, {"apiKey": roles}, {}}
-}
-
-// headers are those of every answer, and more.
-func headers(more map[string]*huma.Param) map[string]*huma.Param {
-	out := map[string]*huma.Param{
-		"X-Request-ID": {Description: "The request's id in the log: the caller's, where it is at most 64 of A-Z a-z 0-9 - _, or one made here.", Schema: &schema{Type: huma.TypeString}},
-	}
-	maps.Copy(out, more)
-	return out
-}
-
-// problemTable is the table of conditions, for the reference page.
-func problemTable() []map[string]any {
-	var out []map[string]any
-	for _, c := range everyCondition() {
-		out = append(out, map[string]any{"code": c.code, "status": c.status, "title": c.title})
-	}
-	return out
-}
-
-// everyCondition is the table of conditions by their statuses.
-func everyCondition() []condition {
-	all := conditions()
-	slices.SortStableFunc(all, func(a, b condition) int { return a.status - b.status })
-	return all
-}
-
-func statusText(status int) string {
-	var titles []string
-	for _, c := range everyCondition() {
-		if c.status == status {
-			titles = append(titles, fmt.Sprintf("%s (`%s`)", c.title, c.code))
+	for name := range read.Components.Schemas {
+		if strings.HasSuffix(name, "Request") || name == "Filter" {
+			d.schemas[name] = &schema{Ref: schemaPrefix + name}
 		}
 	}
-	if len(titles) == 0 {
-		return http.StatusText(status)
+	for _, s := range d.schemas {
+		if err := s.link(read.Components.Schemas); err != nil {
+			return err
+		}
 	}
-	return strings.Join(titles, "; ") + "."
+	// The reference page shows a list of methods; one alone is more than that: it is
+	// answered with results and not with rankings.
+	d.operations[simpleSearch].parameters["fusion"] = d.schemas["SearchRequest"].Properties["fusion"]
+	for _, o := range d.operations {
+		for name, s := range o.parameters {
+			if err := s.link(read.Components.Schemas); err != nil {
+				return fmt.Errorf("the parameter %s of %s: %w", name, o.id, err)
+			}
+		}
+		if o.body == nil {
+			continue
+		}
+		if err := o.body.link(read.Components.Schemas); err != nil {
+			return fmt.Errorf("the body of %s: %w", o.id, err)
+		}
+	}
+	// Each search of a batch is checked by itself, so that a mistake in one leaves the
+	// others alone.
+	d.operations["searchBatch"].body.Properties["searches"].Items = &schema{}
+	return nil
+}
+
+// getOpenAPI serves the document.
+func getOpenAPI(contentType string) func(*call) error {
+	return func(c *call) error {
+		text := theDocument().json
+		if contentType == typeYAML {
+			text = theDocument().yaml
+		}
+		writeOnce(c.w, c.r, contentType, text)
+		return nil
+	}
 }

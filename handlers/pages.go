@@ -14,17 +14,32 @@ import (
 // and nothing else: no inline script, no other host, no frame around them.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// getPage serves one embedded file.
-func getPage(name, contentType string) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		text, err := fs.ReadFile(web.Files(), name)
-		if err != nil {
-			return fmt.Errorf("reading the page %s: %w", name, err)
-		}
-		w.Header().Set("Content-Security-Policy", pagePolicy)
-		writeOnce(w, r, contentType, text)
+// page is what people are served; the document describes what programs are.
+type page struct{ path, file, contentType string }
+
+func pages() []page {
+	return []page{
+		{"/docs", "docs.html", typeHTML},
+		{"/docs/docs.css", "docs.css", "text/css"},
+		{"/docs/docs.js", "docs.js", "text/javascript"},
+		{"/docs/icon.svg", "icon.svg", "image/svg+xml"},
+		{"/", "", typeHTML}, // the reference page, for people who type the bare address
+	}
+}
+
+// serve serves one embedded file.
+func (p page) serve(c *call) error {
+	if p.file == "" {
+		http.Redirect(c.w, c.r, "/docs", http.StatusSeeOther)
 		return nil
 	}
+	text, err := fs.ReadFile(web.Files(), p.file)
+	if err != nil {
+		return fmt.Errorf("reading the page %s: %w", p.file, err)
+	}
+	c.w.Header().Set("Content-Security-Policy", pagePolicy)
+	writeOnce(c.w, c.r, p.contentType, text)
+	return nil
 }
 
 // writeOnce answers with a text that changes with the program alone: a browser
@@ -40,22 +55,4 @@ func writeOnce(w http.ResponseWriter, r *http.Request, contentType string, text 
 		return
 	}
 	write(w, contentType, text)
-}
-
-// getOpenAPI serves the OpenAPI document.
-func (a *API) getOpenAPI(contentType string) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		text := a.openapi.json
-		if contentType == typeYAML {
-			text = a.openapi.yaml
-		}
-		writeOnce(w, r, contentType, text)
-		return nil
-	}
-}
-
-// getHome sends people who type the bare address to the reference page.
-func getHome(w http.ResponseWriter, r *http.Request) error {
-	http.Redirect(w, r, "/docs", http.StatusSeeOther)
-	return nil
 }

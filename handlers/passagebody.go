@@ -9,34 +9,22 @@ import (
 	"conclave/corpus"
 )
 
-// passageBody is corpus.Passage with what the document says of it: the body of
-// PUT, and one line of a bulk upload.
-type passageBody struct {
-	ID       string         `json:"id,omitempty" doc:"The passage's id, at most 512 bytes. In a line of an upload it is needed; in PUT it may be left out, since the path has it." example:"wiki/42"`
-	Title    string         `json:"title,omitempty" doc:"Its title." example:"Bees"`
-	Text     string         `json:"text" doc:"Its text, usually 40 to 200 words. At most limits.passage_bytes; an expert reads its first max_tokens.passage tokens." example:"Bees find their way back to the hive by the sun and by landmarks."`
-	Tags     []string       `json:"tags,omitempty" doc:"Words to filter by. At most limits.tags."`
-	Metadata map[string]any `json:"metadata,omitempty" doc:"A flat object of strings, numbers and booleans, which comes back as it was. At most limits.metadata_bytes."`
-}
-
 // parsePassage reads one passage as JSON, strictly: the body of PUT, or a line.
 // Beside a problem there is the id, where the text tells it. also may put the
 // object in order before.
-func (a *API) parsePassage(text []byte, also func(object map[string]any) *Problem) (corpus.Passage, *Problem) {
+func (a *API) parsePassage(text []byte, also func(object map[string]any) *Problem) (out corpus.Passage, p *Problem) {
 	body, p := parseJSON(text)
 	if p != nil {
-		return corpus.Passage{}, p
+		return out, p
 	}
-	if object, ok := body.(map[string]any); ok {
+	object, _ := body.(map[string]any)
+	if object != nil {
 		if p := also(object); p != nil {
-			return corpus.Passage{}, p
+			return out, p
 		}
 	}
-	registry := a.document.Components.Schemas
-	c := conform{registry: registry}
-	c.check(registry.SchemaFromRef(schemaRef("PassageRequest")), body, "")
-	var out corpus.Passage
-	object, _ := body.(map[string]any)
+	c := conform{most: maxViolations}
+	c.check(theDocument().schemas["PassageRequest"], body, "")
 	out.ID, _ = object["id"].(string)
 	if p := c.problem(); p != nil {
 		return out, p
@@ -44,39 +32,46 @@ func (a *API) parsePassage(text []byte, also func(object map[string]any) *Proble
 	// The schema has made sure of the types.
 	out.Title, _ = object["title"].(string)
 	out.Text, _ = object["text"].(string)
-	tags, _ := object["tags"].([]any)
-	for _, tag := range tags {
-		text, _ := tag.(string)
-		out.Tags = append(out.Tags, text)
-	}
+	out.Tags = texts(object["tags"])
 	if metadata, ok := object["metadata"].(map[string]any); ok && len(metadata) > 0 {
 		out.Metadata = metadata
 	}
 	return out, a.withinLimits(&out)
 }
 
+// texts is a list of strings that a schema has checked.
+func texts(list any) (out []string) {
+	items, _ := list.([]any)
+	for _, item := range items {
+		text, _ := item.(string)
+		out = append(out, text)
+	}
+	return out
+}
+
 // withinLimits compares a passage with the configured limits. Those of the
 // format come after, in passageProblem.
 func (a *API) withinLimits(p *corpus.Passage) *Problem {
-	limits := a.writeLimits
-	if n := len(p.Text); n > limits.PassageBytes {
-		return newProblem("too_long", fmt.Sprintf("The text has %d bytes; at most %d are allowed. Split it into passages: an expert reads the first few hundred words.", n, limits.PassageBytes),
-			ProblemField{Pointer: "/text", Detail: fmt.Sprintf("has %d bytes", n)})
+	metadata := []byte(nil)
+	if len(p.Metadata) > 0 {
+		var err error
+		if metadata, err = json.Marshal(p.Metadata); err != nil { // it came from JSON
+			return newProblem("internal", "The metadata could not be read.").because(err)
+		}
 	}
-	if n := len(p.Tags); n > limits.Tags {
-		return newProblem("out_of_range", fmt.Sprintf("There are %d tags; at most %d are allowed.", n, limits.Tags),
-			ProblemField{Pointer: "/tags", Detail: fmt.Sprintf("has %d items", n)})
-	}
-	if len(p.Metadata) == 0 {
-		return nil
-	}
-	metadata, err := json.Marshal(p.Metadata)
-	if err != nil { // it came from JSON
-		return newProblem("internal", "The metadata could not be read.").because(err)
-	}
-	if n := len(metadata); n > limits.MetadataBytes {
-		return newProblem("too_long", fmt.Sprintf("The metadata has %d bytes; at most %d are allowed.", n, limits.MetadataBytes),
-			ProblemField{Pointer: "/metadata", Detail: fmt.Sprintf("has %d bytes", n)})
+	l := a.writeLimits
+	for _, bound := range []struct {
+		n, most                   int
+		code, field, unit, advice string
+	}{
+		{len(p.Text), l.PassageBytes, "too_long", "text", "bytes", " Split it into passages: an expert reads the first few hundred words."},
+		{len(p.Tags), l.Tags, "out_of_range", "tags", "items", ""},
+		{len(metadata), l.MetadataBytes, "too_long", "metadata", "bytes", ""},
+	} {
+		if bound.n > bound.most {
+			return newProblem(bound.code, fmt.Sprintf("/%s has %d %s; at most %d are allowed.%s", bound.field, bound.n, bound.unit, bound.most, bound.advice),
+				ProblemField{Pointer: "/" + bound.field, Detail: fmt.Sprintf("has %d %s", bound.n, bound.unit)})
+		}
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"conclave/collection"
 	"conclave/corpus"
@@ -20,20 +19,20 @@ type WriteResult struct {
 }
 
 // putPassage answers PUT /v1/passages/{id}.
-func (a *API) putPassage(w http.ResponseWriter, r *http.Request) error {
-	change, options, err := a.changeOf(r)
-	if err != nil {
-		return err
+func (a *API) putPassage(c *call) error {
+	change := collection.Change{Delete: c.name} // the id, also of a passage to put
+	if p := readConditions(c.r, &change); p != nil {
+		return p
 	}
 	writer, err := a.passageWriter()
 	if err != nil {
 		return err
 	}
-	raw, err := a.readBody(w, r, int64(a.writeLimits.LineBytes))
+	raw, err := a.readBody(c.w, c.r, int64(a.writeLimits.LineBytes))
 	if err != nil {
 		return err
 	}
-	if p := a.hold(r.Context(), 1); p != nil {
+	if p := a.hold(c.r.Context(), 1); p != nil {
 		return p
 	}
 	passage, p := a.parsePassage(raw, asItIs)
@@ -42,46 +41,33 @@ func (a *API) putPassage(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch passage.ID {
 	case "":
-		passage.ID = change.Delete
-	case change.Delete:
+		passage.ID = c.name
+	case c.name:
 	default:
-		return newProblem("id_mismatch", fmt.Sprintf("The body's id is %s, and the path's is %s.", quoted(passage.ID), quoted(change.Delete)),
+		return newProblem("id_mismatch", fmt.Sprintf("The body's id is %s, and the path's is %s.", quoted(passage.ID), quoted(c.name)),
 			ProblemField{Pointer: "/id", Detail: "is not the path's; leave it out"})
 	}
 	if p := passageProblem(&passage); p != nil {
 		return p
 	}
 	change.Put = &passage
-	return a.write(w, r, writer, change, options)
+	return a.write(c, writer, change)
 }
 
 // deletePassage answers DELETE /v1/passages/{id}.
-func (a *API) deletePassage(w http.ResponseWriter, r *http.Request) error {
-	change, options, err := a.changeOf(r)
-	if err != nil {
-		return err
+func (a *API) deletePassage(c *call) error {
+	change := collection.Change{Delete: c.name}
+	if p := a.hold(c.r.Context(), 1); p != nil {
+		return p
+	}
+	if p := readConditions(c.r, &change); p != nil {
+		return p
 	}
 	writer, err := a.writer()
 	if err != nil {
 		return err
 	}
-	return a.write(w, r, writer, change, options)
-}
-
-// changeOf is what path, query string and header say of a change: Delete is
-// the id, also of a passage to put.
-func (a *API) changeOf(r *http.Request) (change collection.Change, options writeOptions, err error) {
-	options, p := readWriteOptions(r, false)
-	if p != nil {
-		return change, options, p
-	}
-	if change.Delete, p = lastOf(r, "/v1/passages/"); p != nil {
-		return change, options, p
-	}
-	if p := readConditions(r, &change); p != nil {
-		return change, options, p
-	}
-	return change, options, nil
+	return a.write(c, writer, change)
 }
 
 // readConditions reads If-Match and If-None-Match (RFC 9110, 13.1). Of the
@@ -106,7 +92,8 @@ func readConditions(r *http.Request, change *collection.Change) *Problem {
 }
 
 // write makes one change and answers.
-func (a *API) write(w http.ResponseWriter, r *http.Request, writer *writing, change collection.Change, options writeOptions) error {
+func (a *API) write(c *call, writer *writing, change collection.Change) error {
+	w, r := c.w, c.r
 	control := http.NewResponseController(w)
 	results, err := a.apply(r.Context(), writer, []collection.Change{change}, func() { a.extendWriting(control) })
 	if err != nil {
@@ -119,7 +106,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, writer *writing, cha
 	if result.Outcome == collection.Absent {
 		return newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", quoted(change.Delete)))
 	}
-	if options.wait {
+	if c.query["refresh"] == "wait" {
 		if err := a.awaitVisible(r, writer, result.Seq, control); err != nil {
 			return err
 		}
@@ -152,26 +139,9 @@ func (a *API) stored(r *http.Request, id string) (corpus.Passage, string, error)
 		}
 		return passage, version, err
 	}
-	engine, err := a.loaded(r)
+	engine, err := a.loaded()
 	if err != nil {
 		return corpus.Passage{}, "", err
 	}
 	return engine.Passage(id)
-}
-
-// queryValues reads a query string in which no name comes twice.
-func queryValues(raw string) (map[string]string, *Problem) {
-	values, err := url.ParseQuery(raw)
-	if err != nil {
-		return nil, newProblem("invalid_query", fmt.Sprintf("The query string is malformed: %s.", strings.TrimSuffix(sentence(err.Error()), "."))).because(err)
-	}
-	out := map[string]string{}
-	for name, list := range values {
-		if len(list) > 1 {
-			return nil, newProblem("repeated_parameter", fmt.Sprintf("The parameter %s is given %d times.", quoted(name), len(list)),
-				ProblemField{Pointer: "/" + escapePointer(shorten(name)), Parameter: shorten(name), Detail: "is given more than once"})
-		}
-		out[name] = list[0]
-	}
-	return out, nil
 }

@@ -44,21 +44,14 @@ func (p *Problem) Error() string {
 
 func (p *Problem) Unwrap() error { return p.cause }
 
-// newProblem is a Problem of one of the codes in status.go.
+// newProblem is a Problem of one of the document's codes.
 func newProblem(code, detail string, fields ...ProblemField) *Problem {
-	return conditionOf(code).problem(detail, fields...)
-}
-
-func (c condition) problem(detail string, fields ...ProblemField) *Problem {
+	c := conditionOf(code)
 	return &Problem{
-		Type: typeOf(c.code), Title: c.title, Status: c.status, Code: c.code, Detail: detail,
-		Errors: fields, retryAfter: c.retryAfter,
+		Type: "/docs#problem-" + c.Code, Title: c.Title, Status: c.Status, Code: c.Code, Detail: detail,
+		Errors: fields, retryAfter: c.RetryAfter,
 	}
 }
-
-// typeOf is the address of the description of a code, on the server's own
-// reference page.
-func typeOf(code string) string { return "/docs#problem-" + code }
 
 func (p *Problem) because(cause error) *Problem {
 	p.cause = cause

@@ -8,11 +8,8 @@ import (
 	"strconv"
 )
 
-// respond answers with JSON. It is marshalled before anything is sent, so that
+// respondWith answers with JSON. It is marshalled before anything is sent, so that
 // what cannot be marshalled is still a problem, and the length is known.
-func respond(w http.ResponseWriter, body any) error { return respondWith(w, http.StatusOK, body) }
-
-// respondWith is respond with another status than 200.
 func respondWith(w http.ResponseWriter, status int, body any) error {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -5,74 +5,92 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
+	"maps"
 	"strings"
 	"time"
+	"unicode"
 
 	"conclave/search"
 )
 
 // postSearch answers POST /v1/search.
-func (a *API) postSearch(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded(r)
+func (a *API) postSearch(c *call) error {
+	engine, err := a.loaded()
 	if err != nil {
 		return err
 	}
 	if p := a.crowded(); p != nil {
 		return p
 	}
-	body, err := a.readJSON(w, r)
+	body, err := a.readJSON(c.w, c.r)
 	if err != nil {
 		return err
 	}
-	request, p := a.searchRequest(engine.Limits(), body, maxViolations)
-	if p != nil {
-		return p
-	}
-	return a.search(w, r, engine, request)
+	return a.search(c, engine, body)
 }
 
 // getSearch answers GET /v1/search.
-func (a *API) getSearch(w http.ResponseWriter, r *http.Request) error {
-	engine, err := a.loaded(r)
+func (a *API) getSearch(c *call) error {
+	engine, err := a.loaded()
 	if err != nil {
 		return err
 	}
 	if p := a.crowded(); p != nil {
 		return p
 	}
-	body, p := queryBody(a.document.Components.Schemas, searchSchema(a.document.Components.Schemas), r.URL.RawQuery)
-	if p != nil {
-		return p
+	body, filter := map[string]any{}, map[string]any{}
+	for name, value := range c.query {
+		switch name {
+		case questionParameter:
+			body["question"] = value
+		case "tags_all", "tags_any":
+			filter[name], body["filter"] = value, filter
+		default:
+			body[name] = value
+		}
 	}
-	request, p := a.searchRequest(engine.Limits(), body, maxViolations)
-	if p != nil {
-		return asParameters(p)
-	}
-	if err := a.search(w, r, engine, request); err != nil {
-		return asParameters(problemOf(r.Context(), err))
+	if err := a.search(c, engine, body); err != nil {
+		return asParameters(problemOf(c.r.Context(), err))
 	}
 	return nil
 }
 
 // searchRequest makes a request of a parsed body, and tells at most so many of
 // its mistakes.
-func (a *API) searchRequest(limits search.Limits, body any, mistakes int) (search.Request, *Problem) {
-	registry := a.document.Components.Schemas
-	decoded, p := decode[searchBody](registry, within(limits, searchSchema(registry)), body, mistakes)
-	if p != nil {
-		return search.Request{}, p
+func searchRequest(limits search.Limits, body any, mistakes int) (request search.Request, p *Problem) {
+	if p := decode(within(limits, theDocument().schemas["SearchRequest"]), body, mistakes, &request); p != nil {
+		return request, p
 	}
-	if len(decoded.Question) > limits.QuestionBytes {
-		return decoded.request(), nil // which the engine refuses, without looking at it
+	if len(request.Question) > limits.QuestionBytes {
+		return request, nil // which the engine refuses, without looking at it
 	}
-	if p := emptyQuestion(decoded.Question, "/question"); p != nil {
-		return search.Request{}, p
+	if !strings.ContainsFunc(request.Question, func(r rune) bool {
+		return !unicode.IsSpace(r) && !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r)
+	}) {
+		return request, newProblem("empty_question", "The question has nothing in it to search for.", ProblemField{Pointer: "/question", Detail: "is empty"})
 	}
-	return decoded.request(), nil
+	return request, nil
 }
 
-func (a *API) search(w http.ResponseWriter, r *http.Request, engine Engine, request search.Request) error {
+// within is the schema of a search with the limits in force, which the
+// document leaves to /v1/limits, so that an error can say what is allowed.
+func within(limits search.Limits, s *schema) *schema {
+	limited := *s
+	limited.Properties = maps.Clone(s.Properties)
+	for name, most := range map[string]int{"k": limits.K, "candidates": limits.Candidates, "timeout_ms": int(limits.Timeout.Milliseconds())} {
+		property, high := *limited.Properties[name], float64(most)
+		property.Maximum = &high
+		limited.Properties[name] = &property
+	}
+	return &limited
+}
+
+func (a *API) search(c *call, engine Engine, body any) error {
+	request, p := searchRequest(engine.Limits(), body, maxViolations)
+	if p != nil {
+		return p
+	}
+	w, r := c.w, c.r
 	x := exchangeOf(r.Context())
 	x.question = request.Question
 	d := engine.Defaults()

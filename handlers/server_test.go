@@ -5,10 +5,12 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +19,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain also fails when a code of the document came in no answer to any test.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(exit int) {
+		if exit == 0 && flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.list").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == "" {
+			exit = unprovoked()
+		}
+		os.Exit(exit)
+	}))
+}
 
 // server is an API behind a real listener on loopback.
 type server struct {
@@ -152,6 +162,7 @@ func (s *server) send(method, path, body string, header ...string) reply {
 	if err != nil {
 		s.t.Fatalf("%s %s: %v", method, path, err)
 	}
+	provoked(out)
 	r := reply{response, out}
 	c, err := theContract()
 	if err != nil {
@@ -197,5 +208,6 @@ func (s *server) raw(text string, wait time.Duration) string {
 	_ = c.SetDeadline(time.Now().Add(wait))
 	_, _ = io.WriteString(c, text) // the server may close before it has everything
 	out, _ := io.ReadAll(c)
+	provoked(out)
 	return string(out)
 }

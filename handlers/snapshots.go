@@ -1,9 +1,6 @@
 package handlers
 
-import (
-	"net/http"
-	"time"
-)
+import "time"
 
 // SnapshotInfo is one snapshot of the collection.
 type SnapshotInfo struct {
@@ -26,37 +23,23 @@ type Snapshots interface {
 }
 
 // getSnapshots answers GET /v1/admin/snapshots.
-func (a *API) getSnapshots(w http.ResponseWriter, r *http.Request) error {
-	if p := noParameters(r); p != nil {
-		return p
-	}
+func (a *API) getSnapshots(*call, none) (list SnapshotList, err error) {
 	writer, err := a.writer()
 	if err != nil {
-		return err
+		return list, err
 	}
-	list, err := writer.snapshots.List()
-	if err != nil {
-		return err
-	}
-	return respond(w, SnapshotList{Snapshots: list})
+	list.Snapshots, err = writer.snapshots.List()
+	return list, err
 }
 
 // deleteSnapshot answers DELETE /v1/admin/snapshots/{name}.
-func (a *API) deleteSnapshot(w http.ResponseWriter, r *http.Request) error {
-	if p := noParameters(r); p != nil {
-		return p
-	}
-	name, p := lastOf(r, "/v1/admin/snapshots/")
-	if p != nil {
-		return p
-	}
+func (a *API) deleteSnapshot(c *call, _ none) (none, error) {
 	writer, err := a.writer()
 	if err != nil {
-		return err
+		return none{}, err
 	}
-	if err := writer.snapshots.Remove(name); err != nil {
-		return jobProblem(err)
+	if err := writer.snapshots.Remove(c.name); err != nil {
+		return none{}, jobProblem(err)
 	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return none{}, nil
 }

@@ -51,11 +51,8 @@ const uploadGroup = 4096
 // are stored, a group at a time: what arrived while the group before it was
 // being made durable. So the client is held back when storing is slower than
 // sending, and memory holds a few megabytes of a body of any size.
-func (a *API) postPassages(w http.ResponseWriter, r *http.Request) error {
-	options, p := readWriteOptions(r, true)
-	if p != nil {
-		return p
-	}
+func (a *API) postPassages(c *call) error {
+	w, r := c.w, c.r
 	writer, err := a.passageWriter()
 	if err != nil {
 		return err
@@ -71,21 +68,21 @@ func (a *API) postPassages(w http.ResponseWriter, r *http.Request) error {
 	// Without it the first write of an answer ends the reading of an HTTP/1
 	// body. HTTP/2 needs none.
 	_ = control.EnableFullDuplex()
-	u := &upload{api: a, writer: writer, request: r, control: control, header: w.Header(), options: options, seen: map[string]bool{}}
+	u := &upload{api: a, writer: writer, request: r, control: control, header: w.Header(), strict: c.query["strict"] == true, seen: map[string]bool{}}
 	// What came in is stored, also when the client closes its half of the
 	// connection behind it, which ends the request's context.
 	storing, done := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer done()
 	defer context.AfterFunc(serving(r.Context()), done)()
 	u.storing = storing
-	if options.stream {
+	if c.query["stream"] == true {
 		u.answer = &stream{w: w, control: control, head: u.head, extend: u.extend}
 	} else {
 		u.answer = &spool{w: w, dir: a.tempDir, extend: u.extend}
 	}
 	defer u.answer.close()
 	problem := u.take(r.Body)
-	if problem == nil && options.wait && u.last > 0 {
+	if problem == nil && c.query["refresh"] == "wait" && u.last > 0 {
 		if err := a.awaitVisible(r, writer, u.last, control); err != nil {
 			problem = problemOf(r.Context(), err)
 		}
@@ -120,7 +117,7 @@ type upload struct {
 	header  http.Header
 	answer  uploadAnswer
 
-	options writeOptions
+	strict  bool            // fields that are not known are mistakes
 	seen    map[string]bool // unknown fields that were told
 	unknown []string        // of the line that is being read
 
@@ -279,7 +276,7 @@ func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *Problem) {
 		return passage, newProblem("line_too_long", fmt.Sprintf("The line has more than %d bytes.", u.api.writeLimits.LineBytes))
 	}
 	inOrder := asItIs
-	if !u.options.strict {
+	if !u.strict {
 		inOrder = func(object map[string]any) *Problem { return forgiving(object, u.noteUnknown) }
 	}
 	if passage, p = u.api.parsePassage(line.text, inOrder); p != nil {

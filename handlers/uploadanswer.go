@@ -34,6 +34,7 @@ type spool struct {
 	file    *os.File // unlinked already
 	out     *bufio.Writer
 	written int64
+	lost    bool // there is no file; what comes now is why
 }
 
 // spoolMemory is how much of an answer is kept in memory.
@@ -46,12 +47,13 @@ func (s *spool) add(lines ...any) error {
 			return err
 		}
 		s.written += int64(len(text))
-		if s.out == nil && len(s.memory)+len(text) <= spoolMemory {
+		if s.out == nil && (len(s.memory)+len(text) <= spoolMemory || s.lost) {
 			s.memory = append(s.memory, text...)
 			continue
 		}
 		if s.out == nil {
 			if err := s.open(); err != nil {
+				s.lost, s.written = true, s.written-int64(len(text))
 				return err
 			}
 		}

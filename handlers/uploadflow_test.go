@@ -93,7 +93,7 @@ func TestUploadSendsFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, err := io.ReadAll(response.Body)
-	if err != nil || response.ContentLength != int64(len(answer)) || len(answer) < 10<<20 {
+	if err != nil || response.ContentLength != int64(len(answer)) || len(answer) < 8<<20 {
 		t.Fatalf("%d bytes of %d, %v", len(answer), response.ContentLength, err)
 	}
 	checkBulk(t, s, answer, bulkLines)

@@ -10,12 +10,6 @@ import (
 	"mime"
 )
 
-// The types of an upload's body: JSON, a text a line, by the names that it goes
-// by; or one list of them.
-func uploadTypes() []string {
-	return []string{typeLines, "application/jsonl", "application/jsonlines", "application/x-jsonlines", typeJSON}
-}
-
 // reader reads an upload's body in chunks of lines, whatever form it has.
 func (u *upload) reader(body io.Reader) (next func() ([]rawLine, error), err error) {
 	most := u.api.writeLimits.LineBytes

@@ -174,45 +174,6 @@ func refusedChange(err error) *Problem {
 	return newProblem("internal", "The server failed in a way that it did not expect; its log has the cause under this request id.").because(err)
 }
 
-// writeOptions are what a query string says of a write.
-type writeOptions struct {
-	wait   bool // ?refresh=wait: answer when searches see it
-	stream bool // ?stream=true: answer line by line while the body comes in
-	strict bool // ?strict=true: fields that are not known are mistakes
-}
-
-func readWriteOptions(r *http.Request, mayStream bool) (o writeOptions, p *Problem) {
-	values, err := queryValues(r.URL.RawQuery)
-	if err != nil {
-		return o, err
-	}
-	for name, value := range values {
-		field := ProblemField{Pointer: "/" + escapePointer(shorten(name)), Parameter: shorten(name)}
-		switch {
-		case name == "refresh" && (value == "wait" || value == "none"):
-			o.wait = value == "wait"
-		case name == "refresh":
-			field.Detail = "has to be wait or none"
-			return o, newProblem("unknown_value", fmt.Sprintf("refresh is %s; it has to be wait, to be answered when searches see what was written, or none.", quoted(value)), field)
-		case name == "stream" && mayStream && (value == "true" || value == "false"):
-			o.stream = value == "true"
-		case name == "strict" && mayStream && (value == "true" || value == "false"):
-			o.strict = value == "true"
-		case (name == "stream" || name == "strict") && mayStream:
-			field.Detail = "has to be true or false"
-			return o, newProblem("unknown_value", fmt.Sprintf("%s is %s; it has to be true or false.", name, quoted(value)), field)
-		default:
-			known := "refresh"
-			if mayStream {
-				known = "refresh, stream and strict"
-			}
-			field.Detail = "is not known"
-			return o, newProblem("unknown_parameter", fmt.Sprintf("There is no parameter %s here; there is %s.", quoted(name), known), field)
-		}
-	}
-	return o, nil
-}
-
 // awaitVisible waits until searches see the change seq, however long that
 // takes. What keeps the collection from showing it ends the waiting: the change
 // is stored all the same. The body has been read, and no deadline for reading is

@@ -1,0 +1,95 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// call is one request on the way through its route.
+type call struct {
+	api       *API
+	operation *operation
+	w         http.ResponseWriter
+	r         *http.Request
+
+	query  map[string]any // the query string's parameters, with the document's types
+	name   string         // the end of a path that ends with a name or id
+	status int            // of the answer, when all is well
+}
+
+// none is the body of a request or of an answer that has none.
+type none struct{}
+
+// serveJSON makes a route of a function from a request's body to an answer's, either
+// of which may be none. A body is read whole, decoded strictly and held against the
+// document; an error becomes a problem.
+func serveJSON[In, Out any](do func(*call, In) (Out, error)) func(*call) error {
+	return func(c *call) error {
+		var in In
+		if c.operation.body != nil {
+			body, err := c.api.readJSON(c.w, c.r)
+			if err != nil {
+				return err
+			}
+			if p := decode(c.operation.body, body, maxViolations, &in); p != nil {
+				return p
+			}
+		}
+		out, err := do(c, in)
+		if err != nil {
+			return err
+		}
+		if _, nothing := any(out).(none); nothing {
+			c.w.WriteHeader(http.StatusNoContent)
+			return nil
+		}
+		return respondWith(c.w, c.status, out)
+	}
+}
+
+// check compares a request with what the document says of its operation, but for
+// its body.
+func (c *call) check() (err error) {
+	o := c.operation
+	if err := c.api.require(c.r.Context(), o.scope); err != nil {
+		return err
+	}
+	if err := acceptable(c.r, o.produces); err != nil {
+		return err
+	}
+	if o.takes != nil {
+		if err := declared(c.r, o); err != nil {
+			return err
+		}
+	} else if c.r.ContentLength != 0 {
+		return newProblem("unexpected_body", fmt.Sprintf("%s takes its parameters from the path and the query string; the body would be ignored.", c.r.Method))
+	}
+	if prefix, _, ok := strings.Cut(o.path, "{"); ok {
+		if c.name, err = lastOf(c.r, prefix); err != nil {
+			return err
+		}
+	}
+	if o.strict {
+		c.query, err = o.readQuery(c.r.URL.RawQuery)
+	}
+	return err
+}
+
+// lastOf is the rest of the path after a prefix, unescaped: ids may hold slashes,
+// written as they are or as %2F.
+func lastOf(r *http.Request, prefix string) (rest string, err error) {
+	rest = strings.TrimPrefix(routePath(r), prefix)
+	if r.URL.RawPath != "" {
+		rest, err = url.PathUnescape(rest)
+	}
+	switch {
+	case err != nil || !utf8.ValidString(rest):
+		return "", newProblem("invalid_utf8", "The path has to be UTF-8, percent-encoded.")
+	case rest == "":
+		return "", newProblem("no_such_path", fmt.Sprintf("The path ends after %s; a name or id is missing.", prefix))
+	}
+	return rest, nil
+}

@@ -1,0 +1,158 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxDepth bounds how deep JSON may be nested. The deepest request is a batch
+// of searches with lists: 4.
+const maxDepth = 16
+
+// maxValues bounds how many values a JSON text may have, keys not counted. A
+// body of a megabyte that is made of nothing but values would take longer to
+// look at than a search.
+const maxValues = 1 << 15
+
+// parseJSON reads one JSON text into map[string]any, []any, string,
+// json.Number, bool and nil. It refuses what encoding/json repairs in silence
+// and what would change a question's meaning: invalid UTF-8 and lone halves of
+// surrogate pairs, a key written twice, text after the end. What it costs is
+// linear in the text.
+func parseJSON(data []byte) (any, *Problem) {
+	// The parser has the keys of an object in a map, and finds those that are twice.
+	p := strictParser{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
+	v, err := p.value()
+	if err == nil {
+		err = ended(p.Decoder)
+	}
+	if err != nil {
+		return nil, notStrict(data, err)
+	}
+	return v, nil
+}
+
+type strictParser struct {
+	*jsontext.Decoder
+	values int
+}
+
+func (p *strictParser) value() (any, error) {
+	if p.values++; p.values > maxValues {
+		return nil, newProblem("too_many_values", fmt.Sprintf("JSON may have %d values.", maxValues))
+	}
+	token, err := p.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	if p.StackDepth() > maxDepth {
+		return nil, newProblem("too_deep", fmt.Sprintf("JSON may be nested %d deep.", maxDepth))
+	}
+	switch token.Kind() {
+	case jsontext.KindBeginObject:
+		object := map[string]any{}
+		for p.PeekKind() != jsontext.KindEndObject {
+			key, err := p.ReadToken()
+			if err != nil {
+				return nil, err
+			}
+			name := key.String()
+			if _, twice := object[name]; twice {
+				return nil, newProblem("duplicate_key", fmt.Sprintf("The key %s is written twice; which of them is meant is not clear.", quoted(name)),
+					ProblemField{Pointer: shorten(string(p.StackPointer())), Detail: "written twice"})
+			}
+			if object[name], err = p.value(); err != nil {
+				return nil, err
+			}
+		}
+		_, err = p.ReadToken()
+		return object, err
+	case jsontext.KindBeginArray:
+		list := []any{}
+		for p.PeekKind() != jsontext.KindEndArray {
+			item, err := p.value()
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, item)
+		}
+		_, err = p.ReadToken()
+		return list, err
+	case jsontext.KindString:
+		return token.String(), nil
+	case jsontext.KindNumber:
+		return json.Number(token.String()), nil
+	case jsontext.KindNull:
+		return nil, nil
+	}
+	return token.Bool(), nil
+}
+
+// ended is nil where nothing but space follows.
+func ended(d *jsontext.Decoder) error {
+	_, err := d.ReadToken()
+	switch {
+	case err == nil:
+		return errors.New("there is more behind it")
+	case errors.Is(err, io.EOF):
+		return nil
+	}
+	return err
+}
+
+// notStrict says what is wrong with a text. What is no JSON at all comes before
+// what only the strict reading refuses, wherever it stands.
+func notStrict(data []byte, found error) *Problem {
+	reread := func(o ...jsontext.Options) error {
+		d := jsontext.NewDecoder(bytes.NewBuffer(data), o...)
+		if err := d.SkipValue(); err != nil {
+			return err
+		}
+		return ended(d)
+	}
+	reason := func(err error) string {
+		var at *jsontext.SyntacticError
+		if errors.As(err, &at) {
+			return fmt.Sprintf("%s at offset %d", at.Err, at.ByteOffset)
+		}
+		return err.Error()
+	}
+	twice := jsontext.AllowDuplicateNames(true)
+	if len(bytes.TrimSpace(data)) == 0 {
+		return newProblem("not_json", "The body is empty; it has to be a JSON object.")
+	} else if err := reread(twice, jsontext.AllowInvalidUTF8(true)); err != nil && utf8.Valid(data) {
+		return newProblem("not_json", fmt.Sprintf("The body has to be one JSON text: %s.", reason(err))).because(err)
+	} else if err := reread(twice); err != nil {
+		return newProblem("invalid_utf8", fmt.Sprintf("The body has to be UTF-8, without lone halves of surrogate pairs: %s.", reason(err)))
+	}
+	var problem *Problem
+	if errors.As(found, &problem) {
+		return problem
+	}
+	return newProblem("not_json", "The body has to be one JSON text.").because(found)
+}
+
+// escapePointer writes a key as one step of a JSON pointer (RFC 6901).
+func escapePointer(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
+
+// shown is how much of a mistaken value an error repeats.
+const shown = 64
+
+// shorten cuts long text that a caller sent, so that an error stays readable.
+func shorten(s string) string {
+	if len(s) <= 2*shown {
+		return s
+	}
+	return strings.ToValidUTF8(s[:shown], "") + "…"
+}
+
+// quoted is text of the caller's inside an error: short, with controls visible.
+func quoted(s string) string { return strconv.Quote(shorten(s)) }
