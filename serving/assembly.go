@@ -17,6 +17,7 @@ import (
 	"conclave/calibration"
 	"conclave/collection"
 	"conclave/configs"
+	shipped "conclave/experts"
 	"conclave/fusion"
 	"conclave/models"
 	"conclave/search"
@@ -119,7 +120,7 @@ func searchedExperts(config configs.Config, g *collection.Generation) []string {
 func (a *Assembly) spare(failed map[string]error) error {
 	var errs []error
 	for name, err := range failed {
-		if name == Base || name == BaseBundle(models.PrecisionInt8) || !a.options.Lenient || len(a.Experts.Dense()) == 0 {
+		if name == shipped.Base || name == shipped.BaseBundle(models.PrecisionInt8) || !a.options.Lenient || len(a.Experts.Dense()) == 0 {
 			errs = append(errs, err)
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"conclave/ann"
 	"conclave/collection"
 	"conclave/configs"
+	shipped "conclave/experts"
 	"conclave/handlers"
 	"conclave/jobs"
 	"conclave/provision"
@@ -25,7 +26,7 @@ func (s *Server) checkAdding(r jobs.Request) error {
 	if err := collection.CheckExpertName(r.Name); err != nil {
 		return jobs.Refuse("invalid_name", "%v", err)
 	}
-	if _, err := BundleFolder(s.config, cache, r.Name); err != nil {
+	if _, err := shipped.Folder(s.config, cache, r.Name); err != nil {
 		return jobs.Refuse("unknown_bundle", "%s", handlers.WithoutPaths(err.Error()))
 	}
 	if r.Index != "" {

@@ -13,22 +13,12 @@ import (
 	"conclave/configs"
 	"conclave/corpus"
 	"conclave/encoder"
+	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
 
 	"golang.org/x/sync/errgroup"
 )
-
-// Base is the name of the encoder that setup makes.
-const Base = "base"
-
-// BaseBundle is the name of its bundle in a precision.
-func BaseBundle(precision string) string {
-	if precision == models.PrecisionFP32 {
-		return Base
-	}
-	return Base + "-" + precision
-}
 
 // Experts are the loaded bundles of one process, and the runtime under them.
 type Experts struct {
@@ -192,7 +182,7 @@ func Strongest(config configs.Config) string {
 
 // find loads an expert's bundle and says how it is to be run.
 func (x *Experts) find(name string) (found encoder.Opening, err error) {
-	folder, err := BundleFolder(x.config, x.cache, name)
+	folder, err := shipped.Folder(x.config, x.cache, name)
 	if err != nil {
 		return found, err
 	}

@@ -9,6 +9,7 @@ import (
 	"conclave/ablation"
 	"conclave/calibration"
 	"conclave/configs"
+	shipped "conclave/experts"
 	"conclave/serving"
 
 	"github.com/spf13/cobra"
@@ -69,7 +70,7 @@ The collection is not changed: see calibrate for that.`,
 	flags.IntVar(&x.limit, "limit", 0, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
 	flags.IntVar(&x.depth, "depth", 100, "first hits that the experts' confidence is measured over")
 	flags.IntVar(&x.asks, "specialists", askedSpecialists, "experts with a domain that the gate asks, the most familiar with the question; 0: all")
-	flags.StringVar(&x.base, "base", baseExpert, "the `expert` that people would use alone")
+	flags.StringVar(&x.base, "base", shipped.Base, "the `expert` that people would use alone")
 	flags.StringVar(&x.joint, "joint", "", "the `expert` that was trained on all domains at once")
 	flags.StringSliceVar(&x.foreign, "foreign", nil, "`experts`, with commas, whose domains' questions are left out for one of the trials")
 	flags.StringSliceVar(&x.heldOut, "held-out", nil, "`experts`, with commas, that join for one of the trials; each has a domain of its name")

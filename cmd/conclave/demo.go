@@ -16,6 +16,7 @@ import (
 	"conclave/configs"
 	"conclave/corpus"
 	"conclave/demo"
+	shipped "conclave/experts"
 	"conclave/provision"
 	"conclave/serving"
 
@@ -23,7 +24,7 @@ import (
 )
 
 func newDemo(term terminal) *cobra.Command {
-	var o setupOptions
+	var o shipped.Setup
 	command := &cobra.Command{
 		Use:   "demo",
 		Short: "Fetch what is missing, index the demo corpus and serve it",
@@ -45,11 +46,11 @@ start takes a moment only.`,
 			if !cmd.Flags().Changed("log-level") {
 				config.Log.Level = "warn" // the answers are what there is to see
 			}
-			o.provider, o.usual = "cpu", true
+			o.Provider, o.Usual = "cpu", true
 			if config.Encoder.Provider == "cuda" {
-				o.provider = "cuda"
+				o.Provider = "cuda"
 			}
-			names, err := setup(cmd.Context(), cache, o, term.Err)
+			names, err := setup(cmd.Context(), o, cache, term)
 			if err != nil {
 				return err
 			}
@@ -72,14 +73,14 @@ start takes a moment only.`,
 		},
 	}
 	addConfigFlags(command.Flags(), "listen", "collection", "encoder.provider", "encoder.threads")
-	o.bind(command.Flags())
+	bindSetup(command.Flags(), &o)
 	return command
 }
 
 // demoExperts are the base encoder and the experts of these names, as setup
 // made them.
 func demoExperts(cache provision.Cache, names []string) []configs.Expert {
-	all := []configs.Expert{{Name: baseExpert, Bundle: cache.Bundle(baseExpert)}}
+	all := []configs.Expert{{Name: shipped.Base, Bundle: cache.Bundle(shipped.Base)}}
 	for _, name := range names {
 		all = append(all, configs.Expert{Name: name, Bundle: cache.Bundle(name)})
 	}

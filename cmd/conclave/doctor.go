@@ -146,7 +146,7 @@ func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runt
 
 func examineBundles(config configs.Config, cache provision.Cache, ort *encoder.Runtime) []finding {
 	var out []finding
-	names := append([]string{baseExpert}, shipped.Names()...)
+	names := append([]string{shipped.Base}, shipped.Names()...)
 	for _, name := range wantedExpertNames(config) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -160,7 +160,7 @@ func examineBundles(config configs.Config, cache provision.Cache, ort *encoder.R
 
 func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Runtime, name string) finding {
 	f := finding{What: "bundle " + name, Status: "fails"}
-	folder, err := serving.BundleFolder(config, cache, name)
+	folder, err := shipped.Folder(config, cache, name)
 	if err != nil {
 		f.Detail, f.Mend = firstLine(err), mendBundle(config, cache, name, "")
 		return f
@@ -190,7 +190,7 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 func examineCollection(config configs.Config, cache provision.Cache) finding {
 	folder := config.Collection
 	if _, err := os.Stat(folder); err != nil {
-		if at, err := demoFolder(cache, []string{lateExpert}); err == nil {
+		if at, err := demoFolder(cache, []string{shipped.Late}); err == nil {
 			folder = at
 		}
 	}
@@ -215,7 +215,7 @@ func examineCollection(config configs.Config, cache provision.Cache) finding {
 	f.Detail = fmt.Sprintf("%s: generation %d, %d passages (conclave verify reads all of it)", folder, g.Number(), g.Len())
 	for _, x := range g.Experts() {
 		f.Detail += fmt.Sprintf("; %s: %s, fingerprint %.12s, recall@10 %.3f", x.Name, x.Index.Kind, x.Fingerprint, x.Recall.Stored.At10)
-		if path, err := serving.BundleFolder(config, cache, x.Name); err == nil {
+		if path, err := shipped.Folder(config, cache, x.Name); err == nil {
 			if b, err := models.Peek(path); err == nil && b.Fingerprint(models.Passage) != x.Fingerprint {
 				f.Status = "fails"
 				f.Mend = fmt.Sprintf("the bundle of %s is another one (%.12s): conclave index --collection %s --remove-expert %[1]s, then --add-expert %[1]s", x.Name, b.Fingerprint(models.Passage), folder)

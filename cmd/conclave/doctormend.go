@@ -44,7 +44,7 @@ func mendRuntime(config configs.Config) string {
 
 // mendBundle is what brings back a bundle; folder is where a broken one is.
 func mendBundle(config configs.Config, cache provision.Cache, name, folder string) string {
-	made := name == baseExpert || slices.Contains(shipped.Names(), name)
+	made := name == shipped.Base || slices.Contains(shipped.Names(), name)
 	switch {
 	case made && (folder == "" || filepath.Dir(folder) == filepath.Dir(cache.Bundle(name))):
 		return "conclave setup"

@@ -11,6 +11,7 @@ import (
 	"conclave/configs"
 	"conclave/evaluation"
 	htmlreport "conclave/evaluation/report"
+	shipped "conclave/experts"
 	"conclave/questions"
 	"conclave/search"
 	"conclave/serving"
@@ -174,8 +175,8 @@ func (x *evaluating) options(ctx context.Context, l *serving.Assembly, config co
 		return o, err
 	}
 	o.Notes = append(o.Notes, evaluation.FittedOn(record, domains)...)
-	if x.alone && slices.ContainsFunc(lineup, func(e search.ExpertInfo) bool { return e.Name == baseExpert }) {
-		o.Otherwise = baseExpert
+	if x.alone && slices.ContainsFunc(lineup, func(e search.ExpertInfo) bool { return e.Name == shipped.Base }) {
+		o.Otherwise = shipped.Base
 	}
 	if x.runs.Folder != "" {
 		o.Runs = &x.runs

@@ -6,48 +6,12 @@ import (
 	"testing"
 
 	"conclave/configs"
+	shipped "conclave/experts"
 	"conclave/fusion"
 	"conclave/internal/testenv"
 	"conclave/models/tiny"
 	"conclave/provision"
-	"conclave/serving"
 )
-
-func TestChosenExperts(t *testing.T) {
-	for list, want := range map[string]string{
-		"":             "base late",
-		"default":      "base late",
-		"none":         "",
-		"all":          "base amazon covid fairytale late medquad nq policy wiki",
-		"default,mine": "base late mine",
-		"base,late":    "base late",
-		"wiki,all":     "wiki base amazon covid fairytale late medquad nq policy",
-	} {
-		if got, err := chosenExperts(list); err != nil || strings.Join(got, " ") != want {
-			t.Errorf("--experts %q: %v, %v; want %s", list, got, err, want)
-		}
-	}
-	for _, list := range []string{"none,base", "base,", ",", "base,none"} {
-		if got, err := chosenExperts(list); err == nil || !strings.Contains(err.Error(), list) {
-			t.Errorf("--experts %q: %v, %v", list, got, err)
-		}
-	}
-}
-
-// TestDemoIsTheDefault: what a newcomer sees in the demo is what they get at home.
-func TestDemoIsTheDefault(t *testing.T) {
-	deltas, err := (&setupOptions{usual: true}).deltas()
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := []string{baseExpert}
-	for _, d := range deltas {
-		names = append(names, d.Manifest.Name)
-	}
-	if !slices.Equal(names, defaultExperts()) {
-		t.Errorf("the demo has %v, the default is %v", names, defaultExperts())
-	}
-}
 
 // TestDefaultIsTheGate: an own corpus, indexed without naming experts, is
 // searched by base, words, phrases and late interaction under the shipped gate;
@@ -60,7 +24,7 @@ func TestDefaultIsTheGate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := serving.BundleFolder(configs.Config{}, cache, lateExpert); err != nil {
+	if _, err := shipped.Folder(configs.Config{}, cache, shipped.Late); err != nil {
 		t.Skip(err)
 	}
 	t.Chdir(t.TempDir())

@@ -9,6 +9,7 @@ import (
 	"conclave/collection"
 	"conclave/corpus"
 	"conclave/disk"
+	shipped "conclave/experts"
 	"conclave/serving"
 )
 
@@ -43,7 +44,7 @@ func hint(err error) string {
 	switch e := err.(type) {
 	case *collection.Error:
 		return collectionHint(e)
-	case *serving.BundleError:
+	case *shipped.BundleError:
 		if e.Delta != "" {
 			return fmt.Sprintf("conclave models import %s, or conclave setup for those that the program ships", e.Delta)
 		}

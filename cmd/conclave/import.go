@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 
 	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
-	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -123,32 +121,9 @@ func (x *importing) complete(d *models.Delta, cache provision.Cache) error {
 	if x.options.Name != "" {
 		name = x.options.Name
 	}
-	if err := notShipped(name, d); err != nil {
+	if err := shipped.CheckName(name, d); err != nil {
 		return err
 	}
 	x.out = cache.Bundle(name)
-	return nil
-}
-
-// notShipped keeps the names of the base encoder and of the shipped experts
-// for these: setup would replace what has them.
-func notShipped(name string, d *models.Delta) error {
-	if name == baseExpert || name == serving.BaseBundle(models.PrecisionInt8) {
-		return fmt.Errorf("the name %q is the base encoder's: choose another with --name, or a folder with --out", name)
-	}
-	if !slices.Contains(shipped.Names(), name) {
-		return nil
-	}
-	files, err := fs.Sub(shipped.FS, name)
-	if err != nil {
-		return err
-	}
-	own, err := models.OpenDelta(files)
-	if err != nil {
-		return err
-	}
-	if own.SHA256 != d.SHA256 {
-		return fmt.Errorf("the name %q is that of another expert, which conclave ships: choose another with --name, or a folder with --out", name)
-	}
 	return nil
 }

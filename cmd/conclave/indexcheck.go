@@ -8,6 +8,7 @@ import (
 
 	"conclave/collection"
 	"conclave/corpus"
+	shipped "conclave/experts"
 
 	"github.com/spf13/pflag"
 )
@@ -73,7 +74,7 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 		idle = append(append(reading, building...), "threads")
 	case x.addExpert != "":
 		idle = append(reading, "phrases")
-	case x.experts == chooseNone:
+	case x.experts == shipped.ChooseNone:
 		idle, why = building, "--experts none"
 	}
 	for _, name := range idle {
@@ -144,9 +145,9 @@ func (x *indexing) expertNames(has []collection.ExpertFiles) ([]string, error) {
 	for _, e := range has {
 		stored = append(stored, e.Name)
 	}
-	asked, err := chosenExperts(x.experts)
+	asked, err := shipped.Chosen(x.experts)
 	if err != nil {
-		return nil, err
+		return nil, usagef("--experts is %w", err)
 	}
 	switch {
 	case x.addExpert != "" && has == nil:

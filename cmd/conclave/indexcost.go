@@ -10,6 +10,7 @@ import (
 
 	"conclave/collection"
 	"conclave/corpus"
+	shipped "conclave/experts"
 	"conclave/rank"
 	"conclave/serving"
 )
@@ -143,9 +144,9 @@ func (c *costs) table(ctx context.Context) (string, error) {
 	}
 	choices := []choice{mine}
 	if c.what == "" {
-		all := len(allExperts()) - 1 // late shares the base's pass
-		choices = []choice{{name: "--experts none"}, {name: "--experts " + chooseDefault, passes: 1, dense: 1, late: 1}, {name: "--experts " + chooseAll, passes: all, dense: all, late: 1}}
-		at := slices.IndexFunc([][]string{nil, defaultExperts(), allExperts()}, func(n []string) bool { return sameNames(n, names) })
+		all := len(shipped.All()) - 1 // late shares the base's pass
+		choices = []choice{{name: "--experts none"}, {name: "--experts " + shipped.ChooseDefault, passes: 1, dense: 1, late: 1}, {name: "--experts " + shipped.ChooseAll, passes: all, dense: all, late: 1}}
+		at := slices.IndexFunc([][]string{nil, shipped.Default(), shipped.All()}, func(n []string) bool { return sameNames(n, names) })
 		if at >= 0 {
 			choices[at].name += " (chosen)"
 		} else {

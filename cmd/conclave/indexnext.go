@@ -43,21 +43,16 @@ func sayNext(l *serving.Assembly, w *errWriter, folder string) {
 	switch {
 	case len(experts) == 0:
 		step("meaning beside words", "index --collection "+folder+" --add-expert base")
-	case !late && slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Name == baseExpert }):
+	case !late && slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Name == shipped.Base }):
 		step("late interaction", "index --collection "+folder+" --add-expert late")
 	default:
 		if l.LineUp().Reference == "" {
-			step("a specialist, where one of these is near your domain:\n      "+strings.Join(specialists(), ", "), "index --collection "+folder+" --add-expert NAME")
+			step("a specialist, where one of these is near your domain:\n      "+strings.Join(shipped.Specialists(), ", "), "index --collection "+folder+" --add-expert NAME")
 		}
 		if record == nil && err == nil {
 			step("a hundred or more of your questions, with their passages", "calibrate --collection "+folder+" --questions FILE")
 		}
 	}
-}
-
-// specialists are the shipped experts that have a domain.
-func specialists() []string {
-	return slices.DeleteFunc(shipped.Names(), func(name string) bool { return name == lateExpert })
 }
 
 // auto is the method behind "auto", and of what.

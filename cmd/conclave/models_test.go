@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"conclave/configs"
+	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
-	"conclave/serving"
 )
 
 // TestDeltaByCommands: import, list, verify, and finding the bundle by name
@@ -58,7 +58,7 @@ func TestDeltaByCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at, err := serving.BundleFolder(config, cache, "golden-tied"); err != nil || at != cache.Bundle("golden-tied") {
+	if at, err := shipped.Folder(config, cache, "golden-tied"); err != nil || at != cache.Bundle("golden-tied") {
 		t.Errorf("found at %q: %v", at, err)
 	}
 	// Trained again: what was merged is of yesterday.
@@ -66,7 +66,7 @@ func TestDeltaByCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	calibrated(t, two, filepath.Join("experts", "golden-tied"))
-	if _, err := serving.BundleFolder(config, cache, "golden-tied"); err == nil || !strings.Contains(err.Error(), "holds another delta") {
+	if _, err := shipped.Folder(config, cache, "golden-tied"); err == nil || !strings.Contains(err.Error(), "holds another delta") {
 		t.Errorf("%v", err)
 	}
 	if code, _, complaints := conclave(t, "models", "import", tied, "--base", base, "--name", "base"); code != exitFailed || !strings.Contains(complaints, "the base encoder's") {

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"conclave/configs"
+	shipped "conclave/experts"
 	"conclave/internal/testenv"
 	"conclave/models"
 	"conclave/provision"
@@ -55,14 +55,14 @@ func madeExperts(t *testing.T) (cache provision.Cache, deltas []*models.Delta) {
 	folder := t.TempDir()
 	calibrated(t, golden(t, "tied"), filepath.Join(folder, "tied"))
 	calibrated(t, golden(t, "two"), filepath.Join(folder, "two"))
-	deltas, err := readDeltas(os.DirFS(folder))
+	deltas, err := shipped.ReadDeltas(os.DirFS(folder))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := models.Import(t.Context(), golden(t, "base"), cache.Bundle(baseExpert), models.ImportOptions{Name: baseExpert}); err != nil {
+	if _, err := models.Import(t.Context(), golden(t, "base"), cache.Bundle(shipped.Base), models.ImportOptions{Name: shipped.Base}); err != nil {
 		t.Fatal(err)
 	}
-	if err := importBundles(t.Context(), wantedExperts(cache, deltas, false), golden(t, "base"), io.Discard); err != nil {
+	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, deltas, false), golden(t, "base"), func(string, int64, int64) {}); err != nil {
 		t.Fatal(err)
 	}
 	return cache, deltas
@@ -158,7 +158,7 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	}
 	for _, x := range r.Sources {
 		nobody := x.Status == search.StatusSkipped || x.Name == search.PhraseSource
-		if (x.Chance == nil) != nobody || (x.Familiarity == nil) != (x.Name == baseExpert || x.Kind == "lexical") {
+		if (x.Chance == nil) != nobody || (x.Familiarity == nil) != (x.Name == shipped.Base || x.Kind == "lexical") {
 			t.Errorf("%+v", x)
 		}
 	}
@@ -183,17 +183,17 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wanted := wantedExperts(cache, []*models.Delta{d}, false)
-	if err := importBundles(t.Context(), wanted, golden(t, "base"), io.Discard); err != nil {
+	wanted := shipped.WantedExperts(cache, []*models.Delta{d}, false)
+	if err := shipped.Make(t.Context(), wanted, golden(t, "base"), func(string, int64, int64) {}); err != nil {
 		t.Fatal(err)
 	}
 	for _, precision := range []string{models.PrecisionFP32, models.PrecisionInt8} {
-		o := models.ImportOptions{Name: baseExpert, Int8: precision == models.PrecisionInt8, MaxTokens: d.Manifest.MaxTokens, Template: d.Manifest.Template}
-		if _, err := models.Import(t.Context(), golden(t, "base"), cache.Bundle(serving.BaseBundle(precision)), o); err != nil {
+		o := models.ImportOptions{Name: shipped.Base, Int8: precision == models.PrecisionInt8, MaxTokens: d.Manifest.MaxTokens, Template: d.Manifest.Template}
+		if _, err := models.Import(t.Context(), golden(t, "base"), cache.Bundle(shipped.BaseBundle(precision)), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(wanted) != 2 || len(verifyBundles(wantedExperts(cache, []*models.Delta{d}, true), io.Discard)) > 0 {
+	if len(wanted) != 2 || len(shipped.Missing(shipped.WantedExperts(cache, []*models.Delta{d}, true), io.Discard)) > 0 {
 		t.Errorf("%d bundles are wanted, or other ones with --fp32", len(wanted))
 	}
 	name := d.Manifest.Name
@@ -207,8 +207,10 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 		}
 		carried := ""
 		for _, e := range loaded.All() {
-			if other := e.Encoder.Carried(); other != nil {
-				carried = other.Name()
+			for _, late := range loaded.All() {
+				if late.Encoder.Carried() == e.Encoder {
+					carried = e.Name()
+				}
 			}
 		}
 		if (carried == c.base) != c.shared {
@@ -217,87 +219,5 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 		if err := loaded.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// TestExpertsAreImportedAgainWhenSomethingChanged, and only then.
-func TestExpertsAreImportedAgainWhenSomethingChanged(t *testing.T) {
-	cache, deltas := madeExperts(t)
-	missing := func(deltas []*models.Delta, full bool) (names []string, says string) {
-		var out strings.Builder
-		for _, w := range verifyBundles(wantedExperts(cache, deltas, full), &out) {
-			names = append(names, w.name)
-		}
-		return names, out.String()
-	}
-	if names, says := missing(deltas, false); len(names) > 0 || says != "" {
-		t.Errorf("imported again: %q %s", names, says)
-	}
-	b, err := models.Load(cache.Bundle("golden-tied"))
-	if err != nil || b.Manifest.Precision != models.PrecisionInt8 {
-		t.Errorf("%s, %v", b.Manifest.Precision, err)
-	}
-	if names, _ := missing(deltas, true); !slices.Equal(names, []string{"golden-tied-fp32", "golden-two-fp32"}) {
-		t.Errorf("with full precision: %q", names)
-	}
-	// What somebody calibrated again stays.
-	if err := b.WriteCalibration(models.Calibration{Temperature: 0.1, Depth: 30}); err != nil {
-		t.Fatal(err)
-	}
-	if names, _ := missing(deltas, false); len(names) > 0 {
-		t.Errorf("calibrated by hand: %q", names)
-	}
-	// A changed byte, and another delta, calibration included.
-	if err := os.WriteFile(b.Path(models.CardFile), []byte("other"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if names, says := missing(deltas, false); !slices.Equal(names, []string{"golden-tied"}) || !strings.Contains(says, "CARD.md has changed") {
-		t.Errorf("a changed byte: %q %s", names, says)
-	}
-	plain, err := models.OpenDelta(os.DirFS(golden(t, "two")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if names, says := missing([]*models.Delta{plain}, false); !slices.Equal(names, []string{"golden-two"}) || !strings.Contains(says, "from another delta") {
-		t.Errorf("another calibration: %q %s", names, says)
-	}
-	if err := importBundles(t.Context(), wantedExperts(cache, []*models.Delta{plain}, false), golden(t, "two"), io.Discard); err == nil || !strings.Contains(err.Error(), "bundle golden-two") {
-		t.Errorf("a base that is none: %v", err)
-	}
-}
-
-func TestReadDeltas(t *testing.T) {
-	folder := t.TempDir()
-	calibrated(t, golden(t, "tied"), filepath.Join(folder, "a"))
-	if err := os.MkdirAll(filepath.Join(folder, "empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := models.Import(t.Context(), golden(t, "base"), filepath.Join(folder, "graphs"), models.ImportOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if deltas, err := readDeltas(os.DirFS(folder)); err != nil || len(deltas) != 1 {
-		t.Errorf("%d deltas, %v", len(deltas), err)
-	}
-	calibrated(t, golden(t, "tied"), filepath.Join(folder, "b"))
-	if _, err := readDeltas(os.DirFS(folder)); err == nil || !strings.Contains(err.Error(), `experts a and b have the same name, "golden-tied"`) {
-		t.Errorf("two of a name: %v", err)
-	}
-	broken := fstest.MapFS{"x/expert.yaml": {Data: []byte("format: 1\n")}}
-	if _, err := readDeltas(broken); err == nil || !strings.Contains(err.Error(), "expert x: expert.yaml") {
-		t.Errorf("a bad manifest: %v", err)
-	}
-}
-
-// TestSharedProgress: several imports under one bar, which never goes back
-// once all have begun.
-func TestSharedProgress(t *testing.T) {
-	var seen [][2]int64
-	s := &sharedProgress{parts: make([][2]int64, 2), show: func(done, total int64) { seen = append(seen, [2]int64{done, total}) }}
-	s.report(0, 10, 100)
-	s.report(1, 5, 60)
-	s.report(0, 100, 100)
-	s.report(1, 60, 60)
-	if want := [][2]int64{{10, 200}, {15, 160}, {105, 160}, {160, 160}}; !slices.Equal(seen, want) {
-		t.Errorf("%v, not %v", seen, want)
 	}
 }

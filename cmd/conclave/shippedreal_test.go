@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,20 +25,20 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 	}
 	library, checkpoint, base := testenv.Runtime(t), testenv.Checkpoint(t), testenv.Base(t, "fp32")
 	cache := provision.Cache{Root: filepath.Join(t.TempDir(), "cache")}
-	if err := os.MkdirAll(filepath.Dir(cache.Bundle(baseExpert)), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(cache.Bundle(shipped.Base)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(base, cache.Bundle(baseExpert)); err != nil {
+	if err := os.Symlink(base, cache.Bundle(shipped.Base)); err != nil {
 		t.Fatal(err)
 	}
-	deltas, err := readDeltas(shipped.FS)
+	deltas, err := shipped.ReadDeltas(shipped.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := importBundles(t.Context(), wantedExperts(cache, deltas, false), checkpoint, io.Discard); err != nil {
+	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, deltas, false), checkpoint, func(string, int64, int64) {}); err != nil {
 		t.Fatal(err)
 	}
-	names := []string{baseExpert}
+	names := []string{shipped.Base}
 	for _, d := range deltas {
 		names = append(names, d.Manifest.Name)
 	}

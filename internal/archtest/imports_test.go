@@ -39,7 +39,7 @@ var allowed = map[string][]string{
 	"configs":     {},
 	"provision":   {},
 	"demo":        {},
-	"experts":     {},
+	"experts":     {"configs", "models", "provision"},
 	"bench":       {"ann", "bm25", "corpus", "disk", "encoder", "models", "provision", "rank"},
 	"cmd":         {"*"},
 	"internal":    {"*"}, // test support and end-to-end tests

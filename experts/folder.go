@@ -1,4 +1,4 @@
-package serving
+package experts
 
 import (
 	"errors"
@@ -12,11 +12,11 @@ import (
 	"conclave/provision"
 )
 
-// BundleFolder finds an expert's bundle by name: where the configuration says,
+// Folder finds an expert's bundle by name: where the configuration says,
 // in the folder of bundles, or among those that setup and imports made in the
 // cache. Where the first two hold a delta, what was merged from it is in the
 // cache.
-func BundleFolder(config configs.Config, cache provision.Cache, name string) (string, error) {
+func Folder(config configs.Config, cache provision.Cache, name string) (string, error) {
 	merged := cache.Bundle(name)
 	for _, expert := range config.Experts {
 		if expert.Name == name && expert.Bundle != "" {

@@ -1,4 +1,4 @@
-package main
+package experts
 
 import (
 	"context"
@@ -12,24 +12,23 @@ import (
 
 	"conclave/models"
 	"conclave/provision"
-	"conclave/serving"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// wantedBundle is a bundle that setup sees to.
-type wantedBundle struct {
-	name, folder string
+// Wanted is a bundle that setup sees to.
+type Wanted struct {
+	Name, Folder string
 	// accept says why a bundle, whose files are whole, has to be made again.
 	accept func(*models.Bundle) error
 	// make imports it, from the checkpoint of the base encoder.
 	make func(ctx context.Context, checkpoint string, progress func(done, total int64)) error
 }
 
-// readDeltas opens the deltas in the folders of files, in the order of their
+// ReadDeltas opens the deltas in the folders of files, in the order of their
 // folders' names. Folders without a bundle, or with one that is no delta, are
 // passed over.
-func readDeltas(files fs.FS) ([]*models.Delta, error) {
+func ReadDeltas(files fs.FS) ([]*models.Delta, error) {
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
 		return nil, err
@@ -48,7 +47,7 @@ func readDeltas(files fs.FS) ([]*models.Delta, error) {
 			return nil, fmt.Errorf("expert %s: %w", e.Name(), err)
 		}
 		name := d.Manifest.Name
-		if name == baseExpert || name == serving.BaseBundle(models.PrecisionInt8) {
+		if isBaseName(name) {
 			return nil, fmt.Errorf("expert %s: the name %q is that of the base encoder", e.Name(), name)
 		}
 		if other, twice := places[name]; twice {
@@ -60,7 +59,7 @@ func readDeltas(files fs.FS) ([]*models.Delta, error) {
 	return all, nil
 }
 
-// wantedExperts are the merged bundles of deltas: NAME in 8 bits, which is a
+// WantedExperts are the merged bundles of deltas: NAME in 8 bits, which is a
 // quarter of the disk and memory, faster, and within a cosine of 0.997 (nine
 // experts in float32 are 800 MB on disk and more in memory), or as somebody
 // has imported this very delta; with full, NAME-fp32 beside it.
@@ -68,13 +67,13 @@ func readDeltas(files fs.FS) ([]*models.Delta, error) {
 // An expert of late interaction comes as the base encoder does: NAME in full
 // precision and NAME-int8. Beside the base in the same precision it takes no
 // encoder pass of its own.
-func wantedExperts(cache provision.Cache, deltas []*models.Delta, full bool) []wantedBundle {
-	var all []wantedBundle
+func WantedExperts(cache provision.Cache, deltas []*models.Delta, full bool) []Wanted {
+	var all []Wanted
 	for _, d := range deltas {
 		want := func(name, precision, accepted string) {
 			folder := cache.Bundle(name)
-			all = append(all, wantedBundle{
-				name: name, folder: folder,
+			all = append(all, Wanted{
+				Name: name, Folder: folder,
 				accept: func(b *models.Bundle) error { return isMerged(b, d, accepted) },
 				make: func(ctx context.Context, checkpoint string, progress func(done, total int64)) error {
 					_, err := d.Merge(ctx, folder, models.ImportOptions{Base: checkpoint, Int8: precision == models.PrecisionInt8, Progress: progress})
@@ -113,22 +112,23 @@ func isMerged(b *models.Bundle, d *models.Delta, precision string) error {
 // 150 MB of memory.
 const importers = 4
 
-// importBundles makes bundles, several at a time, under one bar.
-func importBundles(ctx context.Context, missing []wantedBundle, checkpoint string, out io.Writer) error {
+// Progress is told how much of a stage's bytes is done.
+type Progress func(stage string, done, total int64)
+
+// Make makes bundles, several at a time, from the base's checkpoint.
+func Make(ctx context.Context, missing []Wanted, checkpoint string, progress Progress) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	bar := newProgress(out)
-	defer bar.Finish()
 	sum := &sharedProgress{parts: make([][2]int64, len(missing)), show: func(done, total int64) {
-		bar.Report(fmt.Sprintf("importing %s", bundleNames(missing)), done, total, "bytes")
+		progress(fmt.Sprintf("importing %s", bundleNames(missing)), done, total)
 	}}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(min(importers, runtime.GOMAXPROCS(0)))
 	for i, w := range missing {
 		group.Go(func() error {
 			if err := w.make(ctx, checkpoint, func(done, total int64) { sum.report(i, done, total) }); err != nil {
-				return fmt.Errorf("bundle %s: %w", w.name, err)
+				return fmt.Errorf("bundle %s: %w", w.Name, err)
 			}
 			return nil
 		})
@@ -137,14 +137,14 @@ func importBundles(ctx context.Context, missing []wantedBundle, checkpoint strin
 }
 
 // bundleNames lists a few bundles by name, and counts many.
-func bundleNames(all []wantedBundle) string {
+func bundleNames(all []Wanted) string {
 	const few = 3
 	if len(all) > few {
 		return fmt.Sprintf("%d bundles", len(all))
 	}
 	var names []string
 	for _, w := range all {
-		names = append(names, w.name)
+		names = append(names, w.Name)
 	}
 	return strings.Join(names, ", ")
 }
@@ -168,4 +168,59 @@ func (s *sharedProgress) report(part int, done, total int64) {
 		}
 	}
 	s.show(sum, known+open*largest) // what has not begun is taken to be as large
+}
+
+// wantedBase is the base encoder in both precisions.
+func wantedBase(cache provision.Cache) []Wanted {
+	var all []Wanted
+	for _, precision := range []string{models.PrecisionFP32, models.PrecisionInt8} {
+		folder := cache.Bundle(BaseBundle(precision))
+		all = append(all, Wanted{
+			Name: BaseBundle(precision), Folder: folder,
+			accept: func(b *models.Bundle) error { return isBase(b, precision) },
+			make: func(ctx context.Context, checkpoint string, progress func(done, total int64)) error {
+				unitLength := true
+				_, err := models.Import(ctx, checkpoint, folder, models.ImportOptions{
+					Name:      Base,
+					Source:    provision.BaseCheckpoint,
+					Int8:      precision == models.PrecisionInt8,
+					Pooling:   models.PoolingMean,
+					Normalise: &unitLength,
+					Template:  models.TemplateTitleDotText,
+					Progress:  progress,
+				})
+				return err
+			},
+		})
+	}
+	return all
+}
+
+// isBase reports why a bundle is not what this version would import: another
+// version may have made it.
+func isBase(b *models.Bundle, precision string) error {
+	m := b.Manifest
+	if m.Precision != precision || m.Pooling != models.PoolingMean || !m.Normalise || m.Template != models.TemplateTitleDotText || m.Lineage.Producer != models.Producer {
+		return fmt.Errorf("%s was made otherwise (%s, pooling %s, unit length %t, by %q)", b.Dir, m.Precision, m.Pooling, m.Normalise, m.Lineage.Producer)
+	}
+	return nil
+}
+
+// Missing is what is missing, damaged, or made otherwise, and says
+// of the last two why they are imported again.
+func Missing(wanted []Wanted, out io.Writer) (missing []Wanted) {
+	for _, w := range wanted {
+		b, err := models.Load(w.Folder)
+		if err == nil {
+			err = w.accept(b)
+		}
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			_, _ = fmt.Fprintf(out, "%v: importing it again\n", err)
+		}
+		missing = append(missing, w)
+	}
+	return missing
 }

@@ -1,0 +1,71 @@
+package experts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"conclave/models"
+)
+
+// Base is the name of the base encoder, and Late that of the late interaction that
+// is shipped; beside the base it costs no pass.
+const (
+	Base = "base"
+	Late = "late"
+)
+
+// BaseBundle is the name of the base encoder's bundle in a precision.
+func BaseBundle(precision string) string {
+	if precision == models.PrecisionFP32 {
+		return Base
+	}
+	return Base + "-" + precision
+}
+
+// What Chosen takes beside names.
+const (
+	ChooseDefault = "default"
+	ChooseAll     = "all"
+	ChooseNone    = "none"
+)
+
+// Default are the experts of a collection for which nobody names any: what one
+// pass over the passages buys.
+func Default() []string { return []string{Base, Late} }
+
+// All are the base encoder and all experts that are shipped.
+func All() []string { return append([]string{Base}, Names()...) }
+
+// Specialists are the shipped experts that have a domain.
+func Specialists() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool { return name == Late })
+}
+
+// Chosen are the experts that a list names, in its order.
+func Chosen(list string) ([]string, error) {
+	if list == "" {
+		list = ChooseDefault
+	}
+	if list == ChooseNone {
+		return nil, nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		more := []string{name}
+		switch name {
+		case "", ChooseNone:
+			return nil, fmt.Errorf("%q: default, all, none, or names with commas between them", list)
+		case ChooseDefault:
+			more = Default()
+		case ChooseAll:
+			more = All()
+		}
+		for _, name := range more {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}

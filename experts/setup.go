@@ -1,0 +1,123 @@
+package experts
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"conclave/models"
+	"conclave/provision"
+)
+
+// Setup says what is to be made available, and who is told.
+type Setup struct {
+	Provider string // of ONNX Runtime: cpu or cuda
+	Python   string // interpreter with pip
+	// Folder holds the deltas to merge: those in the program by default, or
+	// "none".
+	Folder string
+	// Full makes the experts in full precision too.
+	Full bool
+	// Usual: of the shipped experts, those that a collection has by default.
+	Usual    bool
+	Out      io.Writer // what was done, for people
+	Progress Progress
+}
+
+// deltas are the experts to import.
+func (s *Setup) deltas() ([]*models.Delta, error) {
+	switch s.Folder {
+	case "":
+		all, err := ReadDeltas(FS)
+		if s.Usual {
+			all = slices.DeleteFunc(all, func(d *models.Delta) bool { return !slices.Contains(Default(), d.Manifest.Name) })
+		}
+		return all, err
+	case "none":
+		return nil, nil
+	}
+	all, err := ReadDeltas(os.DirFS(s.Folder))
+	if err != nil {
+		return nil, fmt.Errorf("experts of %s: %w", s.Folder, err)
+	}
+	return all, nil
+}
+
+// Run makes everything available that serving the base encoder and the shipped
+// experts needs, and names these experts. What is there is verified and not made
+// again.
+func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string, err error) {
+	defer func() { err = provision.ExplainFull(err, cache.Root) }()
+	deltas, err := s.deltas()
+	if err != nil {
+		return nil, err
+	}
+	pip := provision.Pip{Python: s.Python, Log: s.Out}
+	step, err := cache.EnsureRuntime(ctx, s.Provider, pip)
+	if err != nil {
+		return nil, err
+	}
+	s.report(step)
+	wanted := append(wantedBase(cache), WantedExperts(cache, deltas, s.Full)...)
+	if len(Missing(wanted, s.Out)) > 0 {
+		if step, err = cache.EnsureBase(ctx, pip); err != nil {
+			return nil, err
+		}
+		s.report(step)
+		if err := s.makeMissing(ctx, cache, wanted); err != nil {
+			return nil, err
+		}
+	}
+	for _, d := range deltas {
+		names = append(names, d.Manifest.Name)
+	}
+	_, _ = fmt.Fprintf(s.Out, "experts: %s: verified, in %s\n", strings.Join(append([]string{Base}, names...), ", "), cache.Bundle(""))
+	return names, nil
+}
+
+func (s *Setup) report(step provision.Step) {
+	did := "verified"
+	if step.Fetched {
+		did = "fetched and verified"
+	}
+	_, _ = fmt.Fprintf(s.Out, "%s: %s, %s\n", step.What, did, step.Path)
+}
+
+// makeMissing makes what is not as it should be, once no other process does.
+func (s *Setup) makeMissing(ctx context.Context, cache provision.Cache, wanted []Wanted) error {
+	unlock, err := cache.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return Make(ctx, Missing(wanted, io.Discard), cache.Checkpoint(provision.BaseCheckpoint), s.Progress)
+}
+
+// CheckName keeps the names of the base encoder and of the shipped experts for
+// these: setup would replace what has them.
+func CheckName(name string, d *models.Delta) error {
+	if isBaseName(name) {
+		return fmt.Errorf("the name %q is the base encoder's: choose another with --name, or a folder with --out", name)
+	}
+	if !slices.Contains(Names(), name) {
+		return nil
+	}
+	files, err := fs.Sub(FS, name)
+	if err != nil {
+		return err
+	}
+	own, err := models.OpenDelta(files)
+	if err != nil {
+		return err
+	}
+	if own.SHA256 != d.SHA256 {
+		return fmt.Errorf("the name %q is that of another expert, which conclave ships: choose another with --name, or a folder with --out", name)
+	}
+	return nil
+}
+
+func isBaseName(name string) bool { return name == Base || name == BaseBundle(models.PrecisionInt8) }
