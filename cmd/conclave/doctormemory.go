@@ -4,16 +4,16 @@ import (
 	"fmt"
 
 	"conclave/configs"
+	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
-	"conclave/serving"
 )
 
 // examineMemory says what serving may take at most.
 func examineMemory(config configs.Config, cache provision.Cache) finding {
 	var sizes []configs.ExpertSize
 	for _, name := range wantedExpertNames(config) {
-		folder, err := serving.BundleFolder(config, cache, name)
+		folder, err := shipped.Folder(config, cache, name)
 		if err != nil {
 			continue // told by the bundle's own line
 		}

@@ -8,6 +8,7 @@ import (
 
 	"conclave/configs"
 	"conclave/encoder"
+	"conclave/experts"
 	"conclave/internal/golden"
 	"conclave/internal/testenv"
 	"conclave/models"
@@ -52,8 +53,8 @@ func TestNeighboursDoNotMatter(t *testing.T) {
 func openBase(t *testing.T, precision string) *encoder.Encoder {
 	t.Helper()
 	config := configured(t)
-	config.Experts = []configs.Expert{{Name: serving.Base, Bundle: testenv.Base(t, precision)}}
-	loaded, err := serving.OpenExperts(config, slog.New(slog.DiscardHandler), []string{serving.Base})
+	config.Experts = []configs.Expert{{Name: experts.Base, Bundle: testenv.Base(t, precision)}}
+	loaded, err := serving.OpenExperts(config, slog.New(slog.DiscardHandler), []string{experts.Base})
 	if err != nil {
 		t.Fatal(err)
 	}
