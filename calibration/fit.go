@@ -126,7 +126,7 @@ func (f *fitting) ensembles(temperatures map[int]temperatureFit) {
 	for _, column := range slices.Sorted(maps.Keys(temperatures)) {
 		t, name := temperatures[column], f.Sources[column]
 		f.record.Experts = append(f.record.Experts, ExpertRecord{Name: name, Fingerprint: f.options.Fingerprints[name],
-			Temperature: t.temperature, Depth: f.Depth, Before: t.before, After: t.after})
+			Temperature: t.temperature, Depth: EnsembleDepth, Before: t.before, After: t.after})
 		s := Summarise(t.heldOut)
 		f.report.Ensembles = append(f.report.Ensembles, EnsembleReport{name, t.temperature, t.before, s.ECE, s.AUROC})
 	}

@@ -71,8 +71,6 @@ type Evidence struct {
 	// Questions have a passage of the collection that answers; Unanswerable are said to
 	// have none anywhere.
 	Questions, Unanswerable []Question
-	// Depth is how many of an expert's first hits its ensemble was asked about.
-	Depth int
 
 	domains []QuestionSet
 }
@@ -85,10 +83,12 @@ type Gatherer interface {
 // Asking says how questions are asked.
 type Asking struct {
 	Candidates int // hits of each source; 0: the engine's default
-	Depth      int // of an expert's first hits its ensemble is asked about, 2 or more
 	Timeout    time.Duration
 	Progress   func(done, total int)
 }
+
+// EnsembleDepth is how many of an expert's first hits its ensemble is asked about.
+const EnsembleDepth = 100
 
 // gatherers is how many questions are asked at once: encoders form batches of
 // them.
@@ -99,7 +99,7 @@ const gatherers = 16
 // out: they may be answered by others. A domain of which no passage is in the
 // collection is an error.
 func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, domains []questions.Domain, o Asking) (*Evidence, error) {
-	e := &Evidence{Depth: o.Depth}
+	e := &Evidence{}
 	var all []Question
 	var texts []string
 	for _, d := range domains {
@@ -125,7 +125,7 @@ func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, d
 	done := 0
 	for i := range all {
 		group.Go(func() error {
-			found, err := engine.Gather(ctx, search.Request{Question: texts[i], Candidates: o.Candidates, TimeoutMS: int(o.Timeout.Milliseconds())}, o.Depth)
+			found, err := engine.Gather(ctx, search.Request{Question: texts[i], Candidates: o.Candidates, TimeoutMS: int(o.Timeout.Milliseconds())}, EnsembleDepth)
 			if err != nil {
 				return fmt.Errorf("question %q (%s): %w", texts[i], all[i].ID, err)
 			}

@@ -60,10 +60,8 @@ type DomainInfo struct {
 	Of        int    `json:"of,omitempty"` // before a limit
 	LeftOut   int    `json:"left_out,omitempty"`
 	Expert    string `json:"expert,omitempty"` // its own
-	// Weights are the mean weights that each fusion gave the sources; Sure the
-	// mean confidences of the experts.
+	// Weights are the mean weights that each fusion gave the sources.
 	Weights map[string]map[string]float64 `json:"weights,omitempty"`
-	Sure    map[string]float64            `json:"sure,omitempty"`
 }
 
 // Report is everything that an evaluation found.
@@ -279,7 +277,7 @@ func (o *Options) report(domains []questions.Domain, measured []*Measured, times
 	for i, m := range measured {
 		s.parts = append(s.parts, part{m, withOracles(m, o.Methods, o.own(m.Domain))})
 		d := DomainInfo{Name: domains[i].Name, Path: domains[i].Path, Questions: len(m.Questions), LeftOut: domains[i].LeftOut,
-			Expert: o.own(m.Domain), Sure: m.Sure, Weights: map[string]map[string]float64{}}
+			Expert: o.own(m.Domain), Weights: map[string]map[string]float64{}}
 		if domains[i].Of > len(m.Questions) {
 			d.Of = domains[i].Of
 		}

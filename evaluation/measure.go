@@ -92,7 +92,6 @@ type measuring struct {
 	mu      sync.Mutex // guards what follows
 	done    int
 	weights []map[string]float64 // sums
-	sure    map[string]float64   // sums
 	meant   map[string]string
 	bad     []string
 	waiting map[int]*Answered // that came before their turn
@@ -100,7 +99,7 @@ type measuring struct {
 }
 
 func newMeasuring(domain string, asked []questions.Question, p pass) *measuring {
-	m := &measuring{pass: p, questions: asked, sure: map[string]float64{}, meant: map[string]string{}, waiting: map[int]*Answered{},
+	m := &measuring{pass: p, questions: asked, meant: map[string]string{}, waiting: map[int]*Answered{},
 		out: &Measured{Domain: domain, Questions: make([]Asked, len(asked))}}
 	for range p.Methods {
 		m.out.Outcomes = append(m.out.Outcomes, make([]Outcome, len(asked)))
@@ -161,7 +160,6 @@ func (m *measuring) requests(q *questions.Question) []search.Request {
 func (m *measuring) keep(at int, answered *Answered, responses []search.Response) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	sure := map[string]float64{}
 	for i, r := range responses {
 		method := &m.pass.Methods[i]
 		if asked := method.Request.Fusion.Names; len(asked) == 1 && r.Fusion != "" && r.Fusion != asked[0] {
@@ -171,13 +169,7 @@ func (m *measuring) keep(at int, answered *Answered, responses []search.Response
 			if s.Weight != nil {
 				m.weights[i][s.Name] += *s.Weight
 			}
-			if s.Confidence != nil {
-				sure[s.Name] = *s.Confidence
-			}
 		}
-	}
-	for name, confidence := range sure {
-		m.sure[name] += confidence
 	}
 	m.bad = append(m.bad, answered.judge.bad...)
 	m.done++
@@ -207,11 +199,8 @@ func (m *measuring) finish() *Measured {
 			m.weights[i][name] = settled(sum / n)
 		}
 	}
-	for name, sum := range m.sure {
-		m.sure[name] = settled(sum / n)
-	}
 	slices.Sort(m.bad)
-	m.out.Weights, m.out.Sure, m.out.Meant, m.out.BadPatterns = m.weights, m.sure, m.meant, slices.Compact(m.bad)
+	m.out.Weights, m.out.Meant, m.out.BadPatterns = m.weights, m.meant, slices.Compact(m.bad)
 	return m.out
 }
 

@@ -50,8 +50,6 @@ type Measured struct {
 	// Weights are the mean weights that each method gave the sources, by
 	// method; nil for a method that is a source.
 	Weights []map[string]float64 `json:"weights"`
-	// Sure are the mean confidences of the experts, by name.
-	Sure map[string]float64 `json:"sure,omitempty"`
 	// Meant is what "auto" stands for, by the name of the method.
 	Meant map[string]string `json:"meant,omitempty"`
 	// BadPatterns are answers that are no regular expression; they match

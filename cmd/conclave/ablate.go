@@ -19,7 +19,6 @@ import (
 type ablating struct {
 	questions questionFiles
 	limit     int
-	depth     int
 	asks      int
 	base      string
 	baseNamed bool
@@ -68,7 +67,6 @@ The collection is not changed: see calibrate for that.`,
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bind(flags)
 	flags.IntVar(&x.limit, "limit", 0, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
-	flags.IntVar(&x.depth, "depth", 100, "first hits that the experts' confidence is measured over")
 	flags.IntVar(&x.asks, "specialists", askedSpecialists, "experts with a domain that the gate asks, the most familiar with the question; 0: all")
 	flags.StringVar(&x.base, "base", shipped.Base, "the `expert` that people would use alone")
 	flags.StringVar(&x.joint, "joint", "", "the `expert` that was trained on all domains at once")
@@ -81,8 +79,8 @@ The collection is not changed: see calibrate for that.`,
 }
 
 func (x *ablating) run(ctx context.Context, config configs.Config, term terminal) (err error) {
-	if x.depth < 2 || x.limit < 0 || x.asks < 0 {
-		return usagef("--depth is at least 2; --limit and --specialists are 0 or more")
+	if x.limit < 0 || x.asks < 0 {
+		return usagef("--limit and --specialists are 0 or more")
 	}
 	for _, name := range x.trials {
 		if !slices.Contains(ablation.Trials(), name) {
@@ -96,7 +94,7 @@ func (x *ablating) run(ctx context.Context, config configs.Config, term terminal
 	if err != nil {
 		return err
 	}
-	config.Limits.Candidates = max(config.Limits.Candidates, x.depth)
+	config.Limits.Candidates = max(config.Limits.Candidates, calibration.EnsembleDepth)
 	l, err := openMeasured(config, term, true)
 	if err != nil {
 		return err
@@ -105,7 +103,7 @@ func (x *ablating) run(ctx context.Context, config configs.Config, term terminal
 	if err := x.known(l); err != nil {
 		return err
 	}
-	found, err := gather(ctx, l, domains, calibration.Asking{Depth: x.depth}, term)
+	found, err := gather(ctx, l, domains, calibration.Asking{}, term)
 	if err != nil {
 		return err
 	}

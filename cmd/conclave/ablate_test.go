@@ -149,7 +149,6 @@ func TestAblateRefuses(t *testing.T) {
 		{[]string{"--questions", "tales.jsonl", "--held-out", "nobody"}, exitUsage, `"nobody"`},
 		{[]string{"--questions", "health=health.jsonl", "--held-out", "tales", "--trials", "held-out"}, exitFailed, `"tales"`},
 		{[]string{"--questions", "tales=tales.jsonl", "--foreign", "tales", "--trials", "foreign"}, exitFailed, "tales"},
-		{[]string{"--questions", "tales.jsonl", "--depth", "1"}, exitUsage, "--depth"},
 		{[]string{"--questions", "tales.jsonl", "--limit", "-1"}, exitUsage, "--limit"},
 		{[]string{"--questions", "missing.jsonl"}, exitFailed, "missing.jsonl"},
 		{[]string{"--questions", "elsewhere.jsonl"}, exitFailed, "none of the relevant passages"},

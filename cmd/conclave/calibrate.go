@@ -20,7 +20,6 @@ import (
 type calibrating struct {
 	questions   questionFiles
 	limit       int
-	depth       int
 	candidate   int
 	specialists int
 	apart       []string
@@ -67,7 +66,6 @@ method that is surely better and that the collection can answer by.`,
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bind(flags)
 	flags.IntVar(&x.limit, "limit", 0, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
-	flags.IntVar(&x.depth, "depth", 100, "first hits that the experts' confidence is measured over")
 	flags.IntVar(&x.candidate, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
 	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "experts with a domain that \"auto\" asks, the most familiar with the question; 0: all, at the price of their encoder passes")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions to be measured on later: refused when it shares one with --questions; may be repeated")
@@ -80,8 +78,8 @@ method that is surely better and that the collection can answer by.`,
 }
 
 func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
-	if x.depth < 2 || x.limit < 0 || x.candidate < 0 || x.specialists < 0 {
-		return usagef("--depth is at least 2; --limit, --candidates and --specialists are 0 or more")
+	if x.limit < 0 || x.candidate < 0 || x.specialists < 0 {
+		return usagef("--limit, --candidates and --specialists are 0 or more")
 	}
 	if err := x.questions.check(); err != nil {
 		return err
@@ -93,13 +91,13 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	if err := x.checkApart(domains); err != nil {
 		return err
 	}
-	config.Limits.Candidates = max(config.Limits.Candidates, x.depth, x.candidate)
+	config.Limits.Candidates = max(config.Limits.Candidates, calibration.EnsembleDepth, x.candidate)
 	l, err := openMeasured(config, term, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	found, err := gather(cmd.Context(), l, domains, calibration.Asking{Candidates: x.candidate, Depth: x.depth}, term)
+	found, err := gather(cmd.Context(), l, domains, calibration.Asking{Candidates: x.candidate}, term)
 	if err != nil {
 		return err
 	}

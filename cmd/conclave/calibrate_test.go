@@ -233,7 +233,6 @@ func TestCalibrateUsage(t *testing.T) {
 		says string
 	}{
 		{nil, exitUsage, "questions"},
-		{[]string{"--questions", "q.jsonl", "--depth", "1"}, exitUsage, "--depth"},
 		{[]string{"--questions", "q.jsonl", "--limit", "-1"}, exitUsage, "--limit"},
 		{[]string{"--questions", "q.jsonl", "--candidates", "-1"}, exitUsage, "--candidates"},
 		{[]string{"--questions", "q.jsonl", "--specialists", "-1"}, exitUsage, "--specialists"},

@@ -115,7 +115,7 @@ func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains [
 			foreign.Questions = append(foreign.Questions, questions.Question{ID: d.Name + "/" + q.ID, Text: q.Text, Unanswerable: true})
 		}
 	}
-	found, err := gather(ctx, l, []questions.Domain{domains[at], foreign}, calibration.Asking{Depth: 2}, term)
+	found, err := gather(ctx, l, []questions.Domain{domains[at], foreign}, calibration.Asking{}, term)
 	if err != nil {
 		return out, err
 	}

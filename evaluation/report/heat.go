@@ -85,30 +85,6 @@ func sourcesByDomain(r *evaluation.Report) (h heat) {
 	return h
 }
 
-// sureByDomain is the mean confidence of each expert in each domain.
-func sureByDomain(r *evaluation.Report) (h heat) {
-	for _, x := range r.Experts {
-		for _, d := range r.Domains {
-			if _, ok := d.Sure[x.Name]; ok {
-				h.Columns = append(h.Columns, x.Name)
-				break
-			}
-		}
-	}
-	for _, d := range r.Domains {
-		var cells []heatCell
-		for _, name := range h.Columns {
-			cell := heatCell{Own: name == d.Expert}
-			if sure, ok := d.Sure[name]; ok {
-				cell.Shade, cell.Text = sure, fmt.Sprintf("%.2f", sure)
-			}
-			cells = append(cells, cell)
-		}
-		h.Rows = append(h.Rows, heatRow{domainName(d), cells})
-	}
-	return h
-}
-
 // weightsByDomain are the mean weights of the fusions that weigh the sources
 // anew for each question; one map for all that give the same weights. The
 // experts are shaded by their share of the experts' weight; the weights of BM25,

@@ -36,7 +36,6 @@ type page struct {
 	Coverage chartView
 	Reliable chartView
 	Sources  heat // accuracy of the sources by domain
-	Sure     heat // confidence of the experts by domain
 	Weights  []heat
 	Experts  []expertView
 	Meanings []meaning
@@ -64,7 +63,7 @@ func Write(w io.Writer, r *evaluation.Report) error {
 	p.Curves = accuracyCurves(r, order)
 	p.Coverage = coverageCurves(r, order)
 	p.Reliable = reliabilityCurves(r, order)
-	p.Sources, p.Sure, p.Weights = sourcesByDomain(r), sureByDomain(r), weightsByDomain(r)
+	p.Sources, p.Weights = sourcesByDomain(r), weightsByDomain(r)
 	p.Experts = experts(r)
 	for _, m := range evaluation.Metrics() {
 		p.Meanings = append(p.Meanings, meaning{m.Heading, m.Meaning})
