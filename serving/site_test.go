@@ -1,7 +1,6 @@
 package serving
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -134,25 +133,8 @@ type served struct {
 	*Server
 	t   *testing.T
 	url string
-	log *safeBuffer
+	log *testenv.Buffer
 	end func() // stops it, and fails the test when that fails
-}
-
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // serve serves the collection until end.
@@ -166,7 +148,7 @@ func (s *site) serve() *served {
 }
 
 func (s *site) open() (*served, error) {
-	out := &served{t: s.t, log: &safeBuffer{}}
+	out := &served{t: s.t, log: &testenv.Buffer{}}
 	var err error
 	if out.Server, err = Open(context.Background(), ServerOptions{Config: s.config, Log: slog.New(slog.NewTextHandler(out.log, nil)), Version: "test"}); err != nil {
 		return out, err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"os"
@@ -19,25 +18,8 @@ import (
 type served struct {
 	t   *testing.T
 	url string
-	log *safeBuffer
+	log *testenv.Buffer
 	end func() int // stops it, and gives the exit code
-}
-
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // startServer serves the collection "c" of the present folder until end.
@@ -46,7 +28,7 @@ func startServer(t *testing.T, args ...string) *served {
 	address := freeAddress(t)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
-	s := &served{t: t, url: "http://" + address, log: &safeBuffer{}}
+	s := &served{t: t, url: "http://" + address, log: &testenv.Buffer{}}
 	go func() {
 		ended <- run(ctx, append([]string{"serve", "--collection", "c", "--listen", address}, args...), terminal{In: strings.NewReader(""), Out: s.log, Err: s.log})
 	}()

@@ -81,7 +81,7 @@ type reader struct {
 	address string
 	env     []string
 	server  *exec.Cmd
-	log     *syncBuffer
+	log     *testenv.Buffer
 }
 
 // run runs a command as shown, but for the port.
@@ -123,7 +123,7 @@ func (r *reader) run(c shown) {
 // serve starts a server and waits until it is ready.
 func (r *reader) serve(text string) {
 	r.t.Helper()
-	r.log = &syncBuffer{}
+	r.log = &testenv.Buffer{}
 	r.server = exec.Command("bash", "-c", "exec "+text+" --listen "+r.address)
 	r.server.Dir, r.server.Env, r.server.Stdout, r.server.Stderr = r.dir, r.env, r.log, r.log
 	if err := r.server.Start(); err != nil {

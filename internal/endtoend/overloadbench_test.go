@@ -127,7 +127,7 @@ func (p *process) flood(b *testing.B) {
 		p.ask(client, n.Add(1), &quiet)
 	}
 
-	p.log.forget()
+	p.log.Reset()
 	used := p.processorTime(b)
 	var flood asks
 	const long, tick = 5 * time.Second, 5 * time.Millisecond
@@ -193,12 +193,6 @@ func (p *process) took() (answered, refused []time.Duration) {
 		}
 	}
 	return answered, refused
-}
-
-func (s *syncBuffer) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.b.Reset()
 }
 
 // processorTime is what the process used so far, in ticks of 10 ms.

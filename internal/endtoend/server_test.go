@@ -1,7 +1,6 @@
 package endtoend
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,25 +97,8 @@ type process struct {
 	*site
 	url  string
 	cmd  *exec.Cmd
-	log  *syncBuffer
+	log  *testenv.Buffer
 	done chan error
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // serve starts a server and waits until it is ready. before is a shell's
@@ -130,7 +112,7 @@ func (s *site) serve(before string, args ...string) *process {
 	address := listener.Addr().String()
 	_ = listener.Close()
 	line := append([]string{"-c", before + ` exec "$0" "$@"`, s.path, "serve", "--collection", "c", "--listen", address}, args...)
-	p := &process{site: s, url: "http://" + address, cmd: exec.Command("/bin/sh", line...), log: &syncBuffer{}, done: make(chan error, 1)}
+	p := &process{site: s, url: "http://" + address, cmd: exec.Command("/bin/sh", line...), log: &testenv.Buffer{}, done: make(chan error, 1)}
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = s.dir, environment(), p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatal(err)
