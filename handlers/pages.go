@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"path"
 
 	"conclave/web"
 )
@@ -17,22 +18,31 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 // page is what people are served; the document describes what programs are.
 type page struct{ path, file, contentType string }
 
-func pages() []page {
-	return []page{
+// pages are the page at /, the reference at /docs, and what these load.
+func pages() ([]page, error) {
+	all := []page{
+		{"/", "index.html", typeHTML},
 		{"/docs", "docs.html", typeHTML},
 		{"/docs/docs.css", "docs.css", "text/css"},
 		{"/docs/docs.js", "docs.js", "text/javascript"},
 		{"/docs/icon.svg", "icon.svg", "image/svg+xml"},
-		{"/", "", typeHTML}, // the reference page, for people who type the bare address
 	}
+	parts, err := fs.Glob(web.Files(), "app/*")
+	if err != nil {
+		return nil, fmt.Errorf("listing the page's parts: %w", err)
+	}
+	for _, file := range parts {
+		contentType := "text/javascript"
+		if path.Ext(file) == ".css" {
+			contentType = "text/css"
+		}
+		all = append(all, page{"/" + file, file, contentType})
+	}
+	return all, nil
 }
 
 // serve serves one embedded file.
 func (p page) serve(c *call) error {
-	if p.file == "" {
-		http.Redirect(c.w, c.r, "/docs", http.StatusSeeOther)
-		return nil
-	}
 	text, err := fs.ReadFile(web.Files(), p.file)
 	if err != nil {
 		return fmt.Errorf("reading the page %s: %w", p.file, err)

@@ -1,7 +1,12 @@
 package handlers
 
 import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
 	"net/http"
+	"path"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -11,7 +16,7 @@ import (
 func TestPagesAreKept(t *testing.T) {
 	s := start(t, Options{})
 	versions := map[string]string{}
-	for _, path := range []string{"/docs", "/docs/docs.css", "/docs/docs.js", "/docs/icon.svg", "/openapi.json", "/openapi.yaml"} {
+	for _, path := range []string{"/docs", "/docs/docs.css", "/docs/docs.js", "/docs/icon.svg", "/", "/app/app.css", "/app/app.js", "/openapi.json", "/openapi.yaml"} {
 		first := s.send(http.MethodGet, path, "", "Accept-Encoding", "identity")
 		version := first.Header.Get("ETag")
 		if first.StatusCode != http.StatusOK || len(version) != 34 || first.Header.Get("Cache-Control") != "no-cache" {
@@ -32,6 +37,53 @@ func TestPagesAreKept(t *testing.T) {
 					t.Errorf("%s %s with %s: %d with %d bytes, want %d", method, path, header, r.StatusCode, len(r.body), want)
 				}
 			}
+		}
+	}
+}
+
+// TestAppParts follows everything that the page at / loads, and what that loads: each
+// part is served with its type, nothing comes from elsewhere, and all of it is small.
+func TestAppParts(t *testing.T) {
+	s := start(t, Options{})
+	links := regexp.MustCompile(`(?:href|src)="(/(?:app|docs)/[^"]+)"|from "\./([^"]+)"`)
+	outside := regexp.MustCompile(`(?i)(?:href|src)="(?:https?:)?//|@import|url\(|import\(`)
+	var all bytes.Buffer
+	queue, seen := []string{"/"}, map[string]bool{}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		r := s.send(http.MethodGet, at, "")
+		want := map[string]string{".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}[path.Ext(at)]
+		if r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), want) || r.Header.Get("Content-Security-Policy") != pagePolicy {
+			t.Errorf("%s: %d %v", at, r.StatusCode, r.Header)
+		}
+		text := string(r.body)
+		if found := outside.FindString(text); found != "" {
+			t.Errorf("%s loads something from elsewhere: %s", at, found)
+		}
+		all.WriteString(text)
+		for _, link := range links.FindAllStringSubmatch(text, -1) {
+			queue = append(queue, cmp.Or(link[1], "/app/"+link[2]))
+		}
+	}
+	if len(seen) < 12 {
+		t.Errorf("only %d parts were found: %v", len(seen), seen)
+	}
+	var small bytes.Buffer
+	w := gzip.NewWriter(&small)
+	if _, err := all.WriteTo(w); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	if small.Len() > 150_000 {
+		t.Errorf("the page takes %d bytes compressed: it may take 150,000", small.Len())
+	}
+	for _, path := range []string{"/app/none.js", "/app/..%2Fdocs.js", "/app/", "/app/%2e%2e"} {
+		if r := s.send(http.MethodGet, path, ""); r.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d", path, r.StatusCode)
 		}
 	}
 }

@@ -77,9 +77,13 @@ func (a *API) route() (http.Handler, error) {
 		}
 		add(open, r.handle)
 	}
-	for _, p := range pages() {
+	shown, err := pages()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range shown {
 		o := operation{method: http.MethodGet, path: p.path, produces: []string{p.contentType}, scope: anyKey}
-		if a.openDocs || p.file == "" {
+		if a.openDocs {
 			o.scope = public
 		}
 		add(o, p.serve)

@@ -11,7 +11,8 @@ import (
 //go:embed files
 var embedded embed.FS
 
-// Files holds the pages: docs.html, docs.css, docs.js, icon.svg.
+// Files holds the pages: index.html with app/ for people who ask, and docs.html,
+// docs.css, docs.js and icon.svg for those who write programs.
 func Files() fs.FS {
 	files, err := fs.Sub(embedded, "files")
 	if err != nil {

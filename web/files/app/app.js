@@ -1,0 +1,47 @@
+// The page at /: its views, one at a time, as its address says.
+import { ask } from "./ask.js";
+import { collection } from "./collection.js";
+import { compare } from "./compare.js";
+import { read } from "./state.js";
+
+const views = { ask, compare, collection };
+const main = document.getElementById("content");
+let running = new AbortController();
+
+function render() {
+  running.abort();
+  running = new AbortController();
+  const state = read();
+  const name = views[state.view] ? state.view : "ask";
+  for (const link of document.querySelectorAll("nav a[data-view]")) {
+    if (link.dataset.view === name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+    if (link.dataset.view !== "collection" && state.q)
+      link.href =
+        link.dataset.view === "ask"
+          ? `/?q=${encodeURIComponent(state.q)}`
+          : `/?view=compare&q=${encodeURIComponent(state.q)}`;
+  }
+  document.title = state.q ? `${state.q} · conclave` : "conclave";
+  main.replaceChildren(views[name](state, running.signal));
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.('a[href^="/?"], a[href="/"]');
+  if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+  event.preventDefault();
+  history.pushState(null, "", link.getAttribute("href"));
+  render();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.target.closest("input, textarea")) return;
+  const input = document.getElementById("question");
+  if (!input) return;
+  event.preventDefault();
+  input.focus();
+  input.select();
+});
+document.addEventListener("state", render);
+document.addEventListener("key", render);
+addEventListener("popstate", render);
+render();

@@ -1,0 +1,264 @@
+// Ask: one box, and the passages that answer.
+import { get, perhaps, post } from "./api.js";
+import { copyButton } from "./copy.js";
+import { count, h, number, problem } from "./dom.js";
+import { marked } from "./marks.js";
+import { go } from "./state.js";
+import { asked, bar, contributions } from "./why.js";
+
+const page = 10;
+// Below unlikely, the answer is announced as probably missing.
+const likely = 0.5,
+  unlikely = 0.2;
+
+const requestOf = (state) => ({
+  question: state.q,
+  k: page,
+  explain: true,
+  fields: ["title", "text", "tags", "contributions", "sources"],
+  ...(state.tags.length > 0 && { filter: { tags_all: state.tags } }),
+});
+
+export function ask(state, signal) {
+  const input = h("input", {
+    id: "question",
+    name: "q",
+    type: "search",
+    autocomplete: "off",
+    spellcheck: "true",
+    enterkeyhint: "search",
+    placeholder: "Ask a question",
+    value: state.q,
+  });
+  const form = h(
+    "form",
+    {
+      role: "search",
+      submit: (event) => {
+        event.preventDefault();
+        go({ view: "ask", q: input.value.trim(), open: "" });
+      },
+    },
+    h("label", { for: "question", class: "unseen" }, "Question"),
+    input,
+    h("button", { class: "main" }, "Ask"),
+  );
+  const body = h("div", { class: "answer", "aria-busy": "false" });
+  const view = h(
+    "div",
+    { class: "ask" },
+    h("h1", { class: state.q ? "unseen" : "" }, "Ask the collection"),
+    form,
+    filters(state),
+    body,
+  );
+  if (state.q) answer(state, body, signal);
+  else {
+    examples(body, signal);
+    queueMicrotask(() => input.focus());
+  }
+  return view;
+}
+
+function filters(state) {
+  if (state.tags.length === 0) return null;
+  return h(
+    "div",
+    { class: "row", "aria-label": "Tags that passages must have", role: "group" },
+    h("span", { class: "soft" }, "only"),
+    state.tags.map((tag) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: "tag on",
+          "aria-label": `Remove the tag ${tag}`,
+          click: () => go({ tags: state.tags.filter((other) => other !== tag) }),
+        },
+        tag,
+        h("span", { "aria-hidden": "true" }, " ×"),
+      ),
+    ),
+  );
+}
+
+// examples offers titles of the collection's own passages.
+async function examples(body, signal) {
+  try {
+    const [list, ready] = await Promise.all([
+      perhaps(get("/v1/passages?limit=100", { signal })),
+      get("/readyz", { signal }),
+    ]);
+    const titles = [...new Set((list?.passages || []).map((passage) => passage.title).filter(Boolean))];
+    const step = Math.max(1, Math.floor(titles.length / 6));
+    const some = titles.filter((_, i) => i % step === 0).slice(0, 6);
+    body.replaceChildren(
+      h("p", { class: "soft" }, `${count(ready.passages ?? 0, "passage")} can be searched.`),
+      some.length > 0
+        ? h(
+            "div",
+            { class: "examples" },
+            h("h2", null, "The collection knows about"),
+            some.map((title) =>
+              h("button", { type: "button", class: "example", click: () => go({ q: title }) }, title),
+            ),
+          )
+        : "",
+    );
+  } catch (error) {
+    if (!signal.aborted) body.replaceChildren(problem(error));
+  }
+}
+
+async function answer(state, body, signal) {
+  body.setAttribute("aria-busy", "true");
+  const waiting = setTimeout(
+    () => body.replaceChildren(h("p", { class: "waiting", role: "status" }, "Searching…")),
+    150,
+  );
+  try {
+    const found = await post("/v1/search", requestOf(state), { signal });
+    clearTimeout(waiting);
+    show(state, body, found, signal);
+  } catch (error) {
+    clearTimeout(waiting);
+    if (!signal.aborted) body.replaceChildren(problem(error));
+  }
+  body.setAttribute("aria-busy", "false");
+}
+
+function show(state, body, found, signal) {
+  const sources = found.sources.map((source) => source.name);
+  const highest = Math.max(1e-9, ...found.results.map((result) => result.score));
+  const list = h(
+    "ol",
+    { class: "results" },
+    found.results.map((result) => item(state, result, highest, sources)),
+  );
+  body.replaceChildren(
+    h(
+      "div",
+      { class: "columns" },
+      h(
+        "div",
+        null,
+        verdict(found),
+        (found.notes || []).map((note) => h("p", { class: "warning" }, note)),
+        h(
+          "div",
+          { class: "row" },
+          h("a", { href: `/?view=compare&q=${encodeURIComponent(state.q)}` }, "Compare methods"),
+          copyButton(() => requestOf(state)),
+        ),
+        list,
+        found.results.length === page && more(state, list, highest, sources, signal),
+      ),
+      asked(found, sources),
+    ),
+  );
+}
+
+// verdict says how sure the answer is, before anybody reads it.
+function verdict(found) {
+  if (found.results.length === 0) return h("p", { class: "verdict no", role: "status" }, "No passage was found.");
+  const chance = found.confidence;
+  if (chance === null || chance === undefined)
+    return h(
+      "p",
+      { class: "verdict", role: "status" },
+      "How sure this answer is, is not known: the collection is not calibrated for this set-up.",
+    );
+  const basis = found.confidence_basis === "calibrated" ? "calibrated on this collection" : "from other collections";
+  const [name, text] =
+    chance >= likely
+      ? ["yes", "The first passage probably answers."]
+      : chance >= unlikely
+        ? ["perhaps", "The first passage may answer."]
+        : ["no", "Probably not in here."];
+  return h(
+    "p",
+    { class: `verdict ${name}`, role: "status" },
+    h("strong", null, text),
+    ` Confidence ${Math.round(100 * chance)} %`,
+    h("span", { class: "soft" }, ` (${basis})`),
+  );
+}
+
+function item(state, result, highest, sources) {
+  const open = state.open === result.id;
+  const details = h(
+    "details",
+    {
+      open,
+      toggle: (event) =>
+        event.target.open !== (new URLSearchParams(location.search).get("open") === result.id) &&
+        remember(result.id, event.target.open),
+    },
+    h("summary", null, `Why rank ${result.rank}`),
+    contributions(result, sources),
+  );
+  return h(
+    "li",
+    { value: result.rank },
+    h(
+      "article",
+      { "aria-labelledby": `title-${result.rank}` },
+      h("h2", { id: `title-${result.rank}` }, marked(result.title || result.id, result.explanation)),
+      h("p", { class: "text" }, marked(result.text || "", result.explanation)),
+      h(
+        "div",
+        { class: "row" },
+        h("span", { class: "id" }, result.id),
+        (result.tags || []).map((tag) =>
+          h(
+            "button",
+            {
+              type: "button",
+              class: "tag",
+              "aria-label": `Only passages with the tag ${tag}`,
+              click: () => go({ tags: [...new Set([...state.tags, tag])] }),
+            },
+            tag,
+          ),
+        ),
+      ),
+      bar(result, highest, sources),
+      details,
+    ),
+  );
+}
+
+// remember puts the opened passage into the address without a new search.
+function remember(id, open) {
+  const query = new URLSearchParams(location.search);
+  if (open) query.set("open", id);
+  else query.delete("open");
+  history.replaceState(null, "", `/?${query}`);
+}
+
+// more loads the next page when its button comes into sight.
+function more(state, list, highest, sources, signal) {
+  const button = h("button", { type: "button", class: "more", click: load }, "More passages");
+  let loading = false,
+    offset = page;
+  async function load() {
+    if (loading) return;
+    loading = true;
+    try {
+      const next = await post("/v1/search", { ...requestOf(state), offset }, { signal });
+      list.append(...next.results.map((result) => item(state, result, highest, sources)));
+      offset += page;
+      if (next.results.length < page) button.remove();
+    } catch (error) {
+      if (!signal.aborted) button.replaceWith(problem(error));
+    }
+    loading = false;
+  }
+  const watcher = new IntersectionObserver(
+    (entries) => entries.some((entry) => entry.isIntersecting) && scrollY > 0 && load(),
+    { rootMargin: "200px" },
+  );
+  watcher.observe(button);
+  signal.addEventListener("abort", () => watcher.disconnect());
+  return button;
+}

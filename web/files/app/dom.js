@@ -1,0 +1,41 @@
+// Elements and numbers as this page shows them.
+
+// h makes an element: attributes, listeners where the value is a function, children.
+export function h(tag, attributes, ...children) {
+  const svg = tag === "svg" || tag === "path" || tag === "title" || tag === "g";
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (typeof value === "function") element.addEventListener(name, value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(3).filter((child) => child !== undefined && child !== null && child !== false));
+  return element;
+}
+
+// sized sets an element's width in percent; the page's policy allows no style attributes.
+export function sized(element, percent) {
+  element.style.width = `${Math.max(0, Math.min(100, percent)).toFixed(2)}%`;
+  return element;
+}
+
+export const number = (x, digits = 3) => (x === null || x === undefined ? "–" : Number(x).toFixed(digits));
+export const count = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+export const bytes = (n) =>
+  n < 1e6 ? `${(n / 1e3).toFixed(0)} kB` : n < 1e9 ? `${(n / 1e6).toFixed(1)} MB` : `${(n / 1e9).toFixed(1)} GB`;
+
+// problem shows an error of the API, or that of a request that got no answer.
+export function problem(error) {
+  const more = (error.errors || []).map((e) => h("li", null, h("code", null, e.pointer || ""), " ", e.detail));
+  return h(
+    "div",
+    { class: "problem", role: "alert" },
+    h("strong", null, error.title || "The request failed"),
+    h("p", null, error.detail || error.message || ""),
+    more.length > 0 && h("ul", null, more),
+    error.status === 401 && h("p", null, "Enter an API key at the top of the page."),
+  );
+}
+
+// sourceClass gives each source of an answer its own colour, in the order of the sources.
+export const sourceClass = (sources, name) => `source-${Math.max(0, sources.indexOf(name)) % 8}`;

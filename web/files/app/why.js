@@ -1,0 +1,148 @@
+// Why a passage stands where it stands, and who was asked.
+import { h, number, sized, sourceClass } from "./dom.js";
+
+// bar shows how much of a score each source contributed; highest is the first
+// result's score, which fills the bar.
+export function bar(result, highest, sources) {
+  const parts = (result.contributions || []).filter((part) => part.contribution > 0);
+  const said = parts.map((part) => `${part.source} ${number(part.contribution)}`).join(", ");
+  return h(
+    "div",
+    { class: "bar", role: "img", "aria-label": `Score ${number(result.score)}: ${said || "no contributions"}` },
+    parts.map((part) => {
+      const segment = sized(
+        h("span", { class: sourceClass(sources, part.source) }),
+        (100 * part.contribution) / highest,
+      );
+      segment.title = `${part.source}: ${number(part.contribution)}`;
+      return segment;
+    }),
+  );
+}
+
+// table lists the contributions of a result, which add up to its score.
+export function contributions(result, sources) {
+  const origin = {
+    hit: "found it",
+    exact: "scored it afterwards",
+    scored: "scored it",
+    min: "its lowest score stands in",
+    none: "no part",
+  };
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": `Contributions to ${result.id}` },
+    h(
+      "table",
+      null,
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          ["Source", "Rank", "Score", "Weight", "Contribution", "Origin"].map((name) =>
+            h("th", { scope: "col" }, name),
+          ),
+        ),
+      ),
+      h(
+        "tbody",
+        null,
+        (result.contributions || []).map((part) =>
+          h(
+            "tr",
+            null,
+            h("th", { scope: "row" }, h("span", { class: `dot ${sourceClass(sources, part.source)}` }), part.source),
+            h("td", null, part.rank ?? "–"),
+            h("td", null, number(part.score)),
+            h("td", null, number(part.weight)),
+            h("td", null, number(part.contribution)),
+            h("td", { class: "soft" }, origin[part.origin] || part.origin),
+          ),
+        ),
+      ),
+      h(
+        "tfoot",
+        null,
+        h(
+          "tr",
+          null,
+          h("th", { scope: "row" }, "Score"),
+          h("td"),
+          h("td"),
+          h("td"),
+          h("td", null, number(result.score)),
+          h("td"),
+        ),
+      ),
+    ),
+  );
+}
+
+// asked is a table of the sources of an answer with a strip of their times.
+export function asked(answer, sources) {
+  const longest = Math.max(answer.took_ms, ...answer.sources.map((source) => total(source)));
+  return h(
+    "section",
+    { class: "asked", "aria-labelledby": "asked-title" },
+    h("h2", { id: "asked-title" }, "Who was asked"),
+    h(
+      "ul",
+      null,
+      answer.sources.map((source) =>
+        h(
+          "li",
+          null,
+          h(
+            "div",
+            { class: "row" },
+            h("span", { class: `dot ${sourceClass(sources, source.name)}` }),
+            h("strong", null, source.name),
+            h("span", { class: "soft" }, source.kind),
+            source.status !== "ok" && h("span", { class: `status ${source.status}` }, source.status),
+          ),
+          source.reason && h("p", { class: "soft" }, source.reason),
+          facts(source),
+          strip(source, longest),
+        ),
+      ),
+    ),
+    h("p", { class: "soft" }, `${number(answer.took_ms, 1)} ms in all. Sources are asked at the same time.`),
+    answer.degraded.map((missing) => h("p", { class: "warning" }, `${missing.source}: ${missing.reason}`)),
+  );
+}
+
+const total = (source) => Object.values(source.took_ms || {}).reduce((sum, ms) => sum + ms, 0);
+
+function facts(source) {
+  const known = [
+    ["hits", source.kind === "late" ? undefined : source.hits, 0],
+    ["familiarity", source.familiarity, 2],
+    ["certainty", source.confidence, 2],
+    ["chance", source.chance, 2],
+    ["weight", source.weight, 3],
+  ].filter(([, value]) => value !== undefined && value !== null);
+  return (
+    known.length > 0 &&
+    h(
+      "dl",
+      null,
+      known.map(([name, value, digits]) => h("div", null, h("dt", null, name), h("dd", null, number(value, digits)))),
+    )
+  );
+}
+
+function strip(source, longest) {
+  const steps = Object.entries(source.took_ms || {}).filter(([, ms]) => ms > 0);
+  if (steps.length === 0) return null;
+  return h(
+    "div",
+    { class: "strip", role: "img", "aria-label": steps.map(([step, ms]) => `${step} ${number(ms, 1)} ms`).join(", ") },
+    steps.map(([step, ms]) => {
+      const piece = sized(h("span", { class: `step-${step}` }), (100 * ms) / longest);
+      piece.title = `${step}: ${number(ms, 1)} ms`;
+      return piece;
+    }),
+  );
+}
