@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"conclave/bench/searches"
 )
 
 // TestBenchSearch looks at what is printed, not at how fast anything is.
@@ -24,7 +26,7 @@ func TestBenchSearch(t *testing.T) {
 		}
 	}
 	code, out, complaints = conclave(t, append(args, "--json")...)
-	var costs []searchCost
+	var costs []searches.Cost
 	if err := json.Unmarshal([]byte(out), &costs); code != exitOK || err != nil || len(costs) != 2 {
 		t.Fatalf("exit code %d, %v, %s\n%s", code, err, complaints, out)
 	}

@@ -20,7 +20,7 @@ func examineCalibration(config configs.Config) []finding {
 		var l *serving.Assembly
 		l, err = serving.Assemble(serving.Options{Config: config, Log: slog.New(slog.DiscardHandler), Lenient: true})
 		if err == nil {
-			f.Detail = "auto is " + autoOf(l)
+			f.Detail = "auto is " + l.Auto()
 			if l.Refused() != "" {
 				f.Status, f.Detail = "note", l.Refused()
 			}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"conclave/calibration"
 	"conclave/configs"
 	shipped "conclave/experts"
-	"conclave/fusion"
 	"conclave/search"
 	"conclave/serving"
 )
@@ -35,7 +33,7 @@ func next(config configs.Config, out io.Writer) error {
 }
 
 func sayNext(l *serving.Assembly, w *errWriter, folder string) {
-	w.printf("auto is %s\n", autoOf(l))
+	w.printf("auto is %s\n", l.Auto())
 	experts := l.Engine.Experts()
 	late := slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
 	record, err := calibration.ReadRecord(folder)
@@ -53,29 +51,4 @@ func sayNext(l *serving.Assembly, w *errWriter, folder string) {
 			step("a hundred or more of your questions, with their passages", "calibrate --collection "+folder+" --questions FILE")
 		}
 	}
-}
-
-// auto is the method behind "auto", and of what.
-func autoOf(l *serving.Assembly) string {
-	d := l.Engine.Defaults()
-	var of []string
-	dense := l.Dense()
-	switch {
-	case len(dense) > 3:
-		of = append(of, fmt.Sprintf("%d experts", len(dense)))
-	default:
-		for _, x := range dense {
-			of = append(of, x.Name)
-		}
-	}
-	of = append(of, "words")
-	if d.Auto == fusion.MethodGate {
-		if d.Gate.Phrases > 0 {
-			of = append(of, "phrases")
-		}
-		if len(d.Gate.Late) > 0 && l.LineUp().Late != nil {
-			of = append(of, "late interaction")
-		}
-	}
-	return d.Auto + ": " + strings.Join(of, ", ")
 }

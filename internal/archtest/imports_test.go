@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 	"provision":   {},
 	"demo":        {},
 	"experts":     {"configs", "models", "provision"},
-	"bench":       {"ann", "bm25", "corpus", "disk", "encoder", "models", "provision", "rank"},
+	"bench":       {"ann", "bm25", "corpus", "disk", "encoder", "fusion", "models", "provision", "rank", "search", "serving"},
 	"cmd":         {"*"},
 	"internal":    {"*"}, // test support and end-to-end tests
 }

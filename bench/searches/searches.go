@@ -1,0 +1,193 @@
+// Package searches measures what a search costs beside its experts' encoders
+// alone.
+package searches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"conclave/fusion"
+	"conclave/search"
+	"conclave/serving"
+)
+
+// Options say what is measured.
+type Options struct {
+	Fusion string // method of fusion
+	// Familiar lets each question ask the experts that are the most familiar with
+	// it, beside those without a domain, under the gate.
+	Familiar bool
+	Clients  int // at once, for the rates
+	Rounds   int // turns of each side; the median counts
+}
+
+// Timeout is what a search is given, and the least that a collection's limits have
+// to allow.
+const Timeout = 30 * time.Second
+
+// Cost is what a search costs beside its experts' encoder passes alone.
+type Cost struct {
+	Experts int `json:"experts"`
+	// P50MS is the median time of a search by one client, EncodersMS that of the
+	// same experts' encoder passes alone, EnsembleMS that of one pass of one
+	// expert's ensemble, OneEncoderMS that of one encoder pass with nothing
+	// beside it.
+	P50MS        float64 `json:"p50_ms"`
+	EncodersMS   float64 `json:"encoders_p50_ms"`
+	OneEncoderMS float64 `json:"one_encoder_p50_ms"`
+	EnsembleMS   float64 `json:"ensemble_p50_ms"`
+	// QPS is the searches a second of several clients, EncodersQPS the questions
+	// that the encoders alone take from as many.
+	QPS         float64 `json:"qps"`
+	EncodersQPS float64 `json:"encoders_qps"`
+}
+
+// Able are the experts of which some are asked, and those that always are.
+func (o *Options) Able(l *serving.Assembly) (able, always []*serving.Expert) {
+	for _, e := range l.Experts.Dense() {
+		switch {
+		case o.Familiar && e.Bundle.Manifest.Representatives == "":
+			always = append(always, e)
+		case o.Familiar || e.Encoder.Ensemble() != nil:
+			able = append(able, e)
+		}
+	}
+	return able, always
+}
+
+// Measure asks the texts of a collection with n of the able experts. Its encoders
+// must cache nothing.
+func (o *Options) Measure(ctx context.Context, l *serving.Assembly, n int, texts []string) (Cost, error) {
+	able, always := o.Able(l)
+	return o.measure(ctx, l, append(always, able[:n]...), n, texts)
+}
+
+// Print writes a table for people.
+func Print(out io.Writer, costs []Cost) error {
+	_, err := fmt.Fprintf(out, "%7s | %10s %12s %6s | %12s %10s %6s | %10s %12s %6s\n", "experts", "search ms", "encoders ms", "ratio",
+		"one pass ms", "ensemble", "share", "searches/s", "encoders/s", "ratio")
+	for _, c := range costs {
+		if err != nil {
+			break
+		}
+		_, err = fmt.Fprintf(out, "%7d | %10.2f %12.2f %6.2f | %12.2f %10.3f %6.2f | %10.1f %12.1f %6.2f\n", c.Experts, c.P50MS, c.EncodersMS, c.P50MS/c.EncodersMS,
+			c.OneEncoderMS, c.EnsembleMS, c.EnsembleMS/c.OneEncoderMS, c.QPS, c.EncodersQPS, c.QPS/c.EncodersQPS)
+	}
+	return err
+}
+
+// measure lets searches and encoders take turns. With Familiar a search
+// chooses so many specialists itself, and the encoders are as many.
+func (o *Options) measure(ctx context.Context, l *serving.Assembly, experts []*serving.Expert, specialists int, texts []string) (Cost, error) {
+	request := search.Request{TimeoutMS: int(Timeout / time.Millisecond), Fusion: search.Methods{Names: []string{o.Fusion}}}
+	if o.Familiar {
+		request.Fusion.Names[0], request.Specialists = fusion.MethodGate, specialists
+	} else {
+		names := make([]string, len(experts))
+		for i, e := range experts {
+			names[i] = e.Name()
+		}
+		request.Experts = &names
+	}
+	ask := func(text string) error {
+		r := request
+		r.Question = text
+		_, err := l.Engine.Search(ctx, r)
+		return err
+	}
+	encode := func(text string) error { return encodeAll(ctx, experts, text) }
+	one := func(text string) error { return encodeAll(ctx, experts[:1], text) }
+	last := experts[len(experts)-1]
+	vector, err := last.Encoder.EncodeQuestion(ctx, texts[0])
+	if err != nil {
+		return Cost{}, err
+	}
+	ensemble := func(string) error {
+		if e := last.Encoder.Ensemble(); e != nil {
+			_, err := e.Members(ctx, vector)
+			return err
+		}
+		return nil
+	}
+
+	c := Cost{Experts: len(experts)}
+	kinds := []struct {
+		do      func(string) error
+		clients int
+		into    *float64
+		rate    bool
+		seen    []float64
+	}{
+		{ask, 1, &c.P50MS, false, nil}, {encode, 1, &c.EncodersMS, false, nil}, {one, 1, &c.OneEncoderMS, false, nil}, {ensemble, 1, &c.EnsembleMS, false, nil},
+		{ask, o.Clients, &c.QPS, true, nil}, {encode, o.Clients, &c.EncodersQPS, true, nil},
+	}
+	for round := range o.Rounds + 1 {
+		for i := range kinds {
+			k := &kinds[i]
+			times, took, err := byClients(k.clients, texts, k.do)
+			if err != nil {
+				return c, err
+			}
+			if round == 0 {
+				continue // everything warms up
+			}
+			if k.rate {
+				k.seen = append(k.seen, float64(len(texts))/took.Seconds())
+			} else {
+				k.seen = append(k.seen, times[len(times)/2].Seconds()*1000)
+			}
+		}
+	}
+	for i := range kinds {
+		slices.Sort(kinds[i].seen)
+		*kinds[i].into = kinds[i].seen[len(kinds[i].seen)/2]
+	}
+	return c, nil
+}
+
+// encodeAll encodes a question by all experts at once, as a search does.
+func encodeAll(ctx context.Context, experts []*serving.Expert, text string) error {
+	errs := make([]error, len(experts))
+	var group sync.WaitGroup
+	for i, e := range experts {
+		group.Go(func() { _, errs[i] = e.Encoder.EncodeQuestion(ctx, text) })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// byClients does something for every text, by so many clients at once, and
+// returns the times in ascending order and how long all took.
+func byClients(clients int, texts []string, do func(string) error) (times []time.Duration, took time.Duration, err error) {
+	times = make([]time.Duration, len(texts))
+	errs := make([]error, clients)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	begun := time.Now()
+	for c := range clients {
+		group.Go(func() {
+			for {
+				i := next.Add(1) - 1
+				if i >= int64(len(texts)) {
+					return
+				}
+				started := time.Now()
+				if errs[c] = do(texts[i]); errs[c] != nil {
+					errs[c] = fmt.Errorf("question %q: %w", texts[i], errs[c])
+					return
+				}
+				times[i] = time.Since(started)
+			}
+		})
+	}
+	group.Wait()
+	took = time.Since(begun)
+	slices.Sort(times)
+	return times, took, errors.Join(errs...)
+}
