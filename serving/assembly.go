@@ -32,8 +32,6 @@ type Options struct {
 	// Uncalibrated leaves the collection's calibration aside, which is about to be
 	// made, or is of a version that cannot be read any more.
 	Uncalibrated bool
-	// Lenient leaves experts out whose bundles are damaged, and every answer says so.
-	Lenient bool
 }
 
 // Assembly is a collection opened for searching, with its experts and the engine
@@ -60,7 +58,8 @@ type absentExpert struct {
 
 // Assemble opens the configured collection with the configured experts, all that
 // the collection has where none are named, and refuses what would answer wrongly:
-// vectors of another encoder, an index below its floor. Close ends it.
+// vectors of another encoder, an index below its floor. An expert whose bundle cannot
+// be used is left out, and every answer says so. Close ends it.
 func Assemble(o Options) (*Assembly, error) {
 	a := &Assembly{options: o}
 	err := a.load()
@@ -120,7 +119,7 @@ func searchedExperts(config configs.Config, g *collection.Generation) []string {
 func (a *Assembly) spare(failed map[string]error) error {
 	var errs []error
 	for name, err := range failed {
-		if name == shipped.Base || name == shipped.BaseBundle(models.PrecisionInt8) || !a.options.Lenient || len(a.Experts.Dense()) == 0 {
+		if name == shipped.Base || name == shipped.BaseBundle(models.PrecisionInt8) || len(a.Experts.Dense()) == 0 {
 			errs = append(errs, err)
 			continue
 		}

@@ -96,7 +96,7 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 // load opens the collection with its experts and the engine, and for writing the
 // jobs.
 func (s *Server) load(observer handlers.Observer, control *admission.Control) (queue *jobs.Queue, err error) {
-	s.assembly = &Assembly{options: Options{Config: s.config, Log: s.log, Observer: observer, Lenient: true}}
+	s.assembly = &Assembly{options: Options{Config: s.config, Log: s.log, Observer: observer}}
 	if err := s.assembly.load(); err != nil {
 		return nil, err
 	}

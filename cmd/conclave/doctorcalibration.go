@@ -18,7 +18,7 @@ func examineCalibration(config configs.Config) []finding {
 	}
 	if err == nil {
 		var l *serving.Assembly
-		l, err = serving.Assemble(serving.Options{Config: config, Log: slog.New(slog.DiscardHandler), Lenient: true})
+		l, err = serving.Assemble(serving.Options{Config: config, Log: slog.New(slog.DiscardHandler)})
 		if err == nil {
 			f.Detail = "auto is " + l.Auto()
 			if l.Refused() != "" {

@@ -20,11 +20,10 @@ import (
 const evaluationTimeout = 30 * time.Second
 
 // openMeasured opens a collection to ask it questions whose passages are known. An
-// expert whose bundle is damaged is left out, with a warning. What it returns is to be
-// closed, also beside an error.
+// expert whose bundle is damaged is left out, with a warning.
 func openMeasured(config configs.Config, term terminal, uncalibrated bool) (*serving.Assembly, error) {
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
-	return serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: uncalibrated, Lenient: true})
+	return serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: uncalibrated})
 }
 
 // gather asks all questions, and shows how far it is.

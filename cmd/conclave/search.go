@@ -128,7 +128,7 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 	if x.url != "" {
 		return searchRemote(cmd.Context(), x.url, x.key, x.request)
 	}
-	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(terminal.Err, config.Log), Observer: complaining{terminal.Err}, Lenient: true})
+	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(terminal.Err, config.Log), Observer: complaining{terminal.Err}})
 	if err != nil {
 		return response, err
 	}
