@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"errors"
 	"sort"
 
 	"conclave/rank"
@@ -8,54 +9,64 @@ import (
 
 // After is the passages whose ids come after one in the order of their bytes, at
 // most so many; "" is before all.
-func (g *Generation) After(id string, limit int) ([]rank.Ordinal, error) {
-	// Each segment numbers its passages in that order.
-	next := make([]rank.Ordinal, len(g.segments))
-	ids := make([]string, len(g.segments)) // of next; "" at the end
-	advance := func(i int, from rank.Ordinal) (err error) {
-		s := g.segments[i]
-		for int(from) < s.store.Len() && s.dead.has(from) {
-			from++
+func (g *Generation) After(id string, limit int) (out []rank.Ordinal, err error) {
+	if limit < 1 {
+		return nil, nil
+	}
+	err = eachByID(g.segments, id, func(at origin) (bool, error) {
+		out = append(out, g.segments[at.segment].base+at.ordinal)
+		return len(out) < limit, nil
+	})
+	return out, err
+}
+
+// eachByID visits the passages of segments that are not deleted and whose ids come
+// after one, in the order of their ids, while visit says so: each segment has them
+// in that order, so the lists are merged.
+func eachByID(from []*segment, after string, visit func(at origin) (bool, error)) error {
+	next := make([]rank.Ordinal, len(from))
+	ids := make([]string, len(from)) // of next; "" at the end
+	advance := func(i int) (err error) {
+		s := from[i]
+		for int(next[i]) < s.store.Len() && s.dead.has(next[i]) {
+			next[i]++
 		}
-		next[i], ids[i] = from, ""
-		if int(from) < s.store.Len() {
-			ids[i], err = s.store.ID(from)
+		if ids[i] = ""; int(next[i]) < s.store.Len() {
+			ids[i], err = s.store.ID(next[i])
 		}
 		return err
 	}
-	for i, s := range g.segments {
+	for i, s := range from {
 		var failed error
-		from := sort.Search(s.store.Len(), func(o int) bool {
-			at, err := s.store.ID(rank.Ordinal(o))
-			if err != nil {
-				failed = err
-			}
-			return at > id
-		})
-		if failed == nil {
-			failed = advance(i, rank.Ordinal(from))
+		if after != "" {
+			next[i] = rank.Ordinal(sort.Search(s.store.Len(), func(o int) bool {
+				at, err := s.store.ID(rank.Ordinal(o))
+				failed = errors.Join(failed, err)
+				return at > after
+			}))
 		}
-		if failed != nil {
-			return nil, failed
+		if err := errors.Join(failed, advance(i)); err != nil {
+			return err
 		}
 	}
-	var out []rank.Ordinal
-	for len(out) < limit {
-		first := -1
+	for {
+		least := -1 // a handful of segments: looking at each is as fast as a heap
 		for i := range ids {
-			if ids[i] != "" && (first < 0 || ids[i] < ids[first]) {
-				first = i
+			if ids[i] != "" && (least < 0 || ids[i] < ids[least]) {
+				least = i
 			}
 		}
-		if first < 0 {
-			break
+		if least < 0 {
+			return nil
 		}
-		out = append(out, g.segments[first].base+next[first])
-		if err := advance(first, next[first]+1); err != nil {
-			return nil, err
+		if more, err := visit(origin{least, next[least]}); err != nil || !more {
+			return err
+		}
+		next[least]++
+		if err := advance(least); err != nil {
+			return err
 		}
 	}
-	return out, nil
 }
 
 // Bytes is how many bytes the files of the generation's segments have.

@@ -291,17 +291,6 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestQuestionsAreMeasured: recall on given question vectors is kept and shown.
-func TestQuestionsAreMeasured(t *testing.T) {
-	a := &hashEncoder{name: "a", dimension: 8}
-	vectors := map[string][][]float32{"a": {a.vector("word1"), a.vector("word2 word3")}}
-	g := opened(t, built(t, BuildOptions{Experts: []PassageEncoder{a}, Questions: vectors}, randomPassages(1, 500)))
-	recall := g.Experts()[0].Recall
-	if recall.Questions == nil || recall.Questions.Queries != 2 || recall.Questions.At10 < 0.9 {
-		t.Fatalf("%+v", recall)
-	}
-}
-
 // TestSameInSameOut: the same passages in another order make the same files,
 // and a build is repeatable.
 func TestSameInSameOut(t *testing.T) {

@@ -26,7 +26,7 @@ type Collection struct {
 // time however large the files are; Verify compares everything.
 func Open(dir string) (*Collection, error) {
 	c := &Collection{dir: dir, files: newShared(disk.OS{})}
-	if _, err := c.Reload(); err != nil {
+	if _, err := c.Reload(nil); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -46,22 +46,11 @@ func (c *Collection) Acquire() *Generation {
 	return c.current
 }
 
-// Reload looks for a newer generation on disk and hands that one out from now
-// on; it reports whether there was one. Generations that are pinned stay open.
-// On an error the one before stays.
-func (c *Collection) Reload() (bool, error) {
-	return c.reload(func(_, _ *Generation) error { return nil })
-}
-
-// ReloadIf is Reload, which shows a new generation to check before it hands it
-// out: with an error of check the one before stays.
-func (c *Collection) ReloadIf(check func(next *Generation) error) (bool, error) {
-	return c.reload(func(_, next *Generation) error { return check(next) })
-}
-
-// reload is Reload, which shows a new generation to prepare before it hands it
-// out; before is nil for the first.
-func (c *Collection) reload(prepare func(before, next *Generation) error) (bool, error) {
+// Reload looks for a newer generation on disk, shows it to check, where that is
+// not nil, and hands it out from now on; it reports whether there was one.
+// Generations that are pinned stay open. On an error, also one of check, the one
+// before stays.
+func (c *Collection) Reload(check func(next *Generation) error) (bool, error) {
 	c.loading.Lock()
 	defer c.loading.Unlock()
 	c.mu.Lock()
@@ -95,9 +84,11 @@ func (c *Collection) reload(prepare func(before, next *Generation) error) (bool,
 		if err != nil {
 			return false, err
 		}
-		if err := prepare(current, g); err != nil {
-			g.drop()
-			return false, err
+		if check != nil {
+			if err := check(g); err != nil {
+				g.drop()
+				return false, err
+			}
 		}
 		c.mu.Lock()
 		c.current = g

@@ -194,11 +194,15 @@ func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 			}
 		}
 	}
+	// What was refused may stand whole at the log's end, and would count after a
+	// kill. Who is told of a state without it, where there is nothing to write too,
+	// is told when a record stands in its place.
+	write := len(g.entries) > 0 || l.logTrouble != nil // nobody else changes it
 	l.logUse.Lock()
 	first := l.log.next
 	var places []logged
 	var err error
-	if len(g.entries) > 0 {
+	if write {
 		places, err = l.log.append(g.entries)
 	}
 	last := l.log.next - 1
@@ -206,7 +210,7 @@ func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 		l.log.rotate()
 	}
 	l.logUse.Unlock()
-	if len(g.entries) > 0 {
+	if write {
 		l.note(&l.logTrouble, err)
 	}
 	if err != nil {

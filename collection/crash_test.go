@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	case "grow":
 		err = childGrow(dir)
 	case "live":
-		err = childLive(dir)
+		err = childLive(disk.OS{}, dir)
 	case "faulty":
 		err = childFaulty(dir)
 	case "confined":

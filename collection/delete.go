@@ -2,7 +2,6 @@ package collection
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
@@ -11,27 +10,6 @@ import (
 	"conclave/disk"
 	"conclave/rank"
 )
-
-// delete is Delete.
-func (w *writer) delete(ctx context.Context, ids []string) (deleted int, err error) {
-	if err := errors.Join(w.built(), w.pendingChanges()); err != nil {
-		return 0, err
-	}
-	errNothing := errors.New("nothing to delete")
-	made := w.draft()
-	defer made.discard()
-	_, err = w.publish(ctx, made, func(m *manifest) (err error) {
-		deleted, err = w.bury(ctx, made, m, slices.Values(ids))
-		if err == nil && deleted == 0 {
-			return errNothing
-		}
-		return err
-	})
-	if errors.Is(err, errNothing) {
-		return 0, nil
-	}
-	return deleted, err
-}
 
 // built is an error when the collection's first build was not completed.
 func (w *writer) built() error {

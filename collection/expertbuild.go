@@ -78,6 +78,6 @@ func buildExpert(ctx context.Context, d disk.Disk, dir string, store passages, x
 		return out, err
 	}
 	defer func() { err = errors.Join(err, ix.Close()) }()
-	out.Recall, err = measure(ctx, ix, x, o, r)
+	out.Recall, err = measure(ctx, ix, x, r)
 	return out, err
 }

@@ -38,10 +38,10 @@ func TestExpertsComeAndGo(t *testing.T) {
 	if _, ok := old.Expert("b"); ok {
 		t.Fatal("a generation changed while it was pinned")
 	}
-	if changed, err := c.Reload(); err != nil || !changed {
+	if changed, err := c.Reload(nil); err != nil || !changed {
 		t.Fatalf("Reload: %v, %v", changed, err)
 	}
-	if changed, err := c.Reload(); err != nil || changed {
+	if changed, err := c.Reload(nil); err != nil || changed {
 		t.Fatalf("Reload again: %v, %v", changed, err)
 	}
 	with := c.Acquire()
@@ -73,7 +73,7 @@ func TestExpertsComeAndGo(t *testing.T) {
 	with.Release()
 	old.Release()
 	refused := errors.New("not this one")
-	if changed, err := c.ReloadIf(func(next *Generation) error {
+	if changed, err := c.Reload(func(next *Generation) error {
 		if _, has := next.Expert("b"); has || next.Number() != 4 {
 			t.Errorf("shown generation %d, with the expert: %v", next.Number(), has)
 		}
@@ -81,7 +81,7 @@ func TestExpertsComeAndGo(t *testing.T) {
 	}); changed || !errors.Is(err, refused) || c.current.Number() != 3 {
 		t.Errorf("refused: %v, %v, generation %d", changed, err, c.current.Number())
 	}
-	if _, err := c.Reload(); err != nil {
+	if _, err := c.Reload(nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(c.files.files); n != 8 {
@@ -91,7 +91,7 @@ func TestExpertsComeAndGo(t *testing.T) {
 	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "b", dimension: 6}, BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Reload(); err != nil {
+	if _, err := c.Reload(nil); err != nil {
 		t.Fatal(err)
 	}
 	g := c.Acquire()

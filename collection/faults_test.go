@@ -351,12 +351,13 @@ func (r *faultRun) heal() {
 // them, with a number that many, else a few.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	const seed = 15
+	seed := seedOf(t)
 	images, template := new(sync.Map), faultTemplate(t)
 	whole := newFaultRun(t, "without faults", template, images)
 	whole.disk.inject(nil)
 	whole.run()
 	operations, _ := whole.disk.count()
+
 	whole.heal()
 
 	type fault struct {

@@ -68,7 +68,7 @@ func TestLiveFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v, %s", err, out)
 	}
-	state, refused := map[string]int{}, 0
+	state, refused := map[string][]int{}, 0
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		var word, id string
 		var n int
@@ -78,13 +78,13 @@ func TestLiveFullDisk(t *testing.T) {
 		if word == "refused" {
 			refused++
 		} else {
-			state[id] = n
+			state[id] = []int{n}
 		}
 	}
 	if refused != 1 || len(state) < 10 {
 		t.Fatalf("%d changes acknowledged: %s", len(state), out)
 	}
-	checkAfterKill(t, 0, dir, state, map[string]int{})
+	checkAcknowledged(t, 0, dir, state)
 	if _, err := Verify(t.Context(), dir, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -116,42 +116,51 @@ func (g *Generation) Segments() int { return len(g.segments) }
 
 // Passage reads a passage. It stays valid after Release.
 func (g *Generation) Passage(ordinal rank.Ordinal) (corpus.Passage, error) {
-	if int64(ordinal) >= int64(g.total) {
-		return corpus.Passage{}, fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
+	s, o, err := g.place(ordinal)
+	if err == nil && s.dead.has(o) {
+		err = fmt.Errorf("passage number %d is deleted", ordinal)
 	}
-	s := g.segmentOf(ordinal)
-	if s.dead.has(ordinal - s.base) {
-		return corpus.Passage{}, fmt.Errorf("passage number %d is deleted", ordinal)
+	if err != nil {
+		return corpus.Passage{}, err
 	}
-	return s.store.Passage(ordinal - s.base)
-}
-
-// Size is how many bytes a passage takes uncompressed. It reads none of them.
-func (g *Generation) Size(ordinal rank.Ordinal) (int, error) {
-	if int64(ordinal) >= int64(g.total) {
-		return 0, fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
-	}
-	s := g.segmentOf(ordinal)
-	return s.store.Size(ordinal - s.base)
+	return s.store.Passage(o)
 }
 
 // Stored is Passage, of deleted passages too: what an index has a place for
 // until their segment is merged.
 func (g *Generation) Stored(ordinal rank.Ordinal) (corpus.Passage, error) {
-	if int64(ordinal) >= int64(g.total) {
-		return corpus.Passage{}, fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
+	s, o, err := g.place(ordinal)
+	if err != nil {
+		return corpus.Passage{}, err
 	}
-	s := g.segmentOf(ordinal)
-	return s.store.Passage(ordinal - s.base)
+	return s.store.Passage(o)
+}
+
+// Size is how many bytes a passage takes uncompressed. It reads none of them.
+func (g *Generation) Size(ordinal rank.Ordinal) (int, error) {
+	s, o, err := g.place(ordinal)
+	if err != nil {
+		return 0, err
+	}
+	return s.store.Size(o)
 }
 
 // ID reads the id of a passage.
 func (g *Generation) ID(ordinal rank.Ordinal) (string, error) {
+	s, o, err := g.place(ordinal)
+	if err != nil {
+		return "", err
+	}
+	return s.store.ID(o)
+}
+
+// place is the segment of a passage, and its ordinal there.
+func (g *Generation) place(ordinal rank.Ordinal) (*segment, rank.Ordinal, error) {
 	if int64(ordinal) >= int64(g.total) {
-		return "", fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
+		return nil, 0, fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
 	}
 	s := g.segmentOf(ordinal)
-	return s.store.ID(ordinal - s.base)
+	return s, ordinal - s.base, nil
 }
 
 // Ordinal finds the passage with an id. The error is that of a damaged file.

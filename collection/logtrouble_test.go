@@ -227,3 +227,39 @@ func TestLogTroubleEnds(t *testing.T) {
 		t.Errorf("%+v", results)
 	}
 }
+
+// TestNothingOfARefusedChangeReturns: a put whose sync fails is acknowledged to
+// nobody, and its record is whole in the log all the same. Who is told behind it
+// that there is no such passage, or that it is as it was, is told the truth also
+// after a kill.
+func TestNothingOfARefusedChangeReturns(t *testing.T) {
+	for name, change := range map[string]Change{
+		"deleting what is not there": {Delete: "x"},
+		"putting what is there":      put(corpus.Passage{ID: "first", Text: "one"}),
+	} {
+		dir := built(t, BuildOptions{}, []corpus.Passage{{ID: "first", Text: "one"}})
+		d := &failingDisk{}
+		l := lively(t, d, dir, LiveOptions{FlushAfter: time.Hour, retry: time.Hour})
+		apply(t, l, put(corpus.Passage{ID: "other", Text: "x"})) // begins the file
+		d.set("sync", syscall.EIO, 1)
+		refused := []Change{put(corpus.Passage{ID: "x", Text: "x"}), put(corpus.Passage{ID: "first", Text: "two"})}
+		if _, err := l.Apply(t.Context(), refused); err == nil {
+			t.Fatal("a change was acknowledged without a sync")
+		}
+		results, err := l.Apply(t.Context(), []Change{change})
+		if err != nil || results[0].Err != nil || results[0].Outcome != Absent && results[0].Outcome != Unchanged {
+			t.Fatalf("%s: %+v, %v", name, results, err)
+		}
+		left := filepath.Join(t.TempDir(), "left") // by a kill
+		if err := os.CopyFS(left, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		after := lively(t, disk.OS{}, left, LiveOptions{FlushAfter: time.Hour})
+		if p, _, ok, err := after.Passage("x"); ok || err != nil {
+			t.Errorf("%s: %+v is there after a kill, %v", name, p, err)
+		}
+		if p, _, ok, err := after.Passage("first"); !ok || err != nil || p.Text != "one" {
+			t.Errorf("%s: the passage is %+v after a kill, %v", name, p, err)
+		}
+	}
+}

@@ -80,7 +80,11 @@ func (w *writer) merge(ctx context.Context, names []string, o BuildOptions) (gen
 	if err != nil {
 		return 0, err
 	}
-	order, err := liveByID(ctx, from)
+	var order []origin
+	err = eachByID(from, "", func(at origin) (bool, error) {
+		order = append(order, at)
+		return true, ctx.Err()
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -117,61 +121,6 @@ func (g *Generation) chosen(names []string) ([]*segment, error) {
 	}
 	if len(out) != len(names) || len(out) == 0 {
 		return nil, fmt.Errorf("of the %d segments to merge, %d are there", len(names), len(out))
-	}
-	return out, nil
-}
-
-// liveByID lists the passages that are not deleted, in the order of their ids:
-// each segment has them in that order, so the lists are merged.
-func liveByID(ctx context.Context, from []*segment) ([]origin, error) {
-	type head struct {
-		id string
-		origin
-	}
-	var heads []head
-	advance := func(at origin) (head, bool, error) {
-		s := from[at.segment]
-		for int(at.ordinal) < s.store.Len() && s.dead.has(at.ordinal) {
-			at.ordinal++
-		}
-		if int(at.ordinal) == s.store.Len() {
-			return head{}, false, nil
-		}
-		id, err := s.store.ID(at.ordinal)
-		return head{id, at}, true, err
-	}
-	for i := range from {
-		h, ok, err := advance(origin{segment: i})
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			heads = append(heads, h)
-		}
-	}
-	var out []origin
-	for len(heads) > 0 {
-		if len(out)%1024 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		least := 0 // a handful of segments: looking at each is as fast as a heap
-		for i := range heads {
-			if heads[i].id < heads[least].id {
-				least = i
-			}
-		}
-		out = append(out, heads[least].origin)
-		next := heads[least].origin
-		next.ordinal++
-		h, ok, err := advance(next)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			heads[least] = h
-		} else {
-			heads = slices.Delete(heads, least, least+1)
-		}
 	}
 	return out, nil
 }

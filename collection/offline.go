@@ -30,13 +30,6 @@ func Add(ctx context.Context, dir string, source Source, o BuildOptions) (Report
 	return alone(dir, func(w *writer) (Report, error) { return w.add(ctx, source, o) })
 }
 
-// Delete takes passages out of the collection in dir, all at once, and says
-// how many of the ids were there. Their texts and vectors stay on disk until
-// their segment is merged.
-func Delete(ctx context.Context, dir string, ids []string) (deleted int, err error) {
-	return alone(dir, func(w *writer) (int, error) { return w.delete(ctx, ids) })
-}
-
 // Merge makes one segment of the named ones, without their deleted passages.
 // Nothing is analysed or encoded: postings are merged and vectors are copied. Of
 // the options, Threads, WordMemory and Progress count.
@@ -47,7 +40,7 @@ func Merge(ctx context.Context, dir string, names []string, o BuildOptions) (gen
 // AddExpert encodes all passages of the collection in dir with another expert
 // and adds its two files to each segment. Nothing else is written; until the
 // new manifest is there, readers see the collection as it was. Of the options,
-// Index, Questions, Threads, BatchPassages and Progress count.
+// Index, Threads, BatchPassages and Progress count.
 func AddExpert(ctx context.Context, dir string, encoder PassageEncoder, o BuildOptions) (Report, error) {
 	return alone(dir, func(w *writer) (Report, error) { return w.addExpert(ctx, encoder, o) })
 }

@@ -98,7 +98,7 @@ func TestReplacedCollection(t *testing.T) {
 	if _, err := Build(t.Context(), dir, of(randomPassages(2, 30)), BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Reload(); err == nil || !strings.Contains(err.Error(), "was replaced by another collection") {
+	if _, err := c.Reload(nil); err == nil || !strings.Contains(err.Error(), "was replaced by another collection") {
 		t.Fatalf("Reload: %v", err)
 	}
 	g := c.Acquire() // the one before goes on

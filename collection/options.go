@@ -73,9 +73,6 @@ type BuildOptions struct {
 	// Words are BM25's constants; the zero value is bm25.DefaultParams, and for
 	// an existing collection what it was built with.
 	Words bm25.Params
-	// Questions are vectors of real questions for each expert, to measure the
-	// recall on beside stored vectors. Optional.
-	Questions map[string][][]float32
 	// Threads for building graphs; 0: all processors.
 	Threads int
 	// BatchPassages is how many passages an encoder gets at a time; 0: 256.

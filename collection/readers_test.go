@@ -32,7 +32,7 @@ func reading(t *testing.T, dir string, n int, ask func(c *Collection) error) (st
 				last = true
 			case <-time.After(time.Millisecond):
 			}
-			fresh, err := c.Reload()
+			fresh, err := c.Reload(nil)
 			if err != nil {
 				return err
 			}

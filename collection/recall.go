@@ -9,80 +9,44 @@ import (
 // recallSamples is how many stored vectors a recall is measured on.
 const recallSamples = 200
 
-// Recall is how much of what exact search finds an index finds.
+// Recall is how much of what exact search finds an index finds, measured with
+// vectors of the index itself, drawn with the seed.
 type Recall struct {
-	// Stored was measured with vectors of the index itself, drawn with the seed.
 	Stored ann.Measured `json:"stored"`
-	// Questions was measured with vectors of questions, where they were given.
-	Questions *ann.Measured `json:"questions,omitempty"`
 }
 
 // measure measures the recall of a new index. A segment that is added is
 // measured by itself, so that adding to a large collection stays cheap.
-func measure(ctx context.Context, ix ann.Index, x expertManifest, o BuildOptions, r *reporter) (Recall, error) {
+func measure(ctx context.Context, ix ann.Index, x expertManifest, r *reporter) (out Recall, err error) {
 	if x.Index.Kind == ann.Flat || x.Index.Kind == ann.Late { // they compare with every passage
 		return Recall{Stored: ann.Measured{At10: 1, At100: 1}}, nil
 	}
-	questions := o.Questions[x.Name]
-	stored, total := min(recallSamples, ix.Len()), min(recallSamples, ix.Len())+len(questions)
+	n := min(recallSamples, ix.Len())
 	tell := func(done int) {
-		r.report(Progress{Stage: Measuring, Expert: x.Name, Done: int64(done), Total: int64(total), Unit: "searches"})
+		r.report(Progress{Stage: Measuring, Expert: x.Name, Done: int64(done), Total: int64(n), Unit: "searches"})
 	}
 	tell(0)
-	var out Recall
-	var err error
-	if out.Stored, err = ann.RecallOfStored(ctx, ix, stored, x.Index.Seed); err != nil {
-		return out, err
+	if out.Stored, err = ann.RecallOfStored(ctx, ix, n, x.Index.Seed); err == nil {
+		tell(n)
 	}
-	if len(questions) > 0 {
-		tell(stored)
-		m, err := ann.RecallOf(ctx, ix, questions)
-		if err != nil {
-			return out, err
-		}
-		out.Questions = &m
-	}
-	tell(total)
-	return out, nil
+	return out, err
 }
 
 // joined is the recall over all segments: the mean, weighted by passages. It
 // is an estimate; a search over several segments looks as widely in each as in
 // one, so it finds more rather than less.
 func joined(segments []segmentManifest, expert string) Recall {
-	var out Recall
-	var stored, questions weightedRecall
+	var sum ann.Measured
+	weight := 0.0
 	for i := range segments {
-		r := segments[i].expert(expert).Recall
-		stored.add(r.Stored, segments[i].Passages)
-		if r.Questions != nil {
-			questions.add(*r.Questions, segments[i].Passages)
-		}
+		r, passages := segments[i].expert(expert).Recall.Stored, float64(segments[i].Passages)
+		sum.Queries += r.Queries
+		sum.At10 += passages * r.At10
+		sum.At100 += passages * r.At100
+		weight += passages
 	}
-	out.Stored = stored.mean()
-	if questions.weight > 0 {
-		m := questions.mean()
-		out.Questions = &m
+	if weight == 0 {
+		return Recall{Stored: ann.Measured{At10: 1, At100: 1}}
 	}
-	return out
-}
-
-type weightedRecall struct {
-	sum    ann.Measured
-	weight float64
-}
-
-func (w *weightedRecall) add(m ann.Measured, passages int) {
-	weight := float64(passages)
-	w.sum.Queries += m.Queries
-	w.sum.At10 += weight * m.At10
-	w.sum.At100 += weight * m.At100
-	w.weight += weight
-}
-
-func (w *weightedRecall) mean() ann.Measured {
-	if w.weight == 0 {
-		return ann.Measured{At10: 1, At100: 1}
-	}
-	return ann.Measured{Queries: w.sum.Queries, At10: w.sum.At10 / w.weight, At100: w.sum.At100 / w.weight}
+	return Recall{Stored: ann.Measured{Queries: sum.Queries, At10: sum.At10 / weight, At100: sum.At100 / weight}}
 }

@@ -60,6 +60,3 @@ func (w *WordIndex) Ceiling(question string) (float64, error) {
 func (w *WordIndex) Explain(question string, ordinal rank.Ordinal) (bm25.Explanation, error) {
 	return w.searcher.Explain(question, ordinal)
 }
-
-// Statistics are those of the whole collection.
-func (w *WordIndex) Statistics() bm25.Statistics { return w.searcher.Statistics() }

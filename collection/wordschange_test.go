@@ -229,7 +229,7 @@ func TestPhrasesWhileServing(t *testing.T) {
 			t.Errorf("%+v, %v", e, err)
 		}
 	}
-	if _, err := follower.Reload(); err != nil {
+	if _, err := follower.Reload(nil); err != nil {
 		t.Fatal(err)
 	}
 	check(l.Collection())
@@ -244,7 +244,7 @@ func TestPhrasesWhileServing(t *testing.T) {
 	if err := l.merge(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := follower.Reload(); err != nil {
+	if _, err := follower.Reload(nil); err != nil {
 		t.Fatal(err)
 	}
 	check(l.Collection())

@@ -295,7 +295,7 @@ func TestBadPassages(t *testing.T) {
 	if r := s.send(http.MethodDelete, "/v1/passages/a", `{}`, "Content-Type", "application/json"); r.StatusCode != http.StatusBadRequest {
 		t.Errorf("DELETE with a body: %d", r.StatusCode)
 	}
-	if n, _ := s.live.Collection().Reload(); n || s.live.Backlog().Changes > 0 {
+	if n, _ := s.live.Collection().Reload(nil); n || s.live.Backlog().Changes > 0 {
 		t.Error("something was stored")
 	}
 }

@@ -66,7 +66,7 @@ func (s *Server) tellReload(told string, err error) string {
 // reload shows searches the newest generation. refused are experts that could not be
 // taken in, with their vectors' fingerprints.
 func (s *Server) reload(refused map[string]string) error {
-	changed, err := s.assembly.Collection.ReloadIf(s.leaveOut)
+	changed, err := s.assembly.Collection.Reload(s.leaveOut)
 	if err != nil || !changed {
 		return err
 	}

@@ -173,7 +173,7 @@ func TestGrowth(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = source.Close()
-	if _, err := l.Collection.Reload(); err != nil {
+	if _, err := l.Collection.Reload(nil); err != nil {
 		t.Fatal(err)
 	}
 	old := len(l.passages)
