@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"conclave/search"
@@ -72,7 +73,7 @@ func FuzzSearchBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		body, problem := parseJSON(data)
 		if problem == nil {
-			_, problem = searchRequest(search.DefaultLimits(), body, maxViolations)
+			_, problem = searchRequest(search.Limits{K: 1000, Candidates: 1000, Timeout: 10 * time.Second}, body, maxViolations)
 		}
 		if problem != nil {
 			if problem.Status < 400 || problem.Status >= 500 || problem.Detail == "" {
@@ -97,7 +98,7 @@ func TestIntegers(t *testing.T) {
 		if problem != nil {
 			t.Fatal(problem)
 		}
-		request, problem := searchRequest(search.DefaultLimits(), body, maxViolations)
+		request, problem := searchRequest(search.Limits{K: 1000, Candidates: 1000, Timeout: 10 * time.Second}, body, maxViolations)
 		if problem != nil || request.K != want {
 			t.Errorf("%s: %d, %v", text, request.K, problem)
 		}

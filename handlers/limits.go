@@ -1,5 +1,10 @@
 package handlers
 
+import (
+	"conclave/corpus"
+	"conclave/search"
+)
+
 // Limits is the answer of /v1/limits: every limit in force, and what a request
 // gets that does not say otherwise.
 type Limits struct {
@@ -57,16 +62,13 @@ func (a *API) getLimits(c *call, _ none) (limits Limits, err error) {
 		UploadBytes: write.UploadBytes, UploadRate: write.BytesASecond, Uploads: write.Uploads, LineBytes: write.LineBytes, PassageBytes: write.PassageBytes,
 		Tags: write.Tags, MetadataBytes: write.MetadataBytes, AnswerBytes: l.AnswerBytes, UploadAnswer: write.AnswerBytes, ReadOnly: a.readOnly,
 		BodyBytes: a.bodyBytes, QuestionBytes: l.QuestionBytes, QuestionTokens: map[string]int{},
-		FilterTags: l.FilterTags, FilterTagBytes: l.FilterTagBytes,
+		FilterTags: search.MaxFilterTags, FilterTagBytes: corpus.MaxTagBytes,
 		K: l.K, Candidates: l.Candidates, Batch: l.Batch, EmbedInputs: l.EmbedInputs, EmbedBytes: l.EmbedBytes,
 		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: a.admission.Most(),
 		RateRequests: a.rateRequests, RateWindowMS: a.rateWindow.Milliseconds(), JSONDepth: maxDepth, JSONValues: maxValues,
 		Defaults: LimitDefaults{
-			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists, Missing: d.Missing, TimeoutMS: d.Timeout.Milliseconds(),
+			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists, Missing: string(d.Missing), TimeoutMS: d.Timeout.Milliseconds(), Alpha: *d.Alpha,
 		},
-	}
-	if d.Hybrid != nil {
-		limits.Defaults.Alpha = d.Hybrid.Alpha
 	}
 	for _, expert := range engine.Experts() {
 		limits.QuestionTokens[expert.Name] = expert.MaxTokens["question"]

@@ -44,7 +44,8 @@ type pass struct {
 // for each, at the latest when ctx is done. Sources that were not back by then are left
 // out; they end in their own time and let go of the view.
 func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
-	p := &pass{lineUp: l, inquiry: q, view: view, encodings: make([]encoding, len(l.experts))}
+	p := &pass{lineUp: l, inquiry: q, view: view, encodings: make([]encoding, len(l.experts)),
+		asked: make([]int, 0, len(q.wanted)), findings: make([]finding, 0, len(q.wanted))}
 	err := view.narrow(ctx, q.filter)
 	for _, at := range q.wanted {
 		if source := l.sources[at]; source.there(view) {
@@ -70,7 +71,8 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 		}
 	}
 	if specialists != nil {
-		p.goOn(func() { p.askFamiliar(ctx, specialists) })
+		p.begin()
+		go p.askFamiliar(ctx, specialists)
 	}
 	for waiting > 0 {
 		select {
@@ -97,23 +99,20 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 
 // start asks one source.
 func (p *pass) start(ctx context.Context, at int) {
-	p.goOn(func() {
+	p.begin()
+	go func() {
+		defer p.end()
 		f := finding{source: p.sources[at], at: at}
 		f.cause = guard(func() error { return f.source.ask(ctx, p, &f) })
 		p.answers <- f
-	})
-}
-
-// goOn runs a part of the pass, which whoever waits for the line-up waits for.
-func (p *pass) goOn(part func()) {
-	p.view.hold()
-	p.hold()
-	go func() {
-		defer p.leave()
-		defer p.view.letGo()
-		part()
 	}()
 }
+
+// begin and end surround what goes on beside the request, and may outlive it: whoever
+// waits for the line-up waits for that.
+func (p *pass) begin() { p.view.hold(); p.hold() }
+
+func (p *pass) end() { p.view.letGo(); p.leave() }
 
 // settle gives a finding its status and tells the observer. A finding whose
 // status is still "deadline" never arrived.

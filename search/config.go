@@ -1,13 +1,13 @@
 package search
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
-	"conclave/corpus"
 	"conclave/fusion"
 )
 
@@ -15,77 +15,59 @@ import (
 type Config struct {
 	LineUp   // to begin with
 	Corpus   Corpus
-	Limits   Limits   // zero values: DefaultLimits
+	Limits   Limits   // zero values: see Limits
 	Observer Observer // nil: nobody listens
 	Turns    Turns    // nil: everybody computes at once
 }
 
-// Limits bound what one request may ask for.
+// MaxFilterTags is the most tags of each list of a filter; no passage has a longer one
+// than corpus.MaxTagBytes.
+const MaxFilterTags = 64
+
+// Limits bound what one request may ask for; in parentheses what a zero means.
 type Limits struct {
-	K             int // results
-	Candidates    int // hits of each source
-	QuestionBytes int // length of a question in UTF-8
-	FilterTags    int // tags of each list of a filter
-	// FilterTagBytes is the length of one of them; no passage has a longer one
-	// than corpus.MaxTagBytes.
-	FilterTagBytes int
-	Timeout        time.Duration // of a search; Embed has this much
-	Batch          int           // searches of a batch
-	BatchParallel  int           // searches of a batch that run at once
-	EmbedInputs    int           // texts of an Embed
-	EmbedBytes     int           // length of one of them in UTF-8
-	AnswerBytes    int           // of an answer, as answerBytes counts
+	K             int           // results (1000)
+	Candidates    int           // hits of each source (1000)
+	QuestionBytes int           // length of a question in UTF-8 (8 KiB)
+	Timeout       time.Duration // of a search; Embed has this much (10 s)
+	Batch         int           // searches of a batch (100)
+	BatchParallel int           // searches of a batch that run at once (8)
+	EmbedInputs   int           // texts of an Embed (256)
+	EmbedBytes    int           // length of one of them in UTF-8 (64 KiB)
+	AnswerBytes   int           // of an answer, as answerBytes counts (32 MiB)
 }
 
-// DefaultLimits are the limits of a Config that sets none.
-func DefaultLimits() Limits {
-	return Limits{
-		K: 1000, Candidates: 1000, QuestionBytes: 8 << 10, Timeout: 10 * time.Second,
-		FilterTags: 64, FilterTagBytes: corpus.MaxTagBytes,
-		Batch: 100, BatchParallel: 8, EmbedInputs: 256, EmbedBytes: 64 << 10,
-		AnswerBytes: 32 << 20,
-	}
-}
-
-// Defaults are what a request gets that does not say otherwise.
+// Defaults are what a request gets that does not say otherwise; in parentheses what a
+// zero means, which is never more than the limit.
 type Defaults struct {
-	K          int
-	Candidates int
-	Timeout    time.Duration
-	Fusion     string
-	Missing    string
-	// Hybrid is DPR-BM25's weights; a request's "weights" for BM25 replaces
-	// Alpha. The Missing of a request replaces Hybrid.Missing.
-	Hybrid *fusion.HybridOptions
+	K          int           // (10)
+	Candidates int           // (100)
+	Timeout    time.Duration // (2 s)
+	Fusion     string        // ("auto")
+	Missing    fusion.Missing
+	// Alpha is BM25's weight in the hybrid; a request's "weights" for BM25 replaces it.
+	// Nil: 0.03, which is for unit vectors beside Lucene's BM25; DPR's inner products
+	// near 80 need 1.3.
+	Alpha *float64
 	// Auto is the method behind "auto": what calibration wrote for the
-	// collection, and "rrf" before there is any.
+	// collection, and ("rrf") before there is any.
 	Auto string
 	// Gate weighs sources by question for the method "gate"; nil refuses the method.
 	Gate *fusion.Gate
 	// GateWithoutLate takes Gate's place where late interaction takes no part in
 	// an answer; nil: Gate does that too. Chances are those of Gate.
 	GateWithoutLate *fusion.Gate
-	// Specialists is how many specialists fusion.MethodGate asks, the most familiar with
+	// Specialists is how many specialists the gate asks, the most familiar with
 	// the question. 0: all.
 	Specialists int
 	// Chances are the calibrated confidences of the gate's answers; nil: nobody
 	// calibrated them.
 	Chances fusion.Chances
-	// ChancesBasis says whence the Chances come; "": BasisCalibrated.
+	// ChancesBasis says whence the Chances come; (BasisCalibrated).
 	ChancesBasis string
 	// WordsChance is the calibrated chance that BM25's own first hit answers; nil
 	// likewise.
 	WordsChance Chance
-}
-
-// DefaultDefaults are the defaults of a Config that sets none. The α is for
-// unit vectors beside Lucene's BM25; DPR's inner products near 80 need 1.3.
-func DefaultDefaults() Defaults {
-	return Defaults{
-		K: 10, Candidates: 100, Timeout: 2 * time.Second,
-		Fusion: MethodAuto, Missing: string(fusion.Exact),
-		Hybrid: &fusion.HybridOptions{Alpha: 0.03}, Auto: fusion.MethodRRF,
-	}
 }
 
 // complete fills in what is left out and refuses what cannot work.
@@ -99,70 +81,38 @@ func (c *Config) complete() error {
 	if c.Turns == nil {
 		c.Turns = everybody{}
 	}
-	l, dl := &c.Limits, DefaultLimits()
-	if l.Timeout == 0 {
-		l.Timeout = dl.Timeout
-	}
-	if l.Timeout < time.Millisecond {
-		return fmt.Errorf("search: limits.timeout is %v: 1ms is the least", l.Timeout)
-	}
-	return fill(
-		number{"limits.k", &l.K, dl.K}, number{"limits.candidates", &l.Candidates, dl.Candidates},
-		number{"limits.question_bytes", &l.QuestionBytes, dl.QuestionBytes},
-		number{"limits.filter_tags", &l.FilterTags, dl.FilterTags}, number{"limits.filter_tag_bytes", &l.FilterTagBytes, dl.FilterTagBytes},
-		number{"limits.batch", &l.Batch, dl.Batch}, number{"limits.batch_parallel", &l.BatchParallel, dl.BatchParallel},
-		number{"limits.embed_inputs", &l.EmbedInputs, dl.EmbedInputs}, number{"limits.embed_bytes", &l.EmbedBytes, dl.EmbedBytes},
-		number{"limits.answer_bytes", &l.AnswerBytes, dl.AnswerBytes},
+	l := &c.Limits
+	return errors.Join(
+		fill("limits.k", &l.K, 1000), fill("limits.candidates", &l.Candidates, 1000), fill("limits.question_bytes", &l.QuestionBytes, 8<<10),
+		fill("limits.timeout", &l.Timeout, 10*time.Second),
+		fill("limits.batch", &l.Batch, 100), fill("limits.batch_parallel", &l.BatchParallel, 8),
+		fill("limits.embed_inputs", &l.EmbedInputs, 256), fill("limits.embed_bytes", &l.EmbedBytes, 64<<10), fill("limits.answer_bytes", &l.AnswerBytes, 32<<20),
 	)
 }
 
-// number is one that has to be at least 1; 0 means the fallback.
-type number struct {
-	name     string
-	value    *int
-	fallback int
-}
-
-func fill(numbers ...number) error {
-	for _, n := range numbers {
-		if *n.value == 0 {
-			*n.value = n.fallback
-		}
-		if *n.value < 1 {
-			return fmt.Errorf("search: %s is %d: it must be at least 1", n.name, *n.value)
-		}
+// fill puts the fallback in the place of 0, and refuses what is too small.
+func fill[T int | time.Duration](name string, value *T, fallback T) error {
+	least := T(1)
+	if _, long := any(least).(time.Duration); long {
+		least = T(time.Millisecond)
+	}
+	if *value = cmp.Or(*value, fallback); *value < least {
+		return fmt.Errorf("search: %s is %v: it must be at least %v", name, *value, least)
 	}
 	return nil
 }
 
 // complete fills in what is left out and refuses what cannot work within limits.
 func (c *LineUp) complete(l Limits) error {
-	d, dd := &c.Defaults, DefaultDefaults()
-	if err := fill(
-		number{"defaults.k", &d.K, min(dd.K, l.K)}, number{"defaults.candidates", &d.Candidates, min(dd.Candidates, l.Candidates)},
-	); err != nil {
+	d := &c.Defaults
+	if err := errors.Join(fill("defaults.k", &d.K, min(10, l.K)), fill("defaults.candidates", &d.Candidates, min(100, l.Candidates)),
+		fill("defaults.timeout", &d.Timeout, min(2*time.Second, l.Timeout))); err != nil {
 		return err
 	}
-	if d.Timeout == 0 {
-		d.Timeout = min(dd.Timeout, l.Timeout)
-	}
-	if d.Timeout < time.Millisecond {
-		return fmt.Errorf("search: defaults.timeout is %v: 1ms is the least", d.Timeout)
-	}
-	if d.Fusion == "" {
-		d.Fusion = dd.Fusion
-	}
-	if d.Missing == "" {
-		d.Missing = dd.Missing
-	}
-	if d.Auto == "" {
-		d.Auto = dd.Auto
-	}
-	if d.ChancesBasis == "" {
-		d.ChancesBasis = BasisCalibrated
-	}
-	if d.Hybrid == nil {
-		d.Hybrid = dd.Hybrid
+	d.Fusion, d.Auto = cmp.Or(d.Fusion, MethodAuto), cmp.Or(d.Auto, fusion.MethodRRF)
+	d.Missing, d.ChancesBasis = cmp.Or(d.Missing, fusion.Exact), cmp.Or(d.ChancesBasis, BasisCalibrated)
+	if d.Alpha == nil {
+		d.Alpha = ptr(.03)
 	}
 	switch {
 	case d.K > l.K:
@@ -171,20 +121,18 @@ func (c *LineUp) complete(l Limits) error {
 		return fmt.Errorf("search: defaults.candidates is %d, above its limit of %d", d.Candidates, l.Candidates)
 	case d.Timeout > l.Timeout:
 		return fmt.Errorf("search: defaults.timeout is %v, above its limit of %v", d.Timeout, l.Timeout)
-	case !known(MethodNames(), d.Fusion):
+	case !slices.Contains(MethodNames(), d.Fusion):
 		return fmt.Errorf("search: defaults.fusion is %q: %s are known", d.Fusion, list(MethodNames()))
 	case d.Auto == fusion.MethodGate && d.Gate == nil:
 		return errors.New("search: defaults.auto is gate, and there is no gate")
-	case d.Auto == MethodAuto || !known(MethodNames(), d.Auto):
+	case !slices.Contains(fusion.MethodNames(nil), d.Auto):
 		return fmt.Errorf("search: defaults.auto is %q: one of %s is meant, other than auto", d.Auto, list(MethodNames()))
-	case !known(missingNames(), d.Missing):
-		return fmt.Errorf("search: defaults.missing is %q: %s are known", d.Missing, list(missingNames()))
+	case !slices.Contains(missings(), d.Missing):
+		return fmt.Errorf("search: defaults.missing is %q: %s are known", d.Missing, list(missings()))
 	case d.Specialists < 0:
 		return fmt.Errorf("search: defaults.specialists is %d: it must be 0 or more", d.Specialists)
-	case !(d.Hybrid.Alpha >= 0 && d.Hybrid.Alpha <= fusion.MaxWeight):
-		return fmt.Errorf("search: the hybrid's alpha is %v: it must be between 0 and %g", d.Hybrid.Alpha, float64(fusion.MaxWeight))
-	case d.Hybrid.Normalisation != "" && !known(normalisationNames(), string(d.Hybrid.Normalisation)):
-		return fmt.Errorf("search: the hybrid's normalisation is %q: %s are known", d.Hybrid.Normalisation, list(normalisationNames()))
+	case !(*d.Alpha >= 0 && *d.Alpha <= fusion.MaxWeight):
+		return fmt.Errorf("search: the hybrid's alpha is %v: it must be between 0 and %g", *d.Alpha, float64(fusion.MaxWeight))
 	}
 	for _, g := range []*fusion.Gate{d.Gate, d.GateWithoutLate} {
 		if g == nil {

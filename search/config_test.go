@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"conclave/fusion"
 )
 
 func TestBadConfig(t *testing.T) {
@@ -20,12 +18,11 @@ func TestBadConfig(t *testing.T) {
 		{"default over limit", func(c *Config) { c.Limits.K, c.Defaults.K = 5, 6 }, "defaults.k is 6, above its limit of 5"},
 		{"candidates over limit", func(c *Config) { c.Limits.Candidates = 5 }, "defaults.candidates is 15, above its limit of 5"},
 		{"timeout over limit", func(c *Config) { c.Limits.Timeout, c.Defaults.Timeout = time.Second, time.Minute }, "above its limit of 1s"},
-		{"short timeout", func(c *Config) { c.Defaults.Timeout = time.Microsecond }, "1ms is the least"},
+		{"short timeout", func(c *Config) { c.Defaults.Timeout = time.Microsecond }, "at least 1ms"},
 		{"method", func(c *Config) { c.Defaults.Fusion = "x" }, `defaults.fusion is "x"`},
 		{"auto is auto", func(c *Config) { c.Defaults.Auto = "auto" }, "other than auto"},
 		{"missing", func(c *Config) { c.Defaults.Missing = "none" }, "exact, min are known"},
-		{"alpha", func(c *Config) { c.Defaults.Hybrid = &fusion.HybridOptions{Alpha: math.NaN()} }, "alpha is NaN"},
-		{"hybrid's normalisation", func(c *Config) { c.Defaults.Hybrid = &fusion.HybridOptions{Normalisation: "x"} }, `normalisation is "x"`},
+		{"alpha", func(c *Config) { c.Defaults.Alpha = ptr(math.NaN()) }, "alpha is NaN"},
 		{"nameless", func(c *Config) { c.Experts[0].Name = "" }, "expert 1 has no name"},
 		{"called bm25", func(c *Config) { c.Experts[0].Name = "bm25" }, "BM25's name"},
 		{"twice", func(c *Config) { c.Experts[0].Name = "B" }, `two experts are called "B"`},
@@ -48,10 +45,10 @@ func TestConfigFillsIn(t *testing.T) {
 	s.config.Defaults = Defaults{}
 	s.config.Limits = Limits{K: 3, Candidates: 7, Timeout: time.Second}
 	e := s.engine(t)
-	if d := e.Defaults(); d.K != 3 || d.Candidates != 7 || d.Timeout != time.Second || d.Fusion != "auto" || d.Auto != "rrf" || d.Hybrid.Alpha != .03 {
+	if d := e.Defaults(); d.K != 3 || d.Candidates != 7 || d.Timeout != time.Second || d.Fusion != "auto" || d.Auto != "rrf" || *d.Alpha != .03 {
 		t.Errorf("defaults %+v", d)
 	}
-	if l := e.Limits(); l.Batch != DefaultLimits().Batch || l.K != 3 {
+	if l := e.Limits(); l.Batch != 100 || l.K != 3 {
 		t.Errorf("limits %+v", l)
 	}
 	if s.config.Experts[0].Info.Name != "" || e.Experts()[0].Name != "A" || e.Experts()[0].EnsembleMembers != 5 {

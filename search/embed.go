@@ -57,7 +57,7 @@ func (l *lineUp) embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 		return EmbedResponse{}, wrong.err()
 	}
 	x := l.experts[i].Expert
-	kind := wrong.oneOf("/kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
+	kind := oneOf(&wrong, "/kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
 	if n := len(r.Input); n == 0 || n > l.limits.EmbedInputs {
 		code := "too_many_inputs"
 		if n == 0 {

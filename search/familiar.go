@@ -70,6 +70,7 @@ func (l *lineUp) specialists(q *inquiry) []int {
 // its queue is full, or time is up, the specialists share its fate: to ask more
 // than usual is the last thing that a full server needs.
 func (p *pass) askFamiliar(ctx context.Context, specialists []int) {
+	defer p.end()
 	encoded := p.encode(ctx, p.reference)
 	if encoded.err != nil && (ctx.Err() != nil || overloaded(encoded.err)) {
 		reason := fmt.Sprintf("%s, which tells who is familiar with the question, could not encode it in time", p.reference.name())

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"conclave/corpus"
 )
 
 // Filter names the passages that a search may find: those that have every tag
@@ -19,21 +21,21 @@ type Filter struct {
 func (f Filter) empty() bool { return len(f.TagsAll)+len(f.TagsAny) == 0 }
 
 // Check is an *Error when a filter is beyond the limits or names an empty tag.
-func (f Filter) Check(l Limits) error {
+func (f Filter) Check() error {
 	var wrong problems
-	wrong.filter(f, l)
+	wrong.filter(f)
 	return wrong.err()
 }
 
 // filter checks a filter against the limits.
-func (w *problems) filter(f Filter, l Limits) {
-	w.tags("/filter/tags_all", f.TagsAll, l)
-	w.tags("/filter/tags_any", f.TagsAny, l)
+func (w *problems) filter(f Filter) {
+	w.tags("/filter/tags_all", f.TagsAll)
+	w.tags("/filter/tags_any", f.TagsAny)
 }
 
-func (w *problems) tags(pointer string, tags []string, l Limits) {
-	if len(tags) > l.FilterTags {
-		w.add("too_many_tags", pointer, "there are %d tags: at most %d are allowed", len(tags), l.FilterTags)
+func (w *problems) tags(pointer string, tags []string) {
+	if len(tags) > MaxFilterTags {
+		w.add("too_many_tags", pointer, "there are %d tags: at most %d are allowed", len(tags), MaxFilterTags)
 		return
 	}
 	for i, tag := range tags {
@@ -41,8 +43,8 @@ func (w *problems) tags(pointer string, tags []string, l Limits) {
 		switch {
 		case strings.TrimSpace(tag) == "":
 			w.add("empty_tag", at, "the tag %s is empty: no passage has it; leave it out", quote(tag))
-		case len(tag) > l.FilterTagBytes:
-			w.add("tag_too_long", at, "the tag %s has %d bytes: at most %d are allowed", quote(tag), len(tag), l.FilterTagBytes)
+		case len(tag) > corpus.MaxTagBytes:
+			w.add("tag_too_long", at, "the tag %s has %d bytes: at most %d are allowed", quote(tag), len(tag), corpus.MaxTagBytes)
 		}
 		if len(*w) > maxProblems {
 			break

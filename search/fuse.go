@@ -38,7 +38,7 @@ func (a *answer) fuse(ctx context.Context) error {
 func (a *answer) settings() fusion.Settings {
 	d := &a.defaults
 	s := fusion.Settings{
-		Missing: a.plan.missing, Normalisation: a.plan.normalise, Alpha: d.Hybrid.Alpha,
+		Missing: a.plan.missing, Normalisation: a.plan.normalise, Alpha: *d.Alpha,
 		Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: a.plan.most,
 		Chances: d.Chances, CloseOnly: d.ChancesBasis == BasisShipped,
 	}

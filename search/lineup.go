@@ -19,7 +19,7 @@ type LineUp struct {
 	// one list: late interaction. It takes part in the gate where that weighs it.
 	// Nil: none.
 	Late     *Expert
-	Defaults Defaults // zero values: those of DefaultDefaults
+	Defaults Defaults // zero values: see Defaults
 	// Absent are experts of the collection that cannot be searched, and why: every
 	// answer of a request that does not name its experts says so under Degraded.
 	Absent []Missing

@@ -62,14 +62,5 @@ func (l *lineUp) canAnswer(name string) error {
 	return err
 }
 
-func missingNames() []string { return []string{string(fusion.Exact), string(fusion.Min)} }
-
-func normalisationNames() []string {
-	var names []string
-	for _, n := range fusion.Normalisations() {
-		names = append(names, string(n))
-	}
-	return names
-}
-
-func known(names []string, name string) bool { return slices.Contains(names, name) }
+// missings are the ways to complete that a request may ask for.
+func missings() []fusion.Missing { return []fusion.Missing{fusion.Exact, fusion.Min} }

@@ -57,10 +57,10 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	p.candidates = wrong.count("/candidates", r.Candidates, d.Candidates, most.Candidates)
 	milliseconds := wrong.count("/timeout_ms", r.TimeoutMS, int(d.Timeout/time.Millisecond), int(most.Timeout/time.Millisecond))
 	p.timeout = time.Duration(milliseconds) * time.Millisecond
-	p.missing = fusion.Missing(wrong.oneOf("/missing", r.Missing, d.Missing, missingNames()))
-	p.normalise = fusion.Normalisation(wrong.oneOf("/normalisation", r.Normalisation, "", normalisationNames()))
+	p.missing = oneOf(&wrong, "/missing", r.Missing, d.Missing, missings())
+	p.normalise = oneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
 	p.fields = wrong.fields(r.Fields)
-	wrong.filter(r.Filter, most)
+	wrong.filter(r.Filter)
 	if p.minConfidence = r.MinConfidence; !(p.minConfidence >= 0 && p.minConfidence <= 1) {
 		wrong.add("out_of_range", "/min_confidence", "min_confidence is %v: it must be from 0 to 1", r.MinConfidence)
 	}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -64,14 +65,14 @@ func (w *problems) count(pointer string, n, fallback, most int) int {
 }
 
 // oneOf checks a word; "" means the default.
-func (w *problems) oneOf(pointer, value, fallback string, allowed []string) string {
+func oneOf[T ~string](w *problems, pointer, value string, fallback T, allowed []T) T {
 	if value == "" {
 		return fallback
 	}
-	if !known(allowed, value) {
+	if !slices.Contains(allowed, T(value)) {
 		w.add("unknown_value", pointer, "%s is %s: it must be one of %s", pointer[1:], quote(value), list(allowed))
 	}
-	return value
+	return T(value)
 }
 
 func fieldNames() []string {
@@ -125,10 +126,17 @@ func escapePointer(name string) string {
 }
 
 // list joins names for a message: a, b, c. A long list is cut.
-func list(names []string) string {
+func list[T ~string](names []T) string {
 	const most = 20
+	said, more := "", ""
 	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	return strings.Join(names, ", ")
+	for i, name := range names {
+		if i > 0 {
+			said += ", "
+		}
+		said += string(name)
+	}
+	return said + more
 }

@@ -153,7 +153,7 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 		d.Chances, d.ChancesBasis = r.Chances, search.BasisCalibrated
 	}
 	if r.Alpha > 0 {
-		d.Hybrid.Alpha = r.Alpha
+		d.Alpha = &r.Alpha
 	}
 }
 
