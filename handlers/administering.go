@@ -32,7 +32,7 @@ type JobList struct {
 // postSnapshot answers POST /v1/admin/snapshots.
 func (a *API) postSnapshot(c *call, body snapshotBody) (jobs.Job, error) {
 	if body.Name == "" {
-		body.Name = a.now().UTC().Format("20060102-150405")
+		body.Name = a.options.Now().UTC().Format("20060102-150405")
 	}
 	return a.submit(c, jobs.Request{Kind: jobs.Snapshot, Name: body.Name})
 }

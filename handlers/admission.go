@@ -29,18 +29,18 @@ type admitted struct {
 // letIn lets in a search, which has to be answered before its deadline. Nothing
 // is waited for, since waiting would only hide the load from the caller.
 func (a *API) letIn(ctx context.Context, cost int, deadline time.Time) *Problem {
-	place, err := a.admission.Admit(cost, deadline)
+	place, err := a.options.Admission.Admit(cost, deadline)
 	exchangeOf(ctx).admitted.place = place
 	return refusedBy(err)
 }
 
 // crowded is the problem of a search while none is let in: its body need not be
 // read.
-func (a *API) crowded() *Problem { return refusedBy(a.admission.Room()) }
+func (a *API) crowded() *Problem { return refusedBy(a.options.Admission.Room()) }
 
 // hold lets in a request that takes as long as it likes.
 func (a *API) hold(ctx context.Context, cost int) *Problem {
-	done, err := a.admission.Hold(cost)
+	done, err := a.options.Admission.Hold(cost)
 	exchangeOf(ctx).admitted.done = done
 	return refusedBy(err)
 }
@@ -99,7 +99,7 @@ func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
 // encodeInTurn writes an answer as JSON when a processor is free: that of a
 // thousand passages takes milliseconds.
 func (a *API) encodeInTurn(ctx context.Context, into *bytes.Buffer, answer any) error {
-	done, err := a.admission.Turn(ctx)
+	done, err := a.options.Admission.Turn(ctx)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@
 package handlers
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -82,85 +84,57 @@ type Options struct {
 
 // API serves HTTP. It is safe for concurrent use.
 type API struct {
-	engine       atomic.Pointer[Engine]
-	readiness    *Readiness
-	metrics      *Metrics
-	log          *slog.Logger
-	logQuestions bool
+	options Options // complete
+	handler http.Handler
 
-	keys                      []Key
-	authDisabled              bool
-	openMetrics, openDocs     bool
-	allowedHosts, corsOrigins []string
+	engine   atomic.Pointer[Engine]
+	writing  atomic.Pointer[writing]
+	refusing atomic.Pointer[string] // why no passage can be written
+
 	crossOrigin               *http.CrossOriginProtection
-	bodyBytes                 int64
-	rateRequests              int
-	rateWindow                time.Duration
-	admission                 *admission.Control
 	bodies                    *semaphore.Weighted // bytes of bodies that are being read
-	writing                   atomic.Pointer[writing]
-	refusing                  atomic.Pointer[string] // why no passage can be written
-	writeLimits               WriteLimits
-	readOnly                  bool
-	tempDir                   string
 	storing                   *semaphore.Weighted // uploads whose lines are being stored
 	uploads                   *semaphore.Weighted // uploads under way
 	readTimeout, writeTimeout atomic.Int64        // of connections, in nanoseconds; 0: none
-	now                       func() time.Time
 	running                   atomic.Int64
 	connections               *connections
-
-	handler http.Handler
 }
 
 // New builds an API. Its errors are mistakes in the options.
 func New(o Options) (*API, error) {
-	a := &API{
-		readiness: o.Readiness, metrics: o.Metrics, log: o.Logger, logQuestions: o.LogQuestions,
-		keys: o.Keys, authDisabled: o.AuthDisabled, openMetrics: o.OpenMetrics, openDocs: o.OpenDocs,
-		allowedHosts: o.AllowedHosts, corsOrigins: o.CORSOrigins,
-		bodyBytes: o.BodyBytes, rateRequests: o.RateRequests, rateWindow: o.RateWindow, now: o.Now,
+	if o.Readiness == nil {
+		o.Readiness = &Readiness{}
 	}
-	if a.readiness == nil {
-		a.readiness = &Readiness{}
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics()
 	}
-	if a.metrics == nil {
-		a.metrics = NewMetrics()
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	if a.bodyBytes == 0 {
-		a.bodyBytes = 1 << 20
+	o.BodyBytes = cmp.Or(o.BodyBytes, 1<<20)
+	o.Concurrency = cmp.Or(o.Concurrency, 256)
+	o.RateWindow = cmp.Or(o.RateWindow, time.Minute)
+	if o.Concurrency < 1 || o.BodyBytes < 1 || o.RateRequests < 0 || o.RateWindow < time.Second {
+		return nil, fmt.Errorf("handlers: impossible limits: %d at once, bodies of %d bytes, %d requests in %v", o.Concurrency, o.BodyBytes, o.RateRequests, o.RateWindow)
 	}
-	if o.Concurrency == 0 {
-		o.Concurrency = 256
-	}
-	if a.rateWindow == 0 {
-		a.rateWindow = time.Minute
-	}
-	if a.now == nil {
-		a.now = time.Now
-	}
-	if o.Concurrency < 1 || a.bodyBytes < 1 || a.rateRequests < 0 || a.rateWindow < time.Second {
-		return nil, fmt.Errorf("handlers: impossible limits: %d at once, bodies of %d bytes, %d requests in %v", o.Concurrency, a.bodyBytes, a.rateRequests, a.rateWindow)
-	}
-	if a.admission = o.Admission; a.admission == nil {
-		var err error
-		if a.admission, err = admission.New(o.Concurrency, runtime.GOMAXPROCS(0), time.Now); err != nil {
+	var err error
+	if o.Admission == nil {
+		if o.Admission, err = admission.New(o.Concurrency, runtime.GOMAXPROCS(0), time.Now); err != nil {
 			return nil, fmt.Errorf("handlers: %w", err)
 		}
 	}
-	a.readOnly, a.tempDir, a.writeLimits = o.ReadOnly, o.TempDir, o.Write
-	if err := a.writeLimits.complete(); err != nil {
+	a := &API{options: o}
+	if err := a.options.Write.complete(); err != nil {
 		return nil, err
 	}
-	a.connections = newConnections(a.writeLimits.BytesASecond)
-	a.storing = semaphore.NewWeighted(int64(a.writeLimits.Uploads))
-	a.uploads = semaphore.NewWeighted(openUploads * int64(a.writeLimits.Uploads))
+	a.connections = newConnections(a.options.Write.BytesASecond)
+	a.storing = semaphore.NewWeighted(int64(a.options.Write.Uploads))
+	a.uploads = semaphore.NewWeighted(openUploads * int64(a.options.Write.Uploads))
 	// Bodies whose room doubles have up to twice their length.
-	a.bodies = semaphore.NewWeighted(2 * int64(a.admission.Most()) * max(a.bodyBytes, int64(a.writeLimits.LineBytes)))
-	var err error
+	a.bodies = semaphore.NewWeighted(2 * int64(a.options.Admission.Most()) * max(a.options.BodyBytes, int64(a.options.Write.LineBytes)))
 	if a.crossOrigin, err = newCrossOrigin(o.CORSOrigins); err != nil {
 		return nil, fmt.Errorf("handlers: %w", err)
 	}
@@ -169,10 +143,7 @@ func New(o Options) (*API, error) {
 			return nil, fmt.Errorf("handlers: trusted proxy: %w", err)
 		}
 	}
-	if err = a.connections.watch(a.metrics); err != nil {
-		return nil, fmt.Errorf("handlers: metrics: %w", err)
-	}
-	if err = a.metrics.watch(a.readiness); err != nil {
+	if err = errors.Join(a.connections.watch(o.Metrics), o.Metrics.watch(o.Readiness)); err != nil {
 		return nil, fmt.Errorf("handlers: metrics: %w", err)
 	}
 	router, err := a.route()
@@ -189,7 +160,7 @@ func New(o Options) (*API, error) {
 }
 
 // Readiness is what /readyz shows.
-func (a *API) Readiness() *Readiness { return a.readiness }
+func (a *API) Readiness() *Readiness { return a.options.Readiness }
 
 // ServeHTTP serves one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }

@@ -55,7 +55,7 @@ func identityOf(ctx context.Context) identity {
 // identify finds out whose key came along. It refuses nobody: the rate limit
 // has to count those with a wrong key too, and some paths need none.
 func (a *API) identify(next http.Handler) http.Handler {
-	if len(a.keys) == 0 {
+	if len(a.options.Keys) == 0 {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,15 +74,15 @@ func (a *API) presented(r *http.Request) identity {
 	// that the time taken says nothing about how far a guess was right.
 	sum := sha256.Sum256([]byte(text))
 	var found *Key
-	for i := range a.keys {
-		if subtle.ConstantTimeCompare(sum[:], a.keys[i].SHA256[:]) == 1 {
-			found = &a.keys[i]
+	for i := range a.options.Keys {
+		if subtle.ConstantTimeCompare(sum[:], a.options.Keys[i].SHA256[:]) == 1 {
+			found = &a.options.Keys[i]
 		}
 	}
 	switch {
 	case found == nil:
 		return identity{problem: unauthorized("invalid_token", "This key is not known here.")}
-	case !found.Expires.IsZero() && a.now().After(found.Expires):
+	case !found.Expires.IsZero() && a.options.Now().After(found.Expires):
 		return identity{problem: unauthorized("invalid_token", fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)))}
 	}
 	return identity{key: found}
@@ -117,7 +117,7 @@ func unauthorized(reason, detail string) *Problem {
 
 // require is nil when the caller may use an operation of the scope.
 func (a *API) require(ctx context.Context, scope Scope) *Problem {
-	if scope == public || len(a.keys) == 0 {
+	if scope == public || len(a.options.Keys) == 0 {
 		return nil
 	}
 	id := identityOf(ctx)

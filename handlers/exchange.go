@@ -53,7 +53,7 @@ func (x *exchange) note(attributes ...slog.Attr) {
 // and the request's metrics, whatever happened in between.
 func (a *API) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := a.now()
+		start := a.options.Now()
 		x := &exchange{arrived: time.Now(), requestID: requestID(r.Header.Values("X-Request-ID"))}
 		x.traceID, x.parentID = traceParent(r.Header.Values("Traceparent"))
 		if x.traceID != "" {
@@ -62,16 +62,16 @@ func (a *API) begin(next http.Handler) http.Handler {
 		w.Header().Set("X-Request-ID", x.requestID)
 		rec := &recorder{ResponseWriter: w}
 		a.running.Add(1)
-		a.metrics.inFlight.Inc()
+		a.options.Metrics.inFlight.Inc()
 		defer func() {
-			a.metrics.inFlight.Dec()
+			a.options.Metrics.inFlight.Dec()
 			a.running.Add(-1)
 		}()
 		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 		defer func() {
 			// Also after a panic that aborts the connection.
-			took := a.now().Sub(start)
-			a.metrics.request(r.Method, x, rec.status(), took)
+			took := a.options.Now().Sub(start)
+			a.options.Metrics.request(r.Method, x, rec.status(), took)
 			a.logRequest(r, x, rec, took)
 		}()
 		next.ServeHTTP(rec, r)
@@ -90,7 +90,7 @@ func (a *API) logRequest(r *http.Request, x *exchange, rec *recorder, took time.
 	case x.route != "" && quiet(x.route) && status < 400:
 		level = slog.LevelDebug // probes come every few seconds
 	}
-	if !a.log.Enabled(r.Context(), level) {
+	if !a.options.Logger.Enabled(r.Context(), level) {
 		return
 	}
 	attributes := []slog.Attr{
@@ -112,13 +112,13 @@ func (a *API) logRequest(r *http.Request, x *exchange, rec *recorder, took time.
 		attributes = append(attributes, slog.String("code", x.code))
 	}
 	attributes = append(attributes, x.attributes...)
-	if a.logQuestions && x.question != "" {
+	if a.options.LogQuestions && x.question != "" {
 		attributes = append(attributes, slog.String("question", x.question))
 	}
 	if x.cause != nil {
 		attributes = append(attributes, slog.String("cause", x.cause.Error()))
 	}
-	a.log.LogAttrs(r.Context(), level, "request", attributes...)
+	a.options.Logger.LogAttrs(r.Context(), level, "request", attributes...)
 }
 
 // recorder remembers what was answered.

@@ -37,7 +37,7 @@ func (a *API) getStarted(c *call, _ none) (Health, error) {
 // getReady answers GET /readyz: every component works, and the server is not
 // going away. A warning does not make it unready.
 func (a *API) getReady(c *call, _ none) (health Health, err error) {
-	status, parts := a.readiness.report()
+	status, parts := a.options.Readiness.report()
 	engine, err := a.loaded()
 	if status == Ready && err != nil {
 		status = Starting
@@ -81,6 +81,6 @@ func (a *API) getReady(c *call, _ none) (health Health, err error) {
 
 // getMetrics answers GET /metrics.
 func (a *API) getMetrics(c *call) error {
-	a.metrics.handler().ServeHTTP(c.w, c.r)
+	a.options.Metrics.handler().ServeHTTP(c.w, c.r)
 	return nil
 }

@@ -27,7 +27,7 @@ func (a *API) Listen(ctx context.Context, address string) (net.Listener, error) 
 }
 
 // guarded reports whether somebody decided who may call.
-func (a *API) guarded() bool { return len(a.keys) > 0 || a.authDisabled }
+func (a *API) guarded() bool { return len(a.options.Keys) > 0 || a.options.AuthDisabled }
 
 // mayServe refuses a listener that others than this machine could reach.
 func (a *API) mayServe(l net.Listener) error {

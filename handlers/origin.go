@@ -21,7 +21,7 @@ import (
 // checkHost refuses foreign names in Host while no keys are configured. An
 // address cannot be rebound, so the one that the connection came in on passes.
 func (a *API) checkHost(next http.Handler) http.Handler {
-	if len(a.keys) > 0 || slices.Contains(a.allowedHosts, "*") {
+	if len(a.options.Keys) > 0 || slices.Contains(a.options.AllowedHosts, "*") {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func (a *API) ownHost(r *http.Request) bool {
 	if host == "localhost" {
 		return true
 	}
-	for _, allowed := range a.allowedHosts {
+	for _, allowed := range a.options.AllowedHosts {
 		if strings.EqualFold(host, allowed) {
 			return true
 		}
@@ -67,7 +67,7 @@ func (a *API) ownHost(r *http.Request) bool {
 // net/http's check lets GET through, since a GET changes nothing; here it runs
 // models, so only a person's own navigation (a link to /docs) is let through.
 func (a *API) checkOrigin(next http.Handler) http.Handler {
-	if slices.Contains(a.corsOrigins, "*") {
+	if slices.Contains(a.options.CORSOrigins, "*") {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -104,11 +104,11 @@ func newCrossOrigin(origins []string) (*http.CrossOriginProtection, error) {
 // allowCORS answers preflight requests of the listed origins and lets their
 // pages read answers. Without a list there is no CORS at all.
 func (a *API) allowCORS(next http.Handler) http.Handler {
-	if len(a.corsOrigins) == 0 {
+	if len(a.options.CORSOrigins) == 0 {
 		return next // an empty list would mean everybody to the library
 	}
 	return cors.Handler(cors.Options{
-		AllowedOrigins: a.corsOrigins,
+		AllowedOrigins: a.options.CORSOrigins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
 		AllowedHeaders: []string{"Accept", "Authorization", "Content-Type", "If-Match", "If-None-Match", "Traceparent", "X-API-Key", "X-Request-ID"},
 		ExposedHeaders: []string{backlogHeader, acceptedHeader, rejectedHeader, "ETag", "Location", "Retry-After", "Server-Timing", "X-Request-ID", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"},

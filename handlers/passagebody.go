@@ -59,7 +59,7 @@ func (a *API) withinLimits(p *corpus.Passage) *Problem {
 			return newProblem("internal", "The metadata could not be read.").because(err)
 		}
 	}
-	l := a.writeLimits
+	l := a.options.Write
 	for _, bound := range []struct {
 		n, most                   int
 		code, field, unit, advice string

@@ -28,7 +28,7 @@ func (a *API) putPassage(c *call) error {
 	if err != nil {
 		return err
 	}
-	raw, err := a.readBody(c.w, c.r, int64(a.writeLimits.LineBytes))
+	raw, err := a.readBody(c.w, c.r, int64(a.options.Write.LineBytes))
 	if err != nil {
 		return err
 	}

@@ -12,12 +12,12 @@ import (
 // readJSON reads the whole body as JSON, within the limit and the connection's
 // deadline.
 func (a *API) readJSON(w http.ResponseWriter, r *http.Request) (any, error) {
-	body, err := a.readBody(w, r, a.bodyBytes)
+	body, err := a.readBody(w, r, a.options.BodyBytes)
 	if err != nil {
 		return nil, err
 	}
 	if len(body) > turnBytes {
-		done, err := a.admission.Turn(r.Context())
+		done, err := a.options.Admission.Turn(r.Context())
 		if err != nil {
 			return nil, err
 		}

@@ -72,7 +72,7 @@ func (a *API) route() (http.Handler, error) {
 			return nil, fmt.Errorf("handlers: openapi.yaml does not describe %s", r.id)
 		}
 		open := *o
-		if r.id == "metrics" && a.openMetrics || strings.HasPrefix(r.id, "openapi") && a.openDocs {
+		if r.id == "metrics" && a.options.OpenMetrics || strings.HasPrefix(r.id, "openapi") && a.options.OpenDocs {
 			open.scope = public
 		}
 		add(open, r.handle)
@@ -83,7 +83,7 @@ func (a *API) route() (http.Handler, error) {
 	}
 	for _, p := range shown {
 		o := operation{method: http.MethodGet, path: p.path, produces: []string{p.contentType}, scope: anyKey}
-		if a.openDocs {
+		if a.options.OpenDocs {
 			o.scope = public
 		}
 		add(o, p.serve)

@@ -15,29 +15,11 @@ import (
 
 // postSearch answers POST /v1/search.
 func (a *API) postSearch(c *call) error {
-	engine, err := a.loaded()
-	if err != nil {
-		return err
-	}
-	if p := a.crowded(); p != nil {
-		return p
-	}
-	body, err := a.readJSON(c.w, c.r)
-	if err != nil {
-		return err
-	}
-	return a.search(c, engine, body)
+	return a.search(c, func() (any, error) { return a.readJSON(c.w, c.r) })
 }
 
 // getSearch answers GET /v1/search.
 func (a *API) getSearch(c *call) error {
-	engine, err := a.loaded()
-	if err != nil {
-		return err
-	}
-	if p := a.crowded(); p != nil {
-		return p
-	}
 	body, filter := map[string]any{}, map[string]any{}
 	for name, value := range c.query {
 		switch name {
@@ -49,7 +31,7 @@ func (a *API) getSearch(c *call) error {
 			body[name] = value
 		}
 	}
-	if err := a.search(c, engine, body); err != nil {
+	if err := a.search(c, func() (any, error) { return body, nil }); err != nil {
 		return asParameters(problemOf(c.r.Context(), err))
 	}
 	return nil
@@ -85,7 +67,19 @@ func within(limits search.Limits, s *schema) *schema {
 	return &limited
 }
 
-func (a *API) search(c *call, engine Engine, body any) error {
+// search answers a search. It is refused before its body is read while none is let in.
+func (a *API) search(c *call, read func() (any, error)) error {
+	engine, err := a.loaded()
+	if err != nil {
+		return err
+	}
+	if p := a.crowded(); p != nil {
+		return p
+	}
+	body, err := read()
+	if err != nil {
+		return err
+	}
 	request, p := searchRequest(engine.Limits(), body, maxViolations)
 	if p != nil {
 		return p

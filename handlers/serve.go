@@ -55,7 +55,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		ReadTimeout:       o.ReadTimeout,
 		WriteTimeout:      o.WriteTimeout,
 		IdleTimeout:       o.IdleTimeout,
-		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(a.options.Logger.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return context.WithValue(requests, servingKey{}, requests) },
 		ConnContext:       withConnection,
 		ConnState:         a.connections.changed,
@@ -70,12 +70,12 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	case <-ctx.Done():
 	}
 
-	a.readiness.Drain()
+	a.options.Readiness.Drain()
 	level := slog.LevelInfo
 	if a.engine.Load() == nil {
 		level = slog.LevelDebug // a start that failed says only why
 	}
-	a.log.Log(ctx, level, "shutting down", "requests", a.running.Load(), "drain_timeout", o.DrainTimeout.String())
+	a.options.Logger.Log(ctx, level, "shutting down", "requests", a.running.Load(), "drain_timeout", o.DrainTimeout.String())
 	wait(o.DrainDelay, o.Abort)
 	draining, stop := context.WithTimeout(requests, o.DrainTimeout)
 	defer stop()

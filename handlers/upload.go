@@ -57,11 +57,11 @@ func (a *API) postPassages(c *call) error {
 	if err != nil {
 		return err
 	}
-	if r.ContentLength > a.writeLimits.UploadBytes {
-		return tooMuch(a.writeLimits.UploadBytes)
+	if r.ContentLength > a.options.Write.UploadBytes {
+		return tooMuch(a.options.Write.UploadBytes)
 	}
 	if !a.uploads.TryAcquire(1) {
-		return newProblem("too_many_requests", fmt.Sprintf("%d uploads are under way, which is as many as may be.", openUploads*a.writeLimits.Uploads))
+		return newProblem("too_many_requests", fmt.Sprintf("%d uploads are under way, which is as many as may be.", openUploads*a.options.Write.Uploads))
 	}
 	defer a.uploads.Release(1)
 	control := http.NewResponseController(w)
@@ -78,7 +78,7 @@ func (a *API) postPassages(c *call) error {
 	if c.query["stream"] == true {
 		u.answer = &stream{w: w, control: control, head: u.head, extend: u.extend}
 	} else {
-		u.answer = &spool{w: w, dir: a.tempDir, extend: u.extend}
+		u.answer = &spool{w: w, dir: a.options.TempDir, extend: u.extend}
 	}
 	defer u.answer.close()
 	problem := u.take(r.Body)
@@ -137,7 +137,7 @@ type upload struct {
 // take stores the lines of a body. The problem is why it ended before the body
 // did.
 func (u *upload) take(body io.Reader) *Problem {
-	counted := &countedBody{body: body, most: u.api.writeLimits.UploadBytes, begin: u.beginReading, end: u.endReading}
+	counted := &countedBody{body: body, most: u.api.options.Write.UploadBytes, begin: u.beginReading, end: u.endReading}
 	chunks, ended := make(chan []rawLine), make(chan error, 1)
 	storing, stop := context.WithCancel(context.Background())
 	defer stop() // also after a panic
@@ -177,7 +177,7 @@ func (u *upload) take(body io.Reader) *Problem {
 	}
 	u.bytes = counted.read
 	if problem == nil && !errors.Is(err, io.EOF) {
-		problem = brokenOff(err, u.api.writeLimits.UploadBytes)
+		problem = brokenOff(err, u.api.options.Write.UploadBytes)
 	}
 	return problem
 }
@@ -199,8 +199,8 @@ func (u *upload) store(chunks <-chan []rawLine) *Problem {
 	for chunk := range chunks {
 		for len(chunk) > 0 {
 			n := min(len(chunk), uploadGroup)
-			if u.answer.size() > u.api.writeLimits.AnswerBytes {
-				return newProblem("answer_too_large", fmt.Sprintf("The answer has more than %d bytes, which wait until the body ends. What follows was not stored: send it by itself, or use ?stream=true and read while you send.", u.api.writeLimits.AnswerBytes))
+			if u.answer.size() > u.api.options.Write.AnswerBytes {
+				return newProblem("answer_too_large", fmt.Sprintf("The answer has more than %d bytes, which wait until the body ends. What follows was not stored: send it by itself, or use ?stream=true and read while you send.", u.api.options.Write.AnswerBytes))
 			}
 			if p := u.group(chunk[:n]); p != nil {
 				return p
@@ -242,7 +242,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 		answers[i] = line
 		rejected++
 	}
-	u.api.metrics.rejectedLines(rejected)
+	u.api.options.Metrics.rejectedLines(rejected)
 	if len(changes) > 0 {
 		results, err := u.api.apply(u.storing, u.writer, changes, u.extend)
 		if err != nil {
@@ -273,7 +273,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 // parseLine reads one line.
 func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *Problem) {
 	if line.tooLong {
-		return passage, newProblem("line_too_long", fmt.Sprintf("The line has more than %d bytes.", u.api.writeLimits.LineBytes))
+		return passage, newProblem("line_too_long", fmt.Sprintf("The line has more than %d bytes.", u.api.options.Write.LineBytes))
 	}
 	inOrder := asItIs
 	if !u.strict {

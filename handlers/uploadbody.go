@@ -30,7 +30,7 @@ func (u *upload) extend() {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()
 	if u.pace.reading {
-		until := u.pace.until(&u.api.writeLimits)
+		until := u.pace.until(&u.api.options.Write)
 		if read := u.api.readTimeout.Load(); read > 0 {
 			if next := time.Now().Add(time.Duration(read)); next.Before(until) {
 				until = next

@@ -12,13 +12,13 @@ import (
 
 // reader reads an upload's body in chunks of lines, whatever form it has.
 func (u *upload) reader(body io.Reader) (next func() ([]rawLine, error), err error) {
-	most := u.api.writeLimits.LineBytes
+	most := u.api.options.Write.LineBytes
 	if u.request.Header.Get("Content-Encoding") == "gzip" {
 		unpacked, err := gzip.NewReader(body)
 		if err != nil {
 			return nil, err
 		}
-		body = &atMost{unpacked, u.api.writeLimits.UploadBytes}
+		body = &atMost{unpacked, u.api.options.Write.UploadBytes}
 	}
 	if name, _, _ := mime.ParseMediaType(u.request.Header.Get("Content-Type")); name == typeJSON {
 		return newListReader(body, most).next, nil

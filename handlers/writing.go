@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,31 +53,20 @@ type WriteLimits struct {
 }
 
 func (l *WriteLimits) complete() error {
-	for _, n := range []struct {
-		value    *int64
-		fallback int64
-	}{{&l.UploadBytes, 1 << 30}, {&l.AnswerBytes, 256 << 20}} {
-		if *n.value == 0 {
-			*n.value = n.fallback
-		}
-	}
-	for _, n := range []struct{ value, fallback *int }{
-		{&l.Uploads, ptr(4)}, {&l.LineBytes, ptr(1 << 20)}, {&l.PassageBytes, ptr(256 << 10)}, {&l.Tags, ptr(64)}, {&l.MetadataBytes, ptr(16 << 10)}, {&l.BytesASecond, ptr(1 << 10)},
-	} {
-		if *n.value == 0 {
-			*n.value = *n.fallback
-		}
-	}
-	if l.Grace == 0 {
-		l.Grace = 10 * time.Second
-	}
+	l.UploadBytes = cmp.Or(l.UploadBytes, 1<<30)
+	l.Uploads = cmp.Or(l.Uploads, 4)
+	l.LineBytes = cmp.Or(l.LineBytes, 1<<20)
+	l.PassageBytes = cmp.Or(l.PassageBytes, 256<<10)
+	l.Tags = cmp.Or(l.Tags, 64)
+	l.MetadataBytes = cmp.Or(l.MetadataBytes, 16<<10)
+	l.AnswerBytes = cmp.Or(l.AnswerBytes, 256<<20)
+	l.BytesASecond = cmp.Or(l.BytesASecond, 1<<10)
+	l.Grace = cmp.Or(l.Grace, 10*time.Second)
 	if l.BytesASecond < 1 || l.UploadBytes < 1 || l.Uploads < 1 || l.LineBytes < 1 || l.PassageBytes < 1 || l.Tags < 0 || l.MetadataBytes < 0 || l.AnswerBytes < 1 {
 		return fmt.Errorf("handlers: impossible limits of writing: %+v", *l)
 	}
 	return nil
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // backlogHeader says, on every answer to a write, how many changes searches do
 // not see yet.
@@ -95,7 +85,7 @@ type writing struct {
 func (a *API) AttachWriter(w Writer, j Jobs, s Snapshots) error {
 	both := &writing{w, j, s}
 	a.writing.Store(both)
-	return a.metrics.watchWriting(both)
+	return a.options.Metrics.watchWriting(both)
 }
 
 // RefusePassages lets requests that put passages be answered with 503, and why, while
@@ -120,7 +110,7 @@ func (a *API) writer() (*writing, error) {
 	if w := a.writing.Load(); w != nil {
 		return w, nil
 	}
-	if a.readOnly {
+	if a.options.ReadOnly {
 		return nil, newProblem("read_only", "This server only reads its collection. Start it without read_only to write, or use the server that writes to it.")
 	}
 	return nil, newProblem("not_ready", "The collection is still being opened; /readyz tells how far it is.")
@@ -137,9 +127,9 @@ func (a *API) apply(ctx context.Context, w Writer, changes []collection.Change, 
 	if err != nil {
 		return nil, notWritten(err)
 	}
-	a.metrics.commit.Observe(time.Since(began).Seconds())
+	a.options.Metrics.commit.Observe(time.Since(began).Seconds())
 	for i := range results {
-		a.metrics.wrote(string(results[i].Outcome), results[i].Err)
+		a.options.Metrics.wrote(string(results[i].Outcome), results[i].Err)
 	}
 	return results, nil
 }
