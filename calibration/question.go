@@ -80,13 +80,6 @@ type Gatherer interface {
 	Gather(ctx context.Context, r search.Request, depth int) (search.Evidence, error)
 }
 
-// Asking says how questions are asked.
-type Asking struct {
-	Candidates int // hits of each source; 0: the engine's default
-	Timeout    time.Duration
-	Progress   func(done, total int)
-}
-
 // EnsembleDepth is how many of an expert's first hits its ensemble is asked about.
 const EnsembleDepth = 100
 
@@ -97,8 +90,9 @@ const gatherers = 16
 // Gather asks every question that has a passage of the collection, and those that
 // are said to have none anywhere. Questions whose passages are all elsewhere are left
 // out: they may be answered by others. A domain of which no passage is in the
-// collection is an error.
-func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, domains []questions.Domain, o Asking) (*Evidence, error) {
+// collection is an error. Each question has the timeout.
+func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, domains []questions.Domain,
+	timeout time.Duration, progress func(done, total int)) (*Evidence, error) {
 	e := &Evidence{}
 	var all []Question
 	var texts []string
@@ -125,7 +119,7 @@ func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, d
 	done := 0
 	for i := range all {
 		group.Go(func() error {
-			found, err := engine.Gather(ctx, search.Request{Question: texts[i], Candidates: o.Candidates, TimeoutMS: int(o.Timeout.Milliseconds())}, EnsembleDepth)
+			found, err := engine.Gather(ctx, search.Request{Question: texts[i], TimeoutMS: int(timeout.Milliseconds())}, EnsembleDepth)
 			if err != nil {
 				return fmt.Errorf("question %q (%s): %w", texts[i], all[i].ID, err)
 			}
@@ -138,7 +132,7 @@ func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, d
 				}
 			}
 			done++
-			o.Progress(done, len(all))
+			progress(done, len(all))
 			return nil
 		})
 	}

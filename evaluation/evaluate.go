@@ -219,7 +219,8 @@ func (o *Options) domain(ctx context.Context, engine Engine, d questions.Domain)
 	m, err := measure(ctx, engine, d.Name, d.Questions, pass)
 	if runs != nil {
 		if err != nil {
-			return nil, errors.Join(err, runs.abandon())
+			runs.abandon()
+			return nil, err
 		}
 		err = runs.finish()
 	}

@@ -3,9 +3,7 @@ package evaluation
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"conclave/disk"
 	"conclave/questions"
 	"conclave/search"
 )
@@ -38,7 +37,7 @@ type runFile struct {
 	method int
 	form   string
 	path   string
-	file   *os.File
+	file   *disk.Replacement
 	out    *bufio.Writer
 	first  bool // nothing has been written yet
 	name   string
@@ -99,17 +98,17 @@ func (r *Runs) whole(domain string, methods []Method) bool {
 }
 
 // open begins the runs of a domain.
-func (r *Runs) open(domain string, methods []Method) (*runWriter, error) {
-	w := &runWriter{files: r.paths(domain, methods)}
+func (r *Runs) open(domain string, methods []Method) (w *runWriter, err error) {
+	w = &runWriter{files: r.paths(domain, methods)}
 	for _, f := range w.files {
-		if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
-			return nil, errors.Join(err, w.abandon())
+		if err = os.MkdirAll(filepath.Dir(f.path), 0o755); err == nil {
+			f.file, err = disk.Replace(disk.OS{}, f.path)
 		}
-		file, err := os.Create(f.path + ".part")
 		if err != nil {
-			return nil, errors.Join(err, w.abandon())
+			w.abandon()
+			return nil, err
 		}
-		f.file, f.out = file, bufio.NewWriterSize(file, 64<<10)
+		f.out = bufio.NewWriterSize(f.file, 64<<10)
 	}
 	return w, nil
 }
@@ -132,7 +131,8 @@ func (w *runWriter) add(a *Answered) error {
 func (w *runWriter) finish() error {
 	for _, f := range w.files {
 		if err := f.end(); err != nil {
-			return errors.Join(fmt.Errorf("writing %s: %w", f.path, err), w.abandon())
+			w.abandon()
+			return fmt.Errorf("writing %s: %w", f.path, err)
 		}
 	}
 	return nil
@@ -144,32 +144,21 @@ func (f *runFile) end() error {
 		if f.first {
 			ending = "[]\n"
 		}
-		if _, err := f.out.WriteString(ending); err != nil {
-			return err
-		}
+		_, _ = f.out.WriteString(ending) // a bufio.Writer keeps its error for Flush
 	}
-	err := f.out.Flush()
-	err = errors.Join(err, f.file.Close())
-	f.file = nil
-	if err != nil {
+	if err := f.out.Flush(); err != nil {
 		return err
 	}
-	return os.Rename(f.path+".part", f.path)
+	return f.file.Commit()
 }
 
 // abandon removes what is not whole.
-func (w *runWriter) abandon() error {
-	var errs []error
+func (w *runWriter) abandon() {
 	for _, f := range w.files {
 		if f.file != nil {
-			errs = append(errs, f.file.Close())
-			f.file = nil
-		}
-		if err := os.Remove(f.path + ".part"); !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
+			f.file.Abort()
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // trec writes lines of a TREC run. Readers of runs, trec_eval among them, put

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ type ablating struct {
 	limit     int
 	asks      int
 	base      string
-	baseNamed bool
 	joint     string
 	foreign   []string
 	heldOut   []string
@@ -54,14 +52,7 @@ The collection is not changed: see calibrate for that.`,
   conclave ablate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --joint multi \
     --foreign nq --held-out wiki --json ablation.json`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := settings(cmd, term)
-			if err != nil {
-				return err
-			}
-			x.baseNamed = cmd.Flags().Changed("base")
-			return x.run(cmd.Context(), config, term)
-		},
+		RunE: measuring(term, x.run),
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
@@ -78,7 +69,8 @@ The collection is not changed: see calibrate for that.`,
 	return command
 }
 
-func (x *ablating) run(ctx context.Context, config configs.Config, term terminal) (err error) {
+func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
+	ctx := cmd.Context()
 	if x.limit < 0 || x.asks < 0 {
 		return usagef("--limit and --specialists are 0 or more")
 	}
@@ -94,16 +86,15 @@ func (x *ablating) run(ctx context.Context, config configs.Config, term terminal
 	if err != nil {
 		return err
 	}
-	config.Limits.Candidates = max(config.Limits.Candidates, calibration.EnsembleDepth)
 	l, err := openMeasured(config, term, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	if err := x.known(l); err != nil {
+	if err := x.known(l, cmd.Flags().Changed("base")); err != nil {
 		return err
 	}
-	found, err := gather(ctx, l, domains, calibration.Asking{}, term)
+	found, err := gather(ctx, l, domains, term)
 	if err != nil {
 		return err
 	}
@@ -117,20 +108,17 @@ func (x *ablating) run(ctx context.Context, config configs.Config, term terminal
 		return err
 	}
 	printAblation(term.Out, report)
-	if x.asJSON == "" {
-		return nil
-	}
 	return writeJSON(x.asJSON, report)
 }
 
 // known refuses names of experts that the collection does not have.
-func (x *ablating) known(l *serving.Assembly) error {
+func (x *ablating) known(l *serving.Assembly, baseNamed bool) error {
 	var names []string
 	for _, e := range l.Engine.Experts() {
 		names = append(names, e.Name)
 	}
 	wanted := append(append([]string{x.joint}, x.foreign...), x.heldOut...)
-	if x.baseNamed { // the default need not be there
+	if baseNamed { // the default need not be there
 		wanted = append(wanted, x.base)
 	}
 	for _, wanted := range wanted {

@@ -20,57 +20,52 @@ func printAblation(out io.Writer, r *ablation.Report) {
 		printRows(out, "specialists by question", first, r.Familiar)
 	}
 	if f := r.Foreign; f != nil {
-		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		_, _ = fmt.Fprintf(t, "%d questions, with foreign experts (%s)\twithout\twith\tdifference\tp\n", f.Questions, strings.Join(f.Experts, ", "))
-		for _, line := range []struct {
-			name string
-			pair *[2]ablation.Row
-		}{{"gate", &f.Gate}, {"mean of experts and words, best weight", &f.Fixed}, {"mean of experts", &f.Mean}} {
-			printPair(t, line.name, line.pair)
-		}
-		_ = t.Flush()
-		_, _ = fmt.Fprintln(out)
+		printTable(out, fmt.Sprintf("%d questions, with foreign experts (%s)\twithout\twith\tdifference\tp", f.Questions, strings.Join(f.Experts, ", ")), func(t io.Writer) {
+			printPair(t, "gate", &f.Gate)
+			printPair(t, "mean of experts and words, best weight", &f.Fixed)
+			printPair(t, "mean of experts", &f.Mean)
+		})
 	}
 	if len(r.Few) > 0 {
-		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		_, _ = fmt.Fprint(t, "fitted on\tuncalibrated\tcalibrated\tdifference\tworst draw, of the sum\n")
-		for _, f := range r.Few {
-			_, _ = fmt.Fprintf(t, "%d questions (%d draws)\t%s\t%s\t%s\t%+.1f\n", f.Questions, f.Draws, pairOf(f.Before), pairOf(f.After),
-				differenceOf(f.After, f.Before), 100*f.Worst)
-		}
-		_ = t.Flush()
-		_, _ = fmt.Fprintln(out)
+		printTable(out, "fitted on\tuncalibrated\tcalibrated\tdifference\tworst draw, of the sum", func(t io.Writer) {
+			for _, f := range r.Few {
+				_, _ = fmt.Fprintf(t, "%d questions (%d draws)\t%s\t%s\t%s\t%+.1f\n", f.Questions, f.Draws, pairOf(f.Before), pairOf(f.After),
+					differenceOf(f.After, f.Before), 100*f.Worst)
+			}
+		})
 	}
 	if len(r.HeldOut) > 0 {
-		t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		_, _ = fmt.Fprint(t, "an expert that joins\tbefore\tafter\tdifference\tp\n")
-		for i := range r.HeldOut {
-			h := &r.HeldOut[i]
-			printPair(t, h.Expert+", own questions", &h.Own)
-			printPair(t, h.Expert+", all others", &h.Others)
-		}
-		_ = t.Flush()
-		_, _ = fmt.Fprintln(out)
+		printTable(out, "an expert that joins\tbefore\tafter\tdifference\tp", func(t io.Writer) {
+			for i := range r.HeldOut {
+				h := &r.HeldOut[i]
+				printPair(t, h.Expert+", own questions", &h.Own)
+				printPair(t, h.Expert+", all others", &h.Others)
+			}
+		})
 	}
 }
 
-func printRows(out io.Writer, title string, first *ablation.Row, rows []ablation.Row) {
+func printTable(out io.Writer, heading string, rows func(t io.Writer)) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(t, "%s\tall\tmean over domains\tdifference\tp\n", title)
-	for i := range rows {
-		row := &rows[i]
-		name := row.Name
-		if row.Weight != nil {
-			name += fmt.Sprintf(" (%.3g)", *row.Weight)
-		}
-		_, _ = fmt.Fprintf(t, "%s\t%s\t%s", name, pairOf(row.All), pairOf(row.Macro))
-		if row.P != nil {
-			_, _ = fmt.Fprintf(t, "\t%s\t%.4f / %.4f", differenceOf(row.All, first.All), row.P.Top1, row.P.Top20)
-		}
-		_, _ = fmt.Fprintln(t)
-	}
+	_, _ = fmt.Fprintln(t, heading)
+	rows(t)
 	_ = t.Flush()
 	_, _ = fmt.Fprintln(out)
+}
+
+func printRows(out io.Writer, title string, first *ablation.Row, rows []ablation.Row) {
+	printTable(out, title+"\tall\tmean over domains\tdifference\tp", func(t io.Writer) {
+		for _, row := range rows {
+			if row.Weight != nil {
+				row.Name += fmt.Sprintf(" (%.3g)", *row.Weight)
+			}
+			_, _ = fmt.Fprintf(t, "%s\t%s\t%s", row.Name, pairOf(row.All), pairOf(row.Macro))
+			if row.P != nil {
+				_, _ = fmt.Fprintf(t, "\t%s\t%.4f / %.4f", differenceOf(row.All, first.All), row.P.Top1, row.P.Top20)
+			}
+			_, _ = fmt.Fprintln(t)
+		}
+	})
 }
 
 func printPair(out io.Writer, name string, pair *[2]ablation.Row) {

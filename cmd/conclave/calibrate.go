@@ -20,7 +20,6 @@ import (
 type calibrating struct {
 	questions   questionFiles
 	limit       int
-	candidate   int
 	specialists int
 	apart       []string
 	asJSON      string
@@ -54,19 +53,12 @@ method that is surely better and that the collection can answer by.`,
 		Example: `  conclave calibrate --collection my-index --questions dev.jsonl
   conclave calibrate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --json fit.json`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := settings(cmd, term)
-			if err != nil {
-				return err
-			}
-			return x.run(cmd, config, term)
-		},
+		RunE: measuring(term, x.run),
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bind(flags)
 	flags.IntVar(&x.limit, "limit", 0, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
-	flags.IntVar(&x.candidate, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
 	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "experts with a domain that \"auto\" asks, the most familiar with the question; 0: all, at the price of their encoder passes")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions to be measured on later: refused when it shares one with --questions; may be repeated")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs: all that was measured, by expert, source and domain")
@@ -78,8 +70,8 @@ method that is surely better and that the collection can answer by.`,
 }
 
 func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
-	if x.limit < 0 || x.candidate < 0 || x.specialists < 0 {
-		return usagef("--limit, --candidates and --specialists are 0 or more")
+	if x.limit < 0 || x.specialists < 0 {
+		return usagef("--limit and --specialists are 0 or more")
 	}
 	if err := x.questions.check(); err != nil {
 		return err
@@ -91,13 +83,12 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	if err := x.checkApart(domains); err != nil {
 		return err
 	}
-	config.Limits.Candidates = max(config.Limits.Candidates, calibration.EnsembleDepth, x.candidate)
 	l, err := openMeasured(config, term, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	found, err := gather(cmd.Context(), l, domains, calibration.Asking{Candidates: x.candidate}, term)
+	found, err := gather(cmd.Context(), l, domains, term)
 	if err != nil {
 		return err
 	}
@@ -115,13 +106,8 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 		return err
 	}
 	printCalibration(term.Out, report)
-	if x.asJSON != "" {
-		if err := writeJSON(x.asJSON, report); err != nil {
-			return err
-		}
-	}
-	if x.dry {
-		return nil
+	if err := writeJSON(x.asJSON, report); err != nil || x.dry {
+		return err
 	}
 	record.Written = time.Now().UTC().Truncate(time.Second)
 	if err := record.Write(config.Collection); err != nil {
@@ -133,9 +119,6 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 
 // checkApart refuses to fit on questions that are to be measured on.
 func (x *calibrating) checkApart(domains []questions.Domain) error {
-	if len(x.apart) == 0 {
-		return nil
-	}
 	apart := questionFiles{files: x.apart, format: x.questions.format}
 	others, err := apart.read(0)
 	if err != nil {

@@ -234,7 +234,6 @@ func TestCalibrateUsage(t *testing.T) {
 	}{
 		{nil, exitUsage, "questions"},
 		{[]string{"--questions", "q.jsonl", "--limit", "-1"}, exitUsage, "--limit"},
-		{[]string{"--questions", "q.jsonl", "--candidates", "-1"}, exitUsage, "--candidates"},
 		{[]string{"--questions", "q.jsonl", "--specialists", "-1"}, exitUsage, "--specialists"},
 		{[]string{"--questions", "q.jsonl", "--question-format", "docx"}, exitUsage, "docx"},
 		{[]string{"--questions", "missing.jsonl"}, exitFailed, "missing.jsonl"},

@@ -38,13 +38,7 @@ ECE of 0.10 nothing is written.`,
 		Example: `  conclave calibrate prior --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
     --collections policy=c/policy --questions policy=policy/dev.jsonl.gz --out experts/confidence.yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := settings(cmd, term)
-			if err != nil {
-				return err
-			}
-			return x.run(cmd, config, term)
-		},
+		RunE: measuring(term, x.run),
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "bundles", "encoder.provider")
@@ -115,7 +109,7 @@ func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains [
 			foreign.Questions = append(foreign.Questions, questions.Question{ID: d.Name + "/" + q.ID, Text: q.Text, Unanswerable: true})
 		}
 	}
-	found, err := gather(ctx, l, []questions.Domain{domains[at], foreign}, calibration.Asking{}, term)
+	found, err := gather(ctx, l, []questions.Domain{domains[at], foreign}, term)
 	if err != nil {
 		return out, err
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"conclave/calibration"
 	"conclave/configs"
 	"conclave/questions"
@@ -19,22 +21,32 @@ import (
 // measured here, and a slow machine shall not change it.
 const evaluationTimeout = 30 * time.Second
 
+// measuring reads the settings and runs a command that takes no arguments.
+func measuring(term terminal, run func(cmd *cobra.Command, config configs.Config, term terminal) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		config, err := settings(cmd, term)
+		if err != nil {
+			return err
+		}
+		return run(cmd, config, term)
+	}
+}
+
 // openMeasured opens a collection to ask it questions whose passages are known. An
 // expert whose bundle is damaged is left out, with a warning.
 func openMeasured(config configs.Config, term terminal, uncalibrated bool) (*serving.Assembly, error) {
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
+	config.Limits.Candidates = max(config.Limits.Candidates, calibration.EnsembleDepth)
 	return serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: uncalibrated})
 }
 
 // gather asks all questions, and shows how far it is.
-func gather(ctx context.Context, l *serving.Assembly, domains []questions.Domain, o calibration.Asking, term terminal) (*calibration.Evidence, error) {
+func gather(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) (*calibration.Evidence, error) {
 	g := l.Collection.Acquire()
 	defer g.Release()
 	bar := newProgress(term.Err)
 	defer bar.Finish()
-	o.Timeout = evaluationTimeout
-	o.Progress = func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") }
-	return calibration.Gather(ctx, l.Engine, g, domains, o)
+	return calibration.Gather(ctx, l.Engine, g, domains, evaluationTimeout, func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
 }
 
 // writeFile writes a file through a function.
@@ -50,8 +62,11 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	return nil
 }
 
-// writeJSON writes a file for programs.
+// writeJSON writes a file for programs; none where there is no path.
 func writeJSON(path string, report any) error {
+	if path == "" {
+		return nil
+	}
 	return writeFile(path, func(w io.Writer) error { return encodeIndented(w, report) })
 }
 
