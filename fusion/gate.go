@@ -9,8 +9,8 @@ import (
 func gated() Method {
 	return Method{
 		Name: MethodGate,
-		About: "experts, words and late interaction weighted by question: how familiar the question is to each expert, " +
-			"how certain its ensemble is, how far its first hit is ahead, and how far words agree",
+		About: "experts, words and late interaction, weighted for each question by familiarity, by the ensembles' uncertainty, " +
+			"by the lead of the first hit, and by agreement with words",
 		Words: true, Completes: true, Gated: true,
 		Variants: []Variant{{Name: "gate"}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {

@@ -18,7 +18,7 @@ func muf() Method {
 
 func mufSparse() Method {
 	return Method{
-		Name: MethodMUFSparse, About: "the ranking of the expert with the most certain ensemble",
+		Name: MethodMUFSparse, About: "the ranking of the most certain expert",
 		NeedsDense: true, Confidence: true,
 		Variants: []Variant{{Name: "muf-sparse"}},
 		Fuse: func(in Input, _ Settings, k int) (Ranking, error) {

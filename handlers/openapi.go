@@ -110,6 +110,9 @@ var theDocument = sync.OnceValue(func() *document {
 })
 
 func readDocument(source []byte) (*document, error) {
+	for _, option := range []string{"missing", "weights", "normalisation"} {
+		source = bytes.ReplaceAll(source, []byte("{methods with "+option+"}"), []byte(strings.Join(search.MethodsWith(option), ", ")))
+	}
 	var tree map[string]any
 	var table struct {
 		Problems []condition `yaml:"x-problems"`

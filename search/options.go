@@ -14,6 +14,25 @@ const MethodAuto = "auto"
 // fusion.Methods, and "auto".
 func MethodNames() []string { return append([]string{MethodAuto}, fusion.MethodNames(nil)...) }
 
+// MethodsWith are the fusion methods that take an option of a request: "missing",
+// "weights" or "normalisation".
+func MethodsWith(option string) []string { return fusion.MethodNames(takes(option)) }
+
+// takes tells whether a method looks at an option.
+func takes(option string) func(fusion.Method) bool {
+	return func(m fusion.Method) bool {
+		switch option {
+		case "missing":
+			return m.Completes
+		case "weights":
+			return m.Weighs != fusion.Nobody
+		case "normalisation":
+			return m.Normalises
+		}
+		return m.Gated // late
+	}
+}
+
 // checkOptions refuses what none of the methods asked for would look at, so that
 // nobody believes in what does nothing. Of a list of methods one has to look at it.
 // "late": false is no option of a method: it leaves late interaction out, as the others
@@ -35,23 +54,22 @@ func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *proble
 		}
 		wrong.add("unused_option", pointer, "%s %s %s: it is for %s; leave it out or name one of these in fusion", asked, verb, what, list(fusion.MethodNames(takes)))
 	}
-	weighs := func(m fusion.Method) bool { return m.Weighs != fusion.Nobody }
 	if len(r.Weights) > 0 {
-		refuse("/weights", "weights", weighs)
+		refuse("/weights", "weights", takes("weights"))
 		for _, name := range sortedKeys(r.Weights) {
-			if l.numberOf(name) >= 0 && slices.ContainsFunc(methods, func(m plannedMethod) bool { return weighs(*m.Method) }) {
+			if l.numberOf(name) >= 0 && slices.ContainsFunc(methods, func(m plannedMethod) bool { return m.Weighs != fusion.Nobody }) {
 				refuse("/weights/"+escapePointer(name), "weights of experts", func(m fusion.Method) bool { return m.Weighs == fusion.Everybody })
 			}
 		}
 	}
 	if r.Normalisation != "" {
-		refuse("/normalisation", "a normalisation", func(m fusion.Method) bool { return m.Normalises })
+		refuse("/normalisation", "a normalisation", takes("normalisation"))
 	}
 	if r.Missing != "" {
-		refuse("/missing", `"missing"`, func(m fusion.Method) bool { return m.Completes })
+		refuse("/missing", `"missing"`, takes("missing"))
 	}
 	if r.Late != nil && *r.Late {
-		refuse("/late", "late interaction", func(m fusion.Method) bool { return m.Gated })
+		refuse("/late", "late interaction", takes("late"))
 	}
 }
 
