@@ -18,39 +18,24 @@ func hybrid() Method {
 			if !named {
 				alpha = s.Alpha
 			}
-			return Hybrid(in.Table, experts, lexical, HybridOptions{Alpha: alpha, Normalisation: s.Normalisation, Missing: s.Missing}, k)
+			return Hybrid(in.Table, experts, lexical, alpha, Options{Normalisation: s.Normalisation, Missing: s.Missing}, k)
 		},
 	}
-}
-
-// HybridOptions are what Hybrid leaves open.
-type HybridOptions struct {
-	// Alpha is the weight of the lexical score (of the dense one with
-	// WeightOnDense). It belongs to a pair of score scales: 1.3 for DPR's inner
-	// products near 80 and Lucene's BM25, some hundredths for unit vectors.
-	Alpha float64
-	// WeightOnDense weights the dense score instead of the lexical one.
-	WeightOnDense bool
-	// Divide divides by 1 + Alpha, as the authors of MUF do. The order is the
-	// same.
-	Divide bool
-	// Normalisation is applied to the fused dense list as a whole and to the
-	// lexical list. "": Raw.
-	Normalisation Normalisation
-	Missing       Missing // "": Exact
 }
 
 // Hybrid is DPR-BM25: dense + α·lexical, where the dense score is MUF's fused
 // one (the Weight of an expert is its confidence; with one expert it is that
 // expert's score). lexical is the column of the lexical source; negative when
-// there is none.
+// there is none. α belongs to a pair of score scales: 1.3 for DPR's inner products near
+// 80 and Lucene's BM25, some hundredths for unit vectors. The normalisation is applied
+// to the fused dense list as a whole and to the lexical list.
 //
 // The candidates are those of both. With Missing Min, a passage that no expert
 // found is given the lowest dense score of the fused dense list, one that only
 // the experts found the lowest lexical score. (Karpukhin et al., 2020, section
 // 5; Pyserini's hybrid searcher; the authors of MUF, who feed the fused list
 // to the same function.)
-func Hybrid(c *Candidates, experts []Source, lexical int, o HybridOptions, k int) (Ranking, error) {
+func Hybrid(c *Candidates, experts []Source, lexical int, alpha float64, o Options, k int) (Ranking, error) {
 	both := make([]Source, 0, len(experts)+1)
 	both = append(both, experts...)
 	if lexical >= 0 {
@@ -59,35 +44,25 @@ func Hybrid(c *Candidates, experts []Source, lexical int, o HybridOptions, k int
 	if err := c.check(both); err != nil {
 		return Ranking{}, err
 	}
-	if !(o.Alpha >= 0 && o.Alpha <= MaxWeight) {
-		return Ranking{}, fmt.Errorf("alpha is %v: it must be between 0 and %g", o.Alpha, float64(MaxWeight))
+	if !(alpha >= 0 && alpha <= MaxWeight) {
+		return Ranking{}, fmt.Errorf("alpha is %v: it must be between 0 and %g", alpha, float64(MaxWeight))
 	}
-	common := Options{Normalisation: o.Normalisation, Missing: o.Missing}
-	if err := common.check(); err != nil {
+	if err := o.check(); err != nil {
 		return Ranking{}, err
 	}
-	onDense, onLexical := 1.0, o.Alpha
-	if o.WeightOnDense {
-		onDense, onLexical = o.Alpha, 1
-	}
-	if o.Divide {
-		onDense, onLexical = onDense/(1+o.Alpha), onLexical/(1+o.Alpha)
-	}
-
 	weighted, _ := byConfidence(experts)
 	copy(both, weighted)
-	f := linear{c: c, missing: common.Missing, sources: both, dense: len(experts), standIn: -1}
+	f := linear{c: c, missing: o.Missing, sources: both, dense: len(experts), standIn: -1}
 	f.lines = make([]line, len(both))
-	fused := f.fusedDense(common.Normalisation)
+	fused := f.fusedDense(o.Normalisation)
 	for i := range experts {
 		// The experts' weights add up to 1, so the line of the fused list is
 		// the weighted sum of the same line of each expert.
 		f.lines[i] = fused
-		both[i].Weight *= onDense
 	}
 	if lexical >= 0 {
-		f.lines[len(experts)] = f.lineOf(lexical, common.Normalisation)
-		both[len(experts)].Weight = onLexical
+		f.lines[len(experts)] = f.lineOf(lexical, o.Normalisation)
+		both[len(experts)].Weight = alpha
 	}
 	return f.rank(k), nil
 }

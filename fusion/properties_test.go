@@ -91,7 +91,7 @@ func methods() []method {
 					// The source in the highest column plays BM25, wherever it stands.
 					lexical := len(s) - 1
 					experts := slices.DeleteFunc(slices.Clone(s), func(x Source) bool { return x.Column == lexical })
-					return Hybrid(c, experts, lexical, HybridOptions{Alpha: .75, Normalisation: n, Missing: missing, Divide: true}, k)
+					return Hybrid(c, experts, lexical, .75, Options{Normalisation: n, Missing: missing}, k)
 				}})
 		}
 	}

@@ -73,17 +73,17 @@ func TestBadArguments(t *testing.T) {
 				t.Errorf("%s, %s: no error", name, m.name)
 			}
 		}
-		if _, err := Hybrid(c, sources, -1, HybridOptions{}, 5); err == nil {
+		if _, err := Hybrid(c, sources, -1, 0, Options{}, 5); err == nil {
 			t.Errorf("%s, hybrid: no error", name)
 		}
 	}
 	one := []Source{{0, 1}}
 	for _, alpha := range []float64{-1, math.NaN(), math.Inf(1)} {
-		if _, err := Hybrid(c, one, 1, HybridOptions{Alpha: alpha}, 5); err == nil {
+		if _, err := Hybrid(c, one, 1, alpha, Options{}, 5); err == nil {
 			t.Errorf("alpha %v: no error", alpha)
 		}
 	}
-	if _, err := Hybrid(c, one, 0, HybridOptions{}, 5); err == nil {
+	if _, err := Hybrid(c, one, 0, 0, Options{}, 5); err == nil {
 		t.Error("BM25 among the experts: no error")
 	}
 	for _, o := range []Options{{Normalisation: "softmax"}, {Missing: "zero"}} {
@@ -158,8 +158,8 @@ func TestSubset(t *testing.T) {
 		for _, fuse := range []func() (Ranking, error){
 			func() (Ranking, error) { return MUF(c, []Source{{i, 1}}, Options{Missing: Min}, 9) },
 			func() (Ranking, error) { return RRF(c, []Source{{i, 1}}, 9) },
-			func() (Ranking, error) { return Hybrid(c, []Source{{i, 1}}, -1, HybridOptions{}, 9) },
-			func() (Ranking, error) { return Hybrid(c, nil, i, HybridOptions{Alpha: 1}, 9) },
+			func() (Ranking, error) { return Hybrid(c, []Source{{i, 1}}, -1, 0, Options{}, 9) },
+			func() (Ranking, error) { return Hybrid(c, nil, i, 1, Options{}, 9) },
 		} {
 			r, err := fuse()
 			if err != nil || len(r.Items) != 1 || r.Items[0].Ordinal != want {

@@ -180,10 +180,15 @@ func TestMUF(t *testing.T) {
 		t.Errorf("d by the first expert: %+v, want its lowest score", got)
 	}
 
-	// The same with BM25, which the authors give the confidence α.
+	// The same with BM25, which the authors give the confidence α, and divide by 1 + α.
 	c = table(t, letters(t, "abc", 82, 80, 78), letters(t, "bxa", 20, 18, 12))
-	r, err = Hybrid(c, []Source{{0, 1}}, 1, HybridOptions{Alpha: 1.3, Divide: true, Missing: Min}, 10)
-	wantRanking(t, r, err, "bxac", 46.086957, 44.086957, 42.434783, 40.695652)
+	r, err = Hybrid(c, []Source{{0, 1}}, 1, 1.3, Options{Missing: Min}, 10)
+	wantRanking(t, r, err, "bxac", 106, 101.4, 97.6, 93.6)
+	for i, want := range []float64{46.086957, 44.086957, 42.434783, 40.695652} {
+		if got := r.Items[i].Score / 2.3; math.Abs(got-want) > 1e-6 {
+			t.Errorf("rank %d: %v, the authors have %v", i+1, got, want)
+		}
+	}
 }
 
 // TestMUFExact is worked out by hand: the first expert's true score of d is
@@ -223,18 +228,17 @@ func TestMUFSparse(t *testing.T) {
 func TestHybrid(t *testing.T) {
 	for _, want := range []struct {
 		name    string
-		options HybridOptions
+		options Options
 		order   string
 		scores  []float64
 	}{
-		{"plain", HybridOptions{Alpha: 1.3}, "bxac", []float64{106, 101.4, 97.6, 93.6}},
-		{"normalised", HybridOptions{Alpha: 1.3, Normalisation: CentreRange}, "baxc", []float64{.65, -.15, -.175, -1.15}},
-		{"weight on dense", HybridOptions{Alpha: 1.3, WeightOnDense: true}, "bxac", []float64{124, 119.4, 118.6, 113.4}},
+		{"plain", Options{}, "bxac", []float64{106, 101.4, 97.6, 93.6}},
+		{"normalised", Options{Normalisation: CentreRange}, "baxc", []float64{.65, -.15, -.175, -1.15}},
 	} {
 		t.Run(want.name, func(t *testing.T) {
 			c := table(t, letters(t, "abc", 82, 80, 78), letters(t, "bxa", 20, 18, 12))
 			want.options.Missing = Min
-			r, err := Hybrid(c, []Source{{0, .7}}, 1, want.options, 10)
+			r, err := Hybrid(c, []Source{{0, .7}}, 1, 1.3, want.options, 10)
 			wantRanking(t, r, err, want.order, want.scores...)
 		})
 	}
@@ -246,7 +250,7 @@ func TestHybrid(t *testing.T) {
 func TestHybridOfExperts(t *testing.T) {
 	c := table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70), letters(t, "xba", 20, 10, 5))
 	experts := []Source{{0, .9}, {1, .6}}
-	r, err := Hybrid(c, experts, 2, HybridOptions{Alpha: .5, Missing: Min}, 10)
+	r, err := Hybrid(c, experts, 2, .5, Options{Missing: Min}, 10)
 	wantRanking(t, r, err, "xbadc", 74.8+10, 78+5, 77.2+2.5, 76.6+2.5, 74.8+2.5)
 	x := r.Items[0]
 	if x.Parts[0].Origin != FromMin || x.Parts[0].Score != 78 || x.Parts[1].Origin != FromMin || x.Parts[1].Score != 70 {
@@ -254,7 +258,7 @@ func TestHybridOfExperts(t *testing.T) {
 	}
 
 	// Normalised over the fused list: middle 76.4, range 3.2; BM25's 12.5, 15.
-	r, err = Hybrid(c, experts, 2, HybridOptions{Alpha: 1, Missing: Min, Normalisation: CentreRange}, 10)
+	r, err = Hybrid(c, experts, 2, 1, Options{Missing: Min, Normalisation: CentreRange}, 10)
 	wantRanking(t, r, err, "bxadc", .5-1./6, -.5+.5, .25-.5, .0625-.5, -.5-.5)
 
 	// With true scores: x is 50 and 40 to the experts, so 46; c and d are 0 to
@@ -264,7 +268,7 @@ func TestHybridOfExperts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err = Hybrid(c, experts, 2, HybridOptions{Alpha: .5}, 10)
+	r, err = Hybrid(c, experts, 2, .5, Options{}, 10)
 	wantRanking(t, r, err, "badcx", 78+5, 77.2+2.5, .6*71+.4*74.5, .6*78+.4*60, .6*50+.4*40+10)
 }
 
@@ -273,7 +277,7 @@ func TestHybridOfExperts(t *testing.T) {
 func TestHybridOfEqualSums(t *testing.T) {
 	c := table(t, letters(t, "ba", 2, 1), letters(t, "ab", 7, 5), letters(t, "ab", 9, 1))
 	for kind, dense := range map[Normalisation]float64{MinMax: 1, CentreRange: 0, ZScore: 0} {
-		r, err := Hybrid(c, []Source{{0, .8}, {1, .4}}, 2, HybridOptions{Alpha: 1, Normalisation: kind}, 10)
+		r, err := Hybrid(c, []Source{{0, .8}, {1, .4}}, 2, 1, Options{Normalisation: kind}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +295,7 @@ func TestHybridOfEqualSums(t *testing.T) {
 // hybrid; and not 1, which is the lowest of either expert. The parts are b's.
 func TestHybridLowestIsTheFusedListsLowest(t *testing.T) {
 	c := table(t, letters(t, "ab", 13, 1), letters(t, "ba", 11, 1), letters(t, "x", 2))
-	r, err := Hybrid(c, []Source{{0, .5}, {1, .5}}, 2, HybridOptions{Alpha: 1, Missing: Min}, 10)
+	r, err := Hybrid(c, []Source{{0, .5}, {1, .5}}, 2, 1, Options{Missing: Min}, 10)
 	wantRanking(t, r, err, "abx", 9, 8, 8)
 	if parts := r.Items[2].Parts; parts[0].Score != 1 || parts[1].Score != 11 || parts[0].Origin != FromMin || parts[1].Origin != FromMin {
 		t.Errorf("x by the experts: %+v, want b's scores as the lowest", parts)
