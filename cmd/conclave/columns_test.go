@@ -23,7 +23,7 @@ func TestAnswersFit(t *testing.T) {
 		r.Results[0].Contributions = append(r.Results[0].Contributions, search.Contribution{Source: name, Origin: "scored", Contribution: -10.5})
 	}
 	var out bytes.Buffer
-	if err := printAnswer(&out, r, widthOf(terminal{Out: &out})); err != nil {
+	if err := printAnswer(&out, r, columns(&out)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "1.   0.0000  tales/0006  A very long") {

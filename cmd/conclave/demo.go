@@ -1,13 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -66,7 +65,7 @@ start takes a moment only.`,
 				return provision.ExplainFull(err, cache.Root)
 			}
 			defer release()
-			if err := buildDemo(cmd.Context(), config, cache, term); err != nil {
+			if err := buildDemo(cmd.Context(), config, term); err != nil {
 				return provision.ExplainFull(err, config.Collection)
 			}
 			return serve(cmd.Context(), config, term, func(at net.Addr) { welcome(term.Out, at) })
@@ -102,7 +101,7 @@ func eachDemoFile(do func(name string, data []byte) error) error {
 }
 
 // buildDemo indexes the demo corpus unless it is indexed already.
-func buildDemo(ctx context.Context, config configs.Config, cache provision.Cache, term terminal) (err error) {
+func buildDemo(ctx context.Context, config configs.Config, term terminal) (err error) {
 	var names []string
 	for _, x := range config.Experts {
 		names = append(names, x.Name)
@@ -123,11 +122,11 @@ func buildDemo(ctx context.Context, config configs.Config, cache provision.Cache
 		return err
 	}
 	defer func() { err = errors.Join(err, loaded.Close()) }()
-	source, done, err := openDemo(ctx, cache)
+	source, err := openDemo()
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer func() { err = errors.Join(err, source.Close()) }()
 	bar := newProgress(term.Err)
 	defer bar.Finish()
 	options := buildOptions(config, loaded, bar)
@@ -136,29 +135,14 @@ func buildDemo(ctx context.Context, config configs.Config, cache provision.Cache
 	return err
 }
 
-// openDemo writes the embedded passages to files, since that is what is
-// indexed, and opens them. done removes them.
-func openDemo(ctx context.Context, cache provision.Cache) (source *corpus.Series, done func(), err error) {
-	folder, release, err := passagesFolder(ctx, cache)
-	if err != nil {
-		return nil, nil, err
+// openDemo opens the passages of all domains.
+func openDemo() (*corpus.Series, error) {
+	var all bytes.Buffer
+	if err := eachDemoFile(func(_ string, data []byte) error {
+		all.Write(data)
+		return nil
+	}); err != nil {
+		return nil, err
 	}
-	remove := func() {
-		_ = os.RemoveAll(folder)
-		release()
-	}
-	var in []corpus.Input
-	err = eachDemoFile(func(name string, data []byte) error {
-		path := filepath.Join(folder, filepath.Base(name))
-		in = append(in, corpus.Input{Path: path})
-		return os.WriteFile(path, data, 0o644)
-	})
-	if err == nil {
-		source, err = corpus.OpenSeries(in)
-	}
-	if err != nil {
-		remove()
-		return nil, nil, err
-	}
-	return source, func() { _ = source.Close(); remove() }, nil
+	return corpus.OpenSeries([]corpus.Input{{Path: "-", Stdin: &all}})
 }

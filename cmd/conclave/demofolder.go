@@ -38,15 +38,11 @@ func demoFolder(cache provision.Cache, names []string) (string, error) {
 	return filepath.Join(demoRoot(cache), hex.EncodeToString(sum.Sum(nil))[:16]), err
 }
 
-// passagesPattern names the folders of openDemo, collectionName those of
-// demoFolder.
-const passagesPattern = ".passages-*"
-
+// collectionName is that of demoFolder's folders.
 var collectionName = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
 // holdDemo keeps other demos from removing the collection while this one uses
-// it, and removes what no process uses: collections of other versions, and the
-// passages that a killed demo left behind. With own false, the collection is
+// it, and removes collections of other versions that no process uses. With own false, the collection is
 // the user's and lies elsewhere. A cache that cannot be written is left as it
 // is.
 func holdDemo(ctx context.Context, cache provision.Cache, collection string, own bool) (release func(), err error) {
@@ -69,9 +65,8 @@ func holdDemo(ctx context.Context, cache provision.Cache, collection string, own
 		return nil, err
 	}
 	for _, e := range entries {
-		passages, _ := filepath.Match(passagesPattern, e.Name())
 		old := filepath.Join(demoRoot(cache), e.Name())
-		if e.IsDir() && old != collection && (passages || collectionName.MatchString(e.Name())) {
+		if e.IsDir() && old != collection && collectionName.MatchString(e.Name()) {
 			// What cannot be removed is in nobody's way.
 			_, _ = provision.RemoveUnused(old)
 		}
@@ -83,24 +78,4 @@ func holdDemo(ctx context.Context, cache provision.Cache, collection string, own
 		return nil, err
 	}
 	return provision.Hold(collection)
-}
-
-// passagesFolder makes a folder for the demo's passages, held until release: in
-// the cache, where the next start clears it away if this one is killed.
-func passagesFolder(ctx context.Context, cache provision.Cache) (folder string, release func(), err error) {
-	unlock, err := provision.LockFolder(ctx, demoRoot(cache))
-	if err == nil {
-		defer unlock()
-		if folder, err = os.MkdirTemp(demoRoot(cache), passagesPattern); err == nil {
-			if release, err = provision.Hold(folder); err == nil {
-				return folder, release, nil
-			}
-		}
-	}
-	if ctx.Err() != nil {
-		return "", nil, context.Cause(ctx)
-	}
-	// A cache that cannot be written: the system's folder for such files.
-	folder, err = os.MkdirTemp("", "conclave-passages-")
-	return folder, func() {}, err
 }

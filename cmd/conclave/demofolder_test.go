@@ -14,7 +14,7 @@ import (
 func TestOldDemosAreRemoved(t *testing.T) {
 	cache := provision.Cache{Root: t.TempDir()}
 	const current, used, old = "0000000000000001", "0000000000000002", "0000000000000003"
-	for _, name := range []string{current, used, old, ".passages-killed", "mine"} {
+	for _, name := range []string{current, used, old, "mine"} {
 		if err := os.MkdirAll(filepath.Join(demoRoot(cache), name, "seg-000001"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -24,11 +24,6 @@ func TestOldDemosAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other()
-	passages, forget, err := passagesFolder(t.Context(), cache)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer forget()
 	release, err := holdDemo(t.Context(), cache, filepath.Join(demoRoot(cache), current), true)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +40,7 @@ func TestOldDemosAreRemoved(t *testing.T) {
 		}
 		return names
 	}
-	if want := []string{filepath.Base(passages), current, used, "mine"}; !slices.Equal(left(), want) {
+	if want := []string{current, used, "mine"}; !slices.Equal(left(), want) {
 		t.Errorf("there is %q, not %q", left(), want)
 	}
 	// Another demo, of another version, beside this one.
@@ -61,13 +56,13 @@ func TestOldDemosAreRemoved(t *testing.T) {
 	if _, err := holdDemo(t.Context(), cache, next, true); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{filepath.Base(passages), "0000000000000004", "mine"}; !slices.Equal(left(), want) {
+	if want := []string{"0000000000000004", "mine"}; !slices.Equal(left(), want) {
 		t.Errorf("there is %q, not %q", left(), want)
 	}
 }
 
 // TestDemoInACacheThatCannotBeWritten, as in a container: the collection lies
-// elsewhere, and the passages go to the system's folder.
+// elsewhere.
 func TestDemoInACacheThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
@@ -79,14 +74,6 @@ func TestDemoInACacheThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	release()
-	folder, forget, err := passagesFolder(t.Context(), cache)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forget()
-	if err := os.RemoveAll(folder); err != nil {
-		t.Error(err)
-	}
 	if _, err := holdDemo(t.Context(), cache, filepath.Join(demoRoot(cache), "0000000000000001"), true); err == nil {
 		t.Error("a collection in it was accepted")
 	}

@@ -7,63 +7,60 @@ import (
 	"sync"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
 
-// progress shows long work on the terminal: one bar a stage, with rate and time
-// left. Where standard error is not a terminal it prints one line when a stage
-// ends, so that a log stays readable.
+// progress shows long work on the terminal: a line that says how far the stage is,
+// with rate and time left. Where standard error is not a terminal it prints one line
+// when a stage ends, so that a log stays readable.
 type progress struct {
-	mu      sync.Mutex // work may report from several goroutines
-	out     io.Writer
-	bar     *progressbar.ProgressBar
-	stage   string
-	unit    string
-	done    int64
-	started time.Time
-	drawn   time.Time
+	mu       sync.Mutex // work may report from several goroutines
+	out      io.Writer
+	terminal bool
+	stage    string
+	unit     string
+	done     int64
+	started  time.Time
+	drawn    time.Time // zero: there is no line to clear
 }
 
-func newProgress(out io.Writer) *progress { return &progress{out: out} }
+func newProgress(out io.Writer) *progress { return &progress{out: out, terminal: isTerminal(out)} }
 
-// Report moves the bar of a stage; a new stage ends the one before. A total of
+// Report says how far a stage is; a new stage ends the one before. A total of
 // 0 or less means that nobody knows how much there is.
 func (p *progress) Report(stage string, done, total int64, unit string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if stage != p.stage {
 		p.finish()
-		p.stage, p.unit, p.started, p.drawn = stage, unit, time.Now(), time.Time{}
-		if isTerminal(p.out) {
-			p.bar = newBar(p.out, stage, total)
-		}
+		p.stage, p.unit, p.started = stage, unit, time.Now()
 	}
 	p.done = done
-	if p.bar == nil {
-		return
-	}
-	if total > 0 && p.bar.GetMax64() != total {
-		p.bar.ChangeMax64(total)
-	}
-	if now := time.Now(); done == total || now.Sub(p.drawn) >= drawEvery {
+	if now := time.Now(); p.terminal && (done == total || now.Sub(p.drawn) >= drawEvery) {
 		p.drawn = now
-		_ = p.bar.Set64(done)
-		p.bar.Describe(p.describe(total, now.Sub(p.started)))
+		_, _ = fmt.Fprint(p.out, clearLine, cut(p.describe(total, now.Sub(p.started)), columns(p.out)-1))
 	}
 }
 
-// Say prints a line beside the bar.
+// clearLine empties the line of a terminal and goes to its beginning.
+const clearLine = "\r\x1b[K"
+
+func (p *progress) clear() {
+	if !p.drawn.IsZero() {
+		_, _ = io.WriteString(p.out, clearLine)
+		p.drawn = time.Time{}
+	}
+}
+
+// Say prints a line above what is shown.
 func (p *progress) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bar != nil {
-		_ = p.bar.Clear()
-	}
+	p.clear()
 	_, _ = fmt.Fprintf(p.out, format+"\n", args...)
 }
 
-// drawEvery is how often the bar is drawn at most.
+// drawEvery is how often the line is drawn at most.
 const drawEvery = 100 * time.Millisecond
 
 // settled is how long a stage has to last before its rate means something.
@@ -103,10 +100,7 @@ func (p *progress) finish() {
 		return
 	}
 	took := time.Since(p.started)
-	if p.bar != nil {
-		_ = p.bar.Finish()
-		p.bar = nil
-	}
+	p.clear()
 	done := count(p.done, p.unit)
 	if p.unit != "bytes" {
 		done += " " + p.unit
@@ -117,29 +111,6 @@ func (p *progress) finish() {
 	}
 	_, _ = fmt.Fprintln(p.out)
 	p.stage = ""
-}
-
-// newBar draws the bar and the percentage; what stands beside them is
-// describe's, since the library mixes kB with KiB and counts slow things by
-// the hour.
-func newBar(out io.Writer, stage string, total int64) *progressbar.ProgressBar {
-	width := 24
-	if file, ok := out.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns < 100 {
-			width = 10
-		}
-	}
-	if total <= 0 {
-		total = -1
-	}
-	return progressbar.NewOptions64(total,
-		progressbar.OptionSetWriter(out),
-		progressbar.OptionSetDescription(stage),
-		progressbar.OptionSetWidth(width),
-		progressbar.OptionSetPredictTime(false),
-		progressbar.OptionSetElapsedTime(false),
-		progressbar.OptionClearOnFinish(),
-	)
 }
 
 // count writes a number for people: bytes with their unit, else with
@@ -169,6 +140,16 @@ func perSecond(rate float64, unit string) string {
 		return fmt.Sprintf("%.1f/s", rate)
 	}
 	return count(int64(rate), unit) + "/s"
+}
+
+// columns is the width of the terminal that out is, or 80.
+func columns(out io.Writer) int {
+	if file, ok := out.(*os.File); ok {
+		if n, _, err := term.GetSize(int(file.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 80
 }
 
 func isTerminal(out io.Writer) bool {

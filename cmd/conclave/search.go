@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 )
 
 // asking is what `conclave search` was asked.
@@ -62,7 +60,7 @@ func newSearch(terminal terminal) *cobra.Command {
 				encoder.SetIndent("", "  ")
 				return encoder.Encode(response)
 			}
-			return printAnswer(terminal.Out, response, widthOf(terminal))
+			return printAnswer(terminal.Out, response, min(columns(terminal.Out), 120))
 		},
 	}
 	flags := command.Flags()
@@ -134,16 +132,6 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	return l.Engine.Search(cmd.Context(), x.request)
-}
-
-// widthOf is the width to print for: the terminal's, or 80 characters.
-func widthOf(t terminal) int {
-	if file, ok := t.Out.(*os.File); ok {
-		if width, _, err := term.GetSize(int(file.Fd())); err == nil {
-			return min(width, 120)
-		}
-	}
-	return 80
 }
 
 // complaining tells the terminal why a source failed, where a server would

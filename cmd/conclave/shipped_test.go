@@ -99,7 +99,7 @@ func TestShippedExpertsAreServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := buildDemo(t.Context(), config, cache, term); err != nil {
+		if err := buildDemo(t.Context(), config, term); err != nil {
 			t.Fatal(err)
 		}
 		release()
@@ -169,7 +169,7 @@ func TestShippedExpertsAreServed(t *testing.T) {
 		t.Errorf("without an expert the demo lies in %s: %v", fewer, err)
 	}
 	config.Experts = demoExperts(cache, names[:1])
-	if err := buildDemo(t.Context(), config, cache, term); err == nil || !strings.Contains(err.Error(), "golden-two") {
+	if err := buildDemo(t.Context(), config, term); err == nil || !strings.Contains(err.Error(), "golden-two") {
 		t.Errorf("a collection with other experts: %v", err)
 	}
 }
