@@ -123,15 +123,6 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 	return opened, failed
 }
 
-// open loads one more expert.
-func (x *Experts) open(name string) (*Expert, error) {
-	opened, failed := x.openAll([]string{name})
-	if err := failed[name]; err != nil {
-		return nil, err
-	}
-	return opened[0], nil
-}
-
 // SharedPasses are the pairs of experts that one run of an encoder serves.
 func SharedPasses(all []*Expert) (out []collection.SharedPass) {
 	for _, late := range all {
@@ -219,7 +210,11 @@ func (x *Experts) more(name string) (*Expert, error) {
 	if err := x.openRuntime(); err != nil { // a collection of words alone has loaded none yet
 		return nil, err
 	}
-	return x.open(name)
+	opened, failed := x.openAll([]string{name})
+	if err := failed[name]; err != nil {
+		return nil, err
+	}
+	return opened[0], nil
 }
 
 // Dense are the experts but for late interaction, in their order.

@@ -1,0 +1,107 @@
+package collection
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"conclave/ann"
+	"conclave/rank"
+)
+
+// eachPassage calls do with every passage, in the order of ids.
+func (g *Generation) eachPassage(ctx context.Context, do func(rank.Ordinal) error) error {
+	const page = 1000
+	for after := ""; ; {
+		ordinals, err := g.After(after, page)
+		if err != nil || len(ordinals) == 0 {
+			return err
+		}
+		for _, ordinal := range ordinals {
+			if err := do(ordinal); err != nil {
+				return err
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if after, err = g.ID(ordinals[len(ordinals)-1]); err != nil {
+			return err
+		}
+	}
+}
+
+// ExportPassages writes all passages as JSON Lines, in the order of their ids.
+func (g *Generation) ExportPassages(ctx context.Context, to io.Writer) error {
+	w := bufio.NewWriter(to)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	err := g.eachPassage(ctx, func(ordinal rank.Ordinal) error {
+		passage, err := g.Passage(ordinal)
+		if err != nil {
+			return err
+		}
+		return encoder.Encode(passage)
+	})
+	return errors.Join(err, w.Flush())
+}
+
+// ExportVectors writes the vectors of each expert into a folder as EXPERT.npy: float32, a
+// row for each line of ExportPassages. Late interaction, which has a list of vectors for
+// each passage, is left out.
+func (g *Generation) ExportVectors(ctx context.Context, folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	for _, x := range g.Experts() {
+		if x.Index.Kind == ann.Late {
+			continue
+		}
+		if err := g.exportExpert(ctx, x, filepath.Join(folder, x.Name+".npy")); err != nil {
+			return fmt.Errorf("vectors of %s: %w", x.Name, err)
+		}
+	}
+	return nil
+}
+
+// exportExpert writes NumPy's format 1.0: a header that is padded to 64 bytes,
+// and the numbers row by row, little-endian.
+func (g *Generation) exportExpert(ctx context.Context, x ExpertFiles, path string) (err error) {
+	index, ok := g.Expert(x.Name)
+	if !ok {
+		return errors.New("the collection has none")
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	w := bufio.NewWriter(file)
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", g.Len(), x.Dimension)
+	const before = 10 // magic, version and the header's length
+	padded := (before+len(header)+1+63)/64*64 - before
+	if _, err := w.WriteString("\x93NUMPY\x01\x00" + string([]byte{byte(padded), byte(padded >> 8)}) + fmt.Sprintf("%-*s\n", padded-1, header)); err != nil {
+		return err
+	}
+	var row []byte
+	err = g.eachPassage(ctx, func(ordinal rank.Ordinal) error {
+		vector, err := index.Vector(ordinal)
+		if err != nil {
+			return err
+		}
+		row = row[:0]
+		for _, number := range vector {
+			row = binary.LittleEndian.AppendUint32(row, math.Float32bits(number))
+		}
+		_, err = w.Write(row)
+		return err
+	})
+	return errors.Join(err, w.Flush())
+}
