@@ -7,18 +7,28 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// coordinates are the parameters as an optimiser sees them: as they are, or
-// from an origin in directions in which the loss curves the same.
+// coordinates are the parameters as an optimiser sees them: from an origin, in
+// directions in which the loss curves the same.
 type coordinates struct {
 	p      *gateProblem
 	origin []float64
-	to     *mat.Dense // parameters = origin + to·u; nil: they are u
-	unit   float64    // how long the unit of u is where the loss curves by 1
+	to     *mat.Dense // parameters = origin + to·u
+	unit   float64    // how long the unit of u is where the loss curves by 1; 0: that is not known
 
 	// What was asked for last: a line search asks for the value first and, where
 	// that is good, for the slope.
 	last, grad, slope []float64
 	value             float64
+}
+
+// plain are coordinates in which the parameters are as they are.
+func (p *gateProblem) plain(origin []float64) *coordinates {
+	n := len(origin)
+	c := &coordinates{p: p, origin: origin, to: mat.NewDense(n, n, nil), grad: make([]float64, n), slope: make([]float64, n)}
+	for i := range n {
+		c.to.Set(i, i, 1)
+	}
+	return c
 }
 
 // curvature is the second derivative of the loss, by differences of the first.
@@ -50,12 +60,11 @@ func (p *gateProblem) curvature(x []float64) *mat.SymDense {
 // direction, as far as the curvature is its own. Their unit is such that BFGS's
 // first step, by 1 down the slope, is Newton's.
 func (p *gateProblem) coordinates(origin []float64, curvature mat.Symmetric) *coordinates {
-	c := &coordinates{p: p, origin: origin}
+	c := p.plain(origin)
 	var e mat.EigenSym
 	if !e.Factorize(curvature, true) {
-		return c // as they are: slow and safe
+		return c // slow and safe
 	}
-	c.to = new(mat.Dense)
 	e.VectorsTo(c.to)
 	for j, curved := range e.Values(nil) {
 		// The ridge alone curves so much. Where it seems to be less, or the other
@@ -65,7 +74,7 @@ func (p *gateProblem) coordinates(origin []float64, curvature mat.Symmetric) *co
 			c.to.Set(i, j, size*c.to.At(i, j))
 		}
 	}
-	c.at(c.start())
+	c.at(make([]float64, len(origin)))
 	c.unit = mat.Norm(mat.NewVecDense(len(c.slope), c.slope), 2)
 	if c.unit > 0 {
 		c.to.Scale(c.unit, c.to)
@@ -74,19 +83,8 @@ func (p *gateProblem) coordinates(origin []float64, curvature mat.Symmetric) *co
 	return c
 }
 
-// start is where the origin is.
-func (c *coordinates) start() []float64 {
-	if c.to == nil {
-		return slices.Clone(c.origin)
-	}
-	return make([]float64, len(c.origin))
-}
-
 // parameters are those at u.
 func (c *coordinates) parameters(u []float64) []float64 {
-	if c.to == nil {
-		return slices.Clone(u)
-	}
 	x := mat.NewVecDense(len(u), nil)
 	x.MulVec(c.to, mat.NewVecDense(len(u), u))
 	x.AddVec(x, mat.NewVecDense(len(u), c.origin))
@@ -98,14 +96,7 @@ func (c *coordinates) at(u []float64) {
 	if slices.Equal(c.last, u) {
 		return
 	}
-	if c.grad == nil {
-		c.grad, c.slope = make([]float64, len(u)), make([]float64, len(u))
-	}
 	c.last = append(c.last[:0], u...)
 	c.value = c.p.loss(c.parameters(u), c.grad)
-	if c.to == nil {
-		copy(c.slope, c.grad)
-		return
-	}
 	mat.NewVecDense(len(u), c.slope).MulVec(c.to.T(), mat.NewVecDense(len(u), c.grad))
 }

@@ -23,16 +23,16 @@ const (
 func (p *gateProblem) minimise(ctx context.Context, start []float64, rounds int) (x []float64, loss float64, err error) {
 	part := p.part(min(coarser, len(p.questions)/fewest))
 	if part == nil {
-		return descend(ctx, &coordinates{p: p, origin: start}, rounds, exactly)
+		return descend(ctx, p.plain(start), rounds, exactly)
 	}
 	// The part's minimum is some hundredths off the one that is looked for, so
 	// that it need not be found exactly either.
-	near, _, err := descend(ctx, &coordinates{p: part, origin: start}, rounds, nearly)
+	near, _, err := descend(ctx, part.plain(start), rounds, nearly)
 	if err != nil {
 		return nil, 0, err
 	}
 	if p.loss(near, nil) > p.loss(start, nil) { // the part has nothing to say of the rest
-		return descend(ctx, &coordinates{p: p, origin: start}, rounds, exactly)
+		return descend(ctx, p.plain(start), rounds, exactly)
 	}
 	return descend(ctx, p.coordinates(near, part.curvature(near)), rounds, exactly)
 }
@@ -70,14 +70,14 @@ var (
 func descend(ctx context.Context, c *coordinates, rounds int, until precision) (x []float64, loss float64, err error) {
 	settings := optimize.Settings{MajorIterations: rounds, GradientThreshold: until.slope,
 		Converger: &optimize.FunctionConverge{Absolute: until.loss, Iterations: 5}}
-	if c.to != nil {
+	if c.unit > 0 {
 		settings.GradientThreshold = until.roundSlope * c.unit
 	}
 	result, err := optimize.Minimize(optimize.Problem{
 		Func:   func(u []float64) float64 { c.at(u); return c.value },
 		Grad:   func(slope, u []float64) { c.at(u); copy(slope, c.slope) },
 		Status: func() (optimize.Status, error) { return optimize.NotTerminated, ctx.Err() },
-	}, c.start(), &settings, &optimize.BFGS{})
+	}, make([]float64, len(c.origin)), &settings, &optimize.BFGS{})
 	if ctx.Err() != nil {
 		return nil, 0, ctx.Err()
 	}

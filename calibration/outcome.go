@@ -143,25 +143,6 @@ func AUROC(outcomes []Outcome) (area float64, ok bool) {
 	return pairs / (right * wrong), true
 }
 
-// CoveragePoint is what comes of answering only when sure.
-type CoveragePoint struct {
-	Coverage float64 // share of the questions that are answered
-	Accuracy float64 // among those answered
-}
-
-// Coverage is accuracy against coverage: one point for each confidence that
-// occurs, the highest first. The last point answers everything.
-func Coverage(outcomes []Outcome) []CoveragePoint {
-	var points []CoveragePoint
-	answered, correct := 0.0, 0.0
-	for _, g := range byConfidence(outcomes) {
-		answered += g.size
-		correct += g.correct
-		points = append(points, CoveragePoint{Coverage: answered / float64(len(outcomes)), Accuracy: correct / answered})
-	}
-	return points
-}
-
 // AccuracyAt is the accuracy on the surest share of the questions, rounded up
 // to whole questions and at least one. Where only some of several equally
 // confident questions fit, it is what a random choice among them gives on

@@ -46,8 +46,8 @@ type Row struct {
 	// Curve is the accuracy at k from 1 to the depth. Only in the table of the
 	// mix, or in the only one.
 	Curve []float64 `json:"-"`
-	// Outcomes are confidences and whether the first passage was right; likewise.
-	Outcomes []calibration.Outcome `json:"-"`
+	// Reliability is how often the first passage was right, by confidence.
+	Reliability []calibration.Bin `json:"-"`
 }
 
 // testRounds is how often the pairs are swapped at random.
@@ -108,7 +108,7 @@ func (s *summing) table(name string, scope Scope, parts []part, detailed bool) T
 			row.Values["silent"] = 1 - calibration.AtLeast(empty, .5, false)
 		}
 		if detailed {
-			row.Curve, row.Outcomes = curve(parts, i, s.depth), outcomes
+			row.Curve, row.Reliability = curve(parts, i, s.depth), calibration.Reliability(outcomes)
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -61,12 +62,6 @@ func (w *textWriter) printf(format string, args ...any) {
 	}
 }
 
-// column is a column of a text table; cell is "" where there is nothing.
-type column struct {
-	heading string
-	cell    func(*Row) string
-}
-
 // shownKeys are the measures of the table: by judgements, or where no question
 // has some by answers, and how far confidences tell right from wrong.
 func shownKeys(t *Table) []string {
@@ -77,73 +72,62 @@ func shownKeys(t *Table) []string {
 	return []string{"answer1", "answer5", "answer20", "answer100", "auroc"}
 }
 
-// table writes the columns that say the most of a table.
+// longestName is what of a method's name fits beside the columns.
+const longestName = 38
+
+// table writes the columns that say the most of a table; one that is empty in all rows
+// is left out.
 func (w *textWriter) table(t *Table, reference string) {
-	var columns []column
+	var headings []string
+	cells := make([][]string, len(t.Rows))
+	add := func(heading string, cell func(*Row) string) {
+		column := make([]string, len(t.Rows))
+		for i := range t.Rows {
+			column[i] = cmp.Or(cell(&t.Rows[i]), "–")
+		}
+		if slices.ContainsFunc(column, func(cell string) bool { return cell != "–" }) {
+			headings = append(headings, heading)
+			for i, cell := range column {
+				cells[i] = append(cells[i], cell)
+			}
+		}
+	}
 	keys := shownKeys(t)
 	for _, m := range Metrics() {
 		if !slices.Contains(keys, m.Key) {
 			continue
 		}
-		columns = append(columns, column{m.Heading, func(r *Row) string { return percent(r, m) }})
+		add(m.Heading, func(r *Row) string { return percent(r, m) })
 		if m.Tested && m.Key != "top20" && m.Key != "answer20" {
-			columns = append(columns, column{"p", func(r *Row) string { return chance(r, m.Key, reference) }})
+			add("p", func(r *Row) string { return chance(r, m.Key, reference) })
 		}
 	}
-	columns = append(columns, column{"p50 ms", func(r *Row) string {
+	add("p50 ms", func(r *Row) string {
 		if r.Latency == nil {
 			return ""
 		}
 		return fmt.Sprintf("%.1f", r.Latency.P50)
-	}})
-	w.block(fmt.Sprintf("%s (%d)", t.Name, t.Questions), t.Rows, columns)
-}
-
-// longestName is what of a method's name fits beside the columns.
-const longestName = 38
-
-func (w *textWriter) block(title string, rows []Row, columns []column) {
-	var filled []column
-	for _, c := range columns {
-		for i := range rows {
-			if c.cell(&rows[i]) != "" {
-				filled = append(filled, c)
-				break
-			}
-		}
-	}
-	if len(filled) == 0 || w.err != nil {
+	})
+	if len(headings) == 0 || w.err != nil {
 		return
 	}
 	w.printf("\n")
-	table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	title := fmt.Sprintf("%s (%d)", t.Name, t.Questions)
 	width := len([]rune(title))
-	for _, r := range rows {
+	for _, r := range t.Rows {
 		width = max(width, len([]rune(r.Method)))
 	}
 	width = min(width, longestName)
+	table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	line := func(first string, cells []string) {
 		if name := []rune(first); len(name) > width {
 			first = string(name[:width-1]) + "…"
 		}
-		padded := first + strings.Repeat(" ", width-len([]rune(first)))
-		_, _ = fmt.Fprintf(table, "%s\t%s\t\n", padded, strings.Join(cells, "\t"))
-	}
-	var headings []string
-	for _, c := range filled {
-		headings = append(headings, c.heading)
+		_, _ = fmt.Fprintf(table, "%-*s\t%s\t\n", width, first, strings.Join(cells, "\t"))
 	}
 	line(title, headings)
-	for i := range rows {
-		var cells []string
-		for _, c := range filled {
-			cell := c.cell(&rows[i])
-			if cell == "" {
-				cell = "–"
-			}
-			cells = append(cells, cell)
-		}
-		line(rows[i].Method, cells)
+	for i, r := range t.Rows {
+		line(r.Method, cells[i])
 	}
 	w.err = table.Flush() // errors of the writer come out here
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/calibration"
 	"conclave/evaluation"
 )
 
@@ -81,26 +80,20 @@ func accuracyCurves(r *evaluation.Report, o order) chartView {
 }
 
 // coverageCurves is the accuracy among the questions that are answered, against
-// their share, for every method with a confidence. Below one question in fifty
-// there is nothing but noise, and nothing is drawn.
+// their share, for every method with a confidence.
 func coverageCurves(r *evaluation.Report, o order) chartView {
-	const least, most = 0.02, 160 // share of the questions; points of a line
 	t := &r.Tables[0]
 	a := axes{id: "cov", title: "Accuracy against coverage", across: "share of the questions that is answered, surest first, %", up: "top-1 among those, %",
 		ticks: tenths(), place: func(x float64) float64 { return x }}
 	var lines []line
 	for _, name := range o.methods {
 		row := rowOf(t, name)
-		points := calibration.Coverage(row.Outcomes)
-		if len(points) == 0 {
+		if row.Coverage == nil {
 			continue
 		}
-		l := line{method: name, kind: row.Kind, value: fmt.Sprintf("%.1f → %.1f", 100*points[len(points)-1].Accuracy, 100*row.Values["surest_half"])}
-		step := max(len(points)/most, 1)
-		for i, p := range points {
-			if p.Coverage >= least && (i%step == 0 || i == len(points)-1) {
-				l.x, l.y = append(l.x, p.Coverage), append(l.y, p.Accuracy)
-			}
+		l := line{method: name, kind: row.Kind, y: row.Coverage, value: fmt.Sprintf("%.1f → %.1f", 100*row.Coverage[9], 100*row.Values["surest_half"])}
+		for tenth := range l.y {
+			l.x = append(l.x, float64(tenth+1)/10)
 		}
 		lines = append(lines, l)
 	}
@@ -196,7 +189,7 @@ func reliabilityCurves(r *evaluation.Report, o order) chartView {
 	for _, name := range o.methods {
 		row := rowOf(&r.Tables[0], name)
 		l := line{method: name, kind: row.Kind, value: fmt.Sprintf("ECE %.3f", row.Values["ece"])}
-		for _, b := range calibration.Reliability(row.Outcomes) {
+		for _, b := range row.Reliability {
 			l.x, l.y = append(l.x, b.Confidence), append(l.y, b.Accuracy)
 		}
 		if len(l.x) > 0 {
