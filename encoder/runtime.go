@@ -58,14 +58,6 @@ func OpenRuntime(path string) (*Runtime, error) {
 // Version is the library's own, for instance "1.31.1".
 func (r *Runtime) Version() string { return r.version }
 
-// Providers names the execution providers that work here; cpu always does.
-func (r *Runtime) Providers() []string {
-	if r.CUDA() != nil {
-		return []string{CPU}
-	}
-	return []string{CPU, CUDA}
-}
-
 // CUDA is nil where the library and this machine can run on an NVIDIA GPU,
 // else it says why they cannot. It loads CUDA's libraries where they are.
 func (r *Runtime) CUDA() error {

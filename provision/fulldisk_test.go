@@ -46,7 +46,7 @@ func TestPipOnAFullDisk(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "fetching thing 1.0: the disk is full") || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), EnvCache) {
 			t.Errorf("%s: %v", last, err)
 		}
-		if log.String() != "WARNING: Retrying\n" {
+		if log.Len() > 0 {
 			t.Errorf("passed on: %q", log.String())
 		}
 	}
@@ -54,15 +54,10 @@ func TestPipOnAFullDisk(t *testing.T) {
 
 // TestPipFailsOtherwise: its last words are enough.
 func TestPipFailsOtherwise(t *testing.T) {
-	var log bytes.Buffer
 	pip := failing(t, "ERROR: Could not find a version\nERROR: No matching distribution found for thing==1.0")
-	pip.Log = &log
 	err := pip.Download(context.Background(), Wheel{Package: "thing", Version: "1.0"}, t.TempDir())
 	if err == nil || !strings.Contains(err.Error(), "No matching distribution found for thing==1.0: check the network") {
 		t.Errorf("%v", err)
-	}
-	if !strings.HasSuffix(log.String(), "thing==1.0\n") {
-		t.Errorf("passed on: %q", log.String())
 	}
 }
 

@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,14 +41,9 @@ func (p Pip) Download(ctx context.Context, w Wheel, dir string) error {
 	}
 	args = append(args, w.Package+"=="+w.Version)
 	cmd := exec.CommandContext(ctx, p.Python, args...)
-	said := &complaints{}
-	if p.Log != nil {
-		log := &turns{out: p.Log}
-		cmd.Stdout, said.log = log, log
-	}
-	cmd.Stderr = said
+	var said bytes.Buffer // what it complains about; on a full disk, a traceback
+	cmd.Stdout, cmd.Stderr = p.Log, &said
 	err := cmd.Run()
-	said.finish()
 	if err == nil {
 		return nil
 	}
@@ -58,10 +54,10 @@ func (p Pip) Download(ctx context.Context, w Wheel, dir string) error {
 	switch {
 	case !errors.As(err, &exit):
 		return fmt.Errorf("running %s: %w", strings.Join(cmd.Args, " "), err)
-	case pipFull.Match(said.kept):
+	case pipFull.Match(said.Bytes()):
 		return fullWhileFetching(w, dir)
 	}
-	return fmt.Errorf("fetching %s %s failed: %s: check the network and pip's index settings, then run `conclave setup` again; what is there already is kept", w.Package, w.Version, lastLine(said.kept))
+	return fmt.Errorf("fetching %s %s failed: %s: check the network and pip's index settings, then run `conclave setup` again; what is there already is kept", w.Package, w.Version, lastLine(said.Bytes()))
 }
 
 func lastLine(out []byte) string {

@@ -34,11 +34,7 @@ start takes a moment only.`,
 		Example: "  conclave demo\n  conclave demo --listen 127.0.0.1:9000",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := settings(cmd, term)
-			if err != nil {
-				return err
-			}
-			cache, err := provision.CacheAt(config.Cache)
+			config, cache, err := settingsAndCache(cmd, term)
 			if err != nil {
 				return err
 			}

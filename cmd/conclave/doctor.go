@@ -40,11 +40,7 @@ func newDoctor(term terminal) *cobra.Command {
   conclave doctor --collection my-index --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := settings(cmd, term)
-			if err != nil {
-				return err
-			}
-			cache, err := provision.CacheAt(config.Cache)
+			config, cache, err := settingsAndCache(cmd, term)
 			if err != nil {
 				return err
 			}

@@ -41,11 +41,7 @@ The same input gives the same bytes.`,
   conclave models import experts/mydomain --int8`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			config, err := settings(cmd, term)
-			if err != nil {
-				return err
-			}
-			cache, err := provision.CacheAt(config.Cache)
+			_, cache, err := settingsAndCache(cmd, term)
 			if err != nil {
 				return err
 			}

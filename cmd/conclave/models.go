@@ -12,7 +12,6 @@ import (
 	"text/tabwriter"
 
 	"conclave/models"
-	"conclave/provision"
 
 	"github.com/spf13/cobra"
 )
@@ -37,11 +36,7 @@ func newModelsList(term terminal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, folders []string) error {
 			optional := len(folders) == 0
 			if optional {
-				config, err := settings(cmd, term)
-				if err != nil {
-					return err
-				}
-				cache, err := provision.CacheAt(config.Cache)
+				config, cache, err := settingsAndCache(cmd, term)
 				if err != nil {
 					return err
 				}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"conclave/configs"
+	"conclave/provision"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -28,6 +29,16 @@ func settings(cmd *cobra.Command, term terminal) (configs.Config, error) {
 		_, _ = fmt.Fprintf(term.Err, "conclave: warning: %s\n", warning)
 	}
 	return config, nil
+}
+
+// settingsAndCache are the configuration of a command and the cache folder.
+func settingsAndCache(cmd *cobra.Command, term terminal) (configs.Config, provision.Cache, error) {
+	config, err := settings(cmd, term)
+	if err != nil {
+		return config, provision.Cache{}, err
+	}
+	cache, err := provision.CacheAt(config.Cache)
+	return config, cache, err
 }
 
 // newLogger writes structured lines to standard error.

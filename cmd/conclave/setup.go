@@ -43,16 +43,12 @@ also after an interruption.`,
 		Example: "  conclave setup\n  conclave setup --provider cuda",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := settings(cmd, term)
+			_, cache, err := settingsAndCache(cmd, term)
 			if err != nil {
 				return err
 			}
 			if o.Provider != "cpu" && o.Provider != "cuda" {
 				return usagef("--provider is %q: cpu and cuda are possible", o.Provider)
-			}
-			cache, err := provision.CacheAt(config.Cache)
-			if err != nil {
-				return err
 			}
 			_, err = setup(cmd.Context(), o, cache, term)
 			return err
