@@ -3,7 +3,6 @@ package collection
 import (
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 
 	"conclave/disk"
@@ -57,47 +56,35 @@ func (c *Collection) Reload(check func(next *Generation) error) (bool, error) {
 	current := c.current
 	c.mu.Unlock()
 
-	for {
-		m, err := readManifest(c.files.disk, c.dir)
-		if err != nil {
-			return false, err
-		}
+	var next *Generation
+	err := newest(c.files.disk, c.dir, func(m *manifest) (err error) {
 		if m.Generation == 0 {
-			return false, fmt.Errorf("%s: %w: let it end, or build again", c.dir, ErrUnfinished)
+			return fmt.Errorf("%s: %w: let it end, or build again", c.dir, ErrUnfinished)
 		}
-		if current != nil {
-			if m.ID != current.manifest.ID {
-				return false, fmt.Errorf("%s was replaced by another collection: open it anew", c.dir)
-			}
-			if m.Generation == current.Number() {
-				return false, nil
-			}
+		if current != nil && m.ID != current.manifest.ID {
+			return fmt.Errorf("%s was replaced by another collection: open it anew", c.dir)
 		}
-		g, err := openGeneration(c.files, c.dir, m, everything)
-		if errors.Is(err, os.ErrNotExist) {
-			// A writer may have published a newer generation since, and removed
-			// files that only this one names.
-			if again, err := readManifest(c.files.disk, c.dir); err == nil && again.Generation != m.Generation {
-				continue
-			}
+		if current == nil || m.Generation != current.Number() {
+			next, err = openGeneration(c.files, c.dir, m, everything)
 		}
-		if err != nil {
+		return err
+	})
+	if err != nil || next == nil {
+		return false, err
+	}
+	if check != nil {
+		if err := check(next); err != nil {
+			next.drop()
 			return false, err
 		}
-		if check != nil {
-			if err := check(g); err != nil {
-				g.drop()
-				return false, err
-			}
-		}
-		c.mu.Lock()
-		c.current = g
-		c.mu.Unlock()
-		if current != nil {
-			current.drop()
-		}
-		return true, nil
 	}
+	c.mu.Lock()
+	c.current = next
+	c.mu.Unlock()
+	if current != nil {
+		current.drop()
+	}
+	return true, nil
 }
 
 // replace hands out a generation from now on, unless a newer one or the same is;

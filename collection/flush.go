@@ -29,15 +29,20 @@ func (l *Live) flushAll(ctx context.Context) {
 			return
 		}
 		l.note(&l.flushTrouble, err)
-		if err == nil {
-			wait = l.options.retry
-			continue
-		}
-		select {
-		case <-time.After(wait):
-			wait = min(2*wait, retryMost*l.options.retry)
-		case <-ctx.Done():
-		}
+		l.pause(ctx, err, &wait)
+	}
+}
+
+// pause waits after an error, twice as long after each, and not after success.
+func (l *Live) pause(ctx context.Context, err error, wait *time.Duration) {
+	if err == nil {
+		*wait = l.options.retry
+		return
+	}
+	select {
+	case <-time.After(*wait):
+		*wait = min(2**wait, retryMost*l.options.retry)
+	case <-ctx.Done():
 	}
 }
 

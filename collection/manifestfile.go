@@ -72,6 +72,24 @@ func readManifest(d disk.Disk, dir string) (*manifest, error) {
 	return m, nil
 }
 
+// newest does something with the newest generation, without a lock, and once more
+// where it failed and a writer has published another one since: files that only
+// the one before names may be gone.
+func newest(d disk.Disk, dir string, do func(m *manifest) error) error {
+	for {
+		m, err := readManifest(d, dir)
+		if err != nil {
+			return err
+		}
+		if err = do(m); err == nil {
+			return nil
+		}
+		if again, failed := readManifest(d, dir); failed != nil || again.Generation == m.Generation {
+			return err
+		}
+	}
+}
+
 // writeManifest puts a manifest in the place of the one before. The error is nil
 // when the new one is published, and only then.
 func writeManifest(d disk.Disk, dir string, m *manifest) (outcome, error) {

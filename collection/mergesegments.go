@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"conclave/ann"
 	"conclave/bm25"
@@ -39,16 +38,7 @@ func (l *Live) mergeAll(ctx context.Context) {
 			return
 		}
 		l.note(&l.mergeTrouble, err)
-		if err == nil {
-			wait = l.options.retry
-			continue
-		}
-		select {
-		case <-time.After(wait):
-			wait = min(2*wait, retryMost*l.options.retry)
-		case <-ctx.Done():
-			return
-		}
+		l.pause(ctx, err, &wait)
 	}
 }
 

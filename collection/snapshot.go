@@ -31,20 +31,12 @@ type SnapshotReport struct {
 // left there is replaced. It needs no lock of the collection, and works beside a
 // server; the server's own snapshot also has what is still in its log.
 func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err error) {
-	for {
-		m, err := readManifest(disk.OS{}, dir)
-		if err != nil {
-			return report, err
-		}
-		report, err = snapshot(ctx, disk.OS{}, dir, out, NewID(), m)
-		if errors.Is(err, fs.ErrNotExist) {
-			// A writer may have removed files that only an older generation names.
-			if again, failed := readManifest(disk.OS{}, dir); failed == nil && again.Generation != m.Generation {
-				continue
-			}
-		}
-		return report, err
-	}
+	id := NewID()
+	err = newest(disk.OS{}, dir, func(m *manifest) (err error) {
+		report, err = snapshot(ctx, disk.OS{}, dir, out, id, m)
+		return err
+	})
+	return report, err
 }
 
 // snapshotTo is Snapshot: nothing is published while it links.

@@ -23,59 +23,44 @@ type VerifyReport struct {
 	Pending    int // changes in the log that no segment holds yet
 }
 
-// verifyLog reads the log, as the newest generation has it: a writer may publish
-// one meanwhile, and remove files whose changes that one has.
+// verifyLog reads the log, as the newest generation has it.
 func (r *VerifyReport) verifyLog(dir string) error {
-	for {
-		m, err := readManifest(disk.OS{}, dir)
-		if err != nil {
-			return err
-		}
-		r.Pending = 0
-		err = eachLogged(disk.OS{}, dir, m, func(_ uint64, kind changeKind, content []byte, _ logged) error {
-			r.Pending++
-			if kind == putChange {
-				var p corpus.Passage
-				return p.UnmarshalBinary(content)
+	return newest(disk.OS{}, dir, func(m *manifest) error {
+		for {
+			r.Pending = 0
+			err := eachLogged(disk.OS{}, dir, m, func(_ uint64, kind changeKind, content []byte, _ logged) error {
+				r.Pending++
+				if kind == putChange {
+					var p corpus.Passage
+					return p.UnmarshalBinary(content)
+				}
+				return nil
+			})
+			if !errors.Is(err, os.ErrNotExist) { // a writer removes files whose changes are in segments
+				return err
 			}
-			return nil
-		})
-		if err == nil {
-			return nil
 		}
-		again, failed := readManifest(disk.OS{}, dir)
-		if failed != nil || again.Generation == m.Generation && !errors.Is(err, os.ErrNotExist) {
-			return errors.Join(err, failed)
-		}
-	}
+	})
 }
 
 // heldFiles are the files of a generation, open, so that what a writer removes
 // can still be read.
 type heldFiles map[string]*os.File // by path
 
-// holdNewest opens the newest generation and its files, and begins again where a
-// writer removed some of them before they were open.
+// holdNewest opens the newest generation and its files.
 func holdNewest(dir string) (c *Collection, held heldFiles, err error) {
-	for {
+	err = newest(disk.OS{}, dir, func(*manifest) (err error) {
 		if c, err = Open(dir); err != nil {
-			return nil, nil, err
+			return err
 		}
 		held = heldFiles{}
-		if err = held.open(dir, c.current.manifest); err == nil {
-			return c, held, nil
+		if err = held.open(dir, c.current.manifest); err != nil {
+			held.close()
+			err = errors.Join(err, c.Close())
 		}
-		held.close()
-		newer := errors.Is(err, os.ErrNotExist)
-		if newer {
-			m, failed := readManifest(disk.OS{}, dir)
-			newer = failed == nil && m.Generation != c.current.Number()
-		}
-		_ = c.Close() // nothing was written
-		if !newer {
-			return nil, nil, err
-		}
-	}
+		return err
+	})
+	return c, held, err
 }
 
 func (h heldFiles) open(dir string, m *manifest) error {
