@@ -368,7 +368,8 @@ func TestOpenErrors(t *testing.T) {
 
 func TestRuntimeErrors(t *testing.T) {
 	path := testenv.Runtime(t) // skips where there is none
-	if _, err := OpenRuntime(path + ".missing"); err == nil || !strings.Contains(err.Error(), path+".missing") || !strings.Contains(err.Error(), "conclave setup") {
+	var failed *RuntimeError
+	if _, err := OpenRuntime(path + ".missing"); !errors.As(err, &failed) || failed.Path != path+".missing" {
 		t.Errorf("a missing library: %v", err)
 	}
 	r, err := OpenRuntime(path)

@@ -37,6 +37,18 @@ type Runtime struct {
 	closed bool
 }
 
+// RuntimeError says that the library cannot be loaded.
+type RuntimeError struct {
+	Path string
+	Err  error
+}
+
+func (e *RuntimeError) Error() string {
+	return fmt.Sprintf("loading ONNX Runtime from %s: %v", e.Path, e.Err)
+}
+
+func (e *RuntimeError) Unwrap() error { return e.Err }
+
 // OpenRuntime loads the library at path, libonnxruntime of version 1.24 or
 // newer. A process has one: opening a second before the first is closed is an
 // error.
@@ -50,7 +62,7 @@ func OpenRuntime(path string) (*Runtime, error) {
 		if strings.Contains(err.Error(), "setting ORT API base") {
 			return nil, fmt.Errorf("ONNX Runtime at %s is older than version 1.24, the oldest that works: %w", path, err)
 		}
-		return nil, fmt.Errorf("loading ONNX Runtime from %s: %w; `conclave setup` installs it", path, err)
+		return nil, &RuntimeError{Path: path, Err: err}
 	}
 	return &Runtime{version: ort.GetVersion(), machine: batcher.NewMachine(runtime.GOMAXPROCS(0))}, nil
 }

@@ -219,6 +219,9 @@ func (e *Engine) search(ctx context.Context, f *finding, step func() error) erro
 	return e.compute(ctx, func() error { return e.stage(ctx, f.source.name(), StageSearch, &f.took.Search, step) })
 }
 
+// ErrFault is the error of a source one of whose mapped files cannot be read.
+var ErrFault = errors.New("a file that is mapped into memory cannot be read: it was cut, or its disk fails")
+
 // guard runs step and makes an error of a panic: an expert may be a remote
 // engine, a foreign model or a third party's index, and one that breaks is to
 // be left out, not to take the server along. So is one whose mapped file was cut,
@@ -230,7 +233,7 @@ func guard(step func() error) (err error) {
 		switch r := recover().(type) {
 		case nil:
 		case interface{ Addr() uintptr }: // a runtime.Error of a fault
-			err = fmt.Errorf("a file that is mapped into memory cannot be read: it was cut, or its disk fails; `conclave verify` names it: fault at %#x\n%s", r.Addr(), debug.Stack())
+			err = fmt.Errorf("%w: fault at %#x\n%s", ErrFault, r.Addr(), debug.Stack())
 		default:
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}

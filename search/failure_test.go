@@ -59,7 +59,7 @@ func breakages() []breakage {
 		{"ensemble panics", hooked("ensemble", "panic"), StatusFailed, failed},
 		{"ensemble is full", hooked("ensemble", "full"), StatusOverloaded, "queue is full"},
 		{"scores panic", func(s *stage) { s.vectors["B"].scores = func() { panic("no scores") } }, StatusFailed, failed},
-		{"no vectors", func(s *stage) { delete(s.library.shelf.vectors, "B") }, StatusFailed, "add them with `conclave index --add-expert B`"},
+		{"no vectors", func(s *stage) { delete(s.library.shelf.vectors, "B") }, StatusFailed, "this collection has no vectors of the expert"},
 		{"no passage", index(wrong{hits: []rank.Hit{{Ordinal: 60, Score: 1}}}), StatusFailed, failed},
 		{"no number", index(wrong{hits: []rank.Hit{{Ordinal: 6, Score: nan()}}}), StatusFailed, failed},
 		{"no vector index", index(nil), StatusFailed, failed},

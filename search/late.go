@@ -51,7 +51,7 @@ func checkTokens(vector []float32, dimension int) error {
 func (p *pass) vectors(x *Expert, f *finding, question []float32) (VectorIndex, error) {
 	vectors, ok := p.view.Vectors(x.Name)
 	if !ok {
-		f.reason = "this collection has no vectors of the expert; add them with `conclave index --add-expert " + x.Name + "`"
+		f.reason = "this collection has no vectors of the expert"
 		return nil, fmt.Errorf("generation %d has no vectors of expert %q", p.view.Generation(), x.Name)
 	}
 	f.score = func(ctx context.Context, passages []rank.Ordinal, out []float32) error {

@@ -224,12 +224,12 @@ func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words 
 		wrong.add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
 	}
 	if m.Gated && l.defaults.Gate == nil {
-		wrong.add("needs_calibration", pointer, "fusion method %q needs what `conclave calibrate` fits, and this collection has none: use %s or %s",
+		wrong.add("needs_calibration", pointer, "fusion method %q needs what is fitted when a collection is calibrated, and this one is not: use %s or %s",
 			m.asked, fusion.MethodRRF, fusion.MethodSum)
 	}
 	if sure := m.Gated && l.defaults.Chances != nil || m.NeedsDense && m.Confidence && !m.OnlyAmong; p.minConfidence > 0 && !sure {
 		wrong.add("needs_calibration", "/min_confidence",
-			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: run `conclave calibrate`, or leave it out", m.asked)
+			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: leave it out, or have the collection calibrated", m.asked)
 	}
 	if !m.AsksConfidence(len(experts)) {
 		return

@@ -9,7 +9,9 @@ import (
 	"conclave/collection"
 	"conclave/corpus"
 	"conclave/disk"
+	"conclave/encoder"
 	shipped "conclave/experts"
+	"conclave/search"
 	"conclave/serving"
 )
 
@@ -51,11 +53,17 @@ func hint(err error) string {
 		return "conclave models import CHECKPOINT, conclave setup for the base encoder and the shipped experts, or name its folder under experts in conclave.yaml"
 	case *serving.WriteError:
 		return "--read-only searches the collection without writing to it"
+	case *encoder.RuntimeError:
+		return "conclave setup installs it"
+	case *search.Error:
+		if e.Code == "needs_calibration" {
+			return "conclave calibrate fits what is missing"
+		}
 	case *collection.ClashError:
 		return "--id-prefix before an --in tells files apart"
 	}
 	switch err {
-	case disk.ErrFault:
+	case disk.ErrFault, search.ErrFault:
 		return "conclave verify names the file"
 	case corpus.ErrUnknownFormat:
 		return fmt.Sprintf("say which it is with --format (%s)", strings.Join(corpus.Formats()[1:], ", "))

@@ -11,6 +11,8 @@ import (
 
 	"conclave/collection"
 	"conclave/configs"
+	"conclave/encoder"
+	"conclave/search"
 )
 
 // TestHints: every fault of a collection has a hint, wherever in an error it is,
@@ -25,6 +27,15 @@ func TestHints(t *testing.T) {
 		hints := hintsOf(fmt.Errorf("opening: %w", errors.Join(fs.ErrInvalid, e, fmt.Errorf("again: %w", e))))
 		if len(hints) != 1 || !strings.Contains(hints[0], "conclave index --collection c ") {
 			t.Errorf("%v: %q", what, hints)
+		}
+	}
+	for want, err := range map[string]error{
+		"conclave verify":    fmt.Errorf("%w: fault at 0x10", search.ErrFault),
+		"conclave calibrate": &search.Error{Code: "needs_calibration", Detail: "nothing was fitted"},
+		"conclave setup":     &encoder.RuntimeError{Path: "nowhere.so", Err: fs.ErrNotExist},
+	} {
+		if hints := hintsOf(err); len(hints) != 1 || !strings.HasPrefix(hints[0], want) {
+			t.Errorf("%v: %q, want %q", err, hints, want)
 		}
 	}
 	if hints := hintsOf(fs.ErrNotExist); hints != nil {
