@@ -3,9 +3,7 @@ package handlers
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -105,10 +103,8 @@ func (a *API) encodeInTurn(ctx context.Context, into *bytes.Buffer, answer any) 
 	}
 	defer done()
 	into.Reset()
-	encoder := json.NewEncoder(into)
-	encoder.SetEscapeHTML(false) // it is JSON, says its type, and may not be sniffed
-	if err := encoder.Encode(answer); err != nil {
-		return fmt.Errorf("marshalling the answer: %w", err)
+	if err := encode(into, answer); err != nil {
+		return err
 	}
 	if place := exchangeOf(ctx).admitted.place; place != nil {
 		place.Done()

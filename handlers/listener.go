@@ -9,19 +9,17 @@ import (
 // Listen opens the address. Without keys only a loopback address is opened,
 // unless Options.AuthDisabled says that there is to be no authentication.
 func (a *API) Listen(ctx context.Context, address string) (net.Listener, error) {
-	if !a.guarded() {
-		if err := loopbackOnly(ctx, address); err != nil {
-			return nil, err
-		}
-	}
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", address)
+	at, err := net.ResolveTCPAddr("tcp", address) // once: a name may stand for something else a moment later
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
-	if err := a.mayServe(l); err != nil { // a name may stand for something else by now
-		_ = l.Close()
-		return nil, err
+	if !a.guarded() && !at.IP.IsLoopback() {
+		return nil, refused(address)
+	}
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", at.String())
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
 	return l, nil
 }
@@ -33,26 +31,6 @@ func (a *API) guarded() bool { return len(a.options.Keys) > 0 || a.options.AuthD
 func (a *API) mayServe(l net.Listener) error {
 	if at, ok := l.Addr().(*net.TCPAddr); !a.guarded() && (!ok || !at.IP.IsLoopback()) {
 		return refused(l.Addr().String())
-	}
-	return nil
-}
-
-func loopbackOnly(ctx context.Context, address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w", address, err)
-	}
-	if host == "" {
-		return refused(address)
-	}
-	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w", address, err)
-	}
-	for _, at := range found {
-		if !at.IP.IsLoopback() {
-			return refused(address)
-		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,7 +21,8 @@ var openapiSource []byte
 
 // document is what openapi.yaml says, as it is served and as it is enforced.
 type document struct {
-	json, yaml []byte
+	json       []byte
+	yaml       func() ([]byte, error)
 	operations map[string]*operation // by their ids
 	schemas    map[string]*schema    // of bodies, by name
 	conditions map[string]condition  // by code
@@ -113,15 +115,16 @@ func readDocument(source []byte) (*document, error) {
 	for _, option := range []string{"missing", "weights", "normalisation"} {
 		source = bytes.ReplaceAll(source, []byte("{methods with "+option+"}"), []byte(strings.Join(search.MethodsWith(option), ", ")))
 	}
+	var text yaml.Node
 	var tree map[string]any
 	var table struct {
 		Problems []condition `yaml:"x-problems"`
 		Paths    yaml.Node
 	}
-	if err := yaml.Unmarshal(source, &tree); err != nil {
+	if err := yaml.Unmarshal(source, &text); err != nil {
 		return nil, err
 	}
-	if err := yaml.Unmarshal(source, &table); err != nil {
+	if err := errors.Join(text.Decode(&tree), text.Decode(&table)); err != nil {
 		return nil, err
 	}
 	d := &document{operations: map[string]*operation{}, schemas: map[string]*schema{}, conditions: map[string]condition{}}
@@ -132,17 +135,13 @@ func readDocument(source []byte) (*document, error) {
 		d.conditions[c.Code] = c
 	}
 	complete(tree, table.Problems, table.Paths)
-	var err error
-	if d.yaml, err = yaml.Marshal(tree); err != nil {
-		return nil, err
-	}
 	var pretty bytes.Buffer
 	encoder := json.NewEncoder(&pretty)
 	encoder.SetIndent("", "  ")
-	if err = encoder.Encode(tree); err != nil {
+	if err := encoder.Encode(tree); err != nil {
 		return nil, err
 	}
-	d.json = pretty.Bytes()
+	d.json, d.yaml = pretty.Bytes(), sync.OnceValues(func() ([]byte, error) { return yaml.Marshal(tree) })
 	return d, d.enforce()
 }
 
@@ -290,9 +289,12 @@ func (d *document) enforce() error {
 // getOpenAPI serves the document.
 func getOpenAPI(contentType string) func(*call) error {
 	return func(c *call) error {
-		text := theDocument().json
+		text, err := theDocument().json, error(nil)
 		if contentType == typeYAML {
-			text = theDocument().yaml
+			text, err = theDocument().yaml()
+		}
+		if err != nil {
+			return err
 		}
 		writeOnce(c.w, c.r, contentType, text)
 		return nil

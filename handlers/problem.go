@@ -65,17 +65,13 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	x.code, x.cause = p.Code, p.cause
 	q := *p
 	q.RequestID = x.requestID
-	body, err := json.Marshal(&q)
-	if err != nil { // a Problem has nothing that cannot be marshalled
-		body = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"detail":"","code":"internal"}`)
-		q.Status = http.StatusInternalServerError
-	}
+	body, _ := json.Marshal(&q) // it has nothing that cannot be marshalled
 	h := w.Header()
 	// What was meant for the good answer is wrong for this one.
 	for _, name := range []string{"Etag", "Last-Modified", "Content-Encoding", "Server-Timing"} {
 		h.Del(name)
 	}
-	h.Set("Content-Type", "application/problem+json")
+	h.Set("Content-Type", typeProblem)
 	h.Set("Cache-Control", "no-store")
 	if q.retryAfter > 0 && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", strconv.Itoa(q.retryAfter))

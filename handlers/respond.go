@@ -8,17 +8,24 @@ import (
 	"strconv"
 )
 
+// encode writes a value as one line of JSON.
+func encode(into *bytes.Buffer, v any) error {
+	encoder := json.NewEncoder(into)
+	encoder.SetEscapeHTML(false) // it is JSON, says its type, and may not be sniffed
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("marshalling the answer: %w", err)
+	}
+	return nil
+}
+
 // respondWith answers with JSON. It is marshalled before anything is sent, so that
 // what cannot be marshalled is still a problem, and the length is known.
 func respondWith(w http.ResponseWriter, status int, body any) error {
 	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // it is JSON, says its type, and may not be sniffed
-	if err := encoder.Encode(body); err != nil {
-		return fmt.Errorf("marshalling the answer: %w", err)
+	if err := encode(&b, body); err != nil {
+		return err
 	}
-	h := w.Header()
-	if h.Get("Cache-Control") == "" {
+	if h := w.Header(); h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
 	writeWith(w, status, typeJSON, b.Bytes())

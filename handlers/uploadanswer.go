@@ -3,7 +3,6 @@ package handlers
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -42,10 +41,11 @@ const spoolMemory = 256 << 10
 
 func (s *spool) add(lines ...any) error {
 	for _, line := range lines {
-		text, err := jsonLine(line)
-		if err != nil {
+		var b bytes.Buffer
+		if err := encode(&b, line); err != nil {
 			return err
 		}
+		text := b.Bytes()
 		s.written += int64(len(text))
 		if s.out == nil && (len(s.memory)+len(text) <= spoolMemory || s.lost) {
 			s.memory = append(s.memory, text...)
@@ -128,7 +128,6 @@ type stream struct {
 	head    func(http.Header)
 	extend  func()
 	begun   bool
-	written int64
 }
 
 func (s *stream) add(lines ...any) error {
@@ -137,17 +136,14 @@ func (s *stream) add(lines ...any) error {
 		s.head(s.w.Header())
 	}
 	s.extend()
+	var b bytes.Buffer
 	for _, line := range lines {
-		text, err := jsonLine(line)
-		if err != nil {
-			return err
-		}
-		s.written += int64(len(text))
-		if _, err := s.w.Write(text); err != nil {
+		if err := encode(&b, line); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := s.w.Write(b.Bytes())
+	return err
 }
 
 func (s *stream) size() int64 { return 0 } // nothing of it is kept
@@ -162,11 +158,3 @@ func (s *stream) finish(int, func(http.Header)) error {
 }
 
 func (s *stream) close() {}
-
-func jsonLine(v any) ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(v)
-	return b.Bytes(), err
-}
