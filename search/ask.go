@@ -48,7 +48,7 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 		asked: make([]int, 0, len(q.wanted)), findings: make([]finding, 0, len(q.wanted))}
 	err := view.narrow(ctx, q.filter)
 	for _, at := range q.wanted {
-		if source := l.sources[at]; source.there(view) {
+		if source := l.sources[at]; source.there(view.narrowed) {
 			p.asked = append(p.asked, at)
 			p.findings = append(p.findings, finding{source: source, at: at, status: StatusDeadline})
 		}
@@ -170,23 +170,14 @@ func overloaded(err error) bool {
 // releases it.
 type pinned struct {
 	View
-	indexes  Indexes // the view's own, or narrowed by a filter
+	narrowed Indexes // what is searched: the view's own indexes, or those that a filter leaves
 	selected *int    // how many passages the filter lets through; nil without one
 	users    atomic.Int64
 }
 
-// Vectors is the index of an expert, narrowed.
-func (p *pinned) Vectors(expert string) (VectorIndex, bool) { return p.indexes.Vectors(expert) }
-
-// Words is BM25, narrowed.
-func (p *pinned) Words() WordIndex { return p.indexes.Words() }
-
-// Phrases is BM25 over phrases, narrowed.
-func (p *pinned) Phrases() WordIndex { return p.indexes.Phrases() }
-
 func (e *Engine) pin() *pinned {
 	p := &pinned{View: e.corpus.Acquire()}
-	p.indexes = p.View
+	p.narrowed = p.View
 	p.users.Store(1)
 	return p
 }

@@ -146,10 +146,6 @@ func (c *LineUp) complete(l Limits) error {
 }
 
 func (c *LineUp) checkExperts() error {
-	const others = 3 // BM25, phrases, late interaction
-	if len(c.Experts)+others > fusion.MaxSources {
-		return fmt.Errorf("search: %d experts, at most %d are possible", len(c.Experts), fusion.MaxSources-others)
-	}
 	names := map[string]bool{}
 	for i := range c.Experts {
 		x := &c.Experts[i]
@@ -178,10 +174,7 @@ func (c *LineUp) checkExperts() error {
 	if x := c.Late; x != nil {
 		late := *x
 		late.Info.Name, late.Info.Kind, c.Late = late.Name, KindLate, &late
-		switch {
-		case x.Name == "" || x.Name == WordSource || x.Name == PhraseSource || names[x.Name]:
-			return fmt.Errorf("search: late interaction is called %q: a name that no other source has is needed", x.Name)
-		case x.Encoder == nil:
+		if x.Encoder == nil {
 			return fmt.Errorf("search: expert %q has no question encoder", x.Name)
 		}
 	}

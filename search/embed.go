@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"conclave/corpus"
 )
@@ -86,7 +87,7 @@ func (l *lineUp) embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	if kind == KindPassage {
 		vectors, err = embedPassages(ctx, x, r.Input)
 	} else {
-		vectors, err = l.embedQuestions(ctx, x, r.Input)
+		vectors, err = embedQuestions(ctx, x, r.Input)
 	}
 	if err != nil {
 		return EmbedResponse{}, l.embedError(ctx, x, err)
@@ -94,24 +95,25 @@ func (l *lineUp) embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	return EmbedResponse{Expert: x.Name, Dimension: len(vectors[0]), Embeddings: vectors, Truncated: x.truncated(kind, r.Input)}, nil
 }
 
-func (l *lineUp) embedQuestions(ctx context.Context, x *Expert, texts []string) ([][]float32, error) {
-	ctx, cancel := context.WithCancelCause(ctx) // the first error stops the rest
-	defer cancel(nil)
+func embedQuestions(ctx context.Context, x *Expert, texts []string) ([][]float32, error) {
+	group, ctx := errgroup.WithContext(ctx) // the first error stops the rest
+	group.SetLimit(embedParallel)
 	vectors := make([][]float32, len(texts))
-	parallel(len(texts), embedParallel, func(i int) {
-		if ctx.Err() != nil {
-			return
-		}
-		if err := guard(func() (err error) {
-			if vectors[i], err = x.Encoder.EncodeQuestion(ctx, texts[i]); err != nil {
-				return err
+	for i, text := range texts {
+		group.Go(func() error {
+			err := guard(func() (err error) {
+				if vectors[i], err = x.Encoder.EncodeQuestion(ctx, text); err != nil {
+					return err
+				}
+				return checkVector(vectors[i], x.Info.Dimension)
+			})
+			if err != nil {
+				return fmt.Errorf("text %d: %w", i, err)
 			}
-			return checkVector(vectors[i], x.Info.Dimension)
-		}); err != nil {
-			cancel(fmt.Errorf("text %d: %w", i, err))
-		}
-	})
-	return vectors, context.Cause(ctx)
+			return nil
+		})
+	}
+	return vectors, group.Wait()
 }
 
 func embedPassages(ctx context.Context, x *Expert, texts []string) (vectors [][]float32, err error) {
@@ -146,23 +148,4 @@ func (l *lineUp) embedError(ctx context.Context, x *Expert, err error) error {
 		return &Error{Kind: Overloaded, Code: "overloaded", Detail: fmt.Sprintf("the queue of expert %q is full; try again in a moment, or with fewer texts", x.Name), Err: err}
 	}
 	return &Error{Kind: Unavailable, Code: "unavailable", Detail: fmt.Sprintf("expert %q failed; the server's log says why", x.Name), Err: err}
-}
-
-// parallel calls do with 0 … n-1, at most so many at once, and returns when
-// all have returned.
-func parallel(n, atOnce int, do func(i int)) {
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(n, atOnce) {
-		workers.Go(func() {
-			for i := range next {
-				do(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
 }

@@ -14,7 +14,6 @@ import (
 // Evidence is what the sources found for one question, before any fusion: what
 // calibration is fitted on. It holds no reference to the collection.
 type Evidence struct {
-	Generation uint64
 	// Sources are the experts asked, in the engine's order, then BM25, then
 	// phrases where the collection has them, then late interaction; column i of
 	// Table is Sources[i].
@@ -73,7 +72,7 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 
 // evidence is what the sources of a pass found, completed for a plan.
 func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, error) {
-	found := Evidence{Generation: p.view.Generation(), Table: new(fusion.Candidates)}
+	found := Evidence{Table: new(fusion.Candidates)}
 	found.Known, _ = p.knownWords(p.question)
 	for i := range p.findings {
 		f := &p.findings[i]

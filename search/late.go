@@ -49,7 +49,7 @@ func checkTokens(vector []float32, dimension int) error {
 
 // vectors is the index of an expert, by which the finding scores passages.
 func (p *pass) vectors(x *Expert, f *finding, question []float32) (VectorIndex, error) {
-	vectors, ok := p.view.Vectors(x.Name)
+	vectors, ok := p.view.narrowed.Vectors(x.Name)
 	if !ok {
 		f.reason = "this collection has no vectors of the expert"
 		return nil, fmt.Errorf("generation %d has no vectors of expert %q", p.view.Generation(), x.Name)

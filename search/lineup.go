@@ -70,10 +70,28 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 		l.late = &late{identity{x.Late.Name, KindLate, nil}, x.Late}
 		l.sources = append(l.sources, l.late)
 	}
+	if err := l.checkSources(); err != nil {
+		return nil, err
+	}
 	if err := l.canAnswer(MethodAuto); err != nil {
 		return nil, fmt.Errorf("search: defaults.auto is %s, by which this collection cannot be searched: %w", l.defaults.Auto, err)
 	}
 	return l, nil
+}
+
+// checkSources refuses sources of one name, and more than can be fused.
+func (l *lineUp) checkSources() error {
+	if len(l.sources) > fusion.MaxSources {
+		return fmt.Errorf("search: %d sources, at most %d are possible", len(l.sources), fusion.MaxSources)
+	}
+	names := map[string]bool{"": true}
+	for _, x := range l.sources {
+		if names[x.name()] {
+			return fmt.Errorf("search: a source of kind %s is called %q: a name that no other source has is needed", x.kind(), x.name())
+		}
+		names[x.name()] = true
+	}
+	return nil
 }
 
 // addExpert adds an expert, which shares an encoder with those before it that encode a

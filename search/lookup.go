@@ -40,7 +40,7 @@ func (e *Engine) Expert(name string) (ExpertInfo, error) {
 	}
 	i := l.numberOf(name)
 	if i < 0 {
-		return ExpertInfo{}, l.noExpert(name)
+		return ExpertInfo{}, &Error{Kind: NotFound, Code: "expert_not_found", Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), l.knownExperts())}
 	}
 	return l.experts[i].in(view), nil
 }
@@ -53,10 +53,6 @@ func (x *Expert) in(view View) ExpertInfo {
 		info.Warnings = append(index.Warnings[:len(index.Warnings):len(index.Warnings)], info.Warnings...)
 	}
 	return info
-}
-
-func (l *lineUp) noExpert(name string) error {
-	return &Error{Kind: NotFound, Code: "expert_not_found", Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), l.knownExperts())}
 }
 
 // Limits returns the limits in force.

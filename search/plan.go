@@ -256,7 +256,7 @@ func (l *lineUp) checkWeights(weights map[string]float64, wrong *problems) {
 			wrong.add("unknown_source", pointer, "%s cannot be weighted: it takes part in the gate alone, which weighs it itself", name)
 		case name == PhraseSource:
 			wrong.add("unknown_source", pointer, "%s cannot be weighted: they take part in the gate alone, which weighs them itself", PhraseSource)
-		case l.numberOf(name) < 0 && name != WordSource:
+		case !slices.ContainsFunc(l.sources, func(x source) bool { return x.name() == name }):
 			wrong.add("unknown_source", pointer, "there is no source %s to weight: %s, and %s is BM25", quote(name), l.knownExperts(), WordSource)
 		case !(w >= 0 && w <= fusion.MaxWeight):
 			wrong.add("out_of_range", pointer, "weight %v is not between 0 and %g", w, float64(fusion.MaxWeight))

@@ -18,7 +18,7 @@ type source interface {
 	wanted(l *lineUp, r *Request, m *fusion.Method) bool
 	// there reports whether a generation has what the source searches. A source without
 	// that takes no part; one that is always to be there says so, and fails.
-	there(view View) bool
+	there(in Indexes) bool
 	// ask puts the pass's question to the source. What it returns with an error but for
 	// the times and the reason is not used.
 	ask(ctx context.Context, p *pass, f *finding) error
@@ -36,10 +36,10 @@ type identity struct {
 	own          Chance
 }
 
-func (x *identity) name() string    { return x.called }
-func (x *identity) kind() string    { return x.sort }
-func (x *identity) there(View) bool { return true }
-func (x *identity) chance() Chance  { return x.own }
+func (x *identity) name() string       { return x.called }
+func (x *identity) kind() string       { return x.sort }
+func (x *identity) there(Indexes) bool { return true }
+func (x *identity) chance() Chance     { return x.own }
 
 // finding is what one source came back with.
 type finding struct {

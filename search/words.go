@@ -14,7 +14,7 @@ type bm25 struct{ identity }
 func (w *bm25) wanted(_ *lineUp, r *Request, m *fusion.Method) bool { return m.Words && r.words() }
 
 func (w *bm25) ask(ctx context.Context, p *pass, f *finding) error {
-	index := p.view.Words()
+	index := p.view.narrowed.Words()
 	if index == nil {
 		f.reason = "this collection has no word index"
 		return fmt.Errorf("generation %d has no word index", p.view.Generation())
@@ -39,10 +39,10 @@ func (w *phrases) wanted(l *lineUp, r *Request, m *fusion.Method) bool {
 	return m.Gated && r.words() && l.defaults.Gate != nil && l.defaults.Gate.Phrases > 0
 }
 
-func (w *phrases) there(view View) bool { return view.Phrases() != nil }
+func (w *phrases) there(in Indexes) bool { return in.Phrases() != nil }
 
 func (w *phrases) ask(ctx context.Context, p *pass, f *finding) error {
-	return p.searchWords(ctx, f, p.view.Phrases(), func() error { return nil })
+	return p.searchWords(ctx, f, p.view.narrowed.Phrases(), func() error { return nil })
 }
 
 func (w *phrases) observe(*finding, *familiarities) fusion.Observed {
