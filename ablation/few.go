@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"conclave/calibration"
 	"conclave/fusion"
@@ -87,21 +88,8 @@ func (a *Accuracies) addShare(b Accuracies, of float64) {
 // answered answers every question by one gate, or by another where late interaction
 // takes no part.
 func (e *evidence) answered(gate, withoutLate *fusion.Gate) ([]calibration.Answered, error) {
-	if len(e.Questions) > 0 && withoutLate != nil && !hasLate(e.Questions[0].Sources) {
+	if len(e.Questions) > 0 && withoutLate != nil && !slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
 		gate = withoutLate
 	}
-	gates := make([]fusion.Gate, calibration.Folds)
-	for i := range gates {
-		gates[i] = *gate
-	}
-	return e.gated(gates)
-}
-
-func hasLate(sources []fusion.Observed) bool {
-	for _, s := range sources {
-		if s.Kind == fusion.Late {
-			return true
-		}
-	}
-	return false
+	return e.gated(slices.Repeat([]fusion.Gate{*gate}, calibration.Folds))
 }

@@ -8,7 +8,7 @@ import (
 	"conclave/fusion"
 )
 
-// fixedWeights are those that Fixed tries for BM25 beside the mean of the
+// fixedWeights are those that fixed tries for BM25 beside the mean of the
 // experts' scores: 0, and from 0.005 to 0.5 in steps of a fifth.
 func fixedWeights() []float64 {
 	all := []float64{0}
