@@ -134,10 +134,11 @@ func TestLogBytes(t *testing.T) {
 	}
 }
 
-// packedSectors is a file of a log in few bytes, of which a fuzzer minimises what
-// it finds in moments and not in minutes: for each sector a byte that says
-// whether it begins a record (1), has a wrong checksum (2) or is cut (4), half the
-// length of its content, and the content without the zeros at its end.
+// packedSectors is a file of a log in few bytes: a fuzzer makes what it finds
+// smaller in a number of tries that grows with the square of the bytes, up to a
+// minute each. For each sector there is a byte that says whether it begins a record
+// (1), has a wrong checksum (2) or is cut (4), the byte that fills its end, half the
+// length of what stands before, and that.
 type packedSectors []byte
 
 func packSectors(of *logIdentity, data []byte) (out packedSectors) {
@@ -147,19 +148,20 @@ func packSectors(of *logIdentity, data []byte) (out packedSectors) {
 		if n > 0 && sum == of.sum(n, true, content) {
 			begins = 1
 		}
-		content = bytes.TrimRight(content, "\x00")
-		content = content[:len(content)+len(content)%2] // of a zero behind it
-		out = append(append(out, begins, byte(len(content)/2)), content...)
+		fill := content[len(content)-1]
+		rest := bytes.TrimRight(content, string(fill))
+		content = content[:len(rest)+len(rest)%2]
+		out = append(append(out, begins, fill, byte(len(content)/2)), content...)
 	}
 	return out
 }
 
 func (p packedSectors) unpack(of *logIdentity) (data []byte) {
-	for n := 0; len(p) >= 2; n++ {
-		kind, length := p[0], min(2*int(p[1]), contentBytes, len(p)-2)
-		content := make([]byte, contentBytes)
-		copy(content, p[2:2+length])
-		p = p[2+length:]
+	for n := 0; len(p) >= 3; n++ {
+		kind, length := p[0], min(2*int(p[2]), contentBytes, len(p)-3)
+		content := bytes.Repeat(p[1:2], contentBytes)
+		copy(content, p[3:3+length])
+		p = p[3+length:]
 		sum := of.sum(n, kind&1 != 0, content)
 		if kind&2 != 0 {
 			sum ^= uint32(kind) << 8
