@@ -141,7 +141,9 @@ func notStrict(data []byte, found error) *Problem {
 }
 
 // escapePointer writes a key as one step of a JSON pointer (RFC 6901).
-func escapePointer(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
+func escapePointer(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}
 
 // shown is how much of a mistaken value an error repeats.
 const shown = 64
