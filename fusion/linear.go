@@ -2,7 +2,6 @@ package fusion
 
 import (
 	"fmt"
-	"math"
 )
 
 // Options are what Sum and MUF leave open.
@@ -45,43 +44,7 @@ type linear struct {
 	dense, standIn int
 }
 
-// rank scores every candidate and returns the best k with their parts.
-func (f *linear) rank(k int) Ranking {
-	c, m := f.c, len(f.sources)
-	all := m == len(c.columns)
-	candidate := func(row int) bool { return all || c.foundBy(row, f.sources) }
-
-	c.scores = grow(c.scores, c.Len())
-	clear(c.scores)
-	contributions := make([]float64, m)
-	magnitude := 0.0
-	for row := range c.scores {
-		if !candidate(row) {
-			continue
-		}
-		for i := range contributions {
-			contributions[i] = f.contribution(row, i)
-			magnitude = max(magnitude, math.Abs(contributions[i]))
-		}
-		c.scores[row] = total(contributions)
-	}
-	c.settle(magnitude)
-
-	rows := c.best(k, candidate)
-	ranking := Ranking{Items: make([]Item, len(rows)), Weights: make([]float64, len(c.columns))}
-	parts := make([]Part, len(rows)*m)
-	for n, row := range rows {
-		own := parts[n*m : (n+1)*m : (n+1)*m]
-		for i := range own {
-			own[i] = f.part(int(row), i)
-		}
-		ranking.Items[n] = Item{Ordinal: c.ordinals[row], Score: c.scores[row], Parts: own}
-	}
-	for _, s := range f.sources {
-		ranking.Weights[s.Column] = s.Weight
-	}
-	return ranking
-}
+func (f *linear) rank(k int) Ranking { return f.c.rankBy(f.sources, k, f.contribution, f.part) }
 
 // contribution is what source i adds to a row's score.
 func (f *linear) contribution(row, i int) float64 {

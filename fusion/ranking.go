@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"conclave/rank"
@@ -49,6 +50,45 @@ type Part struct {
 	Origin       Origin
 	Weight       float64
 	Contribution float64
+}
+
+// rankBy scores every candidate of the sources by what each of them contributes, and
+// returns the best k with the parts that explain it.
+func (c *Candidates) rankBy(sources []Source, k int, contribution func(row, i int) float64, part func(row, i int) Part) Ranking {
+	m := len(sources)
+	all := m == len(c.columns)
+	candidate := func(row int) bool { return all || c.foundBy(row, sources) }
+
+	c.scores = grow(c.scores, c.Len())
+	clear(c.scores)
+	contributions := make([]float64, m)
+	magnitude := 0.0
+	for row := range c.scores {
+		if !candidate(row) {
+			continue
+		}
+		for i := range contributions {
+			contributions[i] = contribution(row, i)
+			magnitude = max(magnitude, math.Abs(contributions[i]))
+		}
+		c.scores[row] = total(contributions)
+	}
+	c.settle(magnitude)
+
+	rows := c.best(k, candidate)
+	ranking := Ranking{Items: make([]Item, len(rows)), Weights: make([]float64, len(c.columns))}
+	parts := make([]Part, len(rows)*m)
+	for n, row := range rows {
+		own := parts[n*m : (n+1)*m : (n+1)*m]
+		for i := range own {
+			own[i] = part(int(row), i)
+		}
+		ranking.Items[n] = Item{Ordinal: c.ordinals[row], Score: c.scores[row], Parts: own}
+	}
+	for _, s := range sources {
+		ranking.Weights[s.Column] = s.Weight
+	}
+	return ranking
 }
 
 // total adds contributions in ascending order of their values, so that the sum

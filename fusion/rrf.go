@@ -24,31 +24,8 @@ func RRF(c *Candidates, sources []Source, k int) (Ranking, error) {
 		return Ranking{}, err
 	}
 	sources = orEqual(sources)
-	c.scores = grow(c.scores, c.Len())
-	contributions := make([]float64, len(sources))
-	magnitude := 0.0
-	for row := range c.scores {
-		for i, s := range sources {
-			contributions[i] = c.reciprocal(row, s).Contribution
-			magnitude = max(magnitude, contributions[i])
-		}
-		c.scores[row] = total(contributions)
-	}
-	c.settle(magnitude)
-	rows := c.best(k, func(row int) bool { return c.foundBy(row, sources) })
-	ranking := Ranking{Items: make([]Item, len(rows)), Weights: make([]float64, len(c.columns))}
-	parts := make([]Part, len(rows)*len(sources))
-	for n, row := range rows {
-		own := parts[n*len(sources) : (n+1)*len(sources) : (n+1)*len(sources)]
-		for i, s := range sources {
-			own[i] = c.reciprocal(int(row), s)
-		}
-		ranking.Items[n] = Item{Ordinal: c.ordinals[row], Score: c.scores[row], Parts: own}
-	}
-	for _, s := range sources {
-		ranking.Weights[s.Column] = s.Weight
-	}
-	return ranking, nil
+	part := func(row, i int) Part { return c.reciprocal(row, sources[i]) }
+	return c.rankBy(sources, k, func(row, i int) float64 { return part(row, i).Contribution }, part), nil
 }
 
 func (c *Candidates) reciprocal(row int, s Source) Part {
