@@ -56,11 +56,11 @@ func TestAnswersFit(t *testing.T) {
 	}
 }
 
-// TestFailedStartSaysOnlyWhy: one line, and nothing of a log.
+// TestFailedStartSaysOnlyWhy: why, what to do about it, and nothing of a log.
 func TestFailedStartSaysOnlyWhy(t *testing.T) {
 	t.Chdir(t.TempDir())
 	code, out, complaints := conclave(t, "serve", "--collection", "missing", "--listen", freeAddress(t))
-	if code != exitFailed || out != "" || strings.Count(complaints, "\n") != 1 || !strings.HasPrefix(complaints, "conclave: opening the collection missing:") {
+	if code != exitFailed || out != "" || strings.Count(complaints, "\n") != 2 || !strings.HasPrefix(complaints, "conclave: opening the collection missing:") || !strings.Contains(complaints, "\n  -> conclave index ") {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 }
