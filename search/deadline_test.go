@@ -111,9 +111,11 @@ func TestComputingWaitsForItsTurn(t *testing.T) {
 		config := s.config
 		processors := &counted{turns: make(chan struct{}, 1)}
 		config.Turns = processors
-		for _, name := range []string{"A", "B", "C"} {
+		for i, name := range []string{"A", "B", "C"} {
 			s.encoders[name].hook = func(context.Context) error {
-				time.Sleep(time.Millisecond)
+				// One after the other: the clock stands still until the search of who was
+				// first has ended.
+				time.Sleep(time.Duration(i+1) * time.Millisecond)
 				if len(processors.turns) != 0 {
 					return fmt.Errorf("%d turns are taken while encoders work", len(processors.turns))
 				}
