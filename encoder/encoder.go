@@ -69,6 +69,9 @@ func (e *Encoder) Stats() batcher.Stats { return e.model.batcher.Stats() }
 // was read, since they are longer than the bundle's limit.
 func (e *Encoder) CutPassages() int64 { return e.cut.Load() }
 
+// SelfTest checks the tokenizer; see wordpiece.Tokenizer.SelfTest.
+func (e *Encoder) SelfTest() error { return e.tokenizer.SelfTest() }
+
 // Close answers the questions that wait, ends calls of EncodePassages with an
 // error, and frees the model, or leaves that to the last encoder that uses it.
 func (e *Encoder) Close() (err error) {

@@ -101,6 +101,9 @@ func TestQuestionsAndPassages(t *testing.T) {
 	if e.Name() != "small" || e.Dimension() != 32 || e.Provider() != CPU || e.Ensemble() != nil || r.Version() == "" {
 		t.Errorf("name %q, dimension %d, provider %q, ensemble %v, version %q", e.Name(), e.Dimension(), e.Provider(), e.Ensemble(), r.Version())
 	}
+	if err := e.SelfTest(); err != nil {
+		t.Error(err)
+	}
 	texts := make([]Text, 200)
 	for i := range texts {
 		texts[i].Text = strings.Repeat(fmt.Sprintf("word %d ", i), 1+i%17)

@@ -178,8 +178,12 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 		return f
 	}
 	defer func() { _ = e.Close() }()
+	if err := e.SelfTest(); err != nil {
+		f.Detail, f.Mend = "tokenizer: "+err.Error(), "this is a mistake in conclave: please report it"
+		return f
+	}
 	f.Status = "ok"
-	f.Detail += fmt.Sprintf("; runs on %s", e.Provider())
+	f.Detail += fmt.Sprintf("; tokenizer as the reference; runs on %s", e.Provider())
 	return f
 }
 

@@ -29,7 +29,7 @@ func (t *Tokenizer) Words(text string) (w Words) {
 			return true
 		}
 		w.All++
-		_, whole := t.first[word]
+		_, whole := t.model.TokenToId(word)
 		switch {
 		case unicode.IsLetter(first) && !t.covers(first), !whole && t.unknown(word):
 			w.Unknown++
@@ -43,8 +43,8 @@ func (t *Tokenizer) Words(text string) (w Words) {
 
 // unknown reports whether no pieces make up a word.
 func (t *Tokenizer) unknown(word string) bool {
-	pieces := t.appendWord(nil, word)
-	return len(pieces) == 1 && pieces[0] == t.unk
+	pieces, err := t.appendWord(nil, word)
+	return err != nil || len(pieces) == 1 && pieces[0] == t.unk
 }
 
 // covers reports whether the vocabulary has the words of a letter's script.

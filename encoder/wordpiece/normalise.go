@@ -13,6 +13,10 @@ import (
 // accents are stripped (canonical decomposition, then non-spacing marks go),
 // and only then is the text lower-cased, each character for itself: a capital
 // sigma at the end of a word becomes σ, not ς.
+//
+// It stands in front of the library because the library's own normaliser
+// panics where lower-casing changes a character's length (İ, ẞ) and loses
+// accents and non-ASCII spaces.
 type normaliser struct {
 	classes      *classes
 	lowerCase    bool

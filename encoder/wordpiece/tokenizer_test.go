@@ -2,12 +2,12 @@ package wordpiece
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"conclave/internal/golden"
@@ -23,10 +23,14 @@ func published(tb testing.TB, file string) *Tokenizer {
 	return t
 }
 
-// small is a tokenizer with the vocabulary of reference.json.
+// small is a tokenizer with the vocabulary of the self-test, which needs no
+// file.
 func small(tb testing.TB, lowerCase bool) *Tokenizer {
 	tb.Helper()
-	test := readReference(tb)
+	test, err := readSelfTest()
+	if err != nil {
+		tb.Fatal(err)
+	}
 	t, err := build(parseLines, []byte(strings.Join(test.Vocabulary, "\n")), lowerCase)
 	if err != nil {
 		tb.Fatal(err)
@@ -80,63 +84,20 @@ func TestGoldenPairs(t *testing.T) {
 	}
 }
 
-// reference is strings, and the ids that the reference gives them; see
-// testdata/reference.py.
-type reference struct {
-	Reference  string          `json:"reference"`
-	Vocabulary []string        `json:"vocabulary"`
-	LowerCase  []referenceCase `json:"lower_case"`
-	Cased      []referenceCase `json:"cased"`
-	Pairs      [][5]int        `json:"pairs"` // tokens of two texts, limit, tokens kept of each
-	Published  struct {
-		LowerCase []referenceCase `json:"lower_case"`
-	} `json:"bert_base_uncased"`
-}
-
-type referenceCase struct {
-	Text string  `json:"text"`
-	IDs  []int32 `json:"ids"`
-}
-
-func readReference(tb testing.TB) (r reference) {
-	tb.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "reference.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &r)
+func TestSelfTest(t *testing.T) {
+	if err := SelfTest(); err != nil {
+		t.Error(err)
 	}
+	for _, lowerCase := range []bool{true, false} {
+		if err := small(t, lowerCase).SelfTest(); err != nil {
+			t.Error(err)
+		}
+	}
+	// Wrong tokenizers must be found out.
+	test, err := readSelfTest()
 	if err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
-	return r
-}
-
-// differs is the first text whose ids are not the reference's.
-func differs(t *Tokenizer, cases []referenceCase) error {
-	for _, c := range cases {
-		if ids, err := t.Encode(c.Text, 512); err != nil || !slices.Equal(ids, c.IDs) {
-			return fmt.Errorf("%q gives %v (%v), not %v", c.Text, ids, err, c.IDs)
-		}
-	}
-	return nil
-}
-
-func TestReferenceIDs(t *testing.T) {
-	want := readReference(t)
-	for _, c := range []struct {
-		tokenizer *Tokenizer
-		cases     []referenceCase
-	}{{small(t, true), want.LowerCase}, {small(t, false), want.Cased}, {published(t, "vocab.txt"), want.Published.LowerCase}} {
-		if err := differs(c.tokenizer, c.cases); err != nil || len(c.cases) == 0 {
-			t.Errorf("of %d: %v", len(c.cases), err)
-		}
-		for _, p := range want.Pairs {
-			ids, boundary, err := c.tokenizer.EncodePair(strings.Repeat("a ", p[0]), strings.Repeat("b ", p[1]), p[2])
-			if a, b := boundary-2, len(ids)-boundary-1; err != nil || a != p[3] || b != p[4] {
-				t.Errorf("of %d and %d tokens in a pair of at most %d, %d and %d are kept, not %d and %d: %v", p[0], p[1], p[2], a, b, p[3], p[4], err)
-			}
-		}
-	}
-	// Wrong tokenizers are found out.
 	for name, spoil := range map[string]func(*Tokenizer){
 		"accents kept":        func(t *Tokenizer) { t.normal.stripAccents = false },
 		"case kept":           func(t *Tokenizer) { t.normal.lowerCase = false },
@@ -146,9 +107,28 @@ func TestReferenceIDs(t *testing.T) {
 	} {
 		broken := small(t, true)
 		spoil(broken)
-		if differs(broken, want.LowerCase) == nil {
-			t.Errorf("nothing differs with %s", name)
+		if broken.compare(test.LowerCase, test.Reference) == nil {
+			t.Errorf("the self-test passes with %s", name)
 		}
+	}
+	framed := small(t, true)
+	framed.unk = framed.sep
+	if framed.SelfTest() == nil {
+		t.Error("the self-test passes with [SEP] between the words")
+	}
+}
+
+func TestSelfTestWithPublishedVocabulary(t *testing.T) {
+	tokenizer := published(t, "vocab.txt")
+	test, err := readSelfTest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tokenizer.fingerprint != test.Published.SHA256 {
+		t.Errorf("the vocabulary's fingerprint is %s, the self-test knows %s", tokenizer.fingerprint, test.Published.SHA256)
+	}
+	if err := tokenizer.SelfTest(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -177,7 +157,10 @@ func TestLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inOneGo := tokenizer.appendPieces(nil, strings.ReplaceAll(text, " ", "\u00a0"), 1<<30)
+	inOneGo, err := tokenizer.appendPieces(nil, strings.ReplaceAll(text, " ", "\u00a0"), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if !slices.Equal(whole[1:len(whole)-1], inOneGo) {
 		t.Error("a text normalised in parts differs from one normalised whole")
 	}
@@ -202,7 +185,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestReferenceIDs compares short pairs with the reference; these are long enough
+// The self-test compares short pairs with the reference; these are long enough
 // to be cut before they are counted.
 func TestPairsFarTooLong(t *testing.T) {
 	tokenizer := small(t, true)
@@ -221,6 +204,28 @@ func TestPairsFarTooLong(t *testing.T) {
 		if keepA, keepB := boundary-2, len(ids)-boundary-1; keepA != c.keepA || keepB != c.keepB {
 			t.Errorf("%d and %d tokens in %d: %d and %d stay, want %d and %d", c.a, c.b, c.max, keepA, keepB, c.keepA, c.keepB)
 		}
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	tokenizer := small(t, true)
+	tokenizer.split = newSplitCache(16) // so small that generations change all the time
+	var group sync.WaitGroup
+	for worker := range 8 {
+		group.Go(func() {
+			for i := range 500 {
+				word := fmt.Sprintf("w%dx%d", worker%2, i)
+				got, err := tokenizer.Encode(word, 64)
+				want, wantErr := tokenizer.splitWord(word)
+				if err != nil || wantErr != nil || !slices.Equal(got[1:len(got)-1], want) {
+					t.Errorf("%s: %v (%v), want %v (%v)", word, got, err, want, wantErr)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if n := len(tokenizer.split.young) + len(tokenizer.split.old); n > 32 {
+		t.Errorf("the cache of two generations of 16 holds %d words", n)
 	}
 }
 
@@ -264,7 +269,10 @@ func TestOpenErrors(t *testing.T) {
 
 func FuzzEncode(f *testing.F) {
 	lower, cased := small(f, true), small(f, false)
-	test := readReference(f)
+	test, err := readSelfTest()
+	if err != nil {
+		f.Fatal(err)
+	}
 	for i, c := range test.Cased {
 		f.Add([]byte(c.Text), []byte("title"), uint8(i))
 	}
@@ -299,7 +307,7 @@ func check(t *testing.T, tokenizer *Tokenizer, ids []int32) {
 		t.Fatalf("%v is not framed by [CLS] and [SEP]", ids)
 	}
 	for _, id := range ids[1:last] {
-		if id != tokenizer.unk && id <= 4 || int(id) >= len(tokenizer.first) {
+		if id != tokenizer.unk && id <= 4 || int(id) >= len(tokenizer.model.GetVocab()) {
 			t.Fatalf("%v has the id %d", ids, id)
 		}
 	}

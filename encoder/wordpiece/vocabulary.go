@@ -1,13 +1,19 @@
 package wordpiece
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/sugarme/tokenizer/model"
+	"github.com/sugarme/tokenizer/model/wordpiece"
 )
 
 // vocabulary is what a tokenizer file says, checked and with defaults filled
@@ -68,14 +74,15 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 	}
 	t := &Tokenizer{
 		classes:      newClasses(),
-		first:        make(map[string]int32, len(v.ids)),
-		inner:        make(map[string]int32),
+		alphabet:     make(map[rune]struct{}),
 		maxWordRunes: v.maxWordRunes,
 		cls:          special[v.cls],
 		sep:          special[v.sep],
 		unk:          special[v.unk],
 		pad:          int32(v.ids[v.pad]), // 0 where there is none: the mask hides it
+		fingerprint:  v.fingerprint(),
 		scripts:      v.coveredScripts(),
+		split:        newSplitCache(8192),
 	}
 	stripAccents := lowerCase
 	if v.stripAccents != nil {
@@ -86,13 +93,30 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 		if id < 0 || id > math.MaxInt32 {
 			return nil, fmt.Errorf("piece %q has the id %d, which is outside 0 to %d", piece, id, math.MaxInt32)
 		}
-		t.first[piece] = int32(id)
-		if rest, ok := strings.CutPrefix(piece, v.prefix); ok {
-			t.inner[rest] = int32(id)
+		for _, r := range piece {
+			t.alphabet[r] = struct{}{}
 		}
-		t.longest = max(t.longest, len(piece))
 	}
+	ids := model.Vocab(v.ids)
+	t.model = wordpiece.NewWordPieceBuilder().
+		Vocab(&ids).
+		UnkToken(v.unk).
+		ContinuingSubwordPrefix(v.prefix).
+		MaxInputCharsPerWord(v.maxWordRunes).
+		Build()
 	return t, nil
+}
+
+// fingerprint is the SHA-256 of the pieces in the order of their ids, in
+// hexadecimal; the same for a vocab.txt and a tokenizer.json of one model.
+func (v *vocabulary) fingerprint() string {
+	pieces := make([]string, 0, len(v.ids))
+	for piece := range v.ids {
+		pieces = append(pieces, piece)
+	}
+	slices.SortFunc(pieces, func(a, b string) int { return v.ids[a] - v.ids[b] })
+	sum := sha256.Sum256([]byte(strings.Join(pieces, "\n")))
+	return hex.EncodeToString(sum[:])
 }
 
 // parseLines reads a vocab.txt. As in the reference, white space at the end

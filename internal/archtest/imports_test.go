@@ -52,6 +52,7 @@ var apart = []string{"conclave/ann", "conclave/bm25", "conclave/fusion"}
 // only says which package alone may import a library.
 var only = map[string]string{
 	"github.com/yalue/onnxruntime_go": "encoder",
+	"github.com/sugarme/tokenizer":    "encoder",
 	"github.com/coder/hnsw":           "ann",
 	"github.com/go-chi/chi/v5":        "handlers",
 	"C":                               "encoder",

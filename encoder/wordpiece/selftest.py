@@ -1,8 +1,8 @@
-"""Writes reference.json: strings, and the ids that Hugging Face tokenizers
+"""Writes selftest.json: strings, and the ids that Hugging Face tokenizers
 gives them, for a small vocabulary that is in the file itself and for the
 published bert-base-uncased vocabulary, which is known by its SHA-256.
 
-    pip install tokenizers==0.23.3; python3 reference.py .../tokenizer.json
+    pip install tokenizers==0.23.3; python3 selftest.py .../tokenizer.json
 """
 import hashlib
 import json
@@ -90,7 +90,7 @@ json.dump(
             "lower_case": cases(published, True),
         },
     },
-    open("reference.json", "w"),
+    open("selftest.json", "w"),
     ensure_ascii=True,
     separators=(",", ":"),
 )

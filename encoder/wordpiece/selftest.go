@@ -1,0 +1,124 @@
+package wordpiece
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// selfTestFile holds strings and the ids that the reference gives them; see
+// selftest.py.
+//
+//go:embed selftest.json
+var selfTestFile []byte
+
+type selfTest struct {
+	Reference  string         `json:"reference"`
+	Vocabulary []string       `json:"vocabulary"`
+	LowerCase  []selfTestCase `json:"lower_case"`
+	Cased      []selfTestCase `json:"cased"`
+	Pairs      [][5]int       `json:"pairs"` // tokens of two texts, limit, tokens kept of each
+	Published  struct {
+		SHA256    string         `json:"sha256"`
+		LowerCase []selfTestCase `json:"lower_case"`
+	} `json:"bert_base_uncased"`
+}
+
+type selfTestCase struct {
+	Text string  `json:"text"`
+	IDs  []int32 `json:"ids"`
+}
+
+// SelfTest compares the tokenizer, as built into this program, with ids that
+// the reference computed for fixed strings and a small vocabulary: what a
+// miscompiled or wrongly upgraded program would get wrong before it gives
+// every text a slightly wrong vector. It needs no file.
+func SelfTest() error {
+	test, err := readSelfTest()
+	if err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		lowerCase bool
+		cases     []selfTestCase
+	}{{true, test.LowerCase}, {false, test.Cased}} {
+		t, err := build(parseLines, []byte(strings.Join(test.Vocabulary, "\n")), part.lowerCase)
+		if err != nil {
+			return fmt.Errorf("tokenizer self-test: %w", err)
+		}
+		if err := t.compare(part.cases, test.Reference); err != nil {
+			return fmt.Errorf("tokenizer self-test, lower-case %t: %w", part.lowerCase, err)
+		}
+		if err := t.comparePairs(test.Pairs, test.Reference); err != nil {
+			return fmt.Errorf("tokenizer self-test: %w", err)
+		}
+	}
+	return nil
+}
+
+// SelfTest is the package's SelfTest, then the same with this tokenizer's own
+// vocabulary: against the reference's ids where the vocabulary is the one
+// that most BERT models share (bert-base-uncased), and for any other that
+// fixed strings give in-range ids framed by [CLS] and [SEP], with no special
+// token between them.
+func (t *Tokenizer) SelfTest() error {
+	if err := SelfTest(); err != nil {
+		return err
+	}
+	test, err := readSelfTest()
+	if err != nil {
+		return err
+	}
+	if t.fingerprint == test.Published.SHA256 && t.normal.lowerCase && t.normal.stripAccents {
+		if err := t.compare(test.Published.LowerCase, test.Reference); err != nil {
+			return fmt.Errorf("tokenizer self-test with the vocabulary of bert-base-uncased: %w", err)
+		}
+	}
+	for _, c := range append(test.Cased, selfTestCase{Text: "[CLS] [SEP] [PAD] [MASK] \xff\xfe"}) {
+		ids, err := t.Encode(c.Text, 64)
+		if err != nil {
+			return fmt.Errorf("tokenizer self-test: %q: %w", c.Text, err)
+		}
+		inner := ids[1 : len(ids)-1]
+		if ids[0] != t.cls || ids[len(ids)-1] != t.sep || slices.Contains(inner, t.cls) || slices.Contains(inner, t.sep) {
+			return fmt.Errorf("tokenizer self-test: %q gives %v, which [CLS] %d and [SEP] %d do not frame", c.Text, ids, t.cls, t.sep)
+		}
+	}
+	return nil
+}
+
+func (t *Tokenizer) compare(cases []selfTestCase, reference string) error {
+	for _, c := range cases {
+		ids, err := t.Encode(c.Text, 512)
+		if err != nil {
+			return fmt.Errorf("%q: %w", c.Text, err)
+		}
+		if !slices.Equal(ids, c.IDs) {
+			return fmt.Errorf("%q gives %v, %s gives %v", c.Text, ids, reference, c.IDs)
+		}
+	}
+	return nil
+}
+
+func (t *Tokenizer) comparePairs(pairs [][5]int, reference string) error {
+	for _, p := range pairs {
+		ids, boundary, err := t.EncodePair(strings.Repeat("a ", p[0]), strings.Repeat("b ", p[1]), p[2])
+		if err != nil {
+			return err
+		}
+		if a, b := boundary-2, len(ids)-boundary-1; a != p[3] || b != p[4] {
+			return fmt.Errorf("of %d and %d tokens in a pair of at most %d, %d and %d are kept; %s keeps %d and %d", p[0], p[1], p[2], a, b, reference, p[3], p[4])
+		}
+	}
+	return nil
+}
+
+func readSelfTest() (*selfTest, error) {
+	var test selfTest
+	if err := json.Unmarshal(selfTestFile, &test); err != nil {
+		return nil, fmt.Errorf("tokenizer self-test: reading its strings: %w", err)
+	}
+	return &test, nil
+}
