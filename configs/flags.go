@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
 )
 
 // AddFlags adds a flag for each of the named keys ("limits.k" becomes
@@ -49,23 +51,42 @@ func AddFlags(flags *pflag.FlagSet, paths ...string) error {
 	return nil
 }
 
-// flags reads the flags that were set.
-func (r *reader) flags(flags *pflag.FlagSet) error {
-	if flags == nil {
-		return nil
-	}
+// bind is the configuration with the flags that were set over what was read before:
+// viper merges the two.
+func (r *reader) bind(flags *pflag.FlagSet) (Config, error) {
+	v := viper.New()
 	for _, k := range keys(r.config) {
-		f := flags.Lookup(k.flag())
-		if f == nil || !f.Changed || k.objects() {
+		v.SetDefault(k.path, k.value.Interface())
+		var f *pflag.Flag
+		if flags != nil && !k.objects() {
+			f = flags.Lookup(k.flag())
+		}
+		if f == nil || !f.Changed {
 			continue
 		}
 		source := "flag --" + f.Name
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			r.sources[k.path] = source
-			k.value.Set(reflect.ValueOf(list.GetSlice()))
-			continue
+		r.sources[k.path] = source
+		if !k.isList() {
+			r.text(source, k.path, f.Value.String(), reflect.New(k.value.Type()).Elem()) // so that a mistake is named
 		}
-		r.text(source, k.path, f.Value.String(), k.value)
+		if err := v.BindPFlag(k.path, f); err != nil {
+			return Config{}, fmt.Errorf("binding flag --%s: %w", f.Name, err)
+		}
 	}
-	return errors.Join(r.mistakes...)
+	if err := errors.Join(r.mistakes...); err != nil {
+		return Config{}, err
+	}
+	c := Config{File: r.config.File, Warnings: r.config.Warnings}
+	if err := v.UnmarshalExact(&c, decoding); err != nil {
+		return Config{}, fmt.Errorf("reading the configuration: %w", err)
+	}
+	return c, nil
+}
+
+// decoding tells viper to go by the yaml tags, and to read durations, sizes and lists
+// from the text of flags.
+func decoding(d *mapstructure.DecoderConfig) {
+	d.TagName = "yaml"
+	d.DecodeHook = mapstructure.ComposeDecodeHookFunc(
+		mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(","), mapstructure.TextUnmarshallerHookFunc())
 }

@@ -50,13 +50,14 @@ func Load(s Sources) (Config, error) {
 	if err := r.environment(s.Environ); err != nil {
 		return Config{}, err
 	}
-	if err := r.flags(s.Flags); err != nil {
+	c, err := r.bind(s.Flags)
+	if err != nil {
 		return Config{}, err
 	}
-	if err := r.config.check(r.sources); err != nil {
+	if err := c.check(r.sources); err != nil {
 		return Config{}, err
 	}
-	return r.config.derived(), nil
+	return c.derived(), nil
 }
 
 // file is the configuration file to read and whether somebody named it.
