@@ -3,6 +3,7 @@ package collection
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -90,9 +91,23 @@ func (d *forgetfulDisk) isCut() bool {
 // inode of a path, which is held from now on.
 func (d *forgetfulDisk) inode(path string) uint64 {
 	d.t.Helper()
+	ino, ok := d.inodeOf(path)
+	if !ok {
+		d.t.Fatalf("there is no %s", path)
+	}
+	return ino
+}
+
+// inodeOf is the same, and false where there is none: another goroutine may just have
+// removed it.
+func (d *forgetfulDisk) inodeOf(path string) (ino uint64, there bool) {
+	d.t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false
+	}
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -100,13 +115,13 @@ func (d *forgetfulDisk) inode(path string) uint64 {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	ino := info.Sys().(*syscall.Stat_t).Ino
+	ino = info.Sys().(*syscall.Stat_t).Ino
 	if d.held[ino] != nil {
 		_ = f.Close()
 	} else {
 		d.held[ino] = f
 	}
-	return ino
+	return ino, true
 }
 
 func (d *forgetfulDisk) Mkdir(path string) error {
@@ -148,8 +163,8 @@ func (d *forgetfulDisk) SyncDir(path string) error {
 	}
 	names := map[string]uint64{}
 	for _, e := range entries {
-		if at := filepath.Join(path, e.Name()); exists(at) { // else another goroutine has just removed it
-			names[e.Name()] = d.inode(at)
+		if ino, there := d.inodeOf(filepath.Join(path, e.Name())); there {
+			names[e.Name()] = ino
 		}
 	}
 	folder := d.inode(path)
@@ -230,7 +245,7 @@ func (d *forgetfulDisk) RemoveAll(path string) error {
 	if exists(path) {
 		_ = filepath.Walk(path, func(path string, _ os.FileInfo, err error) error {
 			if err == nil {
-				d.inode(path)
+				d.inodeOf(path)
 			}
 			return nil
 		})
