@@ -7,9 +7,11 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sys/unix"
 )
 
 // connections bounds how many connections are open, so that the collection has the
@@ -18,8 +20,9 @@ import (
 // At the bound a new connection takes the place of another one, in this order: one
 // that has sent nothing yet, the one that has been silent the longest; one between
 // two requests, the one that has been idle the longest; one whose request comes in
-// more slowly than it has to, the one that has been waited for the longest. A flood
-// therefore takes no place from callers who send their requests. Where every
+// more slowly than it has to, the one that has been waited for the longest. What has
+// arrived and was not read yet counts as sent. A flood therefore takes no place from
+// callers who send their requests. Where every
 // connection has a whole request under way, the new one waits, and those behind it
 // in the system's queue: a caller whose connection is closed would try again at once.
 type connections struct {
@@ -54,6 +57,32 @@ type connection struct {
 	came   int           // bytes of it
 	waited time.Duration // for them, but for the read that has begun
 	began  time.Time     // when that began; zero: none has
+	spoken bool          // in this state: something has arrived that was not read yet
+}
+
+// silent reports whether nothing has come since the connection was made, or since its
+// last request.
+func (c *connection) silent() bool {
+	return !c.spoken && (c.state == http.StateIdle || c.state == http.StateNew && c.came == 0)
+}
+
+// arrived asks the system whether something waits to be read.
+func (c *connection) arrived() bool {
+	socket, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false
+	}
+	n := 0
+	if err := raw.Control(func(fd uintptr) {
+		n, _, _ = unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	}); err != nil {
+		return false // it is closed
+	}
+	return n > 0
 }
 
 // late is how long this request has been waited for, when that is too long.
@@ -141,21 +170,33 @@ func (n *connections) admit(c *connection, stop <-chan struct{}) bool {
 
 // last is the connection to give up first, or nil when all are at work.
 func (n *connections) last() *connection {
+	for {
+		found := n.first()
+		if found == nil || !found.silent() || !found.arrived() {
+			return found
+		}
+		found.spoken = true
+	}
+}
+
+// first is the connection to give up first, by what is known of them.
+func (n *connections) first() *connection {
 	var found *connection
 	now := time.Now()
-	// The states are numbered: new, active, idle.
+	// Silent ones are new, or else idle. The states are numbered: new, active, idle.
 	before := func(a, b *connection) bool {
-		order := [...]int{http.StateNew: 0, http.StateIdle: 1, http.StateActive: 2}
 		switch {
-		case a.state != b.state:
-			return order[a.state] < order[b.state]
-		case a.state == http.StateActive:
+		case a.silent() != b.silent():
+			return a.silent()
+		case !a.silent():
 			return a.late(now) > b.late(now)
+		case a.state != b.state:
+			return a.state < b.state
 		}
 		return a.since.Before(b.since)
 	}
 	for c := range n.open {
-		if c.state == http.StateActive && c.late(now) == 0 {
+		if !c.silent() && c.late(now) == 0 {
 			continue
 		}
 		if found == nil || before(c, found) {
@@ -172,7 +213,7 @@ func (n *connections) changed(conn net.Conn, state http.ConnState) {
 		return
 	}
 	n.locked(func() {
-		c.state, c.since = state, time.Now()
+		c.state, c.since, c.spoken = state, time.Now(), false
 		switch state {
 		case http.StateActive:
 			c.whole, c.came, c.waited = false, 0, 0

@@ -38,6 +38,59 @@ func closed(c net.Conn) bool {
 	return err == nil || strings.Contains(err.Error(), "reset")
 }
 
+// TestArrivedRequestsStay: a request that has arrived and was not read yet is no
+// silence, neither on a new connection nor on one between two requests, and to close
+// its connection would reset it.
+func TestArrivedRequestsStay(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := newConnections(1)
+	all.most = 4
+	bounded := &boundedListener{Listener: listener, connections: all, closed: make(chan struct{})}
+	defer func() { _ = bounded.Close() }()
+	var clients []net.Conn
+	open := func() *connection {
+		client, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = client.Close() })
+		clients = append(clients, client)
+		c, err := bounded.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c.(*connection)
+	}
+	say := func(i int, c *connection) {
+		if _, err := io.WriteString(clients[i], askLive); err != nil {
+			t.Fatal(err)
+		}
+		for !c.arrived() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	asks, idle, silent := open(), open(), open()
+	all.changed(idle, http.StateIdle)
+	say(0, asks)
+	say(1, idle)
+	later := open() // the fourth
+	for _, want := range []*connection{silent, later} {
+		newest := open()
+		for name, c := range map[string]*connection{"that asks": asks, "with its second request": idle, "that came last": newest} {
+			if _, ok := all.open[c]; !ok {
+				t.Errorf("the connection %s was given up", name)
+			}
+		}
+		if _, ok := all.open[want]; ok {
+			t.Error("the connection that has been silent the longest stays")
+		}
+	}
+}
+
 // TestConnectionsGiveWay: the one that has said nothing goes first, then the one
 // that has been idle between requests the longest; who has a request under way stays.
 func TestConnectionsGiveWay(t *testing.T) {
