@@ -70,14 +70,10 @@ def calibration(found):
     for c in found["chances"]:
         print(f"| {c['k']} | {c['ece']:.3f} | {area(c['auroc'])} | {100 * c['accuracy']:.1f} | {100 * c['accuracy_of_surest_half']:.1f} |")
     print()
-    print("| source | ECE | AUROC | at home: questions | ECE | a perfect one's, 95 of 100 | AUROC | MUF at home: ECE | AUROC |")
-    print("| --- |" + " ---: |" * 8)
+    print("| source | ECE | AUROC |")
+    print("| --- | ---: | ---: |")
     for s in found["sources"]:
-        cells = [f"{s['ece']:.3f}", area(s["auroc"])]
-        if h := s.get("home"):
-            cells += [f"{h['questions']:,}", f"{h['ece']:.3f}", f"{h['ece_of_a_perfect_one']:.3f}", area(h["auroc"])]
-            cells += [f"{h['muf_ece']:.3f}", area(h.get("muf_auroc"))] if "muf_ece" in h else ["–", "–"]
-        print(f"| {s['name']} | " + " | ".join(cells + ["–"] * (8 - len(cells))) + " |")
+        print(f"| {s['name']} | {s['ece']:.3f} | {area(s['auroc'])} |")
     print()
 
 
@@ -94,7 +90,7 @@ def ablation(found):
         lines = []
         for h in held:
             lines += [(f"{h['expert']}, own questions", h["own"]), (f"{h['expert']}, all others", h["others"])]
-        pairs("an expert that joins", lines)
+        pairs("an expert that is added", lines)
 
 
 def main():

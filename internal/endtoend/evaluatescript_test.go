@@ -1,0 +1,83 @@
+package endtoend
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestEvaluateScript runs bench/evaluate, which makes the tables of docs/experts.md in an
+// hour, on two small domains: what it asks of the commands is there, and so is what
+// bench/tables.py reads.
+func TestEvaluateScript(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it indexes and calibrates with three experts")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	for domain, of := range map[string]string{"policy": "policy", "wiki": "encyclopedia"} {
+		for name, from := range map[string]string{"passages": "passages/" + of, "questions.dev": "questions/dev"} {
+			pack(t, filepath.Join(root, "demo", from+".jsonl"), filepath.Join(data, domain, name+".jsonl.gz"), `"id":"`+of+"/")
+		}
+	}
+	command := exec.CommandContext(t.Context(), "bash", "bench/evaluate", data, out)
+	command.Dir = root
+	command.Env = append(os.Environ(), "DOMAINS=policy wiki", "EXPERTS=base-int8 policy wiki late-int8")
+	if printed, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, printed)
+	}
+	tables, err := os.ReadFile(filepath.Join(out, "tables.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{"| gate", "| policy, own questions", "| bm25 | 0.", "without policy"} {
+		if !strings.Contains(string(tables), row) {
+			t.Errorf("the tables have no row %q:\n%s", row, tables)
+		}
+	}
+}
+
+// pack writes the lines of a file that hold a text to another one, with gzip.
+func pack(t *testing.T, from, to, with string) {
+	t.Helper()
+	source, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = source.Close() }()
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed := gzip.NewWriter(file)
+	lines := bufio.NewScanner(source)
+	n := 0
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), with) {
+			n++
+			if _, err := fmt.Fprintln(packed, lines.Text()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := lines.Err(); err != nil || n == 0 {
+		t.Fatalf("%s has %d lines with %s: %v", from, n, with, err)
+	}
+	if err := packed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
