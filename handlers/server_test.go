@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"conclave/internal/testenv"
+
 	"go.uber.org/goleak"
 )
 
@@ -34,26 +36,9 @@ type server struct {
 	t       testing.TB
 	api     *API
 	address string
-	log     *lockedBuffer
+	log     *testenv.Buffer
 	client  *http.Client
 	stop    func() error
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // testTimeouts are short, so that slow clients are soon found out.
@@ -67,7 +52,7 @@ func testTimeouts() ServeOptions {
 // start serves an API on a free port of loopback until the test ends.
 func start(t testing.TB, o Options, timeouts ...ServeOptions) *server {
 	t.Helper()
-	s := &server{t: t, log: &lockedBuffer{}}
+	s := &server{t: t, log: &testenv.Buffer{}}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

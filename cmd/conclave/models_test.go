@@ -9,6 +9,7 @@ import (
 
 	"conclave/configs"
 	shipped "conclave/experts"
+	"conclave/internal/tinyexperts"
 	"conclave/models"
 	"conclave/provision"
 )
@@ -16,12 +17,12 @@ import (
 // TestDeltaByCommands: import, list, verify, and finding the bundle by name
 // while the delta lies in the folder of bundles.
 func TestDeltaByCommands(t *testing.T) {
-	base, tied, two := golden(t, "base"), golden(t, "tied"), golden(t, "two")
+	base, tied, two := tinyexperts.Golden(t, "base"), tinyexperts.Golden(t, "tied"), tinyexperts.Golden(t, "two")
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("conclave.yaml", []byte("cache: cache\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	calibrated(t, tied, filepath.Join("experts", "golden-tied"))
+	tinyexperts.Calibrate(t, tied, filepath.Join("experts", "golden-tied"))
 	index := []string{"index", "--collection", "c", "--in", passagesFile(t), "--experts", "golden-tied"}
 	if code, _, complaints := conclave(t, index...); code != exitFailed || !strings.Contains(complaints, "conclave models import experts/golden-tied") && !strings.Contains(complaints, "ONNX Runtime") {
 		t.Errorf("a delta that is not merged: exit code %d, %s", code, complaints)
@@ -65,7 +66,7 @@ func TestDeltaByCommands(t *testing.T) {
 	if err := os.RemoveAll("experts/golden-tied"); err != nil {
 		t.Fatal(err)
 	}
-	calibrated(t, two, filepath.Join("experts", "golden-tied"))
+	tinyexperts.Calibrate(t, two, filepath.Join("experts", "golden-tied"))
 	if _, err := shipped.Folder(config, cache, "golden-tied"); err == nil || !strings.Contains(err.Error(), "holds another delta") {
 		t.Errorf("%v", err)
 	}
@@ -78,7 +79,7 @@ func TestDeltaByCommands(t *testing.T) {
 // promises what its graphs have not.
 func TestVerifyChecksGraphs(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "bundle")
-	b, err := models.Import(t.Context(), golden(t, "base"), folder, models.ImportOptions{})
+	b, err := models.Import(t.Context(), tinyexperts.Golden(t, "base"), folder, models.ImportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

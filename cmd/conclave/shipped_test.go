@@ -13,66 +13,18 @@ import (
 	"conclave/configs"
 	shipped "conclave/experts"
 	"conclave/internal/testenv"
+	"conclave/internal/tinyexperts"
 	"conclave/models"
 	"conclave/provision"
 	"conclave/search"
 	"conclave/serving"
 )
 
-// golden is the path of something in training/golden: a base and deltas.
-func golden(t *testing.T, name string) string {
-	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "..", "training", "golden", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// calibrated copies a delta of training/golden into folder, and calibrates it.
-func calibrated(t *testing.T, from, folder string) {
-	t.Helper()
-	if err := os.CopyFS(folder, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
-	b, err := models.Load(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.WriteCalibration(models.Calibration{Temperature: 0.05, Depth: 20, Questions: "dev"}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// madeExperts is a cache that holds a base encoder and merged experts, tiny
-// ones, and the deltas they were made from.
-func madeExperts(t *testing.T) (cache provision.Cache, deltas []*models.Delta) {
-	t.Helper()
-	cache = provision.Cache{Root: filepath.Join(t.TempDir(), "cache")}
-	folder := t.TempDir()
-	calibrated(t, golden(t, "tied"), filepath.Join(folder, "tied"))
-	calibrated(t, golden(t, "two"), filepath.Join(folder, "two"))
-	deltas, err := shipped.ReadDeltas(os.DirFS(folder))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := models.Import(t.Context(), golden(t, "base"), cache.Bundle(shipped.Base), models.ImportOptions{Name: shipped.Base}); err != nil {
-		t.Fatal(err)
-	}
-	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, deltas, false), golden(t, "base"), func(string, int64, int64) {}); err != nil {
-		t.Fatal(err)
-	}
-	return cache, deltas
-}
-
 // TestShippedExpertsAreServed goes the way of the demo with tiny experts: from
 // deltas over bundles and an index to an answer with the experts' weights.
 func TestShippedExpertsAreServed(t *testing.T) {
 	library := testenv.Runtime(t)
-	cache, deltas := madeExperts(t)
+	cache, deltas := tinyexperts.Made(t)
 	questions, err := filepath.Abs(filepath.Join("..", "..", "demo", "questions", "dev.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -179,17 +131,17 @@ func TestShippedExpertsAreServed(t *testing.T) {
 func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 	library := testenv.Runtime(t)
 	cache := provision.Cache{Root: filepath.Join(t.TempDir(), "cache")}
-	d, err := models.OpenDelta(os.DirFS(golden(t, "late")))
+	d, err := models.OpenDelta(os.DirFS(tinyexperts.Golden(t, "late")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	wanted := shipped.WantedExperts(cache, []*models.Delta{d}, false)
-	if err := shipped.Make(t.Context(), wanted, golden(t, "base"), func(string, int64, int64) {}); err != nil {
+	if err := shipped.Make(t.Context(), wanted, tinyexperts.Golden(t, "base"), func(string, int64, int64) {}); err != nil {
 		t.Fatal(err)
 	}
 	for _, precision := range []string{models.PrecisionFP32, models.PrecisionInt8} {
 		o := models.ImportOptions{Name: shipped.Base, Int8: precision == models.PrecisionInt8, MaxTokens: d.Manifest.MaxTokens, Template: d.Manifest.Template}
-		if _, err := models.Import(t.Context(), golden(t, "base"), cache.Bundle(shipped.BaseBundle(precision)), o); err != nil {
+		if _, err := models.Import(t.Context(), tinyexperts.Golden(t, "base"), cache.Bundle(shipped.BaseBundle(precision)), o); err != nil {
 			t.Fatal(err)
 		}
 	}

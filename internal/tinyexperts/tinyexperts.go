@@ -1,0 +1,60 @@
+// Package tinyexperts makes the experts of training/golden, which are tiny, for tests.
+package tinyexperts
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"conclave/experts"
+	"conclave/models"
+	"conclave/provision"
+)
+
+// Golden is the path of something in training/golden: a base and deltas.
+func Golden(t *testing.T, name string) string {
+	t.Helper()
+	_, here, _, _ := runtime.Caller(0)
+	path := filepath.Join(filepath.Dir(here), "..", "..", "training", "golden", name)
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Calibrate copies a delta of training/golden into folder, and calibrates it.
+func Calibrate(t *testing.T, from, folder string) {
+	t.Helper()
+	if err := os.CopyFS(folder, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	b, err := models.Load(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.WriteCalibration(models.Calibration{Temperature: 0.05, Depth: 20, Questions: "dev"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Made is a cache that holds a base encoder and merged experts, tiny
+// ones, and the deltas they were made from.
+func Made(t *testing.T) (cache provision.Cache, deltas []*models.Delta) {
+	t.Helper()
+	cache = provision.Cache{Root: filepath.Join(t.TempDir(), "cache")}
+	folder := t.TempDir()
+	Calibrate(t, Golden(t, "tied"), filepath.Join(folder, "tied"))
+	Calibrate(t, Golden(t, "two"), filepath.Join(folder, "two"))
+	deltas, err := experts.ReadDeltas(os.DirFS(folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := models.Import(t.Context(), Golden(t, "base"), cache.Bundle(experts.Base), models.ImportOptions{Name: experts.Base}); err != nil {
+		t.Fatal(err)
+	}
+	if err := experts.Make(t.Context(), experts.WantedExperts(cache, deltas, false), Golden(t, "base"), func(string, int64, int64) {}); err != nil {
+		t.Fatal(err)
+	}
+	return cache, deltas
+}
