@@ -9,11 +9,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
+
+	"conclave/internal/testenv"
 )
 
 // EnvShared names the environment variable that overrides where the reference
@@ -27,7 +28,7 @@ func Path(tb testing.TB, name string) string {
 	tb.Helper()
 	root := os.Getenv(EnvShared)
 	if root == "" {
-		root = filepath.Join(moduleRoot(), "..", "shared")
+		root = filepath.Join(testenv.Root(tb), "..", "shared")
 	}
 	path := filepath.Join(root, filepath.FromSlash(name))
 	if _, err := os.Stat(path); err != nil {
@@ -65,9 +66,4 @@ func Lines[T any](tb testing.TB, name string) []T {
 		tb.Fatalf("reading %s: %v", name, err)
 	}
 	return out
-}
-
-func moduleRoot() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(file), "..", "..")
 }

@@ -4,10 +4,10 @@ package tinyexperts
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"conclave/experts"
+	"conclave/internal/testenv"
 	"conclave/models"
 	"conclave/provision"
 )
@@ -15,8 +15,7 @@ import (
 // Golden is the path of something in training/golden: a base and deltas.
 func Golden(t *testing.T, name string) string {
 	t.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	path := filepath.Join(filepath.Dir(here), "..", "..", "training", "golden", name)
+	path := filepath.Join(testenv.Root(t), "training", "golden", name)
 	if _, err := os.Stat(path); err != nil {
 		t.Fatal(err)
 	}
