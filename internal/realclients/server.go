@@ -1,0 +1,138 @@
+package realclients
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/collection"
+	"conclave/configs"
+	"conclave/corpus"
+	"conclave/demo"
+	"conclave/internal/testenv"
+	"conclave/models/tiny"
+	"conclave/serving"
+)
+
+// Options say what is served. The zero value is three passages, served by a base
+// encoder and late interaction that are tiny and mean nothing, in well under a second.
+type Options struct {
+	// Real takes the base encoder and late interaction that are shipped.
+	Real bool
+	// Passages are JSON Lines; "": three passages about rice, a lamp and a fox.
+	Passages string
+	// Change changes the configuration, of which the collection, the experts and
+	// where it listens are set.
+	Change func(*configs.Config)
+}
+
+const threePassages = `{"id":"rice","title":"Rice","text":"Cooked rice keeps for a day in the fridge.","tags":["kitchen"]}
+{"id":"lamps/1","title":"Lamps","text":"The keeper of the lighthouse hid the lamp under his coat.","tags":["tales"],"metadata":{"page":7}}
+{"id":"foxes","title":"Foxes","text":"A fox asked the moon to come down from the sky.","tags":["tales"]}
+`
+
+// Demo is the passages of the demo's domains; of all where none is named.
+func Demo(tb testing.TB, domains ...string) (passages string) {
+	tb.Helper()
+	if len(domains) == 0 {
+		domains = demo.Domains()
+	}
+	var all bytes.Buffer
+	for _, domain := range domains {
+		data, err := fs.ReadFile(demo.FS, "passages/"+domain+".jsonl")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all.Write(data)
+	}
+	return all.String()
+}
+
+// Server serves a new collection until the test ends, and returns the address of
+// that server, as in http://127.0.0.1:40123. The collection takes passages.
+func Server(tb testing.TB, o Options) (url string) {
+	tb.Helper()
+	config := configuration(tb, o)
+	if o.Passages == "" {
+		o.Passages = threePassages
+	}
+	build(tb, config, o.Passages)
+	if o.Change != nil {
+		o.Change(&config)
+	}
+	log := &testenv.Buffer{}
+	s, err := serving.Open(context.Background(), serving.ServerOptions{Config: config, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test"})
+	if err != nil {
+		tb.Fatalf("%v\n%s", err, log.String())
+	}
+	tb.Cleanup(func() {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		if err := s.Close(); err != nil {
+			tb.Errorf("the server ended with %v", err)
+		}
+		if tb.Failed() {
+			tb.Logf("the server's log:\n%s", log.String())
+		}
+	})
+	return "http://" + s.Addr().String()
+}
+
+// configuration is that of a collection with a base encoder and late interaction.
+func configuration(tb testing.TB, o Options) configs.Config {
+	tb.Helper()
+	dir := tb.TempDir()
+	config, err := configs.Load(configs.Sources{Dir: dir})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config.Collection, config.Bundles = filepath.Join(dir, "c"), filepath.Join(dir, "experts")
+	config.Runtime, config.Listen = testenv.Runtime(tb), "127.0.0.1:0"
+	config.Ingest.FlushAfter = 10 * time.Millisecond
+	if o.Real {
+		base := testenv.Base(tb, "fp32")
+		config.Experts = []configs.Expert{{Name: "base", Bundle: base}, {Name: "late", Bundle: filepath.Join(filepath.Dir(base), "late")}}
+		return config
+	}
+	for _, bundle := range []tiny.Options{{Name: "base", Seed: 1}, {Name: "late", Seed: 1, Late: 16}} {
+		folder := filepath.Join(config.Bundles, bundle.Name)
+		if _, err := tiny.Write(folder, bundle); err != nil {
+			tb.Fatal(err)
+		}
+		config.Experts = append(config.Experts, configs.Expert{Name: bundle.Name, Bundle: folder})
+	}
+	return config
+}
+
+// build makes the collection as conclave index does.
+func build(tb testing.TB, config configs.Config, passages string) {
+	tb.Helper()
+	loaded, err := serving.OpenExperts(config, slog.New(slog.DiscardHandler), []string{"base", "late"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() {
+		if err := loaded.Close(); err != nil {
+			tb.Error(err)
+		}
+	}()
+	options := collection.BuildOptions{Shared: serving.SharedPasses(loaded.All()), Words: collection.NewWords(true)}
+	for _, e := range loaded.All() {
+		options.Experts = append(options.Experts, e)
+	}
+	source, err := corpus.OpenSeries([]corpus.Input{{Path: "-", Stdin: strings.NewReader(passages)}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := collection.Build(tb.Context(), config.Collection, source, options); err != nil {
+		tb.Fatal(err)
+	}
+	if err := source.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}
