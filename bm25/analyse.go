@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/blevesearch/go-porterstemmer"
+
+	"conclave/bm25/internal/words"
 )
 
 // analyserVersion is written into every index, since a question must be
@@ -14,22 +16,19 @@ import (
 const analyserVersion = 1
 
 // Analyse returns the terms of a text, in order and with repetitions, as
-// Lucene 9.12's EnglishAnalyzer would: words (see nextWord), without a final
+// Lucene 9.12's EnglishAnalyzer would: words (see words.Scanner), without a final
 // 's, lower-cased, without 33 stop words, stemmed by Porter's algorithm. It
 // accepts any bytes; a byte that is not UTF-8 separates words.
 func Analyse(text string) []string {
 	var a analyser
 	var terms []string
-	for at := 0; ; {
-		start, end := nextWord(text, at)
-		if end == 0 {
-			return terms
-		}
-		at = end
-		if term := a.term(text[start:end]); len(term) > 0 {
+	scanner := words.Of(text)
+	for word := scanner.Next(); word != ""; word = scanner.Next() {
+		if term := a.term(word); len(term) > 0 {
 			terms = append(terms, string(term))
 		}
 	}
+	return terms
 }
 
 // analyser turns words into terms, in memory that it keeps from word to word.

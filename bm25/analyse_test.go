@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"conclave/bm25/internal/words"
 )
 
 // unescape reads what testdata/lucene/Analyse.java wrote: UTF-16 units as \uXXXX.
@@ -98,22 +100,20 @@ func FuzzAnalyse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		terms := Analyse(text)
 		for _, term := range terms {
-			if term == "" || !utf8.ValidString(term) || len(term) > 4*maxWord {
+			if term == "" || !utf8.ValidString(term) || len(term) > 4*words.MaxUnits {
 				t.Fatalf("term %q", term)
 			}
 		}
 		if valid := Analyse(strings.ToValidUTF8(text, "\ufffd")); !slices.Equal(valid, terms) {
 			t.Fatalf("with U+FFFD for bytes that are not UTF-8: %q, with the bytes: %q", valid, terms)
 		}
-		for at := 0; ; {
-			start, end := nextWord(text, at)
-			if end == 0 {
-				break
+		rest, scanner := text, words.Of(text)
+		for word := scanner.Next(); word != ""; word = scanner.Next() {
+			_, after, found := strings.Cut(rest, word)
+			if !found {
+				t.Fatalf("word %q is not in %q, what the words before it leave of the text", word, rest)
 			}
-			if start < at || end <= start || end > len(text) {
-				t.Fatalf("word at %d:%d after %d of %d", start, end, at, len(text))
-			}
-			at = end
+			rest = after
 		}
 	})
 }

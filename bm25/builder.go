@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"conclave/bm25/internal/words"
 	"conclave/disk"
 )
 
@@ -127,15 +128,11 @@ func (b *Builder) post(t *builderTerm, passage, indexed uint32) {
 // addWords counts a text's terms into the passage being added, and keeps them in
 // their order if phrases are indexed. The length counts the terms.
 func (b *Builder) addWords(text string) (length uint32) {
-	for at := 0; ; {
-		start, end := nextWord(text, at)
-		if end == 0 {
-			return length
-		}
-		at = end
-		id, ok := b.surfaces[text[start:end]]
+	scanner := words.Of(text)
+	for word := scanner.Next(); word != ""; word = scanner.Next() {
+		id, ok := b.surfaces[word]
 		if !ok {
-			id = b.learn(text[start:end])
+			id = b.learn(word)
 		}
 		if id == stopWord {
 			continue
@@ -150,6 +147,7 @@ func (b *Builder) addWords(text string) (length uint32) {
 		}
 		length++
 	}
+	return length
 }
 
 // learn analyses a word seen for the first time.

@@ -1,0 +1,79 @@
+// Package words finds the words of a text as Lucene 9.12's StandardTokenizer does:
+// the longest matches of an automaton over classes of code points, which is made
+// of the rules of Unicode Standard Annex #29 (see rules).
+package words
+
+import "unicode/utf8"
+
+// MaxUnits is the length, in UTF-16 units, at which a word is cut in two, as in
+// Lucene (StandardAnalyzer.DEFAULT_MAX_TOKEN_LENGTH).
+const MaxUnits = 255
+
+// A Scanner finds the words of a text, one after the other.
+type Scanner struct {
+	text   string
+	at     int
+	tables *tables
+}
+
+// Of returns a scanner of a text.
+func Of(text string) Scanner { return Scanner{text: text, tables: load()} }
+
+// Next returns the next word, "" behind the last. Words do not overlap. A byte
+// that is not UTF-8 is read as U+FFFD, which is in no word.
+func (s *Scanner) Next() string {
+	text, t := s.text, s.tables
+	automaton := t.automaton
+	for s.at < len(text) {
+		state, i, units, longest, first := uint(1<<classBits), s.at, 0, 0, 0
+		for i < len(text) {
+			size, class := 1, uint(0)
+			if c := text[i]; c < utf8.RuneSelf {
+				class = uint(t.low[c])
+				units++
+			} else {
+				var r rune
+				r, size = utf8.DecodeRuneInString(text[i:])
+				class = uint(t.class(r))
+				units++
+				if r >= 0x10000 {
+					units++
+				}
+			}
+			if first == 0 {
+				first = size
+			}
+			state = uint(automaton[state|class])
+			if state == 0 || units > MaxUnits {
+				break
+			}
+			i += size
+			if state >= accepts {
+				longest, state = i, state&^accepts
+			}
+		}
+		if longest > 0 {
+			word := text[s.at:longest]
+			s.at = longest
+			return word
+		}
+		if units > MaxUnits {
+			// A run of one joiner ("____…") fills the window and is no word. Every
+			// later start that sees nothing but the run fails alike: without this
+			// a long run would be read MaxUnits times.
+			s.at += runBeyondWindow(text[s.at:], first)
+		}
+		s.at += first
+	}
+	return ""
+}
+
+// runBeyondWindow is how many bytes of a run of equal code points of the given
+// size lie before the last window that the run fills.
+func runBeyondWindow(text string, size int) int {
+	run := size
+	for run+size <= len(text) && text[run:run+size] == text[:size] {
+		run += size
+	}
+	return max(0, run-MaxUnits*size)
+}
