@@ -3,6 +3,7 @@ import { get, perhaps, post } from "./api.js";
 import { copyButton } from "./copy.js";
 import { count, h, number, problem } from "./dom.js";
 import { marked } from "./marks.js";
+import { answer, questionForm } from "./question.js";
 import { go } from "./state.js";
 import { asked, bar, contributions } from "./why.js";
 
@@ -20,29 +21,7 @@ const requestOf = (state) => ({
 });
 
 export function ask(state, signal) {
-  const input = h("input", {
-    id: "question",
-    name: "q",
-    type: "search",
-    autocomplete: "off",
-    spellcheck: "true",
-    enterkeyhint: "search",
-    placeholder: "Ask a question",
-    value: state.q,
-  });
-  const form = h(
-    "form",
-    {
-      role: "search",
-      submit: (event) => {
-        event.preventDefault();
-        go({ view: "ask", q: input.value.trim(), open: "" });
-      },
-    },
-    h("label", { for: "question", class: "unseen" }, "Question"),
-    input,
-    h("button", { class: "main" }, "Ask"),
-  );
+  const form = questionForm(state, "Ask", { view: "ask", open: "" });
   const body = h("div", { class: "answer", "aria-busy": "false" });
   const view = h(
     "div",
@@ -52,10 +31,10 @@ export function ask(state, signal) {
     filters(state),
     body,
   );
-  if (state.q) answer(state, body, signal);
+  if (state.q) answer(post("/v1/search", requestOf(state), { signal }), body, signal, (found) => show(state, body, found, signal));
   else {
     examples(body, signal);
-    queueMicrotask(() => input.focus());
+    queueMicrotask(() => form.elements.question.focus());
   }
   return view;
 }
@@ -108,23 +87,6 @@ async function examples(body, signal) {
   } catch (error) {
     if (!signal.aborted) body.replaceChildren(problem(error));
   }
-}
-
-async function answer(state, body, signal) {
-  body.setAttribute("aria-busy", "true");
-  const waiting = setTimeout(
-    () => body.replaceChildren(h("p", { class: "waiting", role: "status" }, "Searching…")),
-    150,
-  );
-  try {
-    const found = await post("/v1/search", requestOf(state), { signal });
-    clearTimeout(waiting);
-    show(state, body, found, signal);
-  } catch (error) {
-    clearTimeout(waiting);
-    if (!signal.aborted) body.replaceChildren(problem(error));
-  }
-  body.setAttribute("aria-busy", "false");
 }
 
 function show(state, body, found, signal) {

@@ -1,6 +1,6 @@
 // Collection: what can be searched, what is being done, and a door for passages.
 import { get, perhaps, post, send } from "./api.js";
-import { bytes, count, h, number, problem, sized } from "./dom.js";
+import { bytes, count, h, number, problem, sized, table } from "./dom.js";
 
 export function collection(_, signal) {
   const body = h("div", null, h("p", { class: "waiting", role: "status" }, "Loading…"));
@@ -99,55 +99,27 @@ function standing(ready) {
   );
 }
 
-function expertTable(experts) {
-  return h(
+const expertTable = (experts) =>
+  h(
     "section",
     { class: "card" },
     h("h2", null, "Experts"),
-    h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Experts" },
-      h(
-        "table",
-        null,
-        h(
-          "thead",
-          null,
-          h(
-            "tr",
-            null,
-            ["Name", "Kind", "Passages", "Numbers", "Recall@10", "Recall@100", "Precision", "Calibration"].map((name) =>
-              h("th", { scope: "col" }, name),
-            ),
-          ),
-        ),
-        h(
-          "tbody",
-          null,
-          experts.map((x) =>
-            h(
-              "tr",
-              null,
-              h("th", { scope: "row" }, x.name),
-              h("td", null, x.kind),
-              h("td", null, x.passages.toLocaleString("en")),
-              h("td", null, x.dimension),
-              h("td", null, number(x.recall?.["recall@10"])),
-              h("td", null, number(x.recall?.["recall@100"])),
-              h("td", null, `${x.precision}, ${x.provider}`),
-              h(
-                "td",
-                null,
-                x.calibration ? `ECE ${number(x.calibration.ece_before)} → ${number(x.calibration.ece_after)}` : "none",
-              ),
-            ),
-          ),
-        ),
-      ),
+    table(
+      "Experts",
+      ["Name", "Kind", "Passages", "Numbers", "Recall@10", "Recall@100", "Precision", "Calibration"],
+      experts.map((x) => [
+        x.name,
+        x.kind,
+        x.passages.toLocaleString("en"),
+        x.dimension,
+        number(x.recall?.["recall@10"]),
+        number(x.recall?.["recall@100"]),
+        `${x.precision}, ${x.provider}`,
+        x.calibration ? `ECE ${number(x.calibration.ece_before)} → ${number(x.calibration.ece_after)}` : "none",
+      ]),
     ),
     experts.flatMap((x) => (x.warnings || []).map((text) => h("p", { class: "warning" }, `${x.name}: ${text}`))),
   );
-}
 
 const active = (job) => job.state === "queued" || job.state === "running";
 

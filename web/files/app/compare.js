@@ -1,9 +1,10 @@
 // Compare: one question under up to four methods, and under weights of one's own.
 import { post } from "./api.js";
 import { copyButton } from "./copy.js";
-import { h, number, problem, sourceClass } from "./dom.js";
+import { h, number } from "./dom.js";
+import { answer, questionForm } from "./question.js";
 import { go } from "./state.js";
-import { contributions } from "./why.js";
+import { contributions, dot } from "./why.js";
 
 const methods = ["auto", "gate", "hybrid", "muf", "muf-sparse", "rrf", "sum"];
 const shown = 10,
@@ -20,26 +21,7 @@ const requestOf = (state) => ({
 });
 
 export function compare(state, signal) {
-  const input = h("input", {
-    id: "question",
-    type: "search",
-    autocomplete: "off",
-    placeholder: "Ask a question",
-    value: state.q,
-  });
-  const form = h(
-    "form",
-    {
-      role: "search",
-      submit: (event) => {
-        event.preventDefault();
-        go({ q: input.value.trim() });
-      },
-    },
-    h("label", { for: "question", class: "unseen" }, "Question"),
-    input,
-    h("button", { class: "main" }, "Compare"),
-  );
+  const form = questionForm(state, "Compare");
   const picked = chosen(state);
   const choice = h(
     "fieldset",
@@ -65,20 +47,16 @@ export function compare(state, signal) {
   return h("div", { class: "compare" }, h("h1", null, "Compare methods"), form, choice, body);
 }
 
-async function load(state, body, signal) {
-  body.replaceChildren(h("p", { class: "waiting", role: "status" }, "Searching…"));
-  try {
-    const request = requestOf(state);
-    const found = await post("/v1/search", request, { signal });
+function load(state, body, signal) {
+  const request = requestOf(state);
+  answer(post("/v1/search", request, { signal }), body, signal, (found) =>
     show(
       state,
       body,
-      found.rankings || [{ fusion: request.fusion[0], ...found }],
+      found.rankings,
       found.sources.map((source) => source.name),
-    );
-  } catch (error) {
-    if (!signal.aborted) body.replaceChildren(problem(error));
-  }
+    ),
+  );
 }
 
 function show(state, body, rankings, sources) {
@@ -145,7 +123,7 @@ function sliders(names, weights, changed, method, sources) {
       return h(
         "label",
         null,
-        h("span", { class: `dot ${sourceClass(sources, name)}` }),
+        dot(sources, name),
         h("span", null, name),
         h("input", {
           type: "range",
@@ -253,9 +231,11 @@ function whyNot(rankings, sources) {
                 h(
                   "p",
                   null,
-                  `Rank ${result.rank}, ${number(ranking.results[0].score - result.score)} below the first.`,
+                  result.rank === 1
+                    ? "It is the first."
+                    : `Rank ${result.rank}, ${number(ranking.results[0].score - result.score)} below the first.`,
                 ),
-                contributions(result, sources),
+                contributions(result, sources, ` under ${ranking.fusion}`),
               ]
             : h(
                 "p",

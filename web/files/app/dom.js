@@ -19,6 +19,35 @@ export function sized(element, percent) {
   return element;
 }
 
+// table is a table that scrolls by itself where it is too wide. A cell is a value or an
+// element; the first of a row is its heading.
+export function table(label, head, rows, foot) {
+  const cells = (row) => row.map((cell, at) => (at === 0 ? h("th", { scope: "row" }, cell) : h("td", null, cell)));
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+    h(
+      "table",
+      null,
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          head.map((name) => h("th", { scope: "col" }, name)),
+        ),
+      ),
+      h(
+        "tbody",
+        null,
+        rows.map((row) => h("tr", null, cells(row))),
+      ),
+      foot && h("tfoot", null, h("tr", null, cells(foot))),
+    ),
+  );
+}
+
 export const number = (x, digits = 3) => (x === null || x === undefined ? "–" : Number(x).toFixed(digits));
 export const count = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 export const bytes = (n) =>

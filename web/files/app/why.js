@@ -1,5 +1,5 @@
 // Why a passage stands where it stands, and who was asked.
-import { h, number, sized, sourceClass } from "./dom.js";
+import { h, number, sized, sourceClass, table } from "./dom.js";
 
 // bar shows how much of a score each source contributed; highest is the first
 // result's score, which fills the bar.
@@ -20,65 +20,33 @@ export function bar(result, highest, sources) {
   );
 }
 
-// table lists the contributions of a result, which add up to its score.
-export function contributions(result, sources) {
-  const origin = {
-    hit: "found it",
-    exact: "scored it afterwards",
-    scored: "scored it",
-    min: "its lowest score stands in",
-    none: "no part",
-  };
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": `Contributions to ${result.id}` },
-    h(
-      "table",
-      null,
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          ["Source", "Rank", "Score", "Weight", "Contribution", "Origin"].map((name) =>
-            h("th", { scope: "col" }, name),
-          ),
-        ),
-      ),
-      h(
-        "tbody",
-        null,
-        (result.contributions || []).map((part) =>
-          h(
-            "tr",
-            null,
-            h("th", { scope: "row" }, h("span", { class: `dot ${sourceClass(sources, part.source)}` }), part.source),
-            h("td", null, part.rank ?? "–"),
-            h("td", null, number(part.score)),
-            h("td", null, number(part.weight)),
-            h("td", null, number(part.contribution)),
-            h("td", { class: "soft" }, origin[part.origin] || part.origin),
-          ),
-        ),
-      ),
-      h(
-        "tfoot",
-        null,
-        h(
-          "tr",
-          null,
-          h("th", { scope: "row" }, "Score"),
-          h("td"),
-          h("td"),
-          h("td"),
-          h("td", null, number(result.score)),
-          h("td"),
-        ),
-      ),
-    ),
+const origins = {
+  hit: "found it",
+  exact: "scored it afterwards",
+  scored: "scored it",
+  min: "its lowest score stands in",
+  none: "no part",
+};
+
+// dot shows the colour of a source.
+export const dot = (sources, name) => h("span", { class: `dot ${sourceClass(sources, name)}` });
+
+// contributions lists what the sources added to a result, which is its score. where
+// tells two tables of one passage apart.
+export const contributions = (result, sources, where = "") =>
+  table(
+    `Contributions to ${result.id}${where}`,
+    ["Source", "Rank", "Score", "Weight", "Contribution", "Origin"],
+    (result.contributions || []).map((part) => [
+      [dot(sources, part.source), part.source],
+      part.rank ?? "–",
+      number(part.score),
+      number(part.weight),
+      number(part.contribution),
+      h("span", { class: "soft" }, origins[part.origin] || part.origin),
+    ]),
+    ["Score", "", "", "", number(result.score), ""],
   );
-}
 
 // asked is a table of the sources of an answer with a strip of their times.
 export function asked(answer, sources) {
@@ -97,7 +65,7 @@ export function asked(answer, sources) {
           h(
             "div",
             { class: "row" },
-            h("span", { class: `dot ${sourceClass(sources, source.name)}` }),
+            dot(sources, source.name),
             h("strong", null, source.name),
             h("span", { class: "soft" }, source.kind),
             source.status !== "ok" && h("span", { class: `status ${source.status}` }, source.status),

@@ -1,0 +1,42 @@
+// Every view in every width and theme, as axe sees it.
+import test from "node:test";
+import { accessible, leave, themes, visit, widths } from "./browser.mjs";
+import { browser, server } from "./servers.mjs";
+
+const views = {
+  "an empty box": ["/", (page) => page.locator(".example").first().waitFor()],
+  "an answer": [
+    "/?q=why+did+the+fox+hide+the+moon&tags=tales",
+    async (page) => {
+      await page.locator(".results summary").first().click();
+      await page.locator(".results table").first().waitFor();
+    },
+  ],
+  code: ["/?q=moon", (page) => page.getByRole("button", { name: "Copy as code" }).click()],
+  "a comparison": [
+    "/?view=compare&q=the+moon&methods=auto,rrf,sum,hybrid",
+    async (page) => {
+      const id = await page.locator(".rankings li").first().getAttribute("data-id");
+      await page.fill("#whynot", id);
+      await page.locator(".whynot button").click();
+      await page.locator(".whynot table").first().waitFor();
+    },
+  ],
+  "the collection": ["/?view=collection", (page) => page.getByRole("heading", { name: "Experts" }).waitFor()],
+  "an error": [`/?q=${"moon+".repeat(4000)}`, (page) => page.locator(".problem").waitFor()],
+  "the reference": ["/docs", (page) => page.waitForLoadState("networkidle")],
+};
+
+for (const [name, [path, ready]] of Object.entries(views))
+  test(`accessible: ${name}`, async () => {
+    for (const [i, width] of widths.entries()) {
+      const page = await visit(browser, server + path, { width, expected: /Failed to load resource/ });
+      await ready(page);
+      // The reference is long, and looking through it takes as long as all else: its themes take turns.
+      for (const theme of name === "the reference" ? [themes[i % 2]] : themes) {
+        await page.emulateMedia({ colorScheme: theme });
+        await accessible(page, `${name}, ${width} px, ${theme}`);
+      }
+      await leave(page);
+    }
+  });

@@ -1,0 +1,125 @@
+// Asking: the box, the examples, tags, pages of results, reasons, and the address.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { api, on } from "./servers.mjs";
+
+const question = "why did the fox hide the moon";
+const asked = (more) => api("/v1/search", { question, k: 10, explain: true, ...more });
+const at = (page) => new URL(page.url()).searchParams;
+const ids = (page) => page.locator(".results .id").allTextContents();
+const answered = (page) => page.locator(".results li").first().waitFor();
+
+test("a question that is typed is answered as the API answers it", () =>
+  on("/", async (page) => {
+    assert.equal(await page.evaluate(() => document.activeElement.id), "question");
+    await page.keyboard.type(question);
+    await page.keyboard.press("Enter");
+    await answered(page);
+    const answer = await asked();
+    assert.equal(at(page).get("q"), question);
+    assert.equal(await page.title(), `${question} · conclave`);
+    assert.deepEqual(await ids(page), answer.results.map((result) => result.id));
+    const verdict = await page.locator(".verdict").textContent();
+    if (answer.confidence === null) assert.match(verdict, /not known/);
+    else assert.ok(verdict.includes(`${Math.round(100 * answer.confidence)} %`), verdict);
+    const text = page.locator(".results .text").first();
+    assert.equal(await text.textContent(), answer.results[0].text);
+    for (const word of await text.locator("mark").allTextContents()) assert.ok(answer.results[0].text.includes(word));
+    assert.deepEqual(
+      await page.locator(".asked strong").allTextContents(),
+      answer.sources.map((source) => source.name),
+    );
+  }));
+
+test("a result says what it is made of, and the address remembers which", () =>
+  on(`/?q=${encodeURIComponent(question)}`, async (page) => {
+    const [first] = (await asked()).results;
+    await page.locator(".results summary").first().click();
+    await page.waitForFunction(() => new URLSearchParams(location.search).has("open"));
+    assert.equal(at(page).get("open"), first.id);
+    const row = (name) =>
+      page.locator(".results li").first().locator("tr", { hasText: name }).locator("td").allTextContents();
+    for (const part of first.contributions) {
+      const cells = await row(part.source);
+      assert.equal(Number(cells[3]).toFixed(3), part.contribution.toFixed(3), part.source);
+    }
+    // The segments of the bar are to each other as the contributions are.
+    const boxes = await page.locator(".results .bar").first().locator("span").all();
+    const parts = first.contributions.filter((part) => part.contribution > 0);
+    assert.equal(boxes.length, parts.length);
+    const full = (await page.locator(".results .bar").first().boundingBox()).width;
+    for (const [i, box] of boxes.entries()) {
+      const share = (await box.boundingBox()).width / full;
+      assert.ok(Math.abs(share - parts[i].contribution / first.score) < 0.01, `${parts[i].source} has ${share} of the bar`);
+    }
+    await page.reload();
+    await answered(page);
+    assert.equal(await page.locator(".results details").first().getAttribute("open"), "");
+    await page.locator(".results summary").first().click();
+    await page.waitForFunction(() => !new URLSearchParams(location.search).has("open"));
+  }));
+
+test("tags narrow the search down, one after the other, and widen it again", () =>
+  on(`/?q=${encodeURIComponent(question)}`, async (page) => {
+    await answered(page);
+    await page.locator(".results .tag", { hasText: "tales" }).first().click();
+    await page.locator(".tag.on").waitFor();
+    await answered(page);
+    const answer = await asked({ filter: { tags_all: ["tales"] } });
+    assert.deepEqual(await ids(page), answer.results.map((result) => result.id));
+    assert.equal(at(page).get("tags"), "tales");
+    await page.goBack();
+    await page.locator(".tag.on").waitFor({ state: "detached" });
+    await page.goForward();
+    await page.getByRole("button", { name: "Remove the tag tales" }).click();
+    await answered(page);
+    assert.equal(at(page).has("tags"), false);
+  }));
+
+test("more passages come by scrolling and by the button, each once", () =>
+  on(`/?q=${encodeURIComponent(question)}`, async (page) => {
+    await answered(page);
+    await page.mouse.move(400, 600);
+    await page.mouse.wheel(0, 20000);
+    await page.locator(".results li").nth(19).waitFor();
+    while ((await page.locator(".results li").count()) < 30) {
+      await page.locator(".more").click();
+      await page.waitForFunction((n) => document.querySelectorAll(".results li").length > n, 20);
+    }
+    const all = (await asked({ k: 30 })).results.map((result) => result.id);
+    assert.deepEqual((await ids(page)).slice(0, 30), all);
+  }));
+
+test("an example is asked by a click, and / goes back to the box", () =>
+  on("/", async (page) => {
+    const example = page.locator(".example").first();
+    const title = await example.textContent();
+    const { passages } = await api("/v1/passages?limit=100");
+    assert.ok(passages.some((passage) => passage.title === title));
+    await example.click();
+    await answered(page);
+    assert.equal(at(page).get("q"), title);
+    await page.locator("body").click({ position: { x: 5, y: 300 } });
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "question");
+    assert.equal(await page.inputValue("#question"), title);
+  }));
+
+test("nothing found is said", () =>
+  on("/?q=moon&tags=no-such-tag", async (page) => {
+    await page.locator(".verdict.no").waitFor();
+    assert.match(await page.locator(".verdict").textContent(), /No passage was found/);
+  }));
+
+test("the page can be walked through with the keyboard alone", () =>
+  on("/", async (page) => {
+    const skip = page.locator(".skip");
+    await skip.focus();
+    assert.ok((await skip.boundingBox()).x >= 0, "who is on the link to the content sees it");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "content");
+    await page.locator("nav a", { hasText: "Collection" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Experts" }).waitFor();
+    assert.equal(await page.locator("nav [aria-current]").textContent(), "Collection");
+  }));

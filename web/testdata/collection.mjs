@@ -1,0 +1,79 @@
+// The collection: what it has, files that are dropped in, jobs and snapshots.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { gzipSync } from "node:zlib";
+import { api, on } from "./servers.mjs";
+
+const address = "/?view=collection";
+const loaded = (page) => page.getByRole("heading", { name: "Experts" }).waitFor();
+const passages = (name, n) =>
+  Array.from({ length: n }, (_, i) =>
+    JSON.stringify({ id: `${name}/${i}`, title: `Kite ${name} ${i}`, text: `The kite ${name} number ${i} flew over the harbour.` }),
+  ).join("\n");
+
+test("what the collection has is what the API says", () =>
+  on(address, async (page) => {
+    await loaded(page);
+    const [ready, { experts }] = [await api("/readyz"), await api("/v1/experts")];
+    const facts = (await page.locator(".facts").textContent()).replaceAll(",", "");
+    assert.ok(facts.includes(`Passages${ready.passages}`) && facts.includes(`Generation${ready.generation}`), facts);
+    assert.deepEqual(
+      await page.locator("tbody th").allTextContents(),
+      experts.map((expert) => expert.name),
+    );
+    for (const expert of experts) {
+      const row = await page.locator("tbody tr", { hasText: expert.name }).textContent();
+      assert.ok(row.includes(expert.kind) && row.includes(expert.precision), row);
+    }
+  }));
+
+test("a file that is chosen is found by searches when the page says so", () =>
+  on(address, async (page) => {
+    await loaded(page);
+    await page.setInputFiles("#file", { name: "kites.jsonl", mimeType: "", buffer: Buffer.from(passages("red", 7)) });
+    await page.getByText("7 created").waitFor();
+    await page.getByText("Searches find 7 passages of it now.").waitFor();
+    const { results } = await api("/v1/search", { question: "Kite red 3", k: 1, experts: [] });
+    assert.match(results[0].id, /^red\//);
+    await page.setInputFiles("#file", { name: "again.jsonl.gz", mimeType: "", buffer: gzipSync(passages("red", 8)) });
+    await page.getByText("1 created, 7 unchanged").waitFor();
+    await page.getByText("Searches find 8 passages of it now.").waitFor();
+  }));
+
+test("a file that is dropped is stored, and lines that cannot be are named", () =>
+  on(address, async (page) => {
+    await loaded(page);
+    const text = `${passages("blue", 2)}\n{"id":"blue/x"}`;
+    const transfer = await page.evaluateHandle((text) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([text], "kites.jsonl"));
+      return transfer;
+    }, text);
+    await page.dispatchEvent(".drop", "dragover", { dataTransfer: transfer });
+    assert.match(await page.locator(".drop").getAttribute("class"), /over/);
+    await page.dispatchEvent(".drop", "dragleave", { dataTransfer: transfer });
+    assert.doesNotMatch(await page.locator(".drop").getAttribute("class"), /over/);
+    await page.dispatchEvent(".drop", "drop", { dataTransfer: transfer });
+    await page.getByText("2 created, 1 rejected").waitFor();
+    await page.getByText(/^line 3: /).waitFor();
+    await page.getByText("Searches find 2 passages of it now.").waitFor();
+  }));
+
+test("a snapshot is made, and its job is shown until it is done", () =>
+  on(
+    address,
+    async (page) => {
+      await loaded(page);
+      await page.fill("#snapshot", "of the test");
+      await page.getByRole("button", { name: "Make a snapshot" }).click();
+      await page.locator(".problem").waitFor(); // no name may have spaces
+      await page.fill("#snapshot", "monday");
+      await page.getByRole("button", { name: "Make a snapshot" }).click();
+      await page.getByText("It is being made").waitFor();
+      await page.locator(".jobs strong", { hasText: /^monday$/ }).waitFor();
+      await page.locator(".jobs li", { hasText: "snapshot monday" }).locator(".status.done").waitFor();
+      const { snapshots } = await api("/v1/admin/snapshots");
+      assert.ok(snapshots.some((snapshot) => snapshot.name === "monday"));
+    },
+    { expected: /status of 4/ },
+  ));
