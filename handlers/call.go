@@ -24,18 +24,13 @@ type call struct {
 type none struct{}
 
 // serveJSON makes a route of a function from a request's body to an answer's, either
-// of which may be none. A body is read whole, decoded strictly and held against the
-// document; an error becomes a problem.
+// of which may be none. An error becomes a problem.
 func serveJSON[In, Out any](do func(*call, In) (Out, error)) func(*call) error {
 	return func(c *call) error {
 		var in In
 		if c.operation.body != nil {
-			body, err := c.api.readJSON(c.w, c.r)
-			if err != nil {
+			if err := c.read(&in); err != nil {
 				return err
-			}
-			if p := decode(c.operation.body, body, maxViolations, &in); p != nil {
-				return p
 			}
 		}
 		out, err := do(c, in)
@@ -48,6 +43,18 @@ func serveJSON[In, Out any](do func(*call, In) (Out, error)) func(*call) error {
 		}
 		return respondWith(c.w, c.status, out)
 	}
+}
+
+// read reads a body whole, decodes it strictly and holds it against the document.
+func (c *call) read(into any) error {
+	body, err := c.api.readJSON(c.w, c.r)
+	if err != nil {
+		return err
+	}
+	if p := decode(c.operation.body, body, maxViolations, into); p != nil {
+		return p
+	}
+	return nil
 }
 
 // check compares a request with what the document says of its operation, but for

@@ -1,22 +1,39 @@
 package handlers
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
 	"conclave/search"
 )
 
-// postEmbed answers POST /v1/embed.
-func (a *API) postEmbed(c *call, request search.EmbedRequest) (out search.EmbedResponse, err error) {
+// postEmbed answers POST /v1/embed, with JSON unless the caller likes npy better.
+func (a *API) postEmbed(c *call) error {
+	var request search.EmbedRequest
+	if err := c.read(&request); err != nil {
+		return err
+	}
 	engine, err := a.loaded()
 	if err != nil {
-		return out, err
+		return err
 	}
 	if p := a.hold(c.r.Context(), (len(request.Input)+textsAPlace-1)/textsAPlace); p != nil {
-		return out, p
+		return p
 	}
-	return engine.Embed(c.r.Context(), request)
+	out, err := engine.Embed(c.r.Context(), request)
+	if err != nil {
+		return err
+	}
+	if accept := strings.Join(c.r.Header.Values("Accept"), ","); quality(accept, typeNpy) <= quality(accept, typeJSON) {
+		return respondWith(c.w, http.StatusOK, out)
+	}
+	if len(out.Truncated) > 0 {
+		c.w.Header().Set("Conclave-Truncated", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(out.Truncated)), ","), "[]"))
+	}
+	c.w.Header().Set("Cache-Control", "no-store")
+	write(c.w, typeNpy, npy(out.Embeddings, out.Dimension))
+	return nil
 }
 
 // ExpertList is the answer of /v1/experts.

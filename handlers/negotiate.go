@@ -25,19 +25,19 @@ func acceptable(r *http.Request, produced []string) *Problem {
 		return nil
 	}
 	for _, t := range produced {
-		if accepts(accept, t) {
+		if quality(accept, t) > 0 {
 			return nil
 		}
 	}
 	return newProblem("not_acceptable", fmt.Sprintf("Accept is %s; this path answers with %s.", quoted(accept), strings.Join(produced, " or ")))
 }
 
-// accepts reports whether an Accept header covers a type: the most specific
-// range that matches decides, and q=0 means no (RFC 9110, section 12.5.1).
+// quality is how much an Accept header wants a type, 0 to 1: the most specific
+// range that matches decides, and 0 means no (RFC 9110, section 12.5.1).
 // Ranges that are malformed say nothing.
-func accepts(accept, offered string) bool {
+func quality(accept, offered string) float64 {
 	offeredType, _, _ := strings.Cut(offered, "/")
-	best, quality := -1, 0.0
+	best, most := -1, 0.0
 	for element := range strings.SplitSeq(accept, ",") {
 		name, parameters, err := mime.ParseMediaType(element)
 		if err != nil && name == "" {
@@ -65,11 +65,11 @@ func accepts(accept, offered string) bool {
 		if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
 			continue
 		}
-		if specific > best || specific == best && q > quality {
-			best, quality = specific, q
+		if specific > best || specific == best && q > most {
+			best, most = specific, q
 		}
 	}
-	return quality > 0
+	return most
 }
 
 // declared is nil when the body is declared to be of one of the types that the

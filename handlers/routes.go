@@ -22,7 +22,7 @@ func (a *API) routes() []route {
 		{"search", a.postSearch},
 		{"searchSimply", a.getSearch},
 		{"searchBatch", a.postBatch},
-		{"embed", serveJSON(a.postEmbed)},
+		{"embed", a.postEmbed},
 		{"passage", a.getPassage},
 		{"putPassage", a.putPassage},
 		{"deletePassage", a.deletePassage},

@@ -1,0 +1,29 @@
+package handlers
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// typeNpy is numpy's file of one array, which has no registered name.
+const typeNpy = "application/x-npy"
+
+// npy is vectors as numpy saves them, format version 1.0: float32, little-endian,
+// [len(vectors), dimension], row by row. It takes 4 bytes a number, JSON about 13.
+func npy(vectors [][]float32, dimension int) []byte {
+	const magic = "\x93NUMPY\x01\x00"
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", len(vectors), dimension)
+	// The numbers begin at a multiple of 64 bytes, and the header ends its line.
+	header += strings.Repeat(" ", 63-(len(magic)+2+len(header))%64) + "\n"
+	out := make([]byte, 0, len(magic)+2+len(header)+4*len(vectors)*dimension)
+	out = binary.LittleEndian.AppendUint16(append(out, magic...), uint16(len(header)))
+	out = append(out, header...)
+	for _, vector := range vectors {
+		for _, x := range vector {
+			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(x))
+		}
+	}
+	return out
+}
