@@ -36,6 +36,7 @@ var allowed = map[string][]string{
 	"jobs":        {"collection", "corpus", "disk", "rank"},
 	"serving":     {"admission", "ann", "calibration", "collection", "configs", "corpus", "disk", "encoder", "experts", "fusion", "handlers", "jobs", "models", "provision", "rank", "search"},
 	"web":         {},
+	"client":      {"corpus", "search"},
 	"configs":     {},
 	"provision":   {},
 	"demo":        {},

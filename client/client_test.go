@@ -1,0 +1,277 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"conclave/client"
+	"conclave/configs"
+	"conclave/internal/realclients"
+)
+
+func TestSearch(t *testing.T) {
+	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	answer, err := c.Search(t.Context(), client.SearchRequest{Question: "who hid the lamp", K: 2, Fields: []string{"title", "text", "tags", "metadata", "contributions"}})
+	if err != nil || len(answer.Results) != 2 || answer.Fusion != "gate" {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	first, sum := answer.Results[0], 0.0
+	for _, from := range first.Contributions {
+		sum += from.Contribution
+	}
+	if first.ID != "lamps/1" || first.Title != "Lamps" || !slices.Equal(first.Tags, []string{"tales"}) || first.Metadata["page"] != 7.0 || sum < first.Score-1e-6 || sum > first.Score+1e-6 {
+		t.Errorf("%+v, and the contributions add up to %g", first, sum)
+	}
+	several, err := c.Search(t.Context(), client.SearchRequest{Question: "rice", Fusion: client.Fusion("rrf", "sum"), Filter: client.Filter{TagsAll: []string{"kitchen"}}})
+	if err != nil || len(several.Rankings) != 2 || len(several.Rankings[1].Results) != 1 || several.Rankings[1].Results[0].ID != "rice" {
+		t.Errorf("%+v, %v", several, err)
+	}
+	batch, err := c.SearchBatch(t.Context(), []client.SearchRequest{{Question: "a fox", K: 1}, {Question: "a fox", Fusion: client.Fusion("guess")}, {Question: "rice", K: 1}})
+	if err != nil || len(batch) != 3 || batch[0].Err != nil || batch[0].Results[0].ID != "foxes" || client.Code(batch[1].Err) != "unknown_method" || batch[2].Results[0].ID != "rice" {
+		t.Errorf("%+v, %v", batch, err)
+	}
+	experts, err := c.Experts(t.Context())
+	if err != nil || len(experts) != 2 || experts[0].Name != "base" || experts[0].Dimension != 32 {
+		t.Errorf("%+v, %v", experts, err)
+	}
+}
+
+// TestProblems: errors are typed, and say what the server says.
+func TestProblems(t *testing.T) {
+	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	_, err := c.Search(t.Context(), client.SearchRequest{Question: "x", K: 1 << 20})
+	var problem *client.Problem
+	if !errors.As(err, &problem) || problem.Status != 422 || problem.Code != "out_of_range" || len(problem.Fields) != 1 || problem.Fields[0].Pointer != "/k" || problem.RequestID == "" {
+		t.Errorf("%+v", err)
+	}
+	if _, _, err := c.Passage(t.Context(), "nobody"); client.Code(err) != "unknown_passage" {
+		t.Error(err)
+	}
+	if _, err := (&client.Client{Address: "127.0.0.1"}).Experts(t.Context()); err == nil || client.Code(err) != "" {
+		t.Error(err)
+	}
+}
+
+// TestEmbed compares npy with what the server says in JSON of the same texts, through a
+// search: the vectors of a text are those by which its passage is scored.
+func TestEmbed(t *testing.T) {
+	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	long := strings.Repeat("the lamp ", 400)
+	v, err := c.Embed(t.Context(), "base", "question", []string{"rice", long, "rice"})
+	if err != nil || v.Dimension != 32 || len(v.Values) != 3*32 || !slices.Equal(v.Truncated, []int{1}) {
+		t.Fatalf("%d numbers of %d, truncated %v, %v", len(v.Values), v.Dimension, v.Truncated, err)
+	}
+	length := 0.0
+	for _, x := range v.Row(0) {
+		length += float64(x) * float64(x)
+	}
+	if !slices.Equal(v.Row(0), v.Row(2)) || slices.Equal(v.Row(0), v.Row(1)) || length < 0.9999 || length > 1.0001 {
+		t.Errorf("%v", v)
+	}
+	if _, err := c.Embed(t.Context(), "nobody", "question", []string{"x"}); client.Code(err) != "unknown_expert" {
+		t.Error(err)
+	}
+}
+
+func TestPassages(t *testing.T) {
+	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	ctx := t.Context()
+	note := client.Passage{ID: "notes/ü 1%", Title: "Tea", Text: "Green tea is brewed below the boiling point.", Metadata: map[string]any{"hot": true}}
+	written, err := c.Put(ctx, note, client.Write{IfAbsent: true, Visible: true})
+	if err != nil || written.Status != "created" || written.ID != note.ID {
+		t.Fatalf("%+v, %v", written, err)
+	}
+	stored, version, err := c.Passage(ctx, note.ID)
+	if err != nil || version != written.Version || stored.Text != note.Text || stored.Metadata["hot"] != true {
+		t.Errorf("%+v, %s, %v", stored, version, err)
+	}
+	if _, err := c.Put(ctx, note, client.Write{IfAbsent: true}); client.Code(err) != "version_mismatch" {
+		t.Error(err)
+	}
+	if _, err := c.Delete(ctx, note.ID, client.Write{IfVersion: "another"}); client.Code(err) != "version_mismatch" {
+		t.Error(err)
+	}
+	var ids []string
+	for p, err := range c.Passages(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, p.ID)
+	}
+	if !slices.Equal(ids, []string{"foxes", "lamps/1", note.ID, "rice"}) {
+		t.Error(ids)
+	}
+	if gone, err := c.Delete(ctx, note.ID, client.Write{IfVersion: version, Visible: true}); err != nil || gone.Status != "deleted" {
+		t.Errorf("%+v, %v", gone, err)
+	}
+}
+
+func TestUpload(t *testing.T) {
+	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	const n = 3000
+	passages := func(yield func(client.Passage) bool) {
+		for i := range n {
+			p := client.Passage{ID: fmt.Sprint("many/", i), Text: fmt.Sprintf("Lamp number %d of the long street.", i)}
+			if i == 7 {
+				p.Text = ""
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+	status := map[string]int{}
+	line := 0
+	for u, err := range c.Upload(t.Context(), client.Lines(passages), true) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		line++
+		status[u.Status]++
+		if u.Line != line || (u.Err != nil) != (line == 8) {
+			t.Fatalf("line %d: %+v, %v", line, u, u.Err)
+		}
+	}
+	if line != n || status["created"] != n-1 || status["rejected"] != 1 {
+		t.Error(line, status)
+	}
+	answer, err := c.Search(t.Context(), client.SearchRequest{Question: "lamp number 2999", K: 1})
+	if err != nil || answer.Results[0].ID != "many/2999" {
+		t.Errorf("%+v, %v", answer.Results, err)
+	}
+	// One who stops reading stops the upload, and what it reads from.
+	closed := &closing{Reader: neverEnding{}}
+	for u, err := range c.Upload(t.Context(), closed, false) {
+		if err != nil || u.Status != "created" && u.Status != "unchanged" {
+			t.Fatalf("%+v, %v", u, err)
+		}
+		break
+	}
+	for deadline := time.Now().Add(10 * time.Second); !closed.closed.Load(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the source of an upload that was given up is still open")
+		}
+	}
+}
+
+// neverEnding is the same line again and again.
+type neverEnding struct{}
+
+func (neverEnding) Read(p []byte) (int, error) {
+	return copy(p, `{"id":"x","text":"again"}`+"\n"), nil
+}
+
+type closing struct {
+	io.Reader
+	closed atomic.Bool
+}
+
+func (c *closing) Close() error { c.closed.Store(true); return nil }
+
+func TestJobs(t *testing.T) {
+	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	job, err := c.DeletePassages(t.Context(), client.Filter{TagsAny: []string{"tales"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job, err = c.Wait(t.Context(), job.ID); err != nil || job.Result.Deleted != 2 {
+		t.Errorf("%+v, %v", job, err)
+	}
+	if job, err = c.Snapshot(t.Context(), "monday"); err == nil {
+		job, err = c.Wait(t.Context(), job.ID)
+	}
+	if err != nil || job.Result.Passages != 1 || !strings.HasSuffix(job.Result.Folder, "monday") {
+		t.Errorf("%+v, %v", job, err)
+	}
+	if job, err = c.AddExpert(t.Context(), "nobody"); err == nil {
+		if job, err = c.Wait(t.Context(), job.ID); job.State != "failed" {
+			t.Errorf("%+v, %v", job, err)
+		}
+	}
+	if err == nil {
+		t.Error("an expert that is nowhere was added")
+	}
+	if all, err := c.Jobs(t.Context()); err != nil || len(all) < 2 || all[len(all)-1].Kind != "delete_passages" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := c.Cancel(t.Context(), "1"); client.Code(err) != "job_ended" {
+		t.Error(err)
+	}
+}
+
+// TestRetries: what the server refuses for now is asked again when it said, and no
+// more often, or later than the context allows.
+func TestRetries(t *testing.T) {
+	c := client.Client{Address: realclients.Server(t, realclients.Options{Change: func(config *configs.Config) {
+		config.Rate.Requests, config.Rate.Window = 1, time.Second
+	}})}
+	for range 3 {
+		if _, err := c.Experts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once := client.Client{Address: c.Address, Attempts: 1}
+	var refused error
+	for refused == nil {
+		_, refused = once.Experts(t.Context())
+	}
+	var problem *client.Problem
+	if !errors.As(refused, &problem) || problem.Code != "rate_limited" || problem.RetryAfter != time.Second {
+		t.Errorf("%+v", refused)
+	}
+	hurried, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	for refused = nil; refused == nil; {
+		_, refused = c.Experts(hurried)
+	}
+	if client.Code(refused) != "rate_limited" {
+		t.Errorf("the server's answer was lost: %v", refused)
+	}
+}
+
+// TestBrokenConnections: a question whose connection breaks is asked again; what would
+// be done twice is not.
+func TestBrokenConnections(t *testing.T) {
+	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	var connections atomic.Int32
+	go func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			if connections.Add(1)%2 == 1 { // every other one breaks
+				_ = from.Close()
+				continue
+			}
+			to, err := net.Dial("tcp", strings.TrimPrefix(c.Address, "http://"))
+			if err != nil {
+				_ = from.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(to, from); _ = to.Close() }()
+			go func() { _, _ = io.Copy(from, to); _ = from.Close() }()
+		}
+	}()
+	through := client.Client{Address: "http://" + listener.Addr().String()}
+	if _, err := through.DeletePassages(t.Context(), client.Filter{TagsAny: []string{"x"}}); err == nil || connections.Load() != 1 {
+		t.Errorf("after %d connections: %v", connections.Load(), err)
+	}
+	connections.Store(0)
+	if _, err := through.Search(t.Context(), client.SearchRequest{Question: "rice"}); err != nil || connections.Load() != 2 {
+		t.Errorf("after %d connections: %v", connections.Load(), err)
+	}
+}

@@ -1,0 +1,117 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Job is long work at the server, which survives a restart.
+type Job struct {
+	ID       string    `json:"id"`
+	Kind     string    `json:"kind"` // "snapshot", "add_expert", "remove_expert", "delete_passages"
+	Name     string    `json:"name"`
+	State    string    `json:"state"` // "queued", "running", "done", "failed", "cancelled"
+	Created  time.Time `json:"created"`
+	Progress struct {
+		Stage string `json:"stage"`
+		Done  int64  `json:"done"`
+		Total int64  `json:"total"` // -1 while it is not known
+		Unit  string `json:"unit"`
+	} `json:"progress"`
+	Result struct {
+		Generation uint64             `json:"generation"`
+		Passages   int                `json:"passages"`
+		Deleted    int                `json:"deleted"`
+		Bytes      int64              `json:"bytes"`
+		Folder     string             `json:"folder"`
+		Recall     map[string]float64 `json:"recall"`
+		Warnings   []string           `json:"warnings"`
+	} `json:"result"`
+	Error string `json:"error"`
+}
+
+// Ended reports whether nothing more happens.
+func (j Job) Ended() bool {
+	return j.State == "done" || j.State == "failed" || j.State == "cancelled"
+}
+
+// Jobs are those under way and the last that ended, the newest first.
+func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
+	var out struct{ Jobs []Job }
+	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/jobs"}, &out)
+	return out.Jobs, err
+}
+
+// Job reads how a job stands.
+func (c *Client) Job(ctx context.Context, id string) (out Job, err error) {
+	_, err = c.do(ctx, call{method: http.MethodGet, path: "/v1/jobs/" + url.PathEscape(id)}, &out)
+	return out, err
+}
+
+// Cancel ends a job.
+func (c *Client) Cancel(ctx context.Context, id string) (out Job, err error) {
+	_, err = c.do(ctx, call{method: http.MethodDelete, path: "/v1/jobs/" + url.PathEscape(id)}, &out)
+	return out, err
+}
+
+// Wait returns when a job has ended. Its error is that of a job that is not done.
+func (c *Client) Wait(ctx context.Context, id string) (Job, error) {
+	for {
+		job, err := c.Job(ctx, id)
+		if err != nil {
+			return job, err
+		}
+		if job.Ended() {
+			if job.State != "done" {
+				err = fmt.Errorf("job %s is %s: %s", id, job.State, job.Error)
+			}
+			return job, err
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return job, fmt.Errorf("job %s goes on at the server: %w", id, ctx.Err())
+		}
+	}
+}
+
+// Snapshot begins a snapshot; "" names it after the time.
+func (c *Client) Snapshot(ctx context.Context, name string) (Job, error) {
+	body := map[string]string{}
+	if name != "" {
+		body["name"] = name
+	}
+	return c.start(ctx, call{method: http.MethodPost, path: "/v1/admin/snapshots", body: body})
+}
+
+// AddExpert begins to encode all passages with another expert, which then takes part.
+func (c *Client) AddExpert(ctx context.Context, name string) (Job, error) {
+	return c.start(ctx, call{method: http.MethodPost, path: "/v1/admin/experts", body: map[string]string{"name": name}})
+}
+
+// RemoveExpert takes an expert out of the searches, and begins to remove its vectors.
+func (c *Client) RemoveExpert(ctx context.Context, name string) (Job, error) {
+	return c.start(ctx, call{method: http.MethodDelete, path: "/v1/admin/experts/" + url.PathEscape(name)})
+}
+
+// DeletePassages begins to delete the passages that a search with this filter finds.
+func (c *Client) DeletePassages(ctx context.Context, filter Filter) (Job, error) {
+	query := url.Values{}
+	if len(filter.TagsAll) > 0 {
+		query.Set("tags_all", strings.Join(filter.TagsAll, ","))
+	}
+	if len(filter.TagsAny) > 0 {
+		query.Set("tags_any", strings.Join(filter.TagsAny, ","))
+	}
+	return c.start(ctx, call{method: http.MethodDelete, path: "/v1/passages", query: query})
+}
+
+func (c *Client) start(ctx context.Context, r call) (out Job, err error) {
+	r.once = true
+	_, err = c.do(ctx, r, &out)
+	return out, err
+}

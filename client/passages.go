@@ -1,0 +1,183 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"conclave/corpus"
+)
+
+// Passage is a piece of text that can be an answer, with its id.
+type Passage = corpus.Passage
+
+// Written says what became of a passage.
+type Written struct {
+	ID      string `json:"id"`
+	Status  string `json:"status"` // "created", "replaced", "unchanged", "deleted"; in an upload "rejected"
+	Version string `json:"version"`
+}
+
+// Write says how a passage is written. The zero value writes in any case, and returns
+// when the passage would survive a power cut.
+type Write struct {
+	IfVersion string // only if this is the stored version
+	IfAbsent  bool   // only if there is none
+	Visible   bool   // return when searches see it
+}
+
+func (w Write) call(method, id string, body any) call {
+	r := call{method: method, path: passagePath(id), body: body, header: http.Header{}, query: url.Values{}}
+	if w.IfVersion != "" {
+		r.header.Set("If-Match", `"`+w.IfVersion+`"`)
+	}
+	if w.IfAbsent {
+		r.header.Set("If-None-Match", "*")
+	}
+	if w.Visible {
+		r.query.Set("refresh", "wait")
+	}
+	// Sent again, it would find its own change.
+	r.once = w.IfVersion != "" || w.IfAbsent
+	return r
+}
+
+func passagePath(id string) string { return "/v1/passages/" + url.PathEscape(id) }
+
+// Passage reads a passage and its version.
+func (c *Client) Passage(ctx context.Context, id string) (out Passage, version string, err error) {
+	header, err := c.do(ctx, call{method: http.MethodGet, path: passagePath(id)}, &out)
+	if err != nil {
+		return out, "", err
+	}
+	// A proxy or a compression may mark it.
+	version = strings.TrimSuffix(strings.Trim(strings.TrimPrefix(header.Get("ETag"), "W/"), `"`), "-gzip")
+	return out, version, nil
+}
+
+// Put creates or replaces a passage.
+func (c *Client) Put(ctx context.Context, p Passage, w Write) (out Written, err error) {
+	_, err = c.do(ctx, w.call(http.MethodPut, p.ID, p), &out)
+	return out, err
+}
+
+// Delete deletes a passage.
+func (c *Client) Delete(ctx context.Context, id string, w Write) (out Written, err error) {
+	_, err = c.do(ctx, w.call(http.MethodDelete, id, nil), &out)
+	return out, err
+}
+
+// Passages are all passages that searches see, in the order of their ids. It ends after
+// an error.
+func (c *Client) Passages(ctx context.Context) iter.Seq2[Passage, error] {
+	return func(yield func(Passage, error) bool) {
+		query := url.Values{}
+		for {
+			var page struct {
+				Passages []Passage
+				Next     string
+			}
+			if _, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/passages", query: query}, &page); err != nil {
+				yield(Passage{}, err)
+				return
+			}
+			for _, p := range page.Passages {
+				if !yield(p, nil) {
+					return
+				}
+			}
+			if page.Next == "" {
+				return
+			}
+			query.Set("after", page.Next)
+		}
+	}
+}
+
+// Uploaded is what became of one line of an upload.
+type Uploaded struct {
+	Line int `json:"line"` // from 1
+	Written
+	Err           *Problem `json:"error"`          // why it was rejected
+	UnknownFields []string `json:"unknown_fields"` // that no line before had; they were left out
+}
+
+// Upload sends many passages, a line of JSON each, and yields what became of each line
+// while more are sent. A bad line does not stop the others. It ends after an error; a
+// *Problem then says with which line to begin again, in its Detail. An upload is sent
+// once. lines is closed, where it can be.
+//
+// With visible, it ends when searches see all of it.
+func (c *Client) Upload(ctx context.Context, lines io.Reader, visible bool) iter.Seq2[Uploaded, error] {
+	return func(yield func(Uploaded, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		query := url.Values{"stream": {"true"}}
+		if visible {
+			query.Set("refresh", "wait")
+		}
+		answer, err := c.open(ctx, call{method: http.MethodPost, path: "/v1/passages", query: query,
+			header: http.Header{"Content-Type": {"application/x-ndjson"}}}, lines)
+		if err != nil {
+			yield(Uploaded{}, err)
+			return
+		}
+		defer func() { _ = answer.Body.Close() }()
+		if answer.StatusCode >= 300 && !strings.HasPrefix(answer.Header.Get("Content-Type"), "application/x-ndjson") {
+			data, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+			yield(Uploaded{}, problemOf(answer, data))
+			return
+		}
+		for in := bufio.NewReader(answer.Body); ; {
+			text, err := in.ReadBytes('\n')
+			if errors.Is(err, io.EOF) && len(text) == 0 {
+				return
+			}
+			var line struct {
+				Uploaded
+				Code   string
+				Detail string
+			}
+			if err == nil || errors.Is(err, io.EOF) {
+				err = json.Unmarshal(text, &line)
+			}
+			if err != nil {
+				yield(Uploaded{}, fmt.Errorf("the answer of %s broke off: %w", c.Address, err))
+				return
+			}
+			if line.Code != "" {
+				problem := &Problem{}
+				_ = json.Unmarshal(text, problem)
+				problem.Detail = fmt.Sprintf("line %d: %s", line.Line, problem.Detail)
+				yield(Uploaded{Line: line.Line}, problem)
+				return
+			}
+			if !yield(line.Uploaded, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Lines writes passages as Upload sends them. Upload reads it to its end or closes it.
+func Lines(passages iter.Seq[Passage]) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() {
+		encoder := json.NewEncoder(w)
+		for p := range passages {
+			if err := encoder.Encode(p); err != nil {
+				_ = w.CloseWithError(err)
+				return
+			}
+		}
+		_ = w.Close()
+	}()
+	return r
+}
