@@ -67,13 +67,6 @@ func codeGo(query, codes []byte) int32 {
 	return s[0] + s[1] + s[2] + s[3]
 }
 
-func codeRowsGo(query, codes *byte, stride, n int, out *int32) {
-	q, o := unsafe.Slice(query, stride), unsafe.Slice(out, n)
-	for i := range o {
-		o[i] = codeGo(q, row(codes, stride, i))
-	}
-}
-
 func codeGatherGo(query, codes *byte, stride int, ids *uint32, n int, out *int32) {
 	q, o := unsafe.Slice(query, stride), unsafe.Slice(out, n)
 	for i, id := range unsafe.Slice(ids, n) {

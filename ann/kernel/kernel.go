@@ -23,7 +23,6 @@ type Set struct {
 	dotRows    func(query, rows *float32, dim, n int, out *float32)
 	dotGather  func(query, rows *float32, dim int, ids *uint32, n int, out *float32)
 	dotBlock   func(queries, rows *float32, dim, n int, out *float32)
-	codeRows   func(query, codes *byte, stride, n int, out *int32)
 	codeGather func(query, codes *byte, stride int, ids *uint32, n int, out *int32)
 	maxDots    func(codes *int8, n int, blocks *byte, count, dim int, maxima *int32)
 }
@@ -40,7 +39,7 @@ func All() []*Set { return append(native(), &goSet) }
 
 var goSet = Set{
 	name: "go", dotRows: dotRowsGo, dotGather: dotGatherGo, dotBlock: dotBlockGo,
-	codeRows: codeRowsGo, codeGather: codeGatherGo, maxDots: maxDotsGo,
+	codeGather: codeGatherGo, maxDots: maxDotsGo,
 }
 
 // Dot is the inner product of two vectors of the same length.
@@ -89,16 +88,6 @@ func (s *Set) DotBlock(queries, rows []float32, dim int, out []float32) {
 	}
 	_, _ = queries[Block*dim-1], rows[n*dim-1]
 	s.dotBlock(&queries[0], &rows[0], dim, n, &out[0])
-}
-
-// CodeRows writes the inner products of a row of codes with len(out)
-// consecutive rows of codes of its length.
-func (s *Set) CodeRows(query, codes []byte, out []int32) {
-	if len(out) == 0 {
-		return
-	}
-	_ = codes[len(out)*len(query)-1]
-	s.codeRows(&query[0], &codes[0], len(query), len(out), &out[0])
 }
 
 // CodeGather writes the inner products of a row of codes with the rows of

@@ -22,17 +22,17 @@ func native() []*Set {
 
 var vnniSet = Set{
 	name: "avx512-vnni", dotRows: dotRowsAVX512, dotGather: dotGatherAVX512, dotBlock: dotBlockAVX512,
-	codeRows: codeRowsVNNI, codeGather: codeGatherVNNI, maxDots: maxDotsVNNI,
+	codeGather: codeGatherVNNI, maxDots: maxDotsVNNI,
 }
 
 var avx512Set = Set{
 	name: "avx512", dotRows: dotRowsAVX512, dotGather: dotGatherAVX512, dotBlock: dotBlockAVX512,
-	codeRows: codeRowsAVX2, codeGather: codeGatherAVX2, maxDots: maxDotsAVX2,
+	codeGather: codeGatherAVX2, maxDots: maxDotsAVX2,
 }
 
 var avx2Set = Set{
 	name: "avx2", dotRows: dotRowsAVX2, dotGather: dotGatherAVX2, dotBlock: dotBlockAVX2,
-	codeRows: codeRowsAVX2, codeGather: codeGatherAVX2, maxDots: maxDotsAVX2,
+	codeGather: codeGatherAVX2, maxDots: maxDotsAVX2,
 }
 
 // Prefetch asks for the first two cache lines of a list, which will be read

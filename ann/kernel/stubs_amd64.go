@@ -34,20 +34,10 @@ func dotGatherAVX512(query *float32, rows *float32, dim int, ids *uint32, n int,
 //go:noescape
 func dotBlockAVX512(queries *float32, rows *float32, dim int, n int, out *float32)
 
-// codeRowsAVX2 writes the product sums of a query with n consecutive rows of codes.
-//
-//go:noescape
-func codeRowsAVX2(query *byte, codes *byte, stride int, n int, out *int32)
-
 // codeGatherAVX2 writes the product sums of a query with the n rows of codes named by ids.
 //
 //go:noescape
 func codeGatherAVX2(query *byte, codes *byte, stride int, ids *uint32, n int, out *int32)
-
-// codeRowsVNNI writes the product sums of a query with n consecutive rows of codes.
-//
-//go:noescape
-func codeRowsVNNI(query *byte, codes *byte, stride int, n int, out *int32)
 
 // codeGatherVNNI writes the product sums of a query with the n rows of codes named by ids.
 //

@@ -26,21 +26,13 @@ type bytewise interface {
 }
 
 // codeDots is one row of codes, the query, against many.
-func codeDots(v bytewise, gather bool) {
-	name, signature := "codeRows"+v.name(), "func(query, codes *byte, stride, n int, out *int32)"
-	doc := "n consecutive rows of codes."
-	if gather {
-		name, signature = "codeGather"+v.name(), "func(query, codes *byte, stride int, ids *uint32, n int, out *int32)"
-		doc = "the n rows of codes named by ids."
-	}
-	TEXT(name, NOSPLIT, signature)
+func codeDots(v bytewise) {
+	name := "codeGather" + v.name()
+	TEXT(name, NOSPLIT, "func(query, codes *byte, stride int, ids *uint32, n int, out *int32)")
 	Pragma("noescape")
-	Doc(name + " writes the product sums of a query with " + doc)
+	Doc(name + " writes the product sums of a query with the n rows of codes named by ids.")
 	query := Load(Param("query"), GP64())
-	cursor := rowCursor{base: Load(Param("codes"), GP64()), stride: Load(Param("stride"), GP64())}
-	if gather {
-		cursor.ids = Load(Param("ids"), GP64())
-	}
+	cursor := rowCursor{base: Load(Param("codes"), GP64()), stride: Load(Param("stride"), GP64()), ids: Load(Param("ids"), GP64())}
 	n := Load(Param("n"), GP64())
 	out := Load(Param("out"), GP64())
 	v.prepare()

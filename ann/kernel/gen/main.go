@@ -20,8 +20,7 @@ func main() {
 		dotBlock(v)
 	}
 	for _, v := range []bytewise{maddubs{&maddubsConstants{}}, vnni{&vnniConstants{}}} {
-		codeDots(v, false)
-		codeDots(v, true)
+		codeDots(v)
 	}
 	for _, v := range []tokenwise{tokenMaddubs{&maddubsConstants{}}, tokenVNNI{}} {
 		maxDots(v)
