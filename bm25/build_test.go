@@ -49,11 +49,11 @@ func TestSpillsDoNotMatter(t *testing.T) {
 	b := NewBuilder(DefaultParams())
 	b.SpillTo(disk.OS{}, folder, 200<<10)
 	addAll(t, b, passages)
-	if len(b.runs) < 2 {
-		t.Fatalf("%d runs: the test is to spill more", len(b.runs))
+	if len(b.parts) < 2 {
+		t.Fatalf("%d parts: the test is to spill more", len(b.parts))
 	}
 	if got := segmentBytes(t, b); !bytes.Equal(got, want) {
-		t.Fatal("with runs on the disk the segment is another")
+		t.Fatal("with parts on the disk the segment is another")
 	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Fatalf("left behind: %v, %v", left, err)

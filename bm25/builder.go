@@ -30,12 +30,12 @@ const (
 // than finding its words and looking them up; the stemmer runs once per word of
 // the vocabulary. Postings wait compressed in memory, about three bytes each
 // (a passage of 100 words: 250 bytes; for its phrases, its terms in their order
-// and room to sort: 1.2 kB), and go to a temporary file when there is more of them
-// than SpillTo allows.
+// and room to sort: 1.2 kB). Where there is more of them than SpillTo allows, they
+// become segments of their own in temporary files, which Write merges.
 type Builder struct {
 	params   Params
 	analyser analyser
-	err      error // the first error of a spill; nothing can be added after it
+	err      error // nothing can be added after it
 
 	surfaces map[string]uint32 // word as written → term, or stopWord
 	ids      map[string]uint32 // term → its number in terms
@@ -45,13 +45,12 @@ type Builder struct {
 	touched  []uint32       // terms of the passage being added
 	phrases  *phraseBuilder // nil: words alone
 	lengths  []uint32       // terms in each passage
-	tokens   uint64
 	impacts  impactCounts
 
 	disk   disk.Disk
-	folder string // where runs are spilled to
-	memory int64  // bytes at which to spill; 0: never
-	runs   []disk.File
+	folder string    // where parts are spilled to
+	memory int64     // bytes at which to spill; 0: never
+	parts  []Segment // of the passages before those in memory
 }
 
 type builderTerm struct {
@@ -76,16 +75,12 @@ func NewBuilder(params Params) *Builder {
 	return b
 }
 
-// SpillTo bounds the builder's memory to about the given number of bytes (and 4
-// bytes a passage, and while writing 50 bytes a distinct term and half a byte a
-// distinct phrase): beyond it, postings are moved to an unnamed temporary file in
-// folder.
+// SpillTo bounds the builder's memory to about the given number of bytes (and while
+// writing 12 bytes a passage, 50 a distinct term and half a byte a distinct phrase):
+// beyond it, postings are moved to a temporary file in folder.
 func (b *Builder) SpillTo(d disk.Disk, folder string, memory int64) {
 	b.disk, b.folder, b.memory = d, folder, max(memory, 1)
 }
-
-// Len is the number of passages added.
-func (b *Builder) Len() int { return len(b.lengths) }
 
 // Add indexes a passage: one field, its title and then its text. Any bytes are
 // accepted (see Analyse). After an error nothing more can be added.
@@ -104,16 +99,16 @@ func (b *Builder) Add(title, text string) error {
 	}
 	b.touched = b.touched[:0]
 	b.lengths = append(b.lengths, length)
-	b.tokens += uint64(length)
 	if b.memory > 0 && b.size() > b.memory || b.arena.full() || b.phrases.full() {
-		b.err = b.spill()
+		b.err = b.spill(context.Background())
 	}
 	return b.err
 }
 
 // post appends the posting that was counted in the passage being added.
 func (b *Builder) post(t *builderTerm, passage, indexed uint32) {
-	// As appendGap does.
+	// What is added to the last passage, plus one, and whether tf is 1 in one
+	// varint, since most tf are 1.
 	gap := uint64(passage+1-t.last) << 1
 	if t.tf == 1 {
 		b.arena.putVarint(&t.postings, gap|1)
@@ -194,23 +189,58 @@ func (b *Builder) WriteTo(ctx context.Context, out io.Writer) (int64, error) {
 		return 0, b.err
 	}
 	b.err = errors.New("this builder has written its segment: make another one")
-	sources := make([]source, 0, len(b.runs)+1)
-	for _, run := range b.runs {
-		s, err := readRun(run)
-		if err != nil {
-			return 0, err
-		}
-		sources = append(sources, s)
+	if len(b.parts) == 0 {
+		return b.writePart(ctx, out)
 	}
-	sources = append(sources, b.source())
+	if err := b.spill(ctx); err != nil {
+		return 0, err
+	}
+	content, err := mergedContent(ctx, b.parts, oneAfterOther(b.parts))
+	if err != nil {
+		return 0, err
+	}
+	return writeSegment(ctx, out, content)
+}
+
+// writePart writes what is in memory as a segment.
+func (b *Builder) writePart(ctx context.Context, out io.Writer) (int64, error) {
+	from := b.source() // counts impacts
 	return writeSegment(ctx, out, segmentContent{
-		params:   b.params,
-		lengths:  b.lengths,
-		impacts:  &b.impacts,
-		terms:    len(b.terms),
-		sources:  sources,
-		postings: oneAfterOther,
+		params: b.params, lengths: b.lengths, impacts: &b.impacts, terms: len(b.terms), sources: []source{from},
 	})
+}
+
+// spill makes a part of what is in memory, and forgets it.
+func (b *Builder) spill(ctx context.Context) error {
+	if b.folder == "" {
+		return errors.New("the index builder holds as many postings as it can address: give it a folder to spill to (SpillTo), or write smaller segments")
+	}
+	part, err := b.writeTemporary(ctx)
+	if err != nil {
+		return fmt.Errorf("moving postings to a temporary file in %s: %w", b.folder, err)
+	}
+	b.parts = append(b.parts, Segment{Index: part})
+	clear(b.surfaces)
+	clear(b.ids)
+	b.terms, b.texts, b.lengths, b.impacts = b.terms[:0], 0, b.lengths[:0], impactCounts{}
+	b.phrases.reset()
+	b.arena.reset()
+	return nil
+}
+
+// writeTemporary writes a part. Its file has no name once it is open, so that
+// nothing of it is left when the program ends.
+func (b *Builder) writeTemporary(ctx context.Context) (*Index, error) {
+	file, err := b.disk.CreateTemp(b.folder, "bm25-part-*")
+	if err != nil {
+		return nil, err
+	}
+	_, err = b.writePart(ctx, file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, errors.Join(err, b.disk.Remove(file.Name()))
+	}
+	part, err := Open(b.disk, file.Name())
+	return part, errors.Join(err, b.disk.Remove(file.Name()))
 }
 
 // Discard frees what a builder holds that will not be written.
@@ -220,9 +250,9 @@ func (b *Builder) Discard() {
 }
 
 func (b *Builder) discard() {
-	for _, run := range b.runs {
-		_ = run.Close() // unlinked when it was made: nothing to lose
+	for _, part := range b.parts {
+		_ = part.Index.Close() // only read
 	}
-	b.runs, b.terms, b.ids, b.surfaces, b.phrases, b.lengths = nil, nil, nil, nil, nil, nil
+	b.parts, b.terms, b.ids, b.surfaces, b.phrases, b.lengths = nil, nil, nil, nil, nil, nil
 	b.arena.reset()
 }

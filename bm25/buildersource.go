@@ -2,7 +2,6 @@ package bm25
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -66,50 +65,14 @@ func (s *builderSource) postings(yield func(passage, tf uint32)) error {
 		s.phrases.each(yield)
 		return nil
 	}
-	s.buffer = s.appendPostings(s.buffer[:0])
-	return eachGap(s.buffer, yield)
-}
-
-// appendPostings appends the postings of the term or phrase as a builder keeps
-// them.
-func (s *builderSource) appendPostings(out []byte) []byte {
-	if !s.inPhrase {
-		return s.builder.arena.appendTo(out, s.builder.terms[s.order[s.at-1]].postings)
-	}
-	last := uint32(0)
-	s.phrases.each(func(passage, tf uint32) {
-		out = appendGap(out, last, passage, tf)
-		last = passage + 1
-	})
-	return out
-}
-
-// appendGap appends a posting as a builder keeps it: what is added to the last
-// passage, plus one, and whether tf is 1 in one varint, since most tf are 1.
-func appendGap(out []byte, last, passage, tf uint32) []byte {
-	gap := uint64(passage+1-last) << 1
-	if tf == 1 {
-		return binary.AppendUvarint(out, gap|1)
-	}
-	return binary.AppendUvarint(binary.AppendUvarint(out, gap), uint64(tf))
-}
-
-var errDamagedRun = errors.New("a temporary file of the index builder changed while it was in use")
-
-// eachGap decodes postings as a builder keeps them.
-func eachGap(b []byte, yield func(passage, tf uint32)) error {
+	s.buffer = s.builder.arena.appendTo(s.buffer[:0], s.builder.terms[s.order[s.at-1]].postings)
 	passage := uint64(0)
-	for len(b) > 0 {
+	for b := s.buffer; len(b) > 0; { // as Builder.post keeps them
 		gap, n := binary.Uvarint(b)
-		if n <= 0 {
-			return errDamagedRun
-		}
 		b = b[n:]
 		tf := uint64(1)
 		if gap&1 == 0 {
-			if tf, n = binary.Uvarint(b); n <= 0 {
-				return errDamagedRun
-			}
+			tf, n = binary.Uvarint(b)
 			b = b[n:]
 		}
 		passage += gap >> 1

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 
 	"conclave/disk"
 )
@@ -21,33 +23,9 @@ type Place struct {
 // deleted or not, are left out. The segments must have been built with the same
 // parameters.
 func MergeOrdered(ctx context.Context, d disk.Disk, path string, order []Place, segments ...Segment) error {
-	if len(segments) == 0 {
-		return errors.New("merging no segments")
-	}
-	if len(order) > maxPassages {
-		return fmt.Errorf("the merged segment would have %d passages, %d are possible", len(order), maxPassages)
-	}
-	content := segmentContent{params: segments[0].Index.params, impacts: &impactCounts{}, lengths: make([]uint32, len(order))}
-	sources := make([]*indexSource, len(segments))
-	for i, g := range segments {
-		if g.Index.params != content.params {
-			return fmt.Errorf("segment %d was built with %+v and segment 0 with %+v: they cannot be merged", i, g.Index.params, content.params)
-		}
-		var err error
-		if sources[i], err = newIndexSource(g.Index); err != nil {
-			return err
-		}
-		content.sources = append(content.sources, sources[i])
-		content.terms = max(content.terms, int(g.Index.terms))
-	}
-	content.postings = (&interleaver{}).visit
-	if err := number(order, sources, content.lengths); err != nil {
+	content, err := mergedContent(ctx, segments, slices.Values(order))
+	if err != nil {
 		return err
-	}
-	for _, s := range sources {
-		if err := s.countImpacts(ctx, content.impacts); err != nil {
-			return err
-		}
 	}
 	return disk.ReplaceFile(d, path, func(out *disk.Replacement) error {
 		_, err := writeSegment(ctx, out, content)
@@ -55,21 +33,56 @@ func MergeOrdered(ctx context.Context, d disk.Disk, path string, order []Place, 
 	})
 }
 
-// number gives the passages their numbers in the merged segment, and lengths
-// their lengths.
-func number(order []Place, sources []*indexSource, lengths []uint32) error {
+// oneAfterOther is all passages of some segments in their order.
+func oneAfterOther(segments []Segment) iter.Seq[Place] {
+	return func(yield func(Place) bool) {
+		for i, g := range segments {
+			for passage := range g.Index.passages {
+				if !yield(Place{i, passage}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mergedContent is the content of a segment that is merged from several.
+func mergedContent(ctx context.Context, segments []Segment, order iter.Seq[Place]) (content segmentContent, err error) {
+	if len(segments) == 0 {
+		return content, errors.New("merging no segments")
+	}
+	content = segmentContent{params: segments[0].Index.params, impacts: &impactCounts{}}
+	sources := make([]*indexSource, len(segments))
+	for i, g := range segments {
+		if g.Index.params != content.params {
+			return content, fmt.Errorf("segment %d was built with %+v and segment 0 with %+v: they cannot be merged", i, g.Index.params, content.params)
+		}
+		if sources[i], err = newIndexSource(g.Index); err != nil {
+			return content, err
+		}
+		content.sources = append(content.sources, sources[i])
+		content.terms = max(content.terms, int(g.Index.terms))
+	}
 	next := make([]uint32, len(sources)) // the least passage that may come next
-	for i, at := range order {
+	for at := range order {
 		if at.Segment < 0 || at.Segment >= len(sources) || at.Passage >= sources[at.Segment].index.passages {
-			return fmt.Errorf("passage %d of segment %d is to be merged, and there is none", at.Passage, at.Segment)
+			return content, fmt.Errorf("passage %d of segment %d is to be merged, and there is none", at.Passage, at.Segment)
 		}
 		if at.Passage < next[at.Segment] {
-			return fmt.Errorf("passage %d of segment %d is out of its segment's order", at.Passage, at.Segment)
+			return content, fmt.Errorf("passage %d of segment %d is out of its segment's order", at.Passage, at.Segment)
+		}
+		if len(content.lengths) == maxPassages {
+			return content, fmt.Errorf("the merged segment would have more than %d passages", maxPassages)
 		}
 		next[at.Segment] = at.Passage + 1
 		s := sources[at.Segment]
-		s.renumbered[at.Passage] = uint32(i)
-		lengths[i] = s.lengths[at.Passage]
+		s.renumbered[at.Passage] = uint32(len(content.lengths))
+		content.lengths = append(content.lengths, s.lengths[at.Passage])
 	}
-	return nil
+	for _, s := range sources {
+		if err := s.countImpacts(ctx, content.impacts); err != nil {
+			return content, err
+		}
+	}
+	return content, nil
 }

@@ -19,7 +19,6 @@ const (
 type phraseBuilder struct {
 	pages [][]uint32 // terms; the first of a text with beginsText
 	n     int        // how many terms
-	from  int        // the passage that the first one is of
 }
 
 // add appends a term of the passage being added.
@@ -46,10 +45,10 @@ func (p *phraseBuilder) size() int64 {
 // full reports that there are about to be more terms than sorting can number.
 func (p *phraseBuilder) full() bool { return p != nil && p.n >= 1<<31 }
 
-// reset forgets the terms; those of the given passage come next.
-func (p *phraseBuilder) reset(passage int) {
+// reset forgets the terms.
+func (p *phraseBuilder) reset() {
 	if p != nil {
-		p.n, p.from = 0, passage // the pages stay for them
+		p.n = 0 // the pages stay for the next ones
 	}
 }
 
@@ -57,8 +56,8 @@ func (p *phraseBuilder) reset(passage int) {
 // numbers of terms, with the places of their terms in an order.
 func (p *phraseBuilder) each(places, lengths []uint32, visit func(first, second, passage uint32)) {
 	at, before := 0, uint32(0)
-	for passage := p.from; passage < len(lengths); passage++ {
-		for range lengths[passage] {
+	for passage, n := range lengths {
+		for range n {
 			term := p.pages[at/tokenPage][at%tokenPage]
 			at++
 			place := places[term&^beginsText]

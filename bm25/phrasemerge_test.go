@@ -14,7 +14,7 @@ import (
 
 // TestMergePhrases: merging, without what was deleted, gives the bytes that
 // indexing the rest gives, with phrases in one passage and in several blocks, and
-// where terms go with all their passages; and so does building with runs on the
+// where terms go with all their passages; and so does building with parts on the
 // disk.
 func TestMergePhrases(t *testing.T) {
 	for i, params := range withPhrases()[:3] {
@@ -27,11 +27,11 @@ func TestMergePhrases(t *testing.T) {
 		b := NewBuilder(params)
 		b.SpillTo(disk.OS{}, t.TempDir(), 500<<10)
 		addAll(t, b, kept)
-		if len(b.runs) < 3 {
-			t.Fatalf("%d runs: the test is to spill more", len(b.runs))
+		if len(b.parts) < 3 {
+			t.Fatalf("%d parts: the test is to spill more", len(b.parts))
 		}
 		if got := segmentBytes(t, b); !bytes.Equal(got, want) {
-			t.Fatalf("%+v: with runs on the disk the segment is another", params)
+			t.Fatalf("%+v: with parts on the disk the segment is another", params)
 		}
 		x, err := Open(disk.OS{}, path)
 		if err != nil {
@@ -75,7 +75,7 @@ func TestMergeRefusesWrongPhrases(t *testing.T) {
 		s := &wordList{terms: []string{"deep", "lake", "lost"}, phrase: c.phrase, left: c.left}
 		_, err := writeSegment(t.Context(), io.Discard, segmentContent{
 			params: Params{K1: 0.9, B: 0.4, Phrases: true}, lengths: []uint32{2}, impacts: impacts,
-			sources: []source{s}, postings: oneAfterOther,
+			sources: []source{s},
 		})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)

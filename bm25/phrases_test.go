@@ -248,11 +248,11 @@ func TestPhrasesSpill(t *testing.T) {
 				t.Fatalf("the builder holds %d bytes", b.size())
 			}
 		}
-		if len(b.runs) < 3 {
-			t.Fatalf("%d runs: the test is to spill more", len(b.runs))
+		if len(b.parts) < 3 {
+			t.Fatalf("%d parts: the test is to spill more", len(b.parts))
 		}
 		if got := segmentBytes(t, b); !bytes.Equal(got, want) {
-			t.Fatal("with runs on the disk the segment is another")
+			t.Fatal("with parts on the disk the segment is another")
 		}
 		with := build(t, params, passages[:9])
 		params.Phrases = false

@@ -10,8 +10,8 @@ import (
 )
 
 // A source yields terms in the order of their bytes, and then phrases, each with
-// its postings by ascending passage: what a builder has in memory, a run that it
-// spilled, or a segment that is being merged.
+// its postings by ascending passage: what a builder has in memory, or a segment that
+// is merged.
 type source interface {
 	// next moves to the next term; io.EOF after the last. The bytes are valid
 	// until the next call.
@@ -134,15 +134,4 @@ func mergePhrases(ctx context.Context, sources []source, numbers [][]uint32, vis
 			}
 		}
 	}
-}
-
-// oneAfterOther visits the postings of the term that the sources stand at. Their
-// passages ascend from each source to the next.
-func oneAfterOther(from []source, yield func(passage, tf uint32)) error {
-	for _, s := range from {
-		if err := s.postings(yield); err != nil {
-			return err
-		}
-	}
-	return nil
 }

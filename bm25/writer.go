@@ -20,11 +20,8 @@ type segmentContent struct {
 	params  Params
 	lengths []uint32 // terms in each passage
 	impacts *impactCounts
-	terms   int // how many there are at least, as far as is known
-	sources []source
-	// postings visits those of one term or phrase, which the given sources stand
-	// at, in ascending order of passages.
-	postings func(from []source, yield func(passage, tf uint32)) error
+	terms   int      // how many there are at least, as far as is known
+	sources []source // one of a builder, or segments that are merged
 }
 
 // segmentWriter writes the sections of a file one after the other. Postings and
@@ -37,16 +34,16 @@ type segmentWriter struct {
 	footer               footer
 	blocks, terms, texts []byte
 	hashes               []uint64 // of each term
-	postings             func(from []source, yield func(passage, tf uint32)) error
 
 	written uint64 // bytes of postings, and then of phrases
+	merged  interleaver
 	posting postingWriter
 	run     phraseWriter
 }
 
 // writeSegment writes a whole file and returns its size.
 func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, error) {
-	w := &segmentWriter{sums: disk.NewChunkSums(chunkBits), postings: c.postings}
+	w := &segmentWriter{sums: disk.NewChunkSums(chunkBits)}
 	w.out = bufio.NewWriterSize(io.MultiWriter(out, w.sums), 1<<18)
 	w.footer = footer{params: c.params, analyser: analyserVersion, passages: uint32(len(c.lengths))}
 	for _, n := range c.lengths {
@@ -151,7 +148,7 @@ func (w *segmentWriter) addTerms(ctx context.Context, sources []source) error {
 func (w *segmentWriter) readPostings(from []source) (some bool, err error) {
 	p := &w.posting
 	p.reset()
-	if err := w.postings(from, p.add); err != nil {
+	if err := w.merged.visit(from, p.add); err != nil {
 		return false, err
 	}
 	return p.df > 0, p.err
