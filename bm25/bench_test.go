@@ -14,29 +14,30 @@ import (
 func BenchmarkSearch(b *testing.B) {
 	s := loadGolden(b, "union")
 	x := build(b, DefaultParams(), s.passages)
+	alone := x.alone()
 	var questions []string
 	for _, run := range s.runs {
 		questions = append(questions, s.questions[run.ID].Question)
 	}
 	b.ReportAllocs()
-	var total SearchStats
+	var total searchStats
 	n := 0
 	for b.Loop() {
-		_, stats, err := x.alone.SearchStats(context.Background(), questions[n%len(questions)], 100)
+		_, stats, err := alone.search(context.Background(), questions[n%len(questions)], 100, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
 		n++
-		total.Postings += stats.Postings
-		total.Decoded += stats.Decoded
-		total.Windows += stats.Windows
-		total.Skipped += stats.Skipped
+		total.postings += stats.postings
+		total.decoded += stats.decoded
+		total.windows += stats.windows
+		total.skipped += stats.skipped
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "q/s")
-	b.ReportMetric(float64(total.Postings)/float64(n), "postings/op")
-	b.ReportMetric(float64(total.Decoded)/float64(n), "decoded/op")
-	b.ReportMetric(float64(total.Windows)/float64(n), "windows/op")
-	b.ReportMetric(float64(total.Skipped)/float64(n), "skipped/op")
+	b.ReportMetric(float64(total.postings)/float64(n), "postings/op")
+	b.ReportMetric(float64(total.decoded)/float64(n), "decoded/op")
+	b.ReportMetric(float64(total.windows)/float64(n), "windows/op")
+	b.ReportMetric(float64(total.skipped)/float64(n), "skipped/op")
 	b.ReportMetric(float64(x.Size())/float64(x.Docs()), "B/passage")
 }
 
@@ -44,6 +45,7 @@ func BenchmarkSearch(b *testing.B) {
 func BenchmarkSelection(b *testing.B) {
 	g := loadGolden(b, "union")
 	x := build(b, DefaultParams(), g.passages)
+	alone := x.alone()
 	var questions []string
 	for _, run := range g.runs {
 		questions = append(questions, g.questions[run.ID].Question)
@@ -58,7 +60,7 @@ func BenchmarkSelection(b *testing.B) {
 				}
 			}
 			for n := 0; b.Loop(); n++ {
-				if _, _, err := x.alone.SearchAmong(context.Background(), questions[n%len(questions)], 100, Selection{among}); err != nil {
+				if _, err := alone.Search(context.Background(), questions[n%len(questions)], 100, Selection{among}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -137,10 +139,10 @@ func BenchmarkPhrases(b *testing.B) {
 	params := DefaultParams()
 	params.Phrases = true
 	x := build(b, params, g.passages)
-	for name, s := range map[string]*Searcher{"words": x.alone, "phrases": x.Phrases()} {
+	for name, s := range map[string]*Searcher{"words": x.alone(), "phrases": x.Phrases()} {
 		b.Run(name, func(b *testing.B) {
 			for n := 0; b.Loop(); n++ {
-				if _, err := s.Search(context.Background(), g.questions[g.runs[n%len(g.runs)].ID].Question, 100); err != nil {
+				if _, err := s.Search(context.Background(), g.questions[g.runs[n%len(g.runs)].ID].Question, 100, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -12,11 +12,11 @@ func TestCeiling(t *testing.T) {
 	x := build(t, DefaultParams(), texts("red fox", "red hen", "blue owl"))
 	// N = 3: red is in two passages, fox in one, yak in none.
 	want := math.Log(1+1.5/2.5) + 2*math.Log(1+2.5/1.5) + math.Log(1+3.5/.5)
-	got, err := x.alone.Ceiling("Fox, red fox and the yak?")
+	got, err := x.alone().Ceiling("Fox, red fox and the yak?")
 	if err != nil || math.Abs(got-want) > 1e-6 {
 		t.Errorf("ceiling %v, %v; by hand %v", got, err, want)
 	}
-	if got, err := x.alone.Ceiling("... the"); err != nil || got != 0 {
+	if got, err := x.alone().Ceiling("... the"); err != nil || got != 0 {
 		t.Errorf("ceiling %v, %v of a question without terms", got, err)
 	}
 }
@@ -24,7 +24,7 @@ func TestCeiling(t *testing.T) {
 func TestCeilingBoundsScores(t *testing.T) {
 	x := build(t, Params{K1: .9, B: .4}, texts("fox", "fox fox fox fox fox fox fox fox fox fox", "fox hen", "hen"))
 	for _, question := range []string{"fox", "fox hen", "hen hen fox", "owl fox"} {
-		ceiling, err := x.alone.Ceiling(question)
+		ceiling, err := x.alone().Ceiling(question)
 		if err != nil {
 			t.Fatal(err)
 		}

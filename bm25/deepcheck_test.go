@@ -110,7 +110,7 @@ func (x *Index) checkLengths() ([]uint32, error) {
 // checkPostings reads all postings of a term.
 func (x *Index) checkPostings(r termRecord, lengths, found []uint32, counts []uint64) error {
 	c := &cursor{}
-	if err := c.reset(x, x.alone.segments[0].scale, r, 1); err != nil {
+	if err := c.reset(x, new(strengths), r, 1); err != nil {
 		return err
 	}
 	highest := uint32(0)

@@ -2,7 +2,6 @@ package bm25
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -72,68 +71,44 @@ func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float3
 
 // TermScore is one term of the sum that a score is.
 type TermScore struct {
-	Term   string  // as analysed
-	Count  int     // how often the question has it
-	TF     int     // how often the passage has it
-	DF     int     // passages that have it
-	IDF    float32 // ln(1 + (N − DF + 0.5)/(DF + 0.5))
-	Weight float32 // Count · IDF
-	Norm   float32 // TF / (TF + k1·(1 − b + b·length/average)), from 0 to 1
-	Score  float32 // Weight · Norm, to the last bit as it is added up
+	Term  string  // as analysed
+	Count int     // how often the question has it
+	TF    int     // how often the passage has it
+	DF    int     // passages that have it
+	IDF   float32 // ln(1 + (N − DF + 0.5)/(DF + 0.5))
+	Score float32 // what the term adds to the passage's score (see Params)
 }
 
-// Explanation is how a passage comes to its score for a question.
-type Explanation struct {
-	Score      float32     // what Search and Scores give
-	Terms      []TermScore // what is added up, in that order
-	Length     int         // terms in the passage
-	Counted    int         // its length as it counts (see Params.ExactLengths)
-	Statistics Statistics
-	Params     Params
-}
-
-// Explain says how a passage comes to its score. A deleted passage is
-// ErrNoPassage.
-func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (Explanation, error) {
-	e := Explanation{Statistics: s.statistics, Params: s.params}
+// Explain returns the terms of which the passage's score is the sum, in the order in
+// which they are added up. A deleted passage is ErrNoPassage.
+func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (out []TermScore, err error) {
 	g, passage, err := s.locate(ordinal)
 	if err != nil {
-		return e, err
+		return nil, err
 	}
-	b, err := g.Index.bytes(sectionLengths, 4*uint64(passage), 4)
-	if err != nil {
-		return e, err
-	}
-	length := binary.LittleEndian.Uint32(b)
-	e.Length, e.Counted = int(length), int(s.params.indexedLength(length))
 	terms, err := s.understand(question)
 	if err != nil {
-		return e, err
+		return nil, err
 	}
 	at := slices.Index(s.segments, g)
-	sum := 0.0
 	c := &cursor{}
 	for _, t := range terms {
 		if t.records[at].df == 0 {
 			continue
 		}
 		if err := c.reset(g.Index, g.scale, t.records[at], t.weight); err != nil {
-			return e, err
+			return nil, err
 		}
 		rank, ok, err := c.find(passage)
 		if err != nil {
-			return e, err
+			return nil, err
 		}
-		if !ok {
-			continue
+		if ok {
+			out = append(out, TermScore{
+				Term: t.text, Count: t.count, TF: int(g.Index.impacts[rank].tf), DF: int(t.df),
+				IDF: t.idf, Score: float32(c.scoreOf(rank)),
+			})
 		}
-		score := c.scoreOf(rank)
-		sum += score
-		e.Terms = append(e.Terms, TermScore{
-			Term: t.text, Count: t.count, TF: int(g.Index.impacts[rank].tf), DF: int(t.df),
-			IDF: t.idf, Weight: t.weight, Norm: float32(termScore(1, g.scale.ofRank[rank])), Score: float32(score),
-		})
 	}
-	e.Score = float32(sum)
-	return e, nil
+	return out, nil
 }

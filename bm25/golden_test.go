@@ -142,7 +142,7 @@ func TestLucene(t *testing.T) {
 				if got := Analyse(question); !slices.Equal(got, run.Words) {
 					t.Fatalf("%s: terms are %q, Lucene's %q", run.ID, got, run.Words)
 				}
-				matched, err := x.alone.matched(t.Context(), question)
+				matched, err := x.alone().matched(t.Context(), question)
 				if err != nil {
 					t.Fatal(err)
 				}

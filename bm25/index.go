@@ -11,8 +11,7 @@ import (
 )
 
 // An Index is an open segment: a file mapped into memory. It is safe for
-// concurrent use until Close. Search treats it as a whole collection; several of
-// them are searched by a Searcher.
+// concurrent use until Close. A Searcher searches one or several.
 type Index struct {
 	*footer
 	path    string
@@ -21,7 +20,6 @@ type Index struct {
 	impacts []impact // by rank
 	codes   []uint32 // ranks
 	chunks  *disk.Chunks
-	alone   *Searcher
 }
 
 // Open maps a segment's file. What it reads then does not grow with the
@@ -31,9 +29,6 @@ func Open(d disk.Disk, path string) (*Index, error) {
 	x, err := open(d, path)
 	if err != nil {
 		return nil, fmt.Errorf("opening word index %q: %w", path, err)
-	}
-	if x.alone, err = NewSearcher(Segment{Index: x}); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening word index %q: %w", path, err), x.Close())
 	}
 	return x, nil
 }

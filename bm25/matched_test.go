@@ -12,7 +12,7 @@ func (s *Searcher) matched(ctx context.Context, question string) (int, error) {
 		return 0, err
 	}
 	w := new(scratch) // rare, and nobody else's
-	w.stats = &SearchStats{}
+	w.stats = &searchStats{}
 	matched := 0
 	for i, g := range s.segments {
 		if err := w.openCursors(g, terms, i); err != nil {

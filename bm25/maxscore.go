@@ -37,7 +37,7 @@ func (w *scratch) searchSegment(ctx context.Context, g *segment) error {
 		to := min(from+window, passages)
 		selected := w.selected(from, to)
 		if selected == 0 {
-			w.stats.Skipped++
+			w.stats.skipped++
 			continue
 		}
 		left := false
@@ -49,10 +49,10 @@ func (w *scratch) searchSegment(ctx context.Context, g *segment) error {
 		}
 		threshold := float64(w.best.threshold)
 		if w.most[0] <= threshold || !left {
-			w.stats.Skipped++
+			w.stats.skipped++
 			continue
 		}
-		w.stats.Windows++
+		w.stats.windows++
 		essential := n
 		for essential > 1 && w.most[essential-1] <= threshold {
 			essential--
@@ -139,7 +139,7 @@ func (w *scratch) nextPostings(c *cursor, from, to uint32) (end int, ok bool, er
 			if err := c.decode(); err != nil {
 				return 0, false, err
 			}
-			w.stats.Decoded += c.n
+			w.stats.decoded += c.n
 		}
 		for c.place < c.n && c.passages[c.place] < from {
 			c.place++
@@ -236,7 +236,7 @@ func (w *scratch) addToCandidates(i int, from uint32, n int) (int, error) {
 				if err := c.decode(); err != nil {
 					return 0, err
 				}
-				w.stats.Decoded += c.n
+				w.stats.decoded += c.n
 			}
 			for c.place < c.n && c.passages[c.place] < passage {
 				c.place++

@@ -53,7 +53,7 @@ func wantPhrases(passages []goldenPassage) map[string][]counted {
 func postingsOf(t *testing.T, x *Index, r termRecord) (out []counted) {
 	t.Helper()
 	c := &cursor{}
-	if err := c.reset(x, x.alone.segments[0].scale, r, 1); err != nil {
+	if err := c.reset(x, new(strengths), r, 1); err != nil {
 		t.Fatal(err)
 	}
 	high := uint32(0)

@@ -7,38 +7,32 @@ import (
 	"conclave/rank"
 )
 
-// Search returns the k passages with the highest scores, best first, equal
-// scores by the lower ordinal. Passages without a term of the question are not
-// hits. A question without terms has no hits.
-func (x *Index) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
-	return x.alone.Search(ctx, question, k)
-}
-
-// Search returns the k passages with the highest scores, best first, equal
-// scores by the lower ordinal. Passages without a term of the question are not
-// hits. A question without terms has no hits.
-func (s *Searcher) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
-	hits, _, err := s.SearchStats(ctx, question, k)
+// Search returns the k selected passages with the highest scores, best first, equal
+// scores by the lower ordinal (see OrderTies). Passages without a term of the
+// question are not hits. A question without terms has no hits.
+//
+// The scores are the same to the last bit whatever is selected: the statistics that
+// they rest on are those of all passages, so that fused scores stay comparable.
+func (s *Searcher) Search(ctx context.Context, question string, k int, among Selection) ([]rank.Hit, error) {
+	hits, _, err := s.search(ctx, question, k, among)
 	return hits, err
 }
 
-// SearchStats says what a search cost.
-type SearchStats struct {
-	Terms    int // distinct terms of the question that some passage has
-	Postings int // what these terms have, in all segments
-	Decoded  int // postings that were decoded
-	Windows  int // stretches of passages that were scored
-	Skipped  int // stretches that could not hold a hit
+// searchStats says what a search cost.
+type searchStats struct {
+	terms    int // distinct terms of the question that some passage has
+	postings int // of these terms, in all segments
+	decoded  int // postings that were decoded
+	windows  int // stretches of passages that were scored
+	skipped  int // stretches that could not hold a hit
 }
 
-// SearchStats is Search, and says what it cost.
-func (s *Searcher) SearchStats(ctx context.Context, question string, k int) ([]rank.Hit, SearchStats, error) {
-	return s.search(ctx, question, k, nil)
-}
-
-// search is SearchAmong; nil selects all.
-func (s *Searcher) search(ctx context.Context, question string, k int, among Selection) ([]rank.Hit, SearchStats, error) {
-	var stats SearchStats
+// search is Search, and says what it cost.
+func (s *Searcher) search(ctx context.Context, question string, k int, among Selection) ([]rank.Hit, searchStats, error) {
+	var stats searchStats
+	if among != nil && len(among) != len(s.segments) {
+		return nil, stats, fmt.Errorf("the selection is of %d segments and there are %d", len(among), len(s.segments))
+	}
 	if k < 1 {
 		return nil, stats, fmt.Errorf("k is %d: it must be at least 1", k)
 	}
@@ -49,7 +43,7 @@ func (s *Searcher) search(ctx context.Context, question string, k int, among Sel
 	if err != nil || len(terms) == 0 {
 		return nil, stats, err
 	}
-	stats.Terms = len(terms)
+	stats.terms = len(terms)
 	w := s.takeScratch()
 	w.stats = &stats
 	hits, err := s.searchTerms(ctx, terms, w, k, among)
@@ -59,7 +53,7 @@ func (s *Searcher) search(ctx context.Context, question string, k int, among Sel
 
 // searchTerms offers the passages of all segments.
 func (s *Searcher) searchTerms(ctx context.Context, terms []questionTerm, w *scratch, k int, among Selection) ([]rank.Hit, error) {
-	k = min(k, s.statistics.Passages)
+	k = min(k, s.statistics.passages)
 	w.best.reset(k, none)
 	var merged []rank.Hit
 	var err error
@@ -96,7 +90,7 @@ type scratch struct {
 	most    []float64 // per cursor, and one 0 more: the most that it and those after it add to a passage of the window
 	dense   []float64 // per cursor, and one 0 more: how many postings it and those after it have in an average window
 	among   []uint64  // the selected passages of the segment; nil is all
-	stats   *SearchStats
+	stats   *searchStats
 
 	sums       [window]float64
 	touched    [window / 64]uint64 // passages of the window whose sums matter
@@ -137,7 +131,7 @@ func (w *scratch) openCursors(g *segment, terms []questionTerm, at int) error {
 		if err := c.reset(g.Index, g.scale, r, t.weight); err != nil {
 			return err
 		}
-		w.stats.Postings += int(r.df)
+		w.stats.postings += int(r.df)
 	}
 	n := len(w.cursors)
 	w.most = append(w.most[:0], make([]float64, n+1)...)

@@ -57,7 +57,7 @@ func TestScoresTooSmall(t *testing.T) {
 		if err != nil || len(hits) != want {
 			t.Errorf("%s: %d hits, %v", question, len(hits), err)
 		}
-		if matched, err := x.alone.matched(t.Context(), question); err != nil || matched != want {
+		if matched, err := x.alone().matched(t.Context(), question); err != nil || matched != want {
 			t.Errorf("%s: %d matched, %v", question, matched, err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestNothingToFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hits, err := s.Search(t.Context(), "windmill", 3); err != nil || len(hits) > 0 {
+	if hits, err := s.Search(t.Context(), "windmill", 3, nil); err != nil || len(hits) > 0 {
 		t.Errorf("without segments: %v, %v", hits, err)
 	}
 }
@@ -144,7 +144,7 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 	if _, err := x.Search(ctx, "windmill", 3); !errors.Is(err, cause) {
 		t.Errorf("a search of a caller who has gone: %v", err)
 	}
-	if _, err := x.alone.matched(ctx, "windmill"); !errors.Is(err, cause) {
+	if _, err := x.alone().matched(ctx, "windmill"); !errors.Is(err, cause) {
 		t.Errorf("a count of a caller who has gone: %v", err)
 	}
 	// One that ends while it is searching: the context reports it at the second look.
@@ -185,7 +185,7 @@ func TestConcurrentSearches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want[i], err = s.Search(t.Context(), questions[i], 20); err != nil {
+		if want[i], err = s.Search(t.Context(), questions[i], 20, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -197,7 +197,7 @@ func TestConcurrentSearches(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for i, question := range questions {
-				hits, err := s.Search(t.Context(), question, 20)
+				hits, err := s.Search(t.Context(), question, 20, nil)
 				if err != nil || !slices.Equal(hits, want[i]) {
 					t.Errorf("%q: %v, %v, alone %v", question, hits, err, want[i])
 				}
@@ -241,11 +241,11 @@ func TestPruning(t *testing.T) {
 		}
 	}
 	x := write(t, b)
-	_, stats, err := x.alone.SearchStats(t.Context(), "rare common plain", 10)
+	_, stats, err := x.alone().search(t.Context(), "rare common plain", 10, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stats.Decoded > stats.Postings/2 || stats.Terms != 3 || stats.Windows+stats.Skipped != 15 {
+	if stats.decoded > stats.postings/2 || stats.terms != 3 || stats.windows+stats.skipped != 15 {
 		t.Errorf("%+v", stats)
 	}
 }

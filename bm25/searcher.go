@@ -24,13 +24,13 @@ type Segment struct {
 	Deleted []uint64
 }
 
-// Statistics are what the formula needs to know of a whole collection, over
+// statistics are what the formula needs to know of a whole collection, over
 // the passages that are not deleted.
-type Statistics struct {
-	Passages  int     // all
-	WithTerms int     // those with at least one term: the formula's N
-	Terms     int     // in all of them, repetitions counted
-	Average   float32 // terms per passage that has any
+type statistics struct {
+	passages  int     // all
+	withTerms int     // those with at least one term: the formula's N
+	terms     int     // in all of them, repetitions counted
+	average   float32 // terms per passage that has any
 }
 
 // A Searcher searches segments as one collection: the statistics are exact over
@@ -39,7 +39,7 @@ type Statistics struct {
 // collection gets a new Searcher.
 type Searcher struct {
 	params     Params
-	statistics Statistics
+	statistics statistics
 	segments   []*segment
 	ties       func(a, b rank.Ordinal) (int, error)
 	phrases    bool      // a question is read as its phrases
@@ -82,15 +82,15 @@ func NewSearcher(segments ...Segment) (*Searcher, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.statistics.Passages += int(x.passages) - dead.Passages
-		s.statistics.WithTerms += int(x.withTerms) - dead.WithTerms
-		tokens += x.tokens - uint64(dead.Terms)
+		s.statistics.passages += int(x.passages) - dead.passages
+		s.statistics.withTerms += int(x.withTerms) - dead.withTerms
+		tokens += x.tokens - uint64(dead.terms)
 		s.segments = append(s.segments, &segment{Segment: given, deadDF: make(map[uint64]uint32)})
 	}
-	s.statistics.Terms = int(tokens)
-	s.statistics.Average = averageLength(tokens, uint64(s.statistics.WithTerms))
+	s.statistics.terms = int(tokens)
+	s.statistics.average = averageLength(tokens, uint64(s.statistics.withTerms))
 	for _, g := range s.segments {
-		g.scale = newStrengths(g.Index, s.statistics.Average)
+		g.scale = newStrengths(g.Index, s.statistics.average)
 	}
 	return s, nil
 }
@@ -105,7 +105,7 @@ func averageLength(tokens, withTerms uint64) float32 {
 }
 
 // countDeleted adds up the deleted passages of a segment.
-func countDeleted(g Segment) (dead Statistics, err error) {
+func countDeleted(g Segment) (dead statistics, err error) {
 	if len(g.Deleted) == 0 {
 		return dead, nil
 	}
@@ -114,14 +114,14 @@ func countDeleted(g Segment) (dead Statistics, err error) {
 		if err != nil {
 			return err
 		}
-		dead.Passages++
+		dead.passages++
 		if n := binary.LittleEndian.Uint32(b); n > 0 {
-			dead.WithTerms++
-			dead.Terms += int(n)
+			dead.withTerms++
+			dead.terms += int(n)
 		}
 		return nil
 	})
-	if err == nil && (uint64(dead.WithTerms) > uint64(g.Index.withTerms) || uint64(dead.Terms) > g.Index.tokens) {
+	if err == nil && (uint64(dead.withTerms) > uint64(g.Index.withTerms) || uint64(dead.terms) > g.Index.tokens) {
 		err = g.Index.damaged("the lengths of passages are more than their sum")
 	}
 	return dead, err
@@ -187,9 +187,6 @@ func (g *segment) countDeletedWith(r termRecord) (n uint32, err error) {
 	}
 	return n, nil
 }
-
-// Statistics returns the collection's statistics.
-func (s *Searcher) Statistics() Statistics { return s.statistics }
 
 // locate finds the segment of an ordinal.
 func (s *Searcher) locate(o rank.Ordinal) (g *segment, passage uint32, err error) {

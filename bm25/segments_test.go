@@ -41,8 +41,8 @@ func TestDivisionDoesNotMatter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if one.Statistics() != many.Statistics() {
-				t.Fatalf("statistics %+v and %+v", one.Statistics(), many.Statistics())
+			if one.statistics != many.statistics {
+				t.Fatalf("statistics %+v and %+v", one.statistics, many.statistics)
 			}
 			for range 40 {
 				compareSearchers(t, rng, one, many, randomQuestion(rng, vocabulary), len(passages), nil)
@@ -70,7 +70,7 @@ func TestUnlikeSegments(t *testing.T) {
 		}
 		for _, question := range []string{"cat", "dog", "cat dog x"} {
 			for range 10 {
-				compareSearchers(t, rng, one.alone, many, question, len(passages), nil)
+				compareSearchers(t, rng, one.alone(), many, question, len(passages), nil)
 			}
 		}
 		for _, g := range many.segments {
@@ -90,11 +90,11 @@ func TestUnlikeSegments(t *testing.T) {
 func compareSearchers(t *testing.T, rng *rand.Rand, a, b *Searcher, question string, passages int, toA []rank.Ordinal) {
 	t.Helper()
 	k := 1 + rng.IntN(200)
-	hitsA, err := a.Search(t.Context(), question, k)
+	hitsA, err := a.Search(t.Context(), question, k, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	hitsB, err := b.Search(t.Context(), question, k)
+	hitsB, err := b.Search(t.Context(), question, k, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,14 +160,14 @@ func TestDeletedPassages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if one.Statistics() != many.Statistics() {
-				t.Fatalf("statistics %+v and %+v", one.Statistics(), many.Statistics())
+			if one.statistics != many.statistics {
+				t.Fatalf("statistics %+v and %+v", one.statistics, many.statistics)
 			}
 			for j := range 20 {
 				question := randomQuestion(rng, vocabulary)
 				compareSearchers(t, rng, one, many, question, len(passages), newOrdinal)
 				if j < 3 {
-					hits, err := many.Search(t.Context(), question, 50)
+					hits, err := many.Search(t.Context(), question, 50, nil)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -208,7 +208,7 @@ func TestSegmentsThatDoNotFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hits, err := s.Search(t.Context(), "dog", 9)
+	hits, err := s.Search(t.Context(), "dog", 9, nil)
 	if err != nil || len(hits) != 2 || hits[0].Ordinal != 6 || hits[1].Ordinal != 51 {
 		t.Errorf("hits %v, %v", hits, err)
 	}
@@ -247,6 +247,6 @@ func TestTiesAcrossSegments(t *testing.T) {
 	}
 	many.OrderTies(func(a, b rank.Ordinal) (int, error) { return int(inOne[a]) - int(inOne[b]), nil })
 	for range 200 {
-		compareSearchers(t, rng, one.alone, many, randomQuestion(rng, vocabulary), len(passages), inOne)
+		compareSearchers(t, rng, one.alone(), many, randomQuestion(rng, vocabulary), len(passages), inOne)
 	}
 }

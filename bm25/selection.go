@@ -1,31 +1,13 @@
 package bm25
 
-import (
-	"context"
-	"fmt"
-	"math/bits"
-
-	"conclave/rank"
-)
+import "math/bits"
 
 // A Selection names passages of a Searcher's segments: for each segment, in
 // order, a list of bits like Segment.Deleted, which may be shorter than the
 // segment. A nil list is all passages of its segment; a list without a bit,
-// which may be empty, is none. Passages that are deleted are not found whatever
-// it says.
+// which may be empty, is none. A nil Selection is all passages. Passages that are
+// deleted are not found whatever it says.
 type Selection [][]uint64
-
-// SearchAmong is Search for the best of the selected passages alone: the first k
-// of them in a ranking of all passages, with the same scores to the last bit. For
-// the statistics that scores rest on are those of all passages and do not follow
-// the selection: a passage's score says the same whatever else is asked for, and
-// fused scores stay comparable.
-func (s *Searcher) SearchAmong(ctx context.Context, question string, k int, among Selection) ([]rank.Hit, SearchStats, error) {
-	if len(among) != len(s.segments) {
-		return nil, SearchStats{}, fmt.Errorf("the selection is of %d segments and there are %d", len(among), len(s.segments))
-	}
-	return s.search(ctx, question, k, among)
-}
 
 // selected is the number of selected passages in a window.
 func (w *scratch) selected(from, to uint32) int {

@@ -74,13 +74,13 @@ func randomSelection(rng *rand.Rand, segments []Segment, passages int, share flo
 
 func compareSelection(t *testing.T, rng *rand.Rand, s *Searcher, chosen map[rank.Ordinal]bool, among Selection, question string) {
 	t.Helper()
-	all, err := s.Search(t.Context(), question, 1<<30)
+	all, err := s.Search(t.Context(), question, 1<<30, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := slices.DeleteFunc(all, func(h rank.Hit) bool { return !chosen[h.Ordinal] })
 	for _, k := range []int{1, 10, 1 + rng.IntN(300), 1 << 30} {
-		got, _, err := s.SearchAmong(t.Context(), question, k, among)
+		got, err := s.Search(t.Context(), question, k, among)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,14 +98,14 @@ func TestSelectionOfAZeroScore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hits, _, err := s.SearchAmong(t.Context(), "windmill dog", 10, Selection{{1<<1 | 1<<5}})
+	hits, err := s.Search(t.Context(), "windmill dog", 10, Selection{{1<<1 | 1<<5}})
 	if err != nil || len(hits) != 2 {
 		t.Fatalf("%v, %v", hits, err)
 	}
-	if hits, _, err := s.SearchAmong(t.Context(), "windmill", 10, Selection{{1<<1 | 1<<5}}); err != nil || len(hits) != 0 {
+	if hits, err := s.Search(t.Context(), "windmill", 10, Selection{{1<<1 | 1<<5}}); err != nil || len(hits) != 0 {
 		t.Fatalf("%v, %v", hits, err)
 	}
-	if _, _, err := s.SearchAmong(t.Context(), "windmill", 10, Selection{}); err == nil {
+	if _, err := s.Search(t.Context(), "windmill", 10, Selection{}); err == nil {
 		t.Fatal("a selection of no segments was taken")
 	}
 }

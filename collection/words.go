@@ -10,13 +10,13 @@ import (
 // WordIndex is BM25 over all segments, with the statistics of the whole
 // collection.
 type WordIndex struct {
-	generation *Generation
-	searcher   *bm25.Searcher
-	among      *Selection
+	*bm25.Searcher // of all segments
+	generation     *Generation
+	among          *Selection
 }
 
 // Words is the word index.
-func (g *Generation) Words() *WordIndex { return &WordIndex{g, g.words, g.everything} }
+func (g *Generation) Words() *WordIndex { return &WordIndex{g.words, g, g.everything} }
 
 // Phrases is the word index read as its phrases, the pairs of adjacent terms
 // (see bm25.Searcher.Phrases); nil when the collection was built without them.
@@ -24,13 +24,13 @@ func (g *Generation) Phrases() *WordIndex {
 	if g.phrases == nil {
 		return nil
 	}
-	return &WordIndex{g, g.phrases, g.everything}
+	return &WordIndex{g.phrases, g, g.everything}
 }
 
 // Among is the same index, which finds the passages of a selection alone. Their
 // scores are what they are without it: the statistics are of all passages.
 func (w *WordIndex) Among(s *Selection) *WordIndex {
-	return &WordIndex{w.generation, w.searcher, s}
+	return &WordIndex{w.Searcher, w.generation, s}
 }
 
 // Search finds the k passages with the highest BM25 scores, best first, and
@@ -41,22 +41,5 @@ func (w *WordIndex) Search(ctx context.Context, question string, k int) ([]rank.
 	if err := w.among.of(w.generation); err != nil {
 		return nil, err
 	}
-	hits, _, err := w.searcher.SearchAmong(ctx, question, k, w.among.lists())
-	return hits, err
-}
-
-// Scores writes the scores of the given passages to out, which is as long: 0
-// where no term of the question matches.
-func (w *WordIndex) Scores(question string, ordinals []rank.Ordinal, out []float32) error {
-	return w.searcher.Scores(question, ordinals, out)
-}
-
-// Ceiling is what no passage's score for the question reaches (bm25.Searcher).
-func (w *WordIndex) Ceiling(question string) (float64, error) {
-	return w.searcher.Ceiling(question)
-}
-
-// Explain gives the terms of the sum that a passage's score is.
-func (w *WordIndex) Explain(question string, ordinal rank.Ordinal) (bm25.Explanation, error) {
-	return w.searcher.Explain(question, ordinal)
+	return w.Searcher.Search(ctx, question, k, w.among.lists())
 }

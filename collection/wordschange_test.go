@@ -225,7 +225,7 @@ func TestPhrasesWhileServing(t *testing.T) {
 			t.Errorf("%v, %v", got, err)
 		}
 		e, err := g.Phrases().Explain("a deep lake", hits[0].Ordinal)
-		if err != nil || len(e.Terms) != 1 || e.Terms[0].Term != "deep lake" || e.Terms[0].DF != 2 || e.Score != hits[0].Score {
+		if err != nil || len(e) != 1 || e[0].Term != "deep lake" || e[0].DF != 2 || e[0].Score != hits[0].Score {
 			t.Errorf("%+v, %v", e, err)
 		}
 	}

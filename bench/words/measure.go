@@ -122,9 +122,13 @@ func Build(ctx context.Context, passages []corpus.Passage, o Trial) (x *bm25.Ind
 // each took.
 func Ask(ctx context.Context, x *bm25.Index, questions []string, k int) (hits [][]rank.Hit, seconds []float64, err error) {
 	hits, seconds = make([][]rank.Hit, len(questions)), make([]float64, len(questions))
+	s, err := bm25.NewSearcher(bm25.Segment{Index: x})
+	if err != nil {
+		return nil, nil, err
+	}
 	for i, q := range questions {
 		begun := time.Now()
-		if hits[i], err = x.Search(ctx, q, k); err != nil {
+		if hits[i], err = s.Search(ctx, q, k, nil); err != nil {
 			return nil, nil, fmt.Errorf("searching for %q: %w", q, err)
 		}
 		seconds[i] = time.Since(begun).Seconds()

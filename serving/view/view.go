@@ -106,12 +106,12 @@ func (w words) Ceiling(_ context.Context, question string) (float64, error) {
 
 // Explain says it in the engine's terms.
 func (w words) Explain(_ context.Context, question string, passage rank.Ordinal) ([]search.TermScore, error) {
-	explanation, err := w.WordIndex.Explain(question, passage)
+	explained, err := w.WordIndex.Explain(question, passage)
 	if err != nil {
 		return nil, err
 	}
-	terms := make([]search.TermScore, len(explanation.Terms))
-	for i, t := range explanation.Terms {
+	terms := make([]search.TermScore, len(explained))
+	for i, t := range explained {
 		terms[i] = search.TermScore{
 			Term: t.Term, Frequency: t.TF, DocFrequency: t.DF,
 			IDF: float64(t.IDF), Boost: float64(t.Count), Score: float64(t.Score),
