@@ -411,18 +411,16 @@ func TestNotFinite(t *testing.T) {
 		t.Fatal(err)
 	}
 	dims := []onnx.Dim{onnx.Varying("batch"), onnx.Varying("sequence")}
-	ints := func(name string) onnx.Value { return onnx.Value{Name: name, Type: onnx.Int64, Shape: dims} }
-	model := onnx.Model{Producer: "test", Opsets: []onnx.Opset{{Version: 17}}, Graph: onnx.Graph{
+	g := &onnx.Graph{
 		Name:    "nan",
-		Inputs:  []onnx.Value{ints("ids"), ints("mask")},
-		Outputs: []onnx.Value{{Name: "out", Type: onnx.Float, Shape: dims}},
-		Nodes: []onnx.Node{
-			{Name: "sum", Op: "Add", Inputs: []string{"ids", "mask"}, Outputs: []string{"sum"}},
-			{Name: "cast", Op: "Cast", Inputs: []string{"sum"}, Outputs: []string{"float"}, Attributes: []onnx.Attribute{{Name: "to", Value: int64(onnx.Float)}}},
-			{Name: "minus", Op: "Neg", Inputs: []string{"float"}, Outputs: []string{"minus"}},
-			{Name: "log", Op: "Log", Inputs: []string{"minus"}, Outputs: []string{"out"}},
-		},
-	}}
+		Inputs:  []*onnx.Value{onnx.NewValue("ids", onnx.Int64, dims...), onnx.NewValue("mask", onnx.Int64, dims...)},
+		Outputs: []*onnx.Value{onnx.NewValue("out", onnx.Float, dims...)},
+	}
+	g.Add("Add", "sum", []string{"ids", "mask"})
+	g.Add("Cast", "float", []string{"sum"}, onnx.Int("to", int64(onnx.Float)))
+	g.Add("Neg", "minus", []string{"float"})
+	g.Add("Log", "out", []string{"minus"})
+	model := onnx.New("test", 17, g)
 	if err := errors.Join(model.Write(file), file.Close()); err != nil {
 		t.Fatal(err)
 	}

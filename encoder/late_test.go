@@ -212,22 +212,19 @@ func constantTokens(t *testing.T, b *models.Bundle, row []float32) {
 		g.Pooled, g.PooledDimension = "", 0
 	}
 	axes := []onnx.Dim{onnx.Varying("batch"), onnx.Varying("sequence")}
-	ints := func(name string) onnx.Value { return onnx.Value{Name: name, Type: onnx.Int64, Shape: axes} }
-	node := func(op string, inputs []string, output string, attributes ...onnx.Attribute) onnx.Node {
-		return onnx.Node{Name: output, Op: op, Inputs: inputs, Outputs: []string{output}, Attributes: attributes}
-	}
-	width := int64(len(row))
-	model := onnx.Model{Producer: "test", Opsets: []onnx.Opset{{Version: 17}}, Graph: onnx.Graph{
+	width := len(row)
+	g := &onnx.Graph{
 		Name:         "constant",
-		Initialisers: []onnx.Tensor{onnx.Floats("row", row, 1, 1, width), onnx.Ints("width", []int64{width}, 1)},
-		Inputs:       []onnx.Value{ints("input_ids"), ints("attention_mask"), ints("token_type_ids")},
-		Outputs:      []onnx.Value{{Name: "tokens", Type: onnx.Float, Shape: append(axes[:2:2], onnx.Fixed(width))}},
-		Nodes: []onnx.Node{
-			node("Shape", []string{"input_ids"}, "shape"),
-			node("Concat", []string{"shape", "width"}, "whole", onnx.Attribute{Name: "axis", Value: int64(0)}),
-			node("Expand", []string{"row", "whole"}, "tokens"),
-		},
-	}}
+		Initialisers: []*onnx.Tensor{onnx.Floats("row", row, 1, 1, width), onnx.Ints("width", []int64{int64(width)}, 1)},
+		Outputs:      []*onnx.Value{onnx.NewValue("tokens", onnx.Float, append(axes[:2:2], onnx.Fixed(width))...)},
+	}
+	for _, name := range []string{"input_ids", "attention_mask", "token_type_ids"} {
+		g.Inputs = append(g.Inputs, onnx.NewValue(name, onnx.Int64, axes...))
+	}
+	g.Add("Shape", "shape", []string{"input_ids"})
+	g.Add("Concat", "whole", []string{"shape", "width"}, onnx.Int("axis", 0))
+	g.Add("Expand", "tokens", []string{"row", "whole"})
+	model := onnx.New("test", 17, g)
 	file, err := os.Create(b.Path("encoder.onnx"))
 	if err != nil {
 		t.Fatal(err)

@@ -37,26 +37,26 @@ func dynamic(t *testing.T) *models.Bundle {
 		weights[i] = int8(i*37%41 - 20)
 	}
 	axes := []onnx.Dim{onnx.Varying("batch"), onnx.Varying("sequence")}
-	node := func(op string, inputs, outputs []string, attributes ...onnx.Attribute) onnx.Node {
-		return onnx.Node{Name: outputs[0] + "." + op, Op: op, Inputs: inputs, Outputs: outputs, Attributes: attributes}
+	node := func(op string, inputs, outputs []string, attributes ...*onnx.Attribute) *onnx.Node {
+		return &onnx.Node{Name: outputs[0] + "." + op, Op: op, Inputs: inputs, Outputs: outputs, Attributes: attributes}
 	}
-	model := onnx.Model{Producer: "test", Opsets: []onnx.Opset{{Version: 14}}, Graph: onnx.Graph{
+	model := onnx.New("test", 14, &onnx.Graph{
 		Name: "dynamic",
-		Initialisers: []onnx.Tensor{
-			onnx.Floats("table", table, int64(len(words)), d), onnx.Bytes("weights", weights, d, d),
+		Initialisers: []*onnx.Tensor{
+			onnx.Floats("table", table, len(words), d), onnx.Bytes("weights", weights, d, d),
 			onnx.Bytes("zero", []int8{0}), onnx.Floats("step", []float32{0.01}),
 		},
-		Inputs:  []onnx.Value{{Name: "input_ids", Type: onnx.Int64, Shape: axes}, {Name: "attention_mask", Type: onnx.Int64, Shape: axes}},
-		Outputs: []onnx.Value{{Name: "last_hidden_state", Type: onnx.Float, Shape: append(axes[:2:2], onnx.Fixed(d))}},
-		Nodes: []onnx.Node{
+		Inputs:  []*onnx.Value{onnx.NewValue("input_ids", onnx.Int64, axes...), onnx.NewValue("attention_mask", onnx.Int64, axes...)},
+		Outputs: []*onnx.Value{onnx.NewValue("last_hidden_state", onnx.Float, append(axes[:2:2], onnx.Fixed(d))...)},
+		Nodes: []*onnx.Node{
 			node("Gather", []string{"table", "input_ids"}, []string{"words"}),
 			node("DynamicQuantizeLinear", []string{"words"}, []string{"small", "scale", "shift"}),
 			node("MatMulInteger", []string{"small", "weights", "shift", "zero"}, []string{"sums"}),
-			node("Cast", []string{"sums"}, []string{"floats"}, onnx.Attribute{Name: "to", Value: int64(onnx.Float)}),
+			node("Cast", []string{"sums"}, []string{"floats"}, onnx.Int("to", int64(onnx.Float))),
 			node("Mul", []string{"scale", "step"}, []string{"unit"}),
 			node("Mul", []string{"floats", "unit"}, []string{"last_hidden_state"}),
 		},
-	}}
+	})
 	source := t.TempDir()
 	file, err := os.Create(filepath.Join(source, "model.onnx"))
 	if err != nil {

@@ -22,7 +22,7 @@ type Wanted struct {
 	// accept says why a bundle, whose files are whole, has to be made again.
 	accept func(*models.Bundle) error
 	// make imports it, from the checkpoint of the base encoder.
-	make func(ctx context.Context, checkpoint string, progress func(done, total int64)) error
+	make func(ctx context.Context, checkpoint string) error
 }
 
 // ReadDeltas opens the deltas in the folders of files, in the order of their
@@ -75,8 +75,8 @@ func WantedExperts(cache provision.Cache, deltas []*models.Delta, full bool) []W
 			all = append(all, Wanted{
 				Name: name, Folder: folder,
 				accept: func(b *models.Bundle) error { return isMerged(b, d, accepted) },
-				make: func(ctx context.Context, checkpoint string, progress func(done, total int64)) error {
-					_, err := d.Merge(ctx, folder, models.ImportOptions{Base: checkpoint, Int8: precision == models.PrecisionInt8, Progress: progress})
+				make: func(ctx context.Context, checkpoint string) error {
+					_, err := d.Merge(ctx, folder, models.ImportOptions{Base: checkpoint, Int8: precision == models.PrecisionInt8})
 					return err
 				},
 			})
@@ -112,62 +112,29 @@ func isMerged(b *models.Bundle, d *models.Delta, precision string) error {
 // 150 MB of memory.
 const importers = 4
 
-// Progress is told how much of a stage's bytes is done.
-type Progress func(stage string, done, total int64)
-
-// Make makes bundles, several at a time, from the base's checkpoint.
-func Make(ctx context.Context, missing []Wanted, checkpoint string, progress Progress) error {
-	if len(missing) == 0 {
-		return nil
+// Make makes bundles, several at a time, from the base's checkpoint. progress is
+// told how many are done.
+func Make(ctx context.Context, missing []Wanted, checkpoint string, progress func(done, total int)) error {
+	if len(missing) > 0 {
+		progress(0, len(missing))
 	}
-	sum := &sharedProgress{parts: make([][2]int64, len(missing)), show: func(done, total int64) {
-		progress(fmt.Sprintf("importing %s", bundleNames(missing)), done, total)
-	}}
+	done := 0
+	var mu sync.Mutex // guards done, and calls progress in order
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(min(importers, runtime.GOMAXPROCS(0)))
-	for i, w := range missing {
+	for _, w := range missing {
 		group.Go(func() error {
-			if err := w.make(ctx, checkpoint, func(done, total int64) { sum.report(i, done, total) }); err != nil {
+			if err := w.make(ctx, checkpoint); err != nil {
 				return fmt.Errorf("bundle %s: %w", w.Name, err)
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			progress(done, len(missing))
 			return nil
 		})
 	}
 	return group.Wait()
-}
-
-// bundleNames lists a few bundles by name, and counts many.
-func bundleNames(all []Wanted) string {
-	const few = 3
-	if len(all) > few {
-		return fmt.Sprintf("%d bundles", len(all))
-	}
-	var names []string
-	for _, w := range all {
-		names = append(names, w.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// sharedProgress adds up the progress of several imports.
-type sharedProgress struct {
-	mu    sync.Mutex
-	parts [][2]int64 // done and total of each; a total of 0: not begun
-	show  func(done, total int64)
-}
-
-func (s *sharedProgress) report(part int, done, total int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.parts[part] = [2]int64{done, total}
-	var sum, known, largest, open int64
-	for _, p := range s.parts {
-		sum, known, largest = sum+p[0], known+p[1], max(largest, p[1])
-		if p[1] == 0 {
-			open++
-		}
-	}
-	s.show(sum, known+open*largest) // what has not begun is taken to be as large
 }
 
 // wantedBase is the base encoder in both precisions.
@@ -178,7 +145,7 @@ func wantedBase(cache provision.Cache) []Wanted {
 		all = append(all, Wanted{
 			Name: BaseBundle(precision), Folder: folder,
 			accept: func(b *models.Bundle) error { return isBase(b, precision) },
-			make: func(ctx context.Context, checkpoint string, progress func(done, total int64)) error {
+			make: func(ctx context.Context, checkpoint string) error {
 				unitLength := true
 				_, err := models.Import(ctx, checkpoint, folder, models.ImportOptions{
 					Name:      Base,
@@ -187,7 +154,6 @@ func wantedBase(cache provision.Cache) []Wanted {
 					Pooling:   models.PoolingMean,
 					Normalise: &unitLength,
 					Template:  models.TemplateTitleDotText,
-					Progress:  progress,
 				})
 				return err
 			},

@@ -54,7 +54,7 @@ func TestExpertsAreImportedAgainWhenSomethingChanged(t *testing.T) {
 	if names, says := missing([]*models.Delta{plain}, false); !slices.Equal(names, []string{"golden-two"}) || !strings.Contains(says, "from another delta") {
 		t.Errorf("another calibration: %q %s", names, says)
 	}
-	if err := experts.Make(t.Context(), experts.WantedExperts(cache, []*models.Delta{plain}, false), tinyexperts.Golden(t, "two"), func(string, int64, int64) {}); err == nil || !strings.Contains(err.Error(), "bundle golden-two") {
+	if err := experts.Make(t.Context(), experts.WantedExperts(cache, []*models.Delta{plain}, false), tinyexperts.Golden(t, "two"), func(int, int) {}); err == nil || !strings.Contains(err.Error(), "bundle golden-two") {
 		t.Errorf("a base that is none: %v", err)
 	}
 }

@@ -24,8 +24,8 @@ type Setup struct {
 	Full bool
 	// Usual: of the shipped experts, those that a collection has by default.
 	Usual    bool
-	Out      io.Writer // what was done, for people
-	Progress Progress
+	Out      io.Writer             // what was done, for people
+	Progress func(done, total int) // bundles imported
 }
 
 // deltas are the experts to import.

@@ -30,10 +30,9 @@ func (b *Bundle) Check() error {
 		}
 	}
 	if e := m.Ensemble; e != nil {
-		d := onnx.Fixed(int64(m.Dimension))
 		all = append(all, b.checkGraph(e.File,
-			[]onnx.Value{{Name: ensemble.Input, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), d}}},
-			onnx.Value{Name: ensemble.Output, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), onnx.Fixed(int64(e.Members)), d}}))
+			[]*onnx.Value{onnx.NewValue(ensemble.Input, onnx.Float, onnx.Varying(""), onnx.Fixed(m.Dimension))},
+			onnx.NewValue(ensemble.Output, onnx.Float, onnx.Varying(""), onnx.Fixed(e.Members), onnx.Fixed(m.Dimension))))
 	}
 	return errors.Join(all...)
 }
@@ -44,49 +43,52 @@ func (b *Bundle) checkEncoders() (all []error) {
 	if m.Passage.File != m.Question.File {
 		graphs = append(graphs, m.Passage)
 	}
+	open := onnx.Varying("")
 	for _, g := range graphs {
-		inputs := []onnx.Value{}
+		var inputs []*onnx.Value
 		for _, name := range []string{g.InputIDs, g.AttentionMask, g.TokenTypeIDs} {
 			if name != "" {
-				inputs = append(inputs, onnx.Value{Name: name, Type: onnx.Int64, Shape: []onnx.Dim{onnx.Varying(""), onnx.Varying("")}})
+				inputs = append(inputs, onnx.NewValue(name, onnx.Int64, open, open))
 			}
 		}
-		shape := []onnx.Dim{onnx.Varying(""), onnx.Fixed(int64(m.Dimension))}
+		outputs := []*onnx.Value{onnx.NewValue(g.Embedding, onnx.Float, open, onnx.Fixed(m.Dimension))}
 		if m.Kind == KindLate {
-			shape = []onnx.Dim{onnx.Varying(""), onnx.Varying(""), onnx.Fixed(int64(m.Dimension) + 1)}
+			outputs[0] = onnx.NewValue(g.Embedding, onnx.Float, open, open, onnx.Fixed(m.Dimension+1))
 		}
-		outputs := []onnx.Value{{Name: g.Embedding, Type: onnx.Float, Shape: shape}}
 		if g.Pooled != "" {
-			outputs = append(outputs, onnx.Value{Name: g.Pooled, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying(""), onnx.Fixed(int64(g.PooledDimension))}})
+			outputs = append(outputs, onnx.NewValue(g.Pooled, onnx.Float, open, onnx.Fixed(g.PooledDimension)))
 		}
 		all = append(all, b.checkGraph(g.File, inputs, outputs...))
 	}
 	return all
 }
 
-func (b *Bundle) checkGraph(file string, inputs []onnx.Value, outputs ...onnx.Value) error {
-	data, err := os.ReadFile(b.Path(file))
+func (b *Bundle) checkGraph(file string, inputs []*onnx.Value, outputs ...*onnx.Value) error {
+	path := b.Path(file)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	e, err := onnx.Read(data)
+	model, err := onnx.Read(data)
 	if err != nil {
-		return fmt.Errorf("%s: %w", b.Path(file), err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	if len(e.External) > 0 {
-		return fmt.Errorf("%s: the weight %q lies in another file, %q: a bundle's graphs hold their weights", b.Path(file), e.External[0].Tensor, e.External[0].Location)
-	}
-	if len(e.Inputs) != len(inputs) {
-		return fmt.Errorf("%s has the inputs %s; the manifest has %s", b.Path(file), describe(e.Inputs), describe(inputs))
-	}
-	for _, want := range inputs {
-		if !slices.ContainsFunc(e.Inputs, func(v onnx.Value) bool { return fits(v, want) }) {
-			return fmt.Errorf("%s has the inputs %s; the manifest wants %s", b.Path(file), describe(e.Inputs), describe([]onnx.Value{want}))
+	for _, t := range model.Graph.Initialisers {
+		if from, err := t.File(); from != nil || err != nil {
+			return errors.Join(fmt.Errorf("%s: the weight %q lies in another file: a bundle's graphs hold their weights", path, t.Name), err)
 		}
 	}
-	for _, want := range outputs {
-		if !slices.ContainsFunc(e.Outputs, func(v onnx.Value) bool { return fits(v, want) }) {
-			return fmt.Errorf("%s has the outputs %s; the manifest wants %s", b.Path(file), describe(e.Outputs), describe([]onnx.Value{want}))
+	for _, side := range []struct {
+		what        string
+		have, wants []*onnx.Value
+	}{{"inputs", model.Given(), inputs}, {"outputs", model.Graph.Outputs, outputs}} {
+		if side.what == "inputs" && len(side.have) != len(inputs) {
+			return fmt.Errorf("%s has the inputs %s; the manifest has %s", path, describe(side.have...), describe(inputs...))
+		}
+		for _, want := range side.wants {
+			if !slices.ContainsFunc(side.have, func(v *onnx.Value) bool { return fits(v, want) }) {
+				return fmt.Errorf("%s has the %s %s; the manifest wants %s", path, side.what, describe(side.have...), describe(want))
+			}
 		}
 	}
 	return nil
@@ -94,20 +96,7 @@ func (b *Bundle) checkGraph(file string, inputs []onnx.Value, outputs ...onnx.Va
 
 // fits says whether v can be used as want: an axis that v leaves open fits
 // any length.
-func fits(v, want onnx.Value) bool {
-	if v.Name != want.Name || v.Type != want.Type {
-		return false
-	}
-	if v.Shape == nil {
-		return true
-	}
-	if len(v.Shape) != len(want.Shape) {
-		return false
-	}
-	for i, d := range v.Shape {
-		if d.Size >= 0 && d.Size != want.Shape[i].Size {
-			return false
-		}
-	}
-	return true
+func fits(v, want *onnx.Value) bool {
+	return v.Name == want.Name && v.Elem() == want.Elem() && (v.Shape() == nil ||
+		slices.EqualFunc(v.Shape(), want.Shape(), func(has, wants *onnx.Dim) bool { return has.Size <= 0 || has.Size == wants.Size }))
 }

@@ -1,7 +1,6 @@
 package models
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -144,21 +143,16 @@ func hashIn(files fs.FS, name string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// copyFile puts a file of the delta into a folder, and makes sure that it is
-// the one that was verified.
-func (d *Delta) copyFile(folder *Folder, name string) error {
+// copy writes a file of the delta, and makes sure that it is the one that was
+// verified.
+func (d *Delta) copy(w io.Writer, name string) error {
 	data, err := fs.ReadFile(d.files, name)
 	if err != nil {
 		return err
 	}
-	if err := folder.Create(name, func(w io.Writer) error {
-		_, err := io.Copy(w, bytes.NewReader(data))
-		return err
-	}); err != nil {
-		return err
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != d.Manifest.Files[name] {
+		return errors.New("it changed while it was read")
 	}
-	if folder.sums[name] != d.Manifest.Files[name] {
-		return fmt.Errorf("%s changed while it was read", name)
-	}
-	return nil
+	_, err = w.Write(data)
+	return err
 }

@@ -80,8 +80,8 @@ func (w *written) at(name string) int {
 
 func (w *written) drop(name string) { w.tensors = slices.Delete(w.tensors, w.at(name), w.at(name)+1) }
 
-func (w *written) add(name, kind string, shape ...int64) {
-	n := int64(map[string]int{"F16": 2, "F32": 4}[kind])
+func (w *written) add(name, kind string, shape ...int) {
+	n := map[string]int{"F16": 2, "F32": 4}[kind]
 	for _, d := range shape {
 		n *= d
 	}
@@ -108,7 +108,7 @@ func writeTensors(tb testing.TB, path string, metadata map[string]string, tensor
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := errors.Join(safetensors.WriteWith(file, metadata, tensors), file.Close()); err != nil {
+	if err := errors.Join(safetensors.Write(file, metadata, tensors), file.Close()); err != nil {
 		tb.Fatal(err)
 	}
 	data, err := os.ReadFile(path)

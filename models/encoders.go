@@ -1,12 +1,12 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -17,56 +17,37 @@ import (
 // same where one serves both sides.
 type encoders struct{ question, passage *tower }
 
+// openEncoders opens the encoder in dir, and that for passages in passageDir
+// where it is another.
 func openEncoders(ctx context.Context, dir, passageDir string) (*encoders, error) {
-	if _, err := os.Stat(filepath.Join(dir, "config.json")); errors.Is(err, os.ErrNotExist) && passageDir == "" {
-		q, p := filepath.Join(dir, strings.TrimSuffix(questionPrefix, ".")), filepath.Join(dir, strings.TrimSuffix(passagePrefix, "."))
-		if isDir(q) && isDir(p) {
-			dir, passageDir = q, p
-		}
-	}
-	first, err := openCheckpoint(ctx, dir)
+	question, err := openTower(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	e := &encoders{question: first[Question], passage: first[Passage]}
+	e := &encoders{question: question, passage: question}
 	if passageDir != "" {
-		second, err := openCheckpoint(ctx, passageDir)
-		if err != nil {
-			e.close()
+		if e.passage, err = openTower(ctx, passageDir); err != nil {
+			question.close()
 			return nil, err
-		}
-		if second[Passage] == nil {
-			second[Question].close()
-			e.close()
-			return nil, fmt.Errorf("%s holds no passage encoder (%s…)", passageDir, passagePrefix)
-		}
-		if e.question == nil {
-			second[Passage].close()
-		} else {
-			e.passage = second[Passage]
 		}
 	}
 	switch {
-	case e.question == nil:
-		e.close()
-		return nil, fmt.Errorf("%s holds no question encoder (%s…): give the question encoder's checkpoint first and this one as the passage encoder's", dir, questionPrefix)
-	case e.passage == nil:
-		e.close()
-		return nil, fmt.Errorf("%s holds a question encoder and no passage encoder (%s…): name the passage encoder's checkpoint too", dir, passagePrefix)
+	case e.question.head == passagePrefix:
+		err = fmt.Errorf("%s holds no question encoder (%s…): give the question encoder's checkpoint first and this one as the passage encoder's", dir, questionPrefix)
+	case e.passage.head == questionPrefix && passageDir == "":
+		err = fmt.Errorf("%s holds a question encoder and no passage encoder (%s…): name the passage encoder's checkpoint too", dir, passagePrefix)
+	case e.passage.head == questionPrefix:
+		err = fmt.Errorf("%s holds no passage encoder (%s…)", passageDir, passagePrefix)
+	default:
+		return e, nil
 	}
-	return e, nil
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+	e.close()
+	return nil, err
 }
 
 func (e *encoders) close() {
-	for _, t := range []*tower{e.question, e.passage} {
-		if t != nil {
-			t.close()
-		}
+	for _, t := range e.distinct() {
+		t.close()
 	}
 }
 
@@ -90,12 +71,6 @@ func (e *encoders) check(head bert.Head) error {
 // manifest says how the encoders are to be used.
 func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, error) {
 	q, p := e.question, e.passage
-	if a, b := q.config.Output(), p.config.Output(); a != b {
-		return Manifest{}, fmt.Errorf("the question encoder gives vectors of %d numbers and the passage encoder of %d", a, b)
-	}
-	if err := q.tokenizer.same(p.tokenizer); err != nil {
-		return Manifest{}, err
-	}
 	if o.Pooling == PoolingTokens {
 		return Manifest{}, fmt.Errorf("the pooling %q is for late experts, which are imported from a delta", o.Pooling)
 	}
@@ -103,34 +78,48 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 	if err != nil {
 		return Manifest{}, err
 	}
-	m := Manifest{
-		Format: Format, Name: or(o.Name, nameOf(outDir)), Kind: KindDense, Dimension: q.config.Output(),
-		Pooling:   or(o.Pooling, q.pooling, PoolingCLS),
-		Normalise: value(o.Normalise, q.normalise),
-		LowerCase: q.tokenizer.lowerCase,
-		Template:  or(o.Template, TemplateTitleDotText), Similarity: SimilarityInnerProduct, Precision: PrecisionFP32,
-		Tokenizer: q.tokenizer.name,
-		Question:  DefaultGraph(bothFile), Passage: DefaultGraph(bothFile),
-		Lineage: Lineage{
-			Source: or(o.Source, filepath.Base(filepath.Clean(srcDir))), SourceSHA256: hash,
-			Architecture: q.config.String(), Licence: or(o.Licence, q.licence), Producer: Producer,
-		},
+	m, err := newManifest(srcDir, outDir, o, [2]importedSide{{q.checkpoint, q.tokenizer, q.config.Output()}, {p.checkpoint, p.tokenizer, p.config.Output()}}, q.isDPR())
+	m.Pooling, m.Normalise = cmp.Or(o.Pooling, q.pooling, PoolingCLS), value(o.Normalise, q.normalise)
+	m.Question, m.Passage = DefaultGraph(bothFile), DefaultGraph(bothFile)
+	if q != p {
+		m.Question, m.Passage = DefaultGraph(questionFile), DefaultGraph(passageFile)
 	}
 	if o.Int8 {
 		m.Precision = PrecisionInt8
 	}
-	defaults := MaxTokens{Question: 64, Passage: 256}
-	if q.isDPR() {
-		m.Template = or(o.Template, TemplatePair)
-		defaults.Question = 256
+	m.Lineage.SourceSHA256, m.Lineage.Architecture = hash, q.config.String()
+	return m, err
+}
+
+// importedSide is what a manifest is made of, of the encoder of one side.
+type importedSide struct {
+	*checkpoint
+	words     *tokenizer
+	dimension int
+}
+
+// newManifest is what imports of all kinds say alike.
+func newManifest(srcDir, outDir string, o ImportOptions, sides [2]importedSide, dpr bool) (m Manifest, err error) {
+	q, p := sides[Question], sides[Passage]
+	if q.dimension != p.dimension {
+		return m, fmt.Errorf("the question encoder gives vectors of %d numbers and the passage encoder of %d", q.dimension, p.dimension)
 	}
-	if q != p {
-		m.Question, m.Passage = DefaultGraph(questionFile), DefaultGraph(passageFile)
+	if err := q.words.same(p.words); err != nil {
+		return m, err
 	}
-	if m.MaxTokens.Question, err = q.limit("question", o.MaxTokens.Question, defaults.Question); err != nil {
-		return Manifest{}, err
+	template, longest := TemplateTitleDotText, MaxTokens{Question: 64, Passage: 256}
+	if dpr {
+		template, longest.Question = TemplatePair, 256
 	}
-	m.MaxTokens.Passage, err = p.limit("passage", o.MaxTokens.Passage, defaults.Passage)
+	m = Manifest{
+		Format: Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: KindDense, Dimension: q.dimension, LowerCase: q.words.lowerCase,
+		Template: cmp.Or(o.Template, template), Similarity: SimilarityInnerProduct, Precision: PrecisionFP32, Tokenizer: q.words.name,
+		Lineage: Lineage{Source: cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))), Licence: cmp.Or(o.Licence, q.licence), Producer: Producer},
+	}
+	if m.MaxTokens.Question, err = q.limit("question", o.MaxTokens.Question, longest.Question); err != nil {
+		return m, err
+	}
+	m.MaxTokens.Passage, err = p.limit("passage", o.MaxTokens.Passage, longest.Passage)
 	return m, err
 }
 
@@ -154,21 +143,14 @@ func (c *checkpoint) limit(side string, asked, otherwise int) (int, error) {
 	return limit, nil
 }
 
-// hashWeights is the SHA-256 of the weights' files, each once.
+// hashWeights is the SHA-256 of the weights' file, or of the lines that
+// `sha256sum` prints for two.
 func hashWeights(all []*tower) (string, error) {
 	hash := sha256.New()
-	seen := map[string]bool{}
 	for _, t := range all {
-		if seen[t.set.Path] {
-			continue
-		}
-		seen[t.set.Path] = true
 		sum, err := hashFile(t.set.Path)
-		if err != nil {
-			return "", err
-		}
-		if len(all) == 1 {
-			return sum, nil // as `sha256sum` prints it
+		if err != nil || len(all) == 1 {
+			return sum, err
 		}
 		_, _ = fmt.Fprintln(hash, sum)
 	}
@@ -187,13 +169,4 @@ func nameOf(dir string) string {
 		return '-'
 	}, strings.ToLower(filepath.Base(dir)))
 	return strings.Trim(name[:min(len(name), 64)], "._-")
-}
-
-func or(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

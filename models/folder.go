@@ -68,6 +68,28 @@ func (f *Folder) Create(name string, write func(io.Writer) error) error {
 	return nil
 }
 
+// bundleFile is a file to write into a bundle.
+type bundleFile struct {
+	name  string
+	write func(io.Writer) error
+}
+
+// writeBundle makes the bundle dir of its files; calibration may be nil.
+func writeBundle(dir string, m Manifest, calibration *Calibration, files []bundleFile) (*Bundle, error) {
+	folder, err := NewFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Abandon()
+	for _, file := range files {
+		if err := folder.Create(file.name, file.write); err != nil {
+			return nil, err
+		}
+	}
+	folder.calibration = calibration
+	return folder.Finish(m)
+}
+
 // Finish writes the manifest, with the hashes of all files, and CARD.md, and
 // puts the folder in its place.
 func (f *Folder) Finish(m Manifest) (*Bundle, error) {

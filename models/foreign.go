@@ -1,15 +1,14 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"conclave/models/onnx"
@@ -17,17 +16,16 @@ import (
 
 // exported is an encoder that another program exported to ONNX.
 type exported struct {
-	dir, path string
+	path string
 	checkpoint
 	tokenizer *tokenizer
-	model     *onnx.Existing
+	model     *onnx.Model
 	sha256    string
 	// What plan chose.
 	graph     Graph
-	output    onnx.Value
+	output    *onnx.Value
 	pooling   string // "" where the chosen output is pooled already
 	normalise bool
-	extension onnx.Extension
 }
 
 // exportedFiles are where exporters put an encoder.
@@ -77,33 +75,15 @@ func importExported(ctx context.Context, srcDir, outDir string, o ImportOptions)
 	if err != nil {
 		return nil, err
 	}
-	folder, err := NewFolder(outDir)
-	if err != nil {
-		return nil, err
-	}
-	defer folder.Abandon()
-	if err := folder.Create(m.Tokenizer, func(w io.Writer) error {
-		_, err := w.Write(question.tokenizer.data)
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	if err := folder.Create(m.Question.File, question.write); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+	files := append(question.tokenizer.file(), bundleFile{m.Question.File, question.model.Write})
 	if passage != question {
-		if err := folder.Create(m.Passage.File, passage.write); err != nil {
-			return nil, err
-		}
+		files = append(files, bundleFile{m.Passage.File, passage.model.Write})
 	}
-	return folder.Finish(m)
+	return writeBundle(outDir, m, nil, files)
 }
 
 func openExported(dir string, o ImportOptions) (*exported, error) {
-	e := &exported{dir: dir, path: findExported(dir)}
+	e := &exported{path: findExported(dir)}
 	if e.path == "" {
 		return nil, fmt.Errorf("%s has neither model.safetensors nor model.onnx", dir)
 	}
@@ -136,34 +116,20 @@ func openExported(dir string, o ImportOptions) (*exported, error) {
 }
 
 func exportedManifest(q, p *exported, srcDir, outDir string, o ImportOptions) (Manifest, error) {
-	if a, b := q.config.Dimension, p.config.Dimension; a != b {
-		return Manifest{}, fmt.Errorf("the question encoder gives vectors of %d numbers and the passage encoder of %d", a, b)
-	}
-	if err := q.tokenizer.same(p.tokenizer); err != nil {
-		return Manifest{}, err
-	}
-	m := Manifest{
-		Format: Format, Name: or(o.Name, nameOf(outDir)), Kind: KindDense, Dimension: q.config.Dimension,
-		Pooling: or(q.pooling, PoolingGraph), Normalise: q.normalise, LowerCase: q.tokenizer.lowerCase,
-		Template: or(o.Template, TemplateTitleDotText), Similarity: SimilarityInnerProduct, Precision: q.precision(),
-		Tokenizer: q.tokenizer.name, Question: q.graph, Passage: p.graph,
-		Lineage: Lineage{
-			Source: or(o.Source, filepath.Base(filepath.Clean(srcDir))), SourceSHA256: q.sha256,
-			Architecture: "exported ONNX model", Licence: or(o.Licence, q.licence), Producer: Producer,
-		},
-	}
+	m, err := newManifest(srcDir, outDir, o, [2]importedSide{{&q.checkpoint, q.tokenizer, q.config.Dimension}, {&p.checkpoint, p.tokenizer, p.config.Dimension}}, false)
+	m.Pooling, m.Normalise = cmp.Or(q.pooling, PoolingGraph), q.normalise
+	m.Question, m.Passage = q.graph, p.graph
 	m.Question.File, m.Passage.File = bothFile, bothFile
 	if q != p {
 		m.Question.File, m.Passage.File = questionFile, passageFile
-		if q.pooling != p.pooling || q.normalise != p.normalise {
-			return Manifest{}, fmt.Errorf("the encoders pool differently: %q (unit length: %t) and %q (%t)", q.pooling, q.normalise, p.pooling, p.normalise)
+		if err == nil && (q.pooling != p.pooling || q.normalise != p.normalise) {
+			err = fmt.Errorf("the encoders pool differently: %q (unit length: %t) and %q (%t)", q.pooling, q.normalise, p.pooling, p.normalise)
 		}
 	}
-	var err error
-	if m.MaxTokens.Question, err = q.limit("question", o.MaxTokens.Question, 64); err != nil {
-		return Manifest{}, err
+	if q.model.Uses(quantisedOperators...) {
+		m.Precision = PrecisionInt8
 	}
-	m.MaxTokens.Passage, err = p.limit("passage", o.MaxTokens.Passage, 256)
+	m.Lineage.SourceSHA256, m.Lineage.Architecture = q.sha256, "exported ONNX model"
 	return m, err
 }
 
@@ -172,26 +138,33 @@ var quantisedOperators = []string{
 	"MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits",
 }
 
-func (e *exported) precision() string {
-	if slices.ContainsFunc(quantisedOperators, func(op string) bool { return e.model.Operators[op] }) {
-		return PrecisionInt8
-	}
-	return PrecisionFP32
-}
-
-func (e *exported) write(w io.Writer) error { return e.model.Extend(w, e.extension) }
-
-// fetch reads a weight that lies beside the model.
-func (e *exported) fetch(x onnx.External) ([]byte, error) {
-	if !filepath.IsLocal(filepath.FromSlash(x.Location)) {
-		return nil, fmt.Errorf("it is said to lie in %q, outside the model's folder", x.Location)
-	}
+// embed takes the weights that lie beside the model into it.
+func (e *exported) embed() error {
 	root, err := os.OpenRoot(filepath.Dir(e.path))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = root.Close() }()
-	file, err := root.Open(filepath.FromSlash(x.Location))
+	for _, t := range e.model.Graph.Initialisers {
+		from, err := t.File()
+		if err != nil {
+			return err
+		}
+		if from == nil {
+			continue
+		}
+		raw, err := fetch(root, from)
+		if err != nil {
+			return fmt.Errorf("the weight %q: %w", t.Name, err)
+		}
+		t.Embed(raw)
+	}
+	return nil
+}
+
+// fetch reads a weight out of a file in a folder.
+func fetch(folder *os.Root, from *onnx.File) ([]byte, error) {
+	file, err := folder.Open(filepath.FromSlash(from.Location))
 	if err != nil {
 		return nil, err
 	}
@@ -200,40 +173,35 @@ func (e *exported) fetch(x onnx.External) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	length := x.Length
+	length := from.Length
 	if length < 0 {
-		length = info.Size() - x.Offset
+		length = info.Size() - from.Offset
 	}
-	if length < 0 || x.Offset > info.Size()-length {
-		return nil, fmt.Errorf("bytes %d to %d of %s, which has %d", x.Offset, x.Offset+length, x.Location, info.Size())
+	if length < 0 || from.Offset > info.Size()-length {
+		return nil, fmt.Errorf("bytes %d to %d of %s, which has %d", from.Offset, from.Offset+length, from.Location, info.Size())
 	}
 	raw := make([]byte, length)
-	if _, err := file.ReadAt(raw, x.Offset); err != nil {
-		return nil, err
-	}
-	return raw, nil
+	_, err = file.ReadAt(raw, from.Offset)
+	return raw, err
 }
 
 // describe lists values for a message.
-func describe(values []onnx.Value) string {
+func describe(values ...*onnx.Value) string {
 	var all []string
 	for _, v := range values {
 		shape := "of unknown shape"
-		if v.Shape != nil {
+		if v.Shape() != nil {
 			var dims []string
-			for _, d := range v.Shape {
-				switch {
-				case d.Size >= 0:
-					dims = append(dims, fmt.Sprint(d.Size))
-				case d.Name != "":
-					dims = append(dims, d.Name)
-				default:
-					dims = append(dims, "?")
+			for _, d := range v.Shape() {
+				size := cmp.Or(d.Name, "?")
+				if d.Size > 0 {
+					size = fmt.Sprint(d.Size)
 				}
+				dims = append(dims, size)
 			}
 			shape = "[" + strings.Join(dims, ", ") + "]"
 		}
-		all = append(all, fmt.Sprintf("%s %s %s", v.Name, v.Type, shape))
+		all = append(all, fmt.Sprintf("%s %s %s", v.Name, v.Elem(), shape))
 	}
 	return strings.Join(all, "; ")
 }

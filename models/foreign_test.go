@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"conclave/models"
 	"conclave/models/onnx"
 	"conclave/models/tiny"
@@ -19,16 +17,13 @@ import (
 // token's row its vector.
 func export() *onnx.Model {
 	tokens := []onnx.Dim{onnx.Varying("batch"), onnx.Varying("sequence")}
-	return &onnx.Model{
-		Producer: "pytorch", Opsets: []onnx.Opset{{Version: 14}},
-		Graph: onnx.Graph{
-			Name:         "exported",
-			Nodes:        []onnx.Node{{Name: "look", Op: "Gather", Inputs: []string{"table", "input_ids"}, Outputs: []string{"last_hidden_state"}}},
-			Initialisers: []onnx.Tensor{onnx.Floats("table", make([]float32, 4*len(tiny.Vocabulary())), int64(len(tiny.Vocabulary())), 4)},
-			Inputs:       []onnx.Value{{Name: "input_ids", Type: onnx.Int64, Shape: tokens}, {Name: "attention_mask", Type: onnx.Int64, Shape: tokens}},
-			Outputs:      []onnx.Value{{Name: "last_hidden_state", Type: onnx.Float, Shape: append(tokens[:2:2], onnx.Fixed(4))}},
-		},
-	}
+	return onnx.New("pytorch", 14, &onnx.Graph{
+		Name:         "exported",
+		Nodes:        []*onnx.Node{{Name: "look", Op: "Gather", Inputs: []string{"table", "input_ids"}, Outputs: []string{"last_hidden_state"}}},
+		Initialisers: []*onnx.Tensor{onnx.Floats("table", make([]float32, 4*len(tiny.Vocabulary())), len(tiny.Vocabulary()), 4)},
+		Inputs:       []*onnx.Value{onnx.NewValue("input_ids", onnx.Int64, tokens...), onnx.NewValue("attention_mask", onnx.Int64, tokens...)},
+		Outputs:      []*onnx.Value{onnx.NewValue("last_hidden_state", onnx.Float, append(tokens[:2:2], onnx.Fixed(4))...)},
+	})
 }
 
 // exported writes m and a vocabulary.
@@ -61,7 +56,7 @@ func TestImportExported(t *testing.T) {
 
 	narrow := export()
 	for i := range narrow.Graph.Inputs {
-		narrow.Graph.Inputs[i].Type = onnx.Int32
+		narrow.Graph.Inputs[i].Type.Tensor.Elem = onnx.Int32
 	}
 	if m := imported(t, exported(t, narrow), models.ImportOptions{}).Manifest; m.Question.InputIDs == "input_ids" {
 		t.Errorf("64-bit ids would go to a 32-bit input: %+v", m.Question)
@@ -69,8 +64,8 @@ func TestImportExported(t *testing.T) {
 
 	several := export()
 	several.Graph.Outputs = append(several.Graph.Outputs,
-		onnx.Value{Name: "pooler_output", Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying("batch"), onnx.Fixed(7)}},
-		onnx.Value{Name: "ids", Type: onnx.Int64, Shape: []onnx.Dim{onnx.Varying("batch")}})
+		onnx.NewValue("pooler_output", onnx.Float, onnx.Varying("batch"), onnx.Fixed(7)),
+		onnx.NewValue("ids", onnx.Int64, onnx.Varying("batch")))
 	if m := imported(t, exported(t, several), models.ImportOptions{}).Manifest; m.Dimension != 4 || m.Pooling != models.PoolingCLS {
 		t.Errorf("%+v", m)
 	}
@@ -82,34 +77,35 @@ func TestImportExported(t *testing.T) {
 	}
 
 	dynamic := export()
-	dynamic.Graph.Nodes = append(dynamic.Graph.Nodes, onnx.Node{Name: "q", Op: "DynamicQuantizeLinear", Inputs: []string{"last_hidden_state"}, Outputs: []string{"a", "b", "c"}},
-		onnx.Node{Name: "m", Op: "MatMulInteger", Inputs: []string{"a", "a"}, Outputs: []string{"d"}})
+	dynamic.Graph.Nodes = append(dynamic.Graph.Nodes, &onnx.Node{Name: "q", Op: "DynamicQuantizeLinear", Inputs: []string{"last_hidden_state"}, Outputs: []string{"a", "b", "c"}},
+		&onnx.Node{Name: "m", Op: "MatMulInteger", Inputs: []string{"a", "a"}, Outputs: []string{"d"}})
 	if m := imported(t, exported(t, dynamic), models.ImportOptions{}).Manifest; !m.Question.OneByOne || m.Precision != models.PrecisionInt8 {
 		t.Errorf("one scale for a batch went unnoticed: %+v", m)
 	}
 }
 
 func TestImportExportedRefuses(t *testing.T) {
-	fixed := onnx.Fixed(128)
 	for want, change := range map[string]func(*onnx.Graph){
 		"position_ids": func(g *onnx.Graph) {
-			g.Inputs = append(g.Inputs, onnx.Value{Name: "position_ids", Type: onnx.Int64})
+			g.Inputs = append(g.Inputs, onnx.NewValue("position_ids", onnx.Int64))
 		},
 		"attention_mask are needed": func(g *onnx.Graph) { g.Inputs = g.Inputs[:1] },
-		"int64 or int32":            func(g *onnx.Graph) { g.Inputs[1].Type = onnx.Float },
-		"two axes":                  func(g *onnx.Graph) { g.Inputs[1].Shape = g.Inputs[1].Shape[:1] },
-		"dynamic axes":              func(g *onnx.Graph) { g.Inputs[0].Shape = []onnx.Dim{onnx.Varying("batch"), fixed} },
+		"int64 or int32":            func(g *onnx.Graph) { g.Inputs[1].Type.Tensor.Elem = onnx.Float },
+		"two axes":                  func(g *onnx.Graph) { g.Inputs[1] = onnx.NewValue("attention_mask", onnx.Int64, onnx.Varying("batch")) },
+		"dynamic axes": func(g *onnx.Graph) {
+			g.Inputs[0] = onnx.NewValue("input_ids", onnx.Int64, onnx.Varying("batch"), onnx.Fixed(128))
+		},
 		"for 1 texts a call": func(g *onnx.Graph) {
-			g.Outputs[0].Shape = []onnx.Dim{onnx.Fixed(1), onnx.Varying("sequence"), onnx.Fixed(4)}
+			g.Outputs[0] = onnx.NewValue("out", onnx.Float, onnx.Fixed(1), onnx.Varying("sequence"), onnx.Fixed(4))
 		},
 		"no fixed length": func(g *onnx.Graph) {
-			g.Outputs[0].Shape = []onnx.Dim{onnx.Varying("batch"), onnx.Varying("sequence"), onnx.Varying("d")}
+			g.Outputs[0] = onnx.NewValue("out", onnx.Float, onnx.Varying("batch"), onnx.Varying("sequence"), onnx.Varying("d"))
 		},
-		"which output has the vectors? It has last_hidden_state float32 of unknown shape": func(g *onnx.Graph) { g.Outputs[0].Shape = nil },
-		"which output has the vectors? It has last_hidden_state int64":                    func(g *onnx.Graph) { g.Outputs[0].Type = onnx.Int64 },
+		"which output has the vectors? It has last_hidden_state float32 of unknown shape": func(g *onnx.Graph) { g.Outputs[0].Type.Tensor.Shape = nil },
+		"which output has the vectors? It has last_hidden_state int64":                    func(g *onnx.Graph) { g.Outputs[0].Type.Tensor.Elem = onnx.Int64 },
 	} {
 		m := export()
-		change(&m.Graph)
+		change(m.Graph)
 		refuse(t, exported(t, m), models.ImportOptions{}, want)
 	}
 	old := export()
@@ -128,23 +124,15 @@ func TestImportExportedRefuses(t *testing.T) {
 // TestExternalWeights imports a model whose table lies in another file, and
 // refuses one that points out of its folder.
 func TestExternalWeights(t *testing.T) {
-	m := export()
-	table := m.Graph.Initialisers[0]
-	m.Graph.Initialisers = nil
-	rows := len(tiny.Vocabulary())
+	table := export().Graph.Initialisers[0]
 	for location, want := range map[string]string{
-		"weights.bin": "", "../weights.bin": "outside the model's folder", "/etc/passwd": "outside the model's folder",
+		"weights.bin": "", "../weights.bin": "../weights.bin", "/etc/passwd": "/etc/passwd",
 		"absent.bin": "absent.bin", "link.bin": "link.bin", "short.bin": "which has 8",
 	} {
+		m := export()
+		m.Graph.Initialisers[0].Raw, m.Graph.Initialisers[0].Location = nil, 1
+		m.Graph.Initialisers[0].External = []*onnx.Setting{{Key: "location", Value: location}, {Key: "offset", Value: "16"}, {Key: "length", Value: fmt.Sprint(len(table.Raw))}}
 		dir := exported(t, m)
-		path := filepath.Join(dir, "model.onnx")
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, withExternal(t, data, table.Name, location, rows, 4), 0o644); err != nil {
-			t.Fatal(err)
-		}
 		outside := filepath.Join(t.TempDir(), "secret")
 		for name, content := range map[string][]byte{
 			filepath.Join(dir, "weights.bin"): append(make([]byte, 16), table.Raw...),
@@ -168,44 +156,4 @@ func TestExternalWeights(t *testing.T) {
 			t.Errorf("the weights are not in the bundle's graph (%v)", err)
 		}
 	}
-}
-
-// withExternal puts an initialiser into a model's graph whose elements begin
-// at byte 16 of another file.
-func withExternal(t *testing.T, model []byte, name, location string, dims ...int) []byte {
-	t.Helper()
-	varint := func(b []byte, field protowire.Number, v int) []byte {
-		return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), uint64(v))
-	}
-	text := func(b []byte, field protowire.Number, s string) []byte {
-		return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
-	}
-	size := 4
-	var tensor []byte
-	for _, d := range dims {
-		tensor, size = varint(tensor, 1, d), size*d
-	}
-	tensor = text(varint(tensor, 2, int(onnx.Float)), 8, name)
-	for _, pair := range [][2]string{{"location", location}, {"offset", "16"}, {"length", fmt.Sprint(size)}} {
-		tensor = text(tensor, 13, string(text(text(nil, 1, pair[0]), 2, pair[1])))
-	}
-	tensor = varint(tensor, 14, 1)
-	// The graph is the last field that Write writes, so its length alone
-	// changes.
-	var head []byte
-	for rest := model; len(rest) > 0; {
-		number, _, n := protowire.ConsumeField(rest)
-		if n < 0 {
-			t.Fatal("no model")
-		}
-		if number != 7 {
-			head, rest = append(head, rest[:n]...), rest[n:]
-			continue
-		}
-		_, _, tag := protowire.ConsumeTag(rest)
-		graph, _ := protowire.ConsumeBytes(rest[tag:])
-		return text(head, 7, string(graph)+string(text(nil, 5, string(tensor))))
-	}
-	t.Fatal("no graph")
-	return nil
 }

@@ -40,15 +40,12 @@ type ImportOptions struct {
 	// Base is the folder of the base checkpoint of a delta, and for nothing
 	// else. PassageDir is then that of the base's passage encoder.
 	Base string
-	// Progress, if set, is told how many bytes of weights are done.
-	Progress func(done, total int64)
 }
 
 // Import makes the bundle outDir from the checkpoint in srcDir: config.json,
 // model.safetensors, and tokenizer.json or vocab.txt, with the tensor names
-// of a BertModel or of DPR's encoders. DPR's two encoders may be in one set
-// of files, in the subfolders question_encoder and ctx_encoder, or in srcDir
-// and PassageDir.
+// of a BertModel or of DPR's question encoder, whose passage encoder is then in
+// PassageDir.
 //
 // Where there is no model.safetensors but a model.onnx (or onnx/model.onnx),
 // exported by whatever program, that is taken: its inputs must be input_ids,
@@ -105,15 +102,5 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o ImportOption
 	for i, t := range e.distinct() {
 		graphs = append(graphs, encoderGraph{file: []string{m.Question.File, m.Passage.File}[i], tower: t})
 	}
-	reportGraphs(graphs, head, o.Progress)
-
-	folder, err := NewFolder(outDir)
-	if err != nil {
-		return nil, err
-	}
-	defer folder.Abandon()
-	if err := writeEncoders(folder, e.question.tokenizer, graphs, head, o.Int8); err != nil {
-		return nil, err
-	}
-	return folder.Finish(m)
+	return writeBundle(outDir, m, nil, append(e.question.tokenizer.file(), graphFiles(graphs, head, o.Int8)...))
 }

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,7 +43,7 @@ func (m *Manifest) graph(file string, base *tower) Graph {
 // late expert's pool as its base does.
 func headOf(m *Manifest, base *tower) bert.Head {
 	if m.Kind == KindLate {
-		return bert.Head{Pooling: or(base.pooling, PoolingCLS), Normalise: base.normalise, Late: m.Dimension}
+		return bert.Head{Pooling: cmp.Or(base.pooling, PoolingCLS), Normalise: base.normalise, Late: m.Dimension}
 	}
 	return bert.Head{Pooling: m.Pooling, Normalise: m.Normalise}
 }

@@ -67,7 +67,7 @@ func TestLateFingerprintsDependOnEveryTensor(t *testing.T) {
 }
 
 func TestLateDeltaErrorsNameTheTensor(t *testing.T) {
-	replace := func(name, kind string, shape ...int64) func(*written) {
+	replace := func(name, kind string, shape ...int) func(*written) {
 		return func(w *written) {
 			w.drop(name)
 			w.add(name, kind, shape...)

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,7 +17,7 @@ import (
 // ensemble, representatives, card and calibration, which is for the merged
 // encoder from then on. Everything that decides about vectors (pooling,
 // length limits, template) is the delta's, and choosing it an error: of the
-// options, Base, PassageDir, Name, Int8 and Progress count.
+// options, Base, PassageDir, Name and Int8 count.
 //
 // Another base than the manifest names is an error, as is a change of a
 // tensor that the base has not, or of another shape; a late expert brings its
@@ -55,23 +56,11 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bun
 	if err := base.check(head); err != nil {
 		return nil, fmt.Errorf("the base: %w", err)
 	}
-	reportGraphs(graphs, head, o.Progress)
-
-	folder, err := NewFolder(outDir)
-	if err != nil {
-		return nil, err
-	}
-	defer folder.Abandon()
+	files := base.question.tokenizer.file()
 	for _, name := range d.travelling() {
-		if err := d.copyFile(folder, name); err != nil {
-			return nil, err
-		}
+		files = append(files, bundleFile{name, func(w io.Writer) error { return d.copy(w, name) }})
 	}
-	if err := writeEncoders(folder, base.question.tokenizer, graphs, head, o.Int8); err != nil {
-		return nil, err
-	}
-	folder.calibration = d.Calibration
-	return folder.Finish(m)
+	return writeBundle(outDir, m, d.Calibration, append(files, graphFiles(graphs, head, o.Int8)...))
 }
 
 // graphs are the encoders to write: one for both sides or one for each.
@@ -117,7 +106,7 @@ func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
 	if m.Pooling == PoolingGraph {
 		return m, fmt.Errorf("the manifest's pooling is %q; a delta's is %s, %s or %s", m.Pooling, PoolingCLS, PoolingMean, PoolingPooler)
 	}
-	m.Delta, m.Name = "", or(o.Name, m.Name)
+	m.Delta, m.Name = "", cmp.Or(o.Name, m.Name)
 	if o.Int8 {
 		m.Precision = PrecisionInt8
 	}
@@ -201,36 +190,15 @@ func (g encoderGraph) fit(tower string, dimension int) error {
 	return nil
 }
 
-// reportGraphs lets progress hear of every tensor that is read.
-func reportGraphs(graphs []encoderGraph, head bert.Head, progress func(done, total int64)) {
-	var done, total int64
+// graphFiles are the graphs of a bundle.
+func graphFiles(graphs []encoderGraph, head bert.Head, int8 bool) (files []bundleFile) {
 	for _, g := range graphs {
-		total += g.tower.size(head.Pooling == PoolingPooler)
-		g.tower.read = func(n int64) {
-			if done += n; progress != nil {
-				progress(done, total)
-			}
-		}
-	}
-}
-
-// writeEncoders writes the tokenizer and the graphs of a bundle.
-func writeEncoders(folder *Folder, words *tokenizer, graphs []encoderGraph, head bert.Head, int8 bool) error {
-	if err := folder.Create(words.name, func(w io.Writer) error {
-		_, err := w.Write(words.data)
-		return err
-	}); err != nil {
-		return err
-	}
-	for _, g := range graphs {
-		if err := folder.Create(g.file, func(w io.Writer) error {
+		files = append(files, bundleFile{g.file, func(w io.Writer) error {
 			if int8 {
 				return bert.WriteInt8(w, g.tower.config, g, head, g.tower.tokenizer.cls, g.tower.tokenizer.sep)
 			}
 			return bert.Write(w, g.tower.config, g, head)
-		}); err != nil {
-			return err
-		}
+		}})
 	}
-	return nil
+	return files
 }

@@ -66,8 +66,8 @@ func TestMergedWeightsAgreeWithNumPy(t *testing.T) {
 
 // FuzzReadUpdate: deltas come from strangers.
 func FuzzReadUpdate(f *testing.F) {
-	half := func(name string, shape ...int64) safetensors.Tensor {
-		n := int64(2)
+	half := func(name string, shape ...int) safetensors.Tensor {
+		n := 2
 		for _, d := range shape {
 			n *= d
 		}
@@ -75,7 +75,7 @@ func FuzzReadUpdate(f *testing.F) {
 	}
 	for _, tower := range []string{"shared", "question"} {
 		var b bytes.Buffer
-		if err := safetensors.WriteWith(&b, map[string]string{"format": "conclave-delta-1", "base_sha256": "ab"}, []safetensors.Tensor{
+		if err := safetensors.Write(&b, map[string]string{"format": "conclave-delta-1", "base_sha256": "ab"}, []safetensors.Tensor{
 			half(tower+".w.up", 2, 1), half(tower+".w.down", 1, 3), half(tower+".b.diff", 2), half(tower+".n.new", 2, 1),
 		}); err != nil {
 			f.Fatal(err)

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -23,15 +24,15 @@ func (e *exported) plan(o ImportOptions) error {
 	if err := e.planOutput(o); err != nil {
 		return err
 	}
-	e.graph.OneByOne = slices.ContainsFunc(batchScaled, func(op string) bool { return e.model.Operators[op] })
-	dims := e.output.Shape
+	e.graph.OneByOne = e.model.Uses(batchScaled...)
+	dims := e.output.Shape()
 	if d := dims[len(dims)-1]; d.Size > 0 {
 		e.config.Dimension = int(d.Size)
 	} else if e.config.Dimension <= 0 {
-		return fmt.Errorf("the last axis of output %s has no fixed length, and no config.json says hidden_size", describe([]onnx.Value{e.output}))
+		return fmt.Errorf("the last axis of output %s has no fixed length, and no config.json says hidden_size", describe(e.output))
 	}
-	if d := dims[0]; d.Size >= 0 {
-		return fmt.Errorf("output %s is for %d texts a call: export with a dynamic batch axis", describe([]onnx.Value{e.output}), d.Size)
+	if d := dims[0]; d.Size > 0 {
+		return fmt.Errorf("output %s is for %d texts a call: export with a dynamic batch axis", describe(e.output), d.Size)
 	}
 	e.normalise = value(o.Normalise, e.checkpoint.normalise)
 	for _, set := range e.model.Opsets {
@@ -40,12 +41,12 @@ func (e *exported) plan(o ImportOptions) error {
 		}
 	}
 	e.extend()
-	return nil
+	return e.embed()
 }
 
 func (e *exported) planInputs() error {
 	e.graph = Graph{}
-	for _, v := range e.model.Inputs {
+	for _, v := range e.model.Given() {
 		switch v.Name {
 		case "input_ids":
 			e.graph.InputIDs = v.Name
@@ -54,22 +55,22 @@ func (e *exported) planInputs() error {
 		case "token_type_ids":
 			e.graph.TokenTypeIDs = v.Name
 		default:
-			return fmt.Errorf("it wants the input %s; only input_ids, attention_mask and token_type_ids can be given", describe([]onnx.Value{v}))
+			return fmt.Errorf("it wants the input %s; only input_ids, attention_mask and token_type_ids can be given", describe(v))
 		}
-		if v.Type != onnx.Int64 && v.Type != onnx.Int32 {
-			return fmt.Errorf("input %s: int64 or int32 is needed", describe([]onnx.Value{v}))
+		if v.Elem() != onnx.Int64 && v.Elem() != onnx.Int32 {
+			return fmt.Errorf("input %s: int64 or int32 is needed", describe(v))
 		}
-		if v.Shape != nil && len(v.Shape) != 2 {
-			return fmt.Errorf("input %s: two axes are needed, batch and sequence", describe([]onnx.Value{v}))
+		if v.Shape() != nil && len(v.Shape()) != 2 {
+			return fmt.Errorf("input %s: two axes are needed, batch and sequence", describe(v))
 		}
-		for _, d := range v.Shape {
-			if d.Size >= 0 {
-				return fmt.Errorf("input %s has an axis of fixed length: export with dynamic axes for batch and sequence", describe([]onnx.Value{v}))
+		for _, d := range v.Shape() {
+			if d.Size > 0 {
+				return fmt.Errorf("input %s has an axis of fixed length: export with dynamic axes for batch and sequence", describe(v))
 			}
 		}
 	}
 	if e.graph.InputIDs == "" || e.graph.AttentionMask == "" {
-		return fmt.Errorf("it has the inputs %s; input_ids and attention_mask are needed", describe(e.model.Inputs))
+		return fmt.Errorf("it has the inputs %s; input_ids and attention_mask are needed", describe(e.model.Given()...))
 	}
 	return nil
 }
@@ -78,33 +79,33 @@ func (e *exported) planInputs() error {
 // it is; behind one vector a token, [batch, sequence, dimension], comes a
 // pooling.
 func (e *exported) planOutput(o ImportOptions) error {
-	var pooled, tokens []onnx.Value
-	for _, v := range e.model.Outputs {
-		if v.Type != onnx.Float && v.Type != onnx.Float16 {
+	var pooled, tokens []*onnx.Value
+	for _, v := range e.model.Graph.Outputs {
+		if v.Elem() != onnx.Float && v.Elem() != onnx.Float16 {
 			continue
 		}
-		switch len(v.Shape) {
+		switch len(v.Shape()) {
 		case 2:
 			pooled = append(pooled, v)
 		case 3:
 			tokens = append(tokens, v)
 		}
 	}
-	named := func(from []onnx.Value, names ...string) bool {
-		i := slices.IndexFunc(from, func(v onnx.Value) bool { return slices.Contains(names, v.Name) })
+	named := func(from []*onnx.Value, names ...string) bool {
+		i := slices.IndexFunc(from, func(v *onnx.Value) bool { return slices.Contains(names, v.Name) })
 		if i >= 0 {
 			e.output = from[i]
 		}
 		return i >= 0
 	}
-	pooling := or(o.Pooling, e.checkpoint.pooling)
+	pooling := cmp.Or(o.Pooling, e.checkpoint.pooling)
 	switch {
 	case o.Output != "":
 		if named(pooled, o.Output) {
 			return nil
 		}
 		if !named(tokens, o.Output) {
-			return fmt.Errorf("it has no output %q of vectors; its outputs are %s", o.Output, describe(e.model.Outputs))
+			return fmt.Errorf("it has no output %q of vectors; its outputs are %s", o.Output, describe(e.model.Graph.Outputs...))
 		}
 	case o.Pooling == "" && named(pooled, "sentence_embedding", "embedding", "embeddings"):
 		return nil
@@ -119,28 +120,28 @@ func (e *exported) planOutput(o ImportOptions) error {
 			e.output = tokens[0]
 		}
 	default:
-		return fmt.Errorf("which output has the vectors? It has %s; name one of shape [batch, dimension] or [batch, sequence, dimension]", describe(e.model.Outputs))
+		return fmt.Errorf("which output has the vectors? It has %s; name one of shape [batch, dimension] or [batch, sequence, dimension]", describe(e.model.Graph.Outputs...))
 	}
-	switch e.pooling = or(pooling, PoolingCLS); e.pooling {
+	switch e.pooling = cmp.Or(pooling, PoolingCLS); e.pooling {
 	case PoolingCLS, PoolingMean:
 		return nil
 	}
-	return fmt.Errorf("output %s has one vector a token; it can be pooled by cls or mean, not %q", describe([]onnx.Value{e.output}), pooling)
+	return fmt.Errorf("output %s has one vector a token; it can be pooled by cls or mean, not %q", describe(e.output), pooling)
 }
 
-// extend builds what is added to the model: its output is then float32
-// [batch, dimension].
+// extend changes the model so that its inputs are 64-bit integers and its output
+// is float32 [batch, dimension].
 func (e *exported) extend() {
-	x := &e.extension
-	x.Fetch = e.fetch
+	g := e.model.Graph
+	e.model.IRVersion = max(e.model.IRVersion, 4) // for constants that are no inputs
 	prefix := e.model.FreePrefix()
 	e.widenInputs(prefix)
-	tail := onnx.Tail{Graph: &x.After, Prefix: prefix}
+	tail := onnx.Tail{Graph: g, Prefix: prefix}
 	current := e.output.Name
-	if e.output.Type != onnx.Float {
+	if e.output.Elem() != onnx.Float {
 		current = tail.Float32(current)
 	}
-	if len(e.output.Shape) == 3 {
+	if len(e.output.Shape()) == 3 {
 		if e.pooling == PoolingMean {
 			current = tail.Mean(current, "attention_mask")
 		} else {
@@ -151,35 +152,31 @@ func (e *exported) extend() {
 		current = tail.UnitLength(current, e.config.Dimension)
 	}
 	e.graph.Embedding = current
-	x.Outputs = []onnx.Value{{Name: current, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying("batch"), onnx.Fixed(int64(e.config.Dimension))}}}
+	g.Outputs = []*onnx.Value{onnx.NewValue(current, onnx.Float, onnx.Varying("batch"), onnx.Fixed(e.config.Dimension))}
 }
 
 // widenInputs puts casts before a model that takes 32-bit integers: callers
 // give 64-bit ones.
 func (e *exported) widenInputs(prefix string) {
-	x := &e.extension
-	if !slices.ContainsFunc(e.model.Inputs, func(v onnx.Value) bool { return v.Type == onnx.Int32 }) {
+	g := e.model.Graph
+	inputs := e.model.Given()
+	if !slices.ContainsFunc(inputs, func(v *onnx.Value) bool { return v.Elem() == onnx.Int32 }) {
 		return
 	}
-	shape := []onnx.Dim{onnx.Varying("batch"), onnx.Varying("sequence")}
-	for _, v := range e.model.Inputs {
+	g.Inputs = nil
+	var casts onnx.Graph
+	for _, v := range inputs {
 		name := v.Name
-		if v.Type == onnx.Int32 {
+		if v.Elem() == onnx.Int32 {
 			name = prefix + v.Name
-			e.graph.rename(v.Name, name)
-			x.Before.Nodes = append(x.Before.Nodes, onnx.Node{
-				Name: prefix + "cast." + v.Name, Op: "Cast", Inputs: []string{name}, Outputs: []string{v.Name},
-				Attributes: []onnx.Attribute{{Name: "to", Value: int64(onnx.Int32)}},
-			})
+			for _, input := range []*string{&e.graph.InputIDs, &e.graph.AttentionMask, &e.graph.TokenTypeIDs} {
+				if *input == v.Name {
+					*input = name
+				}
+			}
+			casts.Add("Cast", v.Name, []string{name}, onnx.Int("to", int64(onnx.Int32)))
 		}
-		x.Inputs = append(x.Inputs, onnx.Value{Name: name, Type: onnx.Int64, Shape: shape})
+		g.Inputs = append(g.Inputs, onnx.NewValue(name, onnx.Int64, onnx.Varying("batch"), onnx.Varying("sequence")))
 	}
-}
-
-func (g *Graph) rename(old, name string) {
-	for _, input := range []*string{&g.InputIDs, &g.AttentionMask, &g.TokenTypeIDs} {
-		if *input == old {
-			*input = name
-		}
-	}
+	g.Nodes = append(casts.Nodes, g.Nodes...)
 }

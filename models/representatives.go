@@ -70,11 +70,11 @@ func readRepresentatives(data []byte, m *Manifest) (*Representatives, error) {
 	if !ok || len(file.Names()) != 1 {
 		return nil, fmt.Errorf("it has the tensors %q; %q alone is expected", file.Names(), representativesTensor)
 	}
-	if len(info.Shape) != 2 || info.Shape[0] < 1 || info.Shape[1] != int64(m.Dimension) {
+	if len(info.Shape) != 2 || info.Shape[0] < 1 || info.Shape[1] != m.Dimension {
 		return nil, fmt.Errorf("tensor %q has shape %v; [R, %d] with one row or more is needed", representativesTensor, info.Shape, m.Dimension)
 	}
 	r := &Representatives{BaseSHA256: m.Base.WeightsSHA256, Dimension: m.Dimension}
-	if r.Vectors, err = file.Floats(representativesTensor, int(info.Shape[0]), m.Dimension); err != nil {
+	if r.Vectors, err = file.Floats(representativesTensor, info.Shape...); err != nil {
 		return nil, err
 	}
 	for i := range r.Len() {

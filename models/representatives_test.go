@@ -55,14 +55,14 @@ func TestRepresentativesErrors(t *testing.T) {
 			return all
 		},
 		`"questions" alone is expected`: func(_ map[string]string, all []safetensors.Tensor) []safetensors.Tensor {
-			return append(all, safetensors.Tensor{Name: "more", Type: "F16", Shape: []int64{0}})
+			return append(all, safetensors.Tensor{Name: "more", Type: "F16", Shape: []int{0}})
 		},
 		`has shape [384 16]; [R, 32]`: func(_ map[string]string, all []safetensors.Tensor) []safetensors.Tensor {
-			all[0].Shape = []int64{384, 16}
+			all[0].Shape = []int{384, 16}
 			return all
 		},
 		"one row or more": func(_ map[string]string, all []safetensors.Tensor) []safetensors.Tensor {
-			all[0].Shape, all[0].Raw = []int64{0, 32}, nil
+			all[0].Shape, all[0].Raw = []int{0, 32}, nil
 			return all
 		},
 		`row 1 of "questions" has length 0.0000`: func(_ map[string]string, all []safetensors.Tensor) []safetensors.Tensor {

@@ -9,16 +9,14 @@ import (
 	"conclave/models/safetensors"
 )
 
-// tower is one encoder of a checkpoint: the tensors under one prefix.
+// tower is one encoder of a checkpoint: a BertModel, or one of DPR's two.
 type tower struct {
 	*checkpoint
 	ctx       context.Context
 	set       *safetensors.File
 	tokenizer *tokenizer
-	body      string      // prefix of the BertModel's tensors
-	head      string      // prefix of encode_proj
-	other     string      // prefix of the other tower in the same files
-	read      func(int64) // is told of every tensor's bytes
+	body      string // prefix of the BertModel's tensors
+	head      string // prefix of encode_proj, "" where it is no encoder of DPR's
 }
 
 // The prefixes under which checkpoints keep a BertModel. DPR's two come from
@@ -30,9 +28,8 @@ const (
 	taskPrefix     = "bert." // a BertModel inside a model with a task head
 )
 
-// openCheckpoint opens the encoders in a folder: one for both sides, or DPR's
-// for a question, for a passage, or for both.
-func openCheckpoint(ctx context.Context, dir string) (map[Side]*tower, error) {
+// openTower opens the encoder in a folder.
+func openTower(ctx context.Context, dir string) (*tower, error) {
 	c, err := readCheckpoint(dir)
 	if err != nil {
 		return nil, err
@@ -45,28 +42,19 @@ func openCheckpoint(ctx context.Context, dir string) (map[Side]*tower, error) {
 	if err != nil {
 		return nil, err
 	}
+	t := &tower{checkpoint: c, ctx: ctx, set: set, tokenizer: words}
 	has := func(prefix string) bool {
 		return slices.ContainsFunc(set.Names(), func(name string) bool { return strings.HasPrefix(name, prefix) })
 	}
-	at := func(body, head, other string) *tower {
-		return &tower{checkpoint: c, ctx: ctx, set: set, tokenizer: words, body: body, head: head, other: other}
+	switch {
+	case has(questionPrefix + dprBody):
+		t.head, t.body = questionPrefix, questionPrefix+dprBody
+	case has(passagePrefix + dprBody):
+		t.head, t.body = passagePrefix, passagePrefix+dprBody
+	case has(taskPrefix + "embeddings."):
+		t.body = taskPrefix
 	}
-	found := map[Side]*tower{}
-	if has(questionPrefix + dprBody) {
-		found[Question] = at(questionPrefix+dprBody, questionPrefix, passagePrefix)
-	}
-	if has(passagePrefix + dprBody) {
-		found[Passage] = at(passagePrefix+dprBody, passagePrefix, questionPrefix)
-	}
-	if len(found) == 0 {
-		body := ""
-		if has(taskPrefix + "embeddings.") {
-			body = taskPrefix
-		}
-		both := at(body, "", "")
-		found[Question], found[Passage] = both, both
-	}
-	return found, nil
+	return t, nil
 }
 
 func (t *tower) close() { _ = t.set.Close() }
@@ -100,9 +88,6 @@ func (t *tower) Tensor(name string, shape ...int) ([]float32, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.dir, err)
 	}
-	if t.read != nil {
-		t.read(int64(4 * len(values)))
-	}
 	return values, nil
 }
 
@@ -115,22 +100,17 @@ func (t *tower) check(pooler bool) error {
 		name := t.name(want.Name)
 		known[name] = true
 		info, ok := t.set.Info(name)
-		shape := make([]int64, len(want.Shape))
-		for i, d := range want.Shape {
-			shape[i] = int64(d)
-		}
 		switch {
 		case !ok:
 			wrong = append(wrong, fmt.Sprintf("tensor %q is missing", name))
-		case !slices.Equal(info.Shape, shape):
-			wrong = append(wrong, fmt.Sprintf("tensor %q has shape %v, and %v by config.json", name, info.Shape, shape))
+		case !slices.Equal(info.Shape, want.Shape):
+			wrong = append(wrong, fmt.Sprintf("tensor %q has shape %v, and %v by config.json", name, info.Shape, want.Shape))
 		case info.Type != "F32" && info.Type != "F16" && info.Type != "BF16":
 			wrong = append(wrong, fmt.Sprintf("tensor %q has type %s; F32, F16 and BF16 are read", name, info.Type))
 		}
 	}
 	for _, name := range t.set.Names() {
-		foreign := t.other != "" && strings.HasPrefix(name, t.other)
-		if !known[name] && !foreign && !t.spare(name) {
+		if !known[name] && !t.spare(name) {
 			wrong = append(wrong, fmt.Sprintf("tensor %q is unexpected", name))
 		}
 	}
@@ -155,17 +135,4 @@ func (t *tower) spare(name string) bool {
 	}
 	plain, ok := strings.CutPrefix(name, t.body)
 	return ok && (plain == "embeddings.position_ids" || plain == "embeddings.token_type_ids" || strings.HasPrefix(plain, "pooler.dense."))
-}
-
-// size is how many bytes of float32 the import of this tower reads.
-func (t *tower) size(pooler bool) int64 {
-	var total int64
-	for _, named := range t.config.Names(pooler) {
-		n := int64(4)
-		for _, d := range named.Shape {
-			n *= int64(d)
-		}
-		total += n
-	}
-	return total
 }

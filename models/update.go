@@ -118,12 +118,8 @@ func halves(file *safetensors.File, name string) ([]float32, []int, error) {
 	if info.Type != "F16" {
 		return nil, nil, fmt.Errorf("tensor %q has type %s; a delta's are F16", name, info.Type)
 	}
-	shape := make([]int, len(info.Shape))
-	for i, d := range info.Shape {
-		shape[i] = int(d)
-	}
-	values, err := file.Floats(name, shape...)
-	return values, shape, err
+	values, err := file.Floats(name, info.Shape...)
+	return values, info.Shape, err
 }
 
 func (u update) check() error {

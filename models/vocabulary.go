@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,6 +65,14 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	}
 	t.cls, t.sep = ids["[CLS]"], ids["[SEP]"]
 	return t, nil
+}
+
+// file is the tokenizer in a bundle.
+func (t *tokenizer) file() []bundleFile {
+	return []bundleFile{{t.name, func(w io.Writer) error {
+		_, err := w.Write(t.data)
+		return err
+	}}}
 }
 
 // same says whether two encoders can share one tokenizer.

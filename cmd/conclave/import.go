@@ -85,17 +85,13 @@ func (x *importing) run(ctx context.Context, from string, cache provision.Cache,
 	case x.out == "":
 		return usagef("--out is needed: the folder of the bundle to make")
 	}
-	bar := newProgress(term.Err)
-	x.options.Progress = func(done, total int64) { bar.Report("importing "+from, done, total, "bytes") }
 	b, err := models.Import(ctx, from, x.out, x.options)
 	if err != nil {
-		bar.Finish()
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt", err)
 		}
 		return provision.ExplainFull(err, x.out)
 	}
-	bar.Finish()
 	m := b.Manifest
 	_, err = fmt.Fprintf(term.Out, "%s: %s, %d dimensions, pooling %s, %s, fingerprint %.12s\n",
 		b.Dir, m.Name, m.Dimension, m.Pooling, m.Precision, b.Fingerprint(models.Passage))

@@ -136,7 +136,7 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	wanted := shipped.WantedExperts(cache, []*models.Delta{d}, false)
-	if err := shipped.Make(t.Context(), wanted, tinyexperts.Golden(t, "base"), func(string, int64, int64) {}); err != nil {
+	if err := shipped.Make(t.Context(), wanted, tinyexperts.Golden(t, "base"), func(int, int) {}); err != nil {
 		t.Fatal(err)
 	}
 	for _, precision := range []string{models.PrecisionFP32, models.PrecisionInt8} {

@@ -35,7 +35,7 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, deltas, false), checkpoint, func(string, int64, int64) {}); err != nil {
+	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, deltas, false), checkpoint, func(int, int) {}); err != nil {
 		t.Fatal(err)
 	}
 	names := []string{shipped.Base}

@@ -52,7 +52,7 @@ func Made(t *testing.T) (cache provision.Cache, deltas []*models.Delta) {
 	if _, err := models.Import(t.Context(), Golden(t, "base"), cache.Bundle(experts.Base), models.ImportOptions{Name: experts.Base}); err != nil {
 		t.Fatal(err)
 	}
-	if err := experts.Make(t.Context(), experts.WantedExperts(cache, deltas, false), Golden(t, "base"), func(string, int64, int64) {}); err != nil {
+	if err := experts.Make(t.Context(), experts.WantedExperts(cache, deltas, false), Golden(t, "base"), func(int, int) {}); err != nil {
 		t.Fatal(err)
 	}
 	return cache, deltas

@@ -14,7 +14,7 @@ func (b *builder) floatEmbeddings(t tables) string {
 		return b.floats("embeddings."+name, values, len(values)/d, d)
 	}
 	ids, types, positions := b.tokens()
-	b.graph.Nodes = append(b.graph.Nodes, onnx.Node{
+	b.graph.Nodes = append(b.graph.Nodes, &onnx.Node{
 		Name: "embeddings", Op: "EmbedLayerNormalization", Domain: onnx.Microsoft,
 		Inputs: []string{
 			ids, types,
@@ -23,7 +23,7 @@ func (b *builder) floatEmbeddings(t tables) string {
 			"", positions,
 		},
 		Outputs:    []string{"embeddings", "embeddings.unused"},
-		Attributes: []onnx.Attribute{attribute("epsilon", b.c.LayerNormEps)},
+		Attributes: []*onnx.Attribute{onnx.Real("epsilon", b.c.LayerNormEps)},
 	})
 	return b.op("Reshape", []string{"embeddings", rowShape})
 }
@@ -57,7 +57,7 @@ func (b *builder) floatLayer(i int, l block, rows string, firstOnly bool) string
 func (b *builder) normalise(name string, n norm, rows string) string {
 	d := b.c.Dimension
 	return b.op("LayerNormalization", []string{rows, b.floats(name+".gamma", n.gamma, d), b.floats(name+".beta", n.beta, d)},
-		attribute("axis", int64(-1)), attribute("epsilon", b.c.LayerNormEps))
+		onnx.Int("axis", -1), onnx.Real("epsilon", b.c.LayerNormEps))
 }
 
 func (b *builder) activate(rows string) string {

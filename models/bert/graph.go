@@ -58,19 +58,12 @@ func write(w io.Writer, c Config, weights Weights, head Head, body func(*builder
 	if b.err != nil {
 		return b.err
 	}
-	tokens := []onnx.Dim{onnx.Varying("batch"), onnx.Varying("sequence")}
-	b.graph.Name = "bert"
-	b.graph.Inputs = []onnx.Value{
-		{Name: InputIDs, Type: onnx.Int64, Shape: tokens},
-		{Name: AttentionMask, Type: onnx.Int64, Shape: tokens},
-		{Name: TokenTypeIDs, Type: onnx.Int64, Shape: tokens},
+	for _, name := range []string{InputIDs, AttentionMask, TokenTypeIDs} {
+		b.graph.Inputs = append(b.graph.Inputs, onnx.NewValue(name, onnx.Int64, onnx.Varying("batch"), onnx.Varying("sequence")))
 	}
-	b.graph.Outputs = outputs
-	m := onnx.Model{
-		Producer: "conclave",
-		Opsets:   []onnx.Opset{{Version: 17}, {Domain: onnx.Microsoft, Version: 1}},
-		Graph:    b.graph,
-	}
+	b.graph.Name, b.graph.Outputs = "bert", outputs
+	m := onnx.New("conclave", 17, &b.graph)
+	m.Opsets = append(m.Opsets, &onnx.Opset{Domain: onnx.Microsoft, Version: 1})
 	return m.Write(w)
 }
 
@@ -85,16 +78,15 @@ type builder struct {
 }
 
 // op appends a node and returns the name of its output.
-func (b *builder) op(op string, inputs []string, attributes ...onnx.Attribute) string {
+func (b *builder) op(op string, inputs []string, attributes ...*onnx.Attribute) string {
 	b.next++
 	return b.named(fmt.Sprintf("%s_%d", op, b.next), op, inputs, attributes...)
 }
 
 // named appends a node whose output has the given name.
-func (b *builder) named(output, op string, inputs []string, attributes ...onnx.Attribute) string {
-	b.graph.Nodes = append(b.graph.Nodes, onnx.Node{
-		Name: output, Op: op, Domain: domain(op), Inputs: inputs, Outputs: []string{output}, Attributes: attributes,
-	})
+func (b *builder) named(output, op string, inputs []string, attributes ...*onnx.Attribute) string {
+	b.graph.Add(op, output, inputs, attributes...)
+	b.graph.Nodes[len(b.graph.Nodes)-1].Domain = domain(op)
 	return output
 }
 
@@ -107,32 +99,14 @@ func domain(op string) string {
 	return ""
 }
 
-func attribute(name string, value any) onnx.Attribute {
-	return onnx.Attribute{Name: name, Value: value}
-}
-
-// constant puts a tensor into the graph and returns its name.
-func (b *builder) constant(t onnx.Tensor) string {
-	b.graph.Initialisers = append(b.graph.Initialisers, t)
-	return t.Name
-}
-
 func (b *builder) floats(name string, values []float32, dims ...int) string {
-	return b.constant(onnx.Floats(name, values, int64s(dims)...))
+	return b.graph.Constant(onnx.Floats(name, values, dims...))
 }
 
 func (b *builder) ints(name string, values ...int64) string {
-	return b.constant(onnx.Ints(name, values, int64(len(values))))
+	return b.graph.Constant(onnx.Ints(name, values, len(values)))
 }
 
 func (b *builder) scalar(name string, value int64) string {
-	return b.constant(onnx.Ints(name, []int64{value}))
-}
-
-func int64s(values []int) []int64 {
-	out := make([]int64, len(values))
-	for i, v := range values {
-		out[i] = int64(v)
-	}
-	return out
+	return b.graph.Constant(onnx.Ints(name, []int64{value}))
 }

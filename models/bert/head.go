@@ -3,13 +3,13 @@ package bert
 import "conclave/models/onnx"
 
 // outputs appends what the head asks for and returns what comes out.
-func (b *builder) outputs(rows string, h Head) (all []onnx.Value) {
+func (b *builder) outputs(rows string, h Head) (all []*onnx.Value) {
 	if h.Late > 0 {
 		all = append(all, b.late(rows, h.Late))
 	}
 	if h.Late == 0 || h.Pooling != "" {
 		b.head(rows, h)
-		all = append(all, onnx.Value{Name: Embedding, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying("batch"), onnx.Fixed(int64(b.c.Output()))}})
+		all = append(all, onnx.NewValue(Embedding, onnx.Float, onnx.Varying("batch"), onnx.Fixed(b.c.Output())))
 	}
 	return all
 }

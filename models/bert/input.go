@@ -37,13 +37,13 @@ func (c *Config) wide() int { return c.Dimension + c.Heads }
 // inputs appends what all layers share.
 func (b *builder) inputs() {
 	shape := b.op("Shape", []string{InputIDs})
-	axis := attribute("axis", int64(0))
+	axis := onnx.Int("axis", 0)
 	b.named(queryShape, "Concat", []string{shape, b.ints("width.query", int64(b.c.wide()))}, axis)
 	b.named(valueShape, "Concat", []string{shape, b.ints("width.value", int64(b.c.Dimension))}, axis)
 	b.ints(rowShape, -1, int64(b.c.Dimension))
 
 	column := b.op("Reshape", []string{
-		b.op("Cast", []string{AttentionMask}, attribute("to", int64(onnx.Float))),
+		b.op("Cast", []string{AttentionMask}, onnx.Int("to", int64(onnx.Float))),
 		b.ints("shape.column", -1, 1),
 	})
 	padded := b.op("Sub", []string{column, b.floats("mask.real", []float32{1})}) // 0 or -1
@@ -59,8 +59,8 @@ func (b *builder) inputs() {
 // which padding is a copy of the first token.
 func (b *builder) tokens() (ids, types, positions string) {
 	zero, one := b.ints("zero", 0), b.ints("one", 1)
-	int32s := attribute("to", int64(onnx.Int32))
-	real := b.op("Cast", []string{AttentionMask}, attribute("to", int64(onnx.Bool)))
+	int32s := onnx.Int("to", int64(onnx.Int32))
+	real := b.op("Cast", []string{AttentionMask}, onnx.Int("to", int64(onnx.Bool)))
 	fill := func(input string) string {
 		first := b.op("Slice", []string{input, zero, one, one})
 		return b.op("Cast", []string{b.op("Where", []string{real, input, first})}, int32s)
@@ -84,7 +84,7 @@ func (b *builder) attend(query, key, value string, firstOnly bool) string {
 		b.op("Reshape", []string{query, shape}),
 		b.op("Reshape", []string{key, queryShape}),
 		b.op("Reshape", []string{value, valueShape}),
-	}, attribute("num_heads", int64(b.c.Heads)), attribute("scale", float32(1/math.Sqrt(float64(b.c.headSize())))))
+	}, onnx.Int("num_heads", int64(b.c.Heads)), onnx.Real("scale", float32(1/math.Sqrt(float64(b.c.headSize())))))
 	return b.op("Reshape", []string{context, rowShape})
 }
 

@@ -20,8 +20,8 @@ import (
 // Attention, sums and normalisation stay in float32.
 func WriteInt8(w io.Writer, c Config, weights Weights, head Head, cls, sep int) error {
 	return write(w, c, weights, head, func(b *builder) string {
-		b.constant(onnx.Tensor{Name: symmetric, Type: onnx.Uint8, Raw: []byte{128}})
-		b.constant(onnx.Tensor{Name: oneSided, Type: onnx.Uint8, Raw: []byte{b.c.lowestCode()}})
+		b.graph.Constant(&onnx.Tensor{Name: symmetric, Type: onnx.Uint8, Raw: []byte{128}})
+		b.graph.Constant(&onnx.Tensor{Name: oneSided, Type: onnx.Uint8, Raw: []byte{b.c.lowestCode()}})
 		b.floats(unitStep, []float32{1})
 		t := b.tables()
 		s := b.sample(t, cls, sep)
@@ -82,11 +82,11 @@ func (b *builder) int8Embeddings(t tables, n norm) string {
 	flat := b.ints("shape.flat", -1)
 	look := func(name string, table []float32, index string) string {
 		values, scales := rowQuantised(table, d)
-		codes := b.constant(onnx.Bytes("embeddings."+name, values, int64(len(scales)), int64(d)))
+		codes := b.graph.Constant(onnx.Bytes("embeddings."+name, values, len(scales), d))
 		steps := b.floats("embeddings."+name+".scale", scales, len(scales))
 		found := b.op("Reshape", []string{b.op("Gather", []string{codes, index}), rowShape})
 		step := b.op("Reshape", []string{b.op("Gather", []string{steps, index}), flat})
-		return b.op("DequantizeLinear", []string{found, step}, attribute("axis", int64(0)))
+		return b.op("DequantizeLinear", []string{found, step}, onnx.Int("axis", 0))
 	}
 	sum := b.op("Add", []string{
 		b.op("Add", []string{look("words", t.words, ids), look("types", t.types, types)}),
@@ -161,13 +161,13 @@ func unchanged(d int) quantiser {
 // rowProduct appends x·W for x behind the activation, with one step a row:
 // its largest value, or what the lowest possible value needs.
 func (b *builder) rowProduct(name string, l quantised, rows string) string {
-	largest := b.op("ReduceMax", []string{rows}, attribute("axes", []int64{1}))
+	largest := b.op("ReduceMax", []string{rows}, onnx.IntList("axes", 1))
 	steps := b.op("Max", []string{
 		b.op("Mul", []string{largest, b.floats(name+".codes", []float32{1 / float32(255-int(b.c.lowestCode()))})}),
 		b.floats(name+".smallest", []float32{b.c.smallestStep()}),
 	})
 	flat := b.op("Squeeze", []string{steps, b.ints(name+".axis", 1)})
 	zero := b.op("Expand", []string{oneSided, b.op("Shape", []string{flat})})
-	codes := b.op("QuantizeLinear", []string{rows, flat, zero}, attribute("axis", int64(0)))
+	codes := b.op("QuantizeLinear", []string{rows, flat, zero}, onnx.Int("axis", 0))
 	return b.op("Mul", []string{b.product(name, l, codes, unitStep, oneSided, ""), steps})
 }

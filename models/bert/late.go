@@ -36,7 +36,7 @@ func LateNames(late, dimension int) []Named {
 
 // late appends the head of a late expert to rows [batch·sequence, dimension]
 // and returns what comes out, [batch, sequence, late+1].
-func (b *builder) late(rows string, late int) onnx.Value {
+func (b *builder) late(rows string, late int) *onnx.Value {
 	d := b.c.Dimension
 	if b.c.Projection > 0 && b.err == nil {
 		b.err = fmt.Errorf("the encoder ends with a projection to %d; a late expert's projection is behind the last layer", b.c.Projection)
@@ -53,10 +53,8 @@ func (b *builder) late(rows string, late int) onnx.Value {
 		b.floats(LateImportanceBias, b.read(LateImportanceBias, 1), 1),
 	})})
 
-	both := b.op("Concat", []string{vector, importance}, attribute("axis", int64(1)))
-	shape := b.op("Concat", []string{b.op("Shape", []string{InputIDs}), b.ints("width.tokens", int64(late)+1)}, attribute("axis", int64(0)))
+	both := b.op("Concat", []string{vector, importance}, onnx.Int("axis", 1))
+	shape := b.op("Concat", []string{b.op("Shape", []string{InputIDs}), b.ints("width.tokens", int64(late)+1)}, onnx.Int("axis", 0))
 	b.named(Tokens, "Reshape", []string{both, shape})
-	return onnx.Value{Name: Tokens, Type: onnx.Float, Shape: []onnx.Dim{
-		onnx.Varying("batch"), onnx.Varying("sequence"), onnx.Fixed(int64(late) + 1),
-	}}
+	return onnx.NewValue(Tokens, onnx.Float, onnx.Varying("batch"), onnx.Varying("sequence"), onnx.Fixed(late+1))
 }

@@ -133,7 +133,7 @@ func rowQuantised(table []float32, width int) (values []int8, scales []float32) 
 func (b *builder) product(name string, l quantised, x, step, zero, bias string) string {
 	in, out := len(l.weight)/len(l.scale), len(l.scale)
 	inputs := []string{
-		x, b.constant(onnx.Bytes(name+".weight", l.weight, int64(in), int64(out))),
+		x, b.graph.Constant(onnx.Bytes(name+".weight", l.weight, in, out)),
 		step, b.floats(name+".scale", l.scale, out), zero, "",
 	}
 	if bias != "" {

@@ -32,15 +32,12 @@ func Write(w io.Writer, dimension, hidden int, members []Member) error {
 	if dimension < 1 || hidden < 1 || len(members) == 0 {
 		return fmt.Errorf("an ensemble of %d members, %d → %d: each must be at least 1", len(members), dimension, hidden)
 	}
-	k := int64(len(members))
+	k := len(members)
 	widths := [4]int{dimension, hidden, hidden, dimension}
-	g := onnx.Graph{
+	g := &onnx.Graph{
 		Name:    "ensemble",
-		Inputs:  []onnx.Value{{Name: Input, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying("batch"), onnx.Fixed(int64(dimension))}}},
-		Outputs: []onnx.Value{{Name: Output, Type: onnx.Float, Shape: []onnx.Dim{onnx.Varying("batch"), onnx.Fixed(k), onnx.Fixed(int64(dimension))}}},
-	}
-	op := func(op, output string, inputs []string, attributes ...onnx.Attribute) {
-		g.Nodes = append(g.Nodes, onnx.Node{Name: output, Op: op, Inputs: inputs, Outputs: []string{output}, Attributes: attributes})
+		Inputs:  []*onnx.Value{onnx.NewValue(Input, onnx.Float, onnx.Varying("batch"), onnx.Fixed(dimension))},
+		Outputs: []*onnx.Value{onnx.NewValue(Output, onnx.Float, onnx.Varying("batch"), onnx.Fixed(k), onnx.Fixed(dimension))},
 	}
 	previous := Input // [batch, dimension] broadcasts over the members
 	for layer := range 3 {
@@ -50,19 +47,16 @@ func Write(w io.Writer, dimension, hidden int, members []Member) error {
 		}
 		name := fmt.Sprintf("layer%d", layer)
 		g.Initialisers = append(g.Initialisers,
-			onnx.Floats(name+".weight", weight, k, int64(widths[layer]), int64(widths[layer+1])),
-			onnx.Floats(name+".bias", bias, k, 1, int64(widths[layer+1])))
-		op("MatMul", name+".product", []string{previous, name + ".weight"}) // [members, batch, out]
-		op("Add", name+".sum", []string{name + ".product", name + ".bias"})
-		previous = name + ".sum"
+			onnx.Floats(name+".weight", weight, k, widths[layer], widths[layer+1]),
+			onnx.Floats(name+".bias", bias, k, 1, widths[layer+1]))
+		g.Add("MatMul", name+".product", []string{previous, name + ".weight"}) // [members, batch, out]
+		previous = g.Add("Add", name+".sum", []string{name + ".product", name + ".bias"})
 		if layer < 2 {
-			op("Relu", name, []string{previous})
-			previous = name
+			previous = g.Add("Relu", name, []string{previous})
 		}
 	}
-	op("Transpose", Output, []string{previous}, onnx.Attribute{Name: "perm", Value: []int64{1, 0, 2}})
-	m := onnx.Model{Producer: "conclave", Opsets: []onnx.Opset{{Version: 17}}, Graph: g}
-	return m.Write(w)
+	g.Add("Transpose", Output, []string{previous}, onnx.IntList("perm", 1, 0, 2))
+	return onnx.New("conclave", 17, g).Write(w)
 }
 
 // stack puts one layer of all members into [members, in, out] and

@@ -84,13 +84,13 @@ func TestExportedModelsArePooled(t *testing.T) {
 func export(t *testing.T, dir string, input onnx.DataType, opset int64, table []float32, d int) {
 	t.Helper()
 	tokens := []onnx.Dim{onnx.Varying("batch"), onnx.Varying("sequence")}
-	m := onnx.Model{Producer: "another", Opsets: []onnx.Opset{{Version: opset}}, Graph: onnx.Graph{
+	m := onnx.New("another", opset, &onnx.Graph{
 		Name:         "exported",
-		Nodes:        []onnx.Node{{Name: "look", Op: "Gather", Inputs: []string{"table", "input_ids"}, Outputs: []string{"last_hidden_state"}}},
-		Initialisers: []onnx.Tensor{onnx.Floats("table", table, int64(len(table)/d), int64(d))},
-		Inputs:       []onnx.Value{{Name: "input_ids", Type: input, Shape: tokens}, {Name: "attention_mask", Type: input, Shape: tokens}},
-		Outputs:      []onnx.Value{{Name: "last_hidden_state", Type: onnx.Float, Shape: append(tokens[:2:2], onnx.Fixed(int64(d)))}},
-	}}
+		Nodes:        []*onnx.Node{{Name: "look", Op: "Gather", Inputs: []string{"table", "input_ids"}, Outputs: []string{"last_hidden_state"}}},
+		Initialisers: []*onnx.Tensor{onnx.Floats("table", table, len(table)/d, d)},
+		Inputs:       []*onnx.Value{onnx.NewValue("input_ids", input, tokens...), onnx.NewValue("attention_mask", input, tokens...)},
+		Outputs:      []*onnx.Value{onnx.NewValue("last_hidden_state", onnx.Float, append(tokens[:2:2], onnx.Fixed(d))...)},
+	})
 	var b bytes.Buffer
 	if err := m.Write(&b); err != nil {
 		t.Fatal(err)

@@ -1,11 +1,11 @@
-// Package onnx writes ONNX models, and reads of existing ones what is needed
-// to use them: inputs, outputs, shapes and operator sets. It knows the wire
-// format (onnx.proto) and nothing about what a graph computes.
+// Package onnx writes ONNX models, and reads and changes those of other
+// programs. It knows the messages of onnx.proto as far as conclave uses them and
+// nothing about what a graph computes. Fields that it does not know are kept.
 //
-// Terms: a model holds one graph; a graph is a list of nodes in the order of
+// Terms: a model holds one graph. A graph is a list of nodes in the order of
 // computation, its initialisers (constant tensors, here the weights), and the
 // values that go in and out. An operator set is a named, numbered collection
-// of operators; the empty name is ONNX's own.
+// of operators. The empty name is ONNX's own.
 package onnx
 
 import (
@@ -30,122 +30,216 @@ const (
 
 // String is the type's name as error messages show it.
 func (t DataType) String() string {
-	switch t {
-	case Float:
-		return "float32"
-	case Uint8:
-		return "uint8"
-	case Int8:
-		return "int8"
-	case Int32:
-		return "int32"
-	case Int64:
-		return "int64"
-	case Bool:
-		return "bool"
-	case Float16:
-		return "float16"
-	case Double:
-		return "float64"
+	name, ok := map[DataType]string{
+		Float: "float32", Uint8: "uint8", Int8: "int8", Int32: "int32", Int64: "int64", Bool: "bool", Float16: "float16", Double: "float64",
+	}[t]
+	if !ok {
+		return "another type"
 	}
-	return "another type"
+	return name
 }
 
 // Microsoft is the operator set of ONNX Runtime's own (fused) operators.
 const Microsoft = "com.microsoft"
 
-// Model is a model to be written.
+// Model is a whole file. Models that New makes and Read reads have a graph.
 type Model struct {
+	message
+	// IRVersion is the version of the file format.
+	IRVersion int64 `protobuf:"varint,1,opt,name=ir_version,proto3"`
 	// Producer is the name of the program that made the model.
-	Producer string
-	// Opsets maps each operator set that is used to its version.
-	Opsets []Opset
-	Graph  Graph
+	Producer         string   `protobuf:"bytes,2,opt,name=producer_name,proto3"`
+	Graph            *Graph   `protobuf:"bytes,7,opt,name=graph"`
+	Opsets           []*Opset `protobuf:"bytes,8,rep,name=opset_import"`
+	XXX_unrecognized []byte
 }
 
-// Opset names an operator set and its version.
+// Opset names an operator set that the graph uses, and its version.
 type Opset struct {
-	Domain  string
-	Version int64
+	Domain           string `protobuf:"bytes,1,opt,name=domain,proto3"`
+	Version          int64  `protobuf:"varint,2,opt,name=version,proto3"`
+	XXX_unrecognized []byte
 }
 
 // Graph is the computation of a model.
 type Graph struct {
-	Name         string
-	Nodes        []Node
-	Initialisers []Tensor
-	Inputs       []Value
-	Outputs      []Value
+	message
+	Nodes            []*Node   `protobuf:"bytes,1,rep,name=node"`
+	Name             string    `protobuf:"bytes,2,opt,name=name,proto3"`
+	Initialisers     []*Tensor `protobuf:"bytes,5,rep,name=initializer"`
+	Inputs           []*Value  `protobuf:"bytes,11,rep,name=input"`
+	Outputs          []*Value  `protobuf:"bytes,12,rep,name=output"`
+	XXX_unrecognized []byte
 }
 
 // Node applies one operator. An empty input name leaves an optional input out.
 type Node struct {
-	Name       string
-	Op         string
-	Domain     string
-	Inputs     []string
-	Outputs    []string
-	Attributes []Attribute
+	Inputs           []string     `protobuf:"bytes,1,rep,name=input"`
+	Outputs          []string     `protobuf:"bytes,2,rep,name=output"`
+	Name             string       `protobuf:"bytes,3,opt,name=name,proto3"`
+	Op               string       `protobuf:"bytes,4,opt,name=op_type,proto3"`
+	Attributes       []*Attribute `protobuf:"bytes,5,rep,name=attribute"`
+	Domain           string       `protobuf:"bytes,7,opt,name=domain,proto3"`
+	XXX_unrecognized []byte
 }
 
-// Attribute is a constant parameter of a node; Value is an int64, float32,
-// string or []int64.
+// Attribute is a constant parameter of a node; see Int, Real and IntList.
 type Attribute struct {
-	Name  string
-	Value any
+	Name             *string  `protobuf:"bytes,1,opt,name=name"`
+	Real             *float32 `protobuf:"fixed32,2,opt,name=f"`
+	Int              *int64   `protobuf:"varint,3,opt,name=i"`
+	IntList          []int64  `protobuf:"varint,8,rep,name=ints"`
+	Type             *int32   `protobuf:"varint,20,opt,name=type"`
+	XXX_unrecognized []byte
 }
 
-// Tensor is a constant; Raw holds its elements in little-endian order.
+// Tensor is a constant. Raw holds its elements in little-endian order, unless
+// another program has put them into another field or another file.
 type Tensor struct {
-	Name string
-	Type DataType
-	Dims []int64
-	Raw  []byte
+	message
+	Dims             []int64    `protobuf:"varint,1,rep,name=dims"`
+	Type             DataType   `protobuf:"varint,2,opt,name=data_type,proto3"`
+	Name             string     `protobuf:"bytes,8,opt,name=name,proto3"`
+	Raw              []byte     `protobuf:"bytes,9,opt,name=raw_data,proto3"`
+	External         []*Setting `protobuf:"bytes,13,rep,name=external_data"`
+	Location         int32      `protobuf:"varint,14,opt,name=data_location,proto3"`
+	XXX_unrecognized []byte
 }
 
-// Value is what a graph takes or gives.
+// Setting says one thing about where a tensor's elements lie.
+type Setting struct {
+	Key              string `protobuf:"bytes,1,opt,name=key,proto3"`
+	Value            string `protobuf:"bytes,2,opt,name=value,proto3"`
+	XXX_unrecognized []byte
+}
+
+// Value is what a graph takes or gives; NewValue makes one.
 type Value struct {
-	Name string
-	Type DataType
-	// Shape has one entry per axis. It is nil where the model does not say.
-	Shape []Dim
+	Name             string `protobuf:"bytes,1,opt,name=name,proto3"`
+	Type             *Type  `protobuf:"bytes,2,opt,name=type"`
+	XXX_unrecognized []byte
 }
 
-// Dim is the length of an axis: a number, or a name where it varies.
+// Type is the type of a value, as far as it is a tensor.
+type Type struct {
+	Tensor           *TensorType `protobuf:"bytes,1,opt,name=tensor_type"`
+	XXX_unrecognized []byte
+}
+
+// TensorType is the type of a tensor's elements and its shape.
+type TensorType struct {
+	Elem             DataType `protobuf:"varint,1,opt,name=elem_type,proto3"`
+	Shape            *Shape   `protobuf:"bytes,2,opt,name=shape"`
+	XXX_unrecognized []byte
+}
+
+// Shape is the lengths of a tensor's axes.
+type Shape struct {
+	Dims             []*Dim `protobuf:"bytes,1,rep,name=dim"`
+	XXX_unrecognized []byte
+}
+
+// Dim is the length of an axis: a number above 0, or a name where it varies.
 type Dim struct {
-	Size int64 // -1 where it varies
-	Name string
+	Size             int64  `protobuf:"varint,1,opt,name=dim_value,proto3"`
+	Name             string `protobuf:"bytes,2,opt,name=dim_param,proto3"`
+	XXX_unrecognized []byte
+}
+
+// New is a model of a graph, with ONNX's own operators of a version.
+func New(producer string, version int64, g *Graph) *Model {
+	return &Model{IRVersion: irVersion, Producer: producer, Opsets: []*Opset{{Version: version}}, Graph: g}
+}
+
+// Add appends a node with one output, which has the node's name, and returns
+// that name.
+func (g *Graph) Add(op, output string, inputs []string, attributes ...*Attribute) string {
+	g.Nodes = append(g.Nodes, &Node{Name: output, Op: op, Inputs: inputs, Outputs: []string{output}, Attributes: attributes})
+	return output
+}
+
+// Constant appends an initialiser and returns its name.
+func (g *Graph) Constant(t *Tensor) string {
+	g.Initialisers = append(g.Initialisers, t)
+	return t.Name
+}
+
+// Int is an attribute that is a whole number.
+func Int(name string, v int64) *Attribute {
+	return &Attribute{Name: &name, Int: &v, Type: new(int32(2))}
+}
+
+// Real is an attribute that is a number.
+func Real(name string, v float32) *Attribute {
+	return &Attribute{Name: &name, Real: &v, Type: new(int32(1))}
+}
+
+// IntList is an attribute that is a list of whole numbers.
+func IntList(name string, v ...int64) *Attribute {
+	return &Attribute{Name: &name, IntList: v, Type: new(int32(7))}
+}
+
+// NewValue is a tensor that goes in or out, with one length for each axis.
+func NewValue(name string, elem DataType, shape ...Dim) *Value {
+	t := &TensorType{Elem: elem, Shape: &Shape{}}
+	for _, d := range shape {
+		t.Shape.Dims = append(t.Shape.Dims, &d)
+	}
+	return &Value{Name: name, Type: &Type{Tensor: t}}
+}
+
+// Elem is the type of a value's elements, 0 of a value that is no tensor.
+func (v *Value) Elem() DataType {
+	if v.Type == nil || v.Type.Tensor == nil {
+		return 0
+	}
+	return v.Type.Tensor.Elem
+}
+
+// Shape is the lengths of a value's axes, or nil where the model does not say.
+func (v *Value) Shape() []*Dim {
+	if v.Elem() == 0 || v.Type.Tensor.Shape == nil {
+		return nil
+	}
+	return v.Type.Tensor.Shape.Dims
 }
 
 // Fixed is an axis of n elements.
-func Fixed(n int64) Dim { return Dim{Size: n} }
+func Fixed(n int) Dim { return Dim{Size: int64(n)} }
 
 // Varying is an axis whose length each call chooses.
-func Varying(name string) Dim { return Dim{Size: -1, Name: name} }
+func Varying(name string) Dim { return Dim{Name: name} }
 
 // Floats is a float32 tensor.
-func Floats(name string, values []float32, dims ...int64) Tensor {
-	raw := make([]byte, 4*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint32(raw[4*i:], math.Float32bits(v))
+func Floats(name string, values []float32, dims ...int) *Tensor {
+	raw := make([]byte, 0, 4*len(values))
+	for _, v := range values {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
 	}
-	return Tensor{Name: name, Type: Float, Dims: dims, Raw: raw}
+	return &Tensor{Name: name, Type: Float, Dims: int64s(dims), Raw: raw}
 }
 
 // Ints is an int64 tensor.
-func Ints(name string, values []int64, dims ...int64) Tensor {
-	raw := make([]byte, 8*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint64(raw[8*i:], uint64(v))
+func Ints(name string, values []int64, dims ...int) *Tensor {
+	var raw []byte
+	for _, v := range values {
+		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
 	}
-	return Tensor{Name: name, Type: Int64, Dims: dims, Raw: raw}
+	return &Tensor{Name: name, Type: Int64, Dims: int64s(dims), Raw: raw}
 }
 
 // Bytes is an int8 tensor.
-func Bytes(name string, values []int8, dims ...int64) Tensor {
+func Bytes(name string, values []int8, dims ...int) *Tensor {
 	raw := make([]byte, len(values))
 	for i, v := range values {
 		raw[i] = byte(v)
 	}
-	return Tensor{Name: name, Type: Int8, Dims: dims, Raw: raw}
+	return &Tensor{Name: name, Type: Int8, Dims: int64s(dims), Raw: raw}
+}
+
+func int64s(values []int) (out []int64) {
+	for _, v := range values {
+		out = append(out, int64(v))
+	}
+	return out
 }

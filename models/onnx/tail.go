@@ -1,9 +1,9 @@
 package onnx
 
 // Tail appends to a graph what turns one vector a token into one vector a
-// text, and what scales vectors. It uses only operators that mean the same in every operator set from
-// 9 on, since it is put behind graphs that others exported, and that every
-// execution provider of ONNX Runtime has.
+// text, and what scales vectors. It is put behind graphs that others exported,
+// so it uses only operators that mean the same in every operator set from 9 on
+// and that every execution provider of ONNX Runtime has.
 type Tail struct {
 	Graph *Graph
 	// Prefix begins the names of all new values; nothing else in the graph
@@ -14,8 +14,8 @@ type Tail struct {
 // First takes the first token's vector of hidden, [batch, sequence,
 // dimension], and returns the name of the result, [batch, dimension].
 func (t Tail) First(hidden string) string {
-	index := t.constant(Tensor{Name: "first", Type: Int64, Raw: make([]byte, 8)})
-	return t.op("Gather", "cls", []string{hidden, index}, Attribute{"axis", int64(1)})
+	index := t.constant(Ints("first", []int64{0}))
+	return t.op("Gather", "cls", []string{hidden, index}, Int("axis", 1))
 }
 
 // Mean takes the mean of hidden, [batch, sequence, dimension], over the tokens
@@ -23,10 +23,10 @@ func (t Tail) First(hidden string) string {
 // the result, [batch, dimension]. Sum and count are products with the mask,
 // several times faster than multiplying and reducing.
 func (t Tail) Mean(hidden, mask string) string {
-	values := t.op("Cast", "mask", []string{mask}, Attribute{"to", int64(Float)})
+	values := t.op("Cast", "mask", []string{mask}, Int("to", int64(Float)))
 	row := t.op("Reshape", "row", []string{values, t.constant(Ints("rowshape", []int64{0, 1, -1}, 3))})
 	sums := t.op("MatMul", "sums", []string{row, hidden})
-	column := t.op("Transpose", "column", []string{row}, Attribute{"perm", []int64{0, 2, 1}})
+	column := t.op("Transpose", "column", []string{row}, IntList("perm", 0, 2, 1))
 	count := t.op("MatMul", "count", []string{row, column})
 	divisor := t.op("Max", "divisor", []string{count, t.constant(Floats("tiny", []float32{1e-9}))})
 	means := t.op("Div", "means", []string{sums, divisor})
@@ -48,28 +48,25 @@ func (t Tail) Length(input string, dimension int) string {
 		ones[i] = 1
 	}
 	squares := t.op("Mul", "squares", []string{input, input})
-	sum := t.op("MatMul", "squared", []string{squares, t.constant(Floats("ones", ones, int64(dimension), 1))})
+	sum := t.op("MatMul", "squared", []string{squares, t.constant(Floats("ones", ones, dimension, 1))})
 	return t.op("Max", "length", []string{t.op("Sqrt", "lengths", []string{sum}), t.constant(Floats("smallest", []float32{1e-12}))})
 }
 
 // Float32 converts value to float32.
 func (t Tail) Float32(value string) string {
-	return t.op("Cast", "float32", []string{value}, Attribute{"to", int64(Float)})
+	return t.op("Cast", "float32", []string{value}, Int("to", int64(Float)))
 }
 
 // Name gives value the name of an output.
 func (t Tail) Name(value, output string) {
-	t.Graph.Nodes = append(t.Graph.Nodes, Node{Name: t.Prefix + "out", Op: "Identity", Inputs: []string{value}, Outputs: []string{output}})
+	t.Graph.Nodes = append(t.Graph.Nodes, &Node{Name: t.Prefix + "out", Op: "Identity", Inputs: []string{value}, Outputs: []string{output}})
 }
 
-func (t Tail) constant(tensor Tensor) string {
+func (t Tail) constant(tensor *Tensor) string {
 	tensor.Name = t.Prefix + tensor.Name
-	t.Graph.Initialisers = append(t.Graph.Initialisers, tensor)
-	return tensor.Name
+	return t.Graph.Constant(tensor)
 }
 
-func (t Tail) op(op, name string, inputs []string, attributes ...Attribute) string {
-	output := t.Prefix + name
-	t.Graph.Nodes = append(t.Graph.Nodes, Node{Name: output, Op: op, Inputs: inputs, Outputs: []string{output}, Attributes: attributes})
-	return output
+func (t Tail) op(op, name string, inputs []string, attributes ...*Attribute) string {
+	return t.Graph.Add(op, t.Prefix+name, inputs, attributes...)
 }

@@ -9,17 +9,16 @@
 package safetensors
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // maxHeader is the reference implementation's bound.
@@ -32,7 +31,7 @@ const metadataKey = "__metadata__"
 type Info struct {
 	Name  string
 	Type  string // as in the file: F32, F16, BF16, I64, …
-	Shape []int64
+	Shape []int
 	// Begin and End bound the elements, in bytes from the start of the file.
 	Begin, End int64
 }
@@ -130,15 +129,9 @@ func (f *File) Info(name string) (Info, bool) {
 	return info, ok
 }
 
-type entry struct {
-	Type    *string  `json:"dtype"`
-	Shape   *[]int64 `json:"shape"`
-	Offsets *[]int64 `json:"data_offsets"`
-}
-
 func (f *File) parse(header []byte, start, size int64) error {
-	raw, err := object(header)
-	if err != nil {
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(header, &raw); err != nil {
 		return err
 	}
 	var all []Info
@@ -157,13 +150,7 @@ func (f *File) parse(header []byte, start, size int64) error {
 		all = append(all, info)
 	}
 	slices.SortFunc(all, func(a, b Info) int {
-		if a.Begin != b.Begin {
-			return int(a.Begin - b.Begin)
-		}
-		if a.End != b.End {
-			return int(a.End - b.End)
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(a.Begin, b.Begin), cmp.Compare(a.End, b.End), cmp.Compare(a.Name, b.Name))
 	})
 	next := start
 	for _, info := range all {
@@ -179,65 +166,29 @@ func (f *File) parse(header []byte, start, size int64) error {
 	return nil
 }
 
-// object decodes a JSON object and refuses a key that comes twice, of which
-// encoding/json would keep the last.
-func object(data []byte) (map[string]json.RawMessage, error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	if open, err := decoder.Token(); err != nil {
-		return nil, err
-	} else if open != json.Delim('{') {
-		return nil, errors.New("not a JSON object")
-	}
-	all := map[string]json.RawMessage{}
-	for decoder.More() {
-		key, err := decoder.Token()
-		if err != nil {
-			return nil, err
-		}
-		name, ok := key.(string)
-		if !ok {
-			return nil, errors.New("not a JSON object")
-		}
-		if _, twice := all[name]; twice {
-			return nil, fmt.Errorf("tensor %q is there twice", name)
-		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return nil, err
-		}
-		all[name] = value
-	}
-	if _, err := decoder.Token(); err != nil {
-		return nil, err
-	}
-	if rest, err := io.ReadAll(decoder.Buffered()); err != nil || len(bytes.TrimSpace(rest)) > 0 {
-		return nil, errors.New("there is more after the JSON object")
-	}
-	return all, nil
-}
-
 func place(name string, value json.RawMessage, start, size int64) (Info, error) {
-	decoder := json.NewDecoder(bytes.NewReader(value))
-	decoder.DisallowUnknownFields()
 	var e entry
-	if err := decoder.Decode(&e); err != nil {
+	if err := json.Unmarshal(value, &e); err != nil {
 		return Info{}, err
 	}
-	if e.Type == nil || e.Shape == nil || e.Offsets == nil || len(*e.Offsets) != 2 {
+	if e.Type == "" || e.Shape == nil || len(e.Offsets) != 2 {
 		return Info{}, errors.New("dtype, shape or the two data_offsets are missing")
 	}
-	begin, end := (*e.Offsets)[0], (*e.Offsets)[1]
+	begin, end := e.Offsets[0], e.Offsets[1]
 	if begin < 0 || end < begin || end > size-start {
-		return Info{}, fmt.Errorf("data_offsets %v lie outside the %d bytes of data", *e.Offsets, size-start)
+		return Info{}, fmt.Errorf("data_offsets %v lie outside the %d bytes of data", e.Offsets, size-start)
 	}
-	info := Info{Name: name, Type: *e.Type, Shape: *e.Shape, Begin: start + begin, End: start + end}
-	if width := widths[info.Type]; width > 0 {
-		want, ok := product(info.Shape, width)
-		if !ok || want != end-begin {
-			return Info{}, fmt.Errorf("%s %v does not fit its %d bytes", info.Type, info.Shape, end-begin)
-		}
+	if widths[e.Type] > 0 && bytesOf(e.Type, e.Shape) != end-begin {
+		return Info{}, fmt.Errorf("%s %v does not fit its %d bytes", e.Type, e.Shape, end-begin)
 	}
-	return info, nil
+	return Info{Name: name, Type: e.Type, Shape: e.Shape, Begin: start + begin, End: start + end}, nil
+}
+
+// entry is what a header says of a tensor.
+type entry struct {
+	Type    string  `json:"dtype"`
+	Shape   []int   `json:"shape"`
+	Offsets []int64 `json:"data_offsets"`
 }
 
 // widths are the bytes an element; types that are not listed are passed over,
@@ -247,18 +198,14 @@ var widths = map[string]int64{
 	"I32": 4, "U32": 4, "F32": 4, "I64": 8, "U64": 8, "F64": 8,
 }
 
-// product multiplies without overflow.
-func product(shape []int64, width int64) (int64, bool) {
-	total := uint64(width)
+// bytesOf is how many bytes a tensor takes, -1 where there is no such number.
+func bytesOf(kind string, shape []int) int64 {
+	total := widths[kind]
 	for _, d := range shape {
-		if d < 0 {
-			return 0, false
+		if d < 0 || d > 0 && total > math.MaxInt64/int64(d) {
+			return -1
 		}
-		high, low := bits.Mul64(total, uint64(d))
-		if high != 0 || low > 1<<62 {
-			return 0, false
-		}
-		total = low
+		total *= int64(d)
 	}
-	return int64(total), true
+	return total
 }

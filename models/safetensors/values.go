@@ -17,60 +17,35 @@ func (f *File) Floats(name string, shape ...int) ([]float32, error) {
 	if !ok {
 		return nil, fmt.Errorf("tensor %q is missing", name)
 	}
-	want := make([]int64, len(shape))
-	for i, d := range shape {
-		want[i] = int64(d)
+	if !slices.Equal(info.Shape, shape) {
+		return nil, fmt.Errorf("tensor %q has shape %v, not %v", name, info.Shape, shape)
 	}
-	if !slices.Equal(info.Shape, want) {
-		return nil, fmt.Errorf("tensor %q has shape %v, not %v", name, info.Shape, want)
+	raw := make([]byte, info.End-info.Begin)
+	if _, err := io.ReadFull(io.NewSectionReader(f.source, info.Begin, info.End-info.Begin), raw); err != nil {
+		return nil, fmt.Errorf("tensor %q: %w", name, err)
 	}
-	width, decode := decoder(info.Type)
-	if decode == nil {
+	var element func(raw []byte) float32
+	switch info.Type {
+	case "F32":
+		element = func(raw []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(raw)) }
+	case "BF16":
+		element = func(raw []byte) float32 {
+			return math.Float32frombits(uint32(binary.LittleEndian.Uint16(raw)) << 16)
+		}
+	case "F16":
+		element = func(raw []byte) float32 { return half(binary.LittleEndian.Uint16(raw)) }
+	default:
 		return nil, fmt.Errorf("tensor %q has type %s; F32, F16 and BF16 are read", name, info.Type)
 	}
-	values := make([]float32, 0, (info.End-info.Begin)/width)
-	section := io.NewSectionReader(f.source, info.Begin, info.End-info.Begin)
-	buffer := make([]byte, min(1<<20, info.End-info.Begin))
-	for len(values) < cap(values) {
-		part := buffer[:min(int64(len(buffer)), int64(cap(values)-len(values))*width)]
-		if _, err := io.ReadFull(section, part); err != nil {
-			return nil, fmt.Errorf("tensor %q: %w", name, err)
-		}
-		values = decode(values, part)
-	}
-	for i, v := range values {
-		if v-v != 0 {
+	width := int(widths[info.Type])
+	values := make([]float32, len(raw)/width)
+	for i := range values {
+		values[i] = element(raw[i*width:])
+		if v := values[i]; v-v != 0 {
 			return nil, fmt.Errorf("tensor %q has the value %v at element %d", name, v, i)
 		}
 	}
 	return values, nil
-}
-
-func decoder(kind string) (width int64, decode func([]float32, []byte) []float32) {
-	switch kind {
-	case "F32":
-		return 4, func(values []float32, raw []byte) []float32 {
-			for ; len(raw) >= 4; raw = raw[4:] {
-				values = append(values, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
-			}
-			return values
-		}
-	case "BF16":
-		return 2, func(values []float32, raw []byte) []float32 {
-			for ; len(raw) >= 2; raw = raw[2:] {
-				values = append(values, math.Float32frombits(uint32(binary.LittleEndian.Uint16(raw))<<16))
-			}
-			return values
-		}
-	case "F16":
-		return 2, func(values []float32, raw []byte) []float32 {
-			for ; len(raw) >= 2; raw = raw[2:] {
-				values = append(values, half(binary.LittleEndian.Uint16(raw)))
-			}
-			return values
-		}
-	}
-	return 0, nil
 }
 
 // half is the value of an IEEE 754 binary16 number.

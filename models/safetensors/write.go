@@ -12,39 +12,25 @@ import (
 type Tensor struct {
 	Name  string
 	Type  string
-	Shape []int64
+	Shape []int
 	Raw   []byte
 }
 
-// Write writes the tensors, in this order, as one safetensors file.
-func Write(w io.Writer, tensors []Tensor) error { return WriteWith(w, nil, tensors) }
-
-// WriteWith is Write with free-form metadata.
-func WriteWith(w io.Writer, metadata map[string]string, tensors []Tensor) error {
-	type place struct {
-		Type    string   `json:"dtype"`
-		Shape   []int64  `json:"shape"`
-		Offsets [2]int64 `json:"data_offsets"`
-	}
-	header := make(map[string]any, len(tensors)+1)
+// Write writes the tensors, in this order, as one safetensors file with
+// free-form metadata.
+func Write(w io.Writer, metadata map[string]string, tensors []Tensor) error {
+	header := map[string]any{}
 	if len(metadata) > 0 {
 		header[metadataKey] = metadata
 	}
 	var end int64
 	for _, t := range tensors {
-		want, ok := product(t.Shape, widths[t.Type])
-		if !ok || widths[t.Type] == 0 || want != int64(len(t.Raw)) {
-			return fmt.Errorf("tensor %q: %s %v does not fit its %d bytes", t.Name, t.Type, t.Shape, len(t.Raw))
+		size := int64(len(t.Raw))
+		if widths[t.Type] == 0 || bytesOf(t.Type, t.Shape) != size {
+			return fmt.Errorf("tensor %q: %s %v does not fit its %d bytes", t.Name, t.Type, t.Shape, size)
 		}
-		if _, twice := header[t.Name]; twice {
-			return fmt.Errorf("tensor %q is there twice", t.Name)
-		}
-		shape := t.Shape
-		if shape == nil {
-			shape = []int64{}
-		}
-		header[t.Name] = place{t.Type, shape, [2]int64{end, end + want}}
-		end += want
+		header[t.Name] = entry{t.Type, append([]int{}, t.Shape...), []int64{end, end + size}}
+		end += size
 	}
 	text, err := json.Marshal(header)
 	if err != nil {

@@ -17,9 +17,8 @@ import (
 
 // Checkpoint chooses the form of a checkpoint.
 type Checkpoint struct {
-	// Prefix is put before every tensor's name: "", "bert.",
-	// "question_encoder.bert_model." or "ctx_encoder.bert_model."; the last
-	// two are DPR's, and "dpr" writes both.
+	// Prefix is put before every tensor's name: "", "bert.", or DPR's
+	// "question_encoder.bert_model." or "ctx_encoder.bert_model.".
 	Prefix string
 	// Type is F32 (default), F16 or BF16.
 	Type string
@@ -37,7 +36,7 @@ type Checkpoint struct {
 func WriteCheckpoint(dir string, o Options, form Checkpoint) error {
 	o = o.withDefaults()
 	c := o.Config()
-	dpr := form.Prefix == "dpr" || strings.Contains(form.Prefix, "_encoder.")
+	dpr := strings.Contains(form.Prefix, "_encoder.")
 	config := map[string]any{
 		"model_type": "bert", "vocab_size": c.Vocabulary, "hidden_size": c.Dimension, "num_hidden_layers": c.Layers,
 		"num_attention_heads": c.Heads, "intermediate_size": c.Intermediate, "max_position_embeddings": c.Positions,
@@ -87,45 +86,36 @@ func WriteCheckpoint(dir string, o Options, form Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(safetensors.Write(file, tensors), file.Close())
+	return errors.Join(safetensors.Write(file, nil, tensors), file.Close())
 }
 
 func (o Options) tensors(c bert.Config, form Checkpoint) ([]safetensors.Tensor, error) {
-	prefixes := []string{form.Prefix}
-	if form.Prefix == "dpr" {
-		prefixes = []string{"question_encoder.bert_model.", "ctx_encoder.bert_model."}
+	side := models.Question
+	if strings.HasPrefix(form.Prefix, "ctx") {
+		side = models.Passage
 	}
+	weights := o.Weights(side)
 	var all []safetensors.Tensor
-	for _, prefix := range prefixes {
-		side := models.Question
-		if strings.HasPrefix(prefix, "ctx") {
-			side = models.Passage
+	for _, named := range c.Names(o.Pooling == models.PoolingPooler) {
+		values, err := weights.Tensor(named.Name, named.Shape...)
+		if err != nil {
+			return nil, err
 		}
-		weights := o.Weights(side)
-		for _, named := range c.Names(o.Pooling == models.PoolingPooler) {
-			values, err := weights.Tensor(named.Name, named.Shape...)
-			if err != nil {
-				return nil, err
-			}
-			name := prefix + named.Name
-			if strings.HasPrefix(named.Name, "encode_proj.") {
-				name = strings.TrimSuffix(prefix, "bert_model.") + named.Name
-			}
-			t, err := tensor(name, form.Type, named.Shape, values)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, t)
+		name := form.Prefix + named.Name
+		if strings.HasPrefix(named.Name, "encode_proj.") {
+			name = strings.TrimSuffix(form.Prefix, "bert_model.") + named.Name
 		}
+		t, err := tensor(name, form.Type, named.Shape, values)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
 	}
 	return all, nil
 }
 
 func tensor(name, kind string, shape []int, values []float32) (safetensors.Tensor, error) {
-	t := safetensors.Tensor{Name: name, Type: kind}
-	for _, d := range shape {
-		t.Shape = append(t.Shape, int64(d))
-	}
+	t := safetensors.Tensor{Name: name, Type: kind, Shape: shape}
 	for _, v := range values {
 		bits := math.Float32bits(v)
 		switch kind {

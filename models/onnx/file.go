@@ -1,0 +1,160 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/protoadapt"
+)
+
+// irVersion is that of ONNX 1.14 (2023), which every runtime that conclave
+// works with reads.
+const irVersion = 9
+
+// maxModel is the largest protobuf message there can be. A larger model keeps
+// its weights in a file of their own, which conclave does not write.
+const maxModel = math.MaxInt32
+
+// message is embedded by what is read or written by itself. The protobuf library
+// takes the fields from the struct's tags.
+type message struct{}
+
+func (*message) Reset()         {}
+func (*message) String() string { return "a message of onnx.proto" }
+func (*message) ProtoMessage()  {}
+
+// Read parses a model, whose bytes may come from strangers.
+func Read(data []byte) (*Model, error) {
+	m := &Model{}
+	if err := proto.Unmarshal(data, protoadapt.MessageV2Of(m)); err != nil {
+		return nil, fmt.Errorf("not an ONNX model: %w", err)
+	}
+	if m.Graph == nil || m.IRVersion < 1 {
+		return nil, fmt.Errorf("not an ONNX model: it has no graph, or its format version %d is none", m.IRVersion)
+	}
+	if slices.ContainsFunc(slices.Concat(m.Graph.Inputs, m.Graph.Outputs), func(v *Value) bool { return v.Name == "" }) {
+		return nil, errors.New("an input or output of the model has no name")
+	}
+	return m, nil
+}
+
+// Write writes the model. The same model gives the same bytes. Weights go
+// from their tensors to w without another copy in memory.
+func (m *Model) Write(w io.Writer) error {
+	model, graph := *m, *m.Graph
+	model.Graph, graph.Initialisers = nil, nil
+	head, err := proto.Marshal(protoadapt.MessageV2Of(&model))
+	if err != nil {
+		return err
+	}
+	frame, err := proto.Marshal(protoadapt.MessageV2Of(&graph))
+	if err != nil {
+		return err
+	}
+	parts, size := [][]byte{frame}, uint64(len(frame))
+	for _, t := range m.Graph.Initialisers {
+		tensor, err := t.head()
+		if err != nil {
+			return err
+		}
+		parts, size = append(parts, tensor, t.Raw), size+uint64(len(tensor)+len(t.Raw))
+	}
+	head = protowire.AppendVarint(protowire.AppendTag(head, 7, protowire.BytesType), size)
+	if total := uint64(len(head)) + size; total > maxModel {
+		return fmt.Errorf("the model would be %d bytes long; an ONNX file holds at most %d", total, maxModel)
+	}
+	for _, part := range slices.Insert(parts, 0, head) {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// head is everything of the tensor's field in the graph that stands before
+// its raw elements.
+func (t *Tensor) head() ([]byte, error) {
+	tensor := *t
+	tensor.Raw = nil
+	b, err := proto.Marshal(protoadapt.MessageV2Of(&tensor))
+	if t.Raw != nil {
+		b = protowire.AppendVarint(protowire.AppendTag(b, 9, protowire.BytesType), uint64(len(t.Raw)))
+	}
+	field := protowire.AppendTag(nil, 5, protowire.BytesType)
+	return append(protowire.AppendVarint(field, uint64(len(b)+len(t.Raw))), b...), err
+}
+
+// Given are the inputs that a caller gives: constants that old exporters list
+// among them are left out.
+func (m *Model) Given() []*Value {
+	return slices.DeleteFunc(slices.Clone(m.Graph.Inputs), func(v *Value) bool {
+		return slices.ContainsFunc(m.Graph.Initialisers, func(t *Tensor) bool { return t.Name == v.Name })
+	})
+}
+
+// Uses reports whether one of the operators is in the graph, of whichever set.
+// Those inside control flow are not looked at.
+func (m *Model) Uses(operators ...string) bool {
+	return slices.ContainsFunc(m.Graph.Nodes, func(n *Node) bool { return slices.Contains(operators, n.Op) })
+}
+
+// FreePrefix is a prefix that no value of the model begins with.
+func (m *Model) FreePrefix() string {
+	var names []string
+	for _, n := range m.Graph.Nodes {
+		names = append(names, n.Outputs...)
+	}
+	for _, v := range slices.Concat(m.Graph.Inputs, m.Graph.Outputs) {
+		names = append(names, v.Name)
+	}
+	for _, t := range m.Graph.Initialisers {
+		names = append(names, t.Name)
+	}
+	prefix := "conclave."
+	for slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, prefix) }) {
+		prefix = "_" + prefix
+	}
+	return prefix
+}
+
+// File says where a tensor's elements lie that are not in the model's file.
+type File struct {
+	// Location is a path from the model's folder.
+	Location string
+	// Offset and Length are in bytes; a Length of -1 is up to the file's end.
+	Offset, Length int64
+}
+
+// File is nil for a tensor whose elements are in the model.
+func (t *Tensor) File() (*File, error) {
+	if t.Location != 1 {
+		return nil, nil
+	}
+	f := &File{Length: -1}
+	for _, s := range t.External {
+		var number *int64
+		switch s.Key {
+		case "location":
+			f.Location = s.Value
+		case "offset":
+			number = &f.Offset
+		case "length":
+			number = &f.Length
+		}
+		if number != nil {
+			if _, err := fmt.Sscan(s.Value, number); err != nil || *number < 0 {
+				return nil, fmt.Errorf("the weight %q: its %s in another file is %q, not a number of bytes", t.Name, s.Key, s.Value)
+			}
+		}
+	}
+	return f, nil
+}
+
+// Embed takes elements from another file into the model.
+func (t *Tensor) Embed(raw []byte) { t.Raw, t.External, t.Location = raw, nil, 0 }
