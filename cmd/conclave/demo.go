@@ -102,7 +102,7 @@ func buildDemo(ctx context.Context, config configs.Config, term terminal) (err e
 	for _, x := range config.Experts {
 		names = append(names, x.Name)
 	}
-	if has, err := collectionExperts(config.Collection); err == nil && len(has) > 0 {
+	if has, err := serving.StoredExperts(config.Collection); err == nil && len(has) > 0 {
 		var indexed []string
 		for _, x := range has {
 			indexed = append(indexed, x.Name)

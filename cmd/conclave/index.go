@@ -144,7 +144,7 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if x.rebuildWords {
 		return x.rebuild(ctx, config, bar)
 	}
-	has, err := collectionExperts(config.Collection)
+	has, err := serving.StoredExperts(config.Collection)
 	if err != nil {
 		return report, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -167,19 +166,4 @@ func orNone(names string) string {
 		return "none"
 	}
 	return names
-}
-
-// collectionExperts are the experts of the collection in a folder; nil when
-// there is no collection yet, which is different from one without experts.
-func collectionExperts(folder string) ([]collection.ExpertFiles, error) {
-	c, err := collection.Open(folder)
-	if errors.Is(err, collection.ErrNotCollection) || errors.Is(err, collection.ErrUnfinished) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	defer func() { _ = c.Close() }()
-	g := c.Acquire()
-	defer g.Release()
-	return append([]collection.ExpertFiles{}, g.Experts()...), nil
 }
