@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"conclave/collection"
 	"conclave/configs"
@@ -32,6 +33,7 @@ type indexing struct {
 	kindAsked                bool // by --index, not by the configuration
 	replace, skipBad, asJSON bool
 	strict                   bool
+	quiet                    bool // without what it takes
 }
 
 func newIndex(term terminal) *cobra.Command {
@@ -116,16 +118,6 @@ type indexed struct {
 	reads     map[string]int   // tokens of a passage, by expert
 }
 
-// take takes over what the encoders counted since the costs were told.
-func (r *indexed) take(told *costs) {
-	r.Truncated, r.reads = map[string]int64{}, map[string]int{}
-	for _, e := range told.experts {
-		if n := e.Encoder.CutPassages() - told.cut[e]; n > 0 {
-			r.Truncated[e.Name()], r.reads[e.Name()] = n, e.Bundle.Manifest.MaxTokens.Passage
-		}
-	}
-}
-
 // rebuild indexes the words of a collection anew, with the constants that it
 // has. It opens nothing but the manifest: what another version analysed cannot
 // be opened, and this is how to mend it.
@@ -176,36 +168,58 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 			return nil
 		}
 	}
-	told := &costs{experts: loaded.All()}
-	defer func() { report.take(told) }()
+	cut := map[*serving.Expert]int64{} // passages of the sample that were cut
+	defer func() {
+		report.Truncated, report.reads = map[string]int64{}, map[string]int{}
+		for _, e := range loaded.All() {
+			if n := e.Encoder.CutPassages() - cut[e]; n > 0 {
+				report.Truncated[e.Name()], report.reads[e.Name()] = n, e.Bundle.Manifest.MaxTokens.Passage
+			}
+		}
+	}()
+	say := func(sample *serving.Sample) {
+		if !x.quiet {
+			x.sayCosts(ctx, sample, loaded.All(), has == nil, bar)
+		}
+		for _, e := range loaded.All() {
+			cut[e] = e.Encoder.CutPassages()
+		}
+	}
 	if x.addExpert != "" {
-		if told.sampled, err = sampleOf(config.Collection); err != nil {
+		sample, err := serving.SampleOf(config.Collection)
+		if err != nil {
 			return report, err
 		}
-		told.what = "--add-expert " + x.addExpert
-		told.say(ctx, bar)
+		say(sample)
 		report.Report, err = collection.AddExpert(ctx, config.Collection, options.Experts[0], options)
 		return report, err
 	}
 	unknown := unknownFields{strict: x.strict, say: bar.Say}
-	var in []corpus.Input
-	for _, file := range x.inputs.files {
-		in = append(in, corpus.Input{Path: file.Path, Format: corpus.Format(x.format), IDPrefix: file.Prefix, Stdin: term.In, Unknown: unknown.found})
+	for i := range x.inputs.files {
+		in := &x.inputs.files[i]
+		in.Format, in.Stdin, in.Unknown = corpus.Format(x.format), term.In, unknown.found
 	}
-	source, err := corpus.OpenSeries(in)
+	source, err := corpus.OpenSeries(x.inputs.files)
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	told.sampled = &sampled{Source: source}
-	if has != nil {
-		told.what = "these experts"
+	sample := &serving.Sample{Source: source}
+	once := sync.OnceFunc(func() { // when all is read, and before anything is encoded
+		bar.Finish()
+		say(sample)
+	})
+	progress := options.Progress
+	options.Progress = func(p collection.Progress) {
+		if p.Stage == collection.Words {
+			once()
+		}
+		progress(p)
 	}
-	told.before(ctx, &options, bar)
 	if has == nil {
-		report.Report, err = collection.Build(ctx, config.Collection, told, options)
+		report.Report, err = collection.Build(ctx, config.Collection, sample, options)
 	} else {
-		report.Report, err = collection.Add(ctx, config.Collection, told, options)
+		report.Report, err = collection.Add(ctx, config.Collection, sample, options)
 	}
 	return report, err
 }
