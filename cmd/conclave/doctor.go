@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -41,18 +41,14 @@ func newDoctor(term terminal) *cobra.Command {
 				}
 			}
 			findings := []finding{{What: "conclave", Status: serving.StatusOK, Detail: fmt.Sprintf("%s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
-			failed := false
+			var failed error
 			for _, f := range serving.Examine(cmd.Context(), config, cache) {
 				findings = append(findings, finding{f.What, f.Status, f.Detail, mend(f, config)})
-				failed = failed || f.Status == serving.StatusFails
+				if f.Status == serving.StatusFails {
+					failed = errSilent
+				}
 			}
-			if err := printFindings(term, findings, asJSON); err != nil {
-				return err
-			}
-			if failed {
-				return errSilent
-			}
-			return nil
+			return errors.Join(failed, show(term.Out, asJSON, findings, func(w *errWriter) { printFindings(w, findings) }))
 		},
 	}
 	addConfigFlags(command.Flags(), "collection", "bundles", "encoder.provider")
@@ -88,16 +84,11 @@ func mend(f serving.Finding, config configs.Config) string {
 	return ""
 }
 
-func printFindings(term terminal, findings []finding, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(term.Out).Encode(findings)
-	}
-	w := &errWriter{out: term.Out}
+func printFindings(w *errWriter, findings []finding) {
 	for _, f := range findings {
 		w.printf("%-6s %-22s %s\n", f.Status, f.What, f.Detail)
 		if f.Mend != "" {
 			w.printf("%-6s %-22s -> %s\n", "", "", f.Mend)
 		}
 	}
-	return w.err
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"runtime"
 	"slices"
@@ -54,16 +52,12 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
   conclave index --collection my-index --add-expert health
   conclave index --collection my-index --rebuild-words             # from the texts that it holds`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := settings(cmd, term)
-			if err != nil {
-				return err
-			}
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
 			if err := x.check(cmd.Flags(), config.Index.Kind); err != nil {
 				return err
 			}
 			return x.run(cmd.Context(), config, term)
-		},
+		}),
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
@@ -93,18 +87,16 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 		if err := collection.RemoveExpert(ctx, config.Collection, x.removeExpert); err != nil {
 			return err
 		}
-		if x.asJSON {
-			return json.NewEncoder(term.Out).Encode(map[string]string{"removed": x.removeExpert})
-		}
-		_, err := fmt.Fprintf(term.Out, "%s: expert %s removed\n", config.Collection, x.removeExpert)
-		return err
+		return show(term.Out, x.asJSON, map[string]string{"removed": x.removeExpert}, func(w *errWriter) {
+			w.printf("%s: expert %s removed\n", config.Collection, x.removeExpert)
+		})
 	}
 	report, err := x.build(ctx, config, term, bar)
 	bar.Finish()
 	if err != nil {
 		return err
 	}
-	if err := x.print(term, config.Collection, report); err != nil || x.asJSON {
+	if err := show(term.Out, x.asJSON, report, func(w *errWriter) { report.print(w, config.Collection) }); err != nil || x.asJSON {
 		return err
 	}
 	return next(config, term.Out)
@@ -224,11 +216,7 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	return report, err
 }
 
-func (x *indexing) print(term terminal, folder string, r indexed) error {
-	if x.asJSON {
-		return json.NewEncoder(term.Out).Encode(r)
-	}
-	w := &errWriter{out: term.Out}
+func (r *indexed) print(w *errWriter, folder string) {
 	w.printf("%s: generation %d", folder, r.Generation)
 	if r.Passages > 0 {
 		w.printf(", %s", plural(int64(r.Passages), "passage"))
@@ -247,7 +235,6 @@ func (x *indexing) print(term terminal, folder string, r indexed) error {
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
 		w.printf("%s: longer than the %d tokens that it reads: %s, whose vectors are of their beginnings\n", name, r.reads[name], plural(r.Truncated[name], "passage"))
 	}
-	return w.err
 }
 
 // buildOptions connects loaded experts and the progress bar to a build.

@@ -80,15 +80,3 @@ func roughly(d time.Duration, passes int) string {
 	}
 	return fmt.Sprintf("%.1f h", d.Hours())
 }
-
-// plural counts things: "1 segment", "2,000 passages".
-func plural(n int64, thing string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(thing, "s"):
-		thing += "es"
-	default:
-		thing += "s"
-	}
-	return count(n, "") + " " + thing
-}
