@@ -17,10 +17,18 @@ func (c Cache) Lock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(c.Wheels(), 0o755); err != nil {
 		return nil, fmt.Errorf("the cache folder cannot be made: %w: set %s to a folder that can be written", err, EnvCache)
 	}
-	file, err := os.OpenFile(filepath.Join(c.Root, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644)
+	unlock, err = LockFolder(ctx, c.Root)
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, unix.EROFS) {
 		return nil, fmt.Errorf("the cache folder cannot be written: %w: set %s to one that can", err, EnvCache)
-	} else if err != nil {
+	}
+	return unlock, err
+}
+
+// LockFolder is Lock for any folder, which must be there: it makes a file LOCK
+// in it.
+func LockFolder(ctx context.Context, folder string) (unlock func(), err error) {
+	file, err := os.OpenFile(filepath.Join(folder, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
 		return nil, err
 	}
 	for {
