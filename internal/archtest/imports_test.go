@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"serving":     {"admission", "ann", "calibration", "collection", "configs", "corpus", "disk", "encoder", "experts", "fusion", "handlers", "jobs", "models", "provision", "rank", "search"},
 	"web":         {},
 	"client":      {"corpus", "search"},
+	"clients":     {},
 	"configs":     {},
 	"provision":   {},
 	"demo":        {},
