@@ -2,6 +2,7 @@ package ann
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"sync"
 
@@ -58,6 +59,25 @@ func (x *late) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 			out[i] = x.score(q, o)
 		}
 	}
+}
+
+// Similarity is the score that a list of token vectors would have for a query if it were
+// stored: both are vectors of dim elements, one after the other.
+func Similarity(query, list []float32, dim int) (float32, error) {
+	if err := kernel.CheckTokenDimension(dim); err != nil {
+		return 0, err
+	}
+	if err := checkTokens(query, dim, MaxQuestionTokens); err != nil {
+		return 0, fmt.Errorf("the question: %w", err)
+	}
+	if err := checkTokens(list, dim, MaxPassageTokens); err != nil {
+		return 0, fmt.Errorf("the passage: %w", err)
+	}
+	var q kernel.Question
+	q.Set(query, dim) // tokens that were let through can be scored
+	blocks := make([]byte, kernel.TokenBlocks(len(list)/dim)*kernel.BlockTokens*dim)
+	kernel.EncodeTokens(list, dim, blocks)
+	return kernel.Best().MaxSim(&q, blocks), nil
 }
 
 // score is not a number for an ordinal that does not exist.

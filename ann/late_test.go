@@ -294,3 +294,30 @@ func BenchmarkLateScores(b *testing.B) {
 		}
 	}
 }
+
+// TestSimilarity: a list that is not stored has the score that it would have, and what
+// cannot be compared is refused.
+func TestSimilarity(t *testing.T) {
+	for _, dim := range []int{4, 64, 132} {
+		lists := tokenLists(50, 20, dim, 40)
+		for _, question := range askedOf(51, 5, dim, 20) {
+			for _, list := range lists {
+				if got, err := Similarity(question, list, dim); err != nil || got != lateScore(question, list, dim) {
+					t.Errorf("%v, %v, want %v", got, err, lateScore(question, list, dim))
+				}
+			}
+		}
+	}
+	good, bad := make([]float32, 8), []float32{1, 2, 3, float32(math.NaN())}
+	for name, c := range map[string]struct {
+		question, list []float32
+		dim            int
+	}{
+		"no question": {nil, good, 4}, "no list": {good, nil, 4}, "half a token": {good, good[:6], 4}, "dimension": {good, good, 3},
+		"no number": {good, bad, 4}, "too long": {make([]float32, 4*(MaxQuestionTokens+1)), good, 4},
+	} {
+		if got, err := Similarity(c.question, c.list, c.dim); err == nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

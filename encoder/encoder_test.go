@@ -460,14 +460,14 @@ func TestCuts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := e.CutsQuestion(text.Text), len(whole) > 9; got != want {
-				t.Errorf("%s: a question of %d tokens, limit 9: cut %t", template, len(whole), got)
+			if n, got := e.QuestionTokens(text.Text); got != (len(whole) > 9) || n != min(len(whole), 9) {
+				t.Errorf("%s: a question of %d tokens, limit 9: %d read, cut %t", template, len(whole), n, got)
 			}
 			if whole, err = e.passageTokens(text, 1000); err != nil {
 				t.Fatal(err)
 			}
-			if got, want := e.CutsPassage(text), len(whole) > 14; got != want {
-				t.Errorf("%s: a passage of %d tokens, limit 14: cut %t", template, len(whole), got)
+			if n, got := e.PassageTokens(text); got != (len(whole) > 14) || n != min(len(whole), 14) {
+				t.Errorf("%s: a passage of %d tokens, limit 14: %d read, cut %t", template, len(whole), n, got)
 			} else if got {
 				cut[template]++
 			}

@@ -27,7 +27,7 @@ func TestOneTokenisation(t *testing.T) {
 				if _, err := e.EncodeQuestion(t.Context(), "who hid in the lamp room"); err != nil {
 					t.Error(err)
 				}
-				e.CutsQuestion("who hid in the lamp room")
+				e.QuestionTokens("who hid in the lamp room")
 			})
 		}
 	}

@@ -5,10 +5,12 @@ import "conclave/models"
 // Text is a passage to encode. Without a title the template has no effect.
 type Text struct{ Title, Text string }
 
-// CutsQuestion reports whether a question is longer than the bundle's limit,
-// so that EncodeQuestion leaves its end out.
-func (e *Encoder) CutsQuestion(text string) bool {
-	return e.tokenizer.question(text, e.bundle.Manifest.MaxTokens.Question).cut
+// QuestionTokens is how many tokens EncodeQuestion reads of a question, the special
+// ones among them, and whether it leaves the end out, since the question is longer than
+// the bundle's limit.
+func (e *Encoder) QuestionTokens(text string) (read int, cut bool) {
+	t := e.tokenizer.question(text, e.bundle.Manifest.MaxTokens.Question)
+	return len(t.ids), t.cut
 }
 
 // KnownWords says how many words a question has, how many of them the encoder's
@@ -18,11 +20,11 @@ func (e *Encoder) KnownWords(text string) (words, whole, unknown int) {
 	return w.All, w.Whole, w.Unknown
 }
 
-// CutsPassage is CutsQuestion for a passage in its template.
-func (e *Encoder) CutsPassage(t Text) bool {
+// PassageTokens is QuestionTokens for a passage in its template.
+func (e *Encoder) PassageTokens(t Text) (read int, cut bool) {
 	limit := e.bundle.Manifest.MaxTokens.Passage
 	ids, err := e.passageTokens(t, limit+1)
-	return err == nil && len(ids) > limit
+	return min(len(ids), limit), err == nil && len(ids) > limit
 }
 
 // passageTokens puts a passage through the bundle's template and cuts it to

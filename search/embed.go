@@ -29,6 +29,7 @@ type EmbedResponse struct {
 	Dimension  int         `json:"dimension"`
 	Embeddings [][]float32 `json:"embeddings"`
 	Truncated  []int       `json:"truncated,omitempty"` // the texts of which the expert reads only the beginning, by position
+	Tokens     int         `json:"-"`                   // that the expert read of all texts; 0: its encoder does not say
 }
 
 // embedParallel is how many questions of one Embed wait in the encoder's queue
@@ -59,20 +60,7 @@ func (l *lineUp) embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	}
 	x := l.experts[i].Expert
 	kind := oneOf(&wrong, "/kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
-	if n := len(r.Input); n == 0 || n > l.limits.EmbedInputs {
-		code := "too_many_inputs"
-		if n == 0 {
-			code = "out_of_range"
-		}
-		wrong.add(code, "/input", "there are %d texts: there must be from 1 to %d", n, l.limits.EmbedInputs)
-	} else {
-		for i, text := range r.Input {
-			if len(wrong) > maxProblems {
-				break
-			}
-			wrong.text(fmt.Sprintf("/input/%d", i), "text", "empty_text", text, l.limits.EmbedBytes)
-		}
-	}
+	wrong.texts("/input", r.Input, l.limits)
 	if kind == KindPassage && x.Passages == nil {
 		wrong.add("no_passage_encoder", "/kind", "expert %q has no passage encoder here: only questions can be embedded", x.Name)
 	}
@@ -85,17 +73,19 @@ func (l *lineUp) embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	var vectors [][]float32
 	var err error
 	if kind == KindPassage {
-		vectors, err = embedPassages(ctx, x, r.Input)
+		vectors, err = embedPassages(ctx, x, r.Input, checkVector)
 	} else {
-		vectors, err = embedQuestions(ctx, x, r.Input)
+		vectors, err = embedQuestions(ctx, x, r.Input, checkVector)
 	}
 	if err != nil {
 		return EmbedResponse{}, l.embedError(ctx, x, err)
 	}
-	return EmbedResponse{Expert: x.Name, Dimension: len(vectors[0]), Embeddings: vectors, Truncated: x.truncated(kind, r.Input)}, nil
+	out := EmbedResponse{Expert: x.Name, Dimension: len(vectors[0]), Embeddings: vectors}
+	out.Tokens, out.Truncated = x.read(kind, r.Input)
+	return out, nil
 }
 
-func embedQuestions(ctx context.Context, x *Expert, texts []string) ([][]float32, error) {
+func embedQuestions(ctx context.Context, x *Expert, texts []string, check func([]float32, int) error) ([][]float32, error) {
 	group, ctx := errgroup.WithContext(ctx) // the first error stops the rest
 	group.SetLimit(embedParallel)
 	vectors := make([][]float32, len(texts))
@@ -105,7 +95,7 @@ func embedQuestions(ctx context.Context, x *Expert, texts []string) ([][]float32
 				if vectors[i], err = x.Encoder.EncodeQuestion(ctx, text); err != nil {
 					return err
 				}
-				return checkVector(vectors[i], x.Info.Dimension)
+				return check(vectors[i], x.Info.Dimension)
 			})
 			if err != nil {
 				return fmt.Errorf("text %d: %w", i, err)
@@ -116,7 +106,7 @@ func embedQuestions(ctx context.Context, x *Expert, texts []string) ([][]float32
 	return vectors, group.Wait()
 }
 
-func embedPassages(ctx context.Context, x *Expert, texts []string) (vectors [][]float32, err error) {
+func embedPassages(ctx context.Context, x *Expert, texts []string, check func([]float32, int) error) (vectors [][]float32, err error) {
 	passages := make([]corpus.Passage, len(texts))
 	for i, text := range texts {
 		passages[i].Text = text
@@ -129,7 +119,7 @@ func embedPassages(ctx context.Context, x *Expert, texts []string) (vectors [][]
 			return fmt.Errorf("the encoder gave %d vectors for %d texts", len(vectors), len(texts))
 		}
 		for i, v := range vectors {
-			if err := checkVector(v, x.Info.Dimension); err != nil {
+			if err := check(v, x.Info.Dimension); err != nil {
 				return fmt.Errorf("text %d: %w", i, err)
 			}
 		}

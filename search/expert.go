@@ -7,8 +7,11 @@ type Expert struct {
 	// Encoder may be shared: experts with the same Encoder, or with the same
 	// Info.Fingerprints["question"], encode a question once.
 	Encoder QuestionEncoder
-	// Passages encodes passages for Embed. Nil: Embed refuses them.
+	// Passages encodes passages for Embed and Rerank. Nil: they are refused.
 	Passages PassageEncoder
+	// Similarity scores the token vectors of a passage for those of a question, as the
+	// index of late interaction does; nil: Rerank is refused.
+	Similarity func(question, passage []float32) (float32, error)
 	// Ensemble gives the expert a confidence when Info.Calibration says with
 	// which temperature and depth. Nil: it has none.
 	Ensemble Ensemble

@@ -3,34 +3,50 @@ package search
 import "conclave/corpus"
 
 // An encoder reads the beginning of a text that is longer than its limit. One
-// that has these methods too says of which texts, so that answers can tell.
+// that has these methods too says how many tokens it reads and whether there are more,
+// so that answers can tell.
 type (
-	questionLimit interface{ CutsQuestion(text string) bool }
-	passageLimit  interface{ CutsPassage(p corpus.Passage) bool }
+	questionLimit interface {
+		QuestionTokens(text string) (read int, cut bool)
+	}
+	passageLimit interface {
+		PassageTokens(p corpus.Passage) (read int, cut bool)
+	}
 )
 
 // cutsQuestion reports whether the encoder reads only the beginning of a
 // question.
 func cutsQuestion(encoder QuestionEncoder, text string) bool {
 	limited, ok := encoder.(questionLimit)
-	return ok && limited.CutsQuestion(text)
+	if !ok {
+		return false
+	}
+	_, cut := limited.QuestionTokens(text)
+	return cut
 }
 
-// truncated are the positions of the texts of which an expert reads only the
-// beginning.
-func (x *Expert) truncated(kind string, texts []string) []int {
-	var out []int
+// read is how many tokens an expert reads of texts, and the positions of those of
+// which it reads only the beginning.
+func (x *Expert) read(kind string, texts []string) (tokens int, truncated []int) {
+	questions, reads := x.Encoder.(questionLimit)
+	var passages passageLimit
+	if kind == KindPassage {
+		passages, reads = x.Passages.(passageLimit)
+	}
+	if !reads {
+		return 0, nil
+	}
 	for i, text := range texts {
-		cut := false
+		var n int
+		var cut bool
 		if kind == KindPassage {
-			limited, ok := x.Passages.(passageLimit)
-			cut = ok && limited.CutsPassage(corpus.Passage{Text: text})
+			n, cut = passages.PassageTokens(corpus.Passage{Text: text})
 		} else {
-			cut = cutsQuestion(x.Encoder, text)
+			n, cut = questions.QuestionTokens(text)
 		}
-		if cut {
-			out = append(out, i)
+		if tokens += n; cut {
+			truncated = append(truncated, i)
 		}
 	}
-	return out
+	return tokens, truncated
 }

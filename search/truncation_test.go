@@ -12,9 +12,12 @@ import (
 // limitedEncoder reads five words.
 type limitedEncoder struct{ *encoder }
 
-func (limitedEncoder) CutsQuestion(text string) bool { return len(strings.Fields(text)) > 5 }
-func (limitedEncoder) CutsPassage(p corpus.Passage) bool {
-	return len(strings.Fields(p.Title+" "+p.Text)) > 5
+func (limitedEncoder) QuestionTokens(text string) (int, bool) {
+	n := len(strings.Fields(text))
+	return min(n, 5), n > 5
+}
+func (e limitedEncoder) PassageTokens(p corpus.Passage) (int, bool) {
+	return e.QuestionTokens(p.Title + " " + p.Text)
 }
 
 // An answer says which sources read only the beginning of the question: here
@@ -35,8 +38,9 @@ func TestTruncatedQuestions(t *testing.T) {
 	for name, want := range map[string][]int{"A": nil, "B": {0, 3}} {
 		for _, kind := range []string{KindQuestion, KindPassage} {
 			got, err := e.Embed(context.Background(), EmbedRequest{Expert: name, Kind: kind, Input: texts})
-			if err != nil || !slices.Equal(got.Truncated, want) {
-				t.Errorf("%s of %s: truncated %v, want %v (%v)", kind, name, got.Truncated, want, err)
+			tokens := map[string]int{"A": 0, "B": 16}[name]
+			if err != nil || !slices.Equal(got.Truncated, want) || got.Tokens != tokens {
+				t.Errorf("%s of %s: %d tokens, truncated %v, want %d and %v (%v)", kind, name, got.Tokens, got.Truncated, tokens, want, err)
 			}
 		}
 	}

@@ -140,28 +140,28 @@ func SharedPasses(all []*Expert) (out []collection.SharedPass) {
 	return out
 }
 
-// runtimeLibrary is the path of the ONNX Runtime library: the configured one, or
+// RuntimeLibrary is the path of the ONNX Runtime library: the configured one, or
 // the verified one that setup fetched, with CUDA where that is asked for and
 // was fetched.
-func runtimeLibrary(config configs.Config, cache provision.Cache) (string, error) {
+func RuntimeLibrary(config configs.Config, cache provision.Cache) (string, error) {
 	if config.Runtime != "" {
 		return config.Runtime, nil
 	}
-	if provider := strongest(config); provider != encoder.CPU {
+	if provider := Strongest(config); provider != encoder.CPU {
 		library, err := cache.VerifyRuntime(encoder.CUDA)
 		if err == nil {
 			return library, nil
 		}
 		if provider == encoder.CUDA {
-			return "", fmt.Errorf("provider cuda: %w", err)
+			return "", fmt.Errorf("provider cuda: %w --provider cuda", err)
 		}
 	}
 	return cache.VerifyRuntime(encoder.CPU)
 }
 
-// strongest is the provider that decides which library is loaded: cuda where
+// Strongest is the provider that decides which library is loaded: cuda where
 // any expert asks for it, then auto.
-func strongest(config configs.Config) string {
+func Strongest(config configs.Config) string {
 	out := config.Encoder.Provider
 	for _, x := range config.Experts {
 		if x.Provider == encoder.CUDA || x.Provider == encoder.Auto && out == encoder.CPU {
@@ -173,7 +173,11 @@ func strongest(config configs.Config) string {
 
 // find loads an expert's bundle and says how it is to be run.
 func (x *Experts) find(name string) (found encoder.Opening, err error) {
-	if found.Bundle, err = shipped.Load(x.config, x.cache, name); err != nil {
+	folder, err := shipped.Folder(x.config, x.cache, name)
+	if err != nil {
+		return found, err
+	}
+	if found.Bundle, err = models.Load(folder); err != nil {
 		return found, err
 	}
 	found.Options = encoder.Options{
@@ -194,7 +198,7 @@ func (x *Experts) openRuntime() error {
 	if x.runtime != nil {
 		return nil
 	}
-	library, err := runtimeLibrary(x.config, x.cache)
+	library, err := RuntimeLibrary(x.config, x.cache)
 	if err == nil {
 		x.runtime, err = encoder.OpenRuntime(library)
 	}
@@ -241,9 +245,10 @@ func (e *Expert) Fingerprint() string { return e.Encoder.Fingerprint(models.Pass
 // Late says that the expert gives each token a vector: late interaction.
 func (e *Expert) Late() bool { return e.Encoder.Late() }
 
-// CutsPassage reports whether a passage is longer than the encoder reads.
-func (e *Expert) CutsPassage(p corpus.Passage) bool {
-	return e.Encoder.CutsPassage(encoder.Text{Title: p.Title, Text: p.Text})
+// PassageTokens is how many tokens the encoder reads of a passage, and whether there
+// are more.
+func (e *Expert) PassageTokens(p corpus.Passage) (read int, cut bool) {
+	return e.Encoder.PassageTokens(encoder.Text{Title: p.Title, Text: p.Text})
 }
 
 // EncodePassages encodes passages through the bundle's template.

@@ -1,0 +1,87 @@
+package search
+
+import (
+	"context"
+	"fmt"
+)
+
+// RerankRequest asks how well texts answer a question.
+type RerankRequest struct {
+	Question string
+	Texts    []string
+}
+
+// RerankResponse holds a score for each text, in their order: what late interaction
+// would score it as a passage. It is at most 1 but for rounding, and can be below 0.
+type RerankResponse struct {
+	Expert    string
+	Scores    []float32
+	Truncated []int // the texts of which the expert reads only the beginning, by position
+}
+
+// Rerank scores texts, which need not be stored, by late interaction. It has
+// Limits.Timeout, Limits.EmbedInputs texts of at most Limits.EmbedBytes each; errors are
+// *Error as for Search, with pointers to /question and /texts.
+func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (RerankResponse, error) {
+	l, err := e.begin()
+	if err != nil {
+		return RerankResponse{}, err
+	}
+	defer l.leave()
+	return l.rerank(ctx, r)
+}
+
+func (l *lineUp) rerank(ctx context.Context, r RerankRequest) (out RerankResponse, err error) {
+	var wrong problems
+	if l.late == nil || l.late.Passages == nil || l.late.Similarity == nil {
+		wrong.add("needs_experts", "", "texts are scored by late interaction, and this collection has no expert of that kind")
+		return out, wrong.err()
+	}
+	wrong.text("/question", "question", "empty_question", r.Question, l.limits.QuestionBytes)
+	wrong.texts("/texts", r.Texts, l.limits)
+	if err := wrong.err(); err != nil {
+		return out, err
+	}
+	x := l.late.Expert
+	ctx, cancel := context.WithTimeout(ctx, l.limits.Timeout)
+	defer cancel()
+	questions, err := embedQuestions(ctx, x, []string{r.Question}, checkTokens)
+	if err != nil {
+		return out, l.embedError(ctx, x, err)
+	}
+	vectors, err := embedPassages(ctx, x, r.Texts, checkTokens)
+	if err != nil {
+		return out, l.embedError(ctx, x, err)
+	}
+	out = RerankResponse{Expert: x.Name, Scores: make([]float32, len(vectors))}
+	_, out.Truncated = x.read(KindPassage, r.Texts)
+	err = l.compute(ctx, func() error {
+		for i, v := range vectors {
+			if out.Scores[i], err = x.Similarity(questions[0], v); err != nil {
+				return fmt.Errorf("text %d: %w", i, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return RerankResponse{}, l.embedError(ctx, x, err)
+	}
+	return out, nil
+}
+
+// texts checks a list of texts to encode.
+func (p *problems) texts(pointer string, texts []string, limits Limits) {
+	switch n := len(texts); {
+	case n == 0:
+		p.add("out_of_range", pointer, "there are 0 texts: there must be from 1 to %d", limits.EmbedInputs)
+	case n > limits.EmbedInputs:
+		p.add("too_many_inputs", pointer, "there are %d texts: there must be from 1 to %d", n, limits.EmbedInputs)
+	default:
+		for i, text := range texts {
+			if len(*p) > maxProblems {
+				break
+			}
+			p.text(fmt.Sprintf("%s/%d", pointer, i), "text", "empty_text", text, limits.EmbedBytes)
+		}
+	}
+}
