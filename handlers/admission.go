@@ -94,6 +94,17 @@ func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
 	return total
 }
 
+// costOfTexts is what it costs to encode so many texts.
+func costOfTexts(n int) int { return (n + textsAPlace - 1) / textsAPlace }
+
+// timeoutOf is how long a search may take.
+func timeoutOf(r search.Request, d search.Defaults) time.Duration {
+	if r.TimeoutMS > 0 {
+		return time.Duration(r.TimeoutMS) * time.Millisecond
+	}
+	return d.Timeout
+}
+
 // encodeInTurn writes an answer as JSON when a processor is free: that of a
 // thousand passages takes milliseconds.
 func (a *API) encodeInTurn(ctx context.Context, into *bytes.Buffer, answer any) error {

@@ -46,6 +46,9 @@ type Options struct {
 	// LogQuestions adds the text of questions to the log.
 	LogQuestions bool
 
+	// Adapters are served beside the API's own operations.
+	Adapters []Adapter
+
 	// Keys are the API keys; without any, everybody may call.
 	Keys []Key
 	// AuthDisabled lets everybody call on any address, not on loopback alone.

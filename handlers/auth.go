@@ -81,9 +81,9 @@ func (a *API) presented(r *http.Request) identity {
 	}
 	switch {
 	case found == nil:
-		return identity{problem: unauthorized("invalid_token", "This key is not known here.")}
+		return identity{problem: unauthorized(invalidToken, "This key is not known here.")}
 	case !found.Expires.IsZero() && a.options.Now().After(found.Expires):
-		return identity{problem: unauthorized("invalid_token", fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)))}
+		return identity{problem: unauthorized(invalidToken, fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)))}
 	}
 	return identity{key: found}
 }
@@ -105,6 +105,9 @@ func credential(r *http.Request) (string, *Problem) {
 	}
 	return text, nil
 }
+
+// invalidToken says of a key that it is not known (RFC 6750, section 3.1).
+const invalidToken = "invalid_token"
 
 func unauthorized(reason, detail string) *Problem {
 	p := newProblem("unauthorized", detail)

@@ -228,7 +228,7 @@ func TestRequestExamples(t *testing.T) {
 			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
 		}
 	}
-	if n != 8 {
+	if n != 7 {
 		t.Errorf("%d examples", n)
 	}
 }

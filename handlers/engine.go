@@ -12,6 +12,7 @@ type Engine interface {
 	Search(ctx context.Context, r search.Request) (search.Response, error)
 	Batch(ctx context.Context, requests []search.Request, deliver func(search.Answer) error) error
 	Embed(ctx context.Context, r search.EmbedRequest) (search.EmbedResponse, error)
+	Rerank(ctx context.Context, r search.RerankRequest) (search.RerankResponse, error)
 	Experts() []search.ExpertInfo
 	Expert(name string) (search.ExpertInfo, error)
 	// Passage returns a passage and its version, fit for an ETag.

@@ -24,7 +24,9 @@ type exchange struct {
 	route string // the path as the API documents it; "" for unknown paths
 	key   *Key   // whose key came along; nil for none
 	code  string // of the problem
-	cause error  // behind the problem, for the log alone
+	// refusal is how a problem is written where it is an adapter's; nil: as a problem.
+	refusal func(*Problem) (status int, body any)
+	cause   error // behind the problem, for the log alone
 
 	arrived  time.Time // when all of it was there
 	admitted admitted  // what it holds
@@ -54,7 +56,7 @@ func (x *exchange) note(attributes ...slog.Attr) {
 func (a *API) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := a.options.Now()
-		x := &exchange{arrived: time.Now(), requestID: requestID(r.Header.Values("X-Request-ID"))}
+		x := &exchange{arrived: time.Now(), requestID: requestID(r.Header.Values("X-Request-ID")), refusal: a.refusalOf(r.URL.Path)}
 		x.traceID, x.parentID = traceParent(r.Header.Values("Traceparent"))
 		if x.traceID != "" {
 			x.spanID = randomHex(8)

@@ -18,7 +18,7 @@ func (a *API) postEmbed(c *call) error {
 	if err != nil {
 		return err
 	}
-	if p := a.hold(c.r.Context(), (len(request.Input)+textsAPlace-1)/textsAPlace); p != nil {
+	if p := a.hold(c.r.Context(), costOfTexts(len(request.Input))); p != nil {
 		return p
 	}
 	out, err := engine.Embed(c.r.Context(), request)

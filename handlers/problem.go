@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // Problem is an error answer after RFC 9457, application/problem+json. Code is
@@ -53,6 +54,9 @@ func newProblem(code, detail string, fields ...ProblemField) *Problem {
 	}
 }
 
+// UnknownKey reports whether a key came along that is not known, or not any more.
+func (p *Problem) UnknownKey() bool { return strings.Contains(p.challenge, invalidToken) }
+
 func (p *Problem) because(cause error) *Problem {
 	p.cause = cause
 	return p
@@ -65,13 +69,18 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	x.code, x.cause = p.Code, p.cause
 	q := *p
 	q.RequestID = x.requestID
-	body, _ := json.Marshal(&q) // it has nothing that cannot be marshalled
+	status, contentType, answer := q.Status, typeProblem, any(&q)
+	if x.refusal != nil {
+		contentType = typeJSON
+		status, answer = x.refusal(&q)
+	}
+	body, _ := json.Marshal(answer) // it has nothing that cannot be marshalled
 	h := w.Header()
 	// What was meant for the good answer is wrong for this one.
 	for _, name := range []string{"Etag", "Last-Modified", "Content-Encoding", "Server-Timing"} {
 		h.Del(name)
 	}
-	h.Set("Content-Type", typeProblem)
+	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
 	if q.retryAfter > 0 && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", strconv.Itoa(q.retryAfter))
@@ -83,6 +92,6 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 		h.Set("WWW-Authenticate", q.challenge)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)+1))
-	w.WriteHeader(q.Status)
+	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n')) // the client may be gone
 }

@@ -22,7 +22,6 @@ func (a *API) routes() []route {
 		{"search", a.postSearch},
 		{"searchSimply", a.getSearch},
 		{"searchBatch", a.postBatch},
-		{"fuse", serveJSON(postFuse)},
 		{"embed", a.postEmbed},
 		{"passage", a.getPassage},
 		{"putPassage", a.putPassage},
@@ -77,6 +76,10 @@ func (a *API) route() (http.Handler, error) {
 			open.scope = public
 		}
 		add(open, r.handle)
+	}
+	for i := range a.options.Adapters {
+		x := &a.options.Adapters[i]
+		add(x.operation(), a.adapted(x))
 	}
 	shown, err := pages()
 	if err != nil {

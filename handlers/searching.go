@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"strings"
-	"time"
 	"unicode"
 
 	"conclave/search"
@@ -88,11 +87,7 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	x := exchangeOf(r.Context())
 	x.question = request.Question
 	d := engine.Defaults()
-	timeout := d.Timeout
-	if request.TimeoutMS > 0 {
-		timeout = time.Duration(request.TimeoutMS) * time.Millisecond
-	}
-	end := x.arrived.Add(timeout)
+	end := x.arrived.Add(timeoutOf(request, d))
 	if p := a.letIn(r.Context(), costOf([]search.Request{request}, 1, d), end); p != nil {
 		return p
 	}

@@ -1,0 +1,151 @@
+package handlers
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/admission"
+	"conclave/search"
+)
+
+// echoing answers with its body and what a search of it finds, and has errors of its
+// own shape, with status 418.
+func echoing(scope Scope) Adapter {
+	return Adapter{Method: http.MethodPost, Path: "/others/{name}/search", Scope: scope,
+		Serve: func(w http.ResponseWriter, r *http.Request, e Engine) error {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return err
+			}
+			if string(body) == `"panic"` {
+				panic("as asked")
+			}
+			found, err := e.Search(r.Context(), search.Request{Question: strings.Trim(string(body), `"`), K: 1, Experts: &[]string{}})
+			if err != nil {
+				return err
+			}
+			return WriteJSON(w, []string{r.PathValue("name"), string(body), found.Results[0].ID})
+		},
+		Refusal: func(p *Problem) (int, any) { return http.StatusTeapot, []string{p.Code} },
+	}
+}
+
+// TestAdapters: an adapter is served behind the same checks as the API, and whatever
+// goes wrong is written in its own shape.
+func TestAdapters(t *testing.T) {
+	control, err := admission.New(2, 1, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, Options{Keys: testKeys(), Adapters: []Adapter{echoing(ScopeSearch)}, Admission: control, BodyBytes: 100, RateRequests: 10})
+	ask := func(method, body string, headers ...string) (int, string) {
+		t.Helper()
+		request, err := http.NewRequest(method, "http://"+s.address+"/others/some%20one/search", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		for i := 0; i < len(headers); i += 2 {
+			request.Header.Set(headers[i], headers[i+1])
+		}
+		response, err := s.client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, strings.TrimSpace(string(answer))
+	}
+	const key, may, mayNot = "Authorization", "Bearer read-secret", "Bearer embed-secret"
+	if status, got := ask("POST", `"bees hive"`, key, may); status != 200 || got != `["some one","\"bees hive\"","bees"]` {
+		t.Fatalf("%d %s", status, got)
+	}
+	for code, headers := range map[string][]string{
+		"unauthorized":           {},
+		"insufficient_scope":     {key, mayNot},
+		"unsupported_media_type": {key, may, "Content-Type", "text/plain"},
+		"not_acceptable":         {key, may, "Accept", "image/png"},
+		"foreign_origin":         {key, may, "Origin", "https://elsewhere.example"},
+	} {
+		if status, got := ask("POST", `"bees"`, headers...); status != http.StatusTeapot || got != `["`+code+`"]` {
+			t.Errorf("%s: %d %s", code, status, got)
+		}
+	}
+	for code, body := range map[string]string{"body_too_large": strings.Repeat("x", 101), "internal": `"panic"`, "empty_question": " "} {
+		if status, got := ask("POST", body, key, may); status != http.StatusTeapot || got != `["`+code+`"]` {
+			t.Errorf("%s: %d %s", code, status, got)
+		}
+	}
+	if status, got := ask("PUT", `"bees"`, key, may); status != http.StatusTeapot || got != `["method_not_allowed"]` {
+		t.Errorf("PUT: %d %s", status, got)
+	}
+	done, err := control.Hold(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, got := ask("POST", `"bees"`, key, may); status != http.StatusTeapot || got != `["too_many_requests"]` {
+		t.Errorf("with no room: %d %s", status, got)
+	}
+	done()
+	for n := range 10 {
+		status, got := ask("POST", `"bees"`, key, may)
+		if status == http.StatusTeapot && got == `["rate_limited"]` {
+			return
+		}
+		if status != 200 {
+			t.Errorf("request %d with room again: %d %s", n, status, got)
+		}
+	}
+	t.Error("no request was one too many")
+}
+
+// TestAdmitting: what an adapter asks of the engine is refused where there is no room,
+// and leaves its place when it is answered.
+func TestAdmitting(t *testing.T) {
+	control, err := admission.New(4, 1, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := admitting{testEngine(t, engineOptions{}), control, time.Now()}
+	asks := map[string]func() error{
+		"search": func() error {
+			_, err := e.Search(t.Context(), search.Request{Question: "bees"})
+			return err
+		},
+		"embed": func() error {
+			_, err := e.Embed(t.Context(), search.EmbedRequest{Expert: "wiki", Input: []string{"bees"}})
+			return err
+		},
+		"rerank": func() error {
+			_, err := e.Rerank(t.Context(), search.RerankRequest{Question: "bees", Texts: []string{"bees"}})
+			return err
+		},
+	}
+	for name, ask := range asks {
+		for range 10 { // more than there are places
+			var refused *Problem
+			if err := ask(); errors.As(err, &refused) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	done, err := control.Hold(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	for name, ask := range asks {
+		var refused *Problem
+		if err := ask(); !errors.As(err, &refused) || refused.Status != http.StatusTooManyRequests {
+			text, _ := json.Marshal(refused)
+			t.Errorf("%s with no room: %v %s", name, err, text)
+		}
+	}
+}
