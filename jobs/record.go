@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,15 +62,21 @@ func removeRecord(dir string, j *Job) { _ = os.Remove(recordPath(dir, j)) }
 // damagedSuffix is behind the name of a record that was set aside.
 const damagedSuffix = ".damaged"
 
-// readRecords reads all jobs, in the order of their numbers, with the next number, and
-// the records that were set aside, now or before. A record that was not written to its end was
+// foundRecords is what a folder of jobs holds.
+type foundRecords struct {
+	jobs    map[uint64]*Job // by their numbers
+	next    uint64          // a number that no job had
+	damaged []string        // records that were set aside, now or before
+}
+
+// readRecords reads all jobs. A record that was not written to its end was
 // accepted from nobody, and is removed. One that is damaged is set aside: that
 // one job cannot be done is no reason to do nothing.
-func readRecords(dir string) (jobs []*Job, next uint64, damaged []string, err error) {
-	next = 1
+func readRecords(dir string) (found foundRecords, err error) {
+	found = foundRecords{jobs: map[uint64]*Job{}, next: 1}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil, err
+		return found, err
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
@@ -85,9 +90,9 @@ func readRecords(dir string) (jobs []*Job, next uint64, damaged []string, err er
 		if !is || err != nil {
 			continue // the files of the work itself
 		}
-		next = max(next, number+1)
+		found.next = max(found.next, number+1)
 		if aside {
-			damaged = append(damaged, path)
+			found.damaged = append(found.damaged, path)
 			continue
 		}
 		j, err := readRecord(path, id)
@@ -97,15 +102,15 @@ func readRecords(dir string) (jobs []*Job, next uint64, damaged []string, err er
 			if os.Rename(path, path+damagedSuffix) == nil { // else it is told again the next time
 				path += damagedSuffix
 			}
-			damaged = append(damaged, path)
+			found.damaged = append(found.damaged, path)
 		case err != nil:
-			return nil, 0, nil, err
+			return found, err
 		default:
-			jobs = append(jobs, j)
+			found.jobs[number] = j
 		}
 	}
-	slices.SortFunc(jobs, func(a, b *Job) int { return cmp.Or(len(a.ID)-len(b.ID), strings.Compare(a.ID, b.ID)) })
-	return jobs, next, slices.Compact(damaged), nil // one may have been there before
+	found.damaged = slices.Compact(found.damaged) // one may have been there before
+	return found, nil
 }
 
 // damageError is the error of a record that cannot be understood.

@@ -4,22 +4,32 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"log/slog"
 	"os"
+	"path/filepath"
 
+	"conclave/adapters"
 	"conclave/admission"
 	"conclave/configs"
 	"conclave/handlers"
 )
 
-func newAPI(config configs.Config, log *slog.Logger, metrics *handlers.Metrics, control *admission.Control) (*handlers.API, error) {
+func newAPI(o ServerOptions, metrics *handlers.Metrics, control *admission.Control) (*handlers.API, error) {
+	config := o.Config
 	keys, err := keysOf(config.Auth)
 	if err != nil {
 		return nil, err
 	}
+	if o.Name == "" {
+		folder, err := filepath.Abs(config.Collection)
+		if err != nil {
+			return nil, fmt.Errorf("the collection's folder: %w", err)
+		}
+		o.Name = filepath.Base(folder)
+	}
 	l := config.Limits
 	return handlers.New(handlers.Options{
-		Metrics: metrics, Logger: log, LogQuestions: config.Log.Questions,
+		Adapters: adapters.All(o.Name),
+		Metrics:  metrics, Logger: o.Log, LogQuestions: config.Log.Questions,
 		Keys: keys, AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
 		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins, TrustedProxies: config.Server.TrustedProxies,
 		BodyBytes: int64(l.BodyBytes), Admission: control, ReadOnly: config.ReadOnly, TempDir: os.TempDir(),

@@ -22,6 +22,7 @@ import (
 // ServerOptions say what is served.
 type ServerOptions struct {
 	Config  configs.Config
+	Name    string // of the collection, for those who name it; "": its folder's
 	Log     *slog.Logger
 	Version string // of the program, for /metrics
 }
@@ -57,7 +58,7 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	metrics := handlers.NewMetrics()
 	s := &Server{config: o.Config, log: o.Log}
-	if s.api, err = newAPI(s.config, s.log, metrics, control); err != nil {
+	if s.api, err = newAPI(o, metrics, control); err != nil {
 		return nil, err
 	}
 	serve, err := serveOptions(s.config.Server)

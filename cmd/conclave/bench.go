@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"conclave/bench/words"
+	"conclave/corpus"
 
 	"github.com/spf13/cobra"
 )
@@ -36,10 +37,11 @@ func newBenchWords(term terminal) *cobra.Command {
 			if len(in.files) == 0 {
 				return usagef("--in is needed")
 			}
-			for i := range in.files {
-				in.files[i].Stdin = term.In
+			var files []corpus.Input
+			for _, file := range in.files {
+				files = append(files, corpus.Input{Path: file.Path, IDPrefix: file.Prefix, Stdin: term.In})
 			}
-			passages, err := words.ReadPassages(in.files)
+			passages, err := words.ReadPassages(files)
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,11 @@ func newServe(term terminal) *cobra.Command {
   conclave serve --collection my-index --read-only         # beside a process that writes
   conclave serve --print-config`,
 		Args: cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := settings(cmd, term)
+			if err != nil {
+				return err
+			}
 			if printConfig {
 				text, err := config.YAML()
 				if err != nil {
@@ -29,18 +33,19 @@ func newServe(term terminal) *cobra.Command {
 				_, err = term.Out.Write(text)
 				return err
 			}
-			return serve(cmd.Context(), config, term, func(net.Addr) {})
-		}),
+			return serve(cmd.Context(), config, "", term, func(net.Addr) {})
+		},
 	}
 	addConfigFlags(command.Flags(), "collection", "listen", "read_only", "bundles", "encoder.provider", "encoder.threads", "search.fusion", "log.format", "log.questions")
 	command.Flags().BoolVar(&printConfig, "print-config", false, "print the configuration that is in force, and stop")
 	return command
 }
 
-// serve serves until ctx is done or the server fails. ready is called with the address
-// once questions are answered.
-func serve(ctx context.Context, config configs.Config, term terminal, ready func(net.Addr)) error {
-	s, err := serving.Open(ctx, serving.ServerOptions{Config: config, Log: newLogger(term.Err, config.Log), Version: version})
+// serve serves until ctx is done or the server fails. name is the collection's for those
+// who name it; "": its folder's. ready is called with the address once questions are
+// answered.
+func serve(ctx context.Context, config configs.Config, name string, term terminal, ready func(net.Addr)) error {
+	s, err := serving.Open(ctx, serving.ServerOptions{Config: config, Name: name, Log: newLogger(term.Err, config.Log), Version: version})
 	if err != nil {
 		return err
 	}

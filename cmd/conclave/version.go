@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"runtime"
 
 	"conclave/provision"
@@ -16,13 +18,15 @@ func newVersion(term terminal) *cobra.Command {
 		Example: "  conclave version --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			about := map[string]string{
-				"version": version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
-				"onnxruntime": provision.RuntimeVersion,
+			if asJSON {
+				return json.NewEncoder(term.Out).Encode(map[string]string{
+					"version": version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
+					"onnxruntime": provision.RuntimeVersion,
+				})
 			}
-			return show(term.Out, asJSON, about, func(w *errWriter) {
-				w.printf("conclave %s (%s, %s, for ONNX Runtime %s)\n", version, about["go"], about["platform"], provision.RuntimeVersion)
-			})
+			_, err := fmt.Fprintf(term.Out, "conclave %s (%s, %s/%s, for ONNX Runtime %s)\n",
+				version, runtime.Version(), runtime.GOOS, runtime.GOARCH, provision.RuntimeVersion)
+			return err
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "for programs")

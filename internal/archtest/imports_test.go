@@ -17,6 +17,7 @@ import (
 // import. docs/ARCHITECTURE.md draws the same arrows. A package that is not
 // listed may not exist; its subpackages share its line.
 var allowed = map[string][]string{
+	"adapters":    {"handlers", "search"},
 	"admission":   {},
 	"rank":        {},
 	"disk":        {},
@@ -34,10 +35,9 @@ var allowed = map[string][]string{
 	"ablation":    {"calibration", "evaluation", "fusion"},
 	"handlers":    {"admission", "collection", "corpus", "jobs", "search", "web"},
 	"jobs":        {"collection", "corpus", "disk", "rank"},
-	"serving":     {"admission", "ann", "calibration", "collection", "configs", "corpus", "disk", "encoder", "experts", "fusion", "handlers", "jobs", "models", "provision", "rank", "search"},
+	"serving":     {"adapters", "admission", "ann", "calibration", "collection", "configs", "corpus", "disk", "encoder", "experts", "fusion", "handlers", "jobs", "models", "provision", "rank", "search"},
 	"web":         {},
 	"client":      {"corpus", "search"},
-	"clients":     {},
 	"configs":     {},
 	"provision":   {},
 	"demo":        {},
@@ -59,6 +59,8 @@ var only = map[string]string{
 	"github.com/spf13/viper":          "configs",
 	"github.com/go-chi/chi/v5":        "handlers",
 	"C":                               "encoder",
+
+	"github.com/modelcontextprotocol/go-sdk": "adapters",
 }
 
 type listed struct {

@@ -55,8 +55,7 @@ func Demo(tb testing.TB, domains ...string) (passages string) {
 }
 
 // Server serves a new collection until the test ends, and returns the address of
-// that server, as in http://127.0.0.1:40123. The collection takes passages. A process
-// has one server at a time, since it can load ONNX Runtime once.
+// that server, as in http://127.0.0.1:40123. The collection takes passages.
 func Server(tb testing.TB, o Options) (url string) {
 	tb.Helper()
 	config := configuration(tb, o)

@@ -1,0 +1,127 @@
+// Package adapters serves chatbots and other programs that speak an interface of their
+// own: the Model Context Protocol (mcp*.go), OpenAI's embeddings and vector stores,
+// Text Embeddings Inference and Cohere (rerank.go), and Dify's external knowledge. Each
+// turns a request into one for the engine and the answer into the shape that the caller
+// knows; none searches itself. docs/chatbots.md shows how each is used.
+package adapters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"conclave/handlers"
+	"conclave/search"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// All are the adapters of a server whose collection has a name, by which callers name
+// it too.
+func All(collection string) []handlers.Adapter {
+	var all []handlers.Adapter
+	for _, some := range [][]handlers.Adapter{modelContext(collection), openAI(collection), rerankers(), dify(collection)} {
+		all = append(all, some...)
+	}
+	return all
+}
+
+// serve makes a route of a function from a request's body to an answer's. What the
+// interface has and conclave does not do is an error, so that nobody believes that it
+// was done.
+func serve[In, Out any](do func(ctx context.Context, e handlers.Engine, in In) (Out, error)) func(http.ResponseWriter, *http.Request, handlers.Engine) error {
+	return func(w http.ResponseWriter, r *http.Request, e handlers.Engine) error {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		var in In
+		if err := json.Unmarshal(body, &in, json.RejectUnknownMembers(true)); err != nil {
+			return mistake(body, err)
+		}
+		out, err := do(r.Context(), e, in)
+		if err != nil {
+			return err
+		}
+		return handlers.WriteJSON(w, out)
+	}
+}
+
+// mistake says what is wrong with a body.
+func mistake(body []byte, err error) error {
+	var own *search.Error
+	var at *json.SemanticError
+	pointer, name := "", ""
+	if errors.As(err, &at) {
+		pointer = string(at.JSONPointer)
+		name = strings.TrimPrefix(pointer, "/")
+	}
+	switch {
+	case errors.As(err, &own):
+		return invalid(own.Code, pointer, "%s %s", name, own.Detail)
+	case len(body) == 0:
+		return invalid("not_json", "", "the body is empty: it has to be a JSON object")
+	case errors.Is(err, json.ErrUnknownName):
+		return invalid("unknown_field", pointer, "%s is not supported here: leave it out", name)
+	case pointer != "" && at.JSONKind != jsontext.KindInvalid:
+		return invalid("wrong_type", pointer, "%s is of another type than it has to be: a %s is no %s", name, at.JSONKind, at.GoType)
+	}
+	return invalid("not_json", "", "the body is not the JSON that is taken here: %v", err)
+}
+
+// invalid is an error that names a part of the request.
+func invalid(code, pointer, format string, args ...any) error {
+	e := &search.Error{Kind: search.Invalid, Code: code, Detail: fmt.Sprintf(format, args...)}
+	if pointer != "" {
+		e.Fields = []search.FieldError{{Pointer: pointer, Detail: e.Detail}}
+	}
+	return e
+}
+
+// unknownCollection is the error for another name than the collection's.
+func unknownCollection(given, collection string) error {
+	return &search.Error{Kind: search.NotFound, Code: unknownCollectionCode, Detail: fmt.Sprintf("there is no collection %.64q: this server has %q", given, collection)}
+}
+
+const unknownCollectionCode = "no_such_path"
+
+// texts are one text or a list of them.
+type texts []string
+
+// UnmarshalJSON takes a string or an array of strings.
+func (t *texts) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*t = texts{one}
+		return nil
+	}
+	var list []string
+	if err := json.Unmarshal(data, &list); err != nil {
+		detail := "has to be a string or a list of strings"
+		if value := strings.TrimLeft(string(data), "[ \t\r\n"); value != "" && strings.ContainsRune("0123456789", rune(value[0])) {
+			detail = "is a list of token numbers, which belong to another model's vocabulary: send the text itself"
+		}
+		return invalid("wrong_type", "", "%s", detail)
+	}
+	*t = list
+	return nil
+}
+
+// tagFilter adds to a filter that a passage has one of these tags.
+func tagFilter(f *search.Filter, tags []string) error {
+	switch {
+	case len(tags) == 0:
+		return invalid("out_of_range", "/filters", "a condition on tags names none")
+	case len(tags) == 1:
+		f.TagsAll = append(f.TagsAll, tags...)
+	case f.TagsAny != nil:
+		return invalid("unknown_value", "/filters", "two lists of tags of which one is enough cannot be joined: only one such list is supported")
+	default:
+		f.TagsAny = tags
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package adapters
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+
+	"conclave/handlers"
+	"conclave/search"
+)
+
+// dify is the interface that Dify asks of an external knowledge base.
+func dify(collection string) []handlers.Adapter {
+	return []handlers.Adapter{{Method: http.MethodPost, Path: "/retrieval", Scope: handlers.ScopeSearch, Refusal: difyError,
+		Serve: serve(func(ctx context.Context, e handlers.Engine, in difyRequest) (difyRecords, error) {
+			return in.retrieve(ctx, e, collection)
+		})}}
+}
+
+type difyRequest struct {
+	KnowledgeID string `json:"knowledge_id"` // the collection's name
+	Query       string `json:"query"`
+	Setting     struct {
+		TopK           *int     `json:"top_k"`
+		ScoreThreshold *float64 `json:"score_threshold"`
+	} `json:"retrieval_setting"`
+	Condition *struct {
+		LogicalOperator string          `json:"logical_operator"`
+		Conditions      []difyCondition `json:"conditions"`
+	} `json:"metadata_condition"`
+}
+
+type difyCondition struct {
+	Name       texts           `json:"name"`
+	Comparison string          `json:"comparison_operator"`
+	Value      json.RawMessage `json:"value"`
+}
+
+type difyRecords struct {
+	Records []difyRecord `json:"records"`
+}
+
+type difyRecord struct {
+	Content  string         `json:"content"`
+	Score    float64        `json:"score"`
+	Title    string         `json:"title"`
+	Metadata map[string]any `json:"metadata"`
+}
+
+func (in *difyRequest) retrieve(ctx context.Context, e handlers.Engine, collection string) (out difyRecords, err error) {
+	if in.KnowledgeID != collection {
+		return out, unknownCollection(in.KnowledgeID, collection)
+	}
+	most := e.Defaults().K
+	if in.Setting.TopK != nil {
+		if most = *in.Setting.TopK; most < 1 || most > e.Limits().K {
+			return out, invalid("out_of_range", "/retrieval_setting/top_k", "retrieval_setting/top_k is %d: it has to be from 1 to %d", most, e.Limits().K)
+		}
+	}
+	request := search.Request{Question: in.Query, K: min(atLeast(most), e.Limits().K), Fields: passageFields}
+	if in.Setting.ScoreThreshold != nil {
+		request.MinConfidence = *in.Setting.ScoreThreshold
+	}
+	if err := checkThreshold("/retrieval_setting/score_threshold", request.MinConfidence); err != nil {
+		return out, err
+	}
+	if request.Filter, err = in.filter(); err != nil {
+		return out, err
+	}
+	response, err := e.Search(ctx, request)
+	if err != nil {
+		return out, err
+	}
+	out.Records = []difyRecord{}
+	results, scores := chosen(response, most, request.MinConfidence)
+	for i, x := range results {
+		metadata := map[string]any{"id": x.ID} // never null, which Dify does not bear
+		maps.Copy(metadata, x.Metadata)
+		out.Records = append(out.Records, difyRecord{Content: x.Text, Score: scores[i], Title: titleOf(x.Title, x.ID), Metadata: metadata})
+	}
+	return out, nil
+}
+
+// filter are the conditions that there are on tags.
+func (in *difyRequest) filter() (f search.Filter, err error) {
+	if in.Condition == nil {
+		return f, nil
+	}
+	var any []string
+	for _, c := range in.Condition.Conditions {
+		var tags texts
+		known := c.Comparison == "contains" || c.Comparison == "is" || c.Comparison == "in"
+		if len(c.Name) != 1 || c.Name[0] != tagsKey || !known || tags.UnmarshalJSON(c.Value) != nil {
+			return f, invalid("unknown_value", "/metadata_condition", "a condition is not supported: passages are filtered by their tags, with the name %q, contains, is or in, and a tag or a list of them", tagsKey)
+		}
+		if in.Condition.LogicalOperator == "or" {
+			any = append(any, tags...)
+		} else if err := tagFilter(&f, tags); err != nil {
+			return f, err
+		}
+	}
+	if any != nil {
+		err = tagFilter(&f, any)
+	}
+	return f, err
+}
+
+// difyError has Dify's codes: 1001 for a key that is not sent as it should be, 1002 for
+// one that does not allow this, 2001 for a collection that is not there. Dify takes 403
+// for a key that is wrong.
+func difyError(p *handlers.Problem) (int, any) {
+	status, code := p.Status, any(p.Code)
+	switch {
+	case p.Code == "unauthorized" && !p.UnknownKey():
+		status, code = http.StatusForbidden, 1001
+	case p.Code == "unauthorized" || p.Code == "insufficient_scope":
+		status, code = http.StatusForbidden, 1002
+	case p.Code == unknownCollectionCode:
+		code = 2001
+	}
+	return status, map[string]any{"error_code": code, "error_msg": p.Detail}
+}

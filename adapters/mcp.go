@@ -1,0 +1,232 @@
+package adapters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"conclave/handlers"
+	"conclave/search"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// What answers of the tools may hold, so that they fit beside a conversation. A token
+// of a language model is about four bytes of English, and never less than one.
+const (
+	toolResults   = 10       // of search: at most 12 kB, about 3,000 tokens
+	snippetBytes  = 1 << 10  // of a passage in a search
+	fetchBytes    = 32 << 10 // of a passage that is fetched: about 8,000 tokens
+	metadataBytes = 4 << 10  // of its metadata; larger ones are left out
+	explained     = 3        // results of explain
+	explainTerms  = 8        // of each of them
+)
+
+// improbable is the chance that any passage answers below which it is said that
+// probably none does.
+const improbable = 0.5
+
+// tools are what a model can call.
+type tools struct {
+	engine     handlers.Engine
+	collection string
+	base       string // of the addresses of passages: that of the server
+}
+
+type findInput struct {
+	Query string `json:"query" jsonschema:"the question, in plain words"`
+}
+
+type findOutput struct {
+	Results []findResult `json:"results" jsonschema:"the passages, best first"`
+	Note    string       `json:"note,omitempty" jsonschema:"what to know before relying on them"`
+}
+
+type findResult struct {
+	ID    string `json:"id" jsonschema:"for fetch"`
+	Title string `json:"title"`
+	URL   string `json:"url" jsonschema:"for citations"`
+	Text  string `json:"text,omitempty" jsonschema:"the passage, or its beginning"`
+}
+
+func (t *tools) search(ctx context.Context, _ *mcp.CallToolRequest, in findInput) (*mcp.CallToolResult, findOutput, error) {
+	out := findOutput{Results: []findResult{}}
+	response, err := t.engine.Search(ctx, search.Request{Question: in.Query, K: min(toolResults, t.engine.Limits().K), Fields: passageFields})
+	if err != nil {
+		return nil, out, plain(err)
+	}
+	for _, x := range response.Results {
+		text, _ := cut(x.Text, snippetBytes)
+		title, _ := cut(titleOf(x.Title, x.ID), snippetBytes/4)
+		out.Results = append(out.Results, findResult{ID: x.ID, Title: title, URL: t.address(x.ID, x.Metadata), Text: text})
+	}
+	out.Note = doubt(response)
+	return nil, out, nil
+}
+
+// doubt says plainly that the answer is probably not in the collection; "" where it may
+// well be, or where that is not known.
+func doubt(r search.Response) string {
+	chance := r.Confidence
+	if r.Any != nil {
+		chance = r.Any
+	}
+	switch {
+	case len(r.Results) == 0:
+		return "Nothing was found. Say that you do not know."
+	case chance != nil && *chance < improbable:
+		return fmt.Sprintf("Probably not in here: the chance that any of these passages answers is %.0f %%. Unless one plainly does, say that you do not know.", 100**chance)
+	}
+	return ""
+}
+
+type fetchInput struct {
+	ID string `json:"id" jsonschema:"the id of a result of search"`
+}
+
+type fetchOutput struct {
+	ID       string         `json:"id"`
+	Title    string         `json:"title"`
+	Text     string         `json:"text"`
+	URL      string         `json:"url" jsonschema:"for citations"`
+	Metadata map[string]any `json:"metadata" jsonschema:"what is stored of the passage beside its text"`
+}
+
+func (t *tools) fetch(_ context.Context, _ *mcp.CallToolRequest, in fetchInput) (*mcp.CallToolResult, fetchOutput, error) {
+	passage, _, err := t.engine.Passage(in.ID)
+	if err != nil {
+		return nil, fetchOutput{}, plain(err)
+	}
+	out := fetchOutput{ID: passage.ID, Title: titleOf(passage.Title, passage.ID), URL: t.address(passage.ID, passage.Metadata), Metadata: map[string]any{}}
+	size := 0
+	for name, value := range passage.Metadata {
+		size += len(name) + len(fmt.Sprint(value)) + 6
+		out.Metadata[name] = value
+	}
+	if size > metadataBytes {
+		clear(out.Metadata)
+		out.Metadata["left_out"] = fmt.Sprintf("%d bytes of metadata", size)
+	}
+	if len(passage.Tags) > 0 && size <= metadataBytes {
+		out.Metadata[tagsKey], _ = cut(strings.Join(passage.Tags, ", "), metadataBytes)
+	}
+	var whole bool
+	if out.Text, whole = cut(passage.Text, fetchBytes); !whole {
+		out.Metadata["truncated"] = true
+	}
+	return nil, out, nil
+}
+
+// address is where a passage can be read: the address in its metadata, or else that of
+// the server.
+func (t *tools) address(id string, metadata map[string]any) string {
+	if own, ok := metadata["url"].(string); ok && own != "" {
+		own, _ = cut(own, snippetBytes)
+		return own
+	}
+	return t.base + "/v1/passages/" + url.PathEscape(id)
+}
+
+type noInput struct{}
+
+type expertsOutput struct {
+	Collection string       `json:"collection"`
+	Passages   int          `json:"passages" jsonschema:"how many passages are searched"`
+	Experts    []toolExpert `json:"experts"`
+}
+
+type toolExpert struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind" jsonschema:"dense: a vector for each text; late: one for each token"`
+	Passages  int    `json:"passages"`
+	MaxTokens int    `json:"max_question_tokens" jsonschema:"how much of a question it reads"`
+}
+
+func (t *tools) listExperts(context.Context, *mcp.CallToolRequest, noInput) (*mcp.CallToolResult, expertsOutput, error) {
+	_, passages := t.engine.Generation()
+	out := expertsOutput{Collection: t.collection, Passages: passages, Experts: []toolExpert{}}
+	for _, x := range t.engine.Experts() {
+		out.Experts = append(out.Experts, toolExpert{Name: x.Name, Kind: x.Kind, Passages: x.Passages, MaxTokens: x.MaxTokens[search.KindQuestion]})
+	}
+	return nil, out, nil
+}
+
+type explainOutput struct {
+	Fusion          string          `json:"fusion" jsonschema:"the method that joined the sources' rankings"`
+	Confidence      *float64        `json:"confidence,omitempty" jsonschema:"the chance that the first passage answers"`
+	ConfidenceBasis string          `json:"confidence_basis,omitempty"`
+	Note            string          `json:"note,omitempty"`
+	Sources         []toolSource    `json:"sources" jsonschema:"who was asked"`
+	Results         []toolExplained `json:"results" jsonschema:"why the first passages stand where they stand"`
+}
+
+type toolSource struct {
+	Name        string   `json:"name"`
+	Kind        string   `json:"kind"`
+	Status      string   `json:"status"`
+	Weight      *float64 `json:"weight,omitempty"`
+	Familiarity *float64 `json:"familiarity,omitempty" jsonschema:"how near the question is to those that the expert knows"`
+	Chance      *float64 `json:"chance,omitempty" jsonschema:"the chance that its own first passage answers"`
+}
+
+type toolExplained struct {
+	ID            string                `json:"id"`
+	Title         string                `json:"title"`
+	Score         float64               `json:"score" jsonschema:"the sum of the contributions"`
+	Contributions []search.Contribution `json:"contributions"`
+	Terms         []search.TermScore    `json:"terms,omitempty" jsonschema:"the words that counted the most"`
+}
+
+func (t *tools) explain(ctx context.Context, _ *mcp.CallToolRequest, in findInput) (*mcp.CallToolResult, explainOutput, error) {
+	r, err := t.engine.Search(ctx, search.Request{Question: in.Query, K: min(explained, t.engine.Limits().K), Explain: true, Fields: []string{"title", "contributions", "sources"}})
+	if err != nil {
+		return nil, explainOutput{}, plain(err)
+	}
+	out := explainOutput{Fusion: r.Fusion, Confidence: r.Confidence, ConfidenceBasis: r.Basis, Note: doubt(r), Sources: []toolSource{}, Results: []toolExplained{}}
+	for _, x := range r.Sources {
+		out.Sources = append(out.Sources, toolSource{x.Name, x.Kind, x.Status, x.Weight, x.Familiarity, x.Chance})
+	}
+	for _, x := range r.Results {
+		title, _ := cut(titleOf(x.Title, x.ID), snippetBytes/4)
+		out.Results = append(out.Results, toolExplained{x.ID, title, x.Score, x.Contributions, strongest(x.Explanation)})
+	}
+	return nil, out, nil
+}
+
+// plain is an error without its cause, which is for the log.
+func plain(err error) error {
+	var known *search.Error
+	var problem *handlers.Problem
+	switch {
+	case errors.As(err, &known):
+		return errors.New(known.Detail)
+	case errors.As(err, &problem):
+		return errors.New(problem.Detail)
+	}
+	return errors.New("the server failed in a way that it did not expect")
+}
+
+// cut is the beginning of a text, at most so many bytes, and whether that is all of it.
+func cut(text string, most int) (string, bool) {
+	if len(text) <= most {
+		return text, true
+	}
+	const ellipsis = "…"
+	end := most - len(ellipsis)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis, false
+}
+
+// addressOf is the address at which a request came in.
+func addressOf(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}

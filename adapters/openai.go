@@ -1,0 +1,157 @@
+package adapters
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"net/http"
+	"slices"
+	"strings"
+
+	"conclave/handlers"
+	"conclave/search"
+)
+
+// openAI is a part of OpenAI's interface: embeddings, models, and the search of a
+// vector store.
+func openAI(collection string) []handlers.Adapter {
+	return []handlers.Adapter{
+		{Method: http.MethodPost, Path: "/v1/embeddings", Scope: handlers.ScopeEmbed, Serve: serve(embeddings), Refusal: openAIError("model")},
+		{Method: http.MethodGet, Path: "/v1/models", Scope: handlers.ScopeEmbed, Serve: listModels, Refusal: openAIError("")},
+		{Method: http.MethodPost, Path: "/v1/vector_stores/{collection}/search", Scope: handlers.ScopeSearch, Serve: searchStore(collection), Refusal: openAIError("vector_store_id")},
+	}
+}
+
+// A model is an expert's encoder: of passages under the expert's own name, and of
+// questions under that with a suffix.
+const questions = ":question"
+
+type embeddingRequest struct {
+	Model          string `json:"model"`
+	Input          texts  `json:"input"`
+	EncodingFormat string `json:"encoding_format"`
+	Dimensions     *int   `json:"dimensions"`
+	User           string `json:"user"` // for the log of others
+}
+
+type embeddingList struct {
+	Object string      `json:"object"`
+	Data   []embedding `json:"data"`
+	Model  string      `json:"model"`
+	Usage  usage       `json:"usage"`
+}
+
+type embedding struct {
+	Object    string `json:"object"`
+	Index     int    `json:"index"`
+	Embedding any    `json:"embedding"` // []float32, or in base64 their bytes, little-endian
+}
+
+type usage struct {
+	PromptTokens int `json:"prompt_tokens"`
+	TotalTokens  int `json:"total_tokens"`
+}
+
+func embeddings(ctx context.Context, e handlers.Engine, in embeddingRequest) (out embeddingList, err error) {
+	format := in.EncodingFormat
+	switch {
+	case in.Model == "":
+		return out, invalid("missing_field", "/model", "model is missing: it has to be the name of an expert, of which /v1/models lists those there are")
+	case in.Dimensions != nil:
+		return out, invalid("unknown_value", "/dimensions", "dimensions cannot be chosen: the vectors of an expert have the length that it was trained with; leave the parameter out")
+	case format != "" && format != "float" && format != "base64":
+		return out, invalid("unknown_value", "/encoding_format", "encoding_format is %.32q: it has to be float or base64", format)
+	}
+	name, asQuestions := strings.CutSuffix(in.Model, questions)
+	embedded, err := embed(ctx, e, name, in.Input, asQuestions, false)
+	if err != nil {
+		return out, err
+	}
+	out = embeddingList{Object: "list", Model: in.Model, Usage: usage{embedded.Tokens, embedded.Tokens}}
+	for i, vector := range embedded.Embeddings {
+		x := embedding{Object: "embedding", Index: i, Embedding: vector}
+		if format == "base64" {
+			var b bytes.Buffer
+			if err := binary.Write(&b, binary.LittleEndian, vector); err != nil {
+				return out, err
+			}
+			x.Embedding = base64.StdEncoding.EncodeToString(b.Bytes())
+		}
+		out.Data = append(out.Data, x)
+	}
+	return out, nil
+}
+
+// embed are the vectors of texts. A text that the expert would read the beginning of
+// is an error, unless it may be truncated.
+func embed(ctx context.Context, e handlers.Engine, expert string, input []string, asQuestions, truncate bool) (out search.EmbedResponse, err error) {
+	kind := search.KindPassage
+	if asQuestions {
+		kind = search.KindQuestion
+	}
+	out, err = e.Embed(ctx, search.EmbedRequest{Expert: expert, Input: input, Kind: kind})
+	if err == nil && len(out.Truncated) > 0 && !truncate {
+		info, err := e.Expert(expert)
+		if err != nil {
+			return out, err
+		}
+		return out, invalid("too_long", "/input", "text %d has more tokens than the %d that expert %q reads of a %s: send shorter texts", out.Truncated[0], info.MaxTokens[kind], expert, kind)
+	}
+	return out, err
+}
+
+type model struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int    `json:"created"` // not known: 0
+	OwnedBy string `json:"owned_by"`
+}
+
+type modelList struct {
+	Object string  `json:"object"`
+	Data   []model `json:"data"`
+}
+
+func listModels(w http.ResponseWriter, _ *http.Request, e handlers.Engine) error {
+	list := modelList{Object: "list", Data: []model{}}
+	for _, x := range e.Experts() {
+		if x.Kind != search.KindLate {
+			for _, id := range []string{x.Name, x.Name + questions} {
+				list.Data = append(list.Data, model{ID: id, Object: "model", OwnedBy: "conclave"})
+			}
+		}
+	}
+	return handlers.WriteJSON(w, list)
+}
+
+// openAIError writes problems as OpenAI does. An expert or a collection that is not
+// there is what the parameter named names.
+func openAIError(named string) func(*handlers.Problem) (int, any) {
+	return func(p *handlers.Problem) (int, any) {
+		status, code, kind := p.Status, p.Code, "invalid_request_error"
+		var param *string
+		if len(p.Errors) > 0 {
+			path := strings.ReplaceAll(strings.TrimPrefix(p.Errors[0].Pointer, "/"), "/", ".")
+			if path == "question" { // of the engine's own request
+				path = "query"
+			}
+			param = &path
+		}
+		switch {
+		case p.Code == "unknown_expert":
+			status, code, param = http.StatusNotFound, "model_not_found", &named
+		case p.Code == unknownCollectionCode && named != "":
+			param = &named
+		case status == http.StatusUnauthorized:
+			code = "invalid_api_key"
+		case status == http.StatusTooManyRequests:
+			kind = "rate_limit_error"
+		case status >= http.StatusInternalServerError:
+			kind = "server_error"
+		case slices.Contains([]int{http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge}, status):
+			status = http.StatusBadRequest
+		}
+		return status, map[string]any{"error": map[string]any{"message": p.Detail, "type": kind, "param": param, "code": code}}
+	}
+}

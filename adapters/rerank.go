@@ -1,0 +1,214 @@
+package adapters
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"net/http"
+	"slices"
+
+	"conclave/handlers"
+	"conclave/search"
+
+	"github.com/go-json-experiment/json"
+)
+
+// rerankers are the interfaces of Text Embeddings Inference, whose model is the first
+// expert, and of Cohere's rerank. Texts are scored by late interaction.
+func rerankers() []handlers.Adapter {
+	adapters := []handlers.Adapter{
+		{Method: http.MethodPost, Path: "/embed", Scope: handlers.ScopeEmbed, Serve: serve(inferEmbeddings), Refusal: inferenceError},
+		{Method: http.MethodPost, Path: "/rerank", Scope: handlers.ScopeEmbed, Serve: serve(inferRanks), Refusal: inferenceError},
+	}
+	for _, path := range []string{"/v1/rerank", "/v2/rerank"} {
+		adapters = append(adapters, handlers.Adapter{Method: http.MethodPost, Path: path, Scope: handlers.ScopeEmbed, Serve: serve(rerank), Refusal: func(p *handlers.Problem) (int, any) {
+			return p.Status, map[string]string{"message": p.Detail}
+		}})
+	}
+	return adapters
+}
+
+type inferEmbedRequest struct {
+	Inputs     texts  `json:"inputs"`
+	Normalize  *bool  `json:"normalize"`
+	PromptName string `json:"prompt_name"` // "query": the texts are questions; else passages
+	truncating
+}
+
+// truncating says whether texts may be cut, at their end.
+type truncating struct {
+	Truncate  bool   `json:"truncate"`
+	Direction string `json:"truncation_direction"`
+}
+
+func (t truncating) check() error {
+	if t.Truncate && t.Direction != "" && t.Direction != "Right" && t.Direction != "right" {
+		return invalid("unknown_value", "/truncation_direction", "texts are truncated at their end: truncation_direction can be Right alone")
+	}
+	return nil
+}
+
+func inferEmbeddings(ctx context.Context, e handlers.Engine, in inferEmbedRequest) ([][]float32, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	experts := e.Experts()
+	if len(experts) == 0 || experts[0].Kind == search.KindLate {
+		return nil, invalid("needs_experts", "", "this collection has no expert that gives texts vectors")
+	}
+	embedded, err := embed(ctx, e, experts[0].Name, in.Inputs, in.PromptName == "query", in.Truncate)
+	if err != nil {
+		return nil, err
+	}
+	if in.Normalize == nil || *in.Normalize {
+		for _, vector := range embedded.Embeddings {
+			normalise(vector)
+		}
+	}
+	return embedded.Embeddings, nil
+}
+
+// normalise gives a vector unit length, unless it has none.
+func normalise(vector []float32) {
+	sum := 0.0
+	for _, x := range vector {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 {
+		return
+	}
+	for i := range vector {
+		vector[i] = float32(float64(vector[i]) / math.Sqrt(sum))
+	}
+}
+
+type inferRankRequest struct {
+	Query      string   `json:"query"`
+	Texts      []string `json:"texts"`
+	RawScores  bool     `json:"raw_scores"`
+	ReturnText bool     `json:"return_text"`
+	truncating
+}
+
+type inferRank struct {
+	Index int     `json:"index"`
+	Score float32 `json:"score"`
+	Text  *string `json:"text,omitempty"`
+}
+
+func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]inferRank, error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	ranked, truncated, err := ranks(ctx, e, in.Query, in.Texts)
+	if err == nil && len(truncated) > 0 && !in.Truncate {
+		err = invalid("too_long", "/texts", "text %d has more tokens than the expert reads: send shorter texts, or \"truncate\": true", truncated[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range ranked {
+		if !in.RawScores {
+			ranked[i].Score = unit(ranked[i].Score)
+		}
+		if in.ReturnText {
+			ranked[i].Text = &in.Texts[ranked[i].Index]
+		}
+	}
+	return ranked, nil
+}
+
+// ranks are texts with their scores, the best first, and which were cut.
+func ranks(ctx context.Context, e handlers.Engine, question string, texts []string) (out []inferRank, truncated []int, err error) {
+	scored, err := e.Rerank(ctx, search.RerankRequest{Question: question, Texts: texts})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, score := range scored.Scores {
+		out = append(out, inferRank{Index: i, Score: score})
+	}
+	slices.SortStableFunc(out, func(a, b inferRank) int { return cmp.Compare(b.Score, a.Score) })
+	return out, scored.Truncated, nil
+}
+
+// unit brings a score into 0 to 1, where nearly all are.
+func unit(score float32) float32 { return min(max(score, 0), 1) }
+
+func inferenceError(p *handlers.Problem) (int, any) {
+	kind := "Validation"
+	switch {
+	case p.Status == http.StatusTooManyRequests:
+		kind = "Overloaded"
+	case p.Status >= http.StatusInternalServerError:
+		kind = "Backend"
+	}
+	return p.Status, map[string]string{"error": p.Detail, "error_type": kind}
+}
+
+type rerankRequest struct {
+	Model           string     `json:"model"` // there is one
+	Query           string     `json:"query"`
+	Documents       []document `json:"documents"`
+	TopN            *int       `json:"top_n"`
+	ReturnDocuments bool       `json:"return_documents"`
+	MaxTokensPerDoc *int       `json:"max_tokens_per_doc"`
+}
+
+// document is a text, or an object with one.
+type document struct {
+	Text string `json:"text"`
+}
+
+// UnmarshalJSON takes a string or {"text": …}.
+func (d *document) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &d.Text) == nil {
+		return nil
+	}
+	return json.Unmarshal(data, (*struct {
+		Text string `json:"text"`
+	})(d), json.RejectUnknownMembers(true))
+}
+
+type rerankResponse struct {
+	Results []rerankResult `json:"results"`
+	Meta    struct {
+		APIVersion struct {
+			Version string `json:"version"`
+		} `json:"api_version"`
+	} `json:"meta"`
+}
+
+type rerankResult struct {
+	Index          int       `json:"index"`
+	RelevanceScore float32   `json:"relevance_score"`
+	Document       *document `json:"document,omitempty"`
+}
+
+func rerank(ctx context.Context, e handlers.Engine, in rerankRequest) (out rerankResponse, err error) {
+	switch {
+	case in.MaxTokensPerDoc != nil:
+		return out, invalid("unknown_value", "/max_tokens_per_doc", "max_tokens_per_doc cannot be chosen: of a longer text the expert reads the beginning")
+	case in.TopN != nil && *in.TopN < 1:
+		return out, invalid("out_of_range", "/top_n", "top_n is %d: it has to be at least 1", *in.TopN)
+	}
+	given := make([]string, len(in.Documents))
+	for i, d := range in.Documents {
+		given[i] = d.Text
+	}
+	ranked, _, err := ranks(ctx, e, in.Query, given)
+	if err != nil {
+		return out, err
+	}
+	if in.TopN != nil {
+		ranked = ranked[:min(*in.TopN, len(ranked))]
+	}
+	out.Meta.APIVersion.Version = "2"
+	for _, x := range ranked {
+		result := rerankResult{Index: x.Index, RelevanceScore: unit(x.Score)}
+		if in.ReturnDocuments {
+			result.Document = &in.Documents[x.Index]
+		}
+		out.Results = append(out.Results, result)
+	}
+	return out, nil
+}

@@ -1,0 +1,239 @@
+package adapters_test
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/internal/realclients"
+	"conclave/search"
+)
+
+type embeddingList struct {
+	Data []struct {
+		Index     int
+		Embedding json.RawMessage
+	}
+	Usage struct{ PromptTokens, TotalTokens int }
+}
+
+// TestEmbeddings: the vectors are those of /v1/embed, in both encodings.
+func TestEmbeddings(t *testing.T) {
+	s := serve(t, realclients.Options{})
+	texts := []string{"a lamp", "the moon and the fox"}
+	for model, kind := range map[string]string{"base": "passage", "base:question": "question"} {
+		var want search.EmbedResponse
+		s.ask(http.MethodPost, "/v1/embed", object{"expert": "base", "kind": kind, "input": texts}, &want)
+		for _, format := range []string{"float", "base64", ""} {
+			body := object{"model": model, "input": texts}
+			if format != "" {
+				body["encoding_format"] = format
+			}
+			var got embeddingList
+			s.ask(http.MethodPost, "/v1/embeddings", body, &got)
+			for i, x := range got.Data {
+				var vector []float32
+				if format == "base64" {
+					var text string
+					err := json.Unmarshal(x.Embedding, &text)
+					bytes, err2 := base64.StdEncoding.DecodeString(text)
+					if vector = make([]float32, len(bytes)/4); err != nil || err2 != nil {
+						t.Fatal(err, err2)
+					}
+					for j := range vector {
+						vector[j] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*j:]))
+					}
+				} else if err := json.Unmarshal(x.Embedding, &vector); err != nil {
+					t.Fatal(err)
+				}
+				if x.Index != i || !slices.Equal(vector, want.Embeddings[i]) {
+					t.Errorf("%s %s: %v, want %v", model, format, vector, want.Embeddings[i])
+				}
+			}
+			if len(got.Data) != 2 {
+				t.Errorf("%+v", got)
+			}
+		}
+	}
+	var models struct {
+		Data []struct{ ID, Object string }
+	}
+	s.ask(http.MethodGet, "/v1/models", nil, &models)
+	if len(models.Data) != 2 || models.Data[0].ID != "base" || models.Data[1].ID != "base:question" || models.Data[0].Object != "model" {
+		t.Errorf("%+v", models)
+	}
+	var inferred [][]float32
+	s.ask(http.MethodPost, "/embed", object{"inputs": texts, "normalize": false, "prompt_name": nil}, &inferred)
+	var want search.EmbedResponse
+	s.ask(http.MethodPost, "/v1/embed", object{"expert": "base", "kind": "passage", "input": texts}, &want)
+	if !slices.EqualFunc(inferred, want.Embeddings, slices.Equal) {
+		t.Errorf("%v, want %v", inferred, want.Embeddings)
+	}
+}
+
+type storePage struct {
+	Object string
+	Data   []struct {
+		FileID     string `json:"file_id"`
+		Filename   string
+		Score      float64
+		Attributes object
+		Content    []struct{ Type, Text string }
+	}
+}
+
+// TestStore: the search of a store is the API's search, with scores of its own.
+func TestStore(t *testing.T) {
+	s := serve(t, realclients.Options{Real: true, Passages: firstTales(t)})
+	question := "why did the fox want to keep the moon?"
+	want := s.search(search.Request{Question: question, K: 5})
+	var got storePage
+	s.ask(http.MethodPost, "/v1/vector_stores/c/search", object{"query": question, "max_num_results": 3}, &got)
+	if len(got.Data) != 3 || got.Data[0].Score != *want.Confidence {
+		t.Fatalf("%+v, want the confidence %v", got, *want.Confidence)
+	}
+	for i, x := range got.Data {
+		w := want.Results[i]
+		if x.FileID != w.ID || x.Filename != w.Title || len(x.Content) != 1 || x.Content[0].Text != w.Text || x.Content[0].Type != "text" || x.Attributes == nil {
+			t.Errorf("%+v, want %+v", x, w)
+		}
+	}
+	if a, b, c := got.Data[0].Score, got.Data[1].Score, got.Data[2].Score; !(a >= b && b >= c && c > 0 && a+b+c <= *want.Any) {
+		t.Errorf("%v %v %v, together at most %v", a, b, c, *want.Any)
+	}
+	for threshold, n := range map[float64]int{got.Data[0].Score: 1, got.Data[0].Score + 1e-6: 0, got.Data[1].Score: 2} {
+		var some storePage
+		s.ask(http.MethodPost, "/v1/vector_stores/c/search", object{"query": []string{question}, "max_num_results": 3, "ranking_options": object{"ranker": "auto", "score_threshold": threshold}}, &some)
+		if len(some.Data) != n {
+			t.Errorf("at %v: %+v", threshold, some)
+		}
+	}
+	type record struct {
+		Content, Title string
+		Score          float64
+		Metadata       object
+	}
+	var dify struct{ Records []record }
+	s.ask(http.MethodPost, "/retrieval", object{"knowledge_id": "c", "query": question, "retrieval_setting": object{"top_k": 3, "score_threshold": 0}}, &dify)
+	if len(dify.Records) != 3 {
+		t.Fatalf("%+v", dify)
+	}
+	for i, x := range dify.Records {
+		w := got.Data[i]
+		if x.Content != w.Content[0].Text || x.Title != w.Filename || x.Score != w.Score || x.Metadata["id"] != w.FileID {
+			t.Errorf("%+v, want %+v", x, w)
+		}
+	}
+}
+
+// TestStoreFilters: conditions on tags are the API's filter.
+func TestStoreFilters(t *testing.T) {
+	s := serve(t, realclients.Options{})
+	eq := func(tag string) object { return object{"type": "eq", "key": "tags", "value": tag} }
+	in := object{"type": "in", "key": "tags", "value": []string{"kitchen", "tales"}}
+	for _, c := range []struct {
+		filter object
+		want   string
+	}{
+		{eq("tales"), "foxes lamps/1"},
+		{eq("kitchen"), "rice"},
+		{in, "foxes lamps/1 rice"},
+		{object{"type": "or", "filters": []object{eq("kitchen"), eq("none")}}, "rice"},
+		{object{"type": "and", "filters": []object{eq("tales"), in}}, "foxes lamps/1"},
+		{object{"type": "and", "filters": []object{eq("tales"), eq("kitchen")}}, ""},
+	} {
+		var got storePage
+		s.ask(http.MethodPost, "/v1/vector_stores/c/search", object{"query": "lamp", "filters": c.filter}, &got)
+		ids := []string{}
+		for _, x := range got.Data {
+			ids = append(ids, x.FileID)
+		}
+		if slices.Sort(ids); strings.Join(ids, " ") != c.want {
+			t.Errorf("%v: %v", c.filter, ids)
+		}
+	}
+	for want, conditions := range map[int][]object{
+		2: {{"name": []string{"tags"}, "comparison_operator": "contains", "value": "tales"}},
+		1: {{"name": "tags", "comparison_operator": "in", "value": []string{"kitchen", "none"}}},
+		0: {{"name": "tags", "comparison_operator": "is", "value": "kitchen"}, {"name": "tags", "comparison_operator": "is", "value": "tales"}},
+	} {
+		var got struct{ Records []object }
+		s.ask(http.MethodPost, "/retrieval", object{"knowledge_id": "c", "query": "lamp", "retrieval_setting": object{"top_k": 5}, "metadata_condition": object{"conditions": conditions}}, &got)
+		if len(got.Records) != want {
+			t.Errorf("%v: %v", conditions, got)
+		}
+	}
+}
+
+// TestRerank: a text has the score that late interaction gives the same passage when it
+// is stored.
+func TestRerank(t *testing.T) {
+	passages, texts := "", []string{}
+	for i, line := range strings.SplitAfter(realclients.Demo(t, "tales"), "\n")[:30] {
+		var p struct{ Text string }
+		if err := json.Unmarshal([]byte(line), &p); err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(object{"id": string(rune('a' + i)), "text": p.Text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		passages, texts = passages+string(text)+"\n", append(texts, p.Text)
+	}
+	s := serve(t, realclients.Options{Passages: passages})
+	question := "why did the fox hide the moon"
+	want := map[int]float64{}
+	for _, x := range s.search(search.Request{Question: question, K: 30, Fusion: search.Methods{Names: []string{"gate"}}}).Results {
+		for _, c := range x.Contributions {
+			if c.Source == "late" {
+				want[int(x.ID[0]-'a')] = *c.Score
+			}
+		}
+	}
+	var got []struct {
+		Index int
+		Score float64
+		Text  string
+	}
+	s.ask(http.MethodPost, "/rerank", object{"query": question, "texts": texts, "raw_scores": true, "return_text": true, "truncate": true}, &got)
+	if len(got) != len(texts) || len(want) < 10 {
+		t.Fatalf("%d of %d, and %d scored by a search", len(got), len(texts), len(want))
+	}
+	last := math.Inf(1)
+	for _, x := range got {
+		if w, ok := want[x.Index]; ok && math.Abs(x.Score-w) > 1e-3 || x.Text != texts[x.Index] || x.Score > last {
+			t.Errorf("%+v, want %v", x, w)
+		}
+		last = x.Score
+	}
+	documents := []any{}
+	for i, text := range texts {
+		documents = append(documents, text)
+		if i%2 == 0 {
+			documents[i] = object{"text": text}
+		}
+	}
+	for _, path := range []string{"/v1/rerank", "/v2/rerank"} {
+		var cohere struct {
+			Results []struct {
+				Index          int
+				RelevanceScore float64 `json:"relevance_score"`
+				Document       *struct{ Text string }
+			}
+		}
+		s.ask(http.MethodPost, path, object{"model": "late", "query": question, "documents": documents, "top_n": 4, "return_documents": path == "/v1/rerank"}, &cohere)
+		if len(cohere.Results) != 4 {
+			t.Fatalf("%+v", cohere)
+		}
+		for i, x := range cohere.Results {
+			if x.Index != got[i].Index || x.RelevanceScore != min(max(got[i].Score, 0), 1) || (x.Document != nil) != (path == "/v1/rerank") {
+				t.Errorf("%s: %+v, want %+v", path, x, got[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package adapters
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"conclave/handlers"
+	"conclave/search"
+)
+
+// storeRequest is OpenAI's search of a vector store; here the store is the collection.
+type storeRequest struct {
+	Query          texts        `json:"query"`
+	MaxNumResults  *int         `json:"max_num_results"`
+	Filters        *storeFilter `json:"filters"`
+	RankingOptions struct {
+		Ranker         string  `json:"ranker"` // there is one
+		ScoreThreshold float64 `json:"score_threshold"`
+	} `json:"ranking_options"`
+	RewriteQuery bool `json:"rewrite_query"`
+}
+
+// storeFilter is a comparison of one attribute, or several joined.
+type storeFilter struct {
+	Type    string          `json:"type"`
+	Key     string          `json:"key"`
+	Value   json.RawMessage `json:"value"`
+	Filters []storeFilter   `json:"filters"`
+}
+
+type storePage struct {
+	Object      string     `json:"object"`
+	SearchQuery []string   `json:"search_query"`
+	Data        []storeHit `json:"data"`
+	HasMore     bool       `json:"has_more"`
+	NextPage    *string    `json:"next_page"`
+}
+
+type storeHit struct {
+	FileID     string         `json:"file_id"`  // the passage's id
+	Filename   string         `json:"filename"` // its title, or id
+	Score      float64        `json:"score"`
+	Attributes map[string]any `json:"attributes"` // its metadata
+	Content    []storeText    `json:"content"`
+}
+
+type storeText struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// Results of a search, as OpenAI has them.
+const (
+	defaultStoreResults = 10
+	mostStoreResults    = 50
+)
+
+// passageFields are what an answer to others carries of a passage.
+var passageFields = []string{"title", "text", "metadata"}
+
+func searchStore(collection string) func(http.ResponseWriter, *http.Request, handlers.Engine) error {
+	return func(w http.ResponseWriter, r *http.Request, e handlers.Engine) error {
+		if given := r.PathValue("collection"); given != collection {
+			return unknownCollection(given, collection)
+		}
+		return serve(findInStore)(w, r, e)
+	}
+}
+
+func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out storePage, err error) {
+	most := defaultStoreResults
+	switch {
+	case len(in.Query) != 1:
+		return out, invalid("out_of_range", "/query", "there are %d questions in query: one is answered at a time", len(in.Query))
+	case in.RewriteQuery:
+		return out, invalid("unknown_value", "/rewrite_query", "questions are not rewritten here: leave rewrite_query out")
+	case in.MaxNumResults != nil:
+		if most = *in.MaxNumResults; most < 1 || most > mostStoreResults {
+			return out, invalid("out_of_range", "/max_num_results", "max_num_results is %d: it has to be from 1 to %d", most, mostStoreResults)
+		}
+	}
+	request := search.Request{Question: in.Query[0], K: min(atLeast(most), e.Limits().K), Fields: passageFields, MinConfidence: in.RankingOptions.ScoreThreshold}
+	if err := checkThreshold("/ranking_options/score_threshold", request.MinConfidence); err != nil {
+		return out, err
+	}
+	if in.Filters != nil {
+		if err := in.Filters.onto(&request.Filter); err != nil {
+			return out, err
+		}
+	}
+	response, err := e.Search(ctx, request)
+	if err != nil {
+		return out, err
+	}
+	out = storePage{Object: "vector_store.search_results.page", SearchQuery: in.Query, Data: []storeHit{}}
+	results, scores := chosen(response, most, in.RankingOptions.ScoreThreshold)
+	for i, x := range results {
+		hit := storeHit{FileID: x.ID, Filename: titleOf(x.Title, x.ID), Score: scores[i], Attributes: x.Metadata, Content: []storeText{{"text", x.Text}}}
+		if hit.Attributes == nil {
+			hit.Attributes = map[string]any{}
+		}
+		out.Data = append(out.Data, hit)
+	}
+	return out, nil
+}
+
+// onto adds the conditions to a filter by tags: "tags" equal to one, in a list of them,
+// and several conditions that all hold, or equalities of which one does.
+func (f *storeFilter) onto(filter *search.Filter) error {
+	switch f.Type {
+	case "and":
+		for i := range f.Filters {
+			if err := f.Filters[i].onto(filter); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "or":
+		var any []string
+		for _, part := range f.Filters {
+			tags, err := part.tags()
+			if err != nil {
+				return err
+			}
+			any = append(any, tags...)
+		}
+		return tagFilter(filter, any)
+	}
+	tags, err := f.tags()
+	if err != nil {
+		return err
+	}
+	return tagFilter(filter, tags)
+}
+
+// tags are those that a comparison names, of which a passage has to have one.
+func (f *storeFilter) tags() ([]string, error) {
+	if f.Key != tagsKey || f.Type != "eq" && f.Type != "in" {
+		return nil, invalid("unknown_value", "/filters", "the filter %.32q of %.32q is not supported: passages are filtered by their tags, {\"type\": \"eq\", \"key\": \"tags\", \"value\": \"law\"}, or \"in\" a list of them, joined by \"and\" or \"or\"", f.Type, f.Key)
+	}
+	var tags texts
+	if err := tags.UnmarshalJSON(f.Value); err != nil {
+		return nil, invalid("wrong_type", "/filters", "the value of a filter has to be a tag or a list of tags")
+	}
+	return tags, nil
+}
+
+// tagsKey is what callers name the tags as an attribute of passages.
+const tagsKey = "tags"
+
+// titleOf is what a passage is called: its title, or else its id.
+func titleOf(title, id string) string {
+	if title == "" {
+		return id
+	}
+	return title
+}
