@@ -12,6 +12,7 @@ type Report struct {
 	Alpha       float64          `json:"alpha"`
 	Methods     []MethodReport   `json:"methods"`
 	Chances     []ChanceReport   `json:"chances"`
+	Thresholds  []Threshold      `json:"thresholds"` // of the confidence of the first passage
 	Sources     []SourceReport   `json:"sources"`
 	Ensembles   []EnsembleReport `json:"ensembles"`
 	// Warnings are for people: too few questions, and methods that were passed over.
@@ -46,9 +47,7 @@ type ChanceReport struct {
 	Reason     string   `json:"reason"`
 	ECE        float64  `json:"ece"` // over questions with an answer and without
 	AUROC      *float64 `json:"auroc"`
-	Given      float64  `json:"right_given_at_half"`    // of the right answers, those with a confidence of at least 0.5
-	Silent     float64  `json:"without_silent_at_half"` // of the questions without an answer, those below
-	Accuracy   float64  `json:"accuracy"`               // over questions with an answer
+	Accuracy   float64  `json:"accuracy"` // over questions with an answer
 	SurestHalf float64  `json:"accuracy_of_surest_half"`
 	// Reliability is over questions with an answer and without.
 	Reliability []Bin `json:"reliability"`
@@ -73,8 +72,11 @@ type EnsembleReport struct {
 func (r *Report) addChance(c *ConfidenceFit) {
 	answerable, without := c.Outcomes[:r.Questions], c.Outcomes[r.Questions:]
 	r.Without = len(without)
+	if c.Confidence.K == 1 {
+		r.Thresholds = Thresholds(answerable, without[:r.Questions], without[r.Questions:])
+	}
 	r.Chances = append(r.Chances, ChanceReport{c.Confidence.K, c.Confidence.Kind, c.Confidence.Reason, c.HeldOut.ECE, c.HeldOut.AUROC,
-		AtLeast(answerable, .5, true), 1 - AtLeast(without, .5, false), AccuracyAt(answerable, 1), AccuracyAt(answerable, .5), Reliability(c.Outcomes)})
+		AccuracyAt(answerable, 1), AccuracyAt(answerable, .5), Reliability(c.Outcomes)})
 }
 
 // enough questions for figures that are good to a few points.

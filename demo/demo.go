@@ -3,7 +3,7 @@
 //
 // passages holds one file per domain, named after it. questions holds dev.jsonl
 // and test.jsonl; the two never ask about the same article, product, story,
-// topic or company.
+// topic or company. It also holds elsewhere.jsonl, questions that no passage answers.
 package demo
 
 import "embed"

@@ -271,3 +271,27 @@ func TestSplitsAreDisjoint(t *testing.T) {
 		}
 	}
 }
+
+// TestElsewhere: questions that nothing here answers ask what no other question asks.
+func TestElsewhere(t *testing.T) {
+	asked := map[string]bool{}
+	for _, questions := range allQuestions(t) {
+		for _, q := range questions {
+			asked[strings.Join(normal(q.Question), " ")] = true
+		}
+	}
+	ids := map[string]bool{}
+	for _, q := range lines[question](t, "questions/elsewhere.jsonl") {
+		key := strings.Join(normal(q.Question), " ")
+		if key == "" || asked[key] || ids[q.ID] || q.Domain != "elsewhere" {
+			t.Errorf("%s: %q of %s is empty or not the only one", q.ID, q.Question, q.Domain)
+		}
+		asked[key], ids[q.ID] = true, true
+		if q.PositiveIDs == nil || len(q.PositiveIDs)+len(q.Answers) > 0 {
+			t.Errorf("%s: a list of no passages and no answers is wanted, not %v and %v", q.ID, q.PositiveIDs, q.Answers)
+		}
+	}
+	if len(ids) < 100 {
+		t.Errorf("%d questions, want 100 or more", len(ids))
+	}
+}

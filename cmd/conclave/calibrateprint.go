@@ -26,9 +26,28 @@ func printCalibration(out io.Writer, r *calibration.Report) {
 	if c.AUROC != nil {
 		area = fmt.Sprintf("%.3f", *c.AUROC)
 	}
-	_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, over these questions and %d without an answer\n(the same, their passages taken out%s): ECE %.3f, AUROC %s.\nWith \"min_confidence\": 0.5, %.1f of 100 right first passages are given, and %.1f of 100\nquestions without an answer get none. Of the surest half of these, %.1f are right.\n",
-		r.Without, given, c.ECE, area, 100*c.Given, 100*c.Silent, 100*c.SurestHalf)
+	_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, over these questions and %d without an answer\n(the same, their passages taken out%s): ECE %.3f, AUROC %s.\nOf the surest half of the %d questions, %.1f of 100 are right.\n\n",
+		r.Without, given, c.ECE, area, r.Questions, 100*c.SurestHalf)
+	printThresholds(out, r.Thresholds)
 	for _, warning := range r.Warnings {
 		_, _ = fmt.Fprintf(out, "\n%s\n", warning)
 	}
+}
+
+// printThresholds shows what a "min_confidence" costs and gains.
+func printThresholds(out io.Writer, thresholds []calibration.Threshold) {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	heading := "min_confidence\tright first passages lost\tno result, answer taken out\t"
+	if thresholds[0].Unanswerable != nil {
+		heading += "no result, unanswerable\t"
+	}
+	_, _ = fmt.Fprintln(t, heading)
+	for _, x := range thresholds {
+		_, _ = fmt.Fprintf(t, "%.2f\t%.1f\t%.1f\t", x.MinConfidence, 100*x.Lost, 100*x.TakenOut)
+		if x.Unanswerable != nil {
+			_, _ = fmt.Fprintf(t, "%.1f\t", 100**x.Unanswerable)
+		}
+		_, _ = fmt.Fprintln(t)
+	}
+	_ = t.Flush()
 }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"conclave/calibration"
 	"conclave/internal/testenv"
 	"conclave/search"
 )
@@ -35,6 +38,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 	if code, _, complaints := conclave(t, index...); code != exitOK {
 		t.Fatal(complaints)
 	}
+	thresholdsTell(t, filepath.Join(demo, "questions"))
 	ask := func(question string) search.Response {
 		t.Helper()
 		code, out, complaints := conclave(t, "search", "--collection", "c", "--json", "-k", "1", question)
@@ -75,5 +79,35 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 				t.Errorf("%q: %s, %s with %.2f", question, r.Basis, r.Results[0].Title, *r.Confidence)
 			}
 		}
+	}
+}
+
+// thresholdsTell: calibrate says what a threshold costs and gains, and there is one that
+// keeps nine of ten right first passages and refuses four of five questions about
+// something else.
+func thresholdsTell(t *testing.T, questions string) {
+	t.Helper()
+	code, out, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", filepath.Join(questions, "dev.jsonl"),
+		"--questions", filepath.Join(questions, "elsewhere.jsonl"), "--dry-run", "--json", "fit.json")
+	if code != exitOK {
+		t.Fatal(complaints)
+	}
+	text, err := os.ReadFile("fit.json")
+	var r calibration.Report
+	if err != nil || json.Unmarshal(text, &r) != nil {
+		t.Fatal(err)
+	}
+	good := false
+	for i, x := range r.Thresholds {
+		if i > 0 && (x.Lost < r.Thresholds[i-1].Lost || x.TakenOut < r.Thresholds[i-1].TakenOut) {
+			t.Errorf("a higher threshold loses less: %+v", r.Thresholds)
+		}
+		good = good || x.Lost <= .1 && *x.Unanswerable >= .8
+		if shown := fmt.Sprintf(" %.2f %.1f %.1f %.1f ", x.MinConfidence, 100*x.Lost, 100*x.TakenOut, 100**x.Unanswerable); !strings.Contains(strings.Join(strings.Fields(out), " ")+" ", shown) {
+			t.Errorf("%q is not shown:\n%s", shown, out)
+		}
+	}
+	if !good {
+		t.Errorf("no threshold is of use: %+v", r.Thresholds)
 	}
 }

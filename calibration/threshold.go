@@ -1,0 +1,56 @@
+package calibration
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Threshold is what a "min_confidence" does to questions that nothing was fitted on.
+// Shares are 0 to 1.
+type Threshold struct {
+	MinConfidence float64 `json:"min_confidence"`
+	// Lost is the share of the right first passages that are not given.
+	Lost float64 `json:"right_lost"`
+	// TakenOut and Unanswerable are the shares of the questions without an answer that
+	// get none: of those whose passages were taken out, and of the unanswerable ones
+	// of the files (null where there are none).
+	TakenOut     float64  `json:"taken_out_silent"`
+	Unanswerable *float64 `json:"unanswerable_silent"`
+}
+
+// tolerated are shares of the right first passages that one may be ready to lose.
+func tolerated() []float64 { return []float64{.02, .05, .1, .2} }
+
+// Thresholds are the highest of two decimals that lose at most the tolerated shares, and
+// one half, ascending.
+func Thresholds(answerable, takenOut, unanswerable []Outcome) []Threshold {
+	lost := func(at float64) float64 { return below(answerable, at, true) }
+	chosen := []float64{.5}
+	for _, share := range tolerated() {
+		hundredths := 99
+		for hundredths > 0 && lost(float64(hundredths)/100) > share {
+			hundredths--
+		}
+		chosen = append(chosen, float64(hundredths)/100)
+	}
+	slices.SortFunc(chosen, cmp.Compare[float64])
+	var all []Threshold
+	for _, at := range slices.Compact(chosen) {
+		t := Threshold{MinConfidence: at, Lost: lost(at), TakenOut: below(takenOut, at, false)}
+		if len(unanswerable) > 0 {
+			silent := below(unanswerable, at, false)
+			t.Unanswerable = &silent
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// below is the share of the outcomes that came true, or of those that did not, whose
+// confidence is lower. Without any it is 0.
+func below(outcomes []Outcome, confidence float64, correct bool) float64 {
+	if !slices.ContainsFunc(outcomes, func(o Outcome) bool { return o.Correct == correct }) {
+		return 0
+	}
+	return 1 - AtLeast(outcomes, confidence, correct)
+}
