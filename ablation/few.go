@@ -20,6 +20,17 @@ type Few struct {
 	Before Accuracies `json:"before"`
 	After  Accuracies `json:"after"`
 	Worst  float64    `json:"worst"`
+	// Shipped and Fitted are the confidences of the first passages, over the questions
+	// left out and the same without their answers. Nil where the shipped one is not for
+	// these sources.
+	Shipped *Reliable `json:"shipped,omitempty"`
+	Fitted  *Reliable `json:"fitted,omitempty"`
+}
+
+// Reliable is how good confidences are: means over the draws.
+type Reliable struct {
+	ECE   float64 `json:"ece"`
+	AUROC float64 `json:"auroc"`
 }
 
 // fewDraws is how many parts of each size are drawn, and their seed.
@@ -46,11 +57,19 @@ func (t *run) few() (all []trial) {
 
 func (t *run) fitFew(ctx context.Context, r *Report, n int) error {
 	e := t.e
-	before, err := e.answered(e.gate.Towards, e.gate.WithoutLate)
+	begin := e.towards()
+	before, err := e.rankedBy(begin)
 	if err != nil {
 		return err
 	}
+	prior := t.o.Prior.For(1)
+	if !fusion.Closeness(e.Questions[0].Sources) {
+		prior = nil
+	}
 	f := Few{Questions: n, Draws: fewDraws, Worst: math.Inf(1)}
+	if prior != nil {
+		f.Shipped, f.Fitted = &Reliable{}, &Reliable{}
+	}
 	rng := rand.New(rand.NewPCG(fewSeed, uint64(n)))
 	for range fewDraws {
 		order := rng.Perm(len(e.Questions))
@@ -62,20 +81,101 @@ func (t *run) fitFew(ctx context.Context, r *Report, n int) error {
 		if err != nil {
 			return err
 		}
-		answers, err := e.answered(&fit, nil)
+		after, err := e.rankedBy(&fit)
 		if err != nil {
 			return err
 		}
-		var own, shipped []calibration.Answered
-		for _, i := range order[n:] {
-			own, shipped = append(own, answers[i]), append(shipped, before[i])
-		}
-		a, b := accuracies(own), accuracies(shipped)
+		a, b := accuracies(after.of(order[n:])), accuracies(before.of(order[n:]))
 		f.After.addShare(a, fewDraws)
 		f.Before.addShare(b, fewDraws)
 		f.Worst = min(f.Worst, a.Top1+a.Top20-b.Top1-b.Top20)
+		if prior == nil {
+			continue
+		}
+		chance, err := e.confidence(ctx, part, prior)
+		if err != nil {
+			return err
+		}
+		if err := f.Fitted.add(after, order[n:], chance); err != nil {
+			return err
+		}
+		if err := f.Shipped.add(before, order[n:], &calibration.Confidence{K: 1, Kind: calibration.Platt, Logistic: *prior}); err != nil {
+			return err
+		}
 	}
 	r.Few = append(r.Few, f)
+	return nil
+}
+
+// towards is the gate that fits to these questions begin with.
+func (e *evidence) towards() *fusion.Gate {
+	if e.gate.WithoutLate != nil && !slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
+		return e.gate.WithoutLate
+	}
+	return e.gate.Towards
+}
+
+// ranked are the answers to questions, and behind them those to the same without the
+// passages that answer.
+type ranked []calibration.RankedQuestion
+
+// rankedBy answers every question by one gate.
+func (e *evidence) rankedBy(gate *fusion.Gate) (ranked, error) {
+	gates := slices.Repeat([]fusion.Gate{*gate}, calibration.Folds)
+	answers, err := e.gated(gates)
+	if err != nil {
+		return nil, err
+	}
+	return calibration.RankAnswers(e.Questions, answers, gates, e.gate.Specialists)
+}
+
+// of are the answers to some of the questions.
+func (r ranked) of(places []int) []calibration.Answered {
+	some := make([]calibration.Answered, len(places))
+	for i, at := range places {
+		some[i].First = r[at].First
+	}
+	return some
+}
+
+// confidence fits that of the first passage as calibrating does: to the answers of
+// gates of other folds.
+func (e *evidence) confidence(ctx context.Context, part []calibration.Question, prior *calibration.Logistic) (*calibration.Confidence, error) {
+	gates, err := calibration.FoldGates(ctx, part, e.gate)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := calibration.AnswerByFold(gates, part, e.gate.Specialists)
+	if err != nil {
+		return nil, err
+	}
+	answered, err := calibration.RankAnswers(part, answers, gates, e.gate.Specialists)
+	if err != nil {
+		return nil, err
+	}
+	fit, err := calibration.FitConfidence(fusion.SignalNames(), answered, 1, prior)
+	return &fit.Confidence, err
+}
+
+// add adds what confidences are worth for some of the questions, with their answers and
+// without, as a share of the draws.
+func (x *Reliable) add(r ranked, places []int, chance *calibration.Confidence) error {
+	outcomes := make([]calibration.Outcome, 0, 2*len(places))
+	for _, first := range []int{0, len(r) / 2} {
+		for _, at := range places {
+			q := &r[first+at]
+			c, err := chance.Of(q.Signals)
+			if err != nil {
+				return err
+			}
+			outcomes = append(outcomes, calibration.Outcome{Confidence: c, Correct: q.First == 1})
+		}
+	}
+	s := calibration.Summarise(outcomes)
+	x.ECE += s.ECE / fewDraws
+	if s.AUROC != nil {
+		x.AUROC += *s.AUROC / fewDraws
+	}
 	return nil
 }
 
@@ -83,13 +183,4 @@ func (a *Accuracies) addShare(b Accuracies, of float64) {
 	a.Top1 += b.Top1 / of
 	a.Top5 += b.Top5 / of
 	a.Top20 += b.Top20 / of
-}
-
-// answered answers every question by one gate, or by another where late interaction
-// takes no part.
-func (e *evidence) answered(gate, withoutLate *fusion.Gate) ([]calibration.Answered, error) {
-	if len(e.Questions) > 0 && withoutLate != nil && !slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
-		gate = withoutLate
-	}
-	return e.gated(slices.Repeat([]fusion.Gate{*gate}, calibration.Folds))
 }

@@ -14,6 +14,8 @@ import (
 type Options struct {
 	// Gate is what gates are fitted with.
 	Gate calibration.GateOptions
+	// Prior is the shipped confidence, which few questions leave as it is; nil: none.
+	Prior *calibration.Prior
 	// Base is the encoder that people would use in place of the experts; Joint
 	// the one that was trained on all domains at once: a yardstick, and in one
 	// trial a source of the gate. Either may be missing.

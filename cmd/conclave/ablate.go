@@ -41,7 +41,8 @@ the answers
   - the gate without one source at a time;
   - the gate over fewer and over more of the experts that are most familiar with each question;
   - what experts of other domains cost (--foreign: their own questions are left out);
-  - what the gate gains, or loses, when it is fitted on few questions;
+  - what the gate and the confidence gain, or lose, when they are fitted on few
+    questions;
   - what an expert brings that joins a calibrated collection (--held-out: the gate
     has seen neither the expert nor its domain's questions).
 
@@ -98,10 +99,14 @@ func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal)
 	if err != nil {
 		return err
 	}
+	prior, err := serving.ShippedPrior()
+	if err != nil {
+		return err
+	}
 	shipped := l.LineUp().Defaults
 	bar := newProgress(term.Err)
 	report, err := ablation.Run(ctx, found, ablation.Options{Gate: calibration.GateOptions{Specialists: x.asks, Towards: shipped.Gate, WithoutLate: shipped.GateWithoutLate},
-		Base: x.base, Joint: x.joint, Foreign: x.foreign, HeldOut: x.heldOut, Only: x.trials,
+		Prior: prior, Base: x.base, Joint: x.joint, Foreign: x.foreign, HeldOut: x.heldOut, Only: x.trials,
 		Progress: func(done, total int) { bar.Report("fitting", int64(done), int64(total), "gates") }})
 	bar.Finish()
 	if err != nil {

@@ -27,10 +27,14 @@ func printAblation(out io.Writer, r *ablation.Report) {
 		})
 	}
 	if len(r.Few) > 0 {
-		printTable(out, "fitted on\tuncalibrated\tcalibrated\tdifference\tworst draw, of the sum", func(t io.Writer) {
+		printTable(out, "fitted on\tuncalibrated\tcalibrated\tdifference\tworst draw, of the sum\tECE\tAUROC", func(t io.Writer) {
 			for _, f := range r.Few {
-				_, _ = fmt.Fprintf(t, "%d questions (%d draws)\t%s\t%s\t%s\t%+.1f\n", f.Questions, f.Draws, pairOf(f.Before), pairOf(f.After),
+				_, _ = fmt.Fprintf(t, "%d questions (%d draws)\t%s\t%s\t%s\t%+.1f", f.Questions, f.Draws, pairOf(f.Before), pairOf(f.After),
 					differenceOf(f.After, f.Before), 100*f.Worst)
+				if f.Fitted != nil {
+					_, _ = fmt.Fprintf(t, "\t%.3f to %.3f\t%.3f to %.3f", f.Shipped.ECE, f.Fitted.ECE, f.Shipped.AUROC, f.Fitted.AUROC)
+				}
+				_, _ = fmt.Fprintln(t)
 			}
 		})
 	}
