@@ -259,6 +259,12 @@ func (e *testEncoder) EncodePassages(ctx context.Context, passages []corpus.Pass
 	return out, ctx.Err()
 }
 
+func (*testEncoder) QuestionTokens(string) (int, bool) { return 0, false }
+
+func (*testEncoder) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0 }
+
+func (*testEncoder) PassageTokens(corpus.Passage) (int, bool) { return 0, false }
+
 // testEnsemble has three members that disagree a little.
 type testEnsemble struct{}
 

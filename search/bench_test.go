@@ -45,6 +45,10 @@ func (f *fixedEncoder) EncodeQuestion(context.Context, string) ([]float32, error
 	return f.vector, nil
 }
 
+func (*fixedEncoder) QuestionTokens(string) (int, bool) { return 0, false }
+
+func (*fixedEncoder) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0 }
+
 // BenchmarkSearch measures the engine's own share of a search: sources answer
 // at once with 100 hits each, 10 results are returned.
 func BenchmarkSearch(b *testing.B) {

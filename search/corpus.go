@@ -12,11 +12,20 @@ import (
 // means that its queue is full.
 type QuestionEncoder interface {
 	EncodeQuestion(ctx context.Context, text string) ([]float32, error)
+	// QuestionTokens is how many tokens are read of a question, and whether there are
+	// more.
+	QuestionTokens(text string) (read int, cut bool)
+	// KnownWords is how many words a question has, how many of them the encoder's
+	// vocabulary has whole, and how many it cannot read at all.
+	KnownWords(text string) (words, whole, unknown int)
 }
 
 // PassageEncoder turns passages into vectors, for Embed.
 type PassageEncoder interface {
 	EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error)
+	// PassageTokens is how many tokens are read of a passage, and whether there are
+	// more.
+	PassageTokens(p corpus.Passage) (read int, cut bool)
 }
 
 // Ensemble is MUF's ensemble on top of a question encoder. Members turns a

@@ -33,7 +33,7 @@ func (p *pass) encode(ctx context.Context, x *dense) *encoding {
 		}
 		e.err = guard(func() (err error) {
 			if e.vector, err = p.encodeBy(ctx, x.Expert, checkVector, &e.took); err == nil {
-				e.cut = cutsQuestion(x.Encoder, p.question)
+				_, e.cut = x.Encoder.QuestionTokens(p.question)
 			}
 			return err
 		})

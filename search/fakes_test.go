@@ -198,6 +198,12 @@ func (e *encoder) EncodePassages(ctx context.Context, passages []corpus.Passage)
 	return out, nil
 }
 
+func (*encoder) QuestionTokens(string) (int, bool) { return 0, false }
+
+func (*encoder) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0 }
+
+func (*encoder) PassageTokens(corpus.Passage) (int, bool) { return 0, false }
+
 func draw(seed uint64, text string) []float32 {
 	h := fnv.New64a()
 	h.Write([]byte(text))

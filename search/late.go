@@ -30,7 +30,7 @@ func (x *late) ask(ctx context.Context, p *pass, f *finding) error {
 	if err != nil {
 		return err
 	}
-	f.cut = cutsQuestion(x.Encoder, p.question)
+	_, f.cut = x.Encoder.QuestionTokens(p.question)
 	_, err = p.vectors(x.Expert, f, tokens)
 	return err
 }

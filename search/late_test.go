@@ -60,6 +60,10 @@ func (w *wordwise) EncodeQuestion(_ context.Context, text string) (out []float32
 	return out, nil
 }
 
+func (*wordwise) QuestionTokens(string) (int, bool) { return 0, false }
+
+func (*wordwise) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0 }
+
 // lateStage is a stage whose gate weighs late interaction.
 func lateStage() (*stage, *maxima, *wordwise) {
 	s, index, encoder := newStage("ABC", 60), &maxima{}, &wordwise{}

@@ -2,18 +2,10 @@ package search
 
 import "fmt"
 
-// wordCounter is an encoder that says how much of a question it can read: the
-// number of words, of those that its vocabulary has whole, and of those that it
-// cannot read at all.
-type wordCounter interface {
-	KnownWords(text string) (words, whole, unknown int)
-}
-
-// readerOf is the first expert that is no specialist and counts words; nil where
-// none does.
+// readerOf is the first expert that is no specialist; nil where there is none.
 func readerOf(experts []Expert) *Expert {
 	for i := range experts {
-		if _, ok := experts[i].Encoder.(wordCounter); ok && len(experts[i].Representatives) == 0 {
+		if len(experts[i].Representatives) == 0 {
 			return &experts[i]
 		}
 	}
@@ -26,7 +18,7 @@ func (l *lineUp) knownWords(question string) (share float64, note string) {
 	if l.reader == nil {
 		return 0, ""
 	}
-	words, whole, unknown := l.reader.Encoder.(wordCounter).KnownWords(question)
+	words, whole, unknown := l.reader.Encoder.KnownWords(question)
 	if words == 0 {
 		return 0, ""
 	}

@@ -72,6 +72,10 @@ func (h hashed) EncodePassages(ctx context.Context, passages []corpus.Passage) (
 	return out, nil
 }
 
+func (hashed) QuestionTokens(string) (int, bool) { return 0, false }
+
+func (hashed) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0 }
+
 // Members are the question's vector turned a little, three times.
 func (h hashed) Members(_ context.Context, vector []float32) (out []float32, err error) {
 	for m := range h.EnsembleMembers() {
