@@ -80,7 +80,6 @@ func (e *Encoder) Close() (err error) {
 		if e.ensemble != nil {
 			err = errors.Join(err, e.ensemble.close())
 		}
-		e.runtime.tokenizers.letGo(e.tokenizer)
 		e.runtime.encoderClosed()
 	})
 	return err

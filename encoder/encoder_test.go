@@ -359,6 +359,7 @@ func TestOpenErrors(t *testing.T) {
 	} {
 		b := bundle(t, tiny.Options{Name: "spoilt", RawLength: true, EnsembleMembers: 3})
 		c.spoil(b)
+		b.Manifest.Files["vocab.txt"] = "" // no other bundle's tokenizer is taken
 		e, err := r.Open(b, Options{})
 		if err == nil {
 			_ = e.Close()

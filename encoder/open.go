@@ -96,9 +96,6 @@ func (e *Encoder) abandon() (err error) {
 	if e.ensemble != nil {
 		err = errors.Join(err, e.ensemble.close())
 	}
-	if e.tokenizer != nil {
-		e.runtime.tokenizers.letGo(e.tokenizer)
-	}
 	e.runtime.encoderClosed()
 	return err
 }

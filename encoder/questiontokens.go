@@ -13,8 +13,6 @@ import (
 // tokens of the same question at the same moment.
 type questionTokens struct {
 	*wordpiece.Tokenizer
-	key   tokenizerKey
-	users int // open encoders; guarded by tokenizers.mu
 
 	mu    sync.Mutex
 	known map[questionKey]*tokenised
@@ -62,9 +60,6 @@ func (q *questionTokens) entry(key questionKey) *tokenised {
 	if t, ok := q.known[key]; ok {
 		return t
 	}
-	if q.known == nil {
-		q.known = make(map[questionKey]*tokenised, rememberedQuestions)
-	}
 	delete(q.known, q.order[q.next])
 	q.order[q.next] = key
 	q.next = (q.next + 1) % rememberedQuestions
@@ -73,7 +68,8 @@ func (q *questionTokens) entry(key questionKey) *tokenised {
 	return t
 }
 
-// tokenizers are those of a runtime's open encoders, by their files' sums.
+// tokenizers are those that a runtime has opened, by their files' sums. Experts of
+// one base have the same.
 type tokenizers struct {
 	mu   sync.Mutex
 	open map[tokenizerKey]*questionTokens
@@ -91,26 +87,16 @@ func (t *tokenizers) of(b *models.Bundle) (*questionTokens, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if q, ok := t.open[key]; ok && key.sha256 != "" {
-		q.users++
 		return q, nil
 	}
 	tokenizer, err := wordpiece.Open(b.Path(m.Tokenizer), m.LowerCase)
 	if err != nil {
 		return nil, err
 	}
-	q := &questionTokens{Tokenizer: tokenizer, key: key, users: 1}
+	q := &questionTokens{Tokenizer: tokenizer, known: map[questionKey]*tokenised{}}
 	if t.open == nil {
 		t.open = map[tokenizerKey]*questionTokens{}
 	}
 	t.open[key] = q
 	return q, nil
-}
-
-// letGo is for an encoder that ends.
-func (t *tokenizers) letGo(q *questionTokens) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if q.users--; q.users == 0 && t.open[q.key] == q {
-		delete(t.open, q.key)
-	}
 }

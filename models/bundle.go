@@ -1,8 +1,10 @@
 package models
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -36,22 +38,33 @@ func Load(dir string) (*Bundle, error) {
 // Peek reads the manifest and calibration of the bundle in dir and leaves the
 // other files unread and unverified; for listings.
 func Peek(dir string) (*Bundle, error) {
-	path := filepath.Join(dir, ManifestFile)
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%s is no expert bundle: it has no %s: %w", dir, ManifestFile, err)
-	} else if err != nil {
-		return nil, fmt.Errorf("bundle %s: %w", dir, err)
-	}
-	m, err := ParseManifest(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	b := &Bundle{Dir: dir, Manifest: m}
-	if err := b.readCalibration(); err != nil {
+	b := &Bundle{Dir: dir}
+	if _, err := b.read(os.DirFS(dir)); err != nil {
 		return nil, err
 	}
 	return b, nil
+}
+
+// read reads manifest and calibration, and gives the SHA-256 of both (see
+// Delta.SHA256).
+func (b *Bundle) read(files fs.FS) (sum string, err error) {
+	data, err := fs.ReadFile(files, ManifestFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s is no expert bundle: it has no %s: %w", cmp.Or(b.Dir, "the folder"), ManifestFile, err)
+	} else if err != nil {
+		return "", err
+	}
+	if b.Manifest, err = ParseManifest(data); err != nil {
+		return "", fmt.Errorf("%s: %w", b.Path(ManifestFile), err)
+	}
+	calibration, err := fs.ReadFile(files, CalibrationFile)
+	if err == nil {
+		b.Calibration, err = b.readCalibration(calibration)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s: %w", b.Path(CalibrationFile), err)
+	}
+	return deltaSum(data, calibration), nil
 }
 
 // Listed is a folder of List: a bundle, or why it is none.

@@ -2,11 +2,8 @@ package models
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -87,21 +84,17 @@ func (b *Bundle) WriteCalibration(c Calibration) error {
 	return nil
 }
 
-func (b *Bundle) readCalibration() error {
-	path := filepath.Join(b.Dir, CalibrationFile)
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
-	}
+func (b *Bundle) readCalibration(data []byte) (*Calibration, error) {
 	c, err := ParseCalibration(data)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	if own := b.Fingerprint(Question); c.Encoder != own {
-		return fmt.Errorf("%s: it was fitted for another encoder (%.12s, this one is %.12s): calibrate again, or delete the file", path, c.Encoder, own)
+		what := "encoder"
+		if b.Manifest.Delta != "" {
+			what = "delta"
+		}
+		return nil, fmt.Errorf("it was fitted for another %s (%.12s, this one is %.12s): calibrate again, or delete the file", what, c.Encoder, own)
 	}
-	b.Calibration = &c
-	return nil
+	return &c, nil
 }

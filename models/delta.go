@@ -34,18 +34,16 @@ type Delta struct {
 // The error is fs.ErrNotExist where there is no manifest, and ErrNotDelta for
 // a bundle that is none.
 func OpenDelta(files fs.FS) (*Delta, error) {
-	d := &Delta{files: files}
-	data, err := fs.ReadFile(files, ManifestFile)
+	var b Bundle
+	sum, err := b.read(files)
 	if err != nil {
 		return nil, err
 	}
-	if d.Manifest, err = ParseManifest(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", ManifestFile, err)
-	}
-	m := &d.Manifest
-	if m.Delta == "" {
+	if b.Manifest.Delta == "" {
 		return nil, ErrNotDelta
 	}
+	d := &Delta{Manifest: b.Manifest, Calibration: b.Calibration, SHA256: sum, files: files}
+	m := &d.Manifest
 	if err := verifyFiles(files, "", m); err != nil {
 		return nil, err
 	}
@@ -68,20 +66,6 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 			return nil, fmt.Errorf("%s: %w", m.Representatives, err)
 		}
 	}
-	calibration, err := fs.ReadFile(files, CalibrationFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	} else if err == nil {
-		c, err := ParseCalibration(calibration)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", CalibrationFile, err)
-		}
-		if own := m.Files[m.Delta]; c.Encoder != own {
-			return nil, fmt.Errorf("%s: it was fitted for another delta (%.12s, this one is %.12s): train or calibrate again, or delete the file", CalibrationFile, c.Encoder, own)
-		}
-		d.Calibration = &c
-	}
-	d.SHA256 = deltaSum(data, calibration)
 	return d, nil
 }
 

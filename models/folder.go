@@ -18,8 +18,8 @@ import (
 // import leaves no half bundle, and what a killed one leaves hidden is cleared
 // away by the next of the same name. Abandon it in any case.
 type Folder struct {
-	target, work string
-	lock         *os.File // held while work is there; nil where there are no locks
+	target, work string   // work is "" once the bundle is in its place
+	lock         *os.File // held while work is there
 	sums         map[string]string
 	calibration  *Calibration // to be written for the encoder that is made
 }
@@ -51,17 +51,10 @@ func (f *Folder) Create(name string, write func(io.Writer) error) error {
 	}
 	hash := sha256.New()
 	buffered := bufio.NewWriterSize(io.MultiWriter(file, hash), 1<<20)
-	err = write(buffered)
-	if err == nil {
-		err = buffered.Flush()
+	if err = write(buffered); err == nil {
+		err = errors.Join(buffered.Flush(), file.Sync())
 	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
+	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
 	f.sums[name] = hex.EncodeToString(hash.Sum(nil))
@@ -123,14 +116,17 @@ func (f *Folder) Finish(m Manifest) (*Bundle, error) {
 		return nil, err
 	}
 	_ = os.RemoveAll(old)
+	f.work = ""
 	_ = f.lock.Close()
 	return Peek(f.target)
 }
 
 // Abandon removes what was written, unless Finish has been.
 func (f *Folder) Abandon() {
-	_ = os.RemoveAll(f.work)
-	_ = f.lock.Close()
+	if f.work != "" {
+		_ = os.RemoveAll(f.work)
+		_ = f.lock.Close()
+	}
 }
 
 func replaceable(dir string) error {

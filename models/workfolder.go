@@ -2,57 +2,46 @@ package models
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
 
-// workFolder makes the hidden folder beside target in which a bundle is
-// written, locked as long as the returned file is open, and clears away what
-// killed imports of the same target left there.
+// workFolder makes the hidden folder beside target in which a bundle is written,
+// locked as long as the returned file is open. What a killed import of the same
+// target left there is cleared away; one that is under way is an error.
 func workFolder(target string) (string, *os.File, error) {
-	parent, pattern := filepath.Dir(target), "."+filepath.Base(target)+".tmp-*"
-	if leftovers, err := filepath.Glob(filepath.Join(parent, pattern)); err == nil {
-		for _, folder := range leftovers {
-			if file, err := lockFolder(folder); err == nil && file != nil {
-				_ = os.RemoveAll(folder)
-				_ = file.Close()
-			}
-		}
+	work := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".tmp")
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		return "", nil, err
 	}
-	for range 10 {
-		work, err := os.MkdirTemp(parent, pattern)
-		if err != nil {
-			return "", nil, err
-		}
-		file, err := lockFolder(work)
-		if err != nil {
-			// Another import has cleared it away before it was locked.
-			continue
-		}
-		if _, err := os.Stat(work); err != nil {
-			_ = file.Close() // a nil *os.File only answers that it is nil
-			continue
-		}
-		return work, file, os.Chmod(work, 0o755)
+	lock, err := os.Open(work)
+	if err != nil {
+		return "", nil, err
 	}
-	return "", nil, errors.New("cannot keep a folder in " + parent + " from others that import the same bundle")
+	// A file system without locks has other errors, and no other import is seen.
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		_ = lock.Close()
+		return "", nil, fmt.Errorf("%s is being written by another import", target)
+	}
+	if held, err := lock.Stat(); err != nil || !isAt(work, held) {
+		_ = lock.Close()
+		return "", nil, errors.Join(err, fmt.Errorf("%s was written by another import meanwhile", target))
+	}
+	left, err := os.ReadDir(work)
+	for _, entry := range left {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(work, entry.Name())))
+	}
+	if err = errors.Join(err, os.RemoveAll(work+".old")); err != nil {
+		_ = lock.Close()
+		return "", nil, err
+	}
+	return work, lock, nil
 }
 
-// lockFolder fails for a folder that another import is writing. It gives nil
-// where the file system knows no locks.
-func lockFolder(folder string) (*os.File, error) {
-	file, err := os.Open(folder)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		_ = file.Close()
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, nil
-		}
-		return nil, err
-	}
-	return file, nil
+func isAt(path string, file os.FileInfo) bool {
+	info, err := os.Stat(path)
+	return err == nil && os.SameFile(info, file)
 }

@@ -61,6 +61,10 @@ func (b *builder) norm(name string) norm {
 // read reads a tensor. After an error it gives zeros, so that only the places
 // that write need to look at the error.
 func (b *builder) read(name string, shape ...int) []float32 {
+	if b.naming {
+		b.names = append(b.names, Named{name, shape})
+		return nil
+	}
 	n := 1
 	for _, d := range shape {
 		n *= d

@@ -88,35 +88,18 @@ type Weights interface {
 // Names lists every tensor of an encoder and its shape, in the order of
 // computation; with pooler, those of the pooler too.
 func (c *Config) Names(pooler bool) []Named {
-	d, f := c.Dimension, c.Intermediate
-	all := []Named{
-		{"embeddings.word_embeddings.weight", []int{c.Vocabulary, d}},
-		{"embeddings.position_embeddings.weight", []int{c.Positions, d}},
-		{"embeddings.token_type_embeddings.weight", []int{c.TokenTypes, d}},
-		{"embeddings.LayerNorm.weight", []int{d}},
-		{"embeddings.LayerNorm.bias", []int{d}},
-	}
-	linear := func(name string, out, in int) {
-		all = append(all, Named{name + ".weight", []int{out, in}}, Named{name + ".bias", []int{out}})
-	}
+	b := &builder{c: *c, naming: true}
+	b.tables()
 	for i := range c.Layers {
-		layer := fmt.Sprintf("encoder.layer.%d.", i)
-		linear(layer+"attention.self.query", d, d)
-		linear(layer+"attention.self.key", d, d)
-		linear(layer+"attention.self.value", d, d)
-		linear(layer+"attention.output.dense", d, d)
-		all = append(all, Named{layer + "attention.output.LayerNorm.weight", []int{d}}, Named{layer + "attention.output.LayerNorm.bias", []int{d}})
-		linear(layer+"intermediate.dense", f, d)
-		linear(layer+"output.dense", d, f)
-		all = append(all, Named{layer + "output.LayerNorm.weight", []int{d}}, Named{layer + "output.LayerNorm.bias", []int{d}})
+		b.block(i)
 	}
 	if pooler {
-		linear("pooler.dense", d, d)
+		b.linear("pooler.dense", c.Dimension, c.Dimension)
 	}
 	if c.Projection > 0 {
-		linear("encode_proj", c.Projection, d)
+		b.linear("encode_proj", c.Projection, c.Dimension)
 	}
-	return all
+	return b.names
 }
 
 // Named is a tensor's name and shape.

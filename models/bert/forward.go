@@ -6,54 +6,11 @@ import (
 	"math"
 )
 
-// Encode computes one text's vector in plain Go, from the definition of BERT
-// and with none of the graph's rearrangements. It is slow, about a millisecond
-// a token for a small model. The import to int8 sees with it which numbers
-// occur, and tests compare the graphs with it. types may be nil. For a late
-// expert's head there is Hidden.
-func Encode(ctx context.Context, c Config, weights Weights, head Head, ids, types []int) ([]float32, error) {
-	rows, err := Hidden(ctx, c, weights, ids, types)
-	if err != nil {
-		return nil, err
-	}
-	b := &builder{c: c, weights: weights}
-	d := c.Dimension
-	pooled := rows[:d]
-	if !head.firstTokenOnly() {
-		pooled = make([]float32, d)
-		for j := range pooled {
-			var sum float64
-			for t := j; t < len(rows); t += d {
-				sum += float64(rows[t])
-			}
-			pooled[j] = float32(sum / float64(len(ids)))
-		}
-	}
-	if head.Pooling == "pooler" {
-		pooled = b.linear("pooler.dense", d, d).forward(pooled)
-		for j, v := range pooled {
-			pooled[j] = float32(math.Tanh(float64(v)))
-		}
-	}
-	if c.Projection > 0 {
-		pooled = b.linear("encode_proj", c.Projection, d).forward(pooled)
-	}
-	if head.Normalise {
-		var squares float64
-		for _, v := range pooled {
-			squares += float64(v) * float64(v)
-		}
-		unit := make([]float32, len(pooled))
-		for j, v := range pooled {
-			unit[j] = float32(float64(v) / max(math.Sqrt(squares), 1e-12))
-		}
-		pooled = unit
-	}
-	return pooled, b.err
-}
-
-// Hidden is what Encode pools: the last layer's rows of one text, [tokens,
-// dimension].
+// Hidden computes the last layer's rows of one text, [tokens, dimension], in plain
+// Go, from the definition of BERT and with none of the graph's rearrangements. It
+// is slow, about a millisecond a token for a small model. The import to int8 sees
+// with its layers which numbers occur, and tests compare the graphs with it. types
+// may be nil.
 func Hidden(ctx context.Context, c Config, weights Weights, ids, types []int) ([]float32, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err

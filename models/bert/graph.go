@@ -75,6 +75,10 @@ type builder struct {
 	graph   onnx.Graph
 	err     error
 	next    int // numbers values that have no name of their own
+
+	// naming: tensors are not read; their names are noted.
+	naming bool
+	names  []Named
 }
 
 // op appends a node and returns the name of its output.
