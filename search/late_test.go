@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/corpus"
 	"conclave/fusion"
 	"conclave/rank"
 )
@@ -61,6 +62,8 @@ func (w *wordwise) EncodeQuestion(_ context.Context, text string) (out []float32
 }
 
 func (*wordwise) QuestionTokens(string) (int, bool) { return 0, false }
+
+func (*wordwise) PassageTokens(corpus.Passage) (int, bool) { return 0, false }
 
 func (*wordwise) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0 }
 
