@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -241,32 +240,8 @@ func TestRetries(t *testing.T) {
 // be done twice is not.
 func TestBrokenConnections(t *testing.T) {
 	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	var connections atomic.Int32
-	go func() {
-		for {
-			from, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			if connections.Add(1)%2 == 1 { // every other one breaks
-				_ = from.Close()
-				continue
-			}
-			to, err := net.Dial("tcp", strings.TrimPrefix(c.Address, "http://"))
-			if err != nil {
-				_ = from.Close()
-				continue
-			}
-			go func() { _, _ = io.Copy(to, from); _ = to.Close() }()
-			go func() { _, _ = io.Copy(from, to); _ = from.Close() }()
-		}
-	}()
-	through := client.Client{Address: "http://" + listener.Addr().String()}
+	flaky, connections := realclients.Flaky(t, c.Address)
+	through := client.Client{Address: flaky}
 	if _, err := through.DeletePassages(t.Context(), client.Filter{TagsAny: []string{"x"}}); err == nil || connections.Load() != 1 {
 		t.Errorf("after %d connections: %v", connections.Load(), err)
 	}

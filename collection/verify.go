@@ -15,12 +15,12 @@ import (
 
 // VerifyReport says what Verify read.
 type VerifyReport struct {
-	Generation uint64
-	Segments   int
-	Passages   int
-	Experts    int
-	Bytes      int64
-	Pending    int // changes in the log that no segment holds yet
+	Generation uint64 `json:"generation"`
+	Segments   int    `json:"segments"`
+	Passages   int    `json:"passages"`
+	Experts    int    `json:"experts"`
+	Bytes      int64  `json:"bytes"`   // read and compared with their checksums
+	Pending    int    `json:"pending"` // changes in the log that no segment holds yet
 }
 
 // verifyLog reads the log, as the newest generation has it.

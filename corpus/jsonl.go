@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // ParseJSON reads one passage from a JSON object: id (or _id), title, text,
@@ -37,52 +38,9 @@ func parseJSON(record []byte, idPrefix string, other func(name string)) (Passage
 }
 
 func parseObject(record []byte, p *Passage, other func(name string)) error {
-	if !utf8.Valid(record) {
-		// encoding/json would replace the bytes by U+FFFD and change the text.
-		at := firstInvalid(string(record))
-		return &FieldError{Value: excerpt(around(string(record), at)), Problem: fmt.Sprintf("is not valid UTF-8 (byte %d of the line)", at+1)}
-	}
-	if !json.Valid(record) {
-		var discard json.RawMessage
-		return &FieldError{Value: excerpt(string(record)), Problem: fmt.Sprintf("is not valid JSON: %v", json.Unmarshal(record, &discard))}
-	}
-	record = bytes.TrimSpace(record)
-	if record[0] != '{' {
-		return &FieldError{Value: excerpt(string(record)), Problem: "is not a JSON object"}
-	}
-	if bytes.IndexByte(record, '\\') >= 0 {
-		if escape := loneSurrogate(record); escape != "" {
-			return &FieldError{Value: escape, Problem: "is half of a surrogate pair, which is no character"}
-		}
-	}
-
-	var contents string
-	var seen [6]bool
+	contents, hasText := "", false
 	var others []string
-	err := eachMember(record, func(key string, value []byte) error {
-		slot := -1
-		for i, name := range [...]string{"id", "_id", "title", "text", "tags", "metadata"} {
-			if key == name {
-				slot = i
-			}
-		}
-		if key == "contents" {
-			if contents != "" {
-				return &FieldError{Field: key, Problem: "is given twice"}
-			}
-			return parseString(key, value, &contents)
-		}
-		if slot < 0 {
-			other(key)
-			if len(others) < 8 {
-				others = append(others, excerpt(key))
-			}
-			return nil
-		}
-		if seen[slot] {
-			return &FieldError{Field: key, Problem: "is given twice"}
-		}
-		seen[slot] = true
+	err := eachMember("", record, func(key string, value jsontext.Value) error {
 		switch key {
 		case "id", "_id":
 			var id string
@@ -97,20 +55,30 @@ func parseObject(record []byte, p *Passage, other func(name string)) error {
 		case "title":
 			return parseString(key, value, &p.Title)
 		case "text":
+			hasText = true
 			return parseString(key, value, &p.Text)
+		case "contents":
+			return parseString(key, value, &contents)
 		case "tags":
 			return parseTags(value, &p.Tags)
-		default:
+		case "metadata":
 			return parseMetadata(value, &p.Metadata)
 		}
+		other(key)
+		if len(others) < 8 {
+			others = append(others, excerpt(key))
+		}
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if p.Text == "" && contents != "" {
-		splitContents(contents, p)
+	if p.Text == "" && p.Title == "" {
+		p.Title, p.Text = SplitContents(contents)
+	} else if p.Text == "" {
+		p.Text = contents
 	}
-	if p.Text == "" && !seen[3] {
+	if p.Text == "" && !hasText {
 		problem := "is missing"
 		if len(others) > 0 {
 			problem += ": the object has " + strings.Join(others, ", ")
@@ -123,22 +91,15 @@ func parseObject(record []byte, p *Passage, other func(name string)) error {
 // SplitContents makes a title and a text of what Pyserini and Anserini call
 // contents, see ParseJSON.
 func SplitContents(contents string) (title, text string) {
-	p := Passage{}
-	splitContents(contents, &p)
-	return p.Title, p.Text
-}
-
-func splitContents(contents string, p *Passage) {
 	title, text, more := strings.Cut(contents, "\n")
-	if p.Title != "" || !more || strings.TrimSpace(text) == "" {
-		p.Text = contents
-		return
+	if !more || strings.TrimSpace(text) == "" {
+		return "", contents
 	}
 	title = strings.TrimSuffix(title, "\r")
 	if len(title) >= 2 && title[0] == '"' && title[len(title)-1] == '"' {
 		title = title[1 : len(title)-1]
 	}
-	p.Title, p.Text = title, text
+	return title, text
 }
 
 var null = []byte("null")
@@ -188,15 +149,9 @@ func parseMetadata(value []byte, into *map[string]any) error {
 	if bytes.Equal(value, null) {
 		return nil
 	}
-	if value[0] != '{' {
-		return &FieldError{Field: "metadata", Value: excerpt(string(value)), Problem: "is not a JSON object"}
-	}
 	metadata := map[string]any{}
-	err := eachMember(value, func(key string, value []byte) error {
+	err := eachMember("metadata", value, func(key string, value jsontext.Value) error {
 		field := "metadata." + key
-		if _, twice := metadata[key]; twice {
-			return &FieldError{Field: field, Problem: "is given twice"}
-		}
 		switch value[0] {
 		case '"':
 			var s string

@@ -1,108 +1,60 @@
 package corpus
 
 import (
-	"encoding/json"
-	"strconv"
-	"unicode/utf16"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// eachMember calls visit for every member of a JSON object, in order, with the
-// raw bytes of its value. encoding/json keeps the last of two equal keys and
-// matches keys without regard to case; both would change what a file says, so
-// the members are walked here. The object must be valid JSON.
-func eachMember(object []byte, visit func(key string, value []byte) error) error {
-	i := skipSpace(object, 0) + 1 // behind {
-	for {
-		i = skipSpace(object, i)
-		if object[i] == '}' {
-			return nil
+// eachMember calls visit for every member of the JSON object in field ("": the whole
+// record), in order. encoding/json would keep the last of two equal keys, match keys
+// without regard to case, and replace what is not UTF-8: each changes what a file says.
+func eachMember(field string, object []byte, visit func(key string, value jsontext.Value) error) error {
+	d := jsontext.NewDecoder(bytes.NewBuffer(object))
+	begin, err := d.ReadToken()
+	if err != nil {
+		return notJSON(object, err)
+	}
+	if begin.Kind() != jsontext.KindBeginObject {
+		return &FieldError{Field: field, Value: excerpt(string(bytes.TrimSpace(object))), Problem: "is not a JSON object"}
+	}
+	for d.PeekKind() != jsontext.KindEndObject {
+		name, err := d.ReadToken()
+		if err != nil {
+			return notJSON(object, err)
 		}
-		end := skipValue(object, i)
-		var key string
-		if err := json.Unmarshal(object[i:end], &key); err != nil {
+		key := name.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return notJSON(object, err)
+		}
+		if err := visit(key, value); err != nil {
 			return err
 		}
-		i = skipSpace(object, end) + 1 // behind :
-		i = skipSpace(object, i)
-		end = skipValue(object, i)
-		if err := visit(key, object[i:end]); err != nil {
-			return err
-		}
-		i = skipSpace(object, end)
-		if object[i] == ',' {
-			i++
-		}
 	}
+	if _, err := d.ReadToken(); err != nil {
+		return notJSON(object, err)
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return &FieldError{Field: field, Value: excerpt(string(object)), Problem: "is not valid JSON: more follows behind the object"}
+	}
+	return nil
 }
 
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
-		i++
+// notJSON is what the decoder found wrong with a record.
+func notJSON(record []byte, err error) error {
+	var wrong *jsontext.SyntacticError
+	if !errors.As(err, &wrong) {
+		return &FieldError{Value: excerpt(string(record)), Problem: fmt.Sprintf("is not valid JSON: %v", err)}
 	}
-	return i
-}
-
-// skipValue returns the index behind the JSON value that begins at i.
-func skipValue(b []byte, i int) int {
-	depth := 0
-	for ; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			for i++; b[i] != '"'; i++ {
-				if b[i] == '\\' {
-					i++
-				}
-			}
-			if depth == 0 {
-				return i + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return i // the end of the object around a number or a literal
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case ',', ' ', '\t', '\n', '\r':
-			if depth == 0 {
-				return i
-			}
-		}
+	if errors.Is(wrong.Err, jsontext.ErrDuplicateName) {
+		return &FieldError{Field: shortName(strings.Join(slices.Collect(wrong.JSONPointer.Tokens()), ".")), Problem: "is given twice"}
 	}
-	return i
-}
-
-// loneSurrogate finds a \u escape that is half of a pair without the other
-// half; encoding/json would turn it into U+FFFD. It returns the escape, or "".
-func loneSurrogate(b []byte) string {
-	for i := 0; i < len(b); i++ {
-		if b[i] != '\\' {
-			continue
-		}
-		r, ok := escaped(b, i)
-		if !ok {
-			i++ // the escaped character may be a backslash
-			continue
-		}
-		if utf16.IsSurrogate(r) {
-			low, paired := escaped(b, i+6)
-			if !paired || utf16.DecodeRune(r, low) == '\ufffd' {
-				return string(b[i : i+6])
-			}
-			i += 6
-		}
-		i += 5
-	}
-	return ""
-}
-
-// escaped decodes the escape \uXXXX at i.
-func escaped(b []byte, i int) (rune, bool) {
-	if i+6 > len(b) || b[i] != '\\' || b[i+1] != 'u' {
-		return 0, false
-	}
-	v, err := strconv.ParseUint(string(b[i+2:i+6]), 16, 16)
-	return rune(v), err == nil
+	at := int(wrong.ByteOffset)
+	return &FieldError{Value: excerpt(around(string(record), at)), Problem: fmt.Sprintf("is not valid JSON: %v (byte %d of the line)", wrong.Err, at+1)}
 }

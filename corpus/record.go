@@ -43,24 +43,13 @@ func recordID(body []byte) ([]byte, error) {
 
 // recordTags are the tags in a record's body, without decoding the rest.
 func recordTags(body []byte) (tags []string, err error) {
-	var field []byte
 	for range 3 { // id, title, text
 		if _, body, err = cutField(body); err != nil {
 			return nil, err
 		}
 	}
-	n, used := binary.Uvarint(body)
-	if used <= 0 || n > MaxTags {
-		return nil, errRecord
-	}
-	body = body[used:]
-	for range n {
-		if field, body, err = cutField(body); err != nil {
-			return nil, err
-		}
-		tags = append(tags, string(field))
-	}
-	return tags, nil
+	tags, _, err = cutTags(body)
+	return tags, err
 }
 
 // decodeRecord is the inverse of appendRecord. It copies, so the passage
@@ -75,16 +64,8 @@ func decodeRecord(body []byte) (Passage, error) {
 		}
 		*into = string(field)
 	}
-	n, used := binary.Uvarint(body)
-	if used <= 0 || n > MaxTags {
-		return p, errRecord
-	}
-	body = body[used:]
-	for range n {
-		if field, body, err = cutField(body); err != nil {
-			return p, err
-		}
-		p.Tags = append(p.Tags, string(field))
+	if p.Tags, body, err = cutTags(body); err != nil {
+		return p, err
 	}
 	if field, body, err = cutField(body); err != nil {
 		return p, err
@@ -113,6 +94,23 @@ func cutField(body []byte) (field, rest []byte, err error) {
 		return nil, nil, errRecord
 	}
 	return body[used : used+int(n)], body[used+int(n):], nil
+}
+
+// cutTags cuts off the tags behind their number.
+func cutTags(body []byte) (tags []string, rest []byte, err error) {
+	n, used := binary.Uvarint(body)
+	if used <= 0 || n > MaxTags {
+		return nil, nil, errRecord
+	}
+	rest = body[used:]
+	for range n {
+		var tag []byte
+		if tag, rest, err = cutField(rest); err != nil {
+			return nil, nil, err
+		}
+		tags = append(tags, string(tag))
+	}
+	return tags, rest, nil
 }
 
 // AppendBinary appends p as stores and logs keep it. The passage should have

@@ -22,6 +22,6 @@ func FittedOn(record *calibration.Record, domains []questions.Domain) []string {
 	if names == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("auto, gate, hybrid and the confidences were fitted on these very questions (%s): expect less on others. `conclave calibrate` and `conclave ablate` measure on questions left out of the fit",
+	return []string{fmt.Sprintf("auto, gate, hybrid and the confidences were fitted on these very questions (%s): expect less on others. Calibration and ablation measure on questions left out of the fit",
 		strings.Join(names, ", "))}
 }

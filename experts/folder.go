@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"conclave/configs"
 	"conclave/models"
@@ -29,16 +30,35 @@ func Folder(config configs.Config, cache provision.Cache, name string) (string, 
 			return usable(place, merged)
 		}
 	}
-	return "", &BundleError{text: fmt.Sprintf("there is no bundle of expert %q in %s or %s", name, places[0], places[1])}
+	return "", &BundleError{Made: made(name), Err: fmt.Errorf("there is no bundle of expert %q in %s or %s", name, places[0], places[1])}
 }
+
+// Load loads an expert's bundle, which Folder finds.
+func Load(config configs.Config, cache provision.Cache, name string) (*models.Bundle, error) {
+	folder, err := Folder(config, cache, name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := models.Load(folder)
+	if err != nil {
+		return nil, &BundleError{Folder: folder, Made: made(name) && filepath.Dir(folder) == filepath.Dir(cache.Bundle(name)), Err: err}
+	}
+	return b, nil
+}
+
+// made reports whether setup makes the bundle of a name.
+func made(name string) bool { return slices.Contains(All(), name) }
 
 // BundleError is the error of an expert without a bundle that can be loaded.
 type BundleError struct {
-	Delta string // the folder of a delta that is not merged with its base; "": there is no bundle
-	text  string
+	Delta  string // the folder of a delta that is not merged with its base
+	Folder string // of a bundle that is damaged
+	Made   bool   // setup makes the bundle
+	Err    error
 }
 
-func (e *BundleError) Error() string { return e.text }
+func (e *BundleError) Error() string { return e.Err.Error() }
+func (e *BundleError) Unwrap() error { return e.Err }
 
 // usable is the folder itself or, where it holds a delta, merged, if that was
 // made from this very delta.
@@ -53,11 +73,11 @@ func usable(folder, merged string) (string, error) {
 	b, err := models.Peek(merged)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", &BundleError{Delta: folder, text: folder + " holds a delta, which has to be merged with its base"}
+		return "", &BundleError{Delta: folder, Err: errors.New(folder + " holds a delta, which has to be merged with its base")}
 	case err != nil:
 		return "", err
 	case b.Manifest.Lineage.MergedFrom != d.SHA256:
-		return "", &BundleError{Delta: folder, text: fmt.Sprintf("%s holds another delta than %s was merged from", folder, merged)}
+		return "", &BundleError{Delta: folder, Err: fmt.Errorf("%s holds another delta than %s was merged from", folder, merged)}
 	}
 	return merged, nil
 }

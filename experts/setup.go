@@ -2,6 +2,7 @@ package experts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -97,11 +98,14 @@ func (s *Setup) makeMissing(ctx context.Context, cache provision.Cache, wanted [
 	return Make(ctx, Missing(wanted, io.Discard), cache.Checkpoint(provision.BaseCheckpoint), s.Progress)
 }
 
+// ErrNameTaken is the error for a name that setup needs.
+var ErrNameTaken = errors.New("choose another name, or a folder outside the cache")
+
 // CheckName keeps the names of the base encoder and of the shipped experts for
 // these: setup would replace what has them.
 func CheckName(name string, d *models.Delta) error {
 	if isBaseName(name) {
-		return fmt.Errorf("the name %q is the base encoder's: choose another with --name, or a folder with --out", name)
+		return fmt.Errorf("the name %q is the base encoder's: %w", name, ErrNameTaken)
 	}
 	if !slices.Contains(Names(), name) {
 		return nil
@@ -115,7 +119,7 @@ func CheckName(name string, d *models.Delta) error {
 		return err
 	}
 	if own.SHA256 != d.SHA256 {
-		return fmt.Errorf("the name %q is that of another expert, which conclave ships: choose another with --name, or a folder with --out", name)
+		return fmt.Errorf("the name %q is that of another expert, which conclave ships: %w", name, ErrNameTaken)
 	}
 	return nil
 }

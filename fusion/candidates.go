@@ -92,6 +92,15 @@ func (o Origin) String() string {
 	return "none"
 }
 
+// Origins are the origins by what String calls them.
+func Origins() map[string]Origin {
+	all := map[string]Origin{}
+	for o := range FromScored + 1 {
+		all[o.String()] = o
+	}
+	return all
+}
+
 // Reset fills the table with the hits of the sources: lists[i] becomes column
 // i, and an empty list is a source that found nothing. A list must be in the
 // order of its scores (the order of equal ones is the source's own), hold each

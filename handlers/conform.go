@@ -63,7 +63,7 @@ func (c *conform) check(s *schema, v any, pointer string) any {
 		return v
 	}
 	for _, alternative := range s.OneOf {
-		if typeName(v) == alternative.Type {
+		if given := typeName(v); given == alternative.Type || alternative.Type == "integer" && given == "number" {
 			return c.check(alternative, v, pointer)
 		}
 	}

@@ -228,7 +228,7 @@ func TestRequestExamples(t *testing.T) {
 			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
 		}
 	}
-	if n != 7 {
+	if n != 8 {
 		t.Errorf("%d examples", n)
 	}
 }

@@ -21,7 +21,8 @@ func typesOfDocument() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"SearchRequest": reflect.TypeFor[search.Request](), "EmbedRequest": reflect.TypeFor[search.EmbedRequest](),
 		"PassageRequest": reflect.TypeFor[corpus.Passage](), "SnapshotRequest": reflect.TypeFor[snapshotBody](), "ExpertRequest": reflect.TypeFor[expertBody](),
-		"Filter":         reflect.TypeFor[search.Filter](),
+		"Filter":      reflect.TypeFor[search.Filter](),
+		"FuseRequest": reflect.TypeFor[search.FuseRequest](), "Candidate": reflect.TypeFor[search.Candidate](), "CandidateScore": reflect.TypeFor[search.Said](), "FuseResponse": reflect.TypeFor[search.FuseResponse](),
 		"SearchResponse": reflect.TypeFor[search.Response](), "Ranking": reflect.TypeFor[search.Ranking](), "Result": reflect.TypeFor[search.Result](),
 		"Contribution": reflect.TypeFor[search.Contribution](), "TermScore": reflect.TypeFor[search.TermScore](), "Source": reflect.TypeFor[search.Source](),
 		"Took": reflect.TypeFor[search.Took](), "Degradation": reflect.TypeFor[search.Missing](), "EmbedResponse": reflect.TypeFor[search.EmbedResponse](),
@@ -155,6 +156,7 @@ func TestSchemasAreEnforced(t *testing.T) {
 		"PassageRequest":  `{"id":"a","title":"b","text":"c","tags":["d"],"metadata":{"e":1,"f":"g"}}`,
 		"ExpertRequest":   `{"name":"a","index":"flat"}`,
 		"SnapshotRequest": `{"name":"a"}`,
+		"FuseRequest":     `{"fusion":"rrf","candidates":[{"id":"a","contributions":[{"source":"b","score":0.5,"rank":null}],"rank":1,"score":2}],"k":1,"weights":{"b":2},"confidences":{"b":1},"missing":"min","normalisation":"raw"}`,
 	}
 	others := []any{nil, true, "x", "rrf", json.Number("1"), json.Number("0"), json.Number("-1"), json.Number("1.5"), json.Number("1e3"), json.Number("300"), []any{}, []any{"title"}, []any{json.Number("7")}, map[string]any{}, map[string]any{"tags_any": "x"}}
 	taken, refused := 0, 0

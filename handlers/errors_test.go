@@ -138,7 +138,7 @@ func TestErrors(t *testing.T) {
 		"no such path":       {"GET", "/v2/search", "", nil, 404, "no_such_path", ""},
 		"trailing slash":     {"POST", "/v1/search/", "{}", json, 404, "no_such_path", ""},
 		"encoded path":       {"GET", "/%2e%2e/etc/passwd", "", nil, 404, "no_such_path", ""},
-		"not yet a path":     {"POST", "/v1/fuse", "{}", json, 404, "no_such_path", ""},
+		"not yet a path":     {"POST", "/v1/merge", "{}", json, 404, "no_such_path", ""},
 		"no such passage":    {"GET", "/v1/passages/nobody", "", nil, 404, "unknown_passage", ""},
 		"no such expert":     {"GET", "/v1/experts/nobody", "", nil, 404, "expert_not_found", ""},
 		"DELETE":             {"DELETE", "/v1/search", "", nil, 405, "method_not_allowed", ""},

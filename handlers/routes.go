@@ -22,6 +22,7 @@ func (a *API) routes() []route {
 		{"search", a.postSearch},
 		{"searchSimply", a.getSearch},
 		{"searchBatch", a.postBatch},
+		{"fuse", serveJSON(postFuse)},
 		{"embed", a.postEmbed},
 		{"passage", a.getPassage},
 		{"putPassage", a.putPassage},

@@ -34,14 +34,15 @@ type Task struct {
 
 // Options are what a Queue is made of.
 type Options struct {
-	Kinds map[string]Kind
-	// Keep is how many jobs that have ended are remembered; 0: 100.
-	Keep int
-	// Waiting is how many jobs may wait; 0: 100.
-	Waiting int
-	Logger  *slog.Logger     // nil: none
-	Now     func() time.Time // nil: time.Now
+	Kinds  map[string]Kind
+	Logger *slog.Logger // nil: none
 }
+
+// Jobs that may wait, and jobs that have ended and are remembered.
+const (
+	mostWaiting = 100
+	mostEnded   = 100
+)
 
 // Queue holds the jobs of one collection. It is safe for concurrent use.
 type Queue struct {
@@ -63,44 +64,24 @@ var errCancelled = errors.New("cancelled")
 // comes. Jobs that had not ended wait again. A record that is damaged is set
 // aside, see Damaged.
 func Open(dir string, o Options) (*Queue, error) {
-	if o.Keep == 0 {
-		o.Keep = 100
-	}
-	if o.Waiting == 0 {
-		o.Waiting = 100
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	q := &Queue{dir: dir, options: o, wake: make(chan struct{}, 1)}
-	found, err := readRecords(dir)
-	if err != nil {
+	var err error
+	if q.jobs, q.next, q.damaged, err = readRecords(dir); err != nil {
 		return nil, fmt.Errorf("reading the jobs in %s: %w", dir, err)
 	}
-	q.next, q.damaged = found.next, found.damaged
 	for _, path := range q.damaged {
 		o.Logger.Error("the record of a job is damaged: the job is not done; ask for it again, and remove the file", "file", path)
 	}
-	for _, j := range found.jobs {
+	for _, j := range q.jobs {
 		if !j.State.Ended() {
 			j.State, j.Progress = Queued, nil
 		}
-		q.jobs = append(q.jobs, j)
 	}
-	slices.SortFunc(q.jobs, func(a, b *Job) int { return numberOf(a.ID, b.ID) })
 	q.wake <- struct{}{}
 	return q, nil
-}
-
-// numberOf compares two ids as the numbers that they are.
-func numberOf(a, b string) int {
-	if d := len(a) - len(b); d != 0 {
-		return d
-	}
-	return slices.Compare([]byte(a), []byte(b))
 }
 
 // Submit accepts a job, which survives a restart from then on. A request that
@@ -121,7 +102,7 @@ func (q *Queue) Submit(r Request) (Job, error) {
 			return Job{}, Refuse("job_under_way", "job %s (%s) is about %q and has not ended: see /v1/jobs/%s", j.ID, j.Kind, j.Name, j.ID)
 		}
 	}
-	if waiting >= q.options.Waiting {
+	if waiting >= mostWaiting {
 		return Job{}, Refuse("too_many_jobs", "%d jobs wait already", waiting)
 	}
 	if kind.Check != nil {
@@ -129,7 +110,7 @@ func (q *Queue) Submit(r Request) (Job, error) {
 			return Job{}, err
 		}
 	}
-	j := &Job{ID: strconv.FormatUint(q.next, 10), Request: r, State: Queued, Created: q.options.Now().UTC()}
+	j := &Job{ID: strconv.FormatUint(q.next, 10), Request: r, State: Queued, Created: time.Now().UTC()}
 	if err := writeRecord(q.dir, j); err != nil {
 		return Job{}, fmt.Errorf("writing job %s down: %w", j.ID, err)
 	}
@@ -210,7 +191,7 @@ func (q *Queue) Cancel(id string) (Job, error) {
 
 // settle ends a job. Called with mu held.
 func (q *Queue) settle(j *Job, state State, err error) {
-	now := q.options.Now().UTC()
+	now := time.Now().UTC()
 	j.State, j.Ended = state, &now
 	if err != nil {
 		j.Error = err.Error()
@@ -234,7 +215,7 @@ func (q *Queue) forget() {
 		}
 	}
 	q.jobs = slices.DeleteFunc(q.jobs, func(j *Job) bool {
-		if !j.State.Ended() || ended <= q.options.Keep {
+		if !j.State.Ended() || ended <= mostEnded {
 			return false
 		}
 		ended--

@@ -196,7 +196,7 @@ func TestCancel(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "jobs")
-	q, err := Open(dir, Options{Waiting: 3, Kinds: map[string]Kind{
+	q, err := Open(dir, Options{Kinds: map[string]Kind{
 		Snapshot:  {},
 		AddExpert: {Check: func(r Request) error { return Refuse("unknown_bundle", "there is no bundle %q", r.Name) }},
 	}})
@@ -213,43 +213,35 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	submit(t, q, "b")
-	submit(t, q, "c")
-	if _, err := q.Submit(Request{Kind: Snapshot, Name: "d"}); refusal(err) != "too_many_jobs" {
-		t.Errorf("a fourth: %v", err)
+	for n := range mostWaiting - 1 {
+		submit(t, q, fmt.Sprint(n))
 	}
-	if found, err := readRecords(dir); err != nil || len(found.jobs) != 3 {
-		t.Errorf("%d records, %v", len(found.jobs), err)
+	if _, err := q.Submit(Request{Kind: Snapshot, Name: "one more"}); refusal(err) != "too_many_jobs" {
+		t.Errorf("one more: %v", err)
+	}
+	if found, _, _, err := readRecords(dir); err != nil || len(found) != mostWaiting {
+		t.Errorf("%d records, %v", len(found), err)
 	}
 }
 
 // TestForget keeps as many ended jobs as it should, and all that have not ended.
 func TestForget(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "jobs")
-	q, err := Open(dir, Options{Keep: 2, Kinds: map[string]Kind{Snapshot: {}}})
+	q, err := Open(dir, Options{Kinds: map[string]Kind{Snapshot: {}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 6 {
-		j := submit(t, q, fmt.Sprint(i))
-		if i%2 == 1 {
-			continue
-		}
-		if _, err := q.Cancel(j.ID); err != nil {
+	first := submit(t, q, "waits")
+	for n := range mostEnded + 2 {
+		if _, err := q.Cancel(submit(t, q, fmt.Sprint(n)).ID); err != nil {
 			t.Fatal(err)
 		}
 	}
-	submit(t, q, "6")
-	if _, err := q.Cancel("2"); err != nil {
-		t.Fatal(err)
-	}
+	last := submit(t, q, "waits, too")
 	for _, q := range []*Queue{q, open(t, dir, nil)} {
-		var ids []string
-		for _, j := range q.Jobs() {
-			ids = append(ids, j.ID+string(j.State))
-		}
-		if got := strings.Join(ids, " "); got != "7queued 6queued 5cancelled 4queued 3cancelled" {
-			t.Errorf("kept: %s", got)
+		list := q.Jobs()
+		if len(list) != mostEnded+2 || list[0].ID != last.ID || list[1].Name != fmt.Sprint(mostEnded+1) || list[mostEnded].Name != "2" || list[mostEnded+1].ID != first.ID {
+			t.Errorf("kept: %d, %+v", len(list), list)
 		}
 	}
 }

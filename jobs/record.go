@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,21 +63,15 @@ func removeRecord(dir string, j *Job) { _ = os.Remove(recordPath(dir, j)) }
 // damagedSuffix is behind the name of a record that was set aside.
 const damagedSuffix = ".damaged"
 
-// foundRecords is what a folder of jobs holds.
-type foundRecords struct {
-	jobs    map[uint64]*Job // by their numbers
-	next    uint64          // a number that no job had
-	damaged []string        // records that were set aside, now or before
-}
-
-// readRecords reads all jobs. A record that was not written to its end was
+// readRecords reads all jobs, in the order of their numbers, with the next number, and
+// the records that were set aside, now or before. A record that was not written to its end was
 // accepted from nobody, and is removed. One that is damaged is set aside: that
 // one job cannot be done is no reason to do nothing.
-func readRecords(dir string) (found foundRecords, err error) {
-	found = foundRecords{jobs: map[uint64]*Job{}, next: 1}
+func readRecords(dir string) (jobs []*Job, next uint64, damaged []string, err error) {
+	next = 1
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return found, err
+		return nil, 0, nil, err
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
@@ -90,9 +85,9 @@ func readRecords(dir string) (found foundRecords, err error) {
 		if !is || err != nil {
 			continue // the files of the work itself
 		}
-		found.next = max(found.next, number+1)
+		next = max(next, number+1)
 		if aside {
-			found.damaged = append(found.damaged, path)
+			damaged = append(damaged, path)
 			continue
 		}
 		j, err := readRecord(path, id)
@@ -102,15 +97,15 @@ func readRecords(dir string) (found foundRecords, err error) {
 			if os.Rename(path, path+damagedSuffix) == nil { // else it is told again the next time
 				path += damagedSuffix
 			}
-			found.damaged = append(found.damaged, path)
+			damaged = append(damaged, path)
 		case err != nil:
-			return found, err
+			return nil, 0, nil, err
 		default:
-			found.jobs[number] = j
+			jobs = append(jobs, j)
 		}
 	}
-	found.damaged = slices.Compact(found.damaged) // one may have been there before
-	return found, nil
+	slices.SortFunc(jobs, func(a, b *Job) int { return cmp.Or(len(a.ID)-len(b.ID), strings.Compare(a.ID, b.ID)) })
+	return jobs, next, slices.Compact(damaged), nil // one may have been there before
 }
 
 // damageError is the error of a record that cannot be understood.

@@ -65,7 +65,7 @@ func (q *Queue) begin(cancel context.CancelCauseFunc) (Job, bool) {
 		if j.State != Queued {
 			continue
 		}
-		now := q.options.Now().UTC()
+		now := time.Now().UTC()
 		j.State, j.Begun, j.Attempts = Running, &now, j.Attempts+1
 		if err := writeRecord(q.dir, j); err != nil {
 			// How often it was begun is for people; the job itself is on disk.

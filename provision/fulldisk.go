@@ -27,7 +27,7 @@ func ExplainFull(err error, folder string) error {
 // fullWhileFetching is what pip's traceback about a full disk means.
 func fullWhileFetching(w Wheel, dir string) error {
 	temporary := os.TempDir()
-	return fmt.Errorf("fetching %s %s: the disk is full: pip writes to its temporary folder %s (%s free), then to %s (%s free): make room there, or set TMPDIR and %s to folders that have some, and run `conclave setup` again; what is there already is kept",
+	return fmt.Errorf("fetching %s %s: the disk is full: pip writes to its temporary folder %s (%s free), then to %s (%s free): make room there, or set TMPDIR and %s to folders that have some, and run the same command again, which keeps what is there",
 		w.Package, w.Version, temporary, free(temporary), dir, free(dir), EnvCache)
 }
 

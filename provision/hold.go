@@ -49,38 +49,17 @@ func LockFolder(ctx context.Context, folder string) (unlock func(), err error) {
 	}
 }
 
-// Hold marks a folder as used by this process until release is called or the
-// process ends, however it ends. Several processes may hold a folder.
-//
-// Between making a folder and holding it, RemoveUnused may take it: hold a lock
-// on the folder above over both.
-func Hold(folder string) (release func(), err error) {
-	file, err := os.Open(folder)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
-		_ = file.Close()
-		return nil, fmt.Errorf("%s is being removed: %w", folder, err)
-	}
-	return func() { _ = file.Close() }, nil
-}
-
-// RemoveUnused removes a folder that no process holds, and no collection in
-// which a process is writing (see package collection about its LOCK). removed
-// is false for one that is in use.
-func RemoveUnused(folder string) (removed bool, err error) {
-	for _, path := range []string{folder, filepath.Join(folder, "LOCK")} {
-		file, err := os.Open(path)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		} else if err != nil {
-			return false, err
-		}
+// RemoveUnused removes the folder of a collection, unless a process writes to it (see
+// package collection about its LOCK), which is no error.
+func RemoveUnused(folder string) error {
+	file, err := os.Open(filepath.Join(folder, "LOCK"))
+	if err == nil {
 		defer func() { _ = file.Close() }()
 		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-			return false, nil
+			return nil
 		}
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
-	return true, os.RemoveAll(folder)
+	return os.RemoveAll(folder)
 }

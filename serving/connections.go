@@ -7,42 +7,42 @@ import (
 )
 
 const (
-	// StoreFiles are the files that are kept for what is not a connection: the
+	// storeFiles are the files that are kept for what is not a connection: the
 	// collection's log, segments that are flushed and merged, models, and what
 	// waits of uploads' answers.
-	StoreFiles = 128
+	storeFiles = 128
 	// mostConnections is the default on a machine that allows any number of files:
 	// each takes some memory too.
 	mostConnections = 4096
-	// LeastConnections is below what a server is of use with.
-	LeastConnections = 8
+	// leastConnections is below what a server is of use with.
+	leastConnections = 8
 )
 
 // defaultConnections is how many connections may be open when nobody says: the
 // files that this process may open, less those of the store, which has at least
 // half of a small number.
 func defaultConnections() (int, error) {
-	files, err := OpenFiles()
+	files, err := openFiles()
 	if err != nil {
 		return 0, err
 	}
-	most := ConnectionsWithin(files)
-	if most < LeastConnections {
+	most := connectionsWithin(files)
+	if most < leastConnections {
 		return 0, fmt.Errorf("this process may open %d files, which is too few to serve with: raise it to 1024 (ulimit -n 1024)", files)
 	}
 	return most, nil
 }
 
-// ConnectionsWithin is how many connections a server takes of a process that may
+// connectionsWithin is how many connections a server takes of a process that may
 // open so many files.
-func ConnectionsWithin(files uint64) int {
-	files = min(files, mostConnections+StoreFiles)
-	return int(files - min(StoreFiles, (files+1)/2))
+func connectionsWithin(files uint64) int {
+	files = min(files, mostConnections+storeFiles)
+	return int(files - min(storeFiles, (files+1)/2))
 }
 
-// OpenFiles is how many files this process may open. Go has raised it to the most
+// openFiles is how many files this process may open. Go has raised it to the most
 // that is allowed.
-func OpenFiles() (uint64, error) {
+func openFiles() (uint64, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, fmt.Errorf("asking how many files may be open: %w", err)

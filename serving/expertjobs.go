@@ -78,7 +78,7 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 func (s *Server) aboveFloor() error {
 	g := s.assembly.Collection.Acquire()
 	defer g.Release()
-	return g.CheckRecall(Floors(s.config.Index))
+	return g.CheckRecall(floors(s.config.Index))
 }
 
 func (s *Server) describeAdded(name string, bytes int64) jobs.Result {

@@ -140,28 +140,28 @@ func SharedPasses(all []*Expert) (out []collection.SharedPass) {
 	return out
 }
 
-// RuntimeLibrary is the path of the ONNX Runtime library: the configured one, or
+// runtimeLibrary is the path of the ONNX Runtime library: the configured one, or
 // the verified one that setup fetched, with CUDA where that is asked for and
 // was fetched.
-func RuntimeLibrary(config configs.Config, cache provision.Cache) (string, error) {
+func runtimeLibrary(config configs.Config, cache provision.Cache) (string, error) {
 	if config.Runtime != "" {
 		return config.Runtime, nil
 	}
-	if provider := Strongest(config); provider != encoder.CPU {
+	if provider := strongest(config); provider != encoder.CPU {
 		library, err := cache.VerifyRuntime(encoder.CUDA)
 		if err == nil {
 			return library, nil
 		}
 		if provider == encoder.CUDA {
-			return "", fmt.Errorf("provider cuda: %w --provider cuda", err)
+			return "", fmt.Errorf("provider cuda: %w", err)
 		}
 	}
 	return cache.VerifyRuntime(encoder.CPU)
 }
 
-// Strongest is the provider that decides which library is loaded: cuda where
+// strongest is the provider that decides which library is loaded: cuda where
 // any expert asks for it, then auto.
-func Strongest(config configs.Config) string {
+func strongest(config configs.Config) string {
 	out := config.Encoder.Provider
 	for _, x := range config.Experts {
 		if x.Provider == encoder.CUDA || x.Provider == encoder.Auto && out == encoder.CPU {
@@ -173,11 +173,7 @@ func Strongest(config configs.Config) string {
 
 // find loads an expert's bundle and says how it is to be run.
 func (x *Experts) find(name string) (found encoder.Opening, err error) {
-	folder, err := shipped.Folder(x.config, x.cache, name)
-	if err != nil {
-		return found, err
-	}
-	if found.Bundle, err = models.Load(folder); err != nil {
+	if found.Bundle, err = shipped.Load(x.config, x.cache, name); err != nil {
 		return found, err
 	}
 	found.Options = encoder.Options{
@@ -198,7 +194,7 @@ func (x *Experts) openRuntime() error {
 	if x.runtime != nil {
 		return nil
 	}
-	library, err := RuntimeLibrary(x.config, x.cache)
+	library, err := runtimeLibrary(x.config, x.cache)
 	if err == nil {
 		x.runtime, err = encoder.OpenRuntime(library)
 	}

@@ -22,7 +22,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		x := e.searched()
 		if e.Late() {
 			if made.Late != nil {
-				return made, fmt.Errorf("%s and %s are both experts of late interaction, of which one can take part: name the experts to search with under experts in the configuration, or take one out with conclave index --remove-expert", made.Late.Name, x.Name)
+				return made, fmt.Errorf("%s and %s are both experts of late interaction, of which one can take part: name the experts to search with under experts in the configuration, or take one out of the collection", made.Late.Name, x.Name)
 			}
 			dimension := e.Dimension()
 			x.Similarity = func(question, passage []float32) (float32, error) {

@@ -133,7 +133,7 @@ func (s *Server) takeInOne(g *collection.Generation, name string) error {
 		return err
 	}
 	if err = g.CheckEncoders(e); err == nil {
-		err = g.CheckRecall(Floors(s.config.Index))
+		err = g.CheckRecall(floors(s.config.Index))
 	}
 	if err == nil {
 		err = s.join(e)

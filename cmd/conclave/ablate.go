@@ -53,7 +53,7 @@ The collection is not changed: see calibrate for that.`,
   conclave ablate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --joint multi \
     --foreign nq --held-out wiki --json ablation.json`,
 		Args: cobra.NoArgs,
-		RunE: measuring(term, x.run),
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")

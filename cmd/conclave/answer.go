@@ -6,8 +6,6 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"unicode"
-	"unicode/utf8"
 
 	"conclave/search"
 )
@@ -114,60 +112,4 @@ func printResult(w *errWriter, r search.Result, width int) {
 		w.printf("      %s %s\n", map[bool]string{true: "=", false: " "}[i == 0], line)
 	}
 	w.printf("\n")
-}
-
-// printable keeps what a passage says from driving the terminal: control
-// characters and those that turn the direction of writing become U+FFFD.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
-}
-
-// cut shortens what is longer than width characters.
-func cut(text string, width int) string {
-	if r := []rune(text); len(r) > max(width, 20) {
-		return string(r[:max(width, 20)-1]) + "…"
-	}
-	return text
-}
-
-// wrap breaks text into at most lines lines of at most width characters.
-func wrap(text string, width, lines int) []string {
-	width = max(width, 20)
-	var out []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-			out = append(out, line)
-			line = ""
-			if len(out) == lines {
-				out[lines-1] += " …"
-				return out
-			}
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	if line != "" {
-		out = append(out, line)
-	}
-	return out
-}
-
-// errWriter remembers the first error of a series of writes.
-type errWriter struct {
-	out io.Writer
-	err error
-}
-
-func (w *errWriter) printf(format string, args ...any) {
-	if w.err == nil {
-		_, w.err = fmt.Fprintf(w.out, format, args...)
-	}
 }

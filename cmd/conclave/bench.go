@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"conclave/bench/words"
-	"conclave/corpus"
 
 	"github.com/spf13/cobra"
 )
@@ -37,11 +36,10 @@ func newBenchWords(term terminal) *cobra.Command {
 			if len(in.files) == 0 {
 				return usagef("--in is needed")
 			}
-			var files []corpus.Input
-			for _, file := range in.files {
-				files = append(files, corpus.Input{Path: file.Path, IDPrefix: file.Prefix, Stdin: term.In})
+			for i := range in.files {
+				in.files[i].Stdin = term.In
 			}
-			passages, err := words.ReadPassages(files)
+			passages, err := words.ReadPassages(in.files)
 			if err != nil {
 				return err
 			}

@@ -32,11 +32,7 @@ of its experts and BM25, and lets the same experts only encode the same
 questions, in turns. Nothing is kept between questions.`,
 		Example: "  conclave bench search --collection my-index --questions dev.jsonl --counts 1,2,4",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := settings(cmd, term)
-			if err != nil {
-				return err
-			}
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
 			costs, err := x.run(cmd.Context(), config, term)
 			if err != nil {
 				return err
@@ -45,7 +41,7 @@ questions, in turns. Nothing is kept between questions.`,
 				return json.NewEncoder(term.Out).Encode(costs)
 			}
 			return searches.Print(term.Out, costs)
-		},
+		}),
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")

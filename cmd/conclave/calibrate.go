@@ -53,7 +53,7 @@ method that is surely better and that the collection can answer by.`,
 		Example: `  conclave calibrate --collection my-index --questions dev.jsonl
   conclave calibrate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --json fit.json`,
 		Args: cobra.NoArgs,
-		RunE: measuring(term, x.run),
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")

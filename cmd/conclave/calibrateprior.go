@@ -38,7 +38,7 @@ ECE of 0.10 nothing is written.`,
 		Example: `  conclave calibrate prior --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
     --collections policy=c/policy --questions policy=policy/dev.jsonl.gz --out experts/confidence.yaml`,
 		Args: cobra.NoArgs,
-		RunE: measuring(term, x.run),
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "bundles", "encoder.provider")

@@ -3,15 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net"
-	"runtime"
-	"slices"
+	"os"
 	"strings"
 
-	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
 	"conclave/demo"
@@ -50,18 +47,17 @@ start takes a moment only.`,
 				return err
 			}
 			config.Experts = demoExperts(cache, names)
-			own, name := !cmd.Flags().Changed("collection"), ""
-			if own {
+			name := ""
+			if !cmd.Flags().Changed("collection") {
 				name = "demo"
 				if config.Collection, err = demoFolder(cache, names); err != nil {
 					return err
 				}
+				removeOldDemos(cache, config.Collection)
+				if err := os.MkdirAll(demoRoot(cache), 0o755); err != nil {
+					return provision.ExplainFull(err, cache.Root)
+				}
 			}
-			release, err := holdDemo(cmd.Context(), cache, config.Collection, own)
-			if err != nil {
-				return provision.ExplainFull(err, cache.Root)
-			}
-			defer release()
 			if err := buildDemo(cmd.Context(), config, term); err != nil {
 				return provision.ExplainFull(err, config.Collection)
 			}
@@ -98,48 +94,33 @@ func eachDemoFile(do func(name string, data []byte) error) error {
 }
 
 // buildDemo indexes the demo corpus unless it is indexed already.
-func buildDemo(ctx context.Context, config configs.Config, term terminal) (err error) {
-	var names []string
+func buildDemo(ctx context.Context, config configs.Config, term terminal) error {
+	var names, indexed []string
 	for _, x := range config.Experts {
 		names = append(names, x.Name)
 	}
-	if has, err := collectionExperts(config.Collection); err == nil && len(has) > 0 {
-		var indexed []string
-		for _, x := range has {
-			indexed = append(indexed, x.Name)
-		}
-		if slices.Equal(slices.Sorted(slices.Values(indexed)), slices.Sorted(slices.Values(names))) {
-			return nil
-		}
+	has, err := serving.StoredExperts(config.Collection)
+	for _, x := range has {
+		indexed = append(indexed, x.Name)
+	}
+	switch {
+	case err == nil && sameNames(indexed, names):
+		return nil
+	case has != nil:
 		return fmt.Errorf("%s was indexed by %s, and this version has %s: remove that folder, or name another with --collection, and the demo is indexed anew", config.Collection, strings.Join(indexed, ", "), strings.Join(names, ", "))
 	}
-	config.Encoder.Threads = serving.ThreadsOfOne(config, runtime.GOMAXPROCS(0))
-	loaded, err := serving.OpenExperts(config, newSaying(term.Err, config.Log), names)
-	if err != nil {
+	var passages bytes.Buffer
+	if err := eachDemoFile(func(_ string, data []byte) error {
+		_, err := passages.Write(data)
+		return err
+	}); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, loaded.Close()) }()
-	source, err := openDemo()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, source.Close()) }()
+	term.In = &passages
+	x := indexing{experts: strings.Join(names, ","), phrases: true, quiet: true}
+	x.inputs.files = []corpus.Input{{Path: "-"}}
 	bar := newProgress(term.Err)
 	defer bar.Finish()
-	options := buildOptions(config, loaded, bar)
-	options.Words = collection.NewWords(true)
-	_, err = collection.Build(ctx, config.Collection, source, options)
+	_, err = x.build(ctx, config, term, bar)
 	return err
-}
-
-// openDemo opens the passages of all domains.
-func openDemo() (*corpus.Series, error) {
-	var all bytes.Buffer
-	if err := eachDemoFile(func(_ string, data []byte) error {
-		all.Write(data)
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	return corpus.OpenSeries([]corpus.Input{{Path: "-", Stdin: &all}})
 }

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"conclave/collection"
 	"conclave/models"
@@ -35,47 +33,20 @@ func demoFolder(cache provision.Cache, names []string) (string, error) {
 		_, _ = sum.Write(data)
 		return nil
 	})
-	return filepath.Join(demoRoot(cache), hex.EncodeToString(sum.Sum(nil))[:16]), err
+	return filepath.Join(demoRoot(cache), hex.EncodeToString(sum.Sum(nil)[:demoSum])), err
 }
 
-// collectionName is that of demoFolder's folders.
-var collectionName = regexp.MustCompile(`^[0-9a-f]{16}$`)
+// demoSum is how many bytes of the sum are in a folder's name.
+const demoSum = 8
 
-// holdDemo keeps other demos from removing the collection while this one uses
-// it, and removes collections of other versions that no process uses. With own false, the collection is
-// the user's and lies elsewhere. A cache that cannot be written is left as it
-// is.
-func holdDemo(ctx context.Context, cache provision.Cache, collection string, own bool) (release func(), err error) {
-	if err := os.MkdirAll(demoRoot(cache), 0o755); err != nil {
-		if own {
-			return nil, err
-		}
-		return func() {}, nil
-	}
-	unlock, err := provision.LockFolder(ctx, demoRoot(cache))
-	if err != nil {
-		if own {
-			return nil, err
-		}
-		return func() {}, nil
-	}
-	defer unlock()
-	entries, err := os.ReadDir(demoRoot(cache))
-	if err != nil {
-		return nil, err
-	}
+// removeOldDemos removes the demo's collections of other versions, but for those to
+// which a process writes. What cannot be removed is in nobody's way.
+func removeOldDemos(cache provision.Cache, current string) {
+	entries, _ := os.ReadDir(demoRoot(cache))
 	for _, e := range entries {
-		old := filepath.Join(demoRoot(cache), e.Name())
-		if e.IsDir() && old != collection && collectionName.MatchString(e.Name()) {
-			// What cannot be removed is in nobody's way.
-			_, _ = provision.RemoveUnused(old)
+		sum, err := hex.DecodeString(e.Name())
+		if old := filepath.Join(demoRoot(cache), e.Name()); err == nil && len(sum) == demoSum && old != current {
+			_ = provision.RemoveUnused(old)
 		}
 	}
-	if !own {
-		return func() {}, nil
-	}
-	if err := os.MkdirAll(collection, 0o700); err != nil {
-		return nil, err
-	}
-	return provision.Hold(collection)
 }

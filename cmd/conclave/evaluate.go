@@ -62,7 +62,7 @@ With --state an interrupted evaluation goes on where it stopped.`,
   conclave evaluate --collection all --questions dev.jsonl --against "base and words" \
     --also "base and words: hybrid experts=base alpha=0.05"`,
 		Args: cobra.NoArgs,
-		RunE: measuring(term, x.run),
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider", "search.alpha")

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"conclave/collection"
+	"conclave/configs"
 
 	"github.com/spf13/cobra"
 )
@@ -21,11 +22,7 @@ which has a list of vectors for each passage, is left out.`,
 		Example: `  conclave export --collection my-index > passages.jsonl
   conclave export --collection my-index --out passages.jsonl --vectors vectors`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			config, err := settings(cmd, term)
-			if err != nil {
-				return err
-			}
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) (err error) {
 			c, err := collection.Open(config.Collection)
 			if err != nil {
 				return err
@@ -46,7 +43,7 @@ which has a list of vectors for each passage, is left out.`,
 				return err
 			}
 			return g.ExportVectors(cmd.Context(), vectors)
-		},
+		}),
 	}
 	addConfigFlags(command.Flags(), "collection")
 	command.Flags().StringVar(&out, "out", "", "`file` to write, which must not be there yet; default: standard output")

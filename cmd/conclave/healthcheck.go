@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -42,19 +42,10 @@ func newHealthcheck(term terminal) *cobra.Command {
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
 			found, err := checkHealth(ctx, base)
-			if !asJSON {
-				if err == nil {
-					_, err = fmt.Fprintln(term.Out, "ready")
-				}
+			if err != nil && !asJSON {
 				return err
 			}
-			if err := json.NewEncoder(term.Out).Encode(found); err != nil {
-				return err
-			}
-			if err != nil {
-				return errSilent
-			}
-			return nil
+			return errors.Join(told(err), show(term.Out, asJSON, found, func(w *errWriter) { w.printf("ready\n") }))
 		},
 	}
 	command.Flags().StringVar(&url, "url", "http://127.0.0.1:8080", "base `address` of the server")
@@ -64,34 +55,24 @@ func newHealthcheck(term terminal) *cobra.Command {
 }
 
 // checkHealth asks /readyz. The error says why the server is not ready.
-func checkHealth(ctx context.Context, base string) (health, error) {
-	found := health{URL: base}
-	failed := func(format string, args ...any) (health, error) {
-		err := fmt.Errorf(format, args...)
-		found.Error = err.Error()
+func checkHealth(ctx context.Context, base string) (found health, err error) {
+	found.URL = base
+	defer func() {
+		if err != nil && found.Answer == nil {
+			found.Error = err.Error()
+		}
+	}()
+	answer, body, err := request(ctx, http.MethodGet, base, "/readyz", "", nil)
+	if err != nil {
 		return found, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
-	if err != nil {
-		return failed("%s: %w", base, err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return failed("no answer from %s: %w", base, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	found.Status = response.StatusCode
-	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	if err != nil {
-		return failed("reading the answer of %s: %w", base, err)
-	}
+	found.Status = answer.StatusCode
 	if !json.Valid(body) {
-		return failed("%s answers %s, and not as conclave does: is it another server?", base, response.Status)
+		return found, fmt.Errorf("%s answers %s, and not as conclave does: is it another server?", base, answer.Status)
 	}
-	found.Answer = body
-	if response.StatusCode != http.StatusOK {
-		return found, fmt.Errorf("%s is not ready: %s", base, problemText(response.Status, body))
+	found.Answer, found.Ready = body, answer.StatusCode == http.StatusOK
+	if !found.Ready {
+		return found, fmt.Errorf("%s is not ready: %s", base, problemText(answer.Status, body))
 	}
-	found.Ready = true
 	return found, nil
 }

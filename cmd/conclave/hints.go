@@ -11,6 +11,7 @@ import (
 	"conclave/disk"
 	"conclave/encoder"
 	shipped "conclave/experts"
+	"conclave/provision"
 	"conclave/search"
 	"conclave/serving"
 )
@@ -47,14 +48,24 @@ func hint(err error) string {
 	case *collection.Error:
 		return collectionHint(e)
 	case *shipped.BundleError:
-		if e.Delta != "" {
+		switch {
+		case e.Delta != "":
 			return fmt.Sprintf("conclave models import %s, or conclave setup for those that the program ships", e.Delta)
+		case e.Made:
+			return "conclave setup"
+		case e.Folder != "":
+			return "conclave models import CHECKPOINT --out " + e.Folder
 		}
 		return "conclave models import CHECKPOINT, conclave setup for the base encoder and the shipped experts, or name its folder under experts in conclave.yaml"
 	case *serving.WriteError:
 		return "--read-only searches the collection without writing to it"
+	case *provision.MissingError:
+		if e.Provider == encoder.CUDA {
+			return "conclave setup --provider cuda"
+		}
+		return "conclave setup"
 	case *encoder.RuntimeError:
-		return "conclave setup installs it"
+		return "conclave setup installs it; where the configuration names a library of its own, leave runtime out and conclave setup"
 	case *search.Error:
 		if e.Code == "needs_calibration" {
 			return "conclave calibrate fits what is missing"
@@ -65,6 +76,8 @@ func hint(err error) string {
 	switch err {
 	case disk.ErrFault, search.ErrFault:
 		return "conclave verify names the file"
+	case shipped.ErrNameTaken:
+		return "--name chooses another name, --out another folder"
 	case corpus.ErrUnknownFormat:
 		return fmt.Sprintf("say which it is with --format (%s)", strings.Join(corpus.Formats()[1:], ", "))
 	}

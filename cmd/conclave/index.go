@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"conclave/collection"
 	"conclave/configs"
@@ -32,6 +31,7 @@ type indexing struct {
 	kindAsked                bool // by --index, not by the configuration
 	replace, skipBad, asJSON bool
 	strict                   bool
+	quiet                    bool // without what it takes
 }
 
 func newIndex(term terminal) *cobra.Command {
@@ -52,16 +52,12 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
   conclave index --collection my-index --add-expert health
   conclave index --collection my-index --rebuild-words             # from the texts that it holds`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := settings(cmd, term)
-			if err != nil {
-				return err
-			}
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
 			if err := x.check(cmd.Flags(), config.Index.Kind); err != nil {
 				return err
 			}
 			return x.run(cmd.Context(), config, term)
-		},
+		}),
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
@@ -91,18 +87,16 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 		if err := collection.RemoveExpert(ctx, config.Collection, x.removeExpert); err != nil {
 			return err
 		}
-		if x.asJSON {
-			return json.NewEncoder(term.Out).Encode(map[string]string{"removed": x.removeExpert})
-		}
-		_, err := fmt.Fprintf(term.Out, "%s: expert %s removed\n", config.Collection, x.removeExpert)
-		return err
+		return show(term.Out, x.asJSON, map[string]string{"removed": x.removeExpert}, func(w *errWriter) {
+			w.printf("%s: expert %s removed\n", config.Collection, x.removeExpert)
+		})
 	}
 	report, err := x.build(ctx, config, term, bar)
 	bar.Finish()
 	if err != nil {
 		return err
 	}
-	if err := x.print(term, config.Collection, report); err != nil || x.asJSON {
+	if err := show(term.Out, x.asJSON, report, func(w *errWriter) { report.print(w, config.Collection) }); err != nil || x.asJSON {
 		return err
 	}
 	return next(config, term.Out)
@@ -114,16 +108,6 @@ type indexed struct {
 	collection.Report
 	Truncated map[string]int64 `json:"truncated,omitempty"`
 	reads     map[string]int   // tokens of a passage, by expert
-}
-
-// take takes over what the encoders counted since the costs were told.
-func (r *indexed) take(told *costs) {
-	r.Truncated, r.reads = map[string]int64{}, map[string]int{}
-	for _, e := range told.experts {
-		if n := e.Encoder.CutPassages() - told.cut[e]; n > 0 {
-			r.Truncated[e.Name()], r.reads[e.Name()] = n, e.Bundle.Manifest.MaxTokens.Passage
-		}
-	}
 }
 
 // rebuild indexes the words of a collection anew, with the constants that it
@@ -144,7 +128,7 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if x.rebuildWords {
 		return x.rebuild(ctx, config, bar)
 	}
-	has, err := collectionExperts(config.Collection)
+	has, err := serving.StoredExperts(config.Collection)
 	if err != nil {
 		return report, err
 	}
@@ -176,45 +160,63 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 			return nil
 		}
 	}
-	told := &costs{experts: loaded.All()}
-	defer func() { report.take(told) }()
+	cut := map[*serving.Expert]int64{} // passages of the sample that were cut
+	defer func() {
+		report.Truncated, report.reads = map[string]int64{}, map[string]int{}
+		for _, e := range loaded.All() {
+			if n := e.Encoder.CutPassages() - cut[e]; n > 0 {
+				report.Truncated[e.Name()], report.reads[e.Name()] = n, e.Bundle.Manifest.MaxTokens.Passage
+			}
+		}
+	}()
+	say := func(sample *serving.Sample) {
+		if !x.quiet {
+			x.sayCosts(ctx, sample, loaded.All(), has == nil, bar)
+		}
+		for _, e := range loaded.All() {
+			cut[e] = e.Encoder.CutPassages()
+		}
+	}
 	if x.addExpert != "" {
-		if told.sampled, err = sampleOf(config.Collection); err != nil {
+		sample, err := serving.SampleOf(config.Collection)
+		if err != nil {
 			return report, err
 		}
-		told.what = "--add-expert " + x.addExpert
-		told.say(ctx, bar)
+		say(sample)
 		report.Report, err = collection.AddExpert(ctx, config.Collection, options.Experts[0], options)
 		return report, err
 	}
 	unknown := unknownFields{strict: x.strict, say: bar.Say}
-	var in []corpus.Input
-	for _, file := range x.inputs.files {
-		in = append(in, corpus.Input{Path: file.Path, Format: corpus.Format(x.format), IDPrefix: file.Prefix, Stdin: term.In, Unknown: unknown.found})
+	for i := range x.inputs.files {
+		in := &x.inputs.files[i]
+		in.Format, in.Stdin, in.Unknown = corpus.Format(x.format), term.In, unknown.found
 	}
-	source, err := corpus.OpenSeries(in)
+	source, err := corpus.OpenSeries(x.inputs.files)
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	told.sampled = &sampled{Source: source}
-	if has != nil {
-		told.what = "these experts"
+	sample := &serving.Sample{Source: source}
+	once := sync.OnceFunc(func() { // when all is read, and before anything is encoded
+		bar.Finish()
+		say(sample)
+	})
+	progress := options.Progress
+	options.Progress = func(p collection.Progress) {
+		if p.Stage == collection.Words {
+			once()
+		}
+		progress(p)
 	}
-	told.before(ctx, &options, bar)
 	if has == nil {
-		report.Report, err = collection.Build(ctx, config.Collection, told, options)
+		report.Report, err = collection.Build(ctx, config.Collection, sample, options)
 	} else {
-		report.Report, err = collection.Add(ctx, config.Collection, told, options)
+		report.Report, err = collection.Add(ctx, config.Collection, sample, options)
 	}
 	return report, err
 }
 
-func (x *indexing) print(term terminal, folder string, r indexed) error {
-	if x.asJSON {
-		return json.NewEncoder(term.Out).Encode(r)
-	}
-	w := &errWriter{out: term.Out}
+func (r *indexed) print(w *errWriter, folder string) {
 	w.printf("%s: generation %d", folder, r.Generation)
 	if r.Passages > 0 {
 		w.printf(", %s", plural(int64(r.Passages), "passage"))
@@ -233,7 +235,6 @@ func (x *indexing) print(term terminal, folder string, r indexed) error {
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
 		w.printf("%s: longer than the %d tokens that it reads: %s, whose vectors are of their beginnings\n", name, r.reads[name], plural(r.Truncated[name], "passage"))
 	}
-	return w.err
 }
 
 // buildOptions connects loaded experts and the progress bar to a build.

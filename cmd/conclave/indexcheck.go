@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"conclave/collection"
@@ -95,23 +93,22 @@ func (x *indexing) fits(folder string, has []collection.ExpertFiles) error {
 		return usagef("%s has no experts, so there are no vectors to index in any way: leave out --index, --m, --ef-construction and --seed, or add an expert with --add-expert", folder)
 	}
 	for _, e := range has {
-		var flag string
-		var asked, stored any
-		switch {
-		case x.kindAsked && x.index.Kind != e.Index.Kind:
-			flag, asked, stored = "index", x.index.Kind, e.Index.Kind
-		case x.index.M != 0 && x.index.M != e.Index.M:
-			flag, asked, stored = "m", x.index.M, orDefault(e.Index.M)
-		case x.index.EfConstruction != 0 && x.index.EfConstruction != e.Index.EfConstruction:
-			flag, asked, stored = "ef-construction", x.index.EfConstruction, orDefault(e.Index.EfConstruction)
-		case x.index.Seed != 0 && x.index.Seed != e.Index.Seed:
-			flag, asked, stored = "seed", x.index.Seed, e.Index.Seed
-		default:
-			continue
+		for _, f := range []struct {
+			flag          string
+			given         bool
+			asked, stored any
+		}{
+			{"index", x.kindAsked, x.index.Kind, e.Index.Kind},
+			{"m", x.index.M != 0, x.index.M, e.Index.M},
+			{"ef-construction", x.index.EfConstruction != 0, x.index.EfConstruction, e.Index.EfConstruction},
+			{"seed", x.index.Seed != 0, x.index.Seed, e.Index.Seed},
+		} {
+			if f.given && f.asked != f.stored {
+				return usagef("--%[1]s is %[2]v, but the vectors of %[4]s in %[3]s are indexed with --%[1]s %[5]v, and stay so: leave it out to add passages. "+
+					"To index them anew: conclave index --collection %[3]s --remove-expert %[4]s, then --add-expert %[4]s --%[1]s %[2]v",
+					f.flag, f.asked, folder, e.Name, f.stored)
+			}
 		}
-		return usagef("--%[1]s is %[2]v, but the vectors of %[4]s in %[3]s are indexed with --%[1]s %[5]v, and stay so: leave it out to add passages. "+
-			"To index them anew: conclave index --collection %[3]s --remove-expert %[4]s, then --add-expert %[4]s --%[1]s %[2]v",
-			flag, asked, folder, e.Name, stored)
 	}
 	return nil
 }
@@ -129,13 +126,6 @@ func (x *indexing) fitsWords(folder string, exists bool) error {
 	stored := map[bool]string{true: "with", false: "without"}[has.Phrases]
 	return usagef("--phrases is %[1]v, but the words of %[2]s are indexed %[3]s phrases, and stay so: leave it out to add passages. "+
 		"To index them anew: conclave index --collection %[2]s --rebuild-words --phrases=%[1]v", x.phrases, folder, stored)
-}
-
-func orDefault(n int) any {
-	if n == 0 {
-		return "at its default value"
-	}
-	return n
 }
 
 // expertNames are the experts to load: those of the collection, or for a new
@@ -156,30 +146,8 @@ func (x *indexing) expertNames(has []collection.ExpertFiles) ([]string, error) {
 		return []string{x.addExpert}, nil
 	case has == nil:
 		return asked, nil
-	case x.experts != "" && !slices.Equal(slices.Sorted(slices.Values(asked)), slices.Sorted(slices.Values(stored))):
-		return nil, usagef("--experts is %q, but the collection has %s: leave it out when adding passages, and add an expert with --add-expert", x.experts, orNone(strings.Join(stored, ",")))
+	case x.experts != "" && !sameNames(asked, stored):
+		return nil, usagef("--experts is %q, but the collection has %q: leave it out when adding passages, and add an expert with --add-expert", x.experts, strings.Join(stored, ","))
 	}
 	return stored, nil
-}
-
-func orNone(names string) string {
-	if names == "" {
-		return "none"
-	}
-	return names
-}
-
-// collectionExperts are the experts of the collection in a folder; nil when
-// there is no collection yet, which is different from one without experts.
-func collectionExperts(folder string) ([]collection.ExpertFiles, error) {
-	c, err := collection.Open(folder)
-	if errors.Is(err, collection.ErrNotCollection) || errors.Is(err, collection.ErrUnfinished) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	defer func() { _ = c.Close() }()
-	g := c.Acquire()
-	defer g.Release()
-	return append([]collection.ExpertFiles{}, g.Experts()...), nil
 }

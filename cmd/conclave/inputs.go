@@ -4,19 +4,15 @@ import (
 	"fmt"
 	"strings"
 
+	"conclave/corpus"
+
 	"github.com/spf13/pflag"
 )
-
-// input is a file to index and what is put in front of its ids.
-type input struct {
-	Path   string
-	Prefix string
-}
 
 // inputs collects --in and --id-prefix in the order in which they stand on the
 // command line: a prefix belongs to the next --in only.
 type inputs struct {
-	files  []input
+	files  []corpus.Input // paths and prefixes
 	prefix string
 	armed  bool // a prefix waits for its --in
 }
@@ -41,7 +37,7 @@ func (f inFlag) Set(path string) error {
 	if path == "" {
 		return fmt.Errorf("a file is needed")
 	}
-	f.files = append(f.files, input{Path: path, Prefix: f.prefix})
+	f.files = append(f.files, corpus.Input{Path: path, IDPrefix: f.prefix})
 	f.prefix, f.armed = "", false
 	return nil
 }

@@ -79,6 +79,14 @@ func run(ctx context.Context, args []string, term terminal) int {
 // errSilent fails a command that has said everything already.
 var errSilent = errors.New("failed")
 
+// told is the error of a command whose output says already what failed.
+func told(err error) error {
+	if err != nil {
+		return errSilent
+	}
+	return nil
+}
+
 // isCobraUsage recognises the errors that cobra makes itself. Flag errors are
 // wrapped by newRoot; these two have no type of their own.
 func isCobraUsage(err error) bool {

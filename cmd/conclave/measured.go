@@ -9,8 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"conclave/calibration"
 	"conclave/configs"
 	"conclave/questions"
@@ -20,17 +18,6 @@ import (
 // evaluationTimeout is what the sources have for one question; accuracy is
 // measured here, and a slow machine shall not change it.
 const evaluationTimeout = 30 * time.Second
-
-// measuring reads the settings and runs a command that takes no arguments.
-func measuring(term terminal, run func(cmd *cobra.Command, config configs.Config, term terminal) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, _ []string) error {
-		config, err := settings(cmd, term)
-		if err != nil {
-			return err
-		}
-		return run(cmd, config, term)
-	}
-}
 
 // openMeasured opens a collection to ask it questions whose passages are known. An
 // expert whose bundle is damaged is left out, with a warning.

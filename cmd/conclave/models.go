@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -76,21 +74,18 @@ func listBundles(term terminal, folders []string, optional, asJSON bool) error {
 			lines = append(lines, listing(l))
 		}
 	}
-	if asJSON {
-		return json.NewEncoder(term.Out).Encode(lines)
-	}
-	if len(lines) == 0 {
-		_, err := fmt.Fprintf(term.Out, "no bundles in %s: `conclave setup` makes the base encoder, `conclave models import` others\n", strings.Join(folders, " or "))
-		return err
-	}
-	return printBundles(term.Out, lines)
+	return show(term.Out, asJSON, lines, func(w *errWriter) {
+		if len(lines) == 0 {
+			w.printf("no bundles in %s: `conclave setup` makes the base encoder, `conclave models import` others\n", strings.Join(folders, " or "))
+		}
+		printBundles(w, lines)
+	})
 }
 
 // printBundles lists each folder's bundles under its name: what to type first. A
 // bundle whose name is in an earlier folder, too, is not the one that is found
 // by it, and is named below.
-func printBundles(out io.Writer, lines []listed) error {
-	w := &errWriter{out: out}
+func printBundles(w *errWriter, lines []listed) {
 	seen := map[string]bool{}
 	for len(lines) > 0 {
 		folder := filepath.Dir(lines[0].Folder)
@@ -99,7 +94,7 @@ func printBundles(out io.Writer, lines []listed) error {
 			n = len(lines)
 		}
 		w.printf("%s:\n", folder)
-		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
 		_, _ = fmt.Fprintln(table, "  NAME\tPRECISION\tNUMBERS\tENSEMBLE\tCALIBRATED\tFINGERPRINT")
 		var hidden, broken []string
 		for _, l := range lines[:n] {
@@ -126,7 +121,6 @@ func printBundles(out io.Writer, lines []listed) error {
 		}
 		lines = lines[n:]
 	}
-	return w.err
 }
 
 func yes(is bool) string {

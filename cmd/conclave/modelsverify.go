@@ -1,8 +1,9 @@
 package main
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 
 	"conclave/models"
 
@@ -32,18 +33,13 @@ delta fits its base is seen when it is imported.`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, folders []string) error {
 			all := make([]verified, len(folders))
-			failed := false
+			var failed error
 			for i, folder := range folders {
-				all[i] = verifyBundle(folder)
-				failed = failed || !all[i].Fine
+				if all[i] = verifyBundle(folder); !all[i].Fine {
+					failed = errSilent
+				}
 			}
-			if err := printVerified(term, all, asJSON); err != nil {
-				return err
-			}
-			if failed {
-				return errSilent
-			}
-			return nil
+			return errors.Join(failed, show(term.Out, asJSON, all, func(w *errWriter) { printVerified(w, term.Err, all) }))
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "for programs")
@@ -65,20 +61,15 @@ func verifyBundle(folder string) verified {
 	}
 }
 
-func printVerified(term terminal, all []verified, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(term.Out).Encode(all)
-	}
-	w := &errWriter{out: term.Out}
+func printVerified(w *errWriter, complaints io.Writer, all []verified) {
 	for _, v := range all {
 		switch {
 		case !v.Fine:
-			_, _ = fmt.Fprintf(term.Err, "%s\n", v.Error)
+			_, _ = fmt.Fprintf(complaints, "%s\n", v.Error)
 		case v.Delta:
 			w.printf("%s: %s, a delta, %d files, SHA-256 of the delta %.12s: fine\n", v.Folder, v.Name, v.Files, v.Fingerprint)
 		default:
 			w.printf("%s: %s, %d files, fingerprint %.12s: fine\n", v.Folder, v.Name, v.Files, v.Fingerprint)
 		}
 	}
-	return w.err
 }

@@ -113,43 +113,12 @@ func (p *progress) finish() {
 	p.stage = ""
 }
 
-// count writes a number for people: bytes with their unit, else with
-// separators.
-func count(n int64, unit string) string {
-	if unit == "bytes" {
-		for _, step := range []struct {
-			size int64
-			name string
-		}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
-			if n >= step.size {
-				return fmt.Sprintf("%.1f %s", float64(n)/float64(step.size), step.name)
-			}
-		}
-		return fmt.Sprintf("%d bytes", n)
-	}
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
 // perSecond writes a rate; slow ones keep a decimal.
 func perSecond(rate float64, unit string) string {
 	if unit != "bytes" && rate < 10 {
 		return fmt.Sprintf("%.1f/s", rate)
 	}
 	return count(int64(rate), unit) + "/s"
-}
-
-// columns is the width of the terminal that out is, or 80.
-func columns(out io.Writer) int {
-	if file, ok := out.(*os.File); ok {
-		if n, _, err := term.GetSize(int(file.Fd())); err == nil && n > 0 {
-			return n
-		}
-	}
-	return 80
 }
 
 func isTerminal(out io.Writer) bool {

@@ -12,14 +12,7 @@ import (
 	"strings"
 
 	"conclave/configs"
-	"conclave/search"
 )
-
-// searchRemote asks a running server.
-func searchRemote(ctx context.Context, base, key string, request search.Request) (response search.Response, err error) {
-	err = remote(ctx, http.MethodPost, base, "/v1/search", key, request, &response)
-	return response, err
-}
 
 // remote calls a running server: a body that is not nil goes out as JSON, and
 // the answer comes into out.
@@ -28,17 +21,34 @@ func remote(ctx context.Context, method, base, path, key string, body, out any) 
 	if err != nil {
 		return err
 	}
+	answer, data, err := request(ctx, method, base, path, key, body)
+	switch {
+	case err != nil:
+		return err
+	case answer.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("%s; put the key into the environment as %s", problemText(answer.Status, data), configs.VariableKey)
+	case answer.StatusCode >= 300:
+		return errors.New(problemText(answer.Status, data))
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return fmt.Errorf("%s did not answer as conclave does: %w", base, err)
+	}
+	return nil
+}
+
+// request sends a request to a server, and reads what it answers.
+func request(ctx context.Context, method, base, path, key string, body any) (*http.Response, []byte, error) {
 	var text io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		text = bytes.NewReader(data)
 	}
 	call, err := http.NewRequestWithContext(ctx, method, base+path, text)
 	if err != nil {
-		return usagef("--url %q: %w", base, err)
+		return nil, nil, usagef("--url %q: %w", base, err)
 	}
 	if body != nil {
 		call.Header.Set("Content-Type", "application/json")
@@ -48,23 +58,14 @@ func remote(ctx context.Context, method, base, path, key string, body, out any) 
 	}
 	answer, err := http.DefaultClient.Do(call)
 	if err != nil {
-		return fmt.Errorf("no answer from %s: %w", base, err)
+		return nil, nil, fmt.Errorf("no answer from %s: %w", base, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	data, err := io.ReadAll(io.LimitReader(answer.Body, 64<<20))
 	if err != nil {
-		return fmt.Errorf("reading the answer of %s: %w", base, err)
+		return nil, nil, fmt.Errorf("reading the answer of %s: %w", base, err)
 	}
-	if answer.StatusCode == http.StatusUnauthorized {
-		return fmt.Errorf("%s; put the key into the environment as %s", problemText(answer.Status, data), configs.VariableKey)
-	}
-	if answer.StatusCode >= 300 {
-		return errors.New(problemText(answer.Status, data))
-	}
-	if err := json.Unmarshal(data, out); err != nil {
-		return fmt.Errorf("%s did not answer as conclave does: %w", base, err)
-	}
-	return nil
+	return answer, data, nil
 }
 
 // serverAddress is the base address of a server without a slash at its end.

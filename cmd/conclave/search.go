@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"time"
 
@@ -56,9 +56,7 @@ func newSearch(terminal terminal) *cobra.Command {
 				return err
 			}
 			if x.asJSON {
-				encoder := json.NewEncoder(terminal.Out)
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(response)
+				return encodeIndented(terminal.Out, response)
 			}
 			return printAnswer(terminal.Out, response, min(columns(terminal.Out), 120))
 		},
@@ -124,7 +122,8 @@ func (x *asking) complete(question string) {
 
 func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal terminal) (response search.Response, err error) {
 	if x.url != "" {
-		return searchRemote(cmd.Context(), x.url, x.key, x.request)
+		err = remote(cmd.Context(), http.MethodPost, x.url, "/v1/search", x.key, x.request, &response)
+		return response, err
 	}
 	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(terminal.Err, config.Log), Observer: complaining{terminal.Err}})
 	if err != nil {

@@ -20,11 +20,7 @@ func newServe(term terminal) *cobra.Command {
   conclave serve --collection my-index --read-only         # beside a process that writes
   conclave serve --print-config`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := settings(cmd, term)
-			if err != nil {
-				return err
-			}
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
 			if printConfig {
 				text, err := config.YAML()
 				if err != nil {
@@ -34,7 +30,7 @@ func newServe(term terminal) *cobra.Command {
 				return err
 			}
 			return serve(cmd.Context(), config, "", term, func(net.Addr) {})
-		},
+		}),
 	}
 	addConfigFlags(command.Flags(), "collection", "listen", "read_only", "bundles", "encoder.provider", "encoder.threads", "search.fusion", "log.format", "log.questions")
 	command.Flags().BoolVar(&printConfig, "print-config", false, "print the configuration that is in force, and stop")

@@ -31,6 +31,17 @@ func settings(cmd *cobra.Command, term terminal) (configs.Config, error) {
 	return config, nil
 }
 
+// configured reads the settings and runs a command that takes no arguments.
+func configured(term terminal, run func(cmd *cobra.Command, config configs.Config) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		config, err := settings(cmd, term)
+		if err != nil {
+			return err
+		}
+		return run(cmd, config)
+	}
+}
+
 // settingsAndCache are the configuration of a command and the cache folder.
 func settingsAndCache(cmd *cobra.Command, term terminal) (configs.Config, provision.Cache, error) {
 	config, err := settings(cmd, term)

@@ -28,11 +28,7 @@ indexed; --out is then a name in the server's folder of snapshots.`,
 		Example: `  conclave snapshot --collection my-index --out my-index-monday
   conclave snapshot --url http://127.0.0.1:8080 --out monday`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, err := settings(cmd, term)
-			if err != nil {
-				return err
-			}
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
 			switch {
 			case url != "" && cmd.Flags().Changed("collection"):
 				return usagef("--collection and --url exclude each other")
@@ -60,7 +56,7 @@ indexed; --out is then a name in the server's folder of snapshots.`,
 			}
 			_, err = fmt.Fprintf(term.Out, "%s: generation %d, %s, %s, %s shared\n", out, r.Generation, plural(int64(r.Passages), "passage"), plural(int64(r.Files), "file"), count(r.Bytes, "bytes"))
 			return err
-		},
+		}),
 	}
 	addConfigFlags(command.Flags(), "collection")
 	command.Flags().StringVar(&out, "out", "", "`folder` of the snapshot, which must not be there yet; with --url, its name")

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"runtime"
 
 	"conclave/provision"
@@ -18,15 +16,13 @@ func newVersion(term terminal) *cobra.Command {
 		Example: "  conclave version --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if asJSON {
-				return json.NewEncoder(term.Out).Encode(map[string]string{
-					"version": version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
-					"onnxruntime": provision.RuntimeVersion,
-				})
+			about := map[string]string{
+				"version": version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
+				"onnxruntime": provision.RuntimeVersion,
 			}
-			_, err := fmt.Fprintf(term.Out, "conclave %s (%s, %s/%s, for ONNX Runtime %s)\n",
-				version, runtime.Version(), runtime.GOOS, runtime.GOARCH, provision.RuntimeVersion)
-			return err
+			return show(term.Out, asJSON, about, func(w *errWriter) {
+				w.printf("conclave %s (%s, %s, for ONNX Runtime %s)\n", version, about["go"], about["platform"], provision.RuntimeVersion)
+			})
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "for programs")

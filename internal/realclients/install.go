@@ -25,8 +25,8 @@ var packageJSON []byte
 //go:embed package-lock.json
 var packageLock []byte
 
-// installing is how long an installation may take.
-const installing = 8 * time.Minute
+// installing is how long an installation may take: a gigabyte, in many files.
+const installing = 30 * time.Minute
 
 // Python is an interpreter with everything of requirements.lock.
 func Python(tb testing.TB) (interpreter string) {

@@ -55,7 +55,8 @@ func Demo(tb testing.TB, domains ...string) (passages string) {
 }
 
 // Server serves a new collection until the test ends, and returns the address of
-// that server, as in http://127.0.0.1:40123. The collection takes passages.
+// that server, as in http://127.0.0.1:40123. The collection takes passages. A process
+// has one server at a time, since it can load ONNX Runtime once.
 func Server(tb testing.TB, o Options) (url string) {
 	tb.Helper()
 	config := configuration(tb, o)

@@ -1,10 +1,11 @@
 // Compare: one question under up to four methods, and under weights of one's own.
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { copyButton } from "./copy.js";
-import { h, number } from "./dom.js";
+import { h, number, problem } from "./dom.js";
 import { answer, questionForm } from "./question.js";
 import { go } from "./state.js";
-import { contributions, dot } from "./why.js";
+import { dot } from "./why.js";
+import { whyNot } from "./whynot.js";
 
 const methods = ["auto", "gate", "hybrid", "muf", "muf-sparse", "rrf", "sum"];
 const shown = 10,
@@ -55,27 +56,25 @@ function load(state, body, signal) {
       body,
       found.rankings,
       found.sources.map((source) => source.name),
+      signal,
     ),
   );
 }
 
-function show(state, body, rankings, sources) {
+function show(state, body, rankings, sources, signal) {
   const grid = h("div", { class: "rankings", role: "group", "aria-label": "Rankings side by side" });
-  const weights = Object.fromEntries(sources.map((name) => [name, 1]));
-  const own = () => refused(rankings[0], weights);
-  const draw = () => {
+  const [first] = rankings;
+  const draw = (own) => {
     const all = [
-      ...rankings.map((r) => ({
-        name: r.method && r.method !== r.fusion ? `${r.fusion} (${r.method})` : r.fusion,
-        ...r,
-      })),
-      own(),
+      ...rankings.map((r) => ({ ...r, name: r.method ? `${r.fusion} (${r.method})` : r.fusion })),
+      { ...own, name: "your weights", confidence: null },
     ];
-    grid.replaceChildren(...all.map((ranking, at) => column(ranking, at, sources)));
+    grid.replaceChildren(...all.map((ranking, at) => column(ranking, at)));
     requestAnimationFrame(() => lines(grid));
   };
-  draw();
+  draw(first);
   new ResizeObserver(() => lines(grid)).observe(grid);
+  const said = h("div");
   body.replaceChildren(
     h(
       "div",
@@ -83,43 +82,59 @@ function show(state, body, rankings, sources) {
       copyButton(() => requestOf(state)),
     ),
     sliders(
-      sources.filter((name) => rankings[0].results.some((r) => r.contributions.some((c) => c.source === name))),
-      weights,
-      draw,
-      rankings[0].fusion,
+      sources.filter((name) => first.results.some((r) => r.contributions.some((c) => c.source === name))),
+      fuser(state, first.method || first.fusion, draw, said, signal),
+      first.fusion,
       sources,
     ),
+    said,
     grid,
-    whyNot(rankings, sources),
+    whyNot(state, rankings, sources, signal),
   );
 }
 
-// refused fuses anew: each contribution times a factor. No model runs and nothing is asked.
-function refused(ranking, weights) {
-  const results = ranking.results
-    .map((result) => ({
-      ...result,
-      before: result.rank,
-      score: result.contributions.reduce((sum, part) => sum + part.contribution * weights[part.source], 0),
-      contributions: result.contributions.map((part) => ({
-        ...part,
-        weight: part.weight * weights[part.source],
-        contribution: part.contribution * weights[part.source],
-      })),
-    }))
-    .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
-  return { name: "your weights", results: results.map((result, i) => ({ ...result, rank: i + 1 })) };
+// fuser fuses anew by factors of the weights that a method gave: the server does, from
+// what the sources said, all of which is asked for once. While it does, only the newest
+// factors wait.
+function fuser(state, method, draw, said, signal) {
+  let evidence, waiting, busy;
+  // Methods that add scores as they are differ in their weights alone, which a gate takes.
+  const fusion = method === "rrf" || method === "sum" ? method : "gate";
+  async function fuse(factors) {
+    evidence ??= await get("/v1/limits", { signal }).then(({ k }) =>
+      post("/v1/search", { question: state.q, k, fusion: method, fields: ["title", "contributions"] }, { signal }),
+    );
+    const weights = {};
+    for (const { contributions } of evidence.results)
+      for (const part of contributions) weights[part.source] ??= part.weight * (factors[part.source] ?? 1);
+    draw(await post("/v1/fuse", { fusion, weights, k: shown, candidates: evidence.results }, { signal }));
+  }
+  return async (factors) => {
+    waiting = { ...factors };
+    if (busy) return;
+    busy = true;
+    try {
+      while (waiting) {
+        const next = waiting;
+        waiting = null;
+        await fuse(next);
+      }
+      said.replaceChildren();
+    } catch (error) {
+      if (!signal.aborted) said.replaceChildren(problem(error));
+    }
+    busy = false;
+  };
 }
 
-function sliders(names, weights, changed, method, sources) {
-  const outputs = [];
+function sliders(names, changed, method, sources) {
+  const factors = {};
   return h(
     "fieldset",
     { class: "sliders" },
     h("legend", null, `Your weights, as factors of those of ${method}`),
     names.map((name) => {
       const output = h("output", null, "1.00");
-      outputs.push(output);
       return h(
         "label",
         null,
@@ -133,9 +148,9 @@ function sliders(names, weights, changed, method, sources) {
           value: "1",
           "aria-label": `Factor of ${name}`,
           input: (event) => {
-            weights[name] = Number(event.target.value);
-            output.textContent = number(weights[name], 2);
-            changed();
+            factors[name] = Number(event.target.value);
+            output.textContent = number(factors[name], 2);
+            changed(factors);
           },
         }),
         output,
@@ -144,7 +159,7 @@ function sliders(names, weights, changed, method, sources) {
   );
 }
 
-function column(ranking, at, sources) {
+function column(ranking, at) {
   const chance = ranking.confidence;
   return h(
     "section",
@@ -209,48 +224,4 @@ function lines(grid) {
     }
   }
   grid.append(h("svg", { width: frame.width, height: frame.height, "aria-hidden": "true" }, paths));
-}
-
-// whyNot tells where a passage fell in each ranking.
-function whyNot(rankings, sources) {
-  const input = h("input", { id: "whynot", autocomplete: "off", spellcheck: "false", placeholder: "health/0002" });
-  const out = h("div", { role: "status" });
-  const look = (event) => {
-    event.preventDefault();
-    const id = input.value.trim();
-    if (!id) return;
-    out.replaceChildren(
-      ...rankings.map((ranking) => {
-        const result = ranking.results.find((other) => other.id === id);
-        return h(
-          "section",
-          null,
-          h("h3", null, ranking.fusion),
-          result
-            ? [
-                h(
-                  "p",
-                  null,
-                  result.rank === 1
-                    ? "It is the first."
-                    : `Rank ${result.rank}, ${number(ranking.results[0].score - result.score)} below the first.`,
-                ),
-                contributions(result, sources, ` under ${ranking.fusion}`),
-              ]
-            : h(
-                "p",
-                null,
-                `It is not among the first ${depth}: no source that ${ranking.fusion} fuses ranks it high enough, or there is no such passage.`,
-              ),
-        );
-      }),
-    );
-  };
-  return h(
-    "form",
-    { class: "whynot", submit: look },
-    h("h2", null, "Why not this passage?"),
-    h("div", { class: "row" }, h("label", { for: "whynot" }, "Id of the passage"), input, h("button", null, "Look")),
-    out,
-  );
 }

@@ -1,0 +1,286 @@
+"""The clients, with and without asyncio. They have the same methods."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+
+import httpx
+
+from . import calls
+from .calls import Call
+from .errors import Problem
+from .types import Answer, Expert, Filter, Job, Passage, SearchOptions, SearchRequest, Written
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+# How often it is asked, in seconds, how far a job is.
+POLL = 0.2
+
+
+class _Options:
+    def __init__(
+        self, address: str = "http://127.0.0.1:8080", *, key: str = "", attempts: int = 4, timeout: float = 60
+    ) -> None:
+        """A server to call. What it refuses because it has too much to do, and what does not reach it, is sent
+        again, at most attempts times in all and after as long as the server asks for. timeout is that of each
+        attempt, in seconds."""
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._attempts = attempts
+        self._options: dict[str, Any] = {"base_url": address, "headers": headers, "timeout": timeout}
+
+
+def _request(call: Call[Any]) -> dict[str, Any]:
+    asked: dict[str, Any] = {"params": call.params, "headers": call.headers}
+    if call.json is not None:
+        asked["json"] = call.json
+    return asked
+
+
+def _answer(response: httpx.Response, call: Call[T]) -> T:
+    if response.status_code >= 300:
+        raise Problem.of(response)
+    return call.read(response)
+
+
+def _upload(client: Any, passages: Any, visible: bool) -> Any:
+    params = {"refresh": "wait"} if visible else {}
+    headers = {"content-type": "application/x-ndjson"}
+    # Its answer takes as long as the encoding of what is sent, where it waits for that.
+    return client.stream("POST", "/v1/passages", params=params, headers=headers, content=passages, timeout=None)
+
+
+def _lines_follow(response: httpx.Response) -> bool:
+    return bool(response.headers.get("content-type", "").startswith("application/x-ndjson"))
+
+
+class Client(_Options):
+    """A server, called from one thread or several. Close it, or use it in a with statement."""
+
+    def __init__(
+        self, address: str = "http://127.0.0.1:8080", *, key: str = "", attempts: int = 4, timeout: float = 60
+    ) -> None:
+        super().__init__(address, key=key, attempts=attempts, timeout=timeout)
+        self._http = httpx.Client(**self._options)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes its connections."""
+        self._http.close()
+
+    def _do(self, call: Call[T]) -> T:
+        for attempt in range(1, self._attempts + 1):
+            try:
+                return _answer(self._http.request(call.method, call.path, **_request(call)), call)
+            except (Problem, httpx.TransportError) as error:
+                wait = calls.pause(error, attempt, call.once)
+                if wait is None or attempt == self._attempts:
+                    raise
+            time.sleep(wait)
+        raise AssertionError("unreachable")
+
+    def search(self, question: str, **options: Unpack[SearchOptions]) -> Answer:
+        """Asks one question."""
+        return self._do(calls.search(question, options))
+
+    def search_batch(self, searches: Iterable[str | SearchRequest]) -> list[Answer | Problem]:
+        """Asks several at once, at most limits()["batch"]. A mistake in one leaves the others alone."""
+        return self._do(calls.search_batch(searches))
+
+    def embed(self, texts: list[str], *, expert: str = "base", kind: str = "question") -> NDArray[numpy.float32]:
+        """An expert's vectors, [len(texts), dimension]; kind is "question" or "passage"."""
+        return self._do(calls.embed(texts, expert, kind))
+
+    def experts(self) -> list[Expert]:
+        """The experts that are loaded."""
+        return self._do(calls.experts())
+
+    def limits(self) -> dict[str, Any]:
+        """Every limit in force, and what a request gets that does not say otherwise."""
+        return self._do(calls.limits())
+
+    def passage(self, id: str) -> Passage:
+        """A passage, with its version."""
+        return self._do(calls.passage(id))
+
+    def put(
+        self, passage: Passage, *, if_version: str | None = None, if_absent: bool = False, visible: bool = False
+    ) -> Written:
+        """Creates or replaces a passage: only where if_version is stored, only where there is none. With visible
+        it returns when searches see it."""
+        return self._do(calls.put(passage, if_version, if_absent, visible))
+
+    def delete(self, id: str, *, if_version: str | None = None, visible: bool = False) -> Written:
+        """Deletes a passage."""
+        return self._do(calls.delete(id, if_version, visible))
+
+    def passages(self) -> Iterator[Passage]:
+        """All passages that searches see, in the order of their ids."""
+        page, after = self._do(calls.passages(""))
+        while True:
+            yield from page
+            if not after:
+                return
+            page, after = self._do(calls.passages(after))
+
+    def upload(self, passages: Iterable[Passage | dict[str, Any]], *, visible: bool = False) -> Iterator[Written]:
+        """Sends many passages, and yields what became of each, in their order. A bad one does not stop the
+        others. An upload is sent once."""
+        with _upload(self._http, calls.upload_lines(passages), visible) as response:
+            if response.status_code >= 300 and not _lines_follow(response):
+                response.read()
+                raise Problem.of(response)
+            for line in response.iter_lines():
+                yield calls.uploaded(line)
+
+    def jobs(self) -> list[Job]:
+        """The jobs under way and the last that ended, the newest first."""
+        return self._do(calls.jobs())
+
+    def job(self, id: str) -> Job:
+        """How a job stands."""
+        return self._do(calls.job(id))
+
+    def cancel(self, id: str) -> Job:
+        """Ends a job."""
+        return self._do(calls.cancel(id))
+
+    def wait(self, job: Job) -> Job:
+        """Returns when a job is done, and raises where it failed."""
+        while not job.ended:
+            time.sleep(POLL)
+            job = self.job(job.id)
+        return calls.finished(job)
+
+    def snapshot(self, name: str = "") -> Job:
+        """Begins a snapshot; without a name it is called after the time."""
+        return self._do(calls.snapshot(name))
+
+    def add_expert(self, name: str) -> Job:
+        """Begins to encode all passages with another expert, which then takes part."""
+        return self._do(calls.add_expert(name))
+
+    def remove_expert(self, name: str) -> Job:
+        """Takes an expert out of the searches, and begins to remove its vectors."""
+        return self._do(calls.remove_expert(name))
+
+    def delete_passages(self, **filter: Unpack[Filter]) -> Job:
+        """Begins to delete the passages that a search with this filter finds."""
+        return self._do(calls.delete_passages(filter))
+
+
+class AsyncClient(_Options):
+    """Client for asyncio. Close it with aclose, or use it in an async with statement."""
+
+    def __init__(
+        self, address: str = "http://127.0.0.1:8080", *, key: str = "", attempts: int = 4, timeout: float = 60
+    ) -> None:
+        super().__init__(address, key=key, attempts=attempts, timeout=timeout)
+        self._http = httpx.AsyncClient(**self._options)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def _do(self, call: Call[T]) -> T:
+        for attempt in range(1, self._attempts + 1):
+            try:
+                return _answer(await self._http.request(call.method, call.path, **_request(call)), call)
+            except (Problem, httpx.TransportError) as error:
+                wait = calls.pause(error, attempt, call.once)
+                if wait is None or attempt == self._attempts:
+                    raise
+            await asyncio.sleep(wait)
+        raise AssertionError("unreachable")
+
+    async def search(self, question: str, **options: Unpack[SearchOptions]) -> Answer:
+        return await self._do(calls.search(question, options))
+
+    async def search_batch(self, searches: Iterable[str | SearchRequest]) -> list[Answer | Problem]:
+        return await self._do(calls.search_batch(searches))
+
+    async def embed(self, texts: list[str], *, expert: str = "base", kind: str = "question") -> NDArray[numpy.float32]:
+        return await self._do(calls.embed(texts, expert, kind))
+
+    async def experts(self) -> list[Expert]:
+        return await self._do(calls.experts())
+
+    async def limits(self) -> dict[str, Any]:
+        return await self._do(calls.limits())
+
+    async def passage(self, id: str) -> Passage:
+        return await self._do(calls.passage(id))
+
+    async def put(
+        self, passage: Passage, *, if_version: str | None = None, if_absent: bool = False, visible: bool = False
+    ) -> Written:
+        return await self._do(calls.put(passage, if_version, if_absent, visible))
+
+    async def delete(self, id: str, *, if_version: str | None = None, visible: bool = False) -> Written:
+        return await self._do(calls.delete(id, if_version, visible))
+
+    async def passages(self) -> AsyncIterator[Passage]:
+        page, after = await self._do(calls.passages(""))
+        while True:
+            for p in page:
+                yield p
+            if not after:
+                return
+            page, after = await self._do(calls.passages(after))
+
+    async def upload(
+        self, passages: Iterable[Passage | dict[str, Any]], *, visible: bool = False
+    ) -> AsyncIterator[Written]:
+        async def lines() -> AsyncIterator[bytes]:
+            for line in calls.upload_lines(passages):
+                yield line
+
+        async with _upload(self._http, lines(), visible) as response:
+            if response.status_code >= 300 and not _lines_follow(response):
+                await response.aread()
+                raise Problem.of(response)
+            async for line in response.aiter_lines():
+                yield calls.uploaded(line)
+
+    async def jobs(self) -> list[Job]:
+        return await self._do(calls.jobs())
+
+    async def job(self, id: str) -> Job:
+        return await self._do(calls.job(id))
+
+    async def cancel(self, id: str) -> Job:
+        return await self._do(calls.cancel(id))
+
+    async def wait(self, job: Job) -> Job:
+        while not job.ended:
+            await asyncio.sleep(POLL)
+            job = await self.job(job.id)
+        return calls.finished(job)
+
+    async def snapshot(self, name: str = "") -> Job:
+        return await self._do(calls.snapshot(name))
+
+    async def add_expert(self, name: str) -> Job:
+        return await self._do(calls.add_expert(name))
+
+    async def remove_expert(self, name: str) -> Job:
+        return await self._do(calls.remove_expert(name))
+
+    async def delete_passages(self, **filter: Unpack[Filter]) -> Job:
+        return await self._do(calls.delete_passages(filter))

@@ -1,0 +1,203 @@
+"""What a server is asked and what it answers. The fields are those of the server's reference page, /docs."""
+
+from __future__ import annotations
+
+import types
+import typing
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Filter(TypedDict, total=False):
+    """Which passages may be found, by their tags."""
+
+    tags_all: list[str]
+    tags_any: list[str]
+
+
+class SearchOptions(TypedDict, total=False):
+    """How a question is answered; what is left out is the server's default."""
+
+    k: int
+    offset: int
+    fusion: str | list[str]
+    experts: list[str]
+    bm25: bool
+    late: bool
+    specialists: int
+    candidates: int
+    exact: bool
+    missing: str
+    weights: dict[str, float]
+    timeout_ms: int
+    explain: bool
+    fields: list[str]
+    normalisation: str
+    filter: Filter
+    min_confidence: float
+
+
+class SearchRequest(SearchOptions):
+    """A search of a batch."""
+
+    question: str
+
+
+@dataclass
+class Contribution:
+    """What a source added to a result's score; the contributions add up to it."""
+
+    source: str
+    score: float | None
+    rank: int | None
+    origin: str
+    weight: float
+    contribution: float
+
+
+@dataclass
+class Result:
+    """A passage that was found."""
+
+    rank: int
+    id: str
+    score: float
+    title: str = ""
+    text: str = ""
+    tags: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    contributions: list[Contribution] = field(default_factory=list)
+    explanation: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Ranking:
+    """What one method made of a question. confidence is the chance that the first result answers."""
+
+    fusion: str = ""
+    method: str = ""
+    confidence: float | None = None
+    confidence_basis: str = ""
+    confidence_any: float | None = None
+    abstained: bool = False
+    results: list[Result] = field(default_factory=list)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each result, and a column for what each source contributed."""
+        import pandas
+
+        rows = []
+        for r in self.results:
+            row: dict[str, Any] = {"rank": r.rank, "id": r.id, "title": r.title, "text": r.text, "score": r.score}
+            rows.append(row | {c.source: c.contribution for c in r.contributions})
+        return pandas.DataFrame(rows)
+
+
+@dataclass
+class Answer(Ranking):
+    """The answer to a question: results, or a ranking for each of several methods."""
+
+    question: str = ""
+    generation: int = 0
+    took_ms: float = 0
+    request_id: str = ""
+    selected: int | None = None
+    rankings: list[Ranking] = field(default_factory=list)
+    sources: list[dict[str, Any]] = field(default_factory=list)
+    degraded: list[dict[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Passage:
+    """A piece of text that can be an answer. version is set where a server gave it."""
+
+    id: str
+    text: str
+    title: str = ""
+    tags: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    version: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The passage as it is sent."""
+        sent: dict[str, Any] = {"id": self.id, "text": self.text}
+        for name in ("title", "tags", "metadata"):
+            if value := getattr(self, name):
+                sent[name] = value
+        return sent
+
+
+@dataclass
+class Written:
+    """What became of a passage: created, replaced, unchanged, deleted, or in an upload rejected, with the error."""
+
+    id: str
+    status: str
+    version: str = ""
+    line: int = 0
+    error: dict[str, Any] | None = None
+    unknown_fields: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Expert:
+    """An expert that is loaded."""
+
+    name: str
+    kind: str
+    dimension: int
+    index: str
+    passages: int
+    precision: str
+    provider: str
+    ensemble_members: int
+    max_tokens: dict[str, int] = field(default_factory=dict)
+    recall: dict[str, float] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Job:
+    """Long work at the server; state is queued, running, done, failed or cancelled."""
+
+    id: str
+    kind: str
+    name: str
+    state: str
+    created: str
+    attempts: int
+    error: str = ""
+    progress: dict[str, Any] = field(default_factory=dict)
+    result: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more happens."""
+        return self.state in ("done", "failed", "cancelled")
+
+
+def read(wanted: Any, value: Any) -> Any:
+    """JSON as a type of this module. Fields that a newer server added are left out."""
+    arguments = typing.get_args(wanted)
+    if typing.get_origin(wanted) is list and isinstance(value, list):
+        return [read(arguments[0], item) for item in value]
+    if not is_dataclass(wanted) or not isinstance(value, dict):
+        return value
+    given = {}
+    for f in fields(wanted):
+        hint = _hints(cast(type, wanted))[f.name]
+        if value.get(f.name) is not None or (f.name in value and types.NoneType in typing.get_args(hint)):
+            given[f.name] = read(hint, value[f.name])
+        elif f.default is f.default_factory is MISSING:
+            raise ValueError(f"the server did not answer as conclave does: there is no {f.name} in {value!s:.200}")
+    return cast(type, wanted)(**given)
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)

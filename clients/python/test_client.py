@@ -1,0 +1,142 @@
+"""What the client does, against a server: test_client.py calls URL FLAKY-URL, or test_client.py busy URL."""
+
+import asyncio
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from conclave_client import AsyncClient, Client, Passage, Problem
+
+part, url = sys.argv[1:3]
+
+
+def code(do: Any) -> str:
+    try:
+        do()
+    except Problem as problem:
+        return problem.code
+    return "none"
+
+
+def searches(c: Client) -> None:
+    answer = c.search("who hid the lamp", k=2)
+    first = answer.results[0]
+    assert (first.id, first.title, answer.fusion, len(answer.results)) == ("lamps/1", "Lamps", "gate", 2), answer
+    assert abs(sum(part.contribution for part in first.contributions) - first.score) < 1e-6
+    table = answer.to_pandas()
+    assert list(table["id"]) == [r.id for r in answer.results]
+    assert np.allclose(table[["base", "bm25", "phrases", "late"]].sum(axis=1), table["score"])
+    several = c.search("rice", fusion=["rrf", "sum"], filter={"tags_all": ["kitchen"]}, fields=["tags", "metadata"])
+    assert [[r.id for r in ranking.results] for ranking in several.rankings] == [["rice"], ["rice"]]
+    assert several.rankings[0].results[0].tags == ["kitchen"] and several.selected == 1
+    batch = c.search_batch(["a fox", {"question": "rice", "k": 0}, {"question": "rice", "k": 1}])
+    assert [getattr(a, "code", "") for a in batch] == ["", "out_of_range", ""]
+    problem = batch[1]
+    assert isinstance(problem, Problem) and problem.status == 422 and problem.errors[0]["pointer"] == "/searches/1/k"
+    assert code(lambda: c.search("rice", fusion="guess")) == "unknown_method"
+    assert [x.name for x in c.experts()] == ["base", "late"] and c.limits()["k"] == 1000
+
+
+def vectors(c: Client) -> None:
+    texts = ["rice", "the lamp " * 400, "rice"]
+    got = c.embed(texts)
+    assert got.shape == (3, 32) and got.dtype == np.float32
+    import httpx
+
+    asked = {"expert": "base", "input": texts, "kind": "question"}
+    sent = httpx.post(url + "/v1/embed", json=asked).json()["embeddings"]
+    assert (got == np.array(sent, dtype=np.float32)).all(), "npy and JSON differ"
+
+
+def passages(c: Client) -> None:
+    note = Passage("notes/ü 1%", "Green tea is brewed below the boiling point.", title="Tea", metadata={"hot": True})
+    written = c.put(note, if_absent=True, visible=True)
+    stored = c.passage(note.id)
+    assert written.status == "created" and stored.version == written.version and stored.metadata == {"hot": True}
+    assert code(lambda: c.put(note, if_version="another")) == "version_mismatch"
+    assert code(lambda: c.delete("nobody")) == "unknown_passage"
+    assert [p.id for p in c.passages()] == ["foxes", "lamps/1", note.id, "rice"]
+    assert c.delete(note.id, if_version=stored.version, visible=True).status == "deleted"
+
+    many: list[Passage | dict[str, Any]] = [
+        Passage(f"many/{i}", f"Lamp number {i} of the long street.") for i in range(600)
+    ]
+    many[7] = {"id": "many/7", "text": ""}
+    lines = list(c.upload(many, visible=True))
+    assert [line.line for line in lines] == list(range(1, 601))
+    assert [i for i, line in enumerate(lines) if line.status != "created"] == [7] and lines[7].error is not None
+    assert c.search("lamp number 599", k=1).results[0].id == "many/599"
+    assert [line.status for line in c.upload([{"id": ""}])] == ["rejected"]
+
+
+def jobs(c: Client) -> None:
+    done = c.wait(c.delete_passages(tags_any=["kitchen"]))
+    assert done.state == "done" and done.result["deleted"] == 1
+    made = c.wait(c.snapshot("monday"))
+    assert made.result["folder"].endswith("monday") and [j.id for j in c.jobs()] == [made.id, done.id]
+    assert code(lambda: c.cancel(done.id)) == "job_ended"
+
+
+def broken_connections(flaky: str) -> None:
+    # Each client makes a connection, and every other one breaks.
+    with Client(flaky) as c:
+        assert c.search("rice").results
+    with Client(flaky) as c:
+        try:
+            c.delete_passages(tags_any=["x"])
+        except Problem as problem:
+            raise AssertionError("a server answered") from problem
+        except Exception:
+            return
+        raise AssertionError("what would be done twice was sent again")
+
+
+def retries() -> None:
+    with Client(url) as c:
+        for _ in range(3):
+            c.experts()
+    refused = None
+    with Client(url, attempts=1) as c:
+        while refused is None:
+            try:
+                c.experts()
+            except Problem as problem:
+                refused = problem
+    assert refused.code == "rate_limited" and refused.retry_after == 1
+
+
+async def asynchronously() -> None:
+    async with AsyncClient(url) as c:
+        found = await asyncio.gather(*(c.search(f"lamp number {i}", k=1) for i in range(500, 520)))
+        assert [a.results[0].id for a in found] == [f"many/{i}" for i in range(500, 520)]
+        assert (await c.embed(["x"])).shape == (1, 32)
+        assert [(await c.put(Passage("a", "one"), visible=True)).status, (await c.passage("a")).text] == [
+            "created",
+            "one",
+        ]
+        assert [w.status async for w in c.upload([Passage("a", "one"), Passage("b", "two")], visible=True)] == [
+            "unchanged",
+            "created",
+        ]
+        assert len([p.id async for p in c.passages()]) == len(list(Client(url).passages()))
+        assert (await c.wait(await c.snapshot())).state == "done"
+        try:
+            await c.passage("nobody")
+        except Problem as problem:
+            assert problem.status == 404
+        else:
+            raise AssertionError("there is no such passage")
+
+
+if part == "busy":
+    retries()
+else:
+    with Client(url) as client:
+        for step in (searches, vectors, passages, jobs):
+            began = time.monotonic()
+            step(client)
+            print(f"{step.__name__}: {time.monotonic() - began:.2f} s")
+    broken_connections(sys.argv[3])
+    asyncio.run(asynchronously())

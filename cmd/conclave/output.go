@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// show writes a value as JSON for programs, or for people as print does.
+func show(out io.Writer, asJSON bool, value any, print func(w *errWriter)) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(value)
+	}
+	w := &errWriter{out: out}
+	print(w)
+	return w.err
+}
+
+// count writes a number for people: bytes with their unit, else with
+// separators.
+func count(n int64, unit string) string {
+	if unit == "bytes" {
+		for _, step := range []struct {
+			size int64
+			name string
+		}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+			if n >= step.size {
+				return fmt.Sprintf("%.1f %s", float64(n)/float64(step.size), step.name)
+			}
+		}
+		return fmt.Sprintf("%d bytes", n)
+	}
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// plural counts things: "1 segment", "2,000 passages".
+func plural(n int64, thing string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(thing, "s"):
+		thing += "es"
+	default:
+		thing += "s"
+	}
+	return count(n, "") + " " + thing
+}
+
+// columns is the width of the terminal that out is, or 80.
+func columns(out io.Writer) int {
+	if file, ok := out.(*os.File); ok {
+		if n, _, err := term.GetSize(int(file.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 80
+}
+
+// printable keeps what a passage says from driving the terminal: control
+// characters and those that turn the direction of writing become U+FFFD.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// cut shortens what is longer than width characters.
+func cut(text string, width int) string {
+	if r := []rune(text); len(r) > max(width, 20) {
+		return string(r[:max(width, 20)-1]) + "…"
+	}
+	return text
+}
+
+// wrap breaks text into at most lines lines of at most width characters.
+func wrap(text string, width, lines int) []string {
+	width = max(width, 20)
+	var out []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			out = append(out, line)
+			line = ""
+			if len(out) == lines {
+				out[lines-1] += " …"
+				return out
+			}
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" {
+		out = append(out, line)
+	}
+	return out
+}
+
+// errWriter remembers the first error of a series of writes.
+type errWriter struct {
+	out io.Writer
+	err error
+}
+
+func (w *errWriter) printf(format string, args ...any) {
+	if w.err == nil {
+		_, w.err = fmt.Fprintf(w.out, format, args...)
+	}
+}

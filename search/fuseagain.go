@@ -1,0 +1,324 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"conclave/fusion"
+)
+
+// FuseRequest is what sources said of passages, and how to make one ranking of it.
+type FuseRequest struct {
+	Fusion string `json:"fusion"` // a method, but for "auto", which a collection decides
+	// Candidates are the results of a search as they are.
+	Candidates []Candidate `json:"candidates"`
+	K          int         `json:"k,omitempty"` // 0: all
+	// Weights of sources, in place of those that the method has by itself. The gate and
+	// hybrid's α have none: those among the contributions are taken where none is named.
+	Weights map[string]float64 `json:"weights,omitempty"`
+	// Confidences of experts, for the methods that weigh by them. Those of others count
+	// for nothing.
+	Confidences   map[string]float64 `json:"confidences,omitempty"`
+	Missing       string             `json:"missing,omitempty"`
+	Normalisation string             `json:"normalisation,omitempty"`
+}
+
+// Candidate is a passage that sources have scored: a Result. Its rank, score and
+// explanation count for nothing; title, text, tags and metadata are passed on.
+type Candidate struct {
+	ID            string         `json:"id"`
+	Contributions []Said         `json:"contributions"`
+	Rank          int            `json:"rank,omitempty"`
+	Title         string         `json:"title,omitempty"`
+	Text          string         `json:"text,omitempty"`
+	Tags          []string       `json:"tags,omitempty"`
+	Metadata      map[string]any `json:"metadata,omitempty"`
+	Score         float64        `json:"score,omitempty"`
+	Explanation   []TermScore    `json:"explanation,omitempty"`
+}
+
+// Said is what one source said of a candidate: a Contribution, whose own
+// contribution counts for nothing.
+type Said struct {
+	Source       string   `json:"source"`
+	Score        *float64 `json:"score,omitempty"`
+	Rank         *int     `json:"rank,omitempty"`   // among the source's own hits
+	Origin       string   `json:"origin,omitempty"` // "": "hit" with a rank, "exact" without
+	Weight       *float64 `json:"weight,omitempty"`
+	Contribution float64  `json:"contribution,omitempty"`
+}
+
+// FuseResponse is a ranking of the candidates.
+type FuseResponse struct {
+	Fusion     string   `json:"fusion"`
+	Confidence *float64 `json:"confidence"` // where the method gives one without a calibration
+	Results    []Result `json:"results"`
+}
+
+// Fuse makes a ranking of what sources said, without asking any: a pure function. What
+// a search returned, all of its candidates, is ranked by the search's method, weights,
+// confidences and options as the search ranked it, but for passages whose scores differ
+// by less than what is printed; of some of its candidates only these are ranked, and
+// scales and lowest scores are those of these.
+//
+// The error is an *Error of kind Invalid.
+func Fuse(r FuseRequest) (FuseResponse, error) {
+	var wrong problems
+	e := evidenceOf(&r, &wrong)
+	m := e.method(&r, &wrong)
+	missing := oneOf(&wrong, "/missing", r.Missing, "", missings())
+	normalisation := oneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
+	if err := wrong.err(); err != nil {
+		return FuseResponse{}, err
+	}
+	table := new(fusion.Candidates)
+	err := table.Restore(len(e.sources), e.said)
+	ranking := fusion.Ranking{}
+	k := cmp.Or(r.K, len(r.Candidates))
+	if err == nil && m.Gated {
+		// A gate's weights are made from the question; here they are given.
+		sources := make([]fusion.Source, len(e.sources))
+		for i := range sources {
+			sources[i] = fusion.Source{Column: i, Weight: e.weights[i]}
+		}
+		ranking, err = fusion.Sum(table, sources, fusion.Options{Normalisation: fusion.Raw, Missing: missing}, k)
+	} else if err == nil {
+		ranking, err = m.Fuse(fusion.Input{Table: table, Sources: e.observed},
+			fusion.Settings{Missing: missing, Normalisation: normalisation, Weights: e.weights}, k)
+	}
+	if err != nil {
+		return FuseResponse{}, &Error{Kind: Invalid, Code: "out_of_range", Detail: "the candidates cannot be fused: " + err.Error(), Err: err}
+	}
+	return e.response(&r, m, &ranking), nil
+}
+
+// evidence is a request's candidates as fusion wants them.
+type evidence struct {
+	sources    []string
+	kinds      []fusion.Kind
+	candidates []*Candidate // by row, in the order of their ids: so equal scores rank
+	said       [][]fusion.Said
+	observed   []fusion.Observed
+	weights    map[int]float64 // by column: named, or needed and among the contributions
+}
+
+// evidenceOf reads the candidates of a request.
+func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
+	e := &evidence{}
+	columns := map[string]int{}
+	order := make([]int, len(r.Candidates))
+	for i := range r.Candidates {
+		order[i] = i
+		for n := range r.Candidates[i].Contributions {
+			given := &r.Candidates[i].Contributions[n]
+			column, known := columns[given.Source]
+			if !known {
+				column = len(e.sources)
+				columns[given.Source] = column
+				e.sources, e.kinds = append(e.sources, given.Source), append(e.kinds, kindNamed(given.Source))
+			}
+			if given.Origin == fusion.FromScored.String() {
+				e.kinds[column] = fusion.Late
+			}
+		}
+	}
+	if len(e.sources) > fusion.MaxSources {
+		wrong.add("out_of_range", "/candidates", "the candidates have %d sources: at most %d are possible", len(e.sources), fusion.MaxSources)
+		return e
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(r.Candidates[a].ID, r.Candidates[b].ID) })
+	e.said = make([][]fusion.Said, len(order))
+	ranked := make([]map[int]bool, len(e.sources))
+	for row, at := range order {
+		candidate := &r.Candidates[at]
+		pointer := fmt.Sprintf("/candidates/%d", at)
+		if row > 0 && e.candidates[row-1].ID == candidate.ID {
+			wrong.add("duplicate_id", pointer+"/id", "passage %s is among the candidates twice", quote(candidate.ID))
+		}
+		e.candidates = append(e.candidates, candidate)
+		e.said[row] = make([]fusion.Said, len(e.sources))
+		for n := range candidate.Contributions {
+			given := &candidate.Contributions[n]
+			column := columns[given.Source]
+			said, problem := given.said()
+			switch {
+			case problem != "":
+			case e.said[row][column].Origin != fusion.FromNone:
+				problem = "source " + quote(given.Source) + " scored the passage already"
+			case said.Rank > 0 && ranked[column][said.Rank]:
+				problem = fmt.Sprintf("source %s has another passage at rank %d", quote(given.Source), said.Rank)
+			}
+			if problem != "" {
+				wrong.add("out_of_range", fmt.Sprintf("%s/contributions/%d", pointer, n), "%s", problem)
+			}
+			if said.Rank > 0 {
+				if ranked[column] == nil {
+					ranked[column] = map[int]bool{}
+				}
+				ranked[column][said.Rank] = true
+			}
+			e.said[row][column] = said
+		}
+		if len(*wrong) > maxProblems {
+			return e
+		}
+	}
+	e.inOrder(wrong)
+	return e
+}
+
+// inOrder wants each source's ranks to be those of its scores.
+func (e *evidence) inOrder(wrong *problems) {
+	for column, name := range e.sources {
+		var hits []fusion.Said
+		for _, said := range e.said {
+			if said[column].Origin == fusion.FromHit {
+				hits = append(hits, said[column])
+			}
+		}
+		slices.SortFunc(hits, func(a, b fusion.Said) int { return cmp.Compare(a.Rank, b.Rank) })
+		for i := 1; i < len(hits); i++ {
+			if hits[i].Score > hits[i-1].Score {
+				wrong.add("out_of_range", "/candidates", "source %s has a score of %v at rank %d, above %v at rank %d",
+					quote(name), hits[i].Score, hits[i].Rank, hits[i-1].Score, hits[i-1].Rank)
+				break
+			}
+		}
+	}
+}
+
+// kindNamed is the kind of a source as far as its name tells.
+func kindNamed(source string) fusion.Kind {
+	switch source {
+	case WordSource:
+		return fusion.Lexical
+	case PhraseSource:
+		return fusion.Phrases
+	}
+	return fusion.Generalist
+}
+
+// said is what the source said itself: a score that only stands in for one counts as
+// none, and the method makes it up again.
+func (v *Said) said() (said fusion.Said, problem string) {
+	if v.Score == nil || v.Origin == fusion.FromMin.String() || v.Origin == fusion.FromNone.String() {
+		if v.Rank != nil {
+			return said, "has a rank without a score of the source's own"
+		}
+		return said, ""
+	}
+	said.Score = float32(*v.Score)
+	if x := float64(said.Score); math.IsNaN(x) || math.Abs(x) > fusion.MaxWeight {
+		return fusion.Said{}, fmt.Sprintf("has a score of %v: it must be between -%g and %[2]g", *v.Score, float64(fusion.MaxWeight))
+	}
+	switch origin := fusion.Origins()[v.Origin]; {
+	case v.Rank != nil:
+		if said.Origin, said.Rank = fusion.FromHit, *v.Rank; *v.Rank < 1 || *v.Rank > math.MaxInt32 {
+			return fusion.Said{}, fmt.Sprintf("has rank %d: ranks are counted from 1", *v.Rank)
+		}
+	case v.Origin == "":
+		said.Origin = fusion.FromExact
+	case origin == fusion.FromHit:
+		return fusion.Said{}, `is a hit without a rank`
+	case origin == fusion.FromNone:
+		return fusion.Said{}, fmt.Sprintf("has the origin %s, which is none", quote(v.Origin))
+	default:
+		said.Origin = origin
+	}
+	return said, ""
+}
+
+// method is the method asked for, when it can do with the sources that there are, with
+// the sources that take part and their weights filled in.
+func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
+	m, ok := fusion.MethodNamed(r.Fusion)
+	if !ok {
+		wrong.add("unknown_method", "/fusion", "there is no fusion method %s that ranks by itself: %s do", quote(r.Fusion), list(fusion.MethodNames(nil)))
+		return nil
+	}
+	lexical := slices.Index(e.kinds, fusion.Lexical)
+	dense := 0
+	for _, k := range e.kinds {
+		if k.Dense() {
+			dense++
+		}
+	}
+	if m.NeedsWords && lexical < 0 && len(e.sources) > 0 {
+		wrong.add("needs_bm25", "/candidates", "fusion method %q needs scores of %s, and no candidate has one", m.Name, WordSource)
+	}
+	if m.NeedsDense && dense == 0 && len(e.sources) > 0 {
+		wrong.add("needs_experts", "/candidates", "fusion method %q needs scores of an expert, and no candidate has one", m.Name)
+	}
+	inRange("/confidences", r.Confidences, 1, wrong)
+	inRange("/weights", r.Weights, fusion.MaxWeight, wrong)
+	for _, name := range sortedKeys(r.Weights) {
+		if !slices.Contains(e.sources, name) && len(e.sources) > 0 && len(*wrong) <= maxProblems {
+			wrong.add("unknown_source", "/weights/"+escapePointer(name), "no candidate has a score of source %s: the sources are %s", quote(name), list(e.sources))
+		}
+	}
+	if len(r.Weights) > 0 && !m.Gated && m.Weighs == fusion.Nobody {
+		wrong.add("unused_option", "/weights", "fusion method %q does not take weights", m.Name)
+	}
+	e.weights = map[int]float64{}
+	for column, name := range e.sources {
+		w, named := r.Weights[name]
+		if !named && (m.Gated || m.Weighs == fusion.WordsAlone && column == lexical) {
+			if w, named = e.weighed(name); !named {
+				wrong.add("missing_field", "/weights/"+escapePointer(name), "the weight of source %s is needed for fusion method %q: name it, or leave it among the contributions", quote(name), m.Name)
+			}
+		}
+		if named {
+			e.weights[column] = w
+		}
+		o := fusion.Observed{Column: column, Kind: e.kinds[column], Confidence: -1}
+		sure, known := r.Confidences[name]
+		if known {
+			o.Confidence = sure
+		}
+		if m.AsksConfidence(dense) && o.Kind.Dense() && !known {
+			continue // as in a search: one that cannot say takes no part
+		}
+		e.observed = append(e.observed, o)
+	}
+	if m.AsksConfidence(dense) && dense > 0 && !slices.ContainsFunc(e.observed, func(o fusion.Observed) bool { return o.Kind.Dense() }) {
+		wrong.add("missing_field", "/confidences", "fusion method %q weighs experts by how sure they are: name the confidences, which a search has among its sources", m.Name)
+	}
+	return &m
+}
+
+// weighed is the weight of a source among the contributions.
+func (e *evidence) weighed(source string) (float64, bool) {
+	for _, c := range e.candidates {
+		for _, given := range c.Contributions {
+			if given.Source == source && given.Weight != nil && *given.Weight >= 0 && *given.Weight <= fusion.MaxWeight {
+				return *given.Weight, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// inRange refuses numbers outside 0 to most.
+func inRange(pointer string, of map[string]float64, most float64, wrong *problems) {
+	for _, name := range sortedKeys(of) {
+		if x := of[name]; !(x >= 0 && x <= most) && len(*wrong) <= maxProblems {
+			wrong.add("out_of_range", pointer+"/"+escapePointer(name), "%v is not between 0 and %g", x, most)
+		}
+	}
+}
+
+// response is a ranking as answers have it.
+func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ranking) FuseResponse {
+	out := FuseResponse{Fusion: m.Name, Confidence: printedOf(ranking.Confidence), Results: make([]Result, len(ranking.Items))}
+	for n, item := range ranking.Items {
+		c := e.candidates[item.Ordinal]
+		out.Results[n] = Result{Rank: n + 1, ID: c.ID, Title: c.Title, Text: c.Text, Tags: c.Tags, Metadata: c.Metadata, Score: printed(item.Score),
+			Contributions: make([]Contribution, len(item.Parts))}
+		for i := range item.Parts {
+			out.Results[n].Contributions[i] = contributionOf(e.sources[item.Parts[i].Column], &item.Parts[i])
+		}
+	}
+	return out
+}

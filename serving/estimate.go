@@ -1,0 +1,150 @@
+package serving
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// Passages that are encoded to learn what all will take: one of sampleShare,
+// and at most mostSampled.
+const (
+	sampleShare = 25
+	mostSampled = 32
+)
+
+// What a passage takes on disk, about: its text and words as much again as the
+// text; an expert's vector in full, in codes and with its links in the graph;
+// tokens' vectors by the length of the text (measured on the demo and on the
+// passages of eight domains).
+const (
+	textShare   = 2
+	tokenShare  = 14
+	vectorBytes = 5*384 + 200
+)
+
+// Sample is a source of passages that remembers some of them, spread evenly over what
+// was read.
+type Sample struct {
+	collection.Source
+	passages, text int64 // and bytes of text
+	every          int64 // of so many one is kept; 0: 1
+	kept           []corpus.Passage
+}
+
+// Next implements collection.Source.
+func (s *Sample) Next() (corpus.Passage, error) {
+	p, err := s.Source.Next()
+	if err != nil {
+		return p, err
+	}
+	if s.passages%max(s.every, 1) == 0 {
+		s.kept = append(s.kept, p)
+		if len(s.kept) == 2*mostSampled {
+			for i := range mostSampled {
+				s.kept[i] = s.kept[2*i]
+			}
+			s.kept, s.every = s.kept[:mostSampled], 2*max(s.every, 1)
+		}
+	}
+	s.passages++
+	s.text += int64(len(p.Title) + len(p.Text))
+	return p, nil
+}
+
+// SampleOf is the sample of a collection's passages, with the text of all by its
+// average.
+func SampleOf(folder string) (*Sample, error) {
+	c, err := collection.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	g := c.Acquire()
+	defer g.Release()
+	s := &Sample{passages: int64(g.Len())}
+	text := 0
+	for at := 0; at < g.Ordinals(); at += max(1, g.Ordinals()/mostSampled) {
+		if p, err := g.Passage(rank.Ordinal(at)); err == nil { // else it was deleted
+			s.kept = append(s.kept, p)
+			text += len(p.Title) + len(p.Text)
+		}
+	}
+	s.text = s.passages * int64(text) / int64(max(1, len(s.kept)))
+	return s, nil
+}
+
+// Estimate is what indexing passages takes, by a sample of them that was encoded.
+type Estimate struct {
+	Passages      int64
+	text          int64         // bytes
+	first, others time.Duration // of a passage, in the first pass and in each other; 0: not measured
+}
+
+// Shape is how many experts of each kind take part, and in how many passes: late
+// interaction that carries its base's vectors stands for both.
+type Shape struct{ Passes, Dense, Late int }
+
+// ShapeOf is the shape of opened experts.
+func ShapeOf(all []*Expert) Shape {
+	s := Shape{Passes: len(passesOf(all))}
+	for _, e := range all {
+		if e.Late() {
+			s.Late++
+		} else {
+			s.Dense++
+		}
+	}
+	return s
+}
+
+// Estimate encodes some of the sample, in the first pass of the experts and in the
+// last.
+func (s *Sample) Estimate(ctx context.Context, experts []*Expert) (e Estimate, err error) {
+	e = Estimate{Passages: s.passages, text: s.text}
+	passes := passesOf(experts)
+	if len(passes) == 0 || len(s.kept) == 0 {
+		return e, nil
+	}
+	few := s.kept[:min(len(s.kept), mostSampled, max(1, int(s.passages/sampleShare)))]
+	shared := SharedPasses(experts)
+	took := func(e *Expert) (time.Duration, error) {
+		began := time.Now()
+		var err error
+		if at := slices.IndexFunc(shared, func(s collection.SharedPass) bool { return s.Late == e }); at >= 0 {
+			_, _, err = shared[at].Encode(ctx, few)
+		} else {
+			_, err = e.EncodePassages(ctx, few)
+		}
+		return time.Since(began) / time.Duration(len(few)), err
+	}
+	if e.first, err = took(passes[0]); err == nil && len(passes) > 1 {
+		e.others, err = took(passes[len(passes)-1])
+	} else {
+		e.others = e.first
+	}
+	return e, err
+}
+
+// Of is what experts of a shape take: time, 0 where none was measured, and bytes on
+// disk.
+func (e Estimate) Of(s Shape) (took time.Duration, bytes int64) {
+	if s.Passes > 0 {
+		took = (e.first + time.Duration(s.Passes-1)*e.others) * time.Duration(e.Passages)
+	}
+	return took, e.text*int64(textShare+s.Late*tokenShare) + e.Passages*int64(s.Dense)*vectorBytes
+}
+
+// passesOf are the experts whose runs make the vectors of all.
+func passesOf(all []*Expert) (out []*Expert) {
+	for _, e := range all {
+		if !slices.ContainsFunc(all, func(late *Expert) bool { return late.Encoder.Carried() == e.Encoder }) {
+			out = append(out, e)
+		}
+	}
+	return out
+}

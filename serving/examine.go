@@ -1,0 +1,278 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"conclave/ann/kernel"
+	"conclave/calibration"
+	"conclave/collection"
+	"conclave/configs"
+	"conclave/disk"
+	"conclave/encoder"
+	shipped "conclave/experts"
+	"conclave/models"
+	"conclave/provision"
+)
+
+// Status is how one thing that serving needs is found.
+type Status string
+
+// The states.
+const (
+	StatusOK    Status = "ok"
+	StatusNote  Status = "note"  // serving works without it
+	StatusFails Status = "fails" // serving does not work
+)
+
+// Finding is what Examine says of one thing that serving needs.
+type Finding struct {
+	What   string
+	Status Status
+	Detail string
+	Err    error // the cause of StatusFails, where there is one
+}
+
+// Examine looks at everything that serving a configuration needs, one thing after the
+// other; what fails does not stop it.
+func Examine(ctx context.Context, config configs.Config, cache provision.Cache) []Finding {
+	out := []Finding{
+		{What: "processor", Status: StatusOK, Detail: fmt.Sprintf("%d cores; vectors are compared by %s", runtime.NumCPU(), kernel.Best().Name())},
+		examinePip(ctx),
+	}
+	ort, found := examineRuntime(config, cache)
+	out = append(out, found...)
+	wanted := wantedExperts(config)
+	for _, name := range merged(shipped.All(), wanted) {
+		out = append(out, examineBundle(config, cache, ort, name))
+	}
+	if ort != nil {
+		_ = ort.Close()
+	}
+	out = append(out, examineCollection(config, cache))
+	out = append(out, examineCalibration(config)...)
+	return append(out, examineMemory(config, cache, wanted), examineFiles(config), examineDisk(cache))
+}
+
+// failed is a finding of something without which serving does not work.
+func failed(what string, err error) Finding {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return Finding{What: what, Status: StatusFails, Detail: line, Err: err}
+}
+
+func examinePip(ctx context.Context) Finding {
+	const what = "Python with pip"
+	if err := (provision.Pip{Python: "python3"}).Check(ctx); err != nil {
+		return Finding{What: what, Status: StatusNote, Detail: fmt.Sprintf("only fetching needs it: %v", err)}
+	}
+	return Finding{What: what, Status: StatusOK, Detail: "there, for fetching"}
+}
+
+func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, []Finding) {
+	const what = "ONNX Runtime"
+	library, err := runtimeLibrary(config, cache)
+	if err != nil {
+		return nil, []Finding{failed(what, err)}
+	}
+	ort, err := encoder.OpenRuntime(library)
+	if err != nil {
+		return nil, []Finding{failed(what, err)}
+	}
+	cuda := Finding{What: "CUDA", Status: StatusOK, Detail: "works"}
+	if err := ort.CUDA(); err != nil {
+		if cuda = failed("CUDA", fmt.Errorf("not here: %w", err)); strongest(config) != encoder.CUDA {
+			cuda.Status = StatusNote
+		}
+	}
+	return ort, []Finding{{What: what, Status: StatusOK, Detail: fmt.Sprintf("%s, %s", ort.Version(), library)}, cuda}
+}
+
+func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Runtime, name string) Finding {
+	what := "bundle " + name
+	bundle, err := shipped.Load(config, cache, name)
+	if err != nil {
+		return failed(what, err)
+	}
+	f := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("%d files, %s, fingerprint %.12s", len(bundle.Manifest.Files), bundle.Manifest.Precision, bundle.Fingerprint(models.Passage))}
+	if ort == nil {
+		f.Status = StatusNote
+		f.Detail += "; not tried, since there is no runtime"
+		return f
+	}
+	e, err := ort.Open(bundle, encoder.Options{Provider: config.Encoder.Provider})
+	if err != nil {
+		return failed(what, err)
+	}
+	defer func() { _ = e.Close() }()
+	if err := e.SelfTest(); err != nil {
+		return failed(what, fmt.Errorf("its tokenizer, by a mistake in conclave that should be reported: %w", err))
+	}
+	f.Detail += fmt.Sprintf("; tokenizer as the reference; runs on %s", e.Provider())
+	return f
+}
+
+// examineCollection opens the collection, and compares its vectors with the bundles and
+// its recall with the floors.
+func examineCollection(config configs.Config, cache provision.Cache) Finding {
+	const what = "collection"
+	c, err := collection.Open(config.Collection)
+	if err != nil {
+		f := failed(what, err)
+		if _, absent := os.Stat(config.Collection); absent != nil || errors.Is(err, collection.ErrUnfinished) {
+			f.Status = StatusNote
+		}
+		return f
+	}
+	defer func() { _ = c.Close() }()
+	g := c.Acquire()
+	defer g.Release()
+	f := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("%s: generation %d, %d passages", config.Collection, g.Number(), g.Len())}
+	errs := []error{g.CheckRecall(floors(config.Index))}
+	for _, x := range g.Experts() {
+		f.Detail += fmt.Sprintf("; %s: %s, fingerprint %.12s, recall@10 %.3f", x.Name, x.Index.Kind, x.Fingerprint, x.Recall.Stored.At10)
+		if path, err := shipped.Folder(config, cache, x.Name); err == nil { // else its bundle has a finding of its own
+			if b, err := models.Peek(path); err == nil {
+				errs = append(errs, g.CheckEncoders(bundleEncoder{x.Name, b}))
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return failed(what, err)
+	}
+	return f
+}
+
+// bundleEncoder is what a bundle says of its encoder.
+type bundleEncoder struct {
+	name   string
+	bundle *models.Bundle
+}
+
+func (b bundleEncoder) Name() string        { return b.name }
+func (b bundleEncoder) Dimension() int      { return b.bundle.Manifest.Dimension }
+func (b bundleEncoder) Fingerprint() string { return b.bundle.Fingerprint(models.Passage) }
+
+// examineCalibration opens the collection as a server would, and says whether its
+// calibration is used. Without one a server has what is shipped.
+func examineCalibration(config configs.Config) []Finding {
+	const what = "calibration"
+	record, err := calibration.ReadRecord(config.Collection)
+	if record == nil && err == nil {
+		return nil
+	}
+	var a *Assembly
+	if err == nil {
+		a, err = Assemble(Options{Config: config, Log: slog.New(slog.DiscardHandler)})
+	}
+	if err != nil {
+		return []Finding{failed(what, err)}
+	}
+	f := Finding{What: what, Status: StatusOK, Detail: "auto is " + a.Auto()}
+	if a.Refused() != "" {
+		f.Status, f.Detail = StatusNote, a.Refused()
+	}
+	if err := a.Close(); err != nil {
+		f = failed(what, err)
+	}
+	return []Finding{f}
+}
+
+// examineMemory says what serving may take at most.
+func examineMemory(config configs.Config, cache provision.Cache, experts []string) Finding {
+	var sizes []configs.ExpertSize
+	for _, name := range experts {
+		folder, err := shipped.Folder(config, cache, name)
+		if err != nil {
+			continue // its bundle has a finding of its own
+		}
+		if b, err := models.Peek(folder); err == nil {
+			sizes = append(sizes, configs.ExpertSize{Width: max(b.Manifest.Dimension, b.Manifest.Passage.PooledDimension), MaxTokens: b.Manifest.MaxTokens.Passage})
+		}
+	}
+	m := config.Memory(sizes)
+	return Finding{What: "memory", Status: StatusOK, Detail: fmt.Sprintf("at most %s beside the collection's mapped files and the models: answers %s (limits.concurrency × limits.answer_bytes, four times), bodies %s, writing %s, %d experts %s",
+		mebibytes(m.Total()), mebibytes(m.Answers), mebibytes(m.Bodies), mebibytes(m.Writing), len(sizes), mebibytes(m.Encoders))}
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
+
+// examineFiles says how many connections a server would take.
+func examineFiles(config configs.Config) Finding {
+	f := Finding{What: "open files", Status: StatusOK}
+	files, err := openFiles()
+	if err != nil {
+		f.Status, f.Detail = StatusNote, err.Error()
+		return f
+	}
+	most, set := connectionsWithin(files), config.Server.Connections
+	switch {
+	case set > most:
+		f.Status, f.Detail = StatusNote, fmt.Sprintf("%d allowed; server.connections is %d, which could leave fewer than %d files to the collection: at most %d fit", files, set, storeFiles, most)
+	case set > 0:
+		f.Detail = fmt.Sprintf("%d allowed; server.connections is %d", files, set)
+	case most < leastConnections:
+		return failed(f.What, fmt.Errorf("%d allowed, which is too few to serve with", files))
+	default:
+		f.Detail = fmt.Sprintf("%d allowed; a server takes %d connections, the rest is the collection's", files, most)
+		if files < 2*storeFiles {
+			f.Status = StatusNote
+		}
+	}
+	return f
+}
+
+func examineDisk(cache provision.Cache) Finding {
+	free, known := disk.OS{}.Free(cache.Root)
+	f := Finding{What: "disk", Status: StatusOK, Detail: fmt.Sprintf("%s free where the cache is (%s)", mebibytes(free), cache.Root)}
+	if !known {
+		f.Status, f.Detail = StatusNote, fmt.Sprintf("the cache folder %s is not there", cache.Root)
+	} else if free < 1<<30 {
+		f.Status = StatusNote
+		f.Detail += ": fetching needs about 0.5 GiB, and a collection about 2 KB a passage and expert"
+	}
+	return f
+}
+
+// wantedExperts are the experts that the configuration names and those of its
+// collection.
+func wantedExperts(config configs.Config) (names []string) {
+	for _, x := range config.Experts {
+		names = append(names, x.Name)
+	}
+	stored, _ := StoredExperts(config.Collection) // an error is a finding of the collection's
+	for _, x := range stored {
+		names = append(names, x.Name)
+	}
+	return names
+}
+
+// StoredExperts are the experts of the collection in a folder; nil where there is no
+// collection yet, which is different from one without experts.
+func StoredExperts(folder string) ([]collection.ExpertFiles, error) {
+	c, err := collection.Open(folder)
+	if errors.Is(err, collection.ErrNotCollection) || errors.Is(err, collection.ErrUnfinished) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	g := c.Acquire()
+	defer g.Release()
+	return append([]collection.ExpertFiles{}, g.Experts()...), nil
+}
+
+// merged are the names of both lists, each once.
+func merged(a, b []string) []string {
+	for _, name := range b {
+		if !slices.Contains(a, name) {
+			a = append(a, name)
+		}
+	}
+	return a
+}

@@ -1,0 +1,94 @@
+// Why not: where a passage fell that is not among the first, under each method and in
+// each source.
+import { get, perhaps, post } from "./api.js";
+import { h, number, problem } from "./dom.js";
+import { contributions } from "./why.js";
+
+export function whyNot(state, rankings, sources, signal) {
+  const input = h("textarea", { id: "whynot", rows: "2", spellcheck: "false", placeholder: "health/0002, or a piece of its text" });
+  const out = h("div", { role: "status" });
+  const look = async (event) => {
+    event.preventDefault();
+    const given = input.value.trim();
+    if (!given) return;
+    out.replaceChildren(h("p", { class: "waiting" }, "Looking…"));
+    try {
+      out.replaceChildren(...(await told(given, state, rankings, sources, signal)));
+    } catch (error) {
+      if (!signal.aborted) out.replaceChildren(problem(error));
+    }
+  };
+  return h(
+    "form",
+    { class: "whynot", submit: look },
+    h("h2", null, "Why not this passage?"),
+    h(
+      "div",
+      { class: "row" },
+      h("label", { for: "whynot" }, "Its id, or some of its text"),
+      input,
+      h("button", null, "Look"),
+    ),
+    out,
+  );
+}
+
+async function told(given, state, rankings, sources, signal) {
+  const limits = await get("/v1/limits", { signal });
+  const passage = await find(given, limits, signal);
+  if (!passage) return [h("p", null, "No passage has this id, and none has these words.")];
+  // Every source is asked for as many as it may return, so that its rank is known further down.
+  const { rankings: all } = await post(
+    "/v1/search",
+    {
+      question: state.q,
+      k: limits.k,
+      candidates: limits.candidates,
+      fusion: rankings.map((ranking) => ranking.fusion),
+      fields: ["contributions"],
+    },
+    { signal },
+  );
+  return [
+    h("p", null, h("strong", null, passage.title || passage.id), " ", h("span", { class: "id" }, passage.id)),
+    !passage.exact && h("p", { class: "warning" }, "No passage has exactly this text; this one has most of its words."),
+    h(
+      "div",
+      { class: "fallen" },
+      all.map((ranking) => h("section", null, h("h3", null, ranking.fusion), fell(passage, ranking, sources))),
+    ),
+  ].filter(Boolean);
+}
+
+// find is the passage of an id, or else the one that has a text, or most of its words.
+async function find(given, limits, signal) {
+  const stored =
+    !/\s/.test(given) && (await perhaps(get(`/v1/passages/${encodeURIComponent(given)}`, { signal })));
+  if (stored) return { ...stored, exact: true };
+  const bytes = new TextEncoder().encode(given).slice(0, limits.question_bytes);
+  const question = new TextDecoder().decode(bytes).replace(/\uFFFD+$/, "");
+  const { results } = await post(
+    "/v1/search",
+    { question, experts: [], fusion: "sum", k: Math.min(20, limits.k), fields: ["title", "text"] },
+    { signal },
+  );
+  const plain = (text) => text.replace(/\s+/g, " ").trim().toLowerCase();
+  const same = results.find((result) => plain(`${result.title || ""} ${result.text}`).includes(plain(given)));
+  return same ? { ...same, exact: true } : results[0];
+}
+
+function fell(passage, ranking, sources) {
+  const result = ranking.results.find((other) => other.id === passage.id);
+  if (!result) return h("p", null, "No source that this method fuses has it among its candidates.");
+  const behind = ranking.results[0].score - result.score;
+  return [
+    h(
+      "p",
+      null,
+      result.rank === 1
+        ? "It is the first."
+        : `Rank ${result.rank.toLocaleString("en")}, ${number(behind)} below the first.`,
+    ),
+    contributions(result, sources, ` under ${ranking.fusion}`),
+  ];
+}
