@@ -6,7 +6,10 @@
 // topic or company. It also holds elsewhere.jsonl, questions that no passage answers.
 package demo
 
-import "embed"
+import (
+	"embed"
+	"slices"
+)
 
 // FS holds the folders passages and questions.
 //
@@ -16,4 +19,16 @@ var FS embed.FS
 // Domains returns the domains, each the name of a file in passages.
 func Domains() []string {
 	return []string{"encyclopedia", "reviews", "tales", "health", "policy"}
+}
+
+// Passages are those of all domains, as JSON Lines.
+func Passages() (all []byte, err error) {
+	for _, domain := range Domains() {
+		data, err := FS.ReadFile("passages/" + domain + ".jsonl")
+		if err != nil {
+			return nil, err
+		}
+		all = slices.Concat(all, data)
+	}
+	return all, nil
 }

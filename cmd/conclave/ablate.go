@@ -17,7 +17,6 @@ import (
 // ablating is what `conclave ablate` was asked to do.
 type ablating struct {
 	questions questionFiles
-	limit     int
 	asks      int
 	base      string
 	joint     string
@@ -57,8 +56,7 @@ The collection is not changed: see calibrate for that.`,
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
-	x.questions.bind(flags)
-	flags.IntVar(&x.limit, "limit", 0, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
+	x.questions.bindLimit(command, 0)
 	flags.IntVar(&x.asks, "specialists", askedSpecialists, "experts with a domain that the gate asks, the most familiar with the question; 0: all")
 	flags.StringVar(&x.base, "base", shipped.Base, "the `expert` that people would use alone")
 	flags.StringVar(&x.joint, "joint", "", "the `expert` that was trained on all domains at once")
@@ -66,24 +64,20 @@ The collection is not changed: see calibrate for that.`,
 	flags.StringSliceVar(&x.heldOut, "held-out", nil, "`experts`, with commas, that join for one of the trials; each has a domain of its name")
 	flags.StringSliceVar(&x.trials, "trials", nil, "`names` of the trials to make, with commas: "+strings.Join(ablation.Trials(), ", ")+" (default: all)")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs")
-	_ = command.MarkFlagRequired("questions")
 	return command
 }
 
 func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
 	ctx := cmd.Context()
-	if x.limit < 0 || x.asks < 0 {
-		return usagef("--limit and --specialists are 0 or more")
+	if x.asks < 0 {
+		return usagef("--specialists is 0 or more")
 	}
 	for _, name := range x.trials {
 		if !slices.Contains(ablation.Trials(), name) {
 			return usagef("--trials: %q; %s are possible", name, strings.Join(ablation.Trials(), ", "))
 		}
 	}
-	if err := x.questions.check(); err != nil {
-		return err
-	}
-	domains, err := x.questions.read(x.limit)
+	domains, err := x.questions.read()
 	if err != nil {
 		return err
 	}
@@ -112,7 +106,9 @@ func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal)
 	if err != nil {
 		return err
 	}
-	printAblation(term.Out, report)
+	if err := report.WriteText(term.Out); err != nil {
+		return err
+	}
 	return writeJSON(x.asJSON, report)
 }
 

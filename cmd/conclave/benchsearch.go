@@ -45,7 +45,7 @@ questions, in turns. Nothing is kept between questions.`,
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
-	x.questions.bind(flags)
+	x.questions.bind(command)
 	flags.StringVar(&x.Fusion, "fusion", "hybrid", "fusion `method`: hybrid is muf with BM25")
 	flags.BoolVar(&x.Familiar, "familiar", false, "let each question ask the experts that are the most familiar with it, beside those without a domain, as auto does: fusion gate")
 	flags.IntVar(&x.Clients, "clients", 32, "clients at once, for the rates")
@@ -53,7 +53,6 @@ questions, in turns. Nothing is kept between questions.`,
 	flags.IntVar(&x.asked, "asked", 100, "questions of each turn")
 	flags.IntSliceVar(&x.counts, "counts", nil, "how many experts to ask, each in turn (default: all that can say how sure they are)")
 	flags.BoolVar(&x.asJSON, "json", false, "for programs")
-	_ = command.MarkFlagRequired("questions")
 	return command
 }
 
@@ -61,7 +60,8 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 	if x.Clients < 1 || x.Rounds < 1 || x.asked < 1 {
 		return nil, usagef("--clients, --rounds and --asked are at least 1")
 	}
-	domains, err := x.questions.read(x.asked)
+	x.questions.limit = x.asked
+	domains, err := x.questions.read()
 	if err != nil {
 		return nil, err
 	}

@@ -51,13 +51,13 @@ query, those furthest from it, or those near another vector.`,
 				if err != nil {
 					return err
 				}
-				return show(term.Out, asJSON, points, func(w *errWriter) { printFilters(w, points) })
+				return show(term.Out, asJSON, points, func(w *errWriter) { w.err = bench.PrintFilters(w.out, points) })
 			}
 			r, err := bench.Run(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
-			return show(term.Out, asJSON, r, func(w *errWriter) { printVectors(w, r) })
+			return show(term.Out, asJSON, r, func(w *errWriter) { w.err = r.Print(w.out) })
 		},
 	}
 	flags := command.Flags()
@@ -77,27 +77,4 @@ query, those furthest from it, or those near another vector.`,
 	flags.BoolVar(&filters, "filters", false, "measure searches that may find only a share of the vectors, with the first --ef")
 	flags.BoolVar(&asJSON, "json", false, "for programs")
 	return command
-}
-
-func printVectors(w *errWriter, r bench.VectorReport) {
-	w.printf("%s: %s vectors of %d numbers, built in %.1f s on %d threads with at most %.0f MB resident, %.0f bytes a vector resident while searching, %.0f on disk\n",
-		r.Kind, count(int64(r.Rows), ""), r.Dim, r.BuildSeconds, r.Threads, float64(r.PeakResident)/1e6, r.BytesPerVector, r.DiskPerVector)
-	w.printf("%8s %10s %10s %10s %10s\n", "ef", "queries/s", "recall@10", "recall@100", "compared")
-	for _, p := range r.Points {
-		w.printf("%8d %10.0f %10.4f %10.4f %10.0f\n", p.Ef, p.QPS, p.Recall10, p.Recall100, p.Scored)
-	}
-	if e := r.Exact; e != nil {
-		w.printf("exact search reads %.1f GB/s, plain reading of the same memory %.1f GB/s; many queries at once share passes: %.0f queries/s\n",
-			e.BytesPerSecond/1e9, e.MemoryPerSecond/1e9, e.SharedQPS)
-	}
-}
-
-// printFilters prints what filters cost, the graph beside exact search.
-func printFilters(w *errWriter, points []bench.FilterPoint) {
-	w.printf("%-8s %8s %9s | %9s %9s %8s | %9s | %9s %9s %9s %7s\n",
-		"allowed", "share", "vectors", "graph/s", "recall@10", "given up", "exact/s", "search/s", "recall@10", "recall@100", "exact")
-	for _, p := range points {
-		w.printf("%-8s %8g %9d | %9.0f %9.4f %7.0f%% | %9.0f | %9.0f %9.4f %9.4f %6.0f%%\n",
-			p.Tags, p.Selectivity, p.Allowed, p.WalkQPS, p.WalkRecall10, 100*p.GivenUp, p.ScanQPS, p.QPS, p.Recall10, p.Recall100, 100*p.Exact)
-	}
 }

@@ -19,7 +19,6 @@ import (
 // calibrating is what `conclave calibrate` was asked to do.
 type calibrating struct {
 	questions   questionFiles
-	limit       int
 	specialists int
 	apart       []string
 	asJSON      string
@@ -57,26 +56,21 @@ method that is surely better and that the collection can answer by.`,
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
-	x.questions.bind(flags)
-	flags.IntVar(&x.limit, "limit", 0, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
+	x.questions.bindLimit(command, 0)
 	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "experts with a domain that \"auto\" asks, the most familiar with the question; 0: all, at the price of their encoder passes")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions to be measured on later: refused when it shares one with --questions; may be repeated")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs: all that was measured, by expert, source and domain")
 	flags.StringVar(&x.evidence, "evidence", "", "`file` for what the gate is fitted on, as JSON Lines: nothing is fitted then (bench/gate)")
 	flags.BoolVar(&x.dry, "dry-run", false, "print, and write nothing")
-	_ = command.MarkFlagRequired("questions")
 	command.AddCommand(newCalibratePrior(term))
 	return command
 }
 
 func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
-	if x.limit < 0 || x.specialists < 0 {
-		return usagef("--limit and --specialists are 0 or more")
+	if x.specialists < 0 {
+		return usagef("--specialists is 0 or more")
 	}
-	if err := x.questions.check(); err != nil {
-		return err
-	}
-	domains, err := x.questions.read(x.limit)
+	domains, err := x.questions.read()
 	if err != nil {
 		return err
 	}
@@ -120,7 +114,7 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 // checkApart refuses to fit on questions that are to be measured on.
 func (x *calibrating) checkApart(domains []questions.Domain) error {
 	apart := questionFiles{files: x.apart, format: x.questions.format}
-	others, err := apart.read(0)
+	others, err := apart.read()
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,6 @@ import (
 type fittingPrior struct {
 	questions   questionFiles
 	collections []string
-	limit       int
 	foreign     int
 	out         string
 }
@@ -42,12 +41,10 @@ ECE of 0.10 nothing is written.`,
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "bundles", "encoder.provider")
-	x.questions.bind(flags)
+	x.questions.bindLimit(command, 300)
 	flags.StringArrayVar(&x.collections, "collections", nil, "`NAME=FOLDER` of the collection of a domain; may be repeated")
-	flags.IntVar(&x.limit, "limit", 300, "at most so many questions of each domain, chosen by a hash of their ids")
 	flags.IntVar(&x.foreign, "foreign", 30, "questions of each domain that the others' collections are asked")
 	flags.StringVar(&x.out, "out", "", "`file` to write; none: print alone")
-	_ = command.MarkFlagRequired("questions")
 	_ = command.MarkFlagRequired("collections")
 	return command
 }
@@ -57,7 +54,7 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 	if err != nil {
 		return err
 	}
-	domains, err := x.questions.read(x.limit)
+	domains, err := x.questions.read()
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"strings"
@@ -79,20 +78,6 @@ func demoExperts(cache provision.Cache, names []string) []configs.Expert {
 	return all
 }
 
-func eachDemoFile(do func(name string, data []byte) error) error {
-	for _, domain := range demo.Domains() {
-		name := "passages/" + domain + ".jsonl"
-		data, err := fs.ReadFile(demo.FS, name)
-		if err != nil {
-			return err
-		}
-		if err := do(name, data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // buildDemo indexes the demo corpus unless it is indexed already.
 func buildDemo(ctx context.Context, config configs.Config, term terminal) error {
 	var names, indexed []string
@@ -109,14 +94,11 @@ func buildDemo(ctx context.Context, config configs.Config, term terminal) error 
 	case has != nil:
 		return fmt.Errorf("%s was indexed by %s, and this version has %s: remove that folder, or name another with --collection, and the demo is indexed anew", config.Collection, strings.Join(indexed, ", "), strings.Join(names, ", "))
 	}
-	var passages bytes.Buffer
-	if err := eachDemoFile(func(_ string, data []byte) error {
-		_, err := passages.Write(data)
-		return err
-	}); err != nil {
+	passages, err := demo.Passages()
+	if err != nil {
 		return err
 	}
-	term.In = &passages
+	term.In = bytes.NewReader(passages)
 	x := indexing{experts: strings.Join(names, ","), phrases: true, quiet: true}
 	x.inputs.files = []corpus.Input{{Path: "-"}}
 	bar := newProgress(term.Err)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"conclave/collection"
+	"conclave/demo"
 	"conclave/models"
 	"conclave/provision"
 )
@@ -27,12 +28,8 @@ func demoFolder(cache provision.Cache, names []string) (string, error) {
 		}
 		_, _ = fmt.Fprintf(sum, "%s %s\n", x.Name, bundle.Fingerprint(models.Passage))
 	}
-	_, _ = fmt.Fprintf(sum, "\n%+v\n", collection.NewWords(true))
-	err := eachDemoFile(func(name string, data []byte) error {
-		_, _ = fmt.Fprintf(sum, "\n%s %d\n", name, len(data))
-		_, _ = sum.Write(data)
-		return nil
-	})
+	passages, err := demo.Passages()
+	_, _ = fmt.Fprintf(sum, "%+v\n%s", collection.NewWords(true), passages)
 	return filepath.Join(demoRoot(cache), hex.EncodeToString(sum.Sum(nil)[:demoSum])), err
 }
 

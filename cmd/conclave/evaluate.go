@@ -22,7 +22,6 @@ import (
 // evaluating is what `conclave evaluate` was asked to do.
 type evaluating struct {
 	questions questionFiles
-	limit     int
 	fusions   string
 	also      []string
 	alone     bool
@@ -66,8 +65,7 @@ With --state an interrupted evaluation goes on where it stopped.`,
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider", "search.alpha")
-	x.questions.bind(flags)
-	flags.IntVar(&x.limit, "limit", 0, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
+	x.questions.bindLimit(command, 0)
 	flags.StringVar(&x.fusions, "fusions", "all", "fusion methods with commas; all that the sources allow, with variants; or none")
 	flags.StringArrayVar(&x.also, "also", nil, "a further `method`, \"NAME: FUSION experts=a,b bm25=no alpha=0.05 weights=a:2 missing=min normalisation=zscore\"; may be repeated")
 	flags.BoolVar(&x.alone, "alone", true, "measure each source alone, and the oracles, too")
@@ -83,7 +81,6 @@ With --state an interrupted evaluation goes on where it stopped.`,
 	flags.StringVar(&x.runs.Folder, "runs", "", "`folder` to write each method's rankings to")
 	flags.StringSliceVar(&x.runs.Forms, "run-forms", evaluation.RunForms(), "forms of the rankings: trec, dpr (with texts, so large)")
 	flags.StringArrayVar(&x.runs.Of, "runs-of", nil, "write the rankings of this `method` only; may be repeated")
-	_ = command.MarkFlagRequired("questions")
 	return command
 }
 
@@ -92,7 +89,7 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	if err != nil {
 		return err
 	}
-	domains, err := x.questions.read(x.limit)
+	domains, err := x.questions.read()
 	if err != nil {
 		return err
 	}
@@ -129,8 +126,8 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 	if x.answers != "text" && x.answers != "regex" {
 		return nil, usagef("--answers is %q: text and regex are possible", x.answers)
 	}
-	if x.depth < 1 || x.limit < 0 || x.timed < 0 || x.cands < 0 {
-		return nil, usagef("--depth is at least 1; --limit, --timed and --candidates are 0 or more")
+	if x.depth < 1 || x.timed < 0 || x.cands < 0 {
+		return nil, usagef("--depth is at least 1; --timed and --candidates are 0 or more")
 	}
 	if x.runs.Folder == "" && len(x.runs.Of) > 0 {
 		return nil, usagef("--runs-of needs --runs, the folder to write to")

@@ -9,7 +9,7 @@ import (
 
 	"conclave/questions"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 )
 
 // questionFiles are the questions that were named, and what belongs to them by
@@ -18,18 +18,31 @@ type questionFiles struct {
 	files         []string
 	qrels, splits []string
 	format        string
+	limit         int // questions of a domain; 0: all
 }
 
-func (f *questionFiles) bind(flags *pflag.FlagSet) {
+// bind adds the flags to a command, which needs questions.
+func (f *questionFiles) bind(command *cobra.Command) {
+	flags := command.Flags()
 	flags.StringArrayVar(&f.files, "questions", nil, "`[NAME=]FILE` of questions, or BEIR folder; may be repeated")
 	flags.StringArrayVar(&f.qrels, "qrels", nil, "`[NAME=]FILE` of judgements, for TREC topics")
 	flags.StringArrayVar(&f.splits, "split", nil, "`[NAME=]SPLIT` of a BEIR folder, such as test")
 	flags.StringVar(&f.format, "question-format", "auto", "format of the questions: "+strings.Join(questions.Formats(), ", "))
+	_ = command.MarkFlagRequired("questions")
+}
+
+// bindLimit adds --limit, too.
+func (f *questionFiles) bindLimit(command *cobra.Command, limit int) {
+	f.bind(command)
+	command.Flags().IntVar(&f.limit, "limit", limit, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
 }
 
 func (f *questionFiles) check() error {
 	if !slices.Contains(questions.Formats(), f.format) {
 		return usagef("--question-format is %q: %s are possible", f.format, strings.Join(questions.Formats(), ", "))
+	}
+	if f.limit < 0 {
+		return usagef("--limit is %d: it has to be 0 or more", f.limit)
 	}
 	_, err := f.sources()
 	return err
@@ -90,11 +103,14 @@ func byName(flag string, values []string) (map[string]string, error) {
 	return out, nil
 }
 
-// read reads all files, at most so many questions of each domain; 0: all.
-func (f *questionFiles) read(limit int) ([]questions.Domain, error) {
+// read reads all files.
+func (f *questionFiles) read() ([]questions.Domain, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
 	sources, err := f.sources()
 	if err != nil {
 		return nil, err
 	}
-	return questions.ReadDomains(sources, limit)
+	return questions.ReadDomains(sources, f.limit)
 }

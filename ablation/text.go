@@ -1,17 +1,17 @@
-package main
+package ablation
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
-
-	"conclave/ablation"
 )
 
-// printAblation shows the trials as tables: top-1 / top-20 in percent, and what
+// WriteText writes the trials as tables: top-1 / top-20 in percent, and what
 // changes against each table's first row.
-func printAblation(out io.Writer, r *ablation.Report) {
+func (r *Report) WriteText(to io.Writer) error {
+	out := bufio.NewWriter(to)
 	_, _ = fmt.Fprintf(out, "%d questions; top-1 / top-20 in percent, the difference to the gate and its p-values\n\n", r.Questions)
 	first := &r.Yardsticks[0]
 	printRows(out, "method", first, r.Yardsticks)
@@ -47,6 +47,7 @@ func printAblation(out io.Writer, r *ablation.Report) {
 			}
 		})
 	}
+	return out.Flush()
 }
 
 func printTable(out io.Writer, heading string, rows func(t io.Writer)) {
@@ -57,7 +58,7 @@ func printTable(out io.Writer, heading string, rows func(t io.Writer)) {
 	_, _ = fmt.Fprintln(out)
 }
 
-func printRows(out io.Writer, title string, first *ablation.Row, rows []ablation.Row) {
+func printRows(out io.Writer, title string, first *Row, rows []Row) {
 	printTable(out, title+"\tall\tmean over domains\tdifference\tp", func(t io.Writer) {
 		for _, row := range rows {
 			if row.Weight != nil {
@@ -72,13 +73,13 @@ func printRows(out io.Writer, title string, first *ablation.Row, rows []ablation
 	})
 }
 
-func printPair(out io.Writer, name string, pair *[2]ablation.Row) {
+func printPair(out io.Writer, name string, pair *[2]Row) {
 	_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%.4f / %.4f\n", name, pairOf(pair[0].All), pairOf(pair[1].All),
 		differenceOf(pair[1].All, pair[0].All), pair[1].P.Top1, pair[1].P.Top20)
 }
 
-func pairOf(a ablation.Accuracies) string { return fmt.Sprintf("%.1f / %.1f", 100*a.Top1, 100*a.Top20) }
+func pairOf(a Accuracies) string { return fmt.Sprintf("%.1f / %.1f", 100*a.Top1, 100*a.Top20) }
 
-func differenceOf(a, b ablation.Accuracies) string {
+func differenceOf(a, b Accuracies) string {
 	return fmt.Sprintf("%+.1f / %+.1f", 100*(a.Top1-b.Top1), 100*(a.Top20-b.Top20))
 }
