@@ -30,24 +30,23 @@ func newAblate(term terminal) *cobra.Command {
 	var x ablating
 	command := &cobra.Command{
 		Use:   "ablate",
-		Short: "Measure what each expert of a collection is worth",
-		Long: `Asks a collection questions whose passages are known, once, and works out from
-the answers
+		Short: "Measure what each expert of a collection contributes",
+		Long: `Asks a collection questions whose passages are known, once, and compares
 
-  - the gate beside what people use in its place: the base encoder and BM25 by
-    reciprocal ranks and by the best fixed weight, the plain mean of the experts
-    with BM25, and a jointly trained expert (--joint) with BM25;
+  - the gate with common alternatives: the base encoder and BM25 by reciprocal
+    ranks and by the best fixed weight, the plain mean of the experts with BM25,
+    and a jointly trained expert (--joint) with BM25;
   - the gate without one source at a time;
-  - the gate over fewer and over more of the experts that are most familiar with each question;
-  - what experts of other domains cost (--foreign: their own questions are left out);
-  - what the gate and the confidence gain, or lose, when they are fitted on few
-    questions;
-  - what an expert brings that joins a calibrated collection (--held-out: the gate
-    has seen neither the expert nor its domain's questions).
+  - the gate with fewer and with more specialists for each question;
+  - the gate with and without out-of-domain experts (--foreign names them; the
+    questions of their domains are left out);
+  - the gate and the confidence fitted on few questions with the shipped ones;
+  - a calibrated collection before and after an expert is added (--held-out names
+    it; the gate has seen neither the expert nor the questions of its domain).
 
 The gate is fitted on other questions than those it answers (five folds by a
-hash of the question's id); a fixed weight is the best one for these questions.
-The collection is not changed: see calibrate for that.`,
+hash of the question's id). A fixed weight is the best one for these questions.
+The collection is not changed.`,
 		Example: `  conclave ablate --collection my-index --questions dev.jsonl
   conclave ablate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --joint multi \
     --foreign nq --held-out wiki --json ablation.json`,
@@ -57,13 +56,13 @@ The collection is not changed: see calibrate for that.`,
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 0)
-	flags.IntVar(&x.asks, "specialists", askedSpecialists, "experts with a domain that the gate asks, the most familiar with the question; 0: all")
-	flags.StringVar(&x.base, "base", shipped.Base, "the `expert` that people would use alone")
-	flags.StringVar(&x.joint, "joint", "", "the `expert` that was trained on all domains at once")
-	flags.StringSliceVar(&x.foreign, "foreign", nil, "`experts`, with commas, whose domains' questions are left out for one of the trials")
-	flags.StringSliceVar(&x.heldOut, "held-out", nil, "`experts`, with commas, that join for one of the trials; each has a domain of its name")
-	flags.StringSliceVar(&x.trials, "trials", nil, "`names` of the trials to make, with commas: "+strings.Join(ablation.Trials(), ", ")+" (default: all)")
-	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs")
+	flags.IntVar(&x.asks, "specialists", askedSpecialists, "how many experts with a domain the gate asks, the most familiar with the question; 0: all")
+	flags.StringVar(&x.base, "base", shipped.Base, "the `expert` to compare with, alone and with BM25")
+	flags.StringVar(&x.joint, "joint", "", "the `expert` that was trained on all domains together")
+	flags.StringSliceVar(&x.foreign, "foreign", nil, "out-of-domain `experts`, separated by commas: the questions of their domains are left out of that trial")
+	flags.StringSliceVar(&x.heldOut, "held-out", nil, "`experts`, separated by commas, that are added in one trial; each has a domain of its name")
+	flags.StringSliceVar(&x.trials, "trials", nil, "`names` of the trials, separated by commas: "+strings.Join(ablation.Trials(), ", ")+" (default: all)")
+	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON")
 	return command
 }
 

@@ -62,7 +62,7 @@ func newBenchWords(term terminal) *cobra.Command {
 	flags.StringArrayVar(&questions, "questions", nil, "`file` of questions, JSON Lines; may be repeated")
 	flags.IntVar(&o.K, "k", 100, "hits per question")
 	flags.IntVar(&o.Rounds, "rounds", 5, "how often all questions are asked")
-	flags.BoolVar(&asJSON, "json", false, "for programs")
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	_ = command.MarkFlagRequired("questions")
 	return command
 }

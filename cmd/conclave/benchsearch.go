@@ -26,10 +26,10 @@ func newBenchSearch(term terminal) *cobra.Command {
 	var x benchingSearch
 	command := &cobra.Command{
 		Use:   "search",
-		Short: "Measure what a search costs beside its experts' encoders alone",
-		Long: `Asks questions of a collection, first by one client, then by several, with some
-of its experts and BM25, and lets the same experts only encode the same
-questions, in turns. Nothing is kept between questions.`,
+		Short: "Measure a search beside the encoders of its experts alone",
+		Long: `Asks a collection questions, by one client and then by several, with some of its
+experts and BM25. In turns with that, the same experts only encode the same
+questions. No vectors are cached between questions.`,
 		Example: "  conclave bench search --collection my-index --questions dev.jsonl --counts 1,2,4",
 		Args:    cobra.NoArgs,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
@@ -47,12 +47,12 @@ questions, in turns. Nothing is kept between questions.`,
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bind(command)
 	flags.StringVar(&x.Fusion, "fusion", "hybrid", "fusion `method`: hybrid is muf with BM25")
-	flags.BoolVar(&x.Familiar, "familiar", false, "let each question ask the experts that are the most familiar with it, beside those without a domain, as auto does: fusion gate")
+	flags.BoolVar(&x.Familiar, "familiar", false, "ask the experts most familiar with each question, beside those without a domain, as auto does (fusion gate)")
 	flags.IntVar(&x.Clients, "clients", 32, "clients at once, for the rates")
-	flags.IntVar(&x.Rounds, "rounds", 5, "turns of each side; the median counts")
+	flags.IntVar(&x.Rounds, "rounds", 5, "turns of each side, of which the median is printed")
 	flags.IntVar(&x.asked, "asked", 100, "questions of each turn")
-	flags.IntSliceVar(&x.counts, "counts", nil, "how many experts to ask, each in turn (default: all that can say how sure they are)")
-	flags.BoolVar(&x.asJSON, "json", false, "for programs")
+	flags.IntSliceVar(&x.counts, "counts", nil, "how many experts to ask, one measurement for each number (default: all that have a confidence)")
+	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
 }
 

@@ -20,11 +20,11 @@ func newBenchVectors(term terminal) *cobra.Command {
 		Short: "Measure a vector index: one thread, one query at a time, top 100",
 		Long: `Builds an index of the vectors and asks it every query, for several values of
 efSearch, beside exact search. Vectors and queries are files of rows without a
-header: float16 (name ends in .f16) or float32 (.f32), little-endian. --truth names the
-100 nearest rows of each query (int32, little-endian); without it they are
-worked out first. --filters measures instead what searching costs and finds when
-only a share of the vectors may be found: any of them, those nearest to the
-query, those furthest from it, or those near another vector.`,
+header, little-endian: float16 (the name ends in .f16) or float32 (.f32). --truth
+names a file of the 100 nearest rows of each query (int32, little-endian); without
+it they are computed first. --filters measures speed and recall of searches that
+are limited to a share of the vectors instead: random ones, those nearest to the
+query, those furthest from it, and those near another vector.`,
 		Example: `  conclave bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --json
   conclave bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --ef 300 --filters
   conclave bench ann --generate 100000 --vectors v.f16 --queries q.f16 --dim 384      # makes these files`,
@@ -67,14 +67,14 @@ query, those furthest from it, or those near another vector.`,
 	flags.IntVar(&o.Dim, "dim", 0, "numbers of a vector")
 	flags.StringVar(&o.Kind, "index", "hnsw", "kind of index: hnsw, flat or coder")
 	flags.IntSliceVar(&o.Ef, "ef", nil, fmt.Sprintf("values of efSearch (default %v)", bench.DefaultEf()))
-	flags.IntVar(&o.Build.M, "m", 0, "neighbours of a node (default: of the kind)")
-	flags.IntVar(&o.Build.EfConstruction, "ef-construction", 0, "candidates looked at while building (default: of the kind)")
-	flags.IntVar(&o.Build.Threads, "threads", 0, "threads that build (default: all processors)")
+	flags.IntVar(&o.Build.M, "m", 0, "neighbours of each node (0: the default of the kind)")
+	flags.IntVar(&o.Build.EfConstruction, "ef-construction", 0, "candidates compared for each node while building (0: the default of the kind)")
+	flags.IntVar(&o.Build.Threads, "threads", 0, "threads that build (0: all processors)")
 	flags.Uint64Var(&o.Build.Seed, "seed", 0, "seed of the graph")
 	flags.IntVar(&o.Passes, "passes", 5, "how often all queries are asked")
-	flags.StringVar(&o.Folder, "folder", "", "`folder` to keep the index in, and to take it from when it is there")
+	flags.StringVar(&o.Folder, "folder", "", "`folder` to keep the index in, and to read it from if it exists")
 	flags.IntVar(&generate, "generate", 0, "write this many clustered vectors to --vectors, a thousand more to --queries, and stop")
-	flags.BoolVar(&filters, "filters", false, "measure searches that may find only a share of the vectors, with the first --ef")
-	flags.BoolVar(&asJSON, "json", false, "for programs")
+	flags.BoolVar(&filters, "filters", false, "measure searches that are limited to a share of the vectors, with the first --ef")
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }

@@ -38,17 +38,17 @@ func newCalibrate(term terminal) *cobra.Command {
 		Short: "Fit weights and confidences to questions with known passages",
 		Long: `Asks a collection questions whose passages are known, and fits to the answers
 
-  - each expert's temperature, so that MUF's confidence is the chance that its
-    first hit answers;
-  - BM25's weight in the hybrid;
-  - the gate, which weighs experts and words by question;
-  - the chance that the first passage of an answer, and any of the first 5, 10
-    and 20, answers: "confidence" and "min_confidence" of a search.
+  - the temperature of each expert, so that MUF's confidence is the probability
+    that the first hit answers;
+  - the weight of BM25 in the hybrid;
+  - the gate, which sets the weight of each source for each question;
+  - the probability that the first passage of an answer, and any of the first 5,
+    10 and 20, answers: "confidence" and "min_confidence" of a search.
 
-What it prints is measured on questions that the numbers were not fitted on
-(five folds by a hash of the question's id). The result is calibration.yaml in
-the collection's folder; "auto" is then the gate, or another
-method that is surely better and that the collection can answer by.`,
+The printed figures are of questions that were held out of the fit (five folds by
+a hash of the question's id). The result is calibration.yaml in the collection's
+folder. "auto" is then the gate, or another method that is significantly better
+and that the collection can answer by.`,
 		Example: `  conclave calibrate --collection my-index --questions dev.jsonl
   conclave calibrate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --json fit.json`,
 		Args: cobra.NoArgs,
@@ -57,11 +57,11 @@ method that is surely better and that the collection can answer by.`,
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 0)
-	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "experts with a domain that \"auto\" asks, the most familiar with the question; 0: all, at the price of their encoder passes")
-	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions to be measured on later: refused when it shares one with --questions; may be repeated")
-	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs: all that was measured, by expert, source and domain")
-	flags.StringVar(&x.evidence, "evidence", "", "`file` for what the gate is fitted on, as JSON Lines: nothing is fitted then (bench/gate)")
-	flags.BoolVar(&x.dry, "dry-run", false, "print, and write nothing")
+	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "how many experts with a domain \"auto\" asks, the most familiar with the question; 0: all")
+	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions for a later measurement: an error if it shares one with --questions; may be repeated")
+	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON: every measure, by expert, source and domain")
+	flags.StringVar(&x.evidence, "evidence", "", "`file` for the data that the gate is fitted to, as JSON Lines; nothing is fitted then (bench/gate)")
+	flags.BoolVar(&x.dry, "dry-run", false, "print the figures, and write nothing")
 	command.AddCommand(newCalibratePrior(term))
 	return command
 }

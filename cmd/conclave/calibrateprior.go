@@ -27,13 +27,13 @@ func newCalibratePrior(term terminal) *cobra.Command {
 	var x fittingPrior
 	command := &cobra.Command{
 		Use:   "prior",
-		Short: "Fit the confidence that is shipped, to collections of several domains",
-		Long: `Asks each collection its own questions, the same without the passages that
-answer, and questions of the other domains, under the shipped gate, and fits the
-chance that the first passage answers to all of them. What it prints is of each
-domain by the fit to the others. The result is for collections that nobody
-calibrated (experts/confidence.yaml), and what calibrations begin with. Above an
-ECE of 0.10 nothing is written.`,
+		Short: "Fit the shipped confidence to collections of several domains",
+		Long: `Asks each collection its own questions, the same questions with the answering
+passages removed, and questions of the other domains, under the shipped gate. It
+fits the probability that the first passage answers to all of them. The printed
+figures are leave-one-out: each domain by the fit to the others. The result
+(experts/confidence.yaml) serves collections without a calibration, and is the
+starting point of calibrations. Above an ECE of 0.10 nothing is written.`,
 		Example: `  conclave calibrate prior --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
     --collections policy=c/policy --questions policy=policy/dev.jsonl.gz --out experts/confidence.yaml`,
 		Args: cobra.NoArgs,
@@ -43,8 +43,8 @@ ECE of 0.10 nothing is written.`,
 	addConfigFlags(flags, "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 300)
 	flags.StringArrayVar(&x.collections, "collections", nil, "`NAME=FOLDER` of the collection of a domain; may be repeated")
-	flags.IntVar(&x.foreign, "foreign", 30, "questions of each domain that the others' collections are asked")
-	flags.StringVar(&x.out, "out", "", "`file` to write; none: print alone")
+	flags.IntVar(&x.foreign, "foreign", 30, "questions of each domain to ask of the other collections")
+	flags.StringVar(&x.out, "out", "", "`file` to write (default: none)")
 	_ = command.MarkFlagRequired("collections")
 	return command
 }

@@ -23,10 +23,10 @@ func newDemo(term terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "demo",
 		Short: "Fetch what is missing, index the demo corpus and serve it",
-		Long: `Does all of it: setup, an index of the demo corpus (short passages of five
-domains, written for this project) as 'conclave index' makes it by default, and
-the server. What is there already is verified and used again, so the second
-start takes a moment only.`,
+		Long: `Runs setup, indexes the demo corpus as 'conclave index' does by default, and
+serves it. The demo corpus is short passages of five domains, written for this
+project. Files that exist are verified and used again, so the second start takes
+a moment only.`,
 		Example: "  conclave demo\n  conclave demo --listen 127.0.0.1:9000",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -26,7 +26,7 @@ func newDoctor(term terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what works on this machine, what does not, and what mends it",
+		Short: "Check this machine, and print what repairs each fault",
 		Example: `  conclave doctor
   conclave doctor --collection my-index --json`,
 		Args: cobra.NoArgs,
@@ -52,7 +52,7 @@ func newDoctor(term terminal) *cobra.Command {
 		},
 	}
 	addConfigFlags(command.Flags(), "collection", "bundles", "encoder.provider")
-	command.Flags().BoolVar(&asJSON, "json", false, "for programs")
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }
 

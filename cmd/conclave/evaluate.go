@@ -41,19 +41,19 @@ func newEvaluate(term terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "evaluate",
 		Short: "Measure the accuracy of every method on questions with known passages",
-		Long: `Asks a collection every question of the files, once for all methods, and compares
-each source alone, every fusion, and two oracles that choose among the experts:
-one knows each question's domain, the other the best expert of each question.
+		Long: `Asks a collection the questions of all files, once for all methods. It compares
+each source alone, every fusion method, and two oracles: one knows the domain of
+each question, the other the best expert of each question.
 
-Each file is a domain: name it with NAME=FILE. What is printed is a table of all questions
-together, with p-values against a reference method; the report has every measure,
+Each file is a domain; NAME=FILE names it. The printed table is of all questions
+together, with p-values against a reference method. The report has every measure,
 for each domain and averaged over domains, and the times of single requests.
 
-Questions may be JSON Lines ({"id","question","answers","positive_ids","grades"}),
+Questions are JSON Lines ({"id","question","answers","positive_ids","grades"}),
 DPR's csv (question TAB ['answer', …]), BEIR folders, or TREC topics (id TAB text)
 with --qrels; plain or gzip-compressed.
 
-With --state an interrupted evaluation goes on where it stopped.`,
+With --state an interrupted evaluation continues where it stopped.`,
 		Example: `  conclave evaluate --collection my-index --questions dev.jsonl
   conclave evaluate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz \
     --limit 500 --state eval.state --report report.html --json report.json --runs runs/
@@ -66,20 +66,20 @@ With --state an interrupted evaluation goes on where it stopped.`,
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider", "search.alpha")
 	x.questions.bindLimit(command, 0)
-	flags.StringVar(&x.fusions, "fusions", "all", "fusion methods with commas; all that the sources allow, with variants; or none")
+	flags.StringVar(&x.fusions, "fusions", "all", "fusion methods separated by commas; all (those that the sources allow, with variants); or none")
 	flags.StringArrayVar(&x.also, "also", nil, "a further `method`, \"NAME: FUSION experts=a,b bm25=no alpha=0.05 weights=a:2 missing=min normalisation=zscore\"; may be repeated")
-	flags.BoolVar(&x.alone, "alone", true, "measure each source alone, and the oracles, too")
-	flags.StringVar(&x.against, "against", "", "`method` that the others are tested against (default: auto, or the first fusion)")
-	flags.StringVar(&x.answers, "answers", "text", "what answers are: text, or regex for TREC's patterns")
-	flags.IntVar(&x.depth, "depth", 100, "results of each ranking")
+	flags.BoolVar(&x.alone, "alone", true, "measure each source alone and the oracles too")
+	flags.StringVar(&x.against, "against", "", "reference `method` of the significance tests (default: auto, or the first fusion method)")
+	flags.StringVar(&x.answers, "answers", "text", "form of the answers: text, or regex for the patterns of TREC")
+	flags.IntVar(&x.depth, "depth", 100, "results in each ranking")
 	flags.IntVar(&x.cands, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
 	flags.BoolVar(&x.exact, "exact", false, "compare with every vector instead of using the graph")
-	flags.IntVar(&x.timed, "timed", 100, "`questions` with which single requests are timed; 0: no times")
+	flags.IntVar(&x.timed, "timed", 100, "how many `questions` are timed as single requests; 0: none")
 	flags.StringVar(&x.report, "report", "", "HTML `file` to write, with plots")
-	flags.StringVar(&x.asJSON, "json", "", "`file` to write for programs; '-' for standard output instead of the tables")
-	flags.StringVar(&x.state, "state", "", "`file` that keeps what is done, so that an interrupted evaluation goes on")
-	flags.StringVar(&x.runs.Folder, "runs", "", "`folder` to write each method's rankings to")
-	flags.StringSliceVar(&x.runs.Forms, "run-forms", evaluation.RunForms(), "forms of the rankings: trec, dpr (with texts, so large)")
+	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON; '-' for standard output instead of the table")
+	flags.StringVar(&x.state, "state", "", "`file` that records progress, so that an interrupted evaluation continues")
+	flags.StringVar(&x.runs.Folder, "runs", "", "`folder` for the rankings of each method")
+	flags.StringSliceVar(&x.runs.Forms, "run-forms", evaluation.RunForms(), "forms of the rankings: trec, dpr (large, since it contains the texts)")
 	flags.StringArrayVar(&x.runs.Of, "runs-of", nil, "write the rankings of this `method` only; may be repeated")
 	return command
 }
@@ -196,6 +196,6 @@ func (x *evaluating) write(found *evaluation.Report, term terminal) error {
 	if err := found.WriteText(term.Out); err != nil || x.report != "" || x.asJSON != "" {
 		return err
 	}
-	_, err := fmt.Fprintln(term.Out, "\nmore measures, each domain, plots: --report FILE.html; for programs: --json FILE")
+	_, err := fmt.Fprintln(term.Out, "\n--report FILE.html has more measures, each domain and plots; --json FILE is for programs")
 	return err
 }

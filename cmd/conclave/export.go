@@ -15,10 +15,10 @@ func newExport(term terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "export",
 		Short: "Write all passages as JSON Lines, and their vectors",
-		Long: `Writes the passages that searches see, one a line, in the order of their ids'
-bytes: what 'conclave index' reads. With --vectors it writes the vectors of each
-expert beside them, as EXPERT.npy: float32, a row for each line. Late interaction,
-which has a list of vectors for each passage, is left out.`,
+		Long: `Writes the passages that searches see as JSON Lines, which 'conclave index' reads,
+in the byte order of their ids. --vectors also writes the vectors of each expert to
+EXPERT.npy: float32, one row for each line. Late interaction, which has a list of
+vectors for each passage, is left out.`,
 		Example: `  conclave export --collection my-index > passages.jsonl
   conclave export --collection my-index --out passages.jsonl --vectors vectors`,
 		Args: cobra.NoArgs,
@@ -46,7 +46,7 @@ which has a list of vectors for each passage, is left out.`,
 		}),
 	}
 	addConfigFlags(command.Flags(), "collection")
-	command.Flags().StringVar(&out, "out", "", "`file` to write, which must not be there yet; default: standard output")
+	command.Flags().StringVar(&out, "out", "", "`file` to write, which must not exist yet (default: standard output)")
 	command.Flags().StringVar(&vectors, "vectors", "", "`folder` for the experts' vectors")
 	return command
 }

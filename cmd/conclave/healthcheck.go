@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
+
+	"conclave/client"
 
 	"github.com/spf13/cobra"
 )
@@ -50,7 +53,7 @@ func newHealthcheck(term terminal) *cobra.Command {
 	}
 	command.Flags().StringVar(&url, "url", "http://127.0.0.1:8080", "base `address` of the server")
 	command.Flags().DurationVar(&timeout, "timeout", 3*time.Second, "how long to wait for an answer")
-	command.Flags().BoolVar(&asJSON, "json", false, "for programs, with what /readyz says")
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON, with the answer of /readyz")
 	return command
 }
 
@@ -62,9 +65,18 @@ func checkHealth(ctx context.Context, base string) (found health, err error) {
 			found.Error = err.Error()
 		}
 	}()
-	answer, body, err := request(ctx, http.MethodGet, base, "/readyz", "", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
 	if err != nil {
 		return found, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return found, fmt.Errorf("no answer from %s: %w", base, err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	if err != nil {
+		return found, fmt.Errorf("reading the answer of %s: %w", base, err)
 	}
 	found.Status = answer.StatusCode
 	if !json.Valid(body) {
@@ -72,7 +84,9 @@ func checkHealth(ctx context.Context, base string) (found health, err error) {
 	}
 	found.Answer, found.Ready = body, answer.StatusCode == http.StatusOK
 	if !found.Ready {
-		return found, fmt.Errorf("%s is not ready: %s", base, problemText(answer.Status, body))
+		var problem client.Problem
+		_ = json.Unmarshal(body, &problem) // else there is no detail
+		return found, fmt.Errorf("%s is not ready: %s: %s", base, answer.Status, problem.Detail)
 	}
 	return found, nil
 }

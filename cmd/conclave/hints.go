@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 
+	"conclave/client"
 	"conclave/collection"
+	"conclave/configs"
 	"conclave/corpus"
 	"conclave/disk"
 	"conclave/encoder"
@@ -69,6 +72,10 @@ func hint(err error) string {
 	case *search.Error:
 		if e.Code == "needs_calibration" {
 			return "conclave calibrate fits what is missing"
+		}
+	case *client.Problem:
+		if e.Status == http.StatusUnauthorized {
+			return "put the key into the environment as " + configs.VariableKey
 		}
 	case *collection.ClashError:
 		return "--id-prefix before an --in tells files apart"

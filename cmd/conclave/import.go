@@ -26,14 +26,15 @@ func newModelsImport(term terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "import FOLDER",
 		Short: "Turn a Hugging Face BERT or DPR checkpoint, an exported ONNX, or a delta into a bundle",
-		Long: `Reads config.json, model.safetensors and tokenizer.json or vocab.txt and writes
-ONNX graphs with pooling and normalisation in them, without Python. BERT's and
-DPR's tensor names are known. A folder with model.onnx instead of weights is
-taken as it is, once its inputs and outputs have been checked.
+		Long: `Reads config.json, model.safetensors and tokenizer.json or vocab.txt, and writes
+ONNX graphs that include pooling and normalisation. It needs no Python. The tensor
+names of BERT and DPR are known. A folder with model.onnx instead of weights is
+used as it is, after its inputs and outputs are checked.
 
 A folder with expert.yaml and delta.safetensors, as conclave-train writes it, is
-merged with its base: the checkpoint that 'conclave setup' fetched, or --base. It
-goes into the cache, where indexing and serving find it by name, or to --out.
+merged with its base: the checkpoint that 'conclave setup' fetched, or --base. The
+bundle goes to --out, or by default into the cache, where indexing and serving
+find it by name.
 
 The same input gives the same bytes.`,
 		Example: `  conclave models import ./all-MiniLM-L6-v2 --out experts/general --int8
@@ -50,17 +51,17 @@ The same input gives the same bytes.`,
 	}
 	o := &x.options
 	flags := command.Flags()
-	flags.StringVar(&x.out, "out", "", "`folder` of the bundle to make (required, but for a delta)")
-	flags.StringVar(&o.Name, "name", "", "`name` of the expert (default: of the folder, or the delta's)")
-	flags.StringVar(&o.PassageDir, "passage", "", "`folder` of the passage encoder, where it has one of its own")
-	flags.StringVar(&o.Base, "base", "", "`folder` of a delta's base checkpoint (default: what setup fetched)")
-	flags.BoolVar(&o.Int8, "int8", false, "8-bit weights: a quarter of the size, faster")
-	flags.StringVar(&o.Pooling, "pooling", "", "cls, mean or pooler (default: what the checkpoint says, else cls)")
-	flags.StringVar(&x.normalise, "normalise", "", "true or false: unit length (default: what the checkpoint says)")
+	flags.StringVar(&x.out, "out", "", "`folder` of the bundle to make (required, except for a delta)")
+	flags.StringVar(&o.Name, "name", "", "`name` of the expert (default: that of the folder or of the delta)")
+	flags.StringVar(&o.PassageDir, "passage", "", "`folder` of the passage encoder, if it is a separate one")
+	flags.StringVar(&o.Base, "base", "", "`folder` of a delta's base checkpoint (default: the one that setup fetched)")
+	flags.BoolVar(&o.Int8, "int8", false, "8-bit weights: a quarter of the size, and faster")
+	flags.StringVar(&o.Pooling, "pooling", "", "cls, mean or pooler (default: that of the checkpoint, else cls)")
+	flags.StringVar(&x.normalise, "normalise", "", "true or false: scale vectors to unit length (default: as the checkpoint does)")
 	flags.StringVar(&o.Template, "template", "", "text, title-dot-text or pair (default: pair for DPR, else title-dot-text)")
 	flags.IntVar(&o.MaxTokens.Question, "max-question-tokens", 0, "longest question, special tokens included (default 64; DPR 256)")
 	flags.IntVar(&o.MaxTokens.Passage, "max-passage-tokens", 0, "longest passage, special tokens included (default 256)")
-	flags.StringVar(&o.Output, "output", "", "`name` of the output of an exported ONNX that has the vectors, where it is not plain which")
+	flags.StringVar(&o.Output, "output", "", "`name` of the output that has the vectors, if an exported ONNX has several")
 	flags.StringVar(&o.Licence, "licence", "", "`licence` of the weights, for the card")
 	return command
 }

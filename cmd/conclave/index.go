@@ -39,9 +39,9 @@ func newIndex(term terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "index",
 		Short: "Build a collection, or add to it",
-		Long: `Reads passages, indexes their words and, with every expert, their meaning, and
-publishes the result at once: until then, and after an interruption or a
-failure, the collection is as it was before.
+		Long: `Reads passages, indexes their words, encodes them with every expert, and
+publishes the result in one step. Until then, and after an interruption or a
+failure, the collection is unchanged.
 
 Formats are JSON Lines ({"id","title","text","tags","metadata"}), BEIR folders
 and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
@@ -50,7 +50,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
   conclave index --collection both --id-prefix a/ --in a.jsonl --id-prefix b/ --in b.jsonl
   zcat psgs_w100.tsv.gz | conclave index --collection wiki --in - --experts none
   conclave index --collection my-index --add-expert health
-  conclave index --collection my-index --rebuild-words             # from the texts that it holds`,
+  conclave index --collection my-index --rebuild-words             # from its texts`,
 		Args: cobra.NoArgs,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
 			if err := x.check(cmd.Flags(), config.Index.Kind); err != nil {
@@ -63,20 +63,20 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.inputs.bind(flags)
 	flags.StringVar(&x.format, "format", "auto", "format of the inputs: "+strings.Join(corpus.Formats(), ", "))
-	flags.StringVar(&x.experts, "experts", "", "experts of a new collection: default (base and late, one pass), all (those that are shipped, a pass each), none (words alone), or names with commas")
+	flags.StringVar(&x.experts, "experts", "", "experts of a new collection: default (base and late, one pass), all (every shipped expert, one pass each), none (words only), or names separated by commas")
 	flags.StringVar(&x.index.Kind, "index", "", "kind of vector index of a new collection or expert: hnsw, flat or coder (default: index.kind of the configuration)")
-	flags.IntVar(&x.index.M, "m", 0, "neighbours of a node of the graph (default: of the kind)")
-	flags.IntVar(&x.index.EfConstruction, "ef-construction", 0, "candidates looked at while building the graph (default: of the kind)")
-	flags.Uint64Var(&x.index.Seed, "seed", 0, "seed of the graph and of the measured recall")
-	flags.StringVar(&x.addExpert, "add-expert", "", "encode what is indexed with another expert, by `name`")
-	flags.StringVar(&x.removeExpert, "remove-expert", "", "drop an expert's vectors, by `name`")
+	flags.IntVar(&x.index.M, "m", 0, "neighbours of each node of the graph (0: the default of the kind)")
+	flags.IntVar(&x.index.EfConstruction, "ef-construction", 0, "candidates compared for each node while the graph is built (0: the default of the kind)")
+	flags.Uint64Var(&x.index.Seed, "seed", 0, "seed of the graph and of the recall measurement")
+	flags.StringVar(&x.addExpert, "add-expert", "", "encode the passages of the collection with another expert, by `name`")
+	flags.StringVar(&x.removeExpert, "remove-expert", "", "remove an expert's vectors, by `name`")
 	flags.BoolVar(&x.phrases, "phrases", true, "index pairs of adjacent words beside words; for a new collection and with --rebuild-words")
-	flags.BoolVar(&x.rebuildWords, "rebuild-words", false, "index the words of an existing collection anew, from the passages that it holds")
-	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (default: all processors)")
-	flags.BoolVar(&x.replace, "replace", false, "a passage whose id is in the collection replaces the one there, instead of being an error")
-	flags.BoolVar(&x.skipBad, "skip-bad", false, "leave out passages that cannot be indexed, and say which, instead of stopping")
-	flags.BoolVar(&x.strict, "strict", false, "passages with fields that are not known are errors; else the first of each name is reported, and all are left out")
-	flags.BoolVar(&x.asJSON, "json", false, "report for programs")
+	flags.BoolVar(&x.rebuildWords, "rebuild-words", false, "index the words of an existing collection anew, from its passages")
+	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (0: all processors)")
+	flags.BoolVar(&x.replace, "replace", false, "replace passages whose ids are in the collection, instead of refusing the new ones")
+	flags.BoolVar(&x.skipBad, "skip-bad", false, "report and leave out passages that cannot be indexed, instead of stopping")
+	flags.BoolVar(&x.strict, "strict", false, "refuse passages with unknown fields; without it, each unknown name is reported once and ignored")
+	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
 }
 

@@ -20,7 +20,7 @@ type inputs struct {
 // bind adds both flags to a command.
 func (x *inputs) bind(flags *pflag.FlagSet) {
 	flags.Var(inFlag{x}, "in", "`file` or BEIR folder to read, '-' for standard input; may be repeated")
-	flags.Var(prefixFlag{x}, "id-prefix", "`text` put in front of the ids of the next --in")
+	flags.Var(prefixFlag{x}, "id-prefix", "`text` to put in front of the ids of the next --in")
 }
 
 // check reports a prefix that no --in follows.

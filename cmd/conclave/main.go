@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, term terminal) int {
 		return exitFailed
 	}
 	if !errors.Is(err, errSilent) {
-		_, _ = fmt.Fprintf(term.Err, "conclave: %v\n", err)
+		_, _ = fmt.Fprintf(term.Err, "conclave: %s\n", printable(err.Error())) // a server may have said it
 		for _, hint := range hintsOf(err) {
 			_, _ = fmt.Fprintf(term.Err, "  -> %s\n", hint)
 		}
@@ -96,10 +96,10 @@ func isCobraUsage(err error) bool {
 func newRoot(term terminal) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "conclave",
-		Short: "Find the passages that answer a question, and say how sure each expert is",
-		Long: `conclave finds the passages that answer a question: every expert encodes it and
-searches its own index, BM25 searches the words, and the rankings are fused by
-how sure each source is of this very question.
+		Short: "Find the passages that answer a question, and say how certain each expert is",
+		Long: `conclave finds the passages that answer a question. Each expert encodes the
+question and searches its own index; BM25 searches the words. The rankings are
+fused by how certain each source is of this question.
 
 Start with 'conclave demo'.`,
 		SilenceUsage:  true,
@@ -111,7 +111,7 @@ Start with 'conclave demo'.`,
 	root.SetOut(term.Out)
 	root.SetErr(term.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.PersistentFlags().String("config", "", "configuration `file` (default: conclave.yaml in this folder, where there is one)")
+	root.PersistentFlags().String("config", "", "configuration `file` (default: conclave.yaml in the current folder, if it exists)")
 	root.PersistentFlags().String("log-level", "", "debug, info, warn or error")
 	root.AddCommand(
 		newSetup(term),

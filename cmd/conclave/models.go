@@ -43,7 +43,7 @@ func newModelsList(term terminal) *cobra.Command {
 			return listBundles(term, folders, optional, asJSON)
 		},
 	}
-	command.Flags().BoolVar(&asJSON, "json", false, "for programs")
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }
 

@@ -26,9 +26,9 @@ func newModelsVerify(term terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "verify BUNDLE…",
 		Short: "Check every file of bundles against their manifests",
-		Long: `Compares the SHA-256 of every file with the manifest's, and what the graphs, the
-ensemble, the representatives and the delta hold with what it promises. Whether a
-delta fits its base is seen when it is imported.`,
+		Long: `Compares every file with the SHA-256 in the manifest, and the contents of the
+graphs, the ensemble, the representatives and the delta with what the manifest
+says. Whether a delta fits its base is checked when it is imported.`,
 		Example: "  conclave models verify experts/health\n  conclave models verify experts/*/ --json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, folders []string) error {
@@ -42,7 +42,7 @@ delta fits its base is seen when it is imported.`,
 			return errors.Join(failed, show(term.Out, asJSON, all, func(w *errWriter) { printVerified(w, term.Err, all) }))
 		},
 	}
-	command.Flags().BoolVar(&asJSON, "json", false, "for programs")
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }
 

@@ -25,7 +25,7 @@ type questionFiles struct {
 func (f *questionFiles) bind(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringArrayVar(&f.files, "questions", nil, "`[NAME=]FILE` of questions, or BEIR folder; may be repeated")
-	flags.StringArrayVar(&f.qrels, "qrels", nil, "`[NAME=]FILE` of judgements, for TREC topics")
+	flags.StringArrayVar(&f.qrels, "qrels", nil, "`[NAME=]FILE` of relevance judgements, for TREC topics")
 	flags.StringArrayVar(&f.splits, "split", nil, "`[NAME=]SPLIT` of a BEIR folder, such as test")
 	flags.StringVar(&f.format, "question-format", "auto", "format of the questions: "+strings.Join(questions.Formats(), ", "))
 	_ = command.MarkFlagRequired("questions")
@@ -34,7 +34,7 @@ func (f *questionFiles) bind(command *cobra.Command) {
 // bindLimit adds --limit, too.
 func (f *questionFiles) bindLimit(command *cobra.Command, limit int) {
 	f.bind(command)
-	command.Flags().IntVar(&f.limit, "limit", limit, "at most so many questions of each domain, chosen by a hash of their ids; 0: all")
+	command.Flags().IntVar(&f.limit, "limit", limit, "questions of each domain at most, chosen by a hash of their ids; 0: all")
 }
 
 func (f *questionFiles) check() error {

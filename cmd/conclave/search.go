@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 	"time"
 
@@ -47,9 +46,6 @@ func newSearch(terminal terminal) *cobra.Command {
 			if err := x.check(cmd.Flags()); err != nil {
 				return err
 			}
-			if x.key == "" {
-				x.key = configs.Variable(terminal.Environ, configs.VariableKey)
-			}
 			x.complete(strings.Join(args, " "))
 			response, err := x.ask(cmd, config, terminal)
 			if err != nil {
@@ -63,21 +59,21 @@ func newSearch(terminal terminal) *cobra.Command {
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
-	flags.StringVar(&x.url, "url", "", "base `address` of a server to ask, instead of a collection")
+	flags.StringVar(&x.url, "url", "", "base `address` of a server to ask instead of a collection")
 	flags.StringVar(&x.key, "key", "", "API `key` for the server; better in $"+configs.VariableKey+", since others can see command lines")
 	flags.IntVarP(&x.request.K, "k", "k", 5, "passages to show")
-	flags.StringVar(&x.fusion, "fusion", "", "fusion method, or several with commas")
-	flags.StringVar(&x.experts, "experts", "", "experts to ask, with commas; 'none' for words alone")
-	flags.IntVar(&x.request.Specialists, "specialists", 0, "ask only so many experts that have a domain, the most familiar with the question (default: as calibrated)")
+	flags.StringVar(&x.fusion, "fusion", "", "fusion method, or several separated by commas")
+	flags.StringVar(&x.experts, "experts", "", "experts to ask, separated by commas; none for words only")
+	flags.IntVar(&x.request.Specialists, "specialists", 0, "how many experts with a domain to ask, the most familiar with the question (default: as calibrated)")
 	flags.BoolVar(&x.noWords, "no-bm25", false, "leave BM25 out")
 	flags.BoolVar(&x.noLate, "no-late", false, "leave late interaction out")
 	flags.StringSliceVar(&x.request.Filter.TagsAll, "tags-all", nil, "only passages with all of these `tags`")
 	flags.StringSliceVar(&x.request.Filter.TagsAny, "tags-any", nil, "only passages with at least one of these `tags`")
 	flags.IntVar(&x.request.Candidates, "candidates", 0, "hits of each source")
 	flags.BoolVar(&x.request.Exact, "exact", false, "compare with every vector instead of using the graph")
-	flags.BoolVar(&x.request.Explain, "explain", false, "with --json: the terms of BM25's sums")
-	flags.IntVar(&x.request.TimeoutMS, "timeout-ms", 0, "milliseconds that the sources have")
-	flags.BoolVar(&x.asJSON, "json", false, "the whole answer, as the API gives it")
+	flags.BoolVar(&x.request.Explain, "explain", false, "with --json: the terms of each BM25 score")
+	flags.IntVar(&x.request.TimeoutMS, "timeout-ms", 0, "time limit of the sources, in milliseconds")
+	flags.BoolVar(&x.asJSON, "json", false, "print the whole answer as JSON, as the API returns it")
 	return command
 }
 
@@ -122,8 +118,11 @@ func (x *asking) complete(question string) {
 
 func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal terminal) (response search.Response, err error) {
 	if x.url != "" {
-		err = remote(cmd.Context(), http.MethodPost, x.url, "/v1/search", x.key, x.request, &response)
-		return response, err
+		server, err := serverAt(x.url, x.key, terminal.Environ)
+		if err != nil {
+			return response, err
+		}
+		return server.Search(cmd.Context(), x.request)
 	}
 	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(terminal.Err, config.Log), Observer: complaining{terminal.Err}})
 	if err != nil {

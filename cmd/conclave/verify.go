@@ -48,6 +48,6 @@ func newVerify(term terminal) *cobra.Command {
 		}),
 	}
 	addConfigFlags(command.Flags(), "collection")
-	command.Flags().BoolVar(&asJSON, "json", false, "report for programs")
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }

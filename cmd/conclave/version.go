@@ -25,6 +25,6 @@ func newVersion(term terminal) *cobra.Command {
 			})
 		},
 	}
-	command.Flags().BoolVar(&asJSON, "json", false, "for programs")
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }
