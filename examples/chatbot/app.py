@@ -1,0 +1,99 @@
+"""A chatbot's back end: it answers from a conclave server's passages, with citations, and says "I don't know".
+
+    pip install fastapi uvicorn ./clients/python
+    MODEL_URL=http://127.0.0.1:11434/v1 MODEL=llama3.2 uvicorn --app-dir examples/chatbot app:app --port 8000
+    curl 127.0.0.1:8000/chat -H 'content-type: application/json' -d '{"question": "why did the fox hide the moon?"}'
+
+The model is anything that has OpenAI's chat completions. It is asked only where the confidence that the first
+passage answers is at least MIN_CONFIDENCE, and what it says without citing a passage is not passed on.
+"""
+
+import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+from conclave_client import AsyncClient, Problem, Result
+from fastapi import FastAPI, HTTPException
+from pydantic import BaseModel, Field
+
+UNKNOWN = "I don't know."
+MIN_CONFIDENCE = float(os.environ.get("MIN_CONFIDENCE", "0.3"))
+INSTRUCTIONS = (
+    "Answer the question from the passages alone, in a few sentences. Put the number of each passage that you use "
+    "behind what it says, as in [2]. If the passages do not answer the question, say: " + UNKNOWN
+)
+
+
+class Turn(BaseModel):
+    """What was said before."""
+
+    role: str = Field(pattern="^(user|assistant)$")
+    content: str
+
+
+class Question(BaseModel):
+    question: str = Field(min_length=1, max_length=2000)
+    history: list[Turn] = Field(default_factory=list, max_length=20)
+
+
+class Citation(BaseModel):
+    number: int
+    id: str
+    title: str
+    text: str
+
+
+class Reply(BaseModel):
+    answer: str
+    confidence: float | None
+    citations: list[Citation]
+
+
+@asynccontextmanager
+async def clients(app: FastAPI) -> AsyncIterator[None]:
+    key = os.environ.get("MODEL_KEY", "")
+    address = os.environ.get("CONCLAVE_URL", "http://127.0.0.1:8080")
+    model = httpx.AsyncClient(
+        base_url=os.environ.get("MODEL_URL", "http://127.0.0.1:11434/v1"),
+        headers={"authorization": f"Bearer {key}"} if key else {},
+        timeout=60,
+    )
+    async with AsyncClient(address, key=os.environ.get("CONCLAVE_KEY", "")) as app.state.conclave, model:
+        app.state.model = model
+        yield
+
+
+app = FastAPI(title="Chat over a conclave collection", lifespan=clients)
+
+
+async def ask_model(question: Question, passages: list[Result]) -> str:
+    numbered = "\n\n".join(f"[{i}] {p.title}\n{p.text}" for i, p in enumerate(passages, 1))
+    said = [turn.model_dump() for turn in question.history]
+    messages = [
+        {"role": "system", "content": INSTRUCTIONS},
+        *said,
+        {"role": "user", "content": f"{numbered}\n\nQuestion: {question.question}"},
+    ]
+    asked = {"model": os.environ.get("MODEL", "llama3.2"), "messages": messages, "temperature": 0}
+    response = await app.state.model.post("/chat/completions", json=asked)
+    response.raise_for_status()
+    return str(response.json()["choices"][0]["message"]["content"])
+
+
+@app.post("/chat")
+async def chat(question: Question) -> Reply:
+    try:
+        found = await app.state.conclave.search(question.question, k=5, min_confidence=MIN_CONFIDENCE)
+        if not found.results:
+            return Reply(answer=UNKNOWN, confidence=found.confidence, citations=[])
+        answer = await ask_model(question, found.results)
+    except (Problem, httpx.HTTPError) as error:
+        raise HTTPException(502, f"no answer from behind: {error}") from error
+    cited = sorted({int(n) for n in re.findall(r"\[(\d+)\]", answer) if 0 < int(n) <= len(found.results)})
+    if not cited:
+        return Reply(answer=UNKNOWN, confidence=found.confidence, citations=[])
+    passages = [(n, found.results[n - 1]) for n in cited]
+    citations = [Citation(number=n, id=p.id, title=p.title, text=p.text) for n, p in passages]
+    return Reply(answer=answer, confidence=found.confidence, citations=citations)

@@ -1,0 +1,81 @@
+// Package examples runs the examples against a server of the demo.
+package examples
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"conclave/internal/realclients"
+)
+
+func TestExamples(t *testing.T) {
+	python := realclients.Python(t)
+	client, err := filepath.Abs(filepath.Join("..", "clients", "python", "src"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(t *testing.T, dir string, env []string, args ...string) {
+		t.Helper()
+		realclients.Run(t, realclients.Command{Interpreter: python, Args: args, Dir: dir, Env: append(env, "PYTHONPATH="+client)})
+	}
+	run(t, ".", nil, "-m", "ruff", "format", "--check", "--no-cache", "--quiet", "--line-length", "120", ".")
+	run(t, ".", nil, "-m", "ruff", "check", "--no-cache", "--quiet", "--line-length", "120", "--select", "E,F,W,I,UP,B", ".")
+	url := realclients.Server(t, realclients.Options{Real: true, Passages: realclients.Demo(t)})
+	t.Run("chatbot", func(t *testing.T) { run(t, "chatbot", nil, "test_app.py", url) })
+	t.Run("notebook", func(t *testing.T) {
+		out := t.TempDir()
+		run(t, ".", []string{"CONCLAVE_URL=" + url, "MPLBACKEND=module://matplotlib_inline.backend_inline", "IPYTHONDIR=" + t.TempDir(), "MPLCONFIGDIR=" + t.TempDir()},
+			"-m", "nbconvert", "--execute", "--to", "notebook", "--log-level", "ERROR", "--output-dir", out, "first_steps.ipynb")
+		checkNotebook(t, filepath.Join(out, "first_steps.ipynb"))
+	})
+}
+
+// checkNotebook looks for what the notebook shows: the demo's tale, two plots, the share
+// of right first passages, which is that of README, and a passage that came and went.
+func checkNotebook(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notebook struct {
+		Cells []struct {
+			Outputs []struct {
+				Text []string
+				Data map[string]any
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &notebook); err != nil {
+		t.Fatal(err)
+	}
+	var printed strings.Builder
+	plots := 0
+	for _, cell := range notebook.Cells {
+		for _, output := range cell.Outputs {
+			printed.WriteString(strings.Join(output.Text, ""))
+			if lines, ok := output.Data["text/plain"].([]any); ok {
+				for _, line := range lines {
+					printed.WriteString(line.(string))
+				}
+			}
+			if _, ok := output.Data["image/png"]; ok {
+				plots++
+			}
+		}
+	}
+	for _, want := range []string{"The Fox and the Borrowed Moon", "87.4% of 357 first passages are right", "created\nTea\ndeleted\n", "(3, 384) float32"} {
+		if !strings.Contains(printed.String(), want) {
+			t.Errorf("it does not show %q", want)
+		}
+	}
+	if plots != 2 {
+		t.Errorf("%d plots", plots)
+	}
+	if t.Failed() {
+		t.Log(printed.String())
+	}
+}

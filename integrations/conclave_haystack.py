@@ -1,0 +1,63 @@
+"""A retriever for Haystack pipelines, with and without asyncio, over a conclave server.
+
+>>> pipeline.add_component("retriever", ConclaveRetriever("http://127.0.0.1:8080", top_k=5))
+>>> pipeline.connect("retriever.documents", "prompt_builder.documents")
+"""
+
+from typing import Any
+
+from conclave_client import Answer, AsyncClient, Client
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.utils import Secret, deserialize_secrets_inplace
+
+
+@component
+class ConclaveRetriever:
+    """Passages that answer a question, best first. Each document's meta has the passage's own, its title and tags.
+    confidence is the chance that the first one answers; below min_confidence there are no documents."""
+
+    def __init__(
+        self,
+        address: str = "http://127.0.0.1:8080",
+        top_k: int = 5,
+        min_confidence: float = 0,
+        key: Secret | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        self.address, self.key = address, key
+        self.top_k, self.min_confidence, self.options = top_k, min_confidence, options or {}
+
+    def _server(self) -> dict[str, str]:
+        return {"address": self.address, "key": (self.key and self.key.resolve_value()) or ""}
+
+    def _asked(self, top_k: int | None) -> dict[str, Any]:
+        fields = ["title", "text", "tags", "metadata"]
+        return {"k": top_k or self.top_k, "min_confidence": self.min_confidence, "fields": fields, **self.options}
+
+    @component.output_types(documents=list[Document], confidence=float)
+    def run(self, query: str, top_k: int | None = None) -> dict[str, Any]:
+        with Client(**self._server()) as client:
+            return _output(client.search(query, **self._asked(top_k)))
+
+    @component.output_types(documents=list[Document], confidence=float)
+    async def run_async(self, query: str, top_k: int | None = None) -> dict[str, Any]:
+        async with AsyncClient(**self._server()) as client:
+            return _output(await client.search(query, **self._asked(top_k)))
+
+    def to_dict(self) -> dict[str, Any]:
+        key = self.key and self.key.to_dict()
+        kept = {"address": self.address, "top_k": self.top_k, "min_confidence": self.min_confidence}
+        return default_to_dict(self, **kept, key=key, options=self.options)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "ConclaveRetriever":
+        deserialize_secrets_inplace(data["init_parameters"], keys=["key"])
+        return default_from_dict(cls, data)
+
+
+def _output(answer: Answer) -> dict[str, Any]:
+    documents = []
+    for r in answer.results:
+        meta = r.metadata | {"title": r.title, "tags": r.tags}
+        documents.append(Document(id=r.id, content=r.text, meta=meta, score=r.score))
+    return {"documents": documents, "confidence": answer.confidence or 0.0}

@@ -1,0 +1,45 @@
+"""A retriever for LangChain, with and without asyncio, over a conclave server.
+
+>>> retriever = ConclaveRetriever(address="http://127.0.0.1:8080", k=5)
+>>> chain = {"context": retriever, "question": RunnablePassthrough()} | prompt | model
+"""
+
+from typing import Any
+
+from conclave_client import Answer, AsyncClient, Client
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+
+
+class ConclaveRetriever(BaseRetriever):
+    """Passages that answer a question, best first. Each document's metadata has the passage's own, its title, tags
+    and score, and the confidence that the first one answers. Below min_confidence there are none."""
+
+    address: str = "http://127.0.0.1:8080"
+    key: str = ""
+    k: int = 5
+    min_confidence: float = 0
+    options: dict[str, Any] = {}  # further fields of a search, such as {"filter": {"tags_any": ["law"]}}
+
+    def _asked(self) -> dict[str, Any]:
+        fields = ["title", "text", "tags", "metadata"]
+        return {"k": self.k, "min_confidence": self.min_confidence, "fields": fields, **self.options}
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        with Client(self.address, key=self.key) as client:
+            return _documents(client.search(query, **self._asked()))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        async with AsyncClient(self.address, key=self.key) as client:
+            return _documents(await client.search(query, **self._asked()))
+
+
+def _documents(answer: Answer) -> list[Document]:
+    documents = []
+    for r in answer.results:
+        about = {"title": r.title, "tags": r.tags, "score": r.score, "confidence": answer.confidence}
+        documents.append(Document(id=r.id, page_content=r.text, metadata=r.metadata | about))
+    return documents

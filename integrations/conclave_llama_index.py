@@ -1,0 +1,49 @@
+"""A retriever for LlamaIndex, with and without asyncio, over a conclave server.
+
+>>> engine = RetrieverQueryEngine.from_args(ConclaveRetriever("http://127.0.0.1:8080", k=5), llm=llm)
+"""
+
+from typing import Any
+
+from conclave_client import Answer, AsyncClient, Client
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+
+class ConclaveRetriever(BaseRetriever):
+    """Passages that answer a question, best first. Each node's metadata has the passage's own, its title and tags,
+    and the confidence that the first one answers. Below min_confidence there are none. options are further fields of
+    a search, such as filter={"tags_any": ["law"]}."""
+
+    def __init__(
+        self,
+        address: str = "http://127.0.0.1:8080",
+        *,
+        key: str = "",
+        k: int = 5,
+        min_confidence: float = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        self._server = {"address": address, "key": key}
+        fields = ["title", "text", "tags", "metadata"]
+        self._asked: dict[str, Any] = {"k": k, "min_confidence": min_confidence, "fields": fields, **options}
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        with Client(**self._server) as client:
+            return _nodes(client.search(query_bundle.query_str, **self._asked))
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        async with AsyncClient(**self._server) as client:
+            return _nodes(await client.search(query_bundle.query_str, **self._asked))
+
+
+def _nodes(answer: Answer) -> list[NodeWithScore]:
+    nodes = []
+    for r in answer.results:
+        about = {"title": r.title, "tags": r.tags, "confidence": answer.confidence}
+        node = TextNode(id_=r.id, text=r.text, metadata=r.metadata | about)
+        # What a model reads: the title, and no numbers.
+        node.excluded_llm_metadata_keys = [name for name in node.metadata if name != "title"]
+        nodes.append(NodeWithScore(node=node, score=r.score))
+    return nodes

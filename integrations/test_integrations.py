@@ -1,0 +1,102 @@
+"""Each retriever in a chain, a query engine or a pipeline of its framework: test_integrations.py FRAMEWORK URL."""
+
+import asyncio
+import sys
+
+framework, url = sys.argv[1:]
+QUESTION = "how long can leftovers be refrigerated"
+
+
+def langchain() -> None:
+    from langchain_core.language_models import FakeListChatModel
+    from langchain_core.output_parsers import StrOutputParser
+    from langchain_core.prompts import ChatPromptTemplate
+    from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+
+    from conclave_langchain import ConclaveRetriever
+
+    retriever = ConclaveRetriever(address=url, k=2)
+    documents = retriever.invoke(QUESTION)
+    first = documents[0]
+    assert (len(documents), first.id, first.metadata["title"], first.metadata["tags"]) == (
+        2,
+        "rice",
+        "Rice",
+        ["kitchen"],
+    )
+    assert "fridge" in first.page_content and 0 < first.metadata["confidence"] < 1
+    assert [d.id for d in asyncio.run(retriever.ainvoke(QUESTION))] == [d.id for d in documents]
+    assert ConclaveRetriever(address=url, min_confidence=1).invoke(QUESTION) == []
+    tales = ConclaveRetriever(address=url, options={"filter": {"tags_any": ["tales"]}})
+    assert sorted(d.id for d in tales.invoke(QUESTION)) == ["foxes", "lamps/1"]
+
+    seen = []
+    watch = RunnableLambda(lambda prompt: seen.append(prompt.to_string()) or prompt)
+    prompt = ChatPromptTemplate.from_template("{context}\n\n{question}")
+    chain = (
+        {
+            "context": retriever | (lambda found: "\n".join(d.page_content for d in found)),
+            "question": RunnablePassthrough(),
+        }
+        | prompt
+        | watch
+        | FakeListChatModel(responses=["A day."])
+        | StrOutputParser()
+    )
+    assert chain.invoke(QUESTION) == "A day." and "Cooked rice keeps for a day" in seen[0] and QUESTION in seen[0]
+
+
+def llama_index() -> None:
+    from llama_index.core.llms import MockLLM
+    from llama_index.core.query_engine import RetrieverQueryEngine
+
+    from conclave_llama_index import ConclaveRetriever
+
+    retriever = ConclaveRetriever(url, k=2)
+    nodes = retriever.retrieve(QUESTION)
+    assert (len(nodes), nodes[0].node.node_id, nodes[0].node.metadata["title"]) == (2, "rice", "Rice")
+    assert nodes[0].score is not None and nodes[1].score is not None and nodes[0].score > nodes[1].score
+    assert [n.node.node_id for n in asyncio.run(retriever.aretrieve(QUESTION))] == [n.node.node_id for n in nodes]
+    assert ConclaveRetriever(url, min_confidence=1).retrieve(QUESTION) == []
+    # This model answers with what it reads.
+    answer = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(QUESTION)
+    assert "title: Rice" in str(answer) and "Cooked rice keeps" in str(answer) and "confidence" not in str(answer)
+    assert [n.node.node_id for n in answer.source_nodes] == [n.node.node_id for n in nodes]
+
+
+def haystack() -> None:
+    from haystack import Pipeline
+    from haystack.components.builders import PromptBuilder
+    from haystack.utils import Secret
+
+    from conclave_haystack import ConclaveRetriever
+
+    pipeline = Pipeline()
+    pipeline.add_component(
+        "retriever", ConclaveRetriever(url, top_k=2, key=Secret.from_env_var("NO_KEY", strict=False))
+    )
+    template = "{% for d in documents %}{{ d.content }}\n{% endfor %}{{ question }}"
+    pipeline.add_component("prompt", PromptBuilder(template=template, required_variables="*"))
+    pipeline.connect("retriever.documents", "prompt.documents")
+    pipeline = Pipeline.loads(pipeline.dumps(), allowed_modules=["conclave_haystack"])  # pipelines are kept as YAML
+    inputs = {"retriever": {"query": QUESTION}, "prompt": {"question": QUESTION}}
+    output = pipeline.run(inputs, include_outputs_from={"retriever"})
+    found = output["retriever"]["documents"]
+    assert (len(found), found[0].id, found[0].meta["title"]) == (2, "rice", "Rice") and 0 < output["retriever"][
+        "confidence"
+    ] < 1
+    assert "Cooked rice keeps for a day" in output["prompt"]["prompt"] and QUESTION in output["prompt"]["prompt"]
+    assert (
+        pipeline.run(
+            {"retriever": {"query": QUESTION, "top_k": 1}, "prompt": {"question": ""}},
+            include_outputs_from={"retriever"},
+        )["retriever"]["documents"]
+        == found[:1]
+    )
+
+    other = Pipeline()
+    other.add_component("retriever", ConclaveRetriever(url, min_confidence=1))
+    assert asyncio.run(other.run_async({"retriever": {"query": QUESTION}}))["retriever"]["documents"] == []
+
+
+{"langchain": langchain, "llama_index": llama_index, "haystack": haystack}[framework]()
