@@ -99,9 +99,6 @@ func buildCoder(ctx context.Context, d disk.Disk, v *Vectors, path string, o Bui
 		return err
 	}
 	defer w.Abort()
-	if err := w.Section(); err != nil {
-		return err
-	}
 	// The library writes the name of a distance that it knows; reading puts
 	// the real one back.
 	g.Distance = library.EuclideanDistance

@@ -21,7 +21,7 @@
 // There are four kinds of index behind one interface: flat compares with every
 // vector; hnsw is the project's own graph (package graph); coder is the graph of
 // a library; late compares with every list of token vectors. Package kernel multiplies, package mapped is the
-// container of the files, package bench measures.
+// container of the files.
 //
 // An index is files that do not change once written: its vectors, and for a
 // graph a second one. They are read in place through memory maps, so opening

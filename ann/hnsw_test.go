@@ -89,7 +89,7 @@ func TestRecallOfUnnormalised(t *testing.T) {
 	for _, sigma := range []float64{0, 0.2, 1} {
 		x := openIndex(t, HNSW, 48, clustered(20, 12000, 48, sigma), BuildOptions{})
 		queries := slices.Collect(slices.Chunk(clustered(20, 100, 48, sigma), 48))
-		m, err := RecallOf(context.Background(), x, queries)
+		m, err := recallOf(context.Background(), x, queries, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestRecallLeavesTheAskingVectorOut(t *testing.T) {
 	if m, err = RecallOfStored(context.Background(), selfish{x}, 200, 1); err != nil || m.At10 != 0 || m.At100 != 0 {
 		t.Errorf("finding oneself alone measures %+v: %v", m, err)
 	}
-	if r, err := measure(context.Background(), x, [][]float32{x.Vector(3)}, nil, 20); err != nil || r[0] != 1 {
+	if r, err := recallOf(context.Background(), x, [][]float32{x.Vector(3)}, nil); err != nil || r.At100 != 1 {
 		t.Errorf("recall of exact search is %v: %v", r, err)
 	}
 	if m, err = RecallOfStored(context.Background(), x, 1000, 1); err != nil || m.Queries != 300 {
@@ -256,7 +256,7 @@ func TestRecallOfEqualVectors(t *testing.T) {
 		t.Error(err)
 	}
 	queries := slices.Collect(slices.Chunk(rows[:200*dim], dim))
-	m, err := RecallOf(context.Background(), x, queries)
+	m, err := recallOf(context.Background(), x, queries, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,15 +18,6 @@ type Measured struct {
 	At100   float64 `json:"at100" yaml:"at100"` // of the 100 nearest, among 100
 }
 
-// RecallOf measures an index with given questions' vectors.
-func RecallOf(ctx context.Context, x Index, queries [][]float32) (Measured, error) {
-	shares, err := measure(ctx, x, queries, nil, 10, 100)
-	if err != nil {
-		return Measured{}, err
-	}
-	return Measured{Queries: len(queries), At10: shares[0], At100: shares[1]}, nil
-}
-
 // RecallOfStored measures an index with n of its own vectors, drawn with the
 // seed. The vector that asks is left out of what is wanted and what is found:
 // finding itself is no achievement.
@@ -41,35 +32,30 @@ func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (Measured,
 			queries[i] = queries[i][:min(len(queries[i]), MaxQuestionTokens*x.Dimension())]
 		}
 	}
-	shares, err := measure(ctx, x, queries, selves, 10, 100)
-	if err != nil {
-		return Measured{}, err
-	}
-	return Measured{Queries: len(queries), At10: shares[0], At100: shares[1]}, nil
+	return recallOf(ctx, x, queries, selves)
 }
 
-// measure is the recall at each of ks, which ascend: the share of the k nearest
-// vectors that the index finds among k hits with its default efSearch, over all
-// queries. A hit counts when its score reaches the k-th best exact score, so that
-// of equally near vectors any will do. Without queries or vectors nothing can be
-// missed: 1. selves, if any, are what is left out of each query's hits. All exact searches share passes over the
+// recallOf is the recall of an index: the share of the k nearest vectors that it
+// finds among k hits with its default efSearch, over all queries. A hit counts when
+// its score reaches the k-th best exact score, so that of equally near vectors any
+// will do. Without queries or vectors nothing can be missed: 1. selves, if any, are
+// what is left out of each query's hits. All exact searches share passes over the
 // vectors, which for large files are most of the work.
-func measure(ctx context.Context, x Index, queries [][]float32, selves []rank.Ordinal, ks ...int) ([]float64, error) {
-	more := 0
+func recallOf(ctx context.Context, x Index, queries [][]float32, selves []rank.Ordinal) (Measured, error) {
+	out, more := Measured{Queries: len(queries)}, 0
 	if selves != nil {
 		more = 1
 	}
-	exact, err := x.SearchExact(ctx, queries, ks[len(ks)-1]+more)
+	exact, err := x.SearchExact(ctx, queries, 100+more)
 	if err != nil {
-		return nil, fmt.Errorf("measuring recall: %w", err)
+		return out, fmt.Errorf("measuring recall: %w", err)
 	}
-	shares := make([]float64, len(ks))
-	for j, k := range ks {
+	for k, share := range map[int]*float64{10: &out.At10, 100: &out.At100} {
 		found, wanted := 0, 0
 		for i, q := range queries {
 			hits, _, err := x.Search(ctx, q, SearchOptions{K: k + more, Ef: DefaultEf(k)})
 			if err != nil {
-				return nil, fmt.Errorf("measuring recall: %w", err)
+				return out, fmt.Errorf("measuring recall: %w", err)
 			}
 			want := exact[i]
 			if selves != nil {
@@ -78,12 +64,12 @@ func measure(ctx context.Context, x Index, queries [][]float32, selves []rank.Or
 			f, w := compare(hits, want, k)
 			found, wanted = found+f, wanted+w
 		}
-		shares[j] = 1
+		*share = 1
 		if wanted > 0 {
-			shares[j] = float64(found) / float64(wanted)
+			*share = float64(found) / float64(wanted)
 		}
 	}
-	return shares, nil
+	return out, nil
 }
 
 // compare counts how many of the k best are wanted, and found among k hits.

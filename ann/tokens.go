@@ -41,7 +41,7 @@ type tokens struct {
 func openTokens(d disk.Disk, path string) (*tokens, error) {
 	file, err := mapped.Open(d, path, tokensKind, tokensVersion)
 	if err != nil {
-		return nil, fmt.Errorf("token vectors: %w", err)
+		return nil, err
 	}
 	count, dim := file.Parameter(0), file.Parameter(1)
 	if count > graph.MaxRows || dim > kernel.MaxTokenDimension || kernel.CheckTokenDimension(int(dim)) != nil {
@@ -52,7 +52,7 @@ func openTokens(d disk.Disk, path string) (*tokens, error) {
 		t.offsets, err = mapped.Values[uint32](file, 1, t.count+1)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("token vectors: %w", err), file.Close())
+		return nil, errors.Join(err, file.Close())
 	}
 	return t, nil
 }
@@ -105,11 +105,8 @@ func (t *tokens) Verify(ctx context.Context) error {
 	if err == nil {
 		err = t.checkOffsets()
 	}
-	if err != nil {
-		return fmt.Errorf("token vectors: %w", err)
-	}
-	t.whole.Store(true)
-	return nil
+	t.whole.Store(err == nil)
+	return err
 }
 
 // checkOffsets reports lists that do not lie one after the other in the file.
@@ -139,11 +136,11 @@ func (t *tokens) Check() error {
 		err = t.checkOffsets()
 	}
 	if err != nil {
-		return fmt.Errorf("token vectors: %w", err)
+		return err
 	}
 	for i := range t.count {
 		if err := kernel.CheckTokens(t.of(rank.Ordinal(i))); err != nil {
-			return fmt.Errorf("token vectors: %w", &DamageError{Path: t.file.Path(), What: fmt.Sprintf("list %d: %v", i, err)})
+			return &DamageError{Path: t.file.Path(), What: fmt.Sprintf("list %d: %v", i, err)}
 		}
 	}
 	return nil

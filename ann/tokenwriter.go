@@ -1,6 +1,7 @@
 package ann
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -35,11 +36,7 @@ func createTokens(d disk.Disk, path string, dim int) (*tokenWriter, error) {
 	}
 	out, err := mapped.Create(d, path, tokensKind, tokensVersion)
 	if err != nil {
-		return nil, fmt.Errorf("token vectors: %w", err)
-	}
-	if err := out.Section(); err != nil {
-		out.Abort()
-		return nil, fmt.Errorf("token vectors: %w", err)
+		return nil, err
 	}
 	return &tokenWriter{out: out, dim: dim, offsets: []uint32{0}}, nil
 }
@@ -62,11 +59,8 @@ func (w *tokenWriter) Append(vector []float32) error {
 		w.blocks = make([]byte, size)
 	}
 	kernel.EncodeTokens(vector, w.dim, w.blocks[:size])
-	if err := mapped.Append(w.out, w.blocks[:size]); err != nil {
-		return fmt.Errorf("token vectors: %w", err)
-	}
 	w.offsets = append(w.offsets, end+uint32(count))
-	return nil
+	return mapped.Append(w.out, w.blocks[:size])
 }
 
 // checkStored refuses what cannot be stored.
@@ -106,18 +100,8 @@ func (w *tokenWriter) Len() int { return len(w.offsets) - 1 }
 
 // Close finishes the file.
 func (w *tokenWriter) Close() error {
-	if err := w.close(); err != nil {
+	if err := errors.Join(w.out.Section(), mapped.Append(w.out, w.offsets)); err != nil {
 		w.out.Abort()
-		return fmt.Errorf("token vectors: %w", err)
-	}
-	return nil
-}
-
-func (w *tokenWriter) close() error {
-	if err := w.out.Section(); err != nil {
-		return err
-	}
-	if err := mapped.Append(w.out, w.offsets); err != nil {
 		return err
 	}
 	return w.out.Commit(uint64(w.Len()), uint64(w.dim))

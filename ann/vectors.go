@@ -36,7 +36,7 @@ type Vectors struct {
 func OpenVectors(d disk.Disk, path string) (*Vectors, error) {
 	file, err := mapped.Open(d, path, vectorsKind, vectorsVersion)
 	if err != nil {
-		return nil, fmt.Errorf("vectors: %w", err)
+		return nil, err
 	}
 	count, dim := file.Parameter(0), file.Parameter(1)
 	if dim < 1 || dim > MaxDimension || count > graph.MaxRows {
@@ -44,7 +44,7 @@ func OpenVectors(d disk.Disk, path string) (*Vectors, error) {
 	}
 	rows, err := mapped.Values[float32](file, 0, int(count*dim))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("vectors: %w", err), file.Close())
+		return nil, errors.Join(err, file.Close())
 	}
 	return &Vectors{file: file, kernels: kernel.Best(), count: int(count), dim: int(dim), rows: rows}, nil
 }
@@ -65,12 +65,7 @@ func (v *Vectors) Vector(o rank.Ordinal) []float32 {
 func (v *Vectors) Stamp() uint64 { return uint64(v.file.Sum())<<32 | uint64(uint32(v.count)) }
 
 // Verify compares the file's checksums, unless that was done: see Index.
-func (v *Vectors) Verify(ctx context.Context) error {
-	if err := v.file.Verify(ctx); err != nil {
-		return fmt.Errorf("vectors: %w", err)
-	}
-	return nil
-}
+func (v *Vectors) Verify(ctx context.Context) error { return v.file.Verify(ctx) }
 
 // Scores writes the inner products of a query with the vectors of the given
 // ordinals: see Index.
@@ -108,7 +103,7 @@ func (v *Vectors) scoresOfSome(query []float32, ordinals []rank.Ordinal, out []f
 // could have been appended.
 func (v *Vectors) Check() error {
 	if err := v.file.Check(); err != nil {
-		return fmt.Errorf("vectors: %w", err)
+		return err
 	}
 	for i := range v.count {
 		if err := checkElements(v.Vector(rank.Ordinal(i))); err != nil {
@@ -137,11 +132,7 @@ func CreateVectors(d disk.Disk, path string, dim int) (*VectorWriter, error) {
 	}
 	out, err := mapped.Create(d, path, vectorsKind, vectorsVersion)
 	if err != nil {
-		return nil, fmt.Errorf("vectors: %w", err)
-	}
-	if err := out.Section(); err != nil {
-		out.Abort()
-		return nil, fmt.Errorf("vectors: %w", err)
+		return nil, err
 	}
 	return &VectorWriter{out: out, dim: dim}, nil
 }
@@ -157,11 +148,8 @@ func (w *VectorWriter) Append(vector []float32) error {
 	if w.count == graph.MaxRows {
 		return fmt.Errorf("vectors: a file holds at most %d vectors", graph.MaxRows)
 	}
-	if err := mapped.Append(w.out, vector); err != nil {
-		return fmt.Errorf("vectors: %w", err)
-	}
 	w.count++
-	return nil
+	return mapped.Append(w.out, vector)
 }
 
 // Len is the number of vectors appended.
@@ -169,12 +157,7 @@ func (w *VectorWriter) Len() int { return w.count }
 
 // Close makes the file durable and gives it its name. When it fails, nothing
 // is left.
-func (w *VectorWriter) Close() error {
-	if err := w.out.Commit(uint64(w.count), uint64(w.dim)); err != nil {
-		return fmt.Errorf("vectors: %w", err)
-	}
-	return nil
-}
+func (w *VectorWriter) Close() error { return w.out.Commit(uint64(w.count), uint64(w.dim)) }
 
 // Abort removes what was written. After Close it does nothing, so it can be
 // deferred.

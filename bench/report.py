@@ -4,7 +4,7 @@
 
 The folder holds machine.json and one JSON file for each measurement, with its
 command, its day and the commit measured beside its figures: ann-*.json
-(ann/bench/ann_peer.py --json), exact-*.json and filters.json (conclave bench
+(bench/vectors/ann_peer.py --json), exact-*.json and filters.json (conclave bench
 ann --index flat and --filters, --json), ways.json (bench/ways.py --json),
 words-*.json (bench/lucene -json), encoder.json (bench/encoder -json) and
 graphs.json (bench/graph_speed.py --json). What is missing is left out.

@@ -7,7 +7,7 @@
 Each way is taken out of a copy of the source by one edit, the copy is built,
 and all take turns, round by round, at the same efSearch. A ratio says how many
 times as fast the program as it is answers, at equal recall: speeds between the
-points measured are interpolated, as in ann/bench/ann_peer.py. An edit that does
+points measured are interpolated, as in bench/vectors/ann_peer.py. An edit that does
 not find its place fails: then the source has changed, and this file must.
 """
 

@@ -18,24 +18,9 @@ import (
 
 // eachPassage calls do with every passage, in the order of ids.
 func (g *Generation) eachPassage(ctx context.Context, do func(rank.Ordinal) error) error {
-	const page = 1000
-	for after := ""; ; {
-		ordinals, err := g.After(after, page)
-		if err != nil || len(ordinals) == 0 {
-			return err
-		}
-		for _, ordinal := range ordinals {
-			if err := do(ordinal); err != nil {
-				return err
-			}
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if after, err = g.ID(ordinals[len(ordinals)-1]); err != nil {
-			return err
-		}
-	}
+	return eachByID(g.segments, "", func(at origin) (bool, error) {
+		return true, errors.Join(do(g.segments[at.segment].base+at.ordinal), ctx.Err())
+	})
 }
 
 // ExportPassages writes all passages as JSON Lines, in the order of their ids.

@@ -29,12 +29,6 @@ func (t *TopK) Reset(k int) {
 	t.heap = t.heap[:0]
 }
 
-// Len is the number of hits kept so far.
-func (t *TopK) Len() int { return len(t.heap) }
-
-// Full reports whether k hits are kept.
-func (t *TopK) Full() bool { return len(t.heap) == t.k }
-
 // Threshold is the score that a new hit must reach to be kept: minus infinity
 // until the collector is full. A hit that equals it is kept only when its
 // ordinal is lower than the worst kept one's.

@@ -58,7 +58,7 @@ func TestThreshold(t *testing.T) {
 
 func TestZeroValueKeepsNothing(t *testing.T) {
 	var top TopK
-	if top.Push(Hit{}) || top.Len() != 0 {
+	if top.Push(Hit{}) || len(top.Sorted()) != 0 {
 		t.Fatal("a collector without a bound kept a hit")
 	}
 }

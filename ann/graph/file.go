@@ -55,7 +55,7 @@ func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
 		return err
 	}
 	defer w.Abort()
-	err = errors.Join(w.Section(), mapped.Append(w, g.starts),
+	err = errors.Join(mapped.Append(w, g.starts),
 		w.Section(), mapped.Append(w, g.ordinals),
 		w.Section(), mapped.Append(w, g.scales),
 		w.Section(), mapped.Append(w, g.codes))

@@ -19,8 +19,11 @@ func write(t testing.TB, path string, sections ...[]uint32) {
 		t.Fatal(err)
 	}
 	defer w.Abort()
-	for _, s := range sections {
-		if err := errors.Join(w.Section(), Append(w, s)); err != nil {
+	for i, s := range sections {
+		if i > 0 {
+			err = w.Section()
+		}
+		if err := errors.Join(err, Append(w, s)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,9 +168,6 @@ func TestFailedWritesLeaveNothing(t *testing.T) {
 	path := filepath.Join(folder, "f")
 	w, err := Create(disk.OS{}, path, "numbers", 3)
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Section(); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.file.Close(); err != nil { // as a full disk, it refuses

@@ -26,7 +26,7 @@ type Writer struct {
 const bufferSize = 4 << 20
 
 // Create begins a file of the given kind (at most 16 bytes) and format
-// version, in the folder of path.
+// version, in the folder of path, and its first section.
 func Create(d disk.Disk, path, kind string, version uint64) (*Writer, error) {
 	if !littleEndian() {
 		return nil, errors.New("this processor is big-endian; files of vectors are little-endian and read in place")
@@ -36,7 +36,7 @@ func Create(d disk.Disk, path, kind string, version uint64) (*Writer, error) {
 		return nil, fmt.Errorf("creating %s: %w", path, err)
 	}
 	w := &Writer{path: path, file: file, buf: bufio.NewWriterSize(file, bufferSize), head: header{kind: kind, version: version}}
-	if err := w.pad(pageSize); err != nil {
+	if err := errors.Join(w.pad(pageSize), w.Section()); err != nil {
 		w.Abort()
 		return nil, err
 	}

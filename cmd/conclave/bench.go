@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"math"
 
 	"conclave/bench/words"
 
@@ -21,7 +22,7 @@ func newBench(term terminal) *cobra.Command {
 
 func newBenchWords(term terminal) *cobra.Command {
 	var in inputs
-	var questions []string
+	var questions questionFiles
 	var o words.Trial
 	var asJSON bool
 	command := &cobra.Command{
@@ -43,11 +44,11 @@ func newBenchWords(term terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			asked, err := words.ReadQuestions(questions)
+			domains, err := questions.read(0)
 			if err != nil {
 				return err
 			}
-			r, err := words.Measure(cmd.Context(), passages, asked, o)
+			r, err := words.Measure(cmd.Context(), passages, spread(domains, math.MaxInt), o)
 			if err != nil {
 				return err
 			}
@@ -59,7 +60,7 @@ func newBenchWords(term terminal) *cobra.Command {
 	}
 	flags := command.Flags()
 	in.bind(flags)
-	flags.StringArrayVar(&questions, "questions", nil, "`file` of questions, JSON Lines; may be repeated")
+	questions.bind(flags)
 	flags.IntVar(&o.K, "k", 100, "hits per question")
 	flags.IntVar(&o.Rounds, "rounds", 5, "how often all questions are asked")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")

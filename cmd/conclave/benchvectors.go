@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"conclave/ann/bench"
+	"conclave/bench/vectors"
 
 	"github.com/spf13/cobra"
 )
@@ -12,7 +12,7 @@ import (
 const generatedQueries = 1000
 
 func newBenchVectors(term terminal) *cobra.Command {
-	var o bench.VectorOptions
+	var o vectors.Trial
 	var generate int
 	var filters, asJSON bool
 	command := &cobra.Command{
@@ -34,9 +34,9 @@ query, those furthest from it, and those near another vector.`,
 				return usagef("--vectors and --dim are needed")
 			}
 			if generate > 0 {
-				err := bench.Generate(o.Vectors, generate, o.Dim, o.Build.Seed, 0)
+				err := vectors.Generate(o.Vectors, generate, o.Dim, o.Build.Seed, 0)
 				if err == nil && o.Queries != "" {
-					err = bench.Generate(o.Queries, generatedQueries, o.Dim, o.Build.Seed, generate)
+					err = vectors.Generate(o.Queries, generatedQueries, o.Dim, o.Build.Seed, generate)
 				}
 				return err
 			}
@@ -47,13 +47,13 @@ query, those furthest from it, and those near another vector.`,
 				return usageError{err}
 			}
 			if filters {
-				points, err := bench.RunFilters(cmd.Context(), o, bench.DefaultSelectivities())
+				points, err := vectors.RunFilters(cmd.Context(), o, vectors.DefaultSelectivities())
 				if err != nil {
 					return err
 				}
-				return show(term.Out, asJSON, points, func(w *errWriter) { w.err = bench.PrintFilters(w.out, points) })
+				return show(term.Out, asJSON, points, func(w *errWriter) { w.err = vectors.PrintFilters(w.out, points) })
 			}
-			r, err := bench.Run(cmd.Context(), o)
+			r, err := vectors.Run(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ query, those furthest from it, and those near another vector.`,
 	flags.StringVar(&o.Truth, "truth", "", "`file` of the nearest rows of each query")
 	flags.IntVar(&o.Dim, "dim", 0, "numbers of a vector")
 	flags.StringVar(&o.Kind, "index", "hnsw", "kind of index: hnsw, flat or coder")
-	flags.IntSliceVar(&o.Ef, "ef", nil, fmt.Sprintf("values of efSearch (default %v)", bench.DefaultEf()))
+	flags.IntSliceVar(&o.Ef, "ef", nil, fmt.Sprintf("values of efSearch (default %v)", vectors.DefaultEf()))
 	flags.IntVar(&o.Build.M, "m", 0, "neighbours of each node (0: the default of the kind)")
 	flags.IntVar(&o.Build.EfConstruction, "ef-construction", 0, "candidates compared for each node while building (0: the default of the kind)")
 	flags.IntVar(&o.Build.Threads, "threads", 0, "threads that build (0: all processors)")

@@ -32,9 +32,6 @@ type list struct {
 // NewBuilder makes an empty one.
 func NewBuilder() *Builder { return &Builder{lists: map[string]*list{}} }
 
-// Passages is how many passages were added.
-func (b *Builder) Passages() int { return int(b.passages) }
-
 // Add says which tags the next passage has. A tag that is named twice counts
 // once.
 func (b *Builder) Add(tags []string) error {

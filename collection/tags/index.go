@@ -52,21 +52,6 @@ func (x *Index) Close() error {
 // Passages is the number of passages, with tags or without.
 func (x *Index) Passages() int { return int(x.passages) }
 
-// Tags is the number of different tags.
-func (x *Index) Tags() int { return int(x.tags) }
-
-// Size is the number of bytes of the file.
-func (x *Index) Size() int { return len(x.data) }
-
-// Len is the number of passages that have a tag; 0 for one that nobody has.
-func (x *Index) Len(tag string) (int, error) {
-	r, ok, err := x.find(tag)
-	if err != nil || !ok {
-		return 0, err
-	}
-	return int(r.count), nil
-}
-
 // bytes is a stretch of the file behind the header whose checksums are right.
 func (x *Index) bytes(from, to uint64) ([]byte, error) {
 	if from > to || from < headerBytes || to > x.sumsAt() {

@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"provision":   {},
 	"demo":        {},
 	"experts":     {"configs", "models", "provision"},
-	"bench":       {"ann", "bm25", "corpus", "disk", "encoder", "fusion", "models", "provision", "rank", "search", "serving"},
+	"bench":       {"ann", "bm25", "corpus", "disk", "encoder", "fusion", "models", "provision", "questions", "rank", "search", "serving"},
 	"cmd":         {"*"},
 	"internal":    {"*"}, // test support and end-to-end tests
 

@@ -1,4 +1,4 @@
-package bench
+package vectors
 
 import (
 	"bufio"
@@ -7,7 +7,7 @@ import (
 )
 
 // Print writes the report for people.
-func (r *VectorReport) Print(to io.Writer) error {
+func (r *Figures) Print(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	printf := func(format string, values ...any) { _, _ = fmt.Fprintf(out, format, values...) }
 	printf("%s: %d vectors of %d numbers, built in %.1f s on %d threads with at most %.0f MB resident, %.0f bytes a vector resident while searching, %.0f on disk\n",

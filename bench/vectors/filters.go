@@ -1,11 +1,10 @@
-package bench
+package vectors
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"time"
 
@@ -42,29 +41,6 @@ type FilterPoint struct {
 	Exact     float64 `json:"exact"` // share of searches that compared all
 }
 
-// RunFilters builds an index, unless it is there, and measures filtered
-// searches for K hits with the first of o.Ef.
-func RunFilters(ctx context.Context, o VectorOptions, selectivities []float64) (out []FilterPoint, err error) {
-	o = o.complete()
-	if o.Folder == "" {
-		if o.Folder, err = os.MkdirTemp("", "ann-bench-"); err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
-	}
-	queries, err := ReadVectors(o.Queries, o.Dim)
-	if err != nil {
-		return nil, err
-	}
-	x, err := prepare(ctx, o, &VectorReport{})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, x.Close()) }()
-	asked := slices.Collect(slices.Chunk(queries, o.Dim))
-	return MeasureFilters(ctx, x, asked, o.Ef[0], selectivities, o.Build.Seed)
-}
-
 // filterTurns is how often each query is asked in each way, in a row, so that
 // the processor's caches are each way's own. The fastest time counts: anything
 // else on the machine only slows.
@@ -74,11 +50,16 @@ const filterTurns = 4
 // and some searches of a point are slow.
 const maxFilterQueries = 100
 
-// MeasureFilters measures filtered searches of an index for K hits, and first
-// of all searches without a filter. The three ways take turns query by query,
-// so that what else the machine does touches all of them alike.
-func MeasureFilters(ctx context.Context, x ann.Index, queries [][]float32, ef int, selectivities []float64, seed uint64) ([]FilterPoint, error) {
-	rng := rand.New(rand.NewPCG(seed, 1))
+// RunFilters measures filtered searches of an index for K hits with the first of
+// o.Ef, and before them searches without a filter. The three ways take turns query
+// by query, so that what else the machine does touches all of them alike.
+func RunFilters(ctx context.Context, o Trial, selectivities []float64) (out []FilterPoint, err error) {
+	x, queries, end, err := o.begin(ctx, &Figures{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	ef, rng := o.Ef[0], rand.New(rand.NewPCG(o.Build.Seed, 1))
 	if len(queries) > maxFilterQueries {
 		some := make([][]float32, maxFilterQueries)
 		for i, at := range rng.Perm(len(queries))[:maxFilterQueries] {
@@ -91,7 +72,7 @@ func MeasureFilters(ctx context.Context, x ann.Index, queries [][]float32, ef in
 		return nil, err
 	}
 	none.Tags, none.Selectivity = "none", 1
-	out := []FilterPoint{none}
+	out = append(out, none)
 	for _, tags := range []string{"random", "near", "far", "cluster"} {
 		filters, err := newTagging(ctx, x, queries, tags, rng)
 		if err != nil {

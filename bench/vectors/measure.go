@@ -1,6 +1,6 @@
-// Package bench measures an index on any vectors: how long it takes to build,
+// Package vectors measures an index on any vectors: how long it takes to build,
 // what it keeps resident, and how many queries it answers at which recall.
-package bench
+package vectors
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 // K is the number of hits that every measured search asks for.
 const K = 100
 
-// VectorOptions say what to measure.
-type VectorOptions struct {
+// Trial say what to measure.
+type Trial struct {
 	Vectors string // a file of rows, see ReadVectors
 	Queries string // a file of rows
 	Truth   string // the K nearest rows of each query, int32 little-endian; "" computes them
@@ -40,7 +40,7 @@ type VectorOptions struct {
 }
 
 // Check is an error where there is no such kind of index of single vectors.
-func (o VectorOptions) Check() error {
+func (o Trial) Check() error {
 	kind, err := ann.KindNamed(o.Kind)
 	if err == nil && kind.Tokens {
 		err = fmt.Errorf("an index of kind %s compares lists of vectors, and these are single ones", kind.Name)
@@ -51,8 +51,8 @@ func (o VectorOptions) Check() error {
 // DefaultEf is what is measured when nothing else is asked for.
 func DefaultEf() []int { return []int{100, 150, 200, 300, 400, 600} }
 
-// VectorReport is what was measured.
-type VectorReport struct {
+// Figures is what was measured.
+type Figures struct {
 	Kind           string  `json:"index"`
 	Rows           int     `json:"rows"`
 	Dim            int     `json:"dim"`
@@ -76,7 +76,7 @@ type Point struct {
 	Scored    float64 `json:"scored"` // vectors compared per query
 }
 
-func (o VectorOptions) complete() VectorOptions {
+func (o *Trial) complete() {
 	if o.Passes <= 0 {
 		o.Passes = 5
 	}
@@ -86,46 +86,55 @@ func (o VectorOptions) complete() VectorOptions {
 	if o.Build.Threads <= 0 {
 		o.Build.Threads = runtime.GOMAXPROCS(0)
 	}
-	return o
 }
 
-// Run builds an index, unless it is there, and measures it.
-func Run(ctx context.Context, o VectorOptions) (_ VectorReport, err error) {
-	o = o.complete()
-	if o.Folder == "" {
-		if o.Folder, err = os.MkdirTemp("", "ann-bench-"); err != nil {
-			return VectorReport{}, err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
-	}
+// begin fills in what is left out, opens the index, which it builds unless it is
+// there, and reads the queries. end closes the index, and removes a temporary folder.
+func (o *Trial) begin(ctx context.Context, r *Figures) (x ann.Index, asked [][]float32, end func() error, err error) {
+	o.complete()
 	queries, err := ReadVectors(o.Queries, o.Dim)
 	if err != nil {
-		return VectorReport{}, err
+		return nil, nil, nil, err
 	}
-	r := VectorReport{Kind: o.Kind, Dim: o.Dim, Threads: o.Build.Threads}
-	x, err := prepare(ctx, o, &r)
+	remove := func() error { return nil }
+	if o.Folder == "" {
+		if o.Folder, err = os.MkdirTemp("", "ann-bench-"); err != nil {
+			return nil, nil, nil, err
+		}
+		folder := o.Folder
+		remove = func() error { return os.RemoveAll(folder) }
+	}
+	if x, err = prepare(ctx, *o, r); err != nil {
+		return nil, nil, nil, errors.Join(err, remove())
+	}
+	return x, slices.Collect(slices.Chunk(queries, o.Dim)), func() error { return errors.Join(x.Close(), remove()) }, nil
+}
+
+// Run measures an index.
+func Run(ctx context.Context, o Trial) (r Figures, err error) {
+	x, asked, end, err := o.begin(ctx, &r)
 	if err != nil {
-		return VectorReport{}, err
+		return Figures{}, err
 	}
-	defer func() { err = errors.Join(err, x.Close()) }()
-	asked := slices.Collect(slices.Chunk(queries, o.Dim))
+	defer func() { err = errors.Join(err, end()) }()
 	truth, err := truth(ctx, o.Truth, x, asked)
 	if err != nil {
-		return VectorReport{}, err
+		return Figures{}, err
 	}
+	r.Kind, r.Dim, r.Threads = o.Kind, o.Dim, o.Build.Threads
 	r.Rows, r.Queries, r.BytesPerVector = x.Len(), len(asked), x.BytesPerVector()
 	if o.Kind == ann.Flat { // efSearch does nothing there
 		o.Ef = o.Ef[:min(1, len(o.Ef))]
 		e, err := MeasureExact(ctx, x, asked, o.Passes)
 		if err != nil {
-			return VectorReport{}, err
+			return Figures{}, err
 		}
 		r.Exact = &e
 	}
 	for _, ef := range o.Ef {
 		p, err := point(ctx, x, asked, truth, ef, o.Passes)
 		if err != nil {
-			return VectorReport{}, err
+			return Figures{}, err
 		}
 		r.Points = append(r.Points, p)
 	}
@@ -133,7 +142,7 @@ func Run(ctx context.Context, o VectorOptions) (_ VectorReport, err error) {
 }
 
 // prepare opens the index in the folder, having built what is not there.
-func prepare(ctx context.Context, o VectorOptions, r *VectorReport) (ann.Index, error) {
+func prepare(ctx context.Context, o Trial, r *Figures) (ann.Index, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package bench
+package vectors
 
 import (
 	"context"
@@ -91,8 +91,8 @@ func TestRun(t *testing.T) {
 	if math.Abs(square-1) > 0.01 {
 		t.Errorf("a generated vector has the squared length %v", square)
 	}
-	o := VectorOptions{Vectors: vectors, Queries: queries, Dim: dim, Ef: []int{100, 400}, Passes: 1}
-	reports := map[string]VectorReport{}
+	o := Trial{Vectors: vectors, Queries: queries, Dim: dim, Ef: []int{100, 400}, Passes: 1}
+	reports := map[string]Figures{}
 	for _, kind := range ann.Kinds() {
 		o.Kind, o.Folder = kind.Name, filepath.Join(folder, kind.Name)
 		if err := os.Mkdir(o.Folder, 0o700); err != nil {
@@ -166,7 +166,7 @@ func TestRunFilters(t *testing.T) {
 		t.Error("halves were written to a file whose name says otherwise")
 	}
 	shares := []float64{0.9, 0.01}
-	points, err := RunFilters(context.Background(), VectorOptions{Vectors: vectors, Queries: queries, Dim: dim, Kind: ann.HNSW, Ef: []int{120}}, shares)
+	points, err := RunFilters(context.Background(), Trial{Vectors: vectors, Queries: queries, Dim: dim, Kind: ann.HNSW, Ef: []int{120}}, shares)
 	if err != nil || len(points) != 1+4*len(shares) {
 		t.Fatalf("%d points, %v", len(points), err)
 	}
