@@ -13,9 +13,9 @@ func fixture(sources int) (lists [][]rank.Hit) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range sources {
 		top, seen := rank.NewTopK(100), map[rank.Ordinal]bool{}
-		for top.Len() < 100 {
+		for len(seen) < 100 {
 			o := rank.Ordinal(random.IntN(43378))
-			if top.Len()%2 == 0 {
+			if len(seen)%2 == 0 {
 				o = rank.Ordinal(random.IntN(200))
 			}
 			if !seen[o] {
