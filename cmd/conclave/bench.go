@@ -44,7 +44,7 @@ func newBenchWords(term terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			domains, err := questions.read(0)
+			domains, err := questions.read()
 			if err != nil {
 				return err
 			}
@@ -60,10 +60,9 @@ func newBenchWords(term terminal) *cobra.Command {
 	}
 	flags := command.Flags()
 	in.bind(flags)
-	questions.bind(flags)
+	questions.bind(command)
 	flags.IntVar(&o.K, "k", 100, "hits per question")
 	flags.IntVar(&o.Rounds, "rounds", 5, "how often all questions are asked")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	_ = command.MarkFlagRequired("questions")
 	return command
 }
