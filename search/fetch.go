@@ -165,6 +165,12 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 				result.Contributions[i] = contributionOf(a.findings[item.Parts[i].Column].source.name(), &item.Parts[i])
 			}
 		}
+		if a.plan.fields.highlights {
+			result.Highlights = a.highlight(ctx, item.Ordinal, passage)
+			if err := a.grows(len(result.Highlights) * highlightBytes); err != nil {
+				return nil, err
+			}
+		}
 		if a.plan.explain {
 			result.Explanation = a.explain(ctx, item)
 			if err := a.grows(len(result.Explanation) * termBytes); err != nil {

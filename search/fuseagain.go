@@ -25,8 +25,9 @@ type FuseRequest struct {
 	Normalisation string             `json:"normalisation,omitempty"`
 }
 
-// Candidate is a passage that sources have scored: a Result. Its rank, score and
-// explanation count for nothing; title, text, tags and metadata are passed on.
+// Candidate is a passage that sources have scored: a Result. Its rank, score,
+// highlights and explanation count for nothing; title, text, tags and metadata are
+// passed on.
 type Candidate struct {
 	ID            string         `json:"id"`
 	Contributions []Said         `json:"contributions"`
@@ -36,6 +37,7 @@ type Candidate struct {
 	Tags          []string       `json:"tags,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
 	Score         float64        `json:"score,omitempty"`
+	Highlights    []Highlight    `json:"highlights,omitempty"`
 	Explanation   []TermScore    `json:"explanation,omitempty"`
 }
 

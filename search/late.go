@@ -31,7 +31,10 @@ func (x *late) ask(ctx context.Context, p *pass, f *finding) error {
 		return err
 	}
 	_, f.cut = x.Encoder.QuestionTokens(p.question)
-	_, err = p.vectors(x.Expert, f, tokens)
+	index, err := p.vectors(x.Expert, f, tokens)
+	if err == nil {
+		f.highlight = x.highlighter(index, tokens)
+	}
 	return err
 }
 

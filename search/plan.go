@@ -39,7 +39,7 @@ func (p *plan) gated() bool {
 }
 
 // fields are what an answer carries beside ids and scores.
-type fields struct{ title, text, tags, metadata, contributions, sources bool }
+type fields struct{ title, text, tags, metadata, contributions, sources, highlights bool }
 
 // plan checks a request and fills in the defaults. Its error names every
 // field that is wrong, not just the first.

@@ -76,7 +76,7 @@ func oneOf[T ~string](w *problems, pointer, value string, fallback T, allowed []
 }
 
 func fieldNames() []string {
-	return []string{"title", "text", "tags", "metadata", "contributions", "sources"}
+	return []string{"title", "text", "tags", "metadata", "contributions", "sources", "highlights"}
 }
 
 func (w *problems) fields(names []string) fields {
@@ -98,6 +98,8 @@ func (w *problems) fields(names []string) fields {
 			f.contributions = true
 		case "sources":
 			f.sources = true
+		case "highlights":
+			f.highlights = true
 		default:
 			w.add("unknown_value", fmt.Sprintf("/fields/%d", i), "an answer has no field %s: its fields are %s", quote(name), list(fieldNames()))
 		}

@@ -30,7 +30,7 @@ type Request struct {
 	Weights       map[string]float64 `json:"weights,omitempty"`
 	TimeoutMS     int                `json:"timeout_ms,omitempty"`
 	Explain       bool               `json:"explain,omitempty"`
-	Fields        []string           `json:"fields,omitempty"` // "title", "text", "tags", "metadata", "contributions", "sources"
+	Fields        []string           `json:"fields,omitempty"` // "title", "text", "tags", "metadata", "contributions", "sources", "highlights"
 	Normalisation string             `json:"normalisation,omitempty"`
 	Filter        Filter             `json:"filter,omitzero"`
 	// MinConfidence, 0 to 1: an answer less sure than that has no results.

@@ -4,11 +4,12 @@ import "fmt"
 
 // What the parts of an answer take beside the passages' own bytes, about, as
 // JSON: a result's id, rank and score; a source's contribution to it; a term of
-// its explanation.
+// its explanation; a highlight.
 const (
 	resultBytes       = 128
 	contributionBytes = 160
 	termBytes         = 128
+	highlightBytes    = 96
 )
 
 // fits refuses an answer that would be larger than its limit, before any text

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 
+	"conclave/corpus"
 	"conclave/fusion"
 	"conclave/rank"
 )
@@ -58,6 +59,8 @@ type finding struct {
 	follows bool
 	// explain tells how a passage's score comes about; nil: it cannot be told.
 	explain func(ctx context.Context, passage rank.Ordinal) ([]TermScore, error)
+	// highlight finds what a passage was scored by; nil: it cannot be told.
+	highlight func(passage rank.Ordinal, text corpus.Passage) ([]Highlight, error)
 	// ceiling is what no score reaches; 0: not known.
 	ceiling float64
 	// close: scores are to be compared with those of random passages, which says how

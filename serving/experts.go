@@ -16,6 +16,7 @@ import (
 	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
+	"conclave/search"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -240,6 +241,16 @@ func (e *Expert) Fingerprint() string { return e.Encoder.Fingerprint(models.Pass
 
 // Late says that the expert gives each token a vector: late interaction.
 func (e *Expert) Late() bool { return e.Encoder.Late() }
+
+// PassageWords says which word each token of a passage is of.
+func (e *Expert) PassageWords(p corpus.Passage) ([]search.Word, error) {
+	places, err := e.Encoder.Places(encoder.Text{Title: p.Title, Text: p.Text})
+	words := make([]search.Word, len(places))
+	for i, place := range places {
+		words[i] = search.Word(place)
+	}
+	return words, err
+}
 
 // PassageTokens is how many tokens the encoder reads of a passage, and whether there
 // are more.

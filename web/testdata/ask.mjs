@@ -5,6 +5,7 @@ import { api, on } from "./servers.mjs";
 
 const question = "why did the fox hide the moon";
 const asked = (more) => api("/v1/search", { question, k: 10, explain: true, ...more });
+const fields = ["title", "text", "highlights"];
 const at = (page) => new URL(page.url()).searchParams;
 const ids = (page) => page.locator(".results .id").allTextContents();
 const answered = (page) => page.locator(".results li").first().waitFor();
@@ -24,7 +25,6 @@ test("a question that is typed is answered as the API answers it", () =>
     else assert.ok(verdict.includes(`${Math.round(100 * answer.confidence)} %`), verdict);
     const text = page.locator(".results .text").first();
     assert.equal(await text.textContent(), answer.results[0].text);
-    for (const word of await text.locator("mark").allTextContents()) assert.ok(answer.results[0].text.includes(word));
     assert.deepEqual(
       await page.locator(".asked strong").allTextContents(),
       answer.sources.map((source) => source.name),
@@ -122,4 +122,24 @@ test("the page can be walked through with the keyboard alone", () =>
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Experts" }).waitFor();
     assert.equal(await page.locator("nav [aria-current]").textContent(), "Collection");
+  }));
+
+test("the words that late interaction matched are marked, and the sentence that has most of them", () =>
+  on(`/?q=${encodeURIComponent(question)}`, async (page) => {
+    await answered(page);
+    const { results } = await asked({ fields });
+    for (const [i, result] of results.entries()) {
+      const all = result.highlights.reduce((sum, one) => sum + one.score, 0);
+      const want = result.highlights
+        .filter((one) => one.score / all >= 0.06)
+        .map((one) => Buffer.from(result[one.field]).subarray(one.start, one.end).toString());
+      const item = page.locator(".results li").nth(i);
+      assert.deepEqual(await item.locator("mark.some, mark.strong").allTextContents(), want);
+      const stretch = item.locator(".stretch");
+      if ((await stretch.count()) > 0) {
+        const sentence = await stretch.textContent();
+        assert.ok(result.text.includes(sentence) && sentence.length < result.text.length);
+      }
+    }
+    assert.ok((await page.locator(".stretch").count()) > 5);
   }));

@@ -16,7 +16,7 @@ const requestOf = (state) => ({
   question: state.q,
   k: page,
   explain: true,
-  fields: ["title", "text", "tags", "contributions", "sources"],
+  fields: ["title", "text", "tags", "contributions", "sources", "highlights"],
   ...(state.tags.length > 0 && { filter: { tags_all: state.tags } }),
 });
 
@@ -165,8 +165,8 @@ function item(state, result, highest, sources) {
     h(
       "article",
       { "aria-labelledby": `title-${result.rank}` },
-      h("h2", { id: `title-${result.rank}` }, marked(result.title || result.id, result.explanation)),
-      h("p", { class: "text" }, marked(result.text || "", result.explanation)),
+      h("h2", { id: `title-${result.rank}` }, result.title ? marked(result, "title") : result.id),
+      h("p", { class: "text" }, marked(result, "text")),
       h(
         "div",
         { class: "row" },

@@ -1,0 +1,49 @@
+package encoder
+
+import (
+	"strings"
+
+	"conclave/models"
+)
+
+// Place is where a passage has a word: bytes of its title or of its text.
+type Place struct {
+	InTitle    bool
+	Begin, End int
+}
+
+// Places are where the tokens of a passage lie whose vectors EncodePassages of a Late
+// encoder gives, in their order: each at the word, between spaces, that it is of. Nil
+// where that is not known: for a template that puts more than spaces between words.
+func (e *Encoder) Places(t Text) ([]Place, error) {
+	whole, text := t.Text, 0 // where the text begins
+	switch template := e.bundle.Manifest.Template; {
+	case template == models.TemplatePair:
+		return nil, nil
+	case template == models.TemplateTitleDotText && t.Title != "":
+		whole, text = t.Title+". "+t.Text, len(t.Title)+2
+	}
+	// A space takes no part in how what is beside it is split, so that the tokens of the
+	// whole are those of its words.
+	most := e.bundle.Manifest.MaxTokens.Passage - 2
+	var places []Place
+	for at := 0; at < len(whole) && len(places) < most; {
+		end := at + strings.IndexAny(whole[at:], " \n\t")
+		if end < at {
+			end = len(whole)
+		}
+		ids, err := e.tokenizer.Encode(whole[at:end], most+2)
+		if err != nil {
+			return nil, err
+		}
+		place := Place{InTitle: at < text, Begin: at - text, End: end - text}
+		if place.InTitle {
+			place.Begin, place.End = at, min(end, len(t.Title))
+		}
+		for range min(len(ids)-2, most-len(places)) {
+			places = append(places, place)
+		}
+		at = end + 1
+	}
+	return places, nil
+}

@@ -1,0 +1,134 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// Highlight is a word of a passage that tokens of the question matched best, in late
+// interaction.
+type Highlight struct {
+	Field string `json:"field"` // "title" or "text"
+	Start int    `json:"start"` // in bytes of UTF-8
+	End   int    `json:"end"`
+	// Score is what the tokens that matched it add to late interaction's score.
+	Score float64 `json:"score"`
+}
+
+// Word is where a passage has a word: bytes of its title or of its text.
+type Word struct {
+	InTitle    bool
+	Begin, End int
+}
+
+// PassageWords is what a PassageEncoder of late interaction can say, too: the word that
+// each token of a passage is of, in the order of its vectors; none where it does not know.
+type PassageWords interface {
+	PassageWords(p corpus.Passage) ([]Word, error)
+}
+
+// TokenVectors is a VectorIndex of late interaction that gives a passage's vectors, one
+// after the other. There may be more than tokens: copies of the last.
+type TokenVectors interface {
+	Vector(passage rank.Ordinal) ([]float32, error)
+}
+
+// highlighter finds the words of passages that a question's tokens match best; nil
+// where the index or the encoder cannot say.
+func (x *late) highlighter(index VectorIndex, question []float32) func(rank.Ordinal, corpus.Passage) ([]Highlight, error) {
+	stored, ok := index.(TokenVectors)
+	words, also := x.Passages.(PassageWords)
+	if !ok || !also {
+		return nil
+	}
+	return func(o rank.Ordinal, p corpus.Passage) ([]Highlight, error) {
+		of, err := words.PassageWords(p)
+		if err != nil || len(of) == 0 {
+			return nil, err
+		}
+		vectors, err := stored.Vector(o)
+		if err != nil {
+			return nil, err
+		}
+		dim := x.Info.Dimension
+		if dim < 1 || len(vectors) < len(of)*dim {
+			return nil, fmt.Errorf("passage %s has %d tokens, and %d numbers of vectors of %d", quote(p.ID), len(of), len(vectors), dim)
+		}
+		return highlights(p, of, question, vectors, dim), nil
+	}
+}
+
+// highlights gives each token of the question to the token of the passage with the
+// greatest inner product, the first of equals, and its score to that one's word.
+func highlights(p corpus.Passage, of []Word, question, vectors []float32, dim int) []Highlight {
+	scores := map[Word]float64{}
+	for ; len(question) >= dim; question = question[dim:] {
+		best, at := float32(0), -1
+		for i := range of {
+			if s := innerProduct(question[:dim], vectors[i*dim:(i+1)*dim]); at < 0 || s > best {
+				best, at = s, i
+			}
+		}
+		scores[of[at]] += float64(best)
+	}
+	out := make([]Highlight, 0, len(scores))
+	for word, score := range scores {
+		h := Highlight{Field: "text", Start: word.Begin, End: word.End, Score: printed(score)}
+		text := p.Text
+		if word.InTitle {
+			h.Field, text = "title", p.Title
+		}
+		h.trim(text)
+		if h.Start < h.End && score > 0 {
+			out = append(out, h)
+		}
+	}
+	slices.SortFunc(out, func(a, b Highlight) int {
+		return cmp.Or(-cmp.Compare(a.Field, b.Field), cmp.Compare(a.Start, b.Start)) // the title first
+	})
+	return out
+}
+
+// trim leaves out what is around a word and is no part of it: brackets, a full stop.
+func (h *Highlight) trim(text string) {
+	part := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
+	for h.Start < h.End {
+		r, size := utf8.DecodeRuneInString(text[h.Start:h.End])
+		if part(r) {
+			break
+		}
+		h.Start += size
+	}
+	for h.Start < h.End {
+		r, size := utf8.DecodeLastRuneInString(text[h.Start:h.End])
+		if part(r) {
+			break
+		}
+		h.End -= size
+	}
+}
+
+// highlight is where late interaction matched a result; none where it took no part.
+// Highlights that fail are left out: the answer stands without them.
+func (a *answer) highlight(ctx context.Context, o rank.Ordinal, p corpus.Passage) (found []Highlight) {
+	for i := range a.findings {
+		f := &a.findings[i]
+		if f.highlight == nil || f.status != StatusOK {
+			continue
+		}
+		if err := guard(func() (err error) {
+			found, err = f.highlight(o, p)
+			return err
+		}); err != nil {
+			a.observer.Source(ctx, f.source.name(), StatusFailed, fmt.Errorf("highlighting: %w", err))
+		}
+	}
+	return found
+}
