@@ -69,3 +69,31 @@ func ReadDomains(sources []Source, limit int) ([]Domain, error) {
 	}
 	return domains, nil
 }
+
+// InTurns are texts of questions, one of each domain in turn, n at most.
+func InTurns(domains []Domain, n int) (texts []string) {
+	for i, more := 0, true; more; i++ {
+		more = false
+		for _, d := range domains {
+			if i < len(d.Questions) && len(texts) < n {
+				texts, more = append(texts, d.Questions[i].Text), true
+			}
+		}
+	}
+	return texts
+}
+
+// Foreign are n questions of each domain but one, which nothing in that one's collection
+// answers.
+func Foreign(domains []Domain, but, n int) Domain {
+	out := Domain{Name: "foreign"}
+	for i, d := range domains {
+		if i == but {
+			continue
+		}
+		for _, q := range Sample(d.Questions, n) {
+			out.Questions = append(out.Questions, Question{ID: d.Name + "/" + q.ID, Text: q.Text, Unanswerable: true})
+		}
+	}
+	return out
+}

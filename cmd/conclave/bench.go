@@ -1,10 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"math"
 
 	"conclave/bench/words"
+	"conclave/questions"
 
 	"github.com/spf13/cobra"
 )
@@ -22,7 +22,7 @@ func newBench(term terminal) *cobra.Command {
 
 func newBenchWords(term terminal) *cobra.Command {
 	var in inputs
-	var questions questionFiles
+	var asked questionFiles
 	var o words.Trial
 	var asJSON bool
 	command := &cobra.Command{
@@ -44,23 +44,20 @@ func newBenchWords(term terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			domains, err := questions.read()
+			domains, err := asked.read()
 			if err != nil {
 				return err
 			}
-			r, err := words.Measure(cmd.Context(), passages, spread(domains, math.MaxInt), o)
+			r, err := words.Measure(cmd.Context(), passages, questions.InTurns(domains, math.MaxInt), o)
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return json.NewEncoder(term.Out).Encode(r)
-			}
-			return r.Print(term.Out)
+			return show(term.Out, asJSON, r, func(w *errWriter) { w.err = r.Print(w.out) })
 		},
 	}
 	flags := command.Flags()
 	in.bind(flags)
-	questions.bind(command)
+	asked.bind(command)
 	flags.IntVar(&o.K, "k", 100, "hits per question")
 	flags.IntVar(&o.Rounds, "rounds", 5, "how often all questions are asked")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")

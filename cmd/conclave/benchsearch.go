@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"conclave/bench/searches"
 	"conclave/configs"
 	"conclave/questions"
-	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -37,10 +35,7 @@ questions. No vectors are cached between questions.`,
 			if err != nil {
 				return err
 			}
-			if x.asJSON {
-				return json.NewEncoder(term.Out).Encode(costs)
-			}
-			return searches.Print(term.Out, costs)
+			return show(term.Out, x.asJSON, costs, func(w *errWriter) { w.err = searches.Print(w.out, costs) })
 		}),
 	}
 	flags := command.Flags()
@@ -65,10 +60,10 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 	if err != nil {
 		return nil, err
 	}
-	texts := spread(domains, x.asked)
+	texts := questions.InTurns(domains, x.asked)
 	config.Limits.Timeout = max(config.Limits.Timeout, searches.Timeout)
 	config.Encoder.CacheEntries = 0 // every question is to be encoded
-	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}})
+	l, err := assemble(config, term)
 	if err != nil {
 		return nil, err
 	}
@@ -92,21 +87,4 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 	}
 	bar.Report("measuring", int64(len(x.counts)), int64(len(x.counts)), "sets of experts")
 	return costs, nil
-}
-
-// spread takes questions of all domains in turns.
-func spread(domains []questions.Domain, most int) []string {
-	var texts []string
-	for i := 0; len(texts) < most; i++ {
-		before := len(texts)
-		for _, d := range domains {
-			if i < len(d.Questions) && len(texts) < most {
-				texts = append(texts, d.Questions[i].Text)
-			}
-		}
-		if len(texts) == before {
-			break
-		}
-	}
-	return texts
 }

@@ -97,16 +97,7 @@ func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains [
 	if shipped.Gate == nil || l.LineUp().Late == nil {
 		return out, errors.New("it is not searched by the shipped gate with late interaction: index it with the default experts")
 	}
-	foreign := questions.Domain{Name: "foreign"}
-	for i, d := range domains {
-		if i == at {
-			continue
-		}
-		for _, q := range questions.Sample(d.Questions, x.foreign) {
-			foreign.Questions = append(foreign.Questions, questions.Question{ID: d.Name + "/" + q.ID, Text: q.Text, Unanswerable: true})
-		}
-	}
-	found, err := gather(ctx, l, []questions.Domain{domains[at], foreign}, term)
+	found, err := gather(ctx, l, []questions.Domain{domains[at], questions.Foreign(domains, at, x.foreign)}, term)
 	if err != nil {
 		return out, err
 	}

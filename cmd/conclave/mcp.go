@@ -6,46 +6,37 @@ import (
 
 	"conclave/adapters"
 	"conclave/configs"
-	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
 
 func newMCP(terminal terminal) *cobra.Command {
-	var address, key string
+	var server serverFlags
 	command := &cobra.Command{
 		Use:   "mcp",
-		Short: "Let a language model's program search, over standard input and output",
-		Long: `Speaks the Model Context Protocol on standard input and output: the program that
-starts it can search the collection, or the one that a running server has. A
+		Short: "Let the program of a language model search, over standard input and output",
+		Long: `Speaks the Model Context Protocol on standard input and output. The program that
+starts it can search the collection, or with --url that of a running server. A
 server has the same tools at /mcp.`,
 		Example: `  conclave mcp --collection my-index
   CONCLAVE_KEY=… conclave mcp --url https://search.example.org`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			config, err := settings(cmd, terminal)
-			if err != nil {
+		RunE: configured(terminal, func(cmd *cobra.Command, config configs.Config) error {
+			if err := server.check(cmd.Flags()); err != nil {
 				return err
 			}
-			if address == "" {
+			if server.url == "" {
 				return serveTools(cmd, config, terminal)
 			}
-			if cmd.Flags().Changed("collection") {
-				return usagef("--collection and --url exclude each other")
-			}
-			base, err := serverAddress(address)
+			s, err := server.at(terminal.Environ)
 			if err != nil {
 				return err
 			}
-			if key == "" {
-				key = configs.Variable(terminal.Environ, configs.VariableKey)
-			}
-			return adapters.RelayTools(cmd.Context(), base, key, terminal.In, terminal.Out)
-		},
+			return adapters.RelayTools(cmd.Context(), s.Address, s.Key, terminal.In, terminal.Out)
+		}),
 	}
 	addConfigFlags(command.Flags(), "collection", "bundles", "encoder.provider")
-	command.Flags().StringVar(&address, "url", "", "base `address` of a server whose collection is searched, instead of one here")
-	command.Flags().StringVar(&key, "key", "", "API `key` for the server; better in $"+configs.VariableKey+", since others can see command lines")
+	server.bind(command.Flags())
 	return command
 }
 
@@ -55,7 +46,7 @@ func serveTools(cmd *cobra.Command, config configs.Config, terminal terminal) er
 	if err != nil {
 		return err
 	}
-	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(terminal.Err, config.Log), Observer: complaining{terminal.Err}})
+	l, err := assemble(config, terminal)
 	if err != nil {
 		return err
 	}

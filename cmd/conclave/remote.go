@@ -7,12 +7,33 @@ import (
 
 	"conclave/client"
 	"conclave/configs"
+
+	"github.com/spf13/pflag"
 )
 
-// serverAt is the server that --url names, with the key of --key or of the environment.
-func serverAt(address, key string, environ []string) (*client.Client, error) {
-	base, err := serverAddress(address)
-	return &client.Client{Address: base, Key: cmp.Or(key, configs.Variable(environ, configs.VariableKey)), Attempts: 1}, err
+// serverFlags name a server to ask instead of a collection.
+type serverFlags struct{ url, key string }
+
+func (s *serverFlags) bind(flags *pflag.FlagSet) {
+	flags.StringVar(&s.url, "url", "", "base `address` of a server to ask instead of a collection")
+	flags.StringVar(&s.key, "key", "", "API `key` for the server; better in $"+configs.VariableKey+", since others can see command lines")
+}
+
+// check refuses flags that contradict each other or mean nothing.
+func (s *serverFlags) check(flags *pflag.FlagSet) error {
+	switch {
+	case s.url != "" && flags.Changed("collection"):
+		return usagef("--collection and --url exclude each other")
+	case s.url == "" && flags.Changed("key"):
+		return usagef("--key is for a server: name it with --url")
+	}
+	return nil
+}
+
+// at is the server, with its key of the flag or of the environment.
+func (s *serverFlags) at(environ []string) (*client.Client, error) {
+	base, err := serverAddress(s.url)
+	return &client.Client{Address: base, Key: cmp.Or(s.key, configs.Variable(environ, configs.VariableKey)), Attempts: 1}, err
 }
 
 // serverAddress is the base address of a server without a slash at its end.

@@ -18,13 +18,13 @@ import (
 
 // asking is what `conclave search` was asked.
 type asking struct {
-	url, key string
-	request  search.Request
-	fusion   string
-	experts  string
-	noWords  bool
-	noLate   bool
-	asJSON   bool
+	server  serverFlags
+	request search.Request
+	fusion  string
+	experts string
+	noWords bool
+	noLate  bool
+	asJSON  bool
 }
 
 func newSearch(terminal terminal) *cobra.Command {
@@ -59,8 +59,7 @@ func newSearch(terminal terminal) *cobra.Command {
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
-	flags.StringVar(&x.url, "url", "", "base `address` of a server to ask instead of a collection")
-	flags.StringVar(&x.key, "key", "", "API `key` for the server; better in $"+configs.VariableKey+", since others can see command lines")
+	x.server.bind(flags)
 	flags.IntVarP(&x.request.K, "k", "k", 5, "passages to show")
 	flags.StringVar(&x.fusion, "fusion", "", "fusion method, or several separated by commas")
 	flags.StringVar(&x.experts, "experts", "", "experts to ask, separated by commas; none for words only")
@@ -79,11 +78,8 @@ func newSearch(terminal terminal) *cobra.Command {
 
 // check refuses flags that contradict each other or mean nothing.
 func (x *asking) check(flags *pflag.FlagSet) error {
-	switch {
-	case x.url != "" && flags.Changed("collection"):
-		return usagef("--collection and --url exclude each other")
-	case x.url == "" && flags.Changed("key"):
-		return usagef("--key is for a server: name it with --url")
+	if err := x.server.check(flags); err != nil {
+		return err
 	}
 	for name, value := range map[string]int{"k": x.request.K, "candidates": x.request.Candidates, "specialists": x.request.Specialists, "timeout-ms": x.request.TimeoutMS} {
 		if flags.Changed(name) && value < 1 {
@@ -117,19 +113,24 @@ func (x *asking) complete(question string) {
 }
 
 func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal terminal) (response search.Response, err error) {
-	if x.url != "" {
-		server, err := serverAt(x.url, x.key, terminal.Environ)
+	if x.server.url != "" {
+		server, err := x.server.at(terminal.Environ)
 		if err != nil {
 			return response, err
 		}
 		return server.Search(cmd.Context(), x.request)
 	}
-	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(terminal.Err, config.Log), Observer: complaining{terminal.Err}})
+	l, err := assemble(config, terminal)
 	if err != nil {
 		return response, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	return l.Engine.Search(cmd.Context(), x.request)
+}
+
+// assemble opens a collection for a command.
+func assemble(config configs.Config, term terminal) (*serving.Assembly, error) {
+	return serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}})
 }
 
 // complaining tells the terminal why a source failed, where a server would

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"conclave/client"
 	"conclave/internal/testenv"
 	"conclave/models/tiny"
 )
@@ -41,27 +41,6 @@ func startServer(t *testing.T, args ...string) *served {
 		if time.Now().After(deadline) {
 			t.Fatalf("the server did not become ready:\n%s", s.log.String())
 		}
-	}
-}
-
-// send sends a request that has to be answered with a status of 200 or 201.
-func (s *served) send(method, path, body string) {
-	s.t.Helper()
-	request, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if body == "" {
-		request.Body, request.ContentLength = nil, 0
-	} else {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := response.Body.Close(); err != nil || response.StatusCode > http.StatusCreated {
-		s.t.Fatalf("%s %s: %d, %v\n%s", method, path, response.StatusCode, err, s.log.String())
 	}
 }
 
@@ -147,12 +126,17 @@ func TestSecondWriter(t *testing.T) {
 func TestSnapshotOfServer(t *testing.T) {
 	tinyCollection(t, nil, "none")
 	s := startServer(t, "--config", "conclave.yaml")
-	s.send(http.MethodPut, "/v1/passages/new", `{"text":"A zebra."}`)
+	c := client.Client{Address: s.url}
+	if _, err := c.Put(t.Context(), client.Passage{ID: "new", Text: "A zebra."}, client.Write{}); err != nil {
+		t.Fatal(err)
+	}
 	code, out, complaints := conclave(t, "snapshot", "--url", s.url, "--out", "monday")
 	if code != exitOK || !strings.Contains(out, "4 passages") {
 		t.Fatalf("exit code %d, %s%s", code, out, complaints)
 	}
-	s.send(http.MethodDelete, "/v1/passages/new?refresh=wait", "")
+	if _, err := c.Delete(t.Context(), "new", client.Write{Visible: true}); err != nil {
+		t.Fatal(err)
+	}
 	for name, says := range map[string]string{"monday": "already", "../monday": "name", ".hidden": "name"} {
 		if code, _, complaints := conclave(t, "snapshot", "--url", s.url, "--out", name); code != exitFailed || !strings.Contains(complaints, says) {
 			t.Errorf("%s: exit code %d, %s", name, code, complaints)
@@ -165,7 +149,10 @@ func TestSnapshotOfServer(t *testing.T) {
 	// It is a collection of its own.
 	snapshot := filepath.Join("c-snapshots", "monday")
 	restored := startServer(t, "--collection", snapshot)
-	restored.send(http.MethodPut, "/v1/passages/more?refresh=wait", `{"text":"Another zebra."}`)
+	c = client.Client{Address: restored.url}
+	if _, err := c.Put(t.Context(), client.Passage{ID: "more", Text: "Another zebra."}, client.Write{Visible: true}); err != nil {
+		t.Fatal(err)
+	}
 	restored.stop()
 	for folder, says := range map[string]string{"c": "3 passages", snapshot: "5 passages"} {
 		if code, out, complaints := conclave(t, "verify", "--collection", folder); code != exitOK || !strings.Contains(out, says) {

@@ -10,7 +10,8 @@ import (
 )
 
 func newSnapshot(term terminal) *cobra.Command {
-	var out, url, key string
+	var out string
+	var from serverFlags
 	command := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Copy a collection by hard links, also while it is served",
@@ -25,13 +26,12 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
   conclave snapshot --url http://127.0.0.1:8080 --out monday`,
 		Args: cobra.NoArgs,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
+			if err := from.check(cmd.Flags()); err != nil {
+				return err
+			}
 			switch {
-			case url != "" && cmd.Flags().Changed("collection"):
-				return usagef("--collection and --url exclude each other")
-			case url == "" && key != "":
-				return usagef("--key is for a server: name it with --url")
-			case url != "":
-				server, err := serverAt(url, key, term.Environ)
+			case from.url != "":
+				server, err := from.at(term.Environ)
 				if err != nil {
 					return err
 				}
@@ -60,7 +60,6 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
 	}
 	addConfigFlags(command.Flags(), "collection")
 	command.Flags().StringVar(&out, "out", "", "`folder` of the snapshot, which must not exist yet; with --url, its name")
-	command.Flags().StringVar(&url, "url", "", "base `address` of a server to ask instead of a collection")
-	command.Flags().StringVar(&key, "key", "", "API `key` for the server, with the scope admin; better in $"+configs.VariableKey+", since others can see command lines")
+	from.bind(command.Flags())
 	return command
 }
