@@ -106,10 +106,14 @@ type ConfidenceFit struct {
 	Outcomes []Outcome
 }
 
+// enoughForSteps is how many answers an isotonic function takes at least: with fewer it
+// overfits (Niculescu-Mizil and Caruana, 2005).
+const enoughForSteps = 1000
+
 // FitConfidence calibrates the chance that any of the first k passages
 // answers, both ways, about a prior (nil: none), and chooses by the Brier score on held-out questions:
 // isotonic when it is better by more than two standard errors of the paired
-// difference, else Platt, which never gives two different answers one
+// difference, on enough of them, else Platt, which never gives two different answers one
 // confidence, never claims a certainty, and is a few numbers. Confidence.Reason
 // says which it was, with the figures.
 func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Logistic) (ConfidenceFit, error) {
@@ -150,9 +154,11 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	gain, deviation := pairedGain(platt, isotonic)
 	fit.Confidence, fit.HeldOut, fit.Outcomes = final.platt, byPlatt, platt
 	because := "that is within two standard errors, so the smooth function of few numbers, which keeps different answers apart, is taken"
-	if gain > 2*deviation {
+	if gain > 2*deviation && len(questions) >= enoughForSteps {
 		fit.Confidence, fit.HeldOut, fit.Outcomes = final.isotonic, byIsotonic, isotonic
 		because = "that is more than two standard errors, so the shape is not a logistic one"
+	} else if gain > 2*deviation {
+		because = fmt.Sprintf("that is more than two standard errors, but with fewer than %d questions steps follow chance", enoughForSteps)
 	} else if gain < -2*deviation {
 		because = "that is more than two standard errors the worse"
 	}

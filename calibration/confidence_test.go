@@ -75,6 +75,18 @@ func TestConfidenceChoice(t *testing.T) {
 	}
 }
 
+// TestFewGetNoSteps: a staircase of few questions is left to Platt, however well steps
+// would fit it, so that equal steps do not make different answers alike.
+func TestFewGetNoSteps(t *testing.T) {
+	step := func(s float64) float64 { return map[bool]float64{true: .02, false: .98}[s < .8] }
+	for n, kind := range map[int]Shape{enoughForSteps - 1: Platt, enoughForSteps: IsotonicShape} {
+		fit, err := FitConfidence([]string{"s"}, answered(n, 23, func(s float64) float64 { return step(math.Mod(2.2*s, 1)) }), 1, nil)
+		if err != nil || fit.Confidence.Kind != kind {
+			t.Errorf("%d questions: %v, %s: %s", n, err, fit.Confidence.Kind, fit.Confidence.Reason)
+		}
+	}
+}
+
 // TestConfidenceIsHeldOut: a signal that is another at random for every
 // question tells nothing of others, and isotonic regression, which would learn
 // it by heart, has to be seen not to know it.
