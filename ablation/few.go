@@ -20,9 +20,9 @@ type Few struct {
 	Before Accuracies `json:"before"`
 	After  Accuracies `json:"after"`
 	Worst  float64    `json:"worst"`
-	// Shipped and Fitted are the confidences of the first passages, over the questions
-	// left out and the same without their answers. Nil where the shipped one is not for
-	// these sources.
+	// Shipped and Fitted are confidences of the fitted gates' first passages, over the
+	// questions left out and the same without their answers. Nil where the shipped one
+	// is not for these sources.
 	Shipped *Reliable `json:"shipped,omitempty"`
 	Fitted  *Reliable `json:"fitted,omitempty"`
 }
@@ -99,7 +99,7 @@ func (t *run) fitFew(ctx context.Context, r *Report, n int) error {
 		if err := f.Fitted.add(after, order[n:], chance); err != nil {
 			return err
 		}
-		if err := f.Shipped.add(before, order[n:], &calibration.Confidence{K: 1, Kind: calibration.Platt, Logistic: *prior}); err != nil {
+		if err := f.Shipped.add(after, order[n:], &calibration.Confidence{K: 1, Kind: calibration.Platt, Logistic: *prior}); err != nil {
 			return err
 		}
 	}

@@ -33,8 +33,8 @@ func TestFew(t *testing.T) {
 	}
 	for _, f := range r.Few {
 		// Of the questions with an answer so many are right, of as many without none.
-		if want := math.Abs(f.Before.Top1/2 - .5); math.Abs(f.Shipped.ECE-want) > 1e-9 || math.Abs(f.Shipped.AUROC-.5) > 1e-9 {
-			t.Errorf("%d questions: a constant half has %+v with an accuracy of %v", f.Questions, f.Shipped, f.Before.Top1)
+		if want := math.Abs(f.After.Top1/2 - .5); math.Abs(f.Shipped.ECE-want) > 1e-9 || math.Abs(f.Shipped.AUROC-.5) > 1e-9 {
+			t.Errorf("%d questions: a constant half has %+v with an accuracy of %v", f.Questions, f.Shipped, f.After.Top1)
 		}
 		if f.Worst > f.After.Top1+f.After.Top20-f.Before.Top1-f.Before.Top20+1e-9 {
 			t.Errorf("%d questions: the worst draw, %v, is better than their mean", f.Questions, f.Worst)
