@@ -32,8 +32,9 @@ def evaluation(report):
         print(f"({note}.)\n")
     print("| method | " + " | ".join(f"{names.get(t['scope'], t['name'])} ({t['questions']})" for t in tables) + " | ms: p50 | p95 | p99 |")
     print("| --- |" + " ---: |" * (len(tables) + 3))
-    for i, row in enumerate(tables[0]["rows"]):
-        cells = [pair(t["rows"][i]["values"]) for t in tables]
+    by_method = [{row["method"]: row["values"] for row in t["rows"]} for t in tables]  # an oracle may be of the domains alone
+    for row in tables[0]["rows"]:
+        cells = [pair(rows[row["method"]]) if row["method"] in rows else "–" for rows in by_method]
         latency = row.get("latency")
         print(f"| {row['method']} | " + " | ".join(cells) + (f" | {latency['p50']:.1f} | {latency['p95']:.1f} | {latency['p99']:.1f} |" if latency else " | – | – | – |"))
     print()
@@ -70,6 +71,11 @@ def calibration(found):
     for c in found["chances"]:
         print(f"| {c['k']} | {c['ece']:.3f} | {area(c['auroc'])} | {100 * c['accuracy']:.1f} | {100 * c['accuracy_of_surest_half']:.1f} |")
     print()
+    print("| min_confidence | right first passages lost | no result, answer taken out | no result, unanswerable |\n| ---: | ---: | ---: | ---: |")
+    for t in found["thresholds"]:
+        silent = t["unanswerable_silent"]
+        print(f"| {t['min_confidence']:.2f} | {100 * t['right_lost']:.1f} | {100 * t['taken_out_silent']:.1f} | {'–' if silent is None else f'{100 * silent:.1f}'} |")
+    print()
     print("| source | ECE | AUROC |")
     print("| --- | ---: | ---: |")
     for s in found["sources"]:
@@ -86,6 +92,12 @@ def ablation(found):
     if foreign := found.get("foreign"):
         lines = [("gate", foreign["gate"]), ("mean and words, best weight", foreign["fixed"]), ("mean of experts", foreign["mean"])]
         pairs(f"{foreign['questions']} questions, foreign: {', '.join(foreign['experts'])}", lines)
+    if few := found.get("few"):
+        print("| fitted on | before | after | difference | ECE | AUROC |\n| ---: | ---: | ---: | ---: | ---: | ---: |")
+        for f in few:
+            sure = [f"{f['shipped'][of]:.3f} to {f['fitted'][of]:.3f}" if "fitted" in f else "–" for of in ("ece", "auroc")]
+            print(f"| {f['questions']} | {pair(f['before'])} | {pair(f['after'])} | {difference(f['after'], f['before'])} | {sure[0]} | {sure[1]} |")
+        print()
     if held := found.get("held_out"):
         lines = []
         for h in held:
