@@ -136,8 +136,6 @@ func openCoder(d disk.Disk, v *Vectors, path string) (Index, error) {
 	return x, nil
 }
 
-func (x *coder) Kind() string { return Coder }
-
 // BytesPerVector is an estimate: what the library keeps is in maps.
 func (x *coder) BytesPerVector() float64 {
 	const entry = 8 + 8 + 8 // key, pointer, and the map's own, per link

@@ -11,8 +11,6 @@ import (
 // them once.
 type flat struct{ *Vectors }
 
-func (flat) Kind() string { return Flat }
-
 func (f flat) BytesPerVector() float64 { return float64(4 * f.dim) }
 
 // Search is exact whatever the options say; Ef does nothing.

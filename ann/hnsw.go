@@ -50,8 +50,6 @@ func openHNSW(d disk.Disk, v *Vectors, path string) (Index, error) {
 	return x, nil
 }
 
-func (x *hnsw) Kind() string { return HNSW }
-
 func (x *hnsw) BytesPerVector() float64 { return x.graph.BytesPerVector() }
 
 // scanIsFaster decides between the graph and comparing all that may be found.

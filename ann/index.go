@@ -19,8 +19,6 @@ import (
 // and a query are such a list, its vectors one after the other, and what is said
 // here of inner products holds for the sum that late interaction makes of them.
 type Index interface {
-	// Kind is the name under which the index was built: see Kinds.
-	Kind() string
 	// Len is the number of vectors.
 	Len() int
 	// Dimension is the number of elements of a vector, or of a token's.

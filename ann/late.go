@@ -45,8 +45,6 @@ func openLate(d disk.Disk, path string) (*late, error) {
 	return &late{tokens: t, kernels: kernel.Best(), questions: sync.Pool{New: func() any { return new(kernel.Question) }}}, nil
 }
 
-func (*late) Kind() string { return Late }
-
 // Scores writes the scores of a query with the lists of the given ordinals. A
 // query of more than MaxQuestionTokens has none.
 func (x *late) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
@@ -140,18 +138,12 @@ func (x *late) scan(ctx context.Context, q *kernel.Question, k, n int, at func(i
 // SearchExact is Search for one query after the other: the arithmetic takes
 // longer than reading, so that there is no pass to share.
 func (x *late) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
-	for _, q := range queries {
-		if err := x.check(q, SearchOptions{K: k}); err != nil {
+	out := make([][]rank.Hit, len(queries))
+	for i, q := range queries {
+		var err error
+		if out[i], _, err = x.Search(ctx, q, SearchOptions{K: k}); err != nil {
 			return nil, err
 		}
-	}
-	out := make([][]rank.Hit, 0, len(queries))
-	for _, q := range queries {
-		hits, _, err := x.Search(ctx, q, SearchOptions{K: k})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, hits)
 	}
 	return out, nil
 }

@@ -117,8 +117,8 @@ func TestLateSearch(t *testing.T) {
 				lists[i+1] = lists[i]
 			}
 			x := openLists(t, dim, lists)
-			if x.Kind() != Late || x.Len() != n || x.Dimension() != dim {
-				t.Fatalf("%d lists of %d: it says %s, %d of %d", n, dim, x.Kind(), x.Len(), x.Dimension())
+			if x.Len() != n || x.Dimension() != dim {
+				t.Fatalf("%d lists of %d: it says %d of %d", n, dim, x.Len(), x.Dimension())
 			}
 			if err := errors.Join(x.Verify(ctx), x.Check()); err != nil {
 				t.Error(err)
@@ -230,19 +230,6 @@ func TestLateScores(t *testing.T) {
 	}
 	if x.Scores(make([]float32, 512*dim), []rank.Ordinal{0}, nan); nan[0] != 0 {
 		t.Errorf("512 tokens of zeros score %v", nan[0])
-	}
-}
-
-// TestLateRecall: an exact index misses nothing, asked its own lists too, which
-// may have more tokens than a question.
-func TestLateRecall(t *testing.T) {
-	const dim = 8
-	lists := tokenLists(47, 60, dim, 30)
-	lists[5] = make([]float32, MaxPassageTokens*dim)
-	x := openLists(t, dim, lists)
-	stored, err := RecallOfStored(context.Background(), x, 60, 1)
-	if want := (Measured{Queries: 60, At10: 1, At100: 1}); err != nil || stored != want {
-		t.Errorf("%+v, %v", stored, err)
 	}
 }
 

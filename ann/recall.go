@@ -28,9 +28,6 @@ func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (Measured,
 	for i, o := range drawn {
 		selves[i] = rank.Ordinal(o)
 		queries[i] = x.Vector(selves[i])
-		if x.Kind() == Late { // what is stored may be longer than what may be asked
-			queries[i] = queries[i][:min(len(queries[i]), MaxQuestionTokens*x.Dimension())]
-		}
 	}
 	return recallOf(ctx, x, queries, selves)
 }

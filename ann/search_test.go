@@ -109,8 +109,8 @@ func TestExactSearch(t *testing.T) {
 				copy(rows[(i+1)*dim:(i+2)*dim], rows[i*dim:(i+1)*dim])
 			}
 			x := openIndex(t, kind.Name, dim, rows, BuildOptions{M: 8, EfConstruction: 40})
-			if x.Kind() != kind.Name || x.Len() != n || x.Dimension() != dim {
-				t.Fatalf("%s of %d vectors of %d says it is %s of %d of %d", kind.Name, n, dim, x.Kind(), x.Len(), x.Dimension())
+			if x.Len() != n || x.Dimension() != dim {
+				t.Fatalf("%s of %d vectors of %d says it is of %d of %d", kind.Name, n, dim, x.Len(), x.Dimension())
 			}
 			if err := x.Check(); err != nil {
 				t.Error(err)

@@ -1,7 +1,6 @@
 package bm25
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,39 +23,47 @@ type source interface {
 	postings(yield func(passage, tf uint32)) error
 }
 
-// mergeTerms visits every term of several sources once, with the sources that
-// have it, in their order.
-func mergeTerms(ctx context.Context, sources []source, visit func(term []byte, from []int) error) error {
-	terms := make([][]byte, len(sources))
+// mergeSorted visits every key of n sorted lists once, with the lists that have it, in
+// their order. next moves to a list's next key; io.EOF after the last. A key has to
+// be valid until the next call for its list.
+func mergeSorted[K any](ctx context.Context, n int, next func(i int) (K, error), compare func(a, b K) int, visit func(key K, from []int) error) error {
+	keys, ended := make([]K, n), make([]bool, n)
 	advance := func(i int) (err error) {
-		if terms[i], err = sources[i].next(); errors.Is(err, io.EOF) {
-			terms[i], err = nil, nil
+		if keys[i], err = next(i); errors.Is(err, io.EOF) {
+			ended[i], err = true, nil
 		}
 		return err
 	}
-	for i := range sources {
+	for i := range n {
 		if err := advance(i); err != nil {
 			return err
 		}
 	}
-	var from []int
-	var least []byte
-	for n := 0; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
+	from := make([]int, 0, n)
+	for visited := 0; ; visited++ {
+		if visited%1024 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		least, from = least[:0], from[:0]
-		for i, term := range terms {
-			if term != nil && (len(from) == 0 || bytes.Compare(term, least) < 0) {
-				least, from = append(least[:0], term...), append(from[:0], i)
-			} else if term != nil && bytes.Equal(term, least) {
+		from = from[:0]
+		for i := range n { // a handful of lists: looking at each is as fast as a heap
+			if ended[i] {
+				continue
+			}
+			order := 0
+			if len(from) > 0 {
+				order = compare(keys[i], keys[from[0]])
+			}
+			if order < 0 {
+				from = from[:0]
+			}
+			if order <= 0 {
 				from = append(from, i)
 			}
 		}
 		if len(from) == 0 {
 			return nil
 		}
-		if err := visit(least, from); err != nil {
+		if err := visit(keys[from[0]], from); err != nil {
 			return err
 		}
 		for _, i := range from {
@@ -67,71 +74,29 @@ func mergeTerms(ctx context.Context, sources []source, visit func(term []byte, f
 	}
 }
 
-// mergePhrases visits every phrase of several sources once, with the sources
-// that have it, in their order. For each source, numbers says what its terms'
-// numbers are in the merged segment; gone for those that it does not have, of
-// whose phrases no passage may be left.
-func mergePhrases(ctx context.Context, sources []source, numbers [][]uint32, visit func(key uint64, from []source) error) error {
-	const end = math.MaxUint64
-	keys := make([]uint64, len(sources))
-	advance := func(i int) error {
-		for {
-			key, err := sources[i].nextPhrase()
-			if errors.Is(err, io.EOF) {
-				keys[i] = end
-				return nil
-			} else if err != nil {
-				return err
-			}
-			first, second, n := key>>32, key&math.MaxUint32, uint64(len(numbers[i]))
-			if first >= n || second >= n {
-				return fmt.Errorf("a phrase is of terms %d and %d, and there are %d", first, second, n)
-			}
-			if a, b := numbers[i][first], numbers[i][second]; a != gone && b != gone {
-				keys[i] = phraseKey(a, b)
-				return nil
-			}
-			left := 0
-			if err := sources[i].postings(func(_, _ uint32) { left++ }); err != nil {
-				return err
-			}
-			if left > 0 {
-				return fmt.Errorf("segment %d has the phrase of terms %d and %d in %d passages that do not have both terms: the segment is damaged (restore it from a snapshot, or index its passages again)", i, first, second, left)
-			}
+// nextMerged moves a source to its next phrase that the merged segment has, and
+// returns the key there. numbers says what the source's terms' numbers are in the
+// merged segment; gone for those that it does not have, of whose phrases no passage
+// may be left.
+func nextMerged(s source, at int, numbers []uint32) (uint64, error) {
+	for {
+		key, err := s.nextPhrase()
+		if err != nil {
+			return 0, err
 		}
-	}
-	for i := range sources {
-		if err := advance(i); err != nil {
-			return err
+		first, second, n := key>>32, key&math.MaxUint32, uint64(len(numbers))
+		if first >= n || second >= n {
+			return 0, fmt.Errorf("a phrase is of terms %d and %d, and there are %d", first, second, n)
 		}
-	}
-	var from []source
-	for n := 0; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
+		if a, b := numbers[first], numbers[second]; a != gone && b != gone {
+			return phraseKey(a, b), nil
 		}
-		least := uint64(end)
-		for _, key := range keys {
-			least = min(least, key)
+		left := 0
+		if err := s.postings(func(_, _ uint32) { left++ }); err != nil {
+			return 0, err
 		}
-		if least == end {
-			return nil
-		}
-		from = from[:0]
-		for i, key := range keys {
-			if key == least {
-				from = append(from, sources[i])
-			}
-		}
-		if err := visit(least, from); err != nil {
-			return err
-		}
-		for i, key := range keys {
-			if key == least {
-				if err := advance(i); err != nil {
-					return err
-				}
-			}
+		if left > 0 {
+			return 0, fmt.Errorf("segment %d has the phrase of terms %d and %d in %d passages that do not have both terms: the segment is damaged (restore it from a snapshot, or index its passages again)", at, first, second, left)
 		}
 	}
 }

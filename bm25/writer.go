@@ -2,6 +2,7 @@ package bm25
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -108,13 +109,17 @@ func (w *segmentWriter) closeSection(i int, length uint64) {
 func (w *segmentWriter) addTerms(ctx context.Context, sources []source) error {
 	numbers := make([][]uint32, len(sources)) // of each source's terms: theirs here
 	from := make([]source, 0, len(sources))
-	err := mergeTerms(ctx, sources, func(term []byte, of []int) error {
+	chosen := func(of []int) []source {
 		from = from[:0]
 		for _, i := range of {
 			from = append(from, sources[i])
 		}
+		return from
+	}
+	nextTerm := func(i int) ([]byte, error) { return sources[i].next() }
+	err := mergeSorted(ctx, len(sources), nextTerm, bytes.Compare, func(term []byte, of []int) error {
 		number := w.footer.terms
-		if err := w.addTerm(term, from); err != nil {
+		if err := w.addTerm(term, chosen(of)); err != nil {
 			return err
 		}
 		if number == w.footer.terms {
@@ -134,7 +139,11 @@ func (w *segmentWriter) addTerms(ctx context.Context, sources []source) error {
 	w.closeSection(sectionPostings, w.written)
 	w.written = 0
 	if w.footer.params.Phrases {
-		if err := mergePhrases(ctx, sources, numbers, w.addPhrase); err != nil {
+		nextPhrase := func(i int) (uint64, error) { return nextMerged(sources[i], i, numbers[i]) }
+		err := mergeSorted(ctx, len(sources), nextPhrase, cmp.Compare[uint64], func(key uint64, of []int) error {
+			return w.addPhrase(key, chosen(of))
+		})
+		if err != nil {
 			return err
 		}
 		w.closeRun()

@@ -9,21 +9,24 @@ import "fmt"
 // segments, they become one, of the next tier. So a collection of n passages
 // has at most (Factor−1)·(1+log_Factor(n/Smallest)) segments when no merge is
 // due, and a passage is written again once a tier. A segment of which more than
-// MaxDeleted is deleted is merged with itself, to be rid of the rest. A merge
+// maxDeleted is deleted is merged with itself, to be rid of the rest. A merge
 // needs, until it is done, at most as much disk as the segments that it replaces,
-// which is why a tier beyond MaxPassages is left alone, and why a merge waits
+// which is why a tier beyond maxMerged is left alone, and why a merge waits
 // while the disk has no room for it (see roomFor).
 type MergePolicy struct {
-	Factor      int     // default 8
-	Smallest    int     // default 1,000 passages
-	MaxPassages int     // the most a merged segment may have; default 50 million
-	MaxDeleted  float64 // share of deleted passages; default 0.3
+	Factor   int // default 8
+	Smallest int // default 1,000 passages
 	// Threads builds the graphs of merged segments; default 1, so that searches
 	// keep the other processors.
 	Threads int
 	// Off turns merging off.
 	Off bool
 }
+
+const (
+	maxMerged  = 50_000_000 // passages: the most that a merged segment may have
+	maxDeleted = 0.3        // share of a segment's passages that may be deleted
+)
 
 func (p *MergePolicy) complete() error {
 	if p.Factor == 0 {
@@ -32,17 +35,11 @@ func (p *MergePolicy) complete() error {
 	if p.Smallest == 0 {
 		p.Smallest = 1000
 	}
-	if p.MaxPassages == 0 {
-		p.MaxPassages = 50_000_000
-	}
-	if p.MaxDeleted == 0 {
-		p.MaxDeleted = 0.3
-	}
 	if p.Threads == 0 {
 		p.Threads = 1
 	}
-	if p.Factor < 2 || p.Smallest < 1 || p.MaxPassages < 1 || p.MaxDeleted < 0 || p.MaxDeleted > 1 || p.Threads < 1 {
-		return fmt.Errorf("impossible merge policy %+v: Factor is at least 2, Smallest, MaxPassages and Threads at least 1, MaxDeleted between 0 and 1", *p)
+	if p.Factor < 2 || p.Smallest < 1 || p.Threads < 1 {
+		return fmt.Errorf("impossible merge policy %+v: Factor is at least 2, Smallest and Threads at least 1", *p)
 	}
 	return nil
 }
@@ -67,12 +64,12 @@ func (p *MergePolicy) choose(segments []segmentManifest) []string {
 		highest = max(highest, tier)
 	}
 	for tier := 0; tier <= highest; tier++ {
-		if len(tiers[tier]) >= p.Factor && sizes[tier] <= p.MaxPassages {
+		if len(tiers[tier]) >= p.Factor && sizes[tier] <= maxMerged {
 			return tiers[tier]
 		}
 	}
 	for i := range segments {
-		if s := &segments[i]; float64(s.Deleted) > p.MaxDeleted*float64(s.Passages) {
+		if s := &segments[i]; float64(s.Deleted) > maxDeleted*float64(s.Passages) {
 			return []string{s.Name}
 		}
 	}

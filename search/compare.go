@@ -33,10 +33,6 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 		return nil, err
 	}
 	defer l.leave()
-	return l.compare(ctx, requests, started)
-}
-
-func (l *lineUp) compare(ctx context.Context, requests []Request, started time.Time) ([]Response, error) {
 	if err := alike(requests); err != nil {
 		return nil, err
 	}

@@ -44,10 +44,6 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 		return EmbedResponse{}, err
 	}
 	defer l.leave()
-	return l.embed(ctx, r)
-}
-
-func (l *lineUp) embed(ctx context.Context, r EmbedRequest) (EmbedResponse, error) {
 	var wrong problems
 	i := l.numberOf(r.Expert)
 	if l.late != nil && r.Expert == l.late.name() {
@@ -71,7 +67,6 @@ func (l *lineUp) embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	ctx, cancel := context.WithTimeout(ctx, l.limits.Timeout)
 	defer cancel()
 	var vectors [][]float32
-	var err error
 	if kind == KindPassage {
 		vectors, err = embedPassages(ctx, x, r.Input, checkVector)
 	} else {

@@ -14,7 +14,11 @@ func (e *Engine) Experts() []ExpertInfo {
 		return nil
 	}
 	defer l.leave()
-	view := e.pin()
+	return l.described()
+}
+
+func (l *lineUp) described() []ExpertInfo {
+	view := l.pin()
 	defer view.letGo()
 	infos := make([]ExpertInfo, 0, len(l.experts)+1)
 	for _, x := range l.experts {
@@ -33,16 +37,12 @@ func (e *Engine) Expert(name string) (ExpertInfo, error) {
 		return ExpertInfo{}, err
 	}
 	defer l.leave()
-	view := e.pin()
-	defer view.letGo()
-	if l.late != nil && name == l.late.name() {
-		return l.late.in(view), nil
+	for _, info := range l.described() {
+		if info.Name == name {
+			return info, nil
+		}
 	}
-	i := l.numberOf(name)
-	if i < 0 {
-		return ExpertInfo{}, &Error{Kind: NotFound, Code: "expert_not_found", Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), l.knownExperts())}
-	}
-	return l.experts[i].in(view), nil
+	return ExpertInfo{}, &Error{Kind: NotFound, Code: "expert_not_found", Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), l.knownExperts())}
 }
 
 // in is what there is to say of an expert in a generation.

@@ -84,23 +84,11 @@ func (w *problems) fields(names []string) fields {
 		return fields{title: true, text: true, contributions: true, sources: true}
 	}
 	var f fields
+	known := []*bool{&f.title, &f.text, &f.tags, &f.metadata, &f.contributions, &f.sources, &f.highlights} // as fieldNames
 	for i, name := range names {
-		switch name {
-		case "title":
-			f.title = true
-		case "text":
-			f.text = true
-		case "tags":
-			f.tags = true
-		case "metadata":
-			f.metadata = true
-		case "contributions":
-			f.contributions = true
-		case "sources":
-			f.sources = true
-		case "highlights":
-			f.highlights = true
-		default:
+		if at := slices.Index(fieldNames(), name); at >= 0 {
+			*known[at] = true
+		} else {
 			w.add("unknown_value", fmt.Sprintf("/fields/%d", i), "an answer has no field %s: its fields are %s", quote(name), list(fieldNames()))
 		}
 		if len(*w) > maxProblems {

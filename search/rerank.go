@@ -22,16 +22,12 @@ type RerankResponse struct {
 // Rerank scores texts, which need not be stored, by late interaction. It has
 // Limits.Timeout, Limits.EmbedInputs texts of at most Limits.EmbedBytes each; errors are
 // *Error as for Search, with pointers to /question and /texts.
-func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (RerankResponse, error) {
+func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankResponse, err error) {
 	l, err := e.begin()
 	if err != nil {
-		return RerankResponse{}, err
+		return out, err
 	}
 	defer l.leave()
-	return l.rerank(ctx, r)
-}
-
-func (l *lineUp) rerank(ctx context.Context, r RerankRequest) (out RerankResponse, err error) {
 	var wrong problems
 	if l.late == nil || l.late.Passages == nil || l.late.Similarity == nil {
 		wrong.add("needs_experts", "", "texts are scored by late interaction, and this collection has no expert of that kind")
