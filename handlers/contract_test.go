@@ -119,13 +119,14 @@ func (c *contract) check(method, path string, r reply) error {
 	if method == http.MethodHead || !strings.HasSuffix(contentType, "json") {
 		return nil
 	}
-	s, err := c.schemaAt(pointer + "/content/" + escape(contentType) + "/schema")
+	of, texts := "/schema", [][]byte{r.body}
+	if contentType == typeLines {
+		of = "/x-line"
+		texts = bytes.Split(bytes.TrimSuffix(r.body, []byte("\n")), []byte("\n"))
+	}
+	s, err := c.schemaAt(pointer + "/content/" + escape(contentType) + of)
 	if err != nil {
 		return err
-	}
-	texts := [][]byte{r.body}
-	if contentType == typeLines {
-		texts = bytes.Split(bytes.TrimSuffix(r.body, []byte("\n")), []byte("\n"))
 	}
 	for _, text := range texts {
 		if contentType == typeLines && len(text) == 0 && len(texts) == 1 {

@@ -159,10 +159,10 @@ func member(of any, path ...string) map[string]any {
 // repeat.
 func complete(tree map[string]any, table []condition, paths yaml.Node) {
 	member(tree, "components", "schemas", "Method")["enum"] = search.MethodNames()
-	titles, responses := map[int][]string{}, map[string]any{}
+	titles, all, responses := map[int][]string{}, map[string]any{}, map[string]any{}
 	for _, c := range table {
 		titles[c.Status] = append(titles[c.Status], fmt.Sprintf("%s (`%s`)", c.Title, c.Code))
-		responses[problemName(c.Status)] = map[string]any{
+		all[problemName(c.Status)] = map[string]any{
 			"description": strings.Join(titles[c.Status], "; ") + ".",
 			"headers":     map[string]any{"X-Request-ID": map[string]any{"$ref": "#/components/headers/RequestID"}},
 			"content":     map[string]any{typeProblem: map[string]any{"schema": map[string]any{"$ref": schemaPrefix + "Problem"}}},
@@ -184,6 +184,7 @@ func complete(tree map[string]any, table []condition, paths yaml.Node) {
 			delete(o, "x-problems")
 			for _, status := range statuses {
 				n, _ := status.(int)
+				responses[problemName(n)] = all[problemName(n)]
 				member(o, "responses")[strconv.Itoa(n)] = map[string]any{"$ref": "#/components/responses/" + problemName(n)}
 			}
 			parameters, _ := o["parameters"].([]any)
@@ -209,7 +210,10 @@ func (d *document) enforce() error {
 				Schema   *schema
 			}
 			RequestBody struct {
-				Content map[string]struct{ Schema *schema }
+				Content map[string]struct {
+					Schema *schema
+					Line   *schema `json:"x-line"` // of a text a line: OpenAPI 3.1 describes wholes alone
+				}
 			}
 			Responses map[string]struct{ Content map[string]json.RawMessage }
 		}
@@ -236,7 +240,9 @@ func (d *document) enforce() error {
 			}
 			for contentType, media := range from.RequestBody.Content {
 				o.takes = append(o.takes, contentType)
-				if o.body == nil || contentType == typeLines {
+				if contentType == typeLines {
+					o.body = media.Line
+				} else if o.body == nil {
 					o.body = media.Schema
 				}
 			}
