@@ -3,15 +3,17 @@
 # `--target gpu`. The runtime and the base encoder are fetched and verified, and
 # the experts imported, while the image is built, so a container starts without
 # the network. The demo's collection lies in /var/lib/conclave/cache/demo, the
-# only folder of the cache that is written.
+# only folder of the cache that is written; a collection of your own lies in
+# /var/lib/conclave/data. Images are named by their exact versions.
 
-FROM golang:1.26-bookworm AS build
+FROM golang:1.26.8-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-ARG VERSION=container
-RUN go build -trimpath -ldflags "-X main.version=${VERSION}" -o /out/conclave ./cmd/conclave
+# "": what git says.
+ARG VERSION=
+RUN go build -trimpath -ldflags "-X main.version=${VERSION:-$(git describe --tags --always 2>/dev/null || echo unknown)}" -o /out/conclave ./cmd/conclave
 
 FROM build AS provision
 RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip && rm -rf /var/lib/apt/lists/*
@@ -21,11 +23,11 @@ RUN /out/conclave setup && rm -rf /var/lib/conclave/cache/wheels /var/lib/concla
 FROM provision AS provision-gpu
 RUN /out/conclave setup --provider cuda && rm -rf /var/lib/conclave/cache/wheels /var/lib/conclave/cache/checkpoints
 
-FROM debian:bookworm-slim AS cpu
+FROM debian:12.12-slim AS cpu
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates libstdc++6 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /var/lib/conclave --shell /usr/sbin/nologin conclave \
-    && mkdir -p /var/lib/conclave/index && chown -R conclave:conclave /var/lib/conclave
+    && mkdir -p /var/lib/conclave/data && chown -R conclave:conclave /var/lib/conclave
 COPY --from=provision /out/conclave /usr/local/bin/conclave
 COPY --from=provision --chown=conclave:conclave /var/lib/conclave/cache /var/lib/conclave/cache
 RUN install -d -o conclave -g conclave /var/lib/conclave/cache/demo
@@ -39,7 +41,7 @@ CMD ["demo", "--listen", "0.0.0.0:8080"]
 
 FROM nvidia/cuda:13.0.1-cudnn-runtime-ubuntu24.04 AS gpu
 RUN useradd --system --uid 10001 --home-dir /var/lib/conclave --shell /usr/sbin/nologin conclave \
-    && mkdir -p /var/lib/conclave/index && chown -R conclave:conclave /var/lib/conclave
+    && mkdir -p /var/lib/conclave/data && chown -R conclave:conclave /var/lib/conclave
 COPY --from=provision-gpu /out/conclave /usr/local/bin/conclave
 COPY --from=provision-gpu --chown=conclave:conclave /var/lib/conclave/cache /var/lib/conclave/cache
 RUN install -d -o conclave -g conclave /var/lib/conclave/cache/demo

@@ -163,6 +163,8 @@ type Log struct {
 	Level     string `yaml:"level" oneof:"debug info warn error" help:"debug, info, warn or error"`
 	Format    string `yaml:"format" oneof:"text json" help:"text or json"`
 	Questions bool   `yaml:"questions" help:"write the text of questions to the log"` // the text of questions too
+	// Slow is how long a search takes that is logged with its stages; 0: none is.
+	Slow time.Duration `yaml:"slow" between:"0s 1h"`
 }
 
 // defaultsFile is conclave.yaml as it is documented: every key at its default.

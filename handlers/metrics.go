@@ -22,7 +22,9 @@ type Metrics struct {
 	inFlight prometheus.Gauge
 	stages   *prometheus.HistogramVec // source, stage
 	sources  *prometheus.CounterVec   // source, status
-	writes   *prometheus.CounterVec   // outcome
+	answers  *prometheus.CounterVec   // outcome
+	sure     prometheus.Histogram
+	writes   *prometheus.CounterVec // outcome
 	commit   prometheus.Histogram
 }
 
@@ -45,9 +47,13 @@ func NewMetrics() *Metrics {
 			Name: "conclave_stage_seconds", Help: "Time of one stage of a search: of a source, or of the request where source is empty.", Buckets: buckets}, []string{"source", "stage"}),
 		sources: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conclave_source_answers_total", Help: "How sources fared: ok, failed, deadline or overloaded."}, []string{"source", "status"}),
+		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "conclave_answers_total", Help: "Answers of searches: degraded where a source was left out, abstained where the confidence was too low, else complete."}, []string{"outcome"}),
+		sure: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "conclave_answer_confidence", Help: "Confidences of answers, where they are known.", Buckets: prometheus.LinearBuckets(0.1, 0.1, 10)}),
 	}
 	m.watchWrites(buckets)
-	m.registry.MustRegister(m.requests, m.seconds, m.problems, m.inFlight, m.stages, m.sources,
+	m.registry.MustRegister(m.requests, m.seconds, m.problems, m.inFlight, m.stages, m.sources, m.answers, m.sure,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

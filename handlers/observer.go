@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"conclave/search"
 )
 
 // Observer is the engine's search.Observer: stages go to the metrics, and the
@@ -13,11 +15,34 @@ import (
 type Observer struct {
 	Metrics *Metrics
 	Logger  *slog.Logger // nil: no log
+	// Slow is how long a search takes that is logged with its stages; 0: none is.
+	Slow time.Duration
 }
 
 // Stage implements search.Observer.
 func (o Observer) Stage(_ context.Context, source, stage string, took time.Duration) {
 	o.Metrics.stages.WithLabelValues(source, stage).Observe(took.Seconds())
+}
+
+// Answer implements search.Observer.
+func (o Observer) Answer(ctx context.Context, answer search.Response) {
+	outcome := "complete"
+	switch {
+	case len(answer.Degraded) > 0:
+		outcome = "degraded"
+	case answer.Abstained:
+		outcome = "abstained"
+	}
+	o.Metrics.answers.WithLabelValues(outcome).Inc()
+	if answer.Confidence != nil {
+		o.Metrics.sure.Observe(*answer.Confidence)
+	}
+	if o.Logger == nil || o.Slow == 0 || answer.TookMS < float64(o.Slow.Milliseconds()) {
+		return
+	}
+	// Without its question: the request's line has that, where it is wanted.
+	o.Logger.LogAttrs(ctx, slog.LevelWarn, "slow search", slog.String("request_id", exchangeOf(ctx).requestID),
+		slog.Float64("took_ms", answer.TookMS), slog.String("fusion", answer.Fusion), slog.String("stages", serverTiming(answer)), slog.Any("degraded", answer.Degraded))
 }
 
 // Source implements search.Observer.

@@ -163,6 +163,7 @@ func TestMetrics(t *testing.T) {
 		`conclave_stage_seconds_count{source="health",stage="confidence"} 1`,
 		`conclave_stage_seconds_count{source="",stage="fuse"} 1`,
 		`conclave_source_answers_total{source="wiki",status="ok"} 1`,
+		`conclave_answers_total{outcome="complete"} 1`,
 		`conclave_http_requests_in_flight 1`,
 		`conclave_ready 1`,
 		"go_goroutines", "process_resident_memory_bytes",

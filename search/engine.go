@@ -125,6 +125,7 @@ func (p *pass) conclude(ctx context.Context, by *plan, findings []finding, start
 		return Response{}, p.unfinished(ctx, err)
 	}
 	a.response.TookMS = milliseconds(time.Since(started))
+	a.observer.Answer(ctx, a.response)
 	return a.response, nil
 }
 

@@ -200,6 +200,7 @@ type recorder struct {
 	mu      sync.Mutex
 	stages  map[string]int
 	sources map[string]string
+	answers []Response
 }
 
 func (r *recorder) Stage(_ context.Context, source, stage string, took time.Duration) {
@@ -217,12 +218,21 @@ func (r *recorder) Source(_ context.Context, source, status string, cause error)
 	r.sources[source] = fmt.Sprint(status, " ", cause)
 }
 
+func (r *recorder) Answer(_ context.Context, answer Response) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answers = append(r.answers, answer)
+}
+
 func TestObserver(t *testing.T) {
 	s := newStage("AB", 60)
 	o := &recorder{stages: map[string]int{}, sources: map[string]string{}}
 	s.config.Observer = o
 	s.vectors["B"].hook = func(context.Context) error { return errors.New("the cause") }
-	s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid")})
+	given := s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid")})
+	if len(o.answers) != 1 || !reflect.DeepEqual(o.answers[0], given) {
+		t.Errorf("told of %+v, given %+v", o.answers, given)
+	}
 	want := map[string]int{"A encode": 1, "A search": 1, "A confidence": 1, "B encode": 1, "B search": 1, "bm25 search": 1, "sources": 1, "complete": 1, "fuse": 1, "fetch": 1}
 	if !reflect.DeepEqual(o.stages, want) {
 		t.Errorf("stages %v, want %v", o.stages, want)

@@ -20,6 +20,8 @@ type Observer interface {
 	// reported once more, as failed, when its true scores for the others'
 	// passages or an explanation could not be had.
 	Source(ctx context.Context, source, status string, cause error)
+	// Answer reports an answer before it is given.
+	Answer(ctx context.Context, answer Response)
 }
 
 // Stages of a search, as an Observer hears of them.
@@ -37,3 +39,4 @@ type noObserver struct{}
 
 func (noObserver) Stage(context.Context, string, string, time.Duration) {}
 func (noObserver) Source(context.Context, string, string, error)        {}
+func (noObserver) Answer(context.Context, Response)                     {}

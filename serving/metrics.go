@@ -3,10 +3,12 @@ package serving
 import (
 	"errors"
 	"runtime"
+	"strings"
 
 	"conclave/collection"
 	"conclave/encoder/batcher"
 	"conclave/handlers"
+	"conclave/search"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -77,6 +79,23 @@ func (e encoderMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, m := range encoderMetricList() {
 		for _, x := range e.experts() {
 			out <- prometheus.MustNewConstMetric(m.description, m.kind, m.value(x.Encoder.Stats()), x.name)
+		}
+	}
+}
+
+// recallMetric shows how much of the exact search each expert's index finds.
+type recallMetric struct{ experts func() []search.ExpertInfo }
+
+var recallDescription = prometheus.NewDesc("conclave_expert_recall", "How much of the exact search the expert's index finds among the first hits, as measured when it was built.", []string{"expert", "hits"}, nil)
+
+// Describe implements prometheus.Collector.
+func (recallMetric) Describe(out chan<- *prometheus.Desc) { out <- recallDescription }
+
+// Collect implements prometheus.Collector.
+func (r recallMetric) Collect(out chan<- prometheus.Metric) {
+	for _, x := range r.experts() {
+		for name, recall := range x.Recall {
+			out <- prometheus.MustNewConstMetric(recallDescription, prometheus.GaugeValue, recall, x.Name, strings.TrimPrefix(name, "recall@"))
 		}
 	}
 }

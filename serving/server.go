@@ -75,7 +75,7 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	s.group.Go(func() error { return s.api.Serve(s.running, listener, serve) })
 
 	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
-	queue, err := s.load(handlers.Observer{Metrics: metrics, Logger: s.log}, control)
+	queue, err := s.load(handlers.Observer{Metrics: metrics, Logger: s.log, Slow: s.config.Log.Slow}, control)
 	if err == nil {
 		err = s.announce(metrics, o.Version)
 	}
@@ -127,7 +127,7 @@ func (s *Server) announce(metrics *handlers.Metrics, version string) error {
 		s.api.Readiness().Set(handlers.Component{Name: "expert " + x.name, Status: handlers.Ready, Warnings: []string{"is out: its bundle cannot be used: " + x.cause.Error()}})
 	}
 	s.tellCalibration()
-	if err := errors.Join(metrics.Register(encoderMetrics{s.searched}), registerCollection(metrics, s.assembly.Collection, version)); err != nil {
+	if err := errors.Join(metrics.Register(encoderMetrics{s.searched}), metrics.Register(recallMetric{s.assembly.Engine.Experts}), registerCollection(metrics, s.assembly.Collection, version)); err != nil {
 		return err
 	}
 	s.api.Attach(s.assembly.Engine)

@@ -140,6 +140,9 @@ type complaining struct{ out io.Writer }
 // Stage implements search.Observer.
 func (complaining) Stage(context.Context, string, string, time.Duration) {}
 
+// Answer implements search.Observer.
+func (complaining) Answer(context.Context, search.Response) {}
+
 // Source implements search.Observer.
 func (c complaining) Source(_ context.Context, source, status string, cause error) {
 	if cause != nil && status == search.StatusFailed {

@@ -1,0 +1,116 @@
+// Package deploy tests what operators are given: containers, and what watches them.
+package deploy
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// TestCompose: every service is hardened alike, is published on loopback alone, names
+// files that there are, and images by exact versions.
+func TestCompose(t *testing.T) {
+	text, err := os.ReadFile("../docker-compose.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var compose struct {
+		Services map[string]struct {
+			Image       string
+			ReadOnly    bool     `yaml:"read_only"`
+			CapDrop     []string `yaml:"cap_drop"`
+			SecurityOpt []string `yaml:"security_opt"`
+			Restart     string
+			Ports       []string
+			Volumes     []string
+		}
+		Volumes map[string]any
+	}
+	if err := yaml.Unmarshal(text, &compose); err != nil {
+		t.Fatal(err)
+	}
+	if len(compose.Services) != 5 {
+		t.Errorf("%d services", len(compose.Services))
+	}
+	exact := regexp.MustCompile(`^(conclave:(cpu|gpu)|[a-z/]+:v?\d+\.\d+\.\d+)$`)
+	for name, s := range compose.Services {
+		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}) || s.Restart == "" {
+			t.Errorf("%s is not hardened: %+v", name, s)
+		}
+		if !exact.MatchString(s.Image) {
+			t.Errorf("%s: the image %s is not an exact version", name, s.Image)
+		}
+		for _, port := range s.Ports {
+			if !strings.HasPrefix(port, "127.0.0.1:") {
+				t.Errorf("%s is published at %s", name, port)
+			}
+		}
+		for _, volume := range s.Volumes {
+			from, _, _ := strings.Cut(volume, ":")
+			if !strings.HasPrefix(from, ".") {
+				if _, ok := compose.Volumes[from]; !ok {
+					t.Errorf("%s: there is no volume %s", name, from)
+				}
+			} else if _, err := os.Stat(filepath.Join("..", from)); err != nil && from != "./corpus" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if text, err = os.ReadFile("../Dockerfile"); err != nil {
+		t.Fatal(err)
+	}
+	stages := []string{}
+	for _, from := range regexp.MustCompile(`(?m)^FROM (\S+) AS (\S+)`).FindAllStringSubmatch(string(text), -1) {
+		if !slices.Contains(stages, from[1]) && !regexp.MustCompile(`:\d+\.\d+(\.\d+)?-`).MatchString(from[1]) {
+			t.Errorf("the image %s is not an exact version", from[1])
+		}
+		stages = append(stages, from[2])
+	}
+	// The compose program itself, where it is installed.
+	for _, program := range [][]string{{"docker-compose"}, {"docker", "compose"}} {
+		if exec.Command(program[0], append(program[1:], "version")...).Run() != nil {
+			continue
+		}
+		for _, profile := range []string{"gpu", "own", "observability"} {
+			command := exec.Command(program[0], append(program[1:], "--profile", profile, "config", "--quiet")...)
+			command.Dir = ".."
+			if out, err := command.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", command, err, out)
+			}
+		}
+		return
+	}
+	t.Log("neither docker-compose nor docker compose is installed: the file was read as YAML alone")
+}
+
+// TestDockerIgnore: what git ignores in the root is not sent to the builder.
+func TestDockerIgnore(t *testing.T) {
+	git, err := os.ReadFile("../.gitignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docker, err := os.ReadFile("../.dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(docker), "\n")
+	for pattern := range strings.Lines(string(git)) {
+		pattern = strings.TrimSpace(pattern)
+		if pattern == "" || strings.HasPrefix(pattern, "#") {
+			continue
+		}
+		want := strings.Trim(pattern, "/")
+		if !strings.HasPrefix(pattern, "/") {
+			want = "**/" + want
+		}
+		if !slices.Contains(lines, want) {
+			t.Errorf(".dockerignore has no %s", want)
+		}
+	}
+}
