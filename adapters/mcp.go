@@ -174,11 +174,19 @@ type toolSource struct {
 }
 
 type toolExplained struct {
-	ID            string                `json:"id"`
-	Title         string                `json:"title"`
-	Score         float64               `json:"score" jsonschema:"the sum of the contributions"`
-	Contributions []search.Contribution `json:"contributions"`
-	Terms         []search.TermScore    `json:"terms,omitempty" jsonschema:"the words that counted the most"`
+	ID            string             `json:"id"`
+	Title         string             `json:"title"`
+	Score         float64            `json:"score" jsonschema:"the sum of the contributions"`
+	Contributions []toolContribution `json:"contributions"`
+	Terms         []search.TermScore `json:"terms,omitempty" jsonschema:"the words that counted the most"`
+}
+
+type toolContribution struct {
+	Source       string   `json:"source"`
+	Score        *float64 `json:"score,omitempty" jsonschema:"the source's own score"`
+	Rank         *int     `json:"rank,omitempty" jsonschema:"in the source's own list"`
+	Weight       float64  `json:"weight"`
+	Contribution float64  `json:"contribution" jsonschema:"what it added to the score"`
 }
 
 func (t *tools) explain(ctx context.Context, _ *mcp.CallToolRequest, in findInput) (*mcp.CallToolResult, explainOutput, error) {
@@ -192,7 +200,11 @@ func (t *tools) explain(ctx context.Context, _ *mcp.CallToolRequest, in findInpu
 	}
 	for _, x := range r.Results {
 		title, _ := cut(titleOf(x.Title, x.ID), snippetBytes/4)
-		out.Results = append(out.Results, toolExplained{x.ID, title, x.Score, x.Contributions, strongest(x.Explanation)})
+		explained := toolExplained{ID: x.ID, Title: title, Score: x.Score, Contributions: []toolContribution{}, Terms: strongest(x.Explanation)}
+		for _, c := range x.Contributions {
+			explained.Contributions = append(explained.Contributions, toolContribution{c.Source, c.Score, c.Rank, c.Weight, c.Contribution})
+		}
+		out.Results = append(out.Results, explained)
 	}
 	return nil, out, nil
 }

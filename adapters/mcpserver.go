@@ -14,15 +14,16 @@ import (
 	"conclave/handlers"
 	"conclave/search"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // modelContext is the Model Context Protocol over HTTP, without sessions.
 func modelContext(collection string) []handlers.Adapter {
-	schemas := mcp.NewSchemaCache()
+	offered := offer()
 	return []handlers.Adapter{{Method: http.MethodPost, Path: "/mcp", Scope: handlers.ScopeSearch,
 		Serve: func(w http.ResponseWriter, r *http.Request, e handlers.Engine) error {
-			server := toolServer(&tools{e, collection, addressOf(r)}, schemas)
+			server := offered.server(&tools{e, collection, addressOf(r)})
 			// Host and origin have been checked.
 			mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 				&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, PropagateRequestCancellation: true}).ServeHTTP(w, r)
@@ -33,7 +34,7 @@ func modelContext(collection string) []handlers.Adapter {
 // ServeTools lets a program call the tools of a collection over a pair of streams, such
 // as standard input and output, until the input ends.
 func ServeTools(ctx context.Context, e handlers.Engine, collection string, in io.Reader, out io.Writer) error {
-	return over(ctx, toolServer(&tools{e, collection, "conclave://" + url.PathEscape(collection)}, nil), in, out)
+	return over(ctx, offer().server(&tools{e, collection, "conclave://" + url.PathEscape(collection)}), in, out)
 }
 
 // over runs a server over a pair of streams.
@@ -50,23 +51,65 @@ type kept struct{ io.Writer }
 
 func (kept) Close() error { return nil }
 
-// toolServer is a server of the tools.
-func toolServer(t *tools, schemas *mcp.SchemaCache) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "conclave", Title: "conclave: " + t.collection, Version: "1"},
-		&mcp.ServerOptions{SchemaCache: schemas, Logger: slog.New(slog.DiscardHandler),
-			Instructions: "Search before you answer a question about this collection, cite the url of the passages that you use, and say that you do not know where a note says that the answer is probably not in here."})
-	closed := false
-	reads := func(title string) *mcp.ToolAnnotations {
-		return &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}
+// offering is what is said of the tools. A server is made for each request.
+type offering struct {
+	search, fetch, listExperts, explain *mcp.Tool
+	schemas                             *mcp.SchemaCache
+}
+
+func offer() *offering {
+	return &offering{
+		search: toolOf[findInput, findOutput]("search", "Search",
+			"Finds the passages of the collection that answer a question, best first. A note says when the answer is probably not in here."),
+		fetch: toolOf[fetchInput, fetchOutput]("fetch", "Fetch", "Reads one passage whole, by the id of a result of search."),
+		listExperts: toolOf[noInput, expertsOutput]("list_experts", "List experts",
+			"Says what is searched: how many passages, and by which encoders."),
+		explain: toolOf[findInput, explainOutput]("explain", "Explain",
+			"Says why the first passages for a question stand where they stand: what each source contributed, which words counted, and how sure the answer is."),
+		schemas: mcp.NewSchemaCache(),
 	}
-	mcp.AddTool(s, &mcp.Tool{Name: "search", Annotations: reads("Search"),
-		Description: fmt.Sprintf("Finds the passages of %q that answer a question, best first. A note says when the answer is probably not in here.", t.collection)}, t.search)
-	mcp.AddTool(s, &mcp.Tool{Name: "fetch", Annotations: reads("Fetch"),
-		Description: "Reads one passage whole, by the id of a result of search."}, t.fetch)
-	mcp.AddTool(s, &mcp.Tool{Name: "list_experts", Annotations: reads("List experts"),
-		Description: "Says what is searched: how many passages, and by which encoders."}, t.listExperts)
-	mcp.AddTool(s, &mcp.Tool{Name: "explain", Annotations: reads("Explain"),
-		Description: "Says why the first passages for a question stand where they stand: what each source contributed, which words counted, and how sure the answer is."}, t.explain)
+}
+
+// toolOf describes a tool that only reads. The SDK lets lists and optional numbers be
+// null in its schemas, which not every program that reads them understands; answers have
+// no nulls.
+func toolOf[In, Out any](name, title, description string) *mcp.Tool {
+	closed := false
+	return &mcp.Tool{Name: name, Description: description, InputSchema: schemaOf[In](), OutputSchema: schemaOf[Out](),
+		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
+}
+
+func schemaOf[T any]() *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(err) // a mistake in this package's types
+	}
+	withoutNull(s)
+	return s
+}
+
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	for _, property := range s.Properties {
+		withoutNull(property)
+	}
+	withoutNull(s.Items)
+}
+
+// server serves the tools.
+func (o *offering) server(t *tools) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "conclave", Title: "conclave: " + t.collection, Version: "1"},
+		&mcp.ServerOptions{SchemaCache: o.schemas, Logger: slog.New(slog.DiscardHandler),
+			Instructions: "Search before you answer a question about this collection, cite the url of the passages that you use, and say that you do not know where a note says that the answer is probably not in here."})
+	mcp.AddTool(s, o.search, t.search)
+	mcp.AddTool(s, o.fetch, t.fetch)
+	mcp.AddTool(s, o.listExperts, t.listExperts)
+	mcp.AddTool(s, o.explain, t.explain)
 	return s
 }
 

@@ -7,11 +7,15 @@ import (
 	"conclave/search"
 )
 
+// sharpness is by what fused scores are multiplied for the softmax of the passages after
+// the first: with 10, it gives those that answer the highest likelihood, on the demo's
+// questions whose first passage does not.
+const sharpness = 10
+
 // scores are from 0 to 1, for interfaces that want such: the chance that a result is
 // the one that answers. The first has the confidence of the answer. What the chance of
-// any exceeds it by is shared among the others in proportion to exp(score), the softmax
-// that the gate was fitted by, and none gets more than the one before it. Together they
-// are at most confidence_any.
+// any exceeds it by is shared among the others in proportion to exp(10 · score), and none
+// gets more than the one before it. Together they are at most confidence_any.
 //
 // Where the confidence is not known, a score is the fused one as a share of the first's.
 func scores(r search.Response) []float64 {
@@ -34,13 +38,12 @@ func scores(r search.Response) []float64 {
 		rest = max(*r.Any-*r.Confidence, 0)
 	}
 	total := 0.0
+	odds := func(x search.Result) float64 { return math.Exp(sharpness * (x.Score - r.Results[1].Score)) }
 	for _, x := range r.Results[1:] {
-		total += math.Exp(x.Score - first)
+		total += odds(x)
 	}
 	for i, x := range r.Results[1:] {
-		if total > 0 {
-			out[i+1] = min(rest*math.Exp(x.Score-first)/total, out[i])
-		}
+		out[i+1] = min(rest*odds(x)/total, out[i])
 	}
 	return out
 }

@@ -23,7 +23,8 @@ func answerOf(confidence, any *float64, fused ...float64) (r search.Response) {
 	return r
 }
 
-// TestScoresByHand: 0.2 is shared as e⁻¹ to e⁻², which is 0.731 to 0.269.
+// TestScoresByHand: 0.2 is shared as e⁻¹ to e⁻², which is 0.731 to 0.269, for scores that
+// are a tenth apart.
 func TestScoresByHand(t *testing.T) {
 	half, most := .5, .7
 	for name, c := range map[string]struct {
@@ -32,7 +33,7 @@ func TestScoresByHand(t *testing.T) {
 	}{
 		"nothing":          {answerOf(&half, &most), nil},
 		"one":              {answerOf(&half, nil, 3), []float64{.5}},
-		"three":            {answerOf(&half, &most, 3, 2, 1), []float64{.5, .14621, .05379}},
+		"three":            {answerOf(&half, &most, 3, 2, 1.9), []float64{.5, .14621, .05379}},
 		"any not known":    {answerOf(&half, nil, 3, 2), []float64{.5, 0}},
 		"not known":        {answerOf(nil, nil, 4, 3, -1), []float64{1, .75, 0}},
 		"not above 0":      {answerOf(nil, nil, 0, -1), []float64{1, 1}},
