@@ -75,6 +75,11 @@ func TestTools(t *testing.T) {
 		if tool.OutputSchema == nil || !tool.Annotations.ReadOnlyHint || tool.Description == "" {
 			t.Errorf("%+v", tool)
 		}
+		for _, schema := range []any{tool.InputSchema, tool.OutputSchema} {
+			if text, err := json.Marshal(schema); err != nil || strings.Contains(string(text), `"null"`) {
+				t.Errorf("%s: %s, %v: not every program understands types that may be null", tool.Name, text, err)
+			}
+		}
 	}
 	if slices.Sort(names); !slices.Equal(names, []string{"explain", "fetch", "list_experts", "search"}) {
 		t.Error(names)
