@@ -242,7 +242,7 @@ func (r *Reader) Close() error {
 // file.
 func explainCut(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the compressed data end in the middle (%w): was the file copied or downloaded wholly?", err)
+		return fmt.Errorf("the compressed data end in the middle (%w): was the file copied or downloaded completely?", err)
 	}
 	return err
 }

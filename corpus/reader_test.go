@@ -275,7 +275,7 @@ func TestCutGzip(t *testing.T) {
 	path := write(t, "cut.jsonl.gz", packed[:len(packed)/2])
 	got, err := readAll(Input{Path: path})
 	var wrong *ReadError
-	if !errors.As(err, &wrong) || wrong.Recoverable || !strings.Contains(err.Error(), "downloaded wholly?") {
+	if !errors.As(err, &wrong) || wrong.Recoverable || !strings.Contains(err.Error(), "downloaded completely?") {
 		t.Fatalf("error %v", err)
 	}
 	if len(got) == 0 || wrong.Place.Line < len(got) {

@@ -102,7 +102,7 @@ func decodeHeader(data []byte) (storeHeader, error) {
 	}
 	h = newHeader(count, records)
 	if h.size != size {
-		return h, fmt.Errorf("it has %d bytes, by its header it has %d: it was cut or written over", size, h.size)
+		return h, fmt.Errorf("it has %d bytes, and by its header %d: it was truncated or overwritten", size, h.size)
 	}
 	return h, nil
 }

@@ -72,7 +72,7 @@ func (s *Store) verifyTable() error {
 				return fmt.Errorf("passage store %s: its id table is not in order at page %d", s.path, number)
 			}
 			if i == 0 && binary.LittleEndian.Uint32(s.fences()[4*number:]) != uint32(entry>>32) {
-				return fmt.Errorf("passage store %s: page %d of its id table does not begin as announced", s.path, number)
+				return fmt.Errorf("passage store %s: page %d of its id table does not begin with the key that the fences give", s.path, number)
 			}
 			previous = entry
 			entries++

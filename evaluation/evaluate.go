@@ -97,7 +97,7 @@ func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o 
 		return nil, err
 	}
 	for _, m := range o.Out {
-		o.Notes = append(o.Notes, fmt.Sprintf("%s is out: %s", m.Source, m.Reason))
+		o.Notes = append(o.Notes, fmt.Sprintf("%s is left out: %s", m.Source, m.Reason))
 	}
 	var parts []*Measured
 	for _, d := range domains {

@@ -246,8 +246,8 @@ func TestWhatWasMissedCounts(t *testing.T) {
 	// But for experts that are known to be out: that is said once.
 	late := search.Missing{Source: "bm25", Reason: "too late"}
 	r, err := Evaluate(context.Background(), degraded{scripted()}, scriptedDomains(), Options{Methods: scriptedMethods(), Out: []search.Missing{late}})
-	if err != nil || !slices.Contains(r.Notes, "bm25 is out: too late") {
-		t.Errorf("an expert that is out: %v", err)
+	if err != nil || !slices.Contains(r.Notes, "bm25 is left out: too late") {
+		t.Errorf("an expert that is left out: %v", err)
 	}
 }
 

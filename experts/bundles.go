@@ -101,7 +101,7 @@ func isMerged(b *models.Bundle, d *models.Delta, precision string) error {
 	case m.Lineage.MergedFrom != d.SHA256:
 		return fmt.Errorf("%s was made from another delta", b.Dir)
 	case m.Lineage.Producer != models.Producer:
-		return fmt.Errorf("%s was made otherwise (by %q)", b.Dir, m.Lineage.Producer)
+		return fmt.Errorf("%s was made with other settings (by %q)", b.Dir, m.Lineage.Producer)
 	case precision != "" && m.Precision != precision:
 		return fmt.Errorf("%s is in %s", b.Dir, m.Precision)
 	}
@@ -167,7 +167,7 @@ func wantedBase(cache provision.Cache) []Wanted {
 func isBase(b *models.Bundle, precision string) error {
 	m := b.Manifest
 	if m.Precision != precision || m.Pooling != models.PoolingMean || !m.Normalise || m.Template != models.TemplateTitleDotText || m.Lineage.Producer != models.Producer {
-		return fmt.Errorf("%s was made otherwise (%s, pooling %s, unit length %t, by %q)", b.Dir, m.Precision, m.Pooling, m.Normalise, m.Lineage.Producer)
+		return fmt.Errorf("%s was made with other settings (%s, pooling %s, unit length %t, by %q)", b.Dir, m.Precision, m.Pooling, m.Normalise, m.Lineage.Producer)
 	}
 	return nil
 }

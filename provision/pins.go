@@ -40,7 +40,7 @@ func runtimeWheel(goos, goarch string) (Wheel, error) {
 			"96dd2564b10ea7153ad9c207e7cd8e5917cb3ba521e0e0a62ac03486fdc8d56c",
 			Member{Name: "libonnxruntime." + RuntimeVersion + ".dylib", SHA256: "d586cbe89effc085a09d3341b3cfbd5c322517f9d397aeb20814af21433f2b36"}), nil
 	}
-	return Wheel{}, fmt.Errorf("no ONNX Runtime is pinned for %s/%s: linux/amd64, linux/arm64 and darwin/arm64 are; set runtime.library to a libonnxruntime of release 1.24 or newer that you have", goos, goarch)
+	return Wheel{}, fmt.Errorf("no ONNX Runtime is pinned for %s/%s: linux/amd64, linux/arm64 and darwin/arm64 are; set runtime to a libonnxruntime of release 1.24 or newer that you have", goos, goarch)
 }
 
 func onnxruntime(platform, sha string, library Member) Wheel {

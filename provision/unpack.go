@@ -83,7 +83,7 @@ func fileHas(path, want string) error {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
-		return fmt.Errorf("%s was changed or cut: its SHA-256 is %s, pinned is %s", path, got, want)
+		return fmt.Errorf("%s was changed or truncated: its SHA-256 is %s, pinned is %s", path, got, want)
 	}
 	return nil
 }

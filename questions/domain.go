@@ -3,9 +3,13 @@ package questions
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 )
+
+// ErrDomain is the error for files whose questions cannot be told apart.
+var ErrDomain = errors.New("name the domain of each file")
 
 // Domain is a named set of questions.
 type Domain struct {
@@ -46,7 +50,7 @@ func ReadDomains(sources []Source, limit int) ([]Domain, error) {
 		for n, q := range set.Questions {
 			key := [2]string{q.Domain, q.ID}
 			if first, twice := places[key]; twice {
-				return nil, fmt.Errorf("%s: the id %q is that of %s already: name the files as domains, NAME=FILE", q.Place, q.ID, first)
+				return nil, fmt.Errorf("%s: the id %q is that of %s already: %w", q.Place, q.ID, first, ErrDomain)
 			}
 			places[key] = q.Place
 			at := slices.IndexFunc(domains, func(d Domain) bool { return d.Name == q.Domain })
@@ -62,7 +66,7 @@ func ReadDomains(sources []Source, limit int) ([]Domain, error) {
 	}
 	for i, d := range domains {
 		if d.Name == "" && len(domains) > 1 {
-			return nil, fmt.Errorf("%s: its questions name no domain, and others do: name it, NAME=%s", d.Path, d.Path)
+			return nil, fmt.Errorf("%s: its questions name no domain, and others do: %w", d.Path, ErrDomain)
 		}
 		domains[i] = NewDomain(d.Name, d.Questions, limit)
 		domains[i].Path, domains[i].LeftOut = d.Path, d.LeftOut

@@ -123,7 +123,7 @@ func (a *Assembly) spare(failed map[string]error) error {
 			errs = append(errs, err)
 			continue
 		}
-		a.options.Log.Error("an expert is out: its bundle cannot be used", "expert", name, "cause", err)
+		a.options.Log.Error("an expert is left out: its bundle cannot be used", "expert", name, "cause", err)
 		a.absent = append(a.absent, absentExpert{name: name, cause: err})
 	}
 	slices.SortFunc(a.absent, func(x, y absentExpert) int { return strings.Compare(x.name, y.name) })

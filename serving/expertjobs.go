@@ -33,7 +33,7 @@ func (s *Server) checkAdding(r jobs.Request) error {
 		if kind, err := ann.KindNamed(r.Index); err != nil {
 			return jobs.Refuse("unknown_value", "%v", err)
 		} else if kind.Tokens {
-			return jobs.Refuse("unknown_value", "an index of kind %s cannot be chosen: experts of late interaction have it by themselves", kind.Name)
+			return jobs.Refuse("unknown_value", "an index of kind %s cannot be chosen; experts of late interaction always have it", kind.Name)
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		x := e.searched()
 		if e.Late() {
 			if made.Late != nil {
-				return made, fmt.Errorf("%s and %s are both experts of late interaction, of which one can take part: name the experts to search with under experts in the configuration, or take one out of the collection", made.Late.Name, x.Name)
+				return made, &TwoLateError{made.Late.Name, x.Name}
 			}
 			dimension := e.Dimension()
 			x.Similarity = func(question, passage []float32) (float32, error) {
@@ -55,6 +55,14 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		return made, err
 	}
 	return made, a.answers(made)
+}
+
+// TwoLateError is the error of a collection that would be searched by two experts of
+// late interaction.
+type TwoLateError struct{ First, Second string }
+
+func (e *TwoLateError) Error() string {
+	return fmt.Sprintf("%s and %s are both experts of late interaction, and only one can take part: name the experts to search with under experts in the configuration, or remove one from the collection", e.First, e.Second)
 }
 
 // searched is an expert as the engine uses it, without what is fitted for its

@@ -124,7 +124,7 @@ func (s *Server) announce(metrics *handlers.Metrics, version string) error {
 		s.tellExpert(e.name)
 	}
 	for _, x := range s.assembly.absent {
-		s.api.Readiness().Set(handlers.Component{Name: "expert " + x.name, Status: handlers.Ready, Warnings: []string{"is out: its bundle cannot be used: " + x.cause.Error()}})
+		s.api.Readiness().Set(handlers.Component{Name: "expert " + x.name, Status: handlers.Ready, Warnings: []string{"is left out: its bundle cannot be used: " + x.cause.Error()}})
 	}
 	s.tellCalibration()
 	if err := errors.Join(metrics.Register(encoderMetrics{s.searched}), metrics.Register(recallMetric{s.assembly.Engine.Experts}), registerCollection(metrics, s.assembly.Collection, version)); err != nil {

@@ -91,7 +91,7 @@ func TestTwoServers(t *testing.T) {
 	reader.until("the reader does not follow", func() bool { return same(reader.find("zebra"), "new", "newer") })
 }
 
-// TestDamagedBundle: an expert whose bundle is damaged is out, named in /readyz and in
+// TestDamagedBundle: an expert whose bundle is damaged is left out, named in /readyz and in
 // answers, and the others answer. A passage would lack vectors of it, and is refused
 // with what to do; what needs none is done. A damaged base ends it.
 func TestDamagedBundle(t *testing.T) {
@@ -111,7 +111,7 @@ func TestDamagedBundle(t *testing.T) {
 	for _, readOnly := range []bool{true, false} {
 		site.config.ReadOnly = readOnly
 		s := site.serve()
-		if told := s.warnings("expert tales"); !containsAll(told, "is out", "onnx") || strings.Contains(told, site.dir) {
+		if told := s.warnings("expert tales"); !containsAll(told, "is left out", "onnx") || strings.Contains(told, site.dir) {
 			t.Errorf("/readyz says %q", told)
 		}
 		var r search.Response
@@ -119,7 +119,7 @@ func TestDamagedBundle(t *testing.T) {
 		if len(r.Degraded) != 1 || r.Degraded[0].Source != "tales" || len(r.Results) == 0 {
 			t.Errorf("left out %+v, %d results", r.Degraded, len(r.Results))
 		}
-		if s.find("who keeps the light", "base"); !strings.Contains(s.log.String(), "an expert is out") {
+		if s.find("who keeps the light", "base"); !strings.Contains(s.log.String(), "an expert is left out") {
 			t.Errorf("the log says nothing of it:\n%s", s.log.String())
 		}
 		if readOnly {
@@ -142,7 +142,7 @@ func TestDamagedBundle(t *testing.T) {
 	s.end()
 	site.config.Ingest.FlushAfter = flush
 
-	// Once the expert is out, everything is written: also what was acknowledged before.
+	// Once the expert is removed, everything is written: also what was acknowledged before.
 	_, mend = site.flip("experts/tales/*.onnx", middle)
 	s = site.serve()
 	refused(s)

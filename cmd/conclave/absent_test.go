@@ -30,11 +30,11 @@ func TestMeasuredWithoutDamagedBundle(t *testing.T) {
 		{"calibrate", "--collection", "c"}, {"evaluate", "--collection", "c", "--timed", "0", "--fusions", "auto"}, {"ablate", "--collection", "c", "--trials", "without"},
 	} {
 		code, out, complaints := conclave(t, both(command...)...)
-		if code != exitOK || !strings.Contains(complaints, "tales") || !strings.Contains(complaints, "an expert is out: its bundle cannot be used") {
+		if code != exitOK || !strings.Contains(complaints, "tales") || !strings.Contains(complaints, "an expert is left out: its bundle cannot be used") {
 			t.Errorf("%s: exit code %d, %s%s", command[0], code, out, complaints)
 		}
-		if command[0] == "evaluate" && !strings.Contains(strings.Join(strings.Fields(out), " "), "tales is out: its bundle cannot be used") {
-			t.Errorf("the table does not say that tales is out:\n%s", out)
+		if command[0] == "evaluate" && !strings.Contains(strings.Join(strings.Fields(out), " "), "tales is left out: its bundle cannot be used") {
+			t.Errorf("the table does not say that tales is left out:\n%s", out)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestEvaluateUsage(t *testing.T) {
 		{[]string{"--questions", "a=q.jsonl", "--questions", "b=q.jsonl", "--qrels", "x"}, exitUsage, "which questions"},
 		{[]string{"--questions", "a=q.jsonl", "--split", "a=test", "--split", "a=dev"}, exitUsage, "twice"},
 		{[]string{"--questions", "a=missing.jsonl"}, exitFailed, "missing.jsonl"},
-		{[]string{"--questions", "q.jsonl", "--questions", "q.jsonl"}, exitFailed, "name the files"},
+		{[]string{"--questions", "q.jsonl", "--questions", "q.jsonl"}, exitFailed, "--questions NAME=FILE"},
 		{[]string{"--questions", "q.jsonl", "--questions", "a=q.jsonl"}, exitFailed, "name no domain"},
 		{[]string{"--questions", "a=b", "--collection", "nowhere"}, exitFailed, "nowhere"},
 	} {

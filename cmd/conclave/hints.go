@@ -15,6 +15,7 @@ import (
 	"conclave/encoder"
 	shipped "conclave/experts"
 	"conclave/provision"
+	"conclave/questions"
 	"conclave/search"
 	"conclave/serving"
 )
@@ -60,6 +61,8 @@ func hint(err error) string {
 			return "conclave models import CHECKPOINT --out " + e.Folder
 		}
 		return "conclave models import CHECKPOINT, conclave setup for the base encoder and the shipped experts, or name its folder under experts in conclave.yaml"
+	case *serving.TwoLateError:
+		return "conclave index --remove-expert " + e.Second
 	case *serving.WriteError:
 		return "--read-only searches the collection without writing to it"
 	case *provision.MissingError:
@@ -78,15 +81,17 @@ func hint(err error) string {
 			return "put the key into the environment as " + configs.VariableKey
 		}
 	case *collection.ClashError:
-		return "--id-prefix before an --in tells files apart"
+		return "--id-prefix TEXT before an --in keeps the ids of files apart"
 	}
 	switch err {
 	case disk.ErrFault, search.ErrFault:
 		return "conclave verify names the file"
 	case shipped.ErrNameTaken:
 		return "--name chooses another name, --out another folder"
+	case questions.ErrDomain:
+		return "--questions NAME=FILE names the domain of a file"
 	case corpus.ErrUnknownFormat:
-		return fmt.Sprintf("say which it is with --format (%s)", strings.Join(corpus.Formats()[1:], ", "))
+		return fmt.Sprintf("name the format with --format (%s)", strings.Join(corpus.Formats()[1:], ", "))
 	}
 	return ""
 }
@@ -102,7 +107,7 @@ func collectionHint(e *collection.Error) string {
 	case collection.ErrHasVectors:
 		return index + " --remove-expert " + e.Expert
 	case collection.ErrNoEncoder:
-		return fmt.Sprintf("name it with --experts, or take its vectors out: %s --remove-expert %s", index, e.Expert)
+		return fmt.Sprintf("name it with --experts, or remove its vectors: %s --remove-expert %s", index, e.Expert)
 	case collection.ErrOtherEncoder, collection.ErrDamagedVectors:
 		return again
 	case collection.ErrLowRecall:

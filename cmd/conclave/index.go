@@ -233,7 +233,7 @@ func (r *indexed) print(w *errWriter, folder string) {
 		w.printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
-		w.printf("%s: longer than the %d tokens that it reads: %s, whose vectors are of their beginnings\n", name, r.reads[name], plural(r.Truncated[name], "passage"))
+		w.printf("%s: passages longer than its %d tokens, of which the beginning is encoded: %s\n", name, r.reads[name], count(r.Truncated[name], ""))
 	}
 }
 

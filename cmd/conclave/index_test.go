@@ -41,7 +41,7 @@ func TestImpossibleBuildsAreRefusedFirst(t *testing.T) {
 		{"--index flat --m 8", []string{"flat has no graph", "leave"}},
 		{"--threads -1", []string{"--threads is -1"}},
 		{"--threads 1025", []string{"1024"}},
-		{"--experts none --index hnsw", []string{"--index means nothing with --experts none"}},
+		{"--experts none --index hnsw", []string{"--index has no effect with --experts none"}},
 		{"--m 1x", []string{"--m", "1x"}},
 	} {
 		args := append([]string{"index", "--collection", "c", "--in", "missing.jsonl"}, strings.Fields(c.flags)...)
@@ -51,9 +51,9 @@ func TestImpossibleBuildsAreRefusedFirst(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ flags, says string }{
-		{"--add-expert x --experts y", "--experts means nothing with --add-expert"},
+		{"--add-expert x --experts y", "--experts has no effect with --add-expert"},
 		{"--add-expert x --replace", "--replace"},
-		{"--remove-expert x --m 8", "--m means nothing with --remove-expert"},
+		{"--remove-expert x --m 8", "--m has no effect with --remove-expert"},
 		{"--remove-expert x --threads 1", "--threads"},
 	} {
 		code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"}, strings.Fields(c.flags)...)...)
@@ -114,7 +114,7 @@ func TestLongPassagesAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, complaints := conclave(t, "index", "--collection", "c", "--in", "p.jsonl", "--experts", "small")
-	if code != exitOK || !strings.Contains(out, ": 1 passage, whose") {
+	if code != exitOK || !strings.Contains(out, "is encoded: 1\n") {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 	code, out, complaints = conclave(t, "index", "--collection", "c", "--id-prefix", "x/", "--in", "p.jsonl", "--json")
@@ -127,7 +127,7 @@ func TestLongPassagesAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, complaints = conclave(t, "index", "--collection", "both", "--in", "p.jsonl", "--experts", "small,tokens")
-	for _, want := range []string{"small: longer than", "tokens: longer than"} {
+	for _, want := range []string{"small: passages longer than", "tokens: passages longer than"} {
 		if code != exitOK || !strings.Contains(out, want) || !strings.Contains(complaints, "encoding small and tokens") {
 			t.Errorf("exit code %d, %q is wanted in %s%s", code, want, out, complaints)
 		}

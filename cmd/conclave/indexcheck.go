@@ -77,7 +77,7 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	}
 	for _, name := range idle {
 		if flags.Changed(name) {
-			return usagef("--%s means nothing with %s: leave it out", name, why)
+			return usagef("--%s has no effect with %s: leave it out", name, why)
 		}
 	}
 	return nil

@@ -75,12 +75,12 @@ func TestRebuildWordsRefuses(t *testing.T) {
 	for flags, says := range map[string]string{
 		"--rebuild-words --in x.jsonl":        "--in and --rebuild-words exclude each other",
 		"--rebuild-words --add-expert x":      "--add-expert and --rebuild-words exclude each other",
-		"--rebuild-words --replace":           "--replace means nothing with --rebuild-words",
-		"--rebuild-words --index flat":        "--index means nothing with --rebuild-words",
-		"--rebuild-words --threads 2":         "--threads means nothing with --rebuild-words",
-		"--add-expert x --phrases":            "--phrases means nothing with --add-expert",
-		"--remove-expert x --phrases=false":   "--phrases means nothing with --remove-expert",
-		"--rebuild-words --format jsonl":      "--format means nothing with --rebuild-words",
+		"--rebuild-words --replace":           "--replace has no effect with --rebuild-words",
+		"--rebuild-words --index flat":        "--index has no effect with --rebuild-words",
+		"--rebuild-words --threads 2":         "--threads has no effect with --rebuild-words",
+		"--add-expert x --phrases":            "--phrases has no effect with --add-expert",
+		"--remove-expert x --phrases=false":   "--phrases has no effect with --remove-expert",
+		"--rebuild-words --format jsonl":      "--format has no effect with --rebuild-words",
 		"--rebuild-words --phrases=sometimes": "--phrases",
 	} {
 		code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"}, strings.Fields(flags)...)...)

@@ -36,6 +36,6 @@ func (u *unknownFields) found(place corpus.Place, member string) error {
 		u.say("conclave: warning: %s: and more fields that are not known", place)
 		return nil
 	}
-	u.say("conclave: warning: %s: the field %s is not known and left out, here and wherever it comes again; a passage has %s", place, printable(fmt.Sprintf("%.60q", member)), knownFields)
+	u.say("conclave: warning: %s: the field %s is unknown and ignored, here and in all later lines; a passage has %s", place, printable(fmt.Sprintf("%.60q", member)), knownFields)
 	return nil
 }
