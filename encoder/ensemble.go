@@ -10,12 +10,12 @@ import (
 
 	"conclave/encoder/batcher"
 	"conclave/models"
-	graph "conclave/models/ensemble"
 )
 
 // Ensemble maps a question's vector to as many as it has members (MUF,
-// section 3). It is safe for concurrent use and ends with its Encoder. It is a few small matrices, so it runs at once, on the caller's
-// thread and beside whatever else runs, instead of going through the queue.
+// section 3). It is safe for concurrent use and ends with its Encoder. It is a few
+// small matrices, so it runs at once, on the caller's thread and beside whatever
+// else runs, instead of going through the queue.
 type Ensemble struct {
 	file      string
 	inner     *ort.DynamicAdvancedSession
@@ -29,7 +29,7 @@ type Ensemble struct {
 func openEnsemble(b *models.Bundle) (*Ensemble, error) {
 	m := &b.Manifest
 	path := b.Path(m.Ensemble.File)
-	inner, err := load(path, []string{graph.Input}, []string{graph.Output}, target{provider: CPU, threads: 1})
+	inner, err := load(path, []string{models.EnsembleInput}, []string{models.EnsembleOutput}, target{provider: CPU, threads: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 
-	"conclave/models/ensemble"
 	"conclave/models/onnx"
 )
 
@@ -31,8 +30,8 @@ func (b *Bundle) Check() error {
 	}
 	if e := m.Ensemble; e != nil {
 		all = append(all, b.checkGraph(e.File,
-			[]*onnx.Value{onnx.NewValue(ensemble.Input, onnx.Float, onnx.Varying(""), onnx.Fixed(m.Dimension))},
-			onnx.NewValue(ensemble.Output, onnx.Float, onnx.Varying(""), onnx.Fixed(e.Members), onnx.Fixed(m.Dimension))))
+			[]*onnx.Value{onnx.NewValue(EnsembleInput, onnx.Float, onnx.Varying(""), onnx.Fixed(m.Dimension))},
+			onnx.NewValue(EnsembleOutput, onnx.Float, onnx.Varying(""), onnx.Fixed(e.Members), onnx.Fixed(m.Dimension))))
 	}
 	return errors.Join(all...)
 }

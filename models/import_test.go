@@ -179,9 +179,6 @@ func TestImportErrorsOfConfiguration(t *testing.T) {
 		"only WordPiece": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(`{"model":{"type":"BPE"}}`), 0o644)
 		},
-		"disagree": func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(`{"normalizer":{"type":"BertNormalizer","lowercase":true},"model":{"type":"WordPiece","vocab":{"[UNK]":0,"[CLS]":1,"[SEP]":2}}}`), 0o644)
-		},
 		"is not supported": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "1_Pooling", "config.json"), []byte(`{"pooling_mode_max_tokens":true}`), 0o644)
 		},

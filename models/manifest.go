@@ -135,13 +135,19 @@ type Graph struct {
 }
 
 // Ensemble is a graph of Members heads that each map a question's vector to
-// another: input `vector` [batch, Dimension], output `members`
+// another: input EnsembleInput [batch, Dimension], output EnsembleOutput
 // [batch, Members, Dimension]. MUF (dpr-muf, section 3) reads the expert's
 // uncertainty from how far they disagree.
 type Ensemble struct {
 	File    string `yaml:"file"`
 	Members int    `yaml:"members"`
 }
+
+// The names of an ensemble's input and output, float32.
+const (
+	EnsembleInput  = "vector"
+	EnsembleOutput = "members"
+)
 
 // Lineage says where the weights came from. It is for people and decides
 // about no vector.

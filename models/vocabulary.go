@@ -21,37 +21,27 @@ type tokenizer struct {
 }
 
 // readTokenizer takes tokenizer.json, which says more, or else vocab.txt, and
-// checks that its ids fit the model's table of rows word pieces, if rows is
-// known and not 0. How it
-// splits words is the encoder's to check.
+// checks that its ids fit the model's table of rows word pieces; rows is 0 where
+// nobody says. How it splits words is the encoder's to check.
 func readTokenizer(dir string, rows int) (*tokenizer, error) {
-	words, wordsErr := os.ReadFile(filepath.Join(dir, "vocab.txt"))
-	full, err := os.ReadFile(filepath.Join(dir, "tokenizer.json"))
-	var t *tokenizer
+	t := &tokenizer{name: "tokenizer.json"}
 	var ids map[string]int
-	switch {
-	case err == nil:
-		t = &tokenizer{name: "tokenizer.json", data: full}
+	var err error
+	if t.data, err = os.ReadFile(filepath.Join(dir, t.name)); err == nil {
 		if ids, err = t.parseJSON(); err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, t.name), err)
 		}
-		if wordsErr == nil {
-			if err := sameIDs(ids, words); err != nil {
-				return nil, fmt.Errorf("%s: tokenizer.json and vocab.txt disagree: %w", dir, err)
-			}
+	} else if errors.Is(err, os.ErrNotExist) {
+		t.name = "vocab.txt"
+		if t.data, err = os.ReadFile(filepath.Join(dir, t.name)); errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%s has neither tokenizer.json nor vocab.txt", dir)
+		} else if err == nil {
+			ids = lineIDs(t.data)
+			t.lowerCase, err = lowerCase(dir, ids)
 		}
-	case !errors.Is(err, os.ErrNotExist):
+	}
+	if err != nil {
 		return nil, err
-	case wordsErr == nil:
-		t = &tokenizer{name: "vocab.txt", data: words}
-		ids = lineIDs(words)
-		if t.lowerCase, err = lowerCase(dir, ids); err != nil {
-			return nil, err
-		}
-	case errors.Is(wordsErr, os.ErrNotExist):
-		return nil, fmt.Errorf("%s has neither tokenizer.json nor vocab.txt", dir)
-	default:
-		return nil, wordsErr
 	}
 	for _, special := range []string{"[UNK]", "[CLS]", "[SEP]"} {
 		if _, ok := ids[special]; !ok {
@@ -138,17 +128,4 @@ func lineIDs(data []byte) map[string]int {
 		ids[strings.TrimSuffix(line, "\r")] = i
 	}
 	return ids
-}
-
-func sameIDs(ids map[string]int, words []byte) error {
-	lines := lineIDs(words)
-	if len(lines) != len(ids) {
-		return fmt.Errorf("%d and %d word pieces", len(ids), len(lines))
-	}
-	for piece, id := range lines {
-		if other, ok := ids[piece]; !ok || other != id {
-			return fmt.Errorf("word piece %q", piece)
-		}
-	}
-	return nil
 }

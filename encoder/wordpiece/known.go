@@ -63,7 +63,7 @@ func (v *vocabulary) coveredScripts() (covered []*unicode.RangeTable) {
 	var last *unicode.RangeTable // most pieces have the script of the one before
 	for piece := range v.ids {
 		first, _ := utf8.DecodeRuneInString(piece)
-		if !unicode.IsLetter(first) || strings.HasPrefix(piece, v.prefix) {
+		if !unicode.IsLetter(first) || strings.HasPrefix(piece, continuation) {
 			continue
 		}
 		if last == nil || !unicode.Is(last, first) {

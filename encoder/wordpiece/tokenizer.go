@@ -30,12 +30,11 @@ type Tokenizer struct {
 	classes *classes
 	model   wordpiece.WordPiece
 
-	alphabet     map[rune]struct{} // every character of the vocabulary
-	maxWordRunes int               // a longer word is unknown
-	cls, sep     int32
-	unk, pad     int32
-	fingerprint  string                // of the vocabulary
-	scripts      []*unicode.RangeTable // that it has the words of
+	alphabet    map[rune]struct{} // every character of the vocabulary
+	cls, sep    int32
+	unk, pad    int32
+	fingerprint string                // of the vocabulary
+	scripts     []*unicode.RangeTable // that it has the words of
 
 	split *splitCache
 }
@@ -160,7 +159,7 @@ func nextChunk(text string) (chunk, rest string) {
 // (the longest match there can be), else as it was split before, else as the
 // library's model splits it.
 func (t *Tokenizer) appendWord(ids []int32, word string) ([]int32, error) {
-	if len(word) > t.maxWordRunes && utf8.RuneCountInString(word) > t.maxWordRunes {
+	if len(word) > longestWord && utf8.RuneCountInString(word) > longestWord {
 		return append(ids, t.unk), nil
 	}
 	if id, ok := t.model.TokenToId(word); ok {

@@ -85,9 +85,6 @@ func TestGoldenPairs(t *testing.T) {
 }
 
 func TestSelfTest(t *testing.T) {
-	if err := SelfTest(); err != nil {
-		t.Error(err)
-	}
 	for _, lowerCase := range []bool{true, false} {
 		if err := small(t, lowerCase).SelfTest(); err != nil {
 			t.Error(err)
@@ -103,7 +100,6 @@ func TestSelfTest(t *testing.T) {
 		"case kept":           func(t *Tokenizer) { t.normal.lowerCase = false },
 		"ideographs together": func(t *Tokenizer) { t.normal.ideographs = false },
 		"other unknown":       func(t *Tokenizer) { t.unk = t.cls },
-		"shorter words":       func(t *Tokenizer) { t.maxWordRunes = 99 },
 	} {
 		broken := small(t, true)
 		spoil(broken)
@@ -231,7 +227,7 @@ func TestConcurrentUse(t *testing.T) {
 
 func TestOpenErrors(t *testing.T) {
 	good := `{"added_tokens":[],"normalizer":{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"lowercase":true},` +
-		`"pre_tokenizer":{"type":"BertPreTokenizer"},"post_processor":{"type":"BertProcessing","cls":["[CLS]",1],"sep":["[SEP]",2]},` +
+		`"pre_tokenizer":{"type":"BertPreTokenizer"},` +
 		`"model":{"type":"WordPiece","vocab":{"[UNK]":0,"[CLS]":1,"[SEP]":2,"a":3}}}`
 	for name, c := range map[string]struct {
 		file, old, new, want string
@@ -240,11 +236,11 @@ func TestOpenErrors(t *testing.T) {
 		"lower case differs":  {"t.json", `"lowercase":true`, `"lowercase":false`, "lower_case: true"},
 		"other model":         {"t.json", `"WordPiece"`, `"BPE"`, `"BPE"`},
 		"no unknown":          {"t.json", `"[UNK]":0`, `"x":0`, "no [UNK]"},
-		"no separator":        {"t.json", `"[SEP]",2`, `"</s>",2`, "no </s>"},
+		"no separator":        {"t.json", `"[SEP]":2`, `"</s>":2`, "no [SEP]"},
 		"other normalizer":    {"t.json", `"BertNormalizer"`, `"NFC"`, "BertNormalizer"},
 		"dirty text":          {"t.json", `"clean_text":true`, `"clean_text":false`, "clean_text"},
 		"other pre-tokenizer": {"t.json", `"BertPreTokenizer"`, `"Whitespace"`, "BertPreTokenizer"},
-		"other template":      {"t.json", `"BertProcessing"`, `"RobertaProcessing"`, "RobertaProcessing"},
+		"other prefix":        {"t.json", `"type":"WordPiece"`, `"type":"WordPiece","continuing_subword_prefix":"_"`, "continuing_subword_prefix"},
 		"added word":          {"t.json", `"added_tokens":[]`, `"added_tokens":[{"content":"covid","special":false}]`, "covid"},
 		"negative id":         {"t.json", `"a":3`, `"a":-3`, "-3"},
 		"not JSON":            {"t.json", `{"added`, `{{"added`, "not a tokenizer.json"},

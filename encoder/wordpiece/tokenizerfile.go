@@ -1,9 +1,6 @@
 package wordpiece
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // tokenizerFile is the part of a tokenizer.json that decides about ids. The
 // format has no specification; the field names are those that Hugging Face
@@ -23,30 +20,13 @@ type tokenizerFile struct {
 	PreTokenizer *struct {
 		Type string `json:"type"`
 	} `json:"pre_tokenizer"`
-	PostProcessor *postProcessor `json:"post_processor"`
-	Model         struct {
-		Type                    string         `json:"type"`
-		UnkToken                string         `json:"unk_token"`
-		ContinuingSubwordPrefix *string        `json:"continuing_subword_prefix"`
-		MaxInputCharsPerWord    *int           `json:"max_input_chars_per_word"`
-		Vocab                   map[string]int `json:"vocab"`
+	Model struct {
+		Type     string         `json:"type"`
+		UnkToken string         `json:"unk_token"`
+		Prefix   *string        `json:"continuing_subword_prefix"`
+		Longest  *int           `json:"max_input_chars_per_word"`
+		Vocab    map[string]int `json:"vocab"`
 	} `json:"model"`
-}
-
-type postProcessor struct {
-	Type string `json:"type"`
-	// TemplateProcessing
-	Single []struct {
-		SpecialToken *struct {
-			ID string `json:"id"`
-		} `json:"SpecialToken"`
-		Sequence *struct {
-			ID string `json:"id"`
-		} `json:"Sequence"`
-	} `json:"single"`
-	// BertProcessing: [token, id]
-	Cls []any `json:"cls"`
-	Sep []any `json:"sep"`
 }
 
 func (f *tokenizerFile) vocabulary() (*vocabulary, error) {
@@ -71,48 +51,9 @@ func (f *tokenizerFile) vocabulary() (*vocabulary, error) {
 			return nil, fmt.Errorf("added_tokens has %q, which is no special token; words added to a vocabulary are not supported", added.Content)
 		}
 	}
-	v := &vocabulary{
-		ids: f.Model.Vocab, unk: f.Model.UnkToken, pad: "[PAD]", prefix: "##", maxWordRunes: 100,
-		ideographs: f.Normalizer.HandleChineseChars, stripAccents: f.Normalizer.StripAccents, lowerCase: &f.Normalizer.Lowercase,
+	m := &f.Model
+	if m.UnkToken != "" && m.UnkToken != unknown || m.Prefix != nil && *m.Prefix != continuation || m.Longest != nil && *m.Longest != longestWord {
+		return nil, fmt.Errorf("model has an unk_token, continuing_subword_prefix or max_input_chars_per_word other than BERT's %s, %s and %d", unknown, continuation, longestWord)
 	}
-	if v.unk == "" {
-		v.unk = "[UNK]"
-	}
-	if f.Model.ContinuingSubwordPrefix != nil {
-		v.prefix = *f.Model.ContinuingSubwordPrefix
-	}
-	if f.Model.MaxInputCharsPerWord != nil {
-		v.maxWordRunes = *f.Model.MaxInputCharsPerWord
-	}
-	if v.maxWordRunes < 1 {
-		return nil, fmt.Errorf("model.max_input_chars_per_word is %d; it must be at least 1", v.maxWordRunes)
-	}
-	var err error
-	v.cls, v.sep, err = f.PostProcessor.specials()
-	return v, err
-}
-
-// specials are the tokens that open an input and end a text. Without a post
-// processor they are BERT's.
-func (p *postProcessor) specials() (cls, sep string, err error) {
-	if p == nil {
-		return "[CLS]", "[SEP]", nil
-	}
-	switch p.Type {
-	case "TemplateProcessing":
-		if s := p.Single; len(s) == 3 && s[0].SpecialToken != nil && s[1].Sequence != nil && s[2].SpecialToken != nil {
-			return s[0].SpecialToken.ID, s[2].SpecialToken.ID, nil
-		}
-		return "", "", fmt.Errorf("post_processor.single is not [CLS] text [SEP]; no other template is read")
-	case "BertProcessing":
-		if len(p.Cls) > 0 && len(p.Sep) > 0 {
-			c, okC := p.Cls[0].(string)
-			s, okS := p.Sep[0].(string)
-			if okC && okS && strings.TrimSpace(c) != "" && strings.TrimSpace(s) != "" {
-				return c, s, nil
-			}
-		}
-		return "", "", fmt.Errorf("post_processor.cls and .sep do not name two tokens")
-	}
-	return "", "", fmt.Errorf("post_processor.type is %q; TemplateProcessing and BertProcessing are read", p.Type)
+	return &vocabulary{ids: m.Vocab, ideographs: f.Normalizer.HandleChineseChars, stripAccents: f.Normalizer.StripAccents, lowerCase: &f.Normalizer.Lowercase}, nil
 }

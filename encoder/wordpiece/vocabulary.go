@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,26 +17,27 @@ import (
 	"github.com/sugarme/tokenizer/model/wordpiece"
 )
 
-// vocabulary is what a tokenizer file says, checked and with defaults filled
-// in.
+// vocabulary is what a tokenizer file says.
 type vocabulary struct {
 	ids          map[string]int
-	unk          string
-	cls, sep     string
-	pad          string
-	prefix       string
-	maxWordRunes int
 	ideographs   bool
 	stripAccents *bool // nil: when the text is lower-cased
 	lowerCase    *bool // nil: the file does not say
 }
 
+// What all BERT models have.
+const (
+	unknown      = "[UNK]"
+	continuation = "##"
+	longestWord  = 100 // characters; a longer word is unknown
+)
+
 // Open reads a vocabulary from a vocab.txt (one piece a line, its line number
 // its id) or a tokenizer.json of Hugging Face tokenizers; a name that ends in
 // .json is the latter. lowerCase says whether the model was trained on
 // lower-cased text; a tokenizer.json that says otherwise is an error, and so
-// is one that asks for anything but BERT's normaliser, pre-tokenizer and
-// template. Truncation and padding set in a tokenizer.json are not read.
+// is one that asks for anything but BERT's normaliser and pre-tokenizer. Its
+// template, truncation and padding are not read.
 func Open(path string, lowerCase bool) (*Tokenizer, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -64,25 +66,21 @@ func build(parse func([]byte) (*vocabulary, error), data []byte, lowerCase bool)
 }
 
 func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
-	special := make(map[string]int32)
-	for _, name := range []string{v.unk, v.cls, v.sep} {
-		id, ok := v.ids[name]
-		if !ok {
+	for _, name := range []string{unknown, "[CLS]", "[SEP]"} {
+		if _, ok := v.ids[name]; !ok {
 			return nil, fmt.Errorf("the vocabulary of %d pieces has no %s, which every BERT model needs", len(v.ids), name)
 		}
-		special[name] = int32(id)
 	}
 	t := &Tokenizer{
-		classes:      newClasses(),
-		alphabet:     make(map[rune]struct{}),
-		maxWordRunes: v.maxWordRunes,
-		cls:          special[v.cls],
-		sep:          special[v.sep],
-		unk:          special[v.unk],
-		pad:          int32(v.ids[v.pad]), // 0 where there is none: the mask hides it
-		fingerprint:  v.fingerprint(),
-		scripts:      v.coveredScripts(),
-		split:        newSplitCache(8192),
+		classes:     newClasses(),
+		alphabet:    make(map[rune]struct{}),
+		cls:         int32(v.ids["[CLS]"]),
+		sep:         int32(v.ids["[SEP]"]),
+		unk:         int32(v.ids[unknown]),
+		pad:         int32(v.ids["[PAD]"]), // 0 where there is none: the mask hides it
+		fingerprint: v.fingerprint(),
+		scripts:     v.coveredScripts(),
+		split:       newSplitCache(8192),
 	}
 	stripAccents := lowerCase
 	if v.stripAccents != nil {
@@ -100,9 +98,9 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 	ids := model.Vocab(v.ids)
 	t.model = wordpiece.NewWordPieceBuilder().
 		Vocab(&ids).
-		UnkToken(v.unk).
-		ContinuingSubwordPrefix(v.prefix).
-		MaxInputCharsPerWord(v.maxWordRunes).
+		UnkToken(unknown).
+		ContinuingSubwordPrefix(continuation).
+		MaxInputCharsPerWord(longestWord).
 		Build()
 	return t, nil
 }
@@ -110,11 +108,7 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 // fingerprint is the SHA-256 of the pieces in the order of their ids, in
 // hexadecimal; the same for a vocab.txt and a tokenizer.json of one model.
 func (v *vocabulary) fingerprint() string {
-	pieces := make([]string, 0, len(v.ids))
-	for piece := range v.ids {
-		pieces = append(pieces, piece)
-	}
-	slices.SortFunc(pieces, func(a, b string) int { return v.ids[a] - v.ids[b] })
+	pieces := slices.SortedFunc(maps.Keys(v.ids), func(a, b string) int { return v.ids[a] - v.ids[b] })
 	sum := sha256.Sum256([]byte(strings.Join(pieces, "\n")))
 	return hex.EncodeToString(sum[:])
 }
@@ -122,15 +116,9 @@ func (v *vocabulary) fingerprint() string {
 // parseLines reads a vocab.txt. As in the reference, white space at the end
 // of a line is no part of the piece and a repeated piece has its last id.
 func parseLines(data []byte) (*vocabulary, error) {
-	v := &vocabulary{
-		ids: make(map[string]int), unk: "[UNK]", cls: "[CLS]", sep: "[SEP]", pad: "[PAD]",
-		prefix: "##", maxWordRunes: 100, ideographs: true,
-	}
-	text := strings.TrimSuffix(string(data), "\n")
-	id := 0
-	for line := range strings.SplitSeq(text, "\n") {
+	v := &vocabulary{ids: make(map[string]int), ideographs: true}
+	for id, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {
 		v.ids[strings.TrimRightFunc(line, unicode.IsSpace)] = id
-		id++
 	}
 	return v, nil
 }

@@ -6,7 +6,6 @@ import (
 	"sort"
 	"testing"
 
-	"conclave/models/ensemble"
 	"conclave/search"
 )
 
@@ -103,26 +102,16 @@ func (l *library) writeOut(t *testing.T, question string, candidates int, missin
 	return w
 }
 
-// forward runs a member's three layers.
-func forward(m ensemble.Member, vector []float32) []float64 {
-	x := make([]float64, len(vector))
-	for i, v := range vector {
-		x[i] = float64(v)
-	}
-	for layer := range 3 {
-		y := make([]float64, len(m.Biases[layer]))
-		for o := range y {
-			y[o] = float64(m.Biases[layer][o])
-			for i := range x {
-				y[o] += float64(m.Weights[layer][o*len(x)+i]) * x[i]
-			}
-			if layer < 2 {
-				y[o] = max(y[o], 0)
-			}
+// forward is a member's product with a vector.
+func forward(member, vector []float32) []float64 {
+	d := len(vector)
+	out := make([]float64, d)
+	for o := range out {
+		for i, v := range vector {
+			out[o] += float64(member[o*d+i]) * float64(v)
 		}
-		x = y
 	}
-	return x
+	return out
 }
 
 func product(a, b []float32) (sum float64) {

@@ -13,7 +13,6 @@ import (
 
 	"conclave/models"
 	"conclave/models/bert"
-	"conclave/models/ensemble"
 )
 
 // Options chooses a bundle. The zero value is a plain expert named "tiny".
@@ -105,9 +104,7 @@ func Write(dir string, o Options) (*models.Bundle, error) {
 	}
 	if o.EnsembleMembers > 0 {
 		m.Ensemble = &models.Ensemble{File: "ensemble.onnx", Members: o.EnsembleMembers}
-		if err := folder.Create(m.Ensemble.File, func(w io.Writer) error {
-			return ensemble.Write(w, m.Dimension, o.EnsembleHidden(), o.Members())
-		}); err != nil {
+		if err := folder.Create(m.Ensemble.File, o.ensemble().Write); err != nil {
 			return nil, err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"conclave/models"
 	"conclave/models/bert"
-	"conclave/models/ensemble"
+	"conclave/models/onnx"
 )
 
 // Weights gives the seeded weights of one side; without TwoTowers both sides
@@ -67,40 +67,46 @@ func uniform(seed uint64, name string) func() float32 {
 	return func() float32 { return float32(int64(source.Uint64()>>40)-1<<23) / (1 << 23) }
 }
 
-// EnsembleHidden is the width of the members' hidden layers: two for each
-// dimension, so that a member can carry a vector through its ReLUs unchanged,
-// as x = relu(x) - relu(-x).
-func (o Options) EnsembleHidden() int {
-	c := o.Config()
-	return 2 * c.Output()
-}
-
-// Members are the ensemble's heads: the identity, disturbed in the last layer.
-func (o Options) Members() []ensemble.Member {
+// Members are the ensemble's heads, each a matrix [D, D], row by row: the identity,
+// disturbed.
+func (o Options) Members() [][]float32 {
 	o = o.withDefaults()
 	c := o.Config()
-	d, h := c.Output(), o.EnsembleHidden()
-	all := make([]ensemble.Member, o.EnsembleMembers)
+	d := c.Output()
+	all := make([][]float32, o.EnsembleMembers)
+	scale := o.Spread * float32(math.Sqrt(3/float64(d))) // a row sums d numbers
 	for k := range all {
 		draw := uniform(o.Seed, fmt.Sprintf("ensemble.%d", k))
-		m := &all[k]
-		sizes := [4]int{d, h, h, d}
-		for layer := range 3 {
-			m.Weights[layer] = make([]float32, sizes[layer]*sizes[layer+1])
-			m.Biases[layer] = make([]float32, sizes[layer+1])
-		}
-		for i := range d {
-			m.Weights[0][(2*i)*d+i], m.Weights[0][(2*i+1)*d+i] = 1, -1
-			m.Weights[2][i*h+2*i], m.Weights[2][i*h+2*i+1] = 1, -1
-		}
-		for i := range h {
-			m.Weights[1][i*h+i] = 1
-		}
-		// A row of the last layer sums d numbers that are not 0.
-		scale := o.Spread * float32(math.Sqrt(3/float64(d)))
-		for i := range m.Weights[2] {
-			m.Weights[2][i] += float32(scale * draw())
+		all[k] = make([]float32, d*d)
+		for i := range all[k] {
+			all[k][i] = float32(scale * draw())
+			if i%(d+1) == 0 {
+				all[k][i]++
+			}
 		}
 	}
 	return all
+}
+
+// ensemble is the graph of the members: one product with all of them side by side.
+func (o Options) ensemble() *onnx.Model {
+	members := o.Members()
+	k := len(members)
+	c := o.Config()
+	d := c.Output()
+	weight := make([]float32, d*k*d) // [in, members·out]
+	for m, matrix := range members {
+		for i, v := range matrix {
+			weight[(i%d)*k*d+m*d+i/d] = v
+		}
+	}
+	g := &onnx.Graph{
+		Name:         "ensemble",
+		Initialisers: []*onnx.Tensor{onnx.Floats("weight", weight, d, k*d), onnx.Ints("shape", []int64{-1, int64(k), int64(d)}, 3)},
+		Inputs:       []*onnx.Value{onnx.NewValue(models.EnsembleInput, onnx.Float, onnx.Varying("batch"), onnx.Fixed(d))},
+		Outputs:      []*onnx.Value{onnx.NewValue(models.EnsembleOutput, onnx.Float, onnx.Varying("batch"), onnx.Fixed(k), onnx.Fixed(d))},
+	}
+	g.Add("MatMul", "product", []string{models.EnsembleInput, "weight"})
+	g.Add("Reshape", models.EnsembleOutput, []string{"product", "shape"})
+	return onnx.New("conclave", 17, g)
 }
