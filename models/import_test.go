@@ -14,10 +14,10 @@ import (
 	"conclave/models/tiny"
 )
 
-func checkpoint(tb testing.TB, o tiny.Options, form tiny.Checkpoint) string {
+func checkpoint(tb testing.TB, o tiny.Options, form checkpointForm) string {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "checkpoint")
-	if err := tiny.WriteCheckpoint(dir, o, form); err != nil {
+	if err := writeCheckpoint(dir, o, form); err != nil {
 		tb.Fatal(err)
 	}
 	return dir
@@ -55,13 +55,13 @@ func TestImportFindsTheTensors(t *testing.T) {
 			safetensors.Tensor{Name: "cls.predictions.bias", Type: "F32", Shape: []int{1}, Raw: make([]byte, 4)})
 	}
 	for name, c := range map[string]struct {
-		form tiny.Checkpoint
+		form checkpointForm
 		o    models.ImportOptions
 		want string
 	}{
-		"plain":            {tiny.Checkpoint{}, models.ImportOptions{}, mean},
-		"task model, old":  {tiny.Checkpoint{Prefix: "bert.", Change: old}, models.ImportOptions{}, mean},
-		"pooling override": {tiny.Checkpoint{}, models.ImportOptions{Pooling: models.PoolingCLS, Normalise: new(bool)}, cls},
+		"plain":            {checkpointForm{}, models.ImportOptions{}, mean},
+		"task model, old":  {checkpointForm{Prefix: "bert.", Change: old}, models.ImportOptions{}, mean},
+		"pooling override": {checkpointForm{}, models.ImportOptions{Pooling: models.PoolingCLS, Normalise: new(bool)}, cls},
 	} {
 		b := imported(t, checkpoint(t, plain, c.form), c.o)
 		if got := b.Manifest.Files["encoder.onnx"]; got != c.want {
@@ -73,8 +73,8 @@ func TestImportFindsTheTensors(t *testing.T) {
 func TestImportDPR(t *testing.T) {
 	o := tiny.Options{Seed: 4, TwoTowers: true, Pooling: models.PoolingCLS, RawLength: true, Projection: 16}
 	want := write(t, o)
-	question := checkpoint(t, o, tiny.Checkpoint{Prefix: "question_encoder.bert_model."})
-	passage := checkpoint(t, o, tiny.Checkpoint{Prefix: "ctx_encoder.bert_model."})
+	question := checkpoint(t, o, checkpointForm{Prefix: "question_encoder.bert_model."})
+	passage := checkpoint(t, o, checkpointForm{Prefix: "ctx_encoder.bert_model."})
 	m := imported(t, question, models.ImportOptions{PassageDir: passage}).Manifest
 	for _, file := range []string{"question.onnx", "passage.onnx"} {
 		if m.Files[file] != want.Manifest.Files[file] {
@@ -92,16 +92,16 @@ func TestImportDPR(t *testing.T) {
 			t.Errorf("one tower alone: %v, want something with %q", err, want)
 		}
 	}
-	other := checkpoint(t, tiny.Options{Vocabulary: append(tiny.Vocabulary(), "zebra"), Projection: 16}, tiny.Checkpoint{Prefix: "ctx_encoder.bert_model."})
+	other := checkpoint(t, tiny.Options{Vocabulary: append(tiny.Vocabulary(), "zebra"), Projection: 16}, checkpointForm{Prefix: "ctx_encoder.bert_model."})
 	if _, err := models.Import(context.Background(), question, filepath.Join(t.TempDir(), "x"), models.ImportOptions{PassageDir: other}); err == nil || !strings.Contains(err.Error(), "different tokenizers") {
 		t.Errorf("two vocabularies: %v", err)
 	}
 }
 
 func TestImportReadsShortTypes(t *testing.T) {
-	full := imported(t, checkpoint(t, tiny.Options{}, tiny.Checkpoint{}), models.ImportOptions{}).Manifest.Files["encoder.onnx"]
+	full := imported(t, checkpoint(t, tiny.Options{}, checkpointForm{}), models.ImportOptions{}).Manifest.Files["encoder.onnx"]
 	for _, kind := range []string{"F16", "BF16"} {
-		b := imported(t, checkpoint(t, tiny.Options{}, tiny.Checkpoint{Type: kind}), models.ImportOptions{})
+		b := imported(t, checkpoint(t, tiny.Options{}, checkpointForm{Type: kind}), models.ImportOptions{})
 		if b.Manifest.Files["encoder.onnx"] == full {
 			t.Errorf("%s gave the graph of float32", kind)
 		}
@@ -136,9 +136,9 @@ func TestImportErrorsNameTheTensor(t *testing.T) {
 			return append(all, safetensors.Tensor{Name: "classifier.weight", Type: "F32", Shape: []int{0}})
 		},
 	} {
-		refuse(t, checkpoint(t, tiny.Options{}, tiny.Checkpoint{Change: change}), models.ImportOptions{}, want)
+		refuse(t, checkpoint(t, tiny.Options{}, checkpointForm{Change: change}), models.ImportOptions{}, want)
 	}
-	refuse(t, checkpoint(t, tiny.Options{}, tiny.Checkpoint{}), models.ImportOptions{Pooling: models.PoolingPooler}, `"pooler.dense.weight" is missing`)
+	refuse(t, checkpoint(t, tiny.Options{}, checkpointForm{}), models.ImportOptions{Pooling: models.PoolingPooler}, `"pooler.dense.weight" is missing`)
 }
 
 // refuse imports and expects an error, and nothing on disk.
@@ -167,7 +167,7 @@ func TestImportErrorsOfConfiguration(t *testing.T) {
 		"layer_norm_eps":          func(c map[string]any) { c["layer_norm_eps"] = 2 },
 		"cannot unmarshal":        func(c map[string]any) { c["vocab_size"] = "many" },
 	} {
-		refuse(t, checkpoint(t, tiny.Options{}, tiny.Checkpoint{Config: change}), models.ImportOptions{}, want)
+		refuse(t, checkpoint(t, tiny.Options{}, checkpointForm{Config: change}), models.ImportOptions{}, want)
 	}
 	for want, change := range map[string]func(dir string) error{
 		"config.json":                     func(dir string) error { return os.Remove(filepath.Join(dir, "config.json")) },
@@ -193,18 +193,18 @@ func TestImportErrorsOfConfiguration(t *testing.T) {
 		},
 		"cut short": func(dir string) error { return os.Truncate(filepath.Join(dir, "model.safetensors"), 100) },
 	} {
-		dir := checkpoint(t, tiny.Options{}, tiny.Checkpoint{})
+		dir := checkpoint(t, tiny.Options{}, checkpointForm{})
 		if err := change(dir); err != nil {
 			t.Fatal(err)
 		}
 		refuse(t, dir, models.ImportOptions{}, want)
 	}
 	long := models.ImportOptions{MaxTokens: models.MaxTokens{Passage: 1000}}
-	refuse(t, checkpoint(t, tiny.Options{}, tiny.Checkpoint{}), long, "512 positions")
+	refuse(t, checkpoint(t, tiny.Options{}, checkpointForm{}), long, "512 positions")
 }
 
 func TestImportIsDeterministic(t *testing.T) {
-	dir := checkpoint(t, tiny.Options{}, tiny.Checkpoint{})
+	dir := checkpoint(t, tiny.Options{}, checkpointForm{})
 	for _, int8 := range []bool{false, true} {
 		o := models.ImportOptions{Name: "same", Int8: int8}
 		a := imported(t, dir, o)
@@ -232,7 +232,7 @@ func (c *endingAfter) Err() error {
 }
 
 func TestInterruptedImportLeavesNothing(t *testing.T) {
-	dir := checkpoint(t, tiny.Options{}, tiny.Checkpoint{})
+	dir := checkpoint(t, tiny.Options{}, checkpointForm{})
 	parent := t.TempDir()
 	for _, looks := range []int{0, 1, 20, 36} {
 		_, err := models.Import(&endingAfter{context.Background(), looks}, dir, filepath.Join(parent, "bundle"), models.ImportOptions{})
@@ -243,7 +243,7 @@ func TestInterruptedImportLeavesNothing(t *testing.T) {
 }
 
 func TestCardAndLineage(t *testing.T) {
-	dir := checkpoint(t, tiny.Options{}, tiny.Checkpoint{})
+	dir := checkpoint(t, tiny.Options{}, checkpointForm{})
 	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("---\nlanguage: en\nlicense: apache-2.0\n---\n# Model\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

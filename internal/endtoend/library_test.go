@@ -34,7 +34,7 @@ func bundles() []tiny.Options {
 		return &models.Calibration{Temperature: temperature, Depth: depth, Questions: "none: made up for the test"}
 	}
 	return []tiny.Options{
-		{Name: "north", Seed: 1, EnsembleMembers: 5, Calibration: calibrated(.02, 30)},
+		{Name: "north", Seed: 1, EnsembleMembers: 5, Spread: .2, Calibration: calibrated(.02, 30)},
 		{Name: "south", Seed: 2, EnsembleMembers: 20, Spread: .3, Calibration: calibrated(.0005, 50), TwoTowers: true, Template: models.TemplatePair, Pooling: models.PoolingCLS},
 		{Name: "east", Seed: 3, EnsembleMembers: 8, Spread: .6, Calibration: calibrated(.1, 40), Dimension: 48, RawLength: true},
 	}

@@ -1,6 +1,7 @@
-package tiny
+package models_test
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -13,10 +14,11 @@ import (
 	"conclave/models"
 	"conclave/models/bert"
 	"conclave/models/safetensors"
+	"conclave/models/tiny"
 )
 
-// Checkpoint chooses the form of a checkpoint.
-type Checkpoint struct {
+// checkpointForm chooses the form of a checkpoint.
+type checkpointForm struct {
 	// Prefix is put before every tensor's name: "", "bert.", or DPR's
 	// "question_encoder.bert_model." or "ctx_encoder.bert_model.".
 	Prefix string
@@ -28,13 +30,16 @@ type Checkpoint struct {
 	Config func(map[string]any)
 }
 
-// WriteCheckpoint writes the encoder that o chooses as Hugging Face's
+// writeCheckpoint writes the encoder that o chooses as Hugging Face's
 // libraries would: config.json, model.safetensors, vocab.txt,
 // tokenizer_config.json and, but for DPR, the files of sentence-transformers.
-// Importing it gives the graphs of Write(dir, o), unless they are a late
+// Importing it gives the graphs of tiny.Write(dir, o), unless they are a late
 // expert's, which no checkpoint holds.
-func WriteCheckpoint(dir string, o Options, form Checkpoint) error {
-	o = o.withDefaults()
+func writeCheckpoint(dir string, o tiny.Options, form checkpointForm) error {
+	if o.Vocabulary == nil {
+		o.Vocabulary = tiny.Vocabulary()
+	}
+	o.Pooling = cmp.Or(o.Pooling, models.PoolingMean)
 	c := o.Config()
 	dpr := strings.Contains(form.Prefix, "_encoder.")
 	config := map[string]any{
@@ -75,7 +80,7 @@ func WriteCheckpoint(dir string, o Options, form Checkpoint) error {
 	if err := put(dir, "vocab.txt", []byte(strings.Join(o.Vocabulary, "\n")+"\n")); err != nil {
 		return err
 	}
-	tensors, err := o.tensors(c, form)
+	tensors, err := checkpointTensors(o, c, form)
 	if err != nil {
 		return err
 	}
@@ -89,7 +94,7 @@ func WriteCheckpoint(dir string, o Options, form Checkpoint) error {
 	return errors.Join(safetensors.Write(file, nil, tensors), file.Close())
 }
 
-func (o Options) tensors(c bert.Config, form Checkpoint) ([]safetensors.Tensor, error) {
+func checkpointTensors(o tiny.Options, c bert.Config, form checkpointForm) ([]safetensors.Tensor, error) {
 	side := models.Question
 	if strings.HasPrefix(form.Prefix, "ctx") {
 		side = models.Passage
