@@ -106,11 +106,11 @@ func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, erro
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	b.counters.questions.Add(1)
+	b.counters.count(func(s *Stats) { s.Questions++ })
 	b.config.Machine.asked()
 	key := keyOf(tokens)
 	if vector, ok := b.cache.get(key); ok {
-		b.counters.hits.Add(1)
+		b.counters.count(func(s *Stats) { s.Hits++ })
 		return slices.Clone(vector), nil
 	}
 	q := &question{key: key, tokens: tokens, reply: make(chan answer, 1)}

@@ -67,8 +67,7 @@ func (o *owner) own() {
 			}
 		}
 		o.pump()
-		o.b.counters.waiting.Store(int64(o.waiting.len()))
-		o.b.counters.jobs.Store(int64(len(o.jobs)))
+		o.b.counters.count(func(s *Stats) { s.Waiting, s.Jobs = int64(o.waiting.len()), int64(len(o.jobs)) })
 		if o.closing && o.running == 0 && o.asking == 0 && o.waiting.len() == 0 {
 			return
 		}
@@ -82,7 +81,7 @@ func (o *owner) accept(q *question) {
 		if e.run != nil {
 			e.run.live++
 		}
-		o.b.counters.shared.Add(1)
+		o.b.counters.count(func(s *Stats) { s.Shared++ })
 		return
 	}
 	if o.closing {
@@ -90,7 +89,7 @@ func (o *owner) accept(q *question) {
 		return
 	}
 	if o.waiting.len() >= o.b.config.Queue {
-		o.b.counters.refused.Add(1)
+		o.b.counters.count(func(s *Stats) { s.Refused++ })
 		q.reply <- answer{err: &OverloadedError{What: "questions", Limit: o.b.config.Queue}}
 		return
 	}
@@ -120,7 +119,7 @@ func (o *owner) leave(q *question) {
 	case len(e.callers) == 0:
 		o.waiting.remove(e)
 		delete(o.flights, e.key)
-		o.b.counters.abandoned.Add(1)
+		o.b.counters.count(func(s *Stats) { s.Abandoned++ })
 	}
 }
 
@@ -133,7 +132,7 @@ func (o *owner) endIfDeserted(r *run) {
 		delete(o.flights, e.key)
 	}
 	r.cancel()
-	o.b.counters.ended.Add(1)
+	o.b.counters.count(func(s *Stats) { s.Ended++ })
 }
 
 func (o *owner) acceptJob(j *job) {
@@ -141,7 +140,7 @@ func (o *owner) acceptJob(j *job) {
 	case o.closing:
 		j.reply <- ErrClosed
 	case len(o.jobs) >= o.b.config.Queue:
-		o.b.counters.refused.Add(1)
+		o.b.counters.count(func(s *Stats) { s.Refused++ })
 		j.reply <- &OverloadedError{What: "requests for passages", Limit: o.b.config.Queue}
 	default:
 		o.jobs = append(o.jobs, j)
@@ -156,7 +155,7 @@ func (o *owner) drop(j *job) {
 		return // was answered in the meantime
 	}
 	if len(j.under) == 0 {
-		o.b.counters.abandoned.Add(1)
+		o.b.counters.count(func(s *Stats) { s.Abandoned++ })
 	}
 	for r := range j.under {
 		r.live = 0
@@ -239,7 +238,7 @@ func (o *owner) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	o.running++
-	o.b.counters.ran(r.lane, r.rows)
+	o.b.counters.count(func(s *Stats) { s.ran(r.lane, r.rows) })
 	go func() {
 		r.vectors, r.err = c.Infer(ctx, r.lane, r.rows)
 		if r.err == nil && len(r.vectors) != len(r.rows) {

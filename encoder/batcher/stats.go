@@ -1,6 +1,6 @@
 package batcher
 
-import "sync/atomic"
+import "sync"
 
 // Stats counts what a batcher has done since it was made.
 type Stats struct {
@@ -21,40 +21,35 @@ type Stats struct {
 }
 
 type counters struct {
-	waiting, jobs                    atomic.Int64
-	questions, hits, shared, refused atomic.Uint64
-	abandoned, ended                 atomic.Uint64
-	questionRuns, passageRuns        atomic.Uint64
-	questionRows, passageRows        atomic.Uint64
-	realTokens, paddedTokens         atomic.Uint64
+	mu    sync.Mutex
+	stats Stats
 }
 
-func (c *counters) ran(lane Lane, rows [][]int32) {
-	longest, tokens := 0, 0
+func (c *counters) count(what func(s *Stats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	what(&c.stats)
+}
+
+func (s *Stats) ran(lane Lane, rows [][]int32) {
+	longest := 0
 	for _, row := range rows {
 		longest = max(longest, len(row))
-		tokens += len(row)
+		s.RealTokens += uint64(len(row))
 	}
-	c.realTokens.Add(uint64(tokens))
-	c.paddedTokens.Add(uint64(longest * len(rows)))
+	s.PaddedTokens += uint64(longest * len(rows))
 	if lane == Passage {
-		c.passageRuns.Add(1)
-		c.passageRows.Add(uint64(len(rows)))
+		s.PassageRuns++
+		s.PassageRows += uint64(len(rows))
 		return
 	}
-	c.questionRuns.Add(1)
-	c.questionRows.Add(uint64(len(rows)))
+	s.QuestionRuns++
+	s.QuestionRows += uint64(len(rows))
 }
 
-// Stats is a snapshot; its numbers may be a run apart from each other.
-func (b *Batcher) Stats() Stats {
-	c := &b.counters
-	return Stats{
-		Waiting: c.waiting.Load(), Jobs: c.jobs.Load(), Cached: int64(b.cache.len()),
-		Questions: c.questions.Load(), Hits: c.hits.Load(), Shared: c.shared.Load(),
-		Refused: c.refused.Load(), Abandoned: c.abandoned.Load(), Ended: c.ended.Load(),
-		QuestionRuns: c.questionRuns.Load(), PassageRuns: c.passageRuns.Load(),
-		QuestionRows: c.questionRows.Load(), PassageRows: c.passageRows.Load(),
-		RealTokens: c.realTokens.Load(), PaddedTokens: c.paddedTokens.Load(),
-	}
+// Stats is what was counted so far.
+func (b *Batcher) Stats() (out Stats) {
+	b.counters.count(func(s *Stats) { out = *s })
+	out.Cached = int64(b.cache.len())
+	return out
 }
