@@ -151,3 +151,19 @@ def cached(*parts: str) -> Path:
     if not path.exists():
         pytest.skip(f"{path} is not there: run conclave setup")
     return path
+
+
+class After:
+    """Stops a run when it has been asked so many times."""
+
+    def __init__(self, count: int) -> None:
+        self.left = count
+
+    def __call__(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """A folder's files."""
+    return {file.name: file.read_bytes() for file in folder.iterdir()}

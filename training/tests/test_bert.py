@@ -79,25 +79,26 @@ def test_golden_vectors() -> None:
     np.testing.assert_allclose(own.numpy(), [line["embedding"] for line in lines], atol=5e-6)
 
 
-def test_dprs_two_encoders_in_one_file(tmp_path: Path) -> None:
-    path = write_checkpoint(tmp_path / "dpr")
-    plain, _ = read_tensors(path / "model.safetensors")
-    both = {f"question_encoder.bert_model.{n}": t for n, t in plain.items()}
-    both |= {f"ctx_encoder.bert_model.{n}": t + 1 for n, t in plain.items()}
-    old = {
-        n.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): t
-        for n, t in both.items()
-    }
-    write_tensors(path / "model.safetensors", old, {})
+def test_dprs_two_encoders(tmp_path: Path) -> None:
+    path, sums = tmp_path / "dpr", []
+    plain: dict[str, torch.Tensor] = {}
+    for more, prefix in enumerate(("question_encoder", "ctx_encoder")):
+        folder = write_checkpoint(path / prefix)
+        plain, _ = read_tensors(folder / "model.safetensors")
+        old = {
+            n.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): t + more
+            for n, t in plain.items()
+        }
+        write_tensors(folder / "model.safetensors", {f"{prefix}.bert_model.{n}": t for n, t in old.items()}, {})
+        sums.append(hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest())
     found = read_checkpoint(path)
     assert found.dpr
-    assert sorted(found.states) == ["passage", "question"]
+    assert list(found.states) == ["question", "passage"]
     for name, tensor in plain.items():
         assert torch.equal(found.states["question"][name], tensor)
         assert torch.equal(found.states["passage"][name], tensor + 1)
     assert not found.model().tied
-    own = hashlib.sha256((path / "model.safetensors").read_bytes()).hexdigest()
-    assert found.sha256 == hashlib.sha256(f"{own}\n".encode()).hexdigest()
+    assert found.sha256 == hashlib.sha256("".join(f"{s}\n" for s in sums).encode()).hexdigest()
 
 
 @pytest.mark.parametrize(

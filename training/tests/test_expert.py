@@ -25,7 +25,7 @@ from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.delta import load_merged, read_delta
 from conclave_train.model.tensors import read_tensors
 from conclave_train.settings import EnsembleSettings, ExpertSettings
-from conftest import tiny_domain, write_checkpoint, write_lines
+from conftest import After, tiny_domain, write_checkpoint, write_lines
 
 QUICK = ExpertSettings(
     epochs=25, batch=24, learning_rate=3e-3, temperature=0.1, rank=24, question_tokens=16, passage_tokens=24,
@@ -125,17 +125,6 @@ def test_other_heads_are_exported_too(tmp_path: Path, pooling: str, act: str, pr
             own = tower(ids, ids != 0).numpy()
         out = graph.run(None, {"input_ids": ids.numpy(), "attention_mask": (ids != 0).long().numpy()})[0]
         np.testing.assert_allclose(out, own, atol=1e-5)
-
-
-class After:
-    """Stops a run when it has been asked so many times."""
-
-    def __init__(self, count: int) -> None:
-        self.left = count
-
-    def __call__(self) -> bool:
-        self.left -= 1
-        return self.left < 0
 
 
 def test_a_resumed_run_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.delta import Delta, extract, read_delta, write_delta
 from conclave_train.model.tensors import read_tensors, write_tensors
 from conclave_train.settings import EnsembleSettings, LateSettings
-from conftest import tiny_domain, write_checkpoint, write_domain
+from conftest import After, contents, tiny_domain, write_checkpoint, write_domain
 
 QUICK = LateSettings(
     dimension=32, epochs=20, learning_rate=1e-2, importance_rate=3e-2, warm_up=10, negatives_per_question=12,
@@ -83,17 +83,6 @@ def test_a_tiny_late_expert_learns_and_verifies(tmp_path: Path, capsys: pytest.C
     assert "tiny, 2 files agree with the manifest" in capsys.readouterr().out
 
 
-class After:
-    """Stops a run when it has been asked so many times."""
-
-    def __init__(self, count: int) -> None:
-        self.left = count
-
-    def __call__(self) -> bool:
-        self.left -= 1
-        return self.left < 0
-
-
 def test_a_resumed_run_gives_the_same_bytes(tmp_path: Path) -> None:
     """Stopped while questions and passages are encoded, and twice in training, between saves and in a later epoch."""
     settings = replace(QUICK, epochs=6, save_every=5, pool=40)
@@ -111,9 +100,7 @@ def test_a_resumed_run_gives_the_same_bytes(tmp_path: Path) -> None:
         "stopped after step 47 of 84",
     ]
     again = train_late(parts)
-    assert sorted(f.name for f in again.iterdir()) == sorted(f.name for f in whole.iterdir())
-    for file in whole.iterdir():
-        assert file.read_bytes() == (again / file.name).read_bytes(), file.name
+    assert contents(again) == contents(whole)
 
 
 def test_other_settings_do_not_go_on_with_a_run(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def loop(checkpoint: Checkpoint, folder: Path, max_norm: float, warm_up: int = 0
         temperature=0.05, seed=1, chunk=32, cache_gradients=False, save_every=100,
     )  # fmt: skip
     own = Loop(checkpoint.model(), texts, settings, Device(), RunFolder(folder, {}), quiet=True)
-    own.optimiser = torch.optim.SGD(own.parameters, lr=0.5)  # type: ignore[assignment]
+    own.optimiser = torch.optim.SGD(own.parameters, lr=0.5)
     batches = Batches(domain, domain.questions, [[] for _ in domain.questions], size=32, hard=0, seed=1)
     return own, batches
 

@@ -20,8 +20,7 @@ from conclave_train.model.tensors import read_tensors
 from conclave_train.reader import ReaderJob, train_reader
 from conclave_train.reading.model import load_reader, new_reader, reader_delta
 from conclave_train.settings import ReaderSettings
-from conftest import tiny_domain, write_checkpoint, write_domain
-from test_late import After
+from conftest import After, contents, tiny_domain, write_checkpoint, write_domain
 
 QUICK = ReaderSettings(
     epochs=24, batch=8, learning_rate=6e-3, head_rate=1e-2, rank=32, negatives_per_question=3, max_question_tokens=8,
@@ -80,9 +79,7 @@ def test_a_resumed_run_gives_the_same_bytes(tmp_path: Path) -> None:
         with pytest.raises(Interrupted, match=f"stopped after step {step} of 72; the same command goes on"):
             train_reader(replace(parts, stop=After(count)))
     again = train_reader(parts)
-    assert sorted(f.name for f in again.iterdir()) == sorted(f.name for f in whole.iterdir())
-    for file in whole.iterdir():
-        assert file.read_bytes() == (again / file.name).read_bytes(), file.name
+    assert contents(again) == contents(whole)
 
 
 def test_other_settings_do_not_go_on_with_a_run(tmp_path: Path) -> None:

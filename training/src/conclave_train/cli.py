@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -72,15 +73,11 @@ def _parser() -> argparse.ArgumentParser:
         ("multi", "the same on the union of several domains (DPR-Multi)"),
     ):
         p = _command(commands, name, help)
-        _data_options(p)
-        p.add_argument("--name", required=name == "expert", default="multi", help="the expert's name")
-        p.add_argument("--out", type=Path, help="the bundle's folder (default: experts/NAME)")
+        _task_options(p, "" if name == "expert" else name)
         p.add_argument("--weights", choices=("delta", "onnx"), default="delta", help="what travels (default: delta)")
-        p.add_argument("--base-name", default="base", help="the name of the base's bundle (default: base)")
         p.add_argument("--template", default="", help="text, title-dot-text or pair (default: by the base)")
         p.add_argument("--pooling", default="", help="cls, mean or pooler (default: the base's)")
         p.add_argument("--normalise", action=argparse.BooleanOptionalAction, help="unit length (default: the base's)")
-        p.add_argument("--licence", default="", help="the data's licence, for the card")
         p.add_argument(
             "--representatives",
             type=int,
@@ -88,27 +85,16 @@ def _parser() -> argparse.ArgumentParser:
             help="question vectors for familiarity; 0: none, for an expert without a domain (default: %(default)s)",
         )
         p.add_argument("--ensemble", action=argparse.BooleanOptionalAction, default=True, help="add an ensemble")
-        _machine_options(p)
         add_options(p, ExpertSettings, "fine-tuning")
         add_options(p, EnsembleSettings, "ensemble")
         p.set_defaults(run_command=_expert)
     p = _command(commands, "late", "train a head of late interaction (a vector per token) on a frozen base")
-    _data_options(p)
-    p.add_argument("--name", default="late", help="the expert's name (default: late)")
-    p.add_argument("--out", type=Path, help="the bundle's folder (default: experts/NAME)")
-    p.add_argument("--base-name", default="base", help="the name of the base's bundle (default: base)")
+    _task_options(p, "late")
     p.add_argument("--template", default="title-dot-text", help="text, title-dot-text or pair (default: %(default)s)")
-    p.add_argument("--licence", default="", help="the data's licence, for the card")
-    _machine_options(p)
     add_options(p, LateSettings, "training")
     p.set_defaults(run_command=_late)
     p = _command(commands, "reader", "fine-tune a reader: the words that answer, and whether a passage does")
-    _data_options(p)
-    p.add_argument("--name", default="reader", help="the reader's name (default: reader)")
-    p.add_argument("--out", type=Path, help="the bundle's folder (default: experts/NAME)")
-    p.add_argument("--base-name", default="base", help="the name of the base's bundle (default: base)")
-    p.add_argument("--licence", default="", help="the data's licence, for the card")
-    _machine_options(p)
+    _task_options(p, "reader")
     add_options(p, ReaderSettings, "training")
     p.set_defaults(run_command=_reader)
     p = _command(commands, "ensemble", "train a new ensemble for a delta's bundle")
@@ -141,6 +127,17 @@ def _command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+
+
+def _task_options(p: argparse.ArgumentParser, name: str) -> None:
+    """What every job has; ``name`` is the default, without which it must be given."""
+    _data_options(p)
+    said = f" (default: {name})" if name else ""
+    p.add_argument("--name", required=not name, default=name or None, help="the bundle's name" + said)
+    p.add_argument("--out", type=Path, help="the bundle's folder (default: experts/NAME)")
+    p.add_argument("--base-name", default="base", help="the name of the base's bundle (default: base)")
+    p.add_argument("--licence", default="", help="the data's licence, for the card")
+    _machine_options(p)
 
 
 def _data_options(p: argparse.ArgumentParser) -> None:
@@ -206,70 +203,50 @@ def _matrix_unit() -> bool:
     return supported is not None and bool(supported())
 
 
-def _expert(options: argparse.Namespace, stop: Stop) -> int:
+def _task(options: argparse.Namespace, stop: Stop) -> dict[str, Any]:
+    """The fields that all jobs have."""
     name = check_name(options.name)
+    return {
+        "name": name,
+        "domains": _domains(options, name),
+        "base": _base(options),
+        "out": options.out or Path("experts") / name,
+        "run": options.run or Path("runs") / name,
+        "base_name": options.base_name,
+        "licence": options.licence,
+        "device": _device(options),
+        "fresh": options.fresh,
+        "quiet": options.quiet,
+        "stop": stop,
+    }
+
+
+def _expert(options: argparse.Namespace, stop: Stop) -> int:
     job = Job(
-        name=name,
-        domains=_domains(options, name),
-        base=_base(options),
-        out=options.out or Path("experts") / name,
-        run=options.run or Path("runs") / name,
+        **_task(options, stop),
         settings=from_options(ExpertSettings, options),
         ensemble=from_options(EnsembleSettings, options) if options.ensemble else None,
         weights=options.weights,
-        base_name=options.base_name,
         template=options.template,
         pooling=options.pooling,
         normalise=options.normalise,
-        licence=options.licence,
         representatives=options.representatives,
-        device=_device(options),
-        fresh=options.fresh,
-        quiet=options.quiet,
-        stop=stop,
     )
     print(train_expert(job))
     return 0
 
 
 def _late(options: argparse.Namespace, stop: Stop) -> int:
-    name = check_name(options.name)
-    job = LateJob(
-        name=name,
-        domains=_domains(options, name),
-        base=_base(options),
-        out=options.out or Path("experts") / name,
-        run=options.run or Path("runs") / name,
-        settings=from_options(LateSettings, options),
-        base_name=options.base_name,
-        template=options.template,
-        licence=options.licence,
-        device=_device(options),
-        fresh=options.fresh,
-        quiet=options.quiet,
-        stop=stop,
+    print(
+        train_late(
+            LateJob(**_task(options, stop), settings=from_options(LateSettings, options), template=options.template)
+        )
     )
-    print(train_late(job))
     return 0
 
 
 def _reader(options: argparse.Namespace, stop: Stop) -> int:
-    name = check_name(options.name)
-    job = ReaderJob(
-        name=name,
-        domains=_domains(options, name),
-        base=_base(options),
-        out=options.out or Path("experts") / name,
-        run=options.run or Path("runs") / name,
-        settings=from_options(ReaderSettings, options),
-        base_name=options.base_name,
-        licence=options.licence,
-        device=_device(options),
-        fresh=options.fresh,
-        quiet=options.quiet,
-        stop=stop,
-    )
-    print(train_reader(job))
+    print(train_reader(ReaderJob(**_task(options, stop), settings=from_options(ReaderSettings, options))))
     return 0
 
 

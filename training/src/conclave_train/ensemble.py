@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from conclave_train.bundle.ensemble_graph import save_members, write_ensemble
-from conclave_train.bundle.manifest import CALIBRATION, CARD, MANIFEST, Folder, Manifest, read_manifest
+from conclave_train.bundle.manifest import CALIBRATION, CARD, Folder, manifest_of, read_manifest
 from conclave_train.data.records import Domain
 from conclave_train.data.split import hold_out
 from conclave_train.errors import TrainingError
 from conclave_train.fit.encode import Device
 from conclave_train.fit.state import RunFolder
+from conclave_train.job import DELTA
 from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.delta import load_merged, read_delta
 from conclave_train.model.tower import BiEncoder
 from conclave_train.progress import say
-from conclave_train.publish import DELTA, ENSEMBLE
+from conclave_train.publish import ENSEMBLE
 from conclave_train.settings import EnsembleSettings
 from conclave_train.uncertainty import Served, fit_uncertainty
 
@@ -85,33 +86,6 @@ def train_ensemble(
     if not quiet:
         say(f"wrote {path}" + ("" if fitted.calibration else f" without {CALIBRATION}"))
     return path
-
-
-def manifest_of(values: dict[str, Any]) -> Manifest:
-    """The manifest of a delta's bundle, from its decoded file."""
-    try:
-        lineage, ensemble = values["lineage"], values.get("ensemble")
-        return Manifest(
-            name=values["name"],
-            dimension=values["dimension"],
-            pooling=values["pooling"],
-            normalise=values["normalise"],
-            max_tokens=(values["max_tokens"]["question"], values["max_tokens"]["passage"]),
-            lower_case=values["lower_case"],
-            template=values["template"],
-            source=lineage["source"],
-            source_sha256=lineage["source_sha256"],
-            architecture=lineage["architecture"],
-            licence=lineage["licence"],
-            kind=values["kind"],
-            base_name=values["base"]["name"],
-            delta=values["delta"],
-            ensemble=(ensemble["file"], ensemble["members"]) if ensemble else None,
-            representatives=values.get("representatives", ""),
-            notes=lineage["notes"],
-        )
-    except (KeyError, TypeError) as error:
-        raise TrainingError(f"{MANIFEST} lacks {error}") from error
 
 
 def _card(old: str, summary: str, domain: Domain, settings: EnsembleSettings) -> str:

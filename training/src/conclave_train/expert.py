@@ -11,7 +11,7 @@ from conclave_train.bundle.card import Card
 from conclave_train.errors import TrainingError
 from conclave_train.fit.loop import Loop, LoopSettings, Texts
 from conclave_train.fit.state import Progressed, RunFolder
-from conclave_train.job import Job, Prepared, identity, prepare, versions
+from conclave_train.job import Job, Prepared, prepare
 from conclave_train.mining import Miner
 from conclave_train.model.delta import Delta, extract, load_merged
 from conclave_train.model.lowrank import make_low_rank, merged_state
@@ -37,7 +37,12 @@ def train_expert(job: Job) -> Path:
     (Karpukhin et al. 2020 for the fine-tuning, Li et al., MUF, for the ensemble)
     """
     prepared = prepare(job)
-    folder = RunFolder(job.run, identity(job, prepared), job.fresh)
+    head = prepared.checkpoint.head
+    identity = job.identity(
+        prepared.checkpoint, prepared.domain, job.settings, template=prepared.template, pooling=head.pooling,
+        normalise=head.normalise, ensemble=job.ensemble and dataclasses.asdict(job.ensemble), weights=job.weights,
+    )  # fmt: skip
+    folder = RunFolder(job.run, identity, job.fresh)
     if not job.quiet:
         say(
             f"{job.name}: {len(prepared.train):,} training questions, {len(prepared.held):,} kept back, "
@@ -114,21 +119,14 @@ def _best(state: Progressed) -> dict[str, float]:
 
 def _card(job: Job, prepared: Prepared, trained: Trained, selection: Selection | None) -> Card:
     metrics = ("top-1", "top-5", "top-20", "top-100", "mrr@10")
-    names = ", ".join(d.name for d in job.domains)
-    card = Card(
-        name=job.name,
-        kind=f"An expert for conclave, fine-tuned from {job.base_name} on {names}.",
-        licence=job.licence,
-        sources=[source for domain in job.domains for source in domain.sources],
-        accuracy={row: {m: values[m] for m in metrics} for row, values in trained.measured.items()},
-        accuracy_over=selection.describe() if selection else "",
-        settings=dataclasses.asdict(job.settings) | {"temperature": prepared.temperature},
-        versions=versions(),
-    )
-    card.facts = {
-        "base": f"{job.base_name} ({prepared.checkpoint.config.describe()})",
-        "SHA-256 of the base's weights": prepared.checkpoint.sha256,
-        "licence of the base": prepared.checkpoint.licence or "not stated by the checkpoint",
+    card = job.card(
+        f"An expert for conclave, fine-tuned from {job.base_name} on {{names}}.",
+        prepared.checkpoint, prepared.domain, prepared.train, prepared.held,
+    )  # fmt: skip
+    card.accuracy = {row: {m: values[m] for m in metrics} for row, values in trained.measured.items()}
+    card.accuracy_over = selection.describe() if selection else ""
+    card.settings = dataclasses.asdict(job.settings) | {"temperature": prepared.temperature}
+    card.facts |= {
         "vectors": f"{prepared.checkpoint.config.output_size} numbers"
         + (", unit length" if prepared.checkpoint.head.normalise else ""),
         "passage template": prepared.template,
@@ -136,10 +134,4 @@ def _card(job: Job, prepared: Prepared, trained: Trained, selection: Selection |
     }
     if trained.delta:
         card.facts["kept by the low rank"] = f"{100 * trained.delta.kept:.1f} % of the change's squared norm"
-    card.counts = {
-        "training questions": f"{len(prepared.train):,}",
-        "questions kept back": f"{len(prepared.held):,}",
-        "passages": f"{len(prepared.domain.passages):,}",
-        "SHA-256 of all records": prepared.domain.fingerprint(),
-    }
     return card

@@ -8,14 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from conclave_train.bundle.encoder_graph import write_encoder, write_late_encoder, write_reader
-from conclave_train.bundle.manifest import CALIBRATION, CARD, Folder, read_manifest, unseal
-from conclave_train.bundle.reader_manifest import reader_manifest_of
-from conclave_train.ensemble import manifest_of
+from conclave_train.bundle.manifest import (
+    CALIBRATION,
+    CARD,
+    Folder,
+    manifest_of,
+    read_manifest,
+    reader_manifest_of,
+    unseal,
+)
 from conclave_train.errors import TrainingError
 from conclave_train.interaction.head import load_late
+from conclave_train.job import DELTA
 from conclave_train.model.checkpoint import Checkpoint, read_checkpoint
 from conclave_train.model.delta import load_merged, read_delta
-from conclave_train.publish import DELTA, ENSEMBLE
+from conclave_train.publish import ENSEMBLE
 from conclave_train.reading.model import load_reader
 
 

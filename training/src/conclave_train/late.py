@@ -7,7 +7,6 @@ trained on what was kept; that takes seconds to minutes.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,21 +17,19 @@ from numpy.typing import NDArray
 
 from conclave_train.bundle.card import Card
 from conclave_train.bundle.manifest import Folder, Manifest
-from conclave_train.data.records import Domain, Question, union
+from conclave_train.data.records import Domain, Question
 from conclave_train.errors import TrainingError
-from conclave_train.fit.encode import Device
 from conclave_train.fit.state import RunFolder
 from conclave_train.interaction.fit import Examples, LateLoop, Scorer
 from conclave_train.interaction.head import LateHead, check_dimension, read_head
 from conclave_train.interaction.measure import ranks_in, re_ranked
 from conclave_train.interaction.pool import Found, choose_pool, find, without_answers
 from conclave_train.interaction.states import States, encode_states, principal
-from conclave_train.job import divide, versions
-from conclave_train.model.checkpoint import Checkpoint, read_checkpoint
-from conclave_train.model.delta import Delta, write_delta
+from conclave_train.job import Task, divide, read_shared
+from conclave_train.model.checkpoint import Checkpoint
+from conclave_train.model.delta import Delta
 from conclave_train.model.tower import TEMPLATES
 from conclave_train.progress import Progress, say
-from conclave_train.publish import DELTA, lineage
 from conclave_train.retrieval.accuracy import accuracy, first_ranks
 from conclave_train.retrieval.bm25 import BM25
 from conclave_train.retrieval.negatives import Filter
@@ -44,22 +41,11 @@ CANDIDATES = 100  # first hits of the base and of BM25 that are put into order f
 
 
 @dataclass(frozen=True)
-class LateJob:
-    """One late expert to be made of ``domains``, on the checkpoint ``base``, in the folder ``out``."""
+class LateJob(Task):
+    """One late expert to be made."""
 
-    name: str
-    domains: tuple[Domain, ...]
-    base: Path
-    out: Path
-    run: Path
     settings: LateSettings = field(default_factory=LateSettings)
-    base_name: str = "base"  # the base's bundle, for people
     template: str = "title-dot-text"
-    licence: str = ""  # of the data
-    device: Device = field(default_factory=Device)
-    fresh: bool = False
-    quiet: bool = False
-    stop: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True)
@@ -88,7 +74,9 @@ class _Encoded:
 def train_late(job: LateJob) -> Path:
     """Encode, train the head, measure it, write the bundle; its folder."""
     data = _prepare(job)
-    folder = RunFolder(job.run, _identity(job, data), job.fresh)
+    folder = RunFolder(
+        job.run, job.identity(data.checkpoint, data.whole, job.settings, kind="late", template=job.template), job.fresh
+    )
     if not job.quiet:
         say(
             f"{job.name}: {len(data.train):,} training questions, {len(data.held):,} kept back, "
@@ -127,35 +115,18 @@ def _prepare(job: LateJob) -> _Data:
     check_dimension(s.dimension, "--dimension")
     if job.template not in TEMPLATES:
         raise TrainingError(f"--template: {job.template!r} is not one of {', '.join(TEMPLATES)}")
-    if not job.domains:
-        raise TrainingError("there is no data to train on")
-    checkpoint = read_checkpoint(job.base)
-    if "shared" not in checkpoint.states:
-        raise TrainingError(f"{job.base} has an encoder for each side; a late expert needs one for both")
+    whole = job.whole()
+    checkpoint = read_shared(job.base, "late expert")
     if s.dimension > checkpoint.config.hidden_size:
         raise TrainingError(f"--dimension: {s.dimension} is more than the base's {checkpoint.config.hidden_size}")
     if s.depth * 3 < s.negatives_per_question:
         raise TrainingError(f"--negatives-per-question: {s.negatives_per_question} need a larger --depth")
     most = checkpoint.config.max_position_embeddings
-    whole = job.domains[0] if len(job.domains) == 1 else union(job.name, job.domains)
     train, held, _ = divide(job.domains, s.hold_out, s.hold_out_most, s.limit)
     pool = choose_pool(whole, [*train, *held], s.pool)
     return _Data(
         checkpoint, whole, pool, train, held, (min(most, s.max_question_tokens), min(most, s.max_passage_tokens))
     )
-
-
-def _identity(job: LateJob, data: _Data) -> dict[str, Any]:
-    """What a resumed run must have in common with the one that was interrupted."""
-    return {
-        "kind": "late",
-        "name": job.name,
-        "base": data.checkpoint.sha256,
-        "data": data.whole.fingerprint(),
-        "template": job.template,
-        "bf16": job.device.bf16,
-        **dataclasses.asdict(job.settings),
-    }
 
 
 def _places(data: _Data, questions: list[Question]) -> list[list[int]]:
@@ -211,63 +182,39 @@ def _measure(job: LateJob, data: _Data, encoded: _Encoded, head: LateHead, label
 
 
 def _card(job: LateJob, data: _Data, measured: dict[str, dict[str, float]]) -> Card:
-    s, checkpoint = job.settings, data.checkpoint
-    names = ", ".join(d.name for d in job.domains)
-    card = Card(
-        name=job.name,
-        kind=f"A late expert for conclave: a vector and an importance per token, by a head that was trained on {names} "
+    s = job.settings
+    card = job.card(
+        "A late expert for conclave: a vector and an importance per token, by a head that was trained on {names} "
         f"over the states of {job.base_name}, which is as it was.",
-        licence=job.licence,
-        sources=[source for domain in job.domains for source in domain.sources],
-        accuracy={row: {m: measured[row][m] for m in METRICS} for row in ROWS if row in measured},
-        settings=dataclasses.asdict(s) | {"bf16": job.device.bf16},
-        versions=versions(),
-    )
+        data.checkpoint, data.whole, data.train, data.held,
+    )  # fmt: skip
+    card.accuracy = {row: {m: measured[row][m] for m in METRICS} for row in ROWS if row in measured}
+    card.settings = dataclasses.asdict(s) | {"bf16": job.device.bf16}
     if measured:
         card.accuracy_over = (
             f"{len(data.held):,} training questions kept back, searched in {len(data.pool.passages):,} passages of "
             f"{len(data.whole.passages):,}. They chose nothing. The last two rows are the head's order of the first "
             f"{CANDIDATES} of the base and of BM25: it begins as the states' principal directions."
         )
-    card.facts = {
-        "base": f"{job.base_name} ({checkpoint.config.describe()})",
-        "SHA-256 of the base's weights": checkpoint.sha256,
-        "licence of the base": checkpoint.licence or "not stated by the checkpoint",
+    card.facts |= {
         "vectors": f"{s.dimension} numbers a token, unit length, and an importance",
         "passage template": job.template,
         "longest question and passage": f"{data.max_tokens[0]} and {data.max_tokens[1]} tokens",
     }
-    card.counts = {
-        "training questions": f"{len(data.train):,}",
-        "questions kept back": f"{len(data.held):,}",
-        "passages": f"{len(data.pool.passages):,} of {len(data.whole.passages):,}",
-        "SHA-256 of all records": data.whole.fingerprint(),
-    }
+    card.counts["passages"] = f"{len(data.pool.passages):,} of {len(data.whole.passages):,}"
     return card
 
 
 def _publish(job: LateJob, data: _Data, delta: Delta, card: Card) -> Path:
-    checkpoint = data.checkpoint
     manifest = Manifest(
-        name=job.name,
+        **job.stated(data.checkpoint, card, data.whole),
         kind="late",
         dimension=job.settings.dimension,
         pooling="tokens",
         normalise=True,
         max_tokens=data.max_tokens,
-        lower_case=checkpoint.tokens.lower_case,
         template=job.template,
-        source=job.base_name,
-        source_sha256=checkpoint.sha256,
-        architecture=checkpoint.config.describe(),
-        licence=checkpoint.licence,
-        base_name=job.base_name,
-        delta=DELTA,
-        notes=lineage(card, data.whole, job.domains),
     )
     with Folder(job.out) as folder:
-        write_delta(folder.path(DELTA), delta, {"base": job.base_name, "name": job.name})
-        out = folder.finish(manifest, card.text())
-    if not job.quiet:
-        say(f"wrote {out} ({sum(f.stat().st_size for f in out.iterdir()) / 2**10:.0f} KB)")
-    return out
+        job.write_delta(folder, delta)
+        return job.wrote(folder.finish(manifest, card.text()))

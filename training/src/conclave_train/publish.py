@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,16 +12,14 @@ from conclave_train.bundle.ensemble_graph import save_members, write_ensemble
 from conclave_train.bundle.manifest import Folder, Manifest
 from conclave_train.bundle.representatives import FILE as REPRESENTATIVES
 from conclave_train.bundle.representatives import representatives, write_representatives
-from conclave_train.data.records import Domain
 from conclave_train.fit.state import RunFolder
 from conclave_train.job import Job, Prepared
-from conclave_train.model.delta import Delta, write_delta
+from conclave_train.model.delta import Delta
 from conclave_train.model.tower import BiEncoder
-from conclave_train.progress import say
 from conclave_train.selection import Selection
 from conclave_train.uncertainty import Served, Uncertainty, fit_uncertainty
 
-DELTA, ENSEMBLE = "delta.safetensors", "ensemble.onnx"
+ENSEMBLE = "ensemble.onnx"
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ def publish(job: Job, result: Result, card: Card, run: RunFolder) -> Path:
         save_members(run.path / "ensemble.safetensors", uncertainty.members)
     with Folder(job.out) as folder:
         if result.delta is not None:
-            write_delta(folder.path(DELTA), result.delta, {"base": job.base_name, "name": job.name})
+            job.write_delta(folder, result.delta)
         else:
             _graphs(folder, result.model, checkpoint.tokenizer_file)
         if uncertainty is not None:
@@ -79,10 +76,7 @@ def publish(job: Job, result: Result, card: Card, run: RunFolder) -> Path:
             card.facts["representatives"] = f"{len(chosen)} training questions, as the base encodes them"
         manifest = _manifest(job, result, card, uncertainty)
         out = folder.finish(manifest, card.text(), uncertainty.calibration if uncertainty else None)
-    if not job.quiet:
-        size = sum(f.stat().st_size for f in out.iterdir())
-        say(f"wrote {out} ({size / 2**20:.1f} MB)")
-    return out
+    return job.wrote(out)
 
 
 def _graphs(folder: Folder, model: BiEncoder, tokenizer: Path) -> None:
@@ -98,34 +92,18 @@ def _manifest(job: Job, result: Result, card: Card, uncertainty: Uncertainty | N
     prepared, checkpoint = result.prepared, result.prepared.checkpoint
     tied = result.model.tied
     whole = result.delta is None
+    stated = job.stated(checkpoint, card, prepared.domain)
+    if whole:
+        file = ("encoder.onnx", "encoder.onnx") if tied else ("question.onnx", "passage.onnx")
+        stated |= {"base_name": "", "delta": "", "tokenizer": checkpoint.tokenizer_file.name}
+        stated |= {"question": file[0], "passage": file[1]}
     return Manifest(
-        name=job.name,
+        **stated,
         dimension=checkpoint.config.output_size,
         pooling=checkpoint.head.pooling,
         normalise=checkpoint.head.normalise,
         max_tokens=checkpoint.max_tokens,
-        lower_case=checkpoint.tokens.lower_case,
         template=prepared.template,
-        source=job.base_name,
-        source_sha256=checkpoint.sha256,
-        architecture=checkpoint.config.describe(),
-        licence=checkpoint.licence,
-        base_name="" if whole else job.base_name,
-        delta="" if whole else DELTA,
-        tokenizer=checkpoint.tokenizer_file.name if whole else "",
-        question=("encoder.onnx" if tied else "question.onnx") if whole else "",
-        passage=("encoder.onnx" if tied else "passage.onnx") if whole else "",
         ensemble=(ENSEMBLE, uncertainty.members.members) if uncertainty else None,
         representatives=REPRESENTATIVES if job.representatives and not whole else "",
-        notes=lineage(card, prepared.domain, job.domains),
     )
-
-
-def lineage(card: Card, whole: Domain, domains: Sequence[Domain]) -> dict[str, str]:
-    """The manifest's notes: settings, versions, and the data by their hashes."""
-    notes = {f"setting {k}": str(v) for k, v in card.settings.items()}
-    notes |= {f"version {k}": v for k, v in card.versions.items()}
-    notes |= {f"data {s.path.name} {i}": f"{s.records} records, sha256 {s.sha256}" for i, s in enumerate(card.sources)}
-    notes["data fingerprint"] = whole.fingerprint()
-    notes["trained on"] = ", ".join(d.name for d in domains)
-    return notes

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from conclave_train.bundle.card import Card
-from conclave_train.bundle.manifest import Folder
-from conclave_train.bundle.reader_manifest import ReaderManifest
-from conclave_train.data.records import Domain, Question, union
+from conclave_train.bundle.manifest import Folder, ReaderManifest
+from conclave_train.data.records import Domain, Question
 from conclave_train.errors import TrainingError
-from conclave_train.fit.encode import Device
 from conclave_train.fit.state import RunFolder
-from conclave_train.job import divide, versions
-from conclave_train.model.checkpoint import Checkpoint, read_checkpoint
-from conclave_train.model.delta import Delta, write_delta
+from conclave_train.job import Task, divide, read_shared, with_dropout
+from conclave_train.model.checkpoint import Checkpoint
+from conclave_train.model.delta import Delta
 from conclave_train.progress import say
-from conclave_train.publish import DELTA, lineage
 from conclave_train.reading.groups import Groups, hard_negatives
 from conclave_train.reading.loop import ReaderLoop
 from conclave_train.reading.measure import METRICS, measure
@@ -31,21 +26,10 @@ CHANCE = 52.0  # percent: an AUROC below it is taken for that of a coin
 
 
 @dataclass(frozen=True)
-class ReaderJob:
-    """One reader to be made of ``domains``, on the checkpoint ``base``, in the folder ``out``."""
+class ReaderJob(Task):
+    """One reader to be made."""
 
-    name: str
-    domains: tuple[Domain, ...]
-    base: Path
-    out: Path
-    run: Path
     settings: ReaderSettings = field(default_factory=ReaderSettings)
-    base_name: str = "base"  # the base's bundle, for people
-    licence: str = ""  # of the data
-    device: Device = field(default_factory=Device)
-    fresh: bool = False
-    quiet: bool = False
-    stop: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True)
@@ -63,7 +47,7 @@ def train_reader(job: ReaderJob) -> Path:
     """Find negatives, train, compress, measure, write the bundle; its folder."""
     data = _prepare(job)
     reader = new_reader(data.checkpoint, job.settings.seed, job.settings.freeze)
-    folder = RunFolder(job.run, _identity(job, data), job.fresh)
+    folder = RunFolder(job.run, job.identity(data.checkpoint, data.whole, job.settings, kind="reader"), job.fresh)
     if not job.quiet:
         say(
             f"{job.name}: {len(data.train):,} training questions, {sum(bool(q.answers) for q in data.train):,} with "
@@ -93,37 +77,16 @@ def _prepare(job: ReaderJob) -> _Data:
     """Read the base, hold questions back; what can fail early does."""
     s = job.settings
     s.check()
-    if not job.domains:
-        raise TrainingError("there is no data to train on")
-    checkpoint = read_checkpoint(job.base)
-    if "shared" not in checkpoint.states:
-        raise TrainingError(f"{job.base} has an encoder for each side; a reader needs one for both")
-    if s.dropout >= 0:
-        config = dataclasses.replace(
-            checkpoint.config, hidden_dropout_prob=s.dropout, attention_probs_dropout_prob=s.dropout
-        )
-        checkpoint = dataclasses.replace(checkpoint, config=config)
+    whole = job.whole()
+    checkpoint = with_dropout(read_shared(job.base, "reader"), s.dropout)
     longest = min(s.tokens, LONGEST, checkpoint.config.max_position_embeddings)
     if longest < (least := s.max_question_tokens + TITLE + 3 + 8):
         raise TrainingError(
             f"--tokens: {longest} have no room for a text beside {s.max_question_tokens} tokens of a question and "
             f"{TITLE} of a title; at least {least} are needed, or a smaller --max-question-tokens"
         )
-    whole = job.domains[0] if len(job.domains) == 1 else union(job.name, job.domains)
     train, held, _ = divide(job.domains, s.hold_out, s.hold_out_most, s.limit)
     return _Data(checkpoint, whole, train, held, longest)
-
-
-def _identity(job: ReaderJob, data: _Data) -> dict[str, Any]:
-    """What a resumed run must have in common with the one that was interrupted."""
-    return {
-        "kind": "reader",
-        "name": job.name,
-        "base": data.checkpoint.sha256,
-        "data": data.whole.fingerprint(),
-        "bf16": job.device.bf16,
-        **dataclasses.asdict(job.settings),
-    }
 
 
 def _groups(job: ReaderJob, data: _Data, folder: RunFolder) -> tuple[Groups, Groups]:
@@ -144,18 +107,14 @@ def _groups(job: ReaderJob, data: _Data, folder: RunFolder) -> tuple[Groups, Gro
 
 
 def _card(job: ReaderJob, data: _Data, delta: Delta, measured: dict[str, dict[str, float]]) -> Card:
-    s, checkpoint = job.settings, data.checkpoint
-    names = ", ".join(d.name for d in job.domains)
-    card = Card(
-        name=job.name,
-        kind=f"A reader for conclave, fine-tuned from {job.base_name} on {names}: it marks the words of a passage that "
+    s = job.settings
+    card = job.card(
+        f"A reader for conclave, fine-tuned from {job.base_name} on {{names}}: it marks the words of a passage that "
         "answer a question, and says whether the passage answers it.",
-        licence=job.licence,
-        sources=[source for domain in job.domains for source in domain.sources],
-        accuracy={row: {m: values[m] for m in METRICS} for row, values in measured.items()},
-        settings=dataclasses.asdict(s) | {"bf16": job.device.bf16},
-        versions=versions(),
-    )
+        data.checkpoint, data.whole, data.train, data.held,
+    )  # fmt: skip
+    card.accuracy = {row: {m: values[m] for m in METRICS} for row, values in measured.items()}
+    card.settings = dataclasses.asdict(s) | {"bf16": job.device.bf16}
     if measured:
         card.accuracy_over = (
             f"{len(data.held):,} training questions kept back, which chose nothing, each with a passage that answers "
@@ -163,42 +122,23 @@ def _card(job: ReaderJob, data: _Data, delta: Delta, measured: dict[str, dict[st
             "first. auroc: a passage that answers scores above one that does not. em, f1: the words found in its own "
             "passage, over questions with answers."
         )
-    card.facts = {
-        "base": f"{job.base_name} ({checkpoint.config.describe()})",
-        "SHA-256 of the base's weights": checkpoint.sha256,
-        "licence of the base": checkpoint.licence or "not stated by the checkpoint",
+    card.facts |= {
         "input": f"[CLS] question [SEP] title [SEP] text: at most {s.max_question_tokens}, {TITLE} and in all "
         f"{data.longest} tokens in training",
         "longest answer": f"{SPAN} tokens",
         "kept by the low rank": f"{100 * delta.kept:.1f} % of the change's squared norm",
     }
-    card.counts = {
-        "training questions": f"{len(data.train):,}",
-        "of these with answers": f"{sum(bool(q.answers) for q in data.train):,}",
-        "questions kept back": f"{len(data.held):,}",
-        "passages": f"{len(data.whole.passages):,}",
-        "SHA-256 of all records": data.whole.fingerprint(),
-    }
+    card.counts["of the training questions, with answers"] = f"{sum(bool(q.answers) for q in data.train):,}"
     return card
 
 
 def _publish(job: ReaderJob, data: _Data, delta: Delta, card: Card) -> Path:
-    checkpoint = data.checkpoint
+    longest = min(LONGEST, data.checkpoint.config.max_position_embeddings)
     manifest = ReaderManifest(
-        name=job.name,
-        max_tokens=(job.settings.max_question_tokens, TITLE, min(LONGEST, checkpoint.config.max_position_embeddings)),
-        lower_case=checkpoint.tokens.lower_case,
-        source=job.base_name,
-        source_sha256=checkpoint.sha256,
-        architecture=checkpoint.config.describe(),
-        licence=checkpoint.licence,
-        base_name=job.base_name,
-        delta=DELTA,
-        notes=lineage(card, data.whole, job.domains),
+        **job.stated(data.checkpoint, card, data.whole),
+        max_tokens=(job.settings.max_question_tokens, TITLE, longest),
+        longest_span=SPAN,
     )
     with Folder(job.out) as folder:
-        write_delta(folder.path(DELTA), delta, {"base": job.base_name, "name": job.name})
-        out = folder.finish(manifest, card.text())
-    if not job.quiet:
-        say(f"wrote {out} ({sum(f.stat().st_size for f in out.iterdir()) / 2**20:.1f} MB)")
-    return out
+        job.write_delta(folder, delta)
+        return job.wrote(folder.finish(manifest, card.text()))

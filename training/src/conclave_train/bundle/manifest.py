@@ -14,7 +14,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import yaml
 
@@ -34,35 +34,33 @@ def check_name(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True)
-class Manifest:
-    """The values that decide about vectors, in the order of the file; ``files`` and ``format`` are added."""
+@dataclass(frozen=True, kw_only=True)
+class Stated:
+    """What the manifests of encoders and of readers have in common; ``files`` and ``format`` are added."""
 
     name: str
-    dimension: int
-    pooling: str
-    normalise: bool
-    max_tokens: tuple[int, int]  # question, passage
+    kind: str
     lower_case: bool
-    template: str
     source: str
     source_sha256: str
     architecture: str
     licence: str
-    kind: str = "dense"  # "late": a vector and an importance per token
     base_name: str = ""  # with delta: the name of the base's bundle
     delta: str = ""
     tokenizer: str = ""
-    question: str = ""  # with graphs: their files
-    passage: str = ""
-    ensemble: tuple[str, int] | None = None  # file, members
-    representatives: str = ""
     notes: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def output(self) -> str:
-        """The name of a graph's output: one vector a text, or one row a token."""
-        return "tokens" if self.kind == "late" else "embedding"
+    def values(self) -> dict[str, Any]:
+        """What decides about vectors, or about scores and spans."""
+        raise NotImplementedError
+
+    def graphs(self) -> dict[str, Any]:
+        """The graphs of a bundle without a delta."""
+        raise NotImplementedError
+
+    def extras(self) -> dict[str, Any]:
+        """What else the bundle holds."""
+        return {}
 
     def encode(self, files: dict[str, str]) -> bytes:
         """The sealed text; ``files`` maps names to SHA-256."""
@@ -70,29 +68,11 @@ class Manifest:
         if self.delta:
             out["base"] = {"name": self.base_name, "weights_sha256": self.source_sha256}
             out["delta"] = self.delta
-        out |= {
-            "dimension": self.dimension,
-            "pooling": self.pooling,
-            "normalise": self.normalise,
-            "max_tokens": {"question": self.max_tokens[0], "passage": self.max_tokens[1]},
-            "lower_case": self.lower_case,
-            "template": self.template,
-            "similarity": "inner-product",
-            "precision": "fp32",
-        }
+        out |= self.values()
         if not self.delta:
             out["tokenizer"] = self.tokenizer
-            for side, file in (("question", self.question), ("passage", self.passage)):
-                out[side] = {
-                    "file": file,
-                    "input_ids": "input_ids",
-                    "attention_mask": "attention_mask",
-                    "embedding": self.output,
-                }
-        if self.ensemble is not None:
-            out["ensemble"] = {"file": self.ensemble[0], "members": self.ensemble[1]}
-        if self.representatives and self.delta:
-            out["representatives"] = self.representatives
+            out |= self.graphs()
+        out |= self.extras()
         out["lineage"] = {
             "source": self.source,
             "source_sha256": self.source_sha256,
@@ -103,6 +83,61 @@ class Manifest:
         }
         out["files"] = dict(sorted(files.items()))
         return seal(out)
+
+
+def stated(values: dict[str, Any]) -> dict[str, Any]:
+    """The fields of :class:`Stated` of a delta's bundle, from its decoded file."""
+    lineage = values["lineage"]
+    return {
+        **{key: values[key] for key in ("name", "kind", "lower_case", "delta")},
+        **{key: lineage[key] for key in ("source", "source_sha256", "architecture", "licence", "notes")},
+        "base_name": values["base"]["name"],
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest(Stated):
+    """An encoder's."""
+
+    dimension: int
+    pooling: str
+    normalise: bool
+    max_tokens: tuple[int, int]  # question, passage
+    template: str
+    kind: str = "dense"  # "late": a vector and an importance per token
+    question: str = ""  # with graphs: their files
+    passage: str = ""
+    ensemble: tuple[str, int] | None = None  # file, members
+    representatives: str = ""
+
+    @property
+    def output(self) -> str:
+        """The name of a graph's output: one vector a text, or one row a token."""
+        return "tokens" if self.kind == "late" else "embedding"
+
+    def values(self) -> dict[str, Any]:
+        return {
+            "dimension": self.dimension,
+            "pooling": self.pooling,
+            "normalise": self.normalise,
+            "max_tokens": {"question": self.max_tokens[0], "passage": self.max_tokens[1]},
+            "lower_case": self.lower_case,
+            "template": self.template,
+            "similarity": "inner-product",
+            "precision": "fp32",
+        }
+
+    def graphs(self) -> dict[str, Any]:
+        names = {"input_ids": "input_ids", "attention_mask": "attention_mask", "embedding": self.output}
+        return {"question": {"file": self.question, **names}, "passage": {"file": self.passage, **names}}
+
+    def extras(self) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        if self.ensemble is not None:
+            out["ensemble"] = {"file": self.ensemble[0], "members": self.ensemble[1]}
+        if self.representatives and self.delta:
+            out["representatives"] = self.representatives
+        return out
 
     def fingerprint(self, side: str, files: dict[str, str]) -> str:
         """What Go's ``models.Bundle.Fingerprint`` gives for a bundle with graphs; of a delta, its file's SHA-256."""
@@ -119,6 +154,57 @@ class Manifest:
             "one_by_one false\n"
         )
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderManifest(Stated):
+    """A reader's: no vector comes of it, so it has none of the keys that decide about vectors."""
+
+    max_tokens: tuple[int, int, int]  # question, title, and all together
+    longest_span: int
+    kind: str = "reader"
+    graph: str = ""  # without delta: its file
+
+    def values(self) -> dict[str, Any]:
+        question, title, pair = self.max_tokens
+        return {
+            "max_tokens": {"question": question, "title": title, "pair": pair},
+            "longest_span": self.longest_span,
+            "lower_case": self.lower_case,
+            "precision": "fp32",
+        }
+
+    def graphs(self) -> dict[str, Any]:
+        names = ("input_ids", "attention_mask", "start", "end", "select")
+        return {"reader": {"file": self.graph, **{name: name for name in names}}}
+
+
+def manifest_of(values: dict[str, Any]) -> Manifest:
+    """The manifest of a delta's bundle, from its decoded file."""
+    try:
+        ensemble, tokens = values.get("ensemble"), values["max_tokens"]
+        return Manifest(
+            **stated(values),
+            **{key: values[key] for key in ("dimension", "pooling", "normalise", "template")},
+            max_tokens=(tokens["question"], tokens["passage"]),
+            ensemble=(ensemble["file"], ensemble["members"]) if ensemble else None,
+            representatives=values.get("representatives", ""),
+        )
+    except (KeyError, TypeError) as error:
+        raise TrainingError(f"{MANIFEST} lacks {error}") from error
+
+
+def reader_manifest_of(values: dict[str, Any]) -> ReaderManifest:
+    """The same of a reader's."""
+    try:
+        tokens = values["max_tokens"]
+        return ReaderManifest(
+            **stated(values),
+            max_tokens=(tokens["question"], tokens["title"], tokens["pair"]),
+            longest_span=values["longest_span"],
+        )
+    except (KeyError, TypeError) as error:
+        raise TrainingError(f"{MANIFEST} lacks {error}") from error
 
 
 def seal(values: dict[str, Any]) -> bytes:
@@ -167,13 +253,6 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-class Sealed(Protocol):
-    """What a manifest can do: an encoder's, or a reader's."""
-
-    def encode(self, files: dict[str, str]) -> bytes:
-        """The sealed text; ``files`` maps names to SHA-256."""
-
-
 class Folder:
     """A bundle being written: nothing shows under its final name until :meth:`finish`."""
 
@@ -201,7 +280,7 @@ class Folder:
         """SHA-256 of every file so far, but for manifest and calibration, which no manifest lists."""
         return {f.name: hash_file(f) for f in sorted(self.work.iterdir()) if f.name not in (MANIFEST, CALIBRATION)}
 
-    def finish(self, manifest: Sealed, card: str, calibration: dict[str, Any] | None = None) -> Path:
+    def finish(self, manifest: Stated, card: str, calibration: dict[str, Any] | None = None) -> Path:
         """Write card, manifest and calibration, put the folder in its place, and verify it."""
         self.path(CARD).write_text(card, "utf-8")
         files = self.sums()

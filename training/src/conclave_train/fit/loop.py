@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from conclave_train.errors import Interrupted, TrainingError
+from conclave_train.errors import TrainingError
 from conclave_train.fit.batches import Batch, Batches
 from conclave_train.fit.encode import Device, cached_backward, run
 from conclave_train.fit.loss import Loss, in_batch_nll
 from conclave_train.fit.schedule import optimiser, rate
 from conclave_train.fit.state import Progressed, RunFolder, restore, snapshot, trained
+from conclave_train.fit.steps import Kept
 from conclave_train.model.tokens import Ids, Tokens
 from conclave_train.model.tower import BiEncoder
 from conclave_train.progress import Progress, say
@@ -49,7 +50,7 @@ class Texts:
 Score = Callable[[], dict[str, float]]  # measures the model as it is; its "score" decides
 
 
-class Loop:
+class Loop(Kept[BiEncoder]):
     """Trains ``model`` in place and keeps its state in ``folder``, from which it goes on if there is one.
 
     ``stop`` is asked between steps; when it says yes, the state is saved and
@@ -66,16 +67,11 @@ class Loop:
         stop: Callable[[], bool] = lambda: False,
         quiet: bool = False,
     ) -> None:
-        self.model, self.texts, self.s = model.to(device.name), texts, settings
-        self.device, self.folder, self.stop, self.quiet = device, folder, stop, quiet
-        self.optimiser = optimiser(self.model.named_parameters(), settings.learning_rate, settings.weight_decay)
-        self.parameters = list(trained(self.model).values())
-        self.state = folder.load() or Progressed(0, {}, {})
-        if self.state.weights:
-            restore(self.model, self.state.weights)
-            self.optimiser.load_state_dict(self.state.optimiser)
-        if self.state.step and not quiet:
-            say(f"going on after step {self.state.step}")
+        self.texts, self.s, self.device = texts, settings, device
+        model = model.to(device.name)
+        self.parameters = list(trained(model).values())
+        adam = optimiser(model.named_parameters(), settings.learning_rate, settings.weight_decay)
+        super().__init__(model, adam, folder, stop, quiet)
 
     def fit(self, per_epoch: int, batches: Callable[[int], Batches], score: Score | None = None) -> Progressed:
         """Train to the end; the model is left with the best weights that ``score`` saw, or the last.
@@ -94,13 +90,11 @@ class Loop:
                     raise TrainingError(f"epoch {epoch + 1} has {current.per_epoch} batches, not {per_epoch}")
                 order = current.epoch(epoch)
                 for number in range(self.state.step - epoch * per_epoch, per_epoch):
-                    if self.stop():
-                        self._save()
-                        raise Interrupted(f"stopped after step {self.state.step} of {total}; the same command goes on")
+                    self.asked_to_stop(total)
                     loss = self._step(current.batch(epoch, number, order), total)
                     bar.tick(self.s.batch, f"loss {float(loss.value):.4f}")
                     if self.state.step % self.s.save_every == 0:
-                        self._save()
+                        self.save()
                 self._measure(score, per_epoch)
         if self.state.best:
             restore(self.model, self.state.best)
@@ -152,9 +146,4 @@ class Loop:
         if seen["score"] > self.state.best_score:
             self.state.best_score, self.state.best_epoch = seen["score"], float(done)
             self.state.best = snapshot(self.model)
-        self._save()
-
-    def _save(self) -> None:
-        self.state.weights = snapshot(self.model)
-        self.state.optimiser = self.optimiser.state_dict()
-        self.folder.save(self.state)
+        self.save()

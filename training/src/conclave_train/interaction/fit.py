@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from conclave_train.errors import Interrupted, TrainingError
+from conclave_train.errors import TrainingError
 from conclave_train.fit.schedule import rate
-from conclave_train.fit.state import Progressed, RunFolder, restore, snapshot
+from conclave_train.fit.state import RunFolder
+from conclave_train.fit.steps import Steps
 from conclave_train.interaction.head import LateHead, max_sim, shares
 from conclave_train.interaction.pool import Found, draw
 from conclave_train.interaction.states import States, spread
-from conclave_train.progress import Progress, say
 from conclave_train.settings import LateSettings
 
 BEGIN = 3.0  # the logarithm of what scores are multiplied by, at first
@@ -70,8 +70,8 @@ def contrast(found: Tensor, log_scale: Tensor) -> Tensor:
     return F.cross_entropy(scaled, torch.zeros(len(found), dtype=torch.int64, device=found.device))
 
 
-class LateLoop:
-    """Trains a scorer in place and keeps its state in ``folder``, from which it goes on if there is one."""
+class LateLoop(Steps[Scorer, LateSettings]):
+    """Trains a scorer in place."""
 
     def __init__(
         self,
@@ -83,42 +83,14 @@ class LateLoop:
         stop: Callable[[], bool] = lambda: False,
         quiet: bool = False,
     ) -> None:
-        self.model, self.examples, self.s = model.to(device), examples, settings
-        self.device, self.folder, self.stop, self.quiet = device, folder, stop, quiet
-        projection = list(model.head.projection.parameters())
-        rest = [*model.head.importance.parameters(), model.log_scale]
-        self.rates = (settings.learning_rate, settings.importance_rate)
-        groups = [{"params": projection}, {"params": rest}]
-        self.optimiser = torch.optim.AdamW(groups, lr=self.rates[0], weight_decay=0.0, eps=1e-8)
-        self.state = folder.load() or Progressed(0, {}, {})
-        if self.state.weights:
-            restore(self.model, self.state.weights)
-            self.optimiser.load_state_dict(self.state.optimiser)
-            if not quiet:
-                say(f"going on after step {self.state.step}")
-
-    def fit(self) -> None:
-        """Train to the end."""
-        count = len(self.examples.positives)
-        per_epoch = -(-count // self.s.batch)
-        total = per_epoch * self.s.epochs
-        done = sum(len(self._rows(step, per_epoch)) for step in range(self.state.step))
-        with Progress("training", count * self.s.epochs, "questions", done, self.quiet) as bar:
-            for step in range(self.state.step, total):
-                if self.stop():
-                    self._save()
-                    raise Interrupted(f"stopped after step {step} of {total}; the same command goes on")
-                rows = self._rows(step, per_epoch)
-                loss = self._step(rows, step, total)
-                bar.tick(len(rows), f"loss {loss:.4f}")
-                if self.state.step % self.s.save_every == 0 or self.state.step == total:
-                    self._save()
-
-    def _rows(self, step: int, per_epoch: int) -> list[int]:
-        """The questions of a step: a function of seed and step, so that a resumed run needs no generator's state."""
-        epoch, number = divmod(step, per_epoch)
-        order = np.random.default_rng([self.s.seed, 1, epoch]).permutation(len(self.examples.positives))
-        return [int(i) for i in order[number * self.s.batch : (number + 1) * self.s.batch]]
+        self.examples, self.s, self.device, self.count = examples, settings, device, len(examples.positives)
+        model = model.to(device)
+        groups = [
+            {"params": list(model.head.projection.parameters())},
+            {"params": [*model.head.importance.parameters(), model.log_scale]},
+        ]
+        adam = torch.optim.AdamW(groups, lr=settings.learning_rate, weight_decay=0.0, eps=1e-8)
+        super().__init__(model, adam, folder, stop, quiet)
 
     def columns(self, rows: Sequence[int], step: int) -> NDArray[np.int64]:
         """Places of passages [B, 1 + negatives]: a positive first, then negatives; -1 where there are too few."""
@@ -131,12 +103,10 @@ class LateLoop:
             out[row, 1 : 1 + len(drawn)] = drawn
         return out
 
-    def _step(self, rows: list[int], step: int, total: int) -> float:
+    def step(self, rows: list[int], step: int, total: int) -> str:
         """One update of the weights; the loss before it."""
-        share = rate(step, total, min(self.s.warm_up, total // 5))
-        for group, full in zip(self.optimiser.param_groups, self.rates, strict=True):
-            group["lr"] = full * share
-        self.optimiser.zero_grad(set_to_none=True)
+        full = (self.s.learning_rate, self.s.importance_rate)
+        self.rates(full, rate(step, total, min(self.s.warm_up, total // 5)))
         columns = self.columns(rows, step)
         e = self.examples
         loss = contrast(
@@ -147,10 +117,4 @@ class LateLoop:
         if not math.isfinite(value):
             raise TrainingError(f"the loss is not finite at step {step + 1}: lower --learning-rate")
         self.optimiser.step()
-        self.state.step = step + 1
-        return value
-
-    def _save(self) -> None:
-        self.state.weights = snapshot(self.model)
-        self.state.optimiser = self.optimiser.state_dict()
-        self.folder.save(self.state)
+        return f"loss {value:.4f}"

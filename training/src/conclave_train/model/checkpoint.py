@@ -55,8 +55,7 @@ class Checkpoint:
 def read_checkpoint(path: Path, pooling: str = "", normalise: bool | None = None) -> Checkpoint:
     """Read the checkpoint in ``path``; ``pooling`` and ``normalise`` override what it says.
 
-    DPR's two encoders may be in one folder, or in the subfolders
-    ``question_encoder`` and ``ctx_encoder``.
+    DPR's two encoders are in the subfolders ``question_encoder`` and ``ctx_encoder``.
     """
     if not path.is_dir():
         raise TrainingError(f"there is no checkpoint at {path} (`conclave setup` fetches the base encoder)")
@@ -74,9 +73,9 @@ def read_checkpoint(path: Path, pooling: str = "", normalise: bool | None = None
         raw = _weights(file)
         with file.open("rb") as opened:
             sums.append(hashlib.file_digest(opened, "sha256").hexdigest())
-        for side, state in _sides(raw).items():
-            states[side] = _exact(state, config, head, file)
-            dpr = dpr or side != "shared"
+        side, state = _side(raw)
+        states[side] = _exact(state, config, head, file)
+        dpr = dpr or side != "shared"
     if "shared" not in states and len(states) != 2:
         raise TrainingError(f"{path} holds the {next(iter(states))} encoder alone; both of DPR's encoders are needed")
     tokenizer = next((f for n in ("tokenizer.json", "vocab.txt") if (f := folders[0] / n).is_file()), None)
@@ -90,18 +89,16 @@ def read_checkpoint(path: Path, pooling: str = "", normalise: bool | None = None
         tokens=Tokens.read(tokenizer),
         tokenizer_file=tokenizer,
         states=states,
-        sha256=_one_sum(sums, list(states)),
+        sha256=_one_sum(sums),
         licence=_licence(folders[0] / "README.md"),
         max_tokens=(min(256 if dpr else 64, most), min(256, most)),
         dpr=dpr,
     )
 
 
-def _one_sum(sums: list[str], sides: list[str]) -> str:
-    """As the server's importer records it: one file for one encoder is its own sum, else the sum of the sums' lines."""
-    if len(sums) == 1 and sides == ["shared"]:
-        return sums[0]
-    return hashlib.sha256("".join(s + "\n" for s in sums).encode()).hexdigest()
+def _one_sum(sums: list[str]) -> str:
+    """As the server's importer records it: one file is its own sum, two are the sum of the sums' lines."""
+    return sums[0] if len(sums) == 1 else hashlib.sha256("".join(s + "\n" for s in sums).encode()).hexdigest()
 
 
 def _weights(file: Path) -> dict[str, Tensor]:
@@ -120,19 +117,16 @@ def _is_float(file: Any, name: str) -> bool:
     return str(file.get_slice(name).get_dtype()) in ("F32", "F16", "BF16", "F64")
 
 
-def _sides(raw: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """Split by encoder and strip the prefixes; old names of LayerNorm's weights become the new ones."""
-    found: dict[str, dict[str, Tensor]] = {}
+def _side(raw: dict[str, Tensor]) -> tuple[str, dict[str, Tensor]]:
+    """Whose encoder it is, and its tensors without prefixes; old names of LayerNorm's weights become the new ones."""
     for side, prefix in SIDES.items():
         body = prefix + "bert_model."
         if any(name.startswith(body) for name in raw):
-            found[side] = {
+            return side, {
                 _modern(n.removeprefix(body).removeprefix(prefix)): v for n, v in raw.items() if n.startswith(prefix)
             }
-    if not found:
-        body = "bert." if any(name.startswith("bert.embeddings.") for name in raw) else ""
-        found["shared"] = {_modern(n.removeprefix(body)): v for n, v in raw.items() if n.startswith(body)}
-    return found
+    body = "bert." if any(name.startswith("bert.embeddings.") for name in raw) else ""
+    return "shared", {_modern(n.removeprefix(body)): v for n, v in raw.items() if n.startswith(body)}
 
 
 def _modern(name: str) -> str:

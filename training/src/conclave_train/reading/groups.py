@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from conclave_train.data.records import Domain, Question
 from conclave_train.fit.batches import plain
@@ -26,10 +25,6 @@ class Groups:
     count: int
     longest: int
     seed: int
-
-    def order(self, epoch: int) -> NDArray[np.int64]:
-        """The questions of an epoch."""
-        return np.random.default_rng([self.seed, 1, epoch]).permutation(len(self.questions))
 
     def group(self, i: int, step: int) -> list[Pair]:
         """Question i's pairs: one with a passage that answers, then the others. Empty where it cannot be learned from.

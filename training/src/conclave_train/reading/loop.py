@@ -1,4 +1,4 @@
-"""Training a reader, with its state kept in the run's folder."""
+"""Training a reader."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from conclave_train.errors import Interrupted, TrainingError
+from conclave_train.errors import TrainingError
 from conclave_train.fit.encode import STEP, Device, chunks, seed_chunk
 from conclave_train.fit.schedule import optimiser, rate
-from conclave_train.fit.state import Progressed, RunFolder, restore, snapshot
+from conclave_train.fit.state import RunFolder
+from conclave_train.fit.steps import Steps
 from conclave_train.model.tokens import Tokens
-from conclave_train.progress import Progress, say
 from conclave_train.reading.groups import Groups
 from conclave_train.reading.loss import answer_nll, selection_nll, span_nll
 from conclave_train.reading.model import Reader
@@ -37,8 +37,8 @@ def read(reader: Reader, pairs: Sequence[Pair], tokens: Tokens, device: Device) 
     return start, end, select[: len(pairs)]
 
 
-class ReaderLoop:
-    """Trains a reader in place and keeps its state in ``folder``, from which it goes on if there is one."""
+class ReaderLoop(Steps[Reader, ReaderSettings]):
+    """Trains a reader in place."""
 
     def __init__(
         self,
@@ -50,54 +50,23 @@ class ReaderLoop:
         stop: Callable[[], bool] = lambda: False,
         quiet: bool = False,
     ) -> None:
-        self.reader, self.groups, self.s = reader.to(device.name), groups, settings
-        self.device, self.folder, self.stop, self.quiet = device, folder, stop, quiet
+        self.groups, self.s, self.device, self.count = groups, settings, device, len(groups.questions)
+        reader = reader.to(device.name)
         own = {id(p) for p in reader.head_parameters()}
         named = list(reader.named_parameters())
-        self.optimiser = optimiser([(n, p) for n, p in named if id(p) not in own], settings.learning_rate, 0.0)
-        self.optimiser.add_param_group({"params": [p for _, p in named if id(p) in own], "weight_decay": 0.0})
+        adam = optimiser([(n, p) for n, p in named if id(p) not in own], settings.learning_rate, 0.0)
+        self.full = [*(settings.learning_rate for _ in adam.param_groups), settings.head_rate]
+        adam.add_param_group({"params": [p for _, p in named if id(p) in own], "weight_decay": 0.0})
         self.parameters = [p for p in reader.parameters() if p.requires_grad]
-        self.state = folder.load() or Progressed(0, {}, {})
-        if self.state.weights:
-            restore(self.reader, self.state.weights)
-            self.optimiser.load_state_dict(self.state.optimiser)
-            if not quiet:
-                say(f"going on after step {self.state.step}")
+        super().__init__(reader, adam, folder, stop, quiet)
 
-    def fit(self) -> None:
-        """Train to the end."""
-        count = len(self.groups.questions)
-        per_epoch = -(-count // self.s.batch)
-        total = per_epoch * self.s.epochs
-        done = sum(len(self._rows(step, per_epoch)) for step in range(self.state.step))
-        with Progress("training", count * self.s.epochs, "questions", done, self.quiet) as bar:
-            for step in range(self.state.step, total):
-                if self.stop():
-                    self._save()
-                    raise Interrupted(f"stopped after step {step} of {total}; the same command goes on")
-                rows = self._rows(step, per_epoch)
-                note = self._step(rows, step, total)
-                bar.tick(len(rows), note)
-                if self.state.step % self.s.save_every == 0 or self.state.step == total:
-                    self._save()
-        self.reader.eval()
-
-    def _rows(self, step: int, per_epoch: int) -> list[int]:
-        epoch, number = divmod(step, per_epoch)
-        return [int(i) for i in self.groups.order(epoch)[number * self.s.batch : (number + 1) * self.s.batch]]
-
-    def _step(self, rows: Sequence[int], step: int, total: int) -> str:
+    def step(self, rows: list[int], step: int, total: int) -> str:
         """One update of the weights; the losses before it, in words."""
-        share = rate(step, total, math.floor(self.s.warm_up * total))
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.s.learning_rate * share
-        self.optimiser.param_groups[-1]["lr"] = self.s.head_rate * share
-        self.optimiser.zero_grad(set_to_none=True)
+        self.rates(self.full, rate(step, total, math.floor(self.s.warm_up * total)))
         found = [g for g in (self.groups.group(i, step) for i in rows) if g]
-        self.state.step = step + 1
         if not found:
             return ""
-        self.reader.train()
+        self.model.train()
         select, spans = self._run(found, step)
         parts = [span_nll(*x) for x in spans]
         # Questions without answers have no spans: the mean is over all, so that every question weighs alike.
@@ -127,7 +96,7 @@ class ReaderLoop:
         ends: dict[tuple[int, int], Tensor] = {}
         for number, part in enumerate(chunks([len(pair.ids) for _, _, pair in flat], self.s.chunk)):
             seed_chunk(self.s.seed, step, number)
-            start, end, scores = read(self.reader, [flat[i][2] for i in part], self.groups.pairs.tokens, self.device)
+            start, end, scores = read(self.model, [flat[i][2] for i in part], self.groups.pairs.tokens, self.device)
             at = torch.tensor([flat[i][:2] for i in part], device=select.device)
             select = select.index_put((at[:, 0], at[:, 1]), scores)
             for i, s, e in zip(part, start, end, strict=True):
@@ -142,8 +111,3 @@ class ReaderLoop:
             if group[0].spans
         ]
         return select, spans
-
-    def _save(self) -> None:
-        self.state.weights = snapshot(self.reader)
-        self.state.optimiser = self.optimiser.state_dict()
-        self.folder.save(self.state)
