@@ -1,6 +1,7 @@
 package encoder
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 
@@ -37,23 +38,9 @@ func (o Options) withDefaults() (Options, error) {
 	default:
 		return o, fmt.Errorf("the provider is %q; it must be %s, %s or %s", o.Provider, CPU, CUDA, Auto)
 	}
-	for _, number := range []struct {
-		name      string
-		value     *int
-		otherwise int
-	}{
-		{"threads", &o.Threads, runtime.GOMAXPROCS(0)},
-		{"queue", &o.Queue, 1024},
-		{"batch tokens", &o.BatchTokens, 16384},
-		{"cache entries", &o.CacheEntries, 0},
-	} {
-		if *number.value < 0 {
-			return o, fmt.Errorf("%s is %d; it must not be negative", number.name, *number.value)
-		}
-		if *number.value == 0 {
-			*number.value = number.otherwise
-		}
-	}
+	o.Threads = cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
+	o.Queue = cmp.Or(o.Queue, 1024)
+	o.BatchTokens = cmp.Or(o.BatchTokens, 16384)
 	return o, nil
 }
 
