@@ -26,7 +26,7 @@ func printCalibration(out io.Writer, r *calibration.Report) {
 	if c.AUROC != nil {
 		area = fmt.Sprintf("%.3f", *c.AUROC)
 	}
-	_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, over these questions and %d without an answer\n(the same, their passages taken out%s): ECE %.3f, AUROC %s.\nOf the surest half of the %d questions, %.1f of 100 are right.\n\n",
+	_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, over these questions and %d without an answer\n(the same, their passages taken out%s):\nECE %.3f, AUROC %s. Of the surest half of the %d questions, %.1f of 100 are right.\n\n",
 		r.Without, given, c.ECE, area, r.Questions, 100*c.SurestHalf)
 	printThresholds(out, r.Thresholds)
 	for _, warning := range r.Warnings {

@@ -56,6 +56,26 @@ func TestAnswersFit(t *testing.T) {
 	}
 }
 
+// TestWrapped: no line is wider, whatever the words' lengths, and the sign that there is
+// more is the end of the last line.
+func TestWrapped(t *testing.T) {
+	for letters := 1; letters < 100; letters++ {
+		text := strings.Repeat(strings.Repeat("ä", letters)+" ", 200)
+		lines := wrap(text, 74, 3)
+		for _, line := range lines {
+			if n := len([]rune(line)); n > 74 {
+				t.Errorf("words of %d letters: %d columns: %s", letters, n, line)
+			}
+		}
+		if len(lines) != 3 || !strings.HasSuffix(lines[2], "…") {
+			t.Errorf("words of %d letters: %q", letters, lines)
+		}
+	}
+	if lines := wrap("a few words", 74, 3); len(lines) != 1 || lines[0] != "a few words" {
+		t.Errorf("%q", lines)
+	}
+}
+
 // TestFailedStartSaysOnlyWhy: why, what to do about it, and nothing of a log.
 func TestFailedStartSaysOnlyWhy(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -97,6 +97,11 @@ func thresholdsTell(t *testing.T, questions string) {
 	if err != nil || json.Unmarshal(text, &r) != nil {
 		t.Fatal(err)
 	}
+	for line := range strings.Lines(out) {
+		if n := len([]rune(line)) - 1; n > 100 {
+			t.Errorf("a line of %d characters: %s", n, line)
+		}
+	}
 	good := false
 	for i, x := range r.Thresholds {
 		if i > 0 && (x.Lost < r.Thresholds[i-1].Lost || x.TakenOut < r.Thresholds[i-1].TakenOut) {

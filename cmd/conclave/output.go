@@ -90,11 +90,16 @@ func wrap(text string, width, lines int) []string {
 	var out []string
 	line := ""
 	for _, word := range strings.Fields(text) {
+		word = cut(word, width)
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 			out = append(out, line)
 			line = ""
 			if len(out) == lines {
-				out[lines-1] += " …"
+				last := out[lines-1]
+				if utf8.RuneCountInString(last)+2 > width { // the sign takes the place of the last word
+					last = last[:max(strings.LastIndexByte(last, ' '), 0)]
+				}
+				out[lines-1] = strings.TrimSpace(last + " …")
 				return out
 			}
 		}
