@@ -202,5 +202,6 @@ func (f *fitting) chances(gates []fusion.Gate, answers []Answered) error {
 		f.record.Chances = append(f.record.Chances, c.Confidence)
 		f.report.addChance(&c)
 	}
+	f.record.Thresholds = f.report.Thresholds
 	return nil
 }

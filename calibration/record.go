@@ -48,6 +48,8 @@ type Record struct {
 	GateWithoutLate *fusion.Gate `yaml:"gate_without_late,omitempty"`
 	Signals         []string     `yaml:"signals,omitempty"`
 	Chances         Chances      `yaml:"chances,omitempty"`
+	// Thresholds are what some "min_confidence" lose and refuse: for people.
+	Thresholds []Threshold `yaml:"thresholds,omitempty"`
 }
 
 // QuestionSet names questions that something was fitted on.

@@ -8,14 +8,14 @@ import (
 // Threshold is what a "min_confidence" does to questions that nothing was fitted on.
 // Shares are 0 to 1.
 type Threshold struct {
-	MinConfidence float64 `json:"min_confidence"`
+	MinConfidence float64 `json:"min_confidence" yaml:"min_confidence"`
 	// Lost is the share of the right first passages that are not given.
-	Lost float64 `json:"right_lost"`
+	Lost float64 `json:"right_lost" yaml:"right_lost"`
 	// TakenOut and Unanswerable are the shares of the questions without an answer that
 	// get none: of those whose passages were taken out, and of the unanswerable ones
 	// of the files (null where there are none).
-	TakenOut     float64  `json:"taken_out_silent"`
-	Unanswerable *float64 `json:"unanswerable_silent"`
+	TakenOut     float64  `json:"taken_out_silent" yaml:"taken_out_silent"`
+	Unanswerable *float64 `json:"unanswerable_silent" yaml:"unanswerable_silent,omitempty"`
 }
 
 // tolerated are shares of the right first passages that one may be ready to lose.

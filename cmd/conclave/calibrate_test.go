@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +96,9 @@ func TestCalibrationIsUsed(t *testing.T) {
 	}
 	if fitted.Questions != 60 || fitted.Auto != r.Auto || fitted.Alpha != r.Alpha || len(fitted.Methods) != 4 || len(fitted.Ensembles) != 2 || len(fitted.Sources) != 3 {
 		t.Errorf("%+v", fitted)
+	}
+	if len(r.Thresholds) == 0 || !reflect.DeepEqual(r.Thresholds, fitted.Thresholds) {
+		t.Errorf("the record has the thresholds %+v, the report %+v", r.Thresholds, fitted.Thresholds)
 	}
 	if len(r.Sources) != 3 || r.Specialists != askedSpecialists {
 		t.Errorf("chances of %d sources, for %d specialists", len(r.Sources), r.Specialists)
