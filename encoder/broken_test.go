@@ -63,7 +63,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 	var config search.Config
 	var graphs []*breakable
 	for i, name := range []string{"sound", "broken"} {
-		e := open(t, r, bundle(t, tiny.Options{Name: name, Seed: uint64(i + 1)}), Options{})
+		e := open(t, r, bundle(t, tiny.Options{Name: name, Seed: uint64(i + 1)}), Running{})
 		b := &breakable{runner: e.model.question.inner}
 		e.model.question.inner = b
 		graphs = append(graphs, b)

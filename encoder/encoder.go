@@ -20,7 +20,7 @@ type Encoder struct {
 	tokenizer *questionTokens
 	ensemble  *Ensemble // nil: none
 	model     *model    // shared with the encoder that it carries, or that carries it
-	carried   *Encoder  // whose vectors model gives beside this one's; nil: nobody's
+	carried   *Encoder  // whose vectors the model gives too; nil: no other's
 	from, to  int       // this one's part of what model gives for a text; to 0: up to the end
 	cut       atomic.Int64
 	closeOnce sync.Once
@@ -65,8 +65,8 @@ func (e *Encoder) Fallback() error { return e.model.fallback }
 // that it carries have in common.
 func (e *Encoder) Stats() batcher.Stats { return e.model.batcher.Stats() }
 
-// CutPassages is how many passages were encoded so far of which only the beginning
-// was read, since they are longer than the bundle's limit.
+// CutPassages is how many passages so far were longer than the bundle's limit. Only
+// their beginning was read.
 func (e *Encoder) CutPassages() int64 { return e.cut.Load() }
 
 // SelfTest checks the tokenizer; see wordpiece.Tokenizer.SelfTest.
@@ -75,13 +75,7 @@ func (e *Encoder) SelfTest() error { return e.tokenizer.SelfTest() }
 // Close answers the questions that wait, ends calls of EncodePassages with an
 // error, and frees the model, or leaves that to the last encoder that uses it.
 func (e *Encoder) Close() (err error) {
-	e.closeOnce.Do(func() {
-		err = e.model.letGo()
-		if e.ensemble != nil {
-			err = errors.Join(err, e.ensemble.close())
-		}
-		e.runtime.encoderClosed()
-	})
+	e.closeOnce.Do(func() { err = e.free() })
 	return err
 }
 

@@ -39,7 +39,7 @@ func library(tb testing.TB) *Runtime {
 	return r
 }
 
-func open(tb testing.TB, r *Runtime, b *models.Bundle, o Options) *Encoder {
+func open(tb testing.TB, r *Runtime, b *models.Bundle, o Running) *Encoder {
 	tb.Helper()
 	e, err := r.Open(b, o)
 	if err != nil {
@@ -97,7 +97,7 @@ func furthest(a, b []float32) float64 {
 
 func TestQuestionsAndPassages(t *testing.T) {
 	r := library(t)
-	e := open(t, r, bundle(t, tiny.Options{Name: "small", Template: models.TemplateText}), Options{})
+	e := open(t, r, bundle(t, tiny.Options{Name: "small", Template: models.TemplateText}), Running{})
 	if e.Name() != "small" || e.Dimension() != 32 || e.Provider() != CPU || e.Ensemble() != nil || r.Version() == "" {
 		t.Errorf("name %q, dimension %d, provider %q, ensemble %v, version %q", e.Name(), e.Dimension(), e.Provider(), e.Ensemble(), r.Version())
 	}
@@ -148,7 +148,7 @@ func TestTemplates(t *testing.T) {
 		},
 	} {
 		b := bundle(t, tiny.Options{Template: template, MaxTokens: models.MaxTokens{Question: 8, Passage: 12}})
-		e := open(t, r, b, Options{})
+		e := open(t, r, b, Running{})
 		for _, text := range []Text{{"A title", "and a text"}, {"a", "much longer text than fits into twelve"}, {"", "no title"}} {
 			got, err := e.passageTokens(text, 12)
 			if err != nil {
@@ -167,11 +167,11 @@ func TestTemplates(t *testing.T) {
 
 func TestTowers(t *testing.T) {
 	r := library(t)
-	one := open(t, r, bundle(t, tiny.Options{}), Options{})
+	one := open(t, r, bundle(t, tiny.Options{}), Running{})
 	if one.model.question != one.model.passage {
 		t.Error("one file is loaded twice")
 	}
-	two := open(t, r, bundle(t, tiny.Options{TwoTowers: true}), Options{})
+	two := open(t, r, bundle(t, tiny.Options{TwoTowers: true}), Running{})
 	vectors, err := two.EncodePassages(t.Context(), []Text{{Text: "what is this"}})
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestTowers(t *testing.T) {
 func TestEnsemble(t *testing.T) {
 	r := library(t)
 	// Members that are not disturbed at all give the vector back.
-	e := open(t, r, bundle(t, tiny.Options{EnsembleMembers: 5, Spread: 1e-7}), Options{})
+	e := open(t, r, bundle(t, tiny.Options{EnsembleMembers: 5, Spread: 1e-7}), Running{})
 	vector := question(t, e, "how sure are you")
 	members, err := e.Ensemble().Members(t.Context(), vector)
 	if err != nil {
@@ -223,13 +223,13 @@ func TestEnsemble(t *testing.T) {
 func TestProviders(t *testing.T) {
 	r := library(t)
 	b := bundle(t, tiny.Options{})
-	if _, err := r.Open(b, Options{Provider: "gpu"}); err == nil || !strings.Contains(err.Error(), `"gpu"`) {
+	if _, err := r.Open(b, Running{Provider: "gpu"}); err == nil || !strings.Contains(err.Error(), `"gpu"`) {
 		t.Errorf("provider gpu: %v", err)
 	}
-	if _, err := r.Open(b, Options{Threads: -1}); err == nil || !strings.Contains(err.Error(), "-1") {
+	if _, err := r.Open(b, Running{Threads: -1}); err == nil || !strings.Contains(err.Error(), "-1") {
 		t.Errorf("threads -1: %v", err)
 	}
-	e := open(t, r, b, Options{Provider: Auto})
+	e := open(t, r, b, Running{Provider: Auto})
 	switch reason := r.CUDA(); {
 	case reason == nil:
 		if e.Provider() != CUDA || e.Fallback() != nil || r.CUDA() != nil {
@@ -239,7 +239,7 @@ func TestProviders(t *testing.T) {
 		if e.Provider() != CPU || e.Fallback() == nil || r.CUDA() == nil {
 			t.Errorf("cuda does not work, but auto chose %s (%v) of %v", e.Provider(), e.Fallback(), r.CUDA())
 		}
-		_, err := r.Open(b, Options{Provider: CUDA})
+		_, err := r.Open(b, Running{Provider: CUDA})
 		if err == nil || !strings.Contains(err.Error(), "cuda is not available") || !strings.Contains(err.Error(), "onnxruntime-gpu") {
 			t.Errorf("provider cuda: %v", err)
 		}
@@ -248,7 +248,7 @@ func TestProviders(t *testing.T) {
 
 func TestOverload(t *testing.T) {
 	r := library(t)
-	e := open(t, r, bundle(t, tiny.Options{}), Options{Queue: 1})
+	e := open(t, r, bundle(t, tiny.Options{}), Running{Queue: 1})
 	// Many at once find one place; most are refused, and the rest are right.
 	var callers sync.WaitGroup
 	var mu sync.Mutex
@@ -278,7 +278,7 @@ func TestOverload(t *testing.T) {
 // A run that nobody waits for any more ends before it is done.
 func TestRunIsTerminated(t *testing.T) {
 	r := library(t)
-	e := open(t, r, bundle(t, tiny.Options{Layers: 8, Dimension: 128, Heads: 8}), Options{})
+	e := open(t, r, bundle(t, tiny.Options{Layers: 8, Dimension: 128, Heads: 8}), Running{})
 	rows := make([][]int32, 64)
 	for i := range rows {
 		rows[i] = make([]int32, 512)
@@ -360,7 +360,7 @@ func TestOpenErrors(t *testing.T) {
 		b := bundle(t, tiny.Options{Name: "spoilt", RawLength: true, EnsembleMembers: 3})
 		c.spoil(b)
 		b.Manifest.Files["vocab.txt"] = "" // no other bundle's tokenizer is taken
-		e, err := r.Open(b, Options{})
+		e, err := r.Open(b, Running{})
 		if err == nil {
 			_ = e.Close()
 		}
@@ -381,7 +381,7 @@ func TestRuntimeErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := bundle(t, tiny.Options{})
-	e, err := r.Open(b, Options{})
+	e, err := r.Open(b, Running{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,7 +398,7 @@ func TestRuntimeErrors(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := r.Open(b, Options{}); err == nil {
+	if _, err := r.Open(b, Running{}); err == nil {
 		t.Error("a closed runtime opens a bundle")
 	}
 }
@@ -453,7 +453,7 @@ func TestCuts(t *testing.T) {
 	r := library(t)
 	for _, template := range []string{models.TemplateText, models.TemplateTitleDotText, models.TemplatePair} {
 		b := bundle(t, tiny.Options{Template: template, MaxTokens: models.MaxTokens{Question: 9, Passage: 14}})
-		e := open(t, r, b, Options{})
+		e := open(t, r, b, Running{})
 		cut := map[string]int{}
 		for n := range 20 {
 			text := Text{Title: "a title", Text: strings.Repeat("word ", n)}

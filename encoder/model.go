@@ -13,7 +13,7 @@ import (
 // model is a bundle's graphs in ONNX Runtime and the queue before them.
 type model struct {
 	manifest *models.Manifest
-	options  Options
+	options  Running
 	provider string
 	fallback error
 
@@ -27,7 +27,7 @@ type model struct {
 
 // openModel loads the graphs on the provider that is asked for. With auto,
 // whatever goes wrong with cuda is kept as the reason to use cpu.
-func openModel(b *models.Bundle, tokenizer *questionTokens, o Options) (m *model, err error) {
+func openModel(b *models.Bundle, tokenizer *questionTokens, o Running) (m *model, err error) {
 	m = &model{manifest: &b.Manifest, options: o}
 	m.users.Store(1)
 	if o.Provider == Auto {
@@ -86,7 +86,9 @@ func (m *model) letGo() error {
 	if m.users.Add(-1) > 0 {
 		return nil
 	}
-	m.batcher.Close()
+	if m.batcher != nil {
+		m.batcher.Close()
+	}
 	return m.close()
 }
 

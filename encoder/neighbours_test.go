@@ -25,7 +25,7 @@ func TestNeighboursDoNotChangeAVector(t *testing.T) {
 		"int8":      func(t *testing.T) *models.Bundle { return base(t, "int8") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := open(t, r, load(t), Options{})
+			e := open(t, r, load(t), Running{})
 			random := rand.New(rand.NewPCG(5, 6))
 			texts := make([]string, 48)
 			alone, passage := make([][]float32, len(texts)), make([][]float32, len(texts))

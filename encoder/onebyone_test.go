@@ -82,7 +82,7 @@ func dynamic(t *testing.T) *models.Bundle {
 func TestRowsOfSuchGraphsRunAlone(t *testing.T) {
 	r := library(t)
 	b := dynamic(t)
-	e := open(t, r, b, Options{})
+	e := open(t, r, b, Running{})
 	texts := make([]string, 60)
 	alone := make([][]float32, len(texts))
 	words := tiny.Vocabulary()
@@ -97,7 +97,7 @@ func TestRowsOfSuchGraphsRunAlone(t *testing.T) {
 	// The fixture does what it is for: run together, the vectors are others.
 	together := *b
 	together.Manifest.Question.OneByOne, together.Manifest.Passage.OneByOne = false, false
-	other := open(t, r, &together, Options{})
+	other := open(t, r, &together, Running{})
 	rows := make([][]int32, len(texts))
 	for i, text := range texts {
 		var err error
@@ -156,7 +156,7 @@ func TestRowsOfSuchGraphsRunAlone(t *testing.T) {
 
 // Rows that run one after the other still end when nobody waits for them.
 func TestRowsThatRunAloneEndEarly(t *testing.T) {
-	e := open(t, library(t), dynamic(t), Options{})
+	e := open(t, library(t), dynamic(t), Running{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := e.model.question.encode(ctx, [][]int32{{2, 5, 3}, {2, 6, 3}}); !errors.Is(err, context.Canceled) {

@@ -16,11 +16,11 @@ import (
 // models.Load has verified them.
 type Opening struct {
 	Bundle  *models.Bundle
-	Options Options
+	Running Running
 }
 
 // Open opens one bundle; see OpenAll.
-func (r *Runtime) Open(b *models.Bundle, o Options) (*Encoder, error) {
+func (r *Runtime) Open(b *models.Bundle, o Running) (*Encoder, error) {
 	encoders, errs := r.OpenAll([]Opening{{b, o}})
 	return encoders[0], errs[0]
 }
@@ -28,20 +28,18 @@ func (r *Runtime) Open(b *models.Bundle, o Options) (*Encoder, error) {
 // OpenAll loads the tokenizers and graphs of bundles, side by side, and tries
 // each graph on a text. It gives an encoder or an error for each, in their order.
 //
-// A late expert that leaves its base's layers as they are computes, on the way to
-// its tokens' vectors, all that the base's own vector is made of, and its graph
-// gives that too (models.Graph.Pooled). Of such two among the bundles, opened
-// with the same options and giving the same vectors for texts that are tried, one
-// run serves both: the late encoder carries the other (see Encoder.Carried), whose
-// graph leaves the memory, and a question that both are asked is encoded once.
-// What both need is freed when both are closed.
+// A late expert may leave its base's layers as they are. Its graph then gives the
+// base's vector too (models.Graph.Pooled), and one run serves both. This is so for
+// two bundles that are opened with the same Running and give the same vectors for
+// some texts. The late encoder carries the other (see Encoder.Carried), whose graph
+// leaves the memory. What both need is freed when both are closed.
 func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
 	encoders, errs := make([]*Encoder, len(all)), make([]error, len(all))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0)) // one thread makes a session
 	for i, a := range all {
 		group.Go(func() error {
-			encoders[i], errs[i] = r.load(a.Bundle, a.Options)
+			encoders[i], errs[i] = r.load(a.Bundle, a.Running)
 			return nil
 		})
 	}
@@ -52,7 +50,7 @@ func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
 				continue
 			}
 			if err := late.carry(dense); err != nil {
-				encoders[i], errs[i] = nil, errors.Join(fmt.Errorf("trying whether %s and %s can share an encoder's runs: %w", dense.Name(), late.Name(), err), late.abandon())
+				encoders[i], errs[i] = nil, errors.Join(fmt.Errorf("trying whether %s and %s can share an encoder's runs: %w", dense.Name(), late.Name(), err), late.free())
 				break
 			}
 		}
@@ -66,7 +64,7 @@ func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
 }
 
 // load opens a bundle but for its queue.
-func (r *Runtime) load(b *models.Bundle, o Options) (e *Encoder, err error) {
+func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 	if err := r.opened(); err != nil {
 		return nil, err
 	}
@@ -83,15 +81,15 @@ func (r *Runtime) load(b *models.Bundle, o Options) (e *Encoder, err error) {
 		e.ensemble, err = openEnsemble(b)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the expert %s: %w", b.Manifest.Name, err), e.abandon())
+		return nil, errors.Join(fmt.Errorf("opening the expert %s: %w", b.Manifest.Name, err), e.free())
 	}
 	return e, nil
 }
 
-// abandon frees what load has opened.
-func (e *Encoder) abandon() (err error) {
+// free ends what load has opened, but for a model that another encoder uses.
+func (e *Encoder) free() (err error) {
 	if e.model != nil {
-		err = e.model.close()
+		err = e.model.letGo()
 	}
 	if e.ensemble != nil {
 		err = errors.Join(err, e.ensemble.close())

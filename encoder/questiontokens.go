@@ -8,9 +8,9 @@ import (
 	"conclave/models"
 )
 
-// questionTokens is a tokenizer that several encoders share, with the last
-// questions: experts that were fine-tuned from one encoder all ask for the
-// tokens of the same question at the same moment.
+// questionTokens is a tokenizer that several encoders share, with the tokens of the
+// last questions: experts of one base ask for those of the same question at the same
+// moment.
 type questionTokens struct {
 	*wordpiece.Tokenizer
 

@@ -19,7 +19,7 @@ import (
 	"conclave/encoder/batcher"
 )
 
-// The execution providers that Options.Provider may name.
+// The execution providers that Running.Provider may name.
 const (
 	CPU  = "cpu"
 	CUDA = "cuda"

@@ -11,7 +11,7 @@ import (
 )
 
 // openAll opens bundles together.
-func openAll(t *testing.T, r *Runtime, options Options, bundles ...*models.Bundle) (all []*Encoder) {
+func openAll(t *testing.T, r *Runtime, options Running, bundles ...*models.Bundle) (all []*Encoder) {
 	t.Helper()
 	var wanted []Opening
 	for _, b := range bundles {
@@ -41,7 +41,7 @@ func pair(t *testing.T, o tiny.Options) (dense, late *models.Bundle) {
 }
 
 // shared opens a pair together.
-func shared(t *testing.T, r *Runtime, o tiny.Options, options Options) (dense, late *Encoder) {
+func shared(t *testing.T, r *Runtime, o tiny.Options, options Running) (dense, late *Encoder) {
 	t.Helper()
 	a, b := pair(t, o)
 	both := openAll(t, r, options, a, b)
@@ -60,8 +60,8 @@ func TestSharedVectorsAreTheOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := pair(t, o)
-			ownDense, ownLate := open(t, r, a, Options{}), open(t, r, b, Options{})
-			dense, late := shared(t, r, o, Options{})
+			ownDense, ownLate := open(t, r, a, Running{}), open(t, r, b, Running{})
+			dense, late := shared(t, r, o, Running{})
 			random := rand.New(rand.NewPCG(5, 5))
 			var texts []Text
 			for i := range 30 {
@@ -94,7 +94,7 @@ func TestSharedVectorsAreTheOwn(t *testing.T) {
 // TestOneRunServesBoth: whoever asks second gets what the first one's run gave,
 // in memory of its own.
 func TestOneRunServesBoth(t *testing.T) {
-	dense, late := shared(t, library(t), tiny.Options{}, Options{CacheEntries: 4})
+	dense, late := shared(t, library(t), tiny.Options{}, Running{CacheEntries: 4})
 	const text = "who knows the river?"
 	first := question(t, dense, text)
 	kept := slices.Clone(first)
@@ -144,11 +144,11 @@ func TestWhoDoesNotShare(t *testing.T) {
 		"late too":        {Late: 8},
 	} {
 		b := bundle(t, o)
-		both := openAll(t, r, Options{}, b, late)
+		both := openAll(t, r, Running{}, b, late)
 		if both[0].Carried() != nil || both[1].Carried() != nil {
 			t.Errorf("%s: they share their runs", name)
 		}
-		alone := open(t, r, b, Options{})
+		alone := open(t, r, b, Running{})
 		if far := furthest(question(t, both[0], "a story"), question(t, alone, "a story")); far > 1e-6 {
 			t.Errorf("%s: beside another it is %g from its own", name, far)
 		}
@@ -156,7 +156,7 @@ func TestWhoDoesNotShare(t *testing.T) {
 			t.Errorf("%s: both vectors without sharing", name)
 		}
 	}
-	both, errs := r.OpenAll([]Opening{{bundle(t, tiny.Options{}), Options{Threads: 1, Queue: 7}}, {late, Options{}}, {Options: Options{Threads: -1}, Bundle: late}})
+	both, errs := r.OpenAll([]Opening{{bundle(t, tiny.Options{}), Running{Threads: 1, Queue: 7}}, {late, Running{}}, {Running: Running{Threads: -1}, Bundle: late}})
 	if both[1].Carried() != nil || errs[0] != nil || errs[1] != nil || errs[2] == nil || both[2] != nil {
 		t.Errorf("other options: %v", errs)
 	}
@@ -166,7 +166,7 @@ func TestWhoDoesNotShare(t *testing.T) {
 		}
 	}
 	// One late encoder carries one, and is carried by none.
-	three := openAll(t, r, Options{}, bundle(t, tiny.Options{}), bundle(t, tiny.Options{}), late)
+	three := openAll(t, r, Running{}, bundle(t, tiny.Options{}), bundle(t, tiny.Options{}), late)
 	if three[2].Carried() != three[0] || three[0].Carried() != nil || three[1].Carried() != nil {
 		t.Error("a late encoder carries another than the first")
 	}
@@ -176,7 +176,7 @@ func TestWhoDoesNotShare(t *testing.T) {
 func TestClosingOneOfTwo(t *testing.T) {
 	r := library(t)
 	for first := range 2 {
-		dense, late := shared(t, r, tiny.Options{EnsembleMembers: 3}, Options{})
+		dense, late := shared(t, r, tiny.Options{EnsembleMembers: 3}, Running{})
 		both := []*Encoder{dense, late}
 		want := question(t, both[1-first], "a story")
 		if err := both[first].Close(); err != nil {

@@ -59,14 +59,13 @@ func ReadDeltas(files fs.FS) ([]*models.Delta, error) {
 	return all, nil
 }
 
-// WantedExperts are the merged bundles of deltas: NAME in 8 bits, which is a
-// quarter of the disk and memory, faster, and within a cosine of 0.997 (nine
-// experts in float32 are 800 MB on disk and more in memory), or as somebody
-// has imported this very delta; with full, NAME-fp32 beside it.
+// WantedExperts are the merged bundles of deltas: NAME in 8 bits, a quarter of the
+// disk and memory, faster, and within a cosine of 0.997 (nine experts in float32 are
+// 800 MB on disk and more in memory). A bundle that was imported from this very
+// delta in another precision is kept. With full there is NAME-fp32 too.
 //
-// An expert of late interaction comes as the base encoder does: NAME in full
-// precision and NAME-int8. Beside the base in the same precision it takes no
-// encoder pass of its own.
+// Late interaction comes as the base encoder does: NAME in full precision and
+// NAME-int8. Beside the base in the same precision it takes no encoder pass.
 func WantedExperts(cache provision.Cache, deltas []*models.Delta, full bool) []Wanted {
 	var all []Wanted
 	for _, d := range deltas {
@@ -172,8 +171,8 @@ func isBase(b *models.Bundle, precision string) error {
 	return nil
 }
 
-// Missing is what is missing, damaged, or made otherwise, and says
-// of the last two why they are imported again.
+// Missing is what is missing, damaged, or made otherwise. It says of the last two
+// why they are imported again.
 func Missing(wanted []Wanted, out io.Writer) (missing []Wanted) {
 	for _, w := range wanted {
 		b, err := models.Load(w.Folder)

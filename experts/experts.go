@@ -1,8 +1,8 @@
 // Package experts holds the experts that conclave ships, as deltas to the base
 // encoder: what training changed in it, a few megabytes each (models.Delta;
-// training/README.md says what the files are). They are part of the program, so
-// that a binary alone, an image or a checkout all have them, and always those
-// that belong to it. `conclave setup` merges them with the base.
+// training/README.md says what the files are). They are part of the program: a
+// binary has the experts that belong to it. `conclave setup` merges them with the
+// base.
 package experts
 
 import (

@@ -11,9 +11,9 @@ import (
 // CalibrationFile is the name of the calibration in a bundle's folder.
 const CalibrationFile = "calibration.yaml"
 
-// Calibration says how an expert's ensemble is read as a confidence. It is
-// fitted on questions after the encoder is done, so it is no part of the
-// fingerprint and no manifest lists it.
+// Calibration says how an expert's ensemble is read as a confidence. It is fitted
+// after the encoder is trained. So it is no part of the fingerprint, and no manifest
+// lists it.
 type Calibration struct {
 	// Temperature divides the members' scores before the softmax; it is
 	// MUF's τ (dpr-muf, equations 2 and 3).

@@ -21,9 +21,9 @@ type Delta struct {
 	// Calibration is nil where there is none. Its Encoder is the SHA-256 of
 	// the delta's file.
 	Calibration *Calibration
-	// SHA256 is of the manifest, which holds the other files' SHA-256, and of
-	// the calibration: whatever a merged bundle is made from, but for the
-	// base's weights, which the manifest names by theirs.
+	// SHA256 is of the manifest and of the calibration. The manifest holds the
+	// SHA-256 of the other files and of the base's weights, so it is of all that a
+	// merged bundle is made from.
 	SHA256 string
 
 	files   fs.FS
@@ -69,8 +69,7 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 	return d, nil
 }
 
-// ErrNotDelta says that a bundle holds graphs and no delta: it is used as it
-// is.
+// ErrNotDelta says that a bundle holds graphs and no delta.
 var ErrNotDelta = errors.New("it is no delta: the bundle can be used as it is")
 
 // deltaSum is Delta.SHA256. calibration is nil where there is none.

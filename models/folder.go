@@ -13,10 +13,9 @@ import (
 	"conclave/disk"
 )
 
-// Folder is a bundle being written. Nothing shows under its final name until
-// Finish, which renames the folder as a whole; an interrupted or failed
-// import leaves no half bundle, and what a killed one leaves hidden is cleared
-// away by the next of the same name. Abandon it in any case.
+// Folder is a bundle being written. Finish gives the whole folder its name, so an
+// interrupted or failed import leaves no half bundle. The next import of the same
+// name clears away what a killed one left. Abandon the folder in any case.
 type Folder struct {
 	target, work string   // work is "" once the bundle is in its place
 	lock         *os.File // held while work is there

@@ -32,13 +32,13 @@ type ImportOptions struct {
 	// MaxTokens overrides the length limits: 64 and 256 (DPR: 256 and 256), or
 	// what the checkpoint allows if that is less.
 	MaxTokens MaxTokens
-	// Output names the output of an exported ONNX model that has the vectors,
-	// where that is not plain.
+	// Output names the output that has the vectors, where an exported model has
+	// several that may.
 	Output string
 	// Licence overrides what the checkpoint's README says.
 	Licence string
-	// Base is the folder of the base checkpoint of a delta, and for nothing
-	// else. PassageDir is then that of the base's passage encoder.
+	// Base is the folder of a delta's base checkpoint; PassageDir is then that of
+	// the base's passage encoder. Other imports take no base.
 	Base string
 }
 
@@ -48,16 +48,14 @@ type ImportOptions struct {
 // PassageDir.
 //
 // Where there is no model.safetensors but a model.onnx (or onnx/model.onnx),
-// exported by whatever program, that is taken: its inputs must be input_ids,
-// attention_mask and, if it likes, token_type_ids; its output is found by name
-// and shape, and what is missing of pooling and normalisation is put behind
-// it.
+// that is taken, whichever program exported it. Its inputs must be input_ids and
+// attention_mask, and may be token_type_ids. Its output is found by name and shape.
+// Pooling and normalisation are added where they are missing.
 //
-// Where there is a delta bundle, it is merged with its base; see Delta.Merge.
+// A delta bundle is merged with its base; see Delta.Merge.
 //
-// A bundle that is there is replaced; nothing is left behind
-// by a failed or interrupted import. The same checkpoint and options give the
-// same bytes.
+// Import replaces the bundle in outDir. A failed or interrupted import leaves
+// nothing behind. The same checkpoint and options give the same bytes.
 func Import(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
 	from := importCheckpoint
 	if _, err := os.Stat(filepath.Join(srcDir, ManifestFile)); err == nil {

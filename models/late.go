@@ -16,8 +16,8 @@ import (
 // as a head on a base, so it travels as a delta that brings the head's tensors
 // (bert.LateNames) and may change the base's like any other.
 
-// The lengths that a token's vector may have: whoever compares thousands of
-// them a question takes four numbers at a time.
+// The lengths that a token's vector may have. The comparison takes four numbers at
+// a time.
 const (
 	lateStep    = 4
 	lateLongest = 256

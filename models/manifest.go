@@ -55,17 +55,16 @@ type Manifest struct {
 	Format int    `yaml:"format"`
 	Name   string `yaml:"name"`
 	Kind   string `yaml:"kind"`
-	// Base is the encoder that the expert was fine-tuned from; nil where
-	// nobody said.
+	// Base is the encoder that the expert was fine-tuned from; nil where it is
+	// unknown.
 	Base *Base `yaml:"base,omitempty"`
-	// Delta is the file that says what fine-tuning changed in Base. A bundle
-	// that has one cannot be used as it is: Delta.Merge makes one of it that
-	// can. Tokenizer, Question and Passage are then empty.
+	// Delta is the file that says what fine-tuning changed in Base. Tokenizer,
+	// Question and Passage are then empty, and Delta.Merge makes the bundle that
+	// can be used.
 	Delta string `yaml:"delta,omitempty"`
 	// Dimension is the length of the vectors, in a late expert of a token's.
 	Dimension int `yaml:"dimension"`
-	// Pooling and Normalise describe what the graphs do; nothing is left to
-	// the caller.
+	// Pooling and Normalise describe what the graphs do.
 	Pooling   string `yaml:"pooling"`
 	Normalise bool   `yaml:"normalise"`
 	// MaxTokens bounds the input, special tokens included.

@@ -14,15 +14,14 @@ import (
 
 // Merge makes the bundle outDir: the graphs that Import would write for a
 // checkpoint with the merged weights, the base's tokenizer, and the delta's
-// ensemble, representatives, card and calibration, which is for the merged
-// encoder from then on. Everything that decides about vectors (pooling,
-// length limits, template) is the delta's, and choosing it an error: of the
-// options, Base, PassageDir, Name and Int8 count.
+// ensemble, representatives, card and calibration. The calibration is then the
+// merged encoder's. Everything that decides about vectors (pooling, length limits,
+// template) is the delta's, and choosing it is an error: of the options, Base, PassageDir, Name and Int8 count.
 //
-// Another base than the manifest names is an error, as is a change of a
-// tensor that the base has not, or of another shape; a late expert brings its
-// head's tensors new (see late.go). What Import says about
-// replacing, interruption and equal bytes holds here too.
+// Another base than the manifest names is an error. So is a change of a tensor that
+// the base has not, or of another shape. A late expert brings its head's tensors
+// (see late.go). What Import says about replacing, interruption and equal bytes
+// holds here too.
 func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bundle, error) {
 	for _, option := range []struct {
 		name  string

@@ -11,8 +11,8 @@ import (
 
 // A sealed YAML file ends with a line that is a comment to YAML and holds the
 // SHA-256 of everything before it, so that a changed byte is found in the two
-// files that cannot stand in the manifest's list. A file without the line is
-// accepted, since people edit manifests; any other form of the line is not.
+// files that the manifest cannot list. A file without the line is accepted, since
+// people edit manifests. Any other form of the line is refused.
 const sealPrefix = "# sha256 of the lines above: "
 
 func sealed(v any) ([]byte, error) {

@@ -105,7 +105,7 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 		f.Detail += "; not tried, since there is no runtime"
 		return f
 	}
-	e, err := ort.Open(bundle, encoder.Options{Provider: config.Encoder.Provider})
+	e, err := ort.Open(bundle, encoder.Running{Provider: config.Encoder.Provider})
 	if err != nil {
 		return failed(what, err)
 	}

@@ -177,14 +177,14 @@ func (x *Experts) find(name string) (found encoder.Opening, err error) {
 	if found.Bundle, err = shipped.Load(x.config, x.cache, name); err != nil {
 		return found, err
 	}
-	found.Options = encoder.Options{
+	found.Running = encoder.Running{
 		Provider: x.config.Encoder.Provider, Threads: x.config.Encoder.Threads,
 		Queue: x.config.Encoder.Queue, BatchTokens: x.config.Encoder.BatchTokens, CacheEntries: x.config.Encoder.CacheEntries,
 	}
 	for _, own := range x.config.Experts {
 		if own.Name == name {
-			found.Options.Provider = cmp.Or(own.Provider, found.Options.Provider)
-			found.Options.Threads = cmp.Or(own.Threads, found.Options.Threads)
+			found.Running.Provider = cmp.Or(own.Provider, found.Running.Provider)
+			found.Running.Threads = cmp.Or(own.Threads, found.Running.Threads)
 		}
 	}
 	return found, nil

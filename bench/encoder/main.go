@@ -92,7 +92,7 @@ func (m *measurement) all(bundles, questions []string) (results []result, err er
 // bundle measures one model. The encoder's cache is off and every question is
 // another one, so that each is computed.
 func (m *measurement) bundle(ctx context.Context, library *encoder.Runtime, b *models.Bundle) (r result, err error) {
-	e, err := library.Open(b, encoder.Options{Threads: m.threads, Queue: 2 * m.callers})
+	e, err := library.Open(b, encoder.Running{Threads: m.threads, Queue: 2 * m.callers})
 	if err != nil {
 		return r, err
 	}

@@ -1,10 +1,9 @@
 // Package batcher brings concurrent requests for one model together into
 // batches.
 //
-// One goroutine owns the queue. While a run of the model is under way,
-// questions wait; when it ends, the next batch is formed from what is
-// waiting then. So batches grow with the load by themselves, and a question
-// that finds the model idle is run at once and alone: there is no timer.
+// One goroutine owns the queue. Questions wait while the model runs. When a run
+// ends, the next batch is formed of what waits. So batches grow with the load, and a
+// question that finds the model idle is run at once and alone. There is no timer.
 //
 // Words used here: a row is one sequence of token ids; a batch is the rows of
 // one run, padded to the longest; an entry is a question in the queue, shared

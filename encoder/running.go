@@ -9,8 +9,8 @@ import (
 	"conclave/models"
 )
 
-// Options say how a bundle is run. The zero value runs it on all cores.
-type Options struct {
+// Running is how a bundle is run. The zero value runs it on all cores.
+type Running struct {
 	// Provider is CPU (as is ""), CUDA or Auto.
 	Provider string
 	// Threads is how many cores one run uses; 0: all. Where that leaves cores
@@ -30,7 +30,7 @@ type Options struct {
 	CacheEntries int
 }
 
-func (o Options) withDefaults() (Options, error) {
+func (o Running) withDefaults() (Running, error) {
 	switch o.Provider {
 	case "":
 		o.Provider = CPU
@@ -55,7 +55,7 @@ func (o Options) withDefaults() (Options, error) {
 // figures for a GPU, which have not been measured, follow from what is known
 // of them: one reaches its speed with thousands of tokens, and its runs take
 // no cores from each other.
-func (o Options) sizes(c *batcher.Config, provider string, m *models.Manifest) {
+func (o Running) sizes(c *batcher.Config, provider string, m *models.Manifest) {
 	if provider == CUDA {
 		c.Threads, c.BatchTokens, c.PassageTokens, c.BusyTokens, c.StartTokens = 0, 8192, 16384, 4096, 512
 	} else {
