@@ -195,10 +195,6 @@ func (cfg Config) checkKeys(c *checker) {
 
 // plainName reports whether s can stand in logs, metrics and file names.
 func plainName(s string) bool {
-	for _, r := range s {
-		if !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.", r) {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 64 && strings.Trim(s, ".") != ""
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+	return len(s) <= 64 && strings.Trim(s, letters) == "" && strings.Trim(s, ".") != ""
 }

@@ -9,20 +9,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ParseJSON reads one passage from a JSON object: id (or _id), title, text,
+// parseJSON reads one passage from a JSON object: id (or _id), title, text,
 // tags and metadata; contents in place of text. A number as id is taken as
-// written; null is the same as absent; other members are passed over. Errors
-// are *FieldError. The passage is checked with Check after idPrefix was put in
-// front of its id.
-//
-// contents is what Pyserini and Anserini call the one field they index: its
-// first line is the title where more follows, with one pair of quotes around
-// it removed, as those tools' evaluators read it.
-func ParseJSON(record []byte, idPrefix string) (Passage, error) {
-	return parseJSON(record, idPrefix, func(string) {})
-}
-
-// parseJSON also tells which other members there are.
+// written; null is the same as absent; other is told the names of other members.
+// Errors are *FieldError. The passage is checked with Check after idPrefix was put
+// in front of its id.
 func parseJSON(record []byte, idPrefix string, other func(name string)) (Passage, error) {
 	var p Passage
 	if err := parseObject(record, &p, other); err != nil {
@@ -88,8 +79,9 @@ func parseObject(record []byte, p *Passage, other func(name string)) error {
 	return nil
 }
 
-// SplitContents makes a title and a text of what Pyserini and Anserini call
-// contents, see ParseJSON.
+// SplitContents makes a title and a text of contents, as Pyserini and Anserini call the
+// one field that they index: its first line is the title if more follows, without one
+// pair of quotes around it, as the evaluators of these tools read it.
 func SplitContents(contents string) (title, text string) {
 	title, text, more := strings.Cut(contents, "\n")
 	if !more || strings.TrimSpace(text) == "" {

@@ -382,7 +382,7 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 		var want struct{ ID, Title, Text any }
-		p, err := ParseJSON(content, "")
+		p, err := parseJSON(content, "", func(string) {})
 		if err != nil {
 			return
 		}

@@ -65,18 +65,25 @@ func accuracyCurves(r *evaluation.Report, o order) chartView {
 			a.ticks = append(a.ticks, tick{a.place(float64(k)), fmt.Sprint(k)})
 		}
 	}
-	var lines []line
+	return a.draw(o.lines(t, func(row *evaluation.Row) line {
+		l := line{y: row.Curve, value: fmt.Sprintf("%.1f · %.1f", 100*row.Values[accuracy(t, 1)], 100*row.Values[accuracy(t, 20)])}
+		for k := range l.y {
+			l.x = append(l.x, float64(k+1))
+		}
+		return l
+	}), o.shown)
+}
+
+// lines are those of the methods that have a point.
+func (o order) lines(t *evaluation.Table, of func(row *evaluation.Row) line) (out []line) {
 	for _, name := range o.methods {
 		row := rowOf(t, name)
-		l := line{method: name, kind: row.Kind, value: fmt.Sprintf("%.1f · %.1f", 100*row.Values[accuracy(t, 1)], 100*row.Values[accuracy(t, 20)])}
-		for k, y := range row.Curve {
-			l.x, l.y = append(l.x, float64(k+1)), append(l.y, y)
-		}
-		if len(l.x) > 0 {
-			lines = append(lines, l)
+		if l := of(row); len(l.x) > 0 {
+			l.method, l.kind = name, row.Kind
+			out = append(out, l)
 		}
 	}
-	return a.draw(lines, o.shown)
+	return out
 }
 
 // coverageCurves is the accuracy among the questions that are answered, against
@@ -85,19 +92,16 @@ func coverageCurves(r *evaluation.Report, o order) chartView {
 	t := &r.Tables[0]
 	a := axes{id: "cov", title: "Accuracy against coverage", across: "share of the questions that is answered, surest first, %", up: "top-1 among those, %",
 		ticks: tenths(), place: func(x float64) float64 { return x }}
-	var lines []line
-	for _, name := range o.methods {
-		row := rowOf(t, name)
+	return a.draw(o.lines(t, func(row *evaluation.Row) line {
 		if row.Coverage == nil {
-			continue
+			return line{}
 		}
-		l := line{method: name, kind: row.Kind, y: row.Coverage, value: fmt.Sprintf("%.1f → %.1f", 100*row.Coverage[9], 100*row.Values["surest_half"])}
+		l := line{y: row.Coverage, value: fmt.Sprintf("%.1f → %.1f", 100*row.Coverage[9], 100*row.Values["surest_half"])}
 		for tenth := range l.y {
 			l.x = append(l.x, float64(tenth+1)/10)
 		}
-		lines = append(lines, l)
-	}
-	return a.draw(lines, lineColours)
+		return l
+	}), lineColours)
 }
 
 // draw draws the lines; those after the first shown are there and hidden, for
@@ -185,18 +189,13 @@ func niceStep(width float64) float64 {
 func reliabilityCurves(r *evaluation.Report, o order) chartView {
 	a := axes{id: "rel", title: "Reliability", across: "confidence, % (mean of a tenth)", up: "top-1, %", diagonal: true, ticks: tenths(),
 		place: func(x float64) float64 { return x }}
-	var lines []line
-	for _, name := range o.methods {
-		row := rowOf(&r.Tables[0], name)
-		l := line{method: name, kind: row.Kind, value: fmt.Sprintf("ECE %.3f", row.Values["ece"])}
+	return a.draw(o.lines(&r.Tables[0], func(row *evaluation.Row) line {
+		l := line{value: fmt.Sprintf("ECE %.3f", row.Values["ece"])}
 		for _, b := range row.Reliability {
 			l.x, l.y = append(l.x, b.Confidence), append(l.y, b.Accuracy)
 		}
-		if len(l.x) > 0 {
-			lines = append(lines, l)
-		}
-	}
-	return a.draw(lines, lineColours)
+		return l
+	}), lineColours)
 }
 
 // tenths are the ticks of an axis of shares.
