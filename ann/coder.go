@@ -143,10 +143,7 @@ func (x *coder) BytesPerVector() float64 {
 }
 
 func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
-	if err := checkQuery(query, x.dim, o); err != nil {
-		return nil, Stats{}, err
-	}
-	if err := o.Filter.check(x.count); err != nil {
+	if err := x.checkQuery(query, o); err != nil {
 		return nil, Stats{}, err
 	}
 	if err := x.Verify(ctx); err != nil {

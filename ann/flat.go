@@ -15,10 +15,7 @@ func (f flat) BytesPerVector() float64 { return float64(4 * f.dim) }
 
 // Search is exact whatever the options say; Ef does nothing.
 func (f flat) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
-	if err := checkQuery(query, f.dim, o); err != nil {
-		return nil, Stats{}, err
-	}
-	if err := o.Filter.check(f.count); err != nil {
+	if err := f.checkQuery(query, o); err != nil {
 		return nil, Stats{}, err
 	}
 	if err := f.Verify(ctx); err != nil {

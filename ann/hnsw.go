@@ -89,10 +89,7 @@ func scanIsFaster(allowed, n, ef int) bool {
 // Search is approximate unless options.Exact, or where so few vectors may be
 // found that comparing all of them costs no more.
 func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
-	if err := checkQuery(query, x.dim, o); err != nil {
-		return nil, Stats{}, err
-	}
-	if err := o.Filter.check(x.count); err != nil {
+	if err := x.checkQuery(query, o); err != nil {
 		return nil, Stats{}, err
 	}
 	if err := x.Verify(ctx); err != nil {
@@ -142,7 +139,7 @@ const tombstoneShare = 32
 // of them are to be rescored.
 func (x *hnsw) walk(ctx context.Context, s *hnswScratch, query []float32, ef, allowed int, o SearchOptions) (rescored int, stats Stats, err error) {
 	if allowed >= x.count-x.count/tombstoneShare {
-		s.candidates, err = x.graph.Search(ctx, &s.Searcher, query, ef, s.candidates)
+		s.candidates, err = x.graph.Search(ctx, &s.Searcher, query, ef, nil, 0, s.candidates)
 		stats.Scored, stats.Hops = s.Scored(), s.Hops()
 		found := len(s.candidates)
 		if o.Filter != nil {
@@ -153,7 +150,10 @@ func (x *hnsw) walk(ctx context.Context, s *hnswScratch, query []float32, ef, al
 			return min(left, o.K+rescoreMore(o.K)), stats, err
 		}
 	}
-	s.candidates, err = x.graph.SearchFiltered(ctx, &s.Searcher, query, ef, o.Filter.words, allowed, s.candidates)
+	if allowed == 0 {
+		return 0, stats, graph.ErrTooNarrow
+	}
+	s.candidates, err = x.graph.Search(ctx, &s.Searcher, query, ef, o.Filter.words, allowed, s.candidates)
 	stats.Scored += s.Scored()
 	stats.Hops += s.Hops()
 	return len(s.candidates), stats, err

@@ -91,21 +91,22 @@ func (e *QueryError) Error() string { return "query vector: " + e.Reason }
 
 // checkQuery refuses what has no answer. A squared length that overflows
 // would make scores infinite or not a number.
-func checkQuery(query []float32, dim int, o SearchOptions) error {
-	if len(query) != dim {
-		return &QueryError{fmt.Sprintf("it has %d elements; the index holds vectors of %d", len(query), dim)}
+func (v *Vectors) checkQuery(query []float32, o SearchOptions) error {
+	if len(query) != v.dim {
+		return &QueryError{fmt.Sprintf("it has %d elements; the index holds vectors of %d", len(query), v.dim)}
 	}
 	if err := checkElements(query); err != nil {
 		return &QueryError{err.Error()}
 	}
-	return o.checkK()
+	return o.check(v.count)
 }
 
-func (o SearchOptions) checkK() error {
+// check refuses what cannot be asked of an index of n vectors.
+func (o SearchOptions) check(n int) error {
 	if o.K < 1 {
 		return &QueryError{fmt.Sprintf("%d hits asked for; ask for at least 1", o.K)}
 	}
-	return nil
+	return o.Filter.check(n)
 }
 
 // maxSquare keeps the inner product of any two accepted vectors finite, its

@@ -110,10 +110,7 @@ func (x *late) check(query []float32, o SearchOptions) error {
 	if err := checkTokens(query, x.dim, MaxQuestionTokens); err != nil {
 		return &QueryError{err.Error()}
 	}
-	if err := o.checkK(); err != nil {
-		return err
-	}
-	return o.Filter.check(x.count)
+	return o.check(x.count)
 }
 
 // scanLists is how many lists are compared between two looks at the context:

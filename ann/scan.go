@@ -70,7 +70,7 @@ func offer(top *rank.TopK, low int, scores []float32, first, step int) {
 // Search with Exact, to the last bit.
 func (v *Vectors) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	for _, q := range queries {
-		if err := checkQuery(q, v.dim, SearchOptions{K: k}); err != nil {
+		if err := v.checkQuery(q, SearchOptions{K: k}); err != nil {
 			return nil, err
 		}
 	}

@@ -30,7 +30,7 @@ type tokenWriter struct {
 	blocks  []byte   // of the list being appended
 }
 
-func createTokens(d disk.Disk, path string, dim int) (*tokenWriter, error) {
+func createTokens(d disk.Disk, path string, dim int) (Writer, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return nil, err
 	}

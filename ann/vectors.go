@@ -31,7 +31,7 @@ type Vectors struct {
 	rows    []float32 // count × dim
 }
 
-// OpenVectors maps a file that a VectorWriter wrote. Its cost does not depend
+// OpenVectors maps a file that a vectorWriter wrote. Its cost does not depend
 // on the number of vectors.
 func OpenVectors(d disk.Disk, path string) (*Vectors, error) {
 	file, err := mapped.Open(d, path, vectorsKind, vectorsVersion)
@@ -116,17 +116,14 @@ func (v *Vectors) Check() error {
 // Close unmaps the file. Nothing may be reading its vectors.
 func (v *Vectors) Close() error { return v.file.Close() }
 
-// VectorWriter writes a file of vectors, one after the other. It is not safe
-// for concurrent use.
-type VectorWriter struct {
+// vectorWriter writes a file of vectors.
+type vectorWriter struct {
 	out   *mapped.Writer
 	dim   int
 	count int
 }
 
-// CreateVectors begins a file of vectors of dim elements. The file appears
-// under its name when Close succeeds, and not before.
-func CreateVectors(d disk.Disk, path string, dim int) (*VectorWriter, error) {
+func createVectors(d disk.Disk, path string, dim int) (Writer, error) {
 	if dim < 1 || dim > MaxDimension {
 		return nil, fmt.Errorf("vectors: dimension %d; between 1 and %d is possible", dim, MaxDimension)
 	}
@@ -134,11 +131,10 @@ func CreateVectors(d disk.Disk, path string, dim int) (*VectorWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &VectorWriter{out: out, dim: dim}, nil
+	return &vectorWriter{out: out, dim: dim}, nil
 }
 
-// Append adds a vector; its ordinal is the number of those before it.
-func (w *VectorWriter) Append(vector []float32) error {
+func (w *vectorWriter) Append(vector []float32) error {
 	if len(vector) != w.dim {
 		return fmt.Errorf("vectors: vector %d has %d elements, the file is of dimension %d", w.count, len(vector), w.dim)
 	}
@@ -152,13 +148,8 @@ func (w *VectorWriter) Append(vector []float32) error {
 	return mapped.Append(w.out, vector)
 }
 
-// Len is the number of vectors appended.
-func (w *VectorWriter) Len() int { return w.count }
+func (w *vectorWriter) Len() int { return w.count }
 
-// Close makes the file durable and gives it its name. When it fails, nothing
-// is left.
-func (w *VectorWriter) Close() error { return w.out.Commit(uint64(w.count), uint64(w.dim)) }
+func (w *vectorWriter) Close() error { return w.out.Commit(uint64(w.count), uint64(w.dim)) }
 
-// Abort removes what was written. After Close it does nothing, so it can be
-// deferred.
-func (w *VectorWriter) Abort() { w.out.Abort() }
+func (w *vectorWriter) Abort() { w.out.Abort() }

@@ -108,7 +108,7 @@ func TestAppendRefuses(t *testing.T) {
 		{[]float32{-inf, inf}, "element 0 is -Inf"},
 		{[]float32{3e38, 3e38}, "its length is"},
 	} {
-		w, err := CreateVectors(disk.OS{}, filepath.Join(t.TempDir(), "v"), 2)
+		w, err := createVectors(disk.OS{}, filepath.Join(t.TempDir(), "v"), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestAppendRefuses(t *testing.T) {
 		w.Abort()
 	}
 	for _, dim := range []int{-1, 0, MaxDimension + 1} {
-		if _, err := CreateVectors(disk.OS{}, filepath.Join(t.TempDir(), "v"), dim); err == nil {
+		if _, err := createVectors(disk.OS{}, filepath.Join(t.TempDir(), "v"), dim); err == nil {
 			t.Errorf("dimension %d was accepted", dim)
 		}
 	}
@@ -129,8 +129,8 @@ func TestAppendRefuses(t *testing.T) {
 func TestVectorsAppearWhole(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "v")
-	begin := func() *VectorWriter {
-		w, err := CreateVectors(disk.OS{}, path, 2)
+	begin := func() Writer {
+		w, err := createVectors(disk.OS{}, path, 2)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,15 +26,7 @@ func Create(d disk.Disk, kind, path string, dim int) (Writer, error) {
 		return nil, err
 	}
 	if k.Tokens {
-		w, err := createTokens(d, path, dim)
-		if err != nil { // not w, which would be no nil Writer
-			return nil, err
-		}
-		return w, nil
+		return createTokens(d, path, dim)
 	}
-	w, err := CreateVectors(d, path, dim)
-	if err != nil {
-		return nil, err
-	}
-	return w, nil
+	return createVectors(d, path, dim)
 }

@@ -18,20 +18,18 @@ type impactCounts struct {
 	sparse map[impact]uint64
 }
 
-func (c *impactCounts) add(i impact) { c.addMany(i, 1) }
-
-func (c *impactCounts) addMany(i impact, n uint64) {
+func (c *impactCounts) add(i impact) {
 	if i.tf < denseTF && i.length < denseLength {
 		if c.dense == nil {
 			c.dense = make([]uint64, denseTF*denseLength)
 		}
-		c.dense[i.tf*denseLength+i.length] += n
+		c.dense[i.tf*denseLength+i.length]++
 		return
 	}
 	if c.sparse == nil {
 		c.sparse = make(map[impact]uint64)
 	}
-	c.sparse[i] += n
+	c.sparse[i]++
 }
 
 // countedImpact is an impact and how many postings have it.

@@ -116,14 +116,10 @@ func (g *Generation) Segments() int { return len(g.segments) }
 
 // Passage reads a passage. It stays valid after Release.
 func (g *Generation) Passage(ordinal rank.Ordinal) (corpus.Passage, error) {
-	s, o, err := g.place(ordinal)
-	if err == nil && s.dead.has(o) {
-		err = fmt.Errorf("passage number %d is deleted", ordinal)
+	if s, o, err := g.place(ordinal); err == nil && s.dead.has(o) {
+		return corpus.Passage{}, fmt.Errorf("passage number %d is deleted", ordinal)
 	}
-	if err != nil {
-		return corpus.Passage{}, err
-	}
-	return s.store.Passage(o)
+	return g.Stored(ordinal)
 }
 
 // Stored is Passage, of deleted passages too: what an index has a place for

@@ -130,17 +130,11 @@ func (s *Selection) of(g *Generation) error {
 	return nil
 }
 
-// selections remembers the selections that were asked for last. Zero is empty.
+// selections remembers selections that were asked for. Zero is empty.
 type selections struct {
 	mu    sync.Mutex
-	list  []remembered // the last asked for at the end
+	known map[string]*Selection
 	bytes int
-}
-
-type remembered struct {
-	key       string
-	selection *Selection
-	bytes     int
 }
 
 // What is remembered at most: an eighth of a byte a passage and selection, so
@@ -153,15 +147,11 @@ const (
 func (c *selections) find(key string) *Selection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.list, func(r remembered) bool { return r.key == key })
-	if i < 0 {
-		return nil
-	}
-	r := c.list[i]
-	c.list = append(slices.Delete(c.list, i, i+1), r)
-	return r.selection
+	return c.known[key]
 }
 
+// keep remembers a selection. Where there are too many, all others are forgotten:
+// those that are asked for again come back.
 func (c *selections) keep(key string, s *Selection) {
 	size := len(key)
 	for i := range s.segments {
@@ -172,13 +162,11 @@ func (c *selections) keep(key string, s *Selection) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if slices.ContainsFunc(c.list, func(r remembered) bool { return r.key == key }) {
+	if c.known[key] != nil {
 		return // somebody else was faster
 	}
-	c.list = append(c.list, remembered{key, s, size})
-	c.bytes += size
-	for len(c.list) > maxSelections || c.bytes > maxSelectionBytes {
-		c.bytes -= c.list[0].bytes
-		c.list = slices.Delete(c.list, 0, 1)
+	if c.bytes += size; c.known == nil || len(c.known) == maxSelections || c.bytes > maxSelectionBytes {
+		c.known, c.bytes = map[string]*Selection{}, size
 	}
+	c.known[key] = s
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ErrTooNarrow is returned by SearchFiltered when finding the allowed nodes
+// ErrTooNarrow is returned by a search among some rows when finding the allowed nodes
 // through the graph is more work than comparing all of them.
 var ErrTooNarrow = errors.New("the filter leaves too few near vectors for the graph")
 
@@ -41,41 +41,13 @@ const ComparedPerKept = 10
 // noticing.
 const widerPerPassed = 4
 
-// SearchFiltered is Search for candidates whose ordinal's bit is set in
+// exploreAllowed is explore on level 0 for nodes of which a row's bit is set in
 // allowed, of which there are count. Nodes that are not allowed lead on as any
 // other, so that the graph stays connected; the search ends when the nearest
 // node left is further than all of the allowed ones that it keeps: ef, and more
-// where others are in their way.
-func (g *Graph) SearchFiltered(ctx context.Context, s *Searcher, query []float32, ef int, allowed []uint64, count int, out []Candidate) ([]Candidate, error) {
-	out = out[:0]
-	if err := g.start(s, query); err != nil || g.nodes() == 0 {
-		return out, err
-	}
-	at, err := g.descend(s, len(g.levels)-1, 1)
-	if err != nil {
-		return out, err
-	}
-	if err := g.exploreFiltered(ctx, s, ef, at, allowed, count); err != nil {
-		return out, err
-	}
-	for _, e := range s.pool {
-		rows, err := g.rowsOf(e.node())
-		if err != nil {
-			return out, err
-		}
-		for _, row := range rows {
-			if isAllowed(allowed, row) {
-				out = append(out, Candidate{Ordinal: row, Score: e.score()})
-			}
-		}
-	}
-	return out, nil
-}
-
-// exploreFiltered leaves the best allowed nodes in s.pool. Unlike explore's, its
-// candidates for expansion are apart from what it keeps, since most of them may
-// not be allowed.
-func (g *Graph) exploreFiltered(ctx context.Context, s *Searcher, ef int, at entry, allowed []uint64, count int) error {
+// where others are in their way. Unlike explore's, its candidates for expansion are
+// apart from what it keeps, since most of them may not be allowed.
+func (g *Graph) exploreAllowed(ctx context.Context, s *Searcher, ef int, at entry, allowed []uint64, count int) error {
 	clear(s.visited)
 	s.visited[at.node()/64] |= 1 << (at.node() % 64)
 	s.frontier = append(s.frontier[:0], at)

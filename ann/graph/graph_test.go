@@ -120,7 +120,7 @@ func TestSearchOfEverything(t *testing.T) {
 	} {
 		g := build(t, rows, dim, 4)
 		var s Searcher
-		found, err := g.Search(context.Background(), &s, randomRows(1, dim, 5), n, nil)
+		found, err := g.Search(context.Background(), &s, randomRows(1, dim, 5), n, nil, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

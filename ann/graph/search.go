@@ -82,8 +82,10 @@ type Candidate struct {
 }
 
 // Search returns the rows of up to ef nodes, best first, in out's memory. Rows
-// of one node have one score and are in ascending order.
-func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int, out []Candidate) ([]Candidate, error) {
+// of one node have one score and are in ascending order. Where allowed is not nil,
+// those whose bit is not set in it are left out, and count are set: see
+// exploreAllowed.
+func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int, allowed []uint64, count int, out []Candidate) ([]Candidate, error) {
 	out = out[:0]
 	if err := g.start(s, query); err != nil || g.nodes() == 0 {
 		return out, err
@@ -92,7 +94,12 @@ func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int
 	if err != nil {
 		return out, err
 	}
-	if err := g.explore(ctx, s, 0, ef, at); err != nil {
+	if allowed == nil {
+		err = g.explore(ctx, s, 0, ef, at)
+	} else {
+		err = g.exploreAllowed(ctx, s, ef, at, allowed, count)
+	}
+	if err != nil {
 		return out, err
 	}
 	for _, e := range s.pool {
@@ -101,7 +108,9 @@ func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int
 			return out, err
 		}
 		for _, row := range rows {
-			out = append(out, Candidate{Ordinal: row, Score: e.score()})
+			if allowed == nil || isAllowed(allowed, row) {
+				out = append(out, Candidate{Ordinal: row, Score: e.score()})
+			}
 		}
 	}
 	return out, nil

@@ -181,7 +181,7 @@ func convert(from, to string, dim int) error {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // only read
-	w, err := ann.CreateVectors(disk.OS{}, to, dim)
+	w, err := ann.Create(disk.OS{}, ann.Flat, to, dim)
 	if err != nil {
 		return err
 	}
