@@ -18,7 +18,7 @@ import (
 // What answers of the tools may hold, so that they fit beside a conversation. A token
 // of a language model is about four bytes of English, and never less than one.
 const (
-	toolResults   = 10       // of search: at most 12 kB, about 3,000 tokens
+	toolResults   = 10       // of search: 10 kB of text, about 2,500 tokens
 	snippetBytes  = 1 << 10  // of a passage in a search
 	fetchBytes    = 32 << 10 // of a passage that is fetched: about 8,000 tokens
 	metadataBytes = 4 << 10  // of its metadata; larger ones are left out

@@ -147,8 +147,8 @@ func TestForeignPages(t *testing.T) {
 
 func TestCORS(t *testing.T) {
 	s := start(t, Options{CORSOrigins: []string{"https://app.example"}})
-	preflight := s.send(http.MethodOptions, "/v1/search", "", "Origin", "https://app.example", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type,x-api-key")
-	if preflight.StatusCode >= 300 || preflight.Header.Get("Access-Control-Allow-Origin") != "https://app.example" || !strings.Contains(strings.ToLower(preflight.Header.Get("Access-Control-Allow-Headers")), "content-type") {
+	preflight := s.send(http.MethodOptions, "/v1/search", "", "Origin", "https://app.example", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type,mcp-protocol-version,x-api-key")
+	if preflight.StatusCode >= 300 || preflight.Header.Get("Access-Control-Allow-Origin") != "https://app.example" || !strings.Contains(strings.ToLower(preflight.Header.Get("Access-Control-Allow-Headers")), "mcp-protocol-version") {
 		t.Errorf("%d %v", preflight.StatusCode, preflight.Header)
 	}
 	r := s.post("/v1/search", `{"question":"bees"}`, "Origin", "https://app.example", "Sec-Fetch-Site", "cross-site")

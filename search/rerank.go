@@ -66,18 +66,18 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 }
 
 // texts checks a list of texts to encode.
-func (p *problems) texts(pointer string, texts []string, limits Limits) {
+func (w *problems) texts(pointer string, texts []string, limits Limits) {
 	switch n := len(texts); {
 	case n == 0:
-		p.add("out_of_range", pointer, "there are 0 texts: there must be from 1 to %d", limits.EmbedInputs)
+		w.add("out_of_range", pointer, "there are 0 texts: there must be from 1 to %d", limits.EmbedInputs)
 	case n > limits.EmbedInputs:
-		p.add("too_many_inputs", pointer, "there are %d texts: there must be from 1 to %d", n, limits.EmbedInputs)
+		w.add("too_many_inputs", pointer, "there are %d texts: there must be from 1 to %d", n, limits.EmbedInputs)
 	default:
 		for i, text := range texts {
-			if len(*p) > maxProblems {
+			if len(*w) > maxProblems {
 				break
 			}
-			p.text(fmt.Sprintf("%s/%d", pointer, i), "text", "empty_text", text, limits.EmbedBytes)
+			w.text(fmt.Sprintf("%s/%d", pointer, i), "text", "empty_text", text, limits.EmbedBytes)
 		}
 	}
 }
