@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Listen     string   `yaml:"listen" help:"<address> and port to listen on"`
 	Collection string   `yaml:"collection" help:"<folder> of the collection"`
-	ReadOnly   bool     `yaml:"read_only"`
+	ReadOnly   bool     `yaml:"read_only" help:"only search; another process may write"`
 	Snapshots  string   `yaml:"snapshots"` // folder; "" means Collection and "-snapshots"
 	Bundles    string   `yaml:"bundles" help:"<folder> that holds the experts' bundles"`
 	Experts    []Expert `yaml:"experts"`
@@ -53,11 +53,11 @@ type Expert struct {
 
 // Encoder says how questions are turned into vectors.
 type Encoder struct {
-	Provider     string `yaml:"provider" oneof:"cpu cuda auto" help:"where to run models: cpu, cuda or auto"` // "cpu", "cuda" or "auto"
-	Threads      int    `yaml:"threads" between:"0 1024" help:"threads of one inference (0: one per core)"`   // of one inference; 0: the cores, divided among the experts
-	Queue        int    `yaml:"queue" between:"1 1000000"`                                                    // waiting questions per expert before callers are turned away
-	BatchTokens  int    `yaml:"batch_tokens" between:"512 16777216"`                                          // padded tokens of one pass
-	CacheEntries int    `yaml:"cache_entries" between:"0 100000000"`                                          // question vectors kept per expert; 0: none
+	Provider     string `yaml:"provider" oneof:"cpu cuda auto" help:"where to run models: cpu, cuda or auto"`                      // "cpu", "cuda" or "auto"
+	Threads      int    `yaml:"threads" between:"0 1024" help:"threads of one inference (0: the cores divided among the experts)"` // of one inference; 0: the cores, divided among the experts
+	Queue        int    `yaml:"queue" between:"1 1000000"`                                                                         // waiting questions per expert before callers are turned away
+	BatchTokens  int    `yaml:"batch_tokens" between:"512 16777216"`                                                               // padded tokens of one pass
+	CacheEntries int    `yaml:"cache_entries" between:"0 100000000"`                                                               // question vectors kept per expert; 0: none
 }
 
 // Index says what kind of vector index is built and how good it has to be.
@@ -85,11 +85,11 @@ type Ingest struct {
 
 // Search holds what a request gets when it does not say otherwise.
 type Search struct {
-	Fusion     string        `yaml:"fusion" oneof:"auto muf muf-sparse hybrid sum rrf" help:"fusion <method> when a request names none"`
+	Fusion     string        `yaml:"fusion" oneof:"auto muf muf-sparse hybrid sum rrf" help:"default fusion <method> of requests"`
 	K          int           `yaml:"k" between:"1 limits.k"`
-	Candidates int           `yaml:"candidates" between:"1 limits.candidates"` // per source
-	Missing    string        `yaml:"missing" oneof:"exact min"`                // "exact" or "min"
-	Alpha      float64       `yaml:"alpha" between:"0 1000000"`                // weight of BM25 in the hybrid, before anything is calibrated
+	Candidates int           `yaml:"candidates" between:"1 limits.candidates"`                                            // per source
+	Missing    string        `yaml:"missing" oneof:"exact min"`                                                           // "exact" or "min"
+	Alpha      float64       `yaml:"alpha" between:"0 1000000" help:"weight of BM25 in the hybrid without a calibration"` // weight of BM25 in the hybrid, before anything is calibrated
 	Timeout    time.Duration `yaml:"timeout" between:"1ms limits.timeout"`
 }
 
@@ -140,7 +140,7 @@ type Key struct {
 
 // Server holds what concerns connections.
 type Server struct {
-	AllowedHosts      []string      `yaml:"allowed_hosts" help:"<names> that Host may have while there are no keys"`
+	AllowedHosts      []string      `yaml:"allowed_hosts" help:"further <values> of the Host header that are accepted without keys"`
 	CORSOrigins       []string      `yaml:"cors_origins" help:"<origins> whose pages may call"`
 	TrustedProxies    []string      `yaml:"trusted_proxies"`                 // address blocks
 	Connections       int           `yaml:"connections" between:"0 1000000"` // open at once; 0: what the descriptors allow
