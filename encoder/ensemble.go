@@ -45,7 +45,7 @@ func (e *Ensemble) EnsembleMembers() int { return e.members }
 
 // Members is the vectors that the members make of a question's vector, one after
 // the other: EnsembleMembers × Dimension numbers.
-func (e *Ensemble) Members(ctx context.Context, vector []float32) (_ []float32, err error) {
+func (e *Ensemble) Members(ctx context.Context, vector []float32) ([]float32, error) {
 	if len(vector) != e.dimension {
 		return nil, fmt.Errorf("%s takes a vector of %d numbers, not %d", e.file, e.dimension, len(vector))
 	}
@@ -54,14 +54,8 @@ func (e *Ensemble) Members(ctx context.Context, vector []float32) (_ []float32, 
 	if e.closed {
 		return nil, batcher.ErrClosed
 	}
-	defer guard(&err)
-	input, err := ort.NewTensor(ort.NewShape(1, int64(e.dimension)), vector)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = input.Destroy() }()
 	members := newOutput(1, e.members, e.dimension)
-	if err := runValues(ctx, e.inner, []ort.Value{input}, []output{members}); err != nil {
+	if err := run(ctx, e.inner, ort.NewShape(1, int64(e.dimension)), [][]float32{vector}, []output{members}); err != nil {
 		return nil, fmt.Errorf("running %s: %w", e.file, err)
 	}
 	if !finite(members.data) {

@@ -8,12 +8,6 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 )
 
-// tensor is an int64 input.
-type tensor struct {
-	shape ort.Shape
-	data  []int64
-}
-
 // output is where a graph writes: float32 of a shape that is known before.
 type output struct {
 	shape ort.Shape
@@ -35,27 +29,22 @@ func (o *output) row(i int) []float32 {
 	return o.data[i*n : (i+1)*n : (i+1)*n]
 }
 
-// run runs a graph of int64 inputs.
-func run(ctx context.Context, inner runner, inputs []tensor, outputs []output) (err error) {
+// run runs a graph, whose inputs are all of one shape, and lets it write its outputs
+// where they are wanted. A graph whose output has another shape is an error. It ends
+// early, with ctx's error, when ctx does.
+func run[T ort.TensorData](ctx context.Context, inner runner, shape ort.Shape, inputs [][]T, outputs []output) (err error) {
 	defer guard(&err)
-	values := make([]ort.Value, 0, len(inputs))
-	defer func() { destroy(values) }()
-	for _, input := range inputs {
-		value, err := ort.NewTensor(input.shape, input.data)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	given := make([]ort.Value, 0, len(inputs))
+	defer func() { destroy(given) }()
+	for _, data := range inputs {
+		value, err := ort.NewTensor(shape, data)
 		if err != nil {
 			return err
 		}
-		values = append(values, value)
-	}
-	return runValues(ctx, inner, values, outputs)
-}
-
-// runValues runs a graph and lets it write its outputs where they are wanted.
-// A graph whose output has another shape is an error. It ends early, with ctx's
-// error, when ctx does.
-func runValues(ctx context.Context, inner runner, inputs []ort.Value, outputs []output) error {
-	if err := ctx.Err(); err != nil {
-		return err
+		given = append(given, value)
 	}
 	written := make([]ort.Value, 0, len(outputs))
 	defer func() { destroy(written) }()
@@ -76,7 +65,7 @@ func runValues(ctx context.Context, inner runner, inputs []ort.Value, outputs []
 		_ = options.Terminate()
 		close(told)
 	})
-	err = inner.RunWithOptions(inputs, written, options)
+	err = inner.RunWithOptions(given, written, options)
 	if !stop() {
 		<-told // options must outlive Terminate
 		if err != nil {

@@ -149,9 +149,9 @@ func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, 
 		}
 	}
 	shape := ort.NewShape(int64(len(rows)), int64(longest))
-	inputs := []tensor{{shape, ids}, {shape, mask}}
+	inputs := [][]int64{ids, mask}
 	if s.types {
-		inputs = append(inputs, tensor{shape, types})
+		inputs = append(inputs, types)
 	}
 	outputs := []output{newOutput(len(rows), s.width)}
 	if s.late {
@@ -160,7 +160,7 @@ func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, 
 	if s.pooled > 0 {
 		outputs = append(outputs, newOutput(len(rows), s.pooled))
 	}
-	if err := run(ctx, s.inner, inputs, outputs); err != nil {
+	if err := run(ctx, s.inner, shape, inputs, outputs); err != nil {
 		return nil, nil, fmt.Errorf("running %s on %d texts of up to %d tokens: %w", s.file, len(rows), longest, err)
 	}
 	vectors = make([][]float32, len(rows))

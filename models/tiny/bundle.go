@@ -6,6 +6,7 @@
 package tiny
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -82,23 +83,19 @@ func Write(dir string, o Options) (*models.Bundle, error) {
 	}); err != nil {
 		return nil, err
 	}
-	tower := func(file string, side models.Side) error {
-		return folder.Create(file, func(w io.Writer) error {
+	sides := map[string]models.Side{"encoder.onnx": models.Question}
+	if o.TwoTowers {
+		m.Question.File, m.Passage.File = "question.onnx", "passage.onnx"
+		sides = map[string]models.Side{m.Question.File: models.Question, m.Passage.File: models.Passage}
+	}
+	for file, side := range sides {
+		if err := folder.Create(file, func(w io.Writer) error {
 			head := bert.Head{Pooling: o.Pooling, Normalise: !o.RawLength, Late: o.Late}
 			if o.Int8 {
 				return bert.WriteInt8(w, c, o.Weights(side), head, slices.Index(o.Vocabulary, "[CLS]"), slices.Index(o.Vocabulary, "[SEP]"))
 			}
 			return bert.Write(w, c, o.Weights(side), head)
-		})
-	}
-	if o.TwoTowers {
-		m.Question.File, m.Passage.File = "question.onnx", "passage.onnx"
-	}
-	if err := tower(m.Question.File, models.Question); err != nil {
-		return nil, err
-	}
-	if o.TwoTowers {
-		if err := tower(m.Passage.File, models.Passage); err != nil {
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -121,34 +118,19 @@ func Write(dir string, o Options) (*models.Bundle, error) {
 }
 
 func (o Options) withDefaults() Options {
-	def := func(v *int, otherwise int) {
-		if *v == 0 {
-			*v = otherwise
-		}
-	}
-	def(&o.Layers, 2)
-	def(&o.Dimension, 32)
-	def(&o.Heads, 4)
-	def(&o.Positions, 512)
-	def(&o.MaxTokens.Question, min(64, o.Positions))
-	def(&o.MaxTokens.Passage, min(256, o.Positions))
-	if o.Name == "" {
-		o.Name = "tiny"
-	}
+	o.Name = cmp.Or(o.Name, "tiny")
+	o.Layers = cmp.Or(o.Layers, 2)
+	o.Dimension = cmp.Or(o.Dimension, 32)
+	o.Heads = cmp.Or(o.Heads, 4)
+	o.Positions = cmp.Or(o.Positions, 512)
+	o.MaxTokens.Question = cmp.Or(o.MaxTokens.Question, min(64, o.Positions))
+	o.MaxTokens.Passage = cmp.Or(o.MaxTokens.Passage, min(256, o.Positions))
+	o.Pooling = cmp.Or(o.Pooling, models.PoolingMean)
+	o.Template = cmp.Or(o.Template, models.TemplateTitleDotText)
+	o.Activation = cmp.Or(o.Activation, "gelu")
+	o.Spread = cmp.Or(o.Spread, 0.1)
 	if o.Vocabulary == nil {
 		o.Vocabulary = Vocabulary()
-	}
-	if o.Pooling == "" {
-		o.Pooling = models.PoolingMean
-	}
-	if o.Template == "" {
-		o.Template = models.TemplateTitleDotText
-	}
-	if o.Activation == "" {
-		o.Activation = "gelu"
-	}
-	if o.Spread == 0 {
-		o.Spread = 0.1
 	}
 	return o
 }
