@@ -23,16 +23,12 @@ import (
 // (see late.go). What Import says about replacing, interruption and equal bytes
 // holds here too.
 func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bundle, error) {
-	for _, option := range []struct {
-		name  string
-		given bool
-	}{
-		{"pooling", o.Pooling != ""}, {"unit length", o.Normalise != nil}, {"template", o.Template != ""},
-		{"longest question and passage", o.MaxTokens != MaxTokens{}}, {"output", o.Output != ""},
-		{"source", o.Source != ""}, {"licence", o.Licence != ""},
+	for option, given := range map[string]bool{
+		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "",
+		"longest question and passage": o.MaxTokens != MaxTokens{}, "output": o.Output != "", "source": o.Source != "", "licence": o.Licence != "",
 	} {
-		if option.given {
-			return nil, fmt.Errorf("the %s of a delta cannot be chosen: the manifest says it", option.name)
+		if given {
+			return nil, fmt.Errorf("the %s of a delta cannot be chosen: the manifest says it", option)
 		}
 	}
 	if o.Base == "" {
@@ -71,21 +67,16 @@ func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 	if want := d.Manifest.Base.WeightsSHA256; sum != want {
 		return nil, fmt.Errorf("the delta changes a base whose weights have the SHA-256 %s (%s); those in %s have %s", want, d.Manifest.Base.Name, base.question.dir, sum)
 	}
-	all := []encoderGraph{
-		{file: questionFile, tower: base.question, changes: d.changes[questionTower]},
-		{file: passageFile, tower: base.passage, changes: d.changes[passageTower]},
-	}
+	all := []encoderGraph{{name: questionTower, file: questionFile, tower: base.question}, {name: passageTower, file: passageFile, tower: base.passage}}
 	if d.Tied() {
 		if base.question != base.passage {
 			return nil, fmt.Errorf("the delta changes one encoder for both sides, and the base in %s has two", base.question.dir)
 		}
-		all = []encoderGraph{{file: bothFile, tower: base.question, changes: d.changes[sharedTower]}}
+		all = []encoderGraph{{name: sharedTower, file: bothFile, tower: base.question}}
 	}
-	for i, tower := range []string{questionTower, passageTower}[:len(all)] {
-		if d.Tied() {
-			tower = sharedTower
-		}
-		if err := all[i].fit(tower, d.Manifest.Dimension); err != nil {
+	for i := range all {
+		all[i].changes = d.changes[all[i].name]
+		if err := all[i].fit(d.Manifest.Dimension); err != nil {
 			return nil, fmt.Errorf("%s: %w", d.Manifest.Delta, err)
 		}
 	}
@@ -119,10 +110,8 @@ func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
 			return m, fmt.Errorf("the delta has a file %s, which is the name of one that is to be made", name)
 		}
 	}
-	notes := maps.Clone(m.Lineage.Notes)
-	if notes == nil {
-		notes = map[string]string{}
-	}
+	notes := map[string]string{}
+	maps.Copy(notes, m.Lineage.Notes)
 	if m.Lineage.Producer != "" {
 		notes["trained by"] = m.Lineage.Producer
 	}
@@ -139,6 +128,7 @@ const (
 
 // encoderGraph is an encoder to be written: a checkpoint's, changed or not.
 type encoderGraph struct {
+	name    string // in the delta
 	file    string
 	tower   *tower
 	changes map[string]change
@@ -159,10 +149,9 @@ func (g encoderGraph) Tensor(name string, shape ...int) ([]float32, error) {
 	return values, nil
 }
 
-// fit holds the changes against what there is to change, and new tensors
-// against the base's width. tower is their name in the delta, dimension the
-// length of the vectors.
-func (g encoderGraph) fit(tower string, dimension int) error {
+// fit holds the changes against what there is to change, and new tensors against
+// the base's width and the length of the vectors, dimension.
+func (g encoderGraph) fit(dimension int) error {
 	shapes, fresh := map[string][]int{}, map[string][]int{}
 	for _, named := range bert.LateNames(dimension, g.tower.config.Dimension) {
 		fresh[named.Name] = named.Shape
@@ -173,7 +162,7 @@ func (g encoderGraph) fit(tower string, dimension int) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.changes)) {
-		full, shape := tower+"."+name, shapes[name]
+		full, shape := g.name+"."+name, shapes[name]
 		switch change := g.changes[name]; {
 		case change.fresh != nil && slices.Equal(fresh[name], change.shape):
 		case change.fresh != nil:

@@ -73,11 +73,9 @@ func (u update) take(file *safetensors.File, full string) error {
 	var err error
 	switch stem := strings.TrimSuffix(full, suffix); suffix {
 	case "diff":
-		var shape []int
-		if c.diff, shape, err = halves(file, full); err != nil {
+		if c.diff, c.shape, err = halves(file, full); err != nil {
 			return err
 		}
-		c.shape = shape
 	case "new":
 		if c.fresh, c.shape, err = halves(file, full); err != nil {
 			return err
