@@ -161,7 +161,8 @@ func TestEveryCode(t *testing.T) {
 		if p.Code != listed.Code || p.Status != listed.Status || p.Title == "" || !strings.HasSuffix(p.Type, "#problem-"+listed.Code) {
 			t.Errorf("%+v", p)
 		}
-		if !strings.Contains(document.Components.Responses[problemName(p.Status)].Description, "`"+p.Code+"`") {
+		// No operation answers 405: another method of its path does.
+		if r, some := document.Components.Responses[problemName(p.Status)]; (some || p.Status != 405) && !strings.Contains(r.Description, "`"+p.Code+"`") {
 			t.Errorf("the responses do not name %s", p.Code)
 		}
 	}
