@@ -93,7 +93,7 @@ func (b *Builder) Add(title, text string) error {
 	}
 	length := b.addWords(title) + b.addWords(text)
 	passage := uint32(len(b.lengths))
-	indexed := b.params.indexedLength(length)
+	indexed := roundLength(length)
 	for _, id := range b.touched {
 		b.post(&b.terms[id], passage, indexed)
 	}

@@ -32,7 +32,7 @@ func (b *Builder) source() *builderSource {
 		places[id] = uint32(place)
 	}
 	s.phrases = b.phrases.sorted(places, b.lengths)
-	count := func(passage, tf uint32) { b.impacts.add(impact{tf, b.params.indexedLength(b.lengths[passage])}) }
+	count := func(passage, tf uint32) { b.impacts.add(impact{tf, roundLength(b.lengths[passage])}) }
 	for {
 		if _, ok := s.phrases.next(); !ok {
 			s.phrases.rewind()

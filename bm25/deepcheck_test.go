@@ -126,7 +126,7 @@ func (x *Index) checkPostings(r termRecord, lengths, found []uint32, counts []ui
 				return c.damaged()
 			}
 			next = uint64(passage) + 1
-			if x.impacts[rank].length != x.params.indexedLength(lengths[passage]) {
+			if x.impacts[rank].length != roundLength(lengths[passage]) {
 				return x.damaged("the length of passage %d is not that of its postings", passage)
 			}
 			high = max(high, rank)

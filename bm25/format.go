@@ -82,8 +82,7 @@ const (
 	wideImpacts = 0x80
 	otherImpact = 255 // codes below stand for an impact
 
-	flagExactLengths = 1
-	flagPhrases      = 2
+	flagPhrases = 2
 )
 
 const (
@@ -121,9 +120,6 @@ func (f *footer) encode() []byte {
 	b := make([]byte, 0, footerSize)
 	le := binary.LittleEndian
 	flags := uint32(0)
-	if f.params.ExactLengths {
-		flags |= flagExactLengths
-	}
 	if f.params.Phrases {
 		flags |= flagPhrases
 	}
@@ -159,13 +155,13 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 		return nil, fmt.Errorf("it has format %d and this program reads format %d: build it again", v, formatVersion)
 	}
 	flags := words(1)
-	if more := flags &^ (flagExactLengths | flagPhrases); more != 0 {
+	if more := flags &^ flagPhrases; more != 0 {
 		return nil, fmt.Errorf("it has a feature that this program does not know (flags %#x): use the program that wrote it, or build it again", more)
 	}
 	f := &footer{
 		params: Params{
 			K1: math.Float64frombits(longs(1)), B: math.Float64frombits(longs(2)),
-			ExactLengths: flags&flagExactLengths != 0, Phrases: flags&flagPhrases != 0,
+			Phrases: flags&flagPhrases != 0,
 		},
 		analyser:  words(2),
 		passages:  words(3),

@@ -39,9 +39,8 @@ func newIndexSource(x *Index) (*indexSource, error) {
 // countImpacts adds the impacts of the postings that will be kept.
 func (s *indexSource) countImpacts(ctx context.Context, counts *impactCounts) error {
 	defer func() { s.term, s.phrases = 0, phraseReader{index: s.index} }()
-	params := s.index.params
 	count := func(passage, tf uint32) {
-		counts.add(impact{tf, params.indexedLength(s.lengths[passage])})
+		counts.add(impact{tf, roundLength(s.lengths[passage])})
 	}
 	terms := true
 	for n := 0; ; n++ {

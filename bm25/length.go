@@ -19,11 +19,3 @@ func roundLength(n uint32) uint32 {
 	}
 	return freeLengths + rest
 }
-
-// indexedLength is the length that counts for a passage of n terms.
-func (p Params) indexedLength(n uint32) uint32 {
-	if p.ExactLengths {
-		return n
-	}
-	return roundLength(n)
-}

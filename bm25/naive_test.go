@@ -61,9 +61,7 @@ func (n *naive) scores(question string) []float64 {
 				continue
 			}
 			length := n.lengths[i]
-			if !n.params.ExactLengths {
-				length = float64(roundLength(uint32(length)))
-			}
+			length = float64(roundLength(uint32(length)))
 			tf := float64(p[term])
 			score := math.Log(1+(count-df+0.5)/(df+0.5)) * tf / (tf + n.params.K1*(1-n.params.B+n.params.B*length/average))
 			if math.IsNaN(out[i]) {
@@ -89,7 +87,7 @@ func (n *naive) check(t *testing.T, question string, k int, hits []rank.Hit) {
 	if len(hits) != min(k, matched) {
 		t.Fatalf("%q: %d hits for k %d with %d passages that match", question, len(hits), k, matched)
 	}
-	const tolerance = 2e-6
+	const tolerance = 4e-6 // weight − weight/(1+s) with 32 bits: a few of the last bits of a long passage
 	found := make(map[rank.Ordinal]bool)
 	for i, h := range hits {
 		want := scores[h.Ordinal]

@@ -13,15 +13,12 @@ import (
 // which is Okapi BM25 (Robertson et al., TREC-3, 1994) as Lucene has it since
 // version 8: without the factor k1 + 1, so that scores are lower than the
 // paper's by that factor and the ranking is the same. N counts the passages
-// that have a term at all.
+// that have a term at all. Lengths are rounded down to what fits in a byte (exact to
+// 39 terms, then to four significant bits), as in Lucene, so that scores agree with
+// it.
 type Params struct {
 	K1 float64 // how soon repetitions stop counting; 0 to 1,000,000
 	B  float64 // how much length counts; 0 to 1
-
-	// ExactLengths takes passages' lengths as they are. By default they are
-	// rounded down to what fits in a byte (exact to 39 terms, then to four
-	// significant bits), as in Lucene, so that scores agree with it.
-	ExactLengths bool
 
 	// Phrases indexes pairs of adjacent terms too, for Searcher.Phrases. Words
 	// score the same with and without.

@@ -86,7 +86,7 @@ func TestPhraseRuns(t *testing.T) {
 		if n > 6000 { // and back to the end, for passages that need three bytes
 			copy(passages[n-400:], phrasePassages(rng, 400))
 		}
-		x := build(t, Params{K1: 0.9, B: 0.4, ExactLengths: true, Phrases: true}, passages)
+		x := build(t, Params{K1: 0.9, B: 0.4, Phrases: true}, passages)
 		if got := passageWidth(x.passages); got != width {
 			t.Fatalf("%d passages have %d bytes", n, got)
 		}

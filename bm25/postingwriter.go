@@ -51,7 +51,7 @@ func (w *postingWriter) add(passage, tf uint32) {
 		w.err = fmt.Errorf("a posting of passage %d follows one of %d, of %d passages", passage, w.last, len(w.lengths))
 		return
 	}
-	rank := w.ranks.of(impact{tf, w.params.indexedLength(w.lengths[passage])})
+	rank := w.ranks.of(impact{tf, roundLength(w.lengths[passage])})
 	w.gaps[w.n], w.rank[w.n] = passage-w.last, rank
 	w.last = passage
 	w.df++

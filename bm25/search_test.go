@@ -15,10 +15,10 @@ import (
 
 var paramsToTry = []Params{
 	DefaultParams(),
-	{K1: 1.2, B: 0.75, ExactLengths: true},
+	{K1: 1.2, B: 0.75},
 	{K1: 0, B: 0},
 	{K1: 0.9, B: 1},
-	{K1: 3, B: 0, ExactLengths: true},
+	{K1: 3, B: 0},
 }
 
 // TestSearchAgainstFormula searches random collections of several windows.

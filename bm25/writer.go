@@ -54,9 +54,6 @@ func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, 
 		}
 	}
 	ranked := c.impacts.ranked(c.params, averageLength(w.footer.tokens, uint64(w.footer.withTerms)))
-	if len(ranked) > math.MaxInt32 {
-		return 0, errors.New("too many different passage lengths: index without exact lengths")
-	}
 	common := commonest(ranked, otherImpact)
 	w.posting = newPostingWriter(c.params, c.lengths, ranked, common)
 	w.run.width = passageWidth(uint32(len(c.lengths)))

@@ -27,29 +27,25 @@ type manifest struct {
 
 // wordsManifest is how BM25 was built. All segments agree.
 type wordsManifest struct {
-	K1           float64 `json:"k1"`
-	B            float64 `json:"b"`
-	ExactLengths bool    `json:"exact_lengths,omitempty"`
-	Phrases      bool    `json:"phrases,omitempty"` // pairs of adjacent terms are indexed too
+	K1      float64 `json:"k1"`
+	B       float64 `json:"b"`
+	Phrases bool    `json:"phrases,omitempty"` // pairs of adjacent terms are indexed too
 	// Analyser is the fingerprint of the analysis of text into terms.
 	Analyser string `json:"analyser"`
 }
 
 func (w wordsManifest) params() bm25.Params {
-	return bm25.Params{K1: w.K1, B: w.B, ExactLengths: w.ExactLengths, Phrases: w.Phrases}
+	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases}
 }
 
 // wordsOf describes words that this program makes with the given parameters.
 func wordsOf(p bm25.Params) wordsManifest {
-	return wordsManifest{K1: p.K1, B: p.B, ExactLengths: p.ExactLengths, Phrases: p.Phrases, Analyser: analyserFingerprint()}
+	return wordsManifest{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: analyserFingerprint()}
 }
 
 // String is for people.
 func (w wordsManifest) String() string {
 	out := fmt.Sprintf("k1 %v and b %v", w.K1, w.B)
-	if w.ExactLengths {
-		out += " and exact lengths"
-	}
 	if w.Phrases {
 		out += " and phrases"
 	}
