@@ -27,7 +27,7 @@ type Control struct {
 
 	mu       sync.Mutex
 	admitted int     // cost of all that is here
-	working  int     // of it, what is not only being read by its caller
+	working  int     // of it, what does not wait for something that nobody computes
 	unit     float64 // seconds that one unit of cost waits for each unit admitted with it or before; 0: nothing was measured
 }
 
@@ -69,17 +69,15 @@ func (r *Refusal) Error() string {
 // refused when no room is left, and when it is expected to take more than half of
 // the time until its deadline, or half a second: as long as those before it took,
 // for what was admitted with them, as a moving average. A cost above what is
-// admitted at a time counts as that. It leaves its place when the answer is written.
+// admitted at a time counts as that. It leaves its place when the answer is made.
 func (c *Control) Admit(cost int, deadline time.Time) (*Place, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	place := &Place{control: c, cost: min(max(cost, 1), c.most), began: c.now()}
+	place := &Place{control: c, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
 	if err := c.refuse(place.cost, deadline.Sub(place.began)); err != nil {
 		return nil, err
 	}
-	c.admitted += place.cost
-	c.working += place.cost
-	place.beside = c.working
+	c.enter(place)
 	return place, nil
 }
 
@@ -105,6 +103,27 @@ func (c *Control) refuse(cost int, left time.Duration) error {
 	return nil
 }
 
+// Hold lets in a request that takes as long as it likes, such as a batch or a
+// write, or returns a *Refusal at once. It counts against what is admitted at a
+// time; its time says nothing of what others will take.
+func (c *Control) Hold(cost int) (*Place, error) {
+	place := &Place{control: c, cost: min(max(cost, 1), c.most)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.admitted+place.cost > c.most {
+		return nil, &Refusal{Admitted: c.admitted, After: time.Second}
+	}
+	c.enter(place)
+	return place, nil
+}
+
+// enter is called with mu held.
+func (c *Control) enter(p *Place) {
+	c.admitted += p.cost
+	c.working += p.cost
+	p.beside = c.working
+}
+
 // Place is that of an admitted request. Its methods belong to one goroutine.
 type Place struct {
 	control      *Control
@@ -113,51 +132,42 @@ type Place struct {
 	measured     bool
 }
 
-// Done says that the answer is made: how long its caller takes to read it is no
-// measure for others.
-func (p *Place) Done() {
-	if p.measured {
-		return
+// Cost is what it counts.
+func (p *Place) Cost() int { return p.cost }
+
+// Idle says that the request waits, until it goes on, for something that nobody
+// computes: for memory, or for its caller to read. That is no measure for others, and
+// does not make them wait.
+func (p *Place) Idle() (goOn func()) {
+	c := p.control
+	began := c.now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.working -= p.cost
+	return func() {
+		p.began = p.began.Add(c.now().Sub(began))
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.working += p.cost
 	}
-	p.measured = true
+}
+
+// Leave gives the place back when the answer is made: how long its caller takes to
+// read it is no measure for others. It is called once.
+func (p *Place) Leave() {
 	c := p.control
 	took := c.now().Sub(p.began).Seconds() / float64(p.beside)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.admitted -= p.cost
 	c.working -= p.cost
-	if c.unit == 0 {
+	switch {
+	case !p.measured:
+	case c.unit == 0:
 		c.unit = took
-	} else {
+	default:
 		c.unit += recent * (took - c.unit)
 	}
-}
-
-// Leave gives the place back. It is called once.
-func (p *Place) Leave() {
-	p.Done()
-	p.control.mu.Lock()
-	defer p.control.mu.Unlock()
-	p.control.admitted -= p.cost
-}
-
-// Hold lets in a request that takes as long as it likes, such as a batch or a
-// write, or returns a *Refusal at once. It counts against what is admitted at a
-// time; its time says nothing of what others will take.
-func (c *Control) Hold(cost int) (done func(), err error) {
-	cost = min(max(cost, 1), c.most)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.admitted+cost > c.most {
-		return nil, &Refusal{Admitted: c.admitted, After: time.Second}
-	}
-	c.admitted += cost
-	c.working += cost
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.admitted -= cost
-		c.working -= cost
-	}, nil
 }
 
 // after is when to try again: when what is admitted now is done, in the whole

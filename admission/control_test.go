@@ -35,7 +35,6 @@ func TestFloodIsAnsweredOrRefused(t *testing.T) {
 				}
 			} else {
 				go func() {
-					defer place.Leave()
 					turn, err := c.Turn(t.Context())
 					if err != nil {
 						t.Error(err)
@@ -44,8 +43,7 @@ func TestFloodIsAnsweredOrRefused(t *testing.T) {
 					time.Sleep(10 * time.Millisecond)
 					turn()
 					results <- time.Since(began)
-					place.Done()
-					time.Sleep(time.Duration(i%3) * time.Second) // who reads slowly is no measure
+					place.Leave()
 				}()
 			}
 			time.Sleep(500 * time.Microsecond)
@@ -109,6 +107,55 @@ func TestCostCounts(t *testing.T) {
 	one.Leave()
 	if c.load() != 0 {
 		t.Errorf("%d are admitted after all are done", c.load())
+	}
+}
+
+// TestIdleIsNoMeasure: what requests wait for that nobody computes does not make
+// others be refused, neither afterwards nor meanwhile.
+func TestIdleIsNoMeasure(t *testing.T) {
+	now := time.Now()
+	c, err := New(100, 1, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	admit := func() *Place {
+		t.Helper()
+		place, err := c.Admit(1, now.Add(time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return place
+	}
+	place := admit()
+	goOn := place.Idle()
+	now = now.Add(10 * time.Second)
+	goOn()
+	now = now.Add(100 * time.Millisecond)
+	place.Leave()
+	// A tenth of a second each: beside those that idle there is time for four.
+	var idle []func()
+	for range 50 {
+		idle = append(idle, admit().Idle())
+	}
+	held, err := c.Hold(20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	idle = append(idle, held.Idle())
+	for range 4 {
+		admit()
+	}
+	if _, err := c.Admit(1, now.Add(time.Hour)); err != nil {
+		t.Errorf("the fifth needs half a second: %v", err)
+	}
+	if _, err := c.Admit(1, now.Add(time.Hour)); err == nil {
+		t.Error("the sixth needs more than half a second, and was admitted")
+	}
+	for _, goOn := range idle {
+		goOn()
+	}
+	if c.load() != 75 || c.Room() == nil {
+		t.Errorf("%d are admitted, and there is room: %v", c.load(), c.Room())
 	}
 }
 

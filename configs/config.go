@@ -106,6 +106,7 @@ type Limits struct {
 	AnswerBytes   ByteSize      `yaml:"answer_bytes" between:"1KiB 1GiB"` // of one answer, of a batch's together
 	Timeout       time.Duration `yaml:"timeout" between:"1ms 1h"`
 	Concurrency   int           `yaml:"concurrency" between:"1 1000000"` // requests worked on at once
+	Memory        ByteSize      `yaml:"memory" between:"0 65536GiB"`     // of bodies and answers together; 0: a quarter of the machine's
 
 	UploadBytes   ByteSize `yaml:"upload_bytes" between:"1KiB 1024GiB"` // of one bulk upload
 	UploadRate    ByteSize `yaml:"upload_rate" between:"1 1GiB"`        // a second, at least

@@ -1,16 +1,16 @@
 package configs
 
-// Memory is what a server may have in memory at most under whatever load, in
-// bytes, beside the files of the collection that are mapped and the models. Each
-// part is a product of limits of the configuration.
+// Memory is what a server has in memory at most under whatever load, in bytes, beside
+// the files of the collection that are mapped and the models.
 type Memory struct {
-	// Answers: limits.concurrency answers of limits.answer_bytes, each as its
-	// passages and as the text that is sent.
-	Answers int64
-	// Bodies: limits.concurrency bodies or lines; a buffer doubles as it fills.
-	Bodies int64
-	// Writing: changes that wait (ingest.backlog, about 150 bytes each) and what
-	// indexing them takes.
+	// Requests: the bodies that are being read and the answers that are made or sent,
+	// all together. The server keeps to it.
+	Requests int64
+	// Work: limits.concurrency searches of ordinary size, or fewer larger ones:
+	// what their sources found, and how it was ranked.
+	Work int64
+	// Writing: changes that wait (ingest.backlog, about 150 bytes each), what indexing
+	// them takes, and the uploads that may be under way.
 	Writing int64
 	// Encoders: the activations of a pass of encoder.batch_tokens through each
 	// expert, and the encoder.cache_entries of question vectors.
@@ -27,20 +27,41 @@ const (
 	changeBytes = 150       // of a change that waits: collection.pending
 	flushBytes  = 32 << 20  // texts of a flush: collection.flushBytes
 	wordBytes   = 512 << 20 // postings before they go to a file: collection.BuildOptions.WordMemory
+	openUploads = 16        // for each that stores: handlers.openUploads
+	uploadBytes = 2 << 20   // of an upload beside two lines: handlers.uploadChunk read, and as much stored
 	// collected is how much larger the heap gets than what is in use before it is
 	// collected (GOGC=100).
 	collected = 2
+	// bodies is which part of the memory of requests is for their bodies.
+	bodies = 8
 )
 
-// Memory adds up the limits for some experts.
-func (cfg Config) Memory(experts []ExpertSize) Memory {
-	l := cfg.Limits
-	m := Memory{
-		Answers: collected * 2 * int64(l.Concurrency) * int64(l.AnswerBytes),
-		Bodies:  collected * 2 * int64(l.Concurrency) * int64(max(l.BodyBytes, l.LineBytes)),
-	}
+// Rooms is what of the memory for requests their answers and their bodies may take,
+// such that with what waits to be collected it is no more.
+func Rooms(memory int64) (answers, body int64) {
+	body = memory / collected / bodies
+	return memory/collected - body, body
+}
+
+// LeastMemory is the least memory for requests whose room for answers is as large as is
+// said, and that has room for the largest body, whose buffer doubles as it fills.
+func (l Limits) LeastMemory(answers int64) int64 {
+	body := 2 * int64(max(l.BodyBytes, l.LineBytes))
+	return collected * bodies * max(body, (answers+bodies-2)/(bodies-1))
+}
+
+// Memory adds up what the limits allow, with so much for requests and for some experts.
+func (cfg Config) Memory(requests int64, experts []ExpertSize) Memory {
+	l, sources := cfg.Limits, int64(len(experts)+2) // words and phrases
+	// For each hundred results or candidates there is a place: of each source a
+	// hundred hits (8 bytes), which make up to so many rows of the table of candidates
+	// (32 bytes, and a cell of 12 for each source), and a hundred results (232 bytes,
+	// and 120 for each source). What grows doubles.
+	place := 2 * 100 * (sources*(8+32+12*sources) + 232 + 120*sources)
+	m := Memory{Requests: requests, Work: collected * int64(l.Concurrency) * place}
 	if !cfg.ReadOnly {
-		m.Writing = collected * (changeBytes*int64(cfg.Ingest.Backlog) + 2*flushBytes + wordBytes)
+		uploads := openUploads * int64(l.Uploads) * (uploadBytes + 2*int64(l.LineBytes))
+		m.Writing = collected * (changeBytes*int64(cfg.Ingest.Backlog) + 2*flushBytes + wordBytes + uploads)
 	}
 	for _, x := range experts {
 		// BERT has a head for each 32 to 64 numbers. Between two layers there are
@@ -55,4 +76,4 @@ func (cfg Config) Memory(experts []ExpertSize) Memory {
 }
 
 // Total is all of it.
-func (m Memory) Total() int64 { return m.Answers + m.Bodies + m.Writing + m.Encoders }
+func (m Memory) Total() int64 { return m.Requests + m.Work + m.Writing + m.Encoders }

@@ -6,9 +6,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
-	"conclave/admission"
 	"conclave/search"
 )
 
@@ -69,47 +69,114 @@ func (a *API) adapted(x *Adapter) func(*call) error {
 			}
 			c.r.Body = io.NopCloser(bytes.NewReader(body))
 		}
-		return x.Serve(c.w, c.r, admitting{engine, a.options.Admission, exchangeOf(c.r.Context()).arrived})
+		e := &admitting{Engine: engine, api: a, request: c.r, arrived: exchangeOf(c.r.Context()).arrived}
+		defer e.giveBack()
+		return x.Serve(paced{c.w, e}, c.r, e)
 	}
 }
+
+// paced writes what an adapter answers such that its reader's pace is seen.
+type paced struct {
+	http.ResponseWriter
+	of *admitting
+}
+
+func (p paced) Write(text []byte) (int, error) {
+	if err := p.of.api.room.send(p.ResponseWriter, text, p.of.room(), false); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// Unwrap lets http.ResponseController through.
+func (p paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // WriteJSON answers with JSON, for adapters.
 func WriteJSON(w http.ResponseWriter, body any) error {
-	return respondWith(w, http.StatusOK, body)
+	var b bytes.Buffer
+	if err := encode(&b, body); err != nil {
+		return err
+	}
+	if h := w.Header(); h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-store")
+	}
+	writeWith(w, http.StatusOK, typeJSON, b.Bytes())
+	return nil
 }
 
-// admitting is an engine that is asked no more than is let in. It may be asked by
-// several goroutines for one request.
+// admitting is an engine that is asked no more than is let in, and whose answers take
+// room until the request has been answered. It may be asked by several goroutines for
+// one request.
 type admitting struct {
 	Engine
-	control *admission.Control
+	api     *API
+	request *http.Request
 	arrived time.Time
+
+	mu     sync.Mutex
+	shares []share
+	ended  bool
 }
 
-func (e admitting) Search(ctx context.Context, r search.Request) (search.Response, error) {
+func (e *admitting) Search(ctx context.Context, r search.Request) (search.Response, error) {
 	d := e.Defaults()
-	place, err := e.control.Admit(costOf([]search.Request{r}, 1, d), e.arrived.Add(timeoutOf(r, d)))
+	place, err := e.api.options.Admission.Admit(costOf([]search.Request{r}, 1, d), e.arrived.Add(timeoutOf(r, d)))
 	if err != nil {
-		return search.Response{}, refusedBy(err)
+		return search.Response{}, e.api.refusedBy(err)
 	}
 	defer place.Leave()
-	return e.Engine.Search(search.Arrived(ctx, e.arrived), r)
+	ctx = search.WithRoom(search.Arrived(ctx, e.arrived), func(ctx context.Context, bytes int) error {
+		took, err := e.api.roomFor(ctx, e.request, place, bytes)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.shares = append(e.shares, took); e.ended {
+			e.empty()
+		}
+		return err
+	})
+	return e.Engine.Search(ctx, r)
 }
 
-func (e admitting) Embed(ctx context.Context, r search.EmbedRequest) (search.EmbedResponse, error) {
-	done, err := e.control.Hold(costOfTexts(len(r.Input)))
-	if err != nil {
-		return search.EmbedResponse{}, refusedBy(err)
+// room is what the answers have taken.
+func (e *admitting) room() (bytes int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.shares {
+		bytes += s.bytes
 	}
-	defer done()
+	return bytes
+}
+
+// giveBack ends the request.
+func (e *admitting) giveBack() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.ended = true
+	e.empty()
+}
+
+// empty is called with mu held.
+func (e *admitting) empty() {
+	for _, s := range e.shares {
+		e.api.room.giveBack(s)
+	}
+	e.shares = nil
+}
+
+func (e *admitting) Embed(ctx context.Context, r search.EmbedRequest) (search.EmbedResponse, error) {
+	place, err := e.api.options.Admission.Hold(costOfTexts(len(r.Input)))
+	if err != nil {
+		return search.EmbedResponse{}, e.api.refusedBy(err)
+	}
+	defer place.Leave()
 	return e.Engine.Embed(ctx, r)
 }
 
-func (e admitting) Rerank(ctx context.Context, r search.RerankRequest) (search.RerankResponse, error) {
-	done, err := e.control.Hold(costOfTexts(len(r.Texts)))
+func (e *admitting) Rerank(ctx context.Context, r search.RerankRequest) (search.RerankResponse, error) {
+	place, err := e.api.options.Admission.Hold(costOfTexts(len(r.Texts)))
 	if err != nil {
-		return search.RerankResponse{}, refusedBy(err)
+		return search.RerankResponse{}, e.api.refusedBy(err)
 	}
-	defer done()
+	defer place.Leave()
 	return e.Engine.Rerank(ctx, r)
 }

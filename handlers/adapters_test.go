@@ -86,14 +86,14 @@ func TestAdapters(t *testing.T) {
 	if status, got := ask("PUT", `"bees"`, key, may); status != http.StatusTeapot || got != `["method_not_allowed"]` {
 		t.Errorf("PUT: %d %s", status, got)
 	}
-	done, err := control.Hold(2)
+	place, err := control.Hold(2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if status, got := ask("POST", `"bees"`, key, may); status != http.StatusTeapot || got != `["too_many_requests"]` {
 		t.Errorf("with no room: %d %s", status, got)
 	}
-	done()
+	place.Leave()
 	for n := range 10 {
 		status, got := ask("POST", `"bees"`, key, may)
 		if status == http.StatusTeapot && got == `["rate_limited"]` {
@@ -113,7 +113,11 @@ func TestAdmitting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := admitting{testEngine(t, engineOptions{}), control, time.Now()}
+	api, err := New(Options{Admission: control, AnswerMemory: 2 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &admitting{Engine: testEngine(t, engineOptions{}), api: api, request: requestTo("/", ""), arrived: time.Now()}
 	asks := map[string]func() error{
 		"search": func() error {
 			_, err := e.Search(t.Context(), search.Request{Question: "bees"})
@@ -136,11 +140,18 @@ func TestAdmitting(t *testing.T) {
 			}
 		}
 	}
-	done, err := control.Hold(4)
+	if took := e.room(); took == 0 || took != api.room.taken {
+		t.Errorf("the answers took %d bytes of room, and %d are taken", took, api.room.taken)
+	}
+	e.giveBack()
+	if api.room.taken != 0 {
+		t.Errorf("%d bytes are taken after the request", api.room.taken)
+	}
+	place, err := control.Hold(4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer done()
+	defer place.Leave()
 	for name, ask := range asks {
 		var refused *Problem
 		if err := ask(); !errors.As(err, &refused) || refused.Status != http.StatusTooManyRequests {

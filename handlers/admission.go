@@ -2,8 +2,11 @@ package handlers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -11,17 +14,18 @@ import (
 	"conclave/search"
 )
 
-// resultsAPlace is how many results a search may ask for at the cost of one.
+// resultsAPlace is how many results, or candidates of each source, a search may ask
+// for at the cost of one.
 const resultsAPlace = 100
 
 // textsAPlace is how many texts are embedded at the cost of one search.
 const textsAPlace = 16
 
-// admitted is what a request holds of the server until it has been answered.
+// admitted is what a request holds of the server.
 type admitted struct {
-	place     *admission.Place // of a search; nil: it has none
-	done      func()           // gives back what another request holds; nil: it holds nothing
+	place     *admission.Place // nil: it has none
 	bodyBytes int64
+	room      share // of its answer
 }
 
 // letIn lets in a search, which has to be answered before its deadline. Nothing
@@ -29,25 +33,28 @@ type admitted struct {
 func (a *API) letIn(ctx context.Context, cost int, deadline time.Time) *Problem {
 	place, err := a.options.Admission.Admit(cost, deadline)
 	exchangeOf(ctx).admitted.place = place
-	return refusedBy(err)
+	return a.refusedBy(err)
 }
 
 // crowded is the problem of a search while none is let in: its body need not be
 // read.
-func (a *API) crowded() *Problem { return refusedBy(a.options.Admission.Room()) }
+func (a *API) crowded() *Problem { return a.refusedBy(a.options.Admission.Room()) }
 
 // hold lets in a request that takes as long as it likes.
 func (a *API) hold(ctx context.Context, cost int) *Problem {
-	done, err := a.options.Admission.Hold(cost)
-	exchangeOf(ctx).admitted.done = done
-	return refusedBy(err)
+	place, err := a.options.Admission.Hold(cost)
+	exchangeOf(ctx).admitted.place = place
+	return a.refusedBy(err)
 }
 
-func refusedBy(err error) *Problem {
+// refusedBy is the problem of a refusal. Who holds a place and reads slowly gives it
+// up then.
+func (a *API) refusedBy(err error) *Problem {
 	var refusal *admission.Refusal
 	if !errors.As(err, &refusal) {
 		return nil
 	}
+	a.room.giveUp("place", func(s *sending) bool { return s.placed })
 	p := newProblem("too_many_requests", sentence(refusal.Error()))
 	p.retryAfter = int(refusal.After / time.Second)
 	return p
@@ -56,35 +63,86 @@ func refusedBy(err error) *Problem {
 // buffer counts bytes of the request's body, before they are read.
 func (a *API) buffer(ctx context.Context, more int) *Problem {
 	if !a.bodies.TryAcquire(int64(more)) {
+		a.room.giveUp("place", func(s *sending) bool { return s.placed })
 		return newProblem("too_many_requests", "The bodies that are being read take all the memory that there is for them.")
 	}
 	exchangeOf(ctx).admitted.bodyBytes += int64(more)
 	return nil
 }
 
-// release gives back what a request held.
-func (a *API) release(ctx context.Context) {
+// made gives back what a request held until its answer was made: its place and its
+// body. How slowly the answer is read is no matter of others then.
+func (a *API) made(ctx context.Context) {
 	held := &exchangeOf(ctx).admitted
 	if held.place != nil {
 		held.place.Leave()
 	}
-	if held.done != nil {
-		held.done()
-	}
 	a.bodies.Release(held.bodyBytes)
-	*held = admitted{}
+	held.place, held.bodyBytes = nil, 0
+}
+
+// release gives back all that a request holds.
+func (a *API) release(ctx context.Context) {
+	a.made(ctx)
+	a.sent(ctx)
+}
+
+// takeRoom waits until there is room for a request's answer that takes so many bytes.
+func (a *API) takeRoom(r *http.Request) func(context.Context, int) error {
+	return func(ctx context.Context, bytes int) (err error) {
+		held := &exchangeOf(ctx).admitted
+		held.room, err = a.roomFor(ctx, r, held.place, bytes)
+		return err
+	}
+}
+
+// roomFor waits until there is room for an answer that takes so many bytes, to somebody
+// who may have a place.
+func (a *API) roomFor(ctx context.Context, r *http.Request, place *admission.Place, bytes int) (share, error) {
+	whole, places := int64(bytes)+overhead(r), 0
+	if place != nil {
+		places = place.Cost()
+		defer place.Idle()()
+	}
+	took, err := a.room.take(ctx, whole, places)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return took, newProblem("answer_too_large", fmt.Sprintf("The answer takes %d bytes while it is made, which is more than the memory for answers (limits.memory): ask for less at once.", whole))
+	case errors.Is(err, errCrowded):
+		return took, crowdedOut()
+	case errors.Is(err, context.DeadlineExceeded):
+		return took, newProblem("deadline", "The answers that are being sent take all the memory that there is for them (limits.memory), and none came free in time.").because(err)
+	}
+	return took, err
+}
+
+func crowdedOut() *Problem {
+	return newProblem("too_many_requests", "The answers that are being sent take all the memory that there is for them (limits.memory).")
+}
+
+// shrink gives back what an answer does not need once it is written as JSON. Where it
+// needs more than was taken, and there is no more, it is a problem.
+func (a *API) shrink(r *http.Request, text []byte) *Problem {
+	if !a.room.resize(&exchangeOf(r.Context()).admitted.room, int64(len(text))+overhead(r)) {
+		return crowdedOut()
+	}
+	return nil
+}
+
+// sent gives back the room of an answer that has been sent.
+func (a *API) sent(ctx context.Context) {
+	held := &exchangeOf(ctx).admitted
+	a.room.giveBack(held.room)
+	held.room = share{}
 }
 
 // costOf is what searches cost of which so many run at once: those that ask for
-// the most. An ordinary search is the unit.
+// the most, as results or as candidates. An ordinary search is the unit.
 func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
 	costs := make([]int, len(requests))
 	for i, r := range requests {
-		k := r.K
-		if k == 0 {
-			k = d.K
-		}
-		costs[i] = (k*max(len(r.Fusion.Names), 1) + resultsAPlace - 1) / resultsAPlace
+		results := (cmp.Or(r.K, d.K) + r.Offset) * max(len(r.Fusion.Names), 1)
+		costs[i] = (max(results, cmp.Or(r.Candidates, d.Candidates)) + resultsAPlace - 1) / resultsAPlace
 	}
 	slices.Sort(costs)
 	total := 0
@@ -114,11 +172,5 @@ func (a *API) encodeInTurn(ctx context.Context, into *bytes.Buffer, answer any) 
 	}
 	defer done()
 	into.Reset()
-	if err := encode(into, answer); err != nil {
-		return err
-	}
-	if place := exchangeOf(ctx).admitted.place; place != nil {
-		place.Done()
-	}
-	return nil
+	return encode(into, answer)
 }

@@ -66,6 +66,9 @@ type Options struct {
 
 	// BodyBytes bounds a request's body; 0: 1 MiB.
 	BodyBytes int64
+	// AnswerMemory is what all answers may take in memory together, and BodyMemory all
+	// bodies that are being read, in bytes; 0: 1 GiB, and 128 MiB.
+	AnswerMemory, BodyMemory int64
 	// Write bounds what is written.
 	Write WriteLimits
 	// ReadOnly says that nobody will attach a Writer.
@@ -95,6 +98,7 @@ type API struct {
 	refusing atomic.Pointer[string] // why no passage can be written
 
 	crossOrigin               *http.CrossOriginProtection
+	room                      *room               // of answers
 	bodies                    *semaphore.Weighted // bytes of bodies that are being read
 	storing                   *semaphore.Weighted // uploads whose lines are being stored
 	uploads                   *semaphore.Weighted // uploads under way
@@ -118,9 +122,10 @@ func New(o Options) (*API, error) {
 		o.Now = time.Now
 	}
 	o.BodyBytes = cmp.Or(o.BodyBytes, 1<<20)
+	o.AnswerMemory, o.BodyMemory = cmp.Or(o.AnswerMemory, 1<<30), cmp.Or(o.BodyMemory, 128<<20)
 	o.Concurrency = cmp.Or(o.Concurrency, 256)
 	o.RateWindow = cmp.Or(o.RateWindow, time.Minute)
-	if o.Concurrency < 1 || o.BodyBytes < 1 || o.RateRequests < 0 || o.RateWindow < time.Second {
+	if o.Concurrency < 1 || o.BodyBytes < 1 || o.AnswerMemory < 1 || o.BodyMemory < 1 || o.RateRequests < 0 || o.RateWindow < time.Second {
 		return nil, fmt.Errorf("handlers: impossible limits: %d at once, bodies of %d bytes, %d requests in %v", o.Concurrency, o.BodyBytes, o.RateRequests, o.RateWindow)
 	}
 	var err error
@@ -136,8 +141,7 @@ func New(o Options) (*API, error) {
 	a.connections = newConnections(a.options.Write.BytesASecond)
 	a.storing = semaphore.NewWeighted(int64(a.options.Write.Uploads))
 	a.uploads = semaphore.NewWeighted(openUploads * int64(a.options.Write.Uploads))
-	// Bodies whose room doubles have up to twice their length.
-	a.bodies = semaphore.NewWeighted(2 * int64(a.options.Admission.Most()) * max(a.options.BodyBytes, int64(a.options.Write.LineBytes)))
+	a.room, a.bodies = newRoom(o.AnswerMemory, o.Admission.Most()), semaphore.NewWeighted(o.BodyMemory)
 	if a.crossOrigin, err = newCrossOrigin(o.CORSOrigins); err != nil {
 		return nil, fmt.Errorf("handlers: %w", err)
 	}
@@ -146,7 +150,7 @@ func New(o Options) (*API, error) {
 			return nil, fmt.Errorf("handlers: trusted proxy: %w", err)
 		}
 	}
-	if err = errors.Join(a.connections.watch(o.Metrics), o.Metrics.watch(o.Readiness)); err != nil {
+	if err = errors.Join(a.connections.watch(o.Metrics), a.room.watch(o.Metrics), o.Metrics.watch(o.Readiness)); err != nil {
 		return nil, fmt.Errorf("handlers: metrics: %w", err)
 	}
 	router, err := a.route()

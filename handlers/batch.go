@@ -13,7 +13,7 @@ import (
 
 // postBatch answers POST /v1/search/batch. Answers are sent one by one, in the
 // order of the searches; the engine begins no more of them than wait for a
-// caller who reads slowly, so that memory holds a few.
+// caller who reads slowly, and makes them one at a time.
 func (a *API) postBatch(c *call) error {
 	engine, err := a.loaded()
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *API) postBatch(c *call) error {
 		return p
 	}
 	if len(requests) > 0 {
-		err = engine.Batch(r.Context(), requests, b.deliver)
+		err = engine.Batch(search.WithRoom(r.Context(), a.takeRoom(r)), requests, b.deliver)
 	}
 	if err == nil {
 		err = b.finish()
@@ -79,7 +79,6 @@ type batch struct {
 	left     int        // of them
 	failed   int
 	begun    bool // the header has been sent
-	text     bytes.Buffer
 }
 
 // deliver sends the answer to the next search that was asked, and before it the
@@ -97,14 +96,19 @@ func (b *batch) deliver(answer search.Answer) error {
 		return b.refuse(p)
 	}
 	answer.Response.RequestID = exchangeOf(b.r.Context()).requestID
-	if err := b.encode(answer.Response); err != nil {
+	defer b.api.sent(b.r.Context())
+	text, err := b.encode(answer.Response)
+	if err != nil {
 		return err
 	}
-	if b.text.Len() > b.left {
+	if len(text) > b.left {
 		return b.refuse(newProblem("answer_too_large", fmt.Sprintf("The answers of the whole batch have more than %d bytes (limits.answer_bytes) with this one. Send fewer searches at once, or name in fields only what you need.", b.most)))
 	}
-	b.left -= b.text.Len()
-	return b.send()
+	b.left -= len(text)
+	if p := b.api.shrink(b.r, text); p != nil {
+		return b.refuse(p)
+	}
+	return b.send(text)
 }
 
 // refusals sends the problems of the searches that come next and were not asked.
@@ -127,16 +131,21 @@ func (b *batch) refuse(p *Problem) error {
 		told.Errors = append(told.Errors, field)
 	}
 	told.RequestID = exchangeOf(b.r.Context()).requestID
-	if err := b.encode(&told); err != nil {
+	text, err := b.encode(&told)
+	if err != nil {
 		return err
 	}
-	return b.send()
+	return b.send(text)
 }
 
-func (b *batch) encode(v any) error { return b.api.encodeInTurn(b.r.Context(), &b.text, v) }
+func (b *batch) encode(v any) ([]byte, error) {
+	var text bytes.Buffer
+	err := b.api.encodeInTurn(b.r.Context(), &text, v)
+	return text.Bytes(), err
+}
 
 // send sends the text as the answer to the next search.
-func (b *batch) send() error {
+func (b *batch) send(text []byte) error {
 	before := ","
 	if !b.begun {
 		b.begun = true
@@ -145,13 +154,14 @@ func (b *batch) send() error {
 		before = `{"answers":[`
 	}
 	b.next++
+	held := exchangeOf(b.r.Context()).admitted
+	if held.place != nil {
+		defer held.place.Idle()() // nobody computes while it is sent
+	}
 	if _, err := b.w.Write([]byte(before)); err != nil {
 		return err
 	}
-	if _, err := b.w.Write(b.text.Bytes()); err != nil {
-		return err
-	}
-	return http.NewResponseController(b.w).Flush()
+	return b.api.room.send(b.w, text, held.room.bytes, true)
 }
 
 // finish sends the problems behind the last answer, and the end.

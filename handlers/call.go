@@ -41,7 +41,7 @@ func serveJSON[In, Out any](do func(*call, In) (Out, error)) func(*call) error {
 			c.w.WriteHeader(http.StatusNoContent)
 			return nil
 		}
-		return respondWith(c.w, c.status, out)
+		return c.respond(c.status, out)
 	}
 }
 

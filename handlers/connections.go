@@ -46,6 +46,11 @@ func newConnections(bytesASecond int) *connections {
 // patience is how long every request may take to come in.
 const patience = time.Second
 
+// writeBuffer is how much the system keeps for a connection of what was written and
+// not taken. Left to itself it keeps megabytes, which nobody counts, and for which a
+// caller that reads nothing looks like one that reads.
+const writeBuffer = 256 << 10
+
 // connection is one accepted connection. Its fields are guarded by its connections.
 type connection struct {
 	net.Conn
@@ -276,6 +281,9 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(writeBuffer) // or the system chooses it
 	}
 	c := &connection{Conn: conn, all: l.connections, since: time.Now()}
 	if !l.connections.admit(c, l.closed) {

@@ -285,6 +285,7 @@ type engineOptions struct {
 	before   func(ctx context.Context) error // in every encoder
 	observer search.Observer
 	limits   search.Limits
+	library  *library
 	damaged  bool // passages cannot be read
 	oneWay   bool // the encoders encode no passages
 }
@@ -310,7 +311,10 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 	if o.limits.Timeout == 0 {
 		o.limits.Timeout = 5 * time.Second
 	}
-	books := testLibrary()
+	books := o.library
+	if books == nil {
+		books = testLibrary()
+	}
 	books.damaged = o.damaged
 	e, err := search.NewEngine(search.Config{
 		Corpus: books, Limits: o.limits, Observer: o.observer,

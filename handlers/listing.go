@@ -1,10 +1,13 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	"conclave/corpus"
+	"conclave/search"
 )
 
 // PassageList is the answer of GET /v1/passages.
@@ -17,10 +20,10 @@ type PassageList struct {
 const listLimit = 100
 
 // getPassages answers GET /v1/passages.
-func (a *API) getPassages(c *call, _ none) (list PassageList, err error) {
+func (a *API) getPassages(c *call) error {
 	engine, err := a.loaded()
 	if err != nil {
-		return list, err
+		return err
 	}
 	most := engine.Limits().K
 	limit := min(listLimit, most)
@@ -28,21 +31,23 @@ func (a *API) getPassages(c *call, _ none) (list PassageList, err error) {
 		n, err := given.Int64()
 		if err != nil || n < 1 || n > int64(most) {
 			detail := fmt.Sprintf("has to be from 1 to %d", most)
-			return list, newProblem("out_of_range", fmt.Sprintf("limit is %s; it %s.", given, detail), ProblemField{Pointer: "/limit", Parameter: "limit", Detail: detail})
+			return newProblem("out_of_range", fmt.Sprintf("limit is %s; it %s.", given, detail), ProblemField{Pointer: "/limit", Parameter: "limit", Detail: detail})
 		}
 		limit = int(n)
 	}
 	if p := a.hold(c.r.Context(), 1); p != nil {
-		return list, p
+		return p
 	}
 	after, _ := c.query["after"].(string)
-	passages, more, err := engine.List(after, limit)
+	ctx, cancel := context.WithTimeout(c.r.Context(), sendWithin)
+	defer cancel()
+	passages, more, err := engine.List(search.WithRoom(ctx, a.takeRoom(c.r)), after, limit)
 	if err != nil {
-		return list, err
+		return err
 	}
-	list.Passages = passages
+	list := PassageList{Passages: passages}
 	if more {
 		list.Next = passages[len(passages)-1].ID
 	}
-	return list, nil
+	return c.respondInTurn(ctx, http.StatusOK, list)
 }

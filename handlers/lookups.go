@@ -26,14 +26,12 @@ func (a *API) postEmbed(c *call) error {
 		return err
 	}
 	if accept := strings.Join(c.r.Header.Values("Accept"), ","); quality(accept, typeNpy) <= quality(accept, typeJSON) {
-		return respondWith(c.w, http.StatusOK, out)
+		return c.respond(http.StatusOK, out)
 	}
 	if len(out.Truncated) > 0 {
 		c.w.Header().Set("Conclave-Truncated", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(out.Truncated)), ","), "[]"))
 	}
-	c.w.Header().Set("Cache-Control", "no-store")
-	write(c.w, typeNpy, npy(out.Embeddings, out.Dimension))
-	return nil
+	return c.send(http.StatusOK, typeNpy, npy(out.Embeddings, out.Dimension))
 }
 
 // ExpertList is the answer of /v1/experts.
@@ -85,6 +83,9 @@ const etagSuffix = "-gzip"
 
 // getPassage answers GET /v1/passages/{id}.
 func (a *API) getPassage(c *call) error {
+	if p := a.hold(c.r.Context(), 1); p != nil {
+		return p
+	}
 	passage, version, err := a.stored(c.r, c.name)
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func (a *API) getPassage(c *call) error {
 		c.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return respondWith(c.w, http.StatusOK, passage)
+	return c.respondInTurn(c.r.Context(), http.StatusOK, passage)
 }
 
 // matches reports whether an If-None-Match header names the version. The

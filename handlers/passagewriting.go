@@ -122,7 +122,7 @@ func (a *API) write(c *call, writer *writing, change collection.Change) error {
 		status = http.StatusCreated
 		h.Set("Location", passagePath(result.ID))
 	}
-	return respondWith(w, status, WriteResult{ID: result.ID, Status: string(result.Outcome), Version: result.Version})
+	return c.respond(status, WriteResult{ID: result.ID, Status: string(result.Outcome), Version: result.Version})
 }
 
 // passagePath is the path of a passage. An id may hold anything but control

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -18,17 +19,55 @@ func encode(into *bytes.Buffer, v any) error {
 	return nil
 }
 
-// respondWith answers with JSON. It is marshalled before anything is sent, so that
-// what cannot be marshalled is still a problem, and the length is known.
-func respondWith(w http.ResponseWriter, status int, body any) error {
+// respond answers with JSON. It is marshalled before anything is sent, so that what
+// cannot be marshalled is still a problem, and the length is known.
+func (c *call) respond(status int, body any) error {
 	var b bytes.Buffer
 	if err := encode(&b, body); err != nil {
 		return err
 	}
-	if h := w.Header(); h.Get("Cache-Control") == "" {
+	return c.send(status, typeJSON, b.Bytes())
+}
+
+// respondInTurn answers with JSON that may be large, marshalled when a processor is
+// free.
+func (c *call) respondInTurn(ctx context.Context, status int, body any) error {
+	var b bytes.Buffer
+	if err := c.api.encodeInTurn(ctx, &b, body); err != nil {
+		return err
+	}
+	return c.send(status, typeJSON, b.Bytes())
+}
+
+// small is an answer that needs no room of its own: a connection has as much.
+const small = 4 << 10
+
+// send sends an answer. What the request was made with is given back before: how
+// slowly its answer is read is no matter of others.
+func (c *call) send(status int, contentType string, text []byte) error {
+	ctx, a := c.r.Context(), c.api
+	a.made(ctx)
+	if h := c.w.Header(); h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
-	writeWith(w, status, typeJSON, b.Bytes())
+	held := &exchangeOf(ctx).admitted
+	if held.room.bytes == 0 && len(text) <= small {
+		writeWith(c.w, status, contentType, text)
+		return nil
+	}
+	if held.room.bytes == 0 {
+		waiting, cancel := context.WithTimeout(ctx, sendWithin)
+		defer cancel()
+		if err := a.takeRoom(c.r)(waiting, len(text)); err != nil {
+			return err
+		}
+	} else if p := a.shrink(c.r, text); p != nil {
+		return p
+	}
+	head(c.w, status, contentType, len(text))
+	if err := a.room.send(c.w, text, held.room.bytes, false); err != nil {
+		exchangeOf(ctx).cause = err // the client may be gone
+	}
 	return nil
 }
 
@@ -37,14 +76,19 @@ func write(w http.ResponseWriter, contentType string, body []byte) {
 }
 
 func writeWith(w http.ResponseWriter, status int, contentType string, body []byte) {
+	head(w, status, contentType, len(body))
+	_, _ = w.Write(body) // the client may be gone
+}
+
+// head writes the header of an answer of some length.
+func head(w http.ResponseWriter, status int, contentType string, length int) {
 	h := w.Header()
 	if contentType == typeHTML || contentType == "text/css" || contentType == "text/javascript" {
 		contentType += "; charset=utf-8"
 	}
 	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Content-Length", strconv.Itoa(length))
 	if status != http.StatusOK {
 		w.WriteHeader(status)
 	}
-	_, _ = w.Write(body) // the client may be gone
 }

@@ -27,7 +27,7 @@ func (a *API) routes() []route {
 		{"passage", a.getPassage},
 		{"putPassage", a.putPassage},
 		{"deletePassage", a.deletePassage},
-		{"passages", serveJSON(a.getPassages)},
+		{"passages", a.getPassages},
 		{"uploadPassages", a.postPassages},
 		{"deletePassages", serveJSON(a.deletePassages)},
 		{"experts", serveJSON(a.getExperts)},

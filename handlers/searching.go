@@ -1,11 +1,11 @@
 package handlers
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"strings"
 	"unicode"
 
@@ -91,7 +91,9 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	if p := a.letIn(r.Context(), costOf([]search.Request{request}, 1, d), end); p != nil {
 		return p
 	}
-	response, err := engine.Search(search.Arrived(r.Context(), x.arrived), request)
+	ctx, cancel := context.WithDeadline(r.Context(), end)
+	defer cancel()
+	response, err := engine.Search(search.WithRoom(search.Arrived(ctx, x.arrived), a.takeRoom(r)), request)
 	if err != nil {
 		return err
 	}
@@ -101,16 +103,8 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	if len(response.Degraded) > 0 {
 		x.note(slog.Any("degraded", response.Degraded))
 	}
-	var text bytes.Buffer
-	encoding, cancel := context.WithDeadline(r.Context(), end)
-	defer cancel()
-	if err := a.encodeInTurn(encoding, &text, response); err != nil {
-		return err
-	}
 	w.Header().Set("Server-Timing", serverTiming(response))
-	w.Header().Set("Cache-Control", "no-store")
-	write(w, typeJSON, text.Bytes())
-	return nil
+	return c.respondInTurn(ctx, http.StatusOK, response)
 }
 
 // serverTiming is what the stages took, in the form that browsers' developer

@@ -53,7 +53,6 @@ func costly() map[string]func(rng *rand.Rand, n int) (path, body string) {
 		return b.String()
 	}
 	key := func(i int) string { return fmt.Sprintf("%q:1", fmt.Sprint("k", i)) }
-	const searchPath, batchPath = "/v1/search", "/v1/search/batch"
 	return map[string]func(*rand.Rand, int) (string, string){
 		"unknown keys": func(_ *rand.Rand, n int) (string, string) { return searchPath, "{" + many(n, key) + "}" },
 		"long unknown keys": func(_ *rand.Rand, n int) (string, string) {

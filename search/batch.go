@@ -16,8 +16,9 @@ type Answer struct {
 // Batch answers several questions and hands each answer to deliver, in the
 // order of the questions; an error of one leaves the others alone. Some run at
 // once (Limits.BatchParallel), so that the encoders see them together, and no
-// more answers than that wait to be delivered. Each search has its own deadline,
-// which begins when it does. The error is for a batch that is empty or too long,
+// more than that wait to be delivered, as rankings: texts are read of one answer at a
+// time. Each search has its own deadline, which begins when it does and waits with it
+// for the answers before it. The error is for a batch that is empty or too long,
 // or deliver's, which ends the batch.
 func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Answer) error) error {
 	if n := len(requests); n == 0 || n > e.limits.Batch {
@@ -38,9 +39,14 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 	defer running.Wait()
 	defer cancel()
 	answers := make([]chan Answer, len(requests)) // of those begun and not delivered
+	delivered := make([]chan struct{}, len(requests))
 	begin := func(i int) {
-		answers[i] = make(chan Answer, 1)
-		running.Go(func() { answers[i] <- l.oneOf(ctx, requests[i]) })
+		answers[i], delivered[i] = make(chan Answer, 1), make(chan struct{})
+		var ahead chan struct{}
+		if i > 0 {
+			ahead = delivered[i-1]
+		}
+		running.Go(func() { answers[i] <- l.oneOf(ctx, requests[i], ahead) })
 	}
 	for i := range requests {
 		if i == 0 {
@@ -57,17 +63,18 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 		if err := deliver(answer); err != nil {
 			return err
 		}
+		close(delivered[i])
 	}
 	return nil
 }
 
 // oneOf answers a search of a batch.
-func (l *lineUp) oneOf(ctx context.Context, r Request) (answer Answer) {
+func (l *lineUp) oneOf(ctx context.Context, r Request, ahead <-chan struct{}) (answer Answer) {
 	if err := ctx.Err(); err != nil {
 		return Answer{Err: fmt.Errorf("the caller has gone: %w", err)}
 	}
 	answer.Err = guard(func() (err error) {
-		answer.Response, err = l.answer(ctx, r, time.Now())
+		answer.Response, err = l.answer(ctx, r, time.Now(), ahead)
 		return err
 	})
 	return answer

@@ -23,6 +23,7 @@ type answer struct {
 	degraded []Missing
 	response Response
 	bytes    int // of the response, about
+	room     int // that it takes in memory while it is made
 }
 
 // complete makes the table of candidates, lets sources that follow score them, and

@@ -56,7 +56,7 @@ func NewEngine(c Config) (*Engine, error) {
 //  4. complete: let late interaction score what was found, and fetch the true
 //     scores of what others found ("missing": "exact");
 //  5. fuse, once for each method asked for;
-//  6. fetch the texts and explain.
+//  6. take room for the answer (WithRoom), fetch the texts and explain.
 //
 // A source that fails or misses the deadline is left out, named in Degraded,
 // and the rest is fused without it. The sources have to be back a little before
@@ -76,17 +76,32 @@ func (e *Engine) Search(ctx context.Context, r Request) (Response, error) {
 		return Response{}, err
 	}
 	defer l.leave()
-	return l.answer(ctx, r, started)
+	return l.answer(ctx, r, started, nil)
 }
 
-func (l *lineUp) answer(ctx context.Context, r Request, started time.Time) (Response, error) {
+// answer answers a request; ahead is closed when the answers before it are out, and
+// nil where there are none.
+func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead <-chan struct{}) (Response, error) {
 	p, err := l.plan(&r)
 	if err != nil {
 		return Response{}, err
 	}
 	var response Response
-	err = l.pass(ctx, p.inquiry, started, func(ctx context.Context, found *pass) error {
-		response, err = found.conclude(ctx, p, found.findings, started)
+	err = l.pass(ctx, p.inquiry, started, func(whole context.Context, found *pass) error {
+		a, err := found.rank(whole, p, found.findings)
+		if err != nil {
+			return err
+		}
+		defer a.done()
+		if ahead != nil {
+			left, waited, cancel, err := after(ctx, whole, ahead)
+			if err != nil {
+				return found.unfinished(whole, err)
+			}
+			defer cancel()
+			whole, started = left, started.Add(waited)
+		}
+		response, err = a.finish(whole, started)
 		return err
 	})
 	return response, err
@@ -110,42 +125,65 @@ func (l *lineUp) pass(ctx context.Context, q inquiry, started time.Time, then fu
 
 // conclude does the steps after the sources have answered.
 func (p *pass) conclude(ctx context.Context, by *plan, findings []finding, started time.Time) (Response, error) {
-	if err := p.nothingAnswered(findings); err != nil {
+	a, err := p.rank(ctx, by, findings)
+	if err != nil {
 		return Response{}, err
 	}
+	defer a.done()
+	return a.finish(ctx, started)
+}
 
-	table := p.tables.Get().(*fusion.Candidates)
-	defer func() {
-		table.OrderTies(nil) // the view is this request's
-		p.tables.Put(table)
-	}()
-	a := answer{pass: p, plan: by, findings: findings, table: table}
+// rank completes and fuses. What it returns is done with once.
+func (p *pass) rank(ctx context.Context, by *plan, findings []finding) (*answer, error) {
+	if err := p.nothingAnswered(findings); err != nil {
+		return nil, err
+	}
+	a := &answer{pass: p, plan: by, findings: findings, table: p.tables.Get().(*fusion.Candidates)}
 	a.ready(ctx)
-	if err := p.compute(ctx, func() error { return a.steps(ctx) }); err != nil {
-		return Response{}, p.unfinished(ctx, err)
+	err := p.compute(ctx, func() error {
+		if err := a.step(ctx, StageComplete, a.complete); err != nil {
+			return err
+		}
+		if err := a.step(ctx, StageFuse, a.fuse); err != nil {
+			return err
+		}
+		return guard(a.fits)
+	})
+	if err != nil {
+		a.done()
+		return nil, p.unfinished(ctx, err)
+	}
+	return a, nil
+}
+
+// done gives the table back.
+func (a *answer) done() {
+	a.table.OrderTies(nil) // the view is this request's
+	a.tables.Put(a.table)
+}
+
+// finish fetches, when there is room for the answer.
+func (a *answer) finish(ctx context.Context, started time.Time) (Response, error) {
+	err := takeRoom(ctx, a.room)
+	if err == nil {
+		err = a.compute(ctx, func() error { return a.step(ctx, StageFetch, a.fetch) })
+	}
+	if err != nil {
+		return Response{}, a.unfinished(ctx, err)
 	}
 	a.response.TookMS = milliseconds(time.Since(started))
 	a.observer.Answer(ctx, a.response)
 	return a.response, nil
 }
 
-// steps completes, fuses and fetches. It looks at the deadline at least once for
-// as much as is done in a millisecond or two.
-func (a *answer) steps(ctx context.Context) error {
-	for _, step := range []struct {
-		stage string
-		do    func(context.Context) error
-	}{
-		{StageComplete, a.complete},
-		{StageFuse, a.fuse},
-		{StageFetch, a.fetch},
-	} {
-		began := time.Now()
-		if err := guard(func() error { return step.do(ctx) }); err != nil {
-			return err
-		}
-		a.observer.Stage(ctx, "", step.stage, time.Since(began))
+// step does one of the steps. They look at the deadline at least once for as much as
+// is done in a millisecond or two.
+func (a *answer) step(ctx context.Context, stage string, do func(context.Context) error) error {
+	began := time.Now()
+	if err := guard(func() error { return do(ctx) }); err != nil {
+		return err
 	}
+	a.observer.Stage(ctx, "", stage, time.Since(began))
 	return nil
 }
 

@@ -36,15 +36,6 @@ func (a *answer) fetch(ctx context.Context) error {
 		a.response.Notes = append(a.response.Notes, note)
 	}
 
-	for i := range p.methods {
-		r := &a.rankings[i]
-		if r.Items = r.Items[min(p.offset, len(r.Items)):]; p.abstains(printedOf(r.Confidence)) {
-			r.Items = nil
-		}
-	}
-	if err := a.fits(); err != nil {
-		return err
-	}
 	for i, m := range p.methods {
 		ranking, err := a.ranking(ctx, m, &a.rankings[i])
 		if err != nil {

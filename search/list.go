@@ -1,15 +1,18 @@
 package search
 
 import (
+	"context"
 	"fmt"
 
 	"conclave/corpus"
+	"conclave/rank"
 )
 
 // List returns passages in the order of their ids' bytes, those after an id
 // ("": from the first), at most limit, and fewer where they would have more than
 // Limits.AnswerBytes, but one at least. more says that there are others behind.
-func (e *Engine) List(after string, limit int) (passages []corpus.Passage, more bool, err error) {
+// Before it reads a text it takes room (WithRoom).
+func (e *Engine) List(ctx context.Context, after string, limit int) (passages []corpus.Passage, more bool, err error) {
 	l, err := e.begin()
 	if err != nil {
 		return nil, false, err
@@ -17,36 +20,54 @@ func (e *Engine) List(after string, limit int) (passages []corpus.Passage, more 
 	defer l.leave()
 	view := e.pin()
 	defer view.letGo()
+	var ordinals []rank.Ordinal
+	var room int
 	err = guard(func() (err error) {
-		passages, more, err = e.list(view.Passages(), after, limit)
+		ordinals, more, room, err = e.list(view.Passages(), after, limit)
 		return err
 	})
+	if err == nil {
+		if err := takeRoom(ctx, room); err != nil {
+			return nil, false, err
+		}
+		err = guard(func() (err error) {
+			passages, err = read(view.Passages(), ordinals)
+			return err
+		})
+	}
 	if err != nil {
 		return nil, false, &Error{Kind: Unavailable, Code: "unavailable", Detail: "the passages could not be read; the server's log says why", Err: fmt.Errorf("listing passages: %w", err)}
 	}
 	return passages, more, nil
 }
 
-func (e *Engine) list(from Passages, after string, limit int) (passages []corpus.Passage, more bool, err error) {
-	ordinals, err := from.After(after, limit+1)
-	if err != nil {
-		return nil, false, err
+// list is which passages are listed, and the room that they take.
+func (e *Engine) list(from Passages, after string, limit int) (ordinals []rank.Ordinal, more bool, room int, err error) {
+	if ordinals, err = from.After(after, limit+1); err != nil {
+		return nil, false, 0, err
 	}
-	passages = make([]corpus.Passage, 0, min(limit, len(ordinals)))
-	for bytes := 0; len(passages) < len(ordinals); {
-		ordinal := ordinals[len(passages)]
+	bytes := 0
+	for n, ordinal := range ordinals {
 		size, err := from.Size(ordinal)
 		if err != nil {
-			return nil, false, err
+			return nil, false, 0, err
 		}
-		if bytes += size; len(passages) == limit || len(passages) > 0 && bytes > e.limits.AnswerBytes {
-			return passages, true, nil
+		if n == limit || n > 0 && bytes+size > e.limits.AnswerBytes {
+			return ordinals[:n], true, min(room, e.limits.RoomBytes()), nil
 		}
-		passage, err := from.Passage(ordinal)
-		if err != nil {
-			return nil, false, err
-		}
-		passages = append(passages, passage)
+		bytes += size
+		room += copies * (size + resultBytes + metadataGrows*min(size, metadataSmall))
 	}
-	return passages, false, nil
+	return ordinals, false, min(room, e.limits.RoomBytes()), nil
+}
+
+func read(from Passages, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
+	passages := make([]corpus.Passage, len(ordinals))
+	for n, ordinal := range ordinals {
+		var err error
+		if passages[n], err = from.Passage(ordinal); err != nil {
+			return nil, err
+		}
+	}
+	return passages, nil
 }

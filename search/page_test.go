@@ -54,7 +54,7 @@ func TestList(t *testing.T) {
 	e := s.engine(t)
 	after, n, pages := "", 0, 0
 	for more := true; more; pages++ {
-		passages, rest, err := e.List(after, 50)
+		passages, rest, err := e.List(context.Background(), after, 50)
 		if err != nil || len(passages) == 0 {
 			t.Fatal(err, len(passages))
 		}

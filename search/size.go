@@ -12,10 +12,32 @@ const (
 	highlightBytes    = 96
 )
 
-// fits refuses an answer that would be larger than its limit, before any text
-// is read: passages count with what is stored of them.
+// copies is how often the bytes of an answer are in memory at once, at the most: as
+// texts, and as JSON in a buffer that doubles and in one of its length.
+const copies = 4
+
+// RoomBytes is the most room that an answer takes (WithRoom).
+func (l Limits) RoomBytes() int { return copies * l.AnswerBytes }
+
+// metadataGrows is how much larger an object of metadata is in memory than these
+// copies of it, for the smallest keys and values; metadataSmall is what as many as
+// there may be of those take as JSON.
+const (
+	metadataGrows = 3
+	metadataSmall = 2 << 10
+)
+
+// fits leaves of the rankings what is answered, and refuses an answer that would be
+// larger than its limit before any text is read: passages count with what is stored
+// of them.
 func (a *answer) fits() error {
-	whole := a.plan.fields.title || a.plan.fields.text || a.plan.fields.tags || a.plan.fields.metadata
+	for i := range a.rankings {
+		r := &a.rankings[i]
+		if r.Items = r.Items[min(a.plan.offset, len(r.Items)):]; a.plan.abstains(printedOf(r.Confidence)) {
+			r.Items = nil
+		}
+	}
+	whole, more := a.plan.fields.title || a.plan.fields.text || a.plan.fields.tags || a.plan.fields.metadata, 0
 	for _, r := range a.rankings {
 		for _, item := range r.Items {
 			size := resultBytes
@@ -28,10 +50,18 @@ func (a *answer) fits() error {
 					return fmt.Errorf("reading passage %d: %w", item.Ordinal, err)
 				}
 				size += n
+				if a.plan.fields.metadata {
+					more += metadataGrows * min(n, metadataSmall)
+				}
 			}
 			a.bytes += size
+			if a.plan.explain {
+				// A question has at most as many words, and pairs of them, as bytes.
+				more += (len(a.plan.question) + 1) * termBytes
+			}
 		}
 	}
+	a.room = copies * min(a.bytes+more, a.limits.AnswerBytes)
 	return a.grows(0)
 }
 

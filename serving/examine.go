@@ -183,8 +183,18 @@ func examineCalibration(config configs.Config) []Finding {
 	return []Finding{f}
 }
 
-// examineMemory says what serving may take at most.
+// examineMemory says what serving may take at most, and of how much.
 func examineMemory(config configs.Config, cache provision.Cache, experts []string) Finding {
+	f := Finding{What: "memory", Status: StatusOK}
+	machine, err := machineMemory()
+	if err != nil {
+		f.Status, f.Detail = StatusNote, err.Error()
+		return f
+	}
+	requests, err := requestMemory(config.Limits)
+	if err != nil {
+		return failed(f.What, err)
+	}
 	var sizes []configs.ExpertSize
 	for _, name := range experts {
 		folder, err := shipped.Folder(config, cache, name)
@@ -195,9 +205,13 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 			sizes = append(sizes, configs.ExpertSize{Width: max(b.Manifest.Dimension, b.Manifest.Passage.PooledDimension), MaxTokens: b.Manifest.MaxTokens.Passage})
 		}
 	}
-	m := config.Memory(sizes)
-	return Finding{What: "memory", Status: StatusOK, Detail: fmt.Sprintf("at most %s beside the collection's mapped files and the models: answers %s (limits.concurrency × limits.answer_bytes, four times), bodies %s, writing %s, %d experts %s",
-		mebibytes(m.Total()), mebibytes(m.Answers), mebibytes(m.Bodies), mebibytes(m.Writing), len(sizes), mebibytes(m.Encoders))}
+	m := config.Memory(requests, sizes)
+	f.Detail = fmt.Sprintf("%s at most, of the machine's %s, beside the collection's mapped files and the models: bodies and answers %s (limits.memory), searches %s (limits.concurrency), writing %s, %d experts %s",
+		mebibytes(m.Total()), mebibytes(machine), mebibytes(m.Requests), mebibytes(m.Work), mebibytes(m.Writing), len(sizes), mebibytes(m.Encoders))
+	if m.Total() > machine {
+		f.Status = StatusNote
+	}
+	return f
 }
 
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

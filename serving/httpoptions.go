@@ -27,12 +27,17 @@ func newAPI(o ServerOptions, metrics *handlers.Metrics, control *admission.Contr
 		o.Name = filepath.Base(folder)
 	}
 	l := config.Limits
+	memory, err := requestMemory(l)
+	if err != nil {
+		return nil, err
+	}
+	answers, bodies := configs.Rooms(memory)
 	return handlers.New(handlers.Options{
 		Adapters: adapters.All(o.Name),
 		Metrics:  metrics, Logger: o.Log, LogQuestions: config.Log.Questions,
 		Keys: keys, AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
 		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins, TrustedProxies: config.Server.TrustedProxies,
-		BodyBytes: int64(l.BodyBytes), Admission: control, ReadOnly: config.ReadOnly, TempDir: os.TempDir(),
+		BodyBytes: int64(l.BodyBytes), AnswerMemory: answers, BodyMemory: bodies, Admission: control, ReadOnly: config.ReadOnly, TempDir: os.TempDir(),
 		RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,
 		Write: handlers.WriteLimits{
 			UploadBytes: int64(l.UploadBytes), Uploads: l.Uploads, LineBytes: int(l.LineBytes), PassageBytes: int(l.PassageBytes),

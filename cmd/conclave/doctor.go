@@ -78,6 +78,8 @@ func mend(f serving.Finding, config configs.Config) string {
 		return fmt.Sprintf("put a snapshot in its place, or conclave index --collection NEW --in FILE; conclave verify --collection %s says what is damaged", config.Collection)
 	case "calibration":
 		return "conclave calibrate --collection " + config.Collection + " --questions FILE"
+	case "memory":
+		return "lower limits.memory, limits.concurrency, ingest.backlog or encoder.batch_tokens"
 	case "open files":
 		return "ulimit -n 1024, or more"
 	}

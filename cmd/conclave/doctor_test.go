@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"conclave/serving"
 )
 
 // examined runs the doctor and returns its findings by what they are about.
@@ -99,4 +101,18 @@ func TestDoctorMends(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken("ONNX Runtime", "nowhere.so", "leave runtime out and conclave setup")
+}
+
+// TestDoctorTellsMemory: a bound that the machine has is fine, one that no machine has
+// is told, and one that is too small for an answer fails.
+func TestDoctorTellsMemory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("CONCLAVE_CACHE", t.TempDir())
+	for _, c := range []struct{ memory, status string }{{"512MiB", "ok"}, {"60000GiB", "note"}, {"1MiB", "fails"}} {
+		write(t, "conclave.yaml", "limits: {memory: "+c.memory+"}\n")
+		if _, found := examined(t); found["memory"].Status != serving.Status(c.status) || (found["memory"].Mend == "") != (c.status == "ok") {
+			t.Errorf("%s: %+v", c.memory, found["memory"])
+		}
+	}
 }
