@@ -106,7 +106,7 @@ func TestDocumented(t *testing.T) {
 			t.Errorf("nothing says %q:\n%s", want, said)
 		}
 	}
-	if ran != 5 {
+	if ran != 6 {
 		t.Errorf("%d blocks were run", ran)
 	}
 }

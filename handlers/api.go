@@ -30,6 +30,7 @@ import (
 
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/klauspost/compress/gzhttp"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	Metrics *Metrics
 	// Logger gets one line for each request; nil: none.
 	Logger *slog.Logger
+	// Tracer gets a span for each request; nil: none.
+	Tracer trace.Tracer
 	// LogQuestions adds the text of questions to the log.
 	LogQuestions bool
 

@@ -70,9 +70,11 @@ func (a *API) begin(next http.Handler) http.Handler {
 			a.running.Add(-1)
 		}()
 		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+		r, ended := a.trace(r, x)
 		defer func() {
 			// Also after a panic that aborts the connection.
 			took := a.options.Now().Sub(start)
+			ended(rec.status())
 			a.options.Metrics.request(r.Method, x, rec.status(), took)
 			a.logRequest(r, x, rec, took)
 		}()

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"conclave/search"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Observer is the engine's search.Observer: stages go to the metrics, and the
@@ -17,10 +19,15 @@ type Observer struct {
 	Logger  *slog.Logger // nil: no log
 	// Slow is how long a search takes that is logged with its stages; 0: none is.
 	Slow time.Duration
+	// Tracer gets a span for each stage; nil: none.
+	Tracer trace.Tracer
 }
 
 // Stage implements search.Observer.
-func (o Observer) Stage(_ context.Context, source, stage string, took time.Duration) {
+func (o Observer) Stage(ctx context.Context, source, stage string, took time.Duration) {
+	if o.Tracer != nil {
+		traceStage(ctx, o.Tracer, source, stage, took)
+	}
 	o.Metrics.stages.WithLabelValues(source, stage).Observe(took.Seconds())
 }
 

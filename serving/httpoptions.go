@@ -34,7 +34,7 @@ func newAPI(o ServerOptions, metrics *handlers.Metrics, control *admission.Contr
 	answers, bodies := configs.Rooms(memory)
 	return handlers.New(handlers.Options{
 		Adapters: adapters.All(o.Name),
-		Metrics:  metrics, Logger: o.Log, LogQuestions: config.Log.Questions,
+		Metrics:  metrics, Logger: o.Log, Tracer: o.Tracer, LogQuestions: config.Log.Questions,
 		Keys: keys, AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
 		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins, TrustedProxies: config.Server.TrustedProxies,
 		BodyBytes: int64(l.BodyBytes), AnswerMemory: answers, BodyMemory: bodies, Admission: control, ReadOnly: config.ReadOnly, TempDir: os.TempDir(),

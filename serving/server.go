@@ -16,6 +16,7 @@ import (
 	"conclave/handlers"
 	"conclave/jobs"
 
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -24,7 +25,8 @@ type ServerOptions struct {
 	Config  configs.Config
 	Name    string // of the collection, for those who name it; "": its folder's
 	Log     *slog.Logger
-	Version string // of the program, for /metrics
+	Version string       // of the program, for /metrics
+	Tracer  trace.Tracer // of requests and their stages; nil: none
 }
 
 // Server serves a collection over HTTP, and writes to it unless the configuration
@@ -75,7 +77,7 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	s.group.Go(func() error { return s.api.Serve(s.running, listener, serve) })
 
 	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
-	queue, err := s.load(handlers.Observer{Metrics: metrics, Logger: s.log, Slow: s.config.Log.Slow}, control)
+	queue, err := s.load(handlers.Observer{Metrics: metrics, Logger: s.log, Slow: s.config.Log.Slow, Tracer: o.Tracer}, control)
 	if err == nil {
 		err = s.announce(metrics, o.Version)
 	}

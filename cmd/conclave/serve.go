@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
+	"time"
 
 	"conclave/configs"
 	"conclave/serving"
+	"conclave/tracing"
 
 	"github.com/spf13/cobra"
 )
@@ -40,8 +43,18 @@ func newServe(term terminal) *cobra.Command {
 // serve serves until ctx is done or the server fails. name is the collection's for those
 // who name it; "": its folder's. ready is called with the address once questions are
 // answered.
-func serve(ctx context.Context, config configs.Config, name string, term terminal, ready func(net.Addr)) error {
-	s, err := serving.Open(ctx, serving.ServerOptions{Config: config, Name: name, Log: newLogger(term.Err, config.Log), Version: version})
+func serve(ctx context.Context, config configs.Config, name string, term terminal, ready func(net.Addr)) (err error) {
+	log := newLogger(term.Err, config.Log)
+	tracer, shut, err := tracing.Open(ctx, func(name string) string { return configs.Variable(term.Environ, name) }, log, version)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		err = errors.Join(err, shut(sending))
+	}()
+	s, err := serving.Open(ctx, serving.ServerOptions{Config: config, Name: name, Log: log, Version: version, Tracer: tracer})
 	if err != nil {
 		return err
 	}

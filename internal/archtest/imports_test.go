@@ -38,6 +38,7 @@ var allowed = map[string][]string{
 	"serving":     {"adapters", "admission", "ann", "calibration", "collection", "configs", "corpus", "disk", "encoder", "experts", "fusion", "handlers", "jobs", "models", "provision", "rank", "search"},
 	"web":         {},
 	"client":      {"corpus", "search"},
+	"tracing":     {},
 	"configs":     {},
 	"provision":   {},
 	"demo":        {},

@@ -18,6 +18,8 @@ import (
 	"conclave/internal/testenv"
 	"conclave/models/tiny"
 	"conclave/serving"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Options say what is served. The zero value is three passages, served by a base
@@ -30,6 +32,7 @@ type Options struct {
 	// Change changes the configuration, of which the collection, the experts and
 	// where it listens are set.
 	Change func(*configs.Config)
+	Tracer trace.Tracer // of what the server does; nil: none
 }
 
 const threePassages = `{"id":"rice","title":"Rice","text":"Cooked rice keeps for a day in the fridge.","tags":["kitchen"]}
@@ -68,7 +71,7 @@ func Server(tb testing.TB, o Options) (url string) {
 		o.Change(&config)
 	}
 	log := &testenv.Buffer{}
-	s, err := serving.Open(context.Background(), serving.ServerOptions{Config: config, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test"})
+	s, err := serving.Open(context.Background(), serving.ServerOptions{Config: config, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test", Tracer: o.Tracer})
 	if err != nil {
 		tb.Fatalf("%v\n%s", err, log.String())
 	}

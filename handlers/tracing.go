@@ -1,0 +1,44 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// trace begins the span of a request, below the caller's (traceparent), and ends it.
+// Probes have none.
+func (a *API) trace(r *http.Request, x *exchange) (_ *http.Request, end func(status int)) {
+	if a.options.Tracer == nil || quiet(r.URL.Path) {
+		return r, func(int) {}
+	}
+	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx, span := a.options.Tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
+	x.traceID, x.spanID = span.SpanContext().TraceID().String(), span.SpanContext().SpanID().String()
+	return r.WithContext(ctx), func(status int) {
+		span.SetName(strings.TrimSpace(shorten(r.Method) + " " + x.route))
+		span.SetAttributes(attribute.String("http.request.method", shorten(r.Method)), attribute.String("http.route", x.route),
+			attribute.Int("http.response.status_code", status), attribute.String("conclave.request_id", x.requestID))
+		if x.code != "" {
+			span.SetAttributes(attribute.String("error.type", x.code))
+		}
+		if status >= 500 {
+			span.SetStatus(codes.Error, x.code)
+		}
+		span.End()
+	}
+}
+
+// traceStage records a stage that has ended, below the span of its request.
+func traceStage(ctx context.Context, tracer trace.Tracer, source, stage string, took time.Duration) {
+	ended := time.Now()
+	_, span := tracer.Start(ctx, strings.TrimSpace(source+" "+stage), trace.WithTimestamp(ended.Add(-took)),
+		trace.WithAttributes(attribute.String("conclave.source", source), attribute.String("conclave.stage", stage)))
+	span.End(trace.WithTimestamp(ended))
+}

@@ -1,0 +1,137 @@
+// Package tracing sends spans to a collector as OpenTelemetry's standard environment
+// variables say: OTLP over HTTP, in protobuf.
+//
+// OpenTelemetry's own client of that protocol brings gRPC along, so the request is made
+// here; what is in it, when it is sent and which requests are traced is the SDK's.
+package tracing
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/sdk/trace"
+	api "go.opentelemetry.io/otel/trace"
+	wire "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Open makes a tracer from the variables that variable looks up ("" for those that are not
+// set). It is nil where they name no collector: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
+// OTEL_EXPORTER_OTLP_ENDPOINT. The SDK reads others by itself, such as OTEL_SERVICE_NAME,
+// OTEL_RESOURCE_ATTRIBUTES and OTEL_TRACES_SAMPLER. shut sends what waits, and ends.
+func Open(ctx context.Context, variable func(string) string, log *slog.Logger, version string) (tracer api.Tracer, shut func(context.Context) error, err error) {
+	first := func(names ...string) string {
+		for _, name := range names {
+			if value := variable(name); value != "" {
+				return value
+			}
+		}
+		return ""
+	}
+	const prefix, traces = "OTEL_EXPORTER_OTLP_", "OTEL_EXPORTER_OTLP_TRACES_"
+	address := variable(traces + "ENDPOINT")
+	if base := variable(prefix + "ENDPOINT"); address == "" && base != "" {
+		address = strings.TrimRight(base, "/") + "/v1/traces"
+	}
+	if address == "" || strings.EqualFold(variable("OTEL_SDK_DISABLED"), "true") || variable("OTEL_TRACES_EXPORTER") == "none" {
+		return nil, func(context.Context) error { return nil }, nil
+	}
+	if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, nil, fmt.Errorf("the collector's address is %q: it has to begin with http:// or https://, such as OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318", address)
+	}
+	if protocol := first(traces+"PROTOCOL", prefix+"PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+		return nil, nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q: http/protobuf alone is spoken, which collectors take on port 4318", protocol)
+	}
+	c := &client{address: address, header: http.Header{"Content-Type": {"application/x-protobuf"}}, log: log, timeout: 10 * time.Second}
+	if given := first(traces+"TIMEOUT", prefix+"TIMEOUT"); given != "" {
+		n, err := strconv.Atoi(given)
+		if err != nil || n <= 0 {
+			return nil, nil, fmt.Errorf("OTEL_EXPORTER_OTLP_TIMEOUT is %q: it is a number of milliseconds", given)
+		}
+		c.timeout = time.Duration(n) * time.Millisecond
+	}
+	for pair := range strings.SplitSeq(first(traces+"HEADERS", prefix+"HEADERS"), ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		if value, err = url.PathUnescape(strings.TrimSpace(value)); err != nil {
+			return nil, nil, fmt.Errorf("OTEL_EXPORTER_OTLP_HEADERS: the value of %q is not percent-encoded", strings.TrimSpace(name))
+		}
+		if name = strings.TrimSpace(name); name != "" {
+			c.header.Set(name, value)
+		}
+	}
+	exporter, err := otlptrace.New(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	about, err := resource.Merge(resource.NewSchemaless(attribute.String("service.name", "conclave"), attribute.String("service.version", version)), resource.Environment())
+	if err != nil {
+		return nil, nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	provider := trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))
+	return provider.Tracer("conclave"), provider.Shutdown, nil
+}
+
+// client posts spans. Those that cannot be sent are lost: the server's work goes on.
+type client struct {
+	address string
+	header  http.Header
+	timeout time.Duration
+	log     *slog.Logger
+	failing atomic.Bool
+}
+
+// Start implements otlptrace.Client.
+func (c *client) Start(context.Context) error { return nil }
+
+// Stop implements otlptrace.Client.
+func (c *client) Stop(context.Context) error { return nil }
+
+// UploadTraces implements otlptrace.Client. What it sends has the form of OTLP's
+// ExportTraceServiceRequest, whose one field is that of TracesData.
+func (c *client) UploadTraces(ctx context.Context, spans []*wire.ResourceSpans) error {
+	err := c.post(ctx, spans)
+	if failing := err != nil; c.failing.Swap(failing) != failing {
+		if failing {
+			c.log.Warn("spans are lost: the collector does not take them", "address", c.address, "cause", err)
+		} else {
+			c.log.Info("the collector takes spans again", "address", c.address)
+		}
+	}
+	return nil
+}
+
+func (c *client) post(ctx context.Context, spans []*wire.ResourceSpans) error {
+	body, err := proto.Marshal(&wire.TracesData{ResourceSpans: spans})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header = c.header
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<20))
+	if answer.StatusCode >= 300 {
+		return fmt.Errorf("it answers %s", answer.Status)
+	}
+	return nil
+}
