@@ -165,7 +165,7 @@ func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([
 		top.Push(rank.Hit{Ordinal: rank.Ordinal(n.Key), Score: x.kernels.Dot(query, x.Vector(rank.Ordinal(n.Key)))})
 	}
 	hits, err := x.sorted(top)
-	return hits, Stats{Scored: len(nodes), Rescored: len(nodes)}, err
+	return hits, Stats{Scored: len(nodes)}, err
 }
 
 func (x *coder) nearest(query []float32, o SearchOptions) (nodes []library.Node[uint32], err error) {

@@ -119,13 +119,12 @@ func (x *hnsw) search(ctx context.Context, s *hnswScratch, query []float32, ef, 
 	if errors.Is(err, graph.ErrTooNarrow) {
 		hits, exact, err := x.scan(ctx, query, o)
 		exact.Scored += stats.Scored
-		exact.Hops = stats.Hops
 		return hits, exact, err
 	}
 	if err != nil {
 		return nil, stats, err
 	}
-	hits, err := x.rescore(s, query, o.K, rescored, &stats)
+	hits, err := x.rescore(s, query, o.K, rescored)
 	return hits, stats, err
 }
 
@@ -140,7 +139,7 @@ const tombstoneShare = 32
 func (x *hnsw) walk(ctx context.Context, s *hnswScratch, query []float32, ef, allowed int, o SearchOptions) (rescored int, stats Stats, err error) {
 	if allowed >= x.count-x.count/tombstoneShare {
 		s.candidates, err = x.graph.Search(ctx, &s.Searcher, query, ef, nil, 0, s.candidates)
-		stats.Scored, stats.Hops = s.Scored(), s.Hops()
+		stats.Scored = s.Scored()
 		found := len(s.candidates)
 		if o.Filter != nil {
 			s.candidates = slices.DeleteFunc(s.candidates, func(c graph.Candidate) bool { return !o.Filter.Contains(rank.Ordinal(c.Ordinal)) })
@@ -155,7 +154,6 @@ func (x *hnsw) walk(ctx context.Context, s *hnswScratch, query []float32, ef, al
 	}
 	s.candidates, err = x.graph.Search(ctx, &s.Searcher, query, ef, o.Filter.words, allowed, s.candidates)
 	stats.Scored += s.Scored()
-	stats.Hops += s.Hops()
 	return len(s.candidates), stats, err
 }
 
@@ -168,7 +166,7 @@ func (x *hnsw) walk(ctx context.Context, s *hnswScratch, query []float32, ef, al
 func rescoreMore(k int) int { return 10 + k/8 }
 
 // rescore replaces the approximate scores of the first n candidates.
-func (x *hnsw) rescore(s *hnswScratch, query []float32, k, n int, stats *Stats) ([]rank.Hit, error) {
+func (x *hnsw) rescore(s *hnswScratch, query []float32, k, n int) ([]rank.Hit, error) {
 	s.ids = s.ids[:0]
 	for _, c := range s.candidates[:n] {
 		s.ids = append(s.ids, c.Ordinal)
@@ -181,7 +179,6 @@ func (x *hnsw) rescore(s *hnswScratch, query []float32, k, n int, stats *Stats) 
 	for i, id := range s.ids {
 		s.top.Push(rank.Hit{Ordinal: rank.Ordinal(id), Score: s.scores[i]})
 	}
-	stats.Rescored = n
 	return x.sorted(&s.top)
 }
 

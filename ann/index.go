@@ -72,10 +72,8 @@ type SearchOptions struct {
 
 // Stats says what a search did.
 type Stats struct {
-	Scored   int  // vectors compared with the query, by code or by float
-	Rescored int  // of these, by float after their code had been compared
-	Hops     int  // nodes whose neighbours were looked at
-	Exact    bool // every vector that may be found was compared
+	Scored int  // vectors compared with the query, by code or by float
+	Exact  bool // every vector that may be found was compared
 }
 
 // DefaultEf is the efSearch for k hits when none is given. With the default

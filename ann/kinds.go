@@ -114,21 +114,23 @@ func Build(ctx context.Context, d disk.Disk, kind, vectorsPath, graphPath string
 		return err
 	}
 	o = o.filled(kind)
-	if k.Tokens {
-		return buildLate(d, vectorsPath, o)
+	if !k.Graph { // the file of vectors is the whole index
+		x, err := Open(d, kind, vectorsPath, "")
+		if err != nil {
+			return err
+		}
+		o.Progress(x.Len(), x.Len())
+		return x.Close()
 	}
 	v, err := OpenVectors(d, vectorsPath)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, v.Close()) }()
-	switch kind {
-	case HNSW:
+	if kind == HNSW {
 		err = buildHNSW(ctx, d, v, graphPath, o)
-	case Coder:
+	} else {
 		err = buildCoder(ctx, d, v, graphPath, o)
-	default:
-		o.Progress(v.Len(), v.Len())
 	}
 	if err != nil {
 		return fmt.Errorf("building the %s index of %s: %w", kind, vectorsPath, err)

@@ -27,16 +27,6 @@ type late struct {
 	questions sync.Pool // of *kernel.Question
 }
 
-// buildLate only looks whether the file can be opened: it is the whole index.
-func buildLate(d disk.Disk, path string, o BuildOptions) error {
-	t, err := openTokens(d, path)
-	if err != nil {
-		return err
-	}
-	o.Progress(t.Len(), t.Len())
-	return t.Close()
-}
-
 func openLate(d disk.Disk, path string) (*late, error) {
 	t, err := openTokens(d, path)
 	if err != nil {

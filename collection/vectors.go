@@ -73,8 +73,6 @@ func (v *Vectors) SearchStats(ctx context.Context, query []float32, o ann.Search
 		}
 		lists = append(lists, hits)
 		stats.Scored += st.Scored
-		stats.Rescored += st.Rescored
-		stats.Hops += st.Hops
 		stats.Exact = stats.Exact && st.Exact
 	}
 	hits, err := v.generation.merge(lists, o.K)

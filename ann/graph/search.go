@@ -32,9 +32,6 @@ type Searcher struct {
 // Scored is the number of vectors that the last search compared.
 func (s *Searcher) Scored() int { return s.scored }
 
-// Hops is the number of nodes whose neighbours the last search looked at.
-func (s *Searcher) Hops() int { return s.hops }
-
 // entry is a node with its score, packed so that ascending entries are in
 // descending order of score, equal scores by node number. The lowest bit says
 // that the node's neighbours have been looked at.
