@@ -130,7 +130,7 @@ func TestFingerprint(t *testing.T) {
 	same := write(t, tiny.Options{Name: "renamed", EnsembleMembers: 2, Calibration: full().Calibration})
 	for _, side := range []models.Side{models.Question, models.Passage} {
 		if base.Fingerprint(side) != same.Fingerprint(side) {
-			t.Errorf("%s: name, ensemble or calibration changed the fingerprint", side)
+			t.Errorf("side %d: name, ensemble or calibration changed the fingerprint", side)
 		}
 	}
 	if base.Fingerprint(models.Question) == base.Fingerprint(models.Passage) {

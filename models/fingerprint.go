@@ -15,14 +15,6 @@ const (
 	Passage
 )
 
-// String is the side's name.
-func (s Side) String() string {
-	if s == Passage {
-		return "passage"
-	}
-	return "question"
-}
-
 // Fingerprint is a hexadecimal SHA-256 over everything that decides which
 // vector a text gets on one side: weights and graph, tokenizer and its case,
 // pooling, length limit, and for passages the template. The expert's name,

@@ -223,7 +223,7 @@ func TestFingerprintsAreTheTrainings(t *testing.T) {
 		models.Passage:  "c547991d67cca87ecd00564470b93342b28a3dcc920c2da64965ccb6e17812a0",
 	} {
 		if got := b.Fingerprint(side); got != want {
-			t.Errorf("%s side: %s", side, got)
+			t.Errorf("side %d: %s", side, got)
 		}
 	}
 }
