@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
 	"conclave/demo"
@@ -99,7 +100,7 @@ func buildDemo(ctx context.Context, config configs.Config, term terminal) error 
 		return err
 	}
 	term.In = bytes.NewReader(passages)
-	x := indexing{experts: strings.Join(names, ","), phrases: true, quiet: true}
+	x := indexing{experts: strings.Join(names, ","), phrases: true, quiet: true, index: collection.Index{Kind: config.Index.Kind}}
 	x.inputs.files = []corpus.Input{{Path: "-"}}
 	bar := newProgress(term.Err)
 	defer bar.Finish()

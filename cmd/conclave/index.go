@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"conclave/collection"
 	"conclave/configs"
@@ -96,35 +93,27 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 	if err != nil {
 		return err
 	}
-	if err := show(term.Out, x.asJSON, report, func(w *errWriter) { report.print(w, config.Collection) }); err != nil || x.asJSON {
+	if err := show(term.Out, x.asJSON, report, func(w *errWriter) { printIndexed(w, report, config.Collection) }); err != nil || x.asJSON {
 		return err
 	}
 	return next(config, term.Out)
 }
 
-// indexed is what a build made, and of how many passages each expert read
-// only the beginning.
-type indexed struct {
-	collection.Report
-	Truncated map[string]int64 `json:"truncated,omitempty"`
-	reads     map[string]int   // tokens of a passage, by expert
-}
-
 // rebuild indexes the words of a collection anew, with the constants that it
 // has. It opens nothing but the manifest: what another version analysed cannot
 // be opened, and this is how to mend it.
-func (x *indexing) rebuild(ctx context.Context, config configs.Config, bar *progress) (report indexed, err error) {
+func (x *indexing) rebuild(ctx context.Context, config configs.Config, bar *progress) (report serving.Indexed, err error) {
 	params, err := collection.WordParams(config.Collection)
 	if err != nil {
 		return report, err
 	}
 	params.Phrases = x.phrases
-	report.Report, err = collection.RebuildWords(ctx, config.Collection, params, buildOptions(config, &serving.Experts{}, bar))
+	report.Report, err = collection.RebuildWords(ctx, config.Collection, params, buildOptions(config, bar))
 	return report, err
 }
 
 // build reads, encodes and publishes.
-func (x *indexing) build(ctx context.Context, config configs.Config, term terminal, bar *progress) (report indexed, err error) {
+func (x *indexing) build(ctx context.Context, config configs.Config, term terminal, bar *progress) (report serving.Indexed, err error) {
 	if x.rebuildWords {
 		return x.rebuild(ctx, config, bar)
 	}
@@ -142,81 +131,32 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if err != nil {
 		return report, err
 	}
-	config.Encoder.Threads = serving.ThreadsOfOne(config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
-	loaded, err := serving.OpenExperts(config, newSaying(term.Err, config.Log), names)
-	if err != nil {
-		return report, err
-	}
-	defer func() { err = errors.Join(err, loaded.Close()) }()
-	options := buildOptions(config, loaded, bar)
-	options.Threads, options.Index = x.threads, x.index
-	options.Replace = x.replace
-	if has == nil {
-		options.Words = collection.NewWords(x.phrases)
-	}
-	if x.skipBad {
-		options.BadPassage = func(bad error) error {
-			bar.Say("left out: %v", bad)
-			return nil
-		}
-	}
-	cut := map[*serving.Expert]int64{} // passages of the sample that were cut
-	defer func() {
-		report.Truncated, report.reads = map[string]int64{}, map[string]int{}
-		for _, e := range loaded.All() {
-			if n := e.Encoder.CutPassages() - cut[e]; n > 0 {
-				report.Truncated[e.Name()], report.reads[e.Name()] = n, e.Bundle.Manifest.MaxTokens.Passage
-			}
-		}
-	}()
-	say := func(sample *serving.Sample) {
-		if !x.quiet {
-			x.sayCosts(ctx, sample, loaded.All(), has == nil, bar)
-		}
-		for _, e := range loaded.All() {
-			cut[e] = e.Encoder.CutPassages()
-		}
-	}
-	if x.addExpert != "" {
-		sample, err := serving.SampleOf(config.Collection)
-		if err != nil {
-			return report, err
-		}
-		say(sample)
-		report.Report, err = collection.AddExpert(ctx, config.Collection, options.Experts[0], options)
-		return report, err
-	}
 	unknown := unknownFields{strict: x.strict, say: bar.Say}
 	for i := range x.inputs.files {
 		in := &x.inputs.files[i]
 		in.Format, in.Stdin, in.Unknown = corpus.Format(x.format), term.In, unknown.found
 	}
-	source, err := corpus.OpenSeries(x.inputs.files)
-	if err != nil {
-		return report, err
-	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	sample := &serving.Sample{Source: source}
-	once := sync.OnceFunc(func() { // when all is read, and before anything is encoded
-		bar.Finish()
-		say(sample)
-	})
-	progress := options.Progress
-	options.Progress = func(p collection.Progress) {
-		if p.Stage == collection.Words {
-			once()
-		}
-		progress(p)
-	}
+	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Experts: names, Inputs: x.inputs.files, New: has == nil, Build: buildOptions(config, bar)}
+	o.Build.Threads, o.Build.Index, o.Build.Replace = x.threads, x.index, x.replace
 	if has == nil {
-		report.Report, err = collection.Build(ctx, config.Collection, sample, options)
-	} else {
-		report.Report, err = collection.Add(ctx, config.Collection, sample, options)
+		o.Build.Words = collection.NewWords(x.phrases)
 	}
-	return report, err
+	if x.skipBad {
+		o.Build.BadPassage = func(bad error) error {
+			bar.Say("left out: %v", bad)
+			return nil
+		}
+	}
+	if !x.quiet {
+		o.Estimated = func(e serving.Estimate, experts []*serving.Expert, err error) {
+			bar.Finish() // of the reading
+			x.sayCosts(e, experts, err, has == nil, bar)
+		}
+	}
+	return serving.Index(ctx, o)
 }
 
-func (r *indexed) print(w *errWriter, folder string) {
+func printIndexed(w *errWriter, r serving.Indexed, folder string) {
 	w.printf("%s: generation %d", folder, r.Generation)
 	if r.Passages > 0 {
 		w.printf(", %s", plural(int64(r.Passages), "passage"))
@@ -233,15 +173,14 @@ func (r *indexed) print(w *errWriter, folder string) {
 		w.printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
-		w.printf("%s: passages longer than its %d tokens, of which the beginning is encoded: %s\n", name, r.reads[name], count(r.Truncated[name], ""))
+		w.printf("%s: passages longer than its %d tokens, of which the beginning is encoded: %s\n", name, r.Reads[name], count(r.Truncated[name], ""))
 	}
 }
 
-// buildOptions connects loaded experts and the progress bar to a build.
-func buildOptions(config configs.Config, loaded *serving.Experts, bar *progress) collection.BuildOptions {
-	options := collection.BuildOptions{
-		Shared: serving.SharedPasses(loaded.All()),
-		Index:  collection.Index{Kind: config.Index.Kind},
+// buildOptions connects the progress bar to a build.
+func buildOptions(config configs.Config, bar *progress) collection.BuildOptions {
+	return collection.BuildOptions{
+		Index: collection.Index{Kind: config.Index.Kind},
 		Progress: func(p collection.Progress) {
 			stage := string(p.Stage)
 			if p.Expert != "" {
@@ -250,8 +189,4 @@ func buildOptions(config configs.Config, loaded *serving.Experts, bar *progress)
 			bar.Report(stage, p.Done, p.Total, p.Unit)
 		},
 	}
-	for _, e := range loaded.All() {
-		options.Experts = append(options.Experts, e)
-	}
-	return options
 }

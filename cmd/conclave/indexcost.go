@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,8 +13,7 @@ import (
 
 // sayCosts says what encoding takes, with the experts that were chosen and, for a new
 // collection, with those that --experts could have named.
-func (x *indexing) sayCosts(ctx context.Context, sample *serving.Sample, experts []*serving.Expert, isNew bool, bar *progress) {
-	estimate, err := sample.Estimate(ctx, experts)
+func (x *indexing) sayCosts(estimate serving.Estimate, experts []*serving.Expert, err error, isNew bool, bar *progress) {
 	if err != nil {
 		bar.Say("what encoding takes cannot be measured: %v", err)
 		return

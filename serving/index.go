@@ -1,0 +1,98 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync"
+
+	"conclave/collection"
+	"conclave/configs"
+	"conclave/corpus"
+)
+
+// IndexOptions say what is indexed, and how.
+type IndexOptions struct {
+	Config  configs.Config
+	Log     *slog.Logger
+	Experts []string // to encode with
+	// Inputs are read into a new collection, or into one that is there. None: the
+	// passages of the collection are encoded with one more expert.
+	Inputs []corpus.Input
+	New    bool
+	// Build is completed with the opened experts.
+	Build collection.BuildOptions
+	// Estimated hears before anything is encoded what that takes. Nil: nobody.
+	Estimated func(e Estimate, experts []*Expert, err error)
+}
+
+// Indexed is what Index made, and of how many passages each expert read only the
+// beginning.
+type Indexed struct {
+	collection.Report
+	Truncated map[string]int64 `json:"truncated,omitempty"`
+	Reads     map[string]int   `json:"-"` // tokens of a passage, by expert of Truncated
+}
+
+// Index reads passages, encodes and publishes them.
+func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
+	o.Config.Encoder.Threads = ThreadsOfOne(o.Config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
+	loaded, err := OpenExperts(o.Config, o.Log, o.Experts)
+	if err != nil {
+		return made, err
+	}
+	defer func() { err = errors.Join(err, loaded.Close()) }()
+	for _, e := range loaded.opened {
+		o.Build.Experts = append(o.Build.Experts, e)
+	}
+	o.Build.Shared = SharedPasses(loaded.opened)
+
+	ofSample := map[*Expert]int64{} // truncated passages
+	defer func() {
+		made.Truncated, made.Reads = map[string]int64{}, map[string]int{}
+		for _, e := range loaded.opened {
+			if n := e.Encoder.CutPassages() - ofSample[e]; n > 0 {
+				made.Truncated[e.name], made.Reads[e.name] = n, e.Bundle.Manifest.MaxTokens.Passage
+			}
+		}
+	}()
+	estimate := func(sample *Sample) {
+		if o.Estimated == nil {
+			return
+		}
+		found, err := sample.Estimate(ctx, loaded.opened)
+		o.Estimated(found, loaded.opened, err)
+		for _, e := range loaded.opened {
+			ofSample[e] = e.Encoder.CutPassages()
+		}
+	}
+	if len(o.Inputs) == 0 {
+		sample, err := SampleOf(o.Config.Collection)
+		if err != nil {
+			return made, err
+		}
+		estimate(sample)
+		made.Report, err = collection.AddExpert(ctx, o.Config.Collection, o.Build.Experts[0], o.Build)
+		return made, err
+	}
+	source, err := corpus.OpenSeries(o.Inputs)
+	if err != nil {
+		return made, err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	sample := &Sample{Source: source}
+	whenRead, progress := sync.OnceFunc(func() { estimate(sample) }), o.Build.Progress
+	o.Build.Progress = func(p collection.Progress) {
+		if p.Stage == collection.Words { // all is read, and nothing is encoded
+			whenRead()
+		}
+		progress(p)
+	}
+	index := collection.Add
+	if o.New {
+		index = collection.Build
+	}
+	made.Report, err = index(ctx, o.Config.Collection, sample, o.Build)
+	return made, err
+}
