@@ -19,11 +19,11 @@ type route struct {
 // page.
 func (a *API) routes() []route {
 	return []route{
-		{"search", a.postSearch},
+		{"searchPassages", a.postSearch},
 		{"searchSimply", a.getSearch},
 		{"searchBatch", a.postBatch},
-		{"fuse", serveJSON(postFuse)},
-		{"embed", a.postEmbed},
+		{"fuseCandidates", serveJSON(postFuse)},
+		{"embedTexts", a.postEmbed},
 		{"passage", a.getPassage},
 		{"putPassage", a.putPassage},
 		{"deletePassage", a.deletePassage},

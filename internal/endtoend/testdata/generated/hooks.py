@@ -1,0 +1,17 @@
+"""How schemathesis is to write and read a text of which each line is JSON."""
+
+import json
+
+import schemathesis
+
+LINES = ("application/x-ndjson", "application/jsonl", "application/jsonlines", "application/x-jsonlines")
+
+
+@schemathesis.serializer(*LINES)
+def write(ctx, value):
+    return value.encode() if isinstance(value, str) else json.dumps(value).encode()
+
+
+@schemathesis.deserializer("application/x-ndjson")
+def read(ctx, response):
+    return response.text
