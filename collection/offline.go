@@ -54,8 +54,8 @@ func RemoveExpert(ctx context.Context, dir, name string) error {
 
 // RebuildWords analyses all passages of the collection in dir anew, from their
 // stored texts, and indexes their words with the given parameters (all of them;
-// see WordParams). That is how a collection from before there were phrases gets
-// them, and how one that another analyser made can be used again. A new file of
+// see WordParams). That is how a collection that was built without phrases
+// gets them, and how one that another analyser made can be used again. A new file of
 // words is written beside the old one in each segment, and nothing else; until
 // the new manifest is there, readers see the collection as it was. Of the
 // options, WordMemory and Progress count.

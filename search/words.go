@@ -32,7 +32,7 @@ func (w *bm25) observe(f *finding, q *familiarities) fusion.Observed {
 }
 
 // phrases is BM25 over pairs of words, which only the gate weighs, beside words.
-// Collections of older versions have none.
+// A collection that was built without phrases has none.
 type phrases struct{ identity }
 
 func (w *phrases) wanted(l *lineUp, r *Request, m *fusion.Method) bool {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"conclave/bench/words"
 	"conclave/encoder"
 	"conclave/encoder/batcher"
 	"conclave/models"
@@ -93,12 +94,12 @@ func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer, 
 		ownAlone.keep(took)
 		peerAlone.keep(single)
 	}
-	r.Rate, r.PeerRate, r.PeerSortedRate = median(own), median(batch), median(sorted)
+	r.Rate, r.PeerRate, r.PeerSortedRate = words.Median(own), words.Median(batch), words.Median(sorted)
 	r.best, r.peerBest, r.peerSortedBest = slices.Max(own), slices.Max(batch), slices.Max(sorted)
-	r.Ratio, r.RatioOfBest = median(ratios), r.best/r.peerBest
-	r.SortedRatio, r.SortedRatioBest = median(sortedRatios), r.best/r.peerSortedBest
+	r.Ratio, r.RatioOfBest = words.Median(ratios), r.best/r.peerBest
+	r.SortedRatio, r.SortedRatioBest = words.Median(sortedRatios), r.best/r.peerSortedBest
 	r.Alone, r.PeerAlone = 1e3*ownAlone.mean(), 1e3*peerAlone.mean()
-	r.AloneMedian, r.PeerAloneMedian = 1e3*median(ownAlone), 1e3*median(peerAlone)
+	r.AloneMedian, r.PeerAloneMedian = 1e3*words.Median(ownAlone), 1e3*words.Median(peerAlone)
 	r.RowsPerRun, r.Padding = formed.rows/formed.runs, 1-formed.real/formed.padded
 	return r, nil
 }
@@ -189,9 +190,4 @@ func (b best) mean() float64 {
 		sum += s
 	}
 	return sum / float64(len(b))
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
 }

@@ -92,7 +92,7 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 		own, theirs = append(own, float64(r.Passages)/mine), append(theirs, float64(r.Passages)/seconds)
 		ratios = append(ratios, seconds/mine)
 	}
-	r.IndexRate, r.PeerIndexRate, r.IndexRatio = median(own), median(theirs), median(ratios)
+	r.IndexRate, r.PeerIndexRate, r.IndexRatio = words.Median(own), words.Median(theirs), words.Median(ratios)
 	bytes, err := p.number("bytes")
 	if err != nil {
 		return r, err
@@ -129,8 +129,8 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 		}
 		peerEach = append(peerEach, more...)
 	}
-	r.Rate, r.PeerRate, r.Ratio = median(own), median(theirs), median(ratios)
-	r.PeerRate2, r.Ratio2 = median(theirs2), median(ratios2)
+	r.Rate, r.PeerRate, r.Ratio = words.Median(own), words.Median(theirs), words.Median(ratios)
+	r.PeerRate2, r.Ratio2 = words.Median(theirs2), words.Median(ratios2)
 	r.Low, r.High = slices.Min(ratios), slices.Max(ratios)
 	slices.Sort(each)
 	slices.Sort(peerEach)
@@ -210,12 +210,4 @@ func (r result) String() string {
 	fmt.Fprintf(&out, "  turns' ratios %.2f to %.2f; scores differ by %.1e at most, %d of %d places hold another passage\n",
 		r.Low, r.High, r.WorstScore, r.Swapped, r.Hits)
 	return out.String()
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	if len(sorted) == 0 {
-		return math.NaN()
-	}
-	return sorted[len(sorted)/2]
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,4 +145,13 @@ indexed in %.2f s: %.0f passages/s, %.0f bytes a passage
 `, r.Passages, r.Terms, r.Vocabulary, r.BuildSeconds, r.PassageRate, r.PassageBytes,
 		r.Questions, r.K, r.Rate, r.Median, r.P95, r.P99)
 	return err
+}
+
+// Median is the middle one of some values, not a number where there are none.
+func Median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	return sorted[len(sorted)/2]
 }
