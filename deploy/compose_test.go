@@ -57,7 +57,7 @@ func TestCompose(t *testing.T) {
 				if _, ok := compose.Volumes[from]; !ok {
 					t.Errorf("%s: there is no volume %s", name, from)
 				}
-			} else if _, err := os.Stat(filepath.Join("..", from)); err != nil && from != "./corpus" {
+			} else if _, err := os.Stat(filepath.Join("..", from)); err != nil && from != "./own-corpus" {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -89,7 +89,8 @@ func TestCompose(t *testing.T) {
 	t.Log("neither docker-compose nor docker compose is installed: the file was read as YAML alone")
 }
 
-// TestDockerIgnore: what git ignores in the root is not sent to the builder.
+// TestDockerIgnore: what git ignores is not sent to the builder, and everything that the
+// program is built of is.
 func TestDockerIgnore(t *testing.T) {
 	git, err := os.ReadFile("../.gitignore")
 	if err != nil {
@@ -111,6 +112,22 @@ func TestDockerIgnore(t *testing.T) {
 		}
 		if !slices.Contains(lines, want) {
 			t.Errorf(".dockerignore has no %s", want)
+		}
+	}
+	packages, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", "conclave/cmd/conclave").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	needed := strings.Fields(string(packages))
+	if len(needed) < 20 {
+		t.Fatalf("the program is built of %v alone", needed)
+	}
+	for _, name := range needed {
+		name = strings.TrimPrefix(name, "conclave/")
+		for _, line := range lines {
+			if line == name || strings.HasPrefix(name, line+"/") {
+				t.Errorf(".dockerignore keeps %s away, of which the program is built", name)
+			}
 		}
 	}
 }
