@@ -15,7 +15,7 @@ func fitAlpha(ctx context.Context, questions []Question, grid []float64) (alpha 
 	hybrid, _ := fusion.MethodNamed(fusion.MethodHybrid)
 	t := tuning{grid: grid,
 		value: func(i int, alpha float64) (float64, error) {
-			r, err := hybrid.Fuse(questions[i].input(), fusion.Settings{Alpha: alpha}, 1)
+			r, err := hybrid.Fuse(questions[i].inputOf(hybrid), fusion.Settings{Alpha: alpha}, 1)
 			return -float64(firstRelevant(r, questions[i].Relevant)), err
 		},
 		loss: func(_ []int, values []float64) float64 {

@@ -55,6 +55,38 @@ func TestAlphaByHand(t *testing.T) {
 	}
 }
 
+// TestAlphaOfServedExperts: an expert that cannot say how sure it is is left out of the
+// hybrid beside one that can, and so of the fit: α is what it is without that expert.
+func TestAlphaOfServedExperts(t *testing.T) {
+	var alone, beside []Question
+	for i, threshold := range []float32{.2, .4, .6} {
+		id, above := fmt.Sprint(i), threshold < .5
+		alone = append(alone, wins(t, id, threshold, above))
+		q := wins(t, id, threshold, above)
+		// The base is of the other opinion, and loudly so.
+		hits := func(first, second float32) []rank.Hit {
+			out := []rank.Hit{{Ordinal: 0, Score: first}, {Ordinal: 1, Score: second}}
+			rank.Sort(out)
+			return out
+		}
+		if err := q.Table.Reset([][]rank.Hit{hits(threshold, 0), hits(0, 1), hits(30, 10)}); err != nil {
+			t.Fatal(err)
+		}
+		q.Sources[0].Confidence = .5
+		q.Sources = append(q.Sources, fusion.Observed{Column: 2, Kind: fusion.Base, Confidence: -1})
+		q.ensembles = []ensembleAnswer{{members: 2}}
+		beside = append(beside, q)
+	}
+	grid := []float64{0, .1, .3, .45, .5, .55, .7, .8}
+	want, _, err := fitAlpha(t.Context(), alone, grid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := fitAlpha(t.Context(), beside, grid); err != nil || got != want {
+		t.Errorf("α is %v (%v) beside an expert without an ensemble, want %v", got, err, want)
+	}
+}
+
 // TestAlphaHeldOut compares with a fit of its own on the other folds.
 func TestAlphaHeldOut(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))

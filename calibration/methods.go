@@ -33,7 +33,7 @@ func (f *fitting) compare(gated []Answered) error {
 			name = fmt.Sprintf("%s, α %.4f (fitted on other folds)", name, f.record.Alpha)
 		}
 		answers, err := By(f.Questions, func(q *Question) (fusion.Ranking, error) {
-			return m.Fuse(q.input(), fusion.Settings{Alpha: alphas[q.ID]}, AnsweredDepth)
+			return m.Fuse(q.inputOf(m), fusion.Settings{Alpha: alphas[q.ID]}, AnsweredDepth)
 		})
 		if err != nil {
 			return err

@@ -38,6 +38,30 @@ func (q *Question) input() fusion.Input {
 	return fusion.Input{Table: q.Table, Sources: q.Sources, Known: q.Known}
 }
 
+// inputOf is the question as a method fuses it where it is served: one that weighs
+// several experts by how sure they are goes without those that have no ensemble.
+func (q *Question) inputOf(m fusion.Method) fusion.Input {
+	in := q.input()
+	experts, sure := 0, 0
+	var served []fusion.Observed
+	for _, o := range in.Sources {
+		able := q.ensemble(o.Column).members >= 2
+		if o.Kind.Dense() {
+			experts++
+			if able {
+				sure++
+			}
+		}
+		if able || !o.Kind.Dense() {
+			served = append(served, o)
+		}
+	}
+	if sure > 0 && m.AsksConfidence(experts) {
+		in.Sources = served
+	}
+	return in
+}
+
 // asked is the question when only so many specialists are asked, the most
 // familiar with it. 0: all.
 func (q *Question) asked(specialists int) *Question {
