@@ -1,0 +1,146 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"conclave/fusion"
+)
+
+// evidence is a request's candidates as fusion wants them.
+type evidence struct {
+	sources    []string
+	kinds      []fusion.Kind
+	candidates []*Candidate // by row, in the order of their ids: so equal scores rank
+	said       [][]fusion.Said
+	observed   []fusion.Observed
+	weights    map[int]float64 // by column: named, or needed and among the contributions
+}
+
+// evidenceOf reads the candidates of a request.
+func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
+	e := &evidence{}
+	columns := map[string]int{}
+	order := make([]int, len(r.Candidates))
+	for i := range r.Candidates {
+		order[i] = i
+		for n := range r.Candidates[i].Contributions {
+			given := &r.Candidates[i].Contributions[n]
+			column, known := columns[given.Source]
+			if !known {
+				column = len(e.sources)
+				columns[given.Source] = column
+				e.sources, e.kinds = append(e.sources, given.Source), append(e.kinds, kindNamed(given.Source))
+			}
+			if given.Origin == fusion.FromScored.String() {
+				e.kinds[column] = fusion.Late
+			}
+		}
+	}
+	if len(e.sources) > fusion.MaxSources {
+		wrong.add("out_of_range", "/candidates", "the candidates have %d sources: at most %d are possible", len(e.sources), fusion.MaxSources)
+		return e
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(r.Candidates[a].ID, r.Candidates[b].ID) })
+	e.said = make([][]fusion.Said, len(order))
+	ranked := make([]map[int]bool, len(e.sources))
+	for row, at := range order {
+		candidate := &r.Candidates[at]
+		pointer := fmt.Sprintf("/candidates/%d", at)
+		if row > 0 && e.candidates[row-1].ID == candidate.ID {
+			wrong.add("duplicate_id", pointer+"/id", "passage %s is among the candidates twice", quote(candidate.ID))
+		}
+		e.candidates = append(e.candidates, candidate)
+		e.said[row] = make([]fusion.Said, len(e.sources))
+		for n := range candidate.Contributions {
+			given := &candidate.Contributions[n]
+			column := columns[given.Source]
+			said, problem := given.said()
+			switch {
+			case problem != "":
+			case e.said[row][column].Origin != fusion.FromNone:
+				problem = "source " + quote(given.Source) + " scored the passage already"
+			case said.Rank > 0 && ranked[column][said.Rank]:
+				problem = fmt.Sprintf("source %s has another passage at rank %d", quote(given.Source), said.Rank)
+			}
+			if problem != "" {
+				wrong.add("out_of_range", fmt.Sprintf("%s/contributions/%d", pointer, n), "%s", problem)
+			}
+			if said.Rank > 0 {
+				if ranked[column] == nil {
+					ranked[column] = map[int]bool{}
+				}
+				ranked[column][said.Rank] = true
+			}
+			e.said[row][column] = said
+		}
+		if len(*wrong) > maxProblems {
+			return e
+		}
+	}
+	e.inOrder(wrong)
+	return e
+}
+
+// inOrder wants each source's ranks to be those of its scores.
+func (e *evidence) inOrder(wrong *problems) {
+	for column, name := range e.sources {
+		var hits []fusion.Said
+		for _, said := range e.said {
+			if said[column].Origin == fusion.FromHit {
+				hits = append(hits, said[column])
+			}
+		}
+		slices.SortFunc(hits, func(a, b fusion.Said) int { return cmp.Compare(a.Rank, b.Rank) })
+		for i := 1; i < len(hits); i++ {
+			if hits[i].Score > hits[i-1].Score {
+				wrong.add("out_of_range", "/candidates", "source %s has a score of %v at rank %d, above %v at rank %d",
+					quote(name), hits[i].Score, hits[i].Rank, hits[i-1].Score, hits[i-1].Rank)
+				break
+			}
+		}
+	}
+}
+
+// kindNamed is the kind of a source as far as its name tells.
+func kindNamed(source string) fusion.Kind {
+	switch source {
+	case WordSource:
+		return fusion.Lexical
+	case PhraseSource:
+		return fusion.Phrases
+	}
+	return fusion.Generalist
+}
+
+// said is what the source said itself: a score that only stands in for one counts as
+// none, and the method makes it up again.
+func (v *Said) said() (said fusion.Said, problem string) {
+	if v.Score == nil || v.Origin == fusion.FromMin.String() || v.Origin == fusion.FromNone.String() {
+		if v.Rank != nil {
+			return said, "has a rank without a score of the source's own"
+		}
+		return said, ""
+	}
+	said.Score = float32(*v.Score)
+	if x := float64(said.Score); math.IsNaN(x) || math.Abs(x) > fusion.MaxWeight {
+		return fusion.Said{}, fmt.Sprintf("has a score of %v: it must be between -%g and %[2]g", *v.Score, float64(fusion.MaxWeight))
+	}
+	switch origin := fusion.Origins()[v.Origin]; {
+	case v.Rank != nil:
+		if said.Origin, said.Rank = fusion.FromHit, *v.Rank; *v.Rank < 1 || *v.Rank > math.MaxInt32 {
+			return fusion.Said{}, fmt.Sprintf("has rank %d: ranks are counted from 1", *v.Rank)
+		}
+	case v.Origin == "":
+		said.Origin = fusion.FromExact
+	case origin == fusion.FromHit:
+		return fusion.Said{}, `is a hit without a rank`
+	case origin == fusion.FromNone:
+		return fusion.Said{}, fmt.Sprintf("has the origin %s, which is none", quote(v.Origin))
+	default:
+		said.Origin = origin
+	}
+	return said, ""
+}
