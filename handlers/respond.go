@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -58,7 +59,9 @@ func (c *call) send(status int, contentType string, text []byte) error {
 	if held.room.bytes == 0 {
 		waiting, cancel := context.WithTimeout(ctx, sendWithin)
 		defer cancel()
-		if err := a.takeRoom(c.r)(waiting, len(text)); err != nil {
+		if err := a.takeRoom(c.r)(waiting, len(text)); errors.Is(err, context.DeadlineExceeded) {
+			return crowdedOut() // it has no deadline of its own
+		} else if err != nil {
 			return err
 		}
 	} else if p := a.shrink(c.r, text); p != nil {
