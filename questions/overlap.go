@@ -12,7 +12,18 @@ import (
 // its text: what is fitted on a question cannot be measured on it. Texts are the same
 // when their letters, marks and digits are, whatever the case, the punctuation and the
 // spaces.
-func Disjoint(fitted, measured Domain) error {
+func Disjoint(fitted, measured []Domain) error {
+	for _, f := range fitted {
+		for _, m := range measured {
+			if err := disjoint(f, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func disjoint(fitted, measured Domain) error {
 	ids, texts := map[string]*Question{}, map[string]*Question{}
 	for i := range fitted.Questions {
 		q := &fitted.Questions[i]

@@ -23,7 +23,9 @@ func TestDisjoint(t *testing.T) {
 		{"only punctuation, other", Question{ID: "d1", Text: "!"}, false},
 		{"no text", Question{ID: "d1"}, false},
 	} {
-		err := Disjoint(train, Domain{Path: "dev.jsonl", Questions: []Question{{ID: "d0", Text: "Anything else"}, c.question}})
+		apart := Domain{Path: "apart.jsonl", Questions: []Question{{ID: "d9", Text: "Nothing of the kind"}}}
+		dev := Domain{Path: "dev.jsonl", Questions: []Question{{ID: "d0", Text: "Anything else"}, c.question}}
+		err := Disjoint([]Domain{apart, train}, []Domain{{Path: "test.jsonl"}, dev})
 		if (err != nil) != c.shared {
 			t.Errorf("%s: %v", c.name, err)
 			continue

@@ -34,6 +34,15 @@ type Experts struct {
 // All are the experts that are searched, in their order.
 func (x *Experts) All() []*Expert { return x.opened }
 
+// Fingerprints are those of the experts' question encoders, by name.
+func (x *Experts) Fingerprints() map[string]string {
+	out := map[string]string{}
+	for _, e := range x.opened {
+		out[e.name] = e.Encoder.Fingerprint(models.Question)
+	}
+	return out
+}
+
 // Expert is one loaded bundle.
 type Expert struct {
 	Bundle  *models.Bundle

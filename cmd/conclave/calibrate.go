@@ -9,7 +9,6 @@ import (
 
 	"conclave/calibration"
 	"conclave/configs"
-	"conclave/models"
 	"conclave/questions"
 	"conclave/serving"
 
@@ -95,11 +94,13 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	}
 	shipped := l.LineUp().Defaults
 	record, report, err := calibration.Fit(cmd.Context(), found, calibration.FitOptions{Specialists: x.specialists, Towards: shipped.Gate, WithoutLate: shipped.GateWithoutLate,
-		Prior: prior, Fingerprints: fingerprints(l), Try: l.TryRecord})
+		Prior: prior, Fingerprints: l.Experts.Fingerprints(), Try: l.TryRecord})
 	if err != nil {
 		return err
 	}
-	printCalibration(term.Out, report)
+	if err := report.WriteText(term.Out); err != nil {
+		return err
+	}
 	if err := writeJSON(x.asJSON, report); err != nil || x.dry {
 		return err
 	}
@@ -118,21 +119,5 @@ func (x *calibrating) checkApart(domains []questions.Domain) error {
 	if err != nil {
 		return err
 	}
-	for _, fitted := range domains {
-		for _, measured := range others {
-			if err := questions.Disjoint(fitted, measured); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// fingerprints are those of the experts' question encoders, by name.
-func fingerprints(l *serving.Assembly) map[string]string {
-	out := map[string]string{}
-	for _, e := range l.Experts.All() {
-		out[e.Name()] = e.Encoder.Fingerprint(models.Question)
-	}
-	return out
+	return questions.Disjoint(domains, others)
 }

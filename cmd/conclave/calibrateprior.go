@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"text/tabwriter"
 
 	"conclave/calibration"
 	"conclave/configs"
@@ -79,7 +77,9 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 	if err != nil {
 		return err
 	}
-	printPrior(term.Out, append(slices.Clone(prior.LeftOut), all))
+	if err := calibration.WritePriorText(term.Out, append(slices.Clone(prior.LeftOut), all)); err != nil {
+		return err
+	}
 	if err := all.Shippable(); err != nil || x.out == "" {
 		return err
 	}
@@ -102,13 +102,4 @@ func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains [
 		return out, err
 	}
 	return found.PriorQuestions(domains[at].Name, shipped.Gate, shipped.Specialists)
-}
-
-func printPrior(out io.Writer, domains []calibration.PriorDomain) {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	_, _ = fmt.Fprintln(t, "left out\tquestions\tECE\tAUROC\t")
-	for _, d := range domains {
-		_, _ = fmt.Fprintf(t, "%s\t%d\t%.3f\t%.3f\t\n", d.Domain, d.Questions, d.ECE, d.AUROC)
-	}
-	_ = t.Flush()
 }

@@ -1,18 +1,18 @@
-package main
+package calibration
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"text/tabwriter"
-
-	"conclave/calibration"
 )
 
-// printCalibration shows what the methods are worth, and the answer's confidence; the
-// rest is in the JSON.
-func printCalibration(out io.Writer, r *calibration.Report) {
-	_, _ = fmt.Fprintf(out, "%s, answered by what was fitted on others\n\n", plural(int64(r.Questions), "question"))
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+// WriteText writes what the methods are worth, and the answer's confidence, for people;
+// the rest is in the JSON.
+func (r *Report) WriteText(to io.Writer) error {
+	out := bufio.NewWriter(to)
+	_, _ = fmt.Fprintf(out, "%s, answered by what was fitted on others\n\n", questionsOf(r.Questions))
+	t := newTable(out)
 	_, _ = fmt.Fprintln(t, "method\ttop-1\t95 of 100 times in\ttop-5\ttop-20\ttop-100\t")
 	for _, m := range r.Methods {
 		_, _ = fmt.Fprintf(t, "%s\t%.1f\t%.1f to %.1f\t%.1f\t%.1f\t%.1f\t\n", m.Method, 100*m.Top1, 100*m.Top1Interval[0], 100*m.Top1Interval[1], 100*m.Top5, 100*m.Top20, 100*m.Top100)
@@ -28,15 +28,16 @@ func printCalibration(out io.Writer, r *calibration.Report) {
 	}
 	_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, over these questions and %d without an answer\n(the same, their passages taken out%s):\nECE %.3f, AUROC %s. Of the surest half of the %d questions, %.1f of 100 are right.\n\n",
 		r.Without, given, c.ECE, area, r.Questions, 100*c.SurestHalf)
-	printThresholds(out, r.Thresholds)
+	writeThresholds(out, r.Thresholds)
 	for _, warning := range r.Warnings {
 		_, _ = fmt.Fprintf(out, "\n%s\n", warning)
 	}
+	return out.Flush()
 }
 
-// printThresholds shows what a "min_confidence" costs and gains.
-func printThresholds(out io.Writer, thresholds []calibration.Threshold) {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+// writeThresholds shows what a "min_confidence" costs and gains.
+func writeThresholds(out io.Writer, thresholds []Threshold) {
+	t := newTable(out)
 	heading := "min_confidence\tright first passages lost\tno result, answer taken out\t"
 	if thresholds[0].Unanswerable != nil {
 		heading += "no result, unanswerable\t"
@@ -50,4 +51,26 @@ func printThresholds(out io.Writer, thresholds []calibration.Threshold) {
 		_, _ = fmt.Fprintln(t)
 	}
 	_ = t.Flush()
+}
+
+// WritePriorText writes what a prior is worth in each domain, for people.
+func WritePriorText(out io.Writer, domains []PriorDomain) error {
+	t := newTable(out)
+	_, _ = fmt.Fprintln(t, "left out\tquestions\tECE\tAUROC\t")
+	for _, d := range domains {
+		_, _ = fmt.Fprintf(t, "%s\t%d\t%.3f\t%.3f\t\n", d.Domain, d.Questions, d.ECE, d.AUROC)
+	}
+	return t.Flush()
+}
+
+// newTable is a table of figures: its columns end at the right.
+func newTable(out io.Writer) *tabwriter.Writer {
+	return tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+}
+
+func questionsOf(n int) string {
+	if n == 1 {
+		return "1 question"
+	}
+	return fmt.Sprintf("%d questions", n)
 }
