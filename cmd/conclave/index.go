@@ -131,10 +131,10 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if err != nil {
 		return report, err
 	}
-	unknown := unknownFields{strict: x.strict, say: bar.Say}
+	unknown := unknownFields(x.strict, bar.Say)
 	for i := range x.inputs.files {
 		in := &x.inputs.files[i]
-		in.Format, in.Stdin, in.Unknown = corpus.Format(x.format), term.In, unknown.found
+		in.Format, in.Stdin, in.Unknown = corpus.Format(x.format), term.In, unknown
 	}
 	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Experts: names, Inputs: x.inputs.files, New: has == nil, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace = x.threads, x.index, x.replace

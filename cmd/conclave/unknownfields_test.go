@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"conclave/corpus"
 )
 
 func TestFieldsThatAreLeftOut(t *testing.T) {
@@ -36,13 +38,13 @@ func TestFieldsThatAreLeftOut(t *testing.T) {
 	}
 
 	var many strings.Builder
-	for i := range 3 * maxUnknown {
+	for i := range 3 * corpus.MaxUnknown {
 		fmt.Fprintf(&many, "{\"id\":\"%d\",\"text\":\"x\",\"key %d\":1}\n", i, i)
 	}
 	if err := os.WriteFile("p.jsonl", []byte(many.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, complaints := index(); code != exitOK || strings.Count(complaints, "warning") != maxUnknown+1 {
+	if code, complaints := index(); code != exitOK || strings.Count(complaints, "warning") != corpus.MaxUnknown+1 {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 }
