@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 
 	"conclave/collection"
@@ -46,16 +45,15 @@ a moment only.`,
 			if err != nil {
 				return err
 			}
-			config.Experts = demoExperts(cache, names)
+			config.Experts = demo.Experts(cache, names)
 			name := ""
 			if !cmd.Flags().Changed("collection") {
 				name = "demo"
-				if config.Collection, err = demoFolder(cache, names); err != nil {
+				if config.Collection, err = demo.Folder(cache, names); err != nil {
 					return err
 				}
-				removeOldDemos(cache, config.Collection)
-				if err := os.MkdirAll(demoRoot(cache), 0o755); err != nil {
-					return provision.ExplainFull(err, cache.Root)
+				if err := demo.MakeRoom(cache, config.Collection); err != nil {
+					return err
 				}
 			}
 			if err := buildDemo(cmd.Context(), config, term); err != nil {
@@ -67,16 +65,6 @@ a moment only.`,
 	addConfigFlags(command.Flags(), "listen", "collection", "encoder.provider", "encoder.threads")
 	bindSetup(command.Flags(), &o)
 	return command
-}
-
-// demoExperts are the base encoder and the experts of these names, as setup
-// made them.
-func demoExperts(cache provision.Cache, names []string) []configs.Expert {
-	all := []configs.Expert{{Name: shipped.Base, Bundle: cache.Bundle(shipped.Base)}}
-	for _, name := range names {
-		all = append(all, configs.Expert{Name: name, Bundle: cache.Bundle(name)})
-	}
-	return all
 }
 
 // buildDemo indexes the demo corpus unless it is indexed already.

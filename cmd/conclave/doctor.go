@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"conclave/configs"
+	"conclave/demo"
 	shipped "conclave/experts"
 	"conclave/serving"
 
@@ -36,7 +37,7 @@ func newDoctor(term terminal) *cobra.Command {
 				return err
 			}
 			if _, err := os.Stat(config.Collection); err != nil {
-				if at, err := demoFolder(cache, []string{shipped.Late}); err == nil && isFolder(at) {
+				if at, err := demo.Folder(cache, []string{shipped.Late}); err == nil && isFolder(at) {
 					config.Collection = at
 				}
 			}

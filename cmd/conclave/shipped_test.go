@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"conclave/configs"
+	"conclave/demo"
 	shipped "conclave/experts"
 	"conclave/internal/testenv"
 	"conclave/internal/tinyexperts"
@@ -41,11 +42,11 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Cache, config.Runtime, config.Experts = cache.Root, library, demoExperts(cache, names)
-	if config.Collection, err = demoFolder(cache, names); err != nil {
+	config.Cache, config.Runtime, config.Experts = cache.Root, library, demo.Experts(cache, names)
+	if config.Collection, err = demo.Folder(cache, names); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(demoRoot(cache), 0o755); err != nil {
+	if err := demo.MakeRoom(cache, config.Collection); err != nil {
 		t.Fatal(err)
 	}
 	term := terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}
@@ -114,11 +115,11 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	}
 	// Other experts: another folder. The same ones in a folder of the user's
 	// that was indexed without: an error that names both.
-	fewer, err := demoFolder(cache, names[:1])
+	fewer, err := demo.Folder(cache, names[:1])
 	if err != nil || fewer == config.Collection {
 		t.Errorf("without an expert the demo lies in %s: %v", fewer, err)
 	}
-	config.Experts = demoExperts(cache, names[:1])
+	config.Experts = demo.Experts(cache, names[:1])
 	if err := buildDemo(t.Context(), config, term); err == nil || !strings.Contains(err.Error(), "golden-two") {
 		t.Errorf("a collection with other experts: %v", err)
 	}

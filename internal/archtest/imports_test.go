@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"tracing":     {},
 	"configs":     {},
 	"provision":   {},
-	"demo":        {},
+	"demo":        {"collection", "configs", "experts", "models", "provision"},
 	"experts":     {"configs", "models", "provision"},
 	"bench":       {"ann", "bm25", "corpus", "disk", "encoder", "fusion", "models", "provision", "questions", "rank", "search", "serving"},
 	"cmd":         {"*"},

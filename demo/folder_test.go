@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"os"
@@ -16,11 +16,11 @@ func TestOldDemosAreRemoved(t *testing.T) {
 	cache := provision.Cache{Root: t.TempDir()}
 	const current, used, old = "0000000000000001", "0000000000000002", "0000000000000003"
 	for _, name := range []string{current, used, old, "mine"} {
-		if err := os.MkdirAll(filepath.Join(demoRoot(cache), name, "seg-000001"), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(root(cache), name, "seg-000001"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	lock, err := os.Create(filepath.Join(demoRoot(cache), used, "LOCK"))
+	lock, err := os.Create(filepath.Join(root(cache), used, "LOCK"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,8 +28,10 @@ func TestOldDemosAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := func() (names []string) {
-		removeOldDemos(cache, filepath.Join(demoRoot(cache), current))
-		entries, err := os.ReadDir(demoRoot(cache))
+		if err := MakeRoom(cache, filepath.Join(root(cache), current)); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := os.ReadDir(root(cache))
 		if err != nil {
 			t.Fatal(err)
 		}

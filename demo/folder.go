@@ -1,0 +1,61 @@
+package demo
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"conclave/collection"
+	"conclave/configs"
+	shipped "conclave/experts"
+	"conclave/models"
+	"conclave/provision"
+)
+
+// root is where the demo's collections lie.
+func root(cache provision.Cache) string { return filepath.Join(cache.Root, "demo") }
+
+// Experts are the base encoder and the experts of these names, as setup made them.
+func Experts(cache provision.Cache, names []string) []configs.Expert {
+	all := []configs.Expert{{Name: shipped.Base, Bundle: cache.Bundle(shipped.Base)}}
+	for _, name := range names {
+		all = append(all, configs.Expert{Name: name, Bundle: cache.Bundle(name)})
+	}
+	return all
+}
+
+// Folder is where the demo's collection for these experts lies, beside the
+// base encoder's: under a name that changes with the corpus, with every
+// encoder and with how words are indexed, so that an old one is never taken for the new.
+func Folder(cache provision.Cache, names []string) (string, error) {
+	sum := sha256.New()
+	for _, x := range Experts(cache, names) {
+		bundle, err := models.Peek(x.Bundle)
+		if err != nil {
+			return "", err
+		}
+		_, _ = fmt.Fprintf(sum, "%s %s\n", x.Name, bundle.Fingerprint(models.Passage))
+	}
+	passages, err := Passages()
+	_, _ = fmt.Fprintf(sum, "%+v\n%s", collection.NewWords(true), passages)
+	return filepath.Join(root(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
+}
+
+// sumBytes is how many bytes of the sum are in a folder's name.
+const sumBytes = 8
+
+// MakeRoom makes the folder that a collection of Folder lies in, and removes the demo's
+// collections of other versions, but for those to which a process writes. What cannot be
+// removed is in nobody's way.
+func MakeRoom(cache provision.Cache, current string) error {
+	entries, _ := os.ReadDir(root(cache))
+	for _, e := range entries {
+		sum, err := hex.DecodeString(e.Name())
+		if old := filepath.Join(root(cache), e.Name()); err == nil && len(sum) == sumBytes && old != current {
+			_ = provision.RemoveUnused(old)
+		}
+	}
+	return provision.ExplainFull(os.MkdirAll(root(cache), 0o755), cache.Root)
+}
