@@ -76,7 +76,7 @@ func planted(t *testing.T, n int) *evidence {
 // TestRun finds what was planted.
 func TestRun(t *testing.T) {
 	e := planted(t, 300)
-	r, err := Run(context.Background(), &e.Evidence, Options{Base: "base", Joint: "joint", Foreign: []string{"c"}, HeldOut: []string{"b"}})
+	r, err := Run(context.Background(), &e.Evidence, TrialOptions{Base: "base", Joint: "joint", Foreign: []string{"c"}, HeldOut: []string{"b"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestAmongLeavesTheRestAlone(t *testing.T) {
 // and the row that has all is another.
 func TestAskingOne(t *testing.T) {
 	e := planted(t, 200)
-	r, err := Run(context.Background(), &e.Evidence, Options{Gate: calibration.GateOptions{Specialists: 1}, Base: "base", Only: []string{"familiar"}})
+	r, err := Run(context.Background(), &e.Evidence, TrialOptions{Gate: calibration.GateOptions{Specialists: 1}, Base: "base", Only: []string{"familiar"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestAskingOne(t *testing.T) {
 // TestOnlyWhatWasAsked makes one trial and leaves the others.
 func TestOnlyWhatWasAsked(t *testing.T) {
 	var seen []int
-	r, err := Run(context.Background(), &planted(t, 60).Evidence, Options{Base: "base", HeldOut: []string{"b"}, Only: []string{"held-out"},
+	r, err := Run(context.Background(), &planted(t, 60).Evidence, TrialOptions{Base: "base", HeldOut: []string{"b"}, Only: []string{"held-out"},
 		Progress: func(done, total int) { seen = append(seen, done, total) }})
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func TestOnlyWhatWasAsked(t *testing.T) {
 	if len(r.Yardsticks) != 1 || r.Without != nil || r.Familiar != nil || r.Foreign != nil || len(r.HeldOut) != 1 || !slices.Equal(seen, []int{1, 2, 2, 2}) {
 		t.Errorf("%d yardsticks, %d without, %d familiar, %v, %d held out; progress %v", len(r.Yardsticks), len(r.Without), len(r.Familiar), r.Foreign, len(r.HeldOut), seen)
 	}
-	if _, err := Run(context.Background(), &calibration.Evidence{}, Options{}); err == nil {
+	if _, err := Run(context.Background(), &calibration.Evidence{}, TrialOptions{}); err == nil {
 		t.Error("no questions, no error")
 	}
 }

@@ -49,13 +49,13 @@ func (t *run) few() (all []trial) {
 	}
 	for _, n := range fewSizes() {
 		if 2*n <= len(t.e.Questions) {
-			all = append(all, func(ctx context.Context, r *Report) error { return t.fitFew(ctx, r, n) })
+			all = append(all, func(ctx context.Context, r *Findings) error { return t.fitFew(ctx, r, n) })
 		}
 	}
 	return all
 }
 
-func (t *run) fitFew(ctx context.Context, r *Report, n int) error {
+func (t *run) fitFew(ctx context.Context, r *Findings, n int) error {
 	e := t.e
 	begin := e.towards()
 	before, err := e.rankedBy(begin)

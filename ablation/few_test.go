@@ -24,7 +24,7 @@ func TestFew(t *testing.T) {
 		half.Signals[i].Name = name
 	}
 	prior := &calibration.Prior{Chances: calibration.Chances{{K: 1, Kind: calibration.Platt, Logistic: half}}}
-	r, err := Run(context.Background(), &e.Evidence, Options{Gate: calibration.GateOptions{Towards: &begin}, Prior: prior, Base: "base", Only: []string{"few"}})
+	r, err := Run(context.Background(), &e.Evidence, TrialOptions{Gate: calibration.GateOptions{Towards: &begin}, Prior: prior, Base: "base", Only: []string{"few"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestFew(t *testing.T) {
 	for i := range e.Questions { // without late interaction the shipped confidence is none
 		e.Questions[i].Sources[4].Kind = fusion.Generalist
 	}
-	r, err = Run(context.Background(), &e.Evidence, Options{Gate: calibration.GateOptions{Towards: &begin}, Prior: prior, Base: "base", Only: []string{"few"}})
+	r, err = Run(context.Background(), &e.Evidence, TrialOptions{Gate: calibration.GateOptions{Towards: &begin}, Prior: prior, Base: "base", Only: []string{"few"}})
 	if err != nil || r.Few[0].Fitted != nil || r.Few[0].Shipped != nil {
 		t.Errorf("%+v, %v", r, err)
 	}

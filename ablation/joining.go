@@ -17,7 +17,7 @@ func (t *run) foreign() []trial {
 	return []trial{t.addForeign}
 }
 
-func (t *run) addForeign(ctx context.Context, r *Report) error {
+func (t *run) addForeign(ctx context.Context, r *Findings) error {
 	asked := func(domain string) bool { return !slices.Contains(t.o.Foreign, domain) }
 	f := &Foreign{Experts: t.o.Foreign}
 	late := t.named(fusion.Late)
@@ -73,7 +73,7 @@ func (t *run) addForeign(ctx context.Context, r *Report) error {
 // heldOut lets experts join, one at a time.
 func (t *run) heldOut() (all []trial) {
 	for _, name := range t.o.HeldOut {
-		all = append(all, func(ctx context.Context, r *Report) error { return t.join(ctx, r, name) })
+		all = append(all, func(ctx context.Context, r *Findings) error { return t.join(ctx, r, name) })
 	}
 	return all
 }
@@ -81,7 +81,7 @@ func (t *run) heldOut() (all []trial) {
 // join lets one expert join. The gate was fitted on the questions of the other
 // domains, without the expert; the joint expert and late interaction, which know
 // its domain, take no part.
-func (t *run) join(ctx context.Context, r *Report, name string) error {
+func (t *run) join(ctx context.Context, r *Findings, name string) error {
 	own := func(domain string) bool { return domain == name }
 	others := func(domain string) bool { return domain != name }
 	late := t.named(fusion.Late)

@@ -10,7 +10,7 @@ import (
 
 // WriteText writes the trials as tables: top-1 / top-20 in percent, and what
 // changes against each table's first row.
-func (r *Report) WriteText(to io.Writer) error {
+func (r *Findings) WriteText(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	_, _ = fmt.Fprintf(out, "%d questions; top-1 / top-20 in percent, the difference to the gate and its p-values\n\n", r.Questions)
 	first := &r.Yardsticks[0]

@@ -10,8 +10,8 @@ import (
 	"conclave/fusion"
 )
 
-// Options say which sources play a part of their own, and what to try.
-type Options struct {
+// TrialOptions say which sources play a part of their own, and what to try.
+type TrialOptions struct {
 	// Gate is what gates are fitted with.
 	Gate calibration.GateOptions
 	// Prior is the shipped confidence, which few questions leave as it is; nil: none.
@@ -33,8 +33,8 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// Report is what was found.
-type Report struct {
+// Findings is what was found.
+type Findings struct {
 	Questions int `json:"questions"`
 	// Yardsticks begins with the gate over all sources but the joint expert.
 	Yardsticks []Row `json:"yardsticks"`
@@ -75,18 +75,18 @@ func Trials() []string {
 }
 
 // trial adds one thing to the report.
-type trial func(ctx context.Context, r *Report) error
+type trial func(ctx context.Context, r *Findings) error
 
-// run is a Report in the making.
+// run is Findings in the making.
 type run struct {
 	whole *evidence
 	e     *evidence // without the joint expert
-	o     Options
+	o     TrialOptions
 }
 
 // Run makes the trials. It takes a cross-fitted gate for most of them, minutes
 // in all.
-func Run(ctx context.Context, found *calibration.Evidence, o Options) (*Report, error) {
+func Run(ctx context.Context, found *calibration.Evidence, o TrialOptions) (*Findings, error) {
 	if len(found.Questions) == 0 {
 		return nil, errors.New("there are no questions")
 	}
@@ -108,7 +108,7 @@ func Run(ctx context.Context, found *calibration.Evidence, o Options) (*Report, 
 			all = append(all, more()...)
 		}
 	}
-	r := &Report{Questions: len(e.Questions), Specialists: o.Gate.Specialists}
+	r := &Findings{Questions: len(e.Questions), Specialists: o.Gate.Specialists}
 	for i, try := range all {
 		if err := try(ctx, r); err != nil {
 			return nil, err
@@ -124,7 +124,7 @@ func Run(ctx context.Context, found *calibration.Evidence, o Options) (*Report, 
 func (t *run) specialists() []string { return t.named(fusion.Specialist) }
 
 // named are the names of the sources of a kind.
-func (t *run) named(kind fusion.Kind) []string {
+func (t *run) named(kind fusion.SourceKind) []string {
 	var out []string
 	for _, s := range t.e.Questions[0].Sources {
 		if s.Kind == kind {
@@ -137,7 +137,7 @@ func (t *run) named(kind fusion.Kind) []string {
 func (t *run) has(name string) bool { return name != "" && slices.Contains(t.whole.Sources, name) }
 
 // gate is what everything else is compared with.
-func (t *run) gate(ctx context.Context, r *Report) error {
+func (t *run) gate(ctx context.Context, r *Findings) error {
 	answers, err := t.e.crossFitted(ctx)
 	if err != nil {
 		return err
@@ -147,8 +147,8 @@ func (t *run) gate(ctx context.Context, r *Report) error {
 }
 
 // gateAmong tries the gate over some of the sources.
-func gateAmong(e *evidence, name string, choose choice, into func(*Report) *[]Row) trial {
-	return func(ctx context.Context, r *Report) error {
+func gateAmong(e *evidence, name string, choose choice, into func(*Findings) *[]Row) trial {
+	return func(ctx context.Context, r *Findings) error {
 		some, err := e.among(choose, nil)
 		if err != nil {
 			return err
@@ -163,19 +163,19 @@ func gateAmong(e *evidence, name string, choose choice, into func(*Report) *[]Ro
 }
 
 // add adds a row with its p-values against the gate.
-func (r *Report) add(to *[]Row, row Row) {
+func (r *Findings) add(to *[]Row, row Row) {
 	row.against(&r.Yardsticks[0])
 	*to = append(*to, row)
 }
 
-func (r *Report) yardsticks() *[]Row { return &r.Yardsticks }
-func (r *Report) without() *[]Row    { return &r.Without }
-func (r *Report) familiar() *[]Row   { return &r.Familiar }
+func (r *Findings) yardsticks() *[]Row { return &r.Yardsticks }
+func (r *Findings) without() *[]Row    { return &r.Without }
+func (r *Findings) familiar() *[]Row   { return &r.Familiar }
 
 // without is the gate without one source at a time.
 func (t *run) without() (all []trial) {
 	for _, name := range t.e.Sources {
-		all = append(all, gateAmong(t.e, "without "+name, but(name), (*Report).without))
+		all = append(all, gateAmong(t.e, "without "+name, but(name), (*Findings).without))
 	}
 	return all
 }
@@ -183,13 +183,13 @@ func (t *run) without() (all []trial) {
 // familiar is the gate over no, few and all specialists.
 func (t *run) familiar() (all []trial) {
 	specialists := t.specialists()
-	all = append(all, gateAmong(t.e, "no specialist", but(specialists...), (*Report).familiar))
+	all = append(all, gateAmong(t.e, "no specialist", but(specialists...), (*Findings).familiar))
 	for n := 1; n < min(5, len(specialists)); n++ {
 		some := *t.e
 		some.gate.Specialists = n
-		all = append(all, gateAmong(&some, fmt.Sprintf("the %d most familiar", n), but(), (*Report).familiar))
+		all = append(all, gateAmong(&some, fmt.Sprintf("the %d most familiar", n), but(), (*Findings).familiar))
 	}
 	every := *t.e
 	every.gate.Specialists = 0
-	return append(all, gateAmong(&every, fmt.Sprintf("all %d", len(specialists)), but(), (*Report).familiar))
+	return append(all, gateAmong(&every, fmt.Sprintf("all %d", len(specialists)), but(), (*Findings).familiar))
 }

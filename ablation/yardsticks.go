@@ -11,7 +11,7 @@ import (
 // joint expert among its sources.
 func (t *run) yardsticks() (all []trial) {
 	if t.has(t.o.Joint) {
-		all = append(all, gateAmong(t.whole, "gate with "+t.o.Joint+" among the sources", but(), (*Report).yardsticks))
+		all = append(all, gateAmong(t.whole, "gate with "+t.o.Joint+" among the sources", but(), (*Findings).yardsticks))
 	}
 	words, phrases, specialists := t.named(fusion.Lexical), t.named(fusion.Phrases), t.specialists()
 	if len(words) == 0 {
@@ -45,7 +45,7 @@ func (t *run) yardsticks() (all []trial) {
 }
 
 func (t *run) rrf(name string, choose choice) trial {
-	return func(_ context.Context, r *Report) error {
+	return func(_ context.Context, r *Findings) error {
 		some, err := t.whole.among(choose, nil)
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ func (t *run) rrf(name string, choose choice) trial {
 }
 
 func (t *run) fixed(name string, choose choice) trial {
-	return func(ctx context.Context, r *Report) error {
+	return func(ctx context.Context, r *Findings) error {
 		some, err := t.whole.among(choose, nil)
 		if err != nil {
 			return err

@@ -35,7 +35,7 @@ func shownIn(t *testing.T, language, address string) (blocks []string) {
 func TestDocumentedClients(t *testing.T) {
 	python := realclients.Python(t)
 	node, modules := realclients.Node(t)
-	url := realclients.Server(t, realclients.Options{Real: true, Passages: firstTales(t)})
+	url := realclients.Server(t, realclients.ServerOptions{Real: true, Passages: firstTales(t)})
 	const fox = "Vessel the fox was in love with her own reflection"
 	var said []string
 	for _, script := range shownIn(t, "python", url) {
@@ -84,7 +84,7 @@ func inspect(t *testing.T, line []string) (out inspected) {
 
 // TestInspector: the reference inspector reads the tools.
 func TestInspector(t *testing.T) {
-	url := realclients.Server(t, realclients.Options{})
+	url := realclients.Server(t, realclients.ServerOptions{})
 	if got := inspect(t, []string{"mcp-inspector", "--cli", url + "/mcp", "--transport", "http", "--method", "tools/list"}); len(got.Tools) != 4 {
 		t.Errorf("%+v", got)
 	}
@@ -93,7 +93,7 @@ func TestInspector(t *testing.T) {
 // TestOpenAIClients: vectors, models, pages and errors of the packages for Python and
 // Node are those of the API.
 func TestOpenAIClients(t *testing.T) {
-	s := serve(t, realclients.Options{Change: keyed})
+	s := serve(t, realclients.ServerOptions{Change: keyed})
 	node, modules := realclients.Node(t)
 	dir := t.TempDir()
 	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
@@ -139,7 +139,7 @@ func TestOpenAIClients(t *testing.T) {
 // TestInferenceClients: what Hugging Face's and Cohere's packages get for an address is
 // what they ask of their own servers.
 func TestInferenceClients(t *testing.T) {
-	s := serve(t, realclients.Options{})
+	s := serve(t, realclients.ServerOptions{})
 	printed := realclients.Run(t, realclients.Command{Interpreter: realclients.Python(t), Args: []string{filepath.Join("testdata", "inference.py"), s.url}})
 	var got struct {
 		Vectors [][]float32

@@ -63,7 +63,7 @@ type found struct {
 
 // TestTools: what the tools say is what the API says, through the SDK's client.
 func TestTools(t *testing.T) {
-	s := serve(t, realclients.Options{Passages: realclients.Demo(t, "tales", "policy")})
+	s := serve(t, realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "policy")})
 	session := connect(t, s)
 	listed, err := session.ListTools(t.Context(), nil)
 	if err != nil {
@@ -162,7 +162,7 @@ func TestToolsBounds(t *testing.T) {
 		}
 		lines.Write(append(line, '\n'))
 	}
-	session := connect(t, serve(t, realclients.Options{Passages: lines.String()}))
+	session := connect(t, serve(t, realclients.ServerOptions{Passages: lines.String()}))
 	for tool, in := range map[string]object{"search": {"query": "long"}, "fetch": {"id": "a"}, "explain": {"query": "long"}} {
 		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: in})
 		if err != nil || result.IsError {
@@ -184,7 +184,7 @@ func TestToolsBounds(t *testing.T) {
 // TestToolsDoubt: with the shipped encoders, a question that the passages answer has no
 // note, and one that they do not says so plainly.
 func TestToolsDoubt(t *testing.T) {
-	session := connect(t, serve(t, realclients.Options{Real: true, Passages: firstTales(t)}))
+	session := connect(t, serve(t, realclients.ServerOptions{Real: true, Passages: firstTales(t)}))
 	for question, doubted := range map[string]bool{
 		"why did the fox want to keep the moon?":                        false,
 		"how do I install a printer driver on an old version of Linux?": true,
@@ -205,7 +205,7 @@ func firstTales(t *testing.T) string {
 
 // TestToolsKeys: /mcp needs a key with the scope of searches.
 func TestToolsKeys(t *testing.T) {
-	s := serve(t, realclients.Options{Change: keyed})
+	s := serve(t, realclients.ServerOptions{Change: keyed})
 	for key, want := range map[string]int{"": 401, "wrong": 401, "embed": 403} {
 		s.key = key
 		if status, answer := s.send(http.MethodPost, "/mcp", object{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}); status != want {

@@ -13,7 +13,7 @@ import (
 // TestRefusals: what an interface has and conclave does not do is refused with a reason,
 // in the interface's own shape, with the status that its callers expect.
 func TestRefusals(t *testing.T) {
-	s := serve(t, realclients.Options{Change: keyed})
+	s := serve(t, realclients.ServerOptions{Change: keyed})
 	setting := object{"top_k": 3, "score_threshold": 0}
 	ai := func(param, code any) object {
 		return object{"error": object{"type": "invalid_request_error", "param": param, "code": code}}

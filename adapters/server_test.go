@@ -22,7 +22,7 @@ type site struct {
 	key string // sent along; "": none
 }
 
-func serve(t testing.TB, o realclients.Options) *site {
+func serve(t testing.TB, o realclients.ServerOptions) *site {
 	t.Helper()
 	return &site{t: t, url: realclients.Server(t, o)}
 }

@@ -24,7 +24,7 @@ type embeddingList struct {
 
 // TestEmbeddings: the vectors are those of /v1/embed, in both encodings.
 func TestEmbeddings(t *testing.T) {
-	s := serve(t, realclients.Options{})
+	s := serve(t, realclients.ServerOptions{})
 	texts := []string{"a lamp", "the moon and the fox"}
 	for model, kind := range map[string]string{"base": "passage", "base:question": "question"} {
 		var want search.EmbedResponse
@@ -89,7 +89,7 @@ type storePage struct {
 
 // TestStore: the search of a store is the API's search, with scores of its own.
 func TestStore(t *testing.T) {
-	s := serve(t, realclients.Options{Real: true, Passages: firstTales(t)})
+	s := serve(t, realclients.ServerOptions{Real: true, Passages: firstTales(t)})
 	question := "why did the fox want to keep the moon?"
 	want := s.search(search.Request{Question: question, K: 5})
 	var got storePage
@@ -133,7 +133,7 @@ func TestStore(t *testing.T) {
 
 // TestStoreFilters: conditions on tags are the API's filter.
 func TestStoreFilters(t *testing.T) {
-	s := serve(t, realclients.Options{})
+	s := serve(t, realclients.ServerOptions{})
 	eq := func(tag string) object { return object{"type": "eq", "key": "tags", "value": tag} }
 	in := object{"type": "in", "key": "tags", "value": []string{"kitchen", "tales"}}
 	for _, c := range []struct {
@@ -185,7 +185,7 @@ func TestRerank(t *testing.T) {
 		}
 		passages, texts = passages+string(text)+"\n", append(texts, p.Text)
 	}
-	s := serve(t, realclients.Options{Passages: passages})
+	s := serve(t, realclients.ServerOptions{Passages: passages})
 	question := "why did the fox hide the moon"
 	want := map[int]float64{}
 	for _, x := range s.search(search.Request{Question: question, K: 30, Fusion: search.Methods{Names: []string{"gate"}}}).Results {

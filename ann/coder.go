@@ -142,30 +142,30 @@ func (x *coder) BytesPerVector() float64 {
 	return float64(4*x.dim + x.graph.M*entry + 96)
 }
 
-func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.checkQuery(query, o); err != nil {
-		return nil, Stats{}, err
+		return nil, SearchStats{}, err
 	}
 	if err := x.Verify(ctx); err != nil {
-		return nil, Stats{}, err
+		return nil, SearchStats{}, err
 	}
 	// The library cannot filter; few enough vectors are compared at once.
 	if o.Exact || o.Filter != nil || x.count <= o.K {
 		return x.scan(ctx, query, o)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, Stats{}, err
+		return nil, SearchStats{}, err
 	}
 	nodes, err := x.nearest(query, o)
 	if err != nil {
-		return nil, Stats{}, err
+		return nil, SearchStats{}, err
 	}
 	top := rank.NewTopK(o.K)
 	for _, n := range nodes {
 		top.Push(rank.Hit{Ordinal: rank.Ordinal(n.Key), Score: x.kernels.Dot(query, x.Vector(rank.Ordinal(n.Key)))})
 	}
 	hits, err := x.sorted(top)
-	return hits, Stats{Scored: len(nodes)}, err
+	return hits, SearchStats{Scored: len(nodes)}, err
 }
 
 func (x *coder) nearest(query []float32, o SearchOptions) (nodes []library.Node[uint32], err error) {

@@ -14,12 +14,12 @@ type flat struct{ *Vectors }
 func (f flat) BytesPerVector() float64 { return float64(4 * f.dim) }
 
 // Search is exact whatever the options say; Ef does nothing.
-func (f flat) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+func (f flat) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := f.checkQuery(query, o); err != nil {
-		return nil, Stats{}, err
+		return nil, SearchStats{}, err
 	}
 	if err := f.Verify(ctx); err != nil {
-		return nil, Stats{}, err
+		return nil, SearchStats{}, err
 	}
 	return f.scan(ctx, query, o)
 }

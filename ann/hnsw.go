@@ -88,12 +88,12 @@ func scanIsFaster(allowed, n, ef int) bool {
 
 // Search is approximate unless options.Exact, or where so few vectors may be
 // found that comparing all of them costs no more.
-func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.checkQuery(query, o); err != nil {
-		return nil, Stats{}, err
+		return nil, SearchStats{}, err
 	}
 	if err := x.Verify(ctx); err != nil {
-		return nil, Stats{}, err
+		return nil, SearchStats{}, err
 	}
 	ef := o.Ef
 	if ef <= 0 {
@@ -114,7 +114,7 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 }
 
 // search is Search through the graph, while that pays.
-func (x *hnsw) search(ctx context.Context, s *hnswScratch, query []float32, ef, allowed int, o SearchOptions) ([]rank.Hit, Stats, error) {
+func (x *hnsw) search(ctx context.Context, s *hnswScratch, query []float32, ef, allowed int, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	rescored, stats, err := x.walk(ctx, s, query, ef, allowed, o)
 	if errors.Is(err, graph.ErrTooNarrow) {
 		hits, exact, err := x.scan(ctx, query, o)
@@ -136,7 +136,7 @@ const tombstoneShare = 32
 
 // walk finds candidates that may be found, through the graph, and says how many
 // of them are to be rescored.
-func (x *hnsw) walk(ctx context.Context, s *hnswScratch, query []float32, ef, allowed int, o SearchOptions) (rescored int, stats Stats, err error) {
+func (x *hnsw) walk(ctx context.Context, s *hnswScratch, query []float32, ef, allowed int, o SearchOptions) (rescored int, stats SearchStats, err error) {
 	if allowed >= x.count-x.count/tombstoneShare {
 		s.candidates, err = x.graph.Search(ctx, &s.Searcher, query, ef, nil, 0, s.candidates)
 		stats.Scored = s.Scored()

@@ -211,7 +211,7 @@ func TestCoderFinds(t *testing.T) {
 // selfish finds nothing but the vector that asks.
 type selfish struct{ Index }
 
-func (x selfish) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+func (x selfish) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	hits, stats, err := x.Index.Search(ctx, query, o)
 	if !o.Exact {
 		hits = hits[:1]

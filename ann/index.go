@@ -26,7 +26,7 @@ type Index interface {
 	// Search returns up to options.K hits in the order of rank.Compare. Their
 	// scores are the exact inner products with the stored float32 vectors,
 	// whatever the index compared on its way; Scores gives the same bits.
-	Search(ctx context.Context, query []float32, options SearchOptions) ([]rank.Hit, Stats, error)
+	Search(ctx context.Context, query []float32, options SearchOptions) ([]rank.Hit, SearchStats, error)
 	// SearchExact is Search with Exact for many queries, of which four share a
 	// pass over the vectors.
 	SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error)
@@ -70,8 +70,8 @@ type SearchOptions struct {
 	Walk bool
 }
 
-// Stats says what a search did.
-type Stats struct {
+// SearchStats says what a search did.
+type SearchStats struct {
 	Scored int  // vectors compared with the query, by code or by float
 	Exact  bool // every vector that may be found was compared
 }

@@ -78,12 +78,12 @@ func (x *late) score(q *kernel.Question, o rank.Ordinal) float32 {
 }
 
 // Search is exact whatever the options say; Ef does nothing.
-func (x *late) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+func (x *late) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.check(query, o); err != nil {
-		return nil, Stats{}, err
+		return nil, SearchStats{}, err
 	}
 	if err := x.Verify(ctx); err != nil {
-		return nil, Stats{}, err
+		return nil, SearchStats{}, err
 	}
 	q := x.questions.Get().(*kernel.Question)
 	defer x.questions.Put(q)
@@ -108,18 +108,18 @@ func (x *late) check(query []float32, o SearchOptions) error {
 const scanLists = 16
 
 // scan compares a query with n lists.
-func (x *late) scan(ctx context.Context, q *kernel.Question, k, n int, at func(int) rank.Ordinal) ([]rank.Hit, Stats, error) {
+func (x *late) scan(ctx context.Context, q *kernel.Question, k, n int, at func(int) rank.Ordinal) ([]rank.Hit, SearchStats, error) {
 	top := rank.NewTopK(min(k, n))
 	for i := range n {
 		if i%scanLists == 0 {
 			if err := ctx.Err(); err != nil {
-				return nil, Stats{}, err
+				return nil, SearchStats{}, err
 			}
 		}
 		o := at(i)
 		top.Push(rank.Hit{Ordinal: o, Score: x.score(q, o)})
 	}
-	return top.Sorted(), Stats{Scored: n, Exact: true}, nil
+	return top.Sorted(), SearchStats{Scored: n, Exact: true}, nil
 }
 
 // SearchExact is Search for one query after the other: the arithmetic takes

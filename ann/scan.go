@@ -14,7 +14,7 @@ import (
 const scanRows = 1024
 
 // scan compares a query with every vector, or with those of a filter.
-func (v *Vectors) scan(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+func (v *Vectors) scan(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if o.Filter != nil {
 		return v.scanFilter(ctx, query, o)
 	}
@@ -22,23 +22,23 @@ func (v *Vectors) scan(ctx context.Context, query []float32, o SearchOptions) ([
 	scores := make([]float32, min(scanRows, v.count))
 	for low := 0; low < v.count; low += scanRows {
 		if err := ctx.Err(); err != nil {
-			return nil, Stats{}, err
+			return nil, SearchStats{}, err
 		}
 		part := scores[:min(scanRows, v.count-low)]
 		v.kernels.DotRows(query, v.rows[low*v.dim:], part)
 		offer(top, low, part, 0, 1)
 	}
 	hits, err := v.sorted(top)
-	return hits, Stats{Scored: v.count, Exact: true}, err
+	return hits, SearchStats{Scored: v.count, Exact: true}, err
 }
 
-func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, Stats, error) {
+func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	ids := o.Filter.ordinals(v.count, make([]uint32, 0, o.Filter.Len()))
 	top := rank.NewTopK(min(o.K, len(ids)))
 	scores := make([]float32, min(scanRows, len(ids)))
 	for rest := ids; len(rest) > 0; rest = rest[min(scanRows, len(rest)):] {
 		if err := ctx.Err(); err != nil {
-			return nil, Stats{}, err
+			return nil, SearchStats{}, err
 		}
 		part := rest[:min(scanRows, len(rest))]
 		v.kernels.DotGather(query, v.rows, part, scores)
@@ -47,7 +47,7 @@ func (v *Vectors) scanFilter(ctx context.Context, query []float32, o SearchOptio
 		}
 	}
 	hits, err := v.sorted(top)
-	return hits, Stats{Scored: len(ids), Exact: true}, err
+	return hits, SearchStats{Scored: len(ids), Exact: true}, err
 }
 
 // offer pushes every step-th score, beginning with first, of consecutive rows

@@ -1,6 +1,6 @@
 // Package calibration makes confidences mean what they say, and says how well
 // they do. Gather asks a collection questions whose passages are known; Fit makes of
-// what was found a Record, by which the collection is served, and a Report of what
+// what was found a Record, by which the collection is served, and a FitReport of what
 // that is worth: the temperatures of the experts' ensembles, the weight of BM25 in the
 // hybrid, the gate, and the chances that a source's first hit, and a fused answer, are
 // right. It keeps no state, and nothing in it depends on chance.

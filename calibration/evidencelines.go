@@ -11,9 +11,9 @@ import (
 
 // evidenceLine is a question as the shipped gate is fitted on it (bench/gate).
 type evidenceLine struct {
-	ID     string        `json:"id"`
-	Domain string        `json:"domain"`
-	Kinds  []fusion.Kind `json:"kinds"`
+	ID     string              `json:"id"`
+	Domain string              `json:"domain"`
+	Kinds  []fusion.SourceKind `json:"kinds"`
 	// The features that a gate reads, as FeaturesOf computes them: of every dense
 	// source, of BM25, of late interaction.
 	Dense   [][]float64 `json:"dense"`

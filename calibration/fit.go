@@ -36,7 +36,7 @@ type fitting struct {
 	*Evidence
 	options FitOptions
 	record  *Record
-	report  *Report
+	report  *FitReport
 	alphas  []float64 // of each question, fitted on other folds
 	methods []method
 }
@@ -51,10 +51,10 @@ type fitting struct {
 // "Auto" is the gate, or the best of the methods that are surely better; one that the
 // collection cannot answer by is passed over, which the report says. It is an error
 // where all are.
-func Fit(ctx context.Context, e *Evidence, o FitOptions) (*Record, *Report, error) {
+func Fit(ctx context.Context, e *Evidence, o FitOptions) (*Record, *FitReport, error) {
 	f := &fitting{Evidence: e, options: o,
 		record: &Record{Questions: e.domains, Specialists: o.Specialists},
-		report: &Report{Questions: len(e.Questions), Specialists: o.Specialists}}
+		report: &FitReport{Questions: len(e.Questions), Specialists: o.Specialists}}
 	if err := f.fit(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -88,7 +88,7 @@ func TestGateFindsWhoKnows(t *testing.T) {
 		if q.Sources[1].Familiarity > q.Sources[0].Familiarity {
 			home = 1
 		}
-		r, err := fusion.Sum(q.Table, []fusion.Source{{Column: home, Weight: 1}}, fusion.Options{}, 1)
+		r, err := fusion.Sum(q.Table, []fusion.Source{{Column: home, Weight: 1}}, fusion.LinearOptions{}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

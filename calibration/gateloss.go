@@ -171,7 +171,7 @@ func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 }
 
 // interceptOf is where the intercept of a kind of dense sources is.
-func interceptOf(k fusion.Kind) int {
+func interceptOf(k fusion.SourceKind) int {
 	switch k {
 	case fusion.Specialist:
 		return atSpecialist

@@ -44,7 +44,7 @@ func TestRankedMethods(t *testing.T) {
 func TestChoose(t *testing.T) {
 	broken := errors.New("nobody can")
 	choosing := func(can string) *fitting {
-		return &fitting{record: &Record{}, report: &Report{}, methods: []method{{"gate", fusion.MethodGate, []Answered{{First: 1}}}, {"rrf", fusion.MethodRRF, []Answered{{First: 1}}}},
+		return &fitting{record: &Record{}, report: &FitReport{}, methods: []method{{"gate", fusion.MethodGate, []Answered{{First: 1}}}, {"rrf", fusion.MethodRRF, []Answered{{First: 1}}}},
 			options: FitOptions{Try: func(r *Record) error {
 				if r.Auto == can {
 					return nil

@@ -2,9 +2,9 @@ package calibration
 
 import "fmt"
 
-// Report is what a fit is worth on questions that it was not fitted on. Shares and
+// FitReport is what a fit is worth on questions that it was not fitted on. Shares and
 // chances are 0 to 1; an AUROC is null when all answers are right, or all wrong.
-type Report struct {
+type FitReport struct {
 	Questions   int              `json:"questions"`
 	Without     int              `json:"questions_without_answer"` // the same once more, their passages taken out, and unanswerable ones
 	Specialists int              `json:"specialists"`
@@ -69,7 +69,7 @@ type EnsembleReport struct {
 	AUROC       *float64 `json:"auroc"`
 }
 
-func (r *Report) addChance(c *ConfidenceFit) {
+func (r *FitReport) addChance(c *ConfidenceFit) {
 	answerable, without := c.Outcomes[:r.Questions], c.Outcomes[r.Questions:]
 	r.Without = len(without)
 	if c.Confidence.K == 1 {

@@ -10,11 +10,11 @@ import (
 // SourceRecord is the chance that a source's own first hit answers, as it was
 // fitted, and what it is worth on questions that it was not fitted on.
 type SourceRecord struct {
-	Name        string      `yaml:"name"`
-	Fingerprint string      `yaml:"fingerprint,omitempty"` // of the question encoder; none for words
-	Kind        fusion.Kind `yaml:"kind"`
-	Chance      Confidence  `yaml:"chance"`
-	ECE         float64     `yaml:"ece"` // held out
+	Name        string            `yaml:"name"`
+	Fingerprint string            `yaml:"fingerprint,omitempty"` // of the question encoder; none for words
+	Kind        fusion.SourceKind `yaml:"kind"`
+	Chance      Confidence        `yaml:"chance"`
+	ECE         float64           `yaml:"ece"` // held out
 }
 
 // Check refuses what cannot be served.
@@ -35,7 +35,7 @@ func (s *SourceRecord) Check() error {
 // SourceChanceFit is the fitted chance of a source, on the questions for which it found
 // something.
 type SourceChanceFit struct {
-	Kind fusion.Kind
+	Kind fusion.SourceKind
 	ConfidenceFit
 }
 

@@ -20,7 +20,7 @@ func TestSourceChance(t *testing.T) {
 	right := 0
 	for n := range questions {
 		q := &questions[n]
-		own, err := fusion.Sum(q.Table, []fusion.Source{{Column: 0, Weight: 1}}, fusion.Options{}, 1)
+		own, err := fusion.Sum(q.Table, []fusion.Source{{Column: 0, Weight: 1}}, fusion.LinearOptions{}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 
 // WriteText writes what the methods are worth, and the answer's confidence, for people;
 // the rest is in the JSON.
-func (r *Report) WriteText(to io.Writer) error {
+func (r *FitReport) WriteText(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	_, _ = fmt.Fprintf(out, "%s, answered by what was fitted on others\n\n", questionsOf(r.Questions))
 	t := newTable(out)

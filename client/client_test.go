@@ -17,7 +17,7 @@ import (
 )
 
 func TestSearch(t *testing.T) {
-	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
 	answer, err := c.Search(t.Context(), client.SearchRequest{Question: "who hid the lamp", K: 2, Fields: []string{"title", "text", "tags", "metadata", "contributions"}})
 	if err != nil || len(answer.Results) != 2 || answer.Fusion != "gate" {
 		t.Fatalf("%+v, %v", answer, err)
@@ -45,7 +45,7 @@ func TestSearch(t *testing.T) {
 
 // TestProblems: errors are typed, and say what the server says.
 func TestProblems(t *testing.T) {
-	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
 	_, err := c.Search(t.Context(), client.SearchRequest{Question: "x", K: 1 << 20})
 	var problem *client.Problem
 	if !errors.As(err, &problem) || problem.Status != 422 || problem.Code != "out_of_range" || len(problem.Fields) != 1 || problem.Fields[0].Pointer != "/k" || problem.RequestID == "" {
@@ -62,7 +62,7 @@ func TestProblems(t *testing.T) {
 // TestEmbed compares npy with what the server says in JSON of the same texts, through a
 // search: the vectors of a text are those by which its passage is scored.
 func TestEmbed(t *testing.T) {
-	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
 	long := strings.Repeat("the lamp ", 400)
 	v, err := c.Embed(t.Context(), "base", "question", []string{"rice", long, "rice"})
 	if err != nil || v.Dimension != 32 || len(v.Values) != 3*32 || !slices.Equal(v.Truncated, []int{1}) {
@@ -81,7 +81,7 @@ func TestEmbed(t *testing.T) {
 }
 
 func TestPassages(t *testing.T) {
-	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
 	ctx := t.Context()
 	note := client.Passage{ID: "notes/ü 1%", Title: "Tea", Text: "Green tea is brewed below the boiling point.", Metadata: map[string]any{"hot": true}}
 	written, err := c.Put(ctx, note, client.Write{IfAbsent: true, Visible: true})
@@ -114,7 +114,7 @@ func TestPassages(t *testing.T) {
 }
 
 func TestUpload(t *testing.T) {
-	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
 	const n = 3000
 	passages := func(yield func(client.Passage) bool) {
 		for i := range n {
@@ -176,7 +176,7 @@ type closing struct {
 func (c *closing) Close() error { c.closed.Store(true); return nil }
 
 func TestJobs(t *testing.T) {
-	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
 	job, err := c.DeletePassages(t.Context(), client.Filter{TagsAny: []string{"tales"}})
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestJobs(t *testing.T) {
 // TestRetries: what the server refuses for now is asked again when it said, and no
 // more often, or later than the context allows.
 func TestRetries(t *testing.T) {
-	c := client.Client{Address: realclients.Server(t, realclients.Options{Change: func(config *configs.Config) {
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{Change: func(config *configs.Config) {
 		config.Rate.Requests, config.Rate.Window = 1, time.Second
 	}})}
 	for range 3 {
@@ -239,7 +239,7 @@ func TestRetries(t *testing.T) {
 // TestBrokenConnections: a question whose connection breaks is asked again; what would
 // be done twice is not.
 func TestBrokenConnections(t *testing.T) {
-	c := client.Client{Address: realclients.Server(t, realclients.Options{})}
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
 	flaky, connections := realclients.Flaky(t, c.Address)
 	through := client.Client{Address: flaky}
 	if _, err := through.DeletePassages(t.Context(), client.Filter{TagsAny: []string{"x"}}); err == nil || connections.Load() != 1 {

@@ -12,11 +12,11 @@ import (
 // Build makes a collection in dir, which must be absent or empty, from the
 // passages of source. Nothing is there for readers before all of it is; when
 // it fails or ctx ends, what it made is removed.
-func Build(ctx context.Context, dir string, source Source, o BuildOptions) (Report, error) {
+func Build(ctx context.Context, dir string, source Source, o BuildOptions) (BuildReport, error) {
 	return build(ctx, disk.OS{}, dir, source, o)
 }
 
-func build(ctx context.Context, d disk.Disk, dir string, source Source, o BuildOptions) (report Report, err error) {
+func build(ctx context.Context, d disk.Disk, dir string, source Source, o BuildOptions) (report BuildReport, err error) {
 	if err := o.complete(); err != nil {
 		return report, err
 	}
@@ -67,22 +67,22 @@ func (w *writer) discard(keepFolder bool) {
 }
 
 // add is Add.
-func (w *writer) add(ctx context.Context, source Source, o BuildOptions) (Report, error) {
+func (w *writer) add(ctx context.Context, source Source, o BuildOptions) (BuildReport, error) {
 	if err := o.complete(); err != nil {
-		return Report{}, err
+		return BuildReport{}, err
 	}
 	if err := errors.Join(w.built(), w.pendingChanges()); err != nil {
-		return Report{}, err
+		return BuildReport{}, err
 	}
 	m := w.snapshot()
 	if o.Words != (bm25.Params{}) && o.Words != m.Words.params() {
-		return Report{}, fault(ErrOtherWords, w.dir, "", "%s was built with %v, not %v: leave them out, or analyse all words anew", w.dir, m.Words, wordsOf(o.Words))
+		return BuildReport{}, fault(ErrOtherWords, w.dir, "", "%s was built with %v, not %v: leave them out, or analyse all words anew", w.dir, m.Words, wordsOf(o.Words))
 	}
 	if err := m.checkAnalyser(w.dir); err != nil {
-		return Report{}, err
+		return BuildReport{}, err
 	}
 	if err := matchExperts(w.dir, m, o.Experts); err != nil {
-		return Report{}, err
+		return BuildReport{}, err
 	}
 	return w.addSegment(ctx, m, source, o)
 }

@@ -36,8 +36,8 @@ const (
 	Absent    Outcome = "absent" // there was nothing to delete
 )
 
-// Result is the answer to a change. With an error the change was not made.
-type Result struct {
+// ChangeResult is the answer to a change. With an error the change was not made.
+type ChangeResult struct {
 	ID      string
 	Outcome Outcome
 	Version string // of the passage that was put

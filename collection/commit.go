@@ -20,7 +20,7 @@ const maxApply = 24 << 20
 // It holds nothing of the caller's, who may be gone before it is through.
 type commitRequest struct {
 	changes []ready
-	results []Result
+	results []ChangeResult
 	bytes   int
 	err     error
 	done    chan struct{}
@@ -37,7 +37,7 @@ type ready struct {
 // prepare checks and encodes changes. It runs in the caller's goroutine, so that
 // the committer has little to do but to write.
 func prepare(changes []Change) (*commitRequest, error) {
-	r := &commitRequest{changes: make([]ready, len(changes)), results: make([]Result, len(changes)), done: make(chan struct{})}
+	r := &commitRequest{changes: make([]ready, len(changes)), results: make([]ChangeResult, len(changes)), done: make(chan struct{})}
 	for i := range changes {
 		c, out := &changes[i], &r.results[i]
 		r.changes[i] = ready{entry: entry{deleteChange, []byte(c.Delete)}, ifMatch: c.IfMatch, ifAbsent: c.IfAbsent}
@@ -69,7 +69,7 @@ func prepare(changes []Change) (*commitRequest, error) {
 //
 // Changes are made in the order given, and those of one Apply that runs before
 // another before it. Applies that run at the same time share a sync.
-func (l *Live) Apply(ctx context.Context, changes []Change) ([]Result, error) {
+func (l *Live) Apply(ctx context.Context, changes []Change) ([]ChangeResult, error) {
 	r, err := prepare(changes)
 	if err != nil {
 		return nil, err
@@ -244,10 +244,10 @@ type commitGroup struct {
 	live    *Live
 	staged  map[string]string // versions as this group leaves them; empty is deleted
 	entries []entry
-	results []*Result // of each entry
+	results []*ChangeResult // of each entry
 }
 
-func (g *commitGroup) add(c *ready, result *Result) {
+func (g *commitGroup) add(c *ready, result *ChangeResult) {
 	have, err := g.version(result.ID)
 	if err == nil {
 		result.Outcome, err = c.check(result.ID, have)

@@ -10,17 +10,17 @@ import (
 )
 
 // addExpert is AddExpert.
-func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildOptions) (Report, error) {
+func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildOptions) (BuildReport, error) {
 	o.Experts = []PassageEncoder{encoder}
 	if err := o.complete(); err != nil {
-		return Report{}, err
+		return BuildReport{}, err
 	}
 	index, err := completeIndex(o.Index)
 	if err != nil {
-		return Report{}, err
+		return BuildReport{}, err
 	}
 	if has := w.snapshot().expert(encoder.Name()); has != nil {
-		return Report{}, fault(ErrHasVectors, w.dir, has.Name, "%s has vectors of expert %q already, made by the encoder %s: take them out first", w.dir, has.Name, short(has.Fingerprint))
+		return BuildReport{}, fault(ErrHasVectors, w.dir, has.Name, "%s has vectors of expert %q already, made by the encoder %s: take them out first", w.dir, has.Name, short(has.Fingerprint))
 	}
 	x := describeExpert(encoder, index)
 	report, after, err := extend(ctx, w, o, extension[*segmentExpert]{

@@ -18,7 +18,7 @@ type extension[T any] struct {
 }
 
 // extend makes an extension of every segment, durable, and publishes it.
-func extend[T any](ctx context.Context, w *writer, o BuildOptions, x extension[T]) (report Report, after *manifest, err error) {
+func extend[T any](ctx context.Context, w *writer, o BuildOptions, x extension[T]) (report BuildReport, after *manifest, err error) {
 	if err := w.built(); err != nil {
 		return report, nil, err
 	}

@@ -29,7 +29,7 @@ func lively(t testing.TB, d disk.Disk, dir string, o LiveOptions) *Live {
 	return l
 }
 
-func apply(t testing.TB, l *Live, changes ...Change) []Result {
+func apply(t testing.TB, l *Live, changes ...Change) []ChangeResult {
 	t.Helper()
 	results, err := l.Apply(t.Context(), changes)
 	if err != nil {

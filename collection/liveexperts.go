@@ -9,7 +9,7 @@ import (
 
 // AddExpert encodes all passages with another expert. Searches go on, changes
 // are acknowledged; they become visible when it is done.
-func (l *Live) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildOptions) (report Report, err error) {
+func (l *Live) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildOptions) (report BuildReport, err error) {
 	l.structure.Lock()
 	defer l.structure.Unlock()
 	if l.writer.snapshot().expert(encoder.Name()) == nil {

@@ -26,8 +26,8 @@ func alone[T any](dir string, work func(w *writer) (T, error)) (out T, err error
 // Add adds the passages of source to the collection in dir, as a new segment.
 // A passage whose id is there already is an error that names both places, or
 // with Replace takes the place of the one that has it.
-func Add(ctx context.Context, dir string, source Source, o BuildOptions) (Report, error) {
-	return alone(dir, func(w *writer) (Report, error) { return w.add(ctx, source, o) })
+func Add(ctx context.Context, dir string, source Source, o BuildOptions) (BuildReport, error) {
+	return alone(dir, func(w *writer) (BuildReport, error) { return w.add(ctx, source, o) })
 }
 
 // Merge makes one segment of the named ones, without their deleted passages.
@@ -41,8 +41,8 @@ func Merge(ctx context.Context, dir string, names []string, o BuildOptions) (gen
 // and adds its two files to each segment. Nothing else is written; until the
 // new manifest is there, readers see the collection as it was. Of the options,
 // Index, Threads, BatchPassages and Progress count.
-func AddExpert(ctx context.Context, dir string, encoder PassageEncoder, o BuildOptions) (Report, error) {
-	return alone(dir, func(w *writer) (Report, error) { return w.addExpert(ctx, encoder, o) })
+func AddExpert(ctx context.Context, dir string, encoder PassageEncoder, o BuildOptions) (BuildReport, error) {
+	return alone(dir, func(w *writer) (BuildReport, error) { return w.addExpert(ctx, encoder, o) })
 }
 
 // RemoveExpert takes an expert out of the collection in dir. Readers that have
@@ -59,6 +59,6 @@ func RemoveExpert(ctx context.Context, dir, name string) error {
 // words is written beside the old one in each segment, and nothing else; until
 // the new manifest is there, readers see the collection as it was. Of the
 // options, WordMemory and Progress count.
-func RebuildWords(ctx context.Context, dir string, params bm25.Params, o BuildOptions) (Report, error) {
-	return alone(dir, func(w *writer) (Report, error) { return w.rebuildWords(ctx, params, o) })
+func RebuildWords(ctx context.Context, dir string, params bm25.Params, o BuildOptions) (BuildReport, error) {
+	return alone(dir, func(w *writer) (BuildReport, error) { return w.rebuildWords(ctx, params, o) })
 }

@@ -141,8 +141,8 @@ func CheckExpertName(name string) error {
 	return nil
 }
 
-// Report says what a build made.
-type Report struct {
+// BuildReport says what a build made.
+type BuildReport struct {
 	Generation uint64            `json:"generation"`
 	Segment    string            `json:"segment"`  // the new one; empty when none was made
 	Passages   int               `json:"passages"` // in the new segment, encoded for the new expert, or analysed anew

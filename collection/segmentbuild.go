@@ -23,7 +23,7 @@ const (
 // addSegment makes a segment from the passages of source and publishes it, with
 // the words and experts of plan. Everything is made in a temporary folder; one
 // rename gives it its name, another one publishes it.
-func (w *writer) addSegment(ctx context.Context, plan *manifest, source Source, o BuildOptions) (report Report, err error) {
+func (w *writer) addSegment(ctx context.Context, plan *manifest, source Source, o BuildOptions) (report BuildReport, err error) {
 	r := &reporter{to: o.Progress}
 	made := w.draft()
 	defer made.discard()
@@ -124,7 +124,7 @@ func (w *writer) makeSegment(ctx context.Context, made *draft, plan *manifest, o
 
 // readInto reads all passages of source into a store at path, and says which ids
 // there are already.
-func (w *writer) readInto(ctx context.Context, path string, source Source, o BuildOptions, report *Report, r *reporter) (replaced []string, err error) {
+func (w *writer) readInto(ctx context.Context, path string, source Source, o BuildOptions, report *BuildReport, r *reporter) (replaced []string, err error) {
 	existing := w.pinned()
 	defer existing.drop()
 	store, err := corpus.CreateStore(w.disk, path)

@@ -108,7 +108,7 @@ func copyPath(dir string, i int) string {
 	return filepath.Join(filepath.Dir(dir), fmt.Sprintf("copy%d", i))
 }
 
-func resultsError(results []Result) (err error) {
+func resultsError(results []ChangeResult) (err error) {
 	for _, r := range results {
 		err = errors.Join(err, r.Err)
 	}

@@ -52,8 +52,8 @@ func (v *Vectors) Among(s *Selection) *Vectors {
 
 // SearchStats is Search with the options of ann but for the filter, and says
 // what it cost.
-func (v *Vectors) SearchStats(ctx context.Context, query []float32, o ann.SearchOptions) ([]rank.Hit, ann.Stats, error) {
-	stats, among := ann.Stats{Exact: true}, v.among
+func (v *Vectors) SearchStats(ctx context.Context, query []float32, o ann.SearchOptions) ([]rank.Hit, ann.SearchStats, error) {
+	stats, among := ann.SearchStats{Exact: true}, v.among
 	if err := among.of(v.generation); err != nil {
 		return nil, stats, err
 	}

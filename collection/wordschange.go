@@ -31,10 +31,10 @@ func WordParams(dir string) (bm25.Params, error) {
 
 // rebuildWords is RebuildWords. A file's name carries a number, since a path
 // always means the same content.
-func (w *writer) rebuildWords(ctx context.Context, params bm25.Params, o BuildOptions) (Report, error) {
+func (w *writer) rebuildWords(ctx context.Context, params bm25.Params, o BuildOptions) (BuildReport, error) {
 	o.Experts = nil
 	if err := errors.Join(o.complete(), bm25.NewBuilder(params).Add("", "")); err != nil {
-		return Report{}, err // of Add, that there can be no such parameters
+		return BuildReport{}, err // of Add, that there can be no such parameters
 	}
 	report, _, err := extend(ctx, w, o, extension[*fileManifest]{
 		stage: func(p Progress) bool { return p.Stage == Words },

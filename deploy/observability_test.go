@@ -63,7 +63,7 @@ func expressions(t *testing.T) (all []expression) {
 // TestMetricsExist: a server that was used has every metric that a panel or an alert
 // asks for, with every label.
 func TestMetricsExist(t *testing.T) {
-	url := realclients.Server(t, realclients.Options{})
+	url := realclients.Server(t, realclients.ServerOptions{})
 	for _, path := range []string{"/v1/search?q=who+hid+the+lamp", "/v1/search?q=x&k=0", "/v1/embed"} {
 		response, err := http.Get(url + path)
 		if err != nil {

@@ -60,10 +60,10 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := collection.BuildOptions{Index: collection.Index{Kind: "flat"}}
-	var config search.Config
+	var config search.EngineConfig
 	var graphs []*breakable
 	for i, name := range []string{"sound", "broken"} {
-		e := open(t, r, bundle(t, tiny.Options{Name: name, Seed: uint64(i + 1)}), Running{})
+		e := open(t, r, bundle(t, tiny.Expert{Name: name, Seed: uint64(i + 1)}), Running{})
 		b := &breakable{runner: e.model.question.inner}
 		e.model.question.inner = b
 		graphs = append(graphs, b)

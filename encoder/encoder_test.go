@@ -53,7 +53,7 @@ func open(tb testing.TB, r *Runtime, b *models.Bundle, o Running) *Encoder {
 	return e
 }
 
-func bundle(tb testing.TB, o tiny.Options) *models.Bundle {
+func bundle(tb testing.TB, o tiny.Expert) *models.Bundle {
 	tb.Helper()
 	b, err := tiny.Write(filepath.Join(tb.TempDir(), "bundle"), o)
 	if err != nil {
@@ -97,7 +97,7 @@ func furthest(a, b []float32) float64 {
 
 func TestQuestionsAndPassages(t *testing.T) {
 	r := library(t)
-	e := open(t, r, bundle(t, tiny.Options{Name: "small", Template: models.TemplateText}), Running{})
+	e := open(t, r, bundle(t, tiny.Expert{Name: "small", Template: models.TemplateText}), Running{})
 	if e.Name() != "small" || e.Dimension() != 32 || e.Provider() != CPU || e.Ensemble() != nil || r.Version() == "" {
 		t.Errorf("name %q, dimension %d, provider %q, ensemble %v, version %q", e.Name(), e.Dimension(), e.Provider(), e.Ensemble(), r.Version())
 	}
@@ -147,7 +147,7 @@ func TestTemplates(t *testing.T) {
 			return ids, err
 		},
 	} {
-		b := bundle(t, tiny.Options{Template: template, MaxTokens: models.MaxTokens{Question: 8, Passage: 12}})
+		b := bundle(t, tiny.Expert{Template: template, MaxTokens: models.MaxTokens{Question: 8, Passage: 12}})
 		e := open(t, r, b, Running{})
 		for _, text := range []Text{{"A title", "and a text"}, {"a", "much longer text than fits into twelve"}, {"", "no title"}} {
 			got, err := e.passageTokens(text, 12)
@@ -167,11 +167,11 @@ func TestTemplates(t *testing.T) {
 
 func TestTowers(t *testing.T) {
 	r := library(t)
-	one := open(t, r, bundle(t, tiny.Options{}), Running{})
+	one := open(t, r, bundle(t, tiny.Expert{}), Running{})
 	if one.model.question != one.model.passage {
 		t.Error("one file is loaded twice")
 	}
-	two := open(t, r, bundle(t, tiny.Options{TwoTowers: true}), Running{})
+	two := open(t, r, bundle(t, tiny.Expert{TwoTowers: true}), Running{})
 	vectors, err := two.EncodePassages(t.Context(), []Text{{Text: "what is this"}})
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestTowers(t *testing.T) {
 func TestEnsemble(t *testing.T) {
 	r := library(t)
 	// Members that are not disturbed at all give the vector back.
-	e := open(t, r, bundle(t, tiny.Options{EnsembleMembers: 5, Spread: 1e-7}), Running{})
+	e := open(t, r, bundle(t, tiny.Expert{EnsembleMembers: 5, Spread: 1e-7}), Running{})
 	vector := question(t, e, "how sure are you")
 	members, err := e.Ensemble().Members(t.Context(), vector)
 	if err != nil {
@@ -222,7 +222,7 @@ func TestEnsemble(t *testing.T) {
 
 func TestProviders(t *testing.T) {
 	r := library(t)
-	b := bundle(t, tiny.Options{})
+	b := bundle(t, tiny.Expert{})
 	if _, err := r.Open(b, Running{Provider: "gpu"}); err == nil || !strings.Contains(err.Error(), `"gpu"`) {
 		t.Errorf("provider gpu: %v", err)
 	}
@@ -248,7 +248,7 @@ func TestProviders(t *testing.T) {
 
 func TestOverload(t *testing.T) {
 	r := library(t)
-	e := open(t, r, bundle(t, tiny.Options{}), Running{Queue: 1})
+	e := open(t, r, bundle(t, tiny.Expert{}), Running{Queue: 1})
 	// Many at once find one place; most are refused, and the rest are right.
 	var callers sync.WaitGroup
 	var mu sync.Mutex
@@ -278,7 +278,7 @@ func TestOverload(t *testing.T) {
 // A run that nobody waits for any more ends before it is done.
 func TestRunIsTerminated(t *testing.T) {
 	r := library(t)
-	e := open(t, r, bundle(t, tiny.Options{Layers: 8, Dimension: 128, Heads: 8}), Running{})
+	e := open(t, r, bundle(t, tiny.Expert{Layers: 8, Dimension: 128, Heads: 8}), Running{})
 	rows := make([][]int32, 64)
 	for i := range rows {
 		rows[i] = make([]int32, 512)
@@ -357,7 +357,7 @@ func TestOpenErrors(t *testing.T) {
 		"no tokenizer":    {func(b *models.Bundle) { remove(t, b.Path("vocab.txt")) }, "vocab.txt"},
 		"passage graph":   {func(b *models.Bundle) { b.Manifest.Passage.File = "passages.onnx" }, "passages.onnx"},
 	} {
-		b := bundle(t, tiny.Options{Name: "spoilt", RawLength: true, EnsembleMembers: 3})
+		b := bundle(t, tiny.Expert{Name: "spoilt", RawLength: true, EnsembleMembers: 3})
 		c.spoil(b)
 		b.Manifest.Files["vocab.txt"] = "" // no other bundle's tokenizer is taken
 		e, err := r.Open(b, Running{})
@@ -380,7 +380,7 @@ func TestRuntimeErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := bundle(t, tiny.Options{})
+	b := bundle(t, tiny.Expert{})
 	e, err := r.Open(b, Running{})
 	if err != nil {
 		t.Fatal(err)
@@ -452,7 +452,7 @@ func remove(t *testing.T, path string) {
 func TestCuts(t *testing.T) {
 	r := library(t)
 	for _, template := range []string{models.TemplateText, models.TemplateTitleDotText, models.TemplatePair} {
-		b := bundle(t, tiny.Options{Template: template, MaxTokens: models.MaxTokens{Question: 9, Passage: 14}})
+		b := bundle(t, tiny.Expert{Template: template, MaxTokens: models.MaxTokens{Question: 9, Passage: 14}})
 		e := open(t, r, b, Running{})
 		cut := map[string]int{}
 		for n := range 20 {

@@ -35,7 +35,7 @@ func TestLateQuestionsAndPassages(t *testing.T) {
 	const d = 16
 	r := library(t)
 	for _, int8 := range []bool{false, true} {
-		e := open(t, r, bundle(t, tiny.Options{Late: d, Int8: int8}), Running{})
+		e := open(t, r, bundle(t, tiny.Expert{Late: d, Int8: int8}), Running{})
 		if !e.Late() || e.Dimension() != d {
 			t.Fatalf("late %t, %d numbers", e.Late(), e.Dimension())
 		}
@@ -82,7 +82,7 @@ func TestLateQuestionsAndPassages(t *testing.T) {
 // shares are those of the rest; titles stand before.
 func TestLateTokensAreTheGraphs(t *testing.T) {
 	const d = 8
-	e := open(t, library(t), bundle(t, tiny.Options{Late: d, Template: models.TemplatePair}), Running{})
+	e := open(t, library(t), bundle(t, tiny.Expert{Late: d, Template: models.TemplatePair}), Running{})
 	text := Text{Title: "the river", Text: "a good story of water"}
 	ids, err := e.passageTokens(text, 256)
 	if err != nil {
@@ -119,7 +119,7 @@ func TestLateTokensAreTheGraphs(t *testing.T) {
 // end, and importances that rounding has made 0 weigh alike.
 func TestLateTextsAtTheLimits(t *testing.T) {
 	const d = 8
-	e := open(t, library(t), bundle(t, tiny.Options{Late: d, MaxTokens: models.MaxTokens{Question: 9, Passage: 14}}), Running{})
+	e := open(t, library(t), bundle(t, tiny.Expert{Late: d, MaxTokens: models.MaxTokens{Question: 9, Passage: 14}}), Running{})
 	for text, want := range map[string][2]int{"": {2, 2}, " \x00": {2, 2}, "story": {1, 1}, strings.Repeat("story ", 100): {7, 12}} {
 		flat := question(t, e, text)
 		if n := len(passages(t, e, Text{Text: text})[0]); len(flat) != want[0]*d || n != want[1]*d {
@@ -141,7 +141,7 @@ func TestLateTextsAtTheLimits(t *testing.T) {
 // The cache keeps what callers got, however long, and within its numbers.
 func TestLateCache(t *testing.T) {
 	const d = 8
-	e := open(t, library(t), bundle(t, tiny.Options{Late: d}), Running{CacheEntries: 2})
+	e := open(t, library(t), bundle(t, tiny.Expert{Late: d}), Running{CacheEntries: 2})
 	short, long := "a story", strings.Repeat("water ", 30)
 	first := question(t, e, short)
 	kept := slices.Clone(first)
@@ -161,7 +161,7 @@ func TestLateCache(t *testing.T) {
 	if s := e.Stats(); s.Cached != 1 {
 		t.Errorf("%d vectors are cached, not 1: they have too many numbers", s.Cached)
 	}
-	if plain := open(t, e.runtime, bundle(t, tiny.Options{}), Running{}); plain.Late() {
+	if plain := open(t, e.runtime, bundle(t, tiny.Expert{}), Running{}); plain.Late() {
 		t.Error("a dense expert is late")
 	}
 }
@@ -186,7 +186,7 @@ func TestLateOpenErrors(t *testing.T) {
 			constantTokens(t, b, []float32{1, 0, 0, 0, float32(math.NaN())})
 		}, "NaN"},
 	} {
-		b := bundle(t, tiny.Options{Name: "spoilt", Late: 4})
+		b := bundle(t, tiny.Expert{Name: "spoilt", Late: 4})
 		c.spoil(t, b)
 		e, err := r.Open(b, Running{})
 		if err == nil {
@@ -197,7 +197,7 @@ func TestLateOpenErrors(t *testing.T) {
 		}
 	}
 	// And one that does is taken.
-	b := bundle(t, tiny.Options{Late: 4})
+	b := bundle(t, tiny.Expert{Late: 4})
 	constantTokens(t, b, []float32{0.6, 0, 0, -0.8, 3})
 	if got := question(t, open(t, r, b, Running{}), "a story"); furthest(got, []float32{0.3, 0, 0, -0.4, 0.3, 0, 0, -0.4}) > 1e-7 {
 		t.Errorf("got %v", got)

@@ -17,10 +17,10 @@ import (
 func TestNeighboursDoNotChangeAVector(t *testing.T) {
 	r := library(t)
 	for name, load := range map[string]func(*testing.T) *models.Bundle{
-		"tiny":      func(t *testing.T) *models.Bundle { return bundle(t, tiny.Options{}) },
-		"tiny int8": func(t *testing.T) *models.Bundle { return bundle(t, tiny.Options{Int8: true}) },
-		"late":      func(t *testing.T) *models.Bundle { return bundle(t, tiny.Options{Late: 16}) },
-		"late int8": func(t *testing.T) *models.Bundle { return bundle(t, tiny.Options{Late: 16, Int8: true}) },
+		"tiny":      func(t *testing.T) *models.Bundle { return bundle(t, tiny.Expert{}) },
+		"tiny int8": func(t *testing.T) *models.Bundle { return bundle(t, tiny.Expert{Int8: true}) },
+		"late":      func(t *testing.T) *models.Bundle { return bundle(t, tiny.Expert{Late: 16}) },
+		"late int8": func(t *testing.T) *models.Bundle { return bundle(t, tiny.Expert{Late: 16, Int8: true}) },
 		"fp32":      func(t *testing.T) *models.Bundle { return base(t, "fp32") },
 		"int8":      func(t *testing.T) *models.Bundle { return base(t, "int8") },
 	} {

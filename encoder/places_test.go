@@ -15,7 +15,7 @@ import (
 func TestPlaces(t *testing.T) {
 	const d = 8
 	r := library(t)
-	e := open(t, r, bundle(t, tiny.Options{Late: d, MaxTokens: models.MaxTokens{Question: 64, Passage: 24}}), Running{})
+	e := open(t, r, bundle(t, tiny.Expert{Late: d, MaxTokens: models.MaxTokens{Question: 64, Passage: 24}}), Running{})
 	const seed = 5
 	random := rand.New(rand.NewPCG(seed, 0))
 	odd := []string{"story", "(wolf,", "king's", "naïve", "e\u0301te\u0301", "北京", "…", "\x00", "unheardof", "\u00a0", "can't.", "Ⅷ", "\xff", "😀wolf", ".", "a-b"}
@@ -69,7 +69,7 @@ func TestPlaces(t *testing.T) {
 	if inTitles < 100 || cut < 20 {
 		t.Errorf("%d words of titles and %d passages that were cut show little", inTitles, cut)
 	}
-	pair := open(t, r, bundle(t, tiny.Options{Late: d, Template: models.TemplatePair}), Running{})
+	pair := open(t, r, bundle(t, tiny.Expert{Late: d, Template: models.TemplatePair}), Running{})
 	if places, err := pair.Places(Text{Title: "story", Text: "wolf"}); err != nil || places != nil {
 		t.Errorf("of a pair: %v, %v", places, err)
 	}

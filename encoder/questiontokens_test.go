@@ -15,7 +15,7 @@ import (
 // file, is something else.
 func TestOneTokenisation(t *testing.T) {
 	r := library(t)
-	one, two := open(t, r, bundle(t, tiny.Options{Name: "a", Seed: 1}), Running{}), open(t, r, bundle(t, tiny.Options{Name: "b", Seed: 2}), Running{})
+	one, two := open(t, r, bundle(t, tiny.Expert{Name: "a", Seed: 1}), Running{}), open(t, r, bundle(t, tiny.Expert{Name: "b", Seed: 2}), Running{})
 	if one.tokenizer != two.tokenizer {
 		t.Fatal("the same file was loaded twice")
 	}
@@ -35,7 +35,7 @@ func TestOneTokenisation(t *testing.T) {
 	if n := one.tokenizer.runs.Load() - before; n != 1 {
 		t.Errorf("%d tokenisations, want 1", n)
 	}
-	other := bundle(t, tiny.Options{Name: "c", Seed: 1})
+	other := bundle(t, tiny.Expert{Name: "c", Seed: 1})
 	other.Manifest.LowerCase = !other.Manifest.LowerCase
 	if e := open(t, r, other, Running{}); e.tokenizer == one.tokenizer {
 		t.Error("another way of reading letters, and the same tokenizer")
@@ -45,7 +45,7 @@ func TestOneTokenisation(t *testing.T) {
 // TestQuestionTokensAreTheTokenizers: with every limit, cut or not, however
 // many questions were asked in between.
 func TestQuestionTokensAreTheTokenizers(t *testing.T) {
-	q := open(t, library(t), bundle(t, tiny.Options{}), Running{}).tokenizer
+	q := open(t, library(t), bundle(t, tiny.Expert{}), Running{}).tokenizer
 	text := "Who hid in the lamp room, and why did the keeper's brother lie about it?"
 	for i := range 2 * rememberedQuestions {
 		limit := 2 + i%30

@@ -32,7 +32,7 @@ func openAll(t *testing.T, r *Runtime, options Running, bundles ...*models.Bundl
 }
 
 // pair writes a dense expert and a late one over the same layers.
-func pair(t *testing.T, o tiny.Options) (dense, late *models.Bundle) {
+func pair(t *testing.T, o tiny.Expert) (dense, late *models.Bundle) {
 	t.Helper()
 	o.Name, o.Late = "base", 0
 	dense = bundle(t, o)
@@ -41,7 +41,7 @@ func pair(t *testing.T, o tiny.Options) (dense, late *models.Bundle) {
 }
 
 // shared opens a pair together.
-func shared(t *testing.T, r *Runtime, o tiny.Options, options Running) (dense, late *Encoder) {
+func shared(t *testing.T, r *Runtime, o tiny.Expert, options Running) (dense, late *Encoder) {
 	t.Helper()
 	a, b := pair(t, o)
 	both := openAll(t, r, options, a, b)
@@ -55,7 +55,7 @@ func shared(t *testing.T, r *Runtime, o tiny.Options, options Running) (dense, l
 // passages, alone and in one run.
 func TestSharedVectorsAreTheOwn(t *testing.T) {
 	r := library(t)
-	for name, o := range map[string]tiny.Options{
+	for name, o := range map[string]tiny.Expert{
 		"mean": {}, "int8": {Int8: true}, "cls": {Pooling: models.PoolingCLS}, "pooler": {Pooling: models.PoolingPooler, Template: models.TemplatePair},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestSharedVectorsAreTheOwn(t *testing.T) {
 // TestOneRunServesBoth: whoever asks second gets what the first one's run gave,
 // in memory of its own.
 func TestOneRunServesBoth(t *testing.T) {
-	dense, late := shared(t, library(t), tiny.Options{}, Running{CacheEntries: 4})
+	dense, late := shared(t, library(t), tiny.Expert{}, Running{CacheEntries: 4})
 	const text = "who knows the river?"
 	first := question(t, dense, text)
 	kept := slices.Clone(first)
@@ -131,8 +131,8 @@ func TestOneRunServesBoth(t *testing.T) {
 // TestWhoDoesNotShare keeps the own graph.
 func TestWhoDoesNotShare(t *testing.T) {
 	r := library(t)
-	late := bundle(t, tiny.Options{Late: 8})
-	for name, o := range map[string]tiny.Options{
+	late := bundle(t, tiny.Expert{Late: 8})
+	for name, o := range map[string]tiny.Expert{
 		"other weights":   {Seed: 1},
 		"other pooling":   {Pooling: models.PoolingCLS},
 		"other precision": {Int8: true},
@@ -156,7 +156,7 @@ func TestWhoDoesNotShare(t *testing.T) {
 			t.Errorf("%s: both vectors without sharing", name)
 		}
 	}
-	both, errs := r.OpenAll([]Opening{{bundle(t, tiny.Options{}), Running{Threads: 1, Queue: 7}}, {late, Running{}}, {Running: Running{Threads: -1}, Bundle: late}})
+	both, errs := r.OpenAll([]Opening{{bundle(t, tiny.Expert{}), Running{Threads: 1, Queue: 7}}, {late, Running{}}, {Running: Running{Threads: -1}, Bundle: late}})
 	if both[1].Carried() != nil || errs[0] != nil || errs[1] != nil || errs[2] == nil || both[2] != nil {
 		t.Errorf("other options: %v", errs)
 	}
@@ -166,7 +166,7 @@ func TestWhoDoesNotShare(t *testing.T) {
 		}
 	}
 	// One late encoder carries one, and is carried by none.
-	three := openAll(t, r, Running{}, bundle(t, tiny.Options{}), bundle(t, tiny.Options{}), late)
+	three := openAll(t, r, Running{}, bundle(t, tiny.Expert{}), bundle(t, tiny.Expert{}), late)
 	if three[2].Carried() != three[0] || three[0].Carried() != nil || three[1].Carried() != nil {
 		t.Error("a late encoder carries another than the first")
 	}
@@ -176,7 +176,7 @@ func TestWhoDoesNotShare(t *testing.T) {
 func TestClosingOneOfTwo(t *testing.T) {
 	r := library(t)
 	for first := range 2 {
-		dense, late := shared(t, r, tiny.Options{EnsembleMembers: 3}, Running{})
+		dense, late := shared(t, r, tiny.Expert{EnsembleMembers: 3}, Running{})
 		both := []*Encoder{dense, late}
 		want := question(t, both[1-first], "a story")
 		if err := both[first].Close(); err != nil {

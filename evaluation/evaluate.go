@@ -18,8 +18,8 @@ import (
 	"conclave/search"
 )
 
-// Options say what to measure and how.
-type Options struct {
+// MeasureOptions say what to measure and how.
+type MeasureOptions struct {
 	About      About
 	Methods    []Method // without oracles; these follow from the sources alone
 	Depth      int      // results of each ranking; 0: 100
@@ -86,7 +86,7 @@ func (r *Report) questions() (n int) {
 
 // Evaluate asks the questions of all domains, one pass for all methods, and
 // reports how the methods did.
-func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o Options) (*Report, error) {
+func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o MeasureOptions) (*Report, error) {
 	if o.Depth == 0 {
 		o.Depth = 100
 	}
@@ -117,7 +117,7 @@ func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o 
 	return o.report(domains, parts, times), nil
 }
 
-func (o *Options) check(domains []questions.Domain) error {
+func (o *MeasureOptions) check(domains []questions.Domain) error {
 	if len(domains) == 0 {
 		return errors.New("there are no questions to evaluate with")
 	}
@@ -156,12 +156,12 @@ func (o *Options) check(domains []questions.Domain) error {
 }
 
 // measures reports whether an expert is measured alone.
-func (o *Options) measures(expert string) bool {
+func (o *MeasureOptions) measures(expert string) bool {
 	return slices.ContainsFunc(o.Methods, func(m Method) bool { return m.Kind == KindSource && isExpert(m) && m.Source == expert })
 }
 
 // own is a domain's own expert, or "".
-func (o *Options) own(domain string) string {
+func (o *MeasureOptions) own(domain string) string {
 	if o.measures(domain) {
 		return domain
 	}
@@ -195,7 +195,7 @@ func names(methods []Method) string {
 }
 
 // domain measures a domain, or takes it from the state.
-func (o *Options) domain(ctx context.Context, engine Engine, d questions.Domain) (*Measured, error) {
+func (o *MeasureOptions) domain(ctx context.Context, engine Engine, d questions.Domain) (*Measured, error) {
 	stamp, err := stampOf(o.About, o.Methods, o.Depth, o.Candidates, o.Exact, o.Patterns, d.Questions)
 	if err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func (o *Options) domain(ctx context.Context, engine Engine, d questions.Domain)
 	if stage == "" {
 		stage = "asking"
 	}
-	pass := pass{Options: o, progress: func(done, total int) { o.progress(stage, done, total) }}
+	pass := pass{MeasureOptions: o, progress: func(done, total int) { o.progress(stage, done, total) }}
 	var runs *runWriter
 	if o.Runs != nil {
 		if runs, err = o.Runs.open(d.Name, o.Methods); err != nil {
@@ -230,14 +230,14 @@ func (o *Options) domain(ctx context.Context, engine Engine, d questions.Domain)
 	return m, o.State.keep(stateEntry{Part: domainPart(d.Name), Stamp: stamp, Measured: m})
 }
 
-func (o *Options) progress(stage string, done, total int) {
+func (o *MeasureOptions) progress(stage string, done, total int) {
 	if o.Progress != nil {
 		o.Progress(stage, done, total)
 	}
 }
 
 // times measures single requests with questions of all domains.
-func (o *Options) times(ctx context.Context, engine Engine, domains []questions.Domain) ([]Latency, error) {
+func (o *MeasureOptions) times(ctx context.Context, engine Engine, domains []questions.Domain) ([]Latency, error) {
 	if o.Timed == 0 {
 		return nil, nil
 	}
@@ -264,7 +264,7 @@ func (o *Options) times(ctx context.Context, engine Engine, domains []questions.
 }
 
 // report puts everything together.
-func (o *Options) report(domains []questions.Domain, measured []*Measured, times []Latency) *Report {
+func (o *MeasureOptions) report(domains []questions.Domain, measured []*Measured, times []Latency) *Report {
 	r := &Report{About: o.About, Depth: o.Depth, Candidates: o.Candidates, Exact: o.Exact, Notes: slices.Clone(o.Notes)}
 	r.Methods = append(slices.Clone(o.Methods), oracles(o.Methods)...)
 	s := summing{methods: r.Methods, reference: -1, depth: o.Depth}

@@ -14,7 +14,7 @@ import (
 	"conclave/search"
 )
 
-func evaluated(t *testing.T, o Options) *Report {
+func evaluated(t *testing.T, o MeasureOptions) *Report {
 	t.Helper()
 	o.Methods, o.Depth, o.Reference = scriptedMethods(), 4, "X alone"
 	r, err := Evaluate(context.Background(), scripted(), scriptedDomains(), o)
@@ -44,7 +44,7 @@ func (r *Report) row(t *testing.T, table, method string) *Row {
 // ranks of the first relevant passage of q1…q5 are, for x: 1 2 1 – 3; for y:
 // – 3 2 1 2; for BM25: 2 – – 4 1; for rrf: 1 1 1 2 –.
 func TestTablesByHand(t *testing.T) {
-	r := evaluated(t, Options{})
+	r := evaluated(t, MeasureOptions{})
 	var tables []string
 	for _, table := range r.Tables {
 		tables = append(tables, table.Name)
@@ -105,7 +105,7 @@ func TestTablesByHand(t *testing.T) {
 // more, so half of the four ways to swap these give as large a difference; BM25
 // differs by one of three, which all ways give.
 func TestChancesByHand(t *testing.T) {
-	r := evaluated(t, Options{})
+	r := evaluated(t, MeasureOptions{})
 	for _, table := range []string{"all questions", "mean over domains"} {
 		for method, want := range map[string]float64{OracleSource: .5, "bm25 alone": 1, "rrf": 1} {
 			if table != "all questions" && method == "bm25 alone" {
@@ -134,7 +134,7 @@ func TestIndicatorNeedsAnOwner(t *testing.T) {
 	domains := scriptedDomains()
 	domains[1].Name = "z"
 	ask := func(otherwise string) (*Report, error) {
-		return Evaluate(context.Background(), scripted(), domains, Options{Methods: scriptedMethods(), Depth: 4, Otherwise: otherwise})
+		return Evaluate(context.Background(), scripted(), domains, MeasureOptions{Methods: scriptedMethods(), Depth: 4, Otherwise: otherwise})
 	}
 	r, err := ask("")
 	if err != nil || has(r, "all questions") || has(r, "z") || !has(r, "x") {
@@ -164,7 +164,7 @@ func TestAnswersByHand(t *testing.T) {
 		for i := range domains[0].Questions {
 			domains[0].Questions[i].Answers = c.answers
 		}
-		r, err := Evaluate(context.Background(), scripted(), domains, Options{Methods: scriptedMethods(), Depth: 4, Patterns: c.patterns})
+		r, err := Evaluate(context.Background(), scripted(), domains, MeasureOptions{Methods: scriptedMethods(), Depth: 4, Patterns: c.patterns})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestAnswersByHand(t *testing.T) {
 	}
 	domains := scriptedDomains()[:1]
 	domains[0].Questions[1].Answers, domains[0].Questions[1].Place = []string{" "}, "file line 7"
-	_, err := Evaluate(context.Background(), scripted(), domains, Options{Methods: scriptedMethods()})
+	_, err := Evaluate(context.Background(), scripted(), domains, MeasureOptions{Methods: scriptedMethods()})
 	if err == nil || !strings.Contains(err.Error(), `file line 7, field "answers"`) {
 		t.Errorf("an answer that matches everything: %v", err)
 	}
@@ -184,7 +184,7 @@ func TestAnswersByHand(t *testing.T) {
 // TestOnePass asks every question once, whatever is measured.
 func TestOnePass(t *testing.T) {
 	s := scripted()
-	_, err := Evaluate(context.Background(), s, scriptedDomains(), Options{Methods: scriptedMethods(), Depth: 4, Timed: 2})
+	_, err := Evaluate(context.Background(), s, scriptedDomains(), MeasureOptions{Methods: scriptedMethods(), Depth: 4, Timed: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,17 +219,17 @@ func TestEvaluateRefuses(t *testing.T) {
 	twice := append(slices.Clone(methods), methods[0])
 	for name, c := range map[string]struct {
 		domains []questions.Domain
-		options Options
+		options MeasureOptions
 		says    string
 	}{
-		"no questions":      {nil, Options{Methods: methods}, "no questions"},
-		"an empty domain":   {[]questions.Domain{{Name: "x"}}, Options{Methods: methods}, "no questions"},
-		"no methods":        {scriptedDomains(), Options{}, "no methods"},
-		"a method twice":    {scriptedDomains(), Options{Methods: twice}, `two methods called "x alone": choose a name that none of x alone, y alone, bm25 alone, rrf, `},
-		"a domain twice":    {append(scriptedDomains(), scriptedDomains()...), Options{Methods: methods}, "two sets"},
-		"unknown reference": {scriptedDomains(), Options{Methods: methods, Reference: "magic"}, "bm25 alone"},
-		"unknown run":       {scriptedDomains(), Options{Methods: methods, Runs: &Runs{Of: []string{"magic"}}}, "magic"},
-		"unknown form":      {scriptedDomains(), Options{Methods: methods, Runs: &Runs{Forms: []string{"xml"}}}, "xml"},
+		"no questions":      {nil, MeasureOptions{Methods: methods}, "no questions"},
+		"an empty domain":   {[]questions.Domain{{Name: "x"}}, MeasureOptions{Methods: methods}, "no questions"},
+		"no methods":        {scriptedDomains(), MeasureOptions{}, "no methods"},
+		"a method twice":    {scriptedDomains(), MeasureOptions{Methods: twice}, `two methods called "x alone": choose a name that none of x alone, y alone, bm25 alone, rrf, `},
+		"a domain twice":    {append(scriptedDomains(), scriptedDomains()...), MeasureOptions{Methods: methods}, "two sets"},
+		"unknown reference": {scriptedDomains(), MeasureOptions{Methods: methods, Reference: "magic"}, "bm25 alone"},
+		"unknown run":       {scriptedDomains(), MeasureOptions{Methods: methods, Runs: &Runs{Of: []string{"magic"}}}, "magic"},
+		"unknown form":      {scriptedDomains(), MeasureOptions{Methods: methods, Runs: &Runs{Forms: []string{"xml"}}}, "xml"},
 	} {
 		if _, err := Evaluate(context.Background(), scripted(), c.domains, c.options); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want an error with %q", name, err, c.says)
@@ -239,13 +239,13 @@ func TestEvaluateRefuses(t *testing.T) {
 
 // TestWhatWasMissedCounts: a source that was left out of one answer ends it.
 func TestWhatWasMissedCounts(t *testing.T) {
-	_, err := Evaluate(context.Background(), degraded{scripted()}, scriptedDomains(), Options{Methods: scriptedMethods()})
+	_, err := Evaluate(context.Background(), degraded{scripted()}, scriptedDomains(), MeasureOptions{Methods: scriptedMethods()})
 	if err == nil || !strings.Contains(err.Error(), "too late") {
 		t.Errorf("a degraded answer was averaged over: %v", err)
 	}
 	// But for experts that are known to be out: that is said once.
 	late := search.Missing{Source: "bm25", Reason: "too late"}
-	r, err := Evaluate(context.Background(), degraded{scripted()}, scriptedDomains(), Options{Methods: scriptedMethods(), Out: []search.Missing{late}})
+	r, err := Evaluate(context.Background(), degraded{scripted()}, scriptedDomains(), MeasureOptions{Methods: scriptedMethods(), Out: []search.Missing{late}})
 	if err != nil || !slices.Contains(r.Notes, "bm25 is left out: too late") {
 		t.Errorf("an expert that is left out: %v", err)
 	}
@@ -262,7 +262,7 @@ func (d degraded) Compare(ctx context.Context, requests []search.Request) ([]sea
 }
 
 func TestText(t *testing.T) {
-	r := evaluated(t, Options{Timed: 1})
+	r := evaluated(t, MeasureOptions{Timed: 1})
 	var out bytes.Buffer
 	if err := r.WriteText(&out); err != nil {
 		t.Fatal(err)

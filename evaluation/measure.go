@@ -23,7 +23,7 @@ type Engine interface {
 
 // pass is one pass over the questions of a domain.
 type pass struct {
-	*Options
+	*MeasureOptions
 	titles   bool // answered wants titles and texts of all passages
 	progress func(done, total int)
 	// answered is given every question with its rankings, by method, in the

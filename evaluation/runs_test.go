@@ -40,7 +40,7 @@ func TestRuns(t *testing.T) {
 	methods := scriptedMethods()
 	domains := scriptedDomains()
 	domains[0].Questions[0].Answers = []string{"of n2"}
-	o := Options{Methods: methods, Depth: 3, Runs: &Runs{Folder: root, Forms: RunForms()}}
+	o := MeasureOptions{Methods: methods, Depth: 3, Runs: &Runs{Folder: root, Forms: RunForms()}}
 	if _, err := Evaluate(context.Background(), scripted(), domains, o); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestRunsOfAFailure(t *testing.T) {
 	root := t.TempDir()
 	s := scripted()
 	s.fail = "q5"
-	o := Options{Methods: scriptedMethods(), Runs: &Runs{Folder: root, Forms: RunForms(), Of: []string{"rrf"}}}
+	o := MeasureOptions{Methods: scriptedMethods(), Runs: &Runs{Folder: root, Forms: RunForms(), Of: []string{"rrf"}}}
 	if _, err := Evaluate(context.Background(), s, scriptedDomains(), o); err == nil {
 		t.Fatal("no error")
 	}
@@ -151,7 +151,7 @@ func TestFileNames(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q", name, got, want)
 		}
 	}
-	o := Options{Methods: []Method{{Name: "a b"}, {Name: "a-b"}}, Runs: &Runs{Forms: RunForms()}}
+	o := MeasureOptions{Methods: []Method{{Name: "a b"}, {Name: "a-b"}}, Runs: &Runs{Forms: RunForms()}}
 	if err := o.check([]questions.Domain{{}}); err == nil || !strings.Contains(err.Error(), "two runs") {
 		t.Errorf("two methods of one file name: %v", err)
 	}

@@ -15,12 +15,12 @@ import (
 // the first again, and gives the figures of one that did not.
 func TestResume(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	run := func(s *script, change func(*Options, []questions.Domain)) (*Report, error) {
+	run := func(s *script, change func(*MeasureOptions, []questions.Domain)) (*Report, error) {
 		state, err := OpenState(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := Options{Methods: scriptedMethods(), Depth: 4, State: state, Reference: "rrf", Timed: 1}
+		o := MeasureOptions{Methods: scriptedMethods(), Depth: 4, State: state, Reference: "rrf", Timed: 1}
 		domains := scriptedDomains()
 		if change != nil {
 			change(&o, domains)
@@ -40,7 +40,7 @@ func TestResume(t *testing.T) {
 	if s.compared["q1"]+s.compared["q2"]+s.compared["q3"] != 0 || s.compared["q4"] != 1 || s.compared["q5"] != 1 {
 		t.Errorf("asked were %v, want q4 and q5 alone", s.compared)
 	}
-	whole, err := Evaluate(context.Background(), scripted(), scriptedDomains(), Options{Methods: scriptedMethods(), Depth: 4, Reference: "rrf"})
+	whole, err := Evaluate(context.Background(), scripted(), scriptedDomains(), MeasureOptions{Methods: scriptedMethods(), Depth: 4, Reference: "rrf"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,15 +61,15 @@ func TestResume(t *testing.T) {
 
 	// Everything is there now; what changes a figure makes it anew.
 	for name, c := range map[string]struct {
-		change func(*Options, []questions.Domain)
+		change func(*MeasureOptions, []questions.Domain)
 		asked  int
 	}{
 		"nothing":            {nil, 0},
-		"another reference":  {func(o *Options, _ []questions.Domain) { o.Reference = "x alone" }, 0},
-		"another judgement":  {func(_ *Options, d []questions.Domain) { d[1].Questions[0].PositiveIDs = []string{"n1"} }, 2},
-		"another depth":      {func(o *Options, _ []questions.Domain) { o.Depth = 3 }, 5},
-		"another generation": {func(o *Options, _ []questions.Domain) { o.About.Generation = 7 }, 5},
-		"runs to write":      {func(o *Options, _ []questions.Domain) { o.Runs = &Runs{Folder: t.TempDir(), Forms: RunForms()} }, 5},
+		"another reference":  {func(o *MeasureOptions, _ []questions.Domain) { o.Reference = "x alone" }, 0},
+		"another judgement":  {func(_ *MeasureOptions, d []questions.Domain) { d[1].Questions[0].PositiveIDs = []string{"n1"} }, 2},
+		"another depth":      {func(o *MeasureOptions, _ []questions.Domain) { o.Depth = 3 }, 5},
+		"another generation": {func(o *MeasureOptions, _ []questions.Domain) { o.About.Generation = 7 }, 5},
+		"runs to write":      {func(o *MeasureOptions, _ []questions.Domain) { o.Runs = &Runs{Folder: t.TempDir(), Forms: RunForms()} }, 5},
 	} {
 		before, err := os.ReadFile(path)
 		if err != nil {

@@ -15,7 +15,7 @@ func TestUnanswerableQuestions(t *testing.T) {
 	s := scripted()
 	s.answers["q6"] = map[string]string{"x": "n1 n2 n3 n4|.3", "y": "n1 n2 n3 n4|.7", "bm25": "n1 n2 n3 n4", "rrf": "n1 n2 n3 n4"}
 	domains := append(scriptedDomains(), questions.Domain{Name: "z", Path: "z.jsonl", Questions: []questions.Question{{ID: "1", Text: "q6", Unanswerable: true}}})
-	r, err := Evaluate(context.Background(), s, domains, Options{Methods: scriptedMethods(), Depth: 4})
+	r, err := Evaluate(context.Background(), s, domains, MeasureOptions{Methods: scriptedMethods(), Depth: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestUnanswerableQuestions(t *testing.T) {
 	if !strings.Contains(strings.Join(r.Notes, "\n"), "z: 1 questions that nothing answers") {
 		t.Errorf("the notes say %q", r.Notes)
 	}
-	alone, err := Evaluate(context.Background(), s, domains[2:], Options{Methods: scriptedMethods(), Depth: 4})
+	alone, err := Evaluate(context.Background(), s, domains[2:], MeasureOptions{Methods: scriptedMethods(), Depth: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

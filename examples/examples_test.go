@@ -23,7 +23,7 @@ func TestExamples(t *testing.T) {
 	}
 	run(t, ".", nil, "-m", "ruff", "format", "--check", "--no-cache", "--quiet", "--line-length", "120", ".")
 	run(t, ".", nil, "-m", "ruff", "check", "--no-cache", "--quiet", "--line-length", "120", "--select", "E,F,W,I,UP,B", ".")
-	url := realclients.Server(t, realclients.Options{Real: true, Passages: realclients.Demo(t)})
+	url := realclients.Server(t, realclients.ServerOptions{Real: true, Passages: realclients.Demo(t)})
 	t.Run("chatbot", func(t *testing.T) { run(t, "chatbot", nil, "test_app.py", url) })
 	t.Run("documented", func(t *testing.T) { documented(t, python, url) })
 	t.Run("notebook", func(t *testing.T) {

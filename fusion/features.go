@@ -6,27 +6,27 @@ import (
 	"conclave/rank"
 )
 
-// Kind says what sort of source a column is.
-type Kind string
+// SourceKind says what sort of source a column is.
+type SourceKind string
 
 // The kinds of sources.
 const (
-	Specialist Kind = "specialist" // an expert that knows questions of its domain: it has a familiarity
-	Generalist Kind = "generalist" // a dense expert without a domain: one trained on everything
-	Base       Kind = "base"       // the encoder that the specialists were fine-tuned from
-	Lexical    Kind = "lexical"    // BM25
-	Phrases    Kind = "phrases"    // BM25 over pairs of words, which counts beside BM25 alone
-	Late       Kind = "late"       // late interaction: a vector for each token; it ranks what the others found
+	Specialist SourceKind = "specialist" // an expert that knows questions of its domain: it has a familiarity
+	Generalist SourceKind = "generalist" // a dense expert without a domain: one trained on everything
+	Base       SourceKind = "base"       // the encoder that the specialists were fine-tuned from
+	Lexical    SourceKind = "lexical"    // BM25
+	Phrases    SourceKind = "phrases"    // BM25 over pairs of words, which counts beside BM25 alone
+	Late       SourceKind = "late"       // late interaction: a vector for each token; it ranks what the others found
 )
 
 // Dense reports whether a source of the kind compares one vector with another.
-func (k Kind) Dense() bool { return k != Lexical && k != Phrases && k != Late }
+func (k SourceKind) Dense() bool { return k != Lexical && k != Phrases && k != Late }
 
 // Observed is what is known of a source beside its column of scores when it
 // has answered a question.
 type Observed struct {
 	Column int
-	Kind   Kind
+	Kind   SourceKind
 	// Familiarity is how near the question is to the domain of a specialist: the
 	// mean inner product of the base encoder's vector of the question with the
 	// nearest of the domain's representative questions.

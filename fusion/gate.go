@@ -152,7 +152,7 @@ func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 }
 
 // intercept is that of a kind of dense sources.
-func (g *Gate) intercept(k Kind) float64 {
+func (g *Gate) intercept(k SourceKind) float64 {
 	switch k {
 	case Specialist:
 		return g.Specialist
@@ -178,7 +178,7 @@ func Gated(c *Candidates, g *Gate, sources []Observed, missing Missing, k int) (
 	if err := g.Check(); err != nil {
 		return Ranking{}, err
 	}
-	return Sum(c, g.Weigh(nil, sources, FeaturesOf(c, sources)), Options{Normalisation: Raw, Missing: missing}, k)
+	return Sum(c, g.Weigh(nil, sources, FeaturesOf(c, sources)), LinearOptions{Normalisation: Raw, Missing: missing}, k)
 }
 
 func dotProduct(a, b []float64) float64 {

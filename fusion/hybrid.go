@@ -18,7 +18,7 @@ func hybrid() Method {
 			if !named {
 				alpha = s.Alpha
 			}
-			return Hybrid(in.Table, experts, lexical, alpha, Options{Normalisation: s.Normalisation, Missing: s.Missing}, k)
+			return Hybrid(in.Table, experts, lexical, alpha, LinearOptions{Normalisation: s.Normalisation, Missing: s.Missing}, k)
 		},
 	}
 }
@@ -35,7 +35,7 @@ func hybrid() Method {
 // the experts found the lowest lexical score. (Karpukhin et al., 2020, section
 // 5; Pyserini's hybrid searcher; the authors of MUF, who feed the fused list
 // to the same function.)
-func Hybrid(c *Candidates, experts []Source, lexical int, alpha float64, o Options, k int) (Ranking, error) {
+func Hybrid(c *Candidates, experts []Source, lexical int, alpha float64, o LinearOptions, k int) (Ranking, error) {
 	both := make([]Source, 0, len(experts)+1)
 	both = append(both, experts...)
 	if lexical >= 0 {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 )
 
-// Options are what Sum and MUF leave open.
-type Options struct {
+// LinearOptions are what Sum and MUF leave open.
+type LinearOptions struct {
 	Normalisation Normalisation // "": Raw
 	Missing       Missing       // "": Exact
 }
 
-func (o *Options) check() error {
+func (o *LinearOptions) check() error {
 	if o.Normalisation == "" {
 		o.Normalisation = Raw
 	}

@@ -10,7 +10,7 @@ func muf() Method {
 		},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
 			experts, known := in.sure()
-			ranking, err := MUF(in.Table, experts, Options{Normalisation: s.Normalisation, Missing: s.Missing}, k)
+			ranking, err := MUF(in.Table, experts, LinearOptions{Normalisation: s.Normalisation, Missing: s.Missing}, k)
 			return ranking.confidentIf(known), err
 		},
 	}
@@ -40,7 +40,7 @@ func (r Ranking) confidentIf(known bool) Ranking {
 // MUF is the sum of the experts' scores weighted by their confidences divided
 // by the sum of these (Li et al., 2021, equation 6 and section 5). The Weight
 // of a source is its confidence.
-func MUF(c *Candidates, experts []Source, o Options, k int) (Ranking, error) {
+func MUF(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, error) {
 	if err := c.check(experts); err != nil {
 		return Ranking{}, err
 	}
@@ -60,7 +60,7 @@ func MUFSparse(c *Candidates, experts []Source, k int) (Ranking, error) {
 		return Ranking{}, err
 	}
 	if len(experts) == 0 {
-		return Sum(c, nil, Options{}, k)
+		return Sum(c, nil, LinearOptions{}, k)
 	}
 	surest := experts[0]
 	for _, e := range experts[1:] {
@@ -68,7 +68,7 @@ func MUFSparse(c *Candidates, experts []Source, k int) (Ranking, error) {
 			surest = e
 		}
 	}
-	ranking, err := Sum(c, []Source{{Column: surest.Column, Weight: 1}}, Options{}, k)
+	ranking, err := Sum(c, []Source{{Column: surest.Column, Weight: 1}}, LinearOptions{}, k)
 	ranking.Confidence = &surest.Weight
 	return ranking, err
 }

@@ -82,7 +82,7 @@ func methods() []method {
 	ms := []method{{"rrf", RRF}, {"muf-sparse", MUFSparse}}
 	for _, missing := range []Missing{Exact, Min, None} {
 		for _, n := range Normalisations() {
-			o := Options{Normalisation: n, Missing: missing}
+			o := LinearOptions{Normalisation: n, Missing: missing}
 			name := string(n) + " " + string(missing)
 			ms = append(ms,
 				method{"sum " + name, func(c *Candidates, s []Source, k int) (Ranking, error) { return Sum(c, s, o, k) }},
@@ -91,7 +91,7 @@ func methods() []method {
 					// The source in the highest column plays BM25, wherever it stands.
 					lexical := len(s) - 1
 					experts := slices.DeleteFunc(slices.Clone(s), func(x Source) bool { return x.Column == lexical })
-					return Hybrid(c, experts, lexical, .75, Options{Normalisation: n, Missing: missing}, k)
+					return Hybrid(c, experts, lexical, .75, LinearOptions{Normalisation: n, Missing: missing}, k)
 				}})
 		}
 	}
@@ -141,8 +141,8 @@ func TestOrderOfColumnsDoesNotMatter(t *testing.T) {
 		complete := rapid.Bool().Draw(rt, "complete")
 		for _, missing := range []Missing{Exact, Min, None} {
 			for _, n := range Normalisations() {
-				a, errA := MUF(w.candidates(t, complete), w.sources(), Options{n, missing}, 100)
-				b, errB := MUF(other.candidates(t, complete), other.sources(), Options{n, missing}, 100)
+				a, errA := MUF(w.candidates(t, complete), w.sources(), LinearOptions{n, missing}, 100)
+				b, errB := MUF(other.candidates(t, complete), other.sources(), LinearOptions{n, missing}, 100)
 				if errA != nil || errB != nil || !sameItems(a, b) {
 					rt.Fatalf("%s %s: %v %v\n%+v\n%+v", n, missing, errA, errB, a.Items, b.Items)
 				}
@@ -159,15 +159,15 @@ func sameItems(a, b Ranking) bool {
 // looks whether any other passage overtakes it.
 func TestBetterRankNeverHurts(t *testing.T) {
 	for _, m := range []method{
-		{"raw, exact", func(c *Candidates, s []Source, k int) (Ranking, error) { return Sum(c, s, Options{}, k) }},
+		{"raw, exact", func(c *Candidates, s []Source, k int) (Ranking, error) { return Sum(c, s, LinearOptions{}, k) }},
 		{"minmax, exact", func(c *Candidates, s []Source, k int) (Ranking, error) {
-			return Sum(c, s, Options{Normalisation: MinMax}, k)
+			return Sum(c, s, LinearOptions{Normalisation: MinMax}, k)
 		}},
 		{"minmax, min", func(c *Candidates, s []Source, k int) (Ranking, error) {
-			return Sum(c, s, Options{Normalisation: MinMax, Missing: Min}, k)
+			return Sum(c, s, LinearOptions{Normalisation: MinMax, Missing: Min}, k)
 		}},
 		{"minmax, none", func(c *Candidates, s []Source, k int) (Ranking, error) {
-			return Sum(c, s, Options{Normalisation: MinMax, Missing: None}, k)
+			return Sum(c, s, LinearOptions{Normalisation: MinMax, Missing: None}, k)
 		}},
 		{"rrf", RRF},
 	} {

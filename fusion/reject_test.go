@@ -50,7 +50,7 @@ func TestBadCompletion(t *testing.T) {
 		t.Error(err)
 	}
 	// Where the true scores of a source were not to be had, its lowest serves.
-	r, err := Sum(c, []Source{{0, 1}, {1, 1}}, Options{Missing: Exact}, 10)
+	r, err := Sum(c, []Source{{0, 1}, {1, 1}}, LinearOptions{Missing: Exact}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,20 +73,20 @@ func TestBadArguments(t *testing.T) {
 				t.Errorf("%s, %s: no error", name, m.name)
 			}
 		}
-		if _, err := Hybrid(c, sources, -1, 0, Options{}, 5); err == nil {
+		if _, err := Hybrid(c, sources, -1, 0, LinearOptions{}, 5); err == nil {
 			t.Errorf("%s, hybrid: no error", name)
 		}
 	}
 	one := []Source{{0, 1}}
 	for _, alpha := range []float64{-1, math.NaN(), math.Inf(1)} {
-		if _, err := Hybrid(c, one, 1, alpha, Options{}, 5); err == nil {
+		if _, err := Hybrid(c, one, 1, alpha, LinearOptions{}, 5); err == nil {
 			t.Errorf("alpha %v: no error", alpha)
 		}
 	}
-	if _, err := Hybrid(c, one, 0, 0, Options{}, 5); err == nil {
+	if _, err := Hybrid(c, one, 0, 0, LinearOptions{}, 5); err == nil {
 		t.Error("BM25 among the experts: no error")
 	}
-	for _, o := range []Options{{Normalisation: "softmax"}, {Missing: "zero"}} {
+	for _, o := range []LinearOptions{{Normalisation: "softmax"}, {Missing: "zero"}} {
 		_, err := Sum(c, one, o, 5)
 		if err == nil || !strings.Contains(err.Error(), "are known") {
 			t.Errorf("options %+v: error %v, want the known ones named", o, err)
@@ -136,7 +136,7 @@ func TestDegenerate(t *testing.T) {
 	// scale.
 	for _, n := range Normalisations() {
 		c := table(t, []rank.Hit{{Ordinal: 3, Score: 2}}, nil)
-		r, err := Sum(c, []Source{{0, 1}, {1, 1}}, Options{Normalisation: n, Missing: Min}, 5)
+		r, err := Sum(c, []Source{{0, 1}, {1, 1}}, LinearOptions{Normalisation: n, Missing: Min}, 5)
 		if err != nil || r.Items[0].Parts[1].Origin != FromNone || r.Items[0].Parts[1].Contribution != 0 {
 			t.Errorf("%s with an empty list: %+v, %v", n, r.Items, err)
 		}
@@ -156,10 +156,10 @@ func TestSubset(t *testing.T) {
 	c := table(t, []rank.Hit{{Ordinal: 1, Score: 2}}, []rank.Hit{{Ordinal: 4, Score: 3}}, []rank.Hit{{Ordinal: 7, Score: 1}})
 	for i, want := range []rank.Ordinal{1, 4, 7} {
 		for _, fuse := range []func() (Ranking, error){
-			func() (Ranking, error) { return MUF(c, []Source{{i, 1}}, Options{Missing: Min}, 9) },
+			func() (Ranking, error) { return MUF(c, []Source{{i, 1}}, LinearOptions{Missing: Min}, 9) },
 			func() (Ranking, error) { return RRF(c, []Source{{i, 1}}, 9) },
-			func() (Ranking, error) { return Hybrid(c, []Source{{i, 1}}, -1, 0, Options{}, 9) },
-			func() (Ranking, error) { return Hybrid(c, nil, i, 1, Options{}, 9) },
+			func() (Ranking, error) { return Hybrid(c, []Source{{i, 1}}, -1, 0, LinearOptions{}, 9) },
+			func() (Ranking, error) { return Hybrid(c, nil, i, 1, LinearOptions{}, 9) },
 		} {
 			r, err := fuse()
 			if err != nil || len(r.Items) != 1 || r.Items[0].Ordinal != want {

@@ -4,7 +4,7 @@ import "math"
 
 // SourceSignalNames are what the chance that a source's own first hit answers
 // is read from, by the source's kind, in the order of SourceSignals.
-func SourceSignalNames(k Kind) []string {
+func SourceSignalNames(k SourceKind) []string {
 	shared := []string{"relative_gap_tenth", "shared_with_words", "words_coverage", "log_words_top"}
 	switch k {
 	case Lexical:

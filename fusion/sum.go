@@ -15,7 +15,7 @@ func sum() Method {
 				// BM25's sums and inner products have no common scale.
 				s.Normalisation = ZScore
 			}
-			return Sum(in.Table, sources, Options{Normalisation: s.Normalisation, Missing: s.Missing}, k)
+			return Sum(in.Table, sources, LinearOptions{Normalisation: s.Normalisation, Missing: s.Missing}, k)
 		},
 	}
 }
@@ -23,7 +23,7 @@ func sum() Method {
 // Sum is the weighted sum of the sources' scores, normalised as the options
 // say: Σ w·norm(s). The weights are used as they are; when all are 0, they are
 // 1. It returns the best k candidates among those that the sources found.
-func Sum(c *Candidates, sources []Source, o Options, k int) (Ranking, error) {
+func Sum(c *Candidates, sources []Source, o LinearOptions, k int) (Ranking, error) {
 	if err := c.check(sources); err != nil {
 		return Ranking{}, err
 	}

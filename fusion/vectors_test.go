@@ -171,7 +171,7 @@ func TestConfidenceOfVotes(t *testing.T) {
 // TestMUF holds the values of the authors' rerank_moe.
 func TestMUF(t *testing.T) {
 	c := table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70))
-	r, err := MUF(c, []Source{{0, .9}, {1, .6}}, Options{Missing: Min}, 10)
+	r, err := MUF(c, []Source{{0, .9}, {1, .6}}, LinearOptions{Missing: Min}, 10)
 	wantRanking(t, r, err, "badc", 78.0, 77.2, 76.6, 74.8)
 	if r.Confidence == nil || math.Abs(*r.Confidence-.75) > 1e-12 {
 		t.Errorf("confidence %v, want 0.75", r.Confidence)
@@ -182,7 +182,7 @@ func TestMUF(t *testing.T) {
 
 	// The same with BM25, which the authors give the confidence α, and divide by 1 + α.
 	c = table(t, letters(t, "abc", 82, 80, 78), letters(t, "bxa", 20, 18, 12))
-	r, err = Hybrid(c, []Source{{0, 1}}, 1, 1.3, Options{Missing: Min}, 10)
+	r, err = Hybrid(c, []Source{{0, 1}}, 1, 1.3, LinearOptions{Missing: Min}, 10)
 	wantRanking(t, r, err, "bxac", 106, 101.4, 97.6, 93.6)
 	for i, want := range []float64{46.086957, 44.086957, 42.434783, 40.695652} {
 		if got := r.Items[i].Score / 2.3; math.Abs(got-want) > 1e-6 {
@@ -203,13 +203,13 @@ func TestMUFExact(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := MUF(c, []Source{{0, .9}, {1, .6}}, Options{}, 10)
+	r, err := MUF(c, []Source{{0, .9}, {1, .6}}, LinearOptions{}, 10)
 	wantRanking(t, r, err, "badc", 78.0, 77.2, .6*71+.4*74.5, .6*78+.4*60)
 	if got := r.Items[2].Parts[0]; got.Origin != FromExact || got.Score != 71 {
 		t.Errorf("d by the first expert: %+v, want the exact score", got)
 	}
 	// The paper's completion is still to be had from the same table.
-	r, err = MUF(c, []Source{{0, .9}, {1, .6}}, Options{Missing: Min}, 10)
+	r, err = MUF(c, []Source{{0, .9}, {1, .6}}, LinearOptions{Missing: Min}, 10)
 	wantRanking(t, r, err, "badc", 78.0, 77.2, 76.6, 74.8)
 }
 
@@ -228,12 +228,12 @@ func TestMUFSparse(t *testing.T) {
 func TestHybrid(t *testing.T) {
 	for _, want := range []struct {
 		name    string
-		options Options
+		options LinearOptions
 		order   string
 		scores  []float64
 	}{
-		{"plain", Options{}, "bxac", []float64{106, 101.4, 97.6, 93.6}},
-		{"normalised", Options{Normalisation: CentreRange}, "baxc", []float64{.65, -.15, -.175, -1.15}},
+		{"plain", LinearOptions{}, "bxac", []float64{106, 101.4, 97.6, 93.6}},
+		{"normalised", LinearOptions{Normalisation: CentreRange}, "baxc", []float64{.65, -.15, -.175, -1.15}},
 	} {
 		t.Run(want.name, func(t *testing.T) {
 			c := table(t, letters(t, "abc", 82, 80, 78), letters(t, "bxa", 20, 18, 12))
@@ -250,7 +250,7 @@ func TestHybrid(t *testing.T) {
 func TestHybridOfExperts(t *testing.T) {
 	c := table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70), letters(t, "xba", 20, 10, 5))
 	experts := []Source{{0, .9}, {1, .6}}
-	r, err := Hybrid(c, experts, 2, .5, Options{Missing: Min}, 10)
+	r, err := Hybrid(c, experts, 2, .5, LinearOptions{Missing: Min}, 10)
 	wantRanking(t, r, err, "xbadc", 74.8+10, 78+5, 77.2+2.5, 76.6+2.5, 74.8+2.5)
 	x := r.Items[0]
 	if x.Parts[0].Origin != FromMin || x.Parts[0].Score != 78 || x.Parts[1].Origin != FromMin || x.Parts[1].Score != 70 {
@@ -258,7 +258,7 @@ func TestHybridOfExperts(t *testing.T) {
 	}
 
 	// Normalised over the fused list: middle 76.4, range 3.2; BM25's 12.5, 15.
-	r, err = Hybrid(c, experts, 2, 1, Options{Missing: Min, Normalisation: CentreRange}, 10)
+	r, err = Hybrid(c, experts, 2, 1, LinearOptions{Missing: Min, Normalisation: CentreRange}, 10)
 	wantRanking(t, r, err, "bxadc", .5-1./6, -.5+.5, .25-.5, .0625-.5, -.5-.5)
 
 	// With true scores: x is 50 and 40 to the experts, so 46; c and d are 0 to
@@ -268,7 +268,7 @@ func TestHybridOfExperts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err = Hybrid(c, experts, 2, .5, Options{}, 10)
+	r, err = Hybrid(c, experts, 2, .5, LinearOptions{}, 10)
 	wantRanking(t, r, err, "badcx", 78+5, 77.2+2.5, .6*71+.4*74.5, .6*78+.4*60, .6*50+.4*40+10)
 }
 
@@ -277,7 +277,7 @@ func TestHybridOfExperts(t *testing.T) {
 func TestHybridOfEqualSums(t *testing.T) {
 	c := table(t, letters(t, "ba", 2, 1), letters(t, "ab", 7, 5), letters(t, "ab", 9, 1))
 	for kind, dense := range map[Normalisation]float64{MinMax: 1, CentreRange: 0, ZScore: 0} {
-		r, err := Hybrid(c, []Source{{0, .8}, {1, .4}}, 2, 1, Options{Normalisation: kind}, 10)
+		r, err := Hybrid(c, []Source{{0, .8}, {1, .4}}, 2, 1, LinearOptions{Normalisation: kind}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +295,7 @@ func TestHybridOfEqualSums(t *testing.T) {
 // hybrid; and not 1, which is the lowest of either expert. The parts are b's.
 func TestHybridLowestIsTheFusedListsLowest(t *testing.T) {
 	c := table(t, letters(t, "ab", 13, 1), letters(t, "ba", 11, 1), letters(t, "x", 2))
-	r, err := Hybrid(c, []Source{{0, .5}, {1, .5}}, 2, 1, Options{Missing: Min}, 10)
+	r, err := Hybrid(c, []Source{{0, .5}, {1, .5}}, 2, 1, LinearOptions{Missing: Min}, 10)
 	wantRanking(t, r, err, "abx", 9, 8, 8)
 	if parts := r.Items[2].Parts; parts[0].Score != 1 || parts[1].Score != 11 || parts[0].Origin != FromMin || parts[1].Origin != FromMin {
 		t.Errorf("x by the experts: %+v, want b's scores as the lowest", parts)
@@ -305,7 +305,7 @@ func TestHybridLowestIsTheFusedListsLowest(t *testing.T) {
 // TestMinMaxSum holds Pyserini's fixture of its fusion with normalisation:
 // missing scores add nothing, a constant list is 1 throughout.
 func TestMinMaxSum(t *testing.T) {
-	o := Options{Normalisation: MinMax, Missing: None}
+	o := LinearOptions{Normalisation: MinMax, Missing: None}
 	both := []Source{{0, 1}, {1, 1}}
 	r, err := Sum(table(t, letters(t, "ab", 24, 13), letters(t, "ab", 2.4, 1.3)), both, o, 10)
 	wantRanking(t, r, err, "ab", 2, 0)
@@ -319,7 +319,7 @@ func TestMinMaxSum(t *testing.T) {
 // 4 and deviation √8.
 func TestZScore(t *testing.T) {
 	c := table(t, letters(t, "ab", 3, 1), letters(t, "bac", 8, 2, 2))
-	r, err := Sum(c, []Source{{0, 1}, {1, .5}}, Options{Normalisation: ZScore, Missing: Min}, 10)
+	r, err := Sum(c, []Source{{0, 1}, {1, .5}}, LinearOptions{Normalisation: ZScore, Missing: Min}, 10)
 	eight := math.Sqrt(8)
 	wantRanking(t, r, err, "abc", 1-1/eight, -1+2/eight, -1-1/eight)
 }
@@ -352,6 +352,6 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	c := table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70))
-	r, err := MUF(c, []Source{{0, 0}, {1, 0}}, Options{Missing: Min}, 10)
+	r, err := MUF(c, []Source{{0, 0}, {1, 0}}, LinearOptions{Missing: Min}, 10)
 	wantRanking(t, r, err, "bdac", 77.5, 76.25, 76, 74)
 }

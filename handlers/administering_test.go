@@ -30,7 +30,7 @@ func TestJobs(t *testing.T) {
 		}
 		return nil
 	}
-	s := startWriting(t, writingOptions{kinds: map[string]jobs.Kind{
+	s := startWriting(t, writingOptions{kinds: map[string]jobs.Handler{
 		jobs.Snapshot: {Check: check, Work: work}, jobs.AddExpert: {Work: work}, jobs.RemoveExpert: {Work: work},
 	}})
 	ctx, stop := context.WithCancel(t.Context())

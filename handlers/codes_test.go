@@ -120,13 +120,13 @@ func TestRareCodes(t *testing.T) {
 		t.Errorf("a whole body: %s", out)
 	}
 
-	refusing := jobs.Kind{Check: func(r jobs.Request) error {
+	refusing := jobs.Handler{Check: func(r jobs.Request) error {
 		if strings.Contains(r.Name, "_") { // as package serving refuses it
 			return jobs.Refuse(r.Name, "there is a reason")
 		}
 		return nil
 	}}
-	lost := startWriting(t, writingOptions{Options: Options{TempDir: filepath.Join(t.TempDir(), "nowhere")}, kinds: map[string]jobs.Kind{jobs.AddExpert: refusing}})
+	lost := startWriting(t, writingOptions{Options: Options{TempDir: filepath.Join(t.TempDir(), "nowhere")}, kinds: map[string]jobs.Handler{jobs.AddExpert: refusing}})
 	for code, status := range map[string]int{"expert_exists": 409, "invalid_name": 422, "unknown_bundle": 422} {
 		expect(lost.post("/v1/admin/experts", fmt.Sprintf(`{"name":%q}`, code)), status, code)
 	}

@@ -188,7 +188,7 @@ func TestRequestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, Options{})
-	writing := startWriting(t, writingOptions{kinds: map[string]jobs.Kind{jobs.Snapshot: {}, jobs.AddExpert: {}}})
+	writing := startWriting(t, writingOptions{kinds: map[string]jobs.Handler{jobs.Snapshot: {}, jobs.AddExpert: {}}})
 	n := 0
 	for path, item := range c.document["paths"].(map[string]any) {
 		if lines, ok := at(item, "post", "requestBody", "content", typeLines, "example").(string); ok {

@@ -15,7 +15,7 @@ import (
 // none, and what is empty least of all.
 func TestDeletePassages(t *testing.T) {
 	work := func(context.Context, jobs.Task) (jobs.Result, error) { return jobs.Result{Deleted: new(0)}, nil }
-	s := startWriting(t, writingOptions{kinds: map[string]jobs.Kind{jobs.DeleteTagged: {Work: work}}})
+	s := startWriting(t, writingOptions{kinds: map[string]jobs.Handler{jobs.DeleteTagged: {Work: work}}})
 	ask := func(query string) reply { return s.send(http.MethodDelete, "/v1/passages"+query, "") }
 	for query, want := range map[string]struct {
 		status int

@@ -316,7 +316,7 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 		books = testLibrary()
 	}
 	books.damaged = o.damaged
-	e, err := search.NewEngine(search.Config{
+	e, err := search.NewEngine(search.EngineConfig{
 		Corpus: books, Limits: o.limits, Observer: o.observer,
 		LineUp: search.LineUp{
 			Experts: []search.Expert{expert("wiki", true), expert("health", true), expert("plain", false)},

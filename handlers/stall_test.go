@@ -29,7 +29,7 @@ func (s stalling) Wait(ctx context.Context, seq uint64) error {
 	}
 }
 
-func (s stalling) Apply(ctx context.Context, changes []collection.Change) ([]collection.Result, error) {
+func (s stalling) Apply(ctx context.Context, changes []collection.Change) ([]collection.ChangeResult, error) {
 	s.entered <- struct{}{}
 	select {
 	case <-s.release:

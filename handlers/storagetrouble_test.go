@@ -20,7 +20,7 @@ type full struct {
 	cause error
 }
 
-func (f full) Apply(ctx context.Context, changes []collection.Change) ([]collection.Result, error) {
+func (f full) Apply(ctx context.Context, changes []collection.Change) ([]collection.ChangeResult, error) {
 	if f.left.Add(-int64(len(changes))) < 0 {
 		return nil, fmt.Errorf("writing the log: %w", f.cause)
 	}
@@ -103,7 +103,7 @@ type stopped struct {
 
 func (s stopped) Backlog() collection.Backlog { return collection.Backlog{Trouble: s.why} }
 
-func (s stopped) Apply(context.Context, []collection.Change) ([]collection.Result, error) {
+func (s stopped) Apply(context.Context, []collection.Change) ([]collection.ChangeResult, error) {
 	return nil, s.why
 }
 

@@ -221,10 +221,10 @@ func TestUploadBreaksOff(t *testing.T) {
 	}
 }
 
-func (forgetful) Apply(_ context.Context, changes []collection.Change) ([]collection.Result, error) {
-	out := make([]collection.Result, len(changes))
+func (forgetful) Apply(_ context.Context, changes []collection.Change) ([]collection.ChangeResult, error) {
+	out := make([]collection.ChangeResult, len(changes))
 	for i, c := range changes {
-		out[i] = collection.Result{ID: c.Put.ID, Outcome: collection.Created, Version: "1", Seq: 1}
+		out[i] = collection.ChangeResult{ID: c.Put.ID, Outcome: collection.Created, Version: "1", Seq: 1}
 	}
 	return out, nil
 }

@@ -177,7 +177,7 @@ type slow struct {
 	release chan struct{}
 }
 
-func (s slow) Apply(ctx context.Context, changes []collection.Change) ([]collection.Result, error) {
+func (s slow) Apply(ctx context.Context, changes []collection.Change) ([]collection.ChangeResult, error) {
 	<-s.release
 	return s.Writer.Apply(ctx, changes)
 }

@@ -20,7 +20,7 @@ import (
 type Writer interface {
 	// Apply makes changes, in their order, and returns when they would survive a
 	// power cut. It waits while the backlog is full.
-	Apply(ctx context.Context, changes []collection.Change) ([]collection.Result, error)
+	Apply(ctx context.Context, changes []collection.Change) ([]collection.ChangeResult, error)
 	// Passage reads a passage as it was acknowledged last.
 	Passage(id string) (p corpus.Passage, version string, ok bool, err error)
 	// Wait waits until searches see the change with the number seq.
@@ -119,7 +119,7 @@ func (a *API) writer() (*writing, error) {
 // apply makes changes, and times it. Until they are made, which a full backlog
 // delays for as long as it is full, extend keeps the connection's deadlines
 // away; afterwards it is not called any more.
-func (a *API) apply(ctx context.Context, w Writer, changes []collection.Change, extend func()) ([]collection.Result, error) {
+func (a *API) apply(ctx context.Context, w Writer, changes []collection.Change, extend func()) ([]collection.ChangeResult, error) {
 	began := time.Now()
 	stop := a.keepExtending(extend)
 	results, err := w.Apply(ctx, changes)

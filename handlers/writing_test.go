@@ -50,7 +50,7 @@ type writingServer struct {
 type writingOptions struct {
 	Options
 	live     collection.LiveOptions // whose Build makes the collection too
-	kinds    map[string]jobs.Kind
+	kinds    map[string]jobs.Handler
 	timeouts []ServeOptions
 	wrap     func(Writer) Writer // puts something before the collection
 }
@@ -73,12 +73,12 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 			t.Error(err)
 		}
 	})
-	engine, err := search.NewEngine(search.Config{Corpus: view.Of(live.Collection()), Limits: search.Limits{Timeout: 5 * time.Second}})
+	engine, err := search.NewEngine(search.EngineConfig{Corpus: view.Of(live.Collection()), Limits: search.Limits{Timeout: 5 * time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = engine.Close(context.Background()) })
-	queue, err := jobs.Open(filepath.Join(dir, "jobs"), jobs.Options{Kinds: o.kinds})
+	queue, err := jobs.Open(filepath.Join(dir, "jobs"), jobs.QueueOptions{Kinds: o.kinds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func TestWriteScopes(t *testing.T) {
 		Options: Options{Keys: []Key{
 			{Name: "s", SHA256: sha256.Sum256([]byte("s")), Scopes: []Scope{ScopeSearch}}, {Name: "i", SHA256: sha256.Sum256([]byte("i")), Scopes: []Scope{ScopeIngest}}, {Name: "a", SHA256: sha256.Sum256([]byte("a")), Scopes: []Scope{ScopeAdmin}},
 		}},
-		kinds: map[string]jobs.Kind{jobs.Snapshot: {}, jobs.AddExpert: {}, jobs.RemoveExpert: {}, jobs.DeleteTagged: {}},
+		kinds: map[string]jobs.Handler{jobs.Snapshot: {}, jobs.AddExpert: {}, jobs.RemoveExpert: {}, jobs.DeleteTagged: {}},
 	})
 	ask := func(key, method, path, body, contentType string) int {
 		header := []string{"X-API-Key", key}

@@ -20,7 +20,7 @@ const caughtUp = 1000
 //
 // A collection that has the expert from this very encoder already needs
 // nothing. Of the options, Index and Threads count.
-func AddExpertTo(ctx context.Context, live *collection.Live, encoder collection.PassageEncoder, scratch string, o collection.BuildOptions, report func(Progress)) (made collection.Report, err error) {
+func AddExpertTo(ctx context.Context, live *collection.Live, encoder collection.PassageEncoder, scratch string, o collection.BuildOptions, report func(Progress)) (made collection.BuildReport, err error) {
 	if has, err := hasExpert(live, encoder); has || err != nil {
 		return made, err
 	}

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Kind is how one kind of job is done.
-type Kind struct {
+// Handler is how one kind of job is done.
+type Handler struct {
 	// Check says what keeps a request from becoming a job, as a *Refusal. It may
 	// be nil.
 	Check func(Request) error
@@ -32,9 +32,9 @@ type Task struct {
 	Report  func(Progress)
 }
 
-// Options are what a Queue is made of.
-type Options struct {
-	Kinds  map[string]Kind
+// QueueOptions are what a Queue is made of.
+type QueueOptions struct {
+	Kinds  map[string]Handler
 	Logger *slog.Logger // nil: none
 }
 
@@ -47,7 +47,7 @@ const (
 // Queue holds the jobs of one collection. It is safe for concurrent use.
 type Queue struct {
 	dir     string
-	options Options
+	options QueueOptions
 	wake    chan struct{} // one place: there may be something to do
 	damaged []string
 
@@ -63,7 +63,7 @@ var errCancelled = errors.New("cancelled")
 // Open reads the jobs in the folder dir, which is made when the first one
 // comes. Jobs that had not ended wait again. A record that is damaged is set
 // aside, see Damaged.
-func Open(dir string, o Options) (*Queue, error) {
+func Open(dir string, o QueueOptions) (*Queue, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -30,7 +30,7 @@ func running(t *testing.T, q *Queue) (stop func()) {
 // open opens a queue whose one kind of work is given.
 func open(t *testing.T, dir string, work func(ctx context.Context, task Task) (Result, error)) *Queue {
 	t.Helper()
-	q, err := Open(dir, Options{Kinds: map[string]Kind{Snapshot: {Work: work}, AddExpert: {Work: work}}})
+	q, err := Open(dir, QueueOptions{Kinds: map[string]Handler{Snapshot: {Work: work}, AddExpert: {Work: work}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestCancel(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "jobs")
-	q, err := Open(dir, Options{Kinds: map[string]Kind{
+	q, err := Open(dir, QueueOptions{Kinds: map[string]Handler{
 		Snapshot:  {},
 		AddExpert: {Check: func(r Request) error { return Refuse("unknown_bundle", "there is no bundle %q", r.Name) }},
 	}})
@@ -227,7 +227,7 @@ func TestRefusals(t *testing.T) {
 // TestForget keeps as many ended jobs as it should, and all that have not ended.
 func TestForget(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "jobs")
-	q, err := Open(dir, Options{Kinds: map[string]Kind{Snapshot: {}}})
+	q, err := Open(dir, QueueOptions{Kinds: map[string]Handler{Snapshot: {}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestDamagedRecords(t *testing.T) {
 		_ = os.Remove(filepath.Join(dir, "2.json.damaged"))
 		var log strings.Builder
 		for again := range 2 { // told until the file is removed
-			q, err := Open(dir, Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Kinds: map[string]Kind{Snapshot: {}}})
+			q, err := Open(dir, QueueOptions{Logger: slog.New(slog.NewTextHandler(&log, nil)), Kinds: map[string]Handler{Snapshot: {}}})
 			if err != nil {
 				t.Fatalf("%q: %v", text, err)
 			}

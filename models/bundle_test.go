@@ -13,7 +13,7 @@ import (
 	"conclave/models/tiny"
 )
 
-func write(tb testing.TB, o tiny.Options) *models.Bundle {
+func write(tb testing.TB, o tiny.Expert) *models.Bundle {
 	tb.Helper()
 	b, err := tiny.Write(filepath.Join(tb.TempDir(), "bundle"), o)
 	if err != nil {
@@ -22,8 +22,8 @@ func write(tb testing.TB, o tiny.Options) *models.Bundle {
 	return b
 }
 
-func full() tiny.Options {
-	return tiny.Options{TwoTowers: true, EnsembleMembers: 3, Calibration: &models.Calibration{Temperature: 0.05, Depth: 20, ECEBefore: 0.3, ECEAfter: 0.05, Questions: "dev", QuestionCount: 9}}
+func full() tiny.Expert {
+	return tiny.Expert{TwoTowers: true, EnsembleMembers: 3, Calibration: &models.Calibration{Temperature: 0.05, Depth: 20, ECEBefore: 0.3, ECEAfter: 0.05, Questions: "dev", QuestionCount: 9}}
 }
 
 func TestLoadNamesTheChangedFile(t *testing.T) {
@@ -95,7 +95,7 @@ func TestCheckFindsAManifestThatPromisesTooMuch(t *testing.T) {
 }
 
 func TestCalibrationOfAnotherEncoderIsRefused(t *testing.T) {
-	a, b := write(t, full()), write(t, tiny.Options{Seed: 9})
+	a, b := write(t, full()), write(t, tiny.Expert{Seed: 9})
 	data, err := os.ReadFile(a.Path(models.CalibrationFile))
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestCalibrationOfAnotherEncoderIsRefused(t *testing.T) {
 }
 
 func TestCalibrationValues(t *testing.T) {
-	b := write(t, tiny.Options{})
+	b := write(t, tiny.Expert{})
 	for want, c := range map[string]models.Calibration{
 		"temperature": {Temperature: 0, Depth: 20},
 		"depth":       {Temperature: 1, Depth: 1},
@@ -126,8 +126,8 @@ func TestCalibrationValues(t *testing.T) {
 }
 
 func TestFingerprint(t *testing.T) {
-	base := write(t, tiny.Options{})
-	same := write(t, tiny.Options{Name: "renamed", EnsembleMembers: 2, Calibration: full().Calibration})
+	base := write(t, tiny.Expert{})
+	same := write(t, tiny.Expert{Name: "renamed", EnsembleMembers: 2, Calibration: full().Calibration})
 	for _, side := range []models.Side{models.Question, models.Passage} {
 		if base.Fingerprint(side) != same.Fingerprint(side) {
 			t.Errorf("side %d: name, ensemble or calibration changed the fingerprint", side)
@@ -136,7 +136,7 @@ func TestFingerprint(t *testing.T) {
 	if base.Fingerprint(models.Question) == base.Fingerprint(models.Passage) {
 		t.Error("the sides have other length limits and the same fingerprint")
 	}
-	for name, o := range map[string]tiny.Options{
+	for name, o := range map[string]tiny.Expert{
 		"weights": {Seed: 1}, "pooling": {Pooling: models.PoolingCLS}, "unit length": {RawLength: true}, "template": {Template: models.TemplateText},
 		"vocabulary": {Vocabulary: append(tiny.Vocabulary(), "zebra")}, "limit": {MaxTokens: models.MaxTokens{Passage: 128}}, "int8": {Int8: true},
 	} {
@@ -144,7 +144,7 @@ func TestFingerprint(t *testing.T) {
 			t.Errorf("another %s has the same fingerprint", name)
 		}
 	}
-	if write(t, tiny.Options{Template: models.TemplateText}).Fingerprint(models.Question) != base.Fingerprint(models.Question) {
+	if write(t, tiny.Expert{Template: models.TemplateText}).Fingerprint(models.Question) != base.Fingerprint(models.Question) {
 		t.Error("the passages' template changed the questions' fingerprint")
 	}
 	for name, change := range map[string]func(*models.Manifest){
@@ -164,7 +164,7 @@ func TestFingerprint(t *testing.T) {
 func TestList(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b", "a"} {
-		if _, err := tiny.Write(filepath.Join(dir, name), tiny.Options{Name: name}); err != nil {
+		if _, err := tiny.Write(filepath.Join(dir, name), tiny.Expert{Name: name}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,7 +195,7 @@ func TestAFolderThatIsNoBundleIsKept(t *testing.T) {
 	if err := os.WriteFile(precious, []byte("all my work"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tiny.Write(dir, tiny.Options{}); err == nil {
+	if _, err := tiny.Write(dir, tiny.Expert{}); err == nil {
 		t.Error("a folder with other files became a bundle")
 	}
 	if _, err := os.Stat(precious); err != nil {
@@ -203,7 +203,7 @@ func TestAFolderThatIsNoBundleIsKept(t *testing.T) {
 	}
 	// A bundle is replaced, as a whole.
 	b := write(t, full())
-	if _, err := tiny.Write(b.Dir, tiny.Options{Seed: 2}); err != nil {
+	if _, err := tiny.Write(b.Dir, tiny.Expert{Seed: 2}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := models.Load(b.Dir)
@@ -217,7 +217,7 @@ func TestAFolderThatIsNoBundleIsKept(t *testing.T) {
 }
 
 func TestTinyIsDeterministic(t *testing.T) {
-	for _, o := range []tiny.Options{full(), {Int8: true}} {
+	for _, o := range []tiny.Expert{full(), {Int8: true}} {
 		a, b := write(t, o), write(t, o)
 		if !sameFiles(t, a.Dir, b.Dir) {
 			t.Error("the same options gave other bytes")

@@ -35,7 +35,7 @@ type checkpointForm struct {
 // tokenizer_config.json and, but for DPR, the files of sentence-transformers.
 // Importing it gives the graphs of tiny.Write(dir, o), unless they are a late
 // expert's, which no checkpoint holds.
-func writeCheckpoint(dir string, o tiny.Options, form checkpointForm) error {
+func writeCheckpoint(dir string, o tiny.Expert, form checkpointForm) error {
 	if o.Vocabulary == nil {
 		o.Vocabulary = tiny.Vocabulary()
 	}
@@ -94,7 +94,7 @@ func writeCheckpoint(dir string, o tiny.Options, form checkpointForm) error {
 	return errors.Join(safetensors.Write(file, nil, tensors), file.Close())
 }
 
-func checkpointTensors(o tiny.Options, c bert.Config, form checkpointForm) ([]safetensors.Tensor, error) {
+func checkpointTensors(o tiny.Expert, c bert.Config, form checkpointForm) ([]safetensors.Tensor, error) {
 	side := models.Question
 	if strings.HasPrefix(form.Prefix, "ctx") {
 		side = models.Passage

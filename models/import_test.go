@@ -14,7 +14,7 @@ import (
 	"conclave/models/tiny"
 )
 
-func checkpoint(tb testing.TB, o tiny.Options, form checkpointForm) string {
+func checkpoint(tb testing.TB, o tiny.Expert, form checkpointForm) string {
 	tb.Helper()
 	dir := filepath.Join(tb.TempDir(), "checkpoint")
 	if err := writeCheckpoint(dir, o, form); err != nil {
@@ -42,9 +42,9 @@ func imported(tb testing.TB, dir string, o models.ImportOptions) *models.Bundle 
 // TestImportFindsTheTensors imports the same weights under all the names they
 // come by; the graph must be that of weights that were never in a file.
 func TestImportFindsTheTensors(t *testing.T) {
-	plain := tiny.Options{Seed: 3}
+	plain := tiny.Expert{Seed: 3}
 	mean := write(t, plain).Manifest.Files["encoder.onnx"]
-	cls := write(t, tiny.Options{Seed: 3, Pooling: models.PoolingCLS, RawLength: true}).Manifest.Files["encoder.onnx"]
+	cls := write(t, tiny.Expert{Seed: 3, Pooling: models.PoolingCLS, RawLength: true}).Manifest.Files["encoder.onnx"]
 	old := func(all []safetensors.Tensor) []safetensors.Tensor {
 		for i := range all {
 			all[i].Name = strings.NewReplacer("LayerNorm.weight", "LayerNorm.gamma", "LayerNorm.bias", "LayerNorm.beta").Replace(all[i].Name)
@@ -71,7 +71,7 @@ func TestImportFindsTheTensors(t *testing.T) {
 }
 
 func TestImportDPR(t *testing.T) {
-	o := tiny.Options{Seed: 4, TwoTowers: true, Pooling: models.PoolingCLS, RawLength: true, Projection: 16}
+	o := tiny.Expert{Seed: 4, TwoTowers: true, Pooling: models.PoolingCLS, RawLength: true, Projection: 16}
 	want := write(t, o)
 	question := checkpoint(t, o, checkpointForm{Prefix: "question_encoder.bert_model."})
 	passage := checkpoint(t, o, checkpointForm{Prefix: "ctx_encoder.bert_model."})
@@ -92,16 +92,16 @@ func TestImportDPR(t *testing.T) {
 			t.Errorf("one tower alone: %v, want something with %q", err, want)
 		}
 	}
-	other := checkpoint(t, tiny.Options{Vocabulary: append(tiny.Vocabulary(), "zebra"), Projection: 16}, checkpointForm{Prefix: "ctx_encoder.bert_model."})
+	other := checkpoint(t, tiny.Expert{Vocabulary: append(tiny.Vocabulary(), "zebra"), Projection: 16}, checkpointForm{Prefix: "ctx_encoder.bert_model."})
 	if _, err := models.Import(context.Background(), question, filepath.Join(t.TempDir(), "x"), models.ImportOptions{PassageDir: other}); err == nil || !strings.Contains(err.Error(), "different tokenizers") {
 		t.Errorf("two vocabularies: %v", err)
 	}
 }
 
 func TestImportReadsShortTypes(t *testing.T) {
-	full := imported(t, checkpoint(t, tiny.Options{}, checkpointForm{}), models.ImportOptions{}).Manifest.Files["encoder.onnx"]
+	full := imported(t, checkpoint(t, tiny.Expert{}, checkpointForm{}), models.ImportOptions{}).Manifest.Files["encoder.onnx"]
 	for _, kind := range []string{"F16", "BF16"} {
-		b := imported(t, checkpoint(t, tiny.Options{}, checkpointForm{Type: kind}), models.ImportOptions{})
+		b := imported(t, checkpoint(t, tiny.Expert{}, checkpointForm{Type: kind}), models.ImportOptions{})
 		if b.Manifest.Files["encoder.onnx"] == full {
 			t.Errorf("%s gave the graph of float32", kind)
 		}
@@ -136,9 +136,9 @@ func TestImportErrorsNameTheTensor(t *testing.T) {
 			return append(all, safetensors.Tensor{Name: "classifier.weight", Type: "F32", Shape: []int{0}})
 		},
 	} {
-		refuse(t, checkpoint(t, tiny.Options{}, checkpointForm{Change: change}), models.ImportOptions{}, want)
+		refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{Change: change}), models.ImportOptions{}, want)
 	}
-	refuse(t, checkpoint(t, tiny.Options{}, checkpointForm{}), models.ImportOptions{Pooling: models.PoolingPooler}, `"pooler.dense.weight" is missing`)
+	refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{}), models.ImportOptions{Pooling: models.PoolingPooler}, `"pooler.dense.weight" is missing`)
 }
 
 // refuse imports and expects an error, and nothing on disk.
@@ -167,7 +167,7 @@ func TestImportErrorsOfConfiguration(t *testing.T) {
 		"layer_norm_eps":          func(c map[string]any) { c["layer_norm_eps"] = 2 },
 		"cannot unmarshal":        func(c map[string]any) { c["vocab_size"] = "many" },
 	} {
-		refuse(t, checkpoint(t, tiny.Options{}, checkpointForm{Config: change}), models.ImportOptions{}, want)
+		refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{Config: change}), models.ImportOptions{}, want)
 	}
 	for want, change := range map[string]func(dir string) error{
 		"config.json":                     func(dir string) error { return os.Remove(filepath.Join(dir, "config.json")) },
@@ -193,18 +193,18 @@ func TestImportErrorsOfConfiguration(t *testing.T) {
 		},
 		"cut short": func(dir string) error { return os.Truncate(filepath.Join(dir, "model.safetensors"), 100) },
 	} {
-		dir := checkpoint(t, tiny.Options{}, checkpointForm{})
+		dir := checkpoint(t, tiny.Expert{}, checkpointForm{})
 		if err := change(dir); err != nil {
 			t.Fatal(err)
 		}
 		refuse(t, dir, models.ImportOptions{}, want)
 	}
 	long := models.ImportOptions{MaxTokens: models.MaxTokens{Passage: 1000}}
-	refuse(t, checkpoint(t, tiny.Options{}, checkpointForm{}), long, "512 positions")
+	refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{}), long, "512 positions")
 }
 
 func TestImportIsDeterministic(t *testing.T) {
-	dir := checkpoint(t, tiny.Options{}, checkpointForm{})
+	dir := checkpoint(t, tiny.Expert{}, checkpointForm{})
 	for _, int8 := range []bool{false, true} {
 		o := models.ImportOptions{Name: "same", Int8: int8}
 		a := imported(t, dir, o)
@@ -232,7 +232,7 @@ func (c *endingAfter) Err() error {
 }
 
 func TestInterruptedImportLeavesNothing(t *testing.T) {
-	dir := checkpoint(t, tiny.Options{}, checkpointForm{})
+	dir := checkpoint(t, tiny.Expert{}, checkpointForm{})
 	parent := t.TempDir()
 	for _, looks := range []int{0, 1, 20, 36} {
 		_, err := models.Import(&endingAfter{context.Background(), looks}, dir, filepath.Join(parent, "bundle"), models.ImportOptions{})
@@ -243,7 +243,7 @@ func TestInterruptedImportLeavesNothing(t *testing.T) {
 }
 
 func TestCardAndLineage(t *testing.T) {
-	dir := checkpoint(t, tiny.Options{}, checkpointForm{})
+	dir := checkpoint(t, tiny.Expert{}, checkpointForm{})
 	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("---\nlanguage: en\nlicense: apache-2.0\n---\n# Model\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -118,12 +118,12 @@ func TestImportRecognisesADelta(t *testing.T) {
 	refuse(t, goldenBase, models.ImportOptions{Base: goldenBase}, "a base is for deltas")
 	refuse(t, b.Dir, models.ImportOptions{Base: goldenBase}, models.ErrNotDelta.Error())
 	refuse(t, goldenTied, models.ImportOptions{Base: filepath.Join(t.TempDir(), "none")}, "config.json")
-	refuse(t, goldenTied, models.ImportOptions{Base: checkpoint(t, tiny.Options{}, checkpointForm{})}, "the delta changes a base whose weights have the SHA-256 004f6db8")
+	refuse(t, goldenTied, models.ImportOptions{Base: checkpoint(t, tiny.Expert{}, checkpointForm{})}, "the delta changes a base whose weights have the SHA-256 004f6db8")
 }
 
 // TestDeltaOfTwoEncoders: a base as DPR publishes it.
 func TestDeltaOfTwoEncoders(t *testing.T) {
-	o := tiny.Options{Seed: 4, TwoTowers: true, Pooling: models.PoolingCLS, RawLength: true, Projection: 16}
+	o := tiny.Expert{Seed: 4, TwoTowers: true, Pooling: models.PoolingCLS, RawLength: true, Projection: 16}
 	base := checkpoint(t, o, checkpointForm{Prefix: "question_encoder.bert_model."})
 	passage := checkpoint(t, o, checkpointForm{Prefix: "ctx_encoder.bert_model."})
 	plain := imported(t, base, models.ImportOptions{PassageDir: passage})

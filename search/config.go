@@ -11,8 +11,8 @@ import (
 	"conclave/fusion"
 )
 
-// Config is what an Engine is made of.
-type Config struct {
+// EngineConfig is what an Engine is made of.
+type EngineConfig struct {
 	LineUp   // to begin with
 	Corpus   Corpus
 	Limits   Limits   // zero values: see Limits
@@ -71,7 +71,7 @@ type Defaults struct {
 }
 
 // complete fills in what is left out and refuses what cannot work.
-func (c *Config) complete() error {
+func (c *EngineConfig) complete() error {
 	if c.Corpus == nil {
 		return errors.New("search: a corpus is needed")
 	}

@@ -10,25 +10,25 @@ import (
 func TestBadConfig(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		do   func(c *Config)
+		do   func(c *EngineConfig)
 		says string
 	}{
-		{"no corpus", func(c *Config) { c.Corpus = nil }, "a corpus is needed"},
-		{"negative limit", func(c *Config) { c.Limits.K = -1 }, "limits.k is -1"},
-		{"default over limit", func(c *Config) { c.Limits.K, c.Defaults.K = 5, 6 }, "defaults.k is 6, above its limit of 5"},
-		{"candidates over limit", func(c *Config) { c.Limits.Candidates = 5 }, "defaults.candidates is 15, above its limit of 5"},
-		{"timeout over limit", func(c *Config) { c.Limits.Timeout, c.Defaults.Timeout = time.Second, time.Minute }, "above its limit of 1s"},
-		{"short timeout", func(c *Config) { c.Defaults.Timeout = time.Microsecond }, "at least 1ms"},
-		{"method", func(c *Config) { c.Defaults.Fusion = "x" }, `defaults.fusion is "x"`},
-		{"auto is auto", func(c *Config) { c.Defaults.Auto = "auto" }, "other than auto"},
-		{"missing", func(c *Config) { c.Defaults.Missing = "none" }, "exact, min are known"},
-		{"alpha", func(c *Config) { c.Defaults.Alpha = ptr(math.NaN()) }, "alpha is NaN"},
-		{"nameless", func(c *Config) { c.Experts[0].Name = "" }, "expert 1 has no name"},
-		{"called bm25", func(c *Config) { c.Experts[0].Name = "bm25" }, "BM25's name"},
-		{"twice", func(c *Config) { c.Experts[0].Name = "B" }, `two experts are called "B"`},
-		{"no encoder", func(c *Config) { c.Experts[0].Encoder = nil }, "no question encoder"},
-		{"temperature", func(c *Config) { c.Experts[0].Info.Calibration.Temperature = 0 }, "temperature 0"},
-		{"depth", func(c *Config) { c.Experts[0].Info.Calibration.Depth = 1 }, "depth 1"},
+		{"no corpus", func(c *EngineConfig) { c.Corpus = nil }, "a corpus is needed"},
+		{"negative limit", func(c *EngineConfig) { c.Limits.K = -1 }, "limits.k is -1"},
+		{"default over limit", func(c *EngineConfig) { c.Limits.K, c.Defaults.K = 5, 6 }, "defaults.k is 6, above its limit of 5"},
+		{"candidates over limit", func(c *EngineConfig) { c.Limits.Candidates = 5 }, "defaults.candidates is 15, above its limit of 5"},
+		{"timeout over limit", func(c *EngineConfig) { c.Limits.Timeout, c.Defaults.Timeout = time.Second, time.Minute }, "above its limit of 1s"},
+		{"short timeout", func(c *EngineConfig) { c.Defaults.Timeout = time.Microsecond }, "at least 1ms"},
+		{"method", func(c *EngineConfig) { c.Defaults.Fusion = "x" }, `defaults.fusion is "x"`},
+		{"auto is auto", func(c *EngineConfig) { c.Defaults.Auto = "auto" }, "other than auto"},
+		{"missing", func(c *EngineConfig) { c.Defaults.Missing = "none" }, "exact, min are known"},
+		{"alpha", func(c *EngineConfig) { c.Defaults.Alpha = ptr(math.NaN()) }, "alpha is NaN"},
+		{"nameless", func(c *EngineConfig) { c.Experts[0].Name = "" }, "expert 1 has no name"},
+		{"called bm25", func(c *EngineConfig) { c.Experts[0].Name = "bm25" }, "BM25's name"},
+		{"twice", func(c *EngineConfig) { c.Experts[0].Name = "B" }, `two experts are called "B"`},
+		{"no encoder", func(c *EngineConfig) { c.Experts[0].Encoder = nil }, "no question encoder"},
+		{"temperature", func(c *EngineConfig) { c.Experts[0].Info.Calibration.Temperature = 0 }, "temperature 0"},
+		{"depth", func(c *EngineConfig) { c.Experts[0].Info.Calibration.Depth = 1 }, "depth 1"},
 	} {
 		s := newStage("AB", 5)
 		c.do(&s.config)

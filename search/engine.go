@@ -30,7 +30,7 @@ type Engine struct {
 }
 
 // NewEngine checks the configuration and returns an engine.
-func NewEngine(c Config) (*Engine, error) {
+func NewEngine(c EngineConfig) (*Engine, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}

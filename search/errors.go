@@ -5,24 +5,24 @@ import (
 	"fmt"
 )
 
-// Kind says what went wrong from the caller's point of view. Front ends map
+// ErrorKind says what went wrong from the caller's point of view. Front ends map
 // kinds to their own codes in one table.
-type Kind int
+type ErrorKind int
 
 // The kinds of error.
 const (
-	Invalid     Kind = iota + 1 // a value is outside its range, or names something unknown
-	NotFound                    // no such passage or expert
-	Conflict                    // the stored version is another one
-	Overloaded                  // a queue is full; try again later
-	Unavailable                 // nothing could answer
-	Deadline                    // the time ran out with nothing answered
+	Invalid     ErrorKind = iota + 1 // a value is outside its range, or names something unknown
+	NotFound                         // no such passage or expert
+	Conflict                         // the stored version is another one
+	Overloaded                       // a queue is full; try again later
+	Unavailable                      // nothing could answer
+	Deadline                         // the time ran out with nothing answered
 )
 
 // Error is an error that a front end shows to its user as it is: what was
 // wrong, with which value, and what is allowed.
 type Error struct {
-	Kind   Kind
+	Kind   ErrorKind
 	Code   string // stable, snake case: "unknown_expert"
 	Detail string
 	Fields []FieldError
@@ -45,7 +45,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // KindOf is the kind of err, or 0 when it has none.
-func KindOf(err error) Kind {
+func KindOf(err error) ErrorKind {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Kind

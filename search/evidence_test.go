@@ -30,7 +30,7 @@ func TestGatherIsWhatSearchFuses(t *testing.T) {
 	for i := range found.Sources {
 		sources = append(sources, fusion.Source{Column: i, Weight: 1})
 	}
-	ranking, err := fusion.Sum(found.Table, sources, fusion.Options{Normalisation: fusion.ZScore}, 10)
+	ranking, err := fusion.Sum(found.Table, sources, fusion.LinearOptions{Normalisation: fusion.ZScore}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

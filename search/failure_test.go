@@ -181,7 +181,7 @@ func TestNothingAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		a, b, w error
-		kind    Kind
+		kind    ErrorKind
 	}{
 		{"all fail", io.EOF, io.EOF, io.EOF, Unavailable},
 		{"all are full", full{}, full{}, full{}, Overloaded},

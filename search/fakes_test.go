@@ -354,7 +354,7 @@ type stage struct {
 	ensembles map[string]*ensemble
 	vectors   map[string]*vectors
 	words     *words
-	config    Config
+	config    EngineConfig
 }
 
 // newStage sets up experts named by the letters of names: a capital letter has

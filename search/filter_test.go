@@ -145,7 +145,7 @@ func TestFilterFails(t *testing.T) {
 	broken := errors.New("a damaged file")
 	for _, c := range []struct {
 		among func(context.Context) error
-		kind  Kind
+		kind  ErrorKind
 	}{
 		{func(context.Context) error { return broken }, Unavailable},
 		{func(context.Context) error { panic("a bug") }, Unavailable},

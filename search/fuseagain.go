@@ -83,7 +83,7 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 		for i := range sources {
 			sources[i] = fusion.Source{Column: i, Weight: e.weights[i]}
 		}
-		ranking, err = fusion.Sum(table, sources, fusion.Options{Normalisation: fusion.Raw, Missing: missing}, k)
+		ranking, err = fusion.Sum(table, sources, fusion.LinearOptions{Normalisation: fusion.Raw, Missing: missing}, k)
 	} else if err == nil {
 		ranking, err = m.Fuse(fusion.Input{Table: table, Sources: e.observed},
 			fusion.Settings{Missing: missing, Normalisation: normalisation, Weights: e.weights}, k)

@@ -12,7 +12,7 @@ import (
 // evidence is a request's candidates as fusion wants them.
 type evidence struct {
 	sources    []string
-	kinds      []fusion.Kind
+	kinds      []fusion.SourceKind
 	candidates []*Candidate // by row, in the order of their ids: so equal scores rank
 	said       [][]fusion.Said
 	observed   []fusion.Observed
@@ -105,7 +105,7 @@ func (e *evidence) inOrder(wrong *problems) {
 }
 
 // kindNamed is the kind of a source as far as its name tells.
-func kindNamed(source string) fusion.Kind {
+func kindNamed(source string) fusion.SourceKind {
 	switch source {
 	case WordSource:
 		return fusion.Lexical

@@ -88,11 +88,11 @@ func TestFamiliarityByHand(t *testing.T) {
 }
 
 func TestGateConfiguration(t *testing.T) {
-	for name, spoil := range map[string]func(*Config){
-		"unknown reference": func(c *Config) { c.Reference = "Z" },
-		"broken rows":       func(c *Config) { c.Experts[1].Representatives = make([]float32, 7) },
-		"broken gate":       func(c *Config) { c.Defaults.Gate = &fusion.Gate{} },
-		"auto without":      func(c *Config) { c.Defaults.Auto, c.Defaults.Gate = fusion.MethodGate, nil },
+	for name, spoil := range map[string]func(*EngineConfig){
+		"unknown reference": func(c *EngineConfig) { c.Reference = "Z" },
+		"broken rows":       func(c *EngineConfig) { c.Experts[1].Representatives = make([]float32, 7) },
+		"broken gate":       func(c *EngineConfig) { c.Defaults.Gate = &fusion.Gate{} },
+		"auto without":      func(c *EngineConfig) { c.Defaults.Auto, c.Defaults.Gate = fusion.MethodGate, nil },
 	} {
 		s := newStage("AB", 10)
 		spoil(&s.config)

@@ -90,7 +90,7 @@ func TestEmbed(t *testing.T) {
 	e = s.engine(t)
 	for _, c := range []struct {
 		request EmbedRequest
-		kind    Kind
+		kind    ErrorKind
 		says    string
 	}{
 		{EmbedRequest{Expert: "x", Input: texts}, Invalid, `no expert "x": the experts are A, B`},
@@ -119,7 +119,7 @@ func TestEmbed(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		hook func(context.Context) error
-		kind Kind
+		kind ErrorKind
 	}{
 		"full":   {func(context.Context) error { return full{} }, Overloaded},
 		"fails":  {func(context.Context) error { return errors.New("secret") }, Unavailable},

@@ -135,7 +135,7 @@ func (a *Assembly) start(turns search.Turns) (err error) {
 	if a.lineUp, err = a.newLineUp(); err != nil {
 		return err
 	}
-	a.Engine, err = search.NewEngine(search.Config{LineUp: a.lineUp, Corpus: view.Of(a.Collection), Limits: limitsOf(a.options.Config.Limits),
+	a.Engine, err = search.NewEngine(search.EngineConfig{LineUp: a.lineUp, Corpus: view.Of(a.Collection), Limits: limitsOf(a.options.Config.Limits),
 		Observer: a.options.Observer, Turns: turns})
 	return err
 }

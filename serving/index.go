@@ -30,7 +30,7 @@ type IndexOptions struct {
 // Indexed is what Index made, and of how many passages each expert read only the
 // beginning.
 type Indexed struct {
-	collection.Report
+	collection.BuildReport
 	Truncated map[string]int64 `json:"truncated,omitempty"`
 	Reads     map[string]int   `json:"-"` // tokens of a passage, by expert of Truncated
 }
@@ -73,7 +73,7 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 			return made, err
 		}
 		estimate(sample)
-		made.Report, err = collection.AddExpert(ctx, o.Config.Collection, o.Build.Experts[0], o.Build)
+		made.BuildReport, err = collection.AddExpert(ctx, o.Config.Collection, o.Build.Experts[0], o.Build)
 		return made, err
 	}
 	source, err := corpus.OpenSeries(o.Inputs)
@@ -93,6 +93,6 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	if o.New {
 		index = collection.Build
 	}
-	made.Report, err = index(ctx, o.Config.Collection, sample, o.Build)
+	made.BuildReport, err = index(ctx, o.Config.Collection, sample, o.Build)
 	return made, err
 }

@@ -101,7 +101,7 @@ func (a *Assembly) refuse(why error) {
 // answers is an error where an engine refuses a line-up, since it could not answer by
 // its default method.
 func (a *Assembly) answers(made search.LineUp) error {
-	engine, err := search.NewEngine(search.Config{LineUp: made, Corpus: view.Of(a.Collection), Limits: limitsOf(a.options.Config.Limits)})
+	engine, err := search.NewEngine(search.EngineConfig{LineUp: made, Corpus: view.Of(a.Collection), Limits: limitsOf(a.options.Config.Limits)})
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ const threePassages = `{"id":"1","title":"Rice","text":"Cooked rice keeps for a 
 `
 
 // newSite makes bundles, and a collection with vectors of some of them.
-func newSite(t *testing.T, bundles []tiny.Options, experts ...string) *site {
+func newSite(t *testing.T, bundles []tiny.Expert, experts ...string) *site {
 	t.Helper()
 	config, err := configs.Load(configs.Sources{Dir: t.TempDir()})
 	if err != nil {
@@ -81,9 +81,9 @@ func newSite(t *testing.T, bundles []tiny.Options, experts ...string) *site {
 }
 
 // named are bundles without anything special.
-func named(names ...string) (out []tiny.Options) {
+func named(names ...string) (out []tiny.Expert) {
 	for _, name := range names {
-		out = append(out, tiny.Options{Name: name})
+		out = append(out, tiny.Expert{Name: name})
 	}
 	return out
 }

@@ -97,7 +97,7 @@ func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float3
 
 // acceptWrites lets passages be written and jobs be asked for.
 func (s *Server) acceptWrites() (*jobs.Queue, error) {
-	queue, err := jobs.Open(filepath.Join(s.config.Collection, "jobs"), jobs.Options{Logger: s.log, Kinds: map[string]jobs.Kind{
+	queue, err := jobs.Open(filepath.Join(s.config.Collection, "jobs"), jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
 		jobs.Snapshot:     {Check: s.checkSnapshot, Work: s.pathless(s.makeSnapshot)},
 		jobs.AddExpert:    {Check: s.checkAdding, Work: s.pathless(s.addExpert)},
 		jobs.RemoveExpert: {Check: s.checkRemoving, Work: s.pathless(s.removeExpert)},

@@ -58,7 +58,7 @@ func TestWriteWhileServing(t *testing.T) {
 // TestLateFollowsGenerations: what is told of late interaction is true of the newest
 // generation, as it is of the base.
 func TestLateFollowsGenerations(t *testing.T) {
-	site := newSite(t, []tiny.Options{{Name: "base"}, {Name: "tokens", Late: 16}}, "base", "tokens")
+	site := newSite(t, []tiny.Expert{{Name: "base"}, {Name: "tokens", Late: 16}}, "base", "tokens")
 	s := site.serve()
 	for i := range 3 {
 		s.call(http.MethodPut, fmt.Sprintf("/v1/passages/new%d?refresh=wait", i), `{"text":"A zebra."}`, http.StatusCreated, nil)

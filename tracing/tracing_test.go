@@ -82,7 +82,7 @@ func TestSpans(t *testing.T) {
 	const trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	// The server ends with this part, and with it every request and its span.
 	t.Run("asked", func(t *testing.T) {
-		url := realclients.Server(t, realclients.Options{Tracer: tracer})
+		url := realclients.Server(t, realclients.ServerOptions{Tracer: tracer})
 		for _, path := range []string{"/v1/search?q=unspeakable", "/livez"} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+path, nil)
 			if err != nil {

@@ -32,7 +32,7 @@ func TestInBrowser(t *testing.T) {
 func visit(t *testing.T, script string, keys []configs.Key, env ...string) {
 	t.Run(script, func(t *testing.T) {
 		node, _ := realclients.Node(t)
-		server := realclients.Server(t, realclients.Options{Passages: realclients.Demo(t, "tales", "health"), Change: func(c *configs.Config) { c.Auth.Keys = keys }})
+		server := realclients.Server(t, realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "health"), Change: func(c *configs.Config) { c.Auth.Keys = keys }})
 		programs := t.TempDir()
 		t.Log(realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{filepath.Join("testdata", script)},
 			Env: append(env, "SERVER="+server, "PROGRAMS="+programs)}))

@@ -17,8 +17,8 @@ import (
 	"conclave/serving"
 )
 
-// Options say what is measured.
-type Options struct {
+// Workload says what is measured.
+type Workload struct {
 	Fusion string // method of fusion
 	// Familiar lets each question ask the experts that are the most familiar with
 	// it, beside those without a domain, under the gate.
@@ -49,7 +49,7 @@ type Cost struct {
 }
 
 // Able are the experts of which some are asked, and those that always are.
-func (o *Options) Able(l *serving.Assembly) (able, always []*serving.Expert) {
+func (o *Workload) Able(l *serving.Assembly) (able, always []*serving.Expert) {
 	for _, e := range l.Experts.Dense() {
 		switch {
 		case o.Familiar && e.Bundle.Manifest.Representatives == "":
@@ -63,7 +63,7 @@ func (o *Options) Able(l *serving.Assembly) (able, always []*serving.Expert) {
 
 // Measure asks the texts of a collection with n of the able experts. Its encoders
 // must cache nothing.
-func (o *Options) Measure(ctx context.Context, l *serving.Assembly, n int, texts []string) (Cost, error) {
+func (o *Workload) Measure(ctx context.Context, l *serving.Assembly, n int, texts []string) (Cost, error) {
 	able, always := o.Able(l)
 	return o.measure(ctx, l, append(always, able[:n]...), n, texts)
 }
@@ -84,7 +84,7 @@ func Print(out io.Writer, costs []Cost) error {
 
 // measure lets searches and encoders take turns. With Familiar a search
 // chooses so many specialists itself, and the encoders are as many.
-func (o *Options) measure(ctx context.Context, l *serving.Assembly, experts []*serving.Expert, specialists int, texts []string) (Cost, error) {
+func (o *Workload) measure(ctx context.Context, l *serving.Assembly, experts []*serving.Expert, specialists int, texts []string) (Cost, error) {
 	request := search.Request{TimeoutMS: int(Timeout / time.Millisecond), Fusion: search.Methods{Names: []string{o.Fusion}}}
 	if o.Familiar {
 		request.Fusion.Names[0], request.Specialists = fusion.MethodGate, specialists

@@ -165,7 +165,7 @@ func filterPoint(ctx context.Context, x ann.Index, queries [][]float32, ef int, 
 			f = tags.filter(i, x.Len(), allowed)
 		}
 		var lists [3][]rank.Hit
-		var stats [3]ann.Stats
+		var stats [3]ann.SearchStats
 		var best [3]time.Duration
 		for way, o := range [3]ann.SearchOptions{{Exact: true}, {Walk: true}, {}} {
 			o.K, o.Ef, o.Filter = K, ef, f

@@ -34,12 +34,12 @@ func TestClient(t *testing.T) {
 	}
 	environment := []string{"PYTHONPATH=" + installed}
 	t.Run("calls", func(t *testing.T) {
-		url := realclients.Server(t, realclients.Options{})
+		url := realclients.Server(t, realclients.ServerOptions{})
 		flaky, _ := realclients.Flaky(t, url)
 		run(environment, "test_client.py", "calls", url, flaky)
 	})
 	t.Run("busy", func(t *testing.T) {
-		run(environment, "test_client.py", "busy", realclients.Server(t, realclients.Options{Change: func(config *configs.Config) {
+		run(environment, "test_client.py", "busy", realclients.Server(t, realclients.ServerOptions{Change: func(config *configs.Config) {
 			config.Rate.Requests, config.Rate.Window = 1, time.Second
 		}}))
 	})

@@ -98,7 +98,7 @@ func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal)
 	}
 	shipped := l.LineUp().Defaults
 	bar := newProgress(term.Err)
-	report, err := ablation.Run(ctx, found, ablation.Options{Gate: calibration.GateOptions{Specialists: x.asks, Towards: shipped.Gate, WithoutLate: shipped.GateWithoutLate},
+	report, err := ablation.Run(ctx, found, ablation.TrialOptions{Gate: calibration.GateOptions{Specialists: x.asks, Towards: shipped.Gate, WithoutLate: shipped.GateWithoutLate},
 		Prior: prior, Base: x.base, Joint: x.joint, Foreign: x.foreign, HeldOut: x.heldOut, Only: x.trials,
 		Progress: func(done, total int) { bar.Report("fitting", int64(done), int64(total), "gates") }})
 	bar.Finish()

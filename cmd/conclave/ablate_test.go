@@ -15,7 +15,7 @@ import (
 
 // ablated measures the collection c, and returns the tables and the report that
 // was written beside them.
-func ablated(t *testing.T, args ...string) (tables string, r ablation.Report) {
+func ablated(t *testing.T, args ...string) (tables string, r ablation.Findings) {
 	t.Helper()
 	code, out, complaints := conclave(t, both(append([]string{"ablate", "--collection", "c", "--json", "out.json"}, args...)...)...)
 	if code != exitOK {

@@ -29,7 +29,7 @@ func calibratable(t *testing.T) {
 	library := testenv.Runtime(t)
 	t.Chdir(t.TempDir())
 	for seed, name := range []string{"base", "tales"} {
-		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Options{Name: name, Seed: uint64(seed) + 1, EnsembleMembers: 4}); err != nil {
+		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Expert{Name: name, Seed: uint64(seed) + 1, EnsembleMembers: 4}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // benchingSearch is what `conclave bench search` was asked to do.
 type benchingSearch struct {
-	searches.Options
+	searches.Workload
 	questions questionFiles
 	asked     int
 	counts    []int

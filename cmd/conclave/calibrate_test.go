@@ -90,7 +90,7 @@ func TestCalibrationIsUsed(t *testing.T) {
 	if w := weightOf(t, hybrid, "bm25"); math.Abs(w-r.Alpha) > 1e-9 || r.Alpha == .03 { // .03 is what it is without
 		t.Errorf("BM25's weight is %v, the record says %v", w, r.Alpha)
 	}
-	var fitted calibration.Report
+	var fitted calibration.FitReport
 	if text, err := os.ReadFile("fit.json"); err != nil || json.Unmarshal(text, &fitted) != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestCalibrateCounts(t *testing.T) {
 	if code != exitOK {
 		t.Fatal(complaints)
 	}
-	var fitted calibration.Report
+	var fitted calibration.FitReport
 	if text, err := os.ReadFile("fit.json"); err != nil || json.Unmarshal(text, &fitted) != nil {
 		t.Fatal(err)
 	}

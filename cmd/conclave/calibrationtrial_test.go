@@ -33,7 +33,7 @@ func plainBase(t *testing.T) {
 	if err := os.RemoveAll(folder); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tiny.Write(folder, tiny.Options{Name: "base", Seed: 1}); err != nil {
+	if _, err := tiny.Write(folder, tiny.Expert{Name: "base", Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -32,7 +32,7 @@ func TestAnswersFit(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "conclave.yaml", "cache: cache\n")
 	for _, folder := range []string{"experts/base", "experts/base-int8", "cache/bundles/base", "cache/bundles/fairytale-fp32"} {
-		if _, err := tiny.Write(filepath.FromSlash(folder), tiny.Options{Name: "base", Seed: 1}); err != nil {
+		if _, err := tiny.Write(filepath.FromSlash(folder), tiny.Expert{Name: "base", Seed: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}

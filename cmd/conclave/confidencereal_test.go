@@ -93,7 +93,7 @@ func thresholdsTell(t *testing.T, questions string) {
 		t.Fatal(complaints)
 	}
 	text, err := os.ReadFile("fit.json")
-	var r calibration.Report
+	var r calibration.FitReport
 	if err != nil || json.Unmarshal(text, &r) != nil {
 		t.Fatal(err)
 	}

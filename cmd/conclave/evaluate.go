@@ -147,8 +147,8 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 }
 
 // options are what to measure, now that the sources are known.
-func (x *evaluating) options(ctx context.Context, l *serving.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method) (o evaluation.Options, err error) {
-	o = evaluation.Options{Depth: x.depth, Candidates: x.cands, Exact: x.exact, Timeout: evaluationTimeout,
+func (x *evaluating) options(ctx context.Context, l *serving.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method) (o evaluation.MeasureOptions, err error) {
+	o = evaluation.MeasureOptions{Depth: x.depth, Candidates: x.cands, Exact: x.exact, Timeout: evaluationTimeout,
 		Patterns: x.answers == "regex", Timed: x.timed, Reference: x.against, Out: l.LineUp().Absent}
 	lineup := evaluation.Lineup(l.Dense())
 	o.Methods, o.Notes, err = lineup.Choose(ctx, l.Engine, x.alone, x.fusions, also, domains[0].Questions[0].Text, evaluationTimeout)

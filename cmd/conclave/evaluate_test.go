@@ -61,7 +61,7 @@ func TestEvaluateDomains(t *testing.T) {
 	library := testenv.Runtime(t)
 	t.Chdir(t.TempDir())
 	for seed, name := range []string{"story", "house"} {
-		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Options{Name: name, Seed: uint64(seed) + 1}); err != nil {
+		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Expert{Name: name, Seed: uint64(seed) + 1}); err != nil {
 			t.Fatal(err)
 		}
 	}

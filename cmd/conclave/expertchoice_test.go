@@ -55,7 +55,7 @@ func TestGateIsForUnitVectors(t *testing.T) {
 	library := testenv.Runtime(t)
 	for _, raw := range []bool{false, true} {
 		t.Chdir(t.TempDir())
-		if _, err := tiny.Write("experts/small", tiny.Options{Name: "small", Seed: 1, RawLength: raw}); err != nil {
+		if _, err := tiny.Write("experts/small", tiny.Expert{Name: "small", Seed: 1, RawLength: raw}); err != nil {
 			t.Fatal(err)
 		}
 		write(t, "conclave.yaml", "runtime: "+library+"\n")

@@ -108,7 +108,7 @@ func (x *indexing) rebuild(ctx context.Context, config configs.Config, bar *prog
 		return report, err
 	}
 	params.Phrases = x.phrases
-	report.Report, err = collection.RebuildWords(ctx, config.Collection, params, buildOptions(config, bar))
+	report.BuildReport, err = collection.RebuildWords(ctx, config.Collection, params, buildOptions(config, bar))
 	return report, err
 }
 

@@ -15,7 +15,7 @@ func workplace(t *testing.T) (passages string) {
 	t.Helper()
 	library := testenv.Runtime(t)
 	t.Chdir(t.TempDir())
-	if _, err := tiny.Write(filepath.Join("experts", "small"), tiny.Options{Name: "small", Seed: 1}); err != nil {
+	if _, err := tiny.Write(filepath.Join("experts", "small"), tiny.Expert{Name: "small", Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile("conclave.yaml", []byte("runtime: "+library+"\n"), 0o644); err != nil {
@@ -123,7 +123,7 @@ func TestLongPassagesAreTold(t *testing.T) {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 	// Of two experts that one pass serves, both tell.
-	if _, err := tiny.Write(filepath.Join("experts", "tokens"), tiny.Options{Name: "tokens", Seed: 1, Late: 8}); err != nil {
+	if _, err := tiny.Write(filepath.Join("experts", "tokens"), tiny.Expert{Name: "tokens", Seed: 1, Late: 8}); err != nil {
 		t.Fatal(err)
 	}
 	code, out, complaints = conclave(t, "index", "--collection", "both", "--in", "p.jsonl", "--experts", "small,tokens")

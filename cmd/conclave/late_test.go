@@ -20,7 +20,7 @@ import (
 // answer, and leaves again; every command knows it.
 func TestLateInteractionJoins(t *testing.T) {
 	calibratable(t)
-	if _, err := tiny.Write(filepath.Join("experts", "tokens"), tiny.Options{Name: "tokens", Seed: 7, Late: 16}); err != nil {
+	if _, err := tiny.Write(filepath.Join("experts", "tokens"), tiny.Expert{Name: "tokens", Seed: 7, Late: 16}); err != nil {
 		t.Fatal(err)
 	}
 	must := func(args ...string) string {
@@ -69,7 +69,7 @@ func TestLateInteractionJoins(t *testing.T) {
 	}
 	must("verify", "--collection", "c")
 
-	var report ablation.Report
+	var report ablation.Findings
 	must(both("ablate", "--collection", "c", "--trials", "without", "--json", "ablation.json")...)
 	if text, err := os.ReadFile("ablation.json"); err != nil || json.Unmarshal(text, &report) != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func idsOf(r search.Response) (ids []string) {
 func TestOneLateInteraction(t *testing.T) {
 	calibratable(t)
 	for seed, name := range []string{"tokens", "more"} {
-		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Options{Name: name, Seed: uint64(seed) + 7, Late: 16}); err != nil {
+		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Expert{Name: name, Seed: uint64(seed) + 7, Late: 16}); err != nil {
 			t.Fatal(err)
 		}
 		if code, _, complaints := conclave(t, "index", "--collection", "c", "--add-expert", name); code != exitOK {

@@ -59,7 +59,7 @@ func tinyCollection(t *testing.T, bundles []string, experts string) {
 	library := testenv.Runtime(t)
 	t.Chdir(t.TempDir())
 	for i, name := range bundles {
-		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Options{Name: name, Seed: uint64(i + 1)}); err != nil {
+		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Expert{Name: name, Seed: uint64(i + 1)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -98,7 +98,7 @@ func simulatedReport(t testing.TB, each int, domains ...string) *evaluation.Repo
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := evaluation.Evaluate(context.Background(), s, asked, evaluation.Options{
+	report, err := evaluation.Evaluate(context.Background(), s, asked, evaluation.MeasureOptions{
 		About:   evaluation.About{Collection: "union", Generation: 3, Passages: 43378, Experts: s.experts, Version: "v0.1"},
 		Methods: append(append(lineup.Alone(), lineup.Fusions()...), also), Reference: "auto", Timed: 1,
 	})

@@ -21,7 +21,7 @@ func TestDocument(t *testing.T) {
 	node, modules := realclients.Node(t)
 	python := realclients.Python(t)
 	bin := func(name string) string { return filepath.Join(filepath.Dir(python), name) }
-	server := realclients.Server(t, realclients.Options{})
+	server := realclients.Server(t, realclients.ServerOptions{})
 	folder := t.TempDir()
 	if err := os.CopyFS(folder, os.DirFS(filepath.Join("testdata", "generated"))); err != nil {
 		t.Fatal(err)

@@ -29,11 +29,11 @@ import (
 )
 
 // The experts differ in seed, shape and how far their ensembles spread.
-func bundles() []tiny.Options {
+func bundles() []tiny.Expert {
 	calibrated := func(temperature float64, depth int) *models.Calibration {
 		return &models.Calibration{Temperature: temperature, Depth: depth, Questions: "none: made up for the test"}
 	}
-	return []tiny.Options{
+	return []tiny.Expert{
 		{Name: "north", Seed: 1, EnsembleMembers: 5, Spread: .2, Calibration: calibrated(.02, 30)},
 		{Name: "south", Seed: 2, EnsembleMembers: 20, Spread: .3, Calibration: calibrated(.0005, 50), TwoTowers: true, Template: models.TemplatePair, Pooling: models.PoolingCLS},
 		{Name: "east", Seed: 3, EnsembleMembers: 8, Spread: .6, Calibration: calibrated(.1, 40), Dimension: 48, RawLength: true},
@@ -54,7 +54,7 @@ type library struct {
 // compute with.
 type expert struct {
 	*serving.Expert
-	options tiny.Options
+	options tiny.Expert
 	stored  map[string][]float32 // by passage id
 }
 

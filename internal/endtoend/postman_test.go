@@ -14,7 +14,7 @@ import (
 // of them says about its answer holds.
 func TestPostmanCollection(t *testing.T) {
 	node, modules := realclients.Node(t)
-	server := realclients.Server(t, realclients.Options{Passages: realclients.Demo(t)})
+	server := realclients.Server(t, realclients.ServerOptions{Passages: realclients.Demo(t)})
 	folder := filepath.Join(testenv.Root(t), "docs", "postman")
 	for run := 1; run <= 2; run++ {
 		printed := realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{

@@ -83,7 +83,7 @@ func TestReaderFollows(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(s.dir, "experts", "late")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tiny.Write(filepath.Join(s.dir, "experts", "late"), tiny.Options{Name: "late", Seed: 77}); err != nil {
+	if _, err := tiny.Write(filepath.Join(s.dir, "experts", "late"), tiny.Expert{Name: "late", Seed: 77}); err != nil {
 		t.Fatal(err)
 	}
 	writer.change(http.MethodPost, "/v1/admin/experts", `{"name":"late"}`)

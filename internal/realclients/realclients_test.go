@@ -23,7 +23,7 @@ func check(t *testing.T, printed string, want asked) {
 // TestPython asks a server with httpx, through the environment of the lock.
 func TestPython(t *testing.T) {
 	python := Python(t)
-	url := Server(t, Options{})
+	url := Server(t, ServerOptions{})
 	check(t, Run(t, Command{Interpreter: python, Args: []string{"-c", `
 import httpx, json, sys
 a = httpx.get(sys.argv[1] + "/v1/search", params={"q": "who hid the lamp", "k": 1})
@@ -33,7 +33,7 @@ print(json.dumps({"id": a.json()["results"][0]["id"], "status": a.status_code}))
 // TestNode asks a server with undici, through the modules of the lock.
 func TestNode(t *testing.T) {
 	node, _ := Node(t)
-	url := Server(t, Options{})
+	url := Server(t, ServerOptions{})
 	check(t, Run(t, Command{Interpreter: node, Args: []string{"-e", `
 require("undici").request(process.argv[1] + "/v1/search?k=1&q=who+hid+the+lamp").then(async a =>
   console.log(JSON.stringify({id: (await a.body.json()).results[0].id, status: a.statusCode})))`, url}}), asked{"lamps/1", 200})
@@ -43,7 +43,7 @@ require("undici").request(process.argv[1] + "/v1/search?k=1&q=who+hid+the+lamp")
 // with a confidence.
 func TestRealServer(t *testing.T) {
 	python := Python(t)
-	url := Server(t, Options{Real: true})
+	url := Server(t, ServerOptions{Real: true})
 	printed := Run(t, Command{Interpreter: python, Args: []string{"-c", `
 import httpx, sys
 a = httpx.get(sys.argv[1] + "/v1/search", params={"q": "how long can leftovers be refrigerated", "k": 1}).json()

@@ -22,9 +22,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Options say what is served. The zero value is three passages, served by a base
+// ServerOptions say what is served. The zero value is three passages, served by a base
 // encoder and late interaction that are tiny and mean nothing, in well under a second.
-type Options struct {
+type ServerOptions struct {
 	// Real takes the base encoder and late interaction that are shipped.
 	Real bool
 	// Passages are JSON Lines; "": three passages about rice, a lamp and a fox.
@@ -60,7 +60,7 @@ func Demo(tb testing.TB, domains ...string) (passages string) {
 // Server serves a new collection until the test ends, and returns the address of
 // that server, as in http://127.0.0.1:40123. The collection takes passages. A process
 // has one server at a time, since it can load ONNX Runtime once.
-func Server(tb testing.TB, o Options) (url string) {
+func Server(tb testing.TB, o ServerOptions) (url string) {
 	tb.Helper()
 	config := configuration(tb, o)
 	if o.Passages == "" {
@@ -88,7 +88,7 @@ func Server(tb testing.TB, o Options) (url string) {
 }
 
 // configuration is that of a collection with a base encoder and late interaction.
-func configuration(tb testing.TB, o Options) configs.Config {
+func configuration(tb testing.TB, o ServerOptions) configs.Config {
 	tb.Helper()
 	dir := tb.TempDir()
 	config, err := configs.Load(configs.Sources{Dir: dir})
@@ -103,7 +103,7 @@ func configuration(tb testing.TB, o Options) configs.Config {
 		config.Experts = []configs.Expert{{Name: "base", Bundle: base}, {Name: "late", Bundle: filepath.Join(filepath.Dir(base), "late")}}
 		return config
 	}
-	for _, bundle := range []tiny.Options{{Name: "base", Seed: 1}, {Name: "late", Seed: 1, Late: 16}} {
+	for _, bundle := range []tiny.Expert{{Name: "base", Seed: 1}, {Name: "late", Seed: 1, Late: 16}} {
 		folder := filepath.Join(config.Bundles, bundle.Name)
 		if _, err := tiny.Write(folder, bundle); err != nil {
 			tb.Fatal(err)

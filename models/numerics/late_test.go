@@ -55,7 +55,7 @@ func lateRows(t *testing.T, hidden []float32, dimension, late int, weights bert.
 // TestLateGraphsComputeTheFormula in float32, and in int8 what is near.
 func TestLateGraphsComputeTheFormula(t *testing.T) {
 	start(t)
-	for i, o := range []tiny.Options{{Late: 8}, {Late: 64, Dimension: 48, Heads: 8, Layers: 3, Activation: "gelu_new"}, {Late: 4, Activation: "relu", Layers: 1}} {
+	for i, o := range []tiny.Expert{{Late: 8}, {Late: 64, Dimension: 48, Heads: 8, Layers: 3, Activation: "gelu_new"}, {Late: 4, Activation: "relu", Layers: 1}} {
 		o.Seed = uint64(i)
 		t.Run(fmt.Sprintf("%d,%s", o.Late, o.Config()), func(t *testing.T) {
 			full := open(t, write(t, o), models.Question)
@@ -98,7 +98,7 @@ func TestLateGraphsComputeTheFormula(t *testing.T) {
 // TestLateNeighboursAndPaddingChangeNothing, whatever the padding holds.
 func TestLateNeighboursAndPaddingChangeNothing(t *testing.T) {
 	start(t)
-	for _, o := range []tiny.Options{{Late: 16}, {Late: 16, Int8: true}} {
+	for _, o := range []tiny.Expert{{Late: 16}, {Late: 16, Int8: true}} {
 		g := open(t, write(t, o), models.Question)
 		unmoved(t, fmt.Sprintf("%+v", o), 10, g.encodeTokens)
 	}

@@ -142,7 +142,7 @@ func run(tb testing.TB, session *ort.DynamicAdvancedSession, inputs []ort.Value,
 	return append([]float32{}, output.GetData()...)
 }
 
-func write(tb testing.TB, o tiny.Options) *models.Bundle {
+func write(tb testing.TB, o tiny.Expert) *models.Bundle {
 	tb.Helper()
 	b, err := tiny.Write(filepath.Join(tb.TempDir(), "bundle"), o)
 	if err != nil {

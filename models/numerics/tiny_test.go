@@ -31,7 +31,7 @@ func texts(source *rand.Rand, vocabulary int, lengths ...int) []text {
 // over the forms that checkpoints have.
 func TestGraphsComputeBERT(t *testing.T) {
 	start(t)
-	for i, o := range []tiny.Options{
+	for i, o := range []tiny.Expert{
 		{},
 		{RawLength: true},
 		{Pooling: models.PoolingCLS},
@@ -69,7 +69,7 @@ func or(a, b string) string {
 // trained ones of 384, which TestBaseInt8 measures.
 func TestInt8IsNear(t *testing.T) {
 	start(t)
-	for i, o := range []tiny.Options{{}, {Pooling: models.PoolingCLS}, {Activation: "relu"}, {Pooling: models.PoolingPooler, Activation: "gelu_new"}, {Projection: 16, Dimension: 64}} {
+	for i, o := range []tiny.Expert{{}, {Pooling: models.PoolingCLS}, {Activation: "relu"}, {Pooling: models.PoolingPooler, Activation: "gelu_new"}, {Projection: 16, Dimension: 64}} {
 		o.Seed = uint64(i)
 		full := open(t, write(t, o), models.Question)
 		o.Int8 = true
@@ -95,7 +95,7 @@ func TestInt8IsNear(t *testing.T) {
 // TestNeighboursAndPaddingChangeNothing, whatever the padding holds.
 func TestNeighboursAndPaddingChangeNothing(t *testing.T) {
 	start(t)
-	for _, o := range []tiny.Options{{}, {Pooling: models.PoolingCLS}, {Int8: true}, {Int8: true, Pooling: models.PoolingCLS}} {
+	for _, o := range []tiny.Expert{{}, {Pooling: models.PoolingCLS}, {Int8: true}, {Int8: true, Pooling: models.PoolingCLS}} {
 		g := open(t, write(t, o), models.Question)
 		unmoved(t, fmt.Sprintf("%+v", o), 3, g.encode)
 	}
@@ -129,7 +129,7 @@ func unmoved(t *testing.T, name string, seed uint64, encode func(tb testing.TB, 
 
 func TestTwoTowersDiffer(t *testing.T) {
 	start(t)
-	b := write(t, tiny.Options{TwoTowers: true})
+	b := write(t, tiny.Expert{TwoTowers: true})
 	x := []text{{ids: []int{2, 9, 30, 3}}}
 	q, p := open(t, b, models.Question).encode(t, x, 0, 0), open(t, b, models.Passage).encode(t, x, 0, 0)
 	if apart(q[0], p[0]) < 0.01 {
@@ -140,7 +140,7 @@ func TestTwoTowersDiffer(t *testing.T) {
 // TestEnsembleComputesItsMembers: each the product of its matrix and the vector.
 func TestEnsembleComputesItsMembers(t *testing.T) {
 	start(t)
-	o := tiny.Options{EnsembleMembers: 4, Seed: 5}
+	o := tiny.Expert{EnsembleMembers: 4, Seed: 5}
 	b := write(t, o)
 	d, batch, members := b.Manifest.Dimension, 2, o.Members()
 	source := rand.New(rand.NewPCG(3, 4))

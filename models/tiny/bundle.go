@@ -16,8 +16,8 @@ import (
 	"conclave/models/bert"
 )
 
-// Options chooses a bundle. The zero value is a plain expert named "tiny".
-type Options struct {
+// Expert says which bundle to write. The zero value is a plain expert named "tiny".
+type Expert struct {
 	Name string // default "tiny"
 	// Seed decides every weight; bundles of different seeds are different
 	// experts.
@@ -54,7 +54,7 @@ type Options struct {
 
 // Write makes the bundle in dir, which must not hold anything else. The same
 // options give the same bytes.
-func Write(dir string, o Options) (*models.Bundle, error) {
+func Write(dir string, o Expert) (*models.Bundle, error) {
 	o = o.withDefaults()
 	folder, err := models.NewFolder(dir)
 	if err != nil {
@@ -117,7 +117,7 @@ func Write(dir string, o Options) (*models.Bundle, error) {
 	return models.Load(dir)
 }
 
-func (o Options) withDefaults() Options {
+func (o Expert) withDefaults() Expert {
 	o.Name = cmp.Or(o.Name, "tiny")
 	o.Layers = cmp.Or(o.Layers, 2)
 	o.Dimension = cmp.Or(o.Dimension, 32)
@@ -136,7 +136,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Config is the shape of the encoder that the options choose.
-func (o Options) Config() bert.Config {
+func (o Expert) Config() bert.Config {
 	o = o.withDefaults()
 	return bert.Config{
 		Vocabulary: len(o.Vocabulary), Dimension: o.Dimension, Layers: o.Layers, Heads: o.Heads,

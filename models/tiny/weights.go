@@ -14,7 +14,7 @@ import (
 
 // Weights gives the seeded weights of one side; without TwoTowers both sides
 // have the question's.
-func (o Options) Weights(side models.Side) bert.Weights {
+func (o Expert) Weights(side models.Side) bert.Weights {
 	seed := o.Seed
 	if o.TwoTowers && side == models.Passage {
 		seed ^= 0x9e3779b97f4a7c15
@@ -69,7 +69,7 @@ func uniform(seed uint64, name string) func() float32 {
 
 // Members are the ensemble's heads, each a matrix [D, D], row by row: the identity,
 // disturbed.
-func (o Options) Members() [][]float32 {
+func (o Expert) Members() [][]float32 {
 	o = o.withDefaults()
 	c := o.Config()
 	d := c.Output()
@@ -89,7 +89,7 @@ func (o Options) Members() [][]float32 {
 }
 
 // ensemble is the graph of the members: one product with all of them side by side.
-func (o Options) ensemble() *onnx.Model {
+func (o Expert) ensemble() *onnx.Model {
 	members := o.Members()
 	k := len(members)
 	c := o.Config()

@@ -147,7 +147,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 			for _, i := range order[s*len(order)/segments : (s+1)*len(order)/segments] {
 				part.passages = append(part.passages, passages[i])
 			}
-			var report collection.Report
+			var report collection.BuildReport
 			var err error
 			if s == 0 {
 				report, err = collection.Build(t.Context(), dir, part, options)
@@ -169,7 +169,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		config := search.Config{Corpus: Of(c), LineUp: search.LineUp{Reference: "base", Defaults: search.Defaults{Gate: gate}}}
+		config := search.EngineConfig{Corpus: Of(c), LineUp: search.LineUp{Reference: "base", Defaults: search.Defaults{Gate: gate}}}
 		for _, x := range experts {
 			e := search.Expert{Name: x.name, Encoder: x, Info: search.ExpertInfo{Dimension: hashedDimension}}
 			if x.late {
@@ -260,7 +260,7 @@ func gateOf(random *rand.Rand) *fusion.Gate {
 }
 
 // added puts a source's passages into a collection, as a segment of their own.
-func added(t *testing.T, dir string, source collection.Source, o collection.BuildOptions) (collection.Report, error) {
+func added(t *testing.T, dir string, source collection.Source, o collection.BuildOptions) (collection.BuildReport, error) {
 	t.Helper()
 	o.Words = bm25.Params{}
 	return collection.Add(t.Context(), dir, source, o)

@@ -78,7 +78,7 @@ func windmillsWith(t *testing.T, words bm25.Params) *collection.Collection {
 // TestFilterReachesTheCollection: the engine's filter is the collection's
 // selection, of words and of the passages behind them.
 func TestFilterReachesTheCollection(t *testing.T) {
-	engine, err := search.NewEngine(search.Config{Corpus: Of(windmills(t))})
+	engine, err := search.NewEngine(search.EngineConfig{Corpus: Of(windmills(t))})
 	if err != nil {
 		t.Fatal(err)
 	}
