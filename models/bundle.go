@@ -67,33 +67,6 @@ func (b *Bundle) read(files fs.FS) (sum string, err error) {
 	return deltaSum(data, calibration), nil
 }
 
-// Listed is a folder of List: a bundle, or why it is none.
-type Listed struct {
-	Dir    string
-	Bundle *Bundle
-	Err    error
-}
-
-// List looks for bundles in the direct subfolders of dir, by name. A
-// subfolder without a manifest is passed over; one with a bad manifest is
-// listed with its error. Files are not verified.
-func List(dir string) ([]Listed, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("listing bundles: %w", err)
-	}
-	var all []Listed
-	for _, entry := range entries {
-		sub := filepath.Join(dir, entry.Name())
-		if _, err := os.Stat(filepath.Join(sub, ManifestFile)); err != nil {
-			continue
-		}
-		b, err := Peek(sub)
-		all = append(all, Listed{Dir: sub, Bundle: b, Err: err})
-	}
-	return all, nil
-}
-
 func hashFile(path string) (string, error) {
 	return hashIn(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 }

@@ -181,7 +181,7 @@ func TestList(t *testing.T) {
 	if err != nil || len(all) != 3 {
 		t.Fatalf("%v, %v", all, err)
 	}
-	if all[0].Bundle.Manifest.Name != "a" || all[1].Bundle.Manifest.Name != "b" || all[2].Err == nil || all[2].Bundle != nil {
+	if all[0].Name != "a" || all[1].Name != "b" || all[0].Fingerprint == "" || all[0].Error != "" || all[2].Name != "broken" || all[2].Error == "" || all[2].Fingerprint != "" {
 		t.Errorf("%+v", all)
 	}
 	if _, err := models.List(filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {

@@ -47,22 +47,8 @@ func newModelsList(term terminal) *cobra.Command {
 	return command
 }
 
-// listed is a line of the list.
-type listed struct {
-	Name        string `json:"name"` // of its folder: what to type
-	Folder      string `json:"folder"`
-	Dimension   int    `json:"dimension,omitempty"`
-	Precision   string `json:"precision,omitempty"`
-	Delta       bool   `json:"delta,omitempty"` // to be merged with its base first
-	Members     int    `json:"ensemble_members,omitempty"`
-	Calibrated  bool   `json:"calibrated,omitempty"`
-	Familiarity bool   `json:"representatives,omitempty"`
-	Fingerprint string `json:"fingerprint,omitempty"`
-	Error       string `json:"error,omitempty"`
-}
-
 func listBundles(term terminal, folders []string, optional, asJSON bool) error {
-	lines := []listed{}
+	lines := []models.Listed{}
 	for _, folder := range folders {
 		all, err := models.List(folder)
 		if optional && errors.Is(err, fs.ErrNotExist) {
@@ -70,9 +56,7 @@ func listBundles(term terminal, folders []string, optional, asJSON bool) error {
 		} else if err != nil {
 			return err
 		}
-		for _, l := range all {
-			lines = append(lines, listing(l))
-		}
+		lines = append(lines, all...)
 	}
 	return show(term.Out, asJSON, lines, func(w *errWriter) {
 		if len(lines) == 0 {
@@ -85,11 +69,11 @@ func listBundles(term terminal, folders []string, optional, asJSON bool) error {
 // printBundles lists each folder's bundles under its name: what to type first. A
 // bundle whose name is in an earlier folder, too, is not the one that is found
 // by it, and is named below.
-func printBundles(w *errWriter, lines []listed) {
+func printBundles(w *errWriter, lines []models.Listed) {
 	seen := map[string]bool{}
 	for len(lines) > 0 {
 		folder := filepath.Dir(lines[0].Folder)
-		n := slices.IndexFunc(lines, func(l listed) bool { return filepath.Dir(l.Folder) != folder })
+		n := slices.IndexFunc(lines, func(l models.Listed) bool { return filepath.Dir(l.Folder) != folder })
 		if n < 0 {
 			n = len(lines)
 		}
@@ -128,19 +112,4 @@ func yes(is bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-func listing(l models.Listed) listed {
-	if l.Err != nil {
-		return listed{Name: filepath.Base(l.Dir), Folder: l.Dir, Error: l.Err.Error()}
-	}
-	m := l.Bundle.Manifest
-	out := listed{
-		Name: filepath.Base(l.Dir), Folder: l.Dir, Dimension: m.Dimension, Precision: m.Precision, Delta: m.Delta != "",
-		Calibrated: l.Bundle.Calibration != nil, Familiarity: m.Representatives != "", Fingerprint: l.Bundle.Fingerprint(models.Passage),
-	}
-	if m.Ensemble != nil {
-		out.Members = m.Ensemble.Members
-	}
-	return out
 }

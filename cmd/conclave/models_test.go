@@ -34,7 +34,7 @@ func TestDeltaByCommands(t *testing.T) {
 	if code != exitOK || !strings.Contains(out, "bundles/golden-tied: golden-tied, 32 dimensions") {
 		t.Fatalf("exit code %d, %s%s", code, out, complaints)
 	}
-	var list []listed
+	var list []models.Listed
 	if code, out, complaints := conclave(t, "models", "list", "--json"); code != exitOK || json.Unmarshal([]byte(out), &list) != nil || len(list) != 2 {
 		t.Fatalf("exit code %d, %s%s", code, out, complaints)
 	}
@@ -43,7 +43,7 @@ func TestDeltaByCommands(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
-	var found []verified
+	var found []models.Verified
 	code, out, complaints = conclave(t, "models", "verify", "--json", list[0].Folder, list[1].Folder, "nowhere")
 	if err := json.Unmarshal([]byte(out), &found); err != nil || code != exitFailed || len(found) != 3 || complaints != "" {
 		t.Fatalf("exit code %d, %s%s: %v", code, out, complaints, err)

@@ -10,17 +10,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// verified is what was found of one bundle.
-type verified struct {
-	Folder      string `json:"folder"`
-	Fine        bool   `json:"fine"`
-	Name        string `json:"name,omitempty"`
-	Delta       bool   `json:"delta,omitempty"`
-	Files       int    `json:"files,omitempty"`
-	Fingerprint string `json:"fingerprint,omitempty"`
-	Error       string `json:"error,omitempty"`
-}
-
 func newModelsVerify(term terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
@@ -32,10 +21,10 @@ says. Whether a delta fits its base is checked when it is imported.`,
 		Example: "  conclave models verify experts/health\n  conclave models verify experts/*/ --json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, folders []string) error {
-			all := make([]verified, len(folders))
+			all := make([]models.Verified, len(folders))
 			var failed error
 			for i, folder := range folders {
-				if all[i] = verifyBundle(folder); !all[i].Fine {
+				if all[i] = models.Verify(folder); !all[i].Fine {
 					failed = errSilent
 				}
 			}
@@ -46,22 +35,7 @@ says. Whether a delta fits its base is checked when it is imported.`,
 	return command
 }
 
-func verifyBundle(folder string) verified {
-	b, err := models.Load(folder)
-	if err == nil {
-		err = b.Check()
-	}
-	if err != nil {
-		return verified{Folder: folder, Error: err.Error()}
-	}
-	m := b.Manifest
-	return verified{
-		Folder: folder, Fine: true, Name: m.Name, Delta: m.Delta != "",
-		Files: len(m.Files), Fingerprint: b.Fingerprint(models.Passage),
-	}
-}
-
-func printVerified(w *errWriter, complaints io.Writer, all []verified) {
+func printVerified(w *errWriter, complaints io.Writer, all []models.Verified) {
 	for _, v := range all {
 		switch {
 		case !v.Fine:

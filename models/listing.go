@@ -1,0 +1,80 @@
+package models
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Listed is what a folder's manifest says of the bundle in it, or why it is none.
+type Listed struct {
+	Name        string `json:"name"` // of its folder: what to type
+	Folder      string `json:"folder"`
+	Dimension   int    `json:"dimension,omitempty"`
+	Precision   string `json:"precision,omitempty"`
+	Delta       bool   `json:"delta,omitempty"` // to be merged with its base first
+	Members     int    `json:"ensemble_members,omitempty"`
+	Calibrated  bool   `json:"calibrated,omitempty"`
+	Familiarity bool   `json:"representatives,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Error       string `json:"error,omitempty"`
+}
+
+// List looks for bundles in the direct subfolders of dir, by name. A
+// subfolder without a manifest is passed over; one with a bad manifest is
+// listed with its error. Files are not verified.
+func List(dir string) ([]Listed, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("listing bundles: %w", err)
+	}
+	var all []Listed
+	for _, entry := range entries {
+		sub := filepath.Join(dir, entry.Name())
+		if _, err := os.Stat(filepath.Join(sub, ManifestFile)); err != nil {
+			continue
+		}
+		l := Listed{Name: entry.Name(), Folder: sub}
+		if b, err := Peek(sub); err != nil {
+			l.Error = err.Error()
+		} else {
+			l.describe(b)
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+func (l *Listed) describe(b *Bundle) {
+	m := &b.Manifest
+	l.Dimension, l.Precision, l.Delta = m.Dimension, m.Precision, m.Delta != ""
+	l.Calibrated, l.Familiarity, l.Fingerprint = b.Calibration != nil, m.Representatives != "", b.Fingerprint(Passage)
+	if m.Ensemble != nil {
+		l.Members = m.Ensemble.Members
+	}
+}
+
+// Verified is what Verify found of one bundle.
+type Verified struct {
+	Folder      string `json:"folder"`
+	Fine        bool   `json:"fine"`
+	Name        string `json:"name,omitempty"`
+	Delta       bool   `json:"delta,omitempty"`
+	Files       int    `json:"files,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Error       string `json:"error,omitempty"`
+}
+
+// Verify compares every file of the bundle in dir with its checksum (Load), and with what
+// the manifest says of its contents (Bundle.Check).
+func Verify(dir string) Verified {
+	b, err := Load(dir)
+	if err == nil {
+		err = b.Check()
+	}
+	if err != nil {
+		return Verified{Folder: dir, Error: err.Error()}
+	}
+	m := &b.Manifest
+	return Verified{Folder: dir, Fine: true, Name: m.Name, Delta: m.Delta != "", Files: len(m.Files), Fingerprint: b.Fingerprint(Passage)}
+}
