@@ -42,6 +42,11 @@ func Specialists() []string {
 	return slices.DeleteFunc(Names(), func(name string) bool { return name == Late })
 }
 
+// Same reports whether two lists name the same experts, in any order.
+func Same(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
 // Chosen are the experts that a list names, in its order.
 func Chosen(list string) ([]string, error) {
 	if list == "" {

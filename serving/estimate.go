@@ -3,10 +3,12 @@ package serving
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"conclave/collection"
 	"conclave/corpus"
+	shipped "conclave/experts"
 	"conclave/rank"
 )
 
@@ -78,34 +80,43 @@ func SampleOf(folder string) (*Sample, error) {
 	return s, nil
 }
 
-// Estimate is what indexing passages takes, by a sample of them that was encoded.
-type Estimate struct {
-	Passages      int64
+// Choice is what encoding takes with experts that could be chosen.
+type Choice struct {
+	Experts string // as the experts of a new collection are chosen
+	Chosen  bool
+	Passes  int
+	Took    time.Duration // 0 where none was measured
+	Bytes   int64         // on disk
+}
+
+// estimate is what indexing passages takes, by a sample of them that was encoded.
+type estimate struct {
+	passages      int64
 	text          int64         // bytes
 	first, others time.Duration // of a passage, in the first pass and in each other; 0: not measured
 }
 
-// Shape is how many experts of each kind take part, and in how many passes: late
+// shape is how many experts of each kind take part, and in how many passes: late
 // interaction that carries its base's vectors stands for both.
-type Shape struct{ Passes, Dense, Late int }
+type shape struct{ passes, dense, late int }
 
-// ShapeOf is the shape of opened experts.
-func ShapeOf(all []*Expert) Shape {
-	s := Shape{Passes: len(passesOf(all))}
+// shapeOf is the shape of opened experts.
+func shapeOf(all []*Expert) shape {
+	s := shape{passes: len(passesOf(all))}
 	for _, e := range all {
 		if e.Late() {
-			s.Late++
+			s.late++
 		} else {
-			s.Dense++
+			s.dense++
 		}
 	}
 	return s
 }
 
-// Estimate encodes some of the sample, in the first pass of the experts and in the
+// estimate encodes some of the sample, in the first pass of the experts and in the
 // last.
-func (s *Sample) Estimate(ctx context.Context, experts []*Expert) (e Estimate, err error) {
-	e = Estimate{Passages: s.passages, text: s.text}
+func (s *Sample) estimate(ctx context.Context, experts []*Expert) (e estimate, err error) {
+	e = estimate{passages: s.passages, text: s.text}
 	passes := passesOf(experts)
 	if len(passes) == 0 || len(s.kept) == 0 {
 		return e, nil
@@ -130,13 +141,46 @@ func (s *Sample) Estimate(ctx context.Context, experts []*Expert) (e Estimate, e
 	return e, err
 }
 
-// Of is what experts of a shape take: time, 0 where none was measured, and bytes on
-// disk.
-func (e Estimate) Of(s Shape) (took time.Duration, bytes int64) {
-	if s.Passes > 0 {
-		took = (e.first + time.Duration(s.Passes-1)*e.others) * time.Duration(e.Passages)
+// of is what experts of a shape take.
+func (e estimate) of(s shape) Choice {
+	c := Choice{Passes: s.passes, Bytes: e.text*int64(textShare+s.late*tokenShare) + e.passages*int64(s.dense)*vectorBytes}
+	if s.passes > 0 {
+		c.Took = (e.first + time.Duration(s.passes-1)*e.others) * time.Duration(e.passages)
 	}
-	return took, e.text*int64(textShare+s.Late*tokenShare) + e.Passages*int64(s.Dense)*vectorBytes
+	return c
+}
+
+// choices are what none of the shipped experts, the default ones and all of them take,
+// and what the chosen ones take, unless they are one of these.
+func (e estimate) choices(chosen []*Expert) (out []Choice) {
+	var names []string
+	for _, x := range chosen {
+		names = append(names, x.name)
+	}
+	mine, isNamed := e.of(shapeOf(chosen)), false
+	mine.Chosen = true
+	all := len(shipped.All()) - 1 // late shares the base's pass
+	for _, named := range []struct {
+		name    string
+		experts []string
+		shape
+	}{
+		{shipped.ChooseNone, nil, shape{}},
+		{shipped.ChooseDefault, shipped.Default(), shape{passes: 1, dense: 1, late: 1}},
+		{shipped.ChooseAll, shipped.All(), shape{passes: all, dense: all, late: 1}},
+	} {
+		c := e.of(named.shape)
+		if shipped.Same(named.experts, names) {
+			c, isNamed = mine, true
+		}
+		c.Experts = named.name
+		out = append(out, c)
+	}
+	if !isNamed {
+		mine.Experts = strings.Join(names, ",")
+		out = append(out, mine)
+	}
+	return out
 }
 
 // passesOf are the experts whose runs make the vectors of all.

@@ -23,8 +23,9 @@ type IndexOptions struct {
 	New    bool
 	// Build is completed with the opened experts.
 	Build collection.BuildOptions
-	// Estimated hears before anything is encoded what that takes. Nil: nobody.
-	Estimated func(e Estimate, experts []*Expert, err error)
+	// Estimated hears before anything is encoded what that takes, and for a new
+	// collection, what it takes with other experts. Nil: nobody.
+	Estimated func(passages int64, choices []Choice, err error)
 }
 
 // Indexed is what Index made, and of how many passages each expert read only the
@@ -61,8 +62,12 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 		if o.Estimated == nil {
 			return
 		}
-		found, err := sample.Estimate(ctx, loaded.opened)
-		o.Estimated(found, loaded.opened, err)
+		found, err := sample.estimate(ctx, loaded.opened)
+		choices := []Choice{found.of(shapeOf(loaded.opened))}
+		if o.New {
+			choices = found.choices(loaded.opened)
+		}
+		o.Estimated(sample.passages, choices, err)
 		for _, e := range loaded.opened {
 			ofSample[e] = e.Encoder.CutPassages()
 		}

@@ -78,7 +78,7 @@ func buildDemo(ctx context.Context, config configs.Config, term terminal) error 
 		indexed = append(indexed, x.Name)
 	}
 	switch {
-	case err == nil && sameNames(indexed, names):
+	case err == nil && shipped.Same(indexed, names):
 		return nil
 	case has != nil:
 		return fmt.Errorf("%s was indexed by %s, and this version has %s: remove that folder, or name another with --collection, and the demo is indexed anew", config.Collection, strings.Join(indexed, ", "), strings.Join(names, ", "))

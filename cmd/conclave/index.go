@@ -148,9 +148,9 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 		}
 	}
 	if !x.quiet {
-		o.Estimated = func(e serving.Estimate, experts []*serving.Expert, err error) {
+		o.Estimated = func(passages int64, choices []serving.Choice, err error) {
 			bar.Finish() // of the reading
-			x.sayCosts(e, experts, err, has == nil, bar)
+			x.sayCosts(passages, choices, err, bar)
 		}
 	}
 	return serving.Index(ctx, o)

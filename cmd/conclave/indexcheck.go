@@ -146,7 +146,7 @@ func (x *indexing) expertNames(has []collection.ExpertFiles) ([]string, error) {
 		return []string{x.addExpert}, nil
 	case has == nil:
 		return asked, nil
-	case x.experts != "" && !sameNames(asked, stored):
+	case x.experts != "" && !shipped.Same(asked, stored):
 		return nil, usagef("--experts is %q, but the collection has %q: leave it out when adding passages, and add an expert with --add-expert", x.experts, strings.Join(stored, ","))
 	}
 	return stored, nil
