@@ -77,7 +77,7 @@ func ParsePrior(data []byte) (*Prior, error) {
 
 // Write writes the file that ParsePrior reads.
 func (p *Prior) Write(w io.Writer) error {
-	_, err := io.WriteString(w, "# The confidence of collections that nobody calibrated, made by `conclave calibrate\n# prior` (docs/experts.md has the command).\n")
+	_, err := io.WriteString(w, "# The confidence of collections that nobody calibrated, made by `conclave calibrate\n# prior` (docs/confidence.md has the command).\n")
 	encoder := yaml.NewEncoder(w)
 	encoder.SetIndent(2)
 	return errors.Join(err, encoder.Encode(p), encoder.Close())

@@ -53,6 +53,7 @@ func TestKeys(t *testing.T) {
 		"metrics without":        {"GET", "/metrics", "", nil, 401, "Bearer"},
 		"metrics":                {"GET", "/metrics", "", bearer("read-secret"), 200, ""},
 		"docs without":           {"GET", "/docs", "", nil, 401, "Bearer"},
+		"guide without":          {"GET", "/guide/", "", nil, 401, "Bearer"},
 		"contract without":       {"GET", "/openapi.json", "", nil, 401, "Bearer"},
 		"health":                 {"GET", "/readyz", "", nil, 200, ""},
 		"health with a bad key":  {"GET", "/livez", "", bearer("guess"), 200, ""},
@@ -82,7 +83,7 @@ func TestKeys(t *testing.T) {
 
 func TestOpenPages(t *testing.T) {
 	s := start(t, Options{Keys: testKeys(), OpenDocs: true, OpenMetrics: true})
-	for path, status := range map[string]int{"/docs": 200, "/docs/docs.js": 200, "/openapi.json": 200, "/openapi.yaml": 200, "/metrics": 200, "/v1/limits": 401} {
+	for path, status := range map[string]int{"/docs": 200, "/docs/docs.js": 200, "/guide/": 200, "/guide": 200, "/guide/pipeline.svg": 200, "/openapi.json": 200, "/openapi.yaml": 200, "/metrics": 200, "/v1/limits": 401} {
 		if r := s.send(http.MethodGet, path, ""); r.StatusCode != status {
 			t.Errorf("%s: %d", path, r.StatusCode)
 		}

@@ -56,7 +56,7 @@ type Options struct {
 	Keys []Key
 	// AuthDisabled lets everybody call on any address, not on loopback alone.
 	AuthDisabled bool
-	// OpenMetrics and OpenDocs let /metrics, and /docs with /openapi.*, be read
+	// OpenMetrics and OpenDocs let /metrics, and /docs, /guide/ and /openapi.*, be read
 	// without a key.
 	OpenMetrics, OpenDocs bool
 	// AllowedHosts are names that Host may have while there are no keys, beside

@@ -16,16 +16,30 @@ import (
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // page is what people are served; the document describes what programs are.
-type page struct{ path, file, contentType string }
+type page struct {
+	path, file, contentType string
+	text                    []byte // of file, where it is nil
+}
 
-// pages are the page at /, the reference at /docs, and what these load.
+// pages are the page at /, the reference at /docs, the guide, and what these load.
 func pages() ([]page, error) {
 	all := []page{
-		{"/", "index.html", typeHTML},
-		{"/docs", "docs.html", typeHTML},
-		{"/docs/docs.css", "docs.css", "text/css"},
-		{"/docs/docs.js", "docs.js", "text/javascript"},
-		{"/docs/icon.svg", "icon.svg", "image/svg+xml"},
+		{path: "/", file: "index.html", contentType: typeHTML},
+		{path: "/docs", file: "docs.html", contentType: typeHTML},
+		{path: "/docs/docs.css", file: "docs.css", contentType: "text/css"},
+		{path: "/docs/docs.js", file: "docs.js", contentType: "text/javascript"},
+		{path: "/docs/icon.svg", file: "icon.svg", contentType: "image/svg+xml"},
+		{path: "/guide/guide.css", file: "guide.css", contentType: "text/css"},
+	}
+	guide, err := web.Guide()
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range guide {
+		all = append(all, page{path: d.Path, contentType: d.ContentType, text: d.Text})
+		if d.Path == "/guide/" {
+			all = append(all, page{path: "/guide", contentType: d.ContentType, text: d.Text})
+		}
 	}
 	parts, err := fs.Glob(web.Files(), "app/*")
 	if err != nil {
@@ -36,16 +50,19 @@ func pages() ([]page, error) {
 		if path.Ext(file) == ".css" {
 			contentType = "text/css"
 		}
-		all = append(all, page{"/" + file, file, contentType})
+		all = append(all, page{path: "/" + file, file: file, contentType: contentType})
 	}
 	return all, nil
 }
 
 // serve serves one embedded file.
 func (p page) serve(c *call) error {
-	text, err := fs.ReadFile(web.Files(), p.file)
-	if err != nil {
-		return fmt.Errorf("reading the page %s: %w", p.file, err)
+	text := p.text
+	if text == nil {
+		var err error
+		if text, err = fs.ReadFile(web.Files(), p.file); err != nil {
+			return fmt.Errorf("reading the page %s: %w", p.file, err)
+		}
 	}
 	c.w.Header().Set("Content-Security-Policy", pagePolicy)
 	writeOnce(c.w, c.r, p.contentType, text)

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"net/http"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 func TestPagesAreKept(t *testing.T) {
 	s := start(t, Options{})
 	versions := map[string]string{}
-	for _, path := range []string{"/docs", "/docs/docs.css", "/docs/docs.js", "/docs/icon.svg", "/", "/app/app.css", "/app/app.js", "/openapi.json", "/openapi.yaml"} {
+	for _, path := range []string{"/docs", "/docs/docs.css", "/docs/docs.js", "/docs/icon.svg", "/", "/guide/", "/guide/fusion", "/guide/contributions.svg", "/guide/guide.css", "/app/app.css", "/app/app.js", "/openapi.json", "/openapi.yaml"} {
 		first := s.send(http.MethodGet, path, "", "Accept-Encoding", "identity")
 		version := first.Header.Get("ETag")
 		if first.StatusCode != http.StatusOK || len(version) != 34 || first.Header.Get("Cache-Control") != "no-cache" {
@@ -85,5 +86,91 @@ func TestAppParts(t *testing.T) {
 		if r := s.send(http.MethodGet, path, ""); r.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d", path, r.StatusCode)
 		}
+	}
+}
+
+// TestGuide follows every link of the guide from its first page: what it names on this
+// server is there, with the anchor, nothing is loaded from elsewhere, every document is
+// reached, and all of it is small.
+func TestGuide(t *testing.T) {
+	s := start(t, Options{})
+	links := regexp.MustCompile(`(?:href|src)="([^"]+)"`)
+	ids := regexp.MustCompile(` id="([^"]+)"`)
+	from, text, queue := map[string]string{}, map[string]string{}, []string{"/guide/"}
+	var all bytes.Buffer
+	wanted := map[[2]string]string{} // a path and an anchor there, by who names it
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		if _, seen := text[at]; seen {
+			continue
+		}
+		r := s.send(http.MethodGet, at, "")
+		text[at] = string(r.body)
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("%s, of which %s tells: %d", at, from[at], r.StatusCode)
+		}
+		if !strings.HasPrefix(at, "/guide/") {
+			continue
+		}
+		if r.Header.Get("Content-Security-Policy") != pagePolicy {
+			t.Errorf("%s: %v", at, r.Header)
+		}
+		all.Write(r.body)
+		if path.Ext(at) != "" {
+			continue
+		}
+		if strings.Contains(text[at], "style=") || strings.Contains(text[at], "<script") || strings.Contains(text[at], `src="http`) {
+			t.Errorf("%s has what the policy forbids", at)
+		}
+		seen := map[string]bool{}
+		for _, id := range ids.FindAllStringSubmatch(text[at], -1) {
+			if seen[id[1]] {
+				t.Errorf("%s has two elements %s", at, id[1])
+			}
+			seen[id[1]] = true
+		}
+		for _, link := range links.FindAllStringSubmatch(text[at], -1) {
+			to, anchor, anchored := strings.Cut(link[1], "#")
+			to, _, _ = strings.Cut(cmp.Or(to, at), "?")
+			if anchored {
+				wanted[[2]string{to, anchor}] = at
+			}
+			if !strings.HasPrefix(to, "/") {
+				t.Errorf("%s leads away, to %s", at, link[1])
+				continue
+			}
+			queue, from[to] = append(queue, to), at
+		}
+	}
+	for place, at := range wanted {
+		if !strings.Contains(text[place[0]], ` id="`+place[1]+`"`) {
+			t.Errorf("%s leads to %s#%s, which is not there", at, place[0], place[1])
+		}
+	}
+	documents, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(documents) < 15 {
+		t.Fatalf("%d documents, %v", len(documents), err)
+	}
+	for _, document := range documents {
+		name := strings.TrimSuffix(filepath.Base(document), ".md")
+		if name == "README" {
+			name = ""
+		}
+		if text["/guide/"+name] == "" {
+			t.Errorf("docs/README.md does not list %s", document)
+		}
+	}
+	var small bytes.Buffer
+	w := gzip.NewWriter(&small)
+	if _, err := all.WriteTo(w); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the guide has %d bytes compressed", small.Len())
+	if small.Len() > 150_000 {
+		t.Errorf("the guide takes %d bytes compressed: it may take 150,000", small.Len())
+	}
+	if r := s.send(http.MethodGet, "/guide/nothing", ""); r.StatusCode != http.StatusNotFound {
+		t.Errorf("/guide/nothing: %d", r.StatusCode)
 	}
 }

@@ -249,6 +249,7 @@ func TestPages(t *testing.T) {
 	s := start(t, Options{})
 	for path, contentType := range map[string]string{
 		"/docs": "text/html; charset=utf-8", "/docs/docs.css": "text/css; charset=utf-8", "/docs/docs.js": "text/javascript; charset=utf-8", "/docs/icon.svg": "image/svg+xml",
+		"/guide/": "text/html; charset=utf-8", "/guide/measured": "text/html; charset=utf-8", "/guide/pipeline.svg": "image/svg+xml",
 	} {
 		r := s.send(http.MethodGet, path, "")
 		policy := r.Header.Get("Content-Security-Policy")

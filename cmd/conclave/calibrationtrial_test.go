@@ -38,7 +38,7 @@ func plainBase(t *testing.T) {
 	}
 }
 
-// TestCalibrateLeavesWhatCanAnswer: after README's own line, on a collection whose
+// TestCalibrateLeavesWhatCanAnswer: after the documented line, on a collection whose
 // base has no ensemble beside experts that have one, every default search is
 // answered.
 func TestCalibrateLeavesWhatCanAnswer(t *testing.T) {

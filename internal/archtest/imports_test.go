@@ -36,7 +36,8 @@ var allowed = map[string][]string{
 	"handlers":    {"admission", "collection", "corpus", "jobs", "search", "web"},
 	"jobs":        {"collection", "corpus", "disk", "rank"},
 	"serving":     {"adapters", "admission", "ann", "calibration", "collection", "configs", "corpus", "disk", "encoder", "experts", "fusion", "handlers", "jobs", "models", "provision", "rank", "search"},
-	"web":         {},
+	"docs":        {},
+	"web":         {"docs"},
 	"client":      {"corpus", "search"},
 	"tracing":     {},
 	"configs":     {},
@@ -68,6 +69,7 @@ var only = map[string]string{
 	"C":                               "encoder",
 
 	"github.com/modelcontextprotocol/go-sdk": "adapters",
+	"github.com/yuin/goldmark":               "web",
 }
 
 type listed struct {

@@ -1,4 +1,5 @@
 // Every view in every width and theme, as axe sees it.
+import assert from "node:assert/strict";
 import test from "node:test";
 import { accessible, leave, themes, visit, widths } from "./browser.mjs";
 import { browser, server } from "./servers.mjs";
@@ -26,6 +27,29 @@ const views = {
   "an error": [`/?q=${"moon+".repeat(4000)}`, (page) => page.locator(".problem").waitFor()],
   "the reference": ["/docs", (page) => page.waitForLoadState("networkidle")],
 };
+
+test("accessible: the guide", async () => {
+  const page = await visit(browser, `${server}/guide/`);
+  const paths = await page.locator("#pages a[href^='/guide/']").evaluateAll((links) => links.map((link) => link.pathname));
+  assert.ok(paths.length > 15, `${paths}`);
+  for (const [i, path] of ["/guide/", ...paths].entries())
+    for (const [j, width] of widths.entries()) {
+      await page.setViewportSize({ width, height: 900 });
+      const theme = themes[(i + j) % 2];
+      await page.emulateMedia({ colorScheme: theme });
+      await page.goto(server + path);
+      await accessible(page, `${path}, ${width} px, ${theme}`);
+      const pictures = await page.locator("main img").evaluateAll((all) => all.filter((picture) => !picture.naturalWidth).length);
+      assert.equal(pictures, 0, `${path} has pictures that are not shown`);
+    }
+  await page.setViewportSize({ width: 360, height: 900 });
+  await page.goto(`${server}/guide/`);
+  await page.getByRole("link", { name: "All pages" }).click();
+  await page.locator("#pages").getByRole("link", { name: "Fusion" }).click();
+  await page.getByRole("heading", { name: "Fusion", exact: true }).waitFor();
+  assert.equal(await page.locator("[aria-current=page]").textContent(), "Fusion");
+  await leave(page);
+});
 
 for (const [name, [path, ready]] of Object.entries(views))
   test(`accessible: ${name}`, async () => {

@@ -1,0 +1,171 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+
+	"conclave/docs"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// guideRoot is where the guide is served; its first page is docs/README.md, which
+// lists the others.
+const guideRoot, guideIndex = "/guide/", "README.md"
+
+// Document is a file of the guide as a browser gets it.
+type Document struct {
+	Path, ContentType string
+	Text              []byte
+}
+
+// chapter is a heading of the list of pages with what stands below it.
+type chapter struct {
+	Title string
+	Pages []*guidePage
+}
+
+// guidePage is a page while it is made.
+type guidePage struct {
+	Name, Path string // fusion.md, /guide/fusion
+	Label      string // in the list of pages
+	Title      string // its first heading
+	Sections   []section
+	Body       template.HTML
+}
+
+// section is a heading of the second level.
+type section struct{ ID, Title string }
+
+// Guide are the pages of docs, rendered once in a process, and their pictures.
+var Guide = sync.OnceValues(guide)
+
+func guide() ([]Document, error) {
+	shell, err := template.ParseFS(embedded, "files/guide.html")
+	if err != nil {
+		return nil, fmt.Errorf("reading the frame of the guide's pages: %w", err)
+	}
+	chapters, err := contents()
+	if err != nil {
+		return nil, err
+	}
+	pages := []*guidePage{{Name: guideIndex, Path: guideRoot, Label: "Contents"}}
+	for _, c := range chapters {
+		pages = append(pages, c.Pages...)
+	}
+	var all []Document
+	for i, p := range pages {
+		if err := p.render(); err != nil {
+			return nil, err
+		}
+		var next *guidePage
+		if i+1 < len(pages) {
+			next = pages[i+1]
+		}
+		var out bytes.Buffer
+		if err := shell.Execute(&out, map[string]any{"Page": p, "Chapters": chapters, "Next": next}); err != nil {
+			return nil, fmt.Errorf("the guide's page %s: %w", p.Name, err)
+		}
+		all = append(all, Document{p.Path, "text/html", out.Bytes()})
+	}
+	err = fs.WalkDir(docs.Files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || path.Ext(name) != ".svg" {
+			return err
+		}
+		data, err := docs.Files.ReadFile(name)
+		all = append(all, Document{guideRoot + name, "image/svg+xml", data})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the guide's pictures: %w", err)
+	}
+	return all, nil
+}
+
+// contents reads the list of pages: the links below each heading of README.md.
+func contents() (chapters []chapter, err error) {
+	source, err := docs.Files.ReadFile(guideIndex)
+	if err != nil {
+		return nil, fmt.Errorf("reading the guide's list of pages: %w", err)
+	}
+	err = ast.Walk(goldmark.New().Parser().Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch n := n.(type) {
+		case *ast.Heading:
+			if entering && n.Level == 2 {
+				chapters = append(chapters, chapter{Title: plain(n, source)})
+			}
+		case *ast.Link:
+			name := string(n.Destination)
+			if entering && path.Ext(name) == ".md" && len(chapters) > 0 {
+				last := &chapters[len(chapters)-1]
+				last.Pages = append(last.Pages, &guidePage{Name: name, Path: guidePath(name), Label: plain(n, source)})
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return chapters, err
+}
+
+// guidePath is where a page is served.
+func guidePath(name string) string {
+	if name == guideIndex {
+		return guideRoot
+	}
+	return guideRoot + strings.TrimSuffix(name, ".md")
+}
+
+// render turns a page into HTML.
+func (p *guidePage) render() error {
+	source, err := docs.Files.ReadFile(p.Name)
+	if err != nil {
+		return fmt.Errorf("%s lists %s: %w", guideIndex, p.Name, err)
+	}
+	markdown := goldmark.New(
+		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(links{}, 100))),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(accessible{}, 100))),
+	)
+	tree := markdown.Parser().Parse(text.NewReader(source))
+	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
+		heading, ok := n.(*ast.Heading)
+		if !ok {
+			continue
+		}
+		id, _ := heading.AttributeString("id")
+		switch heading.Level {
+		case 1:
+			p.Title = plain(heading, source)
+		case 2:
+			p.Sections = append(p.Sections, section{fmt.Sprintf("%s", id), plain(heading, source)})
+		}
+	}
+	var out bytes.Buffer
+	if err := markdown.Renderer().Render(&out, source, tree); err != nil {
+		return fmt.Errorf("the guide's page %s: %w", p.Name, err)
+	}
+	p.Body = template.HTML(out.String())
+	return nil
+}
+
+// plain is the text of a node without its marks.
+func plain(n ast.Node, source []byte) string {
+	var out strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering {
+			out.Write(t.Segment.Value(source))
+		}
+		return ast.WalkContinue, nil
+	})
+	return out.String()
+}

@@ -1,0 +1,149 @@
+package web
+
+import (
+	"path"
+	"strings"
+
+	"conclave/docs"
+
+	"github.com/yuin/goldmark/ast"
+	extension "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// links turns what a page's links point at into what the server has: another page of
+// the guide, the OpenAPI document, a page of this server. A file that the
+// program does not contain is named, without a link.
+type links struct{}
+
+func (links) Transform(tree *ast.Document, reader text.Reader, _ parser.Context) {
+	var absent []*ast.Link
+	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		switch n := n.(type) {
+		case *ast.Image:
+			if entering {
+				n.Destination = []byte(guideRoot + string(n.Destination))
+			}
+		case *ast.Link:
+			if !entering {
+				break
+			}
+			if to, ok := guideLink(string(n.Destination)); ok {
+				n.Destination = []byte(to)
+			} else {
+				absent = append(absent, n)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, n := range absent {
+		name := path.Join("docs", string(n.Destination))
+		label := plain(n, reader.Source())
+		parent := n.Parent()
+		if !strings.HasSuffix(name, label) {
+			for child := n.FirstChild(); child != nil; child = n.FirstChild() {
+				parent.InsertBefore(parent, n, child)
+			}
+			parent.InsertBefore(parent, n, ast.NewString([]byte(" (")))
+			parent.InsertAfter(parent, n, ast.NewString([]byte(")")))
+		}
+		code := ast.NewString([]byte("<code>" + string(util.EscapeHTML([]byte(name))) + "</code>"))
+		code.SetCode(true) // written as it is
+		parent.ReplaceChild(parent, n, code)
+	}
+}
+
+// guideLink is where a link of a page leads on a server.
+func guideLink(to string) (string, bool) {
+	name, fragment, anchored := strings.Cut(to, "#")
+	if anchored {
+		fragment = "#" + fragment
+	}
+	switch {
+	case name == "": // on the same page
+		return to, true
+	case name == "../handlers/openapi.yaml":
+		return "/openapi.yaml", true
+	case strings.HasPrefix(name, "http://127.0.0.1:8080"):
+		return strings.TrimPrefix(to, "http://127.0.0.1:8080"), true
+	case strings.Contains(name, "://"):
+		return to, true
+	case path.Ext(name) == ".md":
+		if _, err := docs.Files.ReadFile(name); err == nil {
+			return guidePath(name) + fragment, true
+		}
+	}
+	return "", false
+}
+
+// accessible renders what goldmark renders otherwise than these pages need it: what
+// is wider than the page is scrolled by itself, with the keyboard too; a heading
+// links to itself; an empty cell of a head heads nothing.
+type accessible struct{}
+
+func (a accessible) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindHeading, a.heading)
+	r.Register(ast.KindCodeBlock, a.code)
+	r.Register(ast.KindFencedCodeBlock, a.code)
+	r.Register(extension.KindTable, a.table)
+	r.Register(extension.KindTableCell, a.cell)
+}
+
+func (accessible) heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	heading := n.(*ast.Heading)
+	tag := "h" + string(rune('0'+heading.Level))
+	value, _ := heading.AttributeString("id")
+	id, _ := value.([]byte)
+	if entering {
+		_, _ = w.WriteString("<" + tag + ` id="` + string(id) + `"><a href="#` + string(id) + `">`)
+	} else {
+		_, _ = w.WriteString("</a></" + tag + ">\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+func (accessible) code(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	_, _ = w.WriteString(`<pre tabindex="0"><code>`)
+	for i := range n.Lines().Len() {
+		line := n.Lines().At(i)
+		_, _ = w.Write(util.EscapeHTML(line.Value(source)))
+	}
+	_, _ = w.WriteString("</code></pre>\n")
+	return ast.WalkSkipChildren, nil
+}
+
+func (accessible) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		_, _ = w.WriteString(`<div class="wide" tabindex="0"><table>` + "\n")
+	} else {
+		_, _ = w.WriteString("</table></div>\n")
+	}
+	return ast.WalkContinue, nil
+}
+
+func (accessible) cell(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	cell := n.(*extension.TableCell)
+	tag := "td"
+	if _, head := cell.Parent().(*extension.TableHeader); head && cell.HasChildren() {
+		tag = "th"
+	}
+	if !entering {
+		_, _ = w.WriteString("</" + tag + ">\n")
+		return ast.WalkContinue, nil
+	}
+	_, _ = w.WriteString("<" + tag)
+	if tag == "th" {
+		_, _ = w.WriteString(` scope="col"`)
+	}
+	if cell.Alignment == extension.AlignRight {
+		_, _ = w.WriteString(` class="right"`)
+	}
+	_, _ = w.WriteString(">")
+	return ast.WalkContinue, nil
+}
