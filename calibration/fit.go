@@ -143,7 +143,7 @@ func (f *fitting) sources() error {
 			continue // no words beside it
 		}
 		f.record.Sources = append(f.record.Sources, SourceRecord{Name: name, Fingerprint: f.options.Fingerprints[name],
-			Kind: chance.Kind, Chance: chance.Confidence, ECE: chance.HeldOut.ECE})
+			Kind: chance.Kind, Chance: chance.Confidence, ECE: chance.HeldOut.ECE, Reliability: Reliability(chance.Outcomes)})
 		f.report.Sources = append(f.report.Sources, SourceReport{name, chance.HeldOut.ECE, chance.HeldOut.AUROC})
 	}
 	return nil
@@ -202,6 +202,6 @@ func (f *fitting) chances(gates []fusion.Gate, answers []Answered) error {
 		f.record.Chances = append(f.record.Chances, c.Confidence)
 		f.report.addChance(&c)
 	}
-	f.record.Thresholds = f.report.Thresholds
+	f.record.Thresholds, f.record.Reliability = f.report.Thresholds, f.report.Chances[0].Reliability
 	return nil
 }

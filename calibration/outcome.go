@@ -101,9 +101,9 @@ func binOf(confidence float64) int {
 
 // Bin holds the outcomes whose confidences lie in one tenth of 0 to 1.
 type Bin struct {
-	Questions  int     `json:"questions"`
-	Confidence float64 `json:"confidence"` // their mean
-	Accuracy   float64 `json:"accuracy"`
+	Questions  int     `json:"questions" yaml:"questions"`
+	Confidence float64 `json:"confidence" yaml:"confidence"` // their mean
+	Accuracy   float64 `json:"accuracy" yaml:"accuracy"`
 }
 
 // Reliability is the accuracy at each level of confidence: the bins that hold outcomes,

@@ -48,6 +48,9 @@ type Record struct {
 	GateWithoutLate *fusion.Gate `yaml:"gate_without_late,omitempty"`
 	Signals         []string     `yaml:"signals,omitempty"`
 	Chances         Chances      `yaml:"chances,omitempty"`
+	// Reliability is how often the first passage of an answer was right, by confidence,
+	// on questions that the chances were not fitted on: for people.
+	Reliability []Bin `yaml:"reliability,omitempty"`
 	// Thresholds are what some "min_confidence" lose and refuse: for people.
 	Thresholds []Threshold `yaml:"thresholds,omitempty"`
 }

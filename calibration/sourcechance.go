@@ -14,7 +14,8 @@ type SourceRecord struct {
 	Fingerprint string            `yaml:"fingerprint,omitempty"` // of the question encoder; none for words
 	Kind        fusion.SourceKind `yaml:"kind"`
 	Chance      Confidence        `yaml:"chance"`
-	ECE         float64           `yaml:"ece"` // held out
+	ECE         float64           `yaml:"ece"`                   // held out
+	Reliability []Bin             `yaml:"reliability,omitempty"` // held out
 }
 
 // Check refuses what cannot be served.

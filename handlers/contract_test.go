@@ -121,7 +121,7 @@ func (c *contract) check(method, path string, r reply) error {
 	}
 	of, texts := "/schema", [][]byte{r.body}
 	if contentType == typeLines {
-		of = "/x-line"
+		of = "/schema/contentSchema"
 		texts = bytes.Split(bytes.TrimSuffix(r.body, []byte("\n")), []byte("\n"))
 	}
 	s, err := c.schemaAt(pointer + "/content/" + escape(contentType) + of)

@@ -27,7 +27,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"Contribution": reflect.TypeFor[search.Contribution](), "TermScore": reflect.TypeFor[search.TermScore](), "Source": reflect.TypeFor[search.Source](),
 		"Took": reflect.TypeFor[search.Took](), "Degradation": reflect.TypeFor[search.Missing](), "EmbedResponse": reflect.TypeFor[search.EmbedResponse](),
 		"Passage": reflect.TypeFor[corpus.Passage](), "PassageList": reflect.TypeFor[PassageList](), "ExpertList": reflect.TypeFor[ExpertList](),
-		"Expert": reflect.TypeFor[search.ExpertInfo](), "Calibration": reflect.TypeFor[search.CalibrationInfo](), "Limits": reflect.TypeFor[Limits](),
+		"Expert": reflect.TypeFor[search.ExpertInfo](), "Calibration": reflect.TypeFor[search.CalibrationInfo](), "ReliabilityBin": reflect.TypeFor[search.ReliabilityBin](), "Limits": reflect.TypeFor[Limits](),
 		"LimitDefaults": reflect.TypeFor[LimitDefaults](), "Health": reflect.TypeFor[Health](), "Component": reflect.TypeFor[Component](), "Backlog": reflect.TypeFor[Backlog](),
 		"Problem": reflect.TypeFor[Problem](), "ProblemField": reflect.TypeFor[ProblemField](), "WriteResult": reflect.TypeFor[WriteResult](),
 		"UploadLine": reflect.TypeFor[UploadLine](), "UploadProblem": reflect.TypeFor[uploadProblem](), "Job": reflect.TypeFor[jobs.Job](),

@@ -36,7 +36,8 @@ func (a *API) postEmbed(c *call) error {
 
 // ExpertList is the answer of /v1/experts.
 type ExpertList struct {
-	Experts []search.ExpertInfo `json:"experts"`
+	Experts     []search.ExpertInfo     `json:"experts"`
+	Reliability []search.ReliabilityBin `json:"reliability,omitempty"` // of the answers' confidence
 }
 
 // getExperts answers GET /v1/experts.
@@ -45,7 +46,7 @@ func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Experts = []search.ExpertInfo{}
+	out.Experts, out.Reliability = []search.ExpertInfo{}, engine.Defaults().Reliability
 	for _, expert := range engine.Experts() {
 		out.Experts = append(out.Experts, withoutNulls(expert))
 	}

@@ -63,6 +63,7 @@ type schema struct {
 	AdditionalProperties json.RawMessage
 	Items                *schema
 	OneOf                []*schema
+	Content              *schema `json:"contentSchema"` // of each line of a text: OpenAPI 3.1 describes wholes alone
 
 	rest *schema // of properties that are not named; nil: there may be none
 }
@@ -212,7 +213,6 @@ func (d *document) enforce() error {
 			RequestBody struct {
 				Content map[string]struct {
 					Schema *schema
-					Line   *schema `json:"x-line"` // of a text a line: OpenAPI 3.1 describes wholes alone
 				}
 			}
 			Responses map[string]struct{ Content map[string]json.RawMessage }
@@ -241,7 +241,7 @@ func (d *document) enforce() error {
 			for contentType, media := range from.RequestBody.Content {
 				o.takes = append(o.takes, contentType)
 				if contentType == typeLines {
-					o.body = media.Line
+					o.body = media.Schema.Content
 				} else if o.body == nil {
 					o.body = media.Schema
 				}

@@ -65,6 +65,9 @@ type Defaults struct {
 	Chances fusion.Chances
 	// ChancesBasis says whence the Chances come; (BasisCalibrated).
 	ChancesBasis string
+	// Reliability is how often the first passage of the gate's answers was right, by
+	// confidence, the lowest first; nil: not known for this collection.
+	Reliability []ReliabilityBin
 	// WordsChance is the calibrated chance that BM25's own first hit answers; nil
 	// likewise.
 	WordsChance Chance

@@ -108,8 +108,9 @@ type ExpertInfo struct {
 	Precision       string             `json:"precision"`    // "fp32" or "int8"
 	MaxTokens       map[string]int     `json:"max_tokens"`   // question and passage
 	EnsembleMembers int                `json:"ensemble_members"`
-	Calibration     *CalibrationInfo   `json:"calibration"` // null when uncalibrated
-	Recall          map[string]float64 `json:"recall"`      // "recall@10", "recall@100" against exact search, as measured at build
+	Calibration     *CalibrationInfo   `json:"calibration"`           // null when uncalibrated
+	Reliability     []ReliabilityBin   `json:"reliability,omitempty"` // of the chance that its own first hit answers
+	Recall          map[string]float64 `json:"recall"`                // "recall@10", "recall@100" against exact search, as measured at build
 	Warnings        []string           `json:"warnings,omitempty"`
 }
 
@@ -120,6 +121,14 @@ type CalibrationInfo struct {
 	ECEBefore   float64 `json:"ece_before"`
 	ECEAfter    float64 `json:"ece_after"`
 	Questions   string  `json:"questions"`
+}
+
+// ReliabilityBin holds the questions whose confidence lies in one tenth of 0 to 1, as
+// calibration measured them on questions that it had not fitted on.
+type ReliabilityBin struct {
+	Questions  int     `json:"questions"`
+	Confidence float64 `json:"confidence"` // their mean
+	Accuracy   float64 `json:"accuracy"`   // the share that was answered
 }
 
 // Whence a confidence comes.

@@ -131,9 +131,16 @@ func calibrate(x *search.Expert, record *calibration.Record) {
 	}
 	for i := range record.Sources {
 		if s := &record.Sources[i]; s.Name == x.Name && s.Fingerprint == question {
-			x.Chance = &s.Chance
+			x.Chance, x.Info.Reliability = &s.Chance, binsOf(s.Reliability)
 		}
 	}
+}
+
+func binsOf(reliability []calibration.Bin) (bins []search.ReliabilityBin) {
+	for _, b := range reliability {
+		bins = append(bins, search.ReliabilityBin(b))
+	}
+	return bins
 }
 
 // questionsOf says which questions a record was fitted on.
@@ -163,7 +170,7 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 		}
 	}
 	if len(r.Chances) > 0 {
-		d.Chances, d.ChancesBasis = r.Chances, search.BasisCalibrated
+		d.Chances, d.ChancesBasis, d.Reliability = r.Chances, search.BasisCalibrated, binsOf(r.Reliability)
 	}
 	if r.Alpha > 0 {
 		d.Alpha = &r.Alpha

@@ -69,6 +69,7 @@ func TestCalibrationIsUsed(t *testing.T) {
 	if len(r.Questions) != 2 || r.Questions[0].Domain != "tales" || r.Questions[0].Questions != talesAsked || r.Questions[1].Questions != healthAsked || len(r.Experts) != 2 {
 		t.Errorf("the record is of %+v and %+v", r.Questions, r.Experts)
 	}
+	reliable(t, r)
 	if !containsAll(out, []string{"60 questions are few", "95 of 100 times in"}) {
 		t.Errorf("it does not say that these are few: %s", out)
 	}
@@ -274,5 +275,28 @@ func TestEvaluateKnowsItsFits(t *testing.T) {
 		if strings.Contains(out, "fitted on these very questions") != c.fits || !strings.Contains(out, c.names) {
 			t.Errorf("%v: %s", c.args, out)
 		}
+	}
+}
+
+// reliable checks the kept curves against what else is known of the same questions:
+// the expected calibration error is the mean gap of the bins, and each question is in one.
+func reliable(t *testing.T, r *calibration.Record) {
+	t.Helper()
+	for _, s := range r.Sources {
+		gaps, questions := 0.0, 0.0
+		for _, bin := range s.Reliability {
+			gaps += float64(bin.Questions) * math.Abs(bin.Accuracy-bin.Confidence)
+			questions += float64(bin.Questions)
+		}
+		if questions == 0 || math.Abs(gaps/questions-s.ECE) > 1e-9 {
+			t.Errorf("the curve of %s, of %v questions, has the error %v; its record says %v", s.Name, questions, gaps/questions, s.ECE)
+		}
+	}
+	questions := 0
+	for _, bin := range r.Reliability {
+		questions += bin.Questions
+	}
+	if least := 2 * (talesAsked + healthAsked); questions < least {
+		t.Errorf("the curve of the answers has %d questions, want %d: each with its answer and without", questions, least)
 	}
 }
