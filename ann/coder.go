@@ -171,7 +171,7 @@ func (x *coder) Search(ctx context.Context, query []float32, o SearchOptions) ([
 func (x *coder) nearest(query []float32, o SearchOptions) (nodes []library.Node[uint32], err error) {
 	ef := o.Ef
 	if ef <= 0 {
-		ef = DefaultEf(o.K)
+		ef = defaultEf(o.K)
 	}
 	ef = max(ef, o.K)
 	err = guarded("searching", func() error {

@@ -97,7 +97,7 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 	}
 	ef := o.Ef
 	if ef <= 0 {
-		ef = DefaultEf(o.K)
+		ef = defaultEf(o.K)
 	}
 	ef = max(ef, o.K)
 	allowed := x.count

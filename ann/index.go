@@ -62,7 +62,7 @@ type DamageError = mapped.DamageError
 // SearchOptions say what to search for.
 type SearchOptions struct {
 	K      int     // hits wanted, at least 1
-	Ef     int     // efSearch: candidates kept on the way; 0 is DefaultEf(K), and less than K is K
+	Ef     int     // efSearch: candidates kept on the way; 0 is max(120, 3·K), and less than K is K
 	Exact  bool    // compare with every vector
 	Filter *Filter // the ordinals that may be found; nil is all
 	// Walk walks a graph also where comparing all that may be found is reckoned
@@ -76,10 +76,10 @@ type SearchStats struct {
 	Exact  bool // every vector that may be found was compared
 }
 
-// DefaultEf is the efSearch for k hits when none is given. With the default
+// defaultEf is the efSearch for k hits when none is given. With the default
 // build, 43,378 real sentence vectors give recall@100 of 0.985 and recall@10
 // of 0.99 (TestRealVectors).
-func DefaultEf(k int) int { return max(120, 3*k) }
+func defaultEf(k int) int { return max(120, 3*k) }
 
 // A QueryError is a query that no index can answer: the caller's mistake, not
 // the index's.

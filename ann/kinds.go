@@ -122,7 +122,7 @@ func Build(ctx context.Context, d disk.Disk, kind, vectorsPath, graphPath string
 		o.Progress(x.Len(), x.Len())
 		return x.Close()
 	}
-	v, err := OpenVectors(d, vectorsPath)
+	v, err := openVectors(d, vectorsPath)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func Open(d disk.Disk, kind, vectorsPath, graphPath string) (Index, error) {
 		}
 		return x, nil
 	}
-	v, err := OpenVectors(d, vectorsPath)
+	v, err := openVectors(d, vectorsPath)
 	if err != nil {
 		return nil, err
 	}

@@ -36,11 +36,11 @@ func openLate(d disk.Disk, path string) (*late, error) {
 }
 
 // Scores writes the scores of a query with the lists of the given ordinals. A
-// query of more than MaxQuestionTokens has none.
+// query of more than maxQuestionTokens has none.
 func (x *late) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	q := x.questions.Get().(*kernel.Question)
 	defer x.questions.Put(q)
-	usable := len(query) <= MaxQuestionTokens*x.dim && q.Set(query, x.dim) && x.Verify(context.Background()) == nil
+	usable := len(query) <= maxQuestionTokens*x.dim && q.Set(query, x.dim) && x.Verify(context.Background()) == nil
 	for i, o := range ordinals {
 		out[i] = float32(math.NaN())
 		if usable {
@@ -55,10 +55,10 @@ func Similarity(query, list []float32, dim int) (float32, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return 0, err
 	}
-	if err := checkTokens(query, dim, MaxQuestionTokens); err != nil {
+	if err := checkTokens(query, dim, maxQuestionTokens); err != nil {
 		return 0, fmt.Errorf("the question: %w", err)
 	}
-	if err := checkTokens(list, dim, MaxPassageTokens); err != nil {
+	if err := checkTokens(list, dim, maxPassageTokens); err != nil {
 		return 0, fmt.Errorf("the passage: %w", err)
 	}
 	var q kernel.Question
@@ -97,7 +97,7 @@ func (x *late) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 
 // check refuses what has no answer.
 func (x *late) check(query []float32, o SearchOptions) error {
-	if err := checkTokens(query, x.dim, MaxQuestionTokens); err != nil {
+	if err := checkTokens(query, x.dim, maxQuestionTokens); err != nil {
 		return &QueryError{err.Error()}
 	}
 	return o.check(x.count)

@@ -301,7 +301,7 @@ func TestSimilarity(t *testing.T) {
 		dim            int
 	}{
 		"no question": {nil, good, 4}, "no list": {good, nil, 4}, "half a token": {good, good[:6], 4}, "dimension": {good, good, 3},
-		"no number": {good, bad, 4}, "too long": {make([]float32, 4*(MaxQuestionTokens+1)), good, 4},
+		"no number": {good, bad, 4}, "too long": {make([]float32, 4*(maxQuestionTokens+1)), good, 4},
 	} {
 		if got, err := Similarity(c.question, c.list, c.dim); err == nil {
 			t.Errorf("%s: %v", name, got)

@@ -50,7 +50,7 @@ func recallOf(ctx context.Context, x Index, queries [][]float32, selves []rank.O
 	for k, share := range map[int]*float64{10: &out.At10, 100: &out.At100} {
 		found, wanted := 0, 0
 		for i, q := range queries {
-			hits, _, err := x.Search(ctx, q, SearchOptions{K: k + more, Ef: DefaultEf(k)})
+			hits, _, err := x.Search(ctx, q, SearchOptions{K: k + more, Ef: defaultEf(k)})
 			if err != nil {
 				return out, fmt.Errorf("measuring recall: %w", err)
 			}

@@ -138,7 +138,7 @@ func TestExactSearch(t *testing.T) {
 // gives, to the last bit, for every remainder of the block.
 func TestSearchExactSharesPasses(t *testing.T) {
 	const dim, n = 33, 2500
-	v, err := OpenVectors(disk.OS{}, writeVectors(t, dim, clustered(4, n, dim, 0.5)))
+	v, err := openVectors(disk.OS{}, writeVectors(t, dim, clustered(4, n, dim, 0.5)))
 	if err != nil {
 		t.Fatal(err)
 	}

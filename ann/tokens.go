@@ -118,7 +118,7 @@ func (t *tokens) checkOffsets() error {
 		return damaged("the first list begins at block %d", t.offsets[0])
 	}
 	for i := range t.count {
-		if begin, end := t.offsets[i], t.offsets[i+1]; end <= begin || end-begin > MaxPassageTokens/kernel.BlockTokens {
+		if begin, end := t.offsets[i], t.offsets[i+1]; end <= begin || end-begin > maxPassageTokens/kernel.BlockTokens {
 			return damaged("list %d goes from block %d to block %d", i, begin, end)
 		}
 	}

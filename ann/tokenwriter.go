@@ -11,11 +11,11 @@ import (
 	"conclave/disk"
 )
 
-// MaxPassageTokens is how many token vectors a stored list may have,
-// MaxQuestionTokens how many a query.
+// maxPassageTokens is how many token vectors a stored list may have,
+// maxQuestionTokens how many a query.
 const (
-	MaxPassageTokens  = 4096
-	MaxQuestionTokens = 512
+	maxPassageTokens  = 4096
+	maxQuestionTokens = 512
 )
 
 // maxTokenLength is 1, the length of a stored token vector, and what rounding in
@@ -65,7 +65,7 @@ func (w *tokenWriter) Append(vector []float32) error {
 
 // checkStored refuses what cannot be stored.
 func checkStored(vector []float32, dim int) error {
-	if err := checkTokens(vector, dim, MaxPassageTokens); err != nil {
+	if err := checkTokens(vector, dim, maxPassageTokens); err != nil {
 		return err
 	}
 	scale := kernel.TokenScale(dim)

@@ -18,8 +18,8 @@ const (
 	vectorsVersion = 1
 )
 
-// MaxDimension is the largest number of elements of a vector.
-const MaxDimension = graph.MaxDimension
+// maxDimension is the largest number of elements of a vector.
+const maxDimension = graph.MaxDimension
 
 // Vectors is an open file of vectors of one dimension, memory-mapped. It does
 // not change, so any number of goroutines may read it.
@@ -31,15 +31,15 @@ type Vectors struct {
 	rows    []float32 // count × dim
 }
 
-// OpenVectors maps a file that a vectorWriter wrote. Its cost does not depend
+// openVectors maps a file that a vectorWriter wrote. Its cost does not depend
 // on the number of vectors.
-func OpenVectors(d disk.Disk, path string) (*Vectors, error) {
+func openVectors(d disk.Disk, path string) (*Vectors, error) {
 	file, err := mapped.Open(d, path, vectorsKind, vectorsVersion)
 	if err != nil {
 		return nil, err
 	}
 	count, dim := file.Parameter(0), file.Parameter(1)
-	if dim < 1 || dim > MaxDimension || count > graph.MaxRows {
+	if dim < 1 || dim > maxDimension || count > graph.MaxRows {
 		return nil, errors.Join(fmt.Errorf("vectors: the header of %s says %d vectors of dimension %d, which is not possible: rebuild it", path, count, dim), file.Close())
 	}
 	rows, err := mapped.Values[float32](file, 0, int(count*dim))
@@ -124,8 +124,8 @@ type vectorWriter struct {
 }
 
 func createVectors(d disk.Disk, path string, dim int) (Writer, error) {
-	if dim < 1 || dim > MaxDimension {
-		return nil, fmt.Errorf("vectors: dimension %d; between 1 and %d is possible", dim, MaxDimension)
+	if dim < 1 || dim > maxDimension {
+		return nil, fmt.Errorf("vectors: dimension %d; between 1 and %d is possible", dim, maxDimension)
 	}
 	out, err := mapped.Create(d, path, vectorsKind, vectorsVersion)
 	if err != nil {

@@ -74,7 +74,7 @@ func TestVectorsComeBack(t *testing.T) {
 	for _, dim := range []int{1, 3, 16, 384} {
 		for _, n := range []int{0, 1, 1000} {
 			rows := clustered(1, n, dim, 1)
-			v, err := OpenVectors(disk.OS{}, writeVectors(t, dim, rows))
+			v, err := openVectors(disk.OS{}, writeVectors(t, dim, rows))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,7 @@ func TestAppendRefuses(t *testing.T) {
 		}
 		w.Abort()
 	}
-	for _, dim := range []int{-1, 0, MaxDimension + 1} {
+	for _, dim := range []int{-1, 0, maxDimension + 1} {
 		if _, err := createVectors(disk.OS{}, filepath.Join(t.TempDir(), "v"), dim); err == nil {
 			t.Errorf("dimension %d was accepted", dim)
 		}
@@ -160,7 +160,7 @@ func TestVectorsAppearWhole(t *testing.T) {
 }
 
 func TestScores(t *testing.T) {
-	v, err := OpenVectors(disk.OS{}, writeVectors(t, 2, []float32{1, 2, 3, 4}))
+	v, err := openVectors(disk.OS{}, writeVectors(t, 2, []float32{1, 2, 3, 4}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestScoresOfMany(t *testing.T) {
 	for i := range all {
 		all[i] = random.Float32() - .5
 	}
-	v, err := OpenVectors(disk.OS{}, writeVectors(t, dim, all))
+	v, err := openVectors(disk.OS{}, writeVectors(t, dim, all))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 // Scores writes the score of each given passage into out, which must be as long
 // as ordinals: the same number, to the last bit, that Search gives it, and 0
 // for a passage without a term of the question. Ordinals may come in any order.
-// A deleted passage is ErrNoPassage.
+// A deleted passage is errNoPassage.
 func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float32) error {
 	if len(ordinals) != len(out) {
 		return fmt.Errorf("%d passages are to be scored into room for %d", len(ordinals), len(out))
@@ -80,7 +80,7 @@ type TermScore struct {
 }
 
 // Explain returns the terms of which the passage's score is the sum, in the order in
-// which they are added up. A deleted passage is ErrNoPassage.
+// which they are added up. A deleted passage is errNoPassage.
 func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (out []TermScore, err error) {
 	g, passage, err := s.locate(ordinal)
 	if err != nil {

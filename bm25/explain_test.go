@@ -50,7 +50,7 @@ func TestExplain(t *testing.T) {
 	if e, err := x.Explain("cats", 2); err != nil || len(e) != 0 {
 		t.Errorf("a passage without the term: %+v, %v", e, err)
 	}
-	if _, err := x.Explain("cats", 4); !errors.Is(err, ErrNoPassage) {
+	if _, err := x.Explain("cats", 4); !errors.Is(err, errNoPassage) {
 		t.Errorf("a passage beyond the end: %v", err)
 	}
 }

@@ -95,7 +95,7 @@ func TestScoresOfAnyPassages(t *testing.T) {
 	if err := x.Scores("w1", make([]rank.Ordinal, 2), make([]float32, 3)); err == nil {
 		t.Error("room for another number of scores was accepted")
 	}
-	if err := x.Scores("w1", []rank.Ordinal{3000}, make([]float32, 1)); !errors.Is(err, ErrNoPassage) {
+	if err := x.Scores("w1", []rank.Ordinal{3000}, make([]float32, 1)); !errors.Is(err, errNoPassage) {
 		t.Errorf("a passage beyond the end: %v", err)
 	}
 }

@@ -200,16 +200,16 @@ func (s *Searcher) locate(o rank.Ordinal) (g *segment, passage uint32, err error
 		return 0
 	})
 	if !found {
-		return nil, 0, fmt.Errorf("%w: ordinal %d", ErrNoPassage, o)
+		return nil, 0, fmt.Errorf("%w: ordinal %d", errNoPassage, o)
 	}
 	g = s.segments[i]
 	passage = uint32(o - g.Base)
 	if g.isDeleted(passage) {
-		return nil, 0, fmt.Errorf("%w: ordinal %d was deleted", ErrNoPassage, o)
+		return nil, 0, fmt.Errorf("%w: ordinal %d was deleted", errNoPassage, o)
 	}
 	return g, passage, nil
 }
 
-// ErrNoPassage is the error for an ordinal that no segment has, or that was
+// errNoPassage is the error for an ordinal that no segment has, or that was
 // deleted.
-var ErrNoPassage = errors.New("there is no such passage in the word index")
+var errNoPassage = errors.New("there is no such passage in the word index")

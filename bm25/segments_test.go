@@ -176,10 +176,10 @@ func TestDeletedPassages(t *testing.T) {
 			}
 			for at, p := range oracle.passages {
 				if p == nil {
-					if err := many.Scores("w1", []rank.Ordinal{rank.Ordinal(at)}, make([]float32, 1)); !errors.Is(err, ErrNoPassage) {
+					if err := many.Scores("w1", []rank.Ordinal{rank.Ordinal(at)}, make([]float32, 1)); !errors.Is(err, errNoPassage) {
 						t.Fatalf("the score of a deleted passage: %v", err)
 					}
-					if _, err := many.Explain("w1", rank.Ordinal(at)); !errors.Is(err, ErrNoPassage) {
+					if _, err := many.Explain("w1", rank.Ordinal(at)); !errors.Is(err, errNoPassage) {
 						t.Fatalf("the explanation of a deleted passage: %v", err)
 					}
 					break
@@ -213,7 +213,7 @@ func TestSegmentsThatDoNotFit(t *testing.T) {
 		t.Errorf("hits %v, %v", hits, err)
 	}
 	for _, o := range []rank.Ordinal{0, 7, 49, 52} {
-		if err := s.Scores("dog", []rank.Ordinal{o}, make([]float32, 1)); !errors.Is(err, ErrNoPassage) {
+		if err := s.Scores("dog", []rank.Ordinal{o}, make([]float32, 1)); !errors.Is(err, errNoPassage) {
 			t.Errorf("ordinal %d: %v", o, err)
 		}
 	}

@@ -103,7 +103,7 @@ func TestAlphaHeldOut(t *testing.T) {
 	for i, q := range questions {
 		var others []Question
 		for _, other := range questions {
-			if Fold(other.ID) != Fold(q.ID) {
+			if foldOf(other.ID) != foldOf(q.ID) {
 				others = append(others, other)
 			}
 		}

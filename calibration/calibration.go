@@ -7,6 +7,6 @@
 //
 // An Outcome is a confidence and whether what it was about came true. What is shipped
 // is fitted on all questions; what is reported is held out: the questions are cut into
-// five folds by a hash of their ids (Fold), and each question is measured with what was
+// five folds by a hash of their ids (foldOf), and each question is measured with what was
 // fitted on the other four folds.
 package calibration

@@ -133,7 +133,7 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	if err != nil {
 		return fit, err
 	}
-	pairs, err := CrossFit(questions, func(q *RankedQuestion) string { return q.ID }, train,
+	pairs, err := crossFit(questions, func(q *RankedQuestion) string { return q.ID }, train,
 		func(b both, q *RankedQuestion) (pair [2]Outcome, err error) {
 			for i, c := range []Confidence{b.platt, b.isotonic} {
 				pair[i].Correct = q.answered(k)
@@ -172,23 +172,23 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 func (q *RankedQuestion) answered(k int) bool { return q.First > 0 && q.First <= k }
 
 func fitBoth(names []string, questions []RankedQuestion, k int, prior *Logistic) (platt, isotonic Confidence, err error) {
-	outcomes := make([]SignalOutcome, len(questions))
+	outcomes := make([]signalOutcome, len(questions))
 	for i, q := range questions {
-		outcomes[i] = SignalOutcome{Signals: q.Signals, Correct: q.answered(k), Weight: q.Weight}
+		outcomes[i] = signalOutcome{Signals: q.Signals, Correct: q.answered(k), Weight: q.Weight}
 	}
-	logistic, err := FitLogistic(names, outcomes, prior)
+	logistic, err := fitLogistic(names, outcomes, prior)
 	if err != nil {
 		return platt, isotonic, err
 	}
-	scored := make([]ScoredOutcome, len(outcomes))
+	scored := make([]scoredOutcome, len(outcomes))
 	for i, o := range outcomes {
 		odds, err := logistic.LogOdds(o.Signals)
 		if err != nil {
 			return platt, isotonic, err
 		}
-		scored[i] = ScoredOutcome{Score: odds, Correct: o.Correct, Weight: o.Weight}
+		scored[i] = scoredOutcome{Score: odds, Correct: o.Correct, Weight: o.Weight}
 	}
-	steps, err := FitIsotonic(scored)
+	steps, err := fitIsotonic(scored)
 	platt = Confidence{K: k, Kind: Platt, Logistic: logistic}
 	isotonic = Confidence{K: k, Kind: IsotonicShape, Logistic: logistic, Isotonic: &steps}
 	return platt, isotonic, err

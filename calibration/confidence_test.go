@@ -102,7 +102,7 @@ func TestConfidenceIsHeldOut(t *testing.T) {
 	// Question 7 is measured with a fit that did not see it.
 	var others []RankedQuestion
 	for _, q := range questions {
-		if Fold(q.ID) != Fold("q7") {
+		if foldOf(q.ID) != foldOf("q7") {
 			others = append(others, q)
 		}
 	}

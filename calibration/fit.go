@@ -135,7 +135,7 @@ func (f *fitting) ensembles(temperatures map[int]temperatureFit) {
 // sources fits the chance that a source's own first hit answers.
 func (f *fitting) sources() error {
 	for column, name := range f.Sources {
-		chance, err := FitSourceChance(f.Questions, column)
+		chance, err := fitSourceChance(f.Questions, column)
 		if err != nil {
 			return fmt.Errorf("the chances of %s: %w", name, err)
 		}
@@ -165,7 +165,7 @@ func (f *fitting) gate(ctx context.Context) ([]fusion.Gate, []Answered, error) {
 		return nil, nil, err
 	}
 	f.record.Gate = &gate
-	if without := WithoutLate(f.Questions); without != nil {
+	if without := withoutLate(f.Questions); without != nil {
 		gate, err := FitGate(ctx, without, f.options.gate())
 		if err != nil {
 			return nil, nil, fmt.Errorf("the gate without late interaction: %w", err)

@@ -9,23 +9,23 @@ import (
 // Folds is the number of folds of cross-fitting.
 const Folds = 5
 
-// Fold is the fold of a question, 0 to 4: the first eight bytes of the
+// foldOf is the fold of a question, 0 to 4: the first eight bytes of the
 // SHA-256 of its id, as a big-endian number, modulo five. It depends on the id
 // alone, so that a question is in the same fold whatever else is in the file,
 // and in every program that computes it.
-func Fold(id string) int {
+func foldOf(id string) int {
 	sum := sha256.Sum256([]byte(id))
 	return int(binary.BigEndian.Uint64(sum[:]) % Folds)
 }
 
-// CrossFit applies to each question what was fitted on the questions of the
+// crossFit applies to each question what was fitted on the questions of the
 // other folds, and returns the results in the order of the questions. id is a
 // question's id.
-func CrossFit[Question, Model, Result any](questions []Question, id func(*Question) string,
+func crossFit[Question, Model, Result any](questions []Question, id func(*Question) string,
 	fit func(others []Question) (Model, error), apply func(Model, *Question) (Result, error)) ([]Result, error) {
 	folds := make([]int, len(questions))
 	for i := range questions {
-		folds[i] = Fold(id(&questions[i]))
+		folds[i] = foldOf(id(&questions[i]))
 	}
 	results := make([]Result, len(questions))
 	for fold := range Folds {

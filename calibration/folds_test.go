@@ -11,13 +11,13 @@ import (
 // apart (Python's hashlib), modulo five.
 func TestFold(t *testing.T) {
 	for id, want := range folds {
-		if got := Fold(id); got != want {
+		if got := foldOf(id); got != want {
 			t.Errorf("%q is in fold %d, want %d", id, got, want)
 		}
 	}
 	var sizes [Folds]int
 	for i := range 5000 {
-		sizes[Fold(fmt.Sprint("wiki-dev-", i))]++
+		sizes[foldOf(fmt.Sprint("wiki-dev-", i))]++
 	}
 	for fold, size := range sizes {
 		if size < 900 || size > 1100 {
@@ -42,9 +42,9 @@ func TestCrossFit(t *testing.T) {
 		}
 		return seen, nil
 	}
-	results, err := CrossFit(ids, self, fit, func(seen model, id *string) (string, error) {
+	results, err := crossFit(ids, self, fit, func(seen model, id *string) (string, error) {
 		for _, other := range ids {
-			if seen[other] == (Fold(other) == Fold(*id)) {
+			if seen[other] == (foldOf(other) == foldOf(*id)) {
 				t.Errorf("%s is measured by a model that saw %s: %v", *id, other, seen[other])
 			}
 		}
@@ -59,14 +59,14 @@ func TestCrossFit(t *testing.T) {
 		}
 	}
 
-	if _, err := CrossFit([]string{"a", "a"}, self, fit, func(model, *string) (int, error) { return 0, nil }); err == nil {
+	if _, err := crossFit([]string{"a", "a"}, self, fit, func(model, *string) (int, error) { return 0, nil }); err == nil {
 		t.Error("one fold alone was accepted")
 	}
 	broken := errors.New("broken")
-	if _, err := CrossFit(ids, self, func([]string) (model, error) { return nil, broken }, func(model, *string) (int, error) { return 0, nil }); !errors.Is(err, broken) {
+	if _, err := crossFit(ids, self, func([]string) (model, error) { return nil, broken }, func(model, *string) (int, error) { return 0, nil }); !errors.Is(err, broken) {
 		t.Errorf("a fit that fails: %v", err)
 	}
-	if _, err := CrossFit(ids, self, fit, func(model, *string) (int, error) { return 0, broken }); !errors.Is(err, broken) || !strings.Contains(err.Error(), "q") {
+	if _, err := crossFit(ids, self, fit, func(model, *string) (int, error) { return 0, broken }); !errors.Is(err, broken) || !strings.Contains(err.Error(), "q") {
 		t.Errorf("a measurement that fails: %v", err)
 	}
 }

@@ -89,7 +89,7 @@ func TestFoldsShareForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for fold, gate := range gates {
-		others := slices.DeleteFunc(slices.Clone(questions), func(q Question) bool { return Fold(q.ID) == fold })
+		others := slices.DeleteFunc(slices.Clone(questions), func(q Question) bool { return foldOf(q.ID) == fold })
 		alone, err := FitGate(context.Background(), others, GateOptions{})
 		if err != nil || !reflect.DeepEqual(alone, gate) {
 			t.Errorf("fold %d: %+v, alone %+v, %v", fold, gate, alone, err)

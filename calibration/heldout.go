@@ -28,7 +28,7 @@ func FoldGates(ctx context.Context, questions []Question, o GateOptions) ([]fusi
 	for fold := range gates {
 		var others []askedForms
 		for i, q := range questions {
-			if Fold(q.ID) != fold {
+			if foldOf(q.ID) != fold {
 				others = append(others, forms[i])
 			}
 		}
@@ -49,7 +49,7 @@ func FoldGates(ctx context.Context, questions []Question, o GateOptions) ([]fusi
 func AnswerByFold(gates []fusion.Gate, questions []Question, specialists int) ([]Answered, error) {
 	answers := make([]Answered, len(questions))
 	err := inParallel(len(questions), func(i int) (err error) {
-		answers[i], err = questions[i].answer(&gates[Fold(questions[i].ID)], specialists)
+		answers[i], err = questions[i].answer(&gates[foldOf(questions[i].ID)], specialists)
 		return err
 	})
 	if err != nil {

@@ -20,22 +20,22 @@ type Step struct {
 	Chance float64 `json:"chance" yaml:"chance"`
 }
 
-// ScoredOutcome is a score on any scale and whether it came true.
-type ScoredOutcome struct {
+// scoredOutcome is a score on any scale and whether it came true.
+type scoredOutcome struct {
 	Score   float64
 	Correct bool
 	Weight  float64 // how many outcomes it counts for; 0: one
 }
 
-// FitIsotonic is the never falling function with the least squared error, by
+// fitIsotonic is the never falling function with the least squared error, by
 // pooling adjacent violators (Ayer et al., 1955; for chances: Zadrozny and
 // Elkan, 2002). Equal scores get one chance.
-func FitIsotonic(outcomes []ScoredOutcome) (Isotonic, error) {
+func fitIsotonic(outcomes []scoredOutcome) (Isotonic, error) {
 	if len(outcomes) == 0 {
 		return Isotonic{}, fmt.Errorf("there are no outcomes to fit on")
 	}
 	sorted := slices.Clone(outcomes)
-	slices.SortFunc(sorted, func(a, b ScoredOutcome) int { return cmp.Compare(a.Score, b.Score) })
+	slices.SortFunc(sorted, func(a, b scoredOutcome) int { return cmp.Compare(a.Score, b.Score) })
 	type block struct{ from, to, correct, size float64 }
 	var blocks []block
 	for _, o := range sorted {

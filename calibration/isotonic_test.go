@@ -9,7 +9,7 @@ import (
 
 // bruteIsotonic finds the never falling function with the least squared error
 // by trying every way to cut the distinct scores into runs that share a mean.
-func bruteIsotonic(all []ScoredOutcome) map[float64]float64 {
+func bruteIsotonic(all []scoredOutcome) map[float64]float64 {
 	sums, sizes := map[float64]float64{}, map[float64]float64{}
 	var scores []float64
 	for _, o := range all {
@@ -52,12 +52,12 @@ func bruteIsotonic(all []ScoredOutcome) map[float64]float64 {
 func TestIsotonicAgainstBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
-		all := make([]ScoredOutcome, 1+rng.IntN(11))
+		all := make([]scoredOutcome, 1+rng.IntN(11))
 		for i := range all {
 			score := float64(rng.IntN(9)) - 4
-			all[i] = ScoredOutcome{Score: score, Correct: rng.Float64() < .5+score/10}
+			all[i] = scoredOutcome{Score: score, Correct: rng.Float64() < .5+score/10}
 		}
-		f, err := FitIsotonic(all)
+		f, err := fitIsotonic(all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,8 +75,8 @@ func TestIsotonicAgainstBruteForce(t *testing.T) {
 // TestIsotonicByHand: 1 wrong; 2 right, 3 wrong pooled to a half; 5 and 6
 // right. Between the steps straight lines.
 func TestIsotonicByHand(t *testing.T) {
-	all := []ScoredOutcome{{6, true, 0}, {1, false, 0}, {3, false, 0}, {2, true, 0}, {5, true, 0}}
-	f, err := FitIsotonic(all)
+	all := []scoredOutcome{{6, true, 0}, {1, false, 0}, {3, false, 0}, {2, true, 0}, {5, true, 0}}
+	f, err := fitIsotonic(all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +91,8 @@ func TestIsotonicByHand(t *testing.T) {
 }
 
 func TestIsotonicRefuses(t *testing.T) {
-	for _, all := range [][]ScoredOutcome{nil, {{math.NaN(), true, 0}}, {{math.Inf(-1), true, 0}}} {
-		if _, err := FitIsotonic(all); err == nil {
+	for _, all := range [][]scoredOutcome{nil, {{math.NaN(), true, 0}}, {{math.Inf(-1), true, 0}}} {
+		if _, err := fitIsotonic(all); err == nil {
 			t.Errorf("%v was accepted", all)
 		}
 	}

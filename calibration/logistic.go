@@ -24,8 +24,8 @@ type Term struct {
 	Coefficient float64 `json:"coefficient" yaml:"coefficient"`
 }
 
-// SignalOutcome is what was known of an answer, and whether it came true.
-type SignalOutcome struct {
+// signalOutcome is what was known of an answer, and whether it came true.
+type signalOutcome struct {
 	Signals []float64
 	Correct bool
 	Weight  float64 // how many outcomes it counts for; 0: one
@@ -41,12 +41,12 @@ const ridge = 1e-3
 // curve in docs/experts.md.
 const priorStrength = 30
 
-// FitLogistic is the logistic function with the highest likelihood, by
+// fitLogistic is the logistic function with the highest likelihood, by
 // Newton's method; with a prior, the most likely one where its coefficients, and
 // the log-odds in the middle of the signals, lie about the prior's. The targets are Platt's, (N₊+1)/(N₊+2) and 1/(N₋+2) in
 // place of 1 and 0, so that signals which separate the outcomes do not give a
 // certainty (Platt, 1999; Lin, Lin and Weng, 2007).
-func FitLogistic(names []string, outcomes []SignalOutcome, prior *Logistic) (Logistic, error) {
+func fitLogistic(names []string, outcomes []signalOutcome, prior *Logistic) (Logistic, error) {
 	if len(outcomes) == 0 {
 		return Logistic{}, fmt.Errorf("there are no outcomes to fit on")
 	}
@@ -124,7 +124,7 @@ func checkSignals(names []string, signals []float64) error {
 
 // moments are the mean and deviation of each signal; a constant one gets a
 // deviation of 1.
-func moments(n int, outcomes []SignalOutcome) (mean, deviation []float64) {
+func moments(n int, outcomes []signalOutcome) (mean, deviation []float64) {
 	mean, deviation = make([]float64, n), make([]float64, n)
 	values, weights := make([]float64, len(outcomes)), make([]float64, len(outcomes))
 	for j := range n {

@@ -9,14 +9,14 @@ import (
 // TestPlattByHand: with one constant signal only the intercept counts, so
 // that the chance is the mean of Platt's targets, here (3·4/5 + 1·1/3)/4.
 func TestPlattByHand(t *testing.T) {
-	all := []SignalOutcome{{[]float64{7}, true, 0}, {[]float64{7}, true, 0}, {[]float64{7}, true, 0}, {[]float64{7}, false, 0}}
+	all := []signalOutcome{{[]float64{7}, true, 0}, {[]float64{7}, true, 0}, {[]float64{7}, true, 0}, {[]float64{7}, false, 0}}
 	for _, names := range [][]string{{"constant"}, {}} {
 		if len(names) == 0 {
 			for i := range all {
 				all[i].Signals = nil
 			}
 		}
-		l, err := FitLogistic(names, all, nil)
+		l, err := fitLogistic(names, all, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,8 +29,8 @@ func TestPlattByHand(t *testing.T) {
 
 	// Two values of a signal are two free parameters: each gets the mean of its
 	// own targets. 0: one of three right; 1: two of three.
-	all = []SignalOutcome{{[]float64{0}, true, 0}, {[]float64{0}, false, 0}, {[]float64{0}, false, 0}, {[]float64{1}, true, 0}, {[]float64{1}, true, 0}, {[]float64{1}, false, 0}}
-	l, err := FitLogistic([]string{"s"}, all, nil)
+	all = []signalOutcome{{[]float64{0}, true, 0}, {[]float64{0}, false, 0}, {[]float64{0}, false, 0}, {[]float64{1}, true, 0}, {[]float64{1}, true, 0}, {[]float64{1}, false, 0}}
+	l, err := fitLogistic([]string{"s"}, all, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,16 +46,16 @@ func TestPlattByHand(t *testing.T) {
 func TestLogisticIsFound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	truth := Logistic{Intercept: -.5, Signals: []Term{{"a", 2}, {"b", -1e-3}, {"c", 0}}}
-	all := make([]SignalOutcome, 20_000)
+	all := make([]signalOutcome, 20_000)
 	for i := range all {
 		x := []float64{rng.Float64(), 1000 * rng.NormFloat64(), 80 + rng.NormFloat64()}
 		odds, err := truth.LogOdds(x)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[i] = SignalOutcome{x, rng.Float64() < sigmoid(odds), 0}
+		all[i] = signalOutcome{x, rng.Float64() < sigmoid(odds), 0}
 	}
-	l, err := FitLogistic([]string{"a", "b", "c"}, all, nil)
+	l, err := fitLogistic([]string{"a", "b", "c"}, all, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,15 +91,15 @@ func TestLogisticIsFound(t *testing.T) {
 // TestLogisticHardCases: signals that separate the outcomes, that repeat each
 // other, that are constant, huge or all alike still give a finite chance.
 func TestLogisticHardCases(t *testing.T) {
-	build := func(n int, signals func(i int) []float64, correct func(i int) bool) []SignalOutcome {
-		all := make([]SignalOutcome, n)
+	build := func(n int, signals func(i int) []float64, correct func(i int) bool) []signalOutcome {
+		all := make([]signalOutcome, n)
 		for i := range all {
-			all[i] = SignalOutcome{signals(i), correct(i), 0}
+			all[i] = signalOutcome{signals(i), correct(i), 0}
 		}
 		return all
 	}
 	late := func(i int) bool { return i >= 10 }
-	for name, all := range map[string][]SignalOutcome{
+	for name, all := range map[string][]signalOutcome{
 		"separated": build(20, func(i int) []float64 { return []float64{float64(i), 0} }, late),
 		"repeated":  build(20, func(i int) []float64 { return []float64{float64(i), float64(2 * i)} }, func(i int) bool { return i%3 > 0 }),
 		"huge":      build(20, func(i int) []float64 { return []float64{1e100 * float64(i), 1e-100 * float64(i)} }, late),
@@ -107,7 +107,7 @@ func TestLogisticHardCases(t *testing.T) {
 		"all wrong": build(20, func(i int) []float64 { return []float64{float64(i), 1} }, func(int) bool { return false }),
 		"one":       build(1, func(int) []float64 { return []float64{1, 2} }, late),
 	} {
-		l, err := FitLogistic([]string{"a", "b"}, all, nil)
+		l, err := fitLogistic([]string{"a", "b"}, all, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -128,11 +128,11 @@ func TestLogisticHardCases(t *testing.T) {
 }
 
 func TestLogisticRefuses(t *testing.T) {
-	for name, all := range map[string][]SignalOutcome{
+	for name, all := range map[string][]signalOutcome{
 		"none": nil, "too few signals": {{nil, true, 0}}, "too many": {{[]float64{1, 2}, true, 0}},
 		"no number": {{[]float64{math.NaN()}, true, 0}}, "infinite": {{[]float64{math.Inf(1)}, true, 0}},
 	} {
-		if _, err := FitLogistic([]string{"s"}, all, nil); err == nil {
+		if _, err := fitLogistic([]string{"s"}, all, nil); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

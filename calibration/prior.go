@@ -196,14 +196,14 @@ func fitPrior(domains []PriorQuestions, but string, k int, size float64) (Logist
 	for i, name := range names {
 		nothing.Signals[i].Name = name
 	}
-	var outcomes []SignalOutcome
+	var outcomes []signalOutcome
 	for i := range domains {
 		if domains[i].Domain == but {
 			continue
 		}
 		for _, q := range domains[i].weighted(size) {
-			outcomes = append(outcomes, SignalOutcome{Signals: q.Signals, Correct: q.answered(k), Weight: q.Weight})
+			outcomes = append(outcomes, signalOutcome{Signals: q.Signals, Correct: q.answered(k), Weight: q.Weight})
 		}
 	}
-	return FitLogistic(names, outcomes, &nothing)
+	return fitLogistic(names, outcomes, &nothing)
 }

@@ -73,9 +73,9 @@ func (q *Question) asked(specialists int) *Question {
 	return &out
 }
 
-// WithoutLate are the questions as they would be asked where there is no late
+// withoutLate are the questions as they would be asked where there is no late
 // interaction, which has found none of their candidates. Nil where there is none.
-func WithoutLate(questions []Question) []Question {
+func withoutLate(questions []Question) []Question {
 	some := false
 	out := slices.Clone(questions)
 	for i := range out {

@@ -73,7 +73,7 @@ func (r *FitReport) addChance(c *ConfidenceFit) {
 	answerable, without := c.Outcomes[:r.Questions], c.Outcomes[r.Questions:]
 	r.Without = len(without)
 	if c.Confidence.K == 1 {
-		r.Thresholds = Thresholds(answerable, without[:r.Questions], without[r.Questions:])
+		r.Thresholds = thresholds(answerable, without[:r.Questions], without[r.Questions:])
 	}
 	r.Chances = append(r.Chances, ChanceReport{c.Confidence.K, c.Confidence.Kind, c.Confidence.Reason, c.HeldOut.ECE, c.HeldOut.AUROC,
 		AccuracyAt(answerable, 1), AccuracyAt(answerable, .5), Reliability(c.Outcomes)})
@@ -88,7 +88,7 @@ func (f *fitting) describe() {
 	r.Auto, r.Alpha = f.record.Auto, f.record.Alpha
 	for _, m := range f.methods {
 		at := func(k int) float64 { return Accuracy(m.answers, k) }
-		low, high := ShareInterval(at(1), len(m.answers))
+		low, high := shareInterval(at(1), len(m.answers))
 		row := MethodReport{Name: m.name, Method: m.method, Top1: at(1), Top5: at(5), Top20: at(20), Top100: at(100), Top1Interval: [2]float64{low, high}}
 		own := map[string][]Answered{}
 		for i, q := range f.Questions {

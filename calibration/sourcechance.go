@@ -40,9 +40,9 @@ type SourceChanceFit struct {
 	ConfidenceFit
 }
 
-// FitSourceChance fits the chance that the first hit of one source, by its
+// fitSourceChance fits the chance that the first hit of one source, by its
 // column, answers. Rival of the sources has to be known.
-func FitSourceChance(questions []Question, column int) (SourceChanceFit, error) {
+func fitSourceChance(questions []Question, column int) (SourceChanceFit, error) {
 	var fit SourceChanceFit
 	var ranked []RankedQuestion
 	for i := range questions {

@@ -13,7 +13,7 @@ func TestSourceChance(t *testing.T) {
 	for i := range questions {
 		fusion.Rivals(questions[i].Sources)
 	}
-	specialist, err := FitSourceChance(questions, 0)
+	specialist, err := fitSourceChance(questions, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestSourceChance(t *testing.T) {
 	if specialist.Kind != fusion.Specialist || len(specialist.Outcomes) != 400 || right < 100 || *specialist.HeldOut.AUROC < .9 || specialist.HeldOut.ECE > .06 {
 		t.Errorf("%s: %d questions, %d right, AUROC %.3f, ECE %.3f", specialist.Kind, len(specialist.Outcomes), right, *specialist.HeldOut.AUROC, specialist.HeldOut.ECE)
 	}
-	words, err := FitSourceChance(questions, 3)
+	words, err := fitSourceChance(questions, 3)
 	if err != nil || words.Kind != fusion.Lexical || *words.HeldOut.AUROC > .7 {
 		t.Errorf("noise: %s, AUROC %.3f, %v", words.Kind, *words.HeldOut.AUROC, err)
 	}
@@ -41,7 +41,7 @@ func TestSourceChance(t *testing.T) {
 	for i := range questions {
 		questions[i].Sources = questions[i].Sources[:3]
 	}
-	if none, err := FitSourceChance(questions, 0); err != nil || none.Outcomes != nil {
+	if none, err := fitSourceChance(questions, 0); err != nil || none.Outcomes != nil {
 		t.Errorf("without words: %d questions, %v", len(none.Outcomes), err)
 	}
 }
@@ -50,7 +50,7 @@ func TestSourceChance(t *testing.T) {
 // version.
 func TestSourceRecordCheck(t *testing.T) {
 	questions := planted(t, 60, 9)
-	fit, err := FitSourceChance(questions, 2)
+	fit, err := fitSourceChance(questions, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func TestTemperatureOfOtherFolds(t *testing.T) {
 	for i, q := range questions {
 		var others []ensembleAnswer
 		for _, other := range questions {
-			if Fold(other.id) != Fold(q.id) {
+			if foldOf(other.id) != foldOf(q.id) {
 				others = append(others, other)
 			}
 		}

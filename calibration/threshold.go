@@ -21,9 +21,9 @@ type Threshold struct {
 // tolerated are shares of the right first passages that one may be ready to lose.
 func tolerated() []float64 { return []float64{.02, .05, .1, .2} }
 
-// Thresholds are the highest of two decimals that lose at most the tolerated shares, and
+// thresholds are the highest of two decimals that lose at most the tolerated shares, and
 // one half, ascending.
-func Thresholds(answerable, takenOut, unanswerable []Outcome) []Threshold {
+func thresholds(answerable, takenOut, unanswerable []Outcome) []Threshold {
 	lost := func(at float64) float64 { return below(answerable, at, true) }
 	chosen := []float64{.5}
 	for _, share := range tolerated() {

@@ -32,7 +32,7 @@ func (t *tuning) fit(ctx context.Context) (x float64, heldOut []float64, err err
 	if x, err = best(all); err != nil {
 		return 0, nil, err
 	}
-	heldOut, err = CrossFit(all, func(i *int) string { return t.ids[*i] }, best, func(x float64, _ *int) (float64, error) { return x, nil })
+	heldOut, err = crossFit(all, func(i *int) string { return t.ids[*i] }, best, func(x float64, _ *int) (float64, error) { return x, nil })
 	return x, heldOut, err
 }
 

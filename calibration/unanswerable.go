@@ -40,7 +40,7 @@ func RankAnswers(questions []Question, answers []Answered, gates []fusion.Gate, 
 		q := &questions[i]
 		ranked[i] = RankedQuestion{ID: q.ID, Signals: answers[i].Signals, First: answers[i].First}
 		without := q.Without()
-		answer, err := without.answer(&gates[Fold(q.ID)], specialists)
+		answer, err := without.answer(&gates[foldOf(q.ID)], specialists)
 		if err != nil {
 			return fmt.Errorf("without its answer: %w", err)
 		}

@@ -57,11 +57,11 @@ func TestWithoutItsAnswer(t *testing.T) {
 // TestWeightsAreRepetitions: what counts for three is what is there three times.
 func TestWeightsAreRepetitions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 1))
-	var once, thrice []SignalOutcome
+	var once, thrice []signalOutcome
 	var weighted, plain []Outcome
 	for range 200 {
 		s := rng.Float64()
-		o := SignalOutcome{Signals: []float64{s}, Correct: rng.Float64() < s}
+		o := signalOutcome{Signals: []float64{s}, Correct: rng.Float64() < s}
 		for range 3 {
 			thrice = append(thrice, o)
 			plain = append(plain, Outcome{Confidence: s, Correct: o.Correct})
@@ -71,11 +71,11 @@ func TestWeightsAreRepetitions(t *testing.T) {
 		weighted = append(weighted, Outcome{s, o.Correct, 3})
 	}
 	for name, prior := range map[string]*Logistic{"alone": nil, "about a prior": {Intercept: 1, Signals: []Term{{"s", -2}}}} {
-		a, err := FitLogistic([]string{"s"}, once, prior)
+		a, err := fitLogistic([]string{"s"}, once, prior)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := FitLogistic([]string{"s"}, thrice, prior)
+		b, err := fitLogistic([]string{"s"}, thrice, prior)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,12 +96,12 @@ func TestPriorGivesWay(t *testing.T) {
 	rng := rand.New(rand.NewPCG(32, 1))
 	prior := &Logistic{Intercept: 2, Signals: []Term{{"s", -4}}} // the truth is the contrary
 	at := func(n int) float64 {
-		var all []SignalOutcome
+		var all []signalOutcome
 		for range n {
 			s := rng.Float64()
-			all = append(all, SignalOutcome{Signals: []float64{s}, Correct: rng.Float64() < sigmoid(4*s-2)})
+			all = append(all, signalOutcome{Signals: []float64{s}, Correct: rng.Float64() < sigmoid(4*s-2)})
 		}
-		l, err := FitLogistic([]string{"s"}, all, prior)
+		l, err := fitLogistic([]string{"s"}, all, prior)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestPriorGivesWay(t *testing.T) {
 	if few, many := at(10), at(4000); few > -1.5 || math.Abs(many-4) > 1 {
 		t.Errorf("the coefficient is %v after 10 questions and %v after 4,000: -4 is the prior's and 4 the truth", few, many)
 	}
-	if _, err := FitLogistic([]string{"other"}, []SignalOutcome{{[]float64{1}, true, 0}}, prior); err == nil {
+	if _, err := fitLogistic([]string{"other"}, []signalOutcome{{[]float64{1}, true, 0}}, prior); err == nil {
 		t.Error("a prior for other signals was taken")
 	}
 }

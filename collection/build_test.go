@@ -238,7 +238,7 @@ func TestCancelled(t *testing.T) {
 				continue
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			o := BuildOptions{Experts: []PassageEncoder{e}, BatchPassages: 100, Progress: func(p Progress) {
+			o := BuildOptions{Experts: []PassageEncoder{e}, batchPassages: 100, Progress: func(p Progress) {
 				if p.Stage == stage {
 					cancel()
 				}

@@ -46,11 +46,11 @@ func eachBatch(ctx context.Context, store passages, name string, o BuildOptions,
 	progress := func(done int) {
 		r.report(Progress{Stage: Encoding, Expert: name, Done: int64(done), Total: int64(store.Len()), Unit: "passages"})
 	}
-	batch := make([]corpus.Passage, 0, o.BatchPassages)
+	batch := make([]corpus.Passage, 0, o.batchPassages)
 	for done := 0; done < store.Len(); done += len(batch) {
 		progress(done)
 		batch = batch[:0]
-		for i := done; i < min(done+o.BatchPassages, store.Len()); i++ {
+		for i := done; i < min(done+o.batchPassages, store.Len()); i++ {
 			p, err := store.Passage(rank.Ordinal(i))
 			if err != nil {
 				return err

@@ -219,7 +219,7 @@ func (r *faultRun) script() []faultStep {
 				return err
 			}
 			defer func() { _ = w.Close() }()
-			_, err = w.rebuildWords(r.t.Context(), phrased(), BuildOptions{WordMemory: 1})
+			_, err = w.rebuildWords(r.t.Context(), phrased(), BuildOptions{wordMemory: 1})
 			return err
 		}},
 		apply(put(numbered("e", 8))),

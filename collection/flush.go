@@ -196,11 +196,11 @@ func (w *writer) pendingChanges() error {
 		return err
 	}
 	if n > 0 {
-		return fmt.Errorf("%s has %w: start the server once to let them in (%d)", w.dir, ErrPending, n)
+		return fmt.Errorf("%s has %w: start the server once to let them in (%d)", w.dir, errPending, n)
 	}
 	return nil
 }
 
-// ErrPending is the error when a collection has changes that were acknowledged
+// errPending is the error when a collection has changes that were acknowledged
 // and are not yet in a segment.
-var ErrPending = errors.New("changes that were acknowledged and are not yet indexed")
+var errPending = errors.New("changes that were acknowledged and are not yet indexed")

@@ -50,8 +50,7 @@ type Live struct {
 
 // LiveOptions say how a live collection behaves. Zero values are the defaults.
 type LiveOptions struct {
-	// Build's Experts must be those of the collection. Threads, BatchPassages
-	// and WordMemory count too.
+	// Build's Experts must be those of the collection. Threads counts too.
 	Build BuildOptions
 	// FlushAfter is how long a change waits for others before it is made
 	// visible; default one second.

@@ -295,10 +295,10 @@ func TestLogFirst(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "y", Text: "y"}}), BuildOptions{}); !errors.Is(err, ErrPending) {
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "y", Text: "y"}}), BuildOptions{}); !errors.Is(err, errPending) {
 		t.Fatalf("Add: %v", err)
 	}
-	if _, err := Delete(t.Context(), dir, []string{"p1"}); !errors.Is(err, ErrPending) {
+	if _, err := Delete(t.Context(), dir, []string{"p1"}); !errors.Is(err, errPending) {
 		t.Fatalf("Delete: %v", err)
 	}
 	if report, err := Verify(t.Context(), dir, nil); err != nil || report.Pending != 1 {

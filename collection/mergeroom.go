@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ErrNoRoom is the error of a merge that waits for free disk.
-var ErrNoRoom = errors.New("too little free disk to merge")
+// errNoRoom is the error of a merge that waits for free disk.
+var errNoRoom = errors.New("too little free disk to merge")
 
 // mergeReserve is what a merge leaves of the free disk at least, as a share of
 // what it needs itself: for the log and the flushes beside it, and because a
@@ -37,7 +37,7 @@ func (w *writer) roomFor(names []string) error {
 		}
 	}
 	if wanted := need + int64(mergeReserve*float64(need)); free < wanted {
-		return fmt.Errorf("%w: %d segments of %d bytes want %d free, and %d are; searches go over all of them meanwhile", ErrNoRoom, len(names), need, wanted, free)
+		return fmt.Errorf("%w: %d segments of %d bytes want %d free, and %d are; searches go over all of them meanwhile", errNoRoom, len(names), need, wanted, free)
 	}
 	return nil
 }

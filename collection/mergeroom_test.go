@@ -136,10 +136,10 @@ func TestMergesWaitForRoom(t *testing.T) {
 	o.Failed = func(err error) { failed <- err }
 	l := lively(t, d, dir, o)
 	grow(t, l, 0, 60)
-	if err := <-failed; !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), "100 are") {
+	if err := <-failed; !errors.Is(err, errNoRoom) || !strings.Contains(err.Error(), "100 are") {
 		t.Fatal(err)
 	}
-	if b := l.Backlog(); b.Segments != 7 || !errors.Is(b.Trouble, ErrNoRoom) {
+	if b := l.Backlog(); b.Segments != 7 || !errors.Is(b.Trouble, errNoRoom) {
 		t.Fatalf("%+v", b)
 	}
 	d.free.Store(1 << 40)

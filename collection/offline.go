@@ -32,7 +32,7 @@ func Add(ctx context.Context, dir string, source Source, o BuildOptions) (BuildR
 
 // Merge makes one segment of the named ones, without their deleted passages.
 // Nothing is analysed or encoded: postings are merged and vectors are copied. Of
-// the options, Threads, WordMemory and Progress count.
+// the options, Threads and Progress count.
 func Merge(ctx context.Context, dir string, names []string, o BuildOptions) (generation uint64, err error) {
 	return alone(dir, func(w *writer) (uint64, error) { return w.merge(ctx, names, o) })
 }
@@ -40,7 +40,7 @@ func Merge(ctx context.Context, dir string, names []string, o BuildOptions) (gen
 // AddExpert encodes all passages of the collection in dir with another expert
 // and adds its two files to each segment. Nothing else is written; until the
 // new manifest is there, readers see the collection as it was. Of the options,
-// Index, Threads, BatchPassages and Progress count.
+// Index, Threads and Progress count.
 func AddExpert(ctx context.Context, dir string, encoder PassageEncoder, o BuildOptions) (BuildReport, error) {
 	return alone(dir, func(w *writer) (BuildReport, error) { return w.addExpert(ctx, encoder, o) })
 }
@@ -58,7 +58,7 @@ func RemoveExpert(ctx context.Context, dir, name string) error {
 // gets them, and how one that another analyser made can be used again. A new file of
 // words is written beside the old one in each segment, and nothing else; until
 // the new manifest is there, readers see the collection as it was. Of the
-// options, WordMemory and Progress count.
+// options, Progress counts.
 func RebuildWords(ctx context.Context, dir string, params bm25.Params, o BuildOptions) (BuildReport, error) {
 	return alone(dir, func(w *writer) (BuildReport, error) { return w.rebuildWords(ctx, params, o) })
 }

@@ -75,12 +75,12 @@ type BuildOptions struct {
 	Words bm25.Params
 	// Threads for building graphs; 0: all processors.
 	Threads int
-	// BatchPassages is how many passages an encoder gets at a time; 0: 256.
+	// batchPassages is how many passages an encoder gets at a time; 0: 256.
 	// A larger batch lets it group passages by length, at the price of memory.
-	BatchPassages int
-	// WordMemory bounds BM25's postings in memory before they go to a temporary
+	batchPassages int
+	// wordMemory bounds BM25's postings in memory before they go to a temporary
 	// file; 0: 512 MiB.
-	WordMemory int64
+	wordMemory int64
 	// BadPassage is called for a passage that cannot be indexed, with an error
 	// that names its place; nil goes on without it, an error ends the build.
 	// Without BadPassage the first bad passage ends the build.
@@ -94,14 +94,14 @@ type BuildOptions struct {
 }
 
 func (o *BuildOptions) complete() error {
-	if o.BatchPassages == 0 {
-		o.BatchPassages = 256
+	if o.batchPassages == 0 {
+		o.batchPassages = 256
 	}
-	if o.WordMemory == 0 {
-		o.WordMemory = 512 << 20
+	if o.wordMemory == 0 {
+		o.wordMemory = 512 << 20
 	}
-	if o.BatchPassages < 0 || o.WordMemory < 0 || o.Threads < 0 {
-		return fmt.Errorf("build options below zero: %d passages a batch, %d bytes for words, %d threads", o.BatchPassages, o.WordMemory, o.Threads)
+	if o.batchPassages < 0 || o.wordMemory < 0 || o.Threads < 0 {
+		return fmt.Errorf("build options below zero: %d passages a batch, %d bytes for words, %d threads", o.batchPassages, o.wordMemory, o.Threads)
 	}
 	seen := map[string]bool{}
 	for _, x := range o.Experts {

@@ -60,7 +60,7 @@ func questions(seed uint64, n int) []string {
 func TestBuiltCollection(t *testing.T) {
 	wiki, health := &hashEncoder{name: "wiki", dimension: 16}, &hashEncoder{name: "health", dimension: 24}
 	passages := randomPassages(1, 700)
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{wiki, health}, BatchPassages: 64}, passages)
+	dir := built(t, BuildOptions{Experts: []PassageEncoder{wiki, health}, batchPassages: 64}, passages)
 	g := opened(t, dir)
 	if g.Len() != len(passages) || g.Number() != 1 || g.Segments() != 1 {
 		t.Fatalf("%d passages, generation %d, %d segments", g.Len(), g.Number(), g.Segments())

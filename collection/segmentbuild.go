@@ -214,7 +214,7 @@ func skippable(err error) bool {
 // writeWords builds BM25 of a store, deleted passages too, in a file.
 func writeWords(ctx context.Context, d disk.Disk, path string, store passages, params bm25.Params, o BuildOptions, r *reporter) error {
 	builder := bm25.NewBuilder(params)
-	builder.SpillTo(d, filepath.Dir(path), o.WordMemory)
+	builder.SpillTo(d, filepath.Dir(path), o.wordMemory)
 	defer builder.Discard()
 	for i := range store.Len() {
 		if i%256 == 0 {

@@ -51,7 +51,7 @@ func TestOnePassMakesBoth(t *testing.T) {
 	apart := built(t, BuildOptions{Experts: []PassageEncoder{dense, &late.wordEncoder}}, passages)
 	for name, experts := range map[string][]PassageEncoder{"dense first": {dense, late}, "late first": {late, dense}} {
 		late.passes, late.alone = 0, 0
-		dir := built(t, BuildOptions{Experts: experts, Shared: late.both(), BatchPassages: 64}, passages)
+		dir := built(t, BuildOptions{Experts: experts, Shared: late.both(), batchPassages: 64}, passages)
 		if late.passes != len(passages) || late.alone != 0 {
 			t.Errorf("%s: %d passages for both, %d for late alone", name, late.passes, late.alone)
 		}
@@ -114,7 +114,7 @@ func TestOnePassThatFails(t *testing.T) {
 	passages := randomPassages(71, 100)
 	dir := built(t, BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}}, passages[:40])
 	late.passes, late.failAt = 0, 30
-	if _, err := Add(t.Context(), dir, of(passages[40:]), BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}, BatchPassages: 20}); err == nil {
+	if _, err := Add(t.Context(), dir, of(passages[40:]), BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}, batchPassages: 20}); err == nil {
 		t.Fatal("no error")
 	}
 	entries, err := filepath.Glob(filepath.Join(dir, "*", "*"))

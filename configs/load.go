@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// DefaultFile is read when no file is named, and may be absent.
-const DefaultFile = "conclave.yaml"
+// defaultFile is read when no file is named, and may be absent.
+const defaultFile = "conclave.yaml"
 
 // Sources are what a configuration is made of. Every field may be empty.
 type Sources struct {
@@ -73,7 +73,7 @@ func (s Sources) file() (name string, named bool) {
 	if named := Variable(s.Environ, variableFile); named != "" {
 		return named, true
 	}
-	return filepath.Join(s.Dir, DefaultFile), false
+	return filepath.Join(s.Dir, defaultFile), false
 }
 
 // anchor makes the relative paths of a file count from its folder.

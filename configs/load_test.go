@@ -19,7 +19,7 @@ func load(t *testing.T, text string, environ []string, args ...string) (Config, 
 	t.Helper()
 	t.Chdir(t.TempDir())
 	if text != "" {
-		if err := os.WriteFile(DefaultFile, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(defaultFile, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

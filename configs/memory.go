@@ -26,7 +26,7 @@ type ExpertSize struct {
 const (
 	changeBytes = 150       // of a change that waits: collection.pending
 	flushBytes  = 32 << 20  // texts of a flush: collection.flushBytes
-	wordBytes   = 512 << 20 // postings before they go to a file: collection.BuildOptions.WordMemory
+	wordBytes   = 512 << 20 // postings before they go to a file, as package collection builds
 	openUploads = 16        // for each that stores: handlers.openUploads
 	uploadBytes = 2 << 20   // of an upload beside two lines: handlers.uploadChunk read, and as much stored
 	// collected is how much larger the heap gets than what is in use before it is

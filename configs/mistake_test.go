@@ -103,7 +103,7 @@ func FuzzFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		t.Chdir(t.TempDir()) // from which relative paths count
 		load := func(text []byte) (Config, error) {
-			if err := os.WriteFile(DefaultFile, text, 0o600); err != nil {
+			if err := os.WriteFile(defaultFile, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			return Load(Sources{})

@@ -13,12 +13,12 @@ import (
 // by DPR's rules (its has_answer): the text only, never the title.
 type Matcher interface{ In(text string) bool }
 
-// StringAnswers matches answers as sequences of tokens: text and answer are
+// stringAnswers matches answers as sequences of tokens: text and answer are
 // brought to NFD, cut into runs of letters, digits and marks and into single
 // other characters, lower-cased, and the answer has to be a contiguous run of
 // the text's tokens. An answer without any token is an error, since it would
 // match everything.
-func StringAnswers(answers []string) (Matcher, error) {
+func stringAnswers(answers []string) (Matcher, error) {
 	m := stringMatcher{}
 	for _, answer := range answers {
 		tokens := answerTokens(answer)

@@ -21,7 +21,7 @@ func TestStringAnswers(t *testing.T) {
 		{"Stra\u00dfe", "STRASSE", false},
 		{"\u0130stanbul", "i\u0307stanbul", true},
 	} {
-		m, err := StringAnswers([]string{c.answer})
+		m, err := stringAnswers([]string{c.answer})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestStringAnswers(t *testing.T) {
 		}
 	}
 	for _, empty := range []string{"", " ", "\u200b"} {
-		if _, err := StringAnswers([]string{empty}); err == nil {
+		if _, err := stringAnswers([]string{empty}); err == nil {
 			t.Errorf("the answer %q, which matches everything, was accepted", empty)
 		}
 	}
@@ -48,7 +48,7 @@ func TestRegexAnswers(t *testing.T) {
 		{`\bcat\b`, "concatenate", false},
 		{`\bcat\b`, "a cat.", true},
 	} {
-		m, bad := RegexAnswers([]string{c.pattern})
+		m, bad := regexAnswers([]string{c.pattern})
 		if len(bad) > 0 {
 			t.Fatalf("%q does not compile", c.pattern)
 		}
@@ -56,7 +56,7 @@ func TestRegexAnswers(t *testing.T) {
 			t.Errorf("%q in %q: %v, want %v", c.pattern, c.text, got, c.want)
 		}
 	}
-	m, bad := RegexAnswers([]string{"(unclosed"})
+	m, bad := regexAnswers([]string{"(unclosed"})
 	if len(bad) != 1 || m.In("(unclosed") {
 		t.Error("a pattern that does not compile has to be reported and never match")
 	}

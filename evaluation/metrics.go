@@ -8,10 +8,10 @@ import (
 	"conclave/questions"
 )
 
-// NDCG is the normalised discounted cumulative gain of the first k passages
+// ndcg is the normalised discounted cumulative gain of the first k passages
 // with linear gain: Σ grade/log2(rank+1), divided by that of the ideal order
 // (trec_eval's ndcg_cut). A question without relevant passages scores 0.
-func NDCG(ranking []string, j questions.Judgements, k int) float64 {
+func ndcg(ranking []string, j questions.Judgements, k int) float64 {
 	gain := 0.0
 	for i, id := range ranking[:min(k, len(ranking))] {
 		gain += max(j[id], 0) / math.Log2(float64(i+2))
@@ -33,9 +33,9 @@ func NDCG(ranking []string, j questions.Judgements, k int) float64 {
 	return gain / ideal
 }
 
-// AveragePrecision is the mean of the precisions at the ranks of the relevant
+// averagePrecision is the mean of the precisions at the ranks of the relevant
 // passages; those that are not in the ranking count as 0.
-func AveragePrecision(ranking []string, j questions.Judgements) float64 {
+func averagePrecision(ranking []string, j questions.Judgements) float64 {
 	total := j.Relevant()
 	if total == 0 {
 		return 0
@@ -50,8 +50,8 @@ func AveragePrecision(ranking []string, j questions.Judgements) float64 {
 	return sum / float64(total)
 }
 
-// Recall is the share of the relevant passages that are among the first k.
-func Recall(ranking []string, j questions.Judgements, k int) float64 {
+// recallAt is the share of the relevant passages that are among the first k.
+func recallAt(ranking []string, j questions.Judgements, k int) float64 {
 	total := j.Relevant()
 	if total == 0 {
 		return 0

@@ -84,10 +84,10 @@ func newJudge(q *questions.Question, patterns bool) (*judge, error) {
 	switch {
 	case len(q.Answers) == 0:
 	case patterns:
-		j.answers, j.bad = RegexAnswers(q.Answers)
+		j.answers, j.bad = regexAnswers(q.Answers)
 	default:
 		var err error
-		if j.answers, err = StringAnswers(q.Answers); err != nil {
+		if j.answers, err = stringAnswers(q.Answers); err != nil {
 			return nil, fmt.Errorf("%s, field \"answers\": %w", q.Place, err)
 		}
 	}
@@ -117,9 +117,9 @@ func (j *judge) outcome(results []search.Result, confidence *float64) Outcome {
 				o.First = i + 1
 			}
 		}
-		o.NDCG10 = NDCG(ids, j.judgements, 10)
-		o.AP = AveragePrecision(ids, j.judgements)
-		o.Recall100 = Recall(ids, j.judgements, 100)
+		o.NDCG10 = ndcg(ids, j.judgements, 10)
+		o.AP = averagePrecision(ids, j.judgements)
+		o.Recall100 = recallAt(ids, j.judgements, 100)
 	}
 	if j.answers != nil {
 		for i := range results {

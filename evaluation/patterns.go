@@ -6,14 +6,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// RegexAnswers matches answers as regular expressions (TREC's patterns),
+// regexAnswers matches answers as regular expressions (TREC's patterns),
 // case-insensitive, multi-line, on NFD text, as DPR does with Python's regex
 // module. The expressions are Go's: \s, \d, \w and \b know ASCII alone.
 //
 // A pattern that does not compile never matches, as in DPR; it is returned in
 // bad, so that the caller can say so. Look-around and back references do not
 // compile here, although they would there.
-func RegexAnswers(patterns []string) (m Matcher, bad []string) {
+func regexAnswers(patterns []string) (m Matcher, bad []string) {
 	var out regexMatcher
 	for _, pattern := range patterns {
 		expression, err := regexp.Compile("(?im)" + norm.NFD.String(pattern))

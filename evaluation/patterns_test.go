@@ -26,7 +26,7 @@ func TestPatternsArePythons(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range golden.Cases {
-		m, bad := RegexAnswers([]string{c.Pattern})
+		m, bad := regexAnswers([]string{c.Pattern})
 		if c.Bad != (len(bad) == 1) {
 			t.Errorf("%q: bad are %q, Python refuses it: %v", c.Pattern, bad, c.Bad)
 			continue
@@ -41,7 +41,7 @@ func TestPatternsArePythons(t *testing.T) {
 
 func TestPatternsBeyondGo(t *testing.T) {
 	for _, pattern := range []string{`(?=a)b`, `(a)\1`, `[a`} {
-		if m, bad := RegexAnswers([]string{pattern, "x"}); len(bad) != 1 || m.In("ab aa") || !m.In("x") {
+		if m, bad := regexAnswers([]string{pattern, "x"}); len(bad) != 1 || m.In("ab aa") || !m.In("x") {
 			t.Errorf("%q: bad are %q; it has to be named, never to match, and to leave others alone", pattern, bad)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 //go:embed README.md calibration.yaml confidence.yaml amazon covid fairytale late medquad nq policy wiki
 var FS embed.FS
 
-// Names lists the experts, by name.
-func Names() []string {
+// expertNames lists the experts, by name.
+func expertNames() []string {
 	entries, err := fs.ReadDir(FS, ".")
 	if err != nil {
 		return nil // cannot be: the root of an embed.FS is always there

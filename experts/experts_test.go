@@ -22,7 +22,7 @@ var shipped = []string{"amazon", "covid", "fairytale", "late", "medquad", "nq", 
 
 // TestShippedExperts: no more and no fewer than promised are in the binary.
 func TestShippedExperts(t *testing.T) {
-	if got := Names(); !slices.Equal(got, shipped) {
+	if got := expertNames(); !slices.Equal(got, shipped) {
 		t.Errorf("shipped are %v, want %v", got, shipped)
 	}
 }
@@ -30,7 +30,7 @@ func TestShippedExperts(t *testing.T) {
 // TestEveryExpertIsADeltaOfTheBase that this version fetches: those in the
 // binary, and those that are committed for comparisons.
 func TestEveryExpertIsADeltaOfTheBase(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range expertNames() {
 		files, err := fs.Sub(FS, name)
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func TestCommittedExpertsAreShipped(t *testing.T) {
 		t.Skipf("git: %v", err)
 	}
 	for _, file := range strings.Fields(string(out)) {
-		if folder, name := path.Split(file); name == models.ManifestFile && strings.Count(file, "/") == 1 && !slices.Contains(Names(), path.Clean(folder)) {
+		if folder, name := path.Split(file); name == models.ManifestFile && strings.Count(file, "/") == 1 && !slices.Contains(expertNames(), path.Clean(folder)) {
 			t.Errorf("%s is committed: name %s in the go:embed line of experts.go, or keep it elsewhere", file, path.Clean(folder))
 		}
 	}

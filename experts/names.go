@@ -35,11 +35,11 @@ const (
 func Default() []string { return []string{Base, Late} }
 
 // All are the base encoder and all experts that are shipped.
-func All() []string { return append([]string{Base}, Names()...) }
+func All() []string { return append([]string{Base}, expertNames()...) }
 
 // Specialists are the shipped experts that have a domain.
 func Specialists() []string {
-	return slices.DeleteFunc(Names(), func(name string) bool { return name == Late })
+	return slices.DeleteFunc(expertNames(), func(name string) bool { return name == Late })
 }
 
 // Same reports whether two lists name the same experts, in any order.

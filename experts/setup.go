@@ -107,7 +107,7 @@ func CheckName(name string, d *models.Delta) error {
 	if isBaseName(name) {
 		return fmt.Errorf("the name %q is the base encoder's: %w", name, ErrNameTaken)
 	}
-	if !slices.Contains(Names(), name) {
+	if !slices.Contains(expertNames(), name) {
 		return nil
 	}
 	files, err := fs.Sub(FS, name)

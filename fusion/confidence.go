@@ -112,9 +112,9 @@ func Confidence(mutualInformation float64, members int) float64 {
 	return min(max(1-mutualInformation/math.Log(float64(members)), 0), 1)
 }
 
-// Weights divides confidences by their sum, so that they add up to 1. When all
+// weightsOf divides confidences by their sum, so that they add up to 1. When all
 // are 0 every weight is the same. The authors' code divides by zero there.
-func Weights(confidences []float64) []float64 {
+func weightsOf(confidences []float64) []float64 {
 	weights := slices.Clone(confidences)
 	sum := total(weights) // sorts the copy
 	copy(weights, confidences)

@@ -80,7 +80,7 @@ func byConfidence(experts []Source) (weighted []Source, mean float64) {
 		confidences[i] = e.Weight
 	}
 	weighted = make([]Source, len(experts))
-	for i, w := range Weights(confidences) {
+	for i, w := range weightsOf(confidences) {
 		weighted[i] = Source{Column: experts[i].Column, Weight: w}
 	}
 	return weighted, total(confidences) / float64(max(len(experts), 1))

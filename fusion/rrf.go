@@ -12,9 +12,9 @@ func rrf() Method {
 	}
 }
 
-// RRFConstant is the k of reciprocal rank fusion (Cormack, Clarke and
+// rrfConstant is the k of reciprocal rank fusion (Cormack, Clarke and
 // Büttcher, 2009), which found 60 good over many collections.
-const RRFConstant = 60
+const rrfConstant = 60
 
 // RRF is reciprocal rank fusion: Σ w/(60 + rank), where a source that did not
 // find a candidate adds nothing. The weights are used as they are; when all
@@ -32,7 +32,7 @@ func (c *Candidates) reciprocal(row int, s Source) Part {
 	p := Part{Column: s.Column, Weight: s.Weight}
 	if at := c.at(row, s.Column); at.origin == FromHit {
 		p.Score, p.Rank, p.Origin = float64(at.score), int(at.rank), FromHit
-		p.Contribution = s.Weight / float64(RRFConstant+at.rank)
+		p.Contribution = s.Weight / float64(rrfConstant+at.rank)
 	}
 	return p
 }

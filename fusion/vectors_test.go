@@ -345,7 +345,7 @@ func TestWeights(t *testing.T) {
 		{[]float64{0, .3}, []float64{0, 1}},
 		{nil, nil},
 	} {
-		for i, got := range Weights(want.confidences) {
+		for i, got := range weightsOf(want.confidences) {
 			if math.Abs(got-want.weights[i]) > 1e-15 {
 				t.Errorf("weights of %v: %v at %d, want %v", want.confidences, got, i, want.weights[i])
 			}

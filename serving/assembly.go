@@ -85,7 +85,7 @@ func (a *Assembly) load() (err error) {
 		return err
 	}
 	names := searchedExperts(config, g)
-	config.Encoder.Threads = ThreadsOfOne(config, len(names))
+	config.Encoder.Threads = threadsOfOne(config, len(names))
 	var failed map[string]error
 	if a.Experts, failed, err = openSome(config, a.options.Log, names); err != nil {
 		return err

@@ -83,13 +83,13 @@ func openSome(config configs.Config, log *slog.Logger, names []string) (x *Exper
 	return x, failed, nil
 }
 
-// ThreadsOfOne is how many cores one inference uses where the configuration
+// threadsOfOne is how many cores one inference uses where the configuration
 // leaves it open, when so many may run at once: experts that are all asked the
 // same question, or batches of passages. Side by side on a core each they take
 // two thirds of the time of one after the other on all cores, since no thread
 // waits for another within a run; a lone expert has all cores, and its answer
 // is there earlier.
-func ThreadsOfOne(config configs.Config, atOnce int) int {
+func threadsOfOne(config configs.Config, atOnce int) int {
 	if config.Encoder.Threads > 0 {
 		return config.Encoder.Threads
 	}

@@ -38,7 +38,7 @@ type Indexed struct {
 
 // Index reads passages, encodes and publishes them.
 func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
-	o.Config.Encoder.Threads = ThreadsOfOne(o.Config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
+	o.Config.Encoder.Threads = threadsOfOne(o.Config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
 	loaded, err := OpenExperts(o.Config, o.Log, o.Experts)
 	if err != nil {
 		return made, err

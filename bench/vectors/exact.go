@@ -17,9 +17,9 @@ type Exact struct {
 	MemoryPerSecond float64 `json:"memory_bytes_per_second"` // of the same memory read by plain additions
 }
 
-// MeasureExact measures exact search and the memory beside it, in turns; of
+// measureExact measures exact search and the memory beside it, in turns; of
 // each the best pass counts, since anything else on the machine only slows.
-func MeasureExact(ctx context.Context, x ann.Index, queries [][]float32, passes int) (Exact, error) {
+func measureExact(ctx context.Context, x ann.Index, queries [][]float32, passes int) (Exact, error) {
 	var e Exact
 	queries = queries[:min(len(queries), 64)]
 	if len(queries) == 0 || x.Len() == 0 {

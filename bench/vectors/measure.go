@@ -24,7 +24,7 @@ const K = 100
 
 // Trial say what to measure.
 type Trial struct {
-	Vectors string // a file of rows, see ReadVectors
+	Vectors string // a file of rows, see readVectors
 	Queries string // a file of rows
 	Truth   string // the K nearest rows of each query, int32 little-endian; "" computes them
 	Dim     int
@@ -92,7 +92,7 @@ func (o *Trial) complete() {
 // there, and reads the queries. end closes the index, and removes a temporary folder.
 func (o *Trial) begin(ctx context.Context, r *Figures) (x ann.Index, asked [][]float32, end func() error, err error) {
 	o.complete()
-	queries, err := ReadVectors(o.Queries, o.Dim)
+	queries, err := readVectors(o.Queries, o.Dim)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -125,7 +125,7 @@ func Run(ctx context.Context, o Trial) (r Figures, err error) {
 	r.Rows, r.Queries, r.BytesPerVector = x.Len(), len(asked), x.BytesPerVector()
 	if o.Kind == ann.Flat { // efSearch does nothing there
 		o.Ef = o.Ef[:min(1, len(o.Ef))]
-		e, err := MeasureExact(ctx, x, asked, o.Passes)
+		e, err := measureExact(ctx, x, asked, o.Passes)
 		if err != nil {
 			return Figures{}, err
 		}
@@ -176,7 +176,7 @@ func prepare(ctx context.Context, o Trial, r *Figures) (ann.Index, error) {
 
 // convert writes a file of plain rows as a file of vectors.
 func convert(from, to string, dim int) error {
-	rows, err := OpenRows(from, dim)
+	rows, err := openRows(from, dim)
 	if err != nil {
 		return err
 	}

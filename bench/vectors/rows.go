@@ -32,9 +32,9 @@ type Rows struct {
 	path string
 }
 
-// OpenRows opens a file of rows of dim numbers: half precision if its name
+// openRows opens a file of rows of dim numbers: half precision if its name
 // ends in .f16, single if in .f32.
-func OpenRows(path string, dim int) (*Rows, error) {
+func openRows(path string, dim int) (*Rows, error) {
 	r := &Rows{dim: dim, path: path}
 	switch {
 	case dim < 1:
@@ -92,9 +92,9 @@ func (r *Rows) All() iter.Seq2[[]float32, error] {
 	}
 }
 
-// ReadVectors reads a whole file of rows: see OpenRows.
-func ReadVectors(path string, dim int) ([]float32, error) {
-	rows, err := OpenRows(path, dim)
+// readVectors reads a whole file of rows: see openRows.
+func readVectors(path string, dim int) ([]float32, error) {
+	rows, err := openRows(path, dim)
 	if err != nil {
 		return nil, err
 	}

@@ -54,16 +54,16 @@ func TestReadVectorsRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, read := range map[string]func() ([]float32, error){
-		"no whole number of rows": func() ([]float32, error) { return ReadVectors(path, 3) },
-		"the dimension is 0":      func() ([]float32, error) { return ReadVectors(path, 0) },
-		"should end in":           func() ([]float32, error) { return ReadVectors(filepath.Join(folder, "v.bin"), 3) },
-		"no such file":            func() ([]float32, error) { return ReadVectors(filepath.Join(folder, "x.f32"), 3) },
+		"no whole number of rows": func() ([]float32, error) { return readVectors(path, 3) },
+		"the dimension is 0":      func() ([]float32, error) { return readVectors(path, 0) },
+		"should end in":           func() ([]float32, error) { return readVectors(filepath.Join(folder, "v.bin"), 3) },
+		"no such file":            func() ([]float32, error) { return readVectors(filepath.Join(folder, "x.f32"), 3) },
 	} {
 		if _, err := read(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
 		}
 	}
-	if v, err := ReadVectors(path, 7); err != nil || len(v) != 7 {
+	if v, err := readVectors(path, 7); err != nil || len(v) != 7 {
 		t.Errorf("%v, %v", v, err)
 	}
 }
@@ -80,7 +80,7 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	v, err := ReadVectors(vectors, dim)
+	v, err := readVectors(vectors, dim)
 	if err != nil || len(v) != n*dim {
 		t.Fatalf("%d numbers: %v", len(v), err)
 	}

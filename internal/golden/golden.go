@@ -17,22 +17,22 @@ import (
 	"conclave/internal/testenv"
 )
 
-// EnvShared names the environment variable that overrides where the reference
+// envShared names the environment variable that overrides where the reference
 // material is looked for.
-const EnvShared = "CONCLAVE_SHARED"
+const envShared = "CONCLAVE_SHARED"
 
 // Path returns the path of a file or folder of the reference material, for
 // instance Path(t, "golden/bm25/scifact.run.jsonl.gz"), and skips the test
 // when it is not there.
 func Path(tb testing.TB, name string) string {
 	tb.Helper()
-	root := os.Getenv(EnvShared)
+	root := os.Getenv(envShared)
 	if root == "" {
 		root = filepath.Join(testenv.Root(tb), "..", "shared")
 	}
 	path := filepath.Join(root, filepath.FromSlash(name))
 	if _, err := os.Stat(path); err != nil {
-		tb.Skipf("reference material %s is not here (looked at %s; set %s to the folder that has it)", name, path, EnvShared)
+		tb.Skipf("reference material %s is not here (looked at %s; set %s to the folder that has it)", name, path, envShared)
 	}
 	return path
 }

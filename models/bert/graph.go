@@ -26,9 +26,9 @@ func (h Head) firstTokenOnly() bool { return h.Pooling != "mean" && h.Late == 0 
 // with Head.Late Tokens, float32 [batch, sequence, Late+1], and with
 // Head.Pooling Embedding, float32 [batch, Config.Output()].
 const (
-	InputIDs      = "input_ids"
-	AttentionMask = "attention_mask"
-	TokenTypeIDs  = "token_type_ids"
+	inputIDs      = "input_ids"
+	attentionMask = "attention_mask"
+	tokenTypeIDs  = "token_type_ids"
 	Embedding     = "embedding"
 	Tokens        = "tokens"
 )
@@ -58,7 +58,7 @@ func write(w io.Writer, c Config, weights Weights, head Head, body func(*builder
 	if b.err != nil {
 		return b.err
 	}
-	for _, name := range []string{InputIDs, AttentionMask, TokenTypeIDs} {
+	for _, name := range []string{inputIDs, attentionMask, tokenTypeIDs} {
 		b.graph.Inputs = append(b.graph.Inputs, onnx.NewValue(name, onnx.Int64, onnx.Varying("batch"), onnx.Varying("sequence")))
 	}
 	b.graph.Name, b.graph.Outputs = "bert", outputs

@@ -24,7 +24,7 @@ func (b *builder) head(rows string, h Head) {
 	if !h.firstTokenOnly() {
 		tokens := b.op("Reshape", []string{rows, valueShape})
 		if h.Pooling == "mean" {
-			pooled = tail.Mean(tokens, AttentionMask)
+			pooled = tail.Mean(tokens, attentionMask)
 		} else {
 			pooled = tail.First(tokens)
 		}

@@ -36,14 +36,14 @@ func (c *Config) wide() int { return c.Dimension + c.Heads }
 
 // inputs appends what all layers share.
 func (b *builder) inputs() {
-	shape := b.op("Shape", []string{InputIDs})
+	shape := b.op("Shape", []string{inputIDs})
 	axis := onnx.Int("axis", 0)
 	b.named(queryShape, "Concat", []string{shape, b.ints("width.query", int64(b.c.wide()))}, axis)
 	b.named(valueShape, "Concat", []string{shape, b.ints("width.value", int64(b.c.Dimension))}, axis)
 	b.ints(rowShape, -1, int64(b.c.Dimension))
 
 	column := b.op("Reshape", []string{
-		b.op("Cast", []string{AttentionMask}, onnx.Int("to", int64(onnx.Float))),
+		b.op("Cast", []string{attentionMask}, onnx.Int("to", int64(onnx.Float))),
 		b.ints("shape.column", -1, 1),
 	})
 	padded := b.op("Sub", []string{column, b.floats("mask.real", []float32{1})}) // 0 or -1
@@ -60,16 +60,16 @@ func (b *builder) inputs() {
 func (b *builder) tokens() (ids, types, positions string) {
 	zero, one := b.ints("zero", 0), b.ints("one", 1)
 	int32s := onnx.Int("to", int64(onnx.Int32))
-	real := b.op("Cast", []string{AttentionMask}, onnx.Int("to", int64(onnx.Bool)))
+	real := b.op("Cast", []string{attentionMask}, onnx.Int("to", int64(onnx.Bool)))
 	fill := func(input string) string {
 		first := b.op("Slice", []string{input, zero, one, one})
 		return b.op("Cast", []string{b.op("Where", []string{real, input, first})}, int32s)
 	}
-	shape := b.op("Shape", []string{InputIDs})
+	shape := b.op("Shape", []string{inputIDs})
 	length := b.op("Squeeze", []string{b.op("Slice", []string{shape, one, b.ints("two", 2)})})
 	order := b.op("Range", []string{b.scalar("from", 0), length, b.scalar("step", 1)})
-	positions = b.op("Cast", []string{b.op("Mul", []string{AttentionMask, order})}, int32s)
-	return fill(InputIDs), fill(TokenTypeIDs), positions
+	positions = b.op("Cast", []string{b.op("Mul", []string{attentionMask, order})}, int32s)
+	return fill(inputIDs), fill(tokenTypeIDs), positions
 }
 
 // attend appends multi-head attention over rows of widened queries and keys

@@ -21,7 +21,7 @@ import (
 const (
 	LateProjection       = "late.projection.weight"
 	LateImportanceWeight = "late.importance.weight"
-	LateImportanceBias   = "late.importance.bias"
+	lateImportanceBias   = "late.importance.bias"
 )
 
 // LateNames lists those weights and their shapes, for tokens' vectors of
@@ -30,7 +30,7 @@ func LateNames(late, dimension int) []Named {
 	return []Named{
 		{LateProjection, []int{late, dimension}},
 		{LateImportanceWeight, []int{1, dimension}},
-		{LateImportanceBias, []int{1}},
+		{lateImportanceBias, []int{1}},
 	}
 }
 
@@ -50,11 +50,11 @@ func (b *builder) late(rows string, late int) *onnx.Value {
 	product := b.op("MatMul", []string{rows, b.floats(LateImportanceWeight, b.read(LateImportanceWeight, 1, d), d, 1)})
 	importance := b.op("Softplus", []string{b.op("Add", []string{
 		b.op("Div", []string{product, length}),
-		b.floats(LateImportanceBias, b.read(LateImportanceBias, 1), 1),
+		b.floats(lateImportanceBias, b.read(lateImportanceBias, 1), 1),
 	})})
 
 	both := b.op("Concat", []string{vector, importance}, onnx.Int("axis", 1))
-	shape := b.op("Concat", []string{b.op("Shape", []string{InputIDs}), b.ints("width.tokens", int64(late)+1)}, onnx.Int("axis", 0))
+	shape := b.op("Concat", []string{b.op("Shape", []string{inputIDs}), b.ints("width.tokens", int64(late)+1)}, onnx.Int("axis", 0))
 	b.named(Tokens, "Reshape", []string{both, shape})
 	return onnx.NewValue(Tokens, onnx.Float, onnx.Varying("batch"), onnx.Varying("sequence"), onnx.Fixed(late+1))
 }
