@@ -51,6 +51,22 @@ func (x Index) Check() error {
 	return ann.BuildOptions{M: x.M, EfConstruction: x.EfConstruction}.Check(x.Kind)
 }
 
+// Unlike names a property that is set in x and another one in stored, by its JSON name,
+// and gives both; "" where there is none.
+func (x Index) Unlike(stored Index) (property string, asked, has any) {
+	switch {
+	case x.Kind != "" && x.Kind != stored.Kind:
+		return "kind", x.Kind, stored.Kind
+	case x.M != 0 && x.M != stored.M:
+		return "m", x.M, stored.M
+	case x.EfConstruction != 0 && x.EfConstruction != stored.EfConstruction:
+		return "ef_construction", x.EfConstruction, stored.EfConstruction
+	case x.Seed != 0 && x.Seed != stored.Seed:
+		return "seed", x.Seed, stored.Seed
+	}
+	return "", nil, nil
+}
+
 // NewWords are the constants of BM25 for a new collection, with or without an index of
 // pairs of adjacent words.
 func NewWords(phrases bool) bm25.Params {

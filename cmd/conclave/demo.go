@@ -7,7 +7,6 @@ import (
 	"net"
 	"strings"
 
-	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
 	"conclave/demo"
@@ -88,7 +87,7 @@ func buildDemo(ctx context.Context, config configs.Config, term terminal) error 
 		return err
 	}
 	term.In = bytes.NewReader(passages)
-	x := indexing{experts: strings.Join(names, ","), phrases: true, quiet: true, index: collection.Index{Kind: config.Index.Kind}}
+	x := indexing{experts: strings.Join(names, ","), phrases: true, quiet: true}
 	x.inputs.files = []corpus.Input{{Path: "-"}}
 	bar := newProgress(term.Err)
 	defer bar.Finish()

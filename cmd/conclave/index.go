@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -25,7 +26,6 @@ type indexing struct {
 	phrasesAsked             bool // by --phrases, not by its default
 	threads                  int
 	index                    collection.Index
-	kindAsked                bool // by --index, not by the configuration
 	replace, skipBad, asJSON bool
 	strict                   bool
 	quiet                    bool // without what it takes
@@ -138,6 +138,7 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	}
 	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Experts: names, Inputs: x.inputs.files, New: has == nil, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace = x.threads, x.index, x.replace
+	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
 	if has == nil {
 		o.Build.Words = collection.NewWords(x.phrases)
 	}

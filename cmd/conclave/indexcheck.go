@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -31,13 +32,10 @@ func (x *indexing) check(flags *pflag.FlagSet, kind string) error {
 		return usagef("--threads is %d; 0 (all processors) to %d is possible", x.threads, maxBuildThreads)
 	}
 	x.phrasesAsked = flags.Changed("phrases")
-	if x.index.Kind == "" {
-		x.index.Kind = kind
-	} else {
-		x.kindAsked = true
-	}
-	if err := x.index.Check(); err != nil {
-		return usageError{fmt.Errorf("--index %s: %w", x.index.Kind, err)}
+	index := x.index
+	index.Kind = cmp.Or(index.Kind, kind)
+	if err := index.Check(); err != nil {
+		return usageError{fmt.Errorf("--index %s: %w", index.Kind, err)}
 	}
 	return nil
 }
@@ -89,25 +87,15 @@ func (x *indexing) fits(folder string, has []collection.ExpertFiles) error {
 	if x.addExpert != "" {
 		return nil
 	}
-	if has != nil && len(has) == 0 && (x.kindAsked || x.index != (collection.Index{Kind: x.index.Kind})) {
+	if has != nil && len(has) == 0 && x.index != (collection.Index{}) {
 		return usagef("%s has no experts, so there are no vectors to index in any way: leave out --index, --m, --ef-construction and --seed, or add an expert with --add-expert", folder)
 	}
 	for _, e := range has {
-		for _, f := range []struct {
-			flag          string
-			given         bool
-			asked, stored any
-		}{
-			{"index", x.kindAsked, x.index.Kind, e.Index.Kind},
-			{"m", x.index.M != 0, x.index.M, e.Index.M},
-			{"ef-construction", x.index.EfConstruction != 0, x.index.EfConstruction, e.Index.EfConstruction},
-			{"seed", x.index.Seed != 0, x.index.Seed, e.Index.Seed},
-		} {
-			if f.given && f.asked != f.stored {
-				return usagef("--%[1]s is %[2]v, but the vectors of %[4]s in %[3]s are indexed with --%[1]s %[5]v, and stay so: leave it out to add passages. "+
-					"To index them anew: conclave index --collection %[3]s --remove-expert %[4]s, then --add-expert %[4]s --%[1]s %[2]v",
-					f.flag, f.asked, folder, e.Name, f.stored)
-			}
+		if property, asked, stored := x.index.Unlike(e.Index); property != "" {
+			flag := map[string]string{"kind": "index", "m": "m", "ef_construction": "ef-construction", "seed": "seed"}[property]
+			return usagef("--%[1]s is %[2]v, but the vectors of %[4]s in %[3]s are indexed with --%[1]s %[5]v, and stay so: leave it out to add passages. "+
+				"To index them anew: conclave index --collection %[3]s --remove-expert %[4]s, then --add-expert %[4]s --%[1]s %[2]v",
+				flag, asked, folder, e.Name, stored)
 		}
 	}
 	return nil
