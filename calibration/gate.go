@@ -15,7 +15,7 @@ type GateOptions struct {
 	Specialists int
 	// Towards is the gate that few questions leave as it is: coefficients and
 	// intercepts are pulled to it by (usualPull / questions)², so that few hardly move
-	// it and thousands decide alone. withoutLate takes its place for questions without
+	// it and thousands decide alone. WithoutLate takes its place for questions without
 	// late interaction. Nil: equal weights, by a weak ridge.
 	Towards, WithoutLate *fusion.Gate
 

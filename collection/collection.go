@@ -114,9 +114,6 @@ func (c *Collection) ID() string {
 	return g.manifest.ID
 }
 
-// Dir is the collection's folder.
-func (c *Collection) Dir() string { return c.dir }
-
 // Close ends the reading. Generations that are pinned stay open until they are
 // released.
 func (c *Collection) Close() error {

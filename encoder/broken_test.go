@@ -117,7 +117,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 			t.Errorf("%s: degraded %+v, results %v, without the expert %v", name, got.Degraded, idsOf(got), idsOf(want))
 		}
 		_, err := engine.Embed(t.Context(), search.EmbedRequest{Expert: "broken", Input: []string{question}})
-		if search.KindOf(err) != search.Unavailable {
+		if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable {
 			t.Errorf("%s: embedding: %v", name, err)
 		}
 		graphs[1].fail.Store(nil)

@@ -53,8 +53,8 @@ func TestDeadlineIsForAllOfIt(t *testing.T) {
 		}
 		started := time.Now()
 		_, err = engine.Search(context.Background(), Request{Question: question, K: 50, TimeoutMS: 100})
-		if KindOf(err) != Deadline {
-			t.Errorf("kind %d: %v", KindOf(err), err)
+		if kindOf(err) != Deadline {
+			t.Errorf("kind %d: %v", kindOf(err), err)
 		}
 		if took := time.Since(started); took != 105*time.Millisecond || read.Load() != 7 {
 			t.Errorf("it took %v of 100ms, and %d passages were read, 15ms each", took, read.Load())
@@ -80,7 +80,7 @@ func TestTimeRunsFromArrival(t *testing.T) {
 			t.Errorf("it took %v of the 40ms that were left", took)
 		}
 		time.Sleep(time.Second)
-		if _, err := engine.Search(arrived, Request{Question: question, TimeoutMS: 100}); KindOf(err) != Deadline {
+		if _, err := engine.Search(arrived, Request{Question: question, TimeoutMS: 100}); kindOf(err) != Deadline {
 			t.Errorf("after its time: %v", err)
 		}
 		_ = engine.Close(context.Background())
@@ -131,7 +131,7 @@ func TestComputingWaitsForItsTurn(t *testing.T) {
 			t.Errorf("%v, %+v; at most %d turns, %d left", err, got.Degraded, processors.most.Load(), len(processors.turns))
 		}
 		processors.turns <- struct{}{} // somebody else has it
-		if _, err := engine.Search(context.Background(), Request{Question: question, Experts: &[]string{}, TimeoutMS: 20}); KindOf(err) != Deadline {
+		if _, err := engine.Search(context.Background(), Request{Question: question, Experts: &[]string{}, TimeoutMS: 20}); kindOf(err) != Deadline {
 			t.Errorf("without a turn: %v", err)
 		}
 	})

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"errors"
 	"fmt"
 )
 
@@ -43,12 +42,3 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
-
-// KindOf is the kind of err, or 0 when it has none.
-func KindOf(err error) ErrorKind {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Kind
-	}
-	return 0
-}

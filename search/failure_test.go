@@ -194,7 +194,7 @@ func TestNothingAnswers(t *testing.T) {
 		s := newStage("AB", 60)
 		s.encoders["A"].hook, s.encoders["B"].hook, s.words.hook = broken(c.a), broken(c.b), broken(c.w)
 		e := s.refused(t, Request{Question: question})
-		if e.Kind != c.kind || KindOf(e) != c.kind {
+		if e.Kind != c.kind || kindOf(e) != c.kind {
 			t.Errorf("%s: kind %d, code %s, want %d", c.name, e.Kind, e.Code, c.kind)
 		}
 		for _, name := range []string{"A: ", "B: ", "bm25: "} {
@@ -269,8 +269,8 @@ func TestDeadline(t *testing.T) {
 			s.encoders["A"].hook, s.encoders["B"].hook, s.words.hook = sleep(time.Hour), stubborn(time.Hour), sleep(time.Hour)
 			engine := s.engine(t)
 			_, err := engine.Search(context.Background(), Request{Question: question, TimeoutMS: 50})
-			if KindOf(err) != Deadline || !strings.HasPrefix(err.Error(), "no source answered within 50 ms") {
-				t.Errorf("kind %d: %v", KindOf(err), err)
+			if kindOf(err) != Deadline || !strings.HasPrefix(err.Error(), "no source answered within 50 ms") {
+				t.Errorf("kind %d: %v", kindOf(err), err)
 			}
 			searched := false
 			s.vectors["B"].hook = func(context.Context) error { searched = true; return nil }
@@ -299,7 +299,7 @@ func TestDeadline(t *testing.T) {
 			time.AfterFunc(10*time.Millisecond, cancel)
 			started := time.Now()
 			_, err := s.engine(t).Search(ctx, Request{Question: question})
-			if !errors.Is(err, context.Canceled) || KindOf(err) != 0 || time.Since(started) != 10*time.Millisecond {
+			if !errors.Is(err, context.Canceled) || kindOf(err) != 0 || time.Since(started) != 10*time.Millisecond {
 				t.Errorf("after %v: %v", time.Since(started), err)
 			}
 		})

@@ -207,7 +207,7 @@ func TestFiltersInABatch(t *testing.T) {
 			t.Errorf("%+v: %v\ngot  %s\nwant %s", f, answers[i].Err, got, want)
 		}
 	}
-	if KindOf(answers[len(requests)-1].Err) != Invalid {
+	if kindOf(answers[len(requests)-1].Err) != Invalid {
 		t.Errorf("%+v", answers[len(requests)-1])
 	}
 	if err := engine.Close(context.Background()); err != nil {

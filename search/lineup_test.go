@@ -95,10 +95,10 @@ func TestUse(t *testing.T) {
 	if err := e.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if _, err := e.Use(first); KindOf(err) != Unavailable {
+	if _, err := e.Use(first); kindOf(err) != Unavailable {
 		t.Errorf("another line-up after Close: %v", err)
 	}
-	if _, err := e.Search(context.Background(), Request{Question: question}); KindOf(err) != Unavailable {
+	if _, err := e.Search(context.Background(), Request{Question: question}); kindOf(err) != Unavailable {
 		t.Errorf("a search after Close: %v", err)
 	}
 	if n := s.library.pinned.Load(); n != 0 {

@@ -61,7 +61,7 @@ func TestBatch(t *testing.T) {
 	cancel()
 	answers, _ = answersOf(ctx, e, requests)
 	for i, a := range answers {
-		if !errors.Is(a.Err, context.Canceled) && KindOf(a.Err) != Invalid {
+		if !errors.Is(a.Err, context.Canceled) && kindOf(a.Err) != Invalid {
 			t.Errorf("%d, when the caller had gone: %v", i, a.Err)
 		}
 	}
@@ -103,8 +103,8 @@ func TestEmbed(t *testing.T) {
 		{EmbedRequest{Expert: "A", Input: texts, Kind: "passage"}, Invalid, "no passage encoder"},
 	} {
 		_, err := e.Embed(context.Background(), c.request)
-		if KindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%+v: kind %d, %v", c.request, KindOf(err), err)
+		if kindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: kind %d, %v", c.request, kindOf(err), err)
 		}
 	}
 	broken := s.config
@@ -114,7 +114,7 @@ func TestEmbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := withNaN.Embed(context.Background(), EmbedRequest{Expert: "B", Input: texts}); KindOf(err) != Unavailable || !strings.Contains(err.Error(), "the encoder gave NaN at 7") {
+	if _, err := withNaN.Embed(context.Background(), EmbedRequest{Expert: "B", Input: texts}); kindOf(err) != Unavailable || !strings.Contains(err.Error(), "the encoder gave NaN at 7") {
 		t.Errorf("a vector with NaN: %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -131,7 +131,7 @@ func TestEmbed(t *testing.T) {
 			_, err := e.Embed(context.Background(), EmbedRequest{Expert: "B", Kind: kind, Input: texts})
 			var refused *Error
 			if !errors.As(err, &refused) || refused.Kind != c.kind || strings.Contains(refused.Detail, "secret") {
-				t.Errorf("%s, %s: kind %d, %v", name, kind, KindOf(err), err)
+				t.Errorf("%s, %s: kind %d, %v", name, kind, kindOf(err), err)
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func TestExperts(t *testing.T) {
 	if got, err := e.Expert("b"); err != nil || got.Name != "b" || got.Calibration != nil {
 		t.Errorf("expert b: %+v, %v", got, err)
 	}
-	if _, err := e.Expert("x"); KindOf(err) != NotFound || !strings.Contains(err.Error(), "the experts are A, b") {
+	if _, err := e.Expert("x"); kindOf(err) != NotFound || !strings.Contains(err.Error(), "the experts are A, b") {
 		t.Errorf("expert x: %v", err)
 	}
 	if number, passages := e.Generation(); number != 12 || passages != 5 {
@@ -163,11 +163,11 @@ func TestPassage(t *testing.T) {
 	if _, again, _ := e.Passage("p003"); again != version {
 		t.Errorf("versions %s and %s of the same passage", version, again)
 	}
-	if _, _, err := e.Passage("p\x003"); KindOf(err) != NotFound || !strings.Contains(err.Error(), `no passage "p\x003"`) {
+	if _, _, err := e.Passage("p\x003"); kindOf(err) != NotFound || !strings.Contains(err.Error(), `no passage "p\x003"`) {
 		t.Errorf("unknown passage: %v", err)
 	}
 	s.config.Corpus = brittle{s.library}
-	if _, _, err := s.engine(t).Passage("p003"); KindOf(err) != Unavailable {
+	if _, _, err := s.engine(t).Passage("p003"); kindOf(err) != Unavailable {
 		t.Errorf("unreadable passage: %v", err)
 	}
 	if n := s.library.pinned.Load(); n != 0 {
@@ -283,7 +283,7 @@ func TestClose(t *testing.T) {
 			"embed":   second(e.Embed(context.Background(), EmbedRequest{Expert: "A", Input: []string{"x"}})),
 			"passage": func() error { _, _, err := e.Passage("p001"); return err }(),
 		} {
-			if KindOf(err) != Unavailable {
+			if kindOf(err) != Unavailable {
 				t.Errorf("%s after Close: %v", name, err)
 			}
 		}
@@ -295,13 +295,21 @@ func TestClose(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+// kindOf is the kind of err, or 0 when it has none.
+func kindOf(err error) ErrorKind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return 0
+}
+
 func TestErrors(t *testing.T) {
 	cause := errors.New("cause")
 	err := fmt.Errorf("wrapped: %w", &Error{Kind: Conflict, Detail: "detail", Err: cause})
-	if KindOf(err) != Conflict || !errors.Is(err, cause) || err.Error() != "wrapped: detail: cause" {
+	if kindOf(err) != Conflict || !errors.Is(err, cause) || err.Error() != "wrapped: detail: cause" {
 		t.Errorf("%v", err)
 	}
-	if KindOf(cause) != 0 || KindOf(nil) != 0 {
+	if kindOf(cause) != 0 || kindOf(nil) != 0 {
 		t.Error("a kind out of nothing")
 	}
 }

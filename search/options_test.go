@@ -110,7 +110,7 @@ func TestAutoAnswers(t *testing.T) {
 		t.Errorf("made: %v", err)
 	}
 	s.config.Defaults.Auto = fusion.MethodSum
-	if err := s.engine(t).current.Load().canAnswer(fusion.MethodMUF); KindOf(err) != Invalid {
+	if err := s.engine(t).current.Load().canAnswer(fusion.MethodMUF); kindOf(err) != Invalid {
 		t.Errorf("muf without ensembles: %v", err)
 	}
 	if err := s.engine(t).current.Load().canAnswer(fusion.MethodSum); err != nil {

@@ -69,11 +69,11 @@ func TestRerank(t *testing.T) {
 		}
 	}
 	encoder.hook = func() error { return errors.New("as asked") }
-	if _, err := e.Rerank(t.Context(), RerankRequest{Question: "red", Texts: texts}); KindOf(err) != Unavailable {
+	if _, err := e.Rerank(t.Context(), RerankRequest{Question: "red", Texts: texts}); kindOf(err) != Unavailable {
 		t.Errorf("an encoder that fails: %v", err)
 	}
 	s.config.Late = nil
-	if _, err := s.engine(t).Rerank(t.Context(), RerankRequest{Question: "red", Texts: texts}); KindOf(err) != Invalid || !strings.Contains(err.Error(), "late interaction") {
+	if _, err := s.engine(t).Rerank(t.Context(), RerankRequest{Question: "red", Texts: texts}); kindOf(err) != Invalid || !strings.Contains(err.Error(), "late interaction") {
 		t.Errorf("without late interaction: %v", err)
 	}
 }

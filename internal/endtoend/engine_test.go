@@ -2,6 +2,7 @@ package endtoend
 
 import (
 	"context"
+	"errors"
 	"math"
 	"os"
 	"reflect"
@@ -155,7 +156,7 @@ func TestExpertGone(t *testing.T) {
 	}
 	south := []string{"south"}
 	_, err := l.Engine.Search(context.Background(), search.Request{Question: question, Fusion: search.Methods{Names: []string{"muf"}}, Experts: &south})
-	if search.KindOf(err) != search.Unavailable {
+	if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable {
 		t.Errorf("the expert alone: %v", err)
 	}
 }

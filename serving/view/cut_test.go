@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -88,10 +89,11 @@ func TestCutWhileServed(t *testing.T) {
 			response, err := engine.Search(t.Context(), file.request)
 			switch {
 			case file.source == "":
-				if search.KindOf(err) != search.Unavailable || !strings.Contains(err.Error(), "mapped into memory") {
+				if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable || !strings.Contains(err.Error(), "mapped into memory") {
 					t.Errorf("%s was cut: %v", file.pattern, err)
 				}
-				if _, _, err := engine.Passage("p2999"); file.pattern == "passages" && search.KindOf(err) != search.Unavailable {
+				_, _, err = engine.Passage("p2999")
+				if e, ok := errors.AsType[*search.Error](err); file.pattern == "passages" && (!ok || e.Kind != search.Unavailable) {
 					t.Errorf("%s was cut: a passage: %v", file.pattern, err)
 				}
 			case err != nil || len(response.Results) == 0:
