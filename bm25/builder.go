@@ -107,8 +107,8 @@ func (b *Builder) Add(title, text string) error {
 
 // post appends the posting that was counted in the passage being added.
 func (b *Builder) post(t *builderTerm, passage, indexed uint32) {
-	// What is added to the last passage, plus one, and whether tf is 1 in one
-	// varint, since most tf are 1.
+	// One varint holds the distance from the last passage, plus one, and in its
+	// lowest bit whether tf is 1: most are.
 	gap := uint64(passage+1-t.last) << 1
 	if t.tf == 1 {
 		b.arena.putVarint(&t.postings, gap|1)

@@ -24,9 +24,9 @@ const (
 // heavy term that looking up would cost more than adding, all terms are added
 // up. Terms are always added in the same order.
 //
-// Of a selection, windows without a selected passage are passed over, and where
-// few are selected these are looked up in all terms. The threshold is that of
-// the best selected ones, so that it stays a bound of what is wanted.
+// With a selection, windows without a selected passage are skipped. In a window
+// with few of them, these are looked up in all terms. The threshold is the score
+// of the K-th best selected passage, so it stays a lower bound for the hits.
 func (w *scratch) searchSegment(ctx context.Context, g *segment) error {
 	n := len(w.cursors)
 	passages := g.Index.passages

@@ -15,8 +15,8 @@ type coordinates struct {
 	to     *mat.Dense // parameters = origin + to·u
 	unit   float64    // how long the unit of u is where the loss curves by 1; 0: that is not known
 
-	// What was asked for last: a line search asks for the value first and, where
-	// that is good, for the slope.
+	// The last point that was evaluated, with its slope and value: a line search asks
+	// for the value first and, where that is good, for the slope.
 	last, grad, slope []float64
 	value             float64
 }

@@ -19,9 +19,10 @@ type evidenceLine struct {
 	Dense   [][]float64 `json:"dense"`
 	Lexical []float64   `json:"lexical"`
 	Late    []float64   `json:"late"`
-	// Of the candidates, by their ordinals: each source's scores (one list for each of
-	// Kinds) and ranks (0 where it did not find the candidate), and the grades (0: no
-	// answer). Missed are the grades of the answers that are no candidates.
+	// Scores and Ranks have one list for each of Kinds, by the candidates' ordinals; the
+	// rank is 0 where the source did not find the candidate. The candidates' grades are 0
+	// where they do not answer. Missed are the grades of the answers that are no
+	// candidates.
 	Scores [][]float64 `json:"scores"`
 	Ranks  [][]int     `json:"ranks"`
 	Grades []float64   `json:"grades"`

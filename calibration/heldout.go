@@ -44,8 +44,8 @@ func FoldGates(ctx context.Context, questions []Question, o GateOptions) ([]fusi
 // The questions may have other sources than those that the gates were fitted
 // with, and share all, some or none of their questions: so it shows what a gate
 // does with experts that joined, or with a domain that it was not fitted on.
-// Only so many specialists are asked, the most familiar with each question; 0:
-// all.
+// specialists is how many of them are asked, the most familiar with each
+// question; 0: all.
 func AnswerByFold(gates []fusion.Gate, questions []Question, specialists int) ([]Answered, error) {
 	answers := make([]Answered, len(questions))
 	err := inParallel(len(questions), func(i int) (err error) {

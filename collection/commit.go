@@ -194,9 +194,9 @@ func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 			}
 		}
 	}
-	// What was refused may stand whole at the log's end, and would count after a
-	// kill. Who is told of a state without it, where there is nothing to write too,
-	// is told when a record stands in its place.
+	// A refused record may stand whole at the log's end and would count after a
+	// kill. So answers that rest on a state without it wait until another record
+	// stands in its place, even when there is nothing to write.
 	write := len(g.entries) > 0 || l.logTrouble != nil // nobody else changes it
 	l.logUse.Lock()
 	first := l.log.next

@@ -46,7 +46,7 @@ import (
 //
 // # When a write or a sync fails
 //
-// What of a record is on the disk is then unknown, and to sync once more would
+// Nobody knows then which part of the record is on the disk. A second sync does
 // not help: the system may have dropped what it could not write. Nothing is ever
 // written to that file again. The next record begins a new file with the number
 // that the failed one had, and what a file has from the number of the next file

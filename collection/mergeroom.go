@@ -18,11 +18,11 @@ const mergeReserve = 0.25
 // there is too little free disk. A merge that filled the disk would be undone,
 // but it would first have taken away the room that acknowledging changes needs.
 //
-// What a merge needs is at most what its segments have: the result is made of
-// the same passages, postings and vectors without those that are deleted, and
-// nothing is written aside. There is one merge at a time. So beside the live
-// segments and the log there is on the disk, at any instant, at most what one
-// merge replaces, what one flush makes, and what readers have pinned.
+// A merge needs at most the bytes that its segments have: the result holds the
+// same passages, postings and vectors without the deleted ones, and there are no
+// temporary files. There is one merge at a time. At any instant the disk holds
+// the live segments, the log, and at most what one merge replaces, what one
+// flush makes, and what readers have pinned.
 func (w *writer) roomFor(names []string) error {
 	free, known := w.disk.Free(w.dir)
 	if !known {

@@ -167,7 +167,7 @@ func copied(from []*segment, order []origin) vectorMaker {
 }
 
 // replaceMerged puts a merged segment in the place of those it was made from.
-// What was deleted in them since the merge began is deleted in it. It runs
+// Passages that were deleted in them since the merge began are deleted in it. It runs
 // inside publish, where w.current is the generation that m succeeds.
 func (w *writer) replaceMerged(made *draft, m, plan *manifest, from []*segment, order []origin, s segmentManifest) error {
 	if !slices.EqualFunc(m.Experts, plan.Experts, func(a, b expertManifest) bool { return a == b }) {

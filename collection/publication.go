@@ -33,8 +33,8 @@ var ErrUnsettled = errors.New("whether the last generation would survive a power
 var ErrOtherWriter = errors.New("another writer changed the collection")
 
 // draft is files and folders that a writer makes and no manifest names yet.
-// Whoever makes them defers discard; publish takes them over, and from then on
-// discard does nothing, whatever the outcome.
+// The maker defers discard. When publish has been called, discard does nothing,
+// whatever the outcome.
 type draft struct {
 	w     *writer
 	paths []string
@@ -193,8 +193,8 @@ func (w *writer) settleLocked() error {
 	return nil
 }
 
-// alone is an error when the generation on disk is not this writer's: another
-// one was let in, by somebody who removed LOCK.
+// alone is an error when the generation on disk is not this writer's: somebody
+// removed LOCK, and another writer published.
 func (w *writer) alone() error {
 	found, err := readManifest(w.disk, w.dir)
 	if err != nil {

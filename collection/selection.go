@@ -137,8 +137,8 @@ type selections struct {
 	bytes int
 }
 
-// What is remembered at most: an eighth of a byte a passage and selection, so
-// that of 50 million passages some ten.
+// The cache's bounds. A selection takes an eighth of a byte a passage, so about
+// ten selections of 50 million passages fit.
 const (
 	maxSelections     = 64
 	maxSelectionBytes = 64 << 20

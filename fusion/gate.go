@@ -66,11 +66,12 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 // own linear function, and that of phrases a fixed share of it: the two are
 // terms of one kind, and a function of their own for phrases brought nothing
 // (docs/experts.md). Late interaction has a weight like BM25's, of its own
-// function: it judges what the others found and competes with none of them. The fused score is Σ weight · score over the raw
-// scores, with true scores for what a source did not return.
+// function: it scores what the others found and competes with none of them. The
+// fused score is Σ weight · score over the raw scores. A candidate that a source
+// did not return gets its true score there.
 //
-// Neither MUF's weights by confidence nor a fixed α of the hybrid: it was
-// chosen by measuring, see docs/experts.md.
+// The gate was chosen over MUF's weights by confidence and over a fixed α of the
+// hybrid by measuring, see docs/experts.md.
 type Gate struct {
 	Specialist float64   `yaml:"specialist" json:"specialist"` // intercepts
 	Generalist float64   `yaml:"generalist" json:"generalist"`

@@ -2,8 +2,8 @@ package fusion
 
 import "math"
 
-// What the gate reads of a source's scores as a whole: how far apart they are, and
-// how high the source places what another one found first. A fixed weight fits no
+// The gate reads two things of a source's scores as a whole: how far apart they are,
+// and how high the source ranks the first hits of another source. A fixed weight fits no
 // collection because a source's scores spread by the question's length, by the
 // corpus and by the encoder; and a source counts less where those that see something
 // else place its first hits low.

@@ -2,7 +2,7 @@ package fusion
 
 // Method is a way to make one ranking of several: what it needs of the sources, which
 // options it takes, and how it ranks. Each is defined in a file of its own and named
-// in Methods; whoever serves, fits, measures or documents methods reads that table.
+// in Methods. Serving, fitting, measuring and the documentation read that table.
 type Method struct {
 	Name  string
 	About string // for people
@@ -142,8 +142,8 @@ func (in *Input) weighted(s Settings) (sources []Source, words bool) {
 	return sources, words
 }
 
-// sure are the experts weighted by how sure they are. When one of them cannot say,
-// all count the same, and nobody knows how sure they are together.
+// sure are the experts weighted by how sure they are. When one of them has no
+// confidence, all get the same weight and known is false.
 func (in *Input) sure() (experts []Source, known bool) {
 	known = true
 	for _, o := range in.Sources {

@@ -29,7 +29,7 @@ func mufSparse() Method {
 	}
 }
 
-// confidentIf leaves out a confidence that nobody knows.
+// confidentIf removes the confidence where it is not known.
 func (r Ranking) confidentIf(known bool) Ranking {
 	if !known {
 		r.Confidence = nil

@@ -2,9 +2,9 @@ package fusion
 
 import "fmt"
 
-// Only is the table as it would be without the other sources: the columns
-// named, in that order, and the candidates that one of these sources found. The
-// table must be complete, so that every score is there.
+// Only is the table without the other sources. It has the given columns, in that
+// order, and the candidates that one of these sources found. The table must be
+// complete: every score is there.
 func (c *Candidates) Only(columns []int) (*Candidates, error) {
 	out := &Candidates{byID: c.byID}
 	for _, column := range columns {

@@ -29,8 +29,8 @@ type Ranking struct {
 	// Confidence is the mean of the experts' confidences, as the authors of MUF
 	// report it, or the chosen expert's for MUFSparse. Nil for other methods.
 	Confidence *float64
-	// Any is the calibrated chance that any of the items answers, where somebody
-	// fills it in; Confidence is then that of the first.
+	// Any is the calibrated chance that any of the items answers. Where it is set,
+	// Confidence is the chance of the first item.
 	Any *float64
 }
 

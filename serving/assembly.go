@@ -130,7 +130,7 @@ func (a *Assembly) spare(failed map[string]error) error {
 	return errors.Join(errs...)
 }
 
-// start makes the engine. turns may be nil: whoever computes has one.
+// start makes the engine. turns may be nil: then every search computes at once.
 func (a *Assembly) start(turns search.Turns) (err error) {
 	if a.lineUp, err = a.newLineUp(); err != nil {
 		return err

@@ -19,9 +19,9 @@ const (
 	mostSampled = 32
 )
 
-// What a passage takes on disk, about: its text and words as much again as the
-// text; an expert's vector in full, in codes and with its links in the graph;
-// tokens' vectors by the length of the text (measured on the demo and on the
+// The disk space of a passage, estimated. Its text and words together take twice
+// the text. An expert's vector is stored in full, in codes, and with its links in
+// the graph. Token vectors grow with the text (measured on the demo and on the
 // passages of eight domains).
 const (
 	textShare   = 2
