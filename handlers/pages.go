@@ -18,7 +18,7 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 // page is what people are served; the document describes what programs are.
 type page struct {
 	path, file, contentType string
-	text                    []byte // of file, where it is nil
+	text                    func() ([]byte, error) // nil: what file holds
 }
 
 // pages are the page at /, the reference at /docs, the guide, and what these load.
@@ -57,12 +57,13 @@ func pages() ([]page, error) {
 
 // serve serves one embedded file.
 func (p page) serve(c *call) error {
-	text := p.text
-	if text == nil {
-		var err error
-		if text, err = fs.ReadFile(web.Files(), p.file); err != nil {
-			return fmt.Errorf("reading the page %s: %w", p.file, err)
-		}
+	read := p.text
+	if read == nil {
+		read = func() ([]byte, error) { return fs.ReadFile(web.Files(), p.file) }
+	}
+	text, err := read()
+	if err != nil {
+		return fmt.Errorf("reading the page %s: %w", p.path, err)
 	}
 	c.w.Header().Set("Content-Security-Policy", pagePolicy)
 	writeOnce(c.w, c.r, p.contentType, text)

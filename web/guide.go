@@ -27,7 +27,8 @@ const guideRoot, guideIndex = "/guide/", "README.md"
 // Document is a file of the guide as a browser gets it.
 type Document struct {
 	Path, ContentType string
-	Text              []byte
+	// Text renders a page when it is first asked for.
+	Text func() ([]byte, error)
 }
 
 // chapter is a heading of the list of pages with what stands below it.
@@ -48,7 +49,8 @@ type guidePage struct {
 // section is a heading of the second level.
 type section struct{ ID, Title string }
 
-// Guide are the pages of docs, rendered once in a process, and their pictures.
+// Guide are the pages of docs and their pictures. A process has one, so that each page
+// is rendered once.
 var Guide = sync.OnceValues(guide)
 
 func guide() ([]Document, error) {
@@ -66,26 +68,27 @@ func guide() ([]Document, error) {
 	}
 	var all []Document
 	for i, p := range pages {
-		if err := p.render(); err != nil {
-			return nil, err
-		}
 		var next *guidePage
 		if i+1 < len(pages) {
 			next = pages[i+1]
 		}
-		var out bytes.Buffer
-		if err := shell.Execute(&out, map[string]any{"Page": p, "Chapters": chapters, "Next": next}); err != nil {
-			return nil, fmt.Errorf("the guide's page %s: %w", p.Name, err)
-		}
-		all = append(all, Document{p.Path, "text/html", out.Bytes()})
+		all = append(all, Document{p.Path, "text/html", sync.OnceValues(func() ([]byte, error) {
+			if err := p.render(); err != nil {
+				return nil, err
+			}
+			var out bytes.Buffer
+			if err := shell.Execute(&out, map[string]any{"Page": p, "Chapters": chapters, "Next": next}); err != nil {
+				return nil, fmt.Errorf("the guide's page %s: %w", p.Name, err)
+			}
+			return out.Bytes(), nil
+		})})
 	}
 	err = fs.WalkDir(docs.Files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || path.Ext(name) != ".svg" {
 			return err
 		}
-		data, err := docs.Files.ReadFile(name)
-		all = append(all, Document{guideRoot + name, "image/svg+xml", data})
-		return err
+		all = append(all, Document{guideRoot + name, "image/svg+xml", func() ([]byte, error) { return docs.Files.ReadFile(name) }})
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading the guide's pictures: %w", err)
