@@ -214,6 +214,8 @@ function tryIt(path, method, op) {
         reply.append(h("p", { class: "failure" }, "No answer: " + error.message));
       }
       send.disabled = false;
+      send.focus({ preventScroll: true });
+      reply.scrollIntoView({ block: "nearest" });
     },
   },
   h("h3", {}, "Try it"),
@@ -222,7 +224,7 @@ function tryIt(path, method, op) {
   h("div", { class: "buttons" }, send,
     h("button", { type: "button", click: () => navigator.clipboard && navigator.clipboard.writeText(curl.textContent) }, "Copy curl"),
     h("span", { class: "hint" }, "Ctrl+Enter sends")),
-  curl, reply);
+  reply, curl);
   $("key").addEventListener("input", showCurl);
   showCurl();
   return form;

@@ -27,6 +27,20 @@ test("what the collection has is what the API says", () =>
     }
   }));
 
+test("a collection that nobody calibrated says so, and what to do", () =>
+  on(address, async (page) => {
+    await loaded(page);
+    const { experts, reliability } = await api("/v1/experts");
+    assert.ok(reliability === undefined && experts.every((expert) => expert.reliability === undefined));
+    const card = page.locator(".card", { has: page.getByRole("heading", { name: "Calibration", exact: true }) });
+    assert.match(await card.locator(".warning").textContent(), /Not calibrated.*conclave calibrate --collection/);
+    for (const { name, recall } of experts) {
+      const part = await card.getByRole("region", { name: `Calibration of ${name}` }).textContent();
+      assert.ok(part.includes(`Recall@10 ${recall["recall@10"]?.toFixed(3) ?? "–"}`), part);
+    }
+    assert.equal(await card.locator("svg").count(), 0);
+  }));
+
 test("a file that is chosen is found by searches when the page says so", () =>
   on(address, async (page) => {
     await loaded(page);

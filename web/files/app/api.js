@@ -9,8 +9,11 @@ keyField.addEventListener("change", () => {
 
 export const hasKey = () => keyField.value !== "";
 
+const patience = 3; // seconds
+
 // send makes a request and returns the response; an answer that is a problem is thrown.
-export async function send(method, path, { body, headers = {}, signal } = {}) {
+// A server that has too much to do for a moment is asked again when it says.
+export async function send(method, path, { body, headers = {}, signal, tries = 2 } = {}) {
   if (keyField.value) headers["X-API-Key"] = keyField.value;
   const response = await fetch(path, { method, headers, body, signal }).catch((error) => {
     if (error.name === "AbortError") throw error;
@@ -20,6 +23,12 @@ export async function send(method, path, { body, headers = {}, signal } = {}) {
     };
   });
   if (response.ok) return response;
+  const wait = Number(response.headers.get("Retry-After"));
+  if (response.status === 429 && wait > 0 && wait <= patience && tries > 0) {
+    await new Promise((resolve) => setTimeout(resolve, 1000 * wait));
+    signal?.throwIfAborted();
+    return send(method, path, { body, headers, signal, tries: tries - 1 });
+  }
   const text = await response.text();
   let error;
   try {

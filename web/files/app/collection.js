@@ -1,5 +1,6 @@
 // Collection: what can be searched, what is being done, and a door for passages.
 import { get, perhaps, post, send } from "./api.js";
+import { calibration } from "./calibration.js";
 import { bytes, count, h, number, problem, sized, table } from "./dom.js";
 
 export function collection(_, signal) {
@@ -25,7 +26,7 @@ async function refresh(body, signal) {
       snapshots.replaceChildren(...snapshotItems(kept?.snapshots || []));
     };
     show(now);
-    const parts = [state, expertTable(experts.experts)];
+    const parts = [state, expertTable(experts.experts), calibration(experts)];
     if (!limits.read_only) parts.splice(1, 0, upload(limits, signal));
     if (now.running) {
       parts.push(h("section", { class: "card" }, h("h2", null, "Jobs"), jobs));
@@ -106,7 +107,7 @@ const expertTable = (experts) =>
     h("h2", null, "Experts"),
     table(
       "Experts",
-      ["Name", "Kind", "Passages", "Numbers", "Recall@10", "Recall@100", "Precision", "Calibration"],
+      ["Name", "Kind", "Passages", "Numbers", "Recall@10", "Recall@100", "Precision", "Ensemble"],
       experts.map((x) => [
         x.name,
         x.kind,
@@ -115,7 +116,11 @@ const expertTable = (experts) =>
         number(x.recall?.["recall@10"]),
         number(x.recall?.["recall@100"]),
         `${x.precision}, ${x.provider}`,
-        x.calibration ? `ECE ${number(x.calibration.ece_before)} → ${number(x.calibration.ece_after)}` : "none",
+        x.calibration
+          ? `ECE ${number(x.calibration.ece_before)} → ${number(x.calibration.ece_after)}`
+          : x.ensemble_members > 0
+            ? "not calibrated"
+            : "none",
       ]),
     ),
     experts.flatMap((x) => (x.warnings || []).map((text) => h("p", { class: "warning" }, `${x.name}: ${text}`))),

@@ -1,9 +1,10 @@
 // Elements and numbers as this page shows them.
 
+const drawn = ["svg", "path", "circle", "text"];
+
 // h makes an element: attributes, listeners where the value is a function, children.
 export function h(tag, attributes, ...children) {
-  const svg = tag === "svg" || tag === "path" || tag === "title" || tag === "g";
-  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  const element = drawn.includes(tag) ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === undefined || value === null || value === false) continue;
     if (typeof value === "function") element.addEventListener(name, value);
