@@ -68,7 +68,8 @@ func (r *Refusal) Error() string {
 // Admit lets a request of some cost in, or returns a *Refusal at once. It is
 // refused when no room is left, and when it is expected to take more than half of
 // the time until its deadline, or half a second: as long as those before it took,
-// for what was admitted with them, as a moving average. A cost above what is
+// for what was admitted with them, as a moving average. A request that is alone is
+// admitted whatever it costs, since no later moment is better. A cost above what is
 // admitted at a time counts as that. It leaves its place when the answer is made.
 func (c *Control) Admit(cost int, deadline time.Time) (*Place, error) {
 	c.mu.Lock()
@@ -97,7 +98,7 @@ func (c *Control) refuse(cost int, left time.Duration) error {
 	switch {
 	case c.admitted+cost > c.most:
 		return &Refusal{Admitted: c.admitted, After: after(expected)}
-	case allowed <= 0, beside > c.few && expected > allowed:
+	case allowed <= 0, c.working > 0 && beside > c.few && expected > allowed:
 		return &Refusal{Admitted: c.admitted, Expected: max(expected, time.Millisecond), After: after(expected)}
 	}
 	return nil

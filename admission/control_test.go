@@ -159,6 +159,35 @@ func TestIdleIsNoMeasure(t *testing.T) {
 	}
 }
 
+// TestAloneIsAdmitted: where a request of cost 1 takes a tenth of a second, one of
+// cost 40 is expected to take four. It is admitted where nobody else is, and refused
+// beside another.
+func TestAloneIsAdmitted(t *testing.T) {
+	now := time.Now()
+	c, err := New(100, 1, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	admit := func(cost int) (*Place, error) { return c.Admit(cost, now.Add(2*time.Second)) }
+	small, err := admit(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(100 * time.Millisecond)
+	small.Leave()
+	large, err := admit(40)
+	if err != nil {
+		t.Fatalf("a large request was refused though it is alone: %v", err)
+	}
+	large.Leave()
+	if _, err := admit(1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admit(40); err == nil {
+		t.Error("a large request was admitted beside another")
+	}
+}
+
 // TestNoTimeLeft: what has no time left is refused, and a turn ends waiting with
 // its context.
 func TestNoTimeLeft(t *testing.T) {
