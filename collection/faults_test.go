@@ -260,10 +260,13 @@ func (r *faultRun) run() {
 // lookKilled compares what a kill and power cuts leave with what was
 // acknowledged.
 func (r *faultRun) lookKilled(when string) {
-	// What the flusher is doing meanwhile must not change the images.
+	// What the flusher does meanwhile, and the committer with a log that failed, must not
+	// change the images.
 	if r.live != nil {
 		r.live.structure.Lock()
 		defer r.live.structure.Unlock()
+		r.live.logUse.Lock()
+		defer r.live.logUse.Unlock()
 	}
 	for name, left := range map[string]string{"forgotten": r.memory.forgotten(r.folder), "emptied": r.memory.emptied(r.folder), "hasty": r.memory.hasty(r.folder), "kept": r.memory.kept(r.folder)} {
 		dir := filepath.Join(left, "index")
