@@ -194,11 +194,7 @@ func (r *faultRun) script() []faultStep {
 		apply(put(numbered("c", 4))),
 		flush,
 		apply(Change{Delete: "b"}, put(numbered("p1", 5))),
-		{told: true, do: func() error {
-			err := r.live.merge(r.t.Context(), segmentNames(r.live.writer))
-			r.live.note(&r.live.mergeTrouble, err)
-			return err
-		}},
+		{do: func() error { return r.live.merge(r.t.Context(), segmentNames(r.live.writer)) }},
 		apply(put(numbered("d", 6)), Change{Delete: "p3"}),
 		{do: func() error {
 			_, err := r.live.AddExpert(r.t.Context(), another, BuildOptions{Index: Index{Kind: "hnsw"}})
@@ -336,7 +332,9 @@ func (r *faultRun) heal() {
 	if err := r.live.merge(ctx, segmentNames(r.live.writer)); err != nil {
 		r.fatalf("merging when the fault has gone: %v", err)
 	}
-	r.live.note(&r.live.mergeTrouble, nil)
+	if err := r.live.await(ctx, func() bool { return r.live.mergeTrouble == nil }); err != nil {
+		r.fatalf("the merger still tells of trouble when the fault has gone: %v", r.live.Backlog().Trouble)
+	}
 	if err := r.live.Backlog().Trouble; err != nil {
 		r.fatalf("trouble is told when the fault has gone: %v", err)
 	}
