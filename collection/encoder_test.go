@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"conclave/corpus"
+	"conclave/rank"
 )
 
 // hashEncoder is a passage encoder without a model: every word adds a vector
@@ -34,6 +35,10 @@ func (e *hashEncoder) Fingerprint() string {
 }
 
 func (e *hashEncoder) Late() bool { return false }
+
+func (*hashEncoder) Parts() func(string) []rank.Span { return nil }
+
+func (*hashEncoder) Owner() string { return "" }
 
 func (e *hashEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	e.calls++

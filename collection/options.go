@@ -7,6 +7,7 @@ import (
 	"conclave/ann"
 	"conclave/bm25"
 	"conclave/corpus"
+	"conclave/rank"
 )
 
 // maxDimension bounds what is believed of an encoder or a manifest.
@@ -24,6 +25,12 @@ type PassageEncoder interface {
 	Dimension() int
 	Fingerprint() string
 	Late() bool
+	// Parts cuts the text of a passage into parts that get a vector each; nil: a
+	// passage has one vector. Parts begin and end between characters and may
+	// overlap. Without any, the whole text is one.
+	Parts() func(text string) []rank.Span
+	// Owner is the expert whose vectors are this one's too; "": it has its own.
+	Owner() string
 	EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error)
 }
 

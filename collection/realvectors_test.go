@@ -11,6 +11,7 @@ import (
 
 	"conclave/corpus"
 	"conclave/internal/golden"
+	"conclave/rank"
 )
 
 // readyEncoder has real vectors ready: the passage's id is its number.
@@ -21,6 +22,10 @@ func (e *readyEncoder) Dimension() int      { return len(e.vectors[0]) }
 func (e *readyEncoder) Fingerprint() string { return "real" }
 
 func (e *readyEncoder) Late() bool { return false }
+
+func (*readyEncoder) Parts() func(string) []rank.Span { return nil }
+
+func (*readyEncoder) Owner() string { return "" }
 
 func (e *readyEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	out := make([][]float32, len(passages))

@@ -16,6 +16,7 @@ import (
 	"conclave/corpus"
 	"conclave/models"
 	"conclave/models/tiny"
+	"conclave/rank"
 	"conclave/search"
 	"conclave/serving/view"
 )
@@ -37,6 +38,10 @@ func (b *breakable) RunWithOptions(inputs, outputs []ort.Value, options *ort.Run
 type indexed struct{ *Encoder }
 
 func (x indexed) Fingerprint() string { return x.Encoder.Fingerprint(models.Passage) }
+
+func (indexed) Parts() func(string) []rank.Span { return nil }
+
+func (indexed) Owner() string { return "" }
 
 func (x indexed) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	texts := make([]Text, len(passages))

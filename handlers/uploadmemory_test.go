@@ -14,6 +14,7 @@ import (
 
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/rank"
 )
 
 // counting is a passage encoder without a model, whose vectors say how often a
@@ -27,6 +28,10 @@ func (counting) Dimension() int      { return countingDimension }
 func (counting) Fingerprint() string { return "counting-1" }
 
 func (counting) Late() bool { return false }
+
+func (counting) Parts() func(string) []rank.Span { return nil }
+
+func (counting) Owner() string { return "" }
 
 func (counting) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	out := make([][]float32, len(passages))

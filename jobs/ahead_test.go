@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"conclave/corpus"
+	"conclave/rank"
 )
 
 // hashEncoder makes vectors from hashes of the texts, and counts them.
@@ -25,9 +26,13 @@ type hashEncoder struct {
 
 const dimension = 4
 
-func (e *hashEncoder) Name() string        { return e.name }
-func (e *hashEncoder) Dimension() int      { return dimension }
-func (e *hashEncoder) Late() bool          { return e.late }
+func (e *hashEncoder) Name() string   { return e.name }
+func (e *hashEncoder) Dimension() int { return dimension }
+func (e *hashEncoder) Late() bool     { return e.late }
+
+func (*hashEncoder) Parts() func(string) []rank.Span { return nil }
+
+func (*hashEncoder) Owner() string         { return "" }
 func (e *hashEncoder) Fingerprint() string { return fmt.Sprint("hash ", e.name, " ", e.version) }
 
 func (e *hashEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {

@@ -15,6 +15,9 @@ import (
 // collection; users see passage ids.
 type Ordinal uint32
 
+// Span is bytes of a passage's text, which is UTF-8: from Begin up to End.
+type Span struct{ Begin, End uint32 }
+
 // Hit is one passage found by one source, with that source's own score.
 // Higher scores are better; the unit is the source's (an inner product, a BM25
 // sum) and is not comparable between sources.

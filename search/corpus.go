@@ -46,6 +46,14 @@ type VectorIndex interface {
 	Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error
 }
 
+// PartIndex is a VectorIndex of an expert that has a vector for each part of a passage's
+// text. A passage's score is the greatest of its parts'.
+type PartIndex interface {
+	// Best is the part whose vector has the greatest inner product with query, the
+	// first of equals, and that product.
+	Best(query []float32, passage rank.Ordinal) (rank.Span, float32, error)
+}
+
 // WordIndex is BM25, over words or over phrases: pairs of words that follow each
 // other. Only passages that have a term of the question are hits.
 type WordIndex interface {

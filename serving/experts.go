@@ -16,6 +16,7 @@ import (
 	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
+	"conclave/rank"
 	"conclave/search"
 
 	"golang.org/x/sync/errgroup"
@@ -250,6 +251,12 @@ func (e *Expert) Fingerprint() string { return e.Encoder.Fingerprint(models.Pass
 
 // Late says that the expert gives each token a vector: late interaction.
 func (e *Expert) Late() bool { return e.Encoder.Late() }
+
+// Parts is nil: an expert gives a passage one vector, or in late interaction one list.
+func (e *Expert) Parts() func(text string) []rank.Span { return nil }
+
+// Owner is empty: an expert has vectors of its own.
+func (e *Expert) Owner() string { return "" }
 
 // PassageWords says which word each token of a passage is of.
 func (e *Expert) PassageWords(p corpus.Passage) ([]search.Word, error) {

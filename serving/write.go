@@ -13,6 +13,7 @@ import (
 	"conclave/corpus"
 	"conclave/handlers"
 	"conclave/jobs"
+	"conclave/rank"
 )
 
 // openLive takes the collection's lock, and replaces the reading by a collection that
@@ -89,6 +90,12 @@ func (n noEncoder) Fingerprint() string { return n.files.Fingerprint }
 
 // Late says that the expert gives each token a vector.
 func (n noEncoder) Late() bool { return n.files.Index.Kind == ann.Late }
+
+// Parts is nil: no vectors are made.
+func (noEncoder) Parts() func(text string) []rank.Span { return nil }
+
+// Owner is empty.
+func (noEncoder) Owner() string { return "" }
 
 // EncodePassages is an error.
 func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float32, error) {

@@ -17,6 +17,7 @@ import (
 	"conclave/collection"
 	"conclave/corpus"
 	"conclave/fusion"
+	"conclave/rank"
 	"conclave/search"
 )
 
@@ -33,6 +34,10 @@ func (h hashed) Name() string        { return h.name }
 func (h hashed) Dimension() int      { return hashedDimension }
 func (h hashed) Fingerprint() string { return h.name }
 func (h hashed) Late() bool          { return h.late }
+
+func (hashed) Parts() func(string) []rank.Span { return nil }
+
+func (hashed) Owner() string { return "" }
 
 func (h hashed) vector(word string) []float32 {
 	f := fnv.New64a()

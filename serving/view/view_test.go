@@ -27,6 +27,10 @@ func (compass) Fingerprint() string { return "compass" }
 
 func (compass) Late() bool { return false }
 
+func (compass) Parts() func(string) []rank.Span { return nil }
+
+func (compass) Owner() string { return "" }
+
 func (compass) EncodePassages(_ context.Context, passages []corpus.Passage) ([][]float32, error) {
 	out := make([][]float32, len(passages))
 	for i, p := range passages {
