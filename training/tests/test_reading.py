@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from conclave_train.data.records import Domain, Passage, Question
 from conclave_train.model.tokens import Tokens
-from conclave_train.reading.groups import Groups, hard_negatives
+from conclave_train.reading.groups import Groups, hard_negatives, neighbours
 from conclave_train.reading.loss import answer_nll, selection_nll, span_nll
 from conclave_train.reading.measure import auroc
 from conclave_train.reading.pairs import TITLE, Pairs
@@ -138,6 +138,16 @@ def test_negatives_are_the_datas_or_bm25s_without_answers() -> None:
     assert found[1] == [3]
     assert found[2] == [3, 1]
     assert hard_negatives(d, d.questions, 1, True)[2] == [3]
+
+
+def test_neighbours_are_of_the_same_document() -> None:
+    """Nearest first, two to each side; another title ends it, and what answers is none."""
+    titles = "aabbbbbb"
+    passages = [Passage(f"p{i}", t, f"man {i}" if i == 3 else f"dog {i}") for i, t in enumerate(titles)]
+    asked = [Question("q", "who?", ("p4",), ("man",)), Question("r", "who?", ("p2",)), Question("s", "who?", ("p0",))]
+    d = Domain("d", passages, asked)
+    assert [neighbours(d, q) for q in asked] == [[5, 3, 6, 2], [3, 4], [1]]
+    assert hard_negatives(d, asked[:1], 5, True) == [[5, 6, 2]]
 
 
 def test_a_group_begins_with_a_passage_that_holds_the_answer() -> None:

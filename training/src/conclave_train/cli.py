@@ -15,6 +15,7 @@ from conclave_train import __version__
 from conclave_train.bundle.manifest import check_name, read_manifest
 from conclave_train.data.load import load, load_files
 from conclave_train.data.records import Domain, union
+from conclave_train.end_to_end import EndToEndJob, train_end_to_end
 from conclave_train.ensemble import train_ensemble
 from conclave_train.errors import Interrupted, TrainingError
 from conclave_train.expert import train_expert
@@ -24,6 +25,7 @@ from conclave_train.job import Job
 from conclave_train.late import LateJob, train_late
 from conclave_train.reader import ReaderJob, train_reader
 from conclave_train.settings import (
+    EndToEndSettings,
     EnsembleSettings,
     ExpertSettings,
     LateSettings,
@@ -39,6 +41,7 @@ EXAMPLES = """examples:
   conclave-train multi --data data/wiki --data data/policy --name multi --limit 3000
   conclave-train late --data data/wiki --data data/policy --limit 1000
   conclave-train reader --data data/wiki --data data/nq
+  conclave-train end-to-end --data data/covid --reader experts/reader --name covid
   conclave-train ensemble --bundle experts/mydomain --passages p.jsonl --questions more.jsonl
   conclave-train verify experts/*"""
 
@@ -97,6 +100,12 @@ def _parser() -> argparse.ArgumentParser:
     _task_options(p, "reader")
     add_options(p, ReaderSettings, "training")
     p.set_defaults(run_command=_reader)
+    p = _command(commands, "end-to-end", "an expert from questions and answers alone, which a reader teaches (EMDR2)")
+    _task_options(p, "")
+    p.add_argument("--reader", type=Path, help="the reader's bundle (default: passages with an answer teach alike)")
+    p.add_argument("--template", default="", help="text, title-dot-text or pair (default: by the base)")
+    add_options(p, EndToEndSettings, "training")
+    p.set_defaults(run_command=_end_to_end)
     p = _command(commands, "ensemble", "train a new ensemble for a delta's bundle")
     p.add_argument("--bundle", type=Path, required=True, help="the expert's folder")
     p.add_argument("--out", type=Path, help="write the bundle here (default: in place)")
@@ -170,10 +179,10 @@ def _machine_options(p: argparse.ArgumentParser) -> None:
     g.add_argument("--quiet", action="store_true", help="no progress")
 
 
-def _domains(options: argparse.Namespace, name: str) -> tuple[Domain, ...]:
-    domains = [load(path, split=options.split) for path in options.data]
+def _domains(options: argparse.Namespace, name: str, labelled: bool = True) -> tuple[Domain, ...]:
+    domains = [load(path, split=options.split, labelled=labelled) for path in options.data]
     if options.passages or options.questions:
-        domains.append(load_files(name, options.passages, options.questions))
+        domains.append(load_files(name, options.passages, options.questions, labelled))
     if not domains:
         raise TrainingError("there is no data: give --data, or --passages and --questions")
     return tuple(domains)
@@ -203,12 +212,12 @@ def _matrix_unit() -> bool:
     return supported is not None and bool(supported())
 
 
-def _task(options: argparse.Namespace, stop: Stop) -> dict[str, Any]:
+def _task(options: argparse.Namespace, stop: Stop, labelled: bool = True) -> dict[str, Any]:
     """The fields that all jobs have."""
     name = check_name(options.name)
     return {
         "name": name,
-        "domains": _domains(options, name),
+        "domains": _domains(options, name, labelled),
         "base": _base(options),
         "out": options.out or Path("experts") / name,
         "run": options.run or Path("runs") / name,
@@ -247,6 +256,17 @@ def _late(options: argparse.Namespace, stop: Stop) -> int:
 
 def _reader(options: argparse.Namespace, stop: Stop) -> int:
     print(train_reader(ReaderJob(**_task(options, stop), settings=from_options(ReaderSettings, options))))
+    return 0
+
+
+def _end_to_end(options: argparse.Namespace, stop: Stop) -> int:
+    job = EndToEndJob(
+        **_task(options, stop, labelled=False),
+        settings=from_options(EndToEndSettings, options),
+        reader=options.reader,
+        template=options.template,
+    )
+    print(train_end_to_end(job))
     return 0
 
 

@@ -210,6 +210,47 @@ class ReaderSettings:
             raise TrainingError(f"--negatives-per-question: {self.negatives_per_question} need a larger --depth")
 
 
+@dataclass(frozen=True)
+class EndToEndSettings:
+    """How a retriever learns from questions and answers alone."""
+
+    objective: str = option("emdr2", "marginal likelihood of the answer, or divergence from the reader's posterior",
+                            ("emdr2", "kl"))  # fmt: skip
+    hits: int = option(20, "passages found for each question (K; the paper's: 50)")
+    epochs: int = option(4, "rounds: a new search, then a pass over the questions")
+    batch: int = option(16, "questions in a batch")
+    learning_rate: float = option(3e-5, "peak learning rate (the paper's: 2e-5)")
+    warm_up: float = option(0.05, "share of the steps with linear warm-up")
+    max_norm: float = option(2.0, "gradients are scaled to this norm at most")
+    temperature: float = option(0.0, "scores are divided by it; 0: 0.05 for unit-length vectors, else 1")
+    seed: int = option(13, "decides batches and dropout")
+    dropout: float = option(0.0, "dropout; -1: the checkpoint's")
+    rank: int = option(16, "rank of the delta")
+    both_sides: bool = option(False, "train the passages' encoder too, and encode all passages anew in every round")
+    most_common: float = option(0.05, "an answer that a larger share of the passages hold is left out")
+    question_tokens: int = option(64, "questions are cut here in training")
+    passage_tokens: int = option(128, "with --both-sides, passages are cut here in training")
+    chunk: int = option(32, "texts computed at a time")
+    limit: int = option(0, "train on at most so many questions per domain, chosen by hash; 0: all")
+    hold_out: float = option(0.1, "share of the questions kept for choosing the round")
+    hold_out_most: int = option(600, "and at most so many")
+    save_every: int = option(100, "steps between saves")
+
+    def expert(self) -> ExpertSettings:
+        """The settings that fine-tuning an expert has too."""
+        own = {f.name for f in dataclasses.fields(self)}
+        shared = {f.name: getattr(self, f.name) for f in dataclasses.fields(ExpertSettings) if f.name in own}
+        return ExpertSettings(**shared, towers="two")
+
+    def check(self) -> None:
+        """Impossible values are errors that name the option."""
+        self.expert().check()
+        if self.hits < 2:
+            raise TrainingError(f"--hits: {self.hits}; at least 2 are needed to tell one from another")
+        if not 0 < self.most_common <= 1:
+            raise TrainingError(f"--most-common: {self.most_common} is not above 0 and at most 1")
+
+
 PAPER = EnsembleSettings(
     hidden=512, ensemble_epochs=100, ensemble_rate=2e-5, ensemble_temperature=1.0, calibration_depth=1000
 )

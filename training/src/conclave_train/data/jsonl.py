@@ -34,8 +34,11 @@ def read_passages(paths: Sequence[Path]) -> list[Passage]:
     return passages
 
 
-def read_questions(paths: Sequence[Path], known: Container[str]) -> list[Question]:
-    """The questions of all files. ``known`` are the passages' ids; any other id is an error."""
+def read_questions(paths: Sequence[Path], known: Container[str], labelled: bool = True) -> list[Question]:
+    """The questions of all files. ``known`` are the passages' ids; any other id is an error.
+
+    Where they need not be ``labelled``, ``positive_ids`` may be missing.
+    """
     questions: list[Question] = []
     places: dict[str, str] = {}
     for path in paths:
@@ -44,7 +47,7 @@ def read_questions(paths: Sequence[Path], known: Container[str]) -> list[Questio
             question = Question(
                 id=record.string("id", "_id", default=f"{path.name}:{record.line}"),
                 text=record.string("question", "text").strip(),
-                positives=record.strings("positive_ids", needed=True),
+                positives=record.strings("positive_ids", needed=labelled),
                 answers=record.strings("answers"),
                 negatives=record.strings("hard_negative_ids"),
             )

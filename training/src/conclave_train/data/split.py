@@ -20,17 +20,19 @@ def hold_out(
     """``(rest, held)``: about ``fraction`` of the questions, at most ``most``, are held back.
 
     Questions with the same first positive go together: a passage whose
-    questions were trained on says little about questions never seen.
+    questions were trained on says little about questions never seen. A question
+    without one goes by itself.
     """
-    ranked = sorted({q.positives[0] for q in questions}, key=lambda id: (share(id, salt), id))
+    keys = [(q.positives or (q.id,))[0] for q in questions]
+    ranked = sorted(set(keys), key=lambda id: (share(id, salt), id))
     chosen = {id for id in ranked if share(id, salt) < fraction}
     counts: dict[str, int] = {}
-    for q in questions:
-        counts[q.positives[0]] = counts.get(q.positives[0], 0) + 1
+    for key in keys:
+        counts[key] = counts.get(key, 0) + 1
     total, kept = 0, set()
     for id in ranked:
         if id in chosen and total + counts[id] <= most:
             total += counts[id]
             kept.add(id)
-    held = [q for q in questions if q.positives[0] in kept]
-    return [q for q in questions if q.positives[0] not in kept], held
+    held = [q for q, key in zip(questions, keys, strict=True) if key in kept]
+    return [q for q, key in zip(questions, keys, strict=True) if key not in kept], held

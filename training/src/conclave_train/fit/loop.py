@@ -14,11 +14,11 @@ from conclave_train.fit.batches import Batch, Batches
 from conclave_train.fit.encode import Device, cached_backward, run
 from conclave_train.fit.loss import Loss, in_batch_nll
 from conclave_train.fit.schedule import optimiser, rate
-from conclave_train.fit.state import Progressed, RunFolder, restore, snapshot, trained
+from conclave_train.fit.state import Progressed, RunFolder, restore, trained
 from conclave_train.fit.steps import Kept
 from conclave_train.model.tokens import Ids, Tokens
 from conclave_train.model.tower import BiEncoder
-from conclave_train.progress import Progress, say
+from conclave_train.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,4 @@ class Loop(Kept[BiEncoder]):
         if self.state.step % per_epoch or len(self.state.history) > done:
             return
         seen = {"score": float(done)} if score is None else score()
-        self.state.history.append({"epoch": float(done), **seen})
-        if not self.quiet:
-            say(f"after epoch {done}: " + ", ".join(f"{name} {value:.4g}" for name, value in seen.items()))
-        if seen["score"] > self.state.best_score:
-            self.state.best_score, self.state.best_epoch = seen["score"], float(done)
-            self.state.best = snapshot(self.model)
-        self.save()
+        self.measured(done, seen)

@@ -13,10 +13,10 @@ from torch import nn
 from conclave_train.errors import Interrupted
 from conclave_train.fit.state import Progressed, RunFolder, restore, snapshot
 from conclave_train.progress import Progress, say
-from conclave_train.settings import LateSettings, ReaderSettings
+from conclave_train.settings import EndToEndSettings, LateSettings, ReaderSettings
 
 M = TypeVar("M", bound=nn.Module)
-S = TypeVar("S", LateSettings, ReaderSettings)
+S = TypeVar("S", LateSettings, ReaderSettings, EndToEndSettings)
 
 
 class Kept(Generic[M]):
@@ -38,6 +38,16 @@ class Kept(Generic[M]):
         if self.stop():
             self.save()
             raise Interrupted(f"stopped after step {self.state.step} of {total}; the same command goes on")
+
+    def measured(self, done: int, seen: dict[str, float]) -> None:
+        """Note what the weights reach after ``done`` epochs, and keep them if their "score" is the best."""
+        self.state.history.append({"epoch": float(done), **seen})
+        if not self.quiet:
+            say(f"after epoch {done}: " + ", ".join(f"{name} {value:.4g}" for name, value in seen.items()))
+        if seen["score"] > self.state.best_score:
+            self.state.best_score, self.state.best_epoch = seen["score"], float(done)
+            self.state.best = snapshot(self.model)
+        self.save()
 
     def save(self) -> None:
         """Keep the state as it is."""

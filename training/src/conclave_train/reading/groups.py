@@ -11,7 +11,7 @@ from conclave_train.data.records import Domain, Question
 from conclave_train.fit.batches import plain
 from conclave_train.progress import Progress
 from conclave_train.reading.pairs import Pair, Pairs
-from conclave_train.retrieval.negatives import Filter, Negatives, from_bm25
+from conclave_train.retrieval.negatives import Filter, Negatives, from_bm25, merge
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,11 @@ class Groups:
 
 
 def hard_negatives(domain: Domain, questions: Sequence[Question], depth: int, quiet: bool) -> Negatives:
-    """The passages that the data names for each question, else the first ``depth`` of BM25 that do not answer it.
+    """The passages that the data names for each question, else the first ``depth`` of BM25's hits and neighbours.
 
-    Questions of equal text share their answers.
+    Neighbours stand beside the question's passage in the same document: the
+    words that BM25 looks for are in them or not, and they are about the same.
+    None answers the question. Questions of equal text share their answers.
     """
     shared: dict[str, list[str]] = {}
     for q in questions:
@@ -61,8 +63,18 @@ def hard_negatives(domain: Domain, questions: Sequence[Question], depth: int, qu
             Question(q.id, q.text, tuple(dict.fromkeys(shared[plain(q.text)])), q.answers)
             for q in (questions[i] for i in missing)
         ]
+        keep = Filter(domain)
+        near = [keep(q, neighbours(domain, q), depth) for q in asked]
         with Progress("BM25 negatives", len(missing), "questions", quiet=quiet) as bar:
-            mined = from_bm25(domain, asked, Filter(domain), depth, bar.tick)
-        for i, places in zip(missing, mined, strict=True):
+            mined = from_bm25(domain, asked, keep, depth, bar.tick)
+        for i, places in zip(missing, merge(mined, near, depth), strict=True):
             found[i] = places
     return [places[:depth] for places in found]
+
+
+def neighbours(domain: Domain, question: Question) -> list[int]:
+    """The two passages before and after the question's first, nearest first, as far as their titles are the same."""
+    place, passages = domain.index[question.positives[0]], domain.passages
+    title = passages[place].title
+    beside = (place + step for step in (1, -1, 2, -2))
+    return [p for p in beside if 0 <= p < len(passages) and passages[p].title == title]

@@ -31,7 +31,7 @@ class Filter:
         """The first ``depth`` candidates that may be negatives."""
         positives = {self.domain.index[id] for id in question.positives}
         texts = {self._texts[p] for p in positives}
-        answers = [a for a in map(_flat, question.answers) if a.strip()] if self.use_answers else []
+        answers = [a for a in map(flat, question.answers) if a.strip()] if self.use_answers else []
         kept: list[int] = []
         for place in candidates:
             if place in positives or self._texts[place] in texts:
@@ -45,11 +45,11 @@ class Filter:
 
     def _flat(self, place: int) -> str:
         if place not in self._tokens:
-            self._tokens[place] = _flat(self._texts[place][1])
+            self._tokens[place] = flat(self._texts[place][1])
         return self._tokens[place]
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
     """The tokens of a text between single spaces, so that a substring is a run of tokens."""
     return f" {' '.join(_TOKEN.findall(unicodedata.normalize('NFKD', text).lower()))} "
 

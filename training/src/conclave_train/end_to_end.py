@@ -1,0 +1,197 @@
+"""Making an expert from questions and answers alone: a reader teaches it which passages help (Sachan et al. 2021)."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from conclave_train.bundle.card import Card
+from conclave_train.data.records import Question
+from conclave_train.errors import TrainingError
+from conclave_train.feedback.holders import Holders
+from conclave_train.feedback.rounds import Rounds, Score
+from conclave_train.feedback.teacher import ReaderTeacher, Teacher, alike, open_reader
+from conclave_train.fit.encode import encode_all
+from conclave_train.fit.loop import Texts
+from conclave_train.fit.state import Progressed, RunFolder
+from conclave_train.job import Job, Prepared, Task, prepare
+from conclave_train.model.delta import extract, load_merged
+from conclave_train.model.tower import BiEncoder, freeze_embeddings
+from conclave_train.progress import Progress, say
+from conclave_train.publish import Result, publish
+from conclave_train.reading.pairs import Pairs
+from conclave_train.retrieval.accuracy import accuracy, first_ranks
+from conclave_train.settings import EndToEndSettings
+
+METRICS = ("top-1", "top-5", "top-20", "top-100", "mrr@10")
+
+
+@dataclass(frozen=True)
+class EndToEndJob(Task):
+    """One expert to be made of questions whose passages nobody marked."""
+
+    settings: EndToEndSettings = field(default_factory=EndToEndSettings)
+    reader: Path | None = None  # None: every passage that holds an answer teaches alike
+    template: str = ""
+    representatives: int = 256
+
+    def expert(self) -> Job:
+        """The same as fine-tuning an expert has it; marked passages are taken away."""
+        unmarked = tuple(
+            dataclasses.replace(d, questions=[dataclasses.replace(q, positives=(), negatives=()) for q in d.questions])
+            for d in self.domains
+        )
+        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(Task)}
+        return Job(
+            **own | {"domains": unmarked}, settings=self.settings.expert(), template=self.template,
+            representatives=self.representatives,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Questions kept back, and the passages that hold their answers."""
+
+    questions: list[Question]
+    holders: list[list[int]]
+
+
+def train_end_to_end(job: EndToEndJob) -> Path:
+    """Search, ask the reader, train, in rounds; compress; write the bundle; its folder."""
+    job.settings.check()
+    expert = job.expert()
+    prepared = prepare(expert)
+    reader = open_reader(job.reader, prepared.checkpoint, expert.domains) if job.reader else None
+    train, held = _answered(job, prepared)
+    prepared = dataclasses.replace(prepared, train=[q for q, _ in train], held=held.questions)
+    identity = job.identity(
+        prepared.checkpoint, prepared.domain, job.settings, kind="end-to-end", template=prepared.template,
+        reader=str(job.reader) if job.reader else "",
+    )  # fmt: skip
+    folder = RunFolder(job.run, identity, job.fresh)
+    if not job.quiet:
+        say(
+            f"{job.name}: {len(train):,} training questions with an answer in the passages, {len(held.questions):,} "
+            f"kept back, {len(prepared.domain.passages):,} passages"
+        )
+    holders = [h for _, h in train]
+    teach: Teacher = alike(holders)
+    if reader:
+        pairs = Pairs(prepared.checkpoint.tokens, [q.text for q in prepared.train], prepared.domain.passages, reader[1])
+        answers = [q.answers for q in prepared.train]
+        size = job.settings.chunk
+        teach = ReaderTeacher(reader[0], pairs, answers, holders, job.device, size, folder, job.stop, job.quiet)
+    model, state = _train(job, prepared, folder, teach, held)
+    towers = model.towers() if job.settings.both_sides else {"question": model.question}
+    delta = extract(prepared.checkpoint, {n: t.cpu().plain_state() for n, t in towers.items()}, job.settings.rank)
+    rounded = load_merged(prepared.checkpoint, delta).eval()
+    measured: dict[str, dict[str, float]] = {}
+    if held.questions:
+        best = next(h for h in state.history if h["epoch"] == state.best_epoch)
+        measured = {"base": state.history[0], "after training": best}
+        score = _scorer(job, prepared, held, rounded.to(job.device.name))
+        measured[f"as shipped (rank {job.settings.rank}, fp16)"] = score(_passages(job, prepared, rounded, folder))
+        rounded.cpu()
+    card = _card(job, expert, prepared, held, state, measured)
+    card.facts["kept by the low rank"] = f"{100 * delta.kept:.1f} % of the change's squared norm"
+    return publish(expert, Result(rounded, delta, prepared, None, measured), card, folder)
+
+
+def _answered(job: EndToEndJob, prepared: Prepared) -> tuple[list[tuple[Question, list[int]]], _Held]:
+    """The questions that some passages answer, with these passages; those kept back likewise."""
+    holders = Holders(prepared.domain.passages, job.settings.most_common)
+    train, held = (
+        [(q, places) for q in questions if (places := holders(q.answers))]
+        for questions in (prepared.train, prepared.held)
+    )
+    if len(train) < 2:
+        raise TrainingError(
+            f"{len(train)} of {len(prepared.train)} training questions have an answer that stands in a passage (and in "
+            f"no more than {100 * job.settings.most_common:g} % of them): too few"
+        )
+    return train, _Held([q for q, _ in held], [places for _, places in held])
+
+
+def _train(
+    job: EndToEndJob, prepared: Prepared, folder: RunFolder, teach: Teacher, held: _Held
+) -> tuple[BiEncoder, Progressed]:
+    """The bi-encoder after its rounds."""
+    s, tokens = job.settings, prepared.checkpoint.tokens
+    model = prepared.checkpoint.model()
+    model = model.untied() if model.tied else model
+    for tower in model.towers().values():
+        freeze_embeddings(tower)
+    texts = Texts(
+        tokens.questions([q.text for q in prepared.train], s.question_tokens),
+        tokens.passages(prepared.domain.passages, prepared.template, s.passage_tokens) if s.both_sides else [],
+        tokens,
+    )
+    score = _scorer(job, prepared, held, model) if held.questions else None
+    frozen = None if s.both_sides else _passages(job, prepared, model.to(job.device.name), folder)
+    rounds = Rounds(
+        model, texts, teach, frozen, s, prepared.temperature, job.device, folder, score, job.stop, job.quiet
+    )
+    rounds.fit()
+    if score and rounds.state.best_epoch == 0:
+        raise TrainingError(
+            f"no round was better than the base on the {len(held.questions)} questions kept back: "
+            "there is no expert to publish (try more data, another --learning-rate, or --hold-out 0)"
+        )
+    return rounds.model.eval(), rounds.state
+
+
+def _passages(job: EndToEndJob, prepared: Prepared, model: BiEncoder, folder: RunFolder) -> torch.Tensor:
+    """The passages' vectors as they are served; those of the frozen encoder are kept in the run's folder."""
+    kept: torch.Tensor | None = None if job.settings.both_sides else folder.load_part("passages.pt")
+    if kept is not None:
+        return kept
+    checkpoint = prepared.checkpoint
+    rows = checkpoint.tokens.passages(prepared.domain.passages, prepared.template, checkpoint.max_tokens[1])
+    with Progress("encoding passages", len(rows), "texts", quiet=job.quiet) as bar:
+        vectors = encode_all(model.passage, rows, checkpoint.tokens, job.device, tick=bar.tick)
+    if not job.settings.both_sides:
+        folder.save_part("passages.pt", vectors)
+    return vectors
+
+
+def _scorer(job: EndToEndJob, prepared: Prepared, held: _Held, model: BiEncoder) -> Score:
+    """Where the first passage with an answer stands, for the questions kept back."""
+    tokens = prepared.checkpoint.tokens
+    rows = tokens.questions([q.text for q in held.questions], prepared.checkpoint.max_tokens[0])
+
+    def score(passages: torch.Tensor) -> dict[str, float]:
+        found = accuracy(first_ranks(encode_all(model.question, rows, tokens, job.device), passages, held.holders))
+        return {"score": (found["top-1"] + found["top-20"]) / 2, **found}
+
+    return score
+
+
+def _card(
+    job: EndToEndJob, expert: Job, prepared: Prepared, held: _Held, state: Progressed,
+    measured: dict[str, dict[str, float]],
+) -> Card:  # fmt: skip
+    card = expert.card(
+        f"An expert for conclave, fine-tuned from {job.base_name} on questions and answers of {{names}}: nobody said "
+        "which passages answer them.",
+        prepared.checkpoint, prepared.domain, prepared.train, held.questions,
+    )  # fmt: skip
+    card.accuracy = {row: {m: values[m] for m in METRICS} for row, values in measured.items()}
+    if measured:
+        card.accuracy_over = (
+            f"{len(held.questions):,} questions kept back, searched in all {len(prepared.domain.passages):,} passages. "
+            "A passage that holds an answer counts, whatever else it says. They chose the round, so expect less on "
+            "new questions."
+        )
+    card.settings = dataclasses.asdict(job.settings) | {"temperature": prepared.temperature}
+    card.facts |= {
+        "taught by": f"the reader {job.reader.resolve().name}" if job.reader else "every passage that holds an answer",
+        "changed": "both encoders"
+        if job.settings.both_sides
+        else "the question encoder alone; passages are the base's",
+        "passage template": prepared.template,
+        "checkpoint": f"round {state.best_epoch:g} of {job.settings.epochs}",
+    }
+    return card
