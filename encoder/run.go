@@ -34,9 +34,6 @@ func (o *output) row(i int) []float32 {
 // early, with ctx's error, when ctx does.
 func run[T ort.TensorData](ctx context.Context, inner runner, shape ort.Shape, inputs [][]T, outputs []output) (err error) {
 	defer guard(&err)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	given := make([]ort.Value, 0, len(inputs))
 	defer func() { destroy(given) }()
 	for _, data := range inputs {
@@ -45,6 +42,15 @@ func run[T ort.TensorData](ctx context.Context, inner runner, shape ort.Shape, i
 			return err
 		}
 		given = append(given, value)
+	}
+	return runOn(ctx, inner, given, outputs)
+}
+
+// runOn is run on inputs of any shapes, which stay the caller's.
+func runOn(ctx context.Context, inner runner, given []ort.Value, outputs []output) (err error) {
+	defer guard(&err)
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	written := make([]ort.Value, 0, len(outputs))
 	defer func() { destroy(written) }()

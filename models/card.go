@@ -18,7 +18,11 @@ func writeCard(w io.Writer, m *Manifest) error {
 	if m.Kind == KindLate {
 		what = "each token of a text becomes a vector"
 	}
-	fmt.Fprintf(&b, "# %s\n\nAn expert bundle for conclave: %s of %d numbers, compared by %s.\n\n", m.Name, what, m.Dimension, strings.ReplaceAll(m.Similarity, "-", " "))
+	what = fmt.Sprintf("An expert bundle for conclave: %s of %d numbers, compared by %s.", what, m.Dimension, strings.ReplaceAll(m.Similarity, "-", " "))
+	if m.Generator != nil {
+		what = "A generator for conclave: it writes an answer to a question from passages (Fusion-in-Decoder)."
+	}
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n", m.Name, what)
 	row := func(key, value string) {
 		if value != "" {
 			fmt.Fprintf(&b, "| %s | %s |\n", key, strings.NewReplacer("|", "\\|", "\n", " ").Replace(value))
@@ -30,10 +34,16 @@ func writeCard(w io.Writer, m *Manifest) error {
 	row("architecture", m.Lineage.Architecture)
 	row("precision", m.Precision)
 	row("pooling", m.Pooling)
-	row("unit length", map[bool]string{true: "yes", false: "no"}[m.Normalise])
-	row("longest question, passage", fmt.Sprintf("%d, %d tokens", m.MaxTokens.Question, m.MaxTokens.Passage))
-	row("passage template", m.Template)
-	row("lower case", map[bool]string{true: "yes", false: "no"}[m.LowerCase])
+	if g := m.Generator; g != nil {
+		row("longest question with a passage", fmt.Sprintf("%d tokens", g.PassageTokens))
+		row("beams", fmt.Sprint(g.Beams))
+		row("memory of an answer", fmt.Sprintf("%d bytes for each token of its passages", g.CrossBytes(1)))
+	} else {
+		row("unit length", map[bool]string{true: "yes", false: "no"}[m.Normalise])
+		row("longest question, passage", fmt.Sprintf("%d, %d tokens", m.MaxTokens.Question, m.MaxTokens.Passage))
+		row("passage template", m.Template)
+		row("lower case", map[bool]string{true: "yes", false: "no"}[m.LowerCase])
+	}
 	if m.Ensemble != nil {
 		row("ensemble", fmt.Sprintf("%d members", m.Ensemble.Members))
 	}

@@ -22,6 +22,8 @@ func (b *Bundle) Check() error {
 		if _, err := OpenDelta(os.DirFS(b.Dir)); err != nil {
 			all = append(all, fmt.Errorf("%s: %w", b.Dir, err))
 		}
+	} else if m.Generator != nil {
+		all = append(all, b.checkGenerator()...)
 	} else {
 		all = append(all, b.checkEncoders()...)
 		if _, err := b.Representatives(); err != nil {

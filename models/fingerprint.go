@@ -28,6 +28,9 @@ func (b *Bundle) Fingerprint(side Side) string {
 	if m.Delta != "" {
 		return m.Files[m.Delta]
 	}
+	if m.Generator != nil {
+		return b.generatorFingerprint()
+	}
 	graph, limit, template := m.Question, m.MaxTokens.Question, TemplateText
 	if side == Passage {
 		graph, limit, template = m.Passage, m.MaxTokens.Passage, m.Template

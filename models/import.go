@@ -37,6 +37,8 @@ type ImportOptions struct {
 	Output string
 	// Licence overrides what the checkpoint's README says.
 	Licence string
+	// Beams is how many the search of a generator for an answer has; 1 by default.
+	Beams int
 	// Base is the folder of a delta's base checkpoint; PassageDir is then that of
 	// the base's passage encoder. Other imports take no base.
 	Base string
@@ -52,6 +54,8 @@ type ImportOptions struct {
 // attention_mask, and may be token_type_ids. Its output is found by name and shape.
 // Pooling and normalisation are added where they are missing.
 //
+// A T5 becomes a generator; see generator.go. Its tokenizer.json has to be there.
+//
 // A delta bundle is merged with its base; see Delta.Merge.
 //
 // Import replaces the bundle in outDir. A failed or interrupted import leaves
@@ -60,6 +64,8 @@ func Import(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundl
 	from := importCheckpoint
 	if _, err := os.Stat(filepath.Join(srcDir, ManifestFile)); err == nil {
 		from = importDelta
+	} else if isT5(srcDir) {
+		from = importGenerator
 	} else if !hasWeights(srcDir) && findExported(srcDir) != "" {
 		from = importExported
 	}

@@ -34,6 +34,8 @@ const (
 	KindDense = "dense" // texts become one vector each
 	KindLate  = "late"  // and here one vector a token; see late.go
 
+	KindGenerator = "generator" // no vectors: it writes answers; see generator.go
+
 	PoolingCLS    = "cls"    // the first token's vector
 	PoolingMean   = "mean"   // the mean over the text's tokens
 	PoolingPooler = "pooler" // BERT's pooler: tanh(W·cls + b)
@@ -79,6 +81,8 @@ type Manifest struct {
 	// Question and Passage may name the same file.
 	Question Graph `yaml:"question,omitempty"`
 	Passage  Graph `yaml:"passage,omitempty"`
+	// Generator is nil unless Kind is generator.
+	Generator *Generator `yaml:"generator,omitempty"`
 	// Ensemble is nil for an expert without one.
 	Ensemble *Ensemble `yaml:"ensemble,omitempty"`
 	// Representatives is the file of questions that stand for what the expert
@@ -225,22 +229,12 @@ func (m *Manifest) Validate() error {
 	if !namePattern.MatchString(m.Name) {
 		fail("name", "%q is not 1 to 64 of a-z 0-9 . _ - that begin and end with a letter or digit", m.Name)
 	}
-	oneOf("kind", m.Kind, KindDense, KindLate)
-	between("dimension", m.Dimension, 1, 1<<16)
-	if m.Kind == KindLate {
-		m.validateLate(fail)
-	} else {
-		oneOf("pooling", m.Pooling, PoolingCLS, PoolingMean, PoolingPooler, PoolingGraph)
-	}
-	between("max_tokens.question", m.MaxTokens.Question, 3, 1<<16)
-	between("max_tokens.passage", m.MaxTokens.Passage, 3, 1<<16)
-	oneOf("template", m.Template, TemplateText, TemplateTitleDotText, TemplatePair)
-	oneOf("similarity", m.Similarity, SimilarityInnerProduct)
+	oneOf("kind", m.Kind, KindDense, KindLate, KindGenerator)
 	oneOf("precision", m.Precision, PrecisionFP32, PrecisionInt8)
-	if m.Delta != "" {
-		m.validateDelta(fail, file)
+	if m.Kind == KindGenerator {
+		m.validateGenerator(fail, file, between)
 	} else {
-		m.validateGraphs(fail, file, between)
+		m.validateVectors(fail, file, oneOf, between)
 	}
 	if m.Base != nil && !hashPattern.MatchString(m.Base.WeightsSHA256) {
 		fail("base.weights_sha256", "%q is not 64 lower-case hexadecimal digits", m.Base.WeightsSHA256)
@@ -266,6 +260,28 @@ func (m *Manifest) Validate() error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// validateVectors is for the kinds that make vectors.
+func (m *Manifest) validateVectors(fail func(key, format string, a ...any), file func(key, name string), oneOf func(key, value string, allowed ...string), between func(key string, value, low, high int)) {
+	between("dimension", m.Dimension, 1, 1<<16)
+	if m.Kind == KindLate {
+		m.validateLate(fail)
+	} else {
+		oneOf("pooling", m.Pooling, PoolingCLS, PoolingMean, PoolingPooler, PoolingGraph)
+	}
+	between("max_tokens.question", m.MaxTokens.Question, 3, 1<<16)
+	between("max_tokens.passage", m.MaxTokens.Passage, 3, 1<<16)
+	oneOf("template", m.Template, TemplateText, TemplateTitleDotText, TemplatePair)
+	oneOf("similarity", m.Similarity, SimilarityInnerProduct)
+	if m.Generator != nil {
+		fail("generator", "an expert of kind %q has none", m.Kind)
+	}
+	if m.Delta != "" {
+		m.validateDelta(fail, file)
+	} else {
+		m.validateGraphs(fail, file, between)
+	}
 }
 
 func (m *Manifest) validateGraphs(fail func(key, format string, a ...any), file func(key, name string), between func(key string, value, low, high int)) {

@@ -91,39 +91,13 @@ func (t *tower) Tensor(name string, shape ...int) ([]float32, error) {
 	return values, nil
 }
 
-// check finds every tensor that is missing, has another shape, or is not
-// known, before anything is written.
+// check is checkTensors of what the encoder needs.
 func (t *tower) check(pooler bool) error {
-	var wrong []string
-	known := map[string]bool{}
+	var wanted []wantedTensor
 	for _, want := range t.config.Names(pooler) {
-		name := t.name(want.Name)
-		known[name] = true
-		info, ok := t.set.Info(name)
-		switch {
-		case !ok:
-			wrong = append(wrong, fmt.Sprintf("tensor %q is missing", name))
-		case !slices.Equal(info.Shape, want.Shape):
-			wrong = append(wrong, fmt.Sprintf("tensor %q has shape %v, and %v by config.json", name, info.Shape, want.Shape))
-		case info.Type != "F32" && info.Type != "F16" && info.Type != "BF16":
-			wrong = append(wrong, fmt.Sprintf("tensor %q has type %s; F32, F16 and BF16 are read", name, info.Type))
-		}
+		wanted = append(wanted, wantedTensor{t.name(want.Name), want.Shape})
 	}
-	for _, name := range t.set.Names() {
-		if !known[name] && !t.spare(name) {
-			wrong = append(wrong, fmt.Sprintf("tensor %q is unexpected", name))
-		}
-	}
-	if len(wrong) == 0 {
-		return nil
-	}
-	const shown = 8
-	more := ""
-	if len(wrong) > shown {
-		more = fmt.Sprintf("; and %d more", len(wrong)-shown)
-		wrong = wrong[:shown]
-	}
-	return fmt.Errorf("%s: %s%s", t.dir, strings.Join(wrong, "; "), more)
+	return checkTensors(t.dir, t.set, wanted, t.spare)
 }
 
 // spare says whether a tensor belongs to a BERT checkpoint without having a

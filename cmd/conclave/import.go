@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	shipped "conclave/experts"
 	"conclave/models"
@@ -25,7 +26,7 @@ func newModelsImport(term terminal) *cobra.Command {
 	var x importing
 	command := &cobra.Command{
 		Use:   "import FOLDER",
-		Short: "Turn a Hugging Face BERT or DPR checkpoint, an exported ONNX, or a delta into a bundle",
+		Short: "Turn a Hugging Face BERT, DPR or T5 checkpoint, an exported ONNX, or a delta into a bundle",
 		Long: `Reads config.json, model.safetensors and tokenizer.json or vocab.txt, and writes
 ONNX graphs that include pooling and normalisation. It needs no Python. The tensor
 names of BERT and DPR are known. A folder with model.onnx instead of weights is
@@ -35,6 +36,10 @@ A folder with expert.yaml and delta.safetensors, as conclave-train writes it, is
 merged with its base: the checkpoint that 'conclave setup' fetched, or --base. The
 bundle goes to --out, or by default into the cache, where indexing and serving
 find it by name.
+
+A T5 becomes a generator, which writes answers from passages (Fusion-in-Decoder). The
+names of transformers and of Fusion-in-Decoder's code are known. It needs the
+tokenizer.json of the T5 that it was trained from.
 
 The same input gives the same bytes.`,
 		Example: `  conclave models import ./all-MiniLM-L6-v2 --out experts/general --int8
@@ -60,7 +65,8 @@ The same input gives the same bytes.`,
 	flags.StringVar(&x.normalise, "normalise", "", "true or false: scale vectors to unit length (default: as the checkpoint does)")
 	flags.StringVar(&o.Template, "template", "", "text, title-dot-text or pair (default: pair for DPR, else title-dot-text)")
 	flags.IntVar(&o.MaxTokens.Question, "max-question-tokens", 0, "longest question, special tokens included (default 64; DPR 256)")
-	flags.IntVar(&o.MaxTokens.Passage, "max-passage-tokens", 0, "longest passage, special tokens included (default 256)")
+	flags.IntVar(&o.MaxTokens.Passage, "max-passage-tokens", 0, "longest passage, special tokens included (default 256; T5 250, with the question)")
+	flags.IntVar(&o.Beams, "beams", 0, "how many a T5 searches an answer with (default 1: greedy, whose answers can be streamed)")
 	flags.StringVar(&o.Output, "output", "", "`name` of the output that has the vectors, if an exported ONNX has several")
 	flags.StringVar(&o.Licence, "licence", "", "`licence` of the weights, for the card")
 	return command
@@ -88,12 +94,16 @@ func (x *importing) run(ctx context.Context, from string, cache provision.Cache,
 	}
 	b, err := models.Import(ctx, from, x.out, x.options)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "tokenizer.json") {
 			return fmt.Errorf("%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt", err)
 		}
 		return provision.ExplainFull(err, x.out)
 	}
 	m := b.Manifest
+	if g := m.Generator; g != nil {
+		_, err = fmt.Fprintf(term.Out, "%s: %s, a generator, %s, fingerprint %.12s\n", b.Dir, m.Name, m.Lineage.Architecture, b.Fingerprint(models.Passage))
+		return err
+	}
 	_, err = fmt.Fprintf(term.Out, "%s: %s, %d dimensions, pooling %s, %s, fingerprint %.12s\n",
 		b.Dir, m.Name, m.Dimension, m.Pooling, m.Precision, b.Fingerprint(models.Passage))
 	return err

@@ -1,0 +1,408 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"conclave/encoder/batcher"
+	"conclave/encoder/generation"
+	"conclave/encoder/unigram"
+	"conclave/models"
+	"conclave/models/t5"
+)
+
+// Generator writes answers to questions from passages, by Fusion-in-Decoder (Izacard &
+// Grave 2021). It is safe for concurrent use; Close it to free its memory.
+type Generator struct {
+	runtime          *Runtime
+	name             string
+	shape            models.Generator
+	tokenizer        *unigram.Tokenizer
+	encoder, decoder runner
+
+	mu     sync.RWMutex // held for writing to close
+	closed bool
+}
+
+// Asking is what a generator is asked.
+type Asking struct {
+	Question string
+	Passages []Text // at least one
+	// MaxTokens bounds the answer.
+	MaxTokens int
+	// Memory bounds what the answer takes beside the model, in bytes; 0: nothing does.
+	Memory int64
+	// Each is told the text so far, whenever it is longer; nil: nobody is. Of a
+	// generator with beams it is told the answer.
+	Each func(text string)
+}
+
+// Generated is a generator's answer.
+type Generated struct {
+	Text   string
+	Tokens int // without the one that ends it
+	// Complete says that the model ended the answer, and not MaxTokens.
+	Complete bool
+	// LogProbability is of the answer's tokens, given the passages.
+	LogProbability float64
+	// Shares is how the attention of the answer's tokens is spread over the passages,
+	// as they were given; they add up to 1.
+	Shares []float64
+	// Cut is how many passages were longer than the generator reads.
+	Cut int
+}
+
+// MemoryError says that an answer would take more memory than it may.
+type MemoryError struct {
+	Passages, Tokens int // that were to be read
+	Needed, Limit    int64
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("answering from %d passages of together %d tokens takes %d MB of memory, and %d MB are allowed: ask for fewer passages", e.Passages, e.Tokens, megabytes(e.Needed), megabytes(e.Limit))
+}
+
+// megabytes rounds up, so that what is more than a limit never looks like it.
+func megabytes(bytes int64) int64 { return (bytes + 999_999) / 1_000_000 }
+
+// QuestionError says that a question leaves no room for a passage.
+type QuestionError struct{ Tokens, Limit int }
+
+func (e *QuestionError) Error() string {
+	return fmt.Sprintf("the question has %d tokens, and the generator reads %d of a question and a passage: ask a shorter one", e.Tokens, e.Limit)
+}
+
+// OpenGenerator loads a bundle of kind generator, and answers a question to see that its
+// graphs do what the manifest says. It runs on a processor.
+func (r *Runtime) OpenGenerator(b *models.Bundle, o Running) (_ *Generator, err error) {
+	if b.Manifest.Generator == nil {
+		return nil, fmt.Errorf("%s is of kind %s, and no generator", b.Manifest.Name, b.Manifest.Kind)
+	}
+	if o, err = o.withDefaults(); err != nil {
+		return nil, err
+	}
+	if err := r.opened(); err != nil {
+		return nil, err
+	}
+	g := &Generator{runtime: r, name: b.Manifest.Name, shape: *b.Manifest.Generator}
+	if err := g.load(b, target{provider: CPU, threads: o.Threads}); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the generator %s: %w", g.name, err), g.Close())
+	}
+	return g, nil
+}
+
+func (g *Generator) load(b *models.Bundle, t target) error {
+	path := b.Path(b.Manifest.Tokenizer)
+	data, err := os.ReadFile(path)
+	if err == nil {
+		g.tokenizer, err = unigram.Parse(data)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if g.tokenizer.Pieces() > g.shape.Vocabulary {
+		return fmt.Errorf("%s has %d pieces, and the model %d rows", path, g.tokenizer.Pieces(), g.shape.Vocabulary)
+	}
+	var crossed, stepIn, stepOut []string
+	stepIn, stepOut = []string{t5.InputIDs, t5.Beams}, []string{t5.Logits, t5.Attention}
+	for i := range g.shape.Layers {
+		crossed = append(crossed, t5.CrossKey(i), t5.CrossValue(i))
+		stepIn = append(stepIn, t5.PastKey(i), t5.PastValue(i))
+		stepOut = append(stepOut, t5.PresentKey(i), t5.PresentValue(i))
+	}
+	encoder, err := load(b.Path(g.shape.Encoder), []string{t5.InputIDs, t5.AttentionMask}, crossed, t)
+	if err != nil {
+		return err
+	}
+	g.encoder = encoder
+	decoder, err := load(b.Path(g.shape.Decoder), slices.Concat(stepIn, crossed), stepOut, t)
+	if err != nil {
+		return err
+	}
+	g.decoder = decoder
+	_, err = g.Answer(context.Background(), Asking{Question: "a", Passages: []Text{{Text: "a"}}, MaxTokens: 2})
+	return err
+}
+
+// Name is the bundle's.
+func (g *Generator) Name() string { return g.name }
+
+// Close waits for answers that are being written and frees the model.
+func (g *Generator) Close() (err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil
+	}
+	g.closed = true
+	for _, s := range []runner{g.encoder, g.decoder} {
+		if s != nil {
+			err = errors.Join(err, s.Destroy())
+		}
+	}
+	g.runtime.encoderClosed()
+	return err
+}
+
+// Answer writes an answer from passages. Errors are ctx's when that ends first,
+// *MemoryError, *QuestionError, batcher.ErrClosed after Close, or ONNX Runtime's.
+func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.closed {
+		return Generated{}, batcher.ErrClosed
+	}
+	rows, cut, err := g.rows(a)
+	if err != nil {
+		return Generated{}, err
+	}
+	if err := g.fits(a, rows); err != nil {
+		return Generated{}, err
+	}
+	states, err := g.read(ctx, rows)
+	if err != nil {
+		return Generated{}, fmt.Errorf("reading %d passages with %s: %w", len(rows), g.name, err)
+	}
+	options := generation.Options{Start: int32(g.shape.Start), End: g.tokenizer.End(), MaxTokens: a.MaxTokens, Beams: g.shape.Beams}
+	said := ""
+	if a.Each != nil {
+		options.Each = func(tokens []int32) {
+			if text := g.tokenizer.Decode(tokens); len(text) > len(said) {
+				said = text
+				a.Each(text)
+			}
+		}
+	}
+	decoding, err := g.decode(states)
+	if err != nil {
+		return Generated{}, err
+	}
+	defer decoding.close()
+	found, err := generation.Generate(ctx, decoding, options)
+	if err != nil {
+		return Generated{}, fmt.Errorf("writing an answer with %s: %w", g.name, err)
+	}
+	return Generated{
+		Text: g.tokenizer.Decode(found.Tokens), Tokens: len(found.Tokens), Complete: found.Complete,
+		LogProbability: found.LogProbability, Shares: found.Shares, Cut: cut,
+	}, nil
+}
+
+// rows are the tokens of each passage beside the question, in the words of Izacard &
+// Grave's code, and how many passages lost their end.
+func (g *Generator) rows(a Asking) (rows [][]int32, cut int, err error) {
+	if len(a.Passages) == 0 {
+		return nil, 0, errors.New("there is no passage to answer from")
+	}
+	limit := g.shape.PassageTokens
+	question := "question: " + a.Question
+	alone, err := g.tokenizer.Encode(question, limit+1)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(alone) > limit/2 {
+		return nil, 0, &QuestionError{Tokens: len(alone), Limit: limit}
+	}
+	for _, p := range a.Passages {
+		row, err := g.tokenizer.Encode(question+" title: "+p.Title+" context: "+p.Text, limit+1)
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(row) > limit {
+			row = append(row[:limit-1], g.tokenizer.End())
+			cut++
+		}
+		rows = append(rows, row)
+	}
+	return rows, cut, nil
+}
+
+// fits compares the memory that an answer takes with what it may: the passages' keys and
+// values for each layer of the decoder, those of the answer's own tokens for each beam,
+// twice while one more is added, and the logits.
+func (g *Generator) fits(a Asking, rows [][]int32) error {
+	tokens := 0
+	for _, row := range rows {
+		tokens += len(row)
+	}
+	needed := g.shape.CrossBytes(tokens) + 2*int64(g.shape.Beams)*(g.shape.CrossBytes(a.MaxTokens)+4*int64(g.shape.Vocabulary))
+	if a.Memory > 0 && needed > a.Memory {
+		return &MemoryError{Passages: len(rows), Tokens: tokens, Needed: needed, Limit: a.Memory}
+	}
+	return nil
+}
+
+// readTokens bounds a run of the encoder, padding counted, and with that the memory that
+// it takes beside its results.
+const readTokens = 4096
+
+// states are what the decoder attends to: of each layer keys and values, each [heads,
+// tokens, size], and which of the tokens are each passage's.
+type states struct {
+	tokens int
+	from   []int // by passage
+	to     []int
+	cross  [][]float32 // keys and values in turn
+}
+
+// read runs the encoder, passages of like length together.
+func (g *Generator) read(ctx context.Context, rows [][]int32) (*states, error) {
+	order := make([]int, len(rows))
+	s := &states{from: make([]int, len(rows)), to: make([]int, len(rows))}
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(rows[a]) - len(rows[b]) })
+	for _, i := range order {
+		s.from[i] = s.tokens
+		s.tokens += len(rows[i])
+		s.to[i] = s.tokens
+	}
+	for range 2 * g.shape.Layers {
+		s.cross = append(s.cross, make([]float32, g.shape.Heads*s.tokens*g.shape.HeadSize))
+	}
+	for begin := 0; begin < len(order); {
+		end := begin + 1
+		for end < len(order) && (end+1-begin)*len(rows[order[end]]) <= readTokens {
+			end++
+		}
+		if err := g.readSome(ctx, rows, order[begin:end], s); err != nil {
+			return nil, err
+		}
+		begin = end
+	}
+	return s, nil
+}
+
+// readSome runs the encoder once, on passages that lie one after another in s.
+func (g *Generator) readSome(ctx context.Context, rows [][]int32, which []int, s *states) (err error) {
+	first, last := which[0], which[len(which)-1]
+	longest, kept := len(rows[last]), s.to[last]-s.from[first]
+	numbers := make([]int64, 2*len(which)*longest)
+	ids, mask := numbers[:len(which)*longest], numbers[len(which)*longest:]
+	for i, p := range which {
+		for k, id := range rows[p] {
+			ids[i*longest+k], mask[i*longest+k] = int64(id), 1
+		}
+	}
+	outputs := make([]output, len(s.cross))
+	whole := kept == s.tokens
+	for i := range outputs {
+		if outputs[i].shape = ort.NewShape(int64(g.shape.Heads), int64(kept), int64(g.shape.HeadSize)); whole {
+			outputs[i].data = s.cross[i]
+		} else {
+			outputs[i].data = make([]float32, g.shape.Heads*kept*g.shape.HeadSize)
+		}
+	}
+	if err := run(ctx, g.encoder, ort.NewShape(int64(len(which)), int64(longest)), [][]int64{ids, mask}, outputs); err != nil || whole {
+		return err
+	}
+	for i, o := range outputs {
+		for h := range g.shape.Heads {
+			from := o.row(h)
+			copy(s.cross[i][(h*s.tokens+s.from[first])*g.shape.HeadSize:], from)
+		}
+	}
+	return nil
+}
+
+// decoding is a decoder in the middle of an answer.
+type decoding struct {
+	g      *Generator
+	states *states
+	cross  []ort.Value
+	rows   int         // of past
+	length int         // of past, in tokens
+	past   [][]float32 // of each layer keys and values, each [rows, heads, length, size]
+}
+
+func (g *Generator) decode(s *states) (*decoding, error) {
+	d := &decoding{g: g, states: s, rows: 1, past: make([][]float32, len(s.cross))}
+	for _, values := range s.cross {
+		v, err := ort.NewTensor(ort.NewShape(int64(g.shape.Heads), int64(s.tokens), int64(g.shape.HeadSize)), values)
+		if err != nil {
+			d.close()
+			return nil, err
+		}
+		d.cross = append(d.cross, v)
+	}
+	return d, nil
+}
+
+func (d *decoding) close() { destroy(d.cross) }
+
+// Step implements generation.Stepper.
+func (d *decoding) Step(ctx context.Context, tokens []int32, from []int) (logits, shares [][]float32, err error) {
+	rows := make([][]int32, len(tokens))
+	for i, t := range tokens {
+		rows[i] = []int32{t}
+	}
+	return d.several(ctx, rows, from)
+}
+
+// several reads as many more tokens for each row, the same number for all, and gives the
+// logits and shares of the last.
+func (d *decoding) several(ctx context.Context, tokens [][]int32, from []int) (logits, shares [][]float32, err error) {
+	defer guard(&err)
+	shape := &d.g.shape
+	rows, more := len(tokens), len(tokens[0])
+	var given []ort.Value
+	defer func() { destroy(given) }()
+	add := func(v ort.Value, failed error) {
+		if err = errors.Join(err, failed); failed == nil {
+			given = append(given, v)
+		}
+	}
+	ids, beams := make([]int64, 0, rows*more), make([]int64, rows)
+	for i, row := range tokens {
+		beams[i] = int64(from[i])
+		for _, t := range row {
+			ids = append(ids, int64(t))
+		}
+	}
+	idTensor, failed := ort.NewTensor(ort.NewShape(int64(rows), int64(more)), ids)
+	add(idTensor, failed)
+	beamTensor, failed := ort.NewTensor(ort.NewShape(int64(rows)), beams)
+	add(beamTensor, failed)
+	outputs := []output{newOutput(rows, more, shape.Vocabulary), newOutput(rows*more, d.states.tokens)}
+	for _, values := range d.past {
+		v, failed := ort.NewTensor(ort.NewShape(int64(d.rows), int64(shape.Heads), int64(d.length), int64(shape.HeadSize)), values)
+		add(v, failed)
+		outputs = append(outputs, newOutput(rows, shape.Heads, d.length+more, shape.HeadSize))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := runOn(ctx, d.g.decoder, slices.Concat(given, d.cross), outputs); err != nil {
+		return nil, nil, err
+	}
+	d.rows, d.length = rows, d.length+more
+	for i := range d.past {
+		d.past[i] = outputs[2+i].data
+	}
+	for i := range rows {
+		all := outputs[0].row(i)
+		logits = append(logits, all[(more-1)*shape.Vocabulary:])
+		shares = append(shares, d.byPassage(outputs[1].row(i*more+more-1)))
+	}
+	return logits, shares, nil
+}
+
+// byPassage sums the attention to the tokens of each passage.
+func (d *decoding) byPassage(attention []float32) []float32 {
+	shares := make([]float32, len(d.states.from))
+	for p := range shares {
+		sum := 0.0
+		for _, x := range attention[d.states.from[p]:d.states.to[p]] {
+			sum += float64(x)
+		}
+		shares[p] = float32(sum)
+	}
+	return shares
+}

@@ -1,0 +1,100 @@
+package unigram
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+	"github.com/sugarme/tokenizer/spm"
+)
+
+// charMap is SentencePiece's map of characters: a trie of strings, whose values are
+// places in a list of texts that a zero byte ends.
+type charMap struct {
+	trie  *spm.DoubleArray
+	texts string
+}
+
+func parseMap(data []byte) (*charMap, error) {
+	if len(data) < 4 {
+		return nil, fmt.Errorf("%d bytes are too few", len(data))
+	}
+	size := binary.LittleEndian.Uint32(data)
+	if size == 0 || size%4 != 0 || int64(size) > int64(len(data)-4) {
+		return nil, fmt.Errorf("its trie is said to be %d bytes long in a map of %d", size, len(data))
+	}
+	texts, trie := spm.Parse(data)
+	return &charMap{trie: spm.NewDoubleArrayFrom(trie), texts: string(texts)}, nil
+}
+
+// lookup is what stands for a string, by the shortest of its beginnings that the map
+// has, as the reference takes it.
+func (m *charMap) lookup(s string) (string, bool) {
+	found := m.trie.CommonPrefixSearch([]byte(s))
+	if len(found) == 0 {
+		return "", false
+	}
+	text, _, _ := strings.Cut(m.texts[found[0]:], "\x00")
+	return text, true
+}
+
+// largestCluster is the longest grapheme cluster, in bytes, that is looked up as a
+// whole.
+const largestCluster = 5
+
+// mapped puts the map's texts in the place of the characters that it has: clusters
+// first, then what they consist of.
+func (t *Tokenizer) mapped(text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	state := -1
+	for text != "" {
+		// Of two characters of ASCII the first is a cluster of its own.
+		if c := text[0]; c < 0x80 && c != '\r' && (len(text) == 1 || text[1] < 0x80) {
+			b.WriteString(t.ascii[c])
+			text, state = text[1:], -1
+			continue
+		}
+		var cluster string
+		cluster, text, _, state = uniseg.FirstGraphemeClusterInString(text, state)
+		if len(cluster) <= largestCluster {
+			if to, ok := t.chars.lookup(cluster); ok {
+				b.WriteString(to)
+				continue
+			}
+		}
+		for cluster != "" {
+			_, width := utf8.DecodeRuneInString(cluster)
+			to, ok := t.chars.lookup(cluster[:width])
+			if !ok {
+				to = cluster[:width]
+			}
+			b.WriteString(to)
+			cluster = cluster[width:]
+		}
+	}
+	return b.String()
+}
+
+// tryASCII fills the table of single characters, and with that tries the map.
+func (t *Tokenizer) tryASCII() (err error) {
+	if t.chars == nil {
+		return nil
+	}
+	defer func() {
+		if failure := recover(); failure != nil {
+			err = fmt.Errorf("normalizer: precompiled_charsmap is damaged: %v", failure)
+		}
+	}()
+	for c := range t.ascii {
+		s := string(rune(c))
+		to, ok := t.chars.lookup(s)
+		if !ok {
+			to = s
+		}
+		t.ascii[c] = to
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package unigram
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// file is what a tokenizer.json says, as far as it decides which ids a text gets.
+type file struct {
+	AddedTokens []struct {
+		ID      int    `json:"id"`
+		Content string `json:"content"`
+		Special bool   `json:"special"`
+	} `json:"added_tokens"`
+	Normalizer    *step `json:"normalizer"`
+	PreTokenizer  *step `json:"pre_tokenizer"`
+	PostProcessor *struct {
+		Type   string `json:"type"`
+		Single []struct {
+			Token *struct {
+				ID string `json:"id"`
+			} `json:"SpecialToken"`
+		} `json:"single"`
+	} `json:"post_processor"`
+	Model struct {
+		Type         string  `json:"type"`
+		Unknown      *int    `json:"unk_id"`
+		ByteFallback bool    `json:"byte_fallback"`
+		Vocabulary   []piece `json:"vocab"`
+	} `json:"model"`
+}
+
+// step is a normaliser or pre-tokenizer, or several in a row.
+type step struct {
+	Type          string  `json:"type"`
+	Normalizers   []*step `json:"normalizers"`
+	PreTokenizers []*step `json:"pretokenizers"`
+	// Of Precompiled: the base64 of SentencePiece's map of characters.
+	Map string `json:"precompiled_charsmap"`
+	// Of Strip.
+	Left  bool `json:"strip_left"`
+	Right bool `json:"strip_right"`
+	// Of Replace.
+	Pattern struct {
+		Regex string `json:"Regex"`
+	} `json:"pattern"`
+	Content string `json:"content"`
+	// Of Metaspace. Older files say add_prefix_space, newer ones prepend_scheme.
+	Replacement string  `json:"replacement"`
+	Prefix      *bool   `json:"add_prefix_space"`
+	Prepend     *string `json:"prepend_scheme"`
+	Split       *bool   `json:"split"`
+}
+
+// piece is a pair [text, score] of the file.
+type piece struct {
+	text  string
+	score float64
+}
+
+func (p *piece) UnmarshalJSON(data []byte) error {
+	var pair [2]json.RawMessage
+	if err := json.Unmarshal(data, &pair); err != nil {
+		return err
+	}
+	return errors.Join(json.Unmarshal(pair[0], &p.text), json.Unmarshal(pair[1], &p.score))
+}
+
+// Parse reads a tokenizer.json with a Unigram model, in the forms in which T5's is
+// found. Whatever would split text in a way that this package does not know is an error.
+func Parse(data []byte) (*Tokenizer, error) {
+	var f file
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, err
+	}
+	t := &Tokenizer{ids: map[string]int32{}}
+	if err := errors.Join(t.normalisation(f.Normalizer), t.splitting(f.PreTokenizer)); err != nil {
+		return nil, err
+	}
+	m := &f.Model
+	switch {
+	case m.Type != "Unigram":
+		return nil, fmt.Errorf("model.type is %q; only Unigram is read", m.Type)
+	case m.ByteFallback:
+		return nil, errors.New("model.byte_fallback is true; only false is supported")
+	case len(m.Vocabulary) == 0:
+		return nil, errors.New("model.vocab is empty")
+	case m.Unknown == nil || *m.Unknown < 0 || *m.Unknown >= len(m.Vocabulary):
+		return nil, fmt.Errorf("model.unk_id names none of the %d pieces", len(m.Vocabulary))
+	}
+	t.unknown = int32(*m.Unknown)
+	least := math.Inf(1)
+	for id, p := range m.Vocabulary {
+		if math.IsNaN(p.score) || math.IsInf(p.score, 0) {
+			return nil, fmt.Errorf("model.vocab: the score of %q is %v", p.text, p.score)
+		}
+		t.pieces, t.scores = append(t.pieces, p.text), append(t.scores, p.score)
+		least = min(least, p.score)
+		if p.text != "" {
+			t.ids[p.text] = int32(id)
+			t.longest = max(t.longest, len(p.text))
+		}
+	}
+	t.unknownScore = least - unknownPenalty
+	if err := t.special(&f); err != nil {
+		return nil, err
+	}
+	return t, t.tryASCII()
+}
+
+// special takes the special pieces out of what text can become, and finds the one that
+// ends a text.
+func (t *Tokenizer) special(f *file) error {
+	t.hidden = make([]bool, len(t.pieces))
+	hide := func(id int32) {
+		t.hidden[id] = true
+		if t.ids[t.pieces[id]] == id {
+			delete(t.ids, t.pieces[id])
+		}
+	}
+	end := ""
+	if p := f.PostProcessor; p != nil && p.Type == "TemplateProcessing" && len(p.Single) == 2 && p.Single[1].Token != nil {
+		end = p.Single[1].Token.ID
+	}
+	id, ok := t.ids[end]
+	if !ok {
+		return fmt.Errorf("post_processor does not put a piece of the vocabulary behind a text, as T5's puts </s>; no other is read")
+	}
+	t.end = id
+	hide(id)
+	hide(t.unknown)
+	for _, a := range f.AddedTokens {
+		if !a.Special {
+			return fmt.Errorf("added_tokens has %q, which is no special token; words added to a vocabulary are not supported", a.Content)
+		}
+		if a.ID >= 0 && a.ID < len(t.pieces) && t.pieces[a.ID] == a.Content {
+			hide(int32(a.ID))
+		}
+	}
+	return nil
+}
+
+// normalisation accepts a map of characters, and behind it that trailing spaces are cut
+// and several spaces become one.
+func (t *Tokenizer) normalisation(s *step) error {
+	if s == nil {
+		return nil
+	}
+	steps := []*step{s}
+	if s.Type == "Sequence" {
+		steps = s.Normalizers
+	}
+	for i, s := range steps {
+		switch {
+		case s.Type == "Precompiled" && i == 0:
+			data, err := base64.StdEncoding.DecodeString(s.Map)
+			if err == nil {
+				t.chars, err = parseMap(data)
+			}
+			if err != nil {
+				return fmt.Errorf("normalizer: precompiled_charsmap: %w", err)
+			}
+		case s.Type == "Strip" && !s.Left && s.Right && !t.squeeze:
+			t.strip = true
+		case s.Type == "Replace" && s.Pattern.Regex == " {2,}" && s.Content == space:
+			t.squeeze = true
+		default:
+			return fmt.Errorf("normalizer: a step %q is not supported here; a map of characters (Precompiled), then Strip on the right and Replace of several spaces are", s.Type)
+		}
+	}
+	return nil
+}
+
+// splitting accepts Metaspace, alone or behind a split at white space.
+func (t *Tokenizer) splitting(s *step) error {
+	if s == nil {
+		return errors.New("pre_tokenizer is missing; Metaspace is needed")
+	}
+	steps := []*step{s}
+	if s.Type == "Sequence" {
+		steps = s.PreTokenizers
+	}
+	if len(steps) == 2 && steps[0].Type == "WhitespaceSplit" {
+		t.words, steps = true, steps[1:]
+	}
+	if len(steps) != 1 || steps[0].Type != "Metaspace" {
+		return fmt.Errorf("pre_tokenizer %q is not supported; Metaspace is, alone or behind WhitespaceSplit", s.Type)
+	}
+	m := steps[0]
+	always := m.Prepend != nil && *m.Prepend == "always" || m.Prepend == nil && m.Prefix != nil && *m.Prefix
+	if m.Replacement != space || !always || m.Split != nil && !*m.Split {
+		return fmt.Errorf("pre_tokenizer: a Metaspace that does not put %s before every word is not supported", space)
+	}
+	return nil
+}

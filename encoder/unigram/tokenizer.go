@@ -1,0 +1,191 @@
+// Package unigram turns text into the token ids of a SentencePiece Unigram vocabulary,
+// as T5 has one, and ids into text, identically to the reference (Hugging Face
+// tokenizers).
+//
+// Words found here: a piece is a part of a word; ▁ (U+2581) stands for the space before
+// a word; each piece has a score, the logarithm of its probability, and a word is split
+// into the pieces whose scores have the largest sum (Kudo 2018, section 3.2).
+//
+// The map of characters (SentencePiece's precompiled_charsmap) is searched by
+// github.com/sugarme/tokenizer. What surrounds it there deviates from the reference and
+// is replaced: its normaliser writes combining characters as "U+0301", keeps characters
+// that the map deletes, and looks each character of a cluster up at the cluster's
+// first byte; its model adds 0.1 a byte to each score, knows no piece longer
+// than 20 bytes, and starts a goroutine that nothing ends; its pre-tokenizer takes all
+// white space for spaces. And like the project's other tokenizer this one takes text as
+// text: no string in the input ever becomes a special token.
+package unigram
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// space stands for a space in pieces.
+const space = "▁"
+
+// unknownPenalty is how much less than the least piece a character counts that no piece
+// has.
+const unknownPenalty = 10
+
+// Tokenizer is safe for concurrent use.
+type Tokenizer struct {
+	pieces []string
+	scores []float64
+	hidden []bool           // special pieces: text does not become them, nor they text
+	ids    map[string]int32 // of the others
+	// longest is the longest piece, in bytes.
+	longest      int
+	unknown, end int32
+	unknownScore float64
+
+	chars *charMap    // nil: none
+	ascii [128]string // what chars makes of single characters
+	// strip: white space at the end is cut. squeeze: several spaces become one ▁.
+	// words: all white space parts words; otherwise spaces alone do.
+	strip, squeeze, words bool
+}
+
+// Pieces is how many pieces there are; ids are below it.
+func (t *Tokenizer) Pieces() int { return len(t.pieces) }
+
+// End is the id that ends a text.
+func (t *Tokenizer) End() int32 { return t.end }
+
+// Encode is the ids of text and End, cut at the end of the text so that there are at
+// most maxTokens, End counted; maxTokens below 1 is an error. Any bytes are allowed:
+// broken UTF-8 is dropped.
+func (t *Tokenizer) Encode(text string, maxTokens int) (ids []int32, err error) {
+	if maxTokens < 1 {
+		return nil, fmt.Errorf("a limit of %d tokens leaves no room for the one that ends a text", maxTokens)
+	}
+	defer func() {
+		// The library indexes by what a map of characters says.
+		if failure := recover(); failure != nil {
+			ids, err = nil, fmt.Errorf("tokenizing a text of %d bytes: the map of characters led to a panic: %v", len(text), failure)
+		}
+	}()
+	text = t.normalise(strings.ToValidUTF8(text, ""))
+	for _, part := range t.parts(text) {
+		for part != "" && len(ids) < maxTokens-1 {
+			// Each ▁ begins a word, which is split by itself.
+			end := len(part)
+			if at := strings.Index(part[1:], space); at >= 0 {
+				end = at + 1
+			}
+			ids = t.appendWord(ids, part[:end])
+			part = part[end:]
+		}
+	}
+	return append(ids[:min(len(ids), maxTokens-1)], t.end), nil
+}
+
+// normalise maps characters and, where the file says so, cuts and joins spaces.
+func (t *Tokenizer) normalise(text string) string {
+	if t.chars != nil {
+		text = t.mapped(text)
+	}
+	if t.strip {
+		text = strings.TrimRightFunc(text, unicode.IsSpace)
+	}
+	if !t.squeeze {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		plain := strings.Index(text, "  ")
+		if plain < 0 {
+			plain = len(text)
+		}
+		b.WriteString(text[:plain])
+		if text = text[plain:]; text != "" {
+			text = strings.TrimLeft(text, " ")
+			b.WriteString(space)
+		}
+	}
+	return b.String()
+}
+
+// parts puts ▁ before text, or before each of its words, and for each space in it.
+func (t *Tokenizer) parts(text string) []string {
+	parts := []string{text}
+	if t.words {
+		parts = strings.FieldsFunc(text, unicode.IsSpace)
+	}
+	for i, part := range parts {
+		part = strings.ReplaceAll(part, " ", space)
+		if part != "" && !strings.HasPrefix(part, space) {
+			part = space + part
+		}
+		parts[i] = part
+	}
+	return parts
+}
+
+// appendWord splits a word by the Viterbi algorithm: of all ways to an end the first
+// best one is kept.
+func (t *Tokenizer) appendWord(ids []int32, word string) []int32 {
+	type node struct {
+		score float64
+		start int
+		id    int32
+	}
+	best := make([]node, len(word)+1)
+	for i := range best {
+		best[i].start = -1
+	}
+	for start := 0; start < len(word); {
+		_, width := utf8.DecodeRuneInString(word[start:])
+		single := false
+		reach := func(end int, score float64, id int32) {
+			if score += best[start].score; best[end].start < 0 || score > best[end].score {
+				best[end] = node{score, start, id}
+			}
+		}
+		for end := start + width; end <= len(word) && end-start <= t.longest; {
+			if id, ok := t.ids[word[start:end]]; ok {
+				reach(end, t.scores[id], id)
+				single = single || end == start+width
+			}
+			_, next := utf8.DecodeRuneInString(word[end:])
+			end += max(next, 1)
+		}
+		if !single {
+			reach(start+width, t.unknownScore, t.unknown)
+		}
+		start += width
+	}
+	var back []int32
+	for end := len(word); end > 0; end = best[end].start {
+		id := best[end].id
+		if id == t.unknown && len(back) > 0 && back[len(back)-1] == id {
+			continue // unknown characters beside each other are one token
+		}
+		back = append(back, id)
+	}
+	for i := len(back) - 1; i >= 0; i-- {
+		ids = append(ids, back[i])
+	}
+	return ids
+}
+
+// Decode is the text of ids. Special pieces are left out.
+func (t *Tokenizer) Decode(ids []int32) string {
+	var b strings.Builder
+	first := true
+	for _, id := range ids {
+		if id < 0 || int(id) >= len(t.pieces) || t.hidden[id] {
+			continue
+		}
+		piece := t.pieces[id]
+		if first {
+			b.WriteString(strings.ReplaceAll(piece, space, ""))
+		} else {
+			b.WriteString(strings.ReplaceAll(piece, space, " "))
+		}
+		first = false
+	}
+	return b.String()
+}

@@ -1,0 +1,316 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"conclave/models/onnx"
+	"conclave/models/safetensors"
+	"conclave/models/t5"
+)
+
+// A generator writes an answer from passages: a T5 used as Fusion-in-Decoder (Izacard &
+// Grave 2021, "Leveraging Passage Retrieval with Generative Models"). It reads each
+// passage as
+//
+//	question: QUESTION title: TITLE context: TEXT </s>
+//
+// cut at the end to PassageTokens, and attends to the tokens of all.
+
+// Generator describes the graphs of a bundle of kind generator, which are those of
+// conclave/models/t5.
+type Generator struct {
+	// Encoder and Decoder are the graphs' files.
+	Encoder string `yaml:"encoder"`
+	Decoder string `yaml:"decoder"`
+	// Layers, Heads and HeadSize are the decoder's, and Vocabulary the length of its
+	// logits.
+	Layers     int `yaml:"layers"`
+	Heads      int `yaml:"heads"`
+	HeadSize   int `yaml:"head_size"`
+	Vocabulary int `yaml:"vocabulary"`
+	// Start is the token before an answer; the tokenizer knows the one behind it.
+	Start int `yaml:"start"`
+	// PassageTokens is the longest input.
+	PassageTokens int `yaml:"passage_tokens"`
+	// Beams is how many the search for an answer has; 1 is greedy.
+	Beams int `yaml:"beams"`
+}
+
+const (
+	generatorEncoder = "encoder.onnx"
+	generatorDecoder = "decoder.onnx"
+	// generatorTokens is what Fusion-in-Decoder was published with.
+	generatorTokens = 250
+	generatorBeams  = 1
+)
+
+// CrossBytes is the memory that the decoder's cross keys and values of tokens take:
+// 2 · Layers · tokens · Heads · HeadSize numbers of 4 bytes.
+func (g *Generator) CrossBytes(tokens int) int64 {
+	return 4 * 2 * int64(g.Layers) * int64(tokens) * int64(g.Heads) * int64(g.HeadSize)
+}
+
+func (m *Manifest) validateGenerator(fail func(key, format string, a ...any), file func(key, name string), between func(key string, value, low, high int)) {
+	if m.Dimension != 0 || m.Pooling != "" || m.Normalise || m.Similarity != "" || m.Template != "" || m.MaxTokens != (MaxTokens{}) || m.Delta != "" ||
+		m.Ensemble != nil || m.Representatives != "" || m.Question != (Graph{}) || m.Passage != (Graph{}) {
+		fail("kind", "%q; a generator makes no vectors: dimension, pooling, normalise, similarity, template, max_tokens, delta, ensemble, representatives, question and passage must be left out", m.Kind)
+	}
+	file("tokenizer", m.Tokenizer)
+	g := m.Generator
+	if g == nil {
+		fail("generator", "it must name the graphs")
+		return
+	}
+	file("generator.encoder", g.Encoder)
+	file("generator.decoder", g.Decoder)
+	between("generator.layers", g.Layers, 1, 256)
+	between("generator.heads", g.Heads, 1, 1<<10)
+	between("generator.head_size", g.HeadSize, 1, 1<<12)
+	between("generator.vocabulary", g.Vocabulary, 2, 1<<21)
+	between("generator.start", g.Start, 0, g.Vocabulary-1)
+	between("generator.passage_tokens", g.PassageTokens, 16, 1<<14)
+	between("generator.beams", g.Beams, 1, 64)
+}
+
+// generatorFingerprint is over everything that decides which answer is written.
+func (b *Bundle) generatorFingerprint() string {
+	m, g := &b.Manifest, b.Manifest.Generator
+	hash := sha256.New()
+	_, _ = fmt.Fprintf(hash, "conclave generator 1\nencoder %s\ndecoder %s\ntokenizer %s\nstart %d\npassage_tokens %d\nbeams %d\n",
+		m.Files[g.Encoder], m.Files[g.Decoder], m.Files[m.Tokenizer], g.Start, g.PassageTokens, g.Beams)
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+func (b *Bundle) checkGenerator() []error {
+	g := b.Manifest.Generator
+	open := onnx.Varying("")
+	heads, size := onnx.Fixed(g.Heads), onnx.Fixed(g.HeadSize)
+	tokens := []*onnx.Value{onnx.NewValue(t5.InputIDs, onnx.Int64, open, open), onnx.NewValue(t5.AttentionMask, onnx.Int64, open, open)}
+	step := []*onnx.Value{tokens[0], onnx.NewValue(t5.Beams, onnx.Int64, open)}
+	said := []*onnx.Value{onnx.NewValue(t5.Logits, onnx.Float, open, open, onnx.Fixed(g.Vocabulary)), onnx.NewValue(t5.Attention, onnx.Float, open, open)}
+	var crossed []*onnx.Value
+	for i := range g.Layers {
+		for _, name := range []string{t5.CrossKey(i), t5.CrossValue(i)} {
+			crossed = append(crossed, onnx.NewValue(name, onnx.Float, heads, open, size))
+		}
+		for _, name := range []string{t5.PastKey(i), t5.PastValue(i)} {
+			step = append(step, onnx.NewValue(name, onnx.Float, open, heads, open, size))
+		}
+		for _, name := range []string{t5.PresentKey(i), t5.PresentValue(i)} {
+			said = append(said, onnx.NewValue(name, onnx.Float, open, heads, open, size))
+		}
+	}
+	return []error{b.checkGraph(g.Encoder, tokens, crossed...), b.checkGraph(g.Decoder, append(step, crossed...), said...)}
+}
+
+// t5Config is the part of a T5's config.json that decides what it computes.
+type t5Config struct {
+	ModelType     string   `json:"model_type"`
+	Vocabulary    int      `json:"vocab_size"`
+	Dimension     int      `json:"d_model"`
+	HeadSize      int      `json:"d_kv"`
+	Intermediate  int      `json:"d_ff"`
+	Layers        int      `json:"num_layers"`
+	DecoderLayers *int     `json:"num_decoder_layers"`
+	Heads         int      `json:"num_heads"`
+	Buckets       *int     `json:"relative_attention_num_buckets"`
+	MaxDistance   *int     `json:"relative_attention_max_distance"`
+	Epsilon       *float64 `json:"layer_norm_epsilon"`
+	FeedForward   *string  `json:"feed_forward_proj"`
+	Tied          *bool    `json:"tie_word_embeddings"`
+	Scaled        *bool    `json:"scale_decoder_outputs"`
+	Start         *int     `json:"decoder_start_token_id"`
+	Pad           *int     `json:"pad_token_id"`
+}
+
+// t5Checkpoint is a T5 as published: transformers' names, or those of Fusion-in-Decoder's
+// code, which wraps the encoder and its blocks.
+type t5Checkpoint struct {
+	ctx    context.Context
+	dir    string
+	set    *safetensors.File
+	config t5.Config
+	start  int
+	fid    bool
+}
+
+// isT5 reports whether a folder has the config.json of a T5.
+func isT5(dir string) bool {
+	data, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	var c t5Config
+	return err == nil && json.Unmarshal(data, &c) == nil && c.ModelType == "t5"
+}
+
+func openT5(ctx context.Context, dir string) (*t5Checkpoint, error) {
+	path := filepath.Join(dir, "config.json")
+	var h t5Config
+	if err := readJSON(path, &h); err != nil {
+		return nil, err
+	}
+	set, err := safetensors.OpenCheckpoint(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &t5Checkpoint{ctx: ctx, dir: dir, set: set, start: value(h.Start, value(h.Pad, 0))}
+	_, c.fid = set.Info(fidNames("encoder.block.0.layer.0.layer_norm.weight"))
+	_, ownHead := set.Info("lm_head.weight")
+	c.config = t5.Config{
+		Vocabulary: h.Vocabulary, Dimension: h.Dimension, HeadSize: h.HeadSize, Heads: h.Heads, Intermediate: h.Intermediate,
+		EncoderLayers: h.Layers, DecoderLayers: value(h.DecoderLayers, h.Layers),
+		Buckets: value(h.Buckets, 32), MaxDistance: value(h.MaxDistance, 128),
+		FeedForward: value(h.FeedForward, "relu"), NormEps: float32(value(h.Epsilon, 1e-6)),
+		// Version 1.1 has a head of its own and does not scale; transformers takes
+		// tie_word_embeddings to tell the two apart.
+		ScaleOutputs: value(h.Scaled, value(h.Tied, true)), OwnHead: ownHead,
+	}
+	if err := c.config.Validate(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), set.Close())
+	}
+	return c, nil
+}
+
+// fidNames is the name that Fusion-in-Decoder's code gives to a tensor.
+func fidNames(name string) string {
+	if rest, ok := strings.CutPrefix(name, "encoder."); ok {
+		return "encoder.encoder." + strings.Replace(rest, ".layer.", ".module.layer.", 1)
+	}
+	return name
+}
+
+// name is the name that the checkpoint gives to a tensor. The table of pieces goes by
+// several.
+func (c *t5Checkpoint) name(plain string) string {
+	if c.fid {
+		plain = fidNames(plain)
+	}
+	if plain != "shared.weight" {
+		return plain
+	}
+	for _, name := range []string{plain, "decoder.embed_tokens.weight", "encoder.embed_tokens.weight", "encoder.encoder.embed_tokens.weight"} {
+		if _, ok := c.set.Info(name); ok {
+			return name
+		}
+	}
+	return plain
+}
+
+// Tensor reads a weight; see t5.Weights.
+func (c *t5Checkpoint) Tensor(name string, shape ...int) ([]float32, error) {
+	if err := c.ctx.Err(); err != nil {
+		return nil, err
+	}
+	values, err := c.set.Floats(c.name(name), shape...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.dir, err)
+	}
+	return values, nil
+}
+
+// wanted are the tensors that the graphs need, by the checkpoint's names.
+func (c *t5Checkpoint) wanted() (all []wantedTensor) {
+	for _, n := range c.config.Names() {
+		all = append(all, wantedTensor{c.name(n.Name), n.Shape})
+	}
+	return all
+}
+
+// spare says whether a tensor belongs to a T5 checkpoint without having a part in what it
+// computes: other names of the table of pieces, and a bias that old checkpoints have for
+// the attention to the encoder, which is not used.
+func (c *t5Checkpoint) spare(name string) bool {
+	return name == "shared.weight" || strings.HasSuffix(name, "embed_tokens.weight") || strings.HasSuffix(name, "EncDecAttention.relative_attention_bias.weight")
+}
+
+// importGenerator makes a bundle of a T5.
+func importGenerator(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
+	for option, given := range map[string]bool{
+		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "", "output": o.Output != "",
+		"passage encoder": o.PassageDir != "", "base": o.Base != "", "8-bit precision": o.Int8, "longest question": o.MaxTokens.Question != 0,
+	} {
+		if given {
+			return nil, fmt.Errorf("this is a T5, which becomes a generator: the %s cannot be chosen", option)
+		}
+	}
+	c, err := openT5(ctx, srcDir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.set.Close() }()
+	if err := checkTensors(c.dir, c.set, c.wanted(), c.spare); err != nil {
+		return nil, err
+	}
+	const words = "tokenizer.json"
+	tokenizer, err := os.ReadFile(filepath.Join(srcDir, words))
+	if err != nil {
+		return nil, fmt.Errorf("%w (that of the T5 that it was trained from: save its tokenizer in transformers, which writes %s)", err, words)
+	}
+	sum, err := hashFile(c.set.Path)
+	if err != nil {
+		return nil, err
+	}
+	m := Manifest{
+		Format: Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: KindGenerator, Precision: PrecisionFP32, Tokenizer: words,
+		Generator: &Generator{
+			Encoder: generatorEncoder, Decoder: generatorDecoder, Layers: c.config.DecoderLayers, Heads: c.config.Heads, HeadSize: c.config.HeadSize,
+			Vocabulary: c.config.Vocabulary, Start: c.start, PassageTokens: cmp.Or(o.MaxTokens.Passage, generatorTokens), Beams: cmp.Or(o.Beams, generatorBeams),
+		},
+		Lineage: Lineage{Source: cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))), SourceSHA256: sum, Producer: Producer,
+			Licence: cmp.Or(o.Licence, readLicence(filepath.Join(srcDir, "README.md"))), Architecture: c.config.String()},
+	}
+	return writeBundle(outDir, m, nil, []bundleFile{
+		{words, func(w io.Writer) error { _, err := w.Write(tokenizer); return err }},
+		{generatorEncoder, func(w io.Writer) error { return t5.WriteEncoder(w, c.config, c) }},
+		{generatorDecoder, func(w io.Writer) error { return t5.WriteDecoder(w, c.config, c) }},
+	})
+}
+
+// wantedTensor is a tensor's name in a checkpoint and its shape.
+type wantedTensor struct {
+	name  string
+	shape []int
+}
+
+// checkTensors finds every tensor that is missing, has another shape, or is not known,
+// before anything is written.
+func checkTensors(dir string, set *safetensors.File, wanted []wantedTensor, spare func(name string) bool) error {
+	var wrong []string
+	known := map[string]bool{}
+	for _, want := range wanted {
+		known[want.name] = true
+		info, ok := set.Info(want.name)
+		switch {
+		case !ok:
+			wrong = append(wrong, fmt.Sprintf("tensor %q is missing", want.name))
+		case !slices.Equal(info.Shape, want.shape):
+			wrong = append(wrong, fmt.Sprintf("tensor %q has shape %v, and %v by config.json", want.name, info.Shape, want.shape))
+		case info.Type != "F32" && info.Type != "F16" && info.Type != "BF16":
+			wrong = append(wrong, fmt.Sprintf("tensor %q has type %s; F32, F16 and BF16 are read", want.name, info.Type))
+		}
+	}
+	for _, name := range set.Names() {
+		if !known[name] && !spare(name) {
+			wrong = append(wrong, fmt.Sprintf("tensor %q is unexpected", name))
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	const shown = 8
+	more := ""
+	if len(wrong) > shown {
+		more = fmt.Sprintf("; and %d more", len(wrong)-shown)
+		wrong = wrong[:shown]
+	}
+	return fmt.Errorf("%s: %s%s", dir, strings.Join(wrong, "; "), more)
+}

@@ -1,0 +1,117 @@
+// Package t5 writes T5 encoder–decoders as ONNX graphs that compute
+// Fusion-in-Decoder, from weights under the names that Hugging Face checkpoints give
+// them.
+//
+// The architecture is that of Raffel et al. 2020 (T5) and its version 1.1, as the
+// transformers library computes it: RMS normalisation before each part, a bias by
+// relative position in place of positions, no other biases, and scores that are not
+// scaled. Fusion-in-Decoder (Izacard & Grave 2021) encodes each passage by itself,
+// beside the question, and lets the decoder attend to the tokens of all of them.
+// Shapes are written [a, b]; linear layers are stored as checkpoints store them,
+// [out, in].
+package t5
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Config is the shape of a model, as config.json states it.
+type Config struct {
+	Vocabulary    int // rows of the table of pieces
+	Dimension     int // of a token's state
+	HeadSize      int // of one head's query, key or value
+	Heads         int
+	Intermediate  int // width of the feed-forward layer
+	EncoderLayers int
+	DecoderLayers int
+	Buckets       int // of relative positions
+	MaxDistance   int // positions further apart share the last bucket
+	// FeedForward is an activation ("relu", "gelu", "gelu_new", "silu"), or one
+	// behind "gated-": then the activated half is multiplied with a linear one.
+	FeedForward string
+	NormEps     float32
+	// ScaleOutputs divides the last states by √Dimension before the head, as the
+	// first T5 does, whose head is its table of pieces.
+	ScaleOutputs bool
+	// OwnHead says that the head is a matrix of its own, lm_head.weight.
+	OwnHead bool
+}
+
+// Validate says what of the configuration cannot be. The bounds are far above any
+// published T5 and keep hostile numbers from becoming allocations.
+func (c *Config) Validate() error {
+	var all []error
+	between := func(key string, v, low, high int) {
+		if v < low || v > high {
+			all = append(all, fmt.Errorf("%s is %d, not between %d and %d", key, v, low, high))
+		}
+	}
+	between("vocab_size", c.Vocabulary, 1, 1<<21)
+	between("d_model", c.Dimension, 1, 1<<14)
+	between("d_kv", c.HeadSize, 1, 1<<12)
+	between("num_heads", c.Heads, 1, 1<<10)
+	between("d_ff", c.Intermediate, 1, 1<<17)
+	between("num_layers", c.EncoderLayers, 1, 256)
+	between("num_decoder_layers", c.DecoderLayers, 1, 256)
+	between("relative_attention_num_buckets", c.Buckets, 4, 1<<12)
+	between("relative_attention_max_distance", c.MaxDistance, c.Buckets/2+1, 1<<16)
+	if activations[c.activation()] == "" {
+		all = append(all, fmt.Errorf("feed_forward_proj is %q; relu, gelu, gelu_new and silu are supported, each also behind gated-", c.FeedForward))
+	}
+	if !(c.NormEps >= 0 && c.NormEps < 1) {
+		all = append(all, fmt.Errorf("layer_norm_epsilon is %v, not between 0 and 1", c.NormEps))
+	}
+	return errors.Join(all...)
+}
+
+// activations maps what a checkpoint calls an activation to the operator that
+// computes it.
+var activations = map[string]string{"relu": "Relu", "gelu": "Gelu", "gelu_new": "FastGelu", "silu": silu}
+
+const silu = "Sigmoid" // to be multiplied with its input
+
+func (c *Config) gated() bool { return strings.HasPrefix(c.FeedForward, "gated-") }
+
+// activation is the activation's name. A gated gelu is the approximate one, which
+// transformers keeps for old checkpoints' sake.
+func (c *Config) activation() string {
+	if c.FeedForward == "gated-gelu" {
+		return "gelu_new"
+	}
+	return strings.TrimPrefix(c.FeedForward, "gated-")
+}
+
+// inner is the length of all heads' queries, keys or values together.
+func (c *Config) inner() int { return c.Heads * c.HeadSize }
+
+// String is the shape in words.
+func (c Config) String() string {
+	return fmt.Sprintf("t5, %d and %d layers of %d, %d heads of %d, %s", c.EncoderLayers, c.DecoderLayers, c.Dimension, c.Heads, c.HeadSize, c.FeedForward)
+}
+
+// bucket is the row of the bias for a key that is distance positions behind its
+// query, negative for one before it. A decoder has no keys behind. It is computed in
+// float32 as transformers does, so that distances at a bucket's edge fall on the same
+// side.
+func (c *Config) bucket(distance int, decoder bool) int {
+	buckets, from := c.Buckets, 0
+	switch {
+	case decoder:
+		distance = max(-distance, 0)
+	default:
+		buckets /= 2
+		if distance > 0 {
+			from = buckets
+		}
+		distance = max(distance, -distance)
+	}
+	exact := buckets / 2
+	if distance < exact {
+		return from + distance
+	}
+	far := float32(math.Log(float64(float32(distance)/float32(exact)))) / float32(math.Log(float64(c.MaxDistance)/float64(exact))) * float32(buckets-exact)
+	return from + min(exact+int(far), buckets-1)
+}

@@ -1,0 +1,212 @@
+package t5
+
+import (
+	"fmt"
+	"io"
+
+	"conclave/models/onnx"
+)
+
+// Weights gives the tensors of a checkpoint as float32, by their names in a
+// T5ForConditionalGeneration. A tensor that is not there, or has another shape, is an
+// error that names it.
+type Weights interface {
+	Tensor(name string, shape ...int) ([]float32, error)
+}
+
+// Named is a tensor's name and shape.
+type Named struct {
+	Name  string
+	Shape []int
+}
+
+// Names lists every tensor of a model and its shape.
+func (c *Config) Names() []Named {
+	b := &builder{c: *c, naming: true}
+	b.encoder()
+	b.crossed("")
+	encoder := b.names
+	b.names = nil
+	b.decoder()
+	for _, n := range b.names {
+		if n.Name != tableName || len(encoder) == 0 {
+			encoder = append(encoder, n)
+		}
+	}
+	return encoder
+}
+
+// builder collects a graph. Its first error, in reading a weight, is kept and makes
+// what follows meaningless.
+type builder struct {
+	c       Config
+	weights Weights
+	graph   onnx.Graph
+	err     error
+	next    int // numbers values that have no name of their own
+
+	// naming: tensors are not read; their names are noted.
+	naming bool
+	names  []Named
+}
+
+func newBuilder(c Config, weights Weights, name string) (*builder, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &builder{c: c, weights: weights, graph: onnx.Graph{Name: name}}, nil
+}
+
+func (b *builder) write(w io.Writer) error {
+	if b.err != nil {
+		return b.err
+	}
+	m := onnx.New("conclave", 17, &b.graph)
+	m.Opsets = append(m.Opsets, &onnx.Opset{Domain: onnx.Microsoft, Version: 1})
+	return m.Write(w)
+}
+
+// op appends a node and returns the name of its output.
+func (b *builder) op(op string, inputs []string, attributes ...*onnx.Attribute) string {
+	b.next++
+	return b.named(fmt.Sprintf("%s_%d", op, b.next), op, inputs, attributes...)
+}
+
+// named appends a node whose output has the given name.
+func (b *builder) named(output, op string, inputs []string, attributes ...*onnx.Attribute) string {
+	b.graph.Add(op, output, inputs, attributes...)
+	switch op {
+	case "MultiHeadAttention", "FusedMatMul", "Gelu", "FastGelu":
+		b.graph.Nodes[len(b.graph.Nodes)-1].Domain = onnx.Microsoft
+	}
+	return output
+}
+
+func (b *builder) input(name string, kind onnx.DataType, shape ...onnx.Dim) string {
+	b.graph.Inputs = append(b.graph.Inputs, onnx.NewValue(name, kind, shape...))
+	return name
+}
+
+func (b *builder) output(name string, shape ...onnx.Dim) {
+	b.graph.Outputs = append(b.graph.Outputs, onnx.NewValue(name, onnx.Float, shape...))
+}
+
+func (b *builder) floats(name string, values []float32, dims ...int) string {
+	if b.naming {
+		return name
+	}
+	return b.graph.Constant(onnx.Floats(name, values, dims...))
+}
+
+// ints is a constant list; each is written once for each use, being small.
+func (b *builder) ints(values ...int64) string {
+	b.next++
+	return b.graph.Constant(onnx.Ints(fmt.Sprintf("ints_%d", b.next), values, len(values)))
+}
+
+func (b *builder) scalar(value int64) string {
+	b.next++
+	return b.graph.Constant(onnx.Ints(fmt.Sprintf("scalar_%d", b.next), []int64{value}))
+}
+
+// read reads a tensor. After an error it gives zeros, so that only write needs to look
+// at the error.
+func (b *builder) read(name string, shape ...int) []float32 {
+	if b.naming {
+		b.names = append(b.names, Named{name, shape})
+		return nil
+	}
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	if b.err != nil {
+		return make([]float32, n)
+	}
+	values, err := b.weights.Tensor(name, shape...)
+	if err == nil && len(values) != n {
+		err = fmt.Errorf("tensor %q: %d values for the shape %v", name, len(values), shape)
+	}
+	if err != nil {
+		b.err = err
+		return make([]float32, n)
+	}
+	return values
+}
+
+// linear multiplies rows [·, in] with a weight [out, in].
+func (b *builder) linear(name string, rows string, out, in int) string {
+	name += ".weight"
+	weight := b.read(name, out, in)
+	if b.naming {
+		return ""
+	}
+	transposed := make([]float32, len(weight))
+	for o := range out {
+		for i := range in {
+			transposed[i*out+o] = weight[o*in+i]
+		}
+	}
+	return b.op("MatMul", []string{rows, b.floats(name, transposed, in, out)})
+}
+
+// normalise divides rows by their root mean square and scales them (Zhang & Sennrich
+// 2019).
+func (b *builder) normalise(name, rows string) string {
+	name += "layer_norm.weight"
+	return b.op("SimplifiedLayerNormalization", []string{rows, b.floats(name, b.read(name, b.c.Dimension), b.c.Dimension)},
+		onnx.Int("axis", -1), onnx.Real("epsilon", b.c.NormEps))
+}
+
+// feedForward is the last part of a block, added to its input.
+func (b *builder) feedForward(name, rows string) string {
+	d, f := b.c.Dimension, b.c.Intermediate
+	normal := b.normalise(name, rows)
+	dense := name + "DenseReluDense."
+	wide := ""
+	if b.c.gated() {
+		wide = b.op("Mul", []string{b.activate(b.linear(dense+"wi_0", normal, f, d)), b.linear(dense+"wi_1", normal, f, d)})
+	} else {
+		wide = b.activate(b.linear(dense+"wi", normal, f, d))
+	}
+	return b.op("Add", []string{rows, b.linear(dense+"wo", wide, d, f)})
+}
+
+func (b *builder) activate(rows string) string {
+	op := activations[b.c.activation()]
+	out := b.op(op, []string{rows})
+	if op == silu {
+		return b.op("Mul", []string{rows, out})
+	}
+	return out
+}
+
+// positionTable is the bias of each distance from first to last, keys behind their
+// query being positive; table is the checkpoint's, one row for each bucket. The result
+// is [last-first+1, heads].
+func (b *builder) positionTable(table []float32, first, last int, decoder bool) []float32 {
+	var out []float32
+	for d := first; d <= last; d++ {
+		row := b.c.bucket(d, decoder) * b.c.Heads
+		out = append(out, table[row:row+b.c.Heads]...)
+	}
+	return out
+}
+
+// positions are the biases [1, heads, queries, keys] of a table whose rows are the
+// distances from first to last; distances beyond take the row at the end.
+func (b *builder) positions(table, queries, keys string, first, last int) string {
+	distance := b.op("Sub", []string{b.op("Unsqueeze", []string{keys, b.ints(0)}), b.op("Unsqueeze", []string{queries, b.ints(1)})})
+	row := b.op("Sub", []string{b.op("Clip", []string{distance, b.scalar(int64(first)), b.scalar(int64(last))}), b.scalar(int64(first))})
+	bias := b.op("Transpose", []string{b.op("Gather", []string{table, row})}, onnx.IntList("perm", 2, 0, 1))
+	return b.op("Unsqueeze", []string{bias, b.ints(0)})
+}
+
+// axis is the length of a value's axis, a scalar.
+func (b *builder) axis(value string, i int64) string {
+	return b.op("Gather", []string{b.op("Shape", []string{value}), b.scalar(i)})
+}
+
+func (b *builder) count(from, to string) string {
+	return b.op("Range", []string{from, to, b.scalar(1)})
+}
