@@ -85,7 +85,42 @@ func (f *fitting) fit(ctx context.Context) error {
 	if err := f.chances(gates, answers); err != nil {
 		return err
 	}
+	if err := f.informs(); err != nil {
+		return err
+	}
 	return f.compare(answers)
+}
+
+// informs measures what the confidence of a method's answer says of its first passage.
+func (f *fitting) informs() error {
+	areas := map[string]float64{}
+	if area := f.report.Chances[0].AUROC; area != nil {
+		areas[fusion.MethodGate] = *area
+	}
+	for _, m := range fusion.Methods() {
+		if m.Gated || !m.Confidence || m.OnlyAmong {
+			continue
+		}
+		answers, err := By(f.Questions, func(q *Question) (fusion.Ranking, error) {
+			return m.Fuse(q.inputOf(m), fusion.Settings{}, AnsweredDepth)
+		})
+		if err != nil {
+			return err
+		}
+		var outcomes []Outcome
+		for _, a := range answers {
+			if a.Confidence != nil {
+				outcomes = append(outcomes, Outcome{Confidence: *a.Confidence, Correct: a.First == 1})
+			}
+		}
+		if area, ok := AUROC(outcomes); ok {
+			areas[m.Name] = area
+		}
+	}
+	if len(areas) > 0 {
+		f.record.ConfidenceAUROC = areas
+	}
+	return nil
 }
 
 // FitTemperatures fits one for every expert that has an ensemble, by its column, and
@@ -127,6 +162,9 @@ func (f *fitting) ensembles(temperatures map[int]temperatureFit) {
 		t, name := temperatures[column], f.Sources[column]
 		f.record.Experts = append(f.record.Experts, ExpertRecord{Name: name, Fingerprint: f.options.Fingerprints[name],
 			Temperature: t.temperature, Depth: EnsembleDepth, Before: t.before, After: t.after})
+		if t.edge {
+			f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the temperature of %s, %.3g, is at an end of those that were tried:\nits confidence hardly follows what is right, whatever the temperature", name, t.temperature))
+		}
 		s := Summarise(t.heldOut)
 		f.report.Ensembles = append(f.report.Ensembles, EnsembleReport{name, t.temperature, t.before, s.ECE, s.AUROC})
 	}

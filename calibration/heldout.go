@@ -13,6 +13,8 @@ import (
 type Answered struct {
 	First   int
 	Signals []float64 // of a gated answer
+	// Confidence is that of the ranking, of By; nil: the method has none.
+	Confidence *float64
 }
 
 // AnsweredDepth is how many passages of an answer are looked at.
@@ -87,7 +89,7 @@ func By(questions []Question, method func(q *Question) (fusion.Ranking, error)) 
 		if err != nil {
 			return fmt.Errorf("question %q: %w", questions[i].ID, err)
 		}
-		out[i].First = firstRelevant(r, questions[i].Relevant)
+		out[i].First, out[i].Confidence = firstRelevant(r, questions[i].Relevant), r.Confidence
 		return nil
 	})
 	if err != nil {

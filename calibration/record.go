@@ -47,7 +47,10 @@ type Record struct {
 	// of them (docs/experts.md). Nil where Gate knows of no late interaction.
 	GateWithoutLate *fusion.Gate `yaml:"gate_without_late,omitempty"`
 	Signals         []string     `yaml:"signals,omitempty"`
-	Chances         Chances      `yaml:"chances,omitempty"`
+	// ConfidenceAUROC is, for a method that says how sure it is, the chance that of a
+	// right and a wrong first passage the right one has the higher confidence.
+	ConfidenceAUROC map[string]float64 `yaml:"confidence_auroc,omitempty"`
+	Chances         Chances            `yaml:"chances,omitempty"`
 	// Reliability is how often the first passage of an answer was right, by confidence,
 	// on questions that the chances were not fitted on: for people.
 	Reliability []Bin `yaml:"reliability,omitempty"`

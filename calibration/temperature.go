@@ -31,13 +31,14 @@ func (e *ensembleAnswer) known() bool { return e.members >= 2 && len(e.scores) >
 // temperatureFit is the temperature of one expert.
 type temperatureFit struct {
 	temperature   float64
+	edge          bool      // it is the first or last of the grid: a better one may lie beyond
 	before, after float64   // ECE at temperature 1 and at temperature, on the questions that it was fitted on
 	heldOut       []Outcome // with temperatures fitted on other questions, of those that the ensemble answered
 	confidences   []float64 // the same by question; -1 for those that it did not
 }
 
 // fitTemperature finds the temperature at which an expert's confidence has the
-// lowest ECE (Li et al., 2021, section 3.3: ten bins, first hit, development
+// lowest ECE (Li et al., 2021, section 4.3: ten bins, first hit, development
 // questions). The scale of the members' scores is the expert's own (1e-3 is the
 // paper's, for inner products near 80).
 func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float64) (temperatureFit, error) {
@@ -64,6 +65,7 @@ func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float6
 	if fit.temperature, of, err = t.fit(ctx); err != nil {
 		return fit, err
 	}
+	fit.edge = fit.temperature == grid[0] || fit.temperature == grid[len(grid)-1]
 	if fit.before, err = t.lossAt(places, 1); err != nil {
 		return fit, err
 	}

@@ -134,6 +134,22 @@ func TestTemperatureOfOtherFolds(t *testing.T) {
 	}
 }
 
+// TestTemperatureAtAnEnd: members that disagree about every question, of which none is
+// answered, are the better calibrated the lower the temperature, so the grid ends too soon.
+func TestTemperatureAtAnEnd(t *testing.T) {
+	questions := simulated(t, 40, .05, 5)
+	for i := range questions {
+		questions[i].correct = false
+	}
+	fit, err := fitTemperature(t.Context(), questions, []float64{.5, 1, 2})
+	if err != nil || !fit.edge || fit.temperature != .5 {
+		t.Errorf("temperature %v, at an end %t, %v", fit.temperature, fit.edge, err)
+	}
+	if fit, err = fitTemperature(t.Context(), simulated(t, 500, .05, 2), temperatures()); err != nil || fit.edge {
+		t.Errorf("temperature %v in the midst: at an end %t, %v", fit.temperature, fit.edge, err)
+	}
+}
+
 func TestTemperatureRefuses(t *testing.T) {
 	good := simulated(t, 20, .05, 4)
 	bad := slices.Clone(good)

@@ -68,6 +68,23 @@ func TestMinConfidenceNeedsOne(t *testing.T) {
 	s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodMUF), MinConfidence: .01})
 }
 
+// TestMinConfidenceNeedsOneThatTells: one that hardly tells right from wrong is no
+// threshold; the answer without a threshold is given, with the confidence.
+func TestMinConfidenceNeedsOneThatTells(t *testing.T) {
+	s := newStage("ABC", 20)
+	s.config.Defaults.ConfidenceAUROC = map[string]float64{fusion.MethodMUF: .599, fusion.MethodMUFSparse: .6}
+	for _, methods := range []Methods{methodsOf(fusion.MethodMUF), listOf(fusion.MethodMUFSparse, fusion.MethodMUF)} {
+		e := s.refused(t, Request{Question: question, Fusion: methods, MinConfidence: .01})
+		if e.Code != "uninformative_confidence" || len(e.Fields) != 1 || e.Fields[0].Pointer != "/min_confidence" || !strings.Contains(e.Fields[0].Detail, `"muf"`) {
+			t.Errorf("%v: %+v", methods, e)
+		}
+	}
+	s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodMUFSparse), MinConfidence: .01})
+	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodMUF)}); r.Confidence == nil {
+		t.Error("no confidence without a threshold")
+	}
+}
+
 // own gives every source one chance, and keeps the signals by their number.
 type own struct{ seen [][]float64 }
 

@@ -65,6 +65,9 @@ type Defaults struct {
 	Chances fusion.Chances
 	// ChancesBasis says whence the Chances come; (BasisCalibrated).
 	ChancesBasis string
+	// ConfidenceAUROC is, by method, the chance that of a right and a wrong first passage
+	// the right one has the higher confidence; a method that is not named: not known.
+	ConfidenceAUROC map[string]float64
 	// Reliability is how often the first passage of the gate's answers was right, by
 	// confidence, the lowest first; nil: not known for this collection.
 	Reliability []ReliabilityBin

@@ -214,6 +214,9 @@ func methodPointer(listed bool, i int) string {
 	return "/fusion"
 }
 
+// leastAUROC is what a confidence has to be worth to be a threshold; 0.5 is chance.
+const leastAUROC = .6
+
 // checkNeeds refuses a method that needs what is not there.
 func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words bool, wrong *problems) {
 	experts, pointer := p.experts, methodPointer(listed, i)
@@ -230,6 +233,11 @@ func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words 
 	if sure := m.Gated && l.defaults.Chances != nil || m.NeedsDense && m.Confidence && !m.OnlyAmong; p.minConfidence > 0 && !sure {
 		wrong.add("needs_calibration", "/min_confidence",
 			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: leave it out, or have the collection calibrated", m.asked)
+	}
+	if area, known := l.defaults.ConfidenceAUROC[m.Name]; known && area < leastAUROC && p.minConfidence > 0 {
+		wrong.add("uninformative_confidence", "/min_confidence",
+			"the confidence of fusion method %q hardly tells right answers from wrong ones: on the questions that the collection was calibrated on, a right one has the higher of the two %.0f times in 100, and %g are needed. Leave min_confidence out, or use %s",
+			m.asked, 100*area, 100*leastAUROC, fusion.MethodGate)
 	}
 	if !m.AsksConfidence(len(experts)) {
 		return

@@ -172,6 +172,7 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 	if len(r.Chances) > 0 {
 		d.Chances, d.ChancesBasis, d.Reliability = r.Chances, search.BasisCalibrated, binsOf(r.Reliability)
 	}
+	d.ConfidenceAUROC = r.ConfidenceAUROC
 	if r.Alpha > 0 {
 		d.Alpha = &r.Alpha
 	}

@@ -70,6 +70,11 @@ func TestCalibrationIsUsed(t *testing.T) {
 		t.Errorf("the record is of %+v and %+v", r.Questions, r.Experts)
 	}
 	reliable(t, r)
+	for _, method := range []string{fusion.MethodGate, fusion.MethodMUF, fusion.MethodMUFSparse} {
+		if area, known := r.ConfidenceAUROC[method]; !known || area < 0 || area > 1 || len(r.ConfidenceAUROC) != 3 {
+			t.Errorf("the confidence of %s tells right from wrong in %v: %v", method, area, r.ConfidenceAUROC)
+		}
+	}
 	if !containsAll(out, []string{"60 questions are few", "95 of 100 times in"}) {
 		t.Errorf("it does not say that these are few: %s", out)
 	}
