@@ -10,7 +10,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"conclave/bench/peer"
 	"conclave/bench/words"
 	"conclave/encoder"
 	"conclave/encoder/wordpiece"
@@ -37,11 +37,8 @@ func main() {
 	flag.Parse()
 	m := measurement{python: *python, callers: *callers, threads: *threads, rounds: *rounds, limit: *limit}
 	results, err := m.all(strings.Split(*bundles, ","), strings.Split(*questions, ","))
-	if err == nil && *asJSON != "" {
-		var text []byte
-		if text, err = json.Marshal(results); err == nil {
-			err = os.WriteFile(*asJSON, text, 0o644)
-		}
+	if err == nil {
+		err = peer.WriteJSON(*asJSON, results)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "encoder benchmark:", err)
@@ -107,13 +104,13 @@ func (m *measurement) bundle(ctx context.Context, library *encoder.Runtime, b *m
 			return r, err
 		}
 	}
-	p, err := startPeer(m.python, b.Path(b.Manifest.Question.File), m.threads, rows)
+	p, version, err := startPeer(m.python, b.Path(b.Manifest.Question.File), m.threads, rows)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, p.end()) }()
-	if p.version != library.Version() {
-		fmt.Printf("note: the peer runs ONNX Runtime %s\n", p.version)
+	defer func() { err = errors.Join(err, p.End()) }()
+	if version != library.Version() {
+		fmt.Printf("note: the peer runs ONNX Runtime %s\n", version)
 	}
 	return m.compare(ctx, e, p, b.Manifest.Precision)
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"conclave/bench/peer"
 	"conclave/bench/words"
 	"conclave/encoder"
 	"conclave/encoder/batcher"
@@ -56,7 +57,7 @@ type result struct {
 }
 
 // compare lets the two sides take turns.
-func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer, precision string) (result, error) {
+func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer.Process, precision string) (result, error) {
 	r := result{Model: e.Name(), Precision: precision, Provider: e.Provider(), Questions: len(m.texts), Callers: m.callers, Rounds: m.rounds}
 	n := float64(len(m.texts))
 	alone := m.texts[:min(200, len(m.texts))]
@@ -64,7 +65,7 @@ func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer, 
 	var own, batch, sorted, ratios, sortedRatios []float64
 	ownAlone, peerAlone := newBest(len(alone)), newBest(len(alone))
 	for round := range m.rounds + 1 {
-		inOrder, err := p.seconds("batch")
+		inOrder, err := peer.Ask[float64](p, "batch")
 		if err != nil {
 			return r, err
 		}
@@ -74,11 +75,11 @@ func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer, 
 			return r, err
 		}
 		formed.add(before, e.Stats())
-		byLength, err := p.seconds("sorted")
+		byLength, err := peer.Ask[float64](p, "sorted")
 		if err != nil {
 			return r, err
 		}
-		single, err := p.single()
+		single, err := peer.Ask[[]float64](p, "single")
 		if err != nil {
 			return r, err
 		}

@@ -5,6 +5,8 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -37,13 +39,13 @@ import org.apache.lucene.store.FSDirectory;
  * The peer of the word index: Lucene with the same analysis and formula, one
  * segment, one thread. Arguments: passages, one a line; questions, one a line;
  * a folder for the index; how many hits. It indexes, and then obeys lines on
- * standard input, answering each with a line:
+ * standard input, answering each with a line of JSON:
  *
  *   index         indexes anew; seconds of the thread's time from text in memory to a synced commit
  *   bytes         the index's size
  *   round N       asks all questions, giving up counting matches after N; seconds of the thread's time
  *   each N        the same; microseconds by the clock of each question
- *   hits          "ordinal score …" of each question, a line each, then "."
+ *   hits          [ordinal, score, …] of each question, in one list
  */
 public class LuceneBench {
   final Analyzer analyzer = new EnglishAnalyzer();
@@ -130,21 +132,22 @@ public class LuceneBench {
           out.println(clock() - begun);
         }
         case "each" -> {
-          StringBuilder each = new StringBuilder();
+          List<Double> each = new ArrayList<>();
           for (String question : bench.questions) {
             long begun = System.nanoTime();
             bench.ask(question, Integer.parseInt(wish[1]));
-            each.append((System.nanoTime() - begun) / 1000.0).append(' ');
+            each.add((System.nanoTime() - begun) / 1000.0);
           }
           out.println(each);
         }
         case "hits" -> {
+          List<List<Number>> all = new ArrayList<>();
           for (String question : bench.questions) {
-            StringBuilder hits = new StringBuilder();
-            for (ScoreDoc hit : bench.ask(question, bench.k).scoreDocs) hits.append(hit.doc).append(' ').append(hit.score).append(' ');
-            out.println(hits);
+            List<Number> hits = new ArrayList<>();
+            for (ScoreDoc hit : bench.ask(question, bench.k).scoreDocs) Collections.addAll(hits, hit.doc, hit.score);
+            all.add(hits);
           }
-          out.println(".");
+          out.println(all);
         }
         default -> throw new IllegalArgumentException(line);
       }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"conclave/bench/peer"
 	"conclave/bench/words"
 	"conclave/rank"
 )
@@ -65,7 +66,7 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, p.end()) }()
+	defer func() { err = errors.Join(err, p.End()) }()
 	r.Passages, r.Questions, r.K = len(m.passages), len(m.questions), m.k
 
 	o := words.Trial{Folder: folder}
@@ -76,7 +77,7 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	for range m.builds {
-		seconds, err := p.number("index")
+		seconds, err := peer.Ask[float64](p, "index")
 		if err != nil {
 			return r, err
 		}
@@ -93,7 +94,7 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 		ratios = append(ratios, seconds/mine)
 	}
 	r.IndexRate, r.PeerIndexRate, r.IndexRatio = words.Median(own), words.Median(theirs), words.Median(ratios)
-	bytes, err := p.number("bytes")
+	bytes, err := peer.Ask[float64](p, "bytes")
 	if err != nil {
 		return r, err
 	}
@@ -102,11 +103,11 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 	var theirs2, ratios2, each, peerEach []float64
 	own, theirs, ratios = nil, nil, nil
 	for round := range m.rounds + 3 {
-		plain, err := p.number("round 1000")
+		plain, err := peer.Ask[float64](p, "round 1000")
 		if err != nil {
 			return r, err
 		}
-		seconds, err := p.number(fmt.Sprint("round ", m.k))
+		seconds, err := peer.Ask[float64](p, fmt.Sprint("round ", m.k))
 		if err != nil {
 			return r, err
 		}
@@ -123,7 +124,7 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 		own, theirs, ratios = append(own, n/mine), append(theirs, n/seconds), append(ratios, seconds/mine)
 		theirs2, ratios2 = append(theirs2, n/plain), append(ratios2, plain/mine)
 		each = append(each, took...)
-		more, err := p.numbers(fmt.Sprint("each ", m.k))
+		more, err := peer.Ask[[]float64](p, fmt.Sprint("each ", m.k))
 		if err != nil {
 			return r, err
 		}
@@ -141,20 +142,18 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	return r, m.compareHits(p, hits, &r)
+	err = m.compareHits(p, hits, &r)
+	return r, err
 }
 
 // compareHits compares every place of every ranking.
-func (m *measurement) compareHits(p *peer, hits [][]rank.Hit, r *result) error {
+func (m *measurement) compareHits(p *peer.Process, hits [][]rank.Hit, r *result) error {
+	all, err := peer.Ask[[][]float64](p, "hits")
+	if err != nil {
+		return err
+	}
 	for i, list := range hits {
-		wish := ""
-		if i == 0 {
-			wish = "hits"
-		}
-		theirs, err := p.numbers(wish)
-		if err != nil {
-			return err
-		}
+		theirs := all[i]
 		if len(theirs) != 2*len(list) {
 			return fmt.Errorf("question %q has %d hits, of the peer %d", m.questions[i], len(list), len(theirs)/2)
 		}
@@ -166,8 +165,7 @@ func (m *measurement) compareHits(p *peer, hits [][]rank.Hit, r *result) error {
 			}
 		}
 	}
-	_, err := p.ask("")
-	return err
+	return nil
 }
 
 func (m *measurement) writeLines(folder string) error {

@@ -10,7 +10,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"conclave/bench/peer"
 	"conclave/bench/words"
 	"conclave/corpus"
 )
@@ -43,12 +43,7 @@ func main() {
 	}
 	if err == nil {
 		fmt.Print(r)
-	}
-	if err == nil && *asJSON != "" {
-		var text []byte
-		if text, err = json.Marshal(r); err == nil {
-			err = os.WriteFile(*asJSON, text, 0o644)
-		}
+		err = peer.WriteJSON(*asJSON, r)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "Lucene benchmark:", err)

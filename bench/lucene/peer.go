@@ -1,16 +1,14 @@
 package main
 
 import (
-	"bufio"
 	_ "embed"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
+
+	"conclave/bench/peer"
 )
 
 var (
@@ -20,16 +18,9 @@ var (
 	pom []byte
 )
 
-// peer is the Java process.
-type peer struct {
-	command *exec.Cmd
-	wishes  io.WriteCloser
-	answers *bufio.Reader
-}
-
 // startPeer fetches Lucene where it is not there yet, compiles the peer and
 // starts it in a folder with the files of passages and questions.
-func startPeer(cache, folder string, k int) (*peer, error) {
+func startPeer(cache, folder string, k int) (*peer.Process, error) {
 	jars, err := fetch(cache)
 	if err != nil {
 		return nil, err
@@ -42,18 +33,8 @@ func startPeer(cache, folder string, k int) (*peer, error) {
 	if out, err := exec.Command("javac", "-cp", classpath, "-d", folder, source).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("compiling the peer (is a JDK of version 17 or newer installed?): %w\n%s", err, out)
 	}
-	p := &peer{command: exec.Command("java", "-Xmx6g", "-cp", folder+string(os.PathListSeparator)+classpath, "LuceneBench",
-		filepath.Join(folder, "passages"), filepath.Join(folder, "questions"), filepath.Join(folder, "lucene"), strconv.Itoa(k))}
-	p.command.Stderr = os.Stderr
-	if p.wishes, err = p.command.StdinPipe(); err != nil {
-		return nil, err
-	}
-	answers, err := p.command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.answers = bufio.NewReaderSize(answers, 1<<20)
-	return p, p.command.Start()
+	return peer.Start(exec.Command("java", "-Xmx6g", "-cp", folder+string(os.PathListSeparator)+classpath, "LuceneBench",
+		filepath.Join(folder, "passages"), filepath.Join(folder, "questions"), filepath.Join(folder, "lucene"), strconv.Itoa(k)))
 }
 
 // fetch returns the folder with Lucene's jars.
@@ -82,43 +63,3 @@ func fetch(cache string) (string, error) {
 	}
 	return jars, nil
 }
-
-// ask sends a wish and returns the line that answers it.
-func (p *peer) ask(wish string) (string, error) {
-	if wish != "" {
-		if _, err := fmt.Fprintln(p.wishes, wish); err != nil {
-			return "", fmt.Errorf("asking the peer: %w", err)
-		}
-	}
-	line, err := p.answers.ReadString('\n')
-	if err != nil {
-		return "", fmt.Errorf("the peer's answer to %q: %w", wish, err)
-	}
-	return strings.TrimSpace(line), nil
-}
-
-func (p *peer) number(wish string) (float64, error) {
-	line, err := p.ask(wish)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseFloat(line, 64)
-}
-
-func (p *peer) numbers(wish string) ([]float64, error) {
-	line, err := p.ask(wish)
-	if err != nil {
-		return nil, err
-	}
-	var out []float64
-	for _, field := range strings.Fields(line) {
-		v, err := strconv.ParseFloat(field, 64)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
-	}
-	return out, nil
-}
-
-func (p *peer) end() error { return errors.Join(p.wishes.Close(), p.command.Wait()) }

@@ -2,6 +2,7 @@ package vectors
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"github.com/x448/float16"
 )
 
 // Generate writes n unit vectors of dim elements as half-precision numbers, to
@@ -91,18 +94,7 @@ func appendVector(out []byte, rng *rand.Rand, axes, centre []float32, spread flo
 	}
 	scale := float32(1 / math.Sqrt(square))
 	for _, x := range vector {
-		h := floatToHalf(x * scale)
-		out = append(out, byte(h), byte(h>>8))
+		out = binary.LittleEndian.AppendUint16(out, float16.Fromfloat32(x*scale).Bits())
 	}
 	return out
-}
-
-// floatToHalf rounds a number of magnitude below 65,504 to half precision.
-func floatToHalf(x float32) uint16 {
-	sign := uint16(math.Float32bits(x) >> 31 << 15)
-	magnitude := math.Abs(float64(x))
-	exponent := max(math.Ilogb(magnitude), -14) // below, the numbers are evenly spaced
-	step := math.Ldexp(1, exponent-10)
-	units := uint16(math.RoundToEven(magnitude / step)) // 1024 to 2048 above the smallest exponent
-	return sign | (uint16(exponent+14)<<10 + units)
 }

@@ -9,19 +9,9 @@ import (
 	"math"
 	"os"
 	"strings"
-)
 
-// halfToFloat is the value of an IEEE 754 half-precision number.
-func halfToFloat(h uint16) float32 {
-	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
-	switch exponent {
-	case 31: // infinity and not a number
-		return math.Float32frombits(sign | 255<<23 | fraction<<13)
-	case 0: // zero and subnormal numbers
-		return math.Float32frombits(math.Float32bits(float32(fraction)*0x1p-24) | sign)
-	}
-	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
-}
+	"github.com/x448/float16"
+)
 
 // Rows is an open file of vectors as many programs exchange them:
 // little-endian numbers, row by row, without a header.
@@ -80,7 +70,7 @@ func (r *Rows) All() iter.Seq2[[]float32, error] {
 			}
 			for i := range row {
 				if r.size == 2 {
-					row[i] = halfToFloat(binary.LittleEndian.Uint16(raw[2*i:]))
+					row[i] = float16.Frombits(binary.LittleEndian.Uint16(raw[2*i:])).Float32()
 				} else {
 					row[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
 				}

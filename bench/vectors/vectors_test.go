@@ -13,40 +13,6 @@ import (
 	"conclave/ann"
 )
 
-// TestHalves goes through all 65,536 half-precision numbers: the value by the
-// definition of the format, and back.
-func TestHalves(t *testing.T) {
-	for i := range 1 << 16 {
-		h := uint16(i)
-		got := halfToFloat(h)
-		exponent, fraction := int(h>>10&31), float64(h&1023)
-		if exponent == 31 {
-			if fraction == 0 != math.IsInf(float64(got), 1-2*int(h>>15)) || fraction != 0 != (got != got) {
-				t.Fatalf("%#04x is %v", h, got)
-			}
-			continue
-		}
-		want := math.Ldexp(1+fraction/1024, exponent-15)
-		if exponent == 0 {
-			want = math.Ldexp(fraction/1024, -14)
-		}
-		if h>>15 == 1 {
-			want = math.Copysign(want, -1)
-		}
-		if float64(got) != want || math.Signbit(float64(got)) != math.Signbit(want) {
-			t.Fatalf("%#04x is %v, want %v", h, got, want)
-		}
-		if back := floatToHalf(got); back != h {
-			t.Fatalf("%v is %#04x, want %#04x", got, back, h)
-		}
-	}
-	for x, want := range map[float32]uint16{1 + 0x1p-11: 0x3c00, 1 + 3*0x1p-11: 0x3c02, 2 - 0x1p-12: 0x4000, 0x1p-26: 0, 0x1.8p-24: 2} {
-		if got := floatToHalf(x); got != want {
-			t.Errorf("%v rounds to %#04x, want %#04x", x, got, want)
-		}
-	}
-}
-
 func TestReadVectorsRefuses(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "v.f16")

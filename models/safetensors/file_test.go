@@ -59,27 +59,6 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestHalves compares every half with its definition, (-1)ˢ·2ᵉ⁻¹⁵·1.f, in
-// float64.
-func TestHalves(t *testing.T) {
-	for bits := range 1 << 16 {
-		sign, exponent, fraction := float64(1-2*(bits>>15)), bits>>10&31, float64(bits&1023)/1024
-		want := sign * math.Ldexp(1+fraction, exponent-15)
-		if exponent == 0 {
-			want = sign * math.Ldexp(fraction, -14)
-		}
-		if exponent == 31 {
-			want = sign * math.Inf(1)
-			if fraction != 0 {
-				want = math.NaN()
-			}
-		}
-		if got := float64(half(uint16(bits))); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
-			t.Fatalf("%#04x is %v, not %v", bits, got, want)
-		}
-	}
-}
-
 func TestErrorsNameTheTensor(t *testing.T) {
 	f, err := read(file(`{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"i":{"dtype":"I64","shape":[1],"data_offsets":[8,16]},"n":{"dtype":"F32","shape":[1],"data_offsets":[16,20]}}`,
 		strings.Repeat("\x00", 16)+"\x00\x00\x80\x7f"))

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"github.com/x448/float16"
 )
 
 // Floats reads a tensor of type F32, F16 or BF16 as float32, row by row. A
@@ -33,7 +35,7 @@ func (f *File) Floats(name string, shape ...int) ([]float32, error) {
 			return math.Float32frombits(uint32(binary.LittleEndian.Uint16(raw)) << 16)
 		}
 	case "F16":
-		element = func(raw []byte) float32 { return half(binary.LittleEndian.Uint16(raw)) }
+		element = func(raw []byte) float32 { return float16.Frombits(binary.LittleEndian.Uint16(raw)).Float32() }
 	default:
 		return nil, fmt.Errorf("tensor %q has type %s; F32, F16 and BF16 are read", name, info.Type)
 	}
@@ -46,19 +48,4 @@ func (f *File) Floats(name string, shape ...int) ([]float32, error) {
 		}
 	}
 	return values, nil
-}
-
-// half is the value of an IEEE 754 binary16 number.
-func half(bits uint16) float32 {
-	sign := uint32(bits>>15) << 31
-	exponent := uint32(bits >> 10 & 0x1f)
-	fraction := uint32(bits & 0x3ff)
-	switch exponent {
-	case 0: // zero and subnormal: fraction · 2⁻²⁴
-		v := float32(fraction) / (1 << 24)
-		return math.Float32frombits(math.Float32bits(v) | sign)
-	case 31: // infinity and NaN
-		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
-	}
-	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }

@@ -1,0 +1,72 @@
+// Package peer runs the program that a benchmark compares with. The peer reads a wish
+// from each line of its input, and answers with a line of JSON.
+package peer
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+)
+
+// Process is a peer that runs.
+type Process struct {
+	Wishes  io.WriteCloser
+	command *exec.Cmd
+	answers *bufio.Reader
+}
+
+// Start starts a command. What it complains about goes to standard error.
+func Start(command *exec.Cmd) (*Process, error) {
+	command.Stderr = os.Stderr
+	wishes, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	answers, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("starting the peer: %w", err)
+	}
+	return &Process{Wishes: wishes, command: command, answers: bufio.NewReaderSize(answers, 1<<20)}, nil
+}
+
+// Ask sends a wish and reads its answer.
+func Ask[T any](p *Process, wish string) (answer T, err error) {
+	if _, err := fmt.Fprintln(p.Wishes, wish); err != nil {
+		return answer, fmt.Errorf("asking the peer: %w", err)
+	}
+	return Read[T](p)
+}
+
+// Read reads the next answer.
+func Read[T any](p *Process) (answer T, err error) {
+	line, err := p.answers.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &answer)
+	}
+	if err != nil {
+		return answer, fmt.Errorf("reading the peer's answer: %w", err)
+	}
+	return answer, nil
+}
+
+// End closes the peer's input, at which it ends, and waits for it.
+func (p *Process) End() error { return errors.Join(p.Wishes.Close(), p.command.Wait()) }
+
+// WriteJSON writes the figures of a benchmark to a file; none where there is no path.
+func WriteJSON(path string, figures any) error {
+	if path == "" {
+		return nil
+	}
+	text, err := json.Marshal(figures)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o644)
+}
