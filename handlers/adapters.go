@@ -100,7 +100,7 @@ func WriteJSON(w http.ResponseWriter, body any) error {
 	if h := w.Header(); h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
-	writeWith(w, http.StatusOK, typeJSON, b.Bytes())
+	write(w, http.StatusOK, typeJSON, b.Bytes())
 	return nil
 }
 

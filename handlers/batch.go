@@ -54,14 +54,14 @@ func (a *API) postBatch(c *call) error {
 	}
 	exchangeOf(r.Context()).note(slog.Int("searches", len(items)), slog.Int("failed", b.failed))
 	if err != nil && b.begun {
-		cutOff(r.Context(), err)
+		return cutOff(r.Context(), err)
 	}
 	return err
 }
 
 // cutOff ends a connection whose answer could not be sent whole, so that half
 // an answer is not taken for a whole one.
-func cutOff(ctx context.Context, err error) {
+func cutOff(ctx context.Context, err error) error {
 	x := exchangeOf(ctx)
 	x.code, x.cause = "client_gone", err
 	panic(http.ErrAbortHandler)

@@ -57,9 +57,8 @@ func (a *API) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := a.options.Now()
 		x := &exchange{arrived: time.Now(), requestID: requestID(r.Header.Values("X-Request-ID")), refusal: a.refusalOf(r.URL.Path)}
-		x.traceID, x.parentID = traceParent(r.Header.Values("Traceparent"))
-		if x.traceID != "" {
-			x.spanID = randomHex(8)
+		if parent := spanOf(r); parent.IsValid() {
+			x.traceID, x.parentID, x.spanID = parent.TraceID().String(), parent.SpanID().String(), randomHex(8)
 		}
 		w.Header().Set("X-Request-ID", x.requestID)
 		rec := &recorder{ResponseWriter: w}
@@ -178,25 +177,4 @@ func randomHex(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // crypto/rand.Read never fails
 	return hex.EncodeToString(b)
-}
-
-// traceParent reads a W3C traceparent header, "00-trace-parent-flags". One
-// that is malformed, or comes twice, is as good as none.
-func traceParent(given []string) (trace, parent string) {
-	if len(given) != 1 {
-		return "", ""
-	}
-	parts := strings.Split(given[0], "-")
-	if len(parts) < 4 || len(parts[0]) != 2 || parts[0] == "ff" || parts[0] == "00" && len(parts) != 4 || len(parts[3]) != 2 {
-		return "", ""
-	}
-	for i, size := range []int{2, 32, 16, 2} {
-		if len(parts[i]) != size || strings.Trim(parts[i], "0123456789abcdef") != "" {
-			return "", ""
-		}
-	}
-	if strings.Trim(parts[1], "0") == "" || strings.Trim(parts[2], "0") == "" {
-		return "", ""
-	}
-	return parts[1], parts[2]
 }

@@ -82,5 +82,5 @@ func writeOnce(w http.ResponseWriter, r *http.Request, contentType string, text 
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	write(w, contentType, text)
+	write(w, http.StatusOK, contentType, text)
 }

@@ -131,7 +131,7 @@ func passagePath(id string) string { return "/v1/passages/" + url.PathEscape(id)
 
 // stored reads a passage as it was acknowledged last where the server writes,
 // and as searches see it where it only reads.
-func (a *API) stored(r *http.Request, id string) (corpus.Passage, string, error) {
+func (a *API) stored(id string) (corpus.Passage, string, error) {
 	if writer := a.writing.Load(); writer != nil {
 		passage, version, ok, err := writer.Passage(id)
 		if err == nil && !ok {

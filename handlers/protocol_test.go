@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -83,9 +84,14 @@ func TestTraceParent(t *testing.T) {
 		"00-" + trace[1:] + "-" + parent + "-01":               false,
 		"x":                                                    false, "": false,
 	} {
-		gotTrace, gotParent := traceParent([]string{given})
-		if (gotTrace == trace && gotParent == parent) != want || !want && gotTrace != "" {
-			t.Errorf("%q: %q %q", given, gotTrace, gotParent)
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Traceparent", given)
+		span := spanOf(r)
+		if (span.TraceID().String() == trace && span.SpanID().String() == parent) != want || span.IsValid() != want {
+			t.Errorf("%q: %q %q", given, span.TraceID(), span.SpanID())
+		}
+		if r.Header.Add("Traceparent", given); spanOf(r).IsValid() {
+			t.Errorf("%q twice is taken", given)
 		}
 	}
 	s := start(t, Options{})

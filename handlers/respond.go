@@ -53,7 +53,7 @@ func (c *call) send(status int, contentType string, text []byte) error {
 	}
 	held := &exchangeOf(ctx).admitted
 	if held.room.bytes == 0 && len(text) <= small {
-		writeWith(c.w, status, contentType, text)
+		write(c.w, status, contentType, text)
 		return nil
 	}
 	if held.room.bytes == 0 {
@@ -74,11 +74,7 @@ func (c *call) send(status int, contentType string, text []byte) error {
 	return nil
 }
 
-func write(w http.ResponseWriter, contentType string, body []byte) {
-	writeWith(w, http.StatusOK, contentType, body)
-}
-
-func writeWith(w http.ResponseWriter, status int, contentType string, body []byte) {
+func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	head(w, status, contentType, len(body))
 	_, _ = w.Write(body) // the client may be gone
 }

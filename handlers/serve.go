@@ -21,8 +21,6 @@ type ServeOptions struct {
 	IdleTimeout       time.Duration // between two requests of a connection
 	DrainDelay        time.Duration // between "not ready" and closing the listener, for balancers to notice
 	DrainTimeout      time.Duration // for requests under way at shutdown; 0: none
-	// Abort ends the shutdown at once when it is closed: the second signal.
-	Abort <-chan struct{}
 }
 
 // afterCut is how long handlers have to notice that their connection was cut.
@@ -76,16 +74,9 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		level = slog.LevelDebug // a start that failed says only why
 	}
 	a.options.Logger.Log(ctx, level, "shutting down", "requests", a.running.Load(), "drain_timeout", o.DrainTimeout.String())
-	wait(o.DrainDelay, o.Abort)
+	time.Sleep(o.DrainDelay)
 	draining, stop := context.WithTimeout(requests, o.DrainTimeout)
 	defer stop()
-	go func() {
-		select {
-		case <-o.Abort:
-			stop()
-		case <-draining.Done():
-		}
-	}()
 	accepting := func() error { // has ended by now, in the way it should
 		if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -127,17 +118,4 @@ func (a *API) settle() error {
 		time.Sleep(time.Millisecond)
 	}
 	return nil
-}
-
-// wait waits, unless it is told to stop.
-func wait(d time.Duration, abort <-chan struct{}) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-abort:
-	}
 }

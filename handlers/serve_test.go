@@ -86,7 +86,6 @@ func serveAPI(t *testing.T, api *API) *server {
 type shutdown struct {
 	address  string
 	cancel   context.CancelFunc
-	abort    chan struct{}
 	release  chan struct{}
 	served   chan error // what Serve returned
 	answered chan error // how the search went
@@ -96,7 +95,7 @@ type shutdown struct {
 func startShutdown(t *testing.T, o ServeOptions) *shutdown {
 	t.Helper()
 	entered := make(chan struct{}, 1)
-	x := &shutdown{abort: make(chan struct{}), release: make(chan struct{}), served: make(chan error, 1), answered: make(chan error, 1)}
+	x := &shutdown{release: make(chan struct{}), served: make(chan error, 1), answered: make(chan error, 1)}
 	api, err := New(Options{Engine: testEngine(t, engineOptions{before: gate(entered, x.release), limits: search.Limits{Timeout: time.Minute}})})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +107,6 @@ func startShutdown(t *testing.T, o ServeOptions) *shutdown {
 	x.address = listener.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	x.cancel = cancel
-	o.Abort = x.abort
 	go func() { x.served <- api.Serve(ctx, listener, o) }()
 	transport := &http.Transport{}
 	x.client = &http.Client{Transport: transport}
@@ -178,18 +176,6 @@ func TestDrainTimeout(t *testing.T) {
 	x := startShutdown(t, ServeOptions{DrainTimeout: 50 * time.Millisecond})
 	x.cancel()
 	if err := <-x.served; err == nil || !strings.Contains(err.Error(), "1 requests were cut off") {
-		t.Errorf("Serve: %v", err)
-	}
-	if err := <-x.answered; err == nil {
-		t.Error("the search got an answer")
-	}
-}
-
-func TestSecondSignal(t *testing.T) {
-	x := startShutdown(t, ServeOptions{DrainDelay: time.Hour, DrainTimeout: time.Hour})
-	x.cancel()
-	close(x.abort)
-	if err := <-x.served; err == nil || !strings.Contains(err.Error(), "cut off") {
 		t.Errorf("Serve: %v", err)
 	}
 	if err := <-x.answered; err == nil {

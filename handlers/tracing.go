@@ -12,6 +12,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
+// spanOf is the caller's span by the W3C traceparent header. A header that is malformed,
+// or comes twice, is as good as none.
+func spanOf(r *http.Request) trace.SpanContext {
+	if len(r.Header.Values("Traceparent")) != 1 {
+		return trace.SpanContext{}
+	}
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header)))
+}
+
 // trace begins the span of a request, below the caller's (traceparent), and ends it.
 // Probes have none.
 func (a *API) trace(r *http.Request, x *exchange) (_ *http.Request, end func(status int)) {

@@ -95,14 +95,14 @@ func (a *API) postPassages(c *call) error {
 		return problem // nothing of the answer has been sent
 	}
 	if err := u.end(problem); err != nil {
-		return u.cut(err)
+		return cutOff(r.Context(), err)
 	}
 	status := http.StatusOK
 	if u.accepted == 0 && u.rejected > 0 {
 		status = http.StatusUnprocessableEntity // where it was not sent before
 	}
 	if err := u.answer.finish(status, u.head); err != nil {
-		return u.cut(err)
+		return cutOff(r.Context(), err)
 	}
 	return nil
 }
@@ -322,15 +322,4 @@ func (u *upload) note(p *Problem) {
 	if p != nil {
 		x.code, x.cause = p.Code, p.cause
 	}
-}
-
-// cut ends a connection whose answer could not be sent whole, so that half an
-// answer is not taken for a whole one.
-func (u *upload) cut(err error) error {
-	x := exchangeOf(u.request.Context())
-	x.code, x.cause = "client_gone", err
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
-	panic(http.ErrAbortHandler)
 }
