@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -187,17 +186,4 @@ func (x *coder) nearest(query []float32, o SearchOptions) (nodes []library.Node[
 	// A node must not count twice; the library has been seen to keep its word.
 	slices.SortFunc(nodes, func(a, b library.Node[uint32]) int { return cmp.Compare(a.Key, b.Key) })
 	return slices.CompactFunc(nodes, func(a, b library.Node[uint32]) bool { return a.Key == b.Key }), nil
-}
-
-// Check verifies the vectors; the graph's file was verified wholly when it
-// was opened.
-func (x *coder) Check() error {
-	return errors.Join(x.Vectors.Check(), x.checkGraph())
-}
-
-func (x *coder) checkGraph() error {
-	if n := x.graph.Len(); n != x.count {
-		return fmt.Errorf("the graph has %d nodes, there are %d vectors", n, x.count)
-	}
-	return nil
 }

@@ -31,12 +31,12 @@ func checkCoder(content []byte, v *Vectors) error {
 	if r.err == nil && v.count > 0 && levels == 0 {
 		return errors.New("the graph has no levels")
 	}
-	below := newSet(v.count)
+	below := NewFilter(v.count)
 	for i := range v.count {
-		below.add(uint32(i))
+		below.Add(rank.Ordinal(i))
 	}
 	for level := range levels {
-		here, neighbours := newSet(v.count), []uint32(nil)
+		here, neighbours := NewFilter(v.count), []uint32(nil)
 		nodes := r.number(v.count)
 		for range nodes {
 			neighbours = r.node(v, below, here, neighbours)
@@ -48,7 +48,7 @@ func checkCoder(content []byte, v *Vectors) error {
 			return fmt.Errorf("level %d has %d nodes of %d", level, nodes, v.count)
 		}
 		for _, id := range neighbours {
-			if !here.has(id) {
+			if !here.Contains(rank.Ordinal(id)) {
 				return fmt.Errorf("a node of level %d has the neighbour %d, which is not there", level, id)
 			}
 		}
@@ -92,19 +92,19 @@ func (r *coderReader) bytes(n int) []byte {
 }
 
 // node reads a node, puts it into here, and appends its neighbours.
-func (r *coderReader) node(v *Vectors, below, here set, neighbours []uint32) []uint32 {
+func (r *coderReader) node(v *Vectors, below, here *Filter, neighbours []uint32) []uint32 {
 	key := binary.LittleEndian.Uint32(r.bytes(4))
 	switch {
 	case r.err != nil:
 		return neighbours
-	case int64(key) >= int64(v.count) || !below.has(key):
+	case int64(key) >= int64(v.count) || !below.Contains(rank.Ordinal(key)):
 		r.err = fmt.Errorf("node %d is not on the level below", key)
 		return neighbours
-	case here.has(key):
+	case here.Contains(rank.Ordinal(key)):
 		r.err = fmt.Errorf("node %d is there twice", key)
 		return neighbours
 	}
-	here.add(key)
+	here.Add(rank.Ordinal(key))
 	if dim := r.number(v.dim); dim != v.dim && r.err == nil {
 		r.err = fmt.Errorf("node %d has %d elements, the vectors have %d", key, dim, v.dim)
 	}
@@ -120,11 +120,3 @@ func (r *coderReader) node(v *Vectors, below, here set, neighbours []uint32) []u
 	}
 	return neighbours
 }
-
-// set is a set of node numbers below a bound.
-type set []uint64
-
-func newSet(n int) set { return make(set, (n+63)/64) }
-
-func (s set) add(i uint32)      { s[i/64] |= 1 << (i % 64) }
-func (s set) has(i uint32) bool { return int(i/64) < len(s) && s[i/64]>>(i%64)&1 != 0 }

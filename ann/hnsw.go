@@ -23,8 +23,7 @@ type hnsw struct {
 
 type hnswScratch struct {
 	graph.Searcher
-	candidates []graph.Candidate
-	ids        []uint32
+	candidates []uint32 // rows
 	scores     []float32
 	top        rank.TopK
 }
@@ -142,7 +141,7 @@ func (x *hnsw) walk(ctx context.Context, s *hnswScratch, query []float32, ef, al
 		stats.Scored = s.Scored()
 		found := len(s.candidates)
 		if o.Filter != nil {
-			s.candidates = slices.DeleteFunc(s.candidates, func(c graph.Candidate) bool { return !o.Filter.Contains(rank.Ordinal(c.Ordinal)) })
+			s.candidates = slices.DeleteFunc(s.candidates, func(row uint32) bool { return !o.Filter.Contains(rank.Ordinal(row)) })
 		}
 		left := len(s.candidates)
 		if err != nil || o.Filter == nil || found-left <= ef/tombstoneShare && left >= o.K {
@@ -167,17 +166,14 @@ func rescoreMore(k int) int { return 10 + k/8 }
 
 // rescore replaces the approximate scores of the first n candidates.
 func (x *hnsw) rescore(s *hnswScratch, query []float32, k, n int) ([]rank.Hit, error) {
-	s.ids = s.ids[:0]
-	for _, c := range s.candidates[:n] {
-		s.ids = append(s.ids, c.Ordinal)
-	}
+	rows := s.candidates[:n]
 	if len(s.scores) < n {
 		s.scores = make([]float32, n)
 	}
-	x.kernels.DotGather(query, x.rows, s.ids, s.scores)
+	x.kernels.DotGather(query, x.rows, rows, s.scores)
 	s.top.Reset(k)
-	for i, id := range s.ids {
-		s.top.Push(rank.Hit{Ordinal: rank.Ordinal(id), Score: s.scores[i]})
+	for i, row := range rows {
+		s.top.Push(rank.Hit{Ordinal: rank.Ordinal(row), Score: s.scores[i]})
 	}
 	return x.sorted(&s.top)
 }

@@ -94,7 +94,7 @@ func (n *naive) check(t *testing.T, question string, k int, hits []rank.Hit) {
 		if !(math.Abs(float64(h.Score)-want) <= tolerance*want) {
 			t.Fatalf("%q: passage %d has score %v, by the formula %v", question, h.Ordinal, h.Score, want)
 		}
-		if i > 0 && !rank.Before(hits[i-1], h) {
+		if i > 0 && rank.Compare(hits[i-1], h) >= 0 {
 			t.Fatalf("%q: hit %d (%v) is not after %v", question, i, h, hits[i-1])
 		}
 		found[h.Ordinal] = true

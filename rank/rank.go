@@ -41,6 +41,3 @@ func Compare(a, b Hit) int {
 
 // Sort sorts hits best first, in place.
 func Sort(hits []Hit) { slices.SortFunc(hits, Compare) }
-
-// Before reports whether a ranks strictly before b.
-func Before(a, b Hit) bool { return Compare(a, b) < 0 }

@@ -46,7 +46,7 @@ func (t *TopK) Push(h Hit) bool {
 		t.up(len(t.heap) - 1)
 		return true
 	}
-	if t.k == 0 || !Before(h, t.heap[0]) {
+	if t.k == 0 || Compare(h, t.heap[0]) >= 0 {
 		return false
 	}
 	t.heap[0] = h
@@ -64,7 +64,7 @@ func (t *TopK) Sorted() []Hit {
 func (t *TopK) up(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
-		if !Before(t.heap[parent], t.heap[i]) {
+		if Compare(t.heap[parent], t.heap[i]) >= 0 {
 			return
 		}
 		t.heap[parent], t.heap[i] = t.heap[i], t.heap[parent]
@@ -76,7 +76,7 @@ func (t *TopK) down(i int) {
 	for {
 		worst := i
 		for _, child := range [2]int{2*i + 1, 2*i + 2} {
-			if child < len(t.heap) && Before(t.heap[worst], t.heap[child]) {
+			if child < len(t.heap) && Compare(t.heap[worst], t.heap[child]) < 0 {
 				worst = child
 			}
 		}

@@ -126,7 +126,7 @@ func TestSearchOfEverything(t *testing.T) {
 		}
 		seen := map[uint32]bool{}
 		for _, c := range found {
-			seen[c.Ordinal] = true
+			seen[c] = true
 		}
 		if len(found) != len(rows)/dim || len(seen) != len(found) {
 			t.Errorf("%s: %d candidates, %d different, of %d rows", name, len(found), len(seen), len(rows)/dim)

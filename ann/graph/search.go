@@ -71,18 +71,11 @@ func (s *Searcher) begin(g *Graph) {
 	s.scored, s.hops = 0, 0
 }
 
-// Candidate is a row of the vectors with the score that its code gives: near
-// the inner product with the query, not equal to it.
-type Candidate struct {
-	Ordinal uint32
-	Score   float32
-}
-
 // Search returns the rows of up to ef nodes, best first, in out's memory. Rows
 // of one node have one score and are in ascending order. Where allowed is not nil,
 // those whose bit is not set in it are left out, and count are set: see
 // exploreAllowed.
-func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int, allowed []uint64, count int, out []Candidate) ([]Candidate, error) {
+func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int, allowed []uint64, count int, out []uint32) ([]uint32, error) {
 	out = out[:0]
 	if err := g.start(s, query); err != nil || g.nodes() == 0 {
 		return out, err
@@ -106,7 +99,7 @@ func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int
 		}
 		for _, row := range rows {
 			if allowed == nil || isAllowed(allowed, row) {
-				out = append(out, Candidate{Ordinal: row, Score: e.score()})
+				out = append(out, row)
 			}
 		}
 	}

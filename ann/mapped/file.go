@@ -32,9 +32,6 @@ func Open(d disk.Disk, path, kind string, version uint64) (*File, error) {
 }
 
 func open(d disk.Disk, path, kind string, version uint64) (*File, error) {
-	if !littleEndian() {
-		return nil, errors.New("this processor is big-endian; files of vectors are little-endian and read in place")
-	}
 	m, err := d.Map(path)
 	if err != nil {
 		if known := new(fs.PathError); errors.As(err, &known) {

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
-	"unsafe"
 )
 
 // The header page, little-endian:
@@ -121,9 +120,3 @@ func decode(page []byte, size uint64, kind string, version uint64) (*header, err
 
 // align rounds up to where a section may begin.
 func align(offset uint64) uint64 { return (offset + pageSize - 1) / pageSize * pageSize }
-
-// littleEndian reports whether numbers lie in memory as they do in files.
-func littleEndian() bool {
-	one := uint16(1)
-	return *(*byte)(unsafe.Pointer(&one)) == 1
-}

@@ -18,7 +18,6 @@ type Writer struct {
 	buf  *bufio.Writer
 	head header
 	at   uint64
-	done bool
 }
 
 // bufferSize is large because the page cache then keeps large pages, which
@@ -28,9 +27,6 @@ const bufferSize = 4 << 20
 // Create begins a file of the given kind (at most 16 bytes) and format
 // version, in the folder of path, and its first section.
 func Create(d disk.Disk, path, kind string, version uint64) (*Writer, error) {
-	if !littleEndian() {
-		return nil, errors.New("this processor is big-endian; files of vectors are little-endian and read in place")
-	}
 	file, err := disk.Replace(d, path)
 	if err != nil {
 		return nil, fmt.Errorf("creating %s: %w", path, err)
@@ -91,9 +87,6 @@ func Append[T uint8 | uint32 | float32](w *Writer, values []T) error {
 // its name and syncs the folder: when it returns nil the file survives a
 // power cut.
 func (w *Writer) Commit(parameters ...uint64) (err error) {
-	if w.done {
-		return fmt.Errorf("writing %s: already finished", w.path)
-	}
 	defer func() {
 		if err != nil {
 			w.Abort()
@@ -110,15 +103,8 @@ func (w *Writer) Commit(parameters ...uint64) (err error) {
 	if _, err := w.file.WriteAt(w.head.encode(), 0); err != nil {
 		return err
 	}
-	w.done = true
 	return w.file.Commit()
 }
 
 // Abort removes what was written. After Commit it does nothing.
-func (w *Writer) Abort() {
-	if w.done {
-		return
-	}
-	w.done = true
-	w.file.Abort()
-}
+func (w *Writer) Abort() { w.file.Abort() }
