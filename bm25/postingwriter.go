@@ -9,7 +9,6 @@ import (
 // A postingWriter turns the postings of one term after the other into blocks
 // (see the file's format).
 type postingWriter struct {
-	params  Params
 	lengths []uint32 // terms in each passage
 	ranks   *ranks
 	codes   []byte // rank → code, or otherImpact
@@ -27,8 +26,8 @@ type postingWriter struct {
 	rank [blockPostings]uint32
 }
 
-func newPostingWriter(params Params, lengths []uint32, ranked []countedImpact, common []uint32) postingWriter {
-	w := postingWriter{params: params, lengths: lengths, ranks: newRanks(ranked), codes: make([]byte, len(ranked))}
+func newPostingWriter(lengths []uint32, ranked []countedImpact, common []uint32) postingWriter {
+	w := postingWriter{lengths: lengths, ranks: newRanks(ranked), codes: make([]byte, len(ranked))}
 	for i := range w.codes {
 		w.codes[i] = otherImpact
 	}

@@ -55,7 +55,7 @@ func writeSegment(ctx context.Context, out io.Writer, c segmentContent) (int64, 
 	}
 	ranked := c.impacts.ranked(c.params, averageLength(w.footer.tokens, uint64(w.footer.withTerms)))
 	common := commonest(ranked, otherImpact)
-	w.posting = newPostingWriter(c.params, c.lengths, ranked, common)
+	w.posting = newPostingWriter(c.lengths, ranked, common)
 	w.run.width = passageWidth(uint32(len(c.lengths)))
 
 	w.terms, w.hashes = make([]byte, 0, (c.terms+1)*termSize), make([]uint64, 0, c.terms)

@@ -15,10 +15,6 @@ const defaultFile = "conclave.yaml"
 
 // Sources are what a configuration is made of. Every field may be empty.
 type Sources struct {
-	// File is the configuration file. When it is "", the flag --config, then
-	// CONCLAVE_CONFIG, then conclave.yaml in Dir are asked; a file that is named
-	// has to exist.
-	File string
 	// Dir is the folder to look for conclave.yaml in; "" is the current one.
 	Dir string
 	// Flags holds the flags of the command. Those that were set and are named as
@@ -29,7 +25,8 @@ type Sources struct {
 }
 
 // Load reads flags over environment over file over defaults and checks the
-// result. Every mistake is reported, not just the first; each is an *Error.
+// result. The file is the one that the flag --config names, then CONCLAVE_CONFIG, and
+// has to exist; else it is conclave.yaml in Dir, if that exists. Every mistake is reported, not just the first; each is an *Error.
 // Relative paths in the file count from the file's folder, elsewhere from the
 // current one.
 func Load(s Sources) (Config, error) {
@@ -62,9 +59,6 @@ func Load(s Sources) (Config, error) {
 
 // file is the configuration file to read and whether somebody named it.
 func (s Sources) file() (name string, named bool) {
-	if s.File != "" {
-		return s.File, true
-	}
 	if s.Flags != nil {
 		if f := s.Flags.Lookup("config"); f != nil && f.Value.String() != "" {
 			return f.Value.String(), true

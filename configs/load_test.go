@@ -204,7 +204,7 @@ func TestRelativePathsCountFromTheFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("collection: data/index\nruntime: /lib/x.so\nexperts: [{name: a, bundle: b}, {name: c}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Load(Sources{File: file, Environ: []string{"CONCLAVE_CACHE=here"}})
+	got, err := Load(Sources{Environ: []string{"CONCLAVE_CONFIG=" + file, "CONCLAVE_CACHE=here"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestWhichFileIsRead(t *testing.T) {
 	if c, err := Load(Sources{Dir: dir, Environ: environ, Flags: flags}); err != nil || c.Log.Level != "error" {
 		t.Errorf("from the flag: %q, %v", c.Log.Level, err)
 	}
-	if _, err := Load(Sources{File: filepath.Join(dir, "missing.yaml")}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(Sources{Environ: []string{"CONCLAVE_CONFIG=" + filepath.Join(dir, "missing.yaml")}}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a named file that is missing: %v", err)
 	}
 }
@@ -336,7 +336,7 @@ func TestSecondDocument(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Load(Sources{File: path})
+		c, err := Load(Sources{Environ: []string{"CONCLAVE_CONFIG=" + path}})
 		if line == 0 {
 			if err != nil || c.Listen != "127.0.0.1:1" {
 				t.Errorf("%q: %v, listen %s", text, err, c.Listen)

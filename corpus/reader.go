@@ -19,7 +19,7 @@ type Input struct {
 	Path     string // a file, a BEIR folder, or "-" for standard input
 	Format   Format // "" is Auto
 	IDPrefix string // put in front of every id, as "wiki/"
-	// Stdin is read for the path "-"; nil is os.Stdin.
+	// Stdin is read for the path "-".
 	Stdin io.Reader
 	// Unknown is told of each member of a JSON object that says nothing about
 	// a passage, and where it stands. An error makes the record a bad one; nil
@@ -61,11 +61,7 @@ func Open(in Input) (*Reader, error) {
 	r := &Reader{name: in.Path, format: format, prefix: in.IDPrefix, total: -1, unknown: in.Unknown}
 	if in.Path == "-" {
 		r.name = "standard input"
-		var stdin io.Reader = os.Stdin
-		if in.Stdin != nil {
-			stdin = in.Stdin
-		}
-		r.source = &countingReader{in: stdin}
+		r.source = &countingReader{in: in.Stdin}
 	} else if err := r.openFile(in.Path); err != nil {
 		return nil, err
 	}

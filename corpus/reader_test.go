@@ -328,7 +328,7 @@ func TestSeries(t *testing.T) {
 	if len(places.runs) != 2 {
 		t.Errorf("%d runs for two files", len(places.runs))
 	}
-	if _, err := OpenSeries([]Input{{Path: "-"}, {Path: "-"}}); err == nil {
+	if _, err := OpenSeries([]Input{{Path: "-", Stdin: strings.NewReader("{}")}, {Path: "-"}}); err == nil {
 		t.Error("standard input twice was accepted")
 	}
 	if _, err := OpenSeries([]Input{{Path: one}, {Path: one + "x"}}); !errors.Is(err, os.ErrNotExist) {

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/zeebo/xxh3"
+	"conclave/disk"
 )
 
-// appendRecord appends the body of a record: id, title, text, the tags and the
-// metadata as JSON, each behind its length. json.Marshal sorts the keys, so
-// equal passages have equal bytes.
-func appendRecord(b []byte, p *Passage) ([]byte, error) {
+// AppendBinary appends p as stores and logs keep it, the body of a record: id, title,
+// text, the tags and the metadata as JSON, each behind its length. json.Marshal sorts
+// the keys, so equal passages have equal bytes. The passage should have passed Check.
+func (p *Passage) AppendBinary(b []byte) ([]byte, error) {
 	for _, s := range []string{p.ID, p.Title, p.Text} {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
@@ -52,7 +52,7 @@ func recordTags(body []byte) (tags []string, err error) {
 	return tags, err
 }
 
-// decodeRecord is the inverse of appendRecord. It copies, so the passage
+// decodeRecord is the inverse of AppendBinary. It copies, so the passage
 // outlives a mapping.
 func decodeRecord(body []byte) (Passage, error) {
 	var p Passage
@@ -113,10 +113,6 @@ func cutTags(body []byte) (tags []string, rest []byte, err error) {
 	return tags, rest, nil
 }
 
-// AppendBinary appends p as stores and logs keep it. The passage should have
-// passed Check.
-func (p *Passage) AppendBinary(b []byte) ([]byte, error) { return appendRecord(b, p) }
-
 // UnmarshalBinary is the inverse of AppendBinary. It keeps nothing of b.
 func (p *Passage) UnmarshalBinary(b []byte) error {
 	decoded, err := decodeRecord(b)
@@ -129,7 +125,7 @@ func (p *Passage) UnmarshalBinary(b []byte) error {
 // Version is a fingerprint of what p says, in hexadecimal: equal for equal
 // passages, wherever they are stored. It serves as the ETag of a passage.
 func (p *Passage) Version() string {
-	body, err := appendRecord(nil, p)
+	body, err := p.AppendBinary(nil)
 	if err != nil {
 		return ""
 	}
@@ -137,7 +133,4 @@ func (p *Passage) Version() string {
 }
 
 // VersionOf is the Version of the passage that AppendBinary made record of.
-func VersionOf(record []byte) string {
-	sum := xxh3.Hash128(record)
-	return fmt.Sprintf("%016x%016x", sum.Hi, sum.Lo)
-}
+func VersionOf(record []byte) string { return disk.Sum(record) }

@@ -77,7 +77,7 @@ func (w *StoreWriter) Append(p Passage) error {
 	if taken {
 		return &DuplicateError{ID: p.ID, Earlier: earlier}
 	}
-	if w.record, err = appendRecord(append(w.record[:0], make([]byte, recordBytes)...), &p); err != nil {
+	if w.record, err = p.AppendBinary(append(w.record[:0], make([]byte, recordBytes)...)); err != nil {
 		return err
 	}
 	body := w.record[recordBytes:]

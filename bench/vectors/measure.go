@@ -32,7 +32,7 @@ type Trial struct {
 	Build   ann.BuildOptions
 	Ef      []int // efSearch to measure; nil is DefaultEf
 	// Passes over all queries, after one that warms; a point's speed is that
-	// of the median pass. 0 is 5.
+	// of the median pass.
 	Passes int
 	// Folder keeps the index, and one that is there already is used; its
 	// build is then not measured again. "" is a temporary folder.
@@ -77,9 +77,6 @@ type Point struct {
 }
 
 func (o *Trial) complete() {
-	if o.Passes <= 0 {
-		o.Passes = 5
-	}
 	if o.Ef == nil {
 		o.Ef = DefaultEf()
 	}

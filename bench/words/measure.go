@@ -22,8 +22,8 @@ import (
 
 // Trial says what is measured.
 type Trial struct {
-	K      int    // hits per question; 0 is 100
-	Rounds int    // how often all questions are asked after a first round that is not counted; 0 is 5
+	K      int    // hits per question
+	Rounds int    // how often all questions are asked after a first round that is not counted
 	Folder string // where the index is written and removed again; "" is the system's folder for temporary files
 }
 
@@ -56,13 +56,9 @@ func Measure(ctx context.Context, passages []corpus.Passage, questions []string,
 		return r, err
 	}
 	defer func() { _ = x.Close() }()
-	r.K, r.Questions = o.k(), len(questions)
-	rounds := o.Rounds
-	if rounds == 0 {
-		rounds = 5
-	}
+	r.K, r.Questions = o.K, len(questions)
 	var all []float64
-	for round := range rounds + 1 {
+	for round := range o.Rounds + 1 {
 		begun := time.Now()
 		_, each, err := Ask(ctx, x, questions, r.K)
 		if err != nil {
@@ -78,13 +74,6 @@ func Measure(ctx context.Context, passages []corpus.Passage, questions []string,
 	at := func(part float64) float64 { return 1e6 * all[min(len(all)-1, int(part*float64(len(all))))] }
 	r.Median, r.P95, r.P99 = at(0.5), at(0.95), at(0.99)
 	return r, nil
-}
-
-func (o Trial) k() int {
-	if o.K == 0 {
-		return 100
-	}
-	return o.K
 }
 
 // Build indexes passages into a file, which is unlinked as soon as it is open.
