@@ -1,7 +1,7 @@
-// Package ablation finds out what each source is worth: how a collection's
-// questions are answered without it, with experts of other domains added, or
-// with a domain's own expert only just joined, and by what people use in place
-// of the gate. Everything is computed from what the sources found once.
+// Package ablation measures what each source contributes. It answers a collection's
+// questions without the source, with out-of-domain experts, with an expert that is
+// added after the fit, and by common alternatives to the gate. All answers are
+// computed from one pass over the sources.
 //
 // A gate is always cross-fitted: a question is answered by one that was fitted
 // on the questions of other folds. A yardstick's fixed weight is the best for

@@ -8,8 +8,8 @@ import (
 	"conclave/fusion"
 )
 
-// foreign adds experts of domains that nobody asks about. The joint expert and
-// late interaction, which know those domains, take no part.
+// foreign adds out-of-domain experts. The joint expert and late interaction, which
+// know those domains, take no part.
 func (t *run) foreign() []trial {
 	if len(t.o.Foreign) == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (t *run) addForeign(ctx context.Context, r *Findings) error {
 	return nil
 }
 
-// heldOut lets experts join, one at a time.
+// heldOut adds experts, one at a time.
 func (t *run) heldOut() (all []trial) {
 	for _, name := range t.o.HeldOut {
 		all = append(all, func(ctx context.Context, r *Findings) error { return t.join(ctx, r, name) })
@@ -78,9 +78,9 @@ func (t *run) heldOut() (all []trial) {
 	return all
 }
 
-// join lets one expert join. The gate was fitted on the questions of the other
-// domains, without the expert; the joint expert and late interaction, which know
-// its domain, take no part.
+// join adds one expert. The gate was fitted on the questions of the other domains,
+// without the expert; the joint expert and late interaction, which know its domain,
+// take no part.
 func (t *run) join(ctx context.Context, r *Findings, name string) error {
 	own := func(domain string) bool { return domain == name }
 	others := func(domain string) bool { return domain != name }

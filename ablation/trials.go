@@ -16,15 +16,15 @@ type TrialOptions struct {
 	Gate calibration.GateOptions
 	// Prior is the shipped confidence, which few questions leave as it is; nil: none.
 	Prior *calibration.Prior
-	// Base is the encoder that people would use in place of the experts; Joint
-	// the one that was trained on all domains at once: a yardstick, and in one
-	// trial a source of the gate. Either may be missing.
+	// Base is the encoder that people would use in place of the experts. Joint is the
+	// one that was trained on all domains at once: an alternative, and in one trial a
+	// source of the gate. Either may be missing.
 	Base, Joint string
-	// Foreign are experts whose domains' questions are left out, to see what
-	// experts do that nobody needs.
+	// Foreign are experts that are made out-of-domain: the questions of their domains
+	// are left out.
 	Foreign []string
-	// HeldOut are experts with a domain of the same name, to see what one that
-	// joins brings, with a gate that has seen neither it nor its questions.
+	// HeldOut are experts with a domain of the same name. Each is added in one trial,
+	// to a gate that was fitted without it and without its questions.
 	HeldOut []string
 	// Only are the names of the trials to make (Trials); none: all. The gate
 	// itself is always there.
@@ -50,8 +50,8 @@ type Findings struct {
 	Few      []Few     `json:"few,omitempty"`
 }
 
-// Foreign is what experts of other domains cost: each pair is without them and
-// with them. The gate was fitted without them in both.
+// Foreign is what out-of-domain experts cost: each pair is without them and with them.
+// The gate was fitted without them in both.
 type Foreign struct {
 	Experts   []string `json:"experts"`
 	Questions int      `json:"questions"`
@@ -62,7 +62,7 @@ type Foreign struct {
 	Mean [2]Row `json:"mean"`
 }
 
-// HeldOut is what an expert brings that joins: without it, and with it.
+// HeldOut is what an expert that is added contributes: without it, and with it.
 type HeldOut struct {
 	Expert string `json:"expert"`
 	Own    [2]Row `json:"own"`    // the questions of its domain

@@ -30,9 +30,9 @@ func All(collection string) []handlers.Adapter {
 	return all
 }
 
-// serve makes a route of a function from a request's body to an answer's. What the
-// interface has and conclave does not do is an error, so that nobody believes that it
-// was done.
+// serve makes a route of a function from a request's body to an answer's. An option
+// that conclave does not support is an error, so that nobody believes that it had an
+// effect.
 func serve[In, Out any](do func(ctx context.Context, e handlers.Engine, in In) (Out, error)) func(http.ResponseWriter, *http.Request, handlers.Engine) error {
 	return func(w http.ResponseWriter, r *http.Request, e handlers.Engine) error {
 		body, err := io.ReadAll(r.Body)

@@ -46,7 +46,7 @@ func over(ctx context.Context, s *mcp.Server, in io.Reader, out io.Writer) error
 	return err
 }
 
-// kept is a stream that others close.
+// kept is a stream that is closed elsewhere.
 type kept struct{ io.Writer }
 
 func (kept) Close() error { return nil }

@@ -83,8 +83,8 @@ func embeddings(ctx context.Context, e handlers.Engine, in embeddingRequest) (ou
 	return out, nil
 }
 
-// embed are the vectors of texts. A text that the expert would read the beginning of
-// is an error, unless it may be truncated.
+// embed are the vectors of texts. A text of which the expert would read only the
+// beginning is an error, unless it may be truncated.
 func embed(ctx context.Context, e handlers.Engine, expert string, input []string, asQuestions, truncate bool) (out search.EmbedResponse, err error) {
 	kind := search.KindPassage
 	if asQuestions {

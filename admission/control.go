@@ -1,12 +1,11 @@
-// Package admission keeps a server that is asked for more than it can do from
-// doing nothing in time. It takes in what it can answer, refuses the rest at once,
-// and lets no more work run at a time than there are processors.
+// Package admission protects a server from overload. It admits the requests that can
+// be answered in time, refuses the others at once, and lets no more work run at a time
+// than there are processors.
 //
-// The front end admits (Admit), once for a request and before it decodes or
-// searches anything; nothing else refuses. Whoever then computes, the engine's
-// searches and the encoding of answers, waits for its turn (Turn), first come
-// first served: so that a refusal, which needs no turn, never waits behind more
-// than what is running.
+// The front end asks once for each request (Admit), before it decodes or searches
+// anything; nothing else refuses. The engine's searches and the encoding of answers
+// then wait for their turn (Turn), first come first served. A refusal needs no turn,
+// so it waits at most for what is running.
 package admission
 
 import (

@@ -23,13 +23,12 @@
 // a library; late compares with every list of token vectors. Package kernel multiplies, package mapped is the
 // container of the files.
 //
-// An index is files that do not change once written: its vectors, and for a
-// graph a second one. They are read in place through memory maps, so opening
-// costs the same for any number of vectors, and what the system keeps
-// resident is what searches touch. Before the first search of an open index the
-// checksums of its files are compared, which reads them through once: a file
-// whose content was damaged behind its intact header is an error that names it,
-// and no search gives wrong neighbours (Index.Verify). Check verifies the
-// invariants as well. (A file that is cut short while it is mapped is beyond
-// that: the system ends the process.)
+// An index is files that do not change once written: its vectors, and for a graph a
+// second one. They are read in place through memory maps, so opening costs the same
+// for any number of vectors, and what the system keeps resident is what searches
+// touch. Before the first search of an open index the checksums of its files are
+// compared, which reads them through once: a file whose content was damaged behind its
+// intact header is an error that names it, and no search gives wrong neighbours
+// (Index.Verify). Check verifies the invariants as well. (A file that is cut short
+// while it is mapped causes a fault where it is read: see disk.Survive.)
 package ann

@@ -35,19 +35,19 @@ type Index interface {
 	// does not exist, and every score for a query of another dimension, or that
 	// is no list of token vectors where it should be, is not a number.
 	Scores(query []float32, ordinals []rank.Ordinal, out []float32)
-	// Vector is the stored vector of an ordinal, in place: not to be changed,
-	// nor kept beyond Close. It is whatever lies in the file: who has not searched
-	// calls Verify first. A list of token vectors is not in place but in memory of
-	// its own, and with the copies of its last vector that the file holds.
+	// Vector is the stored vector of an ordinal, in place: not to be changed, nor kept
+	// beyond Close. It may be damaged: a caller that has not searched calls Verify
+	// first. A list of token vectors is not in place but in memory of its own, and
+	// with the copies of its last vector that the file holds.
 	Vector(ordinal rank.Ordinal) []float32
 	// BytesPerVector is the memory that a search reads again and again, per
 	// vector: what should stay resident.
 	BytesPerVector() float64
-	// Verify compares the checksums of the index's files. That is done once for
-	// as long as it is open, and every search and Scores does it first, so that
-	// damage is a DamageError and never a wrong answer; who calls Verify before
-	// spares the first search the time of reading the files through. Where ctx
-	// ends before that is done, the next call goes on from there.
+	// Verify compares the checksums of the index's files. That is done once for as
+	// long as it is open, and every search and Scores does it first, so that damage is
+	// a DamageError and never a wrong answer; calling Verify before spares the first
+	// search the time of reading the files through. Where ctx ends before that is
+	// done, the next call goes on from there.
 	Verify(ctx context.Context) error
 	// Check reads everything, also what Verify has read, and verifies checksums
 	// and invariants.

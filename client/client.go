@@ -104,7 +104,8 @@ func pause(err error, attempt int, once bool) (wait time.Duration, again bool) {
 	if wait == 0 {
 		wait = 100 * time.Millisecond << min(attempt, 5)
 	}
-	// A little later, each caller otherwise, so that they do not all come back at once.
+	// Each caller waits a little longer by chance, so that they do not all come back at
+	// once.
 	return wait + time.Duration(rand.Float64()*0.2*float64(wait)), true
 }
 

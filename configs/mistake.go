@@ -32,7 +32,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// unknown words the complaint about a name that is none of those allowed.
+// unknown is the message about a name that is none of those allowed.
 func unknown(what, name string, allowed []string) string {
 	hint := ""
 	if near := nearest(name, allowed); near != "" {

@@ -1,6 +1,5 @@
-// Package disk is the operations of the file system that a collection rests on,
-// in one place: a test stands in for a disk that fails, or that forgets whatever
-// was not synced.
+// Package disk has the operations of the file system that a collection uses. Tests
+// replace it with a disk that fails, or that forgets what was not synced.
 package disk
 
 import (

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Replacement is a file on its way: it has its name when it is whole and durable,
-// and not before.
+// Replacement is a file that gets its name when it is whole and durable, and not
+// before.
 type Replacement struct {
 	File
 	disk Disk
@@ -15,10 +15,11 @@ type Replacement struct {
 	done bool
 }
 
-// unfinished stands in the name of a file on its way, which begins with a dot.
+// unfinished is part of the name of a file that is not committed yet. The name begins
+// with a dot.
 const unfinished = ".tmp-"
 
-// Unfinished reports whether a file of this name was on its way when its writer
+// Unfinished reports whether a file of this name was not committed when its writer
 // ended.
 func Unfinished(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.Contains(name, unfinished)

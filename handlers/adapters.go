@@ -12,15 +12,14 @@ import (
 	"conclave/search"
 )
 
-// Adapter is an operation in the shapes of an interface that others have defined, for
-// programs that speak that one. The document does not describe it. It has the same
-// checks of host, origin, key and rate as the API's own operations, the same limits,
-// log and metrics.
+// Adapter is an operation of an interface that others have defined. The document does
+// not describe it. It has the same checks of host, origin, key and rate as the API's
+// own operations, the same limits, log and metrics.
 type Adapter struct {
 	Method, Path string // the path may have a {part}, for http.Request.PathValue
 	Scope        Scope
-	// Serve answers. The body of the request has been read whole, and the engine
-	// admits what it is asked. An error has to come before any answer.
+	// Serve answers. The body of the request has been read whole, and the engine is
+	// behind admission. An error has to come before any part of the answer.
 	Serve func(w http.ResponseWriter, r *http.Request, e Engine) error
 	// Refusal is an error as this interface has it: the status, and what is written as
 	// JSON. Nil: the problem.
@@ -75,7 +74,7 @@ func (a *API) adapted(x *Adapter) func(*call) error {
 	}
 }
 
-// paced writes what an adapter answers such that its reader's pace is seen.
+// paced writes an adapter's answer in pieces, so that a slow reader is noticed.
 type paced struct {
 	http.ResponseWriter
 	of *admitting
@@ -104,9 +103,8 @@ func WriteJSON(w http.ResponseWriter, body any) error {
 	return nil
 }
 
-// admitting is an engine that is asked no more than is let in, and whose answers take
-// room until the request has been answered. It may be asked by several goroutines for
-// one request.
+// admitting is an engine behind admission. Its answers take room until the request has
+// been answered. It may be asked by several goroutines for one request.
 type admitting struct {
 	Engine
 	api     *API

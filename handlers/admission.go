@@ -28,27 +28,27 @@ type admitted struct {
 	room      share // of its answer
 }
 
-// letIn lets in a search, which has to be answered before its deadline. Nothing
-// is waited for, since waiting would only hide the load from the caller.
+// letIn admits a search, which has to be answered before its deadline. It does not
+// wait, since waiting would only hide the load from the caller.
 func (a *API) letIn(ctx context.Context, cost int, deadline time.Time) *Problem {
 	place, err := a.options.Admission.Admit(cost, deadline)
 	exchangeOf(ctx).admitted.place = place
 	return a.refusedBy(err)
 }
 
-// crowded is the problem of a search while none is let in: its body need not be
+// crowded is the problem of a search while none is admitted: its body need not be
 // read.
 func (a *API) crowded() *Problem { return a.refusedBy(a.options.Admission.Room()) }
 
-// hold lets in a request that takes as long as it likes.
+// hold admits a request that has no deadline.
 func (a *API) hold(ctx context.Context, cost int) *Problem {
 	place, err := a.options.Admission.Hold(cost)
 	exchangeOf(ctx).admitted.place = place
 	return a.refusedBy(err)
 }
 
-// refusedBy is the problem of a refusal. Who holds a place and reads slowly gives it
-// up then.
+// refusedBy is the problem of a refusal. Callers that hold a place and read slowly
+// lose it then.
 func (a *API) refusedBy(err error) *Problem {
 	var refusal *admission.Refusal
 	if !errors.As(err, &refusal) {
@@ -71,7 +71,7 @@ func (a *API) buffer(ctx context.Context, more int) *Problem {
 }
 
 // made gives back what a request held until its answer was made: its place and its
-// body. How slowly the answer is read is no matter of others then.
+// body. How slowly the answer is read does not concern others then.
 func (a *API) made(ctx context.Context) {
 	held := &exchangeOf(ctx).admitted
 	if held.place != nil {
@@ -96,8 +96,8 @@ func (a *API) takeRoom(r *http.Request) func(context.Context, int) error {
 	}
 }
 
-// roomFor waits until there is room for an answer that takes so many bytes, to somebody
-// who may have a place.
+// roomFor waits until there is room for an answer that takes so many bytes. place is
+// the caller's; nil: it has none.
 func (a *API) roomFor(ctx context.Context, r *http.Request, place *admission.Place, bytes int) (share, error) {
 	whole, places := int64(bytes)+overhead(r), 0
 	if place != nil {
@@ -136,8 +136,9 @@ func (a *API) sent(ctx context.Context) {
 	held.room = share{}
 }
 
-// costOf is what searches cost of which so many run at once: those that ask for
-// the most, as results or as candidates. An ordinary search is the unit.
+// costOf is the cost of searches of which atOnce run at a time: that of the most
+// expensive ones. The cost of one follows from its results or its candidates,
+// whichever are more. An ordinary search is the unit.
 func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
 	costs := make([]int, len(requests))
 	for i, r := range requests {

@@ -45,7 +45,7 @@ func serveJSON[In, Out any](do func(*call, In) (Out, error)) func(*call) error {
 	}
 }
 
-// read reads a body whole, decodes it strictly and holds it against the document.
+// read reads a body whole, decodes it strictly and checks it against the document.
 func (c *call) read(into any) error {
 	body, err := c.api.readJSON(c.w, c.r)
 	if err != nil {
@@ -57,8 +57,8 @@ func (c *call) read(into any) error {
 	return nil
 }
 
-// check compares a request with what the document says of its operation, but for
-// its body.
+// check compares a request with what the document says of its operation, except for
+// the body.
 func (c *call) check() (err error) {
 	o := c.operation
 	if err := c.api.require(c.r.Context(), o.scope); err != nil {

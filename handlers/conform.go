@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// conform holds parsed JSON against a schema of the document. The library that the
-// tests hold answers against the document with has no bound on the mistakes that it
-// collects: 32,000 in one list cost it 67 ms and 14 MB, and numbers such as 1e900000
-// more. A test holds the two against each other.
+// conform checks parsed JSON against a schema of the document. The JSON Schema library
+// of the tests has no bound on the mistakes that it collects: 32,000 in one list cost
+// it 67 ms and 14 MB, and numbers such as 1e900000 more. A test compares the two.
 type conform struct {
 	most  int // mistakes that are told
 	found []violation
@@ -30,7 +29,7 @@ const maxViolations = 20
 // passage's metadata.
 const maxEntries = 1024
 
-// decode holds a parsed body against a schema and puts it into a value, or tells at
+// decode checks a parsed body against a schema and puts it into a value, or names at
 // most so many mistakes.
 func decode(s *schema, body any, mistakes int, into any) *Problem {
 	c := conform{most: min(mistakes, maxViolations)}

@@ -15,9 +15,9 @@ func asItIs(map[string]any) *Problem { return nil }
 // maxUnknown bounds how many names of unknown fields an upload is told.
 const maxUnknown = 20
 
-// forgiving puts the object of a line in the order of ours, as `conclave index`
+// forgiving turns the object of a line into that of a passage, as `conclave index`
 // reads it: BEIR's _id, Anserini's contents, whole numbers as ids, and null, which
-// is as good as absent. It tells fields that are not known, and leaves them out.
+// counts as absent. It names unknown fields, and leaves them out.
 func forgiving(object map[string]any, unknown func(name string)) *Problem {
 	metadata, _ := object["metadata"].(map[string]any)
 	for _, values := range []map[string]any{object, metadata} {

@@ -8,7 +8,7 @@ import (
 	"conclave/search"
 )
 
-// postEmbed answers POST /v1/embed, with JSON unless the caller likes npy better.
+// postEmbed answers POST /v1/embed, with JSON unless the caller prefers npy.
 func (a *API) postEmbed(c *call) error {
 	var request search.EmbedRequest
 	if err := c.read(&request); err != nil {

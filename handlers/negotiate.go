@@ -72,8 +72,8 @@ func quality(accept, offered string) float64 {
 	return most
 }
 
-// declared is nil when the body is declared to be of one of the types that the
-// operation takes, and as it is.
+// declared is nil when the body is declared to have a type and an encoding that the
+// operation takes.
 func declared(r *http.Request, o *operation) *Problem {
 	given, usual := r.Header.Values("Content-Type"), typeJSON
 	if o.takesLines() {

@@ -30,16 +30,16 @@ func (a *API) readJSON(w http.ResponseWriter, r *http.Request) (any, error) {
 	return parsed, nil
 }
 
-// turnBytes is how large a body is that is looked at when a processor is free; a
-// smaller one is no work, and its caller's refusal is not to wait.
+// turnBytes is the size above which a body waits for a processor to be parsed. A
+// smaller one takes no time, and its caller's refusal does not wait.
 const turnBytes = 64 << 10
 
 // firstRead is how much of a body there is room for before any of it came.
 const firstRead = 4 << 10
 
-// readBody reads the whole body. Nothing else is taken before it is there: who
-// sends slowly is in nobody's way. The memory is counted as it is filled, so that somebody who
-// only announces a large body holds little.
+// readBody reads the whole body. Nothing else is taken before it is there, so that slow
+// senders hold up nobody. The memory is counted as it is filled, so that a caller who only
+// announces a large body holds little.
 func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	tooLarge := newProblem("body_too_large", fmt.Sprintf("A body may have %d bytes.", most))
 	if r.ContentLength > most {

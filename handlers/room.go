@@ -43,7 +43,7 @@ type room struct {
 // ordinary is the most that an answer takes which is not large.
 const ordinary = 2 << 20
 
-// share is what of an answer's room is taken. Its room knows whether it is large.
+// share is what an answer has taken of the room, and whether it counts as large.
 type share struct {
 	bytes int64
 	large bool
@@ -65,8 +65,8 @@ var (
 	errCrowded  = errors.New("as many wait as may")
 )
 
-// take waits until there is room for so many bytes, for somebody who has some places.
-// The error is the context's, errTooLarge or errCrowded.
+// take waits until there is room for so many bytes, for a caller that holds some
+// places. The error is the context's, errTooLarge or errCrowded.
 func (r *room) take(ctx context.Context, bytes int64, places int) (share, error) {
 	s := share{bytes, bytes > ordinary}
 	if bytes > r.size || s.large && bytes > r.size-r.size/4 {
@@ -105,7 +105,8 @@ func (r *room) take(ctx context.Context, bytes int64, places int) (share, error)
 	return s, nil
 }
 
-// at takes a share of all that it has to be taken of, or nothing.
+// at takes a share of the room, and a large one of what large answers may take too, or
+// nothing.
 func (r *room) at(s share, acquire func(*semaphore.Weighted) error) error {
 	if s.large {
 		if err := acquire(r.large); err != nil {
@@ -122,8 +123,8 @@ func (r *room) at(s share, acquire func(*semaphore.Weighted) error) error {
 	return nil
 }
 
-// resize makes a share as large as is needed, if there is as much: nobody waits who
-// holds what others wait for.
+// resize makes a share as large as is needed, if there is room. It does not wait,
+// since others may wait for what the caller holds.
 func (r *room) resize(s *share, bytes int64) bool {
 	change := share{bytes - s.bytes, s.large}
 	if change.bytes <= 0 {
@@ -172,8 +173,7 @@ func (r *room) press() (stop func()) {
 	return func() { close(ended) }
 }
 
-// giveUp breaks off the answers that are late and of which that is said, the
-// slowest first.
+// giveUp breaks off the late answers that which names, the slowest first.
 func (r *room) giveUp(what string, which func(*sending) bool) {
 	now := time.Now()
 	r.mu.Lock()
@@ -223,9 +223,9 @@ func (s *sending) late(now time.Time) float64 {
 // piece is how much of an answer is written before its pace is looked at.
 const piece = 32 << 10
 
-// send writes an answer's text for its reader's pace to be seen, to the end, so that no
-// buffer of the connection or the compression has what is not counted any more. An
-// error says that it could not be written whole.
+// send writes an answer's text in pieces, so that a slow reader is noticed, and flushes
+// it, so that no buffer of the connection or the compression holds bytes that are no
+// longer counted. An error says that it could not be written whole.
 func (r *room) send(w http.ResponseWriter, text []byte, held int64, placed bool) error {
 	now := time.Now()
 	s := &sending{control: http.NewResponseController(w), began: now, moved: now, bytes: len(text), held: held, placed: placed}

@@ -63,10 +63,10 @@ func removeRecord(dir string, j *Job) { _ = os.Remove(recordPath(dir, j)) }
 // damagedSuffix is behind the name of a record that was set aside.
 const damagedSuffix = ".damaged"
 
-// readRecords reads all jobs, in the order of their numbers, with the next number, and
-// the records that were set aside, now or before. A record that was not written to its end was
-// accepted from nobody, and is removed. One that is damaged is set aside: that
-// one job cannot be done is no reason to do nothing.
+// readRecords reads all jobs, in the order of their numbers, with the next number, and the
+// records that were set aside, now or before. A record that was not written to its end was
+// never acknowledged, and is removed. One that is damaged is set aside, and the other jobs are
+// done.
 func readRecords(dir string) (jobs []*Job, next uint64, damaged []string, err error) {
 	next = 1
 	entries, err := os.ReadDir(dir)

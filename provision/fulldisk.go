@@ -14,9 +14,8 @@ import (
 // whatever language. (28, 69 and 122: ENOSPC, and EDQUOT on macOS and Linux)
 var pipFull = regexp.MustCompile(`\[Errno (28|69|122)\]|OSError\((28|69|122),|No space left on device|Disk quota exceeded`)
 
-// ExplainFull says of an error in writing to folder that its disk is full,
-// where that is so, and what mends it. Other errors, and nil, are returned as
-// they are.
+// ExplainFull says that the disk of folder is full, and what to do, where an error of
+// writing to it has that cause. Other errors, and nil, are returned as they are.
 func ExplainFull(err error, folder string) error {
 	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
 		return err

@@ -1,5 +1,5 @@
-// Package rank is the vocabulary that every other package speaks: the ordinal
-// of a passage, a hit, the one ordering of hits, and a bounded top-k.
+// Package rank has what every other package shares: the ordinal of a passage, a hit,
+// the one ordering of hits, and a bounded top-k.
 //
 // It imports the standard library only, so that any package may use it.
 package rank

@@ -14,7 +14,7 @@ const (
 	// mostConnections is the default on a machine that allows any number of files:
 	// each takes some memory too.
 	mostConnections = 4096
-	// leastConnections is below what a server is of use with.
+	// leastConnections is the fewest connections with which a server is of use.
 	leastConnections = 8
 )
 

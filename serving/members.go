@@ -86,7 +86,7 @@ func (s *Server) part(name string) (*Expert, error) {
 	return gone, nil
 }
 
-// forget names an absent expert no more, which left the collection.
+// forget removes an absent expert, which left the collection, from answers.
 func (s *Server) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,7 @@ func (s *Server) renew() error {
 	return nil
 }
 
-// keep takes an expert back of which the collection still needs the encoder.
+// keep takes back an expert whose encoder the collection still needs.
 func (s *Server) keep(e *Expert) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

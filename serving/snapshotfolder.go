@@ -12,8 +12,8 @@ import (
 	"conclave/jobs"
 )
 
-// snapshotFolder is a folder of snapshots. What is in it and is no snapshot, or
-// one that is being made, is none of ours.
+// snapshotFolder is a folder of snapshots. It ignores what is no snapshot, or is being
+// made.
 type snapshotFolder struct{ path string }
 
 // List implements handlers.Snapshots.

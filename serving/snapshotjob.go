@@ -39,8 +39,8 @@ func (s *Server) checkSnapshot(r jobs.Request) error {
 	return nil
 }
 
-// plainName reports whether a name can be that of a folder, and of no other
-// one than it seems to be.
+// plainName reports whether a name can be that of a folder, and cannot lead to another
+// one.
 func plainName(name string) bool {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 	return name != "" && len(name) <= 64 && name[0] != '.' && strings.Trim(name, letters) == ""

@@ -52,7 +52,7 @@ func Open(ctx context.Context, variable func(string) string, log *slog.Logger, v
 		return nil, nil, fmt.Errorf("the collector's address is %q: it has to begin with http:// or https://, such as OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318", address)
 	}
 	if protocol := first(traces+"PROTOCOL", prefix+"PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
-		return nil, nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q: http/protobuf alone is spoken, which collectors take on port 4318", protocol)
+		return nil, nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q: only http/protobuf is supported, which collectors take on port 4318", protocol)
 	}
 	c := &client{address: address, header: http.Header{"Content-Type": {"application/x-protobuf"}}, log: log, timeout: 10 * time.Second}
 	if given := first(traces+"TIMEOUT", prefix+"TIMEOUT"); given != "" {

@@ -34,7 +34,7 @@ a moment only.`,
 				return err
 			}
 			if !cmd.Flags().Changed("log-level") {
-				config.Log.Level = "warn" // the answers are what there is to see
+				config.Log.Level = "warn" // only the answers are to be seen
 			}
 			o.Provider, o.Usual = "cpu", true
 			if config.Encoder.Provider == "cuda" {

@@ -62,7 +62,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// mend is what to do about a finding: the hint of its error, or what goes with the thing.
+// mend is what to do about a finding: the hint of its error, or what usually repairs the
+// thing.
 func mend(f serving.Finding, config configs.Config) string {
 	if hints := hintsOf(f.Err); len(hints) > 0 {
 		return strings.Join(hints, "; ")

@@ -28,7 +28,8 @@ const (
 )
 
 func main() {
-	// A limit on the size of files shall be an error of the write, not the end.
+	// A write beyond the limit on the size of files is an error, and does not end the
+	// process.
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once

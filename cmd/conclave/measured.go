@@ -15,8 +15,8 @@ import (
 	"conclave/serving"
 )
 
-// evaluationTimeout is what the sources have for one question; accuracy is
-// measured here, and a slow machine shall not change it.
+// evaluationTimeout is what the sources have for one question. It is long, so that a
+// slow machine does not change the measured accuracy.
 const evaluationTimeout = 30 * time.Second
 
 // openMeasured opens a collection to ask it questions whose passages are known. An

@@ -65,7 +65,7 @@ func columns(out io.Writer) int {
 	return 80
 }
 
-// printable keeps what a passage says from driving the terminal: control
+// printable keeps the text of a passage from controlling the terminal: control
 // characters and those that turn the direction of writing become U+FFFD.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {

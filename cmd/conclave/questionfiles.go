@@ -79,7 +79,8 @@ func (f *questionFiles) sources() ([]questions.Source, error) {
 	return out, nil
 }
 
-// named splits NAME=FILE. What is there as a file is a file, whatever its name.
+// named splits NAME=FILE. The path of a file that exists is not split, even if it has
+// a = in it.
 func named(text string) (name, path string) {
 	name, path, found := strings.Cut(text, "=")
 	if !found || name == "" || strings.ContainsAny(name, `/\`) {

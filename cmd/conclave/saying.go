@@ -11,8 +11,8 @@ import (
 	"conclave/configs"
 )
 
-// newSaying is the logger of a command whose log nobody reads: warnings and worse
-// are told as a line for people. With --log-level debug it is the server's.
+// newSaying is the logger of commands other than serve: it writes warnings and errors
+// as lines for people. With --log-level debug it is the server's.
 func newSaying(out io.Writer, config configs.Log) *slog.Logger {
 	if config.Level == "debug" {
 		return newLogger(out, config)
