@@ -13,7 +13,6 @@ import (
 
 	"conclave/models"
 	"conclave/models/bert"
-	"conclave/models/safetensors"
 	"conclave/models/tiny"
 )
 
@@ -25,7 +24,7 @@ type checkpointForm struct {
 	// Type is F32 (default), F16 or BF16.
 	Type string
 	// Change, if set, may change, drop or add tensors before they are written.
-	Change func([]safetensors.Tensor) []safetensors.Tensor
+	Change func([]models.Tensor) []models.Tensor
 	// Config, if set, may change config.json.
 	Config func(map[string]any)
 }
@@ -91,16 +90,16 @@ func writeCheckpoint(dir string, o tiny.Expert, form checkpointForm) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(safetensors.Write(file, nil, tensors), file.Close())
+	return errors.Join(models.WriteTensors(file, nil, tensors), file.Close())
 }
 
-func checkpointTensors(o tiny.Expert, c bert.Config, form checkpointForm) ([]safetensors.Tensor, error) {
+func checkpointTensors(o tiny.Expert, c bert.Config, form checkpointForm) ([]models.Tensor, error) {
 	side := models.Question
 	if strings.HasPrefix(form.Prefix, "ctx") {
 		side = models.Passage
 	}
 	weights := o.Weights(side)
-	var all []safetensors.Tensor
+	var all []models.Tensor
 	for _, named := range c.Names(o.Pooling == models.PoolingPooler) {
 		values, err := weights.Tensor(named.Name, named.Shape...)
 		if err != nil {
@@ -119,8 +118,8 @@ func checkpointTensors(o tiny.Expert, c bert.Config, form checkpointForm) ([]saf
 	return all, nil
 }
 
-func tensor(name, kind string, shape []int, values []float32) (safetensors.Tensor, error) {
-	t := safetensors.Tensor{Name: name, Type: kind, Shape: shape}
+func tensor(name, kind string, shape []int, values []float32) (models.Tensor, error) {
+	t := models.Tensor{Name: name, Type: kind, Shape: shape}
 	for _, v := range values {
 		bits := math.Float32bits(v)
 		switch kind {

@@ -38,7 +38,7 @@ func openDelta(tb testing.TB, dir string) *models.Delta {
 type written struct {
 	manifest models.Manifest
 	metadata map[string]string
-	tensors  []safetensors.Tensor
+	tensors  []models.Tensor
 }
 
 func readDelta(tb testing.TB, dir string) *written {
@@ -55,7 +55,7 @@ func readDelta(tb testing.TB, dir string) *written {
 	return w
 }
 
-func readTensors(tb testing.TB, path string) (map[string]string, []safetensors.Tensor) {
+func readTensors(tb testing.TB, path string) (map[string]string, []models.Tensor) {
 	tb.Helper()
 	file, err := safetensors.Open(path)
 	if err != nil {
@@ -66,16 +66,16 @@ func readTensors(tb testing.TB, path string) (map[string]string, []safetensors.T
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var all []safetensors.Tensor
+	var all []models.Tensor
 	for _, name := range file.Names() {
 		info, _ := file.Info(name)
-		all = append(all, safetensors.Tensor{Name: name, Type: info.Type, Shape: info.Shape, Raw: data[info.Begin:info.End]})
+		all = append(all, models.Tensor{Name: name, Type: info.Type, Shape: info.Shape, Raw: data[info.Begin:info.End]})
 	}
 	return maps.Clone(file.Metadata), all
 }
 
 func (w *written) at(name string) int {
-	return slices.IndexFunc(w.tensors, func(t safetensors.Tensor) bool { return t.Name == name })
+	return slices.IndexFunc(w.tensors, func(t models.Tensor) bool { return t.Name == name })
 }
 
 func (w *written) drop(name string) { w.tensors = slices.Delete(w.tensors, w.at(name), w.at(name)+1) }
@@ -85,7 +85,7 @@ func (w *written) add(name, kind string, shape ...int) {
 	for _, d := range shape {
 		n *= d
 	}
-	w.tensors = append(w.tensors, safetensors.Tensor{Name: name, Type: kind, Shape: shape, Raw: make([]byte, n)})
+	w.tensors = append(w.tensors, models.Tensor{Name: name, Type: kind, Shape: shape, Raw: make([]byte, n)})
 }
 
 // write puts the bundle into a new folder, beside the other files of from.
@@ -102,13 +102,13 @@ func (w *written) write(tb testing.TB, from string) string {
 	return dir
 }
 
-func writeTensors(tb testing.TB, path string, metadata map[string]string, tensors []safetensors.Tensor) (sum string) {
+func writeTensors(tb testing.TB, path string, metadata map[string]string, tensors []models.Tensor) (sum string) {
 	tb.Helper()
 	file, err := os.Create(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := errors.Join(safetensors.Write(file, metadata, tensors), file.Close()); err != nil {
+	if err := errors.Join(models.WriteTensors(file, metadata, tensors), file.Close()); err != nil {
 		tb.Fatal(err)
 	}
 	data, err := os.ReadFile(path)

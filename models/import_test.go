@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"conclave/models"
-	"conclave/models/safetensors"
 	"conclave/models/tiny"
 )
 
@@ -45,14 +44,14 @@ func TestImportFindsTheTensors(t *testing.T) {
 	plain := tiny.Expert{Seed: 3}
 	mean := write(t, plain).Manifest.Files["encoder.onnx"]
 	cls := write(t, tiny.Expert{Seed: 3, Pooling: models.PoolingCLS, RawLength: true}).Manifest.Files["encoder.onnx"]
-	old := func(all []safetensors.Tensor) []safetensors.Tensor {
+	old := func(all []models.Tensor) []models.Tensor {
 		for i := range all {
 			all[i].Name = strings.NewReplacer("LayerNorm.weight", "LayerNorm.gamma", "LayerNorm.bias", "LayerNorm.beta").Replace(all[i].Name)
 		}
 		return append(all,
-			safetensors.Tensor{Name: "bert.embeddings.position_ids", Type: "I64", Shape: []int{1}, Raw: make([]byte, 8)},
-			safetensors.Tensor{Name: "bert.pooler.dense.bias", Type: "F32", Shape: []int{1}, Raw: make([]byte, 4)},
-			safetensors.Tensor{Name: "cls.predictions.bias", Type: "F32", Shape: []int{1}, Raw: make([]byte, 4)})
+			models.Tensor{Name: "bert.embeddings.position_ids", Type: "I64", Shape: []int{1}, Raw: make([]byte, 8)},
+			models.Tensor{Name: "bert.pooler.dense.bias", Type: "F32", Shape: []int{1}, Raw: make([]byte, 4)},
+			models.Tensor{Name: "cls.predictions.bias", Type: "F32", Shape: []int{1}, Raw: make([]byte, 4)})
 	}
 	for name, c := range map[string]struct {
 		form checkpointForm
@@ -109,31 +108,31 @@ func TestImportReadsShortTypes(t *testing.T) {
 }
 
 func TestImportErrorsNameTheTensor(t *testing.T) {
-	at := func(all []safetensors.Tensor, name string) int {
-		return slices.IndexFunc(all, func(x safetensors.Tensor) bool { return x.Name == name })
+	at := func(all []models.Tensor, name string) int {
+		return slices.IndexFunc(all, func(x models.Tensor) bool { return x.Name == name })
 	}
 	const victim = "encoder.layer.1.attention.self.key.weight"
-	for want, change := range map[string]func([]safetensors.Tensor) []safetensors.Tensor{
-		`"` + victim + `" is missing`: func(all []safetensors.Tensor) []safetensors.Tensor {
+	for want, change := range map[string]func([]models.Tensor) []models.Tensor{
+		`"` + victim + `" is missing`: func(all []models.Tensor) []models.Tensor {
 			return slices.Delete(all, at(all, victim), at(all, victim)+1)
 		},
-		`"` + victim + `" has shape [16 64], and [32 32] by config.json`: func(all []safetensors.Tensor) []safetensors.Tensor {
+		`"` + victim + `" has shape [16 64], and [32 32] by config.json`: func(all []models.Tensor) []models.Tensor {
 			all[at(all, victim)].Shape = []int{16, 64}
 			return all
 		},
-		`"` + victim + `" has type I32; F32, F16 and BF16 are read`: func(all []safetensors.Tensor) []safetensors.Tensor {
+		`"` + victim + `" has type I32; F32, F16 and BF16 are read`: func(all []models.Tensor) []models.Tensor {
 			all[at(all, victim)].Type = "I32"
 			return all
 		},
-		`"` + victim + `" has the value NaN at element 1`: func(all []safetensors.Tensor) []safetensors.Tensor {
+		`"` + victim + `" has the value NaN at element 1`: func(all []models.Tensor) []models.Tensor {
 			copy(all[at(all, victim)].Raw[4:], []byte{0, 0, 0xc0, 0x7f})
 			return all
 		},
-		`"encoder.layer.2.output.dense.bias" is unexpected`: func(all []safetensors.Tensor) []safetensors.Tensor {
-			return append(all, safetensors.Tensor{Name: "encoder.layer.2.output.dense.bias", Type: "F32", Shape: []int{0}})
+		`"encoder.layer.2.output.dense.bias" is unexpected`: func(all []models.Tensor) []models.Tensor {
+			return append(all, models.Tensor{Name: "encoder.layer.2.output.dense.bias", Type: "F32", Shape: []int{0}})
 		},
-		`"classifier.weight" is unexpected`: func(all []safetensors.Tensor) []safetensors.Tensor {
-			return append(all, safetensors.Tensor{Name: "classifier.weight", Type: "F32", Shape: []int{0}})
+		`"classifier.weight" is unexpected`: func(all []models.Tensor) []models.Tensor {
+			return append(all, models.Tensor{Name: "classifier.weight", Type: "F32", Shape: []int{0}})
 		},
 	} {
 		refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{Change: change}), models.ImportOptions{}, want)

@@ -66,16 +66,16 @@ func TestMergedWeightsAgreeWithNumPy(t *testing.T) {
 
 // FuzzReadUpdate: deltas come from strangers.
 func FuzzReadUpdate(f *testing.F) {
-	half := func(name string, shape ...int) safetensors.Tensor {
+	half := func(name string, shape ...int) Tensor {
 		n := 2
 		for _, d := range shape {
 			n *= d
 		}
-		return safetensors.Tensor{Name: name, Type: "F16", Shape: shape, Raw: make([]byte, n)}
+		return Tensor{Name: name, Type: "F16", Shape: shape, Raw: make([]byte, n)}
 	}
 	for _, tower := range []string{"shared", "question"} {
 		var b bytes.Buffer
-		if err := safetensors.Write(&b, map[string]string{"format": "conclave-delta-1", "base_sha256": "ab"}, []safetensors.Tensor{
+		if err := WriteTensors(&b, map[string]string{"format": "conclave-delta-1", "base_sha256": "ab"}, []Tensor{
 			half(tower+".w.up", 2, 1), half(tower+".w.down", 1, 3), half(tower+".b.diff", 2), half(tower+".n.new", 2, 1),
 		}); err != nil {
 			f.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"conclave/models"
-	"conclave/models/safetensors"
 	"conclave/models/tiny"
 )
 
@@ -82,7 +81,7 @@ func TestMergedGraphIsTheImporters(t *testing.T) {
 	if err := os.CopyFS(changed, os.DirFS(goldenBase)); err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(all, func(x safetensors.Tensor) bool { return x.Name == bias })
+	at := slices.IndexFunc(all, func(x models.Tensor) bool { return x.Name == bias })
 	all[at].Raw = addHalf(all[at].Raw)
 	writeTensors(t, filepath.Join(changed, "model.safetensors"), metadata, all)
 	for _, int8 := range []bool{false, true} {
@@ -99,7 +98,7 @@ func TestMergedGraphIsTheImporters(t *testing.T) {
 // TestSideWithoutChangesIsTheBase: a delta may change one side alone.
 func TestSideWithoutChangesIsTheBase(t *testing.T) {
 	w := readDelta(t, goldenTwo)
-	w.tensors = slices.DeleteFunc(w.tensors, func(x safetensors.Tensor) bool { return strings.HasPrefix(x.Name, "passage.") })
+	w.tensors = slices.DeleteFunc(w.tensors, func(x models.Tensor) bool { return strings.HasPrefix(x.Name, "passage.") })
 	m := merge(t, w.write(t, goldenTwo), models.ImportOptions{}).Manifest
 	if base := imported(t, goldenBase, models.ImportOptions{}).Manifest.Files["encoder.onnx"]; m.Files["passage.onnx"] != base || m.Files["question.onnx"] == base {
 		t.Error("the passages' encoder is not the base's, or the questions' is")

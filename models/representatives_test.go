@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"conclave/models"
-	"conclave/models/safetensors"
 )
 
 // TestRepresentativesAreTheFiles: NumPy wrote 16-bit numbers; what is read is
@@ -45,27 +44,27 @@ func TestRepresentativesAreTheFiles(t *testing.T) {
 
 func TestRepresentativesErrors(t *testing.T) {
 	const file = "representatives.safetensors"
-	for want, change := range map[string]func(metadata map[string]string, all []safetensors.Tensor) []safetensors.Tensor{
-		`its format is "x"`: func(m map[string]string, all []safetensors.Tensor) []safetensors.Tensor {
+	for want, change := range map[string]func(metadata map[string]string, all []models.Tensor) []models.Tensor{
+		`its format is "x"`: func(m map[string]string, all []models.Tensor) []models.Tensor {
 			m["format"] = "x"
 			return all
 		},
-		`of a base with SHA-256 "ab"`: func(m map[string]string, all []safetensors.Tensor) []safetensors.Tensor {
+		`of a base with SHA-256 "ab"`: func(m map[string]string, all []models.Tensor) []models.Tensor {
 			m["base_sha256"] = "ab"
 			return all
 		},
-		`"questions" alone is expected`: func(_ map[string]string, all []safetensors.Tensor) []safetensors.Tensor {
-			return append(all, safetensors.Tensor{Name: "more", Type: "F16", Shape: []int{0}})
+		`"questions" alone is expected`: func(_ map[string]string, all []models.Tensor) []models.Tensor {
+			return append(all, models.Tensor{Name: "more", Type: "F16", Shape: []int{0}})
 		},
-		`has shape [384 16]; [R, 32]`: func(_ map[string]string, all []safetensors.Tensor) []safetensors.Tensor {
+		`has shape [384 16]; [R, 32]`: func(_ map[string]string, all []models.Tensor) []models.Tensor {
 			all[0].Shape = []int{384, 16}
 			return all
 		},
-		"one row or more": func(_ map[string]string, all []safetensors.Tensor) []safetensors.Tensor {
+		"one row or more": func(_ map[string]string, all []models.Tensor) []models.Tensor {
 			all[0].Shape, all[0].Raw = []int{0, 32}, nil
 			return all
 		},
-		`row 1 of "questions" has length 0.0000`: func(_ map[string]string, all []safetensors.Tensor) []safetensors.Tensor {
+		`row 1 of "questions" has length 0.0000`: func(_ map[string]string, all []models.Tensor) []models.Tensor {
 			clear(all[0].Raw[64:128])
 			return all
 		},

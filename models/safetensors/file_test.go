@@ -123,11 +123,8 @@ func TestOpenCheckpoint(t *testing.T) {
 			t.Errorf("a folder with %q: %v, want something with %q", name, err, want)
 		}
 	}
-	var b bytes.Buffer
-	if err := Write(&b, nil, []Tensor{{Name: "two", Type: "BF16", Shape: []int{1, 1}, Raw: []byte{0, 64}}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "model.safetensors"), b.Bytes(), 0o644); err != nil {
+	two := file(`{"two":{"dtype":"BF16","shape":[1,1],"data_offsets":[0,2]}}`, "\x00\x40")
+	if err := os.WriteFile(filepath.Join(dir, "model.safetensors"), two, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	f, err := OpenCheckpoint(dir)
@@ -137,9 +134,6 @@ func TestOpenCheckpoint(t *testing.T) {
 	defer func() { _ = f.Close() }()
 	if v, err := f.Floats("two", 1, 1); err != nil || v[0] != 2 {
 		t.Errorf("two is %v, %v", v, err)
-	}
-	if err := Write(&bytes.Buffer{}, nil, []Tensor{{Name: "a", Type: "F32", Shape: []int{2}, Raw: []byte{1}}}); err == nil {
-		t.Error("a tensor whose bytes do not fit its shape was written")
 	}
 }
 
