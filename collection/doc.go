@@ -1,5 +1,5 @@
-// Package collection keeps an indexed corpus on disk: a folder of segments and
-// one manifest that says which of them count.
+// Package collection keeps an indexed corpus on disk: a folder of segments and one
+// manifest that names the live ones.
 //
 // Words used here:
 //

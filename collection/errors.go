@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Error is what is wrong with a collection, with the facts that decide what
-// mends it. Its text names no command: it may reach clients of a server.
+// Error is what is wrong with a collection, with the facts from which a remedy
+// follows. Its text names no command, since it may reach clients of a server.
 type Error struct {
 	Fault  error  // one of those below
 	Dir    string // the collection's folder

@@ -8,7 +8,7 @@ import (
 	"conclave/ann"
 )
 
-// Encoder is what of a passage encoder tells it from another.
+// Encoder is what distinguishes a passage encoder from another.
 type Encoder interface {
 	Name() string
 	Dimension() int

@@ -18,9 +18,8 @@ const lockName = "LOCK"
 // writes to the collection.
 var ErrLocked = errors.New("another writer has the collection")
 
-// lock takes the right to write to a folder. It is given back by unlock, and by
-// the system when the process ends however it ends. The file's content, who holds
-// the lock, is for people.
+// lock takes the right to write to a folder. unlock gives it back, and so does the
+// system when the process ends. The file's content says to people who holds the lock.
 func lock(d disk.Disk, dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

@@ -18,8 +18,8 @@ const (
 	// published: the new generation counts and would survive a power cut. Only
 	// now may files that the one before alone names be removed.
 	published
-	// unknown: which of the two counts after a power cut is open. Nothing is
-	// removed.
+	// unknown: it is open which of the two would be there after a power cut. Nothing
+	// is removed.
 	unknown
 )
 
@@ -139,7 +139,7 @@ func (w *writer) adopt(p *publication) {
 	before.drop()
 }
 
-// refuse drops what is not published.
+// refuse removes what was not published.
 func (w *writer) refuse(p *publication) {
 	p.next.drop()
 	p.made.discard()

@@ -9,8 +9,8 @@ import (
 // recallSamples is how many stored vectors a recall is measured on.
 const recallSamples = 200
 
-// Recall is how much of what exact search finds an index finds, measured with
-// vectors of the index itself, drawn with the seed.
+// Recall is the share of the hits of exact search that an index finds. It is measured
+// with vectors of the index itself, drawn with the seed.
 type Recall struct {
 	Stored ann.Measured `json:"stored"`
 }

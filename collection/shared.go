@@ -8,9 +8,9 @@ import (
 	"conclave/disk"
 )
 
-// shared keeps the open files of several generations: a file that two of them
-// name is opened once, and closed with the last one. That a path always means
-// the same content is what makes it right (see the package comment).
+// shared keeps the open files of several generations: a file that two of them name is
+// opened once, and closed with the last one. This is correct because a path always
+// means the same content (see the package comment).
 type shared struct {
 	disk  disk.Disk
 	mu    sync.Mutex

@@ -20,8 +20,8 @@ const snapshotMark = "tmp-snapshot"
 
 const snapshotMarkText = "A snapshot is being made here, or was interrupted: making it again replaces this folder.\n"
 
-// makingSuffix is behind the name of a snapshot while it is made. No snapshot has
-// a name that ends so.
+// makingSuffix ends the name of a snapshot while it is made. The name of no finished
+// snapshot ends with it.
 const makingSuffix = ".tmp"
 
 // CheckSnapshot is an error where no snapshot can be made as the folder out: its

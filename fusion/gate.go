@@ -56,19 +56,18 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 	return nil
 }
 
-// Gate decides for each question how much every source counts. Its
-// coefficients belong to kinds of sources, not to names, so that an expert
-// that it was not fitted with takes part as soon as it is there.
+// Gate sets the weight of every source for each question. Its coefficients belong to
+// kinds of sources, not to names, so that an expert that it was not fitted with takes
+// part as soon as it is there.
 //
 // A dense source's logit is the intercept of its kind plus the products of the
-// coefficients with its features; the dense weights are the softmax of the
-// logits, so that they add up to 1. BM25's weight is the exponential of its
-// own linear function, and that of phrases a fixed share of it: the two are
-// terms of one kind, and a function of their own for phrases brought nothing
-// (docs/experts.md). Late interaction has a weight like BM25's, of its own
-// function: it scores what the others found and competes with none of them. The
-// fused score is Σ weight · score over the raw scores. A candidate that a source
-// did not return gets its true score there.
+// coefficients with its features; the dense weights are the softmax of the logits, so
+// that they add up to 1. BM25's weight is the exponential of its own linear function,
+// and that of phrases a fixed share of it: the two are terms of one kind, and a
+// separate function for phrases did not help (docs/experts.md). Late interaction has a
+// weight like BM25's, of its own function: it scores what the others found and
+// competes with none of them. The fused score is Σ weight · score over the raw scores.
+// A candidate that a source did not return gets its true score there.
 //
 // The gate was chosen over MUF's weights by confidence and over a fixed α of the
 // hybrid by measuring, see docs/experts.md.

@@ -2,11 +2,11 @@ package fusion
 
 import "math"
 
-// The gate reads two things of a source's scores as a whole: how far apart they are,
-// and how high the source ranks the first hits of another source. A fixed weight fits no
-// collection because a source's scores spread by the question's length, by the
-// corpus and by the encoder; and a source counts less where those that see something
-// else place its first hits low.
+// The gate reads two things of a source's scores as a whole: how far apart they are, and
+// how high the source ranks the first hits of another source. No fixed weight suits
+// every collection, because the spread of a source's scores depends on the length of the
+// question, the corpus and the encoder. A source counts less where the other sources
+// rank its first hits low.
 
 // scatter is how a column's scores lie over the candidates that it scored.
 type scatter struct{ mean, deviation, highest float64 }

@@ -14,8 +14,8 @@ type Method struct {
 	Normalises bool // it scales scores: takes Settings.Normalisation
 	Weighs     Weighs
 
-	// Confidence: an expert counts by how sure it is. OnlyAmong: that matters only
-	// among several experts.
+	// Confidence: an expert is weighted by its confidence. OnlyAmong: that matters
+	// only among several experts.
 	Confidence, OnlyAmong bool
 
 	// Gated: a gate decides, which reads confidences where there are any, how familiar

@@ -82,7 +82,7 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 			continue
 		case <-ctx.Done():
 		}
-		// What came in at the same moment still counts.
+		// What arrived at the same moment still counts.
 		select {
 		case f := <-p.answers:
 			p.findings[slices.Index(p.asked, f.at)] = f

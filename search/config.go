@@ -63,7 +63,7 @@ type Defaults struct {
 	// Chances are the calibrated confidences of the gate's answers; nil: nobody
 	// calibrated them.
 	Chances fusion.Chances
-	// ChancesBasis says whence the Chances come; (BasisCalibrated).
+	// ChancesBasis says where the Chances come from; (BasisCalibrated).
 	ChancesBasis string
 	// ConfidenceAUROC is, by method, the chance that of a right and a wrong first passage
 	// the right one has the higher confidence; a method that is not named: not known.

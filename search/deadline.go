@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Turns shares the processors: who computes waits for its turn, first come first
-// served, and gives it back soon. Encoders have queues of their own, so nobody
-// waits for one with a turn in hand.
+// Turns shares the processors: a computation waits for its turn, first come first
+// served, and gives it back soon. Encoders have queues of their own, so nobody waits
+// for one with a turn in hand.
 type Turns interface {
 	Turn(ctx context.Context) (done func(), err error)
 }

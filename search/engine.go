@@ -156,7 +156,7 @@ func (p *pass) rank(ctx context.Context, by *plan, findings []finding) (*answer,
 	return a, nil
 }
 
-// done gives the table back.
+// done gives the table back to the pool.
 func (a *answer) done() {
 	a.table.OrderTies(nil) // the view is this request's
 	a.tables.Put(a.table)

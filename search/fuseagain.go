@@ -7,7 +7,8 @@ import (
 	"conclave/fusion"
 )
 
-// FuseRequest is what sources said of passages, and how to make one ranking of it.
+// FuseRequest holds the sources' scores of passages, and how to make one ranking of
+// them.
 type FuseRequest struct {
 	Fusion string `json:"fusion"` // a method, but for "auto", which a collection decides
 	// Candidates are the results of a search as they are.
@@ -39,8 +40,8 @@ type Candidate struct {
 	Explanation   []TermScore    `json:"explanation,omitempty"`
 }
 
-// Said is what one source said of a candidate: a Contribution, whose own
-// contribution counts for nothing.
+// Said is one source's score of a candidate: a Contribution, whose own contribution is
+// ignored.
 type Said struct {
 	Source       string   `json:"source"`
 	Score        *float64 `json:"score,omitempty"`

@@ -9,15 +9,15 @@ import (
 )
 
 // late is late interaction (Khattab & Zaharia 2020, ColBERT, section 3), which
-// compares each token of the question with each token of a passage. It is too dear
-// for all passages and cheap for some hundred, so it searches nothing: it scores what
-// the other sources found, and it is part of the gate alone.
+// compares each token of the question with each token of a passage. It is too
+// expensive for all passages and cheap for some hundred, so it searches nothing: it
+// scores what the other sources found, and it is part of the gate alone.
 type late struct {
 	identity
 	*Expert
 }
 
-// No expert named is words alone.
+// A request that names no expert searches words alone.
 func (x *late) wanted(l *lineUp, r *Request, m *fusion.Method) bool {
 	return m.Gated && (r.Late == nil || *r.Late) && (r.Experts == nil || len(*r.Experts) > 0) && l.defaults.Gate != nil && len(l.defaults.Gate.Late) > 0
 }

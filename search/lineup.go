@@ -10,9 +10,9 @@ import (
 	"conclave/fusion"
 )
 
-// LineUp is what questions are put to, and how the answers are fused by default: all
-// that changes when an expert joins or leaves, or a calibration comes. What changes
-// with a generation comes from the Corpus.
+// LineUp is the experts that are asked, and how their answers are fused by default:
+// all that changes when an expert is added or removed, or with a new calibration. What
+// changes with a generation comes from the Corpus.
 type LineUp struct {
 	Experts []Expert // in the order in which answers name them
 	// Late is an expert whose encoder gives a question a vector for each token, as

@@ -33,7 +33,7 @@ type Request struct {
 	Fields        []string           `json:"fields,omitempty"` // "title", "text", "tags", "metadata", "contributions", "sources", "highlights"
 	Normalisation string             `json:"normalisation,omitempty"`
 	Filter        Filter             `json:"filter,omitzero"`
-	// MinConfidence, 0 to 1: an answer less sure than that has no results.
+	// MinConfidence, 0 to 1: an answer with a lower confidence has no results.
 	MinConfidence float64 `json:"min_confidence,omitempty"`
 }
 

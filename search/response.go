@@ -11,8 +11,8 @@ type Response struct {
 	Selected   *int      `json:"selected,omitempty"` // passages that the filter lets through; nil without one
 	TookMS     float64   `json:"took_ms"`
 	Confidence *float64  `json:"confidence"`                 // 0…1; null where it is not known
-	Basis      string    `json:"confidence_basis,omitempty"` // whence the confidence comes: BasisCalibrated, BasisShipped
-	Any        *float64  `json:"confidence_any,omitempty"`   // the chance that any of the results answers
+	Basis      string    `json:"confidence_basis,omitempty"` // where the confidence comes from: BasisCalibrated, BasisShipped
+	Any        *float64  `json:"confidence_any,omitempty"`   // the probability that any of the results answers
 	Abstained  bool      `json:"abstained,omitempty"`
 	Results    []Result  `json:"results,omitzero"`
 	Rankings   []Ranking `json:"rankings,omitzero"`
@@ -131,7 +131,7 @@ type ReliabilityBin struct {
 	Accuracy   float64 `json:"accuracy"`   // the share that was answered
 }
 
-// Whence a confidence comes.
+// Where a confidence comes from.
 const (
 	BasisCalibrated = "calibrated" // from questions of this collection
 	BasisShipped    = "shipped"    // from those of other collections

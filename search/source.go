@@ -18,13 +18,14 @@ type source interface {
 	// method; of experts the plan looks only at those that the request searches.
 	wanted(l *lineUp, r *Request, m *fusion.Method) bool
 	// there reports whether a generation has what the source searches. A source without
-	// that takes no part; one that is always to be there says so, and fails.
+	// that takes no part. One that every collection has to have reports true, and
+	// fails.
 	there(in Indexes) bool
-	// ask puts the pass's question to the source. What it returns with an error but for
-	// the times and the reason is not used.
+	// ask puts the pass's question to the source. With an error, only the times and the
+	// reason of the finding are used.
 	ask(ctx context.Context, p *pass, f *finding) error
-	// observe is what a gate wants to know of the source, but for its column and
-	// confidence, which the caller fills in.
+	// observe is what a gate reads of the source, without its column and confidence,
+	// which the caller fills in.
 	observe(f *finding, q *familiarities) fusion.Observed
 	// chance is the calibrated chance that the source's own first hit answers; nil
 	// where nobody calibrated it.
@@ -74,7 +75,7 @@ type finding struct {
 	familiarity *float64 // nil: no method asked, or the source has no domain
 }
 
-// certainty is how sure an expert is on this question.
+// certainty is how certain an expert is of its hits for this question.
 type certainty struct{ confidence, mutualInformation float64 }
 
 // Statuses of a source in an answer.
@@ -119,8 +120,8 @@ func inParts(ctx context.Context, passages []rank.Ordinal, out []float32, score 
 	return nil
 }
 
-// Chance turns what is known of one source's hits (fusion.SourceSignals) into
-// the chance that the first of them answers, as calibrated.
+// Chance turns what is known of one source's hits (fusion.SourceSignals) into the
+// calibrated probability that the first of them answers.
 type Chance interface {
 	Of(signals []float64) (float64, error)
 }

@@ -66,7 +66,7 @@ type Batcher struct {
 	closed   chan struct{} // closed when the owner has ended
 }
 
-// question is one caller's wish. The owner sets entry.
+// question is one caller's request. The owner sets entry.
 type question struct {
 	key    string
 	tokens []int32

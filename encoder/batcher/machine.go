@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Machine is what all batchers of a process share: the processor cores, and
-// the memory of when somebody last asked a question.
+// Machine is what all batchers of a process share: the processor cores, and the time
+// of the last question.
 //
 // Each session of ONNX Runtime has its own threads, which spin while they
 // wait. Two sessions at once on the same cores take more than twice as long

@@ -2,8 +2,8 @@ package batcher
 
 import "slices"
 
-// entry is one question on its way: waiting, or in a run. Equal questions
-// that arrive meanwhile share it.
+// entry is one question that waits or is in a run. Equal questions that arrive
+// meanwhile share it.
 type entry struct {
 	key     string
 	tokens  []int32
