@@ -15,7 +15,7 @@ from torch.nn.utils import clip_grad_norm_
 from conclave_train.errors import TrainingError
 from conclave_train.feedback.loss import OBJECTIVES
 from conclave_train.feedback.teacher import Teacher
-from conclave_train.fit.encode import Device, cached_backward, encode_all
+from conclave_train.fit.encode import Device, cached_backward, encode_all, run
 from conclave_train.fit.loop import Texts
 from conclave_train.fit.schedule import optimiser, rate
 from conclave_train.fit.state import RunFolder, restore, trained
@@ -86,7 +86,13 @@ class Rounds(Steps[BiEncoder, EndToEndSettings]):
             scores = (q.unsqueeze(1) * p[at.to(q.device)]).sum(-1) / self.temperature
             return OBJECTIVES[self.s.objective](scores, teacher).mean()
 
-        loss = cached_backward(sides, objective, self.texts.tokens, self.device, self.s.chunk)
+        if self.both:
+            loss = cached_backward(sides, objective, self.texts.tokens, self.device, self.s.chunk)
+        else:
+            tower, texts, key = sides[0]
+            loss = objective(run(tower, texts, self.texts.tokens, self.device, self.s.chunk, key)[0])
+            loss.backward()  # type: ignore[no-untyped-call]
+            loss = loss.detach()
         norm = clip_grad_norm_(self.parameters, self.s.max_norm)
         if not math.isfinite(float(norm)) or not math.isfinite(float(loss)):
             raise TrainingError(f"the loss or its gradient is not finite at step {step + 1}: lower --learning-rate")
