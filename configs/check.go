@@ -107,6 +107,7 @@ func (cfg Config) check(sources map[string]string) error {
 	c.tags(all, values)
 	cfg.checkServing(c)
 	cfg.checkExperts(c)
+	cfg.checkReaders(c)
 	cfg.checkKeys(c)
 	return errors.Join(c.mistakes...)
 }
@@ -163,6 +164,18 @@ func (cfg Config) checkExperts(c *checker) {
 			c.fail(at+".name", e.Name, "experts[%d] has this name already", first)
 		default:
 			seen[e.Name] = i
+		}
+	}
+}
+
+func (cfg Config) checkReaders(c *checker) {
+	for i, name := range cfg.Readers {
+		at := fmt.Sprintf("readers[%d]", i)
+		switch {
+		case name == "" || !plainName(name):
+			c.fail(at, name, "has to be letters, digits, - _ and . (at most 64)")
+		case slices.Index(cfg.Readers, name) < i:
+			c.fail(at, name, "is named twice")
 		}
 	}
 }

@@ -23,6 +23,7 @@ type Config struct {
 	Snapshots  string   `yaml:"snapshots"` // folder; "" means Collection and "-snapshots"
 	Bundles    string   `yaml:"bundles" help:"<folder> that holds the experts' bundles"`
 	Experts    []Expert `yaml:"experts"`
+	Readers    []string `yaml:"readers"` // names of the readers that mark answers; empty: the shipped one, where it is
 	Cache      string   `yaml:"cache" help:"<folder> for what setup fetches"`
 	Runtime    string   `yaml:"runtime" help:"<file> of the ONNX Runtime library"`
 	Encoder    Encoder  `yaml:"encoder"`
@@ -178,7 +179,7 @@ func Defaults() Config { return defaults().derived() }
 
 // defaults is Defaults before what is left at 0 has been worked out.
 func defaults() Config {
-	r := newReader(Config{Experts: []Expert{}, Auth: Auth{Keys: []Key{}}})
+	r := newReader(Config{Experts: []Expert{}, Readers: []string{}, Auth: Auth{Keys: []Key{}}})
 	if err := r.file("conclave.yaml", defaultsFile); err != nil {
 		panic(err) // a test reads it
 	}

@@ -68,6 +68,9 @@ func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 	if b.Manifest.Generator != nil {
 		return nil, fmt.Errorf("%s is a generator, which makes no vectors: it cannot search", b.Manifest.Name)
 	}
+	if b.Manifest.Kind == models.KindReader {
+		return nil, fmt.Errorf("%s is a reader, which makes no vectors: it cannot search", b.Manifest.Name)
+	}
 	if err := r.opened(); err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 //go:embed README.md calibration.yaml confidence.yaml amazon covid fairytale late medquad nq policy wiki
 var FS embed.FS
 
-// expertNames lists the experts, by name.
+// expertNames lists the experts, by name; a reader is none.
 func expertNames() []string {
 	entries, err := fs.ReadDir(FS, ".")
 	if err != nil {
@@ -25,7 +25,7 @@ func expertNames() []string {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.IsDir() {
+		if e.IsDir() && e.Name() != Reader {
 			names = append(names, e.Name())
 		}
 	}

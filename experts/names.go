@@ -9,10 +9,12 @@ import (
 )
 
 // Base is the name of the base encoder, and Late that of the late interaction that
-// is shipped; beside the base it costs no pass.
+// is shipped; beside the base it costs no pass. Reader is the name of the shipped
+// reader, which is no expert: it marks answers.
 const (
-	Base = "base"
-	Late = "late"
+	Base   = "base"
+	Late   = "late"
+	Reader = "reader"
 )
 
 // BaseBundle is the name of the base encoder's bundle in a precision.

@@ -144,6 +144,9 @@ func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
 	for i, r := range requests {
 		results := (cmp.Or(r.K, d.K) + r.Offset) * max(len(r.Fusion.Names), 1)
 		costs[i] = (max(results, cmp.Or(r.Candidates, d.Candidates)) + resultsAPlace - 1) / resultsAPlace
+		if r.Answer.Wanted {
+			costs[i] += costOfTexts(cmp.Or(r.Answer.Passages, cmp.Or(r.K, d.K)))
+		}
 	}
 	slices.Sort(costs)
 	total := 0

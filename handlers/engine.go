@@ -15,6 +15,7 @@ type Engine interface {
 	Rerank(ctx context.Context, r search.RerankRequest) (search.RerankResponse, error)
 	Experts() []search.ExpertInfo
 	Expert(name string) (search.ExpertInfo, error)
+	Readers() []search.ReaderInfo
 	// Passage returns a passage and its version, fit for an ETag.
 	Passage(id string) (passage corpus.Passage, version string, err error)
 	// List returns passages after an id, and whether there are more.

@@ -294,6 +294,7 @@ func TestUnderLoad(t *testing.T) {
 // brokenEngine panics outside of every guard of the engine's own.
 type brokenEngine struct{ Engine }
 
+func (brokenEngine) Readers() []search.ReaderInfo { return nil }
 func (brokenEngine) Experts() []search.ExpertInfo { panic("on the streets of London") }
 
 func TestPanics(t *testing.T) {

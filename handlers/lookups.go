@@ -37,6 +37,7 @@ func (a *API) postEmbed(c *call) error {
 // ExpertList is the answer of /v1/experts.
 type ExpertList struct {
 	Experts     []search.ExpertInfo     `json:"experts"`
+	Readers     []search.ReaderInfo     `json:"readers,omitempty"`
 	Reliability []search.ReliabilityBin `json:"reliability,omitempty"` // of the answers' confidence
 }
 
@@ -46,7 +47,7 @@ func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Experts, out.Reliability = []search.ExpertInfo{}, engine.Defaults().Reliability
+	out.Experts, out.Readers, out.Reliability = []search.ExpertInfo{}, engine.Readers(), engine.Defaults().Reliability
 	for _, expert := range engine.Experts() {
 		out.Experts = append(out.Experts, withoutNulls(expert))
 	}

@@ -154,6 +154,7 @@ func TestLookups(t *testing.T) {
 // bareEngine knows next to nothing about its experts.
 type bareEngine struct{ Engine }
 
+func (bareEngine) Readers() []search.ReaderInfo { return nil }
 func (bareEngine) Experts() []search.ExpertInfo { return []search.ExpertInfo{{Name: "bare"}} }
 
 func (bareEngine) Expert(string) (search.ExpertInfo, error) {

@@ -19,8 +19,13 @@ func writeCard(w io.Writer, m *Manifest) error {
 		what = "each token of a text becomes a vector"
 	}
 	what = fmt.Sprintf("An expert bundle for conclave: %s of %d numbers, compared by %s.", what, m.Dimension, strings.ReplaceAll(m.Similarity, "-", " "))
-	if m.Generator != nil {
+	longest := fmt.Sprintf("%d, %d tokens", m.MaxTokens.Question, m.MaxTokens.Passage)
+	switch m.Kind {
+	case KindGenerator:
 		what = "A generator for conclave: it writes an answer to a question from passages (Fusion-in-Decoder)."
+	case KindReader:
+		what = "A reader for conclave: it marks the words of a passage that answer a question."
+		longest = fmt.Sprintf("%d tokens of a question, %d of a title, %d of both and the text", m.MaxTokens.Question, m.MaxTokens.Title, m.MaxTokens.Pair)
 	}
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n", m.Name, what)
 	row := func(key, value string) {
@@ -39,8 +44,10 @@ func writeCard(w io.Writer, m *Manifest) error {
 		row("beams", fmt.Sprint(g.Beams))
 		row("memory of an answer", fmt.Sprintf("%d bytes for each token of its passages", g.CrossBytes(1)))
 	} else {
-		row("unit length", map[bool]string{true: "yes", false: "no"}[m.Normalise])
-		row("longest question, passage", fmt.Sprintf("%d, %d tokens", m.MaxTokens.Question, m.MaxTokens.Passage))
+		if m.Kind != KindReader {
+			row("unit length", map[bool]string{true: "yes", false: "no"}[m.Normalise])
+		}
+		row("longest question, passage", longest)
 		row("passage template", m.Template)
 		row("lower case", map[bool]string{true: "yes", false: "no"}[m.LowerCase])
 	}

@@ -40,18 +40,19 @@ func (b *Bundle) Check() error {
 
 func (b *Bundle) checkEncoders() (all []error) {
 	m := &b.Manifest
+	open := onnx.Varying("")
+	if g := m.Reader; g != nil {
+		outputs := []*onnx.Value{onnx.NewValue(g.Start, onnx.Float, open, open), onnx.NewValue(g.End, onnx.Float, open, open)}
+		if g.Select != "" {
+			outputs = append(outputs, onnx.NewValue(g.Select, onnx.Float, open))
+		}
+		return []error{b.checkGraph(g.File, inputsOf(g.InputIDs, g.AttentionMask, g.TokenTypeIDs), outputs...)}
+	}
 	graphs := []Graph{m.Question}
 	if m.Passage.File != m.Question.File {
 		graphs = append(graphs, m.Passage)
 	}
-	open := onnx.Varying("")
 	for _, g := range graphs {
-		var inputs []*onnx.Value
-		for _, name := range []string{g.InputIDs, g.AttentionMask, g.TokenTypeIDs} {
-			if name != "" {
-				inputs = append(inputs, onnx.NewValue(name, onnx.Int64, open, open))
-			}
-		}
 		outputs := []*onnx.Value{onnx.NewValue(g.Embedding, onnx.Float, open, onnx.Fixed(m.Dimension))}
 		if m.Kind == KindLate {
 			outputs[0] = onnx.NewValue(g.Embedding, onnx.Float, open, open, onnx.Fixed(m.Dimension+1))
@@ -59,7 +60,17 @@ func (b *Bundle) checkEncoders() (all []error) {
 		if g.Pooled != "" {
 			outputs = append(outputs, onnx.NewValue(g.Pooled, onnx.Float, open, onnx.Fixed(g.PooledDimension)))
 		}
-		all = append(all, b.checkGraph(g.File, inputs, outputs...))
+		all = append(all, b.checkGraph(g.File, inputsOf(g.InputIDs, g.AttentionMask, g.TokenTypeIDs), outputs...))
+	}
+	return all
+}
+
+// inputsOf are the inputs of those names; "" is none.
+func inputsOf(names ...string) (all []*onnx.Value) {
+	for _, name := range names {
+		if name != "" {
+			all = append(all, onnx.NewValue(name, onnx.Int64, onnx.Varying(""), onnx.Varying("")))
+		}
 	}
 	return all
 }

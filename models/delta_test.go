@@ -229,13 +229,13 @@ func TestDeltaIsVerified(t *testing.T) {
 
 func TestDeltaManifestErrors(t *testing.T) {
 	for want, change := range map[string]func(*models.Manifest){
-		"base: a delta must say":                      func(m *models.Manifest) { m.Base = nil },
-		`delta: "d" is not listed`:                    func(m *models.Manifest) { m.Delta = "d" },
-		"base.weights_sha256":                         func(m *models.Manifest) { m.Base = &models.Base{WeightsSHA256: "53aa"} },
-		`precision: "int8"; a delta is for fp32`:      func(m *models.Manifest) { m.Precision = models.PrecisionInt8 },
-		"the tokenizer and the graphs are the base's": func(m *models.Manifest) { m.Question = models.DefaultGraph("CARD.md") },
-		"tokenizer, question and passage must be":     func(m *models.Manifest) { m.Tokenizer = "CARD.md" },
-		`representatives: "r" is not listed`:          func(m *models.Manifest) { m.Representatives = "r" },
+		"base: a delta must say":                          func(m *models.Manifest) { m.Base = nil },
+		`delta: "d" is not listed`:                        func(m *models.Manifest) { m.Delta = "d" },
+		"base.weights_sha256":                             func(m *models.Manifest) { m.Base = &models.Base{WeightsSHA256: "53aa"} },
+		`precision: "int8"; a delta is for fp32`:          func(m *models.Manifest) { m.Precision = models.PrecisionInt8 },
+		"the tokenizer and the graphs are the base's":     func(m *models.Manifest) { m.Question = models.DefaultGraph("CARD.md") },
+		"tokenizer, question, passage and reader must be": func(m *models.Manifest) { m.Tokenizer = "CARD.md" },
+		`representatives: "r" is not listed`:              func(m *models.Manifest) { m.Representatives = "r" },
 	} {
 		m := readDelta(t, goldenTied).manifest
 		change(&m)

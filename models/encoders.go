@@ -63,7 +63,7 @@ func (e *encoders) distinct() []*tower {
 func (e *encoders) check(head bert.Head) error {
 	var all []error
 	for _, t := range e.distinct() {
-		all = append(all, t.check(head.Pooling == PoolingPooler))
+		all = append(all, t.check(head))
 	}
 	return errors.Join(all...)
 }

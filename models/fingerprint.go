@@ -35,6 +35,9 @@ func (b *Bundle) Fingerprint(side Side) string {
 	if side == Passage {
 		graph, limit, template = m.Passage, m.MaxTokens.Passage, m.Template
 	}
+	if m.Kind == KindReader {
+		return b.readerFingerprint()
+	}
 	hash := sha256.New()
 	// One value a line, each under its name: no two different manifests give
 	// the same bytes.
@@ -42,5 +45,16 @@ func (b *Bundle) Fingerprint(side Side) string {
 		m.Kind, m.Dimension, m.Pooling, m.Normalise, limit, m.LowerCase, template, m.Similarity, m.Precision,
 		m.Files[m.Tokenizer], m.Files[graph.File],
 		graph.InputIDs, graph.AttentionMask, graph.TokenTypeIDs, graph.Embedding, graph.OneByOne)
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// readerFingerprint is over everything that decides which answers a reader marks,
+// of either side.
+func (b *Bundle) readerFingerprint() string {
+	m, g := &b.Manifest, b.Manifest.Reader
+	hash := sha256.New()
+	_, _ = fmt.Fprintf(hash, "conclave reader 1\nmax_tokens %d %d %d\nlongest_span %d\nlower_case %t\ntemplate %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q %q %q\n",
+		m.MaxTokens.Question, m.MaxTokens.Title, m.MaxTokens.Pair, m.LongestSpan, m.LowerCase, m.Template, m.Precision,
+		m.Files[m.Tokenizer], m.Files[g.File], g.InputIDs, g.AttentionMask, g.TokenTypeIDs, g.Start, g.End, g.Select)
 	return hex.EncodeToString(hash.Sum(nil))
 }

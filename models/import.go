@@ -47,7 +47,7 @@ type ImportOptions struct {
 // Import makes the bundle outDir from the checkpoint in srcDir: config.json,
 // model.safetensors, and tokenizer.json or vocab.txt, with the tensor names
 // of a BertModel or of DPR's question encoder, whose passage encoder is then in
-// PassageDir.
+// PassageDir. A DPRReader and a BertForQuestionAnswering become readers.
 //
 // Where there is no model.safetensors but a model.onnx (or onnx/model.onnx),
 // that is taken, whichever program exported it. Its inputs must be input_ids and
@@ -94,6 +94,9 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o ImportOption
 		return nil, err
 	}
 	defer e.close()
+	if e.question.isReader() {
+		return e.question.importReader(srcDir, outDir, o)
+	}
 	m, err := e.manifest(srcDir, outDir, o)
 	if err != nil {
 		return nil, err

@@ -42,8 +42,11 @@ func (m *Manifest) graph(file string, base *tower) Graph {
 // headOf is what follows the last layer of the encoders that m describes. A
 // late expert's pool as its base does.
 func headOf(m *Manifest, base *tower) bert.Head {
-	if m.Kind == KindLate {
+	switch m.Kind {
+	case KindLate:
 		return bert.Head{Pooling: cmp.Or(base.pooling, PoolingCLS), Normalise: base.normalise, Late: m.Dimension}
+	case KindReader:
+		return bert.Head{Reader: true, Selects: m.Reader.Select != ""}
 	}
 	return bert.Head{Pooling: m.Pooling, Normalise: m.Normalise}
 }
@@ -66,46 +69,66 @@ func (m *Manifest) validateLate(fail func(key, format string, a ...any)) {
 	}
 }
 
+// heads are the tensors that an expert of this kind has and its base lacks, over
+// rows of length width.
+func (m *Manifest) heads(width int) []bert.Named {
+	switch m.Kind {
+	case KindLate:
+		return bert.LateNames(m.Dimension, width)
+	case KindReader:
+		return bert.ReaderNames(width, true)
+	}
+	return nil
+}
+
 // suits holds the tensors that the base lacks against the kind of expert: a
-// late one brings the head's, all of them and for both sides, and a dense one
-// brings none.
+// late one brings its head's, all of them and for both sides, so does a reader,
+// and a dense one brings none.
 func (u update) suits(m *Manifest) error {
 	fresh := map[string][]int{}
 	for _, tower := range slices.Sorted(maps.Keys(u)) {
 		for _, name := range slices.Sorted(maps.Keys(u[tower])) {
 			switch c := u[tower][name]; {
 			case c.fresh == nil:
-			case m.Kind != KindLate:
+			case m.Kind == KindDense:
 				return fmt.Errorf("tensor %q is new; a %s expert has the base's tensors alone", tower+"."+name+".new", m.Kind)
 			default:
 				fresh[name] = c.shape
 			}
 		}
 	}
-	if m.Kind != KindLate {
+	wanted := m.heads(0)
+	if len(wanted) == 0 {
 		return nil
 	}
 	if u[sharedTower] == nil {
-		return fmt.Errorf("a late expert has one encoder for both sides: its tensors' names begin with %q", sharedTower+".")
+		return fmt.Errorf("a %s has one encoder for both sides: its tensors' names begin with %q", m.kindInWords(), sharedTower+".")
 	}
 	// How long the base's rows are is seen when the delta is merged; here all
 	// must agree with one of them.
 	width := 0
-	if shape := fresh[bert.LateProjection]; len(shape) == 2 {
+	if shape := fresh[wanted[0].Name]; len(shape) == 2 {
 		width = shape[1]
 	}
-	for _, want := range bert.LateNames(m.Dimension, width) {
+	for _, want := range m.heads(width) {
 		full := sharedTower + "." + want.Name + ".new"
 		shape, ok := fresh[want.Name]
 		switch delete(fresh, want.Name); {
 		case !ok:
-			return fmt.Errorf("a late expert needs the tensor %q, and there is none", full)
+			return fmt.Errorf("a %s needs the tensor %q, and there is none", m.kindInWords(), full)
 		case !slices.Equal(shape, want.Shape):
-			return fmt.Errorf("tensor %q has shape %v; %v is needed for vectors of %d numbers", full, shape, want.Shape, m.Dimension)
+			return fmt.Errorf("tensor %q has shape %v; %v is needed", full, shape, want.Shape)
 		}
 	}
 	if len(fresh) > 0 {
-		return fmt.Errorf("tensor %q is new, and a late expert has no such tensor", sharedTower+"."+slices.Sorted(maps.Keys(fresh))[0]+".new")
+		return fmt.Errorf("tensor %q is new, and a %s has no such tensor", sharedTower+"."+slices.Sorted(maps.Keys(fresh))[0]+".new", m.kindInWords())
 	}
 	return nil
+}
+
+func (m *Manifest) kindInWords() string {
+	if m.Kind == KindLate {
+		return "late expert"
+	}
+	return m.Kind
 }

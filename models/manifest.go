@@ -31,8 +31,9 @@ const Format = 1
 
 // The values of Manifest's enumerations, as they stand in expert.yaml.
 const (
-	KindDense = "dense" // texts become one vector each
-	KindLate  = "late"  // and here one vector a token; see late.go
+	KindDense  = "dense"  // texts become one vector each
+	KindLate   = "late"   // and here one vector a token; see late.go
+	KindReader = "reader" // no vectors: it marks answers in passages; see reader.go
 
 	KindGenerator = "generator" // no vectors: it writes answers; see generator.go
 
@@ -45,6 +46,7 @@ const (
 	TemplateText         = "text"           // a passage is its text alone
 	TemplateTitleDotText = "title-dot-text" // title + ". " + text; the text alone where there is no title
 	TemplatePair         = "pair"           // [CLS] title [SEP] text [SEP], token types all zero, as DPR
+	TemplateSQuAD        = "squad"          // a reader's; see reader.go
 
 	SimilarityInnerProduct = "inner-product"
 
@@ -64,17 +66,20 @@ type Manifest struct {
 	// Question and Passage are then empty, and Delta.Merge makes the bundle that
 	// can be used.
 	Delta string `yaml:"delta,omitempty"`
-	// Dimension is the length of the vectors, in a late expert of a token's.
-	Dimension int `yaml:"dimension"`
+	// Dimension is the length of the vectors, in a late expert of a token's. A
+	// reader has none, and neither pooling, normalisation nor similarity.
+	Dimension int `yaml:"dimension,omitempty"`
 	// Pooling and Normalise describe what the graphs do.
-	Pooling   string `yaml:"pooling"`
+	Pooling   string `yaml:"pooling,omitempty"`
 	Normalise bool   `yaml:"normalise"`
 	// MaxTokens bounds the input, special tokens included.
 	MaxTokens MaxTokens `yaml:"max_tokens"`
+	// LongestSpan is how many tokens the answers of a reader have at most.
+	LongestSpan int `yaml:"longest_span,omitempty"`
 	// LowerCase says that the tokenizer lower-cases text.
 	LowerCase  bool   `yaml:"lower_case"`
-	Template   string `yaml:"template"`
-	Similarity string `yaml:"similarity"`
+	Template   string `yaml:"template,omitempty"`
+	Similarity string `yaml:"similarity,omitempty"`
 	Precision  string `yaml:"precision"`
 	// Tokenizer is a tokenizer.json or vocab.txt.
 	Tokenizer string `yaml:"tokenizer,omitempty"`
@@ -83,6 +88,8 @@ type Manifest struct {
 	Passage  Graph `yaml:"passage,omitempty"`
 	// Generator is nil unless Kind is generator.
 	Generator *Generator `yaml:"generator,omitempty"`
+	// Reader is a reader's graph, which takes the place of both.
+	Reader *ReaderGraph `yaml:"reader,omitempty"`
 	// Ensemble is nil for an expert without one.
 	Ensemble *Ensemble `yaml:"ensemble,omitempty"`
 	// Representatives is the file of questions that stand for what the expert
@@ -103,10 +110,13 @@ type Base struct {
 	WeightsSHA256 string `yaml:"weights_sha256"`
 }
 
-// MaxTokens is the longest input of each side.
+// MaxTokens is the longest input of each side. A reader's is a pair: of the
+// question and of the title so many tokens at most, and of all together.
 type MaxTokens struct {
 	Question int `yaml:"question"`
-	Passage  int `yaml:"passage"`
+	Passage  int `yaml:"passage,omitempty"`
+	Title    int `yaml:"title,omitempty"`
+	Pair     int `yaml:"pair,omitempty"`
 }
 
 // Graph is an ONNX encoder and the names of its inputs and output. The inputs
@@ -229,11 +239,14 @@ func (m *Manifest) Validate() error {
 	if !namePattern.MatchString(m.Name) {
 		fail("name", "%q is not 1 to 64 of a-z 0-9 . _ - that begin and end with a letter or digit", m.Name)
 	}
-	oneOf("kind", m.Kind, KindDense, KindLate, KindGenerator)
+	oneOf("kind", m.Kind, KindDense, KindLate, KindReader, KindGenerator)
 	oneOf("precision", m.Precision, PrecisionFP32, PrecisionInt8)
-	if m.Kind == KindGenerator {
+	switch m.Kind {
+	case KindGenerator:
 		m.validateGenerator(fail, file, between)
-	} else {
+	case KindReader:
+		m.validateReader(fail, file, between)
+	default:
 		m.validateVectors(fail, file, oneOf, between)
 	}
 	if m.Base != nil && !hashPattern.MatchString(m.Base.WeightsSHA256) {
@@ -277,6 +290,9 @@ func (m *Manifest) validateVectors(fail func(key, format string, a ...any), file
 	if m.Generator != nil {
 		fail("generator", "an expert of kind %q has none", m.Kind)
 	}
+	if m.Reader != nil || m.LongestSpan != 0 || m.MaxTokens.Title != 0 || m.MaxTokens.Pair != 0 {
+		fail("kind", "%q; reader, longest_span, max_tokens.title and max_tokens.pair are a reader's", m.Kind)
+	}
 	if m.Delta != "" {
 		m.validateDelta(fail, file)
 	} else {
@@ -313,8 +329,8 @@ func (m *Manifest) validateDelta(fail func(key, format string, a ...any), file f
 	if m.Precision != PrecisionFP32 {
 		fail("precision", "%q; a delta is for %s, and the import chooses", m.Precision, PrecisionFP32)
 	}
-	if m.Tokenizer != "" || m.Question != (Graph{}) || m.Passage != (Graph{}) {
-		fail("delta", "the tokenizer and the graphs are the base's: tokenizer, question and passage must be left out")
+	if m.Tokenizer != "" || m.Question != (Graph{}) || m.Passage != (Graph{}) || m.Reader != nil {
+		fail("delta", "the tokenizer and the graphs are the base's: tokenizer, question, passage and reader must be left out")
 	}
 }
 

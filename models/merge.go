@@ -20,7 +20,7 @@ import (
 //
 // Another base than the manifest names is an error. So is a change of a tensor that
 // the base has not, or of another shape. A late expert brings its head's tensors
-// (see late.go). What Import says about replacing, interruption and equal bytes
+// (see late.go), and so does a reader. What Import says about replacing, interruption and equal bytes
 // holds here too.
 func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bundle, error) {
 	for option, given := range map[string]bool{
@@ -73,6 +73,9 @@ func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 			return nil, fmt.Errorf("the delta changes one encoder for both sides, and the base in %s has two", base.question.dir)
 		}
 		all = []encoderGraph{{name: sharedTower, file: bothFile, tower: base.question}}
+		if d.Manifest.Kind == KindReader {
+			all[0].file = readerFile
+		}
 	}
 	for i := range all {
 		all[i].changes = d.changes[all[i].name]
@@ -90,7 +93,7 @@ func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
 	if m.Kind == KindDense && m.Dimension != c.Output() {
 		return m, fmt.Errorf("the manifest says that vectors have %d numbers; the base's have %d", m.Dimension, c.Output())
 	}
-	if tokens := max(m.MaxTokens.Question, m.MaxTokens.Passage); tokens > c.Positions {
+	if tokens := max(m.MaxTokens.Question, m.MaxTokens.Passage, m.MaxTokens.Pair); tokens > c.Positions {
 		return m, fmt.Errorf("the manifest allows texts of %d tokens; the base has %d positions", tokens, c.Positions)
 	}
 	if m.Pooling == PoolingGraph {
@@ -101,12 +104,20 @@ func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
 		m.Precision = PrecisionInt8
 	}
 	m.Tokenizer = base.question.tokenizer.name
-	m.Question, m.Passage = m.graph(questionFile, base.question), m.graph(passageFile, base.question)
-	if d.Tied() {
+	made := []string{m.Tokenizer}
+	switch {
+	case m.Kind == KindReader:
+		m.Reader = DefaultReader(true)
+		made = append(made, m.Reader.File)
+	case d.Tied():
 		m.Question, m.Passage = m.graph(bothFile, base.question), m.graph(bothFile, base.question)
+		made = append(made, bothFile)
+	default:
+		m.Question, m.Passage = m.graph(questionFile, base.question), m.graph(passageFile, base.question)
+		made = append(made, questionFile, passageFile)
 	}
 	for _, name := range d.travelling() {
-		if slices.Contains([]string{m.Tokenizer, m.Question.File, m.Passage.File}, name) {
+		if slices.Contains(made, name) {
 			return m, fmt.Errorf("the delta has a file %s, which is the name of one that is to be made", name)
 		}
 	}
@@ -153,7 +164,8 @@ func (g encoderGraph) Tensor(name string, shape ...int) ([]float32, error) {
 // the base's width and the length of the vectors, dimension.
 func (g encoderGraph) fit(dimension int) error {
 	shapes, fresh := map[string][]int{}, map[string][]int{}
-	for _, named := range bert.LateNames(dimension, g.tower.config.Dimension) {
+	width := g.tower.config.Dimension
+	for _, named := range slices.Concat(bert.LateNames(dimension, width), bert.ReaderNames(width, true)) {
 		fresh[named.Name] = named.Shape
 	}
 	for _, named := range g.tower.config.Names(true) {

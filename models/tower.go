@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"conclave/models/bert"
 	"conclave/models/safetensors"
 )
 
@@ -26,7 +27,13 @@ const (
 	passagePrefix  = "ctx_encoder."
 	dprBody        = "bert_model."
 	taskPrefix     = "bert." // a BertModel inside a model with a task head
+	// Of transformers' DPRReader, whose heads follow the prefix.
+	spanPrefix = "span_predictor."
+	spanBody   = spanPrefix + "encoder." + dprBody
 )
+
+// readerHeads are the names that transformers gives to a reader's heads.
+var readerHeads = strings.NewReplacer("reader.span.", "qa_outputs.", "reader.select.", "qa_classifier.")
 
 // openTower opens the encoder in a folder.
 func openTower(ctx context.Context, dir string) (*tower, error) {
@@ -51,6 +58,8 @@ func openTower(ctx context.Context, dir string) (*tower, error) {
 		t.head, t.body = questionPrefix, questionPrefix+dprBody
 	case has(passagePrefix + dprBody):
 		t.head, t.body = passagePrefix, passagePrefix+dprBody
+	case has(spanBody):
+		t.head, t.body = spanPrefix, spanBody
 	case has(taskPrefix + "embeddings."):
 		t.body = taskPrefix
 	}
@@ -66,8 +75,11 @@ func (t *tower) isDPR() bool { return t.dpr || t.head != "" }
 // checkpoints call a layer norm's weight and bias gamma and beta.
 func (t *tower) name(plain string) string {
 	full := t.body + plain
-	if strings.HasPrefix(plain, "encode_proj.") {
+	switch {
+	case strings.HasPrefix(plain, "encode_proj."):
 		full = t.head + plain
+	case strings.HasPrefix(plain, "reader."):
+		full = t.head + readerHeads.Replace(plain)
 	}
 	if _, ok := t.set.Info(full); ok {
 		return full
@@ -92,9 +104,13 @@ func (t *tower) Tensor(name string, shape ...int) ([]float32, error) {
 }
 
 // check is checkTensors of what the encoder needs.
-func (t *tower) check(pooler bool) error {
+func (t *tower) check(head bert.Head) error {
+	names := t.config.Names(head.Pooling == PoolingPooler)
+	if head.Reader && t.isReader() { // and no base of one
+		names = append(names, bert.ReaderNames(t.config.Dimension, head.Selects)...)
+	}
 	var wanted []wantedTensor
-	for _, want := range t.config.Names(pooler) {
+	for _, want := range names {
 		wanted = append(wanted, wantedTensor{t.name(want.Name), want.Shape})
 	}
 	return checkTensors(t.dir, t.set, wanted, t.spare)

@@ -26,6 +26,7 @@ type inquiry struct {
 	confidence bool           // somebody needs to know how sure the experts are
 	most       int            // specialists that are asked, where chosenOnly, and that a gate weighs; 0: all
 	chosenOnly bool           // nobody needs more specialists than those
+	reads      bool           // a reader needs time behind the sources
 }
 
 // pass puts an inquiry to its sources, once: for a search, for all that are compared,

@@ -35,9 +35,13 @@ const (
 	reservedMost = 100 * time.Millisecond
 )
 
+// readingMost is the most that a reader has of a request's time, of which it gets a
+// quarter: the sources have to be back so much earlier.
+const readingMost = 500 * time.Millisecond
+
 // within limits a request, and in it the sources, to its time: timeout, or less where
 // some of it has passed or the caller has less.
-func within(ctx context.Context, timeout time.Duration, began time.Time) (whole, sources context.Context, left time.Duration, cancel func()) {
+func within(ctx context.Context, timeout time.Duration, began time.Time, reads bool) (whole, sources context.Context, left time.Duration, cancel func()) {
 	end := began.Add(timeout)
 	if arrived, ok := ctx.Value(arrivalKey{}).(time.Time); ok {
 		end = arrived.Add(timeout)
@@ -47,7 +51,11 @@ func within(ctx context.Context, timeout time.Duration, began time.Time) (whole,
 	}
 	whole, cancelWhole := context.WithDeadline(ctx, end)
 	left = max(end.Sub(began), 0)
-	sources, cancelSources := context.WithDeadline(whole, end.Add(-min(left/reserved, reservedMost)))
+	afterwards := min(left/reserved, reservedMost)
+	if reads {
+		afterwards += min(left/reserved, readingMost)
+	}
+	sources, cancelSources := context.WithDeadline(whole, end.Add(-afterwards))
 	return whole, sources, left, func() { cancelSources(); cancelWhole() }
 }
 

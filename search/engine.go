@@ -56,12 +56,14 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 //  4. complete: let late interaction score what was found, and fetch the true
 //     scores of what others found ("missing": "exact");
 //  5. fuse, once for each method asked for;
-//  6. take room for the answer (WithRoom), fetch the texts and explain.
+//  6. take room for the answer (WithRoom), let a reader mark the words that
+//     answer, where they are asked for, fetch the texts and explain.
 //
 // A source that fails or misses the deadline is left out, named in Degraded,
 // and the rest is fused without it. The sources have to be back a little before
 // the deadline (within), so that there is time for the rest, which looks at it
-// too: an answer that is not there in time is an error.
+// too: an answer that is not there in time is an error. A reader has its own share of the
+// time; when it is late the answer comes without marked words, and Degraded says so.
 //
 // Errors are *Error, of kind Invalid for a request that cannot be answered,
 // and when no source answered Deadline, Overloaded or Unavailable. When the
@@ -112,7 +114,7 @@ func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead
 func (l *lineUp) pass(ctx context.Context, q inquiry, started time.Time, then func(ctx context.Context, found *pass) error) error {
 	view := l.pin()
 	defer view.letGo()
-	ctx, asking, left, cancel := within(ctx, q.timeout, started)
+	ctx, asking, left, cancel := within(ctx, q.timeout, started, q.reads)
 	defer cancel()
 	q.timeout = left
 	found := l.ask(asking, q, view)
@@ -165,6 +167,9 @@ func (a *answer) done() {
 // finish fetches, when there is room for the answer.
 func (a *answer) finish(ctx context.Context, started time.Time) (Response, error) {
 	err := takeRoom(ctx, a.room)
+	if err == nil && a.plan.reader != nil {
+		err = a.step(ctx, StageRead, a.read)
+	}
 	if err == nil {
 		err = a.compute(ctx, func() error { return a.step(ctx, StageFetch, a.fetch) })
 	}

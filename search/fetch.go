@@ -18,7 +18,7 @@ func (a *answer) fetch(ctx context.Context) error {
 	}
 	a.response = Response{
 		Question: p.question, Generation: a.view.Generation(), Selected: a.view.selected,
-		Degraded: make([]Missing, 0, len(a.degraded)),
+		Degraded: make([]Missing, 0, len(a.degraded)), Answers: a.extracts,
 	}
 	if p.fields.sources {
 		a.response.Sources = a.fared(ctx)

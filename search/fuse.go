@@ -25,7 +25,7 @@ func (a *answer) fuse(ctx context.Context) error {
 				return a.leavesOut(a.plan, m, a.findings[o.Column].at) != ""
 			})
 		}
-		ranking, err := m.Fuse(in, a.settings(), a.plan.k)
+		ranking, err := m.Fuse(in, a.settings(), max(a.plan.k, a.plan.offset+a.plan.answer.Passages))
 		if err != nil {
 			return fmt.Errorf("fusing by %s: %w", m.Name, err)
 		}

@@ -20,6 +20,8 @@ type LineUp struct {
 	// Nil: none.
 	Late     *Expert
 	Defaults Defaults // zero values: see Defaults
+	// Readers mark the words that answer; the first does so where a request names none.
+	Readers []LoadedReader
 	// Absent are experts of the collection that cannot be searched, and why: every
 	// answer of a request that does not name its experts says so under Degraded.
 	Absent []Missing
@@ -34,8 +36,9 @@ type lineUp struct {
 	*Engine
 	sources   []source // in the order in which answers name them, the experts first
 	experts   []*dense
-	late      *late           // nil: there is none
-	reference *dense          // whose vectors familiarity is measured with; nil: nobody's
+	late      *late  // nil: there is none
+	reference *dense // whose vectors familiarity is measured with; nil: nobody's
+	readers   []LoadedReader
 	reader    *Expert         // that says how much of a question it can read; nil: none does
 	methods   []fusion.Method // that there are
 	defaults  Defaults
@@ -55,7 +58,7 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 	if err := x.complete(e.limits); err != nil {
 		return nil, err
 	}
-	l := &lineUp{Engine: e, methods: fusion.Methods(), defaults: x.Defaults, absent: x.Absent, reader: readerOf(x.Experts), drained: make(chan struct{})}
+	l := &lineUp{Engine: e, methods: fusion.Methods(), defaults: x.Defaults, absent: x.Absent, readers: x.Readers, reader: readerOf(x.Experts), drained: make(chan struct{})}
 	l.users.Store(1)
 	for i := range x.Experts {
 		l.addExpert(&x.Experts[i], x.Reference)

@@ -55,6 +55,15 @@ func (x *Expert) in(view View) ExpertInfo {
 	return info
 }
 
+// Readers describes the readers, the default first.
+func (e *Engine) Readers() (all []ReaderInfo) {
+	for _, r := range e.current.Load().readers {
+		r.Info.Name, r.Info.Calibrated = r.Name, r.Chance != nil
+		all = append(all, r.Info)
+	}
+	return all
+}
+
 // Limits returns the limits in force.
 func (e *Engine) Limits() Limits { return e.limits }
 

@@ -25,6 +25,8 @@ type plan struct {
 	explain       bool
 	fields        fields
 	minConfidence float64
+	answer        AnswerOptions // with the defaults filled in
+	reader        *LoadedReader // that marks answers; nil: none are wanted
 }
 
 // plannedMethod is a method and its name in the request: "auto" is resolved.
@@ -67,6 +69,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	p.experts = l.planExperts(r.Experts, &wrong)
 	p.methods, p.listed = l.planMethods(r.Fusion, &wrong), r.Fusion.Listed
 	l.checkWeights(r.Weights, &wrong)
+	l.planAnswer(r, p, &wrong)
 	if len(wrong) == 0 {
 		l.checkOptions(r, p.methods, &wrong)
 	}

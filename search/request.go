@@ -35,6 +35,8 @@ type Request struct {
 	Filter        Filter             `json:"filter,omitzero"`
 	// MinConfidence, 0 to 1: an answer with a lower confidence has no results.
 	MinConfidence float64 `json:"min_confidence,omitempty"`
+	// Answer asks for the words that answer, too.
+	Answer AnswerOptions `json:"answer,omitzero"`
 }
 
 // words reports whether BM25 may take part.

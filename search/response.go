@@ -16,6 +16,7 @@ type Response struct {
 	Abstained  bool      `json:"abstained,omitempty"`
 	Results    []Result  `json:"results,omitzero"`
 	Rankings   []Ranking `json:"rankings,omitzero"`
+	Answers    []Extract `json:"answers,omitzero"` // the likeliest first; empty when none is sure enough, nil when not asked for
 	Sources    []Source  `json:"sources,omitzero"`
 	Degraded   []Missing `json:"degraded"`
 	Notes      []string  `json:"notes,omitempty"` // what to know about the question

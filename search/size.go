@@ -36,8 +36,19 @@ func (a *answer) fits() error {
 		if r.Items = r.Items[min(a.plan.offset, len(r.Items)):]; a.plan.abstains(printedOf(r.Confidence)) {
 			r.Items = nil
 		}
+		if a.plan.reader != nil {
+			a.toRead = r.Items[:min(a.plan.answer.Passages, len(r.Items))]
+		}
+		r.Items = r.Items[:min(a.plan.k-a.plan.offset, len(r.Items))]
 	}
 	whole, more := a.plan.fields.title || a.plan.fields.text || a.plan.fields.tags || a.plan.fields.metadata, 0
+	for _, item := range a.toRead {
+		n, err := a.view.Passages().Size(item.Ordinal)
+		if err != nil {
+			return fmt.Errorf("reading passage %d: %w", item.Ordinal, err)
+		}
+		more += n
+	}
 	for _, r := range a.rankings {
 		for _, item := range r.Items {
 			size := resultBytes

@@ -90,7 +90,7 @@ func (a *Assembly) load() (err error) {
 	if a.Experts, failed, err = openSome(config, a.options.Log, names); err != nil {
 		return err
 	}
-	if err := a.spare(failed); err != nil {
+	if err := errors.Join(a.spare(failed), a.Experts.openReaders()); err != nil {
 		return err
 	}
 	var encoders []collection.Encoder

@@ -30,6 +30,7 @@ type Experts struct {
 	runtime *encoder.Runtime
 	opened  []*Expert // that are searched
 	silent  []*Expert // of the collection, but not searched: they encode what is written
+	readers []*reader
 }
 
 // All are the experts that are searched, in their order.
@@ -235,7 +236,10 @@ func (x *Experts) Close() error {
 	for _, e := range slices.Concat(x.opened, x.silent) {
 		errs = append(errs, e.Encoder.Close())
 	}
-	x.opened, x.silent = nil, nil
+	for _, r := range x.readers {
+		errs = append(errs, r.Close())
+	}
+	x.opened, x.silent, x.readers = nil, nil, nil
 	if x.runtime != nil {
 		errs = append(errs, x.runtime.Close())
 		x.runtime = nil

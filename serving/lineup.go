@@ -39,6 +39,9 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		}
 		made.Experts = append(made.Experts, x)
 	}
+	for _, r := range a.Experts.readers {
+		made.Readers = append(made.Readers, r.loaded())
+	}
 	for _, x := range a.absent {
 		if x.silent {
 			continue

@@ -102,6 +102,12 @@ func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32
 // Pad is the id that fills the shorter rows of a batch.
 func (t *Tokenizer) Pad() int32 { return t.pad }
 
+// CLS is the id that opens an input.
+func (t *Tokenizer) CLS() int32 { return t.cls }
+
+// SEP is the id that ends a text; see CLS.
+func (t *Tokenizer) SEP() int32 { return t.sep }
+
 // longestFirst is how many tokens of two texts stay when both together may
 // have room.
 func longestFirst(a, b, room int) (keepA, keepB int) {

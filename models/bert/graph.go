@@ -17,14 +17,18 @@ type Head struct {
 	// Late, if not 0, gives every token a vector of this length, too; see
 	// late.go.
 	Late int
+	// Reader makes a reader, which gives no vectors: see reader.go. Selects says
+	// that it has a selection.
+	Reader, Selects bool
 }
 
 // firstTokenOnly says that only the first token's vector is used.
-func (h Head) firstTokenOnly() bool { return h.Pooling != "mean" && h.Late == 0 }
+func (h Head) firstTokenOnly() bool { return h.Pooling != "mean" && h.Late == 0 && !h.Reader }
 
 // The names of the graph's inputs, int64 [batch, sequence], and outputs:
 // with Head.Late Tokens, float32 [batch, sequence, Late+1], and with
-// Head.Pooling Embedding, float32 [batch, Config.Output()].
+// Head.Pooling Embedding, float32 [batch, Config.Output()]. A reader's are in
+// reader.go.
 const (
 	inputIDs      = "input_ids"
 	attentionMask = "attention_mask"

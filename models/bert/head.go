@@ -4,6 +4,9 @@ import "conclave/models/onnx"
 
 // outputs appends what the head asks for and returns what comes out.
 func (b *builder) outputs(rows string, h Head) (all []*onnx.Value) {
+	if h.Reader {
+		return b.reader(rows, h.Selects)
+	}
 	if h.Late > 0 {
 		all = append(all, b.late(rows, h.Late))
 	}

@@ -34,6 +34,9 @@ type Expert struct {
 	// Late, if not 0, makes a late expert, whose tokens have vectors of this
 	// length: a multiple of 4.
 	Late int
+	// Reader makes a reader, whose selection is left out with NoSelect; Template may be
+	// squad. MaxTokens is 16 of a question, 8 of a title, and 64 together by default.
+	Reader, NoSelect bool
 	// RawLength leaves the vectors as long as they come out; by default they
 	// have unit length.
 	RawLength bool
@@ -74,6 +77,9 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 		m.Kind, m.Dimension, m.Pooling = models.KindLate, o.Late, models.PoolingTokens
 		m.Question, m.Passage = models.LateGraph("encoder.onnx", c.Output()), models.LateGraph("encoder.onnx", c.Output())
 	}
+	if o.Reader {
+		m = o.reader(m)
+	}
 	if o.Int8 {
 		m.Precision = models.PrecisionInt8
 	}
@@ -84,13 +90,16 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 		return nil, err
 	}
 	sides := map[string]models.Side{"encoder.onnx": models.Question}
-	if o.TwoTowers {
+	switch {
+	case o.Reader:
+		sides = map[string]models.Side{m.Reader.File: models.Question}
+	case o.TwoTowers:
 		m.Question.File, m.Passage.File = "question.onnx", "passage.onnx"
 		sides = map[string]models.Side{m.Question.File: models.Question, m.Passage.File: models.Passage}
 	}
 	for file, side := range sides {
 		if err := folder.Create(file, func(w io.Writer) error {
-			head := bert.Head{Pooling: o.Pooling, Normalise: !o.RawLength, Late: o.Late}
+			head := bert.Head{Pooling: o.Pooling, Normalise: !o.RawLength, Late: o.Late, Reader: o.Reader, Selects: !o.NoSelect}
 			if o.Int8 {
 				return bert.WriteInt8(w, c, o.Weights(side), head, slices.Index(o.Vocabulary, "[CLS]"), slices.Index(o.Vocabulary, "[SEP]"))
 			}
@@ -115,6 +124,16 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 		}
 	}
 	return models.Load(dir)
+}
+
+// reader is a reader's manifest.
+func (o Expert) reader(m models.Manifest) models.Manifest {
+	m = models.Manifest{Name: m.Name, Kind: models.KindReader, LowerCase: true, Precision: m.Precision, Tokenizer: m.Tokenizer, Lineage: m.Lineage,
+		MaxTokens: models.MaxTokens{Question: 16, Title: 8, Pair: min(64, o.Positions)}, LongestSpan: 10, Reader: models.DefaultReader(!o.NoSelect)}
+	if o.Template == models.TemplateSQuAD {
+		m.Template, m.MaxTokens.Title = o.Template, 0
+	}
+	return m
 }
 
 func (o Expert) withDefaults() Expert {

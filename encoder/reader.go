@@ -1,0 +1,173 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"conclave/encoder/batcher"
+	"conclave/models"
+)
+
+// Reader marks the words of passages that answer a question (Karpukhin et al.
+// 2020, DPR, section 6.1). It is safe for concurrent use; Close it to free its
+// memory and threads.
+type Reader struct {
+	runtime   *Runtime
+	bundle    *models.Bundle
+	tokenizer *questionTokens
+	session   *readerSession
+	provider  string
+	fallback  error
+	batcher   *batcher.Batcher
+	closeOnce sync.Once
+}
+
+// Reading is what a reader says of a passage.
+type Reading struct {
+	// Select is the logit that the passage answers. Of a reader without selection
+	// it is how far the best span's score is above that of [CLS], which SQuAD 2's
+	// readers mark where there is no answer (Devlin et al. 2019, section 4.3).
+	Select float64
+	// Spans are the words that may be the answer, the best first, at most
+	// bestSpans, each once. None for a passage without text.
+	Spans []Span
+	// Starts and Ends are the logarithms of the sums of exp(logit) over the text:
+	// by these logits become probabilities, of one passage or of several.
+	Starts, Ends float64
+	// Cut says that the text is longer than what was read.
+	Cut bool
+}
+
+// Span is words of a passage's text: bytes, and the sum of the logits that the
+// answer starts with the first and ends with the last.
+type Span struct {
+	Begin, End int
+	Score      float64
+	Start      float64 // of Score, the part of the beginning
+}
+
+const (
+	// bestSpans is how many spans of a passage are told of.
+	bestSpans = 20
+	// mostWindows bounds what is read of one passage.
+	mostWindows = 16
+)
+
+// OpenReader loads the tokenizer and the graph of a reader's bundle, and tries it.
+func (r *Runtime) OpenReader(b *models.Bundle, o Running) (_ *Reader, err error) {
+	if b.Manifest.Kind != models.KindReader {
+		return nil, fmt.Errorf("%s is no reader: it is of kind %s", b.Manifest.Name, b.Manifest.Kind)
+	}
+	if o, err = o.withDefaults(); err != nil {
+		return nil, err
+	}
+	if err := r.opened(); err != nil {
+		return nil, err
+	}
+	x := &Reader{runtime: r, bundle: b}
+	if x.tokenizer, err = r.tokenizers.of(b); err == nil {
+		err = x.open(o)
+	}
+	if err != nil {
+		r.encoderClosed()
+		return nil, fmt.Errorf("opening the reader %s: %w", b.Manifest.Name, err)
+	}
+	config := batcher.Config{Infer: x.session.read, Machine: r.machine}
+	o.CacheEntries = 0
+	o.sizes(&config, x.provider, &b.Manifest)
+	x.batcher = batcher.New(config)
+	return x, nil
+}
+
+// open loads the graph on the provider that is asked for, as openModel does.
+func (x *Reader) open(o Running) (err error) {
+	x.provider = o.Provider
+	if o.Provider == Auto {
+		x.provider = CUDA
+		if x.session, x.fallback = openReaderSession(x.bundle, x.tokenizer, target{provider: CUDA, threads: o.Threads}); x.fallback == nil {
+			return nil
+		}
+		x.provider = CPU
+	}
+	x.session, err = openReaderSession(x.bundle, x.tokenizer, target{provider: x.provider, threads: o.Threads})
+	return err
+}
+
+// Name is the bundle's.
+func (x *Reader) Name() string { return x.bundle.Manifest.Name }
+
+// Fingerprint is models.Bundle.Fingerprint.
+func (x *Reader) Fingerprint() string { return x.bundle.Fingerprint(models.Passage) }
+
+// Provider is where the graph runs, CPU or CUDA.
+func (x *Reader) Provider() string { return x.provider }
+
+// Fallback says why Auto did not choose cuda, as Encoder.Fallback does.
+func (x *Reader) Fallback() error { return x.fallback }
+
+// Stats counts what went through the queue.
+func (x *Reader) Stats() batcher.Stats { return x.batcher.Stats() }
+
+// Close answers the readings that wait and frees the graph.
+func (x *Reader) Close() (err error) {
+	x.closeOnce.Do(func() {
+		x.batcher.Close()
+		err = x.session.inner.Destroy()
+		x.runtime.encoderClosed()
+	})
+	return err
+}
+
+// KnownWords is Encoder.KnownWords.
+func (x *Reader) KnownWords(text string) (words, whole, unknown int) {
+	w := x.tokenizer.Words(text)
+	return w.All, w.Whole, w.Unknown
+}
+
+// Read reads passages for a question; what it says of each comes in their order.
+// Questions and titles lose what is beyond their limits. A text for which there is
+// no room is read in parts that overlap, up to mostWindows of them.
+//
+// The parts are batched with those of other callers. What is said of a passage does
+// not depend on the others: logits within 1e-4. Errors are as for EncodeQuestion.
+func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]Reading, error) {
+	asked, err := x.pieces(question, x.bundle.Manifest.MaxTokens.Question)
+	if err != nil {
+		return nil, err
+	}
+	reads := make([]passageRead, len(passages))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, p := range passages {
+		if reads[i], err = x.prepare(asked, p); err != nil {
+			break
+		}
+		for n, w := range reads[i].windows {
+			group.Go(func() (err error) {
+				reads[i].logits[n], err = x.batcher.Question(ctx, w.ids)
+				return err
+			})
+		}
+	}
+	if err = errors.Join(err, group.Wait()); err != nil {
+		return nil, fmt.Errorf("reading %d passages with %s: %w", len(passages), x.Name(), err)
+	}
+	readings := make([]Reading, len(passages))
+	for i := range reads {
+		readings[i] = reads[i].reading(x.bundle.Manifest.LongestSpan)
+	}
+	return readings, nil
+}
+
+// pieces are the ids of the first pieces of a text, without special tokens.
+func (x *Reader) pieces(text string, limit int) ([]int32, error) {
+	ids, err := x.tokenizer.Encode(strings.TrimSpace(text), limit+2)
+	if err != nil {
+		return nil, err
+	}
+	return ids[1 : len(ids)-1], nil
+}

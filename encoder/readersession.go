@@ -1,0 +1,101 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"conclave/encoder/batcher"
+	"conclave/models"
+)
+
+// readerSession is a reader's graph in ONNX Runtime. It is safe for concurrent use.
+type readerSession struct {
+	file    string
+	inner   runner
+	types   bool // the graph takes token types
+	squad   bool // that are 1 behind the first separator
+	selects bool
+	sep     int32
+	pad     int64
+}
+
+// openReaderSession loads a reader's graph and runs it once, as openTower does.
+func openReaderSession(b *models.Bundle, tokenizer *questionTokens, t target) (*readerSession, error) {
+	m, g := &b.Manifest, b.Manifest.Reader
+	inputs, outputs := []string{g.InputIDs, g.AttentionMask}, []string{g.Start, g.End}
+	if g.TokenTypeIDs != "" {
+		inputs = append(inputs, g.TokenTypeIDs)
+	}
+	if g.Select != "" {
+		outputs = append(outputs, g.Select)
+	}
+	s := &readerSession{
+		file: b.Path(g.File), types: g.TokenTypeIDs != "", squad: m.Template == models.TemplateSQuAD, selects: g.Select != "",
+		sep: tokenizer.SEP(), pad: int64(tokenizer.Pad()),
+	}
+	var err error
+	if s.inner, err = load(s.file, inputs, outputs, t); err != nil {
+		return nil, err
+	}
+	ids, _, err := tokenizer.EncodePair("what", "a", m.MaxTokens.Pair)
+	if err == nil {
+		_, err = s.read(context.Background(), batcher.Question, [][]int32{ids})
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.inner.Destroy())
+	}
+	return s, nil
+}
+
+// read computes of rows of token ids, in one run, select where there is one, and the
+// tokens' starts and ends, one after another.
+func (s *readerSession) read(ctx context.Context, _ batcher.Lane, rows [][]int32) ([][]float32, error) {
+	longest := 0
+	for _, row := range rows {
+		longest = max(longest, len(row))
+	}
+	size := len(rows) * longest
+	numbers := make([]int64, 3*size)
+	ids, mask, types := numbers[:size], numbers[size:2*size], numbers[2*size:]
+	for i, row := range rows {
+		at, second := i*longest, len(row)
+		if s.squad {
+			second = slices.Index(row, s.sep) + 1
+		}
+		for k, id := range row {
+			ids[at+k], mask[at+k] = int64(id), 1
+			if k >= second {
+				types[at+k] = 1
+			}
+		}
+		for k := len(row); k < longest; k++ {
+			ids[at+k] = s.pad
+		}
+	}
+	inputs := [][]int64{ids, mask}
+	if s.types {
+		inputs = append(inputs, types)
+	}
+	outputs := []output{newOutput(len(rows), longest), newOutput(len(rows), longest)}
+	if s.selects {
+		outputs = append(outputs, newOutput(len(rows)))
+	}
+	if err := run(ctx, s.inner, ort.NewShape(int64(len(rows)), int64(longest)), inputs, outputs); err != nil {
+		return nil, fmt.Errorf("running %s on %d texts of up to %d tokens: %w", s.file, len(rows), longest, err)
+	}
+	all := make([][]float32, len(rows))
+	for i, row := range rows {
+		if s.selects {
+			all[i] = append(all[i], outputs[2].row(i)...)
+		}
+		all[i] = append(append(all[i], outputs[0].row(i)[:len(row)]...), outputs[1].row(i)[:len(row)]...)
+		if !finite(all[i]) {
+			return nil, fmt.Errorf("%s gave a logit that is NaN or infinite", s.file)
+		}
+	}
+	return all, nil
+}

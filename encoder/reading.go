@@ -1,0 +1,136 @@
+package encoder
+
+import (
+	"math"
+	"slices"
+
+	"conclave/encoder/wordpiece"
+	"conclave/models"
+)
+
+// passageRead is a passage as it is read: in windows, of each of which come select,
+// the starts and the ends, 2·tokens+1 numbers (or 2·tokens without selection).
+type passageRead struct {
+	words   []wordpiece.Range // of the text's tokens
+	windows []window
+	logits  [][]float32
+	cut     bool
+}
+
+// window is a row of tokens: those of the text from first on lie from at on, n of them.
+type window struct {
+	ids          []int32
+	first, at, n int
+}
+
+// prepare cuts a passage into windows for a question's tokens. Neighbours share as many
+// tokens of the text as twice the longest answer, so that each answer lies in one with
+// words around it.
+func (x *Reader) prepare(asked []int32, p Text) (read passageRead, err error) {
+	m := &x.bundle.Manifest
+	squad := m.Template == models.TemplateSQuAD
+	head := slices.Concat([]int32{x.tokenizer.CLS()}, asked, []int32{x.tokenizer.SEP()})
+	room := m.MaxTokens.Pair - len(head)
+	var tail []int32
+	if squad {
+		tail = []int32{x.tokenizer.SEP()}
+		room--
+	} else {
+		title, err := x.pieces(p.Title, m.MaxTokens.Title)
+		if err != nil {
+			return read, err
+		}
+		head = append(append(head, title...), x.tokenizer.SEP())
+		room -= len(title) + 1
+	}
+	stride := room - min(2*m.LongestSpan, room/2)
+	most := room + (mostWindows-1)*stride
+	text, words, err := x.tokenizer.Located(p.Text, most+1)
+	if err != nil {
+		return read, err
+	}
+	if read.cut = len(text) > most; read.cut {
+		text, words = text[:most], words[:most]
+	}
+	read.words = words
+	for first := 0; len(text) > 0; first += stride {
+		n := min(room, len(text)-first)
+		read.windows = append(read.windows, window{slices.Concat(head, text[first:first+n], tail), first, len(head), n})
+		if first+n == len(text) {
+			break
+		}
+	}
+	read.logits = make([][]float32, len(read.windows))
+	return read, nil
+}
+
+// reading makes one of what was said of the windows: a passage's selection is that of
+// the window that is likeliest to answer, and its spans are the best of all windows.
+func (read *passageRead) reading(longest int) Reading {
+	out := Reading{Select: math.Inf(-1), Starts: math.Inf(-1), Ends: math.Inf(-1), Cut: read.cut}
+	for i, w := range read.windows {
+		said, tokens := read.logits[i], len(w.ids)
+		selects := len(said) > 2*tokens
+		starts, ends := said[len(said)-2*tokens:len(said)-tokens], said[len(said)-tokens:]
+		null := float64(starts[0]) + float64(ends[0])
+		own := best(starts[w.at:w.at+w.n], ends[w.at:w.at+w.n], longest, read.words[w.first:w.first+w.n])
+		score := own[0].Score - null
+		if selects {
+			score = float64(said[0])
+		}
+		out.Select = max(out.Select, score)
+		out.Starts = logSumExp(out.Starts, starts[w.at:w.at+w.n])
+		out.Ends = logSumExp(out.Ends, ends[w.at:w.at+w.n])
+		for _, s := range own {
+			out.Spans = insert(out.Spans, s)
+		}
+	}
+	return out
+}
+
+// best are the spans of at most longest tokens with the largest sums of start and end,
+// one for the same words; of equal ones the first, then the shortest.
+func best(starts, ends []float32, longest int, words []wordpiece.Range) (all []Span) {
+	for i, start := range starts {
+		for j := i; j < min(i+longest, len(ends)); j++ {
+			score := float64(start) + float64(ends[j])
+			if len(all) < bestSpans || score > all[len(all)-1].Score {
+				all = insert(all, Span{Begin: words[i].Begin, End: words[j].End, Score: score, Start: float64(start)})
+			}
+		}
+	}
+	return all
+}
+
+// insert puts a span into its place among the best, and leaves out what is there with
+// a larger score.
+func insert(all []Span, s Span) []Span {
+	same := func(o Span) bool { return o.Begin == s.Begin && o.End == s.End }
+	if at := slices.IndexFunc(all, same); at >= 0 {
+		if all[at].Score >= s.Score {
+			return all
+		}
+		all = slices.Delete(all, at, at+1)
+	}
+	at, _ := slices.BinarySearchFunc(all, s, func(o, s Span) int {
+		if o.Score >= s.Score {
+			return -1
+		}
+		return 1
+	})
+	all = slices.Insert(all, at, s)
+	return all[:min(len(all), bestSpans)]
+}
+
+// logSumExp is log(exp(sum) + Σ exp(x)).
+func logSumExp(sum float64, all []float32) float64 {
+	largest := sum
+	for _, x := range all {
+		largest = max(largest, float64(x))
+	}
+	total := math.Exp(sum - largest)
+	for _, x := range all {
+		total += math.Exp(float64(x) - largest)
+	}
+	return largest + math.Log(total)
+}

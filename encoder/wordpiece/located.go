@@ -1,0 +1,70 @@
+package wordpiece
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+// Range is bytes of a text, from Begin up to End.
+type Range struct{ Begin, End int }
+
+// Located is the ids of a text's first pieces, without special tokens and at most
+// limit, and where the word of each lies: the ids that Encode gives. Words are runs
+// between spaces, with every punctuation mark and ideograph a word by itself.
+func (t *Tokenizer) Located(text string, limit int) (ids []int32, words []Range, err error) {
+	for at := 0; at < len(text) && len(ids) < limit; {
+		begin := at + t.run(text[at:], func(k class) bool { return k == space })
+		end := begin + t.run(text[begin:], func(k class) bool { return k != space })
+		if ids, words, err = t.locate(ids, words, text, Range{begin, end}); err != nil {
+			return nil, nil, err
+		}
+		at = end
+	}
+	n := min(len(ids), limit)
+	return ids[:n:n], words[:n:n], nil
+}
+
+// run is how many bytes of text its first characters have that are of a kind.
+func (t *Tokenizer) run(text string, is func(class) bool) (n int) {
+	for n < len(text) {
+		r, size := utf8.DecodeRuneInString(text[n:])
+		if !is(t.classes.of(r)) {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// locate appends the pieces of what is between two spaces. It is split where its
+// characters say; where normalising makes other words of it, it is one word.
+func (t *Tokenizer) locate(ids []int32, words []Range, text string, between Range) ([]int32, []Range, error) {
+	first := len(ids)
+	whole, err := t.appendPieces(nil, text[between.Begin:between.End], len(text))
+	if err != nil {
+		return nil, nil, err
+	}
+	alone := func(k class) bool { return k == punctuation || k == ideograph }
+	for at := between.Begin; at < between.End; {
+		end := at + t.run(text[at:between.End], func(k class) bool { return !alone(k) })
+		if end == at {
+			_, size := utf8.DecodeRuneInString(text[at:])
+			end += size
+		}
+		before := len(ids)
+		if ids, err = t.appendPieces(ids, text[at:end], len(ids)+len(whole)+1); err != nil {
+			return nil, nil, err
+		}
+		for range len(ids) - before {
+			words = append(words, Range{at, end})
+		}
+		at = end
+	}
+	if !slices.Equal(ids[first:], whole) {
+		ids, words = append(ids[:first], whole...), words[:first]
+		for range whole {
+			words = append(words, between)
+		}
+	}
+	return ids, words, nil
+}

@@ -1,0 +1,66 @@
+package bert
+
+import (
+	"fmt"
+
+	"conclave/models/onnx"
+)
+
+// A reader (Karpukhin et al. 2020, DPR, section 6.1) sees a question and a
+// passage as one text and gives, of each token, the logits that an answer
+// starts and ends there, and of the whole the logit that the passage answers.
+// For a last layer's rows h the graph gives
+//
+//	start, end = span·h_i + b     of each token i
+//	select     = select·h_1 + b   of the first token
+//
+// in float32, also where the layers are in int8.
+
+// The names of the weights that a reader has beside BERT's.
+const (
+	ReaderSpan       = "reader.span.weight"
+	readerSpanBias   = "reader.span.bias"
+	ReaderSelect     = "reader.select.weight"
+	readerSelectBias = "reader.select.bias"
+)
+
+// The names of a reader graph's outputs, float32: Start and End [batch,
+// sequence], of padded positions without meaning, and Select [batch].
+const (
+	Start  = "start"
+	End    = "end"
+	Select = "select"
+)
+
+// ReaderNames lists those weights and their shapes, over rows of length
+// dimension; without selects, of a reader that has no selection.
+func ReaderNames(dimension int, selects bool) []Named {
+	all := []Named{{ReaderSpan, []int{2, dimension}}, {readerSpanBias, []int{2}}}
+	if selects {
+		all = append(all, Named{ReaderSelect, []int{1, dimension}}, Named{readerSelectBias, []int{1}})
+	}
+	return all
+}
+
+// reader appends the head of a reader to rows [batch·sequence, dimension] and
+// returns what comes out.
+func (b *builder) reader(rows string, selects bool) []*onnx.Value {
+	d := b.c.Dimension
+	if b.c.Projection > 0 && b.err == nil {
+		b.err = fmt.Errorf("the encoder ends with a projection to %d; a reader has none", b.c.Projection)
+	}
+	weight, bias := b.read(ReaderSpan, 2, d), b.read(readerSpanBias, 2)
+	shape := b.op("Shape", []string{inputIDs})
+	var all []*onnx.Value
+	for i, name := range []string{Start, End} {
+		one := linear{weight: weight[i*d : (i+1)*d], bias: bias[i : i+1], out: 1, in: d}
+		b.named(name, "Reshape", []string{b.gemm("reader."+name, one, rows), shape})
+		all = append(all, onnx.NewValue(name, onnx.Float, onnx.Varying("batch"), onnx.Varying("sequence")))
+	}
+	if selects {
+		logit := b.gemm("reader."+Select, b.linear("reader.select", 1, d), b.firstRows(rows))
+		b.named(Select, "Reshape", []string{logit, b.ints("shape.select", -1)})
+		all = append(all, onnx.NewValue(Select, onnx.Float, onnx.Varying("batch")))
+	}
+	return all
+}

@@ -1,0 +1,166 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+
+	"conclave/corpus"
+)
+
+// AnswerOptions ask for the words that answer the question, which a reader marks in
+// the first passages of the ranking. In JSON they are true, false or an object; the
+// zero value asks for nothing.
+type AnswerOptions struct {
+	Wanted   bool
+	Reader   string // "": the first
+	Passages int    // how many are read, from the first; 0: those of the results, 10 at most
+	// Combine is CombineBest ("") or CombineSum.
+	Combine string
+	// MinChance is how sure an answer has to be to be given; nil: usualChance, where
+	// chances are known.
+	MinChance *float64
+}
+
+// How answers of several passages are combined.
+const (
+	CombineBest = "best" // a passage's best words count for themselves
+	CombineSum  = "sum"  // equal words of several passages count together
+)
+
+// answerObject is AnswerOptions as an object.
+type answerObject struct {
+	Reader    string   `json:"reader,omitempty"`
+	Passages  int      `json:"passages,omitempty"`
+	Combine   string   `json:"combine,omitempty"`
+	MinChance *float64 `json:"min_chance,omitempty"`
+}
+
+// MarshalJSON writes true where nothing is chosen.
+func (o AnswerOptions) MarshalJSON() ([]byte, error) {
+	object := answerObject{o.Reader, o.Passages, o.Combine, o.MinChance}
+	if !o.Wanted || object == (answerObject{}) {
+		return json.Marshal(o.Wanted)
+	}
+	return json.Marshal(object)
+}
+
+// UnmarshalJSON reads true, false or an object; null is false.
+func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
+	*o = AnswerOptions{}
+	if string(data) == "null" {
+		return nil
+	}
+	if json.Unmarshal(data, &o.Wanted) == nil {
+		return nil
+	}
+	var object answerObject
+	if err := json.Unmarshal(data, &object); err != nil {
+		return err
+	}
+	*o = AnswerOptions{true, object.Reader, object.Passages, object.Combine, object.MinChance}
+	return nil
+}
+
+// Extract is words of a passage that answer the question.
+type Extract struct {
+	Text    string `json:"text"`
+	Passage string `json:"passage"` // its id
+	// Start and End are where the words lie in the passage's text, in bytes of UTF-8.
+	Start int `json:"start"`
+	End   int `json:"end"`
+	// Score is the probability of passage and words by the reader alone, among those
+	// that it read; with CombineSum of all equal words together.
+	Score float64 `json:"score"`
+	// Chance is the calibrated probability that these are the words: null where it is
+	// not known.
+	Chance *float64 `json:"chance"`
+
+	// Signals are what Chance is made of, for whoever calibrates; see AnswerSignals.
+	Signals []float64 `json:"-"`
+}
+
+// Reader marks the words of passages that answer a question.
+type Reader interface {
+	// Read says of each passage, in their order, where its answer may be.
+	Read(ctx context.Context, question string, passages []corpus.Passage) ([]Reading, error)
+	// KnownWords is that of a QuestionEncoder.
+	KnownWords(text string) (words, whole, unknown int)
+}
+
+// Reading is what a reader says of one passage.
+type Reading struct {
+	Select float64 // the logit that the passage answers
+	Spans  []Span  // the best first
+	// Starts and Ends are the logarithms of the sums of exp(logit) over all places
+	// where an answer may start and end.
+	Starts, Ends float64
+}
+
+// Span is words of a passage's text, in bytes, and the sum of the logits that an answer
+// starts and ends with them.
+type Span struct {
+	Start, End int
+	Score      float64
+}
+
+// LoadedReader is a Reader with its name.
+type LoadedReader struct {
+	Reader
+	Name string // unique among readers
+	Info ReaderInfo
+	// Chance is calibrated for this reader; nil: nobody did.
+	Chance Chance
+}
+
+// ReaderInfo describes a loaded reader.
+type ReaderInfo struct {
+	Name        string         `json:"name"`
+	Fingerprint string         `json:"fingerprint"`
+	Provider    string         `json:"provider"`
+	Precision   string         `json:"precision"`
+	MaxTokens   map[string]int `json:"max_tokens"` // "question", "title", and of all together "pair"
+	LongestSpan int            `json:"longest_span"`
+	Calibrated  bool           `json:"calibrated"`
+}
+
+const (
+	// MostRead is how many passages a request may have read.
+	MostRead    = 50
+	usuallyRead = 10
+	usualChance = 0.1
+)
+
+// planAnswer checks what is asked of a reader and fills in the defaults.
+func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
+	o := r.Answer
+	if !o.Wanted {
+		return
+	}
+	p.answer, p.reads = o, true
+	p.answer.Passages = wrong.count("/answer/passages", o.Passages, min(p.k-p.offset, usuallyRead), MostRead)
+	p.answer.Combine = oneOf(wrong, "/answer/combine", o.Combine, CombineBest, []string{CombineBest, CombineSum})
+	if least := o.MinChance; least != nil && !(*least >= 0 && *least <= 1) {
+		wrong.add("out_of_range", "/answer/min_chance", "min_chance is %v: it must be from 0 to 1", *least)
+	}
+	if p.listed {
+		wrong.add("not_one_ranking", "/answer", "answers are read in one ranking, and fusion is a list of methods: name one method, or leave out answer")
+	}
+	if len(l.readers) == 0 {
+		wrong.add("needs_reader", "/answer", "answers are marked by a reader, and none is loaded")
+		return
+	}
+	p.reader = &l.readers[0]
+	if o.Reader == "" {
+		return
+	}
+	names := make([]string, len(l.readers))
+	p.reader = nil
+	for i := range l.readers {
+		if names[i] = l.readers[i].Name; names[i] == o.Reader {
+			p.reader = &l.readers[i]
+		}
+	}
+	if p.reader == nil {
+		wrong.add("unknown_reader", "/answer/reader", "there is no reader %s: the readers are %s", quote(o.Reader), list(names))
+	}
+}

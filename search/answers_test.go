@@ -1,0 +1,269 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"conclave/corpus"
+)
+
+// marker is a reader that marks words by rules that a test can follow: in every passage
+// "cat" with a logit of 3 for each end and "dog" with 2, and of what follows "red" the
+// passage's selection.
+type marker struct {
+	read    []string // ids of the passages, of the last call
+	hook    func(ctx context.Context) error
+	unknown int
+}
+
+func (m *marker) KnownWords(string) (words, whole, unknown int) { return 4, 0, m.unknown }
+
+func (m *marker) Read(ctx context.Context, _ string, passages []corpus.Passage) (out []Reading, err error) {
+	m.read = nil
+	for _, p := range passages {
+		m.read = append(m.read, p.ID)
+		r := Reading{Select: float64(strings.Count(p.Text, "red")), Starts: math.Inf(-1), Ends: math.Inf(-1)}
+		for _, w := range []struct {
+			word  string
+			logit float64
+		}{{"cat", 3}, {"dog", 2}, {"runs", 1}} {
+			for at := 0; ; {
+				i := strings.Index(p.Text[at:], w.word)
+				if i < 0 {
+					break
+				}
+				at += i
+				r.Spans = append(r.Spans, Span{at, at + len(w.word), 2 * w.logit})
+				r.Starts = math.Log(math.Exp(r.Starts) + math.Exp(w.logit))
+				at += len(w.word)
+			}
+		}
+		r.Ends = r.Starts
+		out = append(out, r)
+	}
+	if m.hook != nil {
+		err = m.hook(ctx)
+	}
+	return out, err
+}
+
+// withReader is a stage of 60 passages with a marker.
+func withReader() (*stage, *marker) {
+	s, m := newStage("A", 60), new(marker)
+	s.config.Readers = []LoadedReader{{Reader: m, Name: "marker"}, {Reader: m, Name: "other"}}
+	return s, m
+}
+
+func wanted(o AnswerOptions) AnswerOptions { o.Wanted = true; return o }
+
+// TestAnswersByHand: of the passages of the results, in their order, the likeliest words
+// of each, or equal words of all together.
+func TestAnswersByHand(t *testing.T) {
+	s, m := withReader()
+	for _, combine := range []string{"", CombineBest, CombineSum} {
+		got := s.ask(t, Request{Question: question, K: 7, Answer: wanted(AnswerOptions{Combine: combine})})
+		if !slices.Equal(m.read, ids(got.Results)) || len(got.Answers) == 0 {
+			t.Fatalf("read %v of %v, %+v", m.read, ids(got.Results), got.Answers)
+		}
+		total, joint := map[string]float64{}, map[string]float64{}
+		sum := 0.0
+		for _, r := range got.Results {
+			sum += math.Exp(float64(strings.Count(r.Text, "red")))
+		}
+		best := 0.0
+		for _, r := range got.Results {
+			weight := map[string]float64{"cat": math.Exp(3), "dog": math.Exp(2), "runs": math.Exp(1)}
+			z := 0.0
+			for word, w := range weight {
+				z += w * float64(strings.Count(r.Text, word))
+			}
+			for word, w := range weight {
+				if n := strings.Count(r.Text, word); n > 0 {
+					p := w * w / z / z * math.Exp(float64(strings.Count(r.Text, "red"))) / sum
+					total[word] += float64(n) * p
+					joint[r.ID+word] = p
+					best = max(best, p)
+				}
+			}
+		}
+		for i, a := range got.Answers {
+			at := slices.IndexFunc(got.Results, func(r Result) bool { return r.ID == a.Passage })
+			if at < 0 || got.Results[at].Text[a.Start:a.End] != a.Text || a.Chance != nil {
+				t.Fatalf("answer %+v", a)
+			}
+			want := joint[a.Passage+a.Text]
+			if combine == CombineSum {
+				want = total[a.Text]
+			}
+			if math.Abs(a.Score-want) > 1e-9 || i > 0 && a.Score > got.Answers[i-1].Score {
+				t.Errorf("%s: answer %d: %+v, by hand %g", combine, i+1, a, want)
+			}
+			if slices.ContainsFunc(got.Answers[:i], func(o Extract) bool { return o.Text == a.Text }) {
+				t.Errorf("%q twice", a.Text)
+			}
+		}
+		if combine != CombineSum && math.Abs(got.Answers[0].Score-best) > 1e-9 {
+			t.Errorf("the first has %g, the best %g", got.Answers[0].Score, best)
+		}
+	}
+}
+
+// TestWhichPassagesAreRead: those of the page, as many as asked for, more than the
+// results too.
+func TestWhichPassagesAreRead(t *testing.T) {
+	s, m := withReader()
+	all := s.ask(t, Request{Question: question, K: 40})
+	first := ids(all.Results)
+	for _, c := range []struct{ k, offset, passages, from, to int }{{5, 0, 0, 0, 5}, {20, 0, 0, 0, 10}, {3, 0, 12, 0, 12}, {4, 6, 0, 6, 10}, {4, 6, 2, 6, 8}} {
+		engine := s.engine(t)
+		got, err := engine.Search(context.Background(), Request{Question: question, K: c.k, Offset: c.offset, Answer: wanted(AnswerOptions{Passages: c.passages})})
+		if err = errors.Join(err, engine.Close(context.Background())); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(m.read, first[c.from:c.to]) || len(got.Results) != c.k {
+			t.Errorf("%+v: read %v, %d results", c, m.read, len(got.Results))
+		}
+	}
+	if got := s.ask(t, Request{Question: question}); got.Answers != nil {
+		t.Errorf("nobody asked: %+v", got.Answers)
+	}
+}
+
+// fixedChance gives the n-th answer a chance of 1/n.
+type fixedChance struct{}
+
+func (fixedChance) Of(signals []float64) (float64, error) {
+	return 1 / math.Exp(signals[slices.Index(AnswerSignals(), "rank")]), nil
+}
+
+// TestSilence: no answers where none is sure enough, nor for what the reader cannot read.
+func TestSilence(t *testing.T) {
+	s, m := withReader()
+	s.config.Readers[0].Chance = fixedChance{}
+	answers := func(least *float64) []Extract {
+		return s.ask(t, Request{Question: question, Answer: wanted(AnswerOptions{MinChance: least})}).Answers
+	}
+	if got := answers(nil); len(got) < 2 || *got[0].Chance != 1 || *got[1].Chance != .5 {
+		t.Errorf("%+v", got)
+	}
+	if got := answers(ptr(.6)); len(got) != 1 {
+		t.Errorf("above 0.6: %+v", got)
+	}
+	s.config.Readers[0].Chance = nil
+	if got := answers(ptr(.01)); got == nil || len(got) > 0 {
+		t.Errorf("how sure nobody knows: %+v", got)
+	}
+	m.unknown = 3
+	if got := answers(nil); got == nil || len(got) > 0 {
+		t.Errorf("in another script: %+v", got)
+	}
+}
+
+// TestReaderInTrouble: the passages come without answers, and the answer says why.
+func TestReaderInTrouble(t *testing.T) {
+	for hook, want := range map[error]string{errors.New("broken"): "it failed", full{}: "its queue is full", context.DeadlineExceeded: "in time"} {
+		s, m := withReader()
+		m.hook = func(context.Context) error { return hook }
+		got := s.ask(t, Request{Question: question, Answer: wanted(AnswerOptions{})})
+		if len(got.Results) != 10 || got.Answers == nil || len(got.Answers) > 0 || len(got.Degraded) != 1 || got.Degraded[0].Source != "marker" || !strings.Contains(got.Degraded[0].Reason, want) {
+			t.Errorf("%v: %d results, %v, %+v", hook, len(got.Results), got.Answers, got.Degraded)
+		}
+	}
+}
+
+// TestReaderHasItsTime: sources have to be back earlier, and a late reader leaves time
+// for the rest.
+func TestReaderHasItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, m := withReader()
+		s.encoders["A"].hook = sleep(time.Hour)
+		m.hook = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		engine := s.engine(t)
+		started := time.Now()
+		got, err := engine.Search(context.Background(), Request{Question: question, TimeoutMS: 1000, Answer: wanted(AnswerOptions{})})
+		if err != nil || len(got.Degraded) != 2 || len(got.Results) != 10 {
+			t.Fatalf("%v, %+v", err, got.Degraded)
+		}
+		// The sources have 1000 - 100 - 250 ms, the reader up to 1000 - 50.
+		if took := time.Since(started); took != 950*time.Millisecond {
+			t.Errorf("took %v", took)
+		}
+		_ = engine.Close(context.Background())
+	})
+}
+
+// TestAnswersRefused: what is wrong, with which value, and what is allowed.
+func TestAnswersRefused(t *testing.T) {
+	s, _ := withReader()
+	one := AnswerOptions{}
+	for _, c := range []struct {
+		r             Request
+		code, pointer string
+		says          string
+	}{
+		{Request{Answer: wanted(AnswerOptions{Reader: "nobody"})}, "unknown_reader", "/answer/reader", `no reader "nobody": the readers are marker, other`},
+		{Request{Answer: wanted(AnswerOptions{Passages: 51})}, "out_of_range", "/answer/passages", "answer/passages is 51: it must be from 1 to 50"},
+		{Request{Answer: wanted(AnswerOptions{Passages: -1})}, "out_of_range", "/answer/passages", "is -1"},
+		{Request{Answer: wanted(AnswerOptions{Combine: "all"})}, "unknown_value", "/answer/combine", "best, sum"},
+		{Request{Answer: wanted(AnswerOptions{MinChance: ptr(1.5)})}, "out_of_range", "/answer/min_chance", "from 0 to 1"},
+		{Request{Fusion: listOf("rrf", "sum"), Answer: wanted(one)}, "not_one_ranking", "/answer", "name one method"},
+	} {
+		c.r.Question = question
+		if e := s.refused(t, c.r); e.Code != c.code || e.Fields[0].Pointer != c.pointer || !strings.Contains(e.Detail, c.says) {
+			t.Errorf("%+v: %+v", c.r.Answer, e)
+		}
+	}
+	s.config.Readers = nil
+	if e := s.refused(t, Request{Question: question, Answer: wanted(one)}); e.Code != "needs_reader" {
+		t.Errorf("without a reader: %+v", e)
+	}
+}
+
+// TestAnswerInJSON: true, false, or an object.
+func TestAnswerInJSON(t *testing.T) {
+	for text, want := range map[string]AnswerOptions{
+		`true`: {Wanted: true}, `false`: {}, `null`: {}, `{}`: {Wanted: true},
+		`{"reader":"x","passages":3,"combine":"sum","min_chance":0}`: {true, "x", 3, "sum", ptr(0.0)},
+	} {
+		var got AnswerOptions
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Wanted != want.Wanted || got.Reader != want.Reader || got.Passages != want.Passages || got.Combine != want.Combine || (got.MinChance == nil) != (want.MinChance == nil) {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+		data, err := json.Marshal(got)
+		var again AnswerOptions
+		if err != nil || json.Unmarshal(data, &again) != nil || again.Wanted != got.Wanted || again.Passages != got.Passages {
+			t.Errorf("%s became %s", text, data)
+		}
+	}
+	if err := json.Unmarshal([]byte(`"yes"`), new(AnswerOptions)); err == nil {
+		t.Error("text is taken")
+	}
+}
+
+// TestNormaliseAnswer: what SQuAD's script makes of these, worked out by hand.
+func TestNormaliseAnswer(t *testing.T) {
+	for text, want := range map[string]string{
+		"The  Beatles":                 "beatles",
+		"a man, the plan":              "man plan",
+		"U.S.":                         "us",
+		"the-theatre a":                "thetheatre",
+		"An “Apple”":                   "“apple”",
+		"$5.00":                        "500",
+		"a–b":                          "–b",
+		"éa the Éclair":                "éa éclair",
+		"  ":                           "",
+		"anthem":                       "anthem",
+		"theatre of the absurd (1961)": "theatre of absurd 1961",
+	} {
+		if got := NormaliseAnswer(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"conclave/corpus"
+	"conclave/encoder"
+	shipped "conclave/experts"
+	"conclave/models"
+	"conclave/search"
+)
+
+// reader is a loaded reader as the engine uses it.
+type reader struct {
+	*encoder.Reader
+	name   string
+	bundle *models.Bundle
+}
+
+// openReaders loads the readers that the configuration names, and where it names none
+// the shipped one, if setup has made it. The latter is left out when it cannot be used:
+// questions are answered all the same.
+func (x *Experts) openReaders() error {
+	names, must := x.config.Readers, true
+	if len(names) == 0 {
+		folder := x.cache.Bundle(shipped.Reader)
+		if _, err := os.Stat(filepath.Join(folder, models.ManifestFile)); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		names, must = []string{shipped.Reader}, false
+	}
+	for _, name := range names {
+		r, err := x.openReader(name)
+		switch {
+		case err == nil:
+			x.readers = append(x.readers, r)
+		case must:
+			return err
+		default:
+			x.log.Warn("the reader is left out: answers are not marked", "cause", err)
+		}
+	}
+	return nil
+}
+
+func (x *Experts) openReader(name string) (*reader, error) {
+	found, err := x.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.openRuntime(); err != nil {
+		return nil, err
+	}
+	r, err := x.runtime.OpenReader(found.Bundle, found.Running)
+	if err != nil {
+		return nil, err
+	}
+	if why := r.Fallback(); why != nil {
+		x.log.Warn("reader runs on the processor", "reader", name, "why", why)
+	}
+	return &reader{r, name, found.Bundle}, nil
+}
+
+// Read is search.Reader's.
+func (r *reader) Read(ctx context.Context, question string, passages []corpus.Passage) ([]search.Reading, error) {
+	said, err := r.Reader.Read(ctx, question, texts(passages))
+	out := make([]search.Reading, len(said))
+	for i, s := range said {
+		out[i] = search.Reading{Select: s.Select, Starts: s.Starts, Ends: s.Ends, Spans: make([]search.Span, len(s.Spans))}
+		for j, span := range s.Spans {
+			out[i].Spans[j] = search.Span{Start: span.Begin, End: span.End, Score: span.Score}
+		}
+	}
+	return out, err
+}
+
+// loaded is the reader in a line-up.
+func (r *reader) loaded() search.LoadedReader {
+	m := &r.bundle.Manifest
+	return search.LoadedReader{Reader: r, Name: r.name, Info: search.ReaderInfo{
+		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision, LongestSpan: m.LongestSpan,
+		MaxTokens: map[string]int{"question": m.MaxTokens.Question, "title": m.MaxTokens.Title, "pair": m.MaxTokens.Pair},
+	}}
+}
