@@ -163,7 +163,7 @@ func (f *fitting) ensembles(temperatures map[int]temperatureFit) {
 		f.record.Experts = append(f.record.Experts, ExpertRecord{Name: name, Fingerprint: f.options.Fingerprints[name],
 			Temperature: t.temperature, Depth: EnsembleDepth, Before: t.before, After: t.after})
 		if t.edge {
-			f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the temperature of %s, %.3g, is at an end of those that were tried:\nits confidence hardly follows what is right, whatever the temperature", name, t.temperature))
+			f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the temperature of %s, %.3g, is at an end of those that were tried:\nno temperature makes its confidence a probability; it may still tell right from wrong", name, t.temperature))
 		}
 		s := Summarise(t.heldOut)
 		f.report.Ensembles = append(f.report.Ensembles, EnsembleReport{name, t.temperature, t.before, s.ECE, s.AUROC})

@@ -62,7 +62,7 @@ func brier(o Outcome) float64 {
 
 // ECE is the expected calibration error: the mean over questions of the gap
 // between accuracy and mean confidence of the question's bin, Σ|B|/N·|acc(B) -
-// conf(B)| (Li et al., 2021, section 3; Guo et al., 2017, equation 3). A confidence
+// conf(B)| (Li et al., 2021, equation 7; Guo et al., 2017, equation 3). A confidence
 // outside 0 to 1 is in no bin and counts among the questions, as in the code of MUF's
 // authors (their function get_ece).
 func ECE(outcomes []Outcome) float64 {

@@ -5,7 +5,7 @@ import (
 )
 
 // The oracles. Both choose among the experts alone, with what no method can
-// know (Li et al., 2021, §5.4, table 3; theirs searches for weights where
+// know (Li et al., 2021, section 6.2, table 3; theirs searches for weights where
 // OracleExpert here takes the best expert of each question).
 const (
 	OracleIndicator = "oracle: expert of the domain"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conclave_train.muf.confidence import calibration_error, confidence, fit_temperature
+from conclave_train.muf.confidence import auroc, calibration_error, confidence, fit_temperature
 
 A: list[list[float]] = [[80, 79.5, 70, 60]] * 3
 B: list[list[float]] = [[80, 79.5, 70, 60], [79, 81, 70, 60], [70, 71, 75, 60]]
@@ -81,3 +81,21 @@ def test_temperature_lowers_the_error() -> None:
     assert fitted.after <= min(at) + 1e-12
     assert fitted.before == at[2]
     assert fitted.after == calibration_error([confidence(s, fitted.temperature) for s in scores], hits)
+    assert not fitted.edge
+    never = fit_temperature(scores, np.zeros(200, bool), low=0.5, high=2.0)
+    assert never.edge  # the lowest is the best, and lower ones would be better still
+    assert never.temperature == pytest.approx(0.5)
+
+
+def test_confidences_of_a_stack_are_those_of_each() -> None:
+    scores = np.random.default_rng(4).normal(size=(5, 3, 7))
+    assert confidence(scores, 0.3).tolist() == pytest.approx([float(confidence(s, 0.3)) for s in scores], abs=1e-15)
+
+
+def test_auroc_counts_pairs() -> None:
+    random = np.random.default_rng(5)
+    a, b = random.integers(0, 6, 40), random.integers(0, 5, 30)
+    pairs = [1.0 if x > y else 0.5 if x == y else 0.0 for x in a for y in b]
+    assert auroc(a, b) == pytest.approx(float(np.mean(pairs)), abs=1e-12)
+    assert auroc([], b) is None
+    assert auroc(a, []) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,15 @@ import torch
 from torch.nn import functional as F
 
 from conclave_train.bundle.ensemble_graph import load_members, save_members, write_ensemble
+from conclave_train.errors import Interrupted
 from conclave_train.fit.loss import in_batch_nll
+from conclave_train.fit.state import RunFolder
 from conclave_train.muf import fit
-from conclave_train.muf.fit import Frozen, fit_members, member_scores
+from conclave_train.muf.confidence import auroc, confidence
+from conclave_train.muf.fit import Frozen, fit_members, loss_over, member_scores
+from conclave_train.muf.measure import measure, top_one
 from conclave_train.muf.members import Members, ensemble_loss
+from conclave_train.retrieval.accuracy import accuracy, first_ranks
 from conclave_train.settings import EnsembleSettings
 from conftest import tiny_domain
 
@@ -66,7 +72,7 @@ def test_the_graph_gives_the_same_vectors(tmp_path: Path, half: bool) -> None:
     assert all(torch.equal(a, b) for a, b in zip(back.parameters(), shipped.parameters(), strict=True))
 
 
-def frozen() -> Frozen:
+def frozen(noise: float = 0.8) -> Frozen:
     """Vectors in which a question is near its topic's passages, with noise."""
     domain = tiny_domain()
     random = np.random.default_rng(1)
@@ -76,7 +82,7 @@ def frozen() -> Frozen:
         rows = np.array([topics[int(id.replace(":", "-").split("-")[1])] for id in ids])
         return F.normalize(torch.from_numpy((rows + noise * random.normal(size=rows.shape)).astype(np.float32)), dim=1)
 
-    return Frozen(near([q.id for q in domain.questions], 0.8), near([p.id for p in domain.passages], 0.3))
+    return Frozen(near([q.id for q in domain.questions], noise), near([p.id for p in domain.passages], 0.3))
 
 
 def test_members_learn_and_differ() -> None:
@@ -144,3 +150,97 @@ def test_a_share_gives_every_member_its_own_questions() -> None:
     subsets = fit._subsets(40, EnsembleSettings(members=4, share=0.5))
     assert [len(set(s.tolist())) for s in subsets] == [20] * 4
     assert all(set(a) != set(b) for i, a in enumerate(subsets) for b in subsets[:i])
+
+
+def test_first_weights_are_uniform_or_normal() -> None:
+    normal = Members(64, 8, 32, seed=1, deviation=0.3).weights[0].detach()
+    assert float(normal.std()) == pytest.approx(0.3, rel=0.02)
+    assert float(normal.abs().max()) > 3 * 0.3
+    assert float(Members(64, 8, 32, seed=1).weights[0].detach().abs().max()) <= 1 / 8
+
+
+SMALL = EnsembleSettings(members=3, hidden=8, ensemble_epochs=6, ensemble_batch=32, ensemble_rate=1e-2)
+
+
+def epochs_of(
+    losses: list[float], folder: RunFolder | None = None, stop: Callable[[], bool] = lambda: False
+) -> Members:
+    """Members whose loss on questions kept back is said to be so after each epoch."""
+    domain, said = tiny_domain(), iter(losses)
+    negatives: list[list[int]] = [[] for _ in domain.questions]
+    settings = replace(SMALL, ensemble_epochs=len(losses))
+    return fit_members(
+        domain, domain.questions, negatives, frozen(), settings, 0.1, "cpu", folder, stop, True, lambda _: next(said)
+    )
+
+
+def same(a: Members, b: Members) -> bool:
+    return all(torch.equal(x, y) for x, y in zip(a.parameters(), b.parameters(), strict=True))
+
+
+def test_the_best_epoch_is_kept(tmp_path: Path) -> None:
+    """The members after the epoch of the lowest loss, which a run that was stopped in between remembers."""
+    second, last = epochs_of([3, 1, 2, 2]), epochs_of([3, 2, 2, 1])
+    assert same(second, epochs_of([9, 1, 8, 8]))
+    assert not same(second, last)
+    folder = RunFolder(tmp_path, {})
+    calls = iter([False, False, True])
+    with pytest.raises(Interrupted):
+        epochs_of([3, 1, 2, 2], folder, lambda: next(calls))
+    assert same(second, epochs_of([2, 2, 2, 2], folder))  # which continues with the fourth
+
+
+def test_loss_and_top_one_of_questions_kept_back() -> None:
+    """Cross entropy over all passages with each question's best answer, by hand; and whose first passage answers."""
+    generator = torch.Generator().manual_seed(5)
+    questions, passages = torch.randn(70, 6, generator=generator), torch.randn(9, 6, generator=generator)
+    positives = [[i % 9, (i + 2) % 9][: 1 + i % 2] for i in range(70)]
+    members = Members(6, 4, 5, seed=1, residual=True)
+    scores = (members(questions) @ passages.T).detach() / 0.5  # [70,4,9]
+    by_hand, right = [], []
+    for row, places in zip(scores.double(), positives, strict=True):
+        p = row.softmax(1)
+        by_hand.append(float(-p[:, places].sum(1).log().mean()))
+        right.append([int(m.argmax()) in places for m in row])
+    assert loss_over(members, questions, passages, positives, 0.5) == pytest.approx(float(np.mean(by_hand)), abs=1e-5)
+    assert top_one(members, questions, passages, positives).tolist() == pytest.approx(np.mean(right, axis=0).tolist())
+
+
+def test_what_an_ensemble_is_worth() -> None:
+    """Both AUROCs against pairs counted one by one."""
+    domain, vectors, some = tiny_domain(), frozen(2.0), replace(SMALL, members=8)
+    fitted = fit_members(domain, domain.questions, [[]] * 192, vectors, some, 0.1, quiet=True)
+    random = torch.Generator().manual_seed(6)
+    foreign = F.normalize(torch.randn(60, 16, generator=random), dim=1)
+    positives = [[domain.index[id] for id in q.positives] for q in domain.questions]
+    known = {"kept_back": vectors.questions, "foreign": foreign, "passages": vectors.passages}
+    worth = measure(fitted, known, positives, 12)
+    assert (worth.questions, worth.foreign) == (len(domain.questions), 60)
+    own = accuracy(first_ranks(vectors.questions, vectors.passages, positives))["top-1"]
+    assert worth.expert == pytest.approx(own / 100)
+
+    def sure_and_right(questions: torch.Tensor) -> list[tuple[float, int]]:
+        """Each question's confidence over its first 12 passages, and the first."""
+        out = []
+        for q in questions:
+            first = (vectors.passages @ q).argsort(descending=True)[:12]
+            scores = (fitted(q[None])[0] @ vectors.passages[first].T).detach().numpy()
+            out.append((float(confidence(scores, worth.shipped.temperature)), int(first[0])))
+        return out
+
+    home, away = sure_and_right(vectors.questions), sure_and_right(foreign)
+    right = [c for (c, first), good in zip(home, positives, strict=True) if first in good]
+    wrong = [c for (c, first), good in zip(home, positives, strict=True) if first not in good]
+    assert worth.right == pytest.approx(auroc(right, wrong), abs=1e-3)
+    assert worth.at_home == pytest.approx(auroc([c for c, _ in home], [c for c, _ in away]), abs=1e-3)
+    assert worth.right is not None
+    assert worth.right > 0.55  # of training's questions: they agree more about what is right
+    assert worth.together is not None
+    assert worth.home.after <= worth.home.before
+    text = worth.text(len(domain.passages), 12)
+    assert f"AUROC of the confidence, right first hits against wrong: {worth.right:.2f}." in text
+    assert f"foreign ones: {worth.at_home:.2f}." in text
+    alone = measure(fitted, known | {"foreign": torch.empty(0)}, positives, 12)
+    assert alone.at_home is None
+    assert alone.together is None
+    assert "foreign" not in alone.text(48, 12)

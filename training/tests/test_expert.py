@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import yaml
 
 from conclave_train.bundle.manifest import read_manifest, unseal
 from conclave_train.cli import main
+from conclave_train.data.records import Domain, Question
 from conclave_train.ensemble import train_ensemble
 from conclave_train.errors import Interrupted, TrainingError
 from conclave_train.expert import train_expert
@@ -25,6 +27,7 @@ from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.delta import load_merged, read_delta
 from conclave_train.model.tensors import read_tensors
 from conclave_train.settings import EnsembleSettings, ExpertSettings
+from conclave_train.uncertainty import Served
 from conftest import After, tiny_domain, write_checkpoint, write_lines
 
 QUICK = ExpertSettings(
@@ -186,6 +189,53 @@ def test_a_new_ensemble_for_an_expert(tmp_path: Path) -> None:
     assert "6 members" in card
     assert "## Settings" in card
     assert "## Trained on" in card
+
+
+def test_vectors_serve_all_ensembles_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other members need no other vectors; other questions do. The card says what the confidence is worth."""
+    bundle = train_expert(job(tmp_path, settings=replace(QUICK, epochs=1, hold_out=0.0), ensemble=None))
+    texts: list[int] = []
+    encode = Served.questions
+
+    def counted(self: Served, questions: Sequence[Question], quiet: bool = False) -> torch.Tensor:
+        texts.append(len(questions))
+        return encode(self, questions, quiet)
+
+    monkeypatch.setattr(Served, "questions", counted)
+    foreign = [tiny_domain(5, "one", topics=(1, 2)), tiny_domain(6, "two", topics=(3, 4))]
+
+    def train(settings: EnsembleSettings, limit: int = 0) -> str:
+        path = train_ensemble(
+            bundle, tmp_path / "base", tiny_domain(9), settings, tmp_path / "run2", tmp_path / "out", 0.3, limit,
+            pool=30, foreign=foreign, fresh=True, quiet=True,
+        )  # fmt: skip
+        return (path / "CARD.md").read_text()
+
+    card = train(MEMBERS)
+    encoded = len(texts)
+    assert encoded == 3
+    assert "the members' own top-1 is" in card
+    assert "Questions at home against foreign ones: 0." in card
+    assert "foreign questions together" in card
+    train(replace(MEMBERS, members=6))
+    assert len(texts) == encoded
+    train(MEMBERS, limit=40)
+    assert texts[encoded:][0] == 40
+
+
+def test_an_expert_of_questions_with_answers_alone(tmp_path: Path) -> None:
+    """The words that questions and passages share lead to a passage, and training to the topic."""
+    domain = tiny_domain(questions=24)
+    passages = [replace(p, text=f"{p.text} hint{p.id.split(':')[1].split('-')[0]}") for p in domain.passages]
+    questions = [
+        replace(q, text=f"{q.text} hint{q.id.split('-')[1]}", positives=()) if i % 2 else q
+        for i, q in enumerate(domain.questions)
+    ]
+    path = train_expert(job(tmp_path, domains=(Domain("tiny", passages, questions),), settings=QUICK))
+    before, after = top_1(path)
+    assert after > before + 20
+    card = (path / "CARD.md").read_text()
+    assert f"| questions whose passage is BM25's first with an answer | {len(questions) // 2} |" in card
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from conclave_train.data.records import Domain, Passage, Question
+from conclave_train.data.split import choose_pool
 from conclave_train.errors import Interrupted, TrainingError
 from conclave_train.fit.encode import Device, encode_all
 from conclave_train.fit.state import RunFolder
 from conclave_train.interaction.fit import contrast, scores
 from conclave_train.interaction.head import LateHead, max_sim, read_head, shares
 from conclave_train.interaction.measure import NOWHERE, ranks_in
-from conclave_train.interaction.pool import Found, choose_pool, draw, without_answers
+from conclave_train.interaction.pool import Found, draw, without_answers
 from conclave_train.interaction.states import CHUNK, States, encode_states, principal, spread
 from conclave_train.model.checkpoint import Checkpoint
 from conclave_train.model.delta import Delta, load_merged, merge

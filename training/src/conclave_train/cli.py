@@ -110,7 +110,15 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--bundle", type=Path, required=True, help="the expert's folder")
     p.add_argument("--out", type=Path, help="write the bundle here (default: in place)")
     p.add_argument("--hold-out", type=float, default=0.1, help="share of questions kept for calibration (default: 0.1)")
+    p.add_argument("--limit", type=int, default=0, help="train on at most so many questions, chosen by hash; 0: all")
+    p.add_argument(
+        "--pool", type=int, default=0, help="over so many passages: those that questions name, others by hash; 0: all"
+    )
     _data_options(p)
+    p.add_argument(
+        "--foreign", type=Path, action="append", default=[],
+        help="data of another domain, to measure how well the confidence tells home; may be repeated",
+    )  # fmt: skip
     _machine_options(p)
     add_options(p, EnsembleSettings, "ensemble")
     p.set_defaults(run_command=_ensemble)
@@ -232,7 +240,7 @@ def _task(options: argparse.Namespace, stop: Stop, labelled: bool = True) -> dic
 
 def _expert(options: argparse.Namespace, stop: Stop) -> int:
     job = Job(
-        **_task(options, stop),
+        **_task(options, stop, labelled=False),
         settings=from_options(ExpertSettings, options),
         ensemble=from_options(EnsembleSettings, options) if options.ensemble else None,
         weights=options.weights,
@@ -280,6 +288,9 @@ def _ensemble(options: argparse.Namespace, stop: Stop) -> int:
         options.run or Path("runs") / f"{options.bundle.resolve().name}-ensemble",
         options.out,
         options.hold_out,
+        options.limit,
+        options.pool,
+        [load(path, split=options.split) for path in options.foreign],
         _device(options),
         options.fresh,
         options.quiet,

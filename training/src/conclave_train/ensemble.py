@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from conclave_train.bundle.ensemble_graph import save_members, write_ensemble
 from conclave_train.bundle.manifest import CALIBRATION, CARD, Folder, manifest_of, read_manifest
 from conclave_train.data.records import Domain
-from conclave_train.data.split import hold_out
+from conclave_train.data.split import choose_pool, hold_out
 from conclave_train.errors import TrainingError
 from conclave_train.fit.encode import Device
 from conclave_train.fit.state import RunFolder
-from conclave_train.job import DELTA
+from conclave_train.job import DELTA, divide
 from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.delta import load_merged, read_delta
 from conclave_train.model.tower import BiEncoder
 from conclave_train.progress import say
 from conclave_train.publish import ENSEMBLE
 from conclave_train.settings import EnsembleSettings
-from conclave_train.uncertainty import Served, fit_uncertainty
+from conclave_train.uncertainty import Asked, Served, fit_uncertainty
 
 
 def train_ensemble(
@@ -33,6 +35,9 @@ def train_ensemble(
     run: Path,
     out: Path | None = None,
     hold: float = 0.1,
+    limit: int = 0,
+    pool: int = 0,
+    foreign: Sequence[Domain] = (),
     device: Device | None = None,
     fresh: bool = False,
     quiet: bool = False,
@@ -41,8 +46,11 @@ def train_ensemble(
     """Train members for the delta in ``bundle`` on ``domain``, and write the bundle anew (to ``out``, or in place).
 
     Which questions they see is the caller's choice: the expert's own training
-    questions (the paper), or such as the expert has not seen. The temperature is
-    fitted on a share ``hold`` of them.
+    questions (the paper), or such as the expert has not seen; at most ``limit``
+    (0: all), chosen as `expert` chooses them. The temperature is fitted on a share
+    ``hold``, in at most ``pool`` passages (0: all) beside those that the questions
+    name. Of each of the domains ``foreign`` the same share of the questions, 600 of
+    all together at most, says how well the confidence tells home.
     """
     settings.check()
     values = read_manifest(bundle)
@@ -62,15 +70,24 @@ def train_ensemble(
         device,
     )
     # The same split as in `expert`, so that no question it kept back is trained on.
-    train, calibrate = hold_out(domain.questions, hold, 600)
-    identity: dict[str, Any] = {
+    train, kept_back, _ = divide((domain,), hold, 600, limit)
+    asked = Asked(train, kept_back, [q for d in foreign for q in hold_out(d.questions, hold, 600 // len(foreign))[1]])
+    searched = choose_pool(domain, [*train, *kept_back], pool)
+    encoding: dict[str, Any] = {
         "delta": values["files"][DELTA],
         "data": domain.fingerprint(),
+        "foreign": [d.fingerprint() for d in foreign],
         "hold": hold,
-        **dataclasses.asdict(settings),
+        "limit": limit,
+        "pool": pool,
+        "bf16": device.bf16,
     }
-    folder = RunFolder(run, identity, fresh)
-    fitted = fit_uncertainty(domain, train, calibrate, served, settings, folder, stop, quiet)
+    folder = RunFolder(run, encoding | dataclasses.asdict(settings), fresh)
+    # Other settings of the members need no other vectors.
+    key = hashlib.sha256(json.dumps(encoding, sort_keys=True).encode()).hexdigest()[:16]
+    vectors = asked.encoded(searched, served, RunFolder(run / f"vectors-{key}", encoding), quiet)
+    unit = values["normalise"]
+    fitted = fit_uncertainty(searched, asked, vectors, settings, unit, device.name, folder, stop, quiet)
     save_members(run / "ensemble.safetensors", fitted.members)
     with Folder(out or bundle) as new:
         for name in values["files"]:

@@ -18,6 +18,7 @@ from conclave_train.model.lowrank import make_low_rank, merged_state
 from conclave_train.model.tower import BiEncoder, freeze_embeddings
 from conclave_train.progress import say
 from conclave_train.publish import Result, publish
+from conclave_train.retrieval.distant import supervise
 from conclave_train.selection import Selection
 
 
@@ -34,8 +35,11 @@ class Trained:
 def train_expert(job: Job) -> Path:
     """Fine-tune, compress, add ensemble, calibration and representatives, write the bundle; its folder.
 
-    (Karpukhin et al. 2020 for the fine-tuning, Li et al., MUF, for the ensemble)
+    Questions without positives have those that distant supervision finds.
+    (Karpukhin et al. 2020 for the fine-tuning, Li et al. 2021, MUF, for the ensemble)
     """
+    supervised = [supervise(domain, job.quiet) for domain in job.domains]
+    job = dataclasses.replace(job, domains=tuple(domain for domain, _, _ in supervised))
     prepared = prepare(job)
     head = prepared.checkpoint.head
     identity = job.identity(
@@ -51,7 +55,12 @@ def train_expert(job: Job) -> Path:
     selection = Selection(prepared, prepared.held, job.settings.select_passages) if prepared.held else None
     trained = fine_tune(job, prepared, folder, selection)
     result = Result(trained.model, trained.delta, prepared, selection, trained.measured)
-    return publish(job, result, _card(job, prepared, trained, selection), folder)
+    card = _card(job, prepared, trained, selection)
+    found, lost = sum(s[1] for s in supervised), sum(s[2] for s in supervised)
+    if found or lost:
+        card.counts["questions whose passage is BM25's first with an answer"] = f"{found:,}"
+        card.counts["questions left out: none with an answer in BM25's first 100"] = f"{lost:,}"
+    return publish(job, result, card, folder)
 
 
 def fine_tune(job: Job, prepared: Prepared, folder: RunFolder, selection: Selection | None) -> Trained:

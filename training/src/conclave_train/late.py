@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from conclave_train.bundle.card import Card
 from conclave_train.bundle.manifest import Folder, Manifest
 from conclave_train.data.records import Domain, Question
+from conclave_train.data.split import choose_pool
 from conclave_train.errors import TrainingError
 from conclave_train.fit.state import RunFolder
 from conclave_train.interaction.fit import Examples, LateLoop, Scorer
 from conclave_train.interaction.head import LateHead, check_dimension, read_head
 from conclave_train.interaction.measure import ranks_in, re_ranked
-from conclave_train.interaction.pool import Found, choose_pool, find, without_answers
+from conclave_train.interaction.pool import Found, find, without_answers
 from conclave_train.interaction.states import States, encode_states, principal
 from conclave_train.job import Task, divide, read_shared
 from conclave_train.model.checkpoint import Checkpoint

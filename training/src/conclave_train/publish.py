@@ -17,7 +17,7 @@ from conclave_train.job import Job, Prepared
 from conclave_train.model.delta import Delta
 from conclave_train.model.tower import BiEncoder
 from conclave_train.selection import Selection
-from conclave_train.uncertainty import Served, Uncertainty, fit_uncertainty
+from conclave_train.uncertainty import Asked, Served, Uncertainty, fit_uncertainty
 
 ENSEMBLE = "ensemble.onnx"
 
@@ -46,16 +46,11 @@ def publish(job: Job, result: Result, card: Card, run: RunFolder) -> Path:
     )
     uncertainty: Uncertainty | None = None
     if job.ensemble is not None:
+        asked = Asked(prepared.train, prepared.held)
         uncertainty = fit_uncertainty(
-            prepared.domain,
-            prepared.train,
-            prepared.held,
-            served,
-            job.ensemble,
-            run,
-            job.stop,
-            job.quiet,
-        )
+            prepared.domain, asked, asked.encoded(prepared.domain, served, run, job.quiet), job.ensemble,
+            checkpoint.head.normalise, job.device.name, run, job.stop, job.quiet,
+        )  # fmt: skip
         card.calibration = uncertainty.summary
         card.settings |= dict(vars(job.ensemble))
         save_members(run.path / "ensemble.safetensors", uncertainty.members)

@@ -97,18 +97,21 @@ class ExpertSettings:
 class EnsembleSettings:
     """How an ensemble is trained on frozen vectors; ``PAPER`` has the paper's values."""
 
-    members: int = option(20, "members of the ensemble (K)")
-    hidden: int = option(64, "units of a hidden layer (paper: 512)")
-    ensemble_epochs: int = option(60, "passes of each member over its questions")
+    members: int = option(10, "members of the ensemble (K; paper: 20)")
+    hidden: int = option(32, "units of a hidden layer (paper: 512)")
+    ensemble_epochs: int = option(4, "passes of each member over its questions, at most (paper: 100)")
     ensemble_batch: int = option(128, "questions in a member's sub-batch")
     ensemble_rate: float = option(1e-3, "learning rate (paper: 2e-5)")
     ensemble_warm_up: int = option(100, "steps of warm-up, at most a fifth of all")
     ensemble_temperature: float = option(0.0, "scores are divided by it; 0: 0.05 for unit-length vectors, else 1")
     ensemble_norm: float = option(2.0, "gradients are scaled to this norm at most")
-    ensemble_hard: int = option(1, "hard negatives per question")
+    ensemble_hard: int = option(0, "hard negatives per question, beside the other questions' passages (paper: 1)")
+    ensemble_negatives: str = option("own", "they are what the expert itself finds, or BM25", ("own", "bm25"))
+    ensemble_deviation: float = option(0.0, "deviation of normal first weights; 0: uniform (paper)")
+    ensemble_best: bool = option(False, "keep the epoch of the lowest loss on questions kept back (paper)")
     ensemble_seed: int = option(12345, "decides initial weights and sub-batches")
     share: float = option(1.0, "share of the questions that each member may see, chosen per member (paper: 1)")
-    residual: bool = option(False, "members add to the question's vector instead of replacing it (paper: no)")
+    residual: bool = option(True, "members add to the question's vector instead of replacing it (paper: no)")
     calibration_depth: int = option(100, "first hits that the confidence is measured over")
 
     def check(self) -> None:
@@ -116,6 +119,9 @@ class EnsembleSettings:
         for name in ["members", "hidden", "ensemble_epochs", "ensemble_batch", "ensemble_rate", "ensemble_norm"]:
             if getattr(self, name) <= 0:
                 raise TrainingError(f"{flag(name)}: {getattr(self, name)} is not positive")
+        for name in ["ensemble_hard", "ensemble_deviation", "ensemble_temperature"]:
+            if getattr(self, name) < 0:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is negative")
         if not 0 < self.share <= 1:
             raise TrainingError(f"--share: {self.share} is not above 0 and at most 1")
         if self.calibration_depth < 2:
@@ -252,8 +258,9 @@ class EndToEndSettings:
 
 
 PAPER = EnsembleSettings(
-    hidden=512, ensemble_epochs=100, ensemble_rate=2e-5, ensemble_temperature=1.0, calibration_depth=1000
-)
+    members=20, hidden=512, ensemble_epochs=100, ensemble_rate=2e-5, ensemble_temperature=1.0, ensemble_hard=1,
+    ensemble_negatives="bm25", ensemble_best=True, residual=False, calibration_depth=1000,
+)  # fmt: skip
 
 
 def flag(name: str) -> str:

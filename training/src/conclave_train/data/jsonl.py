@@ -37,7 +37,7 @@ def read_passages(paths: Sequence[Path]) -> list[Passage]:
 def read_questions(paths: Sequence[Path], known: Container[str], labelled: bool = True) -> list[Question]:
     """The questions of all files. ``known`` are the passages' ids; any other id is an error.
 
-    Where they need not be ``labelled``, ``positive_ids`` may be missing.
+    Where they need not be ``labelled``, ``positive_ids`` may be missing or empty.
     """
     questions: list[Question] = []
     places: dict[str, str] = {}

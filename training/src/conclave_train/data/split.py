@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from conclave_train.data.records import Question
+from conclave_train.data.records import Domain, Question
 
 
 def share(key: str, salt: str) -> float:
@@ -36,3 +36,16 @@ def hold_out(
             kept.add(id)
     held = [q for q, key in zip(questions, keys, strict=True) if key in kept]
     return [q for q, key in zip(questions, keys, strict=True) if key not in kept], held
+
+
+def choose_pool(domain: Domain, questions: Sequence[Question], most: int) -> Domain:
+    """At most ``most`` passages (0: all): every one that ``questions`` name, and others chosen by a hash of the id.
+
+    Those that are named stay in even where they are more.
+    """
+    if not most or len(domain.passages) <= most:
+        return Domain(domain.name, domain.passages, questions)
+    named = {id for q in questions for id in (*q.positives, *q.negatives)}
+    others = sorted((p.id for p in domain.passages if p.id not in named), key=lambda id: (share(id, "pool"), id))
+    kept = named.union(others[: max(0, most - len(named))])
+    return Domain(domain.name, [p for p in domain.passages if p.id in kept], questions)

@@ -10,24 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from conclave_train.data.records import Domain, Question
-from conclave_train.data.split import share
 from conclave_train.fit.batches import plain
 from conclave_train.retrieval.accuracy import search
 from conclave_train.retrieval.bm25 import BM25
 from conclave_train.retrieval.negatives import Filter, Negatives
-
-
-def choose_pool(domain: Domain, questions: Sequence[Question], most: int) -> Domain:
-    """At most ``most`` passages (0: all): every one that ``questions`` name, and others chosen by a hash of the id.
-
-    Those that are named stay in even where they are more.
-    """
-    if not most or len(domain.passages) <= most:
-        return Domain(domain.name, domain.passages, questions)
-    named = {id for q in questions for id in (*q.positives, *q.negatives)}
-    others = sorted((p.id for p in domain.passages if p.id not in named), key=lambda id: (share(id, "pool"), id))
-    kept = named.union(others[: max(0, most - len(named))])
-    return Domain(domain.name, [p for p in domain.passages if p.id in kept], questions)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,22 +15,21 @@ BINS = 10
 EDGES = np.arange(1, BINS + 1) * 0.1
 
 
-def confidence(scores: ArrayLike, temperature: float) -> float:
-    """1 - MI / ln K, within [0, 1], of the members' ``scores`` [K, L] of the same L passages.
+def confidence(scores: ArrayLike, temperature: float) -> NDArray[np.float64]:
+    """1 - MI / ln K, within [0, 1], of the members' ``scores`` [..., K, L] of the same L passages.
 
     P_k = softmax(scores_k / τ); MI = H(mean_k P_k) - mean_k H(P_k). Zero passages
-    give 0; the caller leaves out fewer than two passages or members. (MUF,
-    equations 2 to 5, with the temperature as a divisor, as the authors' code does)
+    give 0; the caller leaves out fewer than two passages or members. (MUF, Li et
+    al. 2021, equations 2 to 5, with the temperature as a divisor, as the authors'
+    code does)
     """
     s = np.asarray(scores, np.float64)
     if s.size == 0:
-        return 0.0
-    logits = (s - s.max(axis=1, keepdims=True)) / temperature
-    p = np.exp(logits)
-    p /= p.sum(axis=1, keepdims=True)
-    mean = p.mean(axis=0)
-    information = _entropy(mean) - _entropy(p).mean()
-    return float(np.clip(1 - information / np.log(len(s)), 0.0, 1.0))
+        return np.zeros(s.shape[:-2])
+    p = np.exp((s - s.max(axis=-1, keepdims=True)) / temperature)
+    p /= p.sum(axis=-1, keepdims=True)
+    information = _entropy(p.mean(axis=-2)) - _entropy(p).mean(axis=-1)
+    return np.asarray(np.clip(1 - information / np.log(s.shape[-2]), 0.0, 1.0))
 
 
 def _entropy(p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -56,13 +55,26 @@ def calibration_error(confidences: ArrayLike, hits: ArrayLike) -> float:
     return float(total)
 
 
+def auroc(high: ArrayLike, low: ArrayLike) -> float | None:
+    """The chance that one of ``high`` is above one of ``low``, ties half; None where one is empty."""
+    a, b = np.asarray(high, np.float64), np.sort(np.asarray(low, np.float64))
+    if not len(a) or not len(b):
+        return None
+    below, up_to = np.searchsorted(b, a, "left"), np.searchsorted(b, a, "right")
+    return float((below + up_to).mean() / 2 / len(b))
+
+
 @dataclass(frozen=True)
 class Fitted:
-    """The temperature found, and the calibration error with temperature 1 and with it."""
+    """The temperature found, and the calibration error with temperature 1 and with it.
+
+    ``edge``: it stands at an end of the grid, so that a better one may lie beyond.
+    """
 
     temperature: float
     before: float
     after: float
+    edge: bool
 
 
 def fit_temperature(
@@ -79,14 +91,16 @@ def fit_temperature(
     def error(log: float) -> float:
         t = float(np.exp(log))
         if t not in seen:
-            seen[t] = calibration_error([confidence(s, t) for s in scores], hits)
+            seen[t] = calibration_error(confidence(scores, t), hits)
         return seen[t]
 
     grid = np.linspace(np.log(low), np.log(high), points)
     best = min(range(points), key=lambda i: error(float(grid[i])))
     _golden(error, float(grid[max(0, best - 1)]), float(grid[min(points - 1, best + 1)]))
     temperature = min(seen, key=lambda t: (seen[t], t))
-    return Fitted(temperature, calibration_error([confidence(s, 1.0) for s in scores], hits), seen[temperature])
+    before = calibration_error(confidence(scores, 1.0), hits)
+    ends = [float(np.exp(grid[i])) for i in (0, -1)]
+    return Fitted(temperature, before, seen[temperature], temperature in ends)
 
 
 def _golden(f: Callable[[float], float], a: float, b: float, steps: int = 16) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,17 +44,19 @@ def fit_members(
     folder: RunFolder | None = None,
     stop: Callable[[], bool] = lambda: False,
     quiet: bool = False,
+    kept_back: Callable[[Members], float] | None = None,
 ) -> Members:
     """An ensemble of which each member saw its own sub-batches, from its own first weights.
 
     The paper's recipe: Adam, linear warm-up and decay, clipping, one in-batch
     loss per member on its own block, their mean. Blocks are padded to the widest
-    one with passages that are ignored. With ``folder``, epochs that are done are
-    kept there and not repeated.
+    one with passages that are ignored. With ``kept_back``, a loss that training
+    did not lower, the members are those after the epoch in which it was lowest.
+    With ``folder``, epochs that are done are kept there and not repeated.
     """
     s = settings
     dimension = vectors.questions.shape[1]
-    members = Members(dimension, s.members, s.hidden, s.ensemble_seed, s.residual).to(device)
+    members = Members(dimension, s.members, s.hidden, s.ensemble_seed, s.residual, s.ensemble_deviation).to(device)
     subsets = _subsets(len(questions), s)
     plans = [
         Batches(
@@ -71,7 +74,7 @@ def fit_members(
     warm_up = min(s.ensemble_warm_up, total // 5)
     optimiser = torch.optim.Adam(members.parameters(), lr=s.ensemble_rate, eps=1e-8)
     q, p = vectors.questions.to(device), vectors.passages.to(device)
-    first = _resume(folder, members, optimiser)
+    first, best = _resume(folder, members, optimiser)
     saved = time.monotonic()
     with Progress("ensemble", total, "steps", first * per_epoch, quiet) as bar:
         for epoch in range(first, s.ensemble_epochs):
@@ -100,28 +103,56 @@ def fit_members(
                 torch.nn.utils.clip_grad_norm_(members.parameters(), s.ensemble_norm)
                 optimiser.step()
                 bar.tick(1, f"loss {float(loss.detach()):.4f}")
+            if kept_back is not None and (value := kept_back(members)) < best.loss:
+                best = Best(value, epoch + 1, {name: p.cpu().clone() for name, p in members.state_dict().items()})
             stopping = stop() and epoch + 1 < s.ensemble_epochs
             if folder is not None and (stopping or time.monotonic() - saved > 30):
-                folder.save_part(STATE, _state(epoch + 1, members, optimiser))
+                folder.save_part(STATE, _state(epoch + 1, members, optimiser, best))
                 saved = time.monotonic()
             if stopping:
                 raise Interrupted(f"stopped after epoch {epoch + 1} of the ensemble; the same command goes on")
+    if best.epoch:
+        members.load_state_dict(best.weights)
     if not all(bool(torch.isfinite(w).all()) for w in members.parameters()):
         raise TrainingError("the ensemble's weights are not finite: lower --ensemble-rate")
     return members.cpu()
 
 
-def _state(done: int, members: Members, optimiser: torch.optim.Optimizer) -> dict[str, Any]:
-    return {"done": done, "members": members.state_dict(), "optimiser": optimiser.state_dict()}
+@dataclass(frozen=True)
+class Best:
+    """The epoch, from 1, whose loss on questions kept back was lowest, and the weights after it; 0: none yet."""
+
+    loss: float = math.inf
+    epoch: int = 0
+    weights: dict[str, Tensor] = field(default_factory=dict)
 
 
-def _resume(folder: RunFolder | None, members: Members, optimiser: torch.optim.Optimizer) -> int:
-    """Put back what an earlier run saved; how many epochs it had done."""
+def _state(done: int, members: Members, optimiser: torch.optim.Optimizer, best: Best) -> dict[str, Any]:
+    return {"done": done, "members": members.state_dict(), "optimiser": optimiser.state_dict(), "best": vars(best)}
+
+
+def _resume(folder: RunFolder | None, members: Members, optimiser: torch.optim.Optimizer) -> tuple[int, Best]:
+    """Put back what an earlier run saved; how many epochs it had done, and the best of them."""
     if folder is None or (state := folder.load_part(STATE)) is None:
-        return 0
+        return 0, Best()
     members.load_state_dict(state["members"])
     optimiser.load_state_dict(state["optimiser"])
-    return int(state["done"])
+    return int(state["done"]), Best(**state["best"])
+
+
+def loss_over(
+    members: Members, questions: Tensor, passages: Tensor, positives: Sequence[Sequence[int]], temperature: float
+) -> float:
+    """The members' mean NLL of each question's best positive among all ``passages`` [N,D]: none of training's."""
+    total = 0.0
+    with torch.inference_mode():
+        for a in range(0, len(questions), 64):
+            scores = (members(questions[a : a + 64].to(members.weights[0].device)).cpu() @ passages.T) / temperature
+            own = torch.full_like(scores[:, 0], -math.inf)  # [b,N]
+            for row, places in enumerate(positives[a : a + 64]):
+                own[row, list(places)] = 0.0
+            total += float((scores.logsumexp(2) - (scores + own[:, None]).logsumexp(2)).mean(1).sum())
+    return total / max(1, len(questions))
 
 
 def _subsets(count: int, s: EnsembleSettings) -> list[NDArray[np.int64]]:
