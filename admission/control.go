@@ -177,8 +177,8 @@ func after(expected time.Duration) time.Duration {
 }
 
 // Turn waits until a processor is free, and returns ctx's error when that ends
-// first. done is called once, soon: who has a turn computes and waits for nothing,
-// least of all for another turn.
+// first. done is called once, soon: a caller with a turn computes and waits for
+// nothing, least of all for another turn.
 func (c *Control) Turn(ctx context.Context) (done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 )
 
 // coder is the graph of github.com/coder/hnsw, kept for comparison and for
-// those who have chosen that library. Its weaknesses, in v0.6.1:
+// users who have chosen that library. Its weaknesses, in v0.6.1:
 //
 //   - It finds few of the nearest: recall@100 between 0.14 and 0.40 on 5,000
 //     vectors, whatever M and efSearch; a new link drops the worst old one

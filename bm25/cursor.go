@@ -64,7 +64,7 @@ func (c *cursor) highOf(block uint32) uint32 {
 }
 
 // skipTo moves to the block that would hold a passage at or after the given
-// one; the place in it is put right by decode and by who reads on.
+// one; decode and the callers set the place in it.
 func (c *cursor) skipTo(passage uint32) {
 	for c.block < c.record.blocks && c.lastOf(c.block) < passage {
 		c.block++

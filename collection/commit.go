@@ -16,8 +16,8 @@ const commitBytes = 8 << 20
 // of the log.
 const maxApply = 24 << 20
 
-// commitRequest is the changes of one Apply on their way through the committer.
-// It holds nothing of the caller's, who may be gone before it is through.
+// commitRequest is the changes of one Apply on their way through the committer. It
+// holds nothing of the caller, which may have gone before the commit is done.
 type commitRequest struct {
 	changes []ready
 	results []ChangeResult
@@ -157,8 +157,8 @@ func (l *Live) commitAll(ctx context.Context) {
 // that the last change was acknowledged; else the next change is that.
 const confirmAfter = 100 * time.Millisecond
 
-// tendLog does what there is to do when no change comes. Where changes are
-// refused it finds out whether they still would be: who was told so may have
+// tendLog does what there is to do when no change comes. Where changes are refused,
+// it finds out whether they still would be, since the refused clients may have
 // stopped sending any.
 func (l *Live) tendLog(ctx context.Context) {
 	if l.logTrouble == nil {

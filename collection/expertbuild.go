@@ -22,7 +22,7 @@ func completeIndex(ix Index) (Index, error) {
 }
 
 // describeExpert is an expert whose vectors are to be made, with the index that
-// was chosen for those who leave a choice.
+// was chosen for encoders that leave a choice.
 func describeExpert(x PassageEncoder, index Index) expertManifest {
 	if x.Late() {
 		index = Index{Kind: ann.Late}

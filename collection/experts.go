@@ -104,7 +104,7 @@ func (g *Generation) CheckRecall(floors map[string]float64) error {
 	return errors.Join(errs...)
 }
 
-// Warnings are what somebody who serves an expert's index should know, for
+// Warnings are what an operator of an expert's index should know, for
 // /readyz and /v1/experts.
 func (x ExpertFiles) Warnings() []string {
 	kind, err := ann.KindNamed(x.Index.Kind)

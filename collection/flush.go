@@ -57,7 +57,7 @@ func (l *Live) note(trouble *error, err error) {
 }
 
 // awaitFlush waits until there is reason to flush: enough changes, an old one,
-// or somebody who waits for one.
+// or a caller that waits for one.
 func (l *Live) awaitFlush(ctx context.Context) error {
 	for {
 		l.mu.Lock()

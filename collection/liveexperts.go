@@ -41,7 +41,7 @@ func (l *Live) RemoveExpert(ctx context.Context, name string) error {
 
 // Snapshot makes what was acknowledged visible and copies the collection to the
 // folder out: see the function Snapshot. The copy gets the id, one of NewID's, by
-// which who asked for it knows it again.
+// which the caller recognises it.
 func (l *Live) Snapshot(ctx context.Context, out, id string) (SnapshotReport, error) {
 	if err := l.Flush(ctx); err != nil {
 		return SnapshotReport{}, fmt.Errorf("making the changes of the log part of the snapshot: %w", err)

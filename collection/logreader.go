@@ -32,7 +32,7 @@ type logReader struct {
 	held logRecord // the last one, until there is evidence that it was synced
 }
 
-// read visits the records, but for the one that it still holds at the end.
+// read visits the records, except the one that it still holds at the end.
 func (r *logReader) read(visit func(*logRecord) error) error {
 	if err := r.checkHead(); err != nil {
 		return err

@@ -76,7 +76,7 @@ func (r *logRecord) visit(applied uint64, visit visitChange) error {
 	return nil
 }
 
-// readLog visits the changes of a log that are in no segment yet, but for those
+// readLog visits the changes of a log that are in no segment yet, except those
 // of the last record when nothing tells whether it was synced.
 func readLog(d disk.Disk, dir string, m *manifest, visit visitChange) (found foundLog, err error) {
 	dir = filepath.Join(dir, logFolder)

@@ -64,9 +64,9 @@ func (g *Generation) wholeSegment(at int) selected {
 }
 
 // Select finds the passages that have every tag of tagsAll and at least one of
-// tagsAny. An empty list asks for nothing; a tag that no passage has selects
-// none, which is no error. Selections are remembered, so that a filter that many
-// ask for costs once a generation.
+// tagsAny. An empty list sets no condition; a tag that no passage has selects
+// none, which is no error. Selections are remembered, so that a frequent filter is
+// computed once a generation.
 func (g *Generation) Select(tagsAll, tagsAny []string) (*Selection, error) {
 	tagsAll, tagsAny = normal(tagsAll), normal(tagsAny)
 	if len(tagsAll) == 0 && len(tagsAny) == 0 {

@@ -29,8 +29,8 @@ type Passage struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// What a passage may be at most. An id goes into URLs and run files, hence its
-// bound; the others keep one passage from filling the memory.
+// The bounds of a passage. An id is bounded because it goes into URLs and run files;
+// the other bounds keep one passage from filling the memory.
 const (
 	MaxIDBytes       = 512
 	MaxTextBytes     = 8 << 20

@@ -29,7 +29,7 @@ type Input struct {
 
 // Reader reads the passages of one Input, one after the other, in bounded
 // memory. Whether the bytes are compressed with gzip is seen from the bytes,
-// not from the name. A Reader is not safe for concurrent use, but for Progress.
+// not from the name. A Reader is not safe for concurrent use, except Progress.
 type Reader struct {
 	name   string
 	format Format

@@ -8,7 +8,7 @@ import (
 )
 
 // Series reads several inputs as one, in the order given. Like a Reader it is
-// not safe for concurrent use, but for Progress.
+// not safe for concurrent use, except Progress.
 type Series struct {
 	readers []*Reader
 	at      atomic.Int32

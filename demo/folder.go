@@ -47,8 +47,8 @@ func Folder(cache provision.Cache, names []string) (string, error) {
 const sumBytes = 8
 
 // MakeRoom makes the folder that a collection of Folder lies in, and removes the demo's
-// collections of other versions, but for those to which a process writes. What cannot be
-// removed is in nobody's way.
+// collections of other versions, except those to which a process writes. A folder that
+// cannot be removed does no harm.
 func MakeRoom(cache provision.Cache, current string) error {
 	entries, _ := os.ReadDir(root(cache))
 	for _, e := range entries {

@@ -63,7 +63,7 @@ func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
 	return encoders, errs
 }
 
-// load opens a bundle but for its queue.
+// load opens a bundle without its queue.
 func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 	if b.Manifest.Generator != nil {
 		return nil, fmt.Errorf("%s is a generator, which makes no vectors: it cannot search", b.Manifest.Name)
@@ -92,7 +92,7 @@ func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 	return e, nil
 }
 
-// free ends what load has opened, but for a model that another encoder uses.
+// free closes what load has opened, except a model that another encoder uses.
 func (e *Encoder) free() (err error) {
 	if e.model != nil {
 		err = e.model.letGo()

@@ -5,7 +5,7 @@ import "fmt"
 // A late expert's graph gives for every token of a text its vector and, behind
 // it, its importance: rows of dimension+1 numbers. Here they become what
 // callers get (Khattab & Zaharia 2020, "ColBERT", section 3; there all of a
-// question's tokens count alike).
+// question's tokens have equal weight).
 
 // words are the rows of the tokens between the first and the last, [CLS] and
 // [SEP]; of a text that has no other tokens, these two.
@@ -31,7 +31,7 @@ func unweighted(tokens []float32, dimension int) []float32 {
 
 // weighted is a question's vectors, in memory of their own: each multiplied by
 // the token's share of the importance. Where rounding has left no importance
-// at all, the tokens count alike.
+// at all, the tokens have equal weight.
 func weighted(tokens []float32, dimension int) []float32 {
 	tokens = words(tokens, dimension)
 	width := dimension + 1

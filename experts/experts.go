@@ -12,7 +12,7 @@ import (
 
 // FS holds a folder for each expert, named after it. The line below names them
 // one by one, since a folder that somebody trains or imports here is not
-// thereby shipped: whoever adds an expert adds its name.
+// shipped by that alone: to add an expert, add its name.
 //
 //go:embed README.md calibration.yaml confidence.yaml amazon covid fairytale late medquad nq policy wiki
 var FS embed.FS

@@ -14,7 +14,7 @@ import (
 	"conclave/provision"
 )
 
-// Setup says what is to be made available, and who is told.
+// Setup says which experts are to be made available, and where progress is reported.
 type Setup struct {
 	Provider string // of ONNX Runtime: cpu or cuda
 	Python   string // interpreter with pip

@@ -39,7 +39,7 @@ func (k *Key) allows(scope Scope) bool {
 	return scope == anyKey || slices.Contains(k.Scopes, scope) || slices.Contains(k.Scopes, ScopeAdmin)
 }
 
-// identity is who calls: a key, or why the one that was presented is none.
+// identity is the key that a caller presented, or why it is not valid.
 type identity struct {
 	key     *Key
 	problem *Problem

@@ -12,8 +12,8 @@ import (
 )
 
 // postBatch answers POST /v1/search/batch. Answers are sent one by one, in the
-// order of the searches; the engine begins no more of them than wait for a
-// caller who reads slowly, and makes them one at a time.
+// order of the searches. Where a caller reads slowly, the engine holds at most
+// Limits.BatchParallel of them back, as rankings, and reads the texts of one at a time.
 func (a *API) postBatch(c *call) error {
 	engine, err := a.loaded()
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"conclave/models/onnx"
 )
 
-// Check holds the files of the bundle against its manifest: that its graphs
-// have the inputs and outputs it names, in the types and shapes it promises;
-// that a delta and representatives are what the base named there allows. Load
+// Check compares the files of the bundle with its manifest: its graphs have the
+// inputs and outputs named there, in the types and shapes promised; a delta and
+// representatives are what the base named there allows. Load
 // has verified that they are the files that were written; this is for bundles
 // written by others. It reads the files into memory.
 func (b *Bundle) Check() error {

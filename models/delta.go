@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// Delta is an expert as it travels: what fine-tuning changed in a base
+// Delta is an expert as it is distributed: what fine-tuning changed in a base
 // checkpoint, in one or two megabytes, with its ensemble, representatives,
 // calibration and card. training/README.md says what its files hold. Merge
 // makes the bundle that is used.
@@ -90,7 +90,7 @@ func (d *Delta) travelling() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.Manifest.Files)), func(name string) bool { return name == d.Manifest.Delta })
 }
 
-// verifyFiles holds the files of a bundle against the manifest's SHA-256. Its
+// verifyFiles compares the files of a bundle with the manifest's SHA-256. Its
 // errors name the files as they are in the folder place.
 func verifyFiles(files fs.FS, place string, m *Manifest) error {
 	var all []error

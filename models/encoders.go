@@ -59,7 +59,7 @@ func (e *encoders) distinct() []*tower {
 	return []*tower{e.question, e.passage}
 }
 
-// check holds the tensors of both encoders against their configurations.
+// check compares the tensors of both encoders with their configurations.
 func (e *encoders) check(head bert.Head) error {
 	var all []error
 	for _, t := range e.distinct() {
@@ -98,7 +98,7 @@ type importedSide struct {
 	dimension int
 }
 
-// newManifest is what imports of all kinds say alike.
+// newManifest is the part of a manifest that imports of all kinds have in common.
 func newManifest(srcDir, outDir string, o ImportOptions, sides [2]importedSide, dpr bool) (m Manifest, err error) {
 	q, p := sides[Question], sides[Passage]
 	if q.dimension != p.dimension {

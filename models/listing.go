@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// Listed is what a folder's manifest says of the bundle in it, or why it is none.
+// Listed is the bundle in a folder, as its manifest describes it, or why it is none.
 type Listed struct {
 	Name        string `json:"name"` // of its folder: what to type
 	Folder      string `json:"folder"`

@@ -96,7 +96,7 @@ type Manifest struct {
 	// was trained on, as Base encodes them; empty for an expert without.
 	Representatives string  `yaml:"representatives,omitempty"`
 	Lineage         Lineage `yaml:"lineage"`
-	// Files maps the name of every file of the bundle, but for the manifest
+	// Files maps the name of every file of the bundle, except the manifest
 	// and the calibration, to its SHA-256 in hexadecimal.
 	Files map[string]string `yaml:"files"`
 }
@@ -125,8 +125,8 @@ type MaxTokens struct {
 //
 // A late expert's is float32 [batch, sequence, Dimension+1]: for every token,
 // the special ones included, first its vector, of unit length, and last its
-// importance, a number above 0 that questions alone use. What stands at padded
-// positions means nothing. Beside that it may give, pooled from the same last
+// importance, a number above 0 that only questions use. The values at padded
+// positions have no meaning. Such a graph may also give, pooled from the same last
 // layer, the text's vector: that of the dense expert whose layers these are,
 // so that one run serves both.
 type Graph struct {

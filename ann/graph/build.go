@@ -43,13 +43,13 @@ func (p Params) Check() error {
 // before the batch, in parallel, and choose their neighbours; then the links
 // back are put in, each node's list by one goroutine (Manohar et al.,
 // ParlayANN, PPoPP 2024). Every step depends on the graph before it and not
-// on who does what when, and scores are sums of integers times scales: the
+// on the order in which goroutines run, and scores are sums of integers times scales: the
 // same vectors, parameters and seed give the same graph, bit for bit, with
 // any number of threads and on any processor.
 //
 // For vectors of different length the nearest are those with the largest
-// inner product, as when searching, but directions are told apart by the
-// cosine: see diverse.
+// inner product, as in a search, but directions are compared by the cosine: see
+// diverse.
 func Build(ctx context.Context, rows []float32, dim int, p Params) (*Graph, error) {
 	count := len(rows) / max(dim, 1)
 	switch {

@@ -25,7 +25,7 @@ const verifyStep = 1 << 20
 // verification is how far Verify has come with a file.
 type verification struct {
 	outcome atomic.Pointer[outcome] // nil until everything was read
-	turn    chan struct{}           // has room for the one who reads on
+	turn    chan struct{}           // has room for the one caller that reads on
 	section int                     // being read
 	at      uint64                  // in the section
 	sum     uint32                  // of the section before at
@@ -34,10 +34,10 @@ type verification struct {
 type outcome struct{ err error }
 
 // Verify compares the checksums of all sections, once for as long as the file
-// is open: what it found the first time it says ever after, for the price of an
-// atomic load. Callers that come together wait for the one who reads. Where ctx
-// ends before everything is read, the next call goes on from there. The error
-// is a DamageError, or that of ctx.
+// is open: later calls return the first call's result, for the price of an atomic
+// load. Of several callers one reads and the others wait. Where ctx ends before
+// everything is read, the next call goes on from there. The error is a DamageError,
+// or that of ctx.
 func (f *File) Verify(ctx context.Context) error {
 	if o := f.verified.outcome.Load(); o != nil {
 		return o.err

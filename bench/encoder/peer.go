@@ -20,7 +20,7 @@ func startPeer(python, model string, threads int, rows [][]int32) (p *peer.Proce
 	if p, err = peer.Start(exec.Command(python, "-c", program, model, strconv.Itoa(threads))); err != nil {
 		return nil, "", err
 	}
-	if err = json.NewEncoder(p.Wishes).Encode(rows); err == nil {
+	if err = json.NewEncoder(p.Requests).Encode(rows); err == nil {
 		version, err = peer.Read[string](p)
 	}
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package peer runs the program that a benchmark compares with. The peer reads a wish
-// from each line of its input, and answers with a line of JSON.
+// Package peer runs the program that a benchmark compares with. Each line of the
+// peer's input is a request, which the peer answers with a line of JSON.
 package peer
 
 import (
@@ -14,15 +14,15 @@ import (
 
 // Process is a peer that runs.
 type Process struct {
-	Wishes  io.WriteCloser
-	command *exec.Cmd
-	answers *bufio.Reader
+	Requests io.WriteCloser
+	command  *exec.Cmd
+	answers  *bufio.Reader
 }
 
-// Start starts a command. What it complains about goes to standard error.
+// Start starts a command. Its messages go to standard error.
 func Start(command *exec.Cmd) (*Process, error) {
 	command.Stderr = os.Stderr
-	wishes, err := command.StdinPipe()
+	requests, err := command.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +33,12 @@ func Start(command *exec.Cmd) (*Process, error) {
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("starting the peer: %w", err)
 	}
-	return &Process{Wishes: wishes, command: command, answers: bufio.NewReaderSize(answers, 1<<20)}, nil
+	return &Process{Requests: requests, command: command, answers: bufio.NewReaderSize(answers, 1<<20)}, nil
 }
 
-// Ask sends a wish and reads its answer.
-func Ask[T any](p *Process, wish string) (answer T, err error) {
-	if _, err := fmt.Fprintln(p.Wishes, wish); err != nil {
+// Ask sends a request and reads its answer.
+func Ask[T any](p *Process, request string) (answer T, err error) {
+	if _, err := fmt.Fprintln(p.Requests, request); err != nil {
 		return answer, fmt.Errorf("asking the peer: %w", err)
 	}
 	return Read[T](p)
@@ -57,7 +57,7 @@ func Read[T any](p *Process) (answer T, err error) {
 }
 
 // End closes the peer's input, at which it ends, and waits for it.
-func (p *Process) End() error { return errors.Join(p.Wishes.Close(), p.command.Wait()) }
+func (p *Process) End() error { return errors.Join(p.Requests.Close(), p.command.Wait()) }
 
 // WriteJSON writes the figures of a benchmark to a file; none where there is no path.
 func WriteJSON(path string, figures any) error {

@@ -52,7 +52,7 @@ const maxFilterQueries = 100
 
 // RunFilters measures filtered searches of an index for K hits with the first of
 // o.Ef, and before them searches without a filter. The three ways take turns query
-// by query, so that what else the machine does touches all of them alike.
+// by query, so that other load on the machine affects all of them equally.
 func RunFilters(ctx context.Context, o Trial, selectivities []float64) (out []FilterPoint, err error) {
 	x, queries, end, err := o.begin(ctx, &Figures{})
 	if err != nil {

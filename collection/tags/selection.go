@@ -8,7 +8,7 @@ import (
 
 // Select finds the passages that have every tag of all and at least one of any:
 // bit o%64 of word o/64 for passage o, and how many there are. An empty list
-// asks for nothing; a tag that nobody has is had by no passage.
+// sets no condition; a tag that no passage has selects none.
 func (x *Index) Select(all, any []string) (words []uint64, count int, err error) {
 	words = make([]uint64, (uint64(x.passages)+63)/64)
 	if len(any) > 0 {

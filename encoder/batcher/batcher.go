@@ -7,7 +7,7 @@
 //
 // Words used here: a row is one sequence of token ids; a batch is the rows of
 // one run, padded to the longest; an entry is a question in the queue, shared
-// by all callers who asked the same; a job is one call for the vectors of
+// by all callers that asked it; a job is one call for the vectors of
 // many passages, cut into batches as they run. Questions go first; jobs get
 // every eighth run when questions keep coming, and small batches then.
 package batcher
