@@ -24,11 +24,17 @@ func (b *Bundle) Check() error {
 		}
 	} else if m.Generator != nil {
 		all = append(all, b.checkGenerator()...)
-	} else {
+	} else if m.Head == nil {
 		all = append(all, b.checkEncoders()...)
 		if _, err := b.Representatives(); err != nil {
 			all = append(all, err)
 		}
+	}
+	if h := m.Head; h != nil {
+		all = append(all, b.checkGraph(h.File,
+			[]*onnx.Value{onnx.NewValue(HeadInput, onnx.Float, onnx.Varying(""), onnx.Fixed(m.Dimension))},
+			onnx.NewValue(HeadVector, onnx.Float, onnx.Varying(""), onnx.Fixed(m.Dimension)),
+			onnx.NewValue(HeadGate, onnx.Float, onnx.Varying(""), onnx.Fixed(len(h.Domains)))))
 	}
 	if e := m.Ensemble; e != nil {
 		all = append(all, b.checkGraph(e.File,

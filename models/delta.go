@@ -47,6 +47,9 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 	if err := verifyFiles(files, "", m); err != nil {
 		return nil, err
 	}
+	if m.Kind == KindDesireMe { // the delta is a graph, as it is
+		return d, nil
+	}
 	weights, err := fs.ReadFile(files, m.Delta)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,9 @@ const (
 // with those of another index only where the passage fingerprints agree.
 //
 // A delta bundle encodes nothing before it is merged: its fingerprint, of
-// either side, is the SHA-256 of its delta, for which it is calibrated.
+// either side, is the SHA-256 of its delta, for which it is calibrated. So is a
+// DESIRE-ME expert's that of its head, which works on another expert's vectors:
+// HeadFingerprint says which vectors come of both.
 func (b *Bundle) Fingerprint(side Side) string {
 	m := &b.Manifest
 	if m.Delta != "" {
@@ -30,6 +32,9 @@ func (b *Bundle) Fingerprint(side Side) string {
 	}
 	if m.Generator != nil {
 		return b.generatorFingerprint()
+	}
+	if m.Head != nil {
+		return m.Files[m.Head.File]
 	}
 	graph, limit, template := m.Question, m.MaxTokens.Question, TemplateText
 	if side == Passage {
@@ -57,4 +62,11 @@ func (b *Bundle) readerFingerprint() string {
 		m.MaxTokens.Question, m.MaxTokens.Title, m.MaxTokens.Pair, m.LongestSpan, m.LowerCase, m.Template, m.Precision,
 		m.Files[m.Tokenizer], m.Files[g.File], g.InputIDs, g.AttentionMask, g.TokenTypeIDs, g.Start, g.End, g.Select)
 	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// HeadFingerprint is the fingerprint of the question vectors that a head makes of those
+// with the fingerprint run. The head's own is Bundle.Fingerprint.
+func HeadFingerprint(run, head string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "conclave head 1\nquestion %s\nhead %s\n", run, head))
+	return hex.EncodeToString(sum[:])
 }

@@ -34,6 +34,8 @@ const (
 	KindDense  = "dense"  // texts become one vector each
 	KindLate   = "late"   // and here one vector a token; see late.go
 	KindReader = "reader" // no vectors: it marks answers in passages; see reader.go
+	// KindDesireMe is a head on another expert's question vectors; see desireme.go.
+	KindDesireMe = "desire-me"
 
 	KindGenerator = "generator" // no vectors: it writes answers; see generator.go
 
@@ -90,6 +92,8 @@ type Manifest struct {
 	Generator *Generator `yaml:"generator,omitempty"`
 	// Reader is a reader's graph, which takes the place of both.
 	Reader *ReaderGraph `yaml:"reader,omitempty"`
+	// Head is a DESIRE-ME expert's, and nil for others.
+	Head *Head `yaml:"head,omitempty"`
 	// Ensemble is nil for an expert without one.
 	Ensemble *Ensemble `yaml:"ensemble,omitempty"`
 	// Representatives is the file of questions that stand for what the expert
@@ -239,7 +243,12 @@ func (m *Manifest) Validate() error {
 	if !namePattern.MatchString(m.Name) {
 		fail("name", "%q is not 1 to 64 of a-z 0-9 . _ - that begin and end with a letter or digit", m.Name)
 	}
-	oneOf("kind", m.Kind, KindDense, KindLate, KindReader, KindGenerator)
+	if m.Kind == KindDesireMe {
+		m.validateHead(fail, file)
+		m.validateFiles(fail)
+		return errors.Join(all...)
+	}
+	oneOf("kind", m.Kind, KindDense, KindLate, KindReader, KindGenerator, KindDesireMe)
 	oneOf("precision", m.Precision, PrecisionFP32, PrecisionInt8)
 	switch m.Kind {
 	case KindGenerator:
@@ -248,9 +257,6 @@ func (m *Manifest) Validate() error {
 		m.validateReader(fail, file, between)
 	default:
 		m.validateVectors(fail, file, oneOf, between)
-	}
-	if m.Base != nil && !hashPattern.MatchString(m.Base.WeightsSHA256) {
-		fail("base.weights_sha256", "%q is not 64 lower-case hexadecimal digits", m.Base.WeightsSHA256)
 	}
 	if m.Representatives != "" {
 		file("representatives", m.Representatives)
@@ -262,6 +268,18 @@ func (m *Manifest) Validate() error {
 		file("ensemble.file", m.Ensemble.File)
 		between("ensemble.members", m.Ensemble.Members, 1, 1024)
 	}
+	if m.Head != nil {
+		fail("head", "a %s expert has none", m.Kind)
+	}
+	m.validateFiles(fail)
+	return errors.Join(all...)
+}
+
+// validateFiles is for what all kinds have.
+func (m *Manifest) validateFiles(fail func(key, format string, a ...any)) {
+	if m.Base != nil && !hashPattern.MatchString(m.Base.WeightsSHA256) {
+		fail("base.weights_sha256", "%q is not 64 lower-case hexadecimal digits", m.Base.WeightsSHA256)
+	}
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
 		switch {
 		case !filePattern.MatchString(name):
@@ -272,7 +290,6 @@ func (m *Manifest) Validate() error {
 			fail("files", "the SHA-256 of %s is %q, not 64 lower-case hexadecimal digits", name, m.Files[name])
 		}
 	}
-	return errors.Join(all...)
 }
 
 // validateVectors is for the kinds that make vectors.

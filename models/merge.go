@@ -34,6 +34,9 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bun
 	if o.Base == "" {
 		return nil, fmt.Errorf("a delta needs its base: name the folder of the checkpoint of %q, whose weights have the SHA-256 %s", d.Manifest.Base.Name, d.Manifest.Base.WeightsSHA256)
 	}
+	if d.Manifest.Kind == KindDesireMe {
+		return d.mergeHead(ctx, outDir, o)
+	}
 	base, err := openEncoders(ctx, o.Base, o.PassageDir)
 	if err != nil {
 		return nil, fmt.Errorf("the base: %w", err)
@@ -58,14 +61,19 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bun
 	return writeBundle(outDir, m, d.Calibration, append(files, graphFiles(graphs, head, o.Int8)...))
 }
 
+// suitsBase is an error where the delta is for another base.
+func (d *Delta) suitsBase(base *encoders) error {
+	sum, err := hashWeights(base.distinct())
+	if want := d.Manifest.Base.WeightsSHA256; err == nil && sum != want {
+		err = fmt.Errorf("the delta changes a base whose weights have the SHA-256 %s (%s); those in %s have %s", want, d.Manifest.Base.Name, base.question.dir, sum)
+	}
+	return err
+}
+
 // graphs are the encoders to write: one for both sides or one for each.
 func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
-	sum, err := hashWeights(base.distinct())
-	if err != nil {
+	if err := d.suitsBase(base); err != nil {
 		return nil, err
-	}
-	if want := d.Manifest.Base.WeightsSHA256; sum != want {
-		return nil, fmt.Errorf("the delta changes a base whose weights have the SHA-256 %s (%s); those in %s have %s", want, d.Manifest.Base.Name, base.question.dir, sum)
 	}
 	all := []encoderGraph{{name: questionTower, file: questionFile, tower: base.question}, {name: passageTower, file: passageFile, tower: base.passage}}
 	if d.Tied() {
@@ -121,13 +129,19 @@ func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
 			return m, fmt.Errorf("the delta has a file %s, which is the name of one that is to be made", name)
 		}
 	}
-	notes := map[string]string{}
-	maps.Copy(notes, m.Lineage.Notes)
-	if m.Lineage.Producer != "" {
-		notes["trained by"] = m.Lineage.Producer
-	}
-	m.Lineage.Notes, m.Lineage.Producer, m.Lineage.MergedFrom = notes, Producer, d.SHA256
+	m.Lineage = d.lineage()
 	return m, nil
+}
+
+// lineage is that of what is made of the delta.
+func (d *Delta) lineage() Lineage {
+	l, notes := d.Manifest.Lineage, map[string]string{}
+	maps.Copy(notes, l.Notes)
+	if l.Producer != "" {
+		notes["trained by"] = l.Producer
+	}
+	l.Notes, l.Producer, l.MergedFrom = notes, Producer, d.SHA256
+	return l
 }
 
 // The files of the graphs that an import writes.

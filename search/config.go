@@ -167,6 +167,9 @@ func (c *LineUp) checkExperts() error {
 		}
 		names[x.Name] = true
 		x.Info.Name, x.Info.Kind = x.Name, KindDense
+		if x.Head != nil {
+			x.Info.Domains = x.Head.Domains()
+		}
 		if x.Ensemble != nil {
 			x.Info.EnsembleMembers = x.Ensemble.EnsembleMembers()
 		}
@@ -196,6 +199,9 @@ func (c *LineUp) checkReference() error {
 	at := slices.IndexFunc(c.Experts, func(x Expert) bool { return x.Name == c.Reference })
 	if at < 0 {
 		return fmt.Errorf("search: the reference %q is not among the experts", c.Reference)
+	}
+	if c.Experts[at].Head != nil {
+		return fmt.Errorf("search: the reference %q has a head: familiarity is measured with the vectors of an encoder's run", c.Reference)
 	}
 	d := c.Experts[at].Info.Dimension
 	for _, x := range c.Experts {

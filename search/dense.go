@@ -27,14 +27,24 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	if encoded.err != nil {
 		return encoded.err
 	}
-	vectors, err := p.vectors(x.Expert, f, encoded.vector)
+	question := encoded.vector
+	if x.Head != nil {
+		err := p.stage(ctx, x.name(), StageHead, &f.took.Head, func() (err error) {
+			question, f.gate, err = x.behind(ctx, encoded.vector)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	vectors, err := p.vectors(x.Expert, f, question)
 	if err != nil {
 		return err
 	}
 	f.close = len(x.Representatives) == 0
 	if x.Ensemble != nil {
 		f.members = func(ctx context.Context, hits []rank.Hit) ([]float32, int, error) {
-			scores, err := memberScores(ctx, x.Ensemble, vectors, encoded.vector, hits)
+			scores, err := memberScores(ctx, x.Ensemble, vectors, question, hits)
 			return scores, x.Ensemble.EnsembleMembers(), err
 		}
 	}
@@ -45,7 +55,7 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 		k = max(k, x.Info.Calibration.Depth)
 	}
 	err = p.search(ctx, f, func() (err error) {
-		if f.hits, err = vectors.Search(ctx, encoded.vector, k, p.exact); err != nil {
+		if f.hits, err = vectors.Search(ctx, question, k, p.exact); err != nil {
 			return fmt.Errorf("searching the vectors: %w", err)
 		}
 		return checkHits(f.hits, p.view.Passages().Ordinals())

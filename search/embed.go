@@ -90,7 +90,10 @@ func embedQuestions(ctx context.Context, x *Expert, texts []string, check func([
 				if vectors[i], err = x.Encoder.EncodeQuestion(ctx, text); err != nil {
 					return err
 				}
-				return check(vectors[i], x.Info.Dimension)
+				if err = check(vectors[i], x.Info.Dimension); err == nil {
+					vectors[i], _, err = x.behind(ctx, vectors[i])
+				}
+				return err
 			})
 			if err != nil {
 				return fmt.Errorf("text %d: %w", i, err)

@@ -5,8 +5,10 @@ type Expert struct {
 	// Name is unique among the experts, and neither "bm25" nor "phrases".
 	Name string
 	// Encoder may be shared: experts with the same Encoder, or with the same
-	// Info.Fingerprints["question"], encode a question once.
+	// Info.Fingerprints["run"] or, without that, ["question"], encode a question once.
 	Encoder QuestionEncoder
+	// Head changes what Encoder gives a question; nil: the expert searches by that.
+	Head Head
 	// Passages encodes passages for Embed and Rerank. Nil: they are refused.
 	Passages PassageEncoder
 	// Similarity scores the token vectors of a passage for those of a question, as the

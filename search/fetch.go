@@ -84,6 +84,7 @@ func (a *answer) fared(ctx context.Context) []Source {
 				s.Reason = reason
 			}
 		}
+		s.Domains = f.domains()
 		if f.sure != nil {
 			s.Confidence, s.Uncertainty = ptr(printed(f.sure.confidence)), ptr(printed(f.sure.mutualInformation))
 		}

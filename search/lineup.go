@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync/atomic"
 
@@ -64,7 +63,7 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 		l.addExpert(&x.Experts[i], x.Reference)
 	}
 	for _, one := range l.experts {
-		one.base = l.reference != nil && one.encoder == l.reference.encoder
+		one.base = l.reference != nil && one.Head == nil && one.encoder == l.reference.encoder
 	}
 	l.sources = append(l.sources,
 		&bm25{identity{WordSource, KindLexical, x.Defaults.WordsChance}},
@@ -97,8 +96,8 @@ func (l *lineUp) checkSources() error {
 	return nil
 }
 
-// addExpert adds an expert, which shares an encoder with those before it that encode a
-// question alike.
+// addExpert adds an expert, which shares an encoder with those before it that one run
+// serves.
 func (l *lineUp) addExpert(x *Expert, reference string) {
 	own := &dense{identity: identity{x.Name, KindDense, x.Chance}, Expert: x, number: len(l.experts), encoder: len(l.experts)}
 	if same := slices.IndexFunc(l.experts, func(other *dense) bool { return sameEncoder(x, other.Expert) }); same >= 0 {
@@ -108,14 +107,6 @@ func (l *lineUp) addExpert(x *Expert, reference string) {
 		l.reference = own
 	}
 	l.experts, l.sources = append(l.experts, own), append(l.sources, own)
-}
-
-// sameEncoder reports whether two experts encode a question alike.
-func sameEncoder(a, b *Expert) bool {
-	if p := a.Info.Fingerprints["question"]; p != "" && p == b.Info.Fingerprints["question"] {
-		return true
-	}
-	return reflect.TypeOf(a.Encoder).Comparable() && reflect.TypeOf(b.Encoder).Comparable() && a.Encoder == b.Encoder
 }
 
 // Use puts another line-up in the place of the current one, without a pause: requests

@@ -11,7 +11,7 @@ import (
 // quick. The context is the one that Search was
 // called with, or a child of it.
 type Observer interface {
-	// Stage reports how long a stage took: of one source ("encode", "search",
+	// Stage reports how long a stage took: of one source ("encode", "head", "search",
 	// "confidence"), or with source "" of the request ("sources", "complete",
 	// "fuse", "read", "fetch").
 	Stage(ctx context.Context, source, stage string, took time.Duration)
@@ -27,6 +27,7 @@ type Observer interface {
 // Stages of a search, as an Observer hears of them.
 const (
 	StageEncode     = "encode"
+	StageHead       = "head"
 	StageSearch     = "search"
 	StageConfidence = "confidence"
 	StageSources    = "sources"

@@ -77,16 +77,20 @@ type Source struct {
 	Confidence  *float64 `json:"confidence,omitempty"`
 	Chance      *float64 `json:"chance,omitempty"`      // calibrated, that its own first hit answers
 	Familiarity *float64 `json:"familiarity,omitempty"` // with the question's domain: mean similarity to the nearest known questions
-	Weight      *float64 `json:"weight,omitempty"`
-	Hits        int      `json:"hits"`
-	Truncated   bool     `json:"truncated,omitempty"`          // the question is longer than the source reads
-	Uncertainty *float64 `json:"mutual_information,omitempty"` // nats
-	Took        Took     `json:"took_ms"`
+	// Domains are the probabilities, each for itself, that the question is of these
+	// domains: of an expert with a gate (DESIRE-ME).
+	Domains     map[string]float64 `json:"domains,omitempty"`
+	Weight      *float64           `json:"weight,omitempty"`
+	Hits        int                `json:"hits"`
+	Truncated   bool               `json:"truncated,omitempty"`          // the question is longer than the source reads
+	Uncertainty *float64           `json:"mutual_information,omitempty"` // nats
+	Took        Took               `json:"took_ms"`
 }
 
 // Took holds the milliseconds that each stage of a source took.
 type Took struct {
 	Encode     float64 `json:"encode,omitempty"`
+	Head       float64 `json:"head,omitempty"`
 	Search     float64 `json:"search,omitempty"`
 	Confidence float64 `json:"confidence,omitempty"`
 }
@@ -104,11 +108,12 @@ type ExpertInfo struct {
 	Dimension       int                `json:"dimension"` // of a text's vector, or of a token's
 	Index           string             `json:"index"`     // "hnsw", "flat", "coder", "late"
 	Passages        int                `json:"passages"`
-	Fingerprints    map[string]string  `json:"fingerprints"` // question and passage encoder
+	Fingerprints    map[string]string  `json:"fingerprints"` // question and passage encoder; "run": of the run that an expert with a head shares
 	Provider        string             `json:"provider"`     // "cpu" or "cuda"
 	Precision       string             `json:"precision"`    // "fp32" or "int8"
 	MaxTokens       map[string]int     `json:"max_tokens"`   // question and passage
 	EnsembleMembers int                `json:"ensemble_members"`
+	Domains         []string           `json:"domains,omitempty"`     // that its gate tells (DESIRE-ME)
 	Calibration     *CalibrationInfo   `json:"calibration"`           // null when uncalibrated
 	Reliability     []ReliabilityBin   `json:"reliability,omitempty"` // of the chance that its own first hit answers
 	Recall          map[string]float64 `json:"recall"`                // "recall@10", "recall@100" against exact search, as measured at build

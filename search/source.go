@@ -72,7 +72,8 @@ type finding struct {
 	// members scores hits by every member of the source's ensemble; nil: it has none.
 	members func(ctx context.Context, hits []rank.Hit) (scores []float32, members int, err error)
 
-	familiarity *float64 // nil: no method asked, or the source has no domain
+	familiarity *float64  // nil: no method asked, or the source has no domain
+	gate        []float32 // the probability of each domain of the source's head; nil: it has none
 }
 
 // certainty is how certain an expert is of its hits for this question.

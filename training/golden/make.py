@@ -2,6 +2,7 @@
 
     python golden/make.py golden          all of them
     python golden/make.py golden late     the bundle of late interaction alone, on the base that is there
+    python golden/make.py golden head     that of DESIRE-ME
 
 The merged weights and vectors are computed here with NumPy from the files as
 written, not by the package's own code: training/README.md is what both follow.
@@ -24,7 +25,9 @@ from safetensors.numpy import load_file, save_file
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import torch
 
-from conclave_train.bundle.manifest import Folder, Manifest
+from conclave_train.bundle.manifest import Folder, HeadManifest, Manifest
+from conclave_train.desire_me.graph import write_head
+from conclave_train.desire_me.head import Head
 from conclave_train.expert import train_expert
 from conclave_train.job import Job
 from conclave_train.model.checkpoint import read_checkpoint
@@ -73,6 +76,7 @@ def main(out: Path) -> None:
         (out / f"{name}.vectors.json").write_text(json.dumps(rows, indent=1) + "\n")
     shutil.rmtree(out / "runs")
     late(out)
+    head(out)
 
 
 def late(out: Path) -> None:
@@ -119,6 +123,49 @@ def tokens(w: Weights, delta: Weights, text: str) -> NDArray[np.float64]:
         importance = math.log1p(math.exp(float(a[0] @ h) / math.sqrt(float(h @ h)) + float(b[0])))
         rows.append([*(vector / math.sqrt(float(vector @ vector))), importance])
     return np.array(rows)
+
+
+def head(out: Path) -> None:
+    """A DESIRE-ME expert's bundle with random specialisers, and what it makes of the vectors of texts."""
+    base = read_checkpoint(out / "base")
+    domains, beta = ("left", "middle", "right"), 0.4
+    random = Head(base.config.output_size, len(domains), beta, True, seed=7).rounded()
+    with torch.no_grad():
+        random.gate_weights[2] *= 8  # else every probability is near a half
+        random = random.rounded()
+    with Folder(out / "desire-me") as folder:
+        write_head(folder.path("head.onnx"), random)
+        manifest = HeadManifest(
+            name="golden-desire-me", kind="desire-me", dimension=random.dimension, normalise=True, domains=domains,
+            lower_case=False, source="golden-base", source_sha256=base.sha256, architecture=base.config.describe(),
+            licence=base.licence, base_name="golden-base", delta="head.onnx",
+        )  # fmt: skip
+        folder.finish(manifest, "# golden-desire-me\n\nA DESIRE-ME expert for tests, whose head is random.\n")
+    weights = load_file(out / "base" / "model.safetensors")
+    numbers = {name: value.numpy().astype(np.float64) for name, value in random.state_dict().items()}
+    rows = []
+    for _, text in TEXTS:
+        question = hidden(weights, text).mean(0)
+        question /= math.sqrt(float(question @ question))
+        vector, gate = behind(numbers, question, beta)
+        rows.append({"text": text, **{k: [round(float(x), 7) for x in v] for k, v in
+                    (("question", question), ("vector", vector), ("gate", gate))}})  # fmt: skip
+    (out / "desire-me.vectors.json").write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def behind(w: Weights, q: NDArray[np.float64], beta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """unit(q + β·unit(Σ g·S(q))) and g, by the formulas of training/README.md."""
+    x = q
+    for i in range(3):
+        x = x @ w[f"gate_weights.{i}"] + w[f"gate_biases.{i}"]
+        x = np.maximum(x, 0) if i < 2 else x
+    gate = 1 / (1 + np.exp(-x))
+    context = sum(
+        g * (np.maximum(q @ w["down"][m] + w["down_bias"][m, 0], 0) @ w["up"][m] + w["up_bias"][m, 0])
+        for m, g in enumerate(gate)
+    )
+    out = q + beta * context / math.sqrt(float(context @ context))
+    return out / math.sqrt(float(out @ out)), gate
 
 
 def merge(base: Weights, delta: Weights) -> dict[str, Weights]:
@@ -180,5 +227,7 @@ def hidden(w: Weights, text: str) -> NDArray[np.float64]:
 if __name__ == "__main__":
     if sys.argv[2:] == ["late"]:
         late(Path(sys.argv[1]))
+    elif sys.argv[2:] == ["head"]:
+        head(Path(sys.argv[1]))
     else:
         main(Path(sys.argv[1]))

@@ -15,6 +15,8 @@ from conclave_train import __version__
 from conclave_train.bundle.manifest import check_name, read_manifest
 from conclave_train.data.load import load, load_files
 from conclave_train.data.records import Domain, union
+from conclave_train.desire_me.settings import DesireMeSettings
+from conclave_train.desire_me.train import DesireMeJob, train_desire_me
 from conclave_train.end_to_end import EndToEndJob, train_end_to_end
 from conclave_train.ensemble import train_ensemble
 from conclave_train.errors import Interrupted, TrainingError
@@ -40,6 +42,7 @@ EXAMPLES = """examples:
   conclave-train expert --data beir/scifact --name scifact --epochs 3 --mine-at 2,3
   conclave-train multi --data data/wiki --data data/policy --name multi --limit 3000
   conclave-train late --data data/wiki --data data/policy --limit 1000
+  conclave-train desire-me --data data/wiki --data data/policy --compare dev
   conclave-train reader --data data/wiki --data data/nq
   conclave-train end-to-end --data data/covid --reader experts/reader --name covid
   conclave-train ensemble --bundle experts/mydomain --passages p.jsonl --questions more.jsonl
@@ -96,6 +99,11 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--template", default="title-dot-text", help="text, title-dot-text or pair (default: %(default)s)")
     add_options(p, LateSettings, "training")
     p.set_defaults(run_command=_late)
+    p = _command(commands, "desire-me", "train a gate and specialisers on a frozen base's question vectors (DESIRE-ME)")
+    _task_options(p, "desire-me")
+    p.add_argument("--compare", metavar="SPLIT", help="train the other modes too, and measure all on these questions")
+    add_options(p, DesireMeSettings, "training")
+    p.set_defaults(run_command=_desire_me)
     p = _command(commands, "reader", "fine-tune a reader: the words that answer, and whether a passage does")
     _task_options(p, "reader")
     add_options(p, ReaderSettings, "training")
@@ -259,6 +267,13 @@ def _late(options: argparse.Namespace, stop: Stop) -> int:
             LateJob(**_task(options, stop), settings=from_options(LateSettings, options), template=options.template)
         )
     )
+    return 0
+
+
+def _desire_me(options: argparse.Namespace, stop: Stop) -> int:
+    compare = tuple(load(path, split=options.compare) for path in options.data) if options.compare else ()
+    job = DesireMeJob(**_task(options, stop), settings=from_options(DesireMeSettings, options), compare=compare)
+    print(train_desire_me(job))
     return 0
 
 

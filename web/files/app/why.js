@@ -90,6 +90,10 @@ function facts(source) {
     ["certainty", source.confidence, 2],
     ["chance", source.chance, 2],
     ["weight", source.weight, 3],
+    ...Object.entries(source.domains || {})
+      .filter(([, probability]) => probability >= 0.05)
+      .sort(([, a], [, b]) => b - a)
+      .map(([domain, probability]) => [`of ${domain}`, probability, 2]),
   ].filter(([, value]) => value !== undefined && value !== null);
   return (
     known.length > 0 &&

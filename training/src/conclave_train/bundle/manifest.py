@@ -179,6 +179,23 @@ class ReaderManifest(Stated):
         return {"reader": {"file": self.graph, **{name: name for name in names}}}
 
 
+@dataclass(frozen=True, kw_only=True)
+class HeadManifest(Stated):
+    """A DESIRE-ME expert's: a graph on the question vectors of its base, whose passages are its passages."""
+
+    dimension: int
+    normalise: bool
+    domains: tuple[str, ...]
+
+    def values(self) -> dict[str, Any]:
+        return {
+            "dimension": self.dimension,
+            "normalise": self.normalise,
+            "precision": "fp32",
+            "head": {"file": self.delta, "domains": list(self.domains)},
+        }
+
+
 def manifest_of(values: dict[str, Any]) -> Manifest:
     """The manifest of a delta's bundle, from its decoded file."""
     try:

@@ -1,6 +1,6 @@
 """JSON Lines: passages ``{"id","title","text"}``, questions ``{"id","question","answers","positive_ids"}``.
 
-Questions may have ``hard_negative_ids`` too. Other keys are passed over.
+Passages may have ``tags`` and questions ``hard_negative_ids`` too. Other keys are passed over.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def read_passages(paths: Sequence[Path]) -> list[Passage]:
                 id=record.string("id", "_id"),
                 title=record.string("title", default="", empty=True).strip(),
                 text=record.string("text", "contents"),
+                tags=record.strings("tags"),
             )
             here = f"{path}:{record.line}"
             if (first := places.setdefault(passage.id, here)) != here:

@@ -12,11 +12,12 @@ from conclave_train.errors import TrainingError
 
 @dataclass(frozen=True)
 class Passage:
-    """A text that may answer questions; ``title`` may be empty."""
+    """A text that may answer questions; ``title`` and ``tags`` may be empty."""
 
     id: str
     title: str
     text: str
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,105 @@
+package encoder
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"conclave/encoder/batcher"
+	"conclave/models"
+)
+
+// goldenHead imports the base and the head of training/golden.
+func goldenHead(t *testing.T) (base, head *models.Bundle) {
+	t.Helper()
+	const golden = "../training/golden/"
+	base, err := models.Import(t.Context(), golden+"base", filepath.Join(t.TempDir(), "base"), models.ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head, err = models.Import(t.Context(), golden+"desire-me", filepath.Join(t.TempDir(), "head"), models.ImportOptions{Base: golden + "base"}); err != nil {
+		t.Fatal(err)
+	}
+	return base, head
+}
+
+// TestHeadGivesNumPysVectors: base and head in a row give what NumPy computed from the
+// weights, and nothing else does.
+func TestHeadGivesNumPysVectors(t *testing.T) {
+	r := library(t)
+	b, hb := goldenHead(t)
+	e, err := r.Open(b, Running{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	h, err := r.OpenHead(hb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("../training/golden/desire-me.vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []struct {
+		Text                   string
+		Question, Vector, Gate []float32
+	}
+	if err := json.Unmarshal(data, &want); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range want {
+		question, err := e.EncodeQuestion(t.Context(), w.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vector, gate, err := h.Apply(t.Context(), question)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, pair := range map[string][2][]float32{"question": {question, w.Question}, "vector": {vector, w.Vector}, "gate": {gate, w.Gate}} {
+			if len(pair[0]) != len(pair[1]) {
+				t.Fatalf("%s: %d numbers, want %d", what, len(pair[0]), len(pair[1]))
+			}
+			for i, x := range pair[0] {
+				if math.Abs(float64(x)-float64(pair[1][i])) > 1e-5 {
+					t.Errorf("%q: %s[%d] is %v, want %v", w.Text, what, i, x, pair[1][i])
+				}
+			}
+		}
+	}
+	if strings.Join(h.Domains(), " ") != "left middle right" {
+		t.Errorf("domains %v", h.Domains())
+	}
+	run := e.Fingerprint(models.Question)
+	if got := h.Fingerprint(run); got == run || got == hb.Fingerprint(models.Question) || got == h.Fingerprint("other") {
+		t.Errorf("fingerprint %s of the run %s", got, run)
+	}
+	if _, _, err := h.Apply(t.Context(), make([]float32, 7)); err == nil || !strings.Contains(err.Error(), "takes a vector of 32 numbers, not 7") {
+		t.Errorf("too few numbers: %v", err)
+	}
+	if err := errors.Join(h.Close(), h.Close()); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := h.Apply(t.Context(), make([]float32, 32)); !errors.Is(err, batcher.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// TestWhatIsNoHead: other bundles, and graphs that give something else.
+func TestWhatIsNoHead(t *testing.T) {
+	r := library(t)
+	b, head := goldenHead(t)
+	if _, err := r.OpenHead(b); err == nil || !strings.Contains(err.Error(), "is of kind dense and has no head") {
+		t.Errorf("a dense expert: %v", err)
+	}
+	other := *head
+	other.Manifest.Head = &models.Head{File: head.Manifest.Head.File, Domains: []string{"two", "names"}}
+	if _, err := r.OpenHead(&other); err == nil {
+		t.Error("a graph with another number of probabilities was opened")
+	}
+}

@@ -1,0 +1,68 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// Head changes the vector that an expert's encoder gives a question, and says how
+// likely the question is of each of its domains (DESIRE-ME, section 3.2). Experts
+// with other heads, or none, share the encoder's run.
+type Head interface {
+	// Apply is the question's vector behind the head and the probability of each of
+	// Domains.
+	Apply(ctx context.Context, question []float32) (vector, gate []float32, err error)
+	Domains() []string
+}
+
+// FingerprintRun is, among ExpertInfo.Fingerprints, that of an encoder's run. An expert
+// without a head has none: its run's is that of its question vectors.
+const FingerprintRun = "run"
+
+// sameEncoder reports whether one run of an encoder serves the questions of two experts.
+func sameEncoder(a, b *Expert) bool {
+	if run := a.run(); run != "" && run == b.run() {
+		return true
+	}
+	return reflect.TypeOf(a.Encoder).Comparable() && reflect.TypeOf(b.Encoder).Comparable() && a.Encoder == b.Encoder
+}
+
+func (x *Expert) run() string {
+	return cmp.Or(x.Info.Fingerprints[FingerprintRun], x.Info.Fingerprints["question"])
+}
+
+// behind is the vector of a question behind the expert's head, and the gate; of an
+// expert without a head it is the run's vector.
+func (x *Expert) behind(ctx context.Context, run []float32) (vector, gate []float32, err error) {
+	if x.Head == nil {
+		return run, nil, nil
+	}
+	if vector, gate, err = x.Head.Apply(ctx, run); err != nil {
+		return nil, nil, fmt.Errorf("changing the question's vector: %w", err)
+	}
+	if domains := x.Head.Domains(); len(gate) != len(domains) {
+		return nil, nil, fmt.Errorf("the head gave %d probabilities for %d domains", len(gate), len(domains))
+	}
+	for _, p := range gate {
+		if !(p >= 0 && p <= 1) {
+			return nil, nil, fmt.Errorf("the head gave the probability %v", p)
+		}
+	}
+	return vector, slices.Clone(gate), checkVector(vector, x.Info.Dimension)
+}
+
+// domains are the gate's probabilities by domain, as answers have them; nil without a gate.
+func (f *finding) domains() map[string]float64 {
+	x, ok := f.source.(*dense)
+	if !ok || len(f.gate) == 0 {
+		return nil
+	}
+	out := map[string]float64{}
+	for i, domain := range x.Head.Domains() {
+		out[domain] = printed(float64(f.gate[i]))
+	}
+	return out
+}
