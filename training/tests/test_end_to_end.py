@@ -130,7 +130,7 @@ def test_the_command_needs_no_marked_passages(tmp_path: Path, capsys: pytest.Cap
     assert said.out == f"{tmp_path / 'out'}\n"
     assert "training questions with an answer in the passages" in said.err
     assert "questions, loss " in said.err and "% with an answer found" in said.err
-    assert main(["expert", *arguments]) == 1
+    assert main(["reader", *arguments]) == 1
     assert "positive_ids" in capsys.readouterr().err
     for wrong, message in (
         (["--hits", "1"], "--hits: 1; at least 2"),
