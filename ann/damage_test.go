@@ -21,9 +21,25 @@ const damagedDim = 5
 // damagedTokens is the dimension of the token vectors of damaged lists.
 const damagedTokens = 4
 
-// pristine is the files of a small index: vectors and, if any, graph.
-func pristine(tb testing.TB, kind string) [2][]byte {
+// parted is an index of kind HNSW of the vectors of passages' parts.
+const parted = "parts of passages"
+
+// damagedKinds are the kinds of index, and parted.
+func damagedKinds() (names []string) {
+	for _, k := range Kinds() {
+		names = append(names, k.Name)
+	}
+	return append(names, parted)
+}
+
+// pristine is the files of a small index: vectors, graph and parts; nil where the
+// kind has none.
+func pristine(tb testing.TB, kind string) (files [3][]byte) {
 	tb.Helper()
+	paths := [3]string{}
+	if kind == parted {
+		kind, paths[2] = HNSW, writeParts(tb, partsOf(33, 90, 5))
+	}
 	k, err := KindNamed(kind)
 	if err != nil {
 		tb.Fatal(err)
@@ -35,18 +51,20 @@ func pristine(tb testing.TB, kind string) [2][]byte {
 		dim, lists = damagedTokens, tokenLists(32, 24, damagedTokens, 40)
 		lists[3] = lists[7]
 	}
-	vectors := writeLists(tb, kind, dim, lists)
-	graph := filepath.Join(tb.TempDir(), "graph")
-	if err := Build(context.Background(), disk.OS{}, kind, vectors, graph, BuildOptions{M: 4, EfConstruction: 10, Threads: 1}); err != nil {
+	paths[0] = writeLists(tb, kind, dim, lists)
+	if k.Graph {
+		paths[1] = filepath.Join(tb.TempDir(), "graph")
+	}
+	if err := Build(context.Background(), disk.OS{}, kind, paths[0], paths[1], BuildOptions{M: 4, EfConstruction: 10, Threads: 1}); err != nil {
 		tb.Fatal(err)
 	}
-	var files [2][]byte
-	for i, path := range []string{vectors, graph} {
-		content, err := os.ReadFile(path)
-		if err != nil && (i == 0 || k.Graph) {
+	for i, path := range paths {
+		if path == "" {
+			continue
+		}
+		if files[i], err = os.ReadFile(path); err != nil {
 			tb.Fatal(err)
 		}
-		files[i] = content
 	}
 	return files
 }
@@ -59,15 +77,19 @@ type used struct {
 
 // use opens an index of the given contents, searches it in every way, and
 // checks it.
-func use(tb testing.TB, folder, kind string, files [2][]byte) (u used) {
+func use(tb testing.TB, folder, kind string, files [3][]byte) (u used) {
 	tb.Helper()
-	paths := [2]string{filepath.Join(folder, "vectors"), filepath.Join(folder, "graph")}
+	paths := [3]string{filepath.Join(folder, "vectors"), filepath.Join(folder, "graph"), filepath.Join(folder, "parts")}
 	for i, path := range paths {
 		if err := os.WriteFile(path, files[i], 0o600); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	x, err := Open(disk.OS{}, kind, paths[0], paths[1])
+	open := func() (Index, error) { return Open(disk.OS{}, kind, paths[0], paths[1]) }
+	if kind == parted {
+		open = func() (Index, error) { return OpenGrouped(disk.OS{}, HNSW, paths[0], paths[1], paths[2]) }
+	}
+	x, err := open()
 	if err != nil {
 		return u
 	}
@@ -134,23 +156,23 @@ func (u used) wrong(whole used, kind string) bool {
 func TestEveryDamageIsFound(t *testing.T) {
 	folder := t.TempDir()
 	rng := rand.New(rand.NewPCG(31, 0))
-	for _, kind := range Kinds() {
-		files := pristine(t, kind.Name)
-		whole := use(t, folder, kind.Name, files)
+	for _, kind := range damagedKinds() {
+		files := pristine(t, kind)
+		whole := use(t, folder, kind, files)
 		if !whole.sound || whole.answers[0] == nil {
-			t.Fatalf("%s: the pristine files are refused", kind.Name)
+			t.Fatalf("%s: the pristine files are refused", kind)
 		}
 		for i, content := range files {
 			try := func(what string, at int, damaged []byte) {
 				t.Helper()
 				changed := files
 				changed[i] = damaged
-				u := use(t, folder, kind.Name, changed)
-				if u.sound && (kind.Graph || i == 0) {
-					t.Errorf("%s: file %d %s at %d was not found", kind.Name, i, what, at)
+				u := use(t, folder, kind, changed)
+				if u.sound && content != nil {
+					t.Errorf("%s: file %d %s at %d was not found", kind, i, what, at)
 				}
-				if u.wrong(whole, kind.Name) {
-					t.Errorf("%s: file %d %s at %d changed an answer", kind.Name, i, what, at)
+				if u.wrong(whole, kind) {
+					t.Errorf("%s: file %d %s at %d changed an answer", kind, i, what, at)
 				}
 			}
 			for at := 0; at < len(content); at += 1 + rng.IntN(40) {
@@ -160,7 +182,7 @@ func TestEveryDamageIsFound(t *testing.T) {
 				harmful := files
 				harmful[i] = slices.Clone(damaged)
 				resum(harmful[i])
-				use(t, folder, kind.Name, harmful)
+				use(t, folder, kind, harmful)
 			}
 			for at := 0; at < len(content); at += 1 + rng.IntN(200) {
 				try("cut off", at, content[:at])
@@ -190,26 +212,25 @@ func resum(content []byte) {
 
 // FuzzOpen changes files at will, with or without right checksums.
 func FuzzOpen(f *testing.F) {
-	pristines := map[string][2][]byte{}
-	for _, kind := range Kinds() {
-		pristines[kind.Name] = pristine(f, kind.Name)
-		for i := range uint8(2) {
-			f.Add(kind.Name, i, []byte{}, uint32(1<<31), false)
+	pristines := map[string][3][]byte{}
+	for _, kind := range damagedKinds() {
+		pristines[kind] = pristine(f, kind)
+		for i := range uint8(3) {
+			f.Add(kind, i, []byte{}, uint32(1<<31), false)
 			// a parameter, a section's length, and the first of a section
-			f.Add(kind.Name, i, []byte{0, 56, 255, 0, 64, 3}, uint32(1<<31), true)
-			f.Add(kind.Name, i, []byte{1, 64, 1}, uint32(1<<31), true)
-			f.Add(kind.Name, i, []byte{16, 0, 200, 32, 0, 90, 64, 5, 77}, uint32(1<<31), true)
-			f.Add(kind.Name, i, []byte{}, uint32(5000), true)
+			f.Add(kind, i, []byte{0, 56, 255, 0, 64, 3}, uint32(1<<31), true)
+			f.Add(kind, i, []byte{1, 64, 1}, uint32(1<<31), true)
+			f.Add(kind, i, []byte{16, 0, 200, 32, 0, 90, 64, 5, 77}, uint32(1<<31), true)
+			f.Add(kind, i, []byte{}, uint32(5000), true)
 		}
 	}
 	folder := f.TempDir()
 	f.Fuzz(func(t *testing.T, kind string, which uint8, edits []byte, cut uint32, harm bool) {
 		files, ok := pristines[kind]
-		k, err := KindNamed(kind)
-		if !ok || err != nil {
+		if !ok {
 			return
 		}
-		which %= 2
+		which %= 3
 		before := files[which]
 		content := slices.Clone(before[:min(int(cut), len(before))])
 		for ; len(edits) >= 3; edits = edits[3:] { // place and value
@@ -227,7 +248,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
 		sound := use(t, folder, kind, files).sound
-		relevant := which == 0 || k.Graph
+		relevant := before != nil
 		if changed := !bytes.Equal(content, before); relevant && changed && sound && !harm {
 			t.Errorf("a change of the %s index's file %d was not found", kind, which)
 		} else if relevant && !changed && !sound {

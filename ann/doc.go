@@ -18,13 +18,18 @@
 // number (kernel.EncodeTokens), and a score is that of these codes: integer until
 // the last sum, so that every processor gives the same bits.
 //
+// A passage may also have a vector for each of several parts of its text (OpenGrouped,
+// CreateParts). The index is then of these vectors, which are called rows, and a
+// third file says which are whose. What is found are passages, each with the
+// greatest inner product of its rows.
+//
 // There are four kinds of index behind one interface: flat compares with every
 // vector; hnsw is the project's own graph (package graph); coder is the graph of
 // a library; late compares with every list of token vectors. Package kernel multiplies, package mapped is the
 // container of the files.
 //
-// An index is files that do not change once written: its vectors, and for a graph a
-// second one. They are read in place through memory maps, so opening costs the same
+// An index is files that do not change once written: its vectors, for a graph a
+// second one, and for parts a third. They are read in place through memory maps, so opening costs the same
 // for any number of vectors, and what the system keeps resident is what searches
 // touch. Before the first search of an open index the checksums of its files are
 // compared, which reads them through once: a file whose content was damaged behind its

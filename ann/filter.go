@@ -3,6 +3,7 @@ package ann
 import (
 	"fmt"
 	"math/bits"
+	"sync"
 
 	"conclave/rank"
 )
@@ -13,6 +14,9 @@ import (
 type Filter struct {
 	words []uint64
 	count int
+
+	mu   sync.Mutex
+	rows map[*parts]*Filter // of these passages, once it was asked for
 }
 
 // NewFilter is an empty set with room for ordinals below n.
@@ -57,6 +61,39 @@ func (f *Filter) ordinals(n int, out []uint32) []uint32 {
 		}
 	}
 	return out
+}
+
+// rowsOf is the rows of the passages of the set. It is made once, for as long as the
+// set is there.
+func (f *Filter) rowsOf(p *parts) *Filter {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if made := f.rows[p]; made != nil {
+		return made
+	}
+	// The rows of those that are fewer are marked, which a few deletions are.
+	words, few := make([]uint64, (p.rows+63)/64), f.count <= p.count/2
+	for o := range rank.Ordinal(p.count) {
+		if f.Contains(o) == few {
+			first, end := p.of(o)
+			for ; first < end; first++ {
+				words[first/64] |= 1 << (first % 64)
+			}
+		}
+	}
+	if !few {
+		for i := range words {
+			words[i] = ^words[i]
+		}
+		if rest := p.rows % 64; rest != 0 {
+			words[len(words)-1] &= 1<<rest - 1
+		}
+	}
+	if f.rows == nil {
+		f.rows = map[*parts]*Filter{}
+	}
+	f.rows[p] = FilterOf(words)
+	return f.rows[p]
 }
 
 func (f *Filter) check(n int) error {

@@ -38,7 +38,8 @@ type Index interface {
 	// Vector is the stored vector of an ordinal, in place: not to be changed, nor kept
 	// beyond Close. It may be damaged: a caller that has not searched calls Verify
 	// first. A list of token vectors is not in place but in memory of its own, and
-	// with the copies of its last vector that the file holds.
+	// with the copies of its last vector that the file holds; the
+	// vectors of a passage's parts are a list as well, in memory of its own.
 	Vector(ordinal rank.Ordinal) []float32
 	// BytesPerVector is the memory that a search reads again and again, per
 	// vector: what should stay resident.

@@ -22,12 +22,16 @@ type Measured struct {
 // seed. The vector that asks is left out of what is wanted and what is found:
 // finding itself is no achievement.
 func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (Measured, error) {
-	drawn := rand.New(rand.NewPCG(seed, 0)).Perm(x.Len())
+	rng := rand.New(rand.NewPCG(seed, 0))
+	drawn := rng.Perm(x.Len())
 	drawn = drawn[:min(n, len(drawn))]
 	queries, selves := make([][]float32, len(drawn)), make([]rank.Ordinal, len(drawn))
 	for i, o := range drawn {
 		selves[i] = rank.Ordinal(o)
 		queries[i] = x.Vector(selves[i])
+		if n := len(queries[i]) / x.Dimension(); n > 1 { // one of a passage's
+			queries[i] = queries[i][rng.IntN(n)*x.Dimension():][:x.Dimension()]
+		}
 	}
 	return recallOf(ctx, x, queries, selves)
 }

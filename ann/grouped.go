@@ -1,0 +1,243 @@
+package ann
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"conclave/disk"
+	"conclave/rank"
+)
+
+// Grouped is an Index of vectors of parts of passages, of which a passage has one or
+// more. Its ordinals are those of passages, and the score of a passage is the greatest
+// inner product of a query with one of its vectors.
+type Grouped struct {
+	rows  Index // of the vectors
+	parts *parts
+}
+
+// OpenGrouped opens an index that Build made of the vectors of parts of passages.
+// partsPath is what a PartsWriter wrote beside them.
+func OpenGrouped(d disk.Disk, kind, vectorsPath, graphPath, partsPath string) (*Grouped, error) {
+	p, err := openParts(d, partsPath)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := Open(d, kind, vectorsPath, graphPath)
+	if err != nil {
+		return nil, errors.Join(err, p.file.Close())
+	}
+	g := &Grouped{rows, p}
+	if rows.Len() != p.rows {
+		return nil, errors.Join(fmt.Errorf("%s is of %d vectors, and %s has %d: rebuild them", partsPath, p.rows, vectorsPath, rows.Len()), g.Close())
+	}
+	return g, nil
+}
+
+// Len is the number of passages.
+func (g *Grouped) Len() int { return g.parts.count }
+
+// Rows is the number of vectors.
+func (g *Grouped) Rows() int { return g.parts.rows }
+
+// Dimension is the number of elements of a vector.
+func (g *Grouped) Dimension() int { return g.rows.Dimension() }
+
+// BytesPerVector is that of a passage's vectors together.
+func (g *Grouped) BytesPerVector() float64 {
+	return 4 + g.rows.BytesPerVector()*float64(g.parts.rows)/float64(max(g.parts.count, 1))
+}
+
+// Search groups the vectors that a search of them keeps on its way, of which there are
+// more than options.K, by passage. Where these are of too few passages, it searches
+// again and keeps twice as many.
+func (g *Grouped) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
+	if err := errors.Join(o.check(g.Len()), g.parts.Verify(ctx)); err != nil {
+		return nil, SearchStats{}, err
+	}
+	wanted, rows := min(o.K, g.Len()), o
+	if o.Filter != nil {
+		wanted, rows.Filter = min(wanted, o.Filter.Len()), o.Filter.rowsOf(g.parts)
+	}
+	var total SearchStats
+	for rows.Ef = g.kept(o); ; rows.Ef *= 2 {
+		// Of what is kept, a few deletions may take away some: see tombstoneShare.
+		rows.K = max(1, rows.Ef-rows.Ef/tombstoneShare)
+		hits, stats, err := g.rows.Search(ctx, query, rows)
+		if err != nil {
+			return nil, total, err
+		}
+		total = SearchStats{Scored: total.Scored + stats.Scored, Exact: stats.Exact}
+		passages := g.passages(hits)
+		if len(passages) < wanted && len(hits) >= rows.K {
+			continue
+		}
+		if stats.Exact {
+			return passages[:min(wanted, len(passages))], total, nil
+		}
+		hits, err = g.best(query, passages, wanted)
+		return hits, total, err
+	}
+}
+
+// kept is how many vectors a search keeps on its way.
+func (g *Grouped) kept(o SearchOptions) int {
+	ef := o.Ef
+	if ef <= 0 {
+		ef = defaultEf(min(o.K, g.Len()))
+	}
+	return max(ef, min(o.K, g.Len()))
+}
+
+// passages are the passages of vectors that were found, in their order: each with the
+// score of the first of its vectors.
+func (g *Grouped) passages(rows []rank.Hit) []rank.Hit {
+	out, seen := make([]rank.Hit, 0, len(rows)), make(map[rank.Ordinal]bool, len(rows))
+	for _, h := range rows {
+		if o := g.parts.passage(h.Ordinal); !seen[o] {
+			seen[o] = true
+			out = append(out, rank.Hit{Ordinal: o, Score: h.Score})
+		}
+	}
+	return out
+}
+
+// best scores passages by all of their vectors, since a graph may have missed the
+// nearest one, and keeps the k best.
+func (g *Grouped) best(query []float32, passages []rank.Hit, k int) ([]rank.Hit, error) {
+	ordinals, scores := make([]rank.Ordinal, len(passages)), make([]float32, len(passages))
+	for i, h := range passages {
+		ordinals[i] = h.Ordinal
+	}
+	g.Scores(query, ordinals, scores)
+	top := rank.NewTopK(k)
+	for i, o := range ordinals {
+		if math.IsNaN(float64(scores[i])) {
+			return nil, &DamageError{Path: g.parts.file.Path(), What: fmt.Sprintf("passage %d has a score that is not a number", o)}
+		}
+		top.Push(rank.Hit{Ordinal: o, Score: scores[i]})
+	}
+	return top.Sorted(), nil
+}
+
+// SearchExact is Search with Exact for many queries.
+func (g *Grouped) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
+	if err := errors.Join(SearchOptions{K: k}.check(g.Len()), g.parts.Verify(ctx)); err != nil {
+		return nil, err
+	}
+	wanted, out := min(k, g.Len()), make([][]rank.Hit, len(queries))
+	missing := make([]int, len(queries))
+	for i := range missing {
+		missing[i] = i
+	}
+	for kept := g.kept(SearchOptions{K: k}); len(missing) > 0; kept *= 2 {
+		some := make([][]float32, len(missing))
+		for i, at := range missing {
+			some[i] = queries[at]
+		}
+		found, err := g.rows.SearchExact(ctx, some, kept)
+		if err != nil {
+			return nil, err
+		}
+		var again []int
+		for i, at := range missing {
+			if out[at] = g.passages(found[i]); len(out[at]) < wanted {
+				again = append(again, at)
+			}
+			out[at] = out[at][:min(wanted, len(out[at]))]
+		}
+		missing = again
+	}
+	return out, nil
+}
+
+// Scores writes the greatest inner products of a query with the vectors of each
+// passage to out: see Index.
+func (g *Grouped) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
+	whole := g.parts.Verify(context.Background()) == nil
+	rows := make([]rank.Ordinal, 0, 2*len(ordinals))
+	for _, o := range ordinals {
+		for row, end := g.parts.of(o); whole && row < end; row++ {
+			rows = append(rows, row)
+		}
+	}
+	scores := make([]float32, len(rows))
+	g.rows.Scores(query, rows, scores)
+	for i, o := range ordinals {
+		out[i] = float32(math.NaN())
+		if first, end := g.parts.of(o); whole && first < end {
+			out[i], _ = greatest(scores[:end-first])
+			scores = scores[end-first:]
+		}
+	}
+}
+
+// greatest is the greatest of scores and its place, the first of equals; one that is
+// not a number, where there is one.
+func greatest(scores []float32) (best float32, at int) {
+	best = scores[0]
+	for i, s := range scores {
+		if s > best || math.IsNaN(float64(s)) {
+			best, at = s, i
+		}
+	}
+	return best, at
+}
+
+// Best is the part of a passage whose vector has the greatest inner product with a
+// query, the first of equals, and that product.
+func (g *Grouped) Best(query []float32, o rank.Ordinal) (rank.Span, float32, error) {
+	if len(query) != g.Dimension() {
+		return rank.Span{}, 0, &QueryError{fmt.Sprintf("it has %d elements; the index holds vectors of %d", len(query), g.Dimension())}
+	}
+	if err := g.Verify(context.Background()); err != nil {
+		return rank.Span{}, 0, err
+	}
+	first, end := g.parts.of(o)
+	if first == end {
+		return rank.Span{}, 0, &QueryError{fmt.Sprintf("there is no passage %d among %d", o, g.Len())}
+	}
+	rows, scores := make([]rank.Ordinal, end-first), make([]float32, end-first)
+	for i := range rows {
+		rows[i] = first + rank.Ordinal(i)
+	}
+	g.rows.Scores(query, rows, scores)
+	score, at := greatest(scores)
+	return g.parts.span(rows[at]), score, nil
+}
+
+// Vector is the vectors of a passage, one after the other, in memory of their own.
+func (g *Grouped) Vector(o rank.Ordinal) []float32 {
+	first, end := g.parts.of(o)
+	out := make([]float32, 0, int(end-first)*g.Dimension())
+	for ; first < end; first++ {
+		out = append(out, g.rows.Vector(first)...)
+	}
+	return out
+}
+
+// Spans are the parts of a passage, in the order of its vectors: whatever lies in the
+// file. Who has not searched calls Verify first.
+func (g *Grouped) Spans(o rank.Ordinal) (out []rank.Span) {
+	first, end := g.parts.of(o)
+	for ; first < end; first++ {
+		out = append(out, g.parts.span(first))
+	}
+	return out
+}
+
+// Verify compares the checksums of all files, unless that was done.
+func (g *Grouped) Verify(ctx context.Context) error {
+	if err := g.parts.Verify(ctx); err != nil {
+		return err
+	}
+	return g.rows.Verify(ctx)
+}
+
+// Check verifies all files and that they belong together.
+func (g *Grouped) Check() error { return errors.Join(g.rows.Check(), g.parts.Check()) }
+
+// Close gives up the memory maps.
+func (g *Grouped) Close() error { return errors.Join(g.rows.Close(), g.parts.file.Close()) }

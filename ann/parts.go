@@ -1,0 +1,169 @@
+package ann
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"sync/atomic"
+
+	"conclave/ann/graph"
+	"conclave/ann/mapped"
+	"conclave/disk"
+	"conclave/rank"
+)
+
+const (
+	partsKind    = "parts"
+	partsVersion = 1
+)
+
+// parts is an open file that says which vectors are a passage's, and of which parts
+// of its text, memory-mapped. It does not change, so any number of goroutines may
+// read it. A passage's vectors lie one after the other; that of a part is called a
+// row.
+//
+// The first section is the begin and end of each row's part. The second is where the
+// passages' rows begin: count+1 numbers, the last where the last one's end. A passage
+// without rows is impossible. Parameters are count and rows.
+type parts struct {
+	file    *mapped.File
+	count   int
+	rows    int
+	spans   []uint32
+	offsets []uint32
+	// whole is set once the checksums, offsets and spans were found right.
+	whole atomic.Bool
+}
+
+// openParts maps a file that a PartsWriter wrote. Its cost does not depend on the
+// number of passages.
+func openParts(d disk.Disk, path string) (*parts, error) {
+	file, err := mapped.Open(d, path, partsKind, partsVersion)
+	if err != nil {
+		return nil, err
+	}
+	count, rows := file.Parameter(0), file.Parameter(1)
+	if count > rows || rows > graph.MaxRows {
+		return nil, errors.Join(fmt.Errorf("parts: the header of %s says %d passages with %d vectors, which is not possible: rebuild it", path, count, rows), file.Close())
+	}
+	p := &parts{file: file, count: int(count), rows: int(rows)}
+	if p.spans, err = mapped.Values[uint32](file, 0, 2*p.rows); err == nil {
+		p.offsets, err = mapped.Values[uint32](file, 1, p.count+1)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return p, nil
+}
+
+// of is the rows of a passage, from first to before end: none where there is no such
+// passage, or the offsets are not possible.
+func (p *parts) of(o rank.Ordinal) (first, end rank.Ordinal) {
+	if int64(o) >= int64(p.count) {
+		return 0, 0
+	}
+	first, end = rank.Ordinal(p.offsets[o]), rank.Ordinal(p.offsets[o+1])
+	if first >= end || int64(end) > int64(p.rows) {
+		return 0, 0
+	}
+	return first, end
+}
+
+// passage is the passage of a row.
+func (p *parts) passage(row rank.Ordinal) rank.Ordinal {
+	return rank.Ordinal(sort.Search(p.count, func(i int) bool { return p.offsets[i] > uint32(row) }) - 1)
+}
+
+func (p *parts) span(row rank.Ordinal) rank.Span {
+	return rank.Span{Begin: p.spans[2*row], End: p.spans[2*row+1]}
+}
+
+// Verify compares the file's checksums and looks through it, unless that was done.
+func (p *parts) Verify(ctx context.Context) error {
+	if p.whole.Load() {
+		return nil
+	}
+	err := p.file.Verify(ctx)
+	if err == nil {
+		err = p.look()
+	}
+	p.whole.Store(err == nil)
+	return err
+}
+
+// Check is Verify, whether that was done or not.
+func (p *parts) Check() error { return errors.Join(p.file.Check(), p.look()) }
+
+// look reports rows that do not lie one after the other, and parts that end before
+// they begin.
+func (p *parts) look() error {
+	damaged := func(format string, args ...any) error {
+		return &DamageError{Path: p.file.Path(), What: fmt.Sprintf(format, args...)}
+	}
+	if first, end := p.offsets[0], p.offsets[p.count]; first != 0 || int64(end) != int64(p.rows) {
+		return damaged("its %d rows are said to be those from %d to %d", p.rows, first, end)
+	}
+	for i := range p.count {
+		if first, end := p.offsets[i], p.offsets[i+1]; first >= end {
+			return damaged("passage %d has the rows from %d to %d", i, first, end)
+		}
+	}
+	for i := range p.rows {
+		if s := p.span(rank.Ordinal(i)); s.Begin > s.End {
+			return damaged("row %d is of the bytes from %d to %d", i, s.Begin, s.End)
+		}
+	}
+	return nil
+}
+
+// PartsWriter writes the file that says of which parts of passages the vectors of an
+// index are. It is not safe for concurrent use.
+type PartsWriter struct {
+	out     *mapped.Writer
+	offsets []uint32
+	pairs   []uint32
+}
+
+// CreateParts begins the file. It appears under its name when Close succeeds, and not
+// before.
+func CreateParts(d disk.Disk, path string) (*PartsWriter, error) {
+	out, err := mapped.Create(d, path, partsKind, partsVersion)
+	if err != nil {
+		return nil, err
+	}
+	return &PartsWriter{out: out, offsets: []uint32{0}}, nil
+}
+
+// Append adds a passage: the parts of its text, in the order of their vectors.
+func (w *PartsWriter) Append(spans []rank.Span) error {
+	end := w.offsets[len(w.offsets)-1]
+	if len(spans) == 0 {
+		return fmt.Errorf("parts: passage %d has none; it needs one at least", len(w.offsets)-1)
+	}
+	if uint64(end)+uint64(len(spans)) > graph.MaxRows {
+		return fmt.Errorf("parts: a file holds at most %d", graph.MaxRows)
+	}
+	w.pairs = w.pairs[:0]
+	for _, s := range spans {
+		if s.Begin > s.End {
+			return fmt.Errorf("parts: passage %d has one from byte %d to byte %d", len(w.offsets)-1, s.Begin, s.End)
+		}
+		w.pairs = append(w.pairs, s.Begin, s.End)
+	}
+	w.offsets = append(w.offsets, end+uint32(len(spans)))
+	return mapped.Append(w.out, w.pairs)
+}
+
+// Close makes the file durable and gives it its name. When it fails, nothing is left.
+func (w *PartsWriter) Close() error {
+	if err := errors.Join(w.out.Section(), mapped.Append(w.out, w.offsets)); err != nil {
+		w.out.Abort()
+		return err
+	}
+	count := len(w.offsets) - 1
+	return w.out.Commit(uint64(count), uint64(w.offsets[count]))
+}
+
+// Abort removes what was written. After Close it does nothing, so it can be deferred.
+func (w *PartsWriter) Abort() { w.out.Abort() }
