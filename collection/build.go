@@ -44,6 +44,9 @@ func build(ctx context.Context, d disk.Disk, dir string, source Source, o BuildO
 	for _, x := range o.Experts {
 		plan.Experts = append(plan.Experts, describeExpert(x, index))
 	}
+	if err := plan.checkOwners(dir); err != nil {
+		return report, err
+	}
 	return w.addSegment(ctx, &plan, source, o)
 }
 
@@ -96,6 +99,9 @@ func matchExperts(dir string, m *manifest, encoders []PassageEncoder) error {
 		given[x.Name()] = true
 		if err := matchExpert(dir, m, x); err != nil {
 			return err
+		}
+		if has := m.expert(x.Name()); has.Parts != (x.Parts() != nil) || has.Owner != x.Owner() {
+			return fault(ErrOtherEncoder, dir, has.Name, "the encoder of expert %q says otherwise than %s which passages' vectors it has: of parts: %t, of expert %q; there: %t, %q", has.Name, dir, x.Parts() != nil, x.Owner(), has.Parts, has.Owner)
 		}
 	}
 	for _, x := range m.Experts {

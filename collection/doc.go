@@ -10,6 +10,10 @@
 //   - generation: the number of a manifest, one more with each;
 //   - expert: here, the encoder of passages that made some vectors. It is known
 //     by its fingerprint;
+//   - part: of a passage, bytes of its text that have a vector of their own, for an
+//     expert that cuts passages (Cut);
+//   - owner: of an expert that has no vectors, the one whose vectors it searches.
+//     Both have the same encoder of passages;
 //   - to pin: to hold a generation, so that its files stay open until it is
 //     released;
 //   - tombstone: a mark that a passage of a segment is deleted;
@@ -29,7 +33,8 @@
 //	LOCK            flock: one process writes
 //	wal/            the log
 //	seg-000001/     passages, words, tags, deleted-7, and for each expert
-//	                NAME-3.vectors, NAME-3.hnsw …; words-7 after RebuildWords
+//	                NAME-3.vectors, NAME-3.hnsw …, of an expert of parts
+//	                NAME-3.parts too; words-7 after RebuildWords
 //	tmp-…           what a writer is making; the next writer removes it
 //
 // A file under a name never has other content later: names carry a number that
@@ -39,6 +44,9 @@
 // Each file of a segment ends with a seal, its checksum as the manifest names it,
 // which is compared when the file is opened: one in the place of another is
 // refused (see sealMagic).
+//
+// The manifest has format 2, and format 3 where an expert has parts or an owner,
+// which older programs do not read.
 //
 // # Order
 //

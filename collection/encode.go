@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"conclave/ann"
 	"conclave/corpus"
@@ -13,26 +14,35 @@ import (
 
 // encodedBy makes vectors with an encoder.
 func encodedBy(encoder PassageEncoder, o BuildOptions) vectorMaker {
-	return func(ctx context.Context, d disk.Disk, path string, store passages, x expertManifest, r *reporter) error {
-		return encode(ctx, d, path, store, x, encoder, o, r)
+	return func(ctx context.Context, d disk.Disk, to vectorPaths, store passages, x expertManifest, r *reporter) error {
+		return encode(ctx, d, to, store, x, encoder, o, r)
 	}
 }
 
 // encode writes the vectors of a segment's passages in the order of their
 // ordinals, a batch at a time.
-func encode(ctx context.Context, d disk.Disk, path string, store passages, x expertManifest, encoder PassageEncoder, o BuildOptions, r *reporter) error {
-	to, err := ann.Create(d, x.Index.Kind, path, x.Dimension)
+func encode(ctx context.Context, d disk.Disk, to vectorPaths, store passages, x expertManifest, encoder PassageEncoder, o BuildOptions, r *reporter) error {
+	out, err := createVectors(d, to, x)
 	if err != nil {
 		return err
 	}
-	out := vectorFile{expert: x, to: to}
 	defer out.abort()
-	err = eachBatch(ctx, store, x.Name, o, r, func(batch []corpus.Passage) error {
-		vectors, err := encoder.EncodePassages(ctx, batch)
-		if err != nil {
-			return err
+	err = eachBatch(ctx, store, x.Name, o, r, func(batch []corpus.Passage) (err error) {
+		if x.Parts {
+			if batch, err = out.cut(encoder, batch); err != nil {
+				return err
+			}
 		}
-		return out.append(batch, vectors)
+		for some := range slices.Chunk(batch, o.batchPassages) {
+			vectors, err := encoder.EncodePassages(ctx, some)
+			if err != nil {
+				return err
+			}
+			if err := out.append(some, vectors); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return err
@@ -72,7 +82,34 @@ func eachBatch(ctx context.Context, store passages, name string, o BuildOptions,
 type vectorFile struct {
 	expert expertManifest
 	to     ann.Writer
+	parts  *ann.PartsWriter // nil: a passage has one vector
 	closed bool
+}
+
+func createVectors(d disk.Disk, to vectorPaths, x expertManifest) (f vectorFile, err error) {
+	f.expert = x
+	if f.to, err = ann.Create(d, x.Index.Kind, to.vectors, x.Dimension); err != nil || !x.Parts {
+		return f, err
+	}
+	if f.parts, err = ann.CreateParts(d, to.parts); err != nil {
+		f.to.Abort()
+	}
+	return f, err
+}
+
+// cut writes the parts of passages, and gives what is to be encoded: a passage for each.
+func (f *vectorFile) cut(encoder PassageEncoder, batch []corpus.Passage) (texts []corpus.Passage, err error) {
+	for _, p := range batch {
+		parts, spans, err := Cut(encoder, p)
+		if err != nil {
+			return nil, err
+		}
+		if err := f.parts.Append(spans); err != nil {
+			return nil, err
+		}
+		texts = append(texts, parts...)
+	}
+	return texts, nil
 }
 
 // append writes the vectors of a batch of passages.
@@ -91,15 +128,44 @@ func (f *vectorFile) append(batch []corpus.Passage, vectors [][]float32) error {
 	return nil
 }
 
+// copy writes the vectors of a passage that an index has.
+func (f *vectorFile) copy(from ann.Index, o rank.Ordinal) error {
+	vector := from.Vector(o)
+	if f.parts == nil {
+		return f.to.Append(vector)
+	}
+	if err := f.parts.Append(from.(*ann.Grouped).Spans(o)); err != nil {
+		return err
+	}
+	for row := range slices.Chunk(vector, f.expert.Dimension) {
+		if err := f.to.Append(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (f *vectorFile) close() error {
 	f.closed = true
-	return f.to.Close()
+	err := f.to.Close()
+	if f.parts == nil {
+		return err
+	}
+	if err != nil {
+		f.parts.Abort()
+		return err
+	}
+	return f.parts.Close()
 }
 
 // abort drops what was written, unless the file was closed or never begun.
 func (f *vectorFile) abort() {
-	if f.to != nil && !f.closed {
-		f.to.Abort()
+	if f.to == nil || f.closed {
+		return
+	}
+	f.to.Abort()
+	if f.parts != nil {
+		f.parts.Abort()
 	}
 }
 

@@ -26,19 +26,42 @@ type hashEncoder struct {
 	version   int
 	calls     int
 	fail      func(call int) error
+	parted    bool   // every two words that follow each other are a part
+	owner     string // whose vectors it searches
 }
 
 func (e *hashEncoder) Name() string   { return e.name }
 func (e *hashEncoder) Dimension() int { return e.dimension }
 func (e *hashEncoder) Fingerprint() string {
-	return fmt.Sprintf("hash-%s-%d-%d", e.name, e.dimension, e.version)
+	name := e.name
+	if e.owner != "" {
+		name = e.owner
+	}
+	return fmt.Sprintf("hash-%s-%d-%d", name, e.dimension, e.version)
 }
 
 func (e *hashEncoder) Late() bool { return false }
 
-func (*hashEncoder) Parts() func(string) []rank.Span { return nil }
+func (e *hashEncoder) Parts() func(string) []rank.Span {
+	if !e.parted {
+		return nil
+	}
+	return func(text string) (spans []rank.Span) {
+		var begins []uint32 // of words, and the end
+		for i := range text {
+			if text[i] != ' ' && (i == 0 || text[i-1] == ' ') {
+				begins = append(begins, uint32(i))
+			}
+		}
+		begins = append(begins, uint32(len(text)))
+		for i := 2; i < len(begins); i++ {
+			spans = append(spans, rank.Span{Begin: begins[i-2], End: begins[i]})
+		}
+		return spans
+	}
+}
 
-func (*hashEncoder) Owner() string { return "" }
+func (e *hashEncoder) Owner() string { return e.owner }
 
 func (e *hashEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	e.calls++

@@ -27,6 +27,11 @@ var (
 	ErrNoVectors = errors.New("no vectors of the expert")
 	// ErrHasVectors: the expert is to be added and is there already.
 	ErrHasVectors = errors.New("vectors of the expert already")
+	// ErrNoOwner: an expert has no vectors of its own, and the one whose vectors it
+	// searches is not there, or has others.
+	ErrNoOwner = errors.New("no owner of the vectors")
+	// ErrIsOwner: the expert is to be removed, and another one searches its vectors.
+	ErrIsOwner = errors.New("owner of another expert's vectors")
 	// ErrOtherEncoder: another encoder made the expert's vectors.
 	ErrOtherEncoder = errors.New("vectors of another encoder")
 	// ErrNoEncoder: passages are to be added without the expert's encoder.

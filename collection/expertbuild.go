@@ -27,15 +27,47 @@ func describeExpert(x PassageEncoder, index Index) expertManifest {
 	if x.Late() {
 		index = Index{Kind: ann.Late}
 	}
-	return expertManifest{Name: x.Name(), Fingerprint: x.Fingerprint(), Dimension: x.Dimension(), Index: index}
+	if x.Owner() != "" {
+		index = Index{}
+	}
+	return expertManifest{Name: x.Name(), Fingerprint: x.Fingerprint(), Dimension: x.Dimension(), Index: index, Parts: x.Parts() != nil, Owner: x.Owner()}
 }
 
 // files are the places of an expert's files in a manifest.
 func (x *segmentExpert) files() []*fileManifest {
-	if x.Graph == nil {
-		return []*fileManifest{&x.Vectors}
+	out := []*fileManifest{&x.Vectors}
+	for _, f := range []*fileManifest{x.Graph, x.Parts} {
+		if f != nil {
+			out = append(out, f)
+		}
 	}
-	return []*fileManifest{&x.Vectors, x.Graph}
+	return out
+}
+
+// vectorPaths is where an expert's files are in a segment; "" for those it has not.
+type vectorPaths struct{ vectors, graph, parts string }
+
+func (x *segmentExpert) paths(dir string) (p vectorPaths) {
+	p.vectors = filepath.Join(dir, x.Vectors.Name)
+	if x.Graph != nil {
+		p.graph = filepath.Join(dir, x.Graph.Name)
+	}
+	if x.Parts != nil {
+		p.parts = filepath.Join(dir, x.Parts.Name)
+	}
+	return p
+}
+
+// open opens the index of an expert.
+func (p vectorPaths) open(d disk.Disk, kind string) (ann.Index, error) {
+	if p.parts == "" {
+		return ann.Open(d, kind, p.vectors, p.graph)
+	}
+	ix, err := ann.OpenGrouped(d, kind, p.vectors, p.graph, p.parts)
+	if err != nil {
+		return nil, err // no *ann.Grouped
+	}
+	return ix, nil
 }
 
 // buildExpert makes the vectors of a segment's passages, builds the index, and
@@ -47,24 +79,25 @@ func buildExpert(ctx context.Context, d disk.Disk, dir string, store passages, x
 		return out, err
 	}
 	out = segmentExpert{Name: x.Name, Vectors: fileManifest{Name: fmt.Sprintf("%s-%d.vectors", x.Name, number)}}
-	vectors, graph := filepath.Join(dir, out.Vectors.Name), ""
 	if kind.Graph {
 		out.Graph = &fileManifest{Name: fmt.Sprintf("%s-%d.%s", x.Name, number, kind.Name)}
-		graph = filepath.Join(dir, out.Graph.Name)
 	}
+	if x.Parts {
+		out.Parts = &fileManifest{Name: fmt.Sprintf("%s-%d.parts", x.Name, number)}
+	}
+	to := out.paths(dir)
 	defer func() {
 		if err != nil {
-			_ = d.Remove(vectors) // else the next writer does
-			if graph != "" {
-				_ = d.Remove(graph)
+			for _, f := range out.files() {
+				_ = d.Remove(filepath.Join(dir, f.Name)) // else the next writer does
 			}
 			err = fmt.Errorf("expert %s: %w", x.Name, err)
 		}
 	}()
-	if err := vectorsOf(ctx, d, vectors, store, x, r); err != nil {
+	if err := vectorsOf(ctx, d, to, store, x, r); err != nil {
 		return out, err
 	}
-	err = ann.Build(ctx, d, kind.Name, vectors, graph, ann.BuildOptions{
+	err = ann.Build(ctx, d, kind.Name, to.vectors, to.graph, ann.BuildOptions{
 		M: x.Index.M, EfConstruction: x.Index.EfConstruction, Seed: x.Index.Seed, Threads: o.Threads,
 		Progress: func(done, total int) {
 			r.report(Progress{Stage: Graph, Expert: x.Name, Done: int64(done), Total: int64(total), Unit: "vectors"})
@@ -73,7 +106,7 @@ func buildExpert(ctx context.Context, d disk.Disk, dir string, store passages, x
 	if err != nil {
 		return out, err
 	}
-	ix, err := ann.Open(d, kind.Name, vectors, graph)
+	ix, err := to.open(d, kind.Name)
 	if err != nil {
 		return out, err
 	}

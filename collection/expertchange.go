@@ -23,6 +23,14 @@ func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 		return BuildReport{}, fault(ErrHasVectors, w.dir, has.Name, "%s has vectors of expert %q already, made by the encoder %s: take them out first", w.dir, has.Name, short(has.Fingerprint))
 	}
 	x := describeExpert(encoder, index)
+	plan := *w.snapshot()
+	plan.Experts = append(slices.Clone(plan.Experts), x)
+	if err := plan.checkOwners(w.dir); err != nil {
+		return BuildReport{}, err
+	}
+	if x.Owner != "" {
+		return w.addBorrower(ctx, x)
+	}
 	report, after, err := extend(ctx, w, o, extension[*segmentExpert]{
 		stage: func(p Progress) bool { return p.Unit == "passages" || p.Unit == "vectors" },
 		build: func(made *draft, dir string, store *corpus.Store, r *reporter) (*segmentExpert, []*fileManifest, error) {
@@ -44,10 +52,30 @@ func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 	return report, err
 }
 
+// addBorrower adds an expert that searches the vectors of another one.
+func (w *writer) addBorrower(ctx context.Context, x expertManifest) (report BuildReport, err error) {
+	if err := w.built(); err != nil {
+		return report, err
+	}
+	after, err := w.publish(ctx, w.draft(), func(m *manifest) error {
+		m.Experts = append(m.Experts, x)
+		return nil
+	})
+	if err != nil {
+		return report, err
+	}
+	return BuildReport{Generation: after.Generation, Recall: map[string]Recall{x.Name: joined(after.Segments, x.Owner)}}, nil
+}
+
 // removeExpert is RemoveExpert.
 func (w *writer) removeExpert(ctx context.Context, name string) error {
 	if w.snapshot().expert(name) == nil {
 		return fmt.Errorf("%s has no vectors of expert %q", w.dir, name)
+	}
+	for _, x := range w.snapshot().Experts {
+		if x.Owner == name {
+			return fault(ErrIsOwner, w.dir, x.Name, "the vectors of expert %q in %s are searched by expert %q too: take that one out first", name, w.dir, x.Name)
+		}
 	}
 	_, err := w.publish(ctx, w.draft(), func(m *manifest) error {
 		m.Experts = slices.DeleteFunc(m.Experts, func(x expertManifest) bool { return x.Name == name })

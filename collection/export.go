@@ -39,54 +39,86 @@ func (g *Generation) ExportPassages(ctx context.Context, to io.Writer) error {
 }
 
 // ExportVectors writes the vectors of each expert into a folder as EXPERT.npy: float32, a
-// row for each line of ExportPassages. Late interaction, which has a list of vectors for
-// each passage, is left out.
+// row for each line of ExportPassages. Where a passage has several, the rows of one follow
+// those of the other, and EXPERT.parts.npy, uint32, has for each the line, from 0, and the
+// bytes of its text where the part begins and ends. Late interaction, which has a list of
+// vectors for each passage, is left out, and who searches the vectors of another.
 func (g *Generation) ExportVectors(ctx context.Context, folder string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	for _, x := range g.Experts() {
+	for _, x := range g.manifest.keepers() {
 		if x.Index.Kind == ann.Late {
 			continue
 		}
-		if err := g.exportExpert(ctx, x, filepath.Join(folder, x.Name+".npy")); err != nil {
+		if err := g.exportExpert(ctx, x, folder); err != nil {
 			return fmt.Errorf("vectors of %s: %w", x.Name, err)
 		}
 	}
 	return nil
 }
 
-// exportExpert writes NumPy's format 1.0: a header that is padded to 64 bytes,
-// and the numbers row by row, little-endian.
-func (g *Generation) exportExpert(ctx context.Context, x ExpertFiles, path string) (err error) {
+func (g *Generation) exportExpert(ctx context.Context, x expertManifest, folder string) error {
 	index, ok := g.Expert(x.Name)
 	if !ok {
 		return errors.New("the collection has none")
 	}
+	rows := g.Len()
+	if x.Parts {
+		var parts []byte
+		rows = 0
+		line := uint32(0)
+		err := g.eachPassage(ctx, func(ordinal rank.Ordinal) error {
+			spans, err := index.Spans(ordinal)
+			for _, s := range spans {
+				for _, number := range [...]uint32{line, s.Begin, s.End} {
+					parts = binary.LittleEndian.AppendUint32(parts, number)
+				}
+			}
+			rows, line = rows+len(spans), line+1
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := exportArray(filepath.Join(folder, x.Name+".parts.npy"), "<u4", rows, 3, func(w io.Writer) error {
+			_, err := w.Write(parts)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return exportArray(filepath.Join(folder, x.Name+".npy"), "<f4", rows, x.Dimension, func(w io.Writer) error {
+		var row []byte
+		return g.eachPassage(ctx, func(ordinal rank.Ordinal) error {
+			vector, err := index.Vector(ordinal)
+			if err != nil {
+				return err
+			}
+			row = row[:0]
+			for _, number := range vector {
+				row = binary.LittleEndian.AppendUint32(row, math.Float32bits(number))
+			}
+			_, err = w.Write(row)
+			return err
+		})
+	})
+}
+
+// exportArray writes NumPy's format 1.0: a header that is padded to 64 bytes,
+// and the numbers row by row, little-endian.
+func exportArray(path, number string, rows, columns int, write func(io.Writer) error) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	w := bufio.NewWriter(file)
-	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", g.Len(), x.Dimension)
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", number, rows, columns)
 	const before = 10 // magic, version and the header's length
 	padded := (before+len(header)+1+63)/64*64 - before
 	if _, err := w.WriteString("\x93NUMPY\x01\x00" + string([]byte{byte(padded), byte(padded >> 8)}) + fmt.Sprintf("%-*s\n", padded-1, header)); err != nil {
 		return err
 	}
-	var row []byte
-	err = g.eachPassage(ctx, func(ordinal rank.Ordinal) error {
-		vector, err := index.Vector(ordinal)
-		if err != nil {
-			return err
-		}
-		row = row[:0]
-		for _, number := range vector {
-			row = binary.LittleEndian.AppendUint32(row, math.Float32bits(number))
-		}
-		_, err = w.Write(row)
-		return err
-	})
-	return errors.Join(err, w.Flush())
+	return errors.Join(write(w), w.Flush())
 }

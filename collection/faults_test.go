@@ -137,7 +137,7 @@ func (r *faultRun) encoders(dir string) LiveOptions {
 		r.fatalf("%v", err)
 	}
 	for _, x := range m.Experts {
-		o.Build.Experts = append(o.Build.Experts, &hashEncoder{name: x.Name, dimension: x.Dimension})
+		o.Build.Experts = append(o.Build.Experts, &hashEncoder{name: x.Name, dimension: x.Dimension, parted: x.Parts, owner: x.Owner})
 	}
 	return o
 }
@@ -186,7 +186,15 @@ func (r *faultRun) script() []faultStep {
 		}}
 	}
 	flush := faultStep{do: r.flush, told: true}
-	another := &hashEncoder{name: "b", dimension: 4}
+	another := &hashEncoder{name: "b", dimension: 4, parted: true}
+	remove := func(expert string) faultStep {
+		return faultStep{do: func() error {
+			if r.live.writer.snapshot().expert(expert) == nil {
+				return nil
+			}
+			return r.live.RemoveExpert(r.t.Context(), expert)
+		}}
+	}
 	return []faultStep{
 		apply(put(numbered("a", 1)), put(numbered("b", 2)), Change{Delete: "p1"}),
 		apply(put(numbered("p2", 3)), Change{Delete: "a"}),
@@ -205,8 +213,12 @@ func (r *faultRun) script() []faultStep {
 			if r.live.writer.snapshot().expert("b") == nil {
 				return nil
 			}
-			return r.live.RemoveExpert(r.t.Context(), "b")
+			_, err := r.live.AddExpert(r.t.Context(), &hashEncoder{name: "c", dimension: 4, owner: "b"}, BuildOptions{})
+			return err
 		}},
+		{do: func() error { return r.live.merge(r.t.Context(), segmentNames(r.live.writer)) }},
+		remove("c"),
+		remove("b"),
 		apply(put(numbered("d", 7))),
 		{do: func() error { // offline
 			r.close()

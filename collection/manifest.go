@@ -52,12 +52,17 @@ func (w wordsManifest) String() string {
 	return out
 }
 
-// expertManifest is an expert whose vectors every segment has.
+// expertManifest is an expert whose vectors, or whose owner's, every segment has.
 type expertManifest struct {
 	Name        string `json:"name"`
 	Fingerprint string `json:"fingerprint"` // of the passage encoder
 	Dimension   int    `json:"dimension"`
-	Index       Index  `json:"index"`
+	Index       Index  `json:"index,omitzero"` // none with an owner
+	// Parts: a passage has a vector for each of several parts of its text.
+	Parts bool `json:"parts,omitempty"`
+	// Owner is the expert whose vectors are this one's too: segments have nothing of
+	// this one.
+	Owner string `json:"owner,omitempty"`
 }
 
 // segmentManifest is one segment and its files.
@@ -79,6 +84,7 @@ type segmentExpert struct {
 	Name    string        `json:"name"`
 	Vectors fileManifest  `json:"vectors"`
 	Graph   *fileManifest `json:"graph,omitempty"` // none for flat
+	Parts   *fileManifest `json:"parts,omitempty"` // which vectors are a passage's, and of which parts
 	Recall  Recall        `json:"recall"`
 }
 
@@ -93,10 +99,9 @@ type fileManifest struct {
 // files lists a segment's files.
 func (s *segmentManifest) files() []fileManifest {
 	out := []fileManifest{s.Store, s.Words}
-	for _, x := range s.Experts {
-		out = append(out, x.Vectors)
-		if x.Graph != nil {
-			out = append(out, *x.Graph)
+	for i := range s.Experts {
+		for _, f := range s.Experts[i].files() {
+			out = append(out, *f)
 		}
 	}
 	if out = append(out, s.Tags); s.Tombstones != nil {
@@ -123,6 +128,20 @@ func (m *manifest) expert(name string) *expertManifest {
 		}
 	}
 	return nil
+}
+
+// keeper is the expert whose vectors an expert has: itself, or its owner.
+func (m *manifest) keeper(name string) *expertManifest {
+	x := m.expert(name)
+	if x != nil && x.Owner != "" {
+		return m.expert(x.Owner)
+	}
+	return x
+}
+
+// keepers are the experts that have vectors of their own.
+func (m *manifest) keepers() []expertManifest {
+	return slices.DeleteFunc(slices.Clone(m.Experts), func(x expertManifest) bool { return x.Owner != "" })
 }
 
 // live is how many passages there are.
@@ -184,7 +203,10 @@ func (m *manifest) check() error {
 			return fmt.Errorf("expert %q has dimension %d", x.Name, x.Dimension)
 		}
 	}
-	total := 0
+	if err := m.checkOwners(""); err != nil {
+		return err
+	}
+	total, keepers := 0, m.keepers()
 	for i := range m.Segments {
 		s := &m.Segments[i]
 		if err := once("segment", s.Name, segmentName); err != nil {
@@ -196,12 +218,15 @@ func (m *manifest) check() error {
 		if total += s.Passages; uint64(total) > uint64(^rank.Ordinal(0)) {
 			return fmt.Errorf("the segments have more than %d passages", ^rank.Ordinal(0))
 		}
-		if len(s.Experts) != len(m.Experts) {
-			return fmt.Errorf("segment %s has %d experts, the collection %d", s.Name, len(s.Experts), len(m.Experts))
+		if len(s.Experts) != len(keepers) {
+			return fmt.Errorf("segment %s has %d experts, the collection %d", s.Name, len(s.Experts), len(keepers))
 		}
-		for _, x := range m.Experts {
-			if s.expert(x.Name) == nil {
+		for _, x := range keepers {
+			switch of := s.expert(x.Name); {
+			case of == nil:
 				return fmt.Errorf("segment %s has nothing of expert %q", s.Name, x.Name)
+			case x.Parts != (of.Parts != nil):
+				return fmt.Errorf("segment %s has no parts of passages for expert %q, or has them for nothing", s.Name, x.Name)
 			}
 		}
 		for _, f := range s.files() {

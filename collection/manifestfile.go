@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"conclave/disk"
 )
@@ -17,6 +18,7 @@ const (
 	manifestPending = "tmp-manifest"
 	manifestBegin   = "conclave manifest "
 	manifestFormat  = 2
+	partedFormat    = 3 // where an expert has parts, or an owner
 	// maxManifest bounds what a damaged or foreign file can make us read.
 	maxManifest = 256 << 20
 )
@@ -29,11 +31,24 @@ func (m *manifest) encode() ([]byte, error) {
 		return nil, err
 	}
 	body = append(body, '\n')
-	return disk.Label("manifest", manifestFormat, body), nil
+	return disk.Label("manifest", m.format(), body), nil
+}
+
+// format is the lowest that has what the manifest says, so that an older program reads
+// what it can.
+func (m *manifest) format() int {
+	if slices.ContainsFunc(m.Experts, func(x expertManifest) bool { return x.Parts || x.Owner != "" }) {
+		return partedFormat
+	}
+	return manifestFormat
 }
 
 func decodeManifest(data []byte) (*manifest, error) {
-	body, err := disk.Unlabel("manifest", manifestFormat, data)
+	format := manifestFormat
+	if bytes.HasPrefix(data, fmt.Appendf(nil, "%s%d ", manifestBegin, partedFormat)) {
+		format = partedFormat
+	}
+	body, err := disk.Unlabel("manifest", format, data)
 	if err != nil {
 		return nil, fmt.Errorf("%w; restore the collection from a snapshot, or index again", err)
 	}

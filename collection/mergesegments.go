@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"conclave/ann"
 	"conclave/bm25"
 	"conclave/disk"
 	"conclave/rank"
@@ -83,7 +82,7 @@ func (w *writer) merge(ctx context.Context, names []string, o BuildOptions) (gen
 	var s segmentManifest
 	if len(order) > 0 {
 		of := segmentMaker{words: mergedWords(w.disk, from, order), vectors: map[string]vectorMaker{}}
-		for _, x := range plan.Experts {
+		for _, x := range plan.keepers() {
 			of.vectors[x.Name] = copied(from, order)
 		}
 		s, err = w.makeSegment(ctx, made, plan, of, o, &reporter{to: o.Progress}, func(dir string) (passages, error) {
@@ -140,12 +139,12 @@ func mergedWords(d disk.Disk, from []*segment, order []origin) func(ctx context.
 
 // copied makes vectors by copying them from the segments that are merged.
 func copied(from []*segment, order []origin) vectorMaker {
-	return func(ctx context.Context, d disk.Disk, path string, _ passages, x expertManifest, r *reporter) error {
-		out, err := ann.Create(d, x.Index.Kind, path, x.Dimension)
+	return func(ctx context.Context, d disk.Disk, to vectorPaths, _ passages, x expertManifest, r *reporter) error {
+		out, err := createVectors(d, to, x)
 		if err != nil {
 			return err
 		}
-		defer out.Abort()
+		defer out.abort()
 		for _, s := range from { // copies get checksums of their own, which would hide damage for good
 			if err := s.vectors[x.Name].Verify(ctx); err != nil {
 				return fmt.Errorf("merging %s: %w", s.name, err)
@@ -158,11 +157,11 @@ func copied(from []*segment, order []origin) vectorMaker {
 				}
 				r.report(Progress{Stage: Encoding, Expert: x.Name, Done: int64(i), Total: int64(len(order)), Unit: "passages"})
 			}
-			if err := out.Append(from[at.segment].vectors[x.Name].Vector(at.ordinal)); err != nil {
+			if err := out.copy(from[at.segment].vectors[x.Name], at.ordinal); err != nil {
 				return err
 			}
 		}
-		return out.Close()
+		return out.close()
 	}
 }
 

@@ -131,6 +131,9 @@ func (o *BuildOptions) complete() error {
 		if err := checkEncoder(x); err != nil {
 			return err
 		}
+		if tokens, parts, none := x.Late(), x.Parts() != nil, x.Owner() != ""; tokens && parts || tokens && none || parts && none {
+			return fmt.Errorf("expert %q has more than one of these: a vector for each token (%t), one for each part of a passage (%t), none of its own (%t)", x.Name(), tokens, parts, none)
+		}
 		if seen[x.Name()] {
 			return fmt.Errorf("expert %q is named twice", x.Name())
 		}

@@ -21,7 +21,7 @@ type segment struct {
 	store   *corpus.Store
 	words   *bm25.Index
 	tags    *tags.Index
-	vectors map[string]ann.Index // by expert
+	vectors map[string]ann.Index // by expert that has its own
 	dead    tombstones
 	live    *ann.Filter // what is not dead; nil is all
 }
@@ -79,7 +79,7 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 	if err := o.counts(s.Tags, out.tags.Passages(), s.Passages); err != nil {
 		return nil, o.keys, err
 	}
-	for _, x := range m.Experts {
+	for _, x := range m.keepers() {
 		if out.vectors[x.Name], err = o.index(x, s); err != nil {
 			return nil, o.keys, fault(ErrDamagedVectors, dir, x.Name, "%w", err)
 		}
@@ -89,12 +89,11 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 
 // index opens the vectors of an expert.
 func (o *opening) index(x expertManifest, s *segmentManifest) (ann.Index, error) {
-	of, graph := s.expert(x.Name), ""
-	files := []fileManifest{of.Vectors}
-	if of.Graph != nil {
-		files, graph = append(files, *of.Graph), filepath.Join(o.folder, of.Graph.Name)
+	of, files := s.expert(x.Name), []fileManifest{}
+	for _, f := range of.files() {
+		files = append(files, *f)
 	}
-	ix, err := openFile(o, func(path string) (ann.Index, error) { return ann.Open(o.disk, x.Index.Kind, path, graph) }, files...)
+	ix, err := openFile(o, func(string) (ann.Index, error) { return of.paths(o.folder).open(o.disk, x.Index.Kind) }, files...)
 	if err != nil {
 		return nil, err
 	}

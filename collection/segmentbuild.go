@@ -75,7 +75,7 @@ type segmentMaker struct {
 
 // vectorMaker makes the vectors of an expert for passages: an encoder does it
 // from their texts, a merge has them already.
-type vectorMaker func(ctx context.Context, d disk.Disk, path string, texts passages, x expertManifest, r *reporter) error
+type vectorMaker func(ctx context.Context, d disk.Disk, to vectorPaths, texts passages, x expertManifest, r *reporter) error
 
 // encoded makes words and vectors of texts.
 func (w *writer) encoded(plan *manifest, encoders []PassageEncoder, o BuildOptions) segmentMaker {
@@ -106,7 +106,7 @@ func (w *writer) makeSegment(ctx context.Context, made *draft, plan *manifest, o
 	if err := writeTags(ctx, w.disk, dir, texts); err != nil {
 		return s, err
 	}
-	for _, x := range plan.Experts {
+	for _, x := range plan.keepers() {
 		built, err := buildExpert(ctx, w.disk, dir, texts, x, of.vectors[x.Name], w.number(), o, r)
 		if err != nil {
 			return s, err

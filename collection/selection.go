@@ -155,7 +155,15 @@ func (c *selections) find(key string) *Selection {
 func (c *selections) keep(key string, s *Selection) {
 	size := len(key)
 	for i := range s.segments {
+		if s.segments[i].words == nil {
+			continue
+		}
 		size += 8 * len(s.segments[i].words)
+		for _, ix := range s.generation.segments[i].vectors {
+			if grouped, ok := ix.(*ann.Grouped); ok { // a bit for each vector, once it was searched
+				size += grouped.Rows() / 8
+			}
+		}
 	}
 	if size > maxSelectionBytes {
 		return

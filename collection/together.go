@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/ann"
 	"conclave/corpus"
 	"conclave/disk"
 )
@@ -26,7 +25,7 @@ func encodedTogether(plan *manifest, encoders []PassageEncoder, o BuildOptions) 
 		makers[e.Name()] = encodedBy(e, o)
 	}
 	asked := func(e PassageEncoder) *expertManifest {
-		if x := plan.expert(e.Name()); x != nil && makers[x.Name] != nil && x.Fingerprint == e.Fingerprint() {
+		if x := plan.expert(e.Name()); x != nil && makers[x.Name] != nil && x.Fingerprint == e.Fingerprint() && !x.Parts && x.Owner == "" {
 			return x
 		}
 		return nil
@@ -49,7 +48,8 @@ type sharedPass struct {
 }
 
 // vectors is a vectorMaker of either.
-func (s *sharedPass) vectors(ctx context.Context, d disk.Disk, path string, store passages, x expertManifest, r *reporter) (err error) {
+func (s *sharedPass) vectors(ctx context.Context, d disk.Disk, to vectorPaths, store passages, x expertManifest, r *reporter) (err error) {
+	path := to.vectors
 	if s.made != "" {
 		return d.Rename(s.made, path)
 	}
@@ -59,12 +59,10 @@ func (s *sharedPass) vectors(ctx context.Context, d disk.Disk, path string, stor
 	}
 	var files [2]vectorFile
 	for i, x := range s.experts {
-		out, err := ann.Create(d, x.Index.Kind, paths[i], x.Dimension)
-		if err != nil {
+		if files[i], err = createVectors(d, vectorPaths{vectors: paths[i]}, x); err != nil {
 			files[0].abort()
 			return err
 		}
-		files[i] = vectorFile{expert: x, to: out}
 	}
 	defer func() {
 		for i := range files {

@@ -10,23 +10,25 @@ import (
 	"conclave/rank"
 )
 
-// Vectors is the vectors of one expert in all segments, searched as one.
+// Vectors is the vectors of one expert in all segments, searched as one. Where a passage
+// has several, its score is the greatest of theirs.
 type Vectors struct {
 	generation *Generation
-	expert     expertManifest
-	indexes    []ann.Index // one a segment
+	expert     expertManifest // that keeps them
+	indexes    []ann.Index    // one a segment
 	among      *Selection
 }
 
-// Expert is the vectors of an expert, or false when the collection has none.
+// Expert is the vectors of an expert, or of its owner, or false when the collection has
+// none.
 func (g *Generation) Expert(name string) (*Vectors, bool) {
-	x := g.manifest.expert(name)
+	x := g.manifest.keeper(name)
 	if x == nil {
 		return nil, false
 	}
 	v := &Vectors{generation: g, expert: *x, among: g.everything}
 	for _, s := range g.segments {
-		v.indexes = append(v.indexes, s.vectors[name])
+		v.indexes = append(v.indexes, s.vectors[x.Name])
 	}
 	return v, true
 }
@@ -107,16 +109,53 @@ func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 	}
 }
 
-// Vector is a copy of the stored vector of a passage.
+// Vector is a copy of the stored vector of a passage, or of its vectors, one after the
+// other.
 func (v *Vectors) Vector(ordinal rank.Ordinal) ([]float32, error) {
+	ix, local, err := v.of(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(ix.Vector(local)), nil
+}
+
+// of is the index of a passage, whose files are whole, and its ordinal there.
+func (v *Vectors) of(ordinal rank.Ordinal) (ann.Index, rank.Ordinal, error) {
 	if int64(ordinal) >= int64(v.generation.total) {
-		return nil, fmt.Errorf("there is no passage number %d among %d", ordinal, v.generation.total)
+		return nil, 0, fmt.Errorf("there is no passage number %d among %d", ordinal, v.generation.total)
 	}
 	at, local := v.locate(ordinal)
 	if err := v.indexes[at].Verify(context.Background()); err != nil {
-		return nil, v.generation.explainDamage(v.expert.Name, err)
+		return nil, 0, v.generation.explainDamage(v.expert.Name, err)
 	}
-	return slices.Clone(v.indexes[at].Vector(local)), nil
+	return v.indexes[at], local, nil
+}
+
+// Parts reports whether a passage has a vector for each of several parts of its text.
+func (v *Vectors) Parts() bool { return v.expert.Parts }
+
+// Spans are the parts of a passage, in the order of its vectors; none without Parts.
+func (v *Vectors) Spans(ordinal rank.Ordinal) ([]rank.Span, error) {
+	ix, local, err := v.of(ordinal)
+	if grouped, ok := ix.(*ann.Grouped); ok {
+		return grouped.Spans(local), err
+	}
+	return nil, err
+}
+
+// BestPart is the part of a passage whose vector has the greatest inner product with query,
+// the first of equals, and that product: the score that Search and Scores give the
+// passage. It is an error without Parts.
+func (v *Vectors) BestPart(query []float32, ordinal rank.Ordinal) (rank.Span, float32, error) {
+	ix, local, err := v.of(ordinal)
+	if err != nil {
+		return rank.Span{}, 0, err
+	}
+	grouped, ok := ix.(*ann.Grouped)
+	if !ok {
+		return rank.Span{}, 0, fmt.Errorf("expert %s has one vector a passage, and none of parts", v.expert.Name)
+	}
+	return grouped.Best(query, local)
 }
 
 func (v *Vectors) locate(o rank.Ordinal) (at int, local rank.Ordinal) {

@@ -142,8 +142,8 @@ func (g *Generation) verifySegment(ctx context.Context, at int) error {
 	errs := []error{
 		disk.Survive(func() error { return s.store.Verify(ctx, nil) }), disk.Survive(s.words.Check), disk.Survive(func() error { return verifyTags(ctx, s.tags, s.store) }),
 	}
-	for _, x := range g.manifest.Experts {
-		if err := disk.Survive(s.vectors[x.Name].Check); err != nil {
+	for _, x := range g.manifest.keepers() {
+		if err := disk.Survive(func() error { return checkVectors(s.vectors[x.Name], s.store) }); err != nil {
 			errs = append(errs, fmt.Errorf("expert %s in %s: %w", x.Name, s.name, err))
 		}
 	}

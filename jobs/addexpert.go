@@ -24,6 +24,9 @@ func AddExpertTo(ctx context.Context, live *collection.Live, encoder collection.
 	if has, err := hasExpert(live, encoder); has || err != nil {
 		return made, err
 	}
+	if encoder.Owner() != "" { // there is nothing to encode
+		return live.AddExpert(ctx, encoder, o)
+	}
 	ahead, err := OpenAhead(scratch, encoder)
 	if err != nil {
 		return made, err

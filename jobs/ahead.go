@@ -122,7 +122,7 @@ func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) (
 // aheadBatch is how many passages are encoded at a time.
 const aheadBatch = 256
 
-// Encode makes the vectors of all passages of a generation that are not known
+// Encode makes the vectors of all passages, or their parts, of a generation that are not known
 // yet, and says how many those were. Deleted passages are among them: an index
 // has a place for each until their segment is merged.
 func (a *Ahead) Encode(ctx context.Context, g *collection.Generation, report func(done, total int)) (encoded int, err error) {
@@ -140,11 +140,17 @@ func (a *Ahead) Encode(ctx context.Context, g *collection.Generation, report fun
 		if err != nil {
 			return encoded, err
 		}
-		if batch = append(batch, p); len(batch) == aheadBatch {
-			if err := flush(); err != nil {
-				return encoded, err
+		parts, _, err := collection.Cut(a.PassageEncoder, p)
+		if err != nil {
+			return encoded, err
+		}
+		for _, part := range parts {
+			if batch = append(batch, part); len(batch) == aheadBatch {
+				if err := flush(); err != nil {
+					return encoded, err
+				}
+				report(o+1, total)
 			}
-			report(o+1, total)
 		}
 	}
 	if err := flush(); err != nil {

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,8 @@ type hashEncoder struct {
 	name    string
 	version int
 	late    bool // a vector for each of a number of tokens that differs
+	parts   func(string) []rank.Span
+	owner   string
 	encoded atomic.Int64
 	before  func(encoded int64) error
 }
@@ -30,10 +33,13 @@ func (e *hashEncoder) Name() string   { return e.name }
 func (e *hashEncoder) Dimension() int { return dimension }
 func (e *hashEncoder) Late() bool     { return e.late }
 
-func (*hashEncoder) Parts() func(string) []rank.Span { return nil }
+func (e *hashEncoder) Parts() func(string) []rank.Span { return e.parts }
 
-func (*hashEncoder) Owner() string         { return "" }
-func (e *hashEncoder) Fingerprint() string { return fmt.Sprint("hash ", e.name, " ", e.version) }
+func (e *hashEncoder) Owner() string { return e.owner }
+
+func (e *hashEncoder) Fingerprint() string {
+	return fmt.Sprint("hash ", cmp.Or(e.owner, e.name), " ", e.version)
+}
 
 func (e *hashEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	if e.before != nil {

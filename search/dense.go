@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"conclave/corpus"
 	"conclave/fusion"
 	"conclave/rank"
 )
@@ -40,6 +41,12 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	vectors, err := p.vectors(x.Expert, f, question)
 	if err != nil {
 		return err
+	}
+	if parts, ok := vectors.(PartIndex); ok {
+		f.highlight = func(o rank.Ordinal, _ corpus.Passage) ([]Highlight, error) {
+			part, score, err := parts.Best(encoded.vector, o)
+			return []Highlight{{Field: "text", Start: int(part.Begin), End: int(part.End), Score: printed(float64(score))}}, err
+		}
 	}
 	f.close = len(x.Representatives) == 0
 	if x.Ensemble != nil {

@@ -13,12 +13,13 @@ import (
 )
 
 // Highlight is a word of a passage that tokens of the question matched best, in late
-// interaction.
+// interaction, or the part of it by which an expert of parts scored it.
 type Highlight struct {
 	Field string `json:"field"` // "title" or "text"
 	Start int    `json:"start"` // in bytes of UTF-8
 	End   int    `json:"end"`
-	// Score is what the tokens that matched it add to late interaction's score.
+	// Score is what the tokens that matched it add to late interaction's score, or the
+	// part's own.
 	Score float64 `json:"score"`
 }
 

@@ -114,6 +114,13 @@ func (s *Server) checkRemoving(r jobs.Request) error {
 	if !s.has(r.Name) {
 		return jobs.Refuse("expert_not_found", "the collection has no vectors of an expert %q", r.Name)
 	}
+	g := s.assembly.Collection.Acquire()
+	defer g.Release()
+	for _, x := range g.Experts() {
+		if x.Owner == r.Name {
+			return jobs.Refuse("expert_in_use", "expert %q searches the vectors of %q: take that one out first", x.Name, r.Name)
+		}
+	}
 	return nil
 }
 

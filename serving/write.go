@@ -91,11 +91,16 @@ func (n noEncoder) Fingerprint() string { return n.files.Fingerprint }
 // Late says that the expert gives each token a vector.
 func (n noEncoder) Late() bool { return n.files.Index.Kind == ann.Late }
 
-// Parts is nil: no vectors are made.
-func (noEncoder) Parts() func(text string) []rank.Span { return nil }
+// Parts cuts nothing: no vectors are made.
+func (n noEncoder) Parts() func(text string) []rank.Span {
+	if !n.files.Parts || n.files.Owner != "" {
+		return nil
+	}
+	return func(string) []rank.Span { return nil }
+}
 
-// Owner is empty.
-func (noEncoder) Owner() string { return "" }
+// Owner is the expert whose vectors these are.
+func (n noEncoder) Owner() string { return n.files.Owner }
 
 // EncodePassages is an error.
 func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float32, error) {

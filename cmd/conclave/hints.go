@@ -104,7 +104,9 @@ func collectionHint(e *collection.Error) string {
 		return index + " --in FILE"
 	case collection.ErrNoVectors:
 		return index + " --add-expert " + e.Expert
-	case collection.ErrHasVectors:
+	case collection.ErrNoOwner:
+		return index + " --add-expert " + e.Expert
+	case collection.ErrHasVectors, collection.ErrIsOwner:
 		return index + " --remove-expert " + e.Expert
 	case collection.ErrNoEncoder:
 		return fmt.Sprintf("name it with --experts, or remove its vectors: %s --remove-expert %s", index, e.Expert)

@@ -19,7 +19,7 @@ import (
 // and each hint is said once.
 func TestHints(t *testing.T) {
 	faults := []error{
-		collection.ErrNotCollection, collection.ErrNoVectors, collection.ErrHasVectors, collection.ErrOtherEncoder, collection.ErrNoEncoder,
+		collection.ErrNotCollection, collection.ErrNoVectors, collection.ErrHasVectors, collection.ErrNoOwner, collection.ErrIsOwner, collection.ErrOtherEncoder, collection.ErrNoEncoder,
 		collection.ErrLowRecall, collection.ErrDamagedVectors, collection.ErrDamagedWords, collection.ErrOtherAnalyser, collection.ErrOtherWords,
 	}
 	for _, what := range faults {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -9,6 +10,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,24 +26,37 @@ import (
 // hashed gives every word a direction, and a text their sum; equal texts have equal
 // vectors. It encodes questions and passages, and late interaction too.
 type hashed struct {
-	name string
-	late bool
+	name  string
+	late  bool
+	parts bool   // every two words that follow each other are a part
+	owner string // whose vectors it searches
 }
 
 const hashedDimension = 8
 
 func (h hashed) Name() string        { return h.name }
 func (h hashed) Dimension() int      { return hashedDimension }
-func (h hashed) Fingerprint() string { return h.name }
+func (h hashed) Fingerprint() string { return cmp.Or(h.owner, h.name) }
 func (h hashed) Late() bool          { return h.late }
 
-func (hashed) Parts() func(string) []rank.Span { return nil }
+func (h hashed) Owner() string { return h.owner }
 
-func (hashed) Owner() string { return "" }
+func (h hashed) Parts() func(string) []rank.Span {
+	if !h.parts {
+		return nil
+	}
+	return func(text string) (out []rank.Span) {
+		words := regexp.MustCompile(`\S+`).FindAllStringIndex(text, -1)
+		for i := 1; i < len(words); i++ {
+			out = append(out, rank.Span{Begin: uint32(words[i-1][0]), End: uint32(words[i][1])})
+		}
+		return out
+	}
+}
 
 func (h hashed) vector(word string) []float32 {
 	f := fnv.New64a()
-	_, _ = io.WriteString(f, h.name+word)
+	_, _ = io.WriteString(f, h.Fingerprint()+word)
 	random, out, square := rand.New(rand.NewPCG(f.Sum64(), 1)), make([]float32, hashedDimension), 0.0
 	for i := range out {
 		out[i] = float32(random.NormFloat64())
@@ -134,7 +149,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 		textOf[passages[i].ID] = passages[i].Text
 	}
 
-	experts := []hashed{{name: "base"}, {name: "health"}, {name: "tokens", late: true}}
+	experts := []hashed{{name: "base"}, {name: "health"}, {name: "parts", parts: true}, {name: "head", owner: "parts"}, {name: "tokens", late: true}}
 	words := bm25.DefaultParams()
 	words.Phrases = true
 	options := collection.BuildOptions{Index: collection.Index{Kind: "flat"}, Words: words, Threads: 1}

@@ -35,7 +35,7 @@ func (v pinned) Vectors(expert string) (search.VectorIndex, bool) {
 	if !ok {
 		return nil, false
 	}
-	return vectors{index}, true
+	return shown(index), true
 }
 
 func (v pinned) Index(expert string) (search.IndexInfo, bool) {
@@ -69,7 +69,7 @@ func (a among) Vectors(expert string) (search.VectorIndex, bool) {
 	if !ok {
 		return nil, false
 	}
-	return vectors{index.Among(a.selection)}, true
+	return shown(index.Among(a.selection)), true
 }
 
 func (a among) Phrases() search.WordIndex { return phrases(a.generation.Phrases(), a.selection) }
@@ -92,6 +92,20 @@ type vectors struct{ *collection.Vectors }
 func (v vectors) Scores(_ context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	v.Vectors.Scores(query, passages, out)
 	return nil
+}
+
+// shown is the vectors of an expert, which tell of parts where a passage has them.
+func shown(index *collection.Vectors) search.VectorIndex {
+	if index.Parts() {
+		return parts{vectors{index}}
+	}
+	return vectors{index}
+}
+
+type parts struct{ vectors }
+
+func (p parts) Best(query []float32, passage rank.Ordinal) (rank.Span, float32, error) {
+	return p.BestPart(query, passage)
 }
 
 type words struct{ *collection.WordIndex }

@@ -1,0 +1,79 @@
+package view
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/search"
+)
+
+// TestPartsAreHighlighted: of an expert of parts, and of one that searches its vectors, a
+// result has the part that the question is nearest to, with the score of the result. Of
+// one of whole passages it has none.
+func TestPartsAreHighlighted(t *testing.T) {
+	experts := []hashed{{name: "plain"}, {name: "parts", parts: true}, {name: "head", owner: "parts"}}
+	options := collection.BuildOptions{Index: collection.Index{Kind: "flat"}}
+	config := search.EngineConfig{}
+	for _, x := range experts {
+		options.Experts = append(options.Experts, x)
+		config.Experts = append(config.Experts, search.Expert{Name: x.name, Encoder: x, Info: search.ExpertInfo{Dimension: hashedDimension}})
+	}
+	texts := map[string]string{"a": "winter river, stone lantern", "b": "Für die Brücke: market bridge candle", "c": "one"}
+	source := &list{}
+	for _, id := range []string{"a", "b", "c"} {
+		source.passages = append(source.passages, corpus.Passage{ID: id, Text: texts[id]})
+	}
+	dir := filepath.Join(t.TempDir(), "index")
+	if _, err := collection.Build(t.Context(), dir, source, options); err != nil {
+		t.Fatal(err)
+	}
+	c, err := collection.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	config.Corpus = Of(c)
+	engine, err := search.NewEngine(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = engine.Close(t.Context()) }()
+	for _, question := range []string{"stone lantern", "market bridge", "one", "Brücke: river"} {
+		for _, x := range experts {
+			r, err := engine.Search(t.Context(), search.Request{Question: question, Fusion: search.Methods{Names: []string{"sum"}}, Experts: &[]string{x.name}, K: 3, Fields: []string{"highlights", "contributions"}})
+			if err != nil || len(r.Results) != 3 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			for _, result := range r.Results {
+				if x.name == "plain" {
+					if result.Highlights != nil {
+						t.Errorf("%q by whole passages: %+v", question, result.Highlights)
+					}
+					continue
+				}
+				query, _ := x.EncodeQuestion(t.Context(), question)
+				best, part := math.Inf(-1), ""
+				words := strings.Fields(texts[result.ID])
+				for i := range max(1, len(words)-1) {
+					text := strings.Join(words[i:min(i+2, len(words))], " ")
+					v, _ := x.EncodeQuestion(t.Context(), text)
+					product := 0.0
+					for j := range v {
+						product += float64(v[j]) * float64(query[j])
+					}
+					if product > best {
+						best, part = product, text
+					}
+				}
+				h := result.Highlights
+				if len(h) != 1 || h[0].Field != "text" || texts[result.ID][h[0].Start:h[0].End] != part || math.Abs(h[0].Score-best) > 1e-4 || math.Abs(*result.Contributions[0].Score-best) > 1e-4 {
+					t.Errorf("%q by %s: %s has %+v, its best part is %q with %v", question, x.name, result.ID, h, part, best)
+				}
+			}
+		}
+	}
+}
