@@ -18,6 +18,7 @@ from torch import Tensor
 from conclave_train.bundle.card import Card
 from conclave_train.bundle.manifest import Folder, HeadManifest
 from conclave_train.data.records import Domain, Question
+from conclave_train.data.split import choose_pool
 from conclave_train.desire_me.fit import Examples, Labels, fit
 from conclave_train.desire_me.graph import write_head
 from conclave_train.desire_me.head import MODES, Head
@@ -26,7 +27,6 @@ from conclave_train.desire_me.settings import DesireMeSettings
 from conclave_train.errors import Interrupted, TrainingError
 from conclave_train.fit.encode import chunks, encode_all
 from conclave_train.fit.state import RunFolder
-from conclave_train.interaction.pool import choose_pool
 from conclave_train.job import Task, divide, read_shared
 from conclave_train.model.checkpoint import Checkpoint
 from conclave_train.model.tokens import Ids
