@@ -44,7 +44,7 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	}
 	if parts, ok := vectors.(PartIndex); ok {
 		f.highlight = func(o rank.Ordinal, _ corpus.Passage) ([]Highlight, error) {
-			part, score, err := parts.Best(encoded.vector, o)
+			part, score, err := parts.Best(question, o)
 			return []Highlight{{Field: "text", Start: int(part.Begin), End: int(part.End), Score: printed(float64(score))}}, err
 		}
 	}

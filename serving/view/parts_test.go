@@ -1,8 +1,10 @@
 package view
 
 import (
+	"context"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +12,17 @@ import (
 	"conclave/corpus"
 	"conclave/search"
 )
+
+// reversing is a head that turns a vector's numbers round.
+type reversing struct{}
+
+func (reversing) Apply(_ context.Context, question []float32) (vector, gate []float32, err error) {
+	vector = slices.Clone(question)
+	slices.Reverse(vector)
+	return vector, nil, nil
+}
+
+func (reversing) Domains() []string { return nil }
 
 // TestPartsAreHighlighted: of an expert of parts, and of one that searches its vectors, a
 // result has the part that the question is nearest to, with the score of the result. Of
@@ -20,7 +33,11 @@ func TestPartsAreHighlighted(t *testing.T) {
 	config := search.EngineConfig{}
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)
-		config.Experts = append(config.Experts, search.Expert{Name: x.name, Encoder: x, Info: search.ExpertInfo{Dimension: hashedDimension}})
+		e := search.Expert{Name: x.name, Encoder: x, Info: search.ExpertInfo{Dimension: hashedDimension}}
+		if x.owner != "" {
+			e.Head = reversing{}
+		}
+		config.Experts = append(config.Experts, e)
 	}
 	texts := map[string]string{"a": "winter river, stone lantern", "b": "Für die Brücke: market bridge candle", "c": "one"}
 	source := &list{}
@@ -56,6 +73,9 @@ func TestPartsAreHighlighted(t *testing.T) {
 					continue
 				}
 				query, _ := x.EncodeQuestion(t.Context(), question)
+				if x.owner != "" {
+					query, _, _ = reversing{}.Apply(t.Context(), query)
+				}
 				best, part := math.Inf(-1), ""
 				words := strings.Fields(texts[result.ID])
 				for i := range max(1, len(words)-1) {
