@@ -187,6 +187,8 @@ def test_a_new_ensemble_for_an_expert(tmp_path: Path) -> None:
     card = (bundle / "CARD.md").read_text()
     assert card.count("## Confidence") == 1
     assert "6 members" in card
+    assert "members 6, hidden 8" in card
+    assert "| members |" not in card  # the earlier ones', among the other settings
     assert "## Settings" in card
     assert "## Trained on" in card
 

@@ -94,7 +94,7 @@ def train_ensemble(
             if name not in (ENSEMBLE, CARD):
                 shutil.copyfile(bundle / name, new.path(name))
         write_ensemble(new.path(ENSEMBLE), fitted.members)
-        card = _card((bundle / CARD).read_text("utf-8"), fitted.summary, domain, settings)
+        card = _card((bundle / CARD).read_text("utf-8"), fitted.summary, searched, settings)
         manifest = manifest_of(values)
         notes = manifest.notes | {f"setting {k}": str(v) for k, v in vars(settings).items()}
         notes["ensemble trained on"] = f"{domain.name}, {domain.fingerprint()}"
@@ -106,11 +106,13 @@ def train_ensemble(
 
 
 def _card(old: str, summary: str, domain: Domain, settings: EnsembleSettings) -> str:
-    """The old card with its section on confidence replaced."""
+    """The old card with its section on confidence replaced, and the ensemble's settings."""
     start = old.find("## Confidence\n")
     end = old.find("\n## ", start + 1) if start >= 0 else -1
     before = old[:start] if start >= 0 else old.rstrip("\n") + "\n\n"
     rest = old[end:] if end >= 0 else ""
-    rows = ", ".join(f"{k} {v}" for k, v in vars(settings).items())
+    values = {k: str(v) for k, v in vars(settings).items()}
+    lines = [line for line in rest.split("\n") if line.split(" | ")[0].removeprefix("| ") not in values]
+    rows = ", ".join(f"{k} {v}" for k, v in values.items())
     trained = f"Ensemble trained on {domain.name} ({len(domain.questions):,} questions): {rows}."
-    return f"{before}## Confidence\n\n{summary}\n\n{trained}\n{rest}"
+    return f"{before}## Confidence\n\n{summary}\n\n{trained}\n" + "\n".join(lines)
