@@ -1,0 +1,45 @@
+"""A smaller union of the domains, for machines that cannot encode all of it.
+
+    python3 bench/reduced.py DATA OUT [TOTAL]
+
+OUT gets DOMAIN.dev.jsonl: the development questions (of medquad 400, by a hash of their
+ids); and passages.jsonl: TOTAL passages (default 6,000), all that answer these, and
+others of the eight domains, by a hash.
+"""
+
+import gzip
+import hashlib
+import json
+import pathlib
+import sys
+
+DOMAINS = "wiki amazon fairytale medquad policy nq covid pubmedqa".split()
+
+
+def read(path):
+    with gzip.open(path, "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def hash_of(record):
+    return hashlib.sha256(("reduced\n" + record["id"]).encode()).hexdigest()
+
+
+data, out = map(pathlib.Path, sys.argv[1:3])
+total = int(sys.argv[3]) if len(sys.argv) > 3 else 6000
+out.mkdir(parents=True, exist_ok=True)
+answers, others = [], []
+for domain in DOMAINS:
+    questions = read(data / domain / "questions.dev.jsonl.gz")
+    if domain == "medquad":
+        questions = sorted(questions, key=hash_of)[:400]
+    write(out / f"{domain}.dev.jsonl", questions)
+    right = {id for q in questions for id in q["positive_ids"]}
+    for passage in read(data / domain / "passages.jsonl.gz"):
+        (answers if passage["id"] in right else others).append(passage)
+others.sort(key=hash_of)
+write(out / "passages.jsonl", answers + others[: max(0, total - len(answers))])
