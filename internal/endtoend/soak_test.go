@@ -48,7 +48,7 @@ func TestSoak(t *testing.T) {
 
 	work := soak{p: p, ledger: l, ended: make(chan struct{}), counts: map[string]int{}}
 	var running sync.WaitGroup
-	for i, do := range []func(*rand.Rand) error{work.write, work.write, work.upload, work.search, work.search, work.snapshot, work.job, work.flood} {
+	for i, do := range []func(*rand.Rand) error{work.writes("a"), work.writes("b"), work.upload, work.search, work.search, work.snapshot, work.job, work.flood} {
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
 		running.Go(func() {
 			if err := work.repeat(rng, do); err != nil {
@@ -119,27 +119,30 @@ func (w *soak) repeat(rng *rand.Rand, do func(*rand.Rand) error) error {
 	}
 }
 
-// write puts or deletes one of 300 passages of its own.
-func (w *soak) write(rng *rand.Rand) error {
-	id := fmt.Sprintf("put/%d", rng.IntN(300))
-	n, method, body := 1+rng.IntN(1_000_000), http.MethodPut, ""
-	if rng.IntN(3) == 0 {
-		n, method = 0, http.MethodDelete
-	} else {
-		body = fmt.Sprintf(`{"text":%q}`, textOf(n))
+// writes puts or deletes passages of its own, one of 300 each time. Changes of one
+// passage must not be under way together: nobody could say which came last.
+func (w *soak) writes(prefix string) func(*rand.Rand) error {
+	return func(rng *rand.Rand) error {
+		id := fmt.Sprintf("%s/%d", prefix, rng.IntN(300))
+		n, method, body := 1+rng.IntN(1_000_000), http.MethodPut, ""
+		if rng.IntN(3) == 0 {
+			n, method = 0, http.MethodDelete
+		} else {
+			body = fmt.Sprintf(`{"text":%q}`, textOf(n))
+		}
+		w.ledger.begin(id, n)
+		status, answer, err := w.p.send(method, "/v1/passages/"+url.PathEscape(id), body)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", method, id, err)
+		}
+		if status/100 != 2 && (status != http.StatusNotFound || method != http.MethodDelete) {
+			return fmt.Errorf("%s %s: %d %s", method, id, status, answer)
+		}
+		w.ledger.done(id, n)
+		w.count(method)
+		time.Sleep(time.Duration(rng.IntN(20)) * time.Millisecond)
+		return nil
 	}
-	w.ledger.begin(id, n)
-	status, answer, err := w.p.send(method, "/v1/passages/"+url.PathEscape(id), body)
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, id, err)
-	}
-	if status/100 != 2 && (status != http.StatusNotFound || method != http.MethodDelete) {
-		return fmt.Errorf("%s %s: %d %s", method, id, status, answer)
-	}
-	w.ledger.done(id, n)
-	w.count(method)
-	time.Sleep(time.Duration(rng.IntN(20)) * time.Millisecond)
-	return nil
 }
 
 // upload replaces a hundred passages at once.
