@@ -86,7 +86,7 @@ type Ingest struct {
 
 // Search holds what a request gets when it does not say otherwise.
 type Search struct {
-	Fusion     string        `yaml:"fusion" oneof:"auto muf muf-sparse hybrid sum rrf" help:"default fusion <method> of requests"`
+	Fusion     string        `yaml:"fusion" help:"default fusion <method> of requests"`
 	K          int           `yaml:"k" between:"1 limits.k"`
 	Candidates int           `yaml:"candidates" between:"1 limits.candidates"`                                            // per source
 	Missing    string        `yaml:"missing" oneof:"exact min"`                                                           // "exact" or "min"
