@@ -25,6 +25,7 @@ type Generator struct {
 	shape            models.Generator
 	tokenizer        *unigram.Tokenizer
 	encoder, decoder runner
+	turn             chan struct{} // held by the one answer that is being written
 
 	mu     sync.RWMutex // held for writing to close
 	closed bool
@@ -68,6 +69,9 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("answering from %d passages of together %d tokens takes %d MB of memory, and %d MB are allowed: ask for fewer passages", e.Passages, e.Tokens, megabytes(e.Needed), megabytes(e.Limit))
 }
 
+// Advice is the error: it says what to do.
+func (e *MemoryError) Advice() string { return e.Error() }
+
 // megabytes rounds up, so that what is more than a limit never looks like it.
 func megabytes(bytes int64) int64 { return (bytes + 999_999) / 1_000_000 }
 
@@ -77,6 +81,19 @@ type QuestionError struct{ Tokens, Limit int }
 func (e *QuestionError) Error() string {
 	return fmt.Sprintf("the question has %d tokens, and the generator reads %d of a question and a passage: ask a shorter one", e.Tokens, e.Limit)
 }
+
+// Advice is the error: it says what to do.
+func (e *QuestionError) Advice() string { return e.Error() }
+
+// ScriptError says that the vocabulary has not the characters of a question.
+type ScriptError struct{ Unknown, Tokens int }
+
+func (e *ScriptError) Error() string {
+	return fmt.Sprintf("of the question's %d tokens the generator does not know %d: it was trained on other scripts", e.Tokens, e.Unknown)
+}
+
+// Advice is the error: there is nothing to do.
+func (e *ScriptError) Advice() string { return e.Error() }
 
 // OpenGenerator loads a bundle of kind generator, and answers a question to see that its
 // graphs do what the manifest says. It runs on a processor.
@@ -90,7 +107,7 @@ func (r *Runtime) OpenGenerator(b *models.Bundle, o Running) (_ *Generator, err 
 	if err := r.opened(); err != nil {
 		return nil, err
 	}
-	g := &Generator{runtime: r, name: b.Manifest.Name, shape: *b.Manifest.Generator}
+	g := &Generator{runtime: r, name: b.Manifest.Name, shape: *b.Manifest.Generator, turn: make(chan struct{}, 1)}
 	if err := g.load(b, target{provider: CPU, threads: o.Threads}); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the generator %s: %w", g.name, err), g.Close())
 	}
@@ -150,7 +167,8 @@ func (g *Generator) Close() (err error) {
 	return err
 }
 
-// Answer writes an answer from passages. Errors are ctx's when that ends first,
+// Answer writes an answer from passages. Answers are written one after another, each on
+// all of the generator's threads, so that there is memory for one. Errors are ctx's when that ends first,
 // *MemoryError, *QuestionError, batcher.ErrClosed after Close, or ONNX Runtime's.
 func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
 	g.mu.RLock()
@@ -164,6 +182,12 @@ func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
 	}
 	if err := g.fits(a, rows); err != nil {
 		return Generated{}, err
+	}
+	select {
+	case g.turn <- struct{}{}:
+		defer func() { <-g.turn }()
+	case <-ctx.Done():
+		return Generated{}, ctx.Err()
 	}
 	states, err := g.read(ctx, rows)
 	if err != nil {
@@ -208,6 +232,21 @@ func (g *Generator) rows(a Asking) (rows [][]int32, cut int, err error) {
 	}
 	if len(alone) > limit/2 {
 		return nil, 0, &QuestionError{Tokens: len(alone), Limit: limit}
+	}
+	asked, err := g.tokenizer.Encode(a.Question, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	unknown := 0
+	for _, id := range asked {
+		if id == g.tokenizer.Unknown() {
+			unknown++
+		}
+	}
+	// One token stands for any number of such characters beside each other, the space
+	// before a word is one, and the last ends the text.
+	if 2*unknown >= len(asked)-1 && unknown > 0 {
+		return nil, 0, &ScriptError{Unknown: unknown, Tokens: len(asked) - 1}
 	}
 	for _, p := range a.Passages {
 		row, err := g.tokenizer.Encode(question+" title: "+p.Title+" context: "+p.Text, limit+1)

@@ -299,6 +299,11 @@ func TestGeneratorRefuses(t *testing.T) {
 	if _, err := g.Answer(t.Context(), long); err == nil || !strings.Contains(err.Error(), "ask a shorter one") {
 		t.Errorf("a long question: %v", err)
 	}
+	other := asking
+	other.Question = "ποιος φύτεψε το δέντρο;"
+	if _, err := g.Answer(t.Context(), other); err == nil || !strings.Contains(err.Error(), "other scripts") {
+		t.Errorf("a question in another script: %v", err)
+	}
 	if _, err := g.Answer(t.Context(), Asking{Question: "a", MaxTokens: 3}); err == nil {
 		t.Error("no passages: no error")
 	}

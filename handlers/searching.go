@@ -93,7 +93,14 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	}
 	ctx, cancel := context.WithDeadline(r.Context(), end)
 	defer cancel()
-	response, err := engine.Search(search.WithRoom(search.Arrived(ctx, x.arrived), a.takeRoom(r)), request)
+	ctx = search.WithRoom(search.Arrived(ctx, x.arrived), a.takeRoom(r))
+	var response search.Response
+	streamed := wantsEvents(r)
+	if streamed {
+		response, err = (&events{c: c, ctx: ctx}).search(engine, request)
+	} else {
+		response, err = engine.Search(ctx, request)
+	}
 	if err != nil {
 		return err
 	}
@@ -102,6 +109,9 @@ func (a *API) search(c *call, read func() (any, error)) error {
 		slog.Int("results", len(response.Results)), slog.Float64("search_ms", response.TookMS))
 	if len(response.Degraded) > 0 {
 		x.note(slog.Any("degraded", response.Degraded))
+	}
+	if streamed {
+		return nil
 	}
 	w.Header().Set("Server-Timing", serverTiming(response))
 	return c.respondInTurn(ctx, http.StatusOK, response)

@@ -16,6 +16,8 @@ type AnswerOptions struct {
 	Passages int    // how many are read, from the first; 0: those of the results, 10 at most
 	// Combine is CombineBest ("") or CombineSum.
 	Combine string
+	// MaxTokens bounds what a generator writes; 0: 32.
+	MaxTokens int
 	// MinChance is how sure an answer has to be to be given; nil: usualChance, where
 	// chances are known.
 	MinChance *float64
@@ -32,12 +34,13 @@ type answerObject struct {
 	Reader    string   `json:"reader,omitempty"`
 	Passages  int      `json:"passages,omitempty"`
 	Combine   string   `json:"combine,omitempty"`
+	MaxTokens int      `json:"max_tokens,omitempty"`
 	MinChance *float64 `json:"min_chance,omitempty"`
 }
 
 // MarshalJSON writes true where nothing is chosen.
 func (o AnswerOptions) MarshalJSON() ([]byte, error) {
-	object := answerObject{o.Reader, o.Passages, o.Combine, o.MinChance}
+	object := answerObject{o.Reader, o.Passages, o.Combine, o.MaxTokens, o.MinChance}
 	if !o.Wanted || object == (answerObject{}) {
 		return json.Marshal(o.Wanted)
 	}
@@ -57,7 +60,7 @@ func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &object); err != nil {
 		return err
 	}
-	*o = AnswerOptions{true, object.Reader, object.Passages, object.Combine, object.MinChance}
+	*o = AnswerOptions{true, object.Reader, object.Passages, object.Combine, object.MaxTokens, object.MinChance}
 	return nil
 }
 
@@ -103,11 +106,12 @@ type Span struct {
 	Score      float64
 }
 
-// LoadedReader is a Reader with its name.
+// LoadedReader is a Reader or a Generator with its name.
 type LoadedReader struct {
-	Reader
-	Name string // unique among readers
-	Info ReaderInfo
+	Reader    // nil: a generator
+	Generator Generator
+	Name      string // unique among readers
+	Info      ReaderInfo
 	// Chance is calibrated for this reader; nil: nobody did.
 	Chance Chance
 }
@@ -118,8 +122,9 @@ type ReaderInfo struct {
 	Fingerprint string         `json:"fingerprint"`
 	Provider    string         `json:"provider"`
 	Precision   string         `json:"precision"`
-	MaxTokens   map[string]int `json:"max_tokens"` // "question", "title", and of all together "pair"
-	LongestSpan int            `json:"longest_span"`
+	MaxTokens   map[string]int `json:"max_tokens"`             // "question", "title", and of all together "pair"
+	LongestSpan int            `json:"longest_span,omitempty"` // of what it marks
+	Generates   bool           `json:"generates,omitempty"`    // it writes an answer, and marks none
 	Calibrated  bool           `json:"calibrated"`
 }
 
@@ -137,30 +142,39 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 		return
 	}
 	p.answer, p.reads = o, true
+	if p.listed {
+		wrong.add("not_one_ranking", "/answer", "answers are read in one ranking, and fusion is a list of methods: name one method, or leave out answer")
+	}
+	p.reader = l.readerFor(o.Reader, wrong)
+	if p.reader != nil && p.reader.Generator != nil {
+		p.planGenerated(o, wrong)
+		return
+	}
 	p.answer.Passages = wrong.count("/answer/passages", o.Passages, min(p.k-p.offset, usuallyRead), MostRead)
 	p.answer.Combine = oneOf(wrong, "/answer/combine", o.Combine, CombineBest, []string{CombineBest, CombineSum})
 	if least := o.MinChance; least != nil && !(*least >= 0 && *least <= 1) {
 		wrong.add("out_of_range", "/answer/min_chance", "min_chance is %v: it must be from 0 to 1", *least)
 	}
-	if p.listed {
-		wrong.add("not_one_ranking", "/answer", "answers are read in one ranking, and fusion is a list of methods: name one method, or leave out answer")
+	if o.MaxTokens != 0 && p.reader != nil {
+		wrong.add("unused_option", "/answer/max_tokens", "max_tokens is for readers that write, and %s marks words: leave it out", quote(p.reader.Name))
 	}
+}
+
+// readerFor is the reader of a name, or the first for none.
+func (l *lineUp) readerFor(name string, wrong *problems) *LoadedReader {
 	if len(l.readers) == 0 {
 		wrong.add("needs_reader", "/answer", "answers are marked by a reader, and none is loaded")
-		return
+		return nil
 	}
-	p.reader = &l.readers[0]
-	if o.Reader == "" {
-		return
+	if name == "" {
+		return &l.readers[0]
 	}
 	names := make([]string, len(l.readers))
-	p.reader = nil
 	for i := range l.readers {
-		if names[i] = l.readers[i].Name; names[i] == o.Reader {
-			p.reader = &l.readers[i]
+		if names[i] = l.readers[i].Name; names[i] == name {
+			return &l.readers[i]
 		}
 	}
-	if p.reader == nil {
-		wrong.add("unknown_reader", "/answer/reader", "there is no reader %s: the readers are %s", quote(o.Reader), list(names))
-	}
+	wrong.add("unknown_reader", "/answer/reader", "there is no reader %s: the readers are %s", quote(name), list(names))
+	return nil
 }

@@ -230,10 +230,11 @@ func TestAnswersRefused(t *testing.T) {
 func TestAnswerInJSON(t *testing.T) {
 	for text, want := range map[string]AnswerOptions{
 		`true`: {Wanted: true}, `false`: {}, `null`: {}, `{}`: {Wanted: true},
-		`{"reader":"x","passages":3,"combine":"sum","min_chance":0}`: {true, "x", 3, "sum", ptr(0.0)},
+		`{"reader":"x","passages":3,"combine":"sum","min_chance":0}`: {Wanted: true, Reader: "x", Passages: 3, Combine: "sum", MinChance: ptr(0.0)},
+		`{"max_tokens":5}`: {Wanted: true, MaxTokens: 5},
 	} {
 		var got AnswerOptions
-		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Wanted != want.Wanted || got.Reader != want.Reader || got.Passages != want.Passages || got.Combine != want.Combine || (got.MinChance == nil) != (want.MinChance == nil) {
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Wanted != want.Wanted || got.Reader != want.Reader || got.Passages != want.Passages || got.Combine != want.Combine || got.MaxTokens != want.MaxTokens || (got.MinChance == nil) != (want.MinChance == nil) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 		data, err := json.Marshal(got)

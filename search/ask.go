@@ -27,6 +27,7 @@ type inquiry struct {
 	most       int            // specialists that are asked, where chosenOnly, and that a gate weighs; 0: all
 	chosenOnly bool           // nobody needs more specialists than those
 	reads      bool           // a reader needs time behind the sources
+	writes     bool           // and a generator half of all
 }
 
 // pass puts an inquiry to its sources, once: for a search, for all that are compared,

@@ -77,7 +77,7 @@ func union(plans []*plan) inquiry {
 	for _, p := range plans {
 		all.chosenOnly = all.chosenOnly && p.chosenOnly
 		all.wanted = append(all.wanted, p.wanted...)
-		all.confidence, all.reads = all.confidence || p.confidence, all.reads || p.reads
+		all.confidence, all.reads, all.writes = all.confidence || p.confidence, all.reads || p.reads, all.writes || p.writes
 	}
 	slices.Sort(all.wanted)
 	all.wanted = slices.Compact(all.wanted)

@@ -41,7 +41,7 @@ const readingMost = 500 * time.Millisecond
 
 // within limits a request, and in it the sources, to its time: timeout, or less where
 // some of it has passed or the caller has less.
-func within(ctx context.Context, timeout time.Duration, began time.Time, reads bool) (whole, sources context.Context, left time.Duration, cancel func()) {
+func within(ctx context.Context, timeout time.Duration, began time.Time, reads, writes bool) (whole, sources context.Context, left time.Duration, cancel func()) {
 	end := began.Add(timeout)
 	if arrived, ok := ctx.Value(arrivalKey{}).(time.Time); ok {
 		end = arrived.Add(timeout)
@@ -52,7 +52,9 @@ func within(ctx context.Context, timeout time.Duration, began time.Time, reads b
 	whole, cancelWhole := context.WithDeadline(ctx, end)
 	left = max(end.Sub(began), 0)
 	afterwards := min(left/reserved, reservedMost)
-	if reads {
+	if writes {
+		afterwards = left / 2 // what takes long is writing
+	} else if reads {
 		afterwards += min(left/reserved, readingMost)
 	}
 	sources, cancelSources := context.WithDeadline(whole, end.Add(-afterwards))

@@ -57,7 +57,8 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 //     scores of what others found ("missing": "exact");
 //  5. fuse, once for each method asked for;
 //  6. take room for the answer (WithRoom), let a reader mark the words that
-//     answer, where they are asked for, fetch the texts and explain.
+//     answer, where they are asked for, fetch the texts and explain;
+//  7. let a generator write an answer from them, where one is asked for.
 //
 // A source that fails or misses the deadline is left out, named in Degraded,
 // and the rest is fused without it. The sources have to be back a little before
@@ -114,7 +115,7 @@ func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead
 func (l *lineUp) pass(ctx context.Context, q inquiry, started time.Time, then func(ctx context.Context, found *pass) error) error {
 	view := l.pin()
 	defer view.letGo()
-	ctx, asking, left, cancel := within(ctx, q.timeout, started, q.reads)
+	ctx, asking, left, cancel := within(ctx, q.timeout, started, q.reads, q.writes)
 	defer cancel()
 	q.timeout = left
 	found := l.ask(asking, q, view)
@@ -167,11 +168,15 @@ func (a *answer) done() {
 // finish fetches, when there is room for the answer.
 func (a *answer) finish(ctx context.Context, started time.Time) (Response, error) {
 	err := takeRoom(ctx, a.room)
-	if err == nil && a.plan.reader != nil {
+	if err == nil && a.plan.reader != nil && a.plan.reader.Generator == nil {
 		err = a.step(ctx, StageRead, a.read)
 	}
 	if err == nil {
 		err = a.compute(ctx, func() error { return a.step(ctx, StageFetch, a.fetch) })
+	}
+	if err == nil && (a.plan.writes || watchingOf(ctx).Found != nil) {
+		a.response.TookMS = milliseconds(time.Since(started)) // so far
+		err = a.step(ctx, StageGenerate, a.generate)
 	}
 	if err != nil {
 		return Response{}, a.unfinished(ctx, err)

@@ -13,7 +13,7 @@ import (
 type Observer interface {
 	// Stage reports how long a stage took: of one source ("encode", "head", "search",
 	// "confidence"), or with source "" of the request ("sources", "complete",
-	// "fuse", "read", "fetch").
+	// "fuse", "read", "fetch", "generate").
 	Stage(ctx context.Context, source, stage string, took time.Duration)
 	// Source reports how a source fared: its status as in Source.Status, and
 	// for the log the cause when it is not "ok". A source that answered is
@@ -35,6 +35,7 @@ const (
 	StageFuse       = "fuse"
 	StageRead       = "read"
 	StageFetch      = "fetch"
+	StageGenerate   = "generate"
 )
 
 type noObserver struct{}

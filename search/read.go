@@ -19,17 +19,14 @@ func (a *answer) read(ctx context.Context) error {
 	if words, _, unknown := reader.KnownWords(a.question); words == 0 || 2*unknown > words || len(a.toRead) == 0 {
 		return nil // in a script that it was not trained on: whatever it marked would be a guess
 	}
-	passages := make([]corpus.Passage, len(a.toRead))
-	for i, item := range a.toRead {
-		var err error
-		if passages[i], err = a.view.Passages().Passage(item.Ordinal); err != nil {
-			return fmt.Errorf("reading passage %d: %w", item.Ordinal, err)
-		}
+	passages, err := a.readPassages()
+	if err != nil {
+		return err
 	}
 	within, cancel := beforeFetching(ctx)
 	defer cancel()
 	var readings []Reading
-	err := guard(func() (err error) {
+	err = guard(func() (err error) {
 		if readings, err = reader.Read(within, a.question, passages); err == nil && len(readings) != len(passages) {
 			err = fmt.Errorf("the reader read %d passages of %d", len(readings), len(passages))
 		}
@@ -55,12 +52,18 @@ func beforeFetching(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // unread notes why there are no answers.
 func (a *answer) unread(ctx context.Context, cause error) {
-	status, reason := StatusFailed, "it failed, so no answers are marked; the server's log says why"
-	switch {
+	read, marked := "read the passages", "no answers are marked"
+	if a.plan.writes {
+		read, marked = "written an answer", "there is none"
+	}
+	status, reason := StatusFailed, "it failed, so "+marked+"; the server's log says why"
+	switch advice := adviceOf(cause); {
+	case advice != "":
+		reason = advice
 	case errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled):
-		status, reason = StatusDeadline, fmt.Sprintf("it had not read the passages in time, so no answers are marked (timeout_ms is %d)", a.timeout.Milliseconds())
+		status, reason = StatusDeadline, fmt.Sprintf("it had not %s in time, so %s (timeout_ms is %d)", read, marked, a.timeout.Milliseconds())
 	case overloaded(cause):
-		status, reason = StatusOverloaded, "its queue is full, so no answers are marked; try again in a moment"
+		status, reason = StatusOverloaded, "its queue is full, so "+marked+"; try again in a moment"
 	}
 	a.observer.Source(ctx, a.plan.reader.Name, status, cause)
 	a.degraded = append(a.degraded, Missing{Source: a.plan.reader.Name, Reason: reason})

@@ -30,7 +30,7 @@ type Experts struct {
 	runtime *encoder.Runtime
 	opened  []*Expert // that are searched
 	silent  []*Expert // of the collection, but not searched: they encode what is written
-	readers []*reader
+	readers []opened
 }
 
 // All are the experts that are searched, in their order.

@@ -21,6 +21,12 @@ type reader struct {
 	bundle *models.Bundle
 }
 
+// opened is a reader or a generator.
+type opened interface {
+	loaded() search.LoadedReader
+	Close() error
+}
+
 // openReaders loads the readers that the configuration names, and where it names none
 // the shipped one, if setup has made it. The latter is left out when it cannot be used:
 // questions are answered all the same.
@@ -47,13 +53,16 @@ func (x *Experts) openReaders() error {
 	return nil
 }
 
-func (x *Experts) openReader(name string) (*reader, error) {
+func (x *Experts) openReader(name string) (opened, error) {
 	found, err := x.find(name)
 	if err != nil {
 		return nil, err
 	}
 	if err := x.openRuntime(); err != nil {
 		return nil, err
+	}
+	if found.Bundle.Manifest.Kind == models.KindGenerator {
+		return x.openGenerator(name, found)
 	}
 	r, err := x.runtime.OpenReader(found.Bundle, found.Running)
 	if err != nil {

@@ -54,6 +54,9 @@ func (t *Tokenizer) Pieces() int { return len(t.pieces) }
 // End is the id that ends a text.
 func (t *Tokenizer) End() int32 { return t.end }
 
+// Unknown is the id of characters that no piece has.
+func (t *Tokenizer) Unknown() int32 { return t.unknown }
+
 // Encode is the ids of text and End, cut at the end of the text so that there are at
 // most maxTokens, End counted; maxTokens below 1 is an error. Any bytes are allowed:
 // broken UTF-8 is dropped.

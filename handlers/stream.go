@@ -1,0 +1,102 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+
+	"conclave/search"
+)
+
+const typeEvents = "text/event-stream"
+
+// wantsEvents reports whether the caller prefers server-sent events to JSON.
+func wantsEvents(r *http.Request) bool {
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	return accept != "" && quality(accept, typeEvents) > quality(accept, typeJSON)
+}
+
+// events sends an answer as server-sent events (WHATWG HTML, section 9.2) while it is
+// made: "passages" with the response without what is generated, a "token" with each more
+// of that, and "response" with all. An error after the first event is a "problem".
+type events struct {
+	c     *call
+	ctx   context.Context
+	begun bool
+	said  int // bytes of the generated text
+	err   error
+}
+
+// written is the data of the event "token".
+type written struct {
+	Text string `json:"text"`
+}
+
+// search answers a search with events.
+func (e *events) search(engine Engine, request search.Request) (search.Response, error) {
+	ctx, cancel := context.WithCancel(e.ctx)
+	defer cancel()
+	requestID := exchangeOf(ctx).requestID
+	response, err := engine.Search(search.Watched(ctx, search.Watching{
+		Found: func(r search.Response) error {
+			r.RequestID = requestID
+			return e.send("passages", r)
+		},
+		Written: func(text string) {
+			if e.send("token", written{text[e.said:]}) != nil {
+				cancel() // nobody reads what would be written
+			}
+			e.said = len(text)
+		},
+	}), request)
+	if err == nil {
+		response.RequestID = requestID
+		err = e.send("response", response)
+	}
+	if err != nil && e.begun && e.err == nil {
+		p := *problemOf(e.ctx, err)
+		p.RequestID = requestID
+		x := exchangeOf(ctx)
+		x.code, x.cause = p.Code, p.cause
+		_ = e.send("problem", &p)
+		return response, nil
+	}
+	if e.err != nil {
+		exchangeOf(ctx).cause = e.err // the caller has gone
+		return response, nil
+	}
+	return response, err
+}
+
+// send sends one event and remembers an error of sending.
+func (e *events) send(name string, data any) error {
+	if e.err != nil {
+		return e.err
+	}
+	var line bytes.Buffer // which ends with a line's end
+	if err := e.c.api.encodeInTurn(e.c.r.Context(), &line, data); err != nil {
+		return err
+	}
+	w := e.c.w
+	if h := w.Header(); !e.begun {
+		e.begun = true
+		h.Set("Content-Type", typeEvents)
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no")
+		h.Set(gzhttp.HeaderNoCompression, "1") // which would hold small events back
+	}
+	control := http.NewResponseController(w)
+	e.err = control.SetWriteDeadline(time.Now().Add(sendWithin))
+	if e.err == nil {
+		_, e.err = fmt.Fprintf(w, "event: %s\ndata: %s\n", name, line.Bytes())
+	}
+	if e.err == nil {
+		e.err = control.Flush()
+	}
+	return e.err
+}

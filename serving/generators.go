@@ -1,0 +1,50 @@
+package serving
+
+import (
+	"context"
+
+	"conclave/corpus"
+	"conclave/encoder"
+	"conclave/models"
+	"conclave/search"
+)
+
+// generator is a loaded generator as the engine uses it.
+type generator struct {
+	*encoder.Generator
+	name   string
+	bundle *models.Bundle
+	memory int64 // that an answer may take, in bytes
+}
+
+// openGenerator loads a generator. Its answers may take as much memory as the bodies and
+// answers of all requests together, beside those.
+func (x *Experts) openGenerator(name string, opening encoder.Opening) (opened, error) {
+	memory, err := requestMemory(x.config.Limits)
+	if err != nil {
+		return nil, err
+	}
+	g, err := x.runtime.OpenGenerator(opening.Bundle, opening.Running)
+	if err != nil {
+		return nil, err
+	}
+	return &generator{g, name, opening.Bundle, memory}, nil
+}
+
+// Generate is search.Generator's.
+func (g *generator) Generate(ctx context.Context, question string, passages []corpus.Passage, maxTokens int, each func(text string)) (search.Generation, error) {
+	a := encoder.Asking{Question: question, Passages: texts(passages), MaxTokens: maxTokens, Memory: g.memory, Each: each}
+	wrote, err := g.Answer(ctx, a)
+	return search.Generation{
+		Text: wrote.Text, Complete: wrote.Complete, Tokens: wrote.Tokens, LogProbability: wrote.LogProbability, Shares: wrote.Shares,
+	}, err
+}
+
+// loaded is the generator in a line-up.
+func (g *generator) loaded() search.LoadedReader {
+	m := &g.bundle.Manifest
+	return search.LoadedReader{Generator: g, Name: g.name, Info: search.ReaderInfo{
+		Name: g.name, Fingerprint: g.bundle.Fingerprint(models.Passage), Provider: encoder.CPU, Precision: m.Precision, Generates: true,
+		MaxTokens: map[string]int{"pair": m.Generator.PassageTokens},
+	}}
+}
