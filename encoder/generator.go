@@ -244,8 +244,8 @@ func (g *Generator) rows(a Asking) (rows [][]int32, cut int, err error) {
 		}
 	}
 	// One token stands for any number of such characters beside each other, the space
-	// before a word is one, and the last ends the text.
-	if 2*unknown >= len(asked)-1 && unknown > 0 {
+	// before them is another, and the last ends the text.
+	if 3*unknown >= len(asked)-1 && unknown > 0 {
 		return nil, 0, &ScriptError{Unknown: unknown, Tokens: len(asked) - 1}
 	}
 	for _, p := range a.Passages {
