@@ -25,7 +25,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"FuseRequest": reflect.TypeFor[search.FuseRequest](), "Highlight": reflect.TypeFor[search.Highlight](), "Candidate": reflect.TypeFor[search.Candidate](), "CandidateScore": reflect.TypeFor[search.Said](), "FuseResponse": reflect.TypeFor[search.FuseResponse](),
 		"SearchResponse": reflect.TypeFor[search.Response](), "Ranking": reflect.TypeFor[search.Ranking](), "Result": reflect.TypeFor[search.Result](),
 		"Contribution": reflect.TypeFor[search.Contribution](), "TermScore": reflect.TypeFor[search.TermScore](), "Source": reflect.TypeFor[search.Source](),
-		"Answer": reflect.TypeFor[search.Extract](), "Reader": reflect.TypeFor[search.ReaderInfo](), "Took": reflect.TypeFor[search.Took](), "Degradation": reflect.TypeFor[search.Missing](), "EmbedResponse": reflect.TypeFor[search.EmbedResponse](),
+		"Answer": reflect.TypeFor[search.Extract](), "Generated": reflect.TypeFor[search.Generated](), "Support": reflect.TypeFor[search.Support](), "Reader": reflect.TypeFor[search.ReaderInfo](), "Took": reflect.TypeFor[search.Took](), "Degradation": reflect.TypeFor[search.Missing](), "EmbedResponse": reflect.TypeFor[search.EmbedResponse](),
 		"Passage": reflect.TypeFor[corpus.Passage](), "PassageList": reflect.TypeFor[PassageList](), "ExpertList": reflect.TypeFor[ExpertList](),
 		"Expert": reflect.TypeFor[search.ExpertInfo](), "Calibration": reflect.TypeFor[search.CalibrationInfo](), "ReliabilityBin": reflect.TypeFor[search.ReliabilityBin](), "Limits": reflect.TypeFor[Limits](),
 		"LimitDefaults": reflect.TypeFor[LimitDefaults](), "Health": reflect.TypeFor[Health](), "Component": reflect.TypeFor[Component](), "Backlog": reflect.TypeFor[Backlog](),
