@@ -26,7 +26,7 @@ func TestDamage(t *testing.T) {
 }
 
 func damageEverything(t *testing.T, kind string) {
-	experts := []*hashEncoder{{name: "a", dimension: 8}, {name: "b", dimension: 5}}
+	experts := []*hashEncoder{{name: "a", dimension: 8}, {name: "b", dimension: 5, parted: true}}
 	passages := randomPassages(1, 400)
 	o := BuildOptions{Experts: []PassageEncoder{experts[0], experts[1]}, Index: Index{Kind: kind, EfConstruction: efFor(kind)}}
 	dir := built(t, o, passages[:300], passages[300:])

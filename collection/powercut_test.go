@@ -363,7 +363,7 @@ func image(t testing.TB, dir string) string {
 // and a collection that a writer can go on with.
 func TestPowerCuts(t *testing.T) {
 	t.Parallel()
-	a, b := &hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 4}
+	a, b := &hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 4, parted: true}
 	o := BuildOptions{Experts: []PassageEncoder{a}, Index: Index{Kind: "flat"}}
 	both := BuildOptions{Experts: []PassageEncoder{a, b}, Index: Index{Kind: "flat"}}
 	parts := split(1, randomPassages(1, 30), 3)
@@ -469,7 +469,7 @@ func checkAfterCut(t *testing.T, name string, d *forgetfulDisk, dir string, ackn
 	}
 	experts := make([]PassageEncoder, 0, 2)
 	for _, x := range g.Experts() {
-		experts = append(experts, &hashEncoder{name: x.Name, dimension: x.Dimension})
+		experts = append(experts, &hashEncoder{name: x.Name, dimension: x.Dimension, parted: x.Parts, owner: x.Owner})
 	}
 	g.Release()
 	_ = c.Close()
