@@ -43,6 +43,7 @@ type findInput struct {
 
 type findOutput struct {
 	Results []findResult `json:"results" jsonschema:"the passages, best first"`
+	Answers []findAnswer `json:"answers,omitempty" jsonschema:"words of these passages that answer, the likeliest first"`
 	Note    string       `json:"note,omitempty" jsonschema:"what to know before relying on them"`
 }
 
@@ -53,9 +54,18 @@ type findResult struct {
 	Text  string `json:"text,omitempty" jsonschema:"the passage, or its beginning"`
 }
 
+type findAnswer struct {
+	Text    string   `json:"text"`
+	Passage string   `json:"passage" jsonschema:"the id of the passage that has the words"`
+	Chance  *float64 `json:"chance,omitempty" jsonschema:"that these are the right words"`
+}
+
 func (t *tools) search(ctx context.Context, _ *mcp.CallToolRequest, in findInput) (*mcp.CallToolResult, findOutput, error) {
 	out := findOutput{Results: []findResult{}}
-	response, err := t.engine.Search(ctx, search.Request{Question: in.Query, K: min(toolResults, t.engine.Limits().K), Fields: passageFields})
+	request := search.Request{Question: in.Query, K: min(toolResults, t.engine.Limits().K), Fields: passageFields}
+	readers := t.engine.Readers()
+	request.Answer.Wanted = len(readers) > 0 && !readers[0].Generates // quick, and the passages' own words
+	response, err := t.engine.Search(ctx, request)
 	if err != nil {
 		return nil, out, plain(err)
 	}
@@ -63,6 +73,9 @@ func (t *tools) search(ctx context.Context, _ *mcp.CallToolRequest, in findInput
 		text, _ := cut(x.Text, snippetBytes)
 		title, _ := cut(titleOf(x.Title, x.ID), snippetBytes/4)
 		out.Results = append(out.Results, findResult{ID: x.ID, Title: title, URL: t.address(x.ID, x.Metadata), Text: text})
+	}
+	for _, a := range response.Answers {
+		out.Answers = append(out.Answers, findAnswer{Text: a.Text, Passage: a.Passage, Chance: a.Chance})
 	}
 	out.Note = doubt(response)
 	return nil, out, nil

@@ -40,6 +40,13 @@ func TestEveryExpertIsADeltaOfTheBase(t *testing.T) {
 			t.Errorf("%s: no representatives; familiarity needs them", name)
 		}
 	}
+	reader, err := fs.Sub(FS, Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := models.OpenDelta(reader); err != nil || d.Manifest.Kind != models.KindReader || d.Manifest.Base.WeightsSHA256 != provision.BaseSHA256() || d.Manifest.Name != Reader {
+		t.Errorf("the reader: %v", err)
+	}
 	// Those have no representatives where they have no domain of their own.
 	compared := comparisons(t)
 	if len(compared) == 0 {
@@ -160,7 +167,7 @@ func TestCommittedExpertsAreShipped(t *testing.T) {
 		t.Skipf("git: %v", err)
 	}
 	for _, file := range strings.Fields(string(out)) {
-		if folder, name := path.Split(file); name == models.ManifestFile && strings.Count(file, "/") == 1 && !slices.Contains(expertNames(), path.Clean(folder)) {
+		if folder, name := path.Split(file); name == models.ManifestFile && strings.Count(file, "/") == 1 && !slices.Contains(append(expertNames(), Reader), path.Clean(folder)) {
 			t.Errorf("%s is committed: name %s in the go:embed line of experts.go, or keep it elsewhere", file, path.Clean(folder))
 		}
 	}

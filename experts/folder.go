@@ -47,7 +47,7 @@ func Load(config configs.Config, cache provision.Cache, name string) (*models.Bu
 }
 
 // made reports whether setup makes the bundle of a name.
-func made(name string) bool { return slices.Contains(All(), name) }
+func made(name string) bool { return slices.Contains(All(), name) || name == Reader }
 
 // BundleError is the error of an expert without a bundle that can be loaded.
 type BundleError struct {

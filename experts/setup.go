@@ -35,7 +35,7 @@ func (s *Setup) deltas() ([]*models.Delta, error) {
 	case "":
 		all, err := ReadDeltas(FS)
 		if s.Usual {
-			all = slices.DeleteFunc(all, func(d *models.Delta) bool { return !slices.Contains(Default(), d.Manifest.Name) })
+			all = slices.DeleteFunc(all, func(d *models.Delta) bool { return !slices.Contains(append(Default(), Reader), d.Manifest.Name) })
 		}
 		return all, err
 	case "none":
@@ -74,6 +74,10 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 		}
 	}
 	for _, d := range deltas {
+		if d.Manifest.Kind == models.KindReader {
+			_, _ = fmt.Fprintf(s.Out, "reader: %s: verified\n", d.Manifest.Name)
+			continue
+		}
 		names = append(names, d.Manifest.Name)
 	}
 	_, _ = fmt.Fprintf(s.Out, "experts: %s: verified, in %s\n", strings.Join(append([]string{Base}, names...), ", "), cache.Bundle(""))
@@ -107,7 +111,7 @@ func CheckName(name string, d *models.Delta) error {
 	if isBaseName(name) {
 		return fmt.Errorf("the name %q is the base encoder's: %w", name, ErrNameTaken)
 	}
-	if !slices.Contains(expertNames(), name) {
+	if !slices.Contains(expertNames(), name) && name != Reader {
 		return nil
 	}
 	files, err := fs.Sub(FS, name)

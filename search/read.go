@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"conclave/corpus"
@@ -72,23 +73,28 @@ func (a *answer) unread(ctx context.Context, cause error) {
 // extract are the answers that are sure enough: all of them where nobody can say how
 // sure they are and no chance was asked for.
 func (a *answer) extract(passages []corpus.Passage, readings []Reading) []Extract {
-	found := chosen(passages, readings, a.plan.answer.Combine)
-	out := []Extract{}
+	all := Extracts(passages, readings, a.plan.answer.Combine, a.rankings[0].Confidence, a.plan.reader.Chance)
+	return slices.DeleteFunc(all, func(e Extract) bool { return !a.sureEnough(e.Chance) })
+}
+
+// Extracts are the answers in what was read of passages in the order of their ranking,
+// whose confidence is nil where it is not known; so may chance be.
+func Extracts(passages []corpus.Passage, readings []Reading, combine string, confidence *float64, chance Chance) []Extract {
+	found := chosen(passages, readings, combine)
+	out := make([]Extract, len(found))
 	for i, c := range found {
 		p := &passages[c.passage]
 		e := Extract{Text: p.Text[c.Start:c.End], Passage: p.ID, Start: c.Start, End: c.End, Score: printed(c.joint),
-			Signals: signalsOf(found, i, readings, a.rankings[0].Confidence)}
-		if a.plan.answer.Combine == CombineSum {
+			Signals: signalsOf(found, i, readings, confidence)}
+		if combine == CombineSum {
 			e.Score = printed(c.total)
 		}
-		if chance := a.plan.reader.Chance; chance != nil {
+		if chance != nil {
 			if x, err := chance.Of(e.Signals); err == nil { // an error says that it was calibrated otherwise
 				e.Chance = ptr(printed(x))
 			}
 		}
-		if a.sureEnough(e.Chance) {
-			out = append(out, e)
-		}
+		out[i] = e
 	}
 	return out
 }

@@ -39,8 +39,16 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		}
 		made.Experts = append(made.Experts, x)
 	}
+	chance, err := parseShipped(calibration.AnswersFile, calibration.ParseAnswerChance)
+	if err != nil {
+		return made, err
+	}
 	for _, r := range a.Experts.readers {
-		made.Readers = append(made.Readers, r.loaded())
+		own := r.loaded()
+		if chance != nil && chance.Reader == own.Info.Fingerprint {
+			own.Chance = &chance.Chance
+		}
+		made.Readers = append(made.Readers, own)
 	}
 	for _, x := range a.absent {
 		if x.silent {

@@ -81,6 +81,7 @@ With --state an interrupted evaluation continues where it stopped.`,
 	flags.StringVar(&x.runs.Folder, "runs", "", "`folder` for the rankings of each method")
 	flags.StringSliceVar(&x.runs.Forms, "run-forms", evaluation.RunForms(), "forms of the rankings: trec, dpr (large, since it contains the texts)")
 	flags.StringArrayVar(&x.runs.Of, "runs-of", nil, "write the rankings of this `method` only; may be repeated")
+	command.AddCommand(newEvaluateAnswers(term))
 	return command
 }
 

@@ -104,6 +104,10 @@ func (x *importing) run(ctx context.Context, from string, cache provision.Cache,
 		_, err = fmt.Fprintf(term.Out, "%s: %s, a generator, %s, fingerprint %.12s\n", b.Dir, m.Name, m.Lineage.Architecture, b.Fingerprint(models.Passage))
 		return err
 	}
+	if m.Kind == models.KindReader {
+		_, err = fmt.Fprintf(term.Out, "%s: %s, a reader, %s, fingerprint %.12s\n", b.Dir, m.Name, m.Precision, b.Fingerprint(models.Passage))
+		return err
+	}
 	_, err = fmt.Fprintf(term.Out, "%s: %s, %d dimensions, pooling %s, %s, fingerprint %.12s\n",
 		b.Dir, m.Name, m.Dimension, m.Pooling, m.Precision, b.Fingerprint(models.Passage))
 	return err

@@ -39,6 +39,7 @@ class SearchOptions(TypedDict, total=False):
     normalisation: str
     filter: Filter
     min_confidence: float
+    answer: bool | dict[str, Any]
 
 
 class SearchRequest(SearchOptions):
@@ -98,6 +99,18 @@ class Ranking:
 
 
 @dataclass
+class Extract:
+    """Words of a passage that answer; start and end are bytes of its text in UTF-8."""
+
+    text: str
+    passage: str
+    start: int
+    end: int
+    score: float
+    chance: float | None = None
+
+
+@dataclass
 class Answer(Ranking):
     """The answer to a question: results, or a ranking for each of several methods."""
 
@@ -107,6 +120,7 @@ class Answer(Ranking):
     request_id: str = ""
     selected: int | None = None
     rankings: list[Ranking] = field(default_factory=list)
+    answers: list[Extract] = field(default_factory=list)
     sources: list[dict[str, Any]] = field(default_factory=list)
     degraded: list[dict[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -1,0 +1,77 @@
+package calibration
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"conclave/search"
+)
+
+// AnswersFile is the name of the file with the chance that is shipped for answers.
+const AnswersFile = "answers.yaml"
+
+// AnswerChance is the chance that the words which a reader marked are right, as it was
+// fitted, and what it is worth on questions that it was not fitted on.
+type AnswerChance struct {
+	Reader    string     `yaml:"reader"` // the fingerprint of the reader it was fitted for
+	Questions int        `yaml:"questions"`
+	ECE       float64    `yaml:"ece"`   // held out
+	AUROC     float64    `yaml:"auroc"` // held out
+	Chance    Confidence `yaml:"chance"`
+}
+
+// FitAnswers fits the chance to questions, First being 1 where the first answer is
+// right, and to the same without the passages that answer, which count for two thirds:
+// that people ask what is not there is common, and less so than the contrary.
+func FitAnswers(asked, takenOut []RankedQuestion, reader string) (*AnswerChance, error) {
+	all := slices.Clone(asked)
+	for _, q := range takenOut {
+		q.Weight = 2. / 3
+		all = append(all, q)
+	}
+	fit, err := FitConfidence(search.AnswerSignals(), all, 1, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := &AnswerChance{Reader: reader, Questions: len(asked), ECE: fit.HeldOut.ECE, Chance: fit.Confidence}
+	if a := fit.HeldOut.AUROC; a != nil {
+		out.AUROC = *a
+	}
+	return out, nil
+}
+
+// Check refuses what cannot be served.
+func (a *AnswerChance) Check() error {
+	var names []string
+	for _, t := range a.Chance.Logistic.Signals {
+		names = append(names, t.Name)
+	}
+	if want := search.AnswerSignals(); !slices.Equal(names, want) {
+		return fmt.Errorf("signals: %v; this version of conclave computes %v: fit it again", names, want)
+	}
+	return a.Chance.Validate()
+}
+
+// ParseAnswerChance reads what Write writes, strictly.
+func ParseAnswerChance(data []byte) (*AnswerChance, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	var a AnswerChance
+	if err := decoder.Decode(&a); err != nil {
+		return nil, err
+	}
+	return &a, a.Check()
+}
+
+// Write writes the file that ParseAnswerChance reads.
+func (a *AnswerChance) Write(w io.Writer) error {
+	_, err := io.WriteString(w, "# The chance that the words which the shipped reader marks are right, made by `conclave\n# evaluate answers --chance` (docs/answers.md has the command).\n")
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	return errors.Join(err, encoder.Encode(a), encoder.Close())
+}
