@@ -22,6 +22,7 @@ from conclave_train.ensemble import train_ensemble
 from conclave_train.errors import Interrupted, TrainingError
 from conclave_train.expert import train_expert
 from conclave_train.export import export
+from conclave_train.fid import FidJob, train_fid
 from conclave_train.fit.encode import Device
 from conclave_train.job import Job
 from conclave_train.late import LateJob, train_late
@@ -30,6 +31,7 @@ from conclave_train.settings import (
     EndToEndSettings,
     EnsembleSettings,
     ExpertSettings,
+    FidSettings,
     LateSettings,
     ReaderSettings,
     add_options,
@@ -44,6 +46,7 @@ EXAMPLES = """examples:
   conclave-train late --data data/wiki --data data/policy --limit 1000
   conclave-train desire-me --data data/wiki --data data/policy --compare dev
   conclave-train reader --data data/wiki --data data/nq
+  conclave-train fid --base ./t5-small --data data/wiki --name writer
   conclave-train end-to-end --data data/covid --reader experts/reader --name covid
   conclave-train ensemble --bundle experts/mydomain --passages p.jsonl --questions more.jsonl
   conclave-train verify experts/*"""
@@ -108,6 +111,10 @@ def _parser() -> argparse.ArgumentParser:
     _task_options(p, "reader")
     add_options(p, ReaderSettings, "training")
     p.set_defaults(run_command=_reader)
+    p = _command(commands, "fid", "fine-tune a T5 that writes an answer from several passages (Fusion-in-Decoder)")
+    _task_options(p, "")
+    add_options(p, FidSettings, "training")
+    p.set_defaults(run_command=_fid)
     p = _command(commands, "end-to-end", "an expert from questions and answers alone, which a reader teaches (EMDR2)")
     _task_options(p, "")
     p.add_argument("--reader", type=Path, help="the reader's bundle (default: passages with an answer teach alike)")
@@ -279,6 +286,13 @@ def _desire_me(options: argparse.Namespace, stop: Stop) -> int:
 
 def _reader(options: argparse.Namespace, stop: Stop) -> int:
     print(train_reader(ReaderJob(**_task(options, stop), settings=from_options(ReaderSettings, options))))
+    return 0
+
+
+def _fid(options: argparse.Namespace, stop: Stop) -> int:
+    if options.base is None:
+        raise TrainingError("--base: the folder of a T5 is needed, with config.json, model.safetensors, tokenizer.json")
+    print(train_fid(FidJob(**_task(options, stop), settings=from_options(FidSettings, options))))
     return 0
 
 

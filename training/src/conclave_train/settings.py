@@ -217,6 +217,42 @@ class ReaderSettings:
 
 
 @dataclass(frozen=True)
+class FidSettings:
+    """How a generator is trained."""
+
+    epochs: int = option(3, "passes over the questions (EMDR2: 10)")
+    batch: int = option(8, "questions in a batch, each with its passages (EMDR2: 64)")
+    passages_per_question: int = option(10, "passages that a question meets, one of which answers it (K; EMDR2: 50)")
+    learning_rate: float = option(1e-4, "peak learning rate (EMDR2: 2e-5)")
+    warm_up: float = option(0.05, "share of the steps with linear warm-up")
+    max_norm: float = option(1.0, "gradients are scaled to this norm at most")
+    seed: int = option(13, "decides batches, dropout, passages and answers")
+    dropout: float = option(0.1, "dropout")
+    depth: int = option(50, "passages without an answer are drawn from the first so many found")
+    tokens: int = option(250, "question, title and text together are cut here, in training and in service")
+    answer_tokens: int = option(32, "answers are cut here")
+    limit: int = option(0, "train on at most so many questions per domain, chosen by hash; 0: all")
+    hold_out: float = option(0.1, "share of the questions kept for the card's figures")
+    hold_out_most: int = option(600, "and at most so many")
+    save_every: int = option(100, "steps between saves")
+
+    def check(self) -> None:
+        """Impossible values are errors that name the option."""
+        positive = "epochs batch passages_per_question learning_rate max_norm depth hold_out_most save_every"
+        for name in positive.split():
+            if getattr(self, name) <= 0:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is not positive")
+        for name in ("limit", "seed"):
+            if getattr(self, name) < 0:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is negative")
+        for name in ("warm_up", "hold_out", "dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is not between 0 and 1")
+        if self.tokens < 16 or self.answer_tokens < 2:
+            raise TrainingError("--tokens, --answer-tokens: at least 16 and 2 are needed")
+
+
+@dataclass(frozen=True)
 class EndToEndSettings:
     """How a retriever learns from questions and answers alone."""
 

@@ -13,10 +13,10 @@ from torch import nn
 from conclave_train.errors import Interrupted
 from conclave_train.fit.state import Progressed, RunFolder, restore, snapshot
 from conclave_train.progress import Progress, say
-from conclave_train.settings import EndToEndSettings, LateSettings, ReaderSettings
+from conclave_train.settings import EndToEndSettings, FidSettings, LateSettings, ReaderSettings
 
 M = TypeVar("M", bound=nn.Module)
-S = TypeVar("S", LateSettings, ReaderSettings, EndToEndSettings)
+S = TypeVar("S", LateSettings, ReaderSettings, EndToEndSettings, FidSettings)
 
 
 class Kept(Generic[M]):
