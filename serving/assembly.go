@@ -87,7 +87,7 @@ func (a *Assembly) load() (err error) {
 	names := searchedExperts(config, g)
 	config.Encoder.Threads = threadsOfOne(config, len(names))
 	var failed map[string]error
-	if a.Experts, failed, err = openSome(config, a.options.Log, names); err != nil {
+	if a.Experts, failed, err = openSome(config, a.options.Log, names, owners(g.Experts())); err != nil {
 		return err
 	}
 	if err := errors.Join(a.spare(failed), a.Experts.openReaders()); err != nil {

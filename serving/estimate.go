@@ -103,7 +103,7 @@ type shape struct{ passes, dense, late int }
 // shapeOf is the shape of opened experts.
 func shapeOf(all []*Expert) shape {
 	s := shape{passes: len(passesOf(all))}
-	for _, e := range all {
+	for _, e := range encoding(all) {
 		if e.Late() {
 			s.late++
 		} else {
@@ -185,6 +185,7 @@ func (e estimate) choices(chosen []*Expert) (out []Choice) {
 
 // passesOf are the experts whose runs make the vectors of all.
 func passesOf(all []*Expert) (out []*Expert) {
+	all = encoding(all)
 	for _, e := range all {
 		if !slices.ContainsFunc(all, func(late *Expert) bool { return late.Encoder.Carried() == e.Encoder }) {
 			out = append(out, e)

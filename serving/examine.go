@@ -105,6 +105,15 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 		f.Detail += "; not tried, since there is no runtime"
 		return f
 	}
+	if bundle.Manifest.Head != nil {
+		head, err := ort.OpenHead(bundle)
+		if err != nil {
+			return failed(what, err)
+		}
+		_ = head.Close()
+		f.Detail += fmt.Sprintf("; a head on the question vectors of %s", bundle.Manifest.Base.Name)
+		return f
+	}
 	e, err := ort.Open(bundle, encoder.Running{Provider: config.Encoder.Provider})
 	if err != nil {
 		return failed(what, err)

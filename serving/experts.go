@@ -31,6 +31,7 @@ type Experts struct {
 	opened  []*Expert // that are searched
 	silent  []*Expert // of the collection, but not searched: they encode what is written
 	readers []opened
+	owners  map[string]string // of the collection; see owners
 }
 
 // All are the experts that are searched, in their order.
@@ -40,7 +41,7 @@ func (x *Experts) All() []*Expert { return x.opened }
 func (x *Experts) Fingerprints() map[string]string {
 	out := map[string]string{}
 	for _, e := range x.opened {
-		out[e.name] = e.Encoder.Fingerprint(models.Question)
+		out[e.name] = e.fingerprints()["question"]
 	}
 	return out
 }
@@ -50,11 +51,19 @@ type Expert struct {
 	Bundle  *models.Bundle
 	Encoder *encoder.Encoder
 	name    string
+	// head is on the vectors of owner, whose Encoder it is; nil: the expert has its own.
+	head  *encoder.Head
+	owner *Expert
 }
 
 // OpenExperts loads the named experts. Close ends them.
 func OpenExperts(config configs.Config, log *slog.Logger, names []string) (*Experts, error) {
-	x, failed, err := openSome(config, log, names)
+	return openNamed(config, log, names, nil)
+}
+
+// openNamed is OpenExperts with the owners of a collection.
+func openNamed(config configs.Config, log *slog.Logger, names []string, owners map[string]string) (*Experts, error) {
+	x, failed, err := openSome(config, log, names, owners)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +77,13 @@ func OpenExperts(config configs.Config, log *slog.Logger, names []string) (*Expe
 }
 
 // openSome loads those of the named experts that can be loaded, and says why the
-// others cannot. Close ends them.
-func openSome(config configs.Config, log *slog.Logger, names []string) (x *Experts, failed map[string]error, err error) {
+// others cannot. owners are those of the collection. Close ends them.
+func openSome(config configs.Config, log *slog.Logger, names []string, owners map[string]string) (x *Experts, failed map[string]error, err error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
 		return nil, nil, err
 	}
-	x = &Experts{config: config, cache: cache, log: log}
+	x = &Experts{config: config, cache: cache, log: log, owners: owners}
 	if len(names) == 0 {
 		return x, nil, nil
 	}
@@ -119,6 +128,9 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 			failed[name] = errs[i]
 			continue
 		}
+		if found[i].Bundle.Manifest.Head != nil {
+			continue
+		}
 		whole, of = append(whole, found[i]), append(of, name)
 	}
 	encoders, errs := x.runtime.OpenAll(whole)
@@ -132,11 +144,24 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 		}
 		opened = append(opened, &Expert{name: of[i], Bundle: whole[i].Bundle, Encoder: e})
 	}
+	for i, name := range names {
+		if errs := failed[name]; errs != nil || found[i].Bundle.Manifest.Head == nil {
+			continue
+		}
+		e, err := x.openHead(name, found[i].Bundle, opened)
+		if err != nil {
+			failed[name] = err
+			continue
+		}
+		opened = append(opened, e)
+	}
+	slices.SortFunc(opened, func(a, b *Expert) int { return cmp.Compare(slices.Index(names, a.name), slices.Index(names, b.name)) })
 	return opened, failed
 }
 
 // SharedPasses are the pairs of experts that one run of an encoder serves.
 func SharedPasses(all []*Expert) (out []collection.SharedPass) {
+	all = encoding(all)
 	for _, late := range all {
 		for _, dense := range all {
 			if late.Encoder.Carried() == dense.Encoder {
@@ -234,7 +259,7 @@ func (x *Experts) Dense() []*Expert {
 func (x *Experts) Close() error {
 	var errs []error
 	for _, e := range slices.Concat(x.opened, x.silent) {
-		errs = append(errs, e.Encoder.Close())
+		errs = append(errs, e.close())
 	}
 	for _, r := range x.readers {
 		errs = append(errs, r.Close())
@@ -259,8 +284,13 @@ func (e *Expert) Late() bool { return e.Encoder.Late() }
 // Parts is nil: an expert gives a passage one vector, or in late interaction one list.
 func (e *Expert) Parts() func(text string) []rank.Span { return nil }
 
-// Owner is empty: an expert has vectors of its own.
-func (e *Expert) Owner() string { return "" }
+// Owner is the expert whose vectors this one finds passages by; "": it has its own.
+func (e *Expert) Owner() string {
+	if e.owner != nil {
+		return e.owner.name
+	}
+	return ""
+}
 
 // PassageWords says which word each token of a passage is of.
 func (e *Expert) PassageWords(p corpus.Passage) ([]search.Word, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 
 	"conclave/collection"
@@ -39,7 +40,7 @@ type Indexed struct {
 // Index reads passages, encodes and publishes them.
 func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	o.Config.Encoder.Threads = threadsOfOne(o.Config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
-	loaded, err := OpenExperts(o.Config, o.Log, o.Experts)
+	loaded, err := openFor(o)
 	if err != nil {
 		return made, err
 	}
@@ -52,7 +53,7 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	ofSample := map[*Expert]int64{} // truncated passages
 	defer func() {
 		made.Truncated, made.Reads = map[string]int64{}, map[string]int{}
-		for _, e := range loaded.opened {
+		for _, e := range encoding(loaded.opened) {
 			if n := e.Encoder.CutPassages() - ofSample[e]; n > 0 {
 				made.Truncated[e.name], made.Reads[e.name] = n, e.Bundle.Manifest.MaxTokens.Passage
 			}
@@ -100,4 +101,25 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	}
 	made.BuildReport, err = index(ctx, o.Config.Collection, sample, o.Build)
 	return made, err
+}
+
+// openFor loads the experts to encode with. Those without which they cannot be opened
+// are loaded beside them and encode nothing.
+func openFor(o IndexOptions) (*Experts, error) {
+	stored, err := StoredExperts(o.Config.Collection)
+	if err != nil {
+		return nil, err
+	}
+	beside, err := owning(o.Config, o.Experts, stored)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Concat(o.Experts, beside)
+	x, err := openNamed(o.Config, o.Log, names, owners(stored))
+	if err != nil {
+		return nil, err
+	}
+	x.silent = slices.DeleteFunc(slices.Clone(x.opened), func(e *Expert) bool { return !slices.Contains(beside, e.name) })
+	x.opened = slices.DeleteFunc(x.opened, func(e *Expert) bool { return slices.Contains(beside, e.name) })
+	return x, nil
 }

@@ -79,10 +79,10 @@ func (e *TwoLateError) Error() string {
 // searched is an expert as the engine uses it, without what is fitted for its
 // collection.
 func (e *Expert) searched() search.Expert {
-	m, question := e.Bundle.Manifest, e.Encoder.Fingerprint(models.Question)
+	m, fingerprints := e.encoding(), e.fingerprints()
 	x := search.Expert{Name: e.name, Encoder: e.Encoder, Passages: e, Info: search.ExpertInfo{
 		Dimension:    m.Dimension,
-		Fingerprints: map[string]string{"question": question, "passage": e.Encoder.Fingerprint(models.Passage)},
+		Fingerprints: fingerprints,
 		Provider:     e.Encoder.Provider(),
 		Precision:    m.Precision,
 		MaxTokens:    map[string]int{"question": m.MaxTokens.Question, "passage": m.MaxTokens.Passage},
@@ -92,14 +92,16 @@ func (e *Expert) searched() search.Expert {
 	}
 	switch c := e.Bundle.Calibration; {
 	case c == nil:
-	case c.Encoder != question:
+	case c.Encoder != fingerprints["question"]:
 		x.Info.Warnings = append(x.Info.Warnings, "its calibration was fitted for another encoder and is left aside: calibrate it again")
 	default:
 		x.Info.Calibration = &search.CalibrationInfo{
 			Temperature: c.Temperature, Depth: c.Depth, ECEBefore: c.ECEBefore, ECEAfter: c.ECEAfter, Questions: c.Questions,
 		}
 	}
-	if ensemble := e.Encoder.Ensemble(); ensemble != nil {
+	if e.head != nil {
+		x.Head = e.head
+	} else if ensemble := e.Encoder.Ensemble(); ensemble != nil {
 		x.Ensemble = ensemble
 	}
 	return x
@@ -125,7 +127,7 @@ func (a *Assembly) familiar(made *search.LineUp, x *search.Expert, e *Expert) er
 // representatives, not one that was fine-tuned from it; "" when it is not loaded.
 func (a *Assembly) referenceFor(r *models.Representatives) string {
 	for _, e := range a.Experts.opened {
-		if m := e.Bundle.Manifest; m.Base == nil && m.Lineage.MergedFrom == "" && m.Lineage.SourceSHA256 == r.BaseSHA256 {
+		if isBaseItself(e.Bundle, r.BaseSHA256) {
 			return e.name
 		}
 	}

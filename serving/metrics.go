@@ -77,7 +77,7 @@ func (e encoderMetrics) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (e encoderMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, m := range encoderMetricList() {
-		for _, x := range e.experts() {
+		for _, x := range encoding(e.experts()) {
 			out <- prometheus.MustNewConstMetric(m.description, m.kind, m.value(x.Encoder.Stats()), x.name)
 		}
 	}

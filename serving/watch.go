@@ -103,7 +103,7 @@ func (s *Server) leaveOut(next *collection.Generation) error {
 			return err
 		}
 		s.log.Warn("an expert left the collection", "expert", e.name, "cause", why)
-		if err := gone.Encoder.Close(); err != nil {
+		if err := gone.close(); err != nil {
 			s.log.Error("closing the encoder of an expert that left", "expert", e.name, "cause", err)
 		}
 	}
@@ -139,7 +139,7 @@ func (s *Server) takeInOne(g *collection.Generation, name string) error {
 		err = s.join(e)
 	}
 	if err != nil {
-		if closing := e.Encoder.Close(); closing != nil {
+		if closing := e.close(); closing != nil {
 			err = fmt.Errorf("%w; closing its encoder: %w", err, closing)
 		}
 	}

@@ -61,6 +61,8 @@ func hint(err error) string {
 			return "conclave models import CHECKPOINT --out " + e.Folder
 		}
 		return "conclave models import CHECKPOINT, conclave setup for the base encoder and the shipped experts, or name its folder under experts in conclave.yaml"
+	case *serving.NoBaseError:
+		return "conclave index --add-expert " + e.Base + ", and name it under experts in conclave.yaml where that names any"
 	case *serving.TwoLateError:
 		return "conclave index --remove-expert " + e.Second
 	case *serving.WriteError:

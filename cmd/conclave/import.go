@@ -100,6 +100,11 @@ func (x *importing) run(ctx context.Context, from string, cache provision.Cache,
 		return provision.ExplainFull(err, x.out)
 	}
 	m := b.Manifest
+	if m.Head != nil {
+		_, err = fmt.Fprintf(term.Out, "%s: %s, a head on the question vectors of %s, %d domains, fingerprint %.12s\n",
+			b.Dir, m.Name, m.Base.Name, len(m.Head.Domains), b.Fingerprint(models.Question))
+		return err
+	}
 	if g := m.Generator; g != nil {
 		_, err = fmt.Fprintf(term.Out, "%s: %s, a generator, %s, fingerprint %.12s\n", b.Dir, m.Name, m.Lineage.Architecture, b.Fingerprint(models.Passage))
 		return err

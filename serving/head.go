@@ -1,0 +1,131 @@
+package serving
+
+import (
+	"fmt"
+	"slices"
+
+	"conclave/collection"
+	"conclave/configs"
+	shipped "conclave/experts"
+	"conclave/models"
+	"conclave/provision"
+	"conclave/search"
+)
+
+// NoBaseError is the error of an expert that works on the question vectors of another
+// one, which is not there.
+type NoBaseError struct{ Name, Base string }
+
+func (e *NoBaseError) Error() string {
+	return fmt.Sprintf("%s works on the question vectors of %s and finds passages by its vectors: that expert has to be in the collection, and among those that are searched", e.Name, e.Base)
+}
+
+// openHead makes an expert of a bundle that holds a head: on its owner's encoder, which
+// is among these or was opened before.
+func (x *Experts) openHead(name string, b *models.Bundle, among []*Expert) (*Expert, error) {
+	m := &b.Manifest
+	all := slices.Concat(among, x.opened, x.silent)
+	at := slices.IndexFunc(all, func(e *Expert) bool {
+		if owner := x.owners[name]; owner != "" {
+			return e.name == owner
+		}
+		return isBaseItself(e.Bundle, m.Base.WeightsSHA256)
+	})
+	if at < 0 {
+		return nil, &NoBaseError{name, m.Base.Name}
+	}
+	owner := all[at]
+	if owner.Dimension() != m.Dimension {
+		return nil, fmt.Errorf("%s changes vectors of %d numbers, and those of %s have %d", name, m.Dimension, owner.name, owner.Dimension())
+	}
+	head, err := x.runtime.OpenHead(b)
+	if err != nil {
+		return nil, err
+	}
+	return &Expert{name: name, Bundle: b, Encoder: owner.Encoder, head: head, owner: owner}, nil
+}
+
+// isBaseItself reports whether a bundle is the encoder with these weights, and not one
+// that was fine-tuned from it.
+func isBaseItself(b *models.Bundle, weights string) bool {
+	m := &b.Manifest
+	return m.Base == nil && m.Lineage.MergedFrom == "" && m.Lineage.SourceSHA256 == weights
+}
+
+// owners are the experts by whose vectors others of a collection find passages.
+func owners(stored []collection.ExpertFiles) map[string]string {
+	out := map[string]string{}
+	for _, x := range stored {
+		if x.Owner != "" {
+			out[x.Name] = x.Owner
+		}
+	}
+	return out
+}
+
+// owning are the experts of a collection without whose encoders the named ones cannot be
+// opened, and which are not named.
+func owning(config configs.Config, names []string, stored []collection.ExpertFiles) (more []string, err error) {
+	cache, err := provision.CacheAt(config.Cache)
+	if err != nil {
+		return nil, err
+	}
+	bundle := func(name string) *models.Bundle {
+		folder, err := shipped.Folder(config, cache, name)
+		if err != nil {
+			return nil // whoever opens it says so
+		}
+		b, _ := models.Peek(folder)
+		return b
+	}
+	for _, name := range names {
+		b := bundle(name)
+		if b == nil || b.Manifest.Head == nil {
+			continue
+		}
+		owner, isBase := owners(stored)[name], func(other string) bool {
+			o := bundle(other)
+			return o != nil && isBaseItself(o, b.Manifest.Base.WeightsSHA256)
+		}
+		for _, x := range stored {
+			if owner == "" && !slices.ContainsFunc(names, isBase) && isBase(x.Name) {
+				owner = x.Name
+			}
+		}
+		if owner != "" && !slices.Contains(names, owner) && !slices.Contains(more, owner) {
+			more = append(more, owner)
+		}
+	}
+	return more, nil
+}
+
+// close ends what the expert alone has.
+func (e *Expert) close() error {
+	if e.head != nil {
+		return e.head.Close()
+	}
+	return e.Encoder.Close()
+}
+
+// fingerprints are those of the expert's vectors; see search.ExpertInfo.
+func (e *Expert) fingerprints() map[string]string {
+	run := e.Encoder.Fingerprint(models.Question)
+	out := map[string]string{"question": run, "passage": e.Fingerprint()}
+	if e.head != nil {
+		out["question"], out[search.FingerprintRun] = e.head.Fingerprint(run), run
+	}
+	return out
+}
+
+// encoding is the manifest of the bundle with the expert's encoder.
+func (e *Expert) encoding() *models.Manifest {
+	if e.owner != nil {
+		return &e.owner.Bundle.Manifest
+	}
+	return &e.Bundle.Manifest
+}
+
+// encoding are the experts that have encoders of their own.
+func encoding(all []*Expert) []*Expert {
+	return slices.DeleteFunc(slices.Clone(all), func(e *Expert) bool { return e.head != nil })
+}
