@@ -16,13 +16,13 @@ said about the hits:
     emdr2, kl                a reader's likelihoods, by objective
     marked                   the marked passages (supervised)
 
-The round is chosen as `conclave-train end-to-end` does, on a tenth of the training
-questions and by words alone. The table is of the development questions' marked passages.
+A row's first round is chosen as `conclave-train end-to-end` does, on a tenth of the training
+questions and by words alone; its second is the last. The table is of the development
+questions' marked passages. A run that is repeated measures again without training again.
 """
 
 import argparse
 import dataclasses
-import json
 import pathlib
 
 import numpy as np
@@ -37,7 +37,7 @@ from conclave_train.feedback.rounds import Rounds
 from conclave_train.feedback.teacher import ReaderTeacher, alike, open_reader
 from conclave_train.fit.encode import Device, encode_all
 from conclave_train.fit.loop import Texts
-from conclave_train.fit.state import RunFolder
+from conclave_train.fit.state import RunFolder, restore
 from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.tower import freeze_embeddings
 from conclave_train.reading.pairs import Pairs
@@ -148,14 +148,16 @@ def measure_one(o, name, base, whole, vectors, index, find, reader, train, held,
         rounds = Told(model, texts, teach, vectors, s, 0.05, Device(), folder, score, quiet=True)
         rounds.told = told
         rounds.fit()
-        found = accuracy(first_ranks(questions(model.question, dev), vectors, right))
-        met = rounds.current[1].teacher if rounds.current else torch.tensor([[0.0]])
+        met = folder.load_part(f"round-{o.rounds}.pt")["teacher"]
         share_met = 100 * float((~torch.isinf(met)).any(1).float().mean())
-        cells = " | ".join(f"{found[m]:.1f}" for m in METRICS)
-        print(
-            f"| {name} | {len(train)} | {share_met:.0f} % | {way} | {rounds.state.best_epoch:g} | {cells} |", flush=True
-        )
-        (o.runs / f"{name}-{way}.json").write_text(json.dumps(found), "utf-8")
+        for chosen, weights in (
+            (f"{rounds.state.best_epoch:g}", rounds.state.best),
+            (f"last ({o.rounds})", rounds.state.weights),
+        ):
+            restore(model, weights)
+            found = accuracy(first_ranks(questions(model.question, dev), vectors, right))
+            cells = " | ".join(f"{found[m]:.1f}" for m in METRICS)
+            print(f"| {name} | {len(train)} | {share_met:.0f} % | {way} | {chosen} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":
