@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/blevesearch/go-porterstemmer v1.0.3
+	github.com/clipperhouse/uax29/v2 v2.7.0
 	github.com/coder/hnsw v0.6.1
 	github.com/go-chi/chi/v5 v5.5.0
 	github.com/go-chi/cors v1.2.2

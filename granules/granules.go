@@ -1,0 +1,122 @@
+// Package granules splits texts into granules: parts that have a vector of their
+// own, so that a question is compared with each. How large they are is a
+// granularity: n sentences, n tokens, or the whole text (Yang et al., 2022,
+// "Confidence-Calibrated Ensemble Dense Phrase Retrieval", section 3.1, which calls
+// them phrases).
+package granules
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"conclave/rank"
+
+	"github.com/clipperhouse/uax29/v2/words"
+)
+
+// Granularity is how large granules are, and how they are encoded. The zero value is
+// the whole text behind its title; at most one of the numbers is above 0.
+type Granularity struct {
+	Sentences int  // so many sentences each
+	Tokens    int  // as many words as have no more tokens than this, and at least one
+	Untitled  bool // the passage's title is not put before each granule
+}
+
+// Version changes when texts are split otherwise than before: vectors that were made
+// with another do not fit.
+const Version = 1
+
+// Passage is how the granularity of whole texts is written.
+const Passage = "passage"
+
+// most is the largest number of sentences or tokens.
+const most = 1000
+
+// What a number of tokens ends with, and a granularity without titles.
+const (
+	tokensEnd   = "t"
+	untitledEnd = "-untitled"
+)
+
+// Parse reads a granularity: "3" is three sentences, "125t" 125 tokens, "passage"
+// whole texts, and "3-untitled" three sentences without the title before them.
+func Parse(s string) (Granularity, error) {
+	size, untitled := strings.CutSuffix(s, untitledEnd)
+	if size == Passage {
+		return Granularity{Untitled: untitled}, nil
+	}
+	number, tokens := strings.CutSuffix(size, tokensEnd)
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > most || number[0] == '+' || number[0] == '0' {
+		return Granularity{}, fmt.Errorf(`granularity %q is none: a number of sentences such as 3, a number of tokens such as 125%s (each from 1 to %d), or %q is meant, with %q behind it for granules without the title`, s, tokensEnd, most, Passage, untitledEnd)
+	}
+	if tokens {
+		return Granularity{Tokens: n, Untitled: untitled}, nil
+	}
+	return Granularity{Sentences: n, Untitled: untitled}, nil
+}
+
+// String is what Parse reads.
+func (g Granularity) String() string {
+	size := Passage
+	switch {
+	case g.Sentences > 0:
+		size = strconv.Itoa(g.Sentences)
+	case g.Tokens > 0:
+		size = strconv.Itoa(g.Tokens) + tokensEnd
+	}
+	if g.Untitled {
+		size += untitledEnd
+	}
+	return size
+}
+
+// span is a part of a text, in bytes.
+type span struct{ begin, end int }
+
+// Split gives the granules of a text, in their order and without the white space
+// between them. They do not overlap; the last may be shorter than the others. There
+// is always at least one, of a blank text the whole. tokens counts the tokens of a
+// word; only granularities of tokens need it.
+func (g Granularity) Split(text string, tokens func(word string) int) []rank.Span {
+	var parts []span
+	switch {
+	case g.Sentences > 0:
+		sentences := sentencesOf(text)
+		for from := 0; from < len(sentences); from += g.Sentences {
+			last := min(from+g.Sentences, len(sentences)) - 1
+			parts = append(parts, span{sentences[from].begin, sentences[last].end})
+		}
+	case g.Tokens > 0:
+		parts = byTokens(text, g.Tokens, tokens)
+	}
+	if len(parts) == 0 {
+		parts = []span{{0, len(text)}}
+	}
+	out := make([]rank.Span, len(parts))
+	for i, p := range parts {
+		out[i] = rank.Span{Begin: uint32(p.begin), End: uint32(p.end)}
+	}
+	return out
+}
+
+// byTokens gives parts of words (Unicode Standard Annex 29, section 4) with at most n
+// tokens, and with the punctuation that follows them.
+func byTokens(text string, n int, tokens func(word string) int) (parts []span) {
+	have, end := 0, -1 // of the last part: its tokens, and where it ends
+	for w := words.FromString(text); w.Next(); {
+		if strings.TrimSpace(w.Value()) == "" {
+			continue
+		}
+		more := tokens(w.Value())
+		follows := w.Start() == end && !strings.ContainsFunc(w.Value(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
+		if len(parts) == 0 || have+more > n && !follows {
+			parts, have = append(parts, span{begin: w.Start()}), 0
+		}
+		end, have = w.End(), have+more
+		parts[len(parts)-1].end = end
+	}
+	return parts
+}

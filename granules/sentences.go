@@ -1,0 +1,207 @@
+package granules
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/sentences"
+)
+
+// sentencesOf are the sentences of a text, without the white space around them. They
+// are those of Unicode Standard Annex 29, section 5, which knows all scripts, with what
+// it leaves to a language: a full stop after an abbreviation, an initial or the number
+// of a list ends none, and neither does a quotation that its sentence goes on behind.
+// The abbreviations are English. A line break alone ends no sentence, two do, and so
+// does one before an item of a list.
+func sentencesOf(text string) []span {
+	var found []span
+	joined := false // the next part belongs to the last
+	opened := 0     // where the brackets begin that the annex leaves with the sentence before them
+	for s := sentences.FromString(prepared(text)); s.Next(); {
+		part := trimmed(text, span{s.Start(), s.End()})
+		if opened > 0 {
+			part.begin, opened = opened, 0
+		}
+		if body := strings.TrimRightFunc(text[part.begin:part.end], bracket); body != "" && s.End() < len(text) && part.begin+len(body) < part.end {
+			opened = part.begin + len(body)
+			part = trimmed(text, span{part.begin, opened})
+		}
+		switch {
+		case part.begin == part.end:
+			continue
+		case joined && len(found) > 0:
+			found[len(found)-1].end = part.end
+		default:
+			found = append(found, part)
+		}
+		last := found[len(found)-1]
+		joined = goesOn(text[last.begin:last.end], text[last.end:])
+	}
+	return found
+}
+
+// trimmed is a span without the white space at its ends.
+func trimmed(text string, s span) span {
+	s.end = s.begin + len(strings.TrimRightFunc(text[s.begin:s.end], unicode.IsSpace))
+	s.begin = s.end - len(strings.TrimLeftFunc(text[s.begin:s.end], unicode.IsSpace))
+	return s
+}
+
+// prepared is the text that the annex's rules are applied to, byte for byte as long. A
+// line break inside of a paragraph is a space there: a file may have lines of a fixed
+// length. Before the item of a list, and between the end of a sentence and a digit,
+// a space is a line break: the annex takes what follows for the same sentence.
+func prepared(text string) string {
+	out := []byte(text)
+	for i, c := range out {
+		switch c {
+		case '\r':
+			out[i] = ' '
+		case '\n':
+			before, after := strings.TrimRight(text[:i], " \t\r"), strings.TrimLeft(text[i+1:], " \t\r")
+			if !strings.HasSuffix(before, "\n") && !strings.HasPrefix(after, "\n") && !item(after) {
+				out[i] = ' '
+			}
+		case ' ':
+			if before := strings.TrimRightFunc(text[:i], closing); before != "" && strings.Contains(".!?", before[len(before)-1:]) {
+				if after := text[i+1:]; after != "" && (item(after) || '0' <= after[0] && after[0] <= '9') {
+					out[i] = '\n'
+				}
+			}
+		}
+	}
+	return string(out)
+}
+
+// longestNumber is how many bytes of a line say whether it is an item.
+const longestNumber = 8
+
+// item reports whether a line is an item of a list.
+func item(line string) bool {
+	word, _, spaced := strings.Cut(line[:min(len(line), longestNumber)], " ")
+	if !spaced {
+		return false
+	}
+	switch word {
+	case "-", "*", "+", "•", "–", "—", "·":
+		return true
+	}
+	return numbered(word)
+}
+
+// numbered reports whether a word is the number of an item: "1.", "12)", "(3)" or "b)".
+func numbered(word string) bool {
+	number := strings.TrimPrefix(word, "(")
+	if bare := strings.TrimRight(number, ".)"); bare != number {
+		if len(bare) == 1 && 'a' <= bare[0] && bare[0] <= 'z' {
+			return true
+		}
+		return len(bare) > 0 && len(bare) < 4 && strings.Trim(bare, "0123456789") == ""
+	}
+	return false
+}
+
+// goesOn reports whether a sentence that seems to end goes on with what follows.
+func goesOn(sentence, after string) bool {
+	rest := strings.TrimLeftFunc(after, unicode.IsSpace)
+	if rest == "" || strings.Count(after[:len(after)-len(rest)], "\n") > 1 {
+		return false
+	}
+	next, _ := utf8.DecodeRuneInString(rest)
+	if last, _ := utf8.DecodeLastRuneInString(sentence); quotes(last) {
+		return unicode.IsLower(next) || next == 'と' // “Stop!” he said
+	}
+	body := strings.TrimRightFunc(sentence, closing)
+	if !strings.HasSuffix(body, ".") || strings.HasSuffix(body, "..") {
+		return false
+	}
+	before, word := lastWord(body)
+	if before == "" && numbered(word) {
+		return true // 1. The first item
+	}
+	_, before = lastWord(before)
+	word, before = strings.TrimLeftFunc(word, opening), strings.ToLower(before)
+	bare := strings.TrimSuffix(word, ".")
+	switch key := strings.ToLower(bare); {
+	case initials(bare):
+		return !lettered[before] && !begins(rest)
+	case titles[key]:
+		return true
+	case beforeNumbers[key]:
+		return unicode.IsDigit(next)
+	default:
+		return shortened[key] && !begins(rest)
+	}
+}
+
+// lastWord cuts off the last word of a text without white space at its end.
+func lastWord(text string) (before, word string) {
+	at := strings.LastIndexFunc(text, unicode.IsSpace) + 1
+	if at > 0 {
+		_, size := utf8.DecodeRuneInString(text[at-1:])
+		at += max(size, 1) - 1
+	}
+	return strings.TrimRightFunc(text[:at], unicode.IsSpace), text[at:]
+}
+
+// initials reports whether a word is the first letters of a name: "J", or "U.S".
+func initials(word string) bool {
+	letters := strings.Split(word, ".")
+	for _, l := range letters {
+		if r, size := utf8.DecodeRuneInString(l); size != len(l) || !unicode.IsUpper(r) || unicode.In(r, unicode.Han) {
+			return false
+		}
+	}
+	return word != "I"
+}
+
+// begins reports whether a text begins with a word that sentences begin with, and that
+// is no name.
+func begins(text string) bool {
+	word := strings.TrimLeftFunc(text, opening)
+	if end := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
+		word = word[:end]
+	}
+	return starters[word]
+}
+
+func quotes(r rune) bool {
+	return r == '"' || r == '\'' || r == '」' || r == '』' || unicode.In(r, unicode.Pf, unicode.Pi)
+}
+
+func closing(r rune) bool { return quotes(r) || unicode.Is(unicode.Pe, r) }
+
+func bracket(r rune) bool { return unicode.Is(unicode.Ps, r) }
+
+func opening(r rune) bool { return quotes(r) || bracket(r) }
+
+// titles are abbreviations that end no sentence.
+var titles = set(`dr mr mrs ms mme mlle prof rev hon pres gov sen rep gen col lt cmdr maj sgt capt adm
+	messrs st mt ft vs v e.g i.e eg ie cf viz approx ca fig figs eq eqs ref refs`)
+
+// beforeNumbers are abbreviations if a number follows.
+var beforeNumbers = set(`no n° nos vol vols pp p ch sec`)
+
+// shortened are abbreviations that may end a sentence.
+var shortened = set(`inc ltd co corp bros jr sr etc al dept univ assn ave blvd rd est a.m p.m ph.d m.d b.a m.a
+	jan feb mar apr jun jul aug sep sept oct nov dec ed eds sp spp subsp var`)
+
+// lettered are words whose letter is no initial.
+var lettered = set(`vitamin vitamins hepatitis influenza type types group class grade plan part phase stage
+	figure table section appendix team gate exhibit`)
+
+// starters are words that begin a sentence more often than a name.
+var starters = set(`The A An This That These Those There Then Thus Therefore They He She It We You I In On At As
+	After Although And But Or So If When While Where What Who Why How Which For From By With Without To Its His
+	Her Their Our My Your However Moreover Furthermore Because Since During Before Once Now Here Some Many Most
+	Other Others Another Both Each All Not No Yes One Two Such Only Also Even Later Today Finally First Second
+	Between Among Under Over Until Upon Did Do Does Is Are Was Were Have Has Had Can Could Will Would Should`)
+
+func set(list string) map[string]bool {
+	of := map[string]bool{}
+	for _, s := range strings.Fields(list) {
+		of[s] = true
+	}
+	return of
+}
