@@ -36,6 +36,8 @@ type Observed struct {
 	Rival float64
 	// Confidence is MUF's, 0 to 1; negative where it is not known.
 	Confidence float64
+	// Granular: the source is one of the granularities that CCE ranks by.
+	Granular bool
 	// Ceiling is what no score of a lexical source for the question reaches.
 	Ceiling float64
 	// Random is what the source scores random passages of the collection, for

@@ -18,6 +18,9 @@ type Method struct {
 	// only among several experts.
 	Confidence, OnlyAmong bool
 
+	// Granular: it ranks by the granularities of one expert, and needs some.
+	Granular bool
+
 	// Gated: a gate decides, which reads confidences where there are any, how familiar
 	// the question is, and what phrases and late interaction say.
 	Gated bool
@@ -44,6 +47,7 @@ type Variant struct {
 	Name          string
 	Missing       Missing
 	Normalisation Normalisation
+	Combine       Combine
 	// ExpertsAlone: without BM25. CalibratedAlone: of the experts that can say how sure
 	// they are, where there are others.
 	ExpertsAlone, CalibratedAlone bool
@@ -62,6 +66,8 @@ type Settings struct {
 	Normalisation Normalisation   // "": the method's own
 	Weights       map[int]float64 // by column; 1 where there is none
 	Alpha         float64         // BM25's weight beside the experts' score, without one among Weights
+
+	CCE CCEOptions
 
 	// Gate weighs by question, GateWithoutLate where late interaction is not among the
 	// sources (nil: Gate does). Specialists is how many of the most familiar count; 0: all.
@@ -87,6 +93,7 @@ const (
 	MethodSum       = "sum"
 	MethodRRF       = "rrf"
 	MethodGate      = "gate"
+	MethodCCE       = "cce"
 )
 
 // Methods is the table of all methods, in the order in which they are listed.
@@ -98,6 +105,7 @@ func Methods() []Method {
 		sum(),
 		rrf(),
 		gated(),
+		cce(),
 	}
 }
 
