@@ -57,6 +57,10 @@ type Defaults struct {
 	// GateWithoutLate takes Gate's place where late interaction takes no part in
 	// an answer; nil: Gate does that too. Chances are those of Gate.
 	GateWithoutLate *fusion.Gate
+	// CCE is what cce ranks by, as it was calibrated, and Granularities are the names of
+	// the experts that it takes; none: all that have a granularity.
+	CCE           fusion.CCEOptions
+	Granularities []string
 	// Specialists is how many specialists the gate asks, the most familiar with
 	// the question. 0: all.
 	Specialists int

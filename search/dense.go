@@ -17,6 +17,8 @@ type dense struct {
 	number  int // among the experts
 	encoder int // equal for experts that share one
 	base    bool
+	// granular: cce ranks by it.
+	granular bool
 }
 
 // An expert takes part in every method.
@@ -78,7 +80,7 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 }
 
 func (x *dense) observe(f *finding, q *familiarities) fusion.Observed {
-	o := fusion.Observed{Kind: fusion.Generalist, Rival: q.rival(x.number)}
+	o := fusion.Observed{Kind: fusion.Generalist, Rival: q.rival(x.number), Granular: x.granular}
 	if x.base {
 		o.Kind = fusion.Base
 	}

@@ -44,6 +44,17 @@ type SourceEvidence struct {
 // what is served. Of the request, Question, Experts, BM25, Candidates, Exact,
 // Filter and TimeoutMS count.
 func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, error) {
+	return e.gather(ctx, r, depth, nil)
+}
+
+// GatherAmong is Gather where every source ranks the same passages and nothing else:
+// those that choose names when it is told BM25's first depth hits. There are no scores
+// of ensembles' members.
+func (e *Engine) GatherAmong(ctx context.Context, r Request, depth int, choose func(words []rank.Hit) ([]rank.Ordinal, error)) (Evidence, error) {
+	return e.gather(ctx, r, depth, choose)
+}
+
+func (e *Engine) gather(ctx context.Context, r Request, depth int, choose func([]rank.Hit) ([]rank.Ordinal, error)) (Evidence, error) {
 	l, err := e.begin()
 	if err != nil {
 		return Evidence{}, err
@@ -63,11 +74,48 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 		}
 	}
 	var found Evidence
-	err = l.pass(ctx, q, time.Now(), func(_ context.Context, asked *pass) error {
+	err = l.pass(ctx, q, time.Now(), func(_ context.Context, asked *pass) (err error) {
+		if choose != nil {
+			if err = asked.among(ctx, choose); err != nil {
+				return err
+			}
+		}
 		found, err = asked.evidence(ctx, p, depth)
 		return err
 	})
 	return found, err
+}
+
+// among gives every source that answered the chosen passages for hits.
+func (p *pass) among(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordinal, error)) error {
+	var words []rank.Hit
+	for i := range p.findings {
+		if f := &p.findings[i]; f.source.name() == WordSource {
+			words = f.hits
+		}
+	}
+	chosen, err := choose(words)
+	if err != nil {
+		return err
+	}
+	scores := make([]float32, len(chosen))
+	for i := range p.findings {
+		f := &p.findings[i]
+		if f.status != StatusOK {
+			continue // for evidence to say
+		}
+		if err := guard(func() error { return f.score(ctx, chosen, scores) }); err != nil {
+			return fmt.Errorf("source %s: %w", f.source.name(), err)
+		}
+		f.hits, f.members, f.follows = make([]rank.Hit, len(chosen)), nil, false
+		for n, o := range chosen {
+			f.hits[n] = rank.Hit{Ordinal: o, Score: scores[n]}
+		}
+		slices.SortFunc(f.hits, func(a, b rank.Hit) int {
+			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Ordinal, b.Ordinal))
+		})
+	}
+	return nil
 }
 
 // evidence is what the sources of a pass found, completed for a plan.

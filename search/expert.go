@@ -24,6 +24,9 @@ type Expert struct {
 	// Chance is the calibrated chance that the expert's own first hit answers;
 	// nil where nobody calibrated it.
 	Chance Chance
+	// Granularity says how large the parts of passages are that the expert's vectors
+	// are of, where it is one of several granularities of an encoder; "" for others.
+	Granularity string
 	// Info is what Engine.Expert answers, but for its Name and EnsembleMembers, and
 	// for what depends on the generation: that comes from the View.
 	Info ExpertInfo

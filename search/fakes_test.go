@@ -382,6 +382,9 @@ func newStage(names string, passages int) *stage {
 		}
 		s.encoders[name], s.vectors[name], sh.vectors[name] = enc, v, v
 		x := Expert{Name: name, Encoder: enc, Passages: enc, Info: ExpertInfo{Dimension: dimension, Fingerprints: map[string]string{"question": fmt.Sprint("f", n)}}}
+		if name == "A" || name == "B" {
+			x.Granularity = "1"
+		}
 		if name == strings.ToUpper(name) {
 			s.ensembles[name] = &ensemble{members: 5, spread: .2 * float32(n+1)}
 			x.Ensemble = s.ensembles[name]

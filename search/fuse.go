@@ -39,7 +39,7 @@ func (a *answer) settings() fusion.Settings {
 	d := &a.defaults
 	s := fusion.Settings{
 		Missing: a.plan.missing, Normalisation: a.plan.normalise, Alpha: *d.Alpha,
-		Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: a.plan.most,
+		CCE: d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: a.plan.most,
 		Chances: d.Chances, CloseOnly: d.ChancesBasis == BasisShipped,
 	}
 	if len(a.plan.weights) > 0 {

@@ -99,8 +99,8 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 // the sources that take part and their weights filled in.
 func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 	m, ok := fusion.MethodNamed(r.Fusion)
-	if !ok {
-		wrong.add("unknown_method", "/fusion", "there is no fusion method %s that ranks by itself: %s do", quote(r.Fusion), list(fusion.MethodNames(nil)))
+	if !ok || m.Granular { // which experts are granularities is not among what sources said
+		wrong.add("unknown_method", "/fusion", "there is no fusion method %s that ranks by itself: %s do", quote(r.Fusion), list(fusion.MethodNames(func(m fusion.Method) bool { return !m.Granular })))
 		return nil
 	}
 	lexical := slices.Index(e.kinds, fusion.Lexical)

@@ -63,8 +63,9 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 		l.addExpert(&x.Experts[i], x.Reference)
 	}
 	for _, one := range l.experts {
-		one.base = l.reference != nil && one.Head == nil && one.encoder == l.reference.encoder
+		one.base = l.reference != nil && one.Head == nil && one.encoder == l.reference.encoder && (one.Granularity == "" || one == l.reference)
 	}
+	l.chooseGranularities()
 	l.sources = append(l.sources,
 		&bm25{identity{WordSource, KindLexical, x.Defaults.WordsChance}},
 		&phrases{identity{PhraseSource, KindLexical, nil}})
@@ -79,6 +80,14 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 		return nil, fmt.Errorf("search: defaults.auto is %s, by which this collection cannot be searched: %w", l.defaults.Auto, err)
 	}
 	return l, nil
+}
+
+// chooseGranularities are those that calibration chose, or else all.
+func (l *lineUp) chooseGranularities() {
+	for _, x := range l.experts {
+		chosen := l.defaults.Granularities
+		x.granular = x.Granularity != "" && (len(chosen) == 0 || slices.Contains(chosen, x.Name))
+	}
 }
 
 // checkSources refuses sources of one name, and more than can be fused.

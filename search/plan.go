@@ -121,6 +121,9 @@ func (l *lineUp) leftOut(p *plan, expert int) string {
 // leavesOut is why a method has no use for a source; "" where it has: one that
 // weighs experts by how sure they are goes without those that cannot say.
 func (l *lineUp) leavesOut(p *plan, m plannedMethod, at int) string {
+	if m.Granular && at < len(l.experts) && !l.experts[at].granular {
+		return fmt.Sprintf("%s ranks by granularities, and this is none, or calibration chose others", m.Name)
+	}
 	if at >= len(l.experts) || !m.AsksConfidence(len(p.experts)) || l.experts[at].calibrated() {
 		return ""
 	}
@@ -229,11 +232,14 @@ func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words 
 	if m.NeedsDense && len(experts) == 0 && len(*wrong) == 0 {
 		wrong.add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
 	}
+	if m.Granular && len(experts) > 0 && !slices.ContainsFunc(experts, func(at int) bool { return l.experts[at].granular }) {
+		wrong.add("needs_experts", pointer, "fusion method %q needs experts that have vectors of parts of passages, and none of those searched has", m.asked)
+	}
 	if m.Gated && l.defaults.Gate == nil {
 		wrong.add("needs_calibration", pointer, "fusion method %q needs what is fitted when a collection is calibrated, and this one is not: use %s or %s",
 			m.asked, fusion.MethodRRF, fusion.MethodSum)
 	}
-	if sure := m.Gated && l.defaults.Chances != nil || m.NeedsDense && m.Confidence && !m.OnlyAmong; p.minConfidence > 0 && !sure {
+	if sure := m.Gated && l.defaults.Chances != nil || m.NeedsDense && m.Confidence && !m.OnlyAmong || m.Granular && l.defaults.CCE.Temperature > 0; p.minConfidence > 0 && !sure {
 		wrong.add("needs_calibration", "/min_confidence",
 			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: leave it out, or have the collection calibrated", m.asked)
 	}

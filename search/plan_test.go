@@ -33,7 +33,7 @@ func TestRefused(t *testing.T) {
 		{"timeout", Request{TimeoutMS: 10001}, "out_of_range", "/timeout_ms", "timeout_ms is 10001: it must be from 1 to 10000"},
 		{"overflowing timeout", Request{TimeoutMS: math.MaxInt}, "out_of_range", "/timeout_ms", "from 1 to 10000"},
 		{"negative timeout", Request{TimeoutMS: -1}, "out_of_range", "/timeout_ms", "from 1 to 10000"},
-		{"method", Request{Fusion: methodsOf("magic")}, "unknown_method", "/fusion", `no fusion method "magic": auto, muf, muf-sparse, hybrid, sum, rrf, gate are known`},
+		{"method", Request{Fusion: methodsOf("magic")}, "unknown_method", "/fusion", `no fusion method "magic": auto, muf, muf-sparse, hybrid, sum, rrf, gate, cce are known`},
 		{"method's case", Request{Fusion: methodsOf("RRF")}, "unknown_method", "/fusion", `"RRF"`},
 		{"empty method", Request{Fusion: methodsOf("")}, "unknown_method", "/fusion", `""`},
 		{"no methods", Request{Fusion: listOf()}, "unknown_method", "/fusion", "is empty"},

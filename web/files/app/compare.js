@@ -7,7 +7,7 @@ import { go } from "./state.js";
 import { dot } from "./why.js";
 import { whyNot } from "./whynot.js";
 
-const methods = ["auto", "gate", "hybrid", "muf", "muf-sparse", "rrf", "sum"];
+const methods = ["auto", "gate", "hybrid", "muf", "muf-sparse", "cce", "rrf", "sum"];
 const shown = 10,
   depth = 100,
   most = 4;

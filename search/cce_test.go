@@ -1,0 +1,103 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// TestCCE: what is served is what fusion makes of the granularities' evidence, at the
+// calibrated temperature, of those that calibration chose.
+func TestCCE(t *testing.T) {
+	for _, c := range []struct {
+		chosen  []string
+		columns []int
+	}{{nil, []int{0, 1}}, {[]string{"B"}, []int{1}}} {
+		s := newStage("ABC", 60)
+		s.config.Defaults.CCE, s.config.Defaults.Granularities = fusion.CCEOptions{Temperature: .3}, c.chosen
+		engine := s.engine(t)
+		found, err := engine.Gather(context.Background(), Request{Question: question}, 15)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := engine.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		want, err := fusion.CCE(found.Table, c.columns, s.config.Defaults.CCE, fusion.Exact, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodCCE), MinConfidence: .01})
+		if got.Confidence == nil || *got.Confidence != printed(*want.Confidence) {
+			t.Errorf("chosen %v: confidence %v, want %v", c.chosen, got.Confidence, *want.Confidence)
+		}
+		for i, r := range got.Results {
+			if id := s.library.shelf.passages[want.Items[i].Ordinal].ID; r.ID != id {
+				t.Errorf("chosen %v: rank %d is %s, want %s", c.chosen, i+1, r.ID, id)
+			}
+		}
+		if skipped := got.source("C"); skipped.Status != StatusSkipped || skipped.Reason == "" {
+			t.Errorf("an expert that is no granularity: %+v", skipped)
+		}
+	}
+}
+
+// TestCCERefused: it needs granularities, and its confidence is not compared before
+// somebody calibrated it.
+func TestCCERefused(t *testing.T) {
+	s := newStage("ABC", 60)
+	for _, r := range []Request{
+		{Question: question, Fusion: methodsOf(fusion.MethodCCE), Experts: &[]string{"C"}},
+		{Question: question, Fusion: methodsOf(fusion.MethodCCE), MinConfidence: .5},
+	} {
+		if e := s.refused(t, r); e.Code != "needs_experts" && e.Code != "needs_calibration" {
+			t.Errorf("%+v: %s", r, e.Code)
+		}
+	}
+}
+
+// TestGatherAmong: all sources rank the chosen passages, by their true scores.
+func TestGatherAmong(t *testing.T) {
+	s := newStage("AB", 60)
+	engine := s.engine(t)
+	defer func() { _ = engine.Close(context.Background()) }()
+	var chosen []rank.Ordinal
+	found, err := engine.GatherAmong(context.Background(), Request{Question: question}, 20, func(words []rank.Hit) ([]rank.Ordinal, error) {
+		if len(words) == 0 {
+			t.Error("BM25 found nothing to choose from")
+		}
+		chosen = []rank.Ordinal{51, 3, 17, 40}
+		for _, h := range words {
+			if !slices.Contains(chosen, h.Ordinal) {
+				chosen = append(chosen, h.Ordinal)
+				break
+			}
+		}
+		return chosen, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Table.Len() != len(chosen) || len(found.Sources) < 3 {
+		t.Fatalf("%d passages of %d sources, want %d of three or more", found.Table.Len(), len(found.Sources), len(chosen))
+	}
+	no := false
+	for column, name := range []string{"A", "B"} {
+		all := map[string]float64{}
+		for _, r := range s.ask(t, Request{Question: question, K: 60, Candidates: 60, Exact: true, Fusion: methodsOf(fusion.MethodSum), Experts: &[]string{name}, BM25: &no, Normalisation: "raw"}).Results {
+			all[r.ID] = r.Score
+		}
+		ranking, err := fusion.Sum(found.Table, []fusion.Source{{Column: column, Weight: 1}}, fusion.LinearOptions{}, 60)
+		if err != nil || len(ranking.Items) != len(chosen) {
+			t.Fatalf("%s: %d passages, %v", name, len(ranking.Items), err)
+		}
+		for _, item := range ranking.Items {
+			if id := s.library.shelf.passages[item.Ordinal].ID; printed(item.Score) != all[id] || !slices.Contains(chosen, item.Ordinal) {
+				t.Errorf("%s scores %s %v, alone %v", name, id, item.Score, all[id])
+			}
+		}
+	}
+}
