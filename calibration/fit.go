@@ -38,6 +38,7 @@ type fitting struct {
 	record  *Record
 	report  *FitReport
 	alphas  []float64 // of each question, fitted on other folds
+	surest  []CCEFit  // of each question, on other folds; nil without granularities
 	methods []method
 }
 
@@ -77,6 +78,9 @@ func (f *fitting) fit(ctx context.Context) error {
 		if f.record.Alpha, f.alphas, err = fitAlpha(ctx, f.Questions, alphas()); err != nil {
 			return err
 		}
+	}
+	if f.record.CCE, f.report.CCE, f.surest, err = f.FitCCE(ctx); err != nil {
+		return fmt.Errorf("the granularities: %w", err)
 	}
 	gates, answers, err := f.gate(ctx)
 	if err != nil {

@@ -24,16 +24,20 @@ func (f *fitting) compare(gated []Answered) error {
 	for i, alpha := range f.alphas {
 		alphas[f.Questions[i].ID] = alpha
 	}
+	temperatures := map[string]float64{} // likewise
+	for i, fit := range f.surest {
+		temperatures[f.Questions[i].ID] = fit.Temperature
+	}
 	for _, m := range fusion.Methods() {
 		name := m.Name
 		switch {
-		case m.Gated, m.Confidence && !m.OnlyAmong, m.NeedsWords && f.alphas == nil:
+		case m.Granular && f.record.CCE == nil, m.Gated, m.Confidence && !m.OnlyAmong, m.NeedsWords && f.alphas == nil:
 			continue
 		case m.NeedsWords:
 			name = fmt.Sprintf("%s, α %.4f (fitted on other folds)", name, f.record.Alpha)
 		}
 		answers, err := By(f.Questions, func(q *Question) (fusion.Ranking, error) {
-			return m.Fuse(q.inputOf(m), fusion.Settings{Alpha: alphas[q.ID]}, AnsweredDepth)
+			return m.Fuse(q.inputOf(m), fusion.Settings{Alpha: alphas[q.ID], CCE: fusion.CCEOptions{Temperature: temperatures[q.ID]}}, AnsweredDepth)
 		})
 		if err != nil {
 			return err

@@ -117,6 +117,14 @@ const gatherers = 16
 // collection is an error. Each question has the timeout.
 func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, domains []questions.Domain,
 	timeout time.Duration, progress func(done, total int)) (*Evidence, error) {
+	return gather(ctx, passages, domains, progress, func(ctx context.Context, _ *Question, text string) (search.Evidence, error) {
+		return engine.Gather(ctx, search.Request{Question: text, TimeoutMS: int(timeout.Milliseconds())}, EnsembleDepth)
+	})
+}
+
+// gather asks by a function.
+func gather(ctx context.Context, passages questions.Passages, domains []questions.Domain, progress func(done, total int),
+	ask func(ctx context.Context, q *Question, text string) (search.Evidence, error)) (*Evidence, error) {
 	e := &Evidence{}
 	var all []Question
 	var texts []string
@@ -143,7 +151,7 @@ func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, d
 	done := 0
 	for i := range all {
 		group.Go(func() error {
-			found, err := engine.Gather(ctx, search.Request{Question: texts[i], TimeoutMS: int(timeout.Milliseconds())}, EnsembleDepth)
+			found, err := ask(ctx, &all[i], texts[i])
 			if err != nil {
 				return fmt.Errorf("question %q (%s): %w", texts[i], all[i].ID, err)
 			}

@@ -51,6 +51,7 @@ type Record struct {
 	// right and a wrong first passage the right one has the higher confidence.
 	ConfidenceAUROC map[string]float64 `yaml:"confidence_auroc,omitempty"`
 	Chances         Chances            `yaml:"chances,omitempty"`
+	CCE             *CCERecord         `yaml:"cce,omitempty"` // nil: there were no granularities
 	// Reliability is how often the first passage of an answer was right, by confidence,
 	// on questions that the chances were not fitted on: for people.
 	Reliability []Bin `yaml:"reliability,omitempty"`
@@ -105,6 +106,11 @@ func (r *Record) Check() error {
 	for _, x := range r.Experts {
 		if !(x.Temperature > 0) || x.Depth < 2 {
 			return fmt.Errorf("experts: %s: temperature %v over %d hits; above 0 and at least 2 are needed", x.Name, x.Temperature, x.Depth)
+		}
+	}
+	if r.CCE != nil {
+		if err := r.CCE.Check(); err != nil {
+			return fmt.Errorf("cce: %w", err)
 		}
 	}
 	for i := range r.Sources {

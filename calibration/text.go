@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -29,6 +30,10 @@ func (r *FitReport) WriteText(to io.Writer) error {
 	_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, over these questions and %d without an answer\n(the same, their passages taken out%s):\nECE %.3f, AUROC %s. Of the surest half of the %d questions, %.1f of 100 are right.\n\n",
 		r.Without, given, c.ECE, area, r.Questions, 100*c.SurestHalf)
 	writeThresholds(out, r.Thresholds)
+	if c := r.CCE; c != nil {
+		_, _ = fmt.Fprintf(out, "\ngranularities: %s, at temperature %.3f. The surest is right for %.1f of 100 questions, its confidence\nhas an ECE of %.3f (at temperature %.1f: %.1f and %.3f)\n",
+			strings.Join(c.Granularities, ", "), c.Temperature, 100*c.Top1, c.ECE, c.Uncalibrated.Temperature, 100*c.Uncalibrated.Top1, c.Uncalibrated.ECE)
+	}
 	for _, warning := range r.Warnings {
 		_, _ = fmt.Fprintf(out, "\n%s\n", warning)
 	}

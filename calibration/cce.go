@@ -1,0 +1,289 @@
+package calibration
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"conclave/fusion"
+)
+
+// mostGranularities is how many granularities CCE ranks by (Yang et al., 2022, section
+// 3.2: the three that do best alone).
+const mostGranularities = 3
+
+// CCERecord is what CCE ranks by.
+type CCERecord struct {
+	Granularities []string `yaml:"granularities"` // experts, the best alone first
+	Temperature   float64  `yaml:"temperature"`
+	ECE           float64  `yaml:"ece"` // of questions that it was not fitted on
+	Reliability   []Bin    `yaml:"reliability,omitempty"`
+}
+
+// Check refuses what cannot be served.
+func (r *CCERecord) Check() error {
+	if !(r.Temperature > 0) || math.IsInf(r.Temperature, 0) || len(r.Granularities) == 0 {
+		return fmt.Errorf("temperature %v of granularities %v: a number above 0, and some granularities, are needed", r.Temperature, r.Granularities)
+	}
+	return nil
+}
+
+// CCEReport is what CCE is worth on questions that it was not fitted on.
+type CCEReport struct {
+	Granularities []string           `json:"granularities"`
+	Alone         map[string]float64 `json:"top1_alone"` // of every granularity
+	Temperature   float64            `json:"temperature"`
+	Top1          float64            `json:"top1"`
+	ECE           float64            `json:"ece"`
+	AUROC         *float64           `json:"auroc"`
+	Reliability   []Bin              `json:"reliability"`
+	// Uncalibrated are the same figures at the paper's first temperature.
+	Uncalibrated struct {
+		Temperature float64 `json:"temperature"`
+		Top1        float64 `json:"top1"`
+		ECE         float64 `json:"ece"`
+		Reliability []Bin   `json:"reliability"`
+	} `json:"uncalibrated"`
+	// Printed and Backtracking are gradient descent on the squared ECE, as the paper
+	// prints it and with steps that are halved until they gain; on all questions.
+	Printed      Descent `json:"gradient_as_printed"`
+	Backtracking Descent `json:"gradient_with_backtracking"`
+}
+
+// Descent is a gradient descent of the temperature: where it went, and the squared ECE
+// there.
+type Descent struct {
+	Temperatures []float64 `json:"temperatures"`
+	SquaredECE   []float64 `json:"squared_ece"`
+}
+
+// The paper's descent (section 4.2), within the temperatures that it may reach.
+const (
+	firstTemperature   = fusion.DefaultCCETemperature
+	descentStep        = 100
+	lowestTemperature  = .01
+	highestTemperature = 10
+	descentSteps       = 100
+	leastGain          = 1e-6
+)
+
+// granular is what the granularities found for one question.
+type granular struct {
+	id     string
+	scores [][]float64 // of each granularity, the best first
+	right  []bool      // its first passage answers
+}
+
+// surest is the granularity that answers at a temperature, how sure it is, and the
+// slope of that by the temperature.
+func (g *granular) surest(temperature float64) (o Outcome, slope float64) {
+	best := -1.
+	for i, scores := range g.scores {
+		if p, s := fusion.TopProbability(scores, temperature); p > best {
+			best, slope, o = p, s, Outcome{Confidence: p, Correct: g.right[i]}
+		}
+	}
+	return o, slope
+}
+
+// of is the same question with some of the granularities alone.
+func (g *granular) of(chosen []int) granular {
+	out := granular{id: g.id}
+	for _, i := range chosen {
+		out.scores, out.right = append(out.scores, g.scores[i]), append(out.right, g.right[i])
+	}
+	return out
+}
+
+// granularities are the columns of a question's granularities.
+func (q *Question) granularities() (columns []int) {
+	for _, o := range q.Sources {
+		if o.Granular {
+			columns = append(columns, o.Column)
+		}
+	}
+	return columns
+}
+
+// CCEFit is what was fitted: for each question, in their order, on other questions.
+type CCEFit struct {
+	Columns     []int // of the granularities
+	Temperature float64
+}
+
+// FitCCE chooses the granularities and their temperature. Nil: the questions have no
+// granularities.
+func (e *Evidence) FitCCE(ctx context.Context) (record *CCERecord, report *CCEReport, others []CCEFit, err error) {
+	columns := e.Questions[0].granularities()
+	if len(columns) < 2 {
+		return nil, nil, nil, nil
+	}
+	all := make([]granular, len(e.Questions))
+	for i := range e.Questions {
+		q := &e.Questions[i]
+		all[i] = granular{id: q.ID}
+		for _, column := range columns {
+			all[i].scores = append(all[i].scores, q.Table.FirstScores(column, fusion.DefaultCCEDepth))
+			all[i].right = append(all[i].right, q.answeredBy(column))
+		}
+	}
+	model, err := fitCCE(ctx, all)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	models, err := crossFit(all, func(g *granular) string { return g.id },
+		func(others []granular) (cceModel, error) { return fitCCE(ctx, others) },
+		func(m cceModel, _ *granular) (cceModel, error) { return m, nil })
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	heldOut := make([]Outcome, len(all))
+	for i, m := range models {
+		own := all[i].of(m.chosen)
+		heldOut[i], _ = own.surest(m.temperature)
+		fit := CCEFit{Temperature: m.temperature}
+		for _, n := range m.chosen {
+			fit.Columns = append(fit.Columns, columns[n])
+		}
+		others = append(others, fit)
+	}
+	s := Summarise(heldOut)
+	report = &CCEReport{Alone: map[string]float64{}, Temperature: model.temperature, Top1: shareRight(heldOut), ECE: s.ECE, AUROC: s.AUROC, Reliability: Reliability(heldOut)}
+	for i, column := range columns {
+		report.Alone[e.Sources[column]] = accuracyAlone(all, i)
+	}
+	for _, i := range model.chosen {
+		report.Granularities = append(report.Granularities, e.Sources[columns[i]])
+	}
+	chosen := choose(all, model.chosen)
+	before := outcomesAt(chosen, firstTemperature)
+	u := &report.Uncalibrated
+	u.Temperature, u.Top1, u.ECE, u.Reliability = firstTemperature, shareRight(before), ECE(before), Reliability(before)
+	report.Printed, report.Backtracking = descent(chosen, false), descent(chosen, true)
+	record = &CCERecord{Granularities: report.Granularities, Temperature: model.temperature, ECE: s.ECE, Reliability: report.Reliability}
+	return record, report, others, record.Check()
+}
+
+// cceModel is what is fitted.
+type cceModel struct {
+	chosen      []int // of the granularities, the best alone first
+	temperature float64
+}
+
+// fitCCE takes the granularities whose first passages answer most often, of equal ones
+// the first, and the temperature with the lowest ECE of the surest, by golden section.
+func fitCCE(ctx context.Context, questions []granular) (m cceModel, err error) {
+	if len(questions) == 0 {
+		return m, fmt.Errorf("there are no questions to fit the granularities on")
+	}
+	for i := range questions[0].scores {
+		m.chosen = append(m.chosen, i)
+	}
+	slices.SortStableFunc(m.chosen, func(a, b int) int { return cmp.Compare(accuracyAlone(questions, b), accuracyAlone(questions, a)) })
+	m.chosen = m.chosen[:min(len(m.chosen), mostGranularities)]
+	of := choose(questions, m.chosen)
+	m.temperature, err = minimise(ctx, logarithmic(-3, 1, 12), func(t float64) (float64, error) { return ECE(outcomesAt(of, t)), nil })
+	return m, err
+}
+
+func choose(questions []granular, chosen []int) []granular {
+	out := make([]granular, len(questions))
+	for i := range questions {
+		out[i] = questions[i].of(chosen)
+	}
+	return out
+}
+
+func accuracyAlone(questions []granular, granularity int) float64 {
+	n := 0
+	for _, q := range questions {
+		if q.right[granularity] {
+			n++
+		}
+	}
+	return float64(n) / float64(max(len(questions), 1))
+}
+
+func outcomesAt(questions []granular, temperature float64) []Outcome {
+	out := make([]Outcome, len(questions))
+	for i := range questions {
+		out[i], _ = questions[i].surest(temperature)
+	}
+	return out
+}
+
+func shareRight(outcomes []Outcome) float64 {
+	n := 0.0
+	for _, o := range outcomes {
+		n += o.correct()
+	}
+	return n / float64(max(len(outcomes), 1))
+}
+
+// SquaredECE is Σ|B|/K·(conf(B) - acc(B))² over ten bins, each with its lower end and
+// without its upper, the last with both (Yang et al., 2022, section 3.2).
+func SquaredECE(outcomes []Outcome) float64 {
+	e, _ := squaredECE(outcomes, make([]float64, len(outcomes)))
+	return e
+}
+
+// squaredECE is SquaredECE and its gradient by what the confidences' slopes are by;
+// that outcomes change their bins, and that others become the surest, it leaves out, as
+// the paper does.
+func squaredECE(outcomes []Outcome, slopes []float64) (e, gradient float64) {
+	var gap, slope, n [tenths]float64
+	for i, o := range outcomes {
+		bin := min(int(o.Confidence*tenths), tenths-1)
+		n[bin]++
+		gap[bin] += o.Confidence - o.correct()
+		slope[bin] += slopes[i]
+	}
+	all := float64(len(outcomes))
+	for bin, size := range n {
+		if size > 0 {
+			mean := gap[bin] / size
+			e += size / all * mean * mean
+			gradient += 2 * size / all * mean * slope[bin] / size
+		}
+	}
+	return e, gradient
+}
+
+// descent is the paper's gradient descent: T₀ 0.1, steps of 100 gradients, within the
+// bounds of a temperature. With backtracking a step is halved until it lowers the
+// squared ECE, and the descent ends where none does.
+func descent(questions []granular, backtracking bool) (d Descent) {
+	at := func(t float64) (e, gradient float64) {
+		outcomes, slopes := make([]Outcome, len(questions)), make([]float64, len(questions))
+		for i := range questions {
+			outcomes[i], slopes[i] = questions[i].surest(t)
+		}
+		return squaredECE(outcomes, slopes)
+	}
+	t := firstTemperature
+	e, gradient := at(t)
+	d.Temperatures, d.SquaredECE = []float64{t}, []float64{e}
+	for range descentSteps {
+		step, next, there, slope := float64(descentStep), t, e, gradient
+		for {
+			next = min(max(t-step*gradient, lowestTemperature), highestTemperature)
+			there, slope = at(next)
+			if !backtracking || there < e || math.Abs(next-t) < leastGain {
+				break
+			}
+			step /= 2
+		}
+		gained := e - there
+		if backtracking && gained <= 0 {
+			break
+		}
+		t, e, gradient = next, there, slope
+		d.Temperatures, d.SquaredECE = append(d.Temperatures, t), append(d.SquaredECE, e)
+		if math.Abs(gained) < leastGain {
+			break
+		}
+	}
+	return d
+}

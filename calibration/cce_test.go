@@ -1,0 +1,113 @@
+package calibration
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Worked out by hand: bins .3 (.35 right not, .33 right) and .7 (.72 right, .78 not) and
+// 1 (right): 2/5·(.34-.5)² + 2/5·(.75-.5)² + 0 = .01024 + .025.
+func TestSquaredECE(t *testing.T) {
+	var outcomes []Outcome
+	for i, c := range []float64{.35, .33, .72, .78, 1} {
+		outcomes = append(outcomes, Outcome{Confidence: c, Correct: []bool{false, true, true, false, true}[i]})
+	}
+	if got := SquaredECE(outcomes); math.Abs(got-.03524) > 1e-12 {
+		t.Errorf("squared ECE %.9f, want .03524", got)
+	}
+	if got := ECE(outcomes); math.Abs(got-.164) > 1e-12 {
+		t.Errorf("ECE %.9f, want .164", got)
+	}
+}
+
+// asked are questions of two granularities with gaps that say how likely they are right:
+// at temperature true, the probability of the first of two scores is the chance.
+func asked(n int, temperature float64) []granular {
+	r := rand.New(rand.NewPCG(19, 83))
+	out := make([]granular, n)
+	for i := range out {
+		out[i].id = fmt.Sprint("q", i)
+		for range 2 {
+			gap := r.ExpFloat64() * 2 * temperature
+			chance := 1 / (1 + math.Exp(-gap/temperature))
+			out[i].scores = append(out[i].scores, []float64{.8, .8 - gap})
+			out[i].right = append(out[i].right, r.Float64() < chance)
+		}
+	}
+	return out
+}
+
+// The temperature by which the outcomes were drawn is found again.
+func TestFitCCETemperature(t *testing.T) {
+	for _, want := range []float64{.02, .075, .5} {
+		questions := asked(4000, want)
+		m, err := fitCCE(context.Background(), questions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(math.Log(m.temperature/want)) > .2 {
+			t.Errorf("temperature %.4f, want about %.4f", m.temperature, want)
+		}
+		if e := ECE(outcomesAt(questions, m.temperature)); e > .03 {
+			t.Errorf("ECE %.3f at temperature %.4f", e, m.temperature)
+		}
+	}
+}
+
+// The gradient is the difference quotient, where no outcome changes its bin and none
+// becomes the surest in place of another.
+func TestSquaredECEGradient(t *testing.T) {
+	questions := asked(6, .1)
+	at := func(temperature float64) (float64, float64) {
+		var outcomes []Outcome
+		var slopes []float64
+		for i := range questions {
+			o, s := questions[i].surest(temperature)
+			outcomes, slopes = append(outcomes, o), append(slopes, s)
+		}
+		return squaredECE(outcomes, slopes)
+	}
+	const h = 1e-7
+	for _, temperature := range []float64{.05, .11, .31} {
+		above, _ := at(temperature + h)
+		below, _ := at(temperature - h)
+		_, got := at(temperature)
+		if want := (above - below) / (2 * h); math.Abs(got-want) > 1e-4*max(1, math.Abs(want)) {
+			t.Errorf("at %g: gradient %g, the difference quotient is %g", temperature, got, want)
+		}
+	}
+}
+
+// As printed the descent leaves for the bounds of what it may reach; with back-tracking
+// no step makes the squared ECE worse.
+func TestDescent(t *testing.T) {
+	questions := asked(2000, .07)
+	printed, tracked := descent(questions, false), descent(questions, true)
+	if lowest, highest := slices.Min(printed.Temperatures), slices.Max(printed.Temperatures); lowest > lowestTemperature && highest < highestTemperature {
+		t.Errorf("as printed: %v", printed.Temperatures)
+	}
+	for i := 1; i < len(tracked.SquaredECE); i++ {
+		if tracked.SquaredECE[i] >= tracked.SquaredECE[i-1] {
+			t.Fatalf("step %d of %v made the squared ECE worse: %v", i, tracked.Temperatures, tracked.SquaredECE)
+		}
+	}
+	if end := tracked.Temperatures[len(tracked.Temperatures)-1]; math.Abs(math.Log(end/.07)) > .3 {
+		t.Errorf("with back-tracking it ends at %g, drawn at .07", end)
+	}
+}
+
+// Of four granularities the three that are right most often are taken, the best first.
+func TestFitCCEChooses(t *testing.T) {
+	questions := make([]granular, 100)
+	for i := range questions {
+		questions[i] = granular{id: fmt.Sprint(i), scores: [][]float64{{2, 1}, {2, 1}, {2, 1}, {2, 1}}, right: []bool{i < 30, i < 50, i < 10, i < 40}}
+	}
+	m, err := fitCCE(context.Background(), questions)
+	if err != nil || !slices.Equal(m.chosen, []int{1, 3, 0}) {
+		t.Errorf("%v were chosen (%v), want [1 3 0]", m.chosen, err)
+	}
+}

@@ -1,0 +1,96 @@
+package calibration
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"conclave/corpus"
+	"conclave/questions"
+	"conclave/rank"
+	"conclave/search"
+)
+
+// The passages that a question is asked about beside the one that answers (Yang et al.,
+// 2022, table 3): so many that BM25 finds first, and so many at random.
+const (
+	poolHard   = 9
+	poolRandom = 20
+)
+
+// PoolGatherer asks all sources of a collection about some passages; *search.Engine is
+// one.
+type PoolGatherer interface {
+	GatherAmong(ctx context.Context, r search.Request, depth int, choose func(words []rank.Hit) ([]rank.Ordinal, error)) (search.Evidence, error)
+}
+
+// PoolPassages are those of a collection; *collection.Generation has them.
+type PoolPassages interface {
+	questions.Passages
+	Ordinals() int // every ordinal is below it
+	Passage(rank.Ordinal) (corpus.Passage, error)
+}
+
+// GatherPools is Gather where each question is asked about thirty passages: one that
+// answers, the first of them; the first nine of BM25 that do not; and twenty others at
+// random, by the question's id.
+func GatherPools(ctx context.Context, engine PoolGatherer, passages PoolPassages, domains []questions.Domain,
+	timeout time.Duration, progress func(done, total int)) (*Evidence, error) {
+	return gather(ctx, passages, domains, progress, func(ctx context.Context, q *Question, text string) (search.Evidence, error) {
+		if len(q.Relevant) == 0 {
+			return search.Evidence{}, fmt.Errorf("nothing answers it, so that it cannot be ranked: leave unanswerable questions out")
+		}
+		all := q.Relevant
+		depth := poolHard + len(all)
+		return engine.GatherAmong(ctx, search.Request{Question: text, TimeoutMS: int(timeout.Milliseconds())}, depth,
+			func(words []rank.Hit) ([]rank.Ordinal, error) {
+				pool, err := poolOf(q.ID, all, words, passages)
+				if err == nil {
+					q.Relevant = map[rank.Ordinal]float64{pool[0]: 1}
+				}
+				return pool, err
+			})
+	})
+}
+
+// poolOf is the pool of a question, the passage that answers first.
+func poolOf(id string, relevant map[rank.Ordinal]float64, words []rank.Hit, passages PoolPassages) ([]rank.Ordinal, error) {
+	first := rank.Ordinal(0)
+	for o := range relevant {
+		if first == 0 || o < first {
+			first = o
+		}
+	}
+	if _, ok := relevant[0]; ok {
+		first = 0
+	}
+	pool := []rank.Ordinal{first}
+	for _, h := range words {
+		if _, answers := relevant[h.Ordinal]; !answers && len(pool) <= poolHard {
+			pool = append(pool, h.Ordinal)
+		}
+	}
+	size := len(pool) + poolRandom
+	if n := passages.Ordinals(); n < 2*(size+len(relevant)) {
+		return nil, fmt.Errorf("the collection has %d passages, too few to draw %d at random beside those that answer", n, poolRandom)
+	}
+	sum := sha256.Sum256([]byte(id))
+	draws := rand.New(rand.NewPCG(binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])))
+	for range 100 * poolRandom {
+		o := rank.Ordinal(draws.IntN(passages.Ordinals()))
+		if _, answers := relevant[o]; answers || slices.Contains(pool, o) {
+			continue
+		}
+		if _, err := passages.Passage(o); err != nil {
+			continue // it was deleted
+		}
+		if pool = append(pool, o); len(pool) == size {
+			return pool, nil
+		}
+	}
+	return nil, fmt.Errorf("too many passages of the collection are deleted to draw %d at random", poolRandom)
+}
