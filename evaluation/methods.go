@@ -127,7 +127,7 @@ func (l Lineup) Fusions() []Method {
 		}
 		for _, v := range m.Variants {
 			some := len(calibrated) > 0 && len(calibrated) < len(l)
-			if v.ExpertsAlone && !several || v.CalibratedAlone && !(some && len(calibrated) > 1) {
+			if v.Combine != "" || v.ExpertsAlone && !several || v.CalibratedAlone && !(some && len(calibrated) > 1) {
 				continue
 			}
 			r := search.Request{Fusion: search.Methods{Names: []string{m.Name}}, Missing: string(v.Missing), Normalisation: string(v.Normalisation)}

@@ -31,6 +31,7 @@ type evaluating struct {
 	cands     int
 	exact     bool
 	timed     int
+	pool      bool
 
 	report, asJSON, state string
 	runs                  evaluation.Runs
@@ -75,6 +76,7 @@ With --state an interrupted evaluation continues where it stopped.`,
 	flags.IntVar(&x.cands, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
 	flags.BoolVar(&x.exact, "exact", false, "compare with every vector instead of using the graph")
 	flags.IntVar(&x.timed, "timed", 100, "how many `questions` are timed as single requests; 0: none")
+	flags.BoolVar(&x.pool, "pool", false, "rank one passage that answers among nine that BM25 finds first and twenty at random, in place of the whole collection; of the flags only --questions, --limit and --json count")
 	flags.StringVar(&x.report, "report", "", "HTML `file` to write, with plots")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON; '-' for standard output instead of the table")
 	flags.StringVar(&x.state, "state", "", "`file` that records progress, so that an interrupted evaluation continues")
@@ -103,6 +105,9 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	defer func() { err = errors.Join(err, l.Close()) }()
 	g := l.Collection.Acquire()
 	defer g.Release()
+	if x.pool {
+		return x.pools(cmd.Context(), l.Engine, g, domains, term)
+	}
 	for _, d := range domains {
 		if err := d.About(g); err != nil {
 			return fmt.Errorf("%s: %w", config.Collection, err)
@@ -120,6 +125,27 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 		return err
 	}
 	return x.write(found, term)
+}
+
+// pools measures how methods rank few passages of each question.
+func (x *evaluating) pools(ctx context.Context, engine calibration.PoolGatherer, passages calibration.PoolPassages, domains []questions.Domain, term terminal) error {
+	bar := newProgress(term.Err)
+	found, err := calibration.GatherPools(ctx, engine, passages, domains, evaluationTimeout, func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	report, err := evaluation.Pools(ctx, found)
+	if err != nil {
+		return err
+	}
+	if x.asJSON == "-" {
+		return encodeIndented(term.Out, report)
+	}
+	if err := writeJSON(x.asJSON, report); err != nil {
+		return err
+	}
+	return report.WriteText(term.Out)
 }
 
 // check finds mistakes of use, before anything is opened.
