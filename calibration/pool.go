@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"conclave/corpus"
 	"conclave/questions"
 	"conclave/rank"
 	"conclave/search"
@@ -28,17 +27,10 @@ type PoolGatherer interface {
 	GatherAmong(ctx context.Context, r search.Request, depth int, choose func(words []rank.Hit) ([]rank.Ordinal, error)) (search.Evidence, error)
 }
 
-// PoolPassages are those of a collection; *collection.Generation has them.
-type PoolPassages interface {
-	questions.Passages
-	Ordinals() int // every ordinal is below it
-	Passage(rank.Ordinal) (corpus.Passage, error)
-}
-
 // GatherPools is Gather where each question is asked about thirty passages: one that
 // answers, the first of them; the first nine of BM25 that do not; and twenty others at
 // random, by the question's id.
-func GatherPools(ctx context.Context, engine PoolGatherer, passages PoolPassages, domains []questions.Domain,
+func GatherPools(ctx context.Context, engine PoolGatherer, passages search.Passages, domains []questions.Domain,
 	timeout time.Duration, progress func(done, total int)) (*Evidence, error) {
 	return gather(ctx, passages, domains, progress, func(ctx context.Context, q *Question, text string) (search.Evidence, error) {
 		if len(q.Relevant) == 0 {
@@ -58,7 +50,7 @@ func GatherPools(ctx context.Context, engine PoolGatherer, passages PoolPassages
 }
 
 // poolOf is the pool of a question, the passage that answers first.
-func poolOf(id string, relevant map[rank.Ordinal]float64, words []rank.Hit, passages PoolPassages) ([]rank.Ordinal, error) {
+func poolOf(id string, relevant map[rank.Ordinal]float64, words []rank.Hit, passages search.Passages) ([]rank.Ordinal, error) {
 	first := rank.Ordinal(0)
 	for o := range relevant {
 		if first == 0 || o < first {

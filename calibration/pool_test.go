@@ -7,13 +7,16 @@ import (
 
 	"conclave/corpus"
 	"conclave/rank"
+	"conclave/search"
 )
 
 // numbered are passages with the ordinals 0 to n-1, every seventh of them deleted.
-type numbered int
+type numbered struct {
+	search.Passages
+	n int
+}
 
-func (n numbered) Ordinals() int                            { return int(n) }
-func (numbered) Ordinal(string) (rank.Ordinal, bool, error) { return 0, false, nil }
+func (n numbered) Ordinals() int { return n.n }
 func (numbered) Passage(o rank.Ordinal) (corpus.Passage, error) {
 	if o%7 == 0 {
 		return corpus.Passage{}, errors.New("deleted")
@@ -27,7 +30,7 @@ func TestPoolOf(t *testing.T) {
 	for o := range 15 {
 		words = append(words, rank.Hit{Ordinal: rank.Ordinal(25 + o)}) // 30 among them
 	}
-	pool, err := poolOf("a question", relevant, words, numbered(500))
+	pool, err := poolOf("a question", relevant, words, numbered{n: 500})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,12 +47,12 @@ func TestPoolOf(t *testing.T) {
 	if len(pool) != 30 {
 		t.Errorf("%d passages, want 30", len(pool))
 	}
-	again, _ := poolOf("a question", relevant, words, numbered(500))
-	other, _ := poolOf("another", relevant, words, numbered(500))
+	again, _ := poolOf("a question", relevant, words, numbered{n: 500})
+	other, _ := poolOf("another", relevant, words, numbered{n: 500})
 	if !slices.Equal(pool, again) || slices.Equal(pool, other) {
 		t.Errorf("%v, again %v, and for another question %v", pool, again, other)
 	}
-	if _, err := poolOf("a question", relevant, words, numbered(50)); err == nil {
+	if _, err := poolOf("a question", relevant, words, numbered{n: 50}); err == nil {
 		t.Error("fifty passages are enough")
 	}
 }

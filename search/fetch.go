@@ -59,8 +59,11 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, r *fusion.Ranking
 	}
 	if out.Abstained = a.plan.abstains(out.Confidence); out.Confidence != nil {
 		out.Basis = BasisCalibrated
-		if m.Gated {
+		switch {
+		case m.Gated:
 			out.Basis = a.defaults.ChancesBasis
+		case m.Granular && a.defaults.CCE.Temperature == 0:
+			out.Basis = "" // nobody fitted it
 		}
 	}
 	var err error
