@@ -32,7 +32,7 @@ var allowed = map[string][]string{
 	"search":      {"corpus", "fusion", "rank"},
 	"calibration": {"disk", "fusion", "questions", "rank", "search"},
 	"questions":   {"rank"},
-	"evaluation":  {"calibration", "disk", "fusion", "questions", "rank", "search"},
+	"evaluation":  {"calibration", "corpus", "disk", "fusion", "questions", "rank", "search"},
 	"ablation":    {"calibration", "evaluation", "fusion"},
 	"handlers":    {"admission", "collection", "corpus", "jobs", "search", "web"},
 	"jobs":        {"collection", "corpus", "disk", "rank"},
