@@ -177,8 +177,8 @@ func (m *manifest) next() *manifest {
 
 var (
 	segmentName = regexp.MustCompile(`^seg-[0-9]{6,}$`)
-	fileName    = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,159}$`)
-	expertName  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	fileName    = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,159}$`)
+	expertName  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}(@[a-z0-9-]{1,31})?$`)
 )
 
 // check makes sure that a manifest can be followed: whatever its bytes were,

@@ -27,6 +27,15 @@ func (e *Encoder) PassageTokens(t Text) (read int, cut bool) {
 	return min(len(ids), limit), err == nil && len(ids) > limit
 }
 
+// WordTokens is how many tokens a word has.
+func (e *Encoder) WordTokens(word string) int {
+	ids, err := e.tokenizer.Encode(word, e.bundle.Manifest.MaxTokens.Passage)
+	if err != nil {
+		return 0
+	}
+	return len(ids) - 2 // without those that begin and end a text
+}
+
 // passageTokens puts a passage through the bundle's template and cuts it to
 // limit tokens. Token types are zero in all templates: DPR was trained so,
 // also for pairs.

@@ -98,19 +98,40 @@ type estimate struct {
 
 // shape is how many experts of each kind take part, and in how many passes: late
 // interaction that carries its base's vectors stands for both.
-type shape struct{ passes, dense, late int }
+type shape struct {
+	passes, late int
+	dense        float64 // vectors of a passage
+}
 
-// shapeOf is the shape of opened experts.
-func shapeOf(all []*Expert) shape {
-	s := shape{passes: len(passesOf(all))}
+// shapeOf is the shape of opened experts over such passages.
+func (s *Sample) shapeOf(all []*Expert) shape {
+	out := shape{passes: len(passesOf(all))}
 	for _, e := range encoding(all) {
-		if e.Late() {
-			s.late++
-		} else {
-			s.dense++
+		switch parts := s.parts(e, s.kept); {
+		case e.Late():
+			out.late++
+		case e.Parts() == nil || len(parts) == 0:
+			out.dense++
+		default:
+			out.dense += float64(len(parts)) / float64(len(s.kept))
 		}
 	}
-	return s
+	return out
+}
+
+// parts are what an expert makes vectors of.
+func (s *Sample) parts(e *Expert, passages []corpus.Passage) []corpus.Passage {
+	split := e.Parts()
+	if split == nil {
+		return passages
+	}
+	var out []corpus.Passage
+	for _, p := range passages {
+		for _, part := range split(p.Text) {
+			out = append(out, corpus.Passage{Title: p.Title, Text: p.Text[part.Begin:part.End]})
+		}
+	}
+	return out
 }
 
 // estimate encodes some of the sample, in the first pass of the experts and in the
@@ -129,7 +150,7 @@ func (s *Sample) estimate(ctx context.Context, experts []*Expert) (e estimate, e
 		if at := slices.IndexFunc(shared, func(s collection.SharedPass) bool { return s.Late == e }); at >= 0 {
 			_, _, err = shared[at].Encode(ctx, few)
 		} else {
-			_, err = e.EncodePassages(ctx, few)
+			_, err = e.EncodePassages(ctx, s.parts(e, few))
 		}
 		return time.Since(began) / time.Duration(len(few)), err
 	}
@@ -143,7 +164,7 @@ func (s *Sample) estimate(ctx context.Context, experts []*Expert) (e estimate, e
 
 // of is what experts of a shape take.
 func (e estimate) of(s shape) Choice {
-	c := Choice{Passes: s.passes, Bytes: e.text*int64(textShare+s.late*tokenShare) + e.passages*int64(s.dense)*vectorBytes}
+	c := Choice{Passes: s.passes, Bytes: e.text*int64(textShare+s.late*tokenShare) + int64(float64(e.passages)*s.dense*vectorBytes)}
 	if s.passes > 0 {
 		c.Took = (e.first + time.Duration(s.passes-1)*e.others) * time.Duration(e.passages)
 	}
@@ -152,12 +173,12 @@ func (e estimate) of(s shape) Choice {
 
 // choices are what none of the shipped experts, the default ones and all of them take,
 // and what the chosen ones take, unless they are one of these.
-func (e estimate) choices(chosen []*Expert) (out []Choice) {
+func (e estimate) choices(chosen []*Expert, of shape) (out []Choice) {
 	var names []string
 	for _, x := range chosen {
 		names = append(names, x.name)
 	}
-	mine, isNamed := e.of(shapeOf(chosen)), false
+	mine, isNamed := e.of(of), false
 	mine.Chosen = true
 	all := len(shipped.All()) - 1 // late shares the base's pass
 	for _, named := range []struct {
@@ -167,7 +188,7 @@ func (e estimate) choices(chosen []*Expert) (out []Choice) {
 	}{
 		{shipped.ChooseNone, nil, shape{}},
 		{shipped.ChooseDefault, shipped.Default(), shape{passes: 1, dense: 1, late: 1}},
-		{shipped.ChooseAll, shipped.All(), shape{passes: all, dense: all, late: 1}},
+		{shipped.ChooseAll, shipped.All(), shape{passes: all, dense: float64(all), late: 1}},
 	} {
 		c := e.of(named.shape)
 		if shipped.Same(named.experts, names) {
@@ -187,7 +208,7 @@ func (e estimate) choices(chosen []*Expert) (out []Choice) {
 func passesOf(all []*Expert) (out []*Expert) {
 	all = encoding(all)
 	for _, e := range all {
-		if !slices.ContainsFunc(all, func(late *Expert) bool { return late.Encoder.Carried() == e.Encoder }) {
+		if e.granularity != nil || !slices.ContainsFunc(all, func(late *Expert) bool { return late.Encoder.Carried() == e.Encoder }) {
 			out = append(out, e)
 		}
 	}

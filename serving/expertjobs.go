@@ -52,7 +52,7 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 	joined := false
 	defer func() {
 		if !joined {
-			err = errors.Join(err, e.close())
+			err = errors.Join(err, s.assembly.Experts.let(e))
 		}
 	}()
 	o := collection.BuildOptions{Threads: s.config.Ingest.Threads, Index: collection.Index{Kind: t.Index}}
@@ -152,7 +152,7 @@ func (s *Server) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Res
 		result.Warnings = []string{fmt.Sprintf("experts in the configuration names %s, which keeps the server from starting again: take it out there", t.Name)}
 	}
 	if gone != nil {
-		if err := gone.close(); err != nil {
+		if err := s.assembly.Experts.let(gone); err != nil {
 			s.log.Error("closing the encoder of an expert that was removed", "expert", t.Name, "cause", err)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"conclave/corpus"
 	"conclave/encoder"
 	shipped "conclave/experts"
+	"conclave/granules"
 	"conclave/models"
 	"conclave/provision"
-	"conclave/rank"
 	"conclave/search"
 
 	"golang.org/x/sync/errgroup"
@@ -49,11 +49,14 @@ func (x *Experts) Fingerprints() map[string]string {
 // Expert is one loaded bundle.
 type Expert struct {
 	Bundle  *models.Bundle
-	Encoder *encoder.Encoder
+	Encoder *encoder.Encoder // that experts of one bundle share
 	name    string
 	// head is on the vectors of owner, whose Encoder it is; nil: the expert has its own.
-	head  *encoder.Head
-	owner *Expert
+	head   *encoder.Head
+	owner  *Expert
+	bundle string // its name
+	// granularity of what the vectors are of; nil: of passages, as the bundle says.
+	granularity *granules.Granularity
 }
 
 // OpenExperts loads the named experts. Close ends them.
@@ -110,42 +113,63 @@ func threadsOfOne(config configs.Config, atOnce int) int {
 // openAll opens experts side by side, and says why those that are not opened
 // could not be.
 func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]error) {
-	found, errs := make([]encoder.Opening, len(names)), make([]error, len(names))
+	failed = map[string]error{}
+	var wanted []*Expert
+	var bundles []string // of those, each once, without what is open
+	for _, name := range names {
+		bundle, granularity, err := granularityOf(name)
+		if err != nil {
+			failed[name] = err
+			continue
+		}
+		wanted = append(wanted, &Expert{name: name, bundle: bundle, granularity: granularity})
+		if x.ofBundle(bundle) == nil && !slices.Contains(bundles, bundle) {
+			bundles = append(bundles, bundle)
+		}
+	}
+	found, errs := make([]encoder.Opening, len(bundles)), make([]error, len(bundles))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, name := range names {
+	for i, bundle := range bundles {
 		group.Go(func() error {
-			found[i], errs[i] = x.find(name)
+			found[i], errs[i] = x.find(bundle)
 			return nil
 		})
 	}
 	_ = group.Wait()
-	failed = map[string]error{}
 	var whole []encoder.Opening
 	var of []string
-	for i, name := range names {
-		if errs[i] != nil {
-			failed[name] = errs[i]
-			continue
+	why := map[string]error{} // bundles cannot be opened
+	for i, bundle := range bundles {
+		if why[bundle] = errs[i]; errs[i] == nil && found[i].Bundle.Manifest.Head == nil {
+			whole, of = append(whole, found[i]), append(of, bundle)
 		}
-		if found[i].Bundle.Manifest.Head != nil {
-			continue
-		}
-		whole, of = append(whole, found[i]), append(of, name)
 	}
 	encoders, errs := x.runtime.OpenAll(whole)
-	for i, e := range encoders {
-		if errs[i] != nil {
-			failed[of[i]] = errs[i]
+	for _, e := range wanted {
+		if at := slices.Index(of, e.bundle); at >= 0 {
+			e.Bundle, e.Encoder, why[e.bundle] = whole[at].Bundle, encoders[at], errs[at]
+		} else if same := x.ofBundle(e.bundle); same != nil {
+			e.Bundle, e.Encoder = same.Bundle, same.Encoder
+		}
+		if err := why[e.bundle]; err != nil {
+			failed[e.name] = err
 			continue
 		}
-		if why := e.Fallback(); why != nil {
-			x.log.Warn("expert runs on the processor", "expert", of[i], "why", why)
+		if e.Encoder == nil {
+			continue // a head, which follows
 		}
-		opened = append(opened, &Expert{name: of[i], Bundle: whole[i].Bundle, Encoder: e})
+		if e.granularity != nil && e.Late() {
+			failed[e.name] = fmt.Errorf("expert %s: %s is late interaction, which has a vector for each token and no granularities", e.name, e.bundle)
+			continue
+		}
+		if reason := e.Encoder.Fallback(); reason != nil {
+			x.log.Warn("expert runs on the processor", "expert", e.name, "why", reason)
+		}
+		opened = append(opened, e)
 	}
-	for i, name := range names {
-		if errs := failed[name]; errs != nil || found[i].Bundle.Manifest.Head == nil {
+	for i, name := range bundles {
+		if why[name] != nil || found[i].Bundle.Manifest.Head == nil {
 			continue
 		}
 		e, err := x.openHead(name, found[i].Bundle, opened)
@@ -153,10 +177,20 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 			failed[name] = err
 			continue
 		}
+		e.bundle = name
 		opened = append(opened, e)
 	}
 	slices.SortFunc(opened, func(a, b *Expert) int { return cmp.Compare(slices.Index(names, a.name), slices.Index(names, b.name)) })
 	return opened, failed
+}
+
+// ofBundle is a loaded expert of a bundle; nil: there is none.
+func (x *Experts) ofBundle(bundle string) *Expert {
+	all := slices.Concat(x.opened, x.silent)
+	if at := slices.IndexFunc(all, func(e *Expert) bool { return e.bundle == bundle }); at >= 0 {
+		return all[at]
+	}
+	return nil
 }
 
 // SharedPasses are the pairs of experts that one run of an encoder serves.
@@ -164,7 +198,7 @@ func SharedPasses(all []*Expert) (out []collection.SharedPass) {
 	all = encoding(all)
 	for _, late := range all {
 		for _, dense := range all {
-			if late.Encoder.Carried() == dense.Encoder {
+			if late.Encoder.Carried() == dense.Encoder && dense.granularity == nil {
 				out = append(out, collection.SharedPass{
 					Late: late, Dense: dense,
 					Encode: func(ctx context.Context, passages []corpus.Passage) ([][]float32, [][]float32, error) {
@@ -274,15 +308,11 @@ func (x *Experts) Close() error {
 
 // The methods below make an expert what collection and search need of it.
 
-func (e *Expert) Name() string        { return e.name }
-func (e *Expert) Dimension() int      { return e.Encoder.Dimension() }
-func (e *Expert) Fingerprint() string { return e.Encoder.Fingerprint(models.Passage) }
+func (e *Expert) Name() string   { return e.name }
+func (e *Expert) Dimension() int { return e.Encoder.Dimension() }
 
 // Late says that the expert gives each token a vector: late interaction.
 func (e *Expert) Late() bool { return e.Encoder.Late() }
-
-// Parts is nil: an expert gives a passage one vector, or in late interaction one list.
-func (e *Expert) Parts() func(text string) []rank.Span { return nil }
 
 // Owner is the expert whose vectors this one finds passages by; "": it has its own.
 func (e *Expert) Owner() string {
@@ -310,7 +340,14 @@ func (e *Expert) PassageTokens(p corpus.Passage) (read int, cut bool) {
 
 // EncodePassages encodes passages through the bundle's template.
 func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
-	return e.Encoder.EncodePassages(ctx, texts(passages))
+	read := texts(passages)
+	if e.granularity != nil && e.granularity.Untitled {
+		for i := range read {
+			read[i].Title = ""
+		}
+	}
+	vectors, err := e.Encoder.EncodePassages(ctx, read)
+	return e.unit(vectors), err
 }
 
 func texts(passages []corpus.Passage) []encoder.Text {

@@ -19,7 +19,7 @@ type IndexOptions struct {
 	Log     *slog.Logger
 	Experts []string // to encode with
 	// Inputs are read into a new collection, or into one that is there. None: the
-	// passages of the collection are encoded with one more expert.
+	// passages of the collection are encoded with these experts, too.
 	Inputs []corpus.Input
 	New    bool
 	// Build is completed with the opened experts.
@@ -54,7 +54,7 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	defer func() {
 		made.Truncated, made.Reads = map[string]int64{}, map[string]int{}
 		for _, e := range encoding(loaded.opened) {
-			if n := e.Encoder.CutPassages() - ofSample[e]; n > 0 {
+			if n := e.Encoder.CutPassages() - ofSample[e]; n > 0 && e.granularity == nil {
 				made.Truncated[e.name], made.Reads[e.name] = n, e.Bundle.Manifest.MaxTokens.Passage
 			}
 		}
@@ -64,9 +64,10 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 			return
 		}
 		found, err := sample.estimate(ctx, loaded.opened)
-		choices := []Choice{found.of(shapeOf(loaded.opened))}
+		all := sample.shapeOf(loaded.opened)
+		choices := []Choice{found.of(all)}
 		if o.New {
-			choices = found.choices(loaded.opened)
+			choices = found.choices(loaded.opened, all)
 		}
 		o.Estimated(sample.passages, choices, err)
 		for _, e := range loaded.opened {
@@ -79,7 +80,11 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 			return made, err
 		}
 		estimate(sample)
-		made.BuildReport, err = collection.AddExpert(ctx, o.Config.Collection, o.Build.Experts[0], o.Build)
+		for _, x := range o.Build.Experts {
+			if made.BuildReport, err = collection.AddExpert(ctx, o.Config.Collection, x, o.Build); err != nil {
+				break
+			}
+		}
 		return made, err
 	}
 	source, err := corpus.OpenSeries(o.Inputs)

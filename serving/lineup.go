@@ -19,7 +19,7 @@ import (
 func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, err error) {
 	made.Defaults = defaultsOf(a.options.Config.Search)
 	for _, e := range a.Experts.opened {
-		x := e.searched()
+		x := e.searched(a.Experts.opened)
 		if e.Late() {
 			if made.Late != nil {
 				return made, &TwoLateError{made.Late.Name, x.Name}
@@ -31,8 +31,10 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 			made.Late = &x
 			continue
 		}
-		if err := a.familiar(&made, &x, e); err != nil {
-			return made, err
+		if e.granularity == nil {
+			if err := a.familiar(&made, &x, e); err != nil {
+				return made, err
+			}
 		}
 		if record != nil {
 			calibrate(&x, record)
@@ -76,11 +78,11 @@ func (e *TwoLateError) Error() string {
 	return fmt.Sprintf("%s and %s are both experts of late interaction, and only one can take part: name the experts to search with under experts in the configuration, or remove one from the collection", e.First, e.Second)
 }
 
-// searched is an expert as the engine uses it, without what is fitted for its
+// searched is one of all experts as the engine uses it, without what is fitted for its
 // collection.
-func (e *Expert) searched() search.Expert {
+func (e *Expert) searched(all []*Expert) search.Expert {
 	m, fingerprints := e.encoding(), e.fingerprints()
-	x := search.Expert{Name: e.name, Encoder: e.Encoder, Passages: e, Info: search.ExpertInfo{
+	x := search.Expert{Name: e.name, Encoder: e.Encoder, Passages: e, Granularity: e.granularityIn(all), Info: search.ExpertInfo{
 		Dimension:    m.Dimension,
 		Fingerprints: fingerprints,
 		Provider:     e.Encoder.Provider(),
@@ -89,6 +91,9 @@ func (e *Expert) searched() search.Expert {
 	}}
 	if why := e.Encoder.Fallback(); why != nil {
 		x.Info.Warnings = append(x.Info.Warnings, fmt.Sprintf("runs on the processor: %v", why))
+	}
+	if e.granularity != nil {
+		return x // what the bundle says is of passages
 	}
 	switch c := e.Bundle.Calibration; {
 	case c == nil:
@@ -127,7 +132,7 @@ func (a *Assembly) familiar(made *search.LineUp, x *search.Expert, e *Expert) er
 // representatives, not one that was fine-tuned from it; "" when it is not loaded.
 func (a *Assembly) referenceFor(r *models.Representatives) string {
 	for _, e := range a.Experts.opened {
-		if isBaseItself(e.Bundle, r.BaseSHA256) {
+		if e.granularity == nil && isBaseItself(e.Bundle, r.BaseSHA256) {
 			return e.name
 		}
 	}
@@ -188,6 +193,9 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 	d.ConfidenceAUROC = r.ConfidenceAUROC
 	if r.Alpha > 0 {
 		d.Alpha = &r.Alpha
+	}
+	if r.CCE != nil {
+		d.CCE, d.Granularities = fusion.CCEOptions{Temperature: r.CCE.Temperature}, r.CCE.Granularities
 	}
 }
 

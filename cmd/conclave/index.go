@@ -21,6 +21,7 @@ type indexing struct {
 	format                   string
 	experts                  string
 	addExpert, removeExpert  string
+	granularity              []string
 	rebuildWords             bool
 	phrases                  bool
 	phrasesAsked             bool // by --phrases, not by its default
@@ -47,6 +48,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
   conclave index --collection both --id-prefix a/ --in a.jsonl --id-prefix b/ --in b.jsonl
   zcat psgs_w100.tsv.gz | conclave index --collection wiki --in - --experts none
   conclave index --collection my-index --add-expert health
+  conclave index --collection my-index --granularity 1,3,passage   # a vector for every sentence, and for every three
   conclave index --collection my-index --rebuild-words             # from its texts`,
 		Args: cobra.NoArgs,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
@@ -67,6 +69,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 	flags.Uint64Var(&x.index.Seed, "seed", 0, "seed of the graph and of the recall measurement")
 	flags.StringVar(&x.addExpert, "add-expert", "", "encode the passages of the collection with another expert, by `name`")
 	flags.StringVar(&x.removeExpert, "remove-expert", "", "remove an expert's vectors, by `name`")
+	flags.StringSliceVar(&x.granularity, "granularity", nil, "vectors of parts of passages beside those of whole ones, by the first expert: numbers of sentences such as 1,3; of tokens, such as 125t; passage, the expert's own; with -untitled behind, without the title before each part")
 	flags.BoolVar(&x.phrases, "phrases", true, "index pairs of adjacent words beside words; for a new collection and with --rebuild-words")
 	flags.BoolVar(&x.rebuildWords, "rebuild-words", false, "index the words of an existing collection anew, from its passages")
 	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (0: all processors)")
@@ -135,6 +138,9 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	for i := range x.inputs.files {
 		in := &x.inputs.files[i]
 		in.Format, in.Stdin, in.Unknown = corpus.Format(x.format), term.In, unknown
+	}
+	if len(names) == 0 && len(x.granularity) > 0 && has != nil {
+		return report, usagef("%s has these granularities", config.Collection)
 	}
 	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Experts: names, Inputs: x.inputs.files, New: has == nil, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace = x.threads, x.index, x.replace

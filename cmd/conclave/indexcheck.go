@@ -3,11 +3,14 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"conclave/collection"
 	"conclave/corpus"
 	shipped "conclave/experts"
+	"conclave/search"
+	"conclave/serving"
 
 	"github.com/spf13/pflag"
 )
@@ -47,14 +50,14 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	for _, action := range []struct {
 		flag  string
 		given bool
-	}{{"in", len(x.inputs.files) > 0}, {"add-expert", x.addExpert != ""}, {"remove-expert", x.removeExpert != ""}, {"rebuild-words", x.rebuildWords}} {
+	}{{"in", len(x.inputs.files) > 0}, {"add-expert", x.addExpert != ""}, {"granularity", len(x.granularity) > 0 && len(x.inputs.files) == 0}, {"remove-expert", x.removeExpert != ""}, {"rebuild-words", x.rebuildWords}} {
 		if action.given {
 			asked = append(asked, action.flag)
 		}
 	}
 	switch len(asked) {
 	case 0:
-		return usagef("nothing to do: name --in FILE, --add-expert NAME, --remove-expert NAME or --rebuild-words")
+		return usagef("nothing to do: name --in FILE, --add-expert NAME, --granularity N, --remove-expert NAME or --rebuild-words")
 	case 1:
 	default:
 		return usagef("--%s exclude each other: run conclave index once for each", strings.Join(asked, " and --"))
@@ -68,7 +71,7 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 		idle = append(append(reading, building...), "threads", "phrases")
 	case x.rebuildWords:
 		idle = append(append(reading, building...), "threads")
-	case x.addExpert != "":
+	case x.addExpert != "", asked[0] == "granularity":
 		idle = append(reading, "phrases")
 	case x.experts == shipped.ChooseNone:
 		idle, why = building, "--experts none"
@@ -84,7 +87,7 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 // fits refuses flags that say that an index should be built otherwise than the
 // collection's are: all segments of an expert have one kind.
 func (x *indexing) fits(folder string, has []collection.ExpertFiles) error {
-	if x.addExpert != "" {
+	if x.addExpert != "" || len(x.granularity) > 0 {
 		return nil
 	}
 	if has != nil && len(has) == 0 && x.index != (collection.Index{}) {
@@ -132,10 +135,48 @@ func (x *indexing) expertNames(has []collection.ExpertFiles) ([]string, error) {
 		return nil, fmt.Errorf("there is no collection to add expert %q to: build one with --in first", x.addExpert)
 	case x.addExpert != "":
 		return []string{x.addExpert}, nil
+	case has == nil && len(x.granularity) > 0 && len(x.inputs.files) == 0:
+		return nil, fmt.Errorf("there is no collection to add granularities to: build one with --in first")
+	case len(x.granularity) > 0:
+		return x.granularNames(has, asked)
 	case has == nil:
 		return asked, nil
 	case x.experts != "" && !shipped.Same(asked, stored):
 		return nil, usagef("--experts is %q, but the collection has %q: leave it out when adding passages, and add an expert with --add-expert", x.experts, strings.Join(stored, ","))
 	}
 	return stored, nil
+}
+
+// granularNames are the experts to load for --granularity: of a new collection all that
+// were asked for, and of one that is there those that it has not yet.
+func (x *indexing) granularNames(has []collection.ExpertFiles, asked []string) ([]string, error) {
+	names, bundle := asked, ""
+	if has == nil && len(asked) > 0 {
+		bundle = asked[0]
+	}
+	stored := map[string]bool{}
+	for _, e := range has {
+		stored[e.Name] = true
+		if bundle == "" && e.Index.Kind != search.KindLate {
+			bundle = e.Name
+		}
+	}
+	if has != nil {
+		if names = nil; len(x.inputs.files) > 0 {
+			return nil, usagef("--granularity is for a new collection, or without --in for one that is there: what is added gets vectors of all its experts")
+		}
+	}
+	if bundle, _, _ = strings.Cut(bundle, "@"); bundle == "" {
+		return nil, usagef("--granularity needs an expert that encodes the parts of passages, and there is none")
+	}
+	for _, g := range x.granularity {
+		name, err := serving.GranularName(bundle, g)
+		if err != nil {
+			return nil, usagef("--granularity: %w", err)
+		}
+		if !stored[name] && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }

@@ -24,6 +24,8 @@ func (x *indexing) sayCosts(passages int64, choices []serving.Choice, err error,
 		switch {
 		case x.addExpert != "":
 			name = "--add-expert " + x.addExpert
+		case c.Experts == "" && len(x.granularity) > 0:
+			name = "--granularity " + strings.Join(x.granularity, ",")
 		case c.Chosen:
 			name = "--experts " + c.Experts + " (chosen)"
 		case c.Experts != "":

@@ -1,0 +1,99 @@
+package serving
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"conclave/granules"
+	"conclave/models"
+	"conclave/rank"
+)
+
+// granularMark stands in the name of an expert between its bundle and its granularity:
+// "base@3" has a vector for every three sentences, made by the bundle "base".
+const granularMark = "@"
+
+// GranularName is the name of a bundle's expert of a granularity: that of the bundle
+// itself for whole passages.
+func GranularName(bundle, granularity string) (string, error) {
+	g, err := granules.Parse(granularity)
+	if err != nil || g == (granules.Granularity{}) {
+		return bundle, err
+	}
+	return bundle + granularMark + granularity, nil
+}
+
+// granularityOf is the bundle of an expert, and its granularity; nil where it has none
+// of its own.
+func granularityOf(name string) (bundle string, g *granules.Granularity, err error) {
+	bundle, size, found := strings.Cut(name, granularMark)
+	if !found {
+		return name, nil, nil
+	}
+	parsed, err := granules.Parse(size)
+	if err != nil {
+		return "", nil, fmt.Errorf("expert %s: %w", name, err)
+	}
+	return bundle, &parsed, nil
+}
+
+// Fingerprint is that of the passage encoder and, of an expert with a granularity, of
+// how passages are split.
+func (e *Expert) Fingerprint() string {
+	own := e.Encoder.Fingerprint(models.Passage)
+	if e.granularity != nil {
+		own += fmt.Sprintf("+granules-%d:%v", granules.Version, e.granularity)
+	}
+	return own
+}
+
+// Parts splits passages into the granules of an expert that has some.
+func (e *Expert) Parts() func(text string) []rank.Span {
+	if e.granularity == nil || e.granularity.Sentences == 0 && e.granularity.Tokens == 0 {
+		return nil
+	}
+	return func(text string) []rank.Span { return e.granularity.Split(text, e.Encoder.WordTokens) }
+}
+
+// unit makes the vectors of an expert with a granularity as long as 1, which the
+// encoder may not: a long granule counts no more than a short one (Yang et al., 2022,
+// section 3.1).
+func (e *Expert) unit(vectors [][]float32) [][]float32 {
+	if e.granularity == nil || e.Bundle.Manifest.Normalise {
+		return vectors
+	}
+	for _, v := range vectors {
+		squares := 0.0
+		for _, x := range v {
+			squares += float64(x) * float64(x)
+		}
+		if length := float32(math.Sqrt(squares)); length > 0 {
+			for i := range v {
+				v[i] /= length
+			}
+		}
+	}
+	return vectors
+}
+
+// granularityIn is an expert's granularity among others: of one without, that of whole
+// passages, if another expert has parts of passages by the same bundle.
+func (e *Expert) granularityIn(all []*Expert) string {
+	if e.granularity != nil {
+		return e.granularity.String()
+	}
+	if slices.ContainsFunc(all, func(other *Expert) bool { return other.granularity != nil && other.bundle == e.bundle }) {
+		return granules.Passage
+	}
+	return ""
+}
+
+// let closes the encoder of an expert that left, unless another expert uses it.
+func (x *Experts) let(gone *Expert) error {
+	if gone.head == nil && slices.ContainsFunc(slices.Concat(x.opened, x.silent), func(e *Expert) bool { return e.Encoder == gone.Encoder }) {
+		return nil
+	}
+	return gone.close()
+}
