@@ -101,3 +101,39 @@ func TestGatherAmong(t *testing.T) {
 		}
 	}
 }
+
+// partVectors give a passage's vector for that of its first word.
+type partVectors struct{ *vectors }
+
+func (v partVectors) Best(question []float32, o rank.Ordinal) (rank.Span, float32, error) {
+	scores := make([]float32, 1)
+	err := v.Scores(context.Background(), question, []rank.Ordinal{o}, scores)
+	return rank.Span{End: 3}, scores[0], err
+}
+
+// TestHighlightOfGranularities: every method in which a granularity takes part shows the
+// part that is most similar, of those that count for the score.
+func TestHighlightOfGranularities(t *testing.T) {
+	s := newStage("ABC", 60)
+	for _, name := range []string{"A", "B"} {
+		s.library.shelf.vectors[name] = partVectors{s.vectors[name]}
+	}
+	shown := []string{"text", "contributions", "sources", "highlights"}
+	for _, method := range []string{fusion.MethodCCE, fusion.MethodSum, fusion.MethodRRF, fusion.MethodGate, fusion.MethodMUF} {
+		r := s.ask(t, Request{Question: question, Fusion: methodsOf(method), Fields: shown})
+		for _, result := range r.Results {
+			best := -2.
+			for _, c := range result.Contributions {
+				if (c.Source == "A" || c.Source == "B") && c.Weight > 0 && c.Score != nil {
+					best = max(best, *c.Score)
+				}
+			}
+			if h := result.Highlight; h == nil || h.End != 3 || method == fusion.MethodCCE && h.Score != best {
+				t.Errorf("%s: %s has the highlight %+v, want that with %v", method, result.ID, h, best)
+			}
+		}
+	}
+	if r := s.ask(t, Request{Question: question, Experts: &[]string{"C"}, Fusion: methodsOf(fusion.MethodSum), Fields: shown}); r.Results[0].Highlight != nil {
+		t.Errorf("an expert without granules has the highlight %+v", r.Results[0].Highlight)
+	}
+}

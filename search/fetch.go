@@ -161,8 +161,8 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 			}
 		}
 		if a.plan.fields.highlights {
-			result.Highlights = a.highlight(ctx, item.Ordinal, passage)
-			if err := a.grows(len(result.Highlights) * highlightBytes); err != nil {
+			result.Highlights, result.Highlight = a.highlight(ctx, &item, passage)
+			if err := a.grows((len(result.Highlights) + 1) * highlightBytes); err != nil {
 				return nil, err
 			}
 		}

@@ -36,6 +36,7 @@ type Candidate struct {
 	Tags          []string       `json:"tags,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
 	Score         float64        `json:"score,omitempty"`
+	Highlight     *Highlight     `json:"highlight,omitempty"`
 	Highlights    []Highlight    `json:"highlights,omitempty"`
 	Explanation   []TermScore    `json:"explanation,omitempty"`
 }

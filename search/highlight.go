@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"conclave/corpus"
+	"conclave/fusion"
 	"conclave/rank"
 )
 
@@ -116,20 +117,35 @@ func (h *Highlight) trim(text string) {
 	}
 }
 
-// highlight is where late interaction matched a result; none where it took no part.
-// Highlights that fail are left out: the answer stands without them.
-func (a *answer) highlight(ctx context.Context, o rank.Ordinal, p corpus.Passage) (found []Highlight) {
+// highlight is where late interaction matched a result, and the part of the passage that
+// is most similar to the question: of the granularities that have a weight in the score,
+// or else of all that took part. Highlights that fail are left out: the answer stands
+// without them.
+func (a *answer) highlight(ctx context.Context, item *fusion.Item, p corpus.Passage) (words []Highlight, phrase *Highlight) {
+	weighs := false // the granularity of phrase
 	for i := range a.findings {
 		f := &a.findings[i]
 		if f.highlight == nil || f.status != StatusOK {
 			continue
 		}
+		var found []Highlight
 		if err := guard(func() (err error) {
-			found, err = f.highlight(o, p)
+			found, err = f.highlight(item.Ordinal, p)
 			return err
 		}); err != nil {
 			a.observer.Source(ctx, f.source.name(), StatusFailed, fmt.Errorf("highlighting: %w", err))
+			continue
+		}
+		if f.source.kind() != KindDense {
+			words = found
+			continue
+		}
+		counts := slices.ContainsFunc(item.Parts, func(part fusion.Part) bool { return part.Column == i && part.Weight > 0 })
+		for _, h := range found {
+			if phrase == nil || counts && !weighs || counts == weighs && h.Score > phrase.Score {
+				phrase, weighs = &h, counts
+			}
 		}
 	}
-	return found
+	return words, phrase
 }

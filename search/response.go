@@ -45,6 +45,7 @@ type Result struct {
 	Metadata      map[string]any `json:"metadata,omitempty"`
 	Score         float64        `json:"score"`
 	Contributions []Contribution `json:"contributions,omitzero"`
+	Highlight     *Highlight     `json:"highlight,omitempty"`   // the part that is most similar to the question, where a granularity took part
 	Highlights    []Highlight    `json:"highlights,omitempty"`  // where late interaction matched, in the order of the passage
 	Explanation   []TermScore    `json:"explanation,omitempty"` // BM25's terms and those of phrases, with Request.Explain
 }
