@@ -6,10 +6,8 @@ import (
 	"conclave/search"
 )
 
-// ExactMatch is 1 where said is one of the answers after normalising, else 0, and
-// TokenF1 the largest harmonic mean of precision and recall over the words that it
-// shares with an answer, as SQuAD's script defines them (Rajpurkar et al. 2016, section
-// 6.1).
+// ExactMatch is 1 where said is one of the answers after normalising, else 0, as SQuAD's
+// script defines it (Rajpurkar et al. 2016, section 6.1).
 func ExactMatch(said string, answers []string) float64 {
 	for _, a := range answers {
 		if search.NormaliseAnswer(said) == search.NormaliseAnswer(a) {
@@ -19,7 +17,8 @@ func ExactMatch(said string, answers []string) float64 {
 	return 0
 }
 
-// TokenF1: see ExactMatch.
+// TokenF1 is the largest harmonic mean of precision and recall over the words that an
+// answer shares with one of answers, as SQuAD's script defines it.
 func TokenF1(said string, answers []string) (best float64) {
 	words := strings.Fields(search.NormaliseAnswer(said))
 	for _, a := range answers {
