@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -219,12 +220,7 @@ func (m *answering) selects(auto []string, relevant questions.Judgements, of fun
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		if readings[a].Select > readings[b].Select {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(readings[b].Select, readings[a].Select) })
 	both, best := 0, 0.0
 	for rank, i := range order {
 		if s := 1/float64(60+i+1) + 1/float64(60+rank+1); s > best {

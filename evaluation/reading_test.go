@@ -1,0 +1,173 @@
+package evaluation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/corpus"
+	"conclave/questions"
+	"conclave/search"
+)
+
+// marked is an engine with a reader that marks the whole text of a passage, by a table.
+type marked struct {
+	auto, bm25 map[string]string // by question: ids
+	passages   map[string]markedPassage
+	read       [][]string
+	fail       error
+}
+
+// markedPassage has the exponential of a passage's selection, and the probability of its
+// words in it.
+type markedPassage struct {
+	selection, words float64
+	text             string
+}
+
+func (m *marked) Compare(_ context.Context, requests []search.Request) ([]search.Response, error) {
+	if m.fail != nil {
+		return nil, m.fail
+	}
+	sure := .75
+	responses := make([]search.Response, len(requests))
+	for i, r := range requests {
+		ranking := m.auto[r.Question]
+		if r.Experts != nil {
+			if len(*r.Experts) > 0 || r.Late == nil || *r.Late || i != 1 {
+				return nil, fmt.Errorf("request %d is not of words alone: %+v", i, r)
+			}
+			ranking = m.bm25[r.Question]
+		}
+		if r.K != 5 || r.TimeoutMS != 2000 {
+			return nil, fmt.Errorf("request %d: %+v", i, r)
+		}
+		responses[i].Confidence = &sure
+		for _, id := range strings.Fields(ranking) {
+			responses[i].Results = append(responses[i].Results, search.Result{ID: id})
+		}
+	}
+	return responses, nil
+}
+
+func (m *marked) Readings(_ context.Context, reader, _ string, ids []string) (passages []corpus.Passage, readings []search.Reading, err error) {
+	m.read = append(m.read, ids)
+	for _, id := range ids {
+		p, ok := m.passages[id]
+		if !ok || reader != "marker" {
+			return nil, nil, fmt.Errorf("reader %s, passage %s", reader, id)
+		}
+		passages = append(passages, corpus.Passage{ID: id, Text: p.text})
+		readings = append(readings, search.Reading{Select: math.Log(p.selection), Spans: []search.Span{{Start: 0, End: len(p.text), Score: math.Log(p.words)}}})
+	}
+	return passages, readings, nil
+}
+
+// TestAnswersOfAReaderByHand: of q1's passages, whose selections are parts of 15, the
+// best words are e's (2.4/15, F1 4/5), equal words together are cat's (2.6/15, 2/3), the
+// most selected are a's (0), BM25's are f's (1/2), of the two that answer c's are the
+// best (1.6/5 against 0.9/5, 2/3), and b's are right. Of q2's, i's are the best (0.8/4,
+// 2/3) and h's, the one that answers, are right; BM25 finds nothing. Nothing answers q3.
+// Auto finds nothing for q4, and what answers q5.
+func TestAnswersOfAReaderByHand(t *testing.T) {
+	engine := &marked{
+		auto: map[string]string{"q1": "d c b a e", "q2": "h m i", "q3": "h", "q5": "l"},
+		bm25: map[string]string{"q1": "f", "q4": "k"},
+		passages: map[string]markedPassage{
+			"a": {5, .2, "blue dog"}, "b": {1, .9, "red cat"}, "c": {4, .4, "cat"}, "d": {2, .5, "The cat"}, "e": {3, .8, "red cat sat"},
+			"f": {1, .6, "red dog"}, "h": {1, .5, "ten"}, "i": {2, .4, "10 years"}, "k": {1, .5, "Moon!"}, "l": {1, .5, "the moon"}, "m": {1, .1, "eleven"},
+		},
+	}
+	domains := []questions.Domain{
+		{Name: "x", Questions: []questions.Question{
+			{ID: "1", Domain: "x", Text: "q1", Answers: []string{"red cat"}, PositiveIDs: []string{"b", "c", "gone"}},
+			{ID: "2", Domain: "x", Text: "q2", Answers: []string{"ten", "10"}, Grades: map[string]float64{"h": 2, "i": 0}}}},
+		{Name: "none", Questions: []questions.Question{{ID: "1", Domain: "none", Text: "q3"}}},
+		{Name: "z", Questions: []questions.Question{
+			{ID: "1", Domain: "z", Text: "q4", Answers: []string{"moon"}, PositiveIDs: []string{"l"}},
+			{ID: "2", Domain: "z", Text: "q5", Answers: []string{"moon"}, PositiveIDs: []string{"l"}}}},
+	}
+	var told []string
+	o := AnswerOptions{Reader: "marker", Passages: 5, Timeout: 2 * time.Second, Has: func(id string) bool { return id != "gone" },
+		Progress: func(done, total int) { told = append(told, fmt.Sprint(done, "/", total)) }}
+	r, err := Answers(t.Context(), engine, domains, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type sums struct{ em, f1 []float64 } // in the order of AnswerWays
+	want := map[string]sums{
+		"x": {[]float64{0, 0, 0, 0, .5, 1}, []float64{(4./5 + 2./3) / 2, 2. / 3, 2. / 6, 1. / 4, (2./3 + 1) / 2, 1}},
+		"z": {[]float64{.5, .5, .5, .5, 1, .5}, []float64{.5, .5, .5, .5, 1, .5}},
+	}
+	mean := sums{make([]float64, 6), make([]float64, 6)}
+	for _, domain := range want {
+		for w := range mean.em {
+			mean.em[w], mean.f1[w] = mean.em[w]+domain.em[w]/2, mean.f1[w]+domain.f1[w]/2
+		}
+	}
+	want["mean"] = mean
+	if len(r.Rows) != 3*len(AnswerWays()) {
+		t.Fatalf("%d rows: %+v", len(r.Rows), r.Rows)
+	}
+	for i, row := range r.Rows {
+		way := i % len(AnswerWays())
+		if row.Way != AnswerWays()[way] || row.Questions != map[string]int{"x": 2, "z": 2, "mean": 4}[row.Domain] {
+			t.Errorf("row %d: %+v", i, row)
+		}
+		near(t, row.Domain+", exact match of "+row.Way, row.EM, 100*want[row.Domain].em[way])
+		near(t, row.Domain+", F1 of "+row.Way, row.F1, 100*want[row.Domain].f1[way])
+	}
+	// Of q1, q2 and q5: d, h and l are first; a, i and l are selected; by both ranks c, second
+	// twice, h and l are.
+	for name, share := range map[string]float64{"auto": 2. / 3, "select": 1. / 3, "both": 1} {
+		near(t, "the first passage by "+name, r.Top1[name], 100*share)
+	}
+	if last := []string{"b", "c", "d", "e", "f"}; len(engine.read) != 5 || !slices.Equal(engine.read[0], append([]string{"a"}, last...)) {
+		t.Errorf("read %v", engine.read)
+	}
+	if !slices.Equal(told, []string{"1/5", "2/5", "3/5", "4/5", "5/5"}) {
+		t.Errorf("progress %v", told)
+	}
+
+	right := func(id string, first int) string { return fmt.Sprint(id, " ", first) }
+	var asked, takenOut []string
+	for _, q := range r.Asked {
+		asked = append(asked, right(q.ID, q.First))
+	}
+	for _, q := range r.TakenOut {
+		takenOut = append(takenOut, right(q.ID, q.First))
+	}
+	if !slices.Equal(asked, []string{"x/1 0", "x/2 0", "none/1 0", "z/2 1"}) || !slices.Equal(takenOut, []string{"x/1 0", "x/2 0", "none/1 0"}) {
+		t.Errorf("asked %q, without what answers %q", asked, takenOut)
+	}
+	// e is the fifth of d, c, b, a, e, and the third of d, a, e.
+	ln := math.Log
+	for _, c := range []struct{ got, want []float64 }{
+		{r.Asked[0].Signals, []float64{ln(3), ln(.8), ln(3. / 15), ln(2.4 / 15), ln(2.4 / 2.6), 0, ln(5), ln(3)}},
+		{r.TakenOut[0].Signals, []float64{ln(3), ln(.8), ln(3. / 10), ln(2.4 / 10), ln(2.4), 0, ln(3), ln(3)}},
+	} {
+		for i, name := range search.AnswerSignals() {
+			near(t, "signal "+name, c.got[i], c.want[i])
+		}
+	}
+
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"50.0 / 83.3", "100.0 / 100.0", "auto 66.7 %", "selection 33.3 %", "both ranks 100.0 %"} {
+		if !strings.Contains(text.String(), line) {
+			t.Errorf("%q is not in\n%s", line, text.String())
+		}
+	}
+
+	engine.fail = errors.New("the engine fell over")
+	if _, err := Answers(t.Context(), engine, domains, o); !errors.Is(err, engine.fail) || !strings.Contains(err.Error(), "question 1 of x") {
+		t.Errorf("the engine fails: %v", err)
+	}
+}
