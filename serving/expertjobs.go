@@ -45,7 +45,7 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 		return s.describeAdded(t.Name, 0), nil // it was added, and nobody wrote that down
 	}
 	t.Report(jobs.Progress{Stage: "loading", Total: 1, Unit: "bundles"})
-	e, err := s.assembly.Experts.more(t.Name)
+	e, err := s.more(t.Name)
 	if err != nil {
 		return result, err
 	}

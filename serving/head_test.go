@@ -3,38 +3,53 @@ package serving
 import (
 	"errors"
 	"log/slog"
+	"net/http"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"conclave/collection"
+	"conclave/configs"
+	"conclave/handlers"
 	"conclave/internal/tinyexperts"
 	"conclave/models"
 	"conclave/search"
 )
+
+// importGolden makes bundles of training/golden: a base, under any name, and desire-me.
+func (s *site) importGolden(names ...string) {
+	s.t.Helper()
+	base := tinyexperts.Golden(s.t, "base")
+	for _, name := range names {
+		from, o := base, models.ImportOptions{Name: name}
+		if name == "desire-me" {
+			from, o.Base = tinyexperts.Golden(s.t, name), base
+		}
+		if _, err := models.Import(s.t.Context(), from, filepath.Join(s.config.Bundles, name), o); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// index adds experts to the collection.
+func (s *site) index(names ...string) error {
+	_, err := Index(s.t.Context(), IndexOptions{Config: s.config, Log: slog.New(slog.DiscardHandler), Experts: names,
+		Build: collection.BuildOptions{Progress: func(collection.Progress) {}}})
+	return err
+}
 
 // TestAHeadSearchesItsOwnersVectors: a DESIRE-ME expert is added without encoding
 // anything, is asked beside its base in one run, and says how likely each domain is.
 // Its base cannot be taken out.
 func TestAHeadSearchesItsOwnersVectors(t *testing.T) {
 	s := newSite(t, nil)
-	base := tinyexperts.Golden(t, "base")
-	for name, o := range map[string]models.ImportOptions{"base": {}, "desire-me": {Base: base}} {
-		o.Name = name
-		if _, err := models.Import(t.Context(), tinyexperts.Golden(t, name), filepath.Join(s.config.Bundles, name), o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	index := func(name string) error {
-		_, err := Index(t.Context(), IndexOptions{Config: s.config, Log: slog.New(slog.DiscardHandler), Experts: []string{name},
-			Build: collection.BuildOptions{Progress: func(collection.Progress) {}}})
-		return err
-	}
+	s.importGolden("base", "desire-me")
 	var missing *NoBaseError
-	if err := index("desire-me"); !errors.As(err, &missing) {
+	if err := s.index("desire-me"); !errors.As(err, &missing) {
 		t.Errorf("without its base: %v", err)
 	}
 	for _, name := range []string{"base", "desire-me"} {
-		if err := index(name); err != nil {
+		if err := s.index(name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,5 +86,85 @@ func TestAHeadSearchesItsOwnersVectors(t *testing.T) {
 	}
 	if err := collection.RemoveExpert(t.Context(), s.config.Collection, "base"); !errors.Is(err, collection.ErrIsOwner) {
 		t.Errorf("taking the base out: %v", err)
+	}
+}
+
+// TestADamagedHead: an expert without vectors of its own, whose bundle is damaged, is
+// left out, and passages are written all the same. Its owner cannot be removed before it.
+func TestADamagedHead(t *testing.T) {
+	site := newSite(t, nil)
+	site.importGolden("base", "desire-me")
+	for _, name := range []string{"base", "desire-me"} {
+		if err := site.index(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	site.flip("experts/desire-me/*.onnx", func(size int) int { return size / 2 })
+	s := site.serve()
+	if told := s.warnings("expert desire-me"); !containsAll(told, "is left out", "onnx") {
+		t.Errorf("/readyz says %q", told)
+	}
+	s.call(http.MethodPut, "/v1/passages/new?refresh=wait", `{"text":"A zebra."}`, http.StatusCreated, nil)
+	if ids := s.find("what keeps rice", "base"); !same(ids, "1", "2", "3", "new") {
+		t.Errorf("%v", ids)
+	}
+	var p handlers.Problem
+	if s.call(http.MethodDelete, "/v1/admin/experts/base", "", http.StatusConflict, &p); p.Code != "expert_in_use" || !containsAll(p.Detail, "desire-me", "base") {
+		t.Errorf("%+v", p)
+	}
+	s.done(s.call(http.MethodDelete, "/v1/admin/experts/desire-me", "", http.StatusAccepted, nil))
+	s.done(s.call(http.MethodDelete, "/v1/admin/experts/base", "", http.StatusAccepted, nil))
+	s.end()
+	site.verify(4)
+}
+
+// TestAHeadThatIsNotNamed: the vectors of an expert without its own are not missed where
+// the configuration does not name it.
+func TestAHeadThatIsNotNamed(t *testing.T) {
+	site := newSite(t, nil)
+	site.importGolden("base", "desire-me")
+	if err := site.index("base", "desire-me"); err != nil {
+		t.Fatal(err)
+	}
+	site.flip("experts/desire-me/*.onnx", func(size int) int { return size / 2 })
+	site.config.Experts = []configs.Expert{{Name: "base"}}
+	s := site.serve()
+	s.call(http.MethodPut, "/v1/passages/new?refresh=wait", `{"text":"A zebra."}`, http.StatusCreated, nil)
+	if ids := s.find("what keeps rice", "base"); len(ids) != 4 {
+		t.Errorf("%v", ids)
+	}
+}
+
+// TestAHeadThatJoins: a server asks an expert that joins it with the encoder of the owner
+// that was recorded, though another of the same weights is loaded.
+func TestAHeadThatJoins(t *testing.T) {
+	site := newSite(t, nil)
+	site.importGolden("base", "twin", "desire-me")
+	if err := site.index("base"); err != nil {
+		t.Fatal(err)
+	}
+	site.config.ReadOnly = true
+	s := site.serve()
+	own := s.assembly.Experts
+	other := Experts{config: own.config, cache: own.cache, log: own.log, runtime: own.runtime} // of another process, but for the runtime
+	added, failed := other.openAll([]string{"twin", "desire-me"})
+	if len(failed) > 0 {
+		t.Fatal(failed)
+	}
+	for _, e := range added {
+		if _, err := collection.AddExpert(t.Context(), site.config.Collection, e, collection.BuildOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range added {
+		if err := e.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.until("the experts do not join", func() bool { return slices.Equal(s.experts(), []string{"base", "twin", "desire-me"}) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if owner := s.assembly.Experts.named("desire-me").Owner(); owner != "twin" {
+		t.Errorf("the owner is %q", owner)
 	}
 }

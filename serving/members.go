@@ -46,6 +46,15 @@ func (s *Server) absentNames() (names []string) {
 	return names
 }
 
+// more loads one more expert, of which the caller says what becomes of it, on the owner
+// that the collection has for it.
+func (s *Server) more(name string) (*Expert, error) {
+	g := s.assembly.Collection.Acquire()
+	s.assembly.Experts.owners = owners(g.Experts())
+	g.Release()
+	return s.assembly.Experts.more(name)
+}
+
 // join lets searches ask one more expert.
 func (s *Server) join(e *Expert) error {
 	s.mu.Lock()

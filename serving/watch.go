@@ -103,7 +103,7 @@ func (s *Server) leaveOut(next *collection.Generation) error {
 			return err
 		}
 		s.log.Warn("an expert left the collection", "expert", e.name, "cause", why)
-		if err := gone.close(); err != nil {
+		if err := s.assembly.Experts.let(gone); err != nil {
 			s.log.Error("closing the encoder of an expert that left", "expert", e.name, "cause", err)
 		}
 	}
@@ -128,7 +128,7 @@ func (s *Server) takeIn(refused map[string]string) {
 }
 
 func (s *Server) takeInOne(g *collection.Generation, name string) error {
-	e, err := s.assembly.Experts.more(name)
+	e, err := s.more(name)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *Server) takeInOne(g *collection.Generation, name string) error {
 		err = s.join(e)
 	}
 	if err != nil {
-		if closing := e.close(); closing != nil {
+		if closing := s.assembly.Experts.let(e); closing != nil {
 			err = fmt.Errorf("%w; closing its encoder: %w", err, closing)
 		}
 	}

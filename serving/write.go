@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"conclave/ann"
@@ -50,7 +51,8 @@ func (e *WriteError) Unwrap() error { return e.Err }
 
 // encoders are those of all experts of the collection, of which every passage needs
 // vectors: those that are searched, those that the configuration does not name, which
-// are loaded, and in the place of those whose bundles cannot be used, none.
+// are loaded, and none in the place of those whose bundles cannot be used or that have
+// no vectors of their own.
 func (s *Server) encoders() (encoders []collection.PassageEncoder, err error) {
 	a := s.assembly
 	g := a.Collection.Acquire()
@@ -62,7 +64,7 @@ func (s *Server) encoders() (encoders []collection.PassageEncoder, err error) {
 		if a.Experts.named(x.Name) != nil {
 			continue
 		}
-		if a.isAbsent(x.Name) {
+		if a.isAbsent(x.Name) || x.Owner != "" {
 			encoders = append(encoders, noEncoder{x})
 			continue
 		}
@@ -80,8 +82,8 @@ func (s *Server) encoders() (encoders []collection.PassageEncoder, err error) {
 	return encoders, nil
 }
 
-// noEncoder stands for the encoder of an expert whose bundle cannot be used. Passages
-// that were acknowledged before it was damaged wait until it is mended.
+// noEncoder stands for the encoder of an expert whose bundle cannot be used, or is not
+// needed. Passages that were acknowledged before it was damaged wait until it is mended.
 type noEncoder struct{ files collection.ExpertFiles }
 
 func (n noEncoder) Name() string        { return n.files.Name }
@@ -143,15 +145,17 @@ func (s *Server) pathless(work func(context.Context, jobs.Task) (jobs.Result, er
 }
 
 // tellWritable lets passages be written, or refuses them: a passage needs vectors of
-// every expert of its collection. What needs none, such as deleting, is done.
+// every expert of its collection that has its own. What needs none, such as deleting, is
+// done.
 func (s *Server) tellWritable() {
-	if len(s.assembly.absent) == 0 {
+	needed := slices.DeleteFunc(slices.Clone(s.assembly.absent), func(x absentExpert) bool { return s.assembly.Experts.owners[x.name] != "" })
+	if len(needed) == 0 {
 		s.api.RefusePassages("")
 		return
 	}
 	why := "No passage can be written, since it needs vectors of every expert of the collection:"
-	for _, x := range s.assembly.absent {
+	for _, x := range needed {
 		why += fmt.Sprintf(" the bundle of expert %s cannot be used (%s).", x.name, handlers.WithoutPaths(x.cause.Error()))
 	}
-	s.api.RefusePassages(why + " Mend it and start the server again, or take the expert out (DELETE /v1/admin/experts/" + s.assembly.absent[0].name + "). Passages can be deleted all the same.")
+	s.api.RefusePassages(why + " Mend it and start the server again, or take the expert out (DELETE /v1/admin/experts/" + needed[0].name + "). Passages can be deleted all the same.")
 }
