@@ -67,8 +67,8 @@ func TestPartsAreHighlighted(t *testing.T) {
 			}
 			for _, result := range r.Results {
 				if x.name == "plain" {
-					if result.Highlights != nil {
-						t.Errorf("%q by whole passages: %+v", question, result.Highlights)
+					if result.Highlight != nil {
+						t.Errorf("%q by whole passages: %+v", question, result.Highlight)
 					}
 					continue
 				}
@@ -89,8 +89,8 @@ func TestPartsAreHighlighted(t *testing.T) {
 						best, part = product, text
 					}
 				}
-				h := result.Highlights
-				if len(h) != 1 || h[0].Field != "text" || texts[result.ID][h[0].Start:h[0].End] != part || math.Abs(h[0].Score-best) > 1e-4 || math.Abs(*result.Contributions[0].Score-best) > 1e-4 {
+				h := result.Highlight
+				if h == nil || h.Field != "text" || texts[result.ID][h.Start:h.End] != part || math.Abs(h.Score-best) > 1e-4 || math.Abs(*result.Contributions[0].Score-best) > 1e-4 {
 					t.Errorf("%q by %s: %s has %+v, its best part is %q with %v", question, x.name, result.ID, h, part, best)
 				}
 			}

@@ -196,6 +196,9 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 				config.Late = &e
 				continue
 			}
+			if x.parts {
+				e.Granularity = "1"
+			}
 			e.Ensemble, e.Info.Calibration = x, &search.CalibrationInfo{Temperature: .1, Depth: 20}
 			if x.name == "health" {
 				e.Representatives = slices.Concat(x.vector("winter"), x.vector("river"))
