@@ -113,6 +113,16 @@ type CCEFit struct {
 	Temperature float64
 }
 
+// chosen are those of the sources that CCE ranks by.
+func (f CCEFit) chosen(sources []fusion.Observed) (out []fusion.Observed) {
+	for _, o := range sources {
+		if slices.Contains(f.Columns, o.Column) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 // FitCCE chooses the granularities and their temperature. Nil: the questions have no
 // granularities.
 func (e *Evidence) FitCCE(ctx context.Context) (record *CCERecord, report *CCEReport, others []CCEFit, err error) {

@@ -7,6 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"conclave/fusion"
+	"conclave/rank"
 )
 
 // Worked out by hand: bins .3 (.35 right not, .33 right) and .7 (.72 right, .78 not) and
@@ -110,4 +113,35 @@ func TestFitCCEChooses(t *testing.T) {
 	if err != nil || !slices.Equal(m.chosen, []int{1, 3, 0}) {
 		t.Errorf("%v were chosen (%v), want [1 3 0]", m.chosen, err)
 	}
+}
+
+// What calibration measures cce by is what it will rank by: the granularities that were
+// chosen on the other folds, by their own temperature.
+func TestCompareRanksByChosen(t *testing.T) {
+	f := &fitting{record: &Record{CCE: &CCERecord{}}, Evidence: &Evidence{}}
+	for i := range 10 {
+		q := Question{ID: fmt.Sprint(i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{1: 1}}
+		wrong, right := []rank.Hit{{Ordinal: 0, Score: .9}, {Ordinal: 1, Score: .1}}, []rank.Hit{{Ordinal: 1, Score: .6}, {Ordinal: 0, Score: .5}}
+		if err := q.Table.Reset([][]rank.Hit{wrong, right}); err != nil {
+			t.Fatal(err)
+		}
+		q.Sources = []fusion.Observed{{Column: 0, Kind: fusion.Base, Granular: true}, {Column: 1, Kind: fusion.Generalist, Granular: true}}
+		f.Questions = append(f.Questions, q)
+		f.surest = append(f.surest, CCEFit{Columns: []int{1}, Temperature: .1})
+	}
+	if err := f.compare(nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range f.methods {
+		if m.method != fusion.MethodCCE {
+			continue
+		}
+		for _, a := range m.answers {
+			if a.First != 1 {
+				t.Fatalf("the answer is at place %d: a granularity that was not chosen, and is surer, ranks", a.First)
+			}
+		}
+		return
+	}
+	t.Error("cce was not measured")
 }

@@ -24,9 +24,9 @@ func (f *fitting) compare(gated []Answered) error {
 	for i, alpha := range f.alphas {
 		alphas[f.Questions[i].ID] = alpha
 	}
-	temperatures := map[string]float64{} // likewise
+	surest := map[string]CCEFit{} // likewise
 	for i, fit := range f.surest {
-		temperatures[f.Questions[i].ID] = fit.Temperature
+		surest[f.Questions[i].ID] = fit
 	}
 	for _, m := range fusion.Methods() {
 		name := m.Name
@@ -37,7 +37,11 @@ func (f *fitting) compare(gated []Answered) error {
 			name = fmt.Sprintf("%s, α %.4f (fitted on other folds)", name, f.record.Alpha)
 		}
 		answers, err := By(f.Questions, func(q *Question) (fusion.Ranking, error) {
-			return m.Fuse(q.inputOf(m), fusion.Settings{Alpha: alphas[q.ID], CCE: fusion.CCEOptions{Temperature: temperatures[q.ID]}}, AnsweredDepth)
+			in := q.inputOf(m)
+			if m.Granular {
+				in.Sources = surest[q.ID].chosen(in.Sources)
+			}
+			return m.Fuse(in, fusion.Settings{Alpha: alphas[q.ID], CCE: fusion.CCEOptions{Temperature: surest[q.ID].Temperature}}, AnsweredDepth)
 		})
 		if err != nil {
 			return err

@@ -2,8 +2,11 @@ package calibration
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -30,14 +33,31 @@ func (r *FitReport) WriteText(to io.Writer) error {
 	_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, over these questions and %d without an answer\n(the same, their passages taken out%s):\nECE %.3f, AUROC %s. Of the surest half of the %d questions, %.1f of 100 are right.\n\n",
 		r.Without, given, c.ECE, area, r.Questions, 100*c.SurestHalf)
 	writeThresholds(out, r.Thresholds)
-	if c := r.CCE; c != nil {
-		_, _ = fmt.Fprintf(out, "\ngranularities: %s, at temperature %.3f. The surest is right for %.1f of 100 questions, its confidence\nhas an ECE of %.3f (at temperature %.1f: %.1f and %.3f)\n",
-			strings.Join(c.Granularities, ", "), c.Temperature, 100*c.Top1, c.ECE, c.Uncalibrated.Temperature, 100*c.Uncalibrated.Top1, c.Uncalibrated.ECE)
+	if r.CCE != nil {
+		r.CCE.writeText(out)
 	}
 	for _, warning := range r.Warnings {
 		_, _ = fmt.Fprintf(out, "\n%s\n", warning)
 	}
 	return out.Flush()
+}
+
+// writeText says what each granularity is worth alone, and the surest of those chosen.
+func (c *CCEReport) writeText(out io.Writer) {
+	alone := slices.SortedFunc(maps.Keys(c.Alone), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.Alone[b], c.Alone[a]), cmp.Compare(a, b))
+	})
+	for i, name := range alone {
+		alone[i] = fmt.Sprintf("%s %.1f", name, 100*c.Alone[name])
+	}
+	area := "-"
+	if c.AUROC != nil {
+		area = fmt.Sprintf("%.3f", *c.AUROC)
+	}
+	_, _ = fmt.Fprintf(out, "\ngranularities, and of how many of 100 questions each alone finds an answer first:\n%s\n", strings.Join(alone, ", "))
+	_, _ = fmt.Fprintf(out, "cce takes %s, at temperature %.3f.\n", strings.Join(c.Granularities, ", "), c.Temperature)
+	_, _ = fmt.Fprintf(out, "The surest is right for %.1f; its confidence has an ECE of %.3f and an AUROC of %s\n(at temperature %.1f: right for %.1f, ECE %.3f).\n",
+		100*c.Top1, c.ECE, area, c.Uncalibrated.Temperature, 100*c.Uncalibrated.Top1, c.Uncalibrated.ECE)
 }
 
 // writeThresholds shows what a "min_confidence" costs and gains.

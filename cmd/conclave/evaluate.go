@@ -98,7 +98,8 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	}
 	config.Limits.K, config.Limits.Candidates = max(config.Limits.K, x.depth), max(config.Limits.Candidates, x.cands)
 	config.Encoder.CacheEntries = 0 // a vector that is still there would make the times of single requests too good
-	l, err := openMeasured(config, term, false)
+	uncalibrated := x.pool          // which is fitted to its own questions
+	l, err := openMeasured(config, term, uncalibrated)
 	if err != nil {
 		return err
 	}

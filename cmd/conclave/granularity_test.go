@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/calibration"
+	"conclave/evaluation"
+	"conclave/fusion"
+)
+
+// TestGranularities: parts of passages get vectors, calibration keeps three of the
+// granularities for cce and says what each is worth, and --pool chooses among all again.
+func TestGranularities(t *testing.T) {
+	calibratable(t)
+	must := func(args ...string) string {
+		t.Helper()
+		code, out, complaints := conclave(t, args...)
+		if code != exitOK {
+			t.Fatalf("%v: exit code %d\n%s%s", args, code, out, complaints)
+		}
+		return out
+	}
+	must("index", "--collection", "c", "--granularity", "1,3t,5t,passage")
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--granularity", "5t"); code != exitUsage || !strings.Contains(complaints, "c has these granularities") {
+		t.Errorf("a granularity that is there: exit code %d, %s", code, complaints)
+	}
+	out := must(both("calibrate", "--collection", "c")...)
+	r, err := calibration.ReadRecord("c")
+	if err != nil || r.CCE == nil || len(r.CCE.Granularities) != 3 {
+		t.Fatalf("the record is %+v, %v", r, err)
+	}
+	if !containsAll(out, []string{"each alone finds", "@3t ", "an AUROC of ", "cce takes " + strings.Join(r.CCE.Granularities, ", ")}) {
+		t.Errorf("it does not say what granularities are worth:\n%s", out)
+	}
+	for line := range strings.Lines(out) {
+		if len(line) > 101 {
+			t.Errorf("a line of %d characters: %s", len(line), line)
+		}
+	}
+	for _, s := range searched(t, "--fusion", fusion.MethodCCE).Sources {
+		if chosen := slices.Contains(r.CCE.Granularities, s.Name); chosen != (s.Status == "ok") && s.Kind == "dense" {
+			t.Errorf("%s is %s, and calibration chose %v", s.Name, s.Status, r.CCE.Granularities)
+		}
+	}
+	var pools evaluation.PoolReport
+	if err := json.Unmarshal([]byte(must(both("evaluate", "--collection", "c", "--pool", "--json", "-")...)), &pools); err != nil {
+		t.Fatal(err)
+	}
+	if pools.CCE == nil || len(pools.CCE.Alone) != 4 {
+		t.Errorf("of four granularities the pools have %s", fmt.Sprint(pools.CCE))
+	}
+}
