@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/ann"
 	"conclave/calibration"
+	"conclave/collection"
+	"conclave/corpus"
 	"conclave/evaluation"
 	"conclave/fusion"
 )
@@ -52,5 +55,48 @@ func TestGranularities(t *testing.T) {
 	}
 	if pools.CCE == nil || len(pools.CCE.Alone) != 4 {
 		t.Errorf("of four granularities the pools have %s", fmt.Sprint(pools.CCE))
+	}
+}
+
+// TestGranularNames: --granularity asks for the parts of passages by the first expert that
+// is not late interaction, and of a collection that is there only for what it lacks.
+func TestGranularNames(t *testing.T) {
+	stored := func(names ...string) (has []collection.ExpertFiles) {
+		for _, name := range names {
+			x := collection.ExpertFiles{Name: name, Index: collection.Index{Kind: ann.Flat}}
+			if name == "late" {
+				x.Index.Kind = ann.Late
+			}
+			has = append(has, x)
+		}
+		return has
+	}
+	for name, c := range map[string]struct {
+		granularity []string
+		has         []collection.ExpertFiles
+		asked       []string
+		files       []corpus.Input
+		want        []string
+		refused     string
+	}{
+		"a new collection":           {granularity: []string{"1", "passage"}, asked: []string{"x", "y"}, want: []string{"x", "y", "x@1"}},
+		"one that is there":          {granularity: []string{"1", "3-untitled", "passage"}, has: stored("late", "x", "x@1"), want: []string{"x@3-untitled"}},
+		"whose first is of parts":    {granularity: []string{"1", "passage"}, has: stored("x@1"), want: []string{"x"}},
+		"has them all":               {granularity: []string{"1"}, has: stored("x", "x@1")},
+		"words alone":                {granularity: []string{"1"}, refused: "needs an expert"},
+		"late interaction alone":     {granularity: []string{"1"}, has: stored("late"), refused: "needs an expert"},
+		"passages for what is there": {granularity: []string{"1"}, has: stored("x"), files: []corpus.Input{{Path: "f"}}, refused: "without --in"},
+		"no granularity":             {granularity: []string{"few"}, asked: []string{"x"}, refused: `"few"`},
+	} {
+		x := indexing{granularity: c.granularity}
+		x.inputs.files = c.files
+		got, err := x.granularNames(c.has, c.asked)
+		if c.refused != "" {
+			if err == nil || !strings.Contains(err.Error(), c.refused) {
+				t.Errorf("%s: %v", name, err)
+			}
+		} else if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q, %v", name, got, c.want, err)
+		}
 	}
 }

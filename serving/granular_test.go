@@ -1,0 +1,125 @@
+package serving
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/encoder"
+	"conclave/search"
+)
+
+// TestGranularities: an expert that has a vector for each sentence is asked beside that of
+// whole passages, by one encoder, and a result says which of its sentences is the most
+// similar to the question, as comparing the question with each of them finds.
+func TestGranularities(t *testing.T) {
+	site := newSite(t, nil)
+	site.importGolden("base")
+	names := []string{}
+	for _, g := range []string{"passage", "1"} {
+		name, err := GranularName("base", g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if !slices.Equal(names, []string{"base", "base@1"}) {
+		t.Fatalf("%q", names)
+	}
+	if err := site.index(names...); err != nil {
+		t.Fatal(err)
+	}
+	s := site.serve()
+	sentences := map[string][]string{
+		"rice":  {"Cafés throw it away.", "Cooked rice keeps for a day.", "Nobody asked the cook!"},
+		"lamps": {"The lamp was hidden.", "Who hid it under the coat?", "It was the keeper of the lighthouse."},
+	}
+	for id, parts := range sentences {
+		body, err := json.Marshal(map[string]string{"title": "Of " + id, "text": strings.Join(parts, "  ")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.call(http.MethodPut, "/v1/passages/"+id+"?refresh=wait", string(body), http.StatusCreated, nil)
+	}
+	all := s.searched()
+	if len(all) != 2 || all[0].Encoder != all[1].Encoder || all[0].Fingerprint() == all[1].Fingerprint() {
+		t.Fatalf("%d experts, of which two share an encoder and not their vectors", len(all))
+	}
+	others := map[string]bool{} // sentences but the first that were the most similar
+	for _, question := range []string{"how long does rice keep", "who hid the lamp", "the lighthouse", "cook", "a day"} {
+		asked, err := all[0].Encoder.EncodeQuestion(t.Context(), question)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r search.Response
+		s.call(http.MethodPost, "/v1/search", `{"question":"`+question+`","fusion":"cce","fields":["title","text","highlights"],"timeout_ms":10000}`, http.StatusOK, &r)
+		if len(r.Results) != 5 || len(r.Degraded) > 0 {
+			t.Fatalf("%q: %+v", question, r)
+		}
+		for _, found := range r.Results {
+			h := found.Highlight
+			if h == nil || h.Field != "text" {
+				t.Fatalf("%q: %+v has no part", question, found)
+			}
+			parts, several := sentences[found.ID]
+			if !several {
+				parts = []string{found.Text}
+			}
+			texts := make([]encoder.Text, len(parts))
+			for i, p := range parts {
+				texts[i] = encoder.Text{Title: found.Title, Text: p}
+			}
+			vectors, err := all[0].Encoder.EncodePassages(t.Context(), texts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			best, score := "", math.Inf(-1)
+			for i, v := range vectors {
+				dot, squares := 0.0, 0.0
+				for j, x := range v {
+					dot, squares = dot+float64(x)*float64(asked[j]), squares+float64(x)*float64(x)
+				}
+				if got := dot / math.Sqrt(squares); got > score {
+					best, score = parts[i], got
+				}
+			}
+			at := strings.Index(found.Text, best)
+			if h.Start != at || h.End != at+len(best) || math.Abs(h.Score-score) > 1e-4 {
+				t.Errorf("%q, passage %s: %q (%d to %d) with %v, by hand %q at %d with %v", question, found.ID, found.Text[h.Start:h.End], h.Start, h.End, h.Score, best, at, score)
+			}
+			if at > 0 {
+				others[best] = true
+			}
+		}
+	}
+	if len(others) == 0 {
+		t.Error("the first sentence was the most similar always: offsets are not tried")
+	}
+	s.end()
+	site.verify(5)
+}
+
+// TestGranularNames: the name of an expert says its bundle and its granularity.
+func TestGranularNames(t *testing.T) {
+	for granularity, want := range map[string]string{"passage": "x", "3": "x@3", "125t": "x@125t", "3-untitled": "x@3-untitled", "passage-untitled": "x@passage-untitled"} {
+		name, err := GranularName("x", granularity)
+		if err != nil || name != want {
+			t.Errorf("%s: %q, %v", granularity, name, err)
+		}
+		bundle, g, err := granularityOf(name)
+		if err != nil || bundle != "x" || (g == nil) != (name == "x") || g != nil && g.String() != granularity {
+			t.Errorf("%s: %q, %v, %v", name, bundle, g, err)
+		}
+	}
+	for _, bad := range []string{"", "0", "many"} {
+		if _, err := GranularName("x", bad); err == nil {
+			t.Errorf("granularity %q is accepted", bad)
+		}
+		if _, _, err := granularityOf("x@" + bad); err == nil {
+			t.Errorf("the name x@%s is accepted", bad)
+		}
+	}
+}
