@@ -103,6 +103,9 @@ type Indexes interface {
 type IndexInfo struct {
 	Kind     string // "hnsw", "flat", "coder", "late"
 	Passages int
+	Rows     int                // of the index, of deleted passages too
+	Parts    bool               // vectors are of parts of passages
+	Owner    string             // the expert whose vectors these are; "": its own
 	Recall   map[string]float64 // "recall@10", "recall@100" against exact search, as measured at build
 	Warnings []string           // what somebody who serves it should know
 }

@@ -50,6 +50,7 @@ func (x *Expert) in(view View) ExpertInfo {
 	info := x.Info
 	if index, ok := view.Index(x.Name); ok {
 		info.Index, info.Passages, info.Recall = index.Kind, index.Passages, index.Recall
+		info.Rows, info.Parts, info.Owner = index.Rows, index.Parts, index.Owner
 		info.Warnings = append(index.Warnings[:len(index.Warnings):len(index.Warnings)], info.Warnings...)
 	}
 	return info

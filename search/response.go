@@ -110,10 +110,13 @@ type ExpertInfo struct {
 	Dimension       int                `json:"dimension"` // of a text's vector, or of a token's
 	Index           string             `json:"index"`     // "hnsw", "flat", "coder", "late"
 	Passages        int                `json:"passages"`
-	Fingerprints    map[string]string  `json:"fingerprints"` // question and passage encoder; "run": of the run that an expert with a head shares
-	Provider        string             `json:"provider"`     // "cpu" or "cuda"
-	Precision       string             `json:"precision"`    // "fp32" or "int8"
-	MaxTokens       map[string]int     `json:"max_tokens"`   // question and passage
+	Rows            int                `json:"rows"`            // of the index, of deleted passages too
+	Parts           bool               `json:"parts,omitempty"` // vectors are of parts of passages
+	Owner           string             `json:"owner,omitempty"` // the expert whose vectors these are; "": its own
+	Fingerprints    map[string]string  `json:"fingerprints"`    // question and passage encoder; "run": of the run that an expert with a head shares
+	Provider        string             `json:"provider"`        // "cpu" or "cuda"
+	Precision       string             `json:"precision"`       // "fp32" or "int8"
+	MaxTokens       map[string]int     `json:"max_tokens"`      // question and passage
 	EnsembleMembers int                `json:"ensemble_members"`
 	Domains         []string           `json:"domains,omitempty"`     // that its gate tells (DESIRE-ME)
 	Calibration     *CalibrationInfo   `json:"calibration"`           // null when uncalibrated

@@ -48,6 +48,16 @@ func TestGranularities(t *testing.T) {
 	if len(all) != 2 || all[0].Encoder != all[1].Encoder || all[0].Fingerprint() == all[1].Fingerprint() {
 		t.Fatalf("%d experts, of which two share an encoder and not their vectors", len(all))
 	}
+	infos := map[string]search.ExpertInfo{}
+	for _, name := range names {
+		var info search.ExpertInfo
+		s.call(http.MethodGet, "/v1/experts/"+name, "", http.StatusOK, &info)
+		infos[name] = info
+	}
+	// Three passages of a sentence, and two of three.
+	if x, y := infos["base"], infos["base@1"]; x.Rows != 5 || x.Parts || y.Rows != 9 || !y.Parts || y.Passages != 5 || x.Owner+y.Owner != "" {
+		t.Errorf("%+v", infos)
+	}
 	others := map[string]bool{} // sentences but the first that were the most similar
 	for _, question := range []string{"how long does rice keep", "who hid the lamp", "the lighthouse", "cook", "a day"} {
 		asked, err := all[0].Encoder.EncodeQuestion(t.Context(), question)

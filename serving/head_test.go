@@ -76,6 +76,11 @@ func TestAHeadSearchesItsOwnersVectors(t *testing.T) {
 	if err != nil || len(answer.Degraded) != 0 || len(answer.Results) != 3 {
 		t.Fatalf("%+v, %v", answer, err)
 	}
+	for i, owner := range []string{"", "base"} {
+		if info := a.Engine.Experts()[i]; info.Owner != owner || info.Rows != 3 || info.Parts {
+			t.Errorf("%+v", info)
+		}
+	}
 	for _, source := range answer.Sources {
 		if (source.Name == "desire-me") != (len(source.Domains) == 3) {
 			t.Errorf("%s: domains %v", source.Name, source.Domains)

@@ -41,7 +41,7 @@ func (v pinned) Vectors(expert string) (search.VectorIndex, bool) {
 func (v pinned) Index(expert string) (search.IndexInfo, bool) {
 	for _, f := range v.generation.Experts() {
 		if f.Name == expert {
-			return search.IndexInfo{Kind: f.Index.Kind, Passages: f.Passages, Warnings: f.Warnings(),
+			return search.IndexInfo{Kind: f.Index.Kind, Passages: f.Passages, Rows: f.Rows, Parts: f.Parts, Owner: f.Owner, Warnings: f.Warnings(),
 				Recall: map[string]float64{"recall@10": f.Recall.Stored.At10, "recall@100": f.Recall.Stored.At100}}, true
 		}
 	}

@@ -170,6 +170,9 @@ class Expert:
     precision: str
     provider: str
     ensemble_members: int
+    rows: int = 0
+    parts: bool = False
+    owner: str = ""
     max_tokens: dict[str, int] = field(default_factory=dict)
     recall: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
