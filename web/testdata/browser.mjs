@@ -1,7 +1,7 @@
 // A real browser for the tests of the pages: Chromium's headless shell, unpacked once
 // beside the packages that realclients installed.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
@@ -28,6 +28,10 @@ async function unpack() {
       if (!existsSync(folder)) throw error; // otherwise another test was first
     }
   }
+  // The package's own file looks for fonts where it would have put them, and a browser that
+  // finds none ends itself when a letter is in no font.
+  const fonts = `<fontconfig><dir>${join(folder, "fonts", "fonts")}</dir><cachedir>${join(folder, "fonts", "cache")}</cachedir></fontconfig>\n`;
+  writeFileSync(join(folder, "fonts", "fonts.conf"), fonts);
   return folder;
 }
 

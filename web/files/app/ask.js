@@ -1,4 +1,5 @@
 // Ask: one box, and the passages that answer.
+import { answers, readersOf, switchFor } from "./answers.js";
 import { get, perhaps, post } from "./api.js";
 import { copyButton } from "./copy.js";
 import { count, h, number, problem } from "./dom.js";
@@ -18,20 +19,27 @@ const requestOf = (state) => ({
   explain: true,
   fields: ["title", "text", "tags", "contributions", "sources", "highlights"],
   ...(state.tags.length > 0 && { filter: { tags_all: state.tags } }),
+  ...(state.answer && { answer: true }),
 });
 
 export function ask(state, signal) {
   const form = questionForm(state, "Ask", { view: "ask", open: "" });
   const body = h("div", { class: "answer", "aria-busy": "false" });
+  const readers = readersOf(signal);
+  const found = async () => {
+    if (state.answer && (await readers).length === 0) state.answer = ""; // nothing here marks it
+    return post("/v1/search", requestOf(state), { signal });
+  };
   const view = h(
     "div",
     { class: "ask" },
     h("h1", { class: state.q ? "unseen" : "" }, "Ask the collection"),
     form,
+    switchFor(state, readers),
     filters(state),
     body,
   );
-  if (state.q) answer(post("/v1/search", requestOf(state), { signal }), body, signal, (found) => show(state, body, found, signal));
+  if (state.q) answer(found(), body, signal, (response) => show(state, body, response, signal));
   else {
     examples(body, signal);
     queueMicrotask(() => form.elements.question.focus());
@@ -95,7 +103,7 @@ function show(state, body, found, signal) {
   const list = h(
     "ol",
     { class: "results" },
-    found.results.map((result) => item(state, result, highest, sources)),
+    found.results.map((result) => item(state, result, highest, sources, found.answers)),
   );
   body.replaceChildren(
     h(
@@ -105,6 +113,7 @@ function show(state, body, found, signal) {
         "div",
         null,
         verdict(found),
+        answers(found),
         (found.notes || []).map((note) => h("p", { class: "warning" }, note)),
         h(
           "div",
@@ -146,7 +155,7 @@ function verdict(found) {
   );
 }
 
-function item(state, result, highest, sources) {
+function item(state, result, highest, sources, marks = []) {
   const open = state.open === result.id;
   const details = h(
     "details",
@@ -161,12 +170,12 @@ function item(state, result, highest, sources) {
   );
   return h(
     "li",
-    { value: result.rank },
+    { value: result.rank, tabindex: "-1" },
     h(
       "article",
       { "aria-labelledby": `title-${result.rank}` },
       h("h2", { id: `title-${result.rank}` }, result.title ? marked(result, "title") : result.id),
-      h("p", { class: "text" }, marked(result, "text")),
+      h("p", { class: "text" }, marked(result, "text", marks.filter((one) => one.passage === result.id))),
       h(
         "div",
         { class: "row" },
@@ -207,7 +216,7 @@ function more(state, list, highest, sources, signal) {
     if (loading) return;
     loading = true;
     try {
-      const next = await post("/v1/search", { ...requestOf(state), offset }, { signal });
+      const next = await post("/v1/search", { ...requestOf(state), answer: false, offset }, { signal });
       list.append(...next.results.map((result) => item(state, result, highest, sources)));
       offset += page;
       if (next.results.length < page) button.remove();

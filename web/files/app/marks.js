@@ -1,5 +1,6 @@
 // Marks in a passage: the words that late interaction matched, those that BM25 matched,
-// and the sentence that has the most of what late interaction matched.
+// the part that a granularity found most similar to the question, or else the sentence that
+// has the most of what late interaction matched, and the words that answer.
 import { h } from "./dom.js";
 
 const word = /[\p{L}\p{N}]+/gu;
@@ -24,15 +25,19 @@ function matcher(explanation) {
 // question has tokens that match nothing well.
 const least = 0.06;
 
-// matched are the highlights of a field by where they are in a string of JavaScript.
-function matched(text, field, highlights) {
+// units gives the place in a string of JavaScript of a byte of the text in UTF-8.
+function units(text) {
   const bytes = new TextEncoder().encode(text);
   const decoder = new TextDecoder();
-  const units = (at) => decoder.decode(bytes.subarray(0, at)).length;
+  return (at) => decoder.decode(bytes.subarray(0, at)).length;
+}
+
+// matched are the highlights of a field by where they are in a string of JavaScript.
+function matched(at, field, highlights) {
   const all = highlights.reduce((sum, one) => sum + one.score, 0);
   return highlights
     .filter((one) => one.field === field)
-    .map((one) => ({ start: units(one.start), end: units(one.end), share: one.score / all }));
+    .map((one) => ({ start: at(one.start), end: at(one.end), share: one.score / all }));
 }
 
 // best is the sentence with the largest share, where it is the better part of a text of several.
@@ -47,11 +52,19 @@ function best(text, found) {
   return sentences.length > 1 && share(first) > 0 ? first : null;
 }
 
-// marked is a field of a result with its marks, in the fewest nodes.
-export function marked(result, field) {
+// part is where a granularity found a field most similar, unless that is all of it.
+function part(text, at, field, { highlight }) {
+  if (highlight?.field !== field) return null;
+  const [start, end] = [at(highlight.start), at(highlight.end)];
+  return end - start < text.trim().length ? { start, end } : null;
+}
+
+// marked is a field of a result with its marks, and the answers that are in it.
+export function marked(result, field, answers = []) {
   const text = result[field] || "";
+  const at = units(text);
   const byWords = matcher(result.explanation);
-  const found = matched(text, field, result.highlights || []);
+  const found = matched(at, field, result.highlights || []);
   const spans = found
     .filter((one) => one.share >= least)
     .map(({ start, end, share }) => ({ start, end, kind: share >= 3 * least ? "strong" : "some" }));
@@ -62,23 +75,26 @@ export function marked(result, field) {
     if (same) same.kind += " word";
     else spans.push({ start, end, kind: "word" });
   }
-  spans.sort((a, b) => a.start - b.start);
-  const nodes = (from, to) => {
-    const out = [];
-    let done = from;
-    for (const span of spans) {
-      if (span.start < from || span.end > to || span.start < done) continue;
-      out.push(text.slice(done, span.start), h("mark", { class: span.kind }, text.slice(span.start, span.end)));
-      done = span.end;
-    }
-    out.push(text.slice(done, to));
-    return out;
-  };
-  const sentence = field === "text" && best(text, found);
-  if (!sentence) return nodes(0, text.length);
-  return [
-    ...nodes(0, sentence.start),
-    h("span", { class: "stretch" }, nodes(sentence.start, sentence.end)),
-    ...nodes(sentence.end, text.length),
+  const stretch = part(text, at, field, result) || (field === "text" && best(text, found));
+  const layers = [
+    stretch ? [{ ...stretch, tag: "span", kind: "stretch" }] : [],
+    answers.map((one) => ({ start: at(one.start), end: at(one.end), kind: "answer" })),
+    spans,
   ];
+  return nested(text, 0, text.length, layers);
+}
+
+// nested is a stretch of a text with the first layer's spans around what lies in them of
+// the others, in the fewest nodes. A span that reaches out of the stretch is cut there.
+function nested(text, from, to, [layer, ...others]) {
+  if (!layer) return [text.slice(from, to)];
+  const out = [];
+  let done = from;
+  for (const { start, end, tag = "mark", kind } of layer.toSorted((a, b) => a.start - b.start)) {
+    const [first, last] = [Math.max(start, from), Math.min(end, to)];
+    if (first < done || first >= last) continue;
+    out.push(...nested(text, done, first, others), h(tag, { class: kind }, nested(text, first, last, others)));
+    done = last;
+  }
+  return [...out, ...nested(text, done, to, others)];
 }
