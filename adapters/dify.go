@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"slices"
 
 	"conclave/handlers"
 	"conclave/search"
@@ -59,6 +60,7 @@ func (in *difyRequest) retrieve(ctx context.Context, e handlers.Engine, collecti
 		}
 	}
 	request := search.Request{Question: in.Query, K: min(atLeast(most), e.Limits().K), Fields: passageFields}
+	request.Answer.Wanted = marks(e)
 	if in.Setting.ScoreThreshold != nil {
 		request.MinConfidence = *in.Setting.ScoreThreshold
 	}
@@ -76,6 +78,12 @@ func (in *difyRequest) retrieve(ctx context.Context, e handlers.Engine, collecti
 	results, scores := chosen(response, most, request.MinConfidence)
 	for i, x := range results {
 		metadata := map[string]any{"id": x.ID} // never null, which Dify does not bear
+		// The likeliest of a passage stays.
+		for _, a := range slices.Backward(response.Answers) {
+			if a.Passage == x.ID {
+				metadata["answer"] = a
+			}
+		}
 		maps.Copy(metadata, x.Metadata)
 		out.Records = append(out.Records, difyRecord{Content: x.Text, Score: scores[i], Title: titleOf(x.Title, x.ID), Metadata: metadata})
 	}

@@ -60,11 +60,17 @@ type findAnswer struct {
 	Chance  *float64 `json:"chance,omitempty" jsonschema:"that these are the right words"`
 }
 
+// marks says whether answers are marked when nobody says how: the first reader is quick, and
+// gives the passages' own words.
+func marks(e handlers.Engine) bool {
+	readers := e.Readers()
+	return len(readers) > 0 && !readers[0].Generates
+}
+
 func (t *tools) search(ctx context.Context, _ *mcp.CallToolRequest, in findInput) (*mcp.CallToolResult, findOutput, error) {
 	out := findOutput{Results: []findResult{}}
 	request := search.Request{Question: in.Query, K: min(toolResults, t.engine.Limits().K), Fields: passageFields}
-	readers := t.engine.Readers()
-	request.Answer.Wanted = len(readers) > 0 && !readers[0].Generates // quick, and the passages' own words
+	request.Answer.Wanted = marks(t.engine)
 	response, err := t.engine.Search(ctx, request)
 	if err != nil {
 		return nil, out, plain(err)

@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"conclave/configs"
 	"conclave/internal/realclients"
+	"conclave/models/tiny"
 	"conclave/search"
 )
 
@@ -128,6 +131,51 @@ func TestStore(t *testing.T) {
 		if x.Content != w.Content[0].Text || x.Title != w.Filename || x.Score != w.Score || x.Metadata["id"] != w.FileID {
 			t.Errorf("%+v, want %+v", x, w)
 		}
+	}
+}
+
+// TestDifyAnswers: a record that answers has the words that the search marks, and their
+// place; its passage's own metadata stays.
+func TestDifyAnswers(t *testing.T) {
+	reader := func(c *configs.Config) {
+		if _, err := tiny.Write(filepath.Join(c.Bundles, "marker"), tiny.Expert{Name: "marker", Seed: 3, Reader: true}); err != nil {
+			t.Fatal(err)
+		}
+		c.Readers = []string{"marker"}
+	}
+	s := serve(t, realclients.ServerOptions{Change: reader})
+	const question = "who hid the lamp?"
+	var want search.Response
+	s.ask(http.MethodPost, "/v1/search", object{"question": question, "k": 20, "answer": true}, &want)
+	if len(want.Answers) == 0 {
+		t.Fatalf("%+v", want)
+	}
+	var got struct {
+		Records []struct {
+			Content  string
+			Metadata struct {
+				ID     string
+				Page   int
+				Answer *search.Extract
+			}
+		}
+	}
+	s.ask(http.MethodPost, "/retrieval", object{"knowledge_id": "c", "query": question, "retrieval_setting": object{"top_k": 20}}, &got)
+	marked := 0
+	for _, x := range got.Records {
+		at := slices.IndexFunc(want.Answers, func(a search.Extract) bool { return a.Passage == x.Metadata.ID })
+		if at < 0 != (x.Metadata.Answer == nil) || x.Metadata.ID == "lamps/1" && x.Metadata.Page != 7 {
+			t.Fatalf("%+v, and the answers are %+v", x, want.Answers)
+		}
+		if a := x.Metadata.Answer; a != nil {
+			marked++
+			if a.Text != want.Answers[at].Text || x.Content[a.Start:a.End] != a.Text {
+				t.Errorf("%+v, want %+v", a, want.Answers[at])
+			}
+		}
+	}
+	if marked == 0 {
+		t.Errorf("no record has an answer: %+v", got.Records)
 	}
 }
 
