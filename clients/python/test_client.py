@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from conclave_client import AsyncClient, Client, Passage, Problem
+from conclave_client import Answer, AsyncClient, Client, Passage, Problem
+from conclave_client.types import read
 
 part, url = sys.argv[1:3]
 
@@ -31,6 +32,13 @@ def searches(c: Client) -> None:
     several = c.search("rice", fusion=["rrf", "sum"], filter={"tags_all": ["kitchen"]}, fields=["tags", "metadata"])
     assert [[r.id for r in ranking.results] for ranking in several.rankings] == [["rice"], ["rice"]]
     assert several.rankings[0].results[0].tags == ["kitchen"] and several.selected == 1
+    words = c.search("who hid the lamp", k=1, fields=["text", "highlights"]).results[0]
+    assert words.highlights and all(words.text.encode()[h.start : h.end] for h in words.highlights if h.field == "text")
+    written = {"text": "a", "reader": "w", "complete": True, "tokens": 1, "score": 0.5, "generated": True}
+    part = {"field": "text", "start": 0, "end": 1, "score": 0.5}
+    result = {"rank": 1, "id": "x", "score": 1, "highlight": part}
+    read_in = read(Answer, {"generated": written | {"support": [{"passage": "x", "share": 1.0}]}, "results": [result]})
+    assert read_in.generated.support[0].share == 1 and read_in.results[0].highlight.end == 1
     batch = c.search_batch(["a fox", {"question": "rice", "k": 0}, {"question": "rice", "k": 1}])
     assert [getattr(a, "code", "") for a in batch] == ["", "out_of_range", ""]
     problem = batch[1]

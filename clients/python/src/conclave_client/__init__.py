@@ -13,12 +13,15 @@ from .types import (
     Expert,
     Extract,
     Filter,
+    Generated,
+    Highlight,
     Job,
     Passage,
     Ranking,
     Result,
     SearchOptions,
     SearchRequest,
+    Support,
     Written,
 )
 
@@ -30,6 +33,8 @@ __all__ = [
     "Expert",
     "Extract",
     "Filter",
+    "Generated",
+    "Highlight",
     "Job",
     "Passage",
     "Problem",
@@ -37,5 +42,6 @@ __all__ = [
     "Result",
     "SearchOptions",
     "SearchRequest",
+    "Support",
     "Written",
 ]

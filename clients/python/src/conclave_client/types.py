@@ -61,6 +61,16 @@ class Contribution:
 
 
 @dataclass
+class Highlight:
+    """A part of a passage that matched; start and end are bytes of its title or text in UTF-8."""
+
+    field: str
+    start: int
+    end: int
+    score: float
+
+
+@dataclass
 class Result:
     """A passage that was found."""
 
@@ -72,6 +82,8 @@ class Result:
     tags: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     contributions: list[Contribution] = field(default_factory=list)
+    highlight: Highlight | None = None
+    highlights: list[Highlight] = field(default_factory=list)
     explanation: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -111,6 +123,27 @@ class Extract:
 
 
 @dataclass
+class Support:
+    """A passage that a generated answer rests on, and its share of the model's attention."""
+
+    passage: str
+    share: float
+
+
+@dataclass
+class Generated:
+    """What a model wrote from the passages; it may say what is in none of them."""
+
+    text: str
+    reader: str
+    complete: bool
+    tokens: int
+    score: float
+    generated: bool = True
+    support: list[Support] = field(default_factory=list)
+
+
+@dataclass
 class Answer(Ranking):
     """The answer to a question: results, or a ranking for each of several methods."""
 
@@ -121,6 +154,7 @@ class Answer(Ranking):
     selected: int | None = None
     rankings: list[Ranking] = field(default_factory=list)
     answers: list[Extract] = field(default_factory=list)
+    generated: Generated | None = None
     sources: list[dict[str, Any]] = field(default_factory=list)
     degraded: list[dict[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -201,6 +235,8 @@ class Job:
 def read(wanted: Any, value: Any) -> Any:
     """JSON as a type of this module. Fields that a newer server added are left out."""
     arguments = typing.get_args(wanted)
+    if types.NoneType in arguments:
+        return None if value is None else read(arguments[0], value)
     if typing.get_origin(wanted) is list and isinstance(value, list):
         return [read(arguments[0], item) for item in value]
     if not is_dataclass(wanted) or not isinstance(value, dict):
