@@ -5,7 +5,8 @@
     curl 127.0.0.1:8000/chat -H 'content-type: application/json' -d '{"question": "why did the fox hide the moon?"}'
 
 The model is anything that has OpenAI's chat completions. It is asked only where the confidence that the first
-passage answers is at least MIN_CONFIDENCE, and what it says without citing a passage is not passed on.
+passage answers is at least MIN_CONFIDENCE, and what it says without citing a passage is not passed on. Where the
+server has a reader, a citation has the words that answer, and where they are.
 """
 
 import os
@@ -14,7 +15,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx
-from conclave_client import AsyncClient, Problem, Result
+from conclave_client import Answer, AsyncClient, Problem, Result
 from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel, Field
 
@@ -38,11 +39,21 @@ class Question(BaseModel):
     history: list[Turn] = Field(default_factory=list, max_length=20)
 
 
+class Marked(BaseModel):
+    """Words of a passage that answer, by where they are in its text, in bytes of UTF-8."""
+
+    text: str
+    start: int
+    end: int
+    chance: float | None
+
+
 class Citation(BaseModel):
     number: int
     id: str
     title: str
     text: str
+    marked: list[Marked]
 
 
 class Reply(BaseModel):
@@ -82,10 +93,19 @@ async def ask_model(question: Question, passages: list[Result]) -> str:
     return str(response.json()["choices"][0]["message"]["content"])
 
 
+async def find(question: str) -> Answer:
+    try:
+        return await app.state.conclave.search(question, k=5, min_confidence=MIN_CONFIDENCE, answer=True)
+    except Problem as problem:
+        if problem.code != "needs_reader":
+            raise
+        return await app.state.conclave.search(question, k=5, min_confidence=MIN_CONFIDENCE)
+
+
 @app.post("/chat")
 async def chat(question: Question) -> Reply:
     try:
-        found = await app.state.conclave.search(question.question, k=5, min_confidence=MIN_CONFIDENCE)
+        found = await find(question.question)
         if not found.results:
             return Reply(answer=UNKNOWN, confidence=found.confidence, citations=[])
         answer = await ask_model(question, found.results)
@@ -95,5 +115,9 @@ async def chat(question: Question) -> Reply:
     if not cited:
         return Reply(answer=UNKNOWN, confidence=found.confidence, citations=[])
     passages = [(n, found.results[n - 1]) for n in cited]
-    citations = [Citation(number=n, id=p.id, title=p.title, text=p.text) for n, p in passages]
+    marked = [(a.passage, Marked(text=a.text, start=a.start, end=a.end, chance=a.chance)) for a in found.answers]
+    citations = [
+        Citation(number=n, id=p.id, title=p.title, text=p.text, marked=[m for passage, m in marked if passage == p.id])
+        for n, p in passages
+    ]
     return Reply(answer=answer, confidence=found.confidence, citations=citations)

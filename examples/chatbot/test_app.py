@@ -43,6 +43,8 @@ with TestClient(app) as client:
     reply = chat("why did the fox hide the moon")
     assert reply["answer"].startswith("She was vain") and reply["confidence"] > 0.3, reply
     assert [(c["number"], c["id"]) for c in reply["citations"]] == [(1, "tales/0006")], reply
+    passage = reply["citations"][0]
+    assert all(passage["text"].encode()[m["start"] : m["end"]].decode() == m["text"] for m in passage["marked"]), reply
     prompt = asked[-1]["messages"][-1]["content"]
     assert asked[-1]["path"] == "/v1/chat/completions" and prompt.endswith("Question: why did the fox hide the moon")
     assert "[1] The Fox and the Borrowed Moon\n" in prompt and "[5] " in prompt and "[6] " not in prompt
