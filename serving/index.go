@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -81,11 +82,15 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 		}
 		estimate(sample)
 		for _, x := range o.Build.Experts {
-			if made.BuildReport, err = collection.AddExpert(ctx, o.Config.Collection, x, o.Build); err != nil {
-				break
+			added, err := collection.AddExpert(ctx, o.Config.Collection, x, o.Build)
+			if err != nil {
+				return made, err
 			}
+			maps.Copy(added.Recall, made.Recall)
+			added.Bytes += made.Bytes
+			made.BuildReport = added
 		}
-		return made, err
+		return made, nil
 	}
 	source, err := corpus.OpenSeries(o.Inputs)
 	if err != nil {

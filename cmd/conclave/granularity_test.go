@@ -13,6 +13,7 @@ import (
 	"conclave/corpus"
 	"conclave/evaluation"
 	"conclave/fusion"
+	"conclave/serving"
 )
 
 // TestGranularities: parts of passages get vectors, calibration keeps three of the
@@ -27,7 +28,12 @@ func TestGranularities(t *testing.T) {
 		}
 		return out
 	}
-	must("index", "--collection", "c", "--granularity", "1,3t,5t,passage")
+	report := must("index", "--collection", "c", "--granularity", "3t,5t,passage", "--json")
+	var made serving.Indexed
+	if err := json.Unmarshal([]byte(report), &made); err != nil || len(made.Recall) != 2 {
+		t.Errorf("of two granularities the report has the recall of %d (%v): %s", len(made.Recall), err, report)
+	}
+	must("index", "--collection", "c", "--granularity", "1")
 	if code, _, complaints := conclave(t, "index", "--collection", "c", "--granularity", "5t"); code != exitUsage || !strings.Contains(complaints, "c has these granularities") {
 		t.Errorf("a granularity that is there: exit code %d, %s", code, complaints)
 	}
