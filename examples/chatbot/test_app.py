@@ -43,11 +43,18 @@ with TestClient(app) as client:
     reply = chat("why did the fox hide the moon")
     assert reply["answer"].startswith("She was vain") and reply["confidence"] > 0.3, reply
     assert [(c["number"], c["id"]) for c in reply["citations"]] == [(1, "tales/0006")], reply
-    passage = reply["citations"][0]
-    assert all(passage["text"].encode()[m["start"] : m["end"]].decode() == m["text"] for m in passage["marked"]), reply
     prompt = asked[-1]["messages"][-1]["content"]
     assert asked[-1]["path"] == "/v1/chat/completions" and prompt.endswith("Question: why did the fox hide the moon")
     assert "[1] The Fox and the Borrowed Moon\n" in prompt and "[5] " in prompt and "[6] " not in prompt
+
+    # The words that answer are marked in what is cited; on a busy machine the reader may be late.
+    for _ in range(5):
+        told.append("A pine [1].")
+        [passage] = chat("what did the fox climb to ask the Moon to come down?")["citations"]
+        if passage["marked"]:
+            break
+    assert [m["text"] for m in passage["marked"]] == ["the tallest pine on the Ridge of Combs"], passage
+    assert all(passage["text"].encode()[m["start"] : m["end"]].decode() == m["text"] for m in passage["marked"])
 
     # What was said before is passed on.
     told.append("At night [1].")
