@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"conclave/jobs"
+	"conclave/search"
 )
 
 // seenCodes are the codes that came over HTTP in the tests of this package.
@@ -91,6 +92,18 @@ func TestRareCodes(t *testing.T) {
 	} {
 		expect(s.post("/v1/search", body), newProblem(code, "").Status, code)
 	}
+	expect(s.post("/v1/search", `{"question":"x","answer":true}`), 422, "needs_reader")
+	reads := start(t, Options{Engine: testEngine(t, engineOptions{lineUp: func(l *search.LineUp) {
+		l.Readers = []search.LoadedReader{{Reader: struct{ search.Reader }{}, Name: "reader"}}
+		l.Defaults.ConfidenceAUROC = map[string]float64{"muf": .5}
+	}})})
+	for body, code := range map[string]string{
+		`{"question":"x","answer":{"reader":"nobody"}}`:         "unknown_reader",
+		`{"question":"x","fusion":["rrf","muf"],"answer":true}`: "not_one_ranking",
+		`{"question":"x","fusion":"muf","min_confidence":0.5}`:  "uninformative_confidence",
+	} {
+		expect(reads.post("/v1/search", body), 422, code)
+	}
 	oneWay := start(t, Options{Engine: testEngine(t, engineOptions{oneWay: true})})
 	expect(oneWay.post("/v1/embed", `{"expert":"wiki","input":["x"],"kind":"passage"}`), 422, "no_passage_encoder")
 	damaged := start(t, Options{Engine: testEngine(t, engineOptions{damaged: true})})
@@ -127,7 +140,7 @@ func TestRareCodes(t *testing.T) {
 		return nil
 	}}
 	lost := startWriting(t, writingOptions{Options: Options{TempDir: filepath.Join(t.TempDir(), "nowhere")}, kinds: map[string]jobs.Handler{jobs.AddExpert: refusing}})
-	for code, status := range map[string]int{"expert_exists": 409, "invalid_name": 422, "unknown_bundle": 422} {
+	for code, status := range map[string]int{"expert_exists": 409, "expert_in_use": 409, "invalid_name": 422, "unknown_bundle": 422} {
 		expect(lost.post("/v1/admin/experts", fmt.Sprintf(`{"name":%q}`, code)), status, code)
 	}
 	for i := 0; ; i++ {

@@ -286,8 +286,9 @@ type engineOptions struct {
 	observer search.Observer
 	limits   search.Limits
 	library  *library
-	damaged  bool // passages cannot be read
-	oneWay   bool // the encoders encode no passages
+	damaged  bool                 // passages cannot be read
+	oneWay   bool                 // the encoders encode no passages
+	lineUp   func(*search.LineUp) // changes it; nil: nothing
 }
 
 func testEngine(t testing.TB, o engineOptions) *search.Engine {
@@ -316,15 +317,16 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 		books = testLibrary()
 	}
 	books.damaged = o.damaged
-	e, err := search.NewEngine(search.EngineConfig{
-		Corpus: books, Limits: o.limits, Observer: o.observer,
-		LineUp: search.LineUp{
-			Experts: []search.Expert{expert("wiki", true), expert("health", true), expert("plain", false)},
-			Defaults: search.Defaults{Gate: &fusion.Gate{
-				Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
-			}},
-		},
-	})
+	lineUp := search.LineUp{
+		Experts: []search.Expert{expert("wiki", true), expert("health", true), expert("plain", false)},
+		Defaults: search.Defaults{Gate: &fusion.Gate{
+			Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
+		}},
+	}
+	if o.lineUp != nil {
+		o.lineUp(&lineUp)
+	}
+	e, err := search.NewEngine(search.EngineConfig{Corpus: books, Limits: o.limits, Observer: o.observer, LineUp: lineUp})
 	if err != nil {
 		t.Fatal(err)
 	}
