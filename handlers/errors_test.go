@@ -248,7 +248,7 @@ func TestEngineErrors(t *testing.T) {
 
 // TestUnderLoad has the engine fail in the ways in which it may.
 func TestUnderLoad(t *testing.T) {
-	query := `{"question":"bees","bm25":false,"experts":["wiki"],"timeout_ms":50}`
+	query := `{"question":"bees","bm25":false,"experts":["wiki"],"timeout_ms":1000}`
 	for name, c := range map[string]struct {
 		before func(context.Context) error
 		status int
@@ -260,7 +260,7 @@ func TestUnderLoad(t *testing.T) {
 		"slow":   {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 504, "deadline"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := start(t, Options{Engine: testEngine(t, engineOptions{before: c.before, limits: search.Limits{Timeout: 200 * time.Millisecond}})})
+			s := start(t, Options{Engine: testEngine(t, engineOptions{before: c.before, limits: search.Limits{Timeout: time.Second}})})
 			for _, path := range []string{"/v1/search", "/v1/embed"} {
 				body := query
 				if path == "/v1/embed" {
@@ -276,7 +276,7 @@ func TestUnderLoad(t *testing.T) {
 				}
 			}
 			// BM25 still answers, and what is missing is named.
-			answer := decodeResponse(t, s.post("/v1/search", `{"question":"bees","timeout_ms":50}`).body)
+			answer := decodeResponse(t, s.post("/v1/search", `{"question":"bees","timeout_ms":1000}`).body)
 			if len(answer.Results) == 0 || len(answer.Degraded) != 3 {
 				t.Errorf("%+v", answer)
 			}
