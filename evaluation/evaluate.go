@@ -30,7 +30,7 @@ type MeasureOptions struct {
 	Timed      int              // questions with which single requests are timed; 0: none
 	Reference  string           // method that the others are tested against; "": auto, or else the first fusion
 	Out        []search.Missing // experts that are known to be left out
-	Otherwise  string           // expert that is taken for the own of a domain without one; "": none
+	Otherwise  string           // expert that stands for that of a domain without its own; "": none
 	Notes      []string         // for the report, before its own
 	Runs       *Runs            // nil: none are written
 	State      *State           // nil: nothing is kept
@@ -128,7 +128,7 @@ func (o *MeasureOptions) check(domains []questions.Domain) error {
 		if slices.ContainsFunc(domains[:i], func(other questions.Domain) bool { return other.Name == d.Name }) {
 			return fmt.Errorf("there are two sets of questions of domain %q", d.Name)
 		}
-		for n := range d.Questions { // what is wrong with an answer shall not show after an hour
+		for n := range d.Questions { // a faulty answer is reported now and not after an hour
 			if _, err := newJudge(&d.Questions[n], o.Patterns); err != nil {
 				return err
 			}

@@ -9,9 +9,10 @@ import (
 	"conclave/questions"
 )
 
-// FittedOn are notes that name the domains which a collection was calibrated on: nobody
-// should take what is measured on them for what new questions get. None where there is
-// no such domain; a set of questions that was changed since is another one.
+// FittedOn returns notes that name the domains that a collection was calibrated on:
+// figures that are measured on them do not hold for new questions. It returns none where
+// there is no such domain. A set of questions that was changed since the calibration
+// counts as another one.
 func FittedOn(record *calibration.Record, domains []questions.Domain) []string {
 	var names []string
 	for _, d := range domains {

@@ -22,9 +22,9 @@ type Latency struct {
 // warmUp is how many questions go before those that are timed.
 const warmUp = 3
 
-// timeRequests asks each question by each method as a user would, with the
-// engine's defaults for everything that the method does not say. The methods
-// take turns, so that a machine that gets slower does so for all.
+// timeRequests asks each question by each method as a user would, with the engine's
+// defaults for everything that the method does not say. The methods take turns, so that a
+// machine that slows down affects all alike.
 func timeRequests(ctx context.Context, engine Engine, asked []questions.Question, methods []Method, timeout time.Duration, progress func(done, total int)) ([]Latency, error) {
 	took := make([][]float64, len(methods))
 	rounds := min(warmUp, len(asked)) + len(asked)

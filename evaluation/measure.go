@@ -44,9 +44,9 @@ type Ranked struct {
 	Confidence *float64
 }
 
-// measure asks every question once and measures the rankings of all methods. A
-// question that fails fails the whole, and so does one that a source missed,
-// since an average over what happened to work says nothing.
+// measure asks every question once and measures the rankings of all methods. One question
+// that fails, or that a source did not answer, makes the whole measurement fail, since an
+// average over the others says nothing.
 func measure(ctx context.Context, engine Engine, domain string, asked []questions.Question, p pass) (*Measured, error) {
 	if len(asked) == 0 {
 		return nil, errors.New("there are no questions to evaluate with")
@@ -83,7 +83,7 @@ feed:
 	return m.finish(), nil
 }
 
-// measuring is a measure on its way.
+// measuring is a measurement under way.
 type measuring struct {
 	pass      pass
 	questions []questions.Question
@@ -204,5 +204,5 @@ func (m *measuring) finish() *Measured {
 	return m.out
 }
 
-// settled takes off the digits that depend on which question was done first.
+// settled removes the digits that depend on which question was done first.
 func settled(mean float64) float64 { return math.Round(mean*1e9) / 1e9 }

@@ -40,8 +40,8 @@ type Lineup []search.ExpertInfo
 
 // Choose is the methods to measure: each source alone where that is wanted, and the
 // fusions, "all" that make sense, "none", or their names with commas; and others that
-// were asked for. A fusion that the engine refuses, asked a question, is left out with a
-// note; for instance one that needs what nobody has calibrated.
+// were asked for. A fusion that the engine refuses is left out with a note, for instance
+// one that needs a calibration that is missing.
 func (l Lineup) Choose(ctx context.Context, engine Engine, alone bool, fusions string, others []Method, question string, timeout time.Duration) (kept []Method, notes []string, err error) {
 	var all []Method
 	if alone {
@@ -73,7 +73,7 @@ func CheckFusions(fusions string) error {
 	return nil
 }
 
-// unlike refuses methods of one name, that of an oracle included.
+// unlike refuses methods with the same name, also with that of an oracle.
 func unlike(methods []Method) error {
 	for i, m := range methods {
 		taken := append(slices.Clone(methods[:i]), oracles(methods)...)
@@ -112,9 +112,8 @@ func (l Lineup) Alone() []Method {
 		Request: search.Request{Fusion: search.Methods{Names: []string{fusion.MethodSum}}, Experts: &[]string{}, BM25: &yes, Normalisation: "raw"}})
 }
 
-// Fusions is "auto" and every variant of every fusion method that makes sense with
-// these sources (fusion.Methods). Whether the engine can do them is for possible to
-// find out.
+// Fusions is "auto" and every variant of every fusion method that makes sense with these
+// sources (fusion.Methods). Whether the engine accepts them is checked by possible.
 func (l Lineup) Fusions() []Method {
 	if len(l) == 0 {
 		return nil // one source: there is nothing to fuse
@@ -143,9 +142,9 @@ func (l Lineup) Fusions() []Method {
 	return out
 }
 
-// possible asks the engine one question by each method and keeps those that it
-// does not refuse. Other methods than fusions were asked for, and then a refusal is the
-// error. timeout is for one method.
+// possible asks the engine one question by each method and keeps those that it does not
+// refuse. The refusal of a method that is no fusion is an error, since the user asked for
+// it. timeout is for one method.
 func possible(ctx context.Context, engine Engine, methods []Method, question string, timeout time.Duration) (kept []Method, notes []string, err error) {
 	for _, m := range methods {
 		r := m.Request
@@ -169,8 +168,8 @@ func possible(ctx context.Context, engine Engine, methods []Method, question str
 //	NAME: FUSION [experts=a,b|none] [bm25=yes|no] [alpha=0.05] [weights=a:2,bm25:0.1]
 //	      [missing=exact|min] [normalisation=raw|minmax|zscore|centre-range]
 //
-// for instance "base and BM25: hybrid experts=base alpha=0.05". What a word
-// may be is for the engine to say; this finds mistakes of writing.
+// for instance "base and BM25: hybrid experts=base alpha=0.05". It checks the syntax; the
+// engine checks the values.
 func ParseMethod(text string) (Method, error) {
 	wrong := func(format string, args ...any) (Method, error) {
 		return Method{}, fmt.Errorf("the method %q: %w", text, fmt.Errorf(format, args...))

@@ -65,10 +65,10 @@ func oracles(methods []Method) []Method {
 	return out
 }
 
-// best takes for each question the source whose first relevant passage (where
-// nothing is judged: first passage with an answer) ranks highest; of several
-// the one with the higher average precision, then the one named first. So no
-// choice of one source a question has a higher top-k accuracy, for any k.
+// best takes for each question the source whose first relevant passage (where nothing is
+// judged: first passage with an answer) ranks highest; of several the one with the higher
+// average precision, then the one named first. So no choice of one source for each
+// question has a higher top-k accuracy, for any k.
 func (m *Measured) best(among []int) []Outcome {
 	out := make([]Outcome, len(m.Questions))
 	for q, asked := range m.Questions {
@@ -78,7 +78,7 @@ func (m *Measured) best(among []int) []Outcome {
 				out[q] = candidate
 			}
 		}
-		out[q].Confidence = nil // it would be a different expert's each time
+		out[q].Confidence = nil // it would be a different expert's for each question
 	}
 	return out
 }

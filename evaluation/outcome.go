@@ -67,8 +67,8 @@ func (m *Measured) unanswerable() (n int) {
 	return n
 }
 
-// judge measures the rankings of one question. A passage is looked through for
-// an answer once, whichever methods found it.
+// judge measures the rankings of one question. A passage is searched for an answer once,
+// however many methods found it.
 type judge struct {
 	question   *questions.Question
 	judgements questions.Judgements

@@ -31,16 +31,17 @@ type AnswerOptions struct {
 	Progress func(done, total int)
 }
 
-// AnswerWays are the ways to an answer that are measured, in their order: the best of
-// the passages of auto, of which equal words count together, of the one with the highest
-// selection (Karpukhin et al. 2020, DPR, section 6.1), the best of BM25's passages; and
-// two that know the answer, which no reader can be better than: the best of a passage
-// that answers, and of auto's passages the one whose best words are right.
+// AnswerWays are the ways to an answer that are measured, in their order: the best words
+// of auto's passages; the same with the scores of equal words added; the best words of
+// the passage with the highest selection (Karpukhin et al. 2020, DPR, section 6.1); and
+// the best words of BM25's passages. The last two know the answer, so that no reader can
+// do better: the best words of a passage that answers, and those of any of auto's
+// passages whose best words are right.
 func AnswerWays() []string {
 	return []string{"auto", "auto, sum", "auto, select first", "bm25", "gold passage", "any of auto's"}
 }
 
-// AnswerReport is what a reader is worth.
+// AnswerReport is how well a reader answers.
 type AnswerReport struct {
 	Reader   string      `json:"reader"`
 	Passages int         `json:"passages"`

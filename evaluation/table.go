@@ -246,7 +246,7 @@ func (o *Outcome) firstRight(a Asked) bool {
 	return o.FirstAnswer == 1
 }
 
-// sureness adds what confidences are worth.
+// sureness adds the measures of confidences.
 func sureness(row *Row, outcomes []calibration.Outcome) {
 	if len(outcomes) == 0 {
 		return

@@ -8,10 +8,10 @@ import (
 	"conclave/rank"
 )
 
-// OrderTies says how passages with equal scores rank: byID puts passages in the
-// order of their ids. It is asked only of those that tie, and only where it
-// decides. Until it is called, and after Reset, the lower ordinal ranks first,
-// which is the order of ids in a collection of one segment.
+// OrderTies sets how passages with equal scores rank: byID sorts passages by their ids.
+// byID is called only for passages that tie, and only where their order affects the result.
+// Until OrderTies is called, and after Reset, the lower ordinal ranks first, which is the order
+// of ids in a collection of one segment.
 func (c *Candidates) OrderTies(byID func(passages []rank.Ordinal)) { c.byID = byID }
 
 // tied puts rows whose scores are equal in order.
@@ -34,14 +34,14 @@ func (c *Candidates) tied(rows []int32) {
 	}
 }
 
-// sumBits is how many binary digits of a fused score count, from those of the
-// largest contribution to any candidate. A sum of float64 loses some in its last
-// ten, so that scores which should be equal may differ there; scores that differ do
-// so by far more, since what is added comes from float32.
+// sumBits is the number of binary digits of a fused score that count, from the first
+// digit of the largest contribution to any candidate. A sum of float64 is inexact in its
+// last ten digits, so scores that should be equal may differ there. Scores that should
+// differ do so by far more, since their terms come from float32.
 const sumBits = 40
 
-// settle rounds the rows' scores to what their sums can know, so that those that
-// should be equal are. magnitude is that of the largest contribution.
+// settle rounds the rows' scores to the precision of their sums, so that scores that
+// should be equal are equal. magnitude is that of the largest contribution.
 func (c *Candidates) settle(magnitude float64) {
 	_, exponent := math.Frexp(magnitude)
 	unit, each := math.Ldexp(1, exponent-sumBits), math.Ldexp(1, sumBits-exponent)
@@ -123,8 +123,8 @@ func (c *Candidates) highest(k int, score func(row int32) float64, candidate fun
 	return heap[:min(len(heap), max(k, 0))]
 }
 
-// widen adds the rows that tie with the last of the best and were not kept: which
-// of them are is for the ids to say.
+// widen adds the rows that tie with the last of the best and were not kept. The order of
+// ids decides which of them stay.
 func (c *Candidates) widen(best []int32, score func(row int32) float64, candidate func(row int) bool) []int32 {
 	last := score(best[len(best)-1])
 	kept := best[len(best)-1] // of equal ones the lowest rows are kept

@@ -92,7 +92,7 @@ func (o Origin) String() string {
 	return "none"
 }
 
-// Origins are the origins by what String calls them.
+// Origins maps what String returns to the origins.
 func Origins() map[string]Origin {
 	all := map[string]Origin{}
 	for o := range FromScored + 1 {

@@ -22,7 +22,7 @@ func cce() Method {
 	}
 }
 
-// Combine says what CCE makes of the granularities' confidences.
+// Combine is how CCE combines the granularities by their confidences.
 type Combine string
 
 // The ways to combine granularities.
@@ -31,14 +31,14 @@ const (
 	CombineSum    Combine = "sum"    // the sum of the scores, weighted by the confidences divided by their sum, as MUF
 )
 
-// CCEOptions are what CCE leaves open.
+// CCEOptions are the options of CCE.
 type CCEOptions struct {
 	Temperature float64 // divides scores; 0: DefaultCCETemperature
 	Depth       int     // hits that a confidence looks at, of every granularity alike; 0: DefaultCCEDepth
 	Combine     Combine // "": CombineSurest
 }
 
-// What CCE works with before anybody calibrated it.
+// The settings of CCE without a calibration.
 const (
 	DefaultCCETemperature = .1 // the paper's, to begin with
 	DefaultCCEDepth       = 30 // the paper's passages of a question

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// smoothing is what the authors of MUF add to a probability inside the
-// logarithm (retrieve_rerank_dpr.py, get_confidence). It moves a confidence by
-// about 1e-6, so that agreeing with them to more needs it.
+// smoothing is what the authors of MUF add to a probability inside the logarithm
+// (retrieve_rerank_dpr.py, get_confidence). It moves a confidence by about 1e-6, so
+// closer agreement with their figures needs it.
 const smoothing = 1e-6
 
 // negligible bounds, below which a term is left out: exp(-40) is 4e-18, and

@@ -2,8 +2,8 @@ package fusion
 
 import "math"
 
-// Exponentials of scores are nearly all that fitting does, and they need neither
-// the whole range of math.Exp nor its last bits.
+// Fitting spends nearly all its time on exponentials of scores. These need neither the
+// whole range of math.Exp nor its last bits.
 const (
 	// stepsOfTwo is how many powers of two the table has between 1 and 2.
 	stepsOfTwo = 128

@@ -45,11 +45,11 @@ func Rivals(sources []Observed) {
 	}
 }
 
-// MostFamiliar is the sources without the specialists that the question is least
-// familiar to: at most so many specialists stay, in the order given, and everything
-// that is no specialist. Of equally familiar ones the first stay. The other
-// specialists add little: the near ones and the base know as much of a distant domain
-// (docs/experts.md has the table).
+// MostFamiliar is the sources without the specialists that the question is least familiar
+// to: the `most` most familiar stay, and every source that is no specialist, in the order
+// given. Of equally familiar ones the first stay. The other specialists add little: the
+// near ones and the base know as much of a distant domain (docs/experts.md has the
+// table).
 func MostFamiliar(sources []Observed, most int) []Observed {
 	var specialists []int
 	for i, s := range sources {

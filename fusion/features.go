@@ -38,10 +38,10 @@ type Observed struct {
 	Confidence float64
 	// Granular: the source is one of the granularities that CCE ranks by.
 	Granular bool
-	// Ceiling is what no score of a lexical source for the question reaches.
+	// Ceiling is the upper bound of a lexical source's scores for the question.
 	Ceiling float64
-	// Random is what the source scores random passages of the collection, for
-	// Signals; nil for a source that they do not read so, or that nobody asked.
+	// Random are the source's scores of random passages of the collection, for Signals;
+	// nil where Signals does not use them, or where the source was not asked.
 	Random []rank.Hit
 }
 
@@ -49,7 +49,7 @@ type Observed struct {
 // order is that of the coefficients in a Gate.
 const (
 	relativeFamiliarity = iota // own familiarity less the highest; 0 for one without a domain
-	familiarHere               // own familiarity less the highest, times the highest: who is near matters little where nobody is
+	familiarHere               // own familiarity less the highest, times the highest: differences matter little where no specialist is familiar
 	highestFamiliarity         // of all specialists; 0 without any
 	surest                     // MUF's confidence; 0 where it is not known
 	gapFirst                   // score of the first hit less that of the second
@@ -90,9 +90,9 @@ type Features struct {
 	Late    []float64 // nil without such a source
 }
 
-// FeaturesOf computes the features of a question from the table of candidates
-// and what was observed. Leads and shares are of the sources' own hits, spreads and
-// heights of all scores that the table has of the candidates of these sources.
+// FeaturesOf computes the features of a question from the table of candidates and what
+// was observed. Leads and shares are computed from the sources' own hits, spreads and
+// heights from all scores that the table has of the candidates of these sources.
 func FeaturesOf(c *Candidates, sources []Observed) Features {
 	lexical, late, ceiling := -1, -1, 0.0
 	highest := math.Inf(-1)

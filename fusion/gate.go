@@ -19,7 +19,7 @@ func gated() Method {
 			}
 			gate := s.gateFor(in.Sources)
 			ranking, err := Gated(in.Table, gate, in.Sources, s.Missing, k)
-			if err == nil && gate == s.Gate { // the chances are those of its answers
+			if err == nil && gate == s.Gate { // the chances were fitted to this gate's answers
 				err = s.giveChances(&ranking, in, k)
 			}
 			return ranking, err
@@ -107,9 +107,8 @@ func (g *Gate) Check() error {
 	return nil
 }
 
-// Weigh returns a source with its weight for each that was observed, in the memory of
-// into where there is enough. It is the only definition of the weights: a gate is
-// fitted through it, too.
+// Weigh returns the observed sources with their weights, in the memory of into where that
+// is large enough. It is the only definition of the weights: fitting a gate uses it, too.
 func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 	weights := slices.Grow(into[:0], len(sources))[:len(sources)]
 	words := 0.0

@@ -11,14 +11,14 @@ import "math"
 // scatter is how a column's scores lie over the candidates that it scored.
 type scatter struct{ mean, deviation, highest float64 }
 
-// The deviations that the logarithms of spreads begin at: below it, a source says
-// the same of all candidates.
+// The values that are added to a deviation before its logarithm is taken. A source with a
+// smaller deviation scores all candidates nearly alike.
 const (
 	leastWordsSpread = .05
 	leastLateSpread  = .005
 )
 
-// log is the logarithm of the deviation, from a least one on.
+// log is the logarithm of the deviation plus least.
 func (s scatter) log(least float64) float64 { return math.Log(s.deviation + least) }
 
 // found are the rows that one of the sources found, ascending.

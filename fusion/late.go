@@ -1,9 +1,8 @@
 package fusion
 
-// Late interaction (Khattab & Zaharia 2020, ColBERT) scores the candidates that
-// the other sources found and finds none itself: its ranking is of these. So what
-// the gate reads of it is read from the candidates of the sources asked, whatever
-// else the table holds.
+// Late interaction (Khattab & Zaharia 2020, ColBERT) scores the candidates that the other
+// sources found and finds none itself. Its features for the gate are therefore computed
+// from the candidates of the sources asked, even where the table holds others.
 
 const (
 	lateFamiliarity = iota // the highest familiarity

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// LinearOptions are what Sum and MUF leave open.
+// LinearOptions are the options of Sum and MUF.
 type LinearOptions struct {
 	Normalisation Normalisation // "": Raw
 	Missing       Missing       // "": Exact
@@ -58,7 +58,7 @@ func (f *linear) contribution(row, i int) float64 {
 	return f.sources[i].Weight * f.lines[i].of(float64(score))
 }
 
-// part is the same with all that explains it.
+// part is the contribution with all that explains it.
 func (f *linear) part(row, i int) Part {
 	s := f.sources[i]
 	p := Part{Column: s.Column, Weight: s.Weight, Contribution: f.contribution(row, i)}

@@ -78,8 +78,8 @@ func (s *spread) add(score float64) {
 	s.list = append(s.list, score)
 }
 
-// line is the normalisation for the list, which it sorts: sums do not depend on the
-// order of the scores then, even in the last bit.
+// line is the normalisation for the list. It sorts the list, so that sums do not depend
+// on the order of the scores, even in the last bit.
 func (s *spread) line(kind Normalisation) line {
 	constant := len(s.list) == 0 || s.high-s.low <= rounding*s.magnitude
 	switch {

@@ -20,8 +20,9 @@ type Source struct {
 
 // Ranking is the result of a fusion.
 type Ranking struct {
-	// Items are the best candidates, best first; equal scores, after rounding to
-	// what a sum can know, by the passages' ids (Candidates.OrderTies).
+	// Items are the best candidates, best first. Scores that are equal after rounding to
+	// the precision of a sum are in the order of the passages' ids
+	// (Candidates.OrderTies).
 	Items []Item
 	// Weights are what each source's score was multiplied by, by column; 0 for
 	// a source that took no part.

@@ -27,9 +27,9 @@ func SignalNames() []string {
 // encoder knows the question's words: known is the share of them that its
 // vocabulary has whole.
 //
-// The dense source is the base, or the first that is no specialist: a specialist's
-// closeness means something else for each of them. A source that did not answer
-// says 0.
+// The dense source is the base, or the first that is no specialist: closeness means
+// something different for each specialist. The signals of a source that did not answer
+// are 0.
 func Signals(c *Candidates, sources []Observed, r Ranking, known float64) []float64 {
 	signals := make([]float64, len(SignalNames()))
 	if len(r.Items) == 0 {
@@ -95,9 +95,9 @@ func signalSources(sources []Observed) (dense, late, words *Observed) {
 	return dense, late, words
 }
 
-// Closeness reports whether sources can say all that confidences of an uncalibrated
-// collection are read from: a dense source that is no specialist, words, and late
-// interaction.
+// Closeness reports whether the sources have all signals that the confidences of an
+// uncalibrated collection are computed from: a dense source that is no specialist, words,
+// and late interaction.
 func Closeness(sources []Observed) bool {
 	dense, late, words := signalSources(sources)
 	return dense != nil && late != nil && words != nil
@@ -120,7 +120,7 @@ func (c *Candidates) ahead(sources []Observed, column int, passage rank.Ordinal)
 		return 0, 0
 	}
 	own := c.scoreOf(column, passage)
-	other := own // alone it is ahead of nothing
+	other := own // an only candidate has no lead
 	for _, row := range best {
 		if c.ordinals[row] != passage {
 			other = float64(c.at(int(row), column).score)
@@ -130,12 +130,12 @@ func (c *Candidates) ahead(sources []Observed, column int, passage rank.Ordinal)
 	return own - other, own - float64(c.at(int(best[len(best)-1]), column).score)
 }
 
-// leastDeviation keeps a source that scores random passages alike from making a
-// certainty of nothing.
+// leastDeviation is a lower bound of the deviation of random passages' scores, so that a
+// source that scores them alike gives no false certainty.
 const leastDeviation = .01
 
-// beyondRandom is by how much a score is above the mean of random passages' scores,
-// and by how many of their standard deviations. The passage itself is none of them.
+// beyondRandom is by how much a score is above the mean of random passages' scores, and
+// by how many of their standard deviations. The passage itself is not one of them.
 func (s *Observed) beyondRandom(score float64, passage rank.Ordinal) (above, deviations float64) {
 	n, sum, squares := 0.0, 0.0, 0.0
 	for _, h := range s.Random {

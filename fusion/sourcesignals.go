@@ -16,8 +16,8 @@ func SourceSignalNames(k SourceKind) []string {
 	return append([]string{"first_score", "gap_second", "gap_tenth", "highest_familiarity"}, shared...)
 }
 
-// lowestScale is what a lead is divided by at least: scores about zero say
-// nothing of its size.
+// lowestScale is the least divisor of a lead: scores near zero are no measure of its
+// size.
 const lowestScale = .05
 
 // SourceSignals are the signals of one of the sources for this question, from

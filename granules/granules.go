@@ -24,8 +24,8 @@ type Granularity struct {
 	Untitled  bool // the passage's title is not put before each granule
 }
 
-// Version changes when texts are split otherwise than before: vectors that were made
-// with another do not fit.
+// Version changes when the way in which texts are split changes. Vectors that were made
+// with another version do not fit.
 const Version = 1
 
 // Passage is how the granularity of whole texts is written.
@@ -50,7 +50,7 @@ func Parse(s string) (Granularity, error) {
 	number, tokens := strings.CutSuffix(size, tokensEnd)
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > most || number[0] == '+' || number[0] == '0' {
-		return Granularity{}, fmt.Errorf(`granularity %q is none: a number of sentences such as 3, a number of tokens such as 125%s (each from 1 to %d), or %q is meant, with %q behind it for granules without the title`, s, tokensEnd, most, Passage, untitledEnd)
+		return Granularity{}, fmt.Errorf(`granularity %q is unknown: it must be a number of sentences such as 3, a number of tokens such as 125%s (each from 1 to %d), or %q; each may end with %q for granules without the title`, s, tokensEnd, most, Passage, untitledEnd)
 	}
 	if tokens {
 		return Granularity{Tokens: n, Untitled: untitled}, nil

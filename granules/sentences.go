@@ -8,12 +8,12 @@ import (
 	"github.com/clipperhouse/uax29/v2/sentences"
 )
 
-// sentencesOf are the sentences of a text, without the white space around them. They
-// are those of Unicode Standard Annex 29, section 5, which knows all scripts, with what
-// it leaves to a language: a full stop after an abbreviation, an initial or the number
-// of a list ends none, and neither does a quotation that its sentence goes on behind.
-// The abbreviations are English. A line break alone ends no sentence, two do, and so
-// does one before an item of a list.
+// sentencesOf are the sentences of a text, without the white space around them. They are
+// those of Unicode Standard Annex 29, section 5, which knows all scripts, with what it
+// leaves to a language: a full stop after an abbreviation, an initial or the number of a
+// list ends no sentence, and neither does a quotation after which its sentence continues.
+// The abbreviations are English. A line break alone ends no sentence, two do, and so does
+// one before an item of a list.
 func sentencesOf(text string) []span {
 	var found []span
 	joined := false // the next part belongs to the last
@@ -50,8 +50,9 @@ func trimmed(text string, s span) span {
 
 // prepared is the text that the annex's rules are applied to, byte for byte as long. A
 // line break inside of a paragraph is a space there: a file may have lines of a fixed
-// length. Before the item of a list, and between the end of a sentence and a digit,
-// a space is a line break: the annex takes what follows for the same sentence.
+// length. Before the item of a list, and between the end of a sentence and a digit, a
+// space is replaced by a line break, since the annex takes what follows for the same
+// sentence.
 func prepared(text string) string {
 	out := []byte(text)
 	for i, c := range out {

@@ -126,7 +126,7 @@ func (b *builder) group(rows []float32, seed uint64) {
 		ordinal uint32
 	}
 	all := make([]hashed, len(rows)/b.dim)
-	key := maphash.MakeSeed() // which hashes collide must not matter, and does not
+	key := maphash.MakeSeed() // the result does not depend on which hashes collide
 	for i := range all {
 		all[i] = hashed{maphash.Bytes(key, row(uint32(i))), uint32(i)}
 	}

@@ -68,9 +68,9 @@ func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
 	return w.Commit(uint64(g.Rows()), uint64(g.nodes()), uint64(g.dim), uint64(g.m), uint64(o.EfConstruction), o.Seed, o.Stamp)
 }
 
-// Open maps a graph's file. Its cost does not depend on the graph's size: the
-// content is to be verified before it is searched (Verify), and searches of a
-// graph that is wrong for all its checksums defend themselves.
+// Open maps a graph's file. Its cost does not depend on the graph's size: the content is
+// to be verified before it is searched (Verify), and a search guards itself against a
+// graph that is wrong although its checksums are right.
 func Open(d disk.Disk, path string) (*File, error) {
 	f, err := mapped.Open(d, path, fileKind, fileVersion)
 	if err != nil {

@@ -8,8 +8,8 @@ import "conclave/ann/kernel"
 // none marks an unused place in a list of neighbours. Used places come first.
 const none = ^uint32(0)
 
-// MaxRows is the largest number of vectors of one graph: a number must leave
-// a bit free beside it.
+// MaxRows is the largest number of vectors of one graph: a node's number must leave one
+// bit free (entry).
 const MaxRows = 1<<31 - 1
 
 // The least and greatest M. Levels shrink M-fold, so that even the least gives

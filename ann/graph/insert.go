@@ -74,10 +74,10 @@ next:
 		if len(w.kept) == limit {
 			return
 		}
-		// Both cosines without what they share, the candidate's own length.
+		// Both cosines without the factor that they share, the candidate's own length.
 		scale := b.scales[c.node()]
 		near := c.score() * b.inverse[node]
-		// Most that are turned away are so by one of the nearest kept.
+		// Most rejected candidates are rejected by one of the nearest kept.
 		for low := 0; low < len(w.kept); low += 4 {
 			ids := w.kept[low:min(low+4, len(w.kept))]
 			b.kernels.CodeGather(b.code(c.node()), b.codes, ids, w.sums)

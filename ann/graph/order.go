@@ -15,7 +15,7 @@ func (b *builder) order() {
 	placed := make([]bool, n)
 	walk := make([]uint32, 0, n)
 	left := make([]uint32, 0, n)
-	for node := n - 1; node >= 0; node-- { // should one not be reachable, it comes last
+	for node := n - 1; node >= 0; node-- { // an unreachable node comes last
 		left = append(left, uint32(node))
 	}
 	for len(left) > 0 {

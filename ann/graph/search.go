@@ -71,10 +71,10 @@ func (s *Searcher) begin(g *Graph) {
 	s.scored, s.hops = 0, 0
 }
 
-// Search returns the rows of up to ef nodes, best first, in out's memory. Rows
-// of one node have one score and are in ascending order. Where allowed is not nil,
-// those whose bit is not set in it are left out, and count are set: see
-// exploreAllowed.
+// Search returns the rows of up to ef nodes, best first, in out's memory. Rows of one
+// node have one score and are in ascending order. Where allowed is not nil, rows whose
+// bit is not set in it are left out; count is the number of bits that are set
+// (exploreAllowed).
 func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int, allowed []uint64, count int, out []uint32) ([]uint32, error) {
 	out = out[:0]
 	if err := g.start(s, query); err != nil || g.nodes() == 0 {
@@ -171,11 +171,10 @@ func (g *Graph) descend(s *Searcher, from, to int) (entry, error) {
 	return best, nil
 }
 
-// beam is how many nodes are expanded at once. One at a time, the processor
-// waits for each list of neighbours and again for their codes; of four, the
-// waits overlap, and the one merge is cheaper than four. Nearly all nodes that
-// come up early are expanded in the end anyhow, so next to nothing is compared
-// in vain (1 % more vectors for ef 200).
+// beam is how many nodes are expanded at once. With one, the processor waits for each
+// list of neighbours and again for their codes. With four, the waits overlap, and one
+// merge is cheaper than four. Nearly all nodes that are expanded early would be expanded
+// in the end, so few comparisons are wasted (1 % more vectors for ef 200).
 const beam = 4
 
 // explore searches one level best first from some nodes (Malkov and Yashunin,
@@ -262,7 +261,7 @@ func (g *Graph) unvisited(s *Searcher, level int, node uint32, ids []uint32) (in
 		}
 		word, bit := &s.visited[id/64], uint64(1)<<(id%64)
 		ids[n] = id
-		if *word&bit == 0 { // a conditional move: which it is cannot be predicted
+		if *word&bit == 0 { // a conditional move, since a branch could not be predicted
 			n++
 		}
 		*word |= bit

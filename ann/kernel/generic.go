@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// The kernels in Go, for processors without the instructions. They are also
-// what the tests hold the assembly against.
+// The kernels in Go, for processors without the instructions. The tests compare the
+// assembly with them.
 
 func row[T any](base *T, length, i int) []T {
 	return unsafe.Slice((*T)(unsafe.Add(unsafe.Pointer(base), uintptr(i)*uintptr(length)*unsafe.Sizeof(*base))), length)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Question is the token vectors of a question in the form that MaxSim reads,
-// and what MaxSim needs on its way: one goroutine at a time may use it. The
-// zero value becomes usable by Set, and may be Set again.
+// Question is the token vectors of a question in the form that MaxSim reads, and the
+// scratch memory of MaxSim. One goroutine at a time may use it. The zero value is ready
+// for Set, which may be called again.
 //
 // A token vector is coded as Quantise does: its largest magnitude becomes 127,
 // and its scale that magnitude over 127.

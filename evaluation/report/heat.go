@@ -30,8 +30,8 @@ type heatCell struct {
 	Own   bool    // an outline: the domain's own expert
 }
 
-// Dark reports whether the figures need the colour that stands out on the full
-// Shade: above this, it has the better contrast.
+// Dark reports whether the figures need the colour that is legible on the full Shade.
+// Above this shade, it has the better contrast.
 func (c heatCell) Dark() bool { return c.Shade > 0.7 }
 
 // domainTable is the table of a domain.

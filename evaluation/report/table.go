@@ -42,7 +42,7 @@ func newTableView(t *evaluation.Table, reference string, open bool) tableView {
 		for i := range t.Rows {
 			if has(&t.Rows[i], m.Key) {
 				metrics = append(metrics, m)
-				v.Headings = append(v.Headings, heading{strings.ReplaceAll(m.Heading, "-", "\u2011"), m.Meaning}) // no line ends at it
+				v.Headings = append(v.Headings, heading{strings.ReplaceAll(m.Heading, "-", "\u2011"), m.Meaning}) // a hyphen that does not break lines
 				break
 			}
 		}

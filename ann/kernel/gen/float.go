@@ -63,9 +63,9 @@ func dotRows(v vector, gather bool) {
 	out := Load(Param("out"), GP64())
 	SHLQ(U8(2), cursor.stride)
 
-	// Rows that follow each other are met one by one: some processors fetch one
-	// stream ahead of their own accord, and not four side by side, which took
-	// two and a half times as long. Rows here and there gain from being four.
+	// Consecutive rows are read one by one: some processors prefetch one stream but not
+	// four side by side, which took two and a half times as long. Scattered rows are
+	// faster in fours.
 	widths := []int{1}
 	if gather {
 		widths = []int{4, 1}

@@ -24,8 +24,8 @@ type tokenwise interface {
 	fold(lanes reg.VecVirtual)
 }
 
-// together is how many tokens of a question are multiplied at once, so that
-// what is loaded of a passage is used as often.
+// together is how many tokens of a question are multiplied at once, so that each load of
+// a passage is used as many times.
 const together = 4
 
 // maxDots is the tokens of a question against those of a passage. A lane
@@ -166,8 +166,8 @@ func storeMaxima(best []reg.VecVirtual, out Mem) {
 	VMOVDQU(low, out)
 }
 
-// tokenVNNI multiplies a whole block in one step. Two blocks at once are as
-// many sums as it takes to hide how long one step lasts.
+// tokenVNNI multiplies a whole block in one step. Two blocks at once give enough sums to
+// hide the latency of one step.
 type tokenVNNI struct{}
 
 func (tokenVNNI) name() string             { return "VNNI" }
