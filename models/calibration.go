@@ -18,8 +18,8 @@ type Calibration struct {
 	// Temperature divides the members' scores before the softmax; it is
 	// MUF's τ (dpr-muf, equations 2 and 3).
 	Temperature float64 `yaml:"temperature"`
-	// Depth is how many of the expert's first hits the mutual information is
-	// over.
+	// Depth is the number of the expert's first hits over which mutual
+	// information is computed.
 	Depth int `yaml:"depth"`
 	// ECEBefore and ECEAfter are expected calibration errors, 0…1, with
 	// temperature 1 and with Temperature.

@@ -9,16 +9,16 @@ import (
 	"conclave/models/onnx"
 )
 
-// Check compares the files of the bundle with its manifest: its graphs have the
-// inputs and outputs named there, in the types and shapes promised; a delta and
-// representatives are what the base named there allows. Load
-// has verified that they are the files that were written; this is for bundles
-// written by others. It reads the files into memory.
+// Check compares the files of the bundle with its manifest. The graphs must have
+// the inputs and outputs named there, in the types and shapes promised. A delta and
+// representatives must fit the base named there. Load has verified that the files
+// are those that were written; Check is for bundles written by others. It reads the
+// files into memory.
 func (b *Bundle) Check() error {
 	m := &b.Manifest
 	var all []error
 	if m.Delta != "" {
-		// Whether it fits its base is seen when it is merged.
+		// Merge checks whether it fits its base.
 		if _, err := OpenDelta(os.DirFS(b.Dir)); err != nil {
 			all = append(all, fmt.Errorf("%s: %w", b.Dir, err))
 		}

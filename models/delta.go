@@ -21,9 +21,9 @@ type Delta struct {
 	// Calibration is nil where there is none. Its Encoder is the SHA-256 of
 	// the delta's file.
 	Calibration *Calibration
-	// SHA256 is of the manifest and of the calibration. The manifest holds the
-	// SHA-256 of the other files and of the base's weights, so it is of all that a
-	// merged bundle is made from.
+	// SHA256 is the SHA-256 of the manifest and the calibration. The manifest
+	// holds the SHA-256 of the other files and of the base's weights, so this
+	// one covers everything that a merged bundle is made from.
 	SHA256 string
 
 	files   fs.FS

@@ -36,7 +36,7 @@ const (
 	HeadGate   = "gate"
 )
 
-// mostDomains bounds what every answer would have to list.
+// mostDomains bounds the list of domains that every answer carries.
 const mostDomains = 256
 
 func (m *Manifest) validateHead(fail func(key, format string, a ...any), file func(key, name string)) {

@@ -91,7 +91,7 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 	return m, err
 }
 
-// importedSide is what a manifest is made of, of the encoder of one side.
+// importedSide is what a manifest needs to know about the encoder of one side.
 type importedSide struct {
 	*checkpoint
 	words     *tokenizer
@@ -157,7 +157,7 @@ func hashWeights(all []*tower) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// nameOf makes an expert's name of a folder's.
+// nameOf makes an expert's name from a folder's.
 func nameOf(dir string) string {
 	if absolute, err := filepath.Abs(dir); err == nil {
 		dir = absolute

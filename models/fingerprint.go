@@ -22,9 +22,9 @@ const (
 // with those of another index only where the passage fingerprints agree.
 //
 // A delta bundle encodes nothing before it is merged: its fingerprint, of
-// either side, is the SHA-256 of its delta, for which it is calibrated. So is a
-// DESIRE-ME expert's that of its head, which works on another expert's vectors:
-// HeadFingerprint says which vectors come of both.
+// either side, is the SHA-256 of its delta, for which it is calibrated. The
+// fingerprint of a DESIRE-ME expert is that of its head, which works on another
+// expert's vectors; HeadFingerprint combines the two.
 func (b *Bundle) Fingerprint(side Side) string {
 	m := &b.Manifest
 	if m.Delta != "" {
@@ -53,8 +53,8 @@ func (b *Bundle) Fingerprint(side Side) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// readerFingerprint is over everything that decides which answers a reader marks,
-// of either side.
+// readerFingerprint hashes everything that decides which answers a reader marks. It is
+// the same for both sides.
 func (b *Bundle) readerFingerprint() string {
 	m, g := &b.Manifest, b.Manifest.Reader
 	hash := sha256.New()
@@ -64,8 +64,8 @@ func (b *Bundle) readerFingerprint() string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// HeadFingerprint is the fingerprint of the question vectors that a head makes of those
-// with the fingerprint run. The head's own is Bundle.Fingerprint.
+// HeadFingerprint is the fingerprint of the question vectors that a head makes from
+// vectors with the fingerprint run. The head's own fingerprint is Bundle.Fingerprint.
 func HeadFingerprint(run, head string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "conclave head 1\nquestion %s\nhead %s\n", run, head))
 	return hex.EncodeToString(sum[:])

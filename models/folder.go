@@ -66,7 +66,7 @@ type bundleFile struct {
 	write func(io.Writer) error
 }
 
-// writeBundle makes the bundle dir of its files; calibration may be nil.
+// writeBundle makes the bundle dir from its files; calibration may be nil.
 func writeBundle(dir string, m Manifest, calibration *Calibration, files []bundleFile) (*Bundle, error) {
 	folder, err := NewFolder(dir)
 	if err != nil {
@@ -120,7 +120,7 @@ func (f *Folder) Finish(m Manifest) (*Bundle, error) {
 	return Peek(f.target)
 }
 
-// Abandon removes what was written, unless Finish has been.
+// Abandon removes what was written, unless Finish has succeeded.
 func (f *Folder) Abandon() {
 	if f.work != "" {
 		_ = os.RemoveAll(f.work)

@@ -39,11 +39,11 @@ type Generator struct {
 	Heads      int `yaml:"heads"`
 	HeadSize   int `yaml:"head_size"`
 	Vocabulary int `yaml:"vocabulary"`
-	// Start is the token before an answer; the tokenizer knows the one behind it.
+	// Start is the token before an answer; the tokenizer knows the token after it.
 	Start int `yaml:"start"`
 	// PassageTokens is the longest input.
 	PassageTokens int `yaml:"passage_tokens"`
-	// Beams is how many the search for an answer has; 1 is greedy.
+	// Beams is the number of beams in the search for an answer; 1 is greedy.
 	Beams int `yaml:"beams"`
 }
 
@@ -55,7 +55,7 @@ const (
 	generatorBeams  = 1
 )
 
-// CrossBytes is the memory that the decoder's cross keys and values of tokens take:
+// CrossBytes is the memory that the decoder's keys and values of so many passage tokens take:
 // 2 · Layers · tokens · Heads · HeadSize numbers of 4 bytes.
 func (g *Generator) CrossBytes(tokens int) int64 {
 	return 4 * 2 * int64(g.Layers) * int64(tokens) * int64(g.Heads) * int64(g.HeadSize)
@@ -83,7 +83,7 @@ func (m *Manifest) validateGenerator(fail func(key, format string, a ...any), fi
 	between("generator.beams", g.Beams, 1, 64)
 }
 
-// generatorFingerprint is over everything that decides which answer is written.
+// generatorFingerprint hashes everything that decides which answer is written.
 func (b *Bundle) generatorFingerprint() string {
 	m, g := &b.Manifest, b.Manifest.Generator
 	hash := sha256.New()

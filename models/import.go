@@ -37,7 +37,7 @@ type ImportOptions struct {
 	Output string
 	// Licence overrides what the checkpoint's README says.
 	Licence string
-	// Beams is how many the search of a generator for an answer has; 1 by default.
+	// Beams is the number of beams in a generator's search for an answer; 1 by default.
 	Beams int
 	// Base is the folder of a delta's base checkpoint; PassageDir is then that of
 	// the base's passage encoder. Other imports take no base.

@@ -11,8 +11,8 @@ import (
 
 // A late expert (Khattab & Zaharia 2020, "ColBERT") gives a text one vector
 // for each of its tokens. A passage's score is a sum over the question's
-// tokens: of each the largest inner product with any token of the passage,
-// weighted by how much the question's token counts. Such an expert is trained
+// tokens. Each contributes its largest inner product with any token of the
+// passage, weighted by the importance of the question's token. Such an expert is trained
 // as a head on a base, so it travels as a delta that brings the head's tensors
 // (bert.LateNames) and may change the base's like any other.
 
@@ -24,7 +24,7 @@ const (
 )
 
 // LateGraph is the graph of a late expert that a merge writes, in the given
-// file, on a base whose vectors have so many numbers.
+// file, on a base whose vectors have the given dimension.
 func LateGraph(file string, base int) Graph {
 	g := DefaultGraph(file)
 	g.Embedding, g.Pooled, g.PooledDimension = bert.Tokens, bert.Embedding, base
@@ -39,8 +39,8 @@ func (m *Manifest) graph(file string, base *tower) Graph {
 	return DefaultGraph(file)
 }
 
-// headOf is what follows the last layer of the encoders that m describes. A
-// late expert's pool as its base does.
+// headOf is what follows the last layer of the encoders that m describes. The
+// encoders of a late expert pool as its base does.
 func headOf(m *Manifest, base *tower) bert.Head {
 	switch m.Kind {
 	case KindLate:
@@ -81,7 +81,7 @@ func (m *Manifest) heads(width int) []bert.Named {
 	return nil
 }
 
-// suits holds the tensors that the base lacks against the kind of expert: a
+// suits compares the tensors that the base lacks with the kind of expert: a
 // late one brings its head's, all of them and for both sides, so does a reader,
 // and a dense one brings none.
 func (u update) suits(m *Manifest) error {

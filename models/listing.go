@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Listed is the bundle in a folder, as its manifest describes it, or why it is none.
+// Listed is the bundle in a folder as its manifest describes it, or the reason why the
+// folder is not a bundle.
 type Listed struct {
 	Name        string `json:"name"` // of its folder: what to type
 	Folder      string `json:"folder"`

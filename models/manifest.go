@@ -68,7 +68,7 @@ type Manifest struct {
 	// Question and Passage are then empty, and Delta.Merge makes the bundle that
 	// can be used.
 	Delta string `yaml:"delta,omitempty"`
-	// Dimension is the length of the vectors, in a late expert of a token's. A
+	// Dimension is the length of the vectors; in a late expert, of a token's vector. A
 	// reader has none, and neither pooling, normalisation nor similarity.
 	Dimension int `yaml:"dimension,omitempty"`
 	// Pooling and Normalise describe what the graphs do.
@@ -76,7 +76,7 @@ type Manifest struct {
 	Normalise bool   `yaml:"normalise"`
 	// MaxTokens bounds the input, special tokens included.
 	MaxTokens MaxTokens `yaml:"max_tokens"`
-	// LongestSpan is how many tokens the answers of a reader have at most.
+	// LongestSpan is the length of a reader's longest answer, in tokens.
 	LongestSpan int `yaml:"longest_span,omitempty"`
 	// LowerCase says that the tokenizer lower-cases text.
 	LowerCase  bool   `yaml:"lower_case"`
@@ -114,8 +114,8 @@ type Base struct {
 	WeightsSHA256 string `yaml:"weights_sha256"`
 }
 
-// MaxTokens is the longest input of each side. A reader's is a pair: of the
-// question and of the title so many tokens at most, and of all together.
+// MaxTokens is the longest input of each side, in tokens. A reader reads a pair:
+// its limits are those of the question, of the title, and of the whole input.
 type MaxTokens struct {
 	Question int `yaml:"question"`
 	Passage  int `yaml:"passage,omitempty"`
@@ -171,7 +171,7 @@ const (
 type Lineage struct {
 	// Source is the checkpoint, folder or base bundle the weights are from.
 	Source string `yaml:"source,omitempty"`
-	// SourceSHA256 is of the weights' files as found there, in order.
+	// SourceSHA256 is the SHA-256 of the weights' files as found there, in order.
 	SourceSHA256 string `yaml:"source_sha256,omitempty"`
 	// Architecture is for instance "bert, 6 layers of 384, 12 heads".
 	Architecture string `yaml:"architecture,omitempty"`
@@ -275,7 +275,7 @@ func (m *Manifest) Validate() error {
 	return errors.Join(all...)
 }
 
-// validateFiles is for what all kinds have.
+// validateFiles checks what all kinds have.
 func (m *Manifest) validateFiles(fail func(key, format string, a ...any)) {
 	if m.Base != nil && !hashPattern.MatchString(m.Base.WeightsSHA256) {
 		fail("base.weights_sha256", "%q is not 64 lower-case hexadecimal digits", m.Base.WeightsSHA256)
@@ -292,7 +292,7 @@ func (m *Manifest) validateFiles(fail func(key, format string, a ...any)) {
 	}
 }
 
-// validateVectors is for the kinds that make vectors.
+// validateVectors checks the kinds that make vectors.
 func (m *Manifest) validateVectors(fail func(key, format string, a ...any), file func(key, name string), oneOf func(key, value string, allowed ...string), between func(key string, value, low, high int)) {
 	between("dimension", m.Dimension, 1, 1<<16)
 	if m.Kind == KindLate {

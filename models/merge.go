@@ -18,8 +18,8 @@ import (
 // merged encoder's. Everything that decides about vectors (pooling, length limits,
 // template) is the delta's, and choosing it is an error: of the options, Base, PassageDir, Name and Int8 count.
 //
-// Another base than the manifest names is an error. So is a change of a tensor that
-// the base has not, or of another shape. A late expert brings its head's tensors
+// A base that is not the one in the manifest is an error. So is a change to a tensor
+// that the base does not have or that has another shape there. A late expert brings its head's tensors
 // (see late.go), and so does a reader. What Import says about replacing, interruption and equal bytes
 // holds here too.
 func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bundle, error) {
@@ -61,7 +61,7 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bun
 	return writeBundle(outDir, m, d.Calibration, append(files, graphFiles(graphs, head, o.Int8)...))
 }
 
-// suitsBase is an error where the delta is for another base.
+// suitsBase returns an error where the delta is for another base.
 func (d *Delta) suitsBase(base *encoders) error {
 	sum, err := hashWeights(base.distinct())
 	if want := d.Manifest.Base.WeightsSHA256; err == nil && sum != want {
@@ -133,7 +133,7 @@ func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
 	return m, nil
 }
 
-// lineage is that of what is made of the delta.
+// lineage is the lineage of the merged bundle.
 func (d *Delta) lineage() Lineage {
 	l, notes := d.Manifest.Lineage, map[string]string{}
 	maps.Copy(notes, l.Notes)
@@ -174,7 +174,7 @@ func (g encoderGraph) Tensor(name string, shape ...int) ([]float32, error) {
 	return values, nil
 }
 
-// fit holds the changes against what there is to change, and new tensors against
+// fit compares the changes with the base's tensors, and new tensors with
 // the base's width and the length of the vectors, dimension.
 func (g encoderGraph) fit(dimension int) error {
 	shapes, fresh := map[string][]int{}, map[string][]int{}

@@ -17,7 +17,7 @@ import (
 //   - with TemplateSQuAD, as BertForQuestionAnswering: [CLS] question [SEP]
 //     text [SEP], token types 1 behind the first [SEP]. The title is left out.
 //
-// The text is what is cut, or read in parts.
+// A text that is too long is cut, or read in parts.
 
 // ReaderGraph is a reader's graph and the names of its inputs and outputs. The
 // inputs are int64 [batch, sequence]. Start and End are float32 [batch,

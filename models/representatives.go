@@ -10,11 +10,11 @@ import (
 )
 
 // Representatives are questions that stand for what an expert was trained on,
-// as its base encodes them: how near a new question is to them, as that base
-// encodes it, says how familiar the expert is with it. One vector of the
-// question serves all experts of a base.
+// encoded by its base. The expert is familiar with a new question whose vector,
+// by the same base, is near theirs. One vector of the question serves all
+// experts of a base.
 type Representatives struct {
-	// BaseSHA256 is of the base's weights. The base's own bundle has it under
+	// BaseSHA256 is the SHA-256 of the base's weights. The base's own bundle has it under
 	// Lineage.SourceSHA256; vectors of any other encoder mean nothing here.
 	BaseSHA256 string
 	// Dimension is the length of the vectors.

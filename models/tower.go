@@ -103,7 +103,7 @@ func (t *tower) Tensor(name string, shape ...int) ([]float32, error) {
 	return values, nil
 }
 
-// check is checkTensors of what the encoder needs.
+// check calls checkTensors with what the encoder needs.
 func (t *tower) check(head bert.Head) error {
 	names := t.config.Names(head.Pooling == PoolingPooler)
 	if head.Reader && t.isReader() { // and no base of one

@@ -23,7 +23,7 @@ const (
 
 // change is what a delta does to one tensor: W + up·down (Hu et al. 2021,
 // "LoRA", equation 3, with the factor α/r inside up), or v + diff; or it is
-// the whole of a tensor that the base has not.
+// the whole of a tensor that the base does not have.
 type change struct {
 	shape    []int // of the tensor
 	up, down []float32
@@ -37,7 +37,7 @@ type change struct {
 type update map[string]map[string]change
 
 // readUpdate reads a delta that belongs to the base with the given SHA-256.
-// Everything that can be wrong without the base being looked at is an error.
+// It checks everything that can be checked without the base.
 func readUpdate(data []byte, base string) (update, error) {
 	file, err := safetensors.New(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -58,7 +58,7 @@ func readUpdate(data []byte, base string) (update, error) {
 	return u, u.check()
 }
 
-// take reads one tensor, and with an up its down.
+// take reads one tensor; with a tensor up it also reads down.
 func (u update) take(file *safetensors.File, full string) error {
 	tower, rest, _ := strings.Cut(full, ".")
 	at := strings.LastIndexByte(rest, '.')

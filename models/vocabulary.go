@@ -22,7 +22,7 @@ type tokenizer struct {
 
 // readTokenizer takes tokenizer.json, which says more, or else vocab.txt, and
 // checks that its ids fit the model's table of rows word pieces; rows is 0 where
-// nobody says. How it splits words is the encoder's to check.
+// the number is unknown. How it splits words is not checked here.
 func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	t := &tokenizer{name: "tokenizer.json"}
 	var ids map[string]int

@@ -40,7 +40,7 @@ var activations = map[string]string{
 	"gelu": gelu, "gelu_new": geluTanh, "gelu_pytorch_tanh": geluTanh, "gelu_fast": geluTanh, "relu": relu,
 }
 
-// Validate says what of the configuration cannot be. The bounds are far above
+// Validate returns an error for each impossible value of the configuration. The bounds are far above
 // any published BERT and keep hostile numbers from becoming allocations.
 func (c *Config) Validate() error {
 	var all []error

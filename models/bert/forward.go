@@ -8,9 +8,9 @@ import (
 
 // Hidden computes the last layer's rows of one text, [tokens, dimension], in plain
 // Go, from the definition of BERT and with none of the graph's rearrangements. It
-// is slow, about a millisecond a token for a small model. The import to int8 sees
-// with its layers which numbers occur, and tests compare the graphs with it. types
-// may be nil.
+// is slow, about a millisecond a token for a small model. The import to int8 runs
+// its layers to find the ranges of their inputs, and tests compare the graphs with
+// it. types may be nil.
 func Hidden(ctx context.Context, c Config, weights Weights, ids, types []int) ([]float32, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err

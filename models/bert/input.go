@@ -13,7 +13,7 @@ import (
 // Each padded position becomes a copy of its text's first token: the same id,
 // position and type, hence the same vector in every layer. And each head's
 // queries and keys get one more component, which is 1 in every query and, in
-// keys, 0 for a real token and so negative for padding that the score is
+// keys, 0 for a real token and negative for padding, so far that the score is
 // lower by maskedBy. A padded key then weighs e⁻³⁰ of what the first token's
 // does, whatever the model's weights are, and that is below the rounding of
 // float32. Nor is e⁻³⁰ near the denormal numbers, which make the kernel ten

@@ -8,8 +8,8 @@ import (
 
 // Late interaction (Khattab & Zaharia 2020, "ColBERT", section 3.1) keeps a
 // vector for each token: the last layer's row, projected and scaled to unit
-// length. Beside it here stands how much a token of a question counts, which
-// is learned. For a last layer's row h the graph gives
+// length. Here each token also has a learned importance, which is used for
+// questions only. For a last layer's row h the graph gives
 //
 //	p = projection·h,  vector = p / ‖p‖
 //	importance = softplus(w·h/‖h‖ + b)

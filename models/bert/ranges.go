@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// How an int8 import learns the range of each layer's inputs: it computes
-// this many texts of random word pieces, of these lengths, with the
+// An int8 import learns the range of each layer's inputs from texts of random
+// word pieces, of this number and these lengths, which it computes with the
 // unquantised model. Random pieces give the same ranges, within a few per
 // cent, as texts of any subject: what is large in a BERT is large in a few
 // components, for all texts. (Measured on all-MiniLM-L6-v2: fidelity as good
@@ -63,7 +63,7 @@ func (s *sample) advance(c *Config, l block) (context, attended ranges) {
 	return context, attended
 }
 
-// ranges are of the sample's present hidden states.
+// ranges are the ranges of the sample's present hidden states.
 func (s *sample) ranges(dimension int) ranges {
 	var r ranges
 	for _, rows := range s.texts {

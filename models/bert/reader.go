@@ -7,8 +7,8 @@ import (
 )
 
 // A reader (Karpukhin et al. 2020, DPR, section 6.1) sees a question and a
-// passage as one text and gives, of each token, the logits that an answer
-// starts and ends there, and of the whole the logit that the passage answers.
+// passage as one text. For each token it gives the logits that an answer
+// starts and ends there; for the whole, the logit that the passage answers.
 // For a last layer's rows h the graph gives
 //
 //	start, end = span·h_i + b     of each token i
@@ -33,7 +33,7 @@ const (
 )
 
 // ReaderNames lists those weights and their shapes, over rows of length
-// dimension; without selects, of a reader that has no selection.
+// dimension. Without selects they are those of a reader that has no selection.
 func ReaderNames(dimension int, selects bool) []Named {
 	all := []Named{{ReaderSpan, []int{2, dimension}}, {readerSpanBias, []int{2}}}
 	if selects {

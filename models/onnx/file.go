@@ -123,7 +123,7 @@ func (m *Model) FreePrefix() string {
 	return prefix
 }
 
-// File says where a tensor's elements lie that are not in the model's file.
+// File says where a tensor's elements lie when they are not in the model's file.
 type File struct {
 	// Location is a path from the model's folder.
 	Location string

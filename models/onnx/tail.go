@@ -1,7 +1,7 @@
 package onnx
 
-// Tail appends to a graph what turns one vector a token into one vector a
-// text, and what scales vectors. It is put behind graphs that others exported,
+// Tail appends nodes to a graph that pool one vector per token into one per
+// text, and nodes that scale vectors. It is put behind graphs that others exported,
 // so it uses only operators that mean the same in every operator set from 9 on
 // and that every execution provider of ONNX Runtime has.
 type Tail struct {

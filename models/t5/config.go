@@ -40,7 +40,7 @@ type Config struct {
 	OwnHead bool
 }
 
-// Validate says what of the configuration cannot be. The bounds are far above any
+// Validate returns an error for each impossible value of the configuration. The bounds are far above any
 // published T5 and keep hostile numbers from becoming allocations.
 func (c *Config) Validate() error {
 	var all []error

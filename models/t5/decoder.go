@@ -12,13 +12,13 @@ import (
 // PresentKey and PresentValue are the same with the new tokens.
 func PastKey(layer int) string { return fmt.Sprintf("past.%d.key", layer) }
 
-// PastValue is beside PastKey.
+// PastValue is the counterpart of PastKey for values.
 func PastValue(layer int) string { return fmt.Sprintf("past.%d.value", layer) }
 
-// PresentKey is what PastKey of the next step is.
+// PresentKey becomes the PastKey of the next step.
 func PresentKey(layer int) string { return fmt.Sprintf("present.%d.key", layer) }
 
-// PresentValue is beside PresentKey.
+// PresentValue becomes the PastValue of the next step.
 func PresentValue(layer int) string { return fmt.Sprintf("present.%d.value", layer) }
 
 // WriteDecoder writes the graph of one step of the decoder. Its inputs are the new
@@ -28,9 +28,9 @@ func PresentValue(layer int) string { return fmt.Sprintf("present.%d.value", lay
 // and CrossValue.
 //
 // Its outputs are Logits, float32 [B, S, Vocabulary]; for each layer PresentKey and
-// PresentValue, [B, Heads, T+S, HeadSize]; and Attention, [B·S, P]: of each new token
-// how its attention to the passages' tokens is spread, the mean over layers and heads,
-// which adds up to 1.
+// PresentValue, [B, Heads, T+S, HeadSize]; and Attention, [B·S, P]: for each new token,
+// its attention to the passages' tokens, averaged over layers and heads. Each row adds
+// up to 1.
 func WriteDecoder(w io.Writer, c Config, weights Weights) error {
 	b, err := newBuilder(c, weights, "t5-decoder")
 	if err != nil {

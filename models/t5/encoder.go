@@ -21,7 +21,7 @@ const (
 // decoder takes.
 func CrossKey(layer int) string { return fmt.Sprintf("cross.%d.key", layer) }
 
-// CrossValue is beside CrossKey.
+// CrossValue is the counterpart of CrossKey for values.
 func CrossValue(layer int) string { return fmt.Sprintf("cross.%d.value", layer) }
 
 // tableName is the table of pieces, which encoder, decoder and often the head share.

@@ -22,8 +22,7 @@ func (o Expert) Weights(side models.Side) bert.Weights {
 	return seeded(seed)
 }
 
-// seeded is a source of weights in which a tensor depends on the seed and its
-// name alone.
+// seeded is a source of weights. A tensor depends only on the seed and its name.
 type seeded uint64
 
 // Tensor draws a tensor: layer norms near the identity, small biases, linear
