@@ -25,9 +25,9 @@ type AnswerChance struct {
 	Chance    Confidence `yaml:"chance"`
 }
 
-// FitAnswers fits the chance to questions, First being 1 where the first answer is
-// right, and to the same without the passages that answer, which count for two thirds:
-// that people ask what is not there is common, and less so than the contrary.
+// FitAnswers fits the chance to questions, whose First is 1 where the first answer is
+// right, and to the same questions without the passages that answer. The latter count
+// for two thirds: questions without an answer are common, but less so than the others.
 func FitAnswers(asked, takenOut []RankedQuestion, reader string) (*AnswerChance, error) {
 	all := slices.Clone(asked)
 	for _, q := range takenOut {
@@ -45,7 +45,7 @@ func FitAnswers(asked, takenOut []RankedQuestion, reader string) (*AnswerChance,
 	return out, nil
 }
 
-// Check refuses what cannot be served.
+// Check returns an error for a record that cannot be served.
 func (a *AnswerChance) Check() error {
 	var names []string
 	for _, t := range a.Chance.Logistic.Signals {

@@ -22,7 +22,7 @@ type CCERecord struct {
 	Reliability   []Bin    `yaml:"reliability,omitempty"`
 }
 
-// Check refuses what cannot be served.
+// Check returns an error for a record that cannot be served.
 func (r *CCERecord) Check() error {
 	if !(r.Temperature > 0) || math.IsInf(r.Temperature, 0) || len(r.Granularities) == 0 {
 		return fmt.Errorf("temperature %v of granularities %v: a number above 0, and some granularities, are needed", r.Temperature, r.Granularities)
@@ -107,7 +107,7 @@ func (q *Question) granularities() (columns []int) {
 	return columns
 }
 
-// CCEFit is what was fitted: for each question, in their order, on other questions.
+// CCEFit is the fit for one question, made on other questions.
 type CCEFit struct {
 	Columns     []int // of the granularities
 	Temperature float64
@@ -239,9 +239,9 @@ func SquaredECE(outcomes []Outcome) float64 {
 	return e
 }
 
-// squaredECE is SquaredECE and its gradient by what the confidences' slopes are by;
-// that outcomes change their bins, and that others become the surest, it leaves out, as
-// the paper does.
+// squaredECE is SquaredECE and its gradient by the variable of the confidences' slopes.
+// As in the paper, the gradient ignores that outcomes change bins and that another
+// granularity becomes the surest.
 func squaredECE(outcomes []Outcome, slopes []float64) (e, gradient float64) {
 	var gap, slope, n [tenths]float64
 	for i, o := range outcomes {

@@ -14,8 +14,8 @@ import (
 	"conclave/search"
 )
 
-// The passages that a question is asked about beside the one that answers (Yang et al.,
-// 2022, table 3): so many that BM25 finds first, and so many at random.
+// The number of passages in a question's pool beside the one that answers (Yang et al.,
+// 2022, table 3): BM25's first hits, and passages drawn at random.
 const (
 	poolHard   = 9
 	poolRandom = 20

@@ -26,7 +26,7 @@ type Encoder struct {
 	closeOnce sync.Once
 }
 
-// own is the part of what the model gives for a text that is e's.
+// own returns e's part of what the model gives for a text.
 func (e *Encoder) own(vector []float32) []float32 {
 	if e.to > 0 {
 		return vector[e.from:e.to:e.to]
@@ -41,7 +41,7 @@ func (e *Encoder) Name() string { return e.bundle.Manifest.Name }
 // all; see EncodeQuestion and EncodePassages.
 func (e *Encoder) Late() bool { return e.bundle.Manifest.Kind == models.KindLate }
 
-// Dimension is the length of the vectors, of a Late encoder's each token's.
+// Dimension is the length of a vector; for a Late encoder, of each token's vector.
 func (e *Encoder) Dimension() int { return e.bundle.Manifest.Dimension }
 
 // Fingerprint is models.Bundle.Fingerprint.
@@ -50,8 +50,8 @@ func (e *Encoder) Fingerprint(side models.Side) string { return e.bundle.Fingerp
 // Ensemble is nil for an expert without one.
 func (e *Encoder) Ensemble() *Ensemble { return e.ensemble }
 
-// Carried is the encoder whose vectors EncodePassagesBoth gives beside this
-// one's, nil where there is none.
+// Carried is the encoder whose vectors EncodePassagesBoth returns together with
+// this one's; nil if there is none.
 func (e *Encoder) Carried() *Encoder { return e.carried }
 
 // Provider is where the model runs, CPU or CUDA.

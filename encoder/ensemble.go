@@ -12,7 +12,7 @@ import (
 	"conclave/models"
 )
 
-// Ensemble maps a question's vector to as many as it has members (MUF,
+// Ensemble maps a question's vector to one vector for each of its members (MUF,
 // section 3). It is safe for concurrent use and ends with its Encoder. It is a few
 // small matrices, so it runs at once, on the caller's thread and beside whatever
 // else runs, instead of going through the queue.

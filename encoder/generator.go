@@ -37,10 +37,10 @@ type Asking struct {
 	Passages []Text // at least one
 	// MaxTokens bounds the answer.
 	MaxTokens int
-	// Memory bounds what the answer takes beside the model, in bytes; 0: nothing does.
+	// Memory bounds the bytes that the answer takes in addition to the model; 0: no bound.
 	Memory int64
-	// Each is told the text so far, whenever it is longer; nil: nobody is. Of a
-	// generator with beams it is told the answer.
+	// Each, unless nil, is called with the text so far whenever that has grown. For a
+	// generator with beams it is called once, with the answer.
 	Each func(text string)
 }
 
@@ -72,7 +72,7 @@ func (e *MemoryError) Error() string {
 // Advice is the error: it says what to do.
 func (e *MemoryError) Advice() string { return e.Error() }
 
-// megabytes rounds up, so that what is more than a limit never looks like it.
+// megabytes rounds up, so that a number of bytes above a limit is never shown as equal to it.
 func megabytes(bytes int64) int64 { return (bytes + 999_999) / 1_000_000 }
 
 // QuestionError says that a question leaves no room for a passage.
@@ -85,7 +85,7 @@ func (e *QuestionError) Error() string {
 // Advice is the error: it says what to do.
 func (e *QuestionError) Advice() string { return e.Error() }
 
-// ScriptError says that the vocabulary has not the characters of a question.
+// ScriptError says that the vocabulary lacks the characters of a question.
 type ScriptError struct{ Unknown, Tokens int }
 
 func (e *ScriptError) Error() string {

@@ -66,12 +66,12 @@ func (h *Head) open() (err error) {
 // Domains are the names of the gate's numbers.
 func (h *Head) Domains() []string { return h.domains }
 
-// Fingerprint is that of the vectors which the head makes of those with the
-// fingerprint run.
+// Fingerprint is the fingerprint of the head's output for input vectors whose
+// fingerprint is run.
 func (h *Head) Fingerprint(run string) string { return models.HeadFingerprint(run, h.sum) }
 
-// Apply is a question's vector behind the head, as long as before, and the gate: the
-// probability of each of Domains.
+// Apply returns the head's output for a question's vector, of the same length, and the
+// gate: the probability of each of Domains.
 func (h *Head) Apply(ctx context.Context, question []float32) (vector, gate []float32, err error) {
 	if len(question) != h.dimension {
 		return nil, nil, fmt.Errorf("%s takes a vector of %d numbers, not %d", h.file, h.dimension, len(question))

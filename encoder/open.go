@@ -147,7 +147,7 @@ func (e *Encoder) carry(dense *Encoder) error {
 			}
 		}
 	}
-	_ = dense.model.close() // what cannot be freed is in nobody's way
+	_ = dense.model.close() // an error only means that memory stays in use
 	e.carried, e.from, e.model.carried = dense, dense.Dimension(), dense.Dimension()
 	dense.model, dense.to = e.model, dense.Dimension()
 	e.model.users.Add(1)

@@ -12,9 +12,10 @@ type Place struct {
 	Begin, End int
 }
 
-// Places are where the tokens of a passage lie whose vectors EncodePassages of a Late
-// encoder gives, in their order: each at the word, between spaces, that it is of. Nil
-// where that is not known: for a template that puts more than spaces between words.
+// Places returns one Place for each vector that EncodePassages of a Late encoder gives
+// for a passage, in the same order. A token's place is the word, between spaces, that
+// contains it. The result is nil for a template that puts more than spaces between
+// words, since the places are then not known.
 func (e *Encoder) Places(t Text) ([]Place, error) {
 	whole, text := t.Text, 0 // where the text begins
 	switch template := e.bundle.Manifest.Template; {
@@ -23,8 +24,8 @@ func (e *Encoder) Places(t Text) ([]Place, error) {
 	case template == models.TemplateTitleDotText && t.Title != "":
 		whole, text = t.Title+". "+t.Text, len(t.Title)+2
 	}
-	// A space takes no part in how what is beside it is split, so that the tokens of the
-	// whole are those of its words.
+	// A space does not affect how its neighbours are split, so the tokens of the whole
+	// are the tokens of its words.
 	most := e.bundle.Manifest.MaxTokens.Passage - 2
 	var places []Place
 	for at := 0; at < len(whole) && len(places) < most; {

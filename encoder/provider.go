@@ -28,8 +28,8 @@ func (t target) options() (*ort.SessionOptions, error) {
 		// thousands of shapes.
 		o.SetMemPattern(false),
 		// Threads that wait for work spin, by default for a millisecond, also
-		// when a run is over: on cores that somebody else needs meanwhile
-		// (another expert's session, an index) that doubles the time of
+		// when a run is over. On cores that other work needs meanwhile
+		// (another expert's session, an index), that doubles the time of
 		// everything. 50 µs bridge the gaps between the operators of a run,
 		// and a lone run is as fast as with the default.
 		o.AddSessionConfigEntry("session.intra_op.spin_duration_us", "50"),

@@ -36,8 +36,8 @@ type Reading struct {
 	// Spans are the words that may be the answer, the best first, at most
 	// bestSpans, each once. None for a passage without text.
 	Spans []Span
-	// Starts and Ends are the logarithms of the sums of exp(logit) over the text:
-	// by these logits become probabilities, of one passage or of several.
+	// Starts and Ends are the logarithms of the sums of exp(logit) over the text.
+	// They normalise logits to probabilities, over one passage or several.
 	Starts, Ends float64
 	// Cut says that the text is longer than what was read.
 	Cut bool
@@ -52,7 +52,7 @@ type Span struct {
 }
 
 const (
-	// bestSpans is how many spans of a passage are told of.
+	// bestSpans is how many spans of a passage are returned.
 	bestSpans = 20
 	// mostWindows bounds what is read of one passage.
 	mostWindows = 16

@@ -51,8 +51,8 @@ func openReaderSession(b *models.Bundle, tokenizer *questionTokens, t target) (*
 	return s, nil
 }
 
-// read computes of rows of token ids, in one run, select where there is one, and the
-// tokens' starts and ends, one after another.
+// read runs the graph once on rows of token ids. For each row it returns select, if the
+// graph has it, then the starts of the tokens, then their ends.
 func (s *readerSession) read(ctx context.Context, _ batcher.Lane, rows [][]int32) ([][]float32, error) {
 	longest := 0
 	for _, row := range rows {

@@ -8,8 +8,8 @@ import (
 	"conclave/models"
 )
 
-// passageRead is a passage as it is read: in windows, of each of which come select,
-// the starts and the ends, 2·tokens+1 numbers (or 2·tokens without selection).
+// passageRead is a passage as it is read: in windows. For each window the graph gives
+// select, the starts and the ends: 2·tokens+1 numbers (2·tokens without selection).
 type passageRead struct {
 	words   []wordpiece.Range // of the text's tokens
 	windows []window
@@ -17,7 +17,8 @@ type passageRead struct {
 	cut     bool
 }
 
-// window is a row of tokens: those of the text from first on lie from at on, n of them.
+// window is a row of tokens: n tokens of the text, from the text's token first, lie at
+// position at of the row.
 type window struct {
 	ids          []int32
 	first, at, n int

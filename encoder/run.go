@@ -23,14 +23,13 @@ func newOutput(rows int, shape ...int) output {
 	return o
 }
 
-// row is what stands for one of the rows.
+// row is the output for one of the rows.
 func (o *output) row(i int) []float32 {
 	n := len(o.data) / int(o.shape[0])
 	return o.data[i*n : (i+1)*n : (i+1)*n]
 }
 
-// run runs a graph, whose inputs are all of one shape, and lets it write its outputs
-// where they are wanted. A graph whose output has another shape is an error. It ends
+// run runs a graph whose inputs all have one shape; the graph writes to outputs. A graph whose output has another shape is an error. It ends
 // early, with ctx's error, when ctx does.
 func run[T ort.TensorData](ctx context.Context, inner runner, shape ort.Shape, inputs [][]T, outputs []output) (err error) {
 	defer guard(&err)

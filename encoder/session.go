@@ -31,8 +31,8 @@ type session struct {
 	pad      int64
 }
 
-// openTower loads one side's graph of a bundle and runs it once, so that one that
-// does not do what the manifest says is found now and not by the first question.
+// openTower loads one side's graph of a bundle and runs it once, so that a graph that
+// contradicts the manifest is found now and not by the first question.
 func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t target) (*session, error) {
 	m := &b.Manifest
 	ids, err := tokenizer.Encode("a", m.MaxTokens.Question)
@@ -71,7 +71,7 @@ func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t ta
 	return s, nil
 }
 
-// tryLength wants a vector of unit length.
+// tryLength returns an error for a vector that is not of unit length.
 func (s *session) tryLength(vector []float32) error {
 	if n := length(vector); math.Abs(n-1) > 1e-3 {
 		return fmt.Errorf("%s gave a vector of length %g, but the manifest says normalise: true", s.file, n)
@@ -112,8 +112,8 @@ func load(path string, inputs, outputs []string, t target) (_ *ort.DynamicAdvanc
 // encode computes the vectors of rows of token ids, none of them empty, in as
 // many runs as the graph needs for a vector not to depend on its neighbours, and
 // pooled, the texts' vectors that a late graph gives beside those of the tokens;
-// nil where it gives none. If late, what stands for a row is one after another
-// what the graph gives for its tokens, and none of its padding. Vectors of one run
+// nil where it gives none. If late, a row's result is the graph's output for each of
+// its tokens, one after another, without the padding. Vectors of one run
 // may share memory. It ends early, with ctx's error, when ctx does.
 func (s *session) encode(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
 	if !s.oneByOne {

@@ -53,7 +53,8 @@ func weighted(tokens []float32, dimension int) []float32 {
 	return out
 }
 
-// tryTokens wants vectors of unit length and importances above 0.
+// tryTokens returns an error unless all vectors have unit length and all importances
+// are above 0.
 func (s *session) tryTokens(tokens []float32) error {
 	for ; len(tokens) > 0; tokens = tokens[s.width:] {
 		if err := s.tryLength(tokens[:s.width-1]); err != nil {

@@ -112,7 +112,7 @@ type LoadedReader struct {
 	Generator Generator
 	Name      string // unique among readers
 	Info      ReaderInfo
-	// Chance is calibrated for this reader; nil: nobody did.
+	// Chance is calibrated for this reader; nil: there is no calibration.
 	Chance Chance
 }
 

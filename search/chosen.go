@@ -53,9 +53,9 @@ func spansOf(passages []corpus.Passage, readings []Reading) []candidate {
 	return all
 }
 
-// chosen are the likeliest answers of different words, the first first. CombineBest
-// takes the best words of each passage, CombineSum puts equal words of several passages
-// together; where these lie is where the likeliest of them are.
+// chosen returns the likeliest answers with different words, in descending probability.
+// CombineBest takes the best words of each passage. CombineSum adds up equal words of
+// several passages; the answer's place is that of the likeliest of them.
 func chosen(passages []corpus.Passage, readings []Reading, combine string) []candidate {
 	all := spansOf(passages, readings)
 	score := func(c candidate) float64 { return c.joint }

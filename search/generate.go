@@ -22,7 +22,7 @@ type Generator interface {
 // Generation is what a generator wrote.
 type Generation struct {
 	Text     string
-	Complete bool // it ended by itself, and not at maxTokens
+	Complete bool // the model ended it, not maxTokens
 	Tokens   int
 	// LogProbability is that of the tokens, given question and passages.
 	LogProbability float64
@@ -93,8 +93,8 @@ func watchingOf(ctx context.Context) Watching {
 	return w
 }
 
-// generate lets a generator answer from the passages, when they have been found. Where
-// it cannot, or has not done so in time, a note under Degraded says so.
+// generate lets a generator answer from the passages that were found. If the generator
+// fails or runs out of time, a note under Degraded says so.
 func (a *answer) generate(ctx context.Context) error {
 	watching := watchingOf(ctx)
 	if watching.Found != nil {
@@ -159,7 +159,7 @@ func generated(name string, passages []corpus.Passage, g Generation) *Generated 
 	return out
 }
 
-// adviceOf is what an error tells a caller to do, "" where it tells nothing.
+// adviceOf returns an error's advice to the caller, "" if it has none.
 func adviceOf(err error) string {
 	var known interface{ Advice() string }
 	if errors.As(err, &known) {

@@ -18,8 +18,9 @@ type Head interface {
 	Domains() []string
 }
 
-// FingerprintRun is, among ExpertInfo.Fingerprints, that of an encoder's run. An expert
-// without a head has none: its run's is that of its question vectors.
+// FingerprintRun is the key, in ExpertInfo.Fingerprints, of the fingerprint of an
+// encoder's run. An expert without a head has no such entry: the fingerprint of its run
+// is that of its question vectors.
 const FingerprintRun = "run"
 
 // sameEncoder reports whether one run of an encoder serves the questions of two experts.
@@ -34,8 +35,8 @@ func (x *Expert) run() string {
 	return cmp.Or(x.Info.Fingerprints[FingerprintRun], x.Info.Fingerprints["question"])
 }
 
-// behind is the vector of a question behind the expert's head, and the gate; of an
-// expert without a head it is the run's vector.
+// behind returns the head's output for the vector of a run, and the gate. For an expert
+// without a head it returns the run's vector.
 func (x *Expert) behind(ctx context.Context, run []float32) (vector, gate []float32, err error) {
 	if x.Head == nil {
 		return run, nil, nil

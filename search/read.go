@@ -11,9 +11,9 @@ import (
 	"conclave/corpus"
 )
 
-// read lets the reader mark answers in the passages that it is to read. Where it cannot,
-// or has not done so in time, there are none, and a note under Degraded says so: the
-// passages stand without. The error is for a passage that cannot be read from the corpus.
+// read lets the reader mark answers in the first passages. If the reader fails or runs
+// out of time, the response has passages without answers and a note under Degraded. The
+// error is for a passage that cannot be read from the corpus.
 func (a *answer) read(ctx context.Context) error {
 	a.extracts = []Extract{}
 	reader := a.plan.reader
@@ -41,8 +41,8 @@ func (a *answer) read(ctx context.Context) error {
 	return nil
 }
 
-// beforeFetching leaves of a request's time what fetching needs: half of what is
-// reserved behind the sources.
+// beforeFetching returns a context that ends early enough for fetching: it leaves half
+// of the time that is reserved after the sources.
 func beforeFetching(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -70,15 +70,15 @@ func (a *answer) unread(ctx context.Context, cause error) {
 	a.degraded = append(a.degraded, Missing{Source: a.plan.reader.Name, Reason: reason})
 }
 
-// extract are the answers that are sure enough: all of them where nobody can say how
-// sure they are and no chance was asked for.
+// extract returns the answers that are sure enough. It returns all of them if chances
+// are not known and the request sets no minimum.
 func (a *answer) extract(passages []corpus.Passage, readings []Reading) []Extract {
 	all := Extracts(passages, readings, a.plan.answer.Combine, a.rankings[0].Confidence, a.plan.reader.Chance)
 	return slices.DeleteFunc(all, func(e Extract) bool { return !a.sureEnough(e.Chance) })
 }
 
-// Extracts are the answers in what was read of passages in the order of their ranking,
-// whose confidence is nil where it is not known; so may chance be.
+// Extracts returns the answers in the readings of passages, which are in the order of
+// their ranking. confidence is that of the ranking, nil if not known; chance may be nil.
 func Extracts(passages []corpus.Passage, readings []Reading, combine string, confidence *float64, chance Chance) []Extract {
 	found := chosen(passages, readings, combine)
 	out := make([]Extract, len(found))

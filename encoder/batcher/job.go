@@ -65,7 +65,7 @@ func (j *job) keep(r *run) {
 	}
 }
 
-// waits says that a batch of the job can still be run.
+// waits reports whether a batch of the job can still be run.
 func (j *job) waits() bool { return j.failed == nil && j.next < len(j.order) }
 
 // ended says that nothing of the job is left to do.

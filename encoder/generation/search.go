@@ -1,5 +1,5 @@
 // Package generation finds the tokens of an answer: greedily, or by beam search. It
-// knows nothing of models: what gives each next token its logit is a Stepper.
+// does not depend on a model: a Stepper computes the logits of the next token.
 package generation
 
 import (
@@ -25,8 +25,8 @@ type Options struct {
 	Start, End int32 // the tokens before an answer and behind it
 	MaxTokens  int   // of the answer, End counted
 	Beams      int   // 1: greedy
-	// Each is told the tokens of a greedy answer, so far and without End, as soon as
-	// there is one more; nil: nobody is. Of a beam search it is told the answer.
+	// Each, unless nil, is called with the tokens so far, without End, after every token
+	// of a greedy answer. For a beam search it is called once, with the answer.
 	Each func(tokens []int32)
 }
 
@@ -79,7 +79,7 @@ type hypothesis struct {
 	shares []float64 // sums over its tokens
 }
 
-// perToken is what finished answers are compared by.
+// perToken is the score by which finished answers are compared.
 func (h *hypothesis) perToken() float64 { return h.score / float64(len(h.tokens)) }
 
 func search(ctx context.Context, s Stepper, o Options) (hypothesis, error) {

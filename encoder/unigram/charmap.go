@@ -29,8 +29,8 @@ func parseMap(data []byte) (*charMap, error) {
 	return &charMap{trie: spm.NewDoubleArrayFrom(trie), texts: string(texts)}, nil
 }
 
-// lookup is what stands for a string, by the shortest of its beginnings that the map
-// has, as the reference takes it.
+// lookup returns the replacement of a string: that of the shortest prefix that the map
+// has, as in the reference.
 func (m *charMap) lookup(s string) (string, bool) {
 	found := m.trie.CommonPrefixSearch([]byte(s))
 	if len(found) == 0 {
@@ -44,14 +44,14 @@ func (m *charMap) lookup(s string) (string, bool) {
 // whole.
 const largestCluster = 5
 
-// mapped puts the map's texts in the place of the characters that it has: clusters
-// first, then what they consist of.
+// mapped replaces the characters that the map has by its texts. It looks up whole
+// clusters first, then the characters of a cluster.
 func (t *Tokenizer) mapped(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))
 	state := -1
 	for text != "" {
-		// Of two characters of ASCII the first is a cluster of its own.
+		// An ASCII character, except \r, before another or at the end is a cluster.
 		if c := text[0]; c < 0x80 && c != '\r' && (len(text) == 1 || text[1] < 0x80) {
 			b.WriteString(t.ascii[c])
 			text, state = text[1:], -1

@@ -26,8 +26,8 @@ import (
 // space stands for a space in pieces.
 const space = "▁"
 
-// unknownPenalty is how much less than the least piece a character counts that no piece
-// has.
+// unknownPenalty is how far the score of a character that no piece has lies below the
+// lowest score of a piece.
 const unknownPenalty = 10
 
 // Tokenizer is safe for concurrent use.

@@ -14,8 +14,8 @@ type Words struct {
 	Unknown int // that no pieces make up, or that are in a script that the vocabulary does not cover
 }
 
-// coveredScript is the share of a vocabulary's words that a script has at least
-// which it covers. BERT's English one has 21,830 Latin words, 244 Han characters
+// coveredScript is the least share of a vocabulary's words that a script must have to
+// count as covered. BERT's English one has 21,830 Latin words, 244 Han characters
 // and some dozen letters of every other script: it can spell them and knows none.
 const coveredScript = .02
 

@@ -24,7 +24,7 @@ func (t *Tokenizer) Located(text string, limit int) (ids []int32, words []Range,
 	return ids[:n:n], words[:n:n], nil
 }
 
-// run is how many bytes of text its first characters have that are of a kind.
+// run is the length in bytes of the longest prefix of text whose characters satisfy is.
 func (t *Tokenizer) run(text string, is func(class) bool) (n int) {
 	for n < len(text) {
 		r, size := utf8.DecodeRuneInString(text[n:])
@@ -36,8 +36,8 @@ func (t *Tokenizer) run(text string, is func(class) bool) (n int) {
 	return n
 }
 
-// locate appends the pieces of what is between two spaces. It is split where its
-// characters say; where normalising makes other words of it, it is one word.
+// locate appends the pieces of the text between two spaces. That text is split at
+// punctuation and ideographs; if normalising it gives other words, it is one word.
 func (t *Tokenizer) locate(ids []int32, words []Range, text string, between Range) ([]int32, []Range, error) {
 	first := len(ids)
 	whole, err := t.appendPieces(nil, text[between.Begin:between.End], len(text))
