@@ -130,6 +130,10 @@ func streamer(p *process, l *ledger, seed uint64) error {
 			case window <- struct{}{}:
 			case <-ended:
 				return
+			case err := <-p.done: // the server was killed before it answered: Do returns when the body has ended
+				p.done <- err
+				_ = out.CloseWithError(errStopped)
+				return
 			}
 			id, n := fmt.Sprintf("stream/%d", rng.IntN(25)), 1+rng.IntN(1_000_000)
 			mu.Lock()
