@@ -96,7 +96,7 @@ def test_loss_falls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         from conclave_train.fid import Reading
 
         reading = Reading(
-            made.domains[0].questions[:8], made.domains[0], [[] for _ in range(8)],
+            list(made.domains[0].questions[:8]), made.domains[0], [[] for _ in range(8)],
             Tokenizer.from_file(str(tmp_path / "t5" / "tokenizer.json")), made.settings,
         )  # fmt: skip
         total = 0.0
