@@ -80,6 +80,10 @@ func WantedExperts(cache provision.Cache, deltas []*models.Delta, full bool) []W
 				},
 			})
 		}
+		if d.Manifest.Kind == models.KindDesireMe {
+			want(d.Manifest.Name, "", "") // a head has one precision
+			continue
+		}
 		usual, beside := models.PrecisionInt8, models.PrecisionFP32
 		if d.Manifest.Kind == models.KindLate {
 			usual, beside = beside, usual

@@ -18,7 +18,7 @@ import (
 const largest = 4_000_000
 
 // shipped are the experts that this version promises.
-var shipped = []string{"amazon", "covid", "fairytale", "late", "medquad", "nq", "policy", "wiki"}
+var shipped = []string{"amazon", "covid", "desire-me", "fairytale", "late", "medquad", "nq", "policy", "wiki"}
 
 // TestShippedExperts: no more and no fewer than promised are in the binary.
 func TestShippedExperts(t *testing.T) {
@@ -91,9 +91,9 @@ func checkExpert(t *testing.T, name string, files fs.FS) {
 	if want := provision.BaseSHA256(); m.Base.WeightsSHA256 != want {
 		t.Errorf("%s: it changes a base with SHA-256 %s; setup fetches one with %s", name, m.Base.WeightsSHA256, want)
 	}
-	late := m.Kind == models.KindLate // which is sure of nothing: the gate weighs it
-	if !d.Tied() || (m.Ensemble == nil) != late || m.Files[models.CardFile] == "" {
-		t.Errorf("%s: one encoder for both sides, a card, and an ensemble unless it is late are expected", name)
+	sure := m.Kind == models.KindDense // the others are sure of nothing: the gate weighs them
+	if d.Tied() == (m.Kind == models.KindDesireMe) || (m.Ensemble != nil) != sure || m.Files[models.CardFile] == "" {
+		t.Errorf("%s: one encoder for both sides, a card, and of a dense expert alone an ensemble are expected", name)
 	}
 	if m.Lineage.Licence == "" {
 		t.Errorf("%s: its manifest has no licence of the base", name)
@@ -103,7 +103,7 @@ func checkExpert(t *testing.T, name string, files fs.FS) {
 	} else if licence := dataLicence(string(card)); licence == "" {
 		t.Errorf("%s: %s does not state the licence of the data", name, models.CardFile)
 	}
-	if d.Calibration == nil && !late {
+	if d.Calibration == nil && sure {
 		t.Errorf("%s: no %s: it has no temperature", name, models.CalibrationFile)
 	}
 	var size int64

@@ -8,13 +8,14 @@ import (
 	"conclave/models"
 )
 
-// Base is the name of the base encoder, and Late that of the late interaction that
-// is shipped; beside the base it costs no pass. Reader is the name of the shipped
-// reader, which is no expert: it marks answers.
+// Base is the name of the base encoder. Late and DesireMe are the late interaction and
+// the DESIRE-ME head that are shipped; beside the base they cost no pass. Reader is the
+// name of the shipped reader, which is no expert: it marks answers.
 const (
-	Base   = "base"
-	Late   = "late"
-	Reader = "reader"
+	Base     = "base"
+	Late     = "late"
+	DesireMe = "desire-me"
+	Reader   = "reader"
 )
 
 // BaseBundle is the name of the base encoder's bundle in a precision.
@@ -41,7 +42,7 @@ func All() []string { return append([]string{Base}, expertNames()...) }
 
 // Specialists are the shipped experts that have a domain.
 func Specialists() []string {
-	return slices.DeleteFunc(expertNames(), func(name string) bool { return name == Late })
+	return slices.DeleteFunc(expertNames(), func(name string) bool { return name == Late || name == DesireMe })
 }
 
 // Same reports whether two lists name the same experts, in any order.

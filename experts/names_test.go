@@ -11,10 +11,10 @@ func TestChosenExperts(t *testing.T) {
 		"":             "base late",
 		"default":      "base late",
 		"none":         "",
-		"all":          "base amazon covid fairytale late medquad nq policy wiki",
+		"all":          "base amazon covid desire-me fairytale late medquad nq policy wiki",
 		"default,mine": "base late mine",
 		"base,late":    "base late",
-		"wiki,all":     "wiki base amazon covid fairytale late medquad nq policy",
+		"wiki,all":     "wiki base amazon covid desire-me fairytale late medquad nq policy",
 	} {
 		if got, err := Chosen(list); err != nil || strings.Join(got, " ") != want {
 			t.Errorf("--experts %q: %v, %v; want %s", list, got, err, want)

@@ -180,7 +180,7 @@ func (e estimate) choices(chosen []*Expert, of shape) (out []Choice) {
 	}
 	mine, isNamed := e.of(of), false
 	mine.Chosen = true
-	all := len(shipped.All()) - 1 // late shares the base's pass
+	all := len(shipped.All()) - 2 // late and desire-me share the base's pass
 	for _, named := range []struct {
 		name    string
 		experts []string

@@ -18,7 +18,7 @@ from conclave_train.cli import main
 from conclave_train.data.records import Domain, Passage, Question
 from conclave_train.desire_me.fit import loss
 from conclave_train.desire_me.graph import write_head
-from conclave_train.desire_me.head import MODES, Head, combine
+from conclave_train.desire_me.head import MODES, Head, combine, in_8_bits
 from conclave_train.desire_me.measure import chance, measure
 from conclave_train.desire_me.settings import DesireMeSettings
 from conclave_train.desire_me.train import DesireMeJob, train_desire_me
@@ -102,6 +102,18 @@ def test_the_graph_gives_the_same(tmp_path: Path, normalise: bool) -> None:
         changed, logits = head(x)
         np.testing.assert_allclose(vector, changed.detach().numpy(), atol=1e-5)
         np.testing.assert_allclose(gate, logits.detach().sigmoid().numpy(), atol=1e-5)
+
+
+def test_a_head_is_shipped_in_8_bits(tmp_path: Path) -> None:
+    whole, scale = in_8_bits(torch.tensor([[[0.5, -2.0], [-1.0, 1.0]]]))
+    assert whole.tolist() == [[[64, -127], [-127, 64]]]  # 63.5 to even
+    torch.testing.assert_close(scale, torch.tensor([[[1 / 127, 2 / 127]]]))
+    head = Head(48, 7, 0.4, True, seed=3)
+    numbers = sum(p.numel() for p in head.parameters())
+    write_head(tmp_path / "head.onnx", head.rounded())
+    assert (tmp_path / "head.onnx").stat().st_size < 1.3 * numbers
+    x = F.normalize(torch.randn(50, 48), dim=-1)
+    assert F.cosine_similarity(head(x)[0], head.rounded()(x)[0]).min() > 0.9999
 
 
 def test_measures_by_hand() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from conclave_train.bundle.graph import Graph
-from conclave_train.desire_me.head import EPSILON, Head
+from conclave_train.desire_me.head import EPSILON, Head, in_8_bits
 
 INPUT, VECTOR, GATE = "question", "vector", "gate"
 
@@ -16,12 +16,18 @@ INPUT, VECTOR, GATE = "question", "vector", "gate"
 def write_head(path: Path, head: Head) -> None:
     """``question`` float32 [batch, D] → ``vector`` [batch, D] and ``gate`` [batch, M], the probabilities.
 
-    Weights are stored as fp16 and cast when the model is loaded; the arithmetic is float32.
+    Matrices are stored in 8 bits with a scale for each column, biases as fp16. Both become float32 when
+    the model is loaded.
     """
     assert head.mode == "desire-me", "other modes are measured and not served"
     g = Graph("desire-me")
 
-    def weight(name: str, value: Tensor) -> str:
+    def matrix(name: str, value: Tensor) -> str:
+        whole, scale = in_8_bits(value.detach())
+        cast = g.op("Cast", [g.constant(name + ".int8", whole.numpy().astype(np.int8))], to=1)
+        return g.op("Mul", [cast, g.constant(name + ".scale", scale.numpy())], name)
+
+    def bias(name: str, value: Tensor) -> str:
         return g.op("Cast", [g.constant(name + ".fp16", value.detach().numpy().astype(np.float16))], name, to=1)
 
     def unit(x: str, epsilon: float) -> str:
@@ -30,7 +36,7 @@ def write_head(path: Path, head: Head) -> None:
 
     x = INPUT
     for i, (w, b) in enumerate(zip(head.gate_weights, head.gate_biases, strict=True)):
-        x = g.op("Gemm", [x, weight(f"gate{i}.weight", w), weight(f"gate{i}.bias", b)])
+        x = g.op("Gemm", [x, matrix(f"gate{i}.weight", w), bias(f"gate{i}.bias", b)])
         if i < 2:
             x = g.op("Relu", [x])
     g.op("Sigmoid", [x], GATE)
@@ -38,12 +44,14 @@ def write_head(path: Path, head: Head) -> None:
     # since a gate's weight is no less than 0 it can be applied before the second, which
     # then is one matrix [M·D/2, D]: Σ g·(W h + b) = Σ W (g·h) + Σ g·b.
     m, d, half = head.down.shape
-    side = head.down.detach().permute(1, 0, 2).reshape(d, m * half)
-    hidden = g.op("Gemm", [INPUT, weight("down.weight", side), weight("down.bias", head.down_bias.flatten())])
+    down = g.op("Transpose", [matrix("down.weight", head.down)], perm=[1, 0, 2])
+    side = g.op("Reshape", [down, g.ints(d, m * half)])
+    hidden = g.op("Gemm", [INPUT, side, bias("down.bias", head.down_bias.flatten())])
     shaped = g.op("Reshape", [g.op("Relu", [hidden]), g.ints(0, m, half)])
     gated = g.op("Mul", [shaped, g.op("Unsqueeze", [GATE, g.ints(2)])])
-    summed = g.op("MatMul", [g.op("Reshape", [gated, g.ints(0, m * half)]), weight("up.weight", head.up.flatten(0, 1))])
-    context = g.op("Add", [summed, g.op("MatMul", [GATE, weight("up.bias", head.up_bias.flatten(0, 1))])])
+    up = g.op("Reshape", [matrix("up.weight", head.up), g.ints(m * half, d)])
+    summed = g.op("MatMul", [g.op("Reshape", [gated, g.ints(0, m * half)]), up])
+    context = g.op("Add", [summed, g.op("MatMul", [GATE, bias("up.bias", head.up_bias.flatten(0, 1))])])
     added = g.op("Mul", [unit(context, EPSILON), g.number(head.beta)])
     if head.normalise:
         g.op("Identity", [unit(g.op("Add", [INPUT, added]), 1e-12)], VECTOR)

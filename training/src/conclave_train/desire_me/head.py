@@ -81,10 +81,18 @@ class Head(nn.Module):
         return logits.detach().sigmoid()
 
     def rounded(self) -> Head:
-        """A copy whose weights are rounded to fp16, as they are shipped."""
+        """A copy with the weights as they are shipped: matrices in 8 bits, biases in fp16."""
         copy = Head(self.dimension, self.domains, self.beta, self.normalise, self.mode)
-        copy.load_state_dict({name: p.half().float() for name, p in self.state_dict().items()})
+        copy.load_state_dict(
+            {n: p.half().float() if "bias" in n else math.prod(in_8_bits(p)) for n, p in self.state_dict().items()}
+        )
         return copy
+
+
+def in_8_bits(weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Whole numbers from -127 to 127 [...,N,M] and each column's scale [...,1,M]; the product is near the weights."""
+    scale = weights.abs().amax(-2, keepdim=True).clamp_min(EPSILON) / 127
+    return (weights / scale).round(), scale
 
 
 def combine(vectors: Tensor, context: Tensor, beta: float, normalise: bool) -> Tensor:
