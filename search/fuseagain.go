@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"conclave/fusion"
@@ -19,9 +20,14 @@ type FuseRequest struct {
 	Weights map[string]float64 `json:"weights,omitempty"`
 	// Confidences of experts, for the methods that weigh by them. Those of others count
 	// for nothing.
-	Confidences   map[string]float64 `json:"confidences,omitempty"`
-	Missing       string             `json:"missing,omitempty"`
-	Normalisation string             `json:"normalisation,omitempty"`
+	Confidences map[string]float64 `json:"confidences,omitempty"`
+	// Granularities are the sources of which the surest answers by cce, and Temperature
+	// divides their scores; 0: fusion.DefaultCCETemperature. A search by cce returns the
+	// hits of the surest alone, so the candidates have to be another method's.
+	Granularities []string `json:"granularities,omitempty"`
+	Temperature   float64  `json:"temperature,omitempty"`
+	Missing       string   `json:"missing,omitempty"`
+	Normalisation string   `json:"normalisation,omitempty"`
 }
 
 // Candidate is a passage that sources have scored: a Result. Its rank, score,
@@ -88,7 +94,7 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 		ranking, err = fusion.Sum(table, sources, fusion.LinearOptions{Normalisation: fusion.Raw, Missing: missing}, k)
 	} else if err == nil {
 		ranking, err = m.Fuse(fusion.Input{Table: table, Sources: e.observed},
-			fusion.Settings{Missing: missing, Normalisation: normalisation, Weights: e.weights}, k)
+			fusion.Settings{Missing: missing, Normalisation: normalisation, Weights: e.weights, CCE: fusion.CCEOptions{Temperature: r.Temperature}}, k)
 	}
 	if err != nil {
 		return FuseResponse{}, &Error{Kind: Invalid, Code: "out_of_range", Detail: "the candidates cannot be fused: " + err.Error(), Err: err}
@@ -100,10 +106,11 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 // the sources that take part and their weights filled in.
 func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 	m, ok := fusion.MethodNamed(r.Fusion)
-	if !ok || m.Granular { // which experts are granularities is not among what sources said
-		wrong.add("unknown_method", "/fusion", "there is no fusion method %s that ranks by itself: %s do", quote(r.Fusion), list(fusion.MethodNames(func(m fusion.Method) bool { return !m.Granular })))
+	if !ok {
+		wrong.add("unknown_method", "/fusion", "there is no fusion method %s that ranks by itself: %s do", quote(r.Fusion), list(fusion.MethodNames(nil)))
 		return nil
 	}
+	e.checkGranularities(r, &m, wrong)
 	lexical := slices.Index(e.kinds, fusion.Lexical)
 	dense := 0
 	for _, k := range e.kinds {
@@ -138,7 +145,7 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 		if named {
 			e.weights[column] = w
 		}
-		o := fusion.Observed{Column: column, Kind: e.kinds[column], Confidence: -1}
+		o := fusion.Observed{Column: column, Kind: e.kinds[column], Confidence: -1, Granular: slices.Contains(r.Granularities, name)}
 		sure, known := r.Confidences[name]
 		if known {
 			o.Confidence = sure
@@ -153,6 +160,31 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 	}
 	return &m
 }
+
+// checkGranularities wants the sources among which cce chooses, which what sources said
+// does not tell, and refuses them with another method.
+func (e *evidence) checkGranularities(r *FuseRequest, m *fusion.Method, wrong *problems) {
+	if !m.Granular {
+		if len(r.Granularities) > 0 || r.Temperature != 0 {
+			wrong.add("unused_option", "/fusion", "fusion method %q does not take granularities and a temperature", m.Name)
+		}
+		return
+	}
+	if len(r.Granularities) == 0 {
+		wrong.add("missing_field", "/granularities", "fusion method %q answers by the granularity that is surest: name the sources that are granularities, such as base and base@1", m.Name)
+	}
+	for i, name := range r.Granularities {
+		if at := slices.Index(e.sources, name); len(e.sources) > 0 && (at < 0 || !e.kinds[at].Dense()) {
+			wrong.add("unknown_source", fmt.Sprintf("/granularities/%d", i), "no candidate has a score of an expert %s", quote(name))
+		}
+	}
+	if r.Temperature < 0 || r.Temperature > maxTemperature {
+		wrong.add("out_of_range", "/temperature", "%v is not between 0 and %d", r.Temperature, maxTemperature)
+	}
+}
+
+// maxTemperature bounds the temperature of cce: above it, all passages are equally likely.
+const maxTemperature = 1000
 
 // weighed is the weight of a source among the contributions.
 func (e *evidence) weighed(source string) (float64, bool) {

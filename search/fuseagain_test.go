@@ -42,7 +42,7 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 		}
 	}()
 	rapid.Check(t, func(t *rapid.T) {
-		m := rapid.SampledFrom(slices.DeleteFunc(fusion.Methods(), func(m fusion.Method) bool { return m.Granular })).Draw(t, "method")
+		m := rapid.SampledFrom(fusion.Methods()).Draw(t, "method")
 		r := Request{
 			Question:   strings.Join(rapid.SliceOfN(rapid.SampledFrom(strings.Fields("red green blue cat dog bird runs sleeps yes no")), 1, 6).Draw(t, "words"), " "),
 			Fusion:     methodsOf(m.Name),
@@ -79,6 +79,15 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := FuseRequest{Fusion: want.Fusion, Candidates: candidatesOf(t, want.Results), Weights: r.Weights, Missing: r.Missing, Normalisation: r.Normalisation, Confidences: map[string]float64{}}
+		if m.Granular { // whose results are the surest's alone
+			again.Granularities = slices.DeleteFunc(slices.Clone(experts), func(name string) bool { return name == "C" })
+			r.Fusion = methodsOf(fusion.MethodRRF)
+			all, err := engine.Search(context.Background(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again.Candidates = candidatesOf(t, all.Results)
+		}
 		for _, source := range want.Sources {
 			if source.Confidence != nil {
 				again.Confidences[source.Name] = *source.Confidence
@@ -179,6 +188,10 @@ func TestFuseRefuses(t *testing.T) {
 	for _, c := range []struct{ request, code, pointer string }{
 		{`{"fusion":"auto"}`, "unknown_method", "/fusion"},
 		{`{"fusion":"gate"}`, "missing_field", "/weights/wiki"},
+		{`{"fusion":"cce"}`, "missing_field", "/granularities"},
+		{`{"fusion":"cce","granularities":["wiki","bm25"]}`, "unknown_source", "/granularities/1"},
+		{`{"fusion":"cce","granularities":["wiki"],"temperature":-1}`, "out_of_range", "/temperature"},
+		{`{"fusion":"rrf","temperature":1}`, "unused_option", "/fusion"},
 		{`{"fusion":"hybrid","confidences":{"wiki":1}}`, "missing_field", "/weights/bm25"},
 		{`{"fusion":"muf"}`, "missing_field", "/confidences"},
 		{`{"fusion":"muf","confidences":{"wiki":1},"weights":{"wiki":1}}`, "unused_option", "/weights"},
