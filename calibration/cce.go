@@ -107,6 +107,16 @@ func (q *Question) granularities() (columns []int) {
 	return columns
 }
 
+// experts are the columns of the named experts.
+func (q *Question) experts(named, sources []string) (columns []int) {
+	for _, o := range q.Sources {
+		if o.Kind.Dense() && slices.Contains(named, sources[o.Column]) {
+			columns = append(columns, o.Column)
+		}
+	}
+	return columns
+}
+
 // CCEFit is the fit for one question, made on other questions.
 type CCEFit struct {
 	Columns     []int // of the granularities
@@ -123,10 +133,13 @@ func (f CCEFit) chosen(sources []fusion.Observed) (out []fusion.Observed) {
 	return out
 }
 
-// FitCCE chooses the granularities and their temperature. Nil: the questions have no
-// granularities.
-func (e *Evidence) FitCCE(ctx context.Context) (record *CCERecord, report *CCEReport, others []CCEFit, err error) {
-	columns := e.Questions[0].granularities()
+// FitCCE chooses three of the granularities, or takes the named experts, whether
+// granularities or not, and fits their temperature. Nil: there are fewer than two.
+func (e *Evidence) FitCCE(ctx context.Context, among ...string) (record *CCERecord, report *CCEReport, others []CCEFit, err error) {
+	columns, most := e.Questions[0].granularities(), mostGranularities
+	if len(among) > 0 {
+		columns, most = e.Questions[0].experts(among, e.Sources), len(among)
+	}
 	if len(columns) < 2 {
 		return nil, nil, nil, nil
 	}
@@ -139,12 +152,12 @@ func (e *Evidence) FitCCE(ctx context.Context) (record *CCERecord, report *CCERe
 			all[i].right = append(all[i].right, q.answeredBy(column))
 		}
 	}
-	model, err := fitCCE(ctx, all)
+	model, err := fitCCE(ctx, all, most)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	models, err := crossFit(all, func(g *granular) string { return g.id },
-		func(others []granular) (cceModel, error) { return fitCCE(ctx, others) },
+		func(others []granular) (cceModel, error) { return fitCCE(ctx, others, most) },
 		func(m cceModel, _ *granular) (cceModel, error) { return m, nil })
 	if err != nil {
 		return nil, nil, nil, err
@@ -182,9 +195,9 @@ type cceModel struct {
 	temperature float64
 }
 
-// fitCCE takes the granularities whose first passages answer most often, of equal ones
-// the first, and the temperature with the lowest ECE of the surest, by golden section.
-func fitCCE(ctx context.Context, questions []granular) (m cceModel, err error) {
+// fitCCE takes the granularities whose first passages answer most often, at most so many,
+// of equal ones the first, and the temperature with the lowest ECE of the surest, by golden section.
+func fitCCE(ctx context.Context, questions []granular, most int) (m cceModel, err error) {
 	if len(questions) == 0 {
 		return m, fmt.Errorf("there are no questions to fit the granularities on")
 	}
@@ -192,7 +205,7 @@ func fitCCE(ctx context.Context, questions []granular) (m cceModel, err error) {
 		m.chosen = append(m.chosen, i)
 	}
 	slices.SortStableFunc(m.chosen, func(a, b int) int { return cmp.Compare(accuracyAlone(questions, b), accuracyAlone(questions, a)) })
-	m.chosen = m.chosen[:min(len(m.chosen), mostGranularities)]
+	m.chosen = m.chosen[:min(len(m.chosen), most)]
 	of := choose(questions, m.chosen)
 	m.temperature, err = minimise(ctx, logarithmic(-3, 1, 12), func(t float64) (float64, error) { return ECE(outcomesAt(of, t)), nil })
 	return m, err

@@ -48,7 +48,7 @@ func asked(n int, temperature float64) []granular {
 func TestFitCCETemperature(t *testing.T) {
 	for _, want := range []float64{.02, .075, .5} {
 		questions := asked(4000, want)
-		m, err := fitCCE(context.Background(), questions)
+		m, err := fitCCE(context.Background(), questions, mostGranularities)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestFitCCEChooses(t *testing.T) {
 	for i := range questions {
 		questions[i] = granular{id: fmt.Sprint(i), scores: [][]float64{{2, 1}, {2, 1}, {2, 1}, {2, 1}}, right: []bool{i < 30, i < 50, i < 10, i < 40}}
 	}
-	m, err := fitCCE(context.Background(), questions)
+	m, err := fitCCE(context.Background(), questions, mostGranularities)
 	if err != nil || !slices.Equal(m.chosen, []int{1, 3, 0}) {
 		t.Errorf("%v were chosen (%v), want [1 3 0]", m.chosen, err)
 	}

@@ -2,10 +2,12 @@ package evaluation
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"conclave/calibration"
@@ -17,13 +19,19 @@ import (
 type PoolReport struct {
 	Domains []DomainInfo `json:"domains"`
 	Rows    []PoolRow    `json:"rows"`
-	// CCE is nil without granularities. Against is the best granularity alone, P the
-	// two-sided p-value of a paired randomisation test of CCE against it, and Regret how
-	// far CCE is behind each domain's own best granularity, on average.
-	CCE     *calibration.CCEReport `json:"cce,omitempty"`
-	Against string                 `json:"against,omitempty"`
-	P       float64                `json:"p,omitempty"`
-	Regret  float64                `json:"regret"`
+	// Best is the granularity that does best alone; "" without granularities.
+	Best string    `json:"best,omitempty"`
+	Sets []PoolSet `json:"sets,omitempty"`
+}
+
+// PoolSet is CCE among some granularities, or other experts. P is the two-sided p-value of a paired
+// randomisation test against the best granularity alone, and Regret how far CCE is behind
+// each domain's own best granularity, of all that there are, on average.
+type PoolSet struct {
+	Among  []string               `json:"among"`
+	CCE    *calibration.CCEReport `json:"cce"`
+	P      float64                `json:"p"`
+	Regret float64                `json:"regret"`
 }
 
 // PoolRow is how often a method ranks the passage that answers first, 0 to 1.
@@ -36,9 +44,10 @@ type PoolRow struct {
 	hits []float64 // of each question
 }
 
-// Pools measures each source alone, sums of the granularities, and CCE by what was
-// fitted on other questions.
-func Pools(ctx context.Context, e *calibration.Evidence) (*PoolReport, error) {
+// Pools measures each source alone, and of each set of granularities, or other experts,
+// their sum and CCE by what was fitted on other questions. No sets: of all granularities
+// the three best.
+func Pools(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*PoolReport, error) {
 	r := &PoolReport{}
 	for _, q := range e.Questions {
 		at := slices.IndexFunc(r.Domains, func(d DomainInfo) bool { return d.Name == q.Domain })
@@ -48,95 +57,108 @@ func Pools(ctx context.Context, e *calibration.Evidence) (*PoolReport, error) {
 		}
 		r.Domains[at].Questions++
 	}
-	_, report, fits, err := e.FitCCE(ctx)
-	if err != nil {
-		return nil, err
-	}
-	add := func(name string, fuse func(i int, table *fusion.Candidates) (fusion.Ranking, error)) error {
-		row := PoolRow{Method: name, Domains: make([]float64, len(r.Domains)), hits: make([]float64, len(e.Questions))}
-		for i := range e.Questions {
-			q := &e.Questions[i]
-			ranking, err := fuse(i, q.Table)
-			if err != nil {
-				return fmt.Errorf("%s: question %s: %w", name, q.ID, err)
-			}
-			if len(ranking.Items) > 0 && q.Relevant[ranking.Items[0].Ordinal] > 0 {
-				row.hits[i] = 1
-				at := slices.IndexFunc(r.Domains, func(d DomainInfo) bool { return d.Name == q.Domain })
-				row.Domains[at] += 1 / float64(r.Domains[at].Questions)
-			}
-		}
-		row.All, row.Mean = mean(row.hits), mean(row.Domains)
-		r.Rows = append(r.Rows, row)
-		return nil
-	}
 	for column, name := range e.Sources {
-		if err := add(name, func(_ int, table *fusion.Candidates) (fusion.Ranking, error) {
+		if err := r.add(e, name, func(_ int, table *fusion.Candidates) (fusion.Ranking, error) {
 			return fusion.Sum(table, []fusion.Source{{Column: column, Weight: 1}}, fusion.LinearOptions{}, 1)
 		}); err != nil {
 			return nil, err
 		}
 	}
-	if r.CCE = report; report == nil {
+	var alone []PoolRow // of the granularities
+	for _, o := range e.Questions[0].Sources {
+		if o.Granular {
+			alone = append(alone, r.Rows[o.Column])
+		}
+	}
+	if len(alone) < 2 {
 		return r, nil
 	}
-	r.best(e)
+	best := slices.MaxFunc(alone, func(a, b PoolRow) int { return cmp.Compare(a.All, b.All) })
+	r.Best = best.Method
+	if len(sets) == 0 {
+		var all []string
+		for _, row := range alone {
+			all = append(all, row.Method)
+		}
+		sets = [][]string{all}
+	}
+	for _, among := range sets {
+		for _, name := range among {
+			if !slices.ContainsFunc(e.Questions[0].Sources, func(o fusion.Observed) bool { return o.Kind.Dense() && e.Sources[o.Column] == name }) {
+				return nil, fmt.Errorf("the collection has no expert %s", name)
+			}
+		}
+		cce, err := r.addSet(ctx, e, among)
+		if err != nil {
+			return nil, err
+		}
+		row, set := r.Rows[len(r.Rows)-1], PoolSet{Among: among, CCE: cce}
+		set.P = PairedRandomisation(row.hits, best.hits, testRounds, 1)
+		for d := range r.Domains {
+			highest := slices.MaxFunc(alone, func(a, b PoolRow) int { return cmp.Compare(a.Domains[d], b.Domains[d]) })
+			set.Regret += (highest.Domains[d] - row.Domains[d]) / float64(len(r.Domains))
+		}
+		r.Sets = append(r.Sets, set)
+	}
+	return r, nil
+}
+
+// add measures a method, whose fuse ranks question i.
+func (r *PoolReport) add(e *calibration.Evidence, name string, fuse func(i int, table *fusion.Candidates) (fusion.Ranking, error)) error {
+	row := PoolRow{Method: name, Domains: make([]float64, len(r.Domains)), hits: make([]float64, len(e.Questions))}
+	for i := range e.Questions {
+		q := &e.Questions[i]
+		ranking, err := fuse(i, q.Table)
+		if err != nil {
+			return fmt.Errorf("%s: question %s: %w", name, q.ID, err)
+		}
+		if len(ranking.Items) > 0 && q.Relevant[ranking.Items[0].Ordinal] > 0 {
+			row.hits[i] = 1
+			at := slices.IndexFunc(r.Domains, func(d DomainInfo) bool { return d.Name == q.Domain })
+			row.Domains[at] += 1 / float64(r.Domains[at].Questions)
+		}
+	}
+	row.All, row.Mean = mean(row.hits), mean(row.Domains)
+	r.Rows = append(r.Rows, row)
+	return nil
+}
+
+// addSet measures what can be made of some granularities, CCE with its fit last.
+func (r *PoolReport) addSet(ctx context.Context, e *calibration.Evidence, among []string) (*calibration.CCEReport, error) {
+	_, report, fits, err := e.FitCCE(ctx, among...)
+	if err != nil {
+		return nil, err
+	}
+	if report == nil {
+		return nil, fmt.Errorf("%v: cce chooses among two experts or more", among)
+	}
+	of := " of " + strings.Join(among, ", ")
 	for _, m := range []struct {
 		name string
 		fuse func(i int, table *fusion.Candidates) (fusion.Ranking, error)
 	}{
-		{"sum of the granularities", func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
+		{"sum" + of, func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
 			var all []fusion.Source
 			for _, column := range fits[i].Columns {
 				all = append(all, fusion.Source{Column: column, Weight: 1})
 			}
 			return fusion.Sum(table, all, fusion.LinearOptions{}, 1)
 		}},
-		{"CCE, weighted sum", func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
+		{"CCE" + of + ", weighted sum", func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
 			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature, Combine: fusion.CombineSum}, fusion.Exact, 1)
 		}},
-		{fmt.Sprintf("CCE, temperature %g", report.Uncalibrated.Temperature), func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
+		{fmt.Sprintf("CCE%s, temperature %g", of, report.Uncalibrated.Temperature), func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
 			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{}, fusion.Exact, 1)
 		}},
-		{"CCE, calibrated on other folds", func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
+		{"CCE" + of + ", calibrated on other folds", func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
 			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature}, fusion.Exact, 1)
 		}},
 	} {
-		if err := add(m.name, m.fuse); err != nil {
+		if err := r.add(e, m.name, m.fuse); err != nil {
 			return nil, err
 		}
 	}
-	r.compare()
-	return r, nil
-}
-
-// best is the granularity that does best alone on all questions.
-func (r *PoolReport) best(e *calibration.Evidence) {
-	highest := -1.0
-	for i, row := range r.Rows {
-		if _, granular := r.CCE.Alone[e.Sources[i]]; granular && row.All > highest {
-			highest, r.Against = row.All, row.Method
-		}
-	}
-}
-
-// compare sets CCE, the last row, against the granularities.
-func (r *PoolReport) compare() {
-	cce := r.Rows[len(r.Rows)-1]
-	for _, row := range r.Rows {
-		if row.Method == r.Against {
-			r.P = PairedRandomisation(cce.hits, row.hits, testRounds, 1)
-		}
-	}
-	for d := range r.Domains {
-		highest := 0.0
-		for _, row := range r.Rows {
-			if _, granular := r.CCE.Alone[row.Method]; granular {
-				highest = max(highest, row.Domains[d])
-			}
-		}
-		r.Regret += (highest - cce.Domains[d]) / float64(len(r.Domains))
-	}
+	return report, nil
 }
 
 // WriteText writes the figures in percent, for people.
@@ -157,8 +179,9 @@ func (r *PoolReport) WriteText(to io.Writer) error {
 		_, _ = fmt.Fprintln(t)
 	}
 	_ = t.Flush()
-	if c := r.CCE; c != nil {
-		_, _ = fmt.Fprintf(out, "\nCCE against %s: p %.4f; behind each domain's best granularity by %.1f on average\n", r.Against, r.P, 100*r.Regret)
+	for _, set := range r.Sets {
+		c := set.CCE
+		_, _ = fmt.Fprintf(out, "\nCCE of %s against %s: p %.4f; behind each domain's best granularity by %.1f on average\n", strings.Join(set.Among, ", "), r.Best, set.P, 100*set.Regret)
 		_, _ = fmt.Fprintf(out, "temperature by golden section %.4f: ECE %.3f on other folds; at %.1f: %.3f\n", c.Temperature, c.ECE, c.Uncalibrated.Temperature, c.Uncalibrated.ECE)
 		writeDescent(out, "gradient descent as printed", c.Printed)
 		writeDescent(out, "with back-tracking", c.Backtracking)

@@ -43,7 +43,7 @@ func TestPools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][4]float64{"base": {.5, .5, 1, 0}, "base@1": {.5, .5, 0, 1}, "bm25": {.1, .1, 2. / 15, 1. / 15}, "CCE, calibrated on other folds": {1, 1, 1, 1}}
+	want := map[string][4]float64{"base": {.5, .5, 1, 0}, "base@1": {.5, .5, 0, 1}, "bm25": {.1, .1, 2. / 15, 1. / 15}, "CCE of base, base@1, calibrated on other folds": {1, 1, 1, 1}}
 	for _, row := range r.Rows {
 		w, ok := want[row.Method]
 		if got := [4]float64{row.All, row.Mean, row.Domains[0], row.Domains[1]}; ok {
@@ -58,11 +58,16 @@ func TestPools(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("without rows for %v", want)
 	}
-	if r.Against != "base" || r.P > .01 || math.Abs(r.Regret) > 1e-9 || r.CCE.Top1 != 1 {
-		t.Errorf("against %s: p %v, regret %v, top-1 %v", r.Against, r.P, r.Regret, r.CCE.Top1)
+	if set := r.Sets[0]; r.Best != "base" || set.P > .01 || math.Abs(set.Regret) > 1e-9 || set.CCE.Top1 != 1 {
+		t.Errorf("against %s: p %v, regret %v, top-1 %v", r.Best, set.P, set.Regret, set.CCE.Top1)
+	}
+	for _, among := range [][]string{{"base"}, {"base", "bm25"}} {
+		if _, err := Pools(context.Background(), e, among); err == nil {
+			t.Errorf("%v: accepted", among)
+		}
 	}
 	var text bytes.Buffer
-	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "CCE against base") {
+	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "CCE of base, base@1 against base") {
 		t.Errorf("%v\n%s", err, &text)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"conclave/calibration"
 	"conclave/configs"
@@ -32,6 +33,7 @@ type evaluating struct {
 	exact     bool
 	timed     int
 	pool      bool
+	among     []string
 
 	report, asJSON, state string
 	runs                  evaluation.Runs
@@ -76,7 +78,8 @@ With --state an interrupted evaluation continues where it stopped.`,
 	flags.IntVar(&x.cands, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
 	flags.BoolVar(&x.exact, "exact", false, "compare with every vector instead of using the graph")
 	flags.IntVar(&x.timed, "timed", 100, "how many `questions` are timed as single requests; 0: none")
-	flags.BoolVar(&x.pool, "pool", false, "rank one passage that answers among nine that BM25 finds first and twenty at random, in place of the whole collection; of the flags only --questions, --limit and --json count")
+	flags.BoolVar(&x.pool, "pool", false, "rank one passage that answers among nine that BM25 finds first and twenty at random, in place of the whole collection; of the flags only --questions, --limit, --among and --json count")
+	flags.StringArrayVar(&x.among, "among", nil, "`names` of granularities, or of other experts, among which cce chooses, with --pool, separated by commas; may be repeated (default: the three best granularities)")
 	flags.StringVar(&x.report, "report", "", "HTML `file` to write, with plots")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON; '-' for standard output instead of the table")
 	flags.StringVar(&x.state, "state", "", "`file` that records progress, so that an interrupted evaluation continues")
@@ -136,7 +139,11 @@ func (x *evaluating) pools(ctx context.Context, engine calibration.PoolGatherer,
 	if err != nil {
 		return err
 	}
-	report, err := evaluation.Pools(ctx, found)
+	var sets [][]string
+	for _, names := range x.among {
+		sets = append(sets, strings.Split(names, ","))
+	}
+	report, err := evaluation.Pools(ctx, found, sets...)
 	if err != nil {
 		return err
 	}
@@ -156,6 +163,9 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 	}
 	if x.depth < 1 || x.timed < 0 || x.cands < 0 {
 		return nil, usagef("--depth is at least 1; --timed and --candidates are 0 or more")
+	}
+	if len(x.among) > 0 && !x.pool {
+		return nil, usagef("--among needs --pool")
 	}
 	if x.runs.Folder == "" && len(x.runs.Of) > 0 {
 		return nil, usagef("--runs-of needs --runs, the folder to write to")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -59,8 +58,12 @@ func TestGranularities(t *testing.T) {
 	if err := json.Unmarshal([]byte(must(both("evaluate", "--collection", "c", "--pool", "--json", "-")...)), &pools); err != nil {
 		t.Fatal(err)
 	}
-	if pools.CCE == nil || len(pools.CCE.Alone) != 4 {
-		t.Errorf("of four granularities the pools have %s", fmt.Sprint(pools.CCE))
+	if len(pools.Sets) != 1 || len(pools.Sets[0].CCE.Alone) != 4 {
+		t.Errorf("of four granularities the pools have %+v", pools.Sets)
+	}
+	among := r.CCE.Granularities[:2]
+	if out := must(both("evaluate", "--collection", "c", "--pool", "--among", strings.Join(among, ","))...); !containsAll(out, []string{"CCE of " + strings.Join(among, ", ") + ", calibrated"}) {
+		t.Errorf("among two: %s", out)
 	}
 }
 
