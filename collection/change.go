@@ -17,11 +17,32 @@ type Change struct {
 	IfAbsent bool
 }
 
-func (c *Change) id() string {
+// ID is that of the passage that the change concerns.
+func (c *Change) ID() string {
 	if c.Put != nil {
 		return c.Put.ID
 	}
 	return c.Delete
+}
+
+// On is what the change does where a passage has the version have, "" where there is
+// none, and it would put one with the version put. The error is a *VersionError.
+func (c *Change) On(have, put string) (Outcome, error) {
+	switch {
+	case c.IfAbsent && have != "":
+		return "", &VersionError{ID: c.ID(), Want: "absent", Have: have}
+	case c.IfMatch == "*" && have == "", c.IfMatch != "" && c.IfMatch != "*" && c.IfMatch != have:
+		return "", &VersionError{ID: c.ID(), Want: c.IfMatch, Have: have}
+	case c.Put == nil && have == "":
+		return Absent, nil
+	case c.Put == nil:
+		return Deleted, nil
+	case have == "":
+		return Created, nil
+	case have == put:
+		return Unchanged, nil
+	}
+	return Replaced, nil
 }
 
 // Outcome says what became of a change.

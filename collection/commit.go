@@ -29,9 +29,8 @@ type commitRequest struct {
 // ready is a change as it goes into the log.
 type ready struct {
 	entry
-	version  string // of a passage that is put
-	ifMatch  string
-	ifAbsent bool
+	version string // of a passage that is put
+	change  Change // of the passage the id alone
 }
 
 // prepare checks and encodes changes. It runs in the caller's goroutine, so that
@@ -40,9 +39,10 @@ func prepare(changes []Change) (*commitRequest, error) {
 	r := &commitRequest{changes: make([]ready, len(changes)), results: make([]ChangeResult, len(changes)), done: make(chan struct{})}
 	for i := range changes {
 		c, out := &changes[i], &r.results[i]
-		r.changes[i] = ready{entry: entry{deleteChange, []byte(c.Delete)}, ifMatch: c.IfMatch, ifAbsent: c.IfAbsent}
-		out.ID = c.id()
+		r.changes[i] = ready{entry: entry{deleteChange, []byte(c.Delete)}, change: *c}
+		out.ID = c.ID()
 		if c.Put != nil {
+			r.changes[i].change.Put = &corpus.Passage{ID: c.Put.ID}
 			if out.Err = c.Put.Check(); out.Err != nil {
 				continue
 			}
@@ -250,7 +250,7 @@ type commitGroup struct {
 func (g *commitGroup) add(c *ready, result *ChangeResult) {
 	have, err := g.version(result.ID)
 	if err == nil {
-		result.Outcome, err = c.check(result.ID, have)
+		result.Outcome, err = c.change.On(have, c.version)
 	}
 	if err != nil {
 		result.Err = err
@@ -263,26 +263,6 @@ func (g *commitGroup) add(c *ready, result *ChangeResult) {
 	g.staged[result.ID] = c.version
 	g.entries = append(g.entries, c.entry)
 	g.results = append(g.results, result)
-}
-
-// check compares a change with what is stored: have is its version, empty when
-// there is none. It returns what the change will be.
-func (c *ready) check(id, have string) (Outcome, error) {
-	switch {
-	case c.ifAbsent && have != "":
-		return "", &VersionError{ID: id, Want: "absent", Have: have}
-	case c.ifMatch == "*" && have == "", c.ifMatch != "" && c.ifMatch != "*" && c.ifMatch != have:
-		return "", &VersionError{ID: id, Want: c.ifMatch, Have: have}
-	case c.kind == deleteChange && have == "":
-		return Absent, nil
-	case c.kind == deleteChange:
-		return Deleted, nil
-	case have == "":
-		return Created, nil
-	case have == c.version:
-		return Unchanged, nil
-	}
-	return Replaced, nil
 }
 
 // version is that of the stored passage, empty when there is none.

@@ -114,13 +114,10 @@ func (f *vectorFile) cut(encoder PassageEncoder, batch []corpus.Passage) (texts 
 
 // append writes the vectors of a batch of passages.
 func (f *vectorFile) append(batch []corpus.Passage, vectors [][]float32) error {
-	if len(vectors) != len(batch) {
-		return fmt.Errorf("the encoder gave %d vectors for %d passages", len(vectors), len(batch))
+	if err := checkMade(vectors, batch, f.expert); err != nil {
+		return err
 	}
-	for i, v := range vectors {
-		if err := checkVector(v, f.expert); err != nil {
-			return fmt.Errorf("the vector of passage %q %w", batch[i].ID, err)
-		}
+	for _, v := range vectors {
 		if err := f.to.Append(v); err != nil {
 			return err
 		}
@@ -167,6 +164,19 @@ func (f *vectorFile) abort() {
 	if f.parts != nil {
 		f.parts.Abort()
 	}
+}
+
+// checkMade refuses what an expert's encoder cannot have made of passages.
+func checkMade(vectors [][]float32, of []corpus.Passage, x expertManifest) error {
+	if len(vectors) != len(of) {
+		return fmt.Errorf("the encoder gave %d vectors for %d passages", len(vectors), len(of))
+	}
+	for i, v := range vectors {
+		if err := checkVector(v, x); err != nil {
+			return fmt.Errorf("the vector of passage %q %w", of[i].ID, err)
+		}
+	}
+	return nil
 }
 
 func checkVector(v []float32, x expertManifest) error {

@@ -34,9 +34,9 @@ func (s states) set(changes []Change, inDoubt bool) {
 			text = c.Put.Text
 		}
 		if inDoubt {
-			s[c.id()] = append(slices.Clone(s.of(c.id())), text)
+			s[c.ID()] = append(slices.Clone(s.of(c.ID())), text)
 		} else {
-			s[c.id()] = []string{text}
+			s[c.ID()] = []string{text}
 		}
 	}
 }

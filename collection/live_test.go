@@ -101,24 +101,24 @@ func TestLive(t *testing.T) {
 					mu.Lock()
 					for i, c := range changes {
 						r := results[i]
-						_, was := live[c.id()]
-						if r.Err != nil || r.ID != c.id() || (r.Outcome == Created || r.Outcome == Absent) == was {
-							t.Errorf("%+v for %s, which was there: %v", r, c.id(), was)
+						_, was := live[c.ID()]
+						if r.Err != nil || r.ID != c.ID() || (r.Outcome == Created || r.Outcome == Absent) == was {
+							t.Errorf("%+v for %s, which was there: %v", r, c.ID(), was)
 						}
 						if c.Put == nil {
-							delete(live, c.id())
+							delete(live, c.ID())
 						} else {
-							live[c.id()] = *c.Put
+							live[c.ID()] = *c.Put
 						}
 					}
 					mu.Unlock()
 					// What was acknowledged is read back at once, flushed or not.
-					p, version, ok, err := l.Passage(changes[0].id())
+					p, version, ok, err := l.Passage(changes[0].ID())
 					mu.Lock()
-					want, is := live[changes[0].id()]
+					want, is := live[changes[0].ID()]
 					mu.Unlock()
 					if err != nil || ok != is || is && (p.Text != want.Text || version != want.Version()) {
-						t.Errorf("%s reads as %+v, %v, %v, want %+v", changes[0].id(), p, ok, err, want)
+						t.Errorf("%s reads as %+v, %v, %v, want %+v", changes[0].ID(), p, ok, err, want)
 					}
 				}
 			})

@@ -124,7 +124,7 @@ func checkAfterLiveCut(t *testing.T, name string, d *forgetfulDisk, dir string, 
 				if c.Put == nil {
 					delete(texts, c.Delete)
 				} else {
-					texts[c.id()] = c.Put.Text
+					texts[c.ID()] = c.Put.Text
 				}
 			}
 		}

@@ -125,7 +125,7 @@ func stateAfter(first []corpus.Passage, made []numberedChange, last uint64) map[
 		case c.change.Put == nil:
 			delete(live, c.change.Delete)
 		default:
-			live[c.change.id()] = *c.change.Put
+			live[c.change.ID()] = *c.change.Put
 		}
 	}
 	return live

@@ -1,0 +1,33 @@
+package bm25
+
+// pairGap joins the two terms of a phrase in a token. No term holds it, while some
+// hold an underscore.
+const pairGap = "+"
+
+// Words are the terms of a passage, in order. An engine that indexes them as they are,
+// with Lucene's BM25 and the same constants, scores as Searcher does.
+func Words(title, text string) []string { return append(Analyse(title), Analyse(text)...) }
+
+// Pairs are the phrases of a passage as tokens (see Searcher.Phrases), and one more
+// token, which no question has, for the title and the text each where it has terms: so
+// there are as many as Words, and an engine that indexes them has the lengths that
+// phrases are scored with.
+func Pairs(title, text string) (tokens []string) {
+	for _, part := range [...]string{title, text} {
+		if terms := Analyse(part); len(terms) > 0 {
+			tokens = append(append(tokens, pairGap), pairs(terms)...)
+		}
+	}
+	return tokens
+}
+
+// QuestionPairs are the phrases of a question as the tokens of Pairs, in order and with
+// repetitions.
+func QuestionPairs(question string) []string { return pairs(Analyse(question)) }
+
+func pairs(terms []string) (tokens []string) {
+	for i := 1; i < len(terms); i++ {
+		tokens = append(tokens, terms[i-1]+pairGap+terms[i])
+	}
+	return tokens
+}

@@ -1,0 +1,159 @@
+package collection
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"conclave/ann"
+	"conclave/bm25"
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// Analyser is the fingerprint of this program's analysis of text into terms.
+func Analyser() string { return analyserFingerprint() }
+
+// WordParams are the constants that the words of the generation were indexed with.
+func (g *Generation) WordParams() bm25.Params { return g.manifest.Words.params() }
+
+// Source gives the passages of the generation, in the order of their ids.
+func (g *Generation) Source() Source { return &storedSource{generation: g} }
+
+// storedSource reads some ids ahead.
+type storedSource struct {
+	generation *Generation
+	after      string
+	next       []rank.Ordinal
+	done       int64
+}
+
+// sourceAhead is how many ids are found at once.
+const sourceAhead = 256
+
+func (s *storedSource) Next() (p corpus.Passage, err error) {
+	if len(s.next) == 0 {
+		if s.next, err = s.generation.After(s.after, sourceAhead); err != nil {
+			return p, err
+		}
+		if len(s.next) == 0 {
+			return p, io.EOF
+		}
+	}
+	if p, err = s.generation.Passage(s.next[0]); err != nil {
+		return p, err
+	}
+	s.next, s.after = s.next[1:], p.ID
+	s.done++
+	return p, nil
+}
+
+// Place names the collection; there are no lines.
+func (s *storedSource) Place() corpus.Place { return corpus.Place{File: s.generation.dir} }
+
+// Progress counts passages.
+func (s *storedSource) Progress() (done, total int64) { return s.done, int64(s.generation.Len()) }
+
+// StoredEncoders are the experts of the generation as encoders that give the vectors
+// that it has, and encode nothing. It is an error where a passage has a vector for each
+// of several parts.
+func (g *Generation) StoredEncoders() (out []PassageEncoder, err error) {
+	for _, x := range g.manifest.Experts {
+		e := storedEncoder{expert: x, late: g.manifest.keeper(x.Name).Index.Kind == ann.Late}
+		if x.Parts || g.manifest.keeper(x.Name).Parts {
+			return nil, fmt.Errorf("expert %q has vectors of parts of passages", x.Name)
+		}
+		if x.Owner == "" {
+			e.generation = g
+			e.vectors, _ = g.Expert(x.Name)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// storedEncoder is an expert of a generation.
+type storedEncoder struct {
+	expert     expertManifest
+	late       bool
+	generation *Generation
+	vectors    *Vectors
+}
+
+func (e storedEncoder) Name() string                         { return e.expert.Name }
+func (e storedEncoder) Dimension() int                       { return e.expert.Dimension }
+func (e storedEncoder) Fingerprint() string                  { return e.expert.Fingerprint }
+func (e storedEncoder) Late() bool                           { return e.late && e.expert.Owner == "" }
+func (e storedEncoder) Parts() func(text string) []rank.Span { return nil }
+func (e storedEncoder) Owner() string                        { return e.expert.Owner }
+
+// EncodePassages reads the vectors of passages of the generation.
+func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) (out [][]float32, err error) {
+	if e.vectors == nil {
+		return nil, fmt.Errorf("expert %q has no vectors of its own", e.expert.Name)
+	}
+	for _, p := range passages {
+		ordinal, ok, err := e.generation.Ordinal(p.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, fmt.Errorf("passage %q is not in the collection", p.ID)
+		}
+		vector, err := e.vectors.Vector(ordinal)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, vector)
+	}
+	return out, ctx.Err()
+}
+
+// EncodeTogether gives the vectors of passages by every encoder that has its own, by the
+// names of the encoders: what a segment of them would hold. Two that one pass can serve
+// share it.
+func EncodeTogether(ctx context.Context, encoders []PassageEncoder, shared []SharedPass, passages []corpus.Passage) (map[string][][]float32, error) {
+	out := map[string][][]float32{}
+	if len(passages) == 0 {
+		return out, nil
+	}
+	wanted := map[string]PassageEncoder{}
+	for _, e := range encoders {
+		if e.Owner() == "" {
+			wanted[e.Name()] = e
+		}
+	}
+	check := func(e PassageEncoder, vectors [][]float32, err error) error {
+		if err == nil {
+			err = checkMade(vectors, passages, describeExpert(e, Index{}))
+		}
+		if err != nil {
+			return fmt.Errorf("expert %s: encoding passages %q to %q: %w", e.Name(), passages[0].ID, passages[len(passages)-1].ID, err)
+		}
+		out[e.Name()] = vectors
+		return nil
+	}
+	for _, s := range shared {
+		late, dense := wanted[s.Late.Name()], wanted[s.Dense.Name()]
+		if late == nil || dense == nil || dense.Parts() != nil || late.Fingerprint() != s.Late.Fingerprint() || dense.Fingerprint() != s.Dense.Fingerprint() || out[late.Name()] != nil || out[dense.Name()] != nil {
+			continue
+		}
+		ofLate, ofDense, err := s.Encode(ctx, passages)
+		if err := check(late, ofLate, err); err != nil {
+			return nil, err
+		}
+		if err := check(dense, ofDense, err); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range encoders {
+		if wanted[e.Name()] == nil || out[e.Name()] != nil {
+			continue
+		}
+		vectors, err := e.EncodePassages(ctx, passages)
+		if err := check(e, vectors, err); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,282 @@
+package opensearch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// The bounds of one bulk request. One larger document goes by itself.
+const (
+	bulkBytes = 8 << 20
+	bulkItems = 500
+)
+
+// How long a request that changes something is waited for, and how long it is tried again
+// while nothing gets through.
+const (
+	bulkTimeout  = 30 * time.Second
+	bulkPatience = 2 * time.Minute
+	firstPause   = 100 * time.Millisecond
+	longestPause = 5 * time.Second
+)
+
+// A verb is what a bulk request does with a document.
+type verb string
+
+const (
+	creating  verb = "create" // it must not be there
+	replacing verb = "index"  // all that is there of it
+	updating  verb = "update" // fields of what is there
+	removing  verb = "delete"
+)
+
+// operation is one change of one document. All but creating have the sequence number of
+// what they change, so that what was changed in between by another is not lost, and what
+// is sent twice is done once.
+type operation struct {
+	verb        verb
+	id          string
+	body        []byte // one line of JSON; none of removing
+	seqNo, term int64
+}
+
+// appendTo appends the lines of an operation.
+func (o *operation) appendTo(b []byte) []byte {
+	b = append(b, `{"`...)
+	b = append(b, o.verb...)
+	b = append(b, `":{`...)
+	b = appendField(b, "_id", o.id)
+	if o.verb != creating {
+		b = fmt.Appendf(b, `,"if_seq_no":%d,"if_primary_term":%d`, o.seqNo, o.term)
+	}
+	b = append(b, "}}\n"...)
+	if o.verb == removing {
+		return b
+	}
+	if o.verb == updating {
+		b = append(append(append(b, `{"doc":`...), o.body...), '}')
+	} else {
+		b = append(b, o.body...)
+	}
+	return append(b, '\n')
+}
+
+// done is what became of an operation.
+type done struct {
+	status int
+	why    string // of what was refused
+	// unsure: it was sent before this, and nobody said what became of that. Then a
+	// conflict may be with itself.
+	unsure bool
+}
+
+// made reports that the change was made by this very request.
+func (d done) made() bool { return d.status == 200 || d.status == 201 }
+
+// conflict reports that another state was found than the operation's condition says.
+func (d done) conflict() bool { return d.status == 409 || d.status == 404 }
+
+// again reports that the cluster could not do it now.
+func (d done) again() bool { return d.status == 429 || d.status >= 500 }
+
+// bulk makes changes and says what became of each. What the cluster cannot do now, or
+// says nothing of, is sent again, with pauses: a conflict is then possible with what went
+// through unnoticed (done.unsure). The error is that of a cluster that did nothing for
+// bulkPatience, or that refuses all.
+func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error) {
+	out := make([]done, len(operations))
+	left := make([]int, len(operations))
+	for i := range left {
+		left[i] = i
+	}
+	limit, pause, since := bulkItems, firstPause, time.Now()
+	for len(left) > 0 {
+		n, body := 0, []byte(nil)
+		for n < len(left) && n < limit && (n == 0 || len(body)+len(operations[left[n]].body) < bulkBytes) {
+			body = operations[left[n]].appendTo(body)
+			n++
+		}
+		sent := left[:n]
+		results, err := s.send(ctx, operations, sent, body)
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		var status *StatusError
+		switch known := errors.As(err, &status); {
+		case known && status.Status == 413 && n > 1: // Request Entity Too Large
+			limit = max(1, n/2)
+			continue
+		case known && status.Status != 429 && status.Status < 500 && status.Status != 408:
+			return out, fmt.Errorf("writing to %s: %w", s.index, err)
+		}
+		var again []int
+		progress := false
+		for i, at := range sent {
+			if err != nil {
+				refused := status != nil && status.Status == 429 // before anything was done
+				out[at].unsure = out[at].unsure || !refused
+				again = append(again, at)
+				continue
+			}
+			r := results[i]
+			r.unsure = out[at].unsure || r.status >= 500
+			out[at] = r
+			if r.again() {
+				again = append(again, at)
+			} else {
+				progress = true
+			}
+		}
+		left = append(again, left[n:]...)
+		if progress {
+			since = time.Now()
+		}
+		if len(again) == 0 {
+			pause = firstPause
+			continue
+		}
+		if err == nil {
+			err = fmt.Errorf("%q: status %d: %s", operations[again[0]].id, out[again[0]].status, out[again[0]].why)
+		}
+		if time.Since(since) > bulkPatience {
+			return out, fmt.Errorf("writing to %s: nothing got through for %v: %w", s.index, bulkPatience, err)
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return out, err
+		}
+		pause = min(2*pause, longestPause)
+	}
+	return out, nil
+}
+
+// send sends operations in one request. An error says nothing of what was done, unless it
+// is a status.
+func (s *Store) send(ctx context.Context, operations []operation, sent []int, body []byte) ([]done, error) {
+	ctx, cancel := context.WithTimeout(ctx, bulkTimeout)
+	defer cancel()
+	answer, err := s.client.Do(ctx, "POST", s.path("/_bulk?timeout=20s"), body)
+	if err != nil {
+		return nil, err
+	}
+	want := make([]*operation, len(sent))
+	for i, at := range sent {
+		want[i] = &operations[at]
+	}
+	return parseBulk(answer, want)
+}
+
+// parseBulk reads the answer to operations, in their order.
+func parseBulk(answer []byte, want []*operation) ([]done, error) {
+	var got struct {
+		Items []map[verb]struct {
+			ID     string          `json:"_id"`
+			Status int             `json:"status"`
+			Error  json.RawMessage `json:"error"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	if len(got.Items) != len(want) {
+		return nil, fmt.Errorf("%w: %d items for %d operations", errAnswer, len(got.Items), len(want))
+	}
+	out := make([]done, len(want))
+	for i, item := range got.Items {
+		r, ok := item[want[i].verb]
+		if !ok || len(item) != 1 || r.ID != want[i].id || r.Status < 200 || r.Status > 599 {
+			return nil, fmt.Errorf("%w: item %d is not of %s %q", errAnswer, i, want[i].verb, want[i].id)
+		}
+		out[i] = done{status: r.Status, why: reason(r.Error)}
+		if out[i].made() && len(r.Error) > 0 && !bytes.Equal(r.Error, []byte("null")) {
+			return nil, fmt.Errorf("%w: item %d succeeded with an error", errAnswer, i)
+		}
+	}
+	return out, nil
+}
+
+// reason is what an error of an item, or of a request, says, for people.
+func reason(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	var whole struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(raw, &whole) == nil && len(whole.Error) > 0 && whole.Error[0] == '{' {
+		return reason(whole.Error)
+	}
+	var e struct {
+		Type   string `json:"type"`
+		Reason string `json:"reason"`
+		Cause  *struct {
+			Reason string `json:"reason"`
+		} `json:"caused_by"`
+	}
+	if json.Unmarshal(raw, &e) != nil || e.Reason == "" {
+		return string(raw[:min(len(raw), 300)])
+	}
+	said := []string{e.Type, e.Reason}
+	if e.Cause != nil && e.Cause.Reason != "" {
+		said = append(said, e.Cause.Reason)
+	}
+	return strings.Join(said, ": ")
+}
+
+// get reads what there is of ids, as it was acknowledged last, with the named fields.
+func (s *Store) get(ctx context.Context, ids []string, fields ...string) ([]stored, error) {
+	body, err := json.Marshal(object{"ids": ids})
+	if err != nil {
+		return nil, err
+	}
+	path := "/" + url.PathEscape(s.index) + "/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, fieldVersion, fieldExperts), ","))
+	var out []stored
+	_, err = s.ask(ctx, "POST", path, body, func(answer []byte) (err error) {
+		out, err = parseGot(answer, ids)
+		return err
+	})
+	return out, err
+}
+
+// ask sends what changes nothing, or may be done twice, until the cluster does it, refuses
+// it, or did not for a while. check looks at the answer; where it finds that the
+// answer is not whole (errAnswer), that is tried again, too.
+func (s *Store) ask(ctx context.Context, method, path string, body []byte, check func(answer []byte) error) (answer []byte, err error) {
+	pause, since := firstPause, time.Now()
+	for {
+		trying, cancel := context.WithTimeout(ctx, bulkTimeout)
+		answer, err = s.client.Do(trying, method, path, body)
+		cancel()
+		if err == nil {
+			if err = check(answer); err == nil || !errors.Is(err, errAnswer) {
+				return answer, err
+			}
+		}
+		var status *StatusError
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.As(err, &status) && status.Status != 429 && status.Status < 502, time.Since(since) > bulkPatience:
+			return nil, err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return nil, err
+		}
+		pause = min(2*pause, longestPause)
+	}
+}
+
+// sleep waits, unless ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,138 @@
+package opensearch
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Access says how a client makes itself known to a cluster, and the cluster to it.
+type Access struct {
+	CA       string // file of certificates to trust; "": those of the system
+	User     string
+	Password string
+	APIKey   string // in the place of a user
+}
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 512 << 20
+
+// Client sends requests to the nodes of a cluster, in turn. It is safe for concurrent use.
+type Client struct {
+	nodes         []*url.URL
+	http          *http.Client
+	authorization string
+	user          *url.Userinfo
+	next          atomic.Uint64
+}
+
+// NewClient makes a client of the nodes. It connects to none yet.
+func NewClient(nodes []*url.URL, a Access) (*Client, error) {
+	if len(nodes) == 0 {
+		return nil, errors.New("a cluster has to have a node")
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64
+	transport.DialContext = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
+	if a.CA != "" {
+		pem, err := os.ReadFile(a.CA)
+		if err != nil {
+			return nil, fmt.Errorf("reading the certificates to trust: %w", err)
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s has no certificate in PEM", a.CA)
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
+	c := &Client{nodes: nodes, http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // credentials go to no other host
+	}}}
+	switch {
+	case a.APIKey != "" && a.User != "":
+		return nil, errors.New("a cluster is accessed with a user or with an API key, not with both")
+	case a.APIKey != "":
+		c.authorization = "ApiKey " + a.APIKey
+	case a.User != "":
+		c.user = url.UserPassword(a.User, a.Password)
+	}
+	return c, nil
+}
+
+// StatusError is an answer with a status that is no success.
+type StatusError struct {
+	Status int
+	Body   string // the beginning
+}
+
+func (e *StatusError) Error() string {
+	why := cmp.Or(reason([]byte(e.Body)), http.StatusText(e.Status))
+	return fmt.Sprintf("the cluster answers with status %d: %.600s", e.Status, why)
+}
+
+func isStatus(err error, status int) bool {
+	var s *StatusError
+	return errors.As(err, &s) && s.Status == status
+}
+
+// Do sends a request to a node and gives the body of its answer. Where no connection to a
+// node can be made, nothing was sent, and the next one is asked. Another status than 2xx
+// is a *StatusError; with any other error it is unknown what the cluster did.
+func (c *Client) Do(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
+	first := c.next.Add(1)
+	for i := range uint64(len(c.nodes)) {
+		answer, err = c.ask(ctx, c.nodes[(first+i)%uint64(len(c.nodes))], method, path, body)
+		var dial *net.OpError
+		if !errors.As(err, &dial) || dial.Op != "dial" || ctx.Err() != nil {
+			break
+		}
+	}
+	return answer, err
+}
+
+// ask asks one node.
+func (c *Client) ask(ctx context.Context, node *url.URL, method, path string, body []byte) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, node.String()+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+		if last := path[strings.LastIndexByte(path, '/')+1:]; strings.HasPrefix(last, "_bulk") || strings.HasPrefix(last, "_msearch") {
+			r.Header.Set("Content-Type", "application/x-ndjson")
+		}
+	}
+	if c.authorization != "" {
+		r.Header.Set("Authorization", c.authorization)
+	}
+	if password, ok := c.user.Password(); ok {
+		r.SetBasicAuth(c.user.Username(), password)
+	}
+	a, err := c.http.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = a.Body.Close() }()
+	answer, err := io.ReadAll(io.LimitReader(a.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(answer) > maxAnswer:
+		return nil, fmt.Errorf("the answer of %s has more than %d bytes", node.Host, maxAnswer)
+	case a.StatusCode/100 != 2:
+		return nil, &StatusError{a.StatusCode, string(answer[:min(len(answer), 4096)])}
+	}
+	return answer, nil
+}

@@ -1,0 +1,226 @@
+package opensearch
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"conclave/ann"
+	"conclave/bm25"
+	"conclave/corpus"
+)
+
+// vectorsOf are the vectors of one passage by expert, each expert of the manifest that
+// has its own; of a late one the list of its tokens' vectors.
+type vectorsOf map[string][]float32
+
+// appendPassage appends the document of a passage, as JSON in one line.
+func appendPassage(b []byte, m *Manifest, p *corpus.Passage, vectors vectorsOf) ([]byte, error) {
+	record, err := p.AppendBinary(nil)
+	if err != nil {
+		return b, err
+	}
+	b = append(b, '{')
+	b = appendField(b, fieldID, p.ID)
+	if p.Title != "" {
+		b = appendField(append(b, ','), fieldTitle, p.Title)
+	}
+	b = appendField(append(b, ','), fieldText, p.Text)
+	if len(p.Tags) > 0 {
+		b = appendField(append(b, ','), fieldTags, p.Tags)
+	}
+	if len(p.Metadata) > 0 {
+		metadata, err := json.Marshal(p.Metadata)
+		if err != nil {
+			return b, err
+		}
+		b = appendField(append(b, ','), fieldMetadata, string(metadata))
+	}
+	b = appendField(append(b, ','), fieldVersion, corpus.VersionOf(record))
+	b = appendField(append(b, ','), fieldWords, strings.Join(bm25.Words(p.Title, p.Text), " "))
+	if m.Words.Phrases {
+		b = appendField(append(b, ','), fieldPairs, strings.Join(bm25.Pairs(p.Title, p.Text), " "))
+	}
+	b, err = appendVectors(append(b, ','), m, vectors)
+	return append(b, '}'), err
+}
+
+// appendVectors appends the fields of vectors, and which experts' they are.
+func appendVectors(b []byte, m *Manifest, vectors vectorsOf) ([]byte, error) {
+	marks := []string{}
+	for _, x := range m.keepers() {
+		vector, ok := vectors[x.Name]
+		if !ok {
+			return b, fmt.Errorf("there is no vector of expert %s", x.Name)
+		}
+		marks = append(marks, x.mark())
+		if x.Late {
+			codes, err := ann.TokenCodes(vector, x.Dimension)
+			if err != nil {
+				return b, fmt.Errorf("expert %s: %w", x.Name, err)
+			}
+			b = append(appendField(b, x.field(), base64.StdEncoding.EncodeToString(codes)), ',')
+			continue
+		}
+		b = strconv.AppendQuote(b, x.field())
+		b = append(appendVector(append(b, ':'), vector), ',')
+	}
+	return appendField(b, fieldExperts, marks), nil
+}
+
+// appendField appends a name and what is a string or a list of strings.
+func appendField(b []byte, name string, value any) []byte {
+	b = append(strconv.AppendQuote(b, name), ':') // names are plain
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value) // strings can be encoded
+	return append(b, bytes.TrimSuffix(text.Bytes(), []byte{'\n'})...)
+}
+
+// appendVector appends numbers so that reading them gives the same bits. A zero below
+// zero needs its fraction, since "-0" is read as a whole number, which has one zero.
+func appendVector(b []byte, vector []float32) []byte {
+	b = append(b, '[')
+	for i, x := range vector {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if x == 0 && math.Signbit(float64(x)) {
+			b = append(b, "-0.0"...)
+			continue
+		}
+		b = strconv.AppendFloat(b, float64(x), 'g', -1, 32)
+	}
+	return append(b, ']')
+}
+
+// source is the document of a passage as it is read.
+type source map[string]json.RawMessage
+
+// passage reads a passage, which has to be the one that its version names.
+func (s source) passage(id string) (p corpus.Passage, err error) {
+	var metadata, version string
+	for name, into := range map[string]any{fieldID: &p.ID, fieldTitle: &p.Title, fieldText: &p.Text, fieldTags: &p.Tags, fieldMetadata: &metadata, fieldVersion: &version} {
+		if raw, ok := s[name]; ok {
+			if err := json.Unmarshal(raw, into); err != nil {
+				return p, fmt.Errorf("passage %q: field %s: %w", id, name, err)
+			}
+		}
+	}
+	if metadata != "" {
+		d := json.NewDecoder(strings.NewReader(metadata))
+		d.UseNumber()
+		if err := d.Decode(&p.Metadata); err != nil {
+			return p, fmt.Errorf("passage %q: field %s: %w", id, fieldMetadata, err)
+		}
+		if _, err := d.Token(); err != io.EOF {
+			return p, fmt.Errorf("passage %q: field %s: something follows its end", id, fieldMetadata)
+		}
+	}
+	if err := p.Check(); err != nil {
+		return p, fmt.Errorf("passage %q: %w", id, err)
+	}
+	switch now := p.Version(); {
+	case p.ID != id:
+		return p, fmt.Errorf("passage %q: its field %s is %q", id, fieldID, p.ID)
+	case now != version:
+		return p, fmt.Errorf("passage %q: its version is %s, and its field %s says %q: something else than conclave wrote it", id, now, fieldVersion, version)
+	}
+	return p, nil
+}
+
+// vector reads the vectors of an expert.
+func (s source) vector(x Expert) ([]float32, error) {
+	raw, ok := s[x.field()]
+	if !ok {
+		return nil, fmt.Errorf("it has no field %s", x.field())
+	}
+	if !x.Late {
+		var vector []float32
+		if err := json.Unmarshal(raw, &vector); err != nil {
+			return nil, fmt.Errorf("field %s: %w", x.field(), err)
+		}
+		if len(vector) != x.Dimension {
+			return nil, fmt.Errorf("field %s has %d numbers, and expert %s has %d", x.field(), len(vector), x.Name, x.Dimension)
+		}
+		return vector, nil
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return nil, fmt.Errorf("field %s: %w", x.field(), err)
+	}
+	codes, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("field %s: %w", x.field(), err)
+	}
+	return ann.TokenVectors(codes, x.Dimension)
+}
+
+// stored is what there is of an id.
+type stored struct {
+	found   bool
+	version string
+	experts []string
+	seqNo   int64
+	term    int64
+	source  source
+}
+
+// errAnswer is the error of an answer that is not whole, or makes no sense: another one
+// to the same request may be better.
+var errAnswer = errors.New("the cluster's answer is not whole")
+
+// parseGot reads the answer to _mget of ids, in their order.
+func parseGot(answer []byte, ids []string) ([]stored, error) {
+	var got struct {
+		Docs []struct {
+			ID     string          `json:"_id"`
+			Found  *bool           `json:"found"`
+			SeqNo  *int64          `json:"_seq_no"`
+			Term   *int64          `json:"_primary_term"`
+			Source source          `json:"_source"`
+			Error  json.RawMessage `json:"error"`
+		} `json:"docs"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	if len(got.Docs) != len(ids) {
+		return nil, fmt.Errorf("%w: %d documents for %d ids", errAnswer, len(got.Docs), len(ids))
+	}
+	out := make([]stored, len(ids))
+	for i, d := range got.Docs {
+		switch {
+		case d.ID != ids[i]:
+			return nil, fmt.Errorf("%w: the document of %q in the place of %q", errAnswer, d.ID, ids[i])
+		case len(d.Error) > 0:
+			return nil, fmt.Errorf("%w: reading %q: %.300s", errAnswer, ids[i], d.Error)
+		case d.Found == nil:
+			return nil, fmt.Errorf("%w: nothing is said of %q", errAnswer, ids[i])
+		case !*d.Found:
+			continue
+		case d.SeqNo == nil || d.Term == nil || d.Source == nil:
+			return nil, fmt.Errorf("%w: %q without sequence number or source", errAnswer, ids[i])
+		}
+		s := stored{found: true, seqNo: *d.SeqNo, term: *d.Term, source: d.Source}
+		for name, into := range map[string]any{fieldVersion: &s.version, fieldExperts: &s.experts} {
+			if raw, ok := d.Source[name]; ok {
+				if err := json.Unmarshal(raw, into); err != nil {
+					return nil, fmt.Errorf("passage %q: field %s: %w", ids[i], name, err)
+				}
+			}
+		}
+		if s.version == "" {
+			return nil, fmt.Errorf("passage %q has no %s: something else than conclave wrote it", ids[i], fieldVersion)
+		}
+		out[i] = s
+	}
+	return out, nil
+}

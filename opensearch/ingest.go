@@ -1,0 +1,245 @@
+package opensearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"conclave/collection"
+	"conclave/corpus"
+)
+
+// batchPassages is how many passages are read, encoded and written at a time. What was
+// encoded and not yet written is encoded again after an interruption: a batch at most.
+const batchPassages = 256
+
+// Report says what indexing did.
+type Report struct {
+	collection.BuildReport
+	// There is how many passages were found with this very content and these vectors.
+	There int `json:"there"`
+}
+
+// Build makes an index of the passages of source, or goes on with one that an
+// interrupted Build began: passages that are there with their vectors are not encoded
+// again. The manifest is written last; until then Open refuses the index.
+func Build(ctx context.Context, client Requester, index string, shape Shape, source collection.Source, o collection.BuildOptions, calibration string) (report Report, err error) {
+	s, err := begin(ctx, client, index, o, shape)
+	if err != nil {
+		return report, err
+	}
+	if report, err = s.Add(ctx, source, o); err != nil {
+		return report, err
+	}
+	if err := s.refresh(ctx); err != nil {
+		return report, err
+	}
+	if s.about.Plan != nil {
+		done := *s.about.Plan
+		done.Calibration = calibration
+		err = s.publish(ctx, meta{Manifest: &done})
+	}
+	return report, err
+}
+
+// Add writes the passages of source. One that is there with the same content and with
+// vectors of these experts is left as it is; with another content it is a clash, unless
+// Replace says that the new one counts.
+//
+// Searches see passages as they are written, and not all at once.
+func (s *Store) Add(ctx context.Context, source collection.Source, o collection.BuildOptions) (report Report, err error) {
+	m := s.current()
+	if err := m.matches(o.Experts); err != nil {
+		return report, err
+	}
+	report.Recall = map[string]collection.Recall{}
+	for ended := false; !ended; {
+		var batch []corpus.Passage
+		if batch, ended, err = s.readBatch(source, o, &report); err != nil {
+			return report, err
+		}
+		if err := s.addBatch(ctx, m, source.Place(), batch, o, &report); err != nil {
+			return report, err
+		}
+		done, total := source.Progress()
+		if o.Progress != nil {
+			o.Progress(collection.Progress{Stage: collection.Encoding, Done: done, Total: total, Unit: "bytes", Passages: int64(report.Passages + report.There)})
+		}
+	}
+	if report.Passages+report.There == 0 {
+		return report, errors.New("there was no passage to index")
+	}
+	return report, nil
+}
+
+// current is what passages are written by.
+func (s *Store) current() *Manifest {
+	if s.about.Plan != nil {
+		return s.about.Plan
+	}
+	return s.about.Manifest
+}
+
+// matches makes sure that the encoders are those of the index, no more and no less.
+func (m *Manifest) matches(encoders []collection.PassageEncoder) error {
+	given := map[string]bool{}
+	for _, e := range encoders {
+		x, err := describe(e)
+		if err != nil {
+			return err
+		}
+		has, ok := m.Expert(x.Name)
+		if !ok {
+			return fmt.Errorf("the index has no vectors of expert %q (it has: %v)", x.Name, names(m.Experts))
+		}
+		if has != x {
+			return fmt.Errorf("the vectors of expert %q were made by the passage encoder %.16s (%d numbers), and the one given is %.16s (%d numbers): use the bundle that made them", x.Name, has.Fingerprint, has.Dimension, x.Fingerprint, x.Dimension)
+		}
+		given[x.Name] = true
+	}
+	for _, x := range m.Experts {
+		if !given[x.Name] {
+			return fmt.Errorf("the index has vectors of expert %q, so its encoder is needed to write passages", x.Name)
+		}
+	}
+	return nil
+}
+
+// readBatch reads the next passages, each id once.
+func (s *Store) readBatch(source collection.Source, o collection.BuildOptions, report *Report) (batch []corpus.Passage, ended bool, err error) {
+	seen := map[string]bool{}
+	for len(batch) < batchPassages {
+		p, err := source.Next()
+		if err == io.EOF {
+			return batch, true, nil
+		}
+		if err == nil {
+			if err = p.Check(); err != nil {
+				err = &corpus.ReadError{Place: source.Place(), Recoverable: true, Err: err}
+			}
+		}
+		if err == nil && seen[p.ID] {
+			err = &collection.ClashError{ID: p.ID, Place: source.Place(), First: "a passage shortly before"}
+		}
+		if err != nil {
+			if err := skip(err, o, report); err != nil {
+				return nil, false, err
+			}
+			continue
+		}
+		seen[p.ID] = true
+		batch = append(batch, p)
+	}
+	return batch, false, nil
+}
+
+// skip leaves out a passage that cannot be indexed, where that is allowed.
+func skip(err error, o collection.BuildOptions, report *Report) error {
+	var read *corpus.ReadError
+	var clash *collection.ClashError
+	if !(errors.As(err, &read) && read.Recoverable || errors.As(err, &clash)) || o.BadPassage == nil {
+		return err
+	}
+	report.Skipped++
+	return o.BadPassage(err)
+}
+
+// addBatch writes passages of different ids. What another writer changes meanwhile is
+// looked at again.
+func (s *Store) addBatch(ctx context.Context, m *Manifest, place corpus.Place, batch []corpus.Passage, o collection.BuildOptions, report *Report) error {
+	var marks []string
+	for _, x := range m.keepers() {
+		marks = append(marks, x.mark())
+	}
+	ours := map[string]bool{} // sent before, perhaps with success
+	for len(batch) > 0 {
+		ids := make([]string, len(batch))
+		for i := range batch {
+			ids[i] = batch[i].ID
+		}
+		there, err := s.get(ctx, ids)
+		if err != nil {
+			return err
+		}
+		var todo []corpus.Passage
+		var operations []operation
+		for i, p := range batch {
+			op := operation{verb: creating, id: p.ID}
+			if has := there[i]; has.found {
+				switch equal := has.version == p.Version(); {
+				case equal && has.has(marks) && ours[p.ID]:
+					report.Passages++
+					continue
+				case equal && has.has(marks):
+					report.There++
+					continue
+				case !equal && !o.Replace:
+					clash := &collection.ClashError{ID: p.ID, Place: place, First: "a passage of index " + s.index}
+					if err := skip(clash, o, report); err != nil {
+						return err
+					}
+					continue
+				}
+				op.verb, op.seqNo, op.term = replacing, has.seqNo, has.term
+			}
+			todo, operations = append(todo, p), append(operations, op)
+		}
+		if len(todo) == 0 {
+			return nil
+		}
+		if err := s.encode(ctx, m, todo, operations, o); err != nil {
+			return err
+		}
+		results, err := s.bulk(ctx, operations)
+		if err != nil {
+			return err
+		}
+		batch = batch[:0:0]
+		for i, r := range results {
+			switch {
+			case r.made():
+				report.Passages++
+				report.Bytes += int64(len(operations[i].body))
+				if operations[i].verb == replacing {
+					report.Replaced++
+				}
+			case r.conflict():
+				ours[todo[i].ID] = ours[todo[i].ID] || r.unsure
+				batch = append(batch, todo[i])
+			default:
+				return fmt.Errorf("passage %q was refused with status %d: %s", todo[i].ID, r.status, r.why)
+			}
+		}
+	}
+	return nil
+}
+
+// has reports whether what is stored has all of some marks.
+func (s *stored) has(marks []string) bool {
+	for _, mark := range marks {
+		if !slices.Contains(s.experts, mark) {
+			return false
+		}
+	}
+	return true
+}
+
+// encode gives operations the documents of passages.
+func (s *Store) encode(ctx context.Context, m *Manifest, passages []corpus.Passage, operations []operation, o collection.BuildOptions) error {
+	vectors, err := collection.EncodeTogether(ctx, o.Experts, o.Shared, passages)
+	if err != nil {
+		return err
+	}
+	for i := range passages {
+		own := vectorsOf{}
+		for name, all := range vectors {
+			own[name] = all[i]
+		}
+		if operations[i].body, err = appendPassage(nil, m, &passages[i], own); err != nil {
+			return fmt.Errorf("passage %q: %w", passages[i].ID, err)
+		}
+	}
+	return nil
+}

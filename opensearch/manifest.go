@@ -1,0 +1,149 @@
+package opensearch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"conclave/bm25"
+	"conclave/collection"
+)
+
+// manifestFormat is the version of the schema and of the manifest.
+const manifestFormat = 1
+
+// Manifest says how an index was made, as the manifest of a collection does. It is kept
+// in the index's mapping, under _meta.
+type Manifest struct {
+	Format int `json:"format"`
+	// ID is random and tells apart two indexes that follow each other under one name.
+	ID      string   `json:"id"`
+	Words   Words    `json:"words"`
+	Experts []Expert `json:"experts"`
+	// Calibration is the record of the collection, as YAML; "": there is none.
+	Calibration string `json:"calibration,omitempty"`
+}
+
+// Words is how BM25 was set up.
+type Words struct {
+	K1       float64 `json:"k1"`
+	B        float64 `json:"b"`
+	Phrases  bool    `json:"phrases,omitempty"`
+	Analyser string  `json:"analyser"` // the fingerprint of the analysis of text into terms
+}
+
+// Params are the constants of BM25.
+func (w Words) Params() bm25.Params { return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases} }
+
+// Expert is an expert of which every passage has vectors.
+type Expert struct {
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint"` // of the passage encoder
+	Dimension   int    `json:"dimension"`   // of a vector, or of a token's
+	// Late: a passage has a vector for each token, stored as codes.
+	Late bool `json:"late,omitempty"`
+	// Owner is the expert whose vectors are this one's too; "": it has its own.
+	Owner string `json:"owner,omitempty"`
+}
+
+// describe is an encoder as a manifest has it.
+func describe(e collection.PassageEncoder) (Expert, error) {
+	if e.Parts() != nil {
+		return Expert{}, fmt.Errorf("expert %q has a vector for each of several parts of a passage, which an index of OpenSearch does not hold: leave it out", e.Name())
+	}
+	return Expert{Name: e.Name(), Fingerprint: e.Fingerprint(), Dimension: e.Dimension(), Late: e.Late(), Owner: e.Owner()}, nil
+}
+
+// mark is what a passage says of an expert whose vectors it has.
+func (x Expert) mark() string { return x.Name + ":" + x.Fingerprint }
+
+// field is where the vectors of an expert are; "" where it has none of its own.
+func (x Expert) field() string {
+	switch {
+	case x.Owner != "":
+		return ""
+	case x.Late:
+		return "t_" + x.Name
+	}
+	return "v_" + x.Name
+}
+
+// Expert finds an expert.
+func (m *Manifest) Expert(name string) (Expert, bool) {
+	at := slices.IndexFunc(m.Experts, func(x Expert) bool { return x.Name == name })
+	if at < 0 {
+		return Expert{}, false
+	}
+	return m.Experts[at], true
+}
+
+// keepers are the experts with vectors of their own.
+func (m *Manifest) keepers() (out []Expert) {
+	for _, x := range m.Experts {
+		if x.Owner == "" {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// same reports whether two say the same of passages, whatever their calibrations are.
+func (m *Manifest) same(other *Manifest) bool {
+	return m.Format == other.Format && m.Words == other.Words && slices.Equal(m.Experts, other.Experts)
+}
+
+// check makes sure that a manifest can be followed by this program.
+func (m *Manifest) check() error {
+	if m.Format != manifestFormat {
+		return fmt.Errorf("its format is %d, and this program knows %d: use the program that made it, or index again", m.Format, manifestFormat)
+	}
+	if now := collection.Analyser(); m.Words.Analyser != now {
+		return fmt.Errorf("its words were analysed in another way (%.16s) than this program does (%.16s): use the program that made it, or index again", m.Words.Analyser, now)
+	}
+	seen := map[string]bool{}
+	for _, x := range m.Experts {
+		if err := collection.CheckExpertName(x.Name); err != nil {
+			return err
+		}
+		owner, owned := m.Expert(x.Owner)
+		switch {
+		case seen[x.Name]:
+			return fmt.Errorf("expert %q is there twice", x.Name)
+		case x.Dimension < 1 || x.Fingerprint == "":
+			return fmt.Errorf("expert %q has dimension %d and fingerprint %q", x.Name, x.Dimension, x.Fingerprint)
+		case x.Owner != "" && (!owned || owner.Owner != "" || owner.Late || x.Late):
+			return fmt.Errorf("expert %q searches the vectors of %q, which has none of its own for it", x.Name, x.Owner)
+		}
+		seen[x.Name] = true
+	}
+	return nil
+}
+
+// meta is what a mapping's _meta has of ours.
+type meta struct {
+	// Manifest says what the index is; nil until all passages are there.
+	Manifest *Manifest `json:"manifest,omitempty"`
+	// Plan is what is being made of it: passages are written by it, and it becomes the
+	// manifest when all of them are. Nil: nothing is being made.
+	Plan *Manifest `json:"plan,omitempty"`
+}
+
+// ErrUnfinished is the error of an index whose manifest was not written, since what
+// fills it has not ended.
+var ErrUnfinished = errors.New("its indexing has not ended: run it again, and it goes on where it was")
+
+// decodeStrictly reads one JSON value into a type whose fields are all it may have.
+func decodeStrictly(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("something follows its end")
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// pageAlive is how long the cluster keeps the state that a Scan reads, from page to page.
+const pageAlive = "10m"
+
+// Scan gives the passages of an index in the order of their ids, as they were when it
+// began. It is a collection.Source.
+type Scan struct {
+	ctx         context.Context // of a source, whose Next has none
+	store       *Store
+	at          string // the point in time
+	after       json.RawMessage
+	page        []corpus.Passage
+	ended       bool
+	done, total int64
+}
+
+// Scan begins to read all passages. Close ends it.
+func (s *Store) Scan(ctx context.Context) (*Scan, error) {
+	if err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	scan := &Scan{ctx: ctx, store: s, total: -1}
+	answer, err := s.ask(ctx, "POST", s.path("/_search/point_in_time?keep_alive="+pageAlive), nil, wholly)
+	if err != nil {
+		return nil, err
+	}
+	var made struct {
+		ID string `json:"pit_id"`
+	}
+	if err := json.Unmarshal(answer, &made); err != nil || made.ID == "" {
+		return nil, fmt.Errorf("%w: no point in time: %w", errAnswer, err)
+	}
+	scan.at = made.ID
+	return scan, nil
+}
+
+// Next is the next passage, io.EOF after the last.
+func (s *Scan) Next() (p corpus.Passage, err error) {
+	if len(s.page) == 0 && !s.ended {
+		if err := s.read(); err != nil {
+			return p, fmt.Errorf("reading the passages of %s: %w", s.store.index, err)
+		}
+	}
+	if len(s.page) == 0 {
+		return p, io.EOF
+	}
+	p, s.page = s.page[0], s.page[1:]
+	s.done++
+	return p, nil
+}
+
+// Place names the index.
+func (s *Scan) Place() corpus.Place { return corpus.Place{File: "index " + s.store.index} }
+
+// Progress counts passages.
+func (s *Scan) Progress() (done, total int64) { return s.done, s.total }
+
+// Close lets the cluster forget the state that was read.
+func (s *Scan) Close() error {
+	body, err := json.Marshal(object{"pit_id": []string{s.at}})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), bulkTimeout)
+	defer cancel()
+	_, err = s.store.client.Do(ctx, "DELETE", "/_search/point_in_time", body)
+	return err
+}
+
+// read reads the next page.
+func (s *Scan) read() error {
+	query := object{
+		"size": batchPassages, "query": object{"match_all": object{}}, "sort": []any{object{fieldID: "asc"}},
+		"pit":     object{"id": s.at, "keep_alive": pageAlive},
+		"_source": []string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata, fieldVersion},
+	}
+	if s.after != nil {
+		query["search_after"] = s.after
+	} else {
+		query["track_total_hits"] = true
+	}
+	body, err := json.Marshal(query)
+	if err != nil {
+		return err
+	}
+	var read page
+	if _, err := s.store.ask(s.ctx, "POST", "/_search", body, func(answer []byte) (err error) {
+		read, err = parsePage(answer)
+		return err
+	}); err != nil {
+		return err
+	}
+	if s.after == nil {
+		s.total = read.total
+	}
+	s.page, s.ended, s.after = read.passages, len(read.passages) < batchPassages, read.last
+	return nil
+}
+
+// page is some passages in the order of their ids.
+type page struct {
+	passages []corpus.Passage
+	last     json.RawMessage // where the next page begins
+	total    int64           // of all pages; 0 where it is not said
+}
+
+// parsePage reads the answer to a search that sorts by id.
+func parsePage(answer []byte) (p page, err error) {
+	if err := wholly(answer); err != nil {
+		return p, err
+	}
+	var got struct {
+		Hits *struct {
+			Total *struct {
+				Value int64 `json:"value"`
+			} `json:"total"`
+			Hits []struct {
+				ID     string          `json:"_id"`
+				Source source          `json:"_source"`
+				Sort   json.RawMessage `json:"sort"`
+			} `json:"hits"`
+		} `json:"hits"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return p, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	if got.Hits == nil {
+		return p, fmt.Errorf("%w: no hits", errAnswer)
+	}
+	if got.Hits.Total != nil {
+		p.total = got.Hits.Total.Value
+	}
+	for _, hit := range got.Hits.Hits {
+		passage, err := hit.Source.passage(hit.ID)
+		if err != nil {
+			return p, err
+		}
+		if n := len(p.passages); n > 0 && p.passages[n-1].ID >= passage.ID {
+			return p, fmt.Errorf("%w: passage %q after %q", errAnswer, passage.ID, p.passages[n-1].ID)
+		}
+		p.passages, p.last = append(p.passages, passage), hit.Sort
+	}
+	return p, nil
+}
+
+// Encoders are the experts of the index as encoders that give the vectors which it has,
+// and encode nothing. A passage has to be there with the content that is asked for.
+func (s *Store) Encoders() (out []collection.PassageEncoder) {
+	for _, x := range s.about.Manifest.Experts {
+		out = append(out, storedEncoder{x, s})
+	}
+	return out
+}
+
+type storedEncoder struct {
+	expert Expert
+	store  *Store
+}
+
+func (e storedEncoder) Name() string                         { return e.expert.Name }
+func (e storedEncoder) Dimension() int                       { return e.expert.Dimension }
+func (e storedEncoder) Fingerprint() string                  { return e.expert.Fingerprint }
+func (e storedEncoder) Late() bool                           { return e.expert.Late }
+func (e storedEncoder) Parts() func(text string) []rank.Span { return nil }
+func (e storedEncoder) Owner() string                        { return e.expert.Owner }
+
+// fetchPassages bounds the passages whose vectors one answer has: the codes of a long
+// passage are some 100 kB.
+const fetchPassages = 64
+
+// EncodePassages reads vectors.
+func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Passage) (out [][]float32, err error) {
+	if e.expert.Owner != "" {
+		return nil, fmt.Errorf("expert %q has no vectors of its own", e.expert.Name)
+	}
+	for len(passages) > 0 {
+		some := passages[:min(fetchPassages, len(passages))]
+		passages = passages[len(some):]
+		ids := make([]string, len(some))
+		for i := range some {
+			ids[i] = some[i].ID
+		}
+		there, err := e.store.get(ctx, ids, e.expert.field())
+		if err != nil {
+			return nil, err
+		}
+		for i, has := range there {
+			if !has.found || has.version != some[i].Version() {
+				return nil, fmt.Errorf("passage %q was changed while %s was read: start again while nobody writes to it", ids[i], e.store.index)
+			}
+			vector, err := has.source.vector(e.expert)
+			if err != nil {
+				return nil, fmt.Errorf("passage %q: %w", ids[i], err)
+			}
+			out = append(out, vector)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,197 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// The fields of a passage, beside one for the vectors of each expert (Expert.field).
+const (
+	fieldID       = "id"
+	fieldTitle    = "title"
+	fieldText     = "text"
+	fieldTags     = "tags"
+	fieldMetadata = "metadata" // JSON in a string, so that no number loses a digit
+	fieldVersion  = "version"  // corpus.Passage.Version
+	fieldExperts  = "experts"  // Expert.mark of each expert whose vectors are there
+	fieldWords    = "words"    // bm25.Words
+	fieldPairs    = "pairs"    // bm25.Pairs
+)
+
+// similarity is the name of BM25 with our constants.
+const similarity = "conclave"
+
+// Shape is how an index is laid out over a cluster.
+type Shape struct {
+	Shards   int // 1 to 1024; it cannot be changed later
+	Replicas int // further copies of each shard
+}
+
+type object = map[string]any
+
+// settings are those of a new index.
+func settings(w Words, s Shape) object {
+	return object{"index": object{
+		"number_of_shards": s.Shards, "number_of_replicas": s.Replicas,
+		"knn": true,
+		// Settle merges away what is deleted, also where it is little.
+		"merge":      object{"policy": object{"expunge_deletes_allowed": 0}},
+		"similarity": object{similarity: object{"type": "BM25", "k1": w.K1, "b": w.B}},
+		"analysis": object{
+			"tokenizer": object{"terms": object{"type": "whitespace", "max_token_length": 1024}},
+			"analyzer":  object{"terms": object{"type": "custom", "tokenizer": "terms"}},
+		},
+	}}
+}
+
+// properties are the fields of the passages of an index. Words are analysed here and not
+// in the cluster: terms come as they are, with white space between them.
+func properties(m *Manifest) object {
+	terms := object{"type": "text", "analyzer": "terms", "similarity": similarity, "index_options": "freqs"}
+	kept := object{"type": "text", "index": false}
+	out := object{
+		fieldID: object{"type": "keyword"}, fieldTitle: kept, fieldText: kept, fieldTags: object{"type": "keyword"},
+		fieldMetadata: object{"type": "object", "enabled": false}, fieldVersion: object{"type": "keyword", "index": false},
+		fieldExperts: object{"type": "keyword"}, fieldWords: terms,
+	}
+	if m.Words.Phrases {
+		out[fieldPairs] = terms
+	}
+	for _, x := range m.keepers() {
+		if x.Late {
+			out[x.field()] = object{"type": "binary", "doc_values": true}
+			continue
+		}
+		out[x.field()] = object{"type": "knn_vector", "dimension": x.Dimension, "method": object{
+			"name": "hnsw", "engine": "lucene", "space_type": "innerproduct",
+			"parameters": object{"m": 16, "ef_construction": 200},
+		}}
+	}
+	return out
+}
+
+// mapping is the mapping of an index.
+func mapping(m *Manifest, about meta) object {
+	return object{"dynamic": "strict", "_meta": object{"conclave": about}, "properties": properties(m)}
+}
+
+// described is an index as the cluster describes it.
+type described struct {
+	Mappings struct {
+		Dynamic    json.RawMessage            `json:"dynamic"`
+		Meta       map[string]json.RawMessage `json:"_meta"`
+		Properties map[string]object          `json:"properties"`
+	} `json:"mappings"`
+	Settings struct {
+		Index struct {
+			Shards     string                       `json:"number_of_shards"`
+			Replicas   string                       `json:"number_of_replicas"`
+			Similarity map[string]map[string]string `json:"similarity"`
+		} `json:"index"`
+	} `json:"settings"`
+}
+
+// ErrNoIndex is the error of an index that is not there.
+var ErrNoIndex = errors.New("there is no such index in the cluster")
+
+// describe reads what the cluster says of the index. An alias is followed where it
+// leads to one index.
+func (s *Store) describe(ctx context.Context) (*described, *meta, error) {
+	answer, err := s.ask(ctx, "GET", s.path(""), nil, isJSON)
+	if isStatus(err, 404) {
+		return nil, nil, ErrNoIndex
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return parseDescribed(answer)
+}
+
+// parseDescribed reads the answer to GET /INDEX.
+func parseDescribed(answer []byte) (*described, *meta, error) {
+	var all map[string]*described
+	if err := json.Unmarshal(answer, &all); err != nil {
+		return nil, nil, fmt.Errorf("the cluster's description of the index: %w", err)
+	}
+	if len(all) != 1 {
+		return nil, nil, fmt.Errorf("the name stands for %d indexes, and one is needed", len(all))
+	}
+	for name, d := range all {
+		if d == nil {
+			return nil, nil, fmt.Errorf("the cluster says nothing of index %s", name)
+		}
+		raw, ok := d.Mappings.Meta["conclave"]
+		if !ok {
+			return nil, nil, fmt.Errorf("index %s was not made by conclave: its mapping has no _meta.conclave", name)
+		}
+		var about meta
+		if err := decodeStrictly(raw, &about); err != nil {
+			return nil, nil, fmt.Errorf("_meta.conclave of index %s: %w", name, err)
+		}
+		if about.Manifest == nil && about.Plan == nil {
+			return nil, nil, fmt.Errorf("_meta.conclave of index %s has no manifest", name)
+		}
+		return d, &about, nil
+	}
+	return nil, nil, nil
+}
+
+// fits is an error where the index's settings or fields are not those of its manifest:
+// somebody changed them, or another program made them.
+func (d *described) fits(m *Manifest) error {
+	if string(d.Mappings.Dynamic) != `"strict"` {
+		return fmt.Errorf("its mapping is dynamic (%s), and has to be strict", d.Mappings.Dynamic)
+	}
+	has := d.Settings.Index.Similarity[similarity]
+	for name, want := range map[string]float64{"k1": m.Words.K1, "b": m.Words.B} {
+		if got, err := strconv.ParseFloat(has[name], 64); err != nil || got != want {
+			return fmt.Errorf("its setting similarity.%s.%s is %q, and its manifest says %v", similarity, name, has[name], want)
+		}
+	}
+	want := properties(m)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		field, ok := d.Mappings.Properties[name]
+		if !ok {
+			return fmt.Errorf("its mapping has no field %s, which its manifest needs", name)
+		}
+		if err := contains(field, want[name].(object)); err != nil {
+			return fmt.Errorf("its field %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// contains is an error where a field lacks a property, or has another value of it. The
+// cluster leaves out what is the default, and nothing that properties names is one; it
+// adds others.
+func contains(has, want object) error {
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		inner, nested := want[name].(object)
+		got, ok := has[name].(object)
+		switch {
+		case nested && !ok:
+			return fmt.Errorf("has no %s", name)
+		case nested:
+			if err := contains(got, inner); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		case !same(has[name], want[name]):
+			return fmt.Errorf("%s is %v, and has to be %v", name, has[name], want[name])
+		}
+	}
+	return nil
+}
+
+// same compares what was decoded from JSON with what we would write.
+func same(got, want any) bool {
+	if n, ok := want.(int); ok {
+		want = float64(n)
+	}
+	return reflect.DeepEqual(got, want)
+}

@@ -1,0 +1,245 @@
+package opensearch
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"conclave/bm25"
+	"conclave/collection"
+)
+
+// Store is an index of a cluster that holds a collection.
+type Store struct {
+	client Requester
+	index  string
+	about  meta // as it was read or written last
+}
+
+// Requester sends a request to a node of the cluster and gives the body of its answer;
+// *Client is one. Another status than 2xx is a *StatusError; with any other error it is
+// unknown what the cluster did.
+type Requester interface {
+	Do(ctx context.Context, method, path string, body []byte) ([]byte, error)
+}
+
+// Open reads what an index is and makes sure that this program can search it: that it
+// is finished, and has the fields and settings that its manifest says.
+func Open(ctx context.Context, client Requester, index string) (*Store, error) {
+	s, err := open(ctx, client, index)
+	if err == nil && s.about.Manifest == nil {
+		err = ErrUnfinished
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", index, err)
+	}
+	return s, nil
+}
+
+// open is Open, also of what is not finished.
+func open(ctx context.Context, client Requester, index string) (*Store, error) {
+	s := &Store{client: client, index: index}
+	has, about, err := s.describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.about = *about
+	for _, m := range []*Manifest{s.about.Manifest, s.about.Plan} {
+		if m == nil {
+			continue
+		}
+		if err := errors.Join(m.check(), has.fits(m)); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Manifest says how the index was made; nil while its first indexing has not ended.
+func (s *Store) Manifest() *Manifest { return s.about.Manifest }
+
+// Index is its name.
+func (s *Store) Index() string { return s.index }
+
+// ErrOther is the error of an index that is made in another way than is asked for.
+var ErrOther = errors.New("the index is made otherwise")
+
+// begin makes the index for passages with these words and experts, or opens the one
+// that is there and is being made so, or was.
+func begin(ctx context.Context, client Requester, index string, o collection.BuildOptions, shape Shape) (*Store, error) {
+	plan := &Manifest{Format: manifestFormat, ID: rand.Text(), Words: Words{K1: o.Words.K1, B: o.Words.B, Phrases: o.Words.Phrases, Analyser: collection.Analyser()}, Experts: []Expert{}}
+	if o.Words == (bm25.Params{}) {
+		d := bm25.DefaultParams()
+		plan.Words.K1, plan.Words.B = d.K1, d.B
+	}
+	for _, e := range o.Experts {
+		x, err := describe(e)
+		if err != nil {
+			return nil, err
+		}
+		plan.Experts = append(plan.Experts, x)
+	}
+	if err := plan.check(); err != nil {
+		return nil, err
+	}
+	s, err := open(ctx, client, index)
+	if errors.Is(err, ErrNoIndex) {
+		if s, err = makeIndex(ctx, client, index, plan, shape); err != nil {
+			return nil, err
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	has := s.about.Plan
+	if has == nil {
+		has = s.about.Manifest
+	}
+	if !has.same(plan) {
+		return nil, fmt.Errorf("%w: it has %s, and %s was asked for", ErrOther, has, plan)
+	}
+	return s, nil
+}
+
+// String is for people.
+func (m *Manifest) String() string {
+	out := fmt.Sprintf("words with k1 %v and b %v", m.Words.K1, m.Words.B)
+	if m.Words.Phrases {
+		out += ", phrases"
+	}
+	for _, x := range m.Experts {
+		out += fmt.Sprintf(", expert %s (%.12s)", x.Name, x.Fingerprint)
+	}
+	return out
+}
+
+// makeIndex makes an index that is not there. Where two do at once, one of them finds the
+// other's.
+func makeIndex(ctx context.Context, client Requester, index string, plan *Manifest, shape Shape) (*Store, error) {
+	body, err := json.Marshal(object{"settings": settings(plan.Words, shape), "mappings": mapping(plan, meta{Plan: plan})})
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{client: client, index: index}
+	_, refused := s.ask(ctx, "PUT", s.path("?timeout=20s"), body, isJSON)
+	made, err := open(ctx, client, index) // also where it is there by a request that nobody answered
+	if err != nil {
+		return nil, fmt.Errorf("making index %s: %w", index, cmp.Or(refused, err))
+	}
+	return made, nil
+}
+
+// publish writes what the index is. All but calibrations is written when every passage
+// that it says something of is there.
+func (s *Store) publish(ctx context.Context, about meta) error {
+	return s.putMapping(ctx, about, nil)
+}
+
+// putMapping writes _meta, and fields that are new.
+func (s *Store) putMapping(ctx context.Context, about meta, fields object) error {
+	change := object{"_meta": object{"conclave": about}}
+	if fields != nil {
+		change["properties"] = fields
+	}
+	body, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	_, err = s.ask(ctx, "PUT", s.path("/_mapping?timeout=20s"), body, isJSON)
+	if err == nil {
+		s.about = about
+	}
+	return err
+}
+
+// refresh lets searches see what was acknowledged before.
+func (s *Store) refresh(ctx context.Context) error {
+	_, err := s.ask(ctx, "POST", s.path("/_refresh"), nil, wholly)
+	return err
+}
+
+// path is where something of the index is asked for.
+func (s *Store) path(rest string) string { return "/" + url.PathEscape(s.index) + rest }
+
+// isJSON is an error for an answer that was cut off.
+func isJSON(answer []byte) error {
+	if !json.Valid(answer) {
+		return errAnswer
+	}
+	return nil
+}
+
+// wholly is an error where an answer says that some shards did not take part: the
+// cluster says so with status 200.
+func wholly(answer []byte) error {
+	var said struct {
+		TimedOut bool `json:"timed_out"`
+		Shards   *struct {
+			Total  int `json:"total"`
+			Failed int `json:"failed"`
+		} `json:"_shards"`
+	}
+	if err := json.Unmarshal(answer, &said); err != nil {
+		return fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	switch {
+	case said.Shards == nil:
+		return fmt.Errorf("%w: it says nothing of shards", errAnswer)
+	case said.TimedOut:
+		return fmt.Errorf("%w: it did not have the time", errAnswer)
+	case said.Shards.Failed > 0:
+		return fmt.Errorf("%w: %d of %d shards failed", errAnswer, said.Shards.Failed, said.Shards.Total)
+	}
+	return nil
+}
+
+// Statistics are how many passages an index has, and how many that were deleted still
+// count in the statistics of words, until they are merged away.
+type Statistics struct{ Passages, Deleted int64 }
+
+// Statistics asks for them.
+func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
+	var said struct {
+		All struct {
+			Primaries struct {
+				Docs struct {
+					Count   int64 `json:"count"`
+					Deleted int64 `json:"deleted"`
+				} `json:"docs"`
+			} `json:"primaries"`
+		} `json:"_all"`
+	}
+	answer, err := s.ask(ctx, "GET", s.path("/_stats/docs"), nil, wholly)
+	if err == nil {
+		err = json.Unmarshal(answer, &said)
+	}
+	return Statistics{said.All.Primaries.Docs.Count, said.All.Primaries.Docs.Deleted}, err
+}
+
+// Settle merges what was deleted away, so that the statistics of words are of the
+// passages that are there. It rewrites segments, which takes as long as copying them.
+func (s *Store) Settle(ctx context.Context) error {
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	answer, err := s.client.Do(ctx, "POST", s.path("/_forcemerge?only_expunge_deletes=true"), nil)
+	if err == nil {
+		err = wholly(answer)
+	}
+	if err != nil {
+		return fmt.Errorf("merging the segments of %s: %w", s.index, err)
+	}
+	return s.refresh(ctx)
+}
+
+// names of experts, for people.
+func names(experts []Expert) (out []string) {
+	for _, x := range experts {
+		out = append(out, x.Name)
+	}
+	return out
+}

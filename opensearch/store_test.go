@@ -1,0 +1,231 @@
+package opensearch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"conclave/bm25"
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/rank"
+)
+
+// hashed gives every word a direction, and a text their sum. It counts what it encodes.
+type hashed struct {
+	name    string
+	late    bool
+	owner   string
+	encoded *atomic.Int64
+}
+
+const hashedDimension = 8
+
+func (h hashed) Name() string                    { return h.name }
+func (h hashed) Dimension() int                  { return hashedDimension }
+func (h hashed) Fingerprint() string             { return "print of " + cmp.Or(h.owner, h.name) }
+func (h hashed) Late() bool                      { return h.late }
+func (h hashed) Owner() string                   { return h.owner }
+func (h hashed) Parts() func(string) []rank.Span { return nil }
+
+func (h hashed) EncodePassages(_ context.Context, passages []corpus.Passage) (out [][]float32, err error) {
+	if h.encoded != nil {
+		h.encoded.Add(int64(len(passages)))
+	}
+	for _, p := range passages {
+		sum := make([]float32, hashedDimension)
+		var list []float32
+		for word := range strings.FieldsSeq(p.Title + " " + p.Text) {
+			f := fnv.New64a()
+			_, _ = io.WriteString(f, h.name+word)
+			random, v, square := rand.New(rand.NewPCG(f.Sum64(), 1)), make([]float32, hashedDimension), 0.0
+			for i := range v {
+				v[i] = float32(random.NormFloat64())
+				square += float64(v[i] * v[i])
+			}
+			for i := range v {
+				v[i] /= float32(math.Sqrt(square))
+				sum[i] += v[i]
+			}
+			list = append(list, v...)
+		}
+		if h.late {
+			out = append(out, list)
+		} else {
+			out = append(out, sum)
+		}
+	}
+	return out, nil
+}
+
+// list is passages as a source.
+type list struct {
+	passages []corpus.Passage
+	at       int
+}
+
+func (l *list) Next() (p corpus.Passage, err error) {
+	if l.at == len(l.passages) {
+		return p, io.EOF
+	}
+	l.at++
+	return l.passages[l.at-1], nil
+}
+
+func (l *list) Place() corpus.Place           { return corpus.Place{Line: l.at} }
+func (l *list) Progress() (done, total int64) { return int64(l.at), int64(len(l.passages)) }
+
+// passages draws some, of all that a passage may have.
+func passages(seed uint64, n int) (out []corpus.Passage) {
+	random := rand.New(rand.NewPCG(seed, 2))
+	words := strings.Fields("river Lanterns a_b stone the market's bridge candle of über 東京都 x\"y\\z <b>&amp; 😀 and/or naïve e-mail 3.14")
+	text := func(n int) string {
+		var out []string
+		for range 1 + random.IntN(n) {
+			out = append(out, words[random.IntN(len(words))])
+		}
+		return strings.Join(out, " ")
+	}
+	for i := range n {
+		p := corpus.Passage{ID: fmt.Sprintf("é/%04d \"x\"?%d", random.IntN(10000), i), Text: text(30)}
+		if random.IntN(2) == 0 {
+			p.Title = text(4)
+		}
+		for range random.IntN(3) {
+			p.Tags = append(p.Tags, text(1))
+		}
+		if random.IntN(3) == 0 {
+			p.Metadata = map[string]any{"year": 1900 + random.IntN(100), "big": uint64(1)<<63 + 1, "float": 1e-7, "text": text(3), "yes": true}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func testClient(t *testing.T) Requester {
+	base := os.Getenv("CONCLAVE_TEST_STORE")
+	if base == "" {
+		t.Skip("SKIPPED: no cluster: CONCLAVE_TEST_STORE names none, such as opensearch+http://127.0.0.1:9200")
+	}
+	a, err := ParseAddress(base + "/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := NewClient(a.Nodes, Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func testIndex(t *testing.T, client Requester, name string) string {
+	drop := func() { _, _ = client.Do(context.Background(), "DELETE", "/"+name, nil) }
+	drop()
+	t.Cleanup(drop)
+	return name
+}
+
+// TestRoundTrip: what an embedded collection has is the same after a way into a cluster
+// and back: passages, vectors and codes byte for byte.
+func TestRoundTrip(t *testing.T) {
+	client := testClient(t)
+	index := testIndex(t, client, "write-round-trip")
+	experts := []hashed{{name: "plain"}, {name: "to-kens", late: true}, {name: "second"}, {name: "head", owner: "plain"}}
+	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}}
+	for _, x := range experts {
+		options.Experts = append(options.Experts, x)
+	}
+	first, second := t.TempDir()+"/first", t.TempDir()+"/second"
+	given := passages(7, 700)
+	if _, err := collection.Build(t.Context(), first, &list{passages: given}, options); err != nil {
+		t.Fatal(err)
+	}
+	before := opened(t, first)
+	stored, err := before.StoredEncoders()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := Build(t.Context(), client, index, Shape{Shards: 3}, before.Source(), collection.BuildOptions{Words: before.WordParams(), Experts: stored}, "calibration: here\n")
+	if err != nil || report.Passages != len(given) {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	store, err := Open(t.Context(), client, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if store.Manifest().Calibration != "calibration: here\n" {
+		t.Errorf("%+v", store.Manifest())
+	}
+	scan, err := store.Scan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := collection.Build(t.Context(), second, scan, collection.BuildOptions{Words: store.Manifest().Words.Params(), Experts: store.Encoders()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := scan.Close(); err != nil {
+		t.Error(err)
+	}
+	sameContent(t, before, opened(t, second))
+}
+
+func opened(t *testing.T, dir string) *collection.Generation {
+	t.Helper()
+	c, err := collection.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := c.Acquire()
+	t.Cleanup(func() {
+		g.Release()
+		_ = c.Close()
+	})
+	return g
+}
+
+// sameContent compares all that two generations have, and their files of words.
+func sameContent(t *testing.T, a, b *collection.Generation) {
+	t.Helper()
+	if a.Len() != b.Len() {
+		t.Fatalf("%d passages, and %d", a.Len(), b.Len())
+	}
+	from, to := a.Source(), b.Source()
+	for {
+		p, err := from.Next()
+		q, again := to.Next()
+		if err == io.EOF && again == io.EOF {
+			break
+		}
+		if err != nil || again != nil {
+			t.Fatal(err, again)
+		}
+		x, _ := p.AppendBinary(nil)
+		y, _ := q.AppendBinary(nil)
+		if !slices.Equal(x, y) {
+			t.Fatalf("%+v, and %+v", p, q)
+		}
+		o, _, _ := a.Ordinal(p.ID)
+		r, _, _ := b.Ordinal(p.ID)
+		for _, e := range a.Experts() {
+			v, ok := a.Expert(e.Name)
+			w, also := b.Expert(e.Name)
+			if !ok || !also {
+				t.Fatalf("expert %s: %t, %t", e.Name, ok, also)
+			}
+			left, err := v.Vector(o)
+			right, again := w.Vector(r)
+			if err != nil || again != nil || !slices.EqualFunc(left, right, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }) {
+				t.Fatalf("passage %q, expert %s: %v, and %v", p.ID, e.Name, left, right)
+			}
+		}
+	}
+}

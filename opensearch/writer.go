@@ -1,0 +1,249 @@
+package opensearch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"conclave/collection"
+	"conclave/corpus"
+)
+
+// Writer changes the passages of an index while it is searched. It keeps no state: a
+// change is acknowledged when the cluster has it, with its vectors, so any number of
+// writers may be at work.
+type Writer struct {
+	store    *Store
+	manifest *Manifest
+	encoders []collection.PassageEncoder
+	shared   []collection.SharedPass
+	turns    chan struct{} // one for each Apply that encodes and writes
+	waiting  atomic.Int64  // changes
+	sequence atomic.Uint64 // the last change
+	trouble  atomic.Pointer[error]
+
+	mu      sync.Mutex // held while refreshing
+	visible uint64     // changes up to this number are seen by searches
+}
+
+// applying is how many Applies work at once: one encodes while another one writes.
+const applying = 4
+
+// NewWriter writes to an index with the encoders of all its experts.
+func NewWriter(s *Store, encoders []collection.PassageEncoder, shared []collection.SharedPass) (*Writer, error) {
+	if s.about.Manifest == nil {
+		return nil, ErrUnfinished
+	}
+	if err := s.about.Manifest.matches(encoders); err != nil {
+		return nil, err
+	}
+	return &Writer{store: s, manifest: s.about.Manifest, encoders: encoders, shared: shared, turns: make(chan struct{}, applying)}, nil
+}
+
+// Apply makes changes, in their order, and returns when every in-sync copy of the cluster
+// has them on disk. There is a result for each: an error there, of its condition or its
+// passage, concerns that change alone. When Apply itself returns an error it is unknown
+// which of the changes were made.
+func (w *Writer) Apply(ctx context.Context, changes []collection.Change) ([]collection.ChangeResult, error) {
+	w.waiting.Add(int64(len(changes)))
+	defer w.waiting.Add(-int64(len(changes)))
+	select {
+	case w.turns <- struct{}{}:
+		defer func() { <-w.turns }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	results := make([]collection.ChangeResult, len(changes))
+	var left []*attempt
+	for i := range changes {
+		results[i].ID = changes[i].ID()
+		a := &attempt{change: &changes[i], result: &results[i]}
+		if a.prepare() {
+			left = append(left, a)
+		}
+	}
+	for len(left) > 0 {
+		var some []*attempt
+		if some, left = apart(left); len(some) > 0 {
+			if err := w.apply(ctx, some); err != nil {
+				if ctx.Err() == nil {
+					w.trouble.Store(&err)
+				}
+				return nil, err
+			}
+		}
+	}
+	w.trouble.Store(nil)
+	last := w.sequence.Add(1)
+	for i := range results {
+		results[i].Seq = last
+	}
+	return results, nil
+}
+
+// apart takes the first changes that concern different passages: those of one passage are
+// made one after the other.
+func apart(all []*attempt) (some, left []*attempt) {
+	seen := map[string]bool{}
+	for _, a := range all {
+		if id := a.result.ID; len(some) == batchPassages || seen[id] {
+			break
+		}
+		seen[a.result.ID] = true
+		some = append(some, a)
+	}
+	return some, all[len(some):]
+}
+
+// attempt is a change on its way.
+type attempt struct {
+	change  *collection.Change
+	result  *collection.ChangeResult
+	version string // of the passage that is put
+	body    []byte // of its document, once it is encoded
+	// unsure: it was sent, and nobody said what became of it, so that what is found
+	// may be its own doing.
+	unsure bool
+	op     operation
+}
+
+// prepare checks a change, and reports whether there is something to do.
+func (a *attempt) prepare() bool {
+	p := a.change.Put
+	if p == nil {
+		return true
+	}
+	var record []byte
+	if a.result.Err = p.Check(); a.result.Err == nil {
+		record, a.result.Err = p.AppendBinary(nil)
+	}
+	if a.result.Err != nil {
+		return false
+	}
+	a.version = corpus.VersionOf(record)
+	return true
+}
+
+// apply makes changes of different passages. What another writer changes in between is
+// looked at again.
+func (w *Writer) apply(ctx context.Context, left []*attempt) error {
+	for len(left) > 0 {
+		ids := make([]string, len(left))
+		for i, a := range left {
+			ids[i] = a.result.ID
+		}
+		there, err := w.store.get(ctx, ids)
+		if err != nil {
+			return err
+		}
+		left = slices.DeleteFunc(left, func(a *attempt) bool { return !a.meets(&there[slices.Index(ids, a.result.ID)]) })
+		if err := w.encode(ctx, left); err != nil {
+			return err
+		}
+		operations := make([]operation, len(left))
+		for i, a := range left {
+			operations[i] = a.op
+			operations[i].body = a.body
+		}
+		results, err := w.store.bulk(ctx, operations)
+		if err != nil {
+			return err
+		}
+		var again []*attempt
+		for i, a := range left {
+			switch r := results[i]; {
+			case r.made():
+			case r.conflict():
+				a.unsure = a.unsure || r.unsure
+				again = append(again, a)
+			default:
+				return fmt.Errorf("passage %q was refused with status %d: %s", a.result.ID, r.status, r.why)
+			}
+		}
+		left = again
+	}
+	return nil
+}
+
+// meets compares a change with what is there and reports whether it is to be sent.
+func (a *attempt) meets(there *stored) bool {
+	r := a.result
+	if a.unsure && there.found == (a.change.Put != nil) && there.version == a.version {
+		return false // it is what this change left, and its outcome is known
+	}
+	if r.Outcome, r.Err = a.change.On(there.version, a.version); r.Err != nil {
+		r.Outcome = ""
+		return false
+	}
+	r.Version = a.version
+	a.op = operation{id: r.ID, seqNo: there.seqNo, term: there.term}
+	switch r.Outcome {
+	case collection.Created:
+		a.op.verb = creating
+	case collection.Replaced:
+		a.op.verb = replacing
+	case collection.Deleted:
+		a.op.verb = removing
+	default:
+		return false
+	}
+	return true
+}
+
+// encode makes the documents of passages that have none yet.
+func (w *Writer) encode(ctx context.Context, all []*attempt) error {
+	var passages []corpus.Passage
+	var of []*attempt
+	for _, a := range all {
+		if a.change.Put != nil && a.body == nil {
+			passages, of = append(passages, *a.change.Put), append(of, a)
+		}
+	}
+	operations := make([]operation, len(of))
+	if err := w.store.encode(ctx, w.manifest, passages, operations, collection.BuildOptions{Experts: w.encoders, Shared: w.shared}); err != nil {
+		return err
+	}
+	for i, a := range of {
+		a.body = operations[i].body
+	}
+	return nil
+}
+
+// Passage reads a passage as it was acknowledged last, with its version.
+func (w *Writer) Passage(id string) (p corpus.Passage, version string, ok bool, err error) {
+	there, err := w.store.get(context.Background(), []string{id}, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
+	if err != nil || !there[0].found {
+		return p, "", false, err
+	}
+	if p, err = there[0].source.passage(id); err != nil {
+		return p, "", false, err
+	}
+	return p, there[0].version, true, nil
+}
+
+// Wait waits until searches see the change with the number seq, and hastens that.
+func (w *Writer) Wait(ctx context.Context, seq uint64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.visible >= seq {
+		return nil
+	}
+	last := w.sequence.Load()
+	if err := w.store.refresh(ctx); err != nil {
+		return err
+	}
+	w.visible = last
+	return nil
+}
+
+// Backlog is the changes that wait to be encoded and written. None of them is
+// acknowledged; searches see those that are within the index's refresh interval.
+func (w *Writer) Backlog() collection.Backlog {
+	b := collection.Backlog{Changes: int(w.waiting.Load())}
+	if trouble := w.trouble.Load(); trouble != nil {
+		b.Trouble = *trouble
+	}
+	return b
+}
