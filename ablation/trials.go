@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"conclave/calibration"
 	"conclave/fusion"
@@ -72,6 +73,22 @@ type HeldOut struct {
 // Trials are the names of what can be tried.
 func Trials() []string {
 	return []string{"yardsticks", "without", "familiar", "foreign", "held-out", "few"}
+}
+
+// Check refuses trials that there are not, and experts that are not among those of a
+// collection.
+func (o *TrialOptions) Check(experts []string) error {
+	for _, name := range o.Only {
+		if !slices.Contains(Trials(), name) {
+			return fmt.Errorf("there is no trial %q; %s are possible", name, strings.Join(Trials(), ", "))
+		}
+	}
+	for _, name := range slices.Concat([]string{o.Joint}, o.Foreign, o.HeldOut) {
+		if name != "" && !slices.Contains(experts, name) {
+			return fmt.Errorf("there is no expert %q here: %s search this collection", name, strings.Join(experts, ", "))
+		}
+	}
+	return nil
 }
 
 // trial adds one thing to the report.

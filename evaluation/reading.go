@@ -20,14 +20,15 @@ import (
 type AnswerEngine interface {
 	Compare(ctx context.Context, requests []search.Request) ([]search.Response, error)
 	Readings(ctx context.Context, reader, question string, ids []string) ([]corpus.Passage, []search.Reading, error)
+	Readers() []search.ReaderInfo
 }
 
 // AnswerOptions say how answers are measured.
 type AnswerOptions struct {
-	Reader   string // "": the default
+	Reader   string // "": the first
 	Passages int    // of a ranking that are read
 	Timeout  time.Duration
-	Has      func(id string) bool // whether the collection has a passage
+	Chance   bool // fit the chance that the words are right
 	Progress func(done, total int)
 }
 
@@ -51,6 +52,8 @@ type AnswerReport struct {
 	Top1 map[string]float64 `json:"top_1"`
 	// ReadMS is how long a passage was read, in milliseconds, on average.
 	ReadMS float64 `json:"read_ms"`
+	// Chance is fitted to Asked and TakenOut, where that was asked for.
+	Chance *calibration.AnswerChance `json:"-"`
 
 	// Asked are the first answers over auto's passages, with their signals: First is 1
 	// where the words are right. Those of the same questions without the passages that
@@ -67,11 +70,17 @@ type AnswerRow struct {
 	F1        float64 `json:"f1"`
 }
 
-// Answers measures a reader on questions with answers; those of a domain without any
-// count as unanswerable, in Asked.
-func Answers(ctx context.Context, engine AnswerEngine, domains []questions.Domain, o AnswerOptions) (*AnswerReport, error) {
+// Answers measures a reader on questions with answers, over the passages of a collection;
+// questions of a domain without any count as unanswerable, in Asked.
+func Answers(ctx context.Context, engine AnswerEngine, passages questions.Passages, domains []questions.Domain, o AnswerOptions) (*AnswerReport, error) {
+	readers := engine.Readers()
+	at := slices.IndexFunc(readers, func(r search.ReaderInfo) bool { return !r.Generates && (o.Reader == "" || r.Name == o.Reader) })
+	if at < 0 {
+		return nil, fmt.Errorf("there is no reader %q among the %d that are loaded: name it under readers in the configuration", o.Reader, len(readers))
+	}
+	o.Reader = readers[at].Name
 	report := &AnswerReport{Reader: o.Reader, Passages: o.Passages, Top1: map[string]float64{}}
-	m := answering{AnswerOptions: o, engine: engine, report: report}
+	m := answering{AnswerOptions: o, engine: engine, passages: passages, report: report}
 	total := 0
 	for _, d := range domains {
 		total += len(d.Questions)
@@ -106,7 +115,12 @@ func Answers(ctx context.Context, engine AnswerEngine, domains []questions.Domai
 		report.ReadMS = float64(m.took.Microseconds()) / 1000 / float64(m.read)
 	}
 	report.means()
-	return report, nil
+	if !o.Chance {
+		return report, nil
+	}
+	var err error
+	report.Chance, err = calibration.FitAnswers(report.Asked, report.TakenOut, readers[at].Fingerprint)
+	return report, err
 }
 
 // means adds the mean of the domains, each counting the same.
@@ -130,6 +144,7 @@ func (r *AnswerReport) means() {
 type answering struct {
 	AnswerOptions
 	engine             AnswerEngine
+	passages           questions.Passages
 	report             *AnswerReport
 	done, judged, read int
 	took               time.Duration
@@ -148,7 +163,12 @@ func (m *answering) ask(ctx context.Context, q *questions.Question) ([]string, e
 	relevant := q.Judgements()
 	var gold []string
 	for id, grade := range relevant {
-		if grade > 0 && m.Has(id) {
+		if grade <= 0 {
+			continue
+		}
+		if _, ok, err := m.passages.Ordinal(id); err != nil {
+			return nil, err
+		} else if ok {
 			gold = append(gold, id)
 		}
 	}
@@ -267,7 +287,11 @@ func (r *AnswerReport) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nfirst passage answers: auto %.1f %%, by the reader's selection %.1f %%, by both ranks %.1f %%; a passage was read in %.1f ms\n",
-		r.Top1["auto"], r.Top1["select"], r.Top1["both"], r.ReadMS)
+	if _, err := fmt.Fprintf(w, "\nfirst passage answers: auto %.1f %%, by the reader's selection %.1f %%, by both ranks %.1f %%; a passage was read in %.1f ms\n",
+		r.Top1["auto"], r.Top1["select"], r.Top1["both"], r.ReadMS); err != nil || r.Chance == nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "chance on questions that were not fitted on: ECE %.3f, AUROC %.3f, over %d questions, and these without the passages that answer\n",
+		r.Chance.ECE, r.Chance.AUROC, r.Chance.Questions)
 	return err
 }

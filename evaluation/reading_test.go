@@ -12,6 +12,7 @@ import (
 
 	"conclave/corpus"
 	"conclave/questions"
+	"conclave/rank"
 	"conclave/search"
 )
 
@@ -68,6 +69,14 @@ func (m *marked) Readings(_ context.Context, reader, _ string, ids []string) (pa
 	return passages, readings, nil
 }
 
+// Readers begin with a generator, which marks nothing.
+func (m *marked) Readers() []search.ReaderInfo {
+	return []search.ReaderInfo{{Name: "writer", Generates: true}, {Name: "marker"}}
+}
+
+// Ordinal finds every passage but one.
+func (m *marked) Ordinal(id string) (rank.Ordinal, bool, error) { return 0, id != "gone", nil }
+
 // TestAnswersOfAReaderByHand: of q1's passages, whose selections are parts of 15, the
 // best words are e's (2.4/15, F1 4/5), equal words together are cat's (2.6/15, 2/3), the
 // most selected are a's (0), BM25's are f's (1/2), of the two that answer c's are the
@@ -93,9 +102,9 @@ func TestAnswersOfAReaderByHand(t *testing.T) {
 			{ID: "2", Domain: "z", Text: "q5", Answers: []string{"moon"}, PositiveIDs: []string{"l"}}}},
 	}
 	var told []string
-	o := AnswerOptions{Reader: "marker", Passages: 5, Timeout: 2 * time.Second, Has: func(id string) bool { return id != "gone" },
+	o := AnswerOptions{Passages: 5, Timeout: 2 * time.Second,
 		Progress: func(done, total int) { told = append(told, fmt.Sprint(done, "/", total)) }}
-	r, err := Answers(t.Context(), engine, domains, o)
+	r, err := Answers(t.Context(), engine, engine, domains, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +176,7 @@ func TestAnswersOfAReaderByHand(t *testing.T) {
 	}
 
 	engine.fail = errors.New("the engine fell over")
-	if _, err := Answers(t.Context(), engine, domains, o); !errors.Is(err, engine.fail) || !strings.Contains(err.Error(), "question 1 of x") {
+	if _, err := Answers(t.Context(), engine, engine, domains, o); !errors.Is(err, engine.fail) || !strings.Contains(err.Error(), "question 1 of x") {
 		t.Errorf("the engine fails: %v", err)
 	}
 }

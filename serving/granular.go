@@ -15,9 +15,9 @@ import (
 // "base@3" has a vector for every three sentences, made by the bundle "base".
 const granularMark = "@"
 
-// GranularName is the name of a bundle's expert of a granularity: that of the bundle
+// granularName is the name of a bundle's expert of a granularity: that of the bundle
 // itself for whole passages.
-func GranularName(bundle, granularity string) (string, error) {
+func granularName(bundle, granularity string) (string, error) {
 	g, err := granules.Parse(granularity)
 	if err != nil || g == (granules.Granularity{}) {
 		return bundle, err

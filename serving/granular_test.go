@@ -20,7 +20,7 @@ func TestGranularities(t *testing.T) {
 	site.importGolden("base")
 	names := []string{}
 	for _, g := range []string{"passage", "1"} {
-		name, err := GranularName("base", g)
+		name, err := granularName("base", g)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestGranularities(t *testing.T) {
 // TestGranularNames: the name of an expert says its bundle and its granularity.
 func TestGranularNames(t *testing.T) {
 	for granularity, want := range map[string]string{"passage": "x", "3": "x@3", "125t": "x@125t", "3-untitled": "x@3-untitled", "passage-untitled": "x@passage-untitled"} {
-		name, err := GranularName("x", granularity)
+		name, err := granularName("x", granularity)
 		if err != nil || name != want {
 			t.Errorf("%s: %q, %v", granularity, name, err)
 		}
@@ -125,7 +125,7 @@ func TestGranularNames(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "0", "many"} {
-		if _, err := GranularName("x", bad); err == nil {
+		if _, err := granularName("x", bad); err == nil {
 			t.Errorf("granularity %q is accepted", bad)
 		}
 		if _, _, err := granularityOf("x@" + bad); err == nil {

@@ -33,9 +33,13 @@ func (s *site) importGolden(names ...string) {
 
 // index adds experts to the collection.
 func (s *site) index(names ...string) error {
-	_, err := Index(s.t.Context(), IndexOptions{Config: s.config, Log: slog.New(slog.DiscardHandler), Experts: names,
-		Build: collection.BuildOptions{Progress: func(collection.Progress) {}}})
-	return err
+	for _, name := range names {
+		if _, err := Index(s.t.Context(), IndexOptions{Config: s.config, Log: slog.New(slog.DiscardHandler), Add: name,
+			Build: collection.BuildOptions{Progress: func(collection.Progress) {}}}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // TestAHeadSearchesItsOwnersVectors: a DESIRE-ME expert is added without encoding

@@ -16,13 +16,18 @@ import (
 
 // IndexOptions say what is indexed, and how.
 type IndexOptions struct {
-	Config  configs.Config
-	Log     *slog.Logger
-	Experts []string // to encode with
+	Config configs.Config
+	Log    *slog.Logger
 	// Inputs are read into a new collection, or into one that is there. None: the
-	// passages of the collection are encoded with these experts, too.
+	// passages of the collection get vectors of Add or of Granularities, too.
 	Inputs []corpus.Input
-	New    bool
+	// Experts are those of a new collection, as experts.Chosen reads them.
+	Experts string
+	// Add is an expert that the collection has no vectors of; "": none.
+	Add string
+	// Granularities are those of the first expert that finds passages: "1" for a vector
+	// of every sentence (granules.Parse).
+	Granularities []string
 	// Build is completed with the opened experts.
 	Build collection.BuildOptions
 	// Estimated hears before anything is encoded what that takes, and for a new
@@ -40,8 +45,16 @@ type Indexed struct {
 
 // Index reads passages, encodes and publishes them.
 func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
+	stored, err := StoredExperts(o.Config.Collection)
+	if err != nil {
+		return made, err
+	}
+	names, err := o.experts(stored)
+	if err != nil {
+		return made, err
+	}
 	o.Config.Encoder.Threads = threadsOfOne(o.Config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
-	loaded, err := openFor(o)
+	loaded, err := openFor(o.Config, o.Log, names, stored)
 	if err != nil {
 		return made, err
 	}
@@ -67,7 +80,7 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 		found, err := sample.estimate(ctx, loaded.opened)
 		all := sample.shapeOf(loaded.opened)
 		choices := []Choice{found.of(all)}
-		if o.New {
+		if stored == nil {
 			choices = found.choices(loaded.opened, all)
 		}
 		o.Estimated(sample.passages, choices, err)
@@ -106,7 +119,7 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 		progress(p)
 	}
 	index := collection.Add
-	if o.New {
+	if stored == nil {
 		index = collection.Build
 	}
 	made.BuildReport, err = index(ctx, o.Config.Collection, sample, o.Build)
@@ -115,17 +128,12 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 
 // openFor loads the experts to encode with. Those without which they cannot be opened
 // are loaded beside them and encode nothing.
-func openFor(o IndexOptions) (*Experts, error) {
-	stored, err := StoredExperts(o.Config.Collection)
+func openFor(config configs.Config, log *slog.Logger, names []string, stored []collection.ExpertFiles) (*Experts, error) {
+	beside, err := owning(config, names, stored)
 	if err != nil {
 		return nil, err
 	}
-	beside, err := owning(o.Config, o.Experts, stored)
-	if err != nil {
-		return nil, err
-	}
-	names := slices.Concat(o.Experts, beside)
-	x, err := openNamed(o.Config, o.Log, names, owners(stored))
+	x, err := openNamed(config, log, slices.Concat(names, beside), owners(stored))
 	if err != nil {
 		return nil, err
 	}

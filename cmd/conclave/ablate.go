@@ -2,11 +2,9 @@ package main
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"conclave/ablation"
-	"conclave/calibration"
 	"conclave/configs"
 	shipped "conclave/experts"
 	"conclave/serving"
@@ -17,12 +15,7 @@ import (
 // ablating is what `conclave ablate` was asked to do.
 type ablating struct {
 	questions questionFiles
-	asks      int
-	base      string
-	joint     string
-	foreign   []string
-	heldOut   []string
-	trials    []string
+	trials    ablation.TrialOptions
 	asJSON    string
 }
 
@@ -56,25 +49,20 @@ The collection is not changed.`,
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 0)
-	flags.IntVar(&x.asks, "specialists", askedSpecialists, "how many experts with a domain the gate asks, the most familiar with the question; 0: all")
-	flags.StringVar(&x.base, "base", shipped.Base, "the `expert` to compare with, alone and with BM25")
-	flags.StringVar(&x.joint, "joint", "", "the `expert` that was trained on all domains together")
-	flags.StringSliceVar(&x.foreign, "foreign", nil, "out-of-domain `experts`, separated by commas: the questions of their domains are left out of that trial")
-	flags.StringSliceVar(&x.heldOut, "held-out", nil, "`experts`, separated by commas, that are added in one trial; each has a domain of its name")
-	flags.StringSliceVar(&x.trials, "trials", nil, "`names` of the trials, separated by commas: "+strings.Join(ablation.Trials(), ", ")+" (default: all)")
+	flags.IntVar(&x.trials.Gate.Specialists, "specialists", askedSpecialists, "how many experts with a domain the gate asks, the most familiar with the question; 0: all")
+	flags.StringVar(&x.trials.Base, "base", shipped.Base, "the `expert` to compare with, alone and with BM25")
+	flags.StringVar(&x.trials.Joint, "joint", "", "the `expert` that was trained on all domains together")
+	flags.StringSliceVar(&x.trials.Foreign, "foreign", nil, "out-of-domain `experts`, separated by commas: the questions of their domains are left out of that trial")
+	flags.StringSliceVar(&x.trials.HeldOut, "held-out", nil, "`experts`, separated by commas, that are added in one trial; each has a domain of its name")
+	flags.StringSliceVar(&x.trials.Only, "trials", nil, "`names` of the trials, separated by commas: "+strings.Join(ablation.Trials(), ", ")+" (default: all)")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON")
 	return command
 }
 
 func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
 	ctx := cmd.Context()
-	if x.asks < 0 {
+	if x.trials.Gate.Specialists < 0 {
 		return usagef("--specialists is 0 or more")
-	}
-	for _, name := range x.trials {
-		if !slices.Contains(ablation.Trials(), name) {
-			return usagef("--trials: %q; %s are possible", name, strings.Join(ablation.Trials(), ", "))
-		}
 	}
 	domains, err := x.questions.read()
 	if err != nil {
@@ -85,22 +73,25 @@ func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal)
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	if err := x.known(l, cmd.Flags().Changed("base")); err != nil {
-		return err
+	var names []string
+	for _, e := range l.Engine.Experts() {
+		names = append(names, e.Name)
+	}
+	if err := x.trials.Check(names); err != nil {
+		return usageError{err}
 	}
 	found, err := gather(ctx, l, domains, term)
 	if err != nil {
 		return err
 	}
-	prior, err := serving.ShippedPrior()
-	if err != nil {
+	if x.trials.Prior, err = serving.ShippedPrior(); err != nil {
 		return err
 	}
-	shipped := l.LineUp().Defaults
+	defaults := l.LineUp().Defaults
+	x.trials.Gate.Towards, x.trials.Gate.WithoutLate = defaults.Gate, defaults.GateWithoutLate
 	bar := newProgress(term.Err)
-	report, err := ablation.Run(ctx, found, ablation.TrialOptions{Gate: calibration.GateOptions{Specialists: x.asks, Towards: shipped.Gate, WithoutLate: shipped.GateWithoutLate},
-		Prior: prior, Base: x.base, Joint: x.joint, Foreign: x.foreign, HeldOut: x.heldOut, Only: x.trials,
-		Progress: func(done, total int) { bar.Report("fitting", int64(done), int64(total), "gates") }})
+	x.trials.Progress = func(done, total int) { bar.Report("fitting", int64(done), int64(total), "gates") }
+	report, err := ablation.Run(ctx, found, x.trials)
 	bar.Finish()
 	if err != nil {
 		return err
@@ -109,22 +100,4 @@ func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal)
 		return err
 	}
 	return writeJSON(x.asJSON, report)
-}
-
-// known refuses names of experts that the collection does not have.
-func (x *ablating) known(l *serving.Assembly, baseNamed bool) error {
-	var names []string
-	for _, e := range l.Engine.Experts() {
-		names = append(names, e.Name)
-	}
-	wanted := append(append([]string{x.joint}, x.foreign...), x.heldOut...)
-	if baseNamed { // the default need not be there
-		wanted = append(wanted, x.base)
-	}
-	for _, wanted := range wanted {
-		if wanted != "" && !slices.Contains(names, wanted) {
-			return usagef("there is no expert %q here: %v search this collection", wanted, names)
-		}
-	}
-	return nil
 }

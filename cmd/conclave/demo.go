@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 
+	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
 	"conclave/demo"
@@ -86,11 +87,11 @@ func buildDemo(ctx context.Context, config configs.Config, term terminal) error 
 	if err != nil {
 		return err
 	}
-	term.In = bytes.NewReader(passages)
-	x := indexing{experts: strings.Join(names, ","), phrases: true, quiet: true}
-	x.inputs.files = []corpus.Input{{Path: "-"}}
 	bar := newProgress(term.Err)
 	defer bar.Finish()
-	_, err = x.build(ctx, config, term, bar)
+	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: []corpus.Input{{Path: "-", Stdin: bytes.NewReader(passages)}},
+		Experts: strings.Join(names, ","), Build: buildOptions(config, bar)}
+	o.Build.Words = collection.NewWords(true)
+	_, err = serving.Index(ctx, o)
 	return err
 }

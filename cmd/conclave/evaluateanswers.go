@@ -2,11 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 
-	"conclave/calibration"
-	"conclave/collection"
 	"conclave/configs"
 	"conclave/evaluation"
 	"conclave/search"
@@ -17,10 +13,8 @@ import (
 // evaluatingAnswers is what `conclave evaluate answers` was asked to do.
 type evaluatingAnswers struct {
 	questions questionFiles
-	reader    string
-	passages  int
+	measured  evaluation.AnswerOptions
 	asJSON    string
-	chance    bool
 	out       string
 }
 
@@ -45,19 +39,19 @@ printed figures are of questions that were not fitted on. --out writes the fit.`
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 0)
-	flags.StringVar(&x.reader, "reader", "", "`name` of the reader (default: the first)")
-	flags.IntVar(&x.passages, "passages", 10, "how many passages of a ranking it reads")
-	flags.BoolVar(&x.chance, "chance", false, "fit the chance that the words are right")
+	flags.StringVar(&x.measured.Reader, "reader", "", "`name` of the reader (default: the first)")
+	flags.IntVar(&x.measured.Passages, "passages", 10, "how many passages of a ranking it reads")
+	flags.BoolVar(&x.measured.Chance, "chance", false, "fit the chance that the words are right")
 	flags.StringVar(&x.out, "out", "", "`file` for the fitted chance")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON")
 	return command
 }
 
 func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
-	if x.passages < 1 || x.passages > search.MostRead {
+	if x.measured.Passages < 1 || x.measured.Passages > search.MostRead {
 		return usagef("--passages is from 1 to %d", search.MostRead)
 	}
-	if x.out != "" && !x.chance {
+	if x.out != "" && !x.measured.Chance {
 		return usagef("--out is for what --chance fits")
 	}
 	domains, err := x.questions.read()
@@ -69,36 +63,18 @@ func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term 
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	loaded := l.Engine.Readers()
-	at := slices.IndexFunc(loaded, func(r search.ReaderInfo) bool { return x.reader == "" || r.Name == x.reader })
-	if at < 0 {
-		return fmt.Errorf("there is no reader %q among the %d that are loaded: name it under readers in the configuration", x.reader, len(loaded))
-	}
 	g := l.Collection.Acquire()
 	defer g.Release()
 	bar := newProgress(term.Err)
-	found, err := evaluation.Answers(cmd.Context(), l.Engine, domains, evaluation.AnswerOptions{
-		Reader: loaded[at].Name, Passages: x.passages, Timeout: evaluationTimeout, Has: has(g),
-		Progress: func(done, total int) { bar.Report("reading", int64(done), int64(total), "questions") },
-	})
+	x.measured.Timeout = evaluationTimeout
+	x.measured.Progress = func(done, total int) { bar.Report("reading", int64(done), int64(total), "questions") }
+	found, err := evaluation.Answers(cmd.Context(), l.Engine, g, domains, x.measured)
 	bar.Finish()
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(found.WriteText(term.Out), writeJSON(x.asJSON, found)); err != nil || !x.chance {
+	if err := errors.Join(found.WriteText(term.Out), writeJSON(x.asJSON, found)); err != nil || x.out == "" {
 		return err
 	}
-	fit, err := calibration.FitAnswers(found.Asked, found.TakenOut, loaded[at].Fingerprint)
-	if err != nil {
-		return err
-	}
-	_, _ = fmt.Fprintf(term.Out, "chance on questions that were not fitted on: ECE %.3f, AUROC %.3f, over %d questions, and these without the passages that answer\n", fit.ECE, fit.AUROC, fit.Questions)
-	if x.out == "" {
-		return nil
-	}
-	return writeFile(x.out, fit.Write)
-}
-
-func has(g *collection.Generation) func(id string) bool {
-	return func(id string) bool { _, ok, err := g.Ordinal(id); return ok && err == nil }
+	return writeFile(x.out, found.Chance.Write)
 }

@@ -6,10 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/ann"
 	"conclave/calibration"
-	"conclave/collection"
-	"conclave/corpus"
 	"conclave/evaluation"
 	"conclave/fusion"
 	"conclave/serving"
@@ -33,7 +30,7 @@ func TestGranularities(t *testing.T) {
 		t.Errorf("of two granularities the report has the recall of %d (%v): %s", len(made.Recall), err, report)
 	}
 	must("index", "--collection", "c", "--granularity", "1")
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--granularity", "5t"); code != exitUsage || !strings.Contains(complaints, "c has these granularities") {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--granularity", "5t"); code != exitUsage || !strings.Contains(complaints, "c has 5t") {
 		t.Errorf("a granularity that is there: exit code %d, %s", code, complaints)
 	}
 	out := must(both("calibrate", "--collection", "c")...)
@@ -64,48 +61,5 @@ func TestGranularities(t *testing.T) {
 	among := r.CCE.Granularities[:2]
 	if out := must(both("evaluate", "--collection", "c", "--pool", "--among", strings.Join(among, ","))...); !containsAll(out, []string{"CCE of " + strings.Join(among, ", ") + ", calibrated"}) {
 		t.Errorf("among two: %s", out)
-	}
-}
-
-// TestGranularNames: --granularity asks for the parts of passages by the first expert that
-// is not late interaction, and of a collection that is there only for what it lacks.
-func TestGranularNames(t *testing.T) {
-	stored := func(names ...string) (has []collection.ExpertFiles) {
-		for _, name := range names {
-			x := collection.ExpertFiles{Name: name, Index: collection.Index{Kind: ann.Flat}}
-			if name == "late" {
-				x.Index.Kind = ann.Late
-			}
-			has = append(has, x)
-		}
-		return has
-	}
-	for name, c := range map[string]struct {
-		granularity []string
-		has         []collection.ExpertFiles
-		asked       []string
-		files       []corpus.Input
-		want        []string
-		refused     string
-	}{
-		"a new collection":           {granularity: []string{"1", "passage"}, asked: []string{"x", "y"}, want: []string{"x", "y", "x@1"}},
-		"one that is there":          {granularity: []string{"1", "3-untitled", "passage"}, has: stored("late", "x", "x@1"), want: []string{"x@3-untitled"}},
-		"whose first is of parts":    {granularity: []string{"1", "passage"}, has: stored("x@1"), want: []string{"x"}},
-		"has them all":               {granularity: []string{"1"}, has: stored("x", "x@1")},
-		"words alone":                {granularity: []string{"1"}, refused: "needs an expert"},
-		"late interaction alone":     {granularity: []string{"1"}, has: stored("late"), refused: "needs an expert"},
-		"passages for what is there": {granularity: []string{"1"}, has: stored("x"), files: []corpus.Input{{Path: "f"}}, refused: "without --in"},
-		"no granularity":             {granularity: []string{"few"}, asked: []string{"x"}, refused: `"few"`},
-	} {
-		x := indexing{granularity: c.granularity}
-		x.inputs.files = c.files
-		got, err := x.granularNames(c.has, c.asked)
-		if c.refused != "" {
-			if err == nil || !strings.Contains(err.Error(), c.refused) {
-				t.Errorf("%s: %v", name, err)
-			}
-		} else if err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q, %v", name, got, c.want, err)
-		}
 	}
 }

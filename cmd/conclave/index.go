@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -29,7 +30,6 @@ type indexing struct {
 	index                    collection.Index
 	replace, skipBad, asJSON bool
 	strict                   bool
-	quiet                    bool // without what it takes
 }
 
 func newIndex(term terminal) *cobra.Command {
@@ -127,25 +127,16 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if err := x.fits(config.Collection, has); err != nil {
 		return report, err
 	}
-	if err := x.fitsWords(config.Collection, has != nil); err != nil {
-		return report, err
-	}
-	names, err := x.expertNames(has)
-	if err != nil {
-		return report, err
-	}
 	unknown := unknownFields(x.strict, bar.Say)
 	for i := range x.inputs.files {
 		in := &x.inputs.files[i]
 		in.Format, in.Stdin, in.Unknown = corpus.Format(x.format), term.In, unknown
 	}
-	if len(names) == 0 && len(x.granularity) > 0 && has != nil {
-		return report, usagef("%s has these granularities", config.Collection)
-	}
-	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Experts: names, Inputs: x.inputs.files, New: has == nil, Build: buildOptions(config, bar)}
+	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: x.inputs.files,
+		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace = x.threads, x.index, x.replace
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
-	if has == nil {
+	if has == nil || x.phrasesAsked {
 		o.Build.Words = collection.NewWords(x.phrases)
 	}
 	if x.skipBad {
@@ -154,13 +145,16 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 			return nil
 		}
 	}
-	if !x.quiet {
-		o.Estimated = func(passages int64, choices []serving.Choice, err error) {
-			bar.Finish() // of the reading
-			x.sayCosts(passages, choices, err, bar)
-		}
+	o.Estimated = func(passages int64, choices []serving.Choice, err error) {
+		bar.Finish() // of the reading
+		x.sayCosts(passages, choices, err, bar)
 	}
-	return serving.Index(ctx, o)
+	report, err = serving.Index(ctx, o)
+	var refused *serving.ExpertChoiceError
+	if errors.As(err, &refused) {
+		return report, usagef("--%s: %w", refused.Of, err)
+	}
+	return report, err
 }
 
 func printIndexed(w *errWriter, r serving.Indexed, folder string) {

@@ -3,14 +3,11 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"conclave/collection"
 	"conclave/corpus"
 	shipped "conclave/experts"
-	"conclave/search"
-	"conclave/serving"
 
 	"github.com/spf13/pflag"
 )
@@ -102,81 +99,4 @@ func (x *indexing) fits(folder string, has []collection.ExpertFiles) error {
 		}
 	}
 	return nil
-}
-
-// fitsWords refuses a flag that says that words should be indexed otherwise than
-// those of the collection that passages are added to: all its segments are alike.
-func (x *indexing) fitsWords(folder string, exists bool) error {
-	if !exists || !x.phrasesAsked {
-		return nil
-	}
-	has, err := collection.WordParams(folder)
-	if err != nil || has.Phrases == x.phrases {
-		return err
-	}
-	stored := map[bool]string{true: "with", false: "without"}[has.Phrases]
-	return usagef("--phrases is %[1]v, but the words of %[2]s are indexed %[3]s phrases, and stay so: leave it out to add passages. "+
-		"To index them anew: conclave index --collection %[2]s --rebuild-words --phrases=%[1]v", x.phrases, folder, stored)
-}
-
-// expertNames are the experts to load: those of the collection, or for a new
-// one those that were asked for.
-func (x *indexing) expertNames(has []collection.ExpertFiles) ([]string, error) {
-	var stored []string
-	for _, e := range has {
-		stored = append(stored, e.Name)
-	}
-	asked, err := shipped.Chosen(x.experts)
-	if err != nil {
-		return nil, usagef("--experts is %w", err)
-	}
-	switch {
-	case x.addExpert != "" && has == nil:
-		return nil, fmt.Errorf("there is no collection to add expert %q to: build one with --in first", x.addExpert)
-	case x.addExpert != "":
-		return []string{x.addExpert}, nil
-	case has == nil && len(x.granularity) > 0 && len(x.inputs.files) == 0:
-		return nil, fmt.Errorf("there is no collection to add granularities to: build one with --in first")
-	case len(x.granularity) > 0:
-		return x.granularNames(has, asked)
-	case has == nil:
-		return asked, nil
-	case x.experts != "" && !shipped.Same(asked, stored):
-		return nil, usagef("--experts is %q, but the collection has %q: leave it out when adding passages, and add an expert with --add-expert", x.experts, strings.Join(stored, ","))
-	}
-	return stored, nil
-}
-
-// granularNames are the experts to load for --granularity: of a new collection all that
-// were asked for, and of one that is there those that it has not yet.
-func (x *indexing) granularNames(has []collection.ExpertFiles, asked []string) ([]string, error) {
-	names, bundle := asked, ""
-	if has == nil && len(asked) > 0 {
-		bundle = asked[0]
-	}
-	stored := map[string]bool{}
-	for _, e := range has {
-		stored[e.Name] = true
-		if bundle == "" && e.Index.Kind != search.KindLate {
-			bundle = e.Name
-		}
-	}
-	if has != nil {
-		if names = nil; len(x.inputs.files) > 0 {
-			return nil, usagef("--granularity is for a new collection, or without --in for one that is there: what is added gets vectors of all its experts")
-		}
-	}
-	if bundle, _, _ = strings.Cut(bundle, "@"); bundle == "" {
-		return nil, usagef("--granularity needs an expert that encodes the parts of passages, and there is none")
-	}
-	for _, g := range x.granularity {
-		name, err := serving.GranularName(bundle, g)
-		if err != nil {
-			return nil, usagef("--granularity: %w", err)
-		}
-		if !stored[name] && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names, nil
 }

@@ -3,13 +3,9 @@ package main
 import (
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
 
-	"conclave/calibration"
 	"conclave/configs"
-	shipped "conclave/experts"
-	"conclave/search"
 	"conclave/serving"
 )
 
@@ -34,21 +30,14 @@ func next(config configs.Config, out io.Writer) error {
 
 func sayNext(l *serving.Assembly, w *errWriter, folder string) {
 	w.printf("auto is %s\n", l.Auto())
-	experts := l.Engine.Experts()
-	late := slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
-	record, err := calibration.ReadRecord(folder)
-	step := func(why, command string) { w.printf("next: %s\n      conclave %s\n", why, command) }
-	switch {
-	case len(experts) == 0:
-		step("meaning beside words", "index --collection "+folder+" --add-expert base")
-	case !late && slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Name == shipped.Base }):
-		step("late interaction", "index --collection "+folder+" --add-expert late")
-	default:
-		if l.LineUp().Reference == "" {
-			step("a specialist, where one of these is near your domain:\n      "+strings.Join(shipped.Specialists(), ", "), "index --collection "+folder+" --add-expert NAME")
-		}
-		if record == nil && err == nil {
-			step("a hundred or more of your questions, with their passages", "calibrate --collection "+folder+" --questions FILE")
+	for _, better := range l.Improvements() {
+		switch len(better.Experts) {
+		case 0:
+			w.printf("next: %s\n      conclave calibrate --collection %s --questions FILE\n", better.Why, folder)
+		case 1:
+			w.printf("next: %s\n      conclave index --collection %s --add-expert %s\n", better.Why, folder, better.Experts[0])
+		default:
+			w.printf("next: %s:\n      %s\n      conclave index --collection %s --add-expert NAME\n", better.Why, strings.Join(better.Experts, ", "), folder)
 		}
 	}
 }

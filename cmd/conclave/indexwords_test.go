@@ -53,7 +53,7 @@ func TestPhrasesOfACollection(t *testing.T) {
 	succeed("--collection", "without", "--id-prefix", "x/", "--in", file)
 	phrases("without", false)
 	code, _, complaints := index("--collection", "without", "--id-prefix", "y/", "--in", file, "--phrases")
-	if code != exitUsage || !containsAll(complaints, []string{"--phrases is true", "without phrases", "--collection without --rebuild-words --phrases=true"}) {
+	if code != exitFailed || !containsAll(complaints, []string{"without was built with", "and phrases", "--collection without --rebuild-words"}) {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	succeed("--collection", "without", "--id-prefix", "y/", "--in", file, "--phrases=false")

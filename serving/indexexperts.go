@@ -1,0 +1,104 @@
+package serving
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"conclave/collection"
+	shipped "conclave/experts"
+	"conclave/search"
+)
+
+// The parts of IndexOptions that an ExpertChoiceError names.
+const (
+	ChoiceOfExperts     = "experts"
+	ChoiceOfGranularity = "granularity"
+)
+
+// ExpertChoiceError reports that a collection cannot be indexed with the experts that
+// IndexOptions ask for.
+type ExpertChoiceError struct {
+	Of    string // ChoiceOfExperts or ChoiceOfGranularity
+	Cause error
+}
+
+func (e *ExpertChoiceError) Error() string { return e.Cause.Error() }
+
+// Unwrap gives the cause.
+func (e *ExpertChoiceError) Unwrap() error { return e.Cause }
+
+func badExperts(format string, args ...any) error {
+	return &ExpertChoiceError{ChoiceOfExperts, fmt.Errorf(format, args...)}
+}
+
+func badGranularity(format string, args ...any) error {
+	return &ExpertChoiceError{ChoiceOfGranularity, fmt.Errorf(format, args...)}
+}
+
+// experts are the names of the experts that encode: those of a new collection, those of
+// the collection that passages are added to, or those that a collection is to get.
+func (o *IndexOptions) experts(stored []collection.ExpertFiles) ([]string, error) {
+	var names []string
+	for _, e := range stored {
+		names = append(names, e.Name)
+	}
+	isNew := stored == nil
+	if isNew && len(o.Inputs) == 0 {
+		dir := o.Config.Collection
+		return nil, &collection.Error{Fault: collection.ErrNotCollection, Dir: dir, Err: fmt.Errorf("there is no collection in %s that could get more vectors", dir)}
+	}
+	if o.Add != "" {
+		return []string{o.Add}, nil
+	}
+	asked, err := shipped.Chosen(o.Experts)
+	switch {
+	case err != nil:
+		return nil, &ExpertChoiceError{ChoiceOfExperts, err}
+	case len(o.Granularities) > 0:
+		return o.granular(stored, asked)
+	case isNew:
+		return asked, nil
+	case o.Experts != "" && !shipped.Same(asked, names):
+		return nil, badExperts("%q is not what the collection has (%s): passages that are added are encoded by its experts", o.Experts, strings.Join(names, ","))
+	}
+	return names, nil
+}
+
+// granular are the experts of the granularities: of a new collection beside all that were
+// asked for, and of one that is there without those that it has.
+func (o *IndexOptions) granular(stored []collection.ExpertFiles, asked []string) (names []string, err error) {
+	bundle := ""
+	if stored == nil {
+		names = asked
+		if len(asked) > 0 {
+			bundle = asked[0]
+		}
+	} else if len(o.Inputs) > 0 {
+		return nil, badGranularity("passages that are added get vectors of all experts that the collection has: add granularities before or after that")
+	}
+	has := map[string]bool{}
+	for _, e := range stored {
+		has[e.Name] = true
+		if bundle == "" && e.Index.Kind != search.KindLate {
+			bundle = e.Name
+		}
+	}
+	if bundle, _, _ = strings.Cut(bundle, granularMark); bundle == "" {
+		return nil, &ExpertChoiceError{ChoiceOfGranularity, errors.New("there is no expert that could encode the parts of passages")}
+	}
+	for _, g := range o.Granularities {
+		name, err := granularName(bundle, g)
+		if err != nil {
+			return nil, &ExpertChoiceError{ChoiceOfGranularity, err}
+		}
+		if !has[name] && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, badGranularity("%s has %s", o.Config.Collection, strings.Join(o.Granularities, ", "))
+	}
+	return names, nil
+}

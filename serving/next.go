@@ -1,0 +1,36 @@
+package serving
+
+import (
+	"slices"
+
+	"conclave/calibration"
+	shipped "conclave/experts"
+	"conclave/search"
+)
+
+// Improvement is what would make the answers of a collection better.
+type Improvement struct {
+	Why     string
+	Experts []string // one of which is to be added; none: it is to be calibrated
+}
+
+// Improvements are what a collection lacks, what helps most first.
+func (a *Assembly) Improvements() []Improvement {
+	experts := a.Engine.Experts()
+	late := slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
+	base := slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Name == shipped.Base })
+	switch {
+	case len(experts) == 0:
+		return []Improvement{{"meaning beside words", []string{shipped.Base}}}
+	case base && !late:
+		return []Improvement{{"late interaction", []string{shipped.Late}}}
+	}
+	var out []Improvement
+	if a.LineUp().Reference == "" {
+		out = append(out, Improvement{"a specialist, where one of these is near your domain", shipped.Specialists()})
+	}
+	if record, err := calibration.ReadRecord(a.options.Config.Collection); record == nil && err == nil {
+		out = append(out, Improvement{Why: "a hundred or more of your questions, with their passages"})
+	}
+	return out
+}
