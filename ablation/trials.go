@@ -83,7 +83,7 @@ func (o *TrialOptions) Check(experts []string) error {
 			return fmt.Errorf("there is no trial %q; %s are possible", name, strings.Join(Trials(), ", "))
 		}
 	}
-	for _, name := range slices.Concat([]string{o.Joint}, o.Foreign, o.HeldOut) {
+	for _, name := range slices.Concat([]string{o.Base, o.Joint}, o.Foreign, o.HeldOut) {
 		if name != "" && !slices.Contains(experts, name) {
 			return fmt.Errorf("there is no expert %q here: %s search this collection", name, strings.Join(experts, ", "))
 		}

@@ -1,13 +1,9 @@
 package calibration
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
-
-	"go.yaml.in/yaml/v3"
 
 	"conclave/search"
 )
@@ -26,8 +22,8 @@ type AnswerChance struct {
 }
 
 // FitAnswers fits the chance to questions, whose First is 1 where the first answer is
-// right, and to the same questions without the passages that answer. The latter count
-// for two thirds: questions without an answer are common, but less so than the others.
+// right, and to the same questions without the passages that answer. Each of the latter
+// counts with weight 2/3: questions without an answer are common, but less so than the others.
 func FitAnswers(asked, takenOut []RankedQuestion, reader string) (*AnswerChance, error) {
 	all := slices.Clone(asked)
 	for _, q := range takenOut {
@@ -59,19 +55,10 @@ func (a *AnswerChance) Check() error {
 
 // ParseAnswerChance reads what Write writes, strictly.
 func ParseAnswerChance(data []byte) (*AnswerChance, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	var a AnswerChance
-	if err := decoder.Decode(&a); err != nil {
-		return nil, err
-	}
-	return &a, a.Check()
+	return parsed[AnswerChance](data)
 }
 
 // Write writes the file that ParseAnswerChance reads.
 func (a *AnswerChance) Write(w io.Writer) error {
-	_, err := io.WriteString(w, "# The chance that the words which the shipped reader marks are right, made by `conclave\n# evaluate answers --chance` (docs/answers.md has the command).\n")
-	encoder := yaml.NewEncoder(w)
-	encoder.SetIndent(2)
-	return errors.Join(err, encoder.Encode(a), encoder.Close())
+	return writeYAML(w, "# The chance that the words which the shipped reader marks are right, made by `conclave\n# evaluate answers --chance` (docs/answers.md has the command).\n", a)
 }

@@ -1,13 +1,10 @@
 package calibration
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-
-	"go.yaml.in/yaml/v3"
 
 	"conclave/fusion"
 )
@@ -66,21 +63,12 @@ func (p *Prior) For(k int) *Logistic {
 
 // ParsePrior reads a prior: strict, as ParseRecord is.
 func ParsePrior(data []byte) (*Prior, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	var p Prior
-	if err := decoder.Decode(&p); err != nil {
-		return nil, err
-	}
-	return &p, p.Check()
+	return parsed[Prior](data)
 }
 
 // Write writes the file that ParsePrior reads.
 func (p *Prior) Write(w io.Writer) error {
-	_, err := io.WriteString(w, "# The confidence of collections that nobody calibrated, made by `conclave calibrate\n# prior` (docs/confidence.md has the command).\n")
-	encoder := yaml.NewEncoder(w)
-	encoder.SetIndent(2)
-	return errors.Join(err, encoder.Encode(p), encoder.Close())
+	return writeYAML(w, "# The confidence of collections that nobody calibrated, made by `conclave calibrate\n# prior` (docs/confidence.md has the command).\n", p)
 }
 
 // PriorQuestions are the answers to questions in the collection of one domain.
@@ -111,6 +99,9 @@ func (q *PriorQuestions) weighted(size float64) (all []RankedQuestion) {
 // domains.
 func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists int) (PriorQuestions, error) {
 	out := PriorQuestions{Domain: domain}
+	if gate == nil || len(e.Questions) == 0 || !slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
+		return out, errors.New("it is not searched by the shipped gate with late interaction: index it with the default experts")
+	}
 	gates := slices.Repeat([]fusion.Gate{*gate}, Folds)
 	answers, err := AnswerByFold(gates, e.Questions, specialists)
 	if err != nil {

@@ -1,7 +1,6 @@
 package calibration
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 
 	"conclave/disk"
 	"conclave/fusion"
@@ -153,13 +150,7 @@ func (r *Record) Expert(name, fingerprint string) *ExpertRecord {
 
 // ParseRecord reads a record: strict, so that a misspelt key is no silence.
 func ParseRecord(data []byte) (*Record, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	var r Record
-	if err := decoder.Decode(&r); err != nil {
-		return nil, err
-	}
-	return &r, r.Check()
+	return parsed[Record](data)
 }
 
 // ReadRecord reads the calibration in a collection's folder; nil where there
@@ -186,14 +177,7 @@ func (r *Record) Write(folder string) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	encoder := yaml.NewEncoder(&b)
-	encoder.SetIndent(2)
-	if err := errors.Join(encoder.Encode(r), encoder.Close()); err != nil {
-		return err
-	}
 	return disk.ReplaceFile(disk.OS{}, filepath.Join(folder, RecordFile), func(file *disk.Replacement) error {
-		_, err := file.Write(b.Bytes())
-		return err
+		return writeYAML(file, "", r)
 	})
 }

@@ -9,11 +9,17 @@ import (
 	"conclave/questions"
 )
 
-// FittedOn returns notes that name the domains that a collection was calibrated on:
-// figures that are measured on them do not hold for new questions. It returns none where
-// there is no such domain. A set of questions that was changed since the calibration
-// counts as another one.
-func FittedOn(record *calibration.Record, domains []questions.Domain) []string {
+// Calibrated notes which calibration is in the collection's folder, and the domains that
+// it was fitted on: figures that are measured on them do not hold for new questions. A set
+// of questions that was changed since the calibration counts as another one.
+func (o *MeasureOptions) Calibrated(folder string, domains []questions.Domain) (err error) {
+	if o.About.Calibration, err = calibration.RecordSum(folder); err != nil {
+		return err
+	}
+	record, err := calibration.ReadRecord(folder)
+	if err != nil {
+		return err
+	}
 	var names []string
 	for _, d := range domains {
 		if record != nil && slices.ContainsFunc(record.Questions, func(s calibration.QuestionSet) bool { return s.SHA256 == d.SHA256 || s.SHA256 == d.Whole }) {
@@ -23,6 +29,7 @@ func FittedOn(record *calibration.Record, domains []questions.Domain) []string {
 	if names == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("auto, gate, hybrid and the confidences were fitted on these very questions (%s): expect less on others. Calibration and ablation measure on questions left out of the fit",
-		strings.Join(names, ", "))}
+	o.Notes = append(o.Notes, fmt.Sprintf("auto, gate, hybrid and the confidences were fitted on these very questions (%s): expect less on others. Calibration and ablation measure on questions left out of the fit",
+		strings.Join(names, ", ")))
+	return nil
 }

@@ -205,7 +205,7 @@ func (c *t5Checkpoint) name(plain string) string {
 	return plain
 }
 
-// Tensor reads a weight; see t5.Weights.
+// Tensor reads a weight; see tensors.Source.
 func (c *t5Checkpoint) Tensor(name string, shape ...int) ([]float32, error) {
 	if err := c.ctx.Err(); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"conclave/models/bert"
+	"conclave/models/tensors"
 )
 
 // A late expert (Khattab & Zaharia 2020, "ColBERT") gives a text one vector
@@ -71,7 +72,7 @@ func (m *Manifest) validateLate(fail func(key, format string, a ...any)) {
 
 // heads are the tensors that an expert of this kind has and its base lacks, over
 // rows of length width.
-func (m *Manifest) heads(width int) []bert.Named {
+func (m *Manifest) heads(width int) []tensors.Named {
 	switch m.Kind {
 	case KindLate:
 		return bert.LateNames(m.Dimension, width)

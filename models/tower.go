@@ -91,7 +91,7 @@ func (t *tower) name(plain string) string {
 	return full
 }
 
-// Tensor reads a weight; see bert.Weights.
+// Tensor reads a weight; see tensors.Source.
 func (t *tower) Tensor(name string, shape ...int) ([]float32, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -50,7 +51,7 @@ The collection is not changed.`,
 	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 0)
 	flags.IntVar(&x.trials.Gate.Specialists, "specialists", askedSpecialists, "how many experts with a domain the gate asks, the most familiar with the question; 0: all")
-	flags.StringVar(&x.trials.Base, "base", shipped.Base, "the `expert` to compare with, alone and with BM25")
+	flags.StringVar(&x.trials.Base, "base", "", "the `expert` to compare with, alone and with BM25 (default: "+shipped.Base+", where it is one)")
 	flags.StringVar(&x.trials.Joint, "joint", "", "the `expert` that was trained on all domains together")
 	flags.StringSliceVar(&x.trials.Foreign, "foreign", nil, "out-of-domain `experts`, separated by commas: the questions of their domains are left out of that trial")
 	flags.StringSliceVar(&x.trials.HeldOut, "held-out", nil, "`experts`, separated by commas, that are added in one trial; each has a domain of its name")
@@ -80,6 +81,7 @@ func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal)
 	if err := x.trials.Check(names); err != nil {
 		return usageError{err}
 	}
+	x.trials.Base = cmp.Or(x.trials.Base, shipped.Base)
 	found, err := gather(ctx, l, domains, term)
 	if err != nil {
 		return err

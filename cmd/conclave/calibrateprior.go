@@ -93,13 +93,10 @@ func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains [
 		return out, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	shipped := l.LineUp().Defaults
-	if shipped.Gate == nil || l.LineUp().Late == nil {
-		return out, errors.New("it is not searched by the shipped gate with late interaction: index it with the default experts")
-	}
 	found, err := gather(ctx, l, []questions.Domain{domains[at], questions.Foreign(domains, at, x.foreign)}, term)
 	if err != nil {
 		return out, err
 	}
+	shipped := l.LineUp().Defaults
 	return found.PriorQuestions(domains[at].Name, shipped.Gate, shipped.Specialists)
 }

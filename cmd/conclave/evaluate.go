@@ -26,12 +26,8 @@ type evaluating struct {
 	fusions   string
 	also      []string
 	alone     bool
-	against   string
 	answers   string
-	depth     int
-	cands     int
-	exact     bool
-	timed     int
+	measured  evaluation.MeasureOptions
 	pool      bool
 	among     []string
 
@@ -72,12 +68,12 @@ With --state an interrupted evaluation continues where it stopped.`,
 	flags.StringVar(&x.fusions, "fusions", "all", "fusion methods separated by commas; all (those that the sources allow, with variants); or none")
 	flags.StringArrayVar(&x.also, "also", nil, "a further `method`, \"NAME: FUSION experts=a,b bm25=no alpha=0.05 weights=a:2 missing=min normalisation=zscore\"; may be repeated")
 	flags.BoolVar(&x.alone, "alone", true, "measure each source alone and the oracles too")
-	flags.StringVar(&x.against, "against", "", "reference `method` of the significance tests (default: auto, or the first fusion method)")
+	flags.StringVar(&x.measured.Reference, "against", "", "reference `method` of the significance tests (default: auto, or the first fusion method)")
 	flags.StringVar(&x.answers, "answers", "text", "form of the answers: text, or regex for the patterns of TREC")
-	flags.IntVar(&x.depth, "depth", 100, "results in each ranking")
-	flags.IntVar(&x.cands, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
-	flags.BoolVar(&x.exact, "exact", false, "compare with every vector instead of using the graph")
-	flags.IntVar(&x.timed, "timed", 100, "how many `questions` are timed as single requests; 0: none")
+	flags.IntVar(&x.measured.Depth, "depth", 100, "results in each ranking")
+	flags.IntVar(&x.measured.Candidates, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
+	flags.BoolVar(&x.measured.Exact, "exact", false, "compare with every vector instead of using the graph")
+	flags.IntVar(&x.measured.Timed, "timed", 100, "how many `questions` are timed as single requests; 0: none")
 	flags.BoolVar(&x.pool, "pool", false, "rank one passage that answers among nine that BM25 finds first and twenty at random, in place of the whole collection; of the flags only --questions, --limit, --among and --json count")
 	flags.StringArrayVar(&x.among, "among", nil, "`names` of granularities, or of other experts, among which cce chooses, with --pool, separated by commas; may be repeated (default: the three best granularities)")
 	flags.StringVar(&x.report, "report", "", "HTML `file` to write, with plots")
@@ -99,7 +95,7 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	if err != nil {
 		return err
 	}
-	config.Limits.K, config.Limits.Candidates = max(config.Limits.K, x.depth), max(config.Limits.Candidates, x.cands)
+	config.Limits.K, config.Limits.Candidates = max(config.Limits.K, x.measured.Depth), max(config.Limits.Candidates, x.measured.Candidates)
 	config.Encoder.CacheEntries = 0 // a vector that is still there would make the times of single requests too good
 	uncalibrated := x.pool          // which is fitted to its own questions
 	l, err := openMeasured(config, term, uncalibrated)
@@ -161,7 +157,7 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 	if x.answers != "text" && x.answers != "regex" {
 		return nil, usagef("--answers is %q: text and regex are possible", x.answers)
 	}
-	if x.depth < 1 || x.timed < 0 || x.cands < 0 {
+	if x.measured.Depth < 1 || x.measured.Timed < 0 || x.measured.Candidates < 0 {
 		return nil, usagef("--depth is at least 1; --timed and --candidates are 0 or more")
 	}
 	if len(x.among) > 0 && !x.pool {
@@ -186,8 +182,8 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 
 // options are what to measure, now that the sources are known.
 func (x *evaluating) options(ctx context.Context, l *serving.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method) (o evaluation.MeasureOptions, err error) {
-	o = evaluation.MeasureOptions{Depth: x.depth, Candidates: x.cands, Exact: x.exact, Timeout: evaluationTimeout,
-		Patterns: x.answers == "regex", Timed: x.timed, Reference: x.against, Out: l.LineUp().Absent}
+	o = x.measured
+	o.Timeout, o.Patterns, o.Out = evaluationTimeout, x.answers == "regex", l.LineUp().Absent
 	lineup := evaluation.Lineup(l.Dense())
 	o.Methods, o.Notes, err = lineup.Choose(ctx, l.Engine, x.alone, x.fusions, also, domains[0].Questions[0].Text, evaluationTimeout)
 	if err != nil {
@@ -196,14 +192,9 @@ func (x *evaluating) options(ctx context.Context, l *serving.Assembly, config co
 	generation, passages := l.Engine.Generation()
 	o.About = evaluation.About{Collection: config.Collection, Generation: generation, Passages: passages, Experts: lineup,
 		Version: version, Settings: config.Search}
-	if o.About.Calibration, err = calibration.RecordSum(config.Collection); err != nil {
+	if err := o.Calibrated(config.Collection, domains); err != nil {
 		return o, err
 	}
-	record, err := calibration.ReadRecord(config.Collection)
-	if err != nil {
-		return o, err
-	}
-	o.Notes = append(o.Notes, evaluation.FittedOn(record, domains)...)
 	if x.alone && slices.ContainsFunc(lineup, func(e search.ExpertInfo) bool { return e.Name == shipped.Base }) {
 		o.Otherwise = shipped.Base
 	}

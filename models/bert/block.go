@@ -43,44 +43,19 @@ type tables struct {
 func (b *builder) tables() tables {
 	d := b.c.Dimension
 	return tables{
-		words:     b.read("embeddings.word_embeddings.weight", b.c.Vocabulary, d),
-		positions: b.read("embeddings.position_embeddings.weight", b.c.Positions, d),
-		types:     b.read("embeddings.token_type_embeddings.weight", b.c.TokenTypes, d),
+		words:     b.Read("embeddings.word_embeddings.weight", b.c.Vocabulary, d),
+		positions: b.Read("embeddings.position_embeddings.weight", b.c.Positions, d),
+		types:     b.Read("embeddings.token_type_embeddings.weight", b.c.TokenTypes, d),
 		norm:      b.norm("embeddings.LayerNorm"),
 	}
 }
 
 func (b *builder) linear(name string, out, in int) linear {
-	return linear{weight: b.read(name+".weight", out, in), bias: b.read(name+".bias", out), out: out, in: in}
+	return linear{weight: b.Read(name+".weight", out, in), bias: b.Read(name+".bias", out), out: out, in: in}
 }
 
 func (b *builder) norm(name string) norm {
-	return norm{gamma: b.read(name+".weight", b.c.Dimension), beta: b.read(name+".bias", b.c.Dimension)}
-}
-
-// read reads a tensor. After an error it gives zeros, so that only the places
-// that write need to look at the error.
-func (b *builder) read(name string, shape ...int) []float32 {
-	if b.naming {
-		b.names = append(b.names, Named{name, shape})
-		return nil
-	}
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	if b.err != nil {
-		return make([]float32, n)
-	}
-	values, err := b.weights.Tensor(name, shape...)
-	if err == nil && len(values) != n {
-		err = fmt.Errorf("tensor %q: %d values for the shape %v", name, len(values), shape)
-	}
-	if err != nil {
-		b.err = err
-		return make([]float32, n)
-	}
-	return values
+	return norm{gamma: b.Read(name+".weight", b.c.Dimension), beta: b.Read(name+".bias", b.c.Dimension)}
 }
 
 // transposed is the weight as [in, out].

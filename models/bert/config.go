@@ -10,6 +10,8 @@ package bert
 import (
 	"errors"
 	"fmt"
+
+	"conclave/models/tensors"
 )
 
 // Config is the shape of an encoder, as config.json states it.
@@ -77,18 +79,10 @@ func (c *Config) Output() int {
 	return c.Dimension
 }
 
-// Weights gives the tensors of a checkpoint as float32, by their names in a
-// plain BertModel ("encoder.layer.0.attention.self.query.weight"; the
-// projection is "encode_proj.weight"). A tensor that is not there, or has
-// another shape, is an error that names it.
-type Weights interface {
-	Tensor(name string, shape ...int) ([]float32, error)
-}
-
 // Names lists every tensor of an encoder and its shape, in the order of
 // computation; with pooler, those of the pooler too.
-func (c *Config) Names(pooler bool) []Named {
-	b := &builder{c: *c, naming: true}
+func (c *Config) Names(pooler bool) []tensors.Named {
+	b := &builder{c: *c}
 	b.tables()
 	for i := range c.Layers {
 		b.block(i)
@@ -99,13 +93,7 @@ func (c *Config) Names(pooler bool) []Named {
 	if c.Projection > 0 {
 		b.linear("encode_proj", c.Projection, c.Dimension)
 	}
-	return b.names
-}
-
-// Named is a tensor's name and shape.
-type Named struct {
-	Name  string
-	Shape []int
+	return b.Wanted
 }
 
 // String is the shape in words.

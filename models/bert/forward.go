@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"conclave/models/tensors"
 )
 
 // Hidden computes the last layer's rows of one text, [tokens, dimension], in plain
@@ -11,11 +13,11 @@ import (
 // is slow, about a millisecond a token for a small model. The import to int8 runs
 // its layers to find the ranges of their inputs, and tests compare the graphs with
 // it. types may be nil.
-func Hidden(ctx context.Context, c Config, weights Weights, ids, types []int) ([]float32, error) {
+func Hidden(ctx context.Context, c Config, weights tensors.Source, ids, types []int) ([]float32, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	b := &builder{c: c, weights: weights}
+	b := &builder{c: c, Reader: tensors.Reader{Source: weights}}
 	rows, err := b.tables().forward(&c, ids, types)
 	if err != nil {
 		return nil, err
@@ -26,7 +28,7 @@ func Hidden(ctx context.Context, c Config, weights Weights, ids, types []int) ([
 		}
 		rows = c.forward(b.block(i), rows).output
 	}
-	return rows, b.err
+	return rows, b.Err
 }
 
 // forward gives rows [tokens, dimension].

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"conclave/models/onnx"
+	"conclave/models/tensors"
 )
 
 // Head is what follows the last layer.
@@ -41,8 +42,10 @@ const (
 //
 // A text gets the same vector, to rounding, whatever else is in its batch and
 // however long the padding behind it is; see input.go for how padding is kept
-// out. Texts begin at the first position, and padding follows them.
-func Write(w io.Writer, c Config, weights Weights, head Head) error {
+// out. Texts begin at the first position, and padding follows them. Weights have their
+// names in a plain BertModel ("encoder.layer.0.attention.self.query.weight"; the
+// projection is "encode_proj.weight").
+func Write(w io.Writer, c Config, weights tensors.Source, head Head) error {
 	return write(w, c, weights, head, func(b *builder) string {
 		hidden := b.floatEmbeddings(b.tables())
 		for i := range c.Layers {
@@ -52,15 +55,15 @@ func Write(w io.Writer, c Config, weights Weights, head Head) error {
 	})
 }
 
-func write(w io.Writer, c Config, weights Weights, head Head, body func(*builder) string) error {
+func write(w io.Writer, c Config, weights tensors.Source, head Head, body func(*builder) string) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	b := &builder{c: c, weights: weights}
+	b := &builder{c: c, Reader: tensors.Reader{Source: weights}}
 	b.inputs()
 	outputs := b.outputs(body(b), head)
-	if b.err != nil {
-		return b.err
+	if b.Err != nil {
+		return b.Err
 	}
 	for _, name := range []string{inputIDs, attentionMask, tokenTypeIDs} {
 		b.graph.Inputs = append(b.graph.Inputs, onnx.NewValue(name, onnx.Int64, onnx.Varying("batch"), onnx.Varying("sequence")))
@@ -74,37 +77,16 @@ func write(w io.Writer, c Config, weights Weights, head Head, body func(*builder
 // builder collects the graph. Its first error, in reading a weight, is kept
 // and makes what follows meaningless.
 type builder struct {
-	c       Config
-	weights Weights
-	graph   onnx.Graph
-	err     error
-	next    int // numbers values that have no name of their own
-
-	// naming: tensors are not read; their names are noted.
-	naming bool
-	names  []Named
+	tensors.Reader
+	c     Config
+	graph onnx.Graph
+	next  int // numbers values that have no name of their own
 }
 
 // op appends a node and returns the name of its output.
 func (b *builder) op(op string, inputs []string, attributes ...*onnx.Attribute) string {
 	b.next++
-	return b.named(fmt.Sprintf("%s_%d", op, b.next), op, inputs, attributes...)
-}
-
-// named appends a node whose output has the given name.
-func (b *builder) named(output, op string, inputs []string, attributes ...*onnx.Attribute) string {
-	b.graph.Add(op, output, inputs, attributes...)
-	b.graph.Nodes[len(b.graph.Nodes)-1].Domain = domain(op)
-	return output
-}
-
-// domain is the operator set of an operator that this package uses.
-func domain(op string) string {
-	switch op {
-	case "EmbedLayerNormalization", "MultiHeadAttention", "Gelu", "FastGelu", "MatMulIntegerToFloat":
-		return onnx.Microsoft
-	}
-	return ""
+	return b.graph.Add(op, fmt.Sprintf("%s_%d", op, b.next), inputs, attributes...)
 }
 
 func (b *builder) floats(name string, values []float32, dims ...int) string {

@@ -38,8 +38,8 @@ func (c *Config) wide() int { return c.Dimension + c.Heads }
 func (b *builder) inputs() {
 	shape := b.op("Shape", []string{inputIDs})
 	axis := onnx.Int("axis", 0)
-	b.named(queryShape, "Concat", []string{shape, b.ints("width.query", int64(b.c.wide()))}, axis)
-	b.named(valueShape, "Concat", []string{shape, b.ints("width.value", int64(b.c.Dimension))}, axis)
+	b.graph.Add("Concat", queryShape, []string{shape, b.ints("width.query", int64(b.c.wide()))}, axis)
+	b.graph.Add("Concat", valueShape, []string{shape, b.ints("width.value", int64(b.c.Dimension))}, axis)
 	b.ints(rowShape, -1, int64(b.c.Dimension))
 
 	column := b.op("Reshape", []string{
@@ -52,7 +52,7 @@ func (b *builder) inputs() {
 		// Scores are multiplied by 1/√size.
 		components[(h+1)*(b.c.headSize()+1)-1] = float32(maskedBy * math.Sqrt(float64(b.c.headSize())))
 	}
-	b.named(keyMask, "MatMul", []string{padded, b.floats("mask.components", components, 1, len(components))})
+	b.graph.Add("MatMul", keyMask, []string{padded, b.floats("mask.components", components, 1, len(components))})
 }
 
 // tokens returns ids, token types and positions, int32 [batch, sequence], in

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"conclave/models/onnx"
+	"conclave/models/tensors"
 )
 
 // WriteInt8 writes the encoder as an ONNX model whose tables and linear
@@ -18,7 +19,7 @@ import (
 // faster than finding them anew, and those of the fourth, behind the
 // activation, where rare values are ten times the usual, have one step a row.
 // Attention, sums and normalisation stay in float32.
-func WriteInt8(w io.Writer, c Config, weights Weights, head Head, cls, sep int) error {
+func WriteInt8(w io.Writer, c Config, weights tensors.Source, head Head, cls, sep int) error {
 	return write(w, c, weights, head, func(b *builder) string {
 		b.graph.Constant(&onnx.Tensor{Name: symmetric, Type: onnx.Uint8, Raw: []byte{128}})
 		b.graph.Constant(&onnx.Tensor{Name: oneSided, Type: onnx.Uint8, Raw: []byte{b.c.lowestCode()}})
@@ -29,7 +30,7 @@ func WriteInt8(w io.Writer, c Config, weights Weights, head Head, cls, sep int) 
 		q := l.input(s.ranges(c.Dimension))
 		hidden := b.int8Embeddings(t, t.norm.into(q))
 		for i := range c.Layers {
-			if b.err != nil {
+			if b.Err != nil {
 				return ""
 			}
 			context, attended := s.advance(&c, l)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"conclave/models/onnx"
+	"conclave/models/tensors"
 )
 
 // Late interaction (Khattab & Zaharia 2020, "ColBERT", section 3.1) keeps a
@@ -26,11 +27,11 @@ const (
 
 // LateNames lists those weights and their shapes, for tokens' vectors of
 // length late over rows of length dimension.
-func LateNames(late, dimension int) []Named {
-	return []Named{
-		{LateProjection, []int{late, dimension}},
-		{LateImportanceWeight, []int{1, dimension}},
-		{lateImportanceBias, []int{1}},
+func LateNames(late, dimension int) []tensors.Named {
+	return []tensors.Named{
+		{Name: LateProjection, Shape: []int{late, dimension}},
+		{Name: LateImportanceWeight, Shape: []int{1, dimension}},
+		{Name: lateImportanceBias, Shape: []int{1}},
 	}
 }
 
@@ -38,23 +39,23 @@ func LateNames(late, dimension int) []Named {
 // and returns what comes out, [batch, sequence, late+1].
 func (b *builder) late(rows string, late int) *onnx.Value {
 	d := b.c.Dimension
-	if b.c.Projection > 0 && b.err == nil {
-		b.err = fmt.Errorf("the encoder ends with a projection to %d; a late expert's projection is behind the last layer", b.c.Projection)
+	if b.c.Projection > 0 && b.Err == nil {
+		b.Err = fmt.Errorf("the encoder ends with a projection to %d; a late expert's projection is behind the last layer", b.c.Projection)
 	}
-	projection := linear{weight: b.read(LateProjection, late, d), out: late, in: d}
+	projection := linear{weight: b.Read(LateProjection, late, d), out: late, in: d}
 	projected := b.op("MatMul", []string{rows, b.weight("late.projection", projection)})
 	vector := onnx.Tail{Graph: &b.graph, Prefix: "late.vector."}.UnitLength(projected, late)
 
 	// Dividing the product by the row's length is dividing the row by it.
 	length := onnx.Tail{Graph: &b.graph, Prefix: "late.hidden."}.Length(rows, d)
-	product := b.op("MatMul", []string{rows, b.floats(LateImportanceWeight, b.read(LateImportanceWeight, 1, d), d, 1)})
+	product := b.op("MatMul", []string{rows, b.floats(LateImportanceWeight, b.Read(LateImportanceWeight, 1, d), d, 1)})
 	importance := b.op("Softplus", []string{b.op("Add", []string{
 		b.op("Div", []string{product, length}),
-		b.floats(lateImportanceBias, b.read(lateImportanceBias, 1), 1),
+		b.floats(lateImportanceBias, b.Read(lateImportanceBias, 1), 1),
 	})})
 
 	both := b.op("Concat", []string{vector, importance}, onnx.Int("axis", 1))
 	shape := b.op("Concat", []string{b.op("Shape", []string{inputIDs}), b.ints("width.tokens", int64(late)+1)}, onnx.Int("axis", 0))
-	b.named(Tokens, "Reshape", []string{both, shape})
+	b.graph.Add("Reshape", Tokens, []string{both, shape})
 	return onnx.NewValue(Tokens, onnx.Float, onnx.Varying("batch"), onnx.Varying("sequence"), onnx.Fixed(late+1))
 }

@@ -29,8 +29,8 @@ func (b *builder) sample(t tables, cls, sep int) *sample {
 		}
 		ids[0], ids[length-1] = cls, sep
 		rows, err := t.forward(&b.c, ids, nil)
-		if err != nil && b.err == nil {
-			b.err = err
+		if err != nil && b.Err == nil {
+			b.Err = err
 		}
 		s.texts = append(s.texts, rows)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"conclave/models/onnx"
+	"conclave/models/tensors"
 )
 
 // A reader (Karpukhin et al. 2020, DPR, section 6.1) sees a question and a
@@ -34,10 +35,10 @@ const (
 
 // ReaderNames lists those weights and their shapes, over rows of length
 // dimension. Without selects they are those of a reader that has no selection.
-func ReaderNames(dimension int, selects bool) []Named {
-	all := []Named{{ReaderSpan, []int{2, dimension}}, {readerSpanBias, []int{2}}}
+func ReaderNames(dimension int, selects bool) []tensors.Named {
+	all := []tensors.Named{{Name: ReaderSpan, Shape: []int{2, dimension}}, {Name: readerSpanBias, Shape: []int{2}}}
 	if selects {
-		all = append(all, Named{ReaderSelect, []int{1, dimension}}, Named{readerSelectBias, []int{1}})
+		all = append(all, tensors.Named{Name: ReaderSelect, Shape: []int{1, dimension}}, tensors.Named{Name: readerSelectBias, Shape: []int{1}})
 	}
 	return all
 }
@@ -46,20 +47,20 @@ func ReaderNames(dimension int, selects bool) []Named {
 // returns what comes out.
 func (b *builder) reader(rows string, selects bool) []*onnx.Value {
 	d := b.c.Dimension
-	if b.c.Projection > 0 && b.err == nil {
-		b.err = fmt.Errorf("the encoder ends with a projection to %d; a reader has none", b.c.Projection)
+	if b.c.Projection > 0 && b.Err == nil {
+		b.Err = fmt.Errorf("the encoder ends with a projection to %d; a reader has none", b.c.Projection)
 	}
-	weight, bias := b.read(ReaderSpan, 2, d), b.read(readerSpanBias, 2)
+	weight, bias := b.Read(ReaderSpan, 2, d), b.Read(readerSpanBias, 2)
 	shape := b.op("Shape", []string{inputIDs})
 	var all []*onnx.Value
 	for i, name := range []string{Start, End} {
 		one := linear{weight: weight[i*d : (i+1)*d], bias: bias[i : i+1], out: 1, in: d}
-		b.named(name, "Reshape", []string{b.gemm("reader."+name, one, rows), shape})
+		b.graph.Add("Reshape", name, []string{b.gemm("reader."+name, one, rows), shape})
 		all = append(all, onnx.NewValue(name, onnx.Float, onnx.Varying("batch"), onnx.Varying("sequence")))
 	}
 	if selects {
 		logit := b.gemm("reader."+Select, b.linear("reader.select", 1, d), b.firstRows(rows))
-		b.named(Select, "Reshape", []string{logit, b.ints("shape.select", -1)})
+		b.graph.Add("Reshape", Select, []string{logit, b.ints("shape.select", -1)})
 		all = append(all, onnx.NewValue(Select, onnx.Float, onnx.Varying("batch")))
 	}
 	return all

@@ -13,12 +13,13 @@ import (
 	"conclave/encoder/wordpiece"
 	"conclave/models"
 	"conclave/models/bert"
+	"conclave/models/tensors"
 	"conclave/models/tiny"
 )
 
 // lateRows computes a late expert's rows by its formula, in float64 from the
 // last layer's: a vector and an importance for each token.
-func lateRows(t *testing.T, hidden []float32, dimension, late int, weights bert.Weights) []float32 {
+func lateRows(t *testing.T, hidden []float32, dimension, late int, weights tensors.Source) []float32 {
 	t.Helper()
 	tensor := func(name string, shape ...int) []float32 {
 		values, err := weights.Tensor(name, shape...)

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"conclave/models/bert"
+	"conclave/models/tensors"
 )
 
 // reference is a text's vector by the definitions of pooling, projection and unit
 // length, over bert.Hidden.
-func reference(t *testing.T, c bert.Config, weights bert.Weights, head bert.Head, x text) []float32 {
+func reference(t *testing.T, c bert.Config, weights tensors.Source, head bert.Head, x text) []float32 {
 	t.Helper()
 	rows, err := bert.Hidden(t.Context(), c, weights, x.ids, x.types)
 	if err != nil {

@@ -152,9 +152,14 @@ func New(producer string, version int64, g *Graph) *Model {
 }
 
 // Add appends a node with one output, which has the node's name, and returns
-// that name.
+// that name. Operators of ONNX Runtime's own are in its domain.
 func (g *Graph) Add(op, output string, inputs []string, attributes ...*Attribute) string {
-	g.Nodes = append(g.Nodes, &Node{Name: output, Op: op, Inputs: inputs, Outputs: []string{output}, Attributes: attributes})
+	n := &Node{Name: output, Op: op, Inputs: inputs, Outputs: []string{output}, Attributes: attributes}
+	switch op {
+	case "MultiHeadAttention", "FusedMatMul", "Gelu", "FastGelu", "MatMulIntegerToFloat":
+		n.Domain = Microsoft
+	}
+	g.Nodes = append(g.Nodes, n)
 	return output
 }
 

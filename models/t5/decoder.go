@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"conclave/models/onnx"
+	"conclave/models/tensors"
 )
 
 // PastKey and PastValue are what a layer of the decoder keeps of the tokens before;
@@ -31,7 +32,7 @@ func PresentValue(layer int) string { return fmt.Sprintf("present.%d.value", lay
 // PresentValue, [B, Heads, T+S, HeadSize]; and Attention, [B·S, P]: for each new token,
 // its attention to the passages' tokens, averaged over layers and heads. Each row adds
 // up to 1.
-func WriteDecoder(w io.Writer, c Config, weights Weights) error {
+func WriteDecoder(w io.Writer, c Config, weights tensors.Source) error {
 	b, err := newBuilder(c, weights, "t5-decoder")
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func WriteDecoder(w io.Writer, c Config, weights Weights) error {
 
 func (b *builder) decoder() {
 	c := &b.c
-	table := b.floats(tableName, b.read(tableName, c.Vocabulary, c.Dimension), c.Vocabulary, c.Dimension)
+	table := b.floats(tableName, b.Read(tableName, c.Vocabulary, c.Dimension), c.Vocabulary, c.Dimension)
 	rows := b.op("Gather", []string{table, InputIDs})
 	before := b.axis(PastKey(0), 2)
 	now := b.op("Add", []string{before, b.axis(InputIDs, 1)})
@@ -79,7 +80,7 @@ func (b *builder) decoder() {
 		attended = share
 		rows = b.feedForward(name+"2.", rows)
 	}
-	b.named(Attention, "Div", []string{attended, b.floats("layers", []float32{float32(c.DecoderLayers)})})
+	b.graph.Add("Div", Attention, []string{attended, b.floats("layers", []float32{float32(c.DecoderLayers)})})
 	b.head(table, b.normalise("decoder.final_", rows))
 }
 
@@ -91,20 +92,20 @@ func (b *builder) head(table, rows string) {
 		scale = float32(1 / math.Sqrt(float64(c.Dimension)))
 	}
 	if c.OwnHead {
-		table = b.floats("lm_head.weight", b.read("lm_head.weight", c.Vocabulary, c.Dimension), c.Vocabulary, c.Dimension)
+		table = b.floats("lm_head.weight", b.Read("lm_head.weight", c.Vocabulary, c.Dimension), c.Vocabulary, c.Dimension)
 	}
 	flat := b.op("Reshape", []string{rows, b.ints(-1, int64(c.Dimension))})
 	logits := b.op("Gemm", []string{flat, table}, onnx.Int("transB", 1), onnx.Real("alpha", scale))
 	shape := b.op("Concat", []string{b.op("Shape", []string{InputIDs}), b.ints(int64(c.Vocabulary))}, onnx.Int("axis", 0))
-	b.named(Logits, "Reshape", []string{logits, shape})
+	b.graph.Add("Reshape", Logits, []string{logits, shape})
 }
 
 // decoderPositions are the biases of the decoder's attention to itself. The first row
 // of their table is for keys behind their query, which no query may see.
 func (b *builder) decoderPositions(name, queries, keys string) string {
 	c := &b.c
-	table := b.read(name+"relative_attention_bias.weight", c.Buckets, c.Heads)
-	if !b.naming {
+	table := b.Read(name+"relative_attention_bias.weight", c.Buckets, c.Heads)
+	if !b.Naming() {
 		table = b.positionTable(table, -c.MaxDistance, 1, true)
 		for h := range c.Heads {
 			table[len(table)-1-h] = masked
@@ -125,7 +126,7 @@ func (b *builder) attendBefore(i int, name, rows, joined, bias string) string {
 	query := split("q")
 	extend := func(past, part, present string) string {
 		before := b.op("Gather", []string{past, Beams})
-		return b.named(present, "Concat", []string{before, split(part)}, onnx.Int("axis", 2))
+		return b.graph.Add("Concat", present, []string{before, split(part)}, onnx.Int("axis", 2))
 	}
 	keys, values := extend(PastKey(i), "k", PresentKey(i)), extend(PastValue(i), "v", PresentValue(i))
 	scores := b.op("Add", []string{b.op("FusedMatMul", []string{query, keys}, onnx.Int("transB", 1)), bias})

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"conclave/models/onnx"
+	"conclave/models/tensors"
 )
 
 // The names of the graphs' inputs and outputs; see WriteEncoder and WriteDecoder.
@@ -33,7 +34,7 @@ const tableName = "shared.weight"
 // States, float32 [1, P, Dimension], and for each layer of the decoder what it makes of
 // them, CrossKey and CrossValue, [Heads, P, HeadSize]. P is the number of ones in the
 // mask.
-func WriteEncoder(w io.Writer, c Config, weights Weights) error {
+func WriteEncoder(w io.Writer, c Config, weights tensors.Source) error {
 	b, err := newBuilder(c, weights, "t5-encoder")
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func WriteEncoder(w io.Writer, c Config, weights Weights) error {
 	b.input(InputIDs, onnx.Int64, tokens...)
 	b.input(AttentionMask, onnx.Int64, tokens...)
 	states := b.encoder()
-	b.named(States, "Unsqueeze", []string{states, b.ints(0)})
+	b.graph.Add("Unsqueeze", States, []string{states, b.ints(0)})
 	b.output(States, onnx.Fixed(1), onnx.Varying("kept"), onnx.Fixed(c.Dimension))
 	b.crossed(states)
 	return b.write(w)
@@ -51,7 +52,7 @@ func WriteEncoder(w io.Writer, c Config, weights Weights) error {
 // encoder is the states of all tokens that are no padding, [P, Dimension].
 func (b *builder) encoder() string {
 	c := &b.c
-	rows := b.op("Gather", []string{b.floats(tableName, b.read(tableName, c.Vocabulary, c.Dimension), c.Vocabulary, c.Dimension), InputIDs})
+	rows := b.op("Gather", []string{b.floats(tableName, b.Read(tableName, c.Vocabulary, c.Dimension), c.Vocabulary, c.Dimension), InputIDs})
 	at := b.count(b.scalar(0), b.axis(InputIDs, 1))
 	bias := ""
 	mask := b.op("Cast", []string{AttentionMask}, onnx.Int("to", int64(onnx.Int32)))
@@ -60,8 +61,8 @@ func (b *builder) encoder() string {
 		normal := b.normalise(name, rows)
 		attention := name + "SelfAttention."
 		if i == 0 {
-			table := b.read(attention+"relative_attention_bias.weight", c.Buckets, c.Heads)
-			if !b.naming {
+			table := b.Read(attention+"relative_attention_bias.weight", c.Buckets, c.Heads)
+			if !b.Naming() {
 				table = b.positionTable(table, -c.MaxDistance, c.MaxDistance, false)
 			}
 			bias = b.positions(b.floats("encoder.positions", table, 2*c.MaxDistance+1, c.Heads), at, at, -c.MaxDistance, c.MaxDistance)
@@ -92,7 +93,7 @@ func (b *builder) crossed(states string) {
 		for _, part := range []struct{ weight, output string }{{"k", CrossKey(i)}, {"v", CrossValue(i)}} {
 			rows := b.linear(name+part.weight, states, c.inner(), c.Dimension)
 			heads := b.op("Reshape", []string{rows, b.ints(-1, int64(c.Heads), int64(c.HeadSize))})
-			b.named(part.output, "Transpose", []string{heads}, onnx.IntList("perm", 1, 0, 2))
+			b.graph.Add("Transpose", part.output, []string{heads}, onnx.IntList("perm", 1, 0, 2))
 			b.output(part.output, onnx.Fixed(c.Heads), onnx.Varying("kept"), onnx.Fixed(c.HeadSize))
 		}
 	}

@@ -5,30 +5,18 @@ import (
 	"io"
 
 	"conclave/models/onnx"
+	"conclave/models/tensors"
 )
 
-// Weights gives the tensors of a checkpoint as float32, by their names in a
-// T5ForConditionalGeneration. A tensor that is not there, or has another shape, is an
-// error that names it.
-type Weights interface {
-	Tensor(name string, shape ...int) ([]float32, error)
-}
-
-// Named is a tensor's name and shape.
-type Named struct {
-	Name  string
-	Shape []int
-}
-
 // Names lists every tensor of a model and its shape.
-func (c *Config) Names() []Named {
-	b := &builder{c: *c, naming: true}
+func (c *Config) Names() []tensors.Named {
+	b := &builder{c: *c}
 	b.encoder()
 	b.crossed("")
-	encoder := b.names
-	b.names = nil
+	encoder := b.Wanted
+	b.Wanted = nil
 	b.decoder()
-	for _, n := range b.names {
+	for _, n := range b.Wanted {
 		if n.Name != tableName || len(encoder) == 0 {
 			encoder = append(encoder, n)
 		}
@@ -39,27 +27,22 @@ func (c *Config) Names() []Named {
 // builder collects a graph. Its first error, in reading a weight, is kept and makes
 // what follows meaningless.
 type builder struct {
-	c       Config
-	weights Weights
-	graph   onnx.Graph
-	err     error
-	next    int // numbers values that have no name of their own
-
-	// naming: tensors are not read; their names are noted.
-	naming bool
-	names  []Named
+	tensors.Reader
+	c     Config
+	graph onnx.Graph
+	next  int // numbers values that have no name of their own
 }
 
-func newBuilder(c Config, weights Weights, name string) (*builder, error) {
+func newBuilder(c Config, weights tensors.Source, name string) (*builder, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &builder{c: c, weights: weights, graph: onnx.Graph{Name: name}}, nil
+	return &builder{c: c, Reader: tensors.Reader{Source: weights}, graph: onnx.Graph{Name: name}}, nil
 }
 
 func (b *builder) write(w io.Writer) error {
-	if b.err != nil {
-		return b.err
+	if b.Err != nil {
+		return b.Err
 	}
 	m := onnx.New("conclave", 17, &b.graph)
 	m.Opsets = append(m.Opsets, &onnx.Opset{Domain: onnx.Microsoft, Version: 1})
@@ -69,17 +52,7 @@ func (b *builder) write(w io.Writer) error {
 // op appends a node and returns the name of its output.
 func (b *builder) op(op string, inputs []string, attributes ...*onnx.Attribute) string {
 	b.next++
-	return b.named(fmt.Sprintf("%s_%d", op, b.next), op, inputs, attributes...)
-}
-
-// named appends a node whose output has the given name.
-func (b *builder) named(output, op string, inputs []string, attributes ...*onnx.Attribute) string {
-	b.graph.Add(op, output, inputs, attributes...)
-	switch op {
-	case "MultiHeadAttention", "FusedMatMul", "Gelu", "FastGelu":
-		b.graph.Nodes[len(b.graph.Nodes)-1].Domain = onnx.Microsoft
-	}
-	return output
+	return b.graph.Add(op, fmt.Sprintf("%s_%d", op, b.next), inputs, attributes...)
 }
 
 func (b *builder) input(name string, kind onnx.DataType, shape ...onnx.Dim) string {
@@ -92,7 +65,7 @@ func (b *builder) output(name string, shape ...onnx.Dim) {
 }
 
 func (b *builder) floats(name string, values []float32, dims ...int) string {
-	if b.naming {
+	if b.Naming() {
 		return name
 	}
 	return b.graph.Constant(onnx.Floats(name, values, dims...))
@@ -109,36 +82,11 @@ func (b *builder) scalar(value int64) string {
 	return b.graph.Constant(onnx.Ints(fmt.Sprintf("scalar_%d", b.next), []int64{value}))
 }
 
-// read reads a tensor. After an error it gives zeros, so that only write needs to look
-// at the error.
-func (b *builder) read(name string, shape ...int) []float32 {
-	if b.naming {
-		b.names = append(b.names, Named{name, shape})
-		return nil
-	}
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	if b.err != nil {
-		return make([]float32, n)
-	}
-	values, err := b.weights.Tensor(name, shape...)
-	if err == nil && len(values) != n {
-		err = fmt.Errorf("tensor %q: %d values for the shape %v", name, len(values), shape)
-	}
-	if err != nil {
-		b.err = err
-		return make([]float32, n)
-	}
-	return values
-}
-
 // linear multiplies rows [·, in] with a weight [out, in].
 func (b *builder) linear(name string, rows string, out, in int) string {
 	name += ".weight"
-	weight := b.read(name, out, in)
-	if b.naming {
+	weight := b.Read(name, out, in)
+	if b.Naming() {
 		return ""
 	}
 	transposed := make([]float32, len(weight))
@@ -154,7 +102,7 @@ func (b *builder) linear(name string, rows string, out, in int) string {
 // 2019).
 func (b *builder) normalise(name, rows string) string {
 	name += "layer_norm.weight"
-	return b.op("SimplifiedLayerNormalization", []string{rows, b.floats(name, b.read(name, b.c.Dimension), b.c.Dimension)},
+	return b.op("SimplifiedLayerNormalization", []string{rows, b.floats(name, b.Read(name, b.c.Dimension), b.c.Dimension)},
 		onnx.Int("axis", -1), onnx.Real("epsilon", b.c.NormEps))
 }
 

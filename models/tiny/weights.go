@@ -10,11 +10,12 @@ import (
 	"conclave/models"
 	"conclave/models/bert"
 	"conclave/models/onnx"
+	"conclave/models/tensors"
 )
 
 // Weights gives the seeded weights of one side; without TwoTowers both sides
 // have the question's.
-func (o Expert) Weights(side models.Side) bert.Weights {
+func (o Expert) Weights(side models.Side) tensors.Source {
 	seed := o.Seed
 	if o.TwoTowers && side == models.Passage {
 		seed ^= 0x9e3779b97f4a7c15
