@@ -115,8 +115,8 @@ type fetchOutput struct {
 	Metadata map[string]any `json:"metadata" jsonschema:"what is stored of the passage beside its text"`
 }
 
-func (t *tools) fetch(_ context.Context, _ *mcp.CallToolRequest, in fetchInput) (*mcp.CallToolResult, fetchOutput, error) {
-	passage, _, err := t.engine.Passage(in.ID)
+func (t *tools) fetch(ctx context.Context, _ *mcp.CallToolRequest, in fetchInput) (*mcp.CallToolResult, fetchOutput, error) {
+	passage, _, err := t.engine.Passage(ctx, in.ID)
 	if err != nil {
 		return nil, fetchOutput{}, plain(err)
 	}

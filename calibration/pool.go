@@ -30,7 +30,7 @@ type PoolGatherer interface {
 // GatherPools is Gather where each question is asked about thirty passages: one that
 // answers, the first of them; the first nine of BM25 that do not; and twenty others at
 // random, by the question's id.
-func GatherPools(ctx context.Context, engine PoolGatherer, passages search.Passages, domains []questions.Domain,
+func GatherPools(ctx context.Context, engine PoolGatherer, passages PoolPassages, domains []questions.Domain,
 	timeout time.Duration, progress func(done, total int)) (*Evidence, error) {
 	return gather(ctx, passages, domains, progress, func(ctx context.Context, q *Question, text string) (search.Evidence, error) {
 		if len(q.Relevant) == 0 {
@@ -49,8 +49,15 @@ func GatherPools(ctx context.Context, engine PoolGatherer, passages search.Passa
 	})
 }
 
+// PoolPassages are those of a collection; *collection.Generation has them.
+type PoolPassages interface {
+	questions.Passages
+	Ordinals() int // what every ordinal is below
+	Deleted(rank.Ordinal) bool
+}
+
 // poolOf is the pool of a question, the passage that answers first.
-func poolOf(id string, relevant map[rank.Ordinal]float64, words []rank.Hit, passages search.Passages) ([]rank.Ordinal, error) {
+func poolOf(id string, relevant map[rank.Ordinal]float64, words []rank.Hit, passages PoolPassages) ([]rank.Ordinal, error) {
 	first := rank.Ordinal(0)
 	for o := range relevant {
 		if first == 0 || o < first {
@@ -77,8 +84,8 @@ func poolOf(id string, relevant map[rank.Ordinal]float64, words []rank.Hit, pass
 		if _, answers := relevant[o]; answers || slices.Contains(pool, o) {
 			continue
 		}
-		if _, err := passages.Passage(o); err != nil {
-			continue // it was deleted
+		if passages.Deleted(o) {
+			continue
 		}
 		if pool = append(pool, o); len(pool) == size {
 			return pool, nil

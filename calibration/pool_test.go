@@ -1,28 +1,20 @@
 package calibration
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
-	"conclave/corpus"
 	"conclave/rank"
-	"conclave/search"
 )
 
 // numbered are passages with the ordinals 0 to n-1, every seventh of them deleted.
 type numbered struct {
-	search.Passages
+	PoolPassages
 	n int
 }
 
-func (n numbered) Ordinals() int { return n.n }
-func (numbered) Passage(o rank.Ordinal) (corpus.Passage, error) {
-	if o%7 == 0 {
-		return corpus.Passage{}, errors.New("deleted")
-	}
-	return corpus.Passage{}, nil
-}
+func (n numbered) Ordinals() int             { return n.n }
+func (numbered) Deleted(o rank.Ordinal) bool { return o%7 == 0 }
 
 func TestPoolOf(t *testing.T) {
 	relevant := map[rank.Ordinal]float64{12: 1, 30: 2}

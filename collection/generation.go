@@ -116,10 +116,16 @@ func (g *Generation) Segments() int { return len(g.segments) }
 
 // Passage reads a passage. It stays valid after Release.
 func (g *Generation) Passage(ordinal rank.Ordinal) (corpus.Passage, error) {
-	if s, o, err := g.place(ordinal); err == nil && s.dead.has(o) {
+	if g.Deleted(ordinal) {
 		return corpus.Passage{}, fmt.Errorf("passage number %d is deleted", ordinal)
 	}
 	return g.Stored(ordinal)
+}
+
+// Deleted reports whether a passage was deleted and still has its ordinal.
+func (g *Generation) Deleted(ordinal rank.Ordinal) bool {
+	s, o, err := g.place(ordinal)
+	return err == nil && s.dead.has(o)
 }
 
 // Stored is Passage, of deleted passages too: what an index has a place for

@@ -167,6 +167,9 @@ func CheckHits(hits []rank.Hit) error {
 // Len is the number of candidates.
 func (c *Candidates) Len() int { return len(c.ordinals) }
 
+// Ordinals are the passages of all rows, ascending. They are not to be changed.
+func (c *Candidates) Ordinals() []rank.Ordinal { return c.ordinals }
+
 // Ordinal is the passage of a row.
 func (c *Candidates) Ordinal(row int) rank.Ordinal { return c.ordinals[row] }
 

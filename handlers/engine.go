@@ -17,7 +17,7 @@ type Engine interface {
 	Expert(name string) (search.ExpertInfo, error)
 	Readers() []search.ReaderInfo
 	// Passage returns a passage and its version, fit for an ETag.
-	Passage(id string) (passage corpus.Passage, version string, err error)
+	Passage(ctx context.Context, id string) (passage corpus.Passage, version string, err error)
 	// List returns passages after an id, and whether there are more.
 	List(ctx context.Context, after string, limit int) (passages []corpus.Passage, more bool, err error)
 	// Generation is the newest generation of the collection, and its passages.

@@ -120,7 +120,7 @@ func (s someWords) Search(ctx context.Context, question string, k int) ([]rank.H
 	return s.among.first(hits, k), err
 }
 
-func (l *library) After(id string, limit int) (out []rank.Ordinal, err error) {
+func (l *library) After(_ context.Context, id string, limit int) (out []rank.Ordinal, err error) {
 	for i, p := range l.passages {
 		if p.ID > id {
 			out = append(out, rank.Ordinal(i))
@@ -134,16 +134,28 @@ func (l *library) Size(o rank.Ordinal) (int, error) {
 	return len(l.passages[o].ID) + len(l.text(o)), nil
 }
 
-func (l *library) Passage(o rank.Ordinal) (corpus.Passage, error) {
+func (l *library) Read(_ context.Context, passages []rank.Ordinal) (out []corpus.Passage, err error) {
 	if l.damaged {
-		return corpus.Passage{}, errors.New("the file is damaged")
+		return nil, errors.New("the file is damaged")
 	}
-	return l.passages[o], nil
+	for _, o := range passages {
+		out = append(out, l.passages[o])
+	}
+	return out, nil
 }
+
+func (l *library) Sample(n int) (out []rank.Ordinal) {
+	for o := range min(n, len(l.passages)) {
+		out = append(out, rank.Ordinal(o))
+	}
+	return out
+}
+
+func (l *library) Prefetch(context.Context, []rank.Ordinal) error { return nil }
 
 func (l *library) SortByID(passages []rank.Ordinal) error { slices.Sort(passages); return nil }
 
-func (l *library) Ordinal(id string) (rank.Ordinal, bool, error) {
+func (l *library) Ordinal(_ context.Context, id string) (rank.Ordinal, bool, error) {
 	for i, p := range l.passages {
 		if p.ID == id {
 			return rank.Ordinal(i), true, nil

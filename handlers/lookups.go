@@ -88,7 +88,7 @@ func (a *API) getPassage(c *call) error {
 	if p := a.hold(c.r.Context(), 1); p != nil {
 		return p
 	}
-	passage, version, err := a.stored(c.name)
+	passage, version, err := a.stored(c.r.Context(), c.name)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -131,7 +132,7 @@ func passagePath(id string) string { return "/v1/passages/" + url.PathEscape(id)
 
 // stored reads a passage as it was acknowledged last where the server writes,
 // and as searches see it where it only reads.
-func (a *API) stored(id string) (corpus.Passage, string, error) {
+func (a *API) stored(ctx context.Context, id string) (corpus.Passage, string, error) {
 	if writer := a.writing.Load(); writer != nil {
 		passage, version, ok, err := writer.Passage(id)
 		if err == nil && !ok {
@@ -143,5 +144,5 @@ func (a *API) stored(id string) (corpus.Passage, string, error) {
 	if err != nil {
 		return corpus.Passage{}, "", err
 	}
-	return engine.Passage(id)
+	return engine.Passage(ctx, id)
 }

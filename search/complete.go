@@ -46,6 +46,11 @@ func (a *answer) complete(ctx context.Context) error {
 		}
 	})
 	exact := a.plan.missing == fusion.Exact && slices.ContainsFunc(a.plan.methods, func(m plannedMethod) bool { return m.Completes })
+	if exact || slices.ContainsFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.follows }) {
+		if err := a.view.narrowed.Prefetch(ctx, a.table.Ordinals()); err != nil {
+			return fmt.Errorf("fetching the scores of %d passages: %w", a.table.Len(), err)
+		}
+	}
 	var passages []rank.Ordinal
 	var scores []float32
 	for i := range a.findings {
@@ -103,25 +108,20 @@ func (a *answer) follow(ctx context.Context, column int, candidates []rank.Ordin
 // tenth of their deviation, for a fraction of a millisecond.
 const randomPassages = 128
 
-// randomScores is what a source scores passages that have nothing to do with the
-// question: such as lie evenly in the collection, so that the same question gets
-// the same ones. Ordinals is what every ordinal is below.
-func (f *finding) randomScores(ctx context.Context, ordinals int) []rank.Hit {
-	n := min(randomPassages, ordinals)
-	if n == 0 || f.score == nil {
+// scoresOf is what a source scores a sample of the passages, which have nothing to do with
+// the question.
+func (f *finding) scoresOf(ctx context.Context, sample []rank.Ordinal) []rank.Hit {
+	if len(sample) == 0 || f.score == nil {
 		return nil
 	}
-	passages, scores := make([]rank.Ordinal, n), make([]float32, n)
-	for i := range passages {
-		passages[i] = rank.Ordinal((2*i + 1) * ordinals / (2 * n))
-	}
-	if err := f.score(ctx, passages, scores); err != nil {
+	scores := make([]float32, len(sample))
+	if err := f.score(ctx, sample, scores); err != nil {
 		return nil
 	}
-	hits := make([]rank.Hit, 0, n)
+	hits := make([]rank.Hit, 0, len(sample))
 	for i, s := range scores {
 		if !math.IsNaN(float64(s)) {
-			hits = append(hits, rank.Hit{Ordinal: passages[i], Score: s})
+			hits = append(hits, rank.Hit{Ordinal: sample[i], Score: s})
 		}
 	}
 	return hits

@@ -75,18 +75,22 @@ type Passages interface {
 	// Ordinals is what every ordinal is below: Len, or more where some of the
 	// passages were deleted.
 	Ordinals() int
-	Passage(rank.Ordinal) (corpus.Passage, error)
-	// Size is how many bytes the passage takes, uncompressed. It reads none of
-	// its text.
+	// Read returns passages in the order of their ordinals in the list.
+	Read(ctx context.Context, passages []rank.Ordinal) ([]corpus.Passage, error)
+	// Sample is at most n passages that were chosen without a question, the same ones
+	// for as long as the generation is. Some may have been deleted.
+	Sample(n int) []rank.Ordinal
+	// Size is how many bytes a passage takes, uncompressed, of one that was found. It
+	// reads none of its text.
 	Size(rank.Ordinal) (int, error)
 	// SortByID puts passages in the order of their ids, in place: that is how equal
 	// scores rank. The error is that of a damaged store.
 	SortByID([]rank.Ordinal) error
 	// After is the passages whose ids come after one in the order of their bytes,
 	// at most so many; "" is before all.
-	After(id string, limit int) ([]rank.Ordinal, error)
+	After(ctx context.Context, id string, limit int) ([]rank.Ordinal, error)
 	// Ordinal finds a passage by its id. The error is that of a damaged store.
-	Ordinal(id string) (rank.Ordinal, bool, error)
+	Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, error)
 }
 
 // Indexes are what sources search.
@@ -97,6 +101,10 @@ type Indexes interface {
 	Words() WordIndex
 	// Phrases is BM25 over phrases, or nil when this generation has none.
 	Phrases() WordIndex
+	// Prefetch says of which passages the scores will be asked for next, of every index
+	// that was asked or handed out. Indexes on another machine fetch them in one request,
+	// for which the question waits; the others do nothing.
+	Prefetch(ctx context.Context, passages []rank.Ordinal) error
 }
 
 // IndexInfo is what one generation has of an expert.

@@ -19,10 +19,17 @@ type slowPassages struct {
 	read *atomic.Int64
 }
 
-func (s slowPassages) Passage(o rank.Ordinal) (corpus.Passage, error) {
-	time.Sleep(s.each)
-	s.read.Add(1)
-	return s.Passages.Passage(o)
+func (s slowPassages) Read(ctx context.Context, passages []rank.Ordinal) (out []corpus.Passage, err error) {
+	for i := range passages {
+		time.Sleep(s.each)
+		s.read.Add(1)
+		one, err := s.Passages.Read(ctx, passages[i:i+1])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one...)
+	}
+	return out, nil
 }
 
 type slowView struct {

@@ -267,7 +267,7 @@ func TestHybrid(t *testing.T) {
 		r := s.ask(t, request)
 		q, _ := s.encoders["a"].EncodeQuestion(context.Background(), question)
 		for _, result := range r.Results {
-			o, _, _ := s.library.shelf.Ordinal(result.ID)
+			o, _, _ := s.library.shelf.Ordinal(t.Context(), result.ID)
 			want := float64(product(q, s.vectors["a"].rows[o])) + alpha*float64(s.words.score(question, o))
 			if math.Abs(result.Score-want) > 1e-5 {
 				t.Errorf("alpha %v: %s has %v, want %v", alpha, result.ID, result.Score, want)

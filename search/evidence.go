@@ -164,20 +164,14 @@ func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, err
 
 // keepOrder lets a table rank equal scores by ids without the passages.
 func keepOrder(table *fusion.Candidates, passages Passages) error {
-	all := make([]rank.Ordinal, table.Len())
-	for row := range all {
-		all[row] = table.Ordinal(row)
-	}
+	all := slices.Clone(table.Ordinals())
 	if err := passages.SortByID(all); err != nil {
 		return fmt.Errorf("the order of ids: %w", err)
 	}
 	if slices.IsSorted(all) {
 		return nil // as the table ranks by itself
 	}
-	rows := make([]rank.Ordinal, len(all))
-	for row := range rows {
-		rows[row] = table.Ordinal(row)
-	}
+	rows := table.Ordinals()
 	places := make([]int32, len(all)) // of the rows
 	place := func(p rank.Ordinal) *int32 {
 		row, _ := slices.BinarySearch(rows, p)

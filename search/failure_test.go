@@ -363,6 +363,6 @@ func (v brittleView) Passages() Passages { return brittlePassages{v.View.Passage
 
 type brittlePassages struct{ Passages }
 
-func (p brittlePassages) Passage(rank.Ordinal) (corpus.Passage, error) {
-	return corpus.Passage{}, errors.New("bad sector")
+func (p brittlePassages) Read(context.Context, []rank.Ordinal) ([]corpus.Passage, error) {
+	return nil, errors.New("bad sector")
 }

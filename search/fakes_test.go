@@ -50,7 +50,7 @@ func (s *shelf) Index(name string) (IndexInfo, bool) {
 func (s *shelf) Release()      { s.released() }
 func (s *shelf) Len() int      { return len(s.passages) - s.deleted }
 func (s *shelf) Ordinals() int { return len(s.passages) }
-func (s *shelf) After(id string, limit int) (out []rank.Ordinal, err error) {
+func (s *shelf) After(_ context.Context, id string, limit int) (out []rank.Ordinal, err error) {
 	for i, p := range s.passages { // their ids are in order
 		if p.ID > id && len(out) < limit {
 			out = append(out, rank.Ordinal(i))
@@ -63,17 +63,33 @@ func (s *shelf) Size(o rank.Ordinal) (int, error) {
 	p := s.passages[o]
 	return len(p.ID) + len(p.Title) + len(p.Text), nil
 }
-func (s *shelf) Passage(o rank.Ordinal) (corpus.Passage, error) {
-	if int(o) >= len(s.passages) {
-		return corpus.Passage{}, fmt.Errorf("no passage %d", o)
+func (s *shelf) Read(ctx context.Context, passages []rank.Ordinal) ([]corpus.Passage, error) {
+	out := make([]corpus.Passage, len(passages))
+	for i, o := range passages {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if int(o) >= len(s.passages) {
+			return nil, fmt.Errorf("no passage %d", o)
+		}
+		s.reads.Add(1)
+		out[i] = s.passages[o]
 	}
-	s.reads.Add(1)
-	return s.passages[o], nil
+	return out, nil
 }
+
+func (s *shelf) Sample(n int) (out []rank.Ordinal) {
+	for o := range min(n, len(s.passages)) {
+		out = append(out, rank.Ordinal(o))
+	}
+	return out
+}
+
+func (s *shelf) Prefetch(_ context.Context, passages []rank.Ordinal) error { return nil }
 
 func (s *shelf) SortByID(passages []rank.Ordinal) error { slices.Sort(passages); return nil }
 
-func (s *shelf) Ordinal(id string) (rank.Ordinal, bool, error) {
+func (s *shelf) Ordinal(_ context.Context, id string) (rank.Ordinal, bool, error) {
 	for i, p := range s.passages {
 		if p.ID == id {
 			return rank.Ordinal(i), true, nil
@@ -107,6 +123,10 @@ type narrowed struct {
 func (n *narrowed) Vectors(name string) (VectorIndex, bool) {
 	v, ok := n.shelf.Vectors(name)
 	return narrowedVectors{v, n}, ok
+}
+
+func (n *narrowed) Prefetch(ctx context.Context, passages []rank.Ordinal) error {
+	return n.shelf.Prefetch(ctx, passages)
 }
 
 func (n *narrowed) Words() WordIndex { return narrowedWords{n.shelf.Words(), n} }

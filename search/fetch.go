@@ -6,7 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"conclave/corpus"
 	"conclave/fusion"
+	"conclave/rank"
 )
 
 // fetch makes the response of the fused rankings: the texts, how every score
@@ -133,14 +135,15 @@ func (a *answer) giveChances(ctx context.Context, sources []Source) {
 // results makes the results of a fused ranking.
 func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, error) {
 	results := make([]Result, len(r.Items))
+	passages, err := a.texts(ctx, r.Items)
+	if err != nil {
+		return nil, err
+	}
 	for n, item := range r.Items {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		passage, err := a.view.Passages().Passage(item.Ordinal)
-		if err != nil {
-			return nil, fmt.Errorf("reading passage %d: %w", item.Ordinal, err)
-		}
+		passage := passages[n]
 		result := Result{Rank: a.plan.offset + n + 1, ID: passage.ID, Score: printed(item.Score)}
 		if a.plan.fields.title {
 			result.Title = passage.Title
@@ -175,6 +178,19 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 		results[n] = result
 	}
 	return results, nil
+}
+
+// texts are the passages of items.
+func (a *answer) texts(ctx context.Context, items []fusion.Item) ([]corpus.Passage, error) {
+	ordinals := make([]rank.Ordinal, len(items))
+	for i, item := range items {
+		ordinals[i] = item.Ordinal
+	}
+	passages, err := a.view.Passages().Read(ctx, ordinals)
+	if err != nil {
+		return nil, fmt.Errorf("reading the passages: %w", err)
+	}
+	return passages, nil
 }
 
 // contributionOf says what a source added; it points into the part.

@@ -106,7 +106,7 @@ func (a *answer) generate(ctx context.Context) error {
 	if !a.plan.writes || len(a.toRead) == 0 {
 		return nil
 	}
-	passages, err := a.readPassages()
+	passages, err := a.texts(ctx, a.toRead)
 	if err != nil {
 		return err
 	}
@@ -132,18 +132,6 @@ func (a *answer) generate(ctx context.Context) error {
 	}
 	a.response.Generated = generated(reader.Name, passages, wrote)
 	return nil
-}
-
-// readPassages are the passages that a reader reads.
-func (a *answer) readPassages() ([]corpus.Passage, error) {
-	passages := make([]corpus.Passage, len(a.toRead))
-	for i, item := range a.toRead {
-		var err error
-		if passages[i], err = a.view.Passages().Passage(item.Ordinal); err != nil {
-			return nil, fmt.Errorf("reading passage %d: %w", item.Ordinal, err)
-		}
-	}
-	return passages, nil
 }
 
 func generated(name string, passages []corpus.Passage, g Generation) *Generated {

@@ -94,7 +94,7 @@ func TestLateScoresWhatOthersFound(t *testing.T) {
 	}
 	query, _ := encoder.EncodeQuestion(context.Background(), question)
 	for _, r := range got.Results {
-		o, _, _ := s.library.shelf.Ordinal(r.ID)
+		o, _, _ := s.library.shelf.Ordinal(t.Context(), r.ID)
 		found, sum := false, 0.0
 		for _, c := range r.Contributions {
 			sum += c.Contribution

@@ -23,7 +23,7 @@ func (e *Engine) List(ctx context.Context, after string, limit int) (passages []
 	var ordinals []rank.Ordinal
 	var room int
 	err = guard(func() (err error) {
-		ordinals, more, room, err = e.list(view.Passages(), after, limit)
+		ordinals, more, room, err = e.list(ctx, view.Passages(), after, limit)
 		return err
 	})
 	if err == nil {
@@ -31,7 +31,7 @@ func (e *Engine) List(ctx context.Context, after string, limit int) (passages []
 			return nil, false, err
 		}
 		err = guard(func() (err error) {
-			passages, err = read(view.Passages(), ordinals)
+			passages, err = view.Passages().Read(ctx, ordinals)
 			return err
 		})
 	}
@@ -42,8 +42,8 @@ func (e *Engine) List(ctx context.Context, after string, limit int) (passages []
 }
 
 // list is which passages are listed, and the room that they take.
-func (e *Engine) list(from Passages, after string, limit int) (ordinals []rank.Ordinal, more bool, room int, err error) {
-	if ordinals, err = from.After(after, limit+1); err != nil {
+func (e *Engine) list(ctx context.Context, from Passages, after string, limit int) (ordinals []rank.Ordinal, more bool, room int, err error) {
+	if ordinals, err = from.After(ctx, after, limit+1); err != nil {
 		return nil, false, 0, err
 	}
 	bytes := 0
@@ -59,15 +59,4 @@ func (e *Engine) list(from Passages, after string, limit int) (ordinals []rank.O
 		room += copies * (size + resultBytes + metadataGrows*min(size, metadataSmall))
 	}
 	return ordinals, false, min(room, e.limits.RoomBytes()), nil
-}
-
-func read(from Passages, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
-	passages := make([]corpus.Passage, len(ordinals))
-	for n, ordinal := range ordinals {
-		var err error
-		if passages[n], err = from.Passage(ordinal); err != nil {
-			return nil, err
-		}
-	}
-	return passages, nil
 }

@@ -1,9 +1,11 @@
 package search
 
 import (
+	"context"
 	"fmt"
 
 	"conclave/corpus"
+	"conclave/rank"
 )
 
 // Experts describes the experts of the line-up, in its order, and after them late
@@ -86,7 +88,7 @@ func (e *Engine) Generation() (number uint64, passages int) {
 
 // Passage returns a passage and its version; an unknown id is an *Error of
 // kind NotFound.
-func (e *Engine) Passage(id string) (corpus.Passage, string, error) {
+func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string, error) {
 	l, err := e.begin()
 	if err != nil {
 		return corpus.Passage{}, "", err
@@ -97,9 +99,12 @@ func (e *Engine) Passage(id string) (corpus.Passage, string, error) {
 	var passage corpus.Passage
 	var ok bool
 	err = guard(func() error {
-		ordinal, found, err := view.Passages().Ordinal(id)
+		ordinal, found, err := view.Passages().Ordinal(ctx, id)
 		if ok = found; err == nil && found {
-			passage, err = view.Passages().Passage(ordinal)
+			var read []corpus.Passage
+			if read, err = view.Passages().Read(ctx, []rank.Ordinal{ordinal}); err == nil {
+				passage = read[0]
+			}
 		}
 		return err
 	})

@@ -156,18 +156,18 @@ func TestExperts(t *testing.T) {
 func TestPassage(t *testing.T) {
 	s := newStage("a", 5)
 	e := s.engine(t)
-	p, version, err := e.Passage("p003")
+	p, version, err := e.Passage(t.Context(), "p003")
 	if err != nil || p.ID != "p003" || len(version) != 32 {
 		t.Fatalf("%+v, %q, %v", p, version, err)
 	}
-	if _, again, _ := e.Passage("p003"); again != version {
+	if _, again, _ := e.Passage(t.Context(), "p003"); again != version {
 		t.Errorf("versions %s and %s of the same passage", version, again)
 	}
-	if _, _, err := e.Passage("p\x003"); kindOf(err) != NotFound || !strings.Contains(err.Error(), `no passage "p\x003"`) {
+	if _, _, err := e.Passage(t.Context(), "p\x003"); kindOf(err) != NotFound || !strings.Contains(err.Error(), `no passage "p\x003"`) {
 		t.Errorf("unknown passage: %v", err)
 	}
 	s.config.Corpus = brittle{s.library}
-	if _, _, err := s.engine(t).Passage("p003"); kindOf(err) != Unavailable {
+	if _, _, err := s.engine(t).Passage(t.Context(), "p003"); kindOf(err) != Unavailable {
 		t.Errorf("unreadable passage: %v", err)
 	}
 	if n := s.library.pinned.Load(); n != 0 {
@@ -281,7 +281,7 @@ func TestClose(t *testing.T) {
 		for name, err := range map[string]error{
 			"search":  second(e.Search(context.Background(), Request{Question: question})),
 			"embed":   second(e.Embed(context.Background(), EmbedRequest{Expert: "A", Input: []string{"x"}})),
-			"passage": func() error { _, _, err := e.Passage("p001"); return err }(),
+			"passage": func() error { _, _, err := e.Passage(t.Context(), "p001"); return err }(),
 		} {
 			if kindOf(err) != Unavailable {
 				t.Errorf("%s after Close: %v", name, err)

@@ -48,7 +48,7 @@ func TestPhrasesAreTheGates(t *testing.T) {
 	index := s.library.shelf.phrases.(*words)
 	for _, r := range got.Results {
 		at := slices.IndexFunc(r.Contributions, func(c Contribution) bool { return c.Source == PhraseSource })
-		o, _, _ := s.library.shelf.Ordinal(r.ID)
+		o, _, _ := s.library.shelf.Ordinal(t.Context(), r.ID)
 		want := float64(index.score(question, o))
 		if at < 0 || *r.Contributions[at].Score != want {
 			t.Fatalf("%s: contributions %+v: phrases score it %v", r.ID, r.Contributions, want)

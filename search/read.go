@@ -20,7 +20,7 @@ func (a *answer) read(ctx context.Context) error {
 	if words, _, unknown := reader.KnownWords(a.question); words == 0 || 2*unknown > words || len(a.toRead) == 0 {
 		return nil // in a script that it was not trained on: whatever it marked would be a guess
 	}
-	passages, err := a.readPassages()
+	passages, err := a.texts(ctx, a.toRead)
 	if err != nil {
 		return err
 	}

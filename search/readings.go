@@ -23,7 +23,7 @@ func (e *Engine) Readings(ctx context.Context, reader, question string, ids []st
 		return nil, nil, err
 	}
 	for _, id := range ids {
-		passage, _, err := e.Passage(id)
+		passage, _, err := e.Passage(ctx, id)
 		if err != nil {
 			return nil, nil, err
 		}

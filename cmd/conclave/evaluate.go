@@ -128,7 +128,7 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 }
 
 // pools measures how methods rank few passages of each question.
-func (x *evaluating) pools(ctx context.Context, engine calibration.PoolGatherer, passages search.Passages, domains []questions.Domain, term terminal) error {
+func (x *evaluating) pools(ctx context.Context, engine calibration.PoolGatherer, passages calibration.PoolPassages, domains []questions.Domain, term terminal) error {
 	bar := newProgress(term.Err)
 	found, err := calibration.GatherPools(ctx, engine, passages, domains, evaluationTimeout, func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
 	bar.Finish()

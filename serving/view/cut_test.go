@@ -92,7 +92,7 @@ func TestCutWhileServed(t *testing.T) {
 				if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable || !strings.Contains(err.Error(), "mapped into memory") {
 					t.Errorf("%s was cut: %v", file.pattern, err)
 				}
-				_, _, err = engine.Passage("p2999")
+				_, _, err = engine.Passage(t.Context(), "p2999")
 				if e, ok := errors.AsType[*search.Error](err); file.pattern == "passages" && (!ok || e.Kind != search.Unavailable) {
 					t.Errorf("%s was cut: a passage: %v", file.pattern, err)
 				}

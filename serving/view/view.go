@@ -4,8 +4,10 @@ package view
 
 import (
 	"context"
+	"fmt"
 
 	"conclave/collection"
+	"conclave/corpus"
 	"conclave/rank"
 	"conclave/search"
 )
@@ -24,7 +26,7 @@ func (c Corpus) Acquire() search.View { return pinned{c.collection.Acquire()} }
 type pinned struct{ generation *collection.Generation }
 
 func (v pinned) Generation() uint64        { return v.generation.Number() }
-func (v pinned) Passages() search.Passages { return v.generation }
+func (v pinned) Passages() search.Passages { return passages{v.generation} }
 func (v pinned) Words() search.WordIndex   { return words{v.generation.Words()} }
 func (v pinned) Release()                  { v.generation.Release() }
 
@@ -56,6 +58,44 @@ func (v pinned) Among(ctx context.Context, f search.Filter) (search.Indexes, int
 	return among{v.generation, s}, s.Len(), nil
 }
 
+// Prefetch implements search.Indexes: the indexes are in memory.
+func (v pinned) Prefetch(context.Context, []rank.Ordinal) error { return nil }
+
+// passages are the texts of a generation.
+type passages struct{ *collection.Generation }
+
+func (p passages) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
+	out := make([]corpus.Passage, len(ordinals))
+	for i, o := range ordinals {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var err error
+		if out[i], err = p.Passage(o); err != nil {
+			return nil, fmt.Errorf("passage %d: %w", o, err)
+		}
+	}
+	return out, nil
+}
+
+// Sample are passages that lie evenly in the collection.
+func (p passages) Sample(n int) []rank.Ordinal {
+	all := p.Ordinals()
+	out := make([]rank.Ordinal, min(n, all))
+	for i := range out {
+		out[i] = rank.Ordinal((2*i + 1) * all / (2 * len(out)))
+	}
+	return out
+}
+
+func (p passages) After(_ context.Context, id string, limit int) ([]rank.Ordinal, error) {
+	return p.Generation.After(id, limit)
+}
+
+func (p passages) Ordinal(_ context.Context, id string) (rank.Ordinal, bool, error) {
+	return p.Generation.Ordinal(id)
+}
+
 // among is the indexes of a generation, narrowed to a selection.
 type among struct {
 	generation *collection.Generation
@@ -71,6 +111,9 @@ func (a among) Vectors(expert string) (search.VectorIndex, bool) {
 	}
 	return shown(index.Among(a.selection)), true
 }
+
+// Prefetch implements search.Indexes.
+func (a among) Prefetch(context.Context, []rank.Ordinal) error { return nil }
 
 func (a among) Phrases() search.WordIndex { return phrases(a.generation.Phrases(), a.selection) }
 
