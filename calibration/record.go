@@ -181,3 +181,14 @@ func (r *Record) Write(folder string) error {
 		return writeYAML(file, "", r)
 	})
 }
+
+// PutRecord puts the text of a record into a collection's folder, as it is.
+func PutRecord(folder string, text []byte) error {
+	if _, err := ParseRecord(text); err != nil {
+		return err
+	}
+	return disk.ReplaceFile(disk.OS{}, filepath.Join(folder, RecordFile), func(file *disk.Replacement) error {
+		_, err := file.Write(text)
+		return err
+	})
+}

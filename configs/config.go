@@ -19,6 +19,8 @@ import (
 type Config struct {
 	Listen     string   `yaml:"listen" help:"<address> and port to listen on"`
 	Collection string   `yaml:"collection" help:"<folder> of the collection"`
+	Store      string   `yaml:"store" help:"<address> of an index of OpenSearch in place of a collection, opensearch+https://HOST:9200,HOST:9200/INDEX"`
+	Cluster    Cluster  `yaml:"cluster"`
 	ReadOnly   bool     `yaml:"read_only" help:"only search; another process may write"`
 	Snapshots  string   `yaml:"snapshots"` // folder; "" means Collection and "-snapshots"
 	Bundles    string   `yaml:"bundles" help:"<folder> that holds the experts' bundles"`
@@ -42,6 +44,16 @@ type Config struct {
 	File string `yaml:"-"`
 	// Warnings are for people: what looks like a mistake and is not an error.
 	Warnings []string `yaml:"-"`
+}
+
+// Cluster says how Store is accessed, and how a new index is laid out.
+type Cluster struct {
+	CA           string `yaml:"ca"`   // file of certificates to trust; "": those of the system
+	User         string `yaml:"user"` // with the password in PasswordFile
+	PasswordFile string `yaml:"password_file"`
+	APIKeyFile   string `yaml:"api_key_file"` // in the place of a user
+	Shards       int    `yaml:"shards" between:"1 1024" help:"shards of a new index of OpenSearch"`
+	Replicas     int    `yaml:"replicas" between:"0 1024" help:"further copies of each shard of a new index of OpenSearch"`
 }
 
 // Expert names one expert to load.

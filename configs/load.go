@@ -78,7 +78,8 @@ func (r *reader) anchor(folder string) {
 		}
 	}
 	c := r.config
-	for name, path := range map[string]*string{"collection": &c.Collection, "snapshots": &c.Snapshots, "bundles": &c.Bundles, "cache": &c.Cache, "runtime": &c.Runtime} {
+	for name, path := range map[string]*string{"collection": &c.Collection, "snapshots": &c.Snapshots, "bundles": &c.Bundles, "cache": &c.Cache, "runtime": &c.Runtime,
+		"cluster.ca": &c.Cluster.CA, "cluster.password_file": &c.Cluster.PasswordFile, "cluster.api_key_file": &c.Cluster.APIKeyFile} {
 		if r.sources[name] != "" { // else it is the default, which counts from the current folder
 			at(path)
 		}

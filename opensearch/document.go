@@ -47,19 +47,19 @@ func appendPassage(b []byte, m *Manifest, p *corpus.Passage, vectors vectorsOf) 
 	if m.Words.Phrases {
 		b = appendField(append(b, ','), fieldPairs, strings.Join(bm25.Pairs(p.Title, p.Text), " "))
 	}
-	b, err = appendVectors(append(b, ','), m, vectors)
-	return append(b, '}'), err
+	if b, err = appendVectors(append(b, ','), m.keepers(), vectors); err != nil {
+		return b, err
+	}
+	return append(appendField(b, fieldExperts, m.marks()), '}'), nil
 }
 
-// appendVectors appends the fields of vectors, and which experts' they are.
-func appendVectors(b []byte, m *Manifest, vectors vectorsOf) ([]byte, error) {
-	marks := []string{}
-	for _, x := range m.keepers() {
+// appendVectors appends the fields of experts' vectors, each with a comma behind it.
+func appendVectors(b []byte, experts []Expert, vectors vectorsOf) ([]byte, error) {
+	for _, x := range experts {
 		vector, ok := vectors[x.Name]
 		if !ok {
 			return b, fmt.Errorf("there is no vector of expert %s", x.Name)
 		}
-		marks = append(marks, x.mark())
 		if x.Late {
 			codes, err := ann.TokenCodes(vector, x.Dimension)
 			if err != nil {
@@ -71,7 +71,7 @@ func appendVectors(b []byte, m *Manifest, vectors vectorsOf) ([]byte, error) {
 		b = strconv.AppendQuote(b, x.field())
 		b = append(appendVector(append(b, ':'), vector), ',')
 	}
-	return appendField(b, fieldExperts, marks), nil
+	return b, nil
 }
 
 // appendField appends a name and what is a string or a list of strings.

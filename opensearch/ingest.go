@@ -36,10 +36,10 @@ func Build(ctx context.Context, client Requester, index string, shape Shape, sou
 	if err := s.refresh(ctx); err != nil {
 		return report, err
 	}
-	if s.about.Plan != nil {
+	if s.about.Manifest == nil {
 		done := *s.about.Plan
 		done.Calibration = calibration
-		err = s.publish(ctx, meta{Manifest: &done})
+		err = s.putMapping(ctx, meta{Manifest: &done}, nil)
 	}
 	return report, err
 }
@@ -149,10 +149,7 @@ func skip(err error, o collection.BuildOptions, report *Report) error {
 // addBatch writes passages of different ids. What another writer changes meanwhile is
 // looked at again.
 func (s *Store) addBatch(ctx context.Context, m *Manifest, place corpus.Place, batch []corpus.Passage, o collection.BuildOptions, report *Report) error {
-	var marks []string
-	for _, x := range m.keepers() {
-		marks = append(marks, x.mark())
-	}
+	marks := m.marks()
 	ours := map[string]bool{} // sent before, perhaps with success
 	for len(batch) > 0 {
 		ids := make([]string, len(batch))

@@ -90,9 +90,13 @@ func (m *Manifest) keepers() (out []Expert) {
 	return out
 }
 
-// same reports whether two say the same of passages, whatever their calibrations are.
-func (m *Manifest) same(other *Manifest) bool {
-	return m.Format == other.Format && m.Words == other.Words && slices.Equal(m.Experts, other.Experts)
+// marks are those of a passage that has all vectors.
+func (m *Manifest) marks() []string {
+	out := []string{}
+	for _, x := range m.keepers() {
+		out = append(out, x.mark())
+	}
+	return out
 }
 
 // check makes sure that a manifest can be followed by this program.

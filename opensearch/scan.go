@@ -19,6 +19,7 @@ const pageAlive = "10m"
 type Scan struct {
 	ctx         context.Context // of a source, whose Next has none
 	store       *Store
+	query       object
 	at          string // the point in time
 	after       json.RawMessage
 	page        []corpus.Passage
@@ -28,10 +29,15 @@ type Scan struct {
 
 // Scan begins to read all passages. Close ends it.
 func (s *Store) Scan(ctx context.Context) (*Scan, error) {
+	return s.scan(ctx, object{"match_all": object{}})
+}
+
+// scan is Scan of the passages that a query finds.
+func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
 	if err := s.refresh(ctx); err != nil {
 		return nil, err
 	}
-	scan := &Scan{ctx: ctx, store: s, total: -1}
+	scan := &Scan{ctx: ctx, store: s, query: query, total: -1}
 	answer, err := s.ask(ctx, "POST", s.path("/_search/point_in_time?keep_alive="+pageAlive), nil, wholly)
 	if err != nil {
 		return nil, err
@@ -82,7 +88,7 @@ func (s *Scan) Close() error {
 // read reads the next page.
 func (s *Scan) read() error {
 	query := object{
-		"size": batchPassages, "query": object{"match_all": object{}}, "sort": []any{object{fieldID: "asc"}},
+		"size": batchPassages, "query": s.query, "sort": []any{object{fieldID: "asc"}},
 		"pit":     object{"id": s.at, "keep_alive": pageAlive},
 		"_source": []string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata, fieldVersion},
 	}

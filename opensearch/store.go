@@ -68,39 +68,45 @@ func (s *Store) Index() string { return s.index }
 // ErrOther is the error of an index that is made in another way than is asked for.
 var ErrOther = errors.New("the index is made otherwise")
 
+// Planned is what an index is, or will be when the indexing has ended that makes it.
+func Planned(ctx context.Context, client Requester, index string) (*Manifest, error) {
+	s, err := open(ctx, client, index)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", index, err)
+	}
+	return s.current(), nil
+}
+
 // begin makes the index for passages with these words and experts, or opens the one
-// that is there and is being made so, or was.
+// that is there and has these experts. Zero words are those that it has.
 func begin(ctx context.Context, client Requester, index string, o collection.BuildOptions, shape Shape) (*Store, error) {
-	plan := &Manifest{Format: manifestFormat, ID: rand.Text(), Words: Words{K1: o.Words.K1, B: o.Words.B, Phrases: o.Words.Phrases, Analyser: collection.Analyser()}, Experts: []Expert{}}
-	if o.Words == (bm25.Params{}) {
-		d := bm25.DefaultParams()
-		plan.Words.K1, plan.Words.B = d.K1, d.B
-	}
-	for _, e := range o.Experts {
-		x, err := describe(e)
-		if err != nil {
-			return nil, err
-		}
-		plan.Experts = append(plan.Experts, x)
-	}
-	if err := plan.check(); err != nil {
-		return nil, err
-	}
 	s, err := open(ctx, client, index)
 	if errors.Is(err, ErrNoIndex) {
-		if s, err = makeIndex(ctx, client, index, plan, shape); err != nil {
+		if o.Words == (bm25.Params{}) {
+			o.Words = bm25.DefaultParams()
+		}
+		plan := &Manifest{Format: manifestFormat, ID: rand.Text(), Words: Words{K1: o.Words.K1, B: o.Words.B, Phrases: o.Words.Phrases, Analyser: collection.Analyser()}, Experts: []Expert{}}
+		for _, e := range o.Experts {
+			x, err := describe(e)
+			if err != nil {
+				return nil, err
+			}
+			plan.Experts = append(plan.Experts, x)
+		}
+		if err := plan.check(); err != nil {
 			return nil, err
 		}
+		s, err = makeIndex(ctx, client, index, plan, shape)
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("index %s: %w", index, err)
 	}
-	has := s.about.Plan
-	if has == nil {
-		has = s.about.Manifest
+	has := s.current()
+	if o.Words != (bm25.Params{}) && has.Words.Params() != o.Words {
+		return nil, fmt.Errorf("%w: index %s has %s, and %v was asked for", ErrOther, index, has, o.Words)
 	}
-	if !has.same(plan) {
-		return nil, fmt.Errorf("%w: it has %s, and %s was asked for", ErrOther, has, plan)
+	if err := has.matches(o.Experts); err != nil {
+		return nil, fmt.Errorf("index %s: %w", index, err)
 	}
 	return s, nil
 }
@@ -131,12 +137,6 @@ func makeIndex(ctx context.Context, client Requester, index string, plan *Manife
 		return nil, fmt.Errorf("making index %s: %w", index, cmp.Or(refused, err))
 	}
 	return made, nil
-}
-
-// publish writes what the index is. All but calibrations is written when every passage
-// that it says something of is there.
-func (s *Store) publish(ctx context.Context, about meta) error {
-	return s.putMapping(ctx, about, nil)
 }
 
 // putMapping writes _meta, and fields that are new.

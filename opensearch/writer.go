@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"conclave/collection"
 	"conclave/corpus"
@@ -16,7 +17,6 @@ import (
 // writers may be at work.
 type Writer struct {
 	store    *Store
-	manifest *Manifest
 	encoders []collection.PassageEncoder
 	shared   []collection.SharedPass
 	turns    chan struct{} // one for each Apply that encodes and writes
@@ -24,22 +24,50 @@ type Writer struct {
 	sequence atomic.Uint64 // the last change
 	trouble  atomic.Pointer[error]
 
-	mu      sync.Mutex // held while refreshing
-	visible uint64     // changes up to this number are seen by searches
+	looking  sync.Mutex // held while looking what the index is
+	looked   time.Time
+	manifest *Manifest // as it was then
+
+	refreshing sync.Mutex
+	visible    uint64 // changes up to this number are seen by searches
 }
 
 // applying is how many Applies work at once: one encodes while another one writes.
 const applying = 4
 
-// NewWriter writes to an index with the encoders of all its experts.
+// NewWriter writes to an index with the encoders of all its experts, and perhaps of others.
 func NewWriter(s *Store, encoders []collection.PassageEncoder, shared []collection.SharedPass) (*Writer, error) {
+	w := &Writer{store: s, encoders: encoders, shared: shared, turns: make(chan struct{}, applying)}
 	if s.about.Manifest == nil {
 		return nil, ErrUnfinished
 	}
-	if err := s.about.Manifest.matches(encoders); err != nil {
-		return nil, err
+	w.manifest, w.looked = s.current(), time.Now()
+	_, err := w.chosen(w.manifest)
+	return w, err
+}
+
+// chosen are the encoders of a manifest's experts.
+func (w *Writer) chosen(m *Manifest) ([]collection.PassageEncoder, error) {
+	out := slices.DeleteFunc(slices.Clone(w.encoders), func(e collection.PassageEncoder) bool {
+		_, has := m.Expert(e.Name())
+		return !has
+	})
+	return out, m.matches(out)
+}
+
+// look is what passages are to be written by now. Experts may have come and gone.
+func (w *Writer) look(ctx context.Context) (*Manifest, []collection.PassageEncoder, error) {
+	w.looking.Lock()
+	defer w.looking.Unlock()
+	if now := time.Now(); now.Sub(w.looked) >= lookEvery {
+		s, err := open(ctx, w.store.client, w.store.index)
+		if err != nil {
+			return nil, nil, err
+		}
+		w.manifest, w.looked = s.current(), now
 	}
-	return &Writer{store: s, manifest: s.about.Manifest, encoders: encoders, shared: shared, turns: make(chan struct{}, applying)}, nil
+	encoders, err := w.chosen(w.manifest)
+	return w.manifest, encoders, err
 }
 
 // Apply makes changes, in their order, and returns when every in-sync copy of the cluster
@@ -201,8 +229,15 @@ func (w *Writer) encode(ctx context.Context, all []*attempt) error {
 			passages, of = append(passages, *a.change.Put), append(of, a)
 		}
 	}
+	if len(of) == 0 {
+		return nil
+	}
+	m, encoders, err := w.look(ctx)
+	if err != nil {
+		return err
+	}
 	operations := make([]operation, len(of))
-	if err := w.store.encode(ctx, w.manifest, passages, operations, collection.BuildOptions{Experts: w.encoders, Shared: w.shared}); err != nil {
+	if err := w.store.encode(ctx, m, passages, operations, collection.BuildOptions{Experts: encoders, Shared: w.shared}); err != nil {
 		return err
 	}
 	for i, a := range of {
@@ -225,8 +260,8 @@ func (w *Writer) Passage(id string) (p corpus.Passage, version string, ok bool, 
 
 // Wait waits until searches see the change with the number seq, and hastens that.
 func (w *Writer) Wait(ctx context.Context, seq uint64) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.refreshing.Lock()
+	defer w.refreshing.Unlock()
 	if w.visible >= seq {
 		return nil
 	}

@@ -39,13 +39,14 @@ type IndexOptions struct {
 // beginning.
 type Indexed struct {
 	collection.BuildReport
+	There     int              `json:"there,omitempty"` // in a store before, as they are
 	Truncated map[string]int64 `json:"truncated,omitempty"`
 	Reads     map[string]int   `json:"-"` // tokens of a passage, by expert of Truncated
 }
 
 // Index reads passages, encodes and publishes them.
 func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
-	stored, err := StoredExperts(o.Config.Collection)
+	stored, err := StoredIn(ctx, o.Config)
 	if err != nil {
 		return made, err
 	}
@@ -87,6 +88,9 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 		for _, e := range loaded.opened {
 			ofSample[e] = e.Encoder.CutPassages()
 		}
+	}
+	if o.Config.Store != "" {
+		return made, indexStore(ctx, o, &made)
 	}
 	if len(o.Inputs) == 0 {
 		sample, err := SampleOf(o.Config.Collection)

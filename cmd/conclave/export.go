@@ -11,18 +11,30 @@ import (
 )
 
 func newExport(term terminal) *cobra.Command {
-	var out, vectors string
+	var out, vectors, to string
 	command := &cobra.Command{
 		Use:   "export",
 		Short: "Write all passages as JSON Lines, and their vectors",
 		Long: `Writes the passages that searches see as JSON Lines, which 'conclave index' reads,
 in the byte order of their ids. --vectors also writes the vectors of each expert to
 EXPERT.npy: float32, one row for each line. Late interaction, which has a list of
-vectors for each passage, is left out.`,
+vectors for each passage, is left out.
+
+--to writes them into a new index of OpenSearch instead, with the vectors of all
+experts and those of late interaction; nothing is encoded. After an interruption the
+same command goes on. 'conclave import' is the other way round.`,
 		Example: `  conclave export --collection my-index > passages.jsonl
-  conclave export --collection my-index --out passages.jsonl --vectors vectors`,
+  conclave export --collection my-index --out passages.jsonl --vectors vectors
+  conclave export --collection my-index --to opensearch+https://node1:9200,node2:9200/my-index`,
 		Args: cobra.NoArgs,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) (err error) {
+			if to != "" {
+				if out != "" || vectors != "" {
+					return usagef("--to excludes --out and --vectors")
+				}
+				config.Store = to
+				return exportTo(cmd.Context(), config, term)
+			}
 			c, err := collection.Open(config.Collection)
 			if err != nil {
 				return err
@@ -30,22 +42,23 @@ vectors for each passage, is left out.`,
 			defer func() { err = errors.Join(err, c.Close()) }()
 			g := c.Acquire()
 			defer g.Release()
-			to := term.Out
+			file := term.Out
 			if out != "" {
-				file, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+				made, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 				if err != nil {
 					return err
 				}
-				defer func() { err = errors.Join(err, file.Close()) }()
-				to = file
+				defer func() { err = errors.Join(err, made.Close()) }()
+				file = made
 			}
-			if err := g.ExportPassages(cmd.Context(), to); err != nil || vectors == "" {
+			if err := g.ExportPassages(cmd.Context(), file); err != nil || vectors == "" {
 				return err
 			}
 			return g.ExportVectors(cmd.Context(), vectors)
 		}),
 	}
-	addConfigFlags(command.Flags(), "collection")
+	addConfigFlags(command.Flags(), "collection", "cluster.shards", "cluster.replicas")
+	command.Flags().StringVar(&to, "to", "", "`address` of a new index of OpenSearch to write, such as opensearch+https://HOST:9200/INDEX")
 	command.Flags().StringVar(&out, "out", "", "`file` to write, which must not exist yet (default: standard output)")
 	command.Flags().StringVar(&vectors, "vectors", "", "`folder` for the experts' vectors")
 	return command

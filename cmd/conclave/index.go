@@ -30,6 +30,7 @@ type indexing struct {
 	index                    collection.Index
 	replace, skipBad, asJSON bool
 	strict                   bool
+	settle                   bool
 }
 
 func newIndex(term terminal) *cobra.Command {
@@ -39,7 +40,8 @@ func newIndex(term terminal) *cobra.Command {
 		Short: "Build a collection, or add to it",
 		Long: `Reads passages, indexes their words, encodes them with every expert, and
 publishes the result in one step. Until then, and after an interruption or a
-failure, the collection is unchanged.
+failure, the collection is unchanged. Into a store (--store) passages are written as
+they are encoded; the same command again goes on after an interruption.
 
 Formats are JSON Lines ({"id","title","text","tags","metadata"}), BEIR folders
 and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
@@ -49,17 +51,22 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
   zcat psgs_w100.tsv.gz | conclave index --collection wiki --in - --experts none
   conclave index --collection my-index --add-expert health
   conclave index --collection my-index --granularity 1,3,passage   # a vector for every sentence, and for every three
-  conclave index --collection my-index --rebuild-words             # from its texts`,
+  conclave index --collection my-index --rebuild-words             # from its texts
+  conclave index --store opensearch+https://node1:9200,node2:9200/my-index --in passages.jsonl
+  conclave index --store opensearch+https://node1:9200/my-index --settle`,
 		Args: cobra.NoArgs,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
 			if err := x.check(cmd.Flags(), config.Index.Kind); err != nil {
+				return err
+			}
+			if err := x.checkStore(cmd.Flags(), config.Store); err != nil {
 				return err
 			}
 			return x.run(cmd.Context(), config, term)
 		}),
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
+	addConfigFlags(flags, "collection", "store", "cluster.shards", "cluster.replicas", "bundles", "encoder.provider")
 	x.inputs.bind(flags)
 	flags.StringVar(&x.format, "format", "auto", "format of the inputs: "+strings.Join(corpus.Formats(), ", "))
 	flags.StringVar(&x.experts, "experts", "", "experts of a new collection: default (base and late, one pass), all (every shipped expert, one pass each), none (words only), or names separated by commas")
@@ -76,6 +83,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 	flags.BoolVar(&x.replace, "replace", false, "replace passages whose ids are in the collection, instead of refusing the new ones")
 	flags.BoolVar(&x.skipBad, "skip-bad", false, "report and leave out passages that cannot be indexed, instead of stopping")
 	flags.BoolVar(&x.strict, "strict", false, "refuse passages with unknown fields; without it, each unknown name is reported once and ignored")
+	flags.BoolVar(&x.settle, "settle", false, "merge away what was deleted from a store, so that it counts in no score")
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
 }
@@ -83,6 +91,9 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 func (x *indexing) run(ctx context.Context, config configs.Config, term terminal) error {
 	bar := newProgress(term.Err)
 	defer bar.Finish()
+	if config.Store != "" {
+		return x.runStore(ctx, config, term, bar)
+	}
 	if x.removeExpert != "" {
 		if err := collection.RemoveExpert(ctx, config.Collection, x.removeExpert); err != nil {
 			return err
@@ -120,12 +131,14 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if x.rebuildWords {
 		return x.rebuild(ctx, config, bar)
 	}
-	has, err := serving.StoredExperts(config.Collection)
+	has, err := serving.StoredIn(ctx, config)
 	if err != nil {
 		return report, err
 	}
-	if err := x.fits(config.Collection, has); err != nil {
-		return report, err
+	if config.Store == "" {
+		if err := x.fits(config.Collection, has); err != nil {
+			return report, err
+		}
 	}
 	unknown := unknownFields(x.strict, bar.Say)
 	for i := range x.inputs.files {
@@ -173,6 +186,10 @@ func printIndexed(w *errWriter, r serving.Indexed, folder string) {
 		recall := r.Recall[name]
 		w.printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
 	}
+	printTruncated(w, r)
+}
+
+func printTruncated(w *errWriter, r serving.Indexed) {
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
 		w.printf("%s: passages longer than its %d tokens, of which the beginning is encoded: %s\n", name, r.Reads[name], count(r.Truncated[name], ""))
 	}

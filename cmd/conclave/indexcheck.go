@@ -47,14 +47,14 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	for _, action := range []struct {
 		flag  string
 		given bool
-	}{{"in", len(x.inputs.files) > 0}, {"add-expert", x.addExpert != ""}, {"granularity", len(x.granularity) > 0 && len(x.inputs.files) == 0}, {"remove-expert", x.removeExpert != ""}, {"rebuild-words", x.rebuildWords}} {
+	}{{"in", len(x.inputs.files) > 0}, {"add-expert", x.addExpert != ""}, {"granularity", len(x.granularity) > 0 && len(x.inputs.files) == 0}, {"remove-expert", x.removeExpert != ""}, {"rebuild-words", x.rebuildWords}, {"settle", x.settle}} {
 		if action.given {
 			asked = append(asked, action.flag)
 		}
 	}
 	switch len(asked) {
 	case 0:
-		return usagef("nothing to do: name --in FILE, --add-expert NAME, --granularity N, --remove-expert NAME or --rebuild-words")
+		return usagef("nothing to do: name --in FILE, --add-expert NAME, --granularity N, --remove-expert NAME, --rebuild-words or --settle")
 	case 1:
 	default:
 		return usagef("--%s exclude each other: run conclave index once for each", strings.Join(asked, " and --"))
@@ -65,6 +65,8 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	why := "--" + asked[0]
 	switch {
 	case x.removeExpert != "":
+		idle = append(append(reading, building...), "threads", "phrases")
+	case x.settle:
 		idle = append(append(reading, building...), "threads", "phrases")
 	case x.rebuildWords:
 		idle = append(append(reading, building...), "threads")

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+
+	"conclave/configs"
+	"conclave/serving"
+
+	"github.com/spf13/cobra"
+)
+
+// exportTo writes a collection into a store.
+func exportTo(ctx context.Context, config configs.Config, term terminal) error {
+	bar := newProgress(term.Err)
+	report, err := serving.Export(ctx, config, buildOptions(config, bar).Progress)
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	return show(term.Out, false, nil, func(w *errWriter) {
+		printStored(w, serving.Indexed{BuildReport: report.BuildReport, There: report.There}, config.Store)
+	})
+}
+
+func newImport(term terminal) *cobra.Command {
+	var from string
+	command := &cobra.Command{
+		Use:   "import",
+		Short: "Make a collection of a store, with the vectors that it has",
+		Long: `Reads all passages of an index of OpenSearch with their vectors, and makes a new
+collection of them. Nothing is encoded. 'conclave export --to' is the other way round.
+Nobody may write to the index meanwhile.
+
+Checkpoints become bundles with 'conclave models import'.`,
+		Example: `  conclave import --from opensearch+https://node1:9200,node2:9200/my-index --collection my-index`,
+		Args:    cobra.NoArgs,
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
+			if from != "" {
+				config.Store = from
+			}
+			if config.Store == "" {
+				return usagef("--from: %w", errNoStore)
+			}
+			bar := newProgress(term.Err)
+			report, err := serving.Import(cmd.Context(), config, buildOptions(config, bar))
+			bar.Finish()
+			if err != nil {
+				return err
+			}
+			return show(term.Out, false, nil, func(w *errWriter) { printIndexed(w, serving.Indexed{BuildReport: report}, config.Collection) })
+		}),
+	}
+	addConfigFlags(command.Flags(), "collection", "index.kind")
+	command.Flags().StringVar(&from, "from", "", "`address` of the index (default: store of the configuration)")
+	return command
+}

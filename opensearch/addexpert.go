@@ -1,0 +1,156 @@
+package opensearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"conclave/collection"
+	"conclave/corpus"
+)
+
+// ErrHasExpert is the error of an expert that an index has.
+var ErrHasExpert = errors.New("the index has vectors of this expert")
+
+// settling is how long AddExpert waits before it fills a new field: writers that are at
+// work look that often for what the index is (Writer), and write vectors of the new
+// expert, or nothing, afterwards.
+const settling = 2 * lookEvery
+
+// AddExpert encodes the passages of an index with one more expert, or goes on with that.
+// Its vectors are published when every passage has them.
+func AddExpert(ctx context.Context, client Requester, index string, encoder collection.PassageEncoder, o collection.BuildOptions) (report Report, err error) {
+	s, err := open(ctx, client, index)
+	if err != nil {
+		return report, fmt.Errorf("index %s: %w", index, err)
+	}
+	x, err := describe(encoder)
+	if err != nil {
+		return report, err
+	}
+	if s.about.Manifest == nil {
+		return report, fmt.Errorf("index %s: %w", index, ErrUnfinished)
+	}
+	if _, ok := s.about.Manifest.Expert(x.Name); ok {
+		return report, fmt.Errorf("index %s: %w: %s", index, ErrHasExpert, x.Name)
+	}
+	plan := *s.about.Manifest
+	plan.Experts = append(slices.Clone(plan.Experts), x)
+	if err := plan.check(); err != nil {
+		return report, err
+	}
+	about := meta{Manifest: s.about.Manifest, Plan: &plan}
+	if err := s.putMapping(ctx, about, properties(&plan)); err != nil {
+		return report, err
+	}
+	if x.Owner == "" {
+		if err := sleep(ctx, settling); err != nil {
+			return report, err
+		}
+		for filled := -1; filled != 0; { // what was changed meanwhile is found by the next pass
+			if filled, err = s.fill(ctx, x, encoder, o, &report); err != nil {
+				return report, err
+			}
+		}
+	}
+	return report, s.putMapping(ctx, meta{Manifest: &plan}, nil)
+}
+
+// RemoveExpert lets an index have an expert no more. Its vectors stay where they are, as
+// fields of a mapping do, until their passages are written again.
+func RemoveExpert(ctx context.Context, client Requester, index, name string) error {
+	s, err := Open(ctx, client, index)
+	if err != nil {
+		return err
+	}
+	left := *s.about.Manifest
+	left.Experts = slices.DeleteFunc(slices.Clone(left.Experts), func(x Expert) bool { return x.Name == name })
+	if len(left.Experts) == len(s.about.Manifest.Experts) {
+		return fmt.Errorf("index %s has no expert %q (it has: %v)", index, name, names(left.Experts))
+	}
+	if err := left.check(); err != nil { // somebody searches its vectors
+		return fmt.Errorf("without %s: %w", name, err)
+	}
+	return s.putMapping(ctx, meta{Manifest: &left}, nil)
+}
+
+// fill gives the passages that lack vectors of an expert theirs, and says how many
+// passages it found.
+func (s *Store) fill(ctx context.Context, x Expert, encoder collection.PassageEncoder, o collection.BuildOptions, report *Report) (found int, err error) {
+	scan, err := s.scan(ctx, object{"bool": object{"must_not": object{"term": object{fieldExperts: x.mark()}}}})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, scan.Close()) }()
+	for ended := false; !ended; {
+		var batch []corpus.Passage
+		if batch, ended, err = s.readBatch(scan, collection.BuildOptions{}, report); err != nil {
+			return found, err
+		}
+		found += len(batch)
+		if err := s.fillBatch(ctx, x, encoder, batch, report); err != nil {
+			return found, err
+		}
+		if done, total := scan.Progress(); o.Progress != nil {
+			o.Progress(collection.Progress{Stage: collection.Encoding, Expert: x.Name, Done: done, Total: total, Unit: "passages"})
+		}
+	}
+	return found, nil
+}
+
+// fillBatch gives passages their vectors of an expert. Those that have them by now, or
+// another content, are left.
+func (s *Store) fillBatch(ctx context.Context, x Expert, encoder collection.PassageEncoder, batch []corpus.Passage, report *Report) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	ids := make([]string, len(batch))
+	for i := range batch {
+		ids[i] = batch[i].ID
+	}
+	there, err := s.get(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var todo []corpus.Passage
+	var operations []operation
+	var marks [][]string
+	for i, has := range there {
+		if has.found && has.version == batch[i].Version() && !has.has([]string{x.mark()}) {
+			todo = append(todo, batch[i])
+			operations = append(operations, operation{verb: updating, id: ids[i], seqNo: has.seqNo, term: has.term})
+			marks = append(marks, append(has.experts, x.mark()))
+		}
+	}
+	vectors, err := collection.EncodeTogether(ctx, []collection.PassageEncoder{encoder}, nil, todo)
+	if err != nil {
+		return err
+	}
+	for i := range operations {
+		body, err := appendVectors([]byte{'{'}, []Expert{x}, vectorsOf{x.Name: vectors[x.Name][i]})
+		if err != nil {
+			return fmt.Errorf("passage %q: %w", todo[i].ID, err)
+		}
+		operations[i].body = append(appendField(body, fieldExperts, marks[i]), '}')
+	}
+	results, err := s.bulk(ctx, operations)
+	if err != nil {
+		return err
+	}
+	for i, r := range results {
+		switch {
+		case r.made():
+			report.Passages++
+			report.Bytes += int64(len(operations[i].body))
+		case r.conflict():
+		default:
+			return fmt.Errorf("passage %q was refused with status %d: %s", todo[i].ID, r.status, r.why)
+		}
+	}
+	return nil
+}
+
+// lookEvery is how old what a writer knows of its index may be.
+const lookEvery = time.Second

@@ -1,0 +1,181 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"conclave/ann"
+	"conclave/calibration"
+	"conclave/collection"
+	"conclave/configs"
+	"conclave/corpus"
+	"conclave/opensearch"
+)
+
+// clusterOf is a client of the configured store's cluster, and the name of its index.
+func clusterOf(config configs.Config) (*opensearch.Client, string, error) {
+	a, err := opensearch.ParseAddress(config.Store)
+	if err != nil {
+		return nil, "", err
+	}
+	access := opensearch.Access{CA: config.Cluster.CA, User: config.Cluster.User}
+	for _, secret := range []struct {
+		file string
+		into *string
+	}{{config.Cluster.PasswordFile, &access.Password}, {config.Cluster.APIKeyFile, &access.APIKey}} {
+		if secret.file == "" {
+			continue
+		}
+		text, err := os.ReadFile(secret.file)
+		if err != nil {
+			return nil, "", fmt.Errorf("reading how to access the cluster: %w", err)
+		}
+		*secret.into = strings.TrimSpace(string(text))
+	}
+	client, err := opensearch.NewClient(a.Nodes, access)
+	return client, a.Index, err
+}
+
+// OpenStore opens the configured store.
+func OpenStore(ctx context.Context, config configs.Config) (*opensearch.Store, error) {
+	client, index, err := clusterOf(config)
+	if err != nil {
+		return nil, err
+	}
+	return opensearch.Open(ctx, client, index)
+}
+
+// StoredIn are the experts of the configured collection or store; nil where there is
+// none. Of a store whose indexing has not ended they are those that it will have.
+func StoredIn(ctx context.Context, config configs.Config) ([]collection.ExpertFiles, error) {
+	if config.Store == "" {
+		return StoredExperts(config.Collection)
+	}
+	client, index, err := clusterOf(config)
+	if err != nil {
+		return nil, err
+	}
+	m, err := opensearch.Planned(ctx, client, index)
+	if errors.Is(err, opensearch.ErrNoIndex) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	out := []collection.ExpertFiles{}
+	for _, x := range m.Experts {
+		f := collection.ExpertFiles{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Owner: x.Owner}
+		if x.Late {
+			f.Index.Kind = ann.Late
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// indexStore is Index into the configured store, with the opened experts.
+func indexStore(ctx context.Context, o IndexOptions, made *Indexed) (err error) {
+	client, index, err := clusterOf(o.Config)
+	if err != nil {
+		return err
+	}
+	var report opensearch.Report
+	if len(o.Inputs) == 0 {
+		for _, x := range o.Build.Experts {
+			if report, err = opensearch.AddExpert(ctx, client, index, x, o.Build); err != nil {
+				return err
+			}
+		}
+	} else {
+		source, err := corpus.OpenSeries(o.Inputs)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, source.Close()) }()
+		if report, err = opensearch.Build(ctx, client, index, shapeIn(o.Config), source, o.Build, ""); err != nil {
+			return err
+		}
+	}
+	made.BuildReport, made.There = report.BuildReport, report.There
+	return nil
+}
+
+// RemoveStored lets the configured store have an expert no more.
+func RemoveStored(ctx context.Context, config configs.Config, expert string) error {
+	client, index, err := clusterOf(config)
+	if err != nil {
+		return err
+	}
+	return opensearch.RemoveExpert(ctx, client, index, expert)
+}
+
+func shapeIn(config configs.Config) opensearch.Shape {
+	return opensearch.Shape{Shards: config.Cluster.Shards, Replicas: config.Cluster.Replicas}
+}
+
+// Export writes a collection into the configured store, which must not be there, or be
+// what an interrupted Export of it left. Nothing is encoded.
+func Export(ctx context.Context, config configs.Config, progress func(collection.Progress)) (report opensearch.Report, err error) {
+	client, index, err := clusterOf(config)
+	if err != nil {
+		return report, err
+	}
+	c, err := collection.Open(config.Collection)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	g := c.Acquire()
+	defer g.Release()
+	experts, err := g.StoredEncoders()
+	if err != nil {
+		return report, fmt.Errorf("%s: %w", config.Collection, err)
+	}
+	record, err := os.ReadFile(filepath.Join(config.Collection, calibration.RecordFile))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return report, err
+	}
+	return opensearch.Build(ctx, client, index, shapeIn(config), g.Source(),
+		collection.BuildOptions{Words: g.WordParams(), Experts: experts, Progress: progress}, string(record))
+}
+
+// Import makes a collection of the configured store. Nothing is encoded.
+func Import(ctx context.Context, config configs.Config, o collection.BuildOptions) (report collection.BuildReport, err error) {
+	store, err := OpenStore(ctx, config)
+	if err != nil {
+		return report, err
+	}
+	scan, err := store.Scan(ctx)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, scan.Close()) }()
+	o.Words, o.Experts = store.Manifest().Words.Params(), store.Encoders()
+	if report, err = collection.Build(ctx, config.Collection, scan, o); err != nil {
+		return report, err
+	}
+	if record := store.Manifest().Calibration; record != "" {
+		err = calibration.PutRecord(config.Collection, []byte(record))
+	}
+	return report, err
+}
+
+// Settle merges away what was deleted from the configured store, and says how much of it
+// still counted before and counts after.
+func Settle(ctx context.Context, config configs.Config) (before, after opensearch.Statistics, err error) {
+	store, err := OpenStore(ctx, config)
+	if err != nil {
+		return before, after, err
+	}
+	if before, err = store.Statistics(ctx); err != nil {
+		return before, after, err
+	}
+	if err := store.Settle(ctx); err != nil {
+		return before, after, err
+	}
+	after, err = store.Statistics(ctx)
+	return before, after, err
+}
