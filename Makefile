@@ -18,6 +18,7 @@ demo: tools build ## fetch, import, index and serve the demo on 127.0.0.1:8080
 test: tools lint build ## check formatting, vet, lint, and run every test
 	@$(BIN) setup
 	@go test -timeout 40m -run 'TestPython|TestNode' ./internal/realclients # installs what the clients' tests use, once
+	@go run ./internal/cluster/cmd -install || echo "WARNING: the tests with a cluster of OpenSearch will be skipped"
 	@go test -race -short ./rank ./fusion ./search ./handlers/... ./internal/endtoend
 	@mkdir -p out && go test ./... | tee out/test.txt
 	@echo "the slowest packages:"; awk '$$1 == "ok" && $$3 != "(cached)" {print "  " $$3 "\t" $$2}' out/test.txt | sort -rn | head -5

@@ -1,0 +1,238 @@
+// Package cluster starts a cluster of OpenSearch for tests: real nodes, each a process
+// of its own on loopback, which can be killed, stopped for a while and started again.
+// Maven Central and the Python package index have all that they consist of; pom.xml,
+// SHA256SUMS and requirements.lock pin it by SHA-256, and it lies in the cache folder.
+//
+// The nodes have the k-NN plugin with Lucene's engine. They lack its native libraries,
+// so the engine faiss hangs; the security plugin, so there are no TLS and no keys; and
+// the analyser of Thai.
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// starting is how long nodes may take to find each other, or again after one was away.
+const starting = 2 * time.Minute
+
+// Cluster is some nodes on loopback. Its methods must not be called at the same time.
+type Cluster struct {
+	URLs []string // of the nodes: http://127.0.0.1:PORT
+
+	installation installation
+	folder       string // data, logs and process ids of the nodes
+	nodes        []*node
+	guard        io.Closer // when this ends, by a call or with this process, so do the nodes
+}
+
+type node struct {
+	http, transport int // ports
+	process         *exec.Cmd
+	gone            chan struct{} // closed when the process is gone
+}
+
+// Launch starts a cluster with its data in a folder of its own below folder, and waits
+// until the nodes have found each other. The nodes end with this process, however it
+// ends, and their data are then removed.
+func Launch(ctx context.Context, folder string, nodes int) (_ *Cluster, err error) {
+	installed, err := install(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{installation: installed}
+	if c.folder, err = os.MkdirTemp(folder, "opensearch-"); err != nil {
+		return nil, err
+	}
+	if c.guard, err = guard(c.folder); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			c.Close()
+		}
+	}()
+	ports, err := freePorts(2 * nodes)
+	if err != nil {
+		return nil, err
+	}
+	for i := range nodes {
+		c.nodes = append(c.nodes, &node{http: ports[2*i], transport: ports[2*i+1]})
+		c.URLs = append(c.URLs, "http://127.0.0.1:"+strconv.Itoa(ports[2*i]))
+	}
+	for i := range c.nodes {
+		if err := c.start(i); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.Ready(ctx)
+}
+
+// guard starts a process that waits for the end of this one, then kills the nodes whose
+// process ids are in a folder, and removes it. It works when this process is killed and
+// when a node is stopped, on every system.
+func guard(folder string) (io.Closer, error) {
+	cmd := exec.Command("sh", "-c", `cat >/dev/null; for i in 1 2 3; do cat "$0"/*.pid 2>/dev/null | xargs kill -9 2>/dev/null; sleep 0.2; rm -rf -- "$0" && exit; done`, folder)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an interrupt from the terminal is not for it
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	return in, cmd.Start()
+}
+
+// Close ends the nodes and removes their data.
+func (c *Cluster) Close() {
+	_ = c.guard.Close()
+	for _, n := range c.nodes {
+		if n.gone != nil {
+			<-n.gone
+		}
+	}
+}
+
+// freePorts are ports that nobody listens on, outside the range that systems draw
+// from, so that a node that is away keeps its ports.
+func freePorts(n int) (found []int, err error) {
+	for port := 20_000 + os.Getpid()*7%10_000; port < 32_000; port++ {
+		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err != nil {
+			continue
+		}
+		_ = listener.Close()
+		if found = append(found, port); len(found) == n {
+			return found, nil
+		}
+	}
+	return nil, fmt.Errorf("fewer than %d free ports below 32000 on loopback", n)
+}
+
+// start starts the process of a node.
+func (c *Cluster) start(i int) error {
+	n, name := c.nodes[i], "node-"+strconv.Itoa(i)
+	var seeds, names []string
+	for j, other := range c.nodes {
+		seeds = append(seeds, "127.0.0.1:"+strconv.Itoa(other.transport))
+		names = append(names, "node-"+strconv.Itoa(j))
+	}
+	home := filepath.Join(c.folder, name)
+	if err := os.MkdirAll(filepath.Join(home, "config"), 0o755); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(c.log(i), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	root := string(c.installation)
+	cmd := exec.Command(c.installation.java(),
+		"-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ActiveProcessorCount=2",
+		"--add-opens=java.base/java.nio.file=ALL-UNNAMED", "--enable-native-access=ALL-UNNAMED",
+		"-Dopensearch.path.conf="+filepath.Join(home, "config"),
+		"-cp", filepath.Join(root, "classes")+string(os.PathListSeparator)+filepath.Join(root, "jars", "*"), "ClusterNode",
+		"cluster.name="+filepath.Base(c.folder), "node.name="+name, "network.host=127.0.0.1",
+		"path.home="+home, "path.data="+filepath.Join(home, "data"),
+		"http.type=netty4", "http.port="+strconv.Itoa(n.http), "transport.type=netty4", "transport.port="+strconv.Itoa(n.transport),
+		"discovery.seed_hosts="+strings.Join(seeds, ","), "cluster.initial_cluster_manager_nodes="+strings.Join(names, ","),
+		"cluster.routing.allocation.disk.threshold_enabled=false")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = home, log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	n.process, n.gone = cmd, make(chan struct{})
+	record := filepath.Join(c.folder, name+".pid")
+	go func() {
+		_ = cmd.Wait()
+		_ = os.Remove(record)
+		close(n.gone)
+	}()
+	return os.WriteFile(record, []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o644)
+}
+
+func (c *Cluster) log(i int) string {
+	return filepath.Join(c.folder, "node-"+strconv.Itoa(i)+".log")
+}
+
+// Kill kills a node (SIGKILL) and waits until it is gone.
+func (c *Cluster) Kill(i int) error {
+	err := c.nodes[i].process.Process.Kill()
+	<-c.nodes[i].gone
+	return err
+}
+
+// Stop stops a node (SIGSTOP): its connections stay open, and nothing answers.
+func (c *Cluster) Stop(i int) error { return c.nodes[i].process.Process.Signal(syscall.SIGSTOP) }
+
+// Continue lets a stopped node go on.
+func (c *Cluster) Continue(i int) error { return c.nodes[i].process.Process.Signal(syscall.SIGCONT) }
+
+// Restart starts a node that was killed, with its data. It does not wait for it.
+func (c *Cluster) Restart(i int) error { return c.start(i) }
+
+// Mend starts every node that is away and lets every stopped one go on, and waits until
+// the cluster is ready.
+func (c *Cluster) Mend(ctx context.Context) error {
+	for i, n := range c.nodes {
+		select {
+		case <-n.gone:
+			if err := c.start(i); err != nil {
+				return err
+			}
+		default:
+			if err := c.Continue(i); err != nil {
+				return err
+			}
+		}
+	}
+	return c.Ready(ctx)
+}
+
+// Ready waits until every node says that all nodes are there and every copy of every
+// shard is assigned.
+func (c *Cluster) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, starting)
+	defer cancel()
+	for i, url := range c.URLs {
+		query := fmt.Sprintf("/_cluster/health?wait_for_nodes=%d&wait_for_status=green&wait_for_no_initializing_shards=true&timeout=5s", len(c.nodes))
+		for {
+			status, err := get(ctx, url+query)
+			if err == nil && status == http.StatusOK {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				log, _ := os.ReadFile(c.log(i))
+				return fmt.Errorf("node %d was not ready in time (status %d, %v): %w; its log ends:\n%s", i, status, err, ctx.Err(), log[max(0, len(log)-4000):])
+			case <-c.nodes[i].gone:
+				log, _ := os.ReadFile(c.log(i))
+				return fmt.Errorf("node %d ended; its log ends:\n%s", i, log[max(0, len(log)-4000):])
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}
+	return nil
+}
+
+func get(ctx context.Context, url string) (status int, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode, answer.Body.Close()
+}

