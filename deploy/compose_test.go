@@ -13,8 +13,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestCompose: every service is hardened alike, is published on loopback alone, names
-// files that there are, and images by exact versions.
+// TestCompose: every service is hardened alike (nodes of OpenSearch but for their root),
+// is published on loopback alone, names files that there are, and images by exact
+// versions; nodes are on a network of their own.
 func TestCompose(t *testing.T) {
 	text, err := os.ReadFile("../docker-compose.yml")
 	if err != nil {
@@ -27,20 +28,26 @@ func TestCompose(t *testing.T) {
 			CapDrop     []string `yaml:"cap_drop"`
 			SecurityOpt []string `yaml:"security_opt"`
 			Restart     string
+			Networks    []string
 			Ports       []string
 			Volumes     []string
 		}
-		Volumes map[string]any
+		Networks map[string]struct{ Internal bool }
+		Volumes  map[string]any
 	}
 	if err := yaml.Unmarshal(text, &compose); err != nil {
 		t.Fatal(err)
 	}
-	if len(compose.Services) != 5 {
+	if len(compose.Services) != 9 {
 		t.Errorf("%d services", len(compose.Services))
 	}
 	exact := regexp.MustCompile(`^(conclave:(cpu|gpu)|[a-z/]+:v?\d+\.\d+\.\d+)$`)
 	for name, s := range compose.Services {
-		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}) || s.Restart == "" {
+		node := strings.HasPrefix(name, "node-")
+		if node && (len(s.Ports) > 0 || !slices.Equal(s.Networks, []string{"nodes"}) || !compose.Networks["nodes"].Internal) {
+			t.Errorf("%s has no keys, and can be reached from outside: %+v", name, s)
+		}
+		if !s.ReadOnly && !node || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}) || s.Restart == "" {
 			t.Errorf("%s is not hardened: %+v", name, s)
 		}
 		if !exact.MatchString(s.Image) {
@@ -77,7 +84,7 @@ func TestCompose(t *testing.T) {
 		if exec.Command(program[0], append(program[1:], "version")...).Run() != nil {
 			continue
 		}
-		for _, profile := range []string{"gpu", "own", "observability"} {
+		for _, profile := range []string{"gpu", "own", "observability", "cluster"} {
 			command := exec.Command(program[0], append(program[1:], "--profile", profile, "config", "--quiet")...)
 			command.Dir = ".."
 			if out, err := command.CombinedOutput(); err != nil {

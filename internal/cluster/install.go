@@ -144,7 +144,7 @@ func verify(jars string) error {
 		delete(want, entry.Name())
 	}
 	if len(want) > 0 {
-		return fmt.Errorf("Maven left out %d pinned files: %v", len(want), want)
+		return fmt.Errorf("%d pinned files were not fetched: %v", len(want), want)
 	}
 	return nil
 }
