@@ -59,7 +59,7 @@ func planted(t *testing.T, n int) *evidence {
 			case "joint":
 				o.Kind = fusion.Generalist
 			case "bm25":
-				o.Kind, o.Ceiling = fusion.Lexical, 40
+				o.Kind, o.UpperBound = fusion.Lexical, 40
 			default:
 				o.Familiarity = .3 + .05*random.Float64()
 				if s == 1+home {

@@ -55,7 +55,7 @@ func newNaivePhrases(params Params, passages []goldenPassage) *naive {
 
 // TestPhrasesAgainstFormula: phrases of several segments with deleted passages,
 // and of the segment that these are merged into, against a sum by hand; and what
-// Scores, Explain and Ceiling say of them.
+// Scores, Explain and UpperBound say of them.
 func TestPhrasesAgainstFormula(t *testing.T) {
 	for i, params := range withPhrases() {
 		rng := rand.New(rand.NewPCG(61, uint64(i)))
@@ -113,7 +113,7 @@ func TestPhrasesAgainstFormula(t *testing.T) {
 	}
 }
 
-// checkReadings compares what Scores, Search, Explain and Ceiling say of
+// checkReadings compares what Scores, Search, Explain and UpperBound say of
 // hits with each other.
 func checkReadings(t *testing.T, s *Searcher, question string, hits []rank.Hit) {
 	t.Helper()
@@ -124,14 +124,14 @@ func checkReadings(t *testing.T, s *Searcher, question string, hits []rank.Hit) 
 	if err := s.Scores(question, ordinals, scores); err != nil {
 		t.Fatal(err)
 	}
-	ceiling, err := s.Ceiling(question)
+	bound, err := s.UpperBound(question)
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked := naivePhrases(question)
 	for i, h := range hits {
-		if scores[i] != h.Score || float64(h.Score) > ceiling*(1+1e-6) {
-			t.Fatalf("%q: Scores gives %v for a hit with %v, the ceiling is %v", question, scores[i], h.Score, ceiling)
+		if scores[i] != h.Score || float64(h.Score) > bound*(1+1e-6) {
+			t.Fatalf("%q: Scores gives %v for a hit with %v, the upper bound is %v", question, scores[i], h.Score, bound)
 		}
 		e, err := s.Explain(question, h.Ordinal)
 		if err != nil {
@@ -187,10 +187,10 @@ func TestPhrasesLeaveWordsAlone(t *testing.T) {
 		for range 40 {
 			question := randomQuestion(rng, vocabulary)
 			compareSearchers(t, rng, without.alone(), with, question, len(passages), nil)
-			a, err1 := without.alone().Ceiling(question)
-			b, err2 := with.Ceiling(question)
+			a, err1 := without.alone().UpperBound(question)
+			b, err2 := with.UpperBound(question)
 			if err := errors.Join(err1, err2); err != nil || a != b {
-				t.Fatalf("%q: ceilings %v and %v, %v", question, a, b, err)
+				t.Fatalf("%q: upper bounds %v and %v, %v", question, a, b, err)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func TestWithoutItsAnswer(t *testing.T) {
 	}
 	q := Question{ID: "q", Table: &table, Relevant: map[rank.Ordinal]float64{5: 1}, Known: 1, Sources: []fusion.Observed{
 		{Column: 0, Kind: fusion.Generalist, Confidence: -1, Random: []rank.Hit{{Ordinal: 1, Score: .1}, {Ordinal: 5, Score: .9}}},
-		{Column: 1, Kind: fusion.Lexical, Ceiling: 10},
+		{Column: 1, Kind: fusion.Lexical, UpperBound: 10},
 	}}
 	gates := make([]fusion.Gate, Folds)
 	for i := range gates {

@@ -162,7 +162,7 @@ func CheckExpertName(name string) error {
 	case name == "bm25", name == "phrases":
 		return fmt.Errorf("an expert cannot be called %q: that is the name of a word index", name)
 	case !expertName.MatchString(name):
-		return fmt.Errorf("%q is no name for an expert: lower-case letters, digits, - and _, beginning with a letter or digit, 64 at most", name)
+		return fmt.Errorf("%q is no name for an expert: lower-case letters, digits, - and _, beginning with a letter or digit, 64 at most, and for a granularity @ and its size, as in base@3", name)
 	}
 	return nil
 }

@@ -55,11 +55,11 @@ func asked(t testing.TB, g *Generation) []string {
 				}
 				out = append(out, fmt.Sprint(question, " ", id, " ", h.Score))
 			}
-			ceiling, err := index.Ceiling(question)
+			bound, err := index.UpperBound(question)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out = append(out, fmt.Sprint(question, " at most ", ceiling))
+			out = append(out, fmt.Sprint(question, " at most ", bound))
 		}
 	}
 	return out

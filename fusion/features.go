@@ -38,8 +38,8 @@ type Observed struct {
 	Confidence float64
 	// Granular: the source is one of the granularities that CCE ranks by.
 	Granular bool
-	// Ceiling is the upper bound of a lexical source's scores for the question.
-	Ceiling float64
+	// UpperBound is the upper bound of a lexical source's scores for the question.
+	UpperBound float64
 	// Random are the source's scores of random passages of the collection, for Signals;
 	// nil where Signals does not use them, or where the source was not asked.
 	Random []rank.Hit
@@ -61,7 +61,7 @@ const (
 const (
 	wordsFamiliarity = iota // the highest familiarity
 	wordsTop                // logarithm of 1 + BM25's highest score
-	wordsCoverage           // BM25's highest score divided by its ceiling: how much of the question the words found
+	wordsCoverage           // BM25's highest score divided by its upper bound: how much of the question the words found
 	wordsGapFirst           // (first - second) / first
 	wordsGapTenth           // (first - tenth) / first
 	wordsShared             // mean over the dense sources of the share of their first ten among BM25's
@@ -94,12 +94,12 @@ type Features struct {
 // was observed. Leads and shares are computed from the sources' own hits, spreads and
 // heights from all scores that the table has of the candidates of these sources.
 func FeaturesOf(c *Candidates, sources []Observed) Features {
-	lexical, late, ceiling := -1, -1, 0.0
+	lexical, late, bound := -1, -1, 0.0
 	highest := math.Inf(-1)
 	for _, s := range sources {
 		switch s.Kind {
 		case Lexical:
-			lexical, ceiling = s.Column, s.Ceiling
+			lexical, bound = s.Column, s.UpperBound
 		case Late:
 			late = s.Column
 		case Specialist:
@@ -135,8 +135,8 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 		x := make([]float64, lexicalFeatures)
 		x[wordsFamiliarity] = highest
 		x[wordsTop] = math.Log1p(max(top[0], 0))
-		if ceiling > 0 {
-			x[wordsCoverage] = top[0] / ceiling
+		if bound > 0 {
+			x[wordsCoverage] = top[0] / bound
 		}
 		if top[0] > 0 {
 			x[wordsGapFirst], x[wordsGapTenth] = (top[0]-top[1])/top[0], (top[0]-top[2])/top[0]

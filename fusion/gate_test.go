@@ -30,7 +30,7 @@ func twoExperts(t *testing.T) (*Candidates, []Observed) {
 	return &c, []Observed{
 		{Column: 0, Kind: Specialist, Familiarity: .6, Confidence: .25},
 		{Column: 1, Kind: Base, Confidence: -1},
-		{Column: 2, Kind: Lexical, Ceiling: 25},
+		{Column: 2, Kind: Lexical, UpperBound: 25},
 	}
 }
 
@@ -95,7 +95,7 @@ func TestGatePhrasesByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sources := []Observed{{Column: 0, Kind: Generalist, Confidence: -1}, {Column: 1, Kind: Lexical, Ceiling: 20}, {Column: 2, Kind: Phrases}}
+	sources := []Observed{{Column: 0, Kind: Generalist, Confidence: -1}, {Column: 1, Kind: Lexical, UpperBound: 20}, {Column: 2, Kind: Phrases}}
 	g := Gate{Dense: make([]float64, denseFeatures), Lexical: make([]float64, lexicalFeatures), Words: math.Log(.1), Phrases: .5}
 	r, err := Gated(&c, &g, sources, Exact, 3)
 	if err != nil {

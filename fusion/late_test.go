@@ -32,7 +32,7 @@ func lateTable(t *testing.T) (*Candidates, []Observed) {
 	}
 	return c, []Observed{
 		{Column: 0, Kind: Specialist, Familiarity: .25, Confidence: -1}, {Column: 1, Kind: Generalist, Confidence: -1},
-		{Column: 2, Kind: Lexical, Ceiling: 24}, {Column: 3, Kind: Late, Confidence: -1},
+		{Column: 2, Kind: Lexical, UpperBound: 24}, {Column: 3, Kind: Late, Confidence: -1},
 	}
 }
 

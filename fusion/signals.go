@@ -50,9 +50,9 @@ func Signals(c *Candidates, sources []Observed, r Ranking, known float64) []floa
 	if words != nil {
 		score := c.scoreOf(words.Column, first)
 		signals[7] = math.Log1p(math.Max(score, 0))
-		if words.Ceiling > 0 {
+		if words.UpperBound > 0 {
 			second, _ := c.ahead(sources, words.Column, first)
-			signals[8], signals[9] = second/words.Ceiling, score/words.Ceiling
+			signals[8], signals[9] = second/words.UpperBound, score/words.UpperBound
 		}
 		if late != nil {
 			signals[10] = c.lateFeaturesOf(sources, late.Column, words.Column)[lateShared]

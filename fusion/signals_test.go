@@ -31,7 +31,7 @@ func answeredWithLate(t *testing.T) (*Candidates, []Observed) {
 	}
 	return &c, []Observed{
 		{Column: 0, Kind: Generalist, Confidence: -1, Random: []rank.Hit{{Ordinal: 7, Score: .1}, {Ordinal: 2, Score: .8}, {Ordinal: 9, Score: .3}}},
-		{Column: 1, Kind: Lexical, Ceiling: 20},
+		{Column: 1, Kind: Lexical, UpperBound: 20},
 		{Column: 2, Kind: Late, Confidence: -1, Random: []rank.Hit{{Ordinal: 7, Score: .4}, {Ordinal: 9, Score: .4}}},
 	}
 }

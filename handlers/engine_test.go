@@ -234,7 +234,7 @@ func (s *wordScan) Search(ctx context.Context, question string, k int) ([]rank.H
 	return top.Sorted(), nil
 }
 
-func (s *wordScan) Ceiling(_ context.Context, question string) (float64, error) {
+func (s *wordScan) UpperBound(_ context.Context, question string) (float64, error) {
 	return 10 * float64(len(strings.Fields(question))), nil
 }
 

@@ -33,7 +33,7 @@ func (f fixedWords) Scores(ctx context.Context, _ string, passages []rank.Ordina
 	return f.fixed.Scores(ctx, nil, passages, out)
 }
 
-func (f fixedWords) Ceiling(context.Context, string) (float64, error) { return 100, nil }
+func (f fixedWords) UpperBound(context.Context, string) (float64, error) { return 100, nil }
 
 func (f fixedWords) Explain(context.Context, string, rank.Ordinal) ([]TermScore, error) {
 	return nil, nil

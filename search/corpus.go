@@ -60,9 +60,9 @@ type WordIndex interface {
 	Search(ctx context.Context, question string, k int) ([]rank.Hit, error)
 	// Scores writes to out the passages' scores, 0 where no term matches.
 	Scores(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error
-	// Ceiling is what no passage's score for the question reaches; 0 for a
+	// UpperBound is a value that the score of no passage exceeds for the question; 0 for a
 	// question without terms.
-	Ceiling(ctx context.Context, question string) (float64, error)
+	UpperBound(ctx context.Context, question string) (float64, error)
 	// Explain returns the terms of the sum that is the passage's score.
 	Explain(ctx context.Context, question string, passage rank.Ordinal) ([]TermScore, error)
 }

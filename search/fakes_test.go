@@ -345,8 +345,8 @@ func (w *words) Scores(_ context.Context, question string, passages []rank.Ordin
 	return w.fail
 }
 
-// Ceiling is ten for every word of the question.
-func (w *words) Ceiling(_ context.Context, question string) (float64, error) {
+// UpperBound is ten for every word of the question.
+func (w *words) UpperBound(_ context.Context, question string) (float64, error) {
 	return 10 * float64(len(strings.Fields(question))), nil
 }
 

@@ -62,8 +62,8 @@ type finding struct {
 	explain func(ctx context.Context, passage rank.Ordinal) ([]TermScore, error)
 	// highlight finds what a passage was scored by; nil: it cannot be told.
 	highlight func(passage rank.Ordinal, text corpus.Passage) ([]Highlight, error)
-	// ceiling is what no score reaches; 0: not known.
-	ceiling float64
+	// upperBound is what no score exceeds; 0: not known.
+	upperBound float64
 	// close: scores are to be compared with those of random passages, which says how
 	// close the found ones are.
 	close bool

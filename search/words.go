@@ -20,7 +20,7 @@ func (w *bm25) ask(ctx context.Context, p *pass, f *finding) error {
 		return fmt.Errorf("generation %d has no word index", p.view.Generation())
 	}
 	return p.searchWords(ctx, f, index, func() (err error) {
-		if f.ceiling, err = index.Ceiling(ctx, p.question); err != nil {
+		if f.upperBound, err = index.UpperBound(ctx, p.question); err != nil {
 			return fmt.Errorf("the words' weights: %w", err)
 		}
 		return nil
@@ -28,7 +28,7 @@ func (w *bm25) ask(ctx context.Context, p *pass, f *finding) error {
 }
 
 func (w *bm25) observe(f *finding, q *familiarities) fusion.Observed {
-	return fusion.Observed{Kind: fusion.Lexical, Ceiling: f.ceiling, Rival: q.rival(-1)}
+	return fusion.Observed{Kind: fusion.Lexical, UpperBound: f.upperBound, Rival: q.rival(-1)}
 }
 
 // phrases is BM25 over pairs of words, which only the gate weighs, beside words.

@@ -12,6 +12,7 @@ import (
 	shipped "conclave/experts"
 	"conclave/handlers"
 	"conclave/jobs"
+	"conclave/models"
 	"conclave/provision"
 )
 
@@ -26,8 +27,16 @@ func (s *Server) checkAdding(r jobs.Request) error {
 	if err := collection.CheckExpertName(r.Name); err != nil {
 		return jobs.Refuse("invalid_name", "%v", err)
 	}
-	if _, err := shipped.Folder(s.config, cache, r.Name); err != nil {
+	bundle, granularity, err := granularityOf(r.Name)
+	if err != nil {
+		return jobs.Refuse("invalid_name", "%v", err)
+	}
+	folder, err := shipped.Folder(s.config, cache, bundle)
+	if err != nil {
 		return jobs.Refuse("unknown_bundle", "%s", handlers.WithoutPaths(err.Error()))
+	}
+	if b, err := models.Peek(folder); err == nil && granularity != nil && b.Manifest.Kind != models.KindDense {
+		return jobs.Refuse("invalid_name", "%s is of kind %s and has no granularities", bundle, b.Manifest.Kind)
 	}
 	if r.Index != "" {
 		if kind, err := ann.KindNamed(r.Index); err != nil {

@@ -108,6 +108,17 @@ func TestGranularities(t *testing.T) {
 	if len(others) == 0 {
 		t.Error("the first sentence was the most similar always: offsets are not tried")
 	}
+	// Granularities join and leave a collection that is served.
+	s.done(s.call(http.MethodPost, "/v1/admin/experts", `{"name":"base@2"}`, http.StatusAccepted, nil))
+	var joined search.ExpertInfo
+	if s.call(http.MethodGet, "/v1/experts/base@2", "", http.StatusOK, &joined); joined.Rows != 3+2*2 || !joined.Parts {
+		t.Errorf("%+v", joined)
+	}
+	for _, bad := range []string{"base@0", "base@few", "nobody@2", "base@"} {
+		s.call(http.MethodPost, "/v1/admin/experts", `{"name":"`+bad+`"}`, http.StatusUnprocessableEntity, nil)
+	}
+	s.done(s.call(http.MethodDelete, "/v1/admin/experts/base@1", "", http.StatusAccepted, nil))
+	s.done(s.call(http.MethodDelete, "/v1/admin/experts/base@2", "", http.StatusAccepted, nil))
 	s.end()
 	site.verify(5)
 }

@@ -10,6 +10,7 @@ import (
 
 	"conclave/collection"
 	"conclave/configs"
+	"conclave/encoder/batcher"
 	"conclave/handlers"
 	"conclave/internal/tinyexperts"
 	"conclave/models"
@@ -176,4 +177,28 @@ func TestAHeadThatJoins(t *testing.T) {
 	if owner := s.assembly.Experts.named("desire-me").Owner(); owner != "twin" {
 		t.Errorf("the owner is %q", owner)
 	}
+}
+
+// TestAHeadLeavesWithItsOwner: where both leave in one generation, the head goes first, so
+// that the encoder that it shares with its owner is closed.
+func TestAHeadLeavesWithItsOwner(t *testing.T) {
+	site := newSite(t, nil)
+	site.importGolden("base", "desire-me")
+	if err := site.index("base", "desire-me"); err != nil {
+		t.Fatal(err)
+	}
+	site.config.ReadOnly = true
+	s := site.serve()
+	shared := s.searched()[0].Encoder
+	for _, name := range []string{"desire-me", "base"} {
+		if err := collection.RemoveExpert(t.Context(), site.config.Collection, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.until("the experts do not leave", func() bool { return len(s.searched()) == 0 })
+	s.until("the shared encoder stays open", func() bool {
+		_, err := shared.EncodeQuestion(t.Context(), "what keeps rice")
+		return errors.Is(err, batcher.ErrClosed)
+	})
+	s.end()
 }

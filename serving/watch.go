@@ -3,6 +3,7 @@ package serving
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"conclave/collection"
@@ -89,7 +90,10 @@ func (s *Server) leaveOut(next *collection.Generation) error {
 			s.forget(name)
 		}
 	}
-	for _, e := range s.searched() {
+	// Experts with a head come first: the encoder of their owner is closed with the last
+	// expert that uses it.
+	headsFirst := slices.SortedStableFunc(slices.Values(s.searched()), func(a, b *Expert) int { return strings.Compare(b.Owner(), a.Owner()) })
+	for _, e := range headsFirst {
 		why := next.CheckEncoders(e)
 		if why == nil {
 			continue

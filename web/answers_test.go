@@ -15,9 +15,11 @@ import (
 
 	"conclave/collection"
 	"conclave/configs"
+	shipped "conclave/experts"
 	"conclave/internal/realclients"
 	"conclave/internal/testenv"
 	"conclave/models"
+	"conclave/provision"
 	"conclave/serving"
 )
 
@@ -28,6 +30,9 @@ func TestAnswersInBrowser(t *testing.T) {
 	node, _ := realclients.Node(t)
 	ask := func(name, passages string, change func(*configs.Config), env ...string) {
 		t.Run(name, func(t *testing.T) {
+			if name == shipped.Reader {
+				made(t, name)
+			}
 			server := realclients.Server(t, realclients.ServerOptions{Passages: passages, Change: change})
 			t.Log(realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{filepath.Join("testdata", "answers.mjs")}, Env: append(env, "SERVER="+server)}))
 		})
@@ -42,6 +47,18 @@ func TestAnswersInBrowser(t *testing.T) {
 		c.Search.Timeout, c.Limits.Timeout = time.Minute, time.Minute
 		writer(t, filepath.Join(c.Bundles, "writer"))
 	}, "QUESTION="+question, "GENERATES=yes")
+}
+
+// made skips a test where setup has not made a shipped bundle.
+func made(t *testing.T, name string) {
+	t.Helper()
+	cache, err := provision.CacheAt("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shipped.Folder(configs.Config{}, cache, name); err != nil {
+		t.Skip(err)
+	}
 }
 
 // granularity adds an expert of a granularity to the collection, as conclave index does.

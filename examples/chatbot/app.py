@@ -6,7 +6,7 @@
 
 The model is anything that has OpenAI's chat completions. It is asked only where the confidence that the first
 passage answers is at least MIN_CONFIDENCE, and what it says without citing a passage is not passed on. Where the
-server has a reader, a citation has the words that answer, and where they are.
+server has the shipped reader, or the one that READER names, a citation has the words that answer, and where they are.
 """
 
 import os
@@ -20,6 +20,7 @@ from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel, Field
 
 UNKNOWN = "I don't know."
+READER = os.environ.get("READER", "reader")
 MIN_CONFIDENCE = float(os.environ.get("MIN_CONFIDENCE", "0.3"))
 INSTRUCTIONS = (
     "Answer the question from the passages alone, in a few sentences. Put the number of each passage that you use "
@@ -95,9 +96,10 @@ async def ask_model(question: Question, passages: list[Result]) -> str:
 
 async def find(question: str) -> Answer:
     try:
-        return await app.state.conclave.search(question, k=5, min_confidence=MIN_CONFIDENCE, answer=True)
+        # It is named, since the first reader may be one that writes: that is what the model is for.
+        return await app.state.conclave.search(question, k=5, min_confidence=MIN_CONFIDENCE, answer={"reader": READER})
     except Problem as problem:
-        if problem.code != "needs_reader":
+        if problem.code not in ("needs_reader", "unknown_reader"):
             raise
         return await app.state.conclave.search(question, k=5, min_confidence=MIN_CONFIDENCE)
 

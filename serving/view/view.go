@@ -157,8 +157,8 @@ func (w words) Scores(_ context.Context, question string, passages []rank.Ordina
 	return w.WordIndex.Scores(question, passages, out)
 }
 
-func (w words) Ceiling(_ context.Context, question string) (float64, error) {
-	return w.WordIndex.Ceiling(question)
+func (w words) UpperBound(_ context.Context, question string) (float64, error) {
+	return w.WordIndex.UpperBound(question)
 }
 
 // Explain says it in the engine's terms.

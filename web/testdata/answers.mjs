@@ -56,6 +56,15 @@ if (process.env.GENERATES)
       assert.equal(await page.locator("mark.answer").count(), 0);
     }));
 else {
+  test("the collection says which vectors are of parts of passages", () =>
+    on("/?view=collection", async (page) => {
+      await page.getByRole("heading", { name: "Experts" }).waitFor();
+      const { experts } = await api("/v1/experts");
+      const cut = experts.find((expert) => expert.parts);
+      const row = await page.locator("tbody tr", { hasText: cut.name }).textContent();
+      assert.ok(cut.rows > cut.passages && row.includes(`${cut.rows}, of parts`), row);
+    }));
+
   test("an answer stands above the passages with its chance, and is marked where it stands", () =>
     on("/", async (page) => {
       const found = await answered(page, () => page.goto(`${page.url()}?answer=true&q=${encodeURIComponent(question)}`));

@@ -23,7 +23,7 @@ test("what the collection has is what the API says", () =>
     );
     for (const expert of experts) {
       const row = await page.locator("tbody tr", { hasText: expert.name }).textContent();
-      assert.ok(row.includes(expert.kind) && row.includes(expert.precision), row);
+      assert.ok(row.includes(expert.kind) && row.includes(expert.precision) && row.includes(expert.rows.toLocaleString("en")), row);
     }
   }));
 

@@ -107,11 +107,12 @@ const expertTable = (experts) =>
     h("h2", null, "Experts"),
     table(
       "Experts",
-      ["Name", "Kind", "Passages", "Numbers", "Recall@10", "Recall@100", "Precision", "Ensemble"],
+      ["Name", "Kind", "Passages", "Vectors", "Numbers", "Recall@10", "Recall@100", "Precision", "Ensemble"],
       experts.map((x) => [
         x.name,
         x.kind,
         x.passages.toLocaleString("en"),
+        x.owner ? `those of ${x.owner}` : `${x.rows.toLocaleString("en")}${x.parts ? ", of parts" : ""}`,
         x.dimension,
         number(x.recall?.["recall@10"]),
         number(x.recall?.["recall@100"]),

@@ -6,25 +6,25 @@ import (
 	"testing"
 )
 
-// TestCeiling: a sum done by hand over three passages, and no score of any
+// TestUpperBound: a sum done by hand over three passages, and no score of any
 // passage of the golden corpus comes above it.
-func TestCeiling(t *testing.T) {
+func TestUpperBound(t *testing.T) {
 	x := build(t, DefaultParams(), texts("red fox", "red hen", "blue owl"))
 	// N = 3: red is in two passages, fox in one, yak in none.
 	want := math.Log(1+1.5/2.5) + 2*math.Log(1+2.5/1.5) + math.Log(1+3.5/.5)
-	got, err := x.alone().Ceiling("Fox, red fox and the yak?")
+	got, err := x.alone().UpperBound("Fox, red fox and the yak?")
 	if err != nil || math.Abs(got-want) > 1e-6 {
-		t.Errorf("ceiling %v, %v; by hand %v", got, err, want)
+		t.Errorf("upper bound %v, %v; by hand %v", got, err, want)
 	}
-	if got, err := x.alone().Ceiling("... the"); err != nil || got != 0 {
-		t.Errorf("ceiling %v, %v of a question without terms", got, err)
+	if got, err := x.alone().UpperBound("... the"); err != nil || got != 0 {
+		t.Errorf("upper bound %v, %v of a question without terms", got, err)
 	}
 }
 
-func TestCeilingBoundsScores(t *testing.T) {
+func TestUpperBoundOfScores(t *testing.T) {
 	x := build(t, Params{K1: .9, B: .4}, texts("fox", "fox fox fox fox fox fox fox fox fox fox", "fox hen", "hen"))
 	for _, question := range []string{"fox", "fox hen", "hen hen fox", "owl fox"} {
-		ceiling, err := x.alone().Ceiling(question)
+		bound, err := x.alone().UpperBound(question)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,8 +32,8 @@ func TestCeilingBoundsScores(t *testing.T) {
 		if err != nil || len(hits) == 0 {
 			t.Fatalf("%q: %d hits, %v", question, len(hits), err)
 		}
-		if top := float64(hits[0].Score); top >= ceiling || top < ceiling/20 {
-			t.Errorf("%q: the best passage has %v, the ceiling is %v", question, top, ceiling)
+		if top := float64(hits[0].Score); top >= bound || top < bound/20 {
+			t.Errorf("%q: the best passage has %v, the upper bound is %v", question, top, bound)
 		}
 	}
 }

@@ -1,12 +1,12 @@
 package bm25
 
-// Ceiling is what no passage's score for the question can reach: the sum of the
+// UpperBound is a value that the score of no passage exceeds for the question: the sum of the
 // weights of all its terms, as if a passage had every one of them endlessly
 // often. Terms that no passage has count too, as the rarest of all, so that
-// the highest score divided by the ceiling says how much of the question the
+// the highest score divided by the upper bound says how much of the question the
 // words found, between 0 and 1, whatever the collection: a share that can be
 // compared where scores cannot. 0 for a question without terms.
-func (s *Searcher) Ceiling(question string) (float64, error) {
+func (s *Searcher) UpperBound(question string) (float64, error) {
 	sum := 0.0
 	for _, t := range distinct(s.read(question)) {
 		df, err := s.documents(&t)
