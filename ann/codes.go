@@ -26,13 +26,42 @@ func TokenVectors(codes []byte, dim int) ([]float32, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
 		return nil, err
 	}
-	if block := kernel.BlockTokens * dim; len(codes) == 0 || len(codes)%block != 0 || len(codes)/dim > maxPassageTokens {
-		return nil, fmt.Errorf("codes of token vectors: %d bytes are no blocks of %d", len(codes), block)
-	}
-	if err := kernel.CheckTokens(codes); err != nil {
-		return nil, fmt.Errorf("codes of token vectors: %w", err)
+	if err := checkCodes(codes, dim); err != nil {
+		return nil, err
 	}
 	list := make([]float32, len(codes))
 	kernel.DecodeTokens(codes, dim, list)
 	return list, nil
+}
+
+// CodesSimilarity writes to out what an index of kind Late scores passages for the token
+// vectors of a question, n·dim elements: those whose codes (TokenCodes) are given.
+func CodesSimilarity(question []float32, dim int, codes [][]byte, out []float32) error {
+	if err := kernel.CheckTokenDimension(dim); err != nil {
+		return err
+	}
+	if err := checkTokens(question, dim, maxQuestionTokens); err != nil {
+		return fmt.Errorf("the question: %w", err)
+	}
+	var q kernel.Question
+	q.Set(question, dim) // tokens that were let through can be scored
+	kernels := kernel.Best()
+	for i, c := range codes {
+		if err := checkCodes(c, dim); err != nil {
+			return err
+		}
+		out[i] = kernels.MaxSim(&q, c)
+	}
+	return nil
+}
+
+// checkCodes makes sure that codes are of a list of token vectors.
+func checkCodes(codes []byte, dim int) error {
+	if block := kernel.BlockTokens * dim; len(codes) == 0 || len(codes)%block != 0 || len(codes)/dim > maxPassageTokens {
+		return fmt.Errorf("codes of token vectors: %d bytes are no blocks of %d", len(codes), block)
+	}
+	if err := kernel.CheckTokens(codes); err != nil {
+		return fmt.Errorf("codes of token vectors: %w", err)
+	}
+	return nil
 }

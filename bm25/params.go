@@ -7,8 +7,8 @@ import (
 
 // Params are the constants of the formula
 //
-//	score(q, d) = Σ_t count(t, q) · idf(t) · tf / (tf + k1·(1 − b + b·length/average))
-//	idf(t)      = ln(1 + (N − df + 0.5) / (df + 0.5))
+//	score(q, d) = Σ_t count(t, q) · IDF(t) · tf / (tf + k1·(1 − b + b·length/average))
+//	IDF(t)      = ln(1 + (N − df + 0.5) / (df + 0.5))
 //
 // which is Okapi BM25 (Robertson et al., TREC-3, 1994) as Lucene has it since
 // version 8: without the factor k1 + 1, so that scores are lower than the
@@ -42,9 +42,9 @@ func (p Params) validate() error {
 	return nil
 }
 
-// idf is the inverse document frequency of a term that df of docs passages
+// IDF is the inverse document frequency of a term that df of docs passages
 // have, rounded as Lucene rounds it.
-func idf(df, docs uint64) float32 {
+func IDF(df, docs uint64) float32 {
 	n, f := float64(docs), float64(min(df, docs))
 	return float32(math.Log(1 + (n-f+0.5)/(f+0.5)))
 }

@@ -33,7 +33,7 @@ func (s *Searcher) understand(question string) ([]questionTerm, error) {
 			continue
 		}
 		t.df = df
-		t.idf = idf(t.df, uint64(s.statistics.withTerms))
+		t.idf = IDF(t.df, uint64(s.statistics.withTerms))
 		t.weight = float32(t.count) * t.idf
 		kept = append(kept, t)
 	}

@@ -13,7 +13,7 @@ func (s *Searcher) UpperBound(question string) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		sum += float64(t.count) * float64(idf(df, uint64(s.statistics.withTerms)))
+		sum += float64(t.count) * float64(IDF(df, uint64(s.statistics.withTerms)))
 	}
 	return sum, nil
 }

@@ -230,17 +230,22 @@ func reason(raw json.RawMessage) string {
 
 // get reads what there is of ids, as it was acknowledged last, with the named fields.
 func (s *Store) get(ctx context.Context, ids []string, fields ...string) ([]stored, error) {
-	body, err := json.Marshal(object{"ids": ids})
+	path, body, err := s.getting(ids, fields...)
 	if err != nil {
 		return nil, err
 	}
-	path := "/" + url.PathEscape(s.index) + "/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, fieldVersion, fieldExperts), ","))
 	var out []stored
 	_, err = s.ask(ctx, "POST", path, body, func(answer []byte) (err error) {
 		out, err = parseGot(answer, ids)
 		return err
 	})
 	return out, err
+}
+
+// getting is the request that reads fields of passages.
+func (s *Store) getting(ids []string, fields ...string) (path string, body []byte, err error) {
+	body, err = json.Marshal(object{"ids": ids})
+	return s.path("/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, fieldVersion, fieldExperts), ","))), body, err
 }
 
 // ask sends what changes nothing, or may be done twice, until the cluster does it, refuses

@@ -19,6 +19,7 @@ const (
 	fieldTags     = "tags"
 	fieldMetadata = "metadata" // JSON in a string, so that no number loses a digit
 	fieldVersion  = "version"  // corpus.Passage.Version
+	fieldBytes    = "bytes"    // of the passage as corpus.Passage.AppendBinary has it
 	fieldExperts  = "experts"  // Expert.mark of each expert whose vectors are there
 	fieldWords    = "words"    // bm25.Words
 	fieldPairs    = "pairs"    // bm25.Pairs
@@ -58,7 +59,7 @@ func properties(m *Manifest) object {
 	out := object{
 		fieldID: object{"type": "keyword"}, fieldTitle: kept, fieldText: kept, fieldTags: object{"type": "keyword"},
 		fieldMetadata: object{"type": "object", "enabled": false}, fieldVersion: object{"type": "keyword", "index": false},
-		fieldExperts: object{"type": "keyword"}, fieldWords: terms,
+		fieldBytes: object{"type": "integer", "index": false}, fieldExperts: object{"type": "keyword"}, fieldWords: terms,
 	}
 	if m.Words.Phrases {
 		out[fieldPairs] = terms

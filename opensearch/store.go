@@ -176,23 +176,31 @@ func isJSON(answer []byte) error {
 // wholly is an error where an answer says that some shards did not take part: the
 // cluster says so with status 200.
 func wholly(answer []byte) error {
-	var said struct {
-		TimedOut bool `json:"timed_out"`
-		Shards   *struct {
-			Total  int `json:"total"`
-			Failed int `json:"failed"`
-		} `json:"_shards"`
-	}
-	if err := json.Unmarshal(answer, &said); err != nil {
+	var of taken
+	if err := json.Unmarshal(answer, &of); err != nil {
 		return fmt.Errorf("%w: %w", errAnswer, err)
 	}
+	return of.whole()
+}
+
+// taken says which shards took part in an answer.
+type taken struct {
+	TimedOut bool `json:"timed_out"`
+	Shards   *struct {
+		Total  int `json:"total"`
+		Failed int `json:"failed"`
+	} `json:"_shards"`
+}
+
+// whole is an error where not all did.
+func (t taken) whole() error {
 	switch {
-	case said.Shards == nil:
+	case t.Shards == nil:
 		return fmt.Errorf("%w: it says nothing of shards", errAnswer)
-	case said.TimedOut:
+	case t.TimedOut:
 		return fmt.Errorf("%w: it did not have the time", errAnswer)
-	case said.Shards.Failed > 0:
-		return fmt.Errorf("%w: %d of %d shards failed", errAnswer, said.Shards.Failed, said.Shards.Total)
+	case t.Shards.Failed > 0:
+		return fmt.Errorf("%w: %d of %d shards failed", errAnswer, t.Shards.Failed, t.Shards.Total)
 	}
 	return nil
 }

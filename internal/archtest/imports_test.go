@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"evaluation":  {"calibration", "corpus", "disk", "fusion", "questions", "rank", "search"},
 	"ablation":    {"calibration", "evaluation", "fusion"},
 	"handlers":    {"admission", "collection", "corpus", "jobs", "search", "web"},
-	"opensearch":  {"ann", "bm25", "collection", "corpus", "rank"},
+	"opensearch":  {"ann", "bm25", "collection", "corpus", "rank", "search"},
 	"jobs":        {"collection", "corpus", "disk", "rank"},
 	"serving":     {"adapters", "admission", "ann", "calibration", "collection", "configs", "corpus", "disk", "encoder", "experts", "fusion", "granules", "handlers", "jobs", "models", "opensearch", "provision", "rank", "search"},
 	"docs":        {},

@@ -1,0 +1,216 @@
+package opensearch
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"conclave/corpus"
+	"conclave/rank"
+	"conclave/search"
+)
+
+// Corpus shows a store to the search engine. Every question asks the cluster: for the hits
+// of each source, for the scores of the candidates that they lack (Prefetch), and for the
+// texts of the results. Searches of different moments see what was written between them,
+// since the cluster has no snapshot that costs nothing.
+type Corpus struct {
+	store  *Store
+	table  atomic.Pointer[table]
+	counts atomic.Pointer[Statistics]
+
+	mu     sync.Mutex // held while the sample is read
+	sample atomic.Pointer[sample]
+}
+
+// counting is how long a number of passages counts as the present one.
+const counting = 10 * time.Second
+
+// NewCorpus shows a store. It asks how many passages there are.
+func NewCorpus(ctx context.Context, s *Store) (*Corpus, error) {
+	c := &Corpus{store: s}
+	c.table.Store(newTable())
+	_, err := c.Count(ctx)
+	return c, err
+}
+
+// Store is what is shown.
+func (c *Corpus) Store() *Store { return c.store }
+
+// Count asks how many passages there are, deleted ones that still count beside them.
+func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
+	n, err := c.store.Statistics(ctx)
+	if err == nil {
+		c.counts.Store(&n)
+	}
+	return n, err
+}
+
+// Acquire implements search.Corpus.
+func (c *Corpus) Acquire() search.View {
+	t := c.table.Load()
+	if t.full() {
+		c.table.CompareAndSwap(t, newTable())
+		c.sample.Store(nil) // its ordinals are of the old table
+		t = c.table.Load()
+	}
+	return &view{corpus: c, request: &request{store: c.store, corpus: c, table: t, fetched: newFetched()}}
+}
+
+// table gives passages ordinals, as their ids appear. Ordinals of different requests are
+// of the same passages as long as they have one table.
+type table struct {
+	mu    sync.RWMutex
+	at    map[string]rank.Ordinal
+	ids   []string
+	bytes []int // 0: not known
+}
+
+// mostKnown is how many passages a table knows before a new one begins.
+const mostKnown = 1 << 20
+
+func newTable() *table { return &table{at: map[string]rank.Ordinal{}} }
+
+func (t *table) full() bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.ids) >= mostKnown
+}
+
+// ordinal is that of an id, a new one where it is seen for the first time.
+func (t *table) ordinal(id string, bytes int) rank.Ordinal {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o, ok := t.at[id]
+	if !ok {
+		o = rank.Ordinal(len(t.ids))
+		t.at[id], t.ids, t.bytes = o, append(t.ids, id), append(t.bytes, 0)
+	}
+	if bytes > 0 {
+		t.bytes[o] = bytes
+	}
+	return o
+}
+
+// of are the ids of ordinals.
+func (t *table) of(ordinals []rank.Ordinal) []string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	out := make([]string, len(ordinals))
+	for i, o := range ordinals {
+		out[i] = t.ids[o]
+	}
+	return out
+}
+
+// view is the store as one request sees it.
+type view struct {
+	corpus *Corpus
+	*request
+}
+
+// Generation is 0: what is published has no number.
+func (v *view) Generation() uint64        { return 0 }
+func (v *view) Passages() search.Passages { return texts{v.request} }
+func (v *view) Release()                  {}
+
+// Index implements search.View.
+func (v *view) Index(expert string) (search.IndexInfo, bool) {
+	x, ok := v.store.Manifest().Expert(expert)
+	if !ok {
+		return search.IndexInfo{}, false
+	}
+	n := int(v.corpus.counts.Load().Passages)
+	kind := "opensearch"
+	if x.Late {
+		kind = search.KindLate
+	}
+	return search.IndexInfo{Kind: kind, Passages: n, Rows: n, Owner: x.Owner}, true
+}
+
+// Among implements search.View.
+func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
+	narrowed := *v.request // with what is fetched, which no filter changes
+	narrowed.filter = filterOf(f)
+	answers, err := v.store.multi(ctx, []object{{"size": 0, "track_total_hits": true, "query": object{"bool": object{"filter": narrowed.filter}}}})
+	if err != nil {
+		return nil, 0, err
+	}
+	return &narrowed, int(answers[0].total), nil
+}
+
+// filterOf are the clauses of a filter.
+func filterOf(f search.Filter) (clauses []any) {
+	for _, tag := range f.TagsAll {
+		clauses = append(clauses, object{"term": object{fieldTags: tag}})
+	}
+	if len(f.TagsAny) > 0 {
+		clauses = append(clauses, object{"terms": object{fieldTags: f.TagsAny}})
+	}
+	return clauses
+}
+
+// texts are the passages.
+type texts struct{ *request }
+
+func (p texts) Len() int { return int(p.corpus.counts.Load().Passages) }
+
+// Ordinals is beyond all that will ever be given out.
+func (p texts) Ordinals() int { return math.MaxInt32 }
+
+// Read implements search.Passages, in one request.
+func (p texts) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
+	return p.store.read(ctx, p.table.of(ordinals))
+}
+
+func (p texts) Size(o rank.Ordinal) (int, error) {
+	p.table.mu.RLock()
+	defer p.table.mu.RUnlock()
+	return p.table.bytes[o], nil
+}
+
+func (p texts) SortByID(ordinals []rank.Ordinal) error {
+	p.table.mu.RLock()
+	defer p.table.mu.RUnlock()
+	sortBy(ordinals, p.table.ids)
+	return nil
+}
+
+// After implements search.Passages.
+func (p texts) After(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
+	find := object{"size": limit, "query": object{"match_all": object{}}, "sort": []any{object{fieldID: "asc"}}, "_source": false, "docvalue_fields": []string{fieldBytes}}
+	if id != "" {
+		find["search_after"] = []string{id}
+	}
+	answers, err := p.store.multi(ctx, []object{find})
+	if err != nil {
+		return nil, err
+	}
+	var out []rank.Ordinal
+	for _, hit := range answers[0].hits {
+		out = append(out, p.table.ordinal(hit.id, hit.bytes))
+	}
+	return out, nil
+}
+
+// Ordinal implements search.Passages. It sees what was written last, as a lookup by id
+// does in the cluster.
+func (p texts) Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, error) {
+	there, err := p.store.stored(ctx, []string{id}, fieldBytes)
+	if err != nil || !there[0].found {
+		return 0, false, err
+	}
+	return p.table.ordinal(id, 0), true, nil
+}
+
+// Sample implements search.Passages. It is empty where it could not be read: then nobody
+// compares a question with it.
+func (p texts) Sample(n int) []rank.Ordinal {
+	s := p.corpus.sample.Load()
+	if s == nil || s.table != p.table {
+		return nil
+	}
+	return s.ordinals[:min(n, len(s.ordinals))]
+}

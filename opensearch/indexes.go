@@ -1,0 +1,302 @@
+package opensearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"conclave/ann"
+	"conclave/bm25"
+	"conclave/rank"
+	"conclave/search"
+)
+
+var notANumber = float32(math.NaN())
+
+// words is BM25 over words or over phrases. Its scores are those of package bm25 to the
+// last bit, since terms, constants and the arithmetic are the same.
+type words struct {
+	*request
+	field string
+}
+
+// term is one of a question, and how often the question has it.
+type term struct {
+	text  string
+	count int
+}
+
+// termsOf are the terms of a question, each once, in the order in which they come.
+func termsOf(field, question string) (out []term) {
+	all := bm25.Analyse(question)
+	if field == fieldPairs {
+		all = bm25.QuestionPairs(question)
+	}
+	at := map[string]int{}
+	for _, text := range all {
+		i, ok := at[text]
+		if !ok {
+			i = len(out)
+			at[text], out = i, append(out, term{text: text})
+		}
+		out[i].count++
+	}
+	return out
+}
+
+func termsQuery(field string, terms []term) object {
+	var should []any
+	for _, t := range terms {
+		should = append(should, object{"term": object{field: object{"value": t.text, "boost": t.count}}})
+	}
+	return object{"bool": object{"should": should, "minimum_should_match": 1}}
+}
+
+// Search implements search.WordIndex. The same request counts the passages that have each
+// term, from which Ceiling is made.
+func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
+	terms := termsOf(w.field, question)
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	query := termsQuery(w.field, terms)
+	if len(w.filter) > 0 {
+		query = object{"bool": object{"must": query, "filter": w.filter}}
+	}
+	var counts []object
+	if w.field == fieldWords {
+		counts = append(counts, counted(w.field, terms))
+	}
+	hits, more, err := w.search(ctx, query, k, counts...)
+	if err != nil {
+		return nil, err
+	}
+	of := asked{w.field, question}
+	ordinals, scores := make([]rank.Ordinal, len(hits)), make([]float32, len(hits))
+	for i, h := range hits {
+		ordinals[i], scores[i] = h.Ordinal, h.Score
+	}
+	w.remember(of, ordinals, scores)
+	if len(more) > 0 {
+		w.mu.Lock()
+		w.ceilings[of] = ceiling(terms, more[0])
+		w.mu.Unlock()
+	}
+	return hits, nil
+}
+
+// inAll names the count of the passages that have terms at all.
+const inAll = "all"
+
+// counted counts the passages that have each term.
+func counted(field string, terms []term) object {
+	filters := object{inAll: object{"exists": object{"field": field}}}
+	for i, t := range terms {
+		filters[strconv.Itoa(i)] = object{"term": object{field: t.text}}
+	}
+	return object{"size": 0, "track_total_hits": false, "aggs": object{"terms": object{"filters": object{"filters": filters}}}}
+}
+
+// ceiling is the upper bound of package bm25.
+func ceiling(terms []term, counts said) float64 {
+	sum := 0.0
+	for i, t := range terms {
+		sum += float64(t.count) * float64(bm25.IDF(uint64(counts.buckets[strconv.Itoa(i)]), uint64(counts.buckets[inAll])))
+	}
+	return sum
+}
+
+// Scores implements search.WordIndex.
+func (w words) Scores(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error {
+	if len(termsOf(w.field, question)) == 0 {
+		clear(out)
+		return nil
+	}
+	return w.score(ctx, asked{w.field, question}, passages, out)
+}
+
+// Ceiling implements search.WordIndex.
+func (w words) Ceiling(ctx context.Context, question string) (float64, error) {
+	w.mu.Lock()
+	known, ok := w.ceilings[asked{w.field, question}]
+	w.mu.Unlock()
+	terms := termsOf(w.field, question)
+	if ok || len(terms) == 0 {
+		return known, nil
+	}
+	answers, err := w.store.multi(ctx, []object{counted(w.field, terms)})
+	if err != nil {
+		return 0, err
+	}
+	return ceiling(terms, answers[0]), nil
+}
+
+// vectors are those of an expert, one for each passage.
+type vectors struct {
+	*request
+	expert Expert
+}
+
+// mostExact is how many passages an exact search compares with at most.
+const mostExact = 200_000
+
+// Search implements search.VectorIndex.
+func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
+	if len(query) != v.expert.Dimension {
+		return nil, fmt.Errorf("the question has %d numbers, and expert %s has %d", len(query), v.expert.Name, v.expert.Dimension)
+	}
+	var find object
+	if exact {
+		if n := v.corpus.counts.Load().Passages; n > mostExact {
+			return nil, fmt.Errorf("the store has %d passages, and an exact search compares with %d at most", n, mostExact)
+		}
+		among := object{"match_all": object{}}
+		if len(v.filter) > 0 {
+			among = object{"bool": object{"filter": v.filter}}
+		}
+		find = exactly(v.expert.field(), query, among)
+	} else {
+		near := object{"vector": query, "k": k}
+		if len(v.filter) > 0 {
+			near["filter"] = object{"bool": object{"filter": v.filter}}
+		}
+		find = object{"knn": object{v.expert.field(): near}}
+	}
+	hits, _, err := v.search(ctx, find, k)
+	if err != nil {
+		return nil, err
+	}
+	ordinals, scores := make([]rank.Ordinal, len(hits)), make([]float32, len(hits))
+	for i := range hits {
+		hits[i].Score = product(hits[i].Score)
+		ordinals[i], scores[i] = hits[i].Ordinal, hits[i].Score
+	}
+	v.mu.Lock()
+	of := v.ask(query)
+	v.mu.Unlock()
+	v.remember(of, ordinals, scores)
+	return hits, nil
+}
+
+// ask gives a vector its place among those asked. mu is held.
+func (v vectors) ask(query []float32) asked {
+	of := v.find(query)
+	if of.field == "" {
+		of = asked{v.expert.field(), strconv.Itoa(len(v.queries))}
+		v.queries[of] = query
+	}
+	return of
+}
+
+// find is what was asked with this vector; its field is "" where nothing was.
+func (v vectors) find(query []float32) asked {
+	for of, other := range v.queries {
+		if of.field == v.expert.field() && &other[0] == &query[0] {
+			return of
+		}
+	}
+	return asked{}
+}
+
+// Scores implements search.VectorIndex. For a vector that was searched with, the cluster
+// computes them. For others, such as those of an ensemble's members, the vectors of the
+// passages are fetched once.
+func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
+	if len(query) != v.expert.Dimension {
+		return fmt.Errorf("the question has %d numbers, and expert %s has %d", len(query), v.expert.Name, v.expert.Dimension)
+	}
+	v.mu.Lock()
+	of := v.find(query)
+	v.mu.Unlock()
+	if of.field != "" && !v.sampled(passages) {
+		return v.score(ctx, of, passages, out)
+	}
+	if err := v.fetchVectors(ctx, v.expert, passages); err != nil {
+		return err
+	}
+	for i, o := range passages {
+		out[i] = notANumber
+		if vector := v.vectorAt(v.expert, o); vector != nil {
+			sum := float32(0)
+			for n, x := range query {
+				sum += x * vector[n]
+			}
+			out[i] = sum
+		}
+	}
+	return nil
+}
+
+// sampled reports whether the passages are of the sample, whose vectors are here.
+func (v vectors) sampled(passages []rank.Ordinal) bool {
+	s := v.corpus.sample.Load()
+	if s == nil || s.table != v.table {
+		return false
+	}
+	for _, o := range passages {
+		if s.vectors[v.expert.Name][o] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// exactly is the query that compares a vector with those of all passages that another
+// query finds.
+func exactly(field string, vector []float32, among object) object {
+	return object{"script_score": object{"query": among, "script": object{"lang": "knn", "source": "knn_score",
+		"params": object{"field": field, "query_value": vector, "space_type": "innerproduct"}}}}
+}
+
+// product is the inner product of which the cluster makes a score: scores are above 0.
+func product(score float32) float32 {
+	if score >= 1 {
+		return score - 1
+	}
+	return 1 - 1/score
+}
+
+// tokens are those of late interaction, a list for each passage.
+type tokens struct {
+	*request
+	expert Expert
+}
+
+// Search implements search.VectorIndex: late interaction scores what others found.
+func (tokens) Search(context.Context, []float32, int, bool) ([]rank.Hit, error) {
+	return nil, errors.New("late interaction searches nothing in a cluster")
+}
+
+// Scores implements search.VectorIndex, by our kernels.
+func (t tokens) Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
+	if err := t.fetchCodes(ctx, t.expert, passages); err != nil {
+		return err
+	}
+	for i, o := range passages {
+		out[i] = notANumber
+		codes := t.codesAt(t.expert, o)
+		if codes == nil {
+			continue // it was deleted
+		}
+		if err := ann.CodesSimilarity(query, t.expert.Dimension, [][]byte{codes}, out[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Vector implements search.TokenVectors.
+func (t tokens) Vector(passage rank.Ordinal) ([]float32, error) {
+	codes := t.codesAt(t.expert, passage)
+	if codes == nil {
+		return nil, fmt.Errorf("the codes of the passage were not fetched")
+	}
+	return ann.TokenVectors(codes, t.expert.Dimension)
+}
+
+// Explain implements search.WordIndex.
+func (w words) Explain(context.Context, string, rank.Ordinal) ([]search.TermScore, error) {
+	return nil, errors.New("a store explains no scores yet")
+}

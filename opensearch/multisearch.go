@@ -1,0 +1,147 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// found is a hit of a search.
+type found struct {
+	id     string
+	score  float32
+	bytes  int // of the passage; 0 where they were not asked for
+	fields map[string][]json.RawMessage
+	source source
+}
+
+// said is the answer to one search.
+type said struct {
+	hits    []found
+	total   int64            // of passages that match, where they were counted
+	buckets map[string]int64 // passages by the name of a filter
+}
+
+// byScore orders hits as rankings are: equal scores by their ids.
+var byScore = []any{object{"_score": "desc"}, object{fieldID: "asc"}}
+
+// answering is kept of a deadline for the way of an answer and for what follows it.
+const answering = 20 * time.Millisecond
+
+// multi asks several searches in one request. Statistics of words are those of the whole
+// index (dfs): with those of its shards alone every score would be another. An answer that
+// is not of all shards is an error.
+func (s *Store) multi(ctx context.Context, searches []object) ([]said, error) {
+	if len(searches) == 0 {
+		return nil, nil
+	}
+	within := ""
+	if end, ok := ctx.Deadline(); ok {
+		left := time.Until(end) - answering
+		if left <= 0 {
+			return nil, context.DeadlineExceeded
+		}
+		within = fmt.Sprintf("%dms", left.Milliseconds()+1)
+	}
+	header, err := json.Marshal(object{"index": s.index, "search_type": "dfs_query_then_fetch"})
+	if err != nil {
+		return nil, err
+	}
+	var body []byte
+	for _, search := range searches {
+		if within != "" {
+			search["timeout"] = within
+		}
+		one, err := json.Marshal(search)
+		if err != nil {
+			return nil, err
+		}
+		body = append(append(append(append(body, header...), '\n'), one...), '\n')
+	}
+	path := "/_msearch"
+	if within != "" {
+		path += "?cancel_after_time_interval=" + within
+	}
+	answer, err := s.client.Do(ctx, "POST", path, body)
+	if err != nil {
+		return nil, err
+	}
+	return parseSearches(answer, len(searches))
+}
+
+// parseSearches reads the answers to n searches.
+func parseSearches(answer []byte, n int) ([]said, error) {
+	var got struct {
+		Responses []struct {
+			Error json.RawMessage `json:"error"`
+			Hits  *struct {
+				Total *struct {
+					Value int64 `json:"value"`
+				} `json:"total"`
+				Hits []struct {
+					ID     string                       `json:"_id"`
+					Score  *json.Number                 `json:"_score"`
+					Fields map[string][]json.RawMessage `json:"fields"`
+					Source source                       `json:"_source"`
+				} `json:"hits"`
+			} `json:"hits"`
+			Aggregations map[string]struct {
+				Count   *int64 `json:"doc_count"`
+				Buckets map[string]struct {
+					Count int64 `json:"doc_count"`
+				} `json:"buckets"`
+			} `json:"aggregations"`
+			taken
+		} `json:"responses"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	if len(got.Responses) != n {
+		return nil, fmt.Errorf("%w: %d answers to %d searches", errAnswer, len(got.Responses), n)
+	}
+	out := make([]said, n)
+	for i, r := range got.Responses {
+		switch {
+		case len(r.Error) > 0:
+			return nil, fmt.Errorf("%w: %s", errAnswer, reason(r.Error))
+		case r.Hits == nil:
+			return nil, fmt.Errorf("%w: no hits", errAnswer)
+		}
+		if err := r.whole(); err != nil {
+			return nil, err
+		}
+		if r.Hits.Total != nil {
+			out[i].total = r.Hits.Total.Value
+		}
+		for _, a := range r.Aggregations {
+			for name, b := range a.Buckets {
+				if out[i].buckets == nil {
+					out[i].buckets = map[string]int64{}
+				}
+				out[i].buckets[name] = b.Count
+			}
+		}
+		for _, h := range r.Hits.Hits {
+			hit := found{id: h.ID, fields: h.Fields, source: h.Source}
+			if h.Score != nil {
+				score, err := strconv.ParseFloat(h.Score.String(), 32)
+				if err != nil {
+					return nil, fmt.Errorf("%w: the score of %q: %w", errAnswer, h.ID, err)
+				}
+				hit.score = float32(score)
+			}
+			if n := h.Fields[fieldBytes]; len(n) == 1 {
+				size, err := strconv.Atoi(string(n[0]))
+				if err != nil || size < 0 || size > maxAnswer {
+					return nil, fmt.Errorf("%w: passage %q has %s bytes", errAnswer, h.ID, n[0])
+				}
+				hit.bytes = size
+			}
+			out[i].hits = append(out[i].hits, hit)
+		}
+	}
+	return out, nil
+}

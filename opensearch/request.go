@@ -1,0 +1,340 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"conclave/corpus"
+	"conclave/rank"
+	"conclave/search"
+)
+
+// request is what one question asks of a store, and what came back. It implements
+// search.Indexes, and is safe for concurrent use.
+type request struct {
+	store  *Store
+	corpus *Corpus
+	table  *table
+	filter []any // clauses that a hit has to meet
+	*fetched
+}
+
+// fetched is what was asked and what came back.
+type fetched struct {
+	mu       sync.Mutex
+	asked    []asked                               // in the order in which they were asked
+	queries  map[asked][]float32                   // of the experts
+	late     []Expert                              // that were handed out
+	scores   map[asked]map[rank.Ordinal]float32    // that were fetched
+	vectors  map[string]map[rank.Ordinal][]float32 // by expert
+	codes    map[string]map[rank.Ordinal][]byte
+	ceilings map[asked]float64
+}
+
+func newFetched() *fetched {
+	return &fetched{queries: map[asked][]float32{}, scores: map[asked]map[rank.Ordinal]float32{}, vectors: map[string]map[rank.Ordinal][]float32{},
+		codes: map[string]map[rank.Ordinal][]byte{}, ceilings: map[asked]float64{}}
+}
+
+// asked is a field and what was asked of it: the text of a question, or the place of a
+// vector among those asked.
+type asked struct{ field, question string }
+
+// Words implements search.Indexes.
+func (r *request) Words() search.WordIndex { return words{r, fieldWords} }
+
+// Phrases implements search.Indexes.
+func (r *request) Phrases() search.WordIndex {
+	if !r.store.Manifest().Words.Phrases {
+		return nil
+	}
+	return words{r, fieldPairs}
+}
+
+// Vectors implements search.Indexes.
+func (r *request) Vectors(expert string) (search.VectorIndex, bool) {
+	x, ok := r.store.Manifest().Expert(expert)
+	if !ok {
+		return nil, false
+	}
+	if x.Late {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.late = append(r.late, x)
+		return tokens{r, x}, true
+	}
+	if x.Owner != "" {
+		x, _ = r.store.Manifest().Expert(x.Owner)
+	}
+	return vectors{r, x}, true
+}
+
+// search asks for hits, in the order of rankings.
+func (r *request) search(ctx context.Context, query object, k int, more ...object) ([]rank.Hit, []said, error) {
+	find := object{"size": k, "query": query, "sort": byScore, "track_scores": true, "track_total_hits": false, "_source": false, "docvalue_fields": []string{fieldBytes}}
+	answers, err := r.store.multi(ctx, append([]object{find}, more...))
+	if err != nil {
+		return nil, nil, err
+	}
+	hits := make([]rank.Hit, len(answers[0].hits))
+	for i, h := range answers[0].hits {
+		hits[i] = rank.Hit{Ordinal: r.table.ordinal(h.id, h.bytes), Score: h.score}
+	}
+	return hits, answers[1:], nil
+}
+
+// remember keeps scores.
+func (r *request) remember(of asked, ordinals []rank.Ordinal, scores []float32) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.scores[of] == nil {
+		r.scores[of] = map[rank.Ordinal]float32{}
+		r.asked = append(r.asked, of)
+	}
+	for i, o := range ordinals {
+		r.scores[of][o] = scores[i]
+	}
+}
+
+// lacking are the passages without a score.
+func (r *request) lacking(of asked, ordinals []rank.Ordinal) (out []rank.Ordinal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range ordinals {
+		if _, ok := r.scores[of][o]; !ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Prefetch implements search.Indexes: one request for the scores of the passages by all
+// that was searched, and for the codes by which late interaction scores them. What cannot
+// be had is an error of the index when it is asked.
+func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) error {
+	r.mu.Lock()
+	all, late := slices.Clone(r.asked), slices.Clone(r.late)
+	r.mu.Unlock()
+	var searches []object
+	var take []func(said) error
+	for _, of := range all {
+		missing := r.lacking(of, ordinals)
+		if len(missing) == 0 {
+			continue
+		}
+		searches = append(searches, r.scoring(of, missing))
+		take = append(take, func(s said) error { r.scored(of, missing, s); return nil })
+	}
+	for _, x := range late {
+		missing := r.without(x, ordinals)
+		if len(missing) == 0 {
+			continue
+		}
+		searches = append(searches, r.codesOf(x, missing))
+		take = append(take, func(s said) error { return r.takeCodes(x, missing, s) })
+	}
+	answers, err := r.store.multi(ctx, searches)
+	if err != nil {
+		return err
+	}
+	for i, a := range answers {
+		if err := take[i](a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scoring is the search that gives passages their scores.
+func (r *request) scoring(of asked, ordinals []rank.Ordinal) object {
+	these := object{"ids": object{"values": r.table.of(ordinals)}}
+	query := object{}
+	if of.field == fieldWords || of.field == fieldPairs {
+		query = object{"bool": object{"must": termsQuery(of.field, termsOf(of.field, of.question)), "filter": these}}
+	} else {
+		r.mu.Lock()
+		query = exactly(of.field, r.queries[of], these)
+		r.mu.Unlock()
+	}
+	return object{"size": len(ordinals), "query": query, "track_total_hits": false, "_source": false}
+}
+
+// scored takes the answer of scoring: a passage without the words has the score 0.
+func (r *request) scored(of asked, ordinals []rank.Ordinal, s said) {
+	scores := make([]float32, len(ordinals))
+	byID := make(map[string]float32, len(s.hits))
+	for _, h := range s.hits {
+		byID[h.id] = h.score
+	}
+	dense := of.field != fieldWords && of.field != fieldPairs
+	for i, id := range r.table.of(ordinals) {
+		score, ok := byID[id]
+		switch {
+		case dense && ok:
+			scores[i] = product(score)
+		case dense:
+			scores[i] = notANumber // it was deleted
+		default:
+			scores[i] = score
+		}
+	}
+	r.remember(of, ordinals, scores)
+}
+
+// score writes the scores of passages, and fetches those that are not there.
+func (r *request) score(ctx context.Context, of asked, ordinals []rank.Ordinal, out []float32) error {
+	if missing := r.lacking(of, ordinals); len(missing) > 0 {
+		answers, err := r.store.multi(ctx, []object{r.scoring(of, missing)})
+		if err != nil {
+			return err
+		}
+		r.scored(of, missing, answers[0])
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, o := range ordinals {
+		out[i] = r.scores[of][o]
+	}
+	return nil
+}
+
+// without are the passages whose codes are not there.
+func (r *request) without(x Expert, ordinals []rank.Ordinal) (out []rank.Ordinal) {
+	for _, o := range ordinals {
+		if r.codesAt(x, o) == nil {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func (r *request) codesAt(x Expert, o rank.Ordinal) []byte {
+	if s := r.corpus.sample.Load(); s != nil && s.table == r.table && s.codes[x.Name][o] != nil {
+		return s.codes[x.Name][o]
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.codes[x.Name][o]
+}
+
+func (r *request) vectorAt(x Expert, o rank.Ordinal) []float32 {
+	if s := r.corpus.sample.Load(); s != nil && s.table == r.table && s.vectors[x.Name][o] != nil {
+		return s.vectors[x.Name][o]
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.vectors[x.Name][o]
+}
+
+// codesOf is the search for codes.
+func (r *request) codesOf(x Expert, ordinals []rank.Ordinal) object {
+	return object{"size": len(ordinals), "query": object{"bool": object{"filter": object{"ids": object{"values": r.table.of(ordinals)}}}},
+		"track_total_hits": false, "_source": false, "docvalue_fields": []string{x.field()}}
+}
+
+func (r *request) takeCodes(x Expert, ordinals []rank.Ordinal, s said) error {
+	for _, h := range s.hits {
+		raw := h.fields[x.field()]
+		var text string
+		if len(raw) != 1 || json.Unmarshal(raw[0], &text) != nil {
+			return fmt.Errorf("%w: passage %q has no codes of expert %s", errAnswer, h.id, x.Name)
+		}
+		codes, err := base64.RawStdEncoding.DecodeString(text) // of doc values, without padding
+		if err != nil {
+			return fmt.Errorf("%w: the codes of passage %q: %w", errAnswer, h.id, err)
+		}
+		o := r.table.ordinal(h.id, 0)
+		r.mu.Lock()
+		if r.codes[x.Name] == nil {
+			r.codes[x.Name] = map[rank.Ordinal][]byte{}
+		}
+		r.codes[x.Name][o] = codes
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// fetchCodes fetches the codes of passages.
+func (r *request) fetchCodes(ctx context.Context, x Expert, ordinals []rank.Ordinal) error {
+	missing := r.without(x, ordinals)
+	if len(missing) == 0 {
+		return nil
+	}
+	answers, err := r.store.multi(ctx, []object{r.codesOf(x, missing)})
+	if err != nil {
+		return err
+	}
+	return r.takeCodes(x, missing, answers[0])
+}
+
+// fetchVectors fetches the vectors of passages.
+func (r *request) fetchVectors(ctx context.Context, x Expert, ordinals []rank.Ordinal) error {
+	var missing []rank.Ordinal
+	for _, o := range ordinals {
+		if r.vectorAt(x, o) == nil {
+			missing = append(missing, o)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	ids := r.table.of(missing)
+	there, err := r.store.stored(ctx, ids, x.field())
+	if err != nil {
+		return err
+	}
+	for i, has := range there {
+		if !has.found {
+			continue
+		}
+		vector, err := has.source.vector(x)
+		if err != nil {
+			return fmt.Errorf("passage %q: %w", ids[i], err)
+		}
+		r.mu.Lock()
+		if r.vectors[x.Name] == nil {
+			r.vectors[x.Name] = map[rank.Ordinal][]float32{}
+		}
+		r.vectors[x.Name][missing[i]] = vector
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// stored reads fields of passages by their ids, once: a question has no time for more.
+func (s *Store) stored(ctx context.Context, ids []string, fields ...string) ([]stored, error) {
+	path, body, err := s.getting(ids, fields...)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.client.Do(ctx, "POST", path, body)
+	if err != nil {
+		return nil, err
+	}
+	return parseGot(answer, ids)
+}
+
+// read reads passages by their ids. One that is not there any more is an error.
+func (s *Store) read(ctx context.Context, ids []string) ([]corpus.Passage, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	there, err := s.stored(ctx, ids, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]corpus.Passage, len(ids))
+	for i, has := range there {
+		if !has.found {
+			return nil, fmt.Errorf("passage %q was deleted while the question was answered", ids[i])
+		}
+		if out[i], err = has.source.passage(ids[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,238 @@
+package opensearch
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/bm25"
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/rank"
+	"conclave/search"
+	embedded "conclave/serving/view"
+)
+
+// both are the same passages in a cluster and embedded.
+func both(t *testing.T, name string, given []corpus.Passage, experts ...hashed) (far, near search.Corpus) {
+	t.Helper()
+	client := testClient(t)
+	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Index: collection.Index{Kind: "flat"}}
+	for _, x := range experts {
+		options.Experts = append(options.Experts, x)
+	}
+	dir := t.TempDir() + "/embedded"
+	if _, err := collection.Build(t.Context(), dir, &list{passages: given}, options); err != nil {
+		t.Fatal(err)
+	}
+	index := testIndex(t, client, name)
+	if _, err := Build(t.Context(), client, index, Shape{Shards: 3}, &list{passages: given}, options, ""); err != nil {
+		t.Fatal(err)
+	}
+	store, err := Open(t.Context(), client, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := NewCorpus(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shown.ReadSample(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := collection.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return shown, embedded.Of(c)
+}
+
+// tagged draws passages whose words follow Zipf's law.
+func tagged(seed uint64, n int) (out []corpus.Passage) {
+	random := rand.New(rand.NewPCG(seed, 5))
+	zipf := rand.NewZipf(random, 1.1, 2, 3000)
+	for i := range n {
+		var text []string
+		for range 5 + random.IntN(60) {
+			text = append(text, fmt.Sprintf("w%d", zipf.Uint64()))
+		}
+		p := corpus.Passage{ID: fmt.Sprintf("p%04d", i*7919%n), Text: strings.Join(text, " "), Tags: []string{fmt.Sprint("by", i%3)}}
+		if i%4 == 0 {
+			p.Title = fmt.Sprintf("w%d w%d", zipf.Uint64(), zipf.Uint64())
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// byID are hits with ids in the place of ordinals.
+func byID(t *testing.T, v search.View, hits []rank.Hit) (out []string, scores []float32) {
+	t.Helper()
+	var ordinals []rank.Ordinal
+	for _, h := range hits {
+		ordinals, scores = append(ordinals, h.Ordinal), append(scores, h.Score)
+	}
+	read, err := v.Passages().Read(t.Context(), ordinals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range read {
+		out = append(out, p.ID)
+		if n, err := v.Passages().Size(ordinals[i]); err != nil || n < 1 {
+			t.Fatalf("passage %q has %d bytes, %v", p.ID, n, err)
+		}
+	}
+	return out, scores
+}
+
+// settled puts equal scores in the order of their ids, without those of the last score:
+// of these, each index returns others.
+func settled(t *testing.T, v search.View, hits []rank.Hit) []rank.Hit {
+	t.Helper()
+	if n := len(hits); n > 0 {
+		last := hits[n-1].Score
+		hits = slices.DeleteFunc(hits, func(h rank.Hit) bool { return h.Score == last })
+	}
+	for i := 0; i < len(hits); {
+		j := i + 1
+		for j < len(hits) && hits[j].Score == hits[i].Score {
+			j++
+		}
+		tied := make([]rank.Ordinal, j-i)
+		for n := range tied {
+			tied[n] = hits[i+n].Ordinal
+		}
+		if err := v.Passages().SortByID(tied); err != nil {
+			t.Fatal(err)
+		}
+		for n := range tied {
+			hits[i+n].Ordinal = tied[n]
+		}
+		i = j
+	}
+	return hits
+}
+
+// TestIndexesAreEqual: what the cluster scores is what the embedded collection scores:
+// words, phrases and late interaction to the last bit, inner products nearly so; with and
+// without a filter.
+func TestIndexesAreEqual(t *testing.T) {
+	experts := []hashed{{name: "plain"}, {name: "tokens", late: true}, {name: "head", owner: "plain"}}
+	const n = 1500
+	farCorpus, nearCorpus := both(t, "view-equal", tagged(3, n), experts...)
+	random := rand.New(rand.NewPCG(9, 9))
+	zipf := rand.NewZipf(random, 1.1, 2, 3000)
+	for round := range 12 {
+		far, near := farCorpus.Acquire(), nearCorpus.Acquire()
+		fars, nears := search.Indexes(far), search.Indexes(near)
+		if round%2 == 1 {
+			f := search.Filter{TagsAny: []string{"by0", "by2"}}
+			var a, b int
+			var err error
+			if fars, a, err = far.Among(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+			if nears, b, err = near.Among(t.Context(), f); err != nil || a != b {
+				t.Fatalf("%d passages, and %d: %v", a, b, err)
+			}
+		}
+		question := fmt.Sprintf("w%d w%d w%d w%d w1 w1", zipf.Uint64(), zipf.Uint64(), zipf.Uint64(), zipf.Uint64())
+		for field, pair := range map[string][2]search.WordIndex{"words": {fars.Words(), nears.Words()}, "phrases": {fars.Phrases(), nears.Phrases()}} {
+			got, err := pair[0].Search(t.Context(), question, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := pair[1].Search(t.Context(), question, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gotIDs, gotScores := byID(t, far, settled(t, far, got))
+			wantIDs, wantScores := byID(t, near, settled(t, near, want))
+			if !slices.Equal(gotIDs, wantIDs) || !slices.Equal(gotScores, wantScores) {
+				t.Fatalf("%s of %q:\n%v %v, want\n%v %v", field, question, gotIDs, gotScores, wantIDs, wantScores)
+			}
+			a, err := pair[0].Ceiling(t.Context(), question)
+			b, again := pair[1].Ceiling(t.Context(), question)
+			if err != nil || again != nil || math.Abs(a-b) > 1e-9 {
+				t.Errorf("%s: the upper bound is %v, want %v: %v, %v", field, a, b, err, again)
+			}
+		}
+		query, err := experts[0].EncodePassages(t.Context(), []corpus.Passage{{Text: question}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := experts[1].EncodePassages(t.Context(), []corpus.Passage{{Text: question}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, expert := range []string{"plain", "head"} {
+			a, _ := fars.Vectors(expert)
+			b, _ := nears.Vectors(expert)
+			got, err := a.Search(t.Context(), query[0], 20, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := b.Search(t.Context(), query[0], 20, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, gotScores := byID(t, far, got)
+			_, wantScores := byID(t, near, want)
+			near1e6(t, expert, gotScores, wantScores)
+			graph, err := a.Search(t.Context(), query[0], 20, false)
+			if err != nil || len(graph) != 20 {
+				t.Fatalf("%v, %v", graph, err)
+			}
+			// Of passages that others found, and by vectors that nobody searched with.
+			ids := []string{"p0003", "p0077", "p1204"}
+			for _, q := range [][]float32{query[0], slices.Clone(query[0])} {
+				near1e6(t, expert, scoresOf(t, far, a, q, ids), scoresOf(t, near, b, q, ids))
+			}
+		}
+		a, _ := fars.Vectors("tokens")
+		b, _ := nears.Vectors("tokens")
+		ids := []string{"p0003", "p0077", "p1204", "p0500"}
+		if got, want := scoresOf(t, far, a, list[0], ids), scoresOf(t, near, b, list[0], ids); !slices.Equal(got, want) {
+			t.Fatalf("late interaction: %v, want %v", got, want)
+		}
+		if sample := far.Passages().Sample(128); len(sample) != 128 {
+			t.Fatalf("the sample has %d passages", len(sample))
+		}
+		far.Release()
+		near.Release()
+	}
+}
+
+func near1e6(t *testing.T, of string, got, want []float32) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %v, want %v", of, got, want)
+	}
+	for i := range want {
+		if math.Abs(float64(got[i]-want[i])) > 1e-6*max(1, math.Abs(float64(want[i]))) {
+			t.Fatalf("%s: %v, want %v", of, got, want)
+		}
+	}
+}
+
+func scoresOf(t *testing.T, v search.View, x search.VectorIndex, query []float32, ids []string) []float32 {
+	t.Helper()
+	var ordinals []rank.Ordinal
+	for _, id := range ids {
+		o, ok, err := v.Passages().Ordinal(context.Background(), id)
+		if err != nil || !ok {
+			t.Fatalf("passage %s: %t, %v", id, ok, err)
+		}
+		ordinals = append(ordinals, o)
+	}
+	out := make([]float32, len(ids))
+	if err := x.Scores(t.Context(), query, ordinals, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
