@@ -55,7 +55,7 @@ func termsQuery(field string, terms []term) object {
 }
 
 // Search implements search.WordIndex. The same request counts the passages that have each
-// term, from which Ceiling is made.
+// term, from which UpperBound is made.
 func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
 	terms := termsOf(w.field, question)
 	if len(terms) == 0 {
@@ -81,7 +81,7 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 	w.remember(of, ordinals, scores)
 	if len(more) > 0 {
 		w.mu.Lock()
-		w.ceilings[of] = ceiling(terms, more[0])
+		w.upperBounds[of] = upperBound(terms, more[0])
 		w.mu.Unlock()
 	}
 	return hits, nil
@@ -99,8 +99,8 @@ func counted(field string, terms []term) object {
 	return object{"size": 0, "track_total_hits": false, "aggs": object{"terms": object{"filters": object{"filters": filters}}}}
 }
 
-// ceiling is the upper bound of package bm25.
-func ceiling(terms []term, counts said) float64 {
+// upperBound is the upper bound of package bm25.
+func upperBound(terms []term, counts said) float64 {
 	sum := 0.0
 	for i, t := range terms {
 		sum += float64(t.count) * float64(bm25.IDF(uint64(counts.buckets[strconv.Itoa(i)]), uint64(counts.buckets[inAll])))
@@ -117,10 +117,10 @@ func (w words) Scores(ctx context.Context, question string, passages []rank.Ordi
 	return w.score(ctx, asked{w.field, question}, passages, out)
 }
 
-// Ceiling implements search.WordIndex.
-func (w words) Ceiling(ctx context.Context, question string) (float64, error) {
+// UpperBound implements search.WordIndex.
+func (w words) UpperBound(ctx context.Context, question string) (float64, error) {
 	w.mu.Lock()
-	known, ok := w.ceilings[asked{w.field, question}]
+	known, ok := w.upperBounds[asked{w.field, question}]
 	w.mu.Unlock()
 	terms := termsOf(w.field, question)
 	if ok || len(terms) == 0 {
@@ -130,7 +130,7 @@ func (w words) Ceiling(ctx context.Context, question string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return ceiling(terms, answers[0]), nil
+	return upperBound(terms, answers[0]), nil
 }
 
 // vectors are those of an expert, one for each passage.

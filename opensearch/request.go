@@ -25,19 +25,19 @@ type request struct {
 
 // fetched is what was asked and what came back.
 type fetched struct {
-	mu       sync.Mutex
-	asked    []asked                               // in the order in which they were asked
-	queries  map[asked][]float32                   // of the experts
-	late     []Expert                              // that were handed out
-	scores   map[asked]map[rank.Ordinal]float32    // that were fetched
-	vectors  map[string]map[rank.Ordinal][]float32 // by expert
-	codes    map[string]map[rank.Ordinal][]byte
-	ceilings map[asked]float64
+	mu          sync.Mutex
+	asked       []asked                               // in the order in which they were asked
+	queries     map[asked][]float32                   // of the experts
+	late        []Expert                              // that were handed out
+	scores      map[asked]map[rank.Ordinal]float32    // that were fetched
+	vectors     map[string]map[rank.Ordinal][]float32 // by expert
+	codes       map[string]map[rank.Ordinal][]byte
+	upperBounds map[asked]float64
 }
 
 func newFetched() *fetched {
 	return &fetched{queries: map[asked][]float32{}, scores: map[asked]map[rank.Ordinal]float32{}, vectors: map[string]map[rank.Ordinal][]float32{},
-		codes: map[string]map[rank.Ordinal][]byte{}, ceilings: map[asked]float64{}}
+		codes: map[string]map[rank.Ordinal][]byte{}, upperBounds: map[asked]float64{}}
 }
 
 // asked is a field and what was asked of it: the text of a question, or the place of a

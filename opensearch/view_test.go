@@ -156,8 +156,8 @@ func TestIndexesAreEqual(t *testing.T) {
 			if !slices.Equal(gotIDs, wantIDs) || !slices.Equal(gotScores, wantScores) {
 				t.Fatalf("%s of %q:\n%v %v, want\n%v %v", field, question, gotIDs, gotScores, wantIDs, wantScores)
 			}
-			a, err := pair[0].Ceiling(t.Context(), question)
-			b, again := pair[1].Ceiling(t.Context(), question)
+			a, err := pair[0].UpperBound(t.Context(), question)
+			b, again := pair[1].UpperBound(t.Context(), question)
 			if err != nil || again != nil || math.Abs(a-b) > 1e-9 {
 				t.Errorf("%s: the upper bound is %v, want %v: %v, %v", field, a, b, err, again)
 			}
