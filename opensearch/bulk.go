@@ -95,7 +95,7 @@ func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error
 	for i := range left {
 		left[i] = i
 	}
-	limit, pause, since := bulkItems, firstPause, time.Now()
+	limit, pause, since := bulkItems, s.pause, time.Now()
 	for len(left) > 0 {
 		n, body := 0, []byte(nil)
 		for n < len(left) && n < limit && (n == 0 || len(body)+len(operations[left[n]].body) < bulkBytes) {
@@ -138,7 +138,7 @@ func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error
 			since = time.Now()
 		}
 		if len(again) == 0 {
-			pause = firstPause
+			pause = s.pause
 			continue
 		}
 		if err == nil {
@@ -252,7 +252,7 @@ func (s *Store) getting(ids []string, fields ...string) (path string, body []byt
 // it, or did not for a while. check looks at the answer; where it finds that the
 // answer is not whole (errAnswer), that is tried again, too.
 func (s *Store) ask(ctx context.Context, method, path string, body []byte, check func(answer []byte) error) (answer []byte, err error) {
-	pause, since := firstPause, time.Now()
+	pause, since := s.pause, time.Now()
 	for {
 		trying, cancel := context.WithTimeout(ctx, bulkTimeout)
 		answer, err = s.client.Do(trying, method, path, body)

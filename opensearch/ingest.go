@@ -15,6 +15,9 @@ import (
 // encoded and not yet written is encoded again after an interruption: a batch at most.
 const batchPassages = 256
 
+// writing is the one stage of indexing: passages are encoded and written batch by batch.
+const writing collection.Stage = "encoding and writing"
+
 // Report says what indexing did.
 type Report struct {
 	collection.BuildReport
@@ -63,9 +66,12 @@ func (s *Store) Add(ctx context.Context, source collection.Source, o collection.
 		if err := s.addBatch(ctx, m, source.Place(), batch, o, &report); err != nil {
 			return report, err
 		}
-		done, total := source.Progress()
 		if o.Progress != nil {
-			o.Progress(collection.Progress{Stage: collection.Encoding, Done: done, Total: total, Unit: "bytes", Passages: int64(report.Passages + report.There)})
+			p := collection.Progress{Stage: writing, Unit: "bytes", Passages: int64(report.Passages + report.There)}
+			if p.Done, p.Total = source.Progress(); source.Place().Line == 0 {
+				p.Unit = "passages" // of another store, which has no lines
+			}
+			o.Progress(p)
 		}
 	}
 	if report.Passages+report.There == 0 {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"conclave/bm25"
 	"conclave/collection"
@@ -18,6 +19,8 @@ type Store struct {
 	client Requester
 	index  string
 	about  meta // as it was read or written last
+
+	pause time.Duration // firstPause, but in tests
 }
 
 // Requester sends a request to a node of the cluster and gives the body of its answer;
@@ -42,7 +45,7 @@ func Open(ctx context.Context, client Requester, index string) (*Store, error) {
 
 // open is Open, also of what is not finished.
 func open(ctx context.Context, client Requester, index string) (*Store, error) {
-	s := &Store{client: client, index: index}
+	s := &Store{client: client, index: index, pause: firstPause}
 	has, about, err := s.describe(ctx)
 	if err != nil {
 		return nil, err
@@ -130,7 +133,7 @@ func makeIndex(ctx context.Context, client Requester, index string, plan *Manife
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{client: client, index: index}
+	s := &Store{client: client, index: index, pause: firstPause}
 	_, refused := s.ask(ctx, "PUT", s.path("?timeout=20s"), body, isJSON)
 	made, err := open(ctx, client, index) // also where it is there by a request that nobody answered
 	if err != nil {
@@ -228,20 +231,36 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 	return Statistics{said.All.Primaries.Docs.Count, said.All.Primaries.Docs.Deleted}, err
 }
 
+// settlePatience is how long Settle waits for what is deleted to go. The copies of a shard
+// tell each other every 30 seconds how far they are, and a copy keeps what another one may
+// still have to hear of.
+const settlePatience = 90 * time.Second
+
 // Settle merges what was deleted away, so that the statistics of words are of the
 // passages that are there. It rewrites segments, which takes as long as copying them.
 func (s *Store) Settle(ctx context.Context) error {
-	if err := s.refresh(ctx); err != nil {
-		return err
+	for since := time.Now(); ; {
+		if _, err := s.ask(ctx, "POST", s.path("/_flush"), nil, wholly); err != nil {
+			return err
+		}
+		answer, err := s.client.Do(ctx, "POST", s.path("/_forcemerge?only_expunge_deletes=true"), nil)
+		if err == nil {
+			err = wholly(answer)
+		}
+		if err != nil {
+			return fmt.Errorf("merging the segments of %s: %w", s.index, err)
+		}
+		if err := s.refresh(ctx); err != nil {
+			return err
+		}
+		left, err := s.Statistics(ctx)
+		if err != nil || left.Deleted == 0 || time.Since(since) > settlePatience {
+			return err
+		}
+		if err := sleep(ctx, 2*time.Second); err != nil {
+			return err
+		}
 	}
-	answer, err := s.client.Do(ctx, "POST", s.path("/_forcemerge?only_expunge_deletes=true"), nil)
-	if err == nil {
-		err = wholly(answer)
-	}
-	if err != nil {
-		return fmt.Errorf("merging the segments of %s: %w", s.index, err)
-	}
-	return s.refresh(ctx)
 }
 
 // names of experts, for people.

@@ -1,0 +1,405 @@
+package opensearch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"conclave/bm25"
+	"conclave/collection"
+	"conclave/corpus"
+)
+
+// faulty stands between a client and a cluster, and does to requests what networks and
+// busy nodes do to them.
+type faulty struct {
+	to      Requester
+	mu      sync.Mutex
+	random  *rand.Rand
+	share   float64 // of requests that suffer something
+	request atomic.Int64
+	before  func(n int64) (drop bool) // each request
+}
+
+func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	drop := func() { panic(http.ErrAbortHandler) }
+	if f.before != nil && f.before(f.request.Add(1)) {
+		drop()
+	}
+	f.mu.Lock()
+	what := int(f.random.Float64() / f.share * 6)
+	item := f.random.IntN(4)
+	f.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	switch what {
+	case 0:
+		drop() // before it gets there
+	case 1:
+		http.Error(w, `{"error":{"type":"rejected","reason":"too much"}}`, http.StatusTooManyRequests)
+		return
+	case 2:
+		http.Error(w, `no node`, http.StatusServiceUnavailable)
+		return
+	}
+	answer, err := f.to.Do(context.WithoutCancel(r.Context()), r.Method, r.URL.RequestURI(), body) // the client may be gone
+	var status *StatusError
+	switch {
+	case errors.As(err, &status):
+		http.Error(w, status.Body, status.Status)
+		return
+	case err != nil, what == 3: // it was done, and nobody says so
+		drop()
+	case what == 4: // half of the answer
+		w.Header().Set("Content-Length", fmt.Sprint(len(answer)))
+		_, _ = w.Write(answer[:len(answer)/2])
+		_ = http.NewResponseController(w).Flush()
+		drop()
+	case what == 5 && strings.Contains(r.URL.Path, "_bulk"): // some were done, and are said to have failed
+		var said map[string]any
+		if json.Unmarshal(answer, &said) == nil {
+			for i, x := range said["items"].([]any) {
+				for _, y := range x.(map[string]any) {
+					if i%4 == item {
+						y.(map[string]any)["status"] = 503
+						y.(map[string]any)["error"] = map[string]any{"type": "unavailable_shards_exception", "reason": "no primary"}
+					}
+				}
+			}
+			answer, _ = json.Marshal(said)
+		}
+	}
+	_, _ = w.Write(answer)
+}
+
+// behind is a client of a cluster behind faults.
+func behind(t *testing.T, f *faulty) Requester {
+	t.Helper()
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	a, err := ParseAddress("opensearch+" + server.URL + "/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := NewClient(a.Nodes, Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// TestInterrupted: a build that is cancelled again and again, at any request and behind
+// faults, ends with the content of an undisturbed one; what was encoded more than once is
+// a batch for each interruption at most.
+func TestInterrupted(t *testing.T) {
+	clean := testClient(t)
+	index := testIndex(t, clean, "write-interrupted")
+	const seed, count, most = 11, 1500, 12
+	random := rand.New(rand.NewPCG(seed, 0))
+	var encoded atomic.Int64
+	one, two := hashed{name: "one", encoded: &encoded}, hashed{name: "two", late: true}
+	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Experts: []collection.PassageEncoder{one, two}}
+	given := passages(seed, count)
+	f := &faulty{to: clean, random: random, share: 0.15}
+	client := behind(t, f)
+	interruptions := 0
+	for {
+		ctx, cancel := context.WithCancel(t.Context())
+		if interruptions < most {
+			f.mu.Lock()
+			at := f.request.Load() + 1 + random.Int64N(14)
+			f.mu.Unlock()
+			f.before = func(n int64) bool {
+				if n >= at {
+					cancel()
+				}
+				return n >= at && interruptions%2 == 0
+			}
+		} else {
+			f.before = nil
+		}
+		_, err := Build(ctx, client, index, Shape{Shards: 3}, &list{passages: given}, options, "")
+		cancel()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), clean, index); err == nil {
+			t.Error("what was interrupted can be opened")
+		}
+		if interruptions++; interruptions > most {
+			t.Fatal("it does not end")
+		}
+	}
+	if n := encoded.Load(); n < count || n > int64(count+interruptions*batchPassages) {
+		t.Errorf("seed %d: %d of %d passages were encoded, with %d interruptions", seed, n, count, interruptions)
+	}
+	t.Logf("%d interruptions, %d encodings of %d passages", interruptions, encoded.Load(), count)
+	hasContent(t, clean, index, given, options)
+
+	// One more expert, the same way.
+	var more atomic.Int64
+	third := hashed{name: "third", encoded: &more}
+	for tries := 0; ; tries++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		f.mu.Lock()
+		at := f.request.Load() + 3 + random.Int64N(14)
+		f.mu.Unlock()
+		f.before = func(n int64) bool {
+			if n >= at && tries < 3 {
+				cancel()
+			}
+			return n >= at && tries < 3
+		}
+		_, err := AddExpert(ctx, client, index, third, collection.BuildOptions{})
+		cancel()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) || tries > 3 {
+			t.Fatal(err)
+		}
+		store, err := Open(t.Context(), clean, index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, there := store.Manifest().Expert("third"); there {
+			t.Error("an expert is published before all have its vectors")
+		}
+	}
+	if n := more.Load(); n < count || n > count+3*batchPassages {
+		t.Errorf("%d of %d passages were encoded for the new expert", n, count)
+	}
+	options.Experts = append(options.Experts, third)
+	hasContent(t, clean, index, given, options)
+}
+
+// hasContent compares an index with a collection of the same passages, built without it.
+func hasContent(t *testing.T, client Requester, index string, given []corpus.Passage, o collection.BuildOptions) {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := collection.Build(t.Context(), dir+"/want", &list{passages: given}, o); err != nil {
+		t.Fatal(err)
+	}
+	store, err := Open(t.Context(), client, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scan, err := store.Scan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := collection.Build(t.Context(), dir+"/got", scan, collection.BuildOptions{Words: store.Manifest().Words.Params(), Experts: store.Encoders()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := scan.Close(); err != nil {
+		t.Error(err)
+	}
+	sameContent(t, opened(t, dir+"/want"), opened(t, dir+"/got"))
+}
+
+// written is an index with a few passages, and a writer for each client.
+func written(t *testing.T, index string, given []corpus.Passage, clean Requester, clients ...Requester) (*Store, []*Writer) {
+	t.Helper()
+	e := hashed{name: "one"}
+	if _, err := Build(t.Context(), clean, index, Shape{Shards: 3, Replicas: 1}, &list{passages: given}, collection.BuildOptions{Experts: []collection.PassageEncoder{e}}, ""); err != nil {
+		t.Fatal(err)
+	}
+	var writers []*Writer
+	for _, client := range clients {
+		store, err := Open(t.Context(), client, index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store.pause = time.Millisecond
+		w, err := NewWriter(store, []collection.PassageEncoder{e}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writers = append(writers, w)
+	}
+	store, err := Open(t.Context(), clean, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, writers
+}
+
+// TestNothingAcknowledgedIsLost: behind faults, what writers were told is what is there
+// in the end, in texts, vectors and words.
+func TestNothingAcknowledgedIsLost(t *testing.T) {
+	clean := testClient(t)
+	index := testIndex(t, clean, "write-acknowledged")
+	const seed, hands, rounds = 5, 4, 25
+	f := &faulty{to: clean, random: rand.New(rand.NewPCG(seed, 0)), share: 0.3}
+	client := behind(t, f)
+	store, writers := written(t, index, passages(1, 3), clean, client)
+	want := make([]map[string]corpus.Passage, hands)
+	var group sync.WaitGroup
+	for hand := range hands {
+		want[hand] = map[string]corpus.Passage{}
+		group.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(1+hand)))
+			for round := range rounds {
+				var changes []collection.Change
+				for range 1 + random.IntN(6) {
+					id := fmt.Sprintf("hand %d, %d", hand, random.IntN(12))
+					c := collection.Change{Delete: id}
+					if random.IntN(3) > 0 {
+						c.Put = &corpus.Passage{ID: id, Text: fmt.Sprintf("river stone %d %d", round, random.IntN(3)), Tags: []string{"kept"}}
+					}
+					changes = append(changes, c)
+				}
+				results, err := writers[0].Apply(t.Context(), changes)
+				if err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+					return
+				}
+				for i, r := range results {
+					_, was := want[hand][r.ID]
+					if r.Err != nil || (r.Outcome == collection.Created || r.Outcome == collection.Absent) == was {
+						t.Errorf("seed %d: %+v of %q, which was there: %t", seed, r, r.ID, was)
+					}
+					if p := changes[i].Put; p != nil {
+						want[hand][r.ID] = *p
+					} else {
+						delete(want[hand], r.ID)
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	total := 3
+	for hand := range want {
+		total += len(want[hand])
+		for i := range 12 {
+			id := fmt.Sprintf("hand %d, %d", hand, i)
+			p, version, ok, err := writers[0].Passage(id)
+			w, there := want[hand][id]
+			if err != nil || ok != there || ok && (version != w.Version() || p.Text != w.Text) {
+				t.Errorf("seed %d: %q is %+v, %t, %v; it should be %+v, %t", seed, id, p, ok, err, w, there)
+			}
+		}
+	}
+	if err := writers[0].Wait(t.Context(), writers[0].sequence.Load()); err != nil {
+		t.Fatal(err)
+	}
+	statistics, err := store.Statistics(t.Context())
+	if err != nil || statistics.Passages != int64(total) {
+		t.Errorf("%+v, %v; %d are right", statistics, err, total)
+	}
+	scan, err := store.Scan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = scan.Close() }()
+	for n := 0; ; n++ {
+		p, err := scan.Next()
+		if err == io.EOF {
+			if n != total {
+				t.Errorf("searches see %d passages, not %d", n, total)
+			}
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := store.Encoders()[0].EncodePassages(t.Context(), []corpus.Passage{p})
+		want, _ := hashed{name: "one"}.EncodePassages(t.Context(), []corpus.Passage{p})
+		if err != nil || !bytes.Equal(fmt.Append(nil, got), fmt.Append(nil, want)) {
+			t.Errorf("%q: %v, %v, not %v", p.ID, got, err, want)
+		}
+	}
+	if err := store.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if statistics, err = store.Statistics(t.Context()); err != nil || statistics.Deleted != 0 || statistics.Passages != int64(total) {
+		t.Errorf("after settling: %+v, %v", statistics, err)
+	}
+}
+
+// TestConditions: of writers that count up one passage, each by the version that it read,
+// none undoes what another did; a passage that must not be there is made once.
+func TestConditions(t *testing.T) {
+	clean := testClient(t)
+	index := testIndex(t, clean, "write-conditions")
+	const hands, each = 4, 8
+	_, writers := written(t, index, []corpus.Passage{{ID: "counter", Text: "0"}}, clean, clean, clean)
+	var created, refused atomic.Int64
+	var group sync.WaitGroup
+	for hand := range hands {
+		w := writers[hand%len(writers)]
+		group.Go(func() {
+			results, err := w.Apply(t.Context(), []collection.Change{{Put: &corpus.Passage{ID: "new", Text: fmt.Sprint("of ", hand)}, IfAbsent: true}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			var other *collection.VersionError
+			switch {
+			case results[0].Outcome == collection.Created:
+				created.Add(1)
+			case !errors.As(results[0].Err, &other):
+				t.Errorf("%+v", results[0])
+			}
+			for done := 0; done < each; {
+				p, version, ok, err := w.Passage("counter")
+				var n int
+				if _, failed := fmt.Sscan(p.Text, &n); err != nil || !ok || failed != nil {
+					t.Error(p, ok, err, failed)
+					return
+				}
+				p.Text = fmt.Sprint(n + 1)
+				results, err := w.Apply(t.Context(), []collection.Change{{Put: &p, IfMatch: version}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				switch {
+				case results[0].Err == nil && results[0].Outcome == collection.Replaced:
+					done++
+				case errors.As(results[0].Err, &other):
+					refused.Add(1)
+				default:
+					t.Errorf("%+v", results[0])
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if p, _, _, err := writers[0].Passage("counter"); err != nil || p.Text != fmt.Sprint(hands*each) {
+		t.Errorf("%d acknowledged steps make %q, %v", hands*each, p.Text, err)
+	}
+	if created.Load() != 1 {
+		t.Errorf("it was created %d times", created.Load())
+	}
+	t.Logf("%d of %d steps were refused", refused.Load(), hands*each+refused.Load())
+	results, err := writers[0].Apply(t.Context(), []collection.Change{
+		{Delete: "counter", IfMatch: "an old one"}, {Delete: "counter"}, {Delete: "counter"}, {Delete: "new", IfMatch: "*"}, {Put: &corpus.Passage{ID: "new", Text: "x"}, IfMatch: "*"},
+		{Put: &corpus.Passage{ID: "empty"}}, {Put: &corpus.Passage{ID: "new", Text: "y"}}, {Put: &corpus.Passage{ID: "new", Text: "y"}}, {Put: &corpus.Passage{ID: "new", Text: "z"}},
+	})
+	var said []string
+	for _, r := range results {
+		said = append(said, fmt.Sprintf("%s/%t", r.Outcome, r.Err != nil))
+	}
+	if want := "/true deleted/false absent/false deleted/false /true /true created/false unchanged/false replaced/false"; err != nil || strings.Join(said, " ") != want {
+		t.Errorf("%v, %v", said, err)
+	}
+}
