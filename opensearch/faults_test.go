@@ -107,7 +107,7 @@ func behind(t *testing.T, f *faulty) Requester {
 func TestInterrupted(t *testing.T) {
 	clean := testClient(t)
 	index := testIndex(t, clean, "write-interrupted")
-	const seed, count, most = 11, 1500, 12
+	const seed, count, most = 11, 900, 7
 	random := rand.New(rand.NewPCG(seed, 0))
 	var encoded atomic.Int64
 	one, two := hashed{name: "one", encoded: &encoded}, hashed{name: "two", late: true}
@@ -161,17 +161,17 @@ func TestInterrupted(t *testing.T) {
 		at := f.request.Load() + 3 + random.Int64N(14)
 		f.mu.Unlock()
 		f.before = func(n int64) bool {
-			if n >= at && tries < 3 {
+			if n >= at && tries < 2 {
 				cancel()
 			}
-			return n >= at && tries < 3
+			return n >= at && tries < 2
 		}
 		_, err := AddExpert(ctx, client, index, third, collection.BuildOptions{})
 		cancel()
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, context.Canceled) || tries > 3 {
+		if !errors.Is(err, context.Canceled) || tries > 2 {
 			t.Fatal(err)
 		}
 		store, err := Open(t.Context(), clean, index)
@@ -182,7 +182,7 @@ func TestInterrupted(t *testing.T) {
 			t.Error("an expert is published before all have its vectors")
 		}
 	}
-	if n := more.Load(); n < count || n > count+3*batchPassages {
+	if n := more.Load(); n < count || n > count+2*batchPassages {
 		t.Errorf("%d of %d passages were encoded for the new expert", n, count)
 	}
 	options.Experts = append(options.Experts, third)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 	"conclave/bm25"
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/internal/cluster"
 	"conclave/rank"
 )
 
@@ -111,12 +111,10 @@ func passages(seed uint64, n int) (out []corpus.Passage) {
 	return out
 }
 
+// testClient is a client of three real nodes.
 func testClient(t *testing.T) Requester {
-	base := os.Getenv("CONCLAVE_TEST_STORE")
-	if base == "" {
-		t.Skip("SKIPPED: no cluster: CONCLAVE_TEST_STORE names none, such as opensearch+http://127.0.0.1:9200")
-	}
-	a, err := ParseAddress(base + "/x")
+	t.Helper()
+	a, err := ParseAddress("opensearch+" + strings.ReplaceAll(strings.Join(cluster.Start(t, 3).URLs, ","), ",http://", ",") + "/x")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,163 @@
+package opensearch
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/bm25"
+	"conclave/collection"
+	"conclave/corpus"
+)
+
+// FuzzAnswers: whatever a cluster, or what stands in its place, answers is read or
+// refused. What is read is what was asked for.
+func FuzzAnswers(f *testing.F) {
+	m := &Manifest{Format: manifestFormat, Words: Words{K1: 0.9, B: 0.4, Phrases: true, Analyser: collection.Analyser()},
+		Experts: []Expert{{Name: "one", Fingerprint: "x", Dimension: 2}, {Name: "two", Fingerprint: "y", Dimension: 4, Late: true}}}
+	p := corpus.Passage{ID: "a", Title: "The lake", Text: "is deep", Tags: []string{"t"}, Metadata: map[string]any{"n": json.Number("1.50")}}
+	document, err := appendPassage(nil, m, &p, vectorsOf{"one": {1, -0.5}, "two": {1, 0, 0, 0}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	whole := `"_shards":{"total":3,"successful":3,"failed":0}`
+	f.Add(`{"docs":[{"_id":"a","found":true,"_seq_no":3,"_primary_term":1,"_source":` + string(document) + `},{"_id":"b","found":false}]}`)
+	f.Add(`{"took":1,"timed_out":false,` + whole + `,"hits":{"total":{"value":1},"hits":[{"_id":"a","_source":` + string(document) + `,"sort":["a"]}]}}`)
+	f.Add(`{"took":3,"errors":true,"items":[{"create":{"_id":"a","status":201}},{"delete":{"_id":"b","status":409,"error":{"type":"version_conflict_engine_exception","reason":"x"}}}]}`)
+	f.Add(`{"error":{"type":"a","reason":"b","caused_by":{"reason":"c"}},"status":400}`)
+	f.Add(`{"a":null}`)
+	index, err := json.Marshal(object{"x": object{"mappings": mapping(m, meta{Manifest: m}), "settings": object{"index": object{"number_of_shards": "3", "similarity": object{"conclave": object{"k1": "0.9", "b": "0.4"}}}}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(index))
+	f.Fuzz(func(t *testing.T, answer string) {
+		if got, err := parseGot([]byte(answer), []string{"a", "b"}); err == nil {
+			for i, s := range got {
+				if !s.found {
+					continue
+				}
+				if p, err := s.source.passage([]string{"a", "b"}[i]); err == nil && (p.Version() != s.version || p.Check() != nil) {
+					t.Errorf("%+v was read", p)
+				}
+				for _, x := range m.Experts {
+					if v, err := s.source.vector(x); err == nil && (len(v) == 0 || len(v)%x.Dimension != 0 || slices.ContainsFunc(v, func(n float32) bool { return math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) })) {
+						t.Errorf("%s: %v was read", x.Name, v)
+					}
+				}
+			}
+		}
+		if page, err := parsePage([]byte(answer)); err == nil {
+			for i := range page.passages {
+				if page.passages[i].Check() != nil || i > 0 && page.passages[i-1].ID >= page.passages[i].ID {
+					t.Errorf("%+v was read", page.passages)
+				}
+			}
+		}
+		if out, err := parseBulk([]byte(answer), []*operation{{verb: creating, id: "a"}, {verb: removing, id: "b"}}); err == nil && len(out) != 2 {
+			t.Errorf("%+v", out)
+		}
+		if d, about, err := parseDescribed([]byte(answer)); err == nil {
+			for _, m := range []*Manifest{about.Manifest, about.Plan} {
+				if m != nil && m.check() == nil {
+					_ = d.fits(m)
+				}
+			}
+		}
+		_ = reason([]byte(answer))
+	})
+}
+
+// TestAnswersThatSayTooLittle: what HTTP 200 can carry is not taken for an answer.
+func TestAnswersThatSayTooLittle(t *testing.T) {
+	for _, answer := range []string{
+		``, `{}`, `[]`, `{"timed_out":false,"hits":{"hits":[]}}`,
+		`{"timed_out":true,"_shards":{"total":3,"failed":0},"hits":{"hits":[]}}`,
+		`{"timed_out":false,"_shards":{"total":3,"failed":1},"hits":{"hits":[]}}`,
+		`{"timed_out":false,"_shards":{"total":3,"failed":0}}`,
+	} {
+		if page, err := parsePage([]byte(answer)); !errors.Is(err, errAnswer) {
+			t.Errorf("%s is %+v, %v", answer, page, err)
+		}
+	}
+	for _, answer := range []string{
+		`{"docs":[]}`, `{"docs":[{"_id":"b","found":false}]}`, `{"docs":[{"_id":"a"}]}`,
+		`{"docs":[{"_id":"a","error":{"type":"no_shard_available_action_exception"}}]}`,
+		`{"docs":[{"_id":"a","found":true,"_source":{"version":"x"}}]}`,
+	} {
+		if got, err := parseGot([]byte(answer), []string{"a"}); !errors.Is(err, errAnswer) {
+			t.Errorf("%s is %+v, %v", answer, got, err)
+		}
+	}
+	for _, answer := range []string{
+		`{"items":[]}`, `{"items":[{"create":{"_id":"b","status":201}}]}`, `{"items":[{"index":{"_id":"a","status":201}}]}`,
+		`{"items":[{"create":{"_id":"a"}}]}`, `{"items":[{"create":{"_id":"a","status":201,"error":{"type":"x"}}}]}`,
+	} {
+		if got, err := parseBulk([]byte(answer), []*operation{{verb: creating, id: "a"}}); !errors.Is(err, errAnswer) {
+			t.Errorf("%s is %+v, %v", answer, got, err)
+		}
+	}
+}
+
+// TestRefused: an index that is not what its manifest says, or whose manifest this
+// program cannot follow, is refused with what is wrong.
+func TestRefused(t *testing.T) {
+	client := testClient(t)
+	index := testIndex(t, client, "write-refused")
+	one := hashed{name: "one"}
+	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []collection.PassageEncoder{one}}
+	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options, ""); err != nil {
+		t.Fatal(err)
+	}
+	store, err := Open(t.Context(), client, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := *store.Manifest()
+	for want, change := range map[string]func(m *Manifest){
+		"format is 7":            func(m *Manifest) { m.Format = 7 },
+		"analysed in another":    func(m *Manifest) { m.Words.Analyser = "other" },
+		"conclave.k1 is \"0.9\"": func(m *Manifest) { m.Words.K1 = 1.2 },
+		"no field pairs":         func(m *Manifest) { m.Words.Phrases = true },
+		"no field v_two": func(m *Manifest) {
+			m.Experts = append(slices.Clone(m.Experts), Expert{Name: "two", Fingerprint: "x", Dimension: 8})
+		},
+		"dimension is 8": func(m *Manifest) { m.Experts = []Expert{{Name: "one", Fingerprint: "x", Dimension: 9}} },
+	} {
+		m := good
+		change(&m)
+		if err := store.putMapping(t.Context(), meta{Manifest: &m}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), client, index); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	if err := store.putMapping(t.Context(), meta{Manifest: &good}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for want, encoders := range map[string][]collection.PassageEncoder{
+		"is needed":                    {},
+		"no vectors of expert \"two\"": {one, hashed{name: "two"}},
+		"were made by":                 {hashed{name: "one", owner: "another"}},
+	} {
+		o := options
+		o.Experts = encoders
+		if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, o, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	var clash *collection.ClashError
+	changed := passages(1, 3)
+	changed[1].Text += " more"
+	if _, err := Build(t.Context(), client, index, Shape{}, &list{passages: changed}, options, ""); !errors.As(err, &clash) || clash.ID != changed[1].ID {
+		t.Errorf("another passage of the same id: %v", err)
+	}
+	options.Replace = true
+	if report, err := Build(t.Context(), client, index, Shape{}, &list{passages: changed}, options, ""); err != nil || report.Replaced != 1 || report.There != 2 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
