@@ -7,10 +7,9 @@ import (
 	"conclave/fusion"
 )
 
-// fitAlpha finds the weight of BM25 with which the hybrid's first
-// passage answers the most often; and for each question the one that is best for the
-// questions of other folds. The grid has room for unit vectors (some hundredths) and
-// for normalised scores (about 1).
+// fitAlpha finds the weight of BM25 with which the hybrid's first passage answers most
+// often, for all questions, and for each question on the other folds. The grid covers unit
+// vectors (some hundredths) and normalised scores (about 1).
 func fitAlpha(ctx context.Context, questions []Question, grid []float64) (alpha float64, heldOut []float64, err error) {
 	hybrid, _ := fusion.MethodNamed(fusion.MethodHybrid)
 	t := tuning{grid: grid,
@@ -34,5 +33,5 @@ func fitAlpha(ctx context.Context, questions []Question, grid []float64) (alpha 
 	return alpha, heldOut, nil
 }
 
-// alphas is the grid that a weight of BM25 is looked for on.
+// alphas is the grid for the weight of BM25.
 func alphas() []float64 { return append([]float64{0}, logarithmic(-3, 1, 6)...) }

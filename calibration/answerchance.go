@@ -11,8 +11,8 @@ import (
 // AnswersFile is the name of the file with the chance that is shipped for answers.
 const AnswersFile = "answers.yaml"
 
-// AnswerChance is the chance that the words which a reader marked are right, as it was
-// fitted, and what it is worth on questions that it was not fitted on.
+// AnswerChance is the fitted chance that the words which a reader marked are right, with its
+// figures on held-out questions.
 type AnswerChance struct {
 	Reader    string     `yaml:"reader"` // the fingerprint of the reader it was fitted for
 	Questions int        `yaml:"questions"`
@@ -23,11 +23,11 @@ type AnswerChance struct {
 
 // FitAnswers fits the chance to questions, whose First is 1 where the first answer is
 // right, and to the same questions without the passages that answer. Each of the latter
-// counts with weight 2/3: questions without an answer are common, but less so than the others.
+// counts with weight 2/3 (takenOutWeight).
 func FitAnswers(asked, takenOut []RankedQuestion, reader string) (*AnswerChance, error) {
 	all := slices.Clone(asked)
 	for _, q := range takenOut {
-		q.Weight = 2. / 3
+		q.Weight = takenOutWeight
 		all = append(all, q)
 	}
 	fit, err := FitConfidence(search.AnswerSignals(), all, 1, nil)

@@ -14,7 +14,7 @@ import (
 // 3.2: the three that do best alone).
 const mostGranularities = 3
 
-// CCERecord is what CCE ranks by.
+// CCERecord has the parameters of CCE.
 type CCERecord struct {
 	Granularities []string `yaml:"granularities"` // experts, the best alone first
 	Temperature   float64  `yaml:"temperature"`
@@ -30,7 +30,7 @@ func (r *CCERecord) Check() error {
 	return nil
 }
 
-// CCEReport is what CCE is worth on questions that it was not fitted on.
+// CCEReport has the figures of CCE on held-out questions.
 type CCEReport struct {
 	Granularities []string           `json:"granularities"`
 	Alone         map[string]float64 `json:"top1_alone"` // of every granularity
@@ -52,8 +52,7 @@ type CCEReport struct {
 	Backtracking Descent `json:"gradient_with_backtracking"`
 }
 
-// Descent is a gradient descent of the temperature: where it went, and the squared ECE
-// there.
+// Descent is the result of a gradient descent: the temperature, and the squared ECE there.
 type Descent struct {
 	Temperatures []float64 `json:"temperatures"`
 	SquaredECE   []float64 `json:"squared_ece"`

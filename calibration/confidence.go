@@ -17,9 +17,8 @@ const (
 // RankedQuestion is a question that was answered.
 type RankedQuestion struct {
 	ID string
-	// Signals are what was known when it was answered, always in the same
-	// order: the mean confidence of the experts, the gap between the first two
-	// scores, ...
+	// Signals are the features of the answer, always in the same order: the mean
+	// confidence of the experts, the gap between the first two scores, ...
 	Signals []float64
 	// First is the rank, from 1, of the first passage that answers; 0: none.
 	First int
@@ -106,16 +105,16 @@ type ConfidenceFit struct {
 	Outcomes []Outcome
 }
 
-// enoughForSteps is how many answers an isotonic function takes at least: with fewer it
+// enoughForSteps is the least number of answers for an isotonic function. With fewer it
 // overfits (Niculescu-Mizil and Caruana, 2005).
 const enoughForSteps = 1000
 
-// FitConfidence calibrates the chance that any of the first k passages
-// answers, both ways, about a prior (nil: none), and chooses by the Brier score on held-out questions:
-// isotonic when it is better by more than two standard errors of the paired
-// difference, on enough of them, else Platt, which never gives two different answers one
-// confidence, never claims a certainty, and is a few numbers. Confidence.Reason
-// says which it was, with the figures.
+// FitConfidence calibrates the chance that any of the first k passages answers, by an
+// isotonic function and by Platt's, about a prior (nil: none). It chooses by the Brier score
+// on held-out questions: the isotonic function if it is better by more than two standard
+// errors of the paired difference and there are enough questions, else Platt's, which gives
+// different answers different confidences, is never certain, and has few parameters.
+// Confidence.Reason has the choice and the figures.
 func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Logistic) (ConfidenceFit, error) {
 	var fit ConfidenceFit
 	if k < 1 {
@@ -194,8 +193,8 @@ func fitBoth(names []string, questions []RankedQuestion, k int, prior *Logistic)
 	return platt, isotonic, err
 }
 
-// pairedGain is by how much b's Brier score is lower than a's on the same
-// questions, and the standard error of that.
+// pairedGain returns how much lower b's Brier score is than a's on the same questions, and
+// the standard error of that difference.
 func pairedGain(a, b []Outcome) (gain, deviation float64) {
 	n := float64(len(a))
 	for i := range a {

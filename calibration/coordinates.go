@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// coordinates are the parameters as an optimiser sees them: from an origin, in
-// directions in which the loss curves the same.
+// coordinates transform the parameters for an optimiser: about an origin, in directions
+// in which the curvature of the loss is the same.
 type coordinates struct {
 	p      *gateProblem
 	origin []float64
@@ -63,12 +63,12 @@ func (p *gateProblem) coordinates(origin []float64, curvature mat.Symmetric) *co
 	c := p.plain(origin)
 	var e mat.EigenSym
 	if !e.Factorize(curvature, true) {
-		return c // slow and safe
+		return c // the optimiser is slower with these
 	}
 	e.VectorsTo(c.to)
 	for j, curved := range e.Values(nil) {
-		// The ridge alone curves so much. Where it seems to be less, or the other
-		// way, this is far from the minimum.
+		// The ridge alone gives this curvature. If the curvature is less, or negative, the
+		// point is far from the minimum.
 		size := 1 / math.Sqrt(max(math.Abs(curved), 2*p.ridge))
 		for i := range origin {
 			c.to.Set(i, j, size*c.to.At(i, j))

@@ -29,8 +29,9 @@ type evidenceLine struct {
 	Missed []float64   `json:"missed"`
 }
 
-// Write writes what gates are fitted on, a question a line of JSON, as it is when so
-// many specialists are asked. Ensembles are not: their confidences need temperatures.
+// Write writes the data that gates are fitted on, one line of JSON for each question, with
+// so many specialists asked. It leaves out the ensembles' confidences, which need
+// temperatures.
 func (e *Evidence) Write(w io.Writer, specialists int) error {
 	lines := json.NewEncoder(w)
 	for i := range e.Questions {

@@ -9,7 +9,7 @@ import (
 	"conclave/fusion"
 )
 
-// FitOptions are what Fit begins with.
+// FitOptions are the inputs of Fit beside the evidence.
 type FitOptions struct {
 	// Specialists is how many specialists the gate asks, the most familiar with each
 	// question. 0: all.
@@ -20,7 +20,7 @@ type FitOptions struct {
 	Prior                *Prior
 	// Fingerprints are those of the experts' question encoders, by name.
 	Fingerprints map[string]string
-	// Try is an error where the collection cannot answer by a record.
+	// Try returns an error if the collection cannot answer by a record.
 	Try func(*Record) error
 }
 
@@ -31,7 +31,7 @@ func (o *FitOptions) gate() GateOptions {
 // chanceDepths are the numbers of passages whose chances are fitted.
 func chanceDepths() []int { return []int{1, 5, 10, 20} }
 
-// fitting is a Fit on its way.
+// fitting is the state of a Fit.
 type fitting struct {
 	*Evidence
 	options FitOptions
@@ -42,16 +42,14 @@ type fitting struct {
 	methods []method
 }
 
-// Fit fits in the order in which one thing needs the other: the ensembles'
-// temperatures, the sources' own chances, the hybrid's weight, the gate, and the
-// confidence of what the gate answers when it asks so many specialists. What it
-// reports is of questions that it was not fitted on. The unanswerable questions count
-// for the confidence alone, and the prior, where the sources are those that it was
-// fitted for.
+// Fit fits in the order of dependence: the ensembles' temperatures, the sources' own
+// chances, the hybrid's weight, the gate, and the confidence of the gate's answers with so
+// many specialists asked. The report is of held-out questions. The unanswerable questions
+// count for the confidence alone. The prior counts if it was fitted for the same sources.
 //
-// "Auto" is the gate, or the best of the methods that are surely better; one that the
-// collection cannot answer by is passed over, which the report says. It is an error
-// where all are.
+// "Auto" is the gate, or the best of the methods that are significantly better. A method
+// that the collection cannot answer by is passed over, and the report says so. If it can
+// answer by none, that is an error.
 func Fit(ctx context.Context, e *Evidence, o FitOptions) (*Record, *FitReport, error) {
 	f := &fitting{Evidence: e, options: o,
 		record: &Record{Questions: e.domains, Specialists: o.Specialists},
@@ -95,7 +93,7 @@ func (f *fitting) fit(ctx context.Context) error {
 	return f.compare(answers)
 }
 
-// informs measures what the confidence of a method's answer says of its first passage.
+// informs measures the AUROC of each method's confidence for its first passage.
 func (f *fitting) informs() error {
 	areas := map[string]float64{}
 	if area := f.report.Chances[0].AUROC; area != nil {

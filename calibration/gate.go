@@ -8,7 +8,7 @@ import (
 	"conclave/fusion"
 )
 
-// GateOptions are what FitGate leaves open.
+// GateOptions are the options of FitGate.
 type GateOptions struct {
 	// Specialists is how many specialists are asked, the most familiar with each
 	// question. 0: all.
@@ -42,11 +42,10 @@ func (o *GateOptions) towards(late bool) *fusion.Gate {
 	return o.Towards
 }
 
-// FitGate finds the gate under which the passages that answer are the most
-// likely to be first, and among the first twenty: the least mean of listwise plus
-// lateness of κ · score, over a question's candidates. The sharpness κ is fitted
-// along and dropped (it does not change an order). Quasi-Newton from equal
-// weights, so the result does not depend on chance.
+// FitGate minimises the mean over questions of listwise plus lateness of κ · score, over a
+// question's candidates: passages that answer should be first, and among the first twenty.
+// The sharpness κ is fitted too and then dropped, since it does not change the order. The
+// method is quasi-Newton from equal weights, so the result is deterministic.
 func FitGate(ctx context.Context, questions []Question, o GateOptions) (fusion.Gate, error) {
 	forms, err := formsOf(questions, o.Specialists)
 	if err != nil {

@@ -25,13 +25,13 @@ func (p *gateProblem) minimise(ctx context.Context, start []float64, rounds int)
 	if part == nil {
 		return descend(ctx, p.plain(start), rounds, exactly)
 	}
-	// The part's minimum is some hundredths off the one that is looked for, so
-	// that it need not be found exactly either.
+	// The part's minimum differs by some hundredths from the minimum over all
+	// questions, so it need not be exact.
 	near, _, err := descend(ctx, part.plain(start), rounds, nearly)
 	if err != nil {
 		return nil, 0, err
 	}
-	if p.loss(near, nil) > p.loss(start, nil) { // the part has nothing to say of the rest
+	if p.loss(near, nil) > p.loss(start, nil) { // the part does not represent the rest
 		return descend(ctx, p.plain(start), rounds, exactly)
 	}
 	return descend(ctx, p.coordinates(near, part.curvature(near)), rounds, exactly)

@@ -31,10 +31,9 @@ func formsOf(questions []Question, specialists int) ([]askedForms, error) {
 	return all, err
 }
 
-// abroad is the question as it would be asked where its most familiar expert
-// is missing: most users' questions are like none that an expert knows, and
-// development questions of the experts' own domains never show that. Nil with
-// fewer than three specialists.
+// abroad is the question without its most familiar expert. Most users' questions are unlike
+// those of any expert's domain, which development questions of these domains do not show.
+// Nil with fewer than three specialists.
 func abroad(q *Question) *Question {
 	nearest, specialists := -1, 0
 	for i, s := range q.Sources {
@@ -54,8 +53,8 @@ func abroad(q *Question) *Question {
 	return &out
 }
 
-// formOf is a question in the form that the loss reads. One that none of the
-// candidates answers has no scores: there is nothing to fit on.
+// formOf is a question in the form that the loss reads. If no candidate answers, it has no
+// scores, since there is nothing to fit on.
 func formOf(q *Question) (gateForm, error) {
 	g := gateForm{features: fusion.FeaturesOf(q.Table, q.Sources), sources: slices.Clone(q.Sources)}
 	columns, scores := make([]int, len(q.Sources)), make([][]float64, len(q.Sources))

@@ -42,11 +42,10 @@ func FoldGates(ctx context.Context, questions []Question, o GateOptions) ([]fusi
 	return gates, nil
 }
 
-// AnswerByFold answers each question with the gate that has not seen its fold.
-// The questions may have other sources than those that the gates were fitted
-// with, and share all, some or none of their questions: so it shows what a gate
-// does with experts that joined, or with a domain that it was not fitted on.
-// specialists is how many of them are asked, the most familiar with each
+// AnswerByFold answers each question with the gate that was fitted without its fold. The
+// questions may have other sources than the gates were fitted with, and may be other
+// questions: thus it measures a gate with experts that joined, or on a domain that it was
+// not fitted on. specialists is how many of them are asked, the most familiar with each
 // question; 0: all.
 func AnswerByFold(gates []fusion.Gate, questions []Question, specialists int) ([]Answered, error) {
 	answers := make([]Answered, len(questions))

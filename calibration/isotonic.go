@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Isotonic is a function that never falls, from a score to a chance. It is
-// constant on each step and a straight line between two.
+// Isotonic is a non-decreasing function from a score to a chance. It is constant on each
+// step and linear between two.
 type Isotonic struct {
 	Steps []Step `json:"steps" yaml:"steps"`
 }
@@ -27,7 +27,7 @@ type scoredOutcome struct {
 	Weight  float64 // how many outcomes it counts for; 0: one
 }
 
-// fitIsotonic is the never falling function with the least squared error, by
+// fitIsotonic returns the non-decreasing function with the least squared error, by
 // pooling adjacent violators (Ayer et al., 1955; for chances: Zadrozny and
 // Elkan, 2002). Equal scores get one chance.
 func fitIsotonic(outcomes []scoredOutcome) (Isotonic, error) {

@@ -31,14 +31,13 @@ type signalOutcome struct {
 	Weight  float64 // how many outcomes it counts for; 0: one
 }
 
-// ridge is the penalty on half the squared coefficients, of signals brought to
-// unit deviation, against a sum over questions: as good as none, but signals
-// that repeat each other get one solution.
+// ridge is the penalty on half the squared coefficients of standardised signals, beside a
+// sum over questions. It is negligible but for signals that repeat each other, which it
+// gives a unique solution.
 const ridge = 1e-3
 
-// priorStrength is the ridge's where it pulls to a prior. One at which questions
-// of a collection take over from it between some dozen and some hundred: see the
-// curve in docs/experts.md.
+// priorStrength is the ridge towards a prior. With it a collection's questions outweigh the
+// prior from some dozen to some hundred on: see the curve in docs/experts.md.
 const priorStrength = 30
 
 // fitLogistic is the logistic function with the highest likelihood, by

@@ -16,8 +16,8 @@ type method struct {
 	answers []Answered
 }
 
-// compare measures beside the gate what needs no fitting, or a number only: no method
-// whose answers rest on the ensembles alone.
+// compare measures beside the gate the methods that need no fit, or that of one number. It
+// leaves out methods that rest on the ensembles alone.
 func (f *fitting) compare(gated []Answered) error {
 	f.methods = []method{{"gate (fitted on other folds)", fusion.MethodGate, gated}}
 	alphas := map[string]float64{} // by fold, which is that of the id
@@ -51,12 +51,12 @@ func (f *fitting) compare(gated []Answered) error {
 	return nil
 }
 
-// surely is how many standard errors of the mean difference to the gate another
-// method has to be ahead by. Of few questions one is often ahead by chance.
+// surely is how many standard errors of the mean difference another method has to be ahead
+// of the gate by. With few questions one is often ahead by chance.
 const surely = 2
 
-// choose lets "auto" be the gate, or the best of the methods that are surely
-// better: by the sum of top-1 and top-20.
+// choose makes "auto" the gate, or the best of the methods that are significantly better,
+// by the sum of top-1 and top-20.
 func (f *fitting) choose() (err error) {
 	for _, m := range inOrder(f.methods) {
 		f.record.Auto = m.method

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Outcome is a confidence, 0 to 1, and whether what it was about came true:
-// that the first passage answers, or any of the first k.
+// Outcome is a confidence, 0 to 1, and whether the first passage answers, or any of the
+// first k.
 type Outcome struct {
 	Confidence float64
 	Correct    bool
@@ -31,7 +31,7 @@ func weightOr1(weight float64) float64 {
 	return weight
 }
 
-// Summary says how good confidences are. The values are 0 to 1.
+// Summary measures confidences. The values are 0 to 1.
 type Summary struct {
 	// ECE is the expected calibration error. A constant equal to the accuracy has one
 	// of 0, so AUROC stands beside it.
@@ -125,10 +125,9 @@ func Reliability(outcomes []Outcome) []Bin {
 	return filled
 }
 
-// AUROC is the chance that a question that came true has the higher confidence
-// of two, one of each kind, equal ones counting half: 0.5 for a constant, 1
-// when the confidences separate them. ok is false when all outcomes are the
-// same. (The Mann-Whitney statistic.)
+// AUROC is the probability that a right answer has a higher confidence than a wrong one,
+// equal confidences counting half (the Mann-Whitney statistic): 0.5 for a constant, 1 if
+// the confidences separate them. ok is false if all outcomes are the same.
 func AUROC(outcomes []Outcome) (area float64, ok bool) {
 	right, wrong, pairs := 0.0, 0.0, 0.0 // right ones so far
 	for _, g := range byConfidence(outcomes) {
@@ -143,11 +142,10 @@ func AUROC(outcomes []Outcome) (area float64, ok bool) {
 	return pairs / (right * wrong), true
 }
 
-// AccuracyAt is the accuracy on the surest share of the questions, rounded up
-// to whole questions and at least one. Where only some of several equally
-// confident questions fit, it is what a random choice among them gives on
-// average, so that the order of the outcomes does not matter. Without outcomes
-// it is 0.
+// AccuracyAt is the accuracy on the share of the questions with the highest confidences,
+// rounded up to whole questions and at least one. If only some of several equally confident
+// questions fit, it is the expectation of a random choice among them, so that the order of
+// the outcomes does not matter. Without outcomes it is 0.
 func AccuracyAt(outcomes []Outcome, share float64) float64 {
 	wanted := math.Ceil(min(max(share, 0), 1)*float64(len(outcomes)) - 1e-9)
 	wanted = max(wanted, 1)

@@ -9,21 +9,20 @@ import (
 	"conclave/fusion"
 )
 
-// PriorFile is the name of the shipped one's file.
+// PriorFile is the file name of the shipped prior.
 const PriorFile = "confidence.yaml"
 
-// Prior is the confidence for collections that nobody calibrated: fitted to several
-// collections, each by itself of a domain, and measured on every one by the fit to
-// the others.
+// Prior is the confidence of collections without a calibration. It is fitted to several
+// collections, each of one domain, and measured leave-one-out.
 type Prior struct {
 	Signals []string      `yaml:"signals"`
 	Chances Chances       `yaml:"chances"`
 	LeftOut []PriorDomain `yaml:"left_out"`
 }
 
-// PriorDomain is what the others' fit is worth in one domain: half of the questions
-// have their answers there, a quarter have lost them, and a quarter are of other
-// domains.
+// PriorDomain measures the fit to the other domains in one domain. By weight, half of the
+// questions have an answer there, a quarter are the same with their answers removed, and a
+// quarter are of other domains.
 type PriorDomain struct {
 	Domain    string  `yaml:"domain"`
 	Questions int     `yaml:"questions"` // that have an answer there
@@ -31,7 +30,7 @@ type PriorDomain struct {
 	AUROC     float64 `yaml:"auroc"`
 }
 
-// Check refuses what cannot be served.
+// Check returns an error for a prior that cannot be served.
 func (p *Prior) Check() error {
 	if !slices.Equal(p.Signals, fusion.SignalNames()) {
 		return fmt.Errorf("signals: %v; this version of conclave computes %v: fit it again", p.Signals, fusion.SignalNames())
@@ -119,8 +118,8 @@ func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists 
 	return out, err
 }
 
-// worstPrior is the calibration error on domains that were left out above which no
-// confidence is better than one.
+// worstPrior is the highest calibration error on left-out domains with which a prior is
+// shipped.
 const worstPrior = .1
 
 // Shippable is an error where a prior's error, on all domains, is too high to ship it.

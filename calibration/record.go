@@ -73,8 +73,8 @@ type ExpertRecord struct {
 	After       float64 `yaml:"ece_after"`
 }
 
-// RecordSum is the SHA-256 of a collection's record as it lies there, in
-// hexadecimal; "" where there is none.
+// RecordSum is the SHA-256 of the file with a collection's record, in hexadecimal; "" if
+// there is none.
 func RecordSum(folder string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(folder, RecordFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -86,7 +86,7 @@ func RecordSum(folder string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Check refuses what cannot be served.
+// Check returns an error for a record that cannot be served.
 func (r *Record) Check() error {
 	if r.Format != recordFormat {
 		return fmt.Errorf("format: %d; this version of conclave reads %d: calibrate again", r.Format, recordFormat)
@@ -148,7 +148,7 @@ func (r *Record) Expert(name, fingerprint string) *ExpertRecord {
 	return nil
 }
 
-// ParseRecord reads a record: strict, so that a misspelt key is no silence.
+// ParseRecord reads a record strictly: an unknown key is an error.
 func ParseRecord(data []byte) (*Record, error) {
 	return parsed[Record](data)
 }

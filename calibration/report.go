@@ -2,8 +2,8 @@ package calibration
 
 import "fmt"
 
-// FitReport is what a fit is worth on questions that it was not fitted on. Shares and
-// chances are 0 to 1; an AUROC is null when all answers are right, or all wrong.
+// FitReport has the figures of a fit on held-out questions. Shares and chances are 0 to 1;
+// an AUROC is null if all answers are right, or all wrong.
 type FitReport struct {
 	Questions   int              `json:"questions"`
 	Without     int              `json:"questions_without_answer"` // the same once more, their passages taken out, and unanswerable ones
@@ -80,7 +80,7 @@ func (r *FitReport) addChance(c *ConfidenceFit) {
 		AccuracyAt(answerable, 1), AccuracyAt(answerable, .5), Reliability(c.Outcomes)})
 }
 
-// enough questions for figures that are good to a few points.
+// enough is the number of questions from which figures are accurate to a few points.
 const enough = 100
 
 // describe sums the methods up.

@@ -7,8 +7,8 @@ import (
 	"conclave/fusion"
 )
 
-// SourceRecord is the chance that a source's own first hit answers, as it was
-// fitted, and what it is worth on questions that it was not fitted on.
+// SourceRecord is the fitted chance that a source's own first hit answers, with its figures
+// on held-out questions.
 type SourceRecord struct {
 	Name        string            `yaml:"name"`
 	Fingerprint string            `yaml:"fingerprint,omitempty"` // of the question encoder; none for words
@@ -18,7 +18,7 @@ type SourceRecord struct {
 	Reliability []Bin             `yaml:"reliability,omitempty"` // held out
 }
 
-// Check refuses what cannot be served.
+// Check returns an error for a record that cannot be served.
 func (s *SourceRecord) Check() error {
 	if err := s.Chance.Validate(); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 )
 
-// WriteText writes what the methods are worth, and the answer's confidence, for people;
-// the rest is in the JSON.
+// WriteText writes the figures of the methods and of the answer's confidence, for people.
+// The rest is in the JSON.
 func (r *FitReport) WriteText(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	_, _ = fmt.Fprintf(out, "%s, answered by what was fitted on others\n\n", questionsOf(r.Questions))

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Threshold is what a "min_confidence" does to questions that nothing was fitted on.
-// Shares are 0 to 1.
+// Threshold measures a "min_confidence" on held-out questions. Shares are 0 to 1.
 type Threshold struct {
 	MinConfidence float64 `json:"min_confidence" yaml:"min_confidence"`
 	// Lost is the share of the right first passages that are not given.
@@ -18,7 +17,7 @@ type Threshold struct {
 	Unanswerable *float64 `json:"unanswerable_silent" yaml:"unanswerable_silent,omitempty"`
 }
 
-// tolerated are shares of the right first passages that one may be ready to lose.
+// tolerated are the shares of right first passages lost for which thresholds are printed.
 func tolerated() []float64 { return []float64{.02, .05, .1, .2} }
 
 // thresholds are the highest of two decimals that lose at most the tolerated shares, and

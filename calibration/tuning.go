@@ -69,12 +69,11 @@ func (t *tuning) values(questions []int, x float64) ([]float64, error) {
 // goldenSteps narrows a bracket to 0.618¹² of it, a third of a percent.
 const goldenSteps = 12
 
-// minimise looks for the number with the lowest loss: on the grid, which ascends, and
-// then by golden section (Kiefer, 1953) between the neighbours of the grid's best. The
-// ECE is not smooth and accuracy moves in steps, so golden section may be led astray:
-// the answer is the lowest of all that were tried, and of equal ones the grid's. Where
-// several numbers of the grid are equally good, the middle of the longest run of them
-// is taken, far from where it gets worse.
+// minimise finds the number with the lowest loss: on the ascending grid, and then by golden
+// section (Kiefer, 1953) between the neighbours of the grid's best. The ECE is not smooth
+// and accuracy moves in steps, so golden section may miss the minimum: the result is the
+// lowest loss of all numbers that were tried, and of equal ones that of the grid. If
+// several numbers of the grid are equally good, it is the middle of their longest run.
 func minimise(ctx context.Context, grid []float64, loss func(x float64) (float64, error)) (float64, error) {
 	var failed error
 	at := func(x float64) float64 {

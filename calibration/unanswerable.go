@@ -27,9 +27,9 @@ func (q *Question) Without() Question {
 	return out
 }
 
-// takenOut is what a question counts without its answer, beside 1 with it: that
-// people ask what is not there is common, and less so than the contrary.
-const takenOut = 2. / 3
+// takenOutWeight is the weight of a question whose answers were removed; with its answers it has
+// 1. Questions without an answer are common, but less so than the others.
+const takenOutWeight = 2. / 3
 
 // RankAnswers gives FitConfidence the answers to questions, and those to the same
 // without the passages that answer, behind them: answers is of the questions, in
@@ -44,7 +44,7 @@ func RankAnswers(questions []Question, answers []Answered, gates []fusion.Gate, 
 		if err != nil {
 			return fmt.Errorf("without its answer: %w", err)
 		}
-		ranked[len(questions)+i] = RankedQuestion{ID: q.ID, Signals: answer.Signals, Weight: takenOut}
+		ranked[len(questions)+i] = RankedQuestion{ID: q.ID, Signals: answer.Signals, Weight: takenOutWeight}
 		return nil
 	})
 	return ranked, err

@@ -36,7 +36,7 @@ func TestWithoutItsAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(ranked) != 2 || ranked[0].First != 1 || ranked[0].Weight != 0 || ranked[1].First != 0 || ranked[1].Weight != takenOut || ranked[1].ID != "q" {
+	if len(ranked) != 2 || ranked[0].First != 1 || ranked[0].Weight != 0 || ranked[1].First != 0 || ranked[1].Weight != takenOutWeight || ranked[1].ID != "q" {
 		t.Fatalf("%+v", ranked)
 	}
 	at := map[string]int{}

@@ -16,8 +16,8 @@ hopefulness electricity university universal news was is are not to be. naïve
 café Straße İstanbul 東京都 ひらがな カタカナ 한국어 ไทย e-mail a.b.c U.S.A. x_y_z foo@bar.com
 http://example.org/a?b=c 1,000,000 C++ C# rock'n'roll don’t ﬁne ½ 😀 ` + "zero\u200bwidth soft\u00adhyphen"
 
-// analyserFingerprint tells analyses apart by what they do to the probe, so
-// that it changes when the behaviour does, and only then.
+// analyserFingerprint is a hash of the analysed probe. It changes if the analyser behaves
+// otherwise, and only then.
 func analyserFingerprint() string {
 	return disk.Sum([]byte(strings.Join(bm25.Analyse(probe), "\n")))
 }

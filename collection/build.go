@@ -10,8 +10,8 @@ import (
 )
 
 // Build makes a collection in dir, which must be absent or empty, from the
-// passages of source. Nothing is there for readers before all of it is; when
-// it fails or ctx ends, what it made is removed.
+// passages of source. Readers see nothing before it is complete. If it fails or ctx
+// ends, it removes what it made.
 func Build(ctx context.Context, dir string, source Source, o BuildOptions) (BuildReport, error) {
 	return build(ctx, disk.OS{}, dir, source, o)
 }

@@ -17,7 +17,7 @@ const commitBytes = 8 << 20
 const maxApply = 24 << 20
 
 // commitRequest is the changes of one Apply on their way through the committer. It
-// holds nothing of the caller, which may have gone before the commit is done.
+// holds no memory of the caller, which may return before the commit is done.
 type commitRequest struct {
 	changes []ready
 	results []ChangeResult

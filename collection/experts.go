@@ -117,8 +117,7 @@ func (g *Generation) CheckRecall(floors map[string]float64) error {
 	return errors.Join(errs...)
 }
 
-// Warnings are what an operator of an expert's index should know, for
-// /readyz and /v1/experts.
+// Warnings are for the operator: the weakness of the index's kind, with its recall.
 func (x ExpertFiles) Warnings() []string {
 	kind, err := ann.KindNamed(x.Index.Kind)
 	if err != nil || kind.Warning == "" {

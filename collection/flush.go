@@ -133,9 +133,9 @@ func (l *Live) show(ctx context.Context) {
 	next := l.writer.pinned()
 	m := next.manifest
 	if !l.collection.replace(next, func(before *Generation) {
-		_ = next.verifyVectors(ctx, before) // searches tell what is damaged
+		_ = next.verifyVectors(ctx, before) // searches report damage
 	}) {
-		return // somebody else has shown it
+		return // another goroutine has shown it
 	}
 	l.mu.Lock()
 	l.pending.drop(m.Applied)

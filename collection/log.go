@@ -46,9 +46,9 @@ import (
 //
 // # When a write or a sync fails
 //
-// Nobody knows then which part of the record is on the disk. A second sync does
-// not help: the system may have dropped what it could not write. Nothing is ever
-// written to that file again. The next record begins a new file with the number
+// It is then unknown which part of the record is on the disk. A second sync does not
+// help: the system may have dropped what it could not write. That file is never written
+// again. The next record begins a new file with the number
 // that the failed one had, and what a file has from the number of the next file
 // on was acknowledged to nobody and does not count. The same is done with a last
 // record that has no evidence when a log is opened: its sync may have failed, so

@@ -10,7 +10,7 @@ import (
 	"conclave/rank"
 )
 
-// maxDimension bounds what is believed of an encoder or a manifest.
+// maxDimension is the greatest dimension that an encoder or a manifest may state.
 const maxDimension = 1 << 16
 
 // PassageEncoder turns passages into the vectors of one expert. The vectors
@@ -53,7 +53,7 @@ type Index struct {
 	Seed           uint64 `json:"seed,omitempty"`
 }
 
-// Check is an error where no index can be built so.
+// Check returns an error for options with which no index can be built.
 func (x Index) Check() error {
 	return ann.BuildOptions{M: x.M, EfConstruction: x.EfConstruction}.Check(x.Kind)
 }
@@ -156,7 +156,7 @@ func checkEncoder(x Encoder) error {
 	return nil
 }
 
-// CheckExpertName is an error for what no expert can be called.
+// CheckExpertName returns an error for a name that no expert can have.
 func CheckExpertName(name string) error {
 	switch {
 	case name == "bm25", name == "phrases":

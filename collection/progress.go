@@ -29,9 +29,8 @@ type Progress struct {
 	Passages int64  // read so far, while reading
 }
 
-// reporter passes progress on, not more often than somebody can look. It may
-// be used by several goroutines; the function behind it is called by one at a
-// time.
+// reporter passes progress on, but not more often than a person can read. Several
+// goroutines may use it; it calls the function behind it one at a time.
 type reporter struct {
 	mu   sync.Mutex
 	to   func(Progress)

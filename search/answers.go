@@ -18,7 +18,7 @@ type AnswerOptions struct {
 	Combine string
 	// MaxTokens bounds what a generator writes; 0: 32.
 	MaxTokens int
-	// MinChance is how sure an answer has to be to be given; nil: usualChance, where
+	// MinChance is the least chance of an answer that is returned; nil: usualChance, if
 	// chances are known.
 	MinChance *float64
 }
@@ -64,27 +64,27 @@ func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Extract is words of a passage that answer the question.
+// An Extract is a run of words of a passage that answers the question.
 type Extract struct {
 	Text    string `json:"text"`
 	Passage string `json:"passage"` // its id
 	// Start and End are where the words lie in the passage's text, in bytes of UTF-8.
 	Start int `json:"start"`
 	End   int `json:"end"`
-	// Score is the probability of passage and words by the reader alone, among those
-	// that it read; with CombineSum of all equal words together.
+	// Score is the probability of passage and words by the reader alone, over all that
+	// it read. With CombineSum it is the sum over all equal words.
 	Score float64 `json:"score"`
-	// Chance is the calibrated probability that these are the words: null where it is
-	// not known.
+	// Chance is the calibrated probability that these words are right; null if it is not
+	// known.
 	Chance *float64 `json:"chance"`
 
-	// Signals are what Chance is made of, for whoever calibrates; see AnswerSignals.
+	// Signals are the inputs of Chance, which calibration reads; see AnswerSignals.
 	Signals []float64 `json:"-"`
 }
 
 // Reader marks the words of passages that answer a question.
 type Reader interface {
-	// Read says of each passage, in their order, where its answer may be.
+	// Read returns a Reading for each passage, in their order.
 	Read(ctx context.Context, question string, passages []corpus.Passage) ([]Reading, error)
 	// KnownWords is that of a QuestionEncoder.
 	KnownWords(text string) (words, whole, unknown int)
@@ -99,8 +99,8 @@ type Reading struct {
 	Starts, Ends float64
 }
 
-// Span is words of a passage's text, in bytes, and the sum of the logits that an answer
-// starts and ends with them.
+// A Span is a run of words of a passage's text, in bytes, and the sum of the logits of its
+// start and its end.
 type Span struct {
 	Start, End int
 	Score      float64
@@ -160,7 +160,7 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 	}
 }
 
-// readerFor is the reader of a name, or the first for none.
+// readerFor returns the reader of a name, or the first if the name is empty.
 func (l *lineUp) readerFor(name string, wrong *problems) *LoadedReader {
 	if len(l.readers) == 0 {
 		wrong.add("needs_reader", "/answer", "answers are marked by a reader, and none is loaded")

@@ -23,15 +23,15 @@ type inquiry struct {
 	timeout    time.Duration
 	wanted     []int          // into the line-up's sources, ascending
 	unused     map[int]string // of these, the experts that no method has a use for, and why
-	confidence bool           // somebody needs to know how sure the experts are
+	confidence bool           // a method needs the experts' confidences
 	most       int            // specialists that are asked, where chosenOnly, and that a gate weighs; 0: all
-	chosenOnly bool           // nobody needs more specialists than those
+	chosenOnly bool           // no method needs more specialists than those
 	reads      bool           // a reader needs time behind the sources
 	writes     bool           // and a generator half of all
 }
 
-// pass puts an inquiry to its sources, once: for a search, for all that are compared,
-// for calibration. Its findings serve any number of plans.
+// pass puts an inquiry to its sources once: for a search, for several searches that are
+// compared, or for calibration. Its findings serve any number of plans.
 type pass struct {
 	*lineUp
 	inquiry
@@ -42,9 +42,9 @@ type pass struct {
 	findings  []finding    // of those asked, in their order
 }
 
-// ask puts an inquiry to every source of it, in parallel, and returns with one finding
-// for each, at the latest when ctx is done. Sources that were not back by then are left
-// out; they end in their own time and let go of the view.
+// ask puts an inquiry to all its sources in parallel. It returns one finding for each, at
+// the latest when ctx is done. Sources that have not answered by then are left out. They
+// end later and release the view.
 func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 	p := &pass{lineUp: l, inquiry: q, view: view, encodings: make([]encoding, len(l.experts)),
 		asked: make([]int, 0, len(q.wanted)), findings: make([]finding, 0, len(q.wanted))}
@@ -110,8 +110,8 @@ func (p *pass) start(ctx context.Context, at int) {
 	}()
 }
 
-// begin and end surround what goes on beside the request, and may outlive it: whoever
-// waits for the line-up waits for that.
+// begin and end surround work that may outlive the request. Whoever waits for the line-up
+// waits for that work.
 func (p *pass) begin() { p.view.hold(); p.hold() }
 
 func (p *pass) end() { p.view.letGo(); p.leave() }
@@ -149,8 +149,7 @@ func (p *pass) settle(ctx context.Context, f *finding) {
 	p.observer.Source(ctx, f.source.name(), f.status, f.cause)
 }
 
-// unselected fails every source when it could not be found out which passages they
-// may find.
+// unselected fails every source if the filter could not be evaluated.
 func (p *pass) unselected(ctx context.Context, cause error) {
 	for i := range p.findings {
 		f := &p.findings[i]
@@ -192,8 +191,8 @@ func (p *pinned) letGo() {
 	}
 }
 
-// stage runs a step of a source, notes how many milliseconds it took, and
-// tells the observer. A step that nobody waits for any more is not begun.
+// stage runs a step of a source, records its duration in milliseconds, and tells the
+// observer. It does not begin a step of a request that has ended.
 func (e *Engine) stage(ctx context.Context, source, stage string, took *float64, step func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -215,11 +214,10 @@ func (e *Engine) search(ctx context.Context, f *finding, step func() error) erro
 // ErrFault is the error of a source one of whose mapped files cannot be read.
 var ErrFault = errors.New("a file that is mapped into memory cannot be read: it was cut, or its disk fails")
 
-// guard runs step and makes an error of a panic: an expert may be a remote
-// engine, a foreign model or a third party's index, and one that breaks is to
-// be left out, not to take the server along. So is one whose mapped file was cut,
-// or lies on a disk that fails: the system says so by a fault (SIGBUS) wherever it
-// is read.
+// guard runs step and turns a panic into an error. An expert may be a remote engine, a
+// foreign model or a third party's index: if one breaks, it is left out, and the server
+// goes on. The same holds if its mapped file was truncated or its disk fails, which the
+// system reports by a fault (SIGBUS) when the file is read.
 func guard(step func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -234,8 +232,8 @@ func guard(step func() error) (err error) {
 	return step()
 }
 
-// checkHits refuses what no fusion could use: a score that is not finite, a
-// passage that does not exist. Hits out of order are put in order.
+// checkHits refuses hits that no fusion can use: a score that is not finite, a passage
+// that does not exist. It sorts hits that are out of order.
 func checkHits(hits []rank.Hit, passages int) error {
 	for _, h := range hits {
 		if int64(h.Ordinal) >= int64(passages) {

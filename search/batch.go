@@ -57,7 +57,7 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 		answer := <-answers[i]
 		answers[i] = nil
 		if next := i + e.limits.BatchParallel; next < len(requests) {
-			// Before this one is delivered: one that is being sent holds no encoder.
+			// This one is delivered afterwards: an answer that is being sent needs no encoder.
 			begin(next)
 		}
 		if err := deliver(answer); err != nil {

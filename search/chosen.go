@@ -10,7 +10,7 @@ import (
 	"conclave/corpus"
 )
 
-// candidate is words of a passage that may be the answer.
+// candidate is a run of words of a passage that may be the answer.
 type candidate struct {
 	passage int // into those that were read
 	Span

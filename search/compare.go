@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// Compare answers one question in several ways from one pass of encoding and
-// search: what every request would be answered alone, but every source is
-// asked once for all of them. It is how methods, and sources alone, are
-// measured on the same findings.
+// Compare answers one question in several ways. Each answer is that of a search of its own,
+// but every source is asked once for all of them. Evaluation thus measures methods and
+// single sources on the same findings.
 //
 // The requests may differ in what happens after the sources have answered, and
 // in which sources take part: K, Fusion, Experts, BM25, Late, Missing, Weights,

@@ -67,13 +67,12 @@ type WordIndex interface {
 	Explain(ctx context.Context, question string, passage rank.Ordinal) ([]TermScore, error)
 }
 
-// Passages are the texts. What Passage returns stays valid after the View is
-// released.
+// Passages are the texts. A passage stays valid after the View is released.
 type Passages interface {
 	// Len is how many there are.
 	Len() int
-	// Ordinals is what every ordinal is below: Len, or more where some of the
-	// passages were deleted.
+	// Ordinals is one more than the highest ordinal: Len, or more if passages were
+	// deleted.
 	Ordinals() int
 	// Read returns passages in the order of their ordinals in the list.
 	Read(ctx context.Context, passages []rank.Ordinal) ([]corpus.Passage, error)
@@ -115,7 +114,7 @@ type IndexInfo struct {
 	Parts    bool               // vectors are of parts of passages
 	Owner    string             // the expert whose vectors these are; "": its own
 	Recall   map[string]float64 // "recall@10", "recall@100" against exact search, as measured at build
-	Warnings []string           // what somebody who serves it should know
+	Warnings []string           // for the operator
 }
 
 // View is one generation of a collection. Its ordinals mean the same passages

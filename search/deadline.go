@@ -14,7 +14,7 @@ type Turns interface {
 	Turn(ctx context.Context) (done func(), err error)
 }
 
-// everybody gives a turn to everyone at once.
+// everybody gives a turn at once.
 type everybody struct{}
 
 func (everybody) Turn(context.Context) (func(), error) { return func() {}, nil }

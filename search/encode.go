@@ -18,8 +18,8 @@ type encoding struct {
 	took   float64 // milliseconds
 }
 
-// encode is the question as an expert encodes it. Of those that share an encoder
-// whoever comes first runs that of the first expert asked, and the others wait.
+// encode returns the question as an expert encodes it. Of the experts that share an
+// encoder, the first caller runs it, and the others wait.
 func (p *pass) encode(ctx context.Context, x *dense) *encoding {
 	e := &p.encodings[x.encoder]
 	e.once.Do(func() {

@@ -66,9 +66,9 @@ func (l *lineUp) specialists(q *inquiry) []int {
 // encoder passes one after the other take less time than eight that share the
 // machine.
 //
-// When the reference fails nobody knows who is familiar, and all are asked; when
-// its queue is full, or time is up, the specialists share its fate: to ask more
-// than usual is the last thing that a full server needs.
+// If the reference fails, familiarity is unknown, and all specialists are asked. If its
+// queue is full or time is up, no specialist is asked either: a full server must not do
+// more work than usual.
 func (p *pass) askFamiliar(ctx context.Context, specialists []int) {
 	defer p.end()
 	encoded := p.encode(ctx, p.reference)

@@ -11,8 +11,8 @@ import (
 	"conclave/rank"
 )
 
-// fetch makes the response of the fused rankings: the texts, how every score
-// came about, and how every source fared.
+// fetch makes the response of the fused rankings: texts, contributions, and the status of
+// every source.
 func (a *answer) fetch(ctx context.Context) error {
 	p := a.plan
 	if a.known != nil && a.specialists(&p.inquiry) != nil {
@@ -78,8 +78,8 @@ func (p *plan) abstains(confidence *float64) bool {
 	return p.minConfidence > 0 && (confidence == nil || *confidence < p.minConfidence)
 }
 
-// fared says how every source fared. With one method the weights are its
-// own; in a list they differ by ranking and stand in the contributions.
+// fared returns the status of every source. With one method it has that method's weights.
+// In a list of methods the weights differ by ranking and are in the contributions.
 func (a *answer) fared(ctx context.Context) []Source {
 	sources := make([]Source, len(a.findings))
 	for i, f := range a.findings {
@@ -209,8 +209,8 @@ func contributionOf(source string, part *fusion.Part) Contribution {
 	return c
 }
 
-// explain returns the terms of a result's scores, of every source that has such. An explanation that fails is left out: the answer stands
-// without it.
+// explain returns the terms of a result's scores, of every source that has terms. If an
+// explanation fails, the answer comes without it.
 func (a *answer) explain(ctx context.Context, item fusion.Item) []TermScore {
 	var all []TermScore
 	for _, part := range item.Parts {
@@ -232,9 +232,9 @@ func (a *answer) explain(ctx context.Context, item fusion.Item) []TermScore {
 	return all
 }
 
-// printed is a number as answers show it: nine decimals. The contributions of
-// a result add up to its score to far less than 1e-6 then, and a float32 such
-// as 0.7123 does not drag its binary tail along.
+// printed rounds a number to the nine decimals of an answer. The contributions of a result
+// then add up to its score to far less than 1e-6, and a float32 such as 0.7123 has no
+// further digits.
 func printed(x float64) float64 {
 	const decimals = 1e9
 	if math.Abs(x) > 1e6 { // no digits to spare

@@ -53,7 +53,7 @@ func (a *answer) settings() fusion.Settings {
 	return s
 }
 
-// observe says of every source that answered what a gate wants to know, once
+// observe returns what a gate reads of each source that answered. It computes that once
 // for a request.
 func (a *answer) observe(ctx context.Context) []fusion.Observed {
 	if a.seen == nil {
@@ -87,9 +87,8 @@ func (a *answer) observed(ctx context.Context, q *familiarities, random bool) []
 	return sources
 }
 
-// ready finds out what fusing would have to wait for: the question as the
-// reference encodes it, where a method weighs by that or it is there anyway. Where it
-// cannot be had every expert counts as a generalist, and a note under Degraded says so.
+// ready encodes the question by the reference if a method weighs by familiarity. If that
+// fails, every expert counts as a generalist, and a note under Degraded says so.
 func (a *answer) ready(ctx context.Context) {
 	if a.known = a.encoded(); a.known != nil || a.reference == nil || !a.plan.gated() {
 		return

@@ -161,8 +161,8 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 	return &m
 }
 
-// checkGranularities wants the sources among which cce chooses, which what sources said
-// does not tell, and refuses them with another method.
+// checkGranularities requires the names of the sources among which cce chooses, since the
+// candidates do not tell them. It refuses such names for other methods.
 func (e *evidence) checkGranularities(r *FuseRequest, m *fusion.Method, wrong *problems) {
 	if !m.Granular {
 		if len(r.Granularities) > 0 || r.Temperature != 0 {

@@ -84,7 +84,7 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 	return e
 }
 
-// inOrder wants each source's ranks to be those of its scores.
+// inOrder requires the ranks of each source to be those of its scores.
 func (e *evidence) inOrder(wrong *problems) {
 	for column, name := range e.sources {
 		var hits []fusion.Said
@@ -115,8 +115,8 @@ func kindNamed(source string) fusion.SourceKind {
 	return fusion.Generalist
 }
 
-// said is what the source said itself: a score that only stands in for one counts as
-// none, and the method makes it up again.
+// said returns the source's own score. A score that was filled in counts as missing, and
+// the method fills it in again.
 func (v *Said) said() (said fusion.Said, problem string) {
 	if v.Score == nil || v.Origin == fusion.FromMin.String() || v.Origin == fusion.FromNone.String() {
 		if v.Rank != nil {

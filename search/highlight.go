@@ -13,8 +13,8 @@ import (
 	"conclave/rank"
 )
 
-// Highlight is a word of a passage that tokens of the question matched best, in late
-// interaction, or the part of it by which an expert of parts scored it.
+// A Highlight is a word of a passage that tokens of the question matched best in late
+// interaction, or the part by which an expert with parts scored the passage.
 type Highlight struct {
 	Field string `json:"field"` // "title" or "text"
 	Start int    `json:"start"` // in bytes of UTF-8

@@ -9,8 +9,8 @@ import (
 	"conclave/fusion"
 )
 
-// LineUp is the experts that are asked, and how their answers are fused by default:
-// all that changes when an expert is added or removed, or with a new calibration. What
+// LineUp is everything that changes when an expert joins or leaves, or with a new
+// calibration: the experts that are asked, and how their answers are fused by default. What
 // changes with a generation comes from the Corpus.
 type LineUp struct {
 	Experts []Expert // in the order in which answers name them
@@ -21,8 +21,8 @@ type LineUp struct {
 	Defaults Defaults // zero values: see Defaults
 	// Readers mark the words that answer; the first does so where a request names none.
 	Readers []LoadedReader
-	// Absent are experts of the collection that cannot be searched, and why: every
-	// answer of a request that does not name its experts says so under Degraded.
+	// Absent are experts of the collection that cannot be searched, and why. The answer to
+	// a request that does not name its experts lists them under Degraded.
 	Absent []Missing
 	// Reference is the expert whose vectors of questions the experts'
 	// Representatives were made with, "" when there is none: then familiarity

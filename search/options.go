@@ -33,10 +33,9 @@ func takes(option string) func(fusion.Method) bool {
 	}
 }
 
-// checkOptions refuses what none of the methods asked for would look at, so that
-// nobody believes in what does nothing. Of a list of methods one has to look at it.
-// "late": false is no option of a method: it leaves late interaction out, as the others
-// do anyway.
+// checkOptions refuses an option that none of the methods uses, so that no option is
+// ignored. "late": false is no option of a method: it leaves late interaction out, as
+// methods other than the gate do anyway.
 func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *problems) {
 	if len(methods) == 0 {
 		return // told already

@@ -118,8 +118,8 @@ func (l *lineUp) leftOut(p *plan, expert int) string {
 	return reason
 }
 
-// leavesOut is why a method has no use for a source; "" where it has: one that
-// weighs experts by how sure they are goes without those that cannot say.
+// leavesOut returns why a method does not use a source; "" if it does. A method that weighs
+// experts by their confidence leaves out those that have none.
 func (l *lineUp) leavesOut(p *plan, m plannedMethod, at int) string {
 	if m.Granular && at < len(l.experts) && !l.experts[at].granular {
 		return fmt.Sprintf("%s ranks by granularities, and this is none, or calibration chose others", m.Name)

@@ -18,7 +18,7 @@ func (a *answer) read(ctx context.Context) error {
 	a.extracts = []Extract{}
 	reader := a.plan.reader
 	if words, _, unknown := reader.KnownWords(a.question); words == 0 || 2*unknown > words || len(a.toRead) == 0 {
-		return nil // in a script that it was not trained on: whatever it marked would be a guess
+		return nil // the question is in a script that the reader was not trained on
 	}
 	passages, err := a.texts(ctx, a.toRead)
 	if err != nil {

@@ -23,9 +23,8 @@ func takeRoom(ctx context.Context, bytes int) error {
 	return nil
 }
 
-// after waits for the answers that are delivered before this one. How long its reader
-// takes for them is not the search's time: the context that comes back has as much
-// left as before.
+// after waits until the answers before this one are delivered. That time does not count:
+// the context that it returns has as much time left as before.
 func after(batch, search context.Context, ahead <-chan struct{}) (left context.Context, waited time.Duration, cancel context.CancelFunc, err error) {
 	began := time.Now()
 	end, _ := search.Deadline()

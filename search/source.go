@@ -43,7 +43,7 @@ func (x *identity) kind() string       { return x.sort }
 func (x *identity) there(Indexes) bool { return true }
 func (x *identity) chance() Chance     { return x.own }
 
-// finding is what one source came back with.
+// finding is the result of one source.
 type finding struct {
 	source source
 	at     int // into the line-up's sources
@@ -58,14 +58,14 @@ type finding struct {
 	// follows has no hits: it scores what the others found.
 	score   func(ctx context.Context, passages []rank.Ordinal, out []float32) error
 	follows bool
-	// explain tells how a passage's score comes about; nil: it cannot be told.
+	// explain returns the terms of a passage's score; nil: the source has none.
 	explain func(ctx context.Context, passage rank.Ordinal) ([]TermScore, error)
-	// highlight finds what a passage was scored by; nil: it cannot be told.
+	// highlight finds the words or the part by which a passage was scored; nil: the source
+	// cannot tell.
 	highlight func(passage rank.Ordinal, text corpus.Passage) ([]Highlight, error)
 	// upperBound is what no score exceeds; 0: not known.
 	upperBound float64
-	// close: scores are to be compared with those of random passages, which says how
-	// close the found ones are.
+	// close: scores are also computed for random passages, as a scale for the hits' scores.
 	close bool
 	// sure is how sure the source is of itself; nil: not asked for, or not to be had.
 	sure *certainty
