@@ -134,17 +134,9 @@ func (c *Cluster) start(i int) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	root := string(c.installation)
-	cmd := exec.Command(c.installation.java(),
-		"-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ActiveProcessorCount=2",
-		"--add-opens=java.base/java.nio.file=ALL-UNNAMED", "--enable-native-access=ALL-UNNAMED",
-		"-Dopensearch.path.conf="+filepath.Join(home, "config"),
-		"-cp", filepath.Join(root, "classes")+string(os.PathListSeparator)+filepath.Join(root, "jars", "*"), "ClusterNode",
-		"cluster.name="+filepath.Base(c.folder), "node.name="+name, "network.host=127.0.0.1",
-		"path.home="+home, "path.data="+filepath.Join(home, "data"),
-		"http.type=netty4", "http.port="+strconv.Itoa(n.http), "transport.type=netty4", "transport.port="+strconv.Itoa(n.transport),
-		"discovery.seed_hosts="+strings.Join(seeds, ","), "cluster.initial_cluster_manager_nodes="+strings.Join(names, ","),
-		"cluster.routing.allocation.disk.threshold_enabled=false")
+	cmd := exec.Command(c.installation.java(), append([]string{"-XX:AOTCache=" + c.installation.trained()},
+		c.installation.arguments(home, name, n.http, n.transport, "cluster.name="+filepath.Base(c.folder),
+			"discovery.seed_hosts="+strings.Join(seeds, ","), "cluster.initial_cluster_manager_nodes="+strings.Join(names, ","))...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = home, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

@@ -7,7 +7,10 @@ import org.opensearch.env.Environment;
 import org.opensearch.node.Node;
 import org.opensearch.plugins.PluginInfo;
 
-/** One node of OpenSearch. Its arguments are settings, NAME=VALUE. It runs until it is killed. */
+/**
+ * One node of OpenSearch. Its arguments are settings, NAME=VALUE. It runs until it is killed,
+ * or with -Donce=true until it has started.
+ */
 public final class ClusterNode extends Node {
   private ClusterNode(Environment environment, Collection<PluginInfo> plugins) {
     super(environment, plugins, false);
@@ -28,6 +31,9 @@ public final class ClusterNode extends Node {
             plugin(org.opensearch.index.reindex.ReindexModulePlugin.class),
             plugin(org.opensearch.knn.plugin.KNNPlugin.class));
     new ClusterNode(new Environment(all, Path.of(all.get("path.home"), "config")), plugins).start();
+    if (Boolean.getBoolean("once")) {
+      System.exit(0);
+    }
     Thread.currentThread().join();
   }
 
