@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -88,6 +91,26 @@ func printSources(w *errWriter, sources []search.Source) {
 		if s.Truncated {
 			w.printf("%s read only the beginning of the question: it is too long\n", cut(s.Name, 20))
 		}
+		printDomains(w, s)
+	}
+}
+
+// leastShown is the probability below which a domain is not shown.
+const leastShown = .05
+
+// printDomains writes of which domains a question is, as a gate says, the likeliest first.
+func printDomains(w *errWriter, s search.Source) {
+	likely := slices.SortedFunc(maps.Keys(s.Domains), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.Domains[b], s.Domains[a]), cmp.Compare(a, b))
+	})
+	var shown []string
+	for _, name := range likely {
+		if s.Domains[name] >= leastShown {
+			shown = append(shown, fmt.Sprintf("%s %.2f", printable(name), s.Domains[name]))
+		}
+	}
+	if len(shown) > 0 {
+		w.printf("%s: the question is of %s\n", cut(s.Name, 20), cut(strings.Join(shown, ", "), 38))
 	}
 }
 

@@ -22,9 +22,13 @@ func TestAnswersFit(t *testing.T) {
 		r.Sources = append(r.Sources, search.Source{Name: name, Kind: "dense", Status: "skipped", Hits: 1000, Weight: &half, Familiarity: &half, Chance: &half, Confidence: &half, Truncated: true})
 		r.Results[0].Contributions = append(r.Results[0].Contributions, search.Contribution{Source: name, Origin: "scored", Contribution: -10.5})
 	}
+	r.Sources[3].Domains = map[string]float64{"health": .97, "law": .04, "tales": .06, strings.Repeat("long", 20): .05}
 	var out bytes.Buffer
 	if err := printAnswer(&out, r, columns(&out)); err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), ": the question is of health 0.97, tales 0.06, longlong") {
+		t.Errorf("domains are not told: %s", out.String())
 	}
 	if !strings.Contains(out.String(), "1.   0.0000  tales/0006  A very long") {
 		t.Errorf("the id does not come first: %s", out.String())
