@@ -1,8 +1,7 @@
 package calibration
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -73,17 +72,13 @@ type ExpertRecord struct {
 	After       float64 `yaml:"ece_after"`
 }
 
-// RecordSum is the SHA-256 of the file with a collection's record, in hexadecimal; "" if
-// there is none.
-func RecordSum(folder string) (string, error) {
+// RecordText is the text of a collection's record; nil where there is none.
+func RecordText(folder string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(folder, RecordFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	} else if err != nil {
-		return "", err
+		return nil, nil
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
+	return text, err
 }
 
 // Check returns an error for a record that cannot be served.
@@ -156,30 +151,35 @@ func ParseRecord(data []byte) (*Record, error) {
 // ReadRecord reads the calibration in a collection's folder; nil where there
 // is none.
 func ReadRecord(folder string) (*Record, error) {
-	path := filepath.Join(folder, RecordFile)
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	data, err := RecordText(folder)
+	if data == nil || err != nil {
 		return nil, err
 	}
 	r, err := ParseRecord(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, RecordFile), err)
 	}
 	return r, nil
 }
 
-// Write puts the record into a collection's folder: whole and durable, or not at all.
-func (r *Record) Write(folder string) error {
+// Text is the record as it is kept.
+func (r *Record) Text() ([]byte, error) {
 	r.Format = recordFormat
 	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	err := writeYAML(&text, "", r)
+	return text.Bytes(), err
+}
+
+// Write puts the record into a collection's folder: whole and durable, or not at all.
+func (r *Record) Write(folder string) error {
+	text, err := r.Text()
+	if err != nil {
 		return err
 	}
-	return disk.ReplaceFile(disk.OS{}, filepath.Join(folder, RecordFile), func(file *disk.Replacement) error {
-		return writeYAML(file, "", r)
-	})
+	return PutRecord(folder, text)
 }
 
 // PutRecord puts the text of a record into a collection's folder, as it is.

@@ -8,6 +8,7 @@
 package configs
 
 import (
+	"cmp"
 	_ "embed" // of the defaults
 	"time"
 )
@@ -45,6 +46,9 @@ type Config struct {
 	// Warnings are for people: what looks like a mistake and is not an error.
 	Warnings []string `yaml:"-"`
 }
+
+// Passages is where passages are: the store, or the folder of the collection.
+func (c Config) Passages() string { return cmp.Or(c.Store, c.Collection) }
 
 // Cluster says how Store is accessed, and how a new index is laid out.
 type Cluster struct {

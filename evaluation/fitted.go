@@ -1,6 +1,8 @@
 package evaluation
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,17 +14,19 @@ import (
 // Calibrated notes which calibration is in the collection's folder, and the domains that
 // it was fitted on: figures that are measured on them do not hold for new questions. A set
 // of questions that was changed since the calibration counts as another one.
-func (o *MeasureOptions) Calibrated(folder string, domains []questions.Domain) (err error) {
-	if o.About.Calibration, err = calibration.RecordSum(folder); err != nil {
-		return err
+func (o *MeasureOptions) Calibrated(record []byte, domains []questions.Domain) error {
+	if len(record) == 0 {
+		return nil
 	}
-	record, err := calibration.ReadRecord(folder)
+	sum := sha256.Sum256(record)
+	o.About.Calibration = hex.EncodeToString(sum[:])
+	by, err := calibration.ParseRecord(record)
 	if err != nil {
 		return err
 	}
 	var names []string
 	for _, d := range domains {
-		if record != nil && slices.ContainsFunc(record.Questions, func(s calibration.QuestionSet) bool { return s.SHA256 == d.SHA256 || s.SHA256 == d.Whole }) {
+		if slices.ContainsFunc(by.Questions, func(s calibration.QuestionSet) bool { return s.SHA256 == d.SHA256 || s.SHA256 == d.Whole }) {
 			names = append(names, d.Name)
 		}
 	}

@@ -48,6 +48,9 @@ func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
 	return n, err
 }
 
+// Known are the numbers as they were asked for last.
+func (c *Corpus) Known() Statistics { return *c.counts.Load() }
+
 // Acquire implements search.Corpus.
 func (c *Corpus) Acquire() search.View {
 	t := c.table.Load()

@@ -80,6 +80,21 @@ func (m *Manifest) Expert(name string) (Expert, bool) {
 	return m.Experts[at], true
 }
 
+// CheckEncoders is an error where an encoder is not the one that made the vectors of its
+// expert, or the expert has none. It names both.
+func (m *Manifest) CheckEncoders(encoders ...collection.Encoder) error {
+	for _, e := range encoders {
+		has, ok := m.Expert(e.Name())
+		switch {
+		case !ok:
+			return fmt.Errorf("the store has no vectors of expert %q (it has: %v)", e.Name(), names(m.Experts))
+		case has.Fingerprint != e.Fingerprint() || has.Dimension != e.Dimension():
+			return fmt.Errorf("the vectors of expert %q were made by the passage encoder %.16s (%d numbers), and the bundle here is %.16s (%d numbers): use the bundle that made them", e.Name(), has.Fingerprint, has.Dimension, e.Fingerprint(), e.Dimension())
+		}
+	}
+	return nil
+}
+
 // keepers are the experts with vectors of their own.
 func (m *Manifest) keepers() (out []Expert) {
 	for _, x := range m.Experts {

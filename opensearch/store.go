@@ -142,6 +142,18 @@ func makeIndex(ctx context.Context, client Requester, index string, plan *Manife
 	return made, nil
 }
 
+// Calibrate keeps the text of a calibration with the index, "" for none.
+func (s *Store) Calibrate(ctx context.Context, text string) error {
+	about := s.about
+	if about.Manifest == nil {
+		return ErrUnfinished
+	}
+	m := *about.Manifest
+	m.Calibration = text
+	about.Manifest = &m
+	return s.putMapping(ctx, about, nil)
+}
+
 // putMapping writes _meta, and fields that are new.
 func (s *Store) putMapping(ctx context.Context, about meta, fields object) error {
 	change := object{"_meta": object{"conclave": about}}

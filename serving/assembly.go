@@ -20,6 +20,7 @@ import (
 	shipped "conclave/experts"
 	"conclave/fusion"
 	"conclave/models"
+	"conclave/opensearch"
 	"conclave/search"
 	"conclave/serving/view"
 )
@@ -34,10 +35,11 @@ type Options struct {
 	Uncalibrated bool
 }
 
-// Assembly is a collection opened for searching, with its experts and the engine
-// on top.
+// Assembly is a collection or a store opened for searching, with its experts and the
+// engine on top.
 type Assembly struct {
-	Collection *collection.Collection
+	Collection *collection.Collection // nil: passages are in a store
+	Store      *opensearch.Corpus     // nil: they are in a collection
 	Experts    *Experts
 	Engine     *search.Engine
 
@@ -72,8 +74,11 @@ func Assemble(o Options) (*Assembly, error) {
 	return a, nil
 }
 
-// load opens the collection for reading, and the experts.
+// load opens the collection for reading, or the store, and the experts.
 func (a *Assembly) load() (err error) {
+	if a.options.Config.Store != "" {
+		return a.loadStore()
+	}
 	config := a.options.Config
 	if a.Collection, err = collection.Open(config.Collection); err != nil {
 		return fmt.Errorf("opening the collection %s: %w", config.Collection, err)
@@ -84,10 +89,17 @@ func (a *Assembly) load() (err error) {
 	if err := g.CheckRecall(floors(config.Index)); err != nil {
 		return err
 	}
-	names := searchedExperts(config, g)
+	return a.loadExperts(g.Experts(), g.CheckEncoders)
+}
+
+// loadExperts opens the experts to search with. stored are those that passages have
+// vectors of, and check compares encoders with them.
+func (a *Assembly) loadExperts(stored []collection.ExpertFiles, check func(...collection.Encoder) error) (err error) {
+	config := a.options.Config
+	names := searchedExperts(config, stored)
 	config.Encoder.Threads = threadsOfOne(config, len(names))
 	var failed map[string]error
-	if a.Experts, failed, err = openSome(config, a.options.Log, names, owners(g.Experts())); err != nil {
+	if a.Experts, failed, err = openSome(config, a.options.Log, names, owners(stored)); err != nil {
 		return err
 	}
 	if err := errors.Join(a.spare(failed), a.Experts.openReaders()); err != nil {
@@ -97,17 +109,25 @@ func (a *Assembly) load() (err error) {
 	for _, e := range a.Experts.opened {
 		encoders = append(encoders, e)
 	}
-	return g.CheckEncoders(encoders...)
+	return check(encoders...)
+}
+
+// corpus is what the engine searches.
+func (a *Assembly) corpus() search.Corpus {
+	if a.Store != nil {
+		return a.Store
+	}
+	return view.Of(a.Collection)
 }
 
 // searchedExperts are the names of the experts to search with.
-func searchedExperts(config configs.Config, g *collection.Generation) []string {
+func searchedExperts(config configs.Config, stored []collection.ExpertFiles) []string {
 	var names []string
 	for _, x := range config.Experts {
 		names = append(names, x.Name)
 	}
 	if len(names) == 0 {
-		for _, x := range g.Experts() {
+		for _, x := range stored {
 			names = append(names, x.Name)
 		}
 	}
@@ -135,7 +155,7 @@ func (a *Assembly) start(turns search.Turns) (err error) {
 	if a.lineUp, err = a.newLineUp(); err != nil {
 		return err
 	}
-	a.Engine, err = search.NewEngine(search.EngineConfig{LineUp: a.lineUp, Corpus: view.Of(a.Collection), Limits: limitsOf(a.options.Config.Limits),
+	a.Engine, err = search.NewEngine(search.EngineConfig{LineUp: a.lineUp, Corpus: a.corpus(), Limits: limitsOf(a.options.Config.Limits),
 		Observer: a.options.Observer, Turns: turns})
 	return err
 }

@@ -15,7 +15,7 @@ import (
 func newAPI(o ServerOptions, metrics *handlers.Metrics, control *admission.Control) (*handlers.API, error) {
 	config := o.Config
 	if o.Name == "" {
-		folder, err := filepath.Abs(config.Collection)
+		folder, err := filepath.Abs(config.Passages())
 		if err != nil {
 			return nil, fmt.Errorf("the collection's folder: %w", err)
 		}

@@ -13,11 +13,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// registerCollection shows the program and the collection that it serves in /metrics.
-func registerCollection(metrics *handlers.Metrics, c *collection.Collection, version string) error {
+// registerPassages shows the program and what it serves in /metrics.
+func registerPassages(metrics *handlers.Metrics, a *Assembly, version string) error {
 	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_build_info", Help: "1, with what this program is.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}}, func() float64 { return 1 })
 	err := metrics.Register(build)
+	if a.Store != nil {
+		return errors.Join(err, metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_passages", Help: "Passages of the store, as it was asked last."},
+			func() float64 { return float64(a.Store.Known().Passages) })))
+	}
 	for _, m := range []struct {
 		name, help string
 		value      func(*collection.Generation) float64
@@ -28,7 +32,7 @@ func registerCollection(metrics *handlers.Metrics, c *collection.Collection, ver
 		{"collection_bytes", "Bytes of the segments' files.", func(g *collection.Generation) float64 { return float64(g.Bytes()) }},
 	} {
 		err = errors.Join(err, metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + m.name, Help: m.help}, func() float64 {
-			g := c.Acquire()
+			g := a.Collection.Acquire()
 			defer g.Release()
 			return m.value(g)
 		})))

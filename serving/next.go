@@ -3,7 +3,6 @@ package serving
 import (
 	"slices"
 
-	"conclave/calibration"
 	shipped "conclave/experts"
 	"conclave/search"
 )
@@ -29,7 +28,7 @@ func (a *Assembly) Improvements() []Improvement {
 	if a.LineUp().Reference == "" {
 		out = append(out, Improvement{"a specialist, where one of these is near your domain", shipped.Specialists()})
 	}
-	if record, err := calibration.ReadRecord(a.options.Config.Collection); record == nil && err == nil {
+	if record, err := a.record(); record == nil && err == nil {
 		out = append(out, Improvement{Why: "a hundred or more of your questions, with their passages"})
 	}
 	return out

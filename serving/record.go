@@ -9,7 +9,6 @@ import (
 
 	"conclave/calibration"
 	"conclave/search"
-	"conclave/serving/view"
 )
 
 // calibrationUse says which calibration the line-up was made with.
@@ -34,10 +33,59 @@ func stampOfRecord(folder string) recordStamp {
 	return recordStamp{info.Size(), info.ModTime()}
 }
 
+// RecordText is the calibration of the collection or of the store; nil: there is none.
+func (a *Assembly) RecordText() ([]byte, error) {
+	if a.Store == nil {
+		return calibration.RecordText(a.options.Config.Collection)
+	}
+	if text := a.Store.Store().Manifest().Calibration; text != "" {
+		return []byte(text), nil
+	}
+	return nil, nil
+}
+
+// record is RecordText, read.
+func (a *Assembly) record() (*calibration.Record, error) {
+	text, err := a.RecordText()
+	if len(text) == 0 || err != nil {
+		return nil, err
+	}
+	record, err := calibration.ParseRecord(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.recordAt(), err)
+	}
+	return record, nil
+}
+
+// recordAt is where the calibration is, for people.
+func (a *Assembly) recordAt() string {
+	if a.Store != nil {
+		return "the calibration of store " + a.Store.Store().Index()
+	}
+	return filepath.Join(a.options.Config.Collection, calibration.RecordFile)
+}
+
+// Calibrate puts a calibration where searches find it, and says where.
+func (a *Assembly) Calibrate(ctx context.Context, record *calibration.Record) (at string, err error) {
+	at = a.recordAt()
+	if a.Store == nil {
+		err = record.Write(a.options.Config.Collection)
+	} else {
+		var text []byte
+		if text, err = record.Text(); err == nil {
+			err = a.Store.Store().Calibrate(ctx, string(text))
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("writing %s: %w", at, err)
+	}
+	return at, nil
+}
+
 // recalibrated reports whether the collection's calibration is another one than was
 // looked at last.
 func (a *Assembly) recalibrated() bool {
-	return stampOfRecord(a.options.Config.Collection) != a.calibration.stamp
+	return a.Store == nil && stampOfRecord(a.options.Config.Collection) != a.calibration.stamp
 }
 
 // newLineUp is the line-up by the collection's calibration. One that the experts at
@@ -50,7 +98,7 @@ func (a *Assembly) newLineUp() (search.LineUp, error) {
 	}
 	c := &a.calibration
 	c.stamp = stampOfRecord(a.options.Config.Collection) // before it is read: one that comes now is seen later
-	record, refused := calibration.ReadRecord(a.options.Config.Collection)
+	record, refused := a.record()
 	if refused != nil && a.Engine == nil {
 		return search.LineUp{}, refused
 	}
@@ -92,7 +140,7 @@ func (a *Assembly) refuse(why error) {
 	if a.calibration.accepted != nil {
 		instead = "the one before is used"
 	}
-	a.calibration.refused = fmt.Sprintf("the calibration %s cannot be used, %s: %v", filepath.Join(a.options.Config.Collection, calibration.RecordFile), instead, why)
+	a.calibration.refused = fmt.Sprintf("the calibration %s cannot be used, %s: %v", a.recordAt(), instead, why)
 	if a.calibration.refused != before {
 		a.options.Log.Warn(a.calibration.refused)
 	}
@@ -101,7 +149,7 @@ func (a *Assembly) refuse(why error) {
 // answers is an error where an engine refuses a line-up, since it could not answer by
 // its default method.
 func (a *Assembly) answers(made search.LineUp) error {
-	engine, err := search.NewEngine(search.EngineConfig{LineUp: made, Corpus: view.Of(a.Collection), Limits: limitsOf(a.options.Config.Limits)})
+	engine, err := search.NewEngine(search.EngineConfig{LineUp: made, Corpus: a.corpus(), Limits: limitsOf(a.options.Config.Limits)})
 	if err != nil {
 		return err
 	}

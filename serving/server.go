@@ -103,7 +103,7 @@ func (s *Server) load(observer handlers.Observer, control *admission.Control) (q
 	if err := s.assembly.load(); err != nil {
 		return nil, err
 	}
-	if !s.config.ReadOnly {
+	if !s.config.ReadOnly && s.assembly.Store == nil {
 		if err := s.openLive(); err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (s *Server) announce(metrics *handlers.Metrics, version string) error {
 		s.api.Readiness().Set(handlers.Component{Name: "expert " + x.name, Status: handlers.Ready, Warnings: []string{"is left out: its bundle cannot be used: " + x.cause.Error()}})
 	}
 	s.tellCalibration()
-	if err := errors.Join(metrics.Register(encoderMetrics{s.searched}), metrics.Register(recallMetric{s.assembly.Engine.Experts}), registerCollection(metrics, s.assembly.Collection, version)); err != nil {
+	if err := errors.Join(metrics.Register(encoderMetrics{s.searched}), metrics.Register(recallMetric{s.assembly.Engine.Experts}), registerPassages(metrics, s.assembly, version)); err != nil {
 		return err
 	}
 	s.api.Attach(s.assembly.Engine)
@@ -178,6 +178,9 @@ func (s *Server) Close() error {
 // stated in /readyz; searches of that expert fail and name the file, the others
 // answer.
 func (s *Server) verifyAhead() error {
+	if s.assembly.Collection == nil {
+		return nil
+	}
 	g := s.assembly.Collection.Acquire()
 	defer g.Release()
 	started := time.Now()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"conclave/ann"
 	"conclave/calibration"
@@ -14,6 +15,8 @@ import (
 	"conclave/configs"
 	"conclave/corpus"
 	"conclave/opensearch"
+	"conclave/rank"
+	"conclave/search"
 )
 
 // clusterOf is a client of the configured store's cluster, and the name of its index.
@@ -49,6 +52,26 @@ func OpenStore(ctx context.Context, config configs.Config) (*opensearch.Store, e
 	return opensearch.Open(ctx, client, index)
 }
 
+// loadStore is load for the configured store.
+func (a *Assembly) loadStore() error {
+	ctx, cancel := context.WithTimeout(context.Background(), openingStore)
+	defer cancel()
+	store, err := OpenStore(ctx, a.options.Config)
+	if err != nil {
+		return err
+	}
+	if a.Store, err = opensearch.NewCorpus(ctx, store); err != nil {
+		return fmt.Errorf("opening the store %s: %w", store.Index(), err)
+	}
+	if err := a.Store.ReadSample(ctx); err != nil {
+		return fmt.Errorf("reading a sample of the store %s: %w", store.Index(), err)
+	}
+	return a.loadExperts(expertsOf(store.Manifest()), store.Manifest().CheckEncoders)
+}
+
+// openingStore is how long the cluster has to say what a store is.
+const openingStore = time.Minute
+
 // StoredIn are the experts of the configured collection or store; nil where there is
 // none. Of a store whose indexing has not ended they are those that it will have.
 func StoredIn(ctx context.Context, config configs.Config) ([]collection.ExpertFiles, error) {
@@ -65,6 +88,11 @@ func StoredIn(ctx context.Context, config configs.Config) ([]collection.ExpertFi
 	} else if err != nil {
 		return nil, err
 	}
+	return expertsOf(m), nil
+}
+
+// expertsOf are the experts of a store as those of a collection.
+func expertsOf(m *opensearch.Manifest) []collection.ExpertFiles {
 	out := []collection.ExpertFiles{}
 	for _, x := range m.Experts {
 		f := collection.ExpertFiles{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Owner: x.Owner}
@@ -73,7 +101,32 @@ func StoredIn(ctx context.Context, config configs.Config) ([]collection.ExpertFi
 		}
 		out = append(out, f)
 	}
-	return out, nil
+	return out
+}
+
+// Passages find passages by their ids.
+type Passages interface {
+	Ordinal(id string) (rank.Ordinal, bool, error)
+}
+
+// Passages are those that searches see. done is to be called when they are not needed
+// any more.
+func (a *Assembly) Passages(ctx context.Context) (p Passages, done func()) {
+	if a.Store != nil {
+		return storedPassages{ctx, a.Store.Acquire().Passages()}, func() {}
+	}
+	g := a.Collection.Acquire()
+	return g, g.Release
+}
+
+// storedPassages ask a store.
+type storedPassages struct {
+	ctx context.Context
+	of  search.Passages
+}
+
+func (p storedPassages) Ordinal(id string) (rank.Ordinal, bool, error) {
+	return p.of.Ordinal(p.ctx, id)
 }
 
 // indexStore is Index into the configured store, with the opened experts.

@@ -25,7 +25,7 @@ func (s *Server) watch() error {
 		case <-s.running.Done():
 			return nil
 		}
-		if s.live == nil {
+		if s.live == nil && s.assembly.Collection != nil {
 			told = s.tellReload(told, s.reload(refused))
 		}
 		s.recalibrate()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"time"
 
 	"conclave/calibration"
@@ -54,7 +53,7 @@ and that the collection can answer by.`,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
+	addConfigFlags(flags, "collection", "store", "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 0)
 	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "how many experts with a domain \"auto\" asks, the most familiar with the question; 0: all")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions for a later measurement: an error if it shares one with --questions; may be repeated")
@@ -105,10 +104,11 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 		return err
 	}
 	record.Written = time.Now().UTC().Truncate(time.Second)
-	if err := record.Write(config.Collection); err != nil {
-		return fmt.Errorf("writing the calibration of %s: %w", config.Collection, err)
+	at, err := l.Calibrate(cmd.Context(), record)
+	if err != nil {
+		return err
 	}
-	_, _ = fmt.Fprintf(term.Out, "\nwrote %s: auto is now %s\n", filepath.Join(config.Collection, calibration.RecordFile), record.Auto)
+	_, _ = fmt.Fprintf(term.Out, "\nwrote %s: auto is now %s\n", at, record.Auto)
 	return nil
 }
 

@@ -63,7 +63,7 @@ With --state an interrupted evaluation continues where it stopped.`,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "collection", "bundles", "encoder.provider", "search.alpha")
+	addConfigFlags(flags, "collection", "store", "bundles", "encoder.provider", "search.alpha")
 	x.questions.bindLimit(command, 0)
 	flags.StringVar(&x.fusions, "fusions", "all", "fusion methods separated by commas; all (those that the sources allow, with variants); or none")
 	flags.StringArrayVar(&x.also, "also", nil, "a further `method`, \"NAME: FUSION experts=a,b bm25=no alpha=0.05 weights=a:2 missing=min normalisation=zscore\"; may be repeated")
@@ -103,14 +103,18 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	g := l.Collection.Acquire()
-	defer g.Release()
+	g, done := l.Passages(cmd.Context())
+	defer done()
 	if x.pool {
-		return x.pools(cmd.Context(), l.Engine, g, domains, term)
+		among, ok := g.(calibration.PoolPassages)
+		if !ok {
+			return usagef("--pool draws passages at random, which a store does not: name a collection")
+		}
+		return x.pools(cmd.Context(), l.Engine, among, domains, term)
 	}
 	for _, d := range domains {
 		if err := d.About(g); err != nil {
-			return fmt.Errorf("%s: %w", config.Collection, err)
+			return fmt.Errorf("%s: %w", config.Passages(), err)
 		}
 	}
 	o, err := x.options(cmd.Context(), l, config, domains, also)
@@ -190,9 +194,13 @@ func (x *evaluating) options(ctx context.Context, l *serving.Assembly, config co
 		return o, err
 	}
 	generation, passages := l.Engine.Generation()
-	o.About = evaluation.About{Collection: config.Collection, Generation: generation, Passages: passages, Experts: lineup,
+	o.About = evaluation.About{Collection: config.Passages(), Generation: generation, Passages: passages, Experts: lineup,
 		Version: version, Settings: config.Search}
-	if err := o.Calibrated(config.Collection, domains); err != nil {
+	record, err := l.RecordText()
+	if err == nil {
+		err = o.Calibrated(record, domains)
+	}
+	if err != nil {
 		return o, err
 	}
 	if x.alone && slices.ContainsFunc(lineup, func(e search.ExpertInfo) bool { return e.Name == shipped.Base }) {

@@ -37,7 +37,7 @@ printed figures are of questions that were not fitted on. --out writes the fit.`
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
+	addConfigFlags(flags, "collection", "store", "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 0)
 	flags.StringVar(&x.measured.Reader, "reader", "", "`name` of the reader (default: the first)")
 	flags.IntVar(&x.measured.Passages, "passages", 10, "how many passages of a ranking it reads")
@@ -63,8 +63,8 @@ func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term 
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	g := l.Collection.Acquire()
-	defer g.Release()
+	g, done := l.Passages(cmd.Context())
+	defer done()
 	bar := newProgress(term.Err)
 	x.measured.Timeout = evaluationTimeout
 	x.measured.Progress = func(done, total int) { bar.Report("reading", int64(done), int64(total), "questions") }

@@ -35,14 +35,14 @@ server has the same tools at /mcp.`,
 			return adapters.RelayTools(cmd.Context(), s.Address, s.Key, terminal.In, terminal.Out)
 		}),
 	}
-	addConfigFlags(command.Flags(), "collection", "bundles", "encoder.provider")
+	addConfigFlags(command.Flags(), "collection", "store", "bundles", "encoder.provider")
 	server.bind(command.Flags())
 	return command
 }
 
 // serveTools lets the program that started this one search a collection.
 func serveTools(cmd *cobra.Command, config configs.Config, terminal terminal) error {
-	folder, err := filepath.Abs(config.Collection)
+	folder, err := filepath.Abs(config.Passages())
 	if err != nil {
 		return err
 	}

@@ -29,8 +29,8 @@ func openMeasured(config configs.Config, term terminal, uncalibrated bool) (*ser
 
 // gather asks all questions, and shows how far it is.
 func gather(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) (*calibration.Evidence, error) {
-	g := l.Collection.Acquire()
-	defer g.Release()
+	g, done := l.Passages(ctx)
+	defer done()
 	bar := newProgress(term.Err)
 	defer bar.Finish()
 	return calibration.Gather(ctx, l.Engine, g, domains, evaluationTimeout, func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
