@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -24,6 +25,8 @@ type Access struct {
 	User     string
 	Password string
 	APIKey   string // in the place of a user
+	// Observe is called after each request to a node, at the same time by several; nil: it is not.
+	Observe func(Exchange)
 }
 
 // maxAnswer bounds what is read of an answer.
@@ -31,11 +34,16 @@ const maxAnswer = 512 << 20
 
 // Client sends requests to the nodes of a cluster, in turn. It is safe for concurrent use.
 type Client struct {
-	nodes         []*url.URL
+	nodes         []*node
 	http          *http.Client
 	authorization string
 	user          *url.Userinfo
+	observe       func(Exchange)
 	next          atomic.Uint64
+
+	searched, read durations // of _msearch, and of what else changes nothing
+	looking        sync.Mutex
+	looked         time.Time
 }
 
 // NewClient makes a client of the nodes. It connects to none yet.
@@ -57,9 +65,12 @@ func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	c := &Client{nodes: nodes, http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+	c := &Client{observe: a.Observe, http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse // credentials go to no other host
 	}}}
+	for _, u := range nodes {
+		c.nodes = append(c.nodes, &node{url: u})
+	}
 	switch {
 	case a.APIKey != "" && a.User != "":
 		return nil, errors.New("a cluster is accessed with a user or with an API key, not with both")
@@ -87,13 +98,17 @@ func isStatus(err error, status int) bool {
 	return errors.As(err, &s) && s.Status == status
 }
 
-// Do sends a request to a node and gives the body of its answer. Where no connection to a
-// node can be made, nothing was sent, and the next one is asked. Another status than 2xx
-// is a *StatusError; with any other error it is unknown what the cluster did.
+// Do sends a request and gives the body of its answer. _msearch and _mget are hedged.
+// For anything else, where no connection to a node can be made, nothing was sent, and the
+// next one is asked. Another status than 2xx is a *StatusError; with any other error it is
+// unknown what the cluster did.
 func (c *Client) Do(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
-	first := c.next.Add(1)
-	for i := range uint64(len(c.nodes)) {
-		answer, err = c.ask(ctx, c.nodes[(first+i)%uint64(len(c.nodes))], method, path, body)
+	what := operationOf(path)
+	if what == "msearch" || what == "mget" {
+		return c.hedged(ctx, what, method, path, body)
+	}
+	for _, n := range c.order() {
+		answer, err = c.exchange(ctx, n, what, method, path, body)
 		var dial *net.OpError
 		if !errors.As(err, &dial) || dial.Op != "dial" || ctx.Err() != nil {
 			break
@@ -103,8 +118,8 @@ func (c *Client) Do(ctx context.Context, method, path string, body []byte) (answ
 }
 
 // ask asks one node.
-func (c *Client) ask(ctx context.Context, node *url.URL, method, path string, body []byte) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, method, node.String()+path, bytes.NewReader(body))
+func (c *Client) ask(ctx context.Context, n *node, method, path string, body []byte) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, n.url.String()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +145,7 @@ func (c *Client) ask(ctx context.Context, node *url.URL, method, path string, bo
 	case err != nil:
 		return nil, err
 	case len(answer) > maxAnswer:
-		return nil, fmt.Errorf("the answer of %s has more than %d bytes", node.Host, maxAnswer)
+		return nil, fmt.Errorf("the answer of %s has more than %d bytes", n.url.Host, maxAnswer)
 	case a.StatusCode/100 != 2:
 		return nil, &StatusError{a.StatusCode, string(answer[:min(len(answer), 4096)])}
 	}

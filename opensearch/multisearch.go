@@ -3,6 +3,7 @@ package opensearch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -64,11 +65,18 @@ func (s *Store) multi(ctx context.Context, searches []object) ([]said, error) {
 	if within != "" {
 		path += "?cancel_after_time_interval=" + within
 	}
-	answer, err := s.client.Do(ctx, "POST", path, body)
-	if err != nil {
-		return nil, err
+	for again := false; ; again = true {
+		answer, err := s.client.Do(ctx, "POST", path, body)
+		if err != nil {
+			return nil, err
+		}
+		out, err := parseSearches(answer, len(searches))
+		// A node that ends in the middle fails the searches that it took part in, and they
+		// find other copies when they are asked again.
+		if again || !errors.Is(err, errAnswer) || ctx.Err() != nil {
+			return out, err
+		}
 	}
-	return parseSearches(answer, len(searches))
 }
 
 // parseSearches reads the answers to n searches.

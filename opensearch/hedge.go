@@ -1,0 +1,182 @@
+package opensearch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Exchange is a request to one node, as metrics see it.
+type Exchange struct {
+	Node      string // host and port
+	Operation string // msearch, mget, bulk, and so on
+	Outcome   string // ok, error, or overtaken: another node was asked too, and answered first
+	Took      time.Duration
+}
+
+const (
+	firstHedge = 200 * time.Millisecond // after which another node is asked, as long as little is known
+	leastHedge = 10 * time.Millisecond
+	enoughKept = 20 // answers from which on their times are relied on
+)
+
+// durations are how long the last answers to an operation took.
+type durations struct {
+	mu   sync.Mutex
+	last [128]time.Duration
+	n    int
+}
+
+func (d *durations) add(took time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last[d.n%len(d.last)] = took
+	d.n++
+}
+
+// hedge is after how long another node is asked: later than 95 of 100 answers came.
+func (d *durations) hedge() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.n < enoughKept {
+		return firstHedge
+	}
+	kept := slices.Clone(d.last[:min(d.n, len(d.last))])
+	slices.Sort(kept)
+	return max(leastHedge, kept[len(kept)*95/100])
+}
+
+// operationOf is what a path asks for: _msearch is msearch, and an index by itself is index.
+func operationOf(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	for part := range strings.SplitSeq(path, "/") {
+		if name, ok := strings.CutPrefix(part, "_"); ok {
+			return name
+		}
+	}
+	return "index"
+}
+
+// wholeIndex ends the header of each search of _msearch.
+const wholeIndex = `"search_type":"dfs_query_then_fetch"}`
+
+// prefer is a request with a preference for copies of some nodes.
+func prefer(what, path string, body []byte, preference string) (string, []byte) {
+	if preference == "" {
+		return path, body
+	}
+	if what == "msearch" {
+		with := wholeIndex[:len(wholeIndex)-1] + `,"preference":"` + preference + `"}`
+		return path, bytes.ReplaceAll(body, []byte(wholeIndex+"\n"), []byte(with+"\n"))
+	}
+	separator := "?"
+	if strings.Contains(path, "?") {
+		separator = "&"
+	}
+	return path + separator + "preference=" + url.QueryEscape(preference), body
+}
+
+// elsewhere reports that another node may do what one did not.
+func elsewhere(err error) bool {
+	var status *StatusError
+	return !errors.As(err, &status) || status.Status >= 500 || status.Status == http.StatusTooManyRequests
+}
+
+// hedged sends a request that changes nothing. Where a node fails, another one is asked
+// at once. Where one has not answered after most answers would have come, all nodes are
+// looked for, and one that is there is asked too, for copies that are not on those that
+// are away: a node that hangs does not only fail to answer, but also keeps others
+// waiting that ask it. The first answer counts.
+func (c *Client) hedged(ctx context.Context, what, method, path string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx) // of those who are overtaken
+	defer cancel()
+	type outcome struct {
+		answer []byte
+		err    error
+	}
+	outcomes := make(chan outcome, len(c.nodes))
+	d := &c.read
+	if what == "msearch" {
+		d = &c.searched
+	}
+	left, pending := c.order(), 0
+	send := func() {
+		n := left[0]
+		left = left[1:]
+		pending++
+		path, body := prefer(what, path, body, c.preference())
+		go func() {
+			start := time.Now()
+			answer, err := c.exchange(ctx, n, what, method, path, body)
+			if err == nil {
+				d.add(time.Since(start))
+			}
+			outcomes <- outcome{answer, err}
+		}()
+	}
+	send()
+	slow := time.After(d.hedge())
+	for {
+		select {
+		case o := <-outcomes:
+			pending--
+			switch {
+			case o.err == nil, ctx.Err() != nil, !elsewhere(o.err):
+				return o.answer, o.err
+			case len(left) > 0:
+				send()
+			case pending == 0:
+				return nil, o.err
+			}
+		case <-slow:
+			c.lookAll()
+			slices.SortStableFunc(left, func(a, b *node) int { return a.rank() - b.rank() })
+			if len(left) > 0 {
+				send()
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// rank is 1 of a node that is away, else 0.
+func (n *node) rank() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.away {
+		return 1
+	}
+	return 0
+}
+
+// exchange asks one node, and tells who observes.
+func (c *Client) exchange(ctx context.Context, n *node, what, method, path string, body []byte) ([]byte, error) {
+	start := time.Now()
+	answer, err := c.ask(ctx, n, method, path, body)
+	var status *StatusError
+	outcome := "ok"
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		outcome = "overtaken"
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			outcome = "error"
+		}
+	default:
+		outcome = "error"
+		if !errors.As(err, &status) {
+			n.leave()
+		}
+	}
+	if c.observe != nil {
+		c.observe(Exchange{Node: n.url.Host, Operation: what, Outcome: outcome, Took: time.Since(start)})
+	}
+	return answer, err
+}

@@ -1,0 +1,251 @@
+package opensearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"conclave/internal/cluster"
+)
+
+// acting is a node that does as it is told, and counts what it is asked.
+type acting struct {
+	name     string
+	asked    atomic.Int64
+	bodies   sync.Map // of what it was asked
+	hangs    atomic.Bool
+	statuses atomic.Int64 // of its answers; 0: 200
+}
+
+func (a *acting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	if a.hangs.Load() {
+		<-r.Context().Done()
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, "/_nodes/_local") {
+		_, _ = fmt.Fprintf(w, `{"nodes":{"id-%s":{"name":"x"}}}`, a.name)
+		return
+	}
+	a.asked.Add(1)
+	a.bodies.Store(r.URL.String()+string(body), true)
+	if status := a.statuses.Load(); status != 0 {
+		w.WriteHeader(int(status))
+	}
+	_, _ = io.WriteString(w, a.name)
+}
+
+// cast is a client of three nodes, and what it observed.
+func cast(t *testing.T) (client *Client, nodes []*acting, seen func(node int, outcome string) int) {
+	t.Helper()
+	var mu sync.Mutex
+	counts := map[string]int{}
+	var urls []*url.URL
+	for i := range 3 {
+		a := &acting{name: fmt.Sprint(i)}
+		server := httptest.NewServer(a)
+		t.Cleanup(server.CloseClientConnections) // what hangs
+		u, err := url.Parse(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes, urls = append(nodes, a), append(urls, u)
+	}
+	client, err := NewClient(urls, Access{Observe: func(e Exchange) {
+		mu.Lock()
+		defer mu.Unlock()
+		counts[e.Node+" "+e.Operation+" "+e.Outcome]++
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, nodes, func(node int, outcome string) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return counts[urls[node].Host+" msearch "+outcome]
+	}
+}
+
+const oneSearch = `{"index":"x",` + wholeIndex + "\n{}\n"
+
+// TestHedged: a node that hangs is overtaken by another one, and then left alone: searches
+// go to the others and prefer their copies, until it answers again.
+func TestHedged(t *testing.T) {
+	client, nodes, seen := cast(t)
+	nodes[1].hangs.Store(true)
+	for range 12 {
+		if answer, err := client.Do(t.Context(), "POST", "/_msearch", []byte(oneSearch)); err != nil || string(answer) == "1" {
+			t.Fatalf("%q, %v", answer, err)
+		}
+	}
+	if nodes[1].asked.Load() != 0 || nodes[0].asked.Load()+nodes[2].asked.Load() != 12 {
+		t.Errorf("asked: %d, %d, %d", nodes[0].asked.Load(), nodes[1].asked.Load(), nodes[2].asked.Load())
+	}
+	with := strings.Replace(oneSearch, `then_fetch"}`, `then_fetch","preference":"_prefer_nodes:id-0,id-2"}`, 1)
+	if _, ok := nodes[0].bodies.Load("/_msearch" + with); !ok {
+		t.Error("searches do not prefer the copies of nodes that are there")
+	}
+	// It was asked once. Who was overtaken ends when it is told to, a moment later.
+	for end := time.Now().Add(10 * time.Second); seen(1, "overtaken") != 1; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("overtaken: %d times", seen(1, "overtaken"))
+		}
+	}
+	nodes[1].hangs.Store(false)
+	for end := time.Now().Add(30 * time.Second); nodes[1].asked.Load() == 0; time.Sleep(10 * time.Millisecond) {
+		if _, err := client.Do(t.Context(), "POST", "/_msearch", []byte(oneSearch)); err != nil || time.Now().After(end) {
+			t.Fatalf("it is not asked again: %v", err)
+		}
+	}
+	if client.preference() != "" {
+		t.Errorf("all nodes are there, and searches prefer %s", client.preference())
+	}
+}
+
+// TestElsewhere: what one node cannot do another one is asked for at once, also where it
+// is an _mget; what no node can do is the error of the last; what is wrong is asked of one.
+func TestElsewhere(t *testing.T) {
+	client, nodes, _ := cast(t)
+	for _, status := range []int64{503, 429} {
+		nodes[0].statuses.Store(status)
+		nodes[1].statuses.Store(status)
+		for range 3 {
+			for _, path := range []string{"/_msearch", "/x/_mget?_source=false"} {
+				if answer, err := client.Do(t.Context(), "POST", path, nil); err != nil || string(answer) != "2" {
+					t.Errorf("status %d: %q, %v", status, answer, err)
+				}
+			}
+		}
+	}
+	nodes[2].statuses.Store(503)
+	if answer, err := client.Do(t.Context(), "POST", "/_msearch", nil); err == nil {
+		t.Errorf("no node answers: %q", answer)
+	}
+	for _, n := range nodes {
+		n.statuses.Store(400)
+		n.asked.Store(0)
+	}
+	if _, err := client.Do(t.Context(), "POST", "/_msearch", nil); !isStatus(err, 400) {
+		t.Errorf("%v", err)
+	}
+	if n := nodes[0].asked.Load() + nodes[1].asked.Load() + nodes[2].asked.Load(); n != 1 {
+		t.Errorf("what is wrong was asked %d times", n)
+	}
+	// Where all hang, the deadline ends it.
+	for _, n := range nodes {
+		n.hangs.Store(true)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if _, err := client.Do(ctx, "POST", "/_msearch", nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("all hang: %v", err)
+	}
+}
+
+// TestHedgeDelay: until some answers are known another node is asked after 200 ms, then
+// later than 95 of 100 answers came.
+func TestHedgeDelay(t *testing.T) {
+	var d durations
+	for i := range 300 {
+		if got := d.hedge(); i < enoughKept && got != firstHedge {
+			t.Fatalf("after %d answers: %v", i, got)
+		}
+		d.add(time.Duration(1+i%100) * time.Millisecond)
+	}
+	// The last 128 are 73 to 100 and 1 to 100 ms; the greatest 7 of them are 97 to 100,
+	// with 98 to 100 twice.
+	if got := d.hedge(); got != 97*time.Millisecond {
+		t.Errorf("%v", got)
+	}
+	for range 128 {
+		d.add(time.Microsecond)
+	}
+	if got := d.hedge(); got != leastHedge {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestSlowNode: of three real nodes the answers of one are 3 s late, through a proxy.
+// Searches, the first of which asks it, do not wait for it, and it is counted.
+func TestSlowNode(t *testing.T) {
+	c := cluster.Start(t, 3)
+	direct := nodesOf(t, c)
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(3 * time.Second):
+		case <-r.Context().Done():
+			return
+		}
+		request, err := http.NewRequestWithContext(r.Context(), r.Method, c.URLs[0]+r.URL.String(), r.Body)
+		if err != nil {
+			return
+		}
+		request.Header = r.Header
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return
+		}
+		defer func() { _ = answer.Body.Close() }()
+		w.WriteHeader(answer.StatusCode)
+		_, _ = io.Copy(w, answer.Body)
+	}))
+	t.Cleanup(slow.Close)
+	u, err := url.Parse(slow.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var overtaken atomic.Int64
+	client, err := NewClient([]*url.URL{direct.nodes[1].url, u, direct.nodes[2].url}, Access{Observe: func(e Exchange) {
+		if e.Node == u.Host && e.Outcome == "overtaken" {
+			overtaken.Add(1)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := testIndex(t, direct, "slow-node")
+	decode(t, direct, "PUT", "/"+index, []byte(`{"settings":{"number_of_shards":3,"number_of_replicas":1}}`), &struct{}{})
+	decode(t, direct, "PUT", "/"+index+"/_doc/a?refresh=true", []byte(`{"text":"lamp"}`), &struct{}{})
+	body := strings.Replace(oneSearch, `"x"`, `"`+index+`"`, 1)
+	for range 6 {
+		answer, err := client.Do(t.Context(), "POST", "/_msearch", []byte(body))
+		if err != nil || !strings.Contains(string(answer), `"_id":"a"`) {
+			t.Errorf("%v: %s", err, answer)
+		}
+	}
+	for end := time.Now().Add(10 * time.Second); overtaken.Load() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the slow node was not overtaken")
+		}
+	}
+}
+
+// TestNoNode: where nobody listens the error says so.
+func TestNoNode(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &url.URL{Scheme: "http", Host: listener.Addr().String()}
+	_ = listener.Close()
+	client, err := NewClient([]*url.URL{u}, Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/_msearch", "/x/_bulk"} {
+		var dial *net.OpError
+		if _, err := client.Do(t.Context(), "POST", path, nil); !errors.As(err, &dial) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// node is one that a client knows. While it is away it is asked last, and searches prefer
+// copies of other nodes.
+type node struct {
+	url *url.URL
+
+	mu    sync.Mutex
+	id    string // the cluster's own name for it; "": not known
+	away  bool
+	retry time.Time // when a node that is away is looked for again
+}
+
+const (
+	// answersSoon is how soon a node that works answers a question without work.
+	answersSoon = 150 * time.Millisecond
+	// awayFor is how long a node that is away is left alone.
+	awayFor = time.Second
+)
+
+// leave notes that a node does not answer.
+func (n *node) leave() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.away, n.retry = true, time.Now().Add(awayFor)
+}
+
+// order is the nodes in the order in which they are to be asked: in turn, and those last
+// that are away.
+func (c *Client) order() []*node {
+	first := int(c.next.Add(1) % uint64(len(c.nodes)))
+	var out, last []*node
+	for i := range c.nodes {
+		n := c.nodes[(first+i)%len(c.nodes)]
+		n.mu.Lock()
+		switch {
+		case !n.away:
+			out = append(out, n)
+		default:
+			last = append(last, n)
+			if now := time.Now(); now.After(n.retry) {
+				n.retry = now.Add(awayFor)
+				go c.look(context.Background(), n)
+			}
+		}
+		n.mu.Unlock()
+	}
+	return append(out, last...)
+}
+
+// look asks a node something that it answers without work. It is away from answersSoon
+// on, until it answers.
+func (c *Client) look(ctx context.Context, n *node) {
+	ctx, cancel := context.WithTimeout(ctx, awayFor)
+	defer cancel()
+	late := time.AfterFunc(answersSoon, n.leave)
+	answer, err := c.ask(ctx, n, http.MethodGet, "/_nodes/_local?filter_path=nodes.*.name", nil)
+	late.Stop()
+	var status *StatusError
+	if err != nil && !(errors.As(err, &status) && status.Status < 500) { // one may forbid the question
+		n.leave()
+		return
+	}
+	var said struct {
+		Nodes map[string]any `json:"nodes"`
+	}
+	_ = json.Unmarshal(answer, &said)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.away = false
+	for id := range said.Nodes {
+		n.id = id
+	}
+}
+
+// lookAll looks for every node, and returns when all have answered or are away. Those who
+// come while it is done wait for its end.
+func (c *Client) lookAll() {
+	c.looking.Lock()
+	defer c.looking.Unlock()
+	if time.Since(c.looked) < answersSoon {
+		return
+	}
+	known := make(chan struct{}, len(c.nodes))
+	for _, n := range c.nodes {
+		go func() {
+			c.look(context.Background(), n)
+			known <- struct{}{}
+		}()
+	}
+	late := time.After(answersSoon + answersSoon/10)
+	for range c.nodes {
+		select {
+		case <-known:
+		case <-late:
+			c.looked = time.Now()
+			return
+		}
+	}
+	c.looked = time.Now()
+}
+
+// preference names the nodes whose copies are to be searched: those that answer, where
+// one is away that does not. "": the cluster chooses.
+func (c *Client) preference() string {
+	var ids []string
+	away := false
+	for _, n := range c.nodes {
+		n.mu.Lock()
+		if n.away {
+			away = true
+		} else if n.id != "" {
+			ids = append(ids, n.id)
+		}
+		n.mu.Unlock()
+	}
+	if !away || len(ids) == 0 {
+		return ""
+	}
+	slices.Sort(ids)
+	return "_prefer_nodes:" + strings.Join(ids, ",")
+}
