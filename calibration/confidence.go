@@ -3,6 +3,8 @@ package calibration
 import (
 	"fmt"
 	"math"
+
+	"conclave/rank"
 )
 
 // Shape is how signals are turned into a chance.
@@ -24,6 +26,9 @@ type RankedQuestion struct {
 	First int
 	// Weight is how many questions it counts for in a fit; 0: one.
 	Weight float64
+	// Asked is the question, and Passages are the first of its answer, for a reader.
+	Asked    *Question
+	Passages []rank.Hit
 }
 
 // Confidence turns the signals of a fused answer into the chance that any of

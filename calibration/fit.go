@@ -20,6 +20,8 @@ type FitOptions struct {
 	Prior                *Prior
 	// Fingerprints are those of the experts' question encoders, by name.
 	Fingerprints map[string]string
+	// Reading is what a reader is fitted with; nil: there is none.
+	Reading *ReadingOptions
 	// Try returns an error if the collection cannot answer by a record.
 	Try func(*Record) error
 }
@@ -84,7 +86,7 @@ func (f *fitting) fit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.chances(gates, answers); err != nil {
+	if err := f.chances(ctx, gates, answers); err != nil {
 		return err
 	}
 	if err := f.informs(); err != nil {
@@ -217,7 +219,7 @@ func (f *fitting) gate(ctx context.Context) ([]fusion.Gate, []Answered, error) {
 
 // chances fits the confidence of the answers that the gates of other folds gave:
 // to the questions, to the same without their answers, and to unanswerable ones.
-func (f *fitting) chances(gates []fusion.Gate, answers []Answered) error {
+func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []Answered) error {
 	ranked, err := RankAnswers(f.Questions, answers, gates, f.options.Specialists)
 	if err != nil {
 		return err
@@ -227,7 +229,7 @@ func (f *fitting) chances(gates []fusion.Gate, answers []Answered) error {
 		return err
 	}
 	for i, a := range empty {
-		ranked = append(ranked, RankedQuestion{ID: f.Unanswerable[i].ID, Signals: a.Signals})
+		ranked = append(ranked, RankedQuestion{ID: f.Unanswerable[i].ID, Signals: a.Signals, Asked: &f.Unanswerable[i], Passages: a.Passages})
 	}
 	prior := f.options.Prior
 	if !fusion.Closeness(f.Questions[0].Sources) {
@@ -241,7 +243,46 @@ func (f *fitting) chances(gates []fusion.Gate, answers []Answered) error {
 		}
 		f.record.Chances = append(f.record.Chances, c.Confidence)
 		f.report.addChance(&c)
+		if k == 1 {
+			if err := f.reading(ctx, ranked, c.Outcomes); err != nil {
+				return err
+			}
+		}
 	}
 	f.record.Thresholds, f.record.Reliability = f.report.Thresholds, f.report.Chances[0].Reliability
 	return nil
+}
+
+// mostRead is how many questions of a collection are read for, and how many of the
+// unanswerable ones: more take long and change little.
+const mostRead = 300
+
+// reading fits what the reader says of some of the answers, evenly chosen among those to
+// questions whose words are known.
+func (f *fitting) reading(ctx context.Context, ranked []RankedQuestion, by []Outcome) (err error) {
+	var known []int
+	for i, q := range f.Questions {
+		if len(q.Answers) > 0 {
+			known = append(known, i)
+		}
+	}
+	if f.options.Reading == nil || len(known) == 0 {
+		return nil
+	}
+	var answers []RankedQuestion
+	var confidences []float64
+	take := func(at int) {
+		answers, confidences = append(answers, ranked[at]), append(confidences, by[at].Confidence)
+	}
+	for i := range min(len(known), mostRead) {
+		at := known[i*len(known)/min(len(known), mostRead)]
+		take(at)
+		take(len(f.Questions) + at) // the same without the passages that answer
+	}
+	for i, n := 0, len(f.Unanswerable); i < min(n, mostRead); i++ {
+		take(2*len(f.Questions) + i*n/min(n, mostRead))
+	}
+	f.record.Reading, err = FitReading(ctx, answers, confidences, *f.options.Reading)
+	f.report.Reading = f.record.Reading
+	return err
 }

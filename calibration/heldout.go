@@ -11,8 +11,9 @@ import (
 // Answered is what a method made of a question: the rank of the first passage
 // that answers, from 1, or 0 when it is not among the first Depth.
 type Answered struct {
-	First   int
-	Signals []float64 // of a gated answer
+	First    int
+	Signals  []float64  // of a gated answer
+	Passages []rank.Hit // the first of a gated answer, for a reader
 	// Confidence is that of the ranking, of By; nil: the method has none.
 	Confidence *float64
 }
@@ -66,7 +67,11 @@ func (q *Question) answer(gate *fusion.Gate, specialists int) (Answered, error) 
 	if err != nil {
 		return Answered{}, fmt.Errorf("question %q: %w", q.ID, err)
 	}
-	return Answered{First: firstRelevant(r, q.Relevant), Signals: fusion.Signals(asked.Table, asked.Sources, r, q.Known)}, nil
+	out := Answered{First: firstRelevant(r, q.Relevant), Signals: fusion.Signals(asked.Table, asked.Sources, r, q.Known)}
+	for _, item := range r.Items[:min(markedDepth, len(r.Items))] {
+		out.Passages = append(out.Passages, rank.Hit{Ordinal: item.Ordinal, Score: float32(item.Score)})
+	}
+	return out, nil
 }
 
 // firstRelevant is the rank of the first item that answers, 0 for none.

@@ -32,13 +32,13 @@ type PoolGatherer interface {
 // random, by the question's id.
 func GatherPools(ctx context.Context, engine PoolGatherer, passages PoolPassages, domains []questions.Domain,
 	timeout time.Duration, progress func(done, total int)) (*Evidence, error) {
-	return gather(ctx, passages, domains, progress, func(ctx context.Context, q *Question, text string) (search.Evidence, error) {
+	return gather(ctx, passages, domains, progress, func(ctx context.Context, q *Question) (search.Evidence, error) {
 		if len(q.Relevant) == 0 {
 			return search.Evidence{}, fmt.Errorf("nothing answers it, so that it cannot be ranked: leave unanswerable questions out")
 		}
 		all := q.Relevant
 		depth := poolHard + len(all)
-		return engine.GatherAmong(ctx, search.Request{Question: text, TimeoutMS: int(timeout.Milliseconds())}, depth,
+		return engine.GatherAmong(ctx, search.Request{Question: q.Text, TimeoutMS: int(timeout.Milliseconds())}, depth,
 			func(words []rank.Hit) ([]rank.Ordinal, error) {
 				pool, err := poolOf(q.ID, all, words, passages)
 				if err == nil {

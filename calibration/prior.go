@@ -113,7 +113,7 @@ func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists 
 	out.Own, out.TakenOut = all[:len(e.Questions)], all[len(e.Questions):]
 	answers, err = AnswerByFold(gates, e.Unanswerable, specialists)
 	for i, a := range answers {
-		out.Foreign = append(out.Foreign, RankedQuestion{ID: e.Unanswerable[i].ID, Signals: a.Signals})
+		out.Foreign = append(out.Foreign, RankedQuestion{ID: e.Unanswerable[i].ID, Signals: a.Signals, Asked: &e.Unanswerable[i], Passages: a.Passages})
 	}
 	return out, err
 }

@@ -18,8 +18,10 @@ import (
 
 // Question is a question with what the sources found for it.
 type Question struct {
-	ID     string // of its domain and its own
-	Domain string
+	ID      string // of its domain and its own
+	Domain  string
+	Text    string
+	Answers []string // the words that answer it; none where they are not known
 	// Table has the hits of all sources, completed by their true scores. Its scratch
 	// memory is used, so no two questions may share one.
 	Table *fusion.Candidates
@@ -117,17 +119,16 @@ const gatherers = 16
 // collection is an error. Each question has the timeout.
 func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, domains []questions.Domain,
 	timeout time.Duration, progress func(done, total int)) (*Evidence, error) {
-	return gather(ctx, passages, domains, progress, func(ctx context.Context, _ *Question, text string) (search.Evidence, error) {
-		return engine.Gather(ctx, search.Request{Question: text, TimeoutMS: int(timeout.Milliseconds())}, EnsembleDepth)
+	return gather(ctx, passages, domains, progress, func(ctx context.Context, q *Question) (search.Evidence, error) {
+		return engine.Gather(ctx, search.Request{Question: q.Text, TimeoutMS: int(timeout.Milliseconds())}, EnsembleDepth)
 	})
 }
 
 // gather asks by a function.
 func gather(ctx context.Context, passages questions.Passages, domains []questions.Domain, progress func(done, total int),
-	ask func(ctx context.Context, q *Question, text string) (search.Evidence, error)) (*Evidence, error) {
+	ask func(ctx context.Context, q *Question) (search.Evidence, error)) (*Evidence, error) {
 	e := &Evidence{}
 	var all []Question
-	var texts []string
 	for _, d := range domains {
 		if err := d.About(passages); err != nil {
 			return nil, err
@@ -140,8 +141,7 @@ func gather(ctx context.Context, passages questions.Passages, domains []question
 				return nil, err
 			}
 			if len(relevant) > 0 || q.Unanswerable {
-				all = append(all, Question{ID: d.Name + "/" + q.ID, Domain: d.Name, Relevant: relevant})
-				texts = append(texts, q.Text)
+				all = append(all, Question{ID: d.Name + "/" + q.ID, Domain: d.Name, Text: q.Text, Answers: q.Answers, Relevant: relevant})
 			}
 		}
 	}
@@ -151,9 +151,9 @@ func gather(ctx context.Context, passages questions.Passages, domains []question
 	done := 0
 	for i := range all {
 		group.Go(func() error {
-			found, err := ask(ctx, &all[i], texts[i])
+			found, err := ask(ctx, &all[i])
 			if err != nil {
-				return fmt.Errorf("question %q (%s): %w", texts[i], all[i].ID, err)
+				return fmt.Errorf("question %q (%s): %w", all[i].Text, all[i].ID, err)
 			}
 			all[i].observe(&found)
 			mu.Lock()

@@ -48,6 +48,9 @@ type Record struct {
 	ConfidenceAUROC map[string]float64 `yaml:"confidence_auroc,omitempty"`
 	Chances         Chances            `yaml:"chances,omitempty"`
 	CCE             *CCERecord         `yaml:"cce,omitempty"` // nil: there were no granularities
+	// Reading is what was fitted to what the reader said; nil: there was none, or no
+	// question of which the answers are known.
+	Reading *ReadingFit `yaml:"reading,omitempty"`
 	// Reliability is how often the first passage of an answer was right, by confidence,
 	// on questions that the chances were not fitted on: for people.
 	Reliability []Bin `yaml:"reliability,omitempty"`
@@ -98,6 +101,11 @@ func (r *Record) Check() error {
 	for _, x := range r.Experts {
 		if !(x.Temperature > 0) || x.Depth < 2 {
 			return fmt.Errorf("experts: %s: temperature %v over %d hits; above 0 and at least 2 are needed", x.Name, x.Temperature, x.Depth)
+		}
+	}
+	if r.Reading != nil {
+		if err := r.Reading.Check(); err != nil {
+			return fmt.Errorf("reading: %w", err)
 		}
 	}
 	if r.CCE != nil {

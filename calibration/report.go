@@ -15,7 +15,8 @@ type FitReport struct {
 	Thresholds  []Threshold      `json:"thresholds"` // of the confidence of the first passage
 	Sources     []SourceReport   `json:"sources"`
 	Ensembles   []EnsembleReport `json:"ensembles"`
-	CCE         *CCEReport       `json:"cce,omitempty"` // nil without granularities
+	CCE         *CCEReport       `json:"cce,omitempty"`     // nil without granularities
+	Reading     *ReadingFit      `json:"reading,omitempty"` // nil without a reader
 	// Warnings are for people: too few questions, and methods that were passed over.
 	Warnings []string `json:"warnings,omitempty"`
 }

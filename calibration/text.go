@@ -36,6 +36,10 @@ func (r *FitReport) WriteText(to io.Writer) error {
 	if r.CCE != nil {
 		r.CCE.writeText(out)
 	}
+	if r.Reading != nil {
+		_, _ = fmt.Fprintln(out)
+		_ = r.Reading.WriteText(out)
+	}
 	for _, warning := range r.Warnings {
 		_, _ = fmt.Fprintf(out, "\n%s\n", warning)
 	}

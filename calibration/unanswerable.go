@@ -38,13 +38,13 @@ func RankAnswers(questions []Question, answers []Answered, gates []fusion.Gate, 
 	ranked := make([]RankedQuestion, 2*len(questions))
 	err := inParallel(len(questions), func(i int) error {
 		q := &questions[i]
-		ranked[i] = RankedQuestion{ID: q.ID, Signals: answers[i].Signals, First: answers[i].First}
+		ranked[i] = RankedQuestion{ID: q.ID, Signals: answers[i].Signals, First: answers[i].First, Asked: q, Passages: answers[i].Passages}
 		without := q.Without()
 		answer, err := without.answer(&gates[foldOf(q.ID)], specialists)
 		if err != nil {
 			return fmt.Errorf("without its answer: %w", err)
 		}
-		ranked[len(questions)+i] = RankedQuestion{ID: q.ID, Signals: answer.Signals, Weight: takenOutWeight}
+		ranked[len(questions)+i] = RankedQuestion{ID: q.ID, Signals: answer.Signals, Weight: takenOutWeight, Asked: q, Passages: answer.Passages}
 		return nil
 	})
 	return ranked, err

@@ -1,7 +1,6 @@
 package evaluation
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,8 +9,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"conclave/calibration"
-	"conclave/corpus"
 	"conclave/questions"
 	"conclave/search"
 )
@@ -19,7 +16,7 @@ import (
 // AnswerEngine is what answers are measured with; *search.Engine is one.
 type AnswerEngine interface {
 	Compare(ctx context.Context, requests []search.Request) ([]search.Response, error)
-	Readings(ctx context.Context, reader, question string, ids []string) ([]corpus.Passage, []search.Reading, error)
+	Readings(ctx context.Context, reader, question string, ids []string) (search.Read, error)
 	Readers() []search.ReaderInfo
 }
 
@@ -28,18 +25,17 @@ type AnswerOptions struct {
 	Reader   string // "": the first
 	Passages int    // of a ranking that are read
 	Timeout  time.Duration
-	Chance   bool // fit the chance that the words are right
 	Progress func(done, total int)
 }
 
 // AnswerWays are the ways to an answer that are measured, in their order: the best words
-// of auto's passages; the same with the scores of equal words added; the best words of
-// the passage with the highest selection (Karpukhin et al. 2020, DPR, section 6.1); and
-// the best words of BM25's passages. The last two know the answer, so that no reader can
-// do better: the best words of a passage that answers, and those of any of auto's
+// of auto's passages, ranked by auto and the reader; the same with the scores of equal
+// words added; the best words by the reader alone (Karpukhin et al. 2020, DPR, section
+// 6.1), of auto's passages and of BM25's. The last two know the answer, so that no reader
+// can do better: the best words of a passage that answers, and those of any of auto's
 // passages whose best words are right.
 func AnswerWays() []string {
-	return []string{"auto", "auto, sum", "auto, select first", "bm25", "gold passage", "any of auto's"}
+	return []string{"auto", "auto, sum", "auto, reader alone", "bm25, reader alone", "gold passage", "any of auto's"}
 }
 
 // AnswerReport is how well a reader answers.
@@ -48,17 +44,10 @@ type AnswerReport struct {
 	Passages int         `json:"passages"`
 	Rows     []AnswerRow `json:"rows"`
 	// Top1 is, in percent of the questions, how often the first passage answers: auto's
-	// own, and of auto's passages the one that the reader selects, or both ranks fused.
+	// own, and of auto's passages the one that the reader selects alone, or with auto.
 	Top1 map[string]float64 `json:"top_1"`
 	// ReadMS is how long a passage was read, in milliseconds, on average.
 	ReadMS float64 `json:"read_ms"`
-	// Chance is fitted to Asked and TakenOut, where that was asked for.
-	Chance *calibration.AnswerChance `json:"-"`
-
-	// Asked are the first answers over auto's passages, with their signals: First is 1
-	// where the words are right. Those of the same questions without the passages that
-	// answer follow, as TakenOut.
-	Asked, TakenOut []calibration.RankedQuestion `json:"-"`
 }
 
 // AnswerRow is a way in a domain: exact match and F1 in percent.
@@ -70,8 +59,7 @@ type AnswerRow struct {
 	F1        float64 `json:"f1"`
 }
 
-// Answers measures a reader on questions with answers, over the passages of a collection;
-// questions of a domain without any count as unanswerable, in Asked.
+// Answers measures a reader on questions with answers, over the passages of a collection.
 func Answers(ctx context.Context, engine AnswerEngine, passages questions.Passages, domains []questions.Domain, o AnswerOptions) (*AnswerReport, error) {
 	readers := engine.Readers()
 	at := slices.IndexFunc(readers, func(r search.ReaderInfo) bool { return !r.Generates && (o.Reader == "" || r.Name == o.Reader) })
@@ -115,12 +103,7 @@ func Answers(ctx context.Context, engine AnswerEngine, passages questions.Passag
 		report.ReadMS = float64(m.took.Microseconds()) / 1000 / float64(m.read)
 	}
 	report.means()
-	if !o.Chance {
-		return report, nil
-	}
-	var err error
-	report.Chance, err = calibration.FitAnswers(report.Asked, report.TakenOut, readers[at].Fingerprint)
-	return report, err
+	return report, nil
 }
 
 // means adds the mean of the domains, each counting the same.
@@ -177,93 +160,57 @@ func (m *answering) ask(ctx context.Context, q *questions.Question) ([]string, e
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	began := time.Now()
-	passages, readings, err := m.engine.Readings(ctx, m.Reader, q.Text, ids)
+	read, err := m.engine.Readings(ctx, m.Reader, q.Text, ids)
 	if err != nil {
 		return nil, err
 	}
 	m.took += time.Since(began)
 	m.read += len(ids)
-	of := func(wanted []string) (p []corpus.Passage, r []search.Reading) {
-		for _, id := range wanted {
-			at, _ := slices.BinarySearch(ids, id)
-			p, r = append(p, passages[at]), append(r, readings[at])
-		}
-		return p, r
+	first := func(wanted []string, combine string) string {
+		of := read.Of(wanted)
+		found, _ := of.First(combine, nil)
+		return found.Text
 	}
-	confidence := responses[0].Confidence
-	first := func(wanted []string, combine string) search.Extract {
-		p, r := of(wanted)
-		if all := search.Extracts(p, r, combine, confidence, nil); len(all) > 0 {
-			return all[0]
+	alone, both := read.Of(auto), read.Of(auto)
+	selected := alone.Weigh(make([]float64, len(auto)), 0)
+	ranked := selected
+	if read.Ranking > 0 {
+		scores := make([]float64, len(auto))
+		for i, r := range responses[0].Results {
+			scores[i] = r.Score
 		}
-		return search.Extract{}
+		ranked = both.Weigh(scores, read.Ranking)
 	}
-	found := first(auto, search.CombineBest)
-	m.signals(q, found, first(slices.DeleteFunc(slices.Clone(auto), func(id string) bool { return relevant[id] > 0 }), search.CombineBest))
-	m.selects(auto, relevant, of)
+	m.tops(auto, relevant, selected, ranked)
 	if len(q.Answers) == 0 {
 		return nil, nil
 	}
-	_, read := of(auto)
-	said := []string{found.Text, first(auto, search.CombineSum).Text, "", first(bm25, search.CombineBest).Text, first(gold, search.CombineBest).Text, ""}
-	if len(auto) > 0 {
-		said[2] = first([]string{auto[mostSelected(read)]}, search.CombineBest).Text
-	}
+	found, _ := both.First(search.CombineBest, nil)
+	summed, _ := both.First(search.CombineSum, nil)
+	said := []string{found.Text, summed.Text, first(auto, search.CombineBest), first(bm25, search.CombineBest), first(gold, search.CombineBest), ""}
 	best := -1.0
 	for _, id := range auto {
-		if text := first([]string{id}, search.CombineBest).Text; ExactMatch(text, q.Answers)+TokenF1(text, q.Answers) > best {
+		if text := first([]string{id}, search.CombineBest); ExactMatch(text, q.Answers)+TokenF1(text, q.Answers) > best {
 			said[5], best = text, ExactMatch(text, q.Answers)+TokenF1(text, q.Answers)
 		}
 	}
 	return said, nil
 }
 
-// signals keeps what is known of the first answer, and of that without the passages that
-// answer.
-func (m *answering) signals(q *questions.Question, found, without search.Extract) {
-	keep := func(to *[]calibration.RankedQuestion, e search.Extract) {
-		if e.Signals != nil {
-			*to = append(*to, calibration.RankedQuestion{ID: q.Domain + "/" + q.ID, Signals: e.Signals, First: int(ExactMatch(e.Text, q.Answers))})
-		}
-	}
-	keep(&m.report.Asked, found)
-	keep(&m.report.TakenOut, without)
-}
-
-// selects counts whether the first passage answers, by the ranking and by the reader.
-func (m *answering) selects(auto []string, relevant questions.Judgements, of func([]string) ([]corpus.Passage, []search.Reading)) {
+// tops counts whether the first passage answers, by the ranking, by the reader, and by
+// both, in whose orders auto's passages are given.
+func (m *answering) tops(auto []string, relevant questions.Judgements, selected, both []int) {
 	if len(auto) == 0 || relevant.Relevant() == 0 {
 		return
 	}
 	m.judged++
-	_, readings := of(auto)
-	order := make([]int, len(auto)) // by selection
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(readings[b].Select, readings[a].Select) })
-	both, best := 0, 0.0
-	for rank, i := range order {
-		if s := 1/float64(60+i+1) + 1/float64(60+rank+1); s > best {
-			both, best = i, s
-		}
-	}
-	for name, at := range map[string]int{"auto": 0, "select": order[0], "both": both} {
+	for name, at := range map[string]int{"auto": 0, "select": selected[0], "both": both[0]} {
 		if relevant[auto[at]] > 0 {
 			m.report.Top1[name]++
 		} else {
 			m.report.Top1[name] += 0
 		}
 	}
-}
-
-func mostSelected(readings []search.Reading) (at int) {
-	for i := range readings {
-		if readings[i].Select > readings[at].Select {
-			at = i
-		}
-	}
-	return at
 }
 
 func idsOf(results []search.Result) (ids []string) {
@@ -287,11 +234,7 @@ func (r *AnswerReport) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "\nfirst passage answers: auto %.1f %%, by the reader's selection %.1f %%, by both ranks %.1f %%; a passage was read in %.1f ms\n",
-		r.Top1["auto"], r.Top1["select"], r.Top1["both"], r.ReadMS); err != nil || r.Chance == nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "chance on questions that were not fitted on: ECE %.3f, AUROC %.3f, over %d questions, and these without the passages that answer\n",
-		r.Chance.ECE, r.Chance.AUROC, r.Chance.Questions)
+	_, err := fmt.Fprintf(w, "\nfirst passage answers: auto %.1f %%, by the reader's selection %.1f %%, by both %.1f %%; a passage was read in %.1f ms\n",
+		r.Top1["auto"], r.Top1["select"], r.Top1["both"], r.ReadMS)
 	return err
 }

@@ -13,7 +13,7 @@ import (
 type AnswerOptions struct {
 	Wanted   bool
 	Reader   string // "": the first
-	Passages int    // how many are read, from the first; 0: those of the results, 10 at most
+	Passages int    // how many are read, from the first; 0: those of the results, 5 at most
 	// Combine is CombineBest ("") or CombineSum.
 	Combine string
 	// MaxTokens bounds what a generator writes; 0: 32.
@@ -28,6 +28,9 @@ const (
 	CombineBest = "best" // a passage's best words count for themselves
 	CombineSum  = "sum"  // equal words of several passages count together
 )
+
+// OriginRead is the origin of a contribution that a reader made.
+const OriginRead = "read"
 
 // answerObject is AnswerOptions as an object.
 type answerObject struct {
@@ -112,8 +115,14 @@ type LoadedReader struct {
 	Generator Generator
 	Name      string // unique among readers
 	Info      ReaderInfo
-	// Chance is calibrated for this reader; nil: there is no calibration.
-	Chance Chance
+	// Chance is calibrated for this reader; nil: there is no calibration. Confidence
+	// turns ReadSignals into the probability that the first passage answers, where the
+	// gate ranks; nil: it is what it is without the reader.
+	Chance, Confidence Chance
+	// Ranking is what the gate's scores count beside the reader's selections, for the
+	// order of the passages and for the answers: see Read.Weigh. 0: neither knows of the
+	// other.
+	Ranking float64
 }
 
 // ReaderInfo describes a loaded reader.
@@ -131,7 +140,7 @@ type ReaderInfo struct {
 const (
 	// MostRead is how many passages a request may have read.
 	MostRead    = 50
-	usuallyRead = 10
+	usuallyRead = 5
 	usualChance = 0.1
 )
 

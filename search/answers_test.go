@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/fusion"
 )
 
 // marker is a reader that marks words by rules that a test can follow: in every passage
@@ -68,7 +70,7 @@ func wanted(o AnswerOptions) AnswerOptions { o.Wanted = true; return o }
 func TestAnswersByHand(t *testing.T) {
 	s, m := withReader()
 	for _, combine := range []string{"", CombineBest, CombineSum} {
-		got := s.ask(t, Request{Question: question, K: 7, Answer: wanted(AnswerOptions{Combine: combine})})
+		got := s.ask(t, Request{Question: question, K: 5, Answer: wanted(AnswerOptions{Combine: combine})})
 		if !slices.Equal(m.read, ids(got.Results)) || len(got.Answers) == 0 {
 			t.Fatalf("read %v of %v, %+v", m.read, ids(got.Results), got.Answers)
 		}
@@ -121,7 +123,7 @@ func TestWhichPassagesAreRead(t *testing.T) {
 	s, m := withReader()
 	all := s.ask(t, Request{Question: question, K: 40})
 	first := ids(all.Results)
-	for _, c := range []struct{ k, offset, passages, from, to int }{{5, 0, 0, 0, 5}, {20, 0, 0, 0, 10}, {3, 0, 12, 0, 12}, {4, 6, 0, 6, 10}, {4, 6, 2, 6, 8}} {
+	for _, c := range []struct{ k, offset, passages, from, to int }{{5, 0, 0, 0, 5}, {20, 0, 0, 0, 5}, {3, 0, 12, 0, 12}, {4, 6, 0, 6, 10}, {4, 6, 2, 6, 8}} {
 		engine := s.engine(t)
 		got, err := engine.Search(context.Background(), Request{Question: question, K: c.k, Offset: c.offset, Answer: wanted(AnswerOptions{Passages: c.passages})})
 		if err = errors.Join(err, engine.Close(context.Background())); err != nil {
@@ -266,5 +268,94 @@ func TestNormaliseAnswer(t *testing.T) {
 		if got := NormaliseAnswer(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// TestRankedByReader: with a weight, the gate's passages that are read are in the order of
+// selection plus weight times score, and so are the answers; what it adds to a score is
+// among the contributions, and those behind keep their place. Other methods and pages,
+// and /fuse, know nothing of it.
+func TestRankedByReader(t *testing.T) {
+	s, _ := withReader()
+	s.config.Defaults.Chances = &sure{first: .4, any: .7}
+	r := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 20}
+	before := s.ask(t, r)
+	const weight = 2.
+	for i := range s.config.Readers {
+		s.config.Readers[i].Ranking = weight
+	}
+	red := func(x Result) float64 { return float64(strings.Count(x.Text, "red")) }
+	read, least := slices.Clone(before.Results[:12]), math.Inf(1)
+	for _, x := range read {
+		least = min(least, red(x))
+	}
+	slices.SortStableFunc(read, func(a, b Result) int {
+		return cmp.Compare(red(b)+weight*b.Score, red(a)+weight*a.Score)
+	})
+	r.Answer = wanted(AnswerOptions{Passages: 12, Combine: CombineBest})
+	got := s.ask(t, r) // which adds up the contributions
+	if want := append(ids(read), ids(before.Results[12:])...); !slices.Equal(ids(got.Results), want) || slices.Equal(want, ids(before.Results)) {
+		t.Fatalf("%v, by hand %v, without %v", ids(got.Results), want, ids(before.Results))
+	}
+	for i, x := range got.Results {
+		c := x.Contributions[len(x.Contributions)-1]
+		if i >= 12 {
+			if c.Origin == OriginRead {
+				t.Errorf("%s was not read: %+v", x.ID, c)
+			}
+		} else if c.Source != "marker" || c.Origin != OriginRead || math.Abs(*c.Score-(red(x)-least)) > 1e-9 || math.Abs(x.Score-read[i].Score-(red(x)-least)/weight) > 1e-6 {
+			t.Errorf("%s: %+v", x.ID, c)
+		}
+	}
+	joint := func(x Result) float64 { return math.Exp(red(x) + weight*x.Score - weight*(red(x)-least)/weight) }
+	sum := 0.0
+	for _, x := range got.Results[:12] {
+		sum += joint(x)
+	}
+	at := slices.IndexFunc(got.Results, func(x Result) bool { return x.ID == got.Answers[0].Passage })
+	all, best := 0.0, 0.0
+	for word, logit := range map[string]float64{"cat": 3, "dog": 2, "runs": 1} {
+		if n := strings.Count(got.Results[at].Text, word); n > 0 {
+			all, best = all+float64(n)*math.Exp(logit), max(best, logit)
+		}
+	}
+	if want := joint(got.Results[at]) / sum * math.Exp(2*best) / all / all; math.Abs(got.Answers[0].Score-want) > 1e-6 {
+		t.Errorf("the first answer has %v, by hand %v", got.Answers[0].Score, want)
+	}
+
+	r.K, r.Answer.Passages = 3, 12
+	if few := s.ask(t, r); !slices.Equal(ids(few.Results), ids(read[:3])) {
+		t.Errorf("three of twelve: %v, by hand %v", ids(few.Results), ids(read[:3]))
+	}
+	r.K, r.Offset = 4, 4
+	engine := s.engine(t)
+	page, err := engine.Search(t.Context(), r)
+	if err = errors.Join(err, engine.Close(t.Context())); err != nil || !slices.Equal(ids(page.Results), ids(before.Results[4:8])) {
+		t.Errorf("the second page: %v, %v", err, ids(page.Results))
+	}
+	other := Request{Question: question, Fusion: methodsOf(fusion.MethodRRF), K: 20}
+	plain := s.ask(t, other)
+	other.Answer = wanted(AnswerOptions{})
+	if with := s.ask(t, other); !slices.Equal(ids(with.Results), ids(plain.Results)) {
+		t.Errorf("by rrf: %v, without a reader %v", ids(with.Results), ids(plain.Results))
+	}
+
+	again := func(of Response) []string {
+		f := FuseRequest{Fusion: fusion.MethodRRF}
+		for _, x := range of.Results {
+			c := Candidate{ID: x.ID}
+			for _, by := range x.Contributions {
+				c.Contributions = append(c.Contributions, Said{Source: by.Source, Score: by.Score, Rank: by.Rank, Origin: by.Origin})
+			}
+			f.Candidates = append(f.Candidates, c)
+		}
+		fused, err := Fuse(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids(fused.Results)
+	}
+	if a, b := again(got), again(before); !slices.Equal(a, b) {
+		t.Errorf("fused again: %v, without a reader %v", a, b)
 	}
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -200,4 +201,68 @@ func TestConfidenceSaysWhence(t *testing.T) {
 	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)}); r.Confidence != nil || r.Basis != "" {
 		t.Errorf("no confidence, and its basis is %q", r.Basis)
 	}
+}
+
+// doubted turns the signals of a reading into a confidence, and keeps them.
+type doubted struct {
+	confidence float64
+	seen       []float64
+}
+
+func (d *doubted) Of(signals []float64) (float64, error) { d.seen = signals; return d.confidence, nil }
+
+// TestConfidenceWithAReader: where a reader has read the first passages, the confidence
+// is what is made of what it said, and decides whether there is an answer; else it is
+// what it was.
+func TestConfidenceWithAReader(t *testing.T) {
+	s, m := withReader()
+	judge := &doubted{confidence: .9}
+	s.config.Defaults.Chances = &sure{first: .4, any: .7}
+	s.config.Readers[0].Confidence = judge
+	gated := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: .5, K: 5}
+	if r := s.ask(t, gated); !r.Abstained || *r.Confidence != .4 || judge.seen != nil {
+		t.Errorf("nobody asked for an answer: %+v", r)
+	}
+	read := gated
+	read.Answer = wanted(AnswerOptions{})
+	r := s.ask(t, read)
+	if r.Abstained || *r.Confidence != .9 || *r.Any != .9 || len(r.Results) != 5 || len(r.Answers) == 0 {
+		t.Fatalf("sure: %+v", r)
+	}
+	// By hand: ln(.4/.6); how many times "red" is in the first; less the most in the others;
+	// its best words, "cat" or "dog", among all.
+	selections, words := []float64{}, math.Inf(-1)
+	for i, x := range r.Results {
+		selections = append(selections, float64(strings.Count(x.Text, "red")))
+		if i == 0 {
+			all, best := 0.0, 0.0
+			for word, logit := range map[string]float64{"cat": 3, "dog": 2, "runs": 1} {
+				if n := strings.Count(x.Text, word); n > 0 {
+					all, best = all+float64(n)*math.Exp(logit), max(best, logit)
+				}
+			}
+			words = 2*best - 2*math.Log(all)
+		}
+	}
+	for i, want := range []float64{math.Log(.4 / .6), selections[0], selections[0] - slices.Max(selections[1:]), words} {
+		if math.Abs(judge.seen[i]-want) > 1e-9 {
+			t.Errorf("signal %s is %v, by hand %v", ReadSignals()[i], judge.seen[i], want)
+		}
+	}
+	judge.confidence = .1
+	read.MinConfidence = .3
+	if r := s.ask(t, read); !r.Abstained || *r.Confidence != .1 || *r.Any != .7 || len(r.Results) != 0 || r.Answers == nil || len(r.Answers) != 0 {
+		t.Errorf("in doubt: %+v", r)
+	}
+	m.unknown = 3
+	if r := s.ask(t, read); r.Abstained || *r.Confidence != .4 {
+		t.Errorf("in a script that it cannot read: %+v", r)
+	}
+	m.unknown = 0
+	read.Offset = 5
+	engine := s.engine(t)
+	if r, err := engine.Search(t.Context(), read); err != nil || r.Abstained || *r.Confidence != .4 {
+		t.Errorf("of the second page: %v, %+v", err, r)
+	}
+	_ = engine.Close(t.Context())
 }

@@ -21,8 +21,9 @@ type answer struct {
 	known    []float32          // the question by the reference; nil: nobody asked for it, or it cannot be had
 	untied   error              // an id could not be read that decides between equal scores
 	degraded []Missing
-	toRead   []fusion.Item // what a reader reads
-	extracts []Extract     // what it marked
+	toRead   []fusion.Item                 // what a reader reads
+	extracts []Extract                     // what it marked
+	selected map[rank.Ordinal]Contribution // what it contributed to the ranking
 	response Response
 	bytes    int // of the response, about
 	room     int // that it takes in memory while it is made

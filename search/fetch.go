@@ -47,7 +47,9 @@ func (a *answer) fetch(ctx context.Context) error {
 			a.response.Rankings = append(a.response.Rankings, ranking)
 			continue
 		}
-		a.response.Fusion, a.response.Confidence, a.response.Any = m.Name, ranking.Confidence, ranking.Any
+		if a.response.Fusion, a.response.Confidence, a.response.Any = m.Name, ranking.Confidence, ranking.Any; ranking.Abstained && a.extracts != nil {
+			a.response.Answers = []Extract{}
+		}
 		a.response.Basis, a.response.Abstained, a.response.Results = ranking.Basis, ranking.Abstained, ranking.Results
 	}
 	return nil
@@ -67,6 +69,9 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, r *fusion.Ranking
 		case m.Granular && a.defaults.CCE.Temperature == 0:
 			out.Basis = "" // nobody fitted it
 		}
+	}
+	if out.Abstained { // what a reader said may be why
+		r.Items = nil
 	}
 	var err error
 	out.Results, err = a.results(ctx, r)
@@ -161,6 +166,9 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 			result.Contributions = make([]Contribution, len(item.Parts))
 			for i := range item.Parts {
 				result.Contributions[i] = contributionOf(a.findings[item.Parts[i].Column].source.name(), &item.Parts[i])
+			}
+			if c, read := a.selected[item.Ordinal]; read {
+				result.Contributions = append(result.Contributions, c)
 			}
 		}
 		if a.plan.fields.highlights {

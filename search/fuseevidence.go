@@ -28,6 +28,9 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 		order[i] = i
 		for n := range r.Candidates[i].Contributions {
 			given := &r.Candidates[i].Contributions[n]
+			if given.Origin == OriginRead {
+				continue // a reader is no source
+			}
 			column, known := columns[given.Source]
 			if !known {
 				column = len(e.sources)
@@ -56,6 +59,9 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 		e.said[row] = make([]fusion.Said, len(e.sources))
 		for n := range candidate.Contributions {
 			given := &candidate.Contributions[n]
+			if given.Origin == OriginRead {
+				continue
+			}
 			column := columns[given.Source]
 			said, problem := given.said()
 			switch {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"conclave/corpus"
+	"conclave/fusion"
+	"conclave/rank"
 )
 
 // read lets the reader mark answers in the first passages. If the reader fails or runs
@@ -37,8 +39,54 @@ func (a *answer) read(ctx context.Context) error {
 		a.unread(ctx, err)
 		return nil
 	}
-	a.extracts = a.extract(passages, readings)
+	read := Read{Passages: passages, Readings: readings}
+	if a.ranksByReader() {
+		a.rankBy(&read)
+	}
+	a.extracts = a.extract(&read)
+	if a.readsForConfidence() {
+		r := &a.rankings[0]
+		sure, err := reader.Confidence.Of(read.Signals(*r.Confidence))
+		if err != nil {
+			return nil // it was calibrated otherwise
+		}
+		if r.Confidence = &sure; r.Any != nil {
+			r.Any = ptr(max(*r.Any, sure))
+		}
+	}
 	return nil
+}
+
+// ranksByReader reports whether the first passages are ranked by what the reader says of
+// them, too: those of the first page, by the gate, whose scores the weight was fitted to.
+func (a *answer) ranksByReader() bool {
+	return a.plan.reader != nil && a.plan.reader.Ranking > 0 && a.plan.offset == 0 && a.plan.methods[0].Gated
+}
+
+// readsForConfidence reports whether the confidence is known better with a reader.
+func (a *answer) readsForConfidence() bool {
+	reader, first := a.plan.reader, &a.rankings[0]
+	return reader != nil && reader.Confidence != nil && a.plan.offset == 0 && a.plan.methods[0].Gated && first.Confidence != nil && len(first.Items) > 0
+}
+
+// rankBy ranks the passages by the gate and the reader, whose contribution to a
+// passage's score is how far its selection is above the least.
+func (a *answer) rankBy(read *Read) {
+	scores, selections := make([]float64, len(a.toRead)), make([]float64, len(a.toRead))
+	for i, item := range a.toRead {
+		scores[i], selections[i] = item.Score, read.Readings[i].Select
+	}
+	weight, least := 1/a.plan.reader.Ranking, slices.Min(selections)
+	ranked := make([]fusion.Item, len(a.toRead))
+	a.selected = map[rank.Ordinal]Contribution{}
+	for n, at := range read.Weigh(scores, a.plan.reader.Ranking) {
+		ranked[n] = a.toRead[at]
+		said := selections[at] - least
+		ranked[n].Score += weight * said
+		a.selected[ranked[n].Ordinal] = Contribution{Source: a.plan.reader.Name, Score: ptr(printed(said)), Origin: OriginRead, Weight: printed(weight), Contribution: printed(weight * said)}
+	}
+	items := &a.rankings[0].Items
+	*items = append(ranked, (*items)[min(len(ranked), len(*items)):]...)[:len(*items)]
 }
 
 // beforeFetching returns a context that ends early enough for fetching: it leaves half
@@ -72,14 +120,14 @@ func (a *answer) unread(ctx context.Context, cause error) {
 
 // extract returns the answers that are sure enough. It returns all of them if chances
 // are not known and the request sets no minimum.
-func (a *answer) extract(passages []corpus.Passage, readings []Reading) []Extract {
-	all := Extracts(passages, readings, a.plan.answer.Combine, a.rankings[0].Confidence, a.plan.reader.Chance)
+func (a *answer) extract(read *Read) []Extract {
+	all := extracts(read.Passages, read.Readings, a.plan.answer.Combine, a.rankings[0].Confidence, a.plan.reader.Chance)
 	return slices.DeleteFunc(all, func(e Extract) bool { return !a.sureEnough(e.Chance) })
 }
 
-// Extracts returns the answers in the readings of passages, which are in the order of
+// extracts returns the answers in the readings of passages, which are in the order of
 // their ranking. confidence is that of the ranking, nil if not known; chance may be nil.
-func Extracts(passages []corpus.Passage, readings []Reading, combine string, confidence *float64, chance Chance) []Extract {
+func extracts(passages []corpus.Passage, readings []Reading, combine string, confidence *float64, chance Chance) []Extract {
 	found := chosen(passages, readings, combine)
 	out := make([]Extract, len(found))
 	for i, c := range found {
@@ -118,8 +166,7 @@ func AnswerSignals() []string {
 
 // signalsOf are the signals of the answer at among those found.
 func signalsOf(found []candidate, at int, readings []Reading, confidence *float64) []float64 {
-	const least = 1e-6 // of a probability
-	log := func(p float64) float64 { return math.Log(max(p, least)) }
+	log := func(p float64) float64 { return max(math.Log(p), leastLog) }
 	c, next := found[at], 0.0
 	for i, other := range found {
 		if i != at {
@@ -128,8 +175,7 @@ func signalsOf(found []candidate, at int, readings []Reading, confidence *float6
 	}
 	sure := 0.0 // as likely as not, where it is not known
 	if confidence != nil {
-		p := min(max(*confidence, 1e-3), 1-1e-3)
-		sure = math.Log(p / (1 - p))
+		sure = logOdds(*confidence)
 	}
 	return []float64{
 		readings[c.passage].Select, log(c.within), log(c.joint) - log(c.within), log(c.total), log(c.total) - log(next),

@@ -33,7 +33,7 @@ const (
 func (a *answer) fits() error {
 	for i := range a.rankings {
 		r := &a.rankings[i]
-		if r.Items = r.Items[min(a.plan.offset, len(r.Items)):]; a.plan.abstains(printedOf(r.Confidence)) {
+		if r.Items = r.Items[min(a.plan.offset, len(r.Items)):]; a.plan.abstains(printedOf(r.Confidence)) && !a.readsForConfidence() {
 			r.Items = nil
 		}
 		if a.plan.reader != nil {
@@ -50,7 +50,11 @@ func (a *answer) fits() error {
 		more += n
 	}
 	for _, r := range a.rankings {
-		for _, item := range r.Items {
+		items := r.Items
+		if a.ranksByReader() && len(a.toRead) > len(items) {
+			items = a.toRead // any of these may be answered
+		}
+		for _, item := range items {
 			size := resultBytes
 			if a.plan.fields.contributions {
 				size += len(item.Parts) * contributionBytes

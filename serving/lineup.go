@@ -41,14 +41,17 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		}
 		made.Experts = append(made.Experts, x)
 	}
-	chance, err := parseShipped(calibration.AnswersFile, calibration.ParseAnswerChance)
+	fit, err := ShippedReading()
 	if err != nil {
 		return made, err
 	}
 	for _, r := range a.Experts.readers {
-		own := r.loaded()
-		if chance != nil && chance.Reader == own.Info.Fingerprint {
-			own.Chance = &chance.Chance
+		own, fit := r.loaded(), fit
+		if record != nil && record.Reading.Of(own.Info.Fingerprint) {
+			fit = record.Reading
+		}
+		if fit.Of(own.Info.Fingerprint) {
+			own.Chance, own.Confidence, own.Ranking = &fit.Words.Chance, &fit.First.Chance, fit.Ranking
 		}
 		made.Readers = append(made.Readers, own)
 	}
@@ -224,6 +227,11 @@ func (a *Assembly) shippedGate(made *search.LineUp) error {
 // calibrations begin with; nil where none is shipped.
 func ShippedPrior() (*calibration.Prior, error) {
 	return parseShipped(calibration.PriorFile, calibration.ParsePrior)
+}
+
+// ShippedReading is what was fitted for the shipped reader; nil where nothing is shipped.
+func ShippedReading() (*calibration.ReadingFit, error) {
+	return parseShipped(calibration.AnswersFile, calibration.ParseReading)
 }
 
 // parseShipped reads what was fitted for the shipped experts; nil where nothing is

@@ -60,7 +60,7 @@ and that the collection can answer by.`,
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON: every measure, by expert, source and domain")
 	flags.StringVar(&x.evidence, "evidence", "", "`file` for the data that the gate is fitted to, as JSON Lines; nothing is fitted then (bench/gate)")
 	flags.BoolVar(&x.dry, "dry-run", false, "print the figures, and write nothing")
-	command.AddCommand(newCalibratePrior(term))
+	command.AddCommand(newCalibratePrior(term), newCalibrateReader(term))
 	return command
 }
 
@@ -92,7 +92,17 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 		return err
 	}
 	shipped := l.LineUp().Defaults
-	record, report, err := calibration.Fit(cmd.Context(), found, calibration.FitOptions{Specialists: x.specialists, Towards: shipped.Gate, WithoutLate: shipped.GateWithoutLate,
+	reading := readingOptions(l, term)
+	if reading != nil {
+		towards, err := serving.ShippedReading()
+		if err != nil {
+			return err
+		}
+		if towards.Of(reading.Reader) {
+			reading.Towards = towards
+		}
+	}
+	record, report, err := calibration.Fit(cmd.Context(), found, calibration.FitOptions{Reading: reading, Specialists: x.specialists, Towards: shipped.Gate, WithoutLate: shipped.GateWithoutLate,
 		Prior: prior, Fingerprints: l.Experts.Fingerprints(), Try: l.TryRecord})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,8 +15,11 @@ import (
 	"testing"
 
 	"conclave/calibration"
+	"conclave/configs"
 	"conclave/fusion"
+	"conclave/models/tiny"
 	"conclave/search"
+	"conclave/serving"
 )
 
 // searched is the answer to a question of the collection c.
@@ -303,5 +307,88 @@ func reliable(t *testing.T, r *calibration.Record) {
 	}
 	if least := 2 * (talesAsked + healthAsked); questions < least {
 		t.Errorf("the curve of the answers has %d questions, want %d: each with its answer and without", questions, least)
+	}
+}
+
+// TestCalibrationOfAReader: calibrating fits what a reader says, where one is loaded and
+// answers are known (of 56 of the 60 questions), and searches go by it: there are chances,
+// and the confidence is another one with it. This reader is no judge of passages, so that
+// it has no part in the ranking.
+func TestCalibrationOfAReader(t *testing.T) {
+	calibratable(t)
+	if _, err := tiny.Write(filepath.Join("experts", "marker"), tiny.Expert{Name: "marker", Seed: 5, Reader: true}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("conclave.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, "conclave.yaml", string(text)+"readers: [marker]\n")
+	asked := func(requests ...search.Request) []search.Response {
+		t.Helper()
+		config, err := configs.Load(configs.Sources{Dir: "."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Collection = "c"
+		l, err := serving.Assemble(serving.Options{Config: config, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		responses, err := l.Engine.Compare(t.Context(), requests)
+		if err = errors.Join(err, l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return responses
+	}
+	gated := search.Request{Question: "who hid in the lamp room", Fusion: search.Methods{Names: []string{fusion.MethodGate}}, TimeoutMS: 10000}
+	withAnswer, least := gated, 0.0
+	withAnswer.Answer = search.AnswerOptions{Wanted: true, MinChance: &least}
+	for _, a := range asked(withAnswer)[0].Answers {
+		if a.Chance != nil {
+			t.Errorf("%+v has a chance before anybody calibrated the reader", a)
+		}
+	}
+	code, out, complaints := conclave(t, both("calibrate", "--collection", "c")...)
+	if code != exitOK || !containsAll(out, []string{"with a reader, over 56 questions", "its words are right: ECE 0."}) {
+		t.Fatalf("exit code %d\n%s%s", code, out, complaints)
+	}
+	r, err := calibration.ReadRecord("c")
+	if err != nil || r.Reading == nil || r.Reading.Questions != 56 || r.Reading.Top1 < r.Reading.WithoutTop1 {
+		t.Fatalf("%v: %+v", err, r.Reading)
+	}
+	pair := asked(gated, withAnswer)
+	plain, read := pair[0], pair[1]
+	if *plain.Confidence == *read.Confidence || len(read.Answers) == 0 {
+		t.Errorf("the confidence is %v, with and without the reader, of which there are %d answers", *plain.Confidence, len(read.Answers))
+	}
+	said := 0
+	for _, x := range read.Results {
+		if last := x.Contributions[len(x.Contributions)-1]; last.Source == "marker" && last.Origin == search.OriginRead {
+			said++
+		}
+	}
+	if want := map[bool]int{true: len(read.Results)}[r.Reading.Ranking > 0]; said != want {
+		t.Errorf("with a weight of %v, the reader contributed to %d of %d results", r.Reading.Ranking, said, len(read.Results))
+	}
+	for _, a := range read.Answers {
+		if a.Chance == nil {
+			t.Errorf("%+v has no chance", a)
+		}
+	}
+
+	// Where nobody knows the answers, there is nothing to fit.
+	for _, name := range []string{"tales.jsonl", "health.jsonl"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, name, strings.ReplaceAll(string(text), `"answers":`, `"hints":`))
+	}
+	if code, out, complaints := conclave(t, both("calibrate", "--collection", "c")...); code != exitOK || strings.Contains(out, "with a reader") {
+		t.Fatalf("exit code %d\n%s%s", code, out, complaints)
+	}
+	if r, err := calibration.ReadRecord("c"); err != nil || r.Reading != nil {
+		t.Errorf("%v: %+v", err, r.Reading)
 	}
 }

@@ -15,7 +15,6 @@ type evaluatingAnswers struct {
 	questions questionFiles
 	measured  evaluation.AnswerOptions
 	asJSON    string
-	out       string
 }
 
 func newEvaluateAnswers(term terminal) *cobra.Command {
@@ -26,23 +25,16 @@ func newEvaluateAnswers(term terminal) *cobra.Command {
 		Long: `Asks a collection the questions of all files, lets a reader mark the words that
 answer in the first passages, and compares them with the answers as SQuAD's script
 does: exact match and F1, by domain. Beside auto's passages stand BM25's, and two
-that know the answer: a passage that answers, and the best of auto's passages.
-
-With --chance it fits how likely the words are right, on the same questions, on
-these without the passages that answer, and on questions without answers; the
-printed figures are of questions that were not fitted on. --out writes the fit.`,
-		Example: `  conclave evaluate answers --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz
-  conclave evaluate answers --collection all --questions dev.jsonl --chance --out experts/answers.yaml`,
-		Args: cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+that know the answer: a passage that answers, and the best of auto's passages.`,
+		Example: `  conclave evaluate answers --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz`,
+		Args:    cobra.NoArgs,
+		RunE:    configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
 	addConfigFlags(flags, "collection", "store", "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 0)
 	flags.StringVar(&x.measured.Reader, "reader", "", "`name` of the reader (default: the first)")
-	flags.IntVar(&x.measured.Passages, "passages", 10, "how many passages of a ranking it reads")
-	flags.BoolVar(&x.measured.Chance, "chance", false, "fit the chance that the words are right")
-	flags.StringVar(&x.out, "out", "", "`file` for the fitted chance")
+	flags.IntVar(&x.measured.Passages, "passages", 5, "how many passages of a ranking it reads")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON")
 	return command
 }
@@ -50,9 +42,6 @@ printed figures are of questions that were not fitted on. --out writes the fit.`
 func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
 	if x.measured.Passages < 1 || x.measured.Passages > search.MostRead {
 		return usagef("--passages is from 1 to %d", search.MostRead)
-	}
-	if x.out != "" && !x.measured.Chance {
-		return usagef("--out is for what --chance fits")
 	}
 	domains, err := x.questions.read()
 	if err != nil {
@@ -73,8 +62,5 @@ func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term 
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(found.WriteText(term.Out), writeJSON(x.asJSON, found)); err != nil || x.out == "" {
-		return err
-	}
-	return writeFile(x.out, found.Chance.Write)
+	return errors.Join(found.WriteText(term.Out), writeJSON(x.asJSON, found))
 }

@@ -1,0 +1,211 @@
+package calibration
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"conclave/rank"
+	"conclave/search"
+)
+
+// markedDepth is how many passages of an answer a reader reads for a fit.
+const markedDepth = 5
+
+// Ranked are the first passages of an answer, and its confidence without a reader.
+type Ranked struct {
+	Passages   []rank.Hit
+	Confidence float64
+}
+
+// Mark is what a reader said of an answer's passages.
+type Mark struct {
+	Top   int       // which of them is the first by ranking and reader
+	Right bool      // the likeliest words are those that answer
+	Words []float64 // search.AnswerSignals of these; nil: it marked none
+	First []float64 // search.ReadSignals; nil: there are no passages
+}
+
+// Marker lets a reader read for a question the passages of several answers. What it says
+// depends on what the ranking counts beside it (search.Read.Weigh); 0: neither knows of
+// the other.
+type Marker func(ctx context.Context, q *Question, answers []Ranked) ([]func(weight float64) Mark, error)
+
+// rankings are the weights of a ranking beside a reader that are tried.
+func rankings() []float64 { return []float64{2, 5, 10, 20, 50, 100} }
+
+// readers is how many questions are read for at once: the reader forms batches of their
+// passages.
+const readers = 4
+
+// ReadingOptions are what FitReading begins with.
+type ReadingOptions struct {
+	Mark   Marker
+	Reader string // its fingerprint
+	// Towards is what few questions leave as it is; nil: there is none.
+	Towards *ReadingFit
+	// ByDomain measures on questions of domains that were not fitted on, in place of
+	// other questions.
+	ByDomain bool
+	Progress func(done, total int)
+}
+
+// FitReading lets a reader read the passages of answers, and fits the chances to what it
+// said. The confidences are those of the answers without it. Answers to one question, by
+// its ID, are read together.
+func FitReading(ctx context.Context, answers []RankedQuestion, confidences []float64, o ReadingOptions) (*ReadingFit, error) {
+	var order []string
+	places := map[string][]int{} // of a question's answers
+	for i, a := range answers {
+		if places[a.ID] == nil {
+			order = append(order, a.ID)
+		}
+		places[a.ID] = append(places[a.ID], i)
+	}
+	marks := make([]func(float64) Mark, len(answers))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	var mu sync.Mutex
+	done := 0
+	for _, id := range order {
+		group.Go(func() error {
+			var of []Ranked
+			for _, at := range places[id] {
+				of = append(of, Ranked{answers[at].Passages, confidences[at]})
+			}
+			said, err := o.Mark(ctx, answers[places[id][0]].Asked, of)
+			if err != nil {
+				return fmt.Errorf("reading for question %s: %w", id, err)
+			}
+			for n, at := range places[id] {
+				marks[at] = said[n]
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			o.Progress(done, len(order))
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return o.fit(answers, confidences, marks)
+}
+
+// first reports whether the first passage by ranking and reader answers.
+func (a *RankedQuestion) first(m *Mark) bool {
+	return m.First != nil && a.Asked.Relevant[a.Passages[m.Top].Ordinal] > 0
+}
+
+// ranking finds the weight, of those given, under which the first passage answers the
+// most questions, each domain counting the same. held is that share where each of
+// several domains is ranked by the weight that is the best on the others, and without
+// that of the ranking alone.
+func ranking(weights []float64, answers []RankedQuestion, marks []func(float64) Mark) (weight, held, without float64) {
+	n := map[string]float64{}
+	right := map[float64]map[string]float64{}
+	alone := map[string]float64{}
+	for _, w := range weights {
+		right[w] = map[string]float64{}
+	}
+	for i := range answers {
+		a := &answers[i]
+		if len(a.Asked.Relevant) == 0 || a.Weight != 0 {
+			continue // nothing answers it
+		}
+		domain := a.Asked.Domain
+		if n[domain]++; a.First == 1 {
+			alone[domain]++
+		}
+		for w, by := range right {
+			if m := marks[i](w); a.first(&m) {
+				by[domain]++
+			}
+		}
+	}
+	best := func(but string) (weight float64) {
+		most := -1.0
+		for _, w := range weights {
+			sum := 0.0
+			for _, domain := range slices.Sorted(maps.Keys(n)) {
+				if domain != but || len(n) == 1 {
+					sum += right[w][domain] / n[domain]
+				}
+			}
+			if sum > most {
+				weight, most = w, sum
+			}
+		}
+		return weight
+	}
+	for domain, all := range n {
+		held += right[best(domain)][domain] / all / float64(len(n))
+		without += alone[domain] / all / float64(len(n))
+	}
+	return best(""), held, without
+}
+
+func (o *ReadingOptions) fit(answers []RankedQuestion, confidences []float64, marks []func(float64) Mark) (*ReadingFit, error) {
+	out := &ReadingFit{Reader: o.Reader}
+	var priorWords, priorFirst *Logistic
+	weights := rankings()
+	if o.Towards != nil {
+		weights = []float64{o.Towards.Ranking}
+		priorWords, priorFirst = &o.Towards.Words.Chance.Logistic, &o.Towards.First.Chance.Logistic
+	}
+	if out.Ranking, out.Top1, out.WithoutTop1 = ranking(weights, answers, marks); out.Top1 <= out.WithoutTop1 {
+		out.Ranking, out.Top1 = 0, out.WithoutTop1 // such a reader is no judge of passages
+	}
+	var words, first []RankedQuestion
+	var before []Outcome
+	for i := range answers {
+		a, m := &answers[i], marks[i](out.Ranking)
+		id := a.ID
+		if o.ByDomain {
+			id = a.Asked.Domain
+		}
+		if a.Weight == 0 {
+			out.Questions++
+		}
+		as := func(signals []float64, right bool) (q RankedQuestion) {
+			q = RankedQuestion{ID: id, Signals: signals, Weight: a.Weight}
+			if right {
+				q.First = 1
+			}
+			return q
+		}
+		if m.Words != nil {
+			words = append(words, as(m.Words, m.Right))
+		}
+		if m.First != nil {
+			first = append(first, as(m.First, a.first(&m)))
+			before = append(before, Outcome{Confidence: confidences[i], Correct: a.First == 1})
+		}
+	}
+	var err error
+	if out.Words, err = fitMarked(search.AnswerSignals(), words, priorWords); err != nil {
+		return nil, fmt.Errorf("the chance that marked words are right: %w", err)
+	}
+	if out.First, err = fitMarked(search.ReadSignals(), first, priorFirst); err != nil {
+		return nil, fmt.Errorf("the confidence of what was read: %w", err)
+	}
+	alone := Summarise(before)
+	if out.WithoutECE = alone.ECE; alone.AUROC != nil {
+		out.WithoutAUROC = *alone.AUROC
+	}
+	return out, nil
+}
+
+func fitMarked(names []string, questions []RankedQuestion, prior *Logistic) (MarkedChance, error) {
+	fit, err := FitConfidence(names, questions, 1, prior)
+	out := MarkedChance{ECE: fit.HeldOut.ECE, Chance: fit.Confidence}
+	if a := fit.HeldOut.AUROC; a != nil {
+		out.AUROC = *a
+	}
+	return out, err
+}

@@ -1,0 +1,84 @@
+package calibration
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"conclave/fusion"
+	"conclave/search"
+)
+
+// AnswersFile is the name of the file with the chance that is shipped for answers.
+const AnswersFile = "answers.yaml"
+
+// ReadingFit is what was fitted to what a reader said of questions' passages, and what it
+// is worth on questions that it was not fitted on.
+type ReadingFit struct {
+	Reader    string `yaml:"reader"` // the fingerprint of the reader it was fitted for
+	Questions int    `yaml:"questions"`
+	// Ranking is what the ranking counts beside the reader (search.Read.Weigh), fitted where
+	// the fit began with none; 0: the ranking is better alone. Top1 is how often the first passage by both answers, on
+	// domains that the weight was not fitted to, from 0 to 1.
+	Ranking float64      `yaml:"ranking"`
+	Top1    float64      `yaml:"top1"`
+	Words   MarkedChance `yaml:"words"` // the chance that the marked words are right
+	First   MarkedChance `yaml:"first"` // the confidence of the first passage by both
+	// These are of the ranking and its confidence without the reader.
+	WithoutTop1  float64 `yaml:"without_top1"`
+	WithoutECE   float64 `yaml:"without_ece"`
+	WithoutAUROC float64 `yaml:"without_auroc"`
+}
+
+// MarkedChance is a chance with its figures on questions that were held out.
+type MarkedChance struct {
+	ECE    float64    `yaml:"ece"`
+	AUROC  float64    `yaml:"auroc"`
+	Chance Confidence `yaml:"chance"`
+}
+
+// Check returns an error for a record that cannot be served.
+func (a *ReadingFit) Check() error {
+	if !(a.Ranking >= 0 && a.Ranking <= fusion.MaxWeight) {
+		return fmt.Errorf("ranking: %v is not between 0 and %g", a.Ranking, float64(fusion.MaxWeight))
+	}
+	return errors.Join(a.Words.check("words", search.AnswerSignals()), a.First.check("first", search.ReadSignals()))
+}
+
+func (m *MarkedChance) check(name string, want []string) error {
+	var names []string
+	for _, t := range m.Chance.Logistic.Signals {
+		names = append(names, t.Name)
+	}
+	if !slices.Equal(names, want) {
+		return fmt.Errorf("%s: signals: %v; this version of conclave computes %v: fit it again", name, names, want)
+	}
+	if err := m.Chance.Validate(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// ParseReading reads what Write writes, strictly.
+func ParseReading(data []byte) (*ReadingFit, error) {
+	return parsed[ReadingFit](data)
+}
+
+// Of reports whether it was fitted for the reader with a fingerprint. A nil one was not.
+func (a *ReadingFit) Of(reader string) bool { return a != nil && a.Reader == reader }
+
+// WriteText writes what the reader is worth, for people.
+func (a *ReadingFit) WriteText(out io.Writer) error {
+	_, err := fmt.Fprintf(out, `with a reader, over %s, the same without what answers, and unanswerable ones:
+its words are right: ECE %.3f, AUROC %.3f
+the first passage answers %.1f of 100 questions (without the reader %.1f)
+confidence: ECE %.3f, AUROC %.3f (without the reader %.3f, %.3f)
+`, questionsOf(a.Questions), a.Words.ECE, a.Words.AUROC, 100*a.Top1, 100*a.WithoutTop1, a.First.ECE, a.First.AUROC, a.WithoutECE, a.WithoutAUROC)
+	return err
+}
+
+// Write writes the file that ParseReading reads.
+func (a *ReadingFit) Write(w io.Writer) error {
+	return writeYAML(w, "# What the shipped reader says of its words and of the first passage, in probabilities: made\n# by `conclave calibrate reader` (docs/answers.md has the command).\n", a)
+}

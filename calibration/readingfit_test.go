@@ -1,0 +1,201 @@
+package calibration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"conclave/rank"
+	"conclave/search"
+)
+
+// readFor are answers to n questions of one domain in three, the same without what
+// answers them, and as many unanswerable ones; the first passage answers every second
+// question.
+func readFor(n int) (answers []RankedQuestion, confidences []float64) {
+	questions := make([]Question, 2*n)
+	for i := range questions {
+		questions[i] = Question{ID: fmt.Sprint("q", i), Domain: fmt.Sprint("d", i%3), Text: fmt.Sprint("text ", i)}
+	}
+	for i := range n {
+		q := &questions[i]
+		q.Relevant = map[rank.Ordinal]float64{rank.Ordinal(i): 1 - float64(i%2)}
+		answers = append(answers, RankedQuestion{ID: q.ID, First: 1 + i%2, Asked: q, Passages: []rank.Hit{{Ordinal: rank.Ordinal(i), Score: 2}, {Ordinal: 900, Score: 1}}})
+	}
+	for i := range n {
+		answers = append(answers, RankedQuestion{ID: questions[i].ID, Weight: takenOutWeight, Asked: &questions[i], Passages: []rank.Hit{{Ordinal: 900}}})
+	}
+	for i := range n {
+		q := &questions[n+i]
+		answers = append(answers, RankedQuestion{ID: q.ID, Asked: q, Passages: []rank.Hit{{Ordinal: 901}}})
+	}
+	for range answers {
+		confidences = append(confidences, .4)
+	}
+	return answers, confidences
+}
+
+// TestReadingByHand: answers to a question are read together. Where the signals say
+// nothing, a chance is the mean of Platt's targets, and the same passages taken out
+// weigh two thirds each; where they tell right from wrong, its order is right.
+func TestReadingByHand(t *testing.T) {
+	const n = 60
+	answers, confidences := readFor(n)
+	var mu sync.Mutex
+	calls := map[string]int{}
+	options := func(signal float64) ReadingOptions {
+		return ReadingOptions{Reader: "a reader", Progress: func(int, int) {}, Mark: func(_ context.Context, q *Question, of []Ranked) ([]func(float64) Mark, error) {
+			mu.Lock()
+			calls[q.ID] += len(of)
+			mu.Unlock()
+			marks := make([]func(float64) Mark, len(of))
+			for i, a := range of {
+				if a.Confidence != .4 {
+					return nil, fmt.Errorf("a confidence of %v", a.Confidence)
+				}
+				right := len(a.Passages) == 2 && a.Passages[0].Ordinal%2 == 0
+				m := Mark{Right: right, Words: make([]float64, len(search.AnswerSignals())), First: make([]float64, len(search.ReadSignals()))}
+				if right {
+					m.Words[0], m.First[1] = signal, signal
+				}
+				if q.ID == fmt.Sprint("q", n) {
+					m.Words = nil // it marked nothing
+				}
+				marks[i] = func(float64) Mark { return m }
+			}
+			return marks, nil
+		}}
+	}
+	fit, err := FitReading(t.Context(), answers, confidences, options(0))
+	if err != nil || !fit.Of("a reader") || fit.Of("another") || fit.Questions != 2*n {
+		t.Fatalf("%v, %+v", err, fit)
+	}
+	for id, answered := range calls {
+		if want := 1 + map[bool]int{true: 1}[slices.ContainsFunc(answers[:n], func(a RankedQuestion) bool { return a.ID == id })]; answered != want {
+			t.Errorf("%s: %d of its %d answers were read", id, answered, want)
+		}
+	}
+	right, wrong := n/2., n/2.+n*takenOutWeight+n
+	mean := func(wrong float64) float64 {
+		return (right*(right+1)/(right+2) + wrong/(wrong+2)) / (right + wrong)
+	}
+	words, err := fit.Words.Chance.Of(make([]float64, len(search.AnswerSignals())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "the chance of words", words, mean(wrong-1), 1e-6)
+	first, err := fit.First.Chance.Of(make([]float64, len(search.ReadSignals())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "the confidence", first, mean(wrong), 1e-6)
+	near(t, "the AUROC without a reader", fit.WithoutAUROC, .5, 0)
+	near(t, "the ECE without a reader", fit.WithoutECE, .4-1./6, 1e-9) // of 3·60 answers 30 are right
+
+	for _, byDomain := range []bool{false, true} {
+		o := options(1)
+		o.ByDomain = byDomain
+		if fit, err = FitReading(t.Context(), answers, confidences, o); err != nil {
+			t.Fatal(err)
+		}
+		near(t, "the AUROC of words", fit.Words.AUROC, 1, 0)
+		near(t, "the AUROC of the confidence", fit.First.AUROC, 1, 0)
+	}
+
+	// What few say leaves the fit where it was.
+	o := options(1)
+	shifted := *fit
+	shifted.First.Chance.Logistic.Intercept = -4
+	o.Towards = &shifted
+	few, err := FitReading(t.Context(), answers[:8], confidences[:8], o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := FitReading(t.Context(), answers[:8], confidences[:8], options(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sure := func(f *ReadingFit) float64 {
+		x, _ := f.First.Chance.Of(make([]float64, len(search.ReadSignals())))
+		return x
+	}
+	if math.Abs(sure(few)-sure(&shifted)) > .1 || sure(alone) < sure(few) {
+		t.Errorf("from 8 questions it is %v, without what is shipped %v, and shipped was %v", sure(few), sure(alone), sure(&shifted))
+	}
+
+	broken := errors.New("the reader fell over")
+	o.Mark = func(context.Context, *Question, []Ranked) ([]func(float64) Mark, error) { return nil, broken }
+	if _, err := FitReading(t.Context(), answers, confidences, o); !errors.Is(err, broken) {
+		t.Errorf("the reader fails: %v", err)
+	}
+}
+
+// TestRankingByHand: each domain is ranked by the weight that is the best on the others:
+// d0's first passages are right under weights up to 10, d1's from 10 on, d2's under 5 and
+// 10. So 10 is the best, as on each two of them but the last, for which 2 is not: of d0
+// and d2 2 loses one of two, 5 and 10 none, and 5 comes first, under which d1 is wrong.
+func TestRankingByHand(t *testing.T) {
+	var answers []RankedQuestion
+	var marks []func(float64) Mark
+	for i, right := range [][2]float64{{0, 10}, {10, 1000}, {5, 10}} {
+		q := &Question{ID: fmt.Sprint(i), Domain: fmt.Sprint("d", i), Relevant: map[rank.Ordinal]float64{7: 1}}
+		for range 2 {
+			answers = append(answers, RankedQuestion{ID: q.ID, First: 2 - i%2, Asked: q, Passages: []rank.Hit{{Ordinal: 6}, {Ordinal: 7}}})
+			marks = append(marks, func(weight float64) (m Mark) {
+				m.First = []float64{}
+				if right[0] <= weight && weight <= right[1] {
+					m.Top = 1
+				}
+				return m
+			})
+		}
+		// What was taken out, and what nothing answers, says nothing of an order.
+		answers = append(answers, RankedQuestion{ID: q.ID, Asked: q, Weight: takenOutWeight, Passages: []rank.Hit{{Ordinal: 6}}}, RankedQuestion{Asked: &Question{}})
+		marks = append(marks, nil, nil)
+	}
+	weight, held, without := ranking([]float64{2, 5, 10, 20}, answers, marks)
+	near(t, "the weight", weight, 10, 0)
+	near(t, "held out", held, 2./3, 1e-12)
+	near(t, "without", without, 1./3, 1e-12)
+	weight, held, _ = ranking([]float64{2, 5}, answers[:4], marks[:4])
+	near(t, "the weight of one domain", weight, 2, 0)
+	near(t, "of one domain", held, 1, 0)
+}
+
+// TestReadingFile: what is written is read, and what is not understood is refused.
+func TestReadingFile(t *testing.T) {
+	term := func(names []string) (l Logistic) {
+		for i, name := range names {
+			l.Signals = append(l.Signals, Term{name, float64(i)})
+		}
+		return l
+	}
+	fit := &ReadingFit{Reader: "a reader", Questions: 7, Ranking: 10, Top1: .7, WithoutTop1: .6,
+		Words: MarkedChance{.01, .9, Confidence{K: 1, Kind: Platt, Logistic: term(search.AnswerSignals())}},
+		First: MarkedChance{.02, .8, Confidence{K: 1, Kind: Platt, Logistic: term(search.ReadSignals())}}, WithoutECE: .1, WithoutAUROC: .7}
+	var file strings.Builder
+	if err := fit.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ParseReading([]byte(file.String()))
+	if err != nil || !reflect.DeepEqual(read, fit) {
+		t.Errorf("written and read, it is %+v (%v), not %+v", read, err, fit)
+	}
+	for name, text := range map[string]string{
+		"other signals of words": strings.Replace(file.String(), "name: total", "name: totals", 1),
+		"other signals":          strings.Replace(file.String(), "name: confidence", "name: chance", 2),
+		"an unknown field":       file.String() + "more: 1\n",
+		"no weight":              strings.Replace(file.String(), "ranking: 10", "ranking: -1", 1),
+		"no chance":              strings.Replace(file.String(), "kind: platt", "kind: beta", 1),
+	} {
+		if _, err := ParseReading([]byte(text)); err == nil || text == file.String() {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"slices"
+
+	"conclave/calibration"
+	"conclave/configs"
+
+	"github.com/spf13/cobra"
+)
+
+// fittingReader is what `conclave calibrate reader` was asked to do.
+type fittingReader struct {
+	questions questionFiles
+	out       string
+}
+
+func newCalibrateReader(term terminal) *cobra.Command {
+	var x fittingReader
+	command := &cobra.Command{
+		Use:   "reader",
+		Short: "Fit the shipped chances of what a reader says",
+		Long: `Asks a collection of several domains their questions, by the shipped gate, once
+with the passages that answer and once without, and questions that nothing answers.
+A reader reads the first five passages. To what it says two chances are fitted: that
+the words which it marks are right, and that the first passage answers. The printed
+figures are of questions whose domain was not fitted on. The result
+(experts/answers.yaml) is what calibrations of collections begin with.`,
+		Example: `  conclave calibrate reader --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --out experts/answers.yaml`,
+		Args:    cobra.NoArgs,
+		RunE:    configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+	}
+	flags := command.Flags()
+	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
+	x.questions.bindLimit(command, 150)
+	flags.StringVar(&x.out, "out", "", "`file` to write (default: none)")
+	return command
+}
+
+func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
+	domains, err := x.questions.read()
+	if err != nil {
+		return err
+	}
+	l, err := openMeasured(config, term, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	shipped := l.LineUp().Defaults
+	if shipped.Gate == nil || shipped.Chances == nil {
+		return errors.New("it is not searched by the shipped gate with late interaction: index it with the default experts")
+	}
+	found, err := gather(cmd.Context(), l, domains, term)
+	if err != nil {
+		return err
+	}
+	asked, err := found.PriorQuestions("", shipped.Gate, shipped.Specialists)
+	if err != nil {
+		return err
+	}
+	var answers []calibration.RankedQuestion
+	var confidences []float64
+	for _, a := range slices.Concat(asked.Own, asked.TakenOut, asked.Foreign) {
+		sure, err := shipped.Chances.Of(a.Signals, 1)
+		if err != nil {
+			return err
+		}
+		answers, confidences = append(answers, a), append(confidences, sure)
+	}
+	options := readingOptions(l, term)
+	if options == nil {
+		return errors.New("no reader is loaded: make the shipped one with `conclave setup`, or name one under readers in the configuration")
+	}
+	options.ByDomain = true
+	fit, err := calibration.FitReading(cmd.Context(), answers, confidences, *options)
+	if err != nil {
+		return err
+	}
+	if err := fit.WriteText(term.Out); err != nil || x.out == "" {
+		return err
+	}
+	return writeFile(x.out, fit.Write)
+}
