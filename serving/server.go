@@ -114,6 +114,8 @@ func (s *Server) load(observer handlers.Observer, control *admission.Control) (q
 	if s.live != nil {
 		// Before it is ready, so that who is ready is ready for writes too.
 		queue, err = s.acceptWrites()
+	} else if !s.config.ReadOnly {
+		err = s.writeStore()
 	}
 	return queue, err
 }

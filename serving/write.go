@@ -21,12 +21,11 @@ import (
 // is searched and written to.
 func (s *Server) openLive() error {
 	a, in := s.assembly, s.config.Ingest
-	encoders, err := s.encoders()
-	if err != nil {
-		return err
-	}
-	s.live, err = collection.OpenLive(s.config.Collection, collection.LiveOptions{
-		Build:      collection.BuildOptions{Experts: encoders, Shared: SharedPasses(a.Experts.opened), Threads: in.Threads},
+	g := a.Collection.Acquire()
+	stored := g.Experts()
+	g.Release()
+	live, err := collection.OpenLive(s.config.Collection, collection.LiveOptions{
+		Build:      collection.BuildOptions{Experts: s.encoders(stored), Shared: SharedPasses(a.Experts.opened), Threads: in.Threads},
 		FlushAfter: in.FlushAfter, FlushPassages: in.FlushPassages, MaxPending: in.Backlog,
 		Merge:  collection.MergePolicy{Threads: in.Threads},
 		Failed: func(err error) { s.log.Error("indexing what was written failed, and is tried again", "cause", err) },
@@ -37,6 +36,7 @@ func (s *Server) openLive() error {
 	case err != nil:
 		return err
 	}
+	s.live = live
 	reading := a.close
 	a.Collection, a.close = s.live.Collection(), s.live.Close
 	return reading()
@@ -49,18 +49,16 @@ type WriteError struct{ Err error }
 func (e *WriteError) Error() string { return e.Err.Error() }
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// encoders are those of all experts of the collection, of which every passage needs
+// encoders are those of all stored experts, of which every passage needs
 // vectors: those that are searched, those that the configuration does not name, which
 // are loaded, and none in the place of those whose bundles cannot be used or that have
 // no vectors of their own.
-func (s *Server) encoders() (encoders []collection.PassageEncoder, err error) {
+func (s *Server) encoders(stored []collection.ExpertFiles) (encoders []collection.PassageEncoder) {
 	a := s.assembly
-	g := a.Collection.Acquire()
-	defer g.Release()
 	for _, e := range a.Experts.opened {
 		encoders = append(encoders, e)
 	}
-	for _, x := range g.Experts() {
+	for _, x := range stored {
 		if a.Experts.named(x.Name) != nil {
 			continue
 		}
@@ -79,7 +77,7 @@ func (s *Server) encoders() (encoders []collection.PassageEncoder, err error) {
 		encoders = append(encoders, e)
 		s.log.Warn("expert of the collection is not searched, since experts in the configuration does not name it; what is written is encoded for it all the same", "expert", x.Name)
 	}
-	return encoders, nil
+	return encoders
 }
 
 // noEncoder stands for the encoder of an expert whose bundle cannot be used, or is not
