@@ -43,6 +43,18 @@ func Folder(cache provision.Cache, names []string) (string, error) {
 	return filepath.Join(root(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
 }
 
+// Found is the folder of the demo's collection with the default experts; "" if there is none.
+func Found(cache provision.Cache) string {
+	at, err := Folder(cache, []string{shipped.Late})
+	if err != nil {
+		return ""
+	}
+	if info, err := os.Stat(at); err != nil || !info.IsDir() {
+		return ""
+	}
+	return at
+}
+
 // sumBytes is how many bytes of the sum are in a folder's name.
 const sumBytes = 8
 

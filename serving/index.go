@@ -145,3 +145,14 @@ func openFor(config configs.Config, log *slog.Logger, names []string, stored []c
 	x.opened = slices.DeleteFunc(x.opened, func(e *Expert) bool { return slices.Contains(beside, e.name) })
 	return x, nil
 }
+
+// RebuildWords indexes the words of a collection anew, with the constants that it has. It
+// opens the manifest alone, so that it mends words that another version analysed.
+func RebuildWords(ctx context.Context, folder string, phrases bool, o collection.BuildOptions) (collection.BuildReport, error) {
+	params, err := collection.WordParams(folder)
+	if err != nil {
+		return collection.BuildReport{}, err
+	}
+	params.Phrases = phrases
+	return collection.RebuildWords(ctx, folder, params, o)
+}

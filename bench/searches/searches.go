@@ -25,6 +25,8 @@ type Workload struct {
 	Familiar bool
 	Clients  int // at once, for the rates
 	Rounds   int // turns of each side; the median counts
+	// Counts are how many of the able experts are asked, one measurement for each; nil: all.
+	Counts []int
 }
 
 // Timeout is what a search is given, and the least that a collection's limits have
@@ -48,8 +50,8 @@ type Cost struct {
 	EncodersQPS float64 `json:"encoders_qps"`
 }
 
-// Able are the experts of which some are asked, and those that always are.
-func (o *Workload) Able(l *serving.Assembly) (able, always []*serving.Expert) {
+// able are the experts of which some are asked, and those that always are.
+func (o *Workload) able(l *serving.Assembly) (able, always []*serving.Expert) {
 	for _, e := range l.Experts.Dense() {
 		switch {
 		case o.Familiar && e.Bundle.Manifest.Representatives == "":
@@ -61,11 +63,34 @@ func (o *Workload) Able(l *serving.Assembly) (able, always []*serving.Expert) {
 	return able, always
 }
 
-// Measure asks the texts of a collection with n of the able experts. Its encoders
-// must cache nothing.
-func (o *Workload) Measure(ctx context.Context, l *serving.Assembly, n int, texts []string) (Cost, error) {
-	able, always := o.Able(l)
-	return o.measure(ctx, l, append(always, able[:n]...), n, texts)
+// CountError is the error of a number of experts that a collection does not have.
+type CountError struct{ Count, Able int }
+
+func (e CountError) Error() string {
+	return fmt.Sprintf("%d; this collection has %d such experts", e.Count, e.Able)
+}
+
+// Measure asks the texts of a collection whose encoders cache nothing. progress is told how
+// many of Counts are done.
+func (o *Workload) Measure(ctx context.Context, l *serving.Assembly, texts []string, progress func(done, total int)) (costs []Cost, err error) {
+	able, always := o.able(l)
+	counts := o.Counts
+	if counts == nil {
+		counts = []int{len(able)}
+	}
+	for i, n := range counts {
+		if n < 1 || n > len(able) {
+			return nil, CountError{n, len(able)}
+		}
+		progress(i, len(counts))
+		c, err := o.measure(ctx, l, slices.Concat(always, able[:n]), n, texts)
+		if err != nil {
+			return nil, err
+		}
+		costs = append(costs, c)
+	}
+	progress(len(counts), len(counts))
+	return costs, nil
 }
 
 // Print writes a table for people.

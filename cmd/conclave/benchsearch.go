@@ -16,7 +16,6 @@ type benchingSearch struct {
 	searches.Workload
 	questions questionFiles
 	asked     int
-	counts    []int
 	asJSON    bool
 }
 
@@ -46,7 +45,7 @@ questions. No vectors are cached between questions.`,
 	flags.IntVar(&x.Clients, "clients", 32, "clients at once, for the rates")
 	flags.IntVar(&x.Rounds, "rounds", 5, "turns of each side, of which the median is printed")
 	flags.IntVar(&x.asked, "asked", 100, "questions of each turn")
-	flags.IntSliceVar(&x.counts, "counts", nil, "how many experts to ask, one measurement for each number (default: all that have a confidence)")
+	flags.IntSliceVar(&x.Counts, "counts", nil, "how many experts to ask, one measurement for each number (default: all that have a confidence)")
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
 }
@@ -68,23 +67,11 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	able, _ := x.Able(l)
-	if x.counts == nil {
-		x.counts = []int{len(able)}
-	}
 	bar := newProgress(term.Err)
 	defer bar.Finish()
-	for i, n := range x.counts {
-		if n < 1 || n > len(able) {
-			return nil, usagef("--counts: %d; this collection has %d such experts", n, len(able))
-		}
-		bar.Report("measuring", int64(i), int64(len(x.counts)), "sets of experts")
-		c, err := x.Measure(ctx, l, n, texts)
-		if err != nil {
-			return nil, err
-		}
-		costs = append(costs, c)
+	costs, err = x.Measure(ctx, l, texts, func(done, total int) { bar.Report("measuring", int64(done), int64(total), "sets of experts") })
+	if bad := (searches.CountError{}); errors.As(err, &bad) {
+		return nil, usagef("--counts: %w", bad)
 	}
-	bar.Report("measuring", int64(len(x.counts)), int64(len(x.counts)), "sets of experts")
-	return costs, nil
+	return costs, err
 }

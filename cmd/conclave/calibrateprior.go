@@ -48,9 +48,9 @@ starting point of calibrations. Above an ECE of 0.10 nothing is written.`,
 }
 
 func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term terminal) error {
-	folders, err := byName("--collections", x.collections)
+	folders, err := questions.ByName("collections", x.collections)
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	domains, err := x.questions.read()
 	if err != nil {

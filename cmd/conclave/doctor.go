@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -9,7 +10,6 @@ import (
 
 	"conclave/configs"
 	"conclave/demo"
-	shipped "conclave/experts"
 	"conclave/serving"
 
 	"github.com/spf13/cobra"
@@ -37,9 +37,7 @@ func newDoctor(term terminal) *cobra.Command {
 				return err
 			}
 			if _, err := os.Stat(config.Collection); err != nil {
-				if at, err := demo.Folder(cache, []string{shipped.Late}); err == nil && isFolder(at) {
-					config.Collection = at
-				}
+				config.Collection = cmp.Or(demo.Found(cache), config.Collection)
 			}
 			findings := []finding{{What: "conclave", Status: serving.StatusOK, Detail: fmt.Sprintf("%s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
 			var failed error
@@ -55,11 +53,6 @@ func newDoctor(term terminal) *cobra.Command {
 	addConfigFlags(command.Flags(), "collection", "bundles", "encoder.provider")
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // mend is what to do about a finding: the hint of its error, or what usually repairs the

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	shipped "conclave/experts"
@@ -81,61 +80,19 @@ func (x *importing) run(ctx context.Context, from string, cache provision.Cache,
 	default:
 		return usagef("--normalise is %q: true and false are possible", x.normalise)
 	}
-	delta, err := models.OpenDelta(os.DirFS(from))
+	b, err := shipped.Import(ctx, cache, from, x.out, x.options)
+	var missing *provision.MissingError
 	switch {
 	case err == nil:
-		if err := x.complete(delta, cache); err != nil {
-			return err
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("importing %s: %w", from, err)
-	case x.out == "":
-		return usagef("--out is needed: the folder of the bundle to make")
-	}
-	b, err := models.Import(ctx, from, x.out, x.options)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "tokenizer.json") {
-			return fmt.Errorf("%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt", err)
-		}
-		return provision.ExplainFull(err, x.out)
-	}
-	m := b.Manifest
-	if m.Head != nil {
-		_, err = fmt.Fprintf(term.Out, "%s: %s, a head on the question vectors of %s, %d domains, fingerprint %.12s\n",
-			b.Dir, m.Name, m.Base.Name, len(m.Head.Domains), b.Fingerprint(models.Question))
+	case errors.As(err, &missing):
+		return fmt.Errorf("%w, or name the base's folder with --base", err)
+	case errors.Is(err, shipped.ErrNoFolder):
+		return usagef("--out: %w", err)
+	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "tokenizer.json"):
+		return fmt.Errorf("%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt", err)
+	default:
 		return err
 	}
-	if g := m.Generator; g != nil {
-		_, err = fmt.Fprintf(term.Out, "%s: %s, a generator, %s, fingerprint %.12s\n", b.Dir, m.Name, m.Lineage.Architecture, b.Fingerprint(models.Passage))
-		return err
-	}
-	if m.Kind == models.KindReader {
-		_, err = fmt.Fprintf(term.Out, "%s: %s, a reader, %s, fingerprint %.12s\n", b.Dir, m.Name, m.Precision, b.Fingerprint(models.Passage))
-		return err
-	}
-	_, err = fmt.Fprintf(term.Out, "%s: %s, %d dimensions, pooling %s, %s, fingerprint %.12s\n",
-		b.Dir, m.Name, m.Dimension, m.Pooling, m.Precision, b.Fingerprint(models.Passage))
+	_, err = fmt.Fprintln(term.Out, b.Summary())
 	return err
-}
-
-// complete chooses the base and the place of a delta's bundle.
-func (x *importing) complete(d *models.Delta, cache provision.Cache) error {
-	if x.options.Base == "" {
-		if err := cache.VerifyBase(); err != nil {
-			return fmt.Errorf("%w, or name the base's folder with --base", err)
-		}
-		x.options.Base = cache.Checkpoint(provision.BaseCheckpoint)
-	}
-	if x.out != "" {
-		return nil
-	}
-	name := d.Manifest.Name
-	if x.options.Name != "" {
-		name = x.options.Name
-	}
-	if err := shipped.CheckName(name, d); err != nil {
-		return err
-	}
-	x.out = cache.Bundle(name)
-	return nil
 }

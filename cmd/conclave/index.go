@@ -113,23 +113,11 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 	return next(config, term.Out)
 }
 
-// rebuild indexes the words of a collection anew, with the constants that it
-// has. It opens nothing but the manifest: what another version analysed cannot
-// be opened, and this is how to mend it.
-func (x *indexing) rebuild(ctx context.Context, config configs.Config, bar *progress) (report serving.Indexed, err error) {
-	params, err := collection.WordParams(config.Collection)
-	if err != nil {
-		return report, err
-	}
-	params.Phrases = x.phrases
-	report.BuildReport, err = collection.RebuildWords(ctx, config.Collection, params, buildOptions(config, bar))
-	return report, err
-}
-
 // build reads, encodes and publishes.
 func (x *indexing) build(ctx context.Context, config configs.Config, term terminal, bar *progress) (report serving.Indexed, err error) {
 	if x.rebuildWords {
-		return x.rebuild(ctx, config, bar)
+		report.BuildReport, err = serving.RebuildWords(ctx, config.Collection, x.phrases, buildOptions(config, bar))
+		return report, err
 	}
 	has, err := serving.StoredIn(ctx, config)
 	if err != nil {

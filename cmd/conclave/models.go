@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -61,55 +60,32 @@ func listBundles(term terminal, folders []string, optional, asJSON bool) error {
 	return show(term.Out, asJSON, lines, func(w *errWriter) {
 		if len(lines) == 0 {
 			w.printf("no bundles in %s: `conclave setup` makes the base encoder, `conclave models import` others\n", strings.Join(folders, " or "))
+			return
 		}
 		printBundles(w, lines)
 	})
 }
 
-// printBundles lists each folder's bundles under its name: what to type first. A
-// bundle whose name is in an earlier folder, too, is not the one that is found
-// by it, and is named below.
+// printBundles writes a table of bundles. Of bundles with one name the first is found by
+// it; a delta is found by no name.
 func printBundles(w *errWriter, lines []models.Listed) {
+	table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "NAME\tPRECISION\tNUMBERS\tENSEMBLE\tCALIBRATED\tFINGERPRINT\tFOLDER")
 	seen := map[string]bool{}
-	for len(lines) > 0 {
-		folder := filepath.Dir(lines[0].Folder)
-		n := slices.IndexFunc(lines, func(l models.Listed) bool { return filepath.Dir(l.Folder) != folder })
-		if n < 0 {
-			n = len(lines)
-		}
-		w.printf("%s:\n", folder)
-		table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
-		_, _ = fmt.Fprintln(table, "  NAME\tPRECISION\tNUMBERS\tENSEMBLE\tCALIBRATED\tFINGERPRINT")
-		var hidden, broken []string
-		for _, l := range lines[:n] {
-			switch {
-			case l.Error != "":
-				broken = append(broken, fmt.Sprintf("  %s: %s", l.Name, l.Error))
-				continue
-			case seen[l.Name]:
-				hidden = append(hidden, l.Name)
-				continue
-			case l.Delta: // what was merged from it is found by its name
-				_, _ = fmt.Fprintf(table, "  %s\tdelta\t%d\t%d\t%s\t%.12s\n", filepath.Join(folder, l.Name), l.Dimension, l.Members, yes(l.Calibrated), l.Fingerprint)
-				continue
-			}
+	for _, l := range lines {
+		precision, remark := l.Precision, ""
+		switch {
+		case l.Error != "":
+			precision, remark = "unusable", ": "+l.Error
+		case l.Delta:
+			precision = "delta"
+		case seen[l.Name]:
+			remark = " (not used: the name is that of one above)"
+		default:
 			seen[l.Name] = true
-			_, _ = fmt.Fprintf(table, "  %s\t%s\t%d\t%d\t%s\t%.12s\n", l.Name, l.Precision, l.Dimension, l.Members, yes(l.Calibrated), l.Fingerprint)
 		}
-		w.err = errors.Join(w.err, table.Flush())
-		for _, line := range broken {
-			w.printf("%s\n", line)
-		}
-		if len(hidden) > 0 {
-			w.printf("  not used, since the folder above has them: %s\n", strings.Join(hidden, ", "))
-		}
-		lines = lines[n:]
+		calibrated := map[bool]string{true: "yes", false: "no"}[l.Calibrated]
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%.12s\t%s%s\n", l.Name, precision, l.Dimension, l.Members, calibrated, l.Fingerprint, l.Folder, remark)
 	}
-}
-
-func yes(is bool) string {
-	if is {
-		return "yes"
-	}
-	return "no"
+	w.err = errors.Join(w.err, table.Flush())
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -50,58 +47,11 @@ func (f *questionFiles) check() error {
 
 // sources joins each file with what was named for it.
 func (f *questionFiles) sources() ([]questions.Source, error) {
-	qrels, err := byName("--qrels", f.qrels)
+	all, err := questions.Named(f.files, f.qrels, f.splits, questions.Format(f.format))
 	if err != nil {
-		return nil, err
+		return nil, usageError{err}
 	}
-	splits, err := byName("--split", f.splits)
-	if err != nil {
-		return nil, err
-	}
-	used := map[string]bool{"": true}
-	var out []questions.Source
-	for _, file := range f.files {
-		name, path := named(file)
-		used[name] = true
-		out = append(out, questions.Source{Path: path, Domain: name, Format: questions.Format(f.format),
-			Judgements: cmp.Or(qrels[name], qrels[""]), Split: cmp.Or(splits[name], splits[""])})
-	}
-	for _, given := range []map[string]string{qrels, splits} {
-		for _, name := range slices.Sorted(maps.Keys(given)) {
-			if !used[name] {
-				return nil, usagef("there are no questions called %q: write --questions %s=FILE", name, name)
-			}
-		}
-	}
-	if qrels[""] != "" && len(out) > 1 {
-		return nil, usagef("--qrels %s belongs to which questions? Write --qrels NAME=FILE", qrels[""])
-	}
-	return out, nil
-}
-
-// named splits NAME=FILE. The path of a file that exists is not split, even if it has
-// a = in it.
-func named(text string) (name, path string) {
-	name, path, found := strings.Cut(text, "=")
-	if !found || name == "" || strings.ContainsAny(name, `/\`) {
-		return "", text
-	}
-	if _, err := os.Stat(text); err == nil {
-		return "", text
-	}
-	return name, path
-}
-
-func byName(flag string, values []string) (map[string]string, error) {
-	out := map[string]string{}
-	for _, text := range values {
-		name, value := named(text)
-		if _, twice := out[name]; twice {
-			return nil, usagef("%s is given twice for %q", flag, name)
-		}
-		out[name] = value
-	}
-	return out, nil
+	return all, nil
 }
 
 // read reads all files.

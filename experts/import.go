@@ -1,0 +1,53 @@
+package experts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"conclave/models"
+	"conclave/provision"
+)
+
+// ErrNoFolder is the error of an import that names no folder for its bundle, which a delta
+// alone has by default.
+var ErrNoFolder = errors.New("the folder of the bundle to make is not named")
+
+// Import makes the bundle out of a checkpoint, of an exported ONNX, or of a delta, in the
+// folder from. A delta is merged with the base that setup fetched, unless o names another;
+// where out is "", its bundle goes into the cache, where it is found by name.
+func Import(ctx context.Context, cache provision.Cache, from, out string, o models.ImportOptions) (*models.Bundle, error) {
+	delta, err := models.OpenDelta(os.DirFS(from))
+	switch {
+	case err == nil:
+		if out, err = ofDelta(delta, cache, out, &o); err != nil {
+			return nil, err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("importing %s: %w", from, err)
+	case out == "":
+		return nil, ErrNoFolder
+	}
+	b, err := models.Import(ctx, from, out, o)
+	return b, provision.ExplainFull(err, out)
+}
+
+// ofDelta fills in the base, and returns the folder of the bundle.
+func ofDelta(d *models.Delta, cache provision.Cache, out string, o *models.ImportOptions) (string, error) {
+	if o.Base == "" {
+		if err := cache.VerifyBase(); err != nil {
+			return "", err
+		}
+		o.Base = cache.Checkpoint(provision.BaseCheckpoint)
+	}
+	if out != "" {
+		return out, nil
+	}
+	name := d.Manifest.Name
+	if o.Name != "" {
+		name = o.Name
+	}
+	return cache.Bundle(name), CheckName(name, d)
+}
