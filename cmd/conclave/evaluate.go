@@ -181,7 +181,7 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 		}
 		also = append(also, m)
 	}
-	return also, x.questions.check()
+	return also, nil
 }
 
 // options are what to measure, now that the sources are known.

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"fmt"
-	"strings"
+	"errors"
 
 	"conclave/corpus"
 
@@ -19,8 +18,21 @@ type inputs struct {
 
 // bind adds both flags to a command.
 func (x *inputs) bind(flags *pflag.FlagSet) {
-	flags.Var(inFlag{x}, "in", "`file` or BEIR folder to read, '-' for standard input; may be repeated")
-	flags.Var(prefixFlag{x}, "id-prefix", "`text` to put in front of the ids of the next --in")
+	flags.Func("in", "`file` or BEIR folder to read, '-' for standard input; may be repeated", func(path string) error {
+		if path == "" {
+			return errors.New("a file is needed")
+		}
+		x.files = append(x.files, corpus.Input{Path: path, IDPrefix: x.prefix})
+		x.prefix, x.armed = "", false
+		return nil
+	})
+	flags.Func("id-prefix", "`text` to put in front of the ids of the next --in", func(prefix string) error {
+		if x.armed {
+			return errors.New("there are two prefixes for one --in")
+		}
+		x.prefix, x.armed = prefix, true
+		return nil
+	})
 }
 
 // check reports a prefix that no --in follows.
@@ -30,41 +42,3 @@ func (x *inputs) check() error {
 	}
 	return nil
 }
-
-type inFlag struct{ *inputs }
-
-func (f inFlag) Set(path string) error {
-	if path == "" {
-		return fmt.Errorf("a file is needed")
-	}
-	f.files = append(f.files, corpus.Input{Path: path, IDPrefix: f.prefix})
-	f.prefix, f.armed = "", false
-	return nil
-}
-
-func (f inFlag) String() string {
-	if f.inputs == nil {
-		return ""
-	}
-	var paths []string
-	for _, file := range f.files {
-		paths = append(paths, file.Path)
-	}
-	return strings.Join(paths, ",")
-}
-
-func (inFlag) Type() string { return "file" }
-
-type prefixFlag struct{ *inputs }
-
-func (f prefixFlag) Set(prefix string) error {
-	if f.armed {
-		return fmt.Errorf("there are two prefixes for one --in")
-	}
-	f.prefix, f.armed = prefix, true
-	return nil
-}
-
-func (f prefixFlag) String() string { return "" }
-
-func (prefixFlag) Type() string { return "text" }

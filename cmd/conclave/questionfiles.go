@@ -34,19 +34,14 @@ func (f *questionFiles) bindLimit(command *cobra.Command, limit int) {
 	command.Flags().IntVar(&f.limit, "limit", limit, "questions of each domain at most, chosen by a hash of their ids; 0: all")
 }
 
-func (f *questionFiles) check() error {
+// sources checks the flags, and joins each file with what was named for it.
+func (f *questionFiles) sources() ([]questions.Source, error) {
 	if !slices.Contains(questions.Formats(), f.format) {
-		return usagef("--question-format is %q: %s are possible", f.format, strings.Join(questions.Formats(), ", "))
+		return nil, usagef("--question-format is %q: %s are possible", f.format, strings.Join(questions.Formats(), ", "))
 	}
 	if f.limit < 0 {
-		return usagef("--limit is %d: it has to be 0 or more", f.limit)
+		return nil, usagef("--limit is %d: it has to be 0 or more", f.limit)
 	}
-	_, err := f.sources()
-	return err
-}
-
-// sources joins each file with what was named for it.
-func (f *questionFiles) sources() ([]questions.Source, error) {
 	all, err := questions.Named(f.files, f.qrels, f.splits, questions.Format(f.format))
 	if err != nil {
 		return nil, usageError{err}
@@ -56,9 +51,6 @@ func (f *questionFiles) sources() ([]questions.Source, error) {
 
 // read reads all files.
 func (f *questionFiles) read() ([]questions.Domain, error) {
-	if err := f.check(); err != nil {
-		return nil, err
-	}
 	sources, err := f.sources()
 	if err != nil {
 		return nil, err
