@@ -1,8 +1,8 @@
 package bm25
 
-// pairGap joins the two terms of a phrase in a token. No term holds it, while some
+// PairGap joins the two terms of a phrase in a token. No term holds it, while some
 // hold an underscore.
-const pairGap = "+"
+const PairGap = "+"
 
 // Words are the terms of a passage, in order. An engine that indexes them as they are,
 // with Lucene's BM25 and the same constants, scores as Searcher does.
@@ -15,7 +15,7 @@ func Words(title, text string) []string { return append(Analyse(title), Analyse(
 func Pairs(title, text string) (tokens []string) {
 	for _, part := range [...]string{title, text} {
 		if terms := Analyse(part); len(terms) > 0 {
-			tokens = append(append(tokens, pairGap), pairs(terms)...)
+			tokens = append(append(tokens, PairGap), pairs(terms)...)
 		}
 	}
 	return tokens
@@ -27,7 +27,7 @@ func QuestionPairs(question string) []string { return pairs(Analyse(question)) }
 
 func pairs(terms []string) (tokens []string) {
 	for i := 1; i < len(terms); i++ {
-		tokens = append(tokens, terms[i-1]+pairGap+terms[i])
+		tokens = append(tokens, terms[i-1]+PairGap+terms[i])
 	}
 	return tokens
 }

@@ -35,14 +35,14 @@ func FuzzPairs(f *testing.F) {
 		}
 		var phrases []string
 		for _, p := range append(phrasesOf(Analyse(title)), phrasesOf(Analyse(text))...) {
-			phrases = append(phrases, strings.ReplaceAll(p, string(phraseGap), pairGap))
+			phrases = append(phrases, strings.ReplaceAll(p, string(phraseGap), PairGap))
 		}
-		got = slices.DeleteFunc(got, func(token string) bool { return token == pairGap })
+		got = slices.DeleteFunc(got, func(token string) bool { return token == PairGap })
 		if !slices.Equal(got, phrases) {
 			t.Fatalf("%q, not %q", got, phrases)
 		}
 		for _, w := range words {
-			if strings.Contains(w, pairGap) || strings.ContainsFunc(w, func(r rune) bool {
+			if strings.Contains(w, PairGap) || strings.ContainsFunc(w, func(r rune) bool {
 				return r <= ' ' || r >= 0x2000 && r <= 0x200a || r == 0x2028 || r == 0x2029 || r == 0x3000
 			}) {
 				t.Fatalf("the term %q has a gap in it", w)

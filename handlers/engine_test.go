@@ -68,14 +68,14 @@ func (l *library) Vectors(expert string) (search.VectorIndex, bool) {
 }
 
 // Among leaves out of the indexes' hits what the filter does not let through.
-func (l *library) Among(_ context.Context, f search.Filter) (search.Indexes, int, error) {
+func (l *library) Among(_ context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
 	a, n := amongSome{l, func(o rank.Ordinal) bool { return lets(f, l.passages[o]) }}, 0
 	for i := range l.passages {
 		if a.lets(rank.Ordinal(i)) {
 			n++
 		}
 	}
-	return a, n, nil
+	return a, func(context.Context) (int, error) { return n, nil }, nil
 }
 
 func lets(f search.Filter, p corpus.Passage) bool {

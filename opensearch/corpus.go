@@ -20,6 +20,9 @@ type Corpus struct {
 	store  *Store
 	table  atomic.Pointer[table]
 	counts atomic.Pointer[Statistics]
+	// compared are the experts whose hits are compared with other vectors than the
+	// question's, those of an ensemble's members: their searches return vectors, too.
+	compared sync.Map
 
 	mu     sync.Mutex // held while the sample is read
 	sample atomic.Pointer[sample]
@@ -133,15 +136,28 @@ func (v *view) Index(expert string) (search.IndexInfo, bool) {
 	return search.IndexInfo{Kind: kind, Passages: n, Rows: n, Owner: x.Owner}, true
 }
 
-// Among implements search.View.
-func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
+// Among implements search.View. The passages are counted while the sources are asked.
+func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
 	narrowed := *v.request // with what is fetched, which no filter changes
 	narrowed.filter = filterOf(f)
-	answers, err := v.store.multi(ctx, []object{{"size": 0, "track_total_hits": true, "query": object{"bool": object{"filter": narrowed.filter}}}})
-	if err != nil {
-		return nil, 0, err
-	}
-	return &narrowed, int(answers[0].total), nil
+	counted := make(chan struct{})
+	var n int
+	var failed error
+	go func() {
+		defer close(counted)
+		answers, err := v.store.multi(ctx, []object{{"size": 0, "track_total_hits": true, "query": object{"bool": object{"filter": narrowed.filter}}}})
+		if failed = err; err == nil {
+			n = int(answers[0].total)
+		}
+	}()
+	return &narrowed, func(ctx context.Context) (int, error) {
+		select {
+		case <-counted:
+			return n, failed
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}, nil
 }
 
 // filterOf are the clauses of a filter.

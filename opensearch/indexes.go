@@ -10,7 +10,6 @@ import (
 	"conclave/ann"
 	"conclave/bm25"
 	"conclave/rank"
-	"conclave/search"
 )
 
 var notANumber = float32(math.NaN())
@@ -69,7 +68,7 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 	if w.field == fieldWords {
 		counts = append(counts, counted(w.field, terms))
 	}
-	hits, more, err := w.search(ctx, query, k, counts...)
+	hits, answers, err := w.search(ctx, query, k, nil, counts...)
 	if err != nil {
 		return nil, err
 	}
@@ -79,9 +78,9 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 		ordinals[i], scores[i] = h.Ordinal, h.Score
 	}
 	w.remember(of, ordinals, scores)
-	if len(more) > 0 {
+	if len(answers) > 1 {
 		w.mu.Lock()
-		w.upperBounds[of] = upperBound(terms, more[0])
+		w.upperBounds[of] = upperBound(terms, answers[1])
 		w.mu.Unlock()
 	}
 	return hits, nil
@@ -164,9 +163,21 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 		}
 		find = object{"knn": object{v.expert.field(): near}}
 	}
-	hits, _, err := v.search(ctx, find, k)
+	var fields []string
+	if _, compared := v.corpus.compared.Load(v.expert.Name); compared {
+		fields = []string{v.expert.field()}
+	}
+	hits, answers, err := v.search(ctx, find, k, fields)
 	if err != nil {
 		return nil, err
+	}
+	for i, h := range answers[0].hits {
+		if fields == nil {
+			break
+		}
+		if err := v.takeVector(v.expert, hits[i].Ordinal, h.source); err != nil {
+			return nil, fmt.Errorf("passage %q: %w", h.id, err)
+		}
 	}
 	ordinals, scores := make([]rank.Ordinal, len(hits)), make([]float32, len(hits))
 	for i := range hits {
@@ -212,6 +223,9 @@ func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Or
 	v.mu.Unlock()
 	if of.field != "" && !v.sampled(passages) {
 		return v.score(ctx, of, passages, out)
+	}
+	if of.field == "" {
+		v.corpus.compared.Store(v.expert.Name, true)
 	}
 	if err := v.fetchVectors(ctx, v.expert, passages); err != nil {
 		return err
@@ -294,9 +308,4 @@ func (t tokens) Vector(passage rank.Ordinal) ([]float32, error) {
 		return nil, fmt.Errorf("the codes of the passage were not fetched")
 	}
 	return ann.TokenVectors(codes, t.expert.Dimension)
-}
-
-// Explain implements search.WordIndex.
-func (w words) Explain(context.Context, string, rank.Ordinal) ([]search.TermScore, error) {
-	return nil, errors.New("a store explains no scores yet")
 }

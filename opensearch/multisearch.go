@@ -16,6 +16,7 @@ type found struct {
 	bytes  int // of the passage; 0 where they were not asked for
 	fields map[string][]json.RawMessage
 	source source
+	why    *explanation // where it was asked for
 }
 
 // said is the answer to one search.
@@ -93,6 +94,7 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 					Score  *json.Number                 `json:"_score"`
 					Fields map[string][]json.RawMessage `json:"fields"`
 					Source source                       `json:"_source"`
+					Why    *explanation                 `json:"_explanation"`
 				} `json:"hits"`
 			} `json:"hits"`
 			Aggregations map[string]struct {
@@ -133,7 +135,7 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 			}
 		}
 		for _, h := range r.Hits.Hits {
-			hit := found{id: h.ID, fields: h.Fields, source: h.Source}
+			hit := found{id: h.ID, fields: h.Fields, source: h.Source, why: h.Why}
 			if h.Score != nil {
 				score, err := strconv.ParseFloat(h.Score.String(), 32)
 				if err != nil {

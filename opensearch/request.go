@@ -73,9 +73,13 @@ func (r *request) Vectors(expert string) (search.VectorIndex, bool) {
 	return vectors{r, x}, true
 }
 
-// search asks for hits, in the order of rankings.
-func (r *request) search(ctx context.Context, query object, k int, more ...object) ([]rank.Hit, []said, error) {
-	find := object{"size": k, "query": query, "sort": byScore, "track_scores": true, "track_total_hits": false, "_source": false, "docvalue_fields": []string{fieldBytes}}
+// search asks for hits with fields of their documents, in the order of rankings, and more
+// in the same request. The first answer is that of the hits.
+func (r *request) search(ctx context.Context, query object, k int, fields []string, more ...object) ([]rank.Hit, []said, error) {
+	find := object{"size": k, "query": query, "sort": byScore, "track_scores": true, "track_total_hits": false, "_source": fields, "docvalue_fields": []string{fieldBytes}}
+	if len(fields) == 0 {
+		find["_source"] = false
+	}
 	answers, err := r.store.multi(ctx, append([]object{find}, more...))
 	if err != nil {
 		return nil, nil, err
@@ -84,7 +88,7 @@ func (r *request) search(ctx context.Context, query object, k int, more ...objec
 	for i, h := range answers[0].hits {
 		hits[i] = rank.Hit{Ordinal: r.table.ordinal(h.id, h.bytes), Score: h.score}
 	}
-	return hits, answers[1:], nil
+	return hits, answers, nil
 }
 
 // remember keeps scores.
@@ -291,17 +295,25 @@ func (r *request) fetchVectors(ctx context.Context, x Expert, ordinals []rank.Or
 		if !has.found {
 			continue
 		}
-		vector, err := has.source.vector(x)
-		if err != nil {
+		if err := r.takeVector(x, missing[i], has.source); err != nil {
 			return fmt.Errorf("passage %q: %w", ids[i], err)
 		}
-		r.mu.Lock()
-		if r.vectors[x.Name] == nil {
-			r.vectors[x.Name] = map[rank.Ordinal][]float32{}
-		}
-		r.vectors[x.Name][missing[i]] = vector
-		r.mu.Unlock()
 	}
+	return nil
+}
+
+// takeVector keeps the vector of a passage.
+func (r *request) takeVector(x Expert, o rank.Ordinal, from source) error {
+	vector, err := from.vector(x)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.vectors[x.Name] == nil {
+		r.vectors[x.Name] = map[rank.Ordinal][]float32{}
+	}
+	r.vectors[x.Name][o] = vector
 	return nil
 }
 

@@ -172,7 +172,8 @@ func overloaded(err error) bool {
 type pinned struct {
 	View
 	narrowed Indexes // what is searched: the view's own indexes, or those that a filter leaves
-	selected *int    // how many passages the filter lets through; nil without one
+	// selected is how many passages the filter lets through; nil without one.
+	selected func(context.Context) (int, error)
 	users    atomic.Int64
 }
 

@@ -126,9 +126,9 @@ type View interface {
 	// Index describes what the generation has of an expert; false: nothing.
 	Index(expert string) (IndexInfo, bool)
 	// Among is the same indexes, which find only what the filter lets through,
-	// and how many passages that is. The scores stay what they are without the
+	// and how many passages that is, as soon as that is known. The scores stay what they are without the
 	// filter. It is of use until the View is released.
-	Among(ctx context.Context, f Filter) (Indexes, int, error)
+	Among(ctx context.Context, f Filter) (Indexes, func(context.Context) (int, error), error)
 	// Release is called once, when nothing uses the view any more.
 	Release()
 }

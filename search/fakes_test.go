@@ -98,10 +98,10 @@ func (s *shelf) Ordinal(_ context.Context, id string) (rank.Ordinal, bool, error
 	return 0, false, nil
 }
 
-func (s *shelf) Among(ctx context.Context, f Filter) (Indexes, int, error) {
+func (s *shelf) Among(ctx context.Context, f Filter) (Indexes, func(context.Context) (int, error), error) {
 	if s.among != nil {
 		if err := s.among(ctx); err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 	}
 	allowed := map[rank.Ordinal]bool{}
@@ -111,7 +111,7 @@ func (s *shelf) Among(ctx context.Context, f Filter) (Indexes, int, error) {
 			allowed[rank.Ordinal(i)] = true
 		}
 	}
-	return &narrowed{s, allowed}, len(allowed), nil
+	return &narrowed{s, allowed}, func(context.Context) (int, error) { return len(allowed), nil }, nil
 }
 
 // narrowed searches everything and keeps what is allowed.

@@ -19,8 +19,15 @@ func (a *answer) fetch(ctx context.Context) error {
 		a.observe(ctx) // so that those asked say how familiar the question is, as those skipped do
 	}
 	a.response = Response{
-		Question: p.question, Generation: a.view.Generation(), Selected: a.view.selected,
+		Question: p.question, Generation: a.view.Generation(),
 		Degraded: make([]Missing, 0, len(a.degraded)), Answers: a.extracts,
+	}
+	if a.view.selected != nil {
+		n, err := a.view.selected(ctx)
+		if err != nil {
+			return fmt.Errorf("counting the passages that the filter lets through: %w", err)
+		}
+		a.response.Selected = &n
 	}
 	if p.fields.sources {
 		a.response.Sources = a.fared(ctx)

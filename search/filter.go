@@ -64,7 +64,7 @@ func (p *pinned) narrow(ctx context.Context, f Filter) error {
 		if err != nil {
 			return fmt.Errorf("selecting passages by their tags: %w", err)
 		}
-		p.narrowed, p.selected = indexes, &n
+		p.narrowed, p.selected = indexes, n
 		return nil
 	})
 }

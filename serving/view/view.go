@@ -50,12 +50,12 @@ func (v pinned) Index(expert string) (search.IndexInfo, bool) {
 	return search.IndexInfo{}, false
 }
 
-func (v pinned) Among(ctx context.Context, f search.Filter) (search.Indexes, int, error) {
+func (v pinned) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
 	s, err := v.generation.Select(f.TagsAll, f.TagsAny)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	return among{v.generation, s}, s.Len(), nil
+	return among{v.generation, s}, func(context.Context) (int, error) { return s.Len(), nil }, nil
 }
 
 // Prefetch implements search.Indexes: the indexes are in memory.

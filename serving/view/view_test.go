@@ -121,7 +121,10 @@ func TestVectors(t *testing.T) {
 	view := Of(windmills(t)).Acquire()
 	defer view.Release()
 	narrowed, n, err := view.Among(t.Context(), search.Filter{TagsAll: []string{"by1"}})
-	if err != nil || n != 10 {
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := n(t.Context()); err != nil || n != 10 {
 		t.Fatalf("%d passages, %v", n, err)
 	}
 	for _, c := range []struct {
