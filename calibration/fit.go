@@ -255,7 +255,7 @@ func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []An
 
 // mostRead is how many questions of a collection are read for, and how many of the
 // unanswerable ones: more take long and change little.
-const mostRead = 300
+const mostRead = 150
 
 // reading fits what the reader says of some of the answers, evenly chosen among those to
 // questions whose words are known.
