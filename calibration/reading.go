@@ -98,8 +98,8 @@ func FitReading(ctx context.Context, answers []RankedQuestion, confidences []flo
 }
 
 // first reports whether the first passage by ranking and reader answers.
-func (a *RankedQuestion) first(m *Mark) bool {
-	return m.First != nil && a.Asked.Relevant[a.Passages[m.Top].Ordinal] > 0
+func (q *RankedQuestion) first(m *Mark) bool {
+	return m.First != nil && q.Asked.Relevant[q.Passages[m.Top].Ordinal] > 0
 }
 
 // ranking finds the weight, of those given, under which the first passage answers the
