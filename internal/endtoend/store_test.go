@@ -1,0 +1,92 @@
+package endtoend
+
+import (
+	bin "encoding/binary"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"conclave/handlers"
+	"conclave/internal/cluster"
+)
+
+// TestStore: a collection goes into a cluster, is written to there over HTTP by two servers,
+// and comes back with what they wrote, its vectors included.
+func TestStore(t *testing.T) {
+	c := cluster.Start(t, 3)
+	t.Cleanup(func() { // no other test here needs it
+		c.Close()
+		http.DefaultClient.CloseIdleConnections()
+	})
+	store := "opensearch+" + c.URLs[0]
+	for _, url := range c.URLs[1:] {
+		store += "," + strings.TrimPrefix(url, "http://")
+	}
+	store += "/end-to-end"
+	lines := `{"id":"a","title":"A","text":"an old lighthouse","tags":["x"],"metadata":{"year":1.50}}` + "\n" + `{"id":"b","text":"<zebra> & co"}` + "\n"
+	s := newSite(t, "log: {level: error}\n", []string{"small"}, "small", lines)
+	s.command("export", "--collection", "c", "--to", store)
+	one, two := s.serve("", "--store", store), s.serve("", "--store", store)
+
+	var made handlers.WriteResult
+	one.get(http.MethodPut, "/v1/passages/new%2F1?refresh=wait", `{"text":"The zebra crossed."}`, http.StatusCreated, &made)
+	if found := two.search("zebra", ""); len(found) != 2 || found["new/1"] != "The zebra crossed." {
+		t.Errorf("the other server finds %v", found)
+	}
+	if found := two.search("The zebra crossed.", "small"); len(found) != 3 {
+		t.Errorf("by meaning: %v", found)
+	}
+	two.get(http.MethodPut, "/v1/passages/new%2F1", `{"text":"The zebra crossed."}`, http.StatusOK, &made)
+	if made.Status != "unchanged" {
+		t.Errorf("%+v", made)
+	}
+	for _, p := range []*process{one, two} {
+		request, err := http.NewRequest(http.MethodPut, p.url+"/v1/passages/new%2F1", strings.NewReader(`{"text":"Changed."}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("If-Match", `"`+made.Version+`"`)
+		answer, err := p.client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if want := map[*process]int{one: http.StatusOK, two: http.StatusPreconditionFailed}[p]; answer.StatusCode != want {
+			t.Errorf("If-Match: %d, not %d", answer.StatusCode, want)
+		}
+	}
+	two.get(http.MethodPost, "/v1/passages?refresh=wait", `{"id":"c","text":"one more"}`+"\n"+`{"id":"d","text":"gone soon"}`+"\n", http.StatusOK, nil)
+	one.get(http.MethodDelete, "/v1/passages/d?refresh=wait", "", http.StatusOK, nil)
+	one.get(http.MethodGet, "/v1/passages/d", "", http.StatusNotFound, nil)
+	one.get(http.MethodPost, "/v1/admin/snapshots", "{}", http.StatusNotFound, nil)
+	one.stop()
+	two.stop()
+
+	s.command("import", "--from", store, "--collection", "back")
+	s.command("export", "--collection", "back", "--out", "back.jsonl", "--vectors", "back-vectors")
+	want := lines + `{"id":"c","text":"one more"}` + "\n" + `{"id":"new/1","text":"Changed."}` + "\n"
+	if got, err := os.ReadFile(filepath.Join(s.dir, "back.jsonl")); err != nil || string(got) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+	// The same passages, encoded in a folder.
+	if err := os.WriteFile(filepath.Join(s.dir, "all.jsonl"), []byte(want), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.command("index", "--collection", "again", "--in", "all.jsonl", "--experts", "small")
+	s.command("export", "--collection", "again", "--out", "again.jsonl", "--vectors", "again-vectors")
+	got, err := os.ReadFile(filepath.Join(s.dir, "back-vectors", "small.npy"))
+	should, failed := os.ReadFile(filepath.Join(s.dir, "again-vectors", "small.npy"))
+	if err != nil || failed != nil || len(got) != len(should) || len(got) < 128+4*4*2 {
+		t.Fatalf("%d bytes of vectors, %d were expected: %v, %v", len(got), len(should), err, failed)
+	}
+	for at := 10 + int(bin.LittleEndian.Uint16(got[8:])); at < len(got); at += 4 {
+		x, y := math.Float32frombits(bin.LittleEndian.Uint32(got[at:])), math.Float32frombits(bin.LittleEndian.Uint32(should[at:]))
+		if math.Abs(float64(x-y)) > 1e-5 {
+			t.Fatalf("byte %d of the vectors: %v, want %v", at, x, y)
+		}
+	}
+}
