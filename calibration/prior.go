@@ -78,6 +78,19 @@ type PriorQuestions struct {
 	Foreign  []RankedQuestion // are of other domains
 }
 
+// Confident are all of them, with the chance of each that its first passage answers.
+func (q *PriorQuestions) Confident(chances fusion.Chances) (all []RankedQuestion, confidences []float64, err error) {
+	all = slices.Concat(q.Own, q.TakenOut, q.Foreign)
+	for _, a := range all {
+		sure, err := chances.Of(a.Signals, 1)
+		if err != nil {
+			return nil, nil, err
+		}
+		confidences = append(confidences, sure)
+	}
+	return all, confidences, nil
+}
+
 // weighted are all of them: every domain counts the same, as so many questions as
 // it has on average, half of them with an answer.
 func (q *PriorQuestions) weighted(size float64) (all []RankedQuestion) {

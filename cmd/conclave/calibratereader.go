@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"slices"
 
 	"conclave/calibration"
 	"conclave/configs"
@@ -60,14 +59,9 @@ func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term term
 	if err != nil {
 		return err
 	}
-	var answers []calibration.RankedQuestion
-	var confidences []float64
-	for _, a := range slices.Concat(asked.Own, asked.TakenOut, asked.Foreign) {
-		sure, err := shipped.Chances.Of(a.Signals, 1)
-		if err != nil {
-			return err
-		}
-		answers, confidences = append(answers, a), append(confidences, sure)
+	answers, confidences, err := asked.Confident(shipped.Chances)
+	if err != nil {
+		return err
 	}
 	options := readingOptions(l, term)
 	if options == nil {
