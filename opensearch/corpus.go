@@ -5,7 +5,6 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"conclave/corpus"
 	"conclave/rank"
@@ -17,7 +16,7 @@ import (
 // texts of the results. Searches of different moments see what was written between them,
 // since the cluster has no snapshot that costs nothing.
 type Corpus struct {
-	store  *Store
+	store  atomic.Pointer[Store]
 	table  atomic.Pointer[table]
 	counts atomic.Pointer[Statistics]
 	// compared are the experts whose hits are compared with other vectors than the
@@ -28,23 +27,21 @@ type Corpus struct {
 	sample atomic.Pointer[sample]
 }
 
-// counting is how long a number of passages counts as the present one.
-const counting = 10 * time.Second
-
 // NewCorpus shows a store. It asks how many passages there are.
 func NewCorpus(ctx context.Context, s *Store) (*Corpus, error) {
-	c := &Corpus{store: s}
+	c := &Corpus{}
+	c.store.Store(s)
 	c.table.Store(newTable())
 	_, err := c.Count(ctx)
 	return c, err
 }
 
 // Store is what is shown.
-func (c *Corpus) Store() *Store { return c.store }
+func (c *Corpus) Store() *Store { return c.store.Load() }
 
 // Count asks how many passages there are, deleted ones that still count beside them.
 func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
-	n, err := c.store.Statistics(ctx)
+	n, err := c.Store().Statistics(ctx)
 	if err == nil {
 		c.counts.Store(&n)
 	}
@@ -62,7 +59,7 @@ func (c *Corpus) Acquire() search.View {
 		c.sample.Store(nil) // its ordinals are of the old table
 		t = c.table.Load()
 	}
-	return &view{corpus: c, request: &request{store: c.store, corpus: c, table: t, fetched: newFetched()}}
+	return &view{corpus: c, request: &request{store: c.Store(), corpus: c, table: t, fetched: newFetched()}}
 }
 
 // table gives passages ordinals, as their ids appear. Ordinals of different requests are

@@ -30,7 +30,8 @@ func (c *Corpus) ReadSample(ctx context.Context) error {
 	if s := c.sample.Load(); s != nil && s.table == t {
 		return nil
 	}
-	answers, err := c.store.multi(ctx, []object{{
+	store := c.Store()
+	answers, err := store.multi(ctx, []object{{
 		"size": sampled, "_source": false, "docvalue_fields": []string{fieldBytes},
 		"query": object{"function_score": object{"random_score": object{"seed": 13, "field": fieldID}, "boost_mode": "replace"}},
 	}})
@@ -41,8 +42,8 @@ func (c *Corpus) ReadSample(ctx context.Context) error {
 	for _, hit := range answers[0].hits {
 		s.ordinals = append(s.ordinals, t.ordinal(hit.id, hit.bytes))
 	}
-	r := &request{store: c.store, corpus: c, table: t, fetched: newFetched()}
-	for _, x := range c.store.Manifest().keepers() {
+	r := &request{store: store, corpus: c, table: t, fetched: newFetched()}
+	for _, x := range store.Manifest().keepers() {
 		if x.Late {
 			err = r.fetchCodes(ctx, x, s.ordinals)
 		} else {

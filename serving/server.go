@@ -90,6 +90,9 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 		s.group.Go(func() error { queue.Run(s.running); return nil })
 	}
 	s.group.Go(s.watch)
+	if s.assembly.Store != nil {
+		s.group.Go(s.watchStore)
+	}
 	s.group.Go(s.verifyAhead)
 	s.log.Info("ready", "address", s.address.String(), "collection", s.config.Collection, "generation", generation,
 		"passages", passages, "experts", experts, "took", time.Since(started).Round(time.Millisecond).String())

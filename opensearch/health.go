@@ -1,0 +1,64 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// Health is what a cluster says of an index.
+type Health struct {
+	// Status is green; yellow where a shard lacks a copy; red where one has none.
+	Status string `json:"status"`
+	// Unassigned are the copies that are on no node.
+	Unassigned int `json:"unassigned_shards"`
+	Statistics `json:"-"`
+	// Recalibrated: the index has another calibration than before.
+	Recalibrated bool `json:"-"`
+}
+
+// Look asks how the index is, and lets searches use what is new of its manifest. The error
+// says that it cannot be searched as it is: another index has its name, it was made
+// otherwise, or nobody answers.
+func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
+	now := c.Store()
+	answer, err := now.client.Do(ctx, "GET", "/_cluster/health"+now.path(""), nil)
+	if err == nil {
+		if err = json.Unmarshal(answer, &h); err == nil && h.Status == "" {
+			err = fmt.Errorf("%w: no health", errAnswer)
+		}
+	}
+	if err != nil {
+		return h, fmt.Errorf("asking how index %s is: %w", now.index, err)
+	}
+	next, err := Open(ctx, now.client, now.index)
+	if err != nil {
+		return h, err
+	}
+	was, is := now.Manifest(), next.Manifest()
+	switch {
+	case was.ID != is.ID:
+		return h, fmt.Errorf("index %s was made anew since it was opened: start again", now.index)
+	case !was.searchable(is):
+		return h, fmt.Errorf("index %s has %s, and had %s when it was opened: start again", now.index, is, was)
+	}
+	if was.Calibration != is.Calibration {
+		h.Recalibrated = true
+		c.store.Store(next)
+	}
+	if h.Statistics, err = c.Count(ctx); err != nil {
+		return h, err
+	}
+	return h, c.ReadSample(ctx)
+}
+
+// searchable reports whether what was opened by this manifest can be searched by the next:
+// experts may have been added.
+func (m *Manifest) searchable(next *Manifest) bool {
+	for _, x := range m.Experts {
+		if has, ok := next.Expert(x.Name); !ok || has != x {
+			return false
+		}
+	}
+	return m.Format == next.Format && m.Words == next.Words
+}

@@ -1,0 +1,55 @@
+package opensearch
+
+import (
+	"strings"
+	"testing"
+
+	"conclave/bm25"
+	"conclave/collection"
+)
+
+// TestLook: what others do with an index is seen: a calibration, and that it was made anew.
+func TestLook(t *testing.T) {
+	client := testClient(t)
+	index := testIndex(t, client, "look")
+	options := collection.BuildOptions{Words: bm25.DefaultParams()}
+	build := func() *Store {
+		if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: tagged(1, 20)}, options, ""); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(t.Context(), client, index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	c, err := NewCorpus(t.Context(), build())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := c.Look(t.Context())
+	if err != nil || h.Status != "green" || h.Passages != 20 || h.Recalibrated {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	other, err := Open(t.Context(), client, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Calibrate(t.Context(), "new: yes\n"); err != nil {
+		t.Fatal(err)
+	}
+	if h, err = c.Look(t.Context()); err != nil || !h.Recalibrated || c.Store().Manifest().Calibration != "new: yes\n" {
+		t.Fatalf("%+v, %v, %q", h, err, c.Store().Manifest().Calibration)
+	}
+	if h, err = c.Look(t.Context()); err != nil || h.Recalibrated {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	testIndex(t, client, index)
+	if _, err := c.Look(t.Context()); err == nil {
+		t.Fatal("an index that is gone is there")
+	}
+	build()
+	if _, err := c.Look(t.Context()); err == nil || !strings.Contains(err.Error(), "made anew") {
+		t.Fatalf("%v", err)
+	}
+}

@@ -1,0 +1,80 @@
+package serving
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"conclave/handlers"
+	"conclave/opensearch"
+)
+
+// lookEvery is how often a server asks the cluster how its store is, and lookTime how long
+// the cluster has to say so.
+const (
+	lookEvery = 5 * time.Second
+	lookTime  = 10 * time.Second
+)
+
+// mostDeleted is the share of deleted passages in the statistics of words that nobody is
+// warned of.
+const mostDeleted = .1
+
+// watchStore states in /readyz how the store is, and lets searches use what others
+// changed of its manifest.
+func (s *Server) watchStore() error {
+	again := time.NewTicker(lookEvery)
+	defer again.Stop()
+	told := ""
+	for {
+		ctx, cancel := context.WithTimeout(s.running, lookTime)
+		health, err := s.assembly.Store.Look(ctx)
+		cancel()
+		if s.running.Err() != nil {
+			return nil
+		}
+		told = s.tellStore(told, health, err)
+		if health.Recalibrated {
+			s.mu.Lock()
+			if err := s.renew(); err != nil {
+				s.log.Warn("the newest calibration cannot be used", "cause", err)
+			}
+			s.mu.Unlock()
+		}
+		select {
+		case <-again.C:
+		case <-s.running.Done():
+			return nil
+		}
+	}
+}
+
+// tellStore states how the store is, and logs it where that is new. told is what the last
+// call returned.
+func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
+	component := handlers.Component{Name: "store", Status: handlers.Ready}
+	switch {
+	case err != nil:
+		component.Status, component.Detail = handlers.Failed, err.Error()
+	case h.Status == "red":
+		component.Status, component.Detail = handlers.Failed, "a shard of the index has no copy (its health is red), so passages cannot be found"
+	case h.Status != "green":
+		component.Warnings = append(component.Warnings, fmt.Sprintf("the index's health is %s: %d copies of shards are on no node", h.Status, h.Unassigned))
+	}
+	if all := h.Passages + h.Deleted; err == nil && float64(h.Deleted) > mostDeleted*float64(all) {
+		component.Warnings = append(component.Warnings, fmt.Sprintf("of the passages in the statistics of words, %.0f %% were deleted: conclave index --settle merges them away", 100*float64(h.Deleted)/float64(all)))
+	}
+	now := fmt.Sprint(component.Status, component.Detail, component.Warnings)
+	if now != told {
+		s.api.Readiness().Set(component)
+		switch {
+		case component.Status == handlers.Failed:
+			s.log.Error("the store cannot be searched", "cause", component.Detail)
+		case len(component.Warnings) > 0:
+			s.log.Warn("the store", "warnings", component.Warnings)
+		case told != "":
+			s.log.Info("the store is whole")
+		}
+	}
+	return now
+}
