@@ -117,8 +117,8 @@ func (r *request) lacking(of asked, ordinals []rank.Ordinal) (out []rank.Ordinal
 }
 
 // Prefetch implements search.Indexes: one request for the scores of the passages by all
-// that was searched, and for the codes by which late interaction scores them. What cannot
-// be had is an error of the index when it is asked.
+// that was searched, and for the codes by which late interaction scores them. Where that
+// fails, each index asks for its own, so that one that cannot answer fails alone.
 func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) error {
 	r.mu.Lock()
 	all, late := slices.Clone(r.asked), slices.Clone(r.late)
@@ -143,11 +143,11 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) error {
 	}
 	answers, err := r.store.multi(ctx, searches)
 	if err != nil {
-		return err
+		return ctx.Err()
 	}
 	for i, a := range answers {
-		if err := take[i](a); err != nil {
-			return err
+		if take[i](a) != nil {
+			continue // the index says so when it is asked
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) error {
 // scoring is the search that gives passages their scores.
 func (r *request) scoring(of asked, ordinals []rank.Ordinal) object {
 	these := object{"ids": object{"values": r.table.of(ordinals)}}
-	query := object{}
+	var query object
 	if of.field == fieldWords || of.field == fieldPairs {
 		query = object{"bool": object{"must": termsQuery(of.field, termsOf(of.field, of.question)), "filter": these}}
 	} else {
