@@ -48,7 +48,7 @@ type Config struct {
 }
 
 // Passages is where passages are: the store, or the folder of the collection.
-func (c Config) Passages() string { return cmp.Or(c.Store, c.Collection) }
+func (cfg Config) Passages() string { return cmp.Or(cfg.Store, cfg.Collection) }
 
 // Cluster says how Store is accessed, and how a new index is laid out.
 type Cluster struct {

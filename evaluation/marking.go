@@ -9,25 +9,34 @@ import (
 	"conclave/search"
 )
 
-// PassageIDs are the ids of a generation's passages.
+// PassageIDs says the ids of passages, in their order.
 type PassageIDs interface {
-	ID(rank.Ordinal) (string, error)
+	IDs(context.Context, []rank.Ordinal) ([]string, error)
 }
 
-// Marker lets a reader of the engine read passages of the generation that pin returns. pin
-// also returns what releases it.
-func Marker(engine AnswerEngine, reader string, pin func() (PassageIDs, func())) calibration.Marker {
+// Reading is what the engine's first reader that marks words is fitted with; nil: it has
+// none.
+func Reading(engine AnswerEngine, passages PassageIDs, progress func(done, total int)) *calibration.ReadingOptions {
+	for _, r := range engine.Readers() {
+		if !r.Generates {
+			return &calibration.ReadingOptions{Mark: marker(engine, r.Name, passages), Reader: r.Fingerprint, Progress: progress}
+		}
+	}
+	return nil
+}
+
+// marker lets a reader of the engine read passages.
+func marker(engine AnswerEngine, reader string, passages PassageIDs) calibration.Marker {
 	return func(ctx context.Context, q *calibration.Question, answers []calibration.Ranked) ([]func(float64) calibration.Mark, error) {
-		g, release := pin()
-		defer release()
 		ids, all := make([][]string, len(answers)), []string{}
 		for i, a := range answers {
-			for _, p := range a.Passages {
-				id, err := g.ID(p.Ordinal)
-				if err != nil {
-					return nil, err
-				}
-				ids[i] = append(ids[i], id)
+			ordinals := make([]rank.Ordinal, len(a.Passages))
+			for n, p := range a.Passages {
+				ordinals[n] = p.Ordinal
+			}
+			var err error
+			if ids[i], err = passages.IDs(ctx, ordinals); err != nil {
+				return nil, err
 			}
 			all = append(all, ids[i]...)
 		}

@@ -41,7 +41,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		}
 		made.Experts = append(made.Experts, x)
 	}
-	fit, err := ShippedReading()
+	fit, err := shippedReading()
 	if err != nil {
 		return made, err
 	}
@@ -216,21 +216,21 @@ func (a *Assembly) shippedGate(made *search.LineUp) error {
 		return err
 	}
 	gateOf(&made.Defaults, record)
-	prior, err := ShippedPrior()
+	prior, err := shippedPrior()
 	if prior != nil && made.Late != nil {
 		made.Defaults.Chances, made.Defaults.ChancesBasis = prior.Chances, search.BasisShipped
 	}
 	return err
 }
 
-// ShippedPrior is the confidence for collections that nobody calibrated, and that
+// shippedPrior is the confidence for collections that nobody calibrated, and that
 // calibrations begin with; nil where none is shipped.
-func ShippedPrior() (*calibration.Prior, error) {
+func shippedPrior() (*calibration.Prior, error) {
 	return parseShipped(calibration.PriorFile, calibration.ParsePrior)
 }
 
-// ShippedReading is what was fitted for the shipped reader; nil where nothing is shipped.
-func ShippedReading() (*calibration.ReadingFit, error) {
+// shippedReading is what was fitted for the shipped reader; nil where nothing is shipped.
+func shippedReading() (*calibration.ReadingFit, error) {
 	return parseShipped(calibration.AnswersFile, calibration.ParseReading)
 }
 

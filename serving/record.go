@@ -82,6 +82,24 @@ func (a *Assembly) Calibrate(ctx context.Context, record *calibration.Record) (a
 	return at, nil
 }
 
+// FitOptions are what a calibration of the collection begins with: what is shipped, and
+// what a reader is fitted with; nil: none is loaded.
+func (a *Assembly) FitOptions(reading *calibration.ReadingOptions) (o calibration.FitOptions, err error) {
+	shipped := a.lineUp.Defaults
+	o = calibration.FitOptions{Reading: reading, Towards: shipped.Gate, WithoutLate: shipped.GateWithoutLate, Fingerprints: a.Experts.Fingerprints(), Try: a.TryRecord}
+	if reading != nil {
+		towards, err := shippedReading()
+		if err != nil {
+			return o, err
+		}
+		if towards.Of(reading.Reader) {
+			reading.Towards = towards
+		}
+	}
+	o.Prior, err = shippedPrior()
+	return o, err
+}
+
 // recalibrated reports whether the collection's calibration is another one than was
 // looked at last.
 func (a *Assembly) recalibrated() bool {

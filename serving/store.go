@@ -119,6 +119,18 @@ func (a *Assembly) Passages(ctx context.Context) (p Passages, done func()) {
 	return g, g.Release
 }
 
+// IDs are those of passages, in their order.
+func (a *Assembly) IDs(ctx context.Context, passages []rank.Ordinal) ([]string, error) {
+	v := a.corpus().Acquire()
+	defer v.Release()
+	read, err := v.Passages().Read(ctx, passages)
+	ids := make([]string, len(read))
+	for i, p := range read {
+		ids[i] = p.ID
+	}
+	return ids, err
+}
+
 // storedPassages ask a store.
 type storedPassages struct {
 	ctx context.Context

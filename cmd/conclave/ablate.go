@@ -2,12 +2,13 @@ package main
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"strings"
 
 	"conclave/ablation"
 	"conclave/configs"
 	shipped "conclave/experts"
+	"conclave/questions"
 	"conclave/serving"
 
 	"github.com/spf13/cobra"
@@ -60,8 +61,7 @@ The collection is not changed.`,
 	return command
 }
 
-func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
-	ctx := cmd.Context()
+func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal) error {
 	if x.trials.Gate.Specialists < 0 {
 		return usagef("--specialists is 0 or more")
 	}
@@ -69,11 +69,10 @@ func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal)
 	if err != nil {
 		return err
 	}
-	l, err := openMeasured(config, term, true)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
+	return measured(config, term, true, func(l *serving.Assembly) error { return x.ablate(cmd.Context(), l, domains, term) })
+}
+
+func (x *ablating) ablate(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) error {
 	var names []string
 	for _, e := range l.Engine.Experts() {
 		names = append(names, e.Name)
@@ -86,13 +85,13 @@ func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal)
 	if err != nil {
 		return err
 	}
-	if x.trials.Prior, err = serving.ShippedPrior(); err != nil {
+	o, err := l.FitOptions(nil)
+	if err != nil {
 		return err
 	}
-	defaults := l.LineUp().Defaults
-	x.trials.Gate.Towards, x.trials.Gate.WithoutLate = defaults.Gate, defaults.GateWithoutLate
+	x.trials.Prior, x.trials.Gate.Towards, x.trials.Gate.WithoutLate = o.Prior, o.Towards, o.WithoutLate
 	bar := newProgress(term.Err)
-	x.trials.Progress = func(done, total int) { bar.Report("fitting", int64(done), int64(total), "gates") }
+	x.trials.Progress = bar.counting("fitting", "gates")
 	report, err := ablation.Run(ctx, found, x.trials)
 	bar.Finish()
 	if err != nil {

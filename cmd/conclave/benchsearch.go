@@ -62,14 +62,14 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 	texts := questions.InTurns(domains, x.asked)
 	config.Limits.Timeout = max(config.Limits.Timeout, searches.Timeout)
 	config.Encoder.CacheEntries = 0 // every question is to be encoded
-	l, err := assemble(config, term)
+	l, err := assemble(config, term, false)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	bar := newProgress(term.Err)
 	defer bar.Finish()
-	costs, err = x.Measure(ctx, l, texts, func(done, total int) { bar.Report("measuring", int64(done), int64(total), "sets of experts") })
+	costs, err = x.Measure(ctx, l, texts, bar.counting("measuring", "sets of experts"))
 	if bad := (searches.CountError{}); errors.As(err, &bad) {
 		return nil, usagef("--counts: %w", bad)
 	}

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"time"
 
 	"conclave/calibration"
 	"conclave/configs"
+	"conclave/evaluation"
 	"conclave/questions"
 	"conclave/serving"
 
@@ -64,7 +65,7 @@ and that the collection can answer by.`,
 	return command
 }
 
-func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
+func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term terminal) error {
 	if x.specialists < 0 {
 		return usagef("--specialists is 0 or more")
 	}
@@ -75,35 +76,25 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	if err := x.checkApart(domains); err != nil {
 		return err
 	}
-	l, err := openMeasured(config, term, true)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	found, err := gather(cmd.Context(), l, domains, term)
+	return measured(config, term, true, func(l *serving.Assembly) error { return x.fit(cmd.Context(), l, domains, term) })
+}
+
+func (x *calibrating) fit(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) error {
+	found, err := gather(ctx, l, domains, term)
 	if err != nil {
 		return err
 	}
 	if x.evidence != "" {
 		return writeFile(x.evidence, func(w io.Writer) error { return found.Write(w, x.specialists) })
 	}
-	prior, err := serving.ShippedPrior()
+	bar := newProgress(term.Err)
+	o, err := l.FitOptions(evaluation.Reading(l.Engine, l, bar.counting("reading", "questions")))
 	if err != nil {
 		return err
 	}
-	shipped := l.LineUp().Defaults
-	reading := readingOptions(l, term)
-	if reading != nil {
-		towards, err := serving.ShippedReading()
-		if err != nil {
-			return err
-		}
-		if towards.Of(reading.Reader) {
-			reading.Towards = towards
-		}
-	}
-	record, report, err := calibration.Fit(cmd.Context(), found, calibration.FitOptions{Reading: reading, Specialists: x.specialists, Towards: shipped.Gate, WithoutLate: shipped.GateWithoutLate,
-		Prior: prior, Fingerprints: l.Experts.Fingerprints(), Try: l.TryRecord})
+	o.Specialists = x.specialists
+	record, report, err := calibration.Fit(ctx, found, o)
+	bar.Finish()
 	if err != nil {
 		return err
 	}
@@ -114,7 +105,7 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 		return err
 	}
 	record.Written = time.Now().UTC().Truncate(time.Second)
-	at, err := l.Calibrate(cmd.Context(), record)
+	at, err := l.Calibrate(ctx, record)
 	if err != nil {
 		return err
 	}

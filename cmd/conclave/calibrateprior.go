@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"conclave/calibration"
 	"conclave/configs"
 	"conclave/questions"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -88,15 +88,14 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 
 // ask asks the collection of one of the domains.
 func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains []questions.Domain, at int, term terminal) (out calibration.PriorQuestions, err error) {
-	l, err := openMeasured(config, term, true)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	found, err := gather(ctx, l, []questions.Domain{domains[at], questions.Foreign(domains, at, x.foreign)}, term)
-	if err != nil {
-		return out, err
-	}
-	shipped := l.LineUp().Defaults
-	return found.PriorQuestions(domains[at].Name, shipped.Gate, shipped.Specialists)
+	err = measured(config, term, true, func(l *serving.Assembly) error {
+		found, err := gather(ctx, l, []questions.Domain{domains[at], questions.Foreign(domains, at, x.foreign)}, term)
+		if err != nil {
+			return err
+		}
+		shipped := l.LineUp().Defaults
+		out, err = found.PriorQuestions(domains[at].Name, shipped.Gate, shipped.Specialists)
+		return err
+	})
+	return out, err
 }

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 
 	"conclave/calibration"
 	"conclave/configs"
+	"conclave/evaluation"
+	"conclave/questions"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -37,21 +41,20 @@ figures are of questions whose domain was not fitted on. The result
 	return command
 }
 
-func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
+func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term terminal) error {
 	domains, err := x.questions.read()
 	if err != nil {
 		return err
 	}
-	l, err := openMeasured(config, term, true)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
+	return measured(config, term, true, func(l *serving.Assembly) error { return x.fit(cmd.Context(), l, domains, term) })
+}
+
+func (x *fittingReader) fit(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) error {
 	shipped := l.LineUp().Defaults
 	if shipped.Gate == nil || shipped.Chances == nil {
 		return errors.New("it is not searched by the shipped gate with late interaction: index it with the default experts")
 	}
-	found, err := gather(cmd.Context(), l, domains, term)
+	found, err := gather(ctx, l, domains, term)
 	if err != nil {
 		return err
 	}
@@ -63,12 +66,14 @@ func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term term
 	if err != nil {
 		return err
 	}
-	options := readingOptions(l, term)
+	bar := newProgress(term.Err)
+	options := evaluation.Reading(l.Engine, l, bar.counting("reading", "questions"))
 	if options == nil {
 		return errors.New("no reader is loaded: make the shipped one with `conclave setup`, or name one under readers in the configuration")
 	}
 	options.ByDomain = true
-	fit, err := calibration.FitReading(cmd.Context(), answers, confidences, *options)
+	fit, err := calibration.FitReading(ctx, answers, confidences, *options)
+	bar.Finish()
 	if err != nil {
 		return err
 	}

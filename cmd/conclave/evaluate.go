@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -86,7 +85,7 @@ With --state an interrupted evaluation continues where it stopped.`,
 	return command
 }
 
-func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
+func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term terminal) error {
 	also, err := x.check()
 	if err != nil {
 		return err
@@ -98,43 +97,51 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	config.Limits.K, config.Limits.Candidates = max(config.Limits.K, x.measured.Depth), max(config.Limits.Candidates, x.measured.Candidates)
 	config.Encoder.CacheEntries = 0 // a vector that is still there would make the times of single requests too good
 	uncalibrated := x.pool          // which is fitted to its own questions
-	l, err := openMeasured(config, term, uncalibrated)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	g, done := l.Passages(cmd.Context())
+	return measured(config, term, uncalibrated, func(l *serving.Assembly) error { return x.evaluate(cmd.Context(), l, config, domains, also, term) })
+}
+
+func (x *evaluating) evaluate(ctx context.Context, l *serving.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method, term terminal) error {
+	g, done := l.Passages(ctx)
 	defer done()
 	if x.pool {
 		among, ok := g.(calibration.PoolPassages)
 		if !ok {
 			return usagef("--pool draws passages at random, which a store does not: name a collection")
 		}
-		return x.pools(cmd.Context(), l.Engine, among, domains, term)
+		return x.pools(ctx, l.Engine, among, domains, term)
 	}
 	for _, d := range domains {
 		if err := d.About(g); err != nil {
 			return fmt.Errorf("%s: %w", config.Passages(), err)
 		}
 	}
-	o, err := x.options(cmd.Context(), l, config, domains, also)
+	o, err := x.options(ctx, l, config, domains, also)
 	if err != nil {
 		return err
 	}
 	bar := newProgress(term.Err)
 	o.Progress = func(stage string, done, total int) { bar.Report(stage, int64(done), int64(total), "questions") }
-	found, err := evaluation.Evaluate(cmd.Context(), l.Engine, domains, o)
+	found, err := evaluation.Evaluate(ctx, l.Engine, domains, o)
 	bar.Finish()
 	if err != nil {
 		return err
 	}
-	return x.write(found, term)
+	if x.report != "" {
+		if err := writeFile(x.report, func(out io.Writer) error { return htmlreport.Write(out, found) }); err != nil {
+			return err
+		}
+	}
+	if err := x.write(found, term); err != nil || x.report != "" || x.asJSON != "" {
+		return err
+	}
+	_, err = fmt.Fprintln(term.Out, "\n--report FILE.html has more measures, each domain and plots; --json FILE is for programs")
+	return err
 }
 
 // pools measures how methods rank few passages of each question.
 func (x *evaluating) pools(ctx context.Context, engine calibration.PoolGatherer, passages calibration.PoolPassages, domains []questions.Domain, term terminal) error {
 	bar := newProgress(term.Err)
-	found, err := calibration.GatherPools(ctx, engine, passages, domains, evaluationTimeout, func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
+	found, err := calibration.GatherPools(ctx, engine, passages, domains, evaluationTimeout, bar.counting("asking", "questions"))
 	bar.Finish()
 	if err != nil {
 		return err
@@ -147,13 +154,7 @@ func (x *evaluating) pools(ctx context.Context, engine calibration.PoolGatherer,
 	if err != nil {
 		return err
 	}
-	if x.asJSON == "-" {
-		return encodeIndented(term.Out, report)
-	}
-	if err := writeJSON(x.asJSON, report); err != nil {
-		return err
-	}
-	return report.WriteText(term.Out)
+	return x.write(report, term)
 }
 
 // check finds mistakes of use, before anything is opened.
@@ -215,24 +216,13 @@ func (x *evaluating) options(ctx context.Context, l *serving.Assembly, config co
 	return o, err
 }
 
-// write writes the findings in every form that was asked for.
-func (x *evaluating) write(found *evaluation.Report, term terminal) error {
-	if x.report != "" {
-		if err := writeFile(x.report, func(out io.Writer) error { return htmlreport.Write(out, found) }); err != nil {
-			return err
-		}
-	}
-	if x.asJSON != "" && x.asJSON != "-" {
-		if err := writeJSON(x.asJSON, found); err != nil {
-			return err
-		}
-	}
+// write writes findings as a table, as JSON in its place, or as both.
+func (x *evaluating) write(found interface{ WriteText(io.Writer) error }, term terminal) error {
 	if x.asJSON == "-" {
 		return encodeIndented(term.Out, found)
 	}
-	if err := found.WriteText(term.Out); err != nil || x.report != "" || x.asJSON != "" {
+	if err := writeJSON(x.asJSON, found); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(term.Out, "\n--report FILE.html has more measures, each domain and plots; --json FILE is for programs")
-	return err
+	return found.WriteText(term.Out)
 }

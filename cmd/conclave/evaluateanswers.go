@@ -6,6 +6,7 @@ import (
 	"conclave/configs"
 	"conclave/evaluation"
 	"conclave/search"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -39,7 +40,7 @@ that know the answer: a passage that answers, and the best of auto's passages.`,
 	return command
 }
 
-func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term terminal) (err error) {
+func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term terminal) error {
 	if x.measured.Passages < 1 || x.measured.Passages > search.MostRead {
 		return usagef("--passages is from 1 to %d", search.MostRead)
 	}
@@ -47,20 +48,16 @@ func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term 
 	if err != nil {
 		return err
 	}
-	l, err := openMeasured(config, term, false)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	g, done := l.Passages(cmd.Context())
-	defer done()
-	bar := newProgress(term.Err)
-	x.measured.Timeout = evaluationTimeout
-	x.measured.Progress = func(done, total int) { bar.Report("reading", int64(done), int64(total), "questions") }
-	found, err := evaluation.Answers(cmd.Context(), l.Engine, g, domains, x.measured)
-	bar.Finish()
-	if err != nil {
-		return err
-	}
-	return errors.Join(found.WriteText(term.Out), writeJSON(x.asJSON, found))
+	return measured(config, term, false, func(l *serving.Assembly) error {
+		g, done := l.Passages(cmd.Context())
+		defer done()
+		bar := newProgress(term.Err)
+		x.measured.Timeout, x.measured.Progress = evaluationTimeout, bar.counting("reading", "questions")
+		found, err := evaluation.Answers(cmd.Context(), l.Engine, g, domains, x.measured)
+		bar.Finish()
+		if err != nil {
+			return err
+		}
+		return errors.Join(found.WriteText(term.Out), writeJSON(x.asJSON, found))
+	})
 }

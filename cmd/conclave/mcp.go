@@ -46,7 +46,7 @@ func serveTools(cmd *cobra.Command, config configs.Config, terminal terminal) er
 	if err != nil {
 		return err
 	}
-	l, err := assemble(config, terminal)
+	l, err := assemble(config, terminal, false)
 	if err != nil {
 		return err
 	}

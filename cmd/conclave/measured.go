@@ -19,12 +19,17 @@ import (
 // slow machine does not change the measured accuracy.
 const evaluationTimeout = 30 * time.Second
 
-// openMeasured opens a collection to ask it questions whose passages are known. An
-// expert whose bundle is damaged is left out, with a warning.
-func openMeasured(config configs.Config, term terminal, uncalibrated bool) (*serving.Assembly, error) {
+// measured opens a collection for do, which asks it questions whose passages are known.
+// An expert whose bundle is damaged is left out, with a warning.
+func measured(config configs.Config, term terminal, uncalibrated bool, do func(*serving.Assembly) error) (err error) {
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.Candidates = max(config.Limits.Candidates, calibration.EnsembleDepth)
-	return serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: uncalibrated})
+	l, err := assemble(config, term, uncalibrated)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	return do(l)
 }
 
 // gather asks all questions, and shows how far it is.
@@ -33,7 +38,7 @@ func gather(ctx context.Context, l *serving.Assembly, domains []questions.Domain
 	defer done()
 	bar := newProgress(term.Err)
 	defer bar.Finish()
-	return calibration.Gather(ctx, l.Engine, g, domains, evaluationTimeout, func(done, total int) { bar.Report("asking", int64(done), int64(total), "questions") })
+	return calibration.Gather(ctx, l.Engine, g, domains, evaluationTimeout, bar.counting("asking", "questions"))
 }
 
 // writeFile writes a file through a function.

@@ -42,6 +42,11 @@ func (p *progress) Report(stage string, done, total int64, unit string) {
 	}
 }
 
+// counting is Report of one stage, for those who count its things.
+func (p *progress) counting(stage, unit string) func(done, total int) {
+	return func(done, total int) { p.Report(stage, int64(done), int64(total), unit) }
+}
+
 // clearLine empties the line of a terminal and goes to its beginning.
 const clearLine = "\r\x1b[K"
 

@@ -120,7 +120,7 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 		}
 		return server.Search(cmd.Context(), x.request)
 	}
-	l, err := assemble(config, terminal)
+	l, err := assemble(config, terminal, false)
 	if err != nil {
 		return response, err
 	}
@@ -128,9 +128,9 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 	return l.Engine.Search(cmd.Context(), x.request)
 }
 
-// assemble opens a collection for a command.
-func assemble(config configs.Config, term terminal) (*serving.Assembly, error) {
-	return serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}})
+// assemble opens a collection for a command, without its calibration if that is wanted.
+func assemble(config configs.Config, term terminal, uncalibrated bool) (*serving.Assembly, error) {
+	return serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: uncalibrated})
 }
 
 // complaining tells the terminal why a source failed, where a server would

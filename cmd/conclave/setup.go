@@ -20,7 +20,7 @@ func setup(ctx context.Context, s shipped.Setup, cache provision.Cache, term ter
 	bar := newProgress(term.Err)
 	defer bar.Finish()
 	s.Out = term.Err
-	s.Progress = func(done, total int) { bar.Report("importing", int64(done), int64(total), "bundles") }
+	s.Progress = bar.counting("importing", "bundles")
 	return s.Run(ctx, cache)
 }
 
