@@ -3,15 +3,18 @@ package serving
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
+	shipped "conclave/experts"
 )
 
 // IndexOptions say what is indexed, and how.
@@ -128,6 +131,29 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	}
 	made.BuildReport, err = index(ctx, o.Config.Collection, sample, o.Build)
 	return made, err
+}
+
+// IndexOnce is Index into a new collection by the named experts. One that is there with
+// these experts stays as it is; one with others is refused.
+func IndexOnce(ctx context.Context, o IndexOptions, experts []string) error {
+	stored, err := StoredIn(ctx, o.Config)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, x := range stored {
+		names = append(names, x.Name)
+	}
+	switch {
+	case shipped.Same(names, experts):
+		return nil
+	case stored != nil:
+		return fmt.Errorf("%s was indexed by %s, and this version has %s: remove that folder, or name another, and it is indexed anew",
+			o.Config.Passages(), strings.Join(names, ", "), strings.Join(experts, ", "))
+	}
+	o.Experts = strings.Join(experts, ",")
+	_, err = Index(ctx, o)
+	return err
 }
 
 // openFor loads the experts to encode with. Those without which they cannot be opened

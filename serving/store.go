@@ -168,8 +168,11 @@ func indexStore(ctx context.Context, o IndexOptions, made *Indexed) (err error) 
 	return nil
 }
 
-// RemoveStored lets the configured store have an expert no more.
-func RemoveStored(ctx context.Context, config configs.Config, expert string) error {
+// RemoveExpert removes an expert's vectors from the configured collection or store.
+func RemoveExpert(ctx context.Context, config configs.Config, expert string) error {
+	if config.Store == "" {
+		return collection.RemoveExpert(ctx, config.Collection, expert)
+	}
 	client, index, err := clusterOf(config)
 	if err != nil {
 		return err

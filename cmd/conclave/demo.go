@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
-	"strings"
 
 	"conclave/collection"
 	"conclave/configs"
@@ -69,19 +69,9 @@ a moment only.`,
 
 // buildDemo indexes the demo corpus unless it is indexed already.
 func buildDemo(ctx context.Context, config configs.Config, term terminal) error {
-	var names, indexed []string
+	var names []string
 	for _, x := range config.Experts {
 		names = append(names, x.Name)
-	}
-	has, err := serving.StoredExperts(config.Collection)
-	for _, x := range has {
-		indexed = append(indexed, x.Name)
-	}
-	switch {
-	case err == nil && shipped.Same(indexed, names):
-		return nil
-	case has != nil:
-		return fmt.Errorf("%s was indexed by %s, and this version has %s: remove that folder, or name another with --collection, and the demo is indexed anew", config.Collection, strings.Join(indexed, ", "), strings.Join(names, ", "))
 	}
 	passages, err := demo.Passages()
 	if err != nil {
@@ -90,8 +80,20 @@ func buildDemo(ctx context.Context, config configs.Config, term terminal) error 
 	bar := newProgress(term.Err)
 	defer bar.Finish()
 	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: []corpus.Input{{Path: "-", Stdin: bytes.NewReader(passages)}},
-		Experts: strings.Join(names, ","), Build: buildOptions(config, bar)}
+		Build: buildOptions(config, bar)}
 	o.Build.Words = collection.NewWords(true)
-	_, err = serving.Index(ctx, o)
-	return err
+	return serving.IndexOnce(ctx, o, names)
+}
+
+// welcome says where the demo is and what to try.
+func welcome(out io.Writer, at net.Addr) {
+	_, port, _ := net.SplitHostPort(at.String())
+	_, _ = fmt.Fprintf(out, `
+conclave serves the demo on %[1]s (Ctrl-C stops it). Try, in another terminal:
+
+  curl -s '%[1]s/v1/search?q=why+did+the+fox+hide+the+moon&k=1' | python3 -m json.tool
+  curl -s %[1]s/v1/search -H 'content-type: application/json' -d '{"question": "how do I stop a nosebleed?", "k": 3, "fusion": ["auto", "rrf"]}' | python3 -m json.tool
+
+or open %[1]s in a browser.
+`, "http://127.0.0.1:"+port)
 }

@@ -6,6 +6,7 @@ import (
 
 	"conclave/collection"
 	"conclave/configs"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -33,7 +34,15 @@ same command goes on. 'conclave import' is the other way round.`,
 					return usagef("--to excludes --out and --vectors")
 				}
 				config.Store = to
-				return exportTo(cmd.Context(), config, term)
+				bar := newProgress(term.Err)
+				report, err := serving.Export(cmd.Context(), config, buildOptions(config, bar).Progress)
+				bar.Finish()
+				if err != nil {
+					return err
+				}
+				return show(term.Out, false, nil, func(w *errWriter) {
+					printIndexed(w, serving.Indexed{BuildReport: report.BuildReport, There: report.There}, config.Store)
+				})
 			}
 			c, err := collection.Open(config.Collection)
 			if err != nil {

@@ -1,98 +1,41 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"strings"
-
-	shipped "conclave/experts"
-	"conclave/models"
-	"conclave/provision"
+	"conclave/configs"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
 
-// importing is what `conclave models import` was asked to do.
-type importing struct {
-	out       string
-	options   models.ImportOptions
-	normalise string
-}
-
-func newModelsImport(term terminal) *cobra.Command {
-	var x importing
+func newImport(term terminal) *cobra.Command {
+	var from string
 	command := &cobra.Command{
-		Use:   "import FOLDER",
-		Short: "Turn a Hugging Face BERT, DPR or T5 checkpoint, an exported ONNX, or a delta into a bundle",
-		Long: `Reads config.json, model.safetensors and tokenizer.json or vocab.txt, and writes
-ONNX graphs that include pooling and normalisation. It needs no Python. The tensor
-names of BERT and DPR are known. A folder with model.onnx instead of weights is
-used as it is, after its inputs and outputs are checked.
+		Use:   "import",
+		Short: "Make a collection of a store, with the vectors that it has",
+		Long: `Reads all passages of an index of OpenSearch with their vectors, and makes a new
+collection of them. Nothing is encoded. 'conclave export --to' is the other way round.
+Nobody may write to the index meanwhile.
 
-A folder with expert.yaml and delta.safetensors, as conclave-train writes it, is
-merged with its base: the checkpoint that 'conclave setup' fetched, or --base. The
-bundle goes to --out, or by default into the cache, where indexing and serving
-find it by name.
-
-A T5 becomes a generator, which writes answers from passages (Fusion-in-Decoder). The
-names of transformers and of Fusion-in-Decoder's code are known. It needs the
-tokenizer.json of the T5 that it was trained from.
-
-The same input gives the same bytes.`,
-		Example: `  conclave models import ./all-MiniLM-L6-v2 --out experts/general --int8
-  conclave models import ./dpr-question --passage ./dpr-context --out experts/nq
-  conclave models import experts/mydomain --int8`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, cache, err := settingsAndCache(cmd, term)
+Checkpoints become bundles with 'conclave models import'.`,
+		Example: `  conclave import --from opensearch+https://node1:9200,node2:9200/my-index --collection my-index`,
+		Args:    cobra.NoArgs,
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
+			if from != "" {
+				config.Store = from
+			}
+			if config.Store == "" {
+				return usagef("--from: it names no index of OpenSearch, such as opensearch+https://HOST:9200/INDEX")
+			}
+			bar := newProgress(term.Err)
+			report, err := serving.Import(cmd.Context(), config, buildOptions(config, bar))
+			bar.Finish()
 			if err != nil {
 				return err
 			}
-			return x.run(cmd.Context(), args[0], cache, term)
-		},
+			return show(term.Out, false, nil, func(w *errWriter) { printIndexed(w, serving.Indexed{BuildReport: report}, config.Collection) })
+		}),
 	}
-	o := &x.options
-	flags := command.Flags()
-	flags.StringVar(&x.out, "out", "", "`folder` of the bundle to make (required, except for a delta)")
-	flags.StringVar(&o.Name, "name", "", "`name` of the expert (default: that of the folder or of the delta)")
-	flags.StringVar(&o.PassageDir, "passage", "", "`folder` of the passage encoder, if it is a separate one")
-	flags.StringVar(&o.Base, "base", "", "`folder` of a delta's base checkpoint (default: the one that setup fetched)")
-	flags.BoolVar(&o.Int8, "int8", false, "8-bit weights: a quarter of the size, and faster")
-	flags.StringVar(&o.Pooling, "pooling", "", "cls, mean or pooler (default: that of the checkpoint, else cls)")
-	flags.StringVar(&x.normalise, "normalise", "", "true or false: scale vectors to unit length (default: as the checkpoint does)")
-	flags.StringVar(&o.Template, "template", "", "text, title-dot-text or pair (default: pair for DPR, else title-dot-text)")
-	flags.IntVar(&o.MaxTokens.Question, "max-question-tokens", 0, "longest question, special tokens included (default 64; DPR 256)")
-	flags.IntVar(&o.MaxTokens.Passage, "max-passage-tokens", 0, "longest passage, special tokens included (default 256; T5 250, with the question)")
-	flags.IntVar(&o.Beams, "beams", 0, "how many a T5 searches an answer with (default 1: greedy, whose answers can be streamed)")
-	flags.StringVar(&o.Output, "output", "", "`name` of the output that has the vectors, if an exported ONNX has several")
-	flags.StringVar(&o.Licence, "licence", "", "`licence` of the weights, for the card")
+	addConfigFlags(command.Flags(), "collection", "index.kind")
+	command.Flags().StringVar(&from, "from", "", "`address` of the index (default: store of the configuration)")
 	return command
-}
-
-func (x *importing) run(ctx context.Context, from string, cache provision.Cache, term terminal) error {
-	switch x.normalise {
-	case "":
-	case "true", "false":
-		value := x.normalise == "true"
-		x.options.Normalise = &value
-	default:
-		return usagef("--normalise is %q: true and false are possible", x.normalise)
-	}
-	b, err := shipped.Import(ctx, cache, from, x.out, x.options)
-	var missing *provision.MissingError
-	switch {
-	case err == nil:
-	case errors.As(err, &missing):
-		return fmt.Errorf("%w, or name the base's folder with --base", err)
-	case errors.Is(err, shipped.ErrNoFolder):
-		return usagef("--out: %w", err)
-	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "tokenizer.json"):
-		return fmt.Errorf("%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt", err)
-	default:
-		return err
-	}
-	_, err = fmt.Fprintln(term.Out, b.Summary())
-	return err
 }

@@ -59,7 +59,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 			if err := x.check(cmd.Flags(), config.Index.Kind); err != nil {
 				return err
 			}
-			if err := x.checkStore(cmd.Flags(), config.Store); err != nil {
+			if err := checkStore(cmd.Flags(), config.Store); err != nil {
 				return err
 			}
 			return x.run(cmd.Context(), config, term)
@@ -91,15 +91,21 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 func (x *indexing) run(ctx context.Context, config configs.Config, term terminal) error {
 	bar := newProgress(term.Err)
 	defer bar.Finish()
-	if config.Store != "" {
-		return x.runStore(ctx, config, term, bar)
-	}
-	if x.removeExpert != "" {
-		if err := collection.RemoveExpert(ctx, config.Collection, x.removeExpert); err != nil {
+	switch {
+	case x.removeExpert != "":
+		if err := serving.RemoveExpert(ctx, config, x.removeExpert); err != nil {
 			return err
 		}
 		return show(term.Out, x.asJSON, map[string]string{"removed": x.removeExpert}, func(w *errWriter) {
-			w.printf("%s: expert %s removed\n", config.Collection, x.removeExpert)
+			w.printf("%s: expert %s removed\n", config.Passages(), x.removeExpert)
+		})
+	case x.settle:
+		before, after, err := serving.Settle(ctx, config)
+		if err != nil {
+			return err
+		}
+		return show(term.Out, x.asJSON, map[string]any{"before": before, "after": after}, func(w *errWriter) {
+			w.printf("%s: %s; %d deleted ones still counted, and %d do now\n", config.Store, plural(after.Passages, "passage"), before.Deleted, after.Deleted)
 		})
 	}
 	report, err := x.build(ctx, config, term, bar)
@@ -107,7 +113,7 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 	if err != nil {
 		return err
 	}
-	if err := show(term.Out, x.asJSON, report, func(w *errWriter) { printIndexed(w, report, config.Collection) }); err != nil || x.asJSON {
+	if err := show(term.Out, x.asJSON, report, func(w *errWriter) { printIndexed(w, report, config.Passages()) }); err != nil || x.asJSON || config.Store != "" {
 		return err
 	}
 	return next(config, term.Out)
@@ -158,10 +164,22 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	return report, err
 }
 
-func printIndexed(w *errWriter, r serving.Indexed, folder string) {
-	w.printf("%s: generation %d", folder, r.Generation)
-	if r.Passages > 0 {
-		w.printf(", %s", plural(int64(r.Passages), "passage"))
+// printIndexed says what was made of a collection, or of a store, which has no generations.
+func printIndexed(w *errWriter, r serving.Indexed, where string) {
+	passages := plural(int64(r.Passages), "passage")
+	switch {
+	case r.Generation == 0:
+		w.printf("%s: %s written", where, passages)
+	case r.Passages == 0:
+		w.printf("%s: generation %d", where, r.Generation)
+	default:
+		w.printf("%s: generation %d, %s", where, r.Generation, passages)
+	}
+	if r.Replaced > 0 {
+		w.printf(", of which %d in place of others", r.Replaced)
+	}
+	if r.There > 0 {
+		w.printf(", %d were there", r.There)
 	}
 	if r.Skipped > 0 {
 		w.printf(", %d left out", r.Skipped)
@@ -174,10 +192,6 @@ func printIndexed(w *errWriter, r serving.Indexed, folder string) {
 		recall := r.Recall[name]
 		w.printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
 	}
-	printTruncated(w, r)
-}
-
-func printTruncated(w *errWriter, r serving.Indexed) {
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
 		w.printf("%s: passages longer than its %d tokens, of which the beginning is encoded: %s\n", name, r.Reads[name], count(r.Truncated[name], ""))
 	}

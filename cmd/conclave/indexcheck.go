@@ -64,9 +64,7 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	var idle []string
 	why := "--" + asked[0]
 	switch {
-	case x.removeExpert != "":
-		idle = append(append(reading, building...), "threads", "phrases")
-	case x.settle:
+	case x.removeExpert != "", x.settle:
 		idle = append(append(reading, building...), "threads", "phrases")
 	case x.rebuildWords:
 		idle = append(append(reading, building...), "threads")
@@ -75,9 +73,23 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	case x.experts == shipped.ChooseNone:
 		idle, why = building, "--experts none"
 	}
-	for _, name := range idle {
+	return refuse(flags, idle, "has no effect with "+why+": leave it out")
+}
+
+// checkStore refuses what is done to a collection in a folder and not to a store, or the
+// other way round.
+func checkStore(flags *pflag.FlagSet, store string) error {
+	if store == "" {
+		return refuse(flags, []string{"settle", "cluster-shards", "cluster-replicas"}, "is for an index of OpenSearch: name it with --store")
+	}
+	return refuse(flags, []string{"collection", "rebuild-words", "granularity", "index", "m", "ef-construction", "seed", "threads"},
+		"is for a collection in a folder, and --store names an index of OpenSearch")
+}
+
+func refuse(flags *pflag.FlagSet, names []string, why string) error {
+	for _, name := range names {
 		if flags.Changed(name) {
-			return usagef("--%s has no effect with %s: leave it out", name, why)
+			return usagef("--%s %s", name, why)
 		}
 	}
 	return nil
