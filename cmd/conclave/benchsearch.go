@@ -7,6 +7,7 @@ import (
 	"conclave/bench/searches"
 	"conclave/configs"
 	"conclave/questions"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -62,14 +63,12 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 	texts := questions.InTurns(domains, x.asked)
 	config.Limits.Timeout = max(config.Limits.Timeout, searches.Timeout)
 	config.Encoder.CacheEntries = 0 // every question is to be encoded
-	l, err := assemble(config, term, false)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
 	bar := newProgress(term.Err)
 	defer bar.Finish()
-	costs, err = x.Measure(ctx, l, texts, bar.counting("measuring", "sets of experts"))
+	err = opened(config, term, false, func(l *serving.Assembly) (err error) {
+		costs, err = x.Measure(ctx, l, texts, bar.counting("measuring", "sets of experts"))
+		return err
+	})
 	if bad := (searches.CountError{}); errors.As(err, &bad) {
 		return nil, usagef("--counts: %w", bad)
 	}

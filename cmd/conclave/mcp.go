@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"path/filepath"
 
 	"conclave/adapters"
 	"conclave/configs"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -46,10 +46,7 @@ func serveTools(cmd *cobra.Command, config configs.Config, terminal terminal) er
 	if err != nil {
 		return err
 	}
-	l, err := assemble(config, terminal, false)
-	if err != nil {
-		return err
-	}
-	err = adapters.ServeTools(cmd.Context(), l.Engine, filepath.Base(folder), terminal.In, terminal.Out)
-	return errors.Join(err, l.Close())
+	return opened(config, terminal, false, func(l *serving.Assembly) error {
+		return adapters.ServeTools(cmd.Context(), l.Engine, filepath.Base(folder), terminal.In, terminal.Out)
+	})
 }

@@ -20,16 +20,10 @@ import (
 const evaluationTimeout = 30 * time.Second
 
 // measured opens a collection for do, which asks it questions whose passages are known.
-// An expert whose bundle is damaged is left out, with a warning.
-func measured(config configs.Config, term terminal, uncalibrated bool, do func(*serving.Assembly) error) (err error) {
+func measured(config configs.Config, term terminal, uncalibrated bool, do func(*serving.Assembly) error) error {
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.Candidates = max(config.Limits.Candidates, calibration.EnsembleDepth)
-	l, err := assemble(config, term, uncalibrated)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	return do(l)
+	return opened(config, term, uncalibrated, do)
 }
 
 // gather asks all questions, and shows how far it is.

@@ -66,26 +66,34 @@ func listBundles(term terminal, folders []string, optional, asJSON bool) error {
 	})
 }
 
-// printBundles writes a table of bundles. Of bundles with one name the first is found by
-// it; a delta is found by no name.
+// printBundles writes a table for each folder. Of bundles with one name the first is found
+// by it; a delta is found by no name.
 func printBundles(w *errWriter, lines []models.Listed) {
 	table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "NAME\tPRECISION\tNUMBERS\tENSEMBLE\tCALIBRATED\tFINGERPRINT\tFOLDER")
-	seen := map[string]bool{}
+	seen, folder := map[string]bool{}, ""
+	var broken, hidden []string
 	for _, l := range lines {
-		precision, remark := l.Precision, ""
+		if at := filepath.Dir(l.Folder); at != folder {
+			folder = at
+			_, _ = fmt.Fprintf(table, "%s:\n  NAME\tPRECISION\tNUMBERS\tENSEMBLE\tCALIBRATED\tFINGERPRINT\n", folder)
+		}
 		switch {
 		case l.Error != "":
-			precision, remark = "unusable", ": "+l.Error
+			broken = append(broken, fmt.Sprintf("unusable: %s: %s\n", l.Folder, l.Error))
+			continue
 		case l.Delta:
-			precision = "delta"
+			l.Name, l.Precision = l.Folder, "delta"
 		case seen[l.Name]:
-			remark = " (not used: the name is that of one above)"
-		default:
-			seen[l.Name] = true
+			hidden = append(hidden, l.Name)
+			continue
 		}
+		seen[l.Name] = true
 		calibrated := map[bool]string{true: "yes", false: "no"}[l.Calibrated]
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%.12s\t%s%s\n", l.Name, precision, l.Dimension, l.Members, calibrated, l.Fingerprint, l.Folder, remark)
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%d\t%d\t%s\t%.12s\n", l.Name, l.Precision, l.Dimension, l.Members, calibrated, l.Fingerprint)
 	}
 	w.err = errors.Join(w.err, table.Flush())
+	w.printf("%s", strings.Join(broken, ""))
+	if len(hidden) > 0 {
+		w.printf("not used, since a folder above has them: %s\n", strings.Join(hidden, ", "))
+	}
 }

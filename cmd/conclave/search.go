@@ -120,17 +120,21 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 		}
 		return server.Search(cmd.Context(), x.request)
 	}
-	l, err := assemble(config, terminal, false)
-	if err != nil {
-		return response, err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	return l.Engine.Search(cmd.Context(), x.request)
+	err = opened(config, terminal, false, func(l *serving.Assembly) (err error) {
+		response, err = l.Engine.Search(cmd.Context(), x.request)
+		return err
+	})
+	return response, err
 }
 
-// assemble opens a collection for a command, without its calibration if that is wanted.
-func assemble(config configs.Config, term terminal, uncalibrated bool) (*serving.Assembly, error) {
-	return serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: uncalibrated})
+// opened opens a collection for do, without its calibration if that is wanted. An expert
+// whose bundle is damaged is left out, with a warning.
+func opened(config configs.Config, term terminal, uncalibrated bool, do func(*serving.Assembly) error) error {
+	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: uncalibrated})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(l), l.Close())
 }
 
 // complaining tells the terminal why a source failed, where a server would
