@@ -21,7 +21,7 @@ type Exchange struct {
 }
 
 const (
-	firstHedge = 200 * time.Millisecond // after which another node is asked, as long as little is known
+	firstHedge = 200 * time.Millisecond // after which nodes are looked for at the latest
 	leastHedge = 10 * time.Millisecond
 	enoughKept = 20 // answers from which on their times are relied on
 )
@@ -89,10 +89,12 @@ func elsewhere(err error) bool {
 }
 
 // hedged sends a request that changes nothing. Where a node fails, another one is asked
-// at once. Where one has not answered after most answers would have come, all nodes are
-// looked for, and one that is there is asked too, for copies that are not on those that
-// are away: a node that hangs does not only fail to answer, but also keeps others
-// waiting that ask it. The first answer counts.
+// at once. Where one has not answered after most answers would have come, or 200 ms, all
+// nodes are looked for, and so again and again. If some are away, or most answers would
+// have come, one that is there is asked too, for copies that are not on those that are
+// away: a node that hangs does not only fail to answer, but also keeps others waiting
+// that ask it, so that even the one that was asked first may be asked again. The first
+// answer counts.
 func (c *Client) hedged(ctx context.Context, what, method, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx) // of those who are overtaken
 	defer cancel()
@@ -100,46 +102,59 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 		answer []byte
 		err    error
 	}
-	outcomes := make(chan outcome, len(c.nodes))
+	type question struct {
+		n          *node
+		preference string
+	}
+	nodes := c.order()
+	outcomes := make(chan outcome, 2*len(nodes))
+	asked, pending := map[question]bool{}, 0
 	d := &c.read
 	if what == "msearch" {
 		d = &c.searched
 	}
-	left, pending := c.order(), 0
-	send := func() {
-		n := left[0]
-		left = left[1:]
-		pending++
-		path, body := prefer(what, path, body, c.preference())
-		go func() {
-			start := time.Now()
-			answer, err := c.exchange(ctx, n, what, method, path, body)
-			if err == nil {
-				d.add(time.Since(start))
+	send := func() bool { // to a node that was not asked this
+		slices.SortStableFunc(nodes, func(a, b *node) int { return a.rank() - b.rank() })
+		preference := c.preference()
+		for _, n := range nodes {
+			q := question{n, preference}
+			if asked[q] || len(asked) == cap(outcomes) {
+				continue
 			}
-			outcomes <- outcome{answer, err}
-		}()
+			asked[q] = true
+			pending++
+			path, body := prefer(what, path, body, preference)
+			go func() {
+				start := time.Now()
+				answer, err := c.exchange(ctx, n, what, method, path, body)
+				if err == nil {
+					d.add(time.Since(start))
+				}
+				outcomes <- outcome{answer, err}
+			}()
+			return true
+		}
+		return false
 	}
 	send()
-	slow := time.After(d.hedge())
+	start, most := time.Now(), d.hedge()
+	slow := time.After(min(most, firstHedge))
 	for {
 		select {
 		case o := <-outcomes:
 			pending--
-			switch {
-			case o.err == nil, ctx.Err() != nil, !elsewhere(o.err):
+			if o.err == nil || ctx.Err() != nil || !elsewhere(o.err) {
 				return o.answer, o.err
-			case len(left) > 0:
-				send()
-			case pending == 0:
+			}
+			if !send() && pending == 0 {
 				return nil, o.err
 			}
 		case <-slow:
 			c.lookAll()
-			slices.SortStableFunc(left, func(a, b *node) int { return a.rank() - b.rank() })
-			if len(left) > 0 {
+			if c.someAway() || time.Since(start) >= most {
 				send()
 			}
+			slow = time.After(firstHedge)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

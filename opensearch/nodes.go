@@ -112,6 +112,15 @@ func (c *Client) lookAll() {
 	c.looked = time.Now()
 }
 
+// someAway reports that some nodes are away. Where all are, they may as well all be slow.
+func (c *Client) someAway() bool {
+	away := 0
+	for _, n := range c.nodes {
+		away += n.rank()
+	}
+	return away > 0 && away < len(c.nodes)
+}
+
 // preference names the nodes whose copies are to be searched: those that answer, where
 // one is away that does not. "": the cluster chooses.
 func (c *Client) preference() string {

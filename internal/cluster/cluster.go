@@ -34,6 +34,7 @@ type Cluster struct {
 	folder       string // data, logs and process ids of the nodes
 	nodes        []*node
 	guard        io.Closer // when this ends, by a call or with this process, so do the nodes
+	http         http.Client
 }
 
 type node struct {
@@ -50,7 +51,7 @@ func Launch(ctx context.Context, folder string, nodes int) (_ *Cluster, err erro
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{installation: installed}
+	c := &Cluster{installation: installed, http: http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	if c.folder, err = os.MkdirTemp(folder, "opensearch-"); err != nil {
 		return nil, err
 	}
@@ -198,7 +199,7 @@ func (c *Cluster) Ready(ctx context.Context) error {
 	for i, url := range c.URLs {
 		query := fmt.Sprintf("/_cluster/health?wait_for_nodes=%d&wait_for_status=green&wait_for_no_initializing_shards=true&timeout=5s", len(c.nodes))
 		for {
-			status, err := get(ctx, url+query)
+			status, err := c.get(ctx, url+query)
 			if err == nil && status == http.StatusOK {
 				break
 			}
@@ -216,12 +217,12 @@ func (c *Cluster) Ready(ctx context.Context) error {
 	return nil
 }
 
-func get(ctx context.Context, url string) (status int, err error) {
+func (c *Cluster) get(ctx context.Context, url string) (status int, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, err
 	}
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := c.http.Do(request)
 	if err != nil {
 		return 0, err
 	}

@@ -42,3 +42,14 @@ func Start(tb testing.TB, nodes int) *Cluster {
 	}
 	return shared.cluster
 }
+
+// End ends the cluster of this process, which otherwise ends with it. It is for the
+// TestMain of packages that look for goroutines that are left.
+func End() {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.cluster != nil {
+		shared.cluster.Close()
+		shared.cluster = nil
+	}
+}

@@ -16,11 +16,20 @@ import (
 	"conclave/collection"
 	"conclave/corpus"
 	"conclave/fusion"
+	"conclave/internal/cluster"
 	"conclave/search"
 )
 
+// ending ends the cluster that tests share before goroutines are looked for.
+type ending struct{ *testing.M }
+
+func (e ending) Run() int {
+	defer cluster.End()
+	return e.M.Run()
+}
+
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	goleak.VerifyTestMain(ending{m}, goleak.Cleanup(func(code int) {
 		removeBinary()
 		os.Exit(code)
 	}))

@@ -1,0 +1,265 @@
+package endtoend
+
+import (
+	"bytes"
+	enc "encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"conclave/internal/cluster"
+	"conclave/search"
+)
+
+// clusterRounds is how often a test with a cluster kills something: CONCLAVE_TEST_ROUNDS,
+// else few.
+func clusterRounds(t *testing.T, few int) int {
+	t.Helper()
+	text := os.Getenv("CONCLAVE_TEST_ROUNDS")
+	if text == "" {
+		return few
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// clusterLines are passages with words that few have and words that many have.
+func clusterLines(n int) string {
+	random := rand.New(rand.NewPCG(5, 1))
+	var lines strings.Builder
+	for i := range n {
+		fmt.Fprintf(&lines, `{"id":"p%d","title":"River %d","text":"the lamp of house%d burns near river%d and hill%d","tags":["t%d"]}`+"\n",
+			i, i%17, i, random.IntN(40), random.IntN(9), i%3)
+	}
+	return lines.String()
+}
+
+// store is the address of an index, which the test removes at its end.
+func store(t *testing.T, c *cluster.Cluster, index string) string {
+	t.Helper()
+	remove := func() {
+		request, err := http.NewRequest(http.MethodDelete, c.URLs[0]+"/"+index, nil)
+		if err != nil {
+			return
+		}
+		if answer, err := http.DefaultClient.Do(request); err == nil {
+			_ = answer.Body.Close()
+			http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		}
+	}
+	remove()
+	t.Cleanup(remove)
+	return "opensearch+" + strings.ReplaceAll(strings.Join(c.URLs, ","), ",http://", ",") + "/" + index
+}
+
+// TestClusterKilledIndexing: conclave itself is killed at random while it indexes into a
+// cluster, and while it exports. Run again, each goes on, and the content is that of a
+// collection in a folder in the end: of an export byte for byte, and of vectors that are
+// encoded anew, in other batches, within 1e-5.
+func TestClusterKilledIndexing(t *testing.T) {
+	c := cluster.Start(t, 3)
+	s := newSite(t, "", []string{"base", "other"}, "base,other", clusterLines(1500))
+	const seed = 3
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for name, args := range map[string][]string{
+		"index":  {"index", "--in", "passages.jsonl", "--experts", "base,other", "--store"},
+		"export": {"export", "--collection", "c", "--to"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			s.command(append(args, store(t, c, "undisturbed"))...)
+			whole := time.Since(start)
+			disturbed := store(t, c, "disturbed")
+			kills := 0
+			for range clusterRounds(t, 3) {
+				cmd := exec.Command(s.path, append(args, disturbed)...)
+				cmd.Dir, cmd.Env = s.dir, environment()
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Duration(random.Int64N(int64(whole)/3)))
+				_ = cmd.Process.Kill()
+				if err := cmd.Wait(); err != nil {
+					kills++
+				}
+			}
+			t.Logf("an undisturbed one takes %v; %d were killed", whole, kills)
+			s.command(append(args, disturbed)...)
+			back := filepath.Join(t.TempDir(), "back")
+			s.command("import", "--from", disturbed, "--collection", back)
+			want, got := s.exported("c"), s.exported(back)
+			if len(want) != 3 {
+				t.Fatalf("exported: %d files", len(want))
+			}
+			for file := range want {
+				if name == "index" && filepath.Ext(file) == ".npy" {
+					nearVectors(t, file, got[file], want[file])
+				} else if !bytes.Equal(want[file], got[file]) {
+					t.Errorf("%s: %d bytes, not the same as %d bytes", file, len(got[file]), len(want[file]))
+				}
+			}
+		})
+	}
+}
+
+// nearVectors compares two files of numpy: the same header, and float32 that differ little.
+func nearVectors(t *testing.T, file string, got, want []byte) {
+	t.Helper()
+	const header = 128
+	if len(got) != len(want) || len(want) <= header || !bytes.Equal(got[:header], want[:header]) {
+		t.Errorf("%s: %d bytes, not as %d bytes", file, len(got), len(want))
+		return
+	}
+	for i := header; i < len(want); i += 4 {
+		g, w := math.Float32frombits(enc.LittleEndian.Uint32(got[i:])), math.Float32frombits(enc.LittleEndian.Uint32(want[i:]))
+		if math.Abs(float64(g-w)) > 1e-5 || g != g {
+			t.Errorf("%s: number %d is %v, not %v", file, (i-header)/4, g, w)
+			return
+		}
+	}
+}
+
+// exported is what an export of a collection writes, by the names of its files.
+func (s *site) exported(collection string) map[string][]byte {
+	s.t.Helper()
+	folder := s.t.TempDir()
+	s.command("export", "--collection", collection, "--out", filepath.Join(folder, "passages.jsonl"), "--vectors", filepath.Join(folder, "vectors"))
+	out := map[string][]byte{}
+	for _, pattern := range []string{"*.jsonl", "vectors/*.npy"} {
+		found, err := filepath.Glob(filepath.Join(folder, pattern))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, path := range found {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			out[filepath.Base(path)] = data
+		}
+	}
+	return out
+}
+
+// asking is what came of questions that were asked until a test ended.
+type asking struct {
+	mu       sync.Mutex
+	took     []time.Duration
+	asked    int // before took
+	degraded int
+	wrong    []string // answers that are none
+}
+
+// ask asks questions until ended, one after the other.
+func (a *asking) ask(p *process, random *rand.Rand, ended *atomic.Bool) {
+	for !ended.Load() {
+		body := fmt.Sprintf(`{"question":"which lamp burns in house%d near river%d?","k":5,"timeout_ms":10000}`, random.IntN(600), random.IntN(40))
+		start := time.Now()
+		status, answer, err := p.send(http.MethodPost, "/v1/search", body)
+		took := time.Since(start)
+		var response search.Response
+		if err == nil && status == http.StatusOK {
+			err = json.Unmarshal(answer, &response)
+		}
+		a.mu.Lock()
+		a.took = append(a.took, took)
+		if len(response.Degraded) > 0 {
+			a.degraded++
+		}
+		if err != nil || status != http.StatusOK || len(response.Results) != 5 {
+			a.wrong = append(a.wrong, fmt.Sprintf("after %v: status %d, %v: %.300s", took, status, err, answer))
+		}
+		a.mu.Unlock()
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// report says how it went, and fails the test where an answer was none.
+func (a *asking) report(t *testing.T, what string) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	slices.Sort(a.took)
+	if len(a.took) == 0 {
+		return
+	}
+	a.asked += len(a.took)
+	t.Logf("%s: %d questions, %d without a source, median %v, p99 %v, longest %v", what, len(a.took), a.degraded,
+		a.took[len(a.took)/2], a.took[len(a.took)*99/100], a.took[len(a.took)-1])
+	for _, w := range a.wrong[:min(len(a.wrong), 5)] {
+		t.Errorf("%s: %s", what, w)
+	}
+	a.took, a.degraded, a.wrong = nil, 0, nil
+}
+
+// TestClusterFails: questions are answered while nodes are killed and while one hangs.
+// Without the client's hedging, those that a hung node takes part in would wait for some
+// 25 s, and ten are allowed: nodes that were just started are slow.
+func TestClusterFails(t *testing.T) {
+	c := cluster.Start(t, 3)
+	s := newSite(t, "", []string{"base", "other"}, "base,other", clusterLines(600))
+	address := store(t, c, "failing")
+	s.command("export", "--collection", "c", "--to", address)
+	if err := c.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := s.serve("", "--store", address, "--read-only")
+	a := &asking{}
+	var ended atomic.Bool
+	var group sync.WaitGroup
+	const seed, askers = 9, 2
+	t.Logf("seed %d", seed)
+	for i := range uint64(askers) {
+		group.Go(func() { a.ask(p, rand.New(rand.NewPCG(seed, i)), &ended) })
+	}
+	defer func() { ended.Store(true); group.Wait() }()
+	random := rand.New(rand.NewPCG(seed, askers))
+	time.Sleep(2 * time.Second)
+	a.report(t, "all nodes there")
+	for round := range clusterRounds(t, 2) {
+		victim := random.IntN(3)
+		if err := c.Kill(victim); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		a.report(t, fmt.Sprintf("round %d, node %d killed", round, victim))
+		if err := c.Mend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		a.report(t, "while it comes back")
+	}
+	for victim := range c.URLs {
+		if err := c.Stop(victim); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Second)
+		a.report(t, fmt.Sprintf("node %d stopped", victim))
+		if err := c.Mend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		a.report(t, "while it goes on")
+	}
+	ended.Store(true)
+	group.Wait()
+	a.report(t, "the last ones")
+	p.stop()
+	if a.asked < 50 {
+		t.Errorf("only %d questions were asked", a.asked)
+	}
+}
