@@ -25,8 +25,6 @@ type Access struct {
 	User     string
 	Password string
 	APIKey   string // in the place of a user
-	// Observe is called after each request to a node, at the same time by several; nil: it is not.
-	Observe func(Exchange)
 }
 
 // maxAnswer bounds what is read of an answer.
@@ -65,7 +63,7 @@ func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	c := &Client{observe: a.Observe, http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+	c := &Client{http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse // credentials go to no other host
 	}}}
 	for _, u := range nodes {

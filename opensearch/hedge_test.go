@@ -61,14 +61,15 @@ func cast(t *testing.T) (client *Client, nodes []*acting, seen func(node int, ou
 		}
 		nodes, urls = append(nodes, a), append(urls, u)
 	}
-	client, err := NewClient(urls, Access{Observe: func(e Exchange) {
-		mu.Lock()
-		defer mu.Unlock()
-		counts[e.Node+" "+e.Operation+" "+e.Outcome]++
-	}})
+	client, err := NewClient(urls, Access{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	(&Store{client: client}).Observe(func(e Exchange) {
+		mu.Lock()
+		defer mu.Unlock()
+		counts[e.Node+" "+e.Operation+" "+e.Outcome]++
+	})
 	return client, nodes, func(node int, outcome string) int {
 		mu.Lock()
 		defer mu.Unlock()
@@ -205,14 +206,15 @@ func TestSlowNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	var overtaken atomic.Int64
-	client, err := NewClient([]*url.URL{direct.nodes[1].url, u, direct.nodes[2].url}, Access{Observe: func(e Exchange) {
-		if e.Node == u.Host && e.Outcome == "overtaken" {
-			overtaken.Add(1)
-		}
-	}})
+	client, err := NewClient([]*url.URL{direct.nodes[1].url, u, direct.nodes[2].url}, Access{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	(&Store{client: client}).Observe(func(e Exchange) {
+		if e.Node == u.Host && e.Outcome == "overtaken" {
+			overtaken.Add(1)
+		}
+	})
 	index := testIndex(t, direct, "slow-node")
 	decode(t, direct, "PUT", "/"+index, []byte(`{"settings":{"number_of_shards":3,"number_of_replicas":1}}`), &struct{}{})
 	decode(t, direct, "PUT", "/"+index+"/_doc/a?refresh=true", []byte(`{"text":"lamp"}`), &struct{}{})

@@ -65,6 +65,14 @@ func open(ctx context.Context, client Requester, index string) (*Store, error) {
 // Manifest says how the index was made; nil while its first indexing has not ended.
 func (s *Store) Manifest() *Manifest { return s.about.Manifest }
 
+// Observe has a function called after each request to a node, by several at the same
+// time. It is to be set before the store is used by several.
+func (s *Store) Observe(f func(Exchange)) {
+	if c, ok := s.client.(*Client); ok {
+		c.observe = f
+	}
+}
+
 // Index is its name.
 func (s *Store) Index() string { return s.index }
 

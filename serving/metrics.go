@@ -8,6 +8,7 @@ import (
 	"conclave/collection"
 	"conclave/encoder/batcher"
 	"conclave/handlers"
+	"conclave/opensearch"
 	"conclave/search"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +20,13 @@ func registerPassages(metrics *handlers.Metrics, a *Assembly, version string) er
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}}, func() float64 { return 1 })
 	err := metrics.Register(build)
 	if a.Store != nil {
-		return errors.Join(err, metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_passages", Help: "Passages of the store, as it was asked last."},
+		requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "conclave_store_request_seconds",
+			Help:    "Requests to the nodes of the store's cluster. Outcomes are ok, error, and overtaken: another node was asked too, and answered first.",
+			Buckets: prometheus.ExponentialBuckets(0.002, 2, 12)}, []string{"node", "operation", "outcome"})
+		a.Store.Store().Observe(func(e opensearch.Exchange) {
+			requests.WithLabelValues(e.Node, e.Operation, e.Outcome).Observe(e.Took.Seconds())
+		})
+		return errors.Join(err, metrics.Register(requests), metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_passages", Help: "Passages of the store, as it was asked last."},
 			func() float64 { return float64(a.Store.Known().Passages) })))
 	}
 	for _, m := range []struct {

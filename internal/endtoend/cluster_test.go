@@ -93,7 +93,7 @@ func TestClusterKilledIndexing(t *testing.T) {
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Duration(random.Int64N(int64(whole)/3)))
+				time.Sleep(time.Duration(random.Int64N(int64(whole) / 3)))
 				_ = cmd.Process.Kill()
 				if err := cmd.Wait(); err != nil {
 					kills++
@@ -258,6 +258,10 @@ func TestClusterFails(t *testing.T) {
 	ended.Store(true)
 	group.Wait()
 	a.report(t, "the last ones")
+	_, metrics, err := p.send(http.MethodGet, "/metrics", "")
+	if err != nil || !bytes.Contains(metrics, []byte(`operation="msearch",outcome="overtaken"`)) {
+		t.Errorf("/metrics has no request that was overtaken: %v", err)
+	}
 	p.stop()
 	if a.asked < 50 {
 		t.Errorf("only %d questions were asked", a.asked)
