@@ -3,6 +3,7 @@ package opensearch
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -263,9 +264,12 @@ func (s *Store) ask(ctx context.Context, method, path string, body []byte, check
 			}
 		}
 		var status *StatusError
+		var untrusted *tls.CertificateVerificationError
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
+		case errors.As(err, &untrusted):
+			return nil, err
 		case errors.As(err, &status) && status.Status != 429 && status.Status < 502, time.Since(since) > bulkPatience:
 			return nil, err
 		}
