@@ -60,7 +60,7 @@ The same input gives the same bytes.`,
 	flags.StringVar(&o.Base, "base", "", "`folder` of a delta's base checkpoint (default: the one that setup fetched)")
 	flags.BoolVar(&o.Int8, "int8", false, "8-bit weights: a quarter of the size, and faster")
 	flags.StringVar(&o.Pooling, "pooling", "", "cls, mean or pooler (default: that of the checkpoint, else cls)")
-	flags.Func("normalise", "`true or false`: scale vectors to unit length (default: as the checkpoint does)", func(text string) error {
+	flags.Func("normalise", "`true|false`: whether vectors are scaled to unit length (default: as the checkpoint does)", func(text string) error {
 		value := text == "true"
 		if o.Normalise = &value; !value && text != "false" {
 			return errors.New("true and false are possible")

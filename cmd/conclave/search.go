@@ -103,12 +103,10 @@ func (x *asking) complete(question string) {
 		x.request.Experts = &names
 	}
 	if x.noWords {
-		words := false
-		x.request.BM25 = &words
+		x.request.BM25 = new(false)
 	}
 	if x.noLate {
-		late := false
-		x.request.Late = &late
+		x.request.Late = new(false)
 	}
 }
 
