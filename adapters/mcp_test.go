@@ -88,7 +88,7 @@ func TestTools(t *testing.T) {
 	const question = "why did the fox hide the moon"
 	var got found
 	call(t, session, "search", object{"query": question}, &got)
-	want := s.search(search.Request{Question: question, K: 10})
+	want := s.search(search.Request{Question: question, K: 10, Answer: search.AnswerOptions{Wanted: true}})
 	if len(got.Results) != 10 || len(want.Results) != 10 {
 		t.Fatalf("%+v, want %+v", got, want)
 	}

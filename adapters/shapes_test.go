@@ -123,12 +123,13 @@ func TestStore(t *testing.T) {
 	}
 	var dify struct{ Records []record }
 	s.ask(http.MethodPost, "/retrieval", object{"knowledge_id": "c", "query": question, "retrieval_setting": object{"top_k": 3, "score_threshold": 0}}, &dify)
-	if len(dify.Records) != 3 {
-		t.Fatalf("%+v", dify)
+	answered := s.search(search.Request{Question: question, K: 3, Answer: search.AnswerOptions{Wanted: true}})
+	if len(dify.Records) != 3 || dify.Records[0].Score != *answered.Confidence {
+		t.Fatalf("%+v, want the confidence %v", dify, *answered.Confidence)
 	}
 	for i, x := range dify.Records {
-		w := got.Data[i]
-		if x.Content != w.Content[0].Text || x.Title != w.Filename || x.Score != w.Score || x.Metadata["id"] != w.FileID {
+		w := answered.Results[i]
+		if x.Content != w.Text || x.Title != w.Title || i > 0 && x.Score > dify.Records[i-1].Score || x.Metadata["id"] != w.ID {
 			t.Errorf("%+v, want %+v", x, w)
 		}
 	}
