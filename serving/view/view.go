@@ -64,12 +64,11 @@ func (v pinned) Prefetch(context.Context, []rank.Ordinal) error { return nil }
 // passages are the texts of a generation.
 type passages struct{ *collection.Generation }
 
-func (p passages) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
+// Read implements search.Passages. It takes some milliseconds at most, so the context is
+// for others.
+func (p passages) Read(_ context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
 	out := make([]corpus.Passage, len(ordinals))
 	for i, o := range ordinals {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		var err error
 		if out[i], err = p.Passage(o); err != nil {
 			return nil, fmt.Errorf("passage %d: %w", o, err)
