@@ -20,8 +20,17 @@ var ErrHasExpert = errors.New("the index has vectors of this expert")
 const settling = 2 * lookEvery
 
 // AddExpert encodes the passages of an index with one more expert, or goes on with that.
-// Its vectors are published when every passage has them.
+// Its vectors are published when every passage has them. While another process fills the
+// index, or adds or removes an expert, that is a *HeldError.
 func AddExpert(ctx context.Context, client Requester, index string, encoder collection.PassageEncoder, o collection.BuildOptions) (report Report, err error) {
+	err = changing(ctx, client, index, "the adding of expert "+encoder.Name(), func(ctx context.Context) (err error) {
+		report, err = addExpert(ctx, client, index, encoder, o)
+		return err
+	})
+	return report, err
+}
+
+func addExpert(ctx context.Context, client Requester, index string, encoder collection.PassageEncoder, o collection.BuildOptions) (report Report, err error) {
 	s, err := open(ctx, client, index)
 	if err != nil {
 		return report, fmt.Errorf("index %s: %w", index, err)
@@ -41,8 +50,7 @@ func AddExpert(ctx context.Context, client Requester, index string, encoder coll
 	if err := plan.check(); err != nil {
 		return report, err
 	}
-	about := meta{Manifest: s.about.Manifest, Plan: &plan}
-	if err := s.putMapping(ctx, about, properties(&plan)); err != nil {
+	if err := s.changeMeta(ctx, properties(&plan), func(about *meta) error { about.Plan = &plan; return nil }); err != nil {
 		return report, err
 	}
 	if x.Owner == "" {
@@ -55,25 +63,38 @@ func AddExpert(ctx context.Context, client Requester, index string, encoder coll
 			}
 		}
 	}
-	return report, s.putMapping(ctx, meta{Manifest: &plan}, nil)
+	return report, s.changeMeta(ctx, nil, func(about *meta) error {
+		done := plan
+		done.Calibration = about.Manifest.Calibration // perhaps fitted meanwhile
+		*about = meta{Manifest: &done}
+		return nil
+	})
 }
 
 // RemoveExpert lets an index have an expert no more. Its vectors stay where they are, as
 // fields of a mapping do, until their passages are written again.
 func RemoveExpert(ctx context.Context, client Requester, index, name string) error {
-	s, err := Open(ctx, client, index)
-	if err != nil {
-		return err
-	}
-	left := *s.about.Manifest
+	return changing(ctx, client, index, "the removal of expert "+name, func(ctx context.Context) error {
+		s, err := Open(ctx, client, index)
+		if err != nil {
+			return err
+		}
+		return s.changeMeta(ctx, nil, func(about *meta) error { return about.remove(index, name) })
+	})
+}
+
+// remove takes an expert out.
+func (about *meta) remove(index, name string) error {
+	left := *about.Manifest
 	left.Experts = slices.DeleteFunc(slices.Clone(left.Experts), func(x Expert) bool { return x.Name == name })
-	if len(left.Experts) == len(s.about.Manifest.Experts) {
+	if len(left.Experts) == len(about.Manifest.Experts) {
 		return fmt.Errorf("index %s has no expert %q (it has: %v)", index, name, names(left.Experts))
 	}
 	if err := left.check(); err != nil { // somebody searches its vectors
 		return fmt.Errorf("without %s: %w", name, err)
 	}
-	return s.putMapping(ctx, meta{Manifest: &left}, nil)
+	*about = meta{Manifest: &left}
+	return nil
 }
 
 // fill gives the passages that lack vectors of an expert theirs, and says how many
@@ -83,7 +104,7 @@ func (s *Store) fill(ctx context.Context, x Expert, encoder collection.PassageEn
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, scan.Close()) }()
+	defer func() { _ = scan.Close() }() // else it ends by itself, after pageAlive
 	for ended := false; !ended; {
 		var batch []corpus.Passage
 		if batch, ended, err = s.readBatch(scan, collection.BuildOptions{}, report); err != nil {

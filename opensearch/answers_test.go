@@ -60,7 +60,7 @@ func FuzzAnswers(f *testing.F) {
 		if out, err := parseBulk([]byte(answer), []*operation{{verb: creating, id: "a"}, {verb: removing, id: "b"}}); err == nil && len(out) != 2 {
 			t.Errorf("%+v", out)
 		}
-		if d, about, err := parseDescribed([]byte(answer)); err == nil {
+		if _, d, about, err := parseDescribed([]byte(answer)); err == nil {
 			for _, m := range []*Manifest{about.Manifest, about.Plan} {
 				if m != nil && m.check() == nil {
 					_ = d.fits(m)

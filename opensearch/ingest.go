@@ -27,8 +27,17 @@ type Report struct {
 
 // Build makes an index of the passages of source, or goes on with one that an
 // interrupted Build began: passages that are there with their vectors are not encoded
-// again. The manifest is written last; until then Open refuses the index.
+// again. The manifest is written last; until then Open refuses the index. While another
+// process fills the index, or adds or removes an expert, that is a *HeldError.
 func Build(ctx context.Context, client Requester, index string, shape Shape, source collection.Source, o collection.BuildOptions, calibration string) (report Report, err error) {
+	err = changing(ctx, client, index, "indexing", func(ctx context.Context) (err error) {
+		report, err = build(ctx, client, index, shape, source, o, calibration)
+		return err
+	})
+	return report, err
+}
+
+func build(ctx context.Context, client Requester, index string, shape Shape, source collection.Source, o collection.BuildOptions, calibration string) (report Report, err error) {
 	s, err := begin(ctx, client, index, o, shape)
 	if err != nil {
 		return report, err
@@ -40,11 +49,24 @@ func Build(ctx context.Context, client Requester, index string, shape Shape, sou
 		return report, err
 	}
 	if s.about.Manifest == nil {
-		done := *s.about.Plan
-		done.Calibration = calibration
-		err = s.putMapping(ctx, meta{Manifest: &done}, nil)
+		err = s.changeMeta(ctx, nil, func(about *meta) error {
+			if about.Plan != nil {
+				*about = meta{Manifest: about.Plan}
+				about.Manifest.Calibration = calibration
+			}
+			return nil
+		})
 	}
 	return report, err
+}
+
+// changing does what one process at a time may do to an index, which need not be there.
+func changing(ctx context.Context, client Requester, index, doing string, work func(context.Context) error) error {
+	s := &Store{client: client, index: index, concrete: index, pause: firstPause, beat: beating}
+	if _, _, err := s.describe(ctx); err != nil && !errors.Is(err, ErrNoIndex) {
+		return fmt.Errorf("index %s: %w", index, err)
+	}
+	return s.holding(ctx, indexLock, doing, false, work)
 }
 
 // Add writes the passages of source. One that is there with the same content and with

@@ -111,36 +111,40 @@ func (s *Store) describe(ctx context.Context) (*described, *meta, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return parseDescribed(answer)
+	name, d, about, err := parseDescribed(answer)
+	if err == nil {
+		s.concrete = name
+	}
+	return d, about, err
 }
 
 // parseDescribed reads the answer to GET /INDEX.
-func parseDescribed(answer []byte) (*described, *meta, error) {
+func parseDescribed(answer []byte) (name string, _ *described, _ *meta, _ error) {
 	var all map[string]*described
 	if err := json.Unmarshal(answer, &all); err != nil {
-		return nil, nil, fmt.Errorf("the cluster's description of the index: %w", err)
+		return "", nil, nil, fmt.Errorf("the cluster's description of the index: %w", err)
 	}
 	if len(all) != 1 {
-		return nil, nil, fmt.Errorf("the name stands for %d indexes, and one is needed", len(all))
+		return "", nil, nil, fmt.Errorf("the name stands for %d indexes, and one is needed", len(all))
 	}
 	for name, d := range all {
 		if d == nil {
-			return nil, nil, fmt.Errorf("the cluster says nothing of index %s", name)
+			return "", nil, nil, fmt.Errorf("the cluster says nothing of index %s", name)
 		}
 		raw, ok := d.Mappings.Meta["conclave"]
 		if !ok {
-			return nil, nil, fmt.Errorf("index %s was not made by conclave: its mapping has no _meta.conclave", name)
+			return "", nil, nil, fmt.Errorf("index %s was not made by conclave: its mapping has no _meta.conclave", name)
 		}
 		var about meta
 		if err := decodeStrictly(raw, &about); err != nil {
-			return nil, nil, fmt.Errorf("_meta.conclave of index %s: %w", name, err)
+			return "", nil, nil, fmt.Errorf("_meta.conclave of index %s: %w", name, err)
 		}
 		if about.Manifest == nil && about.Plan == nil {
-			return nil, nil, fmt.Errorf("_meta.conclave of index %s has no manifest", name)
+			return "", nil, nil, fmt.Errorf("_meta.conclave of index %s has no manifest", name)
 		}
-		return d, &about, nil
+		return name, d, &about, nil
 	}
-	return nil, nil, nil
+	return "", nil, nil, nil
 }
 
 // fits is an error where the index's settings or fields are not those of its manifest:

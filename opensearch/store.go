@@ -19,8 +19,11 @@ type Store struct {
 	client Requester
 	index  string
 	about  meta // as it was read or written last
+	// concrete is the index's own name, where the one that it was opened by is an alias.
+	concrete string
 
 	pause time.Duration // firstPause, but in tests
+	beat  time.Duration // beating, but in tests
 }
 
 // Requester sends a request to a node of the cluster and gives the body of its answer;
@@ -45,7 +48,7 @@ func Open(ctx context.Context, client Requester, index string) (*Store, error) {
 
 // open is Open, also of what is not finished.
 func open(ctx context.Context, client Requester, index string) (*Store, error) {
-	s := &Store{client: client, index: index, pause: firstPause}
+	s := &Store{client: client, index: index, concrete: index, pause: firstPause, beat: beating}
 	has, about, err := s.describe(ctx)
 	if err != nil {
 		return nil, err
@@ -141,7 +144,7 @@ func makeIndex(ctx context.Context, client Requester, index string, plan *Manife
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{client: client, index: index, pause: firstPause}
+	s := &Store{client: client, index: index, concrete: index, pause: firstPause, beat: beating}
 	_, refused := s.ask(ctx, "PUT", s.path("?timeout=20s"), body, isJSON)
 	made, err := open(ctx, client, index) // also where it is there by a request that nobody answered
 	if err != nil {
@@ -152,14 +155,13 @@ func makeIndex(ctx context.Context, client Requester, index string, plan *Manife
 
 // Calibrate keeps the text of a calibration with the index, "" for none.
 func (s *Store) Calibrate(ctx context.Context, text string) error {
-	about := s.about
-	if about.Manifest == nil {
-		return ErrUnfinished
-	}
-	m := *about.Manifest
-	m.Calibration = text
-	about.Manifest = &m
-	return s.putMapping(ctx, about, nil)
+	return s.changeMeta(ctx, nil, func(about *meta) error {
+		if about.Manifest == nil {
+			return ErrUnfinished
+		}
+		about.Manifest.Calibration = text
+		return nil
+	})
 }
 
 // putMapping writes _meta, and fields that are new.

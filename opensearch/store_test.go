@@ -126,7 +126,11 @@ func testClient(t *testing.T) Requester {
 }
 
 func testIndex(t *testing.T, client Requester, name string) string {
-	drop := func() { _, _ = client.Do(context.Background(), "DELETE", "/"+name, nil) }
+	drop := func() {
+		for _, n := range []string{name, name + stateSuffix} {
+			_, _ = client.Do(context.Background(), "DELETE", "/"+n, nil)
+		}
+	}
 	drop()
 	t.Cleanup(drop)
 	return name

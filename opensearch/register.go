@@ -1,0 +1,115 @@
+package opensearch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+)
+
+// stateSuffix is behind the name of an index in the name of the one beside it that has its
+// registers: documents that are no passages count in no statistics.
+const stateSuffix = "-state"
+
+// Register is a document beside an index that several processes change. A change names
+// the version that it began with, so that none undoes what another did.
+type Register struct {
+	beside *Store
+	name   string
+}
+
+// Register is the one with this name. It is made when it is written first.
+func (s *Store) Register(name string) *Register {
+	return &Register{&Store{client: s.client, index: s.concrete + stateSuffix, pause: s.pause}, name}
+}
+
+// registered is a register as the cluster has it. Data is JSON.
+type registered struct {
+	Data json.RawMessage `json:"data"`
+}
+
+// Read gives what was written last, with its version, which is "" where nothing was.
+func (r *Register) Read(ctx context.Context) (data []byte, version string, err error) {
+	answer, err := r.beside.ask(ctx, "GET", r.path("?_source=true"), nil, isJSON)
+	if isStatus(err, 404) { // the register, or the index
+		return nil, "", nil
+	}
+	var got struct {
+		SeqNo  *int64     `json:"_seq_no"`
+		Term   *int64     `json:"_primary_term"`
+		Source registered `json:"_source"`
+	}
+	if err == nil {
+		err = json.Unmarshal(answer, &got)
+	}
+	if err == nil && (got.SeqNo == nil || got.Term == nil) {
+		err = fmt.Errorf("%w: no sequence number", errAnswer)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("reading %s of index %s: %w", r.name, r.beside.index, err)
+	}
+	return got.Source.Data, condition(*got.SeqNo, *got.Term), nil
+}
+
+func (r *Register) path(query string) string {
+	return r.beside.path("/_doc/" + url.PathEscape(r.name) + query)
+}
+
+// condition is a version as a request has it.
+func condition(seqNo, term int64) string {
+	return fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", seqNo, term)
+}
+
+// Write writes JSON where the register still has a version, and reports whether it had.
+// What is written has to differ from what others write: a request that nobody answered is
+// known again by it.
+func (r *Register) Write(ctx context.Context, data []byte, version string) (now string, done bool, err error) {
+	if version == "" {
+		if err := r.make(ctx); err != nil {
+			return "", false, err
+		}
+		version = "op_type=create"
+	}
+	body, err := json.Marshal(registered{data})
+	if err != nil {
+		return "", false, err
+	}
+	answer, err := r.beside.ask(ctx, "PUT", r.path("?timeout=20s&"+version), body, isJSON)
+	if isStatus(err, 409) {
+		has, now, err := r.Read(ctx)
+		return now, err == nil && bytes.Equal(has, data), err
+	}
+	var got struct {
+		SeqNo int64 `json:"_seq_no"`
+		Term  int64 `json:"_primary_term"`
+	}
+	if err == nil {
+		err = json.Unmarshal(answer, &got)
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("writing %s of index %s: %w", r.name, r.beside.index, err)
+	}
+	return condition(got.SeqNo, got.Term), true, nil
+}
+
+// make makes the index of the registers. One that is there is as good.
+func (r *Register) make(ctx context.Context) error {
+	body, err := json.Marshal(object{
+		"settings": object{"index": object{"number_of_shards": 1, "auto_expand_replicas": "0-1", "hidden": true}},
+		"mappings": object{"dynamic": "strict", "properties": object{"data": object{"type": "object", "enabled": false}}},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = r.beside.ask(ctx, "PUT", r.beside.path("?timeout=20s"), body, isJSON)
+	var status *StatusError
+	if errors.As(err, &status) && status.Status == 400 && bytes.Contains([]byte(status.Body), []byte("resource_already_exists")) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("making index %s, which says who changes the one beside it: %w", r.beside.index, err)
+	}
+	return nil
+}
