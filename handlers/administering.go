@@ -97,13 +97,21 @@ func jobProblem(err error) error {
 	return notWritten(err)
 }
 
+// jobsUnread is the problem of jobs that the cluster of a store does not give.
+func jobsUnread(err error) error {
+	return newProblem("unavailable", "The jobs could not be read; the server's log says why.").because(err)
+}
+
 // getJobs answers GET /v1/jobs.
 func (a *API) getJobs(*call, none) (list JobList, err error) {
 	writer, err := a.writer()
 	if err != nil {
 		return list, err
 	}
-	return JobList{Jobs: writer.jobs.Jobs()}, nil
+	if list.Jobs, err = writer.jobs.Jobs(); err != nil {
+		err = jobsUnread(err)
+	}
+	return list, err
 }
 
 // getJob answers GET /v1/jobs/{id}.
@@ -112,7 +120,10 @@ func (a *API) getJob(c *call, _ none) (job jobs.Job, err error) {
 	if err != nil {
 		return job, err
 	}
-	job, ok := writer.jobs.Job(c.name)
+	job, ok, err := writer.jobs.Job(c.name)
+	if err != nil {
+		return job, jobsUnread(err)
+	}
 	if !ok {
 		return job, newProblem("unknown_job", fmt.Sprintf("There is no job %s; /v1/jobs lists those that are remembered.", quoted(c.name)))
 	}

@@ -43,15 +43,28 @@ func (m *Metrics) watchWriting(w *writing) error {
 			}
 			return 0
 		}))
-	for _, state := range []jobs.State{jobs.Queued, jobs.Running, jobs.Done, jobs.Failed, jobs.Cancelled} {
-		err = errors.Join(err, gauge("jobs", "Jobs that are remembered, by their state.", prometheus.Labels{"state": string(state)}, func() (n float64) {
-			for _, job := range w.jobs.Jobs() {
-				if job.State == state {
-					n++
-				}
-			}
-			return n
-		}))
+	return errors.Join(err, m.Register(jobsMetric{w.jobs}))
+}
+
+// jobsMetric shows the jobs. They are read once each time, and are left out where that fails.
+type jobsMetric struct{ of Jobs }
+
+var jobsDescription = prometheus.NewDesc("conclave_jobs", "Jobs that are remembered, by their state.", []string{"state"}, nil)
+
+// Describe implements prometheus.Collector.
+func (jobsMetric) Describe(out chan<- *prometheus.Desc) { out <- jobsDescription }
+
+// Collect implements prometheus.Collector.
+func (m jobsMetric) Collect(out chan<- prometheus.Metric) {
+	all, err := m.of.Jobs()
+	if err != nil {
+		return
 	}
-	return err
+	counts := map[jobs.State]int{jobs.Queued: 0, jobs.Running: 0, jobs.Done: 0, jobs.Failed: 0, jobs.Cancelled: 0}
+	for _, j := range all {
+		counts[j.State]++
+	}
+	for state, n := range counts {
+		out <- prometheus.MustNewConstMetric(jobsDescription, prometheus.GaugeValue, float64(n), string(state))
+	}
 }

@@ -28,11 +28,12 @@ type Writer interface {
 	Backlog() collection.Backlog
 }
 
-// Jobs is the long work on the collection; *jobs.Queue is one.
+// Jobs is the long work on the collection; *jobs.Queue is one, and *jobs.Shared that on a
+// store.
 type Jobs interface {
 	Submit(jobs.Request) (jobs.Job, error)
-	Job(id string) (jobs.Job, bool)
-	Jobs() []jobs.Job
+	Job(id string) (jobs.Job, bool, error)
+	Jobs() ([]jobs.Job, error)
 	Cancel(id string) (jobs.Job, error)
 }
 

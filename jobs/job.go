@@ -6,6 +6,9 @@
 // that it was accepted. One that a restart interrupted is begun again, and its
 // work has to bear that: Ahead keeps the vectors that were made, so that adding
 // an expert goes on where it was.
+//
+// The jobs of a store are in a register beside it, and any server in front of it accepts
+// them (Shared).
 package jobs
 
 import (

@@ -93,17 +93,8 @@ func (q *Queue) Submit(r Request) (Job, error) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	waiting := 0
-	for _, j := range q.jobs {
-		if j.State.Ended() {
-			continue
-		}
-		if waiting++; j.Name == r.Name && (j.Kind == Snapshot) == (r.Kind == Snapshot) {
-			return Job{}, Refuse("job_under_way", "job %s (%s) is about %q and has not ended: see /v1/jobs/%s", j.ID, j.Kind, j.Name, j.ID)
-		}
-	}
-	if waiting >= mostWaiting {
-		return Job{}, Refuse("too_many_jobs", "%d jobs wait already", waiting)
+	if err := admit(q.jobs, r); err != nil {
+		return Job{}, err
 	}
 	if kind.Check != nil {
 		if err := kind.Check(r); err != nil {
@@ -119,6 +110,23 @@ func (q *Queue) Submit(r Request) (Job, error) {
 	q.options.Logger.Info("job accepted", "job", j.ID, "kind", j.Kind, "name", j.Name)
 	q.rouse()
 	return j.copied(), nil
+}
+
+// admit is a *Refusal where a request is about what another job does, or too many wait.
+func admit(all []*Job, r Request) error {
+	waiting := 0
+	for _, j := range all {
+		if j.State.Ended() {
+			continue
+		}
+		if waiting++; j.Name == r.Name && (j.Kind == Snapshot) == (r.Kind == Snapshot) {
+			return Refuse("job_under_way", "job %s (%s) is about %q and has not ended: see /v1/jobs/%s", j.ID, j.Kind, j.Name, j.ID)
+		}
+	}
+	if waiting >= mostWaiting {
+		return Refuse("too_many_jobs", "%d jobs wait already", waiting)
+	}
+	return nil
 }
 
 func (q *Queue) rouse() {
@@ -139,13 +147,13 @@ func (j *Job) copied() Job {
 }
 
 // Job finds a job by its id.
-func (q *Queue) Job(id string) (Job, bool) {
+func (q *Queue) Job(id string) (Job, bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if j := q.find(id); j != nil {
-		return j.copied(), true
+		return j.copied(), true, nil
 	}
-	return Job{}, false
+	return Job{}, false, nil
 }
 
 func (q *Queue) find(id string) *Job {
@@ -160,14 +168,14 @@ func (q *Queue) find(id string) *Job {
 func (q *Queue) Damaged() []string { return q.damaged }
 
 // Jobs lists the jobs, the newest first.
-func (q *Queue) Jobs() []Job {
+func (q *Queue) Jobs() ([]Job, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	out := []Job{}
 	for _, j := range slices.Backward(q.jobs) {
 		out = append(out, j.copied())
 	}
-	return out
+	return out, nil
 }
 
 // Cancel ends a job that waits, and tells one that runs to end, which it does

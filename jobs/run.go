@@ -77,7 +77,18 @@ func (q *Queue) begin(cancel context.CancelCauseFunc) (Job, bool) {
 	return Job{}, false
 }
 
-func (q *Queue) work(ctx context.Context, j Job) (result Result, err error) {
+func (q *Queue) work(ctx context.Context, j Job) (Result, error) {
+	return work(ctx, q.options.Kinds, Task{Job: j, Scratch: q.scratch(j.ID), Report: func(p Progress) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if now := q.find(j.ID); now != nil {
+			now.Progress = &p
+		}
+	}})
+}
+
+// work does a job by its kind.
+func work(ctx context.Context, kinds map[string]Handler, t Task) (result Result, err error) {
 	// A mapped file that was cut fails the job that reads it, not the server.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -85,15 +96,9 @@ func (q *Queue) work(ctx context.Context, j Job) (result Result, err error) {
 			err = fmt.Errorf("the work panicked: %v\n%s", r, debug.Stack())
 		}
 	}()
-	kind, ok := q.options.Kinds[j.Kind]
+	kind, ok := kinds[t.Kind]
 	if !ok {
-		return result, fmt.Errorf("this program knows no job of the kind %q", j.Kind)
+		return result, fmt.Errorf("this program knows no job of the kind %q", t.Kind)
 	}
-	return kind.Work(ctx, Task{Job: j, Scratch: q.scratch(j.ID), Report: func(p Progress) {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		if now := q.find(j.ID); now != nil {
-			now.Progress = &p
-		}
-	}})
+	return kind.Work(ctx, t)
 }

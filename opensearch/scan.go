@@ -9,6 +9,7 @@ import (
 	"conclave/collection"
 	"conclave/corpus"
 	"conclave/rank"
+	"conclave/search"
 )
 
 // pageAlive is how long the cluster keeps the state that a Scan reads, from page to page.
@@ -30,6 +31,11 @@ type Scan struct {
 // Scan begins to read all passages. Close ends it.
 func (s *Store) Scan(ctx context.Context) (*Scan, error) {
 	return s.scan(ctx, object{"match_all": object{}})
+}
+
+// ScanTagged is Scan of the passages that meet a filter.
+func (s *Store) ScanTagged(ctx context.Context, f search.Filter) (*Scan, error) {
+	return s.scan(ctx, object{"bool": object{"filter": filterOf(f)}})
 }
 
 // scan is Scan of the passages that a query finds.

@@ -273,6 +273,9 @@ func (w *Writer) Wait(ctx context.Context, seq uint64) error {
 	return nil
 }
 
+// Visible waits until searches see what was acknowledged, and hastens that.
+func (w *Writer) Visible(ctx context.Context) error { return w.Wait(ctx, w.sequence.Load()) }
+
 // Backlog is the changes that wait to be encoded and written. None of them is
 // acknowledged; searches see those that are within the index's refresh interval.
 func (w *Writer) Backlog() collection.Backlog {

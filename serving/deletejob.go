@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"conclave/collection"
+	"conclave/handlers"
 	"conclave/jobs"
 )
 
@@ -15,8 +16,8 @@ const deleteAtOnce = 1000
 
 // deleteTagged is the work of deleting passages by their tags.
 func (s *Server) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
-	if len(t.TagsAll)+len(t.TagsAny) == 0 {
-		return result, errors.New("the job names no tags, and does not delete everything")
+	if err := namesTags(t); err != nil {
+		return result, err
 	}
 	t.Report(jobs.Progress{Stage: "indexing what was written", Total: -1, Unit: "changes"})
 	if err := s.flush(ctx, t.Report); err != nil {
@@ -32,6 +33,13 @@ func (s *Server) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Res
 	g := s.assembly.Collection.Acquire()
 	defer g.Release()
 	return jobs.Result{Generation: g.Number(), Passages: g.Len(), Deleted: &deleted}, nil
+}
+
+func namesTags(t jobs.Task) error {
+	if len(t.TagsAll)+len(t.TagsAny) == 0 {
+		return errors.New("the job names no tags, and does not delete everything")
+	}
+	return nil
 }
 
 // deleteSelected deletes what has the tags now; it reports how many passages all
@@ -56,22 +64,11 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 		if len(changes) == 0 {
 			return nil
 		}
-		results, err := s.live.Apply(ctx, changes)
-		if err != nil {
-			return err
-		}
-		for _, r := range results {
-			var replaced *collection.VersionError // somebody else was faster, and is not undone
-			if r.Err != nil && !errors.As(r.Err, &replaced) {
-				return r.Err
-			}
-			if r.Outcome == collection.Deleted {
-				deleted++
-			}
-		}
+		n, err := deletedNow(ctx, s.live, changes)
+		deleted += n
 		changes = changes[:0]
 		report()
-		return nil
+		return err
 	}
 	for ordinal := range selection.Ordinals() {
 		p, err := g.Passage(ordinal)
@@ -85,6 +82,22 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 		}
 	}
 	return deleted, apply()
+}
+
+// deletedNow makes deletions, and says how many passages were still there as they had been
+// found.
+func deletedNow(ctx context.Context, w handlers.Writer, changes []collection.Change) (deleted int, err error) {
+	results, err := w.Apply(ctx, changes)
+	for _, r := range results {
+		var replaced *collection.VersionError // somebody else was faster, and is not undone
+		if r.Err != nil && !errors.As(r.Err, &replaced) {
+			return deleted, r.Err
+		}
+		if r.Outcome == collection.Deleted {
+			deleted++
+		}
+	}
+	return deleted, err
 }
 
 // deletedBefore is how many passages the attempts before have deleted. The first

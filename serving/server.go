@@ -14,7 +14,6 @@ import (
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/handlers"
-	"conclave/jobs"
 
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
@@ -99,9 +98,12 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
+// worker works through jobs.
+type worker interface{ Run(context.Context) }
+
 // load opens the collection with its experts and the engine, and for writing the
 // jobs.
-func (s *Server) load(observer handlers.Observer, control *admission.Control) (queue *jobs.Queue, err error) {
+func (s *Server) load(observer handlers.Observer, control *admission.Control) (queue worker, err error) {
 	s.assembly = &Assembly{options: Options{Config: s.config, Log: s.log, Observer: observer}}
 	if err := s.assembly.load(); err != nil {
 		return nil, err
@@ -118,7 +120,7 @@ func (s *Server) load(observer handlers.Observer, control *admission.Control) (q
 		// Before it is ready, so that who is ready is ready for writes too.
 		queue, err = s.acceptWrites()
 	} else if !s.config.ReadOnly {
-		err = s.writeStore()
+		queue, err = s.writeStore()
 	}
 	return queue, err
 }

@@ -1,43 +1,89 @@
 package serving
 
 import (
+	"context"
+	"io"
+
+	"conclave/collection"
 	"conclave/handlers"
 	"conclave/jobs"
 	"conclave/opensearch"
+	"conclave/search"
 )
 
-// writeStore lets passages be written to the store. A change is acknowledged when the
-// cluster has it with its vectors, so nothing of it is kept here.
-func (s *Server) writeStore() error {
+// writeStore lets passages be written to the store, and jobs be asked for. A change is
+// acknowledged when the cluster has it with its vectors, and the cluster has the jobs, too,
+// so nothing of either is kept here.
+func (s *Server) writeStore() (worker, error) {
 	store := s.assembly.Store.Store()
 	writer, err := opensearch.NewWriter(store, s.encoders(expertsOf(store.Manifest())), SharedPasses(s.assembly.Experts.opened))
 	if err != nil {
+		return nil, err
+	}
+	elsewhere := func(what string) jobs.Handler {
+		return jobs.Handler{Check: func(jobs.Request) error {
+			return jobs.Refuse("no_such_path", "the passages are in a store: %s", what)
+		}}
+	}
+	// An index made anew has jobs of its own.
+	shared := jobs.OpenShared(store.Register("jobs-"+store.Manifest().ID), jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
+		jobs.Snapshot:     elsewhere("the cluster makes snapshots by its own means"),
+		jobs.AddExpert:    elsewhere("every server in front of it needs the expert's bundle, so it is added and removed from outside, and the servers are started anew"),
+		jobs.RemoveExpert: elsewhere("its servers have to be started anew without an expert, so it is removed from outside"),
+		jobs.DeleteTagged: {Work: s.pathless(func(ctx context.Context, t jobs.Task) (jobs.Result, error) { return s.deleteStored(ctx, writer, t) })},
+	}})
+	s.tellWritable()
+	return shared, s.api.AttachWriter(writer, shared, noSnapshots{})
+}
+
+// deleteStored is the work of deleting passages of a store by their tags.
+func (s *Server) deleteStored(ctx context.Context, writer *opensearch.Writer, t jobs.Task) (result jobs.Result, err error) {
+	if err := namesTags(t); err != nil {
+		return result, err
+	}
+	const stage = "deleting"
+	scan, err := s.assembly.Store.Store().ScanTagged(ctx, search.Filter{TagsAll: t.TagsAll, TagsAny: t.TagsAny})
+	if err != nil {
+		return result, err
+	}
+	defer func() { _ = scan.Close() }() // else it ends by itself
+	deleted, total := 0, int64(-1)
+	var changes []collection.Change
+	apply := func() error {
+		if total < 0 {
+			_, left := scan.Progress()
+			if total = left; t.Progress != nil && t.Progress.Stage == stage { // of the attempt before
+				total = max(total, t.Progress.Total)
+			}
+			deleted = int(total - left)
+		}
+		n, err := deletedNow(ctx, writer, changes)
+		deleted += n
+		changes = changes[:0]
+		t.Report(jobs.Progress{Stage: stage, Done: int64(deleted), Total: total, Unit: "passages"})
 		return err
 	}
-	s.tellWritable()
-	return s.api.AttachWriter(writer, noJobs{}, noSnapshots{})
+	for {
+		p, err := scan.Next()
+		if err != nil && err != io.EOF {
+			return result, err
+		}
+		if err == io.EOF || len(changes) == deleteAtOnce {
+			if err := apply(); err != nil {
+				return result, err
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		changes = append(changes, collection.Change{Delete: p.ID, IfMatch: p.Version()})
+	}
+	if err := writer.Visible(ctx); err != nil {
+		return result, err
+	}
+	n, err := s.assembly.Store.Count(ctx)
+	return jobs.Result{Passages: int(n.Passages), Deleted: &deleted}, err
 }
-
-// errNoJobs refuses jobs: their records would lie in a folder of this server, while any
-// number of servers are in front of one store.
-func errNoJobs() error {
-	return jobs.Refuse("no_such_path", "the passages are in a store, which has no jobs: experts are added to it and removed from outside, and the cluster makes its own snapshots")
-}
-
-// noJobs are the jobs of a store.
-type noJobs struct{}
-
-// Submit implements handlers.Jobs.
-func (noJobs) Submit(jobs.Request) (jobs.Job, error) { return jobs.Job{}, errNoJobs() }
-
-// Job implements handlers.Jobs.
-func (noJobs) Job(string) (jobs.Job, bool) { return jobs.Job{}, false }
-
-// Jobs implements handlers.Jobs.
-func (noJobs) Jobs() []jobs.Job { return []jobs.Job{} }
-
-// Cancel implements handlers.Jobs.
-func (noJobs) Cancel(string) (jobs.Job, error) { return jobs.Job{}, errNoJobs() }
 
 // noSnapshots are those of a store.
 type noSnapshots struct{}

@@ -108,7 +108,7 @@ func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float3
 }
 
 // acceptWrites lets passages be written and jobs be asked for.
-func (s *Server) acceptWrites() (*jobs.Queue, error) {
+func (s *Server) acceptWrites() (worker, error) {
 	queue, err := jobs.Open(filepath.Join(s.config.Collection, "jobs"), jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
 		jobs.Snapshot:     {Check: s.checkSnapshot, Work: s.pathless(s.makeSnapshot)},
 		jobs.AddExpert:    {Check: s.checkAdding, Work: s.pathless(s.addExpert)},

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"conclave/handlers"
 	"conclave/internal/cluster"
+	"conclave/jobs"
 )
 
 // TestStore: a collection goes into a cluster, is written to there over HTTP by two servers,
@@ -63,6 +65,29 @@ func TestStore(t *testing.T) {
 	one.get(http.MethodDelete, "/v1/passages/d?refresh=wait", "", http.StatusOK, nil)
 	one.get(http.MethodGet, "/v1/passages/d", "", http.StatusNotFound, nil)
 	one.get(http.MethodPost, "/v1/admin/snapshots", "{}", http.StatusNotFound, nil)
+
+	// A job that one server accepts, and the other one lists: it deletes by tags.
+	two.get(http.MethodPost, "/v1/passages", `{"id":"e","text":"a draft","tags":["draft","old"]}`+"\n"+`{"id":"f","text":"another","tags":["draft"]}`+"\n", http.StatusOK, nil)
+	var job jobs.Job
+	one.get(http.MethodDelete, "/v1/passages?tags_all=draft", "", http.StatusAccepted, &job)
+	for !job.State.Ended() {
+		time.Sleep(50 * time.Millisecond)
+		two.get(http.MethodGet, "/v1/jobs/"+job.ID, "", http.StatusOK, &job)
+	}
+	if job.State != jobs.Done || *job.Result.Deleted != 2 || job.Result.Passages != 4 {
+		t.Errorf("%+v: %+v", job, job.Result)
+	}
+	for _, p := range []*process{one, two} {
+		var all handlers.JobList
+		p.get(http.MethodGet, "/v1/passages/e", "", http.StatusNotFound, nil)
+		if p.get(http.MethodGet, "/v1/jobs", "", http.StatusOK, &all); len(all.Jobs) != 1 || all.Jobs[0].ID != job.ID {
+			t.Errorf("%+v", all)
+		}
+		if found := p.search("draft", ""); len(found) > 0 {
+			t.Errorf("drafts are found: %v", found)
+		}
+	}
+	one.get(http.MethodDelete, "/v1/jobs/"+job.ID, "", http.StatusConflict, nil)
 	one.stop()
 	two.stop()
 

@@ -1,0 +1,238 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// memory is a register that several servers have.
+type memory struct {
+	mu      sync.Mutex
+	data    []byte
+	version int
+}
+
+// wire is one server's way to it.
+type wire struct {
+	*memory
+	cut atomic.Bool
+}
+
+var errCut = errors.New("nobody answers")
+
+func (w *wire) Read(context.Context) ([]byte, string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut.Load() {
+		return nil, "", errCut
+	}
+	if w.version == 0 {
+		return nil, "", nil
+	}
+	return slices.Clone(w.data), fmt.Sprint(w.version), nil
+}
+
+func (w *wire) Write(_ context.Context, data []byte, version string) (string, bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut.Load() {
+		return "", false, errCut
+	}
+	if has := fmt.Sprint(w.version); version != has && (version != "" || w.version > 0) {
+		return has, false, nil
+	}
+	w.data, w.version = slices.Clone(data), w.version+1
+	return fmt.Sprint(w.version), true, nil
+}
+
+// sharing runs a server of a store, with so long between its signs of life.
+func sharing(t *testing.T, w *wire, beat time.Duration, work func(context.Context, Task) (Result, error)) (s *Shared, stop func()) {
+	t.Helper()
+	s = OpenShared(w, QueueOptions{Kinds: map[string]Handler{DeleteTagged: {Work: work}}})
+	s.look, s.beat = time.Millisecond, beat
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { s.Run(ctx); close(ended) }()
+	stop = sync.OnceFunc(func() { cancel(); <-ended })
+	t.Cleanup(stop)
+	return s, stop
+}
+
+// awaited waits until a job is as it should be.
+func awaited(t *testing.T, s *Shared, id string, what string, is func(Job) bool) Job {
+	t.Helper()
+	for {
+		j, ok, err := s.Job(id)
+		if err != nil || !ok {
+			t.Fatalf("job %s: %t, %v", id, ok, err)
+		}
+		if is(j) {
+			return j
+		}
+		if j.State.Ended() {
+			t.Fatalf("%s: %+v", what, j)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func isDone(j Job) bool { return j.State == Done }
+
+// TestSharedOnce: of jobs that several servers accept at the same time, each is done once,
+// in the order of their numbers, and never two at a time.
+func TestSharedOnce(t *testing.T) {
+	const servers, each = 3, 12
+	all := &memory{}
+	var at atomic.Int32
+	var mu sync.Mutex
+	var order []string
+	work := func(_ context.Context, task Task) (Result, error) {
+		if n := at.Add(1); n != 1 {
+			t.Errorf("%d work at a time", n)
+		}
+		mu.Lock()
+		order = append(order, task.ID)
+		mu.Unlock()
+		time.Sleep(time.Millisecond)
+		at.Add(-1)
+		n := 1
+		return Result{Deleted: &n}, nil
+	}
+	var group sync.WaitGroup
+	var seen Shared
+	for server := range servers {
+		s, _ := sharing(t, &wire{memory: all}, sharedBeat, work)
+		if server == 0 {
+			seen.register = s.register
+		}
+		group.Go(func() {
+			for i := range each {
+				if _, err := s.Submit(Request{Kind: DeleteTagged, Name: fmt.Sprint(server, ",", i)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for i := range servers * each {
+		if j := awaited(t, &seen, fmt.Sprint(i+1), "a job", isDone); j.Attempts != 1 || *j.Result.Deleted != 1 || j.Ended == nil {
+			t.Errorf("%+v", j)
+		}
+	}
+	for i, id := range order {
+		if id != fmt.Sprint(i+1) {
+			t.Fatalf("done in the order %v", order)
+		}
+	}
+	if list, err := seen.Jobs(); err != nil || len(list) != servers*each || list[0].ID != fmt.Sprint(servers*each) {
+		t.Errorf("%d jobs, %v", len(list), err)
+	}
+}
+
+// TestSharedTakenOver: a server that is not heard of any more loses its job to another one,
+// which learns how far it was. If it lives after all, its work ends and changes nothing.
+func TestSharedTakenOver(t *testing.T) {
+	const beat = 150 * time.Millisecond
+	all := &memory{}
+	one, two := &wire{memory: all}, &wire{memory: all}
+	begun, cause := make(chan struct{}), make(chan error, 1)
+	first, _ := sharing(t, one, beat, func(ctx context.Context, task Task) (Result, error) {
+		task.Report(Progress{Stage: "deleting", Done: 2, Total: 9})
+		close(begun)
+		<-ctx.Done()
+		cause <- context.Cause(ctx)
+		return Result{Passages: 1}, ctx.Err()
+	})
+	j, err := first.Submit(Request{Kind: DeleteTagged, Name: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	awaited(t, first, j.ID, "its progress", func(j Job) bool { return j.Progress != nil })
+	on := make(chan struct{})
+	second, _ := sharing(t, two, beat, func(_ context.Context, task Task) (Result, error) {
+		<-on
+		if task.Progress == nil || task.Progress.Done != 2 || task.Progress.Total != 9 {
+			t.Errorf("the attempt before: %+v", task.Progress)
+		}
+		return Result{Passages: 2}, nil
+	})
+	time.Sleep(missingBeats * beat * 3 / 2)
+	if j, _, _ := second.Job(j.ID); j.Attempts != 1 {
+		t.Errorf("taken from a server that lives: %+v", j)
+	}
+	one.cut.Store(true)
+	awaited(t, second, j.ID, "the second attempt", func(j Job) bool { return j.Attempts == 2 })
+	one.cut.Store(false)
+	if err := <-cause; !errors.Is(err, errNotOurs) {
+		t.Errorf("the first ended by %v", err)
+	}
+	close(on)
+	if j := awaited(t, second, j.ID, "the end", isDone); j.Result.Passages != 2 || j.Attempts != 2 {
+		t.Errorf("%+v", j)
+	}
+}
+
+// TestSharedCancelled: any server cancels a job, also one that another one runs. One that
+// its server's end interrupts waits for any other.
+func TestSharedCancelled(t *testing.T) {
+	all := &memory{}
+	begun := make(chan string, 4)
+	first, stop := sharing(t, &wire{memory: all}, 10*time.Millisecond, func(ctx context.Context, task Task) (Result, error) {
+		begun <- task.ID
+		<-ctx.Done()
+		return Result{}, ctx.Err()
+	})
+	idle := OpenShared(&wire{memory: all}, QueueOptions{})
+	var ids []string
+	for _, name := range []string{"a", "b", "c"} {
+		j, err := first.Submit(Request{Kind: DeleteTagged, Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, j.ID)
+	}
+	if _, err := first.Submit(Request{Kind: DeleteTagged, Name: "b"}); refusal(err) != "job_under_way" {
+		t.Error(err)
+	}
+	<-begun
+	for _, id := range ids[:2] {
+		if _, err := idle.Cancel(id); err != nil {
+			t.Error(err)
+		}
+	}
+	if id := <-begun; id != ids[2] {
+		t.Errorf("job %s begins", id)
+	}
+	for _, id := range ids[:2] {
+		if j, _, _ := idle.Job(id); j.State != Cancelled || j.Error != "" {
+			t.Errorf("%+v", j)
+		}
+		if _, err := idle.Cancel(id); refusal(err) != "job_ended" {
+			t.Error(err)
+		}
+	}
+	if _, err := idle.Cancel("9"); refusal(err) != "unknown_job" {
+		t.Error(err)
+	}
+	stop()
+	if j, _, _ := idle.Job(ids[2]); j.State != Queued || j.Attempts != 1 {
+		t.Errorf("%+v", j)
+	}
+	second, _ := sharing(t, &wire{memory: all}, sharedBeat, func(context.Context, Task) (Result, error) { return Result{}, errors.New("no room") })
+	for {
+		if j, _, _ := second.Job(ids[2]); j.State.Ended() {
+			if j.State != Failed || j.Error != "no room" || j.Attempts != 2 {
+				t.Errorf("%+v", j)
+			}
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
