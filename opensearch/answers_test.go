@@ -93,8 +93,9 @@ func TestAnswersThatSayTooLittle(t *testing.T) {
 		}
 	}
 	for _, answer := range []string{
-		`{"items":[]}`, `{"items":[{"create":{"_id":"b","status":201}}]}`, `{"items":[{"index":{"_id":"a","status":201}}]}`,
-		`{"items":[{"create":{"_id":"a"}}]}`, `{"items":[{"create":{"_id":"a","status":201,"error":{"type":"x"}}}]}`,
+		`{"items":[]}`, `{"items":[{"index":{"_id":"b","status":201}}]}`, `{"items":[{"create":{"_id":"a","status":201}}]}`,
+		`{"items":[{"index":{"_id":"a"}}]}`, `{"items":[{"index":{"_id":"a","status":201,"error":{"type":"x"}}}]}`,
+		`{"items":[{"index":{"_id":"a","status":409,"error":{"type":"x","reason":"a conflict"}}}]}`,
 	} {
 		if got, err := parseBulk([]byte(answer), []*operation{{verb: creating, id: "a"}}); !errors.Is(err, errAnswer) {
 			t.Errorf("%s is %+v, %v", answer, got, err)

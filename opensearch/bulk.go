@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -31,7 +33,7 @@ const (
 type verb string
 
 const (
-	creating  verb = "create" // it must not be there
+	creating  verb = "create" // it must not be there; see operation
 	replacing verb = "index"  // all that is there of it
 	updating  verb = "update" // fields of what is there
 	removing  verb = "delete"
@@ -40,20 +42,39 @@ const (
 // operation is one change of one document. All but creating have the sequence number of
 // what they change, so that what was changed in between by another is not lost, and what
 // is sent twice is done once.
+//
+// Creating writes the version that follows the last one, where the cluster has none as
+// high: of what was deleted it keeps the last version for a while (keepDeleted). So a
+// request that comes late, after what it created was deleted again, finds a higher version
+// and brings nothing back. The cluster's own "create" would.
 type operation struct {
 	verb        verb
 	id          string
 	body        []byte // one line of JSON; none of removing
 	seqNo, term int64
+	last        int64 // version, of what is created again; 0: it is not known that there was one
+}
+
+// keepDeleted is how long the cluster knows the versions of deleted passages.
+const keepDeleted = "10m"
+
+// action is what the cluster calls it.
+func (v verb) action() verb {
+	if v == creating {
+		return replacing
+	}
+	return v
 }
 
 // appendTo appends the lines of an operation.
 func (o *operation) appendTo(b []byte) []byte {
 	b = append(b, `{"`...)
-	b = append(b, o.verb...)
+	b = append(b, o.verb.action()...)
 	b = append(b, `":{`...)
 	b = appendField(b, "_id", o.id)
-	if o.verb != creating {
+	if o.verb == creating {
+		b = fmt.Appendf(b, `,"version":%d,"version_type":"external"`, o.last+1)
+	} else {
 		b = fmt.Appendf(b, `,"if_seq_no":%d,"if_primary_term":%d`, o.seqNo, o.term)
 	}
 	b = append(b, "}}\n"...)
@@ -72,6 +93,7 @@ func (o *operation) appendTo(b []byte) []byte {
 type done struct {
 	status int
 	why    string // of what was refused
+	last   int64  // version that was found instead, where something was created
 	// unsure: it was sent before this, and nobody said what became of that. Then a
 	// conflict may be with itself.
 	unsure bool
@@ -172,6 +194,10 @@ func (s *Store) send(ctx context.Context, operations []operation, sent []int, bo
 	return parseBulk(answer, want)
 }
 
+// currentVersion is where a conflict says which version there is, also of what is deleted:
+// nothing else does.
+var currentVersion = regexp.MustCompile(`current version \[(\d+)\]`)
+
 // parseBulk reads the answer to operations, in their order.
 func parseBulk(answer []byte, want []*operation) ([]done, error) {
 	var got struct {
@@ -189,11 +215,18 @@ func parseBulk(answer []byte, want []*operation) ([]done, error) {
 	}
 	out := make([]done, len(want))
 	for i, item := range got.Items {
-		r, ok := item[want[i].verb]
+		r, ok := item[want[i].verb.action()]
 		if !ok || len(item) != 1 || r.ID != want[i].id || r.Status < 200 || r.Status > 599 {
 			return nil, fmt.Errorf("%w: item %d is not of %s %q", errAnswer, i, want[i].verb, want[i].id)
 		}
 		out[i] = done{status: r.Status, why: reason(r.Error)}
+		if want[i].verb == creating && r.Status == 409 {
+			found := currentVersion.FindStringSubmatch(out[i].why)
+			if found == nil {
+				return nil, fmt.Errorf("%w: item %d is a conflict with no version: %s", errAnswer, i, out[i].why)
+			}
+			out[i].last, _ = strconv.ParseInt(found[1], 10, 64)
+		}
 		if out[i].made() && len(r.Error) > 0 && !bytes.Equal(r.Error, []byte("null")) {
 			return nil, fmt.Errorf("%w: item %d succeeded with an error", errAnswer, i)
 		}

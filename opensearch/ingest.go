@@ -179,6 +179,7 @@ func skip(err error, o collection.BuildOptions, report *Report) error {
 func (s *Store) addBatch(ctx context.Context, m *Manifest, place corpus.Place, batch []corpus.Passage, o collection.BuildOptions, report *Report) error {
 	marks := m.marks()
 	ours := map[string]bool{} // sent before, perhaps with success
+	last := map[string]int64{}
 	for len(batch) > 0 {
 		ids := make([]string, len(batch))
 		for i := range batch {
@@ -191,7 +192,7 @@ func (s *Store) addBatch(ctx context.Context, m *Manifest, place corpus.Place, b
 		var todo []corpus.Passage
 		var operations []operation
 		for i, p := range batch {
-			op := operation{verb: creating, id: p.ID}
+			op := operation{verb: creating, id: p.ID, last: last[p.ID]}
 			if has := there[i]; has.found {
 				switch equal := has.version == p.Version(); {
 				case equal && has.has(marks) && ours[p.ID]:
@@ -232,6 +233,7 @@ func (s *Store) addBatch(ctx context.Context, m *Manifest, place corpus.Place, b
 				}
 			case r.conflict():
 				ours[todo[i].ID] = ours[todo[i].ID] || r.unsure
+				last[todo[i].ID] = r.last
 				batch = append(batch, todo[i])
 			default:
 				return fmt.Errorf("passage %q was refused with status %d: %s", todo[i].ID, r.status, r.why)

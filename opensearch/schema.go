@@ -40,7 +40,7 @@ type object = map[string]any
 func settings(w Words, s Shape) object {
 	return object{"index": object{
 		"number_of_shards": s.Shards, "number_of_replicas": s.Replicas,
-		"knn": true,
+		"knn": true, "gc_deletes": keepDeleted,
 		// Settle merges away what is deleted, also where it is little.
 		"merge":      object{"policy": object{"expunge_deletes_allowed": 0}},
 		"similarity": object{similarity: object{"type": "BM25", "k1": w.K1, "b": w.B}},

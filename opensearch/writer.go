@@ -134,6 +134,7 @@ type attempt struct {
 	// unsure: it was sent, and nobody said what became of it, so that what is found
 	// may be its own doing.
 	unsure bool
+	last   int64 // version that was found where the passage was to be created
 	op     operation
 }
 
@@ -184,7 +185,7 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 			switch r := results[i]; {
 			case r.made():
 			case r.conflict():
-				a.unsure = a.unsure || r.unsure
+				a.unsure, a.last = a.unsure || r.unsure, r.last
 				again = append(again, a)
 			default:
 				return fmt.Errorf("passage %q was refused with status %d: %s", a.result.ID, r.status, r.why)
@@ -206,7 +207,7 @@ func (a *attempt) meets(there *stored) bool {
 		return false
 	}
 	r.Version = a.version
-	a.op = operation{id: r.ID, seqNo: there.seqNo, term: there.term}
+	a.op = operation{id: r.ID, seqNo: there.seqNo, term: there.term, last: a.last}
 	switch r.Outcome {
 	case collection.Created:
 		a.op.verb = creating

@@ -1,0 +1,101 @@
+package opensearch
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"conclave/collection"
+	"conclave/corpus"
+)
+
+// keeping is a way to a cluster that keeps the first bulk request: its sender is told
+// nothing and sends it again, and the test sends it on when it likes.
+type keeping struct {
+	to   Requester
+	mu   sync.Mutex
+	kept []byte
+	path string
+}
+
+func (k *keeping) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	k.mu.Lock()
+	keep := k.kept == nil && strings.HasSuffix(r.URL.Path, "/_bulk")
+	if keep {
+		k.kept, k.path = body, r.URL.RequestURI()
+	}
+	k.mu.Unlock()
+	if keep {
+		panic(http.ErrAbortHandler)
+	}
+	answer, err := k.to.Do(context.WithoutCancel(r.Context()), r.Method, r.URL.RequestURI(), body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	_, _ = w.Write(answer)
+}
+
+// TestLateCreate: a request that created a passage and comes once more, late, brings the
+// passage back neither after it was deleted nor after it was created again.
+func TestLateCreate(t *testing.T) {
+	clean := testClient(t)
+	index := testIndex(t, clean, "write-late")
+	k := &keeping{to: clean, kept: []byte{}}
+	server := httptest.NewServer(k)
+	t.Cleanup(server.Close)
+	a, err := ParseAddress("opensearch+" + server.URL + "/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow, err := NewClient(a.Nodes, Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, writers := written(t, index, passages(1, 3), clean, clean, slow)
+	apply := func(w *Writer, c collection.Change, want collection.Outcome) {
+		t.Helper()
+		if results, err := w.Apply(t.Context(), []collection.Change{c}); err != nil || results[0].Err != nil || results[0].Outcome != want {
+			t.Fatalf("%+v, %v; %s was expected", results, err, want)
+		}
+	}
+	late := func(want string) {
+		t.Helper()
+		answer, err := clean.Do(t.Context(), http.MethodPost, k.path, k.kept)
+		if err != nil || !bytes.Contains(answer, []byte(`"status":409`)) {
+			t.Errorf("%s, %v", answer, err)
+		}
+		p, _, ok, err := writers[0].Passage("a")
+		if err != nil || ok != (want != "") || p.Text != want {
+			t.Errorf("passage %+v, %t, %v; %q was expected", p, ok, err, want)
+		}
+	}
+	for _, id := range []string{"a", "b"} { // b is there, and gone, before
+		apply(writers[0], collection.Change{Put: &corpus.Passage{ID: id, Text: "before"}}, collection.Created)
+		if id == "b" {
+			apply(writers[0], collection.Change{Delete: id}, collection.Deleted)
+		}
+	}
+	apply(writers[0], collection.Change{Delete: "a"}, collection.Deleted)
+	k.kept = nil
+	apply(writers[1], collection.Change{Put: &corpus.Passage{ID: "a", Text: "first"}}, collection.Created)
+	if len(k.kept) == 0 {
+		t.Fatal("nothing was kept")
+	}
+	apply(writers[0], collection.Change{Delete: "a"}, collection.Deleted)
+	late("")
+	apply(writers[0], collection.Change{Put: &corpus.Passage{ID: "a", Text: "second"}, IfAbsent: true}, collection.Created)
+	late("second")
+	if report, err := store.Add(t.Context(), &list{passages: []corpus.Passage{{ID: "b", Text: "again"}}}, collection.BuildOptions{Experts: []collection.PassageEncoder{hashed{name: "one"}}}); err != nil || report.Passages != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
