@@ -45,12 +45,12 @@ func wins(t *testing.T, id string, threshold float32, above bool) Question {
 func TestAlphaByHand(t *testing.T) {
 	questions := []Question{wins(t, "a", .2, true), wins(t, "b", .4, true), wins(t, "c", .6, false),
 		expertAndWords(t, "d", []float32{2, 1, 1}, []float32{2, 1, 1}, 2)}
-	alpha, _, err := fitAlpha(t.Context(), questions, []float64{0, .1, .3, .45, .5, .55, .7, .8})
+	alpha, _, err := fitAlpha(t.Context(), questions, make([]float64, len(questions)), []float64{0, .1, .3, .45, .5, .55, .7, .8})
 	if err != nil || alpha != .5 {
 		t.Errorf("α is %v (%v), want the middle of the plateau, 0.5", alpha, err)
 	}
 	// Only golden section reaches between 0.4 and 0.6 here.
-	if alpha, _, err = fitAlpha(t.Context(), questions, []float64{0, .35, .9}); err != nil || !(alpha > .4 && alpha < .6) {
+	if alpha, _, err = fitAlpha(t.Context(), questions, make([]float64, len(questions)), []float64{0, .35, .9}); err != nil || !(alpha > .4 && alpha < .6) {
 		t.Errorf("α is %v (%v), want it between 0.4 and 0.6", alpha, err)
 	}
 }
@@ -78,11 +78,11 @@ func TestAlphaOfServedExperts(t *testing.T) {
 		beside = append(beside, q)
 	}
 	grid := []float64{0, .1, .3, .45, .5, .55, .7, .8}
-	want, _, err := fitAlpha(t.Context(), alone, grid)
+	want, _, err := fitAlpha(t.Context(), alone, make([]float64, len(alone)), grid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := fitAlpha(t.Context(), beside, grid); err != nil || got != want {
+	if got, _, err := fitAlpha(t.Context(), beside, make([]float64, len(beside)), grid); err != nil || got != want {
 		t.Errorf("α is %v (%v) beside an expert without an ensemble, want %v", got, err, want)
 	}
 }
@@ -95,7 +95,7 @@ func TestAlphaHeldOut(t *testing.T) {
 		questions = append(questions, wins(t, fmt.Sprint("q", i), float32(.3+.4*rng.Float64()), rng.IntN(2) == 1))
 	}
 	grid := []float64{0, .2, .35, .45, .5, .55, .6, .65, .8}
-	_, heldOut, err := fitAlpha(t.Context(), questions, grid)
+	_, heldOut, err := fitAlpha(t.Context(), questions, make([]float64, len(questions)), grid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestAlphaHeldOut(t *testing.T) {
 				others = append(others, other)
 			}
 		}
-		alone, _, err := fitAlpha(t.Context(), others, grid)
+		alone, _, err := fitAlpha(t.Context(), others, make([]float64, len(others)), grid)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -118,7 +118,7 @@ func TestFitCCEChooses(t *testing.T) {
 // What calibration measures cce by is what it will rank by: the granularities that were
 // chosen on the other folds, by their own temperature.
 func TestCompareRanksByChosen(t *testing.T) {
-	f := &fitting{record: &Record{CCE: &CCERecord{}}, Evidence: &Evidence{}}
+	f := &fitting{record: &Record{CCE: &CCERecord{}}, Evidence: &Evidence{}, surest: map[string]CCEFit{}}
 	for i := range 10 {
 		q := Question{ID: fmt.Sprint(i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{1: 1}}
 		wrong, right := []rank.Hit{{Ordinal: 0, Score: .9}, {Ordinal: 1, Score: .1}}, []rank.Hit{{Ordinal: 1, Score: .6}, {Ordinal: 0, Score: .5}}
@@ -127,7 +127,7 @@ func TestCompareRanksByChosen(t *testing.T) {
 		}
 		q.Sources = []fusion.Observed{{Column: 0, Kind: fusion.Base, Granular: true}, {Column: 1, Kind: fusion.Generalist, Granular: true}}
 		f.Questions = append(f.Questions, q)
-		f.surest = append(f.surest, CCEFit{Columns: []int{1}, Temperature: .1})
+		f.surest[q.ID] = CCEFit{Columns: []int{1}, Temperature: .1}
 	}
 	if err := f.compare(nil); err != nil {
 		t.Fatal(err)

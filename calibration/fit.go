@@ -39,13 +39,13 @@ type fitting struct {
 	options FitOptions
 	record  *Record
 	report  *FitReport
-	alphas  []float64 // of each question, fitted on other folds
-	surest  []CCEFit  // of each question, on other folds; nil without granularities
+	others  map[string]fusion.Settings // of each question, by its id, fitted on other folds
+	surest  map[string]CCEFit          // likewise; empty without granularities
 	methods []method
 }
 
 // Fit fits in the order of dependence: the ensembles' temperatures, the sources' own
-// chances, the hybrid's weight, the gate, and the confidence of the gate's answers with so
+// chances, MUF's sharpness, the hybrid's weight, the gate, and the confidence of the gate's answers with so
 // many specialists asked. The report is of held-out questions. The unanswerable questions
 // count for the confidence alone. The prior counts if it was fitted for the same sources.
 //
@@ -73,14 +73,8 @@ func (f *fitting) fit(ctx context.Context) error {
 	if err := f.sources(); err != nil {
 		return err
 	}
-	words := slices.ContainsFunc(f.Questions[0].Sources, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical })
-	if words && len(f.Questions[0].Sources) > 1 {
-		if f.record.Alpha, f.alphas, err = fitAlpha(ctx, f.Questions, alphas()); err != nil {
-			return err
-		}
-	}
-	if f.record.CCE, f.report.CCE, f.surest, err = f.FitCCE(ctx); err != nil {
-		return fmt.Errorf("the granularities: %w", err)
+	if err := f.settings(ctx); err != nil {
+		return err
 	}
 	gates, answers, err := f.gate(ctx)
 	if err != nil {
@@ -95,6 +89,41 @@ func (f *fitting) fit(ctx context.Context) error {
 	return f.compare(answers)
 }
 
+// settings fits what methods other than the gate have, one number each.
+func (f *fitting) settings(ctx context.Context) (err error) {
+	var sharpness, alphas []float64
+	if f.record.Sharpness, sharpness, err = fitSharpness(ctx, f.Questions, sharpnesses()); err != nil {
+		return err
+	}
+	if f.words() {
+		if f.record.Alpha, alphas, err = fitAlpha(ctx, f.Questions, sharpness, alphaGrid()); err != nil {
+			return err
+		}
+	}
+	var surest []CCEFit
+	if f.record.CCE, f.report.CCE, surest, err = f.FitCCE(ctx); err != nil {
+		return fmt.Errorf("the granularities: %w", err)
+	}
+	f.others, f.surest = map[string]fusion.Settings{}, map[string]CCEFit{}
+	for i, q := range f.Questions {
+		s := fusion.Settings{Sharpness: sharpness[i]}
+		if alphas != nil {
+			s.Alpha = alphas[i]
+		}
+		if surest != nil {
+			f.surest[q.ID], s.CCE.Temperature = surest[i], surest[i].Temperature
+		}
+		f.others[q.ID] = s
+	}
+	return nil
+}
+
+// words reports whether BM25 takes part, beside others.
+func (f *fitting) words() bool {
+	of := f.Questions[0].Sources
+	return len(of) > 1 && slices.ContainsFunc(of, func(o fusion.Observed) bool { return o.Kind == fusion.Lexical })
+}
+
 // informs measures the AUROC of each method's confidence for its first passage.
 func (f *fitting) informs() error {
 	areas := map[string]float64{}
@@ -106,7 +135,7 @@ func (f *fitting) informs() error {
 			continue
 		}
 		answers, err := By(f.Questions, func(q *Question) (fusion.Ranking, error) {
-			return m.Fuse(q.inputOf(m), fusion.Settings{}, AnsweredDepth)
+			return m.Fuse(q.inputOf(m), f.others[q.ID], AnsweredDepth)
 		})
 		if err != nil {
 			return err

@@ -20,18 +20,10 @@ type method struct {
 // leaves out methods that rest on the ensembles alone.
 func (f *fitting) compare(gated []Answered) error {
 	f.methods = []method{{"gate (fitted on other folds)", fusion.MethodGate, gated}}
-	alphas := map[string]float64{} // by fold, which is that of the id
-	for i, alpha := range f.alphas {
-		alphas[f.Questions[i].ID] = alpha
-	}
-	surest := map[string]CCEFit{} // likewise
-	for i, fit := range f.surest {
-		surest[f.Questions[i].ID] = fit
-	}
 	for _, m := range fusion.Methods() {
 		name := m.Name
 		switch {
-		case m.Granular && f.record.CCE == nil, m.Gated, m.Confidence && !m.OnlyAmong, m.NeedsWords && f.alphas == nil:
+		case m.Granular && f.record.CCE == nil, m.Gated, m.Confidence && !m.OnlyAmong, m.NeedsWords && !f.words():
 			continue
 		case m.NeedsWords:
 			name = fmt.Sprintf("%s, α %.4f (fitted on other folds)", name, f.record.Alpha)
@@ -39,9 +31,9 @@ func (f *fitting) compare(gated []Answered) error {
 		answers, err := By(f.Questions, func(q *Question) (fusion.Ranking, error) {
 			in := q.inputOf(m)
 			if m.Granular {
-				in.Sources = surest[q.ID].chosen(in.Sources)
+				in.Sources = f.surest[q.ID].chosen(in.Sources)
 			}
-			return m.Fuse(in, fusion.Settings{Alpha: alphas[q.ID], CCE: fusion.CCEOptions{Temperature: surest[q.ID].Temperature}}, AnsweredDepth)
+			return m.Fuse(in, f.others[q.ID], AnsweredDepth)
 		})
 		if err != nil {
 			return err

@@ -28,6 +28,9 @@ type Record struct {
 	Experts []ExpertRecord `yaml:"experts,omitempty"`
 	// Sources are the chances that the sources' own first hits answer.
 	Sources []SourceRecord `yaml:"sources,omitempty"`
+	// Sharpness is the power of the experts' confidences by which MUF weighs them; 0: there
+	// were no two experts with ensembles.
+	Sharpness float64 `yaml:"sharpness,omitempty"`
 	// Alpha is BM25's weight in the hybrid.
 	Alpha float64 `yaml:"alpha"`
 	// Auto is the method that was best on held-out questions.
@@ -91,6 +94,9 @@ func (r *Record) Check() error {
 	}
 	if !(r.Alpha >= 0 && r.Alpha <= fusion.MaxWeight) {
 		return fmt.Errorf("alpha: %v is not between 0 and %g", r.Alpha, float64(fusion.MaxWeight))
+	}
+	if !(r.Sharpness >= 0 && r.Sharpness <= fusion.MaxSharpness) {
+		return fmt.Errorf("sharpness: %v is not between 0 and %g", r.Sharpness, float64(fusion.MaxSharpness))
 	}
 	if r.Specialists < 0 {
 		return fmt.Errorf("specialists: %d is not 0 or more", r.Specialists)

@@ -10,6 +10,7 @@ type FitReport struct {
 	Specialists int              `json:"specialists"`
 	Auto        string           `json:"auto"`
 	Alpha       float64          `json:"alpha"`
+	Sharpness   float64          `json:"sharpness,omitempty"` // 0: there are no two ensembles
 	Methods     []MethodReport   `json:"methods"`
 	Chances     []ChanceReport   `json:"chances"`
 	Thresholds  []Threshold      `json:"thresholds"` // of the confidence of the first passage
@@ -87,7 +88,7 @@ const enough = 100
 // describe sums the methods up.
 func (f *fitting) describe() {
 	r := f.report
-	r.Auto, r.Alpha = f.record.Auto, f.record.Alpha
+	r.Auto, r.Alpha, r.Sharpness = f.record.Auto, f.record.Alpha, f.record.Sharpness
 	for _, m := range f.methods {
 		at := func(k int) float64 { return Accuracy(m.answers, k) }
 		low, high := shareInterval(at(1), len(m.answers))

@@ -121,15 +121,15 @@ func (l Lineup) Fusions() []Method {
 	calibrated, several := l.calibrated(), len(l) > 1
 	out := []Method{{Name: search.MethodAuto, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{search.MethodAuto}}}}}
 	for _, m := range fusion.Methods() {
-		if sure := len(calibrated) > 1 || m.OnlyAmong && (len(calibrated) > 0 || !several); m.Confidence && !sure {
+		if m.Confidence && !m.OnlyAmong && len(calibrated) < 2 {
 			continue
 		}
 		for _, v := range m.Variants {
 			some := len(calibrated) > 0 && len(calibrated) < len(l)
-			if v.Combine != "" || v.ExpertsAlone && !several || v.CalibratedAlone && !(some && len(calibrated) > 1) {
+			if v.ExpertsAlone && !several || v.CalibratedAlone && !(some && len(calibrated) > 1) {
 				continue
 			}
-			r := search.Request{Fusion: search.Methods{Names: []string{m.Name}}, Missing: string(v.Missing), Normalisation: string(v.Normalisation)}
+			r := search.Request{Fusion: search.Methods{Names: []string{m.Name}}, Missing: string(v.Missing), Normalisation: string(v.Normalisation), Sharpness: v.Sharpness}
 			if (m.Confidence || v.CalibratedAlone) && some {
 				r.Experts = &calibrated
 			}
@@ -166,7 +166,7 @@ func possible(ctx context.Context, engine Engine, methods []Method, question str
 // ParseMethod reads a method of the user's own:
 //
 //	NAME: FUSION [experts=a,b|none] [bm25=yes|no] [alpha=0.05] [weights=a:2,bm25:0.1]
-//	      [missing=exact|min] [normalisation=raw|minmax|zscore|centre-range]
+//	      [missing=exact|min] [normalisation=raw|minmax|zscore|centre-range] [sharpness=1]
 //
 // for instance "base and BM25: hybrid experts=base alpha=0.05". It checks the syntax; the
 // engine checks the values.
@@ -227,8 +227,10 @@ func ParseMethod(text string) (Method, error) {
 			r.Missing = value
 		case "normalisation":
 			r.Normalisation = value
+		case "sharpness":
+			r.Sharpness, err = strconv.ParseFloat(value, 64)
 		default:
-			return wrong("there is no %q: experts, bm25, alpha, weights, missing and normalisation are known", key)
+			return wrong("there is no %q: experts, bm25, alpha, weights, missing, normalisation and sharpness are known", key)
 		}
 		if err != nil {
 			return wrong("%w", err)

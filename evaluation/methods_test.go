@@ -40,9 +40,9 @@ func TestParseMethod(t *testing.T) {
 		"a: rrf": {Name: "a", Request: search.Request{Fusion: search.Methods{Names: []string{"rrf"}}}},
 		"base and BM25 : hybrid experts=base alpha=0.05": {Name: "base and BM25", Request: search.Request{
 			Fusion: search.Methods{Names: []string{"hybrid"}}, Experts: &[]string{"base"}, Weights: map[string]float64{"bm25": .05}}},
-		"b: sum experts=x,y bm25=no weights=x:2,y:.5 missing=min normalisation=zscore": {Name: "b", Request: search.Request{
+		"b: sum experts=x,y bm25=no weights=x:2,y:.5 missing=min normalisation=zscore sharpness=1.5": {Name: "b", Request: search.Request{
 			Fusion: search.Methods{Names: []string{"sum"}}, Experts: &[]string{"x", "y"}, BM25: &no,
-			Weights: map[string]float64{"x": 2, "y": .5}, Missing: "min", Normalisation: "zscore"}},
+			Weights: map[string]float64{"x": 2, "y": .5}, Missing: "min", Normalisation: "zscore", Sharpness: 1.5}},
 		"c: rrf experts=none": {Name: "c", Request: search.Request{Fusion: search.Methods{Names: []string{"rrf"}}, Experts: &[]string{}}},
 	} {
 		want.Kind = KindComparison
@@ -53,7 +53,7 @@ func TestParseMethod(t *testing.T) {
 	for text, says := range map[string]string{
 		"rrf": "NAME: FUSION", ": rrf": "NAME: FUSION", "a:": "NAME: FUSION", "a: magic": `"magic"`, "a: rrf experts": "key=value",
 		"a: rrf experts=": "key=value", "a: rrf k=3": `no "k"`, "a: rrf bm25=maybe": "yes or no", "a: rrf alpha=x": "weight", "a: rrf weights=x:-1": "weight",
-		"a: rrf weights=x": "weight", "a: rrf alpha=NaN": "weight",
+		"a: rrf weights=x": "weight", "a: rrf alpha=NaN": "weight", "a: muf sharpness=high": "invalid syntax",
 	} {
 		if _, err := ParseMethod(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want an error with %q", text, err, says)
@@ -76,9 +76,9 @@ func TestLineup(t *testing.T) {
 	}{
 		"words alone":        {Lineup(nil), nil, nil, 1, true},
 		"one and words":      {Lineup([]search.ExpertInfo{plain}), []string{"auto", "hybrid", "rrf", "sum, z-scores"}, []string{"muf", "sum of experts"}, 2, false},
-		"calibrated":         {Lineup([]search.ExpertInfo{a, b}), []string{"muf", "muf, lowest", "muf-sparse", "hybrid", "sum of experts", "sum, min-max"}, nil, 3, false},
+		"calibrated":         {Lineup([]search.ExpertInfo{a, b}), []string{"muf", "muf, the paper's", "muf-sparse", "hybrid", "sum of experts", "sum, min-max"}, nil, 3, false},
 		"not all calibrated": {Lineup([]search.ExpertInfo{a, plain}), []string{"rrf", "sum of experts", "hybrid"}, []string{"muf", "sum of calibrated experts"}, 3, false},
-		"two of three":       {Lineup([]search.ExpertInfo{plain, a, b}), []string{"muf", "muf, lowest", "hybrid", "sum of calibrated experts"}, nil, 4, false},
+		"two of three":       {Lineup([]search.ExpertInfo{plain, a, b}), []string{"muf", "muf, the paper's", "hybrid", "sum of calibrated experts"}, nil, 4, false},
 	} {
 		if n := len(c.lineup.Alone()); n != c.sources {
 			t.Errorf("%s: %d sources, want %d", name, n, c.sources)

@@ -145,7 +145,10 @@ func (r *PoolReport) addSet(ctx context.Context, e *calibration.Evidence, among 
 			return fusion.Sum(table, all, fusion.LinearOptions{}, 1)
 		}},
 		{"CCE" + of + ", weighted sum", func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
-			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature, Combine: fusion.CombineSum}, fusion.Exact, 1)
+			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature, Sharpness: fusion.PaperSharpness}, fusion.Exact, 1)
+		}},
+		{fmt.Sprintf("CCE%s, sharpness %d", of, fusion.DefaultSharpness), func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
+			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature, Sharpness: fusion.DefaultSharpness}, fusion.Exact, 1)
 		}},
 		{fmt.Sprintf("CCE%s, temperature %g", of, report.Uncalibrated.Temperature), func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
 			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{}, fusion.Exact, 1)

@@ -1,6 +1,7 @@
 package fusion
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -8,12 +9,12 @@ import (
 func cce() Method {
 	return Method{
 		Name: MethodCCE, About: "the granularity that is surest of its first passage",
-		NeedsDense: true, Granular: true,
-		Variants: []Variant{{Name: "cce"}, {Name: "cce, sum", Combine: CombineSum}},
+		NeedsDense: true, Granular: true, Completes: true, Sharpens: true,
+		Variants: []Variant{{Name: "cce"}, {Name: "cce, sharpness 3", Sharpness: DefaultSharpness}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
 			var columns []int
 			for _, o := range in.Sources {
-				if o.Granular {
+				if o.Kind.Dense() {
 					columns = append(columns, o.Column)
 				}
 			}
@@ -22,20 +23,13 @@ func cce() Method {
 	}
 }
 
-// Combine is how CCE combines the granularities by their confidences.
-type Combine string
-
-// The ways to combine granularities.
-const (
-	CombineSurest Combine = "surest" // the ranking of the surest (the paper)
-	CombineSum    Combine = "sum"    // the sum of the scores, weighted by the confidences divided by their sum, as MUF
-)
-
 // CCEOptions are the options of CCE.
 type CCEOptions struct {
 	Temperature float64 // divides scores; 0: DefaultCCETemperature
 	Depth       int     // hits that a confidence looks at, of every granularity alike; 0: DefaultCCEDepth
-	Combine     Combine // "": CombineSurest
+	// Sharpness makes a sum of the scores, weighted by this power of the confidences, as MUF
+	// does; 0: the surest alone answers (the paper).
+	Sharpness float64
 }
 
 // The settings of CCE without a calibration.
@@ -45,42 +39,43 @@ const (
 )
 
 // CCE ranks by granularities of one expert (Yang et al., 2022,
-// "Confidence-Calibrated Ensemble Dense Phrase Retrieval", section 3.2). The
-// confidence of each is TopProbability of its first hits; the surest answers, of
-// equally sure ones the one with the lowest column. columns are the granularities'.
+// "Confidence-Calibrated Ensemble Dense Phrase Retrieval", section 3.2), or by other
+// experts. The confidence of each is TopProbability of its first hits; the surest answers,
+// of equally sure ones the one with the lowest column. columns are the experts'.
 func CCE(c *Candidates, columns []int, o CCEOptions, missing Missing, k int) (Ranking, error) {
-	granularities := make([]Source, len(columns))
+	experts := make([]Source, len(columns))
 	for i, column := range columns {
-		granularities[i] = Source{Column: column, Weight: 1}
+		experts[i] = Source{Column: column, Weight: 1}
 	}
-	if err := c.check(granularities); err != nil {
+	if err := c.check(experts); err != nil {
 		return Ranking{}, err
 	}
-	if o.Temperature == 0 {
-		o.Temperature = DefaultCCETemperature
-	}
-	if o.Depth == 0 {
-		o.Depth = DefaultCCEDepth
-	}
-	if !(o.Temperature > 0) || math.IsInf(o.Temperature, 0) || o.Depth < 1 {
-		return Ranking{}, fmt.Errorf("CCE with temperature %v over %d hits: they must be above 0", o.Temperature, o.Depth)
-	}
-	several := false // a single hit is no choice, and its probability says nothing
-	for i, column := range columns {
-		several = several || c.columns[column].hits > 1
-		granularities[i].Weight, _ = TopProbability(c.FirstScores(column, o.Depth), o.Temperature)
+	several, err := c.sureAlone(experts, o)
+	if err != nil {
+		return Ranking{}, err
 	}
 	var ranking Ranking
-	var err error
-	switch o.Combine {
-	case "", CombineSurest:
-		ranking, err = MUFSparse(c, granularities, k)
-	case CombineSum:
-		ranking, err = MUF(c, granularities, LinearOptions{Missing: missing}, k)
-	default:
-		err = fmt.Errorf("granularities cannot be combined by %q: %v are known", o.Combine, []Combine{CombineSurest, CombineSum})
+	if o.Sharpness == 0 {
+		ranking, err = MUFSparse(c, experts, k)
+	} else {
+		ranking, err = MUF(c, experts, LinearOptions{Missing: missing, Sharpness: o.Sharpness}, k)
 	}
 	return ranking.confidentIf(several), err
+}
+
+// sureAlone gives experts the confidences of CCE for weights, which their own hits tell.
+// several is false where none has more than one hit: that is no choice, and its
+// probability says nothing.
+func (c *Candidates) sureAlone(experts []Source, o CCEOptions) (several bool, err error) {
+	o.Temperature, o.Depth = cmp.Or(o.Temperature, DefaultCCETemperature), cmp.Or(o.Depth, DefaultCCEDepth)
+	if !(o.Temperature > 0) || math.IsInf(o.Temperature, 0) || o.Depth < 1 {
+		return false, fmt.Errorf("CCE with temperature %v over %d hits: they must be above 0", o.Temperature, o.Depth)
+	}
+	for i, x := range experts {
+		several = several || c.columns[x.Column].hits > 1
+		experts[i].Weight, _ = TopProbability(c.FirstScores(x.Column, o.Depth), o.Temperature)
+	}
+	return several, nil
 }
 
 // FirstScores are the scores of a column's own first n hits, best first.

@@ -90,7 +90,7 @@ func TestCCE(t *testing.T) {
 // b 6.9·.305151 + 7.2·.233490 + 4·.461359 = 5.632107
 // c 6·.305151 + 7.18·.233490 + 5·.461359 = 5.814161
 func TestCCESum(t *testing.T) {
-	r, err := CCE(granularities(t), []int{0, 1, 2}, CCEOptions{Temperature: 1, Combine: CombineSum}, Exact, 3)
+	r, err := CCE(granularities(t), []int{0, 1, 2}, CCEOptions{Temperature: 1, Sharpness: 1}, Exact, 3)
 	wantRanking(t, r, err, "cba")
 	for i, want := range []float64{5.814161, 5.632107, 5.198928} {
 		if math.Abs(r.Items[i].Score-want) > 5e-6 {
@@ -100,7 +100,7 @@ func TestCCESum(t *testing.T) {
 }
 
 func TestCCERefuses(t *testing.T) {
-	for _, o := range []CCEOptions{{Temperature: -1}, {Temperature: math.NaN()}, {Temperature: math.Inf(1)}, {Depth: -1}, {Combine: "most"}} {
+	for _, o := range []CCEOptions{{Temperature: -1}, {Temperature: math.NaN()}, {Temperature: math.Inf(1)}, {Depth: -1}, {Sharpness: -1}} {
 		if _, err := CCE(granularities(t), []int{0, 1}, o, Exact, 1); err == nil {
 			t.Errorf("%+v was not refused", o)
 		}

@@ -36,7 +36,7 @@ type Observed struct {
 	Rival float64
 	// Confidence is MUF's, 0 to 1; negative where it is not known.
 	Confidence float64
-	// Granular: the source is one of the granularities that CCE ranks by.
+	// Granular: the source is one of the granularities that CCE ranks by where nobody names others.
 	Granular bool
 	// UpperBound is the upper bound of a lexical source's scores for the question.
 	UpperBound float64

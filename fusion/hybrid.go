@@ -3,29 +3,35 @@ package fusion
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 func hybrid() Method {
 	return Method{
 		Name: MethodHybrid, About: "the experts' fused score plus α times BM25",
 		Words: true, NeedsDense: true, NeedsWords: true, Confidence: true, OnlyAmong: true,
-		Completes: true, Normalises: true, Weighs: WordsAlone,
+		Completes: true, Normalises: true, Sharpens: true, Weighs: WordsAlone,
 		Variants: []Variant{{Name: "hybrid"}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
-			experts, _ := in.sure()
+			experts, known := in.sure()
+			if !known && len(experts) > 1 && !slices.ContainsFunc(in.Sources, func(o Observed) bool { return o.Kind.Dense() && o.Confidence >= 0 }) {
+				if _, err := in.Table.sureAlone(experts, s.CCE); err != nil {
+					return Ranking{}, err
+				}
+			}
 			lexical := in.lexical()
 			alpha, named := s.Weights[lexical]
 			if !named {
 				alpha = s.Alpha
 			}
-			return Hybrid(in.Table, experts, lexical, alpha, LinearOptions{Normalisation: s.Normalisation, Missing: s.Missing}, k)
+			return Hybrid(in.Table, experts, lexical, alpha, s.linear(), k)
 		},
 	}
 }
 
 // Hybrid is DPR-BM25: dense + α·lexical, where the dense score is MUF's fused
-// one (the Weight of an expert is its confidence; with one expert it is that
-// expert's score). lexical is the column of the lexical source; negative when
+// one (the Weight of an expert is its confidence, of its ensemble, or by CCE where no
+// expert has one; with one expert it is that expert's score). lexical is the column of the lexical source; negative when
 // there is none. α belongs to a pair of score scales: 1.3 for DPR's inner products near
 // 80 and Lucene's BM25, some hundredths for unit vectors. The normalisation is applied
 // to the fused dense list as a whole and to the lexical list.
@@ -50,7 +56,7 @@ func Hybrid(c *Candidates, experts []Source, lexical int, alpha float64, o Linea
 	if err := o.check(); err != nil {
 		return Ranking{}, err
 	}
-	weighted, _ := byConfidence(experts)
+	weighted, _ := byConfidence(experts, o.Sharpness)
 	copy(both, weighted)
 	f := linear{c: c, missing: o.Missing, sources: both, dense: len(experts), standIn: -1}
 	f.lines = make([]line, len(both))

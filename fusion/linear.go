@@ -8,6 +8,9 @@ import (
 type LinearOptions struct {
 	Normalisation Normalisation // "": Raw
 	Missing       Missing       // "": Exact
+	// Sharpness is the power of a confidence that is its weight in MUF; 0: 1, the paper's.
+	// Sum has none.
+	Sharpness float64
 }
 
 func (o *LinearOptions) check() error {
@@ -16,6 +19,12 @@ func (o *LinearOptions) check() error {
 	}
 	if o.Missing == "" {
 		o.Missing = Exact
+	}
+	if o.Sharpness == 0 {
+		o.Sharpness = PaperSharpness
+	}
+	if !(o.Sharpness > 0 && o.Sharpness <= MaxSharpness) {
+		return fmt.Errorf("the sharpness is %v: it must be above 0 and at most %g", o.Sharpness, float64(MaxSharpness))
 	}
 	switch o.Normalisation {
 	case Raw, MinMax, CentreRange, ZScore:

@@ -12,13 +12,15 @@ type Method struct {
 	NeedsWords bool // nor without BM25
 	Completes  bool // it uses scores that a source did not return: takes Settings.Missing
 	Normalises bool // it scales scores: takes Settings.Normalisation
+	Sharpens   bool // it weighs by a power of confidences: takes Settings.Sharpness
 	Weighs     Weighs
 
 	// Confidence: an expert is weighted by its confidence. OnlyAmong: that matters
 	// only among several experts.
 	Confidence, OnlyAmong bool
 
-	// Granular: it ranks by the granularities of one expert, and needs some.
+	// Granular: it ranks by the granularities of one expert, or by the experts that a
+	// request names.
 	Granular bool
 
 	// Gated: a gate decides, which reads confidences where there are any, how familiar
@@ -47,7 +49,7 @@ type Variant struct {
 	Name          string
 	Missing       Missing
 	Normalisation Normalisation
-	Combine       Combine
+	Sharpness     float64
 	// ExpertsAlone: without BM25. CalibratedAlone: of the experts that can say how sure
 	// they are, where there are others.
 	ExpertsAlone, CalibratedAlone bool
@@ -66,6 +68,7 @@ type Settings struct {
 	Normalisation Normalisation   // "": the method's own
 	Weights       map[int]float64 // by column; 1 where there is none
 	Alpha         float64         // BM25's weight beside the experts' score, without one among Weights
+	Sharpness     float64         // 0: DefaultSharpness
 
 	CCE CCEOptions
 

@@ -138,11 +138,11 @@ func TestOrderOfColumnsDoesNotMatter(t *testing.T) {
 			other.truth, other.depth = append(other.truth, w.truth[i]), append(other.depth, w.depth[i])
 			other.weights = append(other.weights, w.weights[i])
 		}
-		complete := rapid.Bool().Draw(rt, "complete")
+		complete, sharpness := rapid.Bool().Draw(rt, "complete"), rapid.SampledFrom([]float64{0, .5, 3, MaxSharpness}).Draw(rt, "sharpness")
 		for _, missing := range []Missing{Exact, Min, None} {
 			for _, n := range Normalisations() {
-				a, errA := MUF(w.candidates(t, complete), w.sources(), LinearOptions{n, missing}, 100)
-				b, errB := MUF(other.candidates(t, complete), other.sources(), LinearOptions{n, missing}, 100)
+				a, errA := MUF(w.candidates(t, complete), w.sources(), LinearOptions{n, missing, sharpness}, 100)
+				b, errB := MUF(other.candidates(t, complete), other.sources(), LinearOptions{n, missing, sharpness}, 100)
 				if errA != nil || errB != nil || !sameItems(a, b) {
 					rt.Fatalf("%s %s: %v %v\n%+v\n%+v", n, missing, errA, errB, a.Items, b.Items)
 				}

@@ -213,6 +213,32 @@ func TestMUFExact(t *testing.T) {
 	wantRanking(t, r, err, "badc", 78.0, 77.2, 76.6, 74.8)
 }
 
+// TestMUFSharpness is worked out by hand: the squares of 0.9 and 0.6 are as 9 and 4. At the
+// limit the surest has all the weight, and confidences that vanish in a power do not.
+func TestMUFSharpness(t *testing.T) {
+	lists := func() *Candidates {
+		return table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70))
+	}
+	r, err := MUF(lists(), []Source{{0, .9}, {1, .6}}, LinearOptions{Missing: Min, Sharpness: 2}, 10)
+	wantRanking(t, r, err, "badc", (9*80+4*75)/13., (9*82+4*70)/13., (9*78+4*74.5)/13., (9*78+4*70)/13.)
+	if r.Confidence == nil || math.Abs(*r.Confidence-.75) > 1e-12 {
+		t.Errorf("confidence %v, want 0.75, the mean", r.Confidence)
+	}
+	for _, scale := range []float64{1, 1e-9} {
+		r, err = MUF(lists(), []Source{{0, .9 * scale}, {1, .6 * scale}}, LinearOptions{Missing: Min, Sharpness: MaxSharpness}, 10)
+		if err != nil || math.Abs(r.Weights[0]-1) > 1e-12 || r.Weights[1] > 1e-12 {
+			t.Errorf("weights %v, %v; want all for the surest", r.Weights, err)
+		}
+	}
+	for _, bad := range []float64{-1, 2 * MaxSharpness, math.NaN(), math.Inf(1)} {
+		if _, err := MUF(lists(), []Source{{0, .9}}, LinearOptions{Sharpness: bad}, 10); err == nil {
+			t.Errorf("sharpness %v: no error", bad)
+		}
+	}
+	hybrid, err := Hybrid(table(t, letters(t, "ab", 82, 80), letters(t, "ba", 75, 70), letters(t, "b", 20)), []Source{{0, .9}, {1, .6}}, 2, 1, LinearOptions{Missing: Min, Sharpness: 2}, 10)
+	wantRanking(t, hybrid, err, "ba", (9*80+4*75)/13.+20, (9*82+4*70)/13.+20) // the lowest of BM25 is its only score
+}
+
 func TestMUFSparse(t *testing.T) {
 	c := table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70))
 	r, err := MUFSparse(c, []Source{{0, .6}, {1, .9}}, 10)

@@ -113,7 +113,7 @@ var theDocument = sync.OnceValue(func() *document {
 })
 
 func readDocument(source []byte) (*document, error) {
-	for _, option := range []string{"missing", "weights", "normalisation"} {
+	for _, option := range []string{"missing", "weights", "normalisation", "sharpness"} {
 		source = bytes.ReplaceAll(source, []byte("{methods with "+option+"}"), []byte(strings.Join(search.MethodsWith(option), ", ")))
 	}
 	var text yaml.Node

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 
@@ -45,16 +46,73 @@ func TestCCE(t *testing.T) {
 	}
 }
 
-// TestCCERefused: it needs granularities, and its confidence is not compared before
-// somebody calibrated it.
+// TestCCERefused: it needs granularities, or names, and its confidence is compared where
+// somebody calibrated it alone: for granularities.
 func TestCCERefused(t *testing.T) {
-	s := newStage("ABC", 60)
-	for _, r := range []Request{
-		{Question: question, Fusion: methodsOf(fusion.MethodCCE), Experts: &[]string{"C"}},
-		{Question: question, Fusion: methodsOf(fusion.MethodCCE), MinConfidence: .5},
+	cce := methodsOf(fusion.MethodCCE)
+	for _, c := range []struct {
+		stage       string
+		temperature float64
+		request     Request
+		code        string
+	}{
+		{"C", 0, Request{Question: question, Fusion: cce}, "needs_experts"},
+		{"ABC", 0, Request{Question: question, Fusion: cce, MinConfidence: .5}, "needs_calibration"},
+		{"ABC", .3, Request{Question: question, Fusion: cce, MinConfidence: .5, Experts: &[]string{"A", "C"}}, "needs_calibration"},
 	} {
-		if e := s.refused(t, r); e.Code != "needs_experts" && e.Code != "needs_calibration" {
-			t.Errorf("%+v: %s", r, e.Code)
+		s := newStage(c.stage, 60)
+		s.config.Defaults.CCE.Temperature = c.temperature
+		if e := s.refused(t, c.request); e.Code != c.code {
+			t.Errorf("%+v: %s", c, e.Code)
+		}
+	}
+}
+
+// TestCCEOfNamedExperts: of experts that are no granularities the surest answers too, or
+// their sum, and hybrid weighs experts without ensembles in the same way.
+func TestCCEOfNamedExperts(t *testing.T) {
+	s := newStage("Abc", 60)
+	s.config.Defaults.CCE.Temperature = .3
+	engine := s.engine(t)
+	found, err := engine.Gather(context.Background(), Request{Question: question}, 15)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for name, named := range map[string][]string{"surest": {"A", "b"}, "sum": {"A", "b"}, "hybrid": {"b", "c"}} {
+		var columns []int
+		for _, x := range named {
+			columns = append(columns, slices.Index([]string{"A", "b", "c"}, x))
+		}
+		o := fusion.CCEOptions{Temperature: .3}
+		r := Request{Question: question, Fusion: methodsOf(fusion.MethodCCE), Experts: &named}
+		if name != "surest" {
+			o.Sharpness, r.Sharpness = 2, 2
+		}
+		want, err := fusion.CCE(found.Table, columns, o, fusion.Exact, 60)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "hybrid" { // with no weight of words, which find more candidates
+			r.Fusion, r.Weights, r.K = methodsOf(fusion.MethodHybrid), map[string]float64{WordSource: 0}, 60
+		}
+		got := s.ask(t, r)
+		scores := map[string]float64{}
+		for _, item := range want.Items {
+			scores[s.library.shelf.passages[item.Ordinal].ID] = printed(item.Score)
+		}
+		same := 0
+		for i, result := range got.Results {
+			if score, candidate := scores[result.ID]; candidate {
+				if same++; math.Abs(score-result.Score) > 1e-8 {
+					t.Errorf("%s: rank %d is %s with %v, want %v", name, i+1, result.ID, result.Score, score)
+				}
+			}
+		}
+		if name != "hybrid" && (same != len(got.Results) || *got.Confidence != printed(*want.Confidence) || got.Results[0].ID != s.library.shelf.passages[want.Items[0].Ordinal].ID) || same < 10 {
+			t.Errorf("%s: %d of %d, confidence %v", name, same, len(got.Results), got.Confidence)
 		}
 	}
 }

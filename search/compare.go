@@ -15,7 +15,7 @@ import (
 //
 // The requests may differ in what happens after the sources have answered, and
 // in which sources take part: K, Fusion, Experts, BM25, Late, Missing, Weights,
-// Explain, Fields, Normalisation, Answer. Everything else is to be the same; an *Error
+// Explain, Fields, Normalisation, Sharpness, Answer. Everything else is to be the same; an *Error
 // of kind Invalid says where it is not. A request that Search would refuse
 // fails the whole comparison, and so does one whose sources all failed; a
 // source that failed beside others is under Degraded of the answers that it
@@ -103,7 +103,7 @@ func alike(requests []Request) error {
 	}
 	asked := func(r Request) Request {
 		r.K, r.Fusion, r.Experts, r.BM25, r.Late, r.Missing, r.Weights = 0, Methods{}, nil, nil, nil, "", nil
-		r.Explain, r.Fields, r.Normalisation, r.MinConfidence, r.Answer = false, nil, "", 0, AnswerOptions{}
+		r.Explain, r.Fields, r.Normalisation, r.Sharpness, r.MinConfidence, r.Answer = false, nil, "", 0, 0, AnswerOptions{}
 		return r
 	}
 	named := func(r Request) []string {

@@ -49,6 +49,9 @@ type Defaults struct {
 	// Nil: 0.03, which is for unit vectors beside Lucene's BM25; DPR's inner products
 	// near 80 need 1.3.
 	Alpha *float64
+	// Sharpness is the power of the experts' confidences by which muf and hybrid weigh them;
+	// (fusion.DefaultSharpness).
+	Sharpness float64
 	// Auto is the method behind "auto": what calibration wrote for the
 	// collection, and ("rrf") before there is any.
 	Auto string
@@ -119,7 +122,7 @@ func (c *LineUp) complete(l Limits) error {
 		fill("defaults.timeout", &d.Timeout, min(2*time.Second, l.Timeout))); err != nil {
 		return err
 	}
-	d.Fusion, d.Auto = cmp.Or(d.Fusion, MethodAuto), cmp.Or(d.Auto, fusion.MethodRRF)
+	d.Fusion, d.Auto, d.Sharpness = cmp.Or(d.Fusion, MethodAuto), cmp.Or(d.Auto, fusion.MethodRRF), cmp.Or(d.Sharpness, fusion.DefaultSharpness)
 	d.Missing, d.ChancesBasis = cmp.Or(d.Missing, fusion.Exact), cmp.Or(d.ChancesBasis, BasisCalibrated)
 	if d.Alpha == nil {
 		d.Alpha = ptr(.03)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"conclave/fusion"
 	"conclave/rank"
 )
 
@@ -52,7 +53,7 @@ func checkResponse(t testing.TB, r Response) {
 }
 
 // muf is MUF written out, without the fusion package: float64 sums over maps.
-func (s *stage) muf(candidates, depth int, temperature float64, missing string) (scores map[string]float64, confidences map[string]float64) {
+func (s *stage) muf(candidates, depth int, temperature, sharpness float64, missing string) (scores map[string]float64, confidences map[string]float64) {
 	lists, confidences := map[string][]rank.Hit{}, map[string]float64{}
 	union := map[rank.Ordinal]bool{}
 	for name, ens := range s.ensembles {
@@ -89,7 +90,7 @@ func (s *stage) muf(candidates, depth int, temperature float64, missing string) 
 	}
 	sum := 0.0
 	for _, c := range confidences {
-		sum += c
+		sum += math.Pow(c, sharpness)
 	}
 	scores = map[string]float64{}
 	for o := range union {
@@ -99,18 +100,25 @@ func (s *stage) muf(candidates, depth int, temperature float64, missing string) 
 			if found := slices.ContainsFunc(hits, func(h rank.Hit) bool { return h.Ordinal == o }); !found && missing == "min" {
 				score = hits[len(hits)-1].Score
 			}
-			scores[s.library.shelf.passages[o].ID] += confidences[name] / sum * float64(score)
+			scores[s.library.shelf.passages[o].ID] += math.Pow(confidences[name], sharpness) / sum * float64(score)
 		}
 	}
 	return scores, confidences
 }
 
 func TestMUF(t *testing.T) {
-	for _, missing := range []string{"exact", "min"} {
-		t.Run(missing, func(t *testing.T) {
-			s := newStage("ABC", 60)
-			got := s.ask(t, Request{Question: question, Fusion: methodsOf("muf"), Missing: missing, K: 100})
-			scores, confidences := s.muf(15, 20, .5, missing)
+	for name, c := range map[string]struct {
+		missing            string
+		fitted, asked, has float64 // the sharpness
+	}{
+		"exact": {"exact", 0, 0, fusion.DefaultSharpness}, "min": {"min", 0, 0, fusion.DefaultSharpness},
+		"the paper's": {"min", 2, fusion.PaperSharpness, fusion.PaperSharpness}, "calibrated": {"exact", 2, 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, missing := newStage("ABC", 60), c.missing
+			s.config.Defaults.Sharpness = c.fitted
+			got := s.ask(t, Request{Question: question, Fusion: methodsOf("muf"), Missing: missing, Sharpness: c.asked, K: 100})
+			scores, confidences := s.muf(15, 20, .5, c.has, missing)
 			want := make([]string, 0, len(scores))
 			for id := range scores {
 				want = append(want, id)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -38,10 +39,11 @@ func (a *answer) fuse(ctx context.Context) error {
 func (a *answer) settings() fusion.Settings {
 	d := &a.defaults
 	s := fusion.Settings{
-		Missing: a.plan.missing, Normalisation: a.plan.normalise, Alpha: *d.Alpha,
+		Missing: a.plan.missing, Normalisation: a.plan.normalise, Alpha: *d.Alpha, Sharpness: cmp.Or(a.plan.sharpness, d.Sharpness),
 		CCE: d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: a.plan.most,
 		Chances: d.Chances, CloseOnly: d.ChancesBasis == BasisShipped,
 	}
+	s.CCE.Sharpness = a.plan.sharpness
 	if len(a.plan.weights) > 0 {
 		s.Weights = make(map[int]float64, len(a.plan.weights))
 		for i := range a.findings {

@@ -25,7 +25,8 @@ type FuseRequest struct {
 	// divides their scores; 0: fusion.DefaultCCETemperature. A search by cce returns the
 	// hits of the surest alone, so the candidates have to be another method's.
 	Granularities []string `json:"granularities,omitempty"`
-	Temperature   float64  `json:"temperature,omitempty"`
+	Temperature   float64  `json:"temperature,omitempty"` // for hybrid: experts without confidences are weighed by CCE's
+	Sharpness     float64  `json:"sharpness,omitempty"`   // as in a Request; 0: fusion.DefaultSharpness, and of cce the surest
 	Missing       string   `json:"missing,omitempty"`
 	Normalisation string   `json:"normalisation,omitempty"`
 }
@@ -94,7 +95,8 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 		ranking, err = fusion.Sum(table, sources, fusion.LinearOptions{Normalisation: fusion.Raw, Missing: missing}, k)
 	} else if err == nil {
 		ranking, err = m.Fuse(fusion.Input{Table: table, Sources: e.observed},
-			fusion.Settings{Missing: missing, Normalisation: normalisation, Weights: e.weights, CCE: fusion.CCEOptions{Temperature: r.Temperature}}, k)
+			fusion.Settings{Missing: missing, Normalisation: normalisation, Sharpness: r.Sharpness, Weights: e.weights,
+				CCE: fusion.CCEOptions{Temperature: r.Temperature, Sharpness: r.Sharpness}}, k)
 	}
 	if err != nil {
 		return FuseResponse{}, &Error{Kind: Invalid, Code: "out_of_range", Detail: "the candidates cannot be fused: " + err.Error(), Err: err}
@@ -126,6 +128,14 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 	}
 	inRange("/confidences", r.Confidences, 1, wrong)
 	inRange("/weights", r.Weights, fusion.MaxWeight, wrong)
+	if r.Temperature < 0 || r.Temperature > maxTemperature {
+		wrong.add("out_of_range", "/temperature", "%v is not between 0 and %d", r.Temperature, maxTemperature)
+	}
+	if !(r.Sharpness >= 0 && r.Sharpness <= fusion.MaxSharpness) {
+		wrong.add("out_of_range", "/sharpness", "%v is not between 0 and %g", r.Sharpness, float64(fusion.MaxSharpness))
+	} else if r.Sharpness > 0 && !m.Sharpens {
+		wrong.add("unused_option", "/sharpness", "fusion method %q does not take a sharpness", m.Name)
+	}
 	for _, name := range sortedKeys(r.Weights) {
 		if !slices.Contains(e.sources, name) && len(e.sources) > 0 && len(*wrong) <= maxProblems {
 			wrong.add("unknown_source", "/weights/"+escapePointer(name), "no candidate has a score of source %s: the sources are %s", quote(name), list(e.sources))
@@ -150,36 +160,39 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 		if known {
 			o.Confidence = sure
 		}
-		if m.AsksConfidence(dense) && o.Kind.Dense() && !known {
-			continue // as in a search: one that cannot say takes no part
+		if m.AsksConfidence(dense) && o.Kind.Dense() && !known && !r.bySelf(&m) || m.Granular && !o.Granular {
+			continue // as in a search: one that cannot say, or is not meant, takes no part
 		}
 		e.observed = append(e.observed, o)
 	}
-	if m.AsksConfidence(dense) && dense > 0 && !slices.ContainsFunc(e.observed, func(o fusion.Observed) bool { return o.Kind.Dense() }) {
+	if m.AsksConfidence(dense) && !r.bySelf(&m) && dense > 0 && !slices.ContainsFunc(e.observed, func(o fusion.Observed) bool { return o.Kind.Dense() }) {
 		wrong.add("missing_field", "/confidences", "fusion method %q weighs experts by how sure they are: name the confidences, which a search has among its sources", m.Name)
 	}
 	return &m
+}
+
+// bySelf: a method that weighs experts by their ensembles' confidences does so by CCE's, as
+// it does in a search by experts without ensembles.
+func (r *FuseRequest) bySelf(m *fusion.Method) bool {
+	return m.OnlyAmong && len(r.Confidences) == 0 && r.Temperature > 0
 }
 
 // checkGranularities requires the names of the sources among which cce chooses, since the
 // candidates do not tell them. It refuses such names for other methods.
 func (e *evidence) checkGranularities(r *FuseRequest, m *fusion.Method, wrong *problems) {
 	if !m.Granular {
-		if len(r.Granularities) > 0 || r.Temperature != 0 {
+		if len(r.Granularities) > 0 || r.Temperature != 0 && !r.bySelf(m) {
 			wrong.add("unused_option", "/fusion", "fusion method %q does not take granularities and a temperature", m.Name)
 		}
 		return
 	}
 	if len(r.Granularities) == 0 {
-		wrong.add("missing_field", "/granularities", "fusion method %q answers by the granularity that is surest: name the sources that are granularities, such as base and base@1", m.Name)
+		wrong.add("missing_field", "/granularities", "fusion method %q answers by the granularity that is surest: name the sources that are granularities, such as base and base@1, or the experts among which it is to choose", m.Name)
 	}
 	for i, name := range r.Granularities {
 		if at := slices.Index(e.sources, name); len(e.sources) > 0 && (at < 0 || !e.kinds[at].Dense()) {
 			wrong.add("unknown_source", fmt.Sprintf("/granularities/%d", i), "no candidate has a score of an expert %s", quote(name))
 		}
-	}
-	if r.Temperature < 0 || r.Temperature > maxTemperature {
-		wrong.add("out_of_range", "/temperature", "%v is not between 0 and %d", r.Temperature, maxTemperature)
 	}
 }
 

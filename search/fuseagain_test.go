@@ -54,6 +54,9 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 		if m.Normalises {
 			r.Normalisation = string(rapid.SampledFrom(append(fusion.Normalisations(), "")).Draw(t, "normalisation"))
 		}
+		if m.Sharpens {
+			r.Sharpness = rapid.SampledFrom([]float64{0, 1, 2.5}).Draw(t, "sharpness")
+		}
 		experts := []string{"A", "B", "C"}
 		if rapid.Bool().Draw(t, "one expert") {
 			experts = experts[1:2]
@@ -78,10 +81,10 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := FuseRequest{Fusion: want.Fusion, Candidates: candidatesOf(t, want.Results), Weights: r.Weights, Missing: r.Missing, Normalisation: r.Normalisation, Confidences: map[string]float64{}}
-		if m.Granular { // whose results are the surest's alone
+		again := FuseRequest{Fusion: want.Fusion, Candidates: candidatesOf(t, want.Results), Weights: r.Weights, Missing: r.Missing, Normalisation: r.Normalisation, Sharpness: r.Sharpness, Confidences: map[string]float64{}}
+		if m.Granular { // whose results may be the surest's alone
 			again.Granularities = slices.DeleteFunc(slices.Clone(experts), func(name string) bool { return name == "C" })
-			r.Fusion = methodsOf(fusion.MethodRRF)
+			r.Fusion, r.Sharpness = methodsOf(fusion.MethodSum), 0
 			all, err := engine.Search(context.Background(), r)
 			if err != nil {
 				t.Fatal(err)

@@ -15,7 +15,7 @@ const MethodAuto = "auto"
 func MethodNames() []string { return append([]string{MethodAuto}, fusion.MethodNames(nil)...) }
 
 // MethodsWith are the fusion methods that take an option of a request: "missing",
-// "weights" or "normalisation".
+// "weights", "normalisation" or "sharpness".
 func MethodsWith(option string) []string { return fusion.MethodNames(takes(option)) }
 
 // takes tells whether a method looks at an option.
@@ -28,6 +28,8 @@ func takes(option string) func(fusion.Method) bool {
 			return m.Weighs != fusion.Nobody
 		case "normalisation":
 			return m.Normalises
+		case "sharpness":
+			return m.Sharpens
 		}
 		return m.Gated // late
 	}
@@ -63,6 +65,9 @@ func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *proble
 	}
 	if r.Normalisation != "" {
 		refuse("/normalisation", "a normalisation", takes("normalisation"))
+	}
+	if r.Sharpness != 0 {
+		refuse("/sharpness", "a sharpness", takes("sharpness"))
 	}
 	if r.Missing != "" {
 		refuse("/missing", `"missing"`, takes("missing"))

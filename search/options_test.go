@@ -21,7 +21,8 @@ func TestOptionsOfMethods(t *testing.T) {
 		"/weights":       {func(r *Request) { r.Weights = map[string]float64{WordSource: .5} }, []string{"hybrid", "sum", "rrf"}},
 		"/weights/B":     {func(r *Request) { r.Weights = map[string]float64{"B": .5} }, []string{"sum", "rrf"}},
 		"/normalisation": {func(r *Request) { r.Normalisation = "minmax" }, []string{"muf", "hybrid", "sum"}},
-		"/missing":       {func(r *Request) { r.Missing = "min" }, []string{"muf", "hybrid", "sum", "gate"}},
+		"/missing":       {func(r *Request) { r.Missing = "min" }, []string{"muf", "hybrid", "sum", "gate", "cce"}},
+		"/sharpness":     {func(r *Request) { r.Sharpness = 2 }, []string{"muf", "hybrid", "cce"}},
 		"/late":          {func(r *Request) { r.Late = &yes }, []string{"gate"}},
 	}
 	for _, name := range MethodNames() {
@@ -105,7 +106,7 @@ func TestWithoutEnsemble(t *testing.T) {
 // TestAutoAnswers: an engine is not made whose "auto" its experts cannot answer.
 func TestAutoAnswers(t *testing.T) {
 	s := newStage("bc", 20)
-	s.config.Defaults.Auto = fusion.MethodHybrid
+	s.config.Defaults.Auto = fusion.MethodMUF
 	if _, err := NewEngine(s.config); err == nil || !strings.Contains(err.Error(), "needs an ensemble") {
 		t.Errorf("made: %v", err)
 	}

@@ -21,6 +21,7 @@ type plan struct {
 	k             int  // results, those before the first too
 	missing       fusion.Missing
 	normalise     fusion.Normalisation // "": the method's own
+	sharpness     float64              // 0: the method's own
 	weights       map[string]float64
 	explain       bool
 	fields        fields
@@ -61,6 +62,9 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	p.timeout = time.Duration(milliseconds) * time.Millisecond
 	p.missing = oneOf(&wrong, "/missing", r.Missing, d.Missing, missings())
 	p.normalise = oneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
+	if p.sharpness = r.Sharpness; !(p.sharpness >= 0 && p.sharpness <= fusion.MaxSharpness) {
+		wrong.add("out_of_range", "/sharpness", "sharpness is %v: it must be from 0 to %g, and 0 is the method's own", p.sharpness, float64(fusion.MaxSharpness))
+	}
 	p.fields = wrong.fields(r.Fields)
 	wrong.filter(r.Filter)
 	if p.minConfidence = r.MinConfidence; !(p.minConfidence >= 0 && p.minConfidence <= 1) {
@@ -121,11 +125,14 @@ func (l *lineUp) leftOut(p *plan, expert int) string {
 // leavesOut returns why a method does not use a source; "" if it does. A method that weighs
 // experts by their confidence leaves out those that have none.
 func (l *lineUp) leavesOut(p *plan, m plannedMethod, at int) string {
-	if m.Granular && at < len(l.experts) && !l.experts[at].granular {
-		return fmt.Sprintf("%s ranks by granularities, and this is none, or calibration chose others", m.Name)
+	if m.Granular && !p.named && at < len(l.experts) && !l.experts[at].granular {
+		return fmt.Sprintf("%s ranks by granularities, unless others are named, and this is none, or calibration chose others", m.Name)
 	}
 	if at >= len(l.experts) || !m.AsksConfidence(len(p.experts)) || l.experts[at].calibrated() {
 		return ""
+	}
+	if m.OnlyAmong && !slices.ContainsFunc(p.experts, func(at int) bool { return l.experts[at].calibrated() }) {
+		return "" // then all are weighed by CCE's confidences
 	}
 	return fmt.Sprintf("%s weights experts by how sure they are, and this one cannot say: it has no ensemble, or nobody calibrated it", m.Name)
 }
@@ -232,14 +239,16 @@ func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words 
 	if m.NeedsDense && len(experts) == 0 && len(*wrong) == 0 {
 		wrong.add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
 	}
-	if m.Granular && len(experts) > 0 && !slices.ContainsFunc(experts, func(at int) bool { return l.experts[at].granular }) {
-		wrong.add("needs_experts", pointer, "fusion method %q needs experts that have vectors of parts of passages, and none of those searched has", m.asked)
+	granular := func(at int) bool { return l.experts[at].granular }
+	if m.Granular && !p.named && len(experts) > 0 && !slices.ContainsFunc(experts, granular) {
+		wrong.add("needs_experts", pointer, "fusion method %q needs experts that have vectors of parts of passages, and there are none: name the experts among which it is to choose", m.asked)
 	}
+	granularAlone := !p.named || !slices.ContainsFunc(experts, func(at int) bool { return !granular(at) })
 	if m.Gated && l.defaults.Gate == nil {
 		wrong.add("needs_calibration", pointer, "fusion method %q needs what is fitted when a collection is calibrated, and this one is not: use %s or %s",
 			m.asked, fusion.MethodRRF, fusion.MethodSum)
 	}
-	if sure := m.Gated && l.defaults.Chances != nil || m.NeedsDense && m.Confidence && !m.OnlyAmong || m.Granular && l.defaults.CCE.Temperature > 0; p.minConfidence > 0 && !sure {
+	if sure := m.Gated && l.defaults.Chances != nil || m.NeedsDense && m.Confidence && !m.OnlyAmong || m.Granular && granularAlone && l.defaults.CCE.Temperature > 0; p.minConfidence > 0 && !sure {
 		wrong.add("needs_calibration", "/min_confidence",
 			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: leave it out, or have the collection calibrated", m.asked)
 	}
@@ -248,7 +257,7 @@ func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words 
 			"the confidence of fusion method %q hardly tells right answers from wrong ones: on the questions that the collection was calibrated on, a right one has the higher of the two %.0f times in 100, and %g are needed. Leave min_confidence out, or use %s",
 			m.asked, 100*area, 100*leastAUROC, fusion.MethodGate)
 	}
-	if !m.AsksConfidence(len(experts)) {
+	if !m.AsksConfidence(len(experts)) || m.OnlyAmong { // see leavesOut
 		return
 	}
 	var without []string

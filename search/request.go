@@ -32,7 +32,10 @@ type Request struct {
 	Explain       bool               `json:"explain,omitempty"`
 	Fields        []string           `json:"fields,omitempty"` // "title", "text", "tags", "metadata", "contributions", "sources", "highlights"
 	Normalisation string             `json:"normalisation,omitempty"`
-	Filter        Filter             `json:"filter,omitzero"`
+	// Sharpness is the power of the experts' confidences by which they are weighted. 0: for
+	// "muf" and "hybrid" the calibrated one; for "cce" the surest expert alone answers.
+	Sharpness float64 `json:"sharpness,omitempty"`
+	Filter    Filter  `json:"filter,omitzero"`
 	// MinConfidence, 0 to 1: an answer with a lower confidence has no results.
 	MinConfidence float64 `json:"min_confidence,omitempty"`
 	// Answer asks for the words that answer, too.

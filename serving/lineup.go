@@ -197,6 +197,7 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 		d.Chances, d.ChancesBasis, d.Reliability = r.Chances, search.BasisCalibrated, binsOf(r.Reliability)
 	}
 	d.ConfidenceAUROC = r.ConfidenceAUROC
+	d.Sharpness = r.Sharpness
 	if r.Alpha > 0 {
 		d.Alpha = &r.Alpha
 	}

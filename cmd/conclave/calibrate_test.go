@@ -52,10 +52,8 @@ func TestCalibrationIsUsed(t *testing.T) {
 			t.Errorf("%s says how sure it is before anybody calibrated it", s.Name)
 		}
 	}
-	for _, fusion := range []string{"hybrid", "muf"} {
-		if code, _, complaints := conclave(t, "search", "--collection", "c", "--fusion", fusion, "who"); code != exitFailed || !strings.Contains(strings.ToLower(complaints), "calibrate") {
-			t.Errorf("%s before anybody calibrated: exit code %d, %s", fusion, code, complaints)
-		}
+	if code, _, complaints := conclave(t, "search", "--collection", "c", "--fusion", "muf", "who"); code != exitFailed || !strings.Contains(strings.ToLower(complaints), "calibrate") {
+		t.Errorf("muf before anybody calibrated: exit code %d, %s", code, complaints)
 	}
 
 	code, out, complaints := conclave(t, both("calibrate", "--collection", "c", "--dry-run")...)
@@ -97,6 +95,18 @@ func TestCalibrationIsUsed(t *testing.T) {
 			t.Errorf("%s, %s, is sure by %v", s.Name, s.Kind, s.Confidence)
 		}
 	}
+	sure, weights := 0., 0. // of the experts
+	for _, s := range hybrid.Sources {
+		if s.Confidence != nil {
+			sure += math.Pow(*s.Confidence, r.Sharpness)
+			weights += *s.Weight
+		}
+	}
+	for _, s := range hybrid.Sources {
+		if s.Confidence != nil && math.Abs(*s.Weight-math.Pow(*s.Confidence, r.Sharpness)/sure) > 1e-8 || r.Sharpness <= 0 || math.Abs(weights-1) > 1e-8 {
+			t.Errorf("with the sharpness %v %s has the confidence %v and the weight %v", r.Sharpness, s.Name, s.Confidence, *s.Weight)
+		}
+	}
 	if w := weightOf(t, hybrid, "bm25"); math.Abs(w-r.Alpha) > 1e-9 || r.Alpha == .03 { // .03 is what it is without
 		t.Errorf("BM25's weight is %v, the record says %v", w, r.Alpha)
 	}
@@ -104,7 +114,7 @@ func TestCalibrationIsUsed(t *testing.T) {
 	if text, err := os.ReadFile("fit.json"); err != nil || json.Unmarshal(text, &fitted) != nil {
 		t.Fatal(err)
 	}
-	if fitted.Questions != 60 || fitted.Auto != r.Auto || fitted.Alpha != r.Alpha || len(fitted.Methods) != 4 || len(fitted.Ensembles) != 2 || len(fitted.Sources) != 3 {
+	if fitted.Questions != 60 || fitted.Auto != r.Auto || fitted.Alpha != r.Alpha || fitted.Sharpness != r.Sharpness || len(fitted.Methods) != 4 || len(fitted.Ensembles) != 2 || len(fitted.Sources) != 3 {
 		t.Errorf("%+v", fitted)
 	}
 	if len(r.Thresholds) == 0 || !reflect.DeepEqual(r.Thresholds, fitted.Thresholds) {

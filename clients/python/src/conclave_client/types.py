@@ -37,6 +37,7 @@ class SearchOptions(TypedDict, total=False):
     explain: bool
     fields: list[str]
     normalisation: str
+    sharpness: float
     filter: Filter
     min_confidence: float
     answer: bool | dict[str, Any]
