@@ -15,14 +15,20 @@ help: ## show this list
 demo: tools build ## fetch, import, index and serve the demo on 127.0.0.1:8080
 	@$(BIN) demo
 
+# The checks of training run beside those in Go, of which many wait; what they say
+# comes last.
 test: tools lint build ## check formatting, vet, lint, and run every test
 	@$(BIN) setup
-	@go test -timeout 40m -run 'TestPython|TestNode' ./internal/realclients # installs what the clients' tests use, once
-	@go run ./internal/cluster/cmd -install || echo "WARNING: the tests with a cluster of OpenSearch will be skipped"
-	@go test -race -short ./rank ./fusion ./search ./handlers/... ./internal/endtoend
-	@mkdir -p out && go test ./... | tee out/test.txt
-	@echo "the slowest packages:"; awk '$$1 == "ok" && $$3 != "(cached)" {print "  " $$3 "\t" $$2}' out/test.txt | sort -rn | head -5
-	@CONCLAVE_TRAIN_VENV="$(CACHE)/train-python" PYTHON="$(PYTHON)" training/check
+	@mkdir -p out
+	@CONCLAVE_TRAIN_VENV="$(CACHE)/train-python" PYTHON="$(PYTHON)" training/check >out/training.txt 2>&1 & training=$$!; \
+	trap 'kill $$training 2>/dev/null || true' EXIT; \
+	go run ./internal/cluster/cmd -install & cluster=$$!; \
+	go test -timeout 40m -run 'TestPython|TestNode' ./internal/realclients; : installs what the tests of the clients use, once; \
+	wait $$cluster || echo "WARNING: the tests with a cluster of OpenSearch will be skipped"; \
+	go test -race -short ./rank ./fusion ./search ./handlers/... ./internal/endtoend; \
+	go test ./... | tee out/test.txt; \
+	echo "the slowest packages:"; awk '$$1 == "ok" && $$3 != "(cached)" {print "  " $$3 "\t" $$2}' out/test.txt | sort -rn | head -5; \
+	wait $$training && passed=0 || passed=$$?; cat out/training.txt; exit $$passed
 
 evaluate: build ## make the tables of docs/experts.md: make evaluate DATA=../shared/data
 	@bench/evaluate "$(DATA)" "$(or $(OUT),evaluation-out)"
