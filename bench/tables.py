@@ -2,8 +2,8 @@
 
     python3 bench/tables.py evaluation-out > tables.md
 
-Reads calibration.json (conclave calibrate), report.json (conclave evaluate) and
-ablation.json (conclave ablate). In report.json the gate, the hybrid and their
+Reads calibration.json (conclave calibrate), report.json and desire-me.json (conclave
+evaluate) and ablation.json (conclave ablate). In report.json the gate, the hybrid and their
 confidences were fitted on the questions measured; in the others they were not.
 Figures are top-1 / top-20 in percent.
 """
@@ -107,7 +107,7 @@ def ablation(found):
 
 def main():
     folder = Path(sys.argv[1])
-    for name, show in (("calibration.json", calibration), ("report.json", evaluation), ("ablation.json", ablation)):
+    for name, show in (("calibration.json", calibration), ("report.json", evaluation), ("desire-me.json", evaluation), ("ablation.json", ablation)):
         if (folder / name).exists():
             show(json.loads((folder / name).read_text()))
 

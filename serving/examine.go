@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"conclave/disk"
 	"conclave/encoder"
 	shipped "conclave/experts"
+	"conclave/granules"
 	"conclave/models"
 	"conclave/provision"
 )
@@ -145,9 +147,14 @@ func examineCollection(config configs.Config, cache provision.Cache) Finding {
 	errs := []error{g.CheckRecall(floors(config.Index))}
 	for _, x := range g.Experts() {
 		f.Detail += fmt.Sprintf("; %s: %s, fingerprint %.12s, recall@10 %.3f", x.Name, x.Index.Kind, x.Fingerprint, x.Recall.Stored.At10)
-		if path, err := shipped.Folder(config, cache, x.Name); err == nil { // else its bundle has a finding of its own
+		bundle, granularity, err := granularityOf(cmp.Or(x.Owner, x.Name))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if path, err := shipped.Folder(config, cache, bundle); err == nil { // else its bundle has a finding of its own
 			if b, err := models.Peek(path); err == nil {
-				errs = append(errs, g.CheckEncoders(bundleEncoder{x.Name, b}))
+				errs = append(errs, g.CheckEncoders(bundleEncoder{x.Name, b, granularity}))
 			}
 		}
 	}
@@ -157,15 +164,19 @@ func examineCollection(config configs.Config, cache provision.Cache) Finding {
 	return f
 }
 
-// bundleEncoder is what a bundle says of its encoder.
+// bundleEncoder is what a bundle says of the encoder of an expert, which may have a
+// granularity.
 type bundleEncoder struct {
-	name   string
-	bundle *models.Bundle
+	name        string
+	bundle      *models.Bundle
+	granularity *granules.Granularity
 }
 
-func (b bundleEncoder) Name() string        { return b.name }
-func (b bundleEncoder) Dimension() int      { return b.bundle.Manifest.Dimension }
-func (b bundleEncoder) Fingerprint() string { return b.bundle.Fingerprint(models.Passage) }
+func (b bundleEncoder) Name() string   { return b.name }
+func (b bundleEncoder) Dimension() int { return b.bundle.Manifest.Dimension }
+func (b bundleEncoder) Fingerprint() string {
+	return granularFingerprint(b.bundle.Fingerprint(models.Passage), b.granularity)
+}
 
 // examineCalibration opens the collection as a server would, and says whether its
 // calibration is used. Without one a server has what is shipped.
@@ -262,7 +273,7 @@ func examineDisk(cache provision.Cache) Finding {
 	return f
 }
 
-// wantedExperts are the experts that the configuration names and those of its
+// wantedExperts are the bundles of the experts that the configuration names and those of its
 // collection.
 func wantedExperts(config configs.Config) (names []string) {
 	for _, x := range config.Experts {
@@ -270,7 +281,13 @@ func wantedExperts(config configs.Config) (names []string) {
 	}
 	stored, _ := StoredExperts(config.Collection) // an error is a finding of the collection's
 	for _, x := range stored {
-		names = append(names, x.Name)
+		bundle, _, err := granularityOf(x.Name)
+		if err != nil {
+			bundle = x.Name // which has a finding of its own
+		}
+		if !slices.Contains(names, bundle) {
+			names = append(names, bundle)
+		}
 	}
 	return names
 }

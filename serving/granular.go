@@ -42,9 +42,13 @@ func granularityOf(name string) (bundle string, g *granules.Granularity, err err
 // Fingerprint is that of the passage encoder and, of an expert with a granularity, of
 // how passages are split.
 func (e *Expert) Fingerprint() string {
-	own := e.Encoder.Fingerprint(models.Passage)
-	if e.granularity != nil {
-		own += fmt.Sprintf("+granules-%d:%v", granules.Version, e.granularity)
+	return granularFingerprint(e.Encoder.Fingerprint(models.Passage), e.granularity)
+}
+
+// granularFingerprint is that of a passage encoder, and of a granularity where there is one.
+func granularFingerprint(own string, g *granules.Granularity) string {
+	if g != nil {
+		own += fmt.Sprintf("+granules-%d:%v", granules.Version, *g)
 	}
 	return own
 }

@@ -62,4 +62,11 @@ func TestGranularities(t *testing.T) {
 	if out := must(both("evaluate", "--collection", "c", "--pool", "--among", strings.Join(among, ","))...); !containsAll(out, []string{"CCE of " + strings.Join(among, ", ") + ", calibrated"}) {
 		t.Errorf("among two: %s", out)
 	}
+	t.Setenv("CONCLAVE_CACHE", t.TempDir()) // else the doctor tries whatever is there
+	_, found := examined(t)
+	for what, f := range found {
+		if f.Status != "ok" && (what == "collection" || strings.Contains(what, "@")) {
+			t.Errorf("the doctor says of a collection with granularities: %+v", f)
+		}
+	}
 }

@@ -38,7 +38,7 @@ func TestEvaluateScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range []string{"| gate", "| policy, own questions", "| bm25 | 0.", "without policy"} {
+	for _, row := range []string{"| gate", "| policy, own questions", "| bm25 | 0.", "| desire-me |", "without policy"} {
 		if !strings.Contains(string(tables), row) {
 			t.Errorf("the tables have no row %q:\n%s", row, tables)
 		}
