@@ -106,6 +106,7 @@ func (cfg Config) check(sources map[string]string) error {
 	}
 	c.tags(all, values)
 	cfg.checkServing(c)
+	cfg.checkCluster(c)
 	cfg.checkExperts(c)
 	cfg.checkReaders(c)
 	cfg.checkKeys(c)
@@ -146,6 +147,22 @@ func (cfg Config) checkServing(c *checker) {
 	}
 	if least := s.ReadTimeout + cfg.Limits.Timeout; s.WriteTimeout != 0 && s.WriteTimeout < least {
 		c.fail("server.write_timeout", s.WriteTimeout, "has to be at least server.read_timeout and limits.timeout together, %v, or 0 for that and 30s", least)
+	}
+}
+
+func (cfg Config) checkCluster(c *checker) {
+	x := cfg.Cluster
+	password, key := x.Password != "" || x.PasswordFile != "", x.APIKey != "" || x.APIKeyFile != ""
+	switch {
+	case x.Password != "" && x.PasswordFile != "":
+		c.fail("cluster.password_file", x.PasswordFile, "the environment has CONCLAVE_CLUSTER_PASSWORD, too: leave one of them out")
+	case x.APIKey != "" && x.APIKeyFile != "":
+		c.fail("cluster.api_key_file", x.APIKeyFile, "the environment has CONCLAVE_CLUSTER_API_KEY, too: leave one of them out")
+	case key && (password || x.User != ""):
+		c.fail("cluster.user", x.User, "a cluster is accessed with a user or with an API key, not with both")
+	}
+	if strings.Contains(cfg.Store, "@") {
+		c.fail("store", "…", "has a user in it: put it into cluster.user, and the password into cluster.password_file or CONCLAVE_CLUSTER_PASSWORD")
 	}
 }
 

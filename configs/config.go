@@ -52,10 +52,12 @@ func (cfg Config) Passages() string { return cmp.Or(cfg.Store, cfg.Collection) }
 
 // Cluster says how Store is accessed, and how a new index is laid out.
 type Cluster struct {
-	CA           string `yaml:"ca"`   // file of certificates to trust; "": those of the system
-	User         string `yaml:"user"` // with the password in PasswordFile
-	PasswordFile string `yaml:"password_file"`
-	APIKeyFile   string `yaml:"api_key_file"` // in the place of a user
+	CA           string `yaml:"ca"` // file of certificates to trust; "": those of the system
+	User         string `yaml:"user"`
+	PasswordFile string `yaml:"password_file"` // in the place of Password
+	APIKeyFile   string `yaml:"api_key_file"`  // in the place of APIKey
+	Password     Secret `yaml:"-"`             // of the environment: CONCLAVE_CLUSTER_PASSWORD
+	APIKey       Secret `yaml:"-"`             // in the place of a user; CONCLAVE_CLUSTER_API_KEY
 	Shards       int    `yaml:"shards" between:"1 1024" help:"shards of a new index of OpenSearch"`
 	Replicas     int    `yaml:"replicas" between:"0 1024" help:"further copies of each shard of a new index of OpenSearch"`
 }

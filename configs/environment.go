@@ -30,6 +30,11 @@ func Variable(environ []string, name string) string {
 	return value
 }
 
+// secrets are the variables of what is read from the environment and from no file.
+func secrets(c *Config) map[string]*Secret {
+	return map[string]*Secret{prefix + "CLUSTER_PASSWORD": &c.Cluster.Password, prefix + "CLUSTER_API_KEY": &c.Cluster.APIKey}
+}
+
 // environment reads the variables CONCLAVE_… of environ, which has the form of
 // os.Environ. Lists of strings are separated by commas; lists of objects are YAML,
 // so that keys can come from a secret store.
@@ -39,7 +44,10 @@ func Variable(environ []string, name string) string {
 func (r *reader) environment(environ []string) error {
 	known := map[string]key{}
 	// The common prefix would make any two names look close.
-	names := []string{"config", "key"}
+	names, hidden := []string{"config", "key"}, secrets(r.config)
+	for name := range hidden {
+		names = append(names, strings.ToLower(strings.TrimPrefix(name, prefix)))
+	}
 	for _, k := range keys(r.config) {
 		known[k.variable()] = k
 		names = append(names, strings.ReplaceAll(k.path, ".", "_"))
@@ -47,6 +55,10 @@ func (r *reader) environment(environ []string) error {
 	for _, entry := range environ {
 		name, text, _ := strings.Cut(entry, "=")
 		if !strings.HasPrefix(name, prefix) || name == variableFile || name == VariableKey || kubernetes(name) {
+			continue
+		}
+		if into, ok := hidden[name]; ok {
+			*into = Secret(strings.TrimSpace(text))
 			continue
 		}
 		if k, ok := known[name]; ok {

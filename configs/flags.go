@@ -80,6 +80,9 @@ func (r *reader) bind(flags *pflag.FlagSet) (Config, error) {
 	if err := v.UnmarshalExact(&c, decoding); err != nil {
 		return Config{}, fmt.Errorf("reading the configuration: %w", err)
 	}
+	for name, into := range secrets(&c) {
+		*into = *secrets(r.config)[name] // viper knows keys alone
+	}
 	return c, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"reflect"
 	"strconv"
@@ -46,6 +47,21 @@ func (b ByteSize) String() string {
 	}
 	return strconv.FormatInt(int64(b), 10)
 }
+
+// Secret is a text that is never printed. It is no key of files, and no flag.
+type Secret string
+
+// String hides it.
+func (s Secret) String() string { return "…" }
+
+// GoString hides it.
+func (s Secret) GoString() string { return "…" }
+
+// LogValue hides it.
+func (s Secret) LogValue() slog.Value { return slog.StringValue("…") }
+
+// MarshalText hides it.
+func (s Secret) MarshalText() ([]byte, error) { return []byte("…"), nil }
 
 // Instant is a day (its end, in UTC) or a moment. The zero value means never.
 type Instant struct{ time.Time }

@@ -31,7 +31,7 @@ func AddExpert(ctx context.Context, client Requester, index string, encoder coll
 }
 
 func addExpert(ctx context.Context, client Requester, index string, encoder collection.PassageEncoder, o collection.BuildOptions) (report Report, err error) {
-	s, err := open(ctx, client, index)
+	s, err := open(ctx, client, index, opening)
 	if err != nil {
 		return report, fmt.Errorf("index %s: %w", index, err)
 	}

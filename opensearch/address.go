@@ -16,6 +16,7 @@
 package opensearch
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -36,6 +37,9 @@ var indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,199}$`)
 // ParseAddress reads opensearch+https://HOST:PORT,HOST:PORT/INDEX, or with http.
 func ParseAddress(text string) (a Address, err error) {
 	wrong := func(why string) (Address, error) {
+		if strings.Contains(text, "@") {
+			return a, errors.New("the address of the store has a user in it, who belongs beside it")
+		}
 		return a, fmt.Errorf("the store %q %s; it has the form opensearch+https://HOST:9200,HOST:9200/INDEX", text, why)
 	}
 	rest, ok := strings.CutPrefix(text, addressScheme)

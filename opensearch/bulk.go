@@ -286,9 +286,14 @@ func (s *Store) getting(ids []string, fields ...string) (path string, body []byt
 // it, or did not for a while. check looks at the answer; where it finds that the
 // answer is not whole (errAnswer), that is tried again, too.
 func (s *Store) ask(ctx context.Context, method, path string, body []byte, check func(answer []byte) error) (answer []byte, err error) {
+	return s.askFor(ctx, bulkPatience, method, path, body, check)
+}
+
+// askFor is ask with how long it is tried again.
+func (s *Store) askFor(ctx context.Context, patience time.Duration, method, path string, body []byte, check func(answer []byte) error) (answer []byte, err error) {
 	pause, since := s.pause, time.Now()
 	for {
-		trying, cancel := context.WithTimeout(ctx, bulkTimeout)
+		trying, cancel := context.WithTimeout(ctx, min(bulkTimeout, patience))
 		answer, err = s.client.Do(trying, method, path, body)
 		cancel()
 		if err == nil {
@@ -303,11 +308,11 @@ func (s *Store) ask(ctx context.Context, method, path string, body []byte, check
 			return nil, ctx.Err()
 		case errors.As(err, &untrusted):
 			return nil, err
-		case errors.As(err, &status) && status.Status != 429 && status.Status < 502, time.Since(since) > bulkPatience:
+		case errors.As(err, &status) && status.Status != 429 && status.Status < 502, time.Since(since)+pause > patience:
 			return nil, err
 		}
-		if err := sleep(ctx, pause); err != nil {
-			return nil, err
+		if sleep(ctx, pause) != nil {
+			return nil, fmt.Errorf("%w; the last answer: %w", ctx.Err(), err)
 		}
 		pause = min(2*pause, longestPause)
 	}

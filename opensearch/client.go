@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -36,12 +37,14 @@ type Client struct {
 	http          *http.Client
 	authorization string
 	user          *url.Userinfo
+	trusts        string            // whose certificates, for people
+	secrets       *strings.Replacer // leaves the secrets out of a text
 	observe       func(Exchange)
 	next          atomic.Uint64
 
-	searched, read durations // of _msearch, and of what else changes nothing
-	looking        sync.Mutex
-	looked         time.Time
+	searched, read, other durations // of _msearch, of _mget, and of what else changes nothing
+	looking               sync.Mutex
+	looked                time.Time
 }
 
 // NewClient makes a client of the nodes. It connects to none yet.
@@ -51,7 +54,7 @@ func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64
-	transport.DialContext = (&net.Dialer{Timeout: 5 * time.Second}).DialContext
+	transport.DialContext = (&net.Dialer{Timeout: opening}).DialContext
 	if a.CA != "" {
 		pem, err := os.ReadFile(a.CA)
 		if err != nil {
@@ -63,7 +66,7 @@ func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	c := &Client{http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+	c := &Client{trusts: cmp.Or(a.CA, "the system's certificates"), http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse // credentials go to no other host
 	}}}
 	for _, u := range nodes {
@@ -72,10 +75,20 @@ func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 	switch {
 	case a.APIKey != "" && a.User != "":
 		return nil, errors.New("a cluster is accessed with a user or with an API key, not with both")
+	case (a.User == "") != (a.Password == ""):
+		has, lacks := fmt.Sprintf("a user, %q,", a.User), "password"
+		if a.User == "" {
+			has, lacks = "a password", "user"
+		}
+		return nil, fmt.Errorf("%s for the cluster has no %s beside it", has, lacks)
 	case a.APIKey != "":
 		c.authorization = "ApiKey " + a.APIKey
 	case a.User != "":
 		c.user = url.UserPassword(a.User, a.Password)
+	}
+	c.secrets = strings.NewReplacer()
+	if secret := a.Password + a.APIKey; secret != "" {
+		c.secrets = strings.NewReplacer(secret, "…", base64.StdEncoding.EncodeToString([]byte(a.User+":"+secret)), "…")
 	}
 	return c, nil
 }
@@ -96,17 +109,17 @@ func isStatus(err error, status int) bool {
 	return errors.As(err, &s) && s.Status == status
 }
 
-// Do sends a request and gives the body of its answer. _msearch and _mget are hedged.
-// For anything else, where no connection to a node can be made, nothing was sent, and the
-// next one is asked. Another status than 2xx is a *StatusError; with any other error it is
-// unknown what the cluster did.
+// Do sends a request and gives the body of its answer. What changes nothing (_msearch,
+// _mget, GET) is hedged. For anything else, where no connection to a node can be made,
+// nothing was sent, and the next one is asked. Another status than 2xx is a *StatusError;
+// with any other error it is unknown what the cluster did.
 func (c *Client) Do(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
 	what := operationOf(path)
-	if what == "msearch" || what == "mget" {
+	if what == "msearch" || what == "mget" || method == http.MethodGet {
 		return c.hedged(ctx, what, method, path, body)
 	}
 	for _, n := range c.order() {
-		answer, err = c.exchange(ctx, n, what, method, path, body)
+		answer, err = c.attended(ctx, n, what, method, path, body)
 		var dial *net.OpError
 		if !errors.As(err, &dial) || dial.Op != "dial" || ctx.Err() != nil {
 			break
@@ -145,7 +158,7 @@ func (c *Client) ask(ctx context.Context, n *node, method, path string, body []b
 	case len(answer) > maxAnswer:
 		return nil, fmt.Errorf("the answer of %s has more than %d bytes", n.url.Host, maxAnswer)
 	case a.StatusCode/100 != 2:
-		return nil, &StatusError{a.StatusCode, string(answer[:min(len(answer), 4096)])}
+		return nil, &StatusError{a.StatusCode, c.secrets.Replace(strings.TrimSpace(string(answer[:min(len(answer), 4096)])))}
 	}
 	return answer, nil
 }

@@ -22,7 +22,12 @@ type Health struct {
 // otherwise, or nobody answers.
 func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	now := c.Store()
-	answer, err := now.client.Do(ctx, "GET", "/_cluster/health"+now.path(""), nil)
+	next, err := Open(ctx, now.client, now.index)
+	if err != nil {
+		return h, err
+	}
+	// Of the node that is asked: one that hangs may be the one that knows best.
+	answer, err := now.client.Do(ctx, "GET", "/_cluster/health"+now.path("?local=true"), nil)
 	if err == nil {
 		if err = json.Unmarshal(answer, &h); err == nil && h.Status == "" {
 			err = fmt.Errorf("%w: no health", errAnswer)
@@ -30,10 +35,6 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	}
 	if err != nil {
 		return h, fmt.Errorf("asking how index %s is: %w", now.index, err)
-	}
-	next, err := Open(ctx, now.client, now.index)
-	if err != nil {
-		return h, err
 	}
 	was, is := now.Manifest(), next.Manifest()
 	switch {
@@ -46,8 +47,11 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 		h.Recalibrated = true
 		c.store.Store(next)
 	}
-	if h.Statistics, err = c.Count(ctx); err != nil {
-		return h, err
+	// Every node is asked for these: where one does not answer, the last ones stay.
+	counting, cancel := context.WithTimeout(ctx, opening/2)
+	defer cancel()
+	if h.Statistics, err = c.Count(counting); err != nil {
+		h.Statistics = c.Known()
 	}
 	return h, c.ReadSample(ctx)
 }

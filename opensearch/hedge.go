@@ -66,9 +66,9 @@ func operationOf(path string) string {
 // wholeIndex ends the header of each search of _msearch.
 const wholeIndex = `"search_type":"dfs_query_then_fetch"}`
 
-// prefer is a request with a preference for copies of some nodes.
+// prefer is a request with a preference for copies of some nodes, where it can have one.
 func prefer(what, path string, body []byte, preference string) (string, []byte) {
-	if preference == "" {
+	if preference == "" || what != "msearch" && what != "mget" {
 		return path, body
 	}
 	if what == "msearch" {
@@ -109,9 +109,12 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 	nodes := c.order()
 	outcomes := make(chan outcome, 2*len(nodes))
 	asked, pending := map[question]bool{}, 0
-	d := &c.read
-	if what == "msearch" {
+	d := &c.other
+	switch what {
+	case "msearch":
 		d = &c.searched
+	case "mget":
+		d = &c.read
 	}
 	send := func() bool { // to a node that was not asked this
 		slices.SortStableFunc(nodes, func(a, b *node) int { return a.rank() - b.rank() })
@@ -181,7 +184,7 @@ func (c *Client) exchange(ctx context.Context, n *node, what, method, path strin
 	case err == nil:
 	case ctx.Err() != nil:
 		outcome = "overtaken"
-		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, errHangs) {
 			outcome = "error"
 		}
 	default:

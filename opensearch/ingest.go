@@ -1,6 +1,7 @@
 package opensearch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,8 +64,14 @@ func build(ctx context.Context, client Requester, index string, shape Shape, sou
 // changing does what one process at a time may do to an index, which need not be there.
 func changing(ctx context.Context, client Requester, index, doing string, work func(context.Context) error) error {
 	s := &Store{client: client, index: index, concrete: index, pause: firstPause, beat: beating}
-	if _, _, err := s.describe(ctx); err != nil && !errors.Is(err, ErrNoIndex) {
+	switch _, _, err := s.describe(ctx, manager, opening); {
+	case errors.Is(err, ErrNoIndex):
+	case err != nil:
 		return fmt.Errorf("index %s: %w", index, err)
+	default:
+		if err := cmp.Or(s.MayWrite(ctx), s.MayChange(ctx)); err != nil {
+			return err
+		}
 	}
 	return s.holding(ctx, indexLock, doing, false, work)
 }

@@ -182,7 +182,7 @@ func (s *Store) holding(ctx context.Context, name, doing string, wait bool, work
 // changeMeta changes _meta, as it is now, and adds fields that are new.
 func (s *Store) changeMeta(ctx context.Context, fields object, change func(*meta) error) error {
 	return s.holding(ctx, metaLock, "a change of _meta", true, func(ctx context.Context) error {
-		now, err := open(ctx, s.client, s.index)
+		now, err := open(ctx, s.client, s.index, bulkPatience)
 		if err != nil {
 			return err
 		}

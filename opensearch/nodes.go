@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,6 +38,36 @@ func (n *node) leave() {
 	n.away, n.retry = true, time.Now().Add(awayFor)
 }
 
+// errHangs is the error of a node that keeps connections open and answers nothing.
+var errHangs = errors.New("the node does not answer any more")
+
+// hangsAfter is how many looks in a row a node does not answer, each for awayFor, before
+// nobody waits for it any more.
+const hangsAfter = 3
+
+// attended is exchange of what changes something. It is given up when the node hangs: then
+// it is unknown what was done.
+func (c *Client) attended(ctx context.Context, n *node, what, method, path string, body []byte) ([]byte, error) {
+	waiting, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	go func() {
+		for missed := 0; missed < hangsAfter; {
+			if sleep(waiting, awayFor) != nil {
+				return
+			}
+			if missed++; c.look(waiting, n) {
+				missed = 0
+			}
+		}
+		giveUp(errHangs)
+	}()
+	answer, err := c.exchange(waiting, n, what, method, path, body)
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(waiting), errHangs) {
+		return nil, fmt.Errorf("%s: %w", n.url.Host, errHangs)
+	}
+	return answer, err
+}
+
 // order is the nodes in the order in which they are to be asked: in turn, and those last
 // that are away.
 func (c *Client) order() []*node {
@@ -60,18 +91,21 @@ func (c *Client) order() []*node {
 	return append(out, last...)
 }
 
-// look asks a node something that it answers without work. It is away from answersSoon
-// on, until it answers.
-func (c *Client) look(ctx context.Context, n *node) {
-	ctx, cancel := context.WithTimeout(ctx, awayFor)
+// look asks a node something that it answers without work, and reports whether it did. It
+// is away from answersSoon on, until it answers.
+func (c *Client) look(while context.Context, n *node) bool {
+	ctx, cancel := context.WithTimeout(while, awayFor)
 	defer cancel()
 	late := time.AfterFunc(answersSoon, n.leave)
 	answer, err := c.ask(ctx, n, http.MethodGet, "/_nodes/_local?filter_path=nodes.*.name", nil)
 	late.Stop()
 	var status *StatusError
+	if while.Err() != nil {
+		return true // nobody waits for it
+	}
 	if err != nil && !(errors.As(err, &status) && status.Status < 500) { // one may forbid the question
 		n.leave()
-		return
+		return false
 	}
 	var said struct {
 		Nodes map[string]any `json:"nodes"`
@@ -83,6 +117,7 @@ func (c *Client) look(ctx context.Context, n *node) {
 	for id := range said.Nodes {
 		n.id = id
 	}
+	return true
 }
 
 // lookAll looks for every node, and returns when all have answered or are away. Those who

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // The fields of a passage, beside one for the vectors of each expert (Expert.field).
@@ -103,8 +104,8 @@ var ErrNoIndex = errors.New("there is no such index in the cluster")
 
 // describe reads what the cluster says of the index. An alias is followed where it
 // leads to one index.
-func (s *Store) describe(ctx context.Context) (*described, *meta, error) {
-	answer, err := s.ask(ctx, "GET", s.path(""), nil, isJSON)
+func (s *Store) describe(ctx context.Context, whom string, patience time.Duration) (*described, *meta, error) {
+	answer, err := s.askFor(ctx, patience, "GET", s.path(whom), nil, isJSON)
 	if isStatus(err, 404) {
 		return nil, nil, ErrNoIndex
 	}

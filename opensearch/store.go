@@ -36,7 +36,7 @@ type Requester interface {
 // Open reads what an index is and makes sure that this program can search it: that it
 // is finished, and has the fields and settings that its manifest says.
 func Open(ctx context.Context, client Requester, index string) (*Store, error) {
-	s, err := open(ctx, client, index)
+	s, err := openFrom(ctx, client, index, anyNode, opening)
 	if err == nil && s.about.Manifest == nil {
 		err = ErrUnfinished
 	}
@@ -46,10 +46,22 @@ func Open(ctx context.Context, client Requester, index string) (*Store, error) {
 	return s, nil
 }
 
-// open is Open, also of what is not finished.
-func open(ctx context.Context, client Requester, index string) (*Store, error) {
+// open is Open, also of what is not finished, by what the cluster's manager says. The
+// cluster has patience to answer.
+func open(ctx context.Context, client Requester, index string, patience time.Duration) (*Store, error) {
+	return openFrom(ctx, client, index, manager, patience)
+}
+
+// Whom describe asks. The manager knows best; any node suffices to search, also while the
+// manager hangs, which takes half a minute.
+const (
+	manager = ""
+	anyNode = "?local=true"
+)
+
+func openFrom(ctx context.Context, client Requester, index, whom string, patience time.Duration) (*Store, error) {
 	s := &Store{client: client, index: index, concrete: index, pause: firstPause, beat: beating}
-	has, about, err := s.describe(ctx)
+	has, about, err := s.describe(ctx, whom, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +96,7 @@ var ErrOther = errors.New("the index is made otherwise")
 
 // Planned is what an index is, or will be when the indexing has ended that makes it.
 func Planned(ctx context.Context, client Requester, index string) (*Manifest, error) {
-	s, err := open(ctx, client, index)
+	s, err := open(ctx, client, index, opening)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", index, err)
 	}
@@ -94,7 +106,7 @@ func Planned(ctx context.Context, client Requester, index string) (*Manifest, er
 // begin makes the index for passages with these words and experts, or opens the one
 // that is there and has these experts. Zero words are those that it has.
 func begin(ctx context.Context, client Requester, index string, o collection.BuildOptions, shape Shape) (*Store, error) {
-	s, err := open(ctx, client, index)
+	s, err := open(ctx, client, index, opening)
 	if errors.Is(err, ErrNoIndex) {
 		if o.Words == (bm25.Params{}) {
 			o.Words = bm25.DefaultParams()
@@ -146,7 +158,7 @@ func makeIndex(ctx context.Context, client Requester, index string, plan *Manife
 	}
 	s := &Store{client: client, index: index, concrete: index, pause: firstPause, beat: beating}
 	_, refused := s.ask(ctx, "PUT", s.path("?timeout=20s"), body, isJSON)
-	made, err := open(ctx, client, index) // also where it is there by a request that nobody answered
+	made, err := open(ctx, client, index, bulkPatience) // also where it is there by a request that nobody answered
 	if err != nil {
 		return nil, fmt.Errorf("making index %s: %w", index, cmp.Or(refused, err))
 	}
@@ -246,7 +258,7 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 			} `json:"primaries"`
 		} `json:"_all"`
 	}
-	answer, err := s.ask(ctx, "GET", s.path("/_stats/docs"), nil, wholly)
+	answer, err := s.askFor(ctx, opening, "GET", s.path("/_stats/docs"), nil, wholly)
 	if err == nil {
 		err = json.Unmarshal(answer, &said)
 	}

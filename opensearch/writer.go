@@ -60,7 +60,7 @@ func (w *Writer) look(ctx context.Context) (*Manifest, []collection.PassageEncod
 	w.looking.Lock()
 	defer w.looking.Unlock()
 	if now := time.Now(); now.Sub(w.looked) >= lookEvery {
-		s, err := open(ctx, w.store.client, w.store.index)
+		s, err := open(ctx, w.store.client, w.store.index, bulkPatience)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -65,6 +65,14 @@ func (a *Assembly) recordAt() string {
 	return filepath.Join(a.options.Config.Collection, calibration.RecordFile)
 }
 
+// MayCalibrate is an error where Calibrate would be refused.
+func (a *Assembly) MayCalibrate(ctx context.Context) error {
+	if a.Store == nil {
+		return nil
+	}
+	return a.Store.Store().MayChange(ctx)
+}
+
 // Calibrate puts a calibration where searches find it, and says where.
 func (a *Assembly) Calibrate(ctx context.Context, record *calibration.Record) (at string, err error) {
 	at = a.recordAt()

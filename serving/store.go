@@ -19,33 +19,39 @@ import (
 	"conclave/search"
 )
 
-// clusterOf is a client of the configured store's cluster, and the name of its index.
-func clusterOf(config configs.Config) (*opensearch.Client, string, error) {
+// clusterOf is a client of the configured store's cluster, which answers, and the name of
+// its index.
+func clusterOf(ctx context.Context, config configs.Config) (*opensearch.Client, string, error) {
 	a, err := opensearch.ParseAddress(config.Store)
 	if err != nil {
 		return nil, "", err
 	}
-	access := opensearch.Access{CA: config.Cluster.CA, User: config.Cluster.User}
-	for _, secret := range []struct {
-		file string
-		into *string
-	}{{config.Cluster.PasswordFile, &access.Password}, {config.Cluster.APIKeyFile, &access.APIKey}} {
-		if secret.file == "" {
+	access := opensearch.Access{CA: config.Cluster.CA, User: config.Cluster.User, Password: string(config.Cluster.Password), APIKey: string(config.Cluster.APIKey)}
+	for file, into := range map[string]*string{config.Cluster.PasswordFile: &access.Password, config.Cluster.APIKeyFile: &access.APIKey} {
+		if file == "" {
 			continue
 		}
-		text, err := os.ReadFile(secret.file)
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, "", fmt.Errorf("reading how to access the cluster: %w", err)
 		}
-		*secret.into = strings.TrimSpace(string(text))
+		if *into = strings.TrimSpace(string(text)); *into == "" {
+			return nil, "", fmt.Errorf("%s, which says how to access the cluster, is empty", file)
+		}
 	}
 	client, err := opensearch.NewClient(a.Nodes, access)
-	return client, a.Index, err
+	if err != nil {
+		return nil, "", err
+	}
+	if err := client.Connect(ctx); err != nil {
+		return nil, "", fmt.Errorf("the store %s: %w", config.Store, err)
+	}
+	return client, a.Index, nil
 }
 
 // OpenStore opens the configured store.
 func OpenStore(ctx context.Context, config configs.Config) (*opensearch.Store, error) {
-	client, index, err := clusterOf(config)
+	client, index, err := clusterOf(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +84,7 @@ func StoredIn(ctx context.Context, config configs.Config) ([]collection.ExpertFi
 	if config.Store == "" {
 		return StoredExperts(config.Collection)
 	}
-	client, index, err := clusterOf(config)
+	client, index, err := clusterOf(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +149,7 @@ func (p storedPassages) Ordinal(id string) (rank.Ordinal, bool, error) {
 
 // indexStore is Index into the configured store, with the opened experts.
 func indexStore(ctx context.Context, o IndexOptions, made *Indexed) (err error) {
-	client, index, err := clusterOf(o.Config)
+	client, index, err := clusterOf(ctx, o.Config)
 	if err != nil {
 		return err
 	}
@@ -173,7 +179,7 @@ func RemoveExpert(ctx context.Context, config configs.Config, expert string) err
 	if config.Store == "" {
 		return collection.RemoveExpert(ctx, config.Collection, expert)
 	}
-	client, index, err := clusterOf(config)
+	client, index, err := clusterOf(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -187,7 +193,7 @@ func shapeIn(config configs.Config) opensearch.Shape {
 // Export writes a collection into the configured store, which must not be there, or be
 // what an interrupted Export of it left. Nothing is encoded.
 func Export(ctx context.Context, config configs.Config, progress func(collection.Progress)) (report opensearch.Report, err error) {
-	client, index, err := clusterOf(config)
+	client, index, err := clusterOf(ctx, config)
 	if err != nil {
 		return report, err
 	}

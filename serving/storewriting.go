@@ -16,6 +16,9 @@ import (
 // so nothing of either is kept here.
 func (s *Server) writeStore() (worker, error) {
 	store := s.assembly.Store.Store()
+	if err := store.MayWrite(s.running); err != nil {
+		return nil, &WriteError{err}
+	}
 	writer, err := opensearch.NewWriter(store, s.encoders(expertsOf(store.Manifest())), SharedPasses(s.assembly.Experts.opened))
 	if err != nil {
 		return nil, err

@@ -80,6 +80,11 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 }
 
 func (x *calibrating) fit(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) error {
+	if x.evidence == "" && !x.dry {
+		if err := l.MayCalibrate(ctx); err != nil {
+			return err
+		}
+	}
 	found, err := gather(ctx, l, domains, term)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"conclave/disk"
 	"conclave/encoder"
 	shipped "conclave/experts"
+	"conclave/opensearch"
 	"conclave/provision"
 	"conclave/questions"
 	"conclave/search"
@@ -88,6 +89,8 @@ func hint(err error) string {
 	switch err {
 	case disk.ErrFault, search.ErrFault:
 		return "conclave verify names the file"
+	case opensearch.ErrReadOnly:
+		return "cluster.user or cluster.api_key_file of conclave.yaml names one who may write"
 	case shipped.ErrNameTaken:
 		return "--name chooses another name, --out another folder"
 	case questions.ErrDomain:

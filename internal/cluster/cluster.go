@@ -197,7 +197,7 @@ func (c *Cluster) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
 	for i, url := range c.URLs {
-		query := fmt.Sprintf("/_cluster/health?wait_for_nodes=%d&wait_for_status=green&wait_for_no_initializing_shards=true&timeout=5s", len(c.nodes))
+		query := fmt.Sprintf("/_cluster/health?wait_for_nodes=%d&wait_for_status=green&wait_for_no_initializing_shards=true&wait_for_no_relocating_shards=true&timeout=5s", len(c.nodes))
 		for {
 			status, err := c.get(ctx, url+query)
 			if err == nil && status == http.StatusOK {

@@ -1,0 +1,149 @@
+package opensearch
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// opening is how long the cluster has to answer what is asked before anything else: what
+// its nodes are, and what an index is.
+const opening = 5 * time.Second
+
+// leastVersion is the oldest OpenSearch that this program is tested with, major and minor.
+var leastVersion = [2]int{3, 5}
+
+// UnreachableError is the error of a cluster none of whose nodes answers.
+type UnreachableError struct{ Nodes []NodeError }
+
+// NodeError says why one node does not answer.
+type NodeError struct {
+	Node string // its address
+	Err  error
+}
+
+func (e *UnreachableError) Error() string {
+	reasons := make([]string, len(e.Nodes))
+	for i, n := range e.Nodes {
+		reasons[i] = n.Node + ": " + why(n.Err)
+	}
+	return "no node of the cluster answers: " + strings.Join(reasons, "; ")
+}
+
+// Unwrap gives the causes.
+func (e *UnreachableError) Unwrap() (out []error) {
+	for _, n := range e.Nodes {
+		out = append(out, n.Err)
+	}
+	return out
+}
+
+// why is an error of a connection for people.
+func why(err error) string {
+	if of, ok := err.(*url.Error); ok {
+		err = of.Err
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("no answer within %v", opening)
+	case errors.Is(err, io.EOF):
+		return "it closes connections without an answer; perhaps it expects https"
+	}
+	return err.Error()
+}
+
+// Connect asks all nodes what they are. The first answer decides, and nobody waits longer
+// than some seconds: the error is an *UnreachableError, or says that the cluster does not
+// know who asks, or is of a version that this program cannot use.
+func (c *Client) Connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, opening)
+	defer cancel()
+	type outcome struct {
+		at     int
+		answer []byte
+		err    error
+	}
+	outcomes := make(chan outcome, len(c.nodes))
+	for i, n := range c.nodes {
+		go func() {
+			answer, err := c.exchange(ctx, n, "connect", http.MethodGet, "/", nil)
+			outcomes <- outcome{i, answer, err}
+		}()
+	}
+	failed := &UnreachableError{Nodes: make([]NodeError, len(c.nodes))}
+	for range c.nodes {
+		o := <-outcomes
+		host := c.nodes[o.at].url.String()
+		switch {
+		case o.err == nil:
+			if err := checkVersion(o.answer); err != nil {
+				return fmt.Errorf("%s: %w", host, err)
+			}
+			return nil
+		case isStatus(o.err, http.StatusUnauthorized):
+			return fmt.Errorf("%s does not accept %s: %w", host, c.who(), o.err)
+		case isStatus(o.err, http.StatusForbidden):
+			return nil // who may not see the version may still search
+		}
+		failed.Nodes[o.at] = NodeError{host, c.untrusted(o.err)}
+	}
+	return failed
+}
+
+// untrusted says of a certificate whose it is, and what would have been trusted.
+func (c *Client) untrusted(err error) error {
+	var of *tls.CertificateVerificationError
+	if !errors.As(err, &of) || len(of.UnverifiedCertificates) == 0 {
+		return err
+	}
+	its := of.UnverifiedCertificates[0]
+	return fmt.Errorf("its certificate of %q, issued by %q, is not trusted by %s: %w", its.Subject, its.Issuer, c.trusts, of.Err)
+}
+
+// who names the one who asks, without a secret.
+func (c *Client) who() string {
+	switch {
+	case c.user != nil:
+		return fmt.Sprintf("the user %q with this password", c.user.Username())
+	case c.authorization != "":
+		return "this API key"
+	}
+	return "requests without a user or an API key"
+}
+
+// checkVersion reads what a node says of itself.
+func checkVersion(answer []byte) error {
+	var is struct {
+		Version struct {
+			Distribution string `json:"distribution"`
+			Number       string `json:"number"`
+		} `json:"version"`
+		Tagline string `json:"tagline"`
+	}
+	if err := json.Unmarshal(answer, &is); err != nil || is.Version.Number == "" {
+		return fmt.Errorf("this is not OpenSearch: it answers %.80q", answer)
+	}
+	needed := fmt.Sprintf("OpenSearch %d.%d or newer is needed", leastVersion[0], leastVersion[1])
+	switch {
+	case is.Version.Distribution == "" && strings.Contains(is.Tagline, "for Search"):
+		return fmt.Errorf("this is Elasticsearch %s, and %s", is.Version.Number, needed)
+	case is.Version.Distribution != "opensearch":
+		return fmt.Errorf("this is not OpenSearch but %q %s, and %s", is.Version.Distribution, is.Version.Number, needed)
+	}
+	major, rest, _ := strings.Cut(is.Version.Number, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	m, err := strconv.Atoi(major)
+	n, failed := strconv.Atoi(minor)
+	if err != nil || failed != nil || m < leastVersion[0] || m == leastVersion[0] && n < leastVersion[1] {
+		return fmt.Errorf("this is OpenSearch %s, and %s", is.Version.Number, needed)
+	}
+	return nil
+}

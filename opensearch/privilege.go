@@ -1,0 +1,49 @@
+package opensearch
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// ErrReadOnly is the error of an index whose passages may be read and not changed: the key
+// or the user may not, or the index is locked against it.
+var ErrReadOnly = errors.New("the index may not be written to")
+
+// MayWrite is an ErrReadOnly where the cluster refuses changes of passages. It asks to
+// delete a passage that is not there. Nothing else is looked at: a cluster that cannot
+// write now may be able to later.
+func (s *Store) MayWrite(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, opening)
+	defer cancel()
+	none := []operation{{verb: removing, id: "conclave-" + rand.Text(), term: 1}}
+	body := none[0].appendTo(nil)
+	results, err := s.send(ctx, none, []int{0}, body)
+	if err == nil && results[0].status == http.StatusForbidden {
+		err = &StatusError{results[0].status, results[0].why}
+	}
+	return s.readOnly("of its passages", err)
+}
+
+// MayChange is an ErrReadOnly where the cluster refuses changes of the mapping, which says
+// what the index is. It asks for a field that is there as it is.
+func (s *Store) MayChange(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, opening)
+	defer cancel()
+	_, err := s.client.Do(ctx, http.MethodPut, s.path("/_mapping"), []byte(`{"properties":{"`+fieldID+`":{"type":"keyword"}}}`))
+	return s.readOnly("of its mapping", err)
+}
+
+// readOnly is an ErrReadOnly of an answer that refuses, else nil.
+func (s *Store) readOnly(what string, err error) error {
+	if !isStatus(err, http.StatusForbidden) && !isStatus(err, http.StatusUnauthorized) {
+		return nil
+	}
+	who := "who asks"
+	if c, ok := s.client.(*Client); ok {
+		who = c.who()
+	}
+	return fmt.Errorf("%w: index %s refuses %s a change %s: %w", ErrReadOnly, s.index, who, what, err)
+}
