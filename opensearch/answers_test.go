@@ -26,7 +26,7 @@ func FuzzAnswers(f *testing.F) {
 	whole := `"_shards":{"total":3,"successful":3,"failed":0}`
 	f.Add(`{"docs":[{"_id":"a","found":true,"_seq_no":3,"_primary_term":1,"_source":` + string(document) + `},{"_id":"b","found":false}]}`)
 	f.Add(`{"took":1,"timed_out":false,` + whole + `,"hits":{"total":{"value":1},"hits":[{"_id":"a","_source":` + string(document) + `,"sort":["a"]}]}}`)
-	f.Add(`{"took":3,"errors":true,"items":[{"create":{"_id":"a","status":201}},{"delete":{"_id":"b","status":409,"error":{"type":"version_conflict_engine_exception","reason":"x"}}}]}`)
+	f.Add(`{"took":3,"errors":true,"items":[{"index":{"_id":"a","status":201}},{"delete":{"_id":"b","status":409,"error":{"type":"version_conflict_engine_exception","reason":"x"}}}]}`)
 	f.Add(`{"error":{"type":"a","reason":"b","caused_by":{"reason":"c"}},"status":400}`)
 	f.Add(`{"a":null}`)
 	index, err := json.Marshal(object{"x": object{"mappings": mapping(m, meta{Manifest: m}), "settings": object{"index": object{"number_of_shards": "3", "similarity": object{"conclave": object{"k1": "0.9", "b": "0.4"}}}}}})

@@ -153,15 +153,24 @@ func (s source) vector(x Expert) ([]float32, error) {
 		}
 		return vector, nil
 	}
+	codes, err := s.codes(x)
+	if err != nil {
+		return nil, err
+	}
+	return ann.TokenVectors(codes, x.Dimension)
+}
+
+// codes reads the codes of an expert of late interaction.
+func (s source) codes(x Expert) ([]byte, error) {
 	var text string
-	if err := json.Unmarshal(raw, &text); err != nil {
+	if err := json.Unmarshal(s[x.field()], &text); err != nil {
 		return nil, fmt.Errorf("field %s: %w", x.field(), err)
 	}
 	codes, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		return nil, fmt.Errorf("field %s: %w", x.field(), err)
 	}
-	return ann.TokenVectors(codes, x.Dimension)
+	return codes, nil
 }
 
 // stored is what there is of an id.

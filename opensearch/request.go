@@ -2,8 +2,6 @@ package opensearch
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -237,19 +235,14 @@ func (r *request) vectorAt(x Expert, o rank.Ordinal) []float32 {
 // codesOf is the search for codes.
 func (r *request) codesOf(x Expert, ordinals []rank.Ordinal) object {
 	return object{"size": len(ordinals), "query": object{"bool": object{"filter": object{"ids": object{"values": r.table.of(ordinals)}}}},
-		"track_total_hits": false, "_source": false, "docvalue_fields": []string{x.field()}}
+		"track_total_hits": false, "_source": []string{x.field()}}
 }
 
 func (r *request) takeCodes(x Expert, ordinals []rank.Ordinal, s said) error {
 	for _, h := range s.hits {
-		raw := h.fields[x.field()]
-		var text string
-		if len(raw) != 1 || json.Unmarshal(raw[0], &text) != nil {
-			return fmt.Errorf("%w: passage %q has no codes of expert %s", errAnswer, h.id, x.Name)
-		}
-		codes, err := base64.RawStdEncoding.DecodeString(text) // of doc values, without padding
+		codes, err := h.source.codes(x)
 		if err != nil {
-			return fmt.Errorf("%w: the codes of passage %q: %w", errAnswer, h.id, err)
+			return fmt.Errorf("%w: passage %q: %w", errAnswer, h.id, err)
 		}
 		o := r.table.ordinal(h.id, 0)
 		r.mu.Lock()

@@ -67,7 +67,9 @@ func properties(m *Manifest) object {
 	}
 	for _, x := range m.keepers() {
 		if x.Late {
-			out[x.field()] = object{"type": "binary", "doc_values": true}
+			// Stored once, in the document: doc values beside it would double them and are
+			// fetched no faster.
+			out[x.field()] = object{"type": "binary"}
 			continue
 		}
 		out[x.field()] = object{"type": "knn_vector", "dimension": x.Dimension, "method": object{

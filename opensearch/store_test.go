@@ -180,6 +180,41 @@ func TestRoundTrip(t *testing.T) {
 	sameContent(t, before, opened(t, second))
 }
 
+// TestExpertsComeAndGo: what is there of a passage stays when experts are added and
+// removed, codes too, which the cluster has once.
+func TestExpertsComeAndGo(t *testing.T) {
+	client := testClient(t)
+	index := testIndex(t, client, "write-come-and-go")
+	given := passages(3, 80)
+	late := hashed{name: "tokens", late: true}
+	o := collection.BuildOptions{Words: bm25.DefaultParams(), Experts: []collection.PassageEncoder{hashed{name: "one"}, late}}
+	if _, err := Build(t.Context(), client, index, Shape{Shards: 2}, &list{passages: given}, o, ""); err != nil {
+		t.Fatal(err)
+	}
+	add := func(e hashed) {
+		t.Helper()
+		if report, err := AddExpert(t.Context(), client, index, e, collection.BuildOptions{}); err != nil || report.Passages != len(given) {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		o.Experts = append(o.Experts, e)
+		hasContent(t, client, index, given, o)
+	}
+	add(hashed{name: "two"})
+	if answer, err := client.Do(t.Context(), "GET", "/"+index, nil); err != nil || !strings.Contains(string(answer), `"t_tokens":{"type":"binary"}`) {
+		t.Errorf("the codes are in doc values, beside the stored documents: %s, %v", answer, err)
+	}
+	if err := RemoveExpert(t.Context(), client, index, "tokens"); err != nil {
+		t.Fatal(err)
+	}
+	o.Experts = []collection.PassageEncoder{o.Experts[0], o.Experts[2]}
+	add(hashed{name: "three"})
+	if report, err := AddExpert(t.Context(), client, index, late, collection.BuildOptions{}); err != nil || report.Passages != 0 {
+		t.Errorf("%+v, %v", report, err) // its codes are there still
+	}
+	o.Experts = append(o.Experts, late)
+	hasContent(t, client, index, given, o)
+}
+
 func opened(t *testing.T, dir string) *collection.Generation {
 	t.Helper()
 	c, err := collection.Open(dir)
