@@ -262,15 +262,13 @@ func (g *Generator) rows(a Asking) (rows [][]int32, cut int, err error) {
 	return rows, cut, nil
 }
 
-// fits compares the memory that an answer takes with what it may: the passages' keys and
-// values for each layer of the decoder, those of the answer's own tokens for each beam,
-// twice while one more is added, and the logits.
+// fits compares the memory that an answer takes with what it may.
 func (g *Generator) fits(a Asking, rows [][]int32) error {
 	tokens := 0
 	for _, row := range rows {
 		tokens += len(row)
 	}
-	needed := g.shape.CrossBytes(tokens) + 2*int64(g.shape.Beams)*(g.shape.CrossBytes(a.MaxTokens)+4*int64(g.shape.Vocabulary))
+	needed := g.shape.AnswerBytes(tokens, a.MaxTokens)
 	if a.Memory > 0 && needed > a.Memory {
 		return &MemoryError{Passages: len(rows), Tokens: tokens, Needed: needed, Limit: a.Memory}
 	}

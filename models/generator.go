@@ -61,6 +61,13 @@ func (g *Generator) CrossBytes(tokens int) int64 {
 	return 4 * 2 * int64(g.Layers) * int64(tokens) * int64(g.Heads) * int64(g.HeadSize)
 }
 
+// AnswerBytes is the memory that an answer of so many tokens takes, from so many passage
+// tokens: the passages' keys and values for each layer of the decoder, those of the answer's
+// own tokens for each beam, twice while one more is added, and the logits.
+func (g *Generator) AnswerBytes(tokens, answer int) int64 {
+	return g.CrossBytes(tokens) + 2*int64(g.Beams)*(g.CrossBytes(answer)+4*int64(g.Vocabulary))
+}
+
 func (m *Manifest) validateGenerator(fail func(key, format string, a ...any), file func(key, name string), between func(key string, value, low, high int)) {
 	if m.Dimension != 0 || m.Pooling != "" || m.Normalise || m.Similarity != "" || m.Template != "" || m.MaxTokens != (MaxTokens{}) || m.Delta != "" ||
 		m.Ensemble != nil || m.Representatives != "" || m.Question != (Graph{}) || m.Passage != (Graph{}) {

@@ -52,18 +52,22 @@ type Support struct {
 	Share   float64 `json:"share"`
 }
 
+// What a generator reads and writes where a request does not say.
 const (
-	usuallyGenerated = 32 // tokens
-	usuallyFused     = 20 // passages
-	mostGenerated    = 256
-	mostSupport      = 3
+	UsuallyGenerated = 32 // tokens
+	UsuallyFused     = 20 // passages
+)
+
+const (
+	mostGenerated = 256
+	mostSupport   = 3
 )
 
 // planGenerated checks what is asked of a generator and fills in the defaults.
 func (p *plan) planGenerated(o AnswerOptions, wrong *problems) {
 	p.writes = true
-	p.answer.Passages = wrong.count("/answer/passages", o.Passages, usuallyFused, MostRead)
-	p.answer.MaxTokens = wrong.count("/answer/max_tokens", o.MaxTokens, usuallyGenerated, mostGenerated)
+	p.answer.Passages = wrong.count("/answer/passages", o.Passages, UsuallyFused, MostRead)
+	p.answer.MaxTokens = wrong.count("/answer/max_tokens", o.MaxTokens, UsuallyGenerated, mostGenerated)
 	for option, given := range map[string]bool{"combine": o.Combine != "", "min_chance": o.MinChance != nil} {
 		if given {
 			wrong.add("unused_option", "/answer/"+option, "%s is for readers that mark words, and %s writes its answer: leave it out", option, quote(p.reader.Name))

@@ -60,7 +60,7 @@ func TestGenerate(t *testing.T) {
 	question := Request{Question: "red fox", K: 2, Answer: AnswerOptions{Wanted: true, Passages: 4}}
 	r, told := ask(writer{}, question)
 	g := r.Generated
-	if g == nil || g.Reader != "writer" || !g.Generated || g.Tokens != usuallyGenerated || len(r.Results) != 2 || len(g.Support) > 3 || g.Support[0].Share < g.Support[len(g.Support)-1].Share {
+	if g == nil || g.Reader != "writer" || !g.Generated || g.Tokens != UsuallyGenerated || len(r.Results) != 2 || len(g.Support) > 3 || g.Support[0].Share < g.Support[len(g.Support)-1].Share {
 		t.Errorf("%+v", r)
 	}
 	if !strings.HasSuffix(g.Text, " of "+g.Support[0].Passage) || strings.Join(told, ", ") != "found "+r.Results[0].ID+", red fox" {

@@ -21,6 +21,7 @@ import (
 	"conclave/granules"
 	"conclave/models"
 	"conclave/provision"
+	"conclave/search"
 )
 
 // Status is how one thing that serving needs is found.
@@ -59,7 +60,9 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	}
 	out = append(out, examineCollection(config, cache))
 	out = append(out, examineCalibration(config)...)
-	return append(out, examineMemory(config, cache, wanted), examineFiles(config), examineDisk(cache))
+	out = append(out, examineMemory(config, cache, wanted))
+	out = append(out, examineGenerators(config, cache)...)
+	return append(out, examineFiles(config), examineDisk(cache))
 }
 
 // failed is a finding of something without which serving does not work.
@@ -229,6 +232,46 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 	f.Detail = fmt.Sprintf("%s at most, of the machine's %s, beside the collection's mapped files and the models: bodies and answers %s (limits.memory), searches %s (limits.concurrency), writing %s, %d experts %s",
 		mebibytes(m.Total()), mebibytes(machine), mebibytes(m.Requests), mebibytes(m.Work), mebibytes(m.Writing), len(sizes), mebibytes(m.Encoders))
 	if m.Total() > machine {
+		f.Status = StatusNote
+	}
+	return f
+}
+
+// examineGenerators says what an answer of each configured generator takes, of what an
+// answer may and of what the machine has.
+func examineGenerators(config configs.Config, cache provision.Cache) (out []Finding) {
+	machine, err := machineMemory()
+	if err != nil {
+		return nil // a finding of its own, as is the next
+	}
+	allowed, err := requestMemory(config.Limits)
+	if err != nil {
+		return nil
+	}
+	for _, name := range config.Readers {
+		folder, err := shipped.Folder(config, cache, name)
+		if err != nil {
+			out = append(out, failed("reader "+name, err))
+			continue
+		}
+		b, err := models.Peek(folder)
+		if err != nil {
+			out = append(out, failed("reader "+name, err))
+			continue
+		}
+		if g := b.Manifest.Generator; g != nil {
+			out = append(out, examineGenerator(name, g, allowed, machine))
+		}
+	}
+	return out
+}
+
+func examineGenerator(name string, g *models.Generator, allowed, machine int64) Finding {
+	usual := g.AnswerBytes(search.UsuallyFused*g.PassageTokens, search.UsuallyGenerated)
+	most := g.AnswerBytes(search.MostRead*g.PassageTokens, search.UsuallyGenerated)
+	f := Finding{What: "generator " + name, Status: StatusOK, Detail: fmt.Sprintf("an answer from %d passages of %d tokens takes %s of memory beside the model, and from %d, the most, %s; %s are allowed (limits.memory), and the machine has %s",
+		search.UsuallyFused, g.PassageTokens, mebibytes(usual), search.MostRead, mebibytes(most), mebibytes(allowed), mebibytes(machine))}
+	if usual > allowed {
 		f.Status = StatusNote
 	}
 	return f

@@ -78,6 +78,9 @@ func mend(f serving.Finding, config configs.Config) string {
 	case "open files":
 		return "ulimit -n 1024, or more"
 	}
+	if strings.HasPrefix(f.What, "generator ") {
+		return "raise limits.memory, or ask with fewer passages (answer.passages)"
+	}
 	return ""
 }
 

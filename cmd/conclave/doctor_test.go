@@ -116,3 +116,30 @@ func TestDoctorTellsMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestDoctorTellsGenerators: what an answer takes, by hand for the shape of a T5-base:
+// 2·12 layers·768 numbers·4 bytes are 73,728 bytes a token, so 5,000 tokens of passages and
+// twice 32 of the answer and 32,128 logits are 373,615,616 bytes.
+func TestDoctorTellsGenerators(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("CONCLAVE_CACHE", t.TempDir())
+	sum := strings.Repeat("0", 64)
+	if err := os.MkdirAll(filepath.Join("experts", "writer"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join("experts", "writer", "expert.yaml"), "format: 1\nname: writer\nkind: generator\nprecision: fp32\ntokenizer: tokenizer.json\n"+
+		"generator: {encoder: encoder.onnx, decoder: decoder.onnx, layers: 12, heads: 12, head_size: 64, vocabulary: 32128, start: 0, passage_tokens: 250, beams: 1}\n"+
+		"files: {tokenizer.json: "+sum+", encoder.onnx: "+sum+", decoder.onnx: "+sum+"}\n")
+	for _, c := range []struct{ memory, status string }{{"512MiB", "ok"}, {"300MiB", "note"}} {
+		write(t, "conclave.yaml", "bundles: experts\nreaders: [writer, nobody]\nlimits: {memory: "+c.memory+", answer_bytes: 1MiB}\n")
+		_, found := examined(t)
+		f := found["generator writer"]
+		if f.Status != serving.Status(c.status) || (f.Mend == "") != (c.status == "ok") || !strings.Contains(f.Detail, "takes 356 MiB") || !strings.Contains(f.Detail, "the most, 883 MiB") {
+			t.Errorf("%s: %+v", c.memory, f)
+		}
+		if f := found["reader nobody"]; f.Status != serving.StatusFails {
+			t.Errorf("%+v", f)
+		}
+	}
+}
