@@ -23,6 +23,9 @@ const settling = 2 * lookEvery
 // Its vectors are published when every passage has them. While another process fills the
 // index, or adds or removes an expert, that is a *HeldError.
 func AddExpert(ctx context.Context, client Requester, index string, encoder collection.PassageEncoder, o collection.BuildOptions) (report Report, err error) {
+	if _, err := describe(encoder); err != nil { // before anything is done
+		return report, err
+	}
 	err = changing(ctx, client, index, "the adding of expert "+encoder.Name(), func(ctx context.Context) (err error) {
 		report, err = addExpert(ctx, client, index, encoder, o)
 		return err

@@ -11,6 +11,7 @@ import (
 	"conclave/bm25"
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/rank"
 )
 
 // FuzzAnswers: whatever a cluster, or what stands in its place, answers is read or
@@ -133,5 +134,22 @@ func TestIndexedOtherwise(t *testing.T) {
 	options.Replace = true
 	if report, err := Build(t.Context(), client, index, Shape{}, &list{passages: changed}, options, ""); err != nil || report.Replaced != 1 || report.There != 2 {
 		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// parted is an expert with a vector for each part of a passage.
+type parted struct{ hashed }
+
+func (parted) Parts() func(string) []rank.Span { return func(string) []rank.Span { return nil } }
+
+// TestPartsAreRefused before the cluster is asked for anything.
+func TestPartsAreRefused(t *testing.T) {
+	e := parted{hashed{name: "granular"}}
+	_, err := Build(t.Context(), nil, "x", Shape{Shards: 1}, &list{}, collection.BuildOptions{Experts: []collection.PassageEncoder{e}}, "")
+	_, again := AddExpert(t.Context(), nil, "x", e, collection.BuildOptions{})
+	for _, err := range []error{err, again} {
+		if err == nil || !strings.Contains(err.Error(), `expert "granular" has a vector for each of several parts`) {
+			t.Error(err)
+		}
 	}
 }

@@ -31,6 +31,11 @@ type Report struct {
 // again. The manifest is written last; until then Open refuses the index. While another
 // process fills the index, or adds or removes an expert, that is a *HeldError.
 func Build(ctx context.Context, client Requester, index string, shape Shape, source collection.Source, o collection.BuildOptions, calibration string) (report Report, err error) {
+	for _, e := range o.Experts { // before anything is done
+		if _, err := describe(e); err != nil {
+			return report, err
+		}
+	}
 	err = changing(ctx, client, index, "indexing", func(ctx context.Context) (err error) {
 		report, err = build(ctx, client, index, shape, source, o, calibration)
 		return err

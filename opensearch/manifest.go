@@ -52,7 +52,7 @@ type Expert struct {
 // describe is an encoder as a manifest has it.
 func describe(e collection.PassageEncoder) (Expert, error) {
 	if e.Parts() != nil {
-		return Expert{}, fmt.Errorf("expert %q has a vector for each of several parts of a passage, which an index of OpenSearch does not hold: leave it out", e.Name())
+		return Expert{}, fmt.Errorf("expert %q has a vector for each of several parts of a passage, and a store has one vector of an expert a passage: leave it out, or keep the passages in a folder", e.Name())
 	}
 	return Expert{Name: e.Name(), Fingerprint: e.Fingerprint(), Dimension: e.Dimension(), Late: e.Late(), Owner: e.Owner()}, nil
 }

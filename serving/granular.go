@@ -39,6 +39,16 @@ func granularityOf(name string) (bundle string, g *granules.Granularity, err err
 	return bundle, &parsed, nil
 }
 
+// ungranular is an error where an expert has a granularity, which a store does not hold.
+func ungranular(names []string) error {
+	for _, name := range names {
+		if strings.Contains(name, granularMark) {
+			return badGranularity("%s has a vector for each part of a passage, and a store has one vector of an expert a passage: leave granularities out, or keep the passages in a folder", name)
+		}
+	}
+	return nil
+}
+
 // Fingerprint is that of the passage encoder and, of an expert with a granularity, of
 // how passages are split.
 func (e *Expert) Fingerprint() string {

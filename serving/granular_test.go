@@ -2,6 +2,7 @@ package serving
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"net/http"
 	"slices"
@@ -142,5 +143,16 @@ func TestGranularNames(t *testing.T) {
 		if _, _, err := granularityOf("x@" + bad); err == nil {
 			t.Errorf("the name x@%s is accepted", bad)
 		}
+	}
+}
+
+// TestStoresHoldNoParts: an expert with a granularity is refused where a store is indexed.
+func TestStoresHoldNoParts(t *testing.T) {
+	if err := ungranular([]string{"base", "health"}); err != nil {
+		t.Error(err)
+	}
+	var refused *ExpertChoiceError
+	if err := ungranular([]string{"base", "base@3"}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "base@3 has a vector for each part") {
+		t.Error(err)
 	}
 }

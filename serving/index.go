@@ -57,6 +57,11 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	if err != nil {
 		return made, err
 	}
+	if o.Config.Store != "" {
+		if err := ungranular(names); err != nil {
+			return made, err
+		}
+	}
 	o.Config.Encoder.Threads = threadsOfOne(o.Config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
 	loaded, err := openFor(o.Config, o.Log, names, stored)
 	if err != nil {
