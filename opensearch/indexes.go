@@ -157,7 +157,7 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 		}
 		find = exactly(v.expert.field(), query, among)
 	} else {
-		near := object{"vector": query, "k": k}
+		near := object{"vector": query, "k": v.kept(k)}
 		if len(v.filter) > 0 {
 			near["filter"] = object{"bool": object{"filter": v.filter}}
 		}
@@ -189,6 +189,13 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 	v.mu.Unlock()
 	v.remember(of, ordinals, scores)
 	return hits, nil
+}
+
+// kept is how many passages the graph of a shard keeps for k hits. All shards together
+// keep as many as the graph of a collection in a folder (ann, defaultEf), so that the
+// recall does not fall with fewer shards.
+func (v vectors) kept(k int) int {
+	return max(k, (max(120, 3*k)+v.store.shards-1)/v.store.shards)
 }
 
 // ask gives a vector its place among those asked. mu is held.
