@@ -76,9 +76,10 @@ func FuzzAnswers(f *testing.F) {
 func TestAnswersThatSayTooLittle(t *testing.T) {
 	for _, answer := range []string{
 		``, `{}`, `[]`, `{"timed_out":false,"hits":{"hits":[]}}`,
-		`{"timed_out":true,"_shards":{"total":3,"failed":0},"hits":{"hits":[]}}`,
-		`{"timed_out":false,"_shards":{"total":3,"failed":1},"hits":{"hits":[]}}`,
-		`{"timed_out":false,"_shards":{"total":3,"failed":0}}`,
+		`{"timed_out":true,"_shards":{"total":3,"successful":3,"failed":0},"hits":{"hits":[]}}`,
+		`{"timed_out":false,"_shards":{"total":3,"successful":2,"failed":1},"hits":{"hits":[]}}`,
+		`{"timed_out":false,"_shards":{"total":3,"successful":3,"failed":0}}`,
+		`{"timed_out":false,"_shards":{"total":3,"successful":2,"failed":0},"hits":{"hits":[]}}`,
 	} {
 		if page, err := parsePage([]byte(answer)); !errors.Is(err, errAnswer) {
 			t.Errorf("%s is %+v, %v", answer, page, err)

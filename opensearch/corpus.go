@@ -142,7 +142,7 @@ func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func
 	var failed error
 	go func() {
 		defer close(counted)
-		answers, err := v.store.multi(ctx, []object{{"size": 0, "track_total_hits": true, "query": object{"bool": object{"filter": narrowed.filter}}}})
+		answers, err := v.store.multiPartly(ctx, []object{{"size": 0, "track_total_hits": true, "query": object{"bool": object{"filter": narrowed.filter}}}})
 		if failed = err; err == nil {
 			n = int(answers[0].total)
 		}

@@ -10,6 +10,7 @@ import (
 	"conclave/ann"
 	"conclave/bm25"
 	"conclave/rank"
+	"conclave/search"
 )
 
 var notANumber = float32(math.NaN())
@@ -28,7 +29,7 @@ type term struct {
 }
 
 // termsOf are the terms of a question, each once, in the order in which they come.
-func termsOf(field, question string) (out []term) {
+func termsOf(field, question string) (out terms) {
 	all := bm25.Analyse(question)
 	if field == fieldPairs {
 		all = bm25.QuestionPairs(question)
@@ -45,12 +46,20 @@ func termsOf(field, question string) (out []term) {
 	return out
 }
 
-func termsQuery(field string, terms []term) object {
-	var should []any
+// terms are those of a question.
+type terms []term
+
+// queries are those of each term.
+func (terms terms) queries(field string) []any {
+	out := []any{}
 	for _, t := range terms {
-		should = append(should, object{"term": object{field: object{"value": t.text, "boost": t.count}}})
+		out = append(out, object{"term": object{field: object{"value": t.text, "boost": t.count}}})
 	}
-	return object{"bool": object{"should": should, "minimum_should_match": 1}}
+	return out
+}
+
+func termsQuery(field string, terms terms) object {
+	return object{"bool": object{"should": terms.queries(field), "minimum_should_match": 1}}
 }
 
 // Search implements search.WordIndex. The same request counts the passages that have each
@@ -83,7 +92,15 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 		w.upperBounds[of] = upperBound(terms, answers[1])
 		w.mu.Unlock()
 	}
-	return hits, nil
+	return hits, partial(answers)
+}
+
+// partial is a *search.PartialError where answers are not of all shards.
+func partial(answers []said) error {
+	if err := lost(answers); err != nil {
+		return &search.PartialError{Reason: "passages are missing: a part of the index has no copy on a node that answers", Err: err}
+	}
+	return nil
 }
 
 // inAll names the count of the passages that have terms at all.
@@ -125,7 +142,7 @@ func (w words) UpperBound(ctx context.Context, question string) (float64, error)
 	if ok || len(terms) == 0 {
 		return known, nil
 	}
-	answers, err := w.store.multi(ctx, []object{counted(w.field, terms)})
+	answers, err := w.store.multiPartly(ctx, []object{counted(w.field, terms)})
 	if err != nil {
 		return 0, err
 	}
@@ -188,7 +205,7 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 	of := v.ask(query)
 	v.mu.Unlock()
 	v.remember(of, ordinals, scores)
-	return hits, nil
+	return hits, partial(answers)
 }
 
 // kept is how many passages the graph of a shard keeps for k hits. All shards together

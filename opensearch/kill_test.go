@@ -57,9 +57,10 @@ func nodesOf(t *testing.T, c *cluster.Cluster) *Client {
 // acknowledged is what a writer of a test knows of its passages: nil of those that it deleted.
 type acknowledged map[string]*corpus.Passage
 
-// TestKilledNodes: nodes are killed one after another, while passages are added, replaced
-// and deleted. No write fails. Afterwards every copy of every shard has each acknowledged
-// passage, in its words and in the vectors of each expert, and none that was deleted.
+// TestKilledNodes: nodes are killed and stopped one after another, while passages are
+// added, replaced and deleted. No write fails. Afterwards every copy of every shard has
+// each acknowledged passage, in its words and in the vectors of each expert, and none that
+// was deleted. In a long test a node is stopped until the cluster goes on without it.
 func TestKilledNodes(t *testing.T) {
 	c := cluster.Start(t, 3)
 	client := nodesOf(t, c)
@@ -102,13 +103,21 @@ func TestKilledNodes(t *testing.T) {
 		})
 	}
 	victims := rand.New(rand.NewPCG(seed, writers))
-	for round := range rounds(t, 2) {
+	const few = 2
+	many := rounds(t, few)
+	for round := range many {
 		time.Sleep(time.Second)
-		victim := victims.IntN(3)
-		if err := c.Kill(victim); err != nil {
+		victim, away, apart := victims.IntN(3), c.Kill, 2*time.Second // writes go on without it
+		if round%2 == 1 {
+			away = c.Stop
+			if many > few {
+				apart = 45 * time.Second
+			}
+		}
+		if err := away(victim); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Second) // writes go on without it
+		time.Sleep(apart)
 		if err := c.Mend(t.Context()); err != nil {
 			t.Fatalf("round %d, node %d: %v", round, victim, err)
 		}

@@ -24,6 +24,17 @@ type said struct {
 	hits    []found
 	total   int64            // of passages that match, where they were counted
 	buckets map[string]int64 // passages by the name of a filter
+	lost    error            // nil: it is of all shards; else of those that have a copy
+}
+
+// lost is the error of an answer that some shards are not part of.
+func lost(answers []said) error {
+	for _, a := range answers {
+		if a.lost != nil {
+			return a.lost
+		}
+	}
+	return nil
 }
 
 // byScore orders hits as rankings are: equal scores by their ids.
@@ -36,6 +47,15 @@ const answering = 20 * time.Millisecond
 // index (dfs): with those of its shards alone every score would be another. An answer that
 // is not of all shards is an error.
 func (s *Store) multi(ctx context.Context, searches []object) ([]said, error) {
+	answers, err := s.multiPartly(ctx, searches)
+	if err == nil {
+		err = lost(answers)
+	}
+	return answers, err
+}
+
+// multiPartly is multi of the shards that have a copy: an answer says that others lack.
+func (s *Store) multiPartly(ctx context.Context, searches []object) ([]said, error) {
 	if len(searches) == 0 {
 		return nil, nil
 	}
@@ -74,7 +94,7 @@ func (s *Store) multi(ctx context.Context, searches []object) ([]said, error) {
 		out, err := parseSearches(answer, len(searches))
 		// A node that ends in the middle fails the searches that it took part in, and they
 		// find other copies when they are asked again.
-		if again || !errors.Is(err, errAnswer) || ctx.Err() != nil {
+		if again || ctx.Err() != nil || err != nil && !errors.Is(err, errAnswer) || err == nil && lost(out) == nil {
 			return out, err
 		}
 	}
@@ -120,8 +140,11 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 		case r.Hits == nil:
 			return nil, fmt.Errorf("%w: no hits", errAnswer)
 		}
-		if err := r.whole(); err != nil {
-			return nil, err
+		if err := r.searched(); err != nil {
+			if r.Shards == nil || r.TimedOut || r.Shards.Successful <= 0 {
+				return nil, err
+			}
+			out[i].lost = err
 		}
 		if r.Hits.Total != nil {
 			out[i].total = r.Hits.Total.Value

@@ -78,7 +78,7 @@ func (r *request) search(ctx context.Context, query object, k int, fields []stri
 	if len(fields) == 0 {
 		find["_source"] = false
 	}
-	answers, err := r.store.multi(ctx, append([]object{find}, more...))
+	answers, err := r.store.multiPartly(ctx, append([]object{find}, more...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,7 +139,7 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) error {
 		searches = append(searches, r.codesOf(x, missing))
 		take = append(take, func(s said) error { return r.takeCodes(x, missing, s) })
 	}
-	answers, err := r.store.multi(ctx, searches)
+	answers, err := r.store.multiPartly(ctx, searches)
 	if err != nil {
 		return ctx.Err()
 	}
@@ -156,7 +156,8 @@ func (r *request) scoring(of asked, ordinals []rank.Ordinal) object {
 	these := object{"ids": object{"values": r.table.of(ordinals)}}
 	var query object
 	if of.field == fieldWords || of.field == fieldPairs {
-		query = object{"bool": object{"must": termsQuery(of.field, termsOf(of.field, of.question)), "filter": these}}
+		// Without the words, too: who is not found is not there.
+		query = object{"bool": object{"should": termsOf(of.field, of.question).queries(of.field), "filter": these, "minimum_should_match": 0}}
 	} else {
 		r.mu.Lock()
 		query = exactly(of.field, r.queries[of], these)
@@ -165,7 +166,8 @@ func (r *request) scoring(of asked, ordinals []rank.Ordinal) object {
 	return object{"size": len(ordinals), "query": query, "track_total_hits": false, "_source": false}
 }
 
-// scored takes the answer of scoring: a passage without the words has the score 0.
+// scored takes the answer of scoring. A passage that is not there, or in a shard that is
+// not, has no score.
 func (r *request) scored(of asked, ordinals []rank.Ordinal, s said) {
 	scores := make([]float32, len(ordinals))
 	byID := make(map[string]float32, len(s.hits))
@@ -176,10 +178,10 @@ func (r *request) scored(of asked, ordinals []rank.Ordinal, s said) {
 	for i, id := range r.table.of(ordinals) {
 		score, ok := byID[id]
 		switch {
-		case dense && ok:
-			scores[i] = product(score)
+		case !ok && (dense || s.lost != nil):
+			scores[i] = notANumber
 		case dense:
-			scores[i] = notANumber // it was deleted
+			scores[i] = product(score)
 		default:
 			scores[i] = score
 		}
@@ -190,7 +192,7 @@ func (r *request) scored(of asked, ordinals []rank.Ordinal, s said) {
 // score writes the scores of passages, and fetches those that are not there.
 func (r *request) score(ctx context.Context, of asked, ordinals []rank.Ordinal, out []float32) error {
 	if missing := r.lacking(of, ordinals); len(missing) > 0 {
-		answers, err := r.store.multi(ctx, []object{r.scoring(of, missing)})
+		answers, err := r.store.multiPartly(ctx, []object{r.scoring(of, missing)})
 		if err != nil {
 			return err
 		}
@@ -261,7 +263,7 @@ func (r *request) fetchCodes(ctx context.Context, x Expert, ordinals []rank.Ordi
 	if len(missing) == 0 {
 		return nil
 	}
-	answers, err := r.store.multi(ctx, []object{r.codesOf(x, missing)})
+	answers, err := r.store.multiPartly(ctx, []object{r.codesOf(x, missing)})
 	if err != nil {
 		return err
 	}

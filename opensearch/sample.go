@@ -31,7 +31,7 @@ func (c *Corpus) ReadSample(ctx context.Context) error {
 		return nil
 	}
 	store := c.Store()
-	answers, err := store.multi(ctx, []object{{
+	answers, err := store.multiPartly(ctx, []object{{
 		"size": sampled, "_source": false, "docvalue_fields": []string{fieldBytes},
 		"query": object{"function_score": object{"random_score": object{"seed": 13, "field": fieldID}, "boost_mode": "replace"}},
 	}})

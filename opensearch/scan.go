@@ -44,7 +44,7 @@ func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
 		return nil, err
 	}
 	scan := &Scan{ctx: ctx, store: s, query: query, total: -1}
-	answer, err := s.ask(ctx, "POST", s.path("/_search/point_in_time?keep_alive="+pageAlive), nil, wholly)
+	answer, err := s.ask(ctx, "POST", s.path("/_search/point_in_time?keep_alive="+pageAlive), nil, searchedWholly)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ type page struct {
 
 // parsePage reads the answer to a search that sorts by id.
 func parsePage(answer []byte) (p page, err error) {
-	if err := wholly(answer); err != nil {
+	if err := searchedWholly(answer); err != nil {
 		return p, err
 	}
 	var got struct {

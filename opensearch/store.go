@@ -215,8 +215,8 @@ func isJSON(answer []byte) error {
 	return nil
 }
 
-// wholly is an error where an answer says that some shards did not take part: the
-// cluster says so with status 200.
+// wholly is an error where an answer of all copies says that some failed: the cluster says
+// so with status 200. A copy that is on no node has nothing to answer.
 func wholly(answer []byte) error {
 	var of taken
 	if err := json.Unmarshal(answer, &of); err != nil {
@@ -229,9 +229,31 @@ func wholly(answer []byte) error {
 type taken struct {
 	TimedOut bool `json:"timed_out"`
 	Shards   *struct {
-		Total  int `json:"total"`
-		Failed int `json:"failed"`
+		Total      int `json:"total"`
+		Successful int `json:"successful"`
+		Failed     int `json:"failed"`
 	} `json:"_shards"`
+}
+
+// searched is an error where an answer is not of all shards. One that has no copy counts
+// in the total alone, and not as failed.
+func (t taken) searched() error {
+	if err := t.whole(); err != nil {
+		return err
+	}
+	if missing := t.Shards.Total - t.Shards.Successful; missing > 0 {
+		return fmt.Errorf("%w: %d of %d shards have no copy", errAnswer, missing, t.Shards.Total)
+	}
+	return nil
+}
+
+// searchedWholly is searched of an answer.
+func searchedWholly(answer []byte) error {
+	var of taken
+	if err := json.Unmarshal(answer, &of); err != nil {
+		return fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	return of.searched()
 }
 
 // whole is an error where not all did.

@@ -37,6 +37,9 @@ func (a *answer) complete(ctx context.Context) error {
 	lists := make([][]rank.Hit, len(a.findings))
 	for i, f := range a.findings {
 		lists[i] = f.hits
+		if f.status == StatusOK && f.lacks != nil {
+			a.degraded = append(a.degraded, Missing{Source: f.source.name(), Reason: f.lacks.Reason})
+		}
 	}
 	if err := a.table.Reset(lists); err != nil {
 		return err

@@ -36,10 +36,21 @@ type Ensemble interface {
 	EnsembleMembers() int
 }
 
+// PartialError is the error beside hits that are not of all passages: the others could
+// not be searched. They count, and the answer names their source under Degraded.
+type PartialError struct {
+	Reason string // for the user
+	Err    error
+}
+
+func (e *PartialError) Error() string { return e.Reason + ": " + e.Err.Error() }
+func (e *PartialError) Unwrap() error { return e.Err }
+
 // VectorIndex holds the passages' vectors of one expert.
 type VectorIndex interface {
 	// Search returns the k passages with the highest inner products, in
-	// rank.Compare's order; exact asks for all of them to be compared.
+	// rank.Compare's order; exact asks for all of them to be compared. With a
+	// *PartialError they are not of all passages.
 	Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error)
 	// Scores writes to out the exact inner products of query with the stored
 	// vectors of the passages.
@@ -55,7 +66,8 @@ type PartIndex interface {
 }
 
 // WordIndex is BM25, over words or over phrases: pairs of words that follow each
-// other. Only passages that have a term of the question are hits.
+// other. Only passages that have a term of the question are hits. With a *PartialError
+// they are not of all passages.
 type WordIndex interface {
 	Search(ctx context.Context, question string, k int) ([]rank.Hit, error)
 	// Scores writes to out the passages' scores, 0 where no term matches.

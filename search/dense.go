@@ -64,7 +64,8 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 		k = max(k, x.Info.Calibration.Depth)
 	}
 	err = p.search(ctx, f, func() (err error) {
-		if f.hits, err = vectors.Search(ctx, question, k, p.exact); err != nil {
+		f.hits, err = vectors.Search(ctx, question, k, p.exact)
+		if err = f.partly(err); err != nil {
 			return fmt.Errorf("searching the vectors: %w", err)
 		}
 		return checkHits(f.hits, p.view.Passages().Ordinals())

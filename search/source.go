@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 
 	"conclave/corpus"
 	"conclave/fusion"
@@ -51,7 +52,8 @@ type finding struct {
 	reason string // for the user, when the status is not ok
 	cause  error  // for the log, likewise
 	took   Took
-	cut    bool // only the beginning of the question was read
+	cut    bool          // only the beginning of the question was read
+	lacks  *PartialError // of hits that are not of all passages
 
 	hits []rank.Hit
 	// score writes to out the true scores of passages for the question. A source that
@@ -74,6 +76,17 @@ type finding struct {
 
 	familiarity *float64  // nil: no method asked, or the source has no domain
 	gate        []float32 // the probability of each domain of the source's head; nil: it has none
+}
+
+// partly takes what came beside hits that are not of all passages, and gives what else
+// went wrong.
+func (f *finding) partly(err error) error {
+	var partial *PartialError
+	if errors.As(err, &partial) {
+		f.lacks = partial
+		return nil
+	}
+	return err
 }
 
 // certainty is how certain an expert is of its hits for this question.

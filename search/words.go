@@ -60,7 +60,8 @@ func (p *pass) searchWords(ctx context.Context, f *finding, index WordIndex, mor
 		return index.Explain(ctx, p.question, passage)
 	}
 	return p.search(ctx, f, func() (err error) {
-		if f.hits, err = index.Search(ctx, p.question, p.candidates); err != nil {
+		f.hits, err = index.Search(ctx, p.question, p.candidates)
+		if err = f.partly(err); err != nil {
 			return fmt.Errorf("searching the %s: %w", f.source.name(), err)
 		}
 		f.hits = f.hits[:min(len(f.hits), p.candidates)]

@@ -68,7 +68,7 @@ func store(t *testing.T, c *cluster.Cluster, index string) string {
 }
 
 // TestClusterKilledIndexing: conclave itself is killed at random while it indexes into a
-// cluster, and while it exports. Run again, each goes on, and the content is that of a
+// cluster, while it exports, and while it imports. Run again, each goes on, and the content is that of a
 // collection in a folder in the end: of an export byte for byte, and of vectors that are
 // encoded anew, in other batches, within 1e-5.
 func TestClusterKilledIndexing(t *testing.T) {
@@ -102,6 +102,20 @@ func TestClusterKilledIndexing(t *testing.T) {
 			t.Logf("an undisturbed one takes %v; %d were killed", whole, kills)
 			s.command(append(args, disturbed)...)
 			back := filepath.Join(t.TempDir(), "back")
+			for range clusterRounds(t, 2) {
+				cmd := exec.Command(s.path, "import", "--from", disturbed, "--collection", back)
+				cmd.Dir, cmd.Env = s.dir, environment()
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Duration(random.Int64N(int64(whole) / 3)))
+				_ = cmd.Process.Kill()
+				if cmd.Wait() == nil { // it was faster
+					if err := os.RemoveAll(back); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
 			s.command("import", "--from", disturbed, "--collection", back)
 			want, got := s.exported("c"), s.exported(back)
 			if len(want) != 3 {
@@ -163,13 +177,19 @@ type asking struct {
 	took     []time.Duration
 	asked    int // before took
 	degraded int
-	wrong    []string // answers that are none
+	right    map[string]string // by question: its answer while all nodes were there
+	other    int               // answers that are not the right one
+	wrong    []string          // answers that are none
 }
+
+// distinct is how many questions are asked again and again.
+const distinct = 60
 
 // ask asks questions until ended, one after the other.
 func (a *asking) ask(p *process, random *rand.Rand, ended *atomic.Bool) {
 	for !ended.Load() {
-		body := fmt.Sprintf(`{"question":"which lamp burns in house%d near river%d?","k":5,"timeout_ms":10000}`, random.IntN(600), random.IntN(40))
+		n := random.IntN(distinct)
+		body := fmt.Sprintf(`{"question":"which lamp burns in house%d near river%d?","k":5,"timeout_ms":10000}`, n*7, n%40)
 		start := time.Now()
 		status, answer, err := p.send(http.MethodPost, "/v1/search", body)
 		took := time.Since(start)
@@ -179,8 +199,20 @@ func (a *asking) ask(p *process, random *rand.Rand, ended *atomic.Bool) {
 		}
 		a.mu.Lock()
 		a.took = append(a.took, took)
-		if len(response.Degraded) > 0 {
+		var said strings.Builder
+		for _, r := range response.Results {
+			fmt.Fprintf(&said, "%s %.4f ", r.ID, r.Score)
+		}
+		switch right := a.right[body]; {
+		case len(response.Degraded) > 0:
 			a.degraded++
+		case right == "":
+			a.right[body] = said.String()
+		case right != said.String():
+			a.other++
+			if a.other < 4 {
+				a.wrong = append(a.wrong, fmt.Sprintf("%s is answered with %s, and was with %s", body, &said, right))
+			}
 		}
 		if err != nil || status != http.StatusOK || len(response.Results) != 5 {
 			a.wrong = append(a.wrong, fmt.Sprintf("after %v: status %d, %v: %.300s", took, status, err, answer))
@@ -200,16 +232,17 @@ func (a *asking) report(t *testing.T, what string) {
 		return
 	}
 	a.asked += len(a.took)
-	t.Logf("%s: %d questions, %d without a source, median %v, p99 %v, longest %v", what, len(a.took), a.degraded,
+	t.Logf("%s: %d questions, %d without a source, %d answered otherwise, median %v, p99 %v, longest %v", what, len(a.took), a.degraded, a.other,
 		a.took[len(a.took)/2], a.took[len(a.took)*99/100], a.took[len(a.took)-1])
 	for _, w := range a.wrong[:min(len(a.wrong), 5)] {
 		t.Errorf("%s: %s", what, w)
 	}
-	a.took, a.degraded, a.wrong = nil, 0, nil
+	a.took, a.degraded, a.other, a.wrong = nil, 0, 0, nil
 }
 
-// TestClusterFails: questions are answered while nodes are killed and while one hangs.
-// Without the client's hedging, those that a hung node takes part in would wait for some
+// TestClusterFails: questions are answered, and as before, while nodes are killed and while
+// one hangs. When all are gone they fail, and are answered by the same server when the
+// nodes are back. Without the client's hedging, those that a hung node takes part in would wait for some
 // 25 s, and ten are allowed: nodes that were just started are slow.
 func TestClusterFails(t *testing.T) {
 	c := cluster.Start(t, 3)
@@ -220,7 +253,7 @@ func TestClusterFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := s.serve("", "--store", address, "--read-only")
-	a := &asking{}
+	a := &asking{right: map[string]string{}}
 	var ended atomic.Bool
 	var group sync.WaitGroup
 	const seed, askers = 9, 2
@@ -258,6 +291,22 @@ func TestClusterFails(t *testing.T) {
 	ended.Store(true)
 	group.Wait()
 	a.report(t, "the last ones")
+
+	for i := range c.URLs {
+		if err := c.Kill(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const question = `{"question":"which lamp burns in house7 near river1?","k":5,"timeout_ms":10000}`
+	if status, answer, err := p.send(http.MethodPost, "/v1/search", question); err != nil || status != http.StatusServiceUnavailable {
+		t.Errorf("without a node: status %d, %v: %.300s", status, err, answer)
+	}
+	if err := c.Mend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if status, answer, err := p.send(http.MethodPost, "/v1/search", question); err != nil || status != http.StatusOK {
+		t.Errorf("when all are back: status %d, %v: %.300s", status, err, answer)
+	}
 	_, metrics, err := p.send(http.MethodGet, "/metrics", "")
 	if err != nil || !bytes.Contains(metrics, []byte(`operation="msearch",outcome="overtaken"`)) {
 		t.Errorf("/metrics has no request that was overtaken: %v", err)
@@ -266,4 +315,61 @@ func TestClusterFails(t *testing.T) {
 	if a.asked < 50 {
 		t.Errorf("only %d questions were asked", a.asked)
 	}
+}
+
+// TestClusterLostShard: a shard whose only copy is on a node that was killed is missed by
+// every source, which the answer says of each; what the others have is found and scored.
+// The server is not ready meanwhile, and answers wholly when the node is back.
+func TestClusterLostShard(t *testing.T) {
+	c := cluster.Start(t, 3)
+	s := newSite(t, "", []string{"base", "other"}, "base,other", clusterLines(300))
+	address := store(t, c, "lost-shard")
+	s.command("export", "--collection", "c", "--to", address, "--cluster-replicas", "0")
+	p := s.serve("", "--store", address, "--read-only")
+	ask := func() (r search.Response) {
+		t.Helper()
+		p.get(http.MethodPost, "/v1/search", `{"question":"which lamp burns near river7?","k":300,"candidates":300,"fusion":"sum","timeout_ms":10000}`, http.StatusOK, &r)
+		return r
+	}
+	whole := ask()
+	if len(whole.Degraded) > 0 || len(whole.Results) != 300 {
+		t.Fatalf("%d results, without %+v", len(whole.Results), whole.Degraded)
+	}
+	if err := c.Kill(1); err != nil {
+		t.Fatal(err)
+	}
+	got := ask()
+	named := map[string]bool{}
+	for _, m := range got.Degraded {
+		named[m.Source] = strings.Contains(m.Reason, "passages are missing")
+	}
+	if len(named) != 3 || !named["bm25"] || !named["base"] || !named["other"] {
+		t.Errorf("named: %+v", got.Degraded)
+	}
+	if n := len(got.Results); n < 100 || n >= 300 {
+		t.Errorf("%d passages are found", n)
+	}
+	for _, r := range got.Results {
+		for _, x := range r.Contributions {
+			if x.Score == nil || *x.Score == 0 {
+				t.Errorf("passage %s has no score by %s", r.ID, x.Source)
+			}
+		}
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		status, answer, err := p.send(http.MethodGet, "/readyz", "")
+		if err == nil && status == http.StatusServiceUnavailable && bytes.Contains(answer, []byte("a shard of the index has no copy")) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("/readyz: %d, %v, %s", status, err, answer)
+		}
+	}
+	if err := c.Mend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if again := ask(); len(again.Degraded) > 0 || len(again.Results) != 300 {
+		t.Errorf("when the node is back: %d results, without %+v", len(again.Results), again.Degraded)
+	}
+	p.stop()
 }
