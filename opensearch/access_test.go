@@ -107,6 +107,7 @@ Wf86aX6PepsntZv2GYlA5UpabfT2EZICICpJ5h/iI+i341gBmLiAFQOyTDT+/wQc
 // TestRefusedAtStart: what a server or a command must not begin with it refuses before
 // anything else, and says both what is there and what is needed. No error has a secret.
 func TestRefusedAtStart(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, 3)
 	clean := nodesOf(t, c)
 	index := testIndex(t, clean, "refused-at-start")
@@ -270,6 +271,7 @@ func hasNoSecret(t *testing.T, err error) {
 // TestReadOnlyUser: who may only read searches; a command that writes, and a write, is
 // refused without the secret.
 func TestReadOnlyUser(t *testing.T) {
+	t.Parallel()
 	c := cluster.Start(t, 3)
 	clean := nodesOf(t, c)
 	index := testIndex(t, clean, "read-only-user")

@@ -108,6 +108,7 @@ func TestAnswersThatSayTooLittle(t *testing.T) {
 // TestIndexedOtherwise: passages are not added by other encoders than those of the index,
 // and another passage of the same id is a clash.
 func TestIndexedOtherwise(t *testing.T) {
+	t.Parallel()
 	client := testClient(t)
 	index := testIndex(t, client, "write-refused")
 	one := hashed{name: "one"}

@@ -105,6 +105,7 @@ func behind(t *testing.T, f *faulty) Requester {
 // faults, ends with the content of an undisturbed one; what was encoded more than once is
 // a batch for each interruption at most.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	clean := testClient(t)
 	index := testIndex(t, clean, "write-interrupted")
 	const seed, count, most = 11, 900, 7
@@ -254,6 +255,7 @@ func written(t *testing.T, index string, given []corpus.Passage, clean Requester
 // TestNothingAcknowledgedIsLost: behind faults, what writers were told is what is there
 // in the end, in texts, vectors and words.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
+	t.Parallel()
 	clean := testClient(t)
 	index := testIndex(t, clean, "write-acknowledged")
 	const seed, hands, rounds = 5, 4, 25
@@ -348,6 +350,7 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 // TestConditions: of writers that count up one passage, each by the version that it read,
 // none undoes what another did; a passage that must not be there is made once.
 func TestConditions(t *testing.T) {
+	t.Parallel()
 	clean := testClient(t)
 	index := testIndex(t, clean, "write-conditions")
 	const hands, each = 4, 8

@@ -10,6 +10,7 @@ import (
 
 // TestLook: what others do with an index is seen: a calibration, and that it was made anew.
 func TestLook(t *testing.T) {
+	t.Parallel()
 	client := testClient(t)
 	index := testIndex(t, client, "look")
 	options := collection.BuildOptions{Words: bm25.DefaultParams()}

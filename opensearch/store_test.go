@@ -139,6 +139,7 @@ func testIndex(t *testing.T, client Requester, name string) string {
 // TestRoundTrip: what an embedded collection has is the same after a way into a cluster
 // and back: passages, vectors and codes byte for byte.
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	client := testClient(t)
 	index := testIndex(t, client, "write-round-trip")
 	experts := []hashed{{name: "plain"}, {name: "to-kens", late: true}, {name: "second"}, {name: "head", owner: "plain"}}

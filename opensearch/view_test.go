@@ -122,6 +122,7 @@ func settled(t *testing.T, v search.View, hits []rank.Hit) []rank.Hit {
 // words, phrases and late interaction to the last bit, inner products nearly so; with and
 // without a filter.
 func TestIndexesAreEqual(t *testing.T) {
+	t.Parallel()
 	experts := []hashed{{name: "plain"}, {name: "tokens", late: true}, {name: "head", owner: "plain"}}
 	const n = 1500
 	farCorpus, nearCorpus := both(t, "view-equal", tagged(3, n), experts...)

@@ -249,7 +249,9 @@ func (w *Writer) encode(ctx context.Context, all []*attempt) error {
 
 // Passage reads a passage as it was acknowledged last, with its version.
 func (w *Writer) Passage(id string) (p corpus.Passage, version string, ok bool, err error) {
-	there, err := w.store.get(context.Background(), []string{id}, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
+	ctx, cancel := context.WithTimeout(context.Background(), opening)
+	defer cancel()
+	there, err := w.store.get(ctx, []string{id}, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
 	if err != nil || !there[0].found {
 		return p, "", false, err
 	}

@@ -13,26 +13,28 @@ var shared = struct {
 	err     error
 }{}
 
+// without is the variable by which tests that need a cluster are left out.
+const without = "CONCLAVE_TEST_NO_CLUSTER"
+
 // Start is a cluster with so many nodes, all there and every shard assigned. The tests
 // of one process share it, one after another and with the same number of nodes, and
-// each uses indexes of its own. Where it cannot be had the test is skipped, and says
-// what to install.
+// each uses indexes of its own. Where it cannot be had the test fails and says what to
+// install, unless CONCLAVE_TEST_NO_CLUSTER is set: then it is skipped.
 func Start(tb testing.TB, nodes int) *Cluster {
 	tb.Helper()
 	if testing.Short() {
 		tb.Skip("starts a cluster of OpenSearch")
 	}
+	if os.Getenv(without) != "" {
+		tb.Skipf("%s: no cluster of OpenSearch", without)
+	}
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.cluster == nil && shared.err == nil {
-		if _, shared.err = install(tb.Context()); shared.err == nil {
-			if shared.cluster, shared.err = Launch(tb.Context(), os.TempDir(), nodes); shared.err != nil {
-				tb.Fatal(shared.err)
-			}
-		}
+		shared.cluster, shared.err = Launch(tb.Context(), os.TempDir(), nodes)
 	}
 	if shared.cluster == nil {
-		tb.Skipf("SKIPPED, not tested: no cluster of OpenSearch: %v", shared.err)
+		tb.Fatalf("no cluster of OpenSearch, which this test needs (%s=1 leaves such tests out): %v", without, shared.err)
 	}
 	if len(shared.cluster.nodes) != nodes {
 		tb.Fatalf("another test of this process has a cluster of %d nodes, this one wants %d", len(shared.cluster.nodes), nodes)
