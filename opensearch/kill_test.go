@@ -202,8 +202,9 @@ func checkCopies(t *testing.T, client *Client, index string, experts []collectio
 				t.Fatalf("a copy is not there: %+v", one)
 			}
 			shards++
-			ask := func(name string, query object) {
-				body, err := json.Marshal(object{"query": query, "size": 10000, "_source": false})
+			codes := map[string]json.RawMessage{}
+			ask := func(name string, query object, fields ...string) {
+				body, err := json.Marshal(object{"query": query, "size": 10000, "_source": append([]string{fieldID}, fields...)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -211,8 +212,9 @@ func checkCopies(t *testing.T, client *Client, index string, experts []collectio
 					Shards struct{ Total, Successful int } `json:"_shards"`
 					Hits   struct {
 						Hits []struct {
-							ID    string  `json:"_id"`
-							Score float64 `json:"_score"`
+							ID     string  `json:"_id"`
+							Score  float64 `json:"_score"`
+							Source source  `json:"_source"`
 						}
 					}
 				}
@@ -225,6 +227,9 @@ func checkCopies(t *testing.T, client *Client, index string, experts []collectio
 				}
 				for _, hit := range answer.Hits.Hits {
 					found[name][hit.ID] = hit.Score
+					for _, field := range fields {
+						codes[hit.ID] = hit.Source[field]
+					}
 				}
 			}
 			ask("words", object{"match": object{fieldWords: "common"}})
@@ -234,8 +239,24 @@ func checkCopies(t *testing.T, client *Client, index string, experts []collectio
 				if err != nil {
 					t.Fatal(err)
 				}
-				ask("field of "+x.Name, object{"exists": object{"field": x.field()}})
-				if !x.Late {
+				if x.Late {
+					ask("codes of "+x.Name, object{"match_all": object{}}, x.field())
+					for id, got := range codes {
+						p := want[id]
+						vectors, err := e.EncodePassages(t.Context(), []corpus.Passage{p})
+						if err != nil {
+							t.Fatal(err)
+						}
+						right, err := appendVectors(nil, []Expert{x}, vectorsOf{x.Name: vectors[0]})
+						if err != nil {
+							t.Fatal(err)
+						}
+						if string(right) != fmt.Sprintf("%q:%s,", x.field(), got) {
+							t.Errorf("copies %s, codes of %s: %s has %s, and not %s", kind, x.Name, id, got, right)
+						}
+					}
+				} else {
+					ask("field of "+x.Name, object{"exists": object{"field": x.field()}})
 					ask("graph of "+x.Name, object{"knn": object{x.field(): object{"vector": probe, "k": 10000}}})
 					ask("vectors of "+x.Name, object{"script_score": object{"query": object{"match_all": object{}}, "script": object{
 						"lang": "knn", "source": "knn_score", "params": object{"field": x.field(), "query_value": probe, "space_type": "innerproduct"}}}})
