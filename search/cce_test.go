@@ -32,7 +32,7 @@ func TestCCE(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodCCE), MinConfidence: .01})
-		if got.Confidence == nil || *got.Confidence != printed(*want.Confidence) {
+		if got.Confidence == nil || *got.Confidence != printed(*want.Confidence) || got.Basis != BasisCalibrated {
 			t.Errorf("chosen %v: confidence %v, want %v", c.chosen, got.Confidence, *want.Confidence)
 		}
 		for i, r := range got.Results {
@@ -59,6 +59,7 @@ func TestCCERefused(t *testing.T) {
 		{"C", 0, Request{Question: question, Fusion: cce}, "needs_experts"},
 		{"ABC", 0, Request{Question: question, Fusion: cce, MinConfidence: .5}, "needs_calibration"},
 		{"ABC", .3, Request{Question: question, Fusion: cce, MinConfidence: .5, Experts: &[]string{"A", "C"}}, "needs_calibration"},
+		{"ABC", .3, Request{Question: question, Fusion: cce, MinConfidence: .5, Sharpness: 3}, "needs_calibration"},
 	} {
 		s := newStage(c.stage, 60)
 		s.config.Defaults.CCE.Temperature = c.temperature
@@ -99,6 +100,9 @@ func TestCCEOfNamedExperts(t *testing.T) {
 			r.Fusion, r.Weights, r.K = methodsOf(fusion.MethodHybrid), map[string]float64{WordSource: 0}, 60
 		}
 		got := s.ask(t, r)
+		if got.Basis != "" {
+			t.Errorf("%s: the basis of the confidence is %q, and nobody fitted it", name, got.Basis)
+		}
 		scores := map[string]float64{}
 		for _, item := range want.Items {
 			scores[s.library.shelf.passages[item.Ordinal].ID] = printed(item.Score)

@@ -73,7 +73,7 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, r *fusion.Ranking
 		switch {
 		case m.Gated:
 			out.Basis = a.defaults.ChancesBasis
-		case m.Granular && a.defaults.CCE.Temperature == 0:
+		case m.Granular && !a.fittedCCE(a.plan):
 			out.Basis = "" // nobody fitted it
 		}
 	}

@@ -239,16 +239,14 @@ func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words 
 	if m.NeedsDense && len(experts) == 0 && len(*wrong) == 0 {
 		wrong.add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
 	}
-	granular := func(at int) bool { return l.experts[at].granular }
-	if m.Granular && !p.named && len(experts) > 0 && !slices.ContainsFunc(experts, granular) {
+	if m.Granular && !p.named && len(experts) > 0 && !slices.ContainsFunc(experts, func(at int) bool { return l.experts[at].granular }) {
 		wrong.add("needs_experts", pointer, "fusion method %q needs experts that have vectors of parts of passages, and there are none: name the experts among which it is to choose", m.asked)
 	}
-	granularAlone := !p.named || !slices.ContainsFunc(experts, func(at int) bool { return !granular(at) })
 	if m.Gated && l.defaults.Gate == nil {
 		wrong.add("needs_calibration", pointer, "fusion method %q needs what is fitted when a collection is calibrated, and this one is not: use %s or %s",
 			m.asked, fusion.MethodRRF, fusion.MethodSum)
 	}
-	if sure := m.Gated && l.defaults.Chances != nil || m.NeedsDense && m.Confidence && !m.OnlyAmong || m.Granular && granularAlone && l.defaults.CCE.Temperature > 0; p.minConfidence > 0 && !sure {
+	if sure := m.Gated && l.defaults.Chances != nil || m.NeedsDense && m.Confidence && !m.OnlyAmong || m.Granular && l.fittedCCE(p); p.minConfidence > 0 && !sure {
 		wrong.add("needs_calibration", "/min_confidence",
 			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: leave it out, or have the collection calibrated", m.asked)
 	}
@@ -271,6 +269,13 @@ func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words 
 			`fusion method %q weights experts by how sure they are, which needs an ensemble and a calibration; without: %s. Calibrate them, name only others in "experts", or use %s or %s`,
 			m.asked, list(without), fusion.MethodRRF, fusion.MethodSum)
 	}
+}
+
+// fittedCCE reports whether the confidence of cce is what was calibrated: that of the surest
+// granularity.
+func (l *lineUp) fittedCCE(p *plan) bool {
+	other := func(at int) bool { return !l.experts[at].granular }
+	return l.defaults.CCE.Temperature > 0 && p.sharpness == 0 && (!p.named || !slices.ContainsFunc(p.experts, other))
 }
 
 // checkWeights refuses weights of what is no source, or is not weighted by requests.

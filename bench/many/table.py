@@ -12,7 +12,7 @@ import sys
 B = "base-int8"
 KB = {"passage": 2.1, "1": 10.4, "3": 4.2, "5": 2.9, "75t": 4.7, "125t": 3.3, "250t": 2.1, "late": 9.5, "words": 0.6}
 SEVEN = "medquad, policy, fairytale, amazon, covid, wiki, nq"
-CALIBRATED, FIRST = ", calibrated on other folds", ", temperature 0.1"
+CALIBRATED, FIRST, SUM = ", calibrated on other folds", ", temperature 0.1", ", sharpness 3"
 
 
 def kb(*parts):
@@ -33,7 +33,8 @@ ROWS = (
     ("plain sum of {1, passage}", f"sum of {B}@1, {B}", "sum 1,passage", 1, 2, kb("1", "passage")),
     ("CCE {1, passage}, T 0.1", f"CCE of {B}@1, {B}{FIRST}", "cce 1,passage", 1, 2, kb("1", "passage")),
     ("CCE {1, passage}, calibrated", f"CCE of {B}@1, {B}{CALIBRATED}", None, 1, 2, kb("1", "passage")),
-    ("CCE {1, passage}, weighted sum", f"CCE of {B}@1, {B}, weighted sum", None, 1, 2, kb("1", "passage")),
+    ("CCE {1, passage}, weighted sum: sharpness 1", f"CCE of {B}@1, {B}, weighted sum", None, 1, 2, kb("1", "passage")),
+    ("CCE {1, passage}, sharpness 3", f"CCE of {B}@1, {B}{SUM}", "cce sum 1,passage", 1, 2, kb("1", "passage")),
     ("CCE {1, 3, passage}, T 0.1", f"CCE of {B}@1, {B}@3, {B}{FIRST}", "cce 1,3,passage", 1, 3, kb("1", "3", "passage")),
     ("CCE {1, 3, passage}, calibrated", f"CCE of {B}@1, {B}@3, {B}{CALIBRATED}", None, 1, 3, kb("1", "3", "passage")),
     ("CCE {1, 3, 5}, T 0.1", f"CCE of {B}@1, {B}@3, {B}@5{FIRST}", "cce 1,3,5", 1, 3, kb("1", "3", "5")),
@@ -42,15 +43,22 @@ ROWS = (
     ("CCE {75, 125, 250 tokens}, calibrated", f"CCE of {B}@75t, {B}@125t, {B}@250t{CALIBRATED}", None, 1, 3, kb("75t", "125t", "250t")),
     ("DESIRE-ME", "desire-me", "desire-me alone", 1, 1, kb("passage")),
     ("plain sum of the seven specialists", f"sum of {SEVEN}", "sum 7", 7, 7, kb(*SPECIALISTS)),
-    ("MUF, the ensembles of 2026-11-22", None, "MUF", 7, 7, kb(*SPECIALISTS)),
+    ("MUF, sharpness 3", None, "MUF", 7, 7, kb(*SPECIALISTS)),
+    ("MUF, sharpness 1 as in the paper", None, "MUF, the paper's weights", 7, 7, kb(*SPECIALISTS)),
     ("MUF, the surest alone", None, "MUF surest", 7, 7, kb(*SPECIALISTS)),
-    ("the seven by CCE's confidence, the surest", f"CCE of {SEVEN}{CALIBRATED}", None, 7, 7, kb(*SPECIALISTS)),
-    ("the seven by CCE's confidence, weighted sum", f"CCE of {SEVEN}, weighted sum", None, 7, 7, kb(*SPECIALISTS)),
+    ("CCE of the seven, T 0.1", f"CCE of {SEVEN}{FIRST}", "cce 7", 7, 7, kb(*SPECIALISTS)),
+    ("CCE of the seven, calibrated", f"CCE of {SEVEN}{CALIBRATED}", None, 7, 7, kb(*SPECIALISTS)),
+    ("CCE of the seven, weighted sum: sharpness 1", f"CCE of {SEVEN}, weighted sum", None, 7, 7, kb(*SPECIALISTS)),
+    ("CCE of the seven, sharpness 3", f"CCE of {SEVEN}{SUM}", "cce sum 7", 7, 7, kb(*SPECIALISTS)),
     ("plain sum of {1, DESIRE-ME}", f"sum of {B}@1, desire-me", "sum 1,desire-me", 1, 2, kb("1", "passage")),
+    ("CCE {1, DESIRE-ME}, T 0.1", f"CCE of {B}@1, desire-me{FIRST}", "cce 1,desire-me", 1, 2, kb("1", "passage")),
     ("CCE {1, DESIRE-ME}, calibrated", f"CCE of {B}@1, desire-me{CALIBRATED}", None, 1, 2, kb("1", "passage")),
+    ("CCE {1, DESIRE-ME}, sharpness 3", f"CCE of {B}@1, desire-me{SUM}", "cce sum 1,desire-me", 1, 2, kb("1", "passage")),
+    ("CCE {1, passage, DESIRE-ME}, T 0.1", f"CCE of {B}@1, {B}, desire-me{FIRST}", "cce 1,passage,desire-me", 1, 3, kb("1", "passage")),
     ("CCE {1, passage, DESIRE-ME}, calibrated", f"CCE of {B}@1, {B}, desire-me{CALIBRATED}", None, 1, 3, kb("1", "passage")),
-    ("these and the seven by CCE's confidence, the surest", f"CCE of {B}@1, {B}, desire-me, {SEVEN}{CALIBRATED}", None, 8, 10, kb("1", "passage", *SPECIALISTS)),
-    ("these and the seven by CCE's confidence, weighted sum", f"CCE of {B}@1, {B}, desire-me, {SEVEN}, weighted sum", None, 8, 10, kb("1", "passage", *SPECIALISTS)),
+    ("CCE of these and the seven, T 0.1", f"CCE of {B}@1, {B}, desire-me, {SEVEN}{FIRST}", "cce 7 and these", 8, 10, kb("1", "passage", *SPECIALISTS)),
+    ("CCE of these and the seven, calibrated", f"CCE of {B}@1, {B}, desire-me, {SEVEN}{CALIBRATED}", None, 8, 10, kb("1", "passage", *SPECIALISTS)),
+    ("CCE of these and the seven, sharpness 3", f"CCE of {B}@1, {B}, desire-me, {SEVEN}{SUM}", "cce sum 7 and these", 8, 10, kb("1", "passage", *SPECIALISTS)),
     ("plain sum of the seven and {1}", None, "sum 7, sentences", 8, 8, kb("1", *SPECIALISTS)),
     ("plain sum of the seven and {1, DESIRE-ME}", None, "sum 7, desire-me, sentences", 8, 9, kb("1", "passage", *SPECIALISTS)),
     ("BM25", "bm25", "bm25 alone", 0, 0, kb("words")),
@@ -59,6 +67,8 @@ ROWS = (
     ("DESIRE-ME + 0.05 · BM25", None, "hybrid of desire-me", 1, 1, kb("passage", "words")),
     ("MUF + 0.05 · BM25", None, "hybrid MUF", 7, 7, kb("words", *SPECIALISTS)),
     ("mean of {1, passage} + 0.05 · BM25", None, "hybrid of 1,passage", 1, 2, kb("1", "passage", "words")),
+    ("CCE {1, passage}, sharpness 3, + 0.05 · BM25", None, "hybrid cce 1,passage", 1, 2, kb("1", "passage", "words")),
+    ("CCE {1, DESIRE-ME}, sharpness 3, + 0.05 · BM25", None, "hybrid cce 1,desire-me", 1, 2, kb("1", "passage", "words")),
     ("mean of {1, DESIRE-ME} + 0.05 · BM25", None, "hybrid of 1,desire-me", 1, 2, kb("1", "passage", "words")),
     ("late interaction's order", "late-int8", None, 1, 0, kb("late")),
     ("gate, without specialists", None, "gate", 1, 1, kb(*GATE)),
