@@ -366,3 +366,36 @@ type brittlePassages struct{ Passages }
 func (p brittlePassages) Read(context.Context, []rank.Ordinal) ([]corpus.Passage, error) {
 	return nil, errors.New("bad sector")
 }
+
+// partly finds half of the hits, and says so.
+type partly struct{ VectorIndex }
+
+func (p partly) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
+	hits, err := p.VectorIndex.Search(ctx, query, k, exact)
+	if err != nil {
+		return nil, err
+	}
+	return hits[:len(hits)/2], &PartialError{Reason: "half is missing", Err: errors.New("secret path /var/lib")}
+}
+
+// TestPartly: the hits of a source that could not search all passages count, and the
+// answer names the source.
+func TestPartly(t *testing.T) {
+	s := newStage("ABC", 60)
+	s.library.shelf.vectors["B"] = partly{s.library.shelf.vectors["B"]}
+	got := s.ask(t, Request{Question: "red cat", Fusion: methodsOf("sum"), K: 20, Candidates: 20})
+	if len(got.Degraded) != 1 || got.Degraded[0] != (Missing{Source: "B", Reason: "half is missing"}) {
+		t.Errorf("degraded: %+v", got.Degraded)
+	}
+	hits := 0
+	for _, r := range got.Results {
+		for _, c := range r.Contributions {
+			if c.Source == "B" && c.Origin == "hit" {
+				hits++
+			}
+		}
+	}
+	if hits == 0 || hits > 10 {
+		t.Errorf("%d hits of B count", hits)
+	}
+}
