@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 	"time"
 
 	"conclave/bm25"
@@ -22,7 +21,6 @@ type Store struct {
 	about  meta // as it was read or written last
 	// concrete is the index's own name, where the one that it was opened by is an alias.
 	concrete string
-	shards   int
 
 	pause time.Duration // firstPause, but in tests
 	beat  time.Duration // beating, but in tests
@@ -68,9 +66,6 @@ func openFrom(ctx context.Context, client Requester, index, whom string, patienc
 		return nil, err
 	}
 	s.about = *about
-	if s.shards, err = strconv.Atoi(has.Settings.Index.Shards); err != nil || s.shards < 1 {
-		return nil, fmt.Errorf("its setting number_of_shards is %q", has.Settings.Index.Shards)
-	}
 	for _, m := range []*Manifest{s.about.Manifest, s.about.Plan} {
 		if m == nil {
 			continue
