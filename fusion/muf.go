@@ -7,7 +7,7 @@ import (
 
 func muf() Method {
 	return Method{
-		Name: MethodMUF, About: "experts weighted by the certainty of their ensembles (mutual information)",
+		Name: MethodMUF, About: "experts weighted by a power of the certainty of their ensembles (mutual information)",
 		NeedsDense: true, Confidence: true, Completes: true, Normalises: true, Sharpens: true,
 		Variants: []Variant{
 			{Name: "muf"}, {Name: "muf, sharpness 1", Sharpness: PaperSharpness}, {Name: "muf, the paper's", Missing: Min, Sharpness: PaperSharpness},
