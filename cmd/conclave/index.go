@@ -134,7 +134,12 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 			return report, err
 		}
 	}
-	unknown := unknownFields(x.strict, bar.Say)
+	unknown := corpus.EachUnknown(func(text string) { bar.Say("conclave: warning: %s", printable(text)) })
+	if x.strict {
+		unknown = func(corpus.Place, string) error {
+			return errors.New("is not known: a passage has " + corpus.KnownFields + ". Put it into metadata, or leave out --strict to index without it")
+		}
+	}
 	for i := range x.inputs.files {
 		in := &x.inputs.files[i]
 		in.Format, in.Stdin, in.Unknown = corpus.Format(x.format), term.In, unknown
