@@ -70,7 +70,8 @@ func (l *library) writeOut(t *testing.T, question string, candidates int, missin
 		}
 		w.information[name] = information
 		w.confidence[name] = 1 - information/math.Log(float64(len(p)))
-		sum += w.confidence[name]
+		w.weight[name] = math.Pow(w.confidence[name], 3) // the sharpness of a request that names none
+		sum += w.weight[name]
 
 		w.found[name] = map[int]int{}
 		for i, o := range order[:candidates] {
@@ -87,7 +88,7 @@ func (l *library) writeOut(t *testing.T, question string, candidates int, missin
 		}
 	}
 	for _, name := range l.names {
-		w.weight[name] = w.confidence[name] / sum
+		w.weight[name] /= sum
 		for o := range union {
 			w.score[o] += w.weight[name] * scores[name][o]
 		}
