@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"math"
 	"regexp"
@@ -63,7 +64,7 @@ func TestPage(t *testing.T) {
 	page := written(t, r)
 	checkPage(t, page)
 	for _, m := range r.Methods {
-		if !strings.Contains(page, ">"+m.Name+"</th>") {
+		if !strings.Contains(page, ">"+html.EscapeString(m.Name)+"</th>") {
 			t.Errorf("no table has a row of %q", m.Name)
 		}
 	}
