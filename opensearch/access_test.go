@@ -71,7 +71,7 @@ func address(t *testing.T, text string) *url.URL {
 	return u
 }
 
-// answering is a node that answers everything so.
+// answers is a node that answers everything so.
 func answers(t *testing.T, status int, body string) *url.URL {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

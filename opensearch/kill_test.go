@@ -8,9 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,20 +19,6 @@ import (
 	"conclave/corpus"
 	"conclave/internal/cluster"
 )
-
-// rounds is how often a test of failures kills something: CONCLAVE_TEST_ROUNDS, else few.
-func rounds(t *testing.T, few int) int {
-	t.Helper()
-	text := os.Getenv("CONCLAVE_TEST_ROUNDS")
-	if text == "" {
-		return few
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
 
 // nodesOf is a client of all nodes of a cluster.
 func nodesOf(t *testing.T, c *cluster.Cluster) *Client {
@@ -104,7 +88,7 @@ func TestKilledNodes(t *testing.T) {
 	}
 	victims := rand.New(rand.NewPCG(seed, writers))
 	const few = 2
-	many := rounds(t, few)
+	many := cluster.Rounds(t, few)
 	for round := range many {
 		time.Sleep(time.Second)
 		victim, away, apart := victims.IntN(3), c.Kill, 2*time.Second // writes go on without it

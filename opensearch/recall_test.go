@@ -15,13 +15,12 @@ import (
 	"conclave/corpus"
 	"conclave/rank"
 	"conclave/search"
-	embedded "conclave/serving/view"
 )
 
 // drawn gives a text a vector of independent normal numbers, which graphs find hard.
 type drawn struct{ hashed }
 
-const drawnDimension = 48
+const drawnDimension = 256
 
 func (drawn) Dimension() int { return drawnDimension }
 
@@ -40,36 +39,14 @@ func (d drawn) EncodePassages(_ context.Context, passages []corpus.Passage) (out
 
 // TestRecall: of the 100 best by an exact sum, the graph of one shard finds as many as the
 // graph of a collection in a folder, less 0.001. With 100 kept, as many as are asked for,
-// it finds 0.998 where that finds all.
+// it finds 0.994 to 0.998 where that finds all.
 func TestRecall(t *testing.T) {
-	client := testClient(t)
-	index := testIndex(t, client, "view-recall")
 	var given []corpus.Passage
 	for i := range 2500 {
 		given = append(given, corpus.Passage{ID: fmt.Sprint("p", i), Text: fmt.Sprint(i)})
 	}
 	e := drawn{hashed{name: "drawn"}}
-	o := collection.BuildOptions{Words: bm25.DefaultParams(), Experts: []collection.PassageEncoder{e}, Index: collection.Index{Kind: "hnsw"}}
-	dir := t.TempDir() + "/embedded"
-	if _, err := collection.Build(t.Context(), dir, &list{passages: given}, o); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: given}, o, ""); err != nil {
-		t.Fatal(err)
-	}
-	store, err := Open(t.Context(), client, index)
-	if err != nil {
-		t.Fatal(err)
-	}
-	far, err := NewCorpus(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := collection.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
+	far, near := built(t, "view-recall", given, 1, collection.BuildOptions{Words: bm25.DefaultParams(), Experts: []collection.PassageEncoder{e}, Index: collection.Index{Kind: "hnsw"}})
 	all, _ := e.EncodePassages(t.Context(), given)
 	const k, questions = 100, 30
 	var found [2]int
@@ -88,7 +65,7 @@ func TestRecall(t *testing.T) {
 			best = append(best, scored{given[i].ID, sum})
 		}
 		slices.SortFunc(best, func(a, b scored) int { return cmp.Compare(b.sum, a.sum) })
-		for side, corpus := range []search.Corpus{far, embedded.Of(c)} {
+		for side, corpus := range []search.Corpus{far, near} {
 			view := corpus.Acquire()
 			vectors, _ := view.Vectors("drawn")
 			hits, err := vectors.Search(t.Context(), query, k, false)

@@ -20,17 +20,23 @@ import (
 // both are the same passages in a cluster and embedded.
 func both(t *testing.T, name string, given []corpus.Passage, experts ...hashed) (far, near search.Corpus) {
 	t.Helper()
-	client := testClient(t)
 	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Index: collection.Index{Kind: "flat"}}
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)
 	}
+	return built(t, name, given, 3, options)
+}
+
+// built is both with these shards and options.
+func built(t *testing.T, name string, given []corpus.Passage, shards int, options collection.BuildOptions) (far, near search.Corpus) {
+	t.Helper()
+	client := testClient(t)
 	dir := t.TempDir() + "/embedded"
 	if _, err := collection.Build(t.Context(), dir, &list{passages: given}, options); err != nil {
 		t.Fatal(err)
 	}
 	index := testIndex(t, client, name)
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 3}, &list{passages: given}, options, ""); err != nil {
+	if _, err := Build(t.Context(), client, index, Shape{Shards: shards}, &list{passages: given}, options, ""); err != nil {
 		t.Fatal(err)
 	}
 	store, err := Open(t.Context(), client, index)

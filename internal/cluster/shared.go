@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 )
@@ -54,4 +55,18 @@ func End() {
 		shared.cluster.Close()
 		shared.cluster = nil
 	}
+}
+
+// Rounds is how often a test of failures kills something: CONCLAVE_TEST_ROUNDS, else few.
+func Rounds(tb testing.TB, few int) int {
+	tb.Helper()
+	text := os.Getenv("CONCLAVE_TEST_ROUNDS")
+	if text == "" {
+		return few
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return n
 }

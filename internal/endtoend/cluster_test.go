@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,21 +21,6 @@ import (
 	"conclave/internal/cluster"
 	"conclave/search"
 )
-
-// clusterRounds is how often a test with a cluster kills something: CONCLAVE_TEST_ROUNDS,
-// else few.
-func clusterRounds(t *testing.T, few int) int {
-	t.Helper()
-	text := os.Getenv("CONCLAVE_TEST_ROUNDS")
-	if text == "" {
-		return few
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
 
 // clusterLines are passages with words that few have and words that many have.
 func clusterLines(n int) string {
@@ -87,7 +71,7 @@ func TestClusterKilledIndexing(t *testing.T) {
 			whole := time.Since(start)
 			disturbed := store(t, c, "disturbed")
 			kills := 0
-			for range clusterRounds(t, 3) {
+			for range cluster.Rounds(t, 3) {
 				cmd := exec.Command(s.path, append(args, disturbed)...)
 				cmd.Dir, cmd.Env = s.dir, environment()
 				if err := cmd.Start(); err != nil {
@@ -102,7 +86,7 @@ func TestClusterKilledIndexing(t *testing.T) {
 			t.Logf("an undisturbed one takes %v; %d were killed", whole, kills)
 			s.command(append(args, disturbed)...)
 			back := filepath.Join(t.TempDir(), "back")
-			for range clusterRounds(t, 2) {
+			for range cluster.Rounds(t, 2) {
 				cmd := exec.Command(s.path, "import", "--from", disturbed, "--collection", back)
 				cmd.Dir, cmd.Env = s.dir, environment()
 				if err := cmd.Start(); err != nil {
@@ -265,7 +249,7 @@ func TestClusterFails(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, askers))
 	time.Sleep(2 * time.Second)
 	a.report(t, "all nodes there")
-	for round := range clusterRounds(t, 2) {
+	for round := range cluster.Rounds(t, 2) {
 		victim := random.IntN(3)
 		if err := c.Kill(victim); err != nil {
 			t.Fatal(err)
