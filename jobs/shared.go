@@ -11,59 +11,46 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"conclave/lease"
 )
 
-// Register is a document that several servers change. Write does so where it still has the
-// version that Read gave, which is "" before the first, and reports whether it had.
-type Register interface {
-	Read(ctx context.Context) (data []byte, version string, err error)
-	Write(ctx context.Context, data []byte, version string) (now string, done bool, err error)
-}
-
 // Shared holds the jobs of a store, which any server in front of it accepts, lists and
-// cancels. One server at a time works, on the oldest job. It gives signs of life, and where
-// there are none for a while another one begins the job again. It is safe for concurrent
-// use.
+// cancels. One server at a time has the lease to work, on the oldest job. Where it gives no
+// signs of life for a while another one begins the job again. It is safe for concurrent use.
 type Shared struct {
-	register Register
+	register lease.Register
+	working  lease.Lease
 	options  QueueOptions
 	token    string // of this server, random
 	wake     chan struct{}
-	look     time.Duration // between two looks for a job
-	beat     time.Duration // between two signs of life
-
-	watched string // the job that another one runs, and its signs of life
-	beats   int
-	since   time.Time // when they were seen first
+	look     time.Duration // between two looks for a job, or at its cancellation
 }
 
 const (
 	sharedLook    = 2 * time.Second
-	sharedBeat    = 2 * time.Second
-	missingBeats  = 5
 	sharedPatient = 10 * time.Second // with a cluster that is asked for jobs
 )
 
-// sharedJob is a job with who works on it.
+// sharedJob is a job, and whether somebody wants it to end.
 type sharedJob struct {
 	Job
-	Holder string `json:"holder,omitempty"` // token of the server that runs it
-	Beat   int    `json:"beat,omitempty"`   // its signs of life
-	Cancel bool   `json:"cancel,omitempty"` // somebody wants it to end
+	Cancel bool `json:"cancel,omitempty"`
 }
 
 // ledger is what the register holds.
 type ledger struct {
-	Next uint64       `json:"next"`
-	Jobs []*sharedJob `json:"jobs"` // by number, oldest first
+	Next   uint64       `json:"next"`
+	Worker string       `json:"worker"` // token of the server that had the lease last: no other one changes a job that runs
+	Jobs   []*sharedJob `json:"jobs"`   // by number, oldest first
 }
 
-// OpenShared reads nothing yet.
-func OpenShared(register Register, o QueueOptions) *Shared {
+// OpenShared reads nothing yet. One register has the jobs, the other one who works on them.
+func OpenShared(register, working lease.Register, o QueueOptions) *Shared {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Shared{register: register, options: o, token: rand.Text(), wake: make(chan struct{}, 1), look: sharedLook, beat: sharedBeat}
+	s := &Shared{register: register, working: lease.Lease{Register: working, Of: "the list of jobs", Beat: lease.Beat}, options: o, token: rand.Text(), wake: make(chan struct{}, 1), look: sharedLook}
 	s.wake <- struct{}{}
 	return s
 }
@@ -107,7 +94,7 @@ func (l *ledger) find(id string) *sharedJob {
 // end ends a job, and forgets the oldest that have ended.
 func (l *ledger) end(j *sharedJob, state State) {
 	now := time.Now().UTC()
-	j.State, j.Ended, j.Holder, j.Progress = state, &now, "", nil
+	j.State, j.Ended, j.Progress = state, &now, nil
 	ended := 0
 	for _, j := range l.Jobs {
 		if j.State.Ended() {
@@ -216,51 +203,59 @@ func (s *Shared) Run(ctx context.Context) {
 		case <-s.wake:
 		case <-again.C:
 		}
-		for ctx.Err() == nil && s.one(ctx) {
+		if _, waits := s.oldest(ctx); !waits {
+			continue
+		}
+		err := s.working.Hold(ctx, "a job", 0, func(ctx context.Context) error {
+			err := s.change(ctx, func(l *ledger) error { l.Worker = s.token; return nil })
+			for err == nil && s.one(ctx) {
+			}
+			return errors.Join(err, ctx.Err())
+		})
+		var held *lease.HeldError
+		if err != nil && ctx.Err() == nil && !errors.As(err, &held) {
+			s.options.Logger.Warn("no job can be begun", "cause", err)
 		}
 	}
 }
 
-// errNotOurs is the cause of the end of work that another server has begun again, and the
-// error where nothing is to be begun.
+// errNotOurs is the error of who is not the worker any more.
 var errNotOurs = errors.New("another server has it")
 
-// one does the oldest job that waits, or that nobody runs any more; it reports whether
-// there was one.
-func (s *Shared) one(ctx context.Context) bool {
+// oldest is the oldest job that has not ended.
+func (s *Shared) oldest(ctx context.Context) (id string, ok bool) {
 	l, _, err := s.read(ctx)
 	at := slices.IndexFunc(l.Jobs, func(j *sharedJob) bool { return !j.State.Ended() })
-	if err != nil || at < 0 || !s.free(l.Jobs[at]) {
+	if err != nil || at < 0 {
+		return "", false
+	}
+	return l.Jobs[at].ID, true
+}
+
+// one does the oldest job, as the only server that works; it reports whether there was one.
+func (s *Shared) one(ctx context.Context) bool {
+	id, ok := s.oldest(ctx)
+	if !ok || ctx.Err() != nil {
 		return false
 	}
-	seen := *l.Jobs[at]
 	var job Job
 	if err := s.change(ctx, func(l *ledger) error {
-		j := l.find(seen.ID)
-		if j == nil || j.State != seen.State || j.Holder != seen.Holder || j.Beat != seen.Beat {
+		if l.Worker != s.token {
 			return errNotOurs
 		}
+		j := l.find(id)
+		if j == nil || j.State.Ended() {
+			return errCancelled
+		}
 		now := time.Now().UTC()
-		j.State, j.Begun, j.Attempts, j.Holder, j.Beat = Running, &now, j.Attempts+1, s.token, j.Beat+1
+		j.State, j.Begun, j.Attempts = Running, &now, j.Attempts+1
 		job = j.Job
 		return nil
 	}); err != nil {
-		return false
+		return errors.Is(err, errCancelled)
 	}
 	s.do(ctx, job)
 	return true
-}
-
-// free reports whether a job may be begun: it waits, or its server gave no sign of life for
-// a while.
-func (s *Shared) free(j *sharedJob) bool {
-	if j.State == Queued || j.Holder == s.token {
-		return true
-	}
-	if s.watched != j.ID || s.beats != j.Beat {
-		s.watched, s.beats, s.since = j.ID, j.Beat, time.Now()
-	}
-	return time.Since(s.since) > missingBeats*s.beat
 }
 
 // do does a job that is ours.
@@ -275,7 +270,7 @@ func (s *Shared) do(ctx context.Context, job Job) {
 	ours := func(ctx context.Context, change func(*ledger, *sharedJob)) error {
 		return s.change(ctx, func(l *ledger) error {
 			j := l.find(job.ID)
-			if j == nil || j.Holder != s.token {
+			if j == nil || l.Worker != s.token {
 				return errNotOurs
 			}
 			mu.Lock()
@@ -287,10 +282,10 @@ func (s *Shared) do(ctx context.Context, job Job) {
 			return nil
 		})
 	}
-	beats := make(chan struct{})
+	looked := make(chan struct{})
 	go func() {
-		defer close(beats)
-		again := time.NewTicker(s.beat)
+		defer close(looked)
+		again := time.NewTicker(s.look)
 		defer again.Stop()
 		for {
 			select {
@@ -298,9 +293,9 @@ func (s *Shared) do(ctx context.Context, job Job) {
 				return
 			case <-again.C:
 			}
-			beat, end := context.WithTimeout(working, missingBeats*s.beat)
+			look, end := context.WithTimeout(working, sharedPatient)
 			stop := false
-			err := ours(beat, func(_ *ledger, j *sharedJob) { j.Beat++; stop = j.Cancel })
+			err := ours(look, func(_ *ledger, j *sharedJob) { stop = j.Cancel })
 			end()
 			switch {
 			case errors.Is(err, errNotOurs):
@@ -317,12 +312,13 @@ func (s *Shared) do(ctx context.Context, job Job) {
 	}})
 	cause := context.Cause(working)
 	cancel(nil)
-	<-beats
+	<-looked
 	state, said := Queued, "job interrupted, to be begun again"
+	var lost *lease.HeldError
 	switch {
 	case err == nil:
 		state, said = Done, "job done"
-	case errors.Is(cause, errNotOurs):
+	case errors.Is(cause, errNotOurs) || errors.As(cause, &lost):
 		log.Warn("another server began the job again, since nothing was heard from this one")
 		return
 	case errors.Is(cause, errCancelled):
@@ -335,7 +331,7 @@ func (s *Shared) do(ctx context.Context, job Job) {
 	wrote := ours(settling, func(l *ledger, j *sharedJob) {
 		switch state {
 		case Queued:
-			j.State, j.Holder = Queued, ""
+			j.State = Queued
 			return
 		case Done:
 			j.Result = &result

@@ -9,53 +9,62 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"conclave/lease"
 )
 
-// memory is a register that several servers have.
+// memory is the registers that several servers have: of the jobs, and of who works.
 type memory struct {
 	mu      sync.Mutex
-	data    []byte
-	version int
+	data    [2][]byte
+	version [2]int
 }
 
-// wire is one server's way to it.
+// wire is one server's way to them.
 type wire struct {
 	*memory
 	cut atomic.Bool
 }
 
+// way is the way to one of them.
+type way struct {
+	*wire
+	to int
+}
+
 var errCut = errors.New("nobody answers")
 
-func (w *wire) Read(context.Context) ([]byte, string, error) {
+func (w way) Read(context.Context) ([]byte, string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.cut.Load() {
 		return nil, "", errCut
 	}
-	if w.version == 0 {
+	if w.version[w.to] == 0 {
 		return nil, "", nil
 	}
-	return slices.Clone(w.data), fmt.Sprint(w.version), nil
+	return slices.Clone(w.data[w.to]), fmt.Sprint(w.version[w.to]), nil
 }
 
-func (w *wire) Write(_ context.Context, data []byte, version string) (string, bool, error) {
+func (w way) Write(_ context.Context, data []byte, version string) (string, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.cut.Load() {
 		return "", false, errCut
 	}
-	if has := fmt.Sprint(w.version); version != has && (version != "" || w.version > 0) {
+	if has := fmt.Sprint(w.version[w.to]); version != has && (version != "" || w.version[w.to] > 0) {
 		return has, false, nil
 	}
-	w.data, w.version = slices.Clone(data), w.version+1
-	return fmt.Sprint(w.version), true, nil
+	w.data[w.to] = slices.Clone(data)
+	w.version[w.to]++
+	return fmt.Sprint(w.version[w.to]), true, nil
 }
 
 // sharing runs a server of a store, with so long between its signs of life.
 func sharing(t *testing.T, w *wire, beat time.Duration, work func(context.Context, Task) (Result, error)) (s *Shared, stop func()) {
 	t.Helper()
-	s = OpenShared(w, QueueOptions{Kinds: map[string]Handler{DeleteTagged: {Work: work}}})
-	s.look, s.beat = time.Millisecond, beat
+	s = OpenShared(way{w, 0}, way{w, 1}, QueueOptions{Kinds: map[string]Handler{DeleteTagged: {Work: work}}})
+	s.look, s.working.Beat = time.Millisecond, beat
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { s.Run(ctx); close(ended) }()
@@ -107,7 +116,7 @@ func TestSharedOnce(t *testing.T) {
 	var group sync.WaitGroup
 	var seen Shared
 	for server := range servers {
-		s, _ := sharing(t, &wire{memory: all}, sharedBeat, work)
+		s, _ := sharing(t, &wire{memory: all}, lease.Beat, work)
 		if server == 0 {
 			seen.register = s.register
 		}
@@ -163,14 +172,15 @@ func TestSharedTakenOver(t *testing.T) {
 		}
 		return Result{Passages: 2}, nil
 	})
-	time.Sleep(missingBeats * beat * 3 / 2)
+	time.Sleep(lease.Gone(beat) * 3 / 2)
 	if j, _, _ := second.Job(j.ID); j.Attempts != 1 {
 		t.Errorf("taken from a server that lives: %+v", j)
 	}
 	one.cut.Store(true)
 	awaited(t, second, j.ID, "the second attempt", func(j Job) bool { return j.Attempts == 2 })
 	one.cut.Store(false)
-	if err := <-cause; !errors.Is(err, errNotOurs) {
+	var lost *lease.HeldError
+	if err := <-cause; !errors.Is(err, errNotOurs) && !errors.As(err, &lost) {
 		t.Errorf("the first ended by %v", err)
 	}
 	close(on)
@@ -189,7 +199,7 @@ func TestSharedCancelled(t *testing.T) {
 		<-ctx.Done()
 		return Result{}, ctx.Err()
 	})
-	idle := OpenShared(&wire{memory: all}, QueueOptions{})
+	idle := OpenShared(way{&wire{memory: all}, 0}, nil, QueueOptions{})
 	var ids []string
 	for _, name := range []string{"a", "b", "c"} {
 		j, err := first.Submit(Request{Kind: DeleteTagged, Name: name})
@@ -225,7 +235,7 @@ func TestSharedCancelled(t *testing.T) {
 	if j, _, _ := idle.Job(ids[2]); j.State != Queued || j.Attempts != 1 {
 		t.Errorf("%+v", j)
 	}
-	second, _ := sharing(t, &wire{memory: all}, sharedBeat, func(context.Context, Task) (Result, error) { return Result{}, errors.New("no room") })
+	second, _ := sharing(t, &wire{memory: all}, lease.Beat, func(context.Context, Task) (Result, error) { return Result{}, errors.New("no room") })
 	for {
 		if j, _, _ := second.Job(ids[2]); j.State.Ended() {
 			if j.State != Failed || j.Error != "no room" || j.Attempts != 2 {

@@ -21,7 +21,7 @@ const settling = 2 * lookEvery
 
 // AddExpert encodes the passages of an index with one more expert, or goes on with that.
 // Its vectors are published when every passage has them. While another process fills the
-// index, or adds or removes an expert, that is a *HeldError.
+// index, or adds or removes an expert, that is a *lease.HeldError.
 func AddExpert(ctx context.Context, client Requester, index string, encoder collection.PassageEncoder, o collection.BuildOptions) (report Report, err error) {
 	if _, err := describe(encoder); err != nil { // before anything is done
 		return report, err

@@ -29,7 +29,7 @@ type Report struct {
 // Build makes an index of the passages of source, or goes on with one that an
 // interrupted Build began: passages that are there with their vectors are not encoded
 // again. The manifest is written last; until then Open refuses the index. While another
-// process fills the index, or adds or removes an expert, that is a *HeldError.
+// process fills the index, or adds or removes an expert, that is a *lease.HeldError.
 func Build(ctx context.Context, client Requester, index string, shape Shape, source collection.Source, o collection.BuildOptions, calibration string) (report Report, err error) {
 	for _, e := range o.Experts { // before anything is done
 		if _, err := describe(e); err != nil {
@@ -68,7 +68,7 @@ func build(ctx context.Context, client Requester, index string, shape Shape, sou
 
 // changing does what one process at a time may do to an index, which need not be there.
 func changing(ctx context.Context, client Requester, index, doing string, work func(context.Context) error) error {
-	s := &Store{client: client, index: index, concrete: index, pause: firstPause, beat: beating}
+	s := &Store{client: client, index: index, concrete: index, pause: firstPause}
 	switch _, _, err := s.describe(ctx, manager, opening); {
 	case errors.Is(err, ErrNoIndex):
 	case err != nil:
@@ -78,7 +78,7 @@ func changing(ctx context.Context, client Requester, index, doing string, work f
 			return err
 		}
 	}
-	return s.holding(ctx, indexLock, doing, false, work)
+	return s.holding(ctx, indexLock, doing, 0, work)
 }
 
 // Add writes the passages of source. One that is there with the same content and with

@@ -1,18 +1,16 @@
 package opensearch
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/lease"
 )
 
 // halting is a source that waits before its second passage.
@@ -58,7 +56,7 @@ func TestOneFillsAnIndex(t *testing.T) {
 	} {
 		group.Go(func() {
 			err := act()
-			var held *HeldError
+			var held *lease.HeldError
 			if !errors.As(err, &held) || !strings.Contains(err.Error(), fmt.Sprintf("indexing on host %s (process %d, since ", host, os.Getpid())) {
 				t.Errorf("%s: %v", what, err)
 			}
@@ -69,62 +67,6 @@ func TestOneFillsAnIndex(t *testing.T) {
 	first.Wait()
 	if report, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, o, ""); err != nil || report.There != 3 {
 		t.Errorf("afterwards: %+v, %v", report, err)
-	}
-}
-
-// TestLockOfTheDead: the place of a holder without a sign of life is taken after a while,
-// and not before; if it lives after all, its work ends, and it is told by whom.
-func TestLockOfTheDead(t *testing.T) {
-	client := testClient(t)
-	index := testIndex(t, client, "write-lock")
-	s := &Store{client: client, index: index, concrete: index, pause: time.Millisecond, beat: 100 * time.Millisecond}
-	dead, err := s.take(t.Context(), indexLock, "the first", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begun := time.Now()
-	err = s.holding(t.Context(), indexLock, "the second", false, func(ctx context.Context) error {
-		if waited := time.Since(begun); waited < missing*s.beat {
-			t.Errorf("the lock was taken after %v", waited)
-		}
-		var lost *HeldError
-		if err := dead.beat(ctx); !errors.As(err, &lost) || !lost.Lost || !strings.Contains(err.Error(), "the second") {
-			t.Errorf("the first: %v", err)
-		}
-		if _, err := s.take(ctx, indexLock, "the third", false); !errors.As(err, &lost) || lost.Lost {
-			t.Errorf("the third: %v", err)
-		}
-		_, version, err := dead.read(ctx) // as one who did not hear of the second
-		if err == nil {
-			_, _, err = dead.write(ctx, holder{Token: "another", Doing: "the fourth"}, version)
-		}
-		<-ctx.Done()
-		return errors.Join(err, ctx.Err())
-	})
-	var lost *HeldError
-	if !errors.As(err, &lost) || !lost.Lost || lost.by.Doing != "the fourth" {
-		t.Errorf("%v", err)
-	}
-
-	// A process of this system that is gone is not waited for; one of elsewhere is.
-	gone := exec.Command("true")
-	if err := gone.Run(); err != nil || placeHere() == "" {
-		t.Skip("this system does not tell:", err)
-	}
-	for place, want := range map[string]bool{placeHere(): true, "elsewhere": false} {
-		_, version, err := dead.read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := dead.write(t.Context(), holder{Token: place, PID: gone.Process.Pid, Place: place}, version); err != nil {
-			t.Fatal(err)
-		}
-		soon, cancel := context.WithTimeout(t.Context(), missing*s.beat*9/10)
-		l, err := s.take(soon, indexLock, "the next", false)
-		cancel()
-		if (err == nil) != want {
-			t.Errorf("the lock of a process that is gone, %s: %+v, %v", place, l, err)
-		}
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // registers: documents that are no passages count in no statistics.
 const stateSuffix = "-state"
 
-// Register is a document beside an index that several processes change. A change names
-// the version that it began with, so that none undoes what another did.
+// Register is a lease.Register: a document beside an index. A change names the version
+// that it began with, so that none undoes what another did.
 type Register struct {
 	beside *Store
 	name   string

@@ -23,7 +23,6 @@ type Store struct {
 	concrete string
 
 	pause time.Duration // firstPause, but in tests
-	beat  time.Duration // beating, but in tests
 }
 
 // Requester sends a request to a node of the cluster and gives the body of its answer;
@@ -60,7 +59,7 @@ const (
 )
 
 func openFrom(ctx context.Context, client Requester, index, whom string, patience time.Duration) (*Store, error) {
-	s := &Store{client: client, index: index, concrete: index, pause: firstPause, beat: beating}
+	s := &Store{client: client, index: index, concrete: index, pause: firstPause}
 	has, about, err := s.describe(ctx, whom, patience)
 	if err != nil {
 		return nil, err
@@ -156,7 +155,7 @@ func makeIndex(ctx context.Context, client Requester, index string, plan *Manife
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{client: client, index: index, concrete: index, pause: firstPause, beat: beating}
+	s := &Store{client: client, index: index, concrete: index, pause: firstPause}
 	_, refused := s.ask(ctx, "PUT", s.path("?timeout=20s"), body, isJSON)
 	made, err := open(ctx, client, index, bulkPatience) // also where it is there by a request that nobody answered
 	if err != nil {

@@ -29,7 +29,8 @@ func (s *Server) writeStore() (worker, error) {
 		}}
 	}
 	// An index made anew has jobs of its own.
-	shared := jobs.OpenShared(store.Register("jobs-"+store.Manifest().ID), jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
+	name := "jobs-" + store.Manifest().ID
+	shared := jobs.OpenShared(store.Register(name), store.Register(name+"-working"), jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
 		jobs.Snapshot:     elsewhere("the cluster makes snapshots by its own means"),
 		jobs.AddExpert:    elsewhere("every server in front of it needs the expert's bundle, so it is added and removed from outside, and the servers are started anew"),
 		jobs.RemoveExpert: elsewhere("its servers have to be started anew without an expert, so it is removed from outside"),

@@ -1,0 +1,201 @@
+// Package lease lets one of several processes at a time do something. They share a
+// register, which the holder changes again and again as a sign of life.
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Register is a document that several processes change. Write does so where it still has
+// the version that Read gave, which is "" before the first, and reports whether it had. What
+// is written has to differ from what others write.
+type Register interface {
+	Read(ctx context.Context) (data []byte, version string, err error)
+	Write(ctx context.Context, data []byte, version string) (now string, done bool, err error)
+}
+
+const (
+	Beat    = 2 * time.Second // between two signs of life of a holder
+	missing = 5               // signs of life, after which a lease is free
+)
+
+// Gone is how long after its last sign of life a holder loses a lease.
+func Gone(beat time.Duration) time.Duration { return missing * beat }
+
+// Lease is what one process at a time may have. Nobody compares clocks: one who finds it
+// held watches for a while whether its register changes. Where the holder was a process of
+// the same system, it also sees whether that is gone.
+type Lease struct {
+	Register Register
+	Of       string        // what is changed by who has it, such as "index passages", for errors
+	Beat     time.Duration // the same for all processes
+}
+
+// holder is who has a lease; one that nobody has is of no token.
+type holder struct {
+	Token string    `json:"token"` // random
+	Doing string    `json:"doing"`
+	Host  string    `json:"host"`
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"`
+	Beat  int       `json:"beat"` // signs of life so far
+	Place string    `json:"place,omitempty"`
+}
+
+// placeHere is where process ids are those of this process: the boot of the system and the
+// namespace, as Linux knows them; elsewhere "".
+func placeHere() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	space, again := os.Readlink("/proc/self/ns/pid")
+	if err != nil || again != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(boot)) + " " + space
+}
+
+// killed reports that the process is known to be gone: nobody need wait for it.
+func (h holder) killed() bool {
+	return h.Place != "" && h.Place == placeHere() && errors.Is(syscall.Kill(h.PID, 0), syscall.ESRCH)
+}
+
+// HeldError is the error of one who wants what another one has.
+type HeldError struct {
+	of    string
+	by    holder
+	after time.Duration // without a sign of life it is free
+	// Lost: it had the lease, gave no sign of life for a while, and another one took it.
+	Lost bool
+}
+
+func (e *HeldError) Error() string {
+	who := fmt.Sprintf("%s on host %s (process %d, since %s)", e.by.Doing, e.by.Host, e.by.PID, e.by.Since.Format(time.DateTime+" MST"))
+	if e.Lost {
+		return fmt.Sprintf("%s was taken over by %s, since nothing was heard from here for %v: start again when that has ended", e.of, who, e.after)
+	}
+	return fmt.Sprintf("%s is being changed by %s: wait until that has ended, or end it. If it was killed, start again; its place is free %v after its last sign of life", e.of, who, e.after)
+}
+
+// held is a lease that we have.
+type held struct {
+	Lease
+	us      holder
+	version string
+}
+
+// take takes a lease. Where another one has it and lives, that is waited for so long, and
+// then a *HeldError.
+func (l Lease) take(ctx context.Context, doing string, patience time.Duration) (*held, error) {
+	host, _ := os.Hostname()
+	h := &held{Lease: l, us: holder{Token: rand.Text(), Doing: doing, Host: host, PID: os.Getpid(), Place: placeHere(), Since: time.Now().UTC().Truncate(time.Second)}}
+	begun := time.Now()
+	for watched, since := "", time.Now(); ; {
+		by, version, err := l.read(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case by.Token == "" || by.killed() || version == watched && time.Since(since) > Gone(l.Beat):
+			done := false
+			if h.version, done, err = l.write(ctx, h.us, version); done || err != nil {
+				return h, err
+			}
+			continue // another one was faster
+		case version != watched && watched != "" && time.Since(begun) > patience:
+			return nil, &HeldError{of: l.Of, by: by, after: Gone(l.Beat)}
+		case version != watched:
+			watched, since = version, time.Now()
+		}
+		select {
+		case <-time.After(l.Beat / 20):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (l Lease) read(ctx context.Context) (by holder, version string, err error) {
+	data, version, err := l.Register.Read(ctx)
+	if err == nil && version != "" {
+		err = json.Unmarshal(data, &by)
+	}
+	return by, version, err
+}
+
+func (l Lease) write(ctx context.Context, by holder, version string) (now string, done bool, err error) {
+	data, err := json.Marshal(by)
+	if err != nil {
+		return "", false, err
+	}
+	return l.Register.Write(ctx, data, version)
+}
+
+// beat gives a sign of life. It is a *HeldError where the lease is another's.
+func (h *held) beat(ctx context.Context) error {
+	for {
+		h.us.Beat++
+		now, done, err := h.write(ctx, h.us, h.version)
+		if done {
+			h.version = now
+		}
+		if done || err != nil {
+			return err
+		}
+		by, version, err := h.read(ctx)
+		if err != nil {
+			return err
+		}
+		if by.Token != h.us.Token {
+			return &HeldError{of: h.Of, by: by, after: Gone(h.Beat), Lost: true}
+		}
+		h.version = version // of a sign of life that nobody answered
+	}
+}
+
+// Hold does work while it has the lease, and waits so long for another one who has it and
+// lives; after that it is a *HeldError. The context of the work ends when the lease is lost,
+// with that *HeldError as its cause, which then is the error.
+func (l Lease) Hold(ctx context.Context, doing string, patience time.Duration, work func(context.Context) error) error {
+	h, err := l.take(ctx, doing, patience)
+	if err != nil {
+		return err
+	}
+	having, end := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		again := time.NewTicker(l.Beat)
+		defer again.Stop()
+		for {
+			select {
+			case <-having.Done():
+				return
+			case <-again.C:
+			}
+			beat, cancel := context.WithTimeout(having, Gone(l.Beat))
+			err := h.beat(beat)
+			cancel()
+			var other *HeldError
+			if errors.As(err, &other) {
+				end(other)
+			}
+		}
+	}()
+	err = work(having)
+	var other *HeldError
+	if lost := context.Cause(having); err != nil && errors.As(lost, &other) {
+		err = lost
+	}
+	end(nil)
+	<-ended
+	free, cancel := context.WithTimeout(context.WithoutCancel(ctx), Beat)
+	defer cancel()
+	_, _, _ = l.write(free, holder{Since: time.Now()}, h.version) // else it is free after a while
+	return err
+}
