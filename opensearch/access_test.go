@@ -2,14 +2,11 @@ package opensearch
 
 import (
 	"context"
-	"encoding/pem"
 	"errors"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -22,45 +19,6 @@ import (
 	"conclave/corpus"
 	"conclave/internal/cluster"
 )
-
-// guarded is a real node behind TLS, users and API keys, and the file of its certificate.
-// Its refusals repeat what they were sent, as careless proxies do.
-func guarded(t *testing.T, c *cluster.Cluster) (node *url.URL, certificate string) {
-	t.Helper()
-	to, err := url.Parse(c.URLs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(to)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		user, password, _ := r.BasicAuth()
-		said := r.Header.Get("Authorization")
-		all := user == "writer" && password == "sesame-1"
-		reads := user == "reader" && password == "sesame-1" || said == "ApiKey sesame-2"
-		writes := r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "_mget") && !strings.Contains(r.URL.Path, "_msearch")
-		switch {
-		case !all && !reads:
-			http.Error(w, "nobody knows "+said+" "+password, http.StatusUnauthorized)
-		case !all && writes:
-			http.Error(w, said+" "+password+" may not", http.StatusForbidden)
-		default:
-			proxy.ServeHTTP(w, r)
-		}
-	}))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	return address(t, server.URL), certificateOf(t, server)
-}
-
-func certificateOf(t *testing.T, server *httptest.Server) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
 
 func address(t *testing.T, text string) *url.URL {
 	t.Helper()
@@ -121,7 +79,8 @@ func TestRefusedAtStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := *store.Manifest()
-	tls, trusted := guarded(t, c)
+	guarded, trusted := cluster.Guarded(t, c)
+	tls := address(t, guarded)
 	real := address(t, c.URLs[0])
 
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -156,7 +115,7 @@ func TestRefusedAtStart(t *testing.T) {
 			}
 		}
 	}
-	writer := Access{CA: trusted, User: "writer", Password: "sesame-1"}
+	writer := Access{CA: trusted, User: cluster.Writer, Password: cluster.Password}
 	for _, x := range []struct {
 		name    string
 		nodes   []*url.URL
@@ -172,15 +131,15 @@ func TestRefusedAtStart(t *testing.T) {
 		{name: "a little too old", nodes: []*url.URL{version(`"distribution":"opensearch",`, "3.4.0")}, want: []string{"this is OpenSearch 3.4.0", "OpenSearch 3.5 or newer"}},
 		{name: "another product", nodes: []*url.URL{version(`"distribution":"other",`, "9.0.0")}, want: []string{`"other" 9.0.0`, "OpenSearch 3.5 or newer"}},
 		{name: "a web page", nodes: []*url.URL{answers(t, 200, "<html>hello")}, want: []string{"not OpenSearch", "<html>hello"}},
-		{name: "no authority of ours", nodes: []*url.URL{tls}, access: Access{User: "writer", Password: "sesame-1"}, want: []string{"Acme Co", "is not trusted by the system's certificates"}},
-		{name: "another authority", nodes: []*url.URL{tls}, access: Access{CA: otherTLS(t), User: "writer", Password: "sesame-1"}, want: []string{"Acme Co", "is not trusted by ", "other.pem"}},
+		{name: "no authority of ours", nodes: []*url.URL{tls}, access: Access{User: cluster.Writer, Password: cluster.Password}, want: []string{"Acme Co", "is not trusted by the system's certificates"}},
+		{name: "another authority", nodes: []*url.URL{tls}, access: Access{CA: otherTLS(t), User: cluster.Writer, Password: cluster.Password}, want: []string{"Acme Co", "is not trusted by ", "other.pem"}},
 		{name: "http to https", nodes: []*url.URL{&plainToTLS}, access: writer, want: []string{"HTTPS"}},
 		{name: "https to http", nodes: []*url.URL{&tlsToPlain}, want: []string{"HTTP"}},
 		{name: "nobody asks", nodes: []*url.URL{tls}, access: Access{CA: trusted}, want: []string{"status 401", "without a user or an API key"}},
-		{name: "wrong password", nodes: []*url.URL{tls}, access: Access{CA: trusted, User: "writer", Password: "sesame-0"}, want: []string{"status 401", `the user "writer" with this password`}},
+		{name: "wrong password", nodes: []*url.URL{tls}, access: Access{CA: trusted, User: cluster.Writer, Password: "sesame-0"}, want: []string{"status 401", `the user "writer" with this password`}},
 		{name: "wrong API key", nodes: []*url.URL{tls}, access: Access{CA: trusted, APIKey: "sesame-0"}, want: []string{"status 401", "this API key"}},
-		{name: "user may only read", nodes: []*url.URL{tls}, access: Access{CA: trusted, User: "reader", Password: "sesame-1"}, want: []string{"may not be written to", `the user "reader"`, "status 403"}},
-		{name: "key may only read", nodes: []*url.URL{tls}, access: Access{CA: trusted, APIKey: "sesame-2"}, want: []string{"may not be written to", "this API key", "status 403"}},
+		{name: "user may only read", nodes: []*url.URL{tls}, access: Access{CA: trusted, User: cluster.Reader, Password: cluster.Password}, want: []string{"may not be written to", `the user "reader"`, "status 403"}},
+		{name: "key may only read", nodes: []*url.URL{tls}, access: Access{CA: trusted, APIKey: cluster.ReadingKey}, want: []string{"may not be written to", "this API key", "status 403"}},
 		{name: "index locked", before: put("/_settings", `{"index.blocks.write":true}`), want: []string{"may not be written to", "status 403", "index write"}},
 		{name: "another encoder", encoder: hashed{name: "one", owner: "another"}, want: []string{"print of one", "print of another"}},
 		{name: "expert that it lacks", encoder: hashed{name: "two"}, want: []string{`no vectors of expert "two"`, "it has: [one]"}},
@@ -258,13 +217,11 @@ func starts(ctx context.Context, nodes []*url.URL, a Access, index string, e has
 	return s.MayWrite(ctx)
 }
 
-// hasNoSecret looks for the secrets of guarded in an error and all that it wraps.
+// hasNoSecret looks for the secrets of cluster.Guarded in an error and all that it wraps.
 func hasNoSecret(t *testing.T, err error) {
 	t.Helper()
-	for _, secret := range []string{"sesame", "c2VzYW1l", "OnNlc2FtZ", "6c2VzYW1l"} { // in base64, behind any user
-		if strings.Contains(err.Error(), secret) {
-			t.Errorf("the error has a secret: %v", err)
-		}
+	if _, found := cluster.SecretIn(err.Error()); found {
+		t.Errorf("the error has a secret: %v", err)
 	}
 }
 
@@ -280,8 +237,8 @@ func TestReadOnlyUser(t *testing.T) {
 	if _, err := Build(t.Context(), clean, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options, ""); err != nil {
 		t.Fatal(err)
 	}
-	node, trusted := guarded(t, c)
-	client, err := NewClient([]*url.URL{node}, Access{CA: trusted, User: "reader", Password: "sesame-1"})
+	node, trusted := cluster.Guarded(t, c)
+	client, err := NewClient([]*url.URL{address(t, node)}, Access{CA: trusted, User: cluster.Reader, Password: cluster.Password})
 	if err != nil {
 		t.Fatal(err)
 	}

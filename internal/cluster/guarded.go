@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What Guarded knows: a user who may write and one who may only read, with one password,
+// and an API key of each kind.
+const (
+	Writer, Reader         = "writer", "reader"
+	Password               = "sesame-1"
+	WritingKey, ReadingKey = "sesame-2", "sesame-3"
+)
+
+// Guarded is a real node behind TLS, users and API keys: its address, and the file of its
+// certificate. Its refusals repeat what they were sent, as careless proxies do.
+func Guarded(tb testing.TB, c *Cluster) (address, certificate string) {
+	tb.Helper()
+	to, err := url.Parse(c.URLs[0])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		said := r.Header.Get("Authorization")
+		may := password == Password && user == Writer || said == "ApiKey "+WritingKey
+		reads := password == Password && user == Reader || said == "ApiKey "+ReadingKey
+		writes := r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "_mget") && !strings.Contains(r.URL.Path, "_msearch")
+		switch {
+		case !may && !reads:
+			http.Error(w, "nobody knows "+said+" "+password, http.StatusUnauthorized)
+		case !may && writes:
+			http.Error(w, said+" "+password+" may only read", http.StatusForbidden)
+		default:
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	tb.Cleanup(server.Close)
+	certificate = filepath.Join(tb.TempDir(), "ca.pem")
+	if err := os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return server.URL, certificate
+}
+
+// SecretIn is a piece of a text with a secret of Guarded, or with one that is like it.
+func SecretIn(text string) (piece string, found bool) {
+	for _, secret := range []string{"sesame", "c2VzYW1l", "OnNlc2FtZ", "6c2VzYW1l"} { // in base64, behind any user
+		if at := strings.Index(text, secret); at >= 0 {
+			return text[max(0, at-300) : at+len(secret)], true
+		}
+	}
+	return "", false
+}
