@@ -4,8 +4,9 @@
 
 Both are asked the first N questions (default 1,000), one at a time and in turns. REQUEST is
 JSON that is added to each search, such as '{"experts": []}' for words alone. Printed are
-how many questions have the same first ten passages, the largest difference of a source's
-contribution, for how many passages BM25's scores are equal to the last bit, and the times.
+how many questions have the same first ten passages, for how many each has those that the
+first one finds by exact search, the largest difference of a source's contribution, for how
+many passages BM25's scores are equal to the last bit, and the times.
 """
 
 import json
@@ -15,14 +16,18 @@ import sys
 import urllib.request
 
 
-def ask(url, question):
-    body = {"question": question, "k": 10, "timeout_ms": 10000} | more
+def ask(url, question, **special):
+    body = {"question": question, "k": 10, "timeout_ms": 10000} | more | special
     request = urllib.request.Request(url + "/v1/search", json.dumps(body).encode(), {"Content-Type": "application/json"})
     with urllib.request.urlopen(request) as answer:
         found = json.load(answer)
     if found["degraded"]:
         sys.exit(f"{url}: {question!r}: {found['degraded']}")
     return found
+
+
+def ids(found):
+    return [r["id"] for r in found["results"]]
 
 
 def contributions(found):
@@ -32,10 +37,12 @@ def contributions(found):
 urls, lines = sys.argv[1:3], pathlib.Path(sys.argv[3]).read_text().splitlines()
 most = int(sys.argv[4]) if len(sys.argv) > 4 else 1000
 more = json.loads(sys.argv[5]) if len(sys.argv) > 5 else {}
-same, largest, scored, equal, took = 0, {}, 0, 0, ([], [])
+same, exact, largest, scored, equal, took = 0, [0, 0], {}, 0, 0, ([], [])
 for line in lines[:most]:
     one, other = (ask(url, json.loads(line)["question"]) for url in urls)
-    same += [r["id"] for r in one["results"]] == [r["id"] for r in other["results"]]
+    same += ids(one) == ids(other)
+    right = ids(ask(urls[0], json.loads(line)["question"], exact=True))
+    exact = [n + (ids(found) == right) for n, found in zip(exact, (one, other))]
     there = contributions(other)
     for key, c in contributions(one).items():
         if key not in there:
@@ -48,6 +55,7 @@ for line in lines[:most]:
     for times, found in zip(took, (one, other)):
         times.append(found["took_ms"])
 print(f"{same} of {len(lines[:most])} questions: the same first ten passages, in the same order")
+print("the same as by exact search:", " and ".join(map(str, exact)))
 print("largest difference of a contribution:", ", ".join(f"{name} {x:.1e}" for name, x in sorted(largest.items())))
 print(f"scores of BM25 that are equal to the last bit: {equal} of {scored}")
 print("median milliseconds:", ", ".join(f"{statistics.median(t):.1f}" for t in took))
