@@ -13,6 +13,12 @@ from conclave_train.bundle.manifest import read_manifest
 from conclave_train.cli import main
 from conclave_train.end_to_end import EndToEndJob, train_end_to_end
 from conclave_train.errors import Interrupted, TrainingError
+from conclave_train.feedback.holders import Holders
+from conclave_train.feedback.rounds import Rounds
+from conclave_train.feedback.teacher import alike
+from conclave_train.fit.encode import Device, encode_all
+from conclave_train.fit.loop import Texts
+from conclave_train.fit.state import RunFolder
 from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.delta import load_merged, read_delta
 from conclave_train.reader import train_reader
@@ -99,6 +105,40 @@ def test_both_sides(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         train_end_to_end(replace(parts, stop=After(35)))
     assert contents(train_end_to_end(parts)) == contents(whole)
+
+
+def test_questions_kept_back_choose_no_round(tmp_path: Path) -> None:
+    """The weights stay those of the last round, though the score falls from round to round; measuring changes none."""
+    checkpoint = read_checkpoint(write_checkpoint(tmp_path / "base", max_position_embeddings=64))
+    rows = checkpoint.tokens.passages(DOMAIN.passages, "title-dot-text", 64)
+    holders = Holders(DOMAIN.passages, 0.2)
+    asked = [q for q in DOMAIN.questions if holders(q.answers)]
+    texts = Texts(checkpoint.tokens.questions([q.text for q in asked], 64), [], checkpoint.tokens)
+    ended = []
+    for name, scores in (("unmeasured", None), ("falling", [3.0, 2.0, 1.0])):
+        model = checkpoint.model().untied()
+        passages = encode_all(model.passage, rows, checkpoint.tokens, Device())
+        score = (lambda _, left=scores: {"score": left.pop(0)}) if scores else None
+        rounds = Rounds(
+            model, texts, alike([holders(q.answers) for q in asked]), passages, replace(QUICK, epochs=2), 0.05,
+            Device(), RunFolder(tmp_path / name, {}), score, quiet=True,
+        )  # fmt: skip
+        rounds.fit()
+        ended.append(model.question.plain_state())
+    assert [h["score"] for h in rounds.state.history] == [3.0, 2.0, 1.0]
+    for key, value in ended[0].items():
+        assert torch.equal(value, ended[1][key]), key
+
+
+def test_worse_than_the_base_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the teacher speaks of all passages but those that hold the answer."""
+    everywhere = set(range(len(DOMAIN.passages)))
+    monkeypatch.setattr(
+        "conclave_train.end_to_end.alike", lambda holders: alike([sorted(everywhere - set(h)) for h in holders])
+    )
+    with pytest.raises(TrainingError, match="after 6 rounds the first passage with an answer stands lower"):
+        train_end_to_end(job(tmp_path))
+    assert not (tmp_path / "experts" / "tiny").exists()
 
 
 def test_a_reader_of_the_same_domain_is_refused(tmp_path: Path) -> None:

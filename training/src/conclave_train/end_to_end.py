@@ -90,12 +90,11 @@ def train_end_to_end(job: EndToEndJob) -> Path:
     rounded = load_merged(prepared.checkpoint, delta).eval()
     measured: dict[str, dict[str, float]] = {}
     if held.questions:
-        best = next(h for h in state.history if h["epoch"] == state.best_epoch)
-        measured = {"base": state.history[0], "after training": best}
+        measured = {"base": state.history[0], "after training": state.history[-1]}
         score = _scorer(job, prepared, held, rounded.to(job.device.name))
         measured[f"as shipped (rank {job.settings.rank}, fp16)"] = score(_passages(job, prepared, rounded, folder))
         rounded.cpu()
-    card = _card(job, expert, prepared, held, state, measured)
+    card = _card(job, expert, prepared, held, measured)
     card.facts["kept by the low rank"] = f"{100 * delta.kept:.1f} % of the change's squared norm"
     return publish(expert, Result(rounded, delta, prepared, None, measured), card, folder)
 
@@ -135,10 +134,12 @@ def _train(
         model, texts, teach, frozen, s, prepared.temperature, job.device, folder, score, job.stop, job.quiet
     )
     rounds.fit()
-    if score and rounds.state.best_epoch == 0:
+    history = rounds.state.history
+    if history and history[-1]["score"] < history[0]["score"]:
         raise TrainingError(
-            f"no round was better than the base on the {len(held.questions)} questions kept back: "
-            "there is no expert to publish (try more data, another --learning-rate, or --hold-out 0)"
+            f"after {s.epochs} rounds the first passage with an answer stands lower than by the base, for the "
+            f"{len(held.questions)} questions kept back: there is no expert to publish (try more data, a lower "
+            "--learning-rate, or --hold-out 0)"
         )
     return rounds.model.eval(), rounds.state
 
@@ -170,9 +171,8 @@ def _scorer(job: EndToEndJob, prepared: Prepared, held: _Held, model: BiEncoder)
 
 
 def _card(
-    job: EndToEndJob, expert: Job, prepared: Prepared, held: _Held, state: Progressed,
-    measured: dict[str, dict[str, float]],
-) -> Card:  # fmt: skip
+    job: EndToEndJob, expert: Job, prepared: Prepared, held: _Held, measured: dict[str, dict[str, float]]
+) -> Card:
     card = expert.card(
         f"An expert for conclave, fine-tuned from {job.base_name} on questions and answers of {{names}}: nobody said "
         "which passages answer them.",
@@ -182,8 +182,7 @@ def _card(
     if measured:
         card.accuracy_over = (
             f"{len(held.questions):,} questions kept back, searched in all {len(prepared.domain.passages):,} passages. "
-            "A passage that holds an answer counts, whatever else it says. They chose the round, so expect less on "
-            "new questions."
+            "A passage that holds an answer counts, whatever else it says. They chose no round."
         )
     card.settings = dataclasses.asdict(job.settings) | {"temperature": prepared.temperature}
     card.facts |= {
@@ -192,6 +191,6 @@ def _card(
         if job.settings.both_sides
         else "the question encoder alone; passages are the base's",
         "passage template": prepared.template,
-        "checkpoint": f"round {state.best_epoch:g} of {job.settings.epochs}",
+        "checkpoint": f"the last of {job.settings.epochs} rounds",
     }
     return card

@@ -274,7 +274,7 @@ class EndToEndSettings:
     passage_tokens: int = option(128, "with --both-sides, passages are cut here in training")
     chunk: int = option(32, "texts computed at a time")
     limit: int = option(0, "train on at most so many questions per domain, chosen by hash; 0: all")
-    hold_out: float = option(0.1, "share of the questions kept for choosing the round")
+    hold_out: float = option(0.1, "share of the questions kept for measuring; they choose no round")
     hold_out_most: int = option(600, "and at most so many")
     save_every: int = option(100, "steps between saves")
 

@@ -18,14 +18,14 @@ from conclave_train.feedback.teacher import Teacher
 from conclave_train.fit.encode import Device, cached_backward, encode_all, run
 from conclave_train.fit.loop import Texts
 from conclave_train.fit.schedule import optimiser, rate
-from conclave_train.fit.state import RunFolder, restore, trained
+from conclave_train.fit.state import RunFolder, trained
 from conclave_train.fit.steps import Steps
 from conclave_train.model.tower import BiEncoder, Tower
 from conclave_train.progress import Progress
 from conclave_train.retrieval.accuracy import search
 from conclave_train.settings import EndToEndSettings
 
-Score = Callable[[Tensor], dict[str, float]]  # of the passages' vectors and the model as it is; its "score" decides
+Score = Callable[[Tensor], dict[str, float]]  # of the passages' vectors and the model as it is; "score" among it
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,9 @@ class Rounds(Steps[BiEncoder, EndToEndSettings]):
         super().__init__(model, adam, folder, stop, quiet)
 
     def fit(self) -> None:
-        """Train to the end; the model is left with the best weights that ``score`` saw, or the last."""
+        """Train to the end. The last weights stay: the questions kept back are too few to choose among rounds."""
         super().fit()
         self._measure(self.s.epochs)
-        if self.score and self.state.best:
-            restore(self.model, self.state.best)
 
     def step(self, rows: list[int], step: int, total: int) -> str:
         """One update of the weights; the loss before it, in words."""
