@@ -214,9 +214,6 @@ func bulker(p *process, l *ledger, seed uint64) error {
 // deleted one.
 func TestServerKilled(t *testing.T) {
 	kills := 10
-	if testing.Short() { // with the race detector, which the server does not run under
-		kills = 2
-	}
 	if n, err := strconv.Atoi(os.Getenv("CONCLAVE_TEST_KILLS")); err == nil {
 		kills = n
 	}

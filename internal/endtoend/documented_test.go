@@ -179,9 +179,6 @@ func (r *reader) jobEnds() {
 // come first, so that what they index is served for the demo's questions. A command
 // that stands in two places is run once, but for serving. Each exits as shown.
 func TestDocumentedCommands(t *testing.T) {
-	if testing.Short() {
-		t.Skip("encodes the demo")
-	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -263,10 +260,7 @@ func newReader(t *testing.T, root string) *reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	built, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := binary(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

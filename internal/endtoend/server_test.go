@@ -23,7 +23,7 @@ import (
 )
 
 // The command is built once for all tests of this process.
-var binary, removeBinary = func() (func() (string, error), func()) {
+var buildBinary, removeBinary = func() (func() (string, error), func()) {
 	dir := ""
 	build := sync.OnceValues(func() (path string, err error) {
 		if dir, err = os.MkdirTemp("", "conclave-endtoend-"); err != nil {
@@ -42,6 +42,21 @@ var binary, removeBinary = func() (func() (string, error), func()) {
 	}
 }()
 
+// binary is the path of the command. A test that needs it is left out under -short,
+// with which `make test` looks for races: the command is a process of its own, which
+// the race detector does not see.
+func binary(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the race detector does not see the command")
+	}
+	path, err := buildBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // site is a folder with a collection "c", tiny bundles and a configuration.
 type site struct {
 	t      testing.TB
@@ -54,10 +69,7 @@ type site struct {
 func newSite(t testing.TB, configuration string, bundles []string, experts string, lines string) *site {
 	t.Helper()
 	runtime := testenv.Runtime(t)
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := binary(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}
 	s := &site{t: t, dir: t.TempDir(), path: path, client: &http.Client{Transport: transport}}
 	t.Cleanup(transport.CloseIdleConnections)

@@ -16,9 +16,6 @@ import (
 // times the memory that the server has for answers, and read nothing of them. It keeps
 // to the memory that its configuration allows, and others are answered in time.
 func TestSlowReaders(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the server does not run under the race detector")
-	}
 	config := configs.Defaults()
 	config.ReadOnly, config.Limits.Memory, config.Limits.AnswerBytes = true, 96<<20, 6<<20
 	bound := config.Memory(int64(config.Limits.Memory), nil).Total()

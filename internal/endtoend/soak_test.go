@@ -28,9 +28,6 @@ import (
 //	CONCLAVE_TEST_SOAK=30m go test ./internal/endtoend -run TestSoak -v -timeout 40m
 func TestSoak(t *testing.T) {
 	length := 4 * time.Second
-	if testing.Short() {
-		t.Skip("the server does not run under the race detector")
-	}
 	if d, err := time.ParseDuration(os.Getenv("CONCLAVE_TEST_SOAK")); err == nil {
 		length = d
 	}

@@ -127,10 +127,7 @@ func TestNoRoomForSegments(t *testing.T) {
 // next one, and the expert then has every passage.
 func TestJobKilled(t *testing.T) {
 	const n, seed = 3000, 3
-	kills := 4
-	if testing.Short() {
-		kills = 1
-	}
+	const kills = 4
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var lines strings.Builder
 	for i := range n {
@@ -178,9 +175,6 @@ func (p *process) job(job jobs.Job) jobs.Job {
 // the expert is gone for good.
 func TestRemovalKilled(t *testing.T) {
 	delays := []time.Duration{0, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond}
-	if testing.Short() {
-		delays = delays[:2]
-	}
 	var lines strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&lines, "{\"id\":\"p%d\",\"text\":%q}\n", i, textOf(i+1))
