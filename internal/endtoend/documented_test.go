@@ -37,7 +37,7 @@ var notRun = []struct {
 	{regexp.MustCompile(`^conclave models import ./dpr-question `), "needs the two encoders of DPR, 880 MB; the tests of models import small ones"},
 	{regexp.MustCompile(`^conclave models import ./my-fid `), "needs a trained T5, which no package has; TestGeneratedAnswers imports and asks a tiny one"},
 	{regexp.MustCompile(`(?s)^curl .*"reader": "writer"`), "needs that T5, too"},
-	{regexp.MustCompile(`^conclave (calibrate (prior|reader)|ablate --collection gate-out/|calibrate --collection evaluation-out/)`), "fits what is shipped, on collections of nine domains and more: most of an hour"},
+	{regexp.MustCompile(`^conclave (calibrate (prior|reader)|ablate --collection gate-out/|(calibrate|evaluate) --collection evaluation-out/)`), "fits what is shipped, on collections of nine domains and more: most of an hour"},
 	{regexp.MustCompile(`^conclave (evaluate answers |(index|evaluate|calibrate) --collection (policy|union|small|pool|C) |serve --collection (many-out/|demo-many ))`), "measures on domains that lie in ../shared"},
 	{regexp.MustCompile(`^docker compose --profile cluster `), "needs containers, and three nodes of OpenSearch; TestStore runs conclave before three nodes"},
 	{regexp.MustCompile(`^conclave \w+ .*opensearch\+https?://`), "needs a cluster; TestStore runs them on three nodes"},
