@@ -70,36 +70,25 @@ func TestClusterKilledIndexing(t *testing.T) {
 			s.command(append(args, store(t, c, "undisturbed"))...)
 			whole := time.Since(start)
 			disturbed := store(t, c, "disturbed")
-			kills := 0
-			for range cluster.Rounds(t, 3) {
-				cmd := exec.Command(s.path, append(args, disturbed)...)
-				cmd.Dir, cmd.Env = s.dir, environment()
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Duration(random.Int64N(int64(whole) / 3)))
-				_ = cmd.Process.Kill()
-				if err := cmd.Wait(); err != nil {
-					kills++
-				}
-			}
-			t.Logf("an undisturbed one takes %v; %d were killed", whole, kills)
+			ended := s.killed(t, random, cluster.Rounds(t, 3), whole/3, append(args, disturbed), func() bool { return false }, func() { store(t, c, "disturbed") })
+			t.Logf("an undisturbed one takes %v; beside those that were killed %d were faster", whole, ended)
 			s.command(append(args, disturbed)...)
 			back := filepath.Join(t.TempDir(), "back")
-			for range cluster.Rounds(t, 2) {
-				cmd := exec.Command(s.path, "import", "--from", disturbed, "--collection", back)
-				cmd.Dir, cmd.Env = s.dir, environment()
-				if err := cmd.Start(); err != nil {
+			importing := []string{"import", "--from", disturbed, "--collection", back}
+			start = time.Now()
+			s.command(importing...)
+			whole = time.Since(start)
+			again := func() {
+				if err := os.RemoveAll(back); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Duration(random.Int64N(int64(whole) / 3)))
-				_ = cmd.Process.Kill()
-				if cmd.Wait() == nil { // it was faster
-					if err := os.RemoveAll(back); err != nil {
-						t.Fatal(err)
-					}
-				}
 			}
+			again()
+			ended = s.killed(t, random, cluster.Rounds(t, 2), whole, importing, func() bool {
+				_, err := os.Stat(filepath.Join(back, "MANIFEST"))
+				return err == nil
+			}, again)
+			t.Logf("an undisturbed import takes %v; beside those that were killed %d were faster", whole, ended)
 			s.command("import", "--from", disturbed, "--collection", back)
 			want, got := s.exported("c"), s.exported(back)
 			if len(want) != 3 {
@@ -114,6 +103,38 @@ func TestClusterKilledIndexing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// killed runs a command until it was killed so often, each time within a while, or within
+// the shortest time in which it ended by itself. Where it was faster, or is done though it was
+// killed, everything begins anew; that is how often it was.
+func (s *site) killed(t *testing.T, random *rand.Rand, times int, within time.Duration, args []string, done func() bool, anew func()) (faster int) {
+	t.Helper()
+	for kills := 0; kills < times; {
+		cmd := exec.Command(s.path, args...)
+		var said strings.Builder
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, environment(), &said, &said
+		began := time.Now()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill := time.AfterFunc(time.Duration(random.Int64N(int64(within))), func() { _ = cmd.Process.Kill() })
+		err := cmd.Wait()
+		kill.Stop()
+		if code := cmd.ProcessState.ExitCode(); code > 0 { // -1: killed
+			t.Fatalf("%v: %v\n%s", args, err, &said)
+		}
+		if err != nil && !done() {
+			kills++
+			continue
+		}
+		within = min(within, time.Since(began))
+		if faster++; faster > 20*times {
+			t.Fatalf("%v ended %d times before it was killed, and was killed %d times", args, faster, kills)
+		}
+		anew()
+	}
+	return faster
 }
 
 // nearVectors compares two files of numpy: the same header, and float32 that differ little.
