@@ -75,6 +75,10 @@ func checkBulk(t *testing.T, s *writingServer, answer []byte, n int) {
 const bulkLines = 40_000
 
 func startBulk(t *testing.T) *writingServer {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("half a minute with the race detector; smaller uploads take the same path")
+	}
 	return startWriting(t, writingOptions{
 		live: collection.LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 20},
 		// Shorter than an upload takes: what goes on is not cut off.
