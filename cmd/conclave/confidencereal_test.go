@@ -39,13 +39,10 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 		t.Fatal(complaints)
 	}
 	thresholdsTell(t, filepath.Join(demo, "questions"))
+	var server *served
 	ask := func(question string) search.Response {
 		t.Helper()
-		code, out, complaints := conclave(t, "search", "--collection", "c", "--json", "-k", "1", question)
-		var r search.Response
-		if err := json.Unmarshal([]byte(out), &r); code != exitOK || err != nil {
-			t.Fatal(complaints, err)
-		}
+		r := server.first(question)
 		if r.Confidence == nil {
 			t.Fatalf("%q has no confidence", question)
 		}
@@ -57,6 +54,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 				t.Fatal(complaints)
 			}
 		}
+		server = startServer(t)
 		for question, note := range map[string]bool{
 			"how to install a gpu driver": false, "python list comprehension syntax": false, "who won the super bowl last year": false,
 			"quelle est la capitale de la France": false, "comment installer un pilote graphique": false, "warum ist der Himmel blau": false,
@@ -79,6 +77,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 				t.Errorf("%q: %s, %s with %.2f", question, r.Basis, r.Results[0].Title, *r.Confidence)
 			}
 		}
+		server.stop()
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"conclave/client"
 	"conclave/internal/testenv"
 	"conclave/models/tiny"
+	"conclave/search"
 )
 
 // served is `conclave serve`, running in this process.
@@ -50,6 +52,17 @@ func (s *served) stop() {
 	if code := s.end(); code != exitOK {
 		s.t.Errorf("the server ended with %d:\n%s", code, s.log.String())
 	}
+}
+
+// first is the server's answer to a question, with one passage.
+func (s *served) first(question string) search.Response {
+	s.t.Helper()
+	code, out, complaints := conclave(s.t, "search", "--url", s.url, "--json", "-k", "1", question)
+	var r search.Response
+	if err := json.Unmarshal([]byte(out), &r); code != exitOK || err != nil {
+		s.t.Fatalf("%q: exit code %d, %v\n%s%s", question, code, err, out, complaints)
+	}
+	return r
 }
 
 // tinyCollection makes the collection "c" of three passages and the named tiny

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +66,7 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", "passages.jsonl", "--index", "flat", "--experts", strings.Join(names, ",")); code != exitOK {
 		t.Fatal(complaints)
 	}
+	server := startServer(t)
 	for _, c := range []struct{ question, title, expert string }{
 		{"when was the Suez Canal opened", "Suez", "wiki"},
 		{"does the battery last a day", "headphones", "amazon"},
@@ -74,11 +74,7 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 		{"how do I stop a nosebleed", "Nosebleeds", "medquad"},
 		{"can I have my data deleted", "Stridewell", "policy"},
 	} {
-		code, out, complaints := conclave(t, "search", "--collection", "c", "--json", "-k", "1", c.question)
-		var r search.Response
-		if err := json.Unmarshal([]byte(out), &r); code != exitOK || err != nil {
-			t.Fatal(complaints, err)
-		}
+		r := server.first(c.question)
 		heaviest, weight, asked := "", 0.0, 0
 		for _, s := range r.Sources {
 			if s.Kind == "dense" && s.Status == search.StatusOK {
