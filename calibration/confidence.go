@@ -23,8 +23,9 @@ type RankedQuestion struct {
 	// confidence of the experts, the gap between the first two scores, ...
 	Signals []float64
 	// First is the rank, from 1, of the first passage that answers; 0: none.
-	First int
-	// Weight is how many questions it counts for in a fit; 0: one.
+	First   int
+	Without Without
+	// Weight is how many questions it counts for; 0: one.
 	Weight float64
 	// Asked is the question, and Passages are the first of its answer, for a reader.
 	Asked    *Question
@@ -140,7 +141,7 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	pairs, err := crossFit(questions, func(q *RankedQuestion) string { return q.ID }, train,
 		func(b both, q *RankedQuestion) (pair [2]Outcome, err error) {
 			for i, c := range []Confidence{b.platt, b.isotonic} {
-				pair[i].Correct = q.answered(k)
+				pair[i].Correct, pair[i].Weight = q.answered(k), q.Weight
 				if pair[i].Confidence, err = c.Of(q.Signals); err != nil {
 					return pair, err
 				}
@@ -201,13 +202,15 @@ func fitBoth(names []string, questions []RankedQuestion, k int, prior *Logistic)
 // pairedGain returns how much lower b's Brier score is than a's on the same questions, and
 // the standard error of that difference.
 func pairedGain(a, b []Outcome) (gain, deviation float64) {
-	n := float64(len(a))
+	n, all := float64(len(a)), 0.0
 	for i := range a {
-		gain += (brier(a[i]) - brier(b[i])) / n
+		gain += a[i].weight() * (brier(a[i]) - brier(b[i]))
+		all += a[i].weight()
 	}
+	gain /= all
 	for i := range a {
-		gap := brier(a[i]) - brier(b[i]) - gain
+		gap := a[i].weight() * (brier(a[i]) - brier(b[i]) - gain)
 		deviation += gap * gap
 	}
-	return gain, math.Sqrt(deviation/max(n-1, 1)) / math.Sqrt(n)
+	return gain, math.Sqrt(deviation*n/max(n-1, 1)) / all
 }

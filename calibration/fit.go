@@ -249,16 +249,9 @@ func (f *fitting) gate(ctx context.Context) ([]fusion.Gate, []Answered, error) {
 // chances fits the confidence of the answers that the gates of other folds gave:
 // to the questions, to the same without their answers, and to unanswerable ones.
 func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []Answered) error {
-	ranked, err := RankAnswers(f.Questions, answers, gates, f.options.Specialists)
+	ranked, err := RankAnswers(f.Questions, f.Unanswerable, answers, gates, f.options.Specialists)
 	if err != nil {
 		return err
-	}
-	empty, err := AnswerByFold(gates, f.Unanswerable, f.options.Specialists)
-	if err != nil {
-		return err
-	}
-	for i, a := range empty {
-		ranked = append(ranked, RankedQuestion{ID: f.Unanswerable[i].ID, Signals: a.Signals, Asked: &f.Unanswerable[i], Passages: a.Passages})
 	}
 	prior := f.options.Prior
 	if !fusion.Closeness(f.Questions[0].Sources) {

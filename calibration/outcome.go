@@ -46,9 +46,12 @@ type Summary struct {
 // Summarise measures confidences against what came true.
 func Summarise(outcomes []Outcome) Summary {
 	s := Summary{ECE: ECE(outcomes)}
+	all := 0.0
 	for _, o := range outcomes {
-		s.Brier += brier(o) / float64(len(outcomes))
+		s.Brier += o.weight() * brier(o)
+		all += o.weight()
 	}
+	s.Brier /= max(all, math.SmallestNonzeroFloat64)
 	if area, ok := AUROC(outcomes); ok {
 		s.AUROC = &area
 	}
@@ -99,7 +102,7 @@ func binOf(confidence float64) int {
 	return -1
 }
 
-// Bin holds the outcomes whose confidences lie in one tenth of 0 to 1.
+// Bin holds the outcomes whose confidences lie in one tenth of 0 to 1. Its means are by weight.
 type Bin struct {
 	Questions  int     `json:"questions" yaml:"questions"`
 	Confidence float64 `json:"confidence" yaml:"confidence"` // their mean
@@ -110,19 +113,20 @@ type Bin struct {
 // the lowest first.
 func Reliability(outcomes []Outcome) []Bin {
 	var bins [tenths]Bin
+	var weights [tenths]float64
 	for _, o := range outcomes {
 		if i := binOf(o.Confidence); i >= 0 {
 			bins[i].Questions++
-			bins[i].Confidence += o.Confidence
-			bins[i].Accuracy += o.correct()
+			weights[i] += o.weight()
+			bins[i].Confidence += o.weight() * o.Confidence
+			bins[i].Accuracy += o.weight() * o.correct()
 		}
 	}
-	filled := slices.DeleteFunc(bins[:], func(b Bin) bool { return b.Questions == 0 })
-	for i := range filled {
-		filled[i].Confidence /= float64(filled[i].Questions)
-		filled[i].Accuracy /= float64(filled[i].Questions)
+	for i := range bins {
+		bins[i].Confidence /= weights[i]
+		bins[i].Accuracy /= weights[i]
 	}
-	return filled
+	return slices.DeleteFunc(bins[:], func(b Bin) bool { return b.Questions == 0 })
 }
 
 // AUROC is the probability that a right answer has a higher confidence than a wrong one,

@@ -21,8 +21,8 @@ type Prior struct {
 }
 
 // PriorDomain measures the fit to the other domains in one domain. By weight, half of the
-// questions have an answer there, a quarter are the same with their answers removed, and a
-// quarter are of other domains.
+// questions have an answer there; the others are the same with their answers removed, and
+// questions of other domains.
 type PriorDomain struct {
 	Domain    string  `yaml:"domain"`
 	Questions int     `yaml:"questions"` // that have an answer there
@@ -72,36 +72,38 @@ func (p *Prior) Write(w io.Writer) error {
 
 // PriorQuestions are the answers to questions in the collection of one domain.
 type PriorQuestions struct {
-	Domain   string
-	Own      []RankedQuestion // have an answer there
-	TakenOut []RankedQuestion // are the same without it
-	Foreign  []RankedQuestion // are of other domains
+	Domain string
+	// Answers are those of RankAnswers; the unanswerable questions are of other domains.
+	Answers []RankedQuestion
 }
 
-// Confident are all of them, with the chance of each that its first passage answers.
-func (q *PriorQuestions) Confident(chances fusion.Chances) (all []RankedQuestion, confidences []float64, err error) {
-	all = slices.Concat(q.Own, q.TakenOut, q.Foreign)
-	for _, a := range all {
+// Confident are the chances of the answers that their first passages answer.
+func (q *PriorQuestions) Confident(chances fusion.Chances) (confidences []float64, err error) {
+	for _, a := range q.Answers {
 		sure, err := chances.Of(a.Signals, 1)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		confidences = append(confidences, sure)
 	}
-	return all, confidences, nil
+	return confidences, nil
 }
 
-// weighted are all of them: every domain counts the same, as so many questions as
-// it has on average, half of them with an answer.
-func (q *PriorQuestions) weighted(size float64) (all []RankedQuestion) {
-	for _, part := range []struct {
-		questions []RankedQuestion
-		share     float64
-	}{{q.Own, .5}, {q.TakenOut, .25}, {q.Foreign, .25}} {
-		for _, x := range part.questions {
-			x.Weight = size * part.share / float64(len(part.questions))
-			all = append(all, x)
+// of is the number of its questions of a kind.
+func (q *PriorQuestions) of(kind Without) (n int) {
+	for _, a := range q.Answers {
+		if a.Without == kind {
+			n++
 		}
+	}
+	return n
+}
+
+// weighted are all of them, with weights whose sum is size.
+func (q *PriorQuestions) weighted(size float64) []RankedQuestion {
+	all := mixed(q.Answers)
+	for i := range all {
+		all[i].Weight *= size / float64(2*q.of(Answerable))
 	}
 	return all
 }
@@ -119,15 +121,7 @@ func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists 
 	if err != nil {
 		return out, err
 	}
-	all, err := RankAnswers(e.Questions, answers, gates, specialists)
-	if err != nil {
-		return out, err
-	}
-	out.Own, out.TakenOut = all[:len(e.Questions)], all[len(e.Questions):]
-	answers, err = AnswerByFold(gates, e.Unanswerable, specialists)
-	for i, a := range answers {
-		out.Foreign = append(out.Foreign, RankedQuestion{ID: e.Unanswerable[i].ID, Signals: a.Signals, Asked: &e.Unanswerable[i], Passages: a.Passages})
-	}
+	out.Answers, err = RankAnswers(e.Questions, e.Unanswerable, answers, gates, specialists)
 	return out, err
 }
 
@@ -150,10 +144,11 @@ func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 	p = Prior{Signals: fusion.SignalNames()}
 	size := 0.0
 	for _, d := range domains {
-		if len(d.Own) == 0 || len(d.TakenOut) == 0 || len(d.Foreign) == 0 {
-			return p, all, fmt.Errorf("domain %s has %d questions of its own, %d without their answers and %d of other domains: all three are needed", d.Domain, len(d.Own), len(d.TakenOut), len(d.Foreign))
+		own, foreign := d.of(Answerable), d.of(Unanswerable)
+		if own == 0 || foreign == 0 {
+			return p, all, fmt.Errorf("domain %s has %d questions of its own and %d of other domains: both are needed", d.Domain, own, foreign)
 		}
-		size += 2 * float64(len(d.Own)) / float64(len(domains))
+		size += 2 * float64(own) / float64(len(domains))
 	}
 	for _, k := range chanceDepths() {
 		l, err := fitPrior(domains, "", k, size)
@@ -177,9 +172,10 @@ func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 			}
 			own = append(own, Outcome{sigmoid(odds), q.answered(1), q.Weight})
 		}
-		p.LeftOut = append(p.LeftOut, priorDomain(d.Domain, len(d.Own), own))
+		n := d.of(Answerable)
+		p.LeftOut = append(p.LeftOut, priorDomain(d.Domain, n, own))
 		outcomes = append(outcomes, own...)
-		all.Questions += len(d.Own)
+		all.Questions += n
 	}
 	return p, priorDomain("all", all.Questions, outcomes), nil
 }

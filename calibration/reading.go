@@ -56,7 +56,7 @@ type ReadingOptions struct {
 
 // FitReading lets a reader read the passages of answers, and fits the chances to what it
 // said. The confidences are those of the answers without it. Answers to one question, by
-// its ID, are read together.
+// its ID, are read together. Half of the answers count as those to questions that have one.
 func FitReading(ctx context.Context, answers []RankedQuestion, confidences []float64, o ReadingOptions) (*ReadingFit, error) {
 	var order []string
 	places := map[string][]int{} // of a question's answers
@@ -94,7 +94,7 @@ func FitReading(ctx context.Context, answers []RankedQuestion, confidences []flo
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return o.fit(answers, confidences, marks)
+	return o.fit(mixed(answers), confidences, marks)
 }
 
 // first reports whether the first passage by ranking and reader answers.
@@ -115,8 +115,8 @@ func ranking(weights []float64, answers []RankedQuestion, marks []func(float64) 
 	}
 	for i := range answers {
 		a := &answers[i]
-		if len(a.Asked.Relevant) == 0 || a.Weight != 0 {
-			continue // nothing answers it
+		if a.Without != Answerable {
+			continue
 		}
 		domain := a.Asked.Domain
 		if n[domain]++; a.First == 1 {
@@ -169,7 +169,7 @@ func (o *ReadingOptions) fit(answers []RankedQuestion, confidences []float64, ma
 		if o.ByDomain {
 			id = a.Asked.Domain
 		}
-		if a.Weight == 0 {
+		if a.Without == Answerable {
 			out.Questions++
 		}
 		as := func(signals []float64, right bool) (q RankedQuestion) {
@@ -184,7 +184,7 @@ func (o *ReadingOptions) fit(answers []RankedQuestion, confidences []float64, ma
 		}
 		if m.First != nil {
 			first = append(first, as(m.First, a.first(&m)))
-			before = append(before, Outcome{Confidence: confidences[i], Correct: a.First == 1})
+			before = append(before, Outcome{confidences[i], a.First == 1, a.Weight})
 		}
 	}
 	var err error

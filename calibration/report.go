@@ -1,23 +1,26 @@
 package calibration
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // FitReport has the figures of a fit on held-out questions. Shares and chances are 0 to 1;
 // an AUROC is null if all answers are right, or all wrong.
 type FitReport struct {
-	Questions   int              `json:"questions"`
-	Without     int              `json:"questions_without_answer"` // the same once more, their passages taken out, and unanswerable ones
-	Specialists int              `json:"specialists"`
-	Auto        string           `json:"auto"`
-	Alpha       float64          `json:"alpha"`
-	Sharpness   float64          `json:"sharpness,omitempty"` // 0: there are no two ensembles
-	Methods     []MethodReport   `json:"methods"`
-	Chances     []ChanceReport   `json:"chances"`
-	Thresholds  []Threshold      `json:"thresholds"` // of the confidence of the first passage
-	Sources     []SourceReport   `json:"sources"`
-	Ensembles   []EnsembleReport `json:"ensembles"`
-	CCE         *CCEReport       `json:"cce,omitempty"`     // nil without granularities
-	Reading     *ReadingFit      `json:"reading,omitempty"` // nil without a reader
+	Questions    int              `json:"questions"`
+	Unanswerable int              `json:"unanswerable"` // questions of the files
+	Specialists  int              `json:"specialists"`
+	Auto         string           `json:"auto"`
+	Alpha        float64          `json:"alpha"`
+	Sharpness    float64          `json:"sharpness,omitempty"` // 0: there are no two ensembles
+	Methods      []MethodReport   `json:"methods"`
+	Chances      []ChanceReport   `json:"chances"`
+	Thresholds   []Threshold      `json:"thresholds"` // of the confidence of the first passage
+	Sources      []SourceReport   `json:"sources"`
+	Ensembles    []EnsembleReport `json:"ensembles"`
+	CCE          *CCEReport       `json:"cce,omitempty"`     // nil without granularities
+	Reading      *ReadingFit      `json:"reading,omitempty"` // nil without a reader
 	// Warnings are for people: too few questions, and methods that were passed over.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -45,15 +48,34 @@ type DomainReport struct {
 
 // ChanceReport is the chance that any of the first k passages answers.
 type ChanceReport struct {
-	K          int      `json:"k"`
-	Kind       Shape    `json:"kind"`
-	Reason     string   `json:"reason"`
-	ECE        float64  `json:"ece"` // over questions with an answer and without
-	AUROC      *float64 `json:"auroc"`
-	Accuracy   float64  `json:"accuracy"` // over questions with an answer
-	SurestHalf float64  `json:"accuracy_of_surest_half"`
-	// Reliability is over questions with an answer and without.
+	K        int    `json:"k"`
+	Kind     Shape  `json:"kind"`
+	Reason   string `json:"reason"`
+	Half            // over as many questions without an answer as with one, of both kinds
+	TakenOut Half   `json:"taken_out"` // those without an answer are the same, their passages taken out
+	// Unanswerable are those of the files; nil: there are none.
+	Unanswerable *Half   `json:"unanswerable,omitempty"`
+	Accuracy     float64 `json:"accuracy"` // over questions with an answer
+	SurestHalf   float64 `json:"accuracy_of_surest_half"`
+	// Reliability is over as many questions without an answer as with one.
 	Reliability []Bin `json:"reliability"`
+}
+
+// Half is what a confidence is worth where half of the questions, by weight, have an answer.
+type Half struct {
+	ECE   float64  `json:"ece"`
+	AUROC *float64 `json:"auroc"`
+}
+
+// halfOf measures answerable questions, of the weight 1, and others that together weigh as
+// much.
+func halfOf(answerable, without []Outcome) Half {
+	all := slices.Concat(answerable, without)
+	for i := range without {
+		all[len(answerable)+i].Weight = float64(len(answerable)) / float64(len(without))
+	}
+	s := Summarise(all)
+	return Half{s.ECE, s.AUROC}
 }
 
 // SourceReport is the chance that a source's own first hit answers.
@@ -73,13 +95,19 @@ type EnsembleReport struct {
 }
 
 func (r *FitReport) addChance(c *ConfidenceFit) {
-	answerable, without := c.Outcomes[:r.Questions], c.Outcomes[r.Questions:]
-	r.Without = len(without)
+	answerable, takenOut, unanswerable := c.Outcomes[:r.Questions], c.Outcomes[r.Questions:2*r.Questions], c.Outcomes[2*r.Questions:]
+	r.Unanswerable = len(unanswerable)
 	if c.Confidence.K == 1 {
-		r.Thresholds = thresholds(answerable, without[:r.Questions], without[r.Questions:])
+		r.Thresholds = thresholds(answerable, takenOut, unanswerable)
 	}
-	r.Chances = append(r.Chances, ChanceReport{c.Confidence.K, c.Confidence.Kind, c.Confidence.Reason, c.HeldOut.ECE, c.HeldOut.AUROC,
-		AccuracyAt(answerable, 1), AccuracyAt(answerable, .5), Reliability(c.Outcomes)})
+	chance := ChanceReport{K: c.Confidence.K, Kind: c.Confidence.Kind, Reason: c.Confidence.Reason,
+		Half: Half{c.HeldOut.ECE, c.HeldOut.AUROC}, TakenOut: halfOf(answerable, takenOut),
+		Accuracy: AccuracyAt(answerable, 1), SurestHalf: AccuracyAt(answerable, .5), Reliability: Reliability(c.Outcomes)}
+	if len(unanswerable) > 0 {
+		half := halfOf(answerable, unanswerable)
+		chance.Unanswerable = &half
+	}
+	r.Chances = append(r.Chances, chance)
 }
 
 // enough is the number of questions from which figures are accurate to a few points.

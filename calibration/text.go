@@ -22,16 +22,20 @@ func (r *FitReport) WriteText(to io.Writer) error {
 		_, _ = fmt.Fprintf(t, "%s\t%.1f\t%.1f to %.1f\t%.1f\t%.1f\t%.1f\t\n", m.Method, 100*m.Top1, 100*m.Top1Interval[0], 100*m.Top1Interval[1], 100*m.Top5, 100*m.Top20, 100*m.Top100)
 	}
 	_ = t.Flush()
-	c, given := r.Chances[0], ""
-	if n := r.Without - r.Questions; n > 0 {
-		given = fmt.Sprintf(", and %d unanswerable ones of the files", n)
+	c := r.Chances[0]
+	_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, where half of the questions have no answer. Of the surest half\nof the others %.1f of 100 are right.\n\n", 100*c.SurestHalf)
+	t = newTable(out)
+	_, _ = fmt.Fprintln(t, "without an answer are\tECE\tAUROC\t")
+	half := func(without string, h Half) {
+		_, _ = fmt.Fprintf(t, "%s\t%.3f\t%s\t\n", without, h.ECE, areaOf(h.AUROC))
 	}
-	area := "-" // all answers are right, or all wrong
-	if c.AUROC != nil {
-		area = fmt.Sprintf("%.3f", *c.AUROC)
+	half("the same, their passages taken out", c.TakenOut)
+	if c.Unanswerable != nil {
+		half(fmt.Sprintf("the files' %d unanswerable ones", r.Unanswerable), *c.Unanswerable)
+		half("both", c.Half)
 	}
-	_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, over these questions and %d without an answer\n(the same, their passages taken out%s):\nECE %.3f, AUROC %s. Of the surest half of the %d questions, %.1f of 100 are right.\n\n",
-		r.Without, given, c.ECE, area, r.Questions, 100*c.SurestHalf)
+	_ = t.Flush()
+	_, _ = fmt.Fprintln(out)
 	writeThresholds(out, r.Thresholds)
 	if r.CCE != nil {
 		r.CCE.writeText(out)
@@ -46,6 +50,14 @@ func (r *FitReport) WriteText(to io.Writer) error {
 	return out.Flush()
 }
 
+// areaOf is an AUROC; "-" where all answers are right, or all wrong.
+func areaOf(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", *x)
+}
+
 // writeText says what each granularity is worth alone, and the surest of those chosen.
 func (c *CCEReport) writeText(out io.Writer) {
 	alone := slices.SortedFunc(maps.Keys(c.Alone), func(a, b string) int {
@@ -54,17 +66,14 @@ func (c *CCEReport) writeText(out io.Writer) {
 	for i, name := range alone {
 		alone[i] = fmt.Sprintf("%s %.1f", name, 100*c.Alone[name])
 	}
-	area := "-"
-	if c.AUROC != nil {
-		area = fmt.Sprintf("%.3f", *c.AUROC)
-	}
 	_, _ = fmt.Fprintf(out, "\ngranularities, and of how many of 100 questions each alone finds an answer first:\n%s\n", strings.Join(alone, ", "))
 	_, _ = fmt.Fprintf(out, "cce takes %s, at temperature %.3f.\n", strings.Join(c.Granularities, ", "), c.Temperature)
 	_, _ = fmt.Fprintf(out, "The surest is right for %.1f; its confidence has an ECE of %.3f and an AUROC of %s\n(at temperature %.1f: right for %.1f, ECE %.3f).\n",
-		100*c.Top1, c.ECE, area, c.Uncalibrated.Temperature, 100*c.Uncalibrated.Top1, c.Uncalibrated.ECE)
+		100*c.Top1, c.ECE, areaOf(c.AUROC), c.Uncalibrated.Temperature, 100*c.Uncalibrated.Top1, c.Uncalibrated.ECE)
 }
 
-// writeThresholds shows what a "min_confidence" costs and gains.
+// writeThresholds shows what a "min_confidence" costs and gains, and names the highest that
+// costs little.
 func writeThresholds(out io.Writer, thresholds []Threshold) {
 	t := newTable(out)
 	heading := "min_confidence\tright first passages lost\tno result, answer taken out\t"
@@ -80,6 +89,13 @@ func writeThresholds(out io.Writer, thresholds []Threshold) {
 		_, _ = fmt.Fprintln(t)
 	}
 	_ = t.Flush()
+	chosen := thresholds[0]
+	for _, x := range thresholds {
+		if x.Lost <= tolerable {
+			chosen = x
+		}
+	}
+	_, _ = fmt.Fprintf(out, "\nTo give no answer rather than a wrong one, ask with \"min_confidence\": %.2f.\n", chosen.MinConfidence)
 }
 
 // WritePriorText writes what a prior is worth in each domain, for people.

@@ -17,8 +17,12 @@ type Threshold struct {
 	Unanswerable *float64 `json:"unanswerable_silent" yaml:"unanswerable_silent,omitempty"`
 }
 
+// tolerable is the share of right first passages that may be lost for silence about what
+// the collection does not have.
+const tolerable = .1
+
 // tolerated are the shares of right first passages lost for which thresholds are printed.
-func tolerated() []float64 { return []float64{.02, .05, .1, .2} }
+func tolerated() []float64 { return []float64{.02, .05, tolerable, .2} }
 
 // thresholds are the highest of two decimals that lose at most the tolerated shares, and
 // one half, ascending.

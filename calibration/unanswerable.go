@@ -2,6 +2,7 @@ package calibration
 
 import (
 	"fmt"
+	"slices"
 
 	"conclave/fusion"
 	"conclave/rank"
@@ -27,15 +28,46 @@ func (q *Question) Without() Question {
 	return out
 }
 
-// takenOutWeight is the weight of a question whose answers were removed; with its answers it has
-// 1. Questions without an answer are common, but less so than the others.
-const takenOutWeight = 2. / 3
+// Without says why a question has no answer in the collection, if it has none.
+type Without string
 
-// RankAnswers gives FitConfidence the answers to questions, and those to the same
-// without the passages that answer, behind them: answers is of the questions, in
-// their order, and gates are those of the folds that gave them.
-func RankAnswers(questions []Question, answers []Answered, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
-	ranked := make([]RankedQuestion, 2*len(questions))
+// The kinds of questions.
+const (
+	Answerable   Without = ""             // has one
+	TakenOut     Without = "taken out"    // the passages that answer it were taken out of the candidates
+	Unanswerable Without = "unanswerable" // its file says so
+)
+
+// mixed are answers with the weights by which a confidence is fitted and measured: half of
+// the weight is of answerable questions. Of the other half an unanswerable question has as
+// much as an answerable one, but all of them no more than half; those whose passages were
+// taken out have the rest.
+func mixed(answers []RankedQuestion) []RankedQuestion {
+	n := map[Without]float64{}
+	for _, a := range answers {
+		n[a.Without]++
+	}
+	own := n[Answerable]
+	unanswerable := min(n[Unanswerable], own/2)
+	if n[TakenOut] == 0 {
+		unanswerable = own
+	}
+	weights := map[Without]float64{
+		Answerable: 1, TakenOut: (own - unanswerable) / n[TakenOut], Unanswerable: unanswerable / n[Unanswerable],
+	}
+	answers = slices.Clone(answers)
+	for i := range answers {
+		answers[i].Weight = weights[answers[i].Without]
+	}
+	return answers
+}
+
+// RankAnswers gives FitConfidence the answers to questions, behind them those to the same
+// without the passages that answer, and behind these those to unanswerable questions, with
+// the weights of a mixture in which half of the questions have an answer. answers is of the
+// questions, in their order, and gates are those of the folds that gave them.
+func RankAnswers(questions, unanswerable []Question, answers []Answered, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
+	ranked := make([]RankedQuestion, 2*len(questions), 2*len(questions)+len(unanswerable))
 	err := inParallel(len(questions), func(i int) error {
 		q := &questions[i]
 		ranked[i] = RankedQuestion{ID: q.ID, Signals: answers[i].Signals, First: answers[i].First, Asked: q, Passages: answers[i].Passages}
@@ -44,8 +76,15 @@ func RankAnswers(questions []Question, answers []Answered, gates []fusion.Gate, 
 		if err != nil {
 			return fmt.Errorf("without its answer: %w", err)
 		}
-		ranked[len(questions)+i] = RankedQuestion{ID: q.ID, Signals: answer.Signals, Weight: takenOutWeight, Asked: q, Passages: answer.Passages}
+		ranked[len(questions)+i] = RankedQuestion{ID: q.ID, Signals: answer.Signals, Without: TakenOut, Asked: q, Passages: answer.Passages}
 		return nil
 	})
-	return ranked, err
+	if err != nil {
+		return nil, err
+	}
+	empty, err := AnswerByFold(gates, unanswerable, specialists)
+	for i, a := range empty {
+		ranked = append(ranked, RankedQuestion{ID: unanswerable[i].ID, Signals: a.Signals, Without: Unanswerable, Asked: &unanswerable[i], Passages: a.Passages})
+	}
+	return mixed(ranked), err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"conclave/fusion"
@@ -32,11 +33,11 @@ func TestWithoutItsAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranked, err := RankAnswers([]Question{q}, answers, gates, 0)
+	ranked, err := RankAnswers([]Question{q}, nil, answers, gates, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(ranked) != 2 || ranked[0].First != 1 || ranked[0].Weight != 0 || ranked[1].First != 0 || ranked[1].Weight != takenOutWeight || ranked[1].ID != "q" {
+	if len(ranked) != 2 || ranked[0].First != 1 || ranked[0].Weight != 1 || ranked[1].First != 0 || ranked[1].Without != TakenOut || ranked[1].Weight != 1 || ranked[1].ID != "q" {
 		t.Fatalf("%+v", ranked)
 	}
 	at := map[string]int{}
@@ -52,6 +53,32 @@ func TestWithoutItsAnswer(t *testing.T) {
 	if q.Table.Len() != 3 || len(q.Sources[0].Random) != 2 {
 		t.Error("the question itself was changed")
 	}
+}
+
+// TestMixtureByHand: half of the weight is of answerable questions, whatever the others are.
+func TestMixtureByHand(t *testing.T) {
+	for _, c := range []struct{ own, takenOut, unanswerable, ofTakenOut, ofUnanswerable float64 }{
+		{8, 8, 0, 1, 0},
+		{8, 8, 2, .75, 1}, // two count as two, the others as six
+		{8, 8, 4, .5, 1},
+		{8, 8, 16, .5, .25}, // no more than half of them
+		{8, 2, 1, 3.5, 1},
+		{8, 0, 2, 0, 4},
+	} {
+		var all []RankedQuestion
+		for kind, n := range map[Without]float64{Answerable: c.own, TakenOut: c.takenOut, Unanswerable: c.unanswerable} {
+			all = append(all, slices.Repeat([]RankedQuestion{{Without: kind, Weight: 7}}, int(n))...)
+		}
+		for _, a := range mixed(all) {
+			if want := map[Without]float64{Answerable: 1, TakenOut: c.ofTakenOut, Unanswerable: c.ofUnanswerable}[a.Without]; a.Weight != want {
+				t.Errorf("%+v: %q weighs %v, not %v", c, a.Without, a.Weight, want)
+			}
+		}
+	}
+	// Two weigh 1, and four ½. At .7 one in two is right, so at .2; of the pairs half are won.
+	h := halfOf(outcomes(t, []float64{.7, .2}, "11"), outcomes(t, []float64{.7, .7, .2, .2}, "0000"))
+	near(t, "ECE", h.ECE, (2*.2+2*.3)/4, 1e-12)
+	near(t, "AUROC", *h.AUROC, .5, 1e-12)
 }
 
 // TestWeightsAreRepetitions: what counts for three is what is there three times.
@@ -84,8 +111,10 @@ func TestWeightsAreRepetitions(t *testing.T) {
 	}
 	area, _ := AUROC(weighted)
 	want, _ := AUROC(plain)
-	near(t, "ECE", ECE(weighted), ECE(plain), 1e-9)
 	near(t, "AUROC", area, want, 1e-9)
+	a, b := Summarise(weighted), Summarise(plain)
+	near(t, "ECE", a.ECE, b.ECE, 1e-9)
+	near(t, "Brier", a.Brier, b.Brier, 1e-9)
 	near(t, "right and sure", AtLeast(outcomes(t, []float64{.6, .4, .9}, "110"), .5, true), .5, 0)
 	near(t, "nobody", AtLeast(nil, .5, true), 0, 0)
 }
@@ -119,12 +148,12 @@ func TestPriorGivesWay(t *testing.T) {
 // domain counts the same.
 func TestFitPrior(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 1))
-	draw := func(n int, chance func(s float64) float64) []RankedQuestion {
+	draw := func(n int, kind Without, chance func(s float64) float64) []RankedQuestion {
 		out := make([]RankedQuestion, n)
 		for i := range out {
 			signals := make([]float64, len(fusion.SignalNames()))
 			signals[2] = rng.Float64()
-			out[i] = RankedQuestion{ID: fmt.Sprint(i), Signals: signals}
+			out[i] = RankedQuestion{ID: fmt.Sprint(i), Signals: signals, Without: kind}
 			if rng.Float64() < chance(signals[2]) {
 				out[i].First = 1
 			}
@@ -134,7 +163,7 @@ func TestFitPrior(t *testing.T) {
 	truth := func(s float64) float64 { return sigmoid(6*s - 3) }
 	var domains []PriorQuestions
 	for i, n := range []int{300, 600, 1200} {
-		domains = append(domains, PriorQuestions{Domain: fmt.Sprint("d", i), Own: draw(n, truth), TakenOut: draw(n, truth), Foreign: draw(n, truth)})
+		domains = append(domains, PriorQuestions{Domain: fmt.Sprint("d", i), Answers: slices.Concat(draw(n, Answerable, truth), draw(n, TakenOut, truth), draw(n, Unanswerable, truth))})
 	}
 	p, all, err := FitPrior(domains)
 	if err != nil || p.Check() != nil || len(p.LeftOut) != 3 || p.For(5) == nil || p.For(2) != nil {
@@ -151,7 +180,7 @@ func TestFitPrior(t *testing.T) {
 	if p.Check() == nil {
 		t.Error("a prior for other signals was taken")
 	}
-	if _, _, err := FitPrior([]PriorQuestions{{Domain: "d", Own: domains[0].Own}}); err == nil {
+	if _, _, err := FitPrior([]PriorQuestions{{Domain: "d", Answers: domains[0].Answers[:600]}}); err == nil {
 		t.Error("a domain without foreign questions was taken")
 	}
 }

@@ -62,7 +62,7 @@ func (x *fittingReader) fit(ctx context.Context, l *serving.Assembly, domains []
 	if err != nil {
 		return err
 	}
-	answers, confidences, err := asked.Confident(shipped.Chances)
+	confidences, err := asked.Confident(shipped.Chances)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (x *fittingReader) fit(ctx context.Context, l *serving.Assembly, domains []
 		return errors.New("no reader is loaded: make the shipped one with `conclave setup`, or name one under readers in the configuration")
 	}
 	options.ByDomain = true
-	fit, err := calibration.FitReading(ctx, answers, confidences, *options)
+	fit, err := calibration.FitReading(ctx, asked.Answers, confidences, *options)
 	bar.Finish()
 	if err != nil {
 		return err
