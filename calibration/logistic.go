@@ -40,6 +40,10 @@ const ridge = 1e-3
 // prior from some dozen to some hundred on: see the curve in docs/experts.md.
 const priorStrength = 30
 
+// levelStrength is that towards the prior's log-odds in the middle of the signals, which is
+// one number and is learned from fewer questions.
+const levelStrength = 5
+
 // fitLogistic is the logistic function with the highest likelihood, by
 // Newton's method; with a prior, the most likely one where its coefficients, and
 // the log-odds in the middle of the signals, lie about the prior's. The targets are Platt's, (N₊+1)/(N₊+2) and 1/(N₋+2) in
@@ -98,7 +102,7 @@ func (l *Logistic) pull(p *likelihood, names []string, mean, deviation []float64
 	if len(l.Signals) != len(names) {
 		return fmt.Errorf("the prior is for %d signals, not %d", len(l.Signals), len(names))
 	}
-	p.ridge, p.level, p.about[0] = priorStrength, priorStrength, l.Intercept
+	p.ridge, p.level, p.about[0] = priorStrength, levelStrength, l.Intercept
 	for j, t := range l.Signals {
 		if t.Name != names[j] {
 			return fmt.Errorf("signal %d of the prior is %s, not %s", j+1, t.Name, names[j])
