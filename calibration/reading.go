@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/stat"
 
 	"conclave/rank"
 	"conclave/search"
@@ -150,15 +152,51 @@ func ranking(weights []float64, answers []RankedQuestion, marks []func(float64) 
 	return best(""), held, without
 }
 
+// worse reports whether the first passages of a ranking are right more often alone than
+// with the reader, by more than two standard errors.
+func worse(weight float64, answers []RankedQuestion, marks []func(float64) Mark) bool {
+	lost, changed := 0.0, 0.0
+	for i := range answers {
+		if a := &answers[i]; a.Without == Answerable {
+			m := marks[i](weight)
+			if alone := a.First == 1; alone != a.first(&m) {
+				changed++
+				lost += 2*Outcome{Correct: alone}.correct() - 1
+			}
+		}
+	}
+	return lost > 2*math.Sqrt(changed)
+}
+
+// spread is ReadingFit.Spread over answerable questions; 1 where nothing is known of it.
+func spread(answers []RankedQuestion) float64 {
+	sum, n := 0.0, 0.0
+	for _, a := range answers {
+		if a.Without != Answerable || len(a.Passages) < 2 {
+			continue
+		}
+		scores := make([]float64, len(a.Passages))
+		for i, p := range a.Passages {
+			scores[i] = float64(p.Score)
+		}
+		sum, n = sum+stat.PopStdDev(scores, nil), n+1
+	}
+	if sum == 0 {
+		return 1
+	}
+	return sum / n
+}
+
 func (o *ReadingOptions) fit(answers []RankedQuestion, confidences []float64, marks []func(float64) Mark) (*ReadingFit, error) {
-	out := &ReadingFit{Reader: o.Reader}
+	out := &ReadingFit{Reader: o.Reader, Spread: spread(answers)}
 	var priorWords, priorFirst *Logistic
 	weights := rankings()
 	if o.Towards != nil {
-		weights = []float64{o.Towards.Ranking}
+		weights = []float64{o.Towards.Ranking * o.Towards.Spread / out.Spread}
 		priorWords, priorFirst = &o.Towards.Words.Chance.Logistic, &o.Towards.First.Chance.Logistic
 	}
-	if out.Ranking, out.Top1, out.WithoutTop1 = ranking(weights, answers, marks); out.Top1 <= out.WithoutTop1 {
+	out.Ranking, out.Top1, out.WithoutTop1 = ranking(weights, answers, marks)
+	if o.Towards == nil && out.Top1 <= out.WithoutTop1 || o.Towards != nil && worse(out.Ranking, answers, marks) {
 		out.Ranking, out.Top1 = 0, out.WithoutTop1 // such a reader is no judge of passages
 	}
 	var words, first []RankedQuestion

@@ -21,10 +21,13 @@ type ReadingFit struct {
 	// Ranking is what the ranking counts beside the reader (search.Read.Weigh), fitted where
 	// the fit began with none; 0: the ranking is better alone. Top1 is how often the first passage by both answers, on
 	// domains that the weight was not fitted to, from 0 to 1.
-	Ranking float64      `yaml:"ranking"`
-	Top1    float64      `yaml:"top1"`
-	Words   MarkedChance `yaml:"words"` // the chance that the marked words are right
-	First   MarkedChance `yaml:"first"` // the confidence of the first passage by both
+	Ranking float64 `yaml:"ranking"`
+	// Spread is the mean of what the gate's scores of a question's passages deviate from
+	// their mean. Gates differ in it by their questions, and Ranking goes with its inverse.
+	Spread float64      `yaml:"spread"`
+	Top1   float64      `yaml:"top1"`
+	Words  MarkedChance `yaml:"words"` // the chance that the marked words are right
+	First  MarkedChance `yaml:"first"` // the confidence of the first passage by both
 	// These are of the ranking and its confidence without the reader.
 	WithoutTop1  float64 `yaml:"without_top1"`
 	WithoutECE   float64 `yaml:"without_ece"`

@@ -129,6 +129,36 @@ func TestReadingByHand(t *testing.T) {
 		t.Errorf("from 8 questions it is %v, without what is shipped %v, and shipped was %v", sure(few), sure(alone), sure(&shifted))
 	}
 
+	// A gate whose scores are four times as large counts a quarter beside the reader.
+	o.Towards.Ranking, o.Towards.Spread = 10, .5
+	for _, size := range []float32{1, 4} {
+		larger := slices.Clone(answers)
+		for i := range larger {
+			larger[i].Passages = slices.Clone(larger[i].Passages)
+			for n := range larger[i].Passages {
+				larger[i].Passages[n].Score *= size
+			}
+		}
+		if few, err = FitReading(t.Context(), larger, confidences, o); err != nil {
+			t.Fatal(err)
+		}
+		near(t, "the spread", few.Spread, .5*float64(size), 1e-9)
+		near(t, "the weight", few.Ranking, 10/float64(size), 1e-9)
+	}
+
+	// The reader is wrong wherever the ranking is right: eight lost of eight are too many, and
+	// of two not.
+	o.Mark = func(_ context.Context, _ *Question, of []Ranked) ([]func(float64) Mark, error) {
+		return slices.Repeat([]func(float64) Mark{func(float64) Mark {
+			return Mark{Top: len(of[0].Passages) - 1, Words: make([]float64, len(search.AnswerSignals())), First: make([]float64, len(search.ReadSignals()))}
+		}}, len(of)), nil
+	}
+	for n, kept := range map[int]bool{16: false, 4: true} {
+		if few, err = FitReading(t.Context(), answers[:n], confidences[:n], o); err != nil || (few.Ranking > 0) != kept {
+			t.Errorf("a reader that loses %d: weight %v, %v", n/2, few.Ranking, err)
+		}
+	}
+
 	broken := errors.New("the reader fell over")
 	o.Mark = func(context.Context, *Question, []Ranked) ([]func(float64) Mark, error) { return nil, broken }
 	if _, err := FitReading(t.Context(), answers, confidences, o); !errors.Is(err, broken) {

@@ -23,7 +23,7 @@ func (r *FitReport) WriteText(to io.Writer) error {
 	}
 	_ = t.Flush()
 	c := r.Chances[0]
-	_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, where half of the questions have no answer. Of the surest half\nof the others %.1f of 100 are right.\n\n", 100*c.SurestHalf)
+	_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, where half of the questions have no answer.\nOf the surest half of the others %.1f of 100 are right.\n\n", 100*c.SurestHalf)
 	t = newTable(out)
 	_, _ = fmt.Fprintln(t, "without an answer are\tECE\tAUROC\t")
 	half := func(without string, h Half) {

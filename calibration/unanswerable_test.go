@@ -144,6 +144,24 @@ func TestPriorGivesWay(t *testing.T) {
 	}
 }
 
+// TestLevelGivesWayFirst: a prior that is right but for its level, by 3 in log-odds, is
+// mended by 200 questions, which leave its coefficients where they were.
+func TestLevelGivesWayFirst(t *testing.T) {
+	rng := rand.New(rand.NewPCG(34, 1))
+	prior := &Logistic{Intercept: -4, Signals: []Term{{"s", 2}}}
+	var all []signalOutcome
+	for range 200 {
+		s := rng.Float64()
+		all = append(all, signalOutcome{Signals: []float64{s}, Correct: rng.Float64() < sigmoid(2*s-1)})
+	}
+	l, err := fitLogistic([]string{"s"}, all, prior)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "the coefficient", l.Signals[0].Coefficient, 2, .5)
+	near(t, "the level", l.Intercept+l.Signals[0].Coefficient/2, 0, .6)
+}
+
 // TestFitPrior: three domains that agree are each known by the others, and every
 // domain counts the same.
 func TestFitPrior(t *testing.T) {
