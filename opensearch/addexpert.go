@@ -22,7 +22,7 @@ const settling = 2 * lookEvery
 // AddExpert encodes the passages of an index with one more expert, or goes on with that.
 // Its vectors are published when every passage has them. While another process fills the
 // index, or adds or removes an expert, that is a *lease.HeldError.
-func AddExpert(ctx context.Context, client Requester, index string, encoder collection.PassageEncoder, o collection.BuildOptions) (report Report, err error) {
+func AddExpert(ctx context.Context, client *Client, index string, encoder collection.PassageEncoder, o collection.BuildOptions) (report Report, err error) {
 	if _, err := describe(encoder); err != nil { // before anything is done
 		return report, err
 	}
@@ -33,7 +33,7 @@ func AddExpert(ctx context.Context, client Requester, index string, encoder coll
 	return report, err
 }
 
-func addExpert(ctx context.Context, client Requester, index string, encoder collection.PassageEncoder, o collection.BuildOptions) (report Report, err error) {
+func addExpert(ctx context.Context, client *Client, index string, encoder collection.PassageEncoder, o collection.BuildOptions) (report Report, err error) {
 	s, err := open(ctx, client, index, opening)
 	if err != nil {
 		return report, fmt.Errorf("index %s: %w", index, err)
@@ -76,7 +76,7 @@ func addExpert(ctx context.Context, client Requester, index string, encoder coll
 
 // RemoveExpert lets an index have an expert no more. Its vectors stay where they are, as
 // fields of a mapping do, until their passages are written again.
-func RemoveExpert(ctx context.Context, client Requester, index, name string) error {
+func RemoveExpert(ctx context.Context, client *Client, index, name string) error {
 	return changing(ctx, client, index, "the removal of expert "+name, func(ctx context.Context) error {
 		s, err := Open(ctx, client, index)
 		if err != nil {

@@ -58,7 +58,7 @@ func FuzzAnswers(f *testing.F) {
 				}
 			}
 		}
-		if out, err := parseBulk([]byte(answer), []*operation{{verb: creating, id: "a"}, {verb: removing, id: "b"}}); err == nil && len(out) != 2 {
+		if out, err := parseBulk([]byte(answer), []*operation{{verb: replacing, id: "a"}, {verb: removing, id: "b"}}); err == nil && len(out) != 2 {
 			t.Errorf("%+v", out)
 		}
 		if _, d, about, err := parseDescribed([]byte(answer)); err == nil {
@@ -99,7 +99,7 @@ func TestAnswersThatSayTooLittle(t *testing.T) {
 		`{"items":[{"index":{"_id":"a"}}]}`, `{"items":[{"index":{"_id":"a","status":201,"error":{"type":"x"}}}]}`,
 		`{"items":[{"index":{"_id":"a","status":409,"error":{"type":"x","reason":"a conflict"}}}]}`,
 	} {
-		if got, err := parseBulk([]byte(answer), []*operation{{verb: creating, id: "a"}}); !errors.Is(err, errAnswer) {
+		if got, err := parseBulk([]byte(answer), []*operation{{verb: replacing, id: "a"}}); !errors.Is(err, errAnswer) {
 			t.Errorf("%s is %+v, %v", answer, got, err)
 		}
 	}

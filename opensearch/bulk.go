@@ -33,46 +33,40 @@ const (
 type verb string
 
 const (
-	creating  verb = "create" // it must not be there; see operation
 	replacing verb = "index"  // all that is there of it
 	updating  verb = "update" // fields of what is there
 	removing  verb = "delete"
 )
 
-// operation is one change of one document. All but creating have the sequence number of
-// what they change, so that what was changed in between by another is not lost, and what
-// is sent twice is done once.
+// operation is one change of one document. It has the sequence number of what it changes,
+// so that what was changed in between by another is not lost, and what is sent twice is
+// done once.
 //
-// Creating writes the version that follows the last one, where the cluster has none as
-// high: of what was deleted it keeps the last version for a while (keepDeleted). So a
-// request that comes late, after what it created was deleted again, finds a higher version
-// and brings nothing back. The cluster's own "create" would.
+// Where nothing was there to change it writes the version that follows the last one, if
+// the cluster has none as high: of what was deleted it keeps the last version for a while
+// (keepDeleted). So a request that comes late, after what it created was deleted again,
+// finds a higher version and brings nothing back. The cluster's own "create" would.
 type operation struct {
 	verb        verb
 	id          string
 	body        []byte // one line of JSON; none of removing
-	seqNo, term int64
-	last        int64 // version, of what is created again; 0: it is not known that there was one
+	seqNo, term int64  // of what is there; 0: nothing is
+	last        int64  // version, where nothing is there; 0: it is not known that there was one
 }
+
+// absent reports that nothing was there to change.
+func (o *operation) absent() bool { return o.term == 0 }
 
 // keepDeleted is how long the cluster knows the versions of deleted passages.
 const keepDeleted = "10m"
 
-// action is what the cluster calls it.
-func (v verb) action() verb {
-	if v == creating {
-		return replacing
-	}
-	return v
-}
-
 // appendTo appends the lines of an operation.
 func (o *operation) appendTo(b []byte) []byte {
 	b = append(b, `{"`...)
-	b = append(b, o.verb.action()...)
+	b = append(b, o.verb...)
 	b = append(b, `":{`...)
 	b = appendField(b, "_id", o.id)
-	if o.verb == creating {
+	if o.absent() {
 		b = fmt.Appendf(b, `,"version":%d,"version_type":"external"`, o.last+1)
 	} else {
 		b = fmt.Appendf(b, `,"if_seq_no":%d,"if_primary_term":%d`, o.seqNo, o.term)
@@ -93,7 +87,7 @@ func (o *operation) appendTo(b []byte) []byte {
 type done struct {
 	status int
 	why    string // of what was refused
-	last   int64  // version that was found instead, where something was created
+	last   int64  // version that was found instead, where nothing should be
 	// unsure: it was sent before this, and nobody said what became of that. Then a
 	// conflict may be with itself.
 	unsure bool
@@ -215,12 +209,12 @@ func parseBulk(answer []byte, want []*operation) ([]done, error) {
 	}
 	out := make([]done, len(want))
 	for i, item := range got.Items {
-		r, ok := item[want[i].verb.action()]
+		r, ok := item[want[i].verb]
 		if !ok || len(item) != 1 || r.ID != want[i].id || r.Status < 200 || r.Status > 599 {
 			return nil, fmt.Errorf("%w: item %d is not of %s %q", errAnswer, i, want[i].verb, want[i].id)
 		}
 		out[i] = done{status: r.Status, why: reason(r.Error)}
-		if want[i].verb == creating && r.Status == 409 {
+		if want[i].absent() && r.Status == 409 {
 			found := currentVersion.FindStringSubmatch(out[i].why)
 			if found == nil {
 				return nil, fmt.Errorf("%w: item %d is a conflict with no version: %s", errAnswer, i, out[i].why)

@@ -24,7 +24,7 @@ import (
 // faulty stands between a client and a cluster, and does to requests what networks and
 // busy nodes do to them.
 type faulty struct {
-	to      Requester
+	to      *Client
 	mu      sync.Mutex
 	random  *rand.Rand
 	share   float64 // of requests that suffer something
@@ -86,7 +86,7 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // behind is a client of a cluster behind faults.
-func behind(t *testing.T, f *faulty) Requester {
+func behind(t *testing.T, f *faulty) *Client {
 	t.Helper()
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
@@ -194,7 +194,7 @@ func TestInterrupted(t *testing.T) {
 
 // unlock forgets the locks of one that was interrupted and could not tell: others need not
 // wait until they are free.
-func unlock(t *testing.T, client Requester, index string) {
+func unlock(t *testing.T, client *Client, index string) {
 	t.Helper()
 	if _, err := client.Do(t.Context(), "DELETE", "/"+index+stateSuffix, nil); err != nil && !isStatus(err, 404) {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func unlock(t *testing.T, client Requester, index string) {
 }
 
 // hasContent compares an index with a collection of the same passages, built without it.
-func hasContent(t *testing.T, client Requester, index string, given []corpus.Passage, o collection.BuildOptions) {
+func hasContent(t *testing.T, client *Client, index string, given []corpus.Passage, o collection.BuildOptions) {
 	t.Helper()
 	dir := t.TempDir()
 	if _, err := collection.Build(t.Context(), dir+"/want", &list{passages: given}, o); err != nil {
@@ -226,7 +226,7 @@ func hasContent(t *testing.T, client Requester, index string, given []corpus.Pas
 }
 
 // written is an index with a few passages, and a writer for each client.
-func written(t *testing.T, index string, given []corpus.Passage, clean Requester, clients ...Requester) (*Store, []*Writer) {
+func written(t *testing.T, index string, given []corpus.Passage, clean *Client, clients ...*Client) (*Store, []*Writer) {
 	t.Helper()
 	e := hashed{name: "one"}
 	if _, err := Build(t.Context(), clean, index, Shape{Shards: 3, Replicas: 1}, &list{passages: given}, collection.BuildOptions{Experts: []collection.PassageEncoder{e}}, ""); err != nil {

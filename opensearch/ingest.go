@@ -30,7 +30,7 @@ type Report struct {
 // interrupted Build began: passages that are there with their vectors are not encoded
 // again. The manifest is written last; until then Open refuses the index. While another
 // process fills the index, or adds or removes an expert, that is a *lease.HeldError.
-func Build(ctx context.Context, client Requester, index string, shape Shape, source collection.Source, o collection.BuildOptions, calibration string) (report Report, err error) {
+func Build(ctx context.Context, client *Client, index string, shape Shape, source collection.Source, o collection.BuildOptions, calibration string) (report Report, err error) {
 	for _, e := range o.Experts { // before anything is done
 		if _, err := describe(e); err != nil {
 			return report, err
@@ -43,7 +43,7 @@ func Build(ctx context.Context, client Requester, index string, shape Shape, sou
 	return report, err
 }
 
-func build(ctx context.Context, client Requester, index string, shape Shape, source collection.Source, o collection.BuildOptions, calibration string) (report Report, err error) {
+func build(ctx context.Context, client *Client, index string, shape Shape, source collection.Source, o collection.BuildOptions, calibration string) (report Report, err error) {
 	s, err := begin(ctx, client, index, o, shape)
 	if err != nil {
 		return report, err
@@ -67,7 +67,7 @@ func build(ctx context.Context, client Requester, index string, shape Shape, sou
 }
 
 // changing does what one process at a time may do to an index, which need not be there.
-func changing(ctx context.Context, client Requester, index, doing string, work func(context.Context) error) error {
+func changing(ctx context.Context, client *Client, index, doing string, work func(context.Context) error) error {
 	s := &Store{client: client, index: index, concrete: index, pause: firstPause}
 	switch _, _, err := s.describe(ctx, manager, opening); {
 	case errors.Is(err, ErrNoIndex):
@@ -204,7 +204,7 @@ func (s *Store) addBatch(ctx context.Context, m *Manifest, place corpus.Place, b
 		var todo []corpus.Passage
 		var operations []operation
 		for i, p := range batch {
-			op := operation{verb: creating, id: p.ID, last: last[p.ID]}
+			op := operation{verb: replacing, id: p.ID, last: last[p.ID]}
 			if has := there[i]; has.found {
 				switch equal := has.version == p.Version(); {
 				case equal && has.has(marks) && ours[p.ID]:
@@ -220,7 +220,7 @@ func (s *Store) addBatch(ctx context.Context, m *Manifest, place corpus.Place, b
 					}
 					continue
 				}
-				op.verb, op.seqNo, op.term = replacing, has.seqNo, has.term
+				op.seqNo, op.term = has.seqNo, has.term
 			}
 			todo, operations = append(todo, p), append(operations, op)
 		}
@@ -240,7 +240,7 @@ func (s *Store) addBatch(ctx context.Context, m *Manifest, place corpus.Place, b
 			case r.made():
 				report.Passages++
 				report.Bytes += int64(len(operations[i].body))
-				if operations[i].verb == replacing {
+				if !operations[i].absent() {
 					report.Replaced++
 				}
 			case r.conflict():

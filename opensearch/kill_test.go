@@ -226,7 +226,11 @@ func checkCopies(t *testing.T, client *Client, index string, experts []collectio
 				if x.Late {
 					ask("codes of "+x.Name, object{"match_all": object{}}, x.field())
 					for id, got := range codes {
-						p := want[id]
+						p, ok := want[id]
+						if !ok {
+							t.Errorf("copies %s, %s: %s is there and was deleted", kind, x.Name, id)
+							continue
+						}
 						vectors, err := e.EncodePassages(t.Context(), []corpus.Passage{p})
 						if err != nil {
 							t.Fatal(err)

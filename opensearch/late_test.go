@@ -17,7 +17,7 @@ import (
 // keeping is a way to a cluster that keeps the first bulk request: its sender is told
 // nothing and sends it again, and the test sends it on when it likes.
 type keeping struct {
-	to   Requester
+	to   *Client
 	mu   sync.Mutex
 	kept []byte
 	path string
@@ -98,4 +98,91 @@ func TestLateCreate(t *testing.T) {
 	if report, err := store.Add(t.Context(), &list{passages: []corpus.Passage{{ID: "b", Text: "again"}}}, collection.BuildOptions{Experts: []collection.PassageEncoder{hashed{name: "one"}}}); err != nil || report.Passages != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
+}
+
+// past is a way to a cluster that answers each _mget as it once was answered, while it has
+// answers of the past.
+type past struct {
+	to      *Client
+	mu      sync.Mutex
+	answers [][]byte
+}
+
+func (p *past) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	var answer []byte
+	if p.mu.Lock(); strings.HasSuffix(r.URL.Path, "/_mget") && len(p.answers) > 0 {
+		answer, p.answers = p.answers[0], p.answers[1:]
+	}
+	p.mu.Unlock()
+	if answer == nil {
+		if answer, err = p.to.Do(context.WithoutCancel(r.Context()), r.Method, r.URL.RequestURI(), body); err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+	}
+	_, _ = w.Write(answer)
+}
+
+// TestReadingThePast: a node that hung answers from its own copies, as they were. What is
+// acknowledged holds nevertheless: a deletion, of what seems to be absent, and a passage, that seems
+// to be there.
+func TestReadingThePast(t *testing.T) {
+	clean := testClient(t)
+	index := testIndex(t, clean, "write-past")
+	p := &past{to: clean}
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	a, err := ParseAddress("opensearch+" + server.URL + "/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := NewClient(a.Nodes, Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, writers := written(t, index, passages(1, 3), clean, clean, client)
+	apply := func(w int, c collection.Change, want collection.Outcome) {
+		t.Helper()
+		if results, err := writers[w].Apply(t.Context(), []collection.Change{c}); err != nil || results[0].Err != nil || results[0].Outcome != want {
+			t.Fatalf("%+v, %v; %s was expected", results, err, want)
+		}
+	}
+	read := func() []byte {
+		t.Helper()
+		path, body, err := store.getting([]string{"a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := clean.Do(t.Context(), http.MethodPost, path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	there := func(want bool) {
+		t.Helper()
+		if _, _, ok, err := writers[0].Passage("a"); err != nil || ok != want {
+			t.Errorf("there: %t, %v", ok, err)
+		}
+	}
+	passage := &corpus.Passage{ID: "a", Text: "a passage"}
+	never := read()
+	apply(1, collection.Change{Delete: "a"}, collection.Absent)
+	apply(0, collection.Change{Put: passage}, collection.Created)
+	once := read()
+	p.answers = [][]byte{never, never}
+	apply(1, collection.Change{Delete: "a"}, collection.Deleted)
+	there(false)
+	apply(1, collection.Change{Delete: "a"}, collection.Absent)
+	p.answers = [][]byte{once, once}
+	client.nodes[0].leave()
+	client.look(t.Context(), client.nodes[0])
+	apply(1, collection.Change{Put: passage}, collection.Created)
+	there(true)
+	apply(1, collection.Change{Put: passage}, collection.Unchanged)
+	there(true)
 }

@@ -21,6 +21,7 @@ type node struct {
 	mu    sync.Mutex
 	id    string // the cluster's own name for it; "": not known
 	away  bool
+	left  time.Time // when it was found away the last time
 	retry time.Time // when a node that is away is looked for again
 }
 
@@ -35,7 +36,21 @@ const (
 func (n *node) leave() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.away, n.retry = true, time.Now().Add(awayFor)
+	now := time.Now()
+	n.away, n.left, n.retry = true, now, now.Add(awayFor)
+}
+
+// unsettled is how long a node that answers again may speak of the past: more than the
+// cluster takes to tell it.
+const unsettled = 30 * time.Second
+
+// Settled reports that every node has answered for a while.
+func (c *Client) Settled() bool {
+	return !slices.ContainsFunc(c.nodes, func(n *node) bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return n.away || time.Since(n.left) < unsettled
+	})
 }
 
 // errHangs is the error of a node that keeps connections open and answers nothing.

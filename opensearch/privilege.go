@@ -41,9 +41,5 @@ func (s *Store) readOnly(what string, err error) error {
 	if !isStatus(err, http.StatusForbidden) && !isStatus(err, http.StatusUnauthorized) {
 		return nil
 	}
-	who := "who asks"
-	if c, ok := s.client.(*Client); ok {
-		who = c.who()
-	}
-	return fmt.Errorf("%w: index %s refuses %s a change %s: %w", ErrReadOnly, s.index, who, what, err)
+	return fmt.Errorf("%w: index %s refuses %s a change %s: %w", ErrReadOnly, s.index, s.client.who(), what, err)
 }

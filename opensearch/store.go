@@ -16,7 +16,7 @@ import (
 
 // Store is an index of a cluster that holds a collection.
 type Store struct {
-	client Requester
+	client *Client
 	index  string
 	about  meta // as it was read or written last
 	// concrete is the index's own name, where the one that it was opened by is an alias.
@@ -25,16 +25,9 @@ type Store struct {
 	pause time.Duration // firstPause, but in tests
 }
 
-// Requester sends a request to a node of the cluster and gives the body of its answer;
-// *Client is one. Another status than 2xx is a *StatusError; with any other error it is
-// unknown what the cluster did.
-type Requester interface {
-	Do(ctx context.Context, method, path string, body []byte) ([]byte, error)
-}
-
 // Open reads what an index is and makes sure that this program can search it: that it
 // is finished, and has the fields and settings that its manifest says.
-func Open(ctx context.Context, client Requester, index string) (*Store, error) {
+func Open(ctx context.Context, client *Client, index string) (*Store, error) {
 	s, err := openFrom(ctx, client, index, anyNode, opening)
 	if err == nil && s.about.Manifest == nil {
 		err = ErrUnfinished
@@ -47,7 +40,7 @@ func Open(ctx context.Context, client Requester, index string) (*Store, error) {
 
 // open is Open, also of what is not finished, by what the cluster's manager says. The
 // cluster has patience to answer.
-func open(ctx context.Context, client Requester, index string, patience time.Duration) (*Store, error) {
+func open(ctx context.Context, client *Client, index string, patience time.Duration) (*Store, error) {
 	return openFrom(ctx, client, index, manager, patience)
 }
 
@@ -58,7 +51,7 @@ const (
 	anyNode = "?local=true"
 )
 
-func openFrom(ctx context.Context, client Requester, index, whom string, patience time.Duration) (*Store, error) {
+func openFrom(ctx context.Context, client *Client, index, whom string, patience time.Duration) (*Store, error) {
 	s := &Store{client: client, index: index, concrete: index, pause: firstPause}
 	has, about, err := s.describe(ctx, whom, patience)
 	if err != nil {
@@ -82,9 +75,7 @@ func (s *Store) Manifest() *Manifest { return s.about.Manifest }
 // Observe has a function called after each request to a node, by several at the same
 // time. It is to be set before the store is used by several.
 func (s *Store) Observe(f func(Exchange)) {
-	if c, ok := s.client.(*Client); ok {
-		c.observe = f
-	}
+	s.client.observe = f
 }
 
 // Index is its name.
@@ -94,7 +85,7 @@ func (s *Store) Index() string { return s.index }
 var ErrOther = errors.New("the index is made otherwise")
 
 // Planned is what an index is, or will be when the indexing has ended that makes it.
-func Planned(ctx context.Context, client Requester, index string) (*Manifest, error) {
+func Planned(ctx context.Context, client *Client, index string) (*Manifest, error) {
 	s, err := open(ctx, client, index, opening)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", index, err)
@@ -104,7 +95,7 @@ func Planned(ctx context.Context, client Requester, index string) (*Manifest, er
 
 // begin makes the index for passages with these words and experts, or opens the one
 // that is there and has these experts. Zero words are those that it has.
-func begin(ctx context.Context, client Requester, index string, o collection.BuildOptions, shape Shape) (*Store, error) {
+func begin(ctx context.Context, client *Client, index string, o collection.BuildOptions, shape Shape) (*Store, error) {
 	s, err := open(ctx, client, index, opening)
 	if errors.Is(err, ErrNoIndex) {
 		if o.Words == (bm25.Params{}) {
@@ -150,7 +141,7 @@ func (m *Manifest) String() string {
 
 // makeIndex makes an index that is not there. Where two do at once, one of them finds the
 // other's.
-func makeIndex(ctx context.Context, client Requester, index string, plan *Manifest, shape Shape) (*Store, error) {
+func makeIndex(ctx context.Context, client *Client, index string, plan *Manifest, shape Shape) (*Store, error) {
 	body, err := json.Marshal(object{"settings": settings(plan.Words, shape), "mappings": mapping(plan, meta{Plan: plan})})
 	if err != nil {
 		return nil, err

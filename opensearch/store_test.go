@@ -112,7 +112,7 @@ func passages(seed uint64, n int) (out []corpus.Passage) {
 }
 
 // testClient is a client of three real nodes.
-func testClient(t *testing.T) Requester {
+func testClient(t *testing.T) *Client {
 	t.Helper()
 	a, err := ParseAddress("opensearch+" + strings.ReplaceAll(strings.Join(cluster.Start(t, 3).URLs, ","), ",http://", ",") + "/x")
 	if err != nil {
@@ -125,7 +125,7 @@ func testClient(t *testing.T) Requester {
 	return client
 }
 
-func testIndex(t *testing.T, client Requester, name string) string {
+func testIndex(t *testing.T, client *Client, name string) string {
 	drop := func() {
 		for _, n := range []string{name, name + stateSuffix} {
 			_, _ = client.Do(context.Background(), "DELETE", "/"+n, nil)

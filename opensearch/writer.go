@@ -134,7 +134,7 @@ type attempt struct {
 	// unsure: it was sent, and nobody said what became of it, so that what is found
 	// may be its own doing.
 	unsure bool
-	last   int64 // version that was found where the passage was to be created
+	last   int64 // version that was found where nothing should be
 	op     operation
 }
 
@@ -167,7 +167,8 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 		if err != nil {
 			return err
 		}
-		left = slices.DeleteFunc(left, func(a *attempt) bool { return !a.meets(&there[slices.Index(ids, a.result.ID)]) })
+		settled := w.store.client.Settled()
+		left = slices.DeleteFunc(left, func(a *attempt) bool { return !a.meets(&there[slices.Index(ids, a.result.ID)], settled) })
 		if err := w.encode(ctx, left); err != nil {
 			return err
 		}
@@ -183,7 +184,9 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 		var again []*attempt
 		for i, a := range left {
 			switch r := results[i]; {
-			case r.made():
+			case r.made() && a.result.Outcome == collection.Absent:
+				a.result.Outcome = collection.Deleted
+			case r.made(), a.op.verb == removing && a.op.absent() && r.status == 404 && r.why == "":
 			case r.conflict():
 				a.unsure, a.last = a.unsure || r.unsure, r.last
 				again = append(again, a)
@@ -196,27 +199,26 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 	return nil
 }
 
-// meets compares a change with what is there and reports whether it is to be sent.
-func (a *attempt) meets(there *stored) bool {
+// meets compares a change with what is there and reports whether it is to be sent. What a
+// node says may be of the past: one that hung, and which the cluster went on without,
+// answers from its own copies until it notices. So nothing is acknowledged that was only
+// read: that a passage is absent, or that it is what an unsure attempt left, is written
+// once more, which such a node cannot do. A passage that is unchanged is left as it is
+// while all nodes answer.
+func (a *attempt) meets(there *stored, settled bool) bool {
 	r := a.result
-	if a.unsure && there.found == (a.change.Put != nil) && there.version == a.version {
-		return false // it is what this change left, and its outcome is known
+	if !a.unsure || there.found != (a.change.Put != nil) || there.version != a.version { // else its outcome is known
+		if r.Outcome, r.Err = a.change.On(there.version, a.version); r.Err != nil {
+			r.Outcome = ""
+			return false
+		}
+		if r.Version = a.version; r.Outcome == collection.Unchanged && settled {
+			return false
+		}
 	}
-	if r.Outcome, r.Err = a.change.On(there.version, a.version); r.Err != nil {
-		r.Outcome = ""
-		return false
-	}
-	r.Version = a.version
-	a.op = operation{id: r.ID, seqNo: there.seqNo, term: there.term, last: a.last}
-	switch r.Outcome {
-	case collection.Created:
-		a.op.verb = creating
-	case collection.Replaced:
-		a.op.verb = replacing
-	case collection.Deleted:
+	a.op = operation{verb: replacing, id: r.ID, seqNo: there.seqNo, term: there.term, last: a.last}
+	if a.change.Put == nil {
 		a.op.verb = removing
-	default:
-		return false
 	}
 	return true
 }
