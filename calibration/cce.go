@@ -244,15 +244,9 @@ func shareRight(outcomes []Outcome) float64 {
 	return n / float64(max(len(outcomes), 1))
 }
 
-// SquaredECE is Σ|B|/K·(conf(B) - acc(B))² over ten bins, each with its lower end and
-// without its upper, the last with both (Yang et al., 2022, section 3.2).
-func SquaredECE(outcomes []Outcome) float64 {
-	e, _ := squaredECE(outcomes, make([]float64, len(outcomes)))
-	return e
-}
-
-// squaredECE is SquaredECE and its gradient by the variable of the confidences' slopes.
-// As in the paper, the gradient ignores that outcomes change bins and that another
+// squaredECE is Σ|B|/K·(conf(B) - acc(B))² over ten bins, each with its lower end and
+// without its upper, the last with both (Yang et al., 2022, section 3.2), and its
+// gradient by the variable of the confidences' slopes. As in the paper, the gradient ignores that outcomes change bins and that another
 // granularity becomes the surest.
 func squaredECE(outcomes []Outcome, slopes []float64) (e, gradient float64) {
 	var gap, slope, n [tenths]float64

@@ -19,7 +19,7 @@ func TestSquaredECE(t *testing.T) {
 	for i, c := range []float64{.35, .33, .72, .78, 1} {
 		outcomes = append(outcomes, Outcome{Confidence: c, Correct: []bool{false, true, true, false, true}[i]})
 	}
-	if got := SquaredECE(outcomes); math.Abs(got-.03524) > 1e-12 {
+	if got, _ := squaredECE(outcomes, make([]float64, len(outcomes))); math.Abs(got-.03524) > 1e-12 {
 		t.Errorf("squared ECE %.9f, want .03524", got)
 	}
 	if got := ECE(outcomes); math.Abs(got-.164) > 1e-12 {
