@@ -211,7 +211,7 @@ func (o *ReadingOptions) fit(answers []RankedQuestion, confidences []float64, ma
 			out.Questions++
 		}
 		as := func(signals []float64, right bool) (q RankedQuestion) {
-			q = RankedQuestion{ID: id, Signals: signals, Weight: a.Weight}
+			q = RankedQuestion{ID: id, Signals: signals, Without: a.Without, Weight: a.Weight}
 			if right {
 				q.First = 1
 			}
@@ -226,12 +226,18 @@ func (o *ReadingOptions) fit(answers []RankedQuestion, confidences []float64, ma
 		}
 	}
 	var err error
-	if out.Words, err = fitMarked(search.AnswerSignals(), words, priorWords); err != nil {
+	if out.Words, _, err = fitMarked(search.AnswerSignals(), words, priorWords); err != nil {
 		return nil, fmt.Errorf("the chance that marked words are right: %w", err)
 	}
-	if out.First, err = fitMarked(search.ReadSignals(), first, priorFirst); err != nil {
+	var sure []Outcome
+	if out.First, sure, err = fitMarked(search.ReadSignals(), first, priorFirst); err != nil {
 		return nil, fmt.Errorf("the confidence of what was read: %w", err)
 	}
+	by := map[Without][]Outcome{}
+	for i, o := range sure {
+		by[first[i].Without] = append(by[first[i].Without], o)
+	}
+	out.Thresholds = thresholds(by[Answerable], by[TakenOut], by[Unanswerable])
 	alone := Summarise(before)
 	if out.WithoutECE = alone.ECE; alone.AUROC != nil {
 		out.WithoutAUROC = *alone.AUROC
@@ -239,11 +245,12 @@ func (o *ReadingOptions) fit(answers []RankedQuestion, confidences []float64, ma
 	return out, nil
 }
 
-func fitMarked(names []string, questions []RankedQuestion, prior *Logistic) (MarkedChance, error) {
+// fitMarked also returns the outcomes on questions that were held out.
+func fitMarked(names []string, questions []RankedQuestion, prior *Logistic) (MarkedChance, []Outcome, error) {
 	fit, err := FitConfidence(names, questions, 1, prior)
 	out := MarkedChance{ECE: fit.HeldOut.ECE, Chance: fit.Confidence}
 	if a := fit.HeldOut.AUROC; a != nil {
 		out.AUROC = *a
 	}
-	return out, err
+	return out, fit.Outcomes, err
 }

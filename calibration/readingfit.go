@@ -32,6 +32,8 @@ type ReadingFit struct {
 	WithoutTop1  float64 `yaml:"without_top1"`
 	WithoutECE   float64 `yaml:"without_ece"`
 	WithoutAUROC float64 `yaml:"without_auroc"`
+	// Thresholds are of the confidence with the reader: for people.
+	Thresholds []Threshold `yaml:"thresholds,omitempty"`
 }
 
 // MarkedChance is a chance with its figures on questions that were held out.
@@ -73,11 +75,15 @@ func (a *ReadingFit) Of(reader string) bool { return a != nil && a.Reader == rea
 
 // WriteText writes what the reader is worth, for people.
 func (a *ReadingFit) WriteText(out io.Writer) error {
-	_, err := fmt.Fprintf(out, `with a reader, over %s, the same without what answers, and unanswerable ones:
+	if _, err := fmt.Fprintf(out, `with a reader, over %s, the same without what answers, and unanswerable ones:
 its words are right: ECE %.3f, AUROC %.3f
 the first passage answers %.1f of 100 questions (without the reader %.1f)
 confidence: ECE %.3f, AUROC %.3f (without the reader %.3f, %.3f)
-`, questionsOf(a.Questions), a.Words.ECE, a.Words.AUROC, 100*a.Top1, 100*a.WithoutTop1, a.First.ECE, a.First.AUROC, a.WithoutECE, a.WithoutAUROC)
+`, questionsOf(a.Questions), a.Words.ECE, a.Words.AUROC, 100*a.Top1, 100*a.WithoutTop1, a.First.ECE, a.First.AUROC, a.WithoutECE, a.WithoutAUROC); err != nil || len(a.Thresholds) == 0 {
+		return err
+	}
+	x := chosen(a.Thresholds)
+	_, err := fmt.Fprintf(out, "With \"min_confidence\": %.2f, %.1f of 100 right first passages are lost, and %.1f of 100 questions\nwhose passages were taken out get no result.\n", x.MinConfidence, 100*x.Lost, 100*x.TakenOut)
 	return err
 }
 

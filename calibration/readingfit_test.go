@@ -106,6 +106,9 @@ func TestReadingByHand(t *testing.T) {
 		}
 		near(t, "the AUROC of words", fit.Words.AUROC, 1, 0)
 		near(t, "the AUROC of the confidence", fit.First.AUROC, 1, 0)
+		if x := chosen(fit.Thresholds); x.Lost != 0 || x.TakenOut != 1 || *x.Unanswerable != 1 {
+			t.Errorf("a threshold tells all apart, and the one that is named has %+v", x)
+		}
 	}
 
 	// What few say leaves the fit where it was.

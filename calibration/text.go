@@ -89,13 +89,7 @@ func writeThresholds(out io.Writer, thresholds []Threshold) {
 		_, _ = fmt.Fprintln(t)
 	}
 	_ = t.Flush()
-	chosen := thresholds[0]
-	for _, x := range thresholds {
-		if x.Lost <= tolerable {
-			chosen = x
-		}
-	}
-	_, _ = fmt.Fprintf(out, "\nTo give no answer rather than a wrong one, ask with \"min_confidence\": %.2f.\n", chosen.MinConfidence)
+	_, _ = fmt.Fprintf(out, "\nTo give no answer rather than a wrong one, ask with \"min_confidence\": %.2f.\n", chosen(thresholds).MinConfidence)
 }
 
 // WritePriorText writes what a prior is worth in each domain, for people.

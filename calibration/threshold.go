@@ -28,17 +28,17 @@ func tolerated() []float64 { return []float64{.02, .05, tolerable, .2} }
 // one half, ascending.
 func thresholds(answerable, takenOut, unanswerable []Outcome) []Threshold {
 	lost := func(at float64) float64 { return below(answerable, at, true) }
-	chosen := []float64{.5}
+	levels := []float64{.5}
 	for _, share := range tolerated() {
 		hundredths := 99
 		for hundredths > 0 && lost(float64(hundredths)/100) > share {
 			hundredths--
 		}
-		chosen = append(chosen, float64(hundredths)/100)
+		levels = append(levels, float64(hundredths)/100)
 	}
-	slices.SortFunc(chosen, cmp.Compare[float64])
+	slices.SortFunc(levels, cmp.Compare[float64])
 	var all []Threshold
-	for _, at := range slices.Compact(chosen) {
+	for _, at := range slices.Compact(levels) {
 		t := Threshold{MinConfidence: at, Lost: lost(at), TakenOut: below(takenOut, at, false)}
 		if len(unanswerable) > 0 {
 			silent := below(unanswerable, at, false)
@@ -47,6 +47,17 @@ func thresholds(answerable, takenOut, unanswerable []Outcome) []Threshold {
 		all = append(all, t)
 	}
 	return all
+}
+
+// chosen is the highest of some thresholds that loses no more than is tolerable.
+func chosen(all []Threshold) Threshold {
+	best := all[0]
+	for _, x := range all {
+		if x.Lost <= tolerable {
+			best = x
+		}
+	}
+	return best
 }
 
 // below is the share of the outcomes that came true, or of those that did not, whose
