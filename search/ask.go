@@ -139,7 +139,7 @@ func (p *pass) settle(ctx context.Context, f *finding) {
 	if f.reason == "" {
 		switch f.status {
 		case StatusDeadline:
-			f.reason = fmt.Sprintf("it did not answer within %d ms", p.timeout.Milliseconds())
+			f.reason = fmt.Sprintf("it did not answer within %g ms", milliseconds(p.timeout))
 		case StatusOverloaded:
 			f.reason = "its queue is full; try again in a moment"
 		case StatusFailed:

@@ -209,7 +209,7 @@ func (p *pass) unfinished(ctx context.Context, cause error) error {
 		return known
 	case errors.Is(cause, context.DeadlineExceeded):
 		return &Error{Kind: Deadline, Code: "deadline", Err: cause,
-			Detail: fmt.Sprintf("the sources answered, and the answer was not put together within %d ms", p.timeout.Milliseconds())}
+			Detail: fmt.Sprintf("the sources answered, and the answer was not put together within %g ms", milliseconds(p.timeout))}
 	}
 	return &Error{Kind: Unavailable, Code: "failed", Detail: "the answer could not be put together; the server's log says why", Err: cause}
 }
@@ -240,7 +240,7 @@ func (p *pass) nothingAnswered(findings []finding) error {
 	switch {
 	case deadline > 0 && other == 0 && deadline >= full:
 		err.Kind, err.Code = Deadline, "deadline"
-		err.Detail = fmt.Sprintf("no source answered within %d ms", p.timeout.Milliseconds()) + reasons
+		err.Detail = fmt.Sprintf("no source answered within %g ms", milliseconds(p.timeout)) + reasons
 	case full > 0 && other == 0:
 		err.Kind, err.Code = Overloaded, "overloaded"
 		err.Detail = "the server has more questions waiting than it can take" + reasons

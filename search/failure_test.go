@@ -279,6 +279,17 @@ func TestDeadline(t *testing.T) {
 			}
 		})
 	})
+	t.Run("within a part of a millisecond", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage("A", 60)
+			s.encoders["A"].hook, s.words.hook = sleep(time.Hour), sleep(time.Hour)
+			arrived := Arrived(context.Background(), time.Now().Add(-400*time.Microsecond))
+			_, err := s.engine(t).Search(arrived, Request{Question: question, TimeoutMS: 1})
+			if kindOf(err) != Deadline || !strings.HasPrefix(err.Error(), "no source answered within 0.6 ms") {
+				t.Errorf("kind %d: %v", kindOf(err), err)
+			}
+		})
+	})
 	t.Run("the caller's deadline is nearer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStage("A", 60)
