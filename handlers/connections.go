@@ -22,9 +22,10 @@ import (
 // two requests, the one that has been idle the longest; one whose request comes in
 // more slowly than it has to, the one that has been waited for the longest. What has
 // arrived and was not read yet counts as sent. A flood therefore takes no place from
-// callers who send their requests. Where every
-// connection has a whole request under way, the new one waits, and those behind it
-// in the system's queue: a caller whose connection is closed would try again at once.
+// callers who send their requests. Where every connection has a whole request under
+// way, or the silent ones have had no time to send theirs (grace), the new one waits,
+// and those behind it in the system's queue: a caller whose connection is closed would
+// try again at once.
 type connections struct {
 	rate float64 // bytes a second in which a request has to come in
 
@@ -45,6 +46,11 @@ func newConnections(bytesASecond int) *connections {
 
 // patience is how long every request may take to come in.
 const patience = time.Second
+
+// grace is how long a new connection may be silent before it can be given up: a caller
+// on a busy machine may not run between connecting and sending. It bounds how many
+// silent connections are taken a second, to 20 times as many as may be open.
+const grace = 50 * time.Millisecond
 
 // writeBuffer is how much the system keeps for a connection of what was written and
 // not taken. Left to itself it keeps megabytes, which nobody counts, and for which a
@@ -150,11 +156,18 @@ func (n *connections) admit(c *connection, stop <-chan struct{}) bool {
 	for {
 		n.mu.Lock()
 		if n.most == 0 || len(n.open) < n.most {
+			c.since = time.Now()
 			n.open[c] = struct{}{}
 			n.mu.Unlock()
 			return true
 		}
 		room, last := n.room, n.last()
+		wait := patience / 4 // a request may be late by then
+		if last != nil && last.state == http.StateNew && last.silent() {
+			if wait = grace - time.Since(last.since); wait > 0 {
+				last = nil
+			}
+		}
 		if last != nil {
 			n.givenUp.WithLabelValues(last.state.String()).Inc()
 			delete(n.open, last)
@@ -166,7 +179,7 @@ func (n *connections) admit(c *connection, stop <-chan struct{}) bool {
 		}
 		select {
 		case <-room:
-		case <-time.After(patience / 4): // a request may be late by now
+		case <-time.After(wait):
 		case <-stop:
 			return false
 		}
@@ -285,7 +298,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(writeBuffer) // or the system chooses it
 	}
-	c := &connection{Conn: conn, all: l.connections, since: time.Now()}
+	c := &connection{Conn: conn, all: l.connections}
 	if !l.connections.admit(c, l.closed) {
 		return nil, errors.Join(net.ErrClosed, conn.Close())
 	}
