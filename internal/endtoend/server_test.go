@@ -70,7 +70,7 @@ func newSite(t testing.TB, configuration string, bundles []string, experts strin
 	t.Helper()
 	runtime := testenv.Runtime(t)
 	path := binary(t)
-	transport := &http.Transport{MaxIdleConnsPerHost: 8}
+	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	s := &site{t: t, dir: t.TempDir(), path: path, client: &http.Client{Transport: transport}}
 	t.Cleanup(transport.CloseIdleConnections)
 	for i, name := range bundles {
