@@ -205,24 +205,36 @@ func (p *process) stream(t *testing.T, body string) *http.Response {
 }
 
 // gone closes the connection after the first event: the search ends as one whose caller
-// has gone.
+// has gone. A small generator may have finished before that, and is then asked again.
 func (p *process) gone(t *testing.T, body string) {
 	t.Helper()
-	answer := p.stream(t, body)
-	line, err := bufio.NewReader(answer.Body).ReadString('\n')
-	if err != nil || line != "event: passages\n" {
-		t.Fatalf("%q, %v", line, err)
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		answer := p.stream(t, body)
+		line, err := bufio.NewReader(answer.Body).ReadString('\n')
+		if err != nil || line != "event: passages\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+		_ = answer.Body.Close()
+		id := answer.Header.Get("X-Request-ID")
+		entry := p.logged(t, id)
+		if strings.Contains(entry, "cause") {
+			return
+		}
 	}
-	_ = answer.Body.Close()
-	id := answer.Header.Get("X-Request-ID")
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	t.Fatalf("the log never says that a caller has gone:\n%s", p.log.String())
+}
+
+// logged is the log's line of a request that has ended.
+func (p *process) logged(t *testing.T, id string) string {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		for entry := range strings.SplitSeq(p.log.String(), "\n") {
-			if strings.Contains(entry, id) && strings.Contains(entry, "cause") {
-				return
+			if strings.Contains(entry, id) && strings.Contains(entry, "status") {
+				return entry
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the log does not say that the caller of %s has gone:\n%s", id, p.log.String())
+			t.Fatalf("the log does not name %s:\n%s", id, p.log.String())
 		}
 	}
 }
