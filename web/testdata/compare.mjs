@@ -28,7 +28,7 @@ test("rankings stand side by side as the API gives them", () =>
       const next = all[i + 1]?.results.map((result) => result.id) ?? [];
       return n + ranking.results.filter((result) => next.includes(result.id)).length;
     }, 0);
-    assert.equal(await page.locator(".rankings path").count(), want);
+    await page.waitForFunction((want) => document.querySelectorAll(".rankings path").length === want, want);
     await page.getByRole("checkbox", { name: "rrf", exact: true }).uncheck();
     await page.waitForFunction(() => document.querySelectorAll(".rankings section").length === 4);
   }));
@@ -38,13 +38,14 @@ test("a passage lights up wherever it stands", () =>
     await loaded(page);
     const first = column(page, 0).first();
     const id = await first.getAttribute("data-id");
-    const lit = () => page.locator(".rankings .lit").evaluateAll((items) => items.map((item) => item.dataset.id));
+    const lit = () => page.locator(".rankings .lit");
     await first.hover();
-    assert.ok((await lit()).length >= 2 && (await lit()).every((other) => other === id));
+    await lit().nth(1).waitFor();
+    assert.ok((await lit().evaluateAll((items) => items.map((item) => item.dataset.id))).every((other) => other === id));
     await page.mouse.move(1, 1);
-    assert.deepEqual(await lit(), []);
+    await lit().first().waitFor({ state: "detached" });
     await first.focus();
-    assert.ok((await lit()).length >= 2);
+    await lit().nth(1).waitFor();
   }));
 
 // slide puts a slider where somebody drags it.

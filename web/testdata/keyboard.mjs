@@ -135,6 +135,49 @@ test("comparing by keys: methods, weights, why not", () =>
     await page.locator(".whynot table").first().waitFor();
   }));
 
+// holding keeps back the answers to some requests until release is called.
+async function holding(page, address) {
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  await page.route(address, async (route) => {
+    await released;
+    await route.continue();
+  });
+  return release;
+}
+
+for (const [where, nth] of [["another ranking", "first"], ["the ranking that is drawn anew", "last"]])
+  test(`who has gone on by Tab to ${where} stays there when a weight has its effect`, () =>
+    on(`/?view=compare&${asked}&methods=sum`, async (page) => {
+      const release = await holding(page, "**/v1/fuse");
+      const own = page.locator(".rankings section").last();
+      const slider = page.getByLabel("Factor of bm25");
+      await slider.focus();
+      await page.keyboard.press("ArrowRight");
+      const before = await own.textContent();
+      const item = page.locator(".rankings section")[nth]().locator("li").first();
+      await reach(page, item);
+      const id = await item.getAttribute("data-id");
+      release();
+      await page.waitForFunction((before) => [...document.querySelectorAll(".rankings section")].at(-1).textContent !== before, before);
+      assert.equal(await page.evaluate(() => document.activeElement.dataset.id), id);
+      const lit = await page.locator(".rankings li.lit").evaluateAll((items) => items.map((other) => other.dataset.id));
+      assert.deepEqual(lit, [id, id]);
+    }));
+
+test("the button that cancels a job keeps the focus while the job goes on", () =>
+  on("/?view=collection", async (page) => {
+    let done = 0;
+    const job = { id: "7", kind: "add_expert", name: "nq", state: "running" };
+    await page.route("**/v1/jobs", (route) => route.fulfill({ json: { jobs: [{ ...job, progress: { done: ++done, total: 100 } }] } }));
+    await page.reload();
+    await reach(page, page.getByRole("button", { name: "Cancel add expert nq" }));
+    const progress = () => page.locator(".progress").getAttribute("aria-valuenow");
+    const before = await progress();
+    await page.waitForFunction((before) => document.querySelector(".progress").ariaValueNow !== before, before);
+    assert.equal(await page.evaluate(() => document.activeElement.ariaLabel), "Cancel add expert nq");
+  }));
+
 test("the collection and the reference by keys: a file, a snapshot, a key, a request", () =>
   on("/?view=collection", async (page) => {
     const chooser = page.waitForEvent("filechooser");

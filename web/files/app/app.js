@@ -2,6 +2,7 @@
 import { ask } from "./ask.js";
 import { collection } from "./collection.js";
 import { compare } from "./compare.js";
+import { redraw } from "./dom.js";
 import { read } from "./state.js";
 
 const views = { ask, compare, collection };
@@ -23,18 +24,7 @@ function render() {
           : `/?view=compare&q=${encodeURIComponent(state.q)}`;
   }
   document.title = state.q ? `${state.q} · conclave` : "conclave";
-  const focused = main.contains(document.activeElement) && document.activeElement;
-  main.replaceChildren(views[name](state, running.signal));
-  if (focused && focused !== main) refocus(focused);
-}
-
-// refocus gives the focus of a control that was drawn anew to its successor, or to the
-// content where it has none, so that who uses the keyboard goes on from there.
-function refocus(old) {
-  const named = (element) => element.id || element.ariaLabel || element.textContent || element.closest("label")?.textContent;
-  const next = [...main.querySelectorAll(old.tagName)].find((element) => named(element) === named(old)) || main;
-  next.focus();
-  if (next.type === "search") next.setSelectionRange(next.value.length, next.value.length);
+  redraw(main, views[name](state, running.signal));
 }
 
 document.addEventListener("click", (event) => {

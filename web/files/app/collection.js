@@ -1,7 +1,7 @@
 // Collection: what can be searched, what is being done, and a door for passages.
 import { get, perhaps, post, send } from "./api.js";
 import { calibration } from "./calibration.js";
-import { bytes, count, h, number, problem, sized, table } from "./dom.js";
+import { bytes, count, h, number, problem, redraw, sized, table } from "./dom.js";
 
 export function collection(_, signal) {
   const body = h("div", null, h("p", { class: "waiting", role: "status" }, "Loading…"));
@@ -22,7 +22,7 @@ async function refresh(body, signal) {
     const snapshots = h("ul", { class: "jobs" });
     const show = ({ ready, running, kept }) => {
       state.replaceChildren(standing(ready));
-      jobs.replaceChildren(...jobItems(running?.jobs || [], signal));
+      redraw(jobs, ...jobItems(running?.jobs || [], signal));
       snapshots.replaceChildren(...snapshotItems(kept?.snapshots || []));
     };
     show(now);
@@ -153,7 +153,7 @@ function jobItems(jobs, signal) {
           { class: "row" },
           h("strong", null, name),
           h("span", { class: `status ${job.state}` }, job.state),
-          active(job) && h("button", { type: "button", class: "quiet", click: cancel(job.id) }, "Cancel"),
+          active(job) && h("button", { type: "button", class: "quiet", "aria-label": `Cancel ${name}`, click: cancel(job.id) }, "Cancel"),
         ),
         total > 0 &&
           active(job) &&

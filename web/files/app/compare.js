@@ -1,7 +1,7 @@
 // Compare: one question under up to four methods, and under weights of one's own.
 import { get, post } from "./api.js";
 import { copyButton } from "./copy.js";
-import { h, number, problem } from "./dom.js";
+import { h, number, problem, redraw } from "./dom.js";
 import { answer, questionForm } from "./question.js";
 import { go } from "./state.js";
 import { dot } from "./why.js";
@@ -64,14 +64,19 @@ function load(state, body, signal) {
 function show(state, body, rankings, sources, signal) {
   const grid = h("div", { class: "rankings", role: "group", "aria-label": "Rankings side by side" });
   const [first] = rankings;
+  const mine = h("section", { "aria-label": "your weights" });
   const draw = (own) => {
-    const all = [
-      ...rankings.map((r) => ({ ...r, name: r.method ? `${r.fusion} (${r.method})` : r.fusion })),
-      { ...own, name: "your weights", confidence: null },
-    ];
-    grid.replaceChildren(...all.map((ranking, at) => column(ranking, at)));
+    redraw(mine, ...column("your weights", own.results));
+    grid.querySelectorAll(".lit").forEach(light);
     requestAnimationFrame(() => lines(grid));
   };
+  grid.append(
+    ...rankings.map(({ fusion, method, results, confidence }) => {
+      const name = method ? `${fusion} (${method})` : fusion;
+      return h("section", { "aria-label": name }, column(name, results, confidence));
+    }),
+    mine,
+  );
   draw(first);
   new ResizeObserver(() => lines(grid)).observe(grid);
   const said = h("div");
@@ -159,12 +164,10 @@ function sliders(names, changed, method, sources) {
   );
 }
 
-function column(ranking, at) {
-  const chance = ranking.confidence;
-  return h(
-    "section",
-    { "aria-label": ranking.name },
-    h("h2", null, ranking.name),
+// column is the heading and the first results of a ranking.
+function column(name, results, chance) {
+  return [
+    h("h2", null, name),
     h(
       "p",
       { class: "soft" },
@@ -173,16 +176,15 @@ function column(ranking, at) {
     h(
       "ol",
       null,
-      ranking.results.slice(0, shown).map((result) =>
+      results.slice(0, shown).map((result) =>
         h(
           "li",
           {
             value: result.rank,
             "data-id": result.id,
-            "data-column": at,
             tabindex: "0",
-            pointerenter: light,
-            focus: light,
+            pointerenter: lit,
+            focus: lit,
             pointerleave: dark,
             blur: dark,
           },
@@ -191,12 +193,13 @@ function column(ranking, at) {
         ),
       ),
     ),
-  );
+  ];
 }
 
 const sameAs = (element) =>
   element.closest(".rankings").querySelectorAll(`[data-id="${CSS.escape(element.dataset.id)}"]`);
-const light = (event) => sameAs(event.currentTarget).forEach((element) => element.classList.add("lit"));
+const light = (element) => sameAs(element).forEach((other) => other.classList.add("lit"));
+const lit = (event) => light(event.currentTarget);
 const dark = (event) => sameAs(event.currentTarget).forEach((element) => element.classList.remove("lit"));
 
 // lines connects a passage's places in neighbouring rankings.

@@ -20,6 +20,19 @@ export function sized(element, percent) {
   return element;
 }
 
+// redraw shows other children in an element. Who has the keyboard's focus on one of them
+// goes on from its successor, or from the element where it has none.
+export function redraw(element, ...children) {
+  const named = (one) => one.id || one.dataset.id || one.ariaLabel || one.textContent || one.closest("label")?.textContent;
+  const old = document.activeElement;
+  const focused = old !== element && element.contains(old);
+  element.replaceChildren(...children);
+  if (!focused) return;
+  const next = [...element.querySelectorAll(old.tagName)].find((one) => named(one) === named(old)) || element;
+  next.focus();
+  if (next.type === "search") next.setSelectionRange(next.value.length, next.value.length);
+}
+
 // table is a table that scrolls by itself where it is too wide. A cell is a value or an
 // element; the first of a row is its heading.
 export function table(label, head, rows, foot) {
