@@ -30,7 +30,8 @@ test: tools lint build ## check formatting, vet, lint, and run every test
 	echo "the slowest packages:"; awk '$$1 == "ok" && $$3 != "(cached)" {print "  " $$3 "\t" $$2}' out/test.txt | sort -rn | head -5; \
 	[ -z "$${CONCLAVE_TEST_NO_CLUSTER:-}" ] || echo "LEFT OUT: every test that needs a cluster of OpenSearch (CONCLAVE_TEST_NO_CLUSTER)"; \
 	wait $$races || failed=$$?; echo "with the race detector:"; cat out/races.txt; \
-	wait $$training || failed=$$?; cat out/training.txt; exit $$failed
+	wait $$training || failed=$$?; cat out/training.txt; \
+	[ $$failed = 0 ] || { echo "what failed:"; grep -hE -A9 -- '--- FAIL|✖|DATA RACE|^panic|^FAILED|^E  ' out/*.txt | grep -v level=INFO | cut -c1-160 | tail -40; }; exit $$failed
 
 evaluate: build ## make the tables of docs/experts.md: make evaluate DATA=../shared/data
 	@bench/evaluate "$(DATA)" "$(or $(OUT),evaluation-out)"
