@@ -82,12 +82,16 @@ func TestUploadsUnderWay(t *testing.T) {
 	timeouts := testTimeouts()
 	timeouts.ReadTimeout = 20 * time.Second
 	s := startWriting(t, writingOptions{Options: Options{Write: WriteLimits{Uploads: 1}}, timeouts: []ServeOptions{timeouts}})
+	// The server says 100 Continue to an upload that it has begun to read.
+	const reads = "HTTP/1.1 100 Continue\r\n\r\n"
 	var open []net.Conn
 	for range openUploads {
-		open = append(open, s.drip(slowUpload))
-	}
-	for s.api.running.Load() < openUploads {
-		time.Sleep(time.Millisecond)
+		c := s.drip(strings.Replace(slowUpload, "\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n", 1))
+		said := make([]byte, len(reads))
+		if _, err := io.ReadFull(c, said); err != nil || string(said) != reads {
+			t.Fatalf("%q, %v", said, err)
+		}
+		open = append(open, c)
 	}
 	if r := s.send(http.MethodPost, "/v1/passages", `{"id":"b","text":"x"}`, "Content-Type", typeLines); r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") == "" {
 		t.Errorf("one more: %d", r.StatusCode)
