@@ -153,7 +153,12 @@ function jobItems(jobs, signal) {
           { class: "row" },
           h("strong", null, name),
           h("span", { class: `status ${job.state}` }, job.state),
-          active(job) && h("button", { type: "button", class: "quiet", "aria-label": `Cancel ${name}`, click: cancel(job.id) }, "Cancel"),
+          active(job) &&
+            h(
+              "button",
+              { type: "button", class: "quiet", "aria-label": `Cancel ${name}`, click: cancel(job.id) },
+              "Cancel",
+            ),
         ),
         total > 0 &&
           active(job) &&

@@ -67,7 +67,8 @@ function show(state, body, rankings, sources, signal) {
   const mine = h("section", { "aria-label": "your weights" });
   const draw = (own) => {
     redraw(mine, ...column("your weights", own.results));
-    grid.querySelectorAll(".lit").forEach(light);
+    grid.querySelectorAll(".lit").forEach((element) => element.classList.remove("lit"));
+    grid.querySelectorAll("li:hover, li:focus").forEach(light);
     requestAnimationFrame(() => lines(grid));
   };
   grid.append(
