@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -58,16 +59,7 @@ type PoolPassages interface {
 
 // poolOf is the pool of a question, the passage that answers first.
 func poolOf(id string, relevant map[rank.Ordinal]float64, words []rank.Hit, passages PoolPassages) ([]rank.Ordinal, error) {
-	first := rank.Ordinal(0)
-	for o := range relevant {
-		if first == 0 || o < first {
-			first = o
-		}
-	}
-	if _, ok := relevant[0]; ok {
-		first = 0
-	}
-	pool := []rank.Ordinal{first}
+	pool := []rank.Ordinal{slices.Min(slices.Collect(maps.Keys(relevant)))}
 	for _, h := range words {
 		if _, answers := relevant[h.Ordinal]; !answers && len(pool) <= poolHard {
 			pool = append(pool, h.Ordinal)

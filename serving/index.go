@@ -15,6 +15,7 @@ import (
 	"conclave/configs"
 	"conclave/corpus"
 	shipped "conclave/experts"
+	"conclave/questions"
 )
 
 // IndexOptions say what is indexed, and how.
@@ -31,6 +32,12 @@ type IndexOptions struct {
 	// Granularities are those of the first expert that finds passages: "1" for a vector
 	// of every sentence (granules.Parse).
 	Granularities []string
+	// Questions tell whether parts of passages need the title before them: each of
+	// Granularities is tried with it and without, on a sample, and the better one is made.
+	// Nil: parts have the title, unless their granularity says otherwise.
+	Questions []questions.Domain
+	// Tried hears what Questions told, before anything else is encoded. Nil: nobody.
+	Tried func(TitleTrial)
 	// Build is completed with the opened experts.
 	Build collection.BuildOptions
 	// Estimated hears before anything is encoded what that takes, and for a new
@@ -42,6 +49,7 @@ type IndexOptions struct {
 // beginning.
 type Indexed struct {
 	collection.BuildReport
+	Titles    []TitleTrial     `json:"titles,omitempty"`
 	There     int              `json:"there,omitempty"` // in a store before, as they are
 	Truncated map[string]int64 `json:"truncated,omitempty"`
 	Reads     map[string]int   `json:"-"` // tokens of a passage, by expert of Truncated
@@ -62,12 +70,30 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 			return made, err
 		}
 	}
+	if o.Questions != nil {
+		if names, err = withUntitled(names, stored); err != nil {
+			return made, err
+		}
+		if len(o.Inputs) > 0 {
+			return indexThenTry(ctx, o)
+		}
+	}
 	o.Config.Encoder.Threads = threadsOfOne(o.Config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
 	loaded, err := openFor(o.Config, o.Log, names, stored)
 	if err != nil {
 		return made, err
 	}
 	defer func() { err = errors.Join(err, loaded.Close()) }()
+	if o.Questions != nil {
+		if made.Titles, err = o.chooseTitles(ctx, loaded); err != nil {
+			return made, err
+		}
+		for _, t := range made.Titles {
+			if o.Tried != nil {
+				o.Tried(t)
+			}
+		}
+	}
 	for _, e := range loaded.opened {
 		o.Build.Experts = append(o.Build.Experts, e)
 	}
@@ -136,6 +162,25 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	}
 	made.BuildReport, err = index(ctx, o.Config.Collection, sample, o.Build)
 	return made, err
+}
+
+// indexThenTry is Index of new passages whose granularities are to be tried: first without
+// granularities, so that there are passages to try them on.
+func indexThenTry(ctx context.Context, o IndexOptions) (made Indexed, err error) {
+	whole, parts := o, o
+	whole.Granularities, whole.Questions = nil, nil
+	if made, err = Index(ctx, whole); err != nil {
+		return made, err
+	}
+	parts.Inputs = nil
+	added, err := Index(ctx, parts)
+	if err != nil {
+		return made, fmt.Errorf("the passages are indexed, and their parts are not: %w", err)
+	}
+	made.Generation, made.Titles = added.Generation, added.Titles
+	made.Bytes += added.Bytes
+	maps.Copy(made.Recall, added.Recall)
+	return made, nil
 }
 
 // IndexOnce is Index into a new collection by the named experts. One that is there with

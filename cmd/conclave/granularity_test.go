@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,14 @@ func TestGranularities(t *testing.T) {
 	if err := json.Unmarshal([]byte(report), &made); err != nil || len(made.Recall) != 2 {
 		t.Errorf("of two granularities the report has the recall of %d (%v): %s", len(made.Recall), err, report)
 	}
-	must("index", "--collection", "c", "--granularity", "1")
+	told := fmt.Sprintf("of %d questions among ", talesAsked+healthAsked)
+	if code, _, complaints := conclave(t, both("index", "--collection", "c", "--granularity", "1")...); code != exitOK ||
+		!containsAll(complaints, []string{told, " with the title before each part and for ", ": base@1"}) || strings.Index(complaints, told) > strings.Index(complaints, "about:") {
+		t.Errorf("exit code %d; before the costs it does not say what titles are worth: %s", code, complaints)
+	}
+	if code, _, complaints := conclave(t, both("index", "--collection", "c", "--add-expert", "tales")...); code != exitUsage || !strings.Contains(complaints, "--granularity") {
+		t.Errorf("questions without a granularity: exit code %d, %s", code, complaints)
+	}
 	if code, _, complaints := conclave(t, "index", "--collection", "c", "--granularity", "5t"); code != exitUsage || !strings.Contains(complaints, "c has 5t") {
 		t.Errorf("a granularity that is there: exit code %d, %s", code, complaints)
 	}

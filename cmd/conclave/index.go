@@ -23,6 +23,7 @@ type indexing struct {
 	experts                  string
 	addExpert, removeExpert  string
 	granularity              []string
+	questions                questionFiles
 	rebuildWords             bool
 	phrases                  bool
 	phrasesAsked             bool // by --phrases, not by its default
@@ -51,6 +52,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
   zcat psgs_w100.tsv.gz | conclave index --collection wiki --in - --experts none
   conclave index --collection my-index --add-expert health
   conclave index --collection my-index --granularity 1,3,passage   # a vector for every sentence, and for every three
+  conclave index --collection my-index --granularity 1 --questions dev.jsonl # with the title before each sentence, or without
   conclave index --collection my-index --rebuild-words             # from its texts
   conclave index --store opensearch+https://node1:9200,node2:9200/my-index --in passages.jsonl
   conclave index --store opensearch+https://node1:9200/my-index --settle`,
@@ -77,6 +79,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 	flags.StringVar(&x.addExpert, "add-expert", "", "encode the passages of the collection with another expert, by `name`")
 	flags.StringVar(&x.removeExpert, "remove-expert", "", "remove an expert's vectors, by `name`")
 	flags.StringSliceVar(&x.granularity, "granularity", nil, "vectors of parts of passages beside those of whole ones, by the first expert: numbers of sentences such as 1,3; of tokens, such as 125t; passage, the expert's own; with -untitled behind, without the title before each part")
+	x.questions.offer(flags)
 	flags.BoolVar(&x.phrases, "phrases", true, "index pairs of adjacent words beside words; for a new collection and with --rebuild-words")
 	flags.BoolVar(&x.rebuildWords, "rebuild-words", false, "index the words of an existing collection anew, from its passages")
 	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (0: all processors)")
@@ -150,6 +153,16 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
 	if has == nil || x.phrasesAsked {
 		o.Build.Words = collection.NewWords(x.phrases)
+	}
+	if len(x.questions.files) > 0 {
+		if o.Questions, err = x.questions.read(); err != nil {
+			return report, err
+		}
+	}
+	o.Tried = func(t serving.TitleTrial) {
+		bar.Finish()
+		bar.Say("of %s among %s, the right one is first for %.1f %% with the title before each part and for %.1f %% without: %s is indexed",
+			plural(int64(t.Questions), "question"), plural(int64(t.Passages), "passage"), 100*t.Titled, 100*t.Untitled, t.Expert)
 	}
 	if x.skipBad {
 		o.Build.BadPassage = func(bad error) error {

@@ -59,6 +59,11 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	default:
 		return usagef("--%s exclude each other: run conclave index once for each", strings.Join(asked, " and --"))
 	}
+	if len(x.granularity) == 0 {
+		if err := refuse(flags, []string{"questions", "qrels", "split", "question-format"}, "tells which granularity is better: name some with --granularity"); err != nil {
+			return err
+		}
+	}
 	reading := []string{"format", "experts", "replace", "skip-bad", "strict"}
 	building := []string{"index", "m", "ef-construction", "seed"}
 	var idle []string

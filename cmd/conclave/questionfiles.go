@@ -7,6 +7,7 @@ import (
 	"conclave/questions"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // questionFiles are the questions that were named, and what belongs to them by
@@ -20,12 +21,16 @@ type questionFiles struct {
 
 // bind adds the flags to a command, which needs questions.
 func (f *questionFiles) bind(command *cobra.Command) {
-	flags := command.Flags()
+	f.offer(command.Flags())
+	_ = command.MarkFlagRequired("questions")
+}
+
+// offer adds the flags to those of a command that can do without questions.
+func (f *questionFiles) offer(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.files, "questions", nil, "`[NAME=]FILE` of questions, or BEIR folder; may be repeated")
 	flags.StringArrayVar(&f.qrels, "qrels", nil, "`[NAME=]FILE` of relevance judgements, for TREC topics")
 	flags.StringArrayVar(&f.splits, "split", nil, "`[NAME=]SPLIT` of a BEIR folder, such as test")
 	flags.StringVar(&f.format, "question-format", "auto", "format of the questions: "+strings.Join(questions.Formats(), ", "))
-	_ = command.MarkFlagRequired("questions")
 }
 
 // bindLimit adds --limit, too.

@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"lease":       {},
 	"opensearch":  {"ann", "bm25", "collection", "corpus", "lease", "rank", "search"},
 	"jobs":        {"collection", "corpus", "disk", "lease", "rank"},
-	"serving":     {"adapters", "admission", "ann", "calibration", "collection", "configs", "corpus", "disk", "encoder", "experts", "fusion", "granules", "handlers", "jobs", "models", "opensearch", "provision", "rank", "search"},
+	"serving":     {"adapters", "admission", "ann", "calibration", "collection", "configs", "corpus", "disk", "encoder", "experts", "fusion", "granules", "handlers", "jobs", "models", "opensearch", "provision", "questions", "rank", "search"},
 	"docs":        {},
 	"web":         {"docs"},
 	"client":      {"corpus", "search"},

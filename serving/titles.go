@@ -1,0 +1,200 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/questions"
+	"conclave/rank"
+)
+
+// The questions that try titles, and the passages among which theirs are found: one for
+// each question, and so many others.
+const (
+	triedQuestions = 150
+	triedOthers    = 300
+	triedAtOnce    = 32 // passages
+)
+
+// TitleTrial says how often parts of passages find the right passage of a sample with the
+// title before each part, and without.
+type TitleTrial struct {
+	Expert    string  `json:"expert"` // that does better, or as well with titles
+	Questions int     `json:"questions"`
+	Passages  int     `json:"passages"`
+	Titled    float64 `json:"top1_titled"`
+	Untitled  float64 `json:"top1_untitled"`
+}
+
+// untitled is the name of an expert's granularity without titles; "": it has none, or has
+// no titles.
+func untitled(name string) string {
+	bundle, g, err := granularityOf(name)
+	if err != nil || g == nil || g.Untitled {
+		return ""
+	}
+	g.Untitled = true
+	return bundle + granularMark + g.String()
+}
+
+// withUntitled are granularities, each with titles and without, unless a collection has it
+// without.
+func withUntitled(names []string, stored []collection.ExpertFiles) ([]string, error) {
+	out := slices.Clone(names)
+	for _, name := range names {
+		other := untitled(name)
+		if other != "" && !slices.ContainsFunc(stored, func(e collection.ExpertFiles) bool { return e.Name == other }) && !slices.Contains(out, other) {
+			out = append(out, other)
+		}
+	}
+	if len(out) == len(names) {
+		return nil, badGranularity("questions tell whether parts of passages need the title before them, and of %s there is nothing to choose: leave the questions out", slices.Sorted(slices.Values(names)))
+	}
+	return out, nil
+}
+
+// chooseTitles tries all granularities that are opened with titles and without, and keeps
+// the better of the two.
+func (o *IndexOptions) chooseTitles(ctx context.Context, x *Experts) (trials []TitleTrial, err error) {
+	sample, err := sampleTitles(o.Config.Collection, o.Questions)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Clone(x.opened) {
+		at := slices.IndexFunc(x.opened, func(other *Expert) bool { return other.name == untitled(e.name) })
+		if at < 0 {
+			continue
+		}
+		t, worse := TitleTrial{Expert: e.name, Questions: len(sample.questions), Passages: len(sample.passages)}, x.opened[at]
+		if t.Titled, err = sample.top1(ctx, e, o.Build.Progress); err != nil {
+			return nil, err
+		}
+		if t.Untitled, err = sample.top1(ctx, worse, o.Build.Progress); err != nil {
+			return nil, err
+		}
+		if t.Untitled > t.Titled {
+			t.Expert, worse = worse.name, e
+		}
+		x.opened = slices.DeleteFunc(x.opened, func(e *Expert) bool { return e == worse }) // its encoder is that of the other
+		trials = append(trials, t)
+	}
+	return trials, nil
+}
+
+// titleSample is what titles are tried on.
+type titleSample struct {
+	passages  []corpus.Passage
+	questions []string
+	right     []map[int]bool // places in passages, by question
+}
+
+func sampleTitles(folder string, domains []questions.Domain) (s titleSample, err error) {
+	c, err := collection.Open(folder)
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	g := c.Acquire()
+	defer g.Release()
+	var asked []questions.Question
+	for _, d := range domains {
+		if err := d.About(g); err != nil {
+			return s, err
+		}
+		for _, q := range d.Questions {
+			if relevant, err := q.Among(g); err != nil {
+				return s, err
+			} else if len(relevant) > 0 {
+				asked = append(asked, q)
+			}
+		}
+	}
+	if len(asked) == 0 {
+		return s, errors.New("the questions name no passage that answers, so that they cannot tell whether parts of passages need the title before them")
+	}
+	asked = questions.Sample(asked, triedQuestions)
+	taken := map[rank.Ordinal]bool{}
+	for at := 0; at < g.Ordinals(); at += max(1, g.Ordinals()/triedOthers) {
+		if o := rank.Ordinal(at); !g.Deleted(o) {
+			taken[o] = true
+		}
+	}
+	relevant := make([]map[rank.Ordinal]float64, len(asked))
+	for i, q := range asked {
+		if relevant[i], err = q.Among(g); err != nil {
+			return s, err
+		}
+		taken[slices.Min(slices.Collect(maps.Keys(relevant[i])))] = true
+		s.questions, s.right = append(s.questions, q.Text), append(s.right, map[int]bool{})
+	}
+	for at, o := range slices.Sorted(maps.Keys(taken)) {
+		p, err := g.Passage(o)
+		if err != nil {
+			return s, err
+		}
+		s.passages = append(s.passages, p)
+		for i := range relevant {
+			if _, answers := relevant[i][o]; answers {
+				s.right[i][at] = true
+			}
+		}
+	}
+	return s, nil
+}
+
+// top1 is the share of the questions whose nearest part, of all passages, is of a passage
+// that answers.
+func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(collection.Progress)) (float64, error) {
+	asked := make([][]float32, len(s.questions))
+	for i, q := range s.questions {
+		v, err := e.Encoder.EncodeQuestion(ctx, q)
+		if err != nil {
+			return 0, fmt.Errorf("question %q: %w", q, err)
+		}
+		asked[i] = v
+	}
+	best, nearest := make([]float32, len(asked)), make([]int, len(asked))
+	for from := 0; from < len(s.passages); from += triedAtOnce {
+		if progress != nil {
+			progress(collection.Progress{Stage: "trying", Expert: e.name, Done: int64(from), Total: int64(len(s.passages)), Unit: "passages"})
+		}
+		var parts []corpus.Passage
+		var of []int // passages
+		for at := from; at < min(from+triedAtOnce, len(s.passages)); at++ {
+			cut, _, err := collection.Cut(e, s.passages[at])
+			if err != nil {
+				return 0, err
+			}
+			for _, part := range cut {
+				parts, of = append(parts, part), append(of, at)
+			}
+		}
+		vectors, err := e.EncodePassages(ctx, parts)
+		if err != nil {
+			return 0, err
+		}
+		for i, q := range asked {
+			for n, v := range vectors {
+				dot := float32(0)
+				for d := range v {
+					dot += q[d] * v[d]
+				}
+				if from == 0 && n == 0 || dot > best[i] {
+					best[i], nearest[i] = dot, of[n]
+				}
+			}
+		}
+	}
+	right := 0
+	for i, at := range nearest {
+		if s.right[i][at] {
+			right++
+		}
+	}
+	return float64(right) / float64(len(asked)), nil
+}
