@@ -24,7 +24,7 @@ METHODS = (  # name, below it, request
     ("DESIRE-ME", "1 pass", {**ALONE, "experts": ["desire-me"]}),
     ("MUF", "7 passes", {"fusion": "muf", "experts": SPECIALISTS, "bm25": False}),
     ("BM25", "no pass", {"fusion": "rrf", "experts": []}),
-    ("+ BM25", "1 pass", {"fusion": "hybrid", "experts": ["desire-me"]}),
+    ("hybrid", "DESIRE-ME + BM25", {"fusion": "hybrid", "experts": ["desire-me"]}),
     ("gate", "3 passes", {"fusion": "gate"}),
 )
 
@@ -56,7 +56,7 @@ def main():
         f'<desc id="d">The first {SHOWN} passages of each method side by side. The passage that answers: {escape(told)}.</desc>',
         f'<rect width="{WIDTH}" height="{height}" fill="#fbfaf7"/>',
         f'<text x="16" y="34" font-size="15" font-weight="600" fill="#1f2430">{escape(question["question"])}</text>',
-        '<text x="16" y="56" font-size="12" fill="#5b6472">the first passages of each method, by their titles; the one that answers is filled</text>',
+        '<text x="16" y="56" font-size="12" fill="#5b6472">the first passages of each method, by their titles; the one that answers is filled, and its rank is below</text>',
     ]
     for column, ((name, cost, _), results, place) in enumerate(zip(METHODS, found, places)):
         x = 16 + column * COLUMN
