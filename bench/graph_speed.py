@@ -130,8 +130,8 @@ def compare(name, ours, peers, threads, rounds, least):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--checkpoint", type=Path, default=cache() / "checkpoints" / "all-minilm-l6-v2")
-    parser.add_argument("--fp32", type=Path, default=cache() / "bundles" / "base", help="bundle of the checkpoint")
-    parser.add_argument("--int8", type=Path, default=cache() / "bundles" / "base-int8", help="bundle of the checkpoint")
+    parser.add_argument("--fp32", type=Path, default=cache() / "bundles" / "base-fp32", help="bundle of the checkpoint")
+    parser.add_argument("--int8", type=Path, default=cache() / "bundles" / "base", help="bundle of the checkpoint")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, os.cpu_count()])
     parser.add_argument("--rounds", type=int, default=1, help="multiplies the number of runs")
     parser.add_argument("--peers", type=Path, help="folder to keep the exports in, and to take them from")

@@ -17,11 +17,16 @@ import (
 // root is where the demo's collections lie.
 func root(cache provision.Cache) string { return filepath.Join(cache.Root, "demo") }
 
-// Experts are the base encoder and the experts of these names, as setup made them.
-func Experts(cache provision.Cache, names []string) []configs.Expert {
-	all := []configs.Expert{{Name: shipped.Base, Bundle: cache.Bundle(shipped.Base)}}
-	for _, name := range names {
-		all = append(all, configs.Expert{Name: name, Bundle: cache.Bundle(name)})
+// Experts are the base encoder and the experts of these names, as setup made them: in
+// 8 bits, or in full precision, which a GPU runs faster.
+func Experts(cache provision.Cache, names []string, full bool) []configs.Expert {
+	var all []configs.Expert
+	for _, name := range append([]string{shipped.Base}, names...) {
+		bundle := cache.Bundle(name)
+		if full {
+			bundle = cache.Bundle(shipped.InFull(name))
+		}
+		all = append(all, configs.Expert{Name: name, Bundle: bundle})
 	}
 	return all
 }
@@ -29,9 +34,9 @@ func Experts(cache provision.Cache, names []string) []configs.Expert {
 // Folder is where the demo's collection for these experts lies, beside the
 // base encoder's: under a name that changes with the corpus, with every
 // encoder and with how words are indexed, so that an old one is never taken for the new.
-func Folder(cache provision.Cache, names []string) (string, error) {
+func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 	sum := sha256.New()
-	for _, x := range Experts(cache, names) {
+	for _, x := range experts {
 		bundle, err := models.Peek(x.Bundle)
 		if err != nil {
 			return "", err
@@ -43,9 +48,10 @@ func Folder(cache provision.Cache, names []string) (string, error) {
 	return filepath.Join(root(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
 }
 
-// Found is the folder of the demo's collection with the default experts; "" if there is none.
+// Found is the folder of the demo's collection with the default experts in 8 bits; "" if
+// there is none.
 func Found(cache provision.Cache) string {
-	at, err := Folder(cache, []string{shipped.Late})
+	at, err := Folder(cache, Experts(cache, []string{shipped.Late}, false))
 	if err != nil {
 		return ""
 	}

@@ -64,8 +64,8 @@ func ReadDeltas(files fs.FS) ([]*models.Delta, error) {
 // 800 MB on disk and more in memory). A bundle that was imported from this very
 // delta in another precision is kept. With full there is NAME-fp32 too.
 //
-// Late interaction comes as the base encoder does: NAME in full precision and
-// NAME-int8. Beside the base in the same precision it takes no encoder pass.
+// Late interaction comes in both precisions, as the base encoder does: beside the
+// base in the same precision it takes no encoder pass.
 func WantedExperts(cache provision.Cache, deltas []*models.Delta, full bool) []Wanted {
 	var all []Wanted
 	for _, d := range deltas {
@@ -84,13 +84,13 @@ func WantedExperts(cache provision.Cache, deltas []*models.Delta, full bool) []W
 			want(d.Manifest.Name, "", "") // a head has one precision
 			continue
 		}
-		usual, beside := models.PrecisionInt8, models.PrecisionFP32
+		accepted := ""
 		if d.Manifest.Kind == models.KindLate {
-			usual, beside = beside, usual
+			accepted = models.PrecisionInt8
 		}
-		want(d.Manifest.Name, usual, "")
+		want(d.Manifest.Name, models.PrecisionInt8, accepted)
 		if full || d.Manifest.Kind == models.KindLate {
-			want(d.Manifest.Name+"-"+beside, beside, beside)
+			want(InFull(d.Manifest.Name), models.PrecisionFP32, models.PrecisionFP32)
 		}
 	}
 	return all
@@ -143,10 +143,14 @@ func Make(ctx context.Context, missing []Wanted, checkpoint string, progress fun
 // wantedBase is the base encoder in both precisions.
 func wantedBase(cache provision.Cache) []Wanted {
 	var all []Wanted
-	for _, precision := range []string{models.PrecisionFP32, models.PrecisionInt8} {
-		folder := cache.Bundle(BaseBundle(precision))
+	for _, precision := range []string{models.PrecisionInt8, models.PrecisionFP32} {
+		name := Base
+		if precision == models.PrecisionFP32 {
+			name = InFull(Base)
+		}
+		folder := cache.Bundle(name)
 		all = append(all, Wanted{
-			Name: BaseBundle(precision), Folder: folder,
+			Name: name, Folder: folder,
 			accept: func(b *models.Bundle) error { return isBase(b, precision) },
 			make: func(ctx context.Context, checkpoint string) error {
 				unitLength := true

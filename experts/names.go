@@ -18,13 +18,8 @@ const (
 	Reader   = "reader"
 )
 
-// BaseBundle is the name of the base encoder's bundle in a precision.
-func BaseBundle(precision string) string {
-	if precision == models.PrecisionFP32 {
-		return Base
-	}
-	return Base + "-" + precision
-}
+// InFull is the name of an expert's bundle in full precision; NAME itself is in 8 bits.
+func InFull(name string) string { return name + "-" + models.PrecisionFP32 }
 
 // What Chosen takes beside names.
 const (

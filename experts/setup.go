@@ -128,4 +128,4 @@ func CheckName(name string, d *models.Delta) error {
 	return nil
 }
 
-func isBaseName(name string) bool { return name == Base || name == BaseBundle(models.PrecisionInt8) }
+func isBaseName(name string) bool { return name == Base || name == InFull(Base) }

@@ -19,7 +19,6 @@ import (
 	"conclave/configs"
 	shipped "conclave/experts"
 	"conclave/fusion"
-	"conclave/models"
 	"conclave/opensearch"
 	"conclave/search"
 	"conclave/serving/view"
@@ -139,7 +138,7 @@ func searchedExperts(config configs.Config, stored []collection.ExpertFiles) []s
 func (a *Assembly) spare(failed map[string]error) error {
 	var errs []error
 	for name, err := range failed {
-		if name == shipped.Base || name == shipped.BaseBundle(models.PrecisionInt8) || len(a.Experts.Dense()) == 0 {
+		if name == shipped.Base || name == shipped.InFull(shipped.Base) || len(a.Experts.Dense()) == 0 {
 			errs = append(errs, err)
 			continue
 		}

@@ -26,7 +26,7 @@ import (
 )
 
 func main() {
-	bundles := flag.String("bundles", "base,base-int8", "names of bundles in the cache, or folders")
+	bundles := flag.String("bundles", "base-fp32,base", "names of bundles in the cache, or folders")
 	questions := flag.String("questions", "demo/questions/dev.jsonl,demo/questions/test.jsonl", "JSON Lines with a field question")
 	python := flag.String("python", "python3", "Python interpreter of the peer")
 	callers := flag.Int("callers", 64, "concurrent callers")

@@ -5,7 +5,7 @@
         [--limit 600] [--dev 400] [--rounds 3] --runs RUNS
 
 It needs `pip install ./training` and `conclave setup`. `conclave export --collection C --out
-FOLDER/passages.jsonl --vectors FOLDER` saves encoding passages: C has the expert base-int8. The
+FOLDER/passages.jsonl --vectors FOLDER` saves encoding passages: C has the expert base. The
 passages of every --domain and --pool are searched; of each --domain at most --limit training
 questions are taken whose answers stand in a passage, and at most --dev development questions,
 both by a hash. All rows are one loop (the hits of a search with the question encoder as it
@@ -112,7 +112,7 @@ def main():
     whole = union("union", list(pools.values()))
     rows = base.tokens.passages(whole.passages, "title-dot-text", base.max_tokens[1])
     folder = RunFolder(o.runs / "passages", {"of": names})
-    vectors = exported(o, "base-int8", whole)
+    vectors = exported(o, "base", whole)
     if vectors is None:
         vectors = folder.load_part("vectors.pt")
     if vectors is None:

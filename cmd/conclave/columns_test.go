@@ -35,7 +35,7 @@ func TestAnswersFit(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	write(t, "conclave.yaml", "cache: cache\n")
-	for _, folder := range []string{"experts/base", "experts/base-int8", "cache/bundles/base", "cache/bundles/fairytale-fp32"} {
+	for _, folder := range []string{"experts/base", "experts/base-fp32", "cache/bundles/base", "cache/bundles/fairytale-fp32"} {
 		if _, err := tiny.Write(filepath.FromSlash(folder), tiny.Expert{Name: "base", Seed: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestAnswersFit(t *testing.T) {
 			names[fields[0]]++
 		}
 	}
-	if len(names) != 4 || names["base"] != 1 || names["base-int8"] != 1 || names["fairytale-fp32"] != 1 || !strings.Contains(list, "has them: base\n") {
+	if len(names) != 4 || names["base"] != 1 || names["base-fp32"] != 1 || names["fairytale-fp32"] != 1 || !strings.Contains(list, "has them: base\n") {
 		t.Errorf("%v in\n%s", names, list)
 	}
 	for line := range strings.Lines(out.String() + list) {

