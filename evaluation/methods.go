@@ -121,7 +121,7 @@ func (l Lineup) Fusions() []Method {
 	calibrated, several := l.calibrated(), len(l) > 1
 	out := []Method{{Name: search.MethodAuto, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{search.MethodAuto}}}}}
 	for _, m := range fusion.Methods() {
-		if m.Confidence && !m.OnlyAmong && len(calibrated) < 2 {
+		if m.Confidence && !m.OnlyAmong && len(calibrated) < 2 || m.Granular && !slices.ContainsFunc(l, func(x search.ExpertInfo) bool { return x.Parts }) {
 			continue
 		}
 		for _, v := range m.Variants {

@@ -75,7 +75,8 @@ func TestLineup(t *testing.T) {
 		noFusions bool
 	}{
 		"words alone":        {Lineup(nil), nil, nil, 1, true},
-		"one and words":      {Lineup([]search.ExpertInfo{plain}), []string{"auto", "hybrid", "rrf", "sum, z-scores"}, []string{"muf", "sum of experts"}, 2, false},
+		"one and words":      {Lineup([]search.ExpertInfo{plain}), []string{"auto", "hybrid", "rrf", "sum, z-scores"}, []string{"muf", "cce", "sum of experts"}, 2, false},
+		"with sentences":     {Lineup([]search.ExpertInfo{plain, {Name: "plain@1", Parts: true}}), []string{"cce", "cce, sharpness 3"}, []string{"muf"}, 3, false},
 		"calibrated":         {Lineup([]search.ExpertInfo{a, b}), []string{"muf", "muf, the paper's", "muf-sparse", "hybrid", "sum of experts", "sum, min-max"}, nil, 3, false},
 		"not all calibrated": {Lineup([]search.ExpertInfo{a, plain}), []string{"rrf", "sum of experts", "hybrid"}, []string{"muf", "sum of calibrated experts"}, 3, false},
 		"two of three":       {Lineup([]search.ExpertInfo{plain, a, b}), []string{"muf", "muf, the paper's", "hybrid", "sum of calibrated experts"}, nil, 4, false},
