@@ -18,6 +18,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"conclave/search"
 )
 
 // Access says how a client makes itself known to a cluster, and the cluster to it.
@@ -43,6 +45,7 @@ type Client struct {
 	next          atomic.Uint64
 
 	searched, read, other durations // of _msearch, of _mget, and of what else changes nothing
+	looks                 durations // of questions without work (look)
 	looking               sync.Mutex
 	looked                time.Time
 }
@@ -116,7 +119,11 @@ func isStatus(err error, status int) bool {
 func (c *Client) Do(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
 	what := operationOf(path)
 	if what == "msearch" || what == "mget" || method == http.MethodGet {
-		return c.hedged(ctx, what, method, path, body)
+		err = search.Elsewhere(ctx, func() (err error) {
+			answer, err = c.hedged(ctx, what, method, path, body)
+			return err
+		})
+		return answer, err
 	}
 	for _, n := range c.order() {
 		answer, err = c.attended(ctx, n, what, method, path, body)

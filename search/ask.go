@@ -208,8 +208,10 @@ func (e *Engine) stage(ctx context.Context, source, stage string, took *float64,
 }
 
 // search is stage for a source's search, which computes.
-func (e *Engine) search(ctx context.Context, f *finding, step func() error) error {
-	return e.compute(ctx, func() error { return e.stage(ctx, f.source.name(), StageSearch, &f.took.Search, step) })
+func (e *Engine) search(ctx context.Context, f *finding, step func(context.Context) error) error {
+	return e.compute(ctx, func(ctx context.Context) error {
+		return e.stage(ctx, f.source.name(), StageSearch, &f.took.Search, func() error { return step(ctx) })
+	})
 }
 
 // ErrFault is the error of a source one of whose mapped files cannot be read.

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,12 +70,44 @@ func gone(ctx context.Context) error {
 	return nil
 }
 
-// compute does a step that needs a processor, when one is free.
-func (e *Engine) compute(ctx context.Context, step func() error) error {
-	done, err := e.turns.Turn(ctx)
-	if err != nil {
+// compute does a step that needs a processor, when one is free. The step's context knows
+// of its turn (Elsewhere).
+func (e *Engine) compute(ctx context.Context, step func(context.Context) error) error {
+	t := &turn{turns: e.turns}
+	if err := t.take(ctx); err != nil {
 		return err
 	}
-	defer done()
-	return step()
+	defer t.giveBack()
+	return step(context.WithValue(ctx, turnKey{}, t))
+}
+
+// turn is that of a step.
+type turn struct {
+	turns Turns
+	done  func() // nil while the step has none
+}
+
+type turnKey struct{}
+
+func (t *turn) take(ctx context.Context) (err error) {
+	t.done, err = t.turns.Turn(ctx)
+	return err
+}
+
+func (t *turn) giveBack() {
+	if t.done != nil {
+		t.done()
+		t.done = nil
+	}
+}
+
+// Elsewhere does what waits for another machine. A step that computes gives its turn back
+// meanwhile. It is called by the goroutine of the step.
+func Elsewhere(ctx context.Context, wait func() error) error {
+	t, computes := ctx.Value(turnKey{}).(*turn)
+	if !computes {
+		return wait()
+	}
+	t.giveBack()
+	return cmp.Or(wait(), t.take(ctx))
 }

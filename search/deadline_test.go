@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -140,6 +141,44 @@ func TestComputingWaitsForItsTurn(t *testing.T) {
 		processors.turns <- struct{}{} // somebody else has it
 		if _, err := engine.Search(context.Background(), Request{Question: question, Experts: &[]string{}, TimeoutMS: 20}); kindOf(err) != Deadline {
 			t.Errorf("without a turn: %v", err)
+		}
+	})
+}
+
+// TestWaitingElsewhereTakesNoTurn: who waits for another machine lets others compute, has
+// a turn again afterwards, and gives back none that it has not.
+func TestWaitingElsewhereTakesNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage("ABC", 60)
+		config := s.config
+		processors := &counted{turns: make(chan struct{}, 1)}
+		config.Turns = processors
+		for _, name := range []string{"A", "B", "C"} {
+			s.vectors[name].hook = func(ctx context.Context) error {
+				err := Elsewhere(ctx, func() error { time.Sleep(40 * time.Millisecond); return nil })
+				if err == nil && len(processors.turns) != 1 {
+					return errors.New("it goes on without a turn")
+				}
+				return err
+			}
+		}
+		engine, err := NewEngine(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		got, err := engine.Search(context.Background(), Request{Question: question, Fusion: methodsOf("sum")})
+		if took := time.Since(began); err != nil || len(got.Degraded) > 0 || took != 40*time.Millisecond || processors.most.Load() != 1 || len(processors.turns) != 0 {
+			t.Errorf("%v, %+v; three waited for %v; at most %d turns, %d left", err, got.Degraded, took, processors.most.Load(), len(processors.turns))
+		}
+		other := time.AfterFunc(20*time.Millisecond, func() { processors.turns <- struct{}{} }) // somebody else has it, and keeps it
+		defer other.Stop()
+		if _, err := engine.Search(context.Background(), Request{Question: question, Fusion: methodsOf("sum"), TimeoutMS: 200}); kindOf(err) != Deadline || len(processors.turns) != 1 {
+			t.Errorf("who gets no turn any more: %v; %d turns are taken", err, len(processors.turns))
+		}
+		<-processors.turns
+		if err := engine.Close(context.Background()); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -143,7 +143,7 @@ func (p *pass) rank(ctx context.Context, by *plan, findings []finding) (*answer,
 	}
 	a := &answer{pass: p, plan: by, findings: findings, table: p.tables.Get().(*fusion.Candidates)}
 	a.ready(ctx)
-	err := p.compute(ctx, func() error {
+	err := p.compute(ctx, func(ctx context.Context) error {
 		if err := a.step(ctx, StageComplete, a.complete); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (a *answer) finish(ctx context.Context, started time.Time) (Response, error
 		err = a.step(ctx, StageRead, a.read)
 	}
 	if err == nil {
-		err = a.compute(ctx, func() error { return a.step(ctx, StageFetch, a.fetch) })
+		err = a.compute(ctx, func(ctx context.Context) error { return a.step(ctx, StageFetch, a.fetch) })
 	}
 	if err == nil && (a.plan.writes || watchingOf(ctx).Found != nil) {
 		a.response.TookMS = milliseconds(time.Since(started)) // so far

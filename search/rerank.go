@@ -51,7 +51,7 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 	}
 	out = RerankResponse{Expert: x.Name, Scores: make([]float32, len(vectors))}
 	_, out.Truncated = x.read(KindPassage, r.Texts)
-	err = l.compute(ctx, func() error {
+	err = l.compute(ctx, func(context.Context) error {
 		for i, v := range vectors {
 			if out.Scores[i], err = x.Similarity(questions[0], v); err != nil {
 				return fmt.Errorf("text %d: %w", i, err)

@@ -19,7 +19,7 @@ func (w *bm25) ask(ctx context.Context, p *pass, f *finding) error {
 		f.reason = "this collection has no word index"
 		return fmt.Errorf("generation %d has no word index", p.view.Generation())
 	}
-	return p.searchWords(ctx, f, index, func() (err error) {
+	return p.searchWords(ctx, f, index, func(ctx context.Context) (err error) {
 		if f.upperBound, err = index.UpperBound(ctx, p.question); err != nil {
 			return fmt.Errorf("the words' weights: %w", err)
 		}
@@ -42,7 +42,7 @@ func (w *phrases) wanted(l *lineUp, r *Request, m *fusion.Method) bool {
 func (w *phrases) there(in Indexes) bool { return in.Phrases() != nil }
 
 func (w *phrases) ask(ctx context.Context, p *pass, f *finding) error {
-	return p.searchWords(ctx, f, p.view.narrowed.Phrases(), func() error { return nil })
+	return p.searchWords(ctx, f, p.view.narrowed.Phrases(), func(context.Context) error { return nil })
 }
 
 func (w *phrases) observe(*finding, *familiarities) fusion.Observed {
@@ -50,7 +50,7 @@ func (w *phrases) observe(*finding, *familiarities) fusion.Observed {
 }
 
 // searchWords asks an index of words or of phrases, and for more in the same turn.
-func (p *pass) searchWords(ctx context.Context, f *finding, index WordIndex, more func() error) error {
+func (p *pass) searchWords(ctx context.Context, f *finding, index WordIndex, more func(context.Context) error) error {
 	f.score = func(ctx context.Context, passages []rank.Ordinal, out []float32) error {
 		return inParts(ctx, passages, out, func(passages []rank.Ordinal, out []float32) error {
 			return index.Scores(ctx, p.question, passages, out)
@@ -59,7 +59,7 @@ func (p *pass) searchWords(ctx context.Context, f *finding, index WordIndex, mor
 	f.explain = func(ctx context.Context, passage rank.Ordinal) ([]TermScore, error) {
 		return index.Explain(ctx, p.question, passage)
 	}
-	return p.search(ctx, f, func() (err error) {
+	return p.search(ctx, f, func(ctx context.Context) (err error) {
 		f.hits, err = index.Search(ctx, p.question, p.candidates)
 		if err = f.partly(err); err != nil {
 			return fmt.Errorf("searching the %s: %w", f.source.name(), err)
@@ -68,6 +68,6 @@ func (p *pass) searchWords(ctx context.Context, f *finding, index WordIndex, mor
 		if err := checkHits(f.hits, p.view.Passages().Ordinals()); err != nil {
 			return err
 		}
-		return more()
+		return more(ctx)
 	})
 }
