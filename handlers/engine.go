@@ -19,7 +19,7 @@ type Engine interface {
 	// Passage returns a passage and its version, fit for an ETag.
 	Passage(ctx context.Context, id string) (passage corpus.Passage, version string, err error)
 	// List returns passages after an id, and whether there are more.
-	List(ctx context.Context, after string, limit int) (passages []corpus.Passage, more bool, err error)
+	List(ctx context.Context, after string, limit int) (passages []corpus.Passage, next string, err error)
 	// Generation is the newest generation of the collection, and its passages.
 	Generation() (number uint64, passages int)
 	Limits() search.Limits

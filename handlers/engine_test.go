@@ -151,7 +151,7 @@ func (l *library) Sample(n int) (out []rank.Ordinal) {
 	return out
 }
 
-func (l *library) Prefetch(context.Context, []rank.Ordinal) error { return nil }
+func (l *library) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
 func (l *library) SortByID(passages []rank.Ordinal) error { slices.Sort(passages); return nil }
 

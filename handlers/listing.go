@@ -41,13 +41,10 @@ func (a *API) getPassages(c *call) error {
 	after, _ := c.query["after"].(string)
 	ctx, cancel := context.WithTimeout(c.r.Context(), sendWithin)
 	defer cancel()
-	passages, more, err := engine.List(search.WithRoom(ctx, a.takeRoom(c.r)), after, limit)
+	passages, next, err := engine.List(search.WithRoom(ctx, a.takeRoom(c.r)), after, limit)
 	if err != nil {
 		return err
 	}
-	list := PassageList{Passages: passages}
-	if more {
-		list.Next = passages[len(passages)-1].ID
-	}
+	list := PassageList{Passages: passages, Next: next}
 	return c.respondInTurn(ctx, http.StatusOK, list)
 }

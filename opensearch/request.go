@@ -116,19 +116,21 @@ func (r *request) lacking(of asked, ordinals []rank.Ordinal) (out []rank.Ordinal
 
 // Prefetch implements search.Indexes: one request for the scores of the passages by all
 // that was searched, and for the codes by which late interaction scores them. Where that
-// fails, each index asks for its own, so that one that cannot answer fails alone.
-func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) error {
+// fails, each index asks for its own, so that one that cannot answer fails alone. A passage
+// that all shards were asked for and none has is gone.
+func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {
 	r.mu.Lock()
 	all, late := slices.Clone(r.asked), slices.Clone(r.late)
 	r.mu.Unlock()
 	var searches []object
+	var wanted [][]rank.Ordinal
 	var take []func(said) error
 	for _, of := range all {
 		missing := r.lacking(of, ordinals)
 		if len(missing) == 0 {
 			continue
 		}
-		searches = append(searches, r.scoring(of, missing))
+		searches, wanted = append(searches, r.scoring(of, missing)), append(wanted, missing)
 		take = append(take, func(s said) error { r.scored(of, missing, s); return nil })
 	}
 	for _, x := range late {
@@ -136,19 +138,29 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) error {
 		if len(missing) == 0 {
 			continue
 		}
-		searches = append(searches, r.codesOf(x, missing))
+		searches, wanted = append(searches, r.codesOf(x, missing)), append(wanted, missing)
 		take = append(take, func(s said) error { return r.takeCodes(x, missing, s) })
 	}
 	answers, err := r.store.multiPartly(ctx, searches)
 	if err != nil {
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	for i, a := range answers {
-		if take[i](a) != nil {
-			continue // the index says so when it is asked
+		_ = take[i](a) // the index says so when it is asked
+		if a.lost != nil {
+			continue
+		}
+		there := map[string]bool{}
+		for _, h := range a.hits {
+			there[h.id] = true
+		}
+		for n, id := range r.table.of(wanted[i]) {
+			if !there[id] && !slices.Contains(gone, wanted[i][n]) {
+				gone = append(gone, wanted[i][n])
+			}
 		}
 	}
-	return nil
+	return gone, nil
 }
 
 // scoring is the search that gives passages their scores.
@@ -325,10 +337,10 @@ func (s *Store) stored(ctx context.Context, ids []string, fields ...string) ([]s
 	return parseGot(answer, ids)
 }
 
-// read reads passages by their ids. One that is not there any more is an error.
+// read reads passages by their ids. One that is not there any more has its id alone.
 func (s *Store) read(ctx context.Context, ids []string) ([]corpus.Passage, error) {
 	if len(ids) == 0 {
-		return nil, nil
+		return []corpus.Passage{}, nil
 	}
 	there, err := s.stored(ctx, ids, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
 	if err != nil {
@@ -337,9 +349,8 @@ func (s *Store) read(ctx context.Context, ids []string) ([]corpus.Passage, error
 	out := make([]corpus.Passage, len(ids))
 	for i, has := range there {
 		if !has.found {
-			return nil, fmt.Errorf("passage %q was deleted while the question was answered", ids[i])
-		}
-		if out[i], err = has.source.passage(ids[i]); err != nil {
+			out[i].ID = ids[i]
+		} else if out[i], err = has.source.passage(ids[i]); err != nil {
 			return nil, err
 		}
 	}

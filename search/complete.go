@@ -34,25 +34,28 @@ type answer struct {
 // them. A source whose true scores cannot be had is completed by its lowest score,
 // which the origin of its contributions and a note under Degraded say.
 func (a *answer) complete(ctx context.Context) error {
-	lists := make([][]rank.Hit, len(a.findings))
-	for i, f := range a.findings {
-		lists[i] = f.hits
+	for _, f := range a.findings {
 		if f.status == StatusOK && f.lacks != nil {
 			a.degraded = append(a.degraded, Missing{Source: f.source.name(), Reason: f.lacks.Reason})
 		}
 	}
-	if err := a.table.Reset(lists); err != nil {
+	if err := a.tabulate(); err != nil {
 		return err
 	}
-	a.table.OrderTies(func(passages []rank.Ordinal) {
-		if err := a.view.Passages().SortByID(passages); err != nil {
-			a.untied = fmt.Errorf("ordering passages with equal scores: %w", err)
-		}
-	})
 	exact := a.plan.missing == fusion.Exact && slices.ContainsFunc(a.plan.methods, func(m plannedMethod) bool { return m.Completes })
 	if exact || slices.ContainsFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.follows }) {
-		if err := a.view.narrowed.Prefetch(ctx, a.table.Ordinals()); err != nil {
+		gone, err := a.view.narrowed.Prefetch(ctx, a.table.Ordinals())
+		if err != nil {
 			return fmt.Errorf("fetching the scores of %d passages: %w", a.table.Len(), err)
+		}
+		if len(gone) > 0 {
+			for i := range a.findings {
+				f := &a.findings[i]
+				f.hits = slices.DeleteFunc(f.hits, func(h rank.Hit) bool { return slices.Contains(gone, h.Ordinal) })
+			}
+			if err := a.tabulate(); err != nil {
+				return err
+			}
 		}
 	}
 	var passages []rank.Ordinal
@@ -86,6 +89,23 @@ func (a *answer) complete(ctx context.Context) error {
 				Reason: "its true scores for the others' passages could not be read; its lowest score stands in for them"})
 		}
 	}
+	return nil
+}
+
+// tabulate makes the table of candidates of what was found.
+func (a *answer) tabulate() error {
+	lists := make([][]rank.Hit, len(a.findings))
+	for i, f := range a.findings {
+		lists[i] = f.hits
+	}
+	if err := a.table.Reset(lists); err != nil {
+		return err
+	}
+	a.table.OrderTies(func(passages []rank.Ordinal) {
+		if err := a.view.Passages().SortByID(passages); err != nil {
+			a.untied = fmt.Errorf("ordering passages with equal scores: %w", err)
+		}
+	})
 	return nil
 }
 

@@ -86,7 +86,8 @@ type Passages interface {
 	// Ordinals is one more than the highest ordinal: Len, or more if passages were
 	// deleted.
 	Ordinals() int
-	// Read returns passages in the order of their ordinals in the list.
+	// Read returns passages in the order of their ordinals in the list. One that was
+	// deleted since it was found has its id alone; within a generation of a folder none is.
 	Read(ctx context.Context, passages []rank.Ordinal) ([]corpus.Passage, error)
 	// Sample is at most n passages that were chosen without a question, the same ones
 	// for as long as the generation is. Some may have been deleted.
@@ -104,6 +105,9 @@ type Passages interface {
 	Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, error)
 }
 
+// deleted reports that Read found no passage any more.
+func deleted(p corpus.Passage) bool { return p.Text == "" }
+
 // Indexes are what sources search.
 type Indexes interface {
 	// Vectors is the index of an expert, or false when this generation has none.
@@ -114,8 +118,9 @@ type Indexes interface {
 	Phrases() WordIndex
 	// Prefetch says of which passages the scores will be asked for next, of every index
 	// that was asked or handed out. Indexes on another machine fetch them in one request,
-	// for which the question waits; the others do nothing.
-	Prefetch(ctx context.Context, passages []rank.Ordinal) error
+	// for which the question waits; the others do nothing. Those that are gone were deleted
+	// since they were found.
+	Prefetch(ctx context.Context, passages []rank.Ordinal) (gone []rank.Ordinal, err error)
 }
 
 // IndexInfo is what one generation has of an expert.

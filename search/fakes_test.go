@@ -85,7 +85,7 @@ func (s *shelf) Sample(n int) (out []rank.Ordinal) {
 	return out
 }
 
-func (s *shelf) Prefetch(_ context.Context, passages []rank.Ordinal) error { return nil }
+func (s *shelf) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
 func (s *shelf) SortByID(passages []rank.Ordinal) error { slices.Sort(passages); return nil }
 
@@ -125,7 +125,7 @@ func (n *narrowed) Vectors(name string) (VectorIndex, bool) {
 	return narrowedVectors{v, n}, ok
 }
 
-func (n *narrowed) Prefetch(ctx context.Context, passages []rank.Ordinal) error {
+func (n *narrowed) Prefetch(ctx context.Context, passages []rank.Ordinal) ([]rank.Ordinal, error) {
 	return n.shelf.Prefetch(ctx, passages)
 }
 

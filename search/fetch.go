@@ -146,12 +146,12 @@ func (a *answer) giveChances(ctx context.Context, sources []Source) {
 
 // results makes the results of a fused ranking.
 func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, error) {
-	results := make([]Result, len(r.Items))
-	passages, err := a.texts(ctx, r.Items)
+	items, passages, err := a.texts(ctx, r.Items)
 	if err != nil {
 		return nil, err
 	}
-	for n, item := range r.Items {
+	results := make([]Result, len(items))
+	for n, item := range items {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -195,17 +195,24 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 	return results, nil
 }
 
-// texts are the passages of items.
-func (a *answer) texts(ctx context.Context, items []fusion.Item) ([]corpus.Passage, error) {
+// texts are those of the items that are still there, and their passages.
+func (a *answer) texts(ctx context.Context, items []fusion.Item) (there []fusion.Item, passages []corpus.Passage, err error) {
 	ordinals := make([]rank.Ordinal, len(items))
 	for i, item := range items {
 		ordinals[i] = item.Ordinal
 	}
-	passages, err := a.view.Passages().Read(ctx, ordinals)
-	if err != nil {
-		return nil, fmt.Errorf("reading the passages: %w", err)
+	if passages, err = a.view.Passages().Read(ctx, ordinals); err != nil {
+		return nil, nil, fmt.Errorf("reading the passages: %w", err)
 	}
-	return passages, nil
+	if !slices.ContainsFunc(passages, deleted) {
+		return items, passages, nil
+	}
+	for i, p := range passages {
+		if !deleted(p) {
+			there = append(there, items[i])
+		}
+	}
+	return there, slices.DeleteFunc(passages, deleted), nil
 }
 
 // contributionOf says what a source added; it points into the part.

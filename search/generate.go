@@ -110,8 +110,8 @@ func (a *answer) generate(ctx context.Context) error {
 	if !a.plan.writes || len(a.toRead) == 0 {
 		return nil
 	}
-	passages, err := a.texts(ctx, a.toRead)
-	if err != nil {
+	_, passages, err := a.texts(ctx, a.toRead)
+	if err != nil || len(passages) == 0 {
 		return err
 	}
 	if watching.Written == nil {

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"conclave/corpus"
 	"conclave/rank"
@@ -10,17 +11,18 @@ import (
 
 // List returns passages in the order of their ids' bytes, those after an id
 // ("": from the first), at most limit, and fewer where they would have more than
-// Limits.AnswerBytes, but one at least. more says that there are others behind.
-// Before it reads a text it takes room (WithRoom).
-func (e *Engine) List(ctx context.Context, after string, limit int) (passages []corpus.Passage, more bool, err error) {
+// Limits.AnswerBytes. next is the id after which others follow, "" where none do. Before it
+// reads a text it takes room (WithRoom).
+func (e *Engine) List(ctx context.Context, after string, limit int) (passages []corpus.Passage, next string, err error) {
 	l, err := e.begin()
 	if err != nil {
-		return nil, false, err
+		return nil, "", err
 	}
 	defer l.leave()
 	view := e.pin()
 	defer view.letGo()
 	var ordinals []rank.Ordinal
+	var more bool
 	var room int
 	err = guard(func() (err error) {
 		ordinals, more, room, err = e.list(ctx, view.Passages(), after, limit)
@@ -28,7 +30,7 @@ func (e *Engine) List(ctx context.Context, after string, limit int) (passages []
 	})
 	if err == nil {
 		if err := takeRoom(ctx, room); err != nil {
-			return nil, false, err
+			return nil, "", err
 		}
 		err = guard(func() (err error) {
 			passages, err = view.Passages().Read(ctx, ordinals)
@@ -36,9 +38,12 @@ func (e *Engine) List(ctx context.Context, after string, limit int) (passages []
 		})
 	}
 	if err != nil {
-		return nil, false, &Error{Kind: Unavailable, Code: "unavailable", Detail: "the passages could not be read; the server's log says why", Err: fmt.Errorf("listing passages: %w", err)}
+		return nil, "", &Error{Kind: Unavailable, Code: "unavailable", Detail: "the passages could not be read; the server's log says why", Err: fmt.Errorf("listing passages: %w", err)}
 	}
-	return passages, more, nil
+	if more {
+		next = passages[len(passages)-1].ID
+	}
+	return slices.DeleteFunc(passages, deleted), next, nil
 }
 
 // list is which passages are listed, and the room that they take.

@@ -104,6 +104,7 @@ func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string
 			var read []corpus.Passage
 			if read, err = view.Passages().Read(ctx, []rank.Ordinal{ordinal}); err == nil {
 				passage = read[0]
+				ok = !deleted(passage)
 			}
 		}
 		return err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"conclave/corpus"
 	"conclave/rank"
 )
 
@@ -14,6 +15,8 @@ type distant struct {
 	*library
 	fetched *[][]rank.Ordinal
 	fails   error
+	gone    []rank.Ordinal // before their scores are fetched
+	deleted string         // before its text is
 }
 
 func (d distant) Acquire() View { return distantView{d.library.Acquire(), d} }
@@ -23,9 +26,26 @@ type distantView struct {
 	of distant
 }
 
-func (v distantView) Prefetch(_ context.Context, passages []rank.Ordinal) error {
+func (v distantView) Prefetch(_ context.Context, passages []rank.Ordinal) ([]rank.Ordinal, error) {
 	*v.of.fetched = append(*v.of.fetched, slices.Clone(passages))
-	return v.of.fails
+	return v.of.gone, v.of.fails
+}
+
+func (v distantView) Passages() Passages { return distantPassages{v.View.Passages(), v.of.deleted} }
+
+type distantPassages struct {
+	Passages
+	deleted string
+}
+
+func (p distantPassages) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
+	read, err := p.Passages.Read(ctx, ordinals)
+	for i := range read {
+		if read[i].ID == p.deleted {
+			read[i] = corpus.Passage{ID: p.deleted}
+		}
+	}
+	return read, err
 }
 
 // TestPrefetch: before scores are asked for, the view is told once of all candidates. It
@@ -51,3 +71,52 @@ func TestPrefetch(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// TestDeletedMeanwhile: passages that are deleted while a question is answered are left out
+// of the answer, and nothing else changes: neither the order of the others nor that every
+// source is there.
+func TestDeletedMeanwhile(t *testing.T) {
+	s := newStage("ab", 60)
+	var fetched [][]rank.Ordinal
+	ask := func(d distant, k int) Response {
+		d.library, d.fetched = s.library, &fetched
+		s.config.Corpus = d
+		return s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), Candidates: 20, K: k})
+	}
+	ids := func(r Response) (out []string) {
+		for i, x := range r.Results {
+			if x.Rank != i+1 || x.Text == "" || len(r.Degraded) > 0 {
+				t.Errorf("%+v, without %+v", x, r.Degraded)
+			}
+			out = append(out, x.ID)
+		}
+		return out
+	}
+	all := ids(ask(distant{}, 10))
+	first, _, err := s.library.shelf.Ordinal(context.Background(), all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(ask(distant{gone: []rank.Ordinal{first}}, 9)); slices.Contains(got, all[0]) || len(got) != 9 {
+		t.Errorf("gone before it is scored: %v, and %v with it", got, all)
+	}
+	if got, want := ids(ask(distant{deleted: all[3]}, 10)), slices.Concat(all[:3], all[4:]); !slices.Equal(got, want) {
+		t.Errorf("gone before it is read: %v, want %v", got, want)
+	}
+
+	e := s.engine(t) // as it was set up last
+	defer func() { _ = e.Close(context.Background()) }()
+	listed, next, err := e.List(context.Background(), "", 60)
+	if err != nil || next != "" || len(listed) != 59 {
+		t.Errorf("listed are %d, then %q: %v", len(listed), next, err)
+	}
+	if listed, next, err = e.List(context.Background(), before(all[3]), 1); err != nil || next != all[3] || len(listed) != 0 {
+		t.Errorf("a page of one that is gone: %v, then %q: %v", listed, next, err)
+	}
+	if _, _, err := e.Passage(context.Background(), all[3]); kindOf(err) != NotFound {
+		t.Errorf("by its id: %v", err)
+	}
+}
+
+// before is an id that only comes before id, as ids of three digits are.
+func before(id string) string { return id[:len(id)-1] + string(id[len(id)-1]-1) + "z" }

@@ -22,8 +22,10 @@ func (a *answer) read(ctx context.Context) error {
 	if words, _, unknown := reader.KnownWords(a.question); words == 0 || 2*unknown > words || len(a.toRead) == 0 {
 		return nil // the question is in a script that the reader was not trained on
 	}
-	passages, err := a.texts(ctx, a.toRead)
-	if err != nil {
+	first := len(a.toRead)
+	var passages []corpus.Passage
+	var err error
+	if a.toRead, passages, err = a.texts(ctx, a.toRead); err != nil || len(passages) == 0 {
 		return err
 	}
 	within, cancel := beforeFetching(ctx)
@@ -41,7 +43,7 @@ func (a *answer) read(ctx context.Context) error {
 	}
 	read := Read{Passages: passages, Readings: readings}
 	if a.ranksByReader() {
-		a.rankBy(&read)
+		a.rankBy(&read, first)
 	}
 	a.extracts = a.extract(&read)
 	if a.readsForConfidence() {
@@ -70,8 +72,9 @@ func (a *answer) readsForConfidence() bool {
 }
 
 // rankBy ranks the passages by the gate and the reader, whose contribution to a
-// passage's score is how far its selection is above the least.
-func (a *answer) rankBy(read *Read) {
+// passage's score is how far its selection is above the least. They take the place of the
+// first so many, of which some may have been deleted.
+func (a *answer) rankBy(read *Read, first int) {
 	scores, selections := make([]float64, len(a.toRead)), make([]float64, len(a.toRead))
 	for i, item := range a.toRead {
 		scores[i], selections[i] = item.Score, read.Readings[i].Select
@@ -86,7 +89,8 @@ func (a *answer) rankBy(read *Read) {
 		a.selected[ranked[n].Ordinal] = Contribution{Source: a.plan.reader.Name, Score: ptr(printed(said)), Origin: OriginRead, Weight: printed(weight), Contribution: printed(weight * said)}
 	}
 	items := &a.rankings[0].Items
-	*items = append(ranked, (*items)[min(len(ranked), len(*items)):]...)[:len(*items)]
+	ranked = append(ranked, (*items)[min(first, len(*items)):]...)
+	*items = ranked[:min(len(ranked), len(*items))]
 }
 
 // beforeFetching returns a context that ends early enough for fetching: it leaves half

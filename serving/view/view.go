@@ -59,7 +59,7 @@ func (v pinned) Among(ctx context.Context, f search.Filter) (search.Indexes, fun
 }
 
 // Prefetch implements search.Indexes: the indexes are in memory.
-func (v pinned) Prefetch(context.Context, []rank.Ordinal) error { return nil }
+func (v pinned) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
 // passages are the texts of a generation.
 type passages struct{ *collection.Generation }
@@ -112,7 +112,7 @@ func (a among) Vectors(expert string) (search.VectorIndex, bool) {
 }
 
 // Prefetch implements search.Indexes.
-func (a among) Prefetch(context.Context, []rank.Ordinal) error { return nil }
+func (a among) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
 func (a among) Phrases() search.WordIndex { return phrases(a.generation.Phrases(), a.selection) }
 
