@@ -24,13 +24,17 @@ const (
 	firstHedge = 200 * time.Millisecond // after which nodes are looked for at the latest
 	leastHedge = 10 * time.Millisecond
 	enoughKept = 20 // answers from which on their times are relied on
+	mostHedges = 16 // that are in hand at a time: each takes two answers to earn
 )
 
-// durations are how long the last answers to an operation took.
+// durations are how long the last answers to an operation took, and how many hedges they
+// allow. Where all nodes are slow, since there is too much to do, asking each question
+// twice would make them slower. Half of the answers are enough where one node of two is slow.
 type durations struct {
-	mu   sync.Mutex
-	last [128]time.Duration
-	n    int
+	mu    sync.Mutex
+	last  [128]time.Duration
+	n     int
+	spent int // half hedges
 }
 
 func (d *durations) add(took time.Duration) {
@@ -38,18 +42,43 @@ func (d *durations) add(took time.Duration) {
 	defer d.mu.Unlock()
 	d.last[d.n%len(d.last)] = took
 	d.n++
+	d.spent = max(d.spent-1, 0)
+}
+
+// spend takes a hedge, where one is in hand.
+func (d *durations) spend() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.spent+2 > 2*mostHedges {
+		return false
+	}
+	d.spent += 2
+	return true
 }
 
 // hedge is after how long another node is asked: later than 95 of 100 answers came.
 func (d *durations) hedge() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return max(leastHedge, d.most(firstHedge))
+}
+
+// most is what 95 of 100 took at the most, or what is assumed while too few are known. mu is held.
+func (d *durations) most(assumed time.Duration) time.Duration {
 	if d.n < enoughKept {
-		return firstHedge
+		return assumed
 	}
 	kept := slices.Clone(d.last[:min(d.n, len(d.last))])
 	slices.Sort(kept)
-	return max(leastHedge, kept[len(kept)*95/100])
+	return kept[len(kept)*95/100]
+}
+
+// soon is after how long without an answer to a question without work a node is away. Where
+// all have too much to do, they take their time for that, too.
+func (d *durations) soon() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return min(awayFor, max(answersSoon, 2*d.most(0)))
 }
 
 // operationOf is what a path asks for: _msearch is msearch, and an index by itself is index.
@@ -90,11 +119,12 @@ func elsewhere(err error) bool {
 
 // hedged sends a request that changes nothing. Where a node fails, another one is asked
 // at once. Where one has not answered after most answers would have come, or 200 ms, all
-// nodes are looked for, and so again and again. If some are away, or most answers would
-// have come, one that is there is asked too, for copies that are not on those that are
+// nodes are looked for, and so again and again. If some are away that were not when it was
+// asked, one that is there is asked too, for copies that are not on those that are
 // away: a node that hangs does not only fail to answer, but also keeps others waiting
-// that ask it, so that even the one that was asked first may be asked again. The first
-// answer counts.
+// that ask it, so that even the one that was asked first may be asked again. If most
+// answers would have come another one is asked, too, as often as durations allow. The
+// first answer counts.
 func (c *Client) hedged(ctx context.Context, what, method, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx) // of those who are overtaken
 	defer cancel()
@@ -116,6 +146,7 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 	case "mget":
 		d = &c.read
 	}
+	var last question
 	send := func() bool { // to a node that was not asked this
 		slices.SortStableFunc(nodes, func(a, b *node) int { return a.rank() - b.rank() })
 		preference := c.preference()
@@ -124,7 +155,7 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 			if asked[q] || len(asked) == cap(outcomes) {
 				continue
 			}
-			asked[q] = true
+			asked[q], last = true, q
 			pending++
 			path, body := prefer(what, path, body, preference)
 			go func() {
@@ -141,7 +172,7 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 	}
 	send()
 	start, most := time.Now(), d.hedge()
-	slow := time.After(min(most, firstHedge))
+	slow, looked := time.After(min(most, firstHedge)), make(chan struct{}, 1)
 	for {
 		select {
 		case o := <-outcomes:
@@ -153,8 +184,10 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 				return nil, o.err
 			}
 		case <-slow:
-			c.lookAll()
-			if c.someAway() || time.Since(start) >= most {
+			go func() { c.lookAll(); looked <- struct{}{} }()
+		case <-looked:
+			since := c.someAway() && (last.n.rank() > 0 || last.preference != c.preference())
+			if since || time.Since(start) >= most && d.spend() {
 				send()
 			}
 			slow = time.After(firstHedge)

@@ -176,6 +176,52 @@ func TestHedgeDelay(t *testing.T) {
 	}
 }
 
+// TestHedgesAreEarned: some are in hand, and each further one takes two answers.
+func TestHedgesAreEarned(t *testing.T) {
+	var d durations
+	spend := func() (n int) {
+		for d.spend() {
+			n++
+		}
+		return n
+	}
+	if n := spend(); n != mostHedges {
+		t.Errorf("%d in hand, not %d", n, mostHedges)
+	}
+	for answers, want := range map[int]int{1: 0, 2: 1, 9: 4} {
+		d.spent = 2 * mostHedges
+		for range answers {
+			d.add(time.Second)
+		}
+		if n := spend(); n != want {
+			t.Errorf("%d answers earn %d, not %d", answers, n, want)
+		}
+	}
+	for range 1000 {
+		d.add(time.Second)
+	}
+	if n := spend(); n != mostHedges {
+		t.Errorf("after a long time %d are in hand, not %d", n, mostHedges)
+	}
+}
+
+// TestAwayIsRelative: where every node takes its time for a question without work, one that
+// does is not away.
+func TestAwayIsRelative(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{time.Millisecond: answersSoon, 300 * time.Millisecond: 600 * time.Millisecond, 2 * time.Second: awayFor} {
+		var d durations
+		for range enoughKept {
+			if got := d.soon(); got != answersSoon {
+				t.Errorf("before enough is known: %v", got)
+			}
+			d.add(took)
+		}
+		if got := d.soon(); got != want {
+			t.Errorf("where it takes %v: %v, not %v", took, got, want)
+		}
+	}
+}
+
 // TestSlowNode: of three real nodes the answers of one are 3 s late, through a proxy.
 // Searches, the first of which asks it, do not wait for it, and it is counted.
 func TestSlowNode(t *testing.T) {

@@ -180,7 +180,7 @@ func TestReadingThePast(t *testing.T) {
 	apply(1, collection.Change{Delete: "a"}, collection.Absent)
 	p.answers = [][]byte{once, once}
 	client.nodes[0].leave()
-	client.look(t.Context(), client.nodes[0])
+	client.look(t.Context(), client.nodes[0], func() {})
 	apply(1, collection.Change{Put: passage}, collection.Created)
 	there(true)
 	apply(1, collection.Change{Put: passage}, collection.Unchanged)

@@ -26,7 +26,8 @@ type node struct {
 }
 
 const (
-	// answersSoon is how soon a node that works answers a question without work.
+	// answersSoon is how soon a node that works answers a question without work, or later
+	// where all are late (durations.soon).
 	answersSoon = 150 * time.Millisecond
 	// awayFor is how long a node that is away is left alone.
 	awayFor = time.Second
@@ -70,7 +71,7 @@ func (c *Client) attended(ctx context.Context, n *node, what, method, path strin
 			if sleep(waiting, awayFor) != nil {
 				return
 			}
-			if missed++; c.look(waiting, n) {
+			if missed++; c.look(waiting, n, func() {}) {
 				missed = 0
 			}
 		}
@@ -98,7 +99,7 @@ func (c *Client) order() []*node {
 			last = append(last, n)
 			if now := time.Now(); now.After(n.retry) {
 				n.retry = now.Add(awayFor)
-				go c.look(context.Background(), n)
+				go c.look(context.Background(), n, func() {})
 			}
 		}
 		n.mu.Unlock()
@@ -107,11 +108,11 @@ func (c *Client) order() []*node {
 }
 
 // look asks a node something that it answers without work, and reports whether it did. It
-// is away from answersSoon on, until it answers.
-func (c *Client) look(while context.Context, n *node) bool {
+// is away when it has not done so soon, of which left is told, until it answers.
+func (c *Client) look(while context.Context, n *node, left func()) bool {
 	ctx, cancel := context.WithTimeout(while, awayFor)
 	defer cancel()
-	late := time.AfterFunc(answersSoon, n.leave)
+	late, start := time.AfterFunc(c.looks.soon(), func() { n.leave(); left() }), time.Now()
 	answer, err := c.ask(ctx, n, http.MethodGet, "/_nodes/_local?filter_path=nodes.*.name", nil)
 	late.Stop()
 	var status *StatusError
@@ -122,6 +123,7 @@ func (c *Client) look(while context.Context, n *node) bool {
 		n.leave()
 		return false
 	}
+	c.looks.add(time.Since(start))
 	var said struct {
 		Nodes map[string]any `json:"nodes"`
 	}
@@ -143,22 +145,16 @@ func (c *Client) lookAll() {
 	if time.Since(c.looked) < answersSoon {
 		return
 	}
-	known := make(chan struct{}, len(c.nodes))
+	var unknown sync.WaitGroup
 	for _, n := range c.nodes {
+		unknown.Add(1)
+		known := sync.OnceFunc(unknown.Done)
 		go func() {
-			c.look(context.Background(), n)
-			known <- struct{}{}
+			c.look(context.Background(), n, known)
+			known()
 		}()
 	}
-	late := time.After(answersSoon + answersSoon/10)
-	for range c.nodes {
-		select {
-		case <-known:
-		case <-late:
-			c.looked = time.Now()
-			return
-		}
-	}
+	unknown.Wait()
 	c.looked = time.Now()
 }
 
