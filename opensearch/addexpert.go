@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"conclave/collection"
@@ -86,8 +87,16 @@ func RemoveExpert(ctx context.Context, client *Client, index, name string) error
 	})
 }
 
-// remove takes an expert out.
+// remove takes an expert out, also one whose adding was begun.
 func (about *meta) remove(index, name string) error {
+	if about.Plan != nil {
+		_, planned := about.Plan.Expert(name)
+		_, has := about.Manifest.Expert(name)
+		if planned && !has {
+			about.Plan = nil
+			return nil
+		}
+	}
 	left := *about.Manifest
 	left.Experts = slices.DeleteFunc(slices.Clone(left.Experts), func(x Expert) bool { return x.Name == name })
 	if len(left.Experts) == len(about.Manifest.Experts) {
@@ -145,7 +154,8 @@ func (s *Store) fillBatch(ctx context.Context, x Expert, encoder collection.Pass
 		if has.found && has.version == batch[i].Version() && !has.has([]string{x.mark()}) {
 			todo = append(todo, batch[i])
 			operations = append(operations, operation{verb: updating, id: ids[i], seqNo: has.seqNo, term: has.term})
-			marks = append(marks, append(has.experts, x.mark()))
+			others := slices.DeleteFunc(has.experts, func(mark string) bool { return strings.HasPrefix(mark, x.markName()) })
+			marks = append(marks, append(others, x.mark())) // an earlier expert of this name had the same field
 		}
 	}
 	vectors, err := collection.EncodeTogether(ctx, []collection.PassageEncoder{encoder}, nil, todo)

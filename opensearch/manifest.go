@@ -58,7 +58,10 @@ func describe(e collection.PassageEncoder) (Expert, error) {
 }
 
 // mark is what a passage says of an expert whose vectors it has.
-func (x Expert) mark() string { return x.Name + ":" + x.Fingerprint }
+func (x Expert) mark() string { return x.markName() + x.Fingerprint }
+
+// markName begins the marks of all experts of this name.
+func (x Expert) markName() string { return x.Name + ":" }
 
 // field is where the vectors of an expert are; "" where it has none of its own.
 func (x Expert) field() string {

@@ -3,6 +3,7 @@ package opensearch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -25,6 +26,7 @@ type hashed struct {
 	name    string
 	late    bool
 	owner   string
+	from    string // another text of the name's weights: other vectors by another fingerprint
 	encoded *atomic.Int64
 }
 
@@ -32,7 +34,7 @@ const hashedDimension = 8
 
 func (h hashed) Name() string                    { return h.name }
 func (h hashed) Dimension() int                  { return hashedDimension }
-func (h hashed) Fingerprint() string             { return "print of " + cmp.Or(h.owner, h.name) }
+func (h hashed) Fingerprint() string             { return "print of " + cmp.Or(h.owner, h.from, h.name) }
 func (h hashed) Late() bool                      { return h.late }
 func (h hashed) Owner() string                   { return h.owner }
 func (h hashed) Parts() func(string) []rank.Span { return nil }
@@ -46,7 +48,7 @@ func (h hashed) EncodePassages(_ context.Context, passages []corpus.Passage) (ou
 		var list []float32
 		for word := range strings.FieldsSeq(p.Title + " " + p.Text) {
 			f := fnv.New64a()
-			_, _ = io.WriteString(f, h.name+word)
+			_, _ = io.WriteString(f, cmp.Or(h.from, h.name)+word)
 			random, v, square := rand.New(rand.NewPCG(f.Sum64(), 1)), make([]float32, hashedDimension), 0.0
 			for i := range v {
 				v[i] = float32(random.NormFloat64())
@@ -214,6 +216,29 @@ func TestExpertsComeAndGo(t *testing.T) {
 	}
 	o.Experts = append(o.Experts, late)
 	hasContent(t, client, index, given, o)
+
+	// An expert of the same name that was trained again, and then the first one again: the
+	// vectors are always those of the one that is there.
+	o.Experts = []collection.PassageEncoder{o.Experts[0], o.Experts[2], late}
+	for _, two := range []hashed{{name: "two", from: "new weights"}, {name: "two"}} {
+		if err := RemoveExpert(t.Context(), client, index, "two"); err != nil {
+			t.Fatal(err)
+		}
+		add(two)
+		o.Experts = o.Experts[:3]
+	}
+
+	// What was begun to be added can be given up.
+	ended, end := context.WithCancelCause(t.Context())
+	if _, err := AddExpert(ended, client, index, hashed{name: "four", late: true}, collection.BuildOptions{Progress: func(collection.Progress) { end(errors.New("stop")) }}); err == nil {
+		t.Fatal("it was not stopped")
+	}
+	if err := RemoveExpert(t.Context(), client, index, "four"); err != nil {
+		t.Error(err)
+	}
+	if m, err := Planned(t.Context(), client, index); err != nil || len(m.Experts) != 4 {
+		t.Errorf("it is to have %v: %v", m, err)
+	}
 }
 
 func opened(t *testing.T, dir string) *collection.Generation {
