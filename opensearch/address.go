@@ -48,8 +48,11 @@ func ParseAddress(text string) (a Address, err error) {
 		return wrong("begins with neither opensearch+https:// nor opensearch+http://")
 	}
 	hosts, index, _ := strings.Cut(rest, "/")
+	if index == "" {
+		return wrong("names no index after its hosts")
+	}
 	if !indexName.MatchString(index) {
-		return wrong("names no index after its hosts: lower-case letters, digits, _, . and -")
+		return wrong(fmt.Sprintf("names the index %q, and the name of one has lower-case letters, digits, _, . and - alone and begins with a letter or digit", index))
 	}
 	for host := range strings.SplitSeq(hosts, ",") {
 		u, err := url.Parse(scheme + "://" + host)

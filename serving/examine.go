@@ -51,15 +51,26 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	}
 	ort, found := examineRuntime(config, cache)
 	out = append(out, found...)
-	wanted := wantedExperts(config)
+	wanted := wantedExperts(ctx, config)
 	for _, name := range merged(shipped.All(), wanted) {
 		out = append(out, examineBundle(config, cache, ort, name))
 	}
 	if ort != nil {
 		_ = ort.Close()
 	}
-	out = append(out, examineCollection(config, cache))
-	out = append(out, examineCalibration(config)...)
+	if config.Store != "" {
+		f, calibrated := examineStore(ctx, config, cache)
+		if out = append(out, f); calibrated {
+			out = append(out, examineCalibration(config))
+		}
+	} else {
+		out = append(out, examineCollection(config, cache))
+		if record, err := calibration.ReadRecord(config.Collection); err != nil {
+			out = append(out, failed("calibration", err))
+		} else if record != nil {
+			out = append(out, examineCalibration(config))
+		}
+	}
 	out = append(out, examineMemory(config, cache, wanted))
 	out = append(out, examineGenerators(config, cache)...)
 	return append(out, examineFiles(config), examineDisk(cache))
@@ -183,18 +194,11 @@ func (b bundleEncoder) Fingerprint() string {
 
 // examineCalibration opens the collection as a server would, and says whether its
 // calibration is used. Without one a server has what is shipped.
-func examineCalibration(config configs.Config) []Finding {
+func examineCalibration(config configs.Config) Finding {
 	const what = "calibration"
-	record, err := calibration.ReadRecord(config.Collection)
-	if record == nil && err == nil {
-		return nil
-	}
-	var a *Assembly
-	if err == nil {
-		a, err = Assemble(Options{Config: config, Log: slog.New(slog.DiscardHandler)})
-	}
+	a, err := Assemble(Options{Config: config, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		return []Finding{failed(what, err)}
+		return failed(what, err)
 	}
 	f := Finding{What: what, Status: StatusOK, Detail: "auto is " + a.Auto()}
 	if a.Refused() != "" {
@@ -203,7 +207,7 @@ func examineCalibration(config configs.Config) []Finding {
 	if err := a.Close(); err != nil {
 		f = failed(what, err)
 	}
-	return []Finding{f}
+	return f
 }
 
 // examineMemory says what serving may take at most, and of how much.
@@ -317,12 +321,12 @@ func examineDisk(cache provision.Cache) Finding {
 }
 
 // wantedExperts are the bundles of the experts that the configuration names and those of its
-// collection.
-func wantedExperts(config configs.Config) (names []string) {
+// collection or store.
+func wantedExperts(ctx context.Context, config configs.Config) (names []string) {
 	for _, x := range config.Experts {
 		names = append(names, x.Name)
 	}
-	stored, _ := StoredExperts(config.Collection) // an error is a finding of the collection's
+	stored, _ := StoredIn(ctx, config) // an error is a finding of the collection's, or the store's
 	for _, x := range stored {
 		bundle, _, err := granularityOf(x.Name)
 		if err != nil {

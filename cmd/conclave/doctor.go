@@ -50,7 +50,7 @@ func newDoctor(term terminal) *cobra.Command {
 			return errors.Join(failed, show(term.Out, asJSON, findings, func(w *errWriter) { printFindings(w, findings) }))
 		},
 	}
-	addConfigFlags(command.Flags(), "collection", "bundles", "encoder.provider")
+	addConfigFlags(command.Flags(), "collection", "store", "bundles", "encoder.provider")
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }
@@ -72,6 +72,9 @@ func mend(f serving.Finding, config configs.Config) string {
 	case "collection":
 		return fmt.Sprintf("put a snapshot in its place, or conclave index --collection NEW --in FILE; conclave verify --collection %s says what is damaged", config.Collection)
 	case "calibration":
+		if config.Store != "" {
+			return "conclave calibrate --store " + config.Store + " --questions FILE"
+		}
 		return "conclave calibrate --collection " + config.Collection + " --questions FILE"
 	case "memory":
 		return "lower limits.memory, limits.concurrency, ingest.backlog or encoder.batch_tokens"

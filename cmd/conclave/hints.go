@@ -89,6 +89,8 @@ func hint(err error) string {
 	switch err {
 	case disk.ErrFault, search.ErrFault:
 		return "conclave verify names the file"
+	case opensearch.ErrNoIndex, opensearch.ErrUnfinished:
+		return "conclave index --store ADDRESS --in FILE"
 	case opensearch.ErrReadOnly:
 		return "cluster.user or cluster.api_key_file of conclave.yaml names one who may write"
 	case shipped.ErrNameTaken:

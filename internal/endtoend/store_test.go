@@ -2,10 +2,13 @@ package endtoend
 
 import (
 	bin "encoding/binary"
+	"encoding/json"
 	"math"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +67,12 @@ func TestStore(t *testing.T) {
 	two.get(http.MethodPost, "/v1/passages?refresh=wait", `{"id":"c","text":"one more"}`+"\n"+`{"id":"d","text":"gone soon"}`+"\n", http.StatusOK, nil)
 	one.get(http.MethodDelete, "/v1/passages/d?refresh=wait", "", http.StatusOK, nil)
 	one.get(http.MethodGet, "/v1/passages/d", "", http.StatusNotFound, nil)
+	// For a moment searches find what was deleted. It is left out of answers.
+	two.get(http.MethodPut, "/v1/passages/w?refresh=wait", `{"text":"a walrus"}`, http.StatusCreated, nil)
+	two.get(http.MethodDelete, "/v1/passages/w", "", http.StatusOK, nil)
+	if found := two.search("walrus zebra", ""); len(found) != 1 || found["w"] != "" {
+		t.Errorf("right after a deletion: %v", found)
+	}
 	one.get(http.MethodPost, "/v1/admin/snapshots", "{}", http.StatusNotFound, nil)
 
 	// A job that one server accepts, and the other one lists: it deletes by tags.
@@ -88,6 +97,18 @@ func TestStore(t *testing.T) {
 		}
 	}
 	one.get(http.MethodDelete, "/v1/jobs/"+job.ID, "", http.StatusConflict, nil)
+	doctor := exec.Command(s.path, "doctor", "--store", store, "--json")
+	doctor.Dir, doctor.Env = s.dir, environment()
+	said, _ := doctor.Output() // it may lack bundles that nobody needs here
+	var findings []struct{ What, Status, Detail string }
+	if err := json.Unmarshal(said, &findings); err != nil {
+		t.Errorf("%v: %s", err, said)
+	}
+	if !slices.ContainsFunc(findings, func(f struct{ What, Status, Detail string }) bool {
+		return f.What == "store" && f.Status == "ok" && strings.Contains(f.Detail, "end-to-end: 4 passages") && strings.Contains(f.Detail, "health green; small: fingerprint ")
+	}) {
+		t.Errorf("%s", said)
+	}
 	one.stop()
 	two.stop()
 

@@ -1,0 +1,54 @@
+package serving
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"conclave/configs"
+	shipped "conclave/experts"
+	"conclave/models"
+	"conclave/opensearch"
+	"conclave/provision"
+)
+
+// examineStore opens the configured store, compares its vectors with the bundles, and asks
+// how its index is.
+func examineStore(ctx context.Context, config configs.Config, cache provision.Cache) (f Finding, calibrated bool) {
+	const what = "store"
+	store, err := OpenStore(ctx, config)
+	if err != nil {
+		return failed(what, err), false
+	}
+	m := store.Manifest()
+	shown, err := opensearch.NewCorpus(ctx, store)
+	var health opensearch.Health
+	if err == nil {
+		health, err = shown.Look(ctx)
+	}
+	if err != nil {
+		return failed(what, err), false
+	}
+	f = Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("index %s: %d passages, %d deleted ones that count in scores of words; health %s", store.Index(), health.Passages, health.Deleted, health.Status)}
+	if health.Status != "green" {
+		f.Status = StatusNote
+		f.Detail += fmt.Sprintf(", %d copies of shards are on no node", health.Unassigned)
+	}
+	var errs []error
+	if health.Status == "red" {
+		errs = append(errs, errors.New(f.Detail))
+	}
+	for _, x := range m.Experts {
+		f.Detail += fmt.Sprintf("; %s: fingerprint %.12s", x.Name, x.Fingerprint)
+		if path, err := shipped.Folder(config, cache, cmp.Or(x.Owner, x.Name)); err == nil { // else its bundle has a finding of its own
+			if b, err := models.Peek(path); err == nil {
+				errs = append(errs, m.CheckEncoders(bundleEncoder{x.Name, b, nil}))
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return failed(what, err), false
+	}
+	return f, m.Calibration != ""
+}
