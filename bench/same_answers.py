@@ -6,7 +6,8 @@ Both are asked the first N questions (default 1,000), one at a time and in turns
 JSON that is added to each search, such as '{"experts": []}' for words alone. Printed are
 how many questions have the same first ten passages, for how many each has those that the
 first one finds by exact search, the largest difference of a source's contribution, for how
-many passages BM25's scores are equal to the last bit, and the times.
+many passages BM25's scores are equal to the last bit, by what share the others
+differ at most, and the times.
 """
 
 import json
@@ -37,7 +38,7 @@ def contributions(found):
 urls, lines = sys.argv[1:3], pathlib.Path(sys.argv[3]).read_text().splitlines()
 most = int(sys.argv[4]) if len(sys.argv) > 4 else 1000
 more = json.loads(sys.argv[5]) if len(sys.argv) > 5 else {}
-same, exact, largest, scored, equal, took = 0, [0, 0], {}, 0, 0, ([], [])
+same, exact, largest, scored, equal, apart, took = 0, [0, 0], {}, 0, 0, 0, ([], [])
 for line in lines[:most]:
     one, other = (ask(url, json.loads(line)["question"]) for url in urls)
     same += ids(one) == ids(other)
@@ -51,11 +52,13 @@ for line in lines[:most]:
         largest[key[1]] = max(largest.get(key[1], 0), difference)
         if key[1] in ("bm25", "phrases"):
             scored += 1
-            equal += c.get("score") == there[key].get("score")
+            score, other_score = c.get("score") or 0, there[key].get("score") or 0
+            equal += score == other_score
+            apart = max(apart, abs(score - other_score) / max(score, other_score, 1e-9))
     for times, found in zip(took, (one, other)):
         times.append(found["took_ms"])
 print(f"{same} of {len(lines[:most])} questions: the same first ten passages, in the same order")
 print("the same as by exact search:", " and ".join(map(str, exact)))
 print("largest difference of a contribution:", ", ".join(f"{name} {x:.1e}" for name, x in sorted(largest.items())))
-print(f"scores of BM25 that are equal to the last bit: {equal} of {scored}")
+print(f"scores of BM25 that are equal to the last bit: {equal} of {scored}; the others differ by up to {apart:.2%}")
 print("median milliseconds:", ", ".join(f"{statistics.median(t):.1f}" for t in took))
