@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 
 	"conclave/collection"
 	"conclave/corpus"
@@ -16,7 +17,7 @@ import (
 const pageAlive = "10m"
 
 // Scan gives the passages of an index in the order of their ids, as they were when it
-// began. It is a collection.Source.
+// began, or when a node was lost since. It is a collection.Source.
 type Scan struct {
 	ctx         context.Context // of a source, whose Next has none
 	store       *Store
@@ -44,18 +45,23 @@ func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
 		return nil, err
 	}
 	scan := &Scan{ctx: ctx, store: s, query: query, total: -1}
-	answer, err := s.ask(ctx, "POST", s.path("/_search/point_in_time?keep_alive="+pageAlive), nil, searchedWholly)
+	return scan, scan.begin()
+}
+
+// begin lets the cluster keep the state that is read.
+func (s *Scan) begin() error {
+	answer, err := s.store.ask(s.ctx, "POST", s.store.path("/_search/point_in_time?keep_alive="+pageAlive), nil, searchedWholly)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var made struct {
 		ID string `json:"pit_id"`
 	}
 	if err := json.Unmarshal(answer, &made); err != nil || made.ID == "" {
-		return nil, fmt.Errorf("%w: no point in time: %w", errAnswer, err)
+		return fmt.Errorf("%w: no point in time: %w", errAnswer, err)
 	}
-	scan.at = made.ID
-	return scan, nil
+	s.at = made.ID
+	return nil
 }
 
 // Next is the next passage, io.EOF after the last.
@@ -91,8 +97,25 @@ func (s *Scan) Close() error {
 	return err
 }
 
-// read reads the next page.
+// pagePatience is how long a page is asked for before the state that it is of is taken for
+// lost.
+const pagePatience = 10 * time.Second
+
+// read reads the next page. The state is in copies on some nodes, and gone with one of
+// them: the pages that are left are then of a newer one.
 func (s *Scan) read() error {
+	err := s.readFor(pagePatience)
+	if err == nil || s.ctx.Err() != nil {
+		return err
+	}
+	if again := s.begin(); again != nil {
+		return fmt.Errorf("%w; beginning anew: %w", err, again)
+	}
+	return s.readFor(bulkPatience)
+}
+
+// readFor is read within a while.
+func (s *Scan) readFor(patience time.Duration) error {
 	query := object{
 		"size": batchPassages, "query": s.query, "sort": []any{object{fieldID: "asc"}},
 		"pit":     object{"id": s.at, "keep_alive": pageAlive},
@@ -108,7 +131,7 @@ func (s *Scan) read() error {
 		return err
 	}
 	var read page
-	if _, err := s.store.ask(s.ctx, "POST", "/_search", body, func(answer []byte) (err error) {
+	if _, err := s.store.askFor(s.ctx, patience, "POST", "/_search", body, func(answer []byte) (err error) {
 		read, err = parsePage(answer)
 		return err
 	}); err != nil {

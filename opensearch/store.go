@@ -254,27 +254,35 @@ func (t taken) whole() error {
 	return nil
 }
 
-// Statistics are how many passages an index has, and how many that were deleted still
-// count in the statistics of words, until they are merged away.
-type Statistics struct{ Passages, Deleted int64 }
+// Statistics are how many passages an index has, and how many documents that were deleted
+// it still has until they are merged away: each passage that was replaced, which counts in
+// the statistics of words, and each that was deleted, twice, since the cluster keeps a note
+// of the deletion. Copies merge by themselves.
+type Statistics struct {
+	Passages, Deleted int64
+	inCopies          int64 // deleted ones, in all copies
+}
 
 // Statistics asks for them.
 func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
+	type documents struct {
+		Docs struct {
+			Count   int64 `json:"count"`
+			Deleted int64 `json:"deleted"`
+		} `json:"docs"`
+	}
 	var said struct {
 		All struct {
-			Primaries struct {
-				Docs struct {
-					Count   int64 `json:"count"`
-					Deleted int64 `json:"deleted"`
-				} `json:"docs"`
-			} `json:"primaries"`
+			Primaries documents `json:"primaries"`
+			Total     documents `json:"total"`
 		} `json:"_all"`
 	}
 	answer, err := s.askFor(ctx, opening, "GET", s.path("/_stats/docs"), nil, wholly)
 	if err == nil {
 		err = json.Unmarshal(answer, &said)
 	}
-	return Statistics{said.All.Primaries.Docs.Count, said.All.Primaries.Docs.Deleted}, err
+	one := said.All.Primaries.Docs
+	return Statistics{one.Count, one.Deleted, said.All.Total.Docs.Deleted}, err
 }
 
 // settlePatience is how long Settle waits for what is deleted to go. The copies of a shard
@@ -300,7 +308,7 @@ func (s *Store) Settle(ctx context.Context) error {
 			return err
 		}
 		left, err := s.Statistics(ctx)
-		if err != nil || left.Deleted == 0 || time.Since(since) > settlePatience {
+		if err != nil || left.inCopies == 0 || time.Since(since) > settlePatience {
 			return err
 		}
 		if err := sleep(ctx, 2*time.Second); err != nil {

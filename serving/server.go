@@ -93,7 +93,7 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 		s.group.Go(s.watchStore)
 	}
 	s.group.Go(s.verifyAhead)
-	s.log.Info("ready", "address", s.address.String(), "collection", s.config.Collection, "generation", generation,
+	s.log.Info("ready", "address", s.address.String(), "collection", s.config.Passages(), "generation", generation,
 		"passages", passages, "experts", experts, "took", time.Since(started).Round(time.Millisecond).String())
 	return s, nil
 }
