@@ -324,7 +324,8 @@ func TestClusterFails(t *testing.T) {
 
 // TestClusterLostShard: a shard whose only copy is on a node that was killed is missed by
 // every source, which the answer says of each; what the others have is found and scored.
-// The server is not ready meanwhile, and answers wholly when the node is back.
+// The server is not ready meanwhile, and answers wholly when the node is back. It is ready
+// where a copy alone is missing, and not where another index has taken the place of its own.
 func TestClusterLostShard(t *testing.T) {
 	c := cluster.Start(t, 3)
 	s := newSite(t, "", []string{"base", "other"}, "base,other", clusterLines(300))
@@ -361,20 +362,46 @@ func TestClusterLostShard(t *testing.T) {
 			}
 		}
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		status, answer, err := p.send(http.MethodGet, "/readyz", "")
-		if err == nil && status == http.StatusServiceUnavailable && bytes.Contains(answer, []byte("a shard of the index has no copy")) {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("/readyz: %d, %v, %s", status, err, answer)
+	becomes := func(want int, says string) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+			status, answer, err := p.send(http.MethodGet, "/readyz", "")
+			if err == nil && status == want && bytes.Contains(answer, []byte(says)) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("/readyz: %d, %v, %s", status, err, answer)
+			}
 		}
 	}
+	becomes(http.StatusServiceUnavailable, "a shard of the index has no copy")
 	if err := c.Mend(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if again := ask(); len(again.Degraded) > 0 || len(again.Results) != 300 {
 		t.Errorf("when the node is back: %d results, without %+v", len(again.Results), again.Degraded)
 	}
+
+	// More copies than nodes: the index is yellow, and searched with a warning. Another index
+	// in its place is not searched.
+	tell := func(method, path, body string) {
+		t.Helper()
+		request, err := http.NewRequest(method, c.URLs[0]+"/lost-shard"+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s %s: %v, %+v", method, path, err, answer)
+		}
+		_ = answer.Body.Close()
+	}
+	defer http.DefaultClient.CloseIdleConnections()
+	tell(http.MethodPut, "/_settings", `{"index":{"number_of_replicas":3}}`)
+	becomes(http.StatusOK, "the index's health is yellow: 3 copies of shards are on no node")
+	tell(http.MethodDelete, "", "")
+	tell(http.MethodPut, "", `{}`)
+	becomes(http.StatusServiceUnavailable, "was not made by conclave")
 	p.stop()
 }
