@@ -238,6 +238,11 @@ func (o *ReadingOptions) fit(answers []RankedQuestion, confidences []float64, ma
 		by[first[i].Without] = append(by[first[i].Without], o)
 	}
 	out.Thresholds = thresholds(by[Answerable], by[TakenOut], by[Unanswerable])
+	out.TakenOut = halfOf(by[Answerable], by[TakenOut])
+	if u := by[Unanswerable]; len(u) > 0 {
+		half := halfOf(by[Answerable], u)
+		out.Unanswerable = &half
+	}
 	alone := Summarise(before)
 	if out.WithoutECE = alone.ECE; alone.AUROC != nil {
 		out.WithoutAUROC = *alone.AUROC

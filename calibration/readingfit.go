@@ -32,8 +32,11 @@ type ReadingFit struct {
 	WithoutTop1  float64 `yaml:"without_top1"`
 	WithoutECE   float64 `yaml:"without_ece"`
 	WithoutAUROC float64 `yaml:"without_auroc"`
-	// Thresholds are of the confidence with the reader: for people.
-	Thresholds []Threshold `yaml:"thresholds,omitempty"`
+	// These are of the confidence with the reader, for people: over questions with an answer
+	// and as many without one, the same without the passages that answer, or unanswerable ones.
+	TakenOut     Half        `yaml:"taken_out,omitempty"`
+	Unanswerable *Half       `yaml:"unanswerable,omitempty"`
+	Thresholds   []Threshold `yaml:"thresholds,omitempty"`
 }
 
 // MarkedChance is a chance with its figures on questions that were held out.
@@ -79,8 +82,17 @@ func (a *ReadingFit) WriteText(out io.Writer) error {
 its words are right: ECE %.3f, AUROC %.3f
 the first passage answers %.1f of 100 questions (without the reader %.1f)
 confidence: ECE %.3f, AUROC %.3f (without the reader %.3f, %.3f)
-`, questionsOf(a.Questions), a.Words.ECE, a.Words.AUROC, 100*a.Top1, 100*a.WithoutTop1, a.First.ECE, a.First.AUROC, a.WithoutECE, a.WithoutAUROC); err != nil || len(a.Thresholds) == 0 {
+  against the same without what answers: ECE %.3f, AUROC %s
+`, questionsOf(a.Questions), a.Words.ECE, a.Words.AUROC, 100*a.Top1, 100*a.WithoutTop1, a.First.ECE, a.First.AUROC, a.WithoutECE, a.WithoutAUROC, a.TakenOut.ECE, areaOf(a.TakenOut.AUROC)); err != nil {
 		return err
+	}
+	if u := a.Unanswerable; u != nil {
+		if _, err := fmt.Fprintf(out, "  against unanswerable ones: ECE %.3f, AUROC %s\n", u.ECE, areaOf(u.AUROC)); err != nil {
+			return err
+		}
+	}
+	if len(a.Thresholds) == 0 {
+		return nil
 	}
 	x := chosen(a.Thresholds)
 	_, err := fmt.Fprintf(out, "With \"min_confidence\": %.2f, %.1f of 100 right first passages are lost, and %.1f of 100 questions\nwhose passages were taken out get no result.\n", x.MinConfidence, 100*x.Lost, 100*x.TakenOut)

@@ -46,6 +46,7 @@ func readFor(n int) (answers []RankedQuestion, confidences []float64) {
 // weigh as much as those with one; where they tell right from wrong, its order is right.
 func TestReadingByHand(t *testing.T) {
 	const n = 60
+	const alike = 2. // unanswerable questions have the signals of the right answers
 	answers, confidences := readFor(n)
 	var mu sync.Mutex
 	calls := map[string]int{}
@@ -61,7 +62,7 @@ func TestReadingByHand(t *testing.T) {
 				}
 				right := len(a.Passages) == 2 && a.Passages[0].Ordinal%2 == 0
 				m := Mark{Right: right, Words: make([]float64, len(search.AnswerSignals())), First: make([]float64, len(search.ReadSignals()))}
-				if right {
+				if right || signal == alike && a.Passages[0].Ordinal == 901 {
 					m.Words[0], m.First[1] = signal, signal
 				}
 				if q.ID == fmt.Sprint("q", n) {
@@ -109,6 +110,20 @@ func TestReadingByHand(t *testing.T) {
 		if x := chosen(fit.Thresholds); x.Lost != 0 || x.TakenOut != 1 || *x.Unanswerable != 1 {
 			t.Errorf("a threshold tells all apart, and the one that is named has %+v", x)
 		}
+	}
+
+	// Of 60 questions with an answer 30 are right, with the signals of all 60 unanswerable ones.
+	if fit, err = FitReading(t.Context(), answers, confidences, options(alike)); err != nil {
+		t.Fatal(err)
+	}
+	near(t, "the AUROC against what was taken out", *fit.TakenOut.AUROC, 1, 0)
+	near(t, "the AUROC against unanswerable questions", *fit.Unanswerable.AUROC, (30+60/2.)/90, .1) // equal but for the folds
+	var told strings.Builder
+	if err := fit.WriteText(&told); err != nil || !strings.Contains(told.String(), "AUROC 1.000\n  against unanswerable ones: ECE ") {
+		t.Errorf("%v: %s", err, told.String())
+	}
+	if fit, err = FitReading(t.Context(), answers, confidences, options(1)); err != nil {
+		t.Fatal(err)
 	}
 
 	// What few say leaves the fit where it was.
