@@ -54,31 +54,15 @@ func openReaderSession(b *models.Bundle, tokenizer *questionTokens, t target) (*
 // read runs the graph once on rows of token ids. For each row it returns select, if the
 // graph has it, then the starts of the tokens, then their ends.
 func (s *readerSession) read(ctx context.Context, _ batcher.Lane, rows [][]int32) ([][]float32, error) {
-	longest := 0
-	for _, row := range rows {
-		longest = max(longest, len(row))
-	}
-	size := len(rows) * longest
-	numbers := make([]int64, 3*size)
-	ids, mask, types := numbers[:size], numbers[size:2*size], numbers[2*size:]
-	for i, row := range rows {
-		at, second := i*longest, len(row)
-		if s.squad {
-			second = slices.Index(row, s.sep) + 1
-		}
-		for k, id := range row {
-			ids[at+k], mask[at+k] = int64(id), 1
-			if k >= second {
-				types[at+k] = 1
+	inputs, longest := padded(rows, s.pad)
+	if !s.types {
+		inputs = inputs[:2]
+	} else if s.squad {
+		for i, row := range rows {
+			for k := slices.Index(row, s.sep) + 1; k < len(row); k++ {
+				inputs[2][i*longest+k] = 1
 			}
 		}
-		for k := len(row); k < longest; k++ {
-			ids[at+k] = s.pad
-		}
-	}
-	inputs := [][]int64{ids, mask}
-	if s.types {
-		inputs = append(inputs, types)
 	}
 	outputs := []output{newOutput(len(rows), longest), newOutput(len(rows), longest)}
 	if s.selects {

@@ -63,7 +63,7 @@ func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t ta
 	case s.late:
 		err = s.tryTokens(vectors[0])
 	case m.Normalise:
-		err = s.tryLength(vectors[0])
+		err = tryLength(s.file, vectors[0])
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
@@ -71,10 +71,10 @@ func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t ta
 	return s, nil
 }
 
-// tryLength returns an error for a vector that is not of unit length.
-func (s *session) tryLength(vector []float32) error {
+// tryLength returns an error for a vector of the graph in file that is not of unit length.
+func tryLength(file string, vector []float32) error {
 	if n := length(vector); math.Abs(n-1) > 1e-3 {
-		return fmt.Errorf("%s gave a vector of length %g, but the manifest says normalise: true", s.file, n)
+		return fmt.Errorf("%s gave a vector of length %g, but the manifest says normalise: true", file, n)
 	}
 	return nil
 }
@@ -132,26 +132,9 @@ func (s *session) encode(ctx context.Context, rows [][]int32) (vectors, pooled [
 // encodeTogether is encode in one run, the shorter rows padded to the
 // longest.
 func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
-	longest := 0
-	for _, row := range rows {
-		longest = max(longest, len(row))
-	}
-	size := len(rows) * longest
-	numbers := make([]int64, 3*size)
-	ids, mask, types := numbers[:size], numbers[size:2*size], numbers[2*size:]
-	for i, row := range rows {
-		at := i * longest
-		for k, id := range row {
-			ids[at+k], mask[at+k] = int64(id), 1
-		}
-		for k := len(row); k < longest; k++ {
-			ids[at+k] = s.pad
-		}
-	}
-	shape := ort.NewShape(int64(len(rows)), int64(longest))
-	inputs := [][]int64{ids, mask}
-	if s.types {
-		inputs = append(inputs, types)
+	inputs, longest := padded(rows, s.pad)
+	if !s.types {
+		inputs = inputs[:2]
 	}
 	outputs := []output{newOutput(len(rows), s.width)}
 	if s.late {
@@ -160,7 +143,7 @@ func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, 
 	if s.pooled > 0 {
 		outputs = append(outputs, newOutput(len(rows), s.pooled))
 	}
-	if err := run(ctx, s.inner, shape, inputs, outputs); err != nil {
+	if err := run(ctx, s.inner, ort.NewShape(int64(len(rows)), int64(longest)), inputs, outputs); err != nil {
 		return nil, nil, fmt.Errorf("running %s on %d texts of up to %d tokens: %w", s.file, len(rows), longest, err)
 	}
 	vectors = make([][]float32, len(rows))
@@ -180,11 +163,32 @@ func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, 
 	return vectors, pooled, nil
 }
 
+// padded are the inputs of a graph for rows of token ids, each [rows, longest]: the ids
+// with pad behind the shorter rows, the mask, and token types of 0.
+func padded(rows [][]int32, pad int64) (inputs [][]int64, longest int) {
+	for _, row := range rows {
+		longest = max(longest, len(row))
+	}
+	size := len(rows) * longest
+	numbers := make([]int64, 3*size)
+	ids, mask := numbers[:size], numbers[size:2*size]
+	for i, row := range rows {
+		at := i * longest
+		for k, id := range row {
+			ids[at+k], mask[at+k] = int64(id), 1
+		}
+		for k := len(row); k < longest; k++ {
+			ids[at+k] = pad
+		}
+	}
+	return [][]int64{ids, mask, numbers[2*size:]}, longest
+}
+
 func (s *session) close() error { return s.inner.Destroy() }
 
 func finite(vector []float32) bool {
 	for _, x := range vector {
-		if x-x != 0 || math.IsNaN(float64(x)) {
+		if x-x != 0 { // of NaN and of infinity it is NaN
 			return false
 		}
 	}

@@ -57,7 +57,7 @@ func weighted(tokens []float32, dimension int) []float32 {
 // are above 0.
 func (s *session) tryTokens(tokens []float32) error {
 	for ; len(tokens) > 0; tokens = tokens[s.width:] {
-		if err := s.tryLength(tokens[:s.width-1]); err != nil {
+		if err := tryLength(s.file, tokens[:s.width-1]); err != nil {
 			return err
 		}
 		if importance := tokens[s.width-1]; !(importance > 0) {
