@@ -13,7 +13,7 @@ import (
 func describe(ctx context.Context, content io.Reader, name string, progress func(bytes int64)) (fileManifest, error) {
 	out := fileManifest{Name: name, Size: int64(sealBytes)}
 	hasher := xxh3.New()
-	buffer := make([]byte, 1<<20)
+	buffer := make([]byte, 64<<10) // a flush describes many small files
 	for {
 		if err := ctx.Err(); err != nil {
 			return out, err

@@ -1,7 +1,6 @@
 package mapped
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -15,13 +14,14 @@ import (
 type Writer struct {
 	path string
 	file *disk.Replacement
-	buf  *bufio.Writer
+	buf  []byte // what is not in the file yet
+	err  error  // the first failure; nothing is written behind it
 	head header
 	at   uint64
 }
 
-// bufferSize is large because the page cache then keeps large pages, which
-// the processor's address translation prefers.
+// bufferSize is how much is written to the file at once. It is large because the page
+// cache then keeps large pages, which the processor's address translation prefers.
 const bufferSize = 4 << 20
 
 // Create begins a file of the given kind (at most 16 bytes) and format
@@ -31,7 +31,7 @@ func Create(d disk.Disk, path, kind string, version uint64) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating %s: %w", path, err)
 	}
-	w := &Writer{path: path, file: file, buf: bufio.NewWriterSize(file, bufferSize), head: header{kind: kind, version: version}}
+	w := &Writer{path: path, file: file, head: header{kind: kind, version: version}}
 	if err := errors.Join(w.pad(pageSize), w.Section()); err != nil {
 		w.Abort()
 		return nil, err
@@ -39,15 +39,32 @@ func Create(d disk.Disk, path, kind string, version uint64) (*Writer, error) {
 	return w, nil
 }
 
-// pad writes zeros up to an offset.
-func (w *Writer) pad(to uint64) error {
-	zeros := make([]byte, to-w.at)
-	w.at = to
-	if _, err := w.buf.Write(zeros); err != nil {
-		return fmt.Errorf("writing %s: %w", w.path, err)
+// append puts bytes behind those that were written. The buffer grows as it fills: most
+// files are small.
+func (w *Writer) append(p []byte) error {
+	w.at += uint64(len(p))
+	for len(p) > 0 {
+		n := min(len(p), bufferSize-len(w.buf))
+		w.buf, p = append(w.buf, p[:n]...), p[n:]
+		if len(w.buf) == bufferSize {
+			if err := w.flush(); err != nil {
+				return fmt.Errorf("writing %s: %w", w.path, err)
+			}
+		}
 	}
 	return nil
 }
+
+func (w *Writer) flush() error {
+	if w.err == nil {
+		_, w.err = w.file.Write(w.buf)
+	}
+	w.buf = w.buf[:0]
+	return w.err
+}
+
+// pad writes zeros up to an offset.
+func (w *Writer) pad(to uint64) error { return w.append(make([]byte, to-w.at)) }
 
 // Section begins the next section.
 func (w *Writer) Section() error {
@@ -64,14 +81,9 @@ func (w *Writer) Section() error {
 // Write appends to the section.
 func (w *Writer) Write(p []byte) (int, error) {
 	s := &w.head.sections[len(w.head.sections)-1]
-	n, err := w.buf.Write(p)
-	s.sum = crc32.Update(s.sum, castagnoli, p[:n])
-	s.length += uint64(n)
-	w.at += uint64(n)
-	if err != nil {
-		return n, fmt.Errorf("writing %s: %w", w.path, err)
-	}
-	return n, nil
+	s.sum = crc32.Update(s.sum, castagnoli, p)
+	s.length += uint64(len(p))
+	return len(p), w.append(p)
 }
 
 // Append writes a slice of numbers as they lie in memory.
@@ -97,7 +109,7 @@ func (w *Writer) Commit(parameters ...uint64) (err error) {
 		return fmt.Errorf("%d parameters; a header holds %d", len(parameters), maxParameters)
 	}
 	w.head.parameters = parameters
-	if err := w.buf.Flush(); err != nil {
+	if err := w.flush(); err != nil {
 		return err
 	}
 	if _, err := w.file.WriteAt(w.head.encode(), 0); err != nil {
