@@ -155,14 +155,14 @@ func (cfg Config) checkCluster(c *checker) {
 	password, key := x.Password != "" || x.PasswordFile != "", x.APIKey != "" || x.APIKeyFile != ""
 	switch {
 	case x.Password != "" && x.PasswordFile != "":
-		c.fail("cluster.password_file", x.PasswordFile, "the environment has CONCLAVE_CLUSTER_PASSWORD, too: leave one of them out")
+		c.fail("cluster.password_file", x.PasswordFile, "CONCLAVE_CLUSTER_PASSWORD is set too: leave one of them out")
 	case x.APIKey != "" && x.APIKeyFile != "":
-		c.fail("cluster.api_key_file", x.APIKeyFile, "the environment has CONCLAVE_CLUSTER_API_KEY, too: leave one of them out")
+		c.fail("cluster.api_key_file", x.APIKeyFile, "CONCLAVE_CLUSTER_API_KEY is set too: leave one of them out")
 	case key && (password || x.User != ""):
 		c.fail("cluster.user", x.User, "a cluster is accessed with a user or with an API key, not with both")
 	}
 	if strings.Contains(cfg.Store, "@") {
-		c.fail("store", "…", "has a user in it: put it into cluster.user, and the password into cluster.password_file or CONCLAVE_CLUSTER_PASSWORD")
+		c.fail("store", "…", "contains a user: put it into cluster.user, and the password into cluster.password_file or CONCLAVE_CLUSTER_PASSWORD")
 	}
 }
 
@@ -174,7 +174,7 @@ func (cfg Config) checkExperts(c *checker) {
 		case e.Name == "":
 			c.fail(at+".name", e.Name, "an expert needs a name")
 		case e.Name == "bm25", e.Name == "phrases":
-			c.fail(at+".name", e.Name, "is the name of a word index; call the expert something else")
+			c.fail(at+".name", e.Name, "is the name of a word index; choose another name")
 		case !plainName(e.Name):
 			c.fail(at+".name", e.Name, "has to be letters, digits, - _ and . (at most 64)")
 		case twice:

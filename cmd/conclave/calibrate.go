@@ -38,7 +38,7 @@ func newCalibrate(term terminal) *cobra.Command {
 		Long: `Asks a collection questions whose passages are known, and fits to the answers
 
   - the temperature of each expert, so that MUF's confidence is the probability
-    that the first hit answers, and the power of it by which MUF weighs experts;
+    that the first hit answers, and the power to which MUF raises it as a weight;
   - the weight of BM25 in the hybrid;
   - the gate, which sets the weight of each source for each question;
   - the probability that the first passage of an answer, and any of the first 5,

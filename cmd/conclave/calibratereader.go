@@ -26,8 +26,8 @@ func newCalibrateReader(term terminal) *cobra.Command {
 		Short: "Fit the shipped chances of what a reader says",
 		Long: `Asks a collection of several domains their questions, by the shipped gate, once
 with the passages that answer and once without, and questions that nothing answers.
-A reader reads the first five passages. To what it says two chances are fitted: that
-the words which it marks are right, and that the first passage answers. The printed
+A reader reads the first five passages. Two probabilities are fitted to its output:
+that the marked words are right, and that the first passage answers. The printed
 figures are of questions whose domain was not fitted on. The result
 (experts/answers.yaml) is what calibrations of collections begin with.`,
 		Example: `  conclave calibrate reader --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --out experts/answers.yaml`,
@@ -52,7 +52,7 @@ func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term term
 func (x *fittingReader) fit(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) error {
 	shipped := l.LineUp().Defaults
 	if shipped.Gate == nil || shipped.Chances == nil {
-		return errors.New("it is not searched by the shipped gate with late interaction: index it with the default experts")
+		return errors.New("the collection is not searched by the shipped gate with late interaction: index it with the default experts")
 	}
 	found, err := gather(ctx, l, domains, term)
 	if err != nil {

@@ -25,8 +25,8 @@ func newEvaluateAnswers(term terminal) *cobra.Command {
 		Short: "Measure the words that a reader marks, by exact match and F1",
 		Long: `Asks a collection the questions of all files, lets a reader mark the words that
 answer in the first passages, and compares them with the answers as SQuAD's script
-does: exact match and F1, by domain. Beside auto's passages stand BM25's, and two
-that know the answer: a passage that answers, and the best of auto's passages.`,
+does: exact match and F1, by domain. It reads auto's passages, BM25's and, as upper
+bounds, a passage that answers and the best of auto's passages.`,
 		Example: `  conclave evaluate answers --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz`,
 		Args:    cobra.NoArgs,
 		RunE:    configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),

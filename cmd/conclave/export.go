@@ -23,7 +23,7 @@ vectors for each passage, is left out.
 
 --to writes them into a new index of OpenSearch instead, with the vectors of all
 experts and those of late interaction; nothing is encoded. After an interruption the
-same command goes on. 'conclave import' is the other way round.`,
+same command continues. 'conclave import' does the reverse.`,
 		Example: `  conclave export --collection my-index > passages.jsonl
   conclave export --collection my-index --out passages.jsonl --vectors vectors
   conclave export --collection my-index --to opensearch+https://node1:9200,node2:9200/my-index`,

@@ -13,7 +13,7 @@ func newImport(term terminal) *cobra.Command {
 		Use:   "import",
 		Short: "Make a collection of a store, with the vectors that it has",
 		Long: `Reads all passages of an index of OpenSearch with their vectors, and makes a new
-collection of them. Nothing is encoded. 'conclave export --to' is the other way round.
+collection of them. Nothing is encoded. 'conclave export --to' does the reverse.
 Nobody may write to the index meanwhile.
 
 Checkpoints become bundles with 'conclave models import'.`,

@@ -41,8 +41,8 @@ func newIndex(term terminal) *cobra.Command {
 		Short: "Build a collection, or add to it",
 		Long: `Reads passages, indexes their words, encodes them with every expert, and
 publishes the result in one step. Until then, and after an interruption or a
-failure, the collection is unchanged. Into a store (--store) passages are written as
-they are encoded; the same command again goes on after an interruption.
+failure, the collection is unchanged. With --store, passages are written to the store as
+they are encoded, and the same command continues after an interruption.
 
 Formats are JSON Lines ({"id","title","text","tags","metadata"}), BEIR folders
 and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
@@ -86,7 +86,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 	flags.BoolVar(&x.replace, "replace", false, "replace passages whose ids are in the collection, instead of refusing the new ones")
 	flags.BoolVar(&x.skipBad, "skip-bad", false, "report and leave out passages that cannot be indexed, instead of stopping")
 	flags.BoolVar(&x.strict, "strict", false, "refuse passages with unknown fields; without it, each unknown name is reported once and ignored")
-	flags.BoolVar(&x.settle, "settle", false, "merge away what was deleted from a store, so that it counts in no score")
+	flags.BoolVar(&x.settle, "settle", false, "purge the deleted passages of a store, so that they count in no score")
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
 }

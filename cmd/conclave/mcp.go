@@ -14,7 +14,7 @@ func newMCP(terminal terminal) *cobra.Command {
 	var server serverFlags
 	command := &cobra.Command{
 		Use:   "mcp",
-		Short: "Let the program of a language model search, over standard input and output",
+		Short: "Serve the Model Context Protocol on standard input and output",
 		Long: `Speaks the Model Context Protocol on standard input and output. The program that
 starts it can search the collection, or with --url that of a running server. A
 server has the same tools at /mcp.`,

@@ -70,7 +70,7 @@ The same input gives the same bytes.`,
 	flags.StringVar(&o.Template, "template", "", "text, title-dot-text or pair (default: pair for DPR, else title-dot-text)")
 	flags.IntVar(&o.MaxTokens.Question, "max-question-tokens", 0, "longest question, special tokens included (default 64; DPR 256)")
 	flags.IntVar(&o.MaxTokens.Passage, "max-passage-tokens", 0, "longest passage, special tokens included (default 256; T5 250, with the question)")
-	flags.IntVar(&o.Beams, "beams", 0, "how many a T5 searches an answer with (default 1: greedy, whose answers can be streamed)")
+	flags.IntVar(&o.Beams, "beams", 0, "beams with which a T5 searches for an answer (default 1: greedy, which can be streamed)")
 	flags.StringVar(&o.Output, "output", "", "`name` of the output that has the vectors, if an exported ONNX has several")
 	flags.StringVar(&o.Licence, "licence", "", "`licence` of the weights, for the card")
 	return command
