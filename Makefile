@@ -15,30 +15,33 @@ help: ## show this list
 demo: tools build ## fetch, import, index and serve the demo on 127.0.0.1:8080
 	@$(BIN) demo
 
-# The checks of training and the search for races run beside the other tests, of which
-# many wait; what they say comes last. The longest package begins first.
-test: tools lint build ## check formatting, vet, lint, and run every test
+# Lint, the checks of training and the search for races run beside the other tests, of
+# which many wait; what they say comes last. The longest package begins first. Lint has
+# vetted all of it.
+test: tools build ## check formatting, vet, lint, and run every test
 	@$(BIN) setup
 	@mkdir -p out
-	@CONCLAVE_TRAIN_VENV="$(CACHE)/train-python" PYTHON="$(PYTHON)" training/check >out/training.txt 2>&1 & training=$$!; \
-	trap 'kill $$training $${races:-} 2>/dev/null || true' EXIT; \
+	@$(MAKE) --no-print-directory lint >out/lint.txt 2>&1 & lint=$$!; \
+	CONCLAVE_TRAIN_VENV="$(CACHE)/train-python" PYTHON="$(PYTHON)" training/check >out/training.txt 2>&1 & training=$$!; \
+	go test -race -short -vet=off ./search ./handlers/... ./internal/endtoend >out/races.txt 2>&1 & races=$$!; \
+	trap 'kill $$lint $$training $$races 2>/dev/null || true' EXIT; \
 	if [ -z "$${CONCLAVE_TEST_NO_CLUSTER:-}" ]; then go run ./internal/cluster/cmd -install; fi & cluster=$$!; \
-	go test -timeout 40m -run 'TestPython|TestNode' ./internal/realclients; : installs what the tests of the clients use, once; \
+	go test -vet=off -timeout 40m -run 'TestPython|TestNode' ./internal/realclients; : installs what the tests of the clients use, once; \
 	wait $$cluster || { echo "tests need a cluster of OpenSearch; CONCLAVE_TEST_NO_CLUSTER=1 make test leaves them out"; exit 1; }; \
-	go test -race -short ./rank ./fusion ./search ./handlers/... ./internal/endtoend >out/races.txt 2>&1 & races=$$!; \
-	go test -timeout 40m ./internal/endtoend ./... | tee out/test.txt && failed=0 || failed=$$?; \
+	go test -vet=off -timeout 40m ./internal/endtoend ./... | tee out/test.txt && failed=0 || failed=$$?; \
 	echo "the slowest packages:"; awk '$$1 == "ok" && $$3 != "(cached)" {print "  " $$3 "\t" $$2}' out/test.txt | sort -rn | head -5; \
 	[ -z "$${CONCLAVE_TEST_NO_CLUSTER:-}" ] || echo "LEFT OUT: every test that needs a cluster of OpenSearch (CONCLAVE_TEST_NO_CLUSTER)"; \
+	wait $$lint && : >out/lint.txt || failed=$$?; \
 	wait $$races || failed=$$?; echo "with the race detector:"; cat out/races.txt; \
 	wait $$training || failed=$$?; cat out/training.txt; \
-	[ $$failed = 0 ] || { echo "what failed:"; grep -hE -A9 -- '--- FAIL|✖|DATA RACE|^panic|^FAILED|^E  ' out/*.txt | grep -v level=INFO | cut -c1-160 | tail -40; }; exit $$failed
+	[ $$failed = 0 ] || { echo "what failed:"; cat out/lint.txt; grep -hE -A9 -- '--- FAIL|✖|DATA RACE|^panic|^FAILED|^E  ' out/*.txt | grep -v level=INFO | cut -c1-160 | tail -40; }; exit $$failed
 
 evaluate: build ## make the tables of docs/experts.md: make evaluate DATA=../shared/data
 	@bench/evaluate "$(DATA)" "$(or $(OUT),evaluation-out)"
 
 build: ## build bin/conclave
 	@mkdir -p bin
-	@go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/conclave
+	@go build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/conclave
 
 setup: build ## fetch the runtime and the base encoder into the cache, and import it and the experts
 	@$(BIN) setup

@@ -7,7 +7,7 @@ import (
 )
 
 // Root is the module's folder: the nearest one above the test's own with a go.mod.
-// The paths in a binary do not tell it, since -trimpath takes them out.
+// The paths in a binary need not tell it: -trimpath takes them out.
 func Root(tb testing.TB) string {
 	tb.Helper()
 	folder, err := os.Getwd()
