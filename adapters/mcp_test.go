@@ -63,7 +63,7 @@ type found struct {
 
 // TestTools: what the tools say is what the API says, through the SDK's client.
 func TestTools(t *testing.T) {
-	s := serve(t, realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "policy")})
+	s := serve(t, realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "policy"), Change: marker(t)})
 	session := connect(t, s)
 	listed, err := session.ListTools(t.Context(), nil)
 	if err != nil {

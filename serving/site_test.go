@@ -49,6 +49,7 @@ func newSite(t *testing.T, bundles []tiny.Expert, experts ...string) *site {
 	}
 	s := &site{t: t, dir: t.TempDir(), config: config}
 	s.config.Collection, s.config.Bundles = filepath.Join(s.dir, "c"), filepath.Join(s.dir, "experts")
+	s.config.Cache = filepath.Join(s.dir, "cache") // without the shipped reader
 	s.config.Runtime, s.config.Listen = testenv.Runtime(t), "127.0.0.1:0"
 	s.config.Ingest.FlushAfter = 10 * time.Millisecond
 	for i, o := range bundles {

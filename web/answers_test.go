@@ -40,7 +40,10 @@ func TestAnswersInBrowser(t *testing.T) {
 	ask("reader", `{"id":"mill","title":"The mill","text":"Zürich – “naïve” 🦊 notes. The mill of Lund was built by Søren Ågård in 1742. It burned down twice."}
 {"id":"rice","title":"Rice","text":"Cooked rice keeps for a day in the fridge. Raw rice keeps for years."}
 {"id":"foxes","title":"Foxes","text":"A fox asked the moon to come down from the sky. It did not."}
-`, func(c *configs.Config) { granularity(t, c, "base@1") }, "QUESTION=who built the mill of Lund?")
+`, func(c *configs.Config) {
+		c.Cache = "" // where the reader is
+		granularity(t, c, "base@1")
+	}, "QUESTION=who built the mill of Lund?")
 	passages, question := golden(t)
 	ask("generator", passages, func(c *configs.Config) {
 		c.Readers = []string{"writer"}

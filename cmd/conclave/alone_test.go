@@ -33,7 +33,7 @@ func calibratable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(t, "conclave.yaml", "runtime: "+library+"\n")
+	write(t, "conclave.yaml", "cache: cache\nruntime: "+library+"\n")
 	domainFile(t, "passages/tales.jsonl", "passages/tales.jsonl", "tales", math.MaxInt)
 	domainFile(t, "passages/health.jsonl", "passages/health.jsonl", "health", math.MaxInt)
 	domainFile(t, "tales.jsonl", "questions/dev.jsonl", "tales", talesAsked)

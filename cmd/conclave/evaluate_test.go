@@ -65,7 +65,7 @@ func TestEvaluateDomains(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(t, "conclave.yaml", "runtime: "+library+"\n")
+	write(t, "conclave.yaml", "cache: cache\nruntime: "+library+"\n")
 	write(t, "story.jsonl", `{"id":"s1","question":"who hid the lamp under his coat","positive_ids":["2"],"answers":["the keeper"]}
 {"id":"s2","question":"what did the fox ask of the moon","positive_ids":["3"],"answers":["come down"]}
 `)

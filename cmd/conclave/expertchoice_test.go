@@ -58,7 +58,7 @@ func TestGateIsForUnitVectors(t *testing.T) {
 		if _, err := tiny.Write("experts/small", tiny.Expert{Name: "small", Seed: 1, RawLength: raw}); err != nil {
 			t.Fatal(err)
 		}
-		write(t, "conclave.yaml", "runtime: "+library+"\n")
+		write(t, "conclave.yaml", "cache: cache\nruntime: "+library+"\n")
 		code, out, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "small")
 		if want := map[bool]string{false: "auto is gate", true: "auto is rrf"}[raw]; code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("raw length %t: exit code %d, %s is wanted in %s%s", raw, code, want, out, complaints)

@@ -18,7 +18,7 @@ func workplace(t *testing.T) (passages string) {
 	if _, err := tiny.Write(filepath.Join("experts", "small"), tiny.Expert{Name: "small", Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("conclave.yaml", []byte("runtime: "+library+"\n"), 0o644); err != nil {
+	if err := os.WriteFile("conclave.yaml", []byte("cache: cache\nruntime: "+library+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return passagesFile(t)

@@ -76,7 +76,7 @@ func tinyCollection(t *testing.T, bundles []string, experts string) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile("conclave.yaml", []byte("runtime: "+library+"\ningest: {flush_after: 10ms}\n"), 0o644); err != nil {
+	if err := os.WriteFile("conclave.yaml", []byte("cache: cache\nruntime: "+library+"\ningest: {flush_after: 10ms}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", experts); code != exitOK {

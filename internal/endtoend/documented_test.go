@@ -280,7 +280,7 @@ func newReader(t *testing.T, root string) *reader {
 		}
 	}
 	link(built, filepath.Join(r.dir, "bin", "conclave"))
-	link(filepath.Join(root, "demo"), filepath.Join(r.dir, "demo"))
+	link(filepath.Join(root, "demo", "passages"), filepath.Join(r.dir, "demo", "passages"))
 	link(filepath.Join(root, "training", "golden", "base"), filepath.Join(r.dir, "my-bert"))
 	for _, folder := range []string{"", "bundles"} {
 		entries, err := os.ReadDir(filepath.Join(cache.Root, folder))
@@ -294,8 +294,40 @@ func newReader(t *testing.T, root string) *reader {
 		}
 	}
 	r.expert(root)
+	r.questions(root)
 	r.corpus(root)
 	return r
+}
+
+// questions writes every fourth of the demo's questions: it is tested that commands run
+// as they are shown, and not what they measure.
+func (r *reader) questions(root string) {
+	r.t.Helper()
+	for _, name := range []string{"dev.jsonl", "test.jsonl", "elsewhere.jsonl"} {
+		data, err := os.ReadFile(filepath.Join(root, "demo", "questions", name))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		var some strings.Builder
+		for i, line := range strings.SplitAfter(string(data), "\n") {
+			if i%4 == 0 {
+				some.WriteString(line)
+			}
+		}
+		r.write(filepath.Join("demo", "questions", name), some.String())
+	}
+}
+
+// write writes a file into the reader's folder.
+func (r *reader) write(name, text string) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // expert writes what conclave-train would have: a shipped delta under another name.
@@ -329,15 +361,6 @@ func (r *reader) corpus(root string) {
 		}
 		return strings.SplitAfter(strings.TrimSpace(string(data)), "\n")
 	}
-	write := func(name, text string) {
-		path := filepath.Join(r.dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			r.t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			r.t.Fatal(err)
-		}
-	}
 	var passages strings.Builder
 	ids := map[string]bool{}
 	for _, domain := range []string{"tales", "health"} {
@@ -350,8 +373,8 @@ func (r *reader) corpus(root string) {
 			passages.WriteString(line)
 		}
 	}
-	write("passages.jsonl", passages.String())
-	write("more.jsonl", `{"id":"note/1","title":"Rice","text":"Cooked rice keeps for a day in the fridge."}`+"\n"+`{"id":"note/2","title":"No text"}`+"\n")
+	r.write("passages.jsonl", passages.String())
+	r.write("more.jsonl", `{"id":"note/1","title":"Rice","text":"Cooked rice keeps for a day in the fridge."}`+"\n"+`{"id":"note/2","title":"No text"}`+"\n")
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
 	_, err := w.Write([]byte("id\ttext\ttitle\n1\t\"A lamp needs oil.\"\tLamps\n2\t\"A pond freezes at night.\"\tPonds\n"))
@@ -361,7 +384,7 @@ func (r *reader) corpus(root string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	write("more.tsv.gz", zipped.String())
+	r.write("more.tsv.gz", zipped.String())
 
 	type question struct {
 		ID        string
@@ -381,9 +404,9 @@ func (r *reader) corpus(root string) {
 		return lines, all
 	}
 	dev, _ := of("dev.jsonl", "")
-	write("dev.jsonl", strings.Join(dev, ""))
+	r.write("dev.jsonl", strings.Join(dev, ""))
 	faq, _ := of("test.jsonl", "tales")
-	write("faq.jsonl", strings.Join(faq, ""))
+	r.write("faq.jsonl", strings.Join(faq, ""))
 	_, mail := of("test.jsonl", "health")
 	var queries, qrels strings.Builder
 	qrels.WriteString("query-id\tcorpus-id\tscore\n")
@@ -397,8 +420,8 @@ func (r *reader) corpus(root string) {
 			fmt.Fprintf(&qrels, "%s\t%s\t1\n", q.ID, id)
 		}
 	}
-	write("mail-beir/queries.jsonl", queries.String())
-	write("mail-beir/qrels/test.tsv", qrels.String())
+	r.write("mail-beir/queries.jsonl", queries.String())
+	r.write("mail-beir/qrels/test.tsv", qrels.String())
 	if len(dev) < 20 || len(faq) < 10 || len(mail) < 10 {
 		r.t.Fatalf("%d, %d and %d questions are too few", len(dev), len(faq), len(mail))
 	}

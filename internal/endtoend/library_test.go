@@ -65,7 +65,7 @@ func configured(t testing.TB) configs.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Runtime, config.Bundles = testenv.Runtime(t), t.TempDir()
+	config.Runtime, config.Bundles, config.Cache = testenv.Runtime(t), t.TempDir(), t.TempDir() // no shipped reader
 	return config
 }
 

@@ -65,7 +65,8 @@ type site struct {
 	client *http.Client
 }
 
-// newSite makes a site; configuration is put behind the path of the runtime.
+// newSite makes a site; configuration is put behind the path of the runtime. Where it
+// names no cache, that is empty: the shipped reader takes longer to load than all else.
 func newSite(t testing.TB, configuration string, bundles []string, experts string, lines string) *site {
 	t.Helper()
 	runtime := testenv.Runtime(t)
@@ -77,6 +78,9 @@ func newSite(t testing.TB, configuration string, bundles []string, experts strin
 		if _, err := tiny.Write(filepath.Join(s.dir, "experts", name), tiny.Expert{Name: name, Seed: uint64(i + 1)}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if !strings.Contains(configuration, "cache: ") {
+		configuration += "cache: cache\n"
 	}
 	for name, text := range map[string]string{"conclave.yaml": "runtime: " + runtime + "\n" + configuration, "passages.jsonl": lines} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o644); err != nil {

@@ -25,7 +25,7 @@ import (
 // ServerOptions say what is served. The zero value is three passages, served by a base
 // encoder and late interaction that are tiny and mean nothing, in well under a second.
 type ServerOptions struct {
-	// Real takes the base encoder and late interaction that are shipped.
+	// Real takes the base encoder, late interaction and the reader that are shipped.
 	Real bool
 	// Passages are JSON Lines; "": three passages about rice, a lamp and a fox.
 	Passages string
@@ -103,6 +103,7 @@ func configuration(tb testing.TB, o ServerOptions) configs.Config {
 		config.Experts = []configs.Expert{{Name: "base", Bundle: base}, {Name: "late", Bundle: filepath.Join(filepath.Dir(base), "late")}}
 		return config
 	}
+	config.Cache = filepath.Join(dir, "cache") // without the shipped reader
 	for _, bundle := range []tiny.Expert{{Name: "base", Seed: 1}, {Name: "late", Seed: 1, Late: 16}} {
 		folder := filepath.Join(config.Bundles, bundle.Name)
 		if _, err := tiny.Write(folder, bundle); err != nil {
