@@ -35,11 +35,11 @@ func TestSecrets(t *testing.T) {
 		file    string
 		environ []string
 	}{
-		"CONCLAVE_CLUSTER_PASSWORD, too": {"cluster: {user: u, password_file: p}", []string{password}},
-		"CONCLAVE_CLUSTER_API_KEY, too":  {"cluster: {api_key_file: p}", []string{key}},
-		"not with both":                  {"cluster: {user: u}", []string{key}},
-		"no such key":                    {"cluster: {user: u, password: sesame-3}", nil},
-		"has a user in it":               {"store: opensearch+https://u:sesame-4@host:9200/x", nil},
+		"CONCLAVE_CLUSTER_PASSWORD is set too": {"cluster: {user: u, password_file: p}", []string{password}},
+		"CONCLAVE_CLUSTER_API_KEY is set too":  {"cluster: {api_key_file: p}", []string{key}},
+		"not with both":                        {"cluster: {user: u}", []string{key}},
+		"no such key":                          {"cluster: {user: u, password: sesame-3}", nil},
+		"contains a user":                      {"store: opensearch+https://u:sesame-4@host:9200/x", nil},
 	} {
 		if _, err := load(t, x.file, x.environ); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sesame") {
 			t.Errorf("%q: %v", want, err)

@@ -25,7 +25,7 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("merges seven experts")
 	}
-	library, checkpoint, base := testenv.Runtime(t), testenv.Checkpoint(t), testenv.Base(t, "fp32")
+	library, checkpoint, base := testenv.Runtime(t), testenv.Checkpoint(t), testenv.Base(t, "int8")
 	cache := provision.Cache{Root: filepath.Join(t.TempDir(), "cache")}
 	if err := os.MkdirAll(filepath.Dir(cache.Bundle(shipped.Base)), 0o755); err != nil {
 		t.Fatal(err)
