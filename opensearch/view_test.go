@@ -354,6 +354,9 @@ func TestDeletedCount(t *testing.T) {
 	if err := store.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if s, err := store.Statistics(t.Context()); err != nil || s.Deleted != 0 || s.inCopies != 0 || s.Passages != int64(len(left)) {
+		t.Errorf("after settling: %+v, %v", s, err)
+	}
 	if most := apart(); most != 0 {
 		t.Errorf("after settling, scores differ by %.2g %%", 100*most)
 	}
