@@ -81,6 +81,7 @@ func use(tb testing.TB, folder, kind string, files [3][]byte) (u used) {
 	tb.Helper()
 	paths := [3]string{filepath.Join(folder, "vectors"), filepath.Join(folder, "graph"), filepath.Join(folder, "parts")}
 	for i, path := range paths {
+		_ = os.Remove(path) // file systems such as ext4 sync one that is cut to nothing and written again
 		if err := os.WriteFile(path, files[i], 0o600); err != nil {
 			tb.Fatal(err)
 		}
