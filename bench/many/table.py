@@ -1,4 +1,4 @@
-"""Prints the one table of docs/experts.md from what bench/many/run measured.
+"""Prints the one table of docs/methods.md from what bench/many/run measured.
 
     python3 bench/many/table.py POOL.json... FULL.json...
 
