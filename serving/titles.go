@@ -31,6 +31,12 @@ type TitleTrial struct {
 	Untitled  float64 `json:"top1_untitled"`
 }
 
+// String says for people what was compared and chosen.
+func (t TitleTrial) String() string {
+	return fmt.Sprintf("of %d questions among %d passages, the right one is first for %.1f %% with the title before each part and for %.1f %% without: %s is indexed",
+		t.Questions, t.Passages, 100*t.Titled, 100*t.Untitled, t.Expert)
+}
+
 // untitled is the name of an expert's granularity without titles; "": it has none, or has
 // no titles.
 func untitled(name string) string {

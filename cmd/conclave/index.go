@@ -51,8 +51,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
   conclave index --collection both --id-prefix a/ --in a.jsonl --id-prefix b/ --in b.jsonl
   zcat psgs_w100.tsv.gz | conclave index --collection wiki --in - --experts none
   conclave index --collection my-index --add-expert health
-  conclave index --collection my-index --granularity 1,3,passage   # a vector for every sentence, and for every three
-  conclave index --collection my-index --granularity 1 --questions dev.jsonl # with the title before each sentence, or without
+  conclave index --collection my-index --granularity 1,3 --questions dev.jsonl   # a vector for every sentence, and for every three
   conclave index --collection my-index --rebuild-words             # from its texts
   conclave index --store opensearch+https://node1:9200,node2:9200/my-index --in passages.jsonl
   conclave index --store opensearch+https://node1:9200/my-index --settle`,
@@ -154,16 +153,10 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if has == nil || x.phrasesAsked {
 		o.Build.Words = collection.NewWords(x.phrases)
 	}
-	if len(x.questions.files) > 0 {
-		if o.Questions, err = x.questions.read(); err != nil {
-			return report, err
-		}
+	if o.Questions, err = x.questions.read(); err != nil {
+		return report, err
 	}
-	o.Tried = func(t serving.TitleTrial) {
-		bar.Finish()
-		bar.Say("of %s among %s, the right one is first for %.1f %% with the title before each part and for %.1f %% without: %s is indexed",
-			plural(int64(t.Questions), "question"), plural(int64(t.Passages), "passage"), 100*t.Titled, 100*t.Untitled, t.Expert)
-	}
+	o.Tried = func(t serving.TitleTrial) { bar.Say("%s", t) }
 	if x.skipBad {
 		o.Build.BadPassage = func(bad error) error {
 			bar.Say("left out: %v", bad)
