@@ -76,6 +76,12 @@ func ParseReading(data []byte) (*ReadingFit, error) {
 // Of reports whether it was fitted for the reader with a fingerprint. A nil one was not.
 func (a *ReadingFit) Of(reader string) bool { return a != nil && a.Reader == reader }
 
+// Surer reports whether the confidence with the reader is to be used. It is not where it has
+// both a higher ECE and a lower AUROC on held-out questions than the one without.
+func (a *ReadingFit) Surer() bool {
+	return a.First.ECE <= a.WithoutECE || a.First.AUROC >= a.WithoutAUROC
+}
+
 // WriteText writes what the reader is worth, for people.
 func (a *ReadingFit) WriteText(out io.Writer) error {
 	if _, err := fmt.Fprintf(out, `with a reader, over %s, the same without what answers, and unanswerable ones:
@@ -90,6 +96,10 @@ confidence: ECE %.3f, AUROC %.3f (without the reader %.3f, %.3f)
 		if _, err := fmt.Fprintf(out, "  against unanswerable ones: ECE %.3f, AUROC %s\n", u.ECE, areaOf(u.AUROC)); err != nil {
 			return err
 		}
+	}
+	if !a.Surer() {
+		_, err := fmt.Fprintln(out, "So the confidence stays that without the reader.")
+		return err
 	}
 	if len(a.Thresholds) == 0 {
 		return nil

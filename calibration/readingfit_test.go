@@ -247,3 +247,21 @@ func TestReadingFile(t *testing.T) {
 		}
 	}
 }
+
+// TestConfidenceWithAReader: it is left out where both figures say so, and people are told
+// instead of being given a threshold.
+func TestConfidenceWithAReader(t *testing.T) {
+	for _, c := range []struct {
+		ece, auroc float64
+		used       bool
+	}{{.04, .9, true}, {.10, .9, true}, {.04, .6, true}, {.10, .6, false}} {
+		fit := &ReadingFit{First: MarkedChance{ECE: c.ece, AUROC: c.auroc}, WithoutECE: .05, WithoutAUROC: .7, Thresholds: []Threshold{{MinConfidence: .2}}}
+		var told strings.Builder
+		if err := fit.WriteText(&told); err != nil {
+			t.Fatal(err)
+		}
+		if fit.Surer() != c.used || strings.Contains(told.String(), "min_confidence") != c.used || strings.Contains(told.String(), "stays that without the reader") == c.used {
+			t.Errorf("ECE %v, AUROC %v: used is %v: %s", c.ece, c.auroc, fit.Surer(), told.String())
+		}
+	}
+}

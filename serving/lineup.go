@@ -51,7 +51,9 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 			fit = record.Reading
 			// What is shipped makes right answers of other texts too unsure to pass a
 			// threshold (docs/confidence.md, "With a reader").
-			own.Confidence = &fit.First.Chance
+			if fit.Surer() {
+				own.Confidence = &fit.First.Chance
+			}
 		}
 		if fit.Of(own.Info.Fingerprint) {
 			own.Chance, own.Ranking = &fit.Words.Chance, fit.Ranking
