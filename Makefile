@@ -34,7 +34,7 @@ test: tools build ## check formatting, vet, lint, and run every test
 	wait $$lint && : >out/lint.txt || failed=$$?; \
 	wait $$races || failed=$$?; echo "with the race detector:"; cat out/races.txt; \
 	wait $$training || failed=$$?; cat out/training.txt; \
-	[ $$failed = 0 ] || { echo "what failed:"; cat out/lint.txt; grep -hE -A9 -- '--- FAIL|✖|DATA RACE|^panic|^FAILED|^E  ' out/*.txt | grep -v level=INFO | cut -c1-160 | tail -40; }; exit $$failed
+	[ $$failed = 0 ] || { echo "what failed:"; cat out/lint.txt; grep -hE -A9 -- '--- FAIL|✖|= FAILURES =|DATA RACE|^panic|^FAILED|^E  ' out/*.txt | grep -v level=INFO | cut -c1-160 | tail -40; }; exit $$failed
 
 evaluate: build ## make the tables of docs/experts.md: make evaluate DATA=../shared/data
 	@bench/evaluate "$(DATA)" "$(or $(OUT),evaluation-out)"
