@@ -211,9 +211,7 @@ func TestSlowRequestsGiveWay(t *testing.T) {
 	for i := range 5 {
 		s.drip([]string{slowSearch, slowUpload}[i%2])
 	}
-	for s.api.running.Load() < 6 {
-		time.Sleep(time.Millisecond)
-	}
+	s.until("6 requests are under way", func() bool { return s.api.running.Load() >= 6 })
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	var open []net.Conn
 	for range 5 { // each waits for one that drips to be known as slow

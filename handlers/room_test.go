@@ -228,9 +228,7 @@ func TestReadersGiveWay(t *testing.T) {
 	for _, c := range open {
 		_ = c.Close()
 	}
-	for s.api.running.Load() > 0 {
-		time.Sleep(time.Millisecond)
-	}
+	s.untilIdle()
 	if taken := s.roomTaken(); taken != 0 {
 		t.Errorf("%d bytes are taken, and nobody is left", taken)
 	}

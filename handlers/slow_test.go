@@ -25,6 +25,21 @@ func (s *server) drip(beginning string) net.Conn {
 	return c
 }
 
+// until waits for what will be so soon, unless there is a defect.
+func (s *server) until(what string, so func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(time.Minute); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+func (s *server) untilIdle() {
+	s.t.Helper()
+	s.until("no request is under way", func() bool { return s.api.running.Load() == 0 })
+}
+
 const (
 	slowSearch = "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{\"question\":"
 	slowUpload = "POST /v1/passages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: 1000000\r\n\r\n{\"id\":\"slow\",\"te"
@@ -34,7 +49,7 @@ const (
 // as may store at once, take nothing from the others.
 func TestSlowBodies(t *testing.T) {
 	timeouts := testTimeouts()
-	timeouts.ReadTimeout = 20 * time.Second
+	timeouts.ReadTimeout = 5 * time.Minute // all of them are open at once on a busy machine, too
 	s := startWriting(t, writingOptions{Options: Options{Concurrency: 2, Write: WriteLimits{Uploads: 2}}, timeouts: []ServeOptions{timeouts}})
 	for range 300 {
 		s.drip(slowSearch)
@@ -42,9 +57,7 @@ func TestSlowBodies(t *testing.T) {
 	for range 4 {
 		s.drip(slowUpload)
 	}
-	for s.api.running.Load() < 304 {
-		time.Sleep(time.Millisecond)
-	}
+	s.until("304 requests are under way", func() bool { return s.api.running.Load() >= 304 })
 	for i := range 20 {
 		if r := s.post("/v1/search", `{"question":"beginning"}`); r.StatusCode != http.StatusOK {
 			t.Fatalf("search %d: %d %s", i, r.StatusCode, r.body)
@@ -99,9 +112,7 @@ func TestUploadsUnderWay(t *testing.T) {
 	for _, c := range open {
 		_ = c.Close()
 	}
-	for s.api.running.Load() > 0 {
-		time.Sleep(time.Millisecond)
-	}
+	s.untilIdle()
 	if r, _, _ := s.upload("/v1/passages", `{"id":"b","text":"x"}`); r.StatusCode != http.StatusOK {
 		t.Errorf("after the others: %d", r.StatusCode)
 	}
