@@ -7,28 +7,14 @@ ids); and passages.jsonl: TOTAL passages (default 6,000), all that answer these,
 others of the eight domains, by a hash.
 """
 
-import gzip
-import hashlib
-import json
 import pathlib
 import sys
 
+from draw import by_hash, read, write
+
 DOMAINS = "wiki amazon fairytale medquad policy nq covid pubmedqa".split()
 
-
-def read(path):
-    with gzip.open(path, "rt") as lines:
-        return [json.loads(line) for line in lines]
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-def hash_of(record):
-    return hashlib.sha256(("reduced\n" + record["id"]).encode()).hexdigest()
-
-
+hash_of = by_hash("reduced")
 data, out = map(pathlib.Path, sys.argv[1:3])
 total = int(sys.argv[3]) if len(sys.argv) > 3 else 6000
 out.mkdir(parents=True, exist_ok=True)

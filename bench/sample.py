@@ -1,6 +1,6 @@
 """A sample of a collection for machines that cannot encode all of it, with the questions that it answers.
 
-    python3 bench/many/sample.py DATA/scifact OUT [PASSAGES]
+    python3 bench/sample.py DATA/scifact OUT [PASSAGES]
 
 OUT gets passages.jsonl: so many passages (default 700), by a hash of their ids, half of
 them answers of development and training questions where there are others; and
@@ -8,25 +8,10 @@ questions.jsonl: these questions if an answer is among the passages, with these 
 alone. A passage that is graded 0 is no answer.
 """
 
-import gzip
-import hashlib
-import json
 import pathlib
 import sys
 
-
-def read(path):
-    with gzip.open(path, "rt") as lines:
-        return [json.loads(line) for line in lines]
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-def hash_of(record):
-    return hashlib.sha256(("sample\n" + record["id"]).encode()).hexdigest()
-
+from draw import by_hash, read, write
 
 data, out = map(pathlib.Path, sys.argv[1:3])
 count = int(sys.argv[3]) if len(sys.argv) > 3 else 700
@@ -37,7 +22,7 @@ for split in ("dev", "train"):
         q["positive_ids"] = [id for id in q["positive_ids"] if q.get("grades", {}).get(id, 1) > 0]
         asked.append(q)
 right = {id for q in asked for id in q["positive_ids"]}
-passages = sorted(read(data / "passages.jsonl.gz"), key=hash_of)
+passages = sorted(read(data / "passages.jsonl.gz"), key=by_hash("sample"))
 answers, others = ([p for p in passages if (p["id"] in right) == wanted] for wanted in (True, False))
 chosen = (answers[: count // 2] + others[: count - count // 2] + answers[count // 2 :])[:count]
 there = {p["id"] for p in chosen}
