@@ -29,11 +29,12 @@ type AnswerOptions struct {
 }
 
 // AnswerWays are the ways to an answer that are measured, in their order: the best words
-// of auto's passages, ranked by auto and the reader; the same with the scores of equal
-// words added; the best words by the reader alone (Karpukhin et al. 2020, DPR, section
-// 6.1), of auto's passages and of BM25's. The last two know the answer, so that no reader
-// can do better: the best words of a passage that answers, and those of any of auto's
-// passages whose best words are right.
+// of auto's passages, ranked by auto and the reader, or by the reader alone where it has no
+// part in the order (search.Read.Ranking); the same with the scores of equal words added;
+// the best words by the reader alone (Karpukhin et al. 2020, DPR, section 6.1), of auto's
+// passages and of BM25's. The last two know the answer, so that no reader can do better:
+// the best words of a passage that answers, and those of any of auto's passages whose best
+// words are right.
 func AnswerWays() []string {
 	return []string{"auto", "auto, sum", "auto, reader alone", "bm25, reader alone", "gold passage", "any of auto's"}
 }
@@ -43,8 +44,9 @@ type AnswerReport struct {
 	Reader   string      `json:"reader"`
 	Passages int         `json:"passages"`
 	Rows     []AnswerRow `json:"rows"`
-	// Top1 is, in percent of the questions, how often the first passage answers: auto's
-	// own, and of auto's passages the one that the reader selects alone, or with auto.
+	// Top1 is, in percent of the questions whose passages are known, how often the first
+	// passage answers: auto's own ("auto"), and of auto's passages the one that the reader selects alone ("select"),
+	// or with auto ("both"; absent where the reader has no part in the order).
 	Top1 map[string]float64 `json:"top_1"`
 	// ReadMS is how long a passage was read, in milliseconds, on average.
 	ReadMS float64 `json:"read_ms"`
@@ -172,16 +174,15 @@ func (m *answering) ask(ctx context.Context, q *questions.Question) ([]string, e
 		return found.Text
 	}
 	alone, both := read.Of(auto), read.Of(auto)
-	selected := alone.Weigh(make([]float64, len(auto)), 0)
-	ranked := selected
+	orders := map[string][]int{"select": alone.Weigh(make([]float64, len(auto)), 0)}
 	if read.Ranking > 0 {
 		scores := make([]float64, len(auto))
 		for i, r := range responses[0].Results {
 			scores[i] = r.Score
 		}
-		ranked = both.Weigh(scores, read.Ranking)
+		orders["both"] = both.Weigh(scores, read.Ranking)
 	}
-	m.tops(auto, relevant, selected, ranked)
+	m.tops(auto, relevant, orders)
 	if len(q.Answers) == 0 {
 		return nil, nil
 	}
@@ -197,19 +198,20 @@ func (m *answering) ask(ctx context.Context, q *questions.Question) ([]string, e
 	return said, nil
 }
 
-// tops counts whether the first passage answers, by the ranking, by the reader, and by
-// both, in whose orders auto's passages are given.
-func (m *answering) tops(auto []string, relevant questions.Judgements, selected, both []int) {
+// tops counts whether the first passage answers, by the ranking and by other orders of its
+// passages, by name.
+func (m *answering) tops(auto []string, relevant questions.Judgements, orders map[string][]int) {
 	if len(auto) == 0 || relevant.Relevant() == 0 {
 		return
 	}
 	m.judged++
-	for name, at := range map[string]int{"auto": 0, "select": selected[0], "both": both[0]} {
-		if relevant[auto[at]] > 0 {
-			m.report.Top1[name]++
-		} else {
-			m.report.Top1[name] += 0
+	orders["auto"] = []int{0}
+	for name, order := range orders {
+		right := 0.0
+		if relevant[auto[order[0]]] > 0 {
+			right = 1
 		}
+		m.report.Top1[name] += right
 	}
 }
 
@@ -234,7 +236,14 @@ func (r *AnswerReport) WriteText(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nfirst passage answers: auto %.1f %%, by the reader's selection %.1f %%, by both %.1f %%; a passage was read in %.1f ms\n",
-		r.Top1["auto"], r.Top1["select"], r.Top1["both"], r.ReadMS)
+	first := "which passages answer is not known"
+	if len(r.Top1) > 0 {
+		both := "this reader has no part in the order"
+		if share, ok := r.Top1["both"]; ok {
+			both = fmt.Sprintf("by both %.1f %%", share)
+		}
+		first = fmt.Sprintf("first passage answers: auto %.1f %%, by the reader's selection %.1f %%, %s", r.Top1["auto"], r.Top1["select"], both)
+	}
+	_, err := fmt.Fprintf(w, "\n%s; a passage was read in %.1f ms\n", first, r.ReadMS)
 	return err
 }

@@ -20,6 +20,7 @@ import (
 type marked struct {
 	auto, bm25 map[string]string // by question: ids
 	passages   map[string]markedPassage
+	ranking    float64
 	read       [][]string
 	fail       error
 }
@@ -66,7 +67,7 @@ func (m *marked) Readings(_ context.Context, reader, _ string, ids []string) (re
 		read.Passages = append(read.Passages, corpus.Passage{ID: id, Text: p.text})
 		read.Readings = append(read.Readings, search.Reading{Select: math.Log(p.selection), Spans: []search.Span{{Start: 0, End: len(p.text), Score: math.Log(p.words)}}})
 	}
-	read.Ranking = math.Log(1.5)
+	read.Ranking = m.ranking
 	return read, nil
 }
 
@@ -87,8 +88,9 @@ func (m *marked) Ordinal(id string) (rank.Ordinal, bool, error) { return 0, id !
 // finds nothing. Nothing answers q3. Auto finds nothing for q4, and what answers q5.
 func TestAnswersOfAReaderByHand(t *testing.T) {
 	engine := &marked{
-		auto: map[string]string{"q1": "d c b a e", "q2": "h m i", "q3": "h", "q5": "l"},
-		bm25: map[string]string{"q1": "f", "q4": "k"},
+		ranking: math.Log(1.5),
+		auto:    map[string]string{"q1": "d c b a e", "q2": "h m i", "q3": "h", "q5": "l"},
+		bm25:    map[string]string{"q1": "f", "q4": "k"},
 		passages: map[string]markedPassage{
 			"a": {5, .2, "blue dog"}, "b": {1, .9, "red cat"}, "c": {4, .4, "cat"}, "d": {2, .5, "The cat"}, "e": {3, .8, "red cat sat"},
 			"f": {1, .6, "red dog"}, "h": {1, .5, "ten"}, "i": {2, .4, "10 years"}, "k": {1, .5, "Moon!"}, "l": {1, .5, "the moon"}, "m": {1, .1, "eleven"},
@@ -152,6 +154,24 @@ func TestAnswersOfAReaderByHand(t *testing.T) {
 		if !strings.Contains(text.String(), line) {
 			t.Errorf("%q is not in\n%s", line, text.String())
 		}
+	}
+
+	// A reader without a part in the order: the words are those by the reader alone, and nothing is said of both.
+	engine.ranking = 0
+	if r, err = Answers(t.Context(), engine, engine, domains, o); err != nil {
+		t.Fatal(err)
+	}
+	if _, told := r.Top1["both"]; told || len(r.Top1) != 2 {
+		t.Errorf("first passages of a reader without a part in the order: %v", r.Top1)
+	}
+	for name, share := range map[string]float64{"auto": 2. / 3, "select": 1. / 3} {
+		near(t, "no part, the first passage by "+name, r.Top1[name], 100*share)
+	}
+	near(t, "no part, exact match of auto in x", r.Rows[0].EM, 0)
+	near(t, "no part, F1 of auto in x", r.Rows[0].F1, 100*(4./5+2./3)/2)
+	text.Reset()
+	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "no part in the order") || strings.Contains(text.String(), "by both") {
+		t.Errorf("%v\n%s", err, text.String())
 	}
 
 	engine.fail = errors.New("the engine fell over")
