@@ -102,6 +102,12 @@ func TestGeneratedAnswers(t *testing.T) {
 		}
 	}
 	compare(response)
+	var batch struct{ Answers []search.Response }
+	p.get(http.MethodPost, "/v1/search/batch", `{"searches":[{"question":"bread"},`+body+`]}`, http.StatusOK, &batch)
+	if len(batch.Answers) != 2 || batch.Answers[0].Generated != nil {
+		t.Fatalf("%+v", batch)
+	}
+	compare(batch.Answers[1])
 
 	names, datas := p.events(t, body)
 	if len(names) < 3 || names[0] != "passages" || names[len(names)-1] != "response" {
