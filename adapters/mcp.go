@@ -57,6 +57,8 @@ type findResult struct {
 type findAnswer struct {
 	Text    string   `json:"text"`
 	Passage string   `json:"passage" jsonschema:"the id of the passage that has the words"`
+	Start   int      `json:"start" jsonschema:"where they begin in its text, in bytes of UTF-8"`
+	End     int      `json:"end" jsonschema:"where they end"`
 	Chance  *float64 `json:"chance,omitempty" jsonschema:"that these are the right words"`
 }
 
@@ -81,7 +83,7 @@ func (t *tools) search(ctx context.Context, _ *mcp.CallToolRequest, in findInput
 		out.Results = append(out.Results, findResult{ID: x.ID, Title: title, URL: t.address(x.ID, x.Metadata), Text: text})
 	}
 	for _, a := range response.Answers {
-		out.Answers = append(out.Answers, findAnswer{Text: a.Text, Passage: a.Passage, Chance: a.Chance})
+		out.Answers = append(out.Answers, findAnswer{Text: a.Text, Passage: a.Passage, Start: a.Start, End: a.End, Chance: a.Chance})
 	}
 	out.Note = doubt(response)
 	return nil, out, nil

@@ -58,6 +58,7 @@ func call(t *testing.T, session *mcp.ClientSession, tool string, in any, into an
 
 type found struct {
 	Results []struct{ ID, Title, URL, Text string }
+	Answers []search.Extract
 	Note    string
 }
 
@@ -106,6 +107,17 @@ func TestTools(t *testing.T) {
 		if fetched.ID != passage.ID || fetched.Title != passage.Title || fetched.Text != passage.Text || fetched.Metadata == nil {
 			t.Errorf("%+v, want %+v", fetched, passage)
 		}
+		for _, a := range got.Answers {
+			if a.Passage == x.ID && fetched.Text[a.Start:a.End] != a.Text {
+				t.Errorf("%+v is not in %s", a, fetched.Text)
+			}
+		}
+	}
+	same := func(a, b search.Extract) bool {
+		return a.Text == b.Text && a.Passage == b.Passage && a.Start == b.Start && a.End == b.End && reflect.DeepEqual(a.Chance, b.Chance)
+	}
+	if len(got.Answers) == 0 || !slices.EqualFunc(got.Answers, want.Answers, same) {
+		t.Errorf("the answers are %+v, want %+v", got.Answers, want.Answers)
 	}
 	var explained struct {
 		Confidence *float64
