@@ -64,7 +64,7 @@ type found struct {
 
 // TestTools: what the tools say is what the API says, through the SDK's client.
 func TestTools(t *testing.T) {
-	s := serve(t, realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "policy"), Change: marker(t)})
+	s := serve(t, realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "policy"), Change: realclients.Marker(t)})
 	session := connect(t, s)
 	listed, err := session.ListTools(t.Context(), nil)
 	if err != nil {

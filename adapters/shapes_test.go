@@ -6,14 +6,11 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"conclave/configs"
 	"conclave/internal/realclients"
-	"conclave/models/tiny"
 	"conclave/search"
 )
 
@@ -135,20 +132,10 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// marker adds a reader.
-func marker(t *testing.T) func(*configs.Config) {
-	return func(c *configs.Config) {
-		if _, err := tiny.Write(filepath.Join(c.Bundles, "marker"), tiny.Expert{Name: "marker", Seed: 3, Reader: true}); err != nil {
-			t.Fatal(err)
-		}
-		c.Readers = []string{"marker"}
-	}
-}
-
 // TestDifyAnswers: a record that answers has the words that the search marks, and their
 // place; its passage's own metadata stays.
 func TestDifyAnswers(t *testing.T) {
-	s := serve(t, realclients.ServerOptions{Change: marker(t)})
+	s := serve(t, realclients.ServerOptions{Change: realclients.Marker(t)})
 	const question = "who hid the lamp?"
 	var want search.Response
 	s.ask(http.MethodPost, "/v1/search", object{"question": question, "k": 20, "answer": true}, &want)

@@ -17,7 +17,7 @@ import (
 )
 
 func TestSearch(t *testing.T) {
-	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{Change: realclients.Marker(t)})}
 	answer, err := c.Search(t.Context(), client.SearchRequest{Question: "who hid the lamp", K: 2, Fields: []string{"title", "text", "tags", "metadata", "contributions"}})
 	if err != nil || len(answer.Results) != 2 || answer.Fusion != "gate" {
 		t.Fatalf("%+v, %v", answer, err)
@@ -36,6 +36,19 @@ func TestSearch(t *testing.T) {
 	batch, err := c.SearchBatch(t.Context(), []client.SearchRequest{{Question: "a fox", K: 1}, {Question: "a fox", Fusion: client.Fusion("guess")}, {Question: "rice", K: 1}})
 	if err != nil || len(batch) != 3 || batch[0].Err != nil || batch[0].Results[0].ID != "foxes" || client.Code(batch[1].Err) != "unknown_method" || batch[2].Results[0].ID != "rice" {
 		t.Errorf("%+v, %v", batch, err)
+	}
+	marked := client.SearchRequest{Question: "who hid the lamp", K: 2, Answer: client.AnswerOptions{Wanted: true, Reader: "marker"}}
+	if batch, err = c.SearchBatch(t.Context(), []client.SearchRequest{{Question: "a fox"}, marked}); err != nil || len(batch) != 2 || len(batch[0].Answers) > 0 || len(batch[1].Answers) == 0 {
+		t.Fatalf("%+v, %v", batch, err)
+	}
+	if answer, err = c.Search(t.Context(), marked); err != nil || len(answer.Answers) != len(batch[1].Answers) {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	for _, a := range answer.Answers {
+		at := slices.IndexFunc(answer.Results, func(r client.Result) bool { return r.ID == a.Passage })
+		if at < 0 || answer.Results[at].Text[a.Start:a.End] != a.Text {
+			t.Errorf("%+v is not in %+v", a, answer.Results)
+		}
 	}
 	experts, err := c.Experts(t.Context())
 	if err != nil || len(experts) != 2 || experts[0].Name != "base" || experts[0].Dimension != 32 {

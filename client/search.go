@@ -20,7 +20,9 @@ type (
 	SearchResponse = search.Response
 	Methods        = search.Methods
 	Filter         = search.Filter
+	AnswerOptions  = search.AnswerOptions
 	Result         = search.Result
+	Extract        = search.Extract
 	Expert         = search.ExpertInfo
 )
 

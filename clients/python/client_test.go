@@ -34,7 +34,7 @@ func TestClient(t *testing.T) {
 	}
 	environment := []string{"PYTHONPATH=" + installed}
 	t.Run("calls", func(t *testing.T) {
-		url := realclients.Server(t, realclients.ServerOptions{})
+		url := realclients.Server(t, realclients.ServerOptions{Change: realclients.Marker(t)})
 		flaky, _ := realclients.Flaky(t, url)
 		run(environment, "test_client.py", "calls", url, flaky)
 	})

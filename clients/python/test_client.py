@@ -39,6 +39,9 @@ def searches(c: Client) -> None:
     result = {"rank": 1, "id": "x", "score": 1, "highlight": part}
     read_in = read(Answer, {"generated": written | {"support": [{"passage": "x", "share": 1.0}]}, "results": [result]})
     assert read_in.generated.support[0].share == 1 and read_in.results[0].highlight.end == 1
+    marked = c.search("who hid the lamp", k=2, answer={"reader": "marker"})
+    texts = {r.id: r.text.encode() for r in marked.results}
+    assert marked.answers and all(texts[a.passage][a.start : a.end].decode() == a.text for a in marked.answers)
     batch = c.search_batch(["a fox", {"question": "rice", "k": 0}, {"question": "rice", "k": 1}])
     assert [getattr(a, "code", "") for a in batch] == ["", "out_of_range", ""]
     problem = batch[1]

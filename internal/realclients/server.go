@@ -87,6 +87,16 @@ func Server(tb testing.TB, o ServerOptions) (url string) {
 	return "http://" + s.Addr().String()
 }
 
+// Marker changes a configuration: it adds a tiny reader, called marker.
+func Marker(tb testing.TB) func(*configs.Config) {
+	return func(c *configs.Config) {
+		if _, err := tiny.Write(filepath.Join(c.Bundles, "marker"), tiny.Expert{Name: "marker", Seed: 3, Reader: true}); err != nil {
+			tb.Fatal(err)
+		}
+		c.Readers = []string{"marker"}
+	}
+}
+
 // configuration is that of a collection with a base encoder and late interaction.
 func configuration(tb testing.TB, o ServerOptions) configs.Config {
 	tb.Helper()
