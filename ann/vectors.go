@@ -88,6 +88,15 @@ func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 	}
 }
 
+// Products writes to out the inner products of a query with vectors of its length that lie
+// elsewhere: the same bits that an Index of these vectors scores.
+func Products(query []float32, vectors [][]float32, out []float32) {
+	kernels := kernel.Best()
+	for i, v := range vectors {
+		out[i] = kernels.Dot(query, v)
+	}
+}
+
 // scoresOfSome is Scores where some of the ordinals do not exist, or nothing
 // can be scored.
 func (v *Vectors) scoresOfSome(query []float32, ordinals []rank.Ordinal, out []float32, usable bool) {

@@ -235,7 +235,9 @@ func (v vectors) find(query []float32) asked {
 
 // Scores implements search.VectorIndex. For a vector that was searched with, the cluster
 // computes them. For others, such as those of an ensemble's members, the vectors of the
-// passages are fetched once.
+// passages are fetched once, and scored to the last bit as those of a folder are: MUF divides
+// the members' scores by a temperature of 1e-4, which made a difference of 1e-7 one of 8e-5 in a
+// contribution.
 func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	if len(query) != v.expert.Dimension {
 		return fmt.Errorf("the question has %d numbers, and expert %s has %d", len(query), v.expert.Name, v.expert.Dimension)
@@ -255,11 +257,7 @@ func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Or
 	for i, o := range passages {
 		out[i] = notANumber
 		if vector := v.vectorAt(v.expert, o); vector != nil {
-			sum := float32(0)
-			for n, x := range query {
-				sum += x * vector[n]
-			}
-			out[i] = sum
+			ann.Products(query, [][]float32{vector}, out[i:i+1])
 		}
 	}
 	return nil
