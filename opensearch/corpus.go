@@ -126,12 +126,16 @@ func (v *view) Index(expert string) (search.IndexInfo, bool) {
 		return search.IndexInfo{}, false
 	}
 	n := int(v.corpus.counts.Load().Passages)
-	kind := "opensearch"
-	if x.Late {
-		kind = search.KindLate
+	info := search.IndexInfo{Kind: "opensearch", Passages: n, Rows: n, Owner: x.Owner, MostExact: mostExact}
+	if x.Late { // which searches nothing
+		info.Kind, info.MostExact = search.KindLate, 0
 	}
-	return search.IndexInfo{Kind: kind, Passages: n, Rows: n, Owner: x.Owner}, true
+	return info, true
 }
+
+// mostExact is how many passages an exact search compares with at most: a script of the
+// cluster looks at each of them.
+const mostExact = 200_000
 
 // Among implements search.View. The passages are counted while the sources are asked.
 func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {

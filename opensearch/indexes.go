@@ -155,9 +155,6 @@ type vectors struct {
 	expert Expert
 }
 
-// mostExact is how many passages an exact search compares with at most.
-const mostExact = 200_000
-
 // Search implements search.VectorIndex.
 func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
 	if len(query) != v.expert.Dimension {
@@ -165,9 +162,6 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 	}
 	var find object
 	if exact {
-		if n := v.corpus.counts.Load().Passages; n > mostExact {
-			return nil, fmt.Errorf("the store has %d passages, and an exact search compares with %d at most", n, mostExact)
-		}
 		among := object{"match_all": object{}}
 		if len(v.filter) > 0 {
 			among = object{"bool": object{"filter": v.filter}}

@@ -130,6 +130,8 @@ type IndexInfo struct {
 	Rows     int                // of the index, of deleted passages too
 	Parts    bool               // vectors are of parts of passages
 	Owner    string             // the expert whose vectors these are; "": its own
+	// MostExact is how many passages an exact search compares with at most; 0: any number.
+	MostExact int
 	Recall   map[string]float64 // "recall@10", "recall@100" against exact search, as measured at build
 	Warnings []string           // for the operator
 }

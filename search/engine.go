@@ -115,6 +115,11 @@ func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead
 func (l *lineUp) pass(ctx context.Context, q inquiry, started time.Time, then func(ctx context.Context, found *pass) error) error {
 	view := l.pin()
 	defer view.letGo()
+	if q.exact {
+		if err := l.allowExact(q.wanted, view); err != nil {
+			return err
+		}
+	}
 	ctx, asking, left, cancel := within(ctx, q.timeout, started, q.reads, q.writes)
 	defer cancel()
 	q.timeout = left
@@ -124,6 +129,18 @@ func (l *lineUp) pass(ctx context.Context, q inquiry, started time.Time, then fu
 		return err
 	}
 	return then(ctx, found)
+}
+
+// allowExact refuses an exact search among more passages than an index compares with.
+func (l *lineUp) allowExact(wanted []int, view View) error {
+	for _, at := range wanted {
+		if x, ok := view.Index(l.sources[at].name()); ok && x.MostExact > 0 && x.Passages > x.MostExact {
+			var wrong problems
+			wrong.add("out_of_range", "/exact", "exact compares the question with all %d passages: at most %d are possible here", x.Passages, x.MostExact)
+			return wrong.err()
+		}
+	}
+	return nil
 }
 
 // conclude does the steps after the sources have answered.

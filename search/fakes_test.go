@@ -36,6 +36,7 @@ type shelf struct {
 	deleted  int           // that are among passages all the same
 	among    func(ctx context.Context) error
 	released func()
+	most     int // passages that an exact search compares with
 }
 
 func (s *shelf) Generation() uint64                      { return s.number }
@@ -45,7 +46,7 @@ func (s *shelf) Words() WordIndex                        { return s.words }
 func (s *shelf) Phrases() WordIndex                      { return s.phrases }
 func (s *shelf) Index(name string) (IndexInfo, bool) {
 	_, ok := s.vectors[name]
-	return IndexInfo{Kind: "flat", Passages: s.Len(), Recall: map[string]float64{"recall@10": 1}}, ok
+	return IndexInfo{Kind: "flat", Passages: s.Len(), Recall: map[string]float64{"recall@10": 1}, MostExact: s.most}, ok
 }
 func (s *shelf) Release()      { s.released() }
 func (s *shelf) Len() int      { return len(s.passages) - s.deleted }

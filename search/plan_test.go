@@ -78,6 +78,21 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestExactAmongMany: an exact search is refused where an index compares with fewer passages
+// than there are, and only where an expert is searched.
+func TestExactAmongMany(t *testing.T) {
+	s := newStage("a", 60)
+	s.library.shelf.most = 60
+	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf"), Exact: true})
+	s.library.shelf.most = 59
+	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf")})
+	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf"), Exact: true, Experts: &[]string{}})
+	refused := s.refused(t, Request{Question: question, Fusion: methodsOf("rrf"), Exact: true})
+	if refused.Kind != Invalid || refused.Code != "out_of_range" || refused.Fields[0].Pointer != "/exact" || !strings.Contains(refused.Detail, "all 60 passages: at most 59") {
+		t.Errorf("%+v", refused)
+	}
+}
+
 // TestRefusedCompletely: every field that is wrong is named, and a flood of
 // them is cut.
 func TestRefusedCompletely(t *testing.T) {
