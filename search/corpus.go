@@ -127,13 +127,13 @@ type Indexes interface {
 type IndexInfo struct {
 	Kind     string // "hnsw", "flat", "coder", "late"
 	Passages int
-	Rows     int                // of the index, of deleted passages too
-	Parts    bool               // vectors are of parts of passages
-	Owner    string             // the expert whose vectors these are; "": its own
+	Rows     int    // of the index, of deleted passages too
+	Parts    bool   // vectors are of parts of passages
+	Owner    string // the expert whose vectors these are; "": its own
 	// MostExact is how many passages an exact search compares with at most; 0: any number.
 	MostExact int
-	Recall   map[string]float64 // "recall@10", "recall@100" against exact search, as measured at build
-	Warnings []string           // for the operator
+	Recall    map[string]float64 // "recall@10", "recall@100" against exact search, as measured at build
+	Warnings  []string           // for the operator
 }
 
 // View is one generation of a collection. Its ordinals mean the same passages
