@@ -114,6 +114,16 @@ func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o 
 	if err != nil {
 		return nil, err
 	}
+	if !o.Exact {
+		o.About.Experts = slices.Clone(o.About.Experts)
+		note, err := measureRecall(ctx, engine, o.About.Experts, domains, o.Timeout)
+		if err != nil {
+			return nil, err
+		}
+		if note != "" {
+			o.Notes = append(o.Notes, note)
+		}
+	}
 	return o.report(domains, parts, times), nil
 }
 
