@@ -22,7 +22,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "ann" / "bench"))
+sys.path.insert(0, str(ROOT / "bench" / "vectors"))
 from ann_peer import at_recall, median  # noqa: E402 (found by the line above)
 
 EF = "100,150,200,300"
