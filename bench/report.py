@@ -19,7 +19,7 @@ from vectors_report import command, exact, filters, growth, one_set, ways
 
 def words(records):
     """The table of word indexes beside Lucene."""
-    out = ["| passages | questions/s | Lucene | ratio (lowest to highest turn) | indexing, passages/s | Lucene | ratio | bytes a passage | Lucene | p99 µs | Lucene |"]
+    out = ["| passages | questions/s: conclave | Lucene | ratio (lowest to highest turn) | passages indexed/s: conclave | Lucene | ratio | bytes a passage: conclave | Lucene | p99 of a question, µs: conclave | Lucene |"]
     out += ["| --- |" + " ---: |" * 10]
     for _, record in records:
         r = record["result"]
@@ -31,7 +31,7 @@ def words(records):
     worst = max(record["result"]["worst_score_difference"] for _, record in records)
     swapped = sum(record["result"]["places_with_another_passage"] for _, record in records)
     places = sum(record["result"]["places"] for _, record in records)
-    out += ["", f"Scores differ from Lucene's by at most {worst:.1e} (relative); {swapped} of {places} places hold another passage."]
+    out += ["", f"Scores differ from Lucene's by at most {worst:.1e} (relative), and {swapped} of {places} places hold another passage."]
     return out + [""] + [command(record) for _, record in records] + [""]
 
 
@@ -40,16 +40,16 @@ def encoder(encoders, graphs):
     out = ["## Encoder", ""]
     for record in encoders:
         results = record["result"]
-        out += [f"{results[0]['callers']} concurrent callers with one question each, tokenising, queueing and handing the vector back",
-                "included, beside bare `session.run` of the same graph in Python's onnxruntime, given ready token ids", f"in batches of 32; {results[0]['questions']} questions, {results[0]['rounds']} turns.", ""]
-        out += ["| model | questions/s | the peer's batches | ratio | sorted by length beforehand | ratio | a lone question, ms | the peer's | over it |", "| --- |" + " ---: |" * 8]
+        out += [f"{results[0]['callers']} concurrent callers ask conclave one question each; tokenising, queueing and handing the vector back",
+                "are included. The peer is a bare `session.run` of the same graph in Python's onnxruntime, which is given", f"ready token ids in batches of 32. {results[0]['questions']} questions, {results[0]['rounds']} turns.", ""]
+        out += ["| model | questions/s: conclave | peer | ratio | peer, questions sorted by length before | ratio | one question alone, ms: conclave | peer | difference |", "| --- |" + " ---: |" * 8]
         for r in results:
             out.append(f"| {r['model']}, {r['precision']} | {r['qps']:.0f} | {r['peer_qps']:.0f} | **{r['ratio']:.2f}** | {r['peer_sorted_qps']:.0f} | **{r['sorted_ratio']:.2f}**"
                        f" | {r['alone_ms']:.2f} | {r['peer_alone_ms']:.2f} | {r['alone_ms'] - r['peer_alone_ms']:+.2f} |")
         out += ["", command(record), ""]
     for record in graphs:
-        out += ["One run of the graph that conclave writes, beside the fastest of PyTorch's exports of the same model,", "in the same ONNX Runtime; milliseconds are medians.", ""]
-        out += ["| precision | threads | texts | tokens | ms | the fastest export's | ratio | ratio of the least | that export |", "| --- |" + " ---: |" * 7 + " --- |"]
+        out += ["The next table times one run of the graph that conclave writes, beside the fastest of PyTorch's exports of", "the same model, in the same ONNX Runtime. Times are medians of runs; the last ratio is that of the fastest runs.", ""]
+        out += ["| precision | threads | texts | tokens of a text | conclave, ms | fastest export, ms | ratio | ratio of the fastest runs | which export |", "| --- |" + " ---: |" * 7 + " --- |"]
         for r in record["result"]:
             out.append(f"| {r['precision']} | {r['threads']} | {r['batch']} | {r['tokens']} | {r['ours_ms']:.2f} | {r['peer_ms']:.2f} | **{r['ratio']:.2f}** | {r['ratio_of_minima']:.2f} | {r['peer']} |")
         out += ["", command(record), ""]
@@ -70,20 +70,20 @@ def main():
         return sorted(((p, r) for p, r in found.items() if p.stem.startswith(prefix)), key=lambda pair: order(pair[1]))
 
     ann, lucene = named("ann-"), named("words-")
-    out = ["# Benchmarks", "", "Written by `make bench`; everything beside its peer, in turns, in the same run. Behind each", "command stand the day and the commit that it measured.", ""]
-    out += [f"Machine: {machine}. Machines are noisy: read the ratios, not", "the figures. Rates are medians of rounds. What was measured on another machine says so behind its", "command.", ""]
+    out = ["# Benchmarks", "", "This page compares the speed of conclave with that of other programs, its *peers*. `make bench` measures", "all of it and writes the page. conclave and its peer take turns in the same run. After each command stand", "the day and the commit that it measured.", ""]
+    out += [f"Machine: {machine}. Where another machine measured, its name", "follows the command. Rates are medians of rounds. Machines are noisy, so read the ratios rather than the", "figures. A ratio above 1 says that conclave is faster.", ""]
     if ann:
-        out += ["## Vectors", "", "One thread, one query at a time, top 100; the graphs built with two threads (M 16 and",
-                "efConstruction 200 for hnswlib, 32 links and 200 for faiss, conclave's defaults). Resident bytes",
-                "a vector are counted from the arrays that a search reads for conclave (codes, links, scales), and",
-                "are what the build added to the process's resident memory for the peers, which do not say. On disk is",
-                "what each writes, conclave's vectors included. The peak is of the whole process until the index",
-                "was built, the vectors that it was given among it.", ""]
+        out += ["## Vectors", "", "One thread asks one query at a time, top 100. The graphs are built with two threads (hnswlib with M 16 and",
+                "efConstruction 200, faiss with 32 links and 200, conclave with its defaults). Of the memory,", "",
+                "- *resident* is, for conclave, the arrays that a search reads (codes, links, scales); for the peers, which",
+                "  do not say, it is what the build added to the process's resident memory;",
+                "- *on disk* is what each writes, conclave's vectors included;",
+                "- *peak resident* is that of the whole process until the index was built, with the vectors that it was given.", ""]
         for path, record in ann:
             out += one_set(path, record, pictures)
         sizes = [(p, r) for p, r in ann if r["generated"]]
         if len(sizes) > 1:
-            out += ["### As it grows", "", "Generated clustered vectors, as above.", ""] + growth(sizes)
+            out += ["### As it grows", "", "The generated sets above, by size. The vectors are clustered.", ""] + growth(sizes)
     if named("exact-"):
         out += exact(named("exact-"))
     for _, record in named("filters"):
@@ -91,7 +91,7 @@ def main():
     for _, record in named("ways"):
         out += ways(record)
     if lucene:
-        out += ["## Words", "", "BM25 beside Lucene 9.12: the same analysis and parameters, one merged segment, one thread,", "warm, top 100. A rate is by the time that the thread ran. Words alone: phrases, which Lucene", "would index as shingles, cost what collections.md says.", ""] + words(lucene)
+        out += ["## Words", "", "BM25 beside Lucene 9.12: the same analysis and parameters, one merged segment, one thread, warm, top 100.", "A rate is by the time that the thread ran. Only words are indexed; [Collections](collections.md#phrases)", "has the cost of phrases, which Lucene would index as shingles.", ""] + words(lucene)
     encoders, graphs = ([r for _, r in named(name)] for name in ("encoder", "graphs"))
     if encoders or graphs:
         out += encoder(encoders, graphs)

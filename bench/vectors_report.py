@@ -27,7 +27,7 @@ def one_set(path, record, pictures):
     (pictures / f"{name}.svg").write_text(curves(figures, record["title"]))
     out = [f"### {record['title']}", "", command(record), ""]
     out += [f"![Recall against speed](benchmarks/{name}.svg)", ""]
-    out += ["| index | built in s | bytes a vector, resident | on disk | peak resident MB |", "| --- | ---: | ---: | ---: | ---: |"]
+    out += ["| index | built in s | bytes a vector, resident | bytes a vector, on disk | peak resident, MB |", "| --- | ---: | ---: | ---: | ---: |"]
     for f in figures.values():
         out.append(f"| {f['name']} | {f['build_s']:.1f} | {f['bytes_per_vector']:.0f} | {cell(f, 'disk_bytes_per_vector', '.0f')} | {cell(f, 'peak_resident_bytes', '.0f', 1e-6)} |")
     mine, peers = figures["conclave"], [f for n, f in figures.items() if n != "conclave"]
@@ -43,7 +43,7 @@ def one_set(path, record, pictures):
     if "note" in record:
         out += ["", record["note"]]
     if "faiss" not in figures:
-        out += ["", "faiss is left out here for the time that its build takes, which is longer than hnswlib's for every set", "above; `PEERS=hnswlib,faiss make bench` measures it too."]
+        out += ["", "faiss is left out here, because its build takes longer than hnswlib's for every set above.", "`PEERS=hnswlib,faiss make bench` measures it too."]
     return out + [""]
 
 
@@ -59,7 +59,7 @@ def floors(figures):
     if not out:
         return []
     ef = min(p["ef"] for p in figures["conclave"]["points"])
-    return ["", f"The least efSearch that can give 100 hits, {ef}, already finds more than is asked for, so that these speeds", "are of points with these recalls and not of equal ones:", ""] + out
+    return ["", f"An efSearch below {ef} cannot give 100 hits, and {ef} already finds more than some rows ask for. There the", "speeds are not at equal recall, but at these:", ""] + out
 
 
 def growth(records):
@@ -68,7 +68,7 @@ def growth(records):
     def at(figures):
         return next(s["qps"] for s in figures["at_recall"] if (s["measure"], s["recall"]) == ("recall100", 0.968))
 
-    out = ["| vectors | built in s | hnswlib | queries/s at recall@100 ≥ 0.968 | hnswlib | ratio | bytes a vector, resident | hnswlib |"]
+    out = ["| vectors | built in s: conclave | hnswlib | queries/s at recall@100 ≥ 0.968: conclave | hnswlib | ratio | bytes a vector, resident: conclave | hnswlib |"]
     out += ["| ---: |" + " ---: |" * 7]
     for _, record in records:
         f = record["result"]
@@ -81,8 +81,8 @@ def growth(records):
 
 def exact(records):
     """Exact search beside the memory that it reads."""
-    out = ["## Exact search", "", "Every vector is compared; one thread. Beside it, in turns, additions over the same memory, 64 bits at a", "time (a kernel that reads more at once can be faster); where the vectors fit the processor's last cache,", "it is that which is read. Of each the fastest pass counts. Four queries share a pass when many come at", "once.", ""]
-    out += ["| vectors | MB | GB/s read, one query at a time | GB/s of plain additions | share | queries/s, one at a time | 64 at once | gain |", "| ---: |" + " ---: |" * 7]
+    out = ["## Exact search", "", "A search that compares every vector, in one thread. Its peer is additions over the same memory, 64 bits at a", "time. (A kernel that reads more at once can be faster. Vectors that fit the processor's last cache are read", "from there.) Of each the fastest pass counts. *Share* is the first rate divided by the second. When 64", "queries come at once, four share a pass; *gain* is what that brings.", ""]
+    out += ["| vectors | MB | GB/s read, one query at a time | GB/s read by plain additions | share | queries/s, one at a time | queries/s, 64 at once | gain |", "| ---: |" + " ---: |" * 7]
     for _, record in records:
         r, e = record["result"], record["result"]["exact"]
         out.append(f"| {r['rows']:,} | {r['rows'] * r['dim'] * 4 / 1e6:,.0f} | {e['bytes_per_second'] / 1e9:.1f} | {e['memory_bytes_per_second'] / 1e9:.1f} | **{e['bytes_per_second'] / e['memory_bytes_per_second']:.2f}**"
@@ -105,12 +105,15 @@ def filters(record):
     points = record["result"]
     names = {"random": "any vectors", "near": "the nearest to the query", "far": "the furthest from it", "cluster": "near another vector"}
     none = next(p for p in points if p["tags"] == "none")
-    out = ["## Filters", "", f"{record['title']}, of which a filter allows a share: walking the graph, comparing all that the", "filter allows, and what a search does of its own accord, in queries a second of one thread, top 100.",
-           f"Without a filter: {number(none['qps'])} a second, recall@10 {none['recall10']:.4f}.", ""]
+    out = ["## Filters", "", f"A filter allows a share of {record['title']}. The table has queries a second of one thread, top 100, for", "",
+           "- *graph*: the graph is walked; *gave up* is the share of walks that ended in comparing all;",
+           "- *comparing*: all vectors that the filter allows are compared;",
+           "- *search*: a search chooses between the two; *compared all* is how often it compared, and recall@10 is its own.", "",
+           f"Without a filter a search does {number(none['qps'])} a second, with a recall@10 of {none['recall10']:.4f}.", ""]
     out += ["| allowed share of any vectors | graph | gave up | comparing | search | compared all | recall@10 |", "| ---: |" + " ---: |" * 6]
     for p in (p for p in points if p["tags"] == "random"):
         out.append(f"| {p['selectivity']:g} | {number(p['walk_qps'])} | {100 * p['walk_given_up']:.0f} % | {number(p['scan_qps'])} | {number(p['qps'])} | {100 * p['exact']:.0f} % | {p['recall10']:.4f} |")
-    out += ["", "| which vectors are allowed | the two cross between shares of | searches compare all up to | least recall@10 |", "| --- | ---: | ---: | ---: |"]
+    out += ["", "| which vectors are allowed | graph and comparing are equally fast between shares of | searches compare all up to a share of | lowest recall@10 |", "| --- | ---: | ---: | ---: |"]
     for tags, name in names.items():
         mine = [p for p in points if p["tags"] == tags]
         up_to = max((p["selectivity"] for p in mine if p["exact"] == 1), default=0)
@@ -121,23 +124,25 @@ def filters(record):
 def ways(record):
     """What each way of being fast brings."""
     r = record["result"]
-    out = ["## Ways tried", "", f"What each way that was kept brings, on {record['title']}: the program beside one with a single", f"edit that takes the way out, in turns, at recall@100 {r['recall']} ({number(r['qps'])} queries a second).", ""]
-    out += ["| way | instead of | times as fast | the edit |", "| --- | --- | ---: | --- |"]
+    out = ["## Ways tried", "", "Each row compares the program with a copy in which one edit takes out one way of being fast, in turns, on", f"{record['title']} at recall@100 {r['recall']} ({number(r['qps'])} queries a second).", ""]
+    out += ["| way | instead of | times as fast | edit that takes it out |", "| --- | --- | ---: | --- |"]
     out += [f"| {w['way']} | {w['instead_of']} | **{w['ratio']:.2f}** | {w['edit']} |" for w in r["ways"]]
     b = r["build"]
     out += [f"| built with {b['threads']} threads | one | **{b['ratio']:.2f}** ({b['build_s']:.1f} s, {b['one_thread_build_s']:.1f} s) | `--threads 1`: the graph is the same, bit for bit |"]
-    out += ["", command(record), "", "One-byte codes instead of floats: nanoseconds of one inner product of 384 numbers, floats read one", "after the other, codes in random order, as the graph meets them; of 4,096 rows, whose floats are 6.3 MB", "and whose codes are 1.6: that more of them fits the caches is part of what codes bring.", ""]
-    out += ["| kernels | floats | codes | ratio |", "| --- | ---: | ---: | ---: |"]
+    out += ["", command(record), "", "A graph compares one-byte codes instead of floats. The next table has nanoseconds of one inner product of", "384 numbers. Floats are read one after the other, codes in random order, as a graph meets them. The 4,096", "rows are 6.3 MB of floats and 1.6 MB of codes; that more codes fit the caches is part of what they bring.", ""]
+    out += ["| kernels | floats, ns | codes, ns | ratio |", "| --- | ---: | ---: | ---: |"]
     out += [f"| {k['set']} | {k['floats']:.1f} | {k['codes']:.1f} | **{k['floats'] / k['codes']:.2f}** |" for k in r["kernels"]]
     return out + ["", "    go test ./ann/kernel -run '^$' -bench Dot", ""] + TRIED
 
 
-# Figures that no command gives any more, from the commits that decided.
+# Figures that no command gives any more.
 TRIED = [
-    "When they were made, four nodes at once took 20 % less time, the lists fetched ahead 7 % and the order of",
-    "nodes 5 to 7 % (`git show 124ed01`). Tried and not kept: nodes in breadth-first order, 1 % less time than in",
-    "the order of adding, and Gorder, far costlier than the order kept and no faster (`ann/graph/order.go`); more",
-    "candidates scored by their vectors, of which four beyond those asked for lose nothing already (`git show",
-    "f5d7df4`; 10 and an eighth of k are scored); github.com/coder/hnsw, which finds a quarter of the nearest",
-    "(`conclave bench ann --index coder`).", "",
+    "Some figures are those of the commits that decided, and no command gives them any more. When they were made,",
+    "four nodes at once took 20 % less time, the lists fetched ahead 7 % and the order of nodes 5 to 7 %",
+    "(`git show 124ed01`). Tried and not kept:", "",
+    "- nodes in breadth-first order: 1 % less time than in the order of adding (`ann/graph/order.go`)",
+    "- nodes in Gorder's order: far costlier to make than the order kept, and no faster (`ann/graph/order.go`)",
+    "- more candidates scored by their vectors: 10 and an eighth of k are scored; four beyond those asked for lose",
+    "  nothing already (`git show f5d7df4`)",
+    "- github.com/coder/hnsw: it finds a quarter of the nearest (`conclave bench ann --index coder`)", "",
 ]
