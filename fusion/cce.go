@@ -8,7 +8,7 @@ import (
 
 func cce() Method {
 	return Method{
-		Name: MethodCCE, About: "the ranking of the expert whose first passage is furthest ahead of its next ones, among the vectors of whole passages and of their parts (such as sentences), or among the `experts` that a request names",
+		Name:       MethodCCE,
 		NeedsDense: true, Granular: true, Completes: true, Sharpens: true,
 		Variants: []Variant{{Name: "cce"}, {Name: "cce, sharpness 3", Sharpness: DefaultSharpness}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {

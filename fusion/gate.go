@@ -9,7 +9,6 @@ import (
 func gated() Method {
 	return Method{
 		Name:  MethodGate,
-		About: "experts, words and late interaction, weighted for each question by familiarity, and by how far scores spread and sources agree",
 		Words: true, Completes: true, Gated: true,
 		Variants: []Variant{{Name: "gate"}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {

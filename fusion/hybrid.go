@@ -8,7 +8,7 @@ import (
 
 func hybrid() Method {
 	return Method{
-		Name: MethodHybrid, About: "the experts' fused score plus α times BM25",
+		Name:  MethodHybrid,
 		Words: true, NeedsDense: true, NeedsWords: true, Confidence: true, OnlyAmong: true,
 		Completes: true, Normalises: true, Sharpens: true, Weighs: WordsAlone,
 		Variants: []Variant{{Name: "hybrid"}},

@@ -4,8 +4,7 @@ package fusion
 // options it takes, and how it ranks. Each is defined in a file of its own and named
 // in Methods. Serving, fitting, measuring and the documentation read that table.
 type Method struct {
-	Name  string
-	About string // for people
+	Name string
 
 	Words      bool // BM25 takes part, beside the experts, which always do
 	NeedsDense bool // it cannot do without an expert

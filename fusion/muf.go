@@ -7,7 +7,7 @@ import (
 
 func muf() Method {
 	return Method{
-		Name: MethodMUF, About: "experts weighted by a power of the certainty of their ensembles (mutual information)",
+		Name:       MethodMUF,
 		NeedsDense: true, Confidence: true, Completes: true, Normalises: true, Sharpens: true,
 		Variants: []Variant{
 			{Name: "muf"}, {Name: "muf, sharpness 1", Sharpness: PaperSharpness}, {Name: "muf, the paper's", Missing: Min, Sharpness: PaperSharpness},
@@ -38,7 +38,7 @@ func (s *Settings) linear() LinearOptions {
 
 func mufSparse() Method {
 	return Method{
-		Name: MethodMUFSparse, About: "the ranking of the most certain expert",
+		Name:       MethodMUFSparse,
 		NeedsDense: true, Confidence: true,
 		Variants: []Variant{{Name: "muf-sparse"}},
 		Fuse: func(in Input, _ Settings, k int) (Ranking, error) {

@@ -2,7 +2,7 @@ package fusion
 
 func rrf() Method {
 	return Method{
-		Name: MethodRRF, About: "reciprocal ranks",
+		Name:  MethodRRF,
 		Words: true, Weighs: Everybody,
 		Variants: []Variant{{Name: "rrf"}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {

@@ -2,7 +2,7 @@ package fusion
 
 func sum() Method {
 	return Method{
-		Name: MethodSum, About: "a weighted sum over all sources",
+		Name:  MethodSum,
 		Words: true, Completes: true, Normalises: true, Weighs: Everybody,
 		Variants: []Variant{
 			{Name: "sum of experts", Normalisation: Raw, ExpertsAlone: true}, {Name: "sum of experts, z-scores", Normalisation: ZScore, ExpertsAlone: true},
