@@ -106,7 +106,7 @@ func (c Chances) Of(signals []float64, k int) (float64, error) {
 type ConfidenceFit struct {
 	Confidence Confidence // of the chosen kind, fitted on all questions
 	// HeldOut is the chosen kind, fitted on other questions than those it is
-	// measured on; Outcomes are the same, in the order of the questions.
+	// measured on; Outcomes are the same, in the order of the questions, without nonsense.
 	HeldOut  Summary
 	Outcomes []Outcome
 }
@@ -151,9 +151,11 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	if err != nil {
 		return fit, err
 	}
-	platt, isotonic := make([]Outcome, len(pairs)), make([]Outcome, len(pairs))
+	var platt, isotonic []Outcome
 	for i, pair := range pairs {
-		platt[i], isotonic[i] = pair[0], pair[1]
+		if questions[i].Without != Nonsense {
+			platt, isotonic = append(platt, pair[0]), append(isotonic, pair[1])
+		}
 	}
 	byPlatt, byIsotonic := Summarise(platt), Summarise(isotonic)
 	gain, deviation := pairedGain(platt, isotonic)
@@ -169,7 +171,7 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	}
 	fit.Confidence.Reason = fmt.Sprintf(
 		"On %d held-out questions the Brier score is %.4f with Platt's scaling and %.4f with isotonic regression (ECE %.4f and %.4f); the second is lower by %.4f with a standard error of %.4f: %s.",
-		len(questions), byPlatt.Brier, byIsotonic.Brier, byPlatt.ECE, byIsotonic.ECE, gain, deviation, because)
+		len(platt), byPlatt.Brier, byIsotonic.Brier, byPlatt.ECE, byIsotonic.ECE, gain, deviation, because)
 	return fit, nil
 }
 

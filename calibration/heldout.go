@@ -67,7 +67,7 @@ func (q *Question) answer(gate *fusion.Gate, specialists int) (Answered, error) 
 	if err != nil {
 		return Answered{}, fmt.Errorf("question %q: %w", q.ID, err)
 	}
-	out := Answered{First: firstRelevant(r, q.Relevant), Signals: fusion.Signals(asked.Table, asked.Sources, r, q.Known)}
+	out := Answered{First: firstRelevant(r, q.Relevant), Signals: fusion.Signals(asked.Table, asked.Sources, r, q.Wording)}
 	for _, item := range r.Items[:min(markedDepth, len(r.Items))] {
 		out.Passages = append(out.Passages, rank.Hit{Ordinal: item.Ordinal, Score: float32(item.Score)})
 	}

@@ -142,9 +142,10 @@ func moments(n int, outcomes []signalOutcome) (mean, deviation []float64) {
 	return mean, deviation
 }
 
-// LogOdds is the intercept plus the terms.
+// LogOdds is the intercept plus the terms. Signals behind them, which an earlier version did
+// not compute, count nothing.
 func (l Logistic) LogOdds(signals []float64) (float64, error) {
-	if len(signals) != len(l.Signals) {
+	if len(signals) < len(l.Signals) {
 		return 0, fmt.Errorf("%d signals, and the calibration is for %d", len(signals), len(l.Signals))
 	}
 	sum := l.Intercept

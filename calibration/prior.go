@@ -73,7 +73,8 @@ func (p *Prior) Write(w io.Writer) error {
 // PriorQuestions are the answers to questions in the collection of one domain.
 type PriorQuestions struct {
 	Domain string
-	// Answers are those of RankAnswers; the unanswerable questions are of other domains.
+	// Answers are those of RankAnswers; the unanswerable questions are of other domains, or
+	// ask nothing (questions.Nonsense).
 	Answers []RankedQuestion
 }
 
@@ -110,7 +111,7 @@ func (q *PriorQuestions) weighted(size float64) []RankedQuestion {
 
 // PriorQuestions answers the questions by a gate: those of the collection's domain, the
 // same without the passages that answer, and the unanswerable ones, which are of other
-// domains.
+// domains or ask nothing.
 func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists int) (PriorQuestions, error) {
 	out := PriorQuestions{Domain: domain}
 	if gate == nil || len(e.Questions) == 0 || !slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
@@ -121,7 +122,7 @@ func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists 
 	if err != nil {
 		return out, err
 	}
-	out.Answers, err = RankAnswers(e.Questions, e.Unanswerable, answers, gates, specialists)
+	out.Answers, err = RankAnswers(e.Questions, e.Unanswerable, e.Nonsense, answers, gates, specialists)
 	return out, err
 }
 
@@ -166,6 +167,9 @@ func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 		}
 		var own []Outcome
 		for _, q := range d.weighted(1) {
+			if q.Without == Nonsense {
+				continue
+			}
 			odds, err := l.LogOdds(q.Signals)
 			if err != nil {
 				return p, all, err

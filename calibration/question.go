@@ -29,15 +29,14 @@ type Question struct {
 	Sources []fusion.Observed
 	// Relevant are the grades of the passages that answer, found or not.
 	Relevant map[rank.Ordinal]float64
-	// Known is the share of the question's words that the encoders know.
-	Known float64
+	Wording  fusion.Wording
 
 	ensembles []ensembleAnswer // by column; none of a source without
 }
 
 // input is the question as methods fuse it.
 func (q *Question) input() fusion.Input {
-	return fusion.Input{Table: q.Table, Sources: q.Sources, Known: q.Known}
+	return fusion.Input{Table: q.Table, Sources: q.Sources, Wording: q.Wording}
 }
 
 // inputOf is the question as a method fuses it where it is served: one that weighs
@@ -95,8 +94,8 @@ func withoutLate(questions []Question) []Question {
 type Evidence struct {
 	Sources []string // the names of the tables' columns
 	// Questions have a passage of the collection that answers; Unanswerable are said to
-	// have none anywhere.
-	Questions, Unanswerable []Question
+	// have none anywhere; Nonsense are those of questions.Nonsense.
+	Questions, Unanswerable, Nonsense []Question
 
 	domains []QuestionSet
 }
@@ -133,7 +132,9 @@ func gather(ctx context.Context, passages questions.Passages, domains []question
 		if err := d.About(passages); err != nil {
 			return nil, err
 		}
-		e.domains = append(e.domains, QuestionSet{Domain: d.Name, Questions: len(d.Questions), SHA256: d.SHA256})
+		if d.Name != questions.NonsenseDomain {
+			e.domains = append(e.domains, QuestionSet{Domain: d.Name, Questions: len(d.Questions), SHA256: d.SHA256})
+		}
 		for i := range d.Questions {
 			q := &d.Questions[i]
 			relevant, err := q.Among(passages)
@@ -172,9 +173,12 @@ func gather(ctx context.Context, passages questions.Passages, domains []question
 		return nil, err
 	}
 	for _, q := range all {
-		if len(q.Relevant) > 0 {
+		switch {
+		case len(q.Relevant) > 0:
 			e.Questions = append(e.Questions, q)
-		} else {
+		case q.Domain == questions.NonsenseDomain:
+			e.Nonsense = append(e.Nonsense, q)
+		default:
 			e.Unanswerable = append(e.Unanswerable, q)
 		}
 	}
@@ -186,7 +190,7 @@ func gather(ctx context.Context, passages questions.Passages, domains []question
 
 // observe takes over what was found.
 func (q *Question) observe(found *search.Evidence) {
-	q.Table, q.Known = found.Table, found.Known
+	q.Table, q.Wording = found.Table, found.Wording
 	for column := range found.Sources {
 		s := &found.Sources[column]
 		q.Sources = append(q.Sources, s.Observed)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"conclave/disk"
@@ -135,7 +136,7 @@ func (r *Record) Check() error {
 		}
 	}
 	if len(r.Chances) > 0 {
-		if fmt.Sprint(r.Signals) != fmt.Sprint(fusion.SignalNames()) {
+		if names := fusion.SignalNames(); !slices.Equal(r.Signals, names[:min(len(names), len(r.Signals))]) {
 			return fmt.Errorf("signals: %v; this version of conclave computes %v: calibrate again", r.Signals, fusion.SignalNames())
 		}
 		for i := range r.Chances {

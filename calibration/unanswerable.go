@@ -36,7 +36,12 @@ const (
 	Answerable   Without = ""             // has one
 	TakenOut     Without = "taken out"    // the passages that answer it were taken out of the candidates
 	Unanswerable Without = "unanswerable" // its file says so
+	Nonsense     Without = "nonsense"     // it asks nothing
 )
+
+// nonsenseShare is how much questions.Nonsense counts for in a fit, of the weight of the
+// answerable questions. It is not measured by.
+const nonsenseShare = .05
 
 // mixed are answers with the weights by which a confidence is fitted and measured: half of
 // the weight is of answerable questions. Of the other half an unanswerable question has as
@@ -54,6 +59,7 @@ func mixed(answers []RankedQuestion) []RankedQuestion {
 	}
 	weights := map[Without]float64{
 		Answerable: 1, TakenOut: (own - unanswerable) / n[TakenOut], Unanswerable: unanswerable / n[Unanswerable],
+		Nonsense: nonsenseShare * own / n[Nonsense],
 	}
 	answers = slices.Clone(answers)
 	for i := range answers {
@@ -63,28 +69,33 @@ func mixed(answers []RankedQuestion) []RankedQuestion {
 }
 
 // RankAnswers gives FitConfidence the answers to questions, behind them those to the same
-// without the passages that answer, and behind these those to unanswerable questions, with
-// the weights of a mixture in which half of the questions have an answer. answers is of the
+// without the passages that answer, and behind these those to unanswerable questions and to
+// nonsense, with the weights of a mixture in which half of the questions have an answer. answers is of the
 // questions, in their order, and gates are those of the folds that gave them.
-func RankAnswers(questions, unanswerable []Question, answers []Answered, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
-	ranked := make([]RankedQuestion, 2*len(questions), 2*len(questions)+len(unanswerable))
-	err := inParallel(len(questions), func(i int) error {
-		q := &questions[i]
+func RankAnswers(asked, unanswerable, nonsense []Question, answers []Answered, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
+	ranked := make([]RankedQuestion, 2*len(asked), 2*len(asked)+len(unanswerable))
+	err := inParallel(len(asked), func(i int) error {
+		q := &asked[i]
 		ranked[i] = RankedQuestion{ID: q.ID, Signals: answers[i].Signals, First: answers[i].First, Asked: q, Passages: answers[i].Passages}
 		without := q.Without()
 		answer, err := without.answer(&gates[foldOf(q.ID)], specialists)
 		if err != nil {
 			return fmt.Errorf("without its answer: %w", err)
 		}
-		ranked[len(questions)+i] = RankedQuestion{ID: q.ID, Signals: answer.Signals, Without: TakenOut, Asked: q, Passages: answer.Passages}
+		ranked[len(asked)+i] = RankedQuestion{ID: q.ID, Signals: answer.Signals, Without: TakenOut, Asked: q, Passages: answer.Passages}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	empty, err := AnswerByFold(gates, unanswerable, specialists)
-	for i, a := range empty {
-		ranked = append(ranked, RankedQuestion{ID: unanswerable[i].ID, Signals: a.Signals, Without: Unanswerable, Asked: &unanswerable[i], Passages: a.Passages})
+	empty := slices.Concat(unanswerable, nonsense)
+	none, err := AnswerByFold(gates, empty, specialists)
+	for i, a := range none {
+		without := Unanswerable
+		if i >= len(unanswerable) {
+			without = Nonsense
+		}
+		ranked = append(ranked, RankedQuestion{ID: empty[i].ID, Signals: a.Signals, Without: without, Asked: &empty[i], Passages: a.Passages})
 	}
 	return mixed(ranked), err
 }

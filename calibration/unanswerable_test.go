@@ -21,7 +21,7 @@ func TestWithoutItsAnswer(t *testing.T) {
 	if err := table.Complete(1, []float32{0, 0}); err != nil {
 		t.Fatal(err)
 	}
-	q := Question{ID: "q", Table: &table, Relevant: map[rank.Ordinal]float64{5: 1}, Known: 1, Sources: []fusion.Observed{
+	q := Question{ID: "q", Table: &table, Relevant: map[rank.Ordinal]float64{5: 1}, Wording: fusion.Wording{Words: 1, Known: 1}, Sources: []fusion.Observed{
 		{Column: 0, Kind: fusion.Generalist, Confidence: -1, Random: []rank.Hit{{Ordinal: 1, Score: .1}, {Ordinal: 5, Score: .9}}},
 		{Column: 1, Kind: fusion.Lexical, UpperBound: 10},
 	}}
@@ -33,7 +33,7 @@ func TestWithoutItsAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranked, err := RankAnswers([]Question{q}, nil, answers, gates, 0)
+	ranked, err := RankAnswers([]Question{q}, nil, nil, answers, gates, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +79,46 @@ func TestMixtureByHand(t *testing.T) {
 	h := halfOf(outcomes(t, []float64{.7, .2}, "11"), outcomes(t, []float64{.7, .7, .2, .2}, "0000"))
 	near(t, "ECE", h.ECE, (2*.2+2*.3)/4, 1e-12)
 	near(t, "AUROC", *h.AUROC, .5, 1e-12)
+}
+
+// TestNonsense: it has a twentieth of the weight of the answerable questions in a fit, which it
+// changes, and no outcome is of it.
+func TestNonsense(t *testing.T) {
+	rng := rand.New(rand.NewPCG(37, 1))
+	var asked []RankedQuestion
+	for i := range 300 {
+		right := i%2 == 0
+		q := RankedQuestion{ID: fmt.Sprint(i), Signals: []float64{rng.NormFloat64(), 0}}
+		if right {
+			q.First, q.Signals[0] = 1, q.Signals[0]+1
+		}
+		asked = append(asked, q)
+	}
+	with := slices.Clone(asked)
+	for i := range 60 { // close by one signal, and alone in having the other
+		with = append(with, RankedQuestion{ID: fmt.Sprint("nonsense/", i), Signals: []float64{2, 1}, Without: Nonsense})
+	}
+	nonsense, total := 0.0, 0.0
+	for _, q := range mixed(with) {
+		if total += q.Weight; q.Without == Nonsense {
+			nonsense += q.Weight
+		}
+	}
+	near(t, "the weight of nonsense", nonsense/(total-nonsense), .05, 1e-12)
+	names := []string{"close", "odd"}
+	plain, err := FitConfidence(names, asked, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fit, err := FitConfidence(names, mixed(with), 1, nil)
+	if err != nil || len(fit.Outcomes) != len(asked) {
+		t.Fatalf("%d outcomes of %d questions: %v", len(fit.Outcomes), len(asked), err)
+	}
+	before, err := plain.Confidence.Of([]float64{2, 1})
+	after, err2 := fit.Confidence.Of([]float64{2, 1})
+	if err != nil || err2 != nil || before < .6 || after > .1 {
+		t.Errorf("nonsense has a confidence of %.2f, without it in the fit %.2f: %v %v", after, before, err, err2)
+	}
 }
 
 // TestWeightsAreRepetitions: what counts for three is what is there three times.

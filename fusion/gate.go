@@ -40,7 +40,7 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 	if s.Chances == nil || len(r.Items) == 0 || s.CloseOnly && !Closeness(in.Sources) {
 		return nil
 	}
-	signals := Signals(in.Table, in.Sources, *r, in.Known)
+	signals := Signals(in.Table, in.Sources, *r, in.Wording)
 	first, err := s.Chances.Of(signals, 1)
 	if err != nil {
 		return fmt.Errorf("the confidence of the answer: %w", err)

@@ -58,7 +58,7 @@ type Variant struct {
 type Input struct {
 	Table   *Candidates
 	Sources []Observed
-	Known   float64 // the share of the question's words that the encoders know
+	Wording Wording
 }
 
 // Settings are what a request and a calibration decide.

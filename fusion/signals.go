@@ -8,29 +8,39 @@ import (
 )
 
 // SignalNames are what the confidence of a gated answer is read from, in the
-// order of Signals.
+// order of Signals. New ones are added at the end: a calibration may know only the first.
 func SignalNames() []string {
 	return []string{
 		"late_gap_second", "late_gap_tenth", "late_above_random", "late_deviations",
 		"dense_gap_second", "dense_above_random", "dense_deviations",
 		"log_words", "words_gap_second", "words_found",
 		"late_shared_with_words", "sources_that_agree", "known_words", "highest_familiarity",
+		"short_late_beyond_dense",
 	}
 }
+
+// Wording is what the encoders make of a question's words.
+type Wording struct {
+	Words int     // without punctuation
+	Known float64 // the share of them that the vocabulary has whole; 0 where there are none
+}
+
+// long is the number of words from which a question is not short.
+const long = 5
 
 // Signals are what is known of a fused answer when it is given, for the chance
 // that it is right. They are read from the sources' own scores of its first
 // passage, so that they mean the same whatever weights put it there: how far it is
 // ahead of the others for each source; how close it is in itself, in comparison
 // with random passages of the collection (Observed.Random) and with what the
-// question's words could score at most; how far the sources agree; and whether the
-// encoder knows the question's words: known is the share of them that its
-// vocabulary has whole.
+// question's words could score at most; how far the sources agree; whether the encoder
+// knows the question's words; and how much closer it is to late interaction than to the
+// dense source, if the question is short.
 //
 // The dense source is the base, or the first that is no specialist: closeness means
 // something different for each specialist. The signals of a source that did not answer
 // are 0.
-func Signals(c *Candidates, sources []Observed, r Ranking, known float64) []float64 {
+func Signals(c *Candidates, sources []Observed, r Ranking, wording Wording) []float64 {
 	signals := make([]float64, len(SignalNames()))
 	if len(r.Items) == 0 {
 		return signals
@@ -66,11 +76,16 @@ func Signals(c *Candidates, sources []Observed, r Ranking, known float64) []floa
 			signals[11]++
 		}
 	}
-	signals[12] = known
+	signals[12] = wording.Known
 	for _, s := range sources {
 		if s.Kind == Specialist {
 			signals[13] = math.Max(signals[13], s.Familiarity)
 		}
+	}
+	if late != nil && dense != nil {
+		// The token of a lone letter or number is somewhere, in a passage about anything.
+		short := 1 - float64(max(wording.Words, 1)-1)/(long-1)
+		signals[14] = math.Max(0, short) * math.Max(0, signals[2]-signals[5])
 	}
 	return signals
 }

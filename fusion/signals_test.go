@@ -44,17 +44,23 @@ func answeredWithLate(t *testing.T) (*Candidates, []Observed) {
 func TestSignalsByHand(t *testing.T) {
 	c, sources := answeredWithLate(t)
 	r := Ranking{Items: []Item{{Ordinal: 2}, {Ordinal: 4}}}
-	want := []float64{.3, .4, .5, 50, .3, .6, 6, math.Log(2), -9. / 20, 1. / 20, .2, 2, .75, 0}
-	for i, got := range Signals(c, sources, r, .75) {
+	want := []float64{.3, .4, .5, 50, .3, .6, 6, math.Log(2), -9. / 20, 1. / 20, .2, 2, .75, 0, 0}
+	for i, got := range Signals(c, sources, r, Wording{4, .75}) {
 		if math.Abs(got-want[i]) > 1e-6*math.Max(1, math.Abs(want[i])) { // scores have seven digits
 			t.Errorf("%s: %v, want %v", SignalNames()[i], got, want[i])
 		}
 	}
 	weighed := append(sources[:3:3], Observed{Column: 0, Kind: Specialist, Familiarity: .6})
-	if got := Signals(c, weighed, r, .75)[13]; got != .6 {
+	if got := Signals(c, weighed, r, Wording{})[13]; got != .6 {
 		t.Errorf("the highest familiarity is %v", got)
 	}
-	if got := Signals(c, sources, Ranking{}, 1); len(got) != len(SignalNames()) || got[12] != 0 {
+	// Passage 4 is .2 above the random ones for late interaction, and .1 below them for the base.
+	for words, want := range map[int]float64{0: .3, 1: .3, 2: .225, 4: .075, 5: 0, 9: 0} {
+		if got := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 4}}}, Wording{Words: words})[14]; math.Abs(got-want) > 1e-6 {
+			t.Errorf("of %d words, late interaction is beyond the base by %v, not %v", words, got, want)
+		}
+	}
+	if got := Signals(c, sources, Ranking{}, Wording{1, 1}); len(got) != len(SignalNames()) || got[12] != 0 {
 		t.Errorf("without an answer %v", got)
 	}
 	if !Closeness(sources) || Closeness(sources[:2]) || Closeness(weighed[1:]) {
@@ -66,8 +72,8 @@ func TestSignalsByHand(t *testing.T) {
 // for which passage is first.
 func TestSignalsAreNotOfWeights(t *testing.T) {
 	c, sources := answeredWithLate(t)
-	one := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 1, Score: 3}, {Ordinal: 2, Score: 1}}}, 1)
-	two := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 1, Score: .1}}}, 1)
+	one := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 1, Score: 3}, {Ordinal: 2, Score: 1}}}, Wording{4, 1})
+	two := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 1, Score: .1}}}, Wording{4, 1})
 	if !reflect.DeepEqual(one, two) {
 		t.Errorf("%v, and with other weights %v", one, two)
 	}

@@ -22,10 +22,13 @@ import (
 type marker struct {
 	read    []string // ids of the passages, of the last call
 	hook    func(ctx context.Context) error
+	words   int // of a question; 0: four
 	unknown int
 }
 
-func (m *marker) KnownWords(string) (words, whole, unknown int) { return 4, 0, m.unknown }
+func (m *marker) KnownWords(string) (words, whole, unknown int) {
+	return cmp.Or(m.words, 4), 0, m.unknown
+}
 
 func (m *marker) Read(ctx context.Context, _ string, passages []corpus.Passage) (out []Reading, err error) {
 	m.read = nil
@@ -162,7 +165,12 @@ func TestSilence(t *testing.T) {
 	if got := answers(ptr(.01)); got == nil || len(got) > 0 {
 		t.Errorf("how sure nobody knows: %+v", got)
 	}
-	m.unknown = 3
+	s.config.Readers[0].Chance = fixedChance{}
+	m.words = 1
+	if got := answers(nil); got == nil || len(got) > 0 {
+		t.Errorf("for one word: %+v", got)
+	}
+	m.words, m.unknown = 0, 3
 	if got := answers(nil); got == nil || len(got) > 0 {
 		t.Errorf("in another script: %+v", got)
 	}

@@ -19,9 +19,8 @@ type Evidence struct {
 	// Table is Sources[i].
 	Sources []SourceEvidence
 	// Table holds the hits of all sources, completed by their true scores.
-	Table *fusion.Candidates
-	// Known is the share of the question's words that the encoders know.
-	Known float64
+	Table   *fusion.Candidates
+	Wording fusion.Wording
 }
 
 // SourceEvidence is what one source found.
@@ -121,7 +120,7 @@ func (p *pass) among(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordina
 // evidence is what the sources of a pass found, completed for a plan.
 func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, error) {
 	found := Evidence{Table: new(fusion.Candidates)}
-	found.Known, _ = p.knownWords(p.question)
+	found.Wording, _ = p.wording(p.question)
 	for i := range p.findings {
 		f := &p.findings[i]
 		if f.status != StatusOK {

@@ -41,7 +41,7 @@ func (a *answer) fetch(ctx context.Context) error {
 	if !p.named {
 		a.response.Degraded = append(a.response.Degraded, a.absent...)
 	}
-	if _, note := a.knownWords(p.question); note != "" && len(p.experts) > 0 {
+	if _, note := a.wording(p.question); note != "" && len(p.experts) > 0 {
 		a.response.Notes = append(a.response.Notes, note)
 	}
 

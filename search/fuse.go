@@ -19,7 +19,7 @@ func (a *answer) fuse(ctx context.Context) error {
 		if m.Gated {
 			in.Sources = a.observe(ctx)
 			if a.defaults.Chances != nil {
-				in.Known, _ = a.knownWords(a.question)
+				in.Wording, _ = a.wording(a.question)
 			}
 		} else {
 			in.Sources = slices.DeleteFunc(a.observed(ctx, new(familiarities), false), func(o fusion.Observed) bool {

@@ -19,8 +19,8 @@ import (
 func (a *answer) read(ctx context.Context) error {
 	a.extracts = []Extract{}
 	reader := a.plan.reader
-	if words, _, unknown := reader.KnownWords(a.question); words == 0 || 2*unknown > words || len(a.toRead) == 0 {
-		return nil // the question is in a script that the reader was not trained on
+	if words, _, unknown := reader.KnownWords(a.question); words < 2 || 2*unknown > words || len(a.toRead) == 0 {
+		return nil // one word asks nothing; or the reader was not trained on the question's script
 	}
 	first := len(a.toRead)
 	var passages []corpus.Passage

@@ -1,6 +1,10 @@
 package search
 
-import "fmt"
+import (
+	"fmt"
+
+	"conclave/fusion"
+)
 
 // readerOf is the first expert that is no specialist; nil where there is none.
 func readerOf(experts []Expert) *Expert {
@@ -12,18 +16,18 @@ func readerOf(experts []Expert) *Expert {
 	return nil
 }
 
-// knownWords is the share of the question's words that the encoders know, 0 where
-// there are none, and a note for people when they cannot read most of it.
-func (l *lineUp) knownWords(question string) (share float64, note string) {
+// wording is what the encoders make of the question's words, and a note for people when
+// they cannot read most of them.
+func (l *lineUp) wording(question string) (w fusion.Wording, note string) {
 	if l.reader == nil {
-		return 0, ""
+		return w, ""
 	}
 	words, whole, unknown := l.reader.Encoder.KnownWords(question)
 	if words == 0 {
-		return 0, ""
+		return w, ""
 	}
 	if 2*unknown > words {
 		note = fmt.Sprintf("%s cannot read %d of the question's %d words: they are in a script or of characters that it was not trained on (the shipped encoders read English), so that the answer is little more than chance", l.reader.Name, unknown, words)
 	}
-	return float64(whole) / float64(words), note
+	return fusion.Wording{Words: words, Known: float64(whole) / float64(words)}, note
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"conclave/calibration"
@@ -85,7 +86,7 @@ func (x *calibrating) fit(ctx context.Context, l *serving.Assembly, domains []qu
 			return err
 		}
 	}
-	found, err := gather(ctx, l, domains, term)
+	found, err := gather(ctx, l, append(slices.Clone(domains), questions.Nonsense()), term)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ func newCalibratePrior(term terminal) *cobra.Command {
 		Use:   "prior",
 		Short: "Fit the shipped confidence to collections of several domains",
 		Long: `Asks each collection its own questions, the same questions with the answering
-passages removed, and questions of the other domains, under the shipped gate. It
-fits the probability that the first passage answers to all of them. The printed
+passages removed, questions of the other domains, and texts that ask nothing, under
+the shipped gate. It fits the probability that the first passage answers to all of them. The printed
 figures are leave-one-out: each domain by the fit to the others. The result
 (experts/confidence.yaml) serves collections without a calibration, and is the
 starting point of calibrations. Above an ECE of 0.10 nothing is written.`,
@@ -89,7 +89,7 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 // ask asks the collection of one of the domains.
 func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains []questions.Domain, at int, term terminal) (out calibration.PriorQuestions, err error) {
 	err = measured(config, term, true, func(l *serving.Assembly) error {
-		found, err := gather(ctx, l, []questions.Domain{domains[at], questions.Foreign(domains, at, x.foreign)}, term)
+		found, err := gather(ctx, l, []questions.Domain{domains[at], questions.Foreign(domains, at, x.foreign), questions.Nonsense()}, term)
 		if err != nil {
 			return err
 		}
