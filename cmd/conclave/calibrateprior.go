@@ -27,9 +27,10 @@ func newCalibratePrior(term terminal) *cobra.Command {
 		Use:   "prior",
 		Short: "Fit the shipped confidence to collections of several domains",
 		Long: `Asks each collection its own questions, the same questions with the answering
-passages removed, questions of the other domains, and texts that ask nothing, under
-the shipped gate. It fits the probability that the first passage answers to all of them. The printed
-figures are leave-one-out: each domain by the fit to the others. The result
+passages removed, questions of the other domains, and texts that ask nothing,
+under the shipped gate. It fits the probability that the first passage answers
+to all of them. The printed figures are leave-one-out: each domain by the fit to
+the others; texts that ask nothing are not measured. The result
 (experts/confidence.yaml) serves collections without a calibration, and is the
 starting point of calibrations. Above an ECE of 0.10 nothing is written.`,
 		Example: `  conclave calibrate prior --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
