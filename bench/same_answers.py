@@ -4,10 +4,11 @@
 
 Both are asked the first N questions (default 1,000), one at a time and in turns. REQUEST is
 JSON that is added to each search, such as '{"experts": []}' for words alone. Printed are
-how many questions have the same first ten passages, for how many each has those that the
-first one finds by exact search, the largest difference of a source's contribution, for how
-many passages BM25's scores are equal to the last bit, by what share the others
-differ at most, and the times.
+how many questions have the same first ten passages, and of the others how many have the same
+ones among the first twenty and how far apart the first two that changed places are; for how
+many each has those that the first one finds by exact search, the largest difference of a
+source's contribution, for how many passages BM25's scores are equal to the last bit, by what
+share the others differ at most, and the times.
 """
 
 import json
@@ -18,7 +19,7 @@ import urllib.request
 
 
 def ask(url, question, **special):
-    body = {"question": question, "k": 10, "timeout_ms": 10000} | more | special
+    body = {"question": question, "k": 20, "timeout_ms": 10000} | more | special
     request = urllib.request.Request(url + "/v1/search", json.dumps(body).encode(), {"Content-Type": "application/json"})
     with urllib.request.urlopen(request) as answer:
         found = json.load(answer)
@@ -28,20 +29,31 @@ def ask(url, question, **special):
 
 
 def ids(found):
-    return [r["id"] for r in found["results"]]
+    return [r["id"] for r in found["results"]][:10]
 
 
 def contributions(found):
-    return {(r["id"], c["source"]): c for r in found["results"] for c in r["contributions"]}
+    return {(r["id"], c["source"]): c for r in found["results"][:10] for c in r["contributions"]}
+
+
+def swapped(one, other):
+    """How far apart in the first answer the first two passages are that are at one place; None where an answer lacks a passage of the other's ten."""
+    scores, there = ({r["id"]: r["score"] for r in found["results"]} for found in (one, other))
+    if not scores.keys() >= set(ids(other)) or not there.keys() >= set(ids(one)):
+        return None
+    return next(abs(scores[a] - scores[b]) for a, b in zip(ids(one), ids(other)) if a != b)
 
 
 urls, lines = sys.argv[1:3], pathlib.Path(sys.argv[3]).read_text().splitlines()
 most = int(sys.argv[4]) if len(sys.argv) > 4 else 1000
 more = json.loads(sys.argv[5]) if len(sys.argv) > 5 else {}
-same, exact, largest, scored, equal, apart, took = 0, [0, 0], {}, 0, 0, 0, ([], [])
+same, gaps, exact, largest, scored, equal, apart, took = 0, [], [0, 0], {}, 0, 0, 0, ([], [])
 for line in lines[:most]:
     one, other = (ask(url, json.loads(line)["question"]) for url in urls)
-    same += ids(one) == ids(other)
+    if ids(one) == ids(other):
+        same += 1
+    else:
+        gaps.append(swapped(one, other))
     right = ids(ask(urls[0], json.loads(line)["question"], exact=True))
     exact = [n + (ids(found) == right) for n, found in zip(exact, (one, other))]
     there = contributions(other)
@@ -58,6 +70,8 @@ for line in lines[:most]:
     for times, found in zip(took, (one, other)):
         times.append(found["took_ms"])
 print(f"{same} of {len(lines[:most])} questions: the same first ten passages, in the same order")
+if near := [gap for gap in gaps if gap is not None]:
+    print(f"{len(near)} of the other {len(gaps)} have them in another order, which scores {statistics.median(near):.1e} apart decide, {max(near):.1e} at most")
 print("the same as by exact search:", " and ".join(map(str, exact)))
 print("largest difference of a contribution:", ", ".join(f"{name} {x:.1e}" for name, x in sorted(largest.items())))
 print(f"scores of BM25 that are equal to the last bit: {equal} of {scored}; the others differ by up to {apart:.2%}")
