@@ -45,12 +45,14 @@ func problemOf(ctx context.Context, err error) *Problem {
 	return newProblem("internal", "The server failed in a way that it did not expect; its log has the cause under this request id.").because(err)
 }
 
-// sentence begins with a capital letter and ends with a full stop.
+// sentence begins with a capital letter, or a field's name as it is written, and ends with a
+// full stop.
 func sentence(s string) string {
 	if s == "" {
 		return s
 	}
-	if c := s[0]; c >= 'a' && c <= 'z' {
+	word, _, _ := strings.Cut(s, " ")
+	if c := s[0]; c >= 'a' && c <= 'z' && !strings.Contains(word, "_") {
 		s = string(c-'a'+'A') + s[1:]
 	}
 	return strings.TrimSuffix(s, ".") + "."
