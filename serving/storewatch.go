@@ -62,7 +62,7 @@ func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
 		component.Warnings = append(component.Warnings, fmt.Sprintf("the index's health is %s: %d copies of shards are on no node", h.Status, h.Unassigned))
 	}
 	if all := h.Passages + h.Deleted; err == nil && float64(h.Deleted) > mostDeleted*float64(all) {
-		component.Warnings = append(component.Warnings, fmt.Sprintf("of the passages in the statistics of words, up to %.0f %% were deleted: conclave index --settle merges them away", 100*float64(h.Deleted)/float64(all)))
+		component.Warnings = append(component.Warnings, fmt.Sprintf("of the passages in the statistics of words, up to %.0f %% were deleted: settling the index merges them away", 100*float64(h.Deleted)/float64(all)))
 	}
 	now := fmt.Sprint(component.Status, component.Detail, component.Warnings)
 	if now != told {

@@ -1,13 +1,18 @@
 // Package archtest holds the shape of the project as a test: which package may
-// import which, where cgo may be, and which libraries belong to one place.
+// import which, where cgo may be, which libraries belong to one place, and who names flags.
 package archtest
 
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"maps"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +82,7 @@ var only = map[string]string{
 
 type listed struct {
 	ImportPath string
+	Dir        string
 	Standard   bool
 	Imports    []string
 	GoFiles    []string
@@ -149,6 +155,31 @@ func TestRulesAreUsed(t *testing.T) {
 	}
 }
 
+// TestFlagsAreNamedByCmd: what packages below cmd say reaches HTTP clients and other
+// programs, for whom the flags of a command mean nothing. provision runs other programs, and
+// says how to install them.
+func TestFlagsAreNamedByCmd(t *testing.T) {
+	flag := regexp.MustCompile(`[\s(]--[a-z]{2}`)
+	for _, p := range list(t) {
+		if from, ok := place(p.ImportPath); !ok || slices.Contains([]string{"cmd", "bench", "internal", "provision"}, from) {
+			continue
+		}
+		for _, name := range append(p.GoFiles, p.CgoFiles...) {
+			path := filepath.Join(p.Dir, name)
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING && flag.MatchString(text.Value[1:]) {
+					t.Errorf("%s says %s: flags are named by cmd alone (cmd/conclave/hints.go)", path, text.Value)
+				}
+				return true
+			})
+		}
+	}
+}
+
 func place(path string) (string, bool) {
 	rest, ours := strings.CutPrefix(path, "conclave/")
 	if !ours {
@@ -164,7 +195,7 @@ func list(t *testing.T, packages ...string) []listed {
 	if packages == nil {
 		packages = []string{"conclave/..."}
 	}
-	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,Imports,GoFiles,CgoFiles"}, packages...)...)
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Standard,Imports,GoFiles,CgoFiles"}, packages...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
