@@ -24,7 +24,8 @@ for split in ("dev", "train"):
 right = {id for q in asked for id in q["positive_ids"]}
 passages = sorted(read(data / "passages.jsonl.gz"), key=by_hash("sample"))
 answers, others = ([p for p in passages if (p["id"] in right) == wanted] for wanted in (True, False))
-chosen = (answers[: count // 2] + others[: count - count // 2] + answers[count // 2 :])[:count]
+half = count // 2
+chosen = (answers[:half] + others[: count - half] + answers[half:] + others[count - half :])[:count]
 there = {p["id"] for p in chosen}
 write(out / "passages.jsonl", chosen)
 write(out / "questions.jsonl", [
