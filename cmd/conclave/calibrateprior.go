@@ -26,13 +26,11 @@ func newCalibratePrior(term terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "prior",
 		Short: "Fit the shipped confidence to collections of several domains",
-		Long: `Asks each collection its own questions, the same questions with the answering
-passages removed, questions of the other domains, and texts that ask nothing,
-under the shipped gate. It fits the probability that the first passage answers
-to all of them. The printed figures are leave-one-out: each domain by the fit to
-the others; texts that ask nothing are not measured. The result
-(experts/confidence.yaml) serves collections without a calibration, and is the
-starting point of calibrations. Above an ECE of 0.10 nothing is written.`,
+		Long: `Asks each collection its own questions, the same without the passages that
+answer, questions of the other domains, and texts that ask nothing, under the
+shipped gate, and fits the probability that the first passage answers. The
+printed figures are leave-one-out. The result (experts/confidence.yaml) serves
+collections without a calibration, and is where calibrations start.`,
 		Example: `  conclave calibrate prior --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
     --collections policy=c/policy --questions policy=policy/dev.jsonl.gz --out experts/confidence.yaml`,
 		Args: cobra.NoArgs,
