@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 )
+
+func TestMain(m *testing.M) { os.Exit(Apart(m)) }
 
 // do sends a request that has to succeed, and decodes the answer into it.
 func do(t *testing.T, method, url, body string, into any) {

@@ -32,10 +32,11 @@ func Install(ctx context.Context) error {
 	return err
 }
 
-func install(ctx context.Context) (installation, error) {
+// installed is where the installation is, or will be, and whether it is there.
+func installed() (folder string, there bool, err error) {
 	cache, err := provision.DefaultCache()
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	key := sha256.New()
 	err = fs.WalkDir(pinned, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -47,12 +48,20 @@ func install(ctx context.Context) (installation, error) {
 		return err
 	})
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	folder := filepath.Join(cache.Root, "opensearch-"+hex.EncodeToString(key.Sum(nil)[:6]))
-	mark := filepath.Join(folder, ".installed")
-	if _, err := os.Stat(mark); err == nil {
-		return installation(folder), nil
+	folder = filepath.Join(cache.Root, "opensearch-"+hex.EncodeToString(key.Sum(nil)[:6]))
+	_, err = os.Stat(filepath.Join(folder, mark))
+	return folder, err == nil, nil
+}
+
+// mark is the file of a complete installation.
+const mark = ".installed"
+
+func install(ctx context.Context) (installation, error) {
+	folder, there, err := installed()
+	if err != nil || there {
+		return installation(folder), err
 	}
 	for program, remedy := range map[string]string{
 		"mvn":     "Maven (Debian: apt-get install maven; macOS: brew install maven)",
@@ -63,7 +72,7 @@ func install(ctx context.Context) (installation, error) {
 		}
 	}
 	// A lock of its own: setup may hold the cache's for long.
-	locks := filepath.Join(cache.Root, "opensearch-lock")
+	locks := filepath.Join(filepath.Dir(folder), "opensearch-lock")
 	if err := os.MkdirAll(locks, 0o755); err != nil {
 		return "", err
 	}
@@ -72,8 +81,8 @@ func install(ctx context.Context) (installation, error) {
 		return "", err
 	}
 	defer unlock()
-	if _, err := os.Stat(mark); err == nil { // another process was faster
-		return installation(folder), nil
+	if _, there, err := installed(); err != nil || there { // another process was faster
+		return installation(folder), err
 	}
 	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)); err != nil {
 		return "", err
@@ -81,7 +90,7 @@ func install(ctx context.Context) (installation, error) {
 	if err := fill(ctx, folder); err != nil {
 		return "", fmt.Errorf("fetching OpenSearch: %w", err)
 	}
-	return installation(folder), os.WriteFile(mark, nil, 0o644)
+	return installation(folder), os.WriteFile(filepath.Join(folder, mark), nil, 0o644)
 }
 
 // fill makes an installation in an empty folder.

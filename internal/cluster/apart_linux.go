@@ -1,0 +1,70 @@
+package cluster
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// apart is the variable that a process in a network of its own has, and notAllowed the
+// exit status of one that may not bring its loopback up.
+const (
+	apart      = "CONCLAVE_TEST_APART"
+	notAllowed = 126
+)
+
+// Apart runs the tests of this process in a network namespace of its own, which has
+// nothing but loopback, where the system allows that: the nodes are then out of reach
+// for all other programs, and their ports are free. Elsewhere, and where OpenSearch is yet
+// to be fetched, it runs the tests as they are. Its result is the exit status.
+func Apart(m *testing.M) int {
+	if os.Getenv(apart) != "" {
+		if loopback() != nil {
+			return notAllowed
+		}
+		return m.Run()
+	}
+	if _, there, err := installed(); err != nil || !there {
+		return m.Run() // fetching it needs the network
+	}
+	again := exec.Command("/proc/self/exe", os.Args[1:]...)
+	again.Env = append(os.Environ(), apart+"=1")
+	again.Stdin, again.Stdout, again.Stderr = os.Stdin, os.Stdout, os.Stderr
+	again.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWUSER, Pdeathsig: syscall.SIGKILL,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
+	}
+	runtime.LockOSThread() // Pdeathsig is of the thread
+	if again.Start() != nil {
+		return m.Run()
+	}
+	_ = again.Wait()
+	switch status := again.ProcessState.ExitCode(); status {
+	case notAllowed:
+		return m.Run()
+	case -1: // a signal
+		return 1
+	default:
+		return status
+	}
+}
+
+// loopback brings the interface lo up, which a new namespace has, but down.
+func loopback() error {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(socket) }()
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, lo)
+}
