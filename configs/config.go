@@ -10,25 +10,28 @@ package configs
 import (
 	"cmp"
 	_ "embed" // of the defaults
+	"errors"
+	"sync"
 	"time"
 )
 
 // Config is the whole configuration. Its fields are the keys of conclave.yaml;
 // conclave.yaml in this folder says what each is for, and its default. A field's tag
-// says what is allowed: between (two values, or keys whose values are the bounds) or
-// one of (words); and what the help of its flag is, with the name of its value in <>.
+// says what is allowed: between (two values, or keys whose values are the bounds), one of
+// (words), what the text is, and whether it is unique in its list; and what the help of
+// its flag is, with the name of its value in <>.
 type Config struct {
-	Listen     string   `yaml:"listen" help:"<address> and port to listen on"`
-	Collection string   `yaml:"collection" help:"<folder> of the collection"`
+	Listen     string   `yaml:"listen" is:"address" help:"<address> and port to listen on"`
+	Collection string   `yaml:"collection" is:"path" help:"<folder> of the collection"`
 	Store      string   `yaml:"store" help:"<address> of an index of OpenSearch in place of a collection, opensearch+https://HOST:9200,HOST:9200/INDEX"`
 	Cluster    Cluster  `yaml:"cluster"`
 	ReadOnly   bool     `yaml:"read_only" help:"only search; another process may write"`
-	Snapshots  string   `yaml:"snapshots"` // folder; "" means Collection and "-snapshots"
-	Bundles    string   `yaml:"bundles" help:"<folder> that holds the experts' bundles"`
+	Snapshots  string   `yaml:"snapshots" is:"path"` // folder; "" means Collection and "-snapshots"
+	Bundles    string   `yaml:"bundles" is:"path" help:"<folder> that holds the experts' bundles"`
 	Experts    []Expert `yaml:"experts"`
-	Readers    []string `yaml:"readers"` // names of the readers that mark answers; empty: the shipped one, where it is
-	Cache      string   `yaml:"cache" help:"<folder> for what setup fetches"`
-	Runtime    string   `yaml:"runtime" help:"<file> of the ONNX Runtime library"`
+	Readers    []string `yaml:"readers" is:"name" unique:"true"` // names of the readers that mark answers; empty: the shipped one, where it is
+	Cache      string   `yaml:"cache" is:"path"`
+	Runtime    string   `yaml:"runtime" is:"path"`
 	Encoder    Encoder  `yaml:"encoder"`
 	Index      Index    `yaml:"index"`
 	Ingest     Ingest   `yaml:"ingest"`
@@ -37,8 +40,8 @@ type Config struct {
 	Rate       Rate     `yaml:"rate"`
 	Auth       Auth     `yaml:"auth"`
 	Server     Server   `yaml:"server"`
-	Metrics    Page     `yaml:"metrics" help:"serve /metrics without a key"`
-	Docs       Page     `yaml:"docs" help:"serve /docs and /openapi without a key (default)"`
+	Metrics    Page     `yaml:"metrics"`
+	Docs       Page     `yaml:"docs"`
 	Log        Log      `yaml:"log"`
 
 	// File is the configuration file that was read, or "".
@@ -52,36 +55,36 @@ func (cfg Config) Passages() string { return cmp.Or(cfg.Store, cfg.Collection) }
 
 // Cluster says how Store is accessed, and how a new index is laid out.
 type Cluster struct {
-	CA           string `yaml:"ca"` // file of certificates to trust; "": those of the system
+	CA           string `yaml:"ca" is:"path"` // file of certificates to trust; "": those of the system
 	User         string `yaml:"user"`
-	PasswordFile string `yaml:"password_file"` // in the place of Password
-	APIKeyFile   string `yaml:"api_key_file"`  // in the place of APIKey
-	Password     Secret `yaml:"-"`             // of the environment: CONCLAVE_CLUSTER_PASSWORD
-	APIKey       Secret `yaml:"-"`             // in the place of a user; CONCLAVE_CLUSTER_API_KEY
-	Shards       int    `yaml:"shards" between:"1 1024" help:"shards of a new index of OpenSearch"`
-	Replicas     int    `yaml:"replicas" between:"0 1024" help:"further copies of each shard of a new index of OpenSearch"`
+	PasswordFile string `yaml:"password_file" is:"path"` // in the place of Password
+	APIKeyFile   string `yaml:"api_key_file" is:"path"`  // in the place of APIKey
+	Password     Secret `yaml:"-"`                       // of the environment: CONCLAVE_CLUSTER_PASSWORD
+	APIKey       Secret `yaml:"-"`                       // in the place of a user; CONCLAVE_CLUSTER_API_KEY
+	Shards       int    `yaml:"shards" between:"1 1024" help:"<number> of shards of a new index of OpenSearch"`
+	Replicas     int    `yaml:"replicas" between:"0 1024" help:"<number> of further copies of each shard of a new index of OpenSearch"`
 }
 
 // Expert names one expert to load.
 type Expert struct {
-	Name     string `yaml:"name"`
-	Bundle   string `yaml:"bundle"`                                   // folder; "" means Config.Bundles/Name
+	Name     string `yaml:"name" is:"expert" unique:"true"`
+	Bundle   string `yaml:"bundle" is:"path"`                         // folder; "" means Config.Bundles/Name
 	Provider string `yaml:"provider,omitempty" oneof:"cpu cuda auto"` // "" means Encoder.Provider
 	Threads  int    `yaml:"threads,omitempty" between:"0 1024"`       // 0 means Encoder.Threads
 }
 
 // Encoder says how questions are turned into vectors.
 type Encoder struct {
-	Provider     string `yaml:"provider" oneof:"cpu cuda auto" help:"where to run models: cpu, cuda or auto"`                      // "cpu", "cuda" or "auto"
-	Threads      int    `yaml:"threads" between:"0 1024" help:"threads of one inference (0: the cores divided among the experts)"` // of one inference; 0: the cores, divided among the experts
-	Queue        int    `yaml:"queue" between:"1 1000000"`                                                                         // waiting questions per expert before callers are turned away
-	BatchTokens  int    `yaml:"batch_tokens" between:"512 16777216"`                                                               // padded tokens of one pass
-	CacheEntries int    `yaml:"cache_entries" between:"0 100000000"`                                                               // question vectors kept per expert; 0: none
+	Provider     string `yaml:"provider" oneof:"cpu cuda auto" help:"<provider> that runs models: cpu, cuda or auto"`                          // "cpu", "cuda" or "auto"
+	Threads      int    `yaml:"threads" between:"0 1024" help:"<number> of threads of one inference (0: the cores divided among the experts)"` // of one inference; 0: the cores, divided among the experts
+	Queue        int    `yaml:"queue" between:"1 1000000"`                                                                                     // waiting questions per expert before callers are turned away
+	BatchTokens  int    `yaml:"batch_tokens" between:"512 16777216"`                                                                           // padded tokens of one pass
+	CacheEntries int    `yaml:"cache_entries" between:"0 100000000"`                                                                           // question vectors kept per expert; 0: none
 }
 
 // Index says what kind of vector index is built and how good it has to be.
 type Index struct {
-	Kind   string `yaml:"kind" oneof:"hnsw flat coder" help:"vector index: hnsw, flat or coder"`
+	Kind   string `yaml:"kind" oneof:"hnsw flat coder" help:"<kind> of vector index: hnsw, flat or coder"`
 	Floors Floors `yaml:"floors"`
 }
 
@@ -106,9 +109,9 @@ type Ingest struct {
 type Search struct {
 	Fusion     string        `yaml:"fusion" help:"default fusion <method> of requests"`
 	K          int           `yaml:"k" between:"1 limits.k"`
-	Candidates int           `yaml:"candidates" between:"1 limits.candidates"`                                            // per source
-	Missing    string        `yaml:"missing" oneof:"exact min"`                                                           // "exact" or "min"
-	Alpha      float64       `yaml:"alpha" between:"0 1000000" help:"weight of BM25 in the hybrid without a calibration"` // weight of BM25 in the hybrid, before anything is calibrated
+	Candidates int           `yaml:"candidates" between:"1 limits.candidates"`                                              // per source
+	Missing    string        `yaml:"missing" oneof:"exact min"`                                                             // "exact" or "min"
+	Alpha      float64       `yaml:"alpha" between:"0 1000000" help:"<weight> of BM25 in the hybrid without a calibration"` // weight of BM25 in the hybrid, before anything is calibrated
 	Timeout    time.Duration `yaml:"timeout" between:"1ms limits.timeout"`
 }
 
@@ -146,23 +149,23 @@ type Rate struct {
 
 // Auth says who may call.
 type Auth struct {
-	Disabled bool  `yaml:"disabled" help:"serve without keys on any address"`
+	Disabled bool  `yaml:"disabled"`
 	Keys     []Key `yaml:"keys"`
 }
 
 // Key is one API key, known by its SHA-256 alone.
 type Key struct {
-	Name    string   `yaml:"name"`
-	SHA256  string   `yaml:"sha256"` // 64 hex digits
-	Scopes  []string `yaml:"scopes" oneof:"search embed ingest admin"`
-	Expires Instant  `yaml:"expires,omitempty"`
+	Name    string    `yaml:"name" is:"name" unique:"true"`
+	SHA256  string    `yaml:"sha256" is:"sum" unique:"true"` // 64 hex digits
+	Scopes  []string  `yaml:"scopes" oneof:"search embed ingest admin"`
+	Expires time.Time `yaml:"expires,omitempty"` // zero: never
 }
 
 // Server holds what concerns connections.
 type Server struct {
-	AllowedHosts      []string      `yaml:"allowed_hosts" help:"further <values> of the Host header that are accepted without keys"`
-	CORSOrigins       []string      `yaml:"cors_origins" help:"<origins> whose pages may call"`
-	TrustedProxies    []string      `yaml:"trusted_proxies"`                 // address blocks
+	AllowedHosts      []string      `yaml:"allowed_hosts" is:"host"`
+	CORSOrigins       []string      `yaml:"cors_origins" is:"origin"`
+	TrustedProxies    []string      `yaml:"trusted_proxies" is:"block"`      // address blocks
 	Connections       int           `yaml:"connections" between:"0 1000000"` // open at once; 0: what the descriptors allow
 	HeaderBytes       ByteSize      `yaml:"header_bytes" between:"1KiB 1MiB"`
 	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout" between:"10ms 10m"`
@@ -180,8 +183,8 @@ type Page struct {
 
 // Log says what is written to standard error.
 type Log struct {
-	Level     string `yaml:"level" oneof:"debug info warn error" help:"debug, info, warn or error"`
-	Format    string `yaml:"format" oneof:"text json" help:"text or json"`
+	Level     string `yaml:"level" oneof:"debug info warn error"`
+	Format    string `yaml:"format" oneof:"text json" help:"<form> of the log: text or json"`
 	Questions bool   `yaml:"questions" help:"write the text of questions to the log"` // the text of questions too
 	// Slow is how long a search takes that is logged with its stages; 0: none is.
 	Slow time.Duration `yaml:"slow" between:"0s 1h"`
@@ -193,23 +196,11 @@ type Log struct {
 var defaultsFile []byte
 
 // Defaults is the configuration of a machine that has none: loopback, no keys.
-func Defaults() Config { return defaults().derived() }
-
-// defaults is Defaults before what is left at 0 has been worked out.
-func defaults() Config {
-	r := newReader(Config{Experts: []Expert{}, Readers: []string{}, Auth: Auth{Keys: []Key{}}})
-	if err := r.file("conclave.yaml", defaultsFile); err != nil {
+var Defaults = sync.OnceValue(func() Config {
+	r := reader{places: map[string]string{}}
+	err := r.file("conclave.yaml", defaultsFile)
+	if err = errors.Join(append(r.mistakes, err)...); err != nil {
 		panic(err) // a test reads it
 	}
-	return *r.config
-}
-
-// derived works out what is left at 0 to follow from other values.
-func (cfg Config) derived() Config {
-	if cfg.Server.WriteTimeout == 0 {
-		// The deadline runs while the body is read and the question is answered,
-		// so it has to hold both.
-		cfg.Server.WriteTimeout = cfg.Server.ReadTimeout + cfg.Limits.Timeout + 30*time.Second
-	}
-	return cfg
-}
+	return r.config
+})

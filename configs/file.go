@@ -2,6 +2,7 @@ package configs
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,145 +12,132 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// reader puts values into a configuration: of the file, then of the environment,
-// then of flags. It remembers where each was written.
+// reader puts values into a configuration: of the file, then of the environment, then
+// of flags, each over what was there. It remembers where each was written.
 type reader struct {
-	config   *Config
-	sources  map[string]string // key path, and "experts[1].name" inside lists
+	config   Config
+	places   map[string]string // by path, of list items too
 	mistakes []error
 }
 
-func newReader(c Config) *reader { return &reader{config: &c, sources: map[string]string{}} }
-
-func (r *reader) fail(source, at, value, detail string) {
-	r.mistakes = append(r.mistakes, &Error{Source: source, Key: at, Value: value, Detail: detail})
-}
-
-// text reads a scalar, and remembers its place.
-func (r *reader) text(source, at, text string, v reflect.Value) {
-	r.sources[at] = source
-	if err := parse(text, v); err != nil {
-		r.fail(source, at, text, "has to be "+err.Error())
+// fail notes a mistake. Its place is where the key was written; for a key that an item
+// of a list lacks, that of the item.
+func (r *reader) fail(at string, value any, format string, args ...any) {
+	place := r.places[at]
+	if end := strings.LastIndex(at, "]"); place == "" && end > 0 {
+		place = r.places[at[:end+1]]
 	}
+	r.mistakes = append(r.mistakes, &Error{
+		Source: cmp.Or(place, "default"), Key: cmp.Or(at, "the file"), Value: fmt.Sprint(value), Detail: fmt.Sprintf(format, args...),
+	})
 }
 
-// file reads the YAML text of a configuration file. It walks the parsed
-// document itself, and not a map that a decoder made of it, because only the
-// document knows line numbers, keys written twice and the case of keys.
+// file reads the YAML text of a configuration file. It walks the parsed document itself,
+// because only the document knows lines, keys written twice, and scalars as their text.
 func (r *reader) file(name string, text []byte) error {
-	document, second, err := readYAML(text)
+	all, err := documents(text)
 	if err != nil {
 		return fmt.Errorf("%s: not YAML: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	if second != nil {
-		r.fail(place(name, second), "the file", "", "a second YAML document begins here, after \"---\", and would be ignored: the configuration is one document")
+	for i, document := range all {
+		if i == 0 {
+			r.value(name, root(&r.config), document)
+		} else if document.Tag != "!!null" {
+			r.places[""] = place(name, document)
+			r.fail("", "", "a second YAML document begins here, after \"---\", and would be ignored: the configuration is one document")
+		}
 	}
-	if document != nil {
-		r.section(name, "", document, reflect.ValueOf(r.config).Elem())
-	}
-	return errors.Join(r.mistakes...)
+	return nil
 }
 
-// readYAML parses a text. The document is nil where the text is empty, or
-// comments alone; second is what a second document holds, nil where there is
-// none.
-func readYAML(text []byte) (document, second *yaml.Node, err error) {
+// documents are the YAML documents in a text.
+func documents(text []byte) (all []*yaml.Node, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	for n := 0; ; n++ {
+	for {
 		var node yaml.Node
 		if err := decoder.Decode(&node); errors.Is(err, io.EOF) {
-			return document, nil, nil
+			return all, nil
 		} else if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if len(node.Content) == 0 {
-			continue
-		}
-		content := node.Content[0]
-		switch {
-		case n == 0:
-			document = content
-		case content.Tag != "!!null":
-			return document, content, nil
-		}
+		all = append(all, node.Content...)
 	}
 }
 
-// section reads a mapping whose keys are the fields of v.
-func (r *reader) section(file, path string, n *yaml.Node, v reflect.Value) {
-	n = resolve(n)
-	if n.Tag == "!!null" {
-		return // "encoder:" with everything under it commented out
-	}
-	if n.Kind != yaml.MappingNode {
-		shown := path
-		if shown == "" {
-			shown = "the file"
+// text reads what a variable or a flag holds: a list of strings is separated by commas,
+// a list of objects is YAML.
+func (r *reader) text(source string, k key, text string) {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
+	if k.objects() {
+		if all, err := documents([]byte(text)); err == nil && len(all) == 1 {
+			n = all[0]
 		}
-		r.fail(place(file, n), shown, n.Value, "has to be keys with values, \"key: value\"")
-		return
-	}
-	var names []string
-	fields := map[string]int{}
-	for i := range v.NumField() {
-		if name := nameOf(v.Type().Field(i)); name != "-" {
-			names = append(names, name)
-			fields[name] = i
+	} else if k.isList() {
+		n.Kind = yaml.SequenceNode
+		for item := range strings.SplitSeq(text, ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: item})
+			}
 		}
 	}
-	seen := map[string]int{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, value := n.Content[i], n.Content[i+1]
-		at := join(path, name.Value)
-		field, ok := fields[name.Value]
-		switch {
-		case !ok:
-			r.fail(place(file, name), at, "", unknown("key", name.Value, names))
-			continue
-		case seen[name.Value] != 0:
-			r.fail(place(file, name), at, "", fmt.Sprintf("written twice, first on line %d", seen[name.Value]))
-			continue
-		}
-		seen[name.Value] = name.Line
-		r.value(file, at, value, v.Field(field))
-	}
+	r.value(source, k, n)
 }
 
 // value reads a section, a list or a scalar.
-func (r *reader) value(file, at string, n *yaml.Node, v reflect.Value) {
-	n = resolve(n)
-	switch source := place(file, n); {
-	case isSection(v.Type()):
-		r.sources[at] = source
-		r.section(file, at, n, v)
-	case n.Tag == "!!null": // the default stays
-	case v.Kind() == reflect.Slice && n.Kind != yaml.SequenceNode:
-		r.fail(source, at, n.Value, "has to be a list, \"- item\" on lines of their own or [a, b]")
-	case v.Kind() == reflect.Slice:
-		r.sources[at] = source
-		v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
+func (r *reader) value(source string, k key, n *yaml.Node) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Tag == "!!null" {
+		return // the default stays, as where everything under "encoder:" is commented out
+	}
+	r.places[k.path] = place(source, n)
+	switch {
+	case k.isSection() && n.Kind != yaml.MappingNode:
+		r.fail(k.path, n.Value, "has to be keys with values, \"key: value\"")
+	case k.isSection():
+		r.section(source, k, n.Content)
+	case k.isList() && n.Kind != yaml.SequenceNode:
+		r.fail(k.path, n.Value, "has to be a list, \"- item\" on lines of their own or [a, b]")
+	case k.isList():
+		k.value.Set(reflect.MakeSlice(k.value.Type(), len(n.Content), len(n.Content)))
 		for i, item := range n.Content {
-			r.value(file, fmt.Sprintf("%s[%d]", at, i), item, v.Index(i))
+			r.value(source, k.item(i), item)
 		}
 	case n.Kind != yaml.ScalarNode:
-		r.fail(source, at, "", "has to be a single value, not a list or keys")
+		r.fail(k.path, "", "has to be a single value, not a list or keys")
 	default:
-		r.text(source, at, n.Value, v)
+		if allowed, err := parse(n.Value, k.value); err != nil {
+			r.fail(k.path, n.Value, "has to be %s", allowed)
+		}
 	}
 }
 
-// resolve follows an alias (*name) to what it stands for. YAML forbids an
-// alias inside its own anchor, and every value here is at most three deep.
-func resolve(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
+// section reads a mapping, given as names and values in turn.
+func (r *reader) section(source string, k key, pairs []*yaml.Node) {
+	keys, names := k.below()
+	lines := map[string]int{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name, line := pairs[i].Value, lines[pairs[i].Value]
+		x, known := keys[name]
+		if known && line == 0 {
+			lines[name] = pairs[i].Line
+			r.value(source, x, pairs[i+1])
+			continue
+		}
+		at := strings.TrimPrefix(k.path+"."+name, ".")
+		r.places[at] = place(source, pairs[i])
+		if known {
+			r.fail(at, "", "written twice, first on line %d", line)
+		} else {
+			r.fail(at, "", "no such key.%s Known here: %s", didYouMean(name, names), strings.Join(names, ", "))
+		}
 	}
-	return n
 }
 
-func place(file string, n *yaml.Node) string {
+func place(source string, n *yaml.Node) string {
 	if n.Line == 0 {
-		return file
+		return source
 	}
-	return fmt.Sprintf("%s:%d", file, n.Line)
+	return fmt.Sprintf("%s:%d", source, n.Line)
 }

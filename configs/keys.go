@@ -1,17 +1,21 @@
 package configs
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
+	"time"
 )
 
-// key is one leaf of the configuration: a scalar, a list of strings, or a list
-// of objects.
+// key is a part of the configuration: a section, a list or a scalar.
 type key struct {
-	path  string        // "limits.question_bytes"
+	path  string        // "limits.question_bytes", "experts[1].name"; "" is the whole
 	value reflect.Value // in the Config whose keys were listed
 	tag   reflect.StructTag
 }
+
+// root is the whole of a configuration.
+func root(c *Config) key { return key{value: reflect.ValueOf(c).Elem()} }
 
 // flag is the name of the key on the command line.
 func (k key) flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(k.path) }
@@ -21,51 +25,47 @@ func (k key) variable() string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(k.path, ".", "_"))
 }
 
-// objects reports whether the key is a list of objects.
-func (k key) objects() bool { return k.isList() && k.value.Type().Elem().Kind() == reflect.Struct }
+// isSection reports whether other keys stand under the key.
+func (k key) isSection() bool {
+	return k.value.Kind() == reflect.Struct && k.value.Type() != reflect.TypeFor[time.Time]()
+}
 
 // isList reports whether the key is a list.
 func (k key) isList() bool { return k.value.Kind() == reflect.Slice }
 
-// keys lists every leaf of a configuration in the order of its fields.
-func keys(c *Config) []key { return leaves("", "", reflect.ValueOf(c).Elem()) }
+// objects reports whether the key is a list of objects.
+func (k key) objects() bool { return k.isList() && k.value.Type().Elem().Kind() == reflect.Struct }
 
-// leaves are the leaves of a section, which stands under a path. help is that of
-// the section, for those of its leaves that have none.
-func leaves(path, help string, section reflect.Value) (out []key) {
-	for i := range section.NumField() {
-		field := section.Type().Field(i)
-		name := nameOf(field)
-		if name == "-" {
-			continue
+// below are the keys of a section, by their names there, and those names in order.
+func (k key) below() (keys map[string]key, names []string) {
+	keys = map[string]key{}
+	for field, value := range k.value.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("yaml"), ","); name != "-" {
+			keys[name] = key{strings.TrimPrefix(k.path+"."+name, "."), value, field.Tag}
+			names = append(names, name)
 		}
-		k := key{path: join(path, name), value: section.Field(i), tag: field.Tag}
-		switch {
-		case isSection(field.Type):
-			out = append(out, leaves(k.path, k.tag.Get("help"), k.value)...)
-			continue
-		case help != "":
-			k.tag = reflect.StructTag(`help:"` + help + `"`)
+	}
+	return keys, names
+}
+
+// item is an item of a list; what its tag says is said of each.
+func (k key) item(i int) key {
+	return key{fmt.Sprintf("%s[%d]", k.path, i), k.value.Index(i), k.tag}
+}
+
+// leaves are the lists and scalars of a section in the order of its fields, each list
+// before what is in it.
+func (k key) leaves() (out []key) {
+	if k.isSection() {
+		keys, names := k.below()
+		for _, name := range names {
+			out = append(out, keys[name].leaves()...)
 		}
-		out = append(out, k)
+		return out
+	}
+	out = append(out, k)
+	for i := 0; k.isList() && i < k.value.Len(); i++ {
+		out = append(out, k.item(i).leaves()...)
 	}
 	return out
-}
-
-// isSection reports whether t holds keys, and is not a value itself.
-func isSection(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && t != reflect.TypeFor[Instant]()
-}
-
-// nameOf is a field's name in files; "-" for one that is no key.
-func nameOf(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	return name
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }

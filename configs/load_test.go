@@ -32,19 +32,17 @@ func load(t *testing.T, text string, environ []string, args ...string) (Config, 
 			paths = append(paths, k.path)
 		}
 	}
-	if err := AddFlags(flags, paths...); err != nil {
-		t.Fatal(err)
-	}
+	AddFlags(flags, paths...)
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	return Load(Sources{Flags: flags, Environ: environ})
+	return Load(flags, environ)
 }
 
 // defaultKeys are the keys of a configuration of its own.
 func defaultKeys() []key {
-	c := defaults()
-	return keys(&c)
+	c := Defaults()
+	return root(&c).leaves()
 }
 
 func TestNothingGivesTheDefaults(t *testing.T) {
@@ -58,7 +56,7 @@ func TestNothingGivesTheDefaults(t *testing.T) {
 }
 
 func TestPrecedence(t *testing.T) {
-	const text = "limits: {k: 500, batch: 32}\nlog: {level: warn}\nsearch: {timeout: 3s}\nserver: {allowed_hosts: [a.example]}"
+	const text = "limits: {k: &k 500, batch: 32}\nlog: {level: warn}\nsearch: {timeout: 3s, candidates: *k}\nserver: {allowed_hosts: [a.example]}"
 	environ := []string{"CONCLAVE_LIMITS_K=600", "CONCLAVE_SERVER_ALLOWED_HOSTS=b.example, c.example", "CONCLAVE_LOG_LEVEL=error"}
 	got, err := load(t, text, environ, "--log-level=debug", "--search-k=7", "--server-cors-origins=https://x.example,https://y.example", "--json")
 	if err != nil {
@@ -70,6 +68,7 @@ func TestPrecedence(t *testing.T) {
 	}{
 		{"default", got.Limits.Candidates, 1000},
 		{"file over default", got.Limits.Batch, 32},
+		{"alias in the file", got.Search.Candidates, 500},
 		{"duration from the file", got.Search.Timeout, 3 * time.Second},
 		{"environment over file", got.Limits.K, 600},
 		{"list from the environment", got.Server.AllowedHosts, []string{"b.example", "c.example"}},
@@ -204,7 +203,7 @@ func TestRelativePathsCountFromTheFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("collection: data/index\nruntime: /lib/x.so\nexperts: [{name: a, bundle: b}, {name: c}]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Load(Sources{Environ: []string{"CONCLAVE_CONFIG=" + file, "CONCLAVE_CACHE=here"}})
+	got, err := Load(nil, []string{"CONCLAVE_CONFIG=" + file, "CONCLAVE_CACHE=here"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +221,7 @@ func TestWhichFileIsRead(t *testing.T) {
 		}
 	}
 	environ := []string{"CONCLAVE_CONFIG=" + filepath.Join(dir, "a.yaml")}
-	if c, err := Load(Sources{Dir: dir, Environ: environ}); err != nil || c.Log.Level != "warn" {
+	if c, err := Load(nil, environ); err != nil || c.Log.Level != "warn" {
 		t.Errorf("from the environment: %q, %v", c.Log.Level, err)
 	}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -230,10 +229,10 @@ func TestWhichFileIsRead(t *testing.T) {
 	if err := flags.Parse([]string{"--config", filepath.Join(dir, "b.yaml")}); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := Load(Sources{Dir: dir, Environ: environ, Flags: flags}); err != nil || c.Log.Level != "error" {
+	if c, err := Load(flags, environ); err != nil || c.Log.Level != "error" {
 		t.Errorf("from the flag: %q, %v", c.Log.Level, err)
 	}
-	if _, err := Load(Sources{Environ: []string{"CONCLAVE_CONFIG=" + filepath.Join(dir, "missing.yaml")}}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(nil, []string{"CONCLAVE_CONFIG=" + filepath.Join(dir, "missing.yaml")}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a named file that is missing: %v", err)
 	}
 }
@@ -253,12 +252,12 @@ func TestSampleFile(t *testing.T) {
 	if want := Defaults(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	r := newReader(Config{})
+	r := reader{places: map[string]string{}}
 	if err := r.file("conclave.yaml", text); err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range defaultKeys() {
-		if _, ok := r.sources[k.path]; !ok {
+		if _, ok := r.places[k.path]; !ok {
 			t.Errorf("conclave.yaml does not have %s", k.path)
 		}
 	}
@@ -296,7 +295,7 @@ server: {cors_origins: ["*"], trusted_proxies: [10.0.0.0/8, "fd00::/8"]}
 	}
 	got.File, want.File = "", ""
 	for i := range got.Auth.Keys { // the same moment, whatever its zone is called
-		if !got.Auth.Keys[i].Expires.Equal(want.Auth.Keys[i].Expires.Time) {
+		if !got.Auth.Keys[i].Expires.Equal(want.Auth.Keys[i].Expires) {
 			t.Errorf("expiry %v became %v", want.Auth.Keys[i].Expires, got.Auth.Keys[i].Expires)
 		}
 		got.Auth.Keys[i].Expires = want.Auth.Keys[i].Expires
@@ -312,7 +311,7 @@ func TestEnvironmentWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"environment CONCLAVE_LOG_LEVL: no such variable. Did you mean CONCLAVE_LOG_LEVEL?",
+		"environment CONCLAVE_LOG_LEVL: no such variable. Did you mean \"CONCLAVE_LOG_LEVEL\"?",
 		"environment CONCLAVE_QQQQQQQQQQ: no such variable.",
 	}
 	if !reflect.DeepEqual(got.Warnings, want) {
@@ -336,7 +335,7 @@ func TestSecondDocument(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Load(Sources{Environ: []string{"CONCLAVE_CONFIG=" + path}})
+		c, err := Load(nil, []string{"CONCLAVE_CONFIG=" + path})
 		if line == 0 {
 			if err != nil || c.Listen != "127.0.0.1:1" {
 				t.Errorf("%q: %v, listen %s", text, err, c.Listen)
@@ -347,7 +346,7 @@ func TestSecondDocument(t *testing.T) {
 			t.Errorf("%q: %v, want an error at %s", text, err, want)
 		}
 	}
-	if _, err := Load(Sources{Dir: t.TempDir(), Environ: []string{"CONCLAVE_EXPERTS=[{name: a}]\n---\n[{name: b}]"}}); err == nil {
+	if _, err := Load(nil, []string{"CONCLAVE_EXPERTS=[{name: a}]\n---\n[{name: b}]"}); err == nil {
 		t.Error("a variable of two documents is taken")
 	}
 }

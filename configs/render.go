@@ -2,6 +2,7 @@ package configs
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
@@ -14,10 +15,7 @@ func (cfg Config) YAML() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(cfg); err != nil {
-		return nil, fmt.Errorf("rendering the configuration: %w", err)
-	}
-	if err := encoder.Close(); err != nil {
+	if err := errors.Join(encoder.Encode(cfg), encoder.Close()); err != nil {
 		return nil, fmt.Errorf("rendering the configuration: %w", err)
 	}
 	return out.Bytes(), nil

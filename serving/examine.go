@@ -222,17 +222,17 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 	if err != nil {
 		return failed(f.What, err)
 	}
-	var sizes []configs.ExpertSize
+	var sizes []ExpertSize
 	for _, name := range experts {
 		folder, err := shipped.Folder(config, cache, name)
 		if err != nil {
 			continue // its bundle has a finding of its own
 		}
 		if b, err := models.Peek(folder); err == nil {
-			sizes = append(sizes, configs.ExpertSize{Width: max(b.Manifest.Dimension, b.Manifest.Passage.PooledDimension), MaxTokens: b.Manifest.MaxTokens.Passage})
+			sizes = append(sizes, ExpertSize{Width: max(b.Manifest.Dimension, b.Manifest.Passage.PooledDimension), MaxTokens: b.Manifest.MaxTokens.Passage})
 		}
 	}
-	m := config.Memory(requests, sizes)
+	m := MostMemory(config, requests, sizes)
 	f.Detail = fmt.Sprintf("%s at most, of the machine's %s, beside the collection's mapped files and the models: bodies and answers %s (limits.memory), searches %s (limits.concurrency), writing %s, %d experts %s",
 		mebibytes(m.Total()), mebibytes(machine), mebibytes(m.Requests), mebibytes(m.Work), mebibytes(m.Writing), len(sizes), mebibytes(m.Encoders))
 	if m.Total() > machine {

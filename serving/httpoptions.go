@@ -1,10 +1,12 @@
 package serving
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"conclave/adapters"
 	"conclave/admission"
@@ -26,7 +28,7 @@ func newAPI(o ServerOptions, metrics *handlers.Metrics, control *admission.Contr
 	if err != nil {
 		return nil, err
 	}
-	answers, bodies := configs.Rooms(memory)
+	answers, bodies := rooms(memory)
 	return handlers.New(handlers.Options{
 		Adapters: adapters.All(o.Name),
 		Metrics:  metrics, Logger: o.Log, Tracer: o.Tracer, LogQuestions: config.Log.Questions,
@@ -44,7 +46,7 @@ func newAPI(o ServerOptions, metrics *handlers.Metrics, control *admission.Contr
 // keysOf are the configured keys. Their sums are hexadecimal, which configs checks.
 func keysOf(auth configs.Auth) (out []handlers.Key) {
 	for _, k := range auth.Keys {
-		key := handlers.Key{Name: k.Name, Expires: k.Expires.Time}
+		key := handlers.Key{Name: k.Name, Expires: k.Expires}
 		_, _ = hex.Decode(key.SHA256[:], []byte(k.SHA256))
 		for _, scope := range k.Scopes {
 			key.Scopes = append(key.Scopes, handlers.Scope(scope))
@@ -54,10 +56,13 @@ func keysOf(auth configs.Auth) (out []handlers.Key) {
 	return out
 }
 
-func serveOptions(s configs.Server) (o handlers.ServeOptions, err error) {
+func serveOptions(config configs.Config) (o handlers.ServeOptions, err error) {
+	s := config.Server
 	o = handlers.ServeOptions{
 		Connections: s.Connections, HeaderBytes: int(s.HeaderBytes), ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout,
-		WriteTimeout: s.WriteTimeout, IdleTimeout: s.IdleTimeout, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainTimeout,
+		// The deadline runs while the body is read and the question is answered.
+		WriteTimeout: cmp.Or(s.WriteTimeout, s.ReadTimeout+config.Limits.Timeout+30*time.Second),
+		IdleTimeout:  s.IdleTimeout, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainTimeout,
 	}
 	if o.Connections == 0 {
 		o.Connections, err = defaultConnections()

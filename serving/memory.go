@@ -28,7 +28,7 @@ func machineMemory() (int64, error) {
 
 // requestMemory is what the bodies and answers of requests may take together, in bytes.
 func requestMemory(l configs.Limits) (int64, error) {
-	least := l.LeastMemory(handlers.RoomFor(int64(limitsOf(l).RoomBytes())))
+	least := leastMemory(l, handlers.RoomFor(int64(limitsOf(l).RoomBytes())))
 	if l.Memory == 0 {
 		all, err := machineMemory()
 		return max(all/requestShare, least), err
@@ -39,3 +39,81 @@ func requestMemory(l configs.Limits) (int64, error) {
 	}
 	return int64(l.Memory), nil
 }
+
+// Memory is what a server has in memory at most under whatever load, in bytes, beside
+// the files of the collection that are mapped and the models.
+type Memory struct {
+	// Requests: the bodies that are being read and the answers that are made or sent,
+	// all together. The server keeps to it.
+	Requests int64
+	// Work: limits.concurrency searches of ordinary size, or fewer larger ones:
+	// what their sources found, and how it was ranked.
+	Work int64
+	// Writing: changes that wait (ingest.backlog, about 150 bytes each), what indexing
+	// them takes, and the uploads that may be under way.
+	Writing int64
+	// Encoders: the activations of a pass of encoder.batch_tokens through each
+	// expert, and the encoder.cache_entries of question vectors.
+	Encoders int64
+}
+
+// ExpertSize is what of an expert decides the memory that it takes.
+type ExpertSize struct {
+	Width     int // numbers of a token's vector inside of the encoder
+	MaxTokens int // of a passage
+}
+
+const (
+	changeBytes = 150       // of a change that waits: collection.pending
+	flushBytes  = 32 << 20  // texts of a flush: collection.flushBytes
+	wordBytes   = 512 << 20 // postings before they go to a file, as package collection builds
+	openUploads = 16        // for each that stores: handlers.openUploads
+	uploadBytes = 2 << 20   // of an upload beside two lines: handlers.uploadChunk read, and as much stored
+	// collected is how much larger the heap gets than what is in use before it is
+	// collected (GOGC=100).
+	collected = 2
+	// bodyShare is which part of the memory of requests is for their bodies.
+	bodyShare = 8
+)
+
+// rooms is what of the memory for requests their answers and their bodies may take,
+// such that with what waits to be collected it is no more.
+func rooms(memory int64) (answers, body int64) {
+	body = memory / collected / bodyShare
+	return memory/collected - body, body
+}
+
+// leastMemory is the least memory for requests whose room for answers is as large as is
+// said, and that has room for the largest body, whose buffer doubles as it fills.
+func leastMemory(l configs.Limits, answers int64) int64 {
+	body := 2 * int64(max(l.BodyBytes, l.LineBytes))
+	return collected * bodyShare * max(body, (answers+bodyShare-2)/(bodyShare-1))
+}
+
+// MostMemory adds up what the limits allow, with so much for requests and for some experts.
+func MostMemory(cfg configs.Config, requests int64, experts []ExpertSize) Memory {
+	l, sources := cfg.Limits, int64(len(experts)+2) // words and phrases
+	// For each hundred results or candidates there is a place: of each source a
+	// hundred hits (8 bytes), which make up to so many rows of the table of candidates
+	// (32 bytes, and a cell of 12 for each source), and a hundred results (232 bytes,
+	// and 120 for each source). What grows doubles.
+	place := 2 * 100 * (sources*(8+32+12*sources) + 232 + 120*sources)
+	m := Memory{Requests: requests, Work: collected * int64(l.Concurrency) * place}
+	if !cfg.ReadOnly {
+		uploads := openUploads * int64(l.Uploads) * (uploadBytes + 2*int64(l.LineBytes))
+		m.Writing = collected * (changeBytes*int64(cfg.Ingest.Backlog) + 2*flushBytes + wordBytes + uploads)
+	}
+	for _, x := range experts {
+		// BERT has a head for each 32 to 64 numbers. Between two layers there are
+		// the input, queries, keys, values, the context and the four times as wide
+		// layer before and after its activation, and the scores of each head
+		// before and after the softmax; a number has 4 bytes.
+		heads := int64(x.Width+31) / 32
+		token := 4 * (16*int64(x.Width) + 2*heads*int64(x.MaxTokens))
+		m.Encoders += int64(cfg.Encoder.BatchTokens)*token + collected*int64(cfg.Encoder.CacheEntries)*(4*int64(x.Width)+int64(changeBytes))
+	}
+	return m
+}
+
+// Total is all of it.
+func (m Memory) Total() int64 { return m.Requests + m.Work + m.Writing + m.Encoders }

@@ -62,7 +62,7 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	if s.api, err = newAPI(o, metrics, control); err != nil {
 		return nil, err
 	}
-	serve, err := serveOptions(s.config.Server)
+	serve, err := serveOptions(s.config)
 	if err != nil {
 		return nil, err
 	}

@@ -43,10 +43,7 @@ const threePassages = `{"id":"1","title":"Rice","text":"Cooked rice keeps for a 
 // newSite makes bundles, and a collection with vectors of some of them.
 func newSite(t *testing.T, bundles []tiny.Expert, experts ...string) *site {
 	t.Helper()
-	config, err := configs.Load(configs.Sources{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := configs.Defaults()
 	s := &site{t: t, dir: t.TempDir(), config: config}
 	s.config.Collection, s.config.Bundles = filepath.Join(s.dir, "c"), filepath.Join(s.dir, "experts")
 	s.config.Cache = filepath.Join(s.dir, "cache") // without the shipped reader

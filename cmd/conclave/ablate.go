@@ -49,7 +49,7 @@ The collection is not changed.`,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "collection", "store", "bundles", "encoder.provider")
+	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 0)
 	flags.IntVar(&x.trials.Gate.Specialists, "specialists", askedSpecialists, "how many experts with a domain the gate asks, the most familiar with the question; 0: all")
 	flags.StringVar(&x.trials.Base, "base", "", "the `expert` to compare with, alone and with BM25 (default: "+shipped.Base+", where it is one)")

@@ -39,7 +39,7 @@ questions. No vectors are cached between questions.`,
 		}),
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
+	configs.AddFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bind(command)
 	flags.StringVar(&x.Fusion, "fusion", "hybrid", "fusion `method`: hybrid is muf with BM25")
 	flags.BoolVar(&x.Familiar, "familiar", false, "ask the experts most familiar with each question, beside those without a domain, as auto does (fusion gate)")

@@ -55,7 +55,7 @@ and that the collection can answer by.`,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "collection", "store", "bundles", "encoder.provider")
+	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 0)
 	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "how many experts with a domain \"auto\" asks, the most familiar with the question; 0: all")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions for a later measurement: an error if it shares one with --questions; may be repeated")

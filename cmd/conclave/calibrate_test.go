@@ -336,7 +336,7 @@ func TestCalibrationOfAReader(t *testing.T) {
 	write(t, "conclave.yaml", string(text)+"readers: [marker]\n")
 	asked := func(requests ...search.Request) []search.Response {
 		t.Helper()
-		config, err := configs.Load(configs.Sources{Dir: "."})
+		config, err := configs.Load(nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

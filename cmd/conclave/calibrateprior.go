@@ -37,7 +37,7 @@ collections without a calibration, and is where calibrations start.`,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "bundles", "encoder.provider")
+	configs.AddFlags(flags, "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 300)
 	flags.StringArrayVar(&x.collections, "collections", nil, "`NAME=FOLDER` of the collection of a domain; may be repeated")
 	flags.IntVar(&x.foreign, "foreign", 30, "questions of each domain to ask of the other collections")

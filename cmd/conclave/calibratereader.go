@@ -35,7 +35,7 @@ figures are of questions whose domain was not fitted on. The result
 		RunE:    configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "collection", "bundles", "encoder.provider")
+	configs.AddFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 150)
 	flags.StringVar(&x.out, "out", "", "`file` to write (default: none)")
 	return command

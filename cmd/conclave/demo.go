@@ -62,7 +62,7 @@ a moment only.`,
 			return serve(cmd.Context(), config, name, term, func(at net.Addr) { welcome(term.Out, at) })
 		},
 	}
-	addConfigFlags(command.Flags(), "listen", "collection", "encoder.provider", "encoder.threads")
+	configs.AddFlags(command.Flags(), "listen", "collection", "encoder.provider", "encoder.threads")
 	bindSetup(command.Flags(), &o)
 	return command
 }

@@ -50,7 +50,7 @@ func newDoctor(term terminal) *cobra.Command {
 			return errors.Join(failed, show(term.Out, asJSON, findings, func(w *errWriter) { printFindings(w, findings) }))
 		},
 	}
-	addConfigFlags(command.Flags(), "collection", "store", "bundles", "encoder.provider")
+	configs.AddFlags(command.Flags(), "collection", "store", "bundles", "encoder.provider")
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }

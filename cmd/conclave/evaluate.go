@@ -62,7 +62,7 @@ With --state an interrupted evaluation continues where it stopped.`,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "collection", "store", "bundles", "encoder.provider", "search.alpha")
+	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider", "search.alpha")
 	x.questions.bindLimit(command, 0)
 	flags.StringVar(&x.fusions, "fusions", "all", "fusion methods separated by commas; all (those that the sources allow, with variants); or none")
 	flags.StringArrayVar(&x.also, "also", nil, "a further `method`, \"NAME: FUSION experts=a,b bm25=no alpha=0.05 weights=a:2 missing=min normalisation=zscore\"; may be repeated")

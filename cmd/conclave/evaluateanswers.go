@@ -32,7 +32,7 @@ bounds, a passage that answers and the best of auto's passages.`,
 		RunE:    configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "collection", "store", "bundles", "encoder.provider")
+	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
 	x.questions.bindLimit(command, 0)
 	flags.StringVar(&x.measured.Reader, "reader", "", "`name` of the reader (default: the first)")
 	flags.IntVar(&x.measured.Passages, "passages", 5, "how many passages of a ranking it reads")

@@ -35,7 +35,7 @@ Checkpoints become bundles with 'conclave models import'.`,
 			return show(term.Out, false, nil, func(w *errWriter) { printIndexed(w, serving.Indexed{BuildReport: report}, config.Collection) })
 		}),
 	}
-	addConfigFlags(command.Flags(), "collection", "index.kind")
+	configs.AddFlags(command.Flags(), "collection", "index.kind")
 	command.Flags().StringVar(&from, "from", "", "`address` of the index (default: store of the configuration)")
 	return command
 }

@@ -67,7 +67,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 		}),
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "collection", "store", "cluster.shards", "cluster.replicas", "bundles", "encoder.provider")
+	configs.AddFlags(flags, "collection", "store", "cluster.shards", "cluster.replicas", "bundles", "encoder.provider")
 	x.inputs.bind(flags)
 	flags.StringVar(&x.format, "format", "auto", "format of the inputs: "+strings.Join(corpus.Formats(), ", "))
 	flags.StringVar(&x.experts, "experts", "", "experts of a new collection: default (base and late, one pass), all (every shipped expert, one pass each), none (words only), or names separated by commas")

@@ -35,7 +35,7 @@ server has the same tools at /mcp.`,
 			return adapters.RelayTools(cmd.Context(), s.Address, s.Key, terminal.In, terminal.Out)
 		}),
 	}
-	addConfigFlags(command.Flags(), "collection", "store", "bundles", "encoder.provider")
+	configs.AddFlags(command.Flags(), "collection", "store", "bundles", "encoder.provider")
 	server.bind(command.Flags())
 	return command
 }

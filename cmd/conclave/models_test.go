@@ -51,7 +51,7 @@ func TestDeltaByCommands(t *testing.T) {
 	if !found[0].Fine || !found[0].Delta || !found[1].Fine || found[1].Delta || found[1].Fingerprint == "" || found[2].Fine || !strings.Contains(found[2].Error, "nowhere") {
 		t.Errorf("%+v", found)
 	}
-	config, err := configs.Load(configs.Sources{})
+	config, err := configs.Load(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func newSearch(terminal terminal) *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	addConfigFlags(flags, "collection", "store", "bundles", "encoder.provider")
+	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
 	x.server.bind(flags)
 	flags.IntVarP(&x.request.K, "k", "k", 5, "passages to show")
 	flags.StringVar(&x.fusion, "fusion", "", "fusion method, or several separated by commas")

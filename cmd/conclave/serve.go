@@ -35,7 +35,7 @@ func newServe(term terminal) *cobra.Command {
 			return serve(cmd.Context(), config, "", term, func(net.Addr) {})
 		}),
 	}
-	addConfigFlags(command.Flags(), "collection", "store", "listen", "read_only", "bundles", "encoder.provider", "encoder.threads", "search.fusion", "log.format", "log.questions")
+	configs.AddFlags(command.Flags(), "collection", "store", "listen", "read_only", "bundles", "encoder.provider", "encoder.threads", "search.fusion", "log.format", "log.questions")
 	command.Flags().BoolVar(&printConfig, "print-config", false, "print the effective configuration, and stop")
 	return command
 }

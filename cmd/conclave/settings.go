@@ -11,13 +11,12 @@ import (
 	"conclave/provision"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // settings reads the configuration of a command: its flags over the
 // environment over the file over the defaults.
 func settings(cmd *cobra.Command, term terminal) (configs.Config, error) {
-	config, err := configs.Load(configs.Sources{Flags: cmd.Flags(), Environ: term.Environ})
+	config, err := configs.Load(cmd.Flags(), term.Environ)
 	var mistake *configs.Error
 	if errors.As(err, &mistake) && strings.HasPrefix(mistake.Source, "flag ") {
 		return config, usageError{err}
@@ -63,12 +62,4 @@ func newLogger(out io.Writer, config configs.Log) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(out, options))
 	}
 	return slog.New(slog.NewTextHandler(out, options))
-}
-
-// addConfigFlags gives a command the flags of configuration keys. A key that
-// does not exist is a mistake in this program.
-func addConfigFlags(flags *pflag.FlagSet, keys ...string) {
-	if err := configs.AddFlags(flags, keys...); err != nil {
-		panic(err)
-	}
 }

@@ -38,7 +38,7 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	if !slices.Equal(names, []string{"golden-tied", "golden-two"}) {
 		t.Fatalf("names %q", names)
 	}
-	config, err := configs.Load(configs.Sources{})
+	config, err := configs.Load(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
 			return err
 		}),
 	}
-	addConfigFlags(command.Flags(), "collection")
+	configs.AddFlags(command.Flags(), "collection")
 	command.Flags().StringVar(&out, "out", "", "`folder` of the snapshot, which must not exist yet; with --url, its name")
 	from.bind(command.Flags())
 	return command

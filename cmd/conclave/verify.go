@@ -47,7 +47,7 @@ func newVerify(term terminal) *cobra.Command {
 			}))
 		}),
 	}
-	addConfigFlags(command.Flags(), "collection")
+	configs.AddFlags(command.Flags(), "collection")
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }

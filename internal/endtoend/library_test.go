@@ -61,10 +61,7 @@ type expert struct {
 // configured is a configuration with the runtime and bundles of a folder of its own.
 func configured(t testing.TB) configs.Config {
 	t.Helper()
-	config, err := configs.Load(configs.Sources{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := configs.Defaults()
 	config.Runtime, config.Bundles, config.Cache = testenv.Runtime(t), t.TempDir(), t.TempDir() // no shipped reader
 	return config
 }

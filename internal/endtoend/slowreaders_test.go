@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"conclave/configs"
+	"conclave/serving"
 )
 
 // TestSlowReaders: three hundred callers ask for answers of five megabytes, fifteen
@@ -18,7 +19,7 @@ import (
 func TestSlowReaders(t *testing.T) {
 	config := configs.Defaults()
 	config.ReadOnly, config.Limits.Memory, config.Limits.AnswerBytes = true, 96<<20, 6<<20
-	bound := config.Memory(int64(config.Limits.Memory), nil).Total()
+	bound := serving.MostMemory(config, int64(config.Limits.Memory), nil).Total()
 
 	var lines strings.Builder
 	for i := range 20 {

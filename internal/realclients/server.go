@@ -101,10 +101,7 @@ func Marker(tb testing.TB) func(*configs.Config) {
 func configuration(tb testing.TB, o ServerOptions) configs.Config {
 	tb.Helper()
 	dir := tb.TempDir()
-	config, err := configs.Load(configs.Sources{Dir: dir})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	config := configs.Defaults()
 	config.Collection, config.Bundles = filepath.Join(dir, "c"), filepath.Join(dir, "experts")
 	config.Runtime, config.Listen = testenv.Runtime(tb), "127.0.0.1:0"
 	config.Ingest.FlushAfter = 10 * time.Millisecond
