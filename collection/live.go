@@ -1,9 +1,11 @@
 package collection
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -53,13 +55,13 @@ type LiveOptions struct {
 	// Build's Experts must be those of the collection. Threads counts too.
 	Build BuildOptions
 	// FlushAfter is how long a change waits for others before it is made
-	// visible; default one second.
+	// visible.
 	FlushAfter time.Duration
-	// FlushPassages is the most that one flush makes visible; default 4096. With
+	// FlushPassages is the most that one flush makes visible; 0: no bound. With
 	// slow encoders it bounds how long a change waits behind others.
 	FlushPassages int
 	// MaxPending is how many changes may wait to be made visible before Apply
-	// waits too; default 1,000,000.
+	// waits too; 0: no bound.
 	MaxPending int
 	// Merge says when segments are merged.
 	Merge MergePolicy
@@ -74,15 +76,7 @@ type LiveOptions struct {
 }
 
 func (o *LiveOptions) complete() error {
-	if o.FlushAfter == 0 {
-		o.FlushAfter = time.Second
-	}
-	if o.FlushPassages == 0 {
-		o.FlushPassages = 4096
-	}
-	if o.MaxPending == 0 {
-		o.MaxPending = 1_000_000
-	}
+	o.FlushPassages, o.MaxPending = cmp.Or(o.FlushPassages, math.MaxInt), cmp.Or(o.MaxPending, math.MaxInt)
 	if o.FlushAfter < 0 || o.FlushPassages < 0 || o.MaxPending < 0 {
 		return fmt.Errorf("live options below zero: flush after %v, %d passages, %d pending", o.FlushAfter, o.FlushPassages, o.MaxPending)
 	}

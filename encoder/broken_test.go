@@ -9,11 +9,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	ort "github.com/yalue/onnxruntime_go"
 
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/fusion"
 	"conclave/models"
 	"conclave/models/tiny"
 	"conclave/rank"
@@ -65,7 +67,10 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := collection.BuildOptions{Index: collection.Index{Kind: "flat"}}
-	var config search.EngineConfig
+	config := search.EngineConfig{
+		Limits: search.Limits{K: 10, Candidates: 100, QuestionBytes: 1000, Timeout: 10 * time.Second, Batch: 1, BatchParallel: 1, EmbedInputs: 1, EmbedBytes: 1000, AnswerBytes: 1 << 20},
+		LineUp: search.LineUp{Defaults: search.Defaults{K: 10, Candidates: 100, Timeout: time.Second, Fusion: search.MethodAuto, Missing: fusion.Exact}},
+	}
 	var graphs []*breakable
 	for i, name := range []string{"sound", "broken"} {
 		e := open(t, r, bundle(t, tiny.Expert{Name: name, Seed: uint64(i + 1)}), Running{})

@@ -3,6 +3,7 @@ package encoder
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"runtime"
 
 	"conclave/encoder/batcher"
@@ -17,10 +18,10 @@ type Running struct {
 	// free, several runs go on at once.
 	Threads int
 	// Queue is how many questions may wait, and how many calls of
-	// EncodePassages may be under way, before more are refused; 0: 1024.
+	// EncodePassages may be under way, before more are refused; 0: no bound.
 	Queue int
 	// BatchTokens bounds every run by padded tokens, and with that the memory
-	// that ONNX Runtime takes; 0: 16384. The batches that are best for speed
+	// that ONNX Runtime takes; 0: no bound. The batches that are best for speed
 	// are smaller on a processor; see sizes.
 	BatchTokens int
 	// CacheEntries is how many question vectors are remembered; 0: none. Of a
@@ -39,8 +40,8 @@ func (o Running) withDefaults() (Running, error) {
 		return o, fmt.Errorf("the provider is %q; it must be %s, %s or %s", o.Provider, CPU, CUDA, Auto)
 	}
 	o.Threads = cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
-	o.Queue = cmp.Or(o.Queue, 1024)
-	o.BatchTokens = cmp.Or(o.BatchTokens, 16384)
+	o.Queue = cmp.Or(o.Queue, math.MaxInt)
+	o.BatchTokens = cmp.Or(o.BatchTokens, math.MaxInt)
 	return o, nil
 }
 

@@ -175,10 +175,7 @@ func (l *openToAll) Close() error              { l.closed = true; return nil }
 func (l *openToAll) Addr() net.Addr            { return &net.TCPAddr{IP: net.IPv4zero, Port: 80} }
 
 func TestListen(t *testing.T) {
-	open, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	open := newAPI(t, Options{})
 	for address, loopback := range map[string]bool{"127.0.0.1:0": true, "localhost:0": true, "0.0.0.0:0": false, ":0": false, "[::]:0": false, "192.0.2.7:0": false} {
 		l, err := open.Listen(t.Context(), address)
 		if err == nil {
@@ -194,10 +191,7 @@ func TestListen(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for _, o := range []Options{{Keys: testKeys()}, {AuthDisabled: true}} {
-		api, err := New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		api := newAPI(t, o)
 		if err := api.mayServe(l); err != nil {
 			t.Errorf("with %d keys, disabled %v: %v", len(o.Keys), o.AuthDisabled, err)
 		}

@@ -113,10 +113,7 @@ func TestAdmitting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := New(Options{Admission: control, AnswerMemory: 2 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := newAPI(t, Options{Admission: control, AnswerMemory: 2 << 20})
 	e := &admitting{Engine: testEngine(t, engineOptions{}), api: api, request: requestTo("/", ""), arrived: time.Now()}
 	asks := map[string]func() error{
 		"search": func() error {

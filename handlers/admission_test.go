@@ -36,7 +36,7 @@ func TestCost(t *testing.T) {
 // asks for little, and gives all of them back.
 func TestAdmission(t *testing.T) {
 	entered, release := make(chan struct{}, 64), make(chan struct{})
-	s := start(t, Options{Concurrency: 5, Engine: testEngine(t, engineOptions{before: gate(entered, release)})})
+	s := start(t, Options{Admission: admit(t, 5), Engine: testEngine(t, engineOptions{before: gate(entered, release)})})
 	first := make(chan int, 1)
 	go func() { first <- s.post("/v1/search", `{"question":"bees","k":200,"experts":["wiki"]}`).StatusCode }()
 	<-entered

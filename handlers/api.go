@@ -22,7 +22,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -67,10 +66,10 @@ type Options struct {
 	// TrustedProxies are the address blocks whose X-Forwarded-For is believed.
 	TrustedProxies []string
 
-	// BodyBytes bounds a request's body; 0: 1 MiB.
+	// BodyBytes bounds a request's body.
 	BodyBytes int64
 	// AnswerMemory is what all answers may take in memory together, and BodyMemory all
-	// bodies that are being read, in bytes; 0: 1 GiB, and 128 MiB.
+	// bodies that are being read, in bytes.
 	AnswerMemory, BodyMemory int64
 	// Write bounds what is written.
 	Write WriteLimits
@@ -78,10 +77,8 @@ type Options struct {
 	ReadOnly bool
 	// TempDir is where answers of uploads wait; "": the system's folder.
 	TempDir string
-	// Admission lets requests in; nil: one of its own, for as much as Concurrency
-	// says (0: 256).
-	Admission   *admission.Control
-	Concurrency int
+	// Admission lets requests in.
+	Admission *admission.Control
 	// RateRequests bounds the requests of one key, or of one address where there
 	// is no key, in a RateWindow; 0: no bound.
 	RateRequests int
@@ -124,23 +121,15 @@ func New(o Options) (*API, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.BodyBytes = cmp.Or(o.BodyBytes, 1<<20)
-	o.AnswerMemory, o.BodyMemory = cmp.Or(o.AnswerMemory, 1<<30), cmp.Or(o.BodyMemory, 128<<20)
-	o.Concurrency = cmp.Or(o.Concurrency, 256)
-	o.RateWindow = cmp.Or(o.RateWindow, time.Minute)
-	if o.Concurrency < 1 || o.BodyBytes < 1 || o.AnswerMemory < 1 || o.BodyMemory < 1 || o.RateRequests < 0 || o.RateWindow < time.Second {
-		return nil, fmt.Errorf("handlers: impossible limits: %d at once, bodies of %d bytes, %d requests in %v", o.Concurrency, o.BodyBytes, o.RateRequests, o.RateWindow)
+	if o.Admission == nil || o.BodyBytes < 1 || o.AnswerMemory < 1 || o.BodyMemory < 1 || o.RateRequests < 0 || o.RateWindow < time.Second {
+		return nil, fmt.Errorf("handlers: impossible limits: bodies of %d bytes, %d and %d bytes of memory, %d requests in %v, admission %v", o.BodyBytes, o.AnswerMemory, o.BodyMemory, o.RateRequests, o.RateWindow, o.Admission != nil)
 	}
-	var err error
-	if o.Admission == nil {
-		if o.Admission, err = admission.New(o.Concurrency, runtime.GOMAXPROCS(0), time.Now); err != nil {
-			return nil, fmt.Errorf("handlers: %w", err)
-		}
-	}
-	a := &API{options: o}
-	if err := a.options.Write.complete(); err != nil {
+	o.Write.Grace = cmp.Or(o.Write.Grace, 10*time.Second)
+	if err := o.Write.check(); err != nil {
 		return nil, err
 	}
+	var err error
+	a := &API{options: o}
 	a.connections = newConnections(a.options.Write.BytesASecond)
 	a.storing = semaphore.NewWeighted(int64(a.options.Write.Uploads))
 	a.uploads = semaphore.NewWeighted(openUploads * int64(a.options.Write.Uploads))

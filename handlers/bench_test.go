@@ -29,10 +29,7 @@ func BenchmarkSearch(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	api, err := New(Options{Engine: cannedEngine{engine, response}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	api := newAPI(b, Options{Engine: cannedEngine{engine, response}})
 	const body = `{"question":"how do bees find their way back to the hive","k":10,"fusion":"rrf","experts":["wiki","health"]}`
 	b.ReportAllocs()
 	for b.Loop() {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -321,29 +322,38 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 		}
 		return x
 	}
-	if o.limits.Timeout == 0 {
-		o.limits.Timeout = 5 * time.Second
-	}
+	limits := testLimits()
+	limits.Timeout, limits.K, limits.AnswerBytes = cmp.Or(o.limits.Timeout, limits.Timeout), cmp.Or(o.limits.K, limits.K), cmp.Or(o.limits.AnswerBytes, limits.AnswerBytes)
 	books := o.library
 	if books == nil {
 		books = testLibrary()
 	}
 	books.damaged = o.damaged
 	lineUp := search.LineUp{
-		Experts: []search.Expert{expert("wiki", true), expert("health", true), expert("plain", false)},
-		Defaults: search.Defaults{Gate: &fusion.Gate{
-			Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
-		}},
+		Experts:  []search.Expert{expert("wiki", true), expert("health", true), expert("plain", false)},
+		Defaults: testDefaults(),
+	}
+	lineUp.Defaults.Timeout = min(lineUp.Defaults.Timeout, limits.Timeout)
+	lineUp.Defaults.Gate = &fusion.Gate{
+		Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
 	}
 	if o.lineUp != nil {
 		o.lineUp(&lineUp)
 	}
-	e, err := search.NewEngine(search.EngineConfig{Corpus: books, Limits: o.limits, Observer: o.observer, LineUp: lineUp})
+	e, err := search.NewEngine(search.EngineConfig{Corpus: books, Limits: limits, Observer: o.observer, LineUp: lineUp})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close(context.Background()) })
 	return e
+}
+
+func testLimits() search.Limits {
+	return search.Limits{K: 1000, Candidates: 1000, QuestionBytes: 8 << 10, Timeout: 5 * time.Second, Batch: 100, BatchParallel: 8, EmbedInputs: 256, EmbedBytes: 64 << 10, AnswerBytes: 32 << 20}
+}
+
+func testDefaults() search.Defaults {
+	return search.Defaults{K: 10, Candidates: 100, Timeout: 2 * time.Second, Fusion: search.MethodAuto, Missing: fusion.Exact, Alpha: .03}
 }
 
 // overloadedError is what an encoder with a full queue says.

@@ -68,7 +68,7 @@ func (a *API) getLimits(c *call, _ none) (limits Limits, err error) {
 		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: a.options.Admission.Most(),
 		RateRequests: a.options.RateRequests, RateWindowMS: a.options.RateWindow.Milliseconds(), JSONDepth: maxDepth, JSONValues: maxValues,
 		Defaults: LimitDefaults{
-			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists, Missing: string(d.Missing), TimeoutMS: d.Timeout.Milliseconds(), Alpha: *d.Alpha, Sharpness: d.Sharpness,
+			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists, Missing: string(d.Missing), TimeoutMS: d.Timeout.Milliseconds(), Alpha: d.Alpha, Sharpness: d.Sharpness,
 		},
 	}
 	for _, expert := range engine.Experts() {

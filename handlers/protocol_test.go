@@ -278,7 +278,7 @@ func TestConcurrency(t *testing.T) {
 	const places = 3
 	entered, release := make(chan struct{}, 64), make(chan struct{})
 	before := gate(entered, release)
-	s := start(t, Options{Concurrency: places, Engine: testEngine(t, engineOptions{before: before})})
+	s := start(t, Options{Admission: admit(t, places), Engine: testEngine(t, engineOptions{before: before})})
 	statuses := make(chan int, places)
 	for range places {
 		go func() {

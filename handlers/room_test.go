@@ -190,7 +190,7 @@ func (s *server) roomWanted() (wanted int64) {
 // batches, take all the memory that there is for answers and all places. Others are
 // answered for all that, and what the slow ones took is free when they are gone.
 func TestReadersGiveWay(t *testing.T) {
-	s := start(t, Options{Engine: testEngine(t, engineOptions{library: largeAnswers(), limits: search.Limits{Timeout: 10 * time.Second}}), AnswerMemory: 24 << 20, Concurrency: 40}, ServeOptions{WriteTimeout: time.Minute, DrainTimeout: 5 * time.Second})
+	s := start(t, Options{Engine: testEngine(t, engineOptions{library: largeAnswers(), limits: search.Limits{Timeout: 10 * time.Second}}), AnswerMemory: 24 << 20, Admission: admit(t, 40)}, ServeOptions{WriteTimeout: time.Minute, DrainTimeout: 5 * time.Second})
 	var open []net.Conn
 	// They come again until one waits for memory: where the machine is busy, those who were
 	// first may be refused.

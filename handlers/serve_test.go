@@ -31,10 +31,7 @@ func gate(entered chan<- struct{}, release <-chan struct{}) func(context.Context
 
 func TestReadiness(t *testing.T) {
 	readiness := &Readiness{}
-	api, err := New(Options{Readiness: readiness})
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := newAPI(t, Options{Readiness: readiness})
 	s := serveAPI(t, api)
 	readiness.Set(Component{Name: "wiki", Status: Starting, Detail: "loading"})
 	for path, want := range map[string]int{"/livez": 200, "/startupz": 503, "/readyz": 503, "/v1/search?q=x": 503, "/v1/experts": 503, "/v1/passages/bees": 503, "/v1/limits": 503, "/openapi.json": 200, "/metrics": 200} {
@@ -96,10 +93,7 @@ func startShutdown(t *testing.T, o ServeOptions) *shutdown {
 	t.Helper()
 	entered := make(chan struct{}, 1)
 	x := &shutdown{release: make(chan struct{}), served: make(chan error, 1), answered: make(chan error, 1)}
-	api, err := New(Options{Engine: testEngine(t, engineOptions{before: gate(entered, x.release), limits: search.Limits{Timeout: time.Minute}})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := newAPI(t, Options{Engine: testEngine(t, engineOptions{before: gate(entered, x.release), limits: search.Limits{Timeout: time.Minute}})})
 	listener, err := api.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -184,10 +178,7 @@ func TestDrainTimeout(t *testing.T) {
 }
 
 func TestListenerFails(t *testing.T) {
-	api, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := newAPI(t, Options{})
 	listener, err := api.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

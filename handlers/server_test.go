@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -11,11 +12,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"conclave/admission"
 	"conclave/internal/testenv"
 
 	"go.uber.org/goleak"
@@ -49,6 +52,34 @@ func testTimeouts() ServeOptions {
 	}
 }
 
+// newAPI is an API with what a test leaves out of the options.
+func newAPI(t testing.TB, o Options) *API {
+	t.Helper()
+	if o.Admission == nil {
+		o.Admission = admit(t, 256)
+	}
+	o.BodyBytes, o.RateWindow = cmp.Or(o.BodyBytes, 1<<20), cmp.Or(o.RateWindow, time.Minute)
+	o.AnswerMemory, o.BodyMemory = cmp.Or(o.AnswerMemory, 1<<30), cmp.Or(o.BodyMemory, 128<<20)
+	w := &o.Write
+	w.UploadBytes, w.Uploads, w.AnswerBytes, w.BytesASecond = cmp.Or(w.UploadBytes, 1<<30), cmp.Or(w.Uploads, 4), cmp.Or(w.AnswerBytes, 256<<20), cmp.Or(w.BytesASecond, 1<<10)
+	w.LineBytes, w.PassageBytes, w.MetadataBytes, w.Tags = cmp.Or(w.LineBytes, 1<<20), cmp.Or(w.PassageBytes, 256<<10), cmp.Or(w.MetadataBytes, 16<<10), cmp.Or(w.Tags, 64)
+	api, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+// admit lets in as much as is said.
+func admit(t testing.TB, most int) *admission.Control {
+	t.Helper()
+	control, err := admission.New(most, runtime.GOMAXPROCS(0), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return control
+}
+
 // start serves an API on a free port of loopback until the test ends.
 func start(t testing.TB, o Options, timeouts ...ServeOptions) *server {
 	t.Helper()
@@ -59,10 +90,7 @@ func start(t testing.TB, o Options, timeouts ...ServeOptions) *server {
 	if o.Engine == nil {
 		o.Engine = testEngine(t, engineOptions{})
 	}
-	var err error
-	if s.api, err = New(o); err != nil {
-		t.Fatal(err)
-	}
+	s.api = newAPI(t, o)
 	listener, err := s.api.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ const (
 func TestSlowBodies(t *testing.T) {
 	timeouts := testTimeouts()
 	timeouts.ReadTimeout = 5 * time.Minute // all of them are open at once on a busy machine, too
-	s := startWriting(t, writingOptions{Options: Options{Concurrency: 2, Write: WriteLimits{Uploads: 2}}, timeouts: []ServeOptions{timeouts}})
+	s := startWriting(t, writingOptions{Options: Options{Admission: admit(t, 2), Write: WriteLimits{Uploads: 2}}, timeouts: []ServeOptions{timeouts}})
 	for range 300 {
 		s.drip(slowSearch)
 	}

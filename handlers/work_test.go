@@ -155,10 +155,7 @@ func requestTo(path, body string) *http.Request {
 // its bytes, whatever they are. Counted are allocations and what they take: how
 // long it is depends on the machine.
 func TestLinearWork(t *testing.T) {
-	api, err := New(Options{Engine: idleEngine{testEngine(t, engineOptions{})}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := newAPI(t, Options{Engine: idleEngine{testEngine(t, engineOptions{})}})
 	all := costly()
 	for _, name := range shapesOf(all) {
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -205,10 +202,7 @@ func TestProcessorTime(t *testing.T) {
 	if n == 0 {
 		t.Skip("CONCLAVE_TEST_REQUESTS says how many")
 	}
-	api, err := New(Options{Engine: idleEngine{testEngine(t, engineOptions{})}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := newAPI(t, Options{Engine: idleEngine{testEngine(t, engineOptions{})}})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	const seed = 1

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,34 +36,22 @@ type Jobs interface {
 	Cancel(id string) (jobs.Job, error)
 }
 
-// WriteLimits bound what is written. Zero values are the defaults.
+// WriteLimits bound what is written.
 type WriteLimits struct {
-	UploadBytes   int64 // of one bulk upload; 1 GiB
-	Uploads       int   // at once; 4
-	LineBytes     int   // of one passage as JSON; 1 MiB
-	PassageBytes  int   // of its text; 256 KiB
-	Tags          int   // of one passage; 64
-	MetadataBytes int   // of one passage, as JSON; 16 KiB
-	// AnswerBytes bounds the answer of an upload that waits for its end; 256 MiB.
-	AnswerBytes int64
-	// BytesASecond is how fast an upload has to come in after Grace; 1 KiB and
-	// 10 seconds.
-	BytesASecond int
-	Grace        time.Duration
+	UploadBytes   int64         // of one bulk upload
+	Uploads       int           // at once
+	LineBytes     int           // of one passage as JSON
+	PassageBytes  int           // of its text
+	Tags          int           // of one passage
+	MetadataBytes int           // of one passage, as JSON
+	AnswerBytes   int64         // of the answer of an upload, which waits for its end
+	BytesASecond  int           // how fast an upload has to come in after Grace
+	Grace         time.Duration // 0: 10 seconds
 }
 
-func (l *WriteLimits) complete() error {
-	l.UploadBytes = cmp.Or(l.UploadBytes, 1<<30)
-	l.Uploads = cmp.Or(l.Uploads, 4)
-	l.LineBytes = cmp.Or(l.LineBytes, 1<<20)
-	l.PassageBytes = cmp.Or(l.PassageBytes, 256<<10)
-	l.Tags = cmp.Or(l.Tags, 64)
-	l.MetadataBytes = cmp.Or(l.MetadataBytes, 16<<10)
-	l.AnswerBytes = cmp.Or(l.AnswerBytes, 256<<20)
-	l.BytesASecond = cmp.Or(l.BytesASecond, 1<<10)
-	l.Grace = cmp.Or(l.Grace, 10*time.Second)
+func (l WriteLimits) check() error {
 	if l.BytesASecond < 1 || l.UploadBytes < 1 || l.Uploads < 1 || l.LineBytes < 1 || l.PassageBytes < 1 || l.Tags < 0 || l.MetadataBytes < 0 || l.AnswerBytes < 1 {
-		return fmt.Errorf("handlers: impossible limits of writing: %+v", *l)
+		return fmt.Errorf("handlers: impossible limits of writing: %+v", l)
 	}
 	return nil
 }

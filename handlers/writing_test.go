@@ -73,7 +73,7 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 			t.Error(err)
 		}
 	})
-	engine, err := search.NewEngine(search.EngineConfig{Corpus: view.Of(live.Collection()), Limits: search.Limits{Timeout: 5 * time.Second}})
+	engine, err := search.NewEngine(search.EngineConfig{Corpus: view.Of(live.Collection()), Limits: testLimits(), LineUp: search.LineUp{Defaults: testDefaults()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 type EngineConfig struct {
 	LineUp   // to begin with
 	Corpus   Corpus
-	Limits   Limits   // zero values: see Limits
+	Limits   Limits
 	Observer Observer // nil: nobody listens
 	Turns    Turns    // nil: everybody computes at once
 }
@@ -24,31 +24,29 @@ type EngineConfig struct {
 // than corpus.MaxTagBytes.
 const MaxFilterTags = 64
 
-// Limits bound what one request may ask for; in parentheses what a zero means.
+// Limits bound what one request may ask for.
 type Limits struct {
-	K             int           // results (1000)
-	Candidates    int           // hits of each source (1000)
-	QuestionBytes int           // length of a question in UTF-8 (8 KiB)
-	Timeout       time.Duration // of a search; Embed has this much (10 s)
-	Batch         int           // searches of a batch (100)
-	BatchParallel int           // searches of a batch that run at once (8)
-	EmbedInputs   int           // texts of an Embed (256)
-	EmbedBytes    int           // length of one of them in UTF-8 (64 KiB)
-	AnswerBytes   int           // of an answer, as answerBytes counts (32 MiB)
+	K             int           // results
+	Candidates    int           // hits of each source
+	QuestionBytes int           // length of a question in UTF-8
+	Timeout       time.Duration // of a search; Embed has this much
+	Batch         int           // searches of a batch
+	BatchParallel int           // searches of a batch that run at once
+	EmbedInputs   int           // texts of an Embed
+	EmbedBytes    int           // length of one of them in UTF-8
+	AnswerBytes   int           // of an answer, as answerBytes counts
 }
 
-// Defaults are what a request gets that does not say otherwise; in parentheses what a
-// zero means, which is never more than the limit.
+// Defaults are what a request gets that does not say otherwise, within the limits; in
+// parentheses what a zero means.
 type Defaults struct {
-	K          int           // (10)
-	Candidates int           // (100)
-	Timeout    time.Duration // (2 s)
-	Fusion     string        // ("auto")
+	K          int
+	Candidates int
+	Timeout    time.Duration
+	Fusion     string
 	Missing    fusion.Missing
 	// Alpha is BM25's weight in the hybrid; a request's "weights" for BM25 replaces it.
-	// Nil: 0.03, which is for unit vectors beside Lucene's BM25; DPR's inner products
-	// near 80 need 1.3.
-	Alpha *float64
+	Alpha float64
 	// Sharpness is the power of the experts' confidences by which muf and hybrid weigh them;
 	// (fusion.DefaultSharpness).
 	Sharpness float64
@@ -94,23 +92,9 @@ func (c *EngineConfig) complete() error {
 	if c.Turns == nil {
 		c.Turns = everybody{}
 	}
-	l := &c.Limits
-	return errors.Join(
-		fill("limits.k", &l.K, 1000), fill("limits.candidates", &l.Candidates, 1000), fill("limits.question_bytes", &l.QuestionBytes, 8<<10),
-		fill("limits.timeout", &l.Timeout, 10*time.Second),
-		fill("limits.batch", &l.Batch, 100), fill("limits.batch_parallel", &l.BatchParallel, 8),
-		fill("limits.embed_inputs", &l.EmbedInputs, 256), fill("limits.embed_bytes", &l.EmbedBytes, 64<<10), fill("limits.answer_bytes", &l.AnswerBytes, 32<<20),
-	)
-}
-
-// fill puts the fallback in the place of 0, and refuses what is too small.
-func fill[T int | time.Duration](name string, value *T, fallback T) error {
-	least := T(1)
-	if _, long := any(least).(time.Duration); long {
-		least = T(time.Millisecond)
-	}
-	if *value = cmp.Or(*value, fallback); *value < least {
-		return fmt.Errorf("search: %s is %v: it must be at least %v", name, *value, least)
+	l := c.Limits
+	if min(l.K, l.Candidates, l.QuestionBytes, l.Batch, l.BatchParallel, l.EmbedInputs, l.EmbedBytes, l.AnswerBytes) < 1 {
+		return fmt.Errorf("search: limits have to be at least 1: %+v", l)
 	}
 	return nil
 }
@@ -118,22 +102,14 @@ func fill[T int | time.Duration](name string, value *T, fallback T) error {
 // complete fills in what is left out and refuses what cannot work within limits.
 func (c *LineUp) complete(l Limits) error {
 	d := &c.Defaults
-	if err := errors.Join(fill("defaults.k", &d.K, min(10, l.K)), fill("defaults.candidates", &d.Candidates, min(100, l.Candidates)),
-		fill("defaults.timeout", &d.Timeout, min(2*time.Second, l.Timeout))); err != nil {
-		return err
-	}
-	d.Fusion, d.Auto, d.Sharpness = cmp.Or(d.Fusion, MethodAuto), cmp.Or(d.Auto, fusion.MethodRRF), cmp.Or(d.Sharpness, fusion.DefaultSharpness)
-	d.Missing, d.ChancesBasis = cmp.Or(d.Missing, fusion.Exact), cmp.Or(d.ChancesBasis, BasisCalibrated)
-	if d.Alpha == nil {
-		d.Alpha = ptr(.03)
-	}
+	d.Auto, d.Sharpness, d.ChancesBasis = cmp.Or(d.Auto, fusion.MethodRRF), cmp.Or(d.Sharpness, fusion.DefaultSharpness), cmp.Or(d.ChancesBasis, BasisCalibrated)
 	switch {
-	case d.K > l.K:
-		return fmt.Errorf("search: defaults.k is %d, above its limit of %d", d.K, l.K)
-	case d.Candidates > l.Candidates:
-		return fmt.Errorf("search: defaults.candidates is %d, above its limit of %d", d.Candidates, l.Candidates)
-	case d.Timeout > l.Timeout:
-		return fmt.Errorf("search: defaults.timeout is %v, above its limit of %v", d.Timeout, l.Timeout)
+	case d.K < 1 || d.K > l.K:
+		return fmt.Errorf("search: defaults.k is %d: it must be from 1 to its limit of %d", d.K, l.K)
+	case d.Candidates < 1 || d.Candidates > l.Candidates:
+		return fmt.Errorf("search: defaults.candidates is %d: it must be from 1 to its limit of %d", d.Candidates, l.Candidates)
+	case d.Timeout < time.Millisecond || d.Timeout > l.Timeout:
+		return fmt.Errorf("search: defaults.timeout is %v: it must be from 1ms to its limit of %v", d.Timeout, l.Timeout)
 	case !slices.Contains(MethodNames(), d.Fusion):
 		return fmt.Errorf("search: defaults.fusion is %q: %s are known", d.Fusion, list(MethodNames()))
 	case d.Auto == fusion.MethodGate && d.Gate == nil:
@@ -144,8 +120,8 @@ func (c *LineUp) complete(l Limits) error {
 		return fmt.Errorf("search: defaults.missing is %q: %s are known", d.Missing, list(missings()))
 	case d.Specialists < 0:
 		return fmt.Errorf("search: defaults.specialists is %d: it must be 0 or more", d.Specialists)
-	case !(*d.Alpha >= 0 && *d.Alpha <= fusion.MaxWeight):
-		return fmt.Errorf("search: the hybrid's alpha is %v: it must be between 0 and %g", *d.Alpha, float64(fusion.MaxWeight))
+	case !(d.Alpha >= 0 && d.Alpha <= fusion.MaxWeight):
+		return fmt.Errorf("search: the hybrid's alpha is %v: it must be between 0 and %g", d.Alpha, float64(fusion.MaxWeight))
 	}
 	for _, g := range []*fusion.Gate{d.Gate, d.GateWithoutLate} {
 		if g == nil {

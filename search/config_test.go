@@ -14,15 +14,16 @@ func TestBadConfig(t *testing.T) {
 		says string
 	}{
 		{"no corpus", func(c *EngineConfig) { c.Corpus = nil }, "a corpus is needed"},
-		{"negative limit", func(c *EngineConfig) { c.Limits.K = -1 }, "limits.k is -1"},
-		{"default over limit", func(c *EngineConfig) { c.Limits.K, c.Defaults.K = 5, 6 }, "defaults.k is 6, above its limit of 5"},
-		{"candidates over limit", func(c *EngineConfig) { c.Limits.Candidates = 5 }, "defaults.candidates is 15, above its limit of 5"},
-		{"timeout over limit", func(c *EngineConfig) { c.Limits.Timeout, c.Defaults.Timeout = time.Second, time.Minute }, "above its limit of 1s"},
-		{"short timeout", func(c *EngineConfig) { c.Defaults.Timeout = time.Microsecond }, "at least 1ms"},
+		{"no limit", func(c *EngineConfig) { c.Limits.EmbedBytes = 0 }, "EmbedBytes:0"},
+		{"negative limit", func(c *EngineConfig) { c.Limits.K = -1 }, "K:-1"},
+		{"default over limit", func(c *EngineConfig) { c.Limits.K, c.Defaults.K = 5, 6 }, "defaults.k is 6: it must be from 1 to its limit of 5"},
+		{"candidates over limit", func(c *EngineConfig) { c.Limits.Candidates = 5 }, "defaults.candidates is 15: it must be from 1 to its limit of 5"},
+		{"timeout over limit", func(c *EngineConfig) { c.Limits.Timeout, c.Defaults.Timeout = time.Second, time.Minute }, "from 1ms to its limit of 1s"},
+		{"short timeout", func(c *EngineConfig) { c.Defaults.Timeout = time.Microsecond }, "must be from 1ms"},
 		{"method", func(c *EngineConfig) { c.Defaults.Fusion = "x" }, `defaults.fusion is "x"`},
 		{"auto is auto", func(c *EngineConfig) { c.Defaults.Auto = "auto" }, "other than auto"},
 		{"missing", func(c *EngineConfig) { c.Defaults.Missing = "none" }, "exact, min are known"},
-		{"alpha", func(c *EngineConfig) { c.Defaults.Alpha = ptr(math.NaN()) }, "alpha is NaN"},
+		{"alpha", func(c *EngineConfig) { c.Defaults.Alpha = math.NaN() }, "alpha is NaN"},
 		{"nameless", func(c *EngineConfig) { c.Experts[0].Name = "" }, "expert 1 has no name"},
 		{"called bm25", func(c *EngineConfig) { c.Experts[0].Name = "bm25" }, "BM25's name"},
 		{"twice", func(c *EngineConfig) { c.Experts[0].Name = "B" }, `two experts are called "B"`},
@@ -38,18 +39,13 @@ func TestBadConfig(t *testing.T) {
 	}
 }
 
-// TestConfigFillsIn: defaults never exceed a limit that was set lower, and the
-// caller's slice of experts is left alone.
+// TestConfigFillsIn: what only a calibration sets is filled in, and the caller's slice of
+// experts is left alone.
 func TestConfigFillsIn(t *testing.T) {
 	s := newStage("A", 5)
-	s.config.Defaults = Defaults{}
-	s.config.Limits = Limits{K: 3, Candidates: 7, Timeout: time.Second}
 	e := s.engine(t)
-	if d := e.Defaults(); d.K != 3 || d.Candidates != 7 || d.Timeout != time.Second || d.Fusion != "auto" || d.Auto != "rrf" || *d.Alpha != .03 {
+	if d := e.Defaults(); d.Auto != "rrf" || d.Sharpness == 0 || d.ChancesBasis != BasisCalibrated {
 		t.Errorf("defaults %+v", d)
-	}
-	if l := e.Limits(); l.Batch != 100 || l.K != 3 {
-		t.Errorf("limits %+v", l)
 	}
 	if s.config.Experts[0].Info.Name != "" || e.Experts()[0].Name != "A" || e.Experts()[0].EnsembleMembers != 5 {
 		t.Errorf("expert %+v", e.Experts()[0])

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -415,7 +416,8 @@ func newStage(names string, passages int) *stage {
 	}
 	s.library = &library{shelf: sh}
 	s.config.Corpus = s.library
-	s.config.Defaults.Candidates = 15
+	s.config.Limits = Limits{K: 1000, Candidates: 1000, QuestionBytes: 8 << 10, Timeout: 10 * time.Second, Batch: 100, BatchParallel: 8, EmbedInputs: 256, EmbedBytes: 64 << 10, AnswerBytes: 32 << 20}
+	s.config.Defaults = Defaults{K: 10, Candidates: 15, Timeout: 2 * time.Second, Fusion: MethodAuto, Missing: fusion.Exact, Alpha: .03}
 	s.config.Defaults.Gate = &fusion.Gate{Generalist: .1, Base: .2, Words: -1, Dense: []float64{8, 0, 0, .5, 1, 0, 0}, Lexical: []float64{-.5, .1, .3, .2, 0, 0, .1, .2, 0}}
 	if len(names) > 1 { // the first one is the reference, and every other a specialist
 		s.config.Reference = names[:1]

@@ -39,7 +39,7 @@ func (a *answer) fuse(ctx context.Context) error {
 func (a *answer) settings() fusion.Settings {
 	d := &a.defaults
 	s := fusion.Settings{
-		Missing: a.plan.missing, Normalisation: a.plan.normalise, Alpha: *d.Alpha, Sharpness: cmp.Or(a.plan.sharpness, d.Sharpness),
+		Missing: a.plan.missing, Normalisation: a.plan.normalise, Alpha: d.Alpha, Sharpness: cmp.Or(a.plan.sharpness, d.Sharpness),
 		CCE: d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: a.plan.most,
 		Chances: d.Chances, CloseOnly: d.ChancesBasis == BasisShipped,
 	}

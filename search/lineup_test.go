@@ -40,7 +40,9 @@ func TestUse(t *testing.T) {
 		x := []Expert{a, b}[n%2]
 		x.Encoder = own
 		method := []string{fusion.MethodRRF, fusion.MethodSum}[n%2]
-		return LineUp{Experts: []Expert{x}, Defaults: Defaults{Auto: method, K: 3 + n%2, Candidates: 15}, Absent: []Missing{{Source: x.Name + " is here"}}}, own
+		d := s.config.Defaults
+		d.Auto, d.K, d.Gate = method, 3+n%2, nil
+		return LineUp{Experts: []Expert{x}, Defaults: d, Absent: []Missing{{Source: x.Name + " is here"}}}, own
 	}
 	first, own := lineUp(0)
 	c := s.config

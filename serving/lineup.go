@@ -201,7 +201,7 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 	d.ConfidenceAUROC = r.ConfidenceAUROC
 	d.Sharpness = r.Sharpness
 	if r.Alpha > 0 {
-		d.Alpha = &r.Alpha
+		d.Alpha = r.Alpha
 	}
 	if r.CCE != nil {
 		d.CCE, d.Granularities = fusion.CCEOptions{Temperature: r.CCE.Temperature}, r.CCE.Granularities

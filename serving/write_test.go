@@ -184,3 +184,13 @@ func TestSilentDamagedBundle(t *testing.T) {
 		t.Errorf("/readyz says %q", told)
 	}
 }
+
+// TestLimitsOfNothing: a limit of 0 allows nothing; it does not stand for another.
+func TestLimitsOfNothing(t *testing.T) {
+	site := newSite(t, named("base"), "base")
+	site.config.Limits.Tags, site.config.Limits.MetadataBytes = 0, 0
+	s := site.serve()
+	s.call(http.MethodPut, "/v1/passages/new", `{"text":"A zebra.","tags":["animals"]}`, http.StatusUnprocessableEntity, nil)
+	s.call(http.MethodPut, "/v1/passages/new", `{"text":"A zebra.","metadata":{"legs":4}}`, http.StatusRequestEntityTooLarge, nil)
+	s.call(http.MethodPut, "/v1/passages/new", `{"text":"A zebra."}`, http.StatusCreated, nil)
+}

@@ -52,8 +52,9 @@ func TestCutWhileServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	config := search.EngineConfig{Corpus: Of(c), LineUp: search.LineUp{Defaults: search.Defaults{Gate: gateOf(random)},
-		Late: &search.Expert{Name: "tokens", Encoder: experts[1], Info: search.ExpertInfo{Dimension: hashedDimension}}}}
+	config := engineOf(c)
+	config.Defaults.Gate = gateOf(random)
+	config.Late = &search.Expert{Name: "tokens", Encoder: experts[1], Info: search.ExpertInfo{Dimension: hashedDimension}}
 	for _, name := range []string{"flat", "graph"} {
 		config.Experts = append(config.Experts, search.Expert{Name: name, Encoder: hashed{name: name}, Info: search.ExpertInfo{Dimension: hashedDimension}})
 	}

@@ -30,14 +30,14 @@ func (reversing) Domains() []string { return nil }
 func TestPartsAreHighlighted(t *testing.T) {
 	experts := []hashed{{name: "plain"}, {name: "parts", parts: true}, {name: "head", owner: "parts"}}
 	options := collection.BuildOptions{Index: collection.Index{Kind: "flat"}}
-	config := search.EngineConfig{}
+	var searched []search.Expert
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)
 		e := search.Expert{Name: x.name, Encoder: x, Info: search.ExpertInfo{Dimension: hashedDimension}}
 		if x.owner != "" {
 			e.Head = reversing{}
 		}
-		config.Experts = append(config.Experts, e)
+		searched = append(searched, e)
 	}
 	texts := map[string]string{"a": "winter river, stone lantern", "b": "Für die Brücke: market bridge candle", "c": "one"}
 	source := &list{}
@@ -53,7 +53,8 @@ func TestPartsAreHighlighted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	config.Corpus = Of(c)
+	config := engineOf(c)
+	config.Experts = searched
 	engine, err := search.NewEngine(config)
 	if err != nil {
 		t.Fatal(err)

@@ -189,7 +189,8 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		config := search.EngineConfig{Corpus: Of(c), LineUp: search.LineUp{Reference: "base", Defaults: search.Defaults{Gate: gate}}}
+		config := engineOf(c)
+		config.Reference, config.Defaults.Gate = "base", gate
 		for _, x := range experts {
 			e := search.Expert{Name: x.name, Encoder: x, Info: search.ExpertInfo{Dimension: hashedDimension}}
 			if x.late {

@@ -9,10 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"conclave/bm25"
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/fusion"
 	"conclave/rank"
 	"conclave/search"
 )
@@ -79,10 +81,19 @@ func windmillsWith(t *testing.T, words bm25.Params) *collection.Collection {
 	return c
 }
 
+// engineOf is what an engine is made of, without experts.
+func engineOf(c *collection.Collection) search.EngineConfig {
+	return search.EngineConfig{
+		Corpus: Of(c),
+		Limits: search.Limits{K: 1000, Candidates: 1000, QuestionBytes: 1000, Timeout: 10 * time.Second, Batch: 1, BatchParallel: 1, EmbedInputs: 1, EmbedBytes: 1, AnswerBytes: 32 << 20},
+		LineUp: search.LineUp{Defaults: search.Defaults{K: 10, Candidates: 100, Timeout: 2 * time.Second, Fusion: search.MethodAuto, Missing: fusion.Exact, Alpha: .03}},
+	}
+}
+
 // TestFilterReachesTheCollection: the engine's filter is the collection's
 // selection, of words and of the passages behind them.
 func TestFilterReachesTheCollection(t *testing.T) {
-	engine, err := search.NewEngine(search.EngineConfig{Corpus: Of(windmills(t))})
+	engine, err := search.NewEngine(engineOf(windmills(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
