@@ -87,7 +87,7 @@ func (c *EngineConfig) complete() error {
 		return errors.New("search: a corpus is needed")
 	}
 	if c.Observer == nil {
-		c.Observer = noObserver{}
+		c.Observer = NoObserver{}
 	}
 	if c.Turns == nil {
 		c.Turns = everybody{}

@@ -38,8 +38,14 @@ const (
 	StageGenerate   = "generate"
 )
 
-type noObserver struct{}
+// NoObserver ignores what it is told.
+type NoObserver struct{}
 
-func (noObserver) Stage(context.Context, string, string, time.Duration) {}
-func (noObserver) Source(context.Context, string, string, error)        {}
-func (noObserver) Answer(context.Context, Response)                     {}
+// Stage implements Observer.
+func (NoObserver) Stage(context.Context, string, string, time.Duration) {}
+
+// Source implements Observer.
+func (NoObserver) Source(context.Context, string, string, error) {}
+
+// Answer implements Observer.
+func (NoObserver) Answer(context.Context, Response) {}

@@ -21,6 +21,7 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 	if len(rankings) == 0 {
 		rankings = []search.Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Results: r.Results}}
 	}
+	printAnswers(w, r, width)
 	for _, ranking := range rankings {
 		w.printf("%s", ranking.Fusion)
 		if ranking.Confidence != nil {
@@ -41,16 +42,44 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 	return w.err
 }
 
+// printAnswers writes what a reader found: the words, how sure they are, and the text around
+// them, in which they are marked.
+func printAnswers(w *errWriter, r search.Response, width int) {
+	indented := func(text string) {
+		w.printf("      %s\n", strings.Join(wrap(printable(text), width-6, 9), "\n      ")+"\n")
+	}
+	if r.Generated != nil {
+		w.printf("answer, written by the model %s:\n", cut(printable(r.Generated.Reader), width-30))
+		indented(r.Generated.Text)
+	} else if r.Answers != nil && len(r.Answers) == 0 {
+		w.printf("answer: no words are sure enough\n\n")
+	}
+	for _, a := range r.Answers {
+		w.printf("answer, chance %s, bytes %d to %d of %s:\n", cmp.Or(number(a.Chance), "unknown"), a.Start, a.End, cut(printable(a.Passage), width-54))
+		text := a.Text
+		for _, at := range r.Results {
+			if at.ID == a.Passage && 0 <= a.Start && a.Start <= a.End && a.End <= len(at.Text) {
+				before := at.Text[:a.Start]
+				if r := []rune(before); len(r) > width {
+					before = "…" + string(r[len(r)-width:])
+				}
+				text = before + "[" + at.Text[a.Start:a.End] + "]" + cut(at.Text[a.End:], width)
+			}
+		}
+		indented(text)
+	}
+}
+
+// number writes a number that may be absent.
+func number(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", *v)
+}
+
 // printSources writes a table of the sources, without columns that none fills.
 func printSources(w *errWriter, sources []search.Source) {
-	number := func(of func(s *search.Source) *float64) func(s *search.Source) string {
-		return func(s *search.Source) string {
-			if v := of(s); v != nil {
-				return fmt.Sprintf("%.2f", *v)
-			}
-			return ""
-		}
-	}
 	table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
 	columns := []struct {
 		heading string
@@ -59,10 +88,10 @@ func printSources(w *errWriter, sources []search.Source) {
 		{"source", func(s *search.Source) string { return cut(s.Name, 20) }},
 		{"status", func(s *search.Source) string { return s.Status }},
 		{"hits", func(s *search.Source) string { return fmt.Sprint(s.Hits) }},
-		{"weight", number(func(s *search.Source) *float64 { return s.Weight })},
-		{"familiar", number(func(s *search.Source) *float64 { return s.Familiarity })},
-		{"chance", number(func(s *search.Source) *float64 { return s.Chance })},
-		{"confidence", number(func(s *search.Source) *float64 { return s.Confidence })},
+		{"weight", func(s *search.Source) string { return number(s.Weight) }},
+		{"familiar", func(s *search.Source) string { return number(s.Familiarity) }},
+		{"chance", func(s *search.Source) string { return number(s.Chance) }},
+		{"confidence", func(s *search.Source) string { return number(s.Confidence) }},
 		{"ms", func(s *search.Source) string {
 			return fmt.Sprintf("%.1f", s.Took.Encode+s.Took.Search+s.Took.Confidence)
 		}},

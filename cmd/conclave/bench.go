@@ -10,14 +10,7 @@ import (
 )
 
 func newBench(term terminal) *cobra.Command {
-	command := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure searching on your own data",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	command.AddCommand(newBenchVectors(term), newBenchWords(term), newBenchSearch(term))
-	return command
+	return group("bench", "Measure searching on your own data", newBenchVectors(term), newBenchWords(term), newBenchSearch(term))
 }
 
 func newBenchWords(term terminal) *cobra.Command {

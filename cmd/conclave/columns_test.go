@@ -23,12 +23,23 @@ func TestAnswersFit(t *testing.T) {
 		r.Results[0].Contributions = append(r.Results[0].Contributions, search.Contribution{Source: name, Origin: "scored", Contribution: -10.5})
 	}
 	r.Sources[3].Domains = map[string]float64{"health": .97, "law": .04, "tales": .06, strings.Repeat("long", 20): .05}
+	r.Results[0].Text += "the fox ate the würst of them all" + strings.Repeat(" and more", 30)
+	r.Answers = []search.Extract{
+		{Text: "the würst", Passage: "tales/0006", Start: 600 + 12, End: 600 + 22, Chance: &half},
+		{Text: strings.Repeat("long words ", 30), Passage: strings.Repeat("id", 60), Start: 1 << 20, End: 1<<20 + 330},
+		{Text: "more than there is", Passage: "tales/0006", Start: 890, End: 1 << 20, Chance: &half},
+	}
 	var out bytes.Buffer
 	if err := printAnswer(&out, r, columns(&out)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), ": the question is of health 0.97, tales 0.06, longlong") {
 		t.Errorf("domains are not told: %s", out.String())
+	}
+	for _, told := range []string{"answer, chance 0.50, bytes 612 to 622 of tales/0006:\n", "\n      …rds and words and words and words and words and words and words and the\n      fox ate [the würst] of them all and more", "answer, chance unknown, bytes", "\n      more than there is\n"} {
+		if !strings.Contains(out.String(), told) {
+			t.Errorf("%q is not told: %s", told, out.String())
+		}
 	}
 	if !strings.Contains(out.String(), "1.   0.0000  tales/0006  A very long") {
 		t.Errorf("the id does not come first: %s", out.String())

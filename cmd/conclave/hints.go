@@ -109,9 +109,7 @@ func collectionHint(e *collection.Error) string {
 	switch e.Fault {
 	case collection.ErrNotCollection:
 		return index + " --in FILE"
-	case collection.ErrNoVectors:
-		return index + " --add-expert " + e.Expert
-	case collection.ErrNoOwner:
+	case collection.ErrNoVectors, collection.ErrNoOwner:
 		return index + " --add-expert " + e.Expert
 	case collection.ErrHasVectors, collection.ErrIsOwner:
 		return index + " --remove-expert " + e.Expert

@@ -14,7 +14,7 @@ import (
 // here, too.
 func next(config configs.Config, out io.Writer) error {
 	w := &errWriter{out: out}
-	l, err := serving.Assemble(serving.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: complaining{out}})
+	l, err := serving.Assemble(serving.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: complaining{out: out}})
 	if err == nil {
 		sayNext(l, w, config.Collection)
 		err = l.Close()

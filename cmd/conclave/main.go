@@ -115,13 +115,8 @@ Start with 'conclave demo'.`,
 	root.PersistentFlags().String("config", "", "configuration `file` (default: conclave.yaml in the current folder, if it exists)")
 	root.PersistentFlags().String("log-level", "", "debug, info, warn or error")
 	root.AddCommand(
-		newSetup(term),
-		newDemo(term),
-		newDoctor(term),
-		newIndex(term),
-		newSearch(term),
-		newMCP(term),
-		newServe(term),
+		newSetup(term), newDemo(term), newDoctor(term),
+		newIndex(term), newSearch(term), newMCP(term), newServe(term),
 		newEvaluate(term), newCalibrate(term), newAblate(term),
 		newSnapshot(term),
 		newExport(term), newImport(term),
@@ -135,6 +130,13 @@ Start with 'conclave demo'.`,
 		wrapArgs(command)
 	}
 	return root
+}
+
+// group is a command that only has others.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	g.AddCommand(commands...)
+	return g
 }
 
 // wrapArgs turns complaints about positional arguments into usage errors.

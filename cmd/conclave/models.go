@@ -14,14 +14,7 @@ import (
 )
 
 func newModels(term terminal) *cobra.Command {
-	command := &cobra.Command{
-		Use:   "models",
-		Short: "Import, list and verify bundles",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	command.AddCommand(newModelsImport(term), newModelsList(term), newModelsVerify(term))
-	return command
+	return group("models", "Import, list and verify bundles", newModelsImport(term), newModelsList(term), newModelsVerify(term))
 }
 
 func newModelsList(term terminal) *cobra.Command {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -45,6 +46,44 @@ func TestKeyOfTheEnvironment(t *testing.T) {
 		if strings.Contains(complaints.String(), "warning") || strings.Contains(complaints.String(), "wrong") {
 			t.Errorf("%v %v: it says %s", c.environ, c.flags, complaints.String())
 		}
+	}
+}
+
+// TestSearchAsksForAnswers: a server is asked for answers, and what it marks is shown; one
+// that is sure of none is believed.
+func TestSearchAsksForAnswers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const found = `{"fusion":"gate","results":[{"rank":1,"id":"p1","text":"You have your money after 14 days."}],"sources":[],`
+	answers := `"answers":[{"text":"14 days","passage":"p1","start":26,"end":33,"score":0.6,"chance":0.72}]}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || asked["answer"] != true {
+			t.Errorf("%v: it was asked %v", err, asked)
+		}
+		_, _ = io.WriteString(w, found+answers)
+	}))
+	defer server.Close()
+	search := func(more ...string) string {
+		t.Helper()
+		code, out, complaints := conclave(t, append([]string{"search", "--url", server.URL, "--answer", "how long do refunds take"}, more...)...)
+		if code != exitOK {
+			t.Fatal(complaints)
+		}
+		return out
+	}
+	if out := search(); !strings.HasPrefix(out, "answer, chance 0.72, bytes 26 to 33 of p1:\n      You have your money after [14 days].\n\ngate") {
+		t.Error(out)
+	}
+	if one := parsed(t, search("--json"))["answers"].([]any)[0].(map[string]any); one["text"] != "14 days" || one["start"] != 26.0 || one["chance"] != .72 {
+		t.Error(one)
+	}
+	answers = `"answers":[]}`
+	if out := search(); !strings.HasPrefix(out, "answer: no words are sure enough\n\ngate") {
+		t.Error(out)
+	}
+	answers = `"generated":{"text":"After two weeks.","generated":true,"reader":"writer","support":[]}}`
+	if out := search(); !strings.HasPrefix(out, "answer, written by the model writer:\n      After two weeks.\n\ngate") {
+		t.Error(out)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"conclave/configs"
 	"conclave/search"
@@ -36,17 +35,14 @@ func newSearch(terminal terminal) *cobra.Command {
   CONCLAVE_KEY=… conclave search --url https://search.example.org "who bought the lighthouse"
   conclave search --url http://127.0.0.1:8080 -k 3 --fusion hybrid "who bought the lighthouse"
   conclave search --collection my-index --tags-all 2024,law "who has to be asked first"
+  conclave search --collection my-index --answer "how long do refunds take?"
   conclave search --collection my-index --fusion rrf,hybrid --json "…" | jq .rankings`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			config, err := settings(cmd, terminal)
-			if err != nil {
-				return err
-			}
+		RunE: configured(terminal, func(cmd *cobra.Command, config configs.Config) error {
 			if err := x.check(cmd.Flags()); err != nil {
 				return err
 			}
-			x.complete(strings.Join(args, " "))
+			x.complete(strings.Join(cmd.Flags().Args(), " "))
 			response, err := x.ask(cmd, config, terminal)
 			if err != nil {
 				return err
@@ -55,7 +51,7 @@ func newSearch(terminal terminal) *cobra.Command {
 				return encodeIndented(terminal.Out, response)
 			}
 			return printAnswer(terminal.Out, response, min(columns(terminal.Out), 120))
-		},
+		}),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
@@ -66,6 +62,7 @@ func newSearch(terminal terminal) *cobra.Command {
 	flags.IntVar(&x.request.Specialists, "specialists", 0, "how many experts with a domain to ask, the most familiar with the question (default: as calibrated)")
 	flags.BoolVar(&x.noWords, "no-bm25", false, "leave BM25 out")
 	flags.BoolVar(&x.noLate, "no-late", false, "leave late interaction out")
+	flags.BoolVar(&x.request.Answer.Wanted, "answer", false, "mark the words that answer, too")
 	flags.StringSliceVar(&x.request.Filter.TagsAll, "tags-all", nil, "only passages with all of these `tags`")
 	flags.StringSliceVar(&x.request.Filter.TagsAny, "tags-any", nil, "only passages with at least one of these `tags`")
 	flags.IntVar(&x.request.Candidates, "candidates", 0, "hits of each source")
@@ -128,7 +125,7 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 // opened opens a collection for do, without its calibration if that is wanted. An expert
 // whose bundle is damaged is left out, with a warning.
 func opened(config configs.Config, term terminal, uncalibrated bool, do func(*serving.Assembly) error) error {
-	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{term.Err}, Uncalibrated: uncalibrated})
+	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{out: term.Err}, Uncalibrated: uncalibrated})
 	if err != nil {
 		return err
 	}
@@ -137,13 +134,10 @@ func opened(config configs.Config, term terminal, uncalibrated bool, do func(*se
 
 // complaining tells the terminal why a source failed, where a server would
 // tell its log.
-type complaining struct{ out io.Writer }
-
-// Stage implements search.Observer.
-func (complaining) Stage(context.Context, string, string, time.Duration) {}
-
-// Answer implements search.Observer.
-func (complaining) Answer(context.Context, search.Response) {}
+type complaining struct {
+	search.NoObserver
+	out io.Writer
+}
 
 // Source implements search.Observer.
 func (c complaining) Source(_ context.Context, source, status string, cause error) {

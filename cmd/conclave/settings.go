@@ -30,7 +30,7 @@ func settings(cmd *cobra.Command, term terminal) (configs.Config, error) {
 	return config, nil
 }
 
-// configured reads the settings and runs a command that takes no arguments.
+// configured reads the settings and runs a command.
 func configured(term terminal, run func(cmd *cobra.Command, config configs.Config) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		config, err := settings(cmd, term)
