@@ -14,7 +14,9 @@ from haystack.utils import Secret, deserialize_secrets_inplace
 @component
 class ConclaveRetriever:
     """Passages that answer a question, best first. Each document's meta has the passage's own, its title and tags.
-    confidence is the chance that the first one answers; below min_confidence there are no documents."""
+    confidence is the chance that the first one answers; below min_confidence there are no documents. With answer=True
+    the words that answer are in the meta of the document that has them: answers, each with text, its start and end in
+    content, and the chance that it is right."""
 
     def __init__(
         self,
@@ -22,17 +24,19 @@ class ConclaveRetriever:
         top_k: int = 5,
         min_confidence: float = 0,
         key: Secret | None = None,
+        answer: bool | dict[str, Any] = False,
         options: dict[str, Any] | None = None,
     ) -> None:
         self.address, self.key = address, key
-        self.top_k, self.min_confidence, self.options = top_k, min_confidence, options or {}
+        self.top_k, self.min_confidence, self.answer, self.options = top_k, min_confidence, answer, options or {}
 
     def _server(self) -> dict[str, str]:
         return {"address": self.address, "key": (self.key and self.key.resolve_value()) or ""}
 
     def _asked(self, top_k: int | None) -> dict[str, Any]:
         fields = ["title", "text", "tags", "metadata"]
-        return {"k": top_k or self.top_k, "min_confidence": self.min_confidence, "fields": fields, **self.options}
+        asked = {"k": top_k or self.top_k, "min_confidence": self.min_confidence, "answer": self.answer}
+        return asked | {"fields": fields} | self.options
 
     @component.output_types(documents=list[Document], confidence=float)
     def run(self, query: str, top_k: int | None = None) -> dict[str, Any]:
@@ -47,7 +51,7 @@ class ConclaveRetriever:
     def to_dict(self) -> dict[str, Any]:
         key = self.key and self.key.to_dict()
         kept = {"address": self.address, "top_k": self.top_k, "min_confidence": self.min_confidence}
-        return default_to_dict(self, **kept, key=key, options=self.options)
+        return default_to_dict(self, **kept, key=key, answer=self.answer, options=self.options)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "ConclaveRetriever":
@@ -58,6 +62,6 @@ class ConclaveRetriever:
 def _output(answer: Answer) -> dict[str, Any]:
     documents = []
     for r in answer.results:
-        meta = r.metadata | {"title": r.title, "tags": r.tags}
+        meta = r.metadata | {"title": r.title, "tags": r.tags} | answer.answers_in(r)
         documents.append(Document(id=r.id, content=r.text, meta=meta, score=r.score))
     return {"documents": documents, "confidence": answer.confidence or 0.0}

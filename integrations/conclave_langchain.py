@@ -14,17 +14,21 @@ from langchain_core.retrievers import BaseRetriever
 
 class ConclaveRetriever(BaseRetriever):
     """Passages that answer a question, best first. Each document's metadata has the passage's own, its title, tags
-    and score, and the confidence that the first one answers. Below min_confidence there are none."""
+    and score, and the confidence that the first one answers. Below min_confidence there are none. With answer=True
+    the words that answer are in the metadata of the passage that has them: answers, each with text, its start and end
+    in page_content, and the chance that it is right."""
 
     address: str = "http://127.0.0.1:8080"
     key: str = ""
     k: int = 5
     min_confidence: float = 0
+    answer: bool | dict[str, Any] = False  # or how, such as {"min_chance": 0.5}
     options: dict[str, Any] = {}  # further fields of a search, such as {"filter": {"tags_any": ["law"]}}
 
     def _asked(self) -> dict[str, Any]:
         fields = ["title", "text", "tags", "metadata"]
-        return {"k": self.k, "min_confidence": self.min_confidence, "fields": fields, **self.options}
+        asked = {"k": self.k, "min_confidence": self.min_confidence, "answer": self.answer, "fields": fields}
+        return asked | self.options
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         with Client(self.address, key=self.key) as client:
@@ -41,5 +45,5 @@ def _documents(answer: Answer) -> list[Document]:
     documents = []
     for r in answer.results:
         about = {"title": r.title, "tags": r.tags, "score": r.score, "confidence": answer.confidence}
-        documents.append(Document(id=r.id, page_content=r.text, metadata=r.metadata | about))
+        documents.append(Document(id=r.id, page_content=r.text, metadata=r.metadata | about | answer.answers_in(r)))
     return documents

@@ -12,8 +12,10 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 class ConclaveRetriever(BaseRetriever):
     """Passages that answer a question, best first. Each node's metadata has the passage's own, its title and tags,
-    and the confidence that the first one answers. Below min_confidence there are none. options are further fields of
-    a search, such as filter={"tags_any": ["law"]}."""
+    and the confidence that the first one answers. Below min_confidence there are none. With answer=True the words that
+    answer are in the metadata of the passage that has them: answers, each with text, its start and end in the node's
+    text, and the chance that it is right. options are further fields of a search, such as
+    filter={"tags_any": ["law"]}."""
 
     def __init__(
         self,
@@ -22,12 +24,13 @@ class ConclaveRetriever(BaseRetriever):
         key: str = "",
         k: int = 5,
         min_confidence: float = 0,
+        answer: bool | dict[str, Any] = False,
         **options: Any,
     ) -> None:
         super().__init__()
         self._server = {"address": address, "key": key}
         fields = ["title", "text", "tags", "metadata"]
-        self._asked: dict[str, Any] = {"k": k, "min_confidence": min_confidence, "fields": fields, **options}
+        self._asked = {"k": k, "min_confidence": min_confidence, "answer": answer, "fields": fields} | options
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         with Client(**self._server) as client:
@@ -42,7 +45,7 @@ def _nodes(answer: Answer) -> list[NodeWithScore]:
     nodes = []
     for r in answer.results:
         about = {"title": r.title, "tags": r.tags, "confidence": answer.confidence}
-        node = TextNode(id_=r.id, text=r.text, metadata=r.metadata | about)
+        node = TextNode(id_=r.id, text=r.text, metadata=r.metadata | about | answer.answers_in(r))
         # What a model reads: the title, and no numbers.
         node.excluded_llm_metadata_keys = [name for name in node.metadata if name != "title"]
         nodes.append(NodeWithScore(node=node, score=r.score))

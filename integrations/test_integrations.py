@@ -5,6 +5,13 @@ import sys
 
 framework, url = sys.argv[1:]
 QUESTION = "how long can leftovers be refrigerated"
+WORDS = "how long does cooked rice keep"
+
+
+def marked(text: str, answers: list[dict]) -> bool:
+    """Whether a passage has the words that answer, where they are said to be."""
+    first = answers[0]
+    return "day" in first["text"] and text[first["start"] : first["end"]] == first["text"] and 0 < first["chance"] < 1
 
 
 def langchain() -> None:
@@ -27,6 +34,10 @@ def langchain() -> None:
     assert "fridge" in first.page_content and 0 < first.metadata["confidence"] < 1
     assert [d.id for d in asyncio.run(retriever.ainvoke(QUESTION))] == [d.id for d in documents]
     assert ConclaveRetriever(address=url, min_confidence=1).invoke(QUESTION) == []
+    rice, other = ConclaveRetriever(address=url, k=2, answer=True).invoke(WORDS)
+    assert rice.id == "rice" and marked(rice.page_content, rice.metadata["answers"])
+    assert "answers" not in other.metadata and "answers" not in first.metadata
+    assert "answers" not in ConclaveRetriever(address=url, answer={"min_chance": 1}).invoke(WORDS)[0].metadata
     tales = ConclaveRetriever(address=url, options={"filter": {"tags_any": ["tales"]}})
     assert sorted(d.id for d in tales.invoke(QUESTION)) == ["foxes", "lamps/1"]
 
@@ -58,9 +69,16 @@ def llama_index() -> None:
     assert nodes[0].score is not None and nodes[1].score is not None and nodes[0].score > nodes[1].score
     assert [n.node.node_id for n in asyncio.run(retriever.aretrieve(QUESTION))] == [n.node.node_id for n in nodes]
     assert ConclaveRetriever(url, min_confidence=1).retrieve(QUESTION) == []
+    marking = ConclaveRetriever(url, k=2, answer=True)
+    rice, other = (n.node for n in asyncio.run(marking.aretrieve(WORDS)))
+    assert rice.node_id == "rice" and marked(rice.get_content(), rice.metadata["answers"])
+    assert "answers" not in other.metadata and "answers" not in nodes[0].node.metadata
     # This model answers with what it reads.
+    for asked in (retriever, marking):
+        read = str(RetrieverQueryEngine.from_args(asked, llm=MockLLM()).query(WORDS))
+        assert "title: Rice" in read and "Cooked rice keeps" in read and "confidence" not in read
+        assert "chance" not in read
     answer = RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(QUESTION)
-    assert "title: Rice" in str(answer) and "Cooked rice keeps" in str(answer) and "confidence" not in str(answer)
     assert [n.node.node_id for n in answer.source_nodes] == [n.node.node_id for n in nodes]
 
 
@@ -93,6 +111,13 @@ def haystack() -> None:
         )["retriever"]["documents"]
         == found[:1]
     )
+
+    marking = Pipeline()
+    marking.add_component("retriever", ConclaveRetriever(url, top_k=2, answer=True))
+    marking = Pipeline.loads(marking.dumps(), allowed_modules=["conclave_haystack"])
+    rice, second = marking.run({"retriever": {"query": WORDS}})["retriever"]["documents"]
+    assert rice.id == "rice" and marked(rice.content, rice.meta["answers"])
+    assert "answers" not in second.meta and "answers" not in found[0].meta
 
     other = Pipeline()
     other.add_component("retriever", ConclaveRetriever(url, min_confidence=1))

@@ -32,13 +32,18 @@ def searches(c: Client) -> None:
     several = c.search("rice", fusion=["rrf", "sum"], filter={"tags_all": ["kitchen"]}, fields=["tags", "metadata"])
     assert [[r.id for r in ranking.results] for ranking in several.rankings] == [["rice"], ["rice"]]
     assert several.rankings[0].results[0].tags == ["kitchen"] and several.selected == 1
-    words = c.search("who hid the lamp", k=1, fields=["text", "highlights"]).results[0]
-    assert words.highlights and all(words.text.encode()[h.start : h.end] for h in words.highlights if h.field == "text")
+    lit = c.search("who hid the lamp", k=1, fields=["text", "highlights"]).results[0]
+    assert lit.highlights and all(lit.text.encode()[h.start : h.end] for h in lit.highlights if h.field == "text")
     written = {"text": "a", "reader": "w", "complete": True, "tokens": 1, "score": 0.5, "generated": True}
     part = {"field": "text", "start": 0, "end": 1, "score": 0.5}
     result = {"rank": 1, "id": "x", "score": 1, "highlight": part}
     read_in = read(Answer, {"generated": written | {"support": [{"passage": "x", "share": 1.0}]}, "results": [result]})
     assert read_in.generated.support[0].share == 1 and read_in.results[0].highlight.end == 1
+    found = [{"rank": i, "id": f"p{i}", "score": 1, "text": t} for i, t in enumerate(["Der Käse ist würzig.", "Tee"])]
+    words = {"text": "würzig", "passage": "p0", "start": 14, "end": 21, "score": 0.4, "chance": None}
+    told = read(Answer, {"results": found, "answers": [words, words | {"passage": "elsewhere"}]})
+    kept = {"text": "würzig", "start": 13, "end": 19, "chance": None}
+    assert [told.answers_in(r) for r in told.results] == [{"answers": [kept]}, {}]
     marked = c.search("who hid the lamp", k=2, answer={"reader": "marker"})
     texts = {r.id: r.text.encode() for r in marked.results}
     assert marked.answers and all(texts[a.passage][a.start : a.end].decode() == a.text for a in marked.answers)

@@ -160,6 +160,18 @@ class Answer(Ranking):
     degraded: list[dict[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def answers_in(self, result: Result) -> dict[str, list[dict[str, Any]]]:
+        """The words of a passage that answer, as metadata for it: {"answers": [{"text", "start", "end", "chance"}]},
+        or nothing where it has none. Here start and end are characters of its text."""
+        text = result.text.encode()
+        found = [
+            {"text": a.text, "start": len(text[: a.start].decode()), "end": len(text[: a.end].decode())}
+            | {"chance": a.chance}
+            for a in self.answers
+            if a.passage == result.id and a.end <= len(text)
+        ]
+        return {"answers": found} if found else {}
+
 
 @dataclass
 class Passage:
