@@ -29,30 +29,31 @@ func Variable(environ []string, name string) string {
 	return value
 }
 
-// environment reads the variables CONCLAVE_… of environ, which has the form of
-// os.Environ.
+// environment reads the secrets and texts of the variables CONCLAVE_… of environ, which
+// has the form of os.Environ; the texts are of the keys, by their variables.
 //
 // A variable that no key answers to is a warning and not an error: Kubernetes
 // puts CONCLAVE_SERVICE_HOST and the like beside a service named conclave.
-func (r *reader) environment(environ []string) {
+func (r *reader) environment(environ []string) (texts map[string]string) {
 	cluster := &r.config.Cluster
 	cluster.Password = Secret(strings.TrimSpace(Variable(environ, variablePassword)))
 	cluster.APIKey = Secret(strings.TrimSpace(Variable(environ, variableAPIKey)))
-	names := []string{variableFile, variablePassword, variableAPIKey, VariableKey}
-	keys := map[string]key{}
+	others := []string{variableFile, variablePassword, variableAPIKey, VariableKey}
+	var keys []string
 	for _, k := range root(&r.config).leaves() {
-		keys[k.variable()] = k
-		names = append(names, k.variable())
+		keys = append(keys, k.variable())
 	}
+	texts = map[string]string{}
 	for _, entry := range environ {
 		name, text, _ := strings.Cut(entry, "=")
-		if k, ok := keys[name]; ok {
-			r.text("environment "+name, k, text)
-		} else if strings.HasPrefix(name, prefix) && !slices.Contains(names, name) && !kubernetes(name) {
-			r.config.Warnings = append(r.config.Warnings, fmt.Sprintf("environment %s: no such variable.%s", name, didYouMean(name, names)))
+		if slices.Contains(keys, name) {
+			texts[name] = text
+		} else if strings.HasPrefix(name, prefix) && !slices.Contains(others, name) && !kubernetes(name) {
+			r.config.Warnings = append(r.config.Warnings, fmt.Sprintf("environment %s: no such variable.%s", name, didYouMean(name, append(others, keys...))))
 		}
 	}
 	slices.Sort(r.config.Warnings)
+	return texts
 }
 
 // kubernetes recognises what Kubernetes sets for a service named conclave.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
 )
 
 // AddFlags adds a flag for each of the named keys ("limits.k" becomes
@@ -29,11 +30,25 @@ func AddFlags(flags *pflag.FlagSet, paths ...string) {
 	}
 }
 
-// flags reads the flags that were set.
-func (r *reader) flags(flags *pflag.FlagSet) {
+// over reads the variables, by their names, and the flags over what was read before.
+// viper binds both, and lets a flag that was set count where the key has a variable, too.
+func (r *reader) over(variables map[string]string, flags *pflag.FlagSet) {
+	bound := viper.New()
 	for _, k := range root(&r.config).leaves() {
-		if f := flags.Lookup(k.flag()); f != nil && f.Changed && !k.objects() {
-			r.text("flag --"+f.Name, k, f.Value.String())
+		source := "environment " + k.variable()
+		if text, ok := variables[k.variable()]; ok {
+			bound.SetDefault(k.path, text)
+		}
+		if f := flags.Lookup(k.flag()); f != nil && !k.objects() {
+			if err := bound.BindPFlag(k.path, f); err != nil {
+				panic(err) // of a flag that is nil
+			}
+			if f.Changed {
+				source = "flag --" + f.Name
+			}
+		}
+		if bound.IsSet(k.path) {
+			r.text(source, k, bound.GetString(k.path))
 		}
 	}
 }

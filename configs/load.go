@@ -15,7 +15,7 @@ const defaultFile = "conclave.yaml"
 
 // Load reads flags over environment over file over defaults and checks the result. Of
 // the flags those count that were set and are named as a key (limits.k is --limits-k);
-// flags may be nil. environ has the form of oenviron. The file is the one that the flag
+// flags may be nil. environ has the form of os.Environ. The file is the one that the flag
 // --config names, then CONCLAVE_CONFIG, and has to exist; else it is conclave.yaml in the
 // current folder, if that exists.
 //
@@ -38,8 +38,7 @@ func Load(flags *pflag.FlagSet, environ []string) (Config, error) {
 	case named || !errors.Is(err, fs.ErrNotExist):
 		return Config{}, fmt.Errorf("reading the configuration: %w", err)
 	}
-	r.environment(environ)
-	r.flags(flags)
+	r.over(r.environment(environ), flags)
 	if len(r.mistakes) == 0 {
 		r.check()
 		r.checkTogether()
