@@ -14,6 +14,7 @@ from conclave_train.cli import main
 from conclave_train.end_to_end import EndToEndJob, train_end_to_end
 from conclave_train.errors import Interrupted, TrainingError
 from conclave_train.feedback.holders import Holders
+from conclave_train.feedback.refit import Refit
 from conclave_train.feedback.rounds import Rounds
 from conclave_train.feedback.teacher import alike
 from conclave_train.fit.encode import Device, encode_all
@@ -22,6 +23,10 @@ from conclave_train.fit.state import RunFolder
 from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.delta import load_merged, read_delta
 from conclave_train.reader import train_reader
+from conclave_train.reading.loop import read
+from conclave_train.reading.loss import answer_among_nll
+from conclave_train.reading.model import load_reader
+from conclave_train.reading.pairs import Pairs
 from conclave_train.settings import EndToEndSettings
 from conftest import After, contents, tiny_domain, write_checkpoint, write_domain
 from test_reader import ONCE
@@ -78,14 +83,8 @@ def test_questions_and_answers_are_enough(tmp_path: Path, objective: str) -> Non
 
 def test_a_reader_teaches_and_a_resumed_run_gives_the_same_bytes(tmp_path: Path) -> None:
     """Stopped inside a round and at the beginning of one."""
-    other = tiny_domain(seed=5, name="other", questions=24)
-    reader = train_reader(
-        reader_job(
-            tmp_path, domains=(other,), name="reader", settings=ONCE, out=tmp_path / "reader", run=tmp_path / "r"
-        )
-    )
     settings = replace(QUICK, epochs=2, save_every=4, dropout=0.1, hold_out=0.0)
-    plain = job(tmp_path, settings=settings, reader=reader)
+    plain = job(tmp_path, settings=settings, reader=other_reader(tmp_path))
     whole = train_end_to_end(replace(plain, out=tmp_path / "whole", run=tmp_path / "r1"))
     parts = replace(plain, out=tmp_path / "parts", run=tmp_path / "r2")
     for count, step in ((7, "6"), (30, "36"), (4, "3[89]")):  # asked before reading too
@@ -93,6 +92,68 @@ def test_a_reader_teaches_and_a_resumed_run_gives_the_same_bytes(tmp_path: Path)
             train_end_to_end(replace(parts, stop=After(count)))
     assert contents(train_end_to_end(parts)) == contents(whole)
     assert "the reader reader" in (whole / "CARD.md").read_text()
+
+
+def other_reader(tmp_path: Path) -> Path:
+    """A reader that was trained on other questions."""
+    other = tiny_domain(seed=5, name="other", questions=24)
+    return train_reader(
+        reader_job(
+            tmp_path, domains=(other,), name="reader", settings=ONCE, out=tmp_path / "reader", run=tmp_path / "r"
+        )
+    )
+
+
+def test_the_reader_learns_too(tmp_path: Path) -> None:
+    """It explains the answers better than before; a run that is stopped while it learns goes on to the same bytes."""
+    reader = other_reader(tmp_path)
+    settings = replace(QUICK, epochs=2, save_every=4, dropout=0.1, hold_out=0.0, refit_reader=True)
+    plain = job(tmp_path, settings=settings, reader=reader)
+    whole = train_end_to_end(replace(plain, out=tmp_path / "whole", run=tmp_path / "r1"))
+    base, places = read_checkpoint(tmp_path / "base"), torch.load(tmp_path / "r1" / "round-1.pt")["places"].numpy()
+    holders = Holders(DOMAIN.passages, 0.2)
+    asked = [q for q in DOMAIN.questions if holders(q.answers)]
+    pairs = Pairs(base.tokens, [q.text for q in asked], DOMAIN.passages, 8)
+    held = [holders(q.answers) for q in asked]
+
+    def loss(bundle: Path) -> float:
+        given = load_reader(base, read_delta(bundle / "delta.safetensors"))
+        refit = Refit(
+            given,
+            pairs,
+            [q.answers for q in asked],
+            held,
+            places,
+            64,
+            settings,
+            Device(),
+            RunFolder(tmp_path / "x", {}),
+        )
+        values = []
+        for group in filter(None, map(refit.group, range(len(asked)))):
+            with torch.no_grad():
+                start, end, select = read(given, group, base.tokens, Device())
+                values.append(float(answer_among_nll(start, end, select, [p.spans for p in group])))
+        return sum(values) / len(values)
+
+    learned = tmp_path / "whole-reader"
+    assert loss(learned) < loss(reader) - 0.1
+    assert read_manifest(learned)["kind"] == "reader"
+    assert "| trained before on | other |" in (learned / "CARD.md").read_text()
+    assert main(["verify", str(learned)]) == 0
+
+    parts = replace(plain, out=tmp_path / "parts", run=tmp_path / "r2")
+    stopped = 0
+    for count in (45, 12, 30, 40):
+        try:
+            train_end_to_end(replace(parts, stop=After(count)))
+        except Interrupted:
+            stopped += 1
+    assert stopped > 2
+    assert contents(train_end_to_end(parts)) == contents(whole)
+    assert contents(tmp_path / "parts-reader") == contents(learned)
+    with pytest.raises(TrainingError, match="--refit-reader: there is no reader to train"):
+        train_end_to_end(job(tmp_path, settings=settings))
 
 
 def test_both_sides(tmp_path: Path) -> None:

@@ -13,12 +13,15 @@ from conclave_train.data.records import Passage
 from conclave_train.errors import Interrupted
 from conclave_train.feedback.holders import Holders
 from conclave_train.feedback.loss import divergence, marginal_nll
+from conclave_train.feedback.refit import Refit
 from conclave_train.feedback.teacher import ReaderTeacher, alike
 from conclave_train.fit.encode import Device
 from conclave_train.fit.state import RunFolder
 from conclave_train.model.checkpoint import read_checkpoint
+from conclave_train.reading.loss import answer_among_nll
 from conclave_train.reading.model import new_reader
-from conclave_train.reading.pairs import Pairs
+from conclave_train.reading.pairs import Pair, Pairs
+from conclave_train.settings import EndToEndSettings
 from conftest import After, tiny_domain, write_checkpoint
 
 SCORES = torch.tensor([[30.0, 20.0]], dtype=torch.float64) / math.sqrt(768)
@@ -86,7 +89,7 @@ def test_teachers(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run", {})
 
     def begin(stop: After) -> ReaderTeacher:
-        return ReaderTeacher(reader, pairs, answers, held, Device(), 3, folder, stop, True)
+        return ReaderTeacher(reader, pairs, answers, held, Device(), EndToEndSettings(chunk=3), folder, stop, True)
 
     teacher = begin(After(1))
     places = np.array([[0, 9, 3], [4, 0, 7]])
@@ -106,3 +109,41 @@ def test_teachers(tmp_path: Path) -> None:
     assert torch.equal(begin(After(0))(places), said)  # kept
     with pytest.raises(Interrupted, match="stopped after 0 of 1 passages read"):
         begin(After(0))(np.array([[1], [9]]))
+
+
+def test_the_likelihood_of_an_answer_among_passages_by_hand() -> None:
+    """p(a|q,Z) is the sum, over the passages that hold the answer, of P_select times Σ P_start·P_end."""
+    none = -math.inf  # outside of the text
+    start = torch.tensor([[none, 0.2, 1.1, -0.4], [none, none, 0.3, 0.9], [none, 2.0, 0.1, 0.5]], dtype=torch.float64)
+    end = torch.tensor([[none, -0.1, 0.6, 0.2], [none, none, 1.5, -1.0], [none, 0.4, 0.3, 0.2]], dtype=torch.float64)
+    select = torch.tensor([1.2, -0.3, 0.5], dtype=torch.float64)
+    spans = [[(1, 2), (3, 3)], [], [(2, 3)]]
+
+    def shares(logits: list[float]) -> list[float]:
+        whole = sum(math.exp(x) for x in logits)
+        return [math.exp(x) / whole for x in logits]
+
+    chosen, wanted = shares(select.tolist()), 0.0
+    for k, places in enumerate(spans):
+        s, e = shares(start[k].tolist()), shares(end[k].tolist())
+        wanted += chosen[k] * sum(s[a] * e[b] for a, b in places)
+    assert float(answer_among_nll(start, end, select, spans)) == pytest.approx(-math.log(wanted), abs=1e-12)
+
+
+def test_what_a_reader_learns_from(tmp_path: Path) -> None:
+    """The first passages found; where none of them holds the answer, one that was found later stands for the last."""
+    base = read_checkpoint(write_checkpoint(tmp_path / "base", max_position_embeddings=64))
+    domain = tiny_domain()
+    pairs = Pairs(base.tokens, [domain.questions[0].text], domain.passages, 8)
+    answers = [domain.questions[0].answers]
+    found = np.array([[*range(20, 30), 0, 1]])
+
+    def learned(held: list[int]) -> list[Pair]:
+        refit = Refit.__new__(Refit)
+        refit.pairs, refit.answers, refit.holders, refit.places, refit.longest = pairs, answers, [held], found, 64
+        return refit.group(0)
+
+    texts = [list(pairs.pair(0, p, 64).ids) for p in (*range(20, 27), 0)]
+    assert [list(pair.ids) for pair in learned([0, 1])] == texts
+    assert [bool(pair.spans) for pair in learned([0, 1])] == [False] * 7 + [True]
+    assert learned([2]) == []

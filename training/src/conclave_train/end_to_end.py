@@ -13,7 +13,7 @@ from conclave_train.data.records import Question
 from conclave_train.errors import TrainingError
 from conclave_train.feedback.holders import Holders
 from conclave_train.feedback.rounds import Rounds, Score
-from conclave_train.feedback.teacher import ReaderTeacher, Teacher, alike, open_reader
+from conclave_train.feedback.teacher import Given, ReaderTeacher, Teacher, alike, open_reader
 from conclave_train.fit.encode import encode_all
 from conclave_train.fit.loop import Texts
 from conclave_train.fit.state import Progressed, RunFolder
@@ -22,9 +22,11 @@ from conclave_train.model.delta import extract, load_merged
 from conclave_train.model.tower import BiEncoder, freeze_embeddings
 from conclave_train.progress import Progress, say
 from conclave_train.publish import Result, publish
+from conclave_train.reader import publish_reader
+from conclave_train.reading.model import reader_delta
 from conclave_train.reading.pairs import Pairs
 from conclave_train.retrieval.accuracy import accuracy, first_ranks
-from conclave_train.settings import EndToEndSettings
+from conclave_train.settings import EndToEndSettings, ReaderSettings
 
 METRICS = ("top-1", "top-5", "top-20", "top-100", "mrr@10")
 
@@ -62,6 +64,8 @@ class _Held:
 def train_end_to_end(job: EndToEndJob) -> Path:
     """Search, ask the reader, train, in rounds; compress; write the bundle; its folder."""
     job.settings.check()
+    if job.settings.refit_reader and not job.reader:
+        raise TrainingError("--refit-reader: there is no reader to train; name one with --reader")
     expert = job.expert()
     prepared = prepare(expert)
     reader = open_reader(job.reader, prepared.checkpoint, expert.domains) if job.reader else None
@@ -80,10 +84,12 @@ def train_end_to_end(job: EndToEndJob) -> Path:
     holders = [h for _, h in train]
     teach: Teacher = alike(holders)
     if reader:
-        pairs = Pairs(prepared.checkpoint.tokens, [q.text for q in prepared.train], prepared.domain.passages, reader[1])
+        asked, tokens = [q.text for q in prepared.train], prepared.checkpoint.tokens
+        pairs = Pairs(tokens, asked, prepared.domain.passages, reader.question_tokens)
         answers = [q.answers for q in prepared.train]
-        size = job.settings.chunk
-        teach = ReaderTeacher(reader[0], pairs, answers, holders, job.device, size, folder, job.stop, job.quiet)
+        teach = ReaderTeacher(
+            reader.reader, pairs, answers, holders, job.device, job.settings, folder, job.stop, job.quiet
+        )
     model, state = _train(job, prepared, folder, teach, held)
     towers = model.towers() if job.settings.both_sides else {"question": model.question}
     delta = extract(prepared.checkpoint, {n: t.cpu().plain_state() for n, t in towers.items()}, job.settings.rank)
@@ -96,7 +102,27 @@ def train_end_to_end(job: EndToEndJob) -> Path:
         rounded.cpu()
     card = _card(job, expert, prepared, held, measured)
     card.facts["kept by the low rank"] = f"{100 * delta.kept:.1f} % of the change's squared norm"
+    if reader and job.settings.refit_reader:
+        _publish_reader(job, prepared, reader)
     return publish(expert, Result(rounded, delta, prepared, None, measured), card, folder)
+
+
+def _publish_reader(job: EndToEndJob, prepared: Prepared, reader: Given) -> None:
+    """Write the reader as it is after the last round into a folder beside the expert's."""
+    assert job.reader
+    own = dataclasses.replace(job, name=f"{job.name}-reader", out=job.out.with_name(f"{job.out.name}-reader"))
+    delta = reader_delta(prepared.checkpoint, reader.reader.cpu(), ReaderSettings().rank)
+    card = own.card(
+        f"The reader {job.reader.resolve().name}, which learned further from questions and answers of {{names}}, and "
+        "from the passages that were found for them.",
+        prepared.checkpoint, prepared.domain, prepared.train, [],
+    )  # fmt: skip
+    card.settings = dataclasses.asdict(job.settings)
+    card.facts |= {
+        "trained before on": reader.trained_on,
+        "kept by the low rank": f"{100 * delta.kept:.1f} % of the change's squared norm",
+    }
+    publish_reader(own, (prepared.checkpoint, prepared.domain), delta, card, reader.question_tokens)
 
 
 def _answered(job: EndToEndJob, prepared: Prepared) -> tuple[list[tuple[Question, list[int]]], _Held]:
@@ -131,8 +157,9 @@ def _train(
     score = _scorer(job, prepared, held, model) if held.questions else None
     frozen = None if s.both_sides else _passages(job, prepared, model.to(job.device.name), folder)
     rounds = Rounds(
-        model, texts, teach, frozen, s, prepared.temperature, job.device, folder, score, job.stop, job.quiet
-    )
+        model, texts, teach, frozen, s, prepared.temperature, job.device, folder, score,
+        teach.learn if isinstance(teach, ReaderTeacher) and s.refit_reader else None, job.stop, job.quiet,
+    )  # fmt: skip
     rounds.fit()
     history = rounds.state.history
     if history and history[-1]["score"] < history[0]["score"]:

@@ -70,7 +70,8 @@ def train_reader(job: ReaderJob) -> Path:
             f"the reader tells the passages of the {len(data.held)} questions kept back no better than chance: there "
             "is nothing to publish (try more data, more --epochs, another --learning-rate, or --hold-out 0)"
         )
-    return _publish(job, data, delta, _card(job, data, delta, measured))
+    card = _card(job, data, delta, measured)
+    return publish_reader(job, (data.checkpoint, data.whole), delta, card, job.settings.max_question_tokens)
 
 
 def _prepare(job: ReaderJob) -> _Data:
@@ -132,11 +133,12 @@ def _card(job: ReaderJob, data: _Data, delta: Delta, measured: dict[str, dict[st
     return card
 
 
-def _publish(job: ReaderJob, data: _Data, delta: Delta, card: Card) -> Path:
-    longest = min(LONGEST, data.checkpoint.config.max_position_embeddings)
+def publish_reader(job: Task, data: tuple[Checkpoint, Domain], delta: Delta, card: Card, question_tokens: int) -> Path:
+    """Write the bundle of a reader; its folder."""
+    checkpoint, whole = data
     manifest = ReaderManifest(
-        **job.stated(data.checkpoint, card, data.whole),
-        max_tokens=(job.settings.max_question_tokens, TITLE, longest),
+        **job.stated(checkpoint, card, whole),
+        max_tokens=(question_tokens, TITLE, min(LONGEST, checkpoint.config.max_position_embeddings)),
         longest_span=SPAN,
     )
     with Folder(job.out) as folder:

@@ -269,6 +269,7 @@ class EndToEndSettings:
     dropout: float = option(0.0, "dropout; -1: the checkpoint's")
     rank: int = option(16, "rank of the delta")
     both_sides: bool = option(False, "train the passages' encoder too, and encode all passages anew in every round")
+    refit_reader: bool = option(False, "train the reader too, after each round, and write it beside the expert")
     most_common: float = option(0.05, "an answer that a larger share of the passages hold is left out")
     question_tokens: int = option(64, "questions are cut here in training")
     passage_tokens: int = option(128, "with --both-sides, passages are cut here in training")

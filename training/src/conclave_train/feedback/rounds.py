@@ -25,6 +25,7 @@ from conclave_train.progress import Progress
 from conclave_train.retrieval.accuracy import search
 from conclave_train.settings import EndToEndSettings
 
+Learn = Callable[[int, NDArray[np.int64]], None]  # of the teacher, after a round, from the places found in it
 Score = Callable[[Tensor], dict[str, float]]  # of the passages' vectors and the model as it is; "score" among it
 
 
@@ -47,11 +48,11 @@ class Rounds(Steps[BiEncoder, EndToEndSettings]):
 
     def __init__(
         self, model: BiEncoder, texts: Texts, teach: Teacher, passages: Tensor | None, settings: EndToEndSettings,
-        temperature: float, device: Device, folder: RunFolder, score: Score | None = None,
+        temperature: float, device: Device, folder: RunFolder, score: Score | None = None, learn: Learn | None = None,
         stop: Callable[[], bool] = lambda: False, quiet: bool = False,
     ) -> None:  # fmt: skip
         self.texts, self.teach, self.s, self.device, self.temperature = texts, teach, settings, device, temperature
-        self.score, self.count, self.both = score, len(texts.questions), settings.both_sides
+        self.score, self.learn, self.count, self.both = score, learn, len(texts.questions), settings.both_sides
         self.vectors = passages
         self.current: tuple[int, Round] | None = None
         model = model.to(device.name)
@@ -64,6 +65,7 @@ class Rounds(Steps[BiEncoder, EndToEndSettings]):
         """Train to the end. The last weights stay: the questions kept back are too few to choose among rounds."""
         super().fit()
         self._measure(self.s.epochs)
+        self._learn(self.s.epochs)
 
     def step(self, rows: list[int], step: int, total: int) -> str:
         """One update of the weights; the loss before it, in words."""
@@ -101,6 +103,7 @@ class Rounds(Steps[BiEncoder, EndToEndSettings]):
         """The search that round ``number`` began with."""
         if self.current and self.current[0] == number:
             return self.current[1]
+        self._learn(number)
         name = f"round-{number + 1}.pt"
         part = self.folder.load_part(name)
         if part is None:
@@ -117,6 +120,11 @@ class Rounds(Steps[BiEncoder, EndToEndSettings]):
                 "questions: there is nothing to learn from (are the answers words of the passages?)"
             )
         return self.current[1]
+
+    def _learn(self, done: int) -> None:
+        """The teacher, where it learns, is as the last of ``done`` rounds made it."""
+        if self.learn and done:
+            self.learn(done, self.folder.load_part(f"round-{done}.pt")["places"].numpy())
 
     def _measure(self, done: int) -> None:
         """Score the weights after ``done`` rounds, once."""

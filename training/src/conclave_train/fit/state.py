@@ -30,7 +30,7 @@ class RunFolder:
     """The folder of one run; opening it with other settings than it was begun with is an error."""
 
     def __init__(self, path: Path, identity: dict[str, Any], fresh: bool = False) -> None:
-        self.path = path
+        self.path, self.identity, self.fresh = path, identity, fresh
         path.mkdir(parents=True, exist_ok=True)
         settings = path / "settings.json"
         if fresh:
@@ -48,6 +48,10 @@ class RunFolder:
                 )
         else:
             self.write_json("settings.json", identity)
+
+    def within(self, name: str) -> RunFolder:
+        """The folder of a part of the run that has steps of its own."""
+        return RunFolder(self.path / name, self.identity, self.fresh)
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a small file whole."""

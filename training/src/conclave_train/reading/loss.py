@@ -30,6 +30,18 @@ def span_nll(start: Tensor, end: Tensor, spans: Sequence[Span]) -> Tensor:
     return -torch.logsumexp(start.log_softmax(-1)[first] + end.log_softmax(-1)[last], dim=0)
 
 
+def answer_among_nll(start: Tensor, end: Tensor, select: Tensor, spans: Sequence[Sequence[Span]]) -> Tensor:
+    """-log p(a|q,Z) = -log Σ_k P_select(k) · Σ P_start·P_end over the answer's places in passage k, a scalar.
+
+    (Sachan et al. 2021, EMDR2, section 2.3, the first term, for a reader that
+    marks a span.) ``start``, ``end`` [K,L] and ``select`` [K] are the logits of K
+    passages; ``spans`` are the answer's places in each, in one at least.
+    """
+    held = [k for k, places in enumerate(spans) if places]
+    chosen = select.log_softmax(-1)
+    return -torch.logsumexp(torch.stack([chosen[k] - span_nll(start[k], end[k], spans[k]) for k in held]), dim=0)
+
+
 def selection_nll(select: Tensor) -> Tensor:
     """-log P_select of the first column, the mean over questions; ``select`` [Q,C] is -inf where there is none."""
     return F.cross_entropy(select, torch.zeros(len(select), dtype=torch.int64, device=select.device))
