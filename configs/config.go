@@ -61,8 +61,8 @@ type Cluster struct {
 	APIKeyFile   string `yaml:"api_key_file" is:"path"`  // in the place of APIKey
 	Password     Secret `yaml:"-"`                       // of the environment: CONCLAVE_CLUSTER_PASSWORD
 	APIKey       Secret `yaml:"-"`                       // in the place of a user; CONCLAVE_CLUSTER_API_KEY
-	Shards       int    `yaml:"shards" between:"1 1024" help:"<number> of shards of a new index of OpenSearch"`
-	Replicas     int    `yaml:"replicas" between:"0 1024" help:"<number> of further copies of each shard of a new index of OpenSearch"`
+	Shards       int    `yaml:"shards" between:"1 1024" help:"shards of a new index of OpenSearch"`
+	Replicas     int    `yaml:"replicas" between:"0 1024" help:"further copies of each shard of a new index of OpenSearch"`
 }
 
 // Expert names one expert to load.
@@ -75,11 +75,11 @@ type Expert struct {
 
 // Encoder says how questions are turned into vectors.
 type Encoder struct {
-	Provider     string `yaml:"provider" oneof:"cpu cuda auto" help:"<provider> that runs models: cpu, cuda or auto"`                          // "cpu", "cuda" or "auto"
-	Threads      int    `yaml:"threads" between:"0 1024" help:"<number> of threads of one inference (0: the cores divided among the experts)"` // of one inference; 0: the cores, divided among the experts
-	Queue        int    `yaml:"queue" between:"1 1000000"`                                                                                     // waiting questions per expert before callers are turned away
-	BatchTokens  int    `yaml:"batch_tokens" between:"512 16777216"`                                                                           // padded tokens of one pass
-	CacheEntries int    `yaml:"cache_entries" between:"0 100000000"`                                                                           // question vectors kept per expert; 0: none
+	Provider     string `yaml:"provider" oneof:"cpu cuda auto" help:"where to run models: cpu, cuda or auto"`                      // "cpu", "cuda" or "auto"
+	Threads      int    `yaml:"threads" between:"0 1024" help:"threads of one inference (0: the cores divided among the experts)"` // of one inference; 0: the cores, divided among the experts
+	Queue        int    `yaml:"queue" between:"1 1000000"`                                                                         // waiting questions per expert before callers are turned away
+	BatchTokens  int    `yaml:"batch_tokens" between:"512 16777216"`                                                               // padded tokens of one pass
+	CacheEntries int    `yaml:"cache_entries" between:"0 100000000"`                                                               // question vectors kept per expert; 0: none
 }
 
 // Index says what kind of vector index is built and how good it has to be.
@@ -109,9 +109,9 @@ type Ingest struct {
 type Search struct {
 	Fusion     string        `yaml:"fusion" help:"default fusion <method> of requests"`
 	K          int           `yaml:"k" between:"1 limits.k"`
-	Candidates int           `yaml:"candidates" between:"1 limits.candidates"`                                              // per source
-	Missing    string        `yaml:"missing" oneof:"exact min"`                                                             // "exact" or "min"
-	Alpha      float64       `yaml:"alpha" between:"0 1000000" help:"<weight> of BM25 in the hybrid without a calibration"` // weight of BM25 in the hybrid, before anything is calibrated
+	Candidates int           `yaml:"candidates" between:"1 limits.candidates"`                                            // per source
+	Missing    string        `yaml:"missing" oneof:"exact min"`                                                           // "exact" or "min"
+	Alpha      float64       `yaml:"alpha" between:"0 1000000" help:"weight of BM25 in the hybrid without a calibration"` // weight of BM25 in the hybrid, before anything is calibrated
 	Timeout    time.Duration `yaml:"timeout" between:"1ms limits.timeout"`
 }
 
@@ -184,7 +184,7 @@ type Page struct {
 // Log says what is written to standard error.
 type Log struct {
 	Level     string `yaml:"level" oneof:"debug info warn error"`
-	Format    string `yaml:"format" oneof:"text json" help:"<form> of the log: text or json"`
+	Format    string `yaml:"format" oneof:"text json" help:"text or json"`
 	Questions bool   `yaml:"questions" help:"write the text of questions to the log"` // the text of questions too
 	// Slow is how long a search takes that is logged with its stages; 0: none is.
 	Slow time.Duration `yaml:"slow" between:"0s 1h"`

@@ -25,9 +25,31 @@ func AddFlags(flags *pflag.FlagSet, paths ...string) {
 		if value, ok := k.value.Interface().(bool); ok {
 			flags.Bool(k.flag(), value, usage)
 		} else {
-			flags.String(k.flag(), fmt.Sprint(k.value), usage)
+			flags.Var(&text{fmt.Sprint(k.value), k.value.CanInt() || k.value.CanFloat()}, k.flag(), usage)
 		}
 	}
+}
+
+// text is the value of a flag as somebody wrote it.
+type text struct {
+	written string
+	number  bool
+}
+
+func (t *text) String() string { return t.written }
+
+// Set implements pflag.Value.
+func (t *text) Set(s string) error {
+	t.written = s
+	return nil
+}
+
+// Type implements pflag.Value; help quotes the default of a string.
+func (t *text) Type() string {
+	if t.number {
+		return "number"
+	}
+	return "string"
 }
 
 // over reads the variables, by their names, and the flags over what was read before.
