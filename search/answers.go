@@ -100,6 +100,7 @@ type Reading struct {
 	// Starts and Ends are the logarithms of the sums of exp(logit) over all places
 	// where an answer may start and end.
 	Starts, Ends float64
+	Cut          bool // the end of the text was not read: it is too long
 }
 
 // A Span is a run of words of a passage's text, in bytes, and the sum of the logits of its

@@ -23,6 +23,7 @@ type marker struct {
 	read    []string // ids of the passages, of the last call
 	hook    func(ctx context.Context) error
 	words   int // of a question; 0: four
+	cut     map[string]bool
 	unknown int
 }
 
@@ -34,7 +35,7 @@ func (m *marker) Read(ctx context.Context, _ string, passages []corpus.Passage) 
 	m.read = nil
 	for _, p := range passages {
 		m.read = append(m.read, p.ID)
-		r := Reading{Select: float64(strings.Count(p.Text, "red")), Starts: math.Inf(-1), Ends: math.Inf(-1)}
+		r := Reading{Select: float64(strings.Count(p.Text, "red")), Starts: math.Inf(-1), Ends: math.Inf(-1), Cut: m.cut[p.ID]}
 		for _, w := range []struct {
 			word  string
 			logit float64
@@ -173,6 +174,27 @@ func TestSilence(t *testing.T) {
 	m.words, m.unknown = 0, 3
 	if got := answers(nil); got == nil || len(got) > 0 {
 		t.Errorf("in another script: %+v", got)
+	}
+}
+
+// TestCutPassagesAreTold: of passages whose end a reader did not see, an answer says how many
+// there are; of one that was not read it says nothing.
+func TestCutPassagesAreTold(t *testing.T) {
+	s, m := withReader()
+	request := Request{Question: "q", K: 3, Fusion: methodsOf(fusion.MethodRRF), Answer: wanted(AnswerOptions{Passages: 2})}
+	found := ids(s.ask(t, request).Results)
+	for _, c := range []struct {
+		cut  []string
+		note string
+	}{{nil, ""}, {found[:2], "marker read only the beginning of 2 of 2 passages"}, {found[1:], "of 1 of 2 passages"}, {found[2:], ""}} {
+		m.cut = map[string]bool{}
+		for _, id := range c.cut {
+			m.cut[id] = true
+		}
+		notes := s.ask(t, request).Notes
+		if (len(notes) == 1) != (c.note != "") || !strings.Contains(strings.Join(notes, ""), c.note) {
+			t.Errorf("%v are cut: %q, want %q", c.cut, notes, c.note)
+		}
 	}
 }
 

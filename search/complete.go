@@ -23,6 +23,7 @@ type answer struct {
 	degraded []Missing
 	toRead   []fusion.Item                 // what a reader reads
 	extracts []Extract                     // what it marked
+	cut      int                           // passages that it read the beginning of alone
 	selected map[rank.Ordinal]Contribution // what it contributed to the ranking
 	response Response
 	bytes    int // of the response, about

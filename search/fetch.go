@@ -44,6 +44,9 @@ func (a *answer) fetch(ctx context.Context) error {
 	if _, note := a.wording(p.question); note != "" && len(p.experts) > 0 {
 		a.response.Notes = append(a.response.Notes, note)
 	}
+	if a.cut > 0 {
+		a.response.Notes = append(a.response.Notes, fmt.Sprintf("%s read only the beginning of %d of %d passages, since they are too long for it; an answer further on is not marked", p.reader.Name, a.cut, len(a.toRead)))
+	}
 
 	for i, m := range p.methods {
 		ranking, err := a.ranking(ctx, m, &a.rankings[i])

@@ -41,6 +41,11 @@ func (a *answer) read(ctx context.Context) error {
 		a.unread(ctx, err)
 		return nil
 	}
+	for _, r := range readings {
+		if r.Cut {
+			a.cut++
+		}
+	}
 	read := Read{Passages: passages, Readings: readings}
 	if a.ranksByReader() {
 		a.rankBy(&read, first)

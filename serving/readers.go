@@ -79,7 +79,7 @@ func (r *reader) Read(ctx context.Context, question string, passages []corpus.Pa
 	said, err := r.Reader.Read(ctx, question, texts(passages))
 	out := make([]search.Reading, len(said))
 	for i, s := range said {
-		out[i] = search.Reading{Select: s.Select, Starts: s.Starts, Ends: s.Ends, Spans: make([]search.Span, len(s.Spans))}
+		out[i] = search.Reading{Select: s.Select, Starts: s.Starts, Ends: s.Ends, Cut: s.Cut, Spans: make([]search.Span, len(s.Spans))}
 		for j, span := range s.Spans {
 			out[i].Spans[j] = search.Span{Start: span.Begin, End: span.End, Score: span.Score}
 		}

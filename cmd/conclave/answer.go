@@ -37,7 +37,10 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 	}
 	printSources(w, r.Sources)
 	for _, d := range r.Degraded {
-		w.printf("left out: %s: %s\n", printable(d.Source), printable(d.Reason))
+		r.Notes = append(r.Notes, "left out: "+d.Source+": "+d.Reason)
+	}
+	for _, note := range r.Notes {
+		w.printf("%s\n", strings.Join(wrap(printable(note), width, 9), "\n"))
 	}
 	return w.err
 }

@@ -24,6 +24,8 @@ func TestAnswersFit(t *testing.T) {
 	}
 	r.Sources[3].Domains = map[string]float64{"health": .97, "law": .04, "tales": .06, strings.Repeat("long", 20): .05}
 	r.Results[0].Text += "the fox ate the würst of them all" + strings.Repeat(" and more", 30)
+	r.Degraded = []search.Missing{{Source: "reader", Reason: strings.Repeat("it was late ", 9)}}
+	r.Notes = []string{"reader read only the beginning of 1 of 5 passages, since they are too long for it; an answer further on is not marked"}
 	r.Answers = []search.Extract{
 		{Text: "the würst", Passage: "tales/0006", Start: 600 + 12, End: 600 + 22, Chance: &half},
 		{Text: strings.Repeat("long words ", 30), Passage: strings.Repeat("id", 60), Start: 1 << 20, End: 1<<20 + 330},
@@ -36,7 +38,7 @@ func TestAnswersFit(t *testing.T) {
 	if !strings.Contains(out.String(), ": the question is of health 0.97, tales 0.06, longlong") {
 		t.Errorf("domains are not told: %s", out.String())
 	}
-	for _, told := range []string{"answer, chance 0.50, bytes 612 to 622 of tales/0006:\n", "\n      …rds and words and words and words and words and words and words and the\n      fox ate [the würst] of them all and more", "answer, chance unknown, bytes", "\n      more than there is\n"} {
+	for _, told := range []string{"\nreader read only the beginning of 1 of 5 passages, since they are too long for\nit; an answer", "\nleft out: reader: it was late", "answer, chance 0.50, bytes 612 to 622 of tales/0006:\n", "\n      …rds and words and words and words and words and words and words and the\n      fox ate [the würst] of them all and more", "answer, chance unknown, bytes", "\n      more than there is\n"} {
 		if !strings.Contains(out.String(), told) {
 			t.Errorf("%q is not told: %s", told, out.String())
 		}

@@ -43,9 +43,7 @@ func listBundles(term terminal, folders []string, optional, asJSON bool) error {
 	lines := []models.Listed{}
 	for _, folder := range folders {
 		all, err := models.List(folder)
-		if optional && errors.Is(err, fs.ErrNotExist) {
-			continue
-		} else if err != nil {
+		if err != nil && !(optional && errors.Is(err, fs.ErrNotExist)) {
 			return err
 		}
 		lines = append(lines, all...)
@@ -81,8 +79,7 @@ func printBundles(w *errWriter, lines []models.Listed) {
 			continue
 		}
 		seen[l.Name] = true
-		calibrated := map[bool]string{true: "yes", false: "no"}[l.Calibrated]
-		_, _ = fmt.Fprintf(table, "  %s\t%s\t%d\t%d\t%s\t%.12s\n", l.Name, l.Precision, l.Dimension, l.Members, calibrated, l.Fingerprint)
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%d\t%d\t%s\t%.12s\n", l.Name, l.Precision, l.Dimension, l.Members, map[bool]string{true: "yes", false: "no"}[l.Calibrated], l.Fingerprint)
 	}
 	w.err = errors.Join(w.err, table.Flush())
 	w.printf("%s", strings.Join(broken, ""))

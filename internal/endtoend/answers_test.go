@@ -21,6 +21,7 @@ func TestAnswersInABatch(t *testing.T) {
 	for i, animal := range []string{"fox", "dog", "horse", "bird", "fish", "cat"} {
 		fmt.Fprintf(&lines, `{"id":"p%d","title":"The %s","text":"A question of science: the %s was in London before the year of the answer."}`+"\n", i, animal, animal)
 	}
+	fmt.Fprintf(&lines, `{"id":"long","text":"%s","tags":["long"]}`+"\n", strings.Repeat("a question of science and of London ", 500))
 	s := newSite(t, "readers: [marker]\nsearch: {timeout: 60s}\nlimits: {batch: 8, batch_parallel: 3, timeout: 60s}\n", []string{"first"}, "first", lines.String())
 	if _, err := tiny.Write(filepath.Join(s.dir, "experts", "marker"), tiny.Expert{Name: "marker", Seed: 5, Reader: true}); err != nil {
 		t.Fatal(err)
@@ -78,6 +79,12 @@ func TestAnswersInABatch(t *testing.T) {
 	// it does not know the letters of the search before that.
 	if marked[0] == 0 || marked[1] != 0 || marked[3] == 0 || marked[5] != 0 || marked[6] != 0 {
 		t.Errorf("answers by search: %v", marked)
+	}
+
+	var long search.Response
+	p.get(http.MethodPost, "/v1/search", `{"question":"who was in London","filter":{"tags_all":["long"]},"answer":true}`, http.StatusOK, &long)
+	if !strings.Contains(strings.Join(long.Notes, ""), "marker read only the beginning of 1 of 1 passages") {
+		t.Errorf("of a long passage it says %q", long.Notes)
 	}
 
 	tooMany := `{"searches":[` + strings.TrimSuffix(strings.Repeat(bodies[0]+",", 9), ",") + `]}`
