@@ -72,6 +72,7 @@ var only = map[string]string{
 	"github.com/yalue/onnxruntime_go": "encoder",
 	"github.com/sugarme/tokenizer":    "encoder",
 	"github.com/coder/hnsw":           "ann",
+	"github.com/spf13/viper":          "configs",
 	"github.com/go-chi/chi/v5":        "handlers",
 	"C":                               "encoder",
 
