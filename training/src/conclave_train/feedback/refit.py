@@ -54,18 +54,18 @@ class Refit(Steps[Reader, EndToEndSettings]):
         if not groups:
             return ""
         self.model.train()
-        sum = 0.0
+        losses = 0.0
         for number, group in enumerate(groups):  # one at a time, for the memory of one
             seed_chunk(self.s.seed, step, number)
             start, end, select = read(self.model, group, self.pairs.tokens, self.device)
             loss = answer_among_nll(start, end, select, [pair.spans for pair in group])
             (loss / len(groups)).backward()  # type: ignore[no-untyped-call]
-            sum += float(loss.detach())
+            losses += float(loss.detach())
         norm = clip_grad_norm_(self.parameters, self.s.max_norm)
-        if not math.isfinite(float(norm)) or not math.isfinite(sum):
+        if not math.isfinite(float(norm)) or not math.isfinite(losses):
             raise TrainingError(f"the reader's loss is not finite at step {step + 1}: lower --learning-rate")
         self.optimiser.step()
-        return f"reader's loss {sum / len(groups):.2f}"
+        return f"reader's loss {losses / len(groups):.2f}"
 
     def group(self, i: int) -> list[Pair]:
         """Question i with what it reads; empty where nothing of that holds an answer."""
