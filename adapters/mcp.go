@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"conclave/handlers"
@@ -142,14 +143,25 @@ func (t *tools) fetch(ctx context.Context, _ *mcp.CallToolRequest, in fetchInput
 	return nil, out, nil
 }
 
-// address is where a passage can be read: the address in its metadata, or else that of
-// the server.
+// address is where a passage can be read: the web address in its metadata, or else that of
+// the server. Chatbots make a link of it.
 func (t *tools) address(id string, metadata map[string]any) string {
-	if own, ok := metadata["url"].(string); ok && own != "" {
-		own, _ = cut(own, snippetBytes)
+	if own, ok := metadata["url"].(string); ok && isWebAddress(own) {
 		return own
 	}
 	return t.base + "/v1/passages/" + url.PathEscape(id)
+}
+
+// isWebAddress reports whether text is a whole address of http or https, with a host, no name
+// of a user, and nothing that a page could take for something else.
+func isWebAddress(text string) bool {
+	if len(text) > snippetBytes || strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune("<>\"`\\", r)
+	}) {
+		return false
+	}
+	address, err := url.Parse(text)
+	return err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Hostname() != "" && address.User == nil
 }
 
 type noInput struct{}

@@ -2,6 +2,7 @@ package adapters_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -189,6 +190,35 @@ func TestToolsBounds(t *testing.T) {
 		}
 		if tool == "fetch" && (!strings.Contains(text, `"truncated":true`) || !strings.Contains(text, `"url":"https://example.org/a"`)) {
 			t.Errorf("%.300s … %s", text, text[len(text)-300:])
+		}
+	}
+}
+
+// TestToolsCiteWebAddresses: what a chatbot makes a link of is an address of http or https,
+// or the server's own, whatever metadata.url says.
+func TestToolsCiteWebAddresses(t *testing.T) {
+	cited := []string{"https://example.org/a?b=c#d", "http://127.0.0.1:81/é", "HTTPS://example.org"}
+	not := []string{"javascript:alert(1)", "data:text/html,<b>x</b>", "file:///etc/passwd", "//example.org/x", "/x", "example.org", "https:", "https:///x", "http:example.org",
+		"https://example.org/\n](javascript:alert(1))", " https://example.org", "https://a:b@example.org", "vbscript:x", "https://example.org/<script>", "ftp://example.org",
+		"https://example.org/" + strings.Repeat("x", 2000), "http://%zz", "java\tscript:alert(1)", "https://\u202eexample.org"}
+	var lines strings.Builder
+	for i, address := range append(slices.Clone(cited), not...) {
+		line, err := json.Marshal(object{"id": fmt.Sprint(i), "text": "zebra", "metadata": object{"url": address}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Write(append(line, '\n'))
+	}
+	session := connect(t, serve(t, realclients.ServerOptions{Passages: lines.String()}))
+	for i, address := range append(slices.Clone(cited), not...) {
+		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "fetch", Arguments: object{"id": fmt.Sprint(i)}})
+		if err != nil || result.IsError {
+			t.Fatalf("%+v, %v", result, err)
+		}
+		got, _ := result.StructuredContent.(map[string]any)["url"].(string)
+		own := strings.HasSuffix(got, fmt.Sprintf("/v1/passages/%d", i))
+		if i < len(cited) && got != address || i >= len(cited) && !own {
+			t.Errorf("%q is cited as %q", address, got)
 		}
 	}
 }

@@ -110,6 +110,13 @@ func (c *Client) DeletePassages(ctx context.Context, filter Filter) (Job, error)
 	return c.start(ctx, call{method: http.MethodDelete, path: "/v1/passages", query: query})
 }
 
+// DeletePassagesByID begins to delete the passages with these ids, none of which may have a
+// comma in it. [Client.Delete] deletes one at once; this also takes the ids . and .., which
+// earlier versions stored and which no address can name.
+func (c *Client) DeletePassagesByID(ctx context.Context, ids ...string) (Job, error) {
+	return c.start(ctx, call{method: http.MethodDelete, path: "/v1/passages", query: url.Values{"ids": {strings.Join(ids, ",")}}})
+}
+
 func (c *Client) start(ctx context.Context, r call) (out Job, err error) {
 	r.once = true
 	_, err = c.do(ctx, r, &out)

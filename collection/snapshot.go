@@ -50,7 +50,7 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 	if m.Generation == 0 {
 		return report, fmt.Errorf("the first build of %s was interrupted: there is nothing to copy", dir)
 	}
-	if err := CheckSnapshot(out); err != nil {
+	if err := errors.Join(checkFolderName("snapshot", out), CheckSnapshot(out)); err != nil {
 		return report, err
 	}
 	if entries, err := os.ReadDir(out); err == nil && len(entries) > 0 {

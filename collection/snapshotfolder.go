@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"conclave/disk"
 )
@@ -32,6 +34,21 @@ func CheckSnapshot(out string) error {
 		return fmt.Errorf("%q cannot be the name of a snapshot: %s at its end marks one that is being made; choose another name", name, makingSuffix)
 	}
 	return outsideCollections(out)
+}
+
+// checkFolderName is an error where a folder to make does not begin with a letter or a
+// digit: one that begins with - is an option to most programs, and one with . is hidden
+// from them. What the folder is, is for the error.
+func checkFolderName(what, path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(path)
+	if first, _ := utf8.DecodeRuneInString(name); unicode.IsLetter(first) || unicode.IsDigit(first) || name == string(filepath.Separator) {
+		return nil
+	}
+	return fmt.Errorf("%q cannot be the name of a %s: it has to begin with a letter or a digit", name, what)
 }
 
 // outsideCollections is an error for a path below a collection's folder: what a

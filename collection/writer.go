@@ -58,7 +58,7 @@ func openWriter(d disk.Disk, dir string) (*writer, error) {
 // which no reader opens. From then on the folder is known to be a collection's,
 // so that a writer that comes after a crash may clear it.
 func createWriter(d disk.Disk, dir string) (w *writer, err error) {
-	if err := outsideCollections(dir); err != nil {
+	if err := errors.Join(checkFolderName("collection", dir), outsideCollections(dir)); err != nil {
 		return nil, err
 	}
 	parent := filepath.Dir(filepath.Clean(dir))

@@ -116,7 +116,8 @@ func form(kind, text string) (allowed string, good bool) {
 		return "an address block, such as 10.0.0.0/8 or 127.0.0.1/32", err == nil
 	case "name": // as it can stand in logs, metrics and file names
 		const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
-		return "letters, digits, - _ and . (at most 64)", len(text) <= 64 && strings.Trim(text, letters) == "" && strings.Trim(text, ".") != ""
+		return "letters, digits, - _ and ., at most 64, beginning with a letter or a digit",
+			len(text) <= 64 && strings.Trim(text, letters) == "" && text != "" && !strings.Contains("-_.", text[:1])
 	case "expert":
 		allowed, good = form("name", text)
 		return allowed + ", and not bm25 or phrases, which are word indexes", good && text != "bm25" && text != "phrases"

@@ -124,3 +124,15 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+// TestNamesBeginWithALetter: a name that other programs take for an option, or hide, is
+// refused wherever the configuration has one.
+func TestNamesBeginWithALetter(t *testing.T) {
+	for _, kind := range []string{"name", "expert"} {
+		for name, want := range map[string]bool{"a": true, "0": true, "Wiki.v2": true, "a-_.": true, "-rf": false, "_a": false, ".a": false, "": false, "..": false, "é": false} {
+			if _, good := form(kind, name); good != want {
+				t.Errorf("%s %q: %t", kind, name, good)
+			}
+		}
+	}
+}

@@ -66,6 +66,15 @@ func (e *FieldError) Error() string {
 // Check reports the first thing that keeps p from being indexed, as a
 // *FieldError, or nil.
 func (p *Passage) Check() error {
+	if p.ID == "." || p.ID == ".." {
+		return &FieldError{Field: "id", Value: excerpt(p.ID), Problem: "is a step in a path: no client could ask for the passage's address; give it another id"}
+	}
+	return p.CheckStored()
+}
+
+// CheckStored is Check of a passage that was indexed, maybe by an earlier version, which
+// took the ids . and .. too.
+func (p *Passage) CheckStored() error {
 	if err := checkID(p.ID); err != nil {
 		return err
 	}

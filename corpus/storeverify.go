@@ -32,7 +32,7 @@ func (s *Store) Verify(ctx context.Context, progress func(done, total int)) erro
 		if err != nil {
 			return err
 		}
-		if err := p.Check(); err != nil {
+		if err := p.CheckStored(); err != nil {
 			return fmt.Errorf("passage store %s: passage number %d: %w", s.path, ordinal, err)
 		}
 		// Ascending ids are distinct, so no two ordinals share a record.

@@ -55,14 +55,14 @@ func CreateStore(d disk.Disk, path string) (*StoreWriter, error) {
 // Len is the number of passages written so far.
 func (w *StoreWriter) Len() int { return len(w.offsets) }
 
-// Append writes p. A passage that Check refuses or whose id is taken
+// Append writes p. A passage that CheckStored refuses or whose id is taken
 // (*DuplicateError) is not written and does no harm; after any other error the
 // store cannot be completed.
 func (w *StoreWriter) Append(p Passage) error {
 	if w.err != nil {
 		return w.err
 	}
-	if err := p.Check(); err != nil {
+	if err := p.CheckStored(); err != nil {
 		return err
 	}
 	if len(w.offsets) >= 1<<32-2 {

@@ -132,7 +132,8 @@ func (e *admitting) Search(ctx context.Context, r search.Request) (search.Respon
 		}
 		return err
 	})
-	return e.Engine.Search(ctx, r)
+	response, err := e.Engine.Search(ctx, r)
+	return e.api.withoutStages(e.request.Context(), response), err
 }
 
 // room is what the answers have taken.

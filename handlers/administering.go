@@ -48,20 +48,24 @@ func (a *API) deleteExpert(c *call, _ none) (jobs.Job, error) {
 }
 
 // deletePassages answers DELETE /v1/passages: it asks for a job that deletes the
-// passages that have tags.
+// passages that have tags, or ids.
 func (a *API) deletePassages(c *call, _ none) (job jobs.Job, err error) {
 	if _, err := a.loaded(); err != nil {
 		return job, err
 	}
 	if len(c.query) == 0 {
-		return job, newProblem("missing_parameter", "Say which passages to delete, by tags_all, tags_any or both: without a filter it would be all of them.")
+		return job, newProblem("missing_parameter", "Say which passages to delete, by tags_all, tags_any or both, or by ids: without a filter it would be all of them.")
 	}
 	filter := search.Filter{TagsAll: texts(c.query["tags_all"]), TagsAny: texts(c.query["tags_any"])}
+	ids := texts(c.query["ids"])
+	if len(ids) > 0 && len(c.query) > 1 {
+		return job, newProblem("invalid_query", "ids stands alone: it is not known which of the passages with tags are meant, those with the ids or all of them.")
+	}
 	query := url.Values{}
 	for _, name := range slices.Sorted(maps.Keys(c.query)) {
 		tags := texts(c.query[name])
 		if len(tags) == 0 { // it asks for nothing, and what was meant to narrow would not
-			return job, newProblem("empty_tag", fmt.Sprintf("%s is empty: name a tag, or leave it out.", name),
+			return job, newProblem("empty_tag", fmt.Sprintf("%s is empty: name one, or leave it out.", name),
 				ProblemField{Pointer: "/" + name, Parameter: name, Detail: "is empty"})
 		}
 		query.Set(name, strings.Join(tags, ","))
@@ -69,9 +73,9 @@ func (a *API) deletePassages(c *call, _ none) (job jobs.Job, err error) {
 	if err := filter.Check(); err != nil {
 		return job, asParameters(problemOf(c.r.Context(), err))
 	}
-	// Tags that come from a query string have no commas.
+	// Tags and ids that come from a query string have no commas.
 	name := strings.ReplaceAll(query.Encode(), "%2C", ",")
-	return a.submit(c, jobs.Request{Kind: jobs.DeleteTagged, Name: name, TagsAll: filter.TagsAll, TagsAny: filter.TagsAny})
+	return a.submit(c, jobs.Request{Kind: jobs.DeleteTagged, Name: name, TagsAll: filter.TagsAll, TagsAny: filter.TagsAny, IDs: ids})
 }
 
 // submit asks for a job and answers where to follow it.

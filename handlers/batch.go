@@ -95,6 +95,7 @@ func (b *batch) deliver(answer search.Answer) error {
 		exchangeOf(b.r.Context()).cause = p.cause
 		return b.refuse(p)
 	}
+	answer.Response = b.api.withoutStages(b.r.Context(), answer.Response)
 	answer.Response.RequestID = exchangeOf(b.r.Context()).requestID
 	defer b.api.sent(b.r.Context())
 	text, err := b.encode(answer.Response)

@@ -22,14 +22,16 @@ func TestDeletePassages(t *testing.T) {
 		code   string
 		says   string
 	}{
-		"":                                       {400, "missing_parameter", "tags_all, tags_any or both"},
+		"":                                       {400, "missing_parameter", "tags_all, tags_any or both, or by ids"},
+		"?ids=":                                  {422, "empty_tag", "ids is empty"},
+		"?ids=a&tags_any=b":                      {400, "invalid_query", "alone"},
 		"?":                                      {400, "missing_parameter", ""},
 		"?tags_any=":                             {422, "empty_tag", "tags_any is empty"},
 		"?tags_all=a&tags_any=":                  {422, "empty_tag", "tags_any is empty"},
 		"?tags_all=a,%20,b":                      {422, "empty_tag", "empty"},
 		"?tags_all=a,":                           {422, "empty_tag", "empty"},
 		"?tags_any=a&tags_any=b":                 {400, "repeated_parameter", "separated by commas"},
-		"?tags=a":                                {400, "unknown_parameter", "the parameters are tags_all, tags_any."},
+		"?tags=a":                                {400, "unknown_parameter", "the parameters are ids, tags_all, tags_any."},
 		"?tags_any=a&q=bees":                     {400, "unknown_parameter", "tags_all, tags_any."},
 		"?question=bees":                         {400, "unknown_parameter", "tags_all, tags_any."},
 		"?tags_any=%ff":                          {400, "invalid_utf8", ""},
@@ -63,6 +65,10 @@ func TestDeletePassages(t *testing.T) {
 	}
 	if p := ask("?" + j.Name).problem(t); p.Code != "job_under_way" {
 		t.Errorf("the same again: %+v", p)
+	}
+	var named jobs.Job
+	if r := ask("?ids=.,..,b%26c"); json.Unmarshal(r.body, &named) != nil || named.Name != "ids=.,..,b%26c" || !slices.Equal(named.IDs, []string{".", "..", "b&c"}) || len(named.TagsAll)+len(named.TagsAny) > 0 {
+		t.Errorf("by ids: %d %s", r.StatusCode, r.body)
 	}
 	if r := ask("?tags_all=a"); r.StatusCode != http.StatusAccepted {
 		t.Errorf("another: %d %s", r.StatusCode, r.body)

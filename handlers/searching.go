@@ -104,6 +104,7 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	if err != nil {
 		return err
 	}
+	response = a.withoutStages(ctx, response)
 	response.RequestID = x.requestID
 	x.note(slog.String("fusion", response.Fusion), slog.Uint64("generation", response.Generation),
 		slog.Int("results", len(response.Results)), slog.Float64("search_ms", response.TookMS))

@@ -44,6 +44,7 @@ func (e *events) search(engine Engine, request search.Request) (search.Response,
 	requestID := exchangeOf(ctx).requestID
 	response, err := engine.Search(search.Watched(ctx, search.Watching{
 		Found: func(r search.Response) error {
+			r = e.c.api.withoutStages(ctx, r)
 			r.RequestID = requestID
 			return e.send("passages", r)
 		},
@@ -55,6 +56,7 @@ func (e *events) search(engine Engine, request search.Request) (search.Response,
 		},
 	}), request)
 	if err == nil {
+		response = e.c.api.withoutStages(ctx, response)
 		response.RequestID = requestID
 		err = e.send("response", response)
 	}

@@ -42,12 +42,13 @@ const (
 // Request is what a job is asked to do.
 type Request struct {
 	Kind  string `json:"kind"`
-	Name  string `json:"name"`            // of the expert or the snapshot; the tags as a query string
+	Name  string `json:"name"`            // of the expert or the snapshot; the tags or ids as a query string
 	Index string `json:"index,omitempty"` // kind of vector index, for an expert that is added
-	// The passages to delete have every tag of TagsAll and at least one of
+	// The passages to delete have one of IDs, or, where there are none, every tag of TagsAll and at least one of
 	// TagsAny; an empty list asks for nothing.
 	TagsAll []string `json:"tags_all,omitempty"`
 	TagsAny []string `json:"tags_any,omitempty"`
+	IDs     []string `json:"ids,omitempty"`
 }
 
 // Progress says how far the work is. Done and Total count the same unit; Total

@@ -125,7 +125,7 @@ func (s source) passage(id string) (p corpus.Passage, err error) {
 			return p, fmt.Errorf("passage %q: field %s: something follows its end", id, fieldMetadata)
 		}
 	}
-	if err := p.Check(); err != nil {
+	if err := p.CheckStored(); err != nil {
 		return p, fmt.Errorf("passage %q: %w", id, err)
 	}
 	switch now := p.Version(); {

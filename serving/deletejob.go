@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 
 	"conclave/collection"
@@ -14,7 +15,7 @@ import (
 // deleteAtOnce is how many passages are deleted by one write to the log.
 const deleteAtOnce = 1000
 
-// deleteTagged is the work of deleting passages by their tags.
+// deleteTagged is the work of deleting passages by their tags, or their ids.
 func (s *Server) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if err := namesTags(t); err != nil {
 		return result, err
@@ -23,7 +24,11 @@ func (s *Server) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Res
 	if err := s.flush(ctx, t.Report); err != nil {
 		return result, err
 	}
-	deleted, err := s.deleteSelected(ctx, t)
+	remove := s.deleteSelected
+	if len(t.IDs) > 0 {
+		remove = func(ctx context.Context, t jobs.Task) (int, error) { return deleteNamed(ctx, s.live, t) }
+	}
+	deleted, err := remove(ctx, t)
 	if err != nil {
 		return result, err
 	}
@@ -36,8 +41,8 @@ func (s *Server) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Res
 }
 
 func namesTags(t jobs.Task) error {
-	if len(t.TagsAll)+len(t.TagsAny) == 0 {
-		return errors.New("the job names no tags, and does not delete everything")
+	if len(t.TagsAll)+len(t.TagsAny)+len(t.IDs) == 0 {
+		return errors.New("the job names neither tags nor ids, and does not delete everything")
 	}
 	return nil
 }
@@ -82,6 +87,29 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 		}
 	}
 	return deleted, apply()
+}
+
+// deleteNamed deletes the passages with the job's ids; it reports how many all attempts
+// together have deleted.
+func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted int, err error) {
+	var changes []collection.Change
+	for _, id := range t.IDs {
+		_, _, there, err := w.Passage(id)
+		if err != nil {
+			return 0, err
+		}
+		if there && !slices.ContainsFunc(changes, func(c collection.Change) bool { return c.Delete == id }) {
+			changes = append(changes, collection.Change{Delete: id})
+		}
+	}
+	if t.Scratch != "" { // a store's job has none
+		deleted, err = deletedBefore(t.Scratch, len(changes))
+	}
+	if err != nil || len(changes) == 0 {
+		return deleted, err
+	}
+	n, err := deletedNow(ctx, w, changes)
+	return deleted + n, err
 }
 
 // deletedNow makes deletions, and says how many passages were still there as they had been

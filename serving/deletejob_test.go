@@ -1,12 +1,16 @@
 package serving
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"conclave/collection"
+	"conclave/corpus"
 	"conclave/handlers"
 	"conclave/jobs"
 )
@@ -141,4 +145,50 @@ func TestDeleteTaggedInterrupted(t *testing.T) {
 		t.Logf("%d attempts", j.Attempts)
 	}
 	s.left(n, func(i int) bool { return i%3 != 0 })
+}
+
+// dots are passages that an earlier version stored, with ids that are refused today.
+type dots struct{ left []string }
+
+func (d *dots) Next() (p corpus.Passage, err error) {
+	if len(d.left) == 0 {
+		return p, io.EOF
+	}
+	p = corpus.Passage{ID: d.left[0], Text: "Zebra " + d.left[0]}
+	d.left = d.left[1:]
+	return p, nil
+}
+
+func (d *dots) Place() corpus.Place           { return corpus.Place{} }
+func (d *dots) Progress() (done, total int64) { return -1, -1 }
+
+// TestDeleteByIDs: ids name passages that have no tags, also . and .., which are refused
+// today and which clients take out of an address.
+func TestDeleteByIDs(t *testing.T) {
+	site := newSite(t, nil)
+	site.config.Collection += "-of-an-earlier-version"
+	if _, err := collection.Build(t.Context(), site.config.Collection, &dots{[]string{".", "..", "a", "b"}}, collection.BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	site.verify(4)
+	s := site.serve()
+	for _, id := range []string{".", ".."} {
+		raw, err := http.Post(s.url+"/v1/passages", "application/x-ndjson", strings.NewReader(fmt.Sprintf(`{"id":%q,"text":"Zebra"}`, id)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(raw.Body)
+		if err := errors.Join(err, raw.Body.Close()); err != nil || raw.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(string(body), "another id") {
+			t.Errorf("%q: status %d, %s, %v", id, raw.StatusCode, body, err)
+		}
+	}
+	j := s.job(s.call(http.MethodDelete, "/v1/passages?ids=.,..,.,nobody", "", http.StatusAccepted, nil))
+	if j.State != jobs.Done || j.Result.Deleted == nil || *j.Result.Deleted != 2 || j.Result.Passages != 2 {
+		t.Fatalf("%+v %+v", j, j.Result)
+	}
+	if ids := s.ids(); len(ids) != 2 || !ids["a"] || !ids["b"] {
+		t.Errorf("%v are left", ids)
+	}
+	s.end()
+	site.verify(2)
 }

@@ -26,8 +26,8 @@ func snapshotsOf(config configs.Config) string {
 }
 
 func (s *Server) checkSnapshot(r jobs.Request) error {
-	if !plainName(r.Name) {
-		return jobs.Refuse("invalid_name", "%q cannot be the name of a snapshot: letters, digits, - _ and ., at most 64, and no . in front", r.Name)
+	if !plainName(r.Name) || strings.Contains("-_", r.Name[:1]) {
+		return jobs.Refuse("invalid_name", "%q cannot be the name of a snapshot: letters, digits, - _ and ., at most 64, beginning with a letter or a digit", r.Name)
 	}
 	out := filepath.Join(snapshotsOf(s.config), r.Name)
 	if err := collection.CheckSnapshot(out); err != nil {
@@ -40,7 +40,7 @@ func (s *Server) checkSnapshot(r jobs.Request) error {
 }
 
 // plainName reports whether a name can be that of a folder, and cannot lead to another
-// one.
+// one. New ones begin with a letter or a digit.
 func plainName(name string) bool {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 	return name != "" && len(name) <= 64 && name[0] != '.' && strings.Trim(name, letters) == ""

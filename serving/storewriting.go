@@ -45,6 +45,17 @@ func (s *Server) deleteStored(ctx context.Context, writer *opensearch.Writer, t 
 	if err := namesTags(t); err != nil {
 		return result, err
 	}
+	if len(t.IDs) > 0 {
+		deleted, err := deleteNamed(ctx, writer, t)
+		if err == nil {
+			err = writer.Visible(ctx)
+		}
+		if err != nil {
+			return result, err
+		}
+		n, err := s.assembly.Store.Count(ctx)
+		return jobs.Result{Passages: int(n.Passages), Deleted: &deleted}, err
+	}
 	const stage = "deleting"
 	scan, err := s.assembly.Store.Store().ScanTagged(ctx, search.Filter{TagsAll: t.TagsAll, TagsAny: t.TagsAny})
 	if err != nil {

@@ -96,6 +96,9 @@ func printSources(w *errWriter, sources []search.Source) {
 		{"chance", func(s *search.Source) string { return number(s.Chance) }},
 		{"confidence", func(s *search.Source) string { return number(s.Confidence) }},
 		{"ms", func(s *search.Source) string {
+			if s.Took == (search.Took{}) { // a server tells it to keys with the scope admin alone
+				return ""
+			}
 			return fmt.Sprintf("%.1f", s.Took.Encode+s.Took.Search+s.Took.Confidence)
 		}},
 	}

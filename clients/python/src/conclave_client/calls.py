@@ -13,7 +13,7 @@ from urllib.parse import quote
 import httpx
 
 from .errors import Problem
-from .types import Answer, Expert, Filter, Job, Passage, SearchOptions, SearchRequest, Written, read
+from .types import Answer, Deletion, Expert, Job, Passage, SearchOptions, SearchRequest, Written, read
 
 if TYPE_CHECKING:
     import numpy
@@ -168,7 +168,7 @@ def remove_expert(name: str) -> Call[Job]:
     return Call("DELETE", "/v1/admin/experts/" + quote(name, safe=""), _as(Job), once=True)
 
 
-def delete_passages(filter: Filter) -> Call[Job]:
+def delete_passages(filter: Deletion) -> Call[Job]:
     params = {name: ",".join(tags) for name, tags in filter.items() if isinstance(tags, list) and tags}
     return Call("DELETE", "/v1/passages", _as(Job), params=params, once=True)
 

@@ -12,7 +12,7 @@ import httpx
 from . import calls
 from .calls import Call
 from .errors import Problem
-from .types import Answer, Expert, Filter, Job, Passage, SearchOptions, SearchRequest, Written
+from .types import Answer, Deletion, Expert, Job, Passage, SearchOptions, SearchRequest, Written
 
 if TYPE_CHECKING:
     import numpy
@@ -175,8 +175,8 @@ class Client(_Options):
         """Takes an expert out of the searches, and begins to remove its vectors."""
         return self._do(calls.remove_expert(name))
 
-    def delete_passages(self, **filter: Unpack[Filter]) -> Job:
-        """Begins to delete the passages that a search with this filter finds."""
+    def delete_passages(self, **filter: Unpack[Deletion]) -> Job:
+        """Begins to delete the passages that a search with this filter finds, or those with ids."""
         return self._do(calls.delete_passages(filter))
 
 
@@ -282,5 +282,5 @@ class AsyncClient(_Options):
     async def remove_expert(self, name: str) -> Job:
         return await self._do(calls.remove_expert(name))
 
-    async def delete_passages(self, **filter: Unpack[Filter]) -> Job:
+    async def delete_passages(self, **filter: Unpack[Deletion]) -> Job:
         return await self._do(calls.delete_passages(filter))

@@ -19,6 +19,12 @@ class Filter(TypedDict, total=False):
     tags_any: list[str]
 
 
+class Deletion(Filter, total=False):
+    """Which passages to delete: those with tags or, alone, those with these ids."""
+
+    ids: list[str]
+
+
 class SearchOptions(TypedDict, total=False):
     """How a question is answered; what is left out is the server's default."""
 
