@@ -24,6 +24,8 @@ type Encoder struct {
 	from, to  int       // this one's part of what model gives for a text; to 0: up to the end
 	cut       atomic.Int64
 	closeOnce sync.Once
+
+	unnormalised bool // see Running
 }
 
 // own returns e's part of what the model gives for a text.
@@ -44,8 +46,17 @@ func (e *Encoder) Late() bool { return e.bundle.Manifest.Kind == models.KindLate
 // Dimension is the length of a vector; for a Late encoder, of each token's vector.
 func (e *Encoder) Dimension() int { return e.bundle.Manifest.Dimension }
 
-// Fingerprint is models.Bundle.Fingerprint.
-func (e *Encoder) Fingerprint(side models.Side) string { return e.bundle.Fingerprint(side) }
+// Fingerprint is models.Bundle.Fingerprint and, for passages, Normalised where texts are
+// normalised before they are encoded. Questions are read as passages are; their
+// fingerprint stays the bundle's, for which calibrations are fitted, since they hold for
+// both.
+func (e *Encoder) Fingerprint(side models.Side) string {
+	own := e.bundle.Fingerprint(side)
+	if side == models.Passage && !e.unnormalised {
+		own = Normalised(own)
+	}
+	return own
+}
 
 // Ensemble is nil for an expert without one.
 func (e *Encoder) Ensemble() *Ensemble { return e.ensemble }

@@ -74,9 +74,9 @@ func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 	if err := r.opened(); err != nil {
 		return nil, err
 	}
-	e = &Encoder{runtime: r, bundle: b}
+	e = &Encoder{runtime: r, bundle: b, unnormalised: o.Unnormalised}
 	if o, err = o.withDefaults(); err == nil {
-		e.tokenizer, err = r.tokenizers.of(b)
+		e.tokenizer, err = r.tokenizers.of(b, o.Unnormalised)
 	}
 	if err == nil {
 		if e.model, err = openModel(b, e.tokenizer, o); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"conclave/encoder/wordpiece"
 	"conclave/models"
+	"conclave/normalise"
 )
 
 // questionTokens is a tokenizer that several encoders share, with the tokens of the
@@ -76,14 +77,16 @@ type tokenizers struct {
 }
 
 type tokenizerKey struct {
-	sha256    string
-	lowerCase bool
+	sha256       string
+	lowerCase    bool
+	unnormalised bool
 }
 
-// of is a bundle's tokenizer, which other bundles with the same file have too.
-func (t *tokenizers) of(b *models.Bundle) (*questionTokens, error) {
+// of is a bundle's tokenizer, which other bundles with the same file have too. It reads
+// texts behind normalise.Text, unless unnormalised.
+func (t *tokenizers) of(b *models.Bundle, unnormalised bool) (*questionTokens, error) {
 	m := &b.Manifest
-	key := tokenizerKey{m.Files[m.Tokenizer], m.LowerCase}
+	key := tokenizerKey{m.Files[m.Tokenizer], m.LowerCase, unnormalised}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if q, ok := t.open[key]; ok && key.sha256 != "" {
@@ -92,6 +95,9 @@ func (t *tokenizers) of(b *models.Bundle) (*questionTokens, error) {
 	tokenizer, err := wordpiece.Open(b.Path(m.Tokenizer), m.LowerCase)
 	if err != nil {
 		return nil, err
+	}
+	if !unnormalised {
+		tokenizer = tokenizer.Behind(normalise.Text)
 	}
 	q := &questionTokens{Tokenizer: tokenizer, known: map[questionKey]*tokenised{}}
 	if t.open == nil {

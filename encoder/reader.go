@@ -70,7 +70,7 @@ func (r *Runtime) OpenReader(b *models.Bundle, o Running) (_ *Reader, err error)
 		return nil, err
 	}
 	x := &Reader{runtime: r, bundle: b}
-	if x.tokenizer, err = r.tokenizers.of(b); err == nil {
+	if x.tokenizer, err = r.tokenizers.of(b, false); err == nil {
 		err = x.open(o)
 	}
 	if err != nil {

@@ -29,6 +29,9 @@ type Running struct {
 	// questions as long as they have 16 tokens on average, and fewer of longer
 	// ones.
 	CacheEntries int
+	// Unnormalised reads texts as they come, without normalise.Text before the
+	// tokenizer, as the encoders of older collections read them.
+	Unnormalised bool
 }
 
 func (o Running) withDefaults() (Running, error) {

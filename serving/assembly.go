@@ -98,7 +98,7 @@ func (a *Assembly) loadExperts(stored []collection.ExpertFiles, check func(...co
 	names := searchedExperts(config, stored)
 	config.Encoder.Threads = threadsOfOne(config, len(names))
 	var failed map[string]error
-	if a.Experts, failed, err = openSome(config, a.options.Log, names, owners(stored)); err != nil {
+	if a.Experts, failed, err = openSome(config, a.options.Log, names, stored); err != nil {
 		return err
 	}
 	if err := errors.Join(a.spare(failed), a.Experts.openReaders()); err != nil {

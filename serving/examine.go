@@ -168,7 +168,7 @@ func examineCollection(config configs.Config, cache provision.Cache) Finding {
 		}
 		if path, err := shipped.Folder(config, cache, bundle); err == nil { // else its bundle has a finding of its own
 			if b, err := models.Peek(path); err == nil {
-				errs = append(errs, g.CheckEncoders(bundleEncoder{x.Name, b, granularity}))
+				errs = append(errs, g.CheckEncoders(bundleEncoder{x.Name, b, granularity, !encoder.IsNormalised(x.Fingerprint)}))
 			}
 		}
 	}
@@ -181,15 +181,20 @@ func examineCollection(config configs.Config, cache provision.Cache) Finding {
 // bundleEncoder is what a bundle says of the encoder of an expert, which may have a
 // granularity.
 type bundleEncoder struct {
-	name        string
-	bundle      *models.Bundle
-	granularity *granules.Granularity
+	name         string
+	bundle       *models.Bundle
+	granularity  *granules.Granularity
+	unnormalised bool
 }
 
 func (b bundleEncoder) Name() string   { return b.name }
 func (b bundleEncoder) Dimension() int { return b.bundle.Manifest.Dimension }
 func (b bundleEncoder) Fingerprint() string {
-	return granularFingerprint(b.bundle.Fingerprint(models.Passage), b.granularity)
+	own := b.bundle.Fingerprint(models.Passage)
+	if !b.unnormalised {
+		own = encoder.Normalised(own)
+	}
+	return granularFingerprint(own, b.granularity)
 }
 
 // examineCalibration opens the collection as a server would, and says whether its

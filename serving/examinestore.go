@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"conclave/configs"
+	"conclave/encoder"
 	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/opensearch"
@@ -43,7 +44,7 @@ func examineStore(ctx context.Context, config configs.Config, cache provision.Ca
 		f.Detail += fmt.Sprintf("; %s: fingerprint %.12s", x.Name, x.Fingerprint)
 		if path, err := shipped.Folder(config, cache, cmp.Or(x.Owner, x.Name)); err == nil { // else its bundle has a finding of its own
 			if b, err := models.Peek(path); err == nil {
-				errs = append(errs, m.CheckEncoders(bundleEncoder{x.Name, b, nil}))
+				errs = append(errs, m.CheckEncoders(bundleEncoder{x.Name, b, nil, !encoder.IsNormalised(x.Fingerprint)}))
 			}
 		}
 	}

@@ -32,6 +32,9 @@ type Experts struct {
 	silent  []*Expert // of the collection, but not searched: they encode what is written
 	readers []opened
 	owners  map[string]string // of the collection; see owners
+	// unnormalised: the collection's vectors are of texts that were not normalised, and so
+	// are those of the questions to it and of what is added to it.
+	unnormalised bool
 }
 
 // All are the experts that are searched, in their order.
@@ -64,9 +67,9 @@ func OpenExperts(config configs.Config, log *slog.Logger, names []string) (*Expe
 	return openNamed(config, log, names, nil)
 }
 
-// openNamed is OpenExperts with the owners of a collection.
-func openNamed(config configs.Config, log *slog.Logger, names []string, owners map[string]string) (*Experts, error) {
-	x, failed, err := openSome(config, log, names, owners)
+// openNamed is OpenExperts for a collection that has vectors of experts.
+func openNamed(config configs.Config, log *slog.Logger, names []string, stored []collection.ExpertFiles) (*Experts, error) {
+	x, failed, err := openSome(config, log, names, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -80,13 +83,13 @@ func openNamed(config configs.Config, log *slog.Logger, names []string, owners m
 }
 
 // openSome loads those of the named experts that can be loaded, and says why the
-// others cannot. owners are those of the collection. Close ends them.
-func openSome(config configs.Config, log *slog.Logger, names []string, owners map[string]string) (x *Experts, failed map[string]error, err error) {
+// others cannot. stored are those that the collection has vectors of. Close ends them.
+func openSome(config configs.Config, log *slog.Logger, names []string, stored []collection.ExpertFiles) (x *Experts, failed map[string]error, err error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
 		return nil, nil, err
 	}
-	x = &Experts{config: config, cache: cache, log: log, owners: owners}
+	x = &Experts{config: config, cache: cache, log: log, owners: owners(stored), unnormalised: unnormalised(stored)}
 	if len(names) == 0 {
 		return x, nil, nil
 	}
@@ -250,6 +253,7 @@ func (x *Experts) find(name string) (found encoder.Opening, err error) {
 	found.Running = encoder.Running{
 		Provider: x.config.Encoder.Provider, Threads: x.config.Encoder.Threads,
 		Queue: x.config.Encoder.Queue, BatchTokens: x.config.Encoder.BatchTokens, CacheEntries: x.config.Encoder.CacheEntries,
+		Unnormalised: x.unnormalised,
 	}
 	for _, own := range x.config.Experts {
 		if own.Name == name {

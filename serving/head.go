@@ -6,6 +6,7 @@ import (
 
 	"conclave/collection"
 	"conclave/configs"
+	"conclave/encoder"
 	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
@@ -61,6 +62,13 @@ func owners(stored []collection.ExpertFiles) map[string]string {
 		}
 	}
 	return out
+}
+
+// unnormalised reports whether an expert's vectors are of texts that were not normalised:
+// a collection that older programs made has such. Its encoders all read texts that way,
+// since experts of one base share their runs.
+func unnormalised(stored []collection.ExpertFiles) bool {
+	return slices.ContainsFunc(stored, func(x collection.ExpertFiles) bool { return !encoder.IsNormalised(x.Fingerprint) })
 }
 
 // owning are the experts of a collection without whose encoders the named ones cannot be

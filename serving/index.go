@@ -213,7 +213,7 @@ func openFor(config configs.Config, log *slog.Logger, names []string, stored []c
 	if err != nil {
 		return nil, err
 	}
-	x, err := openNamed(config, log, slices.Concat(names, beside), owners(stored))
+	x, err := openNamed(config, log, slices.Concat(names, beside), stored)
 	if err != nil {
 		return nil, err
 	}

@@ -21,11 +21,15 @@ type normaliser struct {
 	classes      *classes
 	lowerCase    bool
 	stripAccents bool
-	ideographs   bool // put spaces around them
+	ideographs   bool                // put spaces around them
+	form         func(string) string // before all else; nil: nothing
 }
 
 // normalise cleans text. Any bytes are allowed; broken UTF-8 is dropped.
 func (n *normaliser) normalise(text string) string {
+	if n.form != nil {
+		text = n.form(text)
+	}
 	clean, ascii := n.clean(text)
 	if ascii {
 		// Nothing in ASCII decomposes, and clean has lower-cased already.

@@ -39,6 +39,15 @@ type Tokenizer struct {
 	split *splitCache
 }
 
+// Behind is a tokenizer of the same vocabulary that reads what form makes of a text. form
+// must leave ASCII alone, and must not depend on what is beyond a space.
+func (t *Tokenizer) Behind(form func(text string) string) *Tokenizer {
+	u, normal := *t, *t.normal
+	normal.form = form
+	u.normal = &normal
+	return &u
+}
+
 // chunkBytes is how much text is normalised at a time, so that a book that
 // will be cut to 256 tokens costs no more than its first page.
 const chunkBytes = 4096

@@ -12,6 +12,7 @@ import (
 
 	"conclave/internal/golden"
 	"conclave/internal/testenv"
+	"conclave/normalise"
 )
 
 func published(tb testing.TB, file string) *Tokenizer {
@@ -57,6 +58,15 @@ func TestGoldenTexts(t *testing.T) {
 					t.Errorf("%s: %+q\n got %v\nwant %v", file, l.Text, got, l.IDs)
 				}
 			}
+		}
+	}
+}
+
+// TestSelfTestBehind: the self-test is of the tokenizer, whatever it reads texts behind.
+func TestSelfTestBehind(t *testing.T) {
+	for _, tokenizer := range []*Tokenizer{small(t, true), published(t, "vocab.txt")} {
+		if err := tokenizer.Behind(normalise.Text).SelfTest(); err != nil {
+			t.Error(err)
 		}
 	}
 }

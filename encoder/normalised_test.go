@@ -1,0 +1,66 @@
+package encoder
+
+import (
+	"slices"
+	"testing"
+
+	"conclave/encoder/wordpiece"
+	"conclave/models"
+	"conclave/models/tiny"
+)
+
+// spellings are the same text to a reader: plain, and as files and keyboards have it.
+var spellings = map[string][]string{
+	"fine offices of Jos\u00e9": {"\ufb01ne o\ufb03ces of Jose\u0301", "fi\u00adne offices\u200b of Jos\u00e9\ufeff"},
+	"CO2 in 12 km":              {"CO\u2082 in 12\u00a0km", "ＣＯ２　in 12 km", "CO2 in 12 \u339e"},
+}
+
+// TestNormalised: spellings of a text have one vector, and other ones where texts are not
+// normalised; ASCII has the same vectors either way, and only the fingerprint of passages
+// tells the two apart.
+func TestNormalised(t *testing.T) {
+	r, b := library(t), bundle(t, tiny.Expert{})
+	with, without := open(t, r, b, Running{}), open(t, r, b, Running{Unnormalised: true})
+	if with.Fingerprint(models.Question) != without.Fingerprint(models.Question) || without.Fingerprint(models.Passage) != b.Fingerprint(models.Passage) ||
+		!IsNormalised(with.Fingerprint(models.Passage)) || IsNormalised(without.Fingerprint(models.Passage)) {
+		t.Error("the fingerprints do not say how passages are read")
+	}
+	ascii := "The king's story: a wolf (old) & $12.50\x00 in C++"
+	if !slices.Equal(question(t, with, ascii), question(t, without, ascii)) ||
+		!slices.Equal(passages(t, with, Text{"A title", ascii})[0], passages(t, without, Text{"A title", ascii})[0]) {
+		t.Error("ASCII has other vectors")
+	}
+	for plain, others := range spellings {
+		want, differ := question(t, with, plain), 0
+		passage := passages(t, with, Text{plain, plain})[0]
+		for _, other := range others {
+			if !slices.Equal(question(t, with, other), want) || !slices.Equal(passages(t, with, Text{other, other})[0], passage) {
+				t.Errorf("%+q has another vector than %q", other, plain)
+			}
+			if !slices.Equal(question(t, without, other), want) {
+				differ++
+			}
+		}
+		if differ == 0 {
+			t.Errorf("no spelling of %q needs normalising", plain)
+		}
+	}
+}
+
+// TestNormalisedTokens: the tokens of pieces at their places are those of the whole text.
+func TestNormalisedTokens(t *testing.T) {
+	r := library(t)
+	var tokenizer *wordpiece.Tokenizer = open(t, r, bundle(t, tiny.Expert{}), Running{}).tokenizer.Tokenizer
+	for plain, others := range spellings {
+		for _, text := range append(others, plain) {
+			ids, err := tokenizer.Encode(text, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			located, words, err := tokenizer.Located(text, 62)
+			if err != nil || !slices.Equal(ids[1:len(ids)-1], located) || len(words) != len(located) {
+				t.Errorf("%+q: %v, located %v at %v, %v", text, ids, located, words, err)
+			}
+		}
+	}
+}
