@@ -13,7 +13,8 @@ type Format string
 // The formats.
 const (
 	// Auto looks at the content: a folder is BEIR, a line that begins with {
-	// is JSON Lines, a header of id, text and title is DPR's.
+	// is JSON Lines, a header of id, text and title between tabs is DPR's, another
+	// header that names the ids and the texts is a TSV or CSV.
 	Auto Format = "auto"
 	// JSONL is one JSON object a line: id (or _id), title, text, tags,
 	// metadata; contents (Pyserini, Anserini) in place of text. Other members
@@ -23,13 +24,23 @@ const (
 	// or that file.
 	BEIR Format = "beir"
 	// DPRTSV is the psgs_w100.tsv of Dense Passage Retrieval: a header, then
-	// id, text, title between tabs, quoted as by Python's csv module.
+	// id, text, title between tabs. A row is a line. A field in quotes, in which all
+	// others are doubled, is one that Python's csv module quoted; other quotes are
+	// characters.
 	DPRTSV Format = "dpr-tsv"
+	// MSMARCO is the collection.tsv of MS MARCO: id and text between tabs, without a
+	// header. A row is a line, and quotes are characters.
+	MSMARCO Format = "msmarco-tsv"
+	// CSV and TSV are tables with a header, of which Columns make the passages and
+	// others are metadata: between commas or semicolons, or between tabs. A quoted field
+	// may go on over lines.
+	CSV Format = "csv"
+	TSV Format = "tsv"
 )
 
 // Formats lists what ParseFormat takes.
 func Formats() []string {
-	return []string{string(Auto), string(JSONL), string(BEIR), string(DPRTSV)}
+	return []string{string(Auto), string(JSONL), string(BEIR), string(DPRTSV), string(MSMARCO), string(CSV), string(TSV)}
 }
 
 // ParseFormat reads the name of a format; "" is Auto.
@@ -37,50 +48,51 @@ func ParseFormat(name string) (Format, error) {
 	switch f := Format(name); f {
 	case "":
 		return Auto, nil
-	case Auto, JSONL, BEIR, DPRTSV:
+	case Auto, JSONL, BEIR, DPRTSV, MSMARCO, CSV, TSV:
 		return f, nil
 	}
 	return "", fmt.Errorf("unknown format %q: allowed are %s", name, strings.Join(Formats(), ", "))
 }
 
-// byteOrderMark begins many files that were written on Windows.
-var byteOrderMark = []byte("\xef\xbb\xbf")
+// named reports whether the columns of a format may be named.
+func (f Format) named() bool { return f == CSV || f == TSV }
 
 // ErrUnknownFormat is the error for content that tells no format.
 var ErrUnknownFormat = errors.New("this is no format that is known")
 
-// sniff finds the format from the beginning of a file. The error says what the
-// content looks like instead.
-func sniff(head []byte) (Format, error) {
+// refusePacked is an error for files that are no text.
+func refusePacked(head []byte) error {
 	for _, other := range []struct{ magic, name string }{
 		{"\x28\xb5\x2f\xfd", "is compressed with zstd"},
 		{"BZh", "is compressed with bzip2"},
 		{"\xfd7zXZ", "is compressed with xz"},
 		{"PK\x03\x04", "is a ZIP archive"},
 		{"PAR1", "is a Parquet file"},
-		{"\xff\xfe", "is UTF-16 text"},
-		{"\xfe\xff", "is UTF-16 text"},
 		{"SQLite format 3", "is an SQLite database"},
 	} {
 		if bytes.HasPrefix(head, []byte(other.magic)) {
-			return "", fmt.Errorf("this %s: convert it to JSON Lines (plain or gzip) first", other.name)
+			return fmt.Errorf("this %s: convert it to JSON Lines (plain or gzip) first", other.name)
 		}
 	}
-	head = bytes.TrimLeft(bytes.TrimPrefix(head, byteOrderMark), " \t\r\n")
+	return nil
+}
+
+// sniff finds the format from the beginning of a file and, of a table, what stands between
+// its fields. The error says what the content looks like instead.
+func sniff(head []byte, want Columns) (Format, byte, error) {
+	head = bytes.TrimLeft(head, " \t\r\n")
 	if len(head) == 0 {
-		return "", fmt.Errorf("the file is empty")
+		return "", 0, fmt.Errorf("the file is empty")
 	}
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	switch {
 	case head[0] == '{':
-		return JSONL, nil
+		return JSONL, 0, nil
 	case head[0] == '[':
-		return "", fmt.Errorf("this is one JSON array: write one object a line instead (jq -c '.[]')")
-	case bytes.IndexByte(line, '\t') >= 0:
-		if _, err := parseHeader(line); err != nil {
-			return "", err
-		}
-		return DPRTSV, nil
+		return "", 0, fmt.Errorf("this is one JSON array: write one object a line instead (jq -c '.[]')")
 	}
-	return "", fmt.Errorf("%w; it begins with %s", ErrUnknownFormat, excerpt(string(line)))
+	if format, comma, ok, err := tableOf(line, want); ok {
+		return format, comma, err
+	}
+	return "", 0, fmt.Errorf("%w; it begins with %s", ErrUnknownFormat, excerpt(string(line)))
 }

@@ -11,7 +11,8 @@ import (
 
 // parseJSON reads one passage from a JSON object: id (or _id), title, text,
 // tags and metadata; contents in place of text. A number as id is taken as
-// written; null is the same as absent; other is told the names of other members.
+// written; null is the same as absent; other is told the names of other members. A title
+// without a text is enough, unless there are other members, of which one may be the text.
 // Errors are *FieldError. The passage is checked with Check after idPrefix was put
 // in front of its id.
 func parseJSON(record []byte, idPrefix string, other func(name string)) (Passage, error) {
@@ -69,7 +70,8 @@ func parseObject(record []byte, p *Passage, other func(name string)) error {
 	} else if p.Text == "" {
 		p.Text = contents
 	}
-	if p.Text == "" && !hasText {
+	// A text under another name must not be missing without a word.
+	if p.Text == "" && !hasText && (strings.TrimSpace(p.Title) == "" || len(others) > 0) {
 		problem := "is missing"
 		if len(others) > 0 {
 			problem += ": the object has " + strings.Join(others, ", ")

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"conclave/plaintext"
 )
 
 // MaxLineBytes bounds a line of a file that is read, and with it the memory
@@ -73,8 +75,6 @@ func (l *lineReader) finish(line []byte) ([]byte, error) {
 	if len(line) > l.most {
 		return nil, fmt.Errorf("%w: %d bytes, %d are allowed", errTooLong, len(line), l.most)
 	}
-	if l.number == 1 {
-		line = bytes.TrimPrefix(line, byteOrderMark)
-	}
-	return line, nil
+	// At the beginning of the file, or of another that was put behind it.
+	return bytes.TrimPrefix(line, []byte(plaintext.Mark)), nil
 }

@@ -7,6 +7,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"conclave/plaintext"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -56,5 +59,9 @@ func notJSON(record []byte, err error) error {
 		return &FieldError{Field: shortName(strings.Join(slices.Collect(wrong.JSONPointer.Tokens()), ".")), Problem: "is given twice"}
 	}
 	at := int(wrong.ByteOffset)
-	return &FieldError{Value: excerpt(around(string(record), at)), Problem: fmt.Sprintf("is not valid JSON: %v (byte %d of the line)", wrong.Err, at+1)}
+	field := &FieldError{Value: excerpt(around(string(record), at)), Problem: fmt.Sprintf("is not valid JSON: %v (byte %d of the line)", wrong.Err, at+1)}
+	if !utf8.Valid(record) {
+		field.Encoding = plaintext.Wrong(record)
+	}
+	return field
 }

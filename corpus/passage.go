@@ -1,5 +1,5 @@
 // Package corpus holds passages: it reads the formats that people have (DPR's
-// psgs_w100.tsv, JSON Lines, BEIR folders) and stores passages so that an
+// psgs_w100.tsv, JSON Lines, BEIR folders, CSV) and stores passages so that an
 // ordinal fetches its text.
 //
 // Words used here:
@@ -13,9 +13,12 @@ package corpus
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"conclave/plaintext"
 )
 
 // Passage is a piece of text that can be an answer, usually 40 to 200 words.
@@ -47,6 +50,15 @@ type FieldError struct {
 	Field   string // "id", "text", "metadata.year"; empty when the whole record is meant
 	Value   string // an excerpt of the value, quoted; empty when there is none
 	Problem string // "is empty: …"
+	// Encoding says how the text is converted, where it is not in UTF-8.
+	Encoding *plaintext.Error
+}
+
+func (e *FieldError) Unwrap() error {
+	if e.Encoding == nil {
+		return nil
+	}
+	return e.Encoding
 }
 
 func (e *FieldError) Error() string {
@@ -60,6 +72,9 @@ func (e *FieldError) Error() string {
 		fmt.Fprintf(&b, "field %q ", e.Field)
 	}
 	b.WriteString(e.Problem)
+	if e.Encoding != nil {
+		b.WriteString("; " + strings.TrimPrefix(e.Encoding.Error(), "it is not valid UTF-8; "))
+	}
 	return b.String()
 }
 
@@ -81,8 +96,8 @@ func (p *Passage) CheckStored() error {
 	if err := checkText("title", p.Title, MaxTitleBytes); err != nil {
 		return err
 	}
-	if strings.TrimSpace(p.Text) == "" {
-		return &FieldError{Field: "text", Problem: "is missing or empty: a passage needs text to be found by"}
+	if strings.TrimSpace(p.Text) == "" && strings.TrimSpace(p.Title) == "" {
+		return &FieldError{Field: "text", Problem: "is missing or empty, and so is the title: a passage needs words to be found by"}
 	}
 	if err := checkText("text", p.Text, MaxTextBytes); err != nil {
 		return err
@@ -110,7 +125,7 @@ func checkID(id string) error {
 	case len(id) > MaxIDBytes:
 		return &FieldError{Field: field, Value: excerpt(id), Problem: fmt.Sprintf("has %d bytes, %d are allowed", len(id), MaxIDBytes)}
 	case !utf8.ValidString(id):
-		return &FieldError{Field: field, Value: excerpt(id), Problem: "is not valid UTF-8"}
+		return notUTF8(field, id)
 	case strings.IndexFunc(id, unicode.IsControl) >= 0:
 		return &FieldError{Field: field, Value: excerpt(id), Problem: "has a control character"}
 	case strings.TrimSpace(id) != id:
@@ -124,12 +139,18 @@ func checkText(field, text string, most int) error {
 	case len(text) > most:
 		return &FieldError{Field: field, Value: excerpt(text), Problem: fmt.Sprintf("has %d bytes, %d are allowed", len(text), most)}
 	case !utf8.ValidString(text):
-		return &FieldError{Field: field, Value: excerpt(around(text, firstInvalid(text))), Problem: fmt.Sprintf("is not valid UTF-8 (byte %d of the field)", firstInvalid(text)+1)}
+		return notUTF8(field, text)
 	}
 	if at := strings.IndexByte(text, 0); at >= 0 {
 		return &FieldError{Field: field, Value: excerpt(around(text, at)), Problem: fmt.Sprintf("has a NUL (byte %d of the field)", at+1)}
 	}
 	return nil
+}
+
+// notUTF8 is the error for a text in another encoding.
+func notUTF8(field, text string) error {
+	at := firstInvalid(text)
+	return &FieldError{Field: field, Value: excerpt(around(text, at)), Problem: fmt.Sprintf("is not valid UTF-8 (byte %d of the field)", at+1), Encoding: plaintext.Wrong([]byte(text))}
 }
 
 func checkMetadata(metadata map[string]any) error {
@@ -157,6 +178,10 @@ func checkMetadata(metadata map[string]any) error {
 			// number would make the record unreadable.
 			if !json.Valid([]byte(v)) || strings.ContainsAny(string(v), "\"{[tfn \t\r\n") {
 				return &FieldError{Field: field, Value: excerpt(string(v)), Problem: "is not a number"}
+			}
+			// Most programs that read it would take it for infinity or fail.
+			if f, _ := v.Float64(); math.IsInf(f, 0) {
+				return &FieldError{Field: field, Value: excerpt(string(v)), Problem: "is larger than numbers of 64 bits can be (1.8e308): write it as a string"}
 			}
 			total += len(v)
 		case bool, float64, float32, int, int64, uint64, int32, uint32:

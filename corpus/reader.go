@@ -3,6 +3,7 @@ package corpus
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+
+	"conclave/plaintext"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -19,12 +22,17 @@ type Input struct {
 	Path     string // a file, a BEIR folder, or "-" for standard input
 	Format   Format // "" is Auto
 	IDPrefix string // put in front of every id, as "wiki/"
+	// Columns are those of a CSV or TSV.
+	Columns Columns
 	// Stdin is read for the path "-".
 	Stdin io.Reader
 	// Unknown is told of each member of a JSON object that says nothing about
 	// a passage, and where it stands. An error makes the record a bad one; nil
 	// passes over it, as does a nil function.
 	Unknown func(place Place, member string) error
+	// Remarked is told of each row of a table with which something was done that a
+	// reader of the file may not expect, and of its last line. Nil: nobody.
+	Remarked func(what Remark, from Place, last int)
 }
 
 // Reader reads the passages of one Input, one after the other, in bounded
@@ -37,13 +45,17 @@ type Reader struct {
 	total  int64
 	source *countingReader
 	lines  *lineReader
-	table  *tsvDecoder
+	table  *table
 	place  Place
 	closer io.Closer
 	failed error
 
-	unknown func(place Place, member string) error
-	others  []string // unknown members of the record that is read
+	unknown  func(place Place, member string) error
+	others   []string // unknown members of the record that is read
+	remarked func(what Remark, from Place, last int)
+	columns  Columns
+	packed   bool   // with gzip
+	behind   []byte // the rest of a line at which two files were put together
 }
 
 // Open begins to read an input. It reads as much as is needed to tell the
@@ -58,7 +70,7 @@ func Open(in Input) (*Reader, error) {
 			return nil, fmt.Errorf("id prefix %s for %s: %w", excerpt(in.IDPrefix), in.Path, err)
 		}
 	}
-	r := &Reader{name: in.Path, format: format, prefix: in.IDPrefix, total: -1, unknown: in.Unknown}
+	r := &Reader{name: in.Path, format: format, prefix: in.IDPrefix, total: -1, unknown: in.Unknown, remarked: in.Remarked, columns: in.Columns}
 	if in.Path == "-" {
 		r.name = "standard input"
 		r.source = &countingReader{in: in.Stdin}
@@ -117,22 +129,35 @@ func (r *Reader) start() error {
 		if err != nil {
 			return fmt.Errorf("reading %s: it begins like gzip, but: %w", r.name, err)
 		}
-		in = bufio.NewReaderSize(unzipped, 64<<10)
+		in, r.packed = bufio.NewReaderSize(unzipped, 64<<10), true
 	}
-	head, err = in.Peek(4 << 10)
+	if in, err = plaintext.NewReader(in); err != nil {
+		return fmt.Errorf("reading %s: %w", r.name, r.explain(err))
+	}
+	head, err = in.Peek(16 << 10)
 	if err != nil && err != io.EOF {
-		return fmt.Errorf("reading %s: %w", r.name, explainCut(err))
+		return fmt.Errorf("reading %s: %w", r.name, r.explain(err))
 	}
-	found, sniffed := sniff(head)
+	comma := byte(0)
 	if r.format == Auto {
-		if sniffed != nil {
-			return fmt.Errorf("reading %s: %w", r.name, sniffed)
+		err := refusePacked(head)
+		if err == nil {
+			r.format, comma, err = sniff(head, r.columns)
 		}
-		r.format = found
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", r.name, err)
+		}
+	}
+	if !r.format.named() && r.columns != (Columns{}) {
+		return fmt.Errorf("reading %s: columns are named for tables (csv, tsv), and this is %s", r.name, r.format)
 	}
 	r.lines = newLineReader(in, MaxLineBytes)
-	if r.format == DPRTSV {
-		r.table = &tsvDecoder{lines: r.lines}
+	switch r.format {
+	case DPRTSV, MSMARCO, CSV, TSV:
+		r.table = newTable(r.lines, r.format, comma, r.columns)
+		if r.remarked != nil {
+			r.table.remark = func(what Remark, first, last int) { r.remarked(what, Place{File: r.name, Line: first}, last) }
+		}
 	}
 	return nil
 }
@@ -157,9 +182,9 @@ func (r *Reader) Next() (Passage, error) {
 		return Passage{}, io.EOF
 	}
 	var bad *FieldError
-	wrong := &ReadError{Place: r.place, Err: explainCut(err)}
+	wrong := &ReadError{Place: r.place, Err: r.explain(err)}
 	// A bad header makes every row unreadable; a bad row does not.
-	wrong.Recoverable = (errors.As(err, &bad) || errors.Is(err, errTooLong)) && (r.table == nil || r.table.header)
+	wrong.Recoverable = (errors.As(err, &bad) || errors.Is(err, errTooLong)) && (r.table == nil || r.table.ready)
 	if !wrong.Recoverable {
 		r.failed = wrong
 	}
@@ -172,13 +197,13 @@ func (r *Reader) record() (Passage, int, error) {
 		if err != nil {
 			return p, line, err
 		}
-		if p.ID = strings.TrimSpace(p.ID); p.ID != "" {
+		if p.ID != "" {
 			p.ID = r.prefix + p.ID
 		}
 		return p, line, p.Check()
 	}
 	for {
-		line, err := r.lines.next()
+		line, err := r.line()
 		if err != nil {
 			return Passage{}, r.lines.number, err
 		}
@@ -191,6 +216,27 @@ func (r *Reader) record() (Passage, int, error) {
 			err = r.tellUnknown()
 		}
 		return p, r.lines.number, err
+	}
+}
+
+// line is the next line of JSON, or the rest of one where a file ended without a line end
+// and another, which begins with a byte order mark, was put behind it.
+func (r *Reader) line() (line []byte, err error) {
+	if r.behind != nil {
+		line, r.behind = r.behind, nil
+	} else if line, err = r.lines.next(); err != nil {
+		return nil, err
+	}
+	for at := 0; ; {
+		i := bytes.Index(line[at:], []byte("}"+plaintext.Mark))
+		if i < 0 {
+			return line, nil
+		}
+		at += i + 1
+		if json.Valid(line[:at]) {
+			r.behind = line[at+len(plaintext.Mark):]
+			return line[:at], nil
+		}
 	}
 }
 
@@ -234,11 +280,15 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// explainCut says what an unexpected end means to somebody who downloaded the
-// file.
-func explainCut(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+// explain says what an unexpected end means to somebody who downloaded the file, and
+// names the file to convert.
+func (r *Reader) explain(err error) error {
+	var encoding *plaintext.Error
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the compressed data end in the middle (%w): was the file copied or downloaded completely?", err)
+	case errors.As(err, &encoding) && r.closer != nil:
+		encoding.File, encoding.Packed = r.name, r.packed
 	}
 	return err
 }

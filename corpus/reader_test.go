@@ -90,7 +90,7 @@ func TestDPR(t *testing.T) {
 // TestDPRAgainstCSV writes random tables with encoding/csv.
 func TestDPRAgainstCSV(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	letters := []rune("ab\"\t\n ,é東\\'")
+	letters := []rune("ab\"\t ,é東\\'")
 	random := func() string {
 		b := []rune{'x'}
 		for range rng.IntN(12) {
@@ -168,6 +168,10 @@ func TestBadRecords(t *testing.T) {
 		{`{"id":"x"}`, `field "text" is missing`},
 		{`{"id":"x","body":"b","head":"h"}`, `field "text" is missing: the object has "body", "head"`},
 		{`{"id":"x","text":" \t "}`, `field "text" is missing or empty`},
+		{`{"id":"x","title":" ","text":""}`, `field "text" is missing or empty`},
+		{`{"id":"x","title":"t","body":"b"}`, `field "text" is missing: the object has "body"`},
+		{`{"id":"x","text":"x","metadata":{"n":1e400}}`, `field "metadata.n" ("1e400") is larger than numbers of 64 bits can be`},
+		{`{"id":"x","text":"x","metadata":{"n":-1` + strings.Repeat("0", 309) + `}}`, `is larger than numbers of 64 bits can be`},
 		{`{"text":"x"}`, `field "id" is missing or empty`},
 		{`{"id":"","text":"x"}`, `field "id" is missing or empty`},
 		{`{"id":1.5,"text":"x"}`, `field "id" ("1.5") is not a string or a whole number`},
@@ -179,7 +183,8 @@ func TestBadRecords(t *testing.T) {
 		{`{"id":"a","id":"a","text":"x"}`, `field "id" is given twice`},
 		{`{"id":"a","text":"x","text":"y"}`, `field "text" is given twice`},
 		{`{"id":"a","text":"nul \u0000 here"}`, `field "text" ("nul \x00 here") has a NUL (byte 5 of the field)`},
-		{"{\"id\":\"a\",\"text\":\"bad \xff byte\"}", `is not valid JSON: invalid UTF-8 (byte 23 of the line)`},
+		{"{\"id\":\"a\",\"text\":\"bad \x81 byte\"}", `is not valid JSON: invalid UTF-8 (byte 23 of the line); it is not valid UTF-8. Convert it, if you know its encoding`},
+		{"{\"id\":\"a\",\"text\":\"na\xefve \x93caf\xe9\x94\"}", `is not valid JSON: invalid UTF-8 (byte 21 of the line); most such texts are Windows-1252. Convert it: iconv -f WINDOWS-1252 -t UTF-8 /`},
 		{`{"id":"a","text":"half \ud83d pair"}`, `is not valid JSON: invalid surrogate pair`},
 		{`{"id":"a","text":7}`, `field "text" ("7") is not a string`},
 		{`{"id":"a","text":"x","tags":"t"}`, `field "tags" ("\"t\"") is not a list of strings`},
@@ -222,12 +227,15 @@ func TestBadTables(t *testing.T) {
 	for _, c := range []struct{ content, want string }{
 		{"id\ttext\ttitle\n1\ta\tb\n2\tonly\n", `:3: "2\tonly" has 2 fields, the header has 3`},
 		{"id\ttext\ttitle\n1\ta\tb\tc\n", `:2: "1\ta\tb\tc" has 4 fields`},
-		{"id\ttext\ttitle\n1\t\"never\nclosed\tb\n", `:2: "never\nclosed\tb\n" opens a quote on line 2 that is never closed`},
-		{"id\ttext\ttitle\n1\t\"a\" b\tc\n", `stands behind a closing quote`},
-		{"id\ttext\ttitle\n1\t \tc\n", `field "text" is missing or empty`},
+		{"id\ttext\ttitle\n1\t\"on\ntwo lines\"\tb\n", `:2: "1\t\"on" has 2 fields, the header has 3 (rows of DPR's format do not go on over lines`},
+		{"id\ttext\ttitle\n1\t \t\n", `field "text" is missing or empty`},
 		{"id\ttext\ttitle\n\ta\tc\n", `field "id" is missing or empty`},
-		{"id\ttext\ttitle\n1\ta\xff\tc\n", `field "text" ("a\xff") is not valid UTF-8 (byte 2 of the field)`},
-		{"id\ttext\ttitle\n1\t\"" + strings.Repeat("long line\n", MaxLineBytes/10+1) + "\"\tc\n", `opens a quote on line 2 that is not closed within 16777216 bytes`},
+		{"id\ttext\ttitle\n1\ta\xff\tc\n", `field "text" ("a\xff") is not valid UTF-8 (byte 2 of the field); most such texts are Windows-1252. Convert it: iconv -f WINDOWS-1252 -t UTF-8 /`},
+		{"id,text,title\n1,\"never\nclosed,b\n", `:2: "1,\"never" has 2 fields, the header has 3, and opens a quote on line 2 that is never closed`},
+		{"id,text,title\n1,\"a\"\n2,\"b\nc\" d\n", `:2: "1,\"a\"" has 2 fields, the header has 3`},
+		{"id,text,title\n1,x,y\n2,\"b\nc\" d\n", `:3: "2,\"b" has 2 fields, the header has 3, and has a quoted field, and more behind its closing quote on line 4`},
+		{"id,text,title\n1,\"a\nb\"\n", `:2: "1,\"a" goes on to line 3 and has 2 fields, the header has 3`},
+		{"id,text,title\n1,\"" + strings.Repeat("long line\n", MaxLineBytes/10+1) + "\",c\n", `opens a quote on line 2 that is never closed`},
 	} {
 		_, err := readAll(Input{Path: write(t, "p.tsv", []byte(c.content))})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -243,14 +251,18 @@ func TestUnopenable(t *testing.T) {
 		want string
 	}{
 		"absent":           {Input{Path: "nowhere.jsonl"}, "nowhere.jsonl: no such file"},
-		"unknown format":   {Input{Path: "-", Format: "csv"}, `unknown format "csv": allowed are auto, jsonl, beir, dpr-tsv`},
+		"unknown format":   {Input{Path: "-", Format: "xls"}, `unknown format "xls": allowed are auto, jsonl, beir, dpr-tsv, msmarco-tsv, csv, tsv`},
 		"empty":            {Input{Path: write(t, "e", nil)}, "the file is empty"},
 		"array":            {Input{Path: write(t, "e", []byte(`[{"id":1}]`))}, "one JSON array"},
 		"zip":              {Input{Path: write(t, "e", []byte("PK\x03\x04…"))}, "is a ZIP archive"},
-		"utf-16":           {Input{Path: write(t, "e", []byte("\xff\xfei\x00d\x00"))}, "is UTF-16 text"},
+		"utf-16, no mark":  {Input{Path: write(t, "e", []byte("i\x00d\x00\t\x00"))}, "UTF-16 text without a byte order mark. Convert it: iconv -f UTF-16LE -t UTF-8 /"},
+		"utf-32":           {Input{Path: write(t, "e", []byte("\xff\xfe\x00\x00i\x00\x00\x00"))}, "iconv -f UTF-32LE"},
+		"named, no table":  {Input{Path: write(t, "e", []byte(`{"id":"1","text":"x"}`)), Columns: Columns{ID: "id"}}, "columns are named for tables"},
+		"column not there": {Input{Path: write(t, "e", []byte("id,text\n1,x\n")), Columns: Columns{Text: "body"}}, `the table's columns are "id", "text": it has no column "body"`},
+		"one for both":     {Input{Path: write(t, "e", []byte("id,text\n1,x\n")), Columns: Columns{Text: "id"}}, `of the ids and of the texts`},
 		"prose":            {Input{Path: write(t, "e", []byte("Once upon a time\n"))}, `it begins with "Once upon a time"`},
-		"other table":      {Input{Path: write(t, "e", []byte("docid\turl\n1\tx\n"))}, `column 1 should be id, text or title`},
-		"half a table":     {Input{Path: write(t, "e", []byte("id\ttitle\n1\tx\n"))}, `the columns id and text are needed`},
+		"other table":      {Input{Path: write(t, "e", []byte("docid\turl\n1\tx\n"))}, `the table's columns are "docid", "url": it has no column "id", "text"`},
+		"half a table":     {Input{Path: write(t, "e", []byte("id\ttitle\n1\tx\n"))}, `it has no column "text"`},
 		"column twice":     {Input{Path: write(t, "e", []byte("id\ttext\ttext\n1\tx\n"))}, `names column "text" twice`},
 		"folder":           {Input{Path: t.TempDir()}, "is a folder without corpus.jsonl"},
 		"folder as lines":  {Input{Path: t.TempDir(), Format: JSONL}, "is a folder, and format jsonl is a file"},
@@ -358,8 +370,10 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(`{"id":"a","text":"\u0041\ud83d\ude00","tags":["x"],"metadata":{"k":1e5}}`))
 	f.Add([]byte("\xef\xbb\xbf{\"_id\":1,\"contents\":\"t\\nx\"}\r\n\r\n{}"))
 	f.Add(zipped(f, []byte(`{"id":"a","text":"b"}`)))
+	f.Add([]byte("id,text,kind\n1,\"two\nlines\",\"a\"\"b\"\n2,\"lone,x\n"))
+	f.Add([]byte("\xff\xfei\x00d\x00\t\x00t\x00e\x00x\x00t\x00\n\x001\x00\t\x00x\x00"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		for _, format := range []Format{Auto, JSONL, DPRTSV} {
+		for _, format := range []Format{Auto, JSONL, DPRTSV, MSMARCO, CSV, TSV} {
 			r, err := Open(Input{Path: "-", Format: format, Stdin: bytes.NewReader(content), IDPrefix: "p"})
 			if err != nil {
 				continue

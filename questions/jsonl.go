@@ -4,18 +4,52 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 )
 
 // written is a line of JSON Lines. Other fields are passed over.
 type written struct {
-	ID          string             `json:"id"`
+	ID          name               `json:"id"`
 	Text        string             `json:"question"`
 	Answers     []string           `json:"answers"`
 	Answer      []string           `json:"answer"` // DPR's JSON Lines have the singular
-	PositiveIDs []string           `json:"positive_ids"`
+	PositiveIDs []name             `json:"positive_ids"`
 	Grades      map[string]float64 `json:"grades"`
 	Domain      string             `json:"domain"`
+}
+
+// name is an id: a text or, as ids of passages may be, a whole number as it is written.
+type name string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *name) UnmarshalJSON(data []byte) error {
+	if c := data[0]; c == '-' || c >= '0' && c <= '9' {
+		if strings.ContainsAny(string(data), ".eE") {
+			return &json.UnmarshalTypeError{Value: "number " + string(data), Type: reflect.TypeFor[name]()}
+		}
+		*n = name(data)
+		return nil
+	}
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return &json.UnmarshalTypeError{Value: kindOf(data), Type: reflect.TypeFor[name]()}
+	}
+	*n = name(text)
+	return nil
+}
+
+// kindOf says what a JSON value is, for an error.
+func kindOf(data []byte) string {
+	switch data[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case 't', 'f':
+		return "bool"
+	}
+	return string(data)
 }
 
 // readJSONL reads JSON Lines. A question without an id gets the number of its
@@ -28,7 +62,7 @@ func readJSONL(path string) ([]Question, error) {
 		if err := decodeLine(path, line, text, &w); err != nil {
 			return err
 		}
-		q := Question{ID: w.ID, Text: w.Text, Answers: append(w.Answers, w.Answer...), PositiveIDs: w.PositiveIDs, Grades: w.Grades,
+		q := Question{ID: string(w.ID), Text: w.Text, Answers: append(w.Answers, w.Answer...), PositiveIDs: namesOf(w.PositiveIDs), Grades: w.Grades,
 			Domain: w.Domain, Place: fmt.Sprintf("%s line %d", path, line)}
 		q.Unanswerable = w.PositiveIDs != nil && len(w.PositiveIDs)+len(q.Grades)+len(q.Answers) == 0
 		if q.ID == "" {
@@ -45,6 +79,18 @@ func readJSONL(path string) ([]Question, error) {
 		return nil
 	})
 	return out, err
+}
+
+// namesOf keeps an empty list apart from none.
+func namesOf(list []name) []string {
+	if list == nil {
+		return nil
+	}
+	out := make([]string, len(list))
+	for i, n := range list {
+		out[i] = string(n)
+	}
+	return out
 }
 
 // check finds what a question of JSON Lines may not be, and in which field.
@@ -85,6 +131,8 @@ func decodeLine(path string, line int, text []byte, into any) error {
 // expected says a Go type in words.
 func expected(kind string) string {
 	switch {
+	case kind == "[]questions.name":
+		return "a list of ids"
 	case strings.HasPrefix(kind, "[]"):
 		return "a list of texts"
 	case strings.HasPrefix(kind, "map"):
@@ -93,6 +141,8 @@ func expected(kind string) string {
 		return "a number"
 	case kind == "string":
 		return "a text"
+	case kind == "questions.name":
+		return "a text or a whole number"
 	}
 	return "an object"
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"unicode/utf8"
 
+	"conclave/plaintext"
+
 	"github.com/klauspost/compress/gzip"
 )
 
@@ -18,12 +20,13 @@ const maxLine = 4 << 20
 // opened is a file that may be gzip-compressed.
 type opened struct {
 	*bufio.Reader
-	file *os.File
+	file   *os.File
+	packed bool // with gzip
 }
 
 func (o *opened) Close() error { return o.file.Close() }
 
-// open opens a file and looks through gzip and past a byte order mark.
+// open opens a file and looks through gzip, past a byte order mark and through UTF-16.
 func open(path string) (*opened, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -45,10 +48,14 @@ func open(path string) (*opened, error) {
 		}
 		in = bufio.NewReaderSize(unpacked, 64<<10)
 	}
-	if mark, _ := in.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
-		_, _ = in.Discard(3)
+	packed := bytes.Equal(magic, []byte{0x1f, 0x8b})
+	if in, err = plaintext.NewReader(in); err != nil {
+		if encoding := new(plaintext.Error); errors.As(err, &encoding) {
+			encoding.File, encoding.Packed = path, packed
+		}
+		return fail(err)
 	}
-	return &opened{Reader: in, file: file}, nil
+	return &opened{Reader: in, file: file, packed: packed}, nil
 }
 
 // fault is what is wrong with a file: where, in which field (may be ""), and
@@ -75,12 +82,15 @@ func eachLine(path string, do func(line int, text []byte) error) (err error) {
 	line := 0
 	for scanner.Scan() {
 		line++
-		text := scanner.Bytes()
+		// Of a file that was put behind another one.
+		text := bytes.TrimPrefix(scanner.Bytes(), []byte(plaintext.Mark))
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
 		if !utf8.Valid(text) {
-			return fault(path, line, "", "it is not valid UTF-8")
+			wrong := plaintext.Wrong(text)
+			wrong.File, wrong.Packed = path, in.packed
+			return fault(path, line, "", "%w", wrong)
 		}
 		if err := do(line, text); err != nil {
 			return err

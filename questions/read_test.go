@@ -58,6 +58,8 @@ func TestFormatsAreTold(t *testing.T) {
 		"two/queries.jsonl":          `{"_id":"1","text":"who?"}`,
 		"two/qrels/test.tsv":         "1\ta\t1\n",
 		"two/qrels/train.tsv.gz":     "query-id\tcorpus-id\tscore\n1\tz\t1\n",
+		"numbers.jsonl":              `{"id":7,"question":"who?","positive_ids":[1546130668394913822,"b"]}` + "\n\ufeff" + `{"question":"what?","positive_ids":[-3]}`,
+		"utf-16.jsonl":               "\xff\xfe" + strings.Join(strings.Split(`{"id":"1","question":"who?","positive_ids":["c"]}`, ""), "\x00") + "\x00",
 		"answers-in-the-singular.js": `{"question":"who?","answer":["Ann"]}`,
 	})
 	at := func(name string) string { return filepath.Join(root, name) }
@@ -74,6 +76,13 @@ func TestFormatsAreTold(t *testing.T) {
 		}},
 		"jsonl of a domain": {Source{Path: at("answers-in-the-singular.js"), Domain: "mine"}, FormatJSONL, 0, []Question{
 			{ID: "1", Text: "who?", Answers: []string{"Ann"}, Domain: "mine"},
+		}},
+		"ids that are numbers": {Source{Path: at("numbers.jsonl")}, FormatJSONL, 0, []Question{
+			{ID: "7", Text: "who?", PositiveIDs: []string{"1546130668394913822", "b"}},
+			{ID: "2", Text: "what?", PositiveIDs: []string{"-3"}},
+		}},
+		"UTF-16": {Source{Path: at("utf-16.jsonl")}, FormatJSONL, 0, []Question{
+			{ID: "1", Text: "who?", PositiveIDs: []string{"c"}},
 		}},
 		"dpr": {Source{Path: at("q.dpr.gz")}, FormatDPR, 0, []Question{
 			{ID: "1", Text: "who?", Answers: []string{"Ann", "O'Neil"}},
@@ -125,14 +134,15 @@ func TestErrorsNameThePlace(t *testing.T) {
 	}{
 		"syntax.jsonl":      {good + `{"id":"2",`, "", []string{"line 2", "not one JSON object"}},
 		"type.jsonl":        {good + `{"id":"2","question":"what?","answers":"Ann"}`, "", []string{"line 2", `field "answers"`, "a list of texts"}},
-		"kind.jsonl":        {`{"id":7,"question":"what?"}`, "", []string{"line 1", `field "id"`, "a text"}},
+		"kind.jsonl":        {`{"id":7.5,"question":"what?"}`, "", []string{"line 1", `field "id"`, "a text or a whole number"}},
+		"positive.jsonl":    {`{"question":"what?","positive_ids":[1e3]}`, "", []string{"line 1", `field "positive_ids"`, "a text or a whole number"}},
 		"grades.jsonl":      {good + "\n" + `{"question":"what?","grades":{"a":"x"}}`, "", []string{"line 3", `field "grades"`, "number"}},
 		"text.jsonl":        {`{"id":"2","question":"  ","positive_ids":["a"]}`, "", []string{"line 1", `field "question"`}},
 		"nothing.jsonl":     {`{"id":"2","question":"what?"}`, "", []string{"line 1", "nothing can be measured"}},
 		"twice.jsonl":       {good + good, "", []string{"line 2", `field "id"`, "line 1"}},
 		"space.jsonl":       {`{"id":"a b","question":"what?","positive_ids":["a"]}`, "", []string{"white space"}},
 		"contradicts.jsonl": {`{"id":"2","question":"what?","positive_ids":["a"],"grades":{"b":1}}`, "", []string{`field "grades"`, `"a"`}},
-		"latin.jsonl":       {good + "{\"question\":\"\xe9\"}", "", []string{"line 2", "UTF-8"}},
+		"latin.jsonl":       {good + "{\"question\":\"\xe9\"}", "", []string{"line 2", "UTF-8", "iconv -f WINDOWS-1252 -t UTF-8 /"}},
 		"list.dpr":          {"who?\t['a']\nwhat?\t['a', 3]\n", "", []string{"line 2", `field "answers"`, "a list of texts", `3]`}},
 		"empty-list.dpr":    {"who?\t[]\n", "", []string{"line 1", `field "answers"`, "empty"}},
 		"columns.dpr":       {"who?\t['a']\nwhat?\t['a']\tx\n", "", []string{"line 2", "3 columns"}},

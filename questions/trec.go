@@ -60,13 +60,13 @@ func readBEIR(source Source) ([]Question, int, error) {
 	var topics []Question
 	err := eachLine(queries, func(line int, text []byte) error {
 		var query struct {
-			ID   string `json:"_id"`
+			ID   name   `json:"_id"`
 			Text string `json:"text"`
 		}
 		if err := decodeLine(queries, line, text, &query); err != nil {
 			return err
 		}
-		topics = append(topics, Question{ID: query.ID, Text: query.Text, Place: fmt.Sprintf("%s line %d", queries, line)})
+		topics = append(topics, Question{ID: string(query.ID), Text: query.Text, Place: fmt.Sprintf("%s line %d", queries, line)})
 		return nil
 	})
 	if err != nil {

@@ -34,6 +34,7 @@ const (
 type Sample struct {
 	collection.Source
 	passages, text int64 // and bytes of text
+	untexted       int64 // passages with a title alone
 	every          int64 // of so many one is kept; 0: 1
 	kept           []corpus.Passage
 }
@@ -54,6 +55,9 @@ func (s *Sample) Next() (corpus.Passage, error) {
 		}
 	}
 	s.passages++
+	if strings.TrimSpace(p.Text) == "" {
+		s.untexted++
+	}
 	s.text += int64(len(p.Title) + len(p.Text))
 	return p, nil
 }

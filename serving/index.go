@@ -52,7 +52,10 @@ type Indexed struct {
 	Titles    []TitleTrial     `json:"titles,omitempty"`
 	There     int              `json:"there,omitempty"` // in a store before, as they are
 	Truncated map[string]int64 `json:"truncated,omitempty"`
-	Reads     map[string]int   `json:"-"` // tokens of a passage, by expert of Truncated
+	Untexted  int64            `json:"without_text,omitempty"` // passages with a title alone
+	// Rows counts, by file, the rows of tables that a remark was made of.
+	Rows  map[string]map[corpus.Remark]int64 `json:"rows,omitempty"`
+	Reads map[string]int                     `json:"-"` // tokens of a passage, by expert of Truncated
 }
 
 // Index reads passages, encodes and publishes them.
@@ -161,6 +164,7 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 		index = collection.Build
 	}
 	made.BuildReport, err = index(ctx, o.Config.Collection, sample, o.Build)
+	made.Untexted = sample.untexted
 	return made, err
 }
 

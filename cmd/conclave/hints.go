@@ -83,6 +83,8 @@ func hint(err error) string {
 		if e.Status == http.StatusUnauthorized {
 			return "put the key into the environment as " + configs.VariableKey
 		}
+	case *corpus.HeaderError:
+		return "--id-column NAME and --text-column NAME name the columns of a table"
 	case *collection.ClashError:
 		return "--id-prefix TEXT before an --in keeps the ids of files apart"
 	}

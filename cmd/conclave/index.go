@@ -44,12 +44,14 @@ publishes the result in one step. Until then, and after an interruption or a
 failure, the collection is unchanged. With --store, passages are written to the store as
 they are encoded, and the same command continues after an interruption.
 
-Formats are JSON Lines ({"id","title","text","tags","metadata"}), BEIR folders
-and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
+Formats are JSON Lines ({"id","title","text","tags","metadata"}), BEIR folders,
+DPR's psgs_w100.tsv, MS MARCO's collection.tsv, and CSV and TSV with a header,
+whose further columns become metadata. Files may be compressed with gzip.`,
 		Example: `  conclave index --collection my-index --in passages.jsonl
   conclave index --collection my-index --in more.jsonl.gz          # adds a segment
   conclave index --collection both --id-prefix a/ --in a.jsonl --id-prefix b/ --in b.jsonl
   zcat psgs_w100.tsv.gz | conclave index --collection wiki --in - --experts none
+  conclave index --collection shop --in products.csv --id-column sku --text-column description
   conclave index --collection my-index --add-expert health
   conclave index --collection my-index --granularity 1,3 --questions dev.jsonl   # a vector for every sentence, and for every three
   conclave index --collection my-index --rebuild-words             # from its texts
@@ -69,6 +71,7 @@ and DPR's psgs_w100.tsv, plain or gzip-compressed.`,
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "store", "cluster.shards", "cluster.replicas", "bundles", "encoder.provider")
 	x.inputs.bind(flags)
+	x.inputs.bindColumns(flags)
 	flags.StringVar(&x.format, "format", "auto", "format of the inputs: "+strings.Join(corpus.Formats(), ", "))
 	flags.StringVar(&x.experts, "experts", "", "experts of a new collection: default (base and late, one pass), all (every shipped expert, one pass each), none (words only), or names separated by commas")
 	flags.StringVar(&x.index.Kind, "index", "", "kind of vector index of a new collection or expert: hnsw, flat or coder (default: index.kind of the configuration)")
@@ -142,9 +145,10 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 			return errors.New("is not known: a passage has " + corpus.KnownFields + ". Put it into metadata, or leave out --strict to index without it")
 		}
 	}
+	remarks := &remarks{}
 	for i := range x.inputs.files {
 		in := &x.inputs.files[i]
-		in.Format, in.Stdin, in.Unknown = corpus.Format(x.format), term.In, unknown
+		in.Format, in.Stdin, in.Unknown, in.Columns, in.Remarked = corpus.Format(x.format), term.In, unknown, x.inputs.columns, remarks.add
 	}
 	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: x.inputs.files,
 		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
@@ -168,6 +172,8 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 		x.sayCosts(passages, choices, err, bar)
 	}
 	report, err = serving.Index(ctx, o)
+	remarks.say(bar)
+	report.Rows = remarks.rows()
 	var refused *serving.ExpertChoiceError
 	if errors.As(err, &refused) {
 		return report, usagef("--%s: %w", refused.Of, err)
@@ -199,6 +205,9 @@ func printIndexed(w *errWriter, r serving.Indexed, where string) {
 		w.printf(", %s", count(r.Bytes, "bytes"))
 	}
 	w.printf("\n")
+	if r.Untexted > 0 {
+		w.printf("passages with a title and no text, which are found by their titles: %s\n", count(r.Untexted, ""))
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Recall)) {
 		recall := r.Recall[name]
 		w.printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)

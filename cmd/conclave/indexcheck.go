@@ -64,7 +64,7 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 			return err
 		}
 	}
-	reading := []string{"format", "experts", "replace", "skip-bad", "strict"}
+	reading := []string{"format", "id-column", "text-column", "title-column", "experts", "replace", "skip-bad", "strict"}
 	building := []string{"index", "m", "ef-construction", "seed"}
 	var idle []string
 	why := "--" + asked[0]

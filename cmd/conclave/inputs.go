@@ -11,9 +11,10 @@ import (
 // inputs collects --in and --id-prefix in the order in which they stand on the
 // command line: a prefix belongs to the next --in only.
 type inputs struct {
-	files  []corpus.Input // paths and prefixes
-	prefix string
-	armed  bool // a prefix waits for its --in
+	files   []corpus.Input // paths and prefixes
+	columns corpus.Columns // of tables
+	prefix  string
+	armed   bool // a prefix waits for its --in
 }
 
 // bind adds both flags to a command.
@@ -33,6 +34,13 @@ func (x *inputs) bind(flags *pflag.FlagSet) {
 		x.prefix, x.armed = prefix, true
 		return nil
 	})
+}
+
+// bindColumns adds the flags that name the columns of tables.
+func (x *inputs) bindColumns(flags *pflag.FlagSet) {
+	flags.StringVar(&x.columns.ID, "id-column", "", "`name` of the column of a CSV or TSV that has the ids (default: id)")
+	flags.StringVar(&x.columns.Text, "text-column", "", "`name` of the column of a CSV or TSV that has the texts (default: text)")
+	flags.StringVar(&x.columns.Title, "title-column", "", "`name` of the column of a CSV or TSV that has the titles (default: title, if there is one)")
 }
 
 // check reports a prefix that no --in follows.

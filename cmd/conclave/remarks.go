@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"conclave/corpus"
+)
+
+// remarks collects what was done with rows of tables that a reader of the files may not
+// expect: how many they are, and the lines of the first.
+type remarks struct {
+	sync.Mutex
+	of []remarked
+}
+
+type remarked struct {
+	what  corpus.Remark
+	file  string
+	rows  int64
+	lines []string // of the first: "7", "12–14"
+}
+
+// mostLines bounds how many rows of a file are named by their lines.
+const mostLines = 20
+
+// add is corpus.Input.Remarked.
+func (r *remarks) add(what corpus.Remark, from corpus.Place, last int) {
+	r.Lock()
+	defer r.Unlock()
+	at := -1
+	for i := range r.of {
+		if r.of[i].what == what && r.of[i].file == from.File {
+			at = i
+		}
+	}
+	if at < 0 {
+		at = len(r.of)
+		r.of = append(r.of, remarked{what: what, file: from.File})
+	}
+	x := &r.of[at]
+	if x.rows++; len(x.lines) == mostLines {
+		return
+	}
+	lines := fmt.Sprint(from.Line)
+	if last > from.Line {
+		lines += fmt.Sprintf("–%d", last)
+	}
+	x.lines = append(x.lines, lines)
+}
+
+// say prints what was collected.
+func (r *remarks) say(bar *progress) {
+	for _, x := range r.of {
+		says := map[corpus.Remark]string{
+			corpus.Joined:      "with a quoted field that goes on over lines, each of which is one passage",
+			corpus.Literal:     "with a quote that CSV's rules do not close, which is read as a character",
+			corpus.HeaderAgain: "that are the header again, left out",
+		}[x.what]
+		lines, more := strings.Join(x.lines, ", "), ""
+		if n := x.rows - int64(len(x.lines)); n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		word := "lines"
+		if x.rows == 1 && !strings.Contains(lines, "–") {
+			word = "line"
+		}
+		bar.Say("%s: %s %s: %s %s%s", printable(x.file), plural(x.rows, "row"), says, word, lines, more)
+	}
+}
+
+// rows counts by file and remark what was collected, for JSON; nil: there is nothing.
+func (r *remarks) rows() map[string]map[corpus.Remark]int64 {
+	var out map[string]map[corpus.Remark]int64
+	for _, x := range r.of {
+		if out == nil {
+			out = map[string]map[corpus.Remark]int64{}
+		}
+		if out[x.file] == nil {
+			out[x.file] = map[corpus.Remark]int64{}
+		}
+		out[x.file][x.what] = x.rows
+	}
+	return out
+}

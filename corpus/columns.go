@@ -1,0 +1,200 @@
+package corpus
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Columns names the columns of a table that make a passage. "" is the usual name: id or
+// _id, text or contents, title.
+type Columns struct{ ID, Text, Title string }
+
+// columns says where the fields of a table stand; -1 is absent. Other columns are
+// metadata by their names.
+type columns struct {
+	names                 []string
+	id, text, title, tags int
+}
+
+// HeaderError says that a table does not say which columns make a passage.
+type HeaderError struct {
+	Columns []string // of the header
+	Absent  []string // columns that were looked for
+}
+
+func (e *HeaderError) Error() string {
+	return fmt.Sprintf("the table's columns are %s: it has no column %s; name the columns of the ids and of the texts", listed(e.Columns), listed(e.Absent))
+}
+
+// listed quotes a few names.
+func listed(names []string) string {
+	const most = 12
+	var out []string
+	for _, name := range names[:min(len(names), most)] {
+		out = append(out, excerpt(name))
+	}
+	if len(names) > most {
+		out = append(out, fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return strings.Join(out, ", ")
+}
+
+// findColumns finds the columns of a passage in a header by their names, since files have
+// them in any order. A name is looked for as it is, and then in small letters.
+func findColumns(names []string, want Columns) (columns, error) {
+	c := columns{names: names}
+	for i, name := range names {
+		if name != "" && slices.Contains(names[:i], name) {
+			return c, &FieldError{Value: excerpt(strings.Join(names, ", ")), Problem: fmt.Sprintf("names column %s twice", excerpt(name))}
+		}
+	}
+	at := func(given string, usual ...string) int {
+		if given != "" {
+			return slices.Index(names, given)
+		}
+		for _, name := range usual {
+			if i := slices.Index(names, name); i >= 0 {
+				return i
+			}
+		}
+		for _, name := range usual {
+			if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) }); i >= 0 {
+				return i
+			}
+		}
+		return -1
+	}
+	c.id, c.text, c.title, c.tags = at(want.ID, "id", "_id"), at(want.Text, "text", "contents"), at(want.Title, "title"), at("", "tags")
+	var absent []string
+	for _, x := range []struct {
+		at           int
+		given, usual string
+	}{{c.id, want.ID, "id"}, {c.text, want.Text, "text"}, {c.title, want.Title, ""}} {
+		if name := x.given; x.at < 0 && (name != "" || x.usual != "") {
+			if name == "" {
+				name = x.usual
+			}
+			absent = append(absent, name)
+		}
+	}
+	if absent != nil {
+		return c, &HeaderError{Columns: names, Absent: absent}
+	}
+	for _, i := range []int{c.title, c.tags} {
+		if i >= 0 && (i == c.id || i == c.text) || i >= 0 && i == c.title && i == c.tags {
+			return c, &FieldError{Value: excerpt(names[i]), Problem: "is named as a column of two fields"}
+		}
+	}
+	if c.id == c.text {
+		return c, &FieldError{Value: excerpt(names[c.id]), Problem: "is named as the column of the ids and of the texts"}
+	}
+	return c, nil
+}
+
+// passage makes a passage of the fields of a row, as many as the header has. Cells are
+// texts: an empty one is absent, and a number in metadata stays as it is written.
+func (c *columns) passage(fields []string) (p Passage, err error) {
+	for i, field := range fields {
+		switch i {
+		case c.id:
+			p.ID = strings.TrimSpace(field)
+		case c.text:
+			p.Text = field
+		case c.title:
+			p.Title = field
+		case c.tags:
+			if p.Tags, err = cellTags(field); err != nil {
+				return p, err
+			}
+		default:
+			if strings.TrimSpace(field) == "" {
+				continue
+			}
+			if p.Metadata == nil {
+				p.Metadata = map[string]any{}
+			}
+			name := c.names[i]
+			if name == "" {
+				name = fmt.Sprintf("column_%d", i+1)
+			}
+			p.Metadata[name] = field
+		}
+	}
+	return p, nil
+}
+
+// cellTags reads the tags in a cell: a JSON list, or texts between commas.
+func cellTags(cell string) (tags []string, err error) {
+	cell = strings.TrimSpace(cell)
+	if strings.HasPrefix(cell, "[") && json.Valid([]byte(cell)) {
+		err := parseTags([]byte(cell), &tags)
+		return tags, err
+	}
+	for tag := range strings.SplitSeq(cell, ",") {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			tags = append(tags, tag)
+		}
+	}
+	return tags, nil
+}
+
+// header is the names in the first row of a table, cut at comma.
+func header(line []byte, comma byte) []string {
+	fields, _ := splitQuoted(bytes.TrimRight(line, "\r\n"), comma)
+	if fields == nil {
+		fields = strings.Split(string(line), string(rune(comma)))
+	}
+	for i := range fields {
+		fields[i] = strings.Trim(strings.TrimSpace(fields[i]), `"`)
+	}
+	return fields
+}
+
+// tableOf tells the format of a table and what stands between its fields from its first
+// line. ok is false for what is no table; an error is about what is one.
+func tableOf(line []byte, want Columns) (format Format, comma byte, ok bool, err error) {
+	var wrong error
+	for _, comma := range []byte("\t,;") {
+		names := header(line, comma)
+		if len(names) < 2 {
+			continue
+		}
+		c, err := findColumns(names, want)
+		switch {
+		case err != nil:
+			if wrong == nil && (comma == '\t' || want != Columns{} || likeNames(names)) {
+				wrong = err
+			}
+		case comma != '\t':
+			return CSV, comma, true, nil
+		case want == Columns{} && c.onlyDPR():
+			return DPRTSV, comma, true, nil
+		default:
+			return TSV, comma, true, nil
+		}
+	}
+	if id, _, tab := bytes.Cut(line, []byte("\t")); tab && (want == Columns{}) && bytes.Count(line, []byte("\t")) == 1 && wholeNumber(id) {
+		return MSMARCO, '\t', true, nil
+	}
+	return "", 0, wrong != nil, wrong
+}
+
+// onlyDPR reports whether a table has DPR's columns and no others.
+func (c *columns) onlyDPR() bool {
+	return !slices.ContainsFunc(c.names, func(name string) bool { return name != "id" && name != "text" && name != "title" })
+}
+
+// likeNames reports whether the cells of a line look like names of columns, rather than
+// parts of a sentence.
+func likeNames(cells []string) bool {
+	return !slices.ContainsFunc(cells, func(cell string) bool {
+		return cell == "" || len(cell) > 40 || strings.Count(cell, " ") > 1
+	})
+}
+
+func wholeNumber(b []byte) bool {
+	return len(b) > 0 && len(bytes.Trim(b, "0123456789")) == 0
+}

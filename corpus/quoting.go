@@ -1,0 +1,112 @@
+package corpus
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// lineCost is the memory of a line that is read ahead, beside its text.
+const lineCost = 64
+
+// quotedRow reads the next row as Python's csv module does: a field that begins with "
+// ends at the next lone ", two of them stand for one, and what separates fields and lines
+// is part of the field inside. Where a quote is not closed so, it is a character of a field
+// that ends on its line; loose says why. It returns how many lines the row has, and takes
+// none.
+//
+// Its work is linear in the file: a quote that is not closed is looked for up to the next
+// field that begins with one, at most.
+func (t *table) quotedRow() (fields []string, used int, loose string) {
+	rest, used := t.lines.at(0).text, 1
+	for {
+		if len(rest) > 0 && rest[0] == '"' {
+			field, behind, lines, problem := t.quotedField(rest[1:], used)
+			if problem == "" {
+				fields = append(fields, field)
+				if used += lines; len(behind) == 0 {
+					return fields, used, loose
+				}
+				rest = behind[1:] // the comma
+				continue
+			}
+			if loose == "" {
+				loose = problem
+			}
+		}
+		field, behind, more := bytes.Cut(rest, []byte{t.comma})
+		fields = append(fields, string(field))
+		if !more {
+			return fields, used, loose
+		}
+		rest = behind
+	}
+}
+
+// quotedField reads a field from behind its opening quote, on the last of the used lines.
+// It returns what is behind it, a comma or nothing, and how many further lines it has. A
+// problem says why it is none.
+func (t *table) quotedField(rest []byte, used int) (text string, behind []byte, lines int, problem string) {
+	opened := t.lines.at(used - 1).number
+	var field []byte
+	for total := 0; ; {
+		part, behind, closed := untilQuote(rest)
+		field = append(field, part...)
+		if closed {
+			if len(behind) > 0 && behind[0] != t.comma {
+				return "", nil, 0, fmt.Sprintf("has a quoted field, and more behind its closing quote on line %d (a quote inside a quoted field is written twice)", opened+lines)
+			}
+			return string(field), behind, lines, ""
+		}
+		next := t.lines.at(used + lines)
+		if total += len(next.text) + lineCost; next.err != nil || total > t.most {
+			return "", nil, 0, fmt.Sprintf("opens a quote on line %d that is never closed", opened)
+		}
+		field = append(field, '\n')
+		rest = next.text
+		lines++
+	}
+}
+
+// untilQuote reads the inside of a quoted field up to its closing quote, or to the end
+// of the line where it has none.
+func untilQuote(line []byte) (inside, behind []byte, closed bool) {
+	for {
+		at := bytes.IndexByte(line, '"')
+		switch {
+		case at < 0:
+			return append(inside, line...), nil, false
+		case at+1 < len(line) && line[at+1] == '"':
+			inside, line = append(inside, line[:at+1]...), line[at+2:]
+		default:
+			return append(inside, line[:at]...), line[at+1:], true
+		}
+	}
+}
+
+// splitQuoted cuts one line as quotedRow does; ok is false where a quote is not closed.
+func splitQuoted(line []byte, comma byte) (fields []string, ok bool) {
+	t := table{comma: comma, lines: lookahead{kept: []peeked{{text: line}, {err: io.EOF}}}}
+	fields, _, loose := t.quotedRow()
+	return fields, loose == ""
+}
+
+// unquoted is the text of a field that is quoted as CSV has it, and else the field.
+func unquoted(field string) string {
+	if len(field) < 2 || field[0] != '"' || field[len(field)-1] != '"' {
+		return field
+	}
+	inside := field[1 : len(field)-1]
+	if strings.Contains(strings.ReplaceAll(inside, `""`, ""), `"`) {
+		return field
+	}
+	return strings.ReplaceAll(inside, `""`, `"`)
+}
+
+func eachUnquoted(fields []string) []string {
+	for i, field := range fields {
+		fields[i] = unquoted(field)
+	}
+	return fields
+}

@@ -1,0 +1,238 @@
+package corpus
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"conclave/plaintext"
+)
+
+// Remark is what was done with rows of a table that a reader of the file may not expect.
+type Remark string
+
+// The remarks.
+const (
+	// Joined: a quoted field goes on over the lines of the row.
+	Joined Remark = "joined"
+	// Literal: a quote begins a field and does not end it as CSV has it, so it was read
+	// as a character.
+	Literal Remark = "literal"
+	// HeaderAgain: the row is the header once more, and was left out.
+	HeaderAgain Remark = "header"
+)
+
+// table reads the rows of a table. Rows of DPR's and MS MARCO's formats are lines.
+type table struct {
+	lines   lookahead
+	most    int // bytes of a row
+	format  Format
+	comma   byte
+	want    Columns
+	columns columns
+	first   string // the header's line
+	ready   bool   // the header was read
+	remark  func(what Remark, first, last int)
+}
+
+func newTable(lines *lineReader, format Format, comma byte, want Columns) *table {
+	t := &table{lines: lookahead{in: lines}, most: lines.most, format: format, comma: comma, want: want}
+	if format == MSMARCO {
+		t.columns, t.ready = columns{names: []string{"id", "text"}, id: 0, text: 1, title: -1, tags: -1}, true
+	}
+	return t
+}
+
+// next returns the next passage, without prefix, and the line it begins on.
+func (t *table) next() (p Passage, line int, err error) {
+	if !t.ready {
+		if line, err = t.readHeader(); err != nil {
+			return p, line, err
+		}
+	}
+	for {
+		row := t.lines.at(0)
+		switch {
+		case row.err != nil:
+			t.lines.drop(1)
+			return p, row.number, row.err
+		case len(bytes.TrimSpace(row.text)) == 0:
+			t.lines.drop(1)
+			continue
+		case t.first != "" && string(row.text) == t.first:
+			t.lines.drop(1)
+			t.say(HeaderAgain, row.number, row.number)
+			continue
+		case t.cutHeader(row):
+			continue
+		}
+		fields, err := t.row()
+		if err != nil {
+			return p, row.number, err
+		}
+		p, err = t.columns.passage(fields)
+		return p, row.number, err
+	}
+}
+
+func (t *table) say(what Remark, first, last int) {
+	if t.remark != nil {
+		t.remark(what, first, last)
+	}
+}
+
+// readHeader finds the columns in the first line.
+func (t *table) readHeader() (line int, err error) {
+	first := t.lines.at(0)
+	t.lines.drop(1)
+	if first.err != nil {
+		return first.number, first.err
+	}
+	if t.comma == 0 { // not told from the content
+		t.comma = '\t'
+		if t.format == CSV {
+			t.comma = ','
+			if names := header(first.text, ';'); len(names) > len(header(first.text, ',')) {
+				t.comma = ';'
+			}
+		}
+	}
+	t.first, t.ready = string(first.text), true
+	t.columns, err = findColumns(header(first.text, t.comma), t.want)
+	if err == nil && t.format == DPRTSV && !t.columns.onlyDPR() {
+		err = &FieldError{Value: excerpt(t.first), Problem: "has other columns than DPR's: id, text and title between tabs"}
+	}
+	t.ready = err == nil
+	return first.number, err
+}
+
+// cutHeader takes apart a line at which two files were put together without a line end
+// between: behind a byte order mark the header follows once more.
+func (t *table) cutHeader(row peeked) bool {
+	if t.first == "" {
+		return false
+	}
+	before, found := bytes.CutSuffix(row.text, []byte(plaintext.Mark+t.first))
+	if found {
+		t.lines.replace(before)
+	}
+	return found
+}
+
+// row takes the next row, of one line or, in CSV and TSV, of several.
+func (t *table) row() ([]string, error) {
+	n, line := len(t.columns.names), t.lines.at(0)
+	literal := strings.Split(string(line.text), string(rune(t.comma)))
+	if t.format == DPRTSV || t.format == MSMARCO {
+		t.lines.drop(1)
+		return t.lineRow(literal, line)
+	}
+	fields, used, loose := t.quotedRow()
+	// In a TSV, lone quotes are likelier than tabs and line ends inside a quoted field.
+	lone := used > 1 && t.comma == '\t' && t.whole(used, n)
+	switch {
+	case len(fields) == n && !lone:
+		if used > 1 {
+			t.say(Joined, line.number, line.number+used-1)
+		}
+		if loose != "" {
+			t.say(Literal, line.number, line.number+used-1)
+		}
+		t.lines.drop(used)
+		return fields, nil
+	case t.whole(used, n):
+		t.say(Literal, line.number, line.number)
+		t.lines.drop(1)
+		return eachUnquoted(literal), nil
+	}
+	t.lines.drop(used)
+	problem := fmt.Sprintf("has %s, the header has %d", fieldsOf(len(fields)), n)
+	switch {
+	case loose != "":
+		problem += ", and " + loose
+	case used > 1:
+		problem = fmt.Sprintf("goes on to line %d and ", line.number+used-1) + problem
+	}
+	return nil, &FieldError{Value: excerpt(string(line.text)), Problem: problem}
+}
+
+// whole reports whether each of the next lines is a row of n fields by itself, so that
+// what seems to be a quoted field over them is two lone quotes.
+func (t *table) whole(lines, n int) bool {
+	for i := range lines {
+		if bytes.Count(t.lines.at(i).text, []byte{t.comma}) != n-1 {
+			return false
+		}
+	}
+	return true
+}
+
+// lineRow is a row of DPR's or MS MARCO's format. Python's csv module wrote DPR's
+// file, so that a field in quotes with all others doubled is one that it quoted; other
+// quotes are characters.
+func (t *table) lineRow(literal []string, line peeked) ([]string, error) {
+	n := len(t.columns.names)
+	if t.format == DPRTSV && len(literal) == n {
+		return eachUnquoted(literal), nil
+	}
+	if t.format == MSMARCO && len(literal) > n { // a tab inside the text
+		return strings.SplitN(string(line.text), "\t", n), nil
+	}
+	if fields, ok := splitQuoted(line.text, t.comma); ok && len(fields) == n {
+		return fields, nil // with a tab inside
+	}
+	problem := fmt.Sprintf("has %s, the header has %d", fieldsOf(len(literal)), n)
+	if t.format == MSMARCO {
+		problem = fmt.Sprintf("has %s, MS MARCO's format has %d: id and text between tabs", fieldsOf(len(literal)), n)
+	} else if bytes.Contains(line.text, []byte(`"`)) {
+		problem += " (rows of DPR's format do not go on over lines; quoted fields of the format tsv do)"
+	}
+	return nil, &FieldError{Value: excerpt(string(line.text)), Problem: problem}
+}
+
+func fieldsOf(n int) string {
+	if n == 1 {
+		return "1 field"
+	}
+	return fmt.Sprintf("%d fields", n)
+}
+
+// peeked is a line that was read ahead.
+type peeked struct {
+	text   []byte
+	number int
+	err    error
+}
+
+// lookahead reads lines ahead of those that are taken.
+type lookahead struct {
+	in   *lineReader
+	kept []peeked
+	head int // of kept, the next line
+}
+
+// at returns the line i places behind the next one.
+func (l *lookahead) at(i int) peeked {
+	for len(l.kept) <= l.head+i {
+		if n := len(l.kept); n > l.head && errors.Is(l.kept[n-1].err, io.EOF) {
+			return l.kept[n-1]
+		}
+		text, err := l.in.next()
+		l.kept = append(l.kept, peeked{bytes.Clone(text), l.in.number, err})
+	}
+	return l.kept[l.head+i]
+}
+
+// drop takes n lines, which were looked at.
+func (l *lookahead) drop(n int) {
+	l.head += n
+	if 2*l.head >= len(l.kept) {
+		l.kept = append(l.kept[:0], l.kept[l.head:]...)
+		l.head = 0
+	}
+}
+
+// replace puts another text in the place of the next line.
+func (l *lookahead) replace(text []byte) { l.kept[l.head].text = text }

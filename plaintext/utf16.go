@@ -1,0 +1,75 @@
+package plaintext
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// utf16Reader converts UTF-16 to UTF-8.
+type utf16Reader struct {
+	in   *bufio.Reader
+	low  int   // the place of the low byte in a unit: 0 or 1
+	at   int64 // bytes that were read
+	out  []byte
+	fail error
+}
+
+// converted reads UTF-16 behind its mark.
+func converted(in *bufio.Reader, low int) *bufio.Reader {
+	r := &utf16Reader{in: in, low: low}
+	if _, err := r.unit(); err != nil { // the mark
+		r.fail = err
+	}
+	return bufio.NewReaderSize(r, 64<<10)
+}
+
+// Read implements io.Reader. Half a surrogate pair and half a unit are errors.
+func (r *utf16Reader) Read(b []byte) (int, error) {
+	for len(r.out) < min(len(b), 32<<10) && r.fail == nil {
+		c, err := r.character()
+		if err != nil {
+			r.fail = err
+			break
+		}
+		r.out = utf8.AppendRune(r.out, c)
+	}
+	n := copy(b, r.out)
+	r.out = append(r.out[:0], r.out[n:]...)
+	if n == 0 {
+		return 0, r.fail
+	}
+	return n, nil
+}
+
+func (r *utf16Reader) character() (rune, error) {
+	first, err := r.unit()
+	if err != nil || !utf16.IsSurrogate(first) {
+		return first, err
+	}
+	second, err := r.unit()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
+	c := utf16.DecodeRune(first, second)
+	if c == utf8.RuneError {
+		return 0, fmt.Errorf("the UTF-16 text has half a surrogate pair before byte %d", r.at)
+	}
+	return c, nil
+}
+
+func (r *utf16Reader) unit() (rune, error) {
+	var b [2]byte
+	n, err := io.ReadFull(r.in, b[:])
+	r.at += int64(n)
+	if errors.Is(err, io.ErrUnexpectedEOF) && n == 1 {
+		return 0, fmt.Errorf("the UTF-16 text ends in the middle of a character, at byte %d", r.at)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return rune(b[r.low]) | rune(b[1-r.low])<<8, nil
+}
