@@ -182,19 +182,23 @@ func (l *Live) tell() {
 	l.changed = make(chan struct{})
 }
 
-// await waits until ready, which is called with mu held.
+// await waits until ready, which is called with mu held. What is ready when ctx ends
+// is no error.
 func (l *Live) await(ctx context.Context, ready func() bool) error {
 	for {
+		ended := ctx.Err()
 		l.mu.Lock()
 		done, changed := ready(), l.changed
 		l.mu.Unlock()
-		if done {
+		switch {
+		case done:
 			return nil
+		case ended != nil:
+			return ended
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
 }

@@ -306,3 +306,26 @@ func TestConcurrency(t *testing.T) {
 		t.Errorf("a place was lost: %d", r.StatusCode)
 	}
 }
+
+// TestFramedTwice: a request whose body's end is told by chunks and by a length is
+// answered by its chunks, and nothing behind it is taken for a request; one with chunks
+// alone leaves its connection open (RFC 9112, section 6.1).
+func TestFramedTwice(t *testing.T) {
+	s := start(t, Options{})
+	const body = "15\r\n{\"question\":\"bees\"}\r\n\r\n0\r\n\r\n"
+	for what, c := range map[string]struct {
+		before, version, header string
+		answers                 int
+	}{
+		"chunks alone":              {"", "1.1", "Transfer-Encoding: chunked\r\n", 2},
+		"both":                      {"", "1.1", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", 1},
+		"both, the other way round": {"", "1.1", "Transfer-Encoding: chunked\r\ncontent-length: 26\r\n", 1},
+		"both, behind another":      {askLive, "1.1", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", 2},
+		"chunks of HTTP/1.0":        {"", "1.0", "Connection: keep-alive\r\nContent-Length: 21\r\nTransfer-Encoding: chunked\r\n", 1},
+	} {
+		text := s.raw(c.before+"POST /v1/search HTTP/"+c.version+"\r\nHost: localhost\r\nContent-Type: application/json\r\n"+c.header+"\r\n"+body+askLive, time.Second)
+		if n := strings.Count(text, "HTTP/1."); n != c.answers || c.answers == 1 && !strings.Contains(text, "Connection: close") {
+			t.Errorf("%s: %d answers, want %d: %.600s", what, n, c.answers, text)
+		}
+	}
+}

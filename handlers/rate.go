@@ -36,6 +36,10 @@ func caller(r *http.Request) (string, error) {
 	return "address " + httprate.CanonicalizeIP(middleware.GetClientIP(r.Context())), nil
 }
 
+// isProbe reports whether a path is asked to know how the server is, which is answered
+// also where no connection has a place.
+func isProbe(path string) bool { return quiet(path) || path == "/metrics" }
+
 // quiet reports whether a path is asked by machines, every few seconds.
 func quiet(path string) bool {
 	switch path {

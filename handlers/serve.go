@@ -14,6 +14,8 @@ import (
 // but for those named.
 type ServeOptions struct {
 	Connections       int           // that may be open; 0: any number
+	Waiting           int           // further ones that may wait for a place, at least 1
+	Probes            int           // further ones for health checks alone, at least 1
 	HeaderBytes       int           // of a request's line and header; 0: net/http's 1 MiB
 	ReadHeaderTimeout time.Duration // against clients that send their header by drops
 	ReadTimeout       time.Duration // for header and body
@@ -36,7 +38,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	if err := a.mayServe(listener); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	a.connections.locked(func() { a.connections.most = o.Connections })
+	a.connections.locked(func() { a.connections.most, a.connections.probePlaces = o.Connections, max(o.Probes, 1) })
 	a.readTimeout.Store(int64(o.ReadTimeout))
 	a.writeTimeout.Store(int64(o.WriteTimeout))
 	// Requests outlive ctx: they are drained, not cancelled.
@@ -59,9 +61,9 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		ConnState:         a.connections.changed,
 	}
 	failed := make(chan error, 1)
-	go func() {
-		failed <- server.Serve(&boundedListener{Listener: listener, connections: a.connections, closed: make(chan struct{})})
-	}()
+	door := newEntrance(listener, a.connections, o.Waiting, o.ReadHeaderTimeout, isProbe)
+	defer door.wait()
+	go func() { failed <- server.Serve(door) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)

@@ -18,26 +18,42 @@ const (
 	leastConnections = 8
 )
 
-// defaultConnections is how many connections may be open when nobody says: the
-// files that this process may open, less those of the store, which has at least
-// half of a small number.
-func defaultConnections() (int, error) {
+// places are the connections that a server may have: open ones, further ones that wait for
+// a place, and further ones for health checks.
+type places struct{ open, waiting, probes int }
+
+// The most places for waiting and for health checks.
+const (
+	mostWaiting = 1024
+	mostProbes  = 16
+)
+
+// placesOf is what a server may have that is configured to have so many connections open;
+// 0: as many as the files allow that this process may open.
+func placesOf(configured int) (places, error) {
 	files, err := openFiles()
 	if err != nil {
-		return 0, err
+		return places{}, err
 	}
-	most := connectionsWithin(files)
-	if most < leastConnections {
-		return 0, fmt.Errorf("this process may open %d files, which is too few to serve with: raise it to 1024 (ulimit -n 1024)", files)
+	p := placesWithin(files)
+	if configured > 0 {
+		left := int(min(files, 1<<20)) - storeFiles - configured - mostProbes
+		return places{configured, min(max(left, p.waiting), mostWaiting), p.probes}, nil
 	}
-	return most, nil
+	if p.open < leastConnections {
+		return p, fmt.Errorf("this process may open %d files, which is too few to serve with: raise it to 1024 (ulimit -n 1024)", files)
+	}
+	return p, nil
 }
 
-// connectionsWithin is how many connections a server takes of a process that may
-// open so many files.
-func connectionsWithin(files uint64) int {
-	files = min(files, mostConnections+storeFiles)
-	return int(files - min(storeFiles, (files+1)/2))
+// placesWithin is what a server takes of a process that may open so many files: a quarter
+// of what the store leaves for waiting and health checks.
+func placesWithin(files uint64) places {
+	files = min(files, mostConnections+mostWaiting+mostProbes+storeFiles)
+	left := int(files - min(storeFiles, (files+1)/2))
+	spare := min(max(left/4, 2), mostWaiting+mostProbes)
+	probes := min(spare/2, mostProbes)
+	return places{left - spare, spare - probes, probes}
 }
 
 // openFiles is how many files this process may open. Go has raised it to the most

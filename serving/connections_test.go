@@ -2,11 +2,18 @@ package serving
 
 import "testing"
 
-// TestConnectionsWithin: the store always has its files, or half of a few.
-func TestConnectionsWithin(t *testing.T) {
-	for files, want := range map[uint64]int{10: 5, 120: 60, 255: 127, 256: 128, 1024: 896, 1 << 20: 4096} {
-		if got := connectionsWithin(files); got != want {
-			t.Errorf("%d files: %d connections, want %d", files, got, want)
+// TestPlacesWithin: the store always has its files, or half of a few, and health checks
+// and those that wait have theirs.
+func TestPlacesWithin(t *testing.T) {
+	for files, want := range map[uint64]places{
+		10: {3, 1, 1}, 120: {45, 8, 7}, 255: {96, 16, 15}, 256: {96, 16, 16}, 1024: {672, 208, 16}, 1 << 20: {4096, 1024, 16},
+	} {
+		got := placesWithin(files)
+		if got != want {
+			t.Errorf("%d files: %v, want %v", files, got, want)
+		}
+		if all := got.open + got.waiting + got.probes + min(storeFiles, int(files+1)/2); all > int(files) {
+			t.Errorf("%d files: %d are taken", files, all)
 		}
 	}
 }

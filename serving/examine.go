@@ -296,7 +296,7 @@ func examineFiles(config configs.Config) Finding {
 		f.Status, f.Detail = StatusNote, err.Error()
 		return f
 	}
-	most, set := connectionsWithin(files), config.Server.Connections
+	most, set := placesWithin(files).open, config.Server.Connections
 	switch {
 	case set > most:
 		f.Status, f.Detail = StatusNote, fmt.Sprintf("%d allowed; server.connections is %d, which could leave fewer than %d files to the collection: at most %d fit", files, set, storeFiles, most)
@@ -305,7 +305,7 @@ func examineFiles(config configs.Config) Finding {
 	case most < leastConnections:
 		return failed(f.What, fmt.Errorf("%d allowed, which is too few to serve with", files))
 	default:
-		f.Detail = fmt.Sprintf("%d allowed; a server takes %d connections, the rest is the collection's", files, most)
+		f.Detail = fmt.Sprintf("%d allowed; a server takes %d connections, others wait, and the rest is the collection's", files, most)
 		if files < 2*storeFiles {
 			f.Status = StatusNote
 		}

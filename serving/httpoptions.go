@@ -58,14 +58,14 @@ func keysOf(auth configs.Auth) (out []handlers.Key) {
 
 func serveOptions(config configs.Config) (o handlers.ServeOptions, err error) {
 	s := config.Server
-	o = handlers.ServeOptions{
-		Connections: s.Connections, HeaderBytes: int(s.HeaderBytes), ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout,
+	p, err := placesOf(s.Connections)
+	if err != nil {
+		return o, err
+	}
+	return handlers.ServeOptions{
+		Connections: p.open, Waiting: p.waiting, Probes: p.probes, HeaderBytes: int(s.HeaderBytes), ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout,
 		// The deadline runs while the body is read and the question is answered.
 		WriteTimeout: cmp.Or(s.WriteTimeout, s.ReadTimeout+config.Limits.Timeout+30*time.Second),
 		IdleTimeout:  s.IdleTimeout, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainTimeout,
-	}
-	if o.Connections == 0 {
-		o.Connections, err = defaultConnections()
-	}
-	return o, err
+	}, nil
 }

@@ -82,7 +82,7 @@ func TestConnectionFlood(t *testing.T) {
 	if err != nil || status != http.StatusOK {
 		t.Fatal(status, err)
 	}
-	for _, name := range []string{"conclave_build_info{", fmt.Sprintf("conclave_passages %d\n", n-n/4+1), "conclave_segments ", "conclave_collection_bytes ", "conclave_generation ", "conclave_jobs{", "conclave_connections_limit 60\n"} {
+	for _, name := range []string{"conclave_build_info{", fmt.Sprintf("conclave_passages %d\n", n-n/4+1), "conclave_segments ", "conclave_collection_bytes ", "conclave_generation ", "conclave_jobs{", "conclave_connections_limit 45\n"} {
 		if !strings.Contains(string(metrics), name) {
 			t.Errorf("/metrics lacks %q", name)
 		}

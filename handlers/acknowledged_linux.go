@@ -1,0 +1,25 @@
+package handlers
+
+import "golang.org/x/sys/unix"
+
+// acknowledged is how many bytes the caller's system has taken so far.
+func (c *connection) acknowledged() (bytes int64, ok bool) {
+	c.raw(func(fd int) {
+		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			bytes, ok = int64(info.Bytes_acked), true
+		}
+	})
+	return bytes, ok
+}
+
+// ended reports whether the caller will send nothing more, and left whether it has closed
+// the connection altogether, which is known once something was sent to it.
+func (c *connection) ended() (ended, left bool) {
+	const closeWait, closed = 8, 7 // states of TCP
+	c.raw(func(fd int) {
+		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			ended, left = info.State == closeWait || info.State == closed, info.State == closed
+		}
+	})
+	return ended, left
+}

@@ -1,0 +1,115 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+type connectionKey struct{}
+
+// withConnection lets a request's context know its connection.
+func withConnection(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// connectionOf is the connection of a request's context; nil: it is not known.
+func connectionOf(ctx context.Context) *connection {
+	c, _ := ctx.Value(connectionKey{}).(*connection)
+	return c
+}
+
+// attended tells a connection when a request is at work, and when it waits for its
+// caller: for more of the body, or for the answer to be taken.
+func attended(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := connectionOf(r.Context())
+		if c == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if c.probe || r.ProtoMajor == 1 && c.framedTwice(r) {
+			// Others need the place of a health check. What follows a body whose end two
+			// parties may see in two places is not to be taken for a request.
+			w.Header().Set("Connection", "close")
+		}
+		defer atWork(r.Context())()
+		if r.Body != http.NoBody {
+			r.Body = &attendedBody{r.Body, c}
+		}
+		next.ServeHTTP(&attendedWriter{w, c}, r)
+	})
+}
+
+// framedTwice reports whether a request says in two ways where its body ends, by chunks
+// and by a length, or in one that its version does not have (RFC 9112, section 6.1), or
+// whether that is not known of one with chunks, since its header came with another request.
+func (c *connection) framedTwice(r *http.Request) (twice bool) {
+	chunked := len(r.TransferEncoding) > 0
+	c.change(func(time.Time) {
+		header, _, whole := bytes.Cut(c.header, []byte("\r\n\r\n"))
+		if twice = chunked && !whole; chunked || !r.ProtoAtLeast(1, 1) {
+			for line := range bytes.Lines(header) {
+				name, _, _ := bytes.Cut(line, []byte(":"))
+				twice = twice || bytes.EqualFold(name, []byte("Content-Length")) && chunked || bytes.EqualFold(name, []byte("Transfer-Encoding")) && !chunked
+			}
+		}
+		c.header = nil
+	})
+	return twice
+}
+
+// atWork says that something is done for a request, until done is called, whatever of its
+// body is waited for meanwhile.
+func atWork(ctx context.Context) (done func()) {
+	c := connectionOf(ctx)
+	if c == nil {
+		return func() {}
+	}
+	c.change(func(time.Time) { c.working, c.begun = c.working+1, true })
+	return func() { c.change(func(time.Time) { c.working-- }) }
+}
+
+// waits says that a request waits for its caller, until that has happened.
+func (c *connection) waits() (happened func()) {
+	c.change(func(time.Time) { c.working-- })
+	return func() { c.change(func(time.Time) { c.working++ }) }
+}
+
+type attendedBody struct {
+	io.ReadCloser
+	connection *connection
+}
+
+func (b *attendedBody) Read(p []byte) (int, error) {
+	c := b.connection
+	c.change(func(time.Time) { c.working-- })
+	n, err := b.ReadCloser.Read(p)
+	c.change(func(time.Time) {
+		c.sent(n)
+		c.working++
+	})
+	return n, err
+}
+
+type attendedWriter struct {
+	http.ResponseWriter
+	connection *connection
+}
+
+func (w *attendedWriter) Write(p []byte) (int, error) {
+	defer w.connection.waits()()
+	return w.ResponseWriter.Write(p)
+}
+
+// FlushError sends what was written.
+func (w *attendedWriter) FlushError() error {
+	defer w.connection.waits()()
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Unwrap lets http.ResponseController through.
+func (w *attendedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,254 @@
+package handlers
+
+import (
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// patience is how long every caller may keep the server waiting.
+const patience = time.Second
+
+// credit is how much longer the server waits for one that has sent more than it had to.
+const credit = 10 * time.Second
+
+// prefaceHTTP2 is what a connection of HTTP/2 begins with (RFC 9113, section 3.4), and
+// dataFrame is the type of its frames that hold bodies (section 6.1).
+const (
+	prefaceHTTP2 = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	dataFrame    = 0
+)
+
+// connection is one accepted connection, and how long its caller keeps the server
+// waiting. Its fields are guarded by its connections.
+//
+// A request is at work while the server does something for it that neither waits for its
+// body nor for its answer to be taken. While none of a connection is at work, and it is
+// read from or written to, a clock runs: debt is what it has run, less the time in which what moved meanwhile has to
+// move, at the least rate. What moves is what the caller sends of its requests, and what
+// it takes of its answers: of HTTP/2 only what bodies hold, both ways, since other frames
+// cost it nothing.
+type connection struct {
+	net.Conn
+	all   *connections
+	ahead []byte // what was read before the connection had a place
+	probe bool   // it has a place of those of health checks, for one request
+
+	state  http.ConnState
+	since  time.Time // in this state
+	came   int       // bytes, in this state
+	spoken bool      // in this state: something has arrived that was not read yet
+	read   int       // bytes, at most as many as the preface of HTTP/2 has
+	http2  bool
+
+	header  []byte        // what came of the request's header, of HTTP/1
+	working int           // requests at work
+	begun   bool          // in this state: there was such a request
+	reading bool          // a read is under way
+	writing bool          // a write is under way
+	clock   time.Time     // up to when debt is counted; zero: the clock stands
+	debt    time.Duration // negative: what the caller is ahead
+
+	taken  int64
+	looked bool   // taken is what of this write's connection had been taken at the last look
+	frames frames // that were written
+}
+
+// silent reports whether nothing has come since the connection was made, or since its
+// last request.
+func (c *connection) silent() bool {
+	return !c.spoken && c.came == 0 && (c.state == http.StateIdle || c.state == http.StateNew)
+}
+
+// late is how long the server has waited for the caller, when that is too long.
+func (c *connection) late(now time.Time) time.Duration {
+	debt := c.debt
+	if c.clock.IsZero() || c.spoken {
+		return 0
+	}
+	if debt += now.Sub(c.clock); debt < patience {
+		return 0
+	}
+	return debt
+}
+
+// change counts the time until now, changes something, and lets the clock run or stand.
+func (c *connection) change(do func(now time.Time)) {
+	c.all.locked(func() {
+		now := time.Now()
+		if !c.clock.IsZero() {
+			c.debt += now.Sub(c.clock)
+		}
+		do(now)
+		if c.clock = now; !c.waited() {
+			c.clock = time.Time{}
+		}
+	})
+}
+
+// waited reports whether the caller is waited for. HTTP/2 is read from all the time.
+func (c *connection) waited() bool {
+	switch {
+	case c.working > 0 || c.silent():
+		return false
+	case c.http2:
+		return c.begun || c.state != http.StateActive
+	}
+	return c.reading || c.writing
+}
+
+// sent counts what came of a request.
+func (c *connection) sent(bytes int) { c.debt = max(c.debt-c.all.timeOf(int64(bytes)), -credit) }
+
+// took counts what the caller took of an answer, which puts nobody ahead: the system
+// takes much before anybody reads.
+func (c *connection) took(bytes int64) {
+	if c.debt > 0 {
+		c.debt = max(c.debt-c.all.timeOf(bytes), 0)
+	}
+}
+
+// Read counts what comes.
+func (c *connection) Read(b []byte) (n int, err error) {
+	if n = copy(b, c.ahead); n > 0 {
+		if c.ahead = c.ahead[n:]; len(c.ahead) == 0 {
+			c.ahead = nil
+		}
+	} else {
+		c.change(func(time.Time) { c.reading = true })
+		n, err = c.Conn.Read(b)
+	}
+	c.change(func(time.Time) {
+		if c.reading = false; n == 0 {
+			return
+		}
+		if c.silent() || c.spoken {
+			c.debt = 0 // a request begins
+		}
+		c.preface(b[:n])
+		c.came, c.spoken = c.came+n, false
+		if !c.http2 && c.state != http.StateActive {
+			c.sent(n) // of a header
+			c.header = append(c.header, b[:min(n, max(mostHeader-len(c.header), 0))]...)
+		}
+	})
+	return n, err
+}
+
+// mostHeader is how much of a header is looked at.
+const mostHeader = 64 << 10
+
+// preface looks at what comes first: whether it is that of HTTP/2.
+func (c *connection) preface(b []byte) {
+	for ; c.read >= 0 && c.read < len(prefaceHTTP2) && len(b) > 0; b = b[1:] {
+		if b[0] != prefaceHTTP2[c.read] {
+			c.read = -1
+			return
+		}
+		c.read++
+	}
+	c.http2 = c.read == len(prefaceHTTP2)
+}
+
+// Write counts what the caller takes.
+func (c *connection) Write(b []byte) (int, error) {
+	c.change(func(time.Time) { c.writing, c.looked = true, false })
+	n, err := c.Conn.Write(b)
+	c.change(func(time.Time) {
+		moved := n
+		if c.http2 {
+			moved = c.frames.bodies(b[:n])
+		}
+		c.writing = false
+		c.took(int64(moved))
+	})
+	return n, err
+}
+
+// look asks the system what has been taken of a write that waits. From the first look on
+// it is known whether any is, so no time counts before.
+func (c *connection) look(now time.Time) {
+	if !c.writing || c.clock.IsZero() {
+		return
+	}
+	taken, ok := c.acknowledged()
+	if !ok {
+		return
+	}
+	c.debt, c.clock = c.debt+now.Sub(c.clock), now
+	if c.looked {
+		c.took(taken - c.taken)
+	} else {
+		c.debt = min(c.debt, 0)
+	}
+	c.taken, c.looked = taken, true
+}
+
+// raw does something with the connection's descriptor.
+func (c *connection) raw(do func(fd int)) bool {
+	socket, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	return err == nil && raw.Control(func(fd uintptr) { do(int(fd)) }) == nil // or it is closed
+}
+
+// arrived asks the system whether something waits to be read.
+func (c *connection) arrived() bool {
+	n := len(c.ahead)
+	if n == 0 {
+		c.raw(func(fd int) { n, _, _ = unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT) })
+	}
+	return n > 0
+}
+
+// CloseWrite ends the sending half, which net/http does before it gives a client
+// time to read an error.
+func (c *connection) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// Close closes the connection and gives its place back.
+func (c *connection) Close() error {
+	err := c.Conn.Close()
+	c.all.locked(func() {
+		delete(c.all.open, c)
+		delete(c.all.probes, c)
+		c.all.wake()
+	})
+	return err
+}
+
+// frames reads the frames of HTTP/2 that are written, in whatever pieces.
+type frames struct {
+	head [9]byte
+	have int // bytes of head
+	left int // bytes of the payload
+}
+
+// bodies is how many of the bytes are of answers' bodies.
+func (f *frames) bodies(b []byte) (bytes int) {
+	for len(b) > 0 {
+		if f.left == 0 {
+			n := copy(f.head[f.have:], b)
+			b = b[n:]
+			if f.have += n; f.have < len(f.head) {
+				break
+			}
+			f.have, f.left = 0, int(f.head[0])<<16|int(f.head[1])<<8|int(f.head[2])
+		}
+		n := min(f.left, len(b))
+		if f.head[3] == dataFrame {
+			bytes += n
+		}
+		b, f.left = b[n:], f.left-n
+	}
+	return bytes
+}
