@@ -85,7 +85,7 @@ func (in *difyRequest) retrieve(ctx context.Context, e handlers.Engine, collecti
 			}
 		}
 		maps.Copy(metadata, x.Metadata)
-		out.Records = append(out.Records, difyRecord{Content: x.Text, Score: scores[i], Title: titleOf(x.Title, x.ID), Metadata: metadata})
+		out.Records = append(out.Records, difyRecord{Content: contentOf(x), Score: scores[i], Title: titleOf(x.Title, x.ID), Metadata: metadata})
 	}
 	return out, nil
 }

@@ -79,7 +79,7 @@ func (t *tools) search(ctx context.Context, _ *mcp.CallToolRequest, in findInput
 		return nil, out, plain(err)
 	}
 	for _, x := range response.Results {
-		text, _ := cut(x.Text, snippetBytes)
+		text, _ := cut(contentOf(x), snippetBytes)
 		title, _ := cut(titleOf(x.Title, x.ID), snippetBytes/4)
 		out.Results = append(out.Results, findResult{ID: x.ID, Title: title, URL: t.address(x.ID, x.Metadata), Text: text})
 	}
@@ -137,7 +137,7 @@ func (t *tools) fetch(ctx context.Context, _ *mcp.CallToolRequest, in fetchInput
 		out.Metadata[tagsKey], _ = cut(strings.Join(passage.Tags, ", "), metadataBytes)
 	}
 	var whole bool
-	if out.Text, whole = cut(passage.Text, fetchBytes); !whole {
+	if out.Text, whole = cut(contentOf(search.Result{Title: passage.Title, Text: passage.Text}), fetchBytes); !whole {
 		out.Metadata["truncated"] = true
 	}
 	return nil, out, nil

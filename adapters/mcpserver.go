@@ -3,6 +3,7 @@ package adapters
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -106,11 +107,39 @@ func (o *offering) server(t *tools) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "conclave", Title: "conclave: " + t.collection, Version: "1"},
 		&mcp.ServerOptions{SchemaCache: o.schemas, Logger: slog.New(slog.DiscardHandler),
 			Instructions: "Search before you answer a question about this collection, cite the url of the passages that you use, and say that you do not know where a note says that the answer is probably not in here."})
-	mcp.AddTool(s, o.search, t.search)
-	mcp.AddTool(s, o.fetch, t.fetch)
-	mcp.AddTool(s, o.listExperts, t.listExperts)
-	mcp.AddTool(s, o.explain, t.explain)
+	mcp.AddTool(s, o.search, verbatim(t.search))
+	mcp.AddTool(s, o.fetch, verbatim(t.fetch))
+	mcp.AddTool(s, o.listExperts, verbatim(t.listExperts))
+	mcp.AddTool(s, o.explain, verbatim(t.explain))
 	return s
+}
+
+// verbatim gives a tool's answer to the program that calls it as it is written. The SDK
+// reads answers to compare them with their schemas, and would round whole numbers beyond
+// 2^53.
+func verbatim[In, Out any](tool func(context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, Out, error)) mcp.ToolHandlerFor[In, any] {
+	return func(ctx context.Context, r *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+		_, out, err := tool(ctx, r, in)
+		if err != nil {
+			return nil, nil, err
+		}
+		text, err := json.Marshal(out)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &mcp.CallToolResult{StructuredContent: json.RawMessage(text), Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil, nil
+	}
+}
+
+// relayed is a tool's answer from another server. The SDK has read its structured form,
+// with rounded numbers; the text beside it is the same as it was written.
+func relayed(result *mcp.CallToolResult) *mcp.CallToolResult {
+	if result.StructuredContent != nil && len(result.Content) == 1 {
+		if text, ok := result.Content[0].(*mcp.TextContent); ok && json.Valid([]byte(text.Text)) {
+			result.StructuredContent = json.RawMessage(text.Text)
+		}
+	}
+	return result
 }
 
 // strongest are the terms of an explanation that counted the most.
@@ -137,7 +166,11 @@ func RelayTools(ctx context.Context, base, key string, in io.Reader, out io.Writ
 	s := mcp.NewServer(session.InitializeResult().ServerInfo, &mcp.ServerOptions{Instructions: session.InitializeResult().Instructions})
 	for _, tool := range listed.Tools {
 		s.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return session.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
+			result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
+			if err != nil {
+				return nil, err
+			}
+			return relayed(result), nil
 		})
 	}
 	return over(ctx, s, in, out)

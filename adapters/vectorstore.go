@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"conclave/handlers"
 	"conclave/search"
@@ -96,7 +97,7 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 	out = storePage{Object: "vector_store.search_results.page", SearchQuery: in.Query, Data: []storeHit{}}
 	results, scores := chosen(response, most, in.RankingOptions.ScoreThreshold)
 	for i, x := range results {
-		hit := storeHit{FileID: x.ID, Filename: titleOf(x.Title, x.ID), Score: scores[i], Attributes: x.Metadata, Content: []storeText{{"text", x.Text}}}
+		hit := storeHit{FileID: x.ID, Filename: titleOf(x.Title, x.ID), Score: scores[i], Attributes: x.Metadata, Content: []storeText{{"text", contentOf(x)}}}
 		if hit.Attributes == nil {
 			hit.Attributes = map[string]any{}
 		}
@@ -148,6 +149,14 @@ func (f *storeFilter) tags() ([]string, error) {
 
 // tagsKey is what callers name the tags as an attribute of passages.
 const tagsKey = "tags"
+
+// contentOf is what a passage says: its text, or its title where it has that alone.
+func contentOf(x search.Result) string {
+	if strings.TrimSpace(x.Text) == "" {
+		return x.Title
+	}
+	return x.Text
+}
 
 // titleOf is what a passage is called: its title, or else its id.
 func titleOf(title, id string) string {

@@ -50,10 +50,23 @@ func (c *Client) do(ctx context.Context, r call, out any) (http.Header, error) {
 	if err != nil || out == nil {
 		return header, err
 	}
-	if err := json.Unmarshal(data, out); err != nil {
+	if err := decode(data, out); err != nil {
 		return header, fmt.Errorf("%s did not answer as conclave does: %w", c.Address, err)
 	}
 	return header, nil
+}
+
+// decode reads JSON. A number of metadata is a json.Number, which has all its digits.
+func decode(data []byte, out any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(out); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more follows behind the JSON text")
+	}
+	return nil
 }
 
 func (c *Client) send(ctx context.Context, r call) (http.Header, []byte, error) {

@@ -2,9 +2,11 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -26,7 +28,7 @@ func TestSearch(t *testing.T) {
 	for _, from := range first.Contributions {
 		sum += from.Contribution
 	}
-	if first.ID != "lamps/1" || first.Title != "Lamps" || !slices.Equal(first.Tags, []string{"tales"}) || first.Metadata["page"] != 7.0 || sum < first.Score-1e-6 || sum > first.Score+1e-6 {
+	if first.ID != "lamps/1" || first.Title != "Lamps" || !slices.Equal(first.Tags, []string{"tales"}) || first.Metadata["page"] != json.Number("7") || sum < first.Score-1e-6 || sum > first.Score+1e-6 {
 		t.Errorf("%+v, and the contributions add up to %g", first, sum)
 	}
 	several, err := c.Search(t.Context(), client.SearchRequest{Question: "rice", Fusion: client.Fusion("rrf", "sum"), Filter: client.Filter{TagsAll: []string{"kitchen"}}})
@@ -53,6 +55,38 @@ func TestSearch(t *testing.T) {
 	experts, err := c.Experts(t.Context())
 	if err != nil || len(experts) != 2 || experts[0].Name != "base" || experts[0].Dimension != 32 {
 		t.Errorf("%+v, %v", experts, err)
+	}
+}
+
+// TestNumbersToTheDigit: metadata that is put comes back, wherever it is read.
+func TestNumbersToTheDigit(t *testing.T) {
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
+	want := map[string]any{"big": json.Number("1546130668394913822"), "exact": json.Number("0.1000000000000000055511151231257827"), "whole": json.Number("1.0")}
+	if _, err := c.Put(t.Context(), client.Passage{ID: "n", Title: "numerals", Metadata: want}, client.Write{Visible: true}); err != nil {
+		t.Fatal(err)
+	}
+	request := client.SearchRequest{Question: "numerals", K: 1, Fields: []string{"metadata"}}
+	answer, err := c.Search(t.Context(), request)
+	if err != nil || len(answer.Results) != 1 {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	batch, err := c.SearchBatch(t.Context(), []client.SearchRequest{request})
+	if err != nil || len(batch) != 1 || batch[0].Err != nil {
+		t.Fatalf("%+v, %v", batch, err)
+	}
+	passage, _, err := c.Passage(t.Context(), "n")
+	if err != nil || passage.Text != "" || passage.Title != "numerals" {
+		t.Fatalf("%+v, %v", passage, err)
+	}
+	for name, got := range map[string]map[string]any{"search": answer.Results[0].Metadata, "batch": batch[0].Results[0].Metadata, "passage": passage.Metadata} {
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	for p, err := range c.Passages(t.Context()) {
+		if err != nil || p.ID == "n" && !maps.Equal(p.Metadata, want) {
+			t.Errorf("%+v, %v", p, err)
+		}
 	}
 }
 

@@ -54,7 +54,7 @@ func (c *Client) SearchBatch(ctx context.Context, searches []SearchRequest) ([]A
 		problem := &Problem{}
 		if err := json.Unmarshal(text, problem); err == nil && problem.Code != "" {
 			answers[i].Err = problem
-		} else if err := json.Unmarshal(text, &answers[i].SearchResponse); err != nil {
+		} else if err := decode(text, &answers[i].SearchResponse); err != nil {
 			return nil, fmt.Errorf("%s did not answer as conclave does: %w", c.Address, err)
 		}
 	}

@@ -16,17 +16,9 @@ func asItIs(map[string]any) *Problem { return nil }
 const maxUnknown = 20
 
 // forgiving turns the object of a line into that of a passage, as `conclave index`
-// reads it: BEIR's _id, Anserini's contents, whole numbers as ids, and null, which
-// counts as absent. It names unknown fields, and leaves them out.
+// reads it: BEIR's _id, Anserini's contents, and whole numbers as ids. It names unknown
+// fields, and leaves them out; of a passage without a text, one of them may be the text.
 func forgiving(object map[string]any, unknown func(name string)) *Problem {
-	metadata, _ := object["metadata"].(map[string]any)
-	for _, values := range []map[string]any{object, metadata} {
-		for name, value := range values {
-			if value == nil {
-				delete(values, name)
-			}
-		}
-	}
 	if other, ok := object["_id"]; ok {
 		delete(object, "_id")
 		if id, both := object["id"]; both && id != other {
@@ -49,12 +41,16 @@ func forgiving(object map[string]any, unknown func(name string)) *Problem {
 			object["text"] = text
 		}
 	}
+	_, texted := object["text"]
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		switch name {
 		case "id", "title", "text", "tags", "metadata", "contents":
 		default:
 			unknown(name)
 			delete(object, name)
+			if !texted {
+				return missingText()
+			}
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"conclave/corpus"
@@ -18,6 +19,10 @@ func (a *API) parsePassage(text []byte, also func(object map[string]any) *Proble
 		return out, p
 	}
 	object, _ := body.(map[string]any)
+	metadata, _ := object["metadata"].(map[string]any)
+	for _, values := range []map[string]any{object, metadata} {
+		maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil }) // as good as absent
+	}
 	if object != nil {
 		if p := also(object); p != nil {
 			return out, p
@@ -31,12 +36,20 @@ func (a *API) parsePassage(text []byte, also func(object map[string]any) *Proble
 	}
 	// The schema has made sure of the types.
 	out.Title, _ = object["title"].(string)
-	out.Text, _ = object["text"].(string)
+	said, given := object["text"].(string)
+	if out.Text = said; !given && strings.TrimSpace(out.Title) == "" {
+		return out, missingText()
+	}
 	out.Tags = texts(object["tags"])
-	if metadata, ok := object["metadata"].(map[string]any); ok && len(metadata) > 0 {
+	if len(metadata) > 0 {
 		out.Metadata = metadata
 	}
 	return out, a.withinLimits(&out)
+}
+
+// missingText is the problem of a passage without words to be found by.
+func missingText() *Problem {
+	return newProblem("missing_field", "/text is missing.", ProblemField{Pointer: "/text", Detail: "is missing"})
 }
 
 // texts is a list of strings that a schema has checked.

@@ -233,6 +233,30 @@ func TestConditions(t *testing.T) {
 }
 
 // TestBadPassages says what is wrong with each, and stores none.
+// TestNullIsAbsent: as in an upload. A title is enough, and numbers keep their digits.
+func TestNullIsAbsent(t *testing.T) {
+	s := startWriting(t, writingOptions{})
+	for body, want := range map[string]string{
+		`{"text":"a","title":null,"tags":null,"metadata":{"x":null,"y":1}}`: `{"id":"a","text":"a","metadata":{"y":1}}`,
+		`{"text":"a","metadata":{"x":null}}`:                                `{"id":"a","text":"a"}`,
+		`{"text":"a","metadata":null}`:                                      `{"id":"a","text":"a"}`,
+		`{"title":"T"}`:                                                     `{"id":"a","title":"T","text":""}`,
+		`{"title":"T","text":null}`:                                         `{"id":"a","title":"T","text":""}`,
+		`{"text":"a","metadata":{"n":1546130668394913822,"z":1.50,"e":1E+2,"m":-0.0}}`: `{"id":"a","text":"a","metadata":{"e":1E+2,"m":-0.0,"n":1546130668394913822,"z":1.50}}`,
+	} {
+		if r := s.put("/v1/passages/a", body); r.StatusCode >= 300 {
+			t.Errorf("%s: %d %s", body, r.StatusCode, r.body)
+		}
+		if got := strings.TrimSpace(string(s.send(http.MethodGet, "/v1/passages/a", "").body)); got != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+		lines, _ := parseAnswer(t, s.send(http.MethodPost, "/v1/passages", `{"id":"b",`+body[1:], "Content-Type", typeLines).body)
+		if len(lines) != 1 || lines[0].Error != nil {
+			t.Errorf("%s: as a line %+v", body, lines)
+		}
+	}
+}
+
 func TestBadPassages(t *testing.T) {
 	s := startWriting(t, writingOptions{Options: Options{Write: WriteLimits{LineBytes: 3000, PassageBytes: 1000, Tags: 3, MetadataBytes: 100}}})
 	long := strings.Repeat("x", 1001)
@@ -247,7 +271,8 @@ func TestBadPassages(t *testing.T) {
 		`{"text":""}`:             {422, "invalid_passage", "/text"},
 		`{"text":" \n "}`:         {422, "invalid_passage", "/text"},
 		`{"text":5}`:              {422, "wrong_type", "/text"},
-		`{"text":null}`:           {422, "wrong_type", "/text"},
+		`{"text":null}`:           {400, "missing_field", "/text"},
+		`{"title":" "}`:           {400, "missing_field", "/text"},
 		`{"text":"a\u0000b"}`:     {422, "invalid_passage", "/text"},
 		`{"text":"a\ud800"}`:      {400, "invalid_utf8", ""},
 		"{\"text\":\"a\xff\"}":    {400, "invalid_utf8", ""},
@@ -262,7 +287,7 @@ func TestBadPassages(t *testing.T) {
 		`{"text":"a","tags":[1]}`:                                            {422, "wrong_type", "/tags/0"},
 		`{"text":"a","metadata":{"x":{"y":1}}}`:                              {422, "invalid_passage", "/metadata/x"},
 		`{"text":"a","metadata":{"x":[1]}}`:                                  {422, "invalid_passage", "/metadata/x"},
-		`{"text":"a","metadata":{"x":null}}`:                                 {422, "invalid_passage", "/metadata/x"},
+		`{"text":"a","metadata":{"x":1e400}}`:                                {422, "invalid_passage", "/metadata/x"},
 		`{"text":"a","metadata":{"x":"` + long[:200] + `"}}`:                 {413, "too_long", "/metadata"},
 		`{"text":"a","metadata":[]}`:                                         {422, "wrong_type", "/metadata"},
 		`{"text":"a","metadata":{"a":1,"a":2}}`:                              {400, "duplicate_key", "/metadata/a"},

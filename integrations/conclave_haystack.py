@@ -63,5 +63,5 @@ def _output(answer: Answer) -> dict[str, Any]:
     documents = []
     for r in answer.results:
         meta = r.metadata | {"title": r.title, "tags": r.tags} | answer.answers_in(r)
-        documents.append(Document(id=r.id, content=r.text, meta=meta, score=r.score))
+        documents.append(Document(id=r.id, content=r.text or r.title, meta=meta, score=r.score))
     return {"documents": documents, "confidence": answer.confidence or 0.0}

@@ -106,7 +106,7 @@ type Passages interface {
 }
 
 // deleted reports that Read found no passage any more.
-func deleted(p corpus.Passage) bool { return p.Text == "" }
+func deleted(p corpus.Passage) bool { return p.Text == "" && p.Title == "" }
 
 // Indexes are what sources search.
 type Indexes interface {

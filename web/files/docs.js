@@ -234,10 +234,31 @@ function tryIt(path, method, op) {
 function pretty(response, text) {
   if (!/json/.test(response.headers.get("Content-Type") || "")) return text.slice(0, 100000);
   try {
-    return highlight(JSON.stringify(JSON.parse(text), null, 2).slice(0, 200000));
+    JSON.parse(text);
   } catch {
     return highlight(text.slice(0, 200000)); // one JSON text a line
   }
+  return highlight(indented(text).slice(0, 200000));
+}
+
+// indented is a JSON text over lines. Its numbers keep their digits, of which JSON.parse
+// would round those of large ones.
+function indented(text) {
+  let out = "", depth = 0;
+  const line = () => "\n" + "  ".repeat(depth);
+  const tokens = text.match(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g) || [];
+  tokens.forEach((token, i) => {
+    const empty = /[[{]/.test(tokens[i - 1]) && /[\]}]/.test(token) && tokens[i - 1].length === 1;
+    if (token === "}" || token === "]") {
+      depth--;
+      out += empty ? token : line() + token;
+      return;
+    }
+    out += token === ":" ? ": " : token;
+    if (token === "{" || token === "[") depth++;
+    if (token === "," || ((token === "{" || token === "[") && !/^[\]}]$/.test(tokens[i + 1]))) out += line();
+  });
+  return out;
 }
 
 function scopeOf(op) {
