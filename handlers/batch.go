@@ -63,7 +63,7 @@ func (a *API) postBatch(c *call) error {
 // an answer is not taken for a whole one.
 func cutOff(ctx context.Context, err error) error {
 	x := exchangeOf(ctx)
-	x.code, x.cause = "client_gone", err
+	x.code, x.cause = clientGone, err
 	panic(http.ErrAbortHandler)
 }
 

@@ -38,7 +38,7 @@ func problemOf(ctx context.Context, err error) *Problem {
 	}
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return newProblem("client_gone", "The connection was closed before there was an answer.").because(err)
+		return newProblem(clientGone, "The connection was closed before there was an answer.").because(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return newProblem("deadline", "The time ran out before any source answered.").because(err)
 	}

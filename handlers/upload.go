@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"conclave/collection"
 	"conclave/corpus"
@@ -31,7 +32,14 @@ type uploadProblem struct {
 	Line int `json:"line"` // the first that was not answered
 }
 
-const statusRejected = "rejected"
+const (
+	statusRejected = "rejected"
+	clientGone     = "client_gone"
+)
+
+// mostRejected is how many lines in a row may be rejected before an upload ends: it is not
+// what it was meant to be.
+const mostRejected = 4096
 
 // The headers of an upload's answer, beside the backlog's.
 const (
@@ -68,7 +76,7 @@ func (a *API) postPassages(c *call) error {
 	// Without it the first write of an answer ends the reading of an HTTP/1
 	// body. HTTP/2 needs none.
 	_ = control.EnableFullDuplex()
-	u := &upload{api: a, writer: writer, request: r, control: control, header: w.Header(), strict: c.query["strict"] == true, seen: map[string]bool{}}
+	u := &upload{api: a, writer: writer, request: r, control: control, w: w, header: w.Header(), looked: time.Now(), strict: c.query["strict"] == true, seen: map[string]bool{}}
 	// What came in is stored, also when the client closes its half of the
 	// connection behind it, which ends the request's context.
 	storing, done := context.WithCancel(context.WithoutCancel(r.Context()))
@@ -114,8 +122,11 @@ type upload struct {
 	request *http.Request
 	storing context.Context // ends when the server does
 	control *http.ResponseController
+	w       http.ResponseWriter
 	header  http.Header
 	answer  uploadAnswer
+	looked  time.Time // whether the client is there
+	asked   bool      // it was sent something to find out
 
 	strict  bool            // fields that are not known are mistakes
 	seen    map[string]bool // unknown fields that were told
@@ -125,6 +136,7 @@ type upload struct {
 	reached  int // the number of the last line that was answered
 	accepted int
 	rejected int
+	inARow   int    // that were rejected last
 	last     uint64 // number of the last change
 	bytes    int64
 
@@ -139,35 +151,27 @@ type upload struct {
 func (u *upload) take(body io.Reader) *Problem {
 	counted := &countedBody{body: body, most: u.api.options.Write.UploadBytes, begin: u.beginReading, end: u.endReading}
 	chunks, ended := make(chan []rawLine), make(chan error, 1)
-	storing, stop := context.WithCancel(context.Background())
-	defer stop() // also after a panic
+	wanted, unwanted := context.WithCancel(context.Background())
+	defer unwanted() // also after a panic
 	go func() {
 		defer close(chunks)
-		next, err := u.reader(counted)
-		if err != nil {
-			ended <- err
-			return
-		}
-		for {
-			chunk, err := next()
-			if err != nil {
-				ended <- err
-				return
-			}
-			select {
-			case chunks <- chunk:
-			case <-storing.Done():
-				ended <- storing.Err()
-				return
+		err := u.read(wanted, counted, chunks)
+		if wanted.Err() != nil {
+			// The client may read nothing before it has sent everything.
+			if _, err = io.Copy(io.Discard, counted); err == nil {
+				err = io.EOF
 			}
 		}
+		ended <- err
 	}()
-	problem := u.store(chunks)
+	problem := u.store(chunks, counted)
+	unwanted()
 	if problem != nil {
-		if _, streaming := u.answer.(*stream); streaming && u.lines > 0 {
+		if problem.Code == clientGone {
+			u.hurry()
+		} else if _, streaming := u.answer.(*stream); streaming && u.lines > 0 {
 			_ = u.end(problem) // now; if it cannot be sent, finish finds out
 		}
-		// The client may read nothing before it has sent everything.
 		for range chunks {
 		}
 	}
@@ -175,11 +179,29 @@ func (u *upload) take(body io.Reader) *Problem {
 	if !errors.Is(err, io.EOF) {
 		u.hurry() // net/http would wait for the rest
 	}
-	u.bytes = counted.read
+	u.bytes = counted.read.Load()
 	if problem == nil && !errors.Is(err, io.EOF) {
 		problem = brokenOff(err, u.api.options.Write.UploadBytes)
 	}
 	return problem
+}
+
+// read hands on the lines of a body while they are wanted. The error is io.EOF, or why
+// the body ended before.
+func (u *upload) read(wanted context.Context, body io.Reader, chunks chan<- []rawLine) error {
+	next, err := u.reader(wanted, body)
+	for err == nil {
+		var chunk []rawLine
+		if chunk, err = next(); len(chunk) == 0 {
+			continue
+		}
+		select {
+		case chunks <- chunk:
+		case <-wanted.Done():
+			err = wanted.Err()
+		}
+	}
+	return err
 }
 
 // end adds the problem that an upload ends with, once.
@@ -194,25 +216,55 @@ func (u *upload) end(p *Problem) error {
 	return u.answer.settle()
 }
 
-// store stores chunk after chunk.
-func (u *upload) store(chunks <-chan []rawLine) *Problem {
-	for chunk := range chunks {
-		for len(chunk) > 0 {
+// Of an answer that waits for the end of its body, so much may come of nothing, and so
+// much more of each byte that was sent: a packed body may hold a thousand times as many
+// lines as it has bytes.
+const (
+	answerFree    = 16 << 20
+	answerPerByte = 64
+)
+
+// store stores chunk after chunk, while the client is there.
+func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *Problem {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		var chunk []rawLine
+		var more bool
+		select {
+		case chunk, more = <-chunks:
+			if !more {
+				return nil
+			}
+		case <-look.C:
+		}
+		for {
+			if u.gone() {
+				return newProblem(clientGone, "The client left before its upload was stored.")
+			}
+			if len(chunk) == 0 {
+				break
+			}
 			n := min(len(chunk), uploadGroup)
-			if u.answer.size() > u.api.options.Write.AnswerBytes {
-				return newProblem("answer_too_large", fmt.Sprintf("The answer has more than %d bytes, which wait until the body ends. What follows was not stored: send it by itself, or use ?stream=true and read while you send.", u.api.options.Write.AnswerBytes))
+			if most := min(u.api.options.Write.AnswerBytes, answerFree+answerPerByte*body.read.Load()); u.answer.size() > most {
+				return newProblem("answer_too_large", fmt.Sprintf("The answer has more than %d bytes, which wait until the body ends. What follows was not stored: send it by itself, or use ?stream=true and read while you send.", most))
 			}
 			if p := u.group(chunk[:n]); p != nil {
 				return p
 			}
+			if u.inARow > mostRejected {
+				return newProblem("too_many_rejected", fmt.Sprintf("The last %d lines were rejected, for reasons that the answers to them give. What follows was not looked at.", u.inARow))
+			}
 			chunk = chunk[n:]
+		}
+		if !more {
+			continue // nothing came
 		}
 		u.extend()
 		if err := u.answer.settle(); err != nil {
-			return newProblem("client_gone", "The answer could not be sent.").because(err)
+			return newProblem(clientGone, "The answer could not be sent.").because(err)
 		}
 	}
-	return nil
 }
 
 // group stores some lines together and answers them. It waits for its turn: an
@@ -225,6 +277,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 		return problemOf(u.storing, err)
 	}
 	defer u.api.storing.Release(1)
+	defer atWork(u.request.Context())()
 	answers := make([]any, len(lines))
 	changes := make([]collection.Change, 0, len(lines))
 	places := make([]int, 0, len(lines)) // of changes, in lines
@@ -258,6 +311,11 @@ func (u *upload) group(lines []rawLine) *Problem {
 			}
 			u.last = max(u.last, result.Seq)
 			answers[places[n]] = line
+		}
+	}
+	for _, answer := range answers {
+		if u.inARow++; answer.(UploadLine).Status != statusRejected {
+			u.inARow = 0
 		}
 	}
 	u.rejected += rejected

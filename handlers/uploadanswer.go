@@ -17,6 +17,8 @@ type uploadAnswer interface {
 	size() int64
 	// settle is called after each add, when nobody waits for anything.
 	settle() error
+	// begun reports whether some of it has been sent.
+	begun() bool
 	// finish sends what has not been sent.
 	finish(status int, head func(http.Header)) error
 	close()
@@ -76,6 +78,7 @@ func (s *spool) open() (err error) {
 }
 
 func (s *spool) size() int64   { return s.written }
+func (s *spool) begun() bool   { return false }
 func (s *spool) settle() error { return nil }
 
 func (s *spool) finish(status int, head func(http.Header)) error {
@@ -127,12 +130,12 @@ type stream struct {
 	control *http.ResponseController
 	head    func(http.Header)
 	extend  func()
-	begun   bool
+	started bool
 }
 
 func (s *stream) add(lines ...any) error {
-	if !s.begun {
-		s.begun = true
+	if !s.started {
+		s.started = true
 		s.head(s.w.Header())
 	}
 	s.extend()
@@ -148,10 +151,12 @@ func (s *stream) add(lines ...any) error {
 
 func (s *stream) size() int64 { return 0 } // nothing of it is kept
 
+func (s *stream) begun() bool { return s.started }
+
 func (s *stream) settle() error { return s.control.Flush() }
 
 func (s *stream) finish(int, func(http.Header)) error {
-	if !s.begun {
+	if !s.started {
 		s.head(s.w.Header())
 	}
 	return nil

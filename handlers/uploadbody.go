@@ -1,9 +1,12 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -74,25 +77,67 @@ func tooMuch(most int64) *Problem {
 // countedBody bounds a body, and tells when it is read from.
 type countedBody struct {
 	body  io.Reader
-	read  int64
+	read  atomic.Int64
 	most  int64
 	begin func()
 	end   func(came int)
 }
 
 func (c *countedBody) Read(b []byte) (int, error) {
-	if c.read > c.most {
+	read := c.read.Load()
+	if read > c.most {
 		return 0, errTooMuch
 	}
 	// One byte beyond the limit tells that there is more.
-	if rest := c.most + 1 - c.read; int64(len(b)) > rest {
+	if rest := c.most + 1 - read; int64(len(b)) > rest {
 		b = b[:rest]
 	}
 	c.begin()
 	n, err := c.body.Read(b)
 	c.end(n)
-	if c.read += int64(n); c.read > c.most {
+	if c.read.Add(int64(n)) > c.most {
 		return n - 1, errTooMuch
 	}
 	return n, err
+}
+
+// while is a body that ends with a context: what is made of a few bytes of a packed one
+// may be much.
+type while struct {
+	ctx  context.Context
+	body io.Reader
+}
+
+func (w while) Read(b []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.body.Read(b)
+}
+
+// lookEvery is how often an upload looks whether its client is still there.
+const lookEvery = 250 * time.Millisecond
+
+// gone reports whether the client has left, which nobody is told who does not read: its
+// body may have come long before the last of it is stored. A client of HTTP/1 that has
+// closed its half of the connection may wait for the answer: it is sent something that
+// means nothing, which its system refuses if it has closed all of it.
+func (u *upload) gone() bool {
+	if time.Since(u.looked) < lookEvery {
+		return false
+	}
+	u.looked = time.Now()
+	if u.request.ProtoMajor > 1 {
+		return u.request.Context().Err() != nil
+	}
+	c := connectionOf(u.request.Context())
+	if c == nil {
+		return false
+	}
+	ended, left := c.ended()
+	if ended && !left && !u.asked && !u.answer.begun() {
+		u.asked = true
+		u.w.WriteHeader(http.StatusContinue)
+	}
+	return left
 }

@@ -4,14 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 )
 
-// reader reads an upload's body in chunks of lines, whatever form it has.
-func (u *upload) reader(body io.Reader) (next func() ([]rawLine, error), err error) {
+// reader reads an upload's body in chunks of lines, whatever form it has, until ctx ends.
+func (u *upload) reader(ctx context.Context, body io.Reader) (next func() ([]rawLine, error), err error) {
 	most := u.api.options.Write.LineBytes
 	if u.request.Header.Get("Content-Encoding") == "gzip" {
 		unpacked, err := gzip.NewReader(body)
@@ -20,6 +21,7 @@ func (u *upload) reader(body io.Reader) (next func() ([]rawLine, error), err err
 		}
 		body = &atMost{unpacked, u.api.options.Write.UploadBytes}
 	}
+	body = while{ctx, body}
 	if name, _, _ := mime.ParseMediaType(u.request.Header.Get("Content-Type")); name == typeJSON {
 		return newListReader(body, most).next, nil
 	}

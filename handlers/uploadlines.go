@@ -42,6 +42,7 @@ func (l *lineReader) next() (lines []rawLine, err error) {
 	}
 	bytes := 0
 	for bytes < uploadChunk {
+		l.skipBlank()
 		line, err := l.one()
 		if line.text != nil || line.tooLong {
 			lines = append(lines, line)
@@ -56,6 +57,15 @@ func (l *lineReader) next() (lines []rawLine, err error) {
 		}
 	}
 	return lines, nil
+}
+
+// skipBlank skips the blank lines that have arrived, all at once.
+func (l *lineReader) skipBlank() {
+	arrived, _ := l.in.Peek(l.in.Buffered())
+	blank := len(arrived) - len(bytes.TrimLeft(arrived, " \t\r\n"))
+	blank = bytes.LastIndexByte(arrived[:blank], '\n') + 1
+	l.line += bytes.Count(arrived[:blank], []byte("\n"))
+	_, _ = l.in.Discard(blank)
 }
 
 // more reports whether a whole line has arrived already.
