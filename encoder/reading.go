@@ -54,7 +54,7 @@ func (x *Reader) prepare(asked []int32, p Text) (read passageRead, err error) {
 		text, words = text[:most], words[:most]
 	}
 	read.words = words
-	for first := 0; len(text) > 0; first += stride {
+	for first := 0; ; first += stride { // once for a passage without text, which is selected by its title
 		n := min(room, len(text)-first)
 		read.windows = append(read.windows, window{slices.Concat(head, text[first:first+n], tail), first, len(head), n})
 		if first+n == len(text) {
@@ -75,9 +75,12 @@ func (read *passageRead) reading(longest int) Reading {
 		starts, ends := said[len(said)-2*tokens:len(said)-tokens], said[len(said)-tokens:]
 		null := float64(starts[0]) + float64(ends[0])
 		own := best(starts[w.at:w.at+w.n], ends[w.at:w.at+w.n], longest, read.words[w.first:w.first+w.n])
-		score := own[0].Score - null
-		if selects {
+		score := -null // where there are no words to answer
+		switch {
+		case selects:
 			score = float64(said[0])
+		case len(own) > 0:
+			score = own[0].Score - null
 		}
 		out.Select = max(out.Select, score)
 		out.Starts = logSumExp(out.Starts, starts[w.at:w.at+w.n])
@@ -125,6 +128,9 @@ func insert(all []Span, s Span) []Span {
 
 // logSumExp is log(exp(sum) + Σ exp(x)).
 func logSumExp(sum float64, all []float32) float64 {
+	if len(all) == 0 {
+		return sum
+	}
 	largest := sum
 	for _, x := range all {
 		largest = max(largest, float64(x))
