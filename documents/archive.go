@@ -1,0 +1,70 @@
+package documents
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io"
+	"path"
+	"strings"
+)
+
+// parts are the files inside a document that is a zip archive, such as DOCX. Together
+// no more of them are unpacked than Limits.UnpackedBytes.
+type parts struct {
+	files map[string]*zip.File
+	left  int64
+	bound int64
+}
+
+func openParts(data []byte, limits Limits) (*parts, error) {
+	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, unreadable(Damaged, err, "its archive cannot be opened")
+	}
+	p := &parts{files: make(map[string]*zip.File, len(r.File)), left: limits.UnpackedBytes, bound: limits.UnpackedBytes}
+	if len(r.File) > limits.Members {
+		return nil, unreadable(TooLarge, nil, "its archive has %d parts, more than %d", len(r.File), limits.Members)
+	}
+	for _, f := range r.File {
+		if f.Flags&1 != 0 {
+			return nil, unreadable(Encrypted, nil, "it is encrypted: save it without a password")
+		}
+		p.files[strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(f.Name, `\`, "/")), "/")] = f
+	}
+	return p, nil
+}
+
+func (p *parts) has(name string) bool { _, ok := p.files[name]; return ok }
+
+// read unpacks a part; nil where there is none.
+func (p *parts) read(name string) ([]byte, error) {
+	f := p.files[name]
+	if f == nil {
+		return nil, nil
+	}
+	if f.UncompressedSize64 > uint64(p.left) {
+		return nil, p.tooLarge()
+	}
+	in, err := f.Open()
+	if err != nil {
+		return nil, unreadable(Damaged, err, "its part %.80s cannot be unpacked", name)
+	}
+	defer in.Close()
+	data, err := io.ReadAll(io.LimitReader(in, p.left+1))
+	if int64(len(data)) > p.left {
+		return nil, p.tooLarge()
+	}
+	if err != nil && !errors.Is(err, zip.ErrChecksum) {
+		return nil, unreadable(Damaged, err, "its part %.80s cannot be unpacked", name)
+	}
+	if err != nil {
+		return nil, unreadable(Damaged, err, "its part %.80s has another checksum", name)
+	}
+	p.left -= int64(len(data))
+	return data, nil
+}
+
+func (p *parts) tooLarge() error {
+	return unreadable(TooLarge, nil, "it unpacks to more than %d MiB", p.bound>>20)
+}

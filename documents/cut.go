@@ -1,0 +1,238 @@
+package documents
+
+import (
+	"strings"
+
+	"conclave/granules"
+)
+
+// Piece is a part of a document that becomes a passage: bytes Begin to End of its text.
+type Piece struct {
+	Headings []string // the heading path, the highest first
+	// Lead is put before the piece's text so that it can be understood: the header of the
+	// table whose rows it has, or the sentence that introduces its list. "": nothing.
+	Lead       string
+	Begin, End int
+	Page       int // that the piece begins on; 0 where there are none
+}
+
+// Text returns what the piece says.
+func (p *Piece) Text(d *Document) string {
+	if p.Lead == "" {
+		return d.Text[p.Begin:p.End]
+	}
+	return p.Lead + "\n" + d.Text[p.Begin:p.End]
+}
+
+// Cut cuts a document into pieces of at most `most` by size, which counts the words (or the
+// tokens) of a text. Pieces never go beyond the section of a heading. Within one they end
+// between paragraphs where that is possible, then between sentences, rows or lines of code,
+// and are about equally long. A single sentence, row or line that is longer stays whole.
+func Cut(d *Document, most int, size func(string) int) []Piece {
+	c := cutter{d: d, most: most, size: size}
+	for i := 0; i < len(d.Blocks); {
+		if b := d.Blocks[i]; b.Kind == Heading {
+			c.enter(b)
+			i++
+			continue
+		}
+		end := i
+		for end < len(d.Blocks) && d.Blocks[end].Kind != Heading {
+			end++
+		}
+		c.section(d.Blocks[i:end])
+		i = end
+	}
+	c.leave()
+	return c.pieces
+}
+
+type cutter struct {
+	d      *Document
+	most   int
+	size   func(string) int
+	path   []Block // the headings around the place
+	empty  bool    // nothing stood below the last heading yet
+	pieces []Piece
+}
+
+// enter goes below a heading. One with nothing below it is a piece of its own, so that it
+// can be found.
+func (c *cutter) enter(heading Block) {
+	keep := len(c.path)
+	for keep > 0 && c.path[keep-1].Level >= heading.Level {
+		keep--
+	}
+	if c.empty && keep < len(c.path) {
+		c.leave()
+	}
+	c.path = append(c.path[:keep:keep], heading)
+	c.empty = true
+}
+
+// leave adds the last heading as a piece where nothing stands below it.
+func (c *cutter) leave() {
+	if n := len(c.path); c.empty && n > 0 {
+		h := c.path[n-1]
+		c.pieces = append(c.pieces, Piece{Headings: c.headings(n - 1), Begin: h.Begin, End: h.End, Page: h.Page})
+	}
+	c.empty = false
+}
+
+// headings are the texts of the first n headings of the path.
+func (c *cutter) headings(n int) []string {
+	var all []string
+	for _, h := range c.path[:n] {
+		all = append(all, c.d.TextOf(h))
+	}
+	return all
+}
+
+// unit is a part of a section that stays whole.
+type unit struct {
+	begin, end int
+	page       int
+	size       int
+	lead       string // what it needs before it, where its piece does not have it already
+	leadAt     int    // where the lead stands in the text; -1 where it does not
+	starts     bool   // a block begins with it
+}
+
+func (c *cutter) section(blocks []Block) {
+	c.empty = false
+	units := c.units(blocks)
+	headings := c.headings(len(c.path))
+	from := 0
+	for _, to := range c.breaks(units) {
+		first, last := units[from], units[to-1]
+		p := Piece{Headings: headings, Begin: first.begin, End: last.end, Page: first.page}
+		if first.lead != "" && (first.leadAt < 0 || first.leadAt < first.begin) {
+			p.Lead = first.lead
+		}
+		c.pieces = append(c.pieces, p)
+		from = to
+	}
+}
+
+// units are the parts of a section that stay whole.
+func (c *cutter) units(blocks []Block) []unit {
+	var all []unit
+	lead, leadAt := "", -1
+	for i, b := range blocks {
+		text := c.d.TextOf(b)
+		switch b.Kind {
+		case Row:
+			if b.Header != "" {
+				at := -1
+				if i > 0 && blocks[i-1].Kind == Row && blocks[i-1].Header == "" {
+					at = blocks[i-1].Begin
+				} else if i > 0 && len(all) > 0 && all[len(all)-1].lead == b.Header {
+					at = all[len(all)-1].leadAt
+				}
+				all = append(all, unit{begin: b.Begin, end: b.End, page: b.Page, size: c.size(text), lead: b.Header, leadAt: at, starts: true})
+				continue
+			}
+			lead, leadAt = "", -1
+		case Item:
+			if i > 0 && blocks[i-1].Kind == Paragraph {
+				lead, leadAt = c.introduction(blocks[i-1])
+			}
+			first := len(all)
+			all = c.sentences(all, b)
+			for k := first; k < len(all); k++ {
+				all[k].lead, all[k].leadAt = lead, leadAt
+			}
+			continue
+		case Code:
+			all = c.lines(all, b)
+			continue
+		}
+		all = c.sentences(all, b)
+	}
+	return all
+}
+
+// introduction is the last sentence of a paragraph that ends with a colon.
+func (c *cutter) introduction(b Block) (string, int) {
+	text := c.d.TextOf(b)
+	if !strings.HasSuffix(text, ":") {
+		return "", -1
+	}
+	spans := granules.Granularity{Sentences: 1}.Split(text, nil)
+	last := spans[len(spans)-1]
+	if c.size(text[last.Begin:last.End])*4 > c.most {
+		return "", -1
+	}
+	return text[last.Begin:last.End], b.Begin + int(last.Begin)
+}
+
+// sentences adds a block as one unit, or where it is too long sentence by sentence.
+func (c *cutter) sentences(all []unit, b Block) []unit {
+	text := c.d.TextOf(b)
+	if n := c.size(text); n <= c.most/2 {
+		return append(all, unit{begin: b.Begin, end: b.End, page: b.Page, size: n, leadAt: -1, starts: true})
+	}
+	for i, s := range (granules.Granularity{Sentences: 1}).Split(text, nil) {
+		begin, end := b.Begin+int(s.Begin), b.Begin+int(s.End)
+		all = append(all, unit{begin: begin, end: end, page: b.Page, size: c.size(c.d.Text[begin:end]), leadAt: -1, starts: i == 0})
+	}
+	return all
+}
+
+// lines adds code: whole where it fits, else in parts between blank lines, else line by line.
+func (c *cutter) lines(all []unit, b Block) []unit {
+	text := c.d.TextOf(b)
+	if n := c.size(text); n <= c.most {
+		return append(all, unit{begin: b.Begin, end: b.End, page: b.Page, size: n, leadAt: -1, starts: true})
+	}
+	at := b.Begin
+	for i, line := range strings.SplitAfter(text, "\n") {
+		end := at + len(line)
+		if trimmed := strings.TrimRight(line, "\n"); strings.TrimSpace(trimmed) != "" {
+			blankBefore := i == 0 || strings.HasSuffix(text[:at-b.Begin], "\n\n")
+			all = append(all, unit{begin: at, end: at + len(trimmed), page: b.Page, size: c.size(trimmed), leadAt: -1, starts: blankBefore})
+		}
+		at = end
+	}
+	return all
+}
+
+// breaks chooses after which units pieces end: those with the least cost, which is the
+// square of how far a piece is from the mean length, and as much as for half of the
+// greatest length where a piece begins inside a block.
+func (c *cutter) breaks(units []unit) []int {
+	total := 0
+	for _, u := range units {
+		total += u.size
+	}
+	pieces := max(1, (total+c.most-1)/c.most)
+	target := float64(total) / float64(pieces)
+	inside := float64(c.most) * float64(c.most) / 4
+	cost := make([]float64, len(units)+1)
+	from := make([]int, len(units)+1)
+	for end := 1; end <= len(units); end++ {
+		size := 0
+		for begin := end - 1; begin >= 0; begin-- {
+			size += units[begin].size
+			if size > c.most && begin < end-1 {
+				break
+			}
+			off := float64(size) - target
+			price := cost[begin] + off*off
+			if begin > 0 && !units[begin].starts {
+				price += inside
+			}
+			if begin == end-1 || price < cost[end] {
+				cost[end], from[end] = price, begin
+			}
+		}
+	}
+	var ends []int
+	for at := len(units); at > 0; at = from[at] {
+		ends = append(ends, at)
+	}
+	for i, j := 0, len(ends)-1; i < j; i, j = i+1, j-1 {
+		ends[i], ends[j] = ends[j], ends[i]
+	}
+	return ends
+}

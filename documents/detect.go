@@ -1,0 +1,157 @@
+package documents
+
+import (
+	"archive/zip"
+	"bytes"
+	"mime"
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gabriel-vasile/mimetype"
+)
+
+// Media types of what is read.
+const (
+	PDF      = "application/pdf"
+	HTML     = "text/html"
+	Markdown = "text/markdown"
+	Text     = "text/plain"
+	CSV      = "text/csv"
+	TSV      = "text/tab-separated-values"
+	DOCX     = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+	PPTX     = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+	XLSX     = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	ODT      = "application/vnd.oasis.opendocument.text"
+	ODS      = "application/vnd.oasis.opendocument.spreadsheet"
+	ODP      = "application/vnd.oasis.opendocument.presentation"
+	EPUB     = "application/epub+zip"
+	Mail     = "message/rfc822"
+	Mailbox  = "application/mbox"
+	Zip      = "application/zip"
+	Tar      = "application/x-tar"
+	Gzip     = "application/gzip"
+)
+
+// Formats names what is read, for messages.
+const Formats = "PDF, HTML, Markdown, plain text, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, EML, MBOX, CSV, zip and tar.gz"
+
+// byEnding are the types of names where the content does not tell.
+var byEnding = map[string]string{
+	".md": Markdown, ".markdown": Markdown, ".mdx": Markdown, ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".csv": CSV, ".tsv": TSV, ".tab": TSV,
+	".eml": Mail, ".mbox": Mailbox, ".txt": Text, ".text": Text, ".rst": Text, ".log": Text, ".adoc": Text,
+	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".odt": ODT, ".ods": ODS, ".odp": ODP, ".epub": EPUB,
+}
+
+// byDeclared are other names of the types.
+var byDeclared = map[string]string{"application/xhtml+xml": HTML, "text/x-markdown": Markdown, "application/csv": CSV, "application/x-gzip": Gzip, "application/x-zip-compressed": Zip}
+
+// mailHeader matches the lines that a mail begins with.
+var mailHeader = regexp.MustCompile(`(?i)^(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){2,}`)
+
+// mailFields are fields of which a mail has one.
+var mailFields = regexp.MustCompile(`(?im)^(?:from|received|message-id|mime-version|return-path|subject|date):`)
+
+// Detect returns the media type of a file: by its content, and where that is text of some
+// kind or an archive, also by what was declared and by the ending of its name.
+func Detect(data []byte, name, declared string) string {
+	declaredType, _, _ := mime.ParseMediaType(declared)
+	if t, ok := byDeclared[declaredType]; ok {
+		declaredType = t
+	}
+	ending := byEnding[strings.ToLower(path.Ext(name))]
+	head := data[:min(len(data), 64<<10)]
+	switch {
+	case bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-")):
+		return PDF
+	case bytes.HasPrefix(head, []byte{0xD0, 0xCF, 0x11, 0xE0}):
+		return "application/x-ole-storage"
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		if t := insideZip(data); t != "" {
+			return t
+		}
+		if strings.Contains(ending, "openxml") || strings.Contains(ending, "oasis") || ending == EPUB {
+			return ending // damaged; its reader says how
+		}
+		return Zip
+	case bytes.HasPrefix(head, []byte{0x1F, 0x8B}):
+		return Gzip
+	case len(head) > 262 && string(head[257:262]) == "ustar":
+		return Tar
+	}
+	if !textual(head) {
+		if t, _, _ := strings.Cut(mimetype.Detect(head).String(), ";"); t != Text {
+			return t
+		}
+		return "application/octet-stream"
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("From ")) && (ending == Mailbox || mailFields.Match(head)):
+		return Mailbox
+	case ending == Mail, mailHeader.Match(head) && len(mailFields.FindAll(head[:min(len(head), 4096)], 3)) >= 2 && ending != Markdown && ending != CSV:
+		return Mail
+	case ending == Markdown, ending == CSV, ending == TSV, ending == HTML:
+		return ending
+	}
+	switch declaredType {
+	case HTML, Markdown, CSV, TSV, Mail, Mailbox:
+		return declaredType
+	}
+	if t, _, _ := strings.Cut(mimetype.Detect(head).String(), ";"); t == HTML {
+		return HTML
+	}
+	if bytes.Contains(bytes.ToLower(head[:min(len(head), 2048)]), []byte("<html")) {
+		return HTML
+	}
+	return Text
+}
+
+// insideZip is the type of a zip archive that is a document; "" where it is none.
+func insideZip(data []byte) string {
+	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return ""
+	}
+	for _, f := range r.File {
+		switch name := strings.ToLower(f.Name); {
+		case name == "mimetype" && f.UncompressedSize64 < 200:
+			in, err := f.Open()
+			if err != nil {
+				continue
+			}
+			var b [200]byte
+			n, _ := in.Read(b[:])
+			in.Close()
+			t := strings.TrimSuffix(strings.TrimSpace(string(b[:n])), "-template")
+			switch t {
+			case ODT, ODS, ODP, EPUB:
+				return t
+			}
+		case strings.HasPrefix(name, "word/document"):
+			return DOCX
+		case name == "ppt/presentation.xml":
+			return PPTX
+		case name == "xl/workbook.xml", name == "xl/workbook.bin":
+			return XLSX
+		}
+	}
+	return ""
+}
+
+// textual reports whether bytes are text in some encoding.
+func textual(head []byte) bool {
+	if bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF}) {
+		return true
+	}
+	control := 0
+	for _, c := range head {
+		if c == 0 {
+			return false
+		}
+		if c < 0x20 && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != 0x1B {
+			control++
+		}
+	}
+	return control*100 <= len(head) || utf8.Valid(head) && control*20 <= len(head)
+}

@@ -1,0 +1,159 @@
+// Package documents reads the files that people have (PDF, HTML, Markdown, plain text,
+// DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, mail, CSV; in folders and archives) into one
+// form, and cuts them into passages.
+//
+// Words used here:
+//
+//   - document: what was read from one file, or from one member of an archive;
+//   - block: a heading, a paragraph, an item of a list, a row of a table or the like;
+//   - heading path: the headings that a place stands below, the highest first.
+//
+// Nothing outside the file is read, and nothing is fetched. Every reader keeps the
+// bounds of Limits; what is beyond them is refused with *UnreadableError and never cut
+// silently.
+package documents
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Kind says what a block is.
+type Kind uint8
+
+// The kinds of blocks.
+const (
+	Heading Kind = iota + 1
+	Paragraph
+	Item    // of a list
+	Row     // of a table
+	Code    // lines whose white space counts
+	Caption // of a figure or a table
+	Note    // a footnote, or what a speaker says to a slide
+)
+
+var kindNames = [...]string{Heading: "heading", Paragraph: "paragraph", Item: "item", Row: "row", Code: "code", Caption: "caption", Note: "note"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Block is a piece of a document that is not torn apart without need.
+type Block struct {
+	Kind Kind
+	// Level is 1 for the highest heading, and for an item of a list that is in no other.
+	Level int
+	// Header holds what the columns of a row's table are called; "" where unknown.
+	Header string
+	// Page is the page, slide or sheet that the block begins on, from 1; 0 where the
+	// format has none.
+	Page int
+	// Begin and End are the block's bytes in Document.Text.
+	Begin, End int
+}
+
+// Document is what was read from a file.
+type Document struct {
+	Title     string // "" where the file names none
+	MediaType string
+	Text      string // the texts of all blocks, in reading order
+	Blocks    []Block
+	Pages     int      // pages, slides or sheets; 0 where the format has none
+	Warnings  []string // what was left out, and what is doubtful
+}
+
+// TextOf returns a block's text.
+func (d *Document) TextOf(b Block) string { return d.Text[b.Begin:b.End] }
+
+// Limits bound what reading one file may take.
+type Limits struct {
+	FileBytes     int64         // of the file
+	UnpackedBytes int64         // of all parts of a file that is an archive inside, such as DOCX, together
+	TextBytes     int           // of the text
+	Blocks        int           // of the document
+	Time          time.Duration // for one file
+	Depth         int           // of archives in archives and mails in mails
+	Members       int           // files in an archive
+}
+
+// Reason says why a file was not read.
+type Reason string
+
+// The reasons.
+const (
+	Encrypted   Reason = "encrypted"        // a password is needed
+	NoText      Reason = "no_text"          // images alone, or nothing
+	Damaged     Reason = "damaged"          // not what its format demands
+	TooLarge    Reason = "too_large"        // beyond Limits
+	TooSlow     Reason = "too_slow"         // beyond Limits.Time
+	Unsupported Reason = "unsupported_type" // a type of file that is not read
+)
+
+// UnreadableError says why a file was not read. Others may be read.
+type UnreadableError struct {
+	Reason Reason
+	Detail string
+	Err    error // the cause; nil where the detail says all
+}
+
+func (e *UnreadableError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %v", e.Detail, e.Err)
+	}
+	return e.Detail
+}
+
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
+func unreadable(reason Reason, err error, format string, args ...any) error {
+	return &UnreadableError{Reason: reason, Detail: fmt.Sprintf(format, args...), Err: err}
+}
+
+// writer collects the blocks of a document. Its methods clean texts: of white space in
+// a row one space is left (but in code), and characters that only say how a line may
+// break are dropped.
+type writer struct {
+	limits Limits
+	text   strings.Builder
+	blocks []Block
+	page   int
+	err    error // the first bound that was passed
+}
+
+// add appends a block, unless its text is blank.
+func (w *writer) add(kind Kind, level int, text string) { w.addRow(kind, level, "", text) }
+
+func (w *writer) addRow(kind Kind, level int, header, text string) {
+	if kind == Code {
+		text = strings.Trim(strings.ToValidUTF8(stripControl(text), ""), "\n")
+	} else {
+		text = clean(text)
+	}
+	if strings.TrimSpace(text) == "" || w.err != nil {
+		return
+	}
+	separator := "\n\n"
+	if n := len(w.blocks); n == 0 {
+		separator = ""
+	} else if last := w.blocks[n-1]; kind == last.Kind && (kind == Item || kind == Row) {
+		separator = "\n"
+	}
+	if len(w.blocks) >= w.limits.Blocks || w.text.Len()+len(separator)+len(text) > w.limits.TextBytes {
+		w.err = unreadable(TooLarge, nil, "it has more text than is read of one file (%d blocks, %d bytes)", w.limits.Blocks, w.limits.TextBytes)
+		return
+	}
+	w.text.WriteString(separator)
+	begin := w.text.Len()
+	w.text.WriteString(text)
+	w.blocks = append(w.blocks, Block{Kind: kind, Level: level, Header: clean(header), Page: w.page, Begin: begin, End: w.text.Len()})
+}
+
+// document returns what was collected, or why it is too much or nothing.
+func (w *writer) document(mediaType, title string) (*Document, error) {
+	if w.err != nil {
+		return nil, w.err
+	}
+	if len(w.blocks) == 0 {
+		return nil, unreadable(NoText, nil, "it holds no text")
+	}
+	return &Document{Title: clean(title), MediaType: mediaType, Text: w.text.String(), Blocks: w.blocks, Pages: w.page}, nil
+}

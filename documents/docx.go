@@ -1,0 +1,340 @@
+package documents
+
+import (
+	"encoding/xml"
+	"strconv"
+	"strings"
+)
+
+// readDOCX reads a Word file: paragraphs, headings by their styles' outline levels, lists,
+// tables, text boxes and footnotes. What is marked as deleted is not read; headers and
+// footers of pages are not either. Pages are those that Word last drew, where it did.
+func readDOCX(w *writer, data []byte) (string, error) {
+	p, err := openParts(data, w.limits)
+	if err != nil {
+		return "", err
+	}
+	root, err := p.relations("")
+	if err != nil {
+		return "", err
+	}
+	part := ofKind(root, "officeDocument")
+	if part == "" {
+		part = "word/document.xml"
+	}
+	document, err := p.read(part)
+	if err != nil {
+		return "", err
+	}
+	if document == nil {
+		return "", unreadable(Damaged, nil, "it has no part %s", part)
+	}
+	related, err := p.relations(part)
+	if err != nil {
+		return "", err
+	}
+	d := &docx{w: w, paged: strings.Contains(string(document), "lastRenderedPageBreak")}
+	styles, err := p.read(ofKind(related, "styles"))
+	if err != nil {
+		return "", err
+	}
+	if d.styles, err = readStyles(styles); err != nil {
+		return "", err
+	}
+	notes, err := p.read(ofKind(related, "footnotes"))
+	if err != nil {
+		return "", err
+	}
+	if d.notes, err = footnotes(notes); err != nil {
+		return "", err
+	}
+	if d.paged {
+		w.page = 1
+	}
+	if err := d.read(document); err != nil {
+		return "", err
+	}
+	title := p.coreTitle()
+	if title == "" {
+		title = firstHeading(w)
+	}
+	return title, nil
+}
+
+type docx struct {
+	w      *writer
+	paged  bool
+	styles docxStyles
+	notes  map[string]string // footnotes, by id
+
+	line   strings.Builder
+	kind   Kind
+	level  int
+	cited  []string // footnotes of the paragraph that is being read
+	tables []*table // around the place, the outermost first
+	saved  []docx   // paragraphs around text boxes
+}
+
+type table struct {
+	rows   [][]string
+	cell   strings.Builder
+	headed int
+	heads  bool // the row that is being read names the columns
+}
+
+func (d *docx) read(document []byte) error {
+	inText := false
+	return newElements(document).each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "Fallback", "del", "moveFrom", "instrText", "delText", "sectPr", "rPr":
+			return true // the same content for older programs; what is deleted; codes of fields
+		case "p":
+			d.begin()
+		case "pStyle":
+			switch style := value(e, "val"); {
+			case d.styles.headings[style] > 0:
+				d.kind, d.level = Heading, d.styles.headings[style]
+			case d.styles.lists[style]:
+				d.kind, d.level = Item, 1
+			}
+		case "outlineLvl":
+			if n, err := strconv.Atoi(value(e, "val")); err == nil && n < 9 {
+				d.kind, d.level = Heading, n+1
+			}
+		case "ilvl":
+			if n, err := strconv.Atoi(value(e, "val")); err == nil && d.kind != Heading && n >= 0 && n < 9 {
+				d.kind, d.level = Item, n+1
+			}
+		case "t":
+			inText = true
+		case "tab":
+			d.line.WriteByte('\t')
+		case "br", "cr":
+			if value(e, "type") == "page" && d.paged {
+				return false // Word marked the page that follows
+			}
+			d.line.WriteByte('\n')
+		case "noBreakHyphen":
+			d.line.WriteByte('-')
+		case "lastRenderedPageBreak":
+			if d.line.Len() == 0 || len(d.tables) > 0 {
+				d.w.page++
+			} else {
+				d.flush()
+				d.w.page++
+			}
+		case "footnoteReference", "endnoteReference":
+			if note := d.notes[value(e, "id")]; note != "" {
+				d.cited = append(d.cited, note)
+			}
+		case "tbl":
+			d.tables = append(d.tables, &table{})
+		case "tblHeader":
+			if t := d.table(); t != nil && value(e, "val") != "0" && value(e, "val") != "false" {
+				t.heads = true
+			}
+		case "tr":
+			if t := d.table(); t != nil {
+				t.rows, t.heads = append(t.rows, nil), false
+			}
+		case "txbxContent":
+			d.saved = append(d.saved, docx{kind: d.kind, level: d.level})
+			d.flush()
+		}
+		return false
+	}, func(s string) {
+		if inText {
+			d.line.WriteString(s)
+		}
+	}, func(e xml.EndElement) {
+		switch e.Name.Local {
+		case "t":
+			inText = false
+		case "p":
+			d.flush()
+			d.addNotes()
+		case "tc":
+			d.endCell()
+		case "tr":
+			if t := d.table(); t != nil && t.heads && t.headed == len(t.rows)-1 {
+				t.headed++
+			}
+		case "tbl":
+			d.endTable()
+		case "txbxContent":
+			if n := len(d.saved); n > 0 {
+				d.kind, d.level = d.saved[n-1].kind, d.saved[n-1].level
+				d.saved = d.saved[:n-1]
+			}
+		}
+	})
+}
+
+func (d *docx) begin() {
+	if len(d.saved) == 0 {
+		d.flush()
+	}
+	d.kind, d.level = Paragraph, 0
+}
+
+func (d *docx) table() *table {
+	if n := len(d.tables); n > 0 {
+		return d.tables[n-1]
+	}
+	return nil
+}
+
+// flush ends a paragraph, or a part of it before a page or a text box.
+func (d *docx) flush() {
+	text := d.line.String()
+	d.line.Reset()
+	if t := d.table(); t != nil {
+		if t.cell.Len() > 0 {
+			t.cell.WriteByte(' ')
+		}
+		t.cell.WriteString(text)
+		return
+	}
+	d.w.add(d.kind, d.level, text)
+}
+
+// addNotes adds the footnotes that a paragraph cites behind it.
+func (d *docx) addNotes() {
+	if len(d.tables) > 0 {
+		return
+	}
+	for _, note := range d.cited {
+		d.w.add(Note, 0, note)
+	}
+	d.cited = nil
+}
+
+func (d *docx) endCell() {
+	t := d.table()
+	if t == nil {
+		return
+	}
+	if len(t.rows) == 0 {
+		t.rows = append(t.rows, nil)
+	}
+	t.rows[len(t.rows)-1] = append(t.rows[len(t.rows)-1], clean(t.cell.String()))
+	t.cell.Reset()
+}
+
+// endTable adds a table; one inside a cell becomes text of the cell.
+func (d *docx) endTable() {
+	t := d.table()
+	if t == nil {
+		return
+	}
+	d.tables = d.tables[:len(d.tables)-1]
+	if outer := d.table(); outer != nil {
+		for _, row := range t.rows {
+			outer.cell.WriteString(joinCells(row) + " ")
+		}
+		return
+	}
+	if widest(t.rows) < 2 { // a frame around text
+		for _, row := range t.rows {
+			d.w.add(Paragraph, 0, joinCells(row))
+		}
+	} else {
+		if t.headed == 0 && looksLikeHeader(t.rows) {
+			t.headed = 1
+		}
+		addTable(d.w, t.rows, t.headed)
+	}
+	d.addNotes()
+}
+
+func widest(rows [][]string) (most int) {
+	for _, row := range rows {
+		most = max(most, len(row))
+	}
+	return most
+}
+
+// docxStyles says what the styles of a file make of paragraphs, by a style's id.
+type docxStyles struct {
+	headings map[string]int // their levels
+	lists    map[string]bool
+}
+
+// readStyles reads the levels of headings, and which styles make items of lists. A style
+// that does not say has what the one has that it is based on.
+func readStyles(part []byte) (docxStyles, error) {
+	s := docxStyles{headings: map[string]int{}, lists: map[string]bool{}}
+	based := map[string]string{}
+	id := ""
+	err := newElements(part).each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "style":
+			id = value(e, "styleId")
+		case "outlineLvl":
+			if n, err := strconv.Atoi(value(e, "val")); err == nil && n >= 0 && n < 9 && id != "" {
+				s.headings[id] = n + 1
+			}
+		case "name": // Word's own headings have their level from their name
+			name := strings.ToLower(value(e, "val"))
+			if n, err := strconv.Atoi(strings.TrimPrefix(name, "heading ")); err == nil && n >= 1 && n <= 9 && id != "" {
+				s.headings[id] = n
+			}
+			if name == "title" && id != "" {
+				s.headings[id] = 1
+			}
+		case "numPr":
+			if id != "" {
+				s.lists[id] = true
+			}
+		case "basedOn":
+			based[id] = value(e, "val")
+		}
+		return false
+	}, func(string) {}, func(e xml.EndElement) {
+		if e.Name.Local == "style" {
+			id = ""
+		}
+	})
+	for style := range based {
+		for at, steps := based[style], 0; at != "" && steps < 16; at, steps = based[at], steps+1 {
+			if s.headings[style] == 0 && s.headings[at] > 0 {
+				s.headings[style] = s.headings[at]
+			}
+			s.lists[style] = s.lists[style] || s.lists[at]
+		}
+	}
+	return s, err
+}
+
+// footnotes are the texts of footnotes by id.
+func footnotes(part []byte) (map[string]string, error) {
+	notes := map[string]string{}
+	var id string
+	var text strings.Builder
+	inText := false
+	err := newElements(part).each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "footnote":
+			id = value(e, "id")
+			text.Reset()
+			return value(e, "type") != "" && value(e, "type") != "normal" // lines between text and notes
+		case "t":
+			inText = true
+		case "p":
+			text.WriteByte(' ')
+		}
+		return false
+	}, func(s string) {
+		if inText {
+			text.WriteString(s)
+		}
+	}, func(e xml.EndElement) {
+		switch e.Name.Local {
+		case "t":
+			inText = false
+		case "footnote":
+			notes[id] = clean(text.String())
+		}
+	})
+	return notes, err
+}

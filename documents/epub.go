@@ -1,0 +1,93 @@
+package documents
+
+import (
+	"encoding/xml"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// readEPUB reads the chapters of a book in their order. Its table of contents is left
+// out. A book has no pages.
+func readEPUB(w *writer, data []byte) (string, error) {
+	p, err := openParts(data, w.limits)
+	if err != nil {
+		return "", err
+	}
+	if rights, err := p.read("META-INF/encryption.xml"); err != nil {
+		return "", err
+	} else if strings.Contains(string(rights), "EncryptedData") && !strings.Contains(string(rights), "embedding") { // fonts alone may be obfuscated
+		return "", unreadable(Encrypted, nil, "it is encrypted")
+	}
+	container, err := p.read("META-INF/container.xml")
+	if err != nil {
+		return "", err
+	}
+	packagePart := ""
+	if err := newElements(container).each(func(e xml.StartElement) bool {
+		if e.Name.Local == "rootfile" && packagePart == "" {
+			packagePart = within("", value(e, "full-path"))
+		}
+		return false
+	}, func(string) {}, func(xml.EndElement) {}); err != nil {
+		return "", err
+	}
+	book, err := p.read(packagePart)
+	if err != nil {
+		return "", err
+	}
+	if book == nil {
+		return "", unreadable(Damaged, nil, "it names no package")
+	}
+	folder, _, _ := cutLast(packagePart)
+	chapters, title, err := chaptersOf(book, folder)
+	if err != nil {
+		return "", err
+	}
+	for _, chapter := range chapters {
+		text, err := p.read(chapter)
+		if err != nil {
+			return "", err
+		}
+		decoded, err := decode(text, "")
+		if err != nil {
+			return "", err
+		}
+		tree, err := html.Parse(strings.NewReader(decoded))
+		if err != nil {
+			return "", unreadable(Damaged, err, "its chapter %.80s cannot be read", chapter)
+		}
+		writeDOM(w, prune(tree))
+	}
+	return title, nil
+}
+
+// chaptersOf are the parts that the package lists for reading in order, and the book's
+// title.
+func chaptersOf(book []byte, folder string) (chapters []string, title string, err error) {
+	parts := map[string]string{}
+	inTitle := false
+	err = newElements(book).each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "title":
+			inTitle = title == ""
+		case "item":
+			isPage := strings.Contains(value(e, "media-type"), "html")
+			contents := strings.Contains(" "+value(e, "properties")+" ", " nav ")
+			if href, err := url.PathUnescape(value(e, "href")); err == nil && isPage && !contents {
+				parts[value(e, "id")] = within(folder, href)
+			}
+		case "itemref":
+			if part := parts[value(e, "idref")]; part != "" {
+				chapters = append(chapters, part)
+			}
+		}
+		return false
+	}, func(s string) {
+		if inTitle {
+			title += s
+		}
+	}, func(xml.EndElement) { inTitle = false })
+	return chapters, clean(title), err
+}

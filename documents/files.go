@@ -1,0 +1,233 @@
+package documents
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// File is a file that was found: one of a folder, or a member of an archive.
+type File struct {
+	Path    string // below the folder or archive that was named, with slashes; the name of a lone file
+	Size    int64
+	ModTime time.Time
+	Data    func() ([]byte, error) // reads the file; *UnreadableError where it is too large
+}
+
+// Walk calls visit for each regular file at root: root itself, or those of the folder and
+// of its folders, in the order of their names. Files and folders whose names begin with a
+// dot are left out, and so are links and what is no regular file: skipped, if it is not
+// nil, is told of them. An error of visit ends the walk.
+func Walk(ctx context.Context, root string, limits Limits, visit func(File) error, skipped func(path, why string)) error {
+	info, err := os.Stat(root)
+	if err != nil {
+		return err
+	}
+	if info.Mode().IsRegular() {
+		return visit(fileAt(root, filepath.Base(root), info, limits))
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is neither a folder nor a regular file", root)
+	}
+	skip := func(path, why string) {
+		if skipped != nil {
+			skipped(path, why)
+		}
+	}
+	return filepath.WalkDir(root, func(at string, entry fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		below, relErr := filepath.Rel(root, at)
+		if relErr != nil {
+			return relErr
+		}
+		below = filepath.ToSlash(below)
+		switch {
+		case err != nil:
+			if at == root {
+				return err
+			}
+			skip(below, err.Error())
+			if entry != nil && entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case at == root:
+			return nil
+		case strings.HasPrefix(entry.Name(), "."):
+			skip(below, "its name begins with a dot")
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case entry.IsDir():
+			return nil
+		case entry.Type()&fs.ModeSymlink != 0:
+			skip(below, "it is a link")
+			return nil
+		case !entry.Type().IsRegular():
+			skip(below, "it is no regular file")
+			return nil
+		}
+		info, err := entry.Info()
+		if err != nil {
+			skip(below, err.Error())
+			return nil
+		}
+		return visit(fileAt(at, below, info, limits))
+	})
+}
+
+func fileAt(at, below string, info fs.FileInfo, limits Limits) File {
+	return File{Path: below, Size: info.Size(), ModTime: info.ModTime(), Data: func() ([]byte, error) {
+		if info.Size() > limits.FileBytes {
+			return nil, tooLargeFile(info.Size(), limits)
+		}
+		f, err := os.Open(at)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return readBounded(f, limits)
+	}}
+}
+
+func tooLargeFile(size int64, limits Limits) error {
+	return unreadable(TooLarge, nil, "it has %d MiB, more than the %d MiB that are read of one file", size>>20, limits.FileBytes>>20)
+}
+
+func readBounded(r io.Reader, limits Limits) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limits.FileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limits.FileBytes {
+		return nil, tooLargeFile(int64(len(data)), limits)
+	}
+	return data, nil
+}
+
+// Expand calls visit for each file inside an archive or a mailbox, also for those of
+// archives in it; for another file it calls visit with the file itself. An archive that
+// unpacks to more than Limits.FileBytes, or is nested deeper than Limits.Depth, is refused
+// with *UnreadableError; files visited before stay visited.
+func Expand(name string, data []byte, limits Limits, visit func(Member) error) error {
+	left := limits.FileBytes
+	members := limits.Members
+	return expand(name, data, limits, limits.Depth, &left, &members, visit)
+}
+
+func expand(name string, data []byte, limits Limits, depth int, left *int64, members *int, visit func(Member) error) error {
+	inner := func(member string, r io.Reader) error {
+		if *members--; *members < 0 {
+			return unreadable(TooLarge, nil, "it holds more than %d files", limits.Members)
+		}
+		if depth == 0 {
+			return unreadable(TooLarge, nil, "archives are nested more than %d deep in it", limits.Depth)
+		}
+		text, err := io.ReadAll(io.LimitReader(r, *left+1))
+		if int64(len(text)) > *left {
+			return unreadable(TooLarge, nil, "it unpacks to more than %d MiB", limits.FileBytes>>20)
+		}
+		if err != nil {
+			return unreadable(Damaged, err, "its member %.80q cannot be unpacked", member)
+		}
+		*left -= int64(len(text))
+		return expand(name+"/"+member, text, limits, depth-1, left, members, visit)
+	}
+	switch Detect(data, name, "") {
+	case Zip:
+		return expandZip(data, inner)
+	case Gzip:
+		r, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return unreadable(Damaged, err, "it cannot be unpacked")
+		}
+		if lower := strings.ToLower(name); strings.HasSuffix(lower, ".tgz") || strings.HasSuffix(lower, ".tar.gz") {
+			return expandTar(r, inner)
+		}
+		return inner(strings.TrimSuffix(path.Base(name), ".gz"), r)
+	case Tar:
+		return expandTar(bytes.NewReader(data), inner)
+	case Mailbox:
+		for i, mail := range splitMailbox(data) {
+			if err := inner(fmt.Sprintf("%d.eml", i+1), bytes.NewReader(mail)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return visit(Member{Name: name, Data: data})
+}
+
+func expandZip(data []byte, inner func(string, io.Reader) error) error {
+	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return unreadable(Damaged, err, "it cannot be unpacked")
+	}
+	for _, f := range r.File {
+		if f.FileInfo().IsDir() || hiddenName(f.Name) {
+			continue
+		}
+		if f.Flags&1 != 0 {
+			return unreadable(Encrypted, nil, "it is encrypted")
+		}
+		in, err := f.Open()
+		if err != nil {
+			return unreadable(Damaged, err, "its member %.80q cannot be unpacked", f.Name)
+		}
+		err = inner(memberName(f.Name), in)
+		in.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func expandTar(in io.Reader, inner func(string, io.Reader) error) error {
+	r := tar.NewReader(in)
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return unreadable(Damaged, err, "it cannot be unpacked")
+		}
+		if h.Typeflag != tar.TypeReg || hiddenName(h.Name) {
+			continue
+		}
+		if err := inner(memberName(h.Name), r); err != nil {
+			return err
+		}
+	}
+}
+
+// memberName is a member's path without what would lead out of the archive.
+func memberName(name string) string {
+	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(strings.ToValidUTF8(name, "_"), `\`, "/")), "/")
+}
+
+// hiddenName reports whether a name, or a folder in it, begins with a dot, or is what macOS
+// puts beside files.
+func hiddenName(name string) bool {
+	for part := range strings.SplitSeq(strings.ReplaceAll(name, `\`, "/"), "/") {
+		if strings.HasPrefix(part, ".") && part != "." && part != ".." || part == "__MACOSX" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,90 @@
+package documents
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jhillyerd/enmime/v2"
+	"golang.org/x/net/html"
+)
+
+// readMail reads a mail: who wrote to whom and when, and what. Files that are attached are
+// documents of their own (Member); what is quoted of earlier mails stays.
+func readMail(w *writer, data []byte, limits Limits) (title string, attached []Member, warnings []string, err error) {
+	if n := bytes.Count(data, []byte("\n--")); n > limits.Members {
+		return "", nil, nil, unreadable(TooLarge, nil, "it may have %d parts, more than %d", n, limits.Members)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = unreadable(Damaged, fmt.Errorf("%v", v), "the mail cannot be read")
+		}
+	}()
+	mail, err := enmime.ReadEnvelope(bytes.NewReader(data))
+	if err != nil {
+		return "", nil, nil, unreadable(Damaged, err, "the mail cannot be read")
+	}
+	title = mail.GetHeader("Subject")
+	var head []string
+	for _, field := range []string{"From", "To", "Cc"} {
+		if v := mail.GetHeader(field); v != "" {
+			head = append(head, field+": "+v)
+		}
+	}
+	if at, err := mail.Date(); err == nil {
+		head = append(head, "Date: "+at.Format(time.DateOnly))
+	}
+	w.add(Heading, 1, title)
+	w.add(Paragraph, 0, strings.Join(head, "; "))
+	before := w.text.Len()
+	if strings.TrimSpace(mail.Text) != "" {
+		for _, lines := range paragraphs(strings.ReplaceAll(mail.Text, "\r\n", "\n")) {
+			addParagraph(w, lines)
+		}
+	} else if tree, err := html.Parse(strings.NewReader(mail.HTML)); err == nil {
+		writeDOM(w, prune(tree))
+	}
+	if w.text.Len() == before {
+		warnings = append(warnings, "the mail has no text")
+	}
+	for i, part := range append(mail.Attachments, mail.OtherParts...) {
+		name := part.FileName
+		if name == "" {
+			name = fmt.Sprintf("part-%d", i+1)
+		}
+		attached = append(attached, Member{Name: name, Data: part.Content})
+	}
+	return title, attached, warnings, nil
+}
+
+// splitMailbox returns the mails of a file in mbox format.
+func splitMailbox(data []byte) [][]byte {
+	var mails [][]byte
+	from := []byte("From ")
+	begin := -1
+	for at := 0; at < len(data); {
+		if bytes.HasPrefix(data[at:], from) && (at == 0 || bytes.HasSuffix(data[:at], []byte("\n\n")) || bytes.HasSuffix(data[:at], []byte("\n\r\n"))) {
+			if begin >= 0 {
+				mails = append(mails, data[begin:at])
+			}
+			end := bytes.IndexByte(data[at:], '\n')
+			if end < 0 {
+				begin = len(data)
+				break
+			}
+			begin = at + end + 1
+			at = begin
+			continue
+		}
+		end := bytes.IndexByte(data[at:], '\n')
+		if end < 0 {
+			break
+		}
+		at += end + 1
+	}
+	if begin >= 0 && begin < len(data) {
+		mails = append(mails, data[begin:])
+	}
+	return mails
+}

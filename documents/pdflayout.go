@@ -1,0 +1,330 @@
+package documents
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// layOut makes blocks of the lines of a PDF, in the order in which PDFium reads them,
+// which follows columns. A PDF says where letters are drawn, not what they are: headings
+// are told by their size and weight, paragraphs by the white space around them, and
+// running heads and page numbers by being on many pages.
+func layOut(answer *pdfAnswer, limits Limits) (*Document, error) {
+	pages := answer.Pages
+	dropRunning(pages)
+	dropContents(pages)
+	l := &layout{w: &writer{limits: limits}, body: bodySize(pages)}
+	l.sizes = headingSizes(pages, l.body)
+	for i, page := range pages {
+		l.page(i+1, page)
+	}
+	l.flush()
+	l.w.page = len(pages)
+	d, err := l.w.document(PDF, "")
+	if err != nil {
+		return nil, err
+	}
+	d.Title = titleOfPDF(answer.Title, d)
+	if n := len(answer.Unread); n > 0 {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%d of %d pages cannot be read (the first is page %d)", n, len(pages), answer.Unread[0]))
+	}
+	return d, nil
+}
+
+// layout is what is being laid out.
+type layout struct {
+	w     *writer
+	body  float64   // size of most letters
+	sizes []float64 // of headings, the largest first
+
+	lines []pdfLine // of the paragraph that is being read
+	begin int       // the page it begins on
+	left  float64   // of the column
+	right float64
+	floor float64 // lines below this one may be footnotes
+}
+
+func (l *layout) page(number int, page pdfPage) {
+	l.floor = page.Height / 3
+	l.left, l.right = margins(page.Lines)
+	for i, line := range page.Lines {
+		if len(l.lines) > 0 && !l.continues(line, i == 0) {
+			l.flush()
+		}
+		if len(l.lines) == 0 {
+			l.begin = number
+		}
+		l.lines = append(l.lines, line)
+	}
+	if len(page.Lines) > 0 && l.ended() {
+		l.flush()
+	}
+}
+
+// continues reports whether a line belongs to the paragraph before it.
+func (l *layout) continues(line pdfLine, newPage bool) bool {
+	last := l.lines[len(l.lines)-1]
+	if line.Size == 0 || last.Size == 0 { // nothing is known of where it is
+		return !bullet.MatchString(line.Text)
+	}
+	if !alike(line, last) || bullet.MatchString(line.Text) {
+		return false
+	}
+	if l.note(line) != l.note(l.lines[0]) {
+		return false
+	}
+	down := last.Bottom - line.Bottom
+	if newPage || down < -line.Size/2 { // the next page or column
+		first, _ := utf8.DecodeRuneInString(strings.TrimSpace(line.Text))
+		return unicode.IsLower(first) && !ends(last.Text)
+	}
+	if down < line.Size/2 {
+		return true // on the same line
+	}
+	if down > leading(l.lines, line)*1.35 {
+		return false
+	}
+	indented := line.Left > last.Left+line.Size*0.8 && !bullet.MatchString(l.lines[0].Text) && len(l.lines) > 1
+	short := last.Right < l.right-(l.right-l.left)*0.2
+	return !(ends(last.Text) && (indented || short))
+}
+
+// leading is how far apart the lines of the paragraph are; for one of a single line, of a
+// height that lines of its size usually have.
+func leading(lines []pdfLine, next pdfLine) float64 {
+	if n := len(lines); n > 1 {
+		if d := lines[n-2].Bottom - lines[n-1].Bottom; d > next.Size/2 {
+			return d
+		}
+	}
+	return next.Size * 1.3
+}
+
+func alike(a, b pdfLine) bool {
+	return math.Abs(a.Size-b.Size) <= 0.12*math.Max(a.Size, b.Size) && a.Bold == b.Bold
+}
+
+// ends reports whether a sentence may end with a line.
+func ends(text string) bool {
+	text = strings.TrimRight(text, " \"'”’)]")
+	return strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, ":")
+}
+
+// ended reports whether the paragraph that is being read cannot go on on the next page.
+func (l *layout) ended() bool {
+	return len(l.lines) == 0 || ends(l.lines[len(l.lines)-1].Text) || l.heading() > 0
+}
+
+// note reports whether a line is of a footnote: small letters at the foot of a page.
+func (l *layout) note(line pdfLine) bool {
+	return line.Size > 0 && line.Size < 0.88*l.body && line.Top < l.floor
+}
+
+// heading is the level of the paragraph that is being read; 0 if it is no heading.
+func (l *layout) heading() int {
+	text := strings.TrimSpace(joinLines(texts(l.lines)))
+	first := l.lines[0]
+	if len(l.lines) > 4 || utf8.RuneCountInString(text) > 200 || !strings.ContainsFunc(text, unicode.IsLetter) {
+		return 0
+	}
+	words := len(strings.Fields(text))
+	if words > 14 && strings.HasSuffix(text, ".") { // a sentence, however large
+		return 0
+	}
+	if at := slices.IndexFunc(l.sizes, func(s float64) bool { return first.Size >= s*0.97 }); at >= 0 && first.Size > 0 {
+		return min(at+1, 6)
+	}
+	if len(l.lines) <= 2 && words <= 14 && first.Bold && !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, ",") && !bulletOnly.MatchString(text) {
+		return min(len(l.sizes)+1, 6)
+	}
+	return 0
+}
+
+// bulletOnly matches items of a list that are no numbered headings.
+var bulletOnly = regexp.MustCompile(`^\s*[-*•‣◦–]`)
+
+func texts(lines []pdfLine) []string {
+	all := make([]string, len(lines))
+	for i, line := range lines {
+		all[i] = line.Text
+	}
+	return all
+}
+
+// flush writes the paragraph that is being read.
+func (l *layout) flush() {
+	if len(l.lines) == 0 {
+		return
+	}
+	kind, level := Paragraph, l.heading()
+	switch {
+	case level > 0:
+		kind = Heading
+	case l.note(l.lines[0]):
+		kind = Note
+	case bullet.MatchString(l.lines[0].Text):
+		kind, level = Item, 1
+	}
+	l.w.page = l.begin
+	l.w.add(kind, level, joinLines(texts(l.lines)))
+	l.lines = l.lines[:0]
+}
+
+// bodySize is the height of most letters. Short lines count little: diagrams and tables
+// may hold more of a document's letters than its text.
+func bodySize(pages []pdfPage) float64 {
+	letters := map[float64]int{}
+	for _, page := range pages {
+		for _, line := range page.Lines {
+			n := len(line.Text)
+			letters[math.Round(line.Size*2)/2] += n * min(n, 100)
+		}
+	}
+	best, most := 0.0, -1
+	for size, n := range letters {
+		if size > 0 && (n > most || n == most && size < best) {
+			best, most = size, n
+		}
+	}
+	return best
+}
+
+// headingSizes are the sizes of letters that are larger than those of the text, the
+// largest first. Sizes that differ by little are one; a size of many lines in a row is
+// that of a text, such as a summary.
+func headingSizes(pages []pdfPage, body float64) []float64 {
+	var sizes []float64
+	for _, page := range pages {
+		run := 0
+		for i, line := range page.Lines {
+			if i > 0 && math.Abs(line.Size-page.Lines[i-1].Size) < 0.5 {
+				run++
+			} else {
+				run = 0
+			}
+			if line.Size > body*1.13 && run < 4 && strings.ContainsFunc(line.Text, unicode.IsLetter) {
+				sizes = append(sizes, line.Size)
+			}
+		}
+	}
+	slices.Sort(sizes)
+	slices.Reverse(sizes)
+	var distinct []float64
+	for _, s := range sizes {
+		if n := len(distinct); n == 0 || s < distinct[n-1]*0.94 {
+			distinct = append(distinct, s)
+		} else {
+			distinct[n-1] = s
+		}
+	}
+	return distinct[:min(len(distinct), 5)]
+}
+
+// margins are the left and right end of most lines of a page.
+func margins(lines []pdfLine) (left, right float64) {
+	var lefts, rights []float64
+	for _, line := range lines {
+		if line.Size > 0 {
+			lefts, rights = append(lefts, line.Left), append(rights, line.Right)
+		}
+	}
+	if len(lefts) == 0 {
+		return 0, 0
+	}
+	slices.Sort(lefts)
+	slices.Sort(rights)
+	return lefts[len(lefts)/10], rights[len(rights)*9/10]
+}
+
+// edge is the share of a page's height, at its top and its foot, in which running heads are.
+const edge = 0.12
+
+var number = regexp.MustCompile(`\d+|\b[ivxlc]+\b`)
+
+// dropRunning takes away lines at the top or foot of pages that are on many pages at the
+// same place, but for numbers in them.
+func dropRunning(pages []pdfPage) {
+	if len(pages) < 2 {
+		return
+	}
+	type key struct {
+		text  string
+		place int
+	}
+	of := func(page pdfPage, line pdfLine) (key, bool) {
+		if page.Height == 0 || line.Size == 0 || line.Bottom > page.Height*edge && line.Top < page.Height*(1-edge) {
+			return key{}, false
+		}
+		return key{number.ReplaceAllString(strings.ToLower(strings.Join(strings.Fields(line.Text), " ")), "#"), int(math.Round(line.Bottom / 8))}, true
+	}
+	on := map[key]int{}
+	for _, page := range pages {
+		seen := map[key]bool{}
+		for _, line := range page.Lines {
+			if k, ok := of(page, line); ok && !seen[k] {
+				seen[k] = true
+				on[k]++
+			}
+		}
+	}
+	for i := range pages {
+		pages[i].Lines = slices.DeleteFunc(pages[i].Lines, func(line pdfLine) bool {
+			k, ok := of(pages[i], line)
+			if !ok {
+				return false
+			}
+			n := on[k]
+			for _, near := range []int{-1, 1} { // on the border between two places
+				n = max(n, on[key{k.text, k.place + near}])
+			}
+			onlyNumber := strings.Trim(k.text, "# -–|/.") == "" || regexpPage.MatchString(k.text)
+			return n >= 2 && onlyNumber || n >= 3 && n*10 >= len(pages)*3 || n == len(pages)
+		})
+	}
+}
+
+// regexpPage matches the number of a page in words.
+var regexpPage = regexp.MustCompile(`^\W*\p{L}{1,6}\.? #( \p{L}{1,4} #)?\W*$`)
+
+// leader matches a line of a table of contents: dots up to the number of a page.
+var leader = regexp.MustCompile(`(?:\.\s?){4,}\s*(?:\d+|[ivxlc]+)\s*$`)
+
+// dropContents takes away the lines of tables of contents: their headings come again, and
+// would be found in place of what stands below them.
+func dropContents(pages []pdfPage) {
+	for i := range pages {
+		count := 0
+		for _, line := range pages[i].Lines {
+			if leader.MatchString(line.Text) {
+				count++
+			}
+		}
+		if count >= 3 {
+			pages[i].Lines = slices.DeleteFunc(pages[i].Lines, func(line pdfLine) bool { return leader.MatchString(line.Text) })
+		}
+	}
+}
+
+// titleOfPDF is the title that the file names, where it is one that a person gave, or the
+// largest heading of the first page.
+func titleOfPDF(named string, d *Document) string {
+	named = clean(named)
+	if named != "" && !strings.HasPrefix(named, "Microsoft ") && !fileName.MatchString(named) && !strings.EqualFold(named, "untitled") {
+		return named
+	}
+	best := Block{}
+	for _, b := range d.Blocks {
+		if b.Kind == Heading && b.Page == 1 && (best.Level == 0 || b.Level < best.Level) {
+			best = b
+		}
+	}
+	return d.TextOf(best)
+}
+
+// fileName matches titles that programs make of the names of files.
+var fileName = regexp.MustCompile(`(?i)^\S+\.(docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|html?)$`)

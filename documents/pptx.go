@@ -1,0 +1,230 @@
+package documents
+
+import (
+	"encoding/xml"
+	"strconv"
+	"strings"
+)
+
+// readPPTX reads slides in their order: a slide's title is a heading, its lists and
+// tables follow, then what the speaker's notes say. The pages are the slides.
+func readPPTX(w *writer, data []byte) (string, error) {
+	p, err := openParts(data, w.limits)
+	if err != nil {
+		return "", err
+	}
+	root, err := p.relations("")
+	if err != nil {
+		return "", err
+	}
+	part := ofKind(root, "officeDocument")
+	presentation, err := p.read(part)
+	if err != nil {
+		return "", err
+	}
+	if presentation == nil {
+		return "", unreadable(Damaged, nil, "it has no presentation part")
+	}
+	related, err := p.relations(part)
+	if err != nil {
+		return "", err
+	}
+	var slides []string
+	if err := newElements(presentation).each(func(e xml.StartElement) bool {
+		if e.Name.Local == "sldId" {
+			for _, a := range e.Attr {
+				if a.Name.Local == "id" && a.Name.Space != "" { // r:id
+					slides = append(slides, related[a.Value].target)
+				}
+			}
+		}
+		return false
+	}, func(string) {}, func(xml.EndElement) {}); err != nil {
+		return "", err
+	}
+	for i, slide := range slides {
+		w.page = i + 1
+		text, err := p.read(slide)
+		if err != nil {
+			return "", err
+		}
+		if err := readSlide(w, text, Paragraph); err != nil {
+			return "", err
+		}
+		around, err := p.relations(slide)
+		if err != nil {
+			return "", err
+		}
+		notes, err := p.read(ofKind(around, "notesSlide"))
+		if err != nil {
+			return "", err
+		}
+		if err := readSlide(w, notes, Note); err != nil {
+			return "", err
+		}
+		for _, r := range around {
+			if r.kind == "chart" {
+				if err := readChart(w, p, r.target); err != nil {
+					return "", err
+				}
+			}
+		}
+	}
+	title := p.coreTitle()
+	if title == "" || strings.EqualFold(title, "PowerPoint Presentation") {
+		title = firstHeading(w)
+	}
+	return title, nil
+}
+
+// shape is what is drawn on a slide.
+type shape struct {
+	kind Kind
+	skip bool // dates, numbers and footers of slides
+}
+
+// readSlide reads the shapes of a slide, or of its notes.
+func readSlide(w *writer, slide []byte, plain Kind) error {
+	var line strings.Builder
+	var t *table
+	current := shape{kind: plain}
+	level, inText := 0, false
+	return newElements(slide).each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "Fallback":
+			return true
+		case "sp":
+			current = shape{kind: plain}
+		case "ph":
+			switch value(e, "type") {
+			case "title", "ctrTitle":
+				if plain != Note {
+					current.kind = Heading
+				}
+			case "dt", "ftr", "sldNum", "hdr", "sldImg":
+				current.skip = true
+			case "body", "obj", "":
+				if plain != Note {
+					current.kind = Item
+				}
+			}
+		case "pPr":
+			if n, err := strconv.Atoi(value(e, "lvl")); err == nil && n >= 0 && n < 9 {
+				level = n
+			}
+		case "p":
+			level = 0
+		case "br":
+			line.WriteByte('\n')
+		case "t":
+			inText = true
+		case "tbl":
+			t = &table{}
+		case "tblPr":
+			if t != nil {
+				t.heads = value(e, "firstRow") == "1"
+			}
+		case "tr":
+			if t != nil {
+				t.rows = append(t.rows, nil)
+			}
+		}
+		return false
+	}, func(s string) {
+		if inText && !current.skip {
+			line.WriteString(s)
+		}
+	}, func(e xml.EndElement) {
+		switch e.Name.Local {
+		case "t":
+			inText = false
+		case "p":
+			text := line.String()
+			line.Reset()
+			switch {
+			case t != nil:
+				t.cell.WriteString(text + " ")
+			case current.kind == Heading:
+				w.add(Heading, 2, text)
+			case current.kind == Item:
+				w.add(Item, level+1, text)
+			default:
+				w.add(current.kind, 0, text)
+			}
+		case "tc":
+			if t != nil && len(t.rows) > 0 {
+				t.rows[len(t.rows)-1] = append(t.rows[len(t.rows)-1], clean(t.cell.String()))
+				t.cell.Reset()
+			}
+		case "tbl":
+			if t != nil {
+				headed := 0
+				if t.heads && len(t.rows) > 1 {
+					headed = 1
+				}
+				addTable(w, t.rows, headed)
+				t = nil
+			}
+		}
+	})
+}
+
+// readChart adds what a chart shows: its title, and each series with its categories and
+// values.
+func readChart(w *writer, p *parts, part string) error {
+	data, err := p.read(part)
+	if err != nil || data == nil {
+		return err
+	}
+	var title strings.Builder
+	var in []string
+	series := map[string][]string{}
+	inside := func(name string) bool {
+		for _, n := range in {
+			if n == name {
+				return true
+			}
+		}
+		return false
+	}
+	endSeries := func() {
+		names, categories, values := series["tx"], series["cat"], series["val"]
+		if len(values) > 0 {
+			cells := []string{strings.Join(names, " ")}
+			for i, v := range values {
+				if i < len(categories) {
+					v = categories[i] + ": " + v
+				}
+				cells = append(cells, v)
+			}
+			w.add(Row, 0, joinCells(cells))
+		}
+		clear(series)
+	}
+	text := ""
+	err = newElements(data).each(func(e xml.StartElement) bool {
+		in = append(in, e.Name.Local)
+		text = ""
+		return false
+	}, func(s string) { text += s }, func(e xml.EndElement) {
+		switch e.Name.Local {
+		case "t":
+			if inside("title") && !inside("ser") {
+				title.WriteString(text)
+			}
+		case "v":
+			for _, of := range []string{"tx", "cat", "val"} {
+				if inside("ser") && inside(of) {
+					series[of] = append(series[of], text)
+				}
+			}
+		case "title":
+			w.add(Caption, 0, title.String())
+			title.Reset()
+		case "ser":
+			endSeries()
+		}
+		in = in[:len(in)-1]
+	})
+	return err
+}

@@ -1,0 +1,142 @@
+package documents
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+
+	"golang.org/x/net/html/charset"
+)
+
+// deepest is how deep elements of an XML part may be nested.
+const deepest = 512
+
+// elements reads the elements of an XML part one by one. Entities are those of XML
+// alone, so that none multiplies.
+type elements struct {
+	*xml.Decoder
+	depth int
+}
+
+func newElements(data []byte) *elements {
+	d := xml.NewDecoder(bytes.NewReader(data))
+	d.CharsetReader = charset.NewReaderLabel
+	return &elements{Decoder: d}
+}
+
+// each calls start and end for every element and text for the characters between them,
+// until the part ends. A start that returns true has the element skipped whole.
+func (e *elements) each(start func(xml.StartElement) (skip bool), text func(string), end func(xml.EndElement)) error {
+	for {
+		token, err := e.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return unreadable(Damaged, err, "its XML is damaged")
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if start(t) {
+				if err := e.Skip(); err != nil {
+					return unreadable(Damaged, err, "its XML is damaged")
+				}
+				continue
+			}
+			if e.depth++; e.depth > deepest {
+				return unreadable(TooLarge, nil, "its XML is nested more than %d deep", deepest)
+			}
+		case xml.EndElement:
+			e.depth--
+			end(t)
+		case xml.CharData:
+			text(string(t))
+		}
+	}
+}
+
+// value is an attribute by its local name; "" where it is missing.
+func value(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// relations are the targets of an Office part's relationships by id, as paths in the
+// archive; those that point outside are left out.
+func (p *parts) relations(part string) (map[string]relation, error) {
+	folder, name, _ := cutLast(part)
+	data, err := p.read(folder + "_rels/" + name + ".rels")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]relation{}
+	err = newElements(data).each(func(e xml.StartElement) bool {
+		if e.Name.Local == "Relationship" && value(e, "TargetMode") != "External" {
+			all[value(e, "Id")] = relation{kind: value(e, "Type")[strings.LastIndexByte(value(e, "Type"), '/')+1:], target: within(folder, value(e, "Target"))}
+		}
+		return false
+	}, func(string) {}, func(xml.EndElement) {})
+	return all, err
+}
+
+type relation struct{ kind, target string }
+
+// ofKind is the target of the first relationship of a kind.
+func ofKind(all map[string]relation, kind string) string {
+	for _, r := range all {
+		if r.kind == kind {
+			return r.target
+		}
+	}
+	return ""
+}
+
+// within is a path in an archive, as seen from a folder in it that ends with a slash.
+func within(folder, target string) string {
+	if !strings.HasPrefix(target, "/") {
+		target = folder + target
+	}
+	var parts []string
+	for part := range strings.SplitSeq(target, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			if len(parts) > 0 {
+				parts = parts[:len(parts)-1]
+			}
+		default:
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// cutLast parts a path behind its last slash.
+func cutLast(path string) (folder, name string, found bool) {
+	at := strings.LastIndexByte(path, '/')
+	return path[:at+1], path[at+1:], at >= 0
+}
+
+// coreTitle is the title in the properties of an Office file.
+func (p *parts) coreTitle() string {
+	data, err := p.read("docProps/core.xml")
+	if err != nil || data == nil {
+		return ""
+	}
+	title, in := "", false
+	_ = newElements(data).each(
+		func(e xml.StartElement) bool { in = e.Name.Local == "title"; return false },
+		func(s string) {
+			if in {
+				title += s
+			}
+		},
+		func(xml.EndElement) { in = false }) // a title that cannot be read is none
+	return clean(title)
+}
