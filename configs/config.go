@@ -21,28 +21,29 @@ import (
 // (words), what the text is, and whether it is unique in its list; and what the help of
 // its flag is, with the name of its value in <>.
 type Config struct {
-	Listen     string   `yaml:"listen" is:"address" help:"<address> and port to listen on"`
-	Collection string   `yaml:"collection" is:"path" help:"<folder> of the collection"`
-	Store      string   `yaml:"store" help:"<address> of an index of OpenSearch in place of a collection, opensearch+https://HOST:9200,HOST:9200/INDEX"`
-	Cluster    Cluster  `yaml:"cluster"`
-	ReadOnly   bool     `yaml:"read_only" help:"only search; another process may write"`
-	Snapshots  string   `yaml:"snapshots" is:"path"` // folder; "" means Collection and "-snapshots"
-	Bundles    string   `yaml:"bundles" is:"path" help:"<folder> that holds the experts' bundles"`
-	Experts    []Expert `yaml:"experts"`
-	Readers    []string `yaml:"readers" is:"name" unique:"true"` // names of the readers that mark answers; empty: the shipped one, where it is
-	Cache      string   `yaml:"cache" is:"path"`
-	Runtime    string   `yaml:"runtime" is:"path"`
-	Encoder    Encoder  `yaml:"encoder"`
-	Index      Index    `yaml:"index"`
-	Ingest     Ingest   `yaml:"ingest"`
-	Search     Search   `yaml:"search"`
-	Limits     Limits   `yaml:"limits"`
-	Rate       Rate     `yaml:"rate"`
-	Auth       Auth     `yaml:"auth"`
-	Server     Server   `yaml:"server"`
-	Metrics    Page     `yaml:"metrics"`
-	Docs       Page     `yaml:"docs"`
-	Log        Log      `yaml:"log"`
+	Listen     string    `yaml:"listen" is:"address" help:"<address> and port to listen on"`
+	Collection string    `yaml:"collection" is:"path" help:"<folder> of the collection"`
+	Store      string    `yaml:"store" help:"<address> of an index of OpenSearch in place of a collection, opensearch+https://HOST:9200,HOST:9200/INDEX"`
+	Cluster    Cluster   `yaml:"cluster"`
+	ReadOnly   bool      `yaml:"read_only" help:"only search; another process may write"`
+	Snapshots  string    `yaml:"snapshots" is:"path"` // folder; "" means Collection and "-snapshots"
+	Bundles    string    `yaml:"bundles" is:"path" help:"<folder> that holds the experts' bundles"`
+	Experts    []Expert  `yaml:"experts"`
+	Readers    []string  `yaml:"readers" is:"name" unique:"true"` // names of the readers that mark answers; empty: the shipped one, where it is
+	Cache      string    `yaml:"cache" is:"path"`
+	Runtime    string    `yaml:"runtime" is:"path"`
+	Encoder    Encoder   `yaml:"encoder"`
+	Index      Index     `yaml:"index"`
+	Ingest     Ingest    `yaml:"ingest"`
+	Search     Search    `yaml:"search"`
+	Limits     Limits    `yaml:"limits"`
+	Documents  Documents `yaml:"documents"`
+	Rate       Rate      `yaml:"rate"`
+	Auth       Auth      `yaml:"auth"`
+	Server     Server    `yaml:"server"`
+	Metrics    Page      `yaml:"metrics"`
+	Docs       Page      `yaml:"docs"`
+	Log        Log       `yaml:"log"`
 
 	// File is the configuration file that was read, or "".
 	File string `yaml:"-"`
@@ -139,6 +140,18 @@ type Limits struct {
 	MetadataBytes ByteSize `yaml:"metadata_bytes" between:"0 256KiB"`   // of one passage
 	// UploadAnswerBytes bounds what of an upload's answer waits for its end.
 	UploadAnswerBytes ByteSize `yaml:"upload_answer_bytes" between:"1KiB 1024GiB"`
+}
+
+// Documents says how files are read and cut into passages.
+type Documents struct {
+	Words         int           `yaml:"words" between:"10 2000" help:"words of a passage that is cut from a document, at most"`
+	FileBytes     ByteSize      `yaml:"file_bytes" between:"1KiB 1GiB"`     // of one file
+	UnpackedBytes ByteSize      `yaml:"unpacked_bytes" between:"1KiB 1GiB"` // of the parts of a file that is an archive inside
+	TextBytes     ByteSize      `yaml:"text_bytes" between:"1KiB 256MiB"`   // of the text of one file
+	Blocks        int           `yaml:"blocks" between:"1 10000000"`        // headings, paragraphs and the like of one file
+	Members       int           `yaml:"members" between:"1 1000000"`        // files in an archive
+	Depth         int           `yaml:"depth" between:"0 1000"`             // of archives in archives, and mails in mails
+	Time          time.Duration `yaml:"time" between:"100ms 1h"`            // for one file
 }
 
 // Rate bounds the requests of one caller: of its key, or of its address.

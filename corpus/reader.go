@@ -20,6 +20,7 @@ import (
 // Input names something to read passages from, and how.
 type Input struct {
 	Path     string // a file, a BEIR folder, or "-" for standard input
+	Source   Source // in place of Path: who has the passages already
 	Format   Format // "" is Auto
 	IDPrefix string // put in front of every id, as "wiki/"
 	// Columns are those of a CSV or TSV.

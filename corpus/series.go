@@ -7,10 +7,20 @@ import (
 	"sync/atomic"
 )
 
+// Source gives passages one after the other. It is not safe for concurrent use, except
+// Progress.
+type Source interface {
+	// Next returns the next passage, or io.EOF behind the last; see Reader.Next.
+	Next() (Passage, error)
+	Place() Place                  // of what Next returned last
+	Progress() (done, total int64) // bytes; a total of -1 is unknown
+	Close() error
+}
+
 // Series reads several inputs as one, in the order given. Like a Reader it is
 // not safe for concurrent use, except Progress.
 type Series struct {
-	readers []*Reader
+	readers []Source
 	at      atomic.Int32
 	place   Place
 }
@@ -29,6 +39,10 @@ func OpenSeries(inputs []Input) (*Series, error) {
 			return nil, errors.New("standard input (-) is named twice, and can be read once")
 		}
 		stdin = stdin || in.Path == "-"
+		if in.Source != nil {
+			s.readers = append(s.readers, in.Source)
+			continue
+		}
 		r, err := Open(in)
 		if err != nil {
 			_ = s.Close()
@@ -50,7 +64,7 @@ func (s *Series) Next() (Passage, error) {
 		p, err := s.readers[at].Next()
 		if err == io.EOF {
 			if err := s.readers[at].Close(); err != nil {
-				return Passage{}, fmt.Errorf("closing %s: %w", s.readers[at].name, err)
+				return Passage{}, fmt.Errorf("closing %s: %w", s.place.File, err)
 			}
 			s.at.Add(1)
 			continue

@@ -20,6 +20,9 @@ func readMarkdown(w *writer, data []byte) (string, error) {
 		return "", err
 	}
 	title, text := frontMatter(text)
+	if nestedDeep(text) {
+		return "", unreadable(TooLarge, nil, "its Markdown is nested more than %d deep", deepestMarkdown)
+	}
 	var page bytes.Buffer
 	if err := markdown.Convert([]byte(text), &page); err != nil {
 		return "", unreadable(Damaged, err, "it is no Markdown that can be read")
@@ -61,4 +64,26 @@ func firstHeading(w *writer) string {
 	}
 	b := w.blocks[0]
 	return w.text.String()[b.Begin:b.End]
+}
+
+// deepestMarkdown is how many quotes and lists may be in each other. The parser takes time
+// that grows with the square of it.
+const deepestMarkdown = 100
+
+// nestedDeep reports whether a line begins with more marks of quotes and lists than that.
+func nestedDeep(text string) bool {
+	for line := range strings.SplitSeq(text, "\n") {
+		marks := 0
+		for _, c := range line {
+			if strings.ContainsRune(">*-+", c) {
+				marks++
+			} else if c != ' ' && c != '\t' {
+				break
+			}
+		}
+		if marks > deepestMarkdown && strings.Trim(line, "-* \t") != "" {
+			return true
+		}
+	}
+	return false
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"conclave/collection"
 	"conclave/configs"
 	"conclave/corpus"
+	"conclave/documents"
 	"conclave/serving"
 
 	"github.com/spf13/cobra"
@@ -39,15 +41,17 @@ func newIndex(term terminal) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "index",
 		Short: "Build a collection, or add to it",
-		Long: `Reads passages, indexes their words, encodes them with every expert, and
+		Long: `Reads documents (` + documents.Formats + `;
+files, folders and archives) and cuts them into passages, or reads passages. Indexes their words, encodes them with every expert, and
 publishes the result in one step. Until then, and after an interruption or a
 failure, the collection is unchanged. With --store, passages are written to the store as
 they are encoded, and the same command continues after an interruption.
 
-Formats are JSON Lines ({"id","title","text","tags","metadata"}), BEIR folders,
+Formats of passages are JSON Lines ({"id","title","text","tags","metadata"}), BEIR folders,
 DPR's psgs_w100.tsv, MS MARCO's collection.tsv, and CSV and TSV with a header,
 whose further columns become metadata. Files may be compressed with gzip.`,
-		Example: `  conclave index --collection my-index --in passages.jsonl
+		Example: `  conclave index --collection handbook --in handbook.pdf --in wiki/ --in faq.html
+  conclave index --collection my-index --in passages.jsonl
   conclave index --collection my-index --in more.jsonl.gz          # adds a segment
   conclave index --collection both --id-prefix a/ --in a.jsonl --id-prefix b/ --in b.jsonl
   zcat psgs_w100.tsv.gz | conclave index --collection wiki --in - --experts none
@@ -69,10 +73,10 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		}),
 	}
 	flags := command.Flags()
-	configs.AddFlags(flags, "collection", "store", "cluster.shards", "cluster.replicas", "bundles", "encoder.provider")
+	configs.AddFlags(flags, "collection", "store", "cluster.shards", "cluster.replicas", "bundles", "encoder.provider", "documents.words")
 	x.inputs.bind(flags)
 	x.inputs.bindColumns(flags)
-	flags.StringVar(&x.format, "format", "auto", "format of the inputs: "+strings.Join(corpus.Formats(), ", "))
+	flags.StringVar(&x.format, "format", "auto", "format of the inputs: "+strings.Join(append(corpus.Formats(), documentsFormat), ", "))
 	flags.StringVar(&x.experts, "experts", "", "experts of a new collection: default (base and late, one pass), all (every shipped expert, one pass each), none (words only), or names separated by commas")
 	flags.StringVar(&x.index.Kind, "index", "", "kind of vector index of a new collection or expert: hnsw, flat or coder (default: index.kind of the configuration)")
 	flags.IntVar(&x.index.M, "m", 0, "neighbours of each node of the graph (0: the default of the kind)")
@@ -87,7 +91,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (0: all processors)")
 	flags.BoolVar(&x.replace, "replace", false, "replace passages whose ids are in the collection, instead of refusing the new ones")
 	flags.BoolVar(&x.skipBad, "skip-bad", false, "report and leave out passages that cannot be indexed, instead of stopping")
-	flags.BoolVar(&x.strict, "strict", false, "refuse passages with unknown fields; without it, each unknown name is reported once and ignored")
+	flags.BoolVar(&x.strict, "strict", false, "refuse passages with unknown fields, and fail where a document could not be read; without it, both are reported")
 	flags.BoolVar(&x.settle, "settle", false, "purge the deleted passages of a store, so that they count in no score")
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
@@ -150,7 +154,12 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 		in := &x.inputs.files[i]
 		in.Format, in.Stdin, in.Unknown, in.Columns, in.Remarked = corpus.Format(x.format), term.In, unknown, x.inputs.columns, remarks.add
 	}
-	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: x.inputs.files,
+	unread := &unreadFiles{}
+	inputs, err := x.openInputs(ctx, config, unread)
+	if err != nil {
+		return report, err
+	}
+	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: inputs,
 		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace = x.threads, x.index, x.replace
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
@@ -174,6 +183,10 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	report, err = serving.Index(ctx, o)
 	remarks.say(bar)
 	report.Rows = remarks.rows()
+	unread.say(func(format string, args ...any) { bar.Say(format, args...) })
+	if n := unread.failed(); n > 0 && x.strict && err == nil {
+		err = fmt.Errorf("%s could not be read; what was read is indexed", plural(int64(n), "file"))
+	}
 	var refused *serving.ExpertChoiceError
 	if errors.As(err, &refused) {
 		return report, usagef("--%s: %w", refused.Of, err)

@@ -116,7 +116,7 @@ Start with 'conclave demo'.`,
 	root.PersistentFlags().String("log-level", "", "debug, info, warn or error")
 	root.AddCommand(
 		newSetup(term), newDemo(term), newDoctor(term),
-		newIndex(term), newSearch(term), newMCP(term), newServe(term),
+		newRead(term), newReadPDF(term), newIndex(term), newSearch(term), newMCP(term), newServe(term),
 		newEvaluate(term), newCalibrate(term), newAblate(term),
 		newSnapshot(term),
 		newExport(term), newImport(term),

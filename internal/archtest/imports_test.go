@@ -47,6 +47,7 @@ var allowed = map[string][]string{
 	"jobs":        {"collection", "corpus", "disk", "lease", "rank"},
 	"serving":     {"adapters", "admission", "ann", "calibration", "collection", "configs", "corpus", "disk", "encoder", "experts", "fusion", "granules", "handlers", "jobs", "models", "opensearch", "provision", "questions", "rank", "search"},
 	"docs":        {},
+	"documents":   {"corpus", "granules"},
 	"web":         {"docs"},
 	"client":      {"corpus", "search"},
 	"tracing":     {},
@@ -79,7 +80,10 @@ var only = map[string]string{
 	"C":                               "encoder",
 
 	"github.com/modelcontextprotocol/go-sdk": "adapters",
-	"github.com/yuin/goldmark":               "web",
+	"github.com/klippa-app/go-pdfium":        "documents",
+	"github.com/xuri/excelize/v2":            "documents",
+	"github.com/jhillyerd/enmime/v2":         "documents",
+	"codeberg.org/readeck/go-readability/v2": "documents",
 }
 
 type listed struct {

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"conclave/configs"
+	"conclave/corpus"
+	"conclave/documents"
+	"conclave/provision"
+
+	"github.com/spf13/cobra"
+)
+
+// newRead shows what is read of files, before anything is indexed.
+func newRead(term terminal) *cobra.Command {
+	var asJSON bool
+	command := &cobra.Command{
+		Use:   "read FILE|FOLDER...",
+		Short: "Show the passages that documents are cut into",
+		Long: `Reads documents as 'conclave index' does (` + documents.Formats + `), and prints the
+passages that they are cut into: with --json in the form that index takes.`,
+		Example: "  conclave read handbook.pdf\n  conclave read --json wiki/ > passages.jsonl",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
+			unread := &unreadFiles{}
+			source, err := openDocuments(cmd.Context(), config, args(cmd), unread)
+			if err != nil {
+				return err
+			}
+			err = errors.Join(printPassages(term.Out, source, asJSON), source.Close())
+			unread.say(func(format string, args ...any) { (&errWriter{out: term.Err}).printf(format+"\n", args...) })
+			return err
+		}),
+	}
+	configs.AddFlags(command.Flags(), "documents.words")
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
+	return command
+}
+
+func args(cmd *cobra.Command) []string { return cmd.Flags().Args() }
+
+func printPassages(out io.Writer, source *documents.Source, asJSON bool) error {
+	for {
+		p, err := source.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := show(out, asJSON, p, func(w *errWriter) { w.printf("%s  %s\n%s\n\n", p.ID, p.Title, p.Text) }); err != nil {
+			return err
+		}
+	}
+}
+
+// newReadPDF is the process that reads PDF for others, which end it where it takes too long.
+func newReadPDF(term terminal) *cobra.Command {
+	var textBytes int
+	command := &cobra.Command{
+		Use:    "read-pdf CACHE",
+		Short:  "Read PDF for another conclave, which starts this by itself",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return documents.ServePDF(cmd.Context(), term.In, term.Out, args[0], textBytes)
+		},
+	}
+	command.Flags().IntVar(&textBytes, "text-bytes", 16<<20, "most bytes of text of a file")
+	return command
+}
+
+// documentOptions are how documents are read by a configuration.
+func documentOptions(config configs.Config) (documents.Options, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return documents.Options{}, err
+	}
+	cache, err := provision.CacheAt(config.Cache)
+	if err != nil {
+		return documents.Options{}, err
+	}
+	d := config.Documents
+	return documents.Options{
+		Limits: documents.Limits{FileBytes: int64(d.FileBytes), UnpackedBytes: int64(d.UnpackedBytes), TextBytes: int(d.TextBytes),
+			Blocks: d.Blocks, Time: d.Time, Depth: d.Depth, Members: d.Members},
+		Worker: documents.WorkerOf(program, "read-pdf", filepath.Join(cache.Root, "pdf")),
+		Words:  d.Words,
+	}, nil
+}
+
+// openDocuments finds the documents at paths.
+func openDocuments(ctx context.Context, config configs.Config, paths []string, unread *unreadFiles) (*documents.Source, error) {
+	o, err := documentOptions(config)
+	if err != nil {
+		return nil, err
+	}
+	o.Failed, o.Warned = unread.add, unread.warn
+	return documents.Open(ctx, paths, o)
+}
+
+// unreadFiles are the files that were not read, or not whole.
+type unreadFiles struct {
+	Files []unreadFile `json:"unread,omitempty"`
+}
+
+type unreadFile struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+	Detail string `json:"detail"`
+}
+
+func (x *unreadFiles) add(path string, err error) {
+	reason := string(documents.ReasonOf(err))
+	var skipped *documents.SkippedError
+	if errors.As(err, &skipped) {
+		reason = "skipped"
+	}
+	x.Files = append(x.Files, unreadFile{path, reason, err.Error()})
+}
+
+func (x *unreadFiles) warn(path, warning string) {
+	x.Files = append(x.Files, unreadFile{path, "warning", warning})
+}
+
+// failed counts the files that could not be read.
+func (x *unreadFiles) failed() (n int) {
+	for _, f := range x.Files {
+		if f.Reason != "skipped" && f.Reason != "warning" {
+			n++
+		}
+	}
+	return n
+}
+
+// say tells each file and why.
+func (x *unreadFiles) say(say func(format string, args ...any)) {
+	if n := x.failed(); n > 0 {
+		say("not read: %s", plural(int64(n), "file"))
+	}
+	for _, f := range x.Files {
+		say("  %s: %s", printable(f.Path), printable(f.Detail))
+	}
+}
+
+// openInputs puts one source of documents in the place of the inputs that hold documents,
+// where the first of them stands.
+func (x *indexing) openInputs(ctx context.Context, config configs.Config, unread *unreadFiles) ([]corpus.Input, error) {
+	var paths []string
+	var inputs []corpus.Input
+	at := -1
+	for _, in := range x.inputs.files {
+		holds := false
+		if in.Path != "-" && (x.format == "auto" || x.format == documentsFormat) {
+			var err error
+			if holds, err = documents.Holds(in.Path); err != nil {
+				return nil, err
+			}
+			holds = holds || x.format == documentsFormat
+		}
+		if !holds {
+			inputs = append(inputs, in)
+			continue
+		}
+		if in.IDPrefix != "" {
+			return nil, usagef("--id-prefix %q: the ids of documents are their paths; name the folder above %s", in.IDPrefix, in.Path)
+		}
+		if at < 0 {
+			at = len(inputs)
+			inputs = append(inputs, corpus.Input{Path: in.Path})
+		}
+		paths = append(paths, in.Path)
+	}
+	if at >= 0 {
+		source, err := openDocuments(ctx, config, paths, unread)
+		if err != nil {
+			return nil, err
+		}
+		inputs[at].Source = source
+	}
+	return inputs, nil
+}
+
+// documentsFormat is the name of documents among the formats of inputs.
+const documentsFormat = "documents"

@@ -1,0 +1,54 @@
+package documents
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Holds reports whether a path holds documents, and not passages that somebody has cut
+// already: a folder that is no BEIR data set, an archive, or a file of a format that is
+// read here. JSON Lines and tables of values hold passages.
+func Holds(path string) (bool, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	if info.IsDir() {
+		for _, name := range []string{"corpus.jsonl", "corpus.jsonl.gz"} {
+			if _, err := os.Stat(filepath.Join(path, name)); err == nil {
+				return false, nil
+			}
+		}
+		return true, nil
+	}
+	if !info.Mode().IsRegular() {
+		return false, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, 64<<10)
+	n, err := io.ReadFull(f, head)
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return false, err
+	}
+	head = bytes.TrimLeft(head[:n], "\xEF\xBB\xBF \t\r\n")
+	lower := strings.ToLower(path)
+	if len(head) > 0 && head[0] == '{' || len(head) == 0 {
+		return false, nil
+	}
+	switch Detect(head, path, "") {
+	case CSV, TSV, "application/octet-stream":
+		return false, nil
+	case Gzip:
+		return strings.HasSuffix(lower, ".tgz") || strings.HasSuffix(lower, ".tar.gz"), nil
+	case Text:
+		return byEnding[filepath.Ext(lower)] == Text && !bytes.ContainsRune(bytes.SplitN(head, []byte("\n"), 2)[0], '\t'), nil
+	}
+	return true, nil
+}

@@ -1,0 +1,189 @@
+package documents
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"conclave/corpus"
+)
+
+// Options say how files become passages.
+type Options struct {
+	Limits Limits
+	Worker Worker // starts the process that reads PDF
+	Words  int    // the most of a passage
+	// Failed is told of each file that was not read, and why; skipped ones (links, names
+	// that begin with a dot) too, with a *SkippedError. Nil: nobody.
+	Failed func(path string, err error)
+	// Warned is told what was left out of a file that was read. Nil: nobody.
+	Warned func(path, warning string)
+}
+
+// SkippedError says why a file was passed over without a look.
+type SkippedError struct{ Why string }
+
+func (e *SkippedError) Error() string { return "left out: " + e.Why }
+
+// Source gives the passages of files one after the other, in the order of their paths. It
+// is not safe for concurrent use, but for Progress.
+type Source struct {
+	ctx     context.Context
+	options Options
+	reader  *Reader
+	files   []File
+	at      int
+	queue   []corpus.Passage
+	place   corpus.Place
+	seen    map[string]string // roots by document id
+	done    atomic.Int64
+	total   int64
+}
+
+// Open finds the files at the roots, which are files, archives and folders.
+func Open(ctx context.Context, roots []string, o Options) (*Source, error) {
+	s := &Source{ctx: ctx, options: o, seen: map[string]string{}}
+	for _, root := range roots {
+		err := Walk(ctx, root, o.Limits, func(f File) error {
+			if other, twice := s.seen[f.Path]; twice {
+				return fmt.Errorf("%s and %s both have a document %q: name the folder above them, so that their paths differ", other, root, f.Path)
+			}
+			s.seen[f.Path] = root
+			s.files = append(s.files, f)
+			s.total += f.Size
+			return nil
+		}, func(path, why string) { s.failed(path, &SkippedError{why}) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.reader = NewReader(o.Limits, o.Worker)
+	return s, nil
+}
+
+func (s *Source) failed(path string, err error) {
+	if s.options.Failed != nil {
+		s.options.Failed(path, err)
+	}
+}
+
+// Next returns the next passage, or io.EOF behind the last. Files that cannot be read are
+// told to Options.Failed, and passed over.
+func (s *Source) Next() (corpus.Passage, error) {
+	for len(s.queue) == 0 {
+		if err := s.ctx.Err(); err != nil {
+			return corpus.Passage{}, err
+		}
+		if s.at == len(s.files) {
+			return corpus.Passage{}, io.EOF
+		}
+		f := s.files[s.at]
+		s.at++
+		data, err := f.Data()
+		if err == nil {
+			err = Expand(f.Path, data, s.options.Limits, func(m Member) error { return s.read(m, f.ModTime, s.options.Limits.Depth) })
+		}
+		s.done.Add(f.Size)
+		if s.ctx.Err() != nil {
+			return corpus.Passage{}, s.ctx.Err()
+		}
+		if err != nil {
+			s.failed(f.Path, err)
+		}
+	}
+	p := s.queue[0]
+	s.queue = s.queue[1:]
+	s.place = corpus.Place{File: p.ID[:strings.LastIndexByte(p.ID, '#')]}
+	return p, nil
+}
+
+// read reads one file and what is attached to it. Only an error of the context is
+// returned: a member of an archive that cannot be read does not keep others from it.
+func (s *Source) read(m Member, modified time.Time, depth int) error {
+	d, attached, err := s.reader.Read(s.ctx, Input{Name: m.Name, Data: m.Data})
+	switch {
+	case s.ctx.Err() != nil:
+		return s.ctx.Err()
+	case err != nil:
+		s.failed(m.Name, err)
+	default:
+		for _, warning := range d.Warnings {
+			if s.options.Warned != nil {
+				s.options.Warned(m.Name, warning)
+			}
+		}
+		s.queue = append(s.queue, PassagesOf(m.Name, d, m.Data, modified, s.options.Words)...)
+	}
+	for _, a := range attached {
+		if depth == 0 {
+			s.failed(m.Name+"/"+a.Name, unreadable(TooLarge, nil, "mails are nested more than %d deep in it", s.options.Limits.Depth))
+			continue
+		}
+		if err := Expand(m.Name+"/"+a.Name, a.Data, s.options.Limits, func(inner Member) error { return s.read(inner, modified, depth-1) }); err != nil {
+			if s.ctx.Err() != nil {
+				return s.ctx.Err()
+			}
+			s.failed(m.Name+"/"+a.Name, err)
+		}
+	}
+	return nil
+}
+
+// Place is the document of the passage that Next returned last.
+func (s *Source) Place() corpus.Place { return s.place }
+
+// Progress is how many bytes of files were read of how many.
+func (s *Source) Progress() (done, total int64) { return s.done.Load(), s.total }
+
+// Files is how many files were found.
+func (s *Source) Files() int { return len(s.files) }
+
+// Close ends the processes that read PDF.
+func (s *Source) Close() error { return s.reader.Close() }
+
+// PassagesOf cuts a document into passages of at most so many words. Their ids are
+// ID#1, ID#2 and so on; their titles are the document's title and the heading path.
+func PassagesOf(id string, d *Document, data []byte, modified time.Time, most int) []corpus.Passage {
+	sum := sha256.Sum256(data)
+	pieces := Cut(d, most, func(text string) int { return len(strings.Fields(text)) })
+	passages := make([]corpus.Passage, len(pieces))
+	for i, piece := range pieces {
+		metadata := map[string]any{
+			"document": id, "document_sha256": hex.EncodeToString(sum[:]), "media_type": d.MediaType,
+			"begin": int64(piece.Begin), "end": int64(piece.End),
+		}
+		if d.Title != "" {
+			metadata["document_title"] = d.Title
+		}
+		if len(piece.Headings) > 0 {
+			metadata["heading"] = strings.Join(piece.Headings, Below)
+		}
+		if piece.Page > 0 {
+			metadata["page"] = int64(piece.Page)
+		}
+		if !modified.IsZero() {
+			metadata["modified"] = modified.UTC().Format(time.RFC3339)
+		}
+		passages[i] = corpus.Passage{ID: id + "#" + strconv.Itoa(i+1), Title: titleOfPiece(d, piece), Text: piece.Text(d), Metadata: metadata}
+	}
+	return passages
+}
+
+// Below stands between a heading and one below it.
+const Below = " › "
+
+// titleOfPiece is the document's title and the heading path. A first heading that says
+// what the title says is not said twice.
+func titleOfPiece(d *Document, p Piece) string {
+	path := p.Headings
+	if d.Title != "" && (len(path) == 0 || !strings.EqualFold(path[0], d.Title)) {
+		path = append([]string{d.Title}, path...)
+	}
+	return strings.Join(path, Below)
+}
