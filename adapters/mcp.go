@@ -86,8 +86,20 @@ func (t *tools) search(ctx context.Context, _ *mcp.CallToolRequest, in findInput
 	for _, a := range response.Answers {
 		out.Answers = append(out.Answers, findAnswer{Text: a.Text, Passage: a.Passage, Start: a.Start, End: a.End, Chance: a.Chance})
 	}
-	out.Note = doubt(response)
+	out.Note = remarks(response)
 	return nil, out, nil
+}
+
+// remarks are what a model has to know before it relies on an answer.
+func remarks(r search.Response) string {
+	var all []string
+	for _, c := range r.Corrected {
+		all = append(all, fmt.Sprintf("%q was taken for %q.", c.From, c.To))
+	}
+	if d := doubt(r); d != "" {
+		all = append(all, d)
+	}
+	return strings.Join(all, " ")
 }
 
 // doubt says plainly that the answer is probably not in the collection; "" where it may
@@ -227,7 +239,7 @@ func (t *tools) explain(ctx context.Context, _ *mcp.CallToolRequest, in findInpu
 	if err != nil {
 		return nil, explainOutput{}, plain(err)
 	}
-	out := explainOutput{Fusion: r.Fusion, Confidence: r.Confidence, ConfidenceBasis: r.Basis, Note: doubt(r), Sources: []toolSource{}, Results: []toolExplained{}}
+	out := explainOutput{Fusion: r.Fusion, Confidence: r.Confidence, ConfidenceBasis: r.Basis, Note: remarks(r), Sources: []toolSource{}, Results: []toolExplained{}}
 	for _, x := range r.Sources {
 		out.Sources = append(out.Sources, toolSource{x.Name, x.Kind, x.Status, x.Weight, x.Familiarity, x.Chance})
 	}

@@ -303,7 +303,7 @@ func TestSameInSameOut(t *testing.T) {
 			t.Errorf("%s differs between two builds", name)
 		}
 	}
-	if len(first) != len(second) || len(first) != 6 {
+	if len(first) != len(second) || len(first) != 7 {
 		t.Errorf("%d and %d files", len(first), len(second))
 	}
 }

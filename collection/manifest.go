@@ -73,6 +73,9 @@ type segmentManifest struct {
 	Words    fileManifest    `json:"words"`
 	Experts  []segmentExpert `json:"experts"`
 	Tags     fileManifest    `json:"tags"`
+	// Spelling is the file of the words as the passages have them; nil: the program that made
+	// the segment knew of none.
+	Spelling *fileManifest `json:"spelling,omitempty"`
 	// Deleted is how many passages of the segment are deleted; Tombstones is
 	// the file that says which.
 	Deleted    int           `json:"deleted,omitempty"`
@@ -104,8 +107,11 @@ func (s *segmentManifest) files() []fileManifest {
 			out = append(out, *f)
 		}
 	}
-	if out = append(out, s.Tags); s.Tombstones != nil {
-		out = append(out, *s.Tombstones)
+	out = append(out, s.Tags)
+	for _, f := range []*fileManifest{s.Spelling, s.Tombstones} {
+		if f != nil {
+			out = append(out, *f)
+		}
 	}
 	return out
 }

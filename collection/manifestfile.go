@@ -19,6 +19,7 @@ const (
 	manifestBegin   = "conclave manifest "
 	manifestFormat  = 2
 	partedFormat    = 3 // where an expert has parts, or an owner
+	spelledFormat   = 4 // where a segment has a file of its words
 	// maxManifest bounds what a damaged or foreign file can make us read.
 	maxManifest = 256 << 20
 )
@@ -37,6 +38,9 @@ func (m *manifest) encode() ([]byte, error) {
 // format is the lowest that has what the manifest says, so that an older program reads
 // what it can.
 func (m *manifest) format() int {
+	if slices.ContainsFunc(m.Segments, func(s segmentManifest) bool { return s.Spelling != nil }) {
+		return spelledFormat
+	}
 	if slices.ContainsFunc(m.Experts, func(x expertManifest) bool { return x.Parts || x.Owner != "" }) {
 		return partedFormat
 	}
@@ -45,8 +49,10 @@ func (m *manifest) format() int {
 
 func decodeManifest(data []byte) (*manifest, error) {
 	format := manifestFormat
-	if bytes.HasPrefix(data, fmt.Appendf(nil, "%s%d ", manifestBegin, partedFormat)) {
-		format = partedFormat
+	for _, later := range []int{partedFormat, spelledFormat} {
+		if bytes.HasPrefix(data, fmt.Appendf(nil, "%s%d ", manifestBegin, later)) {
+			format = later
+		}
 	}
 	body, err := disk.Unlabel("manifest", format, data)
 	if err != nil {

@@ -290,8 +290,9 @@ func TestPartsRefused(t *testing.T) {
 	}
 }
 
-// TestPlainManifests: a collection without parts and owners is one of the format before
-// these, and the manifest has no word of them; with one of them it is of the next.
+// TestPlainManifests: the manifest of a collection without parts and owners has no word of
+// them. With files of words it is of the format that has these, and without of the one before,
+// which older programs read.
 func TestPlainManifests(t *testing.T) {
 	e := &hashEncoder{name: "a", dimension: 4}
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, randomPassages(76, 9))
@@ -302,20 +303,34 @@ func TestPlainManifests(t *testing.T) {
 		}
 		return string(data)
 	}
-	if m := read(); !strings.HasPrefix(m, "conclave manifest 2 ") || strings.Contains(m, "parts") || strings.Contains(m, "owner") {
+	if m := read(); !strings.HasPrefix(m, "conclave manifest 4 ") || strings.Contains(m, "parts") || strings.Contains(m, "owner") {
 		t.Errorf("%s", m)
 	}
 	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "b", dimension: 4, parted: true}, BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if m := read(); !strings.HasPrefix(m, "conclave manifest 3 ") {
+	if m := read(); !strings.HasPrefix(m, "conclave manifest 4 ") || !strings.Contains(m, "parts") {
 		t.Errorf("%s", m)
 	}
 	if err := RemoveExpert(t.Context(), dir, "b"); err != nil {
 		t.Fatal(err)
 	}
-	if m := read(); !strings.HasPrefix(m, "conclave manifest 2 ") {
+	if m := read(); strings.Contains(m, "parts") {
 		t.Errorf("%s", m)
+	}
+	m, err := readManifest(disk.OS{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, parted := range []bool{false, true} {
+		old := m.next()
+		old.Experts[0].Parts = parted
+		for i := range old.Segments {
+			old.Segments[i].Spelling = nil
+		}
+		if want := map[bool]int{false: manifestFormat, true: partedFormat}[parted]; old.format() != want {
+			t.Errorf("without files of words, parts %t, the format is %d, want %d", parted, old.format(), want)
+		}
 	}
 	var _ ann.Index = (*ann.Grouped)(nil)
 }

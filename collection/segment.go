@@ -24,6 +24,7 @@ type segment struct {
 	vectors map[string]ann.Index // by expert that has its own
 	dead    tombstones
 	live    *ann.Filter // what is not dead; nil is all
+	spelled *spelled
 }
 
 // parts says what of a segment is opened.
@@ -77,6 +78,9 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 		return nil, o.keys, err
 	}
 	if err := o.counts(s.Tags, out.tags.Passages(), s.Passages); err != nil {
+		return nil, o.keys, err
+	}
+	if out.spelled, err = o.spelledWords(s, out.store); err != nil {
 		return nil, o.keys, err
 	}
 	for _, x := range m.keepers() {

@@ -106,6 +106,9 @@ func (w *writer) makeSegment(ctx context.Context, made *draft, plan *manifest, o
 	if err := writeTags(ctx, w.disk, dir, texts); err != nil {
 		return s, err
 	}
+	if err := writeSpelling(ctx, w.disk, dir, texts); err != nil {
+		return s, err
+	}
 	for _, x := range plan.keepers() {
 		built, err := buildExpert(ctx, w.disk, dir, texts, x, of.vectors[x.Name], w.number(), o, r)
 		if err != nil {
@@ -241,8 +244,9 @@ func writeWords(ctx context.Context, d disk.Disk, path string, store passages, p
 // seal describes the files of a segment in its manifest and makes them and
 // their names durable.
 func (w *writer) seal(ctx context.Context, dir string, s *segmentManifest, r *reporter) error {
-	s.Store.Name, s.Words.Name, s.Tags.Name = storeName, wordsName, tagsName
-	files := []*fileManifest{&s.Store, &s.Words, &s.Tags}
+	s.Spelling = new(fileManifest)
+	s.Store.Name, s.Words.Name, s.Tags.Name, s.Spelling.Name = storeName, wordsName, tagsName, spellingName
+	files := []*fileManifest{&s.Store, &s.Words, &s.Tags, s.Spelling}
 	for i := range s.Experts {
 		files = append(files, s.Experts[i].files()...)
 	}

@@ -142,6 +142,9 @@ func (g *Generation) verifySegment(ctx context.Context, at int) error {
 	errs := []error{
 		disk.Survive(func() error { return s.store.Verify(ctx, nil) }), disk.Survive(s.words.Check), disk.Survive(func() error { return verifyTags(ctx, s.tags, s.store) }),
 	}
+	if g.manifest.Segments[at].Spelling != nil {
+		errs = append(errs, disk.Survive(func() error { _, err := s.spelled.read(); return err }))
+	}
 	for _, x := range g.manifest.keepers() {
 		if err := disk.Survive(func() error { return checkVectors(s.vectors[x.Name], s.store) }); err != nil {
 			errs = append(errs, fmt.Errorf("expert %s in %s: %w", x.Name, s.name, err))

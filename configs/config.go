@@ -113,6 +113,7 @@ type Search struct {
 	Candidates int           `yaml:"candidates" between:"1 limits.candidates"`                                            // per source
 	Missing    string        `yaml:"missing" oneof:"exact min"`                                                           // "exact" or "min"
 	Alpha      float64       `yaml:"alpha" between:"0 1000000" help:"weight of BM25 in the hybrid without a calibration"` // weight of BM25 in the hybrid, before anything is calibrated
+	Correct    bool          `yaml:"correct" help:"take words of questions that nobody knows for mistyped ones"`
 	Timeout    time.Duration `yaml:"timeout" between:"1ms limits.timeout"`
 }
 

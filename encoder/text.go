@@ -20,6 +20,10 @@ func (e *Encoder) KnownWords(text string) (words, whole, unknown int) {
 	return w.All, w.Whole, w.Unknown
 }
 
+// WholeWords are the words of letters that the encoder's vocabulary has whole, in lower
+// case, those that its training met most often first.
+func (e *Encoder) WholeWords() []string { return e.tokenizer.WholeWords() }
+
 // PassageTokens is QuestionTokens for a passage in its template.
 func (e *Encoder) PassageTokens(t Text) (read int, cut bool) {
 	limit := e.bundle.Manifest.MaxTokens.Passage

@@ -17,6 +17,7 @@ import (
 // inquiry is what is asked of the sources.
 type inquiry struct {
 	question   string
+	correct    bool // where it is mistyped
 	candidates int
 	exact      bool
 	filter     Filter
@@ -35,11 +36,12 @@ type inquiry struct {
 type pass struct {
 	*lineUp
 	inquiry
-	view      *pinned
-	asked     []int // the sources that are there, into the line-up's
-	encodings []encoding
-	answers   chan finding // nobody ever waits to send
-	findings  []finding    // of those asked, in their order
+	view        *pinned
+	corrections []Correction // of the question that was asked for
+	asked       []int        // the sources that are there, into the line-up's
+	encodings   []encoding
+	answers     chan finding // nobody ever waits to send
+	findings    []finding    // of those asked, in their order
 }
 
 // ask puts an inquiry to all its sources in parallel. It returns one finding for each, at

@@ -45,6 +45,7 @@ type Defaults struct {
 	Timeout    time.Duration
 	Fusion     string
 	Missing    fusion.Missing
+	Correct    bool // mistyped words
 	// Alpha is BM25's weight in the hybrid; a request's "weights" for BM25 replaces it.
 	Alpha float64
 	// Sharpness is the power of the experts' confidences by which muf and hybrid weigh them;

@@ -123,7 +123,12 @@ func (l *lineUp) pass(ctx context.Context, q inquiry, started time.Time, then fu
 	ctx, asking, left, cancel := within(ctx, q.timeout, started, q.reads, q.writes)
 	defer cancel()
 	q.timeout = left
+	var corrections []Correction
+	if q.correct {
+		q.question, corrections = l.corrected(asking, view, q.question)
+	}
 	found := l.ask(asking, q, view)
+	found.corrections = corrections
 	l.observer.Stage(ctx, "", StageSources, time.Since(started))
 	if err := gone(ctx); err != nil {
 		return err

@@ -19,7 +19,7 @@ func (a *answer) fetch(ctx context.Context) error {
 		a.observe(ctx) // so that those asked say how familiar the question is, as those skipped do
 	}
 	a.response = Response{
-		Question: p.question, Generation: a.view.Generation(),
+		Question: p.question, Corrected: a.corrections, Generation: a.view.Generation(),
 		Degraded: make([]Missing, 0, len(a.degraded)), Answers: a.extracts,
 	}
 	if a.view.selected != nil {
@@ -41,7 +41,7 @@ func (a *answer) fetch(ctx context.Context) error {
 	if !p.named {
 		a.response.Degraded = append(a.response.Degraded, a.absent...)
 	}
-	if _, note := a.wording(p.question); note != "" && len(p.experts) > 0 {
+	if _, note := a.wording(a.question); note != "" && len(p.experts) > 0 {
 		a.response.Notes = append(a.response.Notes, note)
 	}
 	if a.cut > 0 {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"conclave/fusion"
+	"conclave/spelling"
 )
 
 // LineUp is everything that changes when an expert joins or leaves, or with a new
@@ -42,6 +44,7 @@ type lineUp struct {
 	methods   []fusion.Method // that there are
 	defaults  Defaults
 	absent    []Missing
+	language  func() *spelling.Language // whose words a question may have; nil: none is known
 
 	// users are the requests, the sources that outlive theirs, one while it is the
 	// current line-up, and one while the line-up before it has users. drained is
@@ -58,6 +61,7 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 		return nil, err
 	}
 	l := &lineUp{Engine: e, methods: fusion.Methods(), defaults: x.Defaults, absent: x.Absent, readers: x.Readers, reader: readerOf(x.Experts), drained: make(chan struct{})}
+	l.language = sync.OnceValue(func() *spelling.Language { return languageOf(l.reader) })
 	l.users.Store(1)
 	for i := range x.Experts {
 		l.addExpert(&x.Experts[i], x.Reference)

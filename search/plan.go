@@ -51,6 +51,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	d, most := l.defaults, l.limits
 	p := &plan{named: r.Experts != nil, weights: r.Weights, explain: r.Explain}
 	p.question, p.exact, p.filter = r.Question, r.Exact, r.Filter
+	p.correct = r.Correct == nil && d.Correct || r.Correct != nil && *r.Correct
 	wrong.question(r.Question, most.QuestionBytes)
 	p.k = wrong.count("/k", r.K, d.K, most.K)
 	if p.offset = r.Offset; p.offset < 0 || p.offset > 0 && p.offset+p.k > most.K {

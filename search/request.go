@@ -38,6 +38,9 @@ type Request struct {
 	Filter    Filter  `json:"filter,omitzero"`
 	// MinConfidence, 0 to 1: an answer with a lower confidence has no results.
 	MinConfidence float64 `json:"min_confidence,omitempty"`
+	// Correct says whether words that nobody knows are taken for others that were mistyped;
+	// nil: Defaults.Correct.
+	Correct *bool `json:"correct,omitempty"`
 	// Answer asks for the words that answer, too.
 	Answer AnswerOptions `json:"answer,omitzero"`
 }

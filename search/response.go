@@ -4,23 +4,25 @@ package search
 // empty array when nothing was found), Rankings for a list of them. Fusion is
 // the method that was used: for "auto", what it stands for.
 type Response struct {
-	RequestID  string     `json:"request_id,omitempty"` // set by the front end
-	Question   string     `json:"question"`
-	Fusion     string     `json:"fusion,omitempty"`
-	Generation uint64     `json:"generation"`
-	Selected   *int       `json:"selected,omitempty"` // passages that the filter lets through; nil without one
-	TookMS     float64    `json:"took_ms"`
-	Confidence *float64   `json:"confidence"`                 // 0…1; null where it is not known
-	Basis      string     `json:"confidence_basis,omitempty"` // where the confidence comes from: BasisCalibrated, BasisShipped
-	Any        *float64   `json:"confidence_any,omitempty"`   // the probability that any of the results answers
-	Abstained  bool       `json:"abstained,omitempty"`
-	Results    []Result   `json:"results,omitzero"`
-	Rankings   []Ranking  `json:"rankings,omitzero"`
-	Answers    []Extract  `json:"answers,omitzero"`    // the likeliest first; empty when none is sure enough, nil when not asked for
-	Generated  *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
-	Sources    []Source   `json:"sources,omitzero"`
-	Degraded   []Missing  `json:"degraded"`
-	Notes      []string   `json:"notes,omitempty"` // what to know about the question
+	RequestID string `json:"request_id,omitempty"` // set by the front end
+	Question  string `json:"question"`             // as it was asked
+	// Corrected are the words of the question that others were asked for in their place.
+	Corrected  []Correction `json:"corrected,omitempty"`
+	Fusion     string       `json:"fusion,omitempty"`
+	Generation uint64       `json:"generation"`
+	Selected   *int         `json:"selected,omitempty"` // passages that the filter lets through; nil without one
+	TookMS     float64      `json:"took_ms"`
+	Confidence *float64     `json:"confidence"`                 // 0…1; null where it is not known
+	Basis      string       `json:"confidence_basis,omitempty"` // where the confidence comes from: BasisCalibrated, BasisShipped
+	Any        *float64     `json:"confidence_any,omitempty"`   // the probability that any of the results answers
+	Abstained  bool         `json:"abstained,omitempty"`
+	Results    []Result     `json:"results,omitzero"`
+	Rankings   []Ranking    `json:"rankings,omitzero"`
+	Answers    []Extract    `json:"answers,omitzero"`    // the likeliest first; empty when none is sure enough, nil when not asked for
+	Generated  *Generated   `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
+	Sources    []Source     `json:"sources,omitzero"`
+	Degraded   []Missing    `json:"degraded"`
+	Notes      []string     `json:"notes,omitempty"` // what to know about the question
 }
 
 // Ranking is the fused ranking of one method, when several were asked for.

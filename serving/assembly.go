@@ -231,6 +231,6 @@ func limitsOf(l configs.Limits) search.Limits {
 
 func defaultsOf(s configs.Search) search.Defaults {
 	return search.Defaults{
-		K: s.K, Candidates: s.Candidates, Timeout: s.Timeout, Fusion: s.Fusion, Missing: fusion.Missing(s.Missing), Alpha: s.Alpha,
+		K: s.K, Candidates: s.Candidates, Timeout: s.Timeout, Fusion: s.Fusion, Missing: fusion.Missing(s.Missing), Alpha: s.Alpha, Correct: s.Correct,
 	}
 }

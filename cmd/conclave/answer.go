@@ -21,6 +21,9 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 	if len(rankings) == 0 {
 		rankings = []search.Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Results: r.Results}}
 	}
+	for _, c := range r.Corrected {
+		w.printf("searched for %s in place of %s\n", printable(c.To), printable(c.From))
+	}
 	printAnswers(w, r, width)
 	for _, ranking := range rankings {
 		w.printf("%s", ranking.Fusion)

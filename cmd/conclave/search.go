@@ -23,6 +23,7 @@ type asking struct {
 	experts string
 	noWords bool
 	noLate  bool
+	asTyped bool
 	asJSON  bool
 }
 
@@ -62,6 +63,7 @@ func newSearch(terminal terminal) *cobra.Command {
 	flags.IntVar(&x.request.Specialists, "specialists", 0, "how many experts with a domain to ask, the most familiar with the question (default: as calibrated)")
 	flags.BoolVar(&x.noWords, "no-bm25", false, "leave BM25 out")
 	flags.BoolVar(&x.noLate, "no-late", false, "leave late interaction out")
+	flags.BoolVar(&x.asTyped, "as-typed", false, "search for mistyped words as they are")
 	flags.BoolVar(&x.request.Answer.Wanted, "answer", false, "mark the words that answer, too")
 	flags.StringSliceVar(&x.request.Filter.TagsAll, "tags-all", nil, "only passages with all of these `tags`")
 	flags.StringSliceVar(&x.request.Filter.TagsAny, "tags-any", nil, "only passages with at least one of these `tags`")
@@ -101,6 +103,9 @@ func (x *asking) complete(question string) {
 	}
 	if x.noWords {
 		x.request.BM25 = new(false)
+	}
+	if x.asTyped {
+		x.request.Correct = new(false)
 	}
 	if x.noLate {
 		x.request.Late = new(false)

@@ -36,6 +36,8 @@ type Tokenizer struct {
 	fingerprint string                // of the vocabulary
 	scripts     []*unicode.RangeTable // that it has the words of
 
+	whole []string // see WholeWords
+
 	split *splitCache
 }
 

@@ -102,6 +102,7 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 		ContinuingSubwordPrefix(continuation).
 		MaxInputCharsPerWord(longestWord).
 		Build()
+	t.whole = t.wholeWords(v)
 	return t, nil
 }
 

@@ -20,10 +20,11 @@ const requestOf = (state) => ({
   fields: ["title", "text", "tags", "contributions", "sources", "highlights"],
   ...(state.tags.length > 0 && { filter: { tags_all: state.tags } }),
   ...(state.answer && { answer: true }),
+  ...(state.typed && { correct: false }),
 });
 
 export function ask(state, signal) {
-  const form = questionForm(state, "Ask", { view: "ask", open: "" });
+  const form = questionForm(state, "Ask", { view: "ask", open: "", typed: "" });
   const body = h("div", { class: "answer", "aria-busy": "false" });
   const readers = readersOf(signal);
   const found = async () => {
@@ -112,6 +113,7 @@ function show(state, body, found, signal) {
       h(
         "div",
         null,
+        corrected(found),
         verdict(found),
         answers(found),
         (found.notes || []).map((note) => h("p", { class: "warning" }, note)),
@@ -126,6 +128,22 @@ function show(state, body, found, signal) {
       ),
       asked(found, sources),
     ),
+  );
+}
+
+// corrected says which words were searched for in place of those that were typed, and leads to
+// the others.
+function corrected(found) {
+  if (!found.corrected) return null;
+  return h(
+    "p",
+    { class: "corrected" },
+    "Searched for ",
+    found.corrected.map(({ to }, i) => [i ? ", " : "", h("b", null, to)]),
+    " in place of ",
+    found.corrected.map(({ from }, i) => [i ? ", " : "", h("i", null, from)]),
+    ". ",
+    h("button", { type: "button", click: () => go({ typed: "1" }) }, "Search as typed"),
   );
 }
 

@@ -46,6 +46,7 @@ class SearchOptions(TypedDict, total=False):
     sharpness: float
     filter: Filter
     min_confidence: float
+    correct: bool
     answer: bool | dict[str, Any]
 
 
@@ -165,6 +166,7 @@ class Answer(Ranking):
     sources: list[dict[str, Any]] = field(default_factory=list)
     degraded: list[dict[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    corrected: list[dict[str, str]] = field(default_factory=list)
 
     def answers_in(self, result: Result) -> dict[str, list[dict[str, Any]]]:
         """The words of a passage that answer, as metadata for it: {"answers": [{"text", "start", "end", "chance"}]},

@@ -1,0 +1,278 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"conclave/spelling"
+)
+
+// Correction is a word of a question that was taken for mistyped, and the word that was
+// asked for in its place.
+type Correction struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+const (
+	mostSuspects  = 16 // words of a question that are looked up
+	mostInContext = 6  // candidates for a word whose neighbours are looked at
+	leastLetters  = 3  // of a word that may be mistyped
+	wordsAPassage = 50 // different words, about
+	ofCollection  = .6 // the share of a question's words that are the collection's
+	ofNeighbours  = .5 // the share of that that the neighbours decide, where they are known
+	leastPassages = 20 // below which a collection says no more of how frequent a word is
+	mostUnknown   = .5 // the share of words that nobody knows: with more the question is in another language
+)
+
+// suspect is a word of a question that may be mistyped.
+type suspect struct {
+	begin, end int    // in the question
+	word       string // in lower case
+	name       bool   // it begins with a capital, and others of the question do not
+	placed     Placed
+}
+
+// corrected is correct, where a failure is told to the observer: the question is then asked
+// as it is.
+func (l *lineUp) corrected(ctx context.Context, view *pinned, question string) (string, []Correction) {
+	var out string
+	var corrections []Correction
+	err := guard(func() (err error) {
+		out, corrections, err = l.correct(ctx, view, question)
+		return err
+	})
+	if err != nil {
+		l.observer.Source(ctx, WordSource, StatusFailed, fmt.Errorf("looking for mistyped words: %w", err))
+		return question, nil
+	}
+	return out, corrections
+}
+
+// correct returns a question with the words put right that neither the collection nor the
+// language of the encoder knows, where words that they know are near enough and likelier
+// (see spelling.Typed). It returns the question as it is where there is nothing to correct.
+func (l *lineUp) correct(ctx context.Context, view *pinned, question string) (string, []Correction, error) {
+	v := view.vocabulary()
+	if v == nil {
+		return question, nil, nil
+	}
+	language := l.language()
+	suspects := suspectsOf(question, language)
+	if len(suspects) == 0 || len(suspects) > mostSuspects {
+		return question, nil, nil
+	}
+	words := make([]string, len(suspects))
+	for i := range suspects {
+		words[i] = suspects[i].word
+	}
+	looked, err := v.Look(ctx, words)
+	if err == nil && len(looked) != len(words) {
+		err = fmt.Errorf("the collection said of %d words how they are written, and not of %d", len(looked), len(words))
+	}
+	if err != nil {
+		return question, nil, err
+	}
+	passages := float64(max(view.Passages().Len(), leastPassages))
+	var corrections []Correction
+	out, last, unknown := strings.Builder{}, 0, 0
+	for i, s := range suspects {
+		if looked[i].Known {
+			continue
+		}
+		unknown++
+		meant, err := s.meant(ctx, v, language, looked[i].Near, passages)
+		if err != nil {
+			return question, nil, err
+		}
+		if meant == "" {
+			continue
+		}
+		from := question[s.begin:s.end]
+		to := inCaseOf(from, meant)
+		out.WriteString(question[last:s.begin] + to)
+		last = s.end
+		corrections = append(corrections, Correction{From: from, To: to})
+	}
+	if len(corrections) == 0 || float64(unknown-len(corrections)) > mostUnknown*float64(len(strings.Fields(question))) {
+		return question, nil, nil
+	}
+	out.WriteString(question[last:])
+	return out.String(), corrections, nil
+}
+
+// languageOf is what the vocabulary of an expert's encoder says of its language; nil where it
+// says nothing.
+func languageOf(x *Expert) *spelling.Language {
+	if x == nil {
+		return nil
+	}
+	encoder, ok := x.Encoder.(interface{ WholeWords() []string })
+	if !ok {
+		return nil
+	}
+	return spelling.NewLanguage(encoder.WholeWords())
+}
+
+// meant is the word that a suspect was most probably meant as; "" where that is as it is.
+func (s *suspect) meant(ctx context.Context, v Vocabulary, language *spelling.Language, near []spelling.Candidate, passages float64) (string, error) {
+	type candidate struct {
+		spelling.Candidate
+		own, general float64 // the probabilities in the collection and in the language
+		typed        float64 // the logarithm of that of the edits
+		score        float64
+	}
+	letters := utf8.RuneCountInString(s.word)
+	var all []candidate
+	add := func(c spelling.Candidate, own bool) {
+		if !s.allows(c, letters) {
+			return
+		}
+		at := slices.IndexFunc(all, func(x candidate) bool { return x.Word == c.Word })
+		if at < 0 {
+			at = len(all)
+			all = append(all, candidate{Candidate: c, typed: c.Edits.Typed(utf8.RuneCountInString(c.Word))})
+		}
+		if own {
+			all[at].own = float64(c.Count) / (wordsAPassage * passages)
+		} else {
+			all[at].general = float64(c.Count) / float64(language.Total())
+		}
+	}
+	for _, c := range near {
+		add(c, true)
+	}
+	if language != nil {
+		for _, c := range language.Near(nil, s.word, spelling.MostEdits(letters+1)) {
+			add(c, false)
+		}
+	}
+	weigh := func(c *candidate, beside Neighbours, known float64) {
+		own := (1-ofNeighbours*known)*c.own + ofNeighbours*(beside.Before+beside.After)/2
+		c.score = math.Log(ofCollection*own+(1-ofCollection)*c.general) + c.typed
+	}
+	for i := range all {
+		weigh(&all[i], Neighbours{}, 0)
+	}
+	order := func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Word, b.Word)) }
+	slices.SortFunc(all, order)
+	if len(all) > 1 {
+		placed := make([]Placed, min(len(all), mostInContext))
+		for i := range placed {
+			placed[i] = s.placed
+			placed[i].Word = all[i].Word
+		}
+		beside, err := v.Beside(ctx, placed)
+		if err != nil {
+			return "", err
+		}
+		all = all[:min(len(all), len(beside))]
+		for i := range all {
+			weigh(&all[i], beside[i], 1)
+		}
+		slices.SortFunc(all, order)
+	}
+	if len(all) == 0 || language != nil && all[0].score < language.Unheard(s.word) {
+		return "", nil
+	}
+	return all[0].Word, nil
+}
+
+// allows says whether a candidate is near enough: short words are too near to each other for
+// more than two letters that changed places, and one that is missing.
+func (s *suspect) allows(c spelling.Candidate, letters int) bool {
+	most := spelling.MostEdits(max(letters, utf8.RuneCountInString(c.Word)))
+	if letters == leastLetters && c.Edits.Swapped == 1 {
+		most = 1
+	}
+	if s.name {
+		most = min(most, 1)
+	}
+	return c.Edits.Total() <= most && (letters > leastLetters || c.Edits.Added+c.Edits.Replaced == 0)
+}
+
+// suspectsOf are the words of a question that the language does not have. Words beside
+// digits or signs, in quotes or in capitals are identifiers, and right as they are.
+func suspectsOf(question string, language *spelling.Language) (suspects []suspect) {
+	loud := question == strings.ToUpper(question)
+	quoted, first := false, true
+	for begin := 0; begin < len(question); {
+		r, size := utf8.DecodeRuneInString(question[begin:])
+		if unicode.IsSpace(r) {
+			begin += size
+			continue
+		}
+		end := begin + len(question[begin:])
+		if n := strings.IndexFunc(question[begin:], unicode.IsSpace); n >= 0 {
+			end = begin + n
+		}
+		chunk := question[begin:end]
+		within := quoted || strings.HasPrefix(chunk, `"`)
+		if strings.Count(chunk, `"`)%2 == 1 {
+			quoted = !quoted
+		}
+		if !within {
+			eachWord(chunk, func(from, to int) {
+				word := question[begin+from : begin+to]
+				lower := strings.ToLower(word)
+				head, _ := utf8.DecodeRuneInString(word)
+				switch n := utf8.RuneCountInString(word); {
+				case n < leastLetters || n > spelling.LongestWord || language != nil && language.Count(lower) > 0:
+				case !loud && n > 1 && word == strings.ToUpper(word) && word != lower:
+				default:
+					suspects = append(suspects, suspect{begin: begin + from, end: begin + to, word: lower, name: !loud && !first && unicode.IsUpper(head),
+						placed: Placed{Before: question[:begin+from], After: question[begin+to:]}})
+				}
+				first = false
+			})
+		}
+		begin = end
+	}
+	return suspects
+}
+
+// eachWord yields where the words of a chunk without white space are: those of letters
+// alone, with hyphens between them and punctuation around them.
+func eachWord(chunk string, yield func(from, to int)) {
+	from := strings.IndexFunc(chunk, unicode.IsLetter)
+	to := strings.LastIndexFunc(chunk, unicode.IsLetter)
+	if from < 0 {
+		return
+	}
+	_, size := utf8.DecodeRuneInString(chunk[to:])
+	if to += size; strings.ContainsFunc(chunk[:from]+chunk[to:], func(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune(`_@/\#$%&*+=<>|~^`, r) }) {
+		return
+	}
+	core := chunk[from:to]
+	for _, apostrophe := range []string{"'s", "’s", "'S", "’S"} {
+		core = strings.TrimSuffix(core, apostrophe)
+	}
+	for part := range strings.SplitSeq(core, "-") {
+		if part == "" || strings.ContainsFunc(part, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
+			return // an identifier, or two words with an apostrophe
+		}
+	}
+	for part := range strings.SplitSeq(core, "-") {
+		yield(from, from+len(part))
+		from += len(part) + 1
+	}
+}
+
+// inCaseOf is a word in lower case with the capitals of another one.
+func inCaseOf(typed, meant string) string {
+	head, size := utf8.DecodeRuneInString(typed)
+	switch {
+	case len(typed) > size && typed == strings.ToUpper(typed):
+		return strings.ToUpper(meant)
+	case unicode.IsUpper(head):
+		r, n := utf8.DecodeRuneInString(meant)
+		return string(unicode.ToUpper(r)) + meant[n:]
+	}
+	return meant
+}

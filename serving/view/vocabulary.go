@@ -1,0 +1,51 @@
+package view
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"conclave/collection"
+	"conclave/search"
+	"conclave/spelling"
+)
+
+// Vocabulary shows how a generation's words are written.
+func (v pinned) Vocabulary() search.Vocabulary { return vocabulary{v.generation} }
+
+type vocabulary struct{ generation *collection.Generation }
+
+// Look implements search.Vocabulary.
+func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled, error) {
+	out := make([]search.Spelled, len(words))
+	for i, word := range words {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var err error
+		if out[i], err = v.look(word); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (v vocabulary) look(word string) (s search.Spelled, err error) {
+	passages, term, err := v.generation.Frequency(word)
+	if s.Known = passages > 0 || !term; err != nil || s.Known {
+		return s, err
+	}
+	s.Near, err = v.generation.Near(word, spelling.MostEdits(utf8.RuneCountInString(word)+1))
+	return s, err
+}
+
+// Beside implements search.Vocabulary.
+func (v vocabulary) Beside(_ context.Context, placed []search.Placed) ([]search.Neighbours, error) {
+	out := make([]search.Neighbours, len(placed))
+	for i, p := range placed {
+		var err error
+		if out[i].Before, out[i].After, err = v.generation.Beside(p.Before, p.Word, p.After); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,123 @@
+package spelling
+
+import "math"
+
+// A Language is what is known of the words of a language beside a collection: an encoder's
+// vocabulary, whose words are in the order of their frequency. It does not change.
+type Language struct {
+	*Lexicon         // with frequencies for counts
+	letters  letters // of the words
+}
+
+// frequencies are those of the most frequent word and of the others: of word n, from 0, in
+// proportion to 1/(n+headless), as Zipf's law has it (Mandelbrot 1953).
+const (
+	frequencies = 1 << 24
+	headless    = 3
+)
+
+// NewLanguage makes a Language of words in lower case, the most frequent first.
+func NewLanguage(words []string) *Language {
+	counts := make(map[string]uint32, len(words))
+	for n, word := range words {
+		if counts[word] == 0 {
+			counts[word] = frequencies / uint32(n+headless)
+		}
+	}
+	x := &Language{Lexicon: NewLexicon(counts)}
+	x.letters.learn(words)
+	return x
+}
+
+// letters are the logarithms of the probabilities that a letter follows two others; 0 is the
+// beginning and the end of a word.
+type letters [27][27][27]float64
+
+// What the counts of three letters, of two, and of one are worth.
+const (
+	ofThree = .7
+	ofTwo   = .25
+	ofOne   = 1 - ofThree - ofTwo
+)
+
+// foreign is the logarithm of the probability of a letter outside a to z.
+const foreign = -3.5
+
+func letter(r rune) int {
+	if 'a' <= r && r <= 'z' {
+		return int(r-'a') + 1
+	}
+	return 0
+}
+
+// learn counts the letters of words.
+func (l *letters) learn(words []string) {
+	var three [27][27][27]float64
+	var two [27][27]float64
+	var one [27]float64
+	for _, word := range words {
+		a, b := 0, 0
+		for _, r := range word + " " {
+			c := letter(r)
+			three[a][b][c]++
+			two[b][c]++
+			one[c]++
+			a, b = b, c
+		}
+	}
+	share := func(counts *[27]float64, at int, more float64) float64 {
+		sum := 0.
+		for _, n := range counts {
+			sum += n + more
+		}
+		if sum == 0 {
+			return 0
+		}
+		return (counts[at] + more) / sum
+	}
+	for a := range l {
+		for b := range l[a] {
+			for c := range l[a][b] {
+				l[a][b][c] = math.Log(ofThree*share(&three[a][b], c, 0) + ofTwo*share(&two[b], c, 0) + ofOne*share(&one, c, 1))
+			}
+		}
+	}
+}
+
+// word is the logarithm of the probability of a word by its letters.
+func (l *letters) word(word string) float64 {
+	sum, a, b := 0., 0, 0
+	for _, r := range word + " " {
+		c := letter(r)
+		if c == 0 && r != ' ' {
+			sum += foreign
+		} else {
+			sum += l[a][b][c]
+		}
+		a, b = b, c
+	}
+	return sum
+}
+
+// What is assumed of people who type. Corrections are judged by the product of two
+// probabilities: that a word was meant, and that it was typed so (Kernighan, Church and
+// Gale 1990, "A spelling correction program based on a noisy channel model"). Against them
+// stands that the word is right and nobody knows it.
+const (
+	mistyped = .03 // the probability of an edit of a word
+	unheard  = .02 // the share of words that neither collection nor language has
+)
+
+// Unheard is the logarithm of the probability that a word was meant as it is, though
+// neither the collection nor the language has it.
+func (x *Language) Unheard(word string) float64 { return math.Log(unheard) + x.letters.word(word) }
+
+// Typed is the logarithm of the probability that a word of so many letters is typed with
+// such edits: each letter is as likely as another to go missing, to be replaced by or
+// preceded by any of 25 others, or to change places with the next one.
+func (e Edits) Typed(letters int) float64 {
+	n := float64(max(letters, 2))
+	missing, swapped := math.Log(4*n), math.Log(4*(n-1))
+	added, replaced := math.Log(4*26*(n+1)), math.Log(4*25*n)
+	return float64(e.Total())*math.Log(mistyped) - float64(e.Missing)*missing - float64(e.Swapped)*swapped - float64(e.Added)*added - float64(e.Replaced)*replaced
+}

@@ -1,0 +1,157 @@
+package spelling
+
+import (
+	"cmp"
+	"maps"
+	"math/bits"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// MostWords is how many words a Lexicon holds, the most frequent ones.
+const MostWords = 1 << 18
+
+// A Lexicon holds words with how many texts have them, so that words like another one are
+// found: those of each length one after the other, with a signature of the letters of each.
+// A search compares the signatures of the lengths that come into question, about a
+// nanosecond each, and the letters of the few words that are left. It takes about 25 bytes
+// for a word, does not change, and may be searched by many at once.
+type Lexicon struct {
+	lengths [LongestWord + 1]sameLength
+	words   int
+	total   int64
+}
+
+// sameLength are the words of one length, in order.
+type sameLength struct {
+	text       string   // one after the other
+	ends       []uint32 // of the words in text
+	signatures []uint64
+	counts     []uint32
+}
+
+// NewLexicon makes a Lexicon of words in lower case and their counts. Words that are too
+// long are left out, and of more than MostWords those with the lowest counts.
+func NewLexicon(counts map[string]uint32) *Lexicon {
+	words := slices.Collect(maps.Keys(counts))
+	slices.SortFunc(words, func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	words = words[:min(len(words), MostWords)]
+	slices.Sort(words)
+	x := &Lexicon{}
+	var texts [LongestWord + 1]strings.Builder
+	for _, word := range words {
+		n := utf8.RuneCountInString(word)
+		if n == 0 || n > LongestWord {
+			continue
+		}
+		of := &x.lengths[n]
+		texts[n].WriteString(word)
+		of.ends = append(of.ends, uint32(texts[n].Len()))
+		of.signatures = append(of.signatures, signature(word))
+		of.counts = append(of.counts, counts[word])
+		x.words, x.total = x.words+1, x.total+int64(counts[word])
+	}
+	for n := range texts {
+		x.lengths[n].text = texts[n].String()
+	}
+	return x
+}
+
+// Len is the number of words.
+func (x *Lexicon) Len() int { return x.words }
+
+// Total is the sum of the counts.
+func (x *Lexicon) Total() int64 { return x.total }
+
+// Count is that of a word; 0 for one that is not there.
+func (x *Lexicon) Count(word string) int {
+	n := utf8.RuneCountInString(word)
+	if n > LongestWord {
+		return 0
+	}
+	of := &x.lengths[n]
+	at := sort.Search(len(of.ends), func(at int) bool { return of.word(at) >= word })
+	if at == len(of.ends) || of.word(at) != word {
+		return 0
+	}
+	return int(of.counts[at])
+}
+
+// Each yields the words with their counts, the shortest first, and those of one length in
+// the order of their bytes.
+func (x *Lexicon) Each(yield func(word string, count uint32) bool) {
+	for n := range x.lengths {
+		of := &x.lengths[n]
+		for at, count := range of.counts {
+			if !yield(of.word(at), count) {
+				return
+			}
+		}
+	}
+}
+
+// A Candidate is a word that another one may have been meant as.
+type Candidate struct {
+	Word  string
+	Count int
+	Edits Edits // from Word to what was typed
+}
+
+// Near appends to into the words that are at least one and at most so many edits from one
+// that was typed, in lower case.
+func (x *Lexicon) Near(into []Candidate, typed string, most int) []Candidate {
+	letters, marks := []rune(typed), signature(typed)
+	var buffer [LongestWord]rune
+	for n := max(1, len(letters)-most); n <= min(LongestWord, len(letters)+most); n++ {
+		of := &x.lengths[n]
+		// An edit that replaces a letter changes two marks of a signature at most, and one
+		// that adds or drops a letter changes one.
+		differ := 2*most - max(n-len(letters), len(letters)-n)
+		for at, other := range of.signatures {
+			if bits.OnesCount64(other^marks) > differ {
+				continue
+			}
+			word := of.word(at)
+			if edits, near := Between(appendRunes(buffer[:0], word), letters, most); near && edits.Total() > 0 {
+				into = append(into, Candidate{Word: word, Count: int(of.counts[at]), Edits: edits})
+			}
+		}
+	}
+	return into
+}
+
+func appendRunes(into []rune, word string) []rune {
+	for _, r := range word {
+		into = append(into, r)
+	}
+	return into
+}
+
+// word is the word at a place.
+func (s *sameLength) word(at int) string {
+	from := uint32(0)
+	if at > 0 {
+		from = s.ends[at-1]
+	}
+	return s.text[from:s.ends[at]]
+}
+
+// signature has a mark for each letter from a to z that a word has, another one for each
+// that it has twice or more, and one of a few for any other letter.
+func signature(word string) (marks uint64) {
+	for _, r := range word {
+		switch {
+		case r < 'a' || r > 'z':
+			marks |= 1 << (52 + uint(r)%12)
+		case marks>>(r-'a')&1 != 0:
+			marks |= 1 << (r - 'a' + 26)
+		default:
+			marks |= 1 << (r - 'a')
+		}
+	}
+	return marks
+}
