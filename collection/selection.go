@@ -1,7 +1,10 @@
 package collection
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"sync"
@@ -72,7 +75,7 @@ func (g *Generation) Select(tagsAll, tagsAny []string) (*Selection, error) {
 	if len(tagsAll) == 0 && len(tagsAny) == 0 {
 		return g.everything, nil
 	}
-	key := fmt.Sprintf("%q %q", tagsAll, tagsAny) // quoted: any byte may be in a tag
+	key := keyOf(tagsAll, tagsAny)
 	if s := g.selections.find(key); s != nil {
 		return s, nil
 	}
@@ -87,6 +90,24 @@ func (g *Generation) Select(tagsAll, tagsAny []string) (*Selection, error) {
 	}
 	g.selections.keep(key, s)
 	return s, nil
+}
+
+// keyOf is short however many tags there are, and differs between filters.
+func keyOf(lists ...[]string) string {
+	sum := sha256.New()
+	var length [8]byte
+	count := func(n int) {
+		binary.LittleEndian.PutUint64(length[:], uint64(n))
+		_, _ = sum.Write(length[:])
+	}
+	for _, tags := range lists {
+		count(len(tags))
+		for _, tag := range tags { // any byte may be in a tag
+			count(len(tag))
+			_, _ = io.WriteString(sum, tag)
+		}
+	}
+	return string(sum.Sum(nil))
 }
 
 // narrowed is what is left of a segment when so many of its passages, the

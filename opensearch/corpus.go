@@ -3,6 +3,7 @@ package opensearch
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -163,7 +164,11 @@ func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func
 
 // filterOf are the clauses of a filter.
 func filterOf(f search.Filter) (clauses []any) {
-	for _, tag := range f.TagsAll {
+	all := slices.Compact(slices.Sorted(slices.Values(f.TagsAll)))
+	if len(all) > corpus.MaxTags { // no passage has so many, and a query has at most 1,024 clauses
+		return []any{object{"match_none": object{}}}
+	}
+	for _, tag := range all {
 		clauses = append(clauses, object{"term": object{fieldTags: tag}})
 	}
 	if len(f.TagsAny) > 0 {

@@ -20,9 +20,9 @@ type EngineConfig struct {
 	Turns    Turns    // nil: everybody computes at once
 }
 
-// MaxFilterTags is the most tags of each list of a filter; no passage has a longer one
-// than corpus.MaxTagBytes.
-const MaxFilterTags = 64
+// MaxFilterTags is the most tags of each list of a filter, enough for the groups of an
+// access list; no passage has a longer one than corpus.MaxTagBytes.
+const MaxFilterTags = 1 << 14
 
 // Limits bound what one request may ask for.
 type Limits struct {

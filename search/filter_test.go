@@ -176,8 +176,8 @@ func TestFilterLimits(t *testing.T) {
 		code   string
 		detail string
 	}{
-		"/filter/tags_all":   {Filter{TagsAll: many}, "too_many_tags", "there are 65 tags: at most 64"},
-		"/filter/tags_any":   {Filter{TagsAll: []string{"a"}, TagsAny: many}, "too_many_tags", "at most 64"},
+		"/filter/tags_all":   {Filter{TagsAll: many}, "too_many_tags", "there are 16385 tags: at most 16384"},
+		"/filter/tags_any":   {Filter{TagsAll: []string{"a"}, TagsAny: many}, "too_many_tags", "at most 16384"},
 		"/filter/tags_any/1": {Filter{TagsAny: []string{"a", long}}, "tag_too_long", fmt.Sprintf("has %d bytes: at most %d", corpus.MaxTagBytes+1, corpus.MaxTagBytes)},
 		"/filter/tags_all/0": {Filter{TagsAll: []string{" "}}, "empty_tag", "is empty"},
 	} {
