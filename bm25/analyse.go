@@ -1,6 +1,7 @@
 package bm25
 
 import (
+	"bytes"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -8,21 +9,21 @@ import (
 	"github.com/blevesearch/go-porterstemmer"
 
 	"conclave/bm25/internal/words"
+	"conclave/normalise"
 )
-
-// analyserVersion is written into every index, since a question must be
-// analysed as the passages were: raise it with any change of what terms come
-// out of a text.
-const analyserVersion = 1
 
 // Analyse returns the terms of a text, in order and with repetitions, as
 // Lucene 9.12's EnglishAnalyzer would: words (see words.Scanner), without a final
 // 's, lower-cased, without 33 stop words, stemmed by Porter's algorithm. It
 // accepts any bytes; a byte that is not UTF-8 separates words.
-func Analyse(text string) []string {
-	var a analyser
+func Analyse(text string) []string { return Lucene.Terms(text) }
+
+// Terms returns the terms of a text, in order and with repetitions (see Analyse). It
+// accepts any bytes; a byte that is not UTF-8 separates words.
+func (analysis Analysis) Terms(text string) []string {
+	a := analyser{unicode: analysis == Unicode}
 	var terms []string
-	scanner := words.Of(text)
+	scanner := words.Of(a.normalised(text))
 	for word := scanner.Next(); word != ""; word = scanner.Next() {
 		if term := a.term(word); len(term) > 0 {
 			terms = append(terms, string(term))
@@ -34,15 +35,28 @@ func Analyse(text string) []string {
 // analyser turns words into terms, in memory that it keeps from word to word.
 // It is not safe for concurrent use.
 type analyser struct {
-	lower  []byte
-	letter []rune
+	unicode bool // the analysis is Unicode
+	lower   []byte
+	letter  []rune
+}
+
+// normalised is a text in the form in which words are looked for in it.
+func (a *analyser) normalised(text string) string {
+	if a.unicode {
+		return normalise.Text(text)
+	}
+	return text
 }
 
 // term returns the term of a word, nil for a stop word. The bytes are valid
 // until the next call.
 func (a *analyser) term(word string) []byte {
 	word = withoutPossessive(word)
-	a.lower = appendLower(a.lower[:0], word)
+	if a.unicode {
+		a.lower = appendFolded(a.lower[:0], word)
+	} else {
+		a.lower = appendLower(a.lower[:0], word)
+	}
 	if isStopWord(a.lower) {
 		return nil
 	}
@@ -80,6 +94,17 @@ func appendLower(out []byte, word string) []byte {
 			c += 'a' - 'A'
 		}
 		out = append(out, c)
+	}
+	return out
+}
+
+// appendFolded is appendLower with letters as one that differ in case alone: the sigma at
+// a word's end has the capital of any other.
+func appendFolded(out []byte, word string) []byte {
+	from := len(out)
+	out = appendLower(out, word)
+	if bytes.ContainsRune(out[from:], 'ς') {
+		out = append(out[:from], bytes.ReplaceAll(out[from:], []byte("ς"), []byte("σ"))...)
 	}
 	return out
 }

@@ -21,7 +21,15 @@ const (
 	termMemory = 200
 
 	stopWord = ^uint32(0)
+	// otherForms marks a term whose word has other forms. Terms have lower numbers.
+	otherForms = 1 << 31
 )
+
+// forms are the numbers of other forms of a word or compound (see Unicode).
+type forms struct {
+	plain uint32   // without accents; stopWord: it has none
+	all   []uint32 // that one too
+}
 
 // A Builder collects passages and writes them as one segment. Passages get the
 // ordinals 0, 1, 2, … in the order of Add. It is not safe for concurrent use.
@@ -37,7 +45,8 @@ type Builder struct {
 	analyser analyser
 	err      error // nothing can be added after it
 
-	surfaces map[string]uint32 // word as written → term, or stopWord
+	surfaces map[string]uint32 // word as written → term, with otherForms if it has some, or stopWord
+	forms    map[string]*forms // of words with otherForms, and of compounds
 	ids      map[string]uint32 // term → its number in terms
 	terms    []builderTerm
 	texts    int64 // bytes of terms and surfaces
@@ -67,6 +76,8 @@ func NewBuilder(params Params) *Builder {
 		params:   params,
 		err:      params.validate(),
 		surfaces: make(map[string]uint32),
+		forms:    make(map[string]*forms),
+		analyser: analyser{unicode: params.Analysis == Unicode},
 		ids:      make(map[string]uint32),
 	}
 	if params.Phrases {
@@ -123,6 +134,9 @@ func (b *Builder) post(t *builderTerm, passage, indexed uint32) {
 // addWords counts a text's terms into the passage being added, and keeps them in
 // their order if phrases are indexed. The length counts the terms.
 func (b *Builder) addWords(text string) (length uint32) {
+	if b.analyser.unicode {
+		return b.addWordsAndForms(text)
+	}
 	scanner := words.Of(text)
 	for word := scanner.Next(); word != ""; word = scanner.Next() {
 		id, ok := b.surfaces[word]
@@ -132,11 +146,7 @@ func (b *Builder) addWords(text string) (length uint32) {
 		if id == stopWord {
 			continue
 		}
-		t := &b.terms[id]
-		if t.tf == 0 {
-			b.touched = append(b.touched, id)
-		}
-		t.tf++
+		b.count(id)
 		if b.phrases != nil {
 			b.phrases.add(id, length == 0)
 		}
@@ -145,26 +155,49 @@ func (b *Builder) addWords(text string) (length uint32) {
 	return length
 }
 
+// count counts a term, or another form, into the passage being added.
+func (b *Builder) count(id uint32) {
+	t := &b.terms[id]
+	if t.tf == 0 {
+		b.touched = append(b.touched, id)
+	}
+	t.tf++
+}
+
 // learn analyses a word seen for the first time.
 func (b *Builder) learn(word string) uint32 {
-	if len(b.surfaces) >= maxSurfaces {
+	if len(b.surfaces)+len(b.forms) >= maxSurfaces {
 		clear(b.surfaces)
+		clear(b.forms)
 	}
 	id := stopWord
+	word = strings.Clone(word)
 	if term := b.analyser.term(word); len(term) > 0 {
-		known, ok := b.ids[string(term)]
-		if !ok {
-			known = uint32(len(b.terms))
-			text := string(term)
-			b.ids[text] = known
-			b.terms = append(b.terms, builderTerm{text: text})
-			b.texts += int64(len(text))
+		id = b.number(term)
+		if b.analyser.unicode {
+			if f := b.formsOf(word, b.terms[id].text); f != nil {
+				b.forms[word] = f
+				id |= otherForms
+			}
 		}
-		id = known
 	}
-	b.surfaces[strings.Clone(word)] = id
+	b.surfaces[word] = id
 	b.texts += int64(len(word))
 	return id
+}
+
+// number is the number of a term, or of another form with its mark, which is a new one
+// where it is not known.
+func (b *Builder) number(term []byte) uint32 {
+	known, ok := b.ids[string(term)]
+	if !ok {
+		known = uint32(len(b.terms))
+		text := string(term)
+		b.ids[text] = known
+		b.terms = append(b.terms, builderTerm{text: text})
+		b.texts += int64(len(text))
+	}
+	return known
 }
 
 // size is about how many bytes would be free after a spill.
@@ -221,6 +254,7 @@ func (b *Builder) spill(ctx context.Context) error {
 	}
 	b.parts = append(b.parts, Segment{Index: part})
 	clear(b.surfaces)
+	clear(b.forms)
 	clear(b.ids)
 	b.terms, b.texts, b.lengths, b.impacts = b.terms[:0], 0, b.lengths[:0], impactCounts{}
 	b.phrases.reset()
@@ -253,6 +287,6 @@ func (b *Builder) discard() {
 	for _, part := range b.parts {
 		_ = part.Index.Close() // only read
 	}
-	b.parts, b.terms, b.ids, b.surfaces, b.phrases, b.lengths = nil, nil, nil, nil, nil, nil
+	b.parts, b.terms, b.ids, b.surfaces, b.forms, b.phrases, b.lengths = nil, nil, nil, nil, nil, nil, nil
 	b.arena.reset()
 }

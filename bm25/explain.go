@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"conclave/rank"
 )
@@ -16,7 +17,7 @@ func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float3
 	if len(ordinals) != len(out) {
 		return fmt.Errorf("%d passages are to be scored into room for %d", len(ordinals), len(out))
 	}
-	terms, err := s.understand(question)
+	u, err := s.understand(question)
 	if err != nil {
 		return err
 	}
@@ -33,11 +34,13 @@ func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float3
 		bySegment[g] = append(bySegment[g], wanted{passage, i})
 		out[i] = 0
 	}
-	if len(terms) == 0 {
+	if u.nothing() {
 		return nil
 	}
 	c := &cursor{}
 	var sums []float64
+	w := s.takeScratch()
+	defer s.giveBack(w)
 	for i, g := range s.segments {
 		list := bySegment[g]
 		if len(list) == 0 {
@@ -45,7 +48,19 @@ func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float3
 		}
 		slices.SortFunc(list, func(a, b wanted) int { return cmp.Compare(a.passage, b.passage) })
 		sums = append(sums[:0], make([]float64, len(list))...)
-		for _, t := range terms {
+		if err := w.openOthers(g, &u, i); err != nil {
+			return err
+		}
+		for _, o := range w.others {
+			for j, at := range list {
+				more, _, _, err := o.more(at.passage)
+				if err != nil {
+					return err
+				}
+				sums[j] += more
+			}
+		}
+		for _, t := range u.terms {
 			if t.records[i].df == 0 {
 				continue
 			}
@@ -77,22 +92,26 @@ type TermScore struct {
 	DF    int     // passages that have it
 	IDF   float32 // ln(1 + (N − DF + 0.5)/(DF + 0.5))
 	Score float32 // what the term adds to the passage's score (see Params)
+	// For are the question's terms, with spaces between them, of which Term is another form
+	// that the passage has. Score is then what it adds beyond what they do; "": Term is the
+	// question's own.
+	For string
 }
 
 // Explain returns the terms of which the passage's score is the sum, in the order in
-// which they are added up. A deleted passage is errNoPassage.
+// which they are added up, and then other forms of terms. A deleted passage is errNoPassage.
 func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (out []TermScore, err error) {
 	g, passage, err := s.locate(ordinal)
 	if err != nil {
 		return nil, err
 	}
-	terms, err := s.understand(question)
+	u, err := s.understand(question)
 	if err != nil {
 		return nil, err
 	}
 	at := slices.Index(s.segments, g)
 	c := &cursor{}
-	for _, t := range terms {
+	for _, t := range u.terms {
 		if t.records[at].df == 0 {
 			continue
 		}
@@ -107,6 +126,23 @@ func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (out []TermSco
 			out = append(out, TermScore{
 				Term: t.text, Count: t.count, TF: int(g.Index.impacts[rank].tf), DF: int(t.df),
 				IDF: t.idf, Score: float32(c.scoreOf(rank)),
+			})
+		}
+	}
+	w := s.takeScratch()
+	defer s.giveBack(w)
+	if err := w.openOthers(g, &u, at); err != nil {
+		return nil, err
+	}
+	for _, o := range w.others {
+		more, best, tf, err := o.more(passage)
+		if err != nil {
+			return nil, err
+		}
+		if more > 0 {
+			f := o.of.forms[best]
+			out = append(out, TermScore{
+				Term: strings.TrimPrefix(f.text, formMark), For: strings.Join(o.of.of, " "), Count: o.of.count, TF: tf, DF: int(f.df), IDF: f.idf, Score: float32(more),
 			})
 		}
 	}

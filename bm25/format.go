@@ -171,8 +171,9 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 		sums:      longs(3),
 		phrases:   longs(4),
 	}
-	if f.analyser != analyserVersion {
-		return nil, fmt.Errorf("its passages were analysed by version %d of the analyser and this program has version %d: build it again", f.analyser, analyserVersion)
+	var known bool
+	if f.params.Analysis, known = analysisOf(f.analyser); !known {
+		return nil, fmt.Errorf("its passages were analysed by version %d of the analyser, and this program has versions %d: build it again", f.analyser, analysisVersions)
 	}
 	if err := f.params.validate(); err != nil {
 		return nil, err

@@ -7,15 +7,15 @@ import (
 
 // matched is the number of passages that have a term of the question.
 func (s *Searcher) matched(ctx context.Context, question string) (int, error) {
-	terms, err := s.understand(question)
-	if err != nil || len(terms) == 0 {
+	u, err := s.understand(question)
+	if err != nil || len(u.terms) == 0 {
 		return 0, err
 	}
 	w := new(scratch) // rare, and nobody else's
 	w.stats = &searchStats{}
 	matched := 0
 	for i, g := range s.segments {
-		if err := w.openCursors(g, terms, i); err != nil {
+		if err := w.openCursors(g, u.terms, i); err != nil {
 			return 0, err
 		}
 		for from := uint32(0); from < g.Index.passages; from += window {

@@ -23,6 +23,9 @@ type Params struct {
 	// Phrases indexes pairs of adjacent terms too, for Searcher.Phrases. Words
 	// score the same with and without.
 	Phrases bool
+
+	// Analysis is how texts become terms.
+	Analysis Analysis
 }
 
 // DefaultParams are the values of the DPR-BM25 literature: k1 0.9, b 0.4, with
@@ -38,6 +41,9 @@ func (p Params) validate() error {
 	}
 	if !(p.B >= 0 && p.B <= 1) {
 		return fmt.Errorf("b is %v: it must be between 0 and 1 (0.4 is usual)", p.B)
+	}
+	if int(p.Analysis) >= len(analyses) {
+		return fmt.Errorf("there is no %v", p.Analysis)
 	}
 	return nil
 }

@@ -19,7 +19,11 @@ const (
 type phraseBuilder struct {
 	pages [][]uint32 // terms; the first of a text with beginsText
 	n     int        // how many terms
+	other []otherPhrase
 }
+
+// otherPhrase is a phrase of which a term is another form of a passage's word.
+type otherPhrase struct{ first, second, passage uint32 }
 
 // add appends a term of the passage being added.
 func (p *phraseBuilder) add(term uint32, begins bool) {
@@ -39,7 +43,7 @@ func (p *phraseBuilder) size() int64 {
 	if p == nil {
 		return 0
 	}
-	return phraseMemory * int64(p.n)
+	return phraseMemory*int64(p.n) + 28*int64(len(p.other))
 }
 
 // full reports that there are about to be more terms than sorting can number.
@@ -48,7 +52,7 @@ func (p *phraseBuilder) full() bool { return p != nil && p.n >= 1<<31 }
 // reset forgets the terms.
 func (p *phraseBuilder) reset() {
 	if p != nil {
-		p.n = 0 // the pages stay for the next ones
+		p.n, p.other = 0, p.other[:0] // the pages stay for the next ones
 	}
 }
 
@@ -66,6 +70,9 @@ func (p *phraseBuilder) each(places, lengths []uint32, visit func(first, second,
 			}
 			before = place
 		}
+	}
+	for _, q := range p.other {
+		visit(places[q.first], places[q.second], q.passage)
 	}
 }
 

@@ -17,35 +17,52 @@ type questionTerm struct {
 	records []termRecord
 }
 
-// understand analyses a question and looks its terms up. The terms are in
+// understand analyses a question and looks its terms up, and other forms of them. The terms are in
 // descending order of their weights, then in the order of their texts. Scores
 // are sums in this order, whatever way a passage was found, so that they are
 // the same to the last bit for any division into segments.
-func (s *Searcher) understand(question string) ([]questionTerm, error) {
+func (s *Searcher) understand(question string) (u understood, err error) {
 	terms := distinct(s.read(question))
-	kept := terms[:0]
+	u.terms = terms[:0]
 	for _, t := range terms {
-		df, err := s.documents(&t)
-		if err != nil {
-			return nil, err
+		if err := s.weigh(&t); err != nil {
+			return u, err
 		}
-		if df == 0 {
+		if t.df == 0 {
+			u.unknown = append(u.unknown, t)
 			continue
 		}
-		t.df = df
-		t.idf = IDF(t.df, uint64(s.statistics.withTerms))
 		t.weight = float32(t.count) * t.idf
-		kept = append(kept, t)
+		u.terms = append(u.terms, t)
 	}
-	slices.SortFunc(kept, func(x, y questionTerm) int {
+	slices.SortFunc(u.terms, func(x, y questionTerm) int {
 		return cmp.Or(cmp.Compare(y.weight, x.weight), strings.Compare(x.text, y.text))
 	})
-	return kept, nil
+	u.others, err = s.otherForms(question, u.terms)
+	return u, err
+}
+
+// understood is what of a question is looked for.
+type understood struct {
+	terms   []questionTerm // that some passage has
+	others  []otherTerms
+	unknown []questionTerm // that no passage has
+}
+
+// nothing reports whether no passage can be found.
+func (u *understood) nothing() bool { return len(u.terms) == 0 && len(u.others) == 0 }
+
+// weigh looks a term up, and says how rare it is.
+func (s *Searcher) weigh(t *questionTerm) (err error) {
+	if t.df, err = s.documents(t); err == nil {
+		t.idf = IDF(t.df, uint64(s.statistics.withTerms))
+	}
+	return err
 }
 
 // read lists what of a question is looked for: its terms, or its phrases.
 func (s *Searcher) read(question string) []string {
-	terms := Analyse(question)
+	terms := s.params.Analysis.Terms(question)
 	if s.phrases {
 		return phrasesOf(terms)
 	}
@@ -71,12 +88,15 @@ func (s *Searcher) documents(t *questionTerm) (df uint64, err error) {
 	return df, nil
 }
 
-// lookup finds a term of a question in a segment, or a phrase.
+// lookup finds a term of a question in a segment, or a phrase, or another form.
 func (s *Searcher) lookup(x *Index, text []byte) (termRecord, error) {
-	if !s.phrases {
+	first, second, phrase := bytes.Cut(text, []byte{phraseGap})
+	if !phrase {
 		return x.lookup(text)
 	}
-	first, second, _ := bytes.Cut(text, []byte{phraseGap})
+	if !x.params.Phrases {
+		return termRecord{}, nil
+	}
 	return x.lookupPhrase(first, second)
 }
 

@@ -1,6 +1,7 @@
 package bm25
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -39,20 +40,20 @@ func (s *Searcher) search(ctx context.Context, question string, k int, among Sel
 	if err := ctx.Err(); err != nil {
 		return nil, stats, context.Cause(ctx)
 	}
-	terms, err := s.understand(question)
-	if err != nil || len(terms) == 0 {
+	u, err := s.understand(question)
+	if err != nil || u.nothing() {
 		return nil, stats, err
 	}
-	stats.terms = len(terms)
+	stats.terms = len(u.terms)
 	w := s.takeScratch()
 	w.stats = &stats
-	hits, err := s.searchTerms(ctx, terms, w, k, among)
+	hits, err := s.searchTerms(ctx, &u, w, k, among)
 	s.giveBack(w) // not after a panic, which leaves sums behind
 	return hits, stats, err
 }
 
 // searchTerms offers the passages of all segments.
-func (s *Searcher) searchTerms(ctx context.Context, terms []questionTerm, w *scratch, k int, among Selection) ([]rank.Hit, error) {
+func (s *Searcher) searchTerms(ctx context.Context, u *understood, w *scratch, k int, among Selection) ([]rank.Hit, error) {
 	k = min(k, s.statistics.passages)
 	w.best.reset(k, none)
 	var merged []rank.Hit
@@ -63,7 +64,7 @@ func (s *Searcher) searchTerms(ctx context.Context, terms []questionTerm, w *scr
 				continue
 			}
 		}
-		if err := w.openCursors(g, terms, i); err != nil {
+		if err := cmp.Or(w.openCursors(g, u.terms, i), w.openOthers(g, u, i)); err != nil {
 			return nil, err
 		}
 		if err := w.searchSegment(ctx, g); err != nil {
@@ -86,6 +87,7 @@ func (s *Searcher) searchTerms(ctx context.Context, terms []questionTerm, w *scr
 type scratch struct {
 	best    best
 	cursors []*cursor // one per term that the segment has, heaviest first
+	others  []*otherCursors
 	spare   []*cursor
 	most    []float64 // per cursor, and one 0 more: the most that it and those after it add to a passage of the window
 	dense   []float64 // per cursor, and one 0 more: how many postings it and those after it have in an average window
@@ -95,6 +97,9 @@ type scratch struct {
 	sums       [window]float64
 	touched    [window / 64]uint64 // passages of the window whose sums matter
 	candidates [window]uint16
+
+	forms  [window]float64     // the most that another form adds to a passage of the window
+	formed [window / 64]uint64 // passages of the window that have one
 }
 
 func (s *Searcher) takeScratch() *scratch {
@@ -108,9 +113,21 @@ func (s *Searcher) takeScratch() *scratch {
 // question of hundreds of terms.
 func (s *Searcher) giveBack(w *scratch) {
 	w.among = nil
+	w.closeOthers()
 	if len(w.spare)+len(w.cursors) <= 256 {
 		s.scratch.Put(w)
 	}
+}
+
+// takeCursor is a cursor of those that are not in use, or a new one.
+func (w *scratch) takeCursor() *cursor {
+	last := len(w.spare) - 1
+	if last < 0 {
+		return &cursor{}
+	}
+	c := w.spare[last]
+	w.spare = w.spare[:last]
+	return c
 }
 
 // openCursors sets a cursor to the beginning of each term's postings.
@@ -122,12 +139,8 @@ func (w *scratch) openCursors(g *segment, terms []questionTerm, at int) error {
 		if r.df == 0 {
 			continue
 		}
-		if len(w.spare) == 0 {
-			w.spare = append(w.spare, &cursor{})
-		}
-		last := len(w.spare) - 1
-		c := w.spare[last]
-		w.spare, w.cursors = w.spare[:last], append(w.cursors, c)
+		c := w.takeCursor()
+		w.cursors = append(w.cursors, c)
 		if err := c.reset(g.Index, g.scale, r, t.weight); err != nil {
 			return err
 		}

@@ -6,7 +6,33 @@ const PairGap = "+"
 
 // Words are the terms of a passage, in order. An engine that indexes them as they are,
 // with Lucene's BM25 and the same constants, scores as Searcher does.
-func Words(title, text string) []string { return append(Analyse(title), Analyse(text)...) }
+func (analysis Analysis) Words(title, text string) []string {
+	return append(analysis.Terms(title), analysis.Terms(text)...)
+}
+
+// Forms are the other forms of the words of a passage (see Unicode), with repetitions, as
+// the vocabulary has them; none with the analysis Lucene.
+func (analysis Analysis) Forms(title, text string) (forms []string) {
+	if analysis != Unicode {
+		return nil
+	}
+	a := analyser{unicode: true}
+	for _, part := range []string{title, text} {
+		eachWord(a.normalised(part), func(word string) {
+			if term := string(a.term(word)); term != "" {
+				_, all := a.passageForms(word, term)
+				for _, form := range all {
+					forms = append(forms, formMark+form)
+				}
+			}
+		}, func(compound string) {
+			for _, j := range a.compoundForms(compound) {
+				forms = append(forms, formMark+j.form)
+			}
+		})
+	}
+	return forms
+}
 
 // Pairs are the phrases of a passage as tokens (see Searcher.Phrases), and one more
 // token, which no question has, for the title and the text each where it has terms: so

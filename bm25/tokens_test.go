@@ -29,7 +29,7 @@ func TestPairs(t *testing.T) {
 func FuzzPairs(f *testing.F) {
 	f.Add("The quick", "brown fox's + a_b 3+4 x")
 	f.Fuzz(func(t *testing.T, title, text string) {
-		words, got := Words(title, text), Pairs(title, text)
+		words, got := Lucene.Words(title, text), Pairs(title, text)
 		if len(got) != len(words) {
 			t.Fatalf("%d pairs, %d words: %q, %q", len(got), len(words), got, words)
 		}

@@ -1,19 +1,39 @@
 package bm25
 
+import "slices"
+
 // UpperBound is a value that the score of no passage exceeds for the question: the sum of the
 // weights of all its terms, as if a passage had every one of them endlessly
 // often. Terms that no passage has count too, as the rarest of all, so that
 // the highest score divided by the upper bound says how much of the question the
 // words found, between 0 and 1, whatever the collection: a share that can be
 // compared where scores cannot. 0 for a question without terms.
+//
+// A term in another form has the weight of that form where no passage has the term.
 func (s *Searcher) UpperBound(question string) (float64, error) {
+	u, err := s.understand(question)
+	if err != nil {
+		return 0, err
+	}
 	sum := 0.0
-	for _, t := range distinct(s.read(question)) {
-		df, err := s.documents(&t)
-		if err != nil {
-			return 0, err
+	weights := map[string]float64{}
+	for _, t := range u.terms {
+		weights[t.text] = float64(t.count) * float64(t.idf)
+	}
+	for _, t := range u.unknown {
+		if !slices.ContainsFunc(u.others, func(o otherTerms) bool { return slices.Contains(o.of, t.text) }) {
+			weights[t.text] = float64(t.count) * float64(t.idf)
 		}
-		sum += float64(t.count) * float64(IDF(df, uint64(s.statistics.withTerms)))
+	}
+	for _, t := range distinct(s.read(question)) {
+		sum += weights[t.text]
+	}
+	for _, o := range u.others {
+		own := 0.0
+		for _, text := range o.of {
+			own += weights[text]
+		}
+		sum += max(0, float64(o.weight())-own)
 	}
 	return sum, nil
 }

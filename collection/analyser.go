@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"cmp"
 	"strings"
 
 	"conclave/bm25"
@@ -18,15 +19,26 @@ http://example.org/a?b=c 1,000,000 C++ C# rock'n'roll don’t ﬁne ½ 😀 ` + 
 
 // analyserFingerprint is a hash of the analysed probe. It changes if the analyser behaves
 // otherwise, and only then.
-func analyserFingerprint() string {
-	return disk.Sum([]byte(strings.Join(bm25.Analyse(probe), "\n")))
+func analyserFingerprint(a bm25.Analysis) string {
+	terms := a.Terms(probe)
+	if a != bm25.Lucene {
+		terms = append(append(append(terms, a.Forms("", probe)...), a.Forms("", formsProbe)...), a.Asked(formsProbe)...)
+	}
+	return disk.Sum([]byte(strings.Join(terms, "\n")))
 }
+
+// formsProbe has words with other forms, beside those of probe.
+const formsProbe = `José Jose\u0301 Łódź Ærø Þór ΣΊΣΥΦΟΣ ёлка שָׁלוֹם ﬁ ＡＢＣ CO₂ 03-893 03893 BC.6613-18 BC661318 U-1909/G
+wi-fi wifi Windows 11 Windows11 TA 729 AE 2 node.js snake_case .NET c++ c# 00:1A:2B 12-3.5 don’t don't x-y/z สวัสดี` + "\u200bชาวโลก"
+
+// Analyser is the fingerprint of this program's analysis of text into terms.
+func Analyser(a bm25.Analysis) string { return analyserFingerprint(a) }
 
 // checkAnalyser is an error when the words of a collection were analysed in
 // another way than questions would be.
 func (m *manifest) checkAnalyser(dir string) error {
-	if now := analyserFingerprint(); m.Words.Analyser != now {
-		return fault(ErrOtherAnalyser, dir, "", "the words of %s were analysed in another way (%s) than this program does (%s): use the program that built it, or analyse them anew", dir, short(m.Words.Analyser), short(now))
+	if now := m.Words.fingerprintNow(); m.Words.Analyser != now {
+		return fault(ErrOtherAnalyser, dir, "", "the words of %s were analysed in another way (%s) than this program does (%s): use the program that built it, or analyse them anew", dir, short(m.Words.Analyser), cmp.Or(short(now), "which has no analysis "+m.Words.analysis()))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -30,17 +31,40 @@ type wordsManifest struct {
 	K1      float64 `json:"k1"`
 	B       float64 `json:"b"`
 	Phrases bool    `json:"phrases,omitempty"` // pairs of adjacent terms are indexed too
-	// Analyser is the fingerprint of the analysis of text into terms.
+	// Analysis is the name of the analysis of text into terms (bm25.Analysis), "" of
+	// bm25.Lucene, which alone older programs know.
+	Analysis string `json:"analysis,omitempty"`
+	// Analyser is the fingerprint of the analysis.
 	Analyser string `json:"analyser"`
 }
 
+// params are the constants. An analysis that this program does not know is checkAnalyser's
+// to refuse.
 func (w wordsManifest) params() bm25.Params {
-	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases}
+	analysis, _ := bm25.ParseAnalysis(w.analysis())
+	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases, Analysis: analysis}
+}
+
+// analysis is the name of the analysis.
+func (w wordsManifest) analysis() string { return cmp.Or(w.Analysis, bm25.Lucene.String()) }
+
+// fingerprintNow is what Analyser would be if this program analysed the words; "" where it
+// does not know the analysis.
+func (w wordsManifest) fingerprintNow() string {
+	analysis, err := bm25.ParseAnalysis(w.analysis())
+	if err != nil {
+		return ""
+	}
+	return analyserFingerprint(analysis)
 }
 
 // wordsOf describes words that this program makes with the given parameters.
 func wordsOf(p bm25.Params) wordsManifest {
-	return wordsManifest{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: analyserFingerprint()}
+	w := wordsManifest{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: analyserFingerprint(p.Analysis)}
+	if p.Analysis != bm25.Lucene {
+		w.Analysis = p.Analysis.String()
+	}
+	return w
 }
 
 // String is for people.
@@ -49,7 +73,7 @@ func (w wordsManifest) String() string {
 	if w.Phrases {
 		out += " and phrases"
 	}
-	return out
+	return out + ", analysis " + w.analysis()
 }
 
 // expertManifest is an expert whose vectors, or whose owner's, every segment has.

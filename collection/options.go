@@ -74,11 +74,24 @@ func (x Index) Unlike(stored Index) (property string, asked, has any) {
 	return "", nil, nil
 }
 
+// WordConstants are those of BM25.
+type WordConstants = bm25.Params
+
 // NewWords are the constants of BM25 for a new collection, with or without an index of
-// pairs of adjacent words.
-func NewWords(phrases bool) bm25.Params {
-	p := bm25.DefaultParams()
+// pairs of adjacent words, and with an analysis by its name (bm25.Analysis). An unknown
+// name is an error.
+func NewWords(phrases bool, analysis string) (p bm25.Params, err error) {
+	p = bm25.DefaultParams()
 	p.Phrases = phrases
+	p.Analysis, err = bm25.ParseAnalysis(analysis)
+	return p, err
+}
+
+// UnicodeWords are NewWords with phrases and the analysis that is meant for all languages
+// that are written with letters.
+func UnicodeWords() bm25.Params {
+	p := bm25.DefaultParams()
+	p.Phrases, p.Analysis = true, bm25.Unicode
 	return p
 }
 

@@ -119,7 +119,7 @@ func (w *writer) publish(ctx context.Context, d *draft, edit func(*manifest) err
 // partsOf is what of a new generation can be opened: all of it, unless another
 // program analysed the words, which stays so until they are rebuilt.
 func partsOf(m *manifest) parts {
-	if m.Words.Analyser != analyserFingerprint() {
+	if m.Words.Analyser != m.Words.fingerprintNow() {
 		return wordless
 	}
 	return everything

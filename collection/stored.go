@@ -11,9 +11,6 @@ import (
 	"conclave/rank"
 )
 
-// Analyser is the fingerprint of this program's analysis of text into terms.
-func Analyser() string { return analyserFingerprint() }
-
 // WordParams are the constants that the words of the generation were indexed with.
 func (g *Generation) WordParams() bm25.Params { return g.manifest.Words.params() }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -155,7 +156,7 @@ func TestRebuildWords(t *testing.T) {
 // TestRebuildWordsOfAnotherVersion: what no reader opens, since another version
 // analysed it or wrote its file of words, is of use again.
 func TestRebuildWordsOfAnotherVersion(t *testing.T) {
-	for _, analyser := range []string{"another", analyserFingerprint()} {
+	for _, analyser := range []string{"another", analyserFingerprint(bm25.Lucene)} {
 		dir := built(t, BuildOptions{}, randomPassages(1, 50))
 		m, err := readManifest(disk.OS{}, dir)
 		if err != nil {
@@ -187,6 +188,77 @@ func TestRebuildWordsOfAnotherVersion(t *testing.T) {
 		if got := asked(t, opened(t, dir)); !slices.Equal(got, want) {
 			t.Error("it answers otherwise than one that this program built")
 		}
+	}
+}
+
+// TestRebuildWordsOfTheOldAnalysis: a collection of the analysis Lucene answers as it did
+// when nothing else was known, its manifest says nothing of an analysis, and RebuildWords
+// makes it what a new collection with the analysis Unicode is.
+func TestRebuildWordsOfTheOldAnalysis(t *testing.T) {
+	folded := phrased()
+	folded.Analysis = bm25.Unicode
+	passages := append(randomPassages(1, 50), corpus.Passage{ID: "nfd", Text: "Jose\u0301 Nu\u0301n\u0303ez fixed the wi-fi of part 03-893"})
+	dir := built(t, BuildOptions{Words: phrased()}, passages[:30], passages[30:])
+	found := func(g *Generation, question string) (ids []string) {
+		t.Helper()
+		hits, err := g.Words().Search(t.Context(), question, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hits {
+			id, err := g.ID(h.Ordinal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	questions := []string{"José Núñez", "Jose Nunez", "wifi", "03893"}
+	old := opened(t, dir)
+	for _, question := range questions {
+		if ids := found(old, question); ids != nil {
+			t.Errorf("%q finds %v with the analysis Lucene", question, ids)
+		}
+	}
+	manifest, err := os.ReadFile(filepath.Join(dir, manifestName))
+	if err != nil || strings.Contains(string(manifest), "analysis") {
+		t.Errorf("the manifest is not as older programs know it: %s, %v", manifest, err)
+	}
+	if _, err := RebuildWords(t.Context(), dir, folded, BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if manifest, err = os.ReadFile(filepath.Join(dir, manifestName)); err != nil || !strings.Contains(string(manifest), `"analysis": "unicode"`) {
+		t.Errorf("the manifest does not name the analysis: %s, %v", manifest, err)
+	}
+	fresh, rebuilt := opened(t, built(t, BuildOptions{Words: folded}, passages)), opened(t, dir)
+	if got, want := asked(t, rebuilt), asked(t, fresh); !slices.Equal(got, want) {
+		t.Error("it answers otherwise than a new collection")
+	}
+	for _, question := range questions {
+		if ids := found(rebuilt, question); !slices.Equal(ids, []string{"nfd"}) {
+			t.Errorf("%q finds %v", question, ids)
+		}
+		if ids := found(old, question); ids != nil {
+			t.Errorf("%q finds %v in the generation that was open before", question, ids)
+		}
+	}
+	if _, err := Verify(t.Context(), dir, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "more", Text: "José"}}), BuildOptions{Words: phrased()}); !errors.Is(err, ErrOtherWords) {
+		t.Errorf("adding with the other analysis: %v", err)
+	}
+	m, err := readManifest(disk.OS{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Words.Analysis = "of the future"
+	if _, err := writeManifest(disk.OS{}, dir, m); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); !errors.Is(err, ErrOtherAnalyser) || !strings.Contains(err.Error(), "of the future") {
+		t.Errorf("an unknown analysis: %v", err)
 	}
 }
 

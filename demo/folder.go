@@ -44,7 +44,7 @@ func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 		_, _ = fmt.Fprintf(sum, "%s %s\n", x.Name, bundle.Fingerprint(models.Passage))
 	}
 	passages, err := Passages()
-	_, _ = fmt.Fprintf(sum, "%+v\n%s", collection.NewWords(true), passages)
+	_, _ = fmt.Fprintf(sum, "%+v\n%s", collection.UnicodeWords(), passages)
 	return filepath.Join(root(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
 }
 

@@ -44,7 +44,7 @@ func appendPassage(b []byte, m *Manifest, p *corpus.Passage, vectors vectorsOf) 
 	}
 	b = appendField(append(b, ','), fieldVersion, corpus.VersionOf(record))
 	b = fmt.Appendf(b, `,"%s":%d`, fieldBytes, len(record))
-	b = appendField(append(b, ','), fieldWords, strings.Join(bm25.Words(p.Title, p.Text), " "))
+	b = appendField(append(b, ','), fieldWords, strings.Join(bm25.Lucene.Words(p.Title, p.Text), " "))
 	if m.Words.Phrases {
 		b = appendField(append(b, ','), fieldPairs, strings.Join(bm25.Pairs(p.Title, p.Text), " "))
 	}

@@ -122,7 +122,7 @@ func (m *Manifest) check() error {
 	if m.Format != manifestFormat {
 		return fmt.Errorf("its format is %d, and this program knows %d: use the program that made it, or index again", m.Format, manifestFormat)
 	}
-	if now := collection.Analyser(); m.Words.Analyser != now {
+	if now := collection.Analyser(bm25.Lucene); m.Words.Analyser != now {
 		return fmt.Errorf("its words were analysed in another way (%.16s) than this program does (%.16s): use the program that made it, or index again", m.Words.Analyser, now)
 	}
 	seen := map[string]bool{}

@@ -226,13 +226,18 @@ func openFor(config configs.Config, log *slog.Logger, names []string, stored []c
 	return x, nil
 }
 
-// RebuildWords indexes the words of a collection anew, with the constants that it has. It
-// opens the manifest alone, so that it mends words that another version analysed.
-func RebuildWords(ctx context.Context, folder string, phrases bool, o collection.BuildOptions) (collection.BuildReport, error) {
+// RebuildWords indexes the words of a collection anew, with the constants that it has, and
+// with an analysis by its name. It opens the manifest alone, so that it mends words that
+// another version analysed.
+func RebuildWords(ctx context.Context, folder string, phrases bool, analysis string, o collection.BuildOptions) (collection.BuildReport, error) {
 	params, err := collection.WordParams(folder)
 	if err != nil {
 		return collection.BuildReport{}, err
 	}
-	params.Phrases = phrases
+	as, err := collection.NewWords(phrases, analysis)
+	if err != nil {
+		return collection.BuildReport{}, err
+	}
+	params.Phrases, params.Analysis = as.Phrases, as.Analysis
 	return collection.RebuildWords(ctx, folder, params, o)
 }

@@ -81,7 +81,7 @@ func buildDemo(ctx context.Context, config configs.Config, term terminal) error 
 	defer bar.Finish()
 	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: []corpus.Input{{Path: "-", Stdin: bytes.NewReader(passages)}},
 		Build: buildOptions(config, bar)}
-	o.Build.Words = collection.NewWords(true)
+	o.Build.Words = collection.UnicodeWords()
 	return serving.IndexOnce(ctx, o, names)
 }
 

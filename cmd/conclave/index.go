@@ -29,6 +29,8 @@ type indexing struct {
 	rebuildWords             bool
 	phrases                  bool
 	phrasesAsked             bool // by --phrases, not by its default
+	analysis                 string
+	analysisAsked            bool // by --analysis
 	threads                  int
 	index                    collection.Index
 	replace, skipBad, asJSON bool
@@ -87,6 +89,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	flags.StringSliceVar(&x.granularity, "granularity", nil, "vectors of parts of passages beside those of whole ones, by the first expert: numbers of sentences such as 1,3; of tokens, such as 125t; passage, the expert's own; with -untitled behind, without the title before each part")
 	x.questions.offer(flags)
 	flags.BoolVar(&x.phrases, "phrases", true, "index pairs of adjacent words beside words; for a new collection and with --rebuild-words")
+	flags.StringVar(&x.analysis, "analysis", "unicode", "how words are analysed: unicode (accents, ligatures, full width and compounds such as wi-fi meet in all their forms) or lucene (as Lucene's EnglishAnalyzer does); for a new collection and with --rebuild-words")
 	flags.BoolVar(&x.rebuildWords, "rebuild-words", false, "index the words of an existing collection anew, from its passages")
 	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (0: all processors)")
 	flags.BoolVar(&x.replace, "replace", false, "replace passages whose ids are in the collection, instead of refusing the new ones")
@@ -128,10 +131,35 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 	return next(config, term.Out)
 }
 
+// words are the constants of BM25 that are asked for: those of a new collection, or of one
+// that is there with what flags say of them.
+func (x *indexing) words(config configs.Config, there bool) (collection.WordConstants, error) {
+	asked, err := collection.NewWords(x.phrases, x.analysis)
+	if err != nil || !there {
+		return asked, err
+	}
+	if !x.phrasesAsked && !x.analysisAsked {
+		return collection.WordConstants{}, nil
+	}
+	if config.Store == "" {
+		has, err := collection.WordParams(config.Collection)
+		if err != nil {
+			return has, err
+		}
+		if !x.phrasesAsked {
+			asked.Phrases = has.Phrases
+		}
+		if !x.analysisAsked {
+			asked.Analysis = has.Analysis
+		}
+	}
+	return asked, nil
+}
+
 // build reads, encodes and publishes.
 func (x *indexing) build(ctx context.Context, config configs.Config, term terminal, bar *progress) (report serving.Indexed, err error) {
 	if x.rebuildWords {
-		report.BuildReport, err = serving.RebuildWords(ctx, config.Collection, x.phrases, buildOptions(config, bar))
+		report.BuildReport, err = serving.RebuildWords(ctx, config.Collection, x.phrases, x.analysis, buildOptions(config, bar))
 		return report, err
 	}
 	has, err := serving.StoredIn(ctx, config)
@@ -163,8 +191,8 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace = x.threads, x.index, x.replace
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
-	if has == nil || x.phrasesAsked {
-		o.Build.Words = collection.NewWords(x.phrases)
+	if o.Build.Words, err = x.words(config, has != nil); err != nil {
+		return report, err
 	}
 	if o.Questions, err = x.questions.read(); err != nil {
 		return report, err

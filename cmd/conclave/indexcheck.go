@@ -31,7 +31,10 @@ func (x *indexing) check(flags *pflag.FlagSet, kind string) error {
 	if x.threads < 0 || x.threads > maxBuildThreads {
 		return usagef("--threads is %d; 0 (all processors) to %d is possible", x.threads, maxBuildThreads)
 	}
-	x.phrasesAsked = flags.Changed("phrases")
+	x.phrasesAsked, x.analysisAsked = flags.Changed("phrases"), flags.Changed("analysis")
+	if _, err := collection.NewWords(x.phrases, x.analysis); err != nil {
+		return usagef("--analysis: %v", err)
+	}
 	index := x.index
 	index.Kind = cmp.Or(index.Kind, kind)
 	if err := index.Check(); err != nil {
@@ -70,11 +73,11 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	why := "--" + asked[0]
 	switch {
 	case x.removeExpert != "", x.settle:
-		idle = append(append(reading, building...), "threads", "phrases")
+		idle = append(append(reading, building...), "threads", "phrases", "analysis")
 	case x.rebuildWords:
 		idle = append(append(reading, building...), "threads")
 	case x.addExpert != "", asked[0] == "granularity":
-		idle = append(reading, "phrases")
+		idle = append(reading, "phrases", "analysis")
 	case x.experts == shipped.ChooseNone:
 		idle, why = building, "--experts none"
 	}

@@ -133,7 +133,7 @@ func build(tb testing.TB, config configs.Config, passages string) {
 			tb.Error(err)
 		}
 	}()
-	options := collection.BuildOptions{Shared: serving.SharedPasses(loaded.All()), Words: collection.NewWords(true)}
+	options := collection.BuildOptions{Shared: serving.SharedPasses(loaded.All()), Words: collection.UnicodeWords()}
 	for _, e := range loaded.All() {
 		options.Experts = append(options.Experts, e)
 	}

@@ -19,6 +19,10 @@ type Scanner struct {
 // Of returns a scanner of a text.
 func Of(text string) Scanner { return Scanner{text: text, tables: load()} }
 
+// At is where the word that Next returned last ends, in bytes of the text. At the end of
+// the text it is behind the text's last byte, word or not.
+func (s *Scanner) At() int { return s.at }
+
 // Next returns the next word, "" behind the last. Words do not overlap. A byte
 // that is not UTF-8 is read as U+FFFD, which is in no word.
 func (s *Scanner) Next() string {

@@ -1,0 +1,51 @@
+package bm25
+
+import "fmt"
+
+// An Analysis is a way of turning texts into terms. A question has to be analysed as the
+// passages were.
+type Analysis uint32
+
+const (
+	// Lucene is the analysis of Lucene 9.12's EnglishAnalyzer (see Analyse).
+	Lucene Analysis = iota
+	// Unicode is Lucene's, of texts in the form of normalise.Text, and a question's words
+	// are also found where they stand in another form: without accents, as one word or
+	// as several (see forms.go). Of texts in ASCII, the terms, how many there are, and how
+	// many passages have them are Lucene's.
+	Unicode
+)
+
+// analyses are the names of all analyses, in their order.
+var analyses = [...]string{Lucene: "lucene", Unicode: "unicode"}
+
+// String is the analysis's name.
+func (a Analysis) String() string {
+	if int(a) < len(analyses) {
+		return analyses[a]
+	}
+	return fmt.Sprintf("analysis %d", uint32(a))
+}
+
+// ParseAnalysis finds an analysis by its name.
+func ParseAnalysis(name string) (Analysis, error) {
+	for a, known := range analyses {
+		if known == name {
+			return Analysis(a), nil
+		}
+	}
+	return 0, fmt.Errorf("there is no analysis of words %q: %q and %q are known", name, Unicode, Lucene)
+}
+
+// The number of an analysis in a file is that of its version: raise it, to one that no
+// other has, with any change of what terms come out of a text.
+var analysisVersions = [...]uint32{Lucene: 1, Unicode: 2}
+
+func analysisOf(version uint32) (Analysis, bool) {
+	for a, v := range analysisVersions {
+		if v == version {
+			return Analysis(a), true
+		}
+	}
+	return 0, false
+}

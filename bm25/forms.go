@@ -1,0 +1,260 @@
+package bm25
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"conclave/bm25/internal/words"
+)
+
+// Words of a passage stand in one form, and people ask for them in another: José and
+// Jose, wi-fi and wifi, BC.6613-18 and BC661318. With the analysis Unicode a passage has,
+// beside the terms of its text, postings of the other forms that its words may be asked
+// for in. They are no terms: they do not count in lengths, have document frequencies of
+// their own, and a question looks them up for what its own terms do not reach (see
+// variant). So texts in ASCII have the scores that they have with the analysis Lucene,
+// except where a passage has a word of the question in another form, and in that form
+// more often than as it is written.
+//
+// The other forms of a passage's words are
+//
+//   - the word without accents, if it has some;
+//   - joined: words with one mark between them and no space (wi-fi, BC.6613-18, and/or),
+//     and words that are one to the word rules and have marks inside (node.js, O'Neill,
+//     snake_case), without the marks. A slash joins less than other marks: x-y/z has
+//     xy and xyz. A number with a decimal point stays one;
+//   - the parts, of two characters at least, of what is one word to the word rules and has
+//     marks inside other than apostrophes;
+//   - a name with the signs that belong to it: C++, C#, .NET. Without them it is a term as
+//     ever.
+//
+// This is what Lucene's WordDelimiterGraphFilter and ASCIIFoldingFilter are for; they are
+// not used, since they put every form into lengths and frequencies.
+
+// formMark begins the text of another form in the vocabulary. No term holds it: it is in
+// no word.
+const formMark = "~"
+
+// IsForm reports whether an entry of the vocabulary is another form of passages' words
+// (see Unicode), and no term.
+func IsForm(entry string) bool { return strings.HasPrefix(entry, formMark) }
+
+const (
+	// mostParts and longestCompound bound what is joined: what is longer is an address,
+	// or text that has lost its spaces.
+	mostParts       = 8
+	longestCompound = 64 // bytes
+)
+
+// joins reports whether a mark joins the words beside it.
+func joins(r rune) bool {
+	switch r {
+	case '-', '\u2010', '\u2012', '\u2013', '\u2212', '.', '/', '_', '\'', '\u2019', '&', '+', ':', '\u00b7', '\\', '@', '*':
+		return true
+	}
+	return false
+}
+
+// eachWord visits the words of a text, in order, and its compounds: stretches of several
+// words with a joining mark between them, and names with their signs.
+func eachWord(text string, word, compound func(string)) {
+	scanner := words.Of(text)
+	begin, end, parts := 0, 0, 0 // of the stretch
+	closeStretch := func() {
+		if from, to := withSigns(text, begin, end); parts > 0 && (from < begin || to > end) {
+			compound(text[from:to])
+		}
+		if parts > 1 && parts <= mostParts && end-begin <= longestCompound {
+			compound(text[begin:end])
+		}
+	}
+	for w := scanner.Next(); w != ""; w = scanner.Next() {
+		from := scanner.At() - len(w)
+		if parts == 0 || !isJoint(text[end:from]) {
+			closeStretch()
+			begin, parts = from, 0
+		}
+		end = scanner.At()
+		parts++
+		word(w)
+	}
+	closeStretch()
+}
+
+// isJoint reports whether what is between two words is one joining mark.
+func isJoint(between string) bool {
+	if len(between) == 1 {
+		return joins(rune(between[0]))
+	}
+	r, size := utf8.DecodeRuneInString(between)
+	return size > 0 && size == len(between) && joins(r)
+}
+
+// withSigns is a word in a text with the signs that belong to a name: plus signs and
+// sharps behind it, a full stop before it.
+func withSigns(text string, begin, end int) (from, to int) {
+	from, to = begin, end
+	if begin == end || end-begin > longestCompound || !isLetter(text[begin:]) {
+		return from, to
+	}
+	for to < len(text) && (text[to] == '+' || text[to] == '#') {
+		to++
+	}
+	if to-end > 2 || to < len(text) && isWordPart(text[to:]) {
+		to = end
+	}
+	if from > 0 && text[from-1] == '.' && (from == 1 || text[from-2] == ' ' || text[from-2] == '(' || text[from-2] == '\n' || text[from-2] == '\t') {
+		from--
+	}
+	return from, to
+}
+
+func isLetter(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsLetter(r)
+}
+
+func isWordPart(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_'
+}
+
+// form is the term that a word would have without accents, "" for a stop word.
+func (a *analyser) form(word string) string {
+	word = withoutPossessive(word)
+	a.lower = append(a.lower[:0], unaccented(string(appendFolded(nil, word)))...)
+	if len(a.lower) == 0 || isStopWord(a.lower) {
+		return ""
+	}
+	a.stem()
+	return string(a.lower)
+}
+
+// plainForm is form, of a word that has accents; else "".
+func (a *analyser) plainForm(word, term string) string {
+	for i := 0; i < len(word); i++ {
+		if word[i] >= utf8.RuneSelf {
+			if f := a.form(word); f != term {
+				return f
+			}
+			break
+		}
+	}
+	return ""
+}
+
+// passageForms are all other forms of a word of a passage, each once, and of these the one
+// without accents; "": it has none.
+func (a *analyser) passageForms(word, term string) (plain string, all []string) {
+	plain = a.plainForm(word, term)
+	for _, form := range append([]string{plain, a.joinedForm(word)}, a.partForms(word)...) {
+		if form != "" && form != term && !slices.Contains(all, form) {
+			all = append(all, form)
+		}
+	}
+	return plain, all
+}
+
+// joinedForm is a word with marks inside without them; "": it has none.
+func (a *analyser) joinedForm(word string) string {
+	word = withoutPossessive(word)
+	if pieces, _ := innerPieces(word); len(pieces) > 1 && !isDecimal(word) {
+		return a.form(strings.Join(pieces, ""))
+	}
+	return ""
+}
+
+// partForms are the parts of a word with marks inside.
+func (a *analyser) partForms(word string) (forms []string) {
+	word = withoutPossessive(word)
+	pieces, apostrophes := innerPieces(word)
+	if len(pieces) < 2 || apostrophes || !hasLetter(word) {
+		return nil
+	}
+	for _, p := range pieces {
+		if utf8.RuneCountInString(p) > 1 {
+			forms = append(forms, a.form(p))
+		}
+	}
+	return forms
+}
+
+// joined is the form of several words as one.
+type joined struct {
+	form  string
+	words []string // none of a name with its signs
+}
+
+// compoundForms are the other forms of what eachWord says is a compound.
+func (a *analyser) compoundForms(compound string) (forms []joined) {
+	scanner := words.Of(compound)
+	var parts []string
+	slashes, end := []int{0}, 0 // which parts have a slash before them; where the last ends
+	for w := scanner.Next(); w != ""; w = scanner.Next() {
+		if from := scanner.At() - len(w); len(parts) > 0 && compound[from-1] == '/' {
+			slashes = append(slashes, len(parts))
+		}
+		parts, end = append(parts, w), scanner.At()
+	}
+	if end < len(compound) || strings.HasPrefix(compound, ".") { // signs
+		return []joined{{unaccented(string(appendFolded(nil, compound))), nil}}
+	}
+	if slices.ContainsFunc(parts, isDecimal) {
+		return nil
+	}
+	join := func(parts []string) {
+		if form := a.join(parts); form != "" {
+			forms = append(forms, joined{form, parts})
+		}
+	}
+	for i, from := range slashes {
+		to := len(parts)
+		if i+1 < len(slashes) {
+			to = slashes[i+1]
+		}
+		join(parts[from:to])
+	}
+	if len(slashes) > 1 {
+		join(parts)
+	}
+	return forms
+}
+
+// join is the form of several words as one; "": it has none.
+func (a *analyser) join(words []string) string {
+	if len(words) < 2 {
+		return ""
+	}
+	one := ""
+	for i, w := range words {
+		if i == len(words)-1 {
+			w = withoutPossessive(w)
+		}
+		pieces, _ := innerPieces(w)
+		one += strings.Join(pieces, "")
+	}
+	return a.form(one)
+}
+
+// innerPieces are a word's pieces between marks that are neither letter nor digit.
+func innerPieces(word string) (pieces []string, apostrophes bool) {
+	pieces = strings.FieldsFunc(word, func(r rune) bool {
+		if r < utf8.RuneSelf && ('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || unicode.IsSymbol(r) {
+			return false
+		}
+		apostrophes = apostrophes || r == '\'' || r == '\u2019'
+		return true
+	})
+	return pieces, apostrophes
+}
+
+func hasLetter(word string) bool { return strings.ContainsFunc(word, unicode.IsLetter) }
+
+// isDecimal reports whether a word is a number with a decimal point.
+func isDecimal(word string) bool {
+	whole, part, found := strings.Cut(word, ".")
+	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	return found && digits(whole) && digits(part)
+}

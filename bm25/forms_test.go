@@ -1,0 +1,426 @@
+package bm25
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/rank"
+)
+
+// unicodeParams are the usual constants with the analysis Unicode.
+func unicodeParams() Params {
+	p := DefaultParams()
+	p.Analysis, p.Phrases = Unicode, true
+	return p
+}
+
+// TestFormsMeet: for each pair a passage with one form is found by the other, first, among
+// passages without it; and by itself, with a score that is not lower.
+func TestFormsMeet(t *testing.T) {
+	pairs := [][2]string{
+		{"Jose\u0301", "Jos\u00e9"}, {"José Núñez", "Jose Nunez"}, {"Straße", "Strasse"}, {"STRASSE", "straße"},
+		{"Æsir", "aesir"}, {"Søren", "Soren"}, {"Łódź", "Lodz"}, {"Þór", "Thor"}, {"ﬁnance", "finance"}, {"soft\u00adware", "software"},
+		{"data\u200bbase", "database"}, {"ＡＢＣ１２３", "abc123"}, {"CO₂", "CO2"}, {"ΣΊΣΥΦΟΣ", "σίσυφος"}, {"σίσυφος", "σισυφος"}, {"ёлка", "елка"}, {"don’t", "don't"},
+		{"naïve", "naive"}, {"İzmir", "izmir"}, {"Diyarbakır", "Diyarbakir"}, {"Nguyễn", "Nguyen"}, {"שָׁלוֹם", "שלום"},
+		{"03-893", "03893"}, {"BC.6613-18", "BC661318"}, {"wi-fi", "wifi"}, {"Wi-Fi", "WiFi"}, {"wi\u2011fi", "wifi"}, {"e-mails", "email"},
+		{"U-1909/G", "U1909G"}, {"TA-729AE2", "TA 729 AE 2"}, {"Windows 11", "Windows11"}, {"covid-19", "covid 19"}, {"COVID19", "covid-19"},
+		{"O'Neill", "ONeill"}, {"node.js", "nodejs"}, {"snake_case", "snake case"}, {"snake_case", "snakecase"}, {"1,000", "1000"}, {"00:1A:2B:3C", "001A2B3C"},
+		{"AT&T", "ATT"}, {"café-bar", "cafebar"}, {"13721-LW-01", "13721LW01"}, {"2024-01-15", "20240115"},
+	}
+	var others []goldenPassage
+	for i := range 40 {
+		others = append(others, goldenPassage{Text: fmt.Sprintf("passage %d of other things, about rivers and stones number %d", i, i*7)})
+	}
+	for _, p := range pairs {
+		for i := range p {
+			passage, question := p[i], p[1-i]
+			x := build(t, unicodeParams(), append(others[:40:40], goldenPassage{Text: "We looked at " + passage + " and wrote it down."}))
+			hits, err := x.Search(t.Context(), "what of "+question+"?", 3)
+			if err != nil || len(hits) == 0 || hits[0].Ordinal != 40 {
+				t.Errorf("%+q in a passage, asked for as %+q: %v, %v", passage, question, hits, err)
+				continue
+			}
+			same, err := x.Search(t.Context(), "what of "+passage+"?", 3)
+			if err != nil || len(same) == 0 || same[0].Ordinal != 40 || same[0].Score < hits[0].Score && len(Unicode.Terms(passage)) >= len(Unicode.Terms(question)) {
+				t.Errorf("%+q asked for as it stands: %v, %v; as %+q: %v", passage, same, err, question, hits)
+			}
+			bound, err := x.alone().UpperBound("what of " + question + "?")
+			if err != nil || float64(hits[0].Score) > bound {
+				t.Errorf("%+q for %+q: score %v above the bound %v, %v", passage, question, hits[0].Score, bound, err)
+			}
+		}
+	}
+}
+
+// TestExactFormFirst: of passages alike but for the form of a word, the one with the
+// question's form is first.
+func TestExactFormFirst(t *testing.T) {
+	for _, forms := range [][]string{
+		{"José", "Jose"}, {"José", "Josè", "Jose"}, {"Straße", "Strasse"}, {"wi-fi", "wifi"}, {"03-893", "03893"}, {"don’t", "don't"},
+		{"C++", "C#", "C"}, {".NET", "net"},
+	} {
+		var passages []goldenPassage
+		for _, f := range forms {
+			passages = append(passages, goldenPassage{Text: "notes on " + f + " here"})
+		}
+		x := build(t, unicodeParams(), append(passages, goldenPassage{Text: "other"}, goldenPassage{Text: "more"}, goldenPassage{Text: "again"}))
+		for i, f := range forms {
+			hits, err := x.Search(t.Context(), f, 9)
+			if err != nil || len(hits) != len(forms) || hits[0].Ordinal != rank.Ordinal(i) && !(f == "C" || f == "net") {
+				t.Errorf("%q among %q: %v, %v", f, forms, hits, err)
+			}
+			if len(hits) > 1 && hits[0].Score == hits[1].Score && f != "C" && f != "net" {
+				t.Errorf("%q among %q: the first two have equal scores", f, forms)
+			}
+		}
+	}
+}
+
+// TestApart: what looks alike to nobody stays apart.
+func TestApart(t *testing.T) {
+	for _, c := range [][2]string{
+		{"3.14", "314"}, {"car pet", "carpet"}, {"into", "in to"}, {"C", "C++ 17"}, {"क", "की"}, {"か", "が"}, {"the end. Next", "endNext"}, {"wi fi", "wi,fi2"},
+	} {
+		terms := Unicode.Terms(c[1])
+		x := build(t, unicodeParams(), []goldenPassage{{Text: c[0]}, {Text: "other words"}, {Text: "and more"}})
+		for _, v := range Unicode.variants(c[1]) {
+			for _, entry := range v.entries {
+				r, err := x.lookup([]byte(entry))
+				if err != nil || r.df > 0 {
+					t.Errorf("a passage %q has the form %q of the question %q (terms %q)", c[0], entry, c[1], terms)
+				}
+			}
+		}
+	}
+}
+
+// TestASCIIAsLucene: of texts in ASCII, the terms, the lengths, the document frequencies
+// and the upper bounds of the two analyses are the same. So is a score to the last bit
+// where no other form has a part in it, and another form only adds.
+func TestASCIIAsLucene(t *testing.T) {
+	same, more, zero := 0, 0, 0
+	for _, name := range []string{"cacm", "cranfield", "scifact"} {
+		s := loadGolden(t, name)
+		for i := range s.passages {
+			s.passages[i].Title, s.passages[i].Text = ascii(s.passages[i].Title), ascii(s.passages[i].Text)
+		}
+		lucene, folded := DefaultParams(), unicodeParams()
+		lucene.Phrases = true
+		a, b := build(t, lucene, s.passages), build(t, folded, s.passages)
+		if a.Docs() != b.Docs() || a.Terms() != b.Terms() {
+			t.Fatalf("%s: %d terms in %d passages, and %d in %d", name, a.Terms(), a.Docs(), b.Terms(), b.Docs())
+		}
+		t.Logf("%s: %d bytes with Lucene, %d with Unicode: %.3f times", name, a.Size(), b.Size(), float64(b.Size())/float64(a.Size()))
+		for _, run := range s.runs {
+			question := ascii(s.questions[run.ID].Question)
+			if !slices.Equal(Analyse(question), Unicode.Terms(question)) {
+				t.Fatalf("%q: other terms", question)
+			}
+			for _, at := range [][2]*Searcher{{a.alone(), b.alone()}, {a.Phrases(), b.Phrases()}} {
+				bounds := [2]float64{}
+				for i := range at {
+					var err error
+					if bounds[i], err = at[i].UpperBound(question); err != nil {
+						t.Fatal(err)
+					}
+				}
+				hits, err := at[1].Search(t.Context(), question, 20, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ordinals, scores := make([]rank.Ordinal, len(hits)), make([]float32, len(hits))
+				for i, h := range hits {
+					ordinals[i] = h.Ordinal
+				}
+				if err := at[0].Scores(question, ordinals, scores); err != nil {
+					t.Fatal(err)
+				}
+				usesOther := false
+				for i, h := range hits {
+					terms, err := at[1].Explain(question, h.Ordinal)
+					if err != nil {
+						t.Fatal(err)
+					}
+					extra := 0.0
+					for _, term := range terms {
+						if term.For != "" || strings.ContainsAny(term.Term, "+#") || strings.HasPrefix(term.Term, ".") {
+							extra += float64(term.Score)
+						}
+					}
+					usesOther = usesOther || extra > 0
+					switch {
+					case extra == 0 && h.Score != scores[i]:
+						t.Fatalf("%s: %q: passage %d has %v, with Lucene %v", name, question, h.Ordinal, h.Score, scores[i])
+					case math.Abs(float64(h.Score)-float64(scores[i])-extra) > 1e-5:
+						t.Fatalf("%s: %q: passage %d has %v, with Lucene %v and forms that add %v", name, question, h.Ordinal, h.Score, scores[i], extra)
+					case extra == 0:
+						same++
+					case scores[i] == 0:
+						zero++
+					default:
+						more++
+					}
+				}
+				if bounds[0] != bounds[1] {
+					if len(Unicode.variants(question)) == 0 || bounds[1] > bounds[0]+20 {
+						t.Fatalf("%s: %q: upper bounds %v", name, question, bounds)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d scores are the same, %d have more by another form, %d have that alone", same, more, zero)
+	if same < 50*(more+zero) {
+		t.Errorf("too many scores differ")
+	}
+}
+
+func ascii(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 128 {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// sightings are words as they are written, with their terms and other forms worked out by
+// hand, and what a question with them looks for beside its terms: what stands for which
+// terms.
+var sightings = map[string]struct {
+	terms, forms []string
+	variants     map[string][]string
+}{
+	"café":      {[]string{"café"}, []string{"~cafe"}, map[string][]string{"café": {"~café", "cafe", "~cafe"}}},
+	"cafè":      {[]string{"cafè"}, []string{"~cafe"}, map[string][]string{"cafè": {"~cafè", "cafe", "~cafe"}}},
+	"cafe":      {[]string{"cafe"}, nil, map[string][]string{"cafe": {"~cafe"}}},
+	"wi-fi":     {[]string{"wi", "fi"}, []string{"~wifi"}, map[string][]string{"wi": {"~wi"}, "fi": {"~fi"}, "wi fi": {"wifi", "~wifi"}}},
+	"wifi":      {[]string{"wifi"}, nil, map[string][]string{"wifi": {"~wifi"}}},
+	"fi":        {[]string{"fi"}, nil, map[string][]string{"fi": {"~fi"}}},
+	"o'hara":    {[]string{"o'hara"}, []string{"~ohara"}, map[string][]string{"o'hara": {"~o'hara", "ohara", "~ohara"}}},
+	"ohara":     {[]string{"ohara"}, nil, map[string][]string{"ohara": {"~ohara"}}},
+	"ax-77":     {[]string{"ax", "77"}, []string{"~ax77"}, map[string][]string{"ax": {"~ax"}, "77": {"~77"}, "ax 77": {"ax77", "~ax77"}}},
+	"ax77":      {[]string{"ax77"}, nil, map[string][]string{"ax77": {"~ax77", "ax 77"}}},
+	"river":     {[]string{"river"}, nil, nil},
+	"stone":     {[]string{"stone"}, nil, nil},
+	"mountain.": {[]string{"mountain"}, nil, nil},
+}
+
+// TestOtherFormsAgainstFormula: search, scores and bounds are those of the definition (see
+// variant), summed up by hand over all passages, in one segment or several, some of whose
+// passages are deleted, and among a selection.
+func TestOtherFormsAgainstFormula(t *testing.T) {
+	const seed = 35
+	rng := rand.New(rand.NewPCG(seed, 0))
+	written := []string{}
+	for w := range sightings {
+		written = append(written, w)
+	}
+	slices.Sort(written)
+	passages, own := make([]goldenPassage, 9500), make([][]string, 9500)
+	for i := range passages {
+		for range rng.IntN(9) {
+			w := written[rng.IntN(len(written))]
+			if rng.IntN(3) > 0 {
+				w = []string{"river", "stone", "mountain."}[rng.IntN(3)]
+			}
+			own[i] = append(own[i], w)
+		}
+		passages[i].Text = strings.Join(own[i], " , ")
+	}
+	params := unicodeParams()
+	segments := divide(t, rng, params, passages, 3)
+	gone := map[int]bool{}
+	for i := range segments {
+		segments[i].Deleted = make([]uint64, segments[i].Index.Docs()/64+1)
+		for p := range segments[i].Index.Docs() {
+			if rng.IntN(10) == 0 {
+				segments[i].Deleted[p/64] |= 1 << (p % 64)
+				gone[int(segments[i].Base)+p] = true
+			}
+		}
+	}
+	s, err := NewSearcher(segments...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	oracle := newFormOracle(params, own, gone)
+	for range 60 {
+		var asked []string
+		for range 1 + rng.IntN(3) {
+			asked = append(asked, written[rng.IntN(len(written))])
+		}
+		slices.Sort(asked)
+		asked = slices.Compact(asked)
+		question := strings.Join(asked, " , ")
+		want := oracle.scores(asked)
+		k := 1 + rng.IntN(300)
+		hits, err := s.Search(t.Context(), question, k, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound, err := s.UpperBound(question)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least := math.Inf(1)
+		found := map[rank.Ordinal]bool{}
+		for _, h := range hits {
+			if math.Abs(float64(h.Score)-want[h.Ordinal]) > 1e-5 || float64(h.Score) > bound*(1+1e-6) {
+				t.Fatalf("seed %d: %q: passage %q has %v (bound %v), by the formula %v", seed, question, own[h.Ordinal], h.Score, bound, want[h.Ordinal])
+			}
+			least, found[h.Ordinal] = min(least, float64(h.Score)), true
+			single := make([]float32, 1)
+			if err := s.Scores(question, []rank.Ordinal{h.Ordinal}, single); err != nil || single[0] != h.Score {
+				t.Fatalf("seed %d: %q: Scores gives %v for a hit with %v: %v", seed, question, single, h.Score, err)
+			}
+		}
+		for o, score := range want {
+			if score > 0 && !found[rank.Ordinal(o)] && (len(hits) < k || score > least+1e-5) {
+				t.Fatalf("seed %d: %q: passage %q with %v is missing; the last hit of %d has %v", seed, question, own[o], score, k, least)
+			}
+		}
+		chosen, selection := randomSelection(rng, segments, len(passages), 0.05, false)
+		among, err := s.Search(t.Context(), question, k, selection)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range among {
+			if !chosen[h.Ordinal] || math.Abs(float64(h.Score)-want[h.Ordinal]) > 1e-5 {
+				t.Fatalf("seed %d: %q among a selection: passage %d has %v, by the formula %v", seed, question, h.Ordinal, h.Score, want[h.Ordinal])
+			}
+		}
+		if n := 0; true {
+			for o := range chosen {
+				if want[o] > 0 {
+					n++
+				}
+			}
+			if len(among) != min(n, k) {
+				t.Fatalf("seed %d: %q: %d hits among a selection of which %d match, k %d", seed, question, len(among), n, k)
+			}
+		}
+	}
+}
+
+// formOracle knows passages by what is in the vocabulary of each.
+type formOracle struct {
+	params  Params
+	has     []map[string]float64
+	lengths []float64
+	n       float64
+	average float64
+}
+
+func newFormOracle(params Params, own [][]string, gone map[int]bool) *formOracle {
+	o := &formOracle{params: params}
+	for i, texts := range own {
+		has, length := map[string]float64{}, 0.0
+		before := ""
+		for _, w := range texts {
+			for _, term := range sightings[w].terms {
+				has[term]++
+				length++
+				if before != "" {
+					has[before+" "+term]++
+				}
+				before = term
+			}
+			for _, form := range sightings[w].forms {
+				has[form]++
+			}
+		}
+		if gone[i] {
+			has, length = nil, 0
+		}
+		o.has, o.lengths = append(o.has, has), append(o.lengths, length)
+		if length > 0 {
+			o.n++
+			o.average += length
+		}
+	}
+	o.average /= o.n
+	return o
+}
+
+func (o *formOracle) idf(entry string) (idf float64, known bool) {
+	df := 0.0
+	for _, has := range o.has {
+		if has[entry] > 0 {
+			df++
+		}
+	}
+	return math.Log(1 + (o.n-df+0.5)/(df+0.5)), df > 0
+}
+
+func (o *formOracle) share(passage int, entry string) float64 {
+	tf := o.has[passage][entry]
+	if tf == 0 {
+		return 0
+	}
+	return tf / (tf + o.params.K1*(1-o.params.B+o.params.B*o.lengths[passage]/o.average))
+}
+
+func (o *formOracle) scores(asked []string) []float64 {
+	counts := map[string]float64{}
+	type variant struct {
+		count   float64
+		entries []string
+	}
+	variants := map[string]*variant{}
+	for _, w := range asked {
+		for _, term := range sightings[w].terms {
+			counts[term]++
+		}
+	}
+	for _, w := range asked {
+		for of, entries := range sightings[w].variants {
+			v := variants[of]
+			if v == nil {
+				v = &variant{entries: entries}
+				variants[of] = v
+			}
+			v.count++
+		}
+	}
+	out := make([]float64, len(o.has))
+	for term, count := range counts {
+		idf, known := o.idf(term)
+		for i := range out {
+			if known {
+				out[i] += count * idf * o.share(i, term)
+			}
+		}
+	}
+	for of, v := range variants {
+		if _, asked := counts[v.entries[0]]; asked {
+			continue // the joined form of two terms is a term of the question, too
+		}
+		own, idfs := 0.0, map[string]float64{}
+		for _, term := range strings.Fields(of) {
+			idfs[term], _ = o.idf(term)
+			own += idfs[term]
+		}
+		weights := map[string]float64{}
+		for _, entry := range v.entries {
+			if idf, known := o.idf(entry); known {
+				weights[entry] = 0.9 * v.count * min(own, idf*float64(len(strings.Fields(of))))
+			}
+		}
+		for i := range out {
+			best := 0.0
+			for entry, weight := range weights {
+				best = max(best, weight*o.share(i, entry))
+			}
+			for _, term := range strings.Fields(of) {
+				best -= counts[term] * idfs[term] * o.share(i, term)
+			}
+			out[i] += max(0, best)
+		}
+	}
+	return out
+}
