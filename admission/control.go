@@ -22,6 +22,7 @@ type Control struct {
 	most  int           // cost admitted at a time, whatever is expected
 	few   int           // cost that is admitted whatever is expected
 	turns chan struct{} // one for each processor
+	work  work
 	now   func() time.Time
 
 	mu       sync.Mutex
@@ -47,7 +48,7 @@ func New(most, processors int, now func() time.Time) (*Control, error) {
 	if most < 1 || processors < 1 {
 		return nil, fmt.Errorf("admission: a cost of %d on %d processors: both must be at least 1", most, processors)
 	}
-	return &Control{most: most, few: min(most, fewPerProcessor*processors), turns: make(chan struct{}, processors), now: now}, nil
+	return &Control{most: most, few: min(most, fewPerProcessor*processors), turns: make(chan struct{}, processors), now: now, work: newWork(processors)}, nil
 }
 
 // A Refusal says that there is more to do than can be done in time.
@@ -183,6 +184,7 @@ func (c *Control) Turn(ctx context.Context) (done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	c.work.searched.Store(c.now().UnixNano())
 	select {
 	case c.turns <- struct{}{}:
 		return func() { <-c.turns }, nil

@@ -36,7 +36,11 @@ func (a *API) putPassage(c *call) error {
 	if p := a.hold(c.r.Context(), 1); p != nil {
 		return p
 	}
-	passage, p := a.parsePassage(raw, asItIs)
+	var passage corpus.Passage
+	var p *Problem
+	if err := a.options.Admission.Work(c.r.Context(), whose(c.r), func() { passage, p = a.parsePassage(raw, asItIs) }); err != nil {
+		return err
+	}
 	if p != nil {
 		return p
 	}

@@ -36,6 +36,12 @@ func caller(r *http.Request) (string, error) {
 	return "address " + httprate.CanonicalizeIP(middleware.GetClientIP(r.Context())), nil
 }
 
+// whose is who is counted, for what cannot fail.
+func whose(r *http.Request) string {
+	who, _ := caller(r)
+	return who
+}
+
 // isProbe reports whether a path is asked to know how the server is, which is answered
 // also where no connection has a place.
 func isProbe(path string) bool { return quiet(path) || path == "/metrics" }

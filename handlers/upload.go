@@ -76,7 +76,7 @@ func (a *API) postPassages(c *call) error {
 	// Without it the first write of an answer ends the reading of an HTTP/1
 	// body. HTTP/2 needs none.
 	_ = control.EnableFullDuplex()
-	u := &upload{api: a, writer: writer, request: r, control: control, w: w, header: w.Header(), looked: time.Now(), strict: c.query["strict"] == true, seen: map[string]bool{}}
+	u := &upload{api: a, writer: writer, request: r, control: control, w: w, header: w.Header(), who: whose(r), looked: time.Now(), strict: c.query["strict"] == true, seen: map[string]bool{}}
 	// What came in is stored, also when the client closes its half of the
 	// connection behind it, which ends the request's context.
 	storing, done := context.WithCancel(context.WithoutCancel(r.Context()))
@@ -125,6 +125,7 @@ type upload struct {
 	w       http.ResponseWriter
 	header  http.Header
 	answer  uploadAnswer
+	who     string    // whose processor time it takes
 	looked  time.Time // whether the client is there
 	asked   bool      // it was sent something to find out
 
@@ -192,7 +193,10 @@ func (u *upload) read(wanted context.Context, body io.Reader, chunks chan<- []ra
 	next, err := u.reader(wanted, body)
 	for err == nil {
 		var chunk []rawLine
-		if chunk, err = next(); len(chunk) == 0 {
+		if refused := u.api.options.Admission.Read(wanted, u.who, func() { chunk, err = next() }); refused != nil {
+			return refused
+		}
+		if len(chunk) == 0 {
 			continue
 		}
 		select {
@@ -237,6 +241,7 @@ func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *Problem {
 				return nil
 			}
 		case <-look.C:
+			u.api.extendWriting(u.control) // the reader may wait for its budget
 		}
 		for {
 			if u.gone() {
@@ -283,17 +288,21 @@ func (u *upload) group(lines []rawLine) *Problem {
 	places := make([]int, 0, len(lines)) // of changes, in lines
 	unknown := make([][]string, len(lines))
 	rejected := 0
-	for i := range lines {
-		line := UploadLine{Line: lines[i].number}
-		passage, p := u.parseLine(&lines[i])
-		unknown[i], u.unknown = u.unknown, nil
-		if p == nil {
-			changes, places = append(changes, collection.Change{Put: &passage}), append(places, i)
-			continue
+	if err := u.api.options.Admission.Work(u.storing, u.who, func() {
+		for i := range lines {
+			line := UploadLine{Line: lines[i].number}
+			passage, p := u.parseLine(&lines[i])
+			unknown[i], u.unknown = u.unknown, nil
+			if p == nil {
+				changes, places = append(changes, collection.Change{Put: &passage}), append(places, i)
+				continue
+			}
+			line.ID, line.Status, line.Error, line.Unknown = shorten(passage.ID), statusRejected, u.told(p), unknown[i]
+			answers[i] = line
+			rejected++
 		}
-		line.ID, line.Status, line.Error, line.Unknown = shorten(passage.ID), statusRejected, u.told(p), unknown[i]
-		answers[i] = line
-		rejected++
+	}); err != nil {
+		return problemOf(u.storing, err)
 	}
 	u.api.options.Metrics.rejectedLines(rejected)
 	if len(changes) > 0 {

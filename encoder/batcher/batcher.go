@@ -9,7 +9,8 @@
 // one run, padded to the longest; an entry is a question in the queue, shared
 // by all callers that asked it; a job is one call for the vectors of
 // many passages, cut into batches as they run. Questions go first; jobs get
-// every eighth run when questions keep coming, and small batches then.
+// every eighth run at most when questions keep coming, small batches then, and
+// half of the cores for half of the time (Machine).
 package batcher
 
 import (
@@ -59,6 +60,7 @@ type Batcher struct {
 	left      chan *question
 	dropped   chan *job
 	granted   chan struct{} // slots of the machine, asked for in the background
+	permits   chan struct{} // the machine's, for a run of passages
 	finished  chan *run
 
 	stop     chan struct{} // closed by Close
@@ -89,6 +91,7 @@ func New(c Config) *Batcher {
 		left:      make(chan *question),
 		dropped:   make(chan *job),
 		granted:   make(chan struct{}),
+		permits:   make(chan struct{}),
 		finished:  make(chan *run),
 		stop:      make(chan struct{}),
 		closed:    make(chan struct{}),

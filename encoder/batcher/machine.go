@@ -2,6 +2,7 @@ package batcher
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,16 +16,24 @@ import (
 // wait. Two sessions at once on the same cores take more than twice as long
 // as one after the other, so a run first takes as many slots as it has
 // threads.
+//
+// While questions come, passages have half of the cores, and of those half of the time:
+// after a run they leave the cores alone for as long as it took. So a question finds a
+// core, whoever writes how much.
 type Machine struct {
 	slots        *semaphore.Weighted
 	cores        int
 	lastQuestion atomic.Int64 // Unix nanoseconds
+
+	mu       sync.Mutex
+	passages int           // runs of passages that are permitted now, or rest
+	freed    chan struct{} // closed when one has ended
 }
 
 // NewMachine describes a machine with this many cores.
 func NewMachine(cores int) *Machine {
 	cores = max(1, cores)
-	return &Machine{slots: semaphore.NewWeighted(int64(cores)), cores: cores}
+	return &Machine{slots: semaphore.NewWeighted(int64(cores)), cores: cores, freed: make(chan struct{})}
 }
 
 // tryAcquire takes slots for threads if they are free now.
@@ -49,4 +58,42 @@ func (m *Machine) asked() { m.lastQuestion.Store(time.Now().UnixNano()) }
 
 func (m *Machine) quiet() bool {
 	return time.Now().UnixNano()-m.lastQuestion.Load() > int64(quietAfter)
+}
+
+// permit waits until passages may run.
+func (m *Machine) permit() {
+	for {
+		m.mu.Lock()
+		most := m.cores
+		if !m.quiet() {
+			most = max(1, m.cores/2)
+		}
+		if m.passages < most {
+			m.passages++
+			m.mu.Unlock()
+			return
+		}
+		freed := m.freed
+		m.mu.Unlock()
+		select {
+		case <-freed:
+		case <-time.After(quietAfter / 4): // nobody may ask any more
+		}
+	}
+}
+
+// ran ends a run of passages that took so long, or that did not take place.
+func (m *Machine) ran(took time.Duration) {
+	end := func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.passages--
+		close(m.freed)
+		m.freed = make(chan struct{})
+	}
+	if took == 0 || m.quiet() {
+		end()
+		return
+	}
+	time.AfterFunc(took, end)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // owner is the state of the batcher's goroutine. Nobody else touches it, so
@@ -17,9 +18,11 @@ type owner struct {
 	nextJob  int // jobs take turns
 	arrivals uint64
 
-	running      int // runs under way
-	asking       int // requests to the machine under way
-	sincePassage int // batches of questions run while a job waited
+	running      int  // runs under way
+	asking       int  // requests to the machine under way
+	permitting   bool // passages wait for the machine's permit
+	permitted    bool // and have one
+	sincePassage int  // batches of questions run while a job waited
 	closing      bool
 }
 
@@ -35,6 +38,7 @@ type run struct {
 	job     *job     // of passages
 	live    int      // callers who still want a result
 	cancel  context.CancelFunc
+	took    time.Duration
 	ended   bool // canceled: its entries can no longer be joined
 
 	vectors [][]float32
@@ -57,6 +61,8 @@ func (o *owner) own() {
 		case <-o.b.granted:
 			o.asking--
 			o.start()
+		case <-o.b.permits:
+			o.permitting, o.permitted = false, true
 		case r := <-o.b.finished:
 			o.finish(r)
 		case <-stop:
@@ -68,7 +74,12 @@ func (o *owner) own() {
 		}
 		o.pump()
 		o.b.counters.count(func(s *Stats) { s.Waiting, s.Jobs = int64(o.waiting.len()), int64(len(o.jobs)) })
-		if o.closing && o.running == 0 && o.asking == 0 && o.waiting.len() == 0 {
+		if o.permitted && !slices.ContainsFunc(o.jobs, (*job).waits) {
+			if o.permitted = false; o.b.config.Threads > 0 {
+				o.b.config.Machine.ran(0)
+			}
+		}
+		if o.closing && o.running == 0 && o.asking == 0 && o.waiting.len() == 0 && !o.permitting {
 			return
 		}
 	}
@@ -188,6 +199,16 @@ func (o *owner) answerJob(j *job) {
 // are asked for in the background, and the batch is formed when they come.
 func (o *owner) pump() {
 	c := &o.b.config
+	if !o.permitted && !o.permitting && slices.ContainsFunc(o.jobs, (*job).waits) {
+		if o.permitting = c.Threads > 0; !o.permitting {
+			o.permitted = true
+		} else {
+			go func() {
+				c.Machine.permit()
+				o.b.permits <- struct{}{}
+			}()
+		}
+	}
 	for o.running+o.asking < c.Runs && o.work() {
 		if c.Threads == 0 || c.Machine.tryAcquire(c.Threads) {
 			o.start()
@@ -203,14 +224,17 @@ func (o *owner) pump() {
 }
 
 func (o *owner) work() bool {
-	return o.waiting.len() > 0 || slices.ContainsFunc(o.jobs, (*job).waits)
+	return o.waiting.len() > 0 || o.permitted && slices.ContainsFunc(o.jobs, (*job).waits)
 }
 
 // start forms a batch and runs it. The machine's slots have been taken.
 func (o *owner) start() {
 	c := &o.b.config
 	r := &run{}
-	j := o.turn()
+	var j *job
+	if o.permitted {
+		j = o.turn()
+	}
 	switch {
 	case o.waiting.len() > 0 && (j == nil || o.sincePassage < passageEvery):
 		if j != nil {
@@ -229,6 +253,7 @@ func (o *owner) start() {
 		}
 		o.sincePassage = 0
 		o.nextJob++
+		o.permitted = false
 		r.lane, r.job, r.live = Passage, j, 1
 		j.take(r, budget)
 	default: // everybody has gone while the slots were asked for
@@ -240,7 +265,9 @@ func (o *owner) start() {
 	o.running++
 	o.b.counters.count(func(s *Stats) { s.ran(r.lane, r.rows) })
 	go func() {
+		began := time.Now()
 		r.vectors, r.err = c.Infer(ctx, r.lane, r.rows)
+		r.took = time.Since(began)
 		if r.err == nil && len(r.vectors) != len(r.rows) {
 			r.err = fmt.Errorf("the model gave %d vectors for %d rows", len(r.vectors), len(r.rows))
 		}
@@ -271,6 +298,9 @@ func (o *owner) finish(r *run) {
 	o.release()
 	r.cancel()
 	if r.job != nil {
+		if o.b.config.Threads > 0 {
+			o.b.config.Machine.ran(max(r.took, 1))
+		}
 		r.job.keep(r)
 		o.answerJob(r.job)
 		return

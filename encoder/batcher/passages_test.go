@@ -87,7 +87,8 @@ func TestQuestionsGoFirstAndPassagesAreNotStarved(t *testing.T) {
 			case batch.lane == Question:
 				between++
 			default:
-				if len(batch.rows) != 2 || between != passageEvery {
+				// They rest for as long as they ran, besides.
+				if len(batch.rows) != 2 || between < passageEvery || between > 2*passageEvery {
 					t.Errorf("a batch of %d passages after %d of questions, want 2 after %d", len(batch.rows), between, passageEvery)
 				}
 				between = 0

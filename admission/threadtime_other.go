@@ -1,0 +1,10 @@
+//go:build !linux
+
+package admission
+
+import "time"
+
+var begin = time.Now()
+
+// threadTime is the time that has passed, since the thread's is not known here.
+func threadTime() time.Duration { return time.Since(begin) }

@@ -1,0 +1,136 @@
+package admission
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// work is the budget of processor time for what is not a search. While searches come, the
+// work of each caller has keyShare of the processors and that of all workShare, each with
+// what it takes in ahead as a debt that it waits for. While none come, all of it is free.
+type work struct {
+	processors float64
+	places     chan struct{} // of work that computes and waits for nothing
+	searched   atomic.Int64  // Unix nanoseconds: when a search computed last
+
+	mu       sync.Mutex
+	accounts map[string]*account
+	all      account
+}
+
+// The shares of the processors that the work of one caller, and that of all, may take
+// while searches come.
+const (
+	keyShare  = 1. / 4
+	workShare = 1. / 2
+)
+
+// quietAfter is how long no search must have computed for work to be free.
+const quietAfter = time.Second
+
+// account is what a caller may still take: it fills with time, up to saved, and is in debt
+// after a piece of work that took more.
+type account struct {
+	left time.Duration
+	at   time.Time
+}
+
+const saved = 100 * time.Millisecond
+
+func newWork(processors int) work {
+	return work{processors: float64(processors), places: make(chan struct{}, max(1, processors/2)), accounts: map[string]*account{}}
+}
+
+// fill adds what has been given since the last time, and returns how long a debt lasts.
+func (a *account) fill(now time.Time, share float64) (wait time.Duration) {
+	a.left = min(a.left+time.Duration(share*float64(now.Sub(a.at))), saved)
+	a.at = now
+	return time.Duration(float64(max(-a.left, 0)) / share)
+}
+
+// Work does a piece of work for a caller that is not a search, computes and waits for
+// nothing, when its budget and a place allow. The error is ctx's when that ends first.
+func (c *Control) Work(ctx context.Context, who string, do func()) error {
+	if err := c.afford(ctx, who); err != nil {
+		return err
+	}
+	select {
+	case c.work.places <- struct{}{}:
+		defer func() { <-c.work.places }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c.pay(who, do)
+	return nil
+}
+
+// Read is Work that may wait for its caller meanwhile, which costs nothing.
+func (c *Control) Read(ctx context.Context, who string, do func()) error {
+	if err := c.afford(ctx, who); err != nil {
+		return err
+	}
+	c.pay(who, do)
+	return nil
+}
+
+// afford waits until a caller has no debt, or no search comes.
+func (c *Control) afford(ctx context.Context, who string) error {
+	for {
+		wait := c.work.debt(who, c.now())
+		if wait <= 0 {
+			return ctx.Err()
+		}
+		select {
+		case <-time.After(min(wait, quietAfter/4)): // nobody may search any more
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// debt is how long a caller has to wait.
+func (w *work) debt(who string, now time.Time) (wait time.Duration) {
+	if w.quiet(now) {
+		return 0
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if a := w.accounts[who]; a != nil {
+		if wait = a.fill(now, keyShare*w.processors); a.left >= saved {
+			delete(w.accounts, who)
+		}
+	}
+	return max(wait, w.all.fill(now, workShare*w.processors))
+}
+
+func (w *work) quiet(now time.Time) bool { return now.UnixNano()-w.searched.Load() > int64(quietAfter) }
+
+// pay does a piece of work and takes what it cost from its caller's account.
+func (c *Control) pay(who string, do func()) {
+	runtime.LockOSThread()
+	began := threadTime()
+	defer func() {
+		took := threadTime() - began
+		runtime.UnlockOSThread()
+		c.work.charge(who, took, c.now())
+	}()
+	do()
+}
+
+func (w *work) charge(who string, took time.Duration, now time.Time) {
+	if w.quiet(now) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a := w.accounts[who]
+	if a == nil {
+		a = &account{left: saved, at: now}
+		w.accounts[who] = a
+	}
+	a.left -= took
+	w.all.left -= took
+}
