@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"conclave/disk"
 	"conclave/plaintext"
 
 	"github.com/klauspost/compress/gzip"
@@ -107,14 +108,13 @@ func (r *Reader) openFile(path string) error {
 		}
 		r.format = BEIR
 	}
-	file, err := os.Open(path)
-	if err != nil {
+	file, err := disk.OpenRegular(path)
+	if errors.Is(err, disk.ErrNotRegular) {
+		return fmt.Errorf("%w: standard input (-) is read as it comes", err)
+	} else if err != nil {
 		return err
 	}
-	r.name, r.closer, r.source = path, file, &countingReader{in: file}
-	if info.Mode().IsRegular() {
-		r.total = info.Size()
-	}
+	r.name, r.closer, r.source, r.total = path, file, &countingReader{in: file}, info.Size()
 	return nil
 }
 

@@ -104,7 +104,7 @@ func (e *Encoder) Close() (err error) {
 // with a method Overloaded() bool that is true when too many questions wait,
 // or ONNX Runtime's.
 func (e *Encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, error) {
-	tokens := e.tokenizer.question(text, e.bundle.Manifest.MaxTokens.Question)
+	tokens := e.tokenizer.question(e.asked(text), e.bundle.Manifest.MaxTokens.Question)
 	if tokens.err != nil {
 		return nil, tokens.err
 	}

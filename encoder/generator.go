@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 
-	ort "github.com/yalue/onnxruntime_go"
-
+	"conclave/disk"
 	"conclave/encoder/batcher"
 	"conclave/encoder/generation"
 	"conclave/encoder/unigram"
 	"conclave/models"
 	"conclave/models/t5"
+
+	ort "github.com/yalue/onnxruntime_go"
 )
 
 // Generator writes answers to questions from passages, by Fusion-in-Decoder (Izacard &
@@ -116,7 +116,7 @@ func (r *Runtime) OpenGenerator(b *models.Bundle, o Running) (_ *Generator, err 
 
 func (g *Generator) load(b *models.Bundle, t target) error {
 	path := b.Path(b.Manifest.Tokenizer)
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadRegular(path, 256<<20)
 	if err == nil {
 		g.tokenizer, err = unigram.Parse(data)
 	}

@@ -111,7 +111,7 @@ func (e *Encoder) couldCarry(dense *Encoder) bool {
 	return e.Late() && !dense.Late() && e.carried == nil && a != b && dense.to == 0 &&
 		a.question == a.passage && b.question == b.passage && !a.question.oneByOne && !b.question.oneByOne &&
 		a.question.pooled == dense.Dimension() && e.tokenizer == dense.tokenizer && a.provider == b.provider && a.options == b.options &&
-		a.manifest.MaxTokens == b.manifest.MaxTokens && a.manifest.Template == b.manifest.Template
+		a.manifest.MaxTokens == b.manifest.MaxTokens && a.manifest.Template == b.manifest.Template && a.manifest.Prefix == b.manifest.Prefix
 }
 
 // sharedWithin is how far the vectors of two graphs may be apart, in every

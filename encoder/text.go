@@ -9,7 +9,7 @@ type Text struct{ Title, Text string }
 // ones among them, and whether it leaves the end out, since the question is longer than
 // the bundle's limit.
 func (e *Encoder) QuestionTokens(text string) (read int, cut bool) {
-	t := e.tokenizer.question(text, e.bundle.Manifest.MaxTokens.Question)
+	t := e.tokenizer.question(e.asked(text), e.bundle.Manifest.MaxTokens.Question)
 	return len(t.ids), t.cut
 }
 
@@ -40,17 +40,21 @@ func (e *Encoder) WordTokens(word string) int {
 	return len(ids) - 2 // without those that begin and end a text
 }
 
-// passageTokens puts a passage through the bundle's template and cuts it to
+// asked returns a question with the prefix that the bundle puts before it.
+func (e *Encoder) asked(text string) string { return e.bundle.Manifest.Prefix.Question + text }
+
+// passageTokens puts a passage through the bundle's template, behind its prefix, and cuts it to
 // limit tokens. Token types are zero in all templates: DPR was trained so,
 // also for pairs.
 func (e *Encoder) passageTokens(t Text, limit int) ([]int32, error) {
+	prefix := e.bundle.Manifest.Prefix.Passage
 	switch template := e.bundle.Manifest.Template; {
 	case template == models.TemplatePair && t.Title != "":
-		ids, _, err := e.tokenizer.EncodePair(t.Title, t.Text, limit)
+		ids, _, err := e.tokenizer.EncodePair(prefix+t.Title, t.Text, limit)
 		return ids, err
 	case template == models.TemplateTitleDotText && t.Title != "":
-		return e.tokenizer.Encode(t.Title+". "+t.Text, limit)
+		return e.tokenizer.Encode(prefix+t.Title+". "+t.Text, limit)
 	default:
-		return e.tokenizer.Encode(t.Text, limit)
+		return e.tokenizer.Encode(prefix+t.Text, limit)
 	}
 }

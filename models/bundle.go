@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"conclave/disk"
 )
 
 // Bundle is an expert's folder, verified.
@@ -48,7 +50,7 @@ func Peek(dir string) (*Bundle, error) {
 // read reads manifest and calibration, and gives the SHA-256 of both (see
 // Delta.SHA256).
 func (b *Bundle) read(files fs.FS) (sum string, err error) {
-	data, err := fs.ReadFile(files, ManifestFile)
+	data, err := disk.ReadRegularIn(files, ManifestFile, mostSmall)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s is no expert bundle: it has no %s: %w", cmp.Or(b.Dir, "the folder"), ManifestFile, err)
 	} else if err != nil {
@@ -57,7 +59,7 @@ func (b *Bundle) read(files fs.FS) (sum string, err error) {
 	if b.Manifest, err = ParseManifest(data); err != nil {
 		return "", fmt.Errorf("%s: %w", b.Path(ManifestFile), err)
 	}
-	calibration, err := fs.ReadFile(files, CalibrationFile)
+	calibration, err := disk.ReadRegularIn(files, CalibrationFile, mostSmall)
 	if err == nil {
 		b.Calibration, err = b.readCalibration(calibration)
 	}

@@ -49,6 +49,8 @@ func writeCard(w io.Writer, m *Manifest) error {
 		}
 		row("longest question, passage", longest)
 		row("passage template", m.Template)
+		row("before a question", m.Prefix.Question)
+		row("before a passage", m.Prefix.Passage)
 		row("lower case", map[bool]string{true: "yes", false: "no"}[m.LowerCase])
 	}
 	if m.Ensemble != nil {

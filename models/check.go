@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"conclave/disk"
 	"conclave/models/onnx"
 )
 
@@ -83,7 +84,7 @@ func inputsOf(names ...string) (all []*onnx.Value) {
 
 func (b *Bundle) checkGraph(file string, inputs []*onnx.Value, outputs ...*onnx.Value) error {
 	path := b.Path(file)
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadRegular(path, mostGraph)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+
+	"conclave/disk"
 )
 
 // Delta is an expert as it is distributed: what fine-tuning changed in a base
@@ -50,7 +52,7 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 	if m.Kind == KindDesireMe { // the delta is a graph, as it is
 		return d, nil
 	}
-	weights, err := fs.ReadFile(files, m.Delta)
+	weights, err := disk.ReadRegularIn(files, m.Delta, mostGraph)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +63,7 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 		return nil, fmt.Errorf("%s: %w", m.Delta, err)
 	}
 	if m.Representatives != "" {
-		data, err := fs.ReadFile(files, m.Representatives)
+		data, err := disk.ReadRegularIn(files, m.Representatives, mostGraph)
 		if err == nil {
 			_, err = readRepresentatives(data, m)
 		}
@@ -112,16 +114,11 @@ func verifyFiles(files fs.FS, place string, m *Manifest) error {
 }
 
 func hashIn(files fs.FS, name string) (string, error) {
-	f, err := files.Open(name)
+	f, err := disk.OpenRegularIn(files, name)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil {
-		return "", err
-	} else if !info.Mode().IsRegular() {
-		return "", errors.New("it is no regular file")
-	}
 	hash := sha256.New()
 	if _, err := io.Copy(hash, f); err != nil {
 		return "", err
@@ -132,7 +129,7 @@ func hashIn(files fs.FS, name string) (string, error) {
 // copy writes a file of the delta, and makes sure that it is the one that was
 // verified.
 func (d *Delta) copy(w io.Writer, name string) error {
-	data, err := fs.ReadFile(d.files, name)
+	data, err := disk.ReadRegularIn(d.files, name, mostGraph)
 	if err != nil {
 		return err
 	}

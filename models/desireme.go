@@ -92,5 +92,5 @@ func (d *Delta) mergeHead(ctx context.Context, outDir string, o ImportOptions) (
 		files = append(files, bundleFile{name, func(w io.Writer) error { return d.copy(w, name) }})
 	}
 	m.Delta, m.Name, m.Lineage = "", cmp.Or(o.Name, m.Name), d.lineage()
-	return writeBundle(outDir, m, nil, files)
+	return writeBundle(outDir, m, nil, o.Check, files)
 }

@@ -79,7 +79,19 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 		return Manifest{}, err
 	}
 	m, err := newManifest(srcDir, outDir, o, [2]importedSide{{q.checkpoint, q.tokenizer, q.config.Output()}, {p.checkpoint, p.tokenizer, p.config.Output()}}, q.isDPR())
-	m.Pooling, m.Normalise = cmp.Or(o.Pooling, q.pooling, PoolingCLS), value(o.Normalise, q.normalise)
+	if err != nil {
+		return m, err
+	}
+	if q.isDPR() && q.pooling == "" { // as it was published (dpr, section 3.1)
+		q.pooling = PoolingCLS
+	}
+	if q.isDPR() && q.normalise == nil {
+		q.normalise = new(false)
+	}
+	if m.Pooling, err = q.poolingOf(o); err != nil {
+		return m, err
+	}
+	m.Normalise = q.unitLength(o)
 	m.Question, m.Passage = DefaultGraph(bothFile), DefaultGraph(bothFile)
 	if q != p {
 		m.Question, m.Passage = DefaultGraph(questionFile), DefaultGraph(passageFile)
@@ -115,6 +127,9 @@ func newManifest(srcDir, outDir string, o ImportOptions, sides [2]importedSide, 
 		Format: Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: KindDense, Dimension: q.dimension, LowerCase: q.words.lowerCase,
 		Template: cmp.Or(o.Template, template), Similarity: SimilarityInnerProduct, Precision: PrecisionFP32, Tokenizer: q.words.name,
 		Lineage: Lineage{Source: cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))), Licence: cmp.Or(o.Licence, q.licence), Producer: Producer},
+	}
+	if m.Prefix, err = q.prefixes(o); err != nil {
+		return m, err
 	}
 	if m.MaxTokens.Question, err = q.limit("question", o.MaxTokens.Question, longest.Question); err != nil {
 		return m, err

@@ -17,7 +17,7 @@ const (
 
 // Fingerprint is a hexadecimal SHA-256 over everything that decides which
 // vector a text gets on one side: weights and graph, tokenizer and its case,
-// pooling, length limit, and for passages the template. The expert's name,
+// pooling, length limit, prefix, and for passages the template. The expert's name,
 // lineage, ensemble and calibration are not in it. A vector may be compared
 // with those of another index only where the passage fingerprints agree.
 //
@@ -50,6 +50,9 @@ func (b *Bundle) Fingerprint(side Side) string {
 		m.Kind, m.Dimension, m.Pooling, m.Normalise, limit, m.LowerCase, template, m.Similarity, m.Precision,
 		m.Files[m.Tokenizer], m.Files[graph.File],
 		graph.InputIDs, graph.AttentionMask, graph.TokenTypeIDs, graph.Embedding, graph.OneByOne)
+	if prefix := [...]string{Question: m.Prefix.Question, Passage: m.Prefix.Passage}[side]; prefix != "" {
+		_, _ = fmt.Fprintf(hash, "prefix %q\n", prefix) // encoders without one keep their fingerprints
+	}
 	return hex.EncodeToString(hash.Sum(nil))
 }
 

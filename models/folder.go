@@ -21,6 +21,7 @@ type Folder struct {
 	lock         *os.File // held while work is there
 	sums         map[string]string
 	calibration  *Calibration // to be written for the encoder that is made
+	check        func(*Bundle) error
 }
 
 // NewFolder begins a bundle that will be dir. A bundle that is already there
@@ -66,8 +67,9 @@ type bundleFile struct {
 	write func(io.Writer) error
 }
 
-// writeBundle makes the bundle dir from its files; calibration may be nil.
-func writeBundle(dir string, m Manifest, calibration *Calibration, files []bundleFile) (*Bundle, error) {
+// writeBundle makes the bundle dir from its files; calibration and check may be nil (see
+// ImportOptions.Check).
+func writeBundle(dir string, m Manifest, calibration *Calibration, check func(*Bundle) error, files []bundleFile) (*Bundle, error) {
 	folder, err := NewFolder(dir)
 	if err != nil {
 		return nil, err
@@ -78,7 +80,7 @@ func writeBundle(dir string, m Manifest, calibration *Calibration, files []bundl
 			return nil, err
 		}
 	}
-	folder.calibration = calibration
+	folder.calibration, folder.check = calibration, check
 	return folder.Finish(m)
 }
 
@@ -100,6 +102,15 @@ func (f *Folder) Finish(m Manifest) (*Bundle, error) {
 	}
 	if f.calibration != nil {
 		if err := (&Bundle{Dir: f.work, Manifest: m}).WriteCalibration(*f.calibration); err != nil {
+			return nil, err
+		}
+	}
+	if f.check != nil {
+		made, err := Peek(f.work)
+		if err == nil {
+			err = f.check(made)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"conclave/disk"
 	"conclave/models/onnx"
 )
 
@@ -79,7 +81,7 @@ func importExported(ctx context.Context, srcDir, outDir string, o ImportOptions)
 	if passage != question {
 		files = append(files, bundleFile{m.Passage.File, passage.model.Write})
 	}
-	return writeBundle(outDir, m, nil, files)
+	return writeBundle(outDir, m, nil, o.Check, files)
 }
 
 func openExported(dir string, o ImportOptions) (*exported, error) {
@@ -87,7 +89,7 @@ func openExported(dir string, o ImportOptions) (*exported, error) {
 	if e.path == "" {
 		return nil, fmt.Errorf("%s has neither model.safetensors nor model.onnx", dir)
 	}
-	data, err := os.ReadFile(e.path)
+	data, err := disk.ReadRegular(e.path, mostGraph)
 	if err != nil {
 		return nil, err
 	}
@@ -164,14 +166,18 @@ func (e *exported) embed() error {
 
 // fetch reads a weight out of a file in a folder.
 func fetch(folder *os.Root, from *onnx.File) ([]byte, error) {
-	file, err := folder.Open(filepath.FromSlash(from.Location))
+	opened, err := disk.OpenRegularIn(folder.FS(), from.Location)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
+	defer func() { _ = opened.Close() }()
+	info, err := opened.Stat()
 	if err != nil {
 		return nil, err
+	}
+	file, ok := opened.(io.ReaderAt)
+	if !ok {
+		return nil, fmt.Errorf("%s cannot be read from its middle", from.Location)
 	}
 	length := from.Length
 	if length < 0 {

@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"conclave/disk"
 	"conclave/models/onnx"
 	"conclave/models/safetensors"
 	"conclave/models/t5"
@@ -154,7 +154,7 @@ type t5Checkpoint struct {
 
 // isT5 reports whether a folder has the config.json of a T5.
 func isT5(dir string) bool {
-	data, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	data, err := readSmall(filepath.Join(dir, "config.json"))
 	var c t5Config
 	return err == nil && json.Unmarshal(data, &c) == nil && c.ModelType == "t5"
 }
@@ -258,7 +258,7 @@ func importGenerator(ctx context.Context, srcDir, outDir string, o ImportOptions
 		return nil, err
 	}
 	const words = "tokenizer.json"
-	tokenizer, err := os.ReadFile(filepath.Join(srcDir, words))
+	tokenizer, err := disk.ReadRegular(filepath.Join(srcDir, words), mostTokenizer)
 	if err != nil {
 		return nil, fmt.Errorf("%w (that of the T5 that it was trained from: save its tokenizer in transformers, which writes %s)", err, words)
 	}
@@ -275,7 +275,7 @@ func importGenerator(ctx context.Context, srcDir, outDir string, o ImportOptions
 		Lineage: Lineage{Source: cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))), SourceSHA256: sum, Producer: Producer,
 			Licence: cmp.Or(o.Licence, readLicence(filepath.Join(srcDir, "README.md"))), Architecture: c.config.String()},
 	}
-	return writeBundle(outDir, m, nil, []bundleFile{
+	return writeBundle(outDir, m, nil, o.Check, []bundleFile{
 		{words, func(w io.Writer) error { _, err := w.Write(tokenizer); return err }},
 		{generatorEncoder, func(w io.Writer) error { return t5.WriteEncoder(w, c.config, c) }},
 		{generatorDecoder, func(w io.Writer) error { return t5.WriteDecoder(w, c.config, c) }},

@@ -22,10 +22,13 @@ type ImportOptions struct {
 	// Int8 stores the linear layers in 8 bits: a quarter of the size, faster,
 	// vectors within a cosine of about 0.99 of the full ones.
 	Int8 bool
-	// Pooling overrides what the checkpoint says, or the default: cls.
+	// Pooling overrides what the checkpoint says. Where neither says it, the import is
+	// an *UndecidedError; DPR's is cls.
 	Pooling string
 	// Normalise overrides whether vectors get unit length.
 	Normalise *bool
+	// QuestionPrefix and PassagePrefix override what comes before the texts.
+	QuestionPrefix, PassagePrefix *string
 	// Template overrides how a passage's title and text are joined: pair for
 	// DPR, title-dot-text for others.
 	Template string
@@ -42,6 +45,11 @@ type ImportOptions struct {
 	// Base is the folder of a delta's base checkpoint; PassageDir is then that of
 	// the base's passage encoder. Other imports take no base.
 	Base string
+	// Tell, if set, is told what the import assumes.
+	Tell func(Assumed)
+	// Check, if set, is asked of the bundle before it takes its place. Its error ends the
+	// import, and leaves what was in that place.
+	Check func(*Bundle) error
 }
 
 // Import makes the bundle outDir from the checkpoint in srcDir: config.json,
@@ -97,6 +105,11 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o ImportOption
 	if e.question.isReader() {
 		return e.question.importReader(srcDir, outDir, o)
 	}
+	for _, t := range e.distinct() {
+		if err := errors.Join(t.strange(), t.checkKind(t.set.Names())); err != nil {
+			return nil, err
+		}
+	}
 	m, err := e.manifest(srcDir, outDir, o)
 	if err != nil {
 		return nil, err
@@ -109,5 +122,5 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o ImportOption
 	for i, t := range e.distinct() {
 		graphs = append(graphs, encoderGraph{file: []string{m.Question.File, m.Passage.File}[i], tower: t})
 	}
-	return writeBundle(outDir, m, nil, append(e.question.tokenizer.file(), graphFiles(graphs, head, o.Int8)...))
+	return writeBundle(outDir, m, nil, o.Check, append(e.question.tokenizer.file(), graphFiles(graphs, head, o.Int8)...))
 }

@@ -175,7 +175,7 @@ func TestImportErrorsOfConfiguration(t *testing.T) {
 		"no word piece [SEP]": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "vocab.txt"), []byte("[PAD]\n[UNK]\n[CLS]\n"), 0o644)
 		},
-		"only WordPiece": func(dir string) error {
+		"byte-pair tokenizer": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(`{"model":{"type":"BPE"}}`), 0o644)
 		},
 		"is not supported": func(dir string) error {
@@ -184,8 +184,11 @@ func TestImportErrorsOfConfiguration(t *testing.T) {
 		"sentence_transformers.models.Dense": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "modules.json"), []byte(`[{"type":"sentence_transformers.models.Dense"}]`), 0o644)
 		},
-		"the prompt": func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "config_sentence_transformers.json"), []byte(`{"default_prompt_name":"q","prompts":{"q":"query: "}}`), 0o644)
+		"default_prompt_name is": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "config_sentence_transformers.json"), []byte(`{"default_prompt_name":"q","prompts":{"p":"query: "}}`), 0o644)
+		},
+		"similarity_fn_name": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "config_sentence_transformers.json"), []byte(`{"similarity_fn_name":"euclidean"}`), 0o644)
 		},
 		"strip_accents": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "tokenizer_config.json"), []byte(`{"do_lower_case":true,"strip_accents":false}`), 0o644)

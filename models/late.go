@@ -45,7 +45,7 @@ func (m *Manifest) graph(file string, base *tower) Graph {
 func headOf(m *Manifest, base *tower) bert.Head {
 	switch m.Kind {
 	case KindLate:
-		return bert.Head{Pooling: cmp.Or(base.pooling, PoolingCLS), Normalise: base.normalise, Late: m.Dimension}
+		return bert.Head{Pooling: cmp.Or(base.pooling, PoolingCLS), Normalise: value(base.normalise, false), Late: m.Dimension}
 	case KindReader:
 		return bert.Head{Reader: true, Selects: m.Reader.Select != ""}
 	}

@@ -18,6 +18,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -79,8 +80,10 @@ type Manifest struct {
 	// LongestSpan is the length of a reader's longest answer, in tokens.
 	LongestSpan int `yaml:"longest_span,omitempty"`
 	// LowerCase says that the tokenizer lower-cases text.
-	LowerCase  bool   `yaml:"lower_case"`
-	Template   string `yaml:"template,omitempty"`
+	LowerCase bool   `yaml:"lower_case"`
+	Template  string `yaml:"template,omitempty"`
+	// Prefix is what comes before the texts, as in the model's training.
+	Prefix     Prefix `yaml:"prefix,omitempty"`
 	Similarity string `yaml:"similarity,omitempty"`
 	Precision  string `yaml:"precision"`
 	// Tokenizer is a tokenizer.json or vocab.txt.
@@ -122,6 +125,16 @@ type MaxTokens struct {
 	Title    int `yaml:"title,omitempty"`
 	Pair     int `yaml:"pair,omitempty"`
 }
+
+// Prefix is what comes before questions and before passages (in front of the title), with the
+// space that belongs to it: "query: ". Its tokens count in MaxTokens.
+type Prefix struct {
+	Question string `yaml:"question,omitempty"`
+	Passage  string `yaml:"passage,omitempty"`
+}
+
+// mostPrefix bounds a prefix, in bytes.
+const mostPrefix = 2000
 
 // Graph is an ONNX encoder and the names of its inputs and output. The inputs
 // are int64 [batch, sequence]. A dense expert's output is float32
@@ -271,6 +284,9 @@ func (m *Manifest) Validate() error {
 	if m.Head != nil {
 		fail("head", "a %s expert has none", m.Kind)
 	}
+	if m.Prefix != (Prefix{}) && m.Kind != KindDense {
+		fail("prefix", "an expert of kind %s has none", m.Kind)
+	}
 	m.validateFiles(fail)
 	return errors.Join(all...)
 }
@@ -304,6 +320,11 @@ func (m *Manifest) validateVectors(fail func(key, format string, a ...any), file
 	between("max_tokens.passage", m.MaxTokens.Passage, 3, 1<<16)
 	oneOf("template", m.Template, TemplateText, TemplateTitleDotText, TemplatePair)
 	oneOf("similarity", m.Similarity, SimilarityInnerProduct)
+	for key, text := range map[string]string{"prefix.question": m.Prefix.Question, "prefix.passage": m.Prefix.Passage} {
+		if len(text) > mostPrefix || !utf8.ValidString(text) {
+			fail(key, "%.100q is not a text of at most %d bytes of UTF-8", text, mostPrefix)
+		}
+	}
 	if m.Generator != nil {
 		fail("generator", "an expert of kind %q has none", m.Kind)
 	}

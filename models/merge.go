@@ -25,7 +25,7 @@ import (
 func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bundle, error) {
 	for option, given := range map[string]bool{
 		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "",
-		"longest question and passage": o.MaxTokens != MaxTokens{}, "output": o.Output != "", "source": o.Source != "", "licence": o.Licence != "",
+		"longest question and passage": o.MaxTokens != MaxTokens{}, "output": o.Output != "", "prefix": o.QuestionPrefix != nil || o.PassagePrefix != nil, "source": o.Source != "", "licence": o.Licence != "",
 	} {
 		if given {
 			return nil, fmt.Errorf("the %s of a delta cannot be chosen: the manifest says it", option)
@@ -58,7 +58,7 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bun
 	for _, name := range d.travelling() {
 		files = append(files, bundleFile{name, func(w io.Writer) error { return d.copy(w, name) }})
 	}
-	return writeBundle(outDir, m, d.Calibration, append(files, graphFiles(graphs, head, o.Int8)...))
+	return writeBundle(outDir, m, d.Calibration, o.Check, append(files, graphFiles(graphs, head, o.Int8)...))
 }
 
 // suitsBase returns an error where the delta is for another base.

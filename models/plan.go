@@ -34,7 +34,7 @@ func (e *exported) plan(o ImportOptions) error {
 	if d := dims[0]; d.Size > 0 {
 		return fmt.Errorf("output %s is for %d texts a call: export with a dynamic batch axis", describe(e.output), d.Size)
 	}
-	e.normalise = value(o.Normalise, e.checkpoint.normalise)
+	e.normalise = e.unitLength(o)
 	for _, set := range e.model.Opsets {
 		if set.Domain == "" && set.Version < oldestOpset && (e.pooling != "" || e.normalise) {
 			return fmt.Errorf("operator set %d is too old for pooling to be added; %d or newer is needed", set.Version, oldestOpset)
@@ -80,8 +80,13 @@ func (e *exported) planInputs() error {
 // pooling.
 func (e *exported) planOutput(o ImportOptions) error {
 	var pooled, tokens []*onnx.Value
+	var other error // what an output makes of the model
 	for _, v := range e.model.Graph.Outputs {
 		if v.Elem() != onnx.Float && v.Elem() != onnx.Float16 {
+			continue
+		}
+		if kind := e.scores(v); kind != nil {
+			other = kind
 			continue
 		}
 		switch len(v.Shape()) {
@@ -100,6 +105,8 @@ func (e *exported) planOutput(o ImportOptions) error {
 	}
 	pooling := cmp.Or(o.Pooling, e.checkpoint.pooling)
 	switch {
+	case len(pooled)+len(tokens) == 0 && other != nil:
+		return other
 	case o.Output != "":
 		if named(pooled, o.Output) {
 			return nil
@@ -122,12 +129,36 @@ func (e *exported) planOutput(o ImportOptions) error {
 	default:
 		return fmt.Errorf("which output has the vectors? It has %s; name one of shape [batch, dimension] or [batch, sequence, dimension]", describe(e.model.Graph.Outputs...))
 	}
-	switch e.pooling = cmp.Or(pooling, PoolingCLS); e.pooling {
+	switch e.pooling, _ = e.poolingOf(o); e.pooling {
 	case PoolingCLS, PoolingMean:
 		return nil
+	case "":
+		return &UndecidedError{Setting: SettingPooling, Reason: fmt.Sprintf("output %s has one vector a token, and %s has no 1_Pooling/config.json that says how they become one; the model's card does: cls (the first token's) or mean", describe(e.output), e.dir)}
 	}
 	return fmt.Errorf("output %s has one vector a token; it can be pooled by cls or mean, not %q", describe(e.output), pooling)
 }
+
+// scores returns what a model is whose output has a score for each word piece or each class, in
+// the place of vectors; nil where v may be vectors.
+func (e *exported) scores(v *onnx.Value) error {
+	dims := v.Shape()
+	if len(dims) == 0 {
+		return nil
+	}
+	last := dims[len(dims)-1].Size
+	switch words := int64(e.tokenizer.pieces); {
+	case last > 0 && words >= fewestPieces && (last == words || last == int64(e.config.Vocabulary)):
+		return &KindError{What: fmt.Sprintf("a model with a score for each word piece (output %s), a masked language model or a sparse encoder such as SPLADE", describe(v)), Possible: sparsePossible}
+	case v.Name == "logits":
+		return &KindError{What: fmt.Sprintf("a model with scores for classes or words (output %s), such as a cross-encoder, which makes no vectors", describe(v)),
+			Possible: "Export the encoder itself, as a model for feature extraction (the task feature-extraction of optimum)"}
+	}
+	return nil
+}
+
+// fewestPieces is how many word pieces a vocabulary has at least whose size is no dimension of
+// vectors by chance.
+const fewestPieces = 5000
 
 // extend changes the model so that its inputs are 64-bit integers and its output
 // is float32 [batch, dimension].

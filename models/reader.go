@@ -112,7 +112,7 @@ func (t *tower) selects() bool {
 // BertForQuestionAnswering.
 func (t *tower) importReader(srcDir, outDir string, o ImportOptions) (*Bundle, error) {
 	for option, given := range map[string]bool{
-		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "", "output": o.Output != "", "passage encoder": o.PassageDir != "",
+		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "", "output": o.Output != "", "prefix": o.QuestionPrefix != nil || o.PassagePrefix != nil, "passage encoder": o.PassageDir != "",
 	} {
 		if given {
 			return nil, fmt.Errorf("this is a reader, which makes no vectors: the %s cannot be chosen", option)
@@ -146,5 +146,5 @@ func (t *tower) importReader(srcDir, outDir string, o ImportOptions) (*Bundle, e
 	if err := t.check(head); err != nil {
 		return nil, err
 	}
-	return writeBundle(outDir, m, nil, append(t.tokenizer.file(), graphFiles([]encoderGraph{{file: m.Reader.File, tower: t}}, head, o.Int8)...))
+	return writeBundle(outDir, m, nil, o.Check, append(t.tokenizer.file(), graphFiles([]encoderGraph{{file: m.Reader.File, tower: t}}, head, o.Int8)...))
 }

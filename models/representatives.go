@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 
+	"conclave/disk"
 	"conclave/models/safetensors"
 )
 
@@ -44,7 +44,7 @@ func (b *Bundle) Representatives() (*Representatives, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(b.Path(name))
+	data, err := disk.ReadRegular(b.Path(name), mostGraph)
 	if err != nil {
 		return nil, err
 	}

@@ -105,6 +105,9 @@ func (t *tower) Tensor(name string, shape ...int) ([]float32, error) {
 
 // check calls checkTensors with what the encoder needs.
 func (t *tower) check(head bert.Head) error {
+	if err := t.strange(); err != nil {
+		return err
+	}
 	names := t.config.Names(head.Pooling == PoolingPooler)
 	if head.Reader && t.isReader() { // and no base of one
 		names = append(names, bert.ReaderNames(t.config.Dimension, head.Selects)...)

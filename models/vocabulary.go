@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"conclave/disk"
 )
 
 // tokenizer is a checkpoint's tokenizer file, as it will be copied.
@@ -18,6 +20,7 @@ type tokenizer struct {
 	data      []byte
 	lowerCase bool
 	cls, sep  int // ids of [CLS] and [SEP]
+	pieces    int // how many there are
 }
 
 // readTokenizer takes tokenizer.json, which says more, or else vocab.txt, and
@@ -27,13 +30,13 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	t := &tokenizer{name: "tokenizer.json"}
 	var ids map[string]int
 	var err error
-	if t.data, err = os.ReadFile(filepath.Join(dir, t.name)); err == nil {
+	if t.data, err = disk.ReadRegular(filepath.Join(dir, t.name), mostTokenizer); err == nil {
 		if ids, err = t.parseJSON(); err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, t.name), err)
 		}
 	} else if errors.Is(err, os.ErrNotExist) {
 		t.name = "vocab.txt"
-		if t.data, err = os.ReadFile(filepath.Join(dir, t.name)); errors.Is(err, os.ErrNotExist) {
+		if t.data, err = disk.ReadRegular(filepath.Join(dir, t.name), mostTokenizer); errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("%s has neither tokenizer.json nor vocab.txt", dir)
 		} else if err == nil {
 			ids = lineIDs(t.data)
@@ -53,7 +56,7 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 			return nil, fmt.Errorf("%s: word piece %q has id %d, and the model has %d rows (vocab_size)", filepath.Join(dir, t.name), piece, id, rows)
 		}
 	}
-	t.cls, t.sep = ids["[CLS]"], ids["[SEP]"]
+	t.cls, t.sep, t.pieces = ids["[CLS]"], ids["[SEP]"], len(ids)
 	return t, nil
 }
 
@@ -75,26 +78,55 @@ func (t *tokenizer) same(other *tokenizer) error {
 
 func (t *tokenizer) parseJSON() (map[string]int, error) {
 	var file struct {
-		Normalizer struct {
+		Normalizer *struct {
 			Type      string `json:"type"`
 			LowerCase *bool  `json:"lowercase"`
 		} `json:"normalizer"`
-		Model struct {
-			Type  string         `json:"type"`
-			Vocab map[string]int `json:"vocab"`
+		Model *struct {
+			Type  string          `json:"type"`
+			Vocab json.RawMessage `json:"vocab"`
 		} `json:"model"`
 	}
 	if err := json.Unmarshal(t.data, &file); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("it is no tokenizer.json of Hugging Face's tokenizers: %w", err)
+	}
+	if file.Model == nil {
+		return nil, errors.New("it has no model: it is no tokenizer.json of Hugging Face's tokenizers")
 	}
 	if kind := file.Model.Type; kind != "WordPiece" && kind != "" {
-		return nil, fmt.Errorf("model.type is %q; only WordPiece is supported", kind)
+		return nil, otherTokenizer(kind)
 	}
-	if file.Normalizer.Type != "BertNormalizer" || file.Normalizer.LowerCase == nil {
-		return nil, fmt.Errorf("normalizer is %q; only BertNormalizer is supported", file.Normalizer.Type)
+	ids := map[string]int{}
+	if err := json.Unmarshal(file.Model.Vocab, &ids); err != nil {
+		// Older files have no type: Unigram's vocabulary is a list.
+		if bytes.HasPrefix(bytes.TrimSpace(file.Model.Vocab), []byte("[")) {
+			return nil, otherTokenizer("Unigram")
+		}
+		return nil, fmt.Errorf("model.vocab is no object from word pieces to their ids: %w", err)
+	}
+	if n := file.Normalizer; n == nil || n.Type != "BertNormalizer" || n.LowerCase == nil {
+		kind := "none"
+		if n != nil {
+			kind = fmt.Sprintf("%q", n.Type)
+		}
+		return nil, fmt.Errorf("normalizer is %s; only BertNormalizer, with lowercase, is supported", kind)
 	}
 	t.lowerCase = *file.Normalizer.LowerCase
-	return file.Model.Vocab, nil
+	return ids, nil
+}
+
+// otherTokenizer says what a tokenizer is that is not BERT's, and what is possible.
+func otherTokenizer(kind string) error {
+	what := fmt.Sprintf("a tokenizer of another kind (model.type %q)", kind)
+	switch kind {
+	case "Unigram":
+		what = "a Unigram (SentencePiece) tokenizer, as XLM-RoBERTa's and T5's models have"
+	case "BPE":
+		what = "a byte-pair tokenizer (BPE), as RoBERTa's, ModernBERT's and decoders' models have"
+	case "WordLevel":
+		what = "a tokenizer of whole words (WordLevel)"
+	}
+	return &KindError{What: what, Possible: "Experts need BERT's WordPiece, as bert-base, all-MiniLM, BGE, E5 and Arctic have it; a T5 can be imported as a generator"}
 }
 
 // lowerCase is what tokenizer_config.json says, or else whether the

@@ -9,6 +9,7 @@ import (
 	"os"
 	"unicode/utf8"
 
+	"conclave/disk"
 	"conclave/plaintext"
 
 	"github.com/klauspost/compress/gzip"
@@ -28,7 +29,7 @@ func (o *opened) Close() error { return o.file.Close() }
 
 // open opens a file and looks through gzip, past a byte order mark and through UTF-16.
 func open(path string) (*opened, error) {
-	file, err := os.Open(path)
+	file, err := disk.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

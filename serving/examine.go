@@ -92,7 +92,7 @@ func examinePip(ctx context.Context) Finding {
 
 func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, []Finding) {
 	const what = "ONNX Runtime"
-	library, err := runtimeLibrary(config, cache)
+	library, err := RuntimeLibrary(config, cache)
 	if err != nil {
 		return nil, []Finding{failed(what, err)}
 	}

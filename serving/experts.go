@@ -214,10 +214,10 @@ func SharedPasses(all []*Expert) (out []collection.SharedPass) {
 	return out
 }
 
-// runtimeLibrary is the path of the ONNX Runtime library: the configured one, or
+// RuntimeLibrary is the path of the ONNX Runtime library: the configured one, or
 // the verified one that setup fetched, with CUDA where that is asked for and
 // was fetched.
-func runtimeLibrary(config configs.Config, cache provision.Cache) (string, error) {
+func RuntimeLibrary(config configs.Config, cache provision.Cache) (string, error) {
 	if config.Runtime != "" {
 		return config.Runtime, nil
 	}
@@ -269,7 +269,7 @@ func (x *Experts) openRuntime() error {
 	if x.runtime != nil {
 		return nil
 	}
-	library, err := runtimeLibrary(x.config, x.cache)
+	library, err := RuntimeLibrary(x.config, x.cache)
 	if err == nil {
 		x.runtime, err = encoder.OpenRuntime(library)
 	}

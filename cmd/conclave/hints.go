@@ -14,6 +14,7 @@ import (
 	"conclave/disk"
 	"conclave/encoder"
 	shipped "conclave/experts"
+	"conclave/models"
 	"conclave/opensearch"
 	"conclave/provision"
 	"conclave/questions"
@@ -45,6 +46,19 @@ func hintsOf(err error) []string {
 	}
 	visit(err)
 	return out
+}
+
+// importFlags says how a setting of an import is chosen.
+func importFlags(setting string) string {
+	switch setting {
+	case models.SettingPooling:
+		return "--pooling cls, mean or pooler chooses; the model's card says which"
+	case models.SettingNormalise:
+		return "--normalise true or false chooses"
+	case models.SettingPrefix:
+		return `--question-prefix and --passage-prefix choose; "" is none`
+	}
+	return "--pooling, --question-prefix and --passage-prefix choose; the model's card says what it was trained with"
 }
 
 // hint is the table of hints by type of error.
@@ -79,6 +93,14 @@ func hint(err error) string {
 		if e.Code == "needs_calibration" {
 			return "conclave calibrate fits what is missing"
 		}
+	case *models.UndecidedError:
+		return importFlags(e.Setting)
+	case *encoder.DoubtError:
+		line := importFlags(e.Setting)
+		if e.Setting == models.SettingPooling && e.Better != "" {
+			line = "--pooling " + e.Better
+		}
+		return line + "; --unchecked takes it as it is"
 	case *client.Problem:
 		if e.Status == http.StatusUnauthorized {
 			return "put the key into the environment as " + configs.VariableKey

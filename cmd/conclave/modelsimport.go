@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 
+	"conclave/configs"
 	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
@@ -16,8 +18,9 @@ import (
 
 // importing is what `conclave models import` was asked to do.
 type importing struct {
-	out     string
-	options models.ImportOptions
+	out       string
+	unchecked bool
+	options   models.ImportOptions
 }
 
 func newModelsImport(term terminal) *cobra.Command {
@@ -28,7 +31,12 @@ func newModelsImport(term terminal) *cobra.Command {
 		Long: `Reads config.json, model.safetensors and tokenizer.json or vocab.txt, and writes
 ONNX graphs that include pooling and normalisation. It needs no Python. The tensor
 names of BERT and DPR are known. A folder with model.onnx instead of weights is
-used as it is, after its inputs and outputs are checked.
+used as it is, after its inputs and outputs are checked. How token vectors become
+one, and what comes before questions and passages, is taken from the files of
+sentence-transformers beside the weights; where these do not say the pooling, you do.
+
+At the end the expert has to tell paraphrases from unrelated texts, some of which
+come with the program; the error says which setting is probably wrong.
 
 A folder with expert.yaml and delta.safetensors, as conclave-train writes it, is
 merged with its base: the checkpoint that 'conclave setup' fetched, or --base. The
@@ -41,15 +49,18 @@ tokenizer.json of the T5 that it was trained from.
 
 The same input gives the same bytes.`,
 		Example: `  conclave models import ./all-MiniLM-L6-v2 --out experts/general --int8
+  conclave models import ./bge-small-en --pooling cls --out experts/bge \
+      --question-prefix "Represent this sentence for searching relevant passages: "
+  conclave models import ./e5-small --question-prefix "query: " --passage-prefix "passage: " --out experts/e5
   conclave models import ./dpr-question --passage ./dpr-context --out experts/nq
   conclave models import experts/mydomain --int8`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, cache, err := settingsAndCache(cmd, term)
+			config, cache, err := settingsAndCache(cmd, term)
 			if err != nil {
 				return err
 			}
-			return x.run(cmd.Context(), args[0], cache, term)
+			return x.run(cmd.Context(), args[0], config, cache, term)
 		},
 	}
 	o := &x.options
@@ -59,8 +70,17 @@ The same input gives the same bytes.`,
 	flags.StringVar(&o.PassageDir, "passage", "", "`folder` of the passage encoder, if it is a separate one")
 	flags.StringVar(&o.Base, "base", "", "`folder` of a delta's base checkpoint (default: the one that setup fetched)")
 	flags.BoolVar(&o.Int8, "int8", false, "8-bit weights: a quarter of the size, and faster")
-	flags.StringVar(&o.Pooling, "pooling", "", "cls, mean or pooler (default: that of the checkpoint, else cls)")
-	flags.Func("normalise", "`true|false`: whether vectors are scaled to unit length (default: as the checkpoint does)", func(text string) error {
+	flags.StringVar(&o.Pooling, "pooling", "", "cls, mean or pooler (default: that of the checkpoint; DPR cls)")
+	prefix := func(name, side string, to **string) {
+		flags.Func(name, "`text` before every "+side+", with the space behind it (default: the prompt of the checkpoint)", func(text string) error {
+			*to = &text
+			return nil
+		})
+	}
+	prefix("question-prefix", "question", &o.QuestionPrefix)
+	prefix("passage-prefix", "passage", &o.PassagePrefix)
+	flags.BoolVar(&x.unchecked, "unchecked", false, "take an expert that does not tell paraphrases from unrelated texts")
+	flags.Func("normalise", "`true|false`: whether vectors are scaled to unit length (default: as the checkpoint does, else true)", func(text string) error {
 		value := text == "true"
 		if o.Normalise = &value; !value && text != "false" {
 			return errors.New("true and false are possible")
@@ -76,7 +96,16 @@ The same input gives the same bytes.`,
 	return command
 }
 
-func (x *importing) run(ctx context.Context, from string, cache provision.Cache, term terminal) error {
+func (x *importing) run(ctx context.Context, from string, config configs.Config, cache provision.Cache, term terminal) error {
+	if info, err := os.Stat(from); err == nil && !info.IsDir() {
+		return usagef("%s is a file: name the folder that holds it, with tokenizer.json or vocab.txt beside it and, if there are, config.json and the files of sentence-transformers", from)
+	}
+	x.options.Tell = func(a models.Assumed) {
+		_, _ = fmt.Fprintf(term.Err, "note: %s (%s)\n", a.Text, importFlags(a.Setting))
+	}
+	if !x.unchecked {
+		x.options.Check = func(b *models.Bundle) error { return x.checkImported(ctx, from, b, config, cache, term) }
+	}
 	b, err := shipped.Import(ctx, cache, from, x.out, x.options)
 	var missing *provision.MissingError
 	switch {

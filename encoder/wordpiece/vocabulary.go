@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
+
+	"conclave/disk"
 
 	"github.com/sugarme/tokenizer/model"
 	"github.com/sugarme/tokenizer/model/wordpiece"
@@ -24,6 +25,10 @@ type vocabulary struct {
 	stripAccents *bool // nil: when the text is lower-cased
 	lowerCase    *bool // nil: the file does not say
 }
+
+// mostBytes bounds a file that is read whole; those of the largest vocabularies have a
+// tenth of it.
+const mostBytes = 256 << 20
 
 // What all BERT models have.
 const (
@@ -39,7 +44,7 @@ const (
 // is one that asks for anything but BERT's normaliser and pre-tokenizer. Its
 // template, truncation and padding are not read.
 func Open(path string, lowerCase bool) (*Tokenizer, error) {
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadRegular(path, mostBytes)
 	if err != nil {
 		return nil, fmt.Errorf("reading the tokenizer: %w", err)
 	}

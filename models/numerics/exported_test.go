@@ -47,17 +47,17 @@ func TestExportedModelsArePooled(t *testing.T) {
 		}
 		return out
 	}
-	yes := true
+	yes, no := true, false
 	for name, c := range map[string]struct {
 		input   onnx.DataType
 		opset   int64
 		options models.ImportOptions
 		want    func(text) []float32
 	}{
-		"cls":             {onnx.Int64, 14, models.ImportOptions{}, func(x text) []float32 { return row(x.ids[0]) }},
-		"mean":            {onnx.Int64, 18, models.ImportOptions{Pooling: "mean"}, mean},
+		"cls":             {onnx.Int64, 14, models.ImportOptions{Pooling: "cls", Normalise: &no}, func(x text) []float32 { return row(x.ids[0]) }},
+		"mean":            {onnx.Int64, 18, models.ImportOptions{Pooling: "mean", Normalise: &no}, mean},
 		"mean, unit, old": {onnx.Int64, 9, models.ImportOptions{Pooling: "mean", Normalise: &yes}, func(x text) []float32 { return unit(mean(x)) }},
-		"32-bit ids":      {onnx.Int32, 14, models.ImportOptions{Pooling: "mean"}, mean},
+		"32-bit ids":      {onnx.Int32, 14, models.ImportOptions{Pooling: "mean", Normalise: &no}, mean},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, out := t.TempDir(), filepath.Join(t.TempDir(), "bundle")

@@ -19,6 +19,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"conclave/disk"
 )
 
 // maxHeader is the reference implementation's bound.
@@ -68,14 +70,11 @@ func OpenCheckpoint(dir string) (*File, error) {
 
 // Open opens the file at path and reads its header.
 func Open(path string) (*File, error) {
-	f, err := os.Open(path)
+	f, err := disk.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
 	var file *File
 	if err == nil {
 		file, err = New(f, info.Size())

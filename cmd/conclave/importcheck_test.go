@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"conclave/internal/testenv"
+	"conclave/internal/tinyexperts"
+)
+
+// TestImportAsks: an import by command names the flag for what it does not know, refuses what
+// finds no paraphrases and leaves the bundle that was there, and takes it when told to.
+func TestImportAsks(t *testing.T) {
+	base, runtime := tinyexperts.Golden(t, "base"), testenv.Runtime(t)
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("conclave.yaml", []byte("cache: cache\nruntime: "+runtime+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS("bare", os.DirFS(base)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join("bare", "1_Pooling")); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, complaints := conclave(t, "models", "import", "bare", "--out", "b"); code != exitFailed || !strings.Contains(complaints, "-> --pooling cls, mean or pooler") {
+		t.Errorf("exit code %d, %s", code, complaints)
+	}
+	if code, _, complaints := conclave(t, "models", "import", filepath.Join(base, "model.safetensors"), "--out", "b"); code != exitUsage || !strings.Contains(complaints, "name the folder") {
+		t.Errorf("exit code %d, %s", code, complaints)
+	}
+	code, out, complaints := conclave(t, "models", "import", "bare", "--pooling", "mean", "--question-prefix", "q: ", "--unchecked", "--out", "b")
+	if code != exitOK || !strings.Contains(out, "b: b, 32 dimensions") {
+		t.Fatalf("exit code %d, %s%s", code, out, complaints)
+	}
+	before, err := os.ReadFile("b/expert.yaml")
+	if err != nil || !strings.Contains(string(before), "question: 'q: '") {
+		t.Fatalf("%s %v", before, err)
+	}
+	if code, _, complaints := conclave(t, "models", "import", "bare", "--pooling", "mean", "--out", "b"); code != exitFailed || !strings.Contains(complaints, "paraphrases") || !strings.Contains(complaints, "--unchecked") {
+		t.Errorf("random weights: exit code %d, %s", code, complaints)
+	}
+	after, err := os.ReadFile("b/expert.yaml")
+	if err != nil || string(after) != string(before) {
+		t.Errorf("a refused import has changed what was there: %v", err)
+	}
+	entries, err := os.ReadDir(".")
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			t.Errorf("%s was left behind, %v", e.Name(), err)
+		}
+	}
+}

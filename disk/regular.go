@@ -1,0 +1,120 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotRegular is the error of a path, or of what a link at it leads to, that is no regular
+// file: a pipe may wait for ever and a device may never end.
+var ErrNotRegular = errors.New("not a regular file")
+
+// TooLargeError is the error of a file that is larger than anything it could be.
+type TooLargeError struct {
+	Path       string
+	Size, Most int64 // bytes
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%s has %d bytes; at most %d are read", e.Path, e.Size, e.Most)
+}
+
+// OpenRegular opens a regular file for reading; anything else is ErrNotRegular, at once.
+func OpenRegular(path string) (*os.File, error) {
+	// Without O_NONBLOCK a pipe waits here until somebody writes to it.
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil {
+		err = regular(path, info)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// ReadRegular reads all of a regular file of at most so many bytes; a larger one is a
+// *TooLargeError.
+func ReadRegular(path string, most int64) ([]byte, error) {
+	file, err := OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return readBounded(path, file, most)
+}
+
+// ReadRegularIn is ReadRegular of a file in a file system.
+func ReadRegularIn(files fs.FS, name string, most int64) ([]byte, error) {
+	file, err := OpenRegularIn(files, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	return readBounded(name, file, most)
+}
+
+// OpenRegularIn is OpenRegular of a file in a file system.
+func OpenRegularIn(files fs.FS, name string) (fs.File, error) {
+	// Opening a pipe would wait: what it is, is asked first.
+	info, err := fs.Stat(files, name)
+	if err == nil {
+		err = regular(name, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return files.Open(name)
+}
+
+func readBounded(path string, file fs.File, most int64) ([]byte, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > most {
+		return nil, &TooLargeError{Path: path, Size: info.Size(), Most: most}
+	}
+	// Files of /proc, which say that they are empty, and files that grow end at the bound.
+	data := make([]byte, 0, info.Size()+1)
+	for {
+		n, err := file.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case err == io.EOF:
+			return data, nil
+		case err != nil:
+			return nil, err
+		case int64(len(data)) > most:
+			return nil, &TooLargeError{Path: path, Size: int64(len(data)), Most: most}
+		case len(data) == cap(data):
+			data = append(data, 0)[:len(data)]
+		}
+	}
+}
+
+func regular(path string, info fs.FileInfo) error {
+	mode, what := info.Mode(), "something else"
+	switch {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		what = "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a pipe"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket"
+	case mode&fs.ModeDevice != 0:
+		what = "a device"
+	}
+	return fmt.Errorf("%s is %s, %w", path, what, ErrNotRegular)
+}

@@ -1,0 +1,108 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"conclave/models"
+)
+
+// SettingTokenizer is what a DoubtError may suspect beside the settings of an import.
+const SettingTokenizer = "tokenizer"
+
+// DoubtError says that an encoder does not tell paraphrases from unrelated texts as well as it
+// could, and which setting is probably wrong.
+type DoubtError struct {
+	Setting string // models.SettingPooling, models.SettingPrefix, SettingTokenizer
+	Better  string // what would be better, where that was tried
+	Reason  string
+}
+
+func (e *DoubtError) Error() string {
+	return fmt.Sprintf("%s: probably the %s is wrong", e.Reason, e.Setting)
+}
+
+const (
+	// leastParaphrases is the share of paraphrases that an encoder has to find in its best
+	// language. all-MiniLM-L6-v2 finds all sixteen, one with random weights two.
+	leastParaphrases = 0.5
+	// clearlyBetter is by how much another setting has to separate paraphrases better to be
+	// taken for the right one. all-MiniLM-L6-v2 separates by 1.9 times as much with its own
+	// pooling as with the other.
+	clearlyBetter = 1.25
+	// mostUnknown is the share of words that the model's own vocabulary lacks at most, in a
+	// language that the model knows.
+	mostUnknown = 0.05
+)
+
+// CheckImported returns a *DoubtError unless the expert of a new bundle tells paraphrases from
+// unrelated texts, and better than with another pooling and than without its prefixes. another
+// makes the same bundle with another pooling; it is nil where the pooling is certain. A bundle
+// that makes no vectors of texts is not looked at.
+func (r *Runtime) CheckImported(ctx context.Context, b *models.Bundle, another func(pooling string) (*models.Bundle, error)) error {
+	if m := &b.Manifest; m.Kind != models.KindDense || m.Delta != "" {
+		return nil
+	}
+	own, err := r.paraphrased(ctx, b)
+	if err != nil {
+		return err
+	}
+	found := func(p Paraphrased) string {
+		return fmt.Sprintf("%d of %d paraphrases in %s are nearer than unrelated texts (separation %.1f)", p.First, p.Pairs, p.Language, p.Separation)
+	}
+	if another != nil {
+		for _, pooling := range []string{models.PoolingMean, models.PoolingCLS} {
+			if pooling == b.Manifest.Pooling {
+				continue
+			}
+			made, err := another(pooling)
+			if err != nil {
+				return err
+			}
+			other, err := r.paraphrased(ctx, made)
+			if err != nil {
+				return err
+			}
+			if better(other, own) {
+				return &DoubtError{Setting: models.SettingPooling, Better: pooling,
+					Reason: fmt.Sprintf("with pooling %s %s, and with pooling %s %s", b.Manifest.Pooling, found(own), pooling, found(other))}
+			}
+		}
+	}
+	if b.Manifest.Prefix != (models.Prefix{}) {
+		bare := *b
+		bare.Manifest.Prefix = models.Prefix{}
+		other, err := r.paraphrased(ctx, &bare)
+		if err != nil {
+			return err
+		}
+		if better(other, own) {
+			return &DoubtError{Setting: models.SettingPrefix,
+				Reason: fmt.Sprintf("with the prefixes %q and %q %s, and without them %s", b.Manifest.Prefix.Question, b.Manifest.Prefix.Passage, found(own), found(other))}
+		}
+	}
+	switch {
+	case own.Unknown > mostUnknown:
+		return &DoubtError{Setting: SettingTokenizer + ", or whether it lower-cases,", Reason: fmt.Sprintf("%s, and the vocabulary lacks %.0f of 100 of their words", found(own), 100*own.Unknown)}
+	case own.Share() >= leastParaphrases:
+		return nil
+	case another == nil && b.Manifest.Pooling != models.PoolingGraph:
+		return &DoubtError{Setting: models.SettingPooling + ", the " + models.SettingPrefix + " or the " + SettingTokenizer, Reason: found(own)}
+	}
+	return &DoubtError{Setting: SettingTokenizer + ", a missing " + models.SettingPrefix + ", or the model itself, which was not trained to compare texts,", Reason: found(own) + ", with either pooling"}
+}
+
+// better reports whether an encoder is clearly the better one of two.
+func better(a, b Paraphrased) bool {
+	return a.Share() >= leastParaphrases && a.Separation > clearlyBetter*b.Separation && a.First >= b.First
+}
+
+func (r *Runtime) paraphrased(ctx context.Context, b *models.Bundle) (p Paraphrased, err error) {
+	e, err := r.Open(b, Running{Provider: CPU})
+	if err != nil {
+		return p, err
+	}
+	p, err = e.TryParaphrases(ctx)
+	return p, errors.Join(err, e.Close())
+}

@@ -1,0 +1,181 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// prompts are what sentence-transformers puts before texts: its config_sentence_transformers.json.
+type prompts struct {
+	Default *string           `json:"default_prompt_name"`
+	Texts   map[string]string `json:"prompts"`
+}
+
+// The names under which sentence-transformers looks for the prompts of the two sides, the
+// first that is there first (encode_query and encode_document).
+var (
+	questionPrompts = []string{"query"}
+	passagePrompts  = []string{"document", "passage", "corpus"}
+)
+
+// of returns the prompt of one side: that of its names, else the default, else none.
+func (p *prompts) of(names []string) string {
+	for _, name := range names {
+		if text, ok := p.Texts[name]; ok {
+			return text
+		}
+	}
+	return p.Texts[value(p.Default, "")]
+}
+
+// check returns an error where prompts are there, and none of them is for a side or for all
+// texts: somebody has to choose.
+func (p *prompts) check(path string) error {
+	if p.Default != nil {
+		if _, ok := p.Texts[*p.Default]; !ok {
+			return fmt.Errorf("%s: default_prompt_name is %q, and prompts has %q", path, *p.Default, slices.Sorted(maps.Keys(p.Texts)))
+		}
+		return nil
+	}
+	var others []string
+	for _, name := range slices.Sorted(maps.Keys(p.Texts)) {
+		if slices.Contains(questionPrompts, name) || slices.Contains(passagePrompts, name) {
+			return nil
+		}
+		if p.Texts[name] != "" {
+			others = append(others, fmt.Sprintf("%s (%q)", name, p.Texts[name]))
+		}
+	}
+	if others == nil {
+		return nil
+	}
+	return &UndecidedError{Setting: SettingPrefix, Reason: fmt.Sprintf("%s has the prompts %s, and says of none that it is for questions (query) or for passages (document)", path, strings.Join(others, ", "))}
+}
+
+// readSentenceTransformers reads how sentence-transformers would use the
+// encoder, where the checkpoint is of that kind.
+func (c *checkpoint) readSentenceTransformers() error {
+	var modules []struct {
+		Type string `json:"type"`
+		Path string `json:"path"`
+	}
+	path := filepath.Join(c.dir, "modules.json")
+	switch err := readJSON(path, &modules); {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := c.readPooling(filepath.Join("1_Pooling", "config.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return c.readPrompts()
+	case err != nil:
+		return err
+	}
+	c.modules, c.normalise = true, new(bool)
+	for _, module := range modules {
+		switch kind := module.Type[strings.LastIndexByte(module.Type, '.')+1:]; kind {
+		case "Transformer":
+			if path := filepath.Join(c.dir, "config.json"); module.Path != "" && !exists(path) {
+				return fmt.Errorf("%s says that the encoder lies in %q: put the files of that folder beside modules.json", filepath.Join(c.dir, "modules.json"), module.Path)
+			}
+		case "Pooling":
+			if !filepath.IsLocal(module.Path) {
+				return fmt.Errorf("%s: path %q lies outside the checkpoint", path, module.Path)
+			}
+			// Where the file is missing, the pooling is not known.
+			if err := c.readPooling(filepath.Join(module.Path, "config.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		case "Normalize":
+			*c.normalise = true
+		case "MLMTransformer", "SpladePooling", "SparseAutoEncoder", "SparseStaticEmbedding", "IDF":
+			return &KindError{What: "a sparse encoder (SPLADE), as modules.json says", Possible: sparsePossible}
+		default:
+			return fmt.Errorf("%s: the module %q is not supported; Transformer, Pooling and Normalize are", path, module.Type)
+		}
+	}
+	var limits struct {
+		Max *int `json:"max_seq_length"`
+	}
+	if err := readJSON(filepath.Join(c.dir, "sentence_bert_config.json"), &limits); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	c.maxTokens = value(limits.Max, 0)
+	return c.readPrompts()
+}
+
+// readPrompts reads what comes before texts, and how vectors are compared: by their cosine is
+// by the inner product of vectors of unit length.
+func (c *checkpoint) readPrompts() error {
+	var config struct {
+		prompts
+		Similarity *string `json:"similarity_fn_name"`
+	}
+	path := filepath.Join(c.dir, "config_sentence_transformers.json")
+	if err := readJSON(path, &config); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	c.prompts = config.prompts
+	switch similarity := value(config.Similarity, ""); similarity {
+	case "cosine":
+		c.normalise = new(true)
+	case "dot", "dot_product":
+		if c.normalise == nil {
+			c.normalise = new(false)
+		}
+	case "":
+	default:
+		return fmt.Errorf("%s: vectors are compared by %q (similarity_fn_name); cosine and dot are possible", path, similarity)
+	}
+	return nil
+}
+
+// prefixes returns what comes before questions and passages: as asked for, else as the
+// checkpoint says.
+func (c *checkpoint) prefixes(o ImportOptions) (Prefix, error) {
+	if o.QuestionPrefix == nil && o.PassagePrefix == nil {
+		if err := c.prompts.check(filepath.Join(c.dir, "config_sentence_transformers.json")); err != nil {
+			return Prefix{}, err
+		}
+	}
+	return Prefix{
+		Question: value(o.QuestionPrefix, c.prompts.of(questionPrompts)),
+		Passage:  value(o.PassagePrefix, c.prompts.of(passagePrompts)),
+	}, nil
+}
+
+// readPooling reads a sentence-transformers Pooling module.
+func (c *checkpoint) readPooling(name string) error {
+	path := filepath.Join(c.dir, name)
+	var modes map[string]any
+	if err := readJSON(path, &modes); err != nil {
+		return err
+	}
+	if modes["include_prompt"] == false {
+		return fmt.Errorf("%s: include_prompt is false: the tokens of a prompt have no part in the vectors, which bundles cannot say", path)
+	}
+	var on []string
+	for key, v := range modes {
+		if mode, ok := strings.CutPrefix(key, "pooling_mode_"); ok && v == true {
+			on = append(on, mode)
+		}
+	}
+	if mode, ok := modes["pooling_mode"].(string); ok { // newer releases
+		on = []string{mode}
+	}
+	if len(on) == 1 {
+		switch on[0] {
+		case "cls_token", "cls":
+			c.pooling = PoolingCLS
+			return nil
+		case "mean_tokens", "mean":
+			c.pooling = PoolingMean
+			return nil
+		}
+	}
+	slices.Sort(on)
+	return fmt.Errorf("%s: pooling %q is not supported; cls and mean, one of them, are", path, on)
+}

@@ -1,0 +1,76 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// The settings of an import that a checkpoint may leave open.
+const (
+	SettingPooling   = "pooling"
+	SettingNormalise = "unit length"
+	SettingPrefix    = "prefix"
+)
+
+// UndecidedError says that nothing in a checkpoint tells a setting that decides about every
+// vector. It is not guessed: a wrong one gives vectors that find much less.
+type UndecidedError struct {
+	Setting string // one of the constants above
+	Reason  string
+}
+
+func (e *UndecidedError) Error() string {
+	return fmt.Sprintf("the %s is not known: %s", e.Setting, e.Reason)
+}
+
+// Assumed is what an import takes for given where the checkpoint leaves it open, and what else
+// is possible.
+type Assumed struct {
+	Setting string // as UndecidedError.Setting
+	Text    string
+}
+
+// KindError says that a model is of a kind which cannot be imported as an expert, and what can
+// be done instead.
+type KindError struct{ What, Possible string }
+
+func (e *KindError) Error() string { return fmt.Sprintf("this is %s. %s", e.What, e.Possible) }
+
+const sparsePossible = "Its vectors have a weight for each word piece, which no index here holds. Import a dense encoder of the same family; words are searched by BM25 in every collection"
+
+// poolingOf returns the pooling: as asked for, else as the checkpoint says.
+func (c *checkpoint) poolingOf(o ImportOptions) (string, error) {
+	switch {
+	case o.Pooling != "":
+		return o.Pooling, nil
+	case c.pooling != "":
+		return c.pooling, nil
+	}
+	return "", &UndecidedError{Setting: SettingPooling, Reason: c.dir + " has no 1_Pooling/config.json that says how the tokens' vectors become one; the model's card does: cls (the first token's), mean, or pooler"}
+}
+
+// unitLength says whether vectors are scaled to unit length: as asked for, else as the
+// checkpoint says, else yes, which compares by the cosine, as nearly all models were trained.
+func (c *checkpoint) unitLength(o ImportOptions) bool {
+	known := c.normalise
+	if o.Normalise != nil {
+		known = o.Normalise
+	}
+	if known != nil {
+		return *known
+	}
+	o.tell(SettingNormalise, c.dir+" does not say how vectors are compared: they are scaled to unit length, which compares them by their cosine. A model that was trained for the inner product of vectors of any length needs these lengths")
+	return true
+}
+
+func (o *ImportOptions) tell(setting, text string) {
+	if o.Tell != nil {
+		o.Tell(Assumed{Setting: setting, Text: text})
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, os.ErrNotExist)
+}
