@@ -43,6 +43,8 @@ type IndexOptions struct {
 	// Estimated hears before anything is encoded what that takes, and for a new
 	// collection, what it takes with other experts. Nil: nobody.
 	Estimated func(passages int64, choices []Choice, err error)
+	// Free is how many bytes are free on the disk of a path; nil: as the system says.
+	Free func(path string) (bytes int64, known bool)
 }
 
 // Indexed is what Index made, and of how many passages each expert read only the
@@ -111,20 +113,23 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 			}
 		}
 	}()
-	estimate := func(sample *Sample) {
-		if o.Estimated == nil {
-			return
-		}
-		found, err := sample.estimate(ctx, loaded.opened)
+	// weigh says what encoding takes. The error is for what does not fit the disk, beside
+	// the bytes that are there already.
+	weigh := func(sample *Sample, there int64) error {
 		all := sample.shapeOf(loaded.opened)
-		choices := []Choice{found.of(all)}
-		if stored == nil {
-			choices = found.choices(loaded.opened, all)
+		need := estimate{passages: sample.passages, text: sample.text}.of(all).Bytes - there
+		if o.Estimated != nil {
+			found, err := sample.estimate(ctx, loaded.opened)
+			choices := []Choice{found.of(all)}
+			if stored == nil {
+				choices = found.choices(loaded.opened, all)
+			}
+			o.Estimated(sample.passages, choices, err)
+			for _, e := range loaded.opened {
+				ofSample[e] = e.Encoder.CutPassages()
+			}
 		}
-		o.Estimated(sample.passages, choices, err)
-		for _, e := range loaded.opened {
-			ofSample[e] = e.Encoder.CutPassages()
-		}
+		return checkRoom(o.freeOf(), o.Config.Collection, need)
 	}
 	if o.Config.Store != "" {
 		return made, indexStore(ctx, o, &made)
@@ -134,7 +139,9 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 		if err != nil {
 			return made, err
 		}
-		estimate(sample)
+		if err := weigh(sample, textShare*sample.text); err != nil {
+			return made, err
+		}
 		for _, x := range o.Build.Experts {
 			added, err := collection.AddExpert(ctx, o.Config.Collection, x, o.Build)
 			if err != nil {
@@ -152,7 +159,13 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
 	sample := &Sample{Source: source}
-	whenRead, progress := sync.OnceFunc(func() { estimate(sample) }), o.Build.Progress
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	whenRead, progress := sync.OnceFunc(func() {
+		if err := weigh(sample, sample.text); err != nil { // the texts are stored
+			stop(err)
+		}
+	}), o.Build.Progress
 	o.Build.Progress = func(p collection.Progress) {
 		if p.Stage == collection.Words { // all is read, and nothing is encoded
 			whenRead()
@@ -164,6 +177,9 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 		index = collection.Build
 	}
 	made.BuildReport, err = index(ctx, o.Config.Collection, sample, o.Build)
+	if room := new(RoomError); err != nil && errors.As(context.Cause(ctx), &room) {
+		return made, room
+	}
 	made.Untexted = sample.untexted
 	return made, err
 }

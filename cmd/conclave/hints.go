@@ -80,6 +80,8 @@ func hint(err error) string {
 		return "conclave index --add-expert " + e.Base + ", and name it under experts in conclave.yaml where that names any"
 	case *serving.TwoLateError:
 		return "conclave index --remove-expert " + e.Second
+	case *serving.RoomError:
+		return "--collection FOLDER on another disk, or fewer --experts (none takes the least)"
 	case *serving.WriteError:
 		return "--read-only searches the collection without writing to it"
 	case *provision.MissingError:

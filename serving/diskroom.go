@@ -1,0 +1,59 @@
+package serving
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"conclave/disk"
+)
+
+// RoomError says that a collection would not fit its disk.
+type RoomError struct {
+	Folder     string // of the collection
+	Need, Free int64  // bytes; Need is estimated
+}
+
+func (e *RoomError) Error() string {
+	return fmt.Sprintf("what is to be indexed takes about %s more in %s, and its disk has %s free, so nothing was encoded", size(e.Need), e.Folder, size(e.Free))
+}
+
+// size is a number of bytes to three figures.
+func size(bytes int64) string {
+	value, unit := float64(bytes), 0
+	for units := len(sizeUnits) - 1; value >= 1000 && unit < units; unit++ {
+		value /= 1024
+	}
+	return fmt.Sprintf("%.3g %s", value, sizeUnits[unit])
+}
+
+var sizeUnits = [...]string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+
+// checkRoom is a *RoomError where the disk of a folder has less than need bytes free. The
+// folder need not be there yet.
+func checkRoom(free func(path string) (bytes int64, known bool), folder string, need int64) error {
+	path, err := filepath.Abs(folder)
+	if err != nil {
+		return nil // it cannot be known
+	}
+	for {
+		if bytes, known := free(path); known {
+			if bytes < need {
+				return &RoomError{folder, need, bytes}
+			}
+			return nil
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return nil
+		}
+		path = parent
+	}
+}
+
+// freeOf is how much a disk has free, as it is asked for.
+func (o *IndexOptions) freeOf() func(path string) (int64, bool) {
+	if o.Free != nil {
+		return o.Free
+	}
+	return disk.OS{}.Free
+}

@@ -1,0 +1,79 @@
+package serving
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/models"
+	"conclave/models/tiny"
+)
+
+// TestRefusesWhatDoesNotFit: before anything is encoded, and what was read is removed.
+// Where there is room, nothing is refused, and an expert is added under the same rule.
+func TestRefusesWhatDoesNotFit(t *testing.T) {
+	s := newSite(t, []tiny.Expert{{Name: "base", MaxTokens: models.MaxTokens{Question: 24, Passage: 24}}})
+	s.config.Collection = filepath.Join(s.dir, "made")
+	var lines strings.Builder
+	const passages = 500
+	for i := range passages {
+		_, _ = fmt.Fprintf(&lines, "{\"id\":\"%d\",\"text\":\"an old fox and a lamp\"}\n", i)
+	}
+	// By the estimate: twice the text, of which one is stored when it is looked at, and
+	// the vectors.
+	text := int64(passages * len("an old fox and a lamp"))
+	needed := text + passages*vectorBytes
+	encoded, free := false, needed-1
+	options := func(experts string) IndexOptions {
+		encoded = false
+		return IndexOptions{Config: s.config, Log: slog.New(slog.DiscardHandler), Inputs: []corpus.Input{{Path: "-", Stdin: strings.NewReader(lines.String())}}, Experts: experts,
+			Free: func(path string) (int64, bool) {
+				_, err := os.Stat(path)
+				return free, err == nil
+			},
+			Build: collection.BuildOptions{Progress: func(p collection.Progress) { encoded = encoded || p.Stage == collection.Encoding }}}
+	}
+	var refused *RoomError
+	_, err := Index(t.Context(), options("base"))
+	if !errors.As(err, &refused) || refused.Need != needed || refused.Free != free || encoded {
+		t.Fatalf("%+v, %v, encoded: %t; %d are needed", refused, err, encoded, needed)
+	}
+	if _, err := os.Stat(s.config.Collection); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something is left: %v", err)
+	}
+	free = text
+	if made, err := Index(t.Context(), options("none")); err != nil || made.Passages != passages {
+		t.Fatalf("words alone: %+v, %v", made, err)
+	}
+	add := options("")
+	add.Inputs, add.Add = nil, "base"
+	free = passages*vectorBytes - 1
+	if _, err = Index(t.Context(), add); !errors.As(err, &refused) || encoded {
+		t.Fatalf("an expert beside it: %v", err)
+	}
+	free++
+	if _, err = Index(t.Context(), add); err != nil || !encoded {
+		t.Fatalf("an expert beside it, with room: %v", err)
+	}
+}
+
+// TestRoomOfAParent: the disk is that of the nearest folder that is there.
+func TestRoomOfAParent(t *testing.T) {
+	here := t.TempDir()
+	free := func(path string) (int64, bool) {
+		_, err := os.Stat(path)
+		return 5, err == nil && path == here
+	}
+	if err := checkRoom(free, filepath.Join(here, "a", "b"), 6); err == nil || !strings.Contains(err.Error(), "6 bytes") || !strings.Contains(err.Error(), "5 bytes") {
+		t.Error(err)
+	}
+	if err := checkRoom(free, filepath.Join(here, "a", "b"), 5); err != nil {
+		t.Error(err)
+	}
+}
