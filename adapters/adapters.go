@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"conclave/handlers"
@@ -33,21 +34,18 @@ func All(collection string) []handlers.Adapter {
 // serve makes a route of a function from a request's body to an answer's. An option
 // that conclave does not support is an error, so that nobody believes that it had an
 // effect.
-func serve[In, Out any](do func(ctx context.Context, e handlers.Engine, in In) (Out, error)) func(http.ResponseWriter, *http.Request, handlers.Engine) error {
-	return func(w http.ResponseWriter, r *http.Request, e handlers.Engine) error {
+func serve[In, Out any](do func(ctx context.Context, e handlers.Engine, in In) (Out, error)) func(*http.Request, handlers.Admitted) (handlers.Answer, error) {
+	return func(r *http.Request, e handlers.Admitted) (answer handlers.Answer, err error) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return err
+			return answer, err
 		}
 		var in In
 		if err := json.Unmarshal(body, &in, json.RejectUnknownMembers(true)); err != nil {
-			return mistake(body, err)
+			return answer, mistake(body, err)
 		}
-		out, err := do(r.Context(), e, in)
-		if err != nil {
-			return err
-		}
-		return handlers.WriteJSON(w, out)
+		answer.Value, err = do(r.Context(), e, in)
+		return answer, err
 	}
 }
 
@@ -109,6 +107,16 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 	}
 	*t = list
 	return nil
+}
+
+// notesOf is what an answer says beside its passages: its notes, and which sources did not
+// take part.
+func notesOf(r search.Response) []string {
+	notes := slices.Clone(r.Notes)
+	for _, d := range r.Degraded {
+		notes = append(notes, fmt.Sprintf("left out: %s: %s", d.Source, d.Reason))
+	}
+	return notes
 }
 
 // tagFilter adds to a filter that a passage has one of these tags.

@@ -13,7 +13,7 @@ import (
 
 // dify is the interface that Dify asks of an external knowledge base.
 func dify(collection string) []handlers.Adapter {
-	return []handlers.Adapter{{Method: http.MethodPost, Path: "/retrieval", Scope: handlers.ScopeSearch, Refusal: difyError,
+	return []handlers.Adapter{{Method: http.MethodPost, Path: "/retrieval", Scope: handlers.ScopeSearch, Cost: handlers.Answering(0), Refusal: difyError,
 		Serve: serve(func(ctx context.Context, e handlers.Engine, in difyRequest) (difyRecords, error) {
 			return in.retrieve(ctx, e, collection)
 		})}}
@@ -40,6 +40,7 @@ type difyCondition struct {
 
 type difyRecords struct {
 	Records []difyRecord `json:"records"`
+	Notes   []string     `json:"notes,omitempty"` // what to know about the question
 }
 
 type difyRecord struct {
@@ -74,10 +75,13 @@ func (in *difyRequest) retrieve(ctx context.Context, e handlers.Engine, collecti
 	if err != nil {
 		return out, err
 	}
-	out.Records = []difyRecord{}
+	out.Records, out.Notes = []difyRecord{}, append(corrections(response), notesOf(response)...)
 	results, scores := chosen(response, most, request.MinConfidence)
 	for i, x := range results {
 		metadata := map[string]any{"id": x.ID} // never null, which Dify does not bear
+		if i == 0 && len(out.Notes) > 0 {
+			metadata["notes"] = out.Notes // which Dify hands on with a record alone
+		}
 		// The likeliest of a passage stays.
 		for _, a := range slices.Backward(response.Answers) {
 			if a.Passage == x.ID {

@@ -2,7 +2,6 @@ package adapters
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,8 +11,6 @@ import (
 
 	"conclave/handlers"
 	"conclave/search"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // What answers of the tools may hold, so that they fit beside a conversation. A token
@@ -33,9 +30,10 @@ const improbable = 0.5
 
 // tools are what a model can call.
 type tools struct {
-	engine     handlers.Engine
+	engine     handlers.Admitted
 	collection string
-	base       string // of the addresses of passages: that of the server
+	base       string      // of the addresses of passages: that of the server
+	failed     func(error) // is told why a call failed; nil: nobody is
 }
 
 type findInput struct {
@@ -46,6 +44,7 @@ type findOutput struct {
 	Results []findResult `json:"results" jsonschema:"the passages, best first"`
 	Answers []findAnswer `json:"answers,omitempty" jsonschema:"words of these passages that answer, the likeliest first"`
 	Note    string       `json:"note,omitempty" jsonschema:"what to know before relying on them"`
+	Notes   []string     `json:"notes,omitempty" jsonschema:"what to know about the question, and who did not take part"`
 }
 
 type findResult struct {
@@ -70,13 +69,13 @@ func marks(e handlers.Engine) bool {
 	return len(readers) > 0 && !readers[0].Generates
 }
 
-func (t *tools) search(ctx context.Context, _ *mcp.CallToolRequest, in findInput) (*mcp.CallToolResult, findOutput, error) {
+func (t *tools) search(ctx context.Context, in findInput) (findOutput, error) {
 	out := findOutput{Results: []findResult{}}
 	request := search.Request{Question: in.Query, K: min(toolResults, t.engine.Limits().K), Fields: passageFields}
 	request.Answer.Wanted = marks(t.engine)
 	response, err := t.engine.Search(ctx, request)
 	if err != nil {
-		return nil, out, plain(err)
+		return out, err
 	}
 	for _, x := range response.Results {
 		text, _ := cut(contentOf(x), snippetBytes)
@@ -86,20 +85,25 @@ func (t *tools) search(ctx context.Context, _ *mcp.CallToolRequest, in findInput
 	for _, a := range response.Answers {
 		out.Answers = append(out.Answers, findAnswer{Text: a.Text, Passage: a.Passage, Start: a.Start, End: a.End, Chance: a.Chance})
 	}
-	out.Note = remarks(response)
-	return nil, out, nil
+	out.Note, out.Notes = remarks(response), notesOf(response)
+	return out, nil
 }
 
 // remarks are what a model has to know before it relies on an answer.
 func remarks(r search.Response) string {
-	var all []string
-	for _, c := range r.Corrected {
-		all = append(all, fmt.Sprintf("%q was taken for %q.", c.From, c.To))
-	}
+	all := corrections(r)
 	if d := doubt(r); d != "" {
 		all = append(all, d)
 	}
 	return strings.Join(all, " ")
+}
+
+// corrections are the words that were taken for others.
+func corrections(r search.Response) (all []string) {
+	for _, c := range r.Corrected {
+		all = append(all, fmt.Sprintf("%q was taken for %q.", c.From, c.To))
+	}
+	return all
 }
 
 // doubt says plainly that the answer is probably not in the collection; "" where it may
@@ -130,10 +134,10 @@ type fetchOutput struct {
 	Metadata map[string]any `json:"metadata" jsonschema:"what is stored of the passage beside its text"`
 }
 
-func (t *tools) fetch(ctx context.Context, _ *mcp.CallToolRequest, in fetchInput) (*mcp.CallToolResult, fetchOutput, error) {
+func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 	passage, _, err := t.engine.Passage(ctx, in.ID)
 	if err != nil {
-		return nil, fetchOutput{}, plain(err)
+		return fetchOutput{}, err
 	}
 	out := fetchOutput{ID: passage.ID, Title: titleOf(passage.Title, passage.ID), URL: t.address(passage.ID, passage.Metadata), Metadata: map[string]any{}}
 	size := 0
@@ -152,7 +156,7 @@ func (t *tools) fetch(ctx context.Context, _ *mcp.CallToolRequest, in fetchInput
 	if out.Text, whole = cut(contentOf(search.Result{Title: passage.Title, Text: passage.Text}), fetchBytes); !whole {
 		out.Metadata["truncated"] = true
 	}
-	return nil, out, nil
+	return out, nil
 }
 
 // address is where a passage can be read: the web address in its metadata, or else that of
@@ -191,13 +195,13 @@ type toolExpert struct {
 	MaxTokens int    `json:"max_question_tokens" jsonschema:"how much of a question it reads"`
 }
 
-func (t *tools) listExperts(context.Context, *mcp.CallToolRequest, noInput) (*mcp.CallToolResult, expertsOutput, error) {
+func (t *tools) listExperts(context.Context, noInput) (expertsOutput, error) {
 	_, passages := t.engine.Generation()
 	out := expertsOutput{Collection: t.collection, Passages: passages, Experts: []toolExpert{}}
 	for _, x := range t.engine.Experts() {
 		out.Experts = append(out.Experts, toolExpert{Name: x.Name, Kind: x.Kind, Passages: x.Passages, MaxTokens: x.MaxTokens[search.KindQuestion]})
 	}
-	return nil, out, nil
+	return out, nil
 }
 
 type explainOutput struct {
@@ -205,6 +209,7 @@ type explainOutput struct {
 	Confidence      *float64        `json:"confidence,omitempty" jsonschema:"the chance that the first passage answers"`
 	ConfidenceBasis string          `json:"confidence_basis,omitempty"`
 	Note            string          `json:"note,omitempty"`
+	Notes           []string        `json:"notes,omitempty" jsonschema:"what to know about the question, and who did not take part"`
 	Sources         []toolSource    `json:"sources" jsonschema:"who was asked"`
 	Results         []toolExplained `json:"results" jsonschema:"why the first passages stand where they stand"`
 }
@@ -234,12 +239,12 @@ type toolContribution struct {
 	Contribution float64  `json:"contribution" jsonschema:"what it added to the score"`
 }
 
-func (t *tools) explain(ctx context.Context, _ *mcp.CallToolRequest, in findInput) (*mcp.CallToolResult, explainOutput, error) {
+func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error) {
 	r, err := t.engine.Search(ctx, search.Request{Question: in.Query, K: min(explained, t.engine.Limits().K), Explain: true, Fields: []string{"title", "contributions", "sources"}})
 	if err != nil {
-		return nil, explainOutput{}, plain(err)
+		return explainOutput{}, err
 	}
-	out := explainOutput{Fusion: r.Fusion, Confidence: r.Confidence, ConfidenceBasis: r.Basis, Note: remarks(r), Sources: []toolSource{}, Results: []toolExplained{}}
+	out := explainOutput{Fusion: r.Fusion, Confidence: r.Confidence, ConfidenceBasis: r.Basis, Note: remarks(r), Notes: notesOf(r), Sources: []toolSource{}, Results: []toolExplained{}}
 	for _, x := range r.Sources {
 		out.Sources = append(out.Sources, toolSource{x.Name, x.Kind, x.Status, x.Weight, x.Familiarity, x.Chance})
 	}
@@ -251,20 +256,7 @@ func (t *tools) explain(ctx context.Context, _ *mcp.CallToolRequest, in findInpu
 		}
 		out.Results = append(out.Results, explained)
 	}
-	return nil, out, nil
-}
-
-// plain is an error without its cause, which is for the log.
-func plain(err error) error {
-	var known *search.Error
-	var problem *handlers.Problem
-	switch {
-	case errors.As(err, &known):
-		return errors.New(known.Detail)
-	case errors.As(err, &problem):
-		return errors.New(problem.Detail)
-	}
-	return errors.New("the server failed in a way that it did not expect")
+	return out, nil
 }
 
 // cut is the beginning of a text, at most so many bytes, and whether that is all of it.

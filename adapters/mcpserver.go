@@ -1,6 +1,7 @@
 package adapters
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,31 +12,111 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"conclave/handlers"
 	"conclave/search"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // modelContext is the Model Context Protocol over HTTP, without sessions.
 func modelContext(collection string) []handlers.Adapter {
-	offered := offer()
-	return []handlers.Adapter{{Method: http.MethodPost, Path: "/mcp", Scope: handlers.ScopeSearch,
-		Serve: func(w http.ResponseWriter, r *http.Request, e handlers.Engine) error {
-			server := offered.server(&tools{e, collection, addressOf(r)})
-			// Host and origin have been checked.
-			mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
-				&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, PropagateRequestCancellation: true}).ServeHTTP(w, r)
-			return nil
+	all := offered()
+	return []handlers.Adapter{{Method: http.MethodPost, Path: "/mcp", Scope: handlers.ScopeSearch, Cost: handlers.Answering(0), BodyBytes: messageBytes,
+		Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
+			if err := checkMessage(r); err != nil {
+				return handlers.Answer{}, err
+			}
+			var failed error // the message has one call at most
+			t := &tools{engine: e, collection: collection, base: addressOf(r), failed: func(err error) { failed = err }}
+			answer, err := bySDK(r, serverOf(all, t))
+			var refused *handlers.Problem
+			if errors.As(failed, &refused) || errors.Is(failed, context.DeadlineExceeded) {
+				return handlers.Answer{}, failed
+			}
+			return answer, err
 		}}}
 }
+
+// messageBytes is how large a message may be: one with a question that is as long as it may
+// be, and all of it escaped. The SDK makes some copies of it.
+func messageBytes(l search.Limits) int64 { return 6*int64(l.QuestionBytes) + 16<<10 }
+
+// checkMessage refuses a list of messages: since the version 2025-06-18 the protocol has
+// none, and what a request asks for is counted once. It refuses to be asked for what
+// changes in the tools too, since nothing does, and who waits for it waits for ever.
+func checkMessage(r *http.Request) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) > 0 && text[0] == '[' {
+		return notAMessage("the body is a list of messages, which are not taken: send each message in a request of its own")
+	}
+	var message struct {
+		Method string `json:"method"`
+	}
+	if json.Unmarshal(body, &message) == nil && message.Method == "subscriptions/listen" {
+		return notAMessage("subscriptions/listen is not served: the tools of a collection do not change")
+	}
+	return nil
+}
+
+// notAMessage is the problem of a body that is JSON and no message that is taken here.
+func notAMessage(format string, args ...any) error {
+	return invalid("invalid_message", "", format, args...)
+}
+
+// bySDK lets the SDK answer a request. What its HTTP says in plain text becomes a problem;
+// errors of the protocol stay as they are, and so do those of a tool, which a model reads.
+func bySDK(r *http.Request, s *mcp.Server) (handlers.Answer, error) {
+	r.Header = r.Header.Clone()
+	r.Header.Set("Accept", "application/json, text/event-stream") // what is accepted was checked; of the two it is the first
+	w := &written{header: http.Header{}}
+	// Host and origin have been checked.
+	mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, PropagateRequestCancellation: true}).ServeHTTP(w, r)
+	switch text := w.body.Bytes(); {
+	case w.status == 0 && len(text) == 0: // it gave up
+		return handlers.Answer{}, cmp.Or(r.Context().Err(), errors.New("the SDK gave no answer"))
+	case w.status >= http.StatusBadRequest && !strings.HasPrefix(w.header.Get("Content-Type"), "application/json"):
+		return handlers.Answer{}, notAMessage("%s", strings.TrimSpace(string(text)))
+	default:
+		return handlers.Answer{Status: w.status, JSON: text}, nil
+	}
+}
+
+// written is what the SDK answers, before it is sent.
+type written struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *written) Header() http.Header { return w.header }
+
+func (w *written) WriteHeader(status int) { w.status = cmp.Or(w.status, status) }
+
+func (w *written) Write(text []byte) (int, error) { return w.body.Write(text) }
 
 // ServeTools lets a program call the tools of a collection over a pair of streams, such
 // as standard input and output, until the input ends.
 func ServeTools(ctx context.Context, e handlers.Engine, collection string, in io.Reader, out io.Writer) error {
-	return over(ctx, offer().server(&tools{e, collection, "conclave://" + url.PathEscape(collection)}), in, out)
+	t := &tools{engine: alone{e}, collection: collection, base: "conclave://" + url.PathEscape(collection)}
+	return over(ctx, serverOf(offered(), t), in, out)
+}
+
+// alone is an engine that one program has for itself.
+type alone struct{ handlers.Engine }
+
+func (alone) Costs(handlers.Cost) error { return nil }
+
+func (alone) Encode(answer any, _ int) ([]byte, error) {
+	var b bytes.Buffer
+	err := handlers.Encode(&b, answer)
+	return b.Bytes(), err
 }
 
 // over runs a server over a pair of streams.
@@ -52,83 +133,15 @@ type kept struct{ io.Writer }
 
 func (kept) Close() error { return nil }
 
-// offering is what is said of the tools. A server is made for each request.
-type offering struct {
-	search, fetch, listExperts, explain *mcp.Tool
-	schemas                             *mcp.SchemaCache
-}
-
-func offer() *offering {
-	return &offering{
-		search: toolOf[findInput, findOutput]("search", "Search",
-			"Finds the passages of the collection that answer a question, best first. A note says when the answer is probably not in here."),
-		fetch: toolOf[fetchInput, fetchOutput]("fetch", "Fetch", "Reads one passage whole, by the id of a result of search."),
-		listExperts: toolOf[noInput, expertsOutput]("list_experts", "List experts",
-			"Says what is searched: how many passages, and by which encoders."),
-		explain: toolOf[findInput, explainOutput]("explain", "Explain",
-			"Says why the first passages for a question stand where they stand: what each source contributed, which words counted, and how sure the answer is."),
-		schemas: mcp.NewSchemaCache(),
-	}
-}
-
-// toolOf describes a tool that only reads. The SDK lets lists and optional numbers be
-// null in its schemas, which not every program that reads them understands; answers have
-// no nulls.
-func toolOf[In, Out any](name, title, description string) *mcp.Tool {
-	closed := false
-	return &mcp.Tool{Name: name, Description: description, InputSchema: schemaOf[In](), OutputSchema: schemaOf[Out](),
-		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
-}
-
-func schemaOf[T any]() *jsonschema.Schema {
-	s, err := jsonschema.For[T](nil)
-	if err != nil {
-		panic(err) // a mistake in this package's types
-	}
-	withoutNull(s)
-	return s
-}
-
-func withoutNull(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	if len(s.Types) == 2 && s.Types[0] == "null" {
-		s.Type, s.Types = s.Types[1], nil
-	}
-	for _, property := range s.Properties {
-		withoutNull(property)
-	}
-	withoutNull(s.Items)
-}
-
-// server serves the tools.
-func (o *offering) server(t *tools) *mcp.Server {
+// serverOf serves the tools.
+func serverOf(all []tool, t *tools) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "conclave", Title: "conclave: " + t.collection, Version: "1"},
-		&mcp.ServerOptions{SchemaCache: o.schemas, Logger: slog.New(slog.DiscardHandler),
+		&mcp.ServerOptions{Logger: slog.New(slog.DiscardHandler), Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 			Instructions: "Search before you answer a question about this collection, cite the url of the passages that you use, and say that you do not know where a note says that the answer is probably not in here."})
-	mcp.AddTool(s, o.search, verbatim(t.search))
-	mcp.AddTool(s, o.fetch, verbatim(t.fetch))
-	mcp.AddTool(s, o.listExperts, verbatim(t.listExperts))
-	mcp.AddTool(s, o.explain, verbatim(t.explain))
-	return s
-}
-
-// verbatim gives a tool's answer to the program that calls it as it is written. The SDK
-// reads answers to compare them with their schemas, and would round whole numbers beyond
-// 2^53.
-func verbatim[In, Out any](tool func(context.Context, *mcp.CallToolRequest, In) (*mcp.CallToolResult, Out, error)) mcp.ToolHandlerFor[In, any] {
-	return func(ctx context.Context, r *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
-		_, out, err := tool(ctx, r, in)
-		if err != nil {
-			return nil, nil, err
-		}
-		text, err := json.Marshal(out)
-		if err != nil {
-			return nil, nil, err
-		}
-		return &mcp.CallToolResult{StructuredContent: json.RawMessage(text), Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, nil, nil
+	for _, x := range all {
+		s.AddTool(x.shown, x.handler(t))
 	}
+	return s
 }
 
 // relayed is a tool's answer from another server. The SDK has read its structured form,

@@ -17,9 +17,9 @@ import (
 // vector store.
 func openAI(collection string) []handlers.Adapter {
 	return []handlers.Adapter{
-		{Method: http.MethodPost, Path: "/v1/embeddings", Scope: handlers.ScopeEmbed, Serve: serve(embeddings), Refusal: openAIError("model")},
-		{Method: http.MethodGet, Path: "/v1/models", Scope: handlers.ScopeEmbed, Serve: listModels, Refusal: openAIError("")},
-		{Method: http.MethodPost, Path: "/v1/vector_stores/{collection}/search", Scope: handlers.ScopeSearch, Serve: searchStore(collection), Refusal: openAIError("vector_store_id")},
+		{Method: http.MethodPost, Path: "/v1/embeddings", Scope: handlers.ScopeEmbed, Cost: handlers.Answering(0), Serve: serve(embeddings), Refusal: openAIError("model")},
+		{Method: http.MethodGet, Path: "/v1/models", Scope: handlers.ScopeEmbed, Cost: handlers.Answering(0), Serve: listModels, Refusal: openAIError("")},
+		{Method: http.MethodPost, Path: "/v1/vector_stores/{collection}/search", Scope: handlers.ScopeSearch, Cost: handlers.Answering(0), Serve: searchStore(collection), Refusal: openAIError("vector_store_id")},
 	}
 }
 
@@ -113,7 +113,7 @@ type modelList struct {
 	Data   []model `json:"data"`
 }
 
-func listModels(w http.ResponseWriter, _ *http.Request, e handlers.Engine) error {
+func listModels(_ *http.Request, e handlers.Admitted) (handlers.Answer, error) {
 	list := modelList{Object: "list", Data: []model{}}
 	for _, x := range e.Experts() {
 		if x.Kind != search.KindLate {
@@ -122,7 +122,7 @@ func listModels(w http.ResponseWriter, _ *http.Request, e handlers.Engine) error
 			}
 		}
 	}
-	return handlers.WriteJSON(w, list)
+	return handlers.Answer{Value: list}, nil
 }
 
 // openAIError writes problems as OpenAI does. An expert or a collection that is not

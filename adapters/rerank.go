@@ -17,11 +17,11 @@ import (
 // expert, and of Cohere's rerank. Texts are scored by late interaction.
 func rerankers() []handlers.Adapter {
 	adapters := []handlers.Adapter{
-		{Method: http.MethodPost, Path: "/embed", Scope: handlers.ScopeEmbed, Serve: serve(inferEmbeddings), Refusal: inferenceError},
-		{Method: http.MethodPost, Path: "/rerank", Scope: handlers.ScopeEmbed, Serve: serve(inferRanks), Refusal: inferenceError},
+		{Method: http.MethodPost, Path: "/embed", Scope: handlers.ScopeEmbed, Cost: handlers.Answering(0), Serve: serve(inferEmbeddings), Refusal: inferenceError},
+		{Method: http.MethodPost, Path: "/rerank", Scope: handlers.ScopeEmbed, Cost: handlers.Answering(0), Serve: serve(inferRanks), Refusal: inferenceError},
 	}
 	for _, path := range []string{"/v1/rerank", "/v2/rerank"} {
-		adapters = append(adapters, handlers.Adapter{Method: http.MethodPost, Path: path, Scope: handlers.ScopeEmbed, Serve: serve(rerank), Refusal: func(p *handlers.Problem) (int, any) {
+		adapters = append(adapters, handlers.Adapter{Method: http.MethodPost, Path: path, Scope: handlers.ScopeEmbed, Cost: handlers.Answering(0), Serve: serve(rerank), Refusal: func(p *handlers.Problem) (int, any) {
 			return p.Status, map[string]string{"message": p.Detail}
 		}})
 	}

@@ -36,6 +36,7 @@ type storePage struct {
 	Data        []storeHit `json:"data"`
 	HasMore     bool       `json:"has_more"`
 	NextPage    *string    `json:"next_page"`
+	Notes       []string   `json:"notes,omitempty"` // what to know about the question
 }
 
 type storeHit struct {
@@ -60,12 +61,13 @@ const (
 // passageFields are what an answer to others carries of a passage.
 var passageFields = []string{"title", "text", "metadata"}
 
-func searchStore(collection string) func(http.ResponseWriter, *http.Request, handlers.Engine) error {
-	return func(w http.ResponseWriter, r *http.Request, e handlers.Engine) error {
+func searchStore(collection string) func(*http.Request, handlers.Admitted) (handlers.Answer, error) {
+	find := serve(findInStore)
+	return func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
 		if given := r.PathValue("collection"); given != collection {
-			return unknownCollection(given, collection)
+			return handlers.Answer{}, unknownCollection(given, collection)
 		}
-		return serve(findInStore)(w, r, e)
+		return find(r, e)
 	}
 }
 
@@ -94,7 +96,7 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 	if err != nil {
 		return out, err
 	}
-	out = storePage{Object: "vector_store.search_results.page", SearchQuery: in.Query, Data: []storeHit{}}
+	out = storePage{Object: "vector_store.search_results.page", SearchQuery: in.Query, Data: []storeHit{}, Notes: append(corrections(response), notesOf(response)...)}
 	results, scores := chosen(response, most, in.RankingOptions.ScoreThreshold)
 	for i, x := range results {
 		hit := storeHit{FileID: x.ID, Filename: titleOf(x.Title, x.ID), Score: scores[i], Attributes: x.Metadata, Content: []storeText{{"text", contentOf(x)}}}

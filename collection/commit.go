@@ -277,7 +277,7 @@ func (g *commitGroup) version(id string) (string, error) {
 	if waits {
 		return change.version, nil
 	}
-	p, ok, err := l.writer.passage(id)
+	p, ok, err := l.writer.passage(id, func(int) error { return nil }) // one at a time
 	if !ok || err != nil {
 		return "", err
 	}

@@ -257,13 +257,23 @@ func (l *Live) Backlog() Backlog {
 
 // Passage reads a passage as it was acknowledged last, whether searches see it
 // yet or not, with its version.
-func (l *Live) Passage(id string) (p corpus.Passage, version string, ok bool, err error) {
+func (l *Live) Passage(ctx context.Context, id string, room func(bytes int) error) (p corpus.Passage, version string, ok bool, err error) {
+	roomy := false
+	take := func(bytes int) (err error) {
+		if !roomy { // once, though it is read again
+			err, roomy = room(bytes), true
+		}
+		return err
+	}
 	for {
+		if err := ctx.Err(); err != nil {
+			return p, "", false, err
+		}
 		l.mu.Lock()
 		change, waits := l.pending.latest[id]
 		l.mu.Unlock()
 		if !waits {
-			p, ok, err = l.writer.passage(id)
+			p, ok, err = l.writer.passage(id, take)
 			if !ok || err != nil {
 				return p, "", false, err
 			}
@@ -271,6 +281,9 @@ func (l *Live) Passage(id string) (p corpus.Passage, version string, ok bool, er
 		}
 		if change.kind == deleteChange {
 			return p, "", false, nil
+		}
+		if err := take(change.at.length); err != nil {
+			return p, "", false, err
 		}
 		p, err = change.passage()
 		if errors.Is(err, os.ErrNotExist) {
@@ -286,15 +299,25 @@ func (l *Live) Passage(id string) (p corpus.Passage, version string, ok bool, er
 }
 
 // passage reads a passage of the newest generation.
-func (w *writer) passage(id string) (p corpus.Passage, ok bool, err error) {
+func (w *writer) passage(id string, room func(bytes int) error) (p corpus.Passage, ok bool, err error) {
 	g := w.pinned()
 	defer g.drop()
+	var o rank.Ordinal
+	size := 0
 	err = disk.Survive(func() error {
-		var o rank.Ordinal
 		if o, ok, err = g.Ordinal(id); err == nil && ok {
-			p, err = g.Passage(o)
+			size, err = g.Size(o)
 		}
 		return err
 	})
+	if err == nil && ok {
+		err = room(size)
+	}
+	if err == nil && ok {
+		err = disk.Survive(func() error {
+			p, err = g.Passage(o)
+			return err
+		})
+	}
 	return p, ok && err == nil, err
 }

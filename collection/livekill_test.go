@@ -210,7 +210,7 @@ func checkAcknowledged(t *testing.T, kill int, dir string, may map[string][]int)
 	defer func() { _ = l.Close() }()
 	live := 1 // "first"
 	for id, numbers := range may {
-		p, _, ok, err := l.Passage(id)
+		p, _, ok, err := l.Passage(t.Context(), id, anyRoom)
 		if err != nil {
 			t.Fatalf("kill %d: %v", kill, err)
 		}

@@ -122,7 +122,7 @@ func logTrouble(t *testing.T, what string, fault error, begun bool, times int) {
 	acknowledged, refused := map[string]bool{"first": true}, 0
 	try := func(id string) error {
 		results, err := l.Apply(t.Context(), []Change{put(corpus.Passage{ID: id, Text: "x"})})
-		_, _, there, failed := l.Passage(id)
+		_, _, there, failed := l.Passage(t.Context(), id, anyRoom)
 		if failed != nil || there != (err == nil) {
 			t.Fatalf("%s: %+v, %v, and it is there: %v, %v", id, results, err, there, failed)
 		}
@@ -255,10 +255,10 @@ func TestNothingOfARefusedChangeReturns(t *testing.T) {
 			t.Fatal(err)
 		}
 		after := lively(t, disk.OS{}, left, LiveOptions{FlushAfter: time.Hour})
-		if p, _, ok, err := after.Passage("x"); ok || err != nil {
+		if p, _, ok, err := after.Passage(t.Context(), "x", anyRoom); ok || err != nil {
 			t.Errorf("%s: %+v is there after a kill, %v", name, p, err)
 		}
-		if p, _, ok, err := after.Passage("first"); !ok || err != nil || p.Text != "one" {
+		if p, _, ok, err := after.Passage(t.Context(), "first", anyRoom); !ok || err != nil || p.Text != "one" {
 			t.Errorf("%s: the passage is %+v after a kill, %v", name, p, err)
 		}
 	}

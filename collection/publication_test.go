@@ -168,7 +168,7 @@ func TestOtherWriter(t *testing.T) {
 		}
 		g.Release()
 	}
-	if _, ok, err := second.writer.passage("b"); !ok || err != nil {
+	if _, ok, err := second.writer.passage("b", anyRoom); !ok || err != nil {
 		t.Errorf("the second writer's passage: %v %v", ok, err)
 	}
 }

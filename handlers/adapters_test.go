@@ -1,7 +1,7 @@
 package handlers
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -16,20 +16,23 @@ import (
 // echoing answers with its body and what a search of it finds, and has errors of its
 // own shape, with status 418.
 func echoing(scope Scope) Adapter {
-	return Adapter{Method: http.MethodPost, Path: "/others/{name}/search", Scope: scope,
-		Serve: func(w http.ResponseWriter, r *http.Request, e Engine) error {
+	return Adapter{Method: http.MethodPost, Path: "/others/{name}/search", Scope: scope, Cost: Answering(0),
+		Serve: func(r *http.Request, e Admitted) (answer Answer, err error) {
 			body, err := io.ReadAll(r.Body)
 			if err != nil {
-				return err
+				return answer, err
 			}
-			if string(body) == `"panic"` {
+			switch string(body) {
+			case `"panic"`:
 				panic("as asked")
+			case `"odd"`:
+				return answer, &search.Error{Kind: search.Invalid, Code: "invalid_message", Detail: "as asked"}
 			}
 			found, err := e.Search(r.Context(), search.Request{Question: strings.Trim(string(body), `"`), K: 1, Experts: &[]string{}})
 			if err != nil {
-				return err
+				return answer, err
 			}
-			return WriteJSON(w, []string{r.PathValue("name"), string(body), found.Results[0].ID})
+			return Answer{Value: []string{r.PathValue("name"), string(body), found.Results[0].ID}}, nil
 		},
 		Refusal: func(p *Problem) (int, any) { return http.StatusTeapot, []string{p.Code} },
 	}
@@ -42,7 +45,7 @@ func TestAdapters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, Options{Keys: testKeys(), Adapters: []Adapter{echoing(ScopeSearch)}, Admission: control, BodyBytes: 100, RateRequests: 10})
+	s := start(t, Options{Keys: testKeys(), Adapters: []Adapter{echoing(ScopeSearch)}, Admission: control, BodyBytes: 100 << 10, RateRequests: 20})
 	ask := func(method, body string, headers ...string) (int, string) {
 		t.Helper()
 		request, err := http.NewRequest(method, "http://"+s.address+"/others/some%20one/search", strings.NewReader(body))
@@ -78,7 +81,7 @@ func TestAdapters(t *testing.T) {
 			t.Errorf("%s: %d %s", code, status, got)
 		}
 	}
-	for code, body := range map[string]string{"body_too_large": strings.Repeat("x", 101), "internal": `"panic"`, "empty_question": " "} {
+	for code, body := range map[string]string{"body_too_large": strings.Repeat("x", 100<<10+1), "internal": `"panic"`, "empty_question": " ", "invalid_message": `"odd"`, "too_many_values": "[" + strings.Repeat("1,", 1<<15) + "1]"} {
 		if status, got := ask("POST", body, key, may); status != http.StatusTeapot || got != `["`+code+`"]` {
 			t.Errorf("%s: %d %s", code, status, got)
 		}
@@ -94,7 +97,7 @@ func TestAdapters(t *testing.T) {
 		t.Errorf("with no room: %d %s", status, got)
 	}
 	place.Leave()
-	for n := range 10 {
+	for n := range 20 {
 		status, got := ask("POST", `"bees"`, key, may)
 		if status == http.StatusTeapot && got == `["rate_limited"]` {
 			return
@@ -107,53 +110,71 @@ func TestAdapters(t *testing.T) {
 }
 
 // TestAdmitting: what an adapter asks of the engine is refused where there is no room,
-// and leaves its place when it is answered.
+// and gives back what it took when it is answered.
 func TestAdmitting(t *testing.T) {
 	control, err := admission.New(4, 1, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := newAPI(t, Options{Admission: control, AnswerMemory: 2 << 20})
-	e := &admitting{Engine: testEngine(t, engineOptions{}), api: api, request: requestTo("/", ""), arrived: time.Now()}
-	asks := map[string]func() error{
-		"search": func() error {
+	api := newAPI(t, Options{Engine: testEngine(t, engineOptions{}), Admission: control, AnswerMemory: 8 << 20})
+	asks := map[string]func(e Admitted) error{
+		"search": func(e Admitted) error {
 			_, err := e.Search(t.Context(), search.Request{Question: "bees"})
 			return err
 		},
-		"embed": func() error {
+		"embed": func(e Admitted) error {
 			_, err := e.Embed(t.Context(), search.EmbedRequest{Expert: "wiki", Input: []string{"bees"}})
 			return err
 		},
-		"rerank": func() error {
+		"rerank": func(e Admitted) error {
 			_, err := e.Rerank(t.Context(), search.RerankRequest{Question: "bees", Texts: []string{"bees"}})
 			return err
 		},
+		"passage": func(e Admitted) error {
+			_, _, err := e.Passage(t.Context(), "bees")
+			return err
+		},
+		"list": func(e Admitted) error {
+			_, _, err := e.List(t.Context(), "", 3)
+			return err
+		},
 	}
-	for name, ask := range asks {
+	// ask asks in a call, and says how much room the answer took.
+	ask := func(what func(e Admitted) error) (room int64, err error) {
+		r := requestTo("/", "")
+		c := &call{api: api, operation: &operation{}, cost: Answering(0), r: r.WithContext(context.WithValue(r.Context(), exchangeKey{}, &exchange{arrived: time.Now()}))}
+		defer c.leave()
+		if err := c.enter(); err != nil {
+			return 0, err
+		}
+		e, err := c.engine()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = what(e)
+		return exchangeOf(c.r.Context()).admitted.room.bytes, err
+	}
+	for name, what := range asks {
 		for range 10 { // more than there are places
 			var refused *Problem
-			if err := ask(); errors.As(err, &refused) {
-				t.Errorf("%s: %v", name, err)
+			room, err := ask(what)
+			if errors.As(err, &refused) || room == 0 && name != "rerank" { // there is nothing here that reranks
+				t.Errorf("%s: %v, %d bytes of room", name, err, room)
 			}
 		}
 	}
-	if took := e.room(); took == 0 || took != api.room.taken {
-		t.Errorf("the answers took %d bytes of room, and %d are taken", took, api.room.taken)
-	}
-	e.giveBack()
 	if api.room.taken != 0 {
-		t.Errorf("%d bytes are taken after the request", api.room.taken)
+		t.Errorf("%d bytes are taken after the requests", api.room.taken)
 	}
 	place, err := control.Hold(4)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer place.Leave()
-	for name, ask := range asks {
+	for name, what := range asks {
 		var refused *Problem
-		if err := ask(); !errors.As(err, &refused) || refused.Status != http.StatusTooManyRequests {
-			text, _ := json.Marshal(refused)
-			t.Errorf("%s with no room: %v %s", name, err, text)
+		if _, err := ask(what); !errors.As(err, &refused) || refused.Status != http.StatusTooManyRequests {
+			t.Errorf("%s with no place: %v", name, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -50,7 +51,7 @@ func (a *API) deleteExpert(c *call, _ none) (jobs.Job, error) {
 // deletePassages answers DELETE /v1/passages: it asks for a job that deletes the
 // passages that have tags, or ids.
 func (a *API) deletePassages(c *call, _ none) (job jobs.Job, err error) {
-	if _, err := a.loaded(); err != nil {
+	if _, err := c.engine(); err != nil {
 		return job, err
 	}
 	if len(c.query) == 0 {
@@ -84,7 +85,7 @@ func (a *API) submit(c *call, request jobs.Request) (job jobs.Job, err error) {
 	if err != nil {
 		return job, err
 	}
-	if job, err = writer.jobs.Submit(request); err != nil {
+	if job, err = writer.jobs.Submit(c.r.Context(), request); err != nil {
 		return job, jobProblem(err)
 	}
 	c.w.Header().Set("Location", "/v1/jobs/"+job.ID)
@@ -103,16 +104,19 @@ func jobProblem(err error) error {
 
 // jobsUnread is the problem of jobs that the cluster of a store does not give.
 func jobsUnread(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return err
+	}
 	return newProblem("unavailable", "The jobs could not be read; the server's log says why.").because(err)
 }
 
 // getJobs answers GET /v1/jobs.
-func (a *API) getJobs(*call, none) (list JobList, err error) {
+func (a *API) getJobs(c *call, _ none) (list JobList, err error) {
 	writer, err := a.writer()
 	if err != nil {
 		return list, err
 	}
-	if list.Jobs, err = writer.jobs.Jobs(); err != nil {
+	if list.Jobs, err = writer.jobs.Jobs(c.r.Context()); err != nil {
 		err = jobsUnread(err)
 	}
 	return list, err
@@ -124,7 +128,7 @@ func (a *API) getJob(c *call, _ none) (job jobs.Job, err error) {
 	if err != nil {
 		return job, err
 	}
-	job, ok, err := writer.jobs.Job(c.name)
+	job, ok, err := writer.jobs.Job(c.r.Context(), c.name)
 	if err != nil {
 		return job, jobsUnread(err)
 	}
@@ -140,7 +144,7 @@ func (a *API) deleteJob(c *call, _ none) (job jobs.Job, err error) {
 	if err != nil {
 		return job, err
 	}
-	if job, err = writer.jobs.Cancel(c.name); err != nil {
+	if job, err = writer.jobs.Cancel(c.r.Context(), c.name); err != nil {
 		return job, jobProblem(err)
 	}
 	return job, nil

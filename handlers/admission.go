@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"conclave/admission"
@@ -21,29 +22,66 @@ const resultsAPlace = 100
 // textsAPlace is how many texts are embedded at the cost of one search.
 const textsAPlace = 16
 
-// admitted is what a request holds of the server.
+// admitted is what a request holds of the server. A tool is called by another goroutine
+// than that which serves the request.
 type admitted struct {
+	mu        sync.Mutex
 	place     *admission.Place // nil: it has none
 	bodyBytes int64
 	room      share // of its answer
+	beside    int   // bytes of the answer for which no room was taken yet
+}
+
+// say says what is answered beside what the engine takes room for.
+func (held *admitted) say(c Cost) {
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	held.beside = c.bytes
+}
+
+// placed is the place that it has; nil: none.
+func (held *admitted) placed() *admission.Place {
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	return held.place
+}
+
+// move gives the place back, if there is one, and takes another.
+func (held *admitted) move(take func() (*admission.Place, error)) (err error) {
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	if held.place != nil {
+		held.place.Leave()
+	}
+	held.place, err = take()
+	return err
 }
 
 // letIn admits a search, which has to be answered before its deadline. It does not
 // wait, since waiting would only hide the load from the caller.
 func (a *API) letIn(ctx context.Context, cost int, deadline time.Time) *Problem {
-	place, err := a.options.Admission.Admit(cost, deadline)
-	exchangeOf(ctx).admitted.place = place
-	return a.refusedBy(err)
+	return a.refusedBy(exchangeOf(ctx).admitted.move(func() (*admission.Place, error) {
+		return a.options.Admission.Admit(cost, deadline)
+	}))
+}
+
+// hold admits a request that is not expected to be answered by a certain time.
+func (a *API) hold(ctx context.Context, cost int) *Problem {
+	return a.refusedBy(exchangeOf(ctx).admitted.move(func() (*admission.Place, error) {
+		return a.options.Admission.Hold(cost)
+	}))
 }
 
 // crowded is the problem of a search while none is admitted: its body need not be
 // read.
 func (a *API) crowded() *Problem { return a.refusedBy(a.options.Admission.Room()) }
 
-// hold admits a request that has no deadline.
-func (a *API) hold(ctx context.Context, cost int) *Problem {
-	place, err := a.options.Admission.Hold(cost)
-	exchangeOf(ctx).admitted.place = place
+// full is the problem of any request while there is no place.
+func (a *API) full() *Problem {
+	place, err := a.options.Admission.Hold(1)
+	if err == nil {
+		place.Leave()
+	}
 	return a.refusedBy(err)
 }
 
@@ -66,7 +104,10 @@ func (a *API) buffer(ctx context.Context, more int) *Problem {
 		a.room.giveUp("place", func(s *sending) bool { return s.placed })
 		return newProblem("too_many_requests", "The bodies that are being read take all the memory that there is for them.")
 	}
-	exchangeOf(ctx).admitted.bodyBytes += int64(more)
+	held := &exchangeOf(ctx).admitted
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	held.bodyBytes += int64(more)
 	return nil
 }
 
@@ -74,6 +115,8 @@ func (a *API) buffer(ctx context.Context, more int) *Problem {
 // body. How slowly the answer is read does not concern others then.
 func (a *API) made(ctx context.Context) {
 	held := &exchangeOf(ctx).admitted
+	held.mu.Lock()
+	defer held.mu.Unlock()
 	if held.place != nil {
 		held.place.Leave()
 	}
@@ -87,13 +130,39 @@ func (a *API) release(ctx context.Context) {
 	a.sent(ctx)
 }
 
-// takeRoom waits until there is room for a request's answer that takes so many bytes.
+// takeRoom waits until there is room for a request's answer that takes so many bytes,
+// and those that it takes beside.
 func (a *API) takeRoom(r *http.Request) func(context.Context, int) error {
-	return func(ctx context.Context, bytes int) (err error) {
-		held := &exchangeOf(ctx).admitted
-		held.room, err = a.roomFor(ctx, r, held.place, bytes)
+	return func(ctx context.Context, bytes int) error {
+		held := &exchangeOf(r.Context()).admitted
+		held.mu.Lock()
+		place, beside, had := held.place, held.beside, held.room.bytes > 0
+		held.mu.Unlock()
+		if had { // it does not wait with what others may wait for
+			return a.widen(held, held.room.bytes+int64(bytes))
+		}
+		took, err := a.roomFor(ctx, r, place, bytes+beside)
+		held.mu.Lock()
+		defer held.mu.Unlock()
+		held.room = took
 		return err
 	}
+}
+
+// widen makes the room of an answer that has some already as large as is said, unless it is
+// larger.
+func (a *API) widen(held *admitted, bytes int64) error {
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	if bytes > held.room.bytes && !a.room.resize(&held.room, bytes) {
+		return crowdedOut()
+	}
+	return nil
+}
+
+// widenTo makes the room of the answer to a request large enough for so many bytes.
+func (a *API) widenTo(r *http.Request, bytes int) error {
+	return a.widen(&exchangeOf(r.Context()).admitted, int64(bytes)+overhead(r))
 }
 
 // roomFor waits until there is room for an answer that takes so many bytes. place is
@@ -123,7 +192,10 @@ func crowdedOut() *Problem {
 // shrink gives back what an answer does not need once it is written as JSON. Where it
 // needs more than was taken, and there is no more, it is a problem.
 func (a *API) shrink(r *http.Request, text []byte) *Problem {
-	if !a.room.resize(&exchangeOf(r.Context()).admitted.room, int64(len(text))+overhead(r)) {
+	held := &exchangeOf(r.Context()).admitted
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	if !a.room.resize(&held.room, int64(len(text))+overhead(r)) {
 		return crowdedOut()
 	}
 	return nil
@@ -132,6 +204,8 @@ func (a *API) shrink(r *http.Request, text []byte) *Problem {
 // sent gives back the room of an answer that has been sent.
 func (a *API) sent(ctx context.Context) {
 	held := &exchangeOf(ctx).admitted
+	held.mu.Lock()
+	defer held.mu.Unlock()
 	a.room.giveBack(held.room)
 	held.room = share{}
 }
@@ -176,5 +250,5 @@ func (a *API) encodeInTurn(ctx context.Context, into *bytes.Buffer, answer any) 
 	}
 	defer done()
 	into.Reset()
-	return encode(into, answer)
+	return Encode(into, answer)
 }

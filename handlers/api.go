@@ -79,6 +79,9 @@ type Options struct {
 	TempDir string
 	// Admission lets requests in.
 	Admission *admission.Control
+	// Timeout is the most that a request may take which does not store anything, from when
+	// all of it is there until its answer is made.
+	Timeout time.Duration
 	// RateRequests bounds the requests of one key, or of one address where there
 	// is no key, in a RateWindow; 0: no bound.
 	RateRequests int
@@ -90,8 +93,9 @@ type Options struct {
 
 // API serves HTTP. It is safe for concurrent use.
 type API struct {
-	options Options // complete
-	handler http.Handler
+	options   Options // complete
+	handler   http.Handler
+	entrances []entrance // all that there are
 
 	engine   atomic.Pointer[Engine]
 	writing  atomic.Pointer[writing]
@@ -121,8 +125,8 @@ func New(o Options) (*API, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Admission == nil || o.BodyBytes < 1 || o.AnswerMemory < 1 || o.BodyMemory < 1 || o.RateRequests < 0 || o.RateWindow < time.Second {
-		return nil, fmt.Errorf("handlers: impossible limits: bodies of %d bytes, %d and %d bytes of memory, %d requests in %v, admission %v", o.BodyBytes, o.AnswerMemory, o.BodyMemory, o.RateRequests, o.RateWindow, o.Admission != nil)
+	if o.Admission == nil || o.BodyBytes < 1 || o.AnswerMemory < 1 || o.BodyMemory < 1 || o.Timeout <= 0 || o.RateRequests < 0 || o.RateWindow < time.Second {
+		return nil, fmt.Errorf("handlers: impossible limits: bodies of %d bytes, %d and %d bytes of memory, %v for a request, %d requests in %v, admission %v", o.BodyBytes, o.AnswerMemory, o.BodyMemory, o.Timeout, o.RateRequests, o.RateWindow, o.Admission != nil)
 	}
 	o.Write.Grace = cmp.Or(o.Write.Grace, 10*time.Second)
 	if err := o.Write.check(); err != nil {

@@ -3,10 +3,12 @@ package handlers
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
+	"time"
 
 	"conclave/search"
 )
@@ -14,13 +16,14 @@ import (
 // postBatch answers POST /v1/search/batch. Answers are sent one by one, in the
 // order of the searches. Where a caller reads slowly, the engine holds at most
 // Limits.BatchParallel of them back, as rankings, and reads the texts of one at a time.
+// What is not done when the time of the whole batch is over is answered as that, in its
+// place.
 func (a *API) postBatch(c *call) error {
-	engine, err := a.loaded()
+	engine, err := c.engine()
 	if err != nil {
 		return err
 	}
-	w, r := c.w, c.r
-	body, err := a.readJSON(w, r)
+	body, err := c.readJSON()
 	if err != nil {
 		return err
 	}
@@ -35,7 +38,10 @@ func (a *API) postBatch(c *call) error {
 		return newProblem("batch_too_large", fmt.Sprintf("There are %d searches; at most %d are taken in one request.", len(items), most),
 			ProblemField{Pointer: "/searches", Detail: fmt.Sprintf("has %d items", len(items))})
 	}
-	b := &batch{api: a, w: w, r: r, most: limits.AnswerBytes, left: limits.AnswerBytes, problems: make([]*Problem, len(items))}
+	if p := c.hasten(body); p != nil {
+		return p
+	}
+	b := &batch{api: a, w: c.w, r: c.r, clock: c.clock, most: limits.AnswerBytes, left: limits.AnswerBytes, problems: make([]*Problem, len(items))}
 	var requests []search.Request
 	for i, item := range items {
 		request, p := searchRequest(limits, item, max(1, 5*maxViolations/len(items)))
@@ -43,20 +49,33 @@ func (a *API) postBatch(c *call) error {
 			requests = append(requests, request)
 		}
 	}
-	if p := a.hold(r.Context(), costOf(requests, limits.BatchParallel, engine.Defaults())); p != nil {
-		return p
-	}
 	if len(requests) > 0 {
-		err = engine.Batch(search.WithRoom(r.Context(), a.takeRoom(r)), requests, b.deliver)
+		err = engine.Batch(c.clock.ctx, requests, b.deliver)
 	}
 	if err == nil {
 		err = b.finish()
 	}
-	exchangeOf(r.Context()).note(slog.Int("searches", len(items)), slog.Int("failed", b.failed))
+	exchangeOf(c.r.Context()).note(slog.Int("searches", len(items)), slog.Int("failed", b.failed))
 	if err != nil && b.begun {
-		return cutOff(r.Context(), err)
+		return cutOff(c.r.Context(), err)
 	}
 	return err
+}
+
+// hasten gives a batch less time where its body asks for that.
+func (c *call) hasten(body any) *Problem {
+	given, ok := body.(map[string]any)["timeout_ms"].(json.Number)
+	if !ok {
+		return nil
+	}
+	most := c.api.options.Timeout
+	n, err := given.Int64()
+	if err != nil || n > most.Milliseconds() {
+		return newProblem("out_of_range", fmt.Sprintf("/timeout_ms is %s; it may be at most %d.", given, most.Milliseconds()),
+			ProblemField{Pointer: "/timeout_ms", Detail: fmt.Sprintf("is more than %d", most.Milliseconds())})
+	}
+	c.clock.shorten(time.Duration(n)*time.Millisecond, time.Since(exchangeOf(c.r.Context()).arrived))
+	return nil
 }
 
 // cutOff ends a connection whose answer could not be sent whole, so that half
@@ -69,9 +88,10 @@ func cutOff(ctx context.Context, err error) error {
 
 // batch is the answer of a batch on its way out.
 type batch struct {
-	api *API
-	w   http.ResponseWriter
-	r   *http.Request
+	api   *API
+	w     http.ResponseWriter
+	r     *http.Request
+	clock *clock
 
 	problems []*Problem // of the searches that are not asked, nil for the others
 	next     int        // the search that is answered next
@@ -95,13 +115,17 @@ func (b *batch) deliver(answer search.Answer) error {
 		exchangeOf(b.r.Context()).cause = p.cause
 		return b.refuse(p)
 	}
-	answer.Response = b.api.withoutStages(b.r.Context(), answer.Response)
 	answer.Response.RequestID = exchangeOf(b.r.Context()).requestID
 	defer b.api.sent(b.r.Context())
-	text, err := b.encode(answer.Response)
+	var line bytes.Buffer
+	err := b.api.encodeInTurn(b.clock.ctx, &line, answer.Response)
+	if err != nil && b.clock.over() {
+		return b.refuse(newProblem("deadline", sentence(search.BatchOver)))
+	}
 	if err != nil {
 		return err
 	}
+	text := line.Bytes()
 	if len(text) > b.left {
 		return b.refuse(newProblem("answer_too_large", fmt.Sprintf("The answers of the whole batch have more than %d bytes (limits.answer_bytes) with this one. Send fewer searches at once, or name in fields only what you need.", b.most)))
 	}
@@ -132,17 +156,11 @@ func (b *batch) refuse(p *Problem) error {
 		told.Errors = append(told.Errors, field)
 	}
 	told.RequestID = exchangeOf(b.r.Context()).requestID
-	text, err := b.encode(&told)
-	if err != nil {
+	var line bytes.Buffer
+	if err := Encode(&line, &told); err != nil { // it is short
 		return err
 	}
-	return b.send(text)
-}
-
-func (b *batch) encode(v any) ([]byte, error) {
-	var text bytes.Buffer
-	err := b.api.encodeInTurn(b.r.Context(), &text, v)
-	return text.Bytes(), err
+	return b.send(line.Bytes())
 }
 
 // send sends the text as the answer to the next search.
@@ -155,10 +173,11 @@ func (b *batch) send(text []byte) error {
 		before = `{"answers":[`
 	}
 	b.next++
-	held := exchangeOf(b.r.Context()).admitted
-	if held.place != nil {
-		defer held.place.Idle()() // nobody computes while it is sent
+	held := &exchangeOf(b.r.Context()).admitted // nothing is asked meanwhile
+	if place := held.placed(); place != nil {
+		defer place.Idle()() // nobody computes while it is sent
 	}
+	defer b.clock.pause()()
 	if _, err := b.w.Write([]byte(before)); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,8 +13,11 @@ import (
 type call struct {
 	api       *API
 	operation *operation
+	cost      Cost
 	w         http.ResponseWriter
 	r         *http.Request
+	ends      []context.CancelFunc // of the contexts of r
+	clock     *clock               // where it is answered in parts
 
 	query  map[string]any // the query string's parameters, with the document's types
 	name   string         // the end of a path that ends with a name or id
@@ -47,7 +51,7 @@ func serveJSON[In, Out any](do func(*call, In) (Out, error)) func(*call) error {
 
 // read reads a body whole, decodes it strictly and checks it against the document.
 func (c *call) read(into any) error {
-	body, err := c.api.readJSON(c.w, c.r)
+	body, err := c.readJSON()
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ type strictParser struct {
 
 func (p *strictParser) value() (any, error) {
 	if p.values++; p.values > maxValues {
-		return nil, newProblem("too_many_values", fmt.Sprintf("JSON may have %d values.", maxValues))
+		return nil, tooManyValues()
 	}
 	token, err := p.ReadToken()
 	if err != nil {
@@ -94,6 +95,44 @@ func (p *strictParser) value() (any, error) {
 		return nil, nil
 	}
 	return token.Bool(), nil
+}
+
+// countValues is how many values a JSON text has, up to one more than maxValues, or how
+// many there are before it stops to be JSON or is nested too deeply.
+func countValues(data []byte) (values int) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for values <= maxValues && d.StackDepth() <= maxDepth {
+		token, err := d.ReadToken()
+		if err != nil {
+			return values
+		}
+		in, n := d.StackIndex(d.StackDepth())
+		switch kind := token.Kind(); {
+		case kind == jsontext.KindEndObject, kind == jsontext.KindEndArray:
+		case kind == jsontext.KindString && in == jsontext.KindBeginObject && n%2 == 1: // a key
+		default:
+			values++
+		}
+	}
+	return values
+}
+
+// valueBytes is what a value takes in memory, about, once it is parsed: an interface, a
+// place in a map with its key, or a short list.
+const valueBytes = 128
+
+// parsed counts what a body's values take in memory: at most all that there is for bodies,
+// which one that takes more has for itself then.
+func (a *API) parsed(ctx context.Context, values int) *Problem {
+	held := &exchangeOf(ctx).admitted
+	held.mu.Lock()
+	left := a.options.BodyMemory - held.bodyBytes
+	held.mu.Unlock()
+	return a.buffer(ctx, int(min(int64(min(values, maxValues)*valueBytes), left)))
+}
+
+func tooManyValues() *Problem {
+	return newProblem("too_many_values", fmt.Sprintf("JSON may have %d values.", maxValues))
 }
 
 // ended is nil where nothing but space follows.

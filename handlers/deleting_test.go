@@ -51,7 +51,7 @@ func TestDeletePassages(t *testing.T) {
 	if len(p.Errors) != 1 || p.Errors[0].Pointer != "/tags_any/1" || p.Errors[0].Parameter != "tags_any" {
 		t.Errorf("%+v", p)
 	}
-	if all, _ := s.jobs.Jobs(); len(all) > 0 {
+	if all, _ := s.jobs.Jobs(t.Context()); len(all) > 0 {
 		t.Fatalf("jobs of what was refused: %+v", all)
 	}
 

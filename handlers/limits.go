@@ -53,7 +53,7 @@ type LimitDefaults struct {
 
 // getLimits answers GET /v1/limits.
 func (a *API) getLimits(c *call, _ none) (limits Limits, err error) {
-	engine, err := a.loaded()
+	engine, err := c.engine()
 	if err != nil {
 		return limits, err
 	}

@@ -1,13 +1,11 @@
 package handlers
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 
 	"conclave/corpus"
-	"conclave/search"
 )
 
 // PassageList is the answer of GET /v1/passages.
@@ -21,7 +19,7 @@ const listLimit = 100
 
 // getPassages answers GET /v1/passages.
 func (a *API) getPassages(c *call) error {
-	engine, err := a.loaded()
+	engine, err := c.engine()
 	if err != nil {
 		return err
 	}
@@ -35,16 +33,10 @@ func (a *API) getPassages(c *call) error {
 		}
 		limit = int(n)
 	}
-	if p := a.hold(c.r.Context(), 1); p != nil {
-		return p
-	}
 	after, _ := c.query["after"].(string)
-	ctx, cancel := context.WithTimeout(c.r.Context(), sendWithin)
-	defer cancel()
-	passages, next, err := engine.List(search.WithRoom(ctx, a.takeRoom(c.r)), after, limit)
+	passages, next, err := engine.List(c.r.Context(), after, limit)
 	if err != nil {
 		return err
 	}
-	list := PassageList{Passages: passages, Next: next}
-	return c.respondInTurn(ctx, http.StatusOK, list)
+	return c.respond(http.StatusOK, PassageList{Passages: passages, Next: next})
 }

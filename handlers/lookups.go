@@ -14,12 +14,9 @@ func (a *API) postEmbed(c *call) error {
 	if err := c.read(&request); err != nil {
 		return err
 	}
-	engine, err := a.loaded()
+	engine, err := c.engine()
 	if err != nil {
 		return err
-	}
-	if p := a.hold(c.r.Context(), costOfTexts(len(request.Input))); p != nil {
-		return p
 	}
 	out, err := engine.Embed(c.r.Context(), request)
 	if err != nil {
@@ -43,7 +40,7 @@ type ExpertList struct {
 
 // getExperts answers GET /v1/experts.
 func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
-	engine, err := a.loaded()
+	engine, err := c.engine()
 	if err != nil {
 		return out, err
 	}
@@ -56,7 +53,7 @@ func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 
 // getExpert answers GET /v1/experts/{name}.
 func (a *API) getExpert(c *call, _ none) (out search.ExpertInfo, err error) {
-	engine, err := a.loaded()
+	engine, err := c.engine()
 	if err != nil {
 		return out, err
 	}
@@ -85,10 +82,7 @@ const etagSuffix = "-gzip"
 
 // getPassage answers GET /v1/passages/{id}.
 func (a *API) getPassage(c *call) error {
-	if p := a.hold(c.r.Context(), 1); p != nil {
-		return p
-	}
-	passage, version, err := a.stored(c.r.Context(), c.name)
+	passage, version, err := a.stored(c)
 	if err != nil {
 		return err
 	}
@@ -99,7 +93,7 @@ func (a *API) getPassage(c *call) error {
 		c.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return c.respondInTurn(c.r.Context(), http.StatusOK, passage)
+	return c.respond(http.StatusOK, passage)
 }
 
 // matches reports whether an If-None-Match header names the version. The

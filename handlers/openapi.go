@@ -302,7 +302,6 @@ func getOpenAPI(contentType string) func(*call) error {
 		if err != nil {
 			return err
 		}
-		writeOnce(c.w, c.r, contentType, text)
-		return nil
+		return c.sendOnce(contentType, text)
 	}
 }

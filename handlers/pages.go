@@ -66,21 +66,21 @@ func (p page) serve(c *call) error {
 		return fmt.Errorf("reading the page %s: %w", p.path, err)
 	}
 	c.w.Header().Set("Content-Security-Policy", pagePolicy)
-	writeOnce(c.w, c.r, p.contentType, text)
-	return nil
+	return c.sendOnce(p.contentType, text)
 }
 
-// writeOnce answers with a text that changes with the program alone: a browser
+// sendOnce answers with a text that changes with the program alone: a browser
 // keeps it, asks each time whether it is still the same, and gets it again
 // when it is not.
-func writeOnce(w http.ResponseWriter, r *http.Request, contentType string, text []byte) {
+func (c *call) sendOnce(contentType string, text []byte) error {
+	w, r := c.w, c.r
 	sum := sha256.Sum256(text)
 	version := hex.EncodeToString(sum[:16])
 	w.Header().Set("ETag", `"`+version+`"`)
 	w.Header().Set("Cache-Control", "no-cache")
 	if matches(r.Header.Values("If-None-Match"), version) {
 		w.WriteHeader(http.StatusNotModified)
-		return
+		return nil
 	}
-	write(w, http.StatusOK, contentType, text)
+	return c.send(http.StatusOK, contentType, text)
 }

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 
 	"conclave/collection"
 	"conclave/corpus"
+	"conclave/search"
 )
 
 // WriteResult is the answer to PUT and DELETE of a passage.
@@ -29,11 +29,11 @@ func (a *API) putPassage(c *call) error {
 	if err != nil {
 		return err
 	}
-	raw, err := a.readBody(c.w, c.r, int64(a.options.Write.LineBytes))
+	raw, err := c.readBody(int64(a.options.Write.LineBytes))
 	if err != nil {
 		return err
 	}
-	if p := a.hold(c.r.Context(), 1); p != nil {
+	if p := a.parsed(c.r.Context(), countValues(raw)); p != nil {
 		return p
 	}
 	var passage corpus.Passage
@@ -62,9 +62,6 @@ func (a *API) putPassage(c *call) error {
 // deletePassage answers DELETE /v1/passages/{id}.
 func (a *API) deletePassage(c *call) error {
 	change := collection.Change{Delete: c.name}
-	if p := a.hold(c.r.Context(), 1); p != nil {
-		return p
-	}
 	if p := readConditions(c.r, &change); p != nil {
 		return p
 	}
@@ -112,6 +109,7 @@ func (a *API) write(c *call, writer *writing, change collection.Change) error {
 		return newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", quoted(change.Delete)))
 	}
 	if c.query["refresh"] == "wait" {
+		a.made(r.Context()) // nobody computes meanwhile, and nothing of it is in memory
 		if err := a.awaitVisible(r, writer, result.Seq, control); err != nil {
 			return err
 		}
@@ -134,19 +132,20 @@ func (a *API) write(c *call, writer *writing, change collection.Change) error {
 // characters.
 func passagePath(id string) string { return "/v1/passages/" + url.PathEscape(id) }
 
-// stored reads a passage as it was acknowledged last where the server writes,
-// and as searches see it where it only reads.
-func (a *API) stored(ctx context.Context, id string) (corpus.Passage, string, error) {
+// stored reads the passage that a call names, as it was acknowledged last where the
+// server writes, and as searches see it where it only reads.
+func (a *API) stored(c *call) (corpus.Passage, string, error) {
 	if writer := a.writing.Load(); writer != nil {
-		passage, version, ok, err := writer.Passage(id)
+		ctx, take := c.r.Context(), a.takeRoom(c.r)
+		passage, version, ok, err := writer.Passage(ctx, c.name, func(bytes int) error { return take(ctx, search.PassageRoom(bytes)) })
 		if err == nil && !ok {
-			return passage, "", newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", quoted(id)))
+			return passage, "", newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", quoted(c.name)))
 		}
 		return passage, version, err
 	}
-	engine, err := a.loaded()
+	engine, err := c.engine()
 	if err != nil {
 		return corpus.Passage{}, "", err
 	}
-	return engine.Passage(ctx, id)
+	return engine.Passage(c.r.Context(), c.name)
 }

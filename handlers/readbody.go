@@ -11,13 +11,16 @@ import (
 
 // readJSON reads the whole body as JSON, within the limit and the connection's
 // deadline.
-func (a *API) readJSON(w http.ResponseWriter, r *http.Request) (any, error) {
-	body, err := a.readBody(w, r, a.options.BodyBytes)
+func (c *call) readJSON() (any, error) {
+	body, err := c.readBody(c.api.options.BodyBytes)
 	if err != nil {
 		return nil, err
 	}
+	if p := c.api.parsed(c.r.Context(), countValues(body)); p != nil {
+		return nil, p
+	}
 	if len(body) > turnBytes {
-		done, err := a.options.Admission.Turn(r.Context())
+		done, err := c.api.options.Admission.Turn(c.r.Context())
 		if err != nil {
 			return nil, err
 		}
@@ -37,10 +40,11 @@ const turnBytes = 64 << 10
 // firstRead is how much of a body there is room for before any of it came.
 const firstRead = 4 << 10
 
-// readBody reads the whole body. Nothing else is taken before it is there, so that slow
-// senders hold up nobody. The memory is counted as it is filled, so that a caller who only
-// announces a large body holds little.
-func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+// readBody reads the whole body, and lets the request in when it is there. Nothing else is
+// taken before, so that slow senders hold up nobody. The memory is counted as it is
+// filled, so that a caller who only announces a large body holds little.
+func (c *call) readBody(most int64) ([]byte, error) {
+	a, w, r := c.api, c.w, c.r
 	tooLarge := newProblem("body_too_large", fmt.Sprintf("A body may have %d bytes.", most))
 	if r.ContentLength > most {
 		return nil, tooLarge
@@ -61,8 +65,7 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) ([]by
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF):
-			exchangeOf(r.Context()).arrived = time.Now()
-			return body, nil
+			return body, c.arrived(time.Now())
 		case errors.As(err, &over):
 			return nil, tooLarge
 		case errors.Is(err, os.ErrDeadlineExceeded):

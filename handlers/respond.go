@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// encode writes a value as one line of JSON.
-func encode(into *bytes.Buffer, v any) error {
+// Encode writes a value as one line of JSON.
+func Encode(into *bytes.Buffer, v any) error {
 	encoder := json.NewEncoder(into)
 	encoder.SetEscapeHTML(false) // it is JSON, says its type, and may not be sniffed
 	if err := encoder.Encode(v); err != nil {
@@ -20,24 +20,31 @@ func encode(into *bytes.Buffer, v any) error {
 	return nil
 }
 
-// respond answers with JSON. It is marshalled before anything is sent, so that what
+// respond answers with JSON, marshalled when a processor is free: that of a thousand
+// passages takes milliseconds. It is marshalled before anything is sent, so that what
 // cannot be marshalled is still a problem, and the length is known.
 func (c *call) respond(status int, body any) error {
 	var b bytes.Buffer
-	if err := encode(&b, body); err != nil {
+	if err := c.encode(&b, body); err != nil {
 		return err
 	}
 	return c.send(status, typeJSON, b.Bytes())
 }
 
-// respondInTurn answers with JSON that may be large, marshalled when a processor is
-// free.
-func (c *call) respondInTurn(ctx context.Context, status int, body any) error {
-	var b bytes.Buffer
-	if err := c.api.encodeInTurn(ctx, &b, body); err != nil {
-		return err
+// encode writes an answer as JSON, in turn. Room is taken before, where it was said how
+// much the answer takes and the engine took none.
+func (c *call) encode(into *bytes.Buffer, answer any) error {
+	ctx := c.r.Context()
+	held := &exchangeOf(ctx).admitted
+	held.mu.Lock()
+	none := held.room.bytes == 0 && held.beside > 0
+	held.mu.Unlock()
+	if none {
+		if err := c.api.takeRoom(c.r)(ctx, 0); err != nil {
+			return err
+		}
 	}
-	return c.send(status, typeJSON, b.Bytes())
+	return c.api.encodeInTurn(ctx, into, answer)
 }
 
 // small is an answer that needs no room of its own: a connection has as much.
@@ -51,16 +58,16 @@ func (c *call) send(status int, contentType string, text []byte) error {
 	if h := c.w.Header(); h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
-	held := &exchangeOf(ctx).admitted
+	held := &exchangeOf(ctx).admitted // which nobody else changes any more
 	if held.room.bytes == 0 && len(text) <= small {
 		write(c.w, status, contentType, text)
 		return nil
 	}
 	if held.room.bytes == 0 {
-		waiting, cancel := context.WithTimeout(ctx, sendWithin)
+		waiting, cancel := context.WithTimeout(ctx, sendWithin) // or less, where it has less time
 		defer cancel()
 		if err := a.takeRoom(c.r)(waiting, len(text)); errors.Is(err, context.DeadlineExceeded) {
-			return crowdedOut() // it has no deadline of its own
+			return crowdedOut()
 		} else if err != nil {
 			return err
 		}

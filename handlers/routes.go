@@ -9,64 +9,52 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// route is one operation of the document and what answers it.
+// route is one operation of the document, what it costs, and what answers it.
 type route struct {
 	id     string // operationId in openapi.yaml, which says everything else of it
+	cost   Cost
 	handle func(*call) error
 }
 
 // routes lists everything that programs are served, in the order of the reference
 // page.
 func (a *API) routes() []route {
+	answer := Answering(0)
 	return []route{
-		{"searchPassages", a.postSearch},
-		{"searchSimply", a.getSearch},
-		{"searchBatch", a.postBatch},
-		{"fuseCandidates", serveJSON(postFuse)},
-		{"embedTexts", a.postEmbed},
-		{"passage", a.getPassage},
-		{"putPassage", a.putPassage},
-		{"deletePassage", a.deletePassage},
-		{"passages", a.getPassages},
-		{"uploadPassages", a.postPassages},
-		{"deletePassages", serveJSON(a.deletePassages)},
-		{"experts", serveJSON(a.getExperts)},
-		{"expert", serveJSON(a.getExpert)},
-		{"limits", serveJSON(a.getLimits)},
-		{"snapshot", serveJSON(a.postSnapshot)},
-		{"snapshots", serveJSON(a.getSnapshots)},
-		{"removeSnapshot", serveJSON(a.deleteSnapshot)},
-		{"addExpert", serveJSON(a.postExpert)},
-		{"removeExpert", serveJSON(a.deleteExpert)},
-		{"jobs", serveJSON(a.getJobs)},
-		{"job", serveJSON(a.getJob)},
-		{"cancelJob", serveJSON(a.deleteJob)},
-		{"livez", serveJSON(a.getLive)},
-		{"readyz", serveJSON(a.getReady)},
-		{"startupz", serveJSON(a.getStarted)},
-		{"metrics", a.getMetrics},
-		{"openapiJSON", getOpenAPI(typeJSON)},
-		{"openapiYAML", getOpenAPI(typeYAML)},
+		{"searchPassages", answer, a.postSearch},
+		{"searchSimply", answer, a.getSearch},
+		{"searchBatch", AnsweringInParts(), a.postBatch},
+		{"fuseCandidates", answer, serveJSON(postFuse)},
+		{"embedTexts", answer, a.postEmbed},
+		{"passage", answer, a.getPassage},
+		{"putPassage", Storing(), a.putPassage},
+		{"deletePassage", Storing(), a.deletePassage},
+		{"passages", answer, a.getPassages},
+		{"uploadPassages", Storing(), a.postPassages},
+		{"deletePassages", answer, serveJSON(a.deletePassages)},
+		{"experts", answer, serveJSON(a.getExperts)},
+		{"expert", answer, serveJSON(a.getExpert)},
+		{"limits", answer, serveJSON(a.getLimits)},
+		{"snapshot", answer, serveJSON(a.postSnapshot)},
+		{"snapshots", answer, serveJSON(a.getSnapshots)},
+		{"removeSnapshot", answer, serveJSON(a.deleteSnapshot)},
+		{"addExpert", answer, serveJSON(a.postExpert)},
+		{"removeExpert", answer, serveJSON(a.deleteExpert)},
+		{"jobs", answer, serveJSON(a.getJobs)},
+		{"job", answer, serveJSON(a.getJob)},
+		{"cancelJob", answer, serveJSON(a.deleteJob)},
+		{"livez", Probing(), serveJSON(a.getLive)},
+		{"readyz", Probing(), serveJSON(a.getReady)},
+		{"startupz", Probing(), serveJSON(a.getStarted)},
+		{"metrics", Probing(), a.getMetrics},
+		{"openapiJSON", answer, getOpenAPI(typeJSON)},
+		{"openapiYAML", answer, getOpenAPI(typeYAML)},
 	}
 }
 
 // route builds the router. GET answers HEAD too; OPTIONS says what a path has.
 func (a *API) route() (http.Handler, error) {
-	methods := map[string][]string{} // by pattern
 	router := chi.NewRouter()
-	add := func(o operation, handle func(*call) error) {
-		// A passage's id is the rest of the path, since ids may have slashes
-		// (wiki/42); written as %2F they arrive here too.
-		pattern := strings.Replace(o.path, "passages/{id}", "passages/*", 1)
-		served := []string{o.method}
-		if o.method == http.MethodGet {
-			served = append(served, http.MethodHead)
-		}
-		for _, method := range served {
-			router.Method(method, pattern, a.serve(&o, handle))
-		}
-		methods[pattern] = append(methods[pattern], served...)
-	}
 	for _, r := range a.routes() {
 		o, ok := theDocument().operations[r.id]
 		if !ok {
@@ -76,11 +64,15 @@ func (a *API) route() (http.Handler, error) {
 		if r.id == "metrics" && a.options.OpenMetrics || strings.HasPrefix(r.id, "openapi") && a.options.OpenDocs {
 			open.scope = public
 		}
-		add(open, r.handle)
+		if err := a.open(router, open, r.cost, r.handle); err != nil {
+			return nil, err
+		}
 	}
 	for i := range a.options.Adapters {
 		x := &a.options.Adapters[i]
-		add(x.operation(), a.adapted(x))
+		if err := a.open(router, x.operation(), x.Cost, a.adapted(x)); err != nil {
+			return nil, err
+		}
 	}
 	shown, err := pages()
 	if err != nil {
@@ -91,7 +83,13 @@ func (a *API) route() (http.Handler, error) {
 		if a.options.OpenDocs {
 			o.scope = public
 		}
-		add(o, p.serve)
+		if err := a.open(router, o, Answering(0), p.serve); err != nil {
+			return nil, err
+		}
+	}
+	methods := map[string][]string{} // by pattern
+	for _, e := range a.entrances {
+		methods[e.pattern] = append(methods[e.pattern], e.method)
 	}
 	for pattern, allowed := range methods {
 		allowed = append(allowed, http.MethodOptions)
@@ -129,19 +127,4 @@ func routePath(r *http.Request) string {
 		return r.URL.RawPath
 	}
 	return r.URL.Path
-}
-
-// serve is the way of every request to its route: may the caller, does it take what
-// is produced, is its body of a type that is taken, are its parameters known.
-func (a *API) serve(o *operation, handle func(*call) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		exchangeOf(r.Context()).route = o.path
-		defer a.release(r.Context())
-		c := &call{api: a, operation: o, w: w, r: r, status: http.StatusOK}
-		if err := c.check(); err != nil {
-			writeProblem(w, r, problemOf(r.Context(), err))
-		} else if err := handle(c); err != nil {
-			writeProblem(w, r, problemOf(r.Context(), err))
-		}
-	})
 }

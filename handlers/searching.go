@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -14,7 +13,7 @@ import (
 
 // postSearch answers POST /v1/search.
 func (a *API) postSearch(c *call) error {
-	return a.search(c, func() (any, error) { return a.readJSON(c.w, c.r) })
+	return a.search(c, c.readJSON)
 }
 
 // getSearch answers GET /v1/search.
@@ -68,7 +67,7 @@ func within(limits search.Limits, s *schema) *schema {
 
 // search answers a search. It is refused before its body is read while none is let in.
 func (a *API) search(c *call, read func() (any, error)) error {
-	engine, err := a.loaded()
+	engine, err := c.engine()
 	if err != nil {
 		return err
 	}
@@ -83,28 +82,19 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	if p != nil {
 		return p
 	}
-	w, r := c.w, c.r
-	x := exchangeOf(r.Context())
+	x := exchangeOf(c.r.Context())
 	x.question = request.Question
-	d := engine.Defaults()
-	end := x.arrived.Add(timeoutOf(request, d))
-	if p := a.letIn(r.Context(), costOf([]search.Request{request}, 1, d), end); p != nil {
-		return p
-	}
-	ctx, cancel := context.WithDeadline(r.Context(), end)
-	defer cancel()
-	ctx = search.WithRoom(search.Arrived(ctx, x.arrived), a.takeRoom(r))
+	c.limit(x.arrived.Add(timeoutOf(request, engine.Defaults())))
 	var response search.Response
-	streamed := wantsEvents(r)
+	streamed := wantsEvents(c.r)
 	if streamed {
-		response, err = (&events{c: c, ctx: ctx}).search(engine, request)
+		response, err = (&events{c: c, ctx: c.r.Context()}).search(engine, request)
 	} else {
-		response, err = engine.Search(ctx, request)
+		response, err = engine.Search(c.r.Context(), request)
 	}
 	if err != nil {
 		return err
 	}
-	response = a.withoutStages(ctx, response)
 	response.RequestID = x.requestID
 	x.note(slog.String("fusion", response.Fusion), slog.Uint64("generation", response.Generation),
 		slog.Int("results", len(response.Results)), slog.Float64("search_ms", response.TookMS))
@@ -114,8 +104,8 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	if streamed {
 		return nil
 	}
-	w.Header().Set("Server-Timing", serverTiming(response))
-	return c.respondInTurn(ctx, http.StatusOK, response)
+	c.w.Header().Set("Server-Timing", serverTiming(response))
+	return c.respond(http.StatusOK, response)
 }
 
 // serverTiming is what the stages took, in the form that browsers' developer

@@ -147,7 +147,7 @@ func TestStalledChange(t *testing.T) {
 				}
 			}
 			for id, want := range map[string]bool{"new": true, "seed1": false} {
-				if _, _, there, err := s.live.Passage(id); there != want || err != nil {
+				if _, _, there, err := s.live.Passage(t.Context(), id, anyRoom); there != want || err != nil {
 					t.Errorf("%s is there: %v, %v", id, there, err)
 				}
 			}
@@ -194,7 +194,7 @@ func TestStalledUpload(t *testing.T) {
 					t.Errorf("%s, and then %+v", told(lines), last)
 				}
 				for i := range 4 {
-					if _, _, there, err := s.live.Passage(fmt.Sprint("l", i)); !there || err != nil {
+					if _, _, there, err := s.live.Passage(t.Context(), fmt.Sprint("l", i), anyRoom); !there || err != nil {
 						t.Errorf("line %d is not stored: %v", i, err)
 					}
 				}

@@ -43,7 +43,7 @@ func TestStorageFull(t *testing.T) {
 		t.Fatalf("%d lines, then %+v", len(lines), last)
 	}
 	for _, l := range lines {
-		if _, _, ok, _ := s.live.Passage(l.ID); !ok {
+		if _, _, ok, _ := s.live.Passage(t.Context(), l.ID, anyRoom); !ok {
 			t.Fatalf("%s was acknowledged and is not there", l.ID)
 		}
 	}

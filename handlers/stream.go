@@ -56,7 +56,6 @@ func (e *events) search(engine Engine, request search.Request) (search.Response,
 		},
 	}), request)
 	if err == nil {
-		response = e.c.api.withoutStages(ctx, response)
 		response.RequestID = requestID
 		err = e.send("response", response)
 	}

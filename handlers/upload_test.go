@@ -180,7 +180,7 @@ func TestUploadTooLarge(t *testing.T) {
 		t.Errorf("%d lines, then %+v", len(lines), last)
 	}
 	for _, l := range lines {
-		if _, _, ok, err := s.live.Passage(l.ID); !ok || err != nil {
+		if _, _, ok, err := s.live.Passage(t.Context(), l.ID, anyRoom); !ok || err != nil {
 			t.Errorf("%s was acknowledged and is not there: %v", l.ID, err)
 		}
 	}
@@ -212,7 +212,7 @@ func TestUploadBreaksOff(t *testing.T) {
 		if !strings.HasPrefix(out, "HTTP/1.1 200 ") || !strings.Contains(out, `"id":"`+id+`","status":"created"`) || !strings.Contains(out, `"code":"`+want+`"`) || !strings.Contains(out, `"line":2}`) {
 			t.Errorf("%s: %q", id, out)
 		}
-		if _, _, ok, _ := s.live.Passage(id); !ok {
+		if _, _, ok, _ := s.live.Passage(t.Context(), id, anyRoom); !ok {
 			t.Errorf("%s is not there", id)
 		}
 	}

@@ -44,7 +44,7 @@ const spoolMemory = 256 << 10
 func (s *spool) add(lines ...any) error {
 	for _, line := range lines {
 		var b bytes.Buffer
-		if err := encode(&b, line); err != nil {
+		if err := Encode(&b, line); err != nil {
 			return err
 		}
 		text := b.Bytes()
@@ -141,7 +141,7 @@ func (s *stream) add(lines ...any) error {
 	s.extend()
 	var b bytes.Buffer
 	for _, line := range lines {
-		if err := encode(&b, line); err != nil {
+		if err := Encode(&b, line); err != nil {
 			return err
 		}
 	}

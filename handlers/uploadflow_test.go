@@ -58,7 +58,7 @@ func TestUploadStreams(t *testing.T) {
 			if err != nil || !strings.Contains(line, `"id":"l0","status":"created"`) {
 				t.Fatalf("%q, %v", line, err)
 			}
-			if _, _, ok, _ := s.live.Passage("l0"); !ok {
+			if _, _, ok, _ := s.live.Passage(t.Context(), "l0", anyRoom); !ok {
 				t.Error("the first passage is not there")
 			}
 			close(first)

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -56,7 +57,7 @@ func (jobsMetric) Describe(out chan<- *prometheus.Desc) { out <- jobsDescription
 
 // Collect implements prometheus.Collector.
 func (m jobsMetric) Collect(out chan<- prometheus.Metric) {
-	all, err := m.of.Jobs()
+	all, err := m.of.Jobs(context.Background())
 	if err != nil {
 		return
 	}

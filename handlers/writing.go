@@ -20,8 +20,9 @@ type Writer interface {
 	// Apply makes changes, in their order, and returns when they would survive a
 	// power cut. It waits while the backlog is full.
 	Apply(ctx context.Context, changes []collection.Change) ([]collection.ChangeResult, error)
-	// Passage reads a passage as it was acknowledged last.
-	Passage(id string) (p corpus.Passage, version string, ok bool, err error)
+	// Passage reads a passage as it was acknowledged last. room waits until there is
+	// memory for one of so many bytes; its error ends the reading.
+	Passage(ctx context.Context, id string, room func(bytes int) error) (p corpus.Passage, version string, ok bool, err error)
 	// Wait waits until searches see the change with the number seq.
 	Wait(ctx context.Context, seq uint64) error
 	Backlog() collection.Backlog
@@ -30,10 +31,10 @@ type Writer interface {
 // Jobs is the long work on the collection; *jobs.Queue is one, and *jobs.Shared that on a
 // store.
 type Jobs interface {
-	Submit(jobs.Request) (jobs.Job, error)
-	Job(id string) (jobs.Job, bool, error)
-	Jobs() ([]jobs.Job, error)
-	Cancel(id string) (jobs.Job, error)
+	Submit(ctx context.Context, r jobs.Request) (jobs.Job, error)
+	Job(ctx context.Context, id string) (jobs.Job, bool, error)
+	Jobs(ctx context.Context) ([]jobs.Job, error)
+	Cancel(ctx context.Context, id string) (jobs.Job, error)
 }
 
 // WriteLimits bound what is written.

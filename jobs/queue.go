@@ -86,7 +86,7 @@ func Open(dir string, o QueueOptions) (*Queue, error) {
 
 // Submit accepts a job, which survives a restart from then on. A request that
 // cannot be done, or is being done, is a *Refusal.
-func (q *Queue) Submit(r Request) (Job, error) {
+func (q *Queue) Submit(_ context.Context, r Request) (Job, error) {
 	kind, ok := q.options.Kinds[r.Kind]
 	if !ok {
 		return Job{}, Refuse("unknown_value", "there is no job of the kind %q", r.Kind)
@@ -147,7 +147,7 @@ func (j *Job) copied() Job {
 }
 
 // Job finds a job by its id.
-func (q *Queue) Job(id string) (Job, bool, error) {
+func (q *Queue) Job(_ context.Context, id string) (Job, bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if j := q.find(id); j != nil {
@@ -168,7 +168,7 @@ func (q *Queue) find(id string) *Job {
 func (q *Queue) Damaged() []string { return q.damaged }
 
 // Jobs lists the jobs, the newest first.
-func (q *Queue) Jobs() ([]Job, error) {
+func (q *Queue) Jobs(context.Context) ([]Job, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	out := []Job{}
@@ -180,7 +180,7 @@ func (q *Queue) Jobs() ([]Job, error) {
 
 // Cancel ends a job that waits, and tells one that runs to end, which it does
 // in a moment. It is a *Refusal for a job that is not there or has ended.
-func (q *Queue) Cancel(id string) (Job, error) {
+func (q *Queue) Cancel(_ context.Context, id string) (Job, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	j := q.find(id)

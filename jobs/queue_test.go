@@ -39,7 +39,7 @@ func open(t *testing.T, dir string, work func(ctx context.Context, task Task) (R
 
 func submit(t *testing.T, q *Queue, name string) Job {
 	t.Helper()
-	j, err := q.Submit(Request{Kind: Snapshot, Name: name})
+	j, err := q.Submit(t.Context(), Request{Kind: Snapshot, Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func submit(t *testing.T, q *Queue, name string) Job {
 
 func stateOf(t *testing.T, q *Queue, id string) State {
 	t.Helper()
-	j, ok, _ := q.Job(id)
+	j, ok, _ := q.Job(t.Context(), id)
 	if !ok {
 		t.Fatalf("job %s is gone", id)
 	}
@@ -97,7 +97,7 @@ func TestInOrder(t *testing.T) {
 			state State
 			error string
 		}{{Done, ""}, {Failed, "the disk is full"}, {Failed, "never mind"}, {Done, ""}} {
-			j, _, _ := q.Job(ids[i])
+			j, _, _ := q.Job(t.Context(), ids[i])
 			if j.State != want.state || !strings.Contains(j.Error, want.error) || j.Attempts != 1 || j.Begun == nil || j.Ended == nil || (want.state == Done) != (j.Result != nil && j.Result.Generation == 7) {
 				t.Errorf("pass %d: %+v", again, j)
 			}
@@ -130,7 +130,7 @@ func TestInterrupted(t *testing.T) {
 	stop := running(t, first)
 	<-begun
 	killed := open(t, dir, nil) // what a process would find after a kill at this moment
-	if got, _, _ := killed.Job(j.ID); got.State != Queued || got.Attempts != 1 {
+	if got, _, _ := killed.Job(t.Context(), j.ID); got.State != Queued || got.Attempts != 1 {
 		t.Errorf("after a kill: %+v", got)
 	}
 	stop()
@@ -150,7 +150,7 @@ func TestInterrupted(t *testing.T) {
 	<-ended
 	<-ended
 	stop()
-	if got, _, _ := second.Job(j.ID); got.State != Done || got.Attempts != 2 || found != "ahalf" {
+	if got, _, _ := second.Job(t.Context(), j.ID); got.State != Done || got.Attempts != 2 || found != "ahalf" {
 		t.Errorf("%+v, found %q", got, found)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.work")); len(left) > 0 {
@@ -176,7 +176,7 @@ func TestCancel(t *testing.T) {
 	}()
 	<-begun
 	for _, id := range []string{waits.ID, runs.ID} {
-		if _, err := q.Cancel(id); err != nil {
+		if _, err := q.Cancel(t.Context(), id); err != nil {
 			t.Errorf("cancelling %s: %v", id, err)
 		}
 	}
@@ -185,11 +185,11 @@ func TestCancel(t *testing.T) {
 		if got := stateOf(t, q, id); got != Cancelled {
 			t.Errorf("job %s is %s", id, got)
 		}
-		if _, err := q.Cancel(id); refusal(err) != "job_ended" {
+		if _, err := q.Cancel(t.Context(), id); refusal(err) != "job_ended" {
 			t.Errorf("cancelling %s again: %v", id, err)
 		}
 	}
-	if _, err := q.Cancel("9"); refusal(err) != "unknown_job" {
+	if _, err := q.Cancel(t.Context(), "9"); refusal(err) != "unknown_job" {
 		t.Errorf("cancelling what is not there: %v", err)
 	}
 }
@@ -209,14 +209,14 @@ func TestRefusals(t *testing.T) {
 		"unknown_bundle": {Kind: AddExpert, Name: "a"}, // the snapshot "a" is something else
 		"unknown_value":  {Kind: "dance", Name: "b"},
 	} {
-		if _, err := q.Submit(r); refusal(err) != want {
+		if _, err := q.Submit(t.Context(), r); refusal(err) != want {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
 	for n := range mostWaiting - 1 {
 		submit(t, q, fmt.Sprint(n))
 	}
-	if _, err := q.Submit(Request{Kind: Snapshot, Name: "one more"}); refusal(err) != "too_many_jobs" {
+	if _, err := q.Submit(t.Context(), Request{Kind: Snapshot, Name: "one more"}); refusal(err) != "too_many_jobs" {
 		t.Errorf("one more: %v", err)
 	}
 	if found, _, _, err := readRecords(dir); err != nil || len(found) != mostWaiting {
@@ -233,7 +233,7 @@ func TestForget(t *testing.T) {
 	}
 	first := submit(t, q, "waits")
 	for n := range mostEnded + 2 {
-		if _, err := q.Cancel(submit(t, q, fmt.Sprint(n)).ID); err != nil {
+		if _, err := q.Cancel(t.Context(), submit(t, q, fmt.Sprint(n)).ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -331,7 +331,7 @@ func TestNowhereToWrite(t *testing.T) {
 	if err := os.WriteFile(dir, nil, 0o644); err != nil { // a file where the folder should be
 		t.Fatal(err)
 	}
-	if _, err := q.Submit(Request{Kind: Snapshot, Name: "a"}); err == nil || len(listed(q)) > 0 {
+	if _, err := q.Submit(t.Context(), Request{Kind: Snapshot, Name: "a"}); err == nil || len(listed(q)) > 0 {
 		t.Errorf("%v, %v", err, listed(q))
 	}
 }
@@ -368,8 +368,8 @@ func TestWorkOnACutFile(t *testing.T) {
 	stop := running(t, q)
 	defer stop()
 	for {
-		first, _, _ := q.Job(cut.ID)
-		second, _, _ := q.Job(whole.ID)
+		first, _, _ := q.Job(t.Context(), cut.ID)
+		second, _, _ := q.Job(t.Context(), whole.ID)
 		if !second.State.Ended() {
 			time.Sleep(time.Millisecond)
 			continue
@@ -382,6 +382,6 @@ func TestWorkOnACutFile(t *testing.T) {
 }
 
 func listed(q *Queue) []Job {
-	all, _ := q.Jobs() // never an error
+	all, _ := q.Jobs(context.Background()) // never an error
 	return all
 }

@@ -111,8 +111,8 @@ func (l *ledger) end(j *sharedJob, state State) {
 }
 
 // Submit accepts a job. A request that cannot be done, or is being done, is a *Refusal.
-func (s *Shared) Submit(r Request) (job Job, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), sharedPatient)
+func (s *Shared) Submit(ctx context.Context, r Request) (job Job, err error) {
+	ctx, cancel := context.WithTimeout(ctx, sharedPatient)
 	defer cancel()
 	kind, ok := s.options.Kinds[r.Kind]
 	if !ok {
@@ -147,8 +147,8 @@ func (s *Shared) Submit(r Request) (job Job, err error) {
 }
 
 // Job finds a job by its id.
-func (s *Shared) Job(id string) (job Job, ok bool, err error) {
-	all, err := s.Jobs()
+func (s *Shared) Job(ctx context.Context, id string) (job Job, ok bool, err error) {
+	all, err := s.Jobs(ctx)
 	at := slices.IndexFunc(all, func(j Job) bool { return j.ID == id })
 	if at < 0 {
 		return job, false, err
@@ -157,8 +157,8 @@ func (s *Shared) Job(id string) (job Job, ok bool, err error) {
 }
 
 // Jobs lists the jobs, the newest first.
-func (s *Shared) Jobs() ([]Job, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), sharedPatient)
+func (s *Shared) Jobs(ctx context.Context) ([]Job, error) {
+	ctx, cancel := context.WithTimeout(ctx, sharedPatient)
 	defer cancel()
 	l, _, err := s.read(ctx)
 	out := []Job{}
@@ -170,8 +170,8 @@ func (s *Shared) Jobs() ([]Job, error) {
 
 // Cancel ends a job that waits, and tells one that runs to end, which it does after a
 // moment. It is a *Refusal for a job that is not there or has ended.
-func (s *Shared) Cancel(id string) (job Job, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), sharedPatient)
+func (s *Shared) Cancel(ctx context.Context, id string) (job Job, err error) {
+	ctx, cancel := context.WithTimeout(ctx, sharedPatient)
 	defer cancel()
 	err = s.change(ctx, func(l *ledger) error {
 		j := l.find(id)

@@ -77,7 +77,7 @@ func sharing(t *testing.T, w *wire, beat time.Duration, work func(context.Contex
 func awaited(t *testing.T, s *Shared, id string, what string, is func(Job) bool) Job {
 	t.Helper()
 	for {
-		j, ok, err := s.Job(id)
+		j, ok, err := s.Job(t.Context(), id)
 		if err != nil || !ok {
 			t.Fatalf("job %s: %t, %v", id, ok, err)
 		}
@@ -122,7 +122,7 @@ func TestSharedOnce(t *testing.T) {
 		}
 		group.Go(func() {
 			for i := range each {
-				if _, err := s.Submit(Request{Kind: DeleteTagged, Name: fmt.Sprint(server, ",", i)}); err != nil {
+				if _, err := s.Submit(t.Context(), Request{Kind: DeleteTagged, Name: fmt.Sprint(server, ",", i)}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -139,7 +139,7 @@ func TestSharedOnce(t *testing.T) {
 			t.Fatalf("done in the order %v", order)
 		}
 	}
-	if list, err := seen.Jobs(); err != nil || len(list) != servers*each || list[0].ID != fmt.Sprint(servers*each) {
+	if list, err := seen.Jobs(t.Context()); err != nil || len(list) != servers*each || list[0].ID != fmt.Sprint(servers*each) {
 		t.Errorf("%d jobs, %v", len(list), err)
 	}
 }
@@ -158,7 +158,7 @@ func TestSharedTakenOver(t *testing.T) {
 		cause <- context.Cause(ctx)
 		return Result{Passages: 1}, ctx.Err()
 	})
-	j, err := first.Submit(Request{Kind: DeleteTagged, Name: "a"})
+	j, err := first.Submit(t.Context(), Request{Kind: DeleteTagged, Name: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestSharedTakenOver(t *testing.T) {
 		return Result{Passages: 2}, nil
 	})
 	time.Sleep(lease.Gone(beat) * 3 / 2)
-	if j, _, _ := second.Job(j.ID); j.Attempts != 1 {
+	if j, _, _ := second.Job(t.Context(), j.ID); j.Attempts != 1 {
 		t.Errorf("taken from a server that lives: %+v", j)
 	}
 	one.cut.Store(true)
@@ -202,18 +202,18 @@ func TestSharedCancelled(t *testing.T) {
 	idle := OpenShared(way{&wire{memory: all}, 0}, nil, QueueOptions{})
 	var ids []string
 	for _, name := range []string{"a", "b", "c"} {
-		j, err := first.Submit(Request{Kind: DeleteTagged, Name: name})
+		j, err := first.Submit(t.Context(), Request{Kind: DeleteTagged, Name: name})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, j.ID)
 	}
-	if _, err := first.Submit(Request{Kind: DeleteTagged, Name: "b"}); refusal(err) != "job_under_way" {
+	if _, err := first.Submit(t.Context(), Request{Kind: DeleteTagged, Name: "b"}); refusal(err) != "job_under_way" {
 		t.Error(err)
 	}
 	<-begun
 	for _, id := range ids[:2] {
-		if _, err := idle.Cancel(id); err != nil {
+		if _, err := idle.Cancel(t.Context(), id); err != nil {
 			t.Error(err)
 		}
 	}
@@ -221,23 +221,23 @@ func TestSharedCancelled(t *testing.T) {
 		t.Errorf("job %s begins", id)
 	}
 	for _, id := range ids[:2] {
-		if j, _, _ := idle.Job(id); j.State != Cancelled || j.Error != "" {
+		if j, _, _ := idle.Job(t.Context(), id); j.State != Cancelled || j.Error != "" {
 			t.Errorf("%+v", j)
 		}
-		if _, err := idle.Cancel(id); refusal(err) != "job_ended" {
+		if _, err := idle.Cancel(t.Context(), id); refusal(err) != "job_ended" {
 			t.Error(err)
 		}
 	}
-	if _, err := idle.Cancel("9"); refusal(err) != "unknown_job" {
+	if _, err := idle.Cancel(t.Context(), "9"); refusal(err) != "unknown_job" {
 		t.Error(err)
 	}
 	stop()
-	if j, _, _ := idle.Job(ids[2]); j.State != Queued || j.Attempts != 1 {
+	if j, _, _ := idle.Job(t.Context(), ids[2]); j.State != Queued || j.Attempts != 1 {
 		t.Errorf("%+v", j)
 	}
 	second, _ := sharing(t, &wire{memory: all}, lease.Beat, func(context.Context, Task) (Result, error) { return Result{}, errors.New("no room") })
 	for {
-		if j, _, _ := second.Job(ids[2]); j.State.Ended() {
+		if j, _, _ := second.Job(t.Context(), ids[2]); j.State.Ended() {
 			if j.State != Failed || j.Error != "no room" || j.Attempts != 2 {
 				t.Errorf("%+v", j)
 			}

@@ -303,7 +303,7 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 		total += len(want[hand])
 		for i := range 12 {
 			id := fmt.Sprintf("hand %d, %d", hand, i)
-			p, version, ok, err := writers[0].Passage(id)
+			p, version, ok, err := writers[0].Passage(t.Context(), id, anyRoom)
 			w, there := want[hand][id]
 			if err != nil || ok != there || ok && (version != w.Version() || p.Text != w.Text) {
 				t.Errorf("seed %d: %q is %+v, %t, %v; it should be %+v, %t", seed, id, p, ok, err, w, there)
@@ -367,7 +367,7 @@ func TestConditions(t *testing.T) {
 				t.Errorf("%+v", results[0])
 			}
 			for done := 0; done < each; {
-				p, version, ok, err := w.Passage("counter")
+				p, version, ok, err := w.Passage(t.Context(), "counter", anyRoom)
 				var n int
 				if _, failed := fmt.Sscan(p.Text, &n); err != nil || !ok || failed != nil {
 					t.Error(p, ok, err, failed)
@@ -392,7 +392,7 @@ func TestConditions(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if p, _, _, err := writers[0].Passage("counter"); err != nil || p.Text != fmt.Sprint(hands*each) {
+	if p, _, _, err := writers[0].Passage(t.Context(), "counter", anyRoom); err != nil || p.Text != fmt.Sprint(hands*each) {
 		t.Errorf("%d acknowledged steps make %q, %v", hands*each, p.Text, err)
 	}
 	if created.Load() != 1 {

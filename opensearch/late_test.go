@@ -74,7 +74,7 @@ func TestLateCreate(t *testing.T) {
 		if err != nil || !bytes.Contains(answer, []byte(`"status":409`)) {
 			t.Errorf("%s, %v", answer, err)
 		}
-		p, _, ok, err := writers[0].Passage("a")
+		p, _, ok, err := writers[0].Passage(t.Context(), "a", anyRoom)
 		if err != nil || ok != (want != "") || p.Text != want {
 			t.Errorf("passage %+v, %t, %v; %q was expected", p, ok, err, want)
 		}
@@ -165,7 +165,7 @@ func TestReadingThePast(t *testing.T) {
 	}
 	there := func(want bool) {
 		t.Helper()
-		if _, _, ok, err := writers[0].Passage("a"); err != nil || ok != want {
+		if _, _, ok, err := writers[0].Passage(t.Context(), "a", anyRoom); err != nil || ok != want {
 			t.Errorf("there: %t, %v", ok, err)
 		}
 	}
@@ -186,3 +186,6 @@ func TestReadingThePast(t *testing.T) {
 	apply(1, collection.Change{Put: passage}, collection.Unchanged)
 	there(true)
 }
+
+// anyRoom has room for a passage of any size.
+func anyRoom(int) error { return nil }

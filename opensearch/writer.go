@@ -249,9 +249,10 @@ func (w *Writer) encode(ctx context.Context, all []*attempt) error {
 	return nil
 }
 
-// Passage reads a passage as it was acknowledged last, with its version.
-func (w *Writer) Passage(id string) (p corpus.Passage, version string, ok bool, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), opening)
+// Passage reads a passage as it was acknowledged last, with its version. The cluster does
+// not say how large it is before it is read.
+func (w *Writer) Passage(ctx context.Context, id string, room func(bytes int) error) (p corpus.Passage, version string, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, opening)
 	defer cancel()
 	there, err := w.store.get(ctx, []string{id}, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
 	if err != nil || !there[0].found {
@@ -259,6 +260,9 @@ func (w *Writer) Passage(id string) (p corpus.Passage, version string, ok bool, 
 	}
 	if p, err = there[0].source.passage(id); err != nil {
 		return p, "", false, err
+	}
+	if err := room(len(p.ID) + len(p.Title) + len(p.Text)); err != nil {
+		return corpus.Passage{}, "", false, err
 	}
 	return p, there[0].version, true, nil
 }

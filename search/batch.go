@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,8 +19,10 @@ type Answer struct {
 // once (Limits.BatchParallel), so that the encoders see them together, and no
 // more than that wait to be delivered, as rankings: texts are read of one answer at a
 // time. Each search has its own deadline, which begins when it does and waits with it
-// for the answers before it. The error is for a batch that is empty or too long,
-// or deliver's, which ends the batch.
+// for the answers before it. Where ctx ends with the cause context.DeadlineExceeded, the
+// time of the whole batch is over: searches that are not done are delivered with an *Error
+// of kind Deadline. The error is for a batch that is empty or too long, or deliver's, which
+// ends the batch.
 func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Answer) error) error {
 	if n := len(requests); n == 0 || n > e.limits.Batch {
 		code := "batch_too_large"
@@ -68,8 +71,17 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 	return nil
 }
 
+// BatchOver says that a search was not done within the time of its batch.
+const BatchOver = "the time of the whole batch was over before this search was done: send it again, with fewer at once"
+
 // oneOf answers a search of a batch.
 func (l *lineUp) oneOf(ctx context.Context, r Request, ahead <-chan struct{}) (answer Answer) {
+	defer func() {
+		var known *Error
+		if answer.Err != nil && context.Cause(ctx) == context.DeadlineExceeded && !(errors.As(answer.Err, &known) && known.Kind == Invalid) {
+			answer.Err = &Error{Kind: Deadline, Code: "deadline", Detail: BatchOver, Err: answer.Err}
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return Answer{Err: fmt.Errorf("the caller has gone: %w", err)}
 	}

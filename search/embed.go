@@ -37,7 +37,8 @@ type EmbedResponse struct {
 const embedParallel = 32
 
 // Embed returns an expert's vectors of questions or of passages (untitled).
-// It has Limits.Timeout; errors are *Error as for Search.
+// It has Limits.Timeout, and takes room before it encodes (WithRoom); errors are *Error as
+// for Search.
 func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, error) {
 	l, err := e.begin()
 	if err != nil {
@@ -66,6 +67,9 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 
 	ctx, cancel := context.WithTimeout(ctx, l.limits.Timeout)
 	defer cancel()
+	if err := takeRoom(ctx, len(r.Input)*x.Info.Dimension*numberRoom); err != nil {
+		return EmbedResponse{}, err
+	}
 	var vectors [][]float32
 	if kind == KindPassage {
 		vectors, err = embedPassages(ctx, x, r.Input, checkVector)

@@ -61,7 +61,7 @@ func (e *Engine) list(ctx context.Context, from Passages, after string, limit in
 			return ordinals[:n], true, min(room, e.limits.RoomBytes()), nil
 		}
 		bytes += size
-		room += copies * (size + resultBytes + metadataGrows*min(size, metadataSmall))
+		room += PassageRoom(size)
 	}
 	return ordinals, false, min(room, e.limits.RoomBytes()), nil
 }

@@ -87,7 +87,7 @@ func (e *Engine) Generation() (number uint64, passages int) {
 }
 
 // Passage returns a passage and its version; an unknown id is an *Error of
-// kind NotFound.
+// kind NotFound. It takes room before it reads the text (WithRoom).
 func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string, error) {
 	l, err := e.begin()
 	if err != nil {
@@ -97,18 +97,28 @@ func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string
 	view := e.pin()
 	defer view.letGo()
 	var passage corpus.Passage
+	var ordinal rank.Ordinal
 	var ok bool
-	err = guard(func() error {
-		ordinal, found, err := view.Passages().Ordinal(ctx, id)
-		if ok = found; err == nil && found {
-			var read []corpus.Passage
-			if read, err = view.Passages().Read(ctx, []rank.Ordinal{ordinal}); err == nil {
-				passage = read[0]
-				ok = !deleted(passage)
-			}
+	var size int
+	err = guard(func() (err error) {
+		if ordinal, ok, err = view.Passages().Ordinal(ctx, id); err == nil && ok {
+			size, err = view.Passages().Size(ordinal)
 		}
 		return err
 	})
+	if err == nil && ok {
+		if err := takeRoom(ctx, PassageRoom(size)); err != nil {
+			return corpus.Passage{}, "", err
+		}
+		err = guard(func() error {
+			read, err := view.Passages().Read(ctx, []rank.Ordinal{ordinal})
+			if err == nil {
+				passage = read[0]
+				ok = !deleted(passage)
+			}
+			return err
+		})
+	}
 	if err == nil && !ok {
 		return corpus.Passage{}, "", &Error{Kind: NotFound, Code: "unknown_passage", Detail: fmt.Sprintf("there is no passage %s", quote(id))}
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -20,8 +21,9 @@ type RerankResponse struct {
 }
 
 // Rerank scores texts, which need not be stored, by late interaction. It has
-// Limits.Timeout, Limits.EmbedInputs texts of at most Limits.EmbedBytes each; errors are
-// *Error as for Search, with pointers to /question and /texts.
+// Limits.Timeout, Limits.EmbedInputs texts of at most Limits.EmbedBytes each, and takes room
+// for the vectors of their tokens (WithRoom); errors are *Error as for Search, with pointers
+// to /question and /texts.
 func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankResponse, err error) {
 	l, err := e.begin()
 	if err != nil {
@@ -41,6 +43,13 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 	x := l.late.Expert
 	ctx, cancel := context.WithTimeout(ctx, l.limits.Timeout)
 	defer cancel()
+	room := 0
+	for _, text := range r.Texts { // a vector for each token, of which there are fewer than bytes
+		room += 4 * x.Info.Dimension * min(len(text)+specialTokens, cmp.Or(x.Info.MaxTokens[KindPassage], len(text)+specialTokens))
+	}
+	if err := takeRoom(ctx, room); err != nil {
+		return out, err
+	}
 	questions, err := embedQuestions(ctx, x, []string{r.Question}, checkTokens)
 	if err != nil {
 		return out, l.embedError(ctx, x, err)
@@ -64,6 +73,9 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 	}
 	return out, nil
 }
+
+// specialTokens are at most added to a text.
+const specialTokens = 4
 
 // texts checks a list of texts to encode.
 func (w *problems) texts(pointer string, texts []string, limits Limits) {

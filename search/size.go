@@ -19,6 +19,14 @@ const copies = 4
 // RoomBytes is the most room that an answer takes (WithRoom).
 func (l Limits) RoomBytes() int { return copies * l.AnswerBytes }
 
+// numberRoom is what a number of a vector takes: itself, and with its comma as JSON.
+const numberRoom = 4 + 13*copies
+
+// PassageRoom is the room that a passage takes which has so many bytes as it is stored.
+func PassageRoom(bytes int) int {
+	return copies * (bytes + resultBytes + metadataGrows*min(bytes, metadataSmall))
+}
+
 // metadataGrows is how much larger an object of metadata is in memory than these
 // copies of it, for the smallest keys and values; metadataSmall is what as many as
 // there may be of those take as JSON.

@@ -94,7 +94,7 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted int, err error) {
 	var changes []collection.Change
 	for _, id := range t.IDs {
-		_, _, there, err := w.Passage(id)
+		_, _, there, err := w.Passage(ctx, id, func(int) error { return nil }) // one at a time
 		if err != nil {
 			return 0, err
 		}

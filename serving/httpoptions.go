@@ -35,7 +35,7 @@ func newAPI(o ServerOptions, metrics *handlers.Metrics, control *admission.Contr
 		Keys: keysOf(config.Auth), AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
 		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins, TrustedProxies: config.Server.TrustedProxies,
 		BodyBytes: int64(l.BodyBytes), AnswerMemory: answers, BodyMemory: bodies, Admission: control, ReadOnly: config.ReadOnly, TempDir: os.TempDir(),
-		RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,
+		Timeout: l.Timeout, RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,
 		Write: handlers.WriteLimits{
 			UploadBytes: int64(l.UploadBytes), Uploads: l.Uploads, LineBytes: int(l.LineBytes), PassageBytes: int(l.PassageBytes),
 			Tags: l.Tags, MetadataBytes: int(l.MetadataBytes), AnswerBytes: int64(l.UploadAnswerBytes), BytesASecond: int(l.UploadRate),

@@ -1,0 +1,144 @@
+package adapters
+
+import (
+	"context"
+	"errors"
+
+	"conclave/handlers"
+	"conclave/search"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// toolCopies is how often a tool's answer, as JSON, is in memory at once at the most: as a
+// string of JSON once more, which takes up to twice as much, and in the copies that the SDK
+// makes on the way to the connection.
+const toolCopies = 12
+
+// tool is a tool as programs see it, and how it is called.
+type tool struct {
+	shown *mcp.Tool
+	call  func(ctx context.Context, t *tools, arguments []byte) (*mcp.CallToolResult, error)
+}
+
+// toolOf describes a tool that only reads, and says how many bytes its answer may have as
+// JSON, but for what has to be escaped: that is what it costs beside what it asks of the
+// engine. Every tool is made by it, so that none is called without. The SDK lets lists and optional numbers be null in its
+// schemas, which not every program that reads them understands; answers have no nulls.
+func toolOf[In, Out any](name, title, description string, bytes int, do func(t *tools, ctx context.Context, in In) (Out, error)) tool {
+	closed := false
+	shown := &mcp.Tool{Name: name, Description: description, InputSchema: schemaOf[In](), OutputSchema: schemaOf[Out](),
+		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
+	cost := handlers.Answering(toolCopies * bytes)
+	return tool{shown, func(ctx context.Context, t *tools, arguments []byte) (*mcp.CallToolResult, error) {
+		var in In
+		if err := read(arguments, shown.InputSchema.(*jsonschema.Schema).Required, &in); err != nil {
+			return nil, err
+		}
+		if err := t.engine.Costs(cost); err != nil {
+			return nil, err
+		}
+		out, err := do(t, ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		text, err := t.engine.Encode(out, toolCopies)
+		if err != nil {
+			return nil, err
+		}
+		text = text[:len(text)-1] // without the end of the line
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: jsontext.Value(text)}, nil
+	}}
+}
+
+// read reads a tool's arguments, strictly.
+func read(arguments []byte, required []string, into any) error {
+	if len(arguments) == 0 || string(arguments) == "null" {
+		arguments = []byte("{}")
+	}
+	given := map[string]jsontext.Value{}
+	if err := json.Unmarshal(arguments, &given); err != nil {
+		return mistake(arguments, err)
+	}
+	for _, name := range required {
+		if _, ok := given[name]; !ok {
+			return invalid("missing_field", "/"+name, "the argument %q is missing", name)
+		}
+	}
+	if err := json.Unmarshal(arguments, into, json.RejectUnknownMembers(true)); err != nil {
+		return mistake(arguments, err)
+	}
+	return nil
+}
+
+// handler is how the SDK calls a tool. An error is told in the result, so that the model
+// reads it.
+func (x tool) handler(t *tools) mcp.ToolHandler {
+	return func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		result, err := x.call(ctx, t, r.Params.Arguments)
+		if err != nil {
+			if t.failed != nil {
+				t.failed(err)
+			}
+			result = &mcp.CallToolResult{}
+			result.SetError(plain(err))
+		}
+		return result, nil
+	}
+}
+
+// plain is an error without its cause, which is for the log.
+func plain(err error) error {
+	var known *search.Error
+	var problem *handlers.Problem
+	switch {
+	case errors.As(err, &known):
+		return errors.New(known.Detail)
+	case errors.As(err, &problem):
+		return errors.New(problem.Detail)
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("the time ran out before there was an answer")
+	}
+	return errors.New("the server failed in a way that it did not expect")
+}
+
+func schemaOf[T any]() *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(err) // a mistake in this package's types
+	}
+	withoutNull(s)
+	return s
+}
+
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	for _, property := range s.Properties {
+		withoutNull(property)
+	}
+	withoutNull(s.Items)
+}
+
+// offered are the tools of every collection.
+func offered() []tool {
+	return []tool{
+		toolOf("search", "Search",
+			"Finds the passages of the collection that answer a question, best first. A note says when the answer is probably not in here.",
+			toolResults*(snippetBytes+snippetBytes/4+snippetBytes), (*tools).search),
+		toolOf("fetch", "Fetch", "Reads one passage whole, by the id of a result of search.",
+			fetchBytes+2*metadataBytes, (*tools).fetch),
+		toolOf("list_experts", "List experts",
+			"Says what is searched: how many passages, and by which encoders.", 4<<10, (*tools).listExperts),
+		toolOf("explain", "Explain",
+			"Says why the first passages for a question stand where they stand: what each source contributed, which words counted, and how sure the answer is.",
+			explained*(snippetBytes/4+4<<10), (*tools).explain),
+	}
+}

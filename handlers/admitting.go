@@ -1,0 +1,161 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"conclave/corpus"
+	"conclave/search"
+)
+
+// Admitted is the engine as a request that was let in may ask it: what that costs is the
+// request's to bear.
+type Admitted interface {
+	Engine
+	// Costs says what is asked, where that is known once the body was read alone.
+	Costs(c Cost) error
+	// Encode writes an answer as JSON, with the end of a line, when a processor is free
+	// and there is room for so many copies of it.
+	Encode(answer any, copies int) ([]byte, error)
+}
+
+// admitting is the engine behind admission, for one call. Whatever takes work, memory or
+// time takes it of the call. It has no method of the engine that is not written here, so
+// that none passes by.
+type admitting struct {
+	engine Engine
+	call   *call
+}
+
+var _ Admitted = (*admitting)(nil)
+
+// engine is the engine as the call may ask it.
+func (c *call) engine() (*admitting, error) {
+	engine, err := c.api.loaded()
+	if err != nil {
+		return nil, err
+	}
+	return &admitting{engine, c}, nil
+}
+
+// asking is a context for the engine, which ends with the call, and takes room of it.
+// The context of a tool does not end with that of the request by itself.
+func (e *admitting) asking(ctx context.Context, end time.Time) (context.Context, func()) {
+	r := e.call.r
+	arrived := exchangeOf(r.Context()).arrived
+	ctx, cancel := context.WithCancelCause(search.WithRoom(search.Arrived(ctx, arrived), e.call.api.takeRoom(r)))
+	if earlier, ok := r.Context().Deadline(); ok && (end.IsZero() || earlier.Before(end)) {
+		end = earlier
+	}
+	stop := context.AfterFunc(r.Context(), func() {
+		if !errors.Is(r.Context().Err(), context.DeadlineExceeded) {
+			cancel(r.Context().Err())
+		}
+	})
+	release := func() {
+		stop()
+		cancel(nil)
+	}
+	if end.IsZero() {
+		return ctx, release
+	}
+	ctx, over := context.WithDeadline(ctx, end)
+	return ctx, func() { over(); release() }
+}
+
+func (e *admitting) Search(ctx context.Context, r search.Request) (search.Response, error) {
+	d := e.engine.Defaults()
+	end := exchangeOf(e.call.r.Context()).arrived.Add(timeoutOf(r, d))
+	if p := e.call.api.letIn(e.call.r.Context(), costOf([]search.Request{r}, 1, d), end); p != nil {
+		return search.Response{}, p
+	}
+	ctx, done := e.asking(ctx, end)
+	defer done()
+	response, err := e.engine.Search(ctx, r)
+	return e.call.api.withoutStages(e.call.r.Context(), response), err
+}
+
+func (e *admitting) Batch(ctx context.Context, requests []search.Request, deliver func(search.Answer) error) error {
+	if p := e.hold(costOf(requests, e.engine.Limits().BatchParallel, e.engine.Defaults())); p != nil {
+		return p
+	}
+	ctx, done := e.asking(ctx, time.Time{})
+	defer done()
+	return e.engine.Batch(ctx, requests, func(answer search.Answer) error {
+		answer.Response = e.call.api.withoutStages(e.call.r.Context(), answer.Response)
+		return deliver(answer)
+	})
+}
+
+func (e *admitting) Embed(ctx context.Context, r search.EmbedRequest) (search.EmbedResponse, error) {
+	if p := e.hold(costOfTexts(len(r.Input))); p != nil {
+		return search.EmbedResponse{}, p
+	}
+	ctx, done := e.asking(ctx, time.Time{})
+	defer done()
+	return e.engine.Embed(ctx, r)
+}
+
+func (e *admitting) Rerank(ctx context.Context, r search.RerankRequest) (search.RerankResponse, error) {
+	if p := e.hold(costOfTexts(len(r.Texts))); p != nil {
+		return search.RerankResponse{}, p
+	}
+	ctx, done := e.asking(ctx, time.Time{})
+	defer done()
+	return e.engine.Rerank(ctx, r)
+}
+
+func (e *admitting) Passage(ctx context.Context, id string) (corpus.Passage, string, error) {
+	ctx, done := e.asking(ctx, time.Time{})
+	defer done()
+	return e.engine.Passage(ctx, id)
+}
+
+func (e *admitting) List(ctx context.Context, after string, limit int) ([]corpus.Passage, string, error) {
+	ctx, done := e.asking(ctx, time.Time{})
+	defer done()
+	return e.engine.List(ctx, after, limit)
+}
+
+// What follows is in memory, and small: the place that every call has is enough.
+
+func (e *admitting) Experts() []search.ExpertInfo { return e.engine.Experts() }
+
+func (e *admitting) Expert(name string) (search.ExpertInfo, error) { return e.engine.Expert(name) }
+
+func (e *admitting) Readers() []search.ReaderInfo { return e.engine.Readers() }
+
+func (e *admitting) Generation() (number uint64, passages int) { return e.engine.Generation() }
+
+func (e *admitting) Limits() search.Limits { return e.engine.Limits() }
+
+func (e *admitting) Defaults() search.Defaults { return e.engine.Defaults() }
+
+// hold takes a larger place than the one that every call has.
+func (e *admitting) hold(cost int) *Problem {
+	if cost <= 1 {
+		return nil
+	}
+	return e.call.api.hold(e.call.r.Context(), cost)
+}
+
+func (e *admitting) Costs(c Cost) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	exchangeOf(e.call.r.Context()).admitted.say(c)
+	return nil
+}
+
+func (e *admitting) Encode(answer any, copies int) ([]byte, error) {
+	var b bytes.Buffer
+	if err := e.call.encode(&b, answer); err != nil {
+		return nil, err
+	}
+	if err := e.call.api.widenTo(e.call.r, copies*b.Len()); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

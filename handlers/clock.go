@@ -1,0 +1,50 @@
+package handlers
+
+import (
+	"context"
+	"time"
+)
+
+// clock ends a context, with the cause context.DeadlineExceeded, when so much time was
+// worked. It stands still while a part of the answer is sent: how slowly that is read is
+// the reader's matter. It belongs to one goroutine.
+type clock struct {
+	ctx   context.Context
+	timer *time.Timer
+	left  time.Duration
+	since time.Time // it goes
+}
+
+// newClock starts one. stop is called once nothing is done any more.
+func newClock(ctx context.Context, left time.Duration) (k *clock, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	k = &clock{ctx: ctx, left: left, since: time.Now()}
+	k.timer = time.AfterFunc(left, func() { cancel(context.DeadlineExceeded) })
+	return k, func() {
+		k.timer.Stop()
+		cancel(nil)
+	}
+}
+
+// over reports whether the time is.
+func (k *clock) over() bool { return context.Cause(k.ctx) == context.DeadlineExceeded }
+
+// shorten leaves at most so much of the whole time, of which some has passed.
+func (k *clock) shorten(whole, passed time.Duration) {
+	if k.timer.Stop() {
+		k.left, k.since = min(k.left, max(whole-passed, 0)), time.Now()
+		k.timer.Reset(k.left)
+	}
+}
+
+// pause lets it stand until it goes on.
+func (k *clock) pause() (goOn func()) {
+	if !k.timer.Stop() {
+		return func() {} // it is over
+	}
+	k.left -= time.Since(k.since)
+	return func() {
+		k.since = time.Now()
+		k.timer.Reset(max(k.left, 0))
+	}
+}
