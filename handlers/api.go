@@ -93,9 +93,9 @@ type Options struct {
 
 // API serves HTTP. It is safe for concurrent use.
 type API struct {
-	options   Options // complete
-	handler   http.Handler
-	entrances []entrance // all that there are
+	options  Options // complete
+	handler  http.Handler
+	doorways []doorway // all that there are
 
 	engine   atomic.Pointer[Engine]
 	writing  atomic.Pointer[writing]

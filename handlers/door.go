@@ -59,8 +59,8 @@ func (c Cost) check() error {
 	return nil
 }
 
-// entrance is an operation that is served, under a pattern of the router.
-type entrance struct {
+// doorway is an operation that is served, under a pattern of the router.
+type doorway struct {
 	method, pattern string
 	cost            Cost
 }
@@ -80,7 +80,7 @@ func (a *API) open(router chi.Router, o operation, cost Cost, handle func(*call)
 	}
 	for _, method := range served {
 		router.Method(method, pattern, a.serve(&o, cost, handle))
-		a.entrances = append(a.entrances, entrance{method, pattern, cost})
+		a.doorways = append(a.doorways, doorway{method, pattern, cost})
 	}
 	return nil
 }

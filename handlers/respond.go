@@ -25,6 +25,14 @@ func Encode(into *bytes.Buffer, v any) error {
 // cannot be marshalled is still a problem, and the length is known.
 func (c *call) respond(status int, body any) error {
 	var b bytes.Buffer
+	if c.cost.kind == probing { // it is short, and waits for nobody
+		if err := Encode(&b, body); err != nil {
+			return err
+		}
+		c.w.Header().Set("Cache-Control", "no-store")
+		write(c.w, status, typeJSON, b.Bytes())
+		return nil
+	}
 	if err := c.encode(&b, body); err != nil {
 		return err
 	}

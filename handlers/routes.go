@@ -88,7 +88,7 @@ func (a *API) route() (http.Handler, error) {
 		}
 	}
 	methods := map[string][]string{} // by pattern
-	for _, e := range a.entrances {
+	for _, e := range a.doorways {
 		methods[e.pattern] = append(methods[e.pattern], e.method)
 	}
 	for pattern, allowed := range methods {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -50,6 +51,9 @@ func (m *Metrics) watchWriting(w *writing) error {
 // jobsMetric shows the jobs. They are read once each time, and are left out where that fails.
 type jobsMetric struct{ of Jobs }
 
+// jobsWithin is how long the other metrics wait for the jobs of a store.
+const jobsWithin = time.Second
+
 var jobsDescription = prometheus.NewDesc("conclave_jobs", "Jobs that are remembered, by their state.", []string{"state"}, nil)
 
 // Describe implements prometheus.Collector.
@@ -57,7 +61,9 @@ func (jobsMetric) Describe(out chan<- *prometheus.Desc) { out <- jobsDescription
 
 // Collect implements prometheus.Collector.
 func (m jobsMetric) Collect(out chan<- prometheus.Metric) {
-	all, err := m.of.Jobs(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), jobsWithin)
+	defer cancel()
+	all, err := m.of.Jobs(ctx)
 	if err != nil {
 		return
 	}

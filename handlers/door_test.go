@@ -1,0 +1,509 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"conclave/admission"
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/jobs"
+	"conclave/search"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// walked are the adapters of the program.
+var walked []Adapter
+
+// Walk sets them, for the tests of this package.
+func Walk(all []Adapter) []Adapter { walked = all; return all }
+
+// halted is an engine, a collection and its jobs that wait for something that never comes,
+// wherever they can wait, while it is closed; open, they answer.
+type halted struct {
+	Engine
+	closed bool
+}
+
+func (s *halted) wait(ctx context.Context) error {
+	if s.closed {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (s *halted) Search(ctx context.Context, r search.Request) (out search.Response, err error) {
+	if err := s.wait(ctx); err != nil {
+		return out, err
+	}
+	return s.Engine.Search(ctx, r)
+}
+
+func (s *halted) Batch(ctx context.Context, rs []search.Request, deliver func(search.Answer) error) error {
+	if err := s.wait(ctx); err != nil {
+		for range rs {
+			if err := deliver(search.Answer{Err: &search.Error{Kind: search.Deadline, Code: "deadline", Err: err}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return s.Engine.Batch(ctx, rs, deliver)
+}
+
+func (s *halted) Embed(ctx context.Context, r search.EmbedRequest) (out search.EmbedResponse, err error) {
+	if err := s.wait(ctx); err != nil {
+		return out, err
+	}
+	return s.Engine.Embed(ctx, r)
+}
+
+func (s *halted) Rerank(ctx context.Context, r search.RerankRequest) (out search.RerankResponse, err error) {
+	return search.RerankResponse{Scores: make([]float32, len(r.Texts))}, s.wait(ctx)
+}
+
+func (s *halted) Passage(ctx context.Context, id string) (p corpus.Passage, version string, err error) {
+	if err := s.wait(ctx); err != nil {
+		return p, "", err
+	}
+	return s.Engine.Passage(ctx, id)
+}
+
+func (s *halted) List(ctx context.Context, after string, limit int) (all []corpus.Passage, next string, err error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, "", err
+	}
+	return s.Engine.List(ctx, after, limit)
+}
+
+// haltedWriter is the same for writing.
+type haltedWriter struct{ *halted }
+
+func (s haltedWriter) Apply(ctx context.Context, changes []collection.Change) ([]collection.ChangeResult, error) {
+	out := make([]collection.ChangeResult, len(changes))
+	for i, c := range changes {
+		out[i] = collection.ChangeResult{ID: c.ID(), Outcome: collection.Created, Version: "v"}
+	}
+	return out, s.wait(ctx)
+}
+
+func (s haltedWriter) Passage(ctx context.Context, id string, room func(int) error) (p corpus.Passage, version string, ok bool, err error) {
+	if err := s.wait(ctx); err != nil {
+		return p, "", false, err
+	}
+	p, version, err = s.halted.Engine.Passage(ctx, id)
+	if err == nil {
+		err = room(len(p.Text))
+	}
+	return p, version, err == nil, err
+}
+
+func (s haltedWriter) Wait(ctx context.Context, _ uint64) error { return s.wait(ctx) }
+
+func (haltedWriter) Backlog() (b collection.Backlog) { return b }
+
+type haltedJobs struct{ *halted }
+
+func (s haltedJobs) Submit(ctx context.Context, r jobs.Request) (jobs.Job, error) {
+	return jobs.Job{ID: "1", Request: r, State: jobs.Queued}, s.wait(ctx)
+}
+
+func (s haltedJobs) Job(ctx context.Context, id string) (jobs.Job, bool, error) {
+	return jobs.Job{ID: id, State: jobs.Queued}, true, s.wait(ctx)
+}
+
+func (s haltedJobs) Jobs(ctx context.Context) ([]jobs.Job, error) { return []jobs.Job{}, s.wait(ctx) }
+
+func (s haltedJobs) Cancel(ctx context.Context, id string) (jobs.Job, error) {
+	return jobs.Job{ID: id, State: jobs.Cancelled}, s.wait(ctx)
+}
+
+type emptySnapshots struct{}
+
+func (emptySnapshots) List() ([]SnapshotInfo, error) { return []SnapshotInfo{}, nil }
+func (emptySnapshots) Remove(string) error           { return nil }
+
+// bodies are what to send, by path.
+func bodies() map[string]string {
+	return map[string]string{
+		"/v1/search":                 `{"question":"bees"}`,
+		"/v1/search/batch":           `{"searches":[{"question":"bees"}]}`,
+		"/v1/fuse":                   `{"fusion":"rrf","candidates":[{"id":"a","contributions":[{"source":"b","score":0.5,"rank":1}]}]}`,
+		"/v1/embed":                  `{"expert":"wiki","input":["bees"]}`,
+		"/v1/passages":               `{"id":"a","text":"b"}`,
+		"/v1/passages/bees":          `{"text":"b"}`,
+		"/v1/admin/snapshots":        `{"name":"a"}`,
+		"/v1/admin/experts":          `{"name":"a"}`,
+		"/v1/embeddings":             `{"model":"wiki","input":"bees"}`,
+		"/v1/vector_stores/c/search": `{"query":"bees"}`,
+		"/embed":                     `{"inputs":"bees"}`,
+		"/rerank":                    `{"query":"bees","texts":["x"]}`,
+		"/v1/rerank":                 `{"query":"bees","documents":["x"]}`,
+		"/v2/rerank":                 `{"query":"bees","documents":["x"]}`,
+		"/retrieval":                 `{"knowledge_id":"c","query":"bees","retrieval_setting":{"top_k":3}}`,
+		"/mcp":                       `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+	}
+}
+
+// arguments are what to call a tool with, by its name.
+func arguments() map[string]string {
+	return map[string]string{"search": `{"query":"bees"}`, "fetch": `{"id":"bees"}`, "list_experts": `{}`, "explain": `{"query":"bees"}`}
+}
+
+// visitor is something that can be asked for.
+type visitor struct {
+	name, method, path, body, contentType string
+	cost                                  Cost
+	tool, page                            bool
+}
+
+func (v *visitor) request(ctx context.Context, key string) *http.Request {
+	r := httptest.NewRequest(v.method, "http://localhost"+v.path, strings.NewReader(v.body)).WithContext(ctx)
+	if v.body == "" {
+		r.Body, r.ContentLength = http.NoBody, 0
+	} else {
+		r.Header.Set("Content-Type", v.contentType)
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	return r
+}
+
+// visit asks an API, and fails where there is no answer for too long.
+func (v *visitor) visit(t *testing.T, api *API, ctx context.Context, key string) *httptest.ResponseRecorder {
+	t.Helper()
+	w, done := httptest.NewRecorder(), make(chan struct{})
+	go func() {
+		defer close(done)
+		api.ServeHTTP(w, v.request(ctx, key))
+	}()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("%s does not end", v.name)
+	}
+	provoked(w.Body.Bytes())
+	return w
+}
+
+// everything is all that is served: every method of every path, and every tool.
+func everything(t *testing.T, api *API) (all []visitor) {
+	t.Helper()
+	known, pagesToo := bodies(), map[string]bool{}
+	shown, err := pages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range shown {
+		pagesToo[p.path] = true
+	}
+	for _, e := range api.doorways {
+		path := strings.NewReplacer("/passages/*", "/passages/bees", "/experts/{name}", "/experts/wiki", "/{name}", "/x", "/{id}", "/1", "{collection}", "c").Replace(e.pattern)
+		v := visitor{name: e.method + " " + e.pattern, method: e.method, path: path, cost: e.cost, page: pagesToo[path], contentType: typeJSON}
+		switch {
+		case e.method == http.MethodPost || e.method == http.MethodPut:
+			if v.body = known[path]; v.body == "" {
+				t.Fatalf("tell this test what to send to %s", path)
+			}
+		case path == "/v1/search":
+			v.path += "?q=bees"
+		case e.method == http.MethodDelete && path == "/v1/passages":
+			v.path += "?tags_any=x"
+		}
+		if path == "/v1/passages" && e.method == http.MethodPost {
+			v.contentType = typeLines
+		}
+		all = append(all, v)
+	}
+	if len(all) < 50 {
+		t.Fatalf("there are %d operations alone", len(all))
+	}
+	mcp := visitor{method: http.MethodPost, path: "/mcp", body: known["/mcp"], contentType: typeJSON}
+	var listed struct {
+		Result struct{ Tools []struct{ Name string } }
+	}
+	answer := mcp.visit(t, api, t.Context(), "").Body.Bytes()
+	if err := json.Unmarshal(answer, &listed); err != nil || len(listed.Result.Tools) == 0 {
+		t.Fatalf("%v: %s", err, answer)
+	}
+	for _, x := range listed.Result.Tools {
+		given := arguments()[x.Name]
+		if given == "" {
+			t.Fatalf("tell this test what to call the tool %s with", x.Name)
+		}
+		v := mcp
+		v.name, v.tool, v.cost = "the tool "+x.Name, true, Answering(1)
+		v.body = fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, x.Name, given)
+		all = append(all, v)
+	}
+	return all
+}
+
+// walkedAPI serves everything there is, from an engine that gets stuck when it is closed.
+func walkedAPI(t *testing.T, o Options) (*API, *halted) {
+	t.Helper()
+	if walked == nil {
+		t.Fatal("there are no adapters")
+	}
+	s := &halted{Engine: testEngine(t, engineOptions{})}
+	o.Engine, o.Adapters, o.TempDir = s, walked, t.TempDir()
+	api := newAPI(t, o)
+	if err := api.AttachWriter(haltedWriter{s}, haltedJobs{s}, emptySnapshots{}); err != nil {
+		t.Fatal(err)
+	}
+	return api, s
+}
+
+// TestOneDoor: whatever is served is refused while there is no place, but for what tells how
+// the server does; and it is answered when there is one again.
+func TestOneDoor(t *testing.T) {
+	control, err := admission.New(64, 2, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, _ := walkedAPI(t, Options{Admission: control})
+	probes := map[string]bool{}
+	for _, v := range everything(t, api) {
+		place, err := control.Hold(64)
+		if err != nil {
+			t.Fatalf("before %s something holds a place: %v", v.name, err)
+		}
+		full := v.visit(t, api, t.Context(), "")
+		place.Leave()
+		switch {
+		case v.cost.kind == probing:
+			probes[v.path] = true
+			if full.Code >= 400 && full.Code != http.StatusServiceUnavailable {
+				t.Errorf("%s with no place: %d", v.name, full.Code)
+			}
+		case full.Code != http.StatusTooManyRequests || full.Header().Get("Retry-After") == "":
+			t.Errorf("%s with no place: %d %.200s", v.name, full.Code, full.Body)
+		}
+		if w := v.visit(t, api, t.Context(), ""); w.Code >= 400 && w.Code != http.StatusUnprocessableEntity && w.Code != http.StatusServiceUnavailable {
+			t.Errorf("%s with places: %d %.300s", v.name, w.Code, w.Body)
+		}
+	}
+	if got := slices.Sorted(maps.Keys(probes)); !slices.Equal(got, []string{"/livez", "/metrics", "/readyz", "/startupz"}) {
+		t.Errorf("%q are answered whatever else there is to do", got)
+	}
+	if api.room.taken != 0 {
+		t.Errorf("%d bytes of room are taken in the end", api.room.taken)
+	}
+}
+
+// TestDoorCountsRates: of everything, the third request of a caller who may send two is
+// refused, but for probes.
+func TestDoorCountsRates(t *testing.T) {
+	keys := []Key{{Name: "lists", SHA256: sha256.Sum256([]byte("lists")), Scopes: []Scope{ScopeAdmin}}}
+	for i := range 200 {
+		keys = append(keys, Key{Name: fmt.Sprint(i), SHA256: sha256.Sum256([]byte(fmt.Sprint(i))), Scopes: []Scope{ScopeAdmin}})
+	}
+	open, _ := walkedAPI(t, Options{})
+	api, _ := walkedAPI(t, Options{Keys: keys, RateRequests: 2})
+	for i, v := range everything(t, open) {
+		var codes []int
+		for range 3 {
+			codes = append(codes, v.visit(t, api, t.Context(), fmt.Sprint(i)).Code)
+		}
+		never := quiet(v.path)
+		if refused := codes[2] == http.StatusTooManyRequests; refused == never || codes[1] == http.StatusTooManyRequests {
+			t.Errorf("%s: %v", v.name, codes)
+		}
+	}
+}
+
+// TestDoorEnds: with everything stuck that anything can wait for, each request ends when
+// its time is over, and a change with its caller.
+func TestDoorEnds(t *testing.T) {
+	control, err := admission.New(64, 1, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const timeout = 40 * time.Millisecond
+	api, engine := walkedAPI(t, Options{Admission: control, Timeout: timeout})
+	all := everything(t, api)
+	engine.closed = true
+	turn, err := control.Turn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer turn()
+	whole := share{}
+	if !api.room.resize(&whole, api.options.AnswerMemory) {
+		t.Fatal("there is no room in an idle server")
+	}
+	defer api.room.giveBack(whole)
+	for _, v := range all {
+		ctx := t.Context()
+		if v.cost.kind == storing {
+			var gone context.CancelFunc
+			ctx, gone = context.WithTimeout(ctx, timeout)
+			defer gone()
+		}
+		w := v.visit(t, api, ctx, "")
+		small := w.Code == http.StatusOK && w.Body.Len() <= small
+		switch {
+		case v.cost.kind == probing, v.cost.kind == storing:
+		case v.cost.kind == inParts:
+			if !strings.Contains(w.Body.String(), `"code":"deadline"`) {
+				t.Errorf("%s: %d %.300s", v.name, w.Code, w.Body)
+			}
+		case v.page && small, w.Code == http.StatusNoContent: // nothing that it could wait for
+		case w.Code != http.StatusGatewayTimeout && w.Code != http.StatusTooManyRequests:
+			t.Errorf("%s: %d %.300s", v.name, w.Code, w.Body)
+		}
+	}
+	place, err := control.Hold(64)
+	if err != nil {
+		t.Errorf("after all: %v", err)
+	} else {
+		place.Leave()
+	}
+}
+
+// TestDoorNeedsRoom: while the answers that are sent take all the room, nothing is answered
+// that is larger than what a connection has anyway, and no tool at all.
+func TestDoorNeedsRoom(t *testing.T) {
+	api, _ := walkedAPI(t, Options{Timeout: 40 * time.Millisecond})
+	all := everything(t, api)
+	whole := share{}
+	if !api.room.resize(&whole, api.options.AnswerMemory) {
+		t.Fatal("there is no room in an idle server")
+	}
+	for _, v := range all {
+		w := v.visit(t, api, t.Context(), "")
+		if v.cost.kind == probing || v.cost.kind == storing || !v.tool && w.Body.Len() <= small {
+			continue
+		}
+		if w.Code != http.StatusGatewayTimeout && w.Code != http.StatusTooManyRequests {
+			t.Errorf("%s with no room: %d, %d bytes", v.name, w.Code, w.Body.Len())
+		}
+	}
+	api.room.giveBack(whole)
+	if api.room.taken != 0 {
+		t.Errorf("%d bytes are taken in the end", api.room.taken)
+	}
+}
+
+// TestNothingWithoutCost: an adapter or a route that does not say what it costs is not
+// served, and there is no other way to the routes than open, nor to the engine than the door.
+func TestNothingWithoutCost(t *testing.T) {
+	x := echoing(ScopeSearch)
+	x.Cost = Cost{}
+	control, err := admission.New(1, 1, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newAPI(t, Options{}).options
+	o.Admission, o.Adapters, o.Metrics, o.Readiness = control, []Adapter{x}, nil, nil
+	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "costs") {
+		t.Errorf("an adapter without a cost: %v", err)
+	}
+	api := newAPI(t, Options{Adapters: walked})
+	api.doorways = nil
+	if err := api.open(chi.NewRouter(), operation{method: "GET", path: "/x"}, Cost{}, api.getMetrics); err == nil {
+		t.Error("a route without a cost")
+	}
+	built, err := api.route()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := map[string]bool{}
+	for _, e := range api.doorways {
+		in[e.method+" "+e.pattern] = true
+	}
+	n := 0
+	err = chi.Walk(built.(chi.Router), func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		if n++; method != http.MethodOptions && !in[method+" "+pattern] {
+			t.Errorf("%s %s came in by another way", method, pattern)
+		}
+		return nil
+	})
+	if err != nil || n < 60 {
+		t.Errorf("%d routes, %v", n, err)
+	}
+	may := map[string]bool{"attach.go": true, "admitting.go": true, "health.go": true, "serve.go": true}
+	for name, file := range sources(t) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.SelectorExpr); ok && (call.Sel.Name == "loaded" || call.Sel.Name == "engine") && !may[name] {
+				if of, ok := call.X.(*ast.Ident); ok && (of.Name == "a" || of.Name == "api") {
+					t.Errorf("%s takes the engine past the door", name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// sources are the files of this package, without its tests.
+func sources(t *testing.T) map[string]*ast.File {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]*ast.File{}
+	for _, e := range entries {
+		if name := e.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			if out[name], err = parser.ParseFile(gotoken.NewFileSet(), name, nil, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return out
+}
+
+// TestBatchOver: a batch whose searches wait ends when its time is over, and each search
+// that was not done is answered as that, in its place, beside one that is wrong and one that
+// was done.
+func TestBatchOver(t *testing.T) {
+	slow := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	wait := func(ctx context.Context) error { return nil }
+	engine := testEngine(t, engineOptions{before: func(ctx context.Context) error { return wait(ctx) }, limits: search.Limits{Timeout: time.Minute}})
+	api := newAPI(t, Options{Engine: engine, Timeout: time.Minute})
+	wait = slow
+	searches := []string{`{"question":"bees","experts":[]}`, `{"question":" "}`}
+	for range 20 {
+		searches = append(searches, `{"question":"bees","experts":["wiki"],"bm25":false,"timeout_ms":60000}`)
+	}
+	v := visitor{name: "a batch", method: http.MethodPost, path: batchPath, contentType: typeJSON, body: `{"timeout_ms":80,"searches":[` + strings.Join(searches, ",") + `]}`}
+	w := v.visit(t, api, t.Context(), "")
+	var out struct {
+		Answers []struct{ Code, Question string }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || len(out.Answers) != len(searches) {
+		t.Fatalf("%v, %d answers: %s", err, len(out.Answers), w.Body)
+	}
+	if out.Answers[0].Question != "bees" || out.Answers[1].Code != "empty_question" {
+		t.Errorf("%+v", out.Answers[:2])
+	}
+	for i, x := range out.Answers[2:] {
+		if x.Code != "deadline" {
+			t.Errorf("%d: %+v", i, x)
+		}
+	}
+	v.body = `{"timeout_ms":60001,"searches":[{"question":"x"}]}`
+	if w := v.visit(t, api, t.Context(), ""); w.Code != http.StatusUnprocessableEntity || !bytes.Contains(w.Body.Bytes(), []byte("60000")) {
+		t.Errorf("more time than there is: %d %s", w.Code, w.Body)
+	}
+}
