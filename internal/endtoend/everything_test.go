@@ -1,0 +1,268 @@
+package endtoend
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"conclave/adapters"
+)
+
+// besideMemory is what a server may have in memory beside limits.memory, and beside what it
+// had when it was ready: goroutines and buffers of connections, what searches found, and
+// what waits to be collected. docs/operations.md states it.
+const besideMemory = 64 << 20
+
+// TestMemoryOfEverything: whatever a caller asks for, with the largest bodies and the most
+// expensive passages, thirty at a time who read nothing of their answers, the server keeps
+// to limits.memory and a constant. It is a process of its own.
+func TestMemoryOfEverything(t *testing.T) {
+	const memory = 96 << 20
+	s := newSite(t, fmt.Sprintf("limits: {memory: %d, answer_bytes: 6MiB, timeout: 700ms}\nsearch: {timeout: 700ms}\n", memory), []string{"small", "late"}, "small,late", expensive())
+	p := s.serve("")
+	before, most := p.resident(), int64(0)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	var mu sync.Mutex
+	asked, worst := "", ""
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+			mu.Lock()
+			if now := p.resident(); now > most {
+				most, worst = now, asked
+			}
+			mu.Unlock()
+		}
+	}()
+	for _, a := range p.demands() {
+		mu.Lock()
+		asked = a.name
+		mu.Unlock()
+		statuses := p.together(a, 30)
+		t.Logf("%s: %v, %d MiB at most so far", a.name, statuses, (most-before)>>20)
+		if statuses[200]+statuses[201]+statuses[202]+statuses[204]+statuses[504]+statuses[a.expect] == 0 {
+			t.Errorf("%s: nobody was answered: %v", a.name, statuses)
+		}
+	}
+	close(stop)
+	<-ended
+	t.Logf("resident: %d MiB before, %d MiB more at most (%s); %d MiB are allowed", before>>20, (most-before)>>20, worst, (memory+besideMemory)>>20)
+	if most > before+memory+besideMemory {
+		t.Errorf("%d MiB more were resident, at %s", (most-before)>>20, worst)
+	}
+	p.stop()
+}
+
+// expensive are passages that are as large as they may be, and larger still as JSON.
+func expensive() string {
+	var lines strings.Builder
+	metadata := map[string]any{}
+	for i := range 256 {
+		metadata[fmt.Sprint("k", i)] = i
+	}
+	for i := range 20 {
+		text := "large " + strings.Repeat(`"`, 240<<10)
+		if i%2 == 1 {
+			text = "large " + strings.Repeat("\x01", 160<<10)
+		}
+		line, err := json.Marshal(map[string]any{"id": fmt.Sprint("large/", i), "title": strings.Repeat(`"`, 200), "text": text, "tags": []string{"t"}, "metadata": metadata})
+		if err != nil {
+			panic(err)
+		}
+		lines.Write(append(line, '\n'))
+	}
+	return lines.String()
+}
+
+// demand is a request that is sent many times.
+type demand struct {
+	name, method, path, body, contentType string
+	expect                                int // a status beside those of success
+}
+
+// demands are one or more for each operation of the document, each adapter and each tool.
+func (p *process) demands() (all []demand) {
+	many := func(n int, one string) string { return strings.TrimSuffix(strings.Repeat(one+",", n), ",") }
+	long := strings.TrimSpace(strings.Repeat("large words ", 8<<10/12))
+	questions := many(100, `{"question":"large","k":20}`)
+	texts := many(255, strconv.Quote(strings.Repeat("large words ", 320)))
+	short := many(255, `"large words"`)
+	line := fmt.Sprintf(`{"id":"x","text":%q}`, "large "+strings.Repeat(`"`, 200<<10))
+	candidates := many(1000, `{"id":"x%d","contributions":[{"source":"a","score":1,"rank":1},{"source":"b","score":1,"rank":1}]}`)
+	for n := 0; strings.Contains(candidates, "%d"); n++ {
+		candidates = strings.Replace(candidates, "%d", strconv.Itoa(n), 1)
+	}
+	bodies := map[string]string{
+		"/v1/search":                 fmt.Sprintf(`{"question":%q,"k":20,"explain":true}`, long),
+		"/v1/search/batch":           `{"searches":[` + questions + `]}`,
+		"/v1/fuse":                   `{"fusion":"rrf","candidates":[` + candidates + `]}`,
+		"/v1/embed":                  `{"expert":"small","input":[` + texts + `]}`,
+		"/v1/passages":               strings.Repeat(line+"\n", 8),
+		"/v1/passages/{id}":          strings.Replace(line, `"id":"x",`, "", 1),
+		"/v1/admin/snapshots":        `{"name":"s"}`,
+		"/v1/admin/experts":          `{"name":"nothing"}`,
+		"/v1/embeddings":             `{"model":"small","input":[` + short + `]}`,
+		"/v1/vector_stores/c/search": `{"query":"large","max_num_results":20}`,
+		"/embed":                     `{"inputs":[` + texts + `],"truncate":true}`,
+		"/rerank":                    `{"query":"large","truncate":true,"return_text":true,"texts":[` + texts + `]}`,
+		"/v1/rerank":                 `{"query":"large","return_documents":true,"documents":[` + texts + `]}`,
+		"/v2/rerank":                 `{"query":"large","return_documents":true,"documents":[` + texts + `]}`,
+		"/retrieval":                 `{"knowledge_id":"c","query":"large","retrieval_setting":{"top_k":20}}`,
+		"/mcp":                       `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+	}
+	// A megabyte that is worth several once it is parsed.
+	values := `{"question":[` + many(16_000, `{"a":1}`) + `],"x":"` + strings.Repeat("x", 800<<10) + `"}`
+	add := func(method, path string) {
+		a := demand{name: method + " " + path, method: method, contentType: "application/json"}
+		a.path = strings.NewReplacer("/passages/{id}", "/passages/large/0", "/experts/{name}", "/experts/small", "/snapshots/{name}", "/snapshots/none", "/jobs/{id}", "/jobs/9").Replace(path)
+		switch method {
+		case http.MethodPost, http.MethodPut:
+			if a.body = bodies[path]; a.body == "" {
+				p.t.Fatalf("tell this test what to send to %s", path)
+			}
+			hostile := a
+			hostile.name, hostile.body, hostile.expect = a.name+", many values", values, 400
+			if path == "/mcp" {
+				hostile.expect = 413
+			}
+			if method == http.MethodPut {
+				a.path, hostile.path = "/v1/passages/put", "/v1/passages/put"
+			}
+			if path == "/v1/passages" {
+				a.contentType = "application/x-ndjson"
+				a.path += "?stream=true"
+			} else {
+				defer func() { all = append(all, hostile) }()
+			}
+			if strings.HasPrefix(path, "/v1/admin") {
+				a.expect = 422
+			}
+		case http.MethodDelete:
+			a.path = strings.Replace(a.path, "/passages/large/0", "/passages/large/19", 1)
+			if path == "/v1/admin/experts/{name}" {
+				a.path = "/v1/admin/experts/nothing"
+			}
+			if path == "/v1/passages" {
+				a.path += "?tags_all=none"
+			}
+			a.expect = 404
+		default:
+			if path == "/v1/search" {
+				a.path += "?q=large&k=20&explain=true"
+			}
+			a.expect = 404
+		}
+		all = append(all, a)
+	}
+	var document struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	p.get(http.MethodGet, "/openapi.json", "", http.StatusOK, &document)
+	for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
+		for _, method := range slices.Sorted(maps.Keys(document.Paths[path])) {
+			add(strings.ToUpper(method), path)
+		}
+	}
+	for _, x := range adapters.All("c") {
+		add(x.Method, strings.Replace(x.Path, "{collection}", "c", 1))
+	}
+	for _, page := range []string{"/", "/docs/docs.js", "/guide/"} {
+		add(http.MethodGet, page)
+	}
+	var listed struct {
+		Result struct{ Tools []struct{ Name string } }
+	}
+	p.get(http.MethodPost, "/mcp", bodies["/mcp"], http.StatusOK, &listed)
+	arguments := map[string][]string{
+		"search": {`{"query":"large"}`, `{"query":` + strconv.Quote(long) + `}`}, "fetch": {`{"id":"large/0"}`, `{"id":"large/1"}`},
+		"list_experts": {`{}`}, "explain": {`{"query":` + strconv.Quote(long) + `}`},
+	}
+	for _, tool := range listed.Result.Tools {
+		if arguments[tool.Name] == nil {
+			p.t.Fatalf("tell this test what to call the tool %s with", tool.Name)
+		}
+		for _, given := range arguments[tool.Name] {
+			all = append(all, demand{name: fmt.Sprintf("the tool %s %.20s", tool.Name, given), method: http.MethodPost, path: "/mcp", contentType: "application/json",
+				body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool.Name, given)})
+		}
+	}
+	list := demand{name: "a list of calls", method: http.MethodPost, path: "/mcp", contentType: "application/json", expect: 400,
+		body: "[" + many(500, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":{"id":"large/0"}}}`) + "]"}
+	return append(all, list)
+}
+
+// together sends a request over so many connections, and counts the statuses of the answers,
+// of which nothing else is read for a while; 0: there was none.
+func (p *process) together(a demand, connections int) map[int]int {
+	statuses, all, got := map[int]int{}, make(chan int), sync.WaitGroup{}
+	got.Add(connections)
+	release := make(chan struct{})
+	for i := range connections {
+		go func() {
+			status := 0
+			c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+			if err != nil {
+				got.Done()
+				all <- status
+				return
+			}
+			defer func() { _ = c.Close() }()
+			_ = c.SetDeadline(time.Now().Add(4 * time.Second))
+			go func() {
+				encoding := ""
+				if i%2 == 0 {
+					encoding = "Accept-Encoding: gzip\r\n"
+				}
+				if a.body != "" {
+					encoding += fmt.Sprintf("Content-Type: %s\r\nContent-Length: %d\r\n", a.contentType, len(a.body))
+				}
+				_, _ = fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n%s", a.method, a.path, encoding, a.body)
+			}()
+			line, err := bufio.NewReaderSize(c, 16).ReadString('\n')
+			if fields := strings.Fields(line); err == nil && len(fields) > 1 {
+				status, _ = strconv.Atoi(fields[1])
+			}
+			got.Done()
+			<-release
+			all <- status
+		}()
+	}
+	got.Wait()
+	time.Sleep(30 * time.Millisecond) // the answers are there
+	close(release)
+	for range connections {
+		statuses[<-all]++
+	}
+	return statuses
+}
+
+// resident is the memory that a process has for itself, in bytes.
+func (p *process) resident() int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if fields := strings.Fields(line); fields[0] == "RssAnon:" { // without mapped files
+			kB, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kB << 10
+		}
+	}
+	p.t.Fatal("the system does not say how much memory a process has")
+	return 0
+}
