@@ -23,6 +23,9 @@ type Written struct {
 	ID      string `json:"id"`
 	Status  string `json:"status"` // "created", "replaced", "unchanged", "deleted"; in an upload "rejected"
 	Version string `json:"version"`
+	// Truncated: an expert reads only the beginning. Unread: one can hardly read it.
+	Truncated bool `json:"truncated"`
+	Unread    bool `json:"unread"`
 }
 
 // Write says how a passage is written. The zero value writes in any case, and returns

@@ -31,25 +31,48 @@ func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 	if x.Owner != "" {
 		return w.addBorrower(ctx, x)
 	}
-	report, after, err := extend(ctx, w, o, extension[*segmentExpert]{
+	type extended struct {
+		expert *segmentExpert
+		reads  *readsManifest // nil: it has them, or they are not known
+	}
+	report, after, err := extend(ctx, w, o, extension[extended]{
 		stage: func(p Progress) bool { return p.Unit == "passages" || p.Unit == "vectors" },
-		build: func(made *draft, dir string, store *corpus.Store, r *reporter) (*segmentExpert, []*fileManifest, error) {
+		build: func(made *draft, dir string, store *corpus.Store, r *reporter) (out extended, files []*fileManifest, err error) {
 			built, err := buildExpert(ctx, w.disk, dir, store, x, encodedBy(encoder, o), w.number(), o, r)
 			if err != nil {
-				return nil, nil, err // and has left nothing
+				return out, nil, err // and has left nothing
 			}
-			for _, f := range built.files() {
+			out.expert, files = &built, built.files()
+			if s := w.snapshot().segment(filepath.Base(dir)); s != nil && s.Reads == nil {
+				out.reads, err = w.lookAt(ctx, dir, store, encoder)
+				files = append(files, out.reads.files()...)
+			}
+			for _, f := range files {
 				made.paths = append(made.paths, filepath.Join(dir, f.Name))
 			}
-			return &built, built.files(), nil
+			return out, files, err
 		},
 		enlist: func(m *manifest) { m.Experts = append(m.Experts, x) },
-		assign: func(s *segmentManifest, built *segmentExpert) { s.Experts = append(s.Experts, *built) },
+		assign: func(s *segmentManifest, built extended) {
+			if s.Experts = append(s.Experts, *built.expert); built.reads != nil {
+				s.Reads = built.reads
+			}
+		},
 	})
 	if err == nil {
 		report.Recall[x.Name] = joined(after.Segments, x.Name)
 	}
 	return report, err
+}
+
+// lookAt writes how an encoder reads the passages of a segment that does not say it; nil
+// where the encoder cannot say it.
+func (w *writer) lookAt(ctx context.Context, dir string, texts passages, encoder PassageEncoder) (*readsManifest, error) {
+	reads, known, err := readBy([]PassageEncoder{encoder})(ctx, texts)
+	if err != nil || !known {
+		return nil, err
+	}
+	return writeReads(w.disk, dir, reads, texts.Len(), w.number)
 }
 
 // addBorrower adds an expert that searches the vectors of another one.

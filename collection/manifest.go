@@ -100,6 +100,8 @@ type segmentManifest struct {
 	// Spelling is the file of the words as the passages have them; nil: the program that made
 	// the segment knew of none.
 	Spelling *fileManifest `json:"spelling,omitempty"`
+	// Reads says how the encoders read the passages; nil: not known.
+	Reads *readsManifest `json:"reads,omitempty"`
 	// Deleted is how many passages of the segment are deleted; Tombstones is
 	// the file that says which.
 	Deleted    int           `json:"deleted,omitempty"`
@@ -131,6 +133,9 @@ func (s *segmentManifest) files() []fileManifest {
 			out = append(out, *f)
 		}
 	}
+	for _, f := range s.Reads.files() {
+		out = append(out, *f)
+	}
 	out = append(out, s.Tags)
 	for _, f := range []*fileManifest{s.Spelling, s.Tombstones} {
 		if f != nil {
@@ -145,6 +150,16 @@ func (s *segmentManifest) expert(name string) *segmentExpert {
 	for i := range s.Experts {
 		if s.Experts[i].Name == name {
 			return &s.Experts[i]
+		}
+	}
+	return nil
+}
+
+// segment finds a segment.
+func (m *manifest) segment(name string) *segmentManifest {
+	for i := range m.Segments {
+		if m.Segments[i].Name == name {
+			return &m.Segments[i]
 		}
 	}
 	return nil

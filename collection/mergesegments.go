@@ -81,7 +81,7 @@ func (w *writer) merge(ctx context.Context, names []string, o BuildOptions) (gen
 	defer made.discard()
 	var s segmentManifest
 	if len(order) > 0 {
-		of := segmentMaker{words: mergedWords(w.disk, from, order), vectors: map[string]vectorMaker{}}
+		of := segmentMaker{words: mergedWords(w.disk, from, order), vectors: map[string]vectorMaker{}, reads: readsTakenOver(from, order)}
 		for _, x := range plan.keepers() {
 			of.vectors[x.Name] = copied(from, order)
 		}

@@ -25,6 +25,7 @@ type segment struct {
 	dead    tombstones
 	live    *ann.Filter // what is not dead; nil is all
 	spelled *spelled
+	reads   *segmentReads // nil: not known
 }
 
 // parts says what of a segment is opened.
@@ -61,6 +62,9 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 			return nil, o.keys, err
 		}
 		out.live = ann.FilterOf(out.dead.alive(s.Passages))
+	}
+	if out.reads, err = openReads(files.disk, o.folder, s); err != nil {
+		return nil, o.keys, err
 	}
 	if what == wordless {
 		return out, o.keys, nil

@@ -71,6 +71,7 @@ func (w *writer) addSegment(ctx context.Context, plan *manifest, source Source, 
 type segmentMaker struct {
 	words   func(ctx context.Context, dir string, texts passages, r *reporter) error
 	vectors map[string]vectorMaker // by expert
+	reads   readMaker
 }
 
 // vectorMaker makes the vectors of an expert for passages: an encoder does it
@@ -79,7 +80,7 @@ type vectorMaker func(ctx context.Context, d disk.Disk, to vectorPaths, texts pa
 
 // encoded makes words and vectors of texts.
 func (w *writer) encoded(plan *manifest, encoders []PassageEncoder, o BuildOptions) segmentMaker {
-	return segmentMaker{vectors: encodedTogether(plan, encoders, o), words: func(ctx context.Context, dir string, texts passages, r *reporter) error {
+	return segmentMaker{vectors: encodedTogether(plan, encoders, o), reads: readBy(encoders), words: func(ctx context.Context, dir string, texts passages, r *reporter) error {
 		return writeWords(ctx, w.disk, filepath.Join(dir, wordsName), texts, plan.Words.params(), o, r)
 	}}
 }
@@ -107,6 +108,13 @@ func (w *writer) makeSegment(ctx context.Context, made *draft, plan *manifest, o
 		return s, err
 	}
 	if err := writeSpelling(ctx, w.disk, dir, texts); err != nil {
+		return s, err
+	}
+	reads, known, err := of.reads(ctx, texts)
+	if err == nil && known {
+		s.Reads, err = writeReads(w.disk, dir, reads, texts.Len(), w.number)
+	}
+	if err != nil {
 		return s, err
 	}
 	for _, x := range plan.keepers() {
@@ -247,6 +255,7 @@ func (w *writer) seal(ctx context.Context, dir string, s *segmentManifest, r *re
 	s.Spelling = new(fileManifest)
 	s.Store.Name, s.Words.Name, s.Tags.Name, s.Spelling.Name = storeName, wordsName, tagsName, spellingName
 	files := []*fileManifest{&s.Store, &s.Words, &s.Tags, s.Spelling}
+	files = append(files, s.Reads.files()...)
 	for i := range s.Experts {
 		files = append(files, s.Experts[i].files()...)
 	}

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"math/bits"
 	"path/filepath"
+	"slices"
 
 	"conclave/disk"
 	"conclave/rank"
@@ -35,6 +36,15 @@ func (t tombstones) with(n int, ordinals []rank.Ordinal) tombstones {
 	copy(out, t)
 	for _, o := range ordinals {
 		out[o/64] |= 1 << (o % 64)
+	}
+	return out
+}
+
+// without is those that other has not.
+func (t tombstones) without(other tombstones) tombstones {
+	out := slices.Clone(t)
+	for i := range min(len(out), len(other)) {
+		out[i] &^= other[i]
 	}
 	return out
 }
@@ -102,15 +112,20 @@ func decodeTombstones(b []byte, passages, deleted int) (tombstones, error) {
 }
 
 func readTombstones(d disk.Disk, folder string, s *segmentManifest) (tombstones, error) {
-	path := filepath.Join(folder, s.Tombstones.Name)
+	return readMarks(d, folder, *s.Tombstones, s.Passages, s.Deleted)
+}
+
+// readMarks reads a list of so many passages of a segment.
+func readMarks(d disk.Disk, folder string, f fileManifest, passages, marked int) (tombstones, error) {
+	path := filepath.Join(folder, f.Name)
 	data, err := d.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	if data, err = unseal(path, data, *s.Tombstones); err != nil {
+	if data, err = unseal(path, data, f); err != nil {
 		return nil, err
 	}
-	t, err := decodeTombstones(data, s.Passages, s.Deleted)
+	t, err := decodeTombstones(data, passages, marked)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}

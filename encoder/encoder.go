@@ -23,6 +23,7 @@ type Encoder struct {
 	carried   *Encoder  // whose vectors the model gives too; nil: no other's
 	from, to  int       // this one's part of what model gives for a text; to 0: up to the end
 	cut       atomic.Int64
+	unread    atomic.Int64
 	closeOnce sync.Once
 
 	unnormalised bool // see Running
@@ -61,7 +62,7 @@ func (e *Encoder) Fingerprint(side models.Side) string {
 // Ensemble is nil for an expert without one.
 func (e *Encoder) Ensemble() *Ensemble { return e.ensemble }
 
-// Carried is the encoder whose vectors EncodePassagesBoth returns together with
+// Carried is the encoder whose vectors ReadPassagesBoth returns together with
 // this one's; nil if there is none.
 func (e *Encoder) Carried() *Encoder { return e.carried }
 
@@ -80,6 +81,10 @@ func (e *Encoder) Stats() batcher.Stats { return e.model.batcher.Stats() }
 // their beginning was read.
 func (e *Encoder) CutPassages() int64 { return e.cut.Load() }
 
+// UnreadPassages is how many passages so far it could hardly read: less than half of their
+// words' characters.
+func (e *Encoder) UnreadPassages() int64 { return e.unread.Load() }
+
 // SelfTest checks the tokenizer; see wordpiece.Tokenizer.SelfTest.
 func (e *Encoder) SelfTest() error { return e.tokenizer.SelfTest() }
 
@@ -94,7 +99,8 @@ func (e *Encoder) Close() (err error) {
 // Late encoder's is the vectors of the question's n tokens one after another,
 // n·Dimension numbers. Each is as long as the share of its token in the
 // question, so that the lengths add up to 1; the special tokens that begin and
-// end a question are left out, unless there are no others.
+// end a question are left out, unless there are no others. Tokens that the encoder
+// cannot read are zeros, and the lengths of the others add up to Readable.
 //
 // Questions that are longer than the bundle's limit lose their end; any bytes
 // are allowed. Equal questions give equal vectors, whatever else is being
@@ -112,7 +118,11 @@ func (e *Encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, e
 	if err != nil {
 		return nil, fmt.Errorf("encoding a question with %s: %w", e.Name(), err)
 	}
-	return e.own(vector), nil
+	vector = e.own(vector)
+	if e.Late() {
+		e.hideQuestion(vector, tokens.ids, tokens.read)
+	}
+	return vector, nil
 }
 
 // EncodePassages is the vectors of texts, in their order; errors are as for
@@ -123,50 +133,80 @@ func (e *Encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, e
 // length in windows and run in batches, between which questions go first. A
 // call for a few thousand texts at a time runs as fast as one for all.
 func (e *Encoder) EncodePassages(ctx context.Context, texts []Text) ([][]float32, error) {
-	vectors, cut, err := e.encodePassages(ctx, texts)
-	e.cut.Add(cut)
-	if e.carried != nil || e.to > 0 {
-		for i, v := range vectors {
-			vectors[i] = slices.Clone(e.own(v)) // the other part's memory is not held
-		}
-	}
+	vectors, _, err := e.ReadPassages(ctx, texts)
 	return vectors, err
 }
 
-// EncodePassagesBoth is EncodePassages of an encoder and of the one that it
-// carries, in one run.
-func (e *Encoder) EncodePassagesBoth(ctx context.Context, texts []Text) (own, carried [][]float32, err error) {
-	if e.carried == nil {
-		return nil, nil, errors.New(e.Name() + " carries no other encoder")
+// ReadPassages is EncodePassages with Readable of each text: what its vector counts.
+func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]float32, read []float64, err error) {
+	rows, read, err := e.passageRows(ctx, texts, e)
+	if err != nil {
+		return nil, nil, err
 	}
-	vectors, cut, err := e.encodePassages(ctx, texts)
-	e.cut.Add(cut)
-	e.carried.cut.Add(cut) // it has the same limit
-	for _, v := range vectors {
-		own, carried = append(own, e.own(v)), append(carried, e.carried.own(v))
+	if vectors, err = e.encodePassages(ctx, rows); err != nil {
+		return nil, nil, err
 	}
-	return own, carried, err
+	for i, v := range vectors {
+		if vectors[i] = e.own(v); e.carried != nil || e.to > 0 {
+			vectors[i] = slices.Clone(vectors[i]) // the other part's memory is not held
+		}
+		if e.Late() {
+			e.hide(vectors[i], rows[i], read[i])
+		}
+	}
+	return vectors, read, nil
 }
 
-// encodePassages gives what the model does (see own), and counts the texts whose
-// ends were cut.
-func (e *Encoder) encodePassages(ctx context.Context, texts []Text) (vectors [][]float32, cut int64, err error) {
-	rows := make([][]int32, len(texts))
-	limit := e.bundle.Manifest.MaxTokens.Passage
+// ReadPassagesBoth is ReadPassages of an encoder and of the one that it carries, in one
+// run.
+func (e *Encoder) ReadPassagesBoth(ctx context.Context, texts []Text) (own, carried [][]float32, read []float64, err error) {
+	if e.carried == nil {
+		return nil, nil, nil, errors.New(e.Name() + " carries no other encoder")
+	}
+	rows, read, err := e.passageRows(ctx, texts, e, e.carried) // which has the same limit and vocabulary
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	vectors, err := e.encodePassages(ctx, rows)
+	for i, v := range vectors {
+		own, carried = append(own, e.own(v)), append(carried, e.carried.own(v))
+		if e.Late() {
+			e.hide(own[i], rows[i], read[i])
+		}
+	}
+	return own, carried, read, err
+}
+
+// passageRows are the tokens of texts and Readable of each. The texts whose ends were cut
+// and those that are hardly read are counted for some encoders.
+func (e *Encoder) passageRows(ctx context.Context, texts []Text, counting ...*Encoder) (rows [][]int32, read []float64, err error) {
+	rows, read = make([][]int32, len(texts)), make([]float64, len(texts))
 	for i, text := range texts {
 		if i%256 == 0 && ctx.Err() != nil {
-			return nil, 0, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
-		if rows[i], err = e.passageTokens(text, limit+1); err == nil && len(rows[i]) > limit {
-			cut++
-			rows[i], err = e.passageTokens(text, limit)
+		var cut bool
+		if rows[i], cut, err = e.passageRow(text); err != nil {
+			return nil, nil, err
 		}
-		if err != nil {
-			return nil, 0, err
+		read[i] = e.readable(text, rows[i])
+		for _, of := range counting {
+			if cut {
+				of.cut.Add(1)
+			}
+			if read[i] < 1 {
+				of.unread.Add(1)
+			}
 		}
 	}
-	if vectors, err = e.model.batcher.Passages(ctx, rows); err != nil {
-		return nil, 0, fmt.Errorf("encoding %d passages with %s: %w", len(texts), e.Name(), err)
+	return rows, read, nil
+}
+
+// encodePassages gives what the model does; see own.
+func (e *Encoder) encodePassages(ctx context.Context, rows [][]int32) ([][]float32, error) {
+	vectors, err := e.model.batcher.Passages(ctx, rows)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %d passages with %s: %w", len(rows), e.Name(), err)
 	}
-	return vectors, cut, nil
+	return vectors, nil
 }

@@ -36,7 +36,8 @@ type questionKey struct {
 type tokenised struct {
 	once sync.Once
 	ids  []int32
-	cut  bool // the question is longer
+	cut  bool    // the question is longer
+	read float64 // see Encoder.Readable
 	err  error
 }
 
@@ -51,6 +52,7 @@ func (q *questionTokens) question(text string, limit int) *tokenised {
 			last := t.ids[limit]
 			t.cut, t.ids = true, append(t.ids[:limit-1], last)
 		}
+		t.read = counts(q.Words(text).Readable())
 	})
 	return t
 }

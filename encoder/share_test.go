@@ -73,7 +73,7 @@ func TestSharedVectorsAreTheOwn(t *testing.T) {
 					}
 				}
 			}
-			tokens, vectors, err := late.EncodePassagesBoth(t.Context(), texts)
+			tokens, vectors, _, err := late.ReadPassagesBoth(t.Context(), texts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestWhoDoesNotShare(t *testing.T) {
 		if far := furthest(question(t, both[0], "a story"), question(t, alone, "a story")); far > 1e-6 {
 			t.Errorf("%s: beside another it is %g from its own", name, far)
 		}
-		if _, _, err := both[1].EncodePassagesBoth(t.Context(), []Text{{Text: "a story"}}); err == nil {
+		if _, _, _, err := both[1].ReadPassagesBoth(t.Context(), []Text{{Text: "a story"}}); err == nil {
 			t.Errorf("%s: both vectors without sharing", name)
 		}
 	}

@@ -26,9 +26,18 @@ func (e *Encoder) WholeWords() []string { return e.tokenizer.WholeWords() }
 
 // PassageTokens is QuestionTokens for a passage in its template.
 func (e *Encoder) PassageTokens(t Text) (read int, cut bool) {
+	ids, cut, _ := e.passageRow(t)
+	return len(ids), cut
+}
+
+// passageRow is what is encoded of a passage, and whether its end is left out.
+func (e *Encoder) passageRow(t Text) (ids []int32, cut bool, err error) {
 	limit := e.bundle.Manifest.MaxTokens.Passage
-	ids, err := e.passageTokens(t, limit+1)
-	return min(len(ids), limit), err == nil && len(ids) > limit
+	if ids, err = e.passageTokens(t, limit+1); err == nil && len(ids) > limit {
+		cut = true
+		ids, err = e.passageTokens(t, limit)
+	}
+	return ids, cut, err
 }
 
 // WordTokens is how many tokens a word has.

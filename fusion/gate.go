@@ -37,7 +37,14 @@ func (s *Settings) gateFor(sources []Observed) *Gate {
 // giveChances fills in the confidences of a gate's ranking, where the sources are
 // those that the chances were fitted for.
 func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
-	if s.Chances == nil || len(r.Items) == 0 || s.CloseOnly && !Closeness(in.Sources) {
+	if s.Chances == nil || s.CloseOnly && !Closeness(in.Sources) {
+		return nil
+	}
+	if len(r.Items) == 0 { // of no passages none answers
+		none := 0.0
+		if r.Confidence = &none; k > 1 {
+			r.Any = &none
+		}
 		return nil
 	}
 	signals := Signals(in.Table, in.Sources, *r, in.Wording)

@@ -276,6 +276,8 @@ func (*testEncoder) QuestionTokens(string) (int, bool) { return 0, false }
 
 func (*testEncoder) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0 }
 
+func (*testEncoder) Readable(string) float64 { return 1 }
+
 func (*testEncoder) PassageTokens(corpus.Passage) (int, bool) { return 0, false }
 
 // testEnsemble has three members that disagree a little.

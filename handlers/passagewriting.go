@@ -17,6 +17,7 @@ type WriteResult struct {
 	ID      string `json:"id"`
 	Status  string `json:"status"` // "created", "replaced", "unchanged", "deleted"
 	Version string `json:"version,omitempty"`
+	ReadAs
 }
 
 // putPassage answers PUT /v1/passages/{id}.
@@ -125,7 +126,7 @@ func (a *API) write(c *call, writer *writing, change collection.Change) error {
 		status = http.StatusCreated
 		h.Set("Location", passagePath(result.ID))
 	}
-	return c.respond(status, WriteResult{ID: result.ID, Status: string(result.Outcome), Version: result.Version})
+	return c.respond(status, WriteResult{ID: result.ID, Status: string(result.Outcome), Version: result.Version, ReadAs: a.readAs(change.Put)})
 }
 
 // passagePath is the path of a passage. An id may hold anything but control

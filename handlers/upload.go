@@ -24,6 +24,21 @@ type UploadLine struct {
 	Error   *Problem `json:"error,omitempty"`
 	// Unknown are fields that no line before had, and that are not known.
 	Unknown []string `json:"unknown_fields,omitempty"`
+	ReadAs
+}
+
+// ReadAs says that experts do not read all of a passage.
+type ReadAs struct {
+	Truncated bool `json:"truncated,omitempty"` // the beginning alone
+	Unread    bool `json:"unread,omitempty"`    // hardly
+}
+
+// readAs is how the experts read a passage.
+func (a *API) readAs(p *corpus.Passage) (r ReadAs) {
+	if engine, err := a.loaded(); err == nil && p != nil {
+		r.Truncated, r.Unread = engine.Reads(*p)
+	}
+	return r
 }
 
 // uploadProblem is the last line of an answer that ends before the upload.
@@ -138,6 +153,8 @@ type upload struct {
 	accepted int
 	rejected int
 	inARow   int    // that were rejected last
+	cut      int    // stored, of which an expert reads the beginning
+	unread   int    // stored, and hardly read by an expert
 	last     uint64 // number of the last change
 	bytes    int64
 
@@ -317,6 +334,9 @@ func (u *upload) group(lines []rawLine) *Problem {
 				exchangeOf(u.request.Context()).cause = p.cause
 				line.Status, line.Version, line.Error = statusRejected, "", u.told(p)
 				rejected++
+			} else {
+				line.ReadAs = u.api.readAs(changes[n].Put)
+				u.reads(line.ReadAs)
 			}
 			u.last = max(u.last, result.Seq)
 			answers[places[n]] = line
@@ -335,6 +355,16 @@ func (u *upload) group(lines []rawLine) *Problem {
 	u.lines += len(lines)
 	u.reached = lines[len(lines)-1].number
 	return nil
+}
+
+// reads counts how a stored line is read.
+func (u *upload) reads(r ReadAs) {
+	if r.Truncated {
+		u.cut++
+	}
+	if r.Unread {
+		u.unread++
+	}
 }
 
 // parseLine reads one line.
@@ -385,7 +415,7 @@ func (u *upload) head(h http.Header) {
 // note writes into the log line how the upload went.
 func (u *upload) note(p *Problem) {
 	x := exchangeOf(u.request.Context())
-	x.note(slog.Int("accepted", u.accepted), slog.Int("rejected", u.rejected), slog.Int64("body_bytes", u.bytes), slog.Int("backlog", u.writer.Backlog().Changes))
+	x.note(slog.Int("accepted", u.accepted), slog.Int("rejected", u.rejected), slog.Int("truncated", u.cut), slog.Int("unread", u.unread), slog.Int64("body_bytes", u.bytes), slog.Int("backlog", u.writer.Backlog().Changes))
 	if p != nil {
 		x.code, x.cause = p.Code, p.cause
 	}

@@ -13,6 +13,7 @@ import (
 
 	"conclave/ann"
 	"conclave/bm25"
+	"conclave/collection"
 	"conclave/corpus"
 )
 
@@ -20,8 +21,9 @@ import (
 // has its own; of a late one the list of its tokens' vectors.
 type vectorsOf map[string][]float32
 
-// appendPassage appends the document of a passage, as JSON in one line.
-func appendPassage(b []byte, m *Manifest, p *corpus.Passage, vectors vectorsOf) ([]byte, error) {
+// appendPassage appends the document of a passage, as JSON in one line, with the marks of
+// how encoders read it.
+func appendPassage(b []byte, m *Manifest, p *corpus.Passage, vectors vectorsOf, reads ...string) ([]byte, error) {
 	record, err := p.AppendBinary(nil)
 	if err != nil {
 		return b, err
@@ -51,7 +53,26 @@ func appendPassage(b []byte, m *Manifest, p *corpus.Passage, vectors vectorsOf) 
 	if b, err = appendVectors(append(b, ','), m.keepers(), vectors); err != nil {
 		return b, err
 	}
-	return append(appendField(b, fieldExperts, m.marks()), '}'), nil
+	return append(appendField(b, fieldExperts, append(m.marks(), reads...)), '}'), nil
+}
+
+// The marks of passages that encoders do not read as a whole, among those of experts,
+// whose names are not empty.
+const (
+	markCut    = ":cut"    // the beginning alone
+	markUnread = ":unread" // hardly
+)
+
+// readMarks are the marks of how encoders read a passage.
+func readMarks(encoders []collection.PassageEncoder, p corpus.Passage) (marks []string) {
+	cut, unread, _ := collection.ReadsOf(encoders, p)
+	if cut {
+		marks = append(marks, markCut)
+	}
+	if unread {
+		marks = append(marks, markUnread)
+	}
+	return marks
 }
 
 // appendVectors appends the fields of experts' vectors, each with a comma behind it.

@@ -276,7 +276,7 @@ func (s *Store) encode(ctx context.Context, m *Manifest, passages []corpus.Passa
 		for name, all := range vectors {
 			own[name] = all[i]
 		}
-		if operations[i].body, err = appendPassage(nil, m, &passages[i], own); err != nil {
+		if operations[i].body, err = appendPassage(nil, m, &passages[i], own, readMarks(o.Experts, passages[i])...); err != nil {
 			return fmt.Errorf("passage %q: %w", passages[i].ID, err)
 		}
 	}

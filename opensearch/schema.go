@@ -21,7 +21,7 @@ const (
 	fieldMetadata = "metadata" // JSON in a string, so that no number loses a digit
 	fieldVersion  = "version"  // corpus.Passage.Version
 	fieldBytes    = "bytes"    // of the passage as corpus.Passage.AppendBinary has it
-	fieldExperts  = "experts"  // Expert.mark of each expert whose vectors are there
+	fieldExperts  = "experts"  // Expert.mark of each expert whose vectors are there, and readMarks
 	fieldWords    = "words"    // bm25.Words
 	fieldPairs    = "pairs"    // bm25.Pairs
 )

@@ -261,7 +261,10 @@ func (t taken) whole() error {
 // of the deletion. Copies merge by themselves.
 type Statistics struct {
 	Passages, Deleted int64
-	inCopies          int64 // deleted ones, in all copies
+	// Cut are the passages of which an encoder reads only the beginning, and Unread those
+	// that one can hardly read. Passages that older versions wrote are none of them.
+	Cut, Unread int64
+	inCopies    int64 // deleted ones, in all copies
 }
 
 // Statistics asks for them.
@@ -282,8 +285,19 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 	if err == nil {
 		err = json.Unmarshal(answer, &said)
 	}
+	if err != nil {
+		return Statistics{}, err
+	}
 	one := said.All.Primaries.Docs
-	return Statistics{one.Count, one.Deleted, said.All.Total.Docs.Deleted}, err
+	out := Statistics{Passages: one.Count, Deleted: one.Deleted, inCopies: said.All.Total.Docs.Deleted}
+	count := func(mark string) object {
+		return object{"size": 0, "track_total_hits": true, "query": object{"bool": object{"filter": object{"term": object{fieldExperts: mark}}}}}
+	}
+	counted, err := s.multi(ctx, []object{count(markCut), count(markUnread)})
+	if err == nil {
+		out.Cut, out.Unread = counted[0].total, counted[1].total
+	}
+	return out, err
 }
 
 // settlePatience is how long Settle waits for what is deleted to go. The copies of a shard

@@ -49,6 +49,8 @@ func (*fixedEncoder) QuestionTokens(string) (int, bool) { return 0, false }
 
 func (*fixedEncoder) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0 }
 
+func (*fixedEncoder) Readable(string) float64 { return 1 }
+
 // BenchmarkSearch measures the engine's own share of a search: sources answer
 // at once with 100 hits each, 10 results are returned.
 func BenchmarkSearch(b *testing.B) {

@@ -153,6 +153,10 @@ func (r reads) KnownWords(text string) (words, whole, unknown int) {
 	return len(strings.Fields(text)), r.whole, r.unknown
 }
 
+func (r reads) Readable(text string) float64 {
+	return min(1, 2*(1-float64(r.unknown)/float64(len(strings.Fields(text)))))
+}
+
 // TestQuestionsNobodyReads: an answer says when the encoder cannot read most of the
 // question, and the confidence is told how much of it is known.
 func TestQuestionsNobodyReads(t *testing.T) {

@@ -18,6 +18,9 @@ type QuestionEncoder interface {
 	// KnownWords is how many words a question has, how many of them the encoder's
 	// vocabulary has whole, and how many it cannot read at all.
 	KnownWords(text string) (words, whole, unknown int)
+	// Readable is what the vector of a question counts, 0 to 1: less than 1 where the
+	// encoder can read less than half of the question, 0 where it reads nothing.
+	Readable(text string) float64
 }
 
 // PassageEncoder turns passages into vectors, for Embed.

@@ -30,6 +30,10 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	if encoded.err != nil {
 		return encoded.err
 	}
+	if encoded.read == 0 {
+		x.unread(p, f)
+		return nil
+	}
 	question := encoded.vector
 	if x.Head != nil {
 		err := p.stage(ctx, x.name(), StageHead, &f.took.Head, func() (err error) {
@@ -78,6 +82,22 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	}
 	f.hits = f.hits[:min(len(f.hits), p.candidates)]
 	return err
+}
+
+// unread is the finding of a question of which the encoder reads nothing: no passage is
+// nearer to it than another.
+func (x *dense) unread(p *pass, f *finding) {
+	f.close = len(x.Representatives) == 0
+	f.score = nothingNear
+	if p.confidence && x.calibrated() {
+		f.sure = &certainty{}
+	}
+}
+
+// nothingNear are the scores of passages for a question of which nothing was read.
+func nothingNear(_ context.Context, _ []rank.Ordinal, out []float32) error {
+	clear(out)
+	return nil
 }
 
 func (x *dense) observe(f *finding, q *familiarities) fusion.Observed {

@@ -15,6 +15,7 @@ type encoding struct {
 	vector []float32
 	err    error
 	cut    bool    // only the beginning of the question was read
+	read   float64 // what the vector counts, and its length is multiplied by
 	took   float64 // milliseconds
 }
 
@@ -32,10 +33,16 @@ func (p *pass) encode(ctx context.Context, x *dense) *encoding {
 			}
 		}
 		e.err = guard(func() (err error) {
-			if e.vector, err = p.encodeBy(ctx, x.Expert, checkVector, &e.took); err == nil {
-				_, e.cut = x.Encoder.QuestionTokens(p.question)
+			if e.vector, err = p.encodeBy(ctx, x.Expert, checkVector, &e.took); err != nil {
+				return err
 			}
-			return err
+			_, e.cut = x.Encoder.QuestionTokens(p.question)
+			if e.read = x.Encoder.Readable(p.question); e.read < 1 {
+				for i := range e.vector {
+					e.vector[i] *= float32(e.read)
+				}
+			}
+			return nil
 		})
 	})
 	return e

@@ -224,6 +224,8 @@ func (*encoder) QuestionTokens(string) (int, bool) { return 0, false }
 
 func (*encoder) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0 }
 
+func (*encoder) Readable(string) float64 { return 1 }
+
 func (*encoder) PassageTokens(corpus.Passage) (int, bool) { return 0, false }
 
 func draw(seed uint64, text string) []float32 {

@@ -26,6 +26,10 @@ func (x *late) wanted(l *lineUp, r *Request, m *fusion.Method) bool {
 // passages' are. What they score is known when the others have answered.
 func (x *late) ask(ctx context.Context, p *pass, f *finding) error {
 	f.follows, f.close = true, true
+	if x.Encoder.Readable(p.question) == 0 {
+		f.score = nothingNear
+		return nil
+	}
 	tokens, err := p.encodeBy(ctx, x.Expert, checkTokens, &f.took.Encode)
 	if err != nil {
 		return err

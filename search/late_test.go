@@ -67,6 +67,8 @@ func (*wordwise) PassageTokens(corpus.Passage) (int, bool) { return 0, false }
 
 func (*wordwise) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0 }
 
+func (*wordwise) Readable(string) float64 { return 1 }
+
 // lateStage is a stage whose gate weighs late interaction.
 func lateStage() (*stage, *maxima, *wordwise) {
 	s, index, encoder := newStage("ABC", 60), &maxima{}, &wordwise{}

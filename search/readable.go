@@ -22,12 +22,18 @@ func (l *lineUp) wording(question string) (w fusion.Wording, note string) {
 	if l.reader == nil {
 		return w, ""
 	}
-	words, whole, unknown := l.reader.Encoder.KnownWords(question)
-	if words == 0 {
-		return w, ""
+	x := l.reader.Encoder
+	words, whole, unknown := x.KnownWords(question)
+	if words > 0 {
+		w = fusion.Wording{Words: words, Known: float64(whole) / float64(words)}
 	}
-	if 2*unknown > words {
-		note = fmt.Sprintf("%s cannot read %d of the question's %d words: they are in a script or of characters that it was not trained on (the shipped encoders read English), so that the answer is little more than chance", l.reader.Name, unknown, words)
+	const why = "in a script or of characters that it was not trained on (the shipped encoders read English)"
+	switch read := x.Readable(question); {
+	case read == 1:
+	case read == 0:
+		note = fmt.Sprintf("%s can read none of the question's %d words: they are %s, so that passages were found by equal words alone", l.reader.Name, words, why)
+	default:
+		note = fmt.Sprintf("%s cannot read %d of the question's %d words: they are %s, so that passages were found by equal words more than by meaning", l.reader.Name, unknown, words, why)
 	}
-	return fusion.Wording{Words: words, Known: float64(whole) / float64(words)}, note
+	return w, note
 }

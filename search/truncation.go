@@ -1,6 +1,44 @@
 package search
 
-import "conclave/corpus"
+import (
+	"slices"
+
+	"conclave/corpus"
+)
+
+// PassageReads is what a PassageEncoder can say, too: whether it reads only the beginning
+// of a passage, and whether it can hardly read it.
+type PassageReads interface {
+	Reads(p corpus.Passage) (cut, unread bool)
+}
+
+// Reads reports whether any of the experts reads only the beginning of a passage, and
+// whether any can hardly read it. Experts that read equally many tokens are asked once.
+func (e *Engine) Reads(p corpus.Passage) (cut, unread bool) {
+	l, err := e.begin()
+	if err != nil {
+		return false, false
+	}
+	defer l.leave()
+	var limits []int
+	ask := func(x *Expert) {
+		reader, ok := x.Passages.(PassageReads)
+		if most := x.Info.MaxTokens["passage"]; ok && !slices.Contains(limits, most) {
+			limits = append(limits, most)
+			c, u := reader.Reads(p)
+			cut, unread = cut || c, unread || u
+		}
+	}
+	for _, x := range l.experts {
+		if x.Granularity == "" || x.base {
+			ask(x.Expert)
+		}
+	}
+	if l.late != nil {
+		ask(l.late.Expert)
+	}
+	return cut, unread
+}
 
 // read is how many tokens an expert reads of texts, and the positions of those of
 // which it reads only the beginning.

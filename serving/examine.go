@@ -59,12 +59,12 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 		_ = ort.Close()
 	}
 	if config.Store != "" {
-		f, calibrated := examineStore(ctx, config, cache)
-		if out = append(out, f); calibrated {
+		found, calibrated := examineStore(ctx, config, cache)
+		if out = append(out, found...); calibrated {
 			out = append(out, examineCalibration(config))
 		}
 	} else {
-		out = append(out, examineCollection(config, cache))
+		out = append(out, examineCollection(config, cache)...)
 		if record, err := calibration.ReadRecord(config.Collection); err != nil {
 			out = append(out, failed("calibration", err))
 		} else if record != nil {
@@ -144,7 +144,7 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 
 // examineCollection opens the collection, and compares its vectors with the bundles and
 // its recall with the floors.
-func examineCollection(config configs.Config, cache provision.Cache) Finding {
+func examineCollection(config configs.Config, cache provision.Cache) []Finding {
 	const what = "collection"
 	c, err := collection.Open(config.Collection)
 	if err != nil {
@@ -152,7 +152,7 @@ func examineCollection(config configs.Config, cache provision.Cache) Finding {
 		if _, absent := os.Stat(config.Collection); absent != nil || errors.Is(err, collection.ErrUnfinished) {
 			f.Status = StatusNote
 		}
-		return f
+		return []Finding{f}
 	}
 	defer func() { _ = c.Close() }()
 	g := c.Acquire()
@@ -173,9 +173,17 @@ func examineCollection(config configs.Config, cache provision.Cache) Finding {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return failed(what, err)
+		f = failed(what, err)
 	}
-	return f
+	return append([]Finding{f}, examineReads(g.Reads())...)
+}
+
+// examineReads says how many passages the experts do not read as a whole, if there are any.
+func examineReads(r collection.Reads) (out []Finding) {
+	for _, warning := range readingWarnings(r) {
+		out = append(out, Finding{What: "passages", Status: StatusNote, Detail: warning})
+	}
+	return out
 }
 
 // bundleEncoder is what a bundle says of the encoder of an expert, which may have a

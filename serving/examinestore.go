@@ -16,11 +16,11 @@ import (
 
 // examineStore opens the configured store, compares its vectors with the bundles, and asks
 // how its index is.
-func examineStore(ctx context.Context, config configs.Config, cache provision.Cache) (f Finding, calibrated bool) {
+func examineStore(ctx context.Context, config configs.Config, cache provision.Cache) (found []Finding, calibrated bool) {
 	const what = "store"
 	store, err := OpenStore(ctx, config)
 	if err != nil {
-		return failed(what, err), false
+		return []Finding{failed(what, err)}, false
 	}
 	m := store.Manifest()
 	shown, err := opensearch.NewCorpus(ctx, store)
@@ -29,9 +29,9 @@ func examineStore(ctx context.Context, config configs.Config, cache provision.Ca
 		health, err = shown.Look(ctx)
 	}
 	if err != nil {
-		return failed(what, err), false
+		return []Finding{failed(what, err)}, false
 	}
-	f = Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("index %s: %d passages, %d deleted ones that count in scores of words; health %s", store.Index(), health.Passages, health.Deleted, health.Status)}
+	f := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("index %s: %d passages, %d deleted ones that count in scores of words; health %s", store.Index(), health.Passages, health.Deleted, health.Status)}
 	if health.Status != "green" {
 		f.Status = StatusNote
 		f.Detail += fmt.Sprintf(", %d copies of shards are on no node", health.Unassigned)
@@ -49,7 +49,7 @@ func examineStore(ctx context.Context, config configs.Config, cache provision.Ca
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return failed(what, err), false
+		return []Finding{failed(what, err)}, false
 	}
-	return f, m.Calibration != ""
+	return append([]Finding{f}, examineReads(readsOf(health.Statistics))...), m.Calibration != ""
 }

@@ -205,7 +205,8 @@ func SharedPasses(all []*Expert) (out []collection.SharedPass) {
 				out = append(out, collection.SharedPass{
 					Late: late, Dense: dense,
 					Encode: func(ctx context.Context, passages []corpus.Passage) ([][]float32, [][]float32, error) {
-						return late.Encoder.EncodePassagesBoth(ctx, texts(passages))
+						tokens, whole, read, err := late.Encoder.ReadPassagesBoth(ctx, texts(passages))
+						return tokens, asRead(whole, read), err
 					},
 				})
 			}
@@ -342,16 +343,56 @@ func (e *Expert) PassageTokens(p corpus.Passage) (read int, cut bool) {
 	return e.Encoder.PassageTokens(encoder.Text{Title: p.Title, Text: p.Text})
 }
 
-// EncodePassages encodes passages through the bundle's template.
+// Reads reports whether the encoder reads only the beginning of a passage, and whether it
+// can hardly read it. Granularities cut passages, so that they say nothing of their length.
+func (e *Expert) Reads(p corpus.Passage) (cut, unread bool) {
+	read, cut := e.Encoder.ReadablePassage(encoder.Text{Title: p.Title, Text: p.Text})
+	return cut && e.granularity == nil, read < 1
+}
+
+// EncodePassages gives the vectors of passages as they are stored: a vector is as long as
+// it counts.
 func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
-	read := texts(passages)
+	vectors, read, err := e.readPassages(ctx, passages)
+	if !e.Late() {
+		asRead(vectors, read)
+	}
+	return vectors, err
+}
+
+// readPassages encodes passages through the bundle's template, and tells what each vector
+// counts.
+func (e *Expert) readPassages(ctx context.Context, passages []corpus.Passage) ([][]float32, []float64, error) {
+	of := texts(passages)
 	if e.granularity != nil && e.granularity.Untitled {
-		for i := range read {
-			read[i].Title = ""
+		for i := range of {
+			of[i].Title = ""
 		}
 	}
-	vectors, err := e.Encoder.EncodePassages(ctx, read)
-	return e.unit(vectors), err
+	vectors, read, err := e.Encoder.ReadPassages(ctx, of)
+	return e.unit(vectors), read, err
+}
+
+// asRead makes each vector as long as it counts: its inner products with questions are
+// then worth that much, in searches of all kinds and beside random passages.
+func asRead(vectors [][]float32, read []float64) [][]float32 {
+	for i, v := range vectors {
+		if read[i] < 1 {
+			for n := range v {
+				v[n] *= float32(read[i])
+			}
+		}
+	}
+	return vectors
+}
+
+// embedder is an expert whose vectors are handed out: as the encoder makes them.
+type embedder struct{ *Expert }
+
+// EncodePassages encodes passages through the bundle's template.
+func (e embedder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
+	vectors, _, err := e.readPassages(ctx, passages)
+	return vectors, err
 }
 
 func texts(passages []corpus.Passage) []encoder.Text {

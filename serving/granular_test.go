@@ -35,8 +35,8 @@ func TestGranularities(t *testing.T) {
 	}
 	s := site.serve()
 	sentences := map[string][]string{
-		"rice":  {"Cafés throw it away.", "Cooked rice keeps for a day.", "Nobody asked the cook!"},
-		"lamps": {"The lamp was hidden.", "Who hid it under the coat?", "It was the keeper of the lighthouse."},
+		"rice":  {"About say0 in the say1.", "Some of say2 say3 one.", "Two say4 in say5!"},
+		"lamps": {"The say6 what say7.", "Who about say8 of the say9?", "One of the say10 in two."},
 	}
 	for id, parts := range sentences {
 		body, err := json.Marshal(map[string]string{"title": "Of " + id, "text": strings.Join(parts, "  ")})
@@ -60,7 +60,7 @@ func TestGranularities(t *testing.T) {
 		t.Errorf("%+v", infos)
 	}
 	others := map[string]bool{} // sentences but the first that were the most similar
-	for _, question := range []string{"how long does rice keep", "who hid the lamp", "the lighthouse", "cook", "a day"} {
+	for _, question := range []string{"what about say3 ask0", "who ask1 the say8", "the say10", "ask2 two", "say6 one"} {
 		asked, err := all[0].Encoder.EncodeQuestion(t.Context(), question)
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,8 @@ func TestGranularities(t *testing.T) {
 				for j, x := range v {
 					dot, squares = dot+float64(x)*float64(asked[j]), squares+float64(x)*float64(x)
 				}
-				if got := dot / math.Sqrt(squares); got > score {
+				read, _ := all[0].Encoder.ReadablePassage(texts[i])
+				if got := read * dot / math.Sqrt(squares); got > score {
 					best, score = parts[i], got
 				}
 			}

@@ -48,12 +48,13 @@ type IndexOptions struct {
 }
 
 // Indexed is what Index made, and of how many passages each expert read only the
-// beginning.
+// beginning, or hardly anything.
 type Indexed struct {
 	collection.BuildReport
 	Titles    []TitleTrial     `json:"titles,omitempty"`
 	There     int              `json:"there,omitempty"` // in a store before, as they are
 	Truncated map[string]int64 `json:"truncated,omitempty"`
+	Unread    map[string]int64 `json:"unread,omitempty"`       // by expert, passages that it can hardly read
 	Untexted  int64            `json:"without_text,omitempty"` // passages with a title alone
 	// Rows counts, by file, the rows of tables that a remark was made of.
 	Rows  map[string]map[corpus.Remark]int64 `json:"rows,omitempty"`
@@ -104,12 +105,19 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	}
 	o.Build.Shared = SharedPasses(loaded.opened)
 
-	ofSample := map[*Expert]int64{} // truncated passages
+	type passagesRead struct{ cut, unread int64 }
+	ofSample := map[*Expert]passagesRead{}
 	defer func() {
-		made.Truncated, made.Reads = map[string]int64{}, map[string]int{}
+		made.Truncated, made.Unread, made.Reads = map[string]int64{}, map[string]int64{}, map[string]int{}
 		for _, e := range encoding(loaded.opened) {
-			if n := e.Encoder.CutPassages() - ofSample[e]; n > 0 && e.granularity == nil {
+			if e.granularity != nil {
+				continue
+			}
+			if n := e.Encoder.CutPassages() - ofSample[e].cut; n > 0 {
 				made.Truncated[e.name], made.Reads[e.name] = n, e.Bundle.Manifest.MaxTokens.Passage
+			}
+			if n := e.Encoder.UnreadPassages() - ofSample[e].unread; n > 0 {
+				made.Unread[e.name] = n
 			}
 		}
 	}()
@@ -126,7 +134,7 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 			}
 			o.Estimated(sample.passages, choices, err)
 			for _, e := range loaded.opened {
-				ofSample[e] = e.Encoder.CutPassages()
+				ofSample[e] = passagesRead{e.Encoder.CutPassages(), e.Encoder.UnreadPassages()}
 			}
 		}
 		return checkRoom(o.freeOf(), o.Config.Collection, need)

@@ -90,7 +90,7 @@ func (e *TwoLateError) Error() string {
 // collection.
 func (e *Expert) searched(all []*Expert) search.Expert {
 	m, fingerprints := e.encoding(), e.fingerprints()
-	x := search.Expert{Name: e.name, Encoder: e.Encoder, Passages: e, Granularity: e.granularityIn(all), Info: search.ExpertInfo{
+	x := search.Expert{Name: e.name, Encoder: e.Encoder, Passages: embedder{e}, Granularity: e.granularityIn(all), Info: search.ExpertInfo{
 		Dimension:    m.Dimension,
 		Fingerprints: fingerprints,
 		Provider:     e.Encoder.Provider(),

@@ -136,6 +136,7 @@ func (s *Server) announce(metrics *handlers.Metrics, version string) error {
 		s.api.Readiness().Set(handlers.Component{Name: "expert " + x.name, Status: handlers.Ready, Warnings: []string{"is left out: its bundle cannot be used: " + x.cause.Error()}})
 	}
 	s.tellCalibration()
+	s.tellReadsOf(0)
 	if err := errors.Join(metrics.Register(encoderMetrics{s.searched}), metrics.Register(recallMetric{s.assembly.Engine.Experts}), registerPassages(metrics, s.assembly, version)); err != nil {
 		return err
 	}

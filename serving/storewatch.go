@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"conclave/collection"
 	"conclave/handlers"
 	"conclave/opensearch"
 )
@@ -64,6 +65,9 @@ func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
 	if all := h.Passages + h.Deleted; err == nil && float64(h.Deleted) > mostDeleted*float64(all) {
 		component.Warnings = append(component.Warnings, fmt.Sprintf("of the passages in the statistics of words, up to %.0f %% were deleted: settling the index merges them away", 100*float64(h.Deleted)/float64(all)))
 	}
+	if err == nil {
+		s.tellReads(readsOf(h.Statistics))
+	}
 	now := fmt.Sprint(component.Status, component.Detail, component.Warnings)
 	if now != told {
 		s.api.Readiness().Set(component)
@@ -77,4 +81,9 @@ func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
 		}
 	}
 	return now
+}
+
+// readsOf is how the experts read the passages of a store.
+func readsOf(n opensearch.Statistics) collection.Reads {
+	return collection.Reads{Known: int(n.Passages), Cut: int(n.Cut), Unread: int(n.Unread)}
 }

@@ -19,7 +19,8 @@ func (s *Server) watch() error {
 	again := time.NewTicker(watchEvery)
 	defer again.Stop()
 	refused, told := map[string]string{}, ""
-	for {
+	for reads := uint64(0); ; {
+		reads = s.tellReadsOf(reads)
 		select {
 		case <-again.C:
 		case <-s.running.Done():

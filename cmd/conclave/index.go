@@ -256,6 +256,9 @@ func printIndexed(w *errWriter, r serving.Indexed, where string) {
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
 		w.printf("%s: passages longer than its %d tokens, of which the beginning is encoded: %s\n", name, r.Reads[name], count(r.Truncated[name], ""))
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.Unread)) {
+		w.printf("%s: passages that it can hardly read, since they are in a script or of characters that it was not trained on, and that are found by equal words: %s\n", name, count(r.Unread[name], ""))
+	}
 }
 
 // buildOptions connects the progress bar to a build.

@@ -71,13 +71,13 @@ func TestShippedExpertsAreServed(t *testing.T) {
 		}
 		return r
 	}
-	for _, x := range ask("--fusion", "rrf", "how do I stop a nosebleed").Sources {
+	for _, x := range ask("--fusion", "rrf", "what about ask0 in ask1").Sources {
 		if x.Status != "ok" || x.Hits == 0 {
 			t.Errorf("source %s: %s with %d hits", x.Name, x.Status, x.Hits)
 		}
 	}
 	sum := 0.0
-	for _, x := range ask("--fusion", "muf", "--experts", strings.Join(names, ","), "how do I stop a nosebleed").Sources {
+	for _, x := range ask("--fusion", "muf", "--experts", strings.Join(names, ","), "what about ask0 in ask1").Sources {
 		if x.Confidence == nil || x.Weight == nil {
 			t.Fatalf("source %s says nothing of its confidence", x.Name)
 		}
@@ -96,14 +96,14 @@ func TestShippedExpertsAreServed(t *testing.T) {
 		}
 		return n
 	}
-	if n := skipped(ask("--fusion", "rrf", "--specialists", "1", "how do I stop a nosebleed")); n != 1 {
+	if n := skipped(ask("--fusion", "rrf", "--specialists", "1", "what about ask0 in ask1")); n != 1 {
 		t.Errorf("%d specialists are skipped where one of two is asked for", n)
 	}
 	code, out, complaints := conclave(t, "calibrate", "--collection", config.Collection, "--questions", questions, "--limit", "60", "--specialists", "1")
 	if code != exitOK {
 		t.Fatal(out, complaints)
 	}
-	r := ask("--fusion", "gate", "how do I stop a nosebleed")
+	r := ask("--fusion", "gate", "what about ask0 in ask1")
 	if n := skipped(r); n != 1 {
 		t.Errorf("%d specialists are skipped where it was calibrated for one", n)
 	}

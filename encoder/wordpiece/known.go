@@ -1,6 +1,7 @@
 package wordpiece
 
 import (
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,6 +13,18 @@ type Words struct {
 	All     int // words of the text; punctuation is none
 	Whole   int // that are a piece of the vocabulary as they are, in a script that it covers
 	Unknown int // that no pieces make up, or that are in a script that the vocabulary does not cover
+	// Characters are those of all words, and Read of those that are not Unknown: some
+	// scripts put no spaces between words.
+	Characters, Read int
+}
+
+// Readable is the share of the words' characters that are read, 0 to 1; 1 for a text
+// without words, which is punctuation.
+func (w Words) Readable() float64 {
+	if w.Characters == 0 {
+		return 1
+	}
+	return float64(w.Read) / float64(w.Characters)
 }
 
 // coveredScript is the least share of a vocabulary's words that a script must have to
@@ -23,19 +36,24 @@ const coveredScript = .02
 // any question.
 func (t *Tokenizer) Words(text string) (w Words) {
 	text, _ = nextChunk(text)
+	text = text[:min(len(text), 2*chunkBytes)] // a word may have no end
 	t.classes.words(t.normal.normalise(text), func(word string) bool {
 		first, _ := utf8.DecodeRuneInString(word)
 		if t.classes.of(first) == punctuation {
 			return true
 		}
 		w.All++
+		characters := utf8.RuneCountInString(word)
+		w.Characters += characters
 		_, whole := t.model.TokenToId(word)
 		switch {
 		case unicode.IsLetter(first) && !t.covers(first), !whole && t.unknown(word):
 			w.Unknown++
+			return true
 		case whole:
 			w.Whole++
 		}
+		w.Read += characters
 		return true
 	})
 	return w
@@ -43,18 +61,48 @@ func (t *Tokenizer) Words(text string) (w Words) {
 
 // unknown reports whether no pieces make up a word.
 func (t *Tokenizer) unknown(word string) bool {
-	pieces, err := t.appendWord(nil, word)
+	pieces, err := t.appendWord(nil, word, math.MaxInt)
 	return err != nil || len(pieces) == 1 && pieces[0] == t.unk
 }
 
-// covers reports whether the vocabulary has the words of a letter's script.
+// covers reports whether the vocabulary has the words of a letter's script. Letters of
+// no script, such as ʻ, stand in words of all.
 func (t *Tokenizer) covers(letter rune) bool {
 	for _, table := range t.scripts {
 		if unicode.Is(table, letter) {
 			return true
 		}
 	}
-	return false
+	return unicode.In(letter, unicode.Common, unicode.Inherited)
+}
+
+// Unknown reports whether an id is [UNK], which stands for any word that no pieces
+// make up.
+func (t *Tokenizer) Unknown(id int32) bool { return id == t.unk }
+
+// Strange reports whether an id is [UNK] or a piece in a script that the vocabulary does
+// not cover. A text without strange pieces is read as a whole.
+func (t *Tokenizer) Strange(id int32) bool {
+	return id >= 0 && int(id) < len(t.strange) && t.strange[id]
+}
+
+// strangePieces tells Strange by id.
+func (t *Tokenizer) strangePieces() []bool {
+	most := 0
+	for _, id := range t.ids {
+		most = max(most, id)
+	}
+	if most > 4*len(t.ids)+1024 { // not the ids of a vocabulary
+		most = 4*len(t.ids) + 1024
+	}
+	strange := make([]bool, most+1)
+	for piece, id := range t.ids {
+		first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(piece, continuation))
+		if id <= most {
+			strange[id] = int32(id) == t.unk || unicode.IsLetter(first) && !t.covers(first)
+		}
+	}
+	return strange
 }
 
 // coveredScripts are the scripts that many words of the vocabulary begin with.

@@ -15,7 +15,7 @@ func (t *Tokenizer) Located(text string, limit int) (ids []int32, words []Range,
 	for at := 0; at < len(text) && len(ids) < limit; {
 		begin := at + t.run(text[at:], func(k class) bool { return k == space })
 		end := begin + t.run(text[begin:], func(k class) bool { return k != space })
-		if ids, words, err = t.locate(ids, words, text, Range{begin, end}); err != nil {
+		if ids, words, err = t.locate(ids, words, text, Range{begin, end}, limit-len(ids)); err != nil {
 			return nil, nil, err
 		}
 		at = end
@@ -36,23 +36,24 @@ func (t *Tokenizer) run(text string, is func(class) bool) (n int) {
 	return n
 }
 
-// locate appends the pieces of the text between two spaces. That text is split at
-// punctuation and ideographs; if normalising it gives other words, it is one word.
-func (t *Tokenizer) locate(ids []int32, words []Range, text string, between Range) ([]int32, []Range, error) {
+// locate appends the first pieces, at most room, of the text between two spaces. That text
+// is split at punctuation and ideographs; if normalising it gives other words, it is one
+// word.
+func (t *Tokenizer) locate(ids []int32, words []Range, text string, between Range, room int) ([]int32, []Range, error) {
 	first := len(ids)
-	whole, err := t.appendPieces(nil, text[between.Begin:between.End], len(text))
+	whole, err := t.appendPieces(nil, text[between.Begin:between.End], room)
 	if err != nil {
 		return nil, nil, err
 	}
 	alone := func(k class) bool { return k == punctuation || k == ideograph }
-	for at := between.Begin; at < between.End; {
+	for at := between.Begin; at < between.End && len(ids) < first+room; {
 		end := at + t.run(text[at:between.End], func(k class) bool { return !alone(k) })
 		if end == at {
 			_, size := utf8.DecodeRuneInString(text[at:])
 			end += size
 		}
 		before := len(ids)
-		if ids, err = t.appendPieces(ids, text[at:end], len(ids)+len(whole)+1); err != nil {
+		if ids, err = t.appendPieces(ids, text[at:end], min(len(ids)+len(whole)+1, first+room)); err != nil {
 			return nil, nil, err
 		}
 		for range len(ids) - before {

@@ -4,7 +4,9 @@
 // Words found here: a vocabulary maps pieces to ids; a piece is a word or a
 // part of one, the parts after the first written with ## in front; [CLS]
 // opens an input, [SEP] ends each text in it, [UNK] stands for a word that no
-// pieces make up.
+// pieces make up. There is one difference: the reference gives [UNK] for any word
+// of more than 100 characters, and here it has its pieces (the reference's own with
+// a larger max_input_chars_per_word), so that two keys or hashes are not the same.
 //
 // The model, greedy longest match first (Schuster & Nakajima 2012; Devlin et
 // al. 2019, section 4.1), is github.com/sugarme/tokenizer's. What surrounds
@@ -35,6 +37,9 @@ type Tokenizer struct {
 	unk, pad    int32
 	fingerprint string                // of the vocabulary
 	scripts     []*unicode.RangeTable // that it has the words of
+	ids         map[string]int        // of the pieces
+	longest     int                   // bytes of the longest piece
+	strange     []bool                // by id: the piece is [UNK] or of a script that is not covered
 
 	whole []string // see WholeWords
 
@@ -149,7 +154,7 @@ func (t *Tokenizer) appendPieces(ids []int32, text string, limit int) ([]int32, 
 		var chunk string
 		chunk, text = nextChunk(text)
 		t.classes.words(t.normal.normalise(chunk), func(word string) bool {
-			ids, err = t.appendWord(ids, word)
+			ids, err = t.appendWord(ids, word, limit)
 			return err == nil && len(ids) < limit
 		})
 	}
@@ -174,10 +179,10 @@ func nextChunk(text string) (chunk, rest string) {
 
 // appendWord appends the ids of one word: itself where the vocabulary has it
 // (the longest match there can be), else as it was split before, else as the
-// library's model splits it.
-func (t *Tokenizer) appendWord(ids []int32, word string) ([]int32, error) {
+// library's model splits it. Of a long word those are enough that make limit.
+func (t *Tokenizer) appendWord(ids []int32, word string, limit int) ([]int32, error) {
 	if len(word) > longestWord && utf8.RuneCountInString(word) > longestWord {
-		return append(ids, t.unk), nil
+		return t.appendLong(ids, word, limit), nil
 	}
 	if id, ok := t.model.TokenToId(word); ok {
 		return append(ids, int32(id)), nil
@@ -191,6 +196,33 @@ func (t *Tokenizer) appendWord(ids []int32, word string) ([]int32, error) {
 	}
 	t.split.put(word, pieces)
 	return append(ids, pieces...), nil
+}
+
+// appendLong appends the ids of a word that is too long for the library's model, which
+// takes time with the square of its length: the same greedy longest matches.
+func (t *Tokenizer) appendLong(ids []int32, word string, limit int) []int32 {
+	first := len(ids)
+	piece := make([]byte, 0, len(continuation)+t.longest)
+	for at := 0; at < len(word) && len(ids) < limit; {
+		if piece = piece[:0]; at > 0 {
+			piece = append(piece, continuation...)
+		}
+		mark := len(piece)
+		piece = append(piece, word[at:min(at+t.longest, len(word))]...)
+		id, found := 0, false
+		for len(piece) > mark && !found {
+			if id, found = t.ids[string(piece)]; !found {
+				_, size := utf8.DecodeLastRune(piece)
+				piece = piece[:len(piece)-size]
+			}
+		}
+		if !found {
+			return append(ids[:first], t.unk)
+		}
+		ids = append(ids, int32(id))
+		at += len(piece) - mark
+	}
+	return ids
 }
 
 // splitWord asks the library. It is the one place that calls code which may

@@ -34,7 +34,7 @@ const mostBytes = 256 << 20
 const (
 	unknown      = "[UNK]"
 	continuation = "##"
-	longestWord  = 100 // characters; a longer word is unknown
+	longestWord  = 100 // characters; a longer word is unknown to the reference
 )
 
 // Open reads a vocabulary from a vocab.txt (one piece a line, its line number
@@ -85,6 +85,7 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 		pad:         int32(v.ids["[PAD]"]), // 0 where there is none: the mask hides it
 		fingerprint: v.fingerprint(),
 		scripts:     v.coveredScripts(),
+		ids:         v.ids,
 		split:       newSplitCache(8192),
 	}
 	stripAccents := lowerCase
@@ -99,7 +100,9 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 		for _, r := range piece {
 			t.alphabet[r] = struct{}{}
 		}
+		t.longest = max(t.longest, len(piece))
 	}
+	t.strange = t.strangePieces()
 	ids := model.Vocab(v.ids)
 	t.model = wordpiece.NewWordPieceBuilder().
 		Vocab(&ids).

@@ -96,6 +96,8 @@ func (hashed) QuestionTokens(string) (int, bool) { return 0, false }
 
 func (hashed) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0 }
 
+func (hashed) Readable(string) float64 { return 1 }
+
 // Members are the question's vector turned a little, three times.
 func (h hashed) Members(_ context.Context, vector []float32) (out []float32, err error) {
 	for m := range h.EnsembleMembers() {

@@ -269,6 +269,17 @@ function upload(limits, signal) {
   return h("section", { class: "card" }, h("h2", null, "Add passages"), zone, out);
 }
 
+// notRead says how many of the stored passages experts do not read as a whole.
+function notRead(lines) {
+  const cut = lines.filter((line) => line.truncated).length;
+  const unread = lines.filter((line) => line.unread).length;
+  const said = [
+    cut > 0 && `Experts read only the beginning of ${count(cut, "passage")}: the rest is found by equal words alone.`,
+    unread > 0 && `Experts can hardly read ${count(unread, "passage")}: found by equal words alone.`,
+  ].filter(Boolean);
+  return said.length > 0 ? h("p", { class: "warning" }, said.join(" ")) : "";
+}
+
 async function tell(lines, out, signal) {
   const of = (status) => lines.filter((line) => line.status === status);
   const bad = of("rejected");
@@ -291,6 +302,7 @@ async function tell(lines, out, signal) {
         bad.slice(0, 5).map((line) => h("li", null, `line ${line.line}: ${line.error?.detail || line.error?.title}`)),
       )) ||
       "",
+    notRead(lines),
     waiting,
   );
   const began = Date.now();

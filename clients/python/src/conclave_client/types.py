@@ -211,6 +211,8 @@ class Written:
     line: int = 0
     error: dict[str, Any] | None = None
     unknown_fields: list[str] = field(default_factory=list)
+    truncated: bool = False  # an expert reads only the beginning
+    unread: bool = False  # an expert can hardly read it
 
 
 @dataclass

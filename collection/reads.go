@@ -1,0 +1,174 @@
+package collection
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"conclave/corpus"
+	"conclave/disk"
+	"conclave/rank"
+)
+
+// PassageReader is what a PassageEncoder can say, too: how it reads a passage.
+type PassageReader interface {
+	// Reads reports whether the encoder reads only the beginning of a passage, and whether
+	// it can hardly read it: less than half of its characters.
+	Reads(p corpus.Passage) (cut, unread bool)
+}
+
+// Reads is how the encoders read the passages of a collection. Cut and Unread are of those
+// that were Known, which older versions did not look at.
+type Reads struct {
+	Known  int // passages
+	Cut    int // of which an encoder reads only the beginning
+	Unread int // which an encoder can hardly read
+}
+
+// ReadsOf is how encoders read a passage: what holds for any of them. known: one of them
+// can say it.
+func ReadsOf(encoders []PassageEncoder, p corpus.Passage) (cut, unread, known bool) {
+	for _, e := range encoders {
+		if r, ok := e.(PassageReader); ok {
+			c, u := r.Reads(p)
+			cut, unread, known = cut || c, unread || u, true
+		}
+	}
+	return cut, unread, known
+}
+
+// Reads is how the encoders read the generation's passages.
+func (g *Generation) Reads() (out Reads) {
+	for i, s := range g.segments {
+		if g.manifest.Segments[i].Reads == nil {
+			continue
+		}
+		out.Known += s.store.Len() - s.dead.count()
+		out.Cut += s.reads.cut.without(s.dead).count()
+		out.Unread += s.reads.unread.without(s.dead).count()
+	}
+	return out
+}
+
+// readsManifest says that a segment's passages were looked at, and names the lists of
+// those that are read in part and hardly, where there are any.
+type readsManifest struct {
+	Cut    *marksManifest `json:"cut,omitempty"`
+	Unread *marksManifest `json:"unread,omitempty"`
+}
+
+// marksManifest is a file that lists passages as one of tombstones does.
+type marksManifest struct {
+	fileManifest
+	Passages int `json:"passages"`
+}
+
+// files are the lists that there are.
+func (r *readsManifest) files() (out []*fileManifest) {
+	if r == nil {
+		return nil
+	}
+	for _, of := range []*marksManifest{r.Cut, r.Unread} {
+		if of != nil {
+			out = append(out, &of.fileManifest)
+		}
+	}
+	return out
+}
+
+// segmentReads are the lists of an open segment.
+type segmentReads struct{ cut, unread tombstones }
+
+// readMaker tells how the passages of a new segment are read; known is false where nobody
+// can say.
+type readMaker func(ctx context.Context, texts passages) (reads segmentReads, known bool, err error)
+
+// readBy asks encoders.
+func readBy(encoders []PassageEncoder) readMaker {
+	return func(ctx context.Context, texts passages) (reads segmentReads, known bool, err error) {
+		var cut, unread []rank.Ordinal
+		for o := range rank.Ordinal(texts.Len()) {
+			if o%256 == 0 && ctx.Err() != nil {
+				return reads, false, ctx.Err()
+			}
+			p, err := texts.Passage(o)
+			if err != nil {
+				return reads, false, err
+			}
+			c, u, some := ReadsOf(encoders, p)
+			if !some {
+				return reads, false, nil
+			}
+			if c {
+				cut = append(cut, o)
+			}
+			if u {
+				unread = append(unread, o)
+			}
+		}
+		return segmentReads{reads.cut.with(texts.Len(), cut), reads.unread.with(texts.Len(), unread)}, true, nil
+	}
+}
+
+// readsTakenOver is what the segments of a merge say; nothing where one of them does not.
+func readsTakenOver(from []*segment, order []origin) readMaker {
+	return func(context.Context, passages) (reads segmentReads, known bool, err error) {
+		var cut, unread []rank.Ordinal
+		for i, at := range order {
+			s := from[at.segment]
+			if s.reads == nil {
+				return reads, false, nil
+			}
+			if s.reads.cut.has(at.ordinal) {
+				cut = append(cut, rank.Ordinal(i))
+			}
+			if s.reads.unread.has(at.ordinal) {
+				unread = append(unread, rank.Ordinal(i))
+			}
+		}
+		return segmentReads{reads.cut.with(len(order), cut), reads.unread.with(len(order), unread)}, true, nil
+	}
+}
+
+// writeReads writes the lists of a segment. Their names carry a number, as those of an
+// expert's files.
+func writeReads(d disk.Disk, dir string, reads segmentReads, passages int, number func() uint64) (*readsManifest, error) {
+	out := &readsManifest{}
+	for _, list := range []struct {
+		name  string
+		marks tombstones
+		of    **marksManifest
+	}{{"cut", reads.cut, &out.Cut}, {"unread", reads.unread, &out.Unread}} {
+		n := list.marks.count()
+		if n == 0 {
+			continue
+		}
+		name := fmt.Sprintf("%s-%d", list.name, number())
+		if err := d.WriteFile(filepath.Join(dir, name), list.marks.encode(passages)); err != nil {
+			return nil, err
+		}
+		*list.of = &marksManifest{fileManifest{Name: name}, n}
+	}
+	return out, nil
+}
+
+// openReads reads the lists of a segment; nil: there are none.
+func openReads(d disk.Disk, folder string, s *segmentManifest) (*segmentReads, error) {
+	if s.Reads == nil {
+		return nil, nil
+	}
+	out := &segmentReads{}
+	for _, list := range []struct {
+		of   *marksManifest
+		into *tombstones
+	}{{s.Reads.Cut, &out.cut}, {s.Reads.Unread, &out.unread}} {
+		if list.of == nil {
+			continue
+		}
+		var err error
+		if *list.into, err = readMarks(d, folder, list.of.fileManifest, s.Passages, list.of.Passages); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,67 @@
+package collection
+
+import (
+	"strings"
+	"testing"
+
+	"conclave/corpus"
+	"conclave/disk"
+)
+
+// readingEncoder is an encoder that reads so many bytes of a text, and no Thai.
+type readingEncoder struct {
+	hashEncoder
+	most int
+}
+
+func (e *readingEncoder) Reads(p corpus.Passage) (cut, unread bool) {
+	return len(p.Text) > e.most, strings.Contains(p.Text, "ไทย")
+}
+
+// TestReads: how many passages are read in part and hardly is counted over segments, after
+// deletions, replacements and merges, and when an expert is added to passages of words
+// alone.
+func TestReads(t *testing.T) {
+	text := func(id, text string) corpus.Passage { return corpus.Passage{ID: id, Text: text} }
+	long := strings.Repeat("long ", 20)
+	one := []corpus.Passage{text("a", "short"), text("b", long), text("c", "ไทย"), text("d", long+"ไทย")}
+	two := []corpus.Passage{text("e", "short too"), text("f", long)}
+	encoder := &readingEncoder{hashEncoder{name: "base", dimension: 8}, 50}
+	o := BuildOptions{Experts: []PassageEncoder{encoder}}
+	dir := built(t, o, one, two)
+	want := func(when string, want Reads) {
+		t.Helper()
+		if got := opened(t, dir).Reads(); got != want {
+			t.Errorf("%s: %+v, want %+v", when, got, want)
+		}
+		if _, err := Verify(t.Context(), dir, nil); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	want("two segments", Reads{6, 3, 2})
+	w, err := openWriter(disk.OS{}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.delete(t.Context(), []string{"d", "e"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want("two are deleted", Reads{4, 2, 1})
+	mergeAll(t, dir)
+	want("merged", Reads{4, 2, 1})
+	o.Replace = true
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{text("b", "short now"), text("c", "ไทย again")}), o); err != nil {
+		t.Fatal(err)
+	}
+	want("replaced", Reads{4, 1, 1})
+
+	dir = built(t, BuildOptions{}, one, two)
+	want("words alone", Reads{})
+	if _, err := AddExpert(t.Context(), dir, encoder, BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want("an expert is added", Reads{6, 3, 2})
+}

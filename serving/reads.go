@@ -1,0 +1,43 @@
+package serving
+
+import (
+	"fmt"
+
+	"conclave/collection"
+	"conclave/handlers"
+)
+
+// readingWarnings say how many passages the experts do not read as a whole.
+func readingWarnings(r collection.Reads) (warnings []string) {
+	if r.Unread > 0 {
+		warnings = append(warnings, fmt.Sprintf("the experts can hardly read %d of %d passages, which are in a script or of characters that they were not trained on (the shipped ones read English): these are found by equal words alone", r.Unread, r.Known))
+	}
+	if r.Cut > 0 {
+		warnings = append(warnings, fmt.Sprintf("the experts read only the beginning of %d of %d passages, which are longer than their max_tokens: what stands further on is found by equal words alone, or once such passages are split", r.Cut, r.Known))
+	}
+	return warnings
+}
+
+// tellReads states in /readyz how the experts read the passages.
+func (s *Server) tellReads(r collection.Reads) {
+	const name = "passages"
+	if warnings := readingWarnings(r); warnings != nil {
+		s.api.Readiness().Set(handlers.Component{Name: name, Status: handlers.Ready, Warnings: warnings})
+		return
+	}
+	s.api.Readiness().Remove(name)
+}
+
+// tellReadsOf is tellReads of the newest generation, unless that was told before; told is
+// the one that was.
+func (s *Server) tellReadsOf(told uint64) uint64 {
+	if s.assembly.Collection == nil {
+		return told
+	}
+	g := s.assembly.Collection.Acquire()
+	defer g.Release()
+	if g.Number() != told {
+		s.tellReads(g.Reads())
+	}
+	return g.Number()
+}
