@@ -22,9 +22,6 @@ type Engine interface {
 	List(ctx context.Context, after string, limit int) (passages []corpus.Passage, next string, err error)
 	// Generation is the newest generation of the collection, and its passages.
 	Generation() (number uint64, passages int)
-	// Reads reports whether an expert reads only the beginning of a passage, and whether
-	// one can hardly read it.
-	Reads(p corpus.Passage) (cut, unread bool)
 	Limits() search.Limits
 	Defaults() search.Defaults
 }

@@ -33,10 +33,17 @@ type ReadAs struct {
 	Unread    bool `json:"unread,omitempty"`    // hardly
 }
 
+// passageReader is an Engine that can tell how its experts read a passage: whether one
+// reads only the beginning, and whether one can hardly read it.
+type passageReader interface {
+	Reads(p corpus.Passage) (cut, unread bool)
+}
+
 // readAs is how the experts read a passage.
 func (a *API) readAs(p *corpus.Passage) (r ReadAs) {
-	if engine, err := a.loaded(); err == nil && p != nil {
-		r.Truncated, r.Unread = engine.Reads(*p)
+	engine, err := a.loaded()
+	if reader, ok := engine.(passageReader); ok && err == nil && p != nil {
+		r.Truncated, r.Unread = reader.Reads(*p)
 	}
 	return r
 }
