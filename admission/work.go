@@ -46,7 +46,8 @@ func newWork(processors int) work {
 
 // fill adds what has been given since the last time, and returns how long a debt lasts.
 func (a *account) fill(now time.Time, share float64) (wait time.Duration) {
-	a.left = min(a.left+time.Duration(share*float64(now.Sub(a.at))), saved)
+	since := min(now.Sub(a.at), time.Hour) // the first time, it is since ever
+	a.left = min(a.left+time.Duration(share*float64(since)), saved)
 	a.at = now
 	return time.Duration(float64(max(-a.left, 0)) / share)
 }

@@ -53,6 +53,20 @@ func TestWorkHasABudget(t *testing.T) {
 	}
 }
 
+// TestWorkBegins: whatever the number of processors, the first piece of work has no debt.
+func TestWorkBegins(t *testing.T) {
+	for processors := range 64 {
+		w := newWork(processors + 1)
+		w.searched.Store(time.Now().UnixNano())
+		for range 2 {
+			if wait := w.debt("a", time.Now()); wait > 0 || w.all.left < 0 {
+				t.Errorf("%d processors: %v to wait, %v left", processors+1, wait, w.all.left)
+			}
+			w.charge("a", time.Millisecond, time.Now())
+		}
+	}
+}
+
 // TestWorkOfManyAtOnce: what computes has half of the processors at a time, and waiting
 // for a place or for a debt ends with the context.
 func TestWorkOfManyAtOnce(t *testing.T) {
