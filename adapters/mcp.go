@@ -275,7 +275,7 @@ func cut(text string, most int) (string, bool) {
 // addressOf is the address at which a request came in.
 func addressOf(r *http.Request) string {
 	if r.TLS != nil {
-		return "https://" + r.Host
+		return "https://" + r.Host + handlers.BasePath(r.Context())
 	}
-	return "http://" + r.Host
+	return "http://" + r.Host + handlers.BasePath(r.Context())
 }

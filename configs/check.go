@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path"
 	"reflect"
 	"slices"
 	"strconv"
@@ -111,6 +112,10 @@ func form(kind, text string) (allowed string, good bool) {
 		u, err := url.Parse(text)
 		return "an origin: scheme, host and port if it is not the usual one, such as https://app.example.org", text == "*" ||
 			err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(text, u.Scheme+"://"+u.Host) && !strings.Contains(text, "*")
+	case "base":
+		const steps = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~/"
+		return "a path of letters, digits and - _ . ~ that begins with a slash and ends with none, such as /conclave",
+			text == "" || strings.HasPrefix(text, "/") && len(text) > 1 && len(text) <= 200 && path.Clean(text) == text && strings.Trim(text, steps) == ""
 	case "block":
 		_, err := netip.ParsePrefix(text)
 		return "an address block, such as 10.0.0.0/8 or 127.0.0.1/32", err == nil

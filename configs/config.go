@@ -180,6 +180,7 @@ type Server struct {
 	AllowedHosts      []string      `yaml:"allowed_hosts" is:"host"`
 	CORSOrigins       []string      `yaml:"cors_origins" is:"origin"`
 	TrustedProxies    []string      `yaml:"trusted_proxies" is:"block"`      // address blocks
+	BasePath          string        `yaml:"base_path" is:"base"`             // under which callers reach the server; "": none
 	Connections       int           `yaml:"connections" between:"0 1000000"` // open at once; 0: what the descriptors allow
 	HeaderBytes       ByteSize      `yaml:"header_bytes" between:"1KiB 1MiB"`
 	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout" between:"10ms 10m"`

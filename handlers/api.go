@@ -63,8 +63,12 @@ type Options struct {
 	AllowedHosts []string
 	// CORSOrigins are the origins whose pages may call.
 	CORSOrigins []string
-	// TrustedProxies are the address blocks whose X-Forwarded-For is believed.
+	// TrustedProxies are the address blocks whose X-Forwarded-For and X-Forwarded-Prefix
+	// are believed.
 	TrustedProxies []string
+	// BasePath is the path under which callers reach the server, such as /conclave; "" is
+	// none.
+	BasePath string
 
 	// BodyBytes bounds a request's body.
 	BodyBytes int64
@@ -141,10 +145,16 @@ func New(o Options) (*API, error) {
 	if a.crossOrigin, err = newCrossOrigin(o.CORSOrigins); err != nil {
 		return nil, fmt.Errorf("handlers: %w", err)
 	}
-	for _, block := range o.TrustedProxies {
-		if _, err := netip.ParsePrefix(block); err != nil {
+	var proxies []netip.Prefix
+	for _, text := range o.TrustedProxies {
+		block, err := netip.ParsePrefix(text)
+		if err != nil {
 			return nil, fmt.Errorf("handlers: trusted proxy: %w", err)
 		}
+		proxies = append(proxies, block)
+	}
+	if o.BasePath != "" && !IsBasePath(o.BasePath) {
+		return nil, fmt.Errorf("handlers: the base path %q is no path such as /conclave", o.BasePath)
 	}
 	if err = errors.Join(a.connections.watch(o.Metrics), a.room.watch(o.Metrics), o.Metrics.watch(o.Readiness)); err != nil {
 		return nil, fmt.Errorf("handlers: metrics: %w", err)
@@ -153,7 +163,7 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.handler, err = a.stack(router, o.TrustedProxies); err != nil {
+	if a.handler, err = a.stack(router, proxies); err != nil {
 		return nil, err
 	}
 	if o.Engine != nil {
@@ -169,7 +179,7 @@ func (a *API) Readiness() *Readiness { return a.options.Readiness }
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
 // stack wraps the router in what every request goes through, outermost first.
-func (a *API) stack(router http.Handler, proxies []string) (http.Handler, error) {
+func (a *API) stack(router http.Handler, proxies []netip.Prefix) (http.Handler, error) {
 	// zstd is off: its encoders keep goroutines, and gzip is what curl asks for.
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.EnableZstd(false), gzhttp.SuffixETag(etagSuffix),
 		gzhttp.ContentTypes([]string{typeJSON, typeProblem, typeYAML, typeHTML, "text/css", "text/javascript"}))
@@ -178,7 +188,7 @@ func (a *API) stack(router http.Handler, proxies []string) (http.Handler, error)
 	}
 	clientIP := middleware.ClientIPFromRemoteAddr
 	if len(proxies) > 0 {
-		clientIP = middleware.ClientIPFromXFF(proxies...)
+		clientIP = middleware.ClientIPFromXFF(a.options.TrustedProxies...)
 	}
 	h := router
 	for _, wrap := range []func(http.Handler) http.Handler{
@@ -192,6 +202,7 @@ func (a *API) stack(router http.Handler, proxies []string) (http.Handler, error)
 		recoverPanics,
 		a.begin,
 		clientIP,
+		a.underBasePath(proxies),
 	} {
 		h = wrap(h)
 	}

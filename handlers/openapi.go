@@ -302,6 +302,9 @@ func getOpenAPI(contentType string) func(*call) error {
 		if err != nil {
 			return err
 		}
+		if text, err = describedAt(text, BasePath(c.r.Context())); err != nil {
+			return err
+		}
 		return c.sendOnce(contentType, text)
 	}
 }

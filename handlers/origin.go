@@ -110,8 +110,9 @@ func (a *API) allowCORS(next http.Handler) http.Handler {
 	return cors.Handler(cors.Options{
 		AllowedOrigins: a.options.CORSOrigins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
-		AllowedHeaders: []string{"Accept", "Authorization", "Content-Type", "If-Match", "If-None-Match", "Traceparent", "X-API-Key", "X-Request-ID",
-			"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"}, // of the Model Context Protocol
+		// Any: clients of OpenAI's interface send some of their own (X-Stainless-Lang), and
+		// what a listed origin sends is no worse for its name.
+		AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{backlogHeader, acceptedHeader, rejectedHeader, "ETag", "Location", "Retry-After", "Server-Timing", "X-Request-ID", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"},
 		MaxAge:         600,
 	})(next)

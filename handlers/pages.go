@@ -65,6 +65,9 @@ func (p page) serve(c *call) error {
 	if err != nil {
 		return fmt.Errorf("reading the page %s: %w", p.path, err)
 	}
+	if p.contentType == typeHTML {
+		text = linked(text, BasePath(c.r.Context()))
+	}
 	c.w.Header().Set("Content-Security-Policy", pagePolicy)
 	return c.sendOnce(p.contentType, text)
 }

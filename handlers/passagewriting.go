@@ -124,7 +124,7 @@ func (a *API) write(c *call, writer *writing, change collection.Change) error {
 	status := http.StatusOK
 	if result.Outcome == collection.Created {
 		status = http.StatusCreated
-		h.Set("Location", passagePath(result.ID))
+		h.Set("Location", BasePath(r.Context())+passagePath(result.ID))
 	}
 	return c.respond(status, WriteResult{ID: result.ID, Status: string(result.Outcome), Version: result.Version, ReadAs: a.readAs(change.Put)})
 }

@@ -68,7 +68,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	x := exchangeOf(r.Context())
 	x.code, x.cause = p.Code, p.cause
 	q := *p
-	q.RequestID = x.requestID
+	q.RequestID, q.Type = x.requestID, BasePath(r.Context())+q.Type
 	status, contentType, answer := q.Status, typeProblem, any(&q)
 	if x.refusal != nil {
 		contentType = typeJSON

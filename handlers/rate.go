@@ -3,6 +3,7 @@ package handlers
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/go-chi/httprate"
@@ -44,7 +45,10 @@ func whose(r *http.Request) string {
 
 // isProbe reports whether a path is asked to know how the server is, which is answered
 // also where no connection has a place.
-func isProbe(path string) bool { return quiet(path) || path == "/metrics" }
+func (a *API) isProbe(path string) bool {
+	path = strings.TrimPrefix(path, a.options.BasePath)
+	return quiet(path) || path == "/metrics"
+}
 
 // quiet reports whether a path is asked by machines, every few seconds.
 func quiet(path string) bool {

@@ -61,7 +61,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		ConnState:         a.connections.changed,
 	}
 	failed := make(chan error, 1)
-	door := newEntrance(listener, a.connections, o.Waiting, o.ReadHeaderTimeout, isProbe)
+	door := newEntrance(listener, a.connections, o.Waiting, o.ReadHeaderTimeout, a.isProbe)
 	defer door.wait()
 	go func() { failed <- server.Serve(door) }()
 	select {

@@ -4,6 +4,9 @@
 
 const $ = (id) => document.getElementById(id);
 
+// base is the path that the server is reached under, without its last slash.
+const base = new URL("..", document.currentScript.src).pathname.slice(0, -1);
+
 // h makes an element: h("a", {href: "#x", class: "y"}, "text", child, …).
 function h(name, attributes, ...children) {
   const element = document.createElement(name);
@@ -166,7 +169,7 @@ function tryIt(path, method, op) {
   const send = h("button", { type: "submit", class: "main" }, "Send");
 
   const request = () => {
-    let url = path;
+    let url = base + path;
     const query = new URLSearchParams();
     const headers = {};
     for (const { p, control } of inputs) {
@@ -360,7 +363,7 @@ function showTarget() {
 async function showReady() {
   const badge = $("ready");
   try {
-    const response = await fetch("/readyz", { cache: "no-store" });
+    const response = await fetch(base + "/readyz", { cache: "no-store" });
     const state = await response.json();
     badge.className = "ready " + (response.ok ? "good" : "bad");
     badge.textContent = response.ok
@@ -374,7 +377,7 @@ async function showReady() {
 
 async function load() {
   try {
-    const response = await fetch("/openapi.json");
+    const response = await fetch(base + "/openapi.json");
     if (!response.ok) throw new Error((await response.json()).detail || String(response.status));
     contract = await response.json();
   } catch (error) {
@@ -383,7 +386,7 @@ async function load() {
     return;
   }
   try {
-    expert = (await (await fetch("/v1/experts")).json()).experts[0].name;
+    expert = (await (await fetch(base + "/v1/experts")).json()).experts[0].name;
   } catch {
     // Without experts, or without a key, the examples keep their own name.
   }

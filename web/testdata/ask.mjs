@@ -143,3 +143,11 @@ test("the words that late interaction matched are marked, and the sentence that 
     }
     assert.ok((await page.locator(".stretch").count()) > 5);
   }));
+
+// Names that every object has are no views.
+for (const view of ["__proto__", "constructor", "toString", "hasOwnProperty"])
+  test(`the view ${view} is the one that asks`, () =>
+    on(`/?view=${view}&q=fox&__proto__=x&constructor=y`, async (page) => {
+      await answered(page);
+      assert.equal(await page.locator('nav a[aria-current="page"]').textContent(), "Ask");
+    }));

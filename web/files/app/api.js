@@ -1,5 +1,8 @@
 // Requests to the server that this page came from.
 
+// base is the path that the server is reached under, without its last slash.
+export const base = new URL("..", import.meta.url).pathname.slice(0, -1);
+
 const keyField = document.getElementById("key");
 keyField.value = sessionStorage.getItem("key") || "";
 keyField.addEventListener("change", () => {
@@ -15,7 +18,7 @@ const patience = 3; // seconds
 // A server that has too much to do for a moment is asked again when it says.
 export async function send(method, path, { body, headers = {}, signal, tries = 2 } = {}) {
   if (keyField.value) headers["X-API-Key"] = keyField.value;
-  const response = await fetch(path, { method, headers, body, signal }).catch((error) => {
+  const response = await fetch(base + path, { method, headers, body, signal }).catch((error) => {
     if (error.name === "AbortError") throw error;
     throw {
       title: "The server cannot be reached",

@@ -1,4 +1,5 @@
 // The page at /: its views, one at a time, as its address says.
+import { base } from "./api.js";
 import { ask } from "./ask.js";
 import { collection } from "./collection.js";
 import { compare } from "./compare.js";
@@ -13,22 +14,22 @@ function render() {
   running.abort();
   running = new AbortController();
   const state = read();
-  const name = views[state.view] ? state.view : "ask";
+  const name = Object.hasOwn(views, state.view) ? state.view : "ask";
   for (const link of document.querySelectorAll("nav a[data-view]")) {
     if (link.dataset.view === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
     if (link.dataset.view !== "collection" && state.q)
       link.href =
         link.dataset.view === "ask"
-          ? `/?q=${encodeURIComponent(state.q)}`
-          : `/?view=compare&q=${encodeURIComponent(state.q)}`;
+          ? `${base}/?q=${encodeURIComponent(state.q)}`
+          : `${base}/?view=compare&q=${encodeURIComponent(state.q)}`;
   }
   document.title = state.q ? `${state.q} · conclave` : "conclave";
   redraw(main, views[name](state, running.signal));
 }
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest?.('a[href^="/?"], a[href="/"]');
+  const link = event.target.closest?.(`a[href^="${base}/?"], a[href="${base}/"]`);
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
   event.preventDefault();
   history.pushState(null, "", link.getAttribute("href"));

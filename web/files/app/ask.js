@@ -1,6 +1,6 @@
 // Ask: one box, and the passages that answer.
 import { answers, readersOf, switchFor } from "./answers.js";
-import { get, perhaps, post } from "./api.js";
+import { base, get, perhaps, post } from "./api.js";
 import { copyButton } from "./copy.js";
 import { count, h, number, problem } from "./dom.js";
 import { marked } from "./marks.js";
@@ -120,7 +120,7 @@ function show(state, body, found, signal) {
         h(
           "div",
           { class: "row" },
-          h("a", { href: `/?view=compare&q=${encodeURIComponent(state.q)}` }, "Compare methods"),
+          h("a", { href: `${base}/?view=compare&q=${encodeURIComponent(state.q)}` }, "Compare methods"),
           copyButton(() => requestOf(state)),
         ),
         list,
@@ -222,7 +222,7 @@ function remember(id, open) {
   const query = new URLSearchParams(location.search);
   if (open) query.set("open", id);
   else query.delete("open");
-  history.replaceState(null, "", `/?${query}`);
+  history.replaceState(null, "", `${base}/?${query}`);
 }
 
 // more loads the next page when its button comes into sight.

@@ -1,9 +1,10 @@
 // A request as a line of curl, and as a program in Python, JavaScript and Go.
+import { base } from "./api.js";
 
 const shell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 export function snippets(request, withKey) {
-  const url = `${location.origin}/v1/search`;
+  const url = `${location.origin}${base}/v1/search`;
   const json = JSON.stringify(request, null, 2);
   const python = json
     .replaceAll(/: true/g, ": True")

@@ -1,4 +1,5 @@
 // The page's state is its address: who opens it sees the same.
+import { base } from "./api.js";
 
 const lists = ["tags", "methods"];
 
@@ -19,7 +20,7 @@ export function address(state) {
     if (text && !(name === "view" && text === "ask")) query.set(name, text);
   }
   const text = query.toString();
-  return text ? `/?${text}` : "/";
+  return text ? `${base}/?${text}` : `${base}/`;
 }
 
 // go changes the state; what it does not name stays. A new question is a step of the

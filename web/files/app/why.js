@@ -43,7 +43,7 @@ export const contributions = (result, sources, where = "") =>
       number(part.score),
       number(part.weight),
       number(part.contribution),
-      h("span", { class: "soft" }, origins[part.origin] || part.origin),
+      h("span", { class: "soft" }, Object.hasOwn(origins, part.origin) ? origins[part.origin] : part.origin),
     ]),
     ["Score", "", "", "", number(result.score), ""],
   );

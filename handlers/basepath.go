@@ -1,0 +1,121 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// A server may be reached under a path, behind a proxy that leaves it in the request or
+// takes it off. The path is the configured one, or that of X-Forwarded-Prefix where a
+// trusted proxy sends it. Addresses in answers begin with it.
+
+type basePathKey struct{}
+
+// BasePath is the path under which a request's caller reaches the server, such as
+// /conclave; "" is none.
+func BasePath(ctx context.Context) string {
+	base, _ := ctx.Value(basePathKey{}).(string)
+	return base
+}
+
+// underBasePath takes the path off that the server is reached under.
+func (a *API) underBasePath(proxies []netip.Prefix) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			base := a.options.BasePath
+			if told := forwardedPrefix(r, proxies); told != "" {
+				base = told
+			}
+			if base == "" {
+				next.ServeHTTP(w, r)
+				return
+			}
+			r = r.WithContext(context.WithValue(r.Context(), basePathKey{}, base))
+			if r.URL.Path == base {
+				// What the page there loads lies beside it.
+				to := url.URL{Path: base + "/", RawQuery: r.URL.RawQuery}
+				http.Redirect(w, r, to.String(), http.StatusPermanentRedirect)
+				return
+			}
+			r.URL = without(r.URL, base)
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// without is an address without the base path, if it begins with that.
+func without(u *url.URL, base string) *url.URL {
+	path, under := strings.CutPrefix(u.Path, base+"/")
+	raw, rawUnder := strings.CutPrefix(u.RawPath, base+"/")
+	if !under || u.RawPath != "" && !rawUnder {
+		return u
+	}
+	v := *u
+	v.Path = "/" + path
+	if u.RawPath != "" {
+		v.RawPath = "/" + raw
+	}
+	return &v
+}
+
+// forwardedPrefix is the path that a trusted proxy took off, or "".
+func forwardedPrefix(r *http.Request, proxies []netip.Prefix) string {
+	told := r.Header.Values("X-Forwarded-Prefix")
+	if len(told) != 1 || len(proxies) == 0 {
+		return ""
+	}
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	prefix := strings.TrimRight(told[0], "/")
+	for _, block := range proxies {
+		if block.Contains(peer.Addr().Unmap()) && IsBasePath(prefix) {
+			return prefix
+		}
+	}
+	return ""
+}
+
+// IsBasePath reports whether a text is a path that a server can be reached under: steps of
+// letters, digits, - _ . and ~, each after a slash, such as /tools/conclave.
+func IsBasePath(text string) bool {
+	if len(text) > 200 || !strings.HasPrefix(text, "/") {
+		return false
+	}
+	for step := range strings.SplitSeq(text[1:], "/") {
+		if step == "" || step == "." || step == ".." || strings.Trim(step, idLetters+".~") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// linked is a page whose links to this server begin with the base path.
+func linked(page []byte, base string) []byte {
+	if base == "" {
+		return page
+	}
+	for _, attribute := range []string{"href", "src"} {
+		page = bytes.ReplaceAll(page, []byte(attribute+`="/`), []byte(attribute+`="`+base+"/"))
+	}
+	return page
+}
+
+// describedAt is the OpenAPI document whose server is the base path.
+func describedAt(document []byte, base string) ([]byte, error) {
+	if base == "" {
+		return document, nil
+	}
+	for _, root := range []string{`"url":"/"`, `"url": "/"`, "url: /\n", "url: /}"} {
+		if end := strings.TrimPrefix(root[len(root)-1:], "/"); bytes.Count(document, []byte(root)) == 1 {
+			return bytes.Replace(document, []byte(root), []byte(root[:len(root)-len(end)-1]+base+end), 1), nil
+		}
+	}
+	return nil, fmt.Errorf("the document names no server that is reached under %s", base)
+}
