@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -54,17 +55,20 @@ func kindOf(data []byte) string {
 
 // readJSONL reads JSON Lines. A question without an id gets the number of its
 // line.
-func readJSONL(path string) ([]Question, error) {
-	var out []Question
+//
+// Passages with a grade of 0 or less are judged not to be relevant, also where they are among
+// the positive_ids. Questions that have no other judgement, and no answers, are left out and
+// counted.
+func readJSONL(path string) (out []Question, leftOut int, err error) {
 	seen := map[string]int{}
-	err := eachLine(path, func(line int, text []byte) error {
+	err = eachLine(path, func(line int, text []byte) error {
 		var w written
 		if err := decodeLine(path, line, text, &w); err != nil {
 			return err
 		}
 		q := Question{ID: string(w.ID), Text: w.Text, Answers: append(w.Answers, w.Answer...), PositiveIDs: namesOf(w.PositiveIDs), Grades: w.Grades,
 			Domain: w.Domain, Place: fmt.Sprintf("%s line %d", path, line)}
-		q.Unanswerable = w.PositiveIDs != nil && len(w.PositiveIDs)+len(q.Grades)+len(q.Answers) == 0
+		q.Unanswerable = w.PositiveIDs != nil && len(w.PositiveIDs)+len(q.Answers)+Judgements(q.Grades).Relevant() == 0
 		if q.ID == "" {
 			q.ID = fmt.Sprint(line)
 		}
@@ -75,10 +79,28 @@ func readJSONL(path string) ([]Question, error) {
 			return fault(path, line, "id", "%q is that of line %d already", q.ID, first)
 		}
 		seen[q.ID] = line
+		if q.joinGrades(); q.Judgements().Relevant()+len(q.Answers) == 0 && !q.Unanswerable {
+			leftOut++
+			return nil
+		}
 		out = append(out, q)
 		return nil
 	})
-	return out, err
+	return out, leftOut, err
+}
+
+// joinGrades makes positive_ids and grades say the same: a positive passage without a grade has
+// grade 1, and one that is graded 0 or less is none.
+func (q *Question) joinGrades() {
+	if len(q.Grades) == 0 {
+		return
+	}
+	for _, id := range q.PositiveIDs {
+		if _, ok := q.Grades[id]; !ok {
+			q.Grades[id] = 1
+		}
+	}
+	q.PositiveIDs = slices.DeleteFunc(q.PositiveIDs, func(id string) bool { return q.Grades[id] <= 0 })
 }
 
 // namesOf keeps an empty list apart from none.
@@ -105,12 +127,9 @@ func (q *Question) check() (field string, err error) {
 		if id == "" {
 			return "positive_ids", errors.New("one of them is empty")
 		}
-		if len(q.Grades) > 0 && q.Grades[id] <= 0 {
-			return "grades", fmt.Errorf("passage %q is among the positive_ids, but its grade is %v", id, q.Grades[id])
-		}
 	}
-	if q.Judgements().Relevant() == 0 && len(q.Answers) == 0 && !q.Unanswerable {
-		return "positive_ids", errors.New("there are neither positive_ids nor grades above 0 nor answers, so nothing can be measured; a question that nothing answers says so: \"positive_ids\": []")
+	if len(q.PositiveIDs)+len(q.Grades)+len(q.Answers) == 0 && !q.Unanswerable {
+		return "positive_ids", errors.New("there are neither positive_ids nor grades nor answers, so nothing can be measured; a question that nothing answers says so: \"positive_ids\": []")
 	}
 	return "", nil
 }

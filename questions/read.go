@@ -40,8 +40,8 @@ type Source struct {
 type Set struct {
 	Questions []Question
 	Format    Format
-	// LeftOut counts the questions without any relevant passage, which TREC's
-	// and BEIR's files may have; no measure says anything about them.
+	// LeftOut counts the questions of which judgements say that no judged passage is
+	// relevant; no measure says anything about them.
 	LeftOut int
 }
 
@@ -65,7 +65,7 @@ func Read(source Source) (Set, error) {
 	var err error
 	switch format {
 	case FormatJSONL:
-		set.Questions, err = readJSONL(source.Path)
+		set.Questions, set.LeftOut, err = readJSONL(source.Path)
 	case FormatDPR:
 		set.Questions, err = readDPR(source.Path)
 	case FormatBEIR:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,13 +30,7 @@ func readTREC(source Source) ([]Question, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	return joinJudgements(topics, source.Path, source.Judgements, func(line int, text []byte) (judgement, error) {
-		columns := strings.Fields(string(text))
-		if len(columns) != 4 {
-			return judgement{}, fault(source.Judgements, line, "", "it has %d columns, not the four of question, iteration, passage and grade", len(columns))
-		}
-		return newJudgement(source.Judgements, line, "grade", columns[0], columns[2], columns[3])
-	})
+	return joinJudgements(topics, source.Path, source.Judgements)
 }
 
 // readBEIR reads a BEIR folder (queries.jsonl and qrels/SPLIT.tsv), or its
@@ -72,16 +67,7 @@ func readBEIR(source Source) ([]Question, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	return joinJudgements(topics, queries, judgements, func(line int, text []byte) (judgement, error) {
-		columns := strings.Split(string(bytes.TrimRight(text, "\r")), "\t")
-		if line == 1 && len(columns) == 3 && columns[0] == "query-id" {
-			return judgement{}, nil
-		}
-		if len(columns) != 3 {
-			return judgement{}, fault(judgements, line, "", "it has %d columns with TABs between them, not the three of query-id, corpus-id and score", len(columns))
-		}
-		return newJudgement(judgements, line, "score", columns[0], columns[1], columns[2])
-	})
+	return joinJudgements(topics, queries, judgements)
 }
 
 // oneOf is the file, or the file compressed.
@@ -125,21 +111,40 @@ type judgement struct {
 	grade             float64
 }
 
+// parseJudgement reads a line of judgements: TREC's four columns (question, anything, passage,
+// grade), or BEIR's three with TABs between them (query-id, corpus-id, score), of which the first
+// line names them.
+func parseJudgement(path string, line int, text []byte) (judgement, error) {
+	if columns := strings.Split(string(bytes.TrimRight(text, "\r")), "\t"); len(columns) == 3 {
+		if line == 1 && columns[0] == "query-id" {
+			return judgement{}, nil
+		}
+		return newJudgement(path, line, "score", columns[0], columns[1], columns[2])
+	}
+	columns := strings.Fields(string(text))
+	if len(columns) != 4 {
+		return judgement{}, fault(path, line, "", "it has %d columns: TREC's judgements have four (question, iteration, passage and grade), and BEIR's three with TABs between them (query-id, corpus-id and score)", len(columns))
+	}
+	return newJudgement(path, line, "grade", columns[0], columns[2], columns[3])
+}
+
+// newJudgement makes a judgement of the texts of a line. A grade may be written 2 or 2.0.
 func newJudgement(path string, line int, field, question, passage, grade string) (judgement, error) {
+	question, passage = strings.TrimSpace(question), strings.TrimSpace(passage)
 	if question == "" || passage == "" {
 		return judgement{}, fault(path, line, "", "the id of the question or of the passage is empty")
 	}
-	number, err := strconv.Atoi(strings.TrimSpace(grade))
-	if err != nil {
-		return judgement{}, fault(path, line, field, "%s is not a whole number", shown(grade))
+	number, err := strconv.ParseFloat(strings.TrimSpace(grade), 64)
+	if err != nil || math.IsNaN(number) || math.IsInf(number, 0) {
+		return judgement{}, fault(path, line, field, "%s is not a number", shown(grade))
 	}
-	return judgement{question, passage, float64(number)}, nil
+	return judgement{question, passage, number}, nil
 }
 
 // joinJudgements gives questions their judgements. Questions that have no
 // relevant passage are left out and counted when the judgements name them;
 // those that the judgements do not name belong to another split.
-func joinJudgements(topics []Question, path, judgements string, parse func(line int, text []byte) (judgement, error)) ([]Question, int, error) {
+func joinJudgements(topics []Question, path, judgements string) ([]Question, int, error) {
 	at := make(map[string]int, len(topics))
 	for i := range topics {
 		q := &topics[i]
@@ -152,7 +157,7 @@ func joinJudgements(topics []Question, path, judgements string, parse func(line 
 		at[q.ID] = i
 	}
 	err := eachLine(judgements, func(line int, text []byte) error {
-		j, err := parse(line, text)
+		j, err := parseJudgement(judgements, line, text)
 		if err != nil || j.question == "" {
 			return err
 		}
