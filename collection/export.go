@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"conclave/ann"
+	"conclave/disk"
 	"conclave/rank"
 )
 
@@ -44,7 +45,7 @@ func (g *Generation) ExportPassages(ctx context.Context, to io.Writer) error {
 // bytes of its text where the part begins and ends. Late interaction, which has a list of
 // vectors for each passage, is left out, and who searches the vectors of another.
 func (g *Generation) ExportVectors(ctx context.Context, folder string) error {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := disk.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
 	for _, x := range g.manifest.keepers() {

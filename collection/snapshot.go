@@ -61,7 +61,7 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 		return report, err
 	}
 	parent, making := filepath.Dir(filepath.Clean(out)), filepath.Clean(out)+makingSuffix
-	if err := os.MkdirAll(parent, 0o700); err != nil {
+	if err := disk.MkdirAll(parent, 0o700); err != nil {
 		return report, explainDisk(err)
 	}
 	held, err := beginSnapshot(d, making)

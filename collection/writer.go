@@ -62,7 +62,7 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 		return nil, err
 	}
 	parent := filepath.Dir(filepath.Clean(dir))
-	if err := os.MkdirAll(parent, 0o700); err != nil {
+	if err := disk.MkdirAll(parent, 0o700); err != nil {
 		return nil, explainDisk(err)
 	}
 	if err := d.Mkdir(dir); err != nil && !errors.Is(err, os.ErrExist) {

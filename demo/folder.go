@@ -9,6 +9,7 @@ import (
 
 	"conclave/collection"
 	"conclave/configs"
+	"conclave/disk"
 	shipped "conclave/experts"
 	"conclave/models"
 	"conclave/provision"
@@ -75,5 +76,5 @@ func MakeRoom(cache provision.Cache, current string) error {
 			_ = provision.RemoveUnused(old)
 		}
 	}
-	return provision.ExplainFull(os.MkdirAll(root(cache), 0o755), cache.Root)
+	return provision.ExplainFull(disk.MkdirAll(root(cache), 0o755), cache.Root)
 }

@@ -66,7 +66,7 @@ type File interface {
 // OS is the file system of the operating system.
 type OS struct{}
 
-func (OS) Mkdir(path string) error { return os.Mkdir(path, 0o700) }
+func (OS) Mkdir(path string) error { return Mkdir(path, 0o700) }
 
 func (OS) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
 

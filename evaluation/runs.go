@@ -101,7 +101,7 @@ func (r *Runs) whole(domain string, methods []Method) bool {
 func (r *Runs) open(domain string, methods []Method) (w *runWriter, err error) {
 	w = &runWriter{files: r.paths(domain, methods)}
 	for _, f := range w.files {
-		if err = os.MkdirAll(filepath.Dir(f.path), 0o755); err == nil {
+		if err = disk.MkdirAll(filepath.Dir(f.path), 0o755); err == nil {
 			f.file, err = disk.Replace(disk.OS{}, f.path)
 		}
 		if err != nil {

@@ -32,7 +32,7 @@ func NewFolder(dir string) (*Folder, error) {
 	if err := replaceable(dir); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, err
 	}
 	work, lock, err := workFolder(dir)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"conclave/disk"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -14,7 +16,7 @@ import (
 // target left there is cleared away; one that is under way is an error.
 func workFolder(target string) (string, *os.File, error) {
 	work := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".tmp")
-	if err := os.MkdirAll(work, 0o755); err != nil {
+	if err := disk.MkdirAll(work, 0o755); err != nil {
 		return "", nil, err
 	}
 	lock, err := os.Open(work)

@@ -8,13 +8,15 @@ import (
 	"path/filepath"
 	"time"
 
+	"conclave/disk"
+
 	"golang.org/x/sys/unix"
 )
 
 // Lock keeps other processes from changing the cache until unlock is called.
 // It waits for them, as long as ctx lasts.
 func (c Cache) Lock(ctx context.Context) (unlock func(), err error) {
-	if err := os.MkdirAll(c.Wheels(), 0o755); err != nil {
+	if err := disk.MkdirAll(c.Wheels(), 0o755); err != nil {
 		return nil, fmt.Errorf("the cache folder cannot be made: %w: set %s to a folder that can be written", err, EnvCache)
 	}
 	unlock, err = LockFolder(ctx, c.Root)

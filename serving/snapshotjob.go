@@ -50,7 +50,7 @@ func plainName(name string) bool {
 func (s *Server) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 	folder := snapshotsOf(s.config)
 	out := filepath.Join(folder, t.Name)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := disk.MkdirAll(folder, 0o700); err != nil {
 		return jobs.Result{}, err
 	}
 	id, again, err := snapshotID(t.Scratch)

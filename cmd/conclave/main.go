@@ -33,7 +33,10 @@ func main() {
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := run(ctx, os.Args[1:], terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()})
+	term := terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), ending: newEnding()}
+	unwatch := term.ending.watch(ctx, term, func() { os.Exit(exitFailed) })
+	code := run(ctx, os.Args[1:], term)
+	unwatch()
 	stop()
 	os.Exit(code)
 }
@@ -44,6 +47,7 @@ type terminal struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Environ  []string
+	ending   *ending // nil in tests: commands take the time they need
 }
 
 // usageError is a mistake in how a command was called.

@@ -44,6 +44,7 @@ func newServe(term terminal) *cobra.Command {
 // who name it; "": its folder's. ready is called with the address once questions are
 // answered.
 func serve(ctx context.Context, config configs.Config, name string, term terminal, ready func(net.Addr)) (err error) {
+	term.ending.allow(config.Server.DrainDelay + config.Server.DrainTimeout)
 	log := newLogger(term.Err, config.Log)
 	tracer, shut, err := tracing.Open(ctx, func(name string) string { return configs.Variable(term.Environ, name) }, log, version)
 	if err != nil {

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// ending bounds how long a command may go on after it was interrupted. A call of the system
+// that never returns, as where a file system interrupts it without end, would otherwise keep
+// the process until somebody kills it. What was published is safe at any moment.
+type ending struct{ grace atomic.Int64 }
+
+// unhurried is what a command has to end by itself: to remove what it had begun to write.
+const unhurried = 15 * time.Second
+
+func newEnding() *ending {
+	e := &ending{}
+	e.grace.Store(int64(unhurried))
+	return e
+}
+
+// allow gives the command so much longer, for requests that it has to answer first.
+func (e *ending) allow(more time.Duration) {
+	if e != nil {
+		e.grace.Store(int64(unhurried + more))
+	}
+}
+
+// watch calls end when the command goes on for too long after ctx, and stops with the returned
+// function.
+func (e *ending) watch(ctx context.Context, term terminal, end func()) (stop func()) {
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-ended:
+			return
+		case <-ctx.Done():
+		}
+		grace := time.Duration(e.grace.Load())
+		select {
+		case <-ended:
+		case <-time.After(grace):
+			_, _ = fmt.Fprintf(term.Err, "conclave: interrupted; something did not end within %s and is left as it is\n", grace)
+			end()
+		}
+	}()
+	return func() { close(ended) }
+}
