@@ -74,7 +74,7 @@ type builderTerm struct {
 func NewBuilder(params Params) *Builder {
 	b := &Builder{
 		params:   params,
-		err:      params.validate(),
+		err:      params.Check(),
 		surfaces: make(map[string]uint32),
 		forms:    make(map[string]*forms),
 		analyser: analyser{unicode: params.Analysis == Unicode},

@@ -175,7 +175,7 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 	if f.params.Analysis, known = analysisOf(f.analyser); !known {
 		return nil, fmt.Errorf("its passages were analysed by version %d of the analyser, and this program has versions %d: build it again", f.analyser, analysisVersions)
 	}
-	if err := f.params.validate(); err != nil {
+	if err := f.params.Check(); err != nil {
 		return nil, err
 	}
 	if f.passages > maxPassages || f.withTerms > f.passages {

@@ -35,7 +35,8 @@ func DefaultParams() Params { return Params{K1: 0.9, B: 0.4} }
 // maxK1 keeps scores within what 32 bits can tell apart.
 const maxK1 = 1e6
 
-func (p Params) validate() error {
+// Check returns an error for constants and analyses that no index is built with.
+func (p Params) Check() error {
 	if !(p.K1 >= 0 && p.K1 <= maxK1) {
 		return fmt.Errorf("k1 is %v: it must be between 0 and %v (0.9 is usual)", p.K1, maxK1)
 	}

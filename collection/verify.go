@@ -87,7 +87,7 @@ func (h heldFiles) close() {
 // Verify reads everything of the newest generation in dir and checks it: every
 // checksum, every passage and its id, the postings, that the tags are those of
 // the passages, the vectors and the invariants of the graphs, that counts agree,
-// and that no id is in two segments. It needs no lock; it holds the files of the
+// that no id is in two segments, and that a next generation can be made of it. It needs no lock; it holds the files of the
 // generation that it began with open and finishes with it, whatever a writer
 // publishes and removes meanwhile. The error names all that it found, of each
 // file the first thing.
@@ -129,7 +129,7 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 			return report, err
 		}
 	}
-	errs = append(errs, disk.Survive(func() error { return g.verifyIDs(ctx) }), report.verifyLog(dir))
+	errs = append(errs, disk.Survive(func() error { return g.verifyIDs(ctx) }), report.verifyLog(dir), m.checkNext())
 	if err := errors.Join(errs...); err != nil {
 		return report, fmt.Errorf("%w\nrestore the collection from a snapshot, or index again", err)
 	}

@@ -114,6 +114,9 @@ func NewID() string {
 
 // begin clears up and opens what there is.
 func (w *writer) begin() (err error) {
+	if err := w.manifest.checkNext(); err != nil {
+		return fmt.Errorf("%s: %w", w.dir, err)
+	}
 	if err := w.removeLeftovers(); err != nil {
 		return err
 	}

@@ -1,0 +1,64 @@
+package collection
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"conclave/bm25"
+)
+
+// mostNumber is the largest number of a generation, a segment or a log's entry: every program
+// that reads JSON has it exactly, and no collection comes near it.
+const mostNumber = 1 << 53
+
+// checkNext returns an error where the generation can be read and the next one cannot be made:
+// numbers that are used up or that files have already, and parameters that no index is built
+// with.
+func (m *manifest) checkNext() error {
+	var errs []error
+	for _, n := range []struct {
+		name  string
+		value uint64
+	}{{"generation", m.Generation}, {"next_segment", m.NextSegment}, {"applied", m.Applied}} {
+		if n.value >= mostNumber {
+			errs = append(errs, fmt.Errorf("%s is %d, and no number follows: at most %d is possible", n.name, n.value, uint64(mostNumber)))
+		}
+	}
+	taken := func(name, prefix string) {
+		number, ok := strings.CutPrefix(name, prefix)
+		if n, err := strconv.ParseUint(number, 10, 64); ok && (err != nil || n >= m.NextSegment) {
+			errs = append(errs, fmt.Errorf("next_segment is %d, and %s is there already", m.NextSegment, name))
+		}
+	}
+	for i := range m.Segments {
+		s := &m.Segments[i]
+		taken(s.Name, "seg-")
+		if s.Tombstones != nil {
+			taken(s.Tombstones.Name, "deleted-")
+		}
+	}
+	for _, x := range m.Experts {
+		if err := CheckExpertName(x.Name); err != nil {
+			errs = append(errs, err)
+		}
+		if x.Fingerprint == "" {
+			errs = append(errs, fmt.Errorf("expert %q has no fingerprint: no encoder is known to be its own", x.Name))
+		}
+		if x.Owner == "" {
+			if err := x.Index.Check(); err != nil {
+				errs = append(errs, fmt.Errorf("expert %q: %w", x.Name, err))
+			}
+		}
+	}
+	if _, err := bm25.ParseAnalysis(m.Words.analysis()); err == nil { // else reading refuses it
+		if err := m.Words.params().Check(); err != nil {
+			errs = append(errs, fmt.Errorf("words: %w", err))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("the next build cannot use generation %d: %w", m.Generation, err)
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package collection
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"conclave/corpus"
+	"conclave/disk"
+)
+
+// TestVerifyFindsWhatNoBuildCanUse: a manifest that is whole and can be read, and of which no
+// next generation can be made, is found by Verify, and by the writer before it writes.
+func TestVerifyFindsWhatNoBuildCanUse(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(m *manifest)
+		says   string
+	}{
+		"generations used up":    {func(m *manifest) { m.Generation = math.MaxUint64 }, "generation is 18446744073709551615"},
+		"segments used up":       {func(m *manifest) { m.NextSegment = math.MaxUint64 }, "next_segment is"},
+		"a number that is taken": {func(m *manifest) { m.NextSegment = 1 }, "is there already"},
+		"no number":              {func(m *manifest) { m.NextSegment = 0 }, "is there already"},
+		"the log used up":        {func(m *manifest) { m.Applied = math.MaxUint64 }, "applied is"},
+		"an unknown index":       {func(m *manifest) { m.Experts[0].Index.Kind = "tree" }, "tree"},
+		"an impossible index":    {func(m *manifest) { m.Experts[0].Index = Index{Kind: "hnsw", M: 1 << 30, EfConstruction: 1} }, `expert "a"`},
+		"no fingerprint":         {func(m *manifest) { m.Experts[0].Fingerprint = "" }, "no fingerprint"},
+		"as it was":              {func(*manifest) {}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir() + "/c"
+			if _, err := Build(t.Context(), dir, of(randomPassages(1, 20)), BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 4}}}); err != nil {
+				t.Fatal(err)
+			}
+			m, err := readManifest(disk.OS{}, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.change(m)
+			if _, err := writeManifest(disk.OS{}, dir, m); err != nil {
+				t.Fatal(err)
+			}
+			_, verified := Verify(t.Context(), dir, nil)
+			_, added := Add(t.Context(), dir, of([]corpus.Passage{{ID: "new", Text: "zebra"}}), BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 4}}})
+			if c.says == "" {
+				if verified != nil || added != nil {
+					t.Errorf("%v, %v", verified, added)
+				}
+				return
+			}
+			if verified == nil || !strings.Contains(verified.Error(), c.says) {
+				t.Errorf("verify: %v", verified)
+			}
+			if added == nil {
+				t.Error("the next build took it")
+			}
+		})
+	}
+}
