@@ -116,7 +116,7 @@ func (r *Runtime) OpenGenerator(b *models.Bundle, o Running) (_ *Generator, err 
 
 func (g *Generator) load(b *models.Bundle, t target) error {
 	path := b.Path(b.Manifest.Tokenizer)
-	data, err := disk.ReadRegular(path, 256<<20)
+	data, err := disk.ReadRegular(path, mostTokenizer)
 	if err == nil {
 		g.tokenizer, err = unigram.Parse(data)
 	}

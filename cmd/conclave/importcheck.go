@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -11,27 +10,18 @@ import (
 	"conclave/encoder"
 	"conclave/models"
 	"conclave/provision"
-	"conclave/serving"
 )
 
 // checkImported returns a *encoder.DoubtError for a bundle, made from the folder from, of an
 // expert that is probably not used as it was trained. A trained delta, which says how it is
-// used, is not looked at. Without ONNX Runtime nothing is checked, and that is said.
+// used, is not looked at. Without ONNX Runtime the tokenizer alone is, and that is said.
 func (x *importing) checkImported(ctx context.Context, from string, b *models.Bundle, config configs.Config, cache provision.Cache, term terminal) error {
 	if b.Manifest.Kind != models.KindDense || b.Manifest.Lineage.MergedFrom != "" {
 		return nil
 	}
-	library, err := serving.RuntimeLibrary(config, cache)
-	var missing *provision.MissingError
-	if errors.As(err, &missing) {
-		_, err = fmt.Fprintf(term.Err, "note: whether the expert tells paraphrases from unrelated texts was not checked, since %v (conclave setup)\n", err)
-		return err
-	} else if err != nil {
-		return err
-	}
-	runtime, err := encoder.OpenRuntime(library)
-	if err != nil {
-		return err
+	runtime, err := installedRuntime(config, cache, term)
+	if err != nil || runtime == nil {
+		return errors.Join(err, encoder.CheckTokenizer(b))
 	}
 	folder, err := os.MkdirTemp(filepath.Dir(b.Dir), ".check-*")
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	shipped "conclave/experts"
 	"conclave/internal/tinyexperts"
 	"conclave/models"
+	"conclave/models/tiny"
 	"conclave/provision"
 )
 
@@ -96,6 +98,44 @@ func TestVerifyChecksGraphs(t *testing.T) {
 	}
 	if code, _, complaints := conclave(t, "models", "verify", folder); code != exitFailed || !strings.Contains(complaints, "33") {
 		t.Errorf("exit code %d, %s", code, complaints)
+	}
+}
+
+// TestVerifyOpens: what loading would refuse is found, in a bundle whose files are those of its
+// manifest.
+func TestVerifyOpens(t *testing.T) {
+	for name, change := range map[string]struct{ file, says string }{
+		"a longest word of 10^9": {`{"normalizer":{"type":"BertNormalizer","clean_text":true,"handle_chinese_chars":true,"strip_accents":null,"lowercase":true},"pre_tokenizer":{"type":"BertPreTokenizer"},` +
+			`"model":{"type":"WordPiece","unk_token":"[UNK]","max_input_chars_per_word":1000000000,"vocab":{"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3}}}`, "max_input_chars_per_word"},
+		"no tokenizer": {`{}`, "tokenizer"},
+	} {
+		dir := filepath.Join(t.TempDir(), "bundle")
+		folder, err := models.NewFolder(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer folder.Abandon()
+		whole, err := tiny.Write(filepath.Join(t.TempDir(), "whole"), tiny.Expert{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		graph, err := os.ReadFile(whole.Path("encoder.onnx"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, data := range map[string][]byte{"tokenizer.json": []byte(change.file), "encoder.onnx": graph} {
+			if err := folder.Create(name, func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m := whole.Manifest
+		m.Tokenizer = "tokenizer.json"
+		if _, err := folder.Finish(m); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, complaints := conclave(t, "models", "verify", dir); code != exitFailed || !strings.Contains(complaints, change.says) || !strings.Contains(complaints, "cannot be opened") {
+			t.Errorf("%s: exit code %d, %s", name, code, complaints)
+		}
 	}
 }
 

@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"io"
 
+	"conclave/configs"
+	"conclave/encoder"
 	"conclave/models"
+	"conclave/provision"
+	"conclave/serving"
 
 	"github.com/spf13/cobra"
 )
@@ -17,14 +21,34 @@ func newModelsVerify(term terminal) *cobra.Command {
 		Short: "Check every file of bundles against their manifests",
 		Long: `Compares every file with the SHA-256 in the manifest, and the contents of the
 graphs, the ensemble, the representatives and the delta with what the manifest
-says. Whether a delta fits its base is checked when it is imported.`,
+says. Then each bundle is opened as a server would open it; without ONNX Runtime
+(conclave setup) its tokenizer alone is. Whether a delta fits its base is checked when
+it is imported.`,
 		Example: "  conclave models verify experts/health\n  conclave models verify experts/*/ --json",
 		Args:    cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, folders []string) error {
+		RunE: func(cmd *cobra.Command, folders []string) (err error) {
+			config, cache, err := settingsAndCache(cmd, term)
+			if err != nil {
+				return err
+			}
+			said := term
+			if asJSON {
+				said.Err = io.Discard // what is printed is one document
+			}
+			runtime, err := installedRuntime(config, cache, said)
+			if err != nil {
+				return err
+			}
+			if runtime != nil {
+				defer func() { err = errors.Join(err, runtime.Close()) }()
+			}
 			all := make([]models.Verified, len(folders))
 			var failed error
 			for i, folder := range folders {
-				if all[i] = models.Verify(folder); !all[i].Fine {
+				if all[i] = models.Verify(folder); all[i].Fine {
+					all[i] = tried(all[i], runtime)
+				}
+				if !all[i].Fine {
 					failed = errSilent
 				}
 			}
@@ -33,6 +57,34 @@ says. Whether a delta fits its base is checked when it is imported.`,
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return command
+}
+
+// installedRuntime is ONNX Runtime, or nil where it is not installed, which is said.
+func installedRuntime(config configs.Config, cache provision.Cache, term terminal) (*encoder.Runtime, error) {
+	library, err := serving.RuntimeLibrary(config, cache)
+	var missing *provision.MissingError
+	if errors.As(err, &missing) {
+		_, err = fmt.Fprintf(term.Err, "note: graphs are not loaded, since %v (conclave setup)\n", err)
+		return nil, err
+	} else if err != nil {
+		return nil, err
+	}
+	return encoder.OpenRuntime(library)
+}
+
+// tried is v with the error with which the bundle would be refused by a server.
+func tried(v models.Verified, runtime *encoder.Runtime) models.Verified {
+	b, err := models.Peek(v.Folder)
+	if err == nil {
+		err = encoder.CheckTokenizer(b)
+	}
+	if err == nil && runtime != nil {
+		err = runtime.Try(b)
+	}
+	if err != nil {
+		return models.Verified{Folder: v.Folder, Error: fmt.Sprintf("bundle %s: its files are whole, and it cannot be opened: %v", v.Folder, err)}
+	}
+	return v
 }
 
 func printVerified(w *errWriter, complaints io.Writer, all []models.Verified) {
