@@ -40,6 +40,11 @@ type findInput struct {
 	Query string `json:"query" jsonschema:"the question, in plain words"`
 }
 
+type searchInput struct {
+	findInput
+	Offsets string `json:"offsets,omitempty" jsonschema:"what start and end of answers count: bytes of UTF-8 (the default), codepoints (as Python slices) or utf16 (as JavaScript slices)"`
+}
+
 type findOutput struct {
 	Results []findResult `json:"results" jsonschema:"the passages, best first"`
 	Answers []findAnswer `json:"answers,omitempty" jsonschema:"words of these passages that answer, the likeliest first"`
@@ -57,7 +62,7 @@ type findResult struct {
 type findAnswer struct {
 	Text    string   `json:"text"`
 	Passage string   `json:"passage" jsonschema:"the id of the passage that has the words"`
-	Start   int      `json:"start" jsonschema:"where they begin in its text, in bytes of UTF-8"`
+	Start   int      `json:"start" jsonschema:"where they begin in its text, in bytes of UTF-8 or what offsets names"`
 	End     int      `json:"end" jsonschema:"where they end"`
 	Chance  *float64 `json:"chance,omitempty" jsonschema:"that these are the right words"`
 }
@@ -69,9 +74,9 @@ func marks(e handlers.Engine) bool {
 	return len(readers) > 0 && !readers[0].Generates
 }
 
-func (t *tools) search(ctx context.Context, in findInput) (findOutput, error) {
+func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) {
 	out := findOutput{Results: []findResult{}}
-	request := search.Request{Question: in.Query, K: min(toolResults, t.engine.Limits().K), Fields: passageFields}
+	request := search.Request{Question: in.Query, K: min(toolResults, t.engine.Limits().K), Fields: passageFields, Offsets: in.Offsets}
 	request.Answer.Wanted = marks(t.engine)
 	response, err := t.engine.Search(ctx, request)
 	if err != nil {

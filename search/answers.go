@@ -71,7 +71,8 @@ func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
 type Extract struct {
 	Text    string `json:"text"`
 	Passage string `json:"passage"` // its id
-	// Start and End are where the words lie in the passage's text, in bytes of UTF-8.
+	// Start and End are where the words lie in the passage's text, in what Request.Offsets
+	// counts: bytes of UTF-8, unless it says otherwise.
 	Start int `json:"start"`
 	End   int `json:"end"`
 	// Score is the probability of passage and words by the reader alone, over all that

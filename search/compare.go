@@ -103,7 +103,7 @@ func alike(requests []Request) error {
 	}
 	asked := func(r Request) Request {
 		r.K, r.Fusion, r.Experts, r.BM25, r.Late, r.Missing, r.Weights = 0, Methods{}, nil, nil, nil, "", nil
-		r.Explain, r.Fields, r.Normalisation, r.Sharpness, r.MinConfidence, r.Answer = false, nil, "", 0, 0, AnswerOptions{}
+		r.Explain, r.Fields, r.Normalisation, r.Sharpness, r.MinConfidence, r.Offsets, r.Answer = false, nil, "", 0, 0, "", AnswerOptions{}
 		return r
 	}
 	named := func(r Request) []string {

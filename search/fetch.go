@@ -22,6 +22,9 @@ func (a *answer) fetch(ctx context.Context) error {
 		Question: p.question, Corrected: a.corrections, Generation: a.view.Generation(),
 		Degraded: make([]Missing, 0, len(a.degraded)), Answers: a.extracts,
 	}
+	if p.offsets != OffsetBytes {
+		a.response.Offsets = p.offsets
+	}
 	if a.view.selected != nil {
 		n, err := a.view.selected(ctx)
 		if err != nil {
@@ -183,6 +186,7 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 		}
 		if a.plan.fields.highlights {
 			result.Highlights, result.Highlight = a.highlight(ctx, &item, passage)
+			a.plan.countHighlights(passage.Title, passage.Text, result.Highlights, result.Highlight)
 			if err := a.grows((len(result.Highlights) + 1) * highlightBytes); err != nil {
 				return nil, err
 			}

@@ -17,7 +17,7 @@ import (
 // interaction, or the part by which an expert with parts scored the passage.
 type Highlight struct {
 	Field string `json:"field"` // "title" or "text"
-	Start int    `json:"start"` // in bytes of UTF-8
+	Start int    `json:"start"` // in what Request.Offsets counts
 	End   int    `json:"end"`
 	// Score is what the tokens that matched it add to late interaction's score, or the
 	// part's own.

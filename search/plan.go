@@ -26,6 +26,7 @@ type plan struct {
 	explain       bool
 	fields        fields
 	minConfidence float64
+	offsets       string        // one of OffsetNames
 	answer        AnswerOptions // with the defaults filled in
 	reader        *LoadedReader // that marks answers; nil: none are wanted
 }
@@ -67,6 +68,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 		wrong.add("out_of_range", "/sharpness", "sharpness is %v: it must be from 0 to %g, and 0 is the method's own", p.sharpness, float64(fusion.MaxSharpness))
 	}
 	p.fields = wrong.fields(r.Fields)
+	p.offsets = oneOf(&wrong, "/offsets", r.Offsets, OffsetBytes, OffsetNames())
 	wrong.filter(r.Filter)
 	if p.minConfidence = r.MinConfidence; !(p.minConfidence >= 0 && p.minConfidence <= 1) {
 		wrong.add("out_of_range", "/min_confidence", "min_confidence is %v: it must be from 0 to 1", r.MinConfidence)

@@ -131,7 +131,13 @@ func (a *answer) unread(ctx context.Context, cause error) {
 // are not known and the request sets no minimum.
 func (a *answer) extract(read *Read) []Extract {
 	all := extracts(read.Passages, read.Readings, a.plan.answer.Combine, a.rankings[0].Confidence, a.plan.reader.Chance)
-	return slices.DeleteFunc(all, func(e Extract) bool { return !a.sureEnough(e.Chance) })
+	all = slices.DeleteFunc(all, func(e Extract) bool { return !a.sureEnough(e.Chance) })
+	texts := map[string]string{}
+	for i := range read.Passages {
+		texts[read.Passages[i].ID] = read.Passages[i].Text
+	}
+	a.plan.countExtracts(all, texts)
+	return all
 }
 
 // extracts returns the answers in the readings of passages, which are in the order of

@@ -41,6 +41,9 @@ type Request struct {
 	// Correct says whether words that nobody knows are taken for others that were mistyped;
 	// nil: Defaults.Correct.
 	Correct *bool `json:"correct,omitempty"`
+	// Offsets is what Start and End of answers and highlights count: OffsetBytes (""),
+	// OffsetCodePoints or OffsetUTF16.
+	Offsets string `json:"offsets,omitempty"`
 	// Answer asks for the words that answer, too.
 	Answer AnswerOptions `json:"answer,omitzero"`
 }

@@ -21,6 +21,7 @@ type Response struct {
 	Answers    []Extract    `json:"answers,omitzero"`    // the likeliest first; empty when none is sure enough, nil when not asked for
 	Generated  *Generated   `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
 	Sources    []Source     `json:"sources,omitzero"`
+	Offsets    string       `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
 	Degraded   []Missing    `json:"degraded"`
 	Notes      []string     `json:"notes,omitempty"` // what to know about the question
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conclave_client import Answer, AsyncClient, Client, Passage, Problem
+from conclave_client import Answer, AsyncClient, Client, Extract, Passage, Problem
 from conclave_client.types import read
 
 part, url = sys.argv[1:3]
@@ -47,6 +47,19 @@ def searches(c: Client) -> None:
     marked = c.search("who hid the lamp", k=2, answer={"reader": "marker"})
     texts = {r.id: r.text.encode() for r in marked.results}
     assert marked.answers and all(texts[a.passage][a.start : a.end].decode() == a.text for a in marked.answers)
+    for offsets in "codepoints", "utf16":
+        told = read(Answer, {"results": [found[0] | {"text": "🧀 würzig"}], "offsets": offsets})
+        start = 2 if offsets == "codepoints" else 3
+        told.answers = [Extract(text="würzig", passage="p0", start=start, end=start + 6, score=0.4)]
+        assert told.answers_in(told.results[0]) == {"answers": [kept | {"start": 2, "end": 8}]}
+    points = c.search("who hid the lamp", k=2, answer={"reader": "marker"}, offsets="codepoints")
+    whole = {r.id: r.text for r in points.results}
+    assert points.answers and all(whole[a.passage][a.start : a.end] == a.text for a in points.answers)
+    number = 1546130668394913822
+    c.put(Passage(id="n", text="", title="numerals", metadata={"post": number, "gone": None}), visible=True)
+    assert c.passage("n").metadata == {"post": number} and c.passage("n").title == "numerals"
+    assert c.search("numerals", k=1, fields=["metadata"]).results[0].metadata == {"post": number}
+    c.delete("n", visible=True)
     batch = c.search_batch(["a fox", {"question": "rice", "k": 0}, {"question": "rice", "k": 1}])
     assert [getattr(a, "code", "") for a in batch] == ["", "out_of_range", ""]
     problem = batch[1]

@@ -18,6 +18,7 @@ const requestOf = (state) => ({
   k: page,
   explain: true,
   fields: ["title", "text", "tags", "contributions", "sources", "highlights"],
+  offsets: "utf16", // as strings of JavaScript are cut
   ...(state.tags.length > 0 && { filter: { tags_all: state.tags } }),
   ...(state.answer && { answer: true }),
   ...(state.typed && { correct: false }),

@@ -25,19 +25,12 @@ function matcher(explanation) {
 // question has tokens that match nothing well.
 const least = 0.06;
 
-// units gives the place in a string of JavaScript of a byte of the text in UTF-8.
-function units(text) {
-  const bytes = new TextEncoder().encode(text);
-  const decoder = new TextDecoder();
-  return (at) => decoder.decode(bytes.subarray(0, at)).length;
-}
-
-// matched are the highlights of a field by where they are in a string of JavaScript.
-function matched(at, field, highlights) {
+// matched are the highlights of a field, with their shares of what late interaction scored.
+function matched(field, highlights) {
   const all = highlights.reduce((sum, one) => sum + one.score, 0);
   return highlights
     .filter((one) => one.field === field)
-    .map((one) => ({ start: at(one.start), end: at(one.end), share: one.score / all }));
+    .map((one) => ({ start: one.start, end: one.end, share: one.score / all }));
 }
 
 // best is the sentence with the largest share, where it is the better part of a text of several.
@@ -53,18 +46,17 @@ function best(text, found) {
 }
 
 // part is where a granularity found a field most similar, unless that is all of it.
-function part(text, at, field, { highlight }) {
+function part(text, field, { highlight }) {
   if (highlight?.field !== field) return null;
-  const [start, end] = [at(highlight.start), at(highlight.end)];
+  const { start, end } = highlight;
   return end - start < text.trim().length ? { start, end } : null;
 }
 
 // marked is a field of a result with its marks, and the answers that are in it.
 export function marked(result, field, answers = []) {
   const text = result[field] || "";
-  const at = units(text);
   const byWords = matcher(result.explanation);
-  const found = matched(at, field, result.highlights || []);
+  const found = matched(field, result.highlights || []);
   const spans = found
     .filter((one) => one.share >= least)
     .map(({ start, end, share }) => ({ start, end, kind: share >= 3 * least ? "strong" : "some" }));
@@ -75,10 +67,10 @@ export function marked(result, field, answers = []) {
     if (same) same.kind += " word";
     else spans.push({ start, end, kind: "word" });
   }
-  const stretch = part(text, at, field, result) || (field === "text" && best(text, found));
+  const stretch = part(text, field, result) || (field === "text" && best(text, found));
   const layers = [
     stretch ? [{ ...stretch, tag: "span", kind: "stretch" }] : [],
-    answers.map((one) => ({ start: at(one.start), end: at(one.end), kind: "answer" })),
+    answers.map(({ start, end }) => ({ start, end, kind: "answer" })),
     spans,
   ];
   return nested(text, 0, text.length, layers);

@@ -6,7 +6,7 @@ import types
 import typing
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 if TYPE_CHECKING:
     import pandas
@@ -46,6 +46,7 @@ class SearchOptions(TypedDict, total=False):
     sharpness: float
     filter: Filter
     min_confidence: float
+    offsets: Literal["bytes", "codepoints", "utf16"]
     correct: bool
     answer: bool | dict[str, Any]
 
@@ -120,7 +121,7 @@ class Ranking:
 
 @dataclass
 class Extract:
-    """Words of a passage that answer; start and end are bytes of its text in UTF-8."""
+    """Words of a passage that answer; start and end are bytes of its text in UTF-8, or what offsets names."""
 
     text: str
     passage: str
@@ -167,16 +168,18 @@ class Answer(Ranking):
     degraded: list[dict[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     corrected: list[dict[str, str]] = field(default_factory=list)
+    offsets: str = "bytes"
 
     def answers_in(self, result: Result) -> dict[str, list[dict[str, Any]]]:
         """The words of a passage that answer, as metadata for it: {"answers": [{"text", "start", "end", "chance"}]},
         or nothing where it has none. Here start and end are characters of its text."""
-        text = result.text.encode()
+        encoding, unit = {"codepoints": ("utf-32-le", 4), "utf16": ("utf-16-le", 2)}.get(self.offsets, ("utf-8", 1))
+        text = result.text.encode(encoding)
         found = [
-            {"text": a.text, "start": len(text[: a.start].decode()), "end": len(text[: a.end].decode())}
-            | {"chance": a.chance}
+            {"text": a.text, "start": len(text[: unit * a.start].decode(encoding))}
+            | {"end": len(text[: unit * a.end].decode(encoding)), "chance": a.chance}
             for a in self.answers
-            if a.passage == result.id and a.end <= len(text)
+            if a.passage == result.id and unit * a.end <= len(text)
         ]
         return {"answers": found} if found else {}
 
