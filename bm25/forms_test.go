@@ -424,3 +424,16 @@ func (o *formOracle) scores(asked []string) []float64 {
 	}
 	return out
 }
+
+// TestFrequencyOfForms: a word is known where a question with it finds a passage.
+func TestFrequencyOfForms(t *testing.T) {
+	x := build(t, unicodeParams(), []goldenPassage{{Text: "Jose\u0301 Nún\u0303ez has wi-fi"}, {Text: "nothing of it"}, {Text: "José again"}})
+	for word, want := range map[string]int{"José": 2, "jose": 2, "NUNEZ": 1, "nunéz": 1, "wifi": 1, "wi": 1, "wlan": 0} {
+		if got, term, err := x.alone().Frequency(word); err != nil || !term || got != want {
+			t.Errorf("%q: %d passages, want %d, %v", word, got, want, err)
+		}
+	}
+	if n, term, err := x.alone().Frequency("of"); n != 0 || term || err != nil {
+		t.Errorf("a stop word: %d, %t, %v", n, term, err)
+	}
+}

@@ -1,35 +1,35 @@
 package bm25
 
-import "bytes"
-
 // Frequency is how many passages have a word, in this form or in another one with the same
-// term, and whether it has a term at all: stop words have none.
+// term, or that a question with it finds (see Unicode), and whether it has a term at all:
+// stop words have none.
 func (s *Searcher) Frequency(word string) (passages int, term bool, err error) {
-	for _, text := range Analyse(word) {
-		df, err := s.frequency(text, s.lookupTerm)
+	terms := s.params.Analysis.Terms(word)
+	for _, entry := range append(terms, s.params.Analysis.askedWords(word)...) {
+		df, err := s.frequency(entry, s.lookup)
 		if err != nil {
 			return 0, true, err
 		}
-		passages, term = max(passages, df), true
+		passages = max(passages, df)
 	}
-	return passages, term, nil
+	return passages, len(terms) > 0, nil
 }
 
 // Beside says of the passages that have the last term before a word, and of those that have
 // the first term after it, in what share the word's term stands right beside it, each from 0
 // to 1. Both are 0 for a word without a term, and where the collection has no phrases.
 func (s *Searcher) Beside(before, word, after string) (left, right float64, err error) {
-	terms := Analyse(word)
+	terms := s.params.Analysis.Terms(word)
 	if len(terms) == 0 || !s.params.Phrases {
 		return 0, 0, nil
 	}
-	if preceding := Analyse(before); len(preceding) > 0 {
+	if preceding := s.params.Analysis.Terms(before); len(preceding) > 0 {
 		neighbour := preceding[len(preceding)-1]
 		if left, err = s.share(neighbour, phrasesOf([]string{neighbour, terms[0]})[0]); err != nil {
 			return 0, 0, err
 		}
 	}
-	if following := Analyse(after); len(following) > 0 {
+	if following := s.params.Analysis.Terms(after); len(following) > 0 {
 		right, err = s.share(following[0], phrasesOf([]string{terms[len(terms)-1], following[0]})[0])
 	}
 	return left, right, err
@@ -37,11 +37,11 @@ func (s *Searcher) Beside(before, word, after string) (left, right float64, err 
 
 // share is in what share of the passages with a term a phrase is.
 func (s *Searcher) share(term, phrase string) (float64, error) {
-	all, err := s.frequency(term, s.lookupTerm)
+	all, err := s.frequency(term, s.lookup)
 	if err != nil || all == 0 {
 		return 0, err
 	}
-	some, err := s.frequency(phrase, s.lookupPhrase)
+	some, err := s.frequency(phrase, s.lookup)
 	return min(1, float64(some)/float64(all)), err
 }
 
@@ -60,11 +60,4 @@ func (s *Searcher) frequency(text string, lookup func(*Index, []byte) (termRecor
 		df += uint64(r.df - min(dead, r.df))
 	}
 	return int(df), nil
-}
-
-func (s *Searcher) lookupTerm(x *Index, text []byte) (termRecord, error) { return x.lookup(text) }
-
-func (s *Searcher) lookupPhrase(x *Index, text []byte) (termRecord, error) {
-	first, second, _ := bytes.Cut(text, []byte{phraseGap})
-	return x.lookupPhrase(first, second)
 }

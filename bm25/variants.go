@@ -23,7 +23,16 @@ type variant struct {
 // Asked are the entries of the vocabulary that a question is looked up by beside its
 // terms (see Unicode), in the order in which they come; none with the analysis Lucene.
 func (analysis Analysis) Asked(question string) (entries []string) {
-	for _, v := range append(analysis.variants(question), analysis.phraseVariants(question)...) {
+	entries = analysis.askedWords(question)
+	for _, v := range analysis.phraseVariants(question) {
+		entries = append(entries, v.entries...)
+	}
+	return entries
+}
+
+// askedWords are those of Asked that stand for terms, and not for phrases.
+func (analysis Analysis) askedWords(question string) (entries []string) {
+	for _, v := range analysis.variants(question) {
 		entries = append(entries, v.entries...)
 	}
 	return entries

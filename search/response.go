@@ -71,6 +71,9 @@ type TermScore struct {
 	IDF          float64 `json:"idf"`
 	Boost        float64 `json:"boost"` // how often the question has the term
 	Score        float64 `json:"score"`
+	// For are the question's terms of which Term is another form that the passage has;
+	// Score is what it adds beyond what they do. "": Term is the question's own.
+	For string `json:"for,omitempty"`
 }
 
 // Source says how one source fared on this question.

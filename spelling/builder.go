@@ -1,6 +1,10 @@
 package spelling
 
-import "strings"
+import (
+	"strings"
+
+	"conclave/normalise"
+)
 
 // mostCounted is how many words a Builder counts at a time.
 const mostCounted = 4 * MostWords
@@ -22,7 +26,7 @@ func NewBuilder() *Builder { return &Builder{counts: map[string]*counted{}} }
 func (b *Builder) Add(parts ...string) {
 	b.texts++
 	for _, part := range parts {
-		Words(part, func(word string) {
+		Words(normalise.Text(part), func(word string) {
 			c := b.counts[word]
 			if c == nil {
 				c = &counted{}

@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"adapters":    {"handlers", "search"},
 	"admission":   {},
 	"rank":        {},
-	"spelling":    {"disk"},
+	"spelling":    {"disk", "normalise"},
 	"disk":        {},
 	"granules":    {"rank"},
 	"plaintext":   {},

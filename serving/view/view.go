@@ -170,7 +170,7 @@ func (w words) Explain(_ context.Context, question string, passage rank.Ordinal)
 	for i, t := range explained {
 		terms[i] = search.TermScore{
 			Term: t.Term, Frequency: t.TF, DocFrequency: t.DF,
-			IDF: float64(t.IDF), Boost: float64(t.Count), Score: float64(t.Score),
+			IDF: float64(t.IDF), Boost: float64(t.Count), Score: float64(t.Score), For: t.For,
 		}
 	}
 	return terms, nil
