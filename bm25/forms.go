@@ -14,7 +14,7 @@ import (
 // beside the terms of its text, postings of the other forms that its words may be asked
 // for in. They are no terms: they do not count in lengths, have document frequencies of
 // their own, and a question looks them up for what its own terms do not reach (see
-// variant). So texts in ASCII have the scores that they have with the analysis Lucene,
+// Variant). So texts in ASCII have the scores that they have with the analysis Lucene,
 // except where a passage has a word of the question in another form, and in that form
 // more often than as it is written.
 //

@@ -87,8 +87,8 @@ func TestApart(t *testing.T) {
 	} {
 		terms := Unicode.Terms(c[1])
 		x := build(t, unicodeParams(), []goldenPassage{{Text: c[0]}, {Text: "other words"}, {Text: "and more"}})
-		for _, v := range Unicode.variants(c[1]) {
-			for _, entry := range v.entries {
+		for _, v := range Unicode.Variants(c[1]) {
+			for _, entry := range v.Entries {
 				r, err := x.lookup([]byte(entry))
 				if err != nil || r.df > 0 {
 					t.Errorf("a passage %q has the form %q of the question %q (terms %q)", c[0], entry, c[1], terms)
@@ -166,7 +166,7 @@ func TestASCIIAsLucene(t *testing.T) {
 					}
 				}
 				if bounds[0] != bounds[1] {
-					if len(Unicode.variants(question)) == 0 || bounds[1] > bounds[0]+20 {
+					if len(Unicode.Variants(question)) == 0 || bounds[1] > bounds[0]+20 {
 						t.Fatalf("%s: %q: upper bounds %v", name, question, bounds)
 					}
 				}

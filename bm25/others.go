@@ -7,7 +7,7 @@ import (
 
 // otherTerms is a variant of which some passage has a form.
 type otherTerms struct {
-	variant
+	Variant
 	terms []questionTerm // those of the question that passages have
 	forms []questionTerm // the forms that passages have; weights are of the forms
 }
@@ -23,15 +23,15 @@ func (o *otherTerms) weight() (most float32) {
 // otherForms looks up the other forms of a question's terms, of which those are given that
 // passages have.
 func (s *Searcher) otherForms(question string, terms []questionTerm) (out []otherTerms, err error) {
-	variants := s.params.Analysis.variants
+	variants := s.params.Analysis.Variants
 	if s.phrases {
 		variants = s.params.Analysis.phraseVariants
 	}
 	rarest := IDF(0, uint64(s.statistics.withTerms))
 	for _, v := range variants(question) {
-		o := otherTerms{variant: v}
-		for _, entry := range v.entries {
-			f := questionTerm{text: entry, count: v.count}
+		o := otherTerms{Variant: v}
+		for _, entry := range v.Entries {
+			f := questionTerm{text: entry, count: v.Count}
 			if err := s.weigh(&f); err != nil {
 				return nil, err
 			}
@@ -43,7 +43,7 @@ func (s *Searcher) otherForms(question string, terms []questionTerm) (out []othe
 			continue
 		}
 		for _, t := range terms {
-			if slices.Contains(v.of, t.text) {
+			if slices.Contains(v.Of, t.text) {
 				o.terms = append(o.terms, t)
 			}
 		}
@@ -56,21 +56,14 @@ func (s *Searcher) otherForms(question string, terms []questionTerm) (out []othe
 	return out, nil
 }
 
-// boost is what the rarity of a form is multiplied with: how often the question has the
-// terms, the share otherForm, and how many terms the form stands for, or less where these
-// are together commoner: a form finds no more than the question's own. rarest is the
-// rarity of a term that no passage has. It is rounded so that another engine, which
-// multiplies rarities with it, has the same weights.
+// boost is Boost with what is known of the terms. rarest is the rarity of a term that no
+// passage has.
 func (o *otherTerms) boost(idf, rarest float32) float32 {
-	boost := float32(o.count) * otherForm
-	if len(o.of) == 0 {
-		return boost
-	}
-	own := float32(len(o.of)-len(o.terms)) * rarest
+	own := float32(len(o.Of)-len(o.terms)) * rarest
 	for _, t := range o.terms {
 		own += t.idf
 	}
-	return boost * min(float32(len(o.of)), own/idf)
+	return o.Boost(own, idf)
 }
 
 // otherCursors read the postings of a variant in one segment.

@@ -34,13 +34,24 @@ func (analysis Analysis) Forms(title, text string) (forms []string) {
 	return forms
 }
 
+// FormsLike are the Forms of a passage, and as many further tokens, which no question has,
+// as it takes to have as many as Words, where there are not more: an engine that indexes
+// them has the lengths that forms are scored with.
+func (analysis Analysis) FormsLike(title, text string) []string {
+	forms := analysis.Forms(title, text)
+	for missing := len(analysis.Words(title, text)) - len(forms); missing > 0; missing-- {
+		forms = append(forms, formMark)
+	}
+	return forms
+}
+
 // Pairs are the phrases of a passage as tokens (see Searcher.Phrases), and one more
 // token, which no question has, for the title and the text each where it has terms: so
 // there are as many as Words, and an engine that indexes them has the lengths that
 // phrases are scored with.
-func Pairs(title, text string) (tokens []string) {
+func (analysis Analysis) Pairs(title, text string) (tokens []string) {
 	for _, part := range [...]string{title, text} {
-		if terms := Analyse(part); len(terms) > 0 {
+		if terms := analysis.Terms(part); len(terms) > 0 {
 			tokens = append(append(tokens, PairGap), pairs(terms)...)
 		}
 	}
@@ -49,7 +60,9 @@ func Pairs(title, text string) (tokens []string) {
 
 // QuestionPairs are the phrases of a question as the tokens of Pairs, in order and with
 // repetitions.
-func QuestionPairs(question string) []string { return pairs(Analyse(question)) }
+func (analysis Analysis) QuestionPairs(question string) []string {
+	return pairs(analysis.Terms(question))
+}
 
 func pairs(terms []string) (tokens []string) {
 	for i := 1; i < len(terms); i++ {

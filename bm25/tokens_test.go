@@ -19,7 +19,7 @@ func TestPairs(t *testing.T) {
 		{"", "deep lakes", "+ deep+lake"},
 		{"Deep lakes", "a_b cold, cold water", "+ deep+lake + a_b+cold cold+cold cold+water"},
 	} {
-		got := Pairs(c.title, c.text)
+		got := Lucene.Pairs(c.title, c.text)
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%q, %q: %q, not %q", c.title, c.text, got, c.want)
 		}
@@ -29,7 +29,7 @@ func TestPairs(t *testing.T) {
 func FuzzPairs(f *testing.F) {
 	f.Add("The quick", "brown fox's + a_b 3+4 x")
 	f.Fuzz(func(t *testing.T, title, text string) {
-		words, got := Lucene.Words(title, text), Pairs(title, text)
+		words, got := Lucene.Words(title, text), Lucene.Pairs(title, text)
 		if len(got) != len(words) {
 			t.Fatalf("%d pairs, %d words: %q, %q", len(got), len(words), got, words)
 		}

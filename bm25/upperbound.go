@@ -21,7 +21,7 @@ func (s *Searcher) UpperBound(question string) (float64, error) {
 		weights[t.text] = float64(t.count) * float64(t.idf)
 	}
 	for _, t := range u.unknown {
-		if !slices.ContainsFunc(u.others, func(o otherTerms) bool { return slices.Contains(o.of, t.text) }) {
+		if !slices.ContainsFunc(u.others, func(o otherTerms) bool { return slices.Contains(o.Of, t.text) }) {
 			weights[t.text] = float64(t.count) * float64(t.idf)
 		}
 	}
@@ -30,7 +30,7 @@ func (s *Searcher) UpperBound(question string) (float64, error) {
 	}
 	for _, o := range u.others {
 		own := 0.0
-		for _, text := range o.of {
+		for _, text := range o.Of {
 			own += weights[text]
 		}
 		sum += max(0, float64(o.weight())-own)

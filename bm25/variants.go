@@ -9,15 +9,15 @@ import (
 	"conclave/bm25/internal/words"
 )
 
-// A variant is terms of a question in other forms. A passage that has one of these gets,
+// A Variant is terms of a question in other forms. A passage that has one of these gets,
 // beside what the terms add to its score, by how much the best of the forms is above what
 // they add; so a passage with the terms as the question has them scores as without
 // variants. A form has at most the share otherForm of the weight of the terms for which it
 // stands.
-type variant struct {
-	of      []string // the terms, each once; none: of a name with its signs
-	count   int      // how often the question has them
-	entries []string // of the vocabulary: terms, other forms with their mark; two terms with a gap are a phrase
+type Variant struct {
+	Of      []string // the terms, each once; none: of a name with its signs
+	Count   int      // how often the question has them
+	Entries []string // of the vocabulary: terms, other forms with their mark; two terms with a gap are a phrase
 }
 
 // Asked are the entries of the vocabulary that a question is looked up by beside its
@@ -25,17 +25,30 @@ type variant struct {
 func (analysis Analysis) Asked(question string) (entries []string) {
 	entries = analysis.askedWords(question)
 	for _, v := range analysis.phraseVariants(question) {
-		entries = append(entries, v.entries...)
+		entries = append(entries, v.Entries...)
 	}
 	return entries
 }
 
 // askedWords are those of Asked that stand for terms, and not for phrases.
 func (analysis Analysis) askedWords(question string) (entries []string) {
-	for _, v := range analysis.variants(question) {
-		entries = append(entries, v.entries...)
+	for _, v := range analysis.Variants(question) {
+		entries = append(entries, v.Entries...)
 	}
 	return entries
+}
+
+// Boost is what the rarity of a form, idf, is multiplied with for its weight: how often the
+// question has the terms, the share otherForm, and how many terms the form stands for, or
+// less where these are together commoner: a form finds no more than the question's own.
+// own is the sum of the rarities of the terms. Another engine that multiplies rarities
+// with it has the weights of Searcher.
+func (v *Variant) Boost(own, idf float32) float32 {
+	boost := float32(v.Count) * otherForm
+	if len(v.Of) == 0 {
+		return boost
+	}
+	return boost * min(float32(len(v.Of)), own/idf)
 }
 
 // otherForm is the weight of another form as a share of that of the form that a question
@@ -52,8 +65,8 @@ type questionWord struct {
 	begin, end int
 }
 
-// variants are those of a question's terms, in the order in which they come.
-func (analysis Analysis) variants(question string) []variant {
+// Variants are those of a question's terms, in the order in which they come.
+func (analysis Analysis) Variants(question string) []Variant {
 	if analysis != Unicode {
 		return nil
 	}
@@ -94,14 +107,14 @@ func (analysis Analysis) variants(question string) []variant {
 			return // the question has it as a term
 		}
 		at := list.joined(form, own)
-		list.all[at].count++
+		list.all[at].Count++
 		list.add(at, form)
 	}
 	eachWord(text, func(string) {}, func(compound string) {
 		for _, j := range a.compoundForms(compound) {
 			if j.words == nil {
 				at := len(list.all)
-				list.all = append(list.all, variant{count: 1})
+				list.all = append(list.all, Variant{Count: 1})
 				list.addEntry(at, formMark+j.form)
 				continue
 			}
@@ -122,7 +135,7 @@ func (analysis Analysis) variants(question string) []variant {
 
 // variantList is a question's variants, of which each has other terms.
 type variantList struct {
-	all   []variant
+	all   []Variant
 	known map[string]int // by their terms with gaps: places in all
 }
 
@@ -134,9 +147,9 @@ func (l *variantList) of(more int, terms ...string) int {
 	if !ok {
 		at = len(l.all)
 		l.known[key] = at
-		l.all = append(l.all, variant{of: terms})
+		l.all = append(l.all, Variant{Of: terms})
 	}
-	l.all[at].count += more
+	l.all[at].Count += more
 	return at
 }
 
@@ -147,7 +160,7 @@ func (l *variantList) joined(form string, terms []string) int {
 	if !ok {
 		at = len(l.all)
 		l.known[key] = at
-		l.all = append(l.all, variant{of: terms})
+		l.all = append(l.all, Variant{Of: terms})
 	}
 	return at
 }
@@ -155,15 +168,15 @@ func (l *variantList) joined(form string, terms []string) int {
 // add adds a form: as a term of passages, where it is not the variant's own, and as
 // another form of their words.
 func (l *variantList) add(at int, form string) {
-	if v := &l.all[at]; len(v.of) != 1 || v.of[0] != form {
+	if v := &l.all[at]; len(v.Of) != 1 || v.Of[0] != form {
 		l.addEntry(at, form)
 	}
 	l.addEntry(at, formMark+form)
 }
 
 func (l *variantList) addEntry(at int, entry string) {
-	if v := &l.all[at]; !slices.Contains(v.entries, entry) {
-		v.entries = append(v.entries, entry)
+	if v := &l.all[at]; !slices.Contains(v.Entries, entry) {
+		v.Entries = append(v.Entries, entry)
 	}
 }
 
@@ -219,7 +232,7 @@ func alternates(text string, a, b questionWord) bool {
 
 // phraseVariants are those of a question's phrases: each with one term or both without
 // the accents that they have, in the question or in passages.
-func (analysis Analysis) phraseVariants(question string) []variant {
+func (analysis Analysis) phraseVariants(question string) []Variant {
 	if analysis != Unicode {
 		return nil
 	}

@@ -46,9 +46,13 @@ func appendPassage(b []byte, m *Manifest, p *corpus.Passage, vectors vectorsOf, 
 	}
 	b = appendField(append(b, ','), fieldVersion, corpus.VersionOf(record))
 	b = fmt.Appendf(b, `,"%s":%d`, fieldBytes, len(record))
-	b = appendField(append(b, ','), fieldWords, strings.Join(bm25.Lucene.Words(p.Title, p.Text), " "))
+	analysis := m.Words.Params().Analysis
+	b = appendField(append(b, ','), fieldWords, strings.Join(analysis.Words(p.Title, p.Text), " "))
+	if analysis != bm25.Lucene {
+		b = appendField(append(b, ','), fieldForms, strings.Join(analysis.FormsLike(p.Title, p.Text), " "))
+	}
 	if m.Words.Phrases {
-		b = appendField(append(b, ','), fieldPairs, strings.Join(bm25.Pairs(p.Title, p.Text), " "))
+		b = appendField(append(b, ','), fieldPairs, strings.Join(analysis.Pairs(p.Title, p.Text), " "))
 	}
 	if b, err = appendVectors(append(b, ','), m.keepers(), vectors); err != nil {
 		return b, err

@@ -29,10 +29,10 @@ type term struct {
 }
 
 // termsOf are the terms of a question, each once, in the order in which they come.
-func termsOf(field, question string) (out terms) {
-	all := bm25.Analyse(question)
+func termsOf(field string, analysis bm25.Analysis, question string) (out terms) {
+	all := analysis.Terms(question)
 	if field == fieldPairs {
-		all = bm25.QuestionPairs(question)
+		all = analysis.QuestionPairs(question)
 	}
 	at := map[string]int{}
 	for _, text := range all {
@@ -49,49 +49,64 @@ func termsOf(field, question string) (out terms) {
 // terms are those of a question.
 type terms []term
 
-// queries are those of each term.
-func (terms terms) queries(field string) []any {
-	out := []any{}
-	for _, t := range terms {
-		out = append(out, object{"term": object{field: object{"value": t.text, "boost": t.count}}})
+// query is what is known of a question.
+func (w words) query(question string) *wordQuery {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	of := asked{w.field, question}
+	q, ok := w.wordQueries[of]
+	if !ok {
+		q = newWordQuery(w.field, w.store.Manifest().Words.Params().Analysis, question)
+		w.wordQueries[of] = q
 	}
-	return out
+	return q
 }
 
-func termsQuery(field string, terms terms) object {
-	return object{"bool": object{"should": terms.queries(field), "minimum_should_match": 1}}
+// count asks how many passages have what a question looks for, where that is not known.
+func (w words) count(ctx context.Context, q *wordQuery) error {
+	if q.counted {
+		return nil
+	}
+	answers, err := w.store.multiPartly(ctx, []object{q.counting()})
+	if err == nil {
+		q.take(answers[0])
+	}
+	return err
 }
 
 // Search implements search.WordIndex. The same request counts the passages that have each
-// term, from which UpperBound is made.
+// term, from which UpperBound is made, and each other form. Where there are forms, a second
+// one searches with them.
 func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
-	terms := termsOf(w.field, question)
-	if len(terms) == 0 {
+	q := w.query(question)
+	if q.nothing() {
 		return nil, nil
 	}
-	query := termsQuery(w.field, terms)
-	if len(w.filter) > 0 {
-		query = object{"bool": object{"must": query, "filter": w.filter}}
+	search := func(more ...object) ([]rank.Hit, []said, error) {
+		query := sumOf(q.queries())
+		if len(w.filter) > 0 {
+			query = object{"bool": object{"must": query, "filter": w.filter}}
+		}
+		return w.search(ctx, query, k, nil, more...)
 	}
-	var counts []object
-	if w.field == fieldWords {
-		counts = append(counts, counted(w.field, terms))
+	var more []object
+	if w.field == fieldWords && !q.counted {
+		more = append(more, q.counting())
 	}
-	hits, answers, err := w.search(ctx, query, k, nil, counts...)
+	hits, answers, err := search(more...)
+	if err == nil && len(answers) > 1 {
+		if q.take(answers[1]); q.hasForms() {
+			hits, answers, err = search()
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	of := asked{w.field, question}
 	ordinals, scores := make([]rank.Ordinal, len(hits)), make([]float32, len(hits))
 	for i, h := range hits {
 		ordinals[i], scores[i] = h.Ordinal, h.Score
 	}
-	w.remember(of, ordinals, scores)
-	if len(answers) > 1 {
-		w.mu.Lock()
-		w.upperBounds[of] = upperBound(terms, answers[1])
-		w.mu.Unlock()
-	}
+	w.remember(asked{w.field, question}, ordinals, scores)
 	return hits, partial(answers)
 }
 
@@ -106,47 +121,31 @@ func partial(answers []said) error {
 // inAll names the count of the passages that have terms at all.
 const inAll = "all"
 
-// counted counts the passages that have each term.
-func counted(field string, terms []term) object {
-	filters := object{inAll: object{"exists": object{"field": field}}}
-	for i, t := range terms {
-		filters[strconv.Itoa(i)] = object{"term": object{field: t.text}}
-	}
-	return object{"size": 0, "track_total_hits": false, "aggs": object{"terms": object{"filters": object{"filters": filters}}}}
-}
-
-// upperBound is the upper bound of package bm25.
-func upperBound(terms []term, counts said) float64 {
-	sum := 0.0
-	for i, t := range terms {
-		sum += float64(t.count) * float64(bm25.IDF(uint64(counts.buckets[strconv.Itoa(i)]), uint64(counts.buckets[inAll])))
-	}
-	return sum
-}
-
 // Scores implements search.WordIndex.
 func (w words) Scores(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error {
-	if len(termsOf(w.field, question)) == 0 {
+	q := w.query(question)
+	if q.nothing() {
 		clear(out)
 		return nil
+	}
+	if w.field == fieldWords { // phrases have no forms
+		if err := w.count(ctx, q); err != nil {
+			return err
+		}
 	}
 	return w.score(ctx, asked{w.field, question}, passages, out)
 }
 
 // UpperBound implements search.WordIndex.
 func (w words) UpperBound(ctx context.Context, question string) (float64, error) {
-	w.mu.Lock()
-	known, ok := w.upperBounds[asked{w.field, question}]
-	w.mu.Unlock()
-	terms := termsOf(w.field, question)
-	if ok || len(terms) == 0 {
-		return known, nil
+	q := w.query(question)
+	if q.nothing() {
+		return 0, nil
 	}
-	answers, err := w.store.multiPartly(ctx, []object{counted(w.field, terms)})
-	if err != nil {
+	if err := w.count(ctx, q); err != nil {
 		return 0, err
 	}
-	return upperBound(terms, answers[0]), nil
+	return q.upperBound(), nil
 }
 
 // vectors are those of an expert, one for each passage.

@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,14 +30,33 @@ type Manifest struct {
 
 // Words is how BM25 was set up.
 type Words struct {
-	K1       float64 `json:"k1"`
-	B        float64 `json:"b"`
-	Phrases  bool    `json:"phrases,omitempty"`
-	Analyser string  `json:"analyser"` // the fingerprint of the analysis of text into terms
+	K1      float64 `json:"k1"`
+	B       float64 `json:"b"`
+	Phrases bool    `json:"phrases,omitempty"`
+	// Analysis is the name of the analysis of text into terms (bm25.Analysis), "" of
+	// bm25.Lucene, which alone older programs know.
+	Analysis string `json:"analysis,omitempty"`
+	Analyser string `json:"analyser"` // the fingerprint of the analysis
 }
 
 // Params are the constants of BM25.
-func (w Words) Params() bm25.Params { return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases} }
+func (w Words) Params() bm25.Params {
+	analysis, _ := w.analysis() // check refuses one that is not known
+	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases, Analysis: analysis}
+}
+
+func (w Words) analysis() (bm25.Analysis, error) {
+	return bm25.ParseAnalysis(cmp.Or(w.Analysis, bm25.Lucene.String()))
+}
+
+// wordsOf describes words that this program makes with the given parameters.
+func wordsOf(p bm25.Params) Words {
+	w := Words{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: collection.Analyser(p.Analysis)}
+	if p.Analysis != bm25.Lucene {
+		w.Analysis = p.Analysis.String()
+	}
+	return w
+}
 
 // Expert is an expert of which every passage has vectors.
 type Expert struct {
@@ -122,7 +142,11 @@ func (m *Manifest) check() error {
 	if m.Format != manifestFormat {
 		return fmt.Errorf("its format is %d, and this program knows %d: use the program that made it, or index again", m.Format, manifestFormat)
 	}
-	if now := collection.Analyser(bm25.Lucene); m.Words.Analyser != now {
+	analysis, err := m.Words.analysis()
+	if err != nil {
+		return fmt.Errorf("its words were analysed in a way that this program does not know (%w): use the program that made it, or index again", err)
+	}
+	if now := collection.Analyser(analysis); m.Words.Analyser != now {
 		return fmt.Errorf("its words were analysed in another way (%.16s) than this program does (%.16s): use the program that made it, or index again", m.Words.Analyser, now)
 	}
 	seen := map[string]bool{}

@@ -30,12 +30,12 @@ type fetched struct {
 	scores      map[asked]map[rank.Ordinal]float32    // that were fetched
 	vectors     map[string]map[rank.Ordinal][]float32 // by expert
 	codes       map[string]map[rank.Ordinal][]byte
-	upperBounds map[asked]float64
+	wordQueries map[asked]*wordQuery
 }
 
 func newFetched() *fetched {
 	return &fetched{queries: map[asked][]float32{}, scores: map[asked]map[rank.Ordinal]float32{}, vectors: map[string]map[rank.Ordinal][]float32{},
-		codes: map[string]map[rank.Ordinal][]byte{}, upperBounds: map[asked]float64{}}
+		codes: map[string]map[rank.Ordinal][]byte{}, wordQueries: map[asked]*wordQuery{}}
 }
 
 // asked is a field and what was asked of it: the text of a question, or the place of a
@@ -169,7 +169,7 @@ func (r *request) scoring(of asked, ordinals []rank.Ordinal) object {
 	var query object
 	if of.field == fieldWords || of.field == fieldPairs {
 		// Without the words, too: who is not found is not there.
-		query = object{"bool": object{"should": termsOf(of.field, of.question).queries(of.field), "filter": these, "minimum_should_match": 0}}
+		query = object{"bool": object{"should": words{r, of.field}.query(of.question).queries(), "filter": these, "minimum_should_match": 0}}
 	} else {
 		r.mu.Lock()
 		query = exactly(of.field, r.queries[of], these)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"conclave/bm25"
 )
 
 // The fields of a passage, beside one for the vectors of each expert (Expert.field).
@@ -22,8 +24,9 @@ const (
 	fieldVersion  = "version"  // corpus.Passage.Version
 	fieldBytes    = "bytes"    // of the passage as corpus.Passage.AppendBinary has it
 	fieldExperts  = "experts"  // Expert.mark of each expert whose vectors are there, and readMarks
-	fieldWords    = "words"    // bm25.Words
-	fieldPairs    = "pairs"    // bm25.Pairs
+	fieldWords    = "words"    // bm25.Analysis.Words
+	fieldForms    = "forms"    // bm25.Analysis.FormsLike
+	fieldPairs    = "pairs"    // bm25.Analysis.Pairs
 )
 
 // similarity is the name of BM25 with our constants.
@@ -64,6 +67,9 @@ func properties(m *Manifest) object {
 	}
 	if m.Words.Phrases {
 		out[fieldPairs] = terms
+	}
+	if m.Words.Params().Analysis != bm25.Lucene {
+		out[fieldForms] = terms
 	}
 	for _, x := range m.keepers() {
 		if x.Late {

@@ -96,13 +96,12 @@ func Planned(ctx context.Context, client *Client, index string) (*Manifest, erro
 // begin makes the index for passages with these words and experts, or opens the one
 // that is there and has these experts. Zero words are those that it has.
 func begin(ctx context.Context, client *Client, index string, o collection.BuildOptions, shape Shape) (*Store, error) {
-	o.Words.Analysis = bm25.Lucene
 	s, err := open(ctx, client, index, opening)
 	if errors.Is(err, ErrNoIndex) {
 		if o.Words == (bm25.Params{}) {
 			o.Words = bm25.DefaultParams()
 		}
-		plan := &Manifest{Format: manifestFormat, ID: rand.Text(), Words: Words{K1: o.Words.K1, B: o.Words.B, Phrases: o.Words.Phrases, Analyser: collection.Analyser(bm25.Lucene)}, Experts: []Expert{}}
+		plan := &Manifest{Format: manifestFormat, ID: rand.Text(), Words: wordsOf(o.Words), Experts: []Expert{}}
 		for _, e := range o.Experts {
 			x, err := describe(e)
 			if err != nil {

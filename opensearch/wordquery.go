@@ -1,0 +1,225 @@
+package opensearch
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"conclave/bm25"
+)
+
+// wordQuery is a question to the words of an index, or to its phrases, and how many
+// passages have what it looks for, as soon as that was asked. See bm25.Variant for what
+// other forms of its terms add to a score.
+type wordQuery struct {
+	field    string
+	terms    terms
+	variants []bm25.Variant
+	entries  []string // of the variants, each once
+
+	counted bool
+	df      map[string]uint64 // of terms and entries
+	all     uint64            // passages with terms
+}
+
+func newWordQuery(field string, analysis bm25.Analysis, question string) *wordQuery {
+	q := &wordQuery{field: field, terms: termsOf(field, analysis, question)}
+	if field != fieldWords {
+		return q
+	}
+	q.variants = analysis.Variants(question)
+	for _, v := range q.variants {
+		for _, entry := range v.Entries {
+			if !slices.Contains(q.entries, entry) {
+				q.entries = append(q.entries, entry)
+			}
+		}
+	}
+	return q
+}
+
+// nothing reports whether there is nothing to look for.
+func (q *wordQuery) nothing() bool { return len(q.terms) == 0 && len(q.variants) == 0 }
+
+// counting is the search that counts the passages that have each term and entry.
+func (q *wordQuery) counting() object {
+	filters := object{inAll: object{"exists": object{"field": q.field}}}
+	for i, t := range q.terms {
+		filters[strconv.Itoa(i)] = object{"term": object{q.field: t.text}}
+	}
+	for i, entry := range q.entries {
+		field, value := entryAt(entry)
+		filters["e"+strconv.Itoa(i)] = object{"term": object{field: value}}
+	}
+	return object{"size": 0, "track_total_hits": false, "aggs": object{"terms": object{"filters": object{"filters": filters}}}}
+}
+
+// take takes the answer of counting.
+func (q *wordQuery) take(counts said) {
+	q.df, q.all = map[string]uint64{}, uint64(counts.buckets[inAll])
+	for i, entry := range q.entries {
+		q.df[entry] = uint64(counts.buckets["e"+strconv.Itoa(i)])
+	}
+	for i, t := range q.terms {
+		q.df[t.text] = uint64(counts.buckets[strconv.Itoa(i)])
+	}
+	q.counted = true
+}
+
+// entryAt is where an entry of the vocabulary is in an index: other forms have a field of
+// their own, and so have phrases.
+func entryAt(entry string) (field, value string) {
+	first, second, phrase := strings.Cut(entry, " ")
+	switch {
+	case phrase:
+		return fieldPairs, first + bm25.PairGap + second
+	case bm25.IsForm(entry):
+		return fieldForms, entry
+	}
+	return fieldWords, entry
+}
+
+// idf is the rarity of a term or an entry.
+func (q *wordQuery) idf(text string) float32 { return bm25.IDF(q.df[text], q.all) }
+
+// known are the entries of a variant that passages have, and what their rarities are
+// multiplied with.
+func (q *wordQuery) known(v *bm25.Variant) (entries []string, boosts []float32) {
+	own := float32(0)
+	for _, text := range v.Of {
+		own += q.idf(text)
+	}
+	for _, entry := range v.Entries {
+		if q.df[entry] > 0 {
+			entries, boosts = append(entries, entry), append(boosts, v.Boost(own, q.idf(entry)))
+		}
+	}
+	return entries, boosts
+}
+
+// hasForms reports whether passages have another form of a term.
+func (q *wordQuery) hasForms() bool {
+	return slices.ContainsFunc(q.entries, func(entry string) bool { return q.df[entry] > 0 })
+}
+
+func termQuery(field, value string, boost any) object {
+	return object{"term": object{field: object{"value": value, "boost": boost}}}
+}
+
+func bestOf(queries []any) any {
+	if len(queries) == 1 {
+		return queries[0]
+	}
+	return object{"dis_max": object{"queries": queries}}
+}
+
+func sumOf(queries []any) object {
+	return object{"bool": object{"should": queries, "minimum_should_match": 1}}
+}
+
+// forms are the queries of the forms of a variant that passages have.
+func (q *wordQuery) forms(v *bm25.Variant) (queries []any) {
+	entries, boosts := q.known(v)
+	for i, entry := range entries {
+		field, value := entryAt(entry)
+		queries = append(queries, termQuery(field, value, boosts[i]))
+	}
+	return queries
+}
+
+// queries are those whose scores are added up: of each term, or of the terms that have
+// forms in common the best of these and of their sum. Before entries were counted, they are
+// of the terms alone.
+func (q *wordQuery) queries() []any {
+	parts := make([][]any, len(q.terms)) // of each term the query, and those of its other forms
+	for i, t := range q.terms {
+		parts[i] = []any{termQuery(q.field, t.text, t.count)}
+	}
+	var out []any
+	joined := make([][]*bm25.Variant, len(q.terms)) // by the first term of a group
+	group := make([]int, len(q.terms))              // of each term
+	for i := range group {
+		group[i] = i
+	}
+	for i := range q.variants {
+		v := &q.variants[i]
+		forms := q.forms(v)
+		if len(forms) == 0 {
+			continue
+		}
+		var of []int
+		for _, text := range v.Of {
+			of = append(of, slices.IndexFunc(q.terms, func(t term) bool { return t.text == text }))
+		}
+		switch len(of) {
+		case 0:
+			out = append(out, bestOf(forms))
+		case 1:
+			parts[of[0]] = append(parts[of[0]], forms...)
+		default:
+			into := group[of[0]]
+			for _, at := range of {
+				if from := group[at]; from != into {
+					joined[into], joined[from] = append(joined[into], joined[from]...), nil
+					for j := range group {
+						if group[j] == from {
+							group[j] = into
+						}
+					}
+				}
+			}
+			joined[into] = append(joined[into], v)
+		}
+	}
+	for first := range q.terms {
+		sum := func(without *bm25.Variant) (queries []any) {
+			for i, t := range q.terms {
+				if group[i] == first && (without == nil || !slices.Contains(without.Of, t.text)) {
+					queries = append(queries, bestOf(parts[i]))
+				}
+			}
+			return queries
+		}
+		if joined[first] == nil {
+			out = append(out, sum(nil)...)
+			continue
+		}
+		ways := []any{sumOf(sum(nil))}
+		for _, v := range joined[first] {
+			ways = append(ways, sumOf(append(sum(v), bestOf(q.forms(v)))))
+		}
+		out = append(out, bestOf(ways))
+	}
+	return out
+}
+
+// upperBound is that of package bm25.
+func (q *wordQuery) upperBound() float64 {
+	weights := map[string]float64{}
+	for _, t := range q.terms {
+		covered := slices.ContainsFunc(q.variants, func(v bm25.Variant) bool {
+			entries, _ := q.known(&v)
+			return len(entries) > 0 && slices.Contains(v.Of, t.text)
+		})
+		if q.df[t.text] > 0 || !covered {
+			weights[t.text] = float64(t.count) * float64(q.idf(t.text))
+		}
+	}
+	sum := 0.0
+	for _, t := range q.terms {
+		sum += weights[t.text]
+	}
+	for i := range q.variants {
+		v := &q.variants[i]
+		own, most := 0.0, 0.0
+		for _, text := range v.Of {
+			own += weights[text]
+		}
+		entries, boosts := q.known(v)
+		for j, entry := range entries {
+			most = max(most, float64(boosts[j]*q.idf(entry)))
+		}
+		sum += max(0, most-own)
+	}
+	return sum
+}
